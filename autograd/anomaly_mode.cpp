@@ -13,13 +13,13 @@
 namespace tandem::autograd {
 namespace {
 
-thread_local const std::string* maker_name = nullptr;
-thread_local const std::shared_ptr<const ForwardPlace>* maker_place = nullptr;
-constexpr size_t kCalls = 48, kCallsShown = 16;
+thread_local const std::string* current_parent_name = nullptr;
+thread_local const std::shared_ptr<const AnomalyMetadata>* current_parent_metadata = nullptr;
+constexpr size_t kMaxFrames = 48, kMaxFramesShown = 16;
 
 /// Returns the name of the calling function, for example "f(int) in program", or the offset in the program if the
 /// function has no symbol.
-std::string call_name(void* return_address) {
+std::string describe_frame(void* return_address) {
   // An address in the call instruction. If the call ends its function, the return address is already in the next
   // function.
   void* const address = static_cast<char*>(return_address) - 1;
@@ -41,47 +41,49 @@ std::string call_name(void* return_address) {
   return out.str();
 }
 /// Whether a stack frame is autograd's own, which does not help to find the program's error.
-bool is_bookkeeping(const std::string& call) {
+bool is_internal_frame(const std::string& call) {
   return call.find("tandem::autograd::Node::Node") != std::string::npos ||
          call.find("tandem::autograd::detail::") == 0 || call.find("LambdaNode<") != std::string::npos;
 }
 
 }  // namespace
 
-std::shared_ptr<const ForwardPlace> detail::current_place() {
-  const auto place = std::make_shared<ForwardPlace>();
-  place->calls.resize(kCalls);
-  place->calls.resize(static_cast<size_t>(backtrace(place->calls.data(), static_cast<int>(kCalls))));
-  if (maker_name) {
-    place->made_by = *maker_name;
-    place->maker = *maker_place;
+std::shared_ptr<const AnomalyMetadata> detail::capture_anomaly_metadata() {
+  const auto metadata = std::make_shared<AnomalyMetadata>();
+  metadata->frames.resize(kMaxFrames);
+  metadata->frames.resize(static_cast<size_t>(backtrace(metadata->frames.data(), static_cast<int>(kMaxFrames))));
+  if (current_parent_name) {
+    metadata->parent_name = *current_parent_name;
+    metadata->parent = *current_parent_metadata;
   }
-  return place;
+  return metadata;
 }
-std::string detail::describe(const ForwardPlace& place) {
+std::string detail::format_anomaly_metadata(const AnomalyMetadata& metadata) {
   std::string out;
   size_t shown = 0;
-  for (void* const call : place.calls) {
-    const std::string name = call_name(call);
-    if (shown == 0 && is_bookkeeping(name)) continue;
+  for (void* const call : metadata.frames) {
+    const std::string name = describe_frame(call);
+    if (shown == 0 && is_internal_frame(name)) continue;
     out += "\n  " + name;
-    if (++shown == kCallsShown) break;
+    if (++shown == kMaxFramesShown) break;
   }
   if (out.find("tandem::") == std::string::npos) {  // symbols of a statically linked Tandem are not visible
     out += "\n(link the program with -rdynamic to see names here, or give the addresses to addr2line -Cfe)";
   }
-  if (!place.made_by.empty()) {
-    out += "\nin the backward of " + place.made_by;
-    if (place.maker) out += ", which was recorded at:" + describe(*place.maker);
+  if (!metadata.parent_name.empty()) {
+    out += "\nin the backward of " + metadata.parent_name;
+    if (metadata.parent) out += ", which was recorded at:" + format_anomaly_metadata(*metadata.parent);
   }
   return out;
 }
 
-detail::MakerGuard::MakerGuard(const std::string& name, const std::shared_ptr<const ForwardPlace>& place)
-    : outer_name_(std::exchange(maker_name, &name)), outer_place_(std::exchange(maker_place, &place)) {}
-detail::MakerGuard::~MakerGuard() {
-  maker_name = outer_name_;
-  maker_place = outer_place_;
+detail::ParentNodeGuard::ParentNodeGuard(const std::string& name,
+                                         const std::shared_ptr<const AnomalyMetadata>& metadata)
+    : outer_name_(std::exchange(current_parent_name, &name)),
+      outer_metadata_(std::exchange(current_parent_metadata, &metadata)) {}
+detail::ParentNodeGuard::~ParentNodeGuard() {
+  current_parent_name = outer_name_;
+  current_parent_metadata = outer_metadata_;
 }
 
 }  // namespace tandem::autograd

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/core/rank_context.h"
+#include "tandem/core/thread_context.h"
 
 namespace tandem::autograd {
 
@@ -13,13 +13,13 @@ namespace tandem::autograd {
 /// for debugging.
 struct AnomalyMode {
   /// Whether anomaly mode is on.
-  static bool is_enabled() { return tandem::detail::RankContext::current().anomaly_mode; }
+  static bool is_enabled() { return tandem::detail::ThreadContext::current().anomaly_mode; }
   /// Whether a gradient that contains NaN is an error.
-  static bool should_check_nan() { return tandem::detail::RankContext::current().anomaly_check_nan; }
+  static bool should_check_nan() { return tandem::detail::ThreadContext::current().anomaly_check_nan; }
   /// Turns anomaly mode on or off.
   static void set_enabled(bool enabled, bool check_nan = true) {
-    tandem::detail::RankContext::current().anomaly_mode = enabled;
-    tandem::detail::RankContext::current().anomaly_check_nan = enabled && check_nan;
+    tandem::detail::ThreadContext::current().anomaly_mode = enabled;
+    tandem::detail::ThreadContext::current().anomaly_check_nan = enabled && check_nan;
   }
 };
 
@@ -43,27 +43,27 @@ using detect_anomaly = DetectAnomalyGuard;  // Python's name
 namespace detail {
 
 /// Stack trace of the code that made a node, and the node in whose backward it was made, if any.
-struct ForwardPlace {
-  std::vector<void*> calls;
-  std::string made_by;
-  std::shared_ptr<const ForwardPlace> maker;
+struct AnomalyMetadata {
+  std::vector<void*> frames;
+  std::string parent_name;
+  std::shared_ptr<const AnomalyMetadata> parent;
 };
 /// Returns the stack trace of this thread.
-std::shared_ptr<const ForwardPlace> current_place();
+std::shared_ptr<const AnomalyMetadata> capture_anomaly_metadata();
 /// Returns a place as lines of text, innermost call first.
-std::string describe(const ForwardPlace& place);
+std::string format_anomaly_metadata(const AnomalyMetadata& metadata);
 
 /// While this guard lives, nodes that this thread makes are attributed to the backward of the node with this name and
 /// place.
-class MakerGuard {
+class ParentNodeGuard {
  public:
-  MakerGuard(const std::string& name, const std::shared_ptr<const ForwardPlace>& place);
-  ~MakerGuard();
-  MakerGuard(const MakerGuard&) = delete;
+  ParentNodeGuard(const std::string& name, const std::shared_ptr<const AnomalyMetadata>& metadata);
+  ~ParentNodeGuard();
+  ParentNodeGuard(const ParentNodeGuard&) = delete;
 
  private:
   const std::string* outer_name_;
-  const std::shared_ptr<const ForwardPlace>* outer_place_;
+  const std::shared_ptr<const AnomalyMetadata>* outer_metadata_;
 };
 
 }  // namespace detail

@@ -18,22 +18,22 @@ namespace {
 
 thread_local GraphTask* current_task = nullptr;
 // Whether this thread is a worker. A worker must not wait for workers, so it runs a nested backward itself.
-thread_local bool on_worker = false;
+thread_local bool is_worker_thread = false;
 
-struct Ready {
+struct NodeTask {
   NodePtr node;
   std::shared_ptr<GraphTask> task;
   // The node made last has the highest priority, except that accumulators come first, so that their hooks start early,
   // for example the all-reduce of a bucket.
-  friend bool operator<(const Ready& a, const Ready& b) { return a.priority() < b.priority(); }
+  friend bool operator<(const NodeTask& a, const NodeTask& b) { return a.priority() < b.priority(); }
   uint64_t priority() const { return node->edges().empty() ? ~uint64_t(0) : node->sequence(); }
 };
 
 /// Threads of one rank that run the nodes of graphs over several devices, one thread for each device. They end with the
 /// rank.
-class Workers : public RankPart {
+class Workers : public RankExtension {
  public:
-  static void push(Ready ready) {
+  static void push(NodeTask ready) {
     RankState& rank = ready.task->context.state();
     const std::shared_ptr<Worker> worker = rank.part<Workers>().worker_for(ready.node->device());
     {
@@ -60,9 +60,9 @@ class Workers : public RankPart {
 
   /// Other threads may run backward until the process ends, and destructors of static objects may start one. So the
   /// workers continue, and nobody waits for them.
-  void end_of_process() override {
+  void on_process_exit() override {
     const std::lock_guard lock(mutex_);
-    process_ends_ = true;
+    process_is_ending_ = true;
     for (const auto& [device, worker] : workers_) worker->thread.detach();
   }
 
@@ -70,7 +70,7 @@ class Workers : public RankPart {
   struct Worker {
     std::mutex mutex;
     std::condition_variable wake;
-    std::priority_queue<Ready> queue;
+    std::priority_queue<NodeTask> queue;
     bool stop = false;
     std::thread thread;
   };
@@ -80,30 +80,30 @@ class Workers : public RankPart {
     const auto worker = std::make_shared<Worker>();
     const auto at = workers_.emplace(device, worker).first;
     try {
-      worker->thread = start_thread("a device's part of backward", [worker] { serve(*worker); });
-      if (process_ends_) worker->thread.detach();
+      worker->thread = start_thread("a device's part of backward", [worker] { thread_main(*worker); });
+      if (process_is_ending_) worker->thread.detach();
     } catch (...) {
       workers_.erase(at);
       throw;
     }
     return worker;
   }
-  static void serve(Worker& worker) {
-    on_worker = true;
+  static void thread_main(Worker& worker) {
+    is_worker_thread = true;
     for (;;) {
       std::unique_lock lock(worker.mutex);
       worker.wake.wait(lock, [&] { return worker.stop || !worker.queue.empty(); });
       if (worker.queue.empty()) return;
-      const Ready ready = worker.queue.top();
+      const NodeTask ready = worker.queue.top();
       worker.queue.pop();
       lock.unlock();
       run(ready);
     }
   }
-  static void run(const Ready& ready) {
+  static void run(const NodeTask& ready) {
     GraphTask& task = *ready.task;
-    const RankContextGuard context(task.context);
-    RankContext::current().lane = ready.node->device().index();
+    const ThreadContextGuard context(task.context);
+    ThreadContext::current().lane = ready.node->device().index();
     GraphTask* const outer = std::exchange(current_task, &task);
     std::vector<NodePtr> next;
     bool failed;
@@ -122,7 +122,7 @@ class Workers : public RankPart {
     {
       const std::lock_guard lock(task.mutex);
       task.outstanding += static_cast<int>(next.size());
-      task.last_sequence = std::max(task.last_sequence, RankContext::current().next_sequence);
+      task.last_sequence = std::max(task.last_sequence, ThreadContext::current().next_sequence);
     }
     for (NodePtr& node : next) push({std::move(node), ready.task});
     const std::lock_guard lock(task.mutex);
@@ -130,11 +130,11 @@ class Workers : public RankPart {
   }
   std::mutex mutex_;
   std::map<Device, std::shared_ptr<Worker>> workers_;
-  bool process_ends_ = false;
+  bool process_is_ending_ = false;
 };
 
 void run_on_this_thread(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr> ready) {
-  std::priority_queue<Ready> queue;
+  std::priority_queue<NodeTask> queue;
   for (NodePtr& node : ready) queue.push({std::move(node), task});
   while (!queue.empty()) {
     const NodePtr node = queue.top().node;
@@ -151,7 +151,7 @@ void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr>
   const PhaseSpan phase("wait");
   std::unique_lock lock(task->mutex);
   task->done.wait(lock, [&] { return task->outstanding == 0; });
-  uint64_t& next_sequence = RankContext::current().next_sequence;
+  uint64_t& next_sequence = ThreadContext::current().next_sequence;
   // Nodes recorded after this backward get higher numbers.
   next_sequence = std::max(next_sequence, task->last_sequence);
   // Moved out of the task: a worker may be the last owner of the task, and the exception is still used here afterwards.
@@ -159,49 +159,49 @@ void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr>
 }
 
 /// Implements backward() and grad(). `targets`: edges whose gradients are returned in `captured` instead of
-/// accumulated (grad()); `only`: nodes of the `inputs` of backward(). If `only` is empty and `captured` is null,
-/// gradients accumulate into all leaves.
-void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> retain, bool create,
-             const std::vector<Edge>& targets, std::vector<Tensor>* captured, const std::vector<NodePtr>& only) {
+/// accumulated (grad()); `input_nodes`: nodes of the `inputs` of backward(). If `input_nodes` is empty and `captured`
+/// is null, gradients accumulate into all leaves.
+void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> retain_graph, bool create_graph,
+             const std::vector<Edge>& targets, std::vector<Tensor>* captured, const std::vector<NodePtr>& input_nodes) {
   TANDEM_CHECK(grad_tensors.empty() || grad_tensors.size() == tensors.size(), "backward: got ", tensors.size(),
                " tensors and ", grad_tensors.size(), " gradients");
   const auto task = std::make_shared<GraphTask>();
-  task->create = create;
-  task->retain = retain.value_or(create);
-  RankContext::current().state();  // creates the rank's state now, so that workers share it
-  task->context = RankContext::current();
-  task->context.grad_enabled = create;
-  const AutoGradMode mode(create);
+  task->create_graph = create_graph;
+  task->retain_graph = retain_graph.value_or(create_graph);
+  ThreadContext::current().state();  // creates the rank's state now, so that workers share it
+  task->context = ThreadContext::current();
+  task->context.grad_enabled = create_graph;
+  const AutoGradMode mode(create_graph);
   const PhaseSpan phase("backward");
 
   std::vector<Edge> roots;
-  std::vector<Tensor> seeds;
+  std::vector<Tensor> root_grads;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     TANDEM_CHECK(t.defined() && t.requires_grad(), "backward: element ", i,
                  " of tensors does not require grad and does not have a grad_fn");
-    Tensor seed = grad_tensors.empty() ? Tensor() : grad_tensors[i];
-    if (!seed.defined()) {
+    Tensor root_grad = grad_tensors.empty() ? Tensor() : grad_tensors[i];
+    if (!root_grad.defined()) {
       TANDEM_CHECK(t.numel() == 1, "backward: grad can be implicitly created only for scalar outputs, got ", t.sizes(),
                    "; pass a gradient");
-      seed = core::empty_like(t, t.dtype(), t.device()).fill_(1);
+      root_grad = core::empty_like(t, t.dtype(), t.device()).fill_(1);
     }
-    TANDEM_CHECK(seed.sizes() == t.sizes(), "backward: Mismatch in shape: grad_output[", i, "] has a shape of ",
-                 seed.sizes(), " and output[", i, "] has a shape of ", t.sizes());
+    TANDEM_CHECK(root_grad.sizes() == t.sizes(), "backward: Mismatch in shape: grad_output[", i, "] has a shape of ",
+                 root_grad.sizes(), " and output[", i, "] has a shape of ", t.sizes());
     roots.push_back(gradient_edge(t));
-    seeds.push_back(std::move(seed));
+    root_grads.push_back(std::move(root_grad));
   }
   if (roots.empty()) return;
-  discover(*task, roots);
-  if (captured || !only.empty()) {
-    task->into_all = false;
-    for (const NodePtr& node : only) task->into.insert(node.get());
+  compute_dependencies(*task, roots);
+  if (captured || !input_nodes.empty()) {
+    task->accumulates_into_all = false;
+    for (const NodePtr& node : input_nodes) task->accumulate_nodes.insert(node.get());
     std::set<const Node*> wanted;
     for (const Edge& e : targets) wanted.insert(e.function.get());
-    for (const NodePtr& node : only) wanted.insert(node.get());
+    for (const NodePtr& node : input_nodes) wanted.insert(node.get());
     prune(*task, wanted);
     task->pruned = true;
-    for (const NodePtr& node : only)
+    for (const NodePtr& node : input_nodes)
       if (const auto at = task->nodes.find(node.get()); at != task->nodes.end())
         // An accumulator must run to store the gradient; other nodes need not.
         at->second.needed |= node->edges().empty();
@@ -212,13 +212,13 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   GraphTask* const outer = std::exchange(current_task, task.get());
   try {
     for (size_t i = 0; i < roots.size(); ++i)
-      deliver(*task, *roots[i].function, ~uint64_t(0), 0, static_cast<uint32_t>(i), roots[i], seeds[i]);
+      deliver_grad(*task, *roots[i].function, ~uint64_t(0), 0, static_cast<uint32_t>(i), roots[i], root_grads[i]);
     std::vector<NodePtr> ready;
     for (const Edge& root : roots)
       if (task->nodes.at(root.function.get()).dependencies == 0 &&
           std::none_of(ready.begin(), ready.end(), [&](const NodePtr& n) { return n == root.function; }))
         ready.push_back(root.function);
-    if (on_worker) task->several_devices = false;
+    if (is_worker_thread) task->several_devices = false;
     if (task->several_devices)
       run_on_workers(task, std::move(ready));
     else
@@ -242,14 +242,14 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
 void backward(TensorList tensors, TensorList grad_tensors, std::optional<bool> retain_graph, bool create_graph,
               TensorList inputs) {
   if (grad_tensors.size() == 1 && !grad_tensors[0].defined()) grad_tensors = {};
-  std::vector<NodePtr> only;
+  std::vector<NodePtr> input_nodes;
   for (const Tensor& input : inputs) {
     TANDEM_CHECK(input.defined() && input.requires_grad(),
-                 "backward: One of the differentiated Tensors does not require grad: input ", only.size());
+                 "backward: One of the differentiated Tensors does not require grad: input ", input_nodes.size());
     input.retain_grad();  // no effect on leaves: their accumulator stores the gradient
-    only.push_back(gradient_edge(input).function);
+    input_nodes.push_back(gradient_edge(input).function);
   }
-  execute(tensors, grad_tensors, retain_graph, create_graph, {}, nullptr, only);
+  execute(tensors, grad_tensors, retain_graph, create_graph, {}, nullptr, input_nodes);
 }
 
 variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_outputs, std::optional<bool> retain_graph,
@@ -277,7 +277,7 @@ bool Node::task_should_compute_output(size_t input) const {
 }
 
 bool detail::accumulates_into(const AccumulateGrad& leaf) {
-  return current_task && (current_task->into_all || current_task->into.count(&leaf));
+  return current_task && (current_task->accumulates_into_all || current_task->accumulate_nodes.count(&leaf));
 }
 
 bool detail::is_backward_running() { return current_task != nullptr; }

@@ -6,7 +6,7 @@
 #include "tandem/autograd/inplace.h"
 
 namespace tandem::autograd {
-static bool holds(const variable_list& list, const Tensor& t) {
+static bool contains_tensor(const variable_list& list, const Tensor& t) {
   return t.defined() && std::any_of(list.begin(), list.end(), [&](const Tensor& each) { return each.is_same(t); });
 }
 
@@ -31,27 +31,27 @@ bool AutogradContext::needs_input_grad(std::initializer_list<IndexRange> ranges)
 }
 
 CustomNode::CustomNode() : Node("CustomFunction") { context.node_ = this; }
-void CustomNode::add_other_argument() { is_tensor_.push_back(false); }
+void CustomNode::add_non_tensor_argument() { is_tensor_.push_back(false); }
 CustomNode::~CustomNode() = default;
 void CustomNode::add_argument(const Tensor& argument) {
   is_tensor_.push_back(true);
   add_input(argument);
   inputs_.push_back(argument);
-  wanted_ |= is_grad_enabled() && wants_grad(argument);
+  any_input_requires_grad_ |= is_grad_enabled() && tensor_requires_grad(argument);
 }
 void CustomNode::add_argument(const std::optional<Tensor>& argument) {
   if (argument && argument->defined())
     add_argument(*argument);
   else
-    add_other_argument();
+    add_non_tensor_argument();
 }
 void CustomNode::add_argument(TensorList arguments) {
   for (const Tensor& argument : arguments) add_argument(argument);
 }
 
-Tensor CustomNode::make_output_of_dirty(Tensor& input) {
+Tensor CustomNode::rebase_dirty_input(Tensor& input) {
   check_inplace("Function", input);
-  const Meta* const m = find_meta(input);
+  const AutogradMeta* const m = get_autograd_meta(input);
   if (!m || !m->base.defined()) {
     input.bump_version();
     set_history(input, shared_from_this());
@@ -62,45 +62,45 @@ Tensor CustomNode::make_output_of_dirty(Tensor& input) {
   const NoGradGuard guard;
   Tensor copy = input.detach().clone();
   set_history(copy, shared_from_this());
-  assign("Function", input, copy, Old::used);
+  assign("Function", input, copy, OldValue::used);
   return copy;
 }
 
-variable_list CustomNode::finish(variable_list outputs) {
+variable_list CustomNode::wrap_outputs(variable_list outputs) {
   const variable_list inputs = std::move(inputs_), dirty = std::move(context.dirty_),
                       flat = std::move(context.non_differentiable_), to_save = std::move(context.to_save_);
   for (const Tensor& changed : dirty) {
-    TANDEM_CHECK(holds(outputs, changed),
+    TANDEM_CHECK(contains_tensor(outputs, changed),
                  "Function: Some elements marked as dirty during the forward method were not returned as output. The "
                  "inputs that are modified inplace must all be outputs of the Function, but ",
                  changed.sizes(), " is not");
-    TANDEM_CHECK(holds(inputs, changed), "Function: mark_dirty was given a tensor of ", changed.sizes(),
+    TANDEM_CHECK(contains_tensor(inputs, changed), "Function: mark_dirty was given a tensor of ", changed.sizes(),
                  " that is not an argument of forward");
   }
-  if (!wanted_) return outputs;
+  if (!any_input_requires_grad_) return outputs;
   variable_list kept = outputs;  // for each output, the tensor to save if forward wants to save the output
   for (size_t i = 0; i < outputs.size(); ++i) {
     Tensor& output = outputs[i];
-    has_no_output_.push_back(!output.defined());
+    is_undefined_output_.push_back(!output.defined());
     if (!output.defined()) {
       add_output(core::empty({0}, DType::float32, kCPU));
       continue;
     }
-    const bool differentiable = output.is_floating_point() && !holds(flat, output);
-    if (differentiable && holds(dirty, output)) {
-      kept[i] = make_output_of_dirty(output);
+    const bool differentiable = output.is_floating_point() && !contains_tensor(flat, output);
+    if (differentiable && contains_tensor(dirty, output)) {
+      kept[i] = rebase_dirty_input(output);
       continue;
     }
     // An output that is an input or has history already is returned as an alias, so that the original keeps its own
     // history.
-    const Meta* const m = find_meta(output);
-    const Tensor base = holds(inputs, output) ? output : m ? m->base : Tensor();
-    if (holds(inputs, output) || m) output = core::alias(output);
+    const AutogradMeta* const m = get_autograd_meta(output);
+    const Tensor base = contains_tensor(inputs, output) ? output : m ? m->base : Tensor();
+    if (contains_tensor(inputs, output) || m) output = core::alias(output);
     if (differentiable) {
       set_history(output, shared_from_this());
       if (base.defined()) {
         set_view_of(output, base);
-        meta(output).made = Made::in_function;
+        materialize_autograd_meta(output).made = CreationMode::in_function;
       }
     } else
       add_output(output);
@@ -110,7 +110,8 @@ variable_list CustomNode::finish(variable_list outputs) {
     size_t at = outputs.size();
     for (size_t i = 0; t.defined() && i < outputs.size(); ++i)
       if (outputs[i].defined() && outputs[i].is_same(t)) at = i;
-    const bool has_history = at < outputs.size() && find_meta(kept[at]) && find_meta(kept[at])->node.get() == this;
+    const bool has_history =
+        at < outputs.size() && get_autograd_meta(kept[at]) && get_autograd_meta(kept[at])->node.get() == this;
     save(has_history ? kept[at] : t, has_history);
   }
   context.saved_count_ = to_save.size();
@@ -119,16 +120,16 @@ variable_list CustomNode::finish(variable_list outputs) {
 
 Grads CustomNode::apply(Grads&& grads) {
   for (size_t i = 0; context.materialize_grads_ && i < grads.size(); ++i)
-    if (!grads[i].defined() && !has_no_output_[i]) grads[i] = zeros_for(i);
-  variable_list all = call_backward(std::move(grads)), of_tensors;
+    if (!grads[i].defined() && !is_undefined_output_[i]) grads[i] = zeros_for(i);
+  variable_list all = call_backward(std::move(grads)), tensor_grads;
   // Arguments of forward that apply() left at their defaults have no gradient either.
   while (all.size() > is_tensor_.size() && !all.back().defined()) all.pop_back();
   TANDEM_CHECK(all.size() == is_tensor_.size(),
                "Function: backward returned an incorrect number of gradients (expected ", is_tensor_.size(), ", got ",
                all.size(), "); return an undefined Tensor for an argument of forward without a gradient");
   for (size_t i = 0; i < all.size(); ++i)
-    if (is_tensor_[i]) of_tensors.push_back(std::move(all[i]));
-  return of_tensors;
+    if (is_tensor_[i]) tensor_grads.push_back(std::move(all[i]));
+  return tensor_grads;
 }
 
 }  // namespace tandem::autograd

@@ -61,10 +61,10 @@ class CustomNode : public Node {
   void add_argument(const Tensor& argument);
   void add_argument(const std::optional<Tensor>& argument);
   void add_argument(TensorList arguments);
-  void add_other_argument();
+  void add_non_tensor_argument();
   /// Records history for the outputs of forward and saves tensors, if a gradient is needed.
   /// @return  the outputs that apply() returns
-  variable_list finish(variable_list outputs);
+  variable_list wrap_outputs(variable_list outputs);
   Grads apply(Grads&& grads) override;
 
   AutogradContext context;
@@ -73,12 +73,12 @@ class CustomNode : public Node {
   virtual variable_list call_backward(variable_list grads) = 0;
   /// Makes an input that forward changed in place the next output of this node. Returns the tensor to save if backward
   /// needs the changed input.
-  Tensor make_output_of_dirty(Tensor& input);
+  Tensor rebase_dirty_input(Tensor& input);
 
-  std::vector<bool> is_tensor_;      // for each argument of forward, whether it is a tensor
-  std::vector<bool> has_no_output_;  // for each output of forward, whether it was undefined
-  variable_list inputs_;             // tensor arguments of forward; cleared by wrap_outputs()
-  bool wanted_ = false;
+  std::vector<bool> is_tensor_;            // for each argument of forward, whether it is a tensor
+  std::vector<bool> is_undefined_output_;  // for each output of forward, whether it was undefined
+  variable_list inputs_;                   // tensor arguments of forward; cleared by wrap_outputs()
+  bool any_input_requires_grad_ = false;
 };
 
 template <class T> class FunctionNode final : public CustomNode {
@@ -106,7 +106,7 @@ template <class Self> class Function {
                     std::is_same_v<Argument, TensorList>)
         node->add_argument(argument);
       else
-        node->add_other_argument();
+        node->add_non_tensor_argument();
     };
     (note(args), ...);
     auto result = [&] {
@@ -114,9 +114,9 @@ template <class Self> class Function {
       return Self::forward(&node->context, args...);
     }();
     if constexpr (std::is_same_v<decltype(result), Tensor>)
-      return node->finish({std::move(result)})[0];
+      return node->wrap_outputs({std::move(result)})[0];
     else
-      return node->finish(std::move(result));
+      return node->wrap_outputs(std::move(result));
   }
 };
 

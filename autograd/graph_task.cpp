@@ -13,26 +13,26 @@ namespace tandem::autograd {
 namespace {
 
 /// Makes a gradient that was computed on the current streams usable on the streams `to`.
-void hand_over(const Tensor& grad, const cuda::Streams& to) {
-  if (RankContext::current().streams == to || !grad.is_cuda()) return;
+void sync_grad_to_streams(const Tensor& grad, const cuda::Streams& to) {
+  if (ThreadContext::current().streams == to || !grad.is_cuda()) return;
   const cuda::Stream &made = cuda::current_stream(grad.device()), &used = cuda::stream_of(to, grad.device());
   if (made == used) return;
   used.wait_stream(made);
   grad.record_stream(used);
 }
 
-Tensor sum_in_order(std::vector<Arrival>& arrivals) {
-  std::sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
+Tensor sum_incoming_grads(std::vector<IncomingGrad>& incoming) {
+  std::sort(incoming.begin(), incoming.end(), [](const IncomingGrad& a, const IncomingGrad& b) {
     return a.sequence != b.sequence ? a.sequence > b.sequence : std::tie(a.visit, a.edge) < std::tie(b.visit, b.edge);
   });
-  Tensor total = std::move(arrivals[0].grad);
-  for (size_t i = 1; i < arrivals.size(); ++i) total = total.add(arrivals[i].grad);
+  Tensor total = std::move(incoming[0].grad);
+  for (size_t i = 1; i < incoming.size(); ++i) total = total.add(incoming[i].grad);
   return total;
 }
 
 /// Checks a gradient where it is computed, so that errors name the backward that returned it. Converts it to the
 /// tensor's dtype, and sums it over dimensions that were broadcast.
-Tensor fit(const Node& from, const Node& to, uint32_t index, uint32_t slot, Tensor grad) {
+Tensor validate_grad(const Node& from, const Node& to, uint32_t index, uint32_t slot, Tensor grad) {
   const Node::Slot& want = to.slot(slot);
   if (grad.sizes() != want.sizes) {
     const IntArrayRef have = grad.sizes(), wanted = want.sizes;
@@ -58,8 +58,8 @@ void check_no_nan(const Node& node, const Grads& grads) {
                  "backward of ", node.name(), " returned nan values in its ", i, "th output, a gradient of ",
                  grads[i].sizes());
 }
-Grads apply_traced(Node& node, Grads&& grads) {
-  const MakerGuard maker(node.name(), node.forward_place());
+Grads apply_in_anomaly_mode(Node& node, Grads&& grads) {
+  const ParentNodeGuard parent(node.name(), node.anomaly_metadata());
   Grads results = node.apply(std::move(grads));
   if (AnomalyMode::should_check_nan()) {
     const NoGradGuard guard;
@@ -69,34 +69,34 @@ Grads apply_traced(Node& node, Grads&& grads) {
 }
 /// Calls a node's backward. If it throws, the error keeps its type, and its message gains the node's name and, in
 /// anomaly mode, the place where the node was made.
-Grads apply_named(Node& node, Grads&& grads) {
-  const auto named = [&](const Error& error) {
+Grads apply_with_error_context(Node& node, Grads&& grads) {
+  const auto add_context = [&](const Error& error) {
     std::string what = error.what();
     if (what.find("backward of") == std::string::npos) what = "backward of " + node.name() + ": " + what;
     if (AnomalyMode::is_enabled()) {
       what += "\n" + node.name();
-      what += node.forward_place() ? " was recorded at:" + describe(*node.forward_place())
-                                   : " was recorded without anomaly mode; run the forward under it to learn where";
+      what += node.anomaly_metadata() ? " was recorded at:" + format_anomaly_metadata(*node.anomaly_metadata())
+                                      : " was recorded without anomaly mode; run the forward under it to learn where";
     }
     return what;
   };
   try {
-    return AnomalyMode::is_enabled() ? apply_traced(node, std::move(grads)) : node.apply(std::move(grads));
+    return AnomalyMode::is_enabled() ? apply_in_anomaly_mode(node, std::move(grads)) : node.apply(std::move(grads));
   } catch (const IndexError& error) {
-    throw IndexError(named(error));
+    throw IndexError(add_context(error));
   } catch (const NotImplementedError& error) {
-    throw NotImplementedError(named(error));
+    throw NotImplementedError(add_context(error));
   } catch (const OutOfMemoryError& error) {
-    throw OutOfMemoryError(named(error));
+    throw OutOfMemoryError(add_context(error));
   } catch (const Error& error) {
     if (typeid(error) != typeid(Error)) throw;
-    throw Error(named(error));
+    throw Error(add_context(error));
   }
 }
 
 }  // namespace
 
-void discover(GraphTask& task, const std::vector<Edge>& roots) {
+void compute_dependencies(GraphTask& task, const std::vector<Edge>& roots) {
   std::vector<Node*> stack;
   const auto visit = [&](Node* node) {
     const auto [at, added] = task.nodes.try_emplace(node);
@@ -122,9 +122,9 @@ void discover(GraphTask& task, const std::vector<Edge>& roots) {
 void prune(GraphTask& task, const std::set<const Node*>& targets) {
   std::unordered_map<const Node*, std::vector<Node*>> consumers;
   std::vector<const Node*> stack;
-  for (auto& [node, pending] : task.nodes) {
-    pending.needed = false;
-    pending.reached = targets.count(node) > 0;
+  for (auto& [node, state] : task.nodes) {
+    state.needed = false;
+    state.reached = targets.count(node) > 0;
     for (const Edge& edge : node->edges())
       if (edge.function) consumers[edge.function.get()].push_back(node);
     if (targets.count(node)) stack.push_back(node);
@@ -133,35 +133,35 @@ void prune(GraphTask& task, const std::set<const Node*>& targets) {
     const Node* const node = stack.back();
     stack.pop_back();
     for (Node* consumer : consumers[node]) {
-      Pending& pending = task.nodes.at(consumer);
-      pending.reached = true;
-      if (!std::exchange(pending.needed, true)) stack.push_back(consumer);
+      NodeState& state = task.nodes.at(consumer);
+      state.reached = true;
+      if (!std::exchange(state.needed, true)) stack.push_back(consumer);
     }
   }
 }
 
-void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_number, const Edge& edge,
-             Tensor grad) {
-  grad = fit(from, *edge.function, edge_number, edge.input_nr, std::move(grad));
+void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_index,
+                  const Edge& edge, Tensor grad) {
+  grad = validate_grad(from, *edge.function, edge_index, edge.input_nr, std::move(grad));
   const cuda::Streams& streams = streams_for(task, *edge.function);
-  hand_over(grad, streams);
+  sync_grad_to_streams(grad, streams);
   std::unique_lock lock(task.mutex, std::defer_lock);
   if (task.several_devices) lock.lock();
-  Pending& pending = task.nodes.at(edge.function.get());
-  if (pending.slots.empty()) pending.slots.resize(edge.function->slot_count());
-  auto& arrivals = pending.slots[edge.input_nr];
-  if (!task.several_devices && arrivals.size() == 1) {
+  NodeState& state = task.nodes.at(edge.function.get());
+  if (state.slots.empty()) state.slots.resize(edge.function->slot_count());
+  auto& incoming = state.slots[edge.input_nr];
+  if (!task.several_devices && incoming.size() == 1) {
     // A single thread delivers gradients in the right order, so they can be summed at once.
     const cuda::StreamGuard guard(streams);
-    arrivals[0].grad = arrivals[0].grad.add(grad);
+    incoming[0].grad = incoming[0].grad.add(grad);
     return;
   }
-  arrivals.push_back({sequence, visit, edge_number, std::move(grad)});
+  incoming.push_back({sequence, visit, edge_index, std::move(grad)});
 }
 
 namespace {
 
-bool leads_to(const Node* from, const Node& to) {
+bool is_reachable_from(const Node* from, const Node& to) {
   std::set<const Node*> seen{from};
   std::vector<const Node*> stack{from};
   while (!stack.empty()) {
@@ -173,25 +173,26 @@ bool leads_to(const Node* from, const Node& to) {
   }
   return false;
 }
-/// Rethrows an exception of a node. If the node belongs to only one branch of a JoinsBranches node, that node's
+/// Rethrows an exception of a node. If the node belongs to only one branch of a MultiBranchNode node, that node's
 /// rethrow() throws it.
-[[noreturn]] void rethrow_from(const GraphTask& task, const Node& node, const std::exception_ptr& exception) {
-  for (const auto& [each, pending] : task.nodes) {
-    const auto* const join = dynamic_cast<const JoinsBranches*>(each);
-    if (!join || join->branches() < 2) continue;
+[[noreturn]] void rethrow_from_branch(const GraphTask& task, const Node& node, const std::exception_ptr& exception) {
+  for (const auto& [each, state] : task.nodes) {
+    const auto* const join = dynamic_cast<const MultiBranchNode*>(each);
+    if (!join || join->num_branches() < 2) continue;
     std::set<size_t> found;
-    const size_t from_each = each->edges().size() / join->branches();
+    const size_t from_each = each->edges().size() / join->num_branches();
     for (size_t i = 0; i < each->edges().size(); ++i)
-      if (each->edges()[i].function && leads_to(each->edges()[i].function.get(), node)) found.insert(i / from_each);
+      if (each->edges()[i].function && is_reachable_from(each->edges()[i].function.get(), node))
+        found.insert(i / from_each);
     if (found.size() == 1) join->rethrow(exception, *found.begin());
   }
   std::rethrow_exception(exception);
 }
 
-std::vector<NodePtr> run_unnamed(GraphTask& task, const NodePtr& node) {
+std::vector<NodePtr> evaluate_function(GraphTask& task, const NodePtr& node) {
   std::unique_lock lock(task.mutex, std::defer_lock);
   if (task.several_devices) lock.lock();
-  Pending pending = std::move(task.nodes.at(node.get()));
+  NodeState state = std::move(task.nodes.at(node.get()));
   const cuda::Streams& streams = streams_for(task, *node);
   if (streams != task.context.streams) task.streams.insert(streams);
   if (lock) lock.unlock();
@@ -199,33 +200,33 @@ std::vector<NodePtr> run_unnamed(GraphTask& task, const NodePtr& node) {
 
   Grads grads(node->slot_count());
   bool any = false;
-  for (size_t s = 0; s < pending.slots.size(); ++s) {
-    if (pending.slots[s].empty()) continue;
-    Tensor came = sum_in_order(pending.slots[s]);
+  for (size_t s = 0; s < state.slots.size(); ++s) {
+    if (state.slots[s].empty()) continue;
+    Tensor summed_grad = sum_incoming_grads(state.slots[s]);
     const auto capture = [&](const Tensor& gradient) {
-      for (const auto& [slot, target] : pending.captures)
+      for (const auto& [slot, target] : state.captures)
         if (slot == s) *target = gradient;
     };
     // PyTorch's rule: if grad() also asks for a tensor from which this one was computed, it returns the gradient before
     // the hooks, and the hooks change only the gradient that flows on. Otherwise it returns the result of the hooks.
-    if (pending.needed) capture(came);
-    grads[s] = node->run_hooks(static_cast<uint32_t>(s), std::move(came));
-    if (!pending.needed) capture(grads[s]);
+    if (state.needed) capture(summed_grad);
+    grads[s] = node->run_hooks(static_cast<uint32_t>(s), std::move(summed_grad));
+    if (!state.needed) capture(grads[s]);
     any = true;
   }
-  pending.slots.clear();
+  state.slots.clear();
   for (const auto& [slot, cell] : node->retained())
-    if (cell->defined()) hand_over(*cell, task.context.streams);
-  for (const auto& [slot, target] : pending.captures)
-    if (target->defined()) hand_over(*target, task.context.streams);
+    if (cell->defined()) sync_grad_to_streams(*cell, task.context.streams);
+  for (const auto& [slot, target] : state.captures)
+    if (target->defined()) sync_grad_to_streams(*target, task.context.streams);
 
   Grads results;
-  if (any && pending.needed) {
-    results = apply_named(*node, std::move(grads));
+  if (any && state.needed) {
+    results = apply_with_error_context(*node, std::move(grads));
     TANDEM_CHECK(results.size() <= node->edges().size() || node->edges().empty(), "backward of ", node->name(),
                  " returned an invalid number of gradients - got ", results.size(), ", but expected ",
                  node->edges().size());
-    if (!task.retain) node->release();
+    if (!task.retain_graph) node->release();
   }
   std::vector<NodePtr> ready;
   for (uint32_t i = 0; i < node->edges().size(); ++i) {
@@ -234,7 +235,7 @@ std::vector<NodePtr> run_unnamed(GraphTask& task, const NodePtr& node) {
     const auto next = task.nodes.find(edge.function.get());
     if (next == task.nodes.end() || !next->second.reached) continue;  // not on a path to a requested tensor
     if (i < results.size() && results[i].defined())
-      deliver(task, *node, node->sequence(), pending.visit, i, edge, std::move(results[i]));
+      deliver_grad(task, *node, node->sequence(), state.visit, i, edge, std::move(results[i]));
     if (task.several_devices) lock.lock();
     if (--next->second.dependencies == 0) ready.push_back(edge.function);
     if (lock) lock.unlock();
@@ -246,9 +247,9 @@ std::vector<NodePtr> run_unnamed(GraphTask& task, const NodePtr& node) {
 
 std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node) {
   try {
-    return run_unnamed(task, node);
+    return evaluate_function(task, node);
   } catch (...) {
-    rethrow_from(task, *node, std::current_exception());
+    rethrow_from_branch(task, *node, std::current_exception());
   }
 }
 

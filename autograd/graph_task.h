@@ -16,32 +16,33 @@ namespace tandem::autograd {
 /// the same slot are summed in a fixed order: by descending sequence number of the sending nodes, which is the order
 /// on a single thread; for equal numbers (nodes made by several workers), by the order of discovery, then by edge. So
 /// the sum does not depend on the timing of threads.
-struct Arrival {
+struct IncomingGrad {
   uint64_t sequence;
   size_t visit;
   uint32_t edge;
   Tensor grad;
 };
 /// State of a node that takes part in a backward.
-struct Pending {
+struct NodeState {
   size_t visit = 0;  // position in the order in which compute_dependencies() found the nodes
   int dependencies = 0;
   bool needed = true;   // whether the node runs
   bool reached = true;  // whether its gradient is needed: the node runs, or the gradient was requested
-  std::vector<std::vector<Arrival>> slots;
+  std::vector<std::vector<IncomingGrad>> slots;
   // Slots whose gradients were requested, and the tensors in which to return them.
   std::vector<std::pair<uint32_t, Tensor*>> captures;
 };
 
 /// State of one call of backward.
 struct GraphTask {
-  std::unordered_map<Node*, Pending> nodes;
-  bool retain, create, several_devices = false;
-  bool pruned = false;   // whether only some gradients are needed: see NodeState::reached
-  bool into_all = true;  // whether gradients accumulate into all leaves, or only into the leaves in `into`
-  std::set<const Node*> into;
+  std::unordered_map<Node*, NodeState> nodes;
+  bool retain_graph, create_graph, several_devices = false;
+  bool pruned = false;  // whether only some gradients are needed: see NodeState::reached
+  bool accumulates_into_all =
+      true;  // whether gradients accumulate into all leaves, or only into the leaves in `accumulate_nodes`
+  std::set<const Node*> accumulate_nodes;
   int devices = 1;  // number of devices on which the nodes run
-  RankContext context;
+  ThreadContext context;
   uint64_t last_sequence = 0;  // sequence number that follows the numbers of all nodes made by workers
   std::mutex mutex;            // guards the members while several workers run
   std::condition_variable done;
@@ -53,10 +54,10 @@ struct GraphTask {
 
 /// A node whose inputs come from parallel branches of the graph, the same number from each branch. An exception from a
 /// node that belongs to one branch only is passed to rethrow(), which can name the branch.
-class JoinsBranches {
+class MultiBranchNode {
  public:
-  virtual ~JoinsBranches() = default;
-  virtual size_t branches() const = 0;
+  virtual ~MultiBranchNode() = default;
+  virtual size_t num_branches() const = 0;
   [[noreturn]] virtual void rethrow(const std::exception_ptr& exception, size_t branch) const = 0;
 };
 
@@ -70,14 +71,14 @@ inline const cuda::Streams& streams_for(const GraphTask& task, const Node& node)
 }
 
 /// Finds the nodes reachable from the roots, and counts the edges that lead into each.
-void discover(GraphTask& task, const std::vector<Edge>& roots);
+void compute_dependencies(GraphTask& task, const std::vector<Edge>& roots);
 /// Restricts the task to `targets`: marks them as reached, and nodes on a path to a target as reached and needed.
 void prune(GraphTask& task, const std::set<const Node*>& targets);
-/// Delivers a gradient computed on the current streams along an edge, which is edge number `edge_number` of node
+/// Delivers a gradient computed on the current streams along an edge, which is edge number `edge_index` of node
 /// `from`.
 /// @throws Error if the gradient does not fit the tensor that it belongs to
-void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_number, const Edge& edge,
-             Tensor grad);
+void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_index,
+                  const Edge& edge, Tensor grad);
 /// Runs a node whose gradients have all arrived, and returns the nodes that are ready now.
 std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node);
 

@@ -7,26 +7,27 @@ namespace tandem::autograd {
 
 /// Checks that x may be written to. @throws Error if x has a stride of 0 in a dimension of size 2 or more, as expanded
 /// tensors have, so that elements share memory. Other overlaps are not detected
-void check_writable(const char* op, const Tensor& x);
+void check_no_internal_overlap(const char* op, const Tensor& x);
 /// Checks that x may be changed in place in grad mode. @throws Error if x is a leaf that requires a gradient, a view of
 /// such a leaf, a part made by split(), chunk() or unbind(), or a view that was made outside of grad mode or in a
 /// custom Function
 void check_inplace(const char* op, const Tensor& x);
 /// Whether an in-place operation uses the old elements or replaces them.
-enum class Old { used, replaced };
+enum class OldValue { used, replaced };
 /// Assigns y, elements and history, to x: x becomes an output of the operation that made y. If x is a view, the history
 /// of its base changes. y must have x's shape, dtype and device. The old value of x gets its gradient through y if it
 /// was used, and zeros if it was replaced.
-void assign(const char* op, Tensor& x, const Tensor& y, Old old);
+void assign(const char* op, Tensor& x, const Tensor& y, OldValue old);
 
 /// Runs an in-place operation: `direct()` writes into x; `op(x)` computes the result out of place, recorded. Because x
 /// is overwritten afterwards, an op that saves its input must be given a copy.
 template <class Direct, class Op>
-Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op, Old old = Old::used) {
-  check_changeable(name, x);
-  if (!x.is_contiguous()) check_writable(name, x);
+Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op,
+                OldValue old = OldValue::used) {
+  check_inplace_allowed(name, x);
+  if (!x.is_contiguous()) check_no_internal_overlap(name, x);
   const bool real = x.is_floating_point();  // whether x can have a gradient: integer tensors have none
-  if (is_grad_enabled() && real && (wants_grad(x) || any_wants_grad(others))) {
+  if (is_grad_enabled() && real && (tensor_requires_grad(x) || any_requires_grad(others))) {
     check_inplace(name, x);
     assign(name, x, op(x), old);
   } else {

@@ -15,21 +15,21 @@ bool KeyLess::operator()(const IValue& a, const IValue& b) const {
 
 IValue ValueContainer::make(Kind kind) { return IValue(std::make_shared<ValueContainer>(kind)); }
 ValueContainer* ValueContainer::of(const IValue& value) { return value.container_.get(); }
-void ValueContainer::adopt(const IValue& value) {
+void ValueContainer::register_child(const IValue& value) {
   ValueContainer* const inner = of(value);
   if (!inner) return;
   TANDEM_CHECK(inner->depth < kMaxDepth, "IValue: lists, tuples and dicts are nested deeper than ", kMaxDepth,
                " levels");
-  inner->inside = true;
+  inner->has_parent = true;
   depth = std::max(depth, inner->depth + 1);
 }
 void ValueContainer::append(IValue value) {
-  adopt(value);
+  register_child(value);
   elements.push_back(std::move(value));
 }
 void ValueContainer::insert(IValue key, IValue value) {
   TANDEM_CHECK(key.isString() || key.isInt(), "IValue: a dict key is ", key.tagKind(), "; accepted: strings and ints");
-  adopt(value);
+  register_child(value);
   const auto [at, is_new] = index_.emplace(key, entries.size());
   if (is_new)
     entries.push_back({std::move(key), std::move(value)});
@@ -53,11 +53,11 @@ IValue sequence(Kind kind, std::vector<IValue> elements) {
   for (IValue& element : elements) container.append(std::move(element));
   return out;
 }
-bool is_of(const IValue& value, Kind kind) {
+bool has_kind(const IValue& value, Kind kind) {
   const ValueContainer* const container = ValueContainer::of(value);
   return container && container->kind == kind;
 }
-const ValueContainer& dict_of(const IValue& value) {
+const ValueContainer& get_dict(const IValue& value) {
   TANDEM_CHECK(value.isGenericDict(), "IValue: this is ", value.tagKind(), "; accepted: a dict");
   return *ValueContainer::of(value);
 }
@@ -72,9 +72,9 @@ IValue IValue::tuple(std::vector<IValue> elements) { return sequence(Kind::tuple
 IValue IValue::dict() { return ValueContainer::make(Kind::dict); }
 IValue IValue::ordered_dict() { return ValueContainer::make(Kind::ordered_dict); }
 
-bool IValue::isList() const { return is_of(*this, Kind::list); }
-bool IValue::isTuple() const { return is_of(*this, Kind::tuple); }
-bool IValue::isOrderedDict() const { return is_of(*this, Kind::ordered_dict); }
+bool IValue::isList() const { return has_kind(*this, Kind::list); }
+bool IValue::isTuple() const { return has_kind(*this, Kind::tuple); }
+bool IValue::isOrderedDict() const { return has_kind(*this, Kind::ordered_dict); }
 bool IValue::isGenericDict() const {
   const ValueContainer* const container = ValueContainer::of(*this);
   return container && !container->is_sequence();
@@ -140,8 +140,8 @@ std::vector<Tensor> IValue::toTensorVector() const {
   for (const IValue& element : elements()) out.push_back(element.toTensor());
   return out;
 }
-const std::vector<IValue::Entry>& IValue::entries() const { return dict_of(*this).entries; }
-const IValue* IValue::find(const IValue& key) const { return dict_of(*this).find(key); }
+const std::vector<IValue::Entry>& IValue::entries() const { return get_dict(*this).entries; }
+const IValue* IValue::find(const IValue& key) const { return get_dict(*this).find(key); }
 const IValue& IValue::at(const IValue& key) const {
   if (const IValue* const found = find(key)) return *found;
   std::string known;
@@ -155,18 +155,18 @@ const IValue& IValue::at(const IValue& key) const {
 }
 
 /// Returns the container so that the caller can change it. If other handles share it, copies it first.
-ValueContainer& IValue::own(const char* what) {
+ValueContainer& IValue::mutable_container(const char* what) {
   TANDEM_CHECK(container_, "IValue: this is ", tagKind(), "; accepted: ", what);
   if (container_.use_count() > 1) container_ = std::make_shared<ValueContainer>(*container_);
   return *container_;
 }
 void IValue::insert(IValue key, IValue value) {
   TANDEM_CHECK(isGenericDict(), "IValue: insert into ", tagKind(), "; accepted: a dict");
-  own("a dict").insert(std::move(key), std::move(value));
+  mutable_container("a dict").insert(std::move(key), std::move(value));
 }
 void IValue::push_back(IValue value) {
   TANDEM_CHECK(isList(), "IValue: push_back to ", tagKind(), "; accepted: a list");
-  own("a list").append(std::move(value));
+  mutable_container("a list").append(std::move(value));
 }
 
 }  // namespace tandem

@@ -98,7 +98,7 @@ class IValue {
   enum class Tag : uint8_t { none, boolean, integer, real, string, tensor, device, dtype, container };
   friend struct detail::ValueContainer;
   explicit IValue(std::shared_ptr<detail::ValueContainer> container);
-  detail::ValueContainer& own(const char* what);
+  detail::ValueContainer& mutable_container(const char* what);
   // Not a std::variant, because each program would have to compile its templates.
   Tag tag_ = Tag::none;
   int64_t integer_ = 0;  // also holds a bool

@@ -6,9 +6,9 @@
 namespace tandem::autograd {
 
 /// Mode in which a view was made. Only views made in grad mode may be changed in place in grad mode.
-enum class Made { in_grad_mode, in_no_grad_mode, in_inference_mode, in_function };
+enum class CreationMode { in_grad_mode, in_no_grad_mode, in_inference_mode, in_function };
 
-struct Meta : AutogradRecord {
+struct AutogradMeta : AutogradMetaInterface {
   bool requires_grad = false;  // set for leaves only: a tensor with a node always requires a gradient
   Tensor grad;
   std::shared_ptr<Tensor> retained;  // gradient of a non-leaf, after retain_grad()
@@ -24,14 +24,15 @@ struct Meta : AutogradRecord {
   // Name of the operation ("split", "chunk", "unbind") if it returned this view, or the base of this view, as one of
   // several; else null. Such a view must not be changed in place: the change's effect on the other views would have no
   // gradient.
-  const char* part_of = nullptr;
-  Made made = Made::in_grad_mode;  // mode in which this view, or the view that it was taken from, was made
+  const char* multi_view_op = nullptr;
+  CreationMode made =
+      CreationMode::in_grad_mode;  // mode in which this view, or the view that it was taken from, was made
 };
 
 /// The metadata, or null if the tensor has none.
-inline Meta* find_meta(const Tensor& t) { return static_cast<Meta*>(t.impl()->autograd.get()); }
+inline AutogradMeta* get_autograd_meta(const Tensor& t) { return static_cast<AutogradMeta*>(t.impl()->autograd.get()); }
 /// The metadata, created if the tensor has none.
-Meta& meta(const Tensor& t);
+AutogradMeta& materialize_autograd_meta(const Tensor& t);
 /// The node that made a tensor, or null. For a view whose base was changed in place, a new node is made.
 const NodePtr& grad_fn(const Tensor& t);
 /// Marks `view` as a view of `x` (of x's base, if x is a view itself), so that an in-place change of either one updates

@@ -12,23 +12,23 @@ namespace tandem::autograd {
 // Note [Iterative release]: a graph may be 100,000 nodes deep. Each node holds the next one by its edges and saved
 // tensors, so nested destructors would overflow the stack. The first destructor on a thread therefore collects the
 // edges and tensors of the others and destroys them in a loop.
-struct Remains {
+struct NodeContents {
   std::vector<Edge> edges;
   std::vector<SavedTensor> saved;
 };
-static thread_local std::vector<Remains>* collecting = nullptr;
-static void release_iteratively(Remains remains) {
-  if (remains.edges.empty() && remains.saved.empty()) return;
-  if (collecting) return collecting->push_back(std::move(remains));
-  std::vector<Remains> queue;
-  collecting = &queue;
+static thread_local std::vector<NodeContents>* deferred_releases = nullptr;
+static void release_iteratively(NodeContents contents) {
+  if (contents.edges.empty() && contents.saved.empty()) return;
+  if (deferred_releases) return deferred_releases->push_back(std::move(contents));
+  std::vector<NodeContents> queue;
+  deferred_releases = &queue;
   for (;;) {
-    { const Remains last = std::move(remains); }  // the destructor of `last` adds to the queue
+    { const NodeContents last = std::move(contents); }  // the destructor of `last` adds to the queue
     if (queue.empty()) break;
-    remains = std::move(queue.back());
+    contents = std::move(queue.back());
     queue.pop_back();
   }
-  collecting = nullptr;
+  deferred_releases = nullptr;
 }
 
 /// Result of the pack hook for a tensor, and the tensor's history, which the hooks do not see.
@@ -46,8 +46,8 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_o
                "use it in autograd, or use NoGradGuard instead of InferenceMode. Got a tensor of ",
                tensor.sizes());
   version_ = tensor._version();
-  if (is_output) slot_ = meta(tensor).slot;
-  if (const auto& hooks = RankContext::current().saved_tensor_hooks) {
+  if (is_output) slot_ = materialize_autograd_meta(tensor).slot;
+  if (const auto& hooks = ThreadContext::current().saved_tensor_hooks) {
     const auto packed = std::make_shared<PackedTensor>();
     packed->hooks = hooks;
     if (!is_output) packed->edge = gradient_edge(tensor);
@@ -67,8 +67,8 @@ Tensor SavedTensor::unpack(const std::string& owner) const {
                  ": the unpack hook of a saved tensor returned an undefined tensor");
     Tensor out = core::alias(data);
     if (packed_->edge.function) {
-      meta(out).node = packed_->edge.function;
-      meta(out).slot = packed_->edge.input_nr;
+      materialize_autograd_meta(out).node = packed_->edge.function;
+      materialize_autograd_meta(out).slot = packed_->edge.input_nr;
     }
     return out;
   }
@@ -83,7 +83,7 @@ Tensor SavedTensor::unpack(const Node& owner) const {
   const Tensor data = unpack(owner.name());
   if (!is_output_ || !data.defined()) return data;
   Tensor out = core::alias(data);
-  Meta& m = meta(out);
+  AutogradMeta& m = materialize_autograd_meta(out);
   m.node = const_cast<Node&>(owner).shared_from_this();
   m.slot = slot_;
   return out;
@@ -93,7 +93,7 @@ Tensor Context::saved(size_t i) const { return node_.saved(i).unpack(node_); }
 bool Context::needs_grad(size_t i) const { return node_.task_should_compute_output(i); }
 /// Returns an alias of dx, recorded as an operation on dx and the tensors that `to` leads to. Its derivative is ddx for
 /// dx, and others(ddx) for each of these tensors.
-template <class Others> static Tensor lead_to(std::vector<Edge> to, const Tensor& dx, Others others) {
+template <class Others> static Tensor attach_edges(std::vector<Edge> to, const Tensor& dx, Others others) {
   auto backward = [others, count = to.size()](const Context&, const Tensor& ddx) -> Grads {
     Grads grads(count, others(ddx));
     grads.push_back(ddx);
@@ -106,27 +106,27 @@ template <class Others> static Tensor lead_to(std::vector<Edge> to, const Tensor
   set_history(y, node);
   return y;
 }
-Tensor Context::flat_in(size_t i, const Tensor& dx) const {
+Tensor Context::attach_zero_derivative(size_t i, const Tensor& dx) const {
   if (!is_grad_enabled() || !node_.needs_grad(i)) return dx;
   const Edge& edge = node_.edges()[i];
-  return lead_to({edge}, dx, [slot = edge.function->slot(edge.input_nr)](const Tensor& ddx) {
+  return attach_edges({edge}, dx, [slot = edge.function->slot(edge.input_nr)](const Tensor& ddx) {
     return slot.sizes == ddx.sizes() ? zeros_as(ddx) : core::empty(slot.sizes, slot.dtype, slot.device).zero_();
   });
 }
-Tensor Context::flat_in(std::initializer_list<size_t> inputs, const Tensor& dx) const {
+Tensor Context::attach_zero_derivative(std::initializer_list<size_t> inputs, const Tensor& dx) const {
   std::vector<Edge> to;
   for (const size_t i : inputs)
     if (node_.needs_grad(i)) to.push_back(node_.edges()[i]);
   if (!is_grad_enabled() || to.empty() || !dx.defined()) return dx;
-  return lead_to(std::move(to), dx, [](const Tensor&) { return Tensor(); });
+  return attach_edges(std::move(to), dx, [](const Tensor&) { return Tensor(); });
 }
 
 Node::Node(std::string name)
-    : sequence_(RankContext::current().next_sequence++),
-      streams_(RankContext::current().streams),
+    : sequence_(ThreadContext::current().next_sequence++),
+      streams_(ThreadContext::current().streams),
       name_(std::move(name)) {
   if (AnomalyMode::is_enabled()) [[unlikely]]
-    place_ = current_place();
+    anomaly_metadata_ = capture_anomaly_metadata();
 }
 Node::~Node() { release_iteratively({std::move(edges_), std::move(saved_)}); }
 
@@ -137,7 +137,7 @@ void Node::release() {
 }
 
 void Node::add_input(const Tensor& input) {
-  edges_.push_back(input.defined() && wants_grad(input) ? gradient_edge(input) : Edge{});
+  edges_.push_back(input.defined() && tensor_requires_grad(input) ? gradient_edge(input) : Edge{});
 }
 uint32_t Node::add_output(const Tensor& output) {
   device_ = output.device();
@@ -147,7 +147,9 @@ uint32_t Node::add_output(const Tensor& output) {
 
 void Node::set_edges(std::vector<Edge> edges) { edges_ = std::move(edges); }
 void Node::save(const Tensor& tensor, bool is_output) { saved_.emplace_back(tensor, is_output); }
-void Node::retain(uint32_t slot, std::shared_ptr<Tensor> cell) { retained_.emplace_back(slot, std::move(cell)); }
+void Node::retain_grad_in(uint32_t slot, std::shared_ptr<Tensor> cell) {
+  retained_.emplace_back(slot, std::move(cell));
+}
 unsigned Node::add_hook(uint32_t slot, TensorHook hook) {
   hooks_.emplace_back(slot, std::move(hook));
   return static_cast<unsigned>(hooks_.size() - 1);
@@ -156,7 +158,7 @@ void Node::remove_hook(unsigned position) {
   TANDEM_CHECK(position < hooks_.size(), "remove_hook: Invalid index, no hook at position ", position);
   hooks_[position].second = nullptr;
 }
-void Node::forget(const std::shared_ptr<Tensor>& cell) {
+void Node::stop_retaining_grad(const std::shared_ptr<Tensor>& cell) {
   std::erase_if(retained_, [&](const auto& entry) { return entry.second == cell; });
 }
 Tensor detail::apply_hooks(Tensor grad, const std::string& where, const std::function<const TensorHook*(size_t)>& at) {
@@ -188,7 +190,7 @@ Tensor Node::zeros_for(size_t i) const {
   return core::empty(slots_[i].sizes, slots_[i].dtype, slots_[i].device).zero_();
 }
 
-void link(const NodePtr& node, ArrayRef<Tensor*> outputs, TensorRefs inputs, TensorRefs saved) {
+void connect_node(const NodePtr& node, ArrayRef<Tensor*> outputs, TensorRefs inputs, TensorRefs saved) {
   for (const Tensor& input : inputs) node->add_input(input);
   for (Tensor* output : outputs)
     if (output->defined() && output->is_floating_point())
@@ -202,9 +204,9 @@ void link(const NodePtr& node, ArrayRef<Tensor*> outputs, TensorRefs inputs, Ten
     node->save(t, is_output);
   }
 }
-void link(const NodePtr& node, ArrayRef<Tensor*> outputs, ArrayRef<Tensor> inputs, TensorRefs saved) {
+void connect_node(const NodePtr& node, ArrayRef<Tensor*> outputs, ArrayRef<Tensor> inputs, TensorRefs saved) {
   for (const Tensor& input : inputs) node->add_input(input);
-  link(node, outputs, TensorRefs{}, saved);
+  connect_node(node, outputs, TensorRefs{}, saved);
 }
 
 }  // namespace tandem::autograd

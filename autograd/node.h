@@ -41,7 +41,7 @@ struct SavedTensorHooks {
   std::function<Tensor(const std::any&)> unpack;
 };
 /// Stack and parent of a node, kept in anomaly mode: autograd/anomaly_mode.h.
-struct ForwardPlace;
+struct AnomalyMetadata;
 struct PackedTensor;
 
 /// A tensor saved for backward, with its version at that time. An output of the saving node is kept detached, so that
@@ -74,10 +74,10 @@ class Context {
   /// Returns dx, the gradient of input i, for an operation whose gradient is piecewise constant in that input. If
   /// backward itself is recorded, the result gets a history that leads to the input, with a derivative of zero, as in
   /// PyTorch.
-  Tensor flat_in(size_t i, const Tensor& dx) const;
-  /// As flat_in(), for a kernel that computes the gradients of several inputs: as in PyTorch, each result leads to all
-  /// of the inputs. The derivative is an undefined tensor rather than zeros.
-  Tensor flat_in(std::initializer_list<size_t> inputs, const Tensor& dx) const;
+  Tensor attach_zero_derivative(size_t i, const Tensor& dx) const;
+  /// As attach_zero_derivative(), for a kernel that computes the gradients of several inputs: as in PyTorch, each
+  /// result leads to all of the inputs. The derivative is an undefined tensor rather than zeros.
+  Tensor attach_zero_derivative(std::initializer_list<size_t> inputs, const Tensor& dx) const;
 
  private:
   const Node& node_;
@@ -162,9 +162,9 @@ class Node : public std::enable_shared_from_this<Node> {
   /// Removes the hook at a position returned by add_hook().
   void remove_hook(unsigned position);
   /// Makes backward add the gradient of a slot, after the hooks, to `cell`, until stop_retaining_grad() is called.
-  void retain(uint32_t slot, std::shared_ptr<Tensor> cell);
+  void retain_grad_in(uint32_t slot, std::shared_ptr<Tensor> cell);
   /// Ends retain_grad_in() for this cell.
-  void forget(const std::shared_ptr<Tensor>& cell);
+  void stop_retaining_grad(const std::shared_ptr<Tensor>& cell);
   /// The slots and cells passed to retain_grad_in().
   const std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>>& retained() const { return retained_; }
   /// Applies the hooks of a slot, adds the result to the cells of retain_grad_in(), and returns it.
@@ -188,7 +188,7 @@ class Node : public std::enable_shared_from_this<Node> {
   /// Zeros with the sizes, dtype and device of result i, for a result without gradient.
   Tensor zeros_for(size_t i) const;
   /// Stack and parent of the node, if it was made in anomaly mode; else null.
-  const std::shared_ptr<const detail::ForwardPlace>& forward_place() const { return place_; }
+  const std::shared_ptr<const detail::AnomalyMetadata>& anomaly_metadata() const { return anomaly_metadata_; }
 
  protected:
   uint64_t sequence_;
@@ -197,7 +197,7 @@ class Node : public std::enable_shared_from_this<Node> {
  private:
   cuda::detail::Streams streams_;
   std::string name_;
-  std::shared_ptr<const detail::ForwardPlace> place_;
+  std::shared_ptr<const detail::AnomalyMetadata> anomaly_metadata_;
   std::vector<Edge> edges_;
   std::vector<detail::SavedTensor> saved_;
   std::vector<Slot> slots_;
@@ -222,12 +222,12 @@ class AccumulateGrad final : public Node {
   void remove_post_hook(unsigned position);
   /// Sets the tensor that holds the gradient, for example a part of a bucket; it has its own version counter. The first
   /// gradient is copied into it.
-  void set_slot(const Tensor& memory) { memory_ = memory; }
+  void set_grad_buffer(const Tensor& memory) { grad_buffer_ = memory; }
 
  private:
-  void accumulate(Tensor arrived);
+  void accumulate(Tensor new_grad);
 
-  Tensor variable_, memory_;
+  Tensor variable_, grad_buffer_;
   std::mutex mutex_;  // needed because graphs on several threads may share a leaf
   std::vector<std::function<void(const Tensor&)>> post_hooks_;
 };
@@ -239,7 +239,7 @@ std::shared_ptr<AccumulateGrad> grad_accumulator(const Tensor& leaf);
 /// Returns the edge along which backward sends the gradient of a tensor: to its node, to its accumulator, or an empty
 /// edge.
 Edge gradient_edge(const Tensor& tensor);
-inline bool wants_grad(const Tensor& t) { return t.defined() && t.impl()->autograd && t.requires_grad(); }
+inline bool tensor_requires_grad(const Tensor& t) { return t.defined() && t.impl()->autograd && t.requires_grad(); }
 /// Makes `t` the next output of `node`.
 void set_history(const Tensor& t, const NodePtr& node);
 }  // namespace detail

@@ -20,7 +20,7 @@ struct ViewGeometry {
   int64_t base_offset, offset;
   int64_t extent;  // number of storage elements that base and view span together
   /// Copies a tensor of the base's shape into a one-dimensional tensor, with the memory layout of the base.
-  Tensor lay_out(const Tensor& like_base) const;
+  Tensor to_storage_layout(const Tensor& like_base) const;
 };
 /// Gradient of as_strided with respect to the base. If several elements of the view share memory, their gradients are
 /// summed.

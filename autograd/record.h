@@ -9,10 +9,10 @@ namespace tandem::autograd {
 /// A list of references to tensors: building it changes no reference count.
 using TensorRefs = std::initializer_list<std::reference_wrapper<const Tensor>>;
 
-inline bool any_wants_grad(TensorRefs tensors) {
+inline bool any_requires_grad(TensorRefs tensors) {
   if (!is_grad_enabled()) return false;
   for (const Tensor& t : tensors)
-    if (wants_grad(t)) return true;
+    if (tensor_requires_grad(t)) return true;
   return false;
 }
 
@@ -36,16 +36,16 @@ template <class Backward> class LambdaNode final : public Node {
 };
 
 /// Sets the edges, outputs and saved tensors of a node. Outputs among the saved tensors are kept detached.
-void link(const NodePtr& node, ArrayRef<Tensor*> outputs, TensorRefs inputs, TensorRefs saved);
-void link(const NodePtr& node, ArrayRef<Tensor*> outputs, ArrayRef<Tensor> inputs, TensorRefs saved);
+void connect_node(const NodePtr& node, ArrayRef<Tensor*> outputs, TensorRefs inputs, TensorRefs saved);
+void connect_node(const NodePtr& node, ArrayRef<Tensor*> outputs, ArrayRef<Tensor> inputs, TensorRefs saved);
 
 /// Records `output = op(inputs)`. Integer outputs are never recorded. The backward returns one gradient for each input;
 /// it is not called if the gradient of the output is undefined.
 template <class Backward>
 Tensor record(const char* name, Tensor output, TensorRefs inputs, TensorRefs saved, Backward&& backward) {
-  if (any_wants_grad(inputs)) [[unlikely]]
-    link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(name, std::forward<Backward>(backward)), {&output},
-         inputs, saved);
+  if (any_requires_grad(inputs)) [[unlikely]]
+    connect_node(std::make_shared<LambdaNode<std::decay_t<Backward>>>(name, std::forward<Backward>(backward)),
+                 {&output}, inputs, saved);
   return output;
 }
 /// record() for a number of inputs that is known only at run time (cat, stack).
@@ -53,33 +53,33 @@ template <class Backward>
 Tensor record_list(const char* name, Tensor output, ArrayRef<Tensor> inputs, TensorRefs saved, Backward&& backward) {
   bool wanted = false;
   if (is_grad_enabled())
-    for (const Tensor& t : inputs) wanted |= wants_grad(t);
+    for (const Tensor& t : inputs) wanted |= tensor_requires_grad(t);
   if (wanted)
-    link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(name, std::forward<Backward>(backward)), {&output},
-         inputs, saved);
+    connect_node(std::make_shared<LambdaNode<std::decay_t<Backward>>>(name, std::forward<Backward>(backward)),
+                 {&output}, inputs, saved);
   return output;
 }
 /// record() for several outputs, passed as a tuple. The backward receives a gradient for each; some may be undefined.
 template <class... Outputs, class Backward>
 std::tuple<Outputs...> record(const char* name, std::tuple<Outputs...> outputs, TensorRefs inputs, TensorRefs saved,
                               Backward&& backward) {
-  if (any_wants_grad(inputs)) [[unlikely]]
+  if (any_requires_grad(inputs)) [[unlikely]]
     std::apply(
         [&](auto&... each) {
-          link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(name, std::forward<Backward>(backward)), {&each...},
-               inputs, saved);
+          connect_node(std::make_shared<LambdaNode<std::decay_t<Backward>>>(name, std::forward<Backward>(backward)),
+                       {&each...}, inputs, saved);
         },
         outputs);
   return outputs;
 }
 /// Whether to mark views of x as views. Without grad mode, only views of tensors that require a gradient are marked.
-inline bool is_view_to_note(const Tensor& x) {
-  return is_floating_point(x.dtype()) && (is_grad_enabled() || wants_grad(x));
+inline bool should_track_view(const Tensor& x) {
+  return is_floating_point(x.dtype()) && (is_grad_enabled() || tensor_requires_grad(x));
 }
 /// Records a view: as record(), and in-place changes of the view or of `x` update the histories of both.
 template <class Backward> Tensor record_view(const char* name, Tensor output, const Tensor& x, Backward&& backward) {
   output = record(name, std::move(output), {x}, {}, std::forward<Backward>(backward));
-  if (is_view_to_note(x)) set_view_of(output, x);
+  if (should_track_view(x)) set_view_of(output, x);
   return output;
 }
 
@@ -87,17 +87,19 @@ template <class Backward> Tensor record_view(const char* name, Tensor output, co
 /// with the square of their number. The backward receives a gradient for each view (some may be undefined) and returns
 /// the gradient of x. In-place changes of a view are an error that names `op`.
 template <class Backward>
-std::vector<Tensor> record_parts(const char* op, std::vector<Tensor> parts, const Tensor& x, Backward&& backward) {
-  if (any_wants_grad({x})) {
+std::vector<Tensor> record_multi_output_view(const char* op, std::vector<Tensor> parts, const Tensor& x,
+                                             Backward&& backward) {
+  if (any_requires_grad({x})) {
     std::vector<Tensor*> outputs;
     outputs.reserve(parts.size());
     for (Tensor& part : parts) outputs.push_back(&part);
-    link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(op, std::forward<Backward>(backward)), outputs, {x}, {});
+    connect_node(std::make_shared<LambdaNode<std::decay_t<Backward>>>(op, std::forward<Backward>(backward)), outputs,
+                 {x}, {});
   }
-  if (is_view_to_note(x))
+  if (should_track_view(x))
     for (const Tensor& part : parts) {
       set_view_of(part, x);
-      meta(part).part_of = op;
+      materialize_autograd_meta(part).multi_view_op = op;
     }
   return parts;
 }
@@ -109,6 +111,6 @@ using autograd::Context;
 using autograd::Grads;
 using autograd::record;
 using autograd::record_list;
-using autograd::record_parts;
+using autograd::record_multi_output_view;
 using autograd::record_view;
 }  // namespace tandem

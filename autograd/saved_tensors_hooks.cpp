@@ -6,26 +6,26 @@
 namespace tandem::autograd::graph {
 
 void saved_tensors_hooks::enter(SavedTensorHooks hooks) {
-  outer_ = std::exchange(RankContext::current().saved_tensor_hooks,
+  outer_ = std::exchange(ThreadContext::current().saved_tensor_hooks,
                          std::make_shared<const SavedTensorHooks>(std::move(hooks)));
 }
-saved_tensors_hooks::~saved_tensors_hooks() { RankContext::current().saved_tensor_hooks = std::move(outer_); }
+saved_tensors_hooks::~saved_tensors_hooks() { ThreadContext::current().saved_tensor_hooks = std::move(outer_); }
 
 save_on_cpu::save_on_cpu(bool pin_memory) {
-  struct Moved {
-    Tensor on_host;
+  struct HostCopy {
+    Tensor host_tensor;
     Device device;
   };
   SavedTensorHooks hooks;
   hooks.pack = [pin_memory](const Tensor& x) -> std::any {
-    if (x.is_cpu()) return Moved{x, x.device()};
-    if (!pin_memory) return Moved{x.to(kCPU), x.device()};
+    if (x.is_cpu()) return HostCopy{x, x.device()};
+    if (!pin_memory) return HostCopy{x.to(kCPU), x.device()};
     const Shape strides = core::strides_like(x, MemoryFormat::Preserve);
-    return Moved{core::empty_pinned(x.sizes(), x.dtype(), kCPU, &strides).copy_(x), x.device()};
+    return HostCopy{core::empty_pinned(x.sizes(), x.dtype(), kCPU, &strides).copy_(x), x.device()};
   };
   hooks.unpack = [](const std::any& packed) {
-    const Moved& moved = std::any_cast<const Moved&>(packed);
-    return moved.on_host.to(moved.device);
+    const HostCopy& moved = std::any_cast<const HostCopy&>(packed);
+    return moved.host_tensor.to(moved.device);
   };
   enter(std::move(hooks));
 }

@@ -26,13 +26,13 @@ struct ValueContainer {
   static ValueContainer* of(const IValue& value);
 
   Kind kind;
-  bool inside = false;  // whether this container was added to another one
-  int depth = 1;        // levels of containers, including this one
+  bool has_parent = false;  // whether this container was added to another one
+  int depth = 1;            // levels of containers, including this one
   std::vector<IValue> elements;
   std::vector<ValueEntry> entries;
 
  private:
-  void adopt(const IValue& value);
+  void register_child(const IValue& value);
   std::map<IValue, size_t, KeyLess> index_;  // position in `entries` of each key
 };
 

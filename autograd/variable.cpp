@@ -8,19 +8,19 @@
 namespace tandem {
 namespace autograd {
 
-Meta& meta(const Tensor& t) {
+AutogradMeta& materialize_autograd_meta(const Tensor& t) {
   auto& record = t.impl()->autograd;
   // `new AutogradMeta` is written without parentheses, because `new AutogradMeta()` would zero the memory before the
   // constructor runs.
-  if (!record) record = Owned<AutogradRecord>(new Meta);
-  return static_cast<Meta&>(*record);
+  if (!record) record = Owned<AutogradMetaInterface>(new AutogradMeta);
+  return static_cast<AutogradMeta&>(*record);
 }
 
 static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
-  Meta& m = meta(t);
+  AutogradMeta& m = materialize_autograd_meta(t);
   if (m.retained) {  // from now on, retain the gradient of the new value
-    if (m.node) m.node->forget(m.retained);
-    node->retain(slot, m.retained);
+    if (m.node) m.node->stop_retaining_grad(m.retained);
+    node->retain_grad_in(slot, m.retained);
   }
   m.node = node;
   m.slot = slot;
@@ -28,12 +28,12 @@ static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
 
 /// Called if the view or its base is changed in place in grad mode. @throws Error if the view was made outside of grad
 /// mode or in a custom Function
-static void check_made(const char* op, const Tensor& view, const Meta& m, const char* changed) {
-  if (m.made == Made::in_grad_mode) return;
-  TANDEM_CHECK(m.made != Made::in_function, "Output of Function is a view and ", changed, " modified inplace: ", op,
-               ", for a view of ", view.sizes(),
+static void check_creation_mode(const char* op, const Tensor& view, const AutogradMeta& m, const char* changed) {
+  if (m.made == CreationMode::in_grad_mode) return;
+  TANDEM_CHECK(m.made != CreationMode::in_function, "Output of Function is a view and ", changed,
+               " modified inplace: ", op, ", for a view of ", view.sizes(),
                " that forward() made of its input, whose custom backward this would override; clone() it in forward()");
-  const bool inference = m.made == Made::in_inference_mode;
+  const bool inference = m.made == CreationMode::in_inference_mode;
   TANDEM_CHECK(false, "A view was created in ", inference ? "inference" : "no_grad", " mode and ", changed,
                " modified inplace ", inference ? "in normal mode" : "with grad mode enabled", ": ", op,
                ", for a view of ", view.sizes(),
@@ -44,12 +44,12 @@ static void check_made(const char* op, const Tensor& view, const Meta& m, const 
 // history. The base may be a leaf that began to require a gradient after the view was made.
 const NodePtr& grad_fn(const Tensor& t) {
   static const auto& none = *new NodePtr;  // never destroyed: tensors may be static
-  Meta* m = find_meta(t);
+  AutogradMeta* m = get_autograd_meta(t);
   if (!m) return none;
   if (m->base.defined() && m->node_version != t._version()) {
     if (!m->node && !m->base.requires_grad()) return m->node;
-    check_made("a use of it", t, *m, "its base or another view of its base has been");
-    TANDEM_CHECK(!m->part_of || !m->node, "Output of ", m->part_of,
+    check_creation_mode("a use of it", t, *m, "its base or another view of its base has been");
+    TANDEM_CHECK(!m->multi_view_op || !m->node, "Output of ", m->multi_view_op,
                  " is a view and its base or another view of its base has been modified inplace. This view is the "
                  "output of a function that returns multiple views. Such functions do not allow the output views to be "
                  "modified inplace. Take the view, of ",
@@ -70,9 +70,9 @@ const NodePtr& grad_fn(const Tensor& t) {
 void detail::set_history(const Tensor& t, const NodePtr& node) {
   // If the tensor is a view that an operation made in no-grad mode to compute its result, then the operation's node is
   // its whole history.
-  if (Meta* m = find_meta(t); m && m->made != Made::in_grad_mode) {
+  if (AutogradMeta* m = get_autograd_meta(t); m && m->made != CreationMode::in_grad_mode) {
     m->base.reset();
-    m->made = Made::in_grad_mode;
+    m->made = CreationMode::in_grad_mode;
   }
   autograd::set_history(t, node, node->add_output(t));
 }
@@ -80,17 +80,18 @@ void detail::set_history(const Tensor& t, const NodePtr& node) {
 void set_view_of(const Tensor& view, const Tensor& x) {
   // Inference tensors need no view tracking: in grad mode, in-place changes of x are an error.
   if (x.is_inference()) return;
-  Meta* above = find_meta(x);
-  Meta& m = meta(view);
-  m.base = above && above->base.defined() ? above->base : x;
-  m.part_of = above ? above->part_of : nullptr;
-  m.made = above ? above->made : Made::in_grad_mode;
-  if (!is_grad_enabled()) m.made = InferenceMode::is_enabled() ? Made::in_inference_mode : Made::in_no_grad_mode;
+  AutogradMeta* source_meta = get_autograd_meta(x);
+  AutogradMeta& m = materialize_autograd_meta(view);
+  m.base = source_meta && source_meta->base.defined() ? source_meta->base : x;
+  m.multi_view_op = source_meta ? source_meta->multi_view_op : nullptr;
+  m.made = source_meta ? source_meta->made : CreationMode::in_grad_mode;
+  if (!is_grad_enabled())
+    m.made = InferenceMode::is_enabled() ? CreationMode::in_inference_mode : CreationMode::in_no_grad_mode;
   m.node_version = view._version();
 }
 
 std::shared_ptr<AccumulateGrad> detail::grad_accumulator(const Tensor& leaf) {
-  Meta& m = meta(leaf);
+  AutogradMeta& m = materialize_autograd_meta(leaf);
   TANDEM_CHECK(!grad_fn(leaf) && m.requires_grad,
                "grad_accumulator() should be only called on leaf Variables that require a gradient");
   const std::lock_guard lock(m.mutex);
@@ -101,9 +102,9 @@ std::shared_ptr<AccumulateGrad> detail::grad_accumulator(const Tensor& leaf) {
 }
 
 Edge detail::gradient_edge(const Tensor& t) {
-  if (const NodePtr& node = grad_fn(t)) return {node, find_meta(t)->slot};
+  if (const NodePtr& node = grad_fn(t)) return {node, get_autograd_meta(t)->slot};
   // A view without history requires a gradient because its base does, but no gradient flows through the view.
-  const Meta* m = find_meta(t);
+  const AutogradMeta* m = get_autograd_meta(t);
   return m && m->requires_grad ? Edge{grad_accumulator(t), 0} : Edge{};
 }
 
@@ -111,7 +112,7 @@ AccumulateGrad::AccumulateGrad(const Tensor& variable) : Node("AccumulateGrad"),
   add_output(variable);
 }
 Tensor AccumulateGrad::run_hooks(uint32_t, Tensor grad) const {
-  const std::vector<TensorHook>& hooks = meta(variable_).hooks;
+  const std::vector<TensorHook>& hooks = materialize_autograd_meta(variable_).hooks;
   if (hooks.empty()) return grad;
   return apply_hooks(std::move(grad), "a leaf", [&](size_t i) { return i < hooks.size() ? &hooks[i] : nullptr; });
 }
@@ -135,7 +136,7 @@ Grads AccumulateGrad::apply(Grads&& grads) {
 namespace {
 /// Whether a gradient can be stored as it is: it has the strides of the variable, or is row-major if the variable is
 /// not dense.
-bool lies_as(const Tensor& grad, const Tensor& variable) {
+bool obeys_layout_contract(const Tensor& grad, const Tensor& variable) {
   if (grad.impl()->row_major && variable.impl()->row_major) [[likely]]
     return true;
   if (!core::is_dense(*variable.impl())) return grad.is_contiguous();
@@ -144,7 +145,7 @@ bool lies_as(const Tensor& grad, const Tensor& variable) {
   return true;
 }
 /// Copies a gradient to the strides of the variable, recorded if grad mode is on.
-Tensor copy_for(const Tensor& variable, const Tensor& grad) {
+Tensor clone_obey_contract(const Tensor& variable, const Tensor& grad) {
   if (grad.impl()->row_major && variable.impl()->row_major) [[likely]]
     return grad.clone();
   if (!core::is_dense(*variable.impl())) return grad.clone(MemoryFormat::Contiguous);
@@ -152,26 +153,27 @@ Tensor copy_for(const Tensor& variable, const Tensor& grad) {
   return core::empty_like(variable, grad.dtype(), grad.device()).copy_(grad);
 }
 }  // namespace
-void AccumulateGrad::accumulate(Tensor arrived) {
+void AccumulateGrad::accumulate(Tensor new_grad) {
   const std::lock_guard lock(mutex_);
   // A gradient in the memory of a bucket has no history: it becomes an average over ranks, and no rank knows the
   // history of the other ranks.
-  const AutoGradMode mode(is_grad_enabled() && !memory_.defined());
-  Tensor& grad = meta(variable_).grad;
+  const AutoGradMode mode(is_grad_enabled() && !grad_buffer_.defined());
+  Tensor& grad = materialize_autograd_meta(variable_).grad;
   if (!grad.defined()) {
     // The gradient can be taken over without a copy if nothing else refers to it and its strides are the variable's.
-    const bool ours = arrived.use_count() == 1 && lies_as(arrived, variable_) && arrived.storage()->is_alone();
-    if (memory_.defined()) {
-      (grad = memory_).copy_(arrived);
-    } else if (ours && !is_grad_enabled()) {
-      grad = std::move(arrived);
+    const bool can_steal =
+        new_grad.use_count() == 1 && obeys_layout_contract(new_grad, variable_) && new_grad.storage()->is_unique();
+    if (grad_buffer_.defined()) {
+      (grad = grad_buffer_).copy_(new_grad);
+    } else if (can_steal && !is_grad_enabled()) {
+      grad = std::move(new_grad);
     } else {
-      grad = copy_for(variable_, arrived);
+      grad = clone_obey_contract(variable_, new_grad);
     }
   } else if (is_grad_enabled()) {
-    grad = grad.add(arrived);  // under create_graph the accumulated gradient keeps its history
+    grad = grad.add(new_grad);  // under create_graph the accumulated gradient keeps its history
   } else {
-    grad.add_(arrived);
+    grad.add_(new_grad);
   }
 }
 unsigned AccumulateGrad::add_post_hook(std::function<void(const Tensor&)> hook) {
@@ -185,7 +187,7 @@ void AccumulateGrad::remove_post_hook(unsigned position) {
   post_hooks_[position] = nullptr;
 }
 
-void check_writable(const char* op, const Tensor& x) {
+void check_no_internal_overlap(const char* op, const Tensor& x) {
   for (int64_t d = 0; d < x.dim() && x.numel() > 0; ++d)
     TANDEM_CHECK(x.stride(d) != 0 || x.size(d) <= 1, op,
                  ": unsupported operation: more than one element of the written-to tensor refers to a single memory "
@@ -193,9 +195,9 @@ void check_writable(const char* op, const Tensor& x) {
                  x.sizes(), " with strides ", x.strides());
 }
 void check_inplace(const char* op, const Tensor& x) {
-  Meta* m = find_meta(x);
-  if (m) check_made(op, x, *m, "is being");
-  TANDEM_CHECK(!m || !m->part_of, op, ": Output of ", m->part_of,
+  AutogradMeta* m = get_autograd_meta(x);
+  if (m) check_creation_mode(op, x, *m, "is being");
+  TANDEM_CHECK(!m || !m->multi_view_op, op, ": Output of ", m->multi_view_op,
                " is a view and is being modified inplace. This view is the output of a function that returns multiple "
                "views. Such functions do not allow the output views to be modified inplace. Use an out-of-place "
                "operation, or modify a narrow() or select() of the base, or a clone. Got ",
@@ -209,16 +211,16 @@ void check_inplace(const char* op, const Tensor& x) {
       ": a view of a leaf Variable that requires grad is being used in an in-place operation. Use a NoGradGuard");
 }
 
-void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
-  Meta* m = find_meta(x);
+void assign(const char* op, Tensor& x, const Tensor& y, OldValue before) {
+  AutogradMeta* m = get_autograd_meta(x);
   const bool is_view = m && m->base.defined();
   const Edge old = is_view ? Edge{} : gradient_edge(x);
   {
     const NoGradGuard guard;
     copy_elements(y.detach(), x);
   }
-  const Meta* const made = find_meta(y);
-  if (!is_view && before == Old::used && made && made->node && !made->base.defined()) {
+  const AutogradMeta* const made = get_autograd_meta(y);
+  if (!is_view && before == OldValue::used && made && made->node && !made->base.defined()) {
     // Makes x the output of y's node, in place of y. So hooks on x also see the gradients that arrive through saved
     // tensors.
     x.bump_version();
@@ -227,7 +229,7 @@ void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
   }
   if (!is_view) {
     auto backward = [before](const Context& ctx, const Tensor& dy) -> Grads {
-      return {before == Old::replaced && ctx.needs_grad(0) ? zeros_as(dy) : Tensor(), dy};
+      return {before == OldValue::replaced && ctx.needs_grad(0) ? zeros_as(dy) : Tensor(), dy};
     };
     auto node = std::make_shared<LambdaNode<decltype(backward)>>(op, backward);
     node->add_input({});
@@ -245,7 +247,7 @@ void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
                "location. Please clone() the tensor before performing the operation. Its base is ",
                base.sizes(), " with strides ", base.strides());
   auto backward = [g = ViewGeometry(base, x)](const Context& ctx, const Tensor& dy) -> Grads {
-    Tensor line = g.lay_out(dy), rest;
+    Tensor line = g.to_storage_layout(dy), rest;
     const Tensor part = line.as_strided(g.sizes, g.strides, g.offset).clone();
     if (ctx.needs_grad(0)) {
       line.as_strided(g.sizes, g.strides, g.offset).zero_();
@@ -262,16 +264,16 @@ void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
 
 }  // namespace autograd
 
-using autograd::find_meta;
-using autograd::meta;
+using autograd::get_autograd_meta;
+using autograd::materialize_autograd_meta;
 
 bool Tensor::requires_grad() const {
-  const autograd::Meta* m = find_meta(*this);
+  const autograd::AutogradMeta* m = get_autograd_meta(*this);
   return m && (m->requires_grad || m->node || (m->base.defined() && m->base.requires_grad()));
 }
 const Tensor& Tensor::requires_grad_(bool wanted) const {
   const bool leaf = is_leaf();
-  const autograd::Meta* const m = find_meta(*this);
+  const autograd::AutogradMeta* const m = get_autograd_meta(*this);
   if (wanted == (!leaf || (m && m->requires_grad))) return *this;
   TANDEM_CHECK(!wanted || is_floating_point(),
                "requires_grad_: only Tensors of floating point dtype can require gradients, got ", dtype());
@@ -282,7 +284,7 @@ const Tensor& Tensor::requires_grad_(bool wanted) const {
   TANDEM_CHECK(
       leaf,
       "requires_grad_: you can only change requires_grad flags of leaf variables; use detach() for a part of a graph");
-  meta(*this).requires_grad = wanted;
+  materialize_autograd_meta(*this).requires_grad = wanted;
   return *this;
 }
 Tensor& Tensor::requires_grad_(bool wanted) {
@@ -295,11 +297,11 @@ std::string Tensor::grad_fn_name() const { return is_leaf() ? "" : autograd::gra
 
 const Tensor& Tensor::grad() const {
   static const auto& none = *new Tensor;  // never destroyed: tensors may be static
-  const autograd::Meta* m = find_meta(*this);
+  const autograd::AutogradMeta* m = get_autograd_meta(*this);
   return !m ? none : m->retained ? *m->retained : m->grad;
 }
 Tensor& Tensor::mutable_grad() const {
-  autograd::Meta& m = meta(*this);
+  autograd::AutogradMeta& m = materialize_autograd_meta(*this);
   return m.retained ? *m.retained : m.grad;
 }
 void Tensor::zero_grad(bool set_to_none) const {
@@ -312,7 +314,7 @@ void Tensor::zero_grad(bool set_to_none) const {
 
 Tensor Tensor::detach() const { return core::alias(*this); }
 Tensor& Tensor::detach_() const {
-  if (autograd::Meta* m = find_meta(self())) {
+  if (autograd::AutogradMeta* m = get_autograd_meta(self())) {
     TANDEM_CHECK(!m->base.defined(), "detach_: Can't detach views in-place. Use detach() instead");
     m->node = nullptr;
     m->requires_grad = false;
@@ -321,29 +323,31 @@ Tensor& Tensor::detach_() const {
 }
 Tensor Tensor::data() const {
   Tensor out = core::alias(*this);
-  out.impl()->own_version = Ref<VersionCounter>(new VersionCounter);
+  out.impl()->own_version = IntrusivePtr<VersionCounter>(new VersionCounter);
   return out;
 }
 
 unsigned Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) const {
   TANDEM_CHECK(requires_grad(), "register_hook: cannot register a hook on a tensor that doesn't require gradient");
-  if (const auto& node = autograd::grad_fn(*this)) return node->add_hook(meta(*this).slot, std::move(hook));
-  meta(*this).hooks.push_back(std::move(hook));
-  return static_cast<unsigned>(meta(*this).hooks.size() - 1);
+  if (const auto& node = autograd::grad_fn(*this))
+    return node->add_hook(materialize_autograd_meta(*this).slot, std::move(hook));
+  materialize_autograd_meta(*this).hooks.push_back(std::move(hook));
+  return static_cast<unsigned>(materialize_autograd_meta(*this).hooks.size() - 1);
 }
 void Tensor::remove_hook(unsigned position) const {
   if (const auto& node = autograd::grad_fn(*this)) return node->remove_hook(position);
-  TANDEM_CHECK(position < meta(*this).hooks.size(), "remove_hook: Invalid index, no hook at position ", position);
-  meta(*this).hooks[position] = nullptr;
+  TANDEM_CHECK(position < materialize_autograd_meta(*this).hooks.size(),
+               "remove_hook: Invalid index, no hook at position ", position);
+  materialize_autograd_meta(*this).hooks[position] = nullptr;
 }
 void Tensor::retain_grad() const {
   TANDEM_CHECK(requires_grad(), "retain_grad: can't retain_grad on Tensor that has requires_grad=False");
   if (is_leaf()) return;
-  auto& retained = meta(*this).retained;
+  auto& retained = materialize_autograd_meta(*this).retained;
   if (retained) return;
   // A separate object, because the tensor may be gone when its gradient arrives.
   retained = std::make_shared<Tensor>();
-  autograd::grad_fn(*this)->retain(meta(*this).slot, retained);
+  autograd::grad_fn(*this)->retain_grad_in(materialize_autograd_meta(*this).slot, retained);
 }
 
 void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
@@ -352,15 +356,15 @@ void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, 
 }
 
 bool Tensor::retains_grad() const {
-  const autograd::Meta* m = autograd::find_meta(*this);
+  const autograd::AutogradMeta* m = autograd::get_autograd_meta(*this);
   return m && m->retained;
 }
 bool Tensor::is_view() const {
-  const autograd::Meta* m = autograd::find_meta(*this);
+  const autograd::AutogradMeta* m = autograd::get_autograd_meta(*this);
   return m && m->base.defined();
 }
 int64_t Tensor::output_nr() const {
-  const autograd::Meta* m = autograd::find_meta(*this);
+  const autograd::AutogradMeta* m = autograd::get_autograd_meta(*this);
   return m ? m->slot : 0;
 }
 

@@ -65,11 +65,11 @@ std::function<Run(const Shapes&)> captured(Op op) {
 std::function<Run(const Shapes&)> backward(std::function<Inputs(const Shapes&)> make, Op op) {
   return [=](const Shapes& shapes) -> Run {
     const Inputs in = make(shapes);
-    Inputs wanted;
+    Inputs leaves;
     for (const Tensor& x : in)
-      if (x.requires_grad()) wanted.push_back(x);
+      if (x.requires_grad()) leaves.push_back(x);
     const Tensor y = op(in), dy = values(y.sizes()).to(y.dtype());
-    return [=] { autograd::grad({y}, wanted, {dy}, /*retain_graph=*/true); };
+    return [=] { autograd::grad({y}, leaves, {dy}, /*retain_graph=*/true); };
   };
 }
 std::function<Run(const Shapes&)> backward(Op op, bool positive) {

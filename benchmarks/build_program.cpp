@@ -20,11 +20,11 @@ extern char** environ;
 namespace tandem::benchmarks {
 namespace {
 
-struct Ended {
-  int status;        // exit status; 128 + signal number if a signal ended the process; 127 if it did not start
-  std::string said;  // standard output and standard error of the process
+struct ProcessResult {
+  int status;          // exit status; 128 + signal number if a signal ended the process; 127 if it did not start
+  std::string output;  // standard output and standard error of the process
 };
-Ended run(const std::vector<std::string>& arguments) {
+ProcessResult run(const std::vector<std::string>& arguments) {
   int ends[2];
   TANDEM_CHECK(pipe2(ends, O_CLOEXEC) == 0, "bench: cannot make a pipe: ", std::strerror(errno));
   posix_spawn_file_actions_t actions;
@@ -38,18 +38,18 @@ Ended run(const std::vector<std::string>& arguments) {
   const int failed = posix_spawn(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
-  Ended ended{127, failed ? std::strerror(failed) : ""};
+  ProcessResult result{127, failed ? std::strerror(failed) : ""};
   char bytes[4096];
   for (ssize_t n = 0; !failed && (n = ::read(ends[0], bytes, sizeof bytes)) != 0;) {
-    if (n > 0) ended.said.append(bytes, static_cast<size_t>(n));
+    if (n > 0) result.output.append(bytes, static_cast<size_t>(n));
     if (n < 0 && errno != EINTR) break;
   }
   ::close(ends[0]);
-  if (failed) return ended;
+  if (failed) return result;
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ended;
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
 }
 
 }  // namespace
@@ -64,12 +64,12 @@ BuildProgram::BuildProgram(std::string name, const std::string& build, double se
   program_ = std::filesystem::is_directory(build, ignored) ? build + "/tools/tandem" : build;
   TANDEM_CHECK(std::filesystem::is_regular_file(program_, ignored), "bench: ", build,
                " is not a build of Tandem; accepted: a build folder with tools/tandem in it, or that program");
-  const Ended list = run({program_, "bench", "--list"});
-  std::istringstream lines(list.said);
+  const ProcessResult list = run({program_, "bench", "--list"});
+  std::istringstream lines(list.output);
   for (std::string line; std::getline(lines, line);)
     if (list.status == 0 && line.find('/') != std::string::npos) benchmarks_.insert(line);
   TANDEM_CHECK(!benchmarks_.empty(), "bench: ", program_, " is not a Tandem built with benchmarks: `bench --list` ",
-               "ended with status ", list.status, " and printed '", list.said.substr(0, list.said.find('\n')), "'");
+               "ended with status ", list.status, " and printed '", list.output.substr(0, list.output.find('\n')), "'");
 }
 
 std::optional<double> BuildProgram::prepare(const Case& c) {
@@ -81,16 +81,16 @@ double BuildProgram::time(const Case& c, int64_t) {
   const std::string file = folder.path() + "/sample.json";
   std::vector<std::string> arguments = {program_, "bench", "--case", c.key(), "--json", file};
   arguments.insert(arguments.end(), options_.begin(), options_.end());
-  const Ended ended = run(arguments);
+  const ProcessResult result = run(arguments);
   std::ifstream in(file);
   const auto json = nlohmann::json::parse(in, /*cb=*/nullptr, /*allow_exceptions=*/false);
   try {
-    TANDEM_CHECK(ended.status == 0, "it ended with status ", ended.status);
+    TANDEM_CHECK(result.status == 0, "it ended with status ", result.status);
     version_ = json.at("programs").at(0).at("version").get<std::string>();
     if (const std::string commit = json.at("build").at("commit"); !commit.empty()) version_ += " of commit " + commit;
     return json.at("benchmarks").at(0).at("results").at("tandem").at("median_ms").get<double>() * 1e-3;
   } catch (const std::exception& error) {
-    TANDEM_FAIL("bench: ", program_, " did not time '", c.key(), "' (", error.what(), ") and printed '", ended.said,
+    TANDEM_FAIL("bench: ", program_, " did not time '", c.key(), "' (", error.what(), ") and printed '", result.output,
                 "'");
   }
 }

@@ -15,8 +15,8 @@ double ratio_in(const Row& row, size_t round) {
 
 Comparison median_interval(std::vector<double> ratios) {
   const auto n = static_cast<double>(ratios.size());
-  TANDEM_CHECK(ratios.size() >= kFewestRounds, "bench: ", ratios.size(),
-               " rounds are too few for a confidence interval; accepted: ", kFewestRounds, " or more");
+  TANDEM_CHECK(ratios.size() >= kMinRounds, "bench: ", ratios.size(),
+               " rounds are too few for a confidence interval; accepted: ", kMinRounds, " or more");
   std::sort(ratios.begin(), ratios.end());
   size_t k = 0;
   for (double below = 0;; ++k) {  // below: probability of at most k heads in n tosses

@@ -12,14 +12,14 @@ struct Comparison {
   double low, high;  // interval that contains the true median with a probability of 95 % or more
   bool is_slower() const { return high < 0.95; }
 };
-constexpr int kFewestRounds = 6;  // with fewer, P(smallest <= true median <= largest) is below 95 %
+constexpr int kMinRounds = 6;  // with fewer, P(smallest <= true median <= largest) is below 95 %
 
 /// Returns the median of independent values with its 95 % interval. The interval assumes nothing about the
 /// distribution: each value lies below the true median with probability 1/2, so the k-th smallest value lies above the
 /// median with the probability that n coin tosses give fewer than k heads. The interval goes from the k-th smallest to
 /// the k-th largest value, for the largest k that keeps this probability at or below 2.5 %. One disturbed round moves
 /// either end by at most one rank.
-/// @throws Error if there are fewer than kFewestRounds values
+/// @throws Error if there are fewer than kMinRounds values
 Comparison median_interval(std::vector<double> ratios);
 /// Compares the rounds of one row. programs[0] is this build, programs[1] the baseline.
 /// @return nullopt if the baseline does not have the case

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tandem/kernels/convolution.h"
-#include "tandem/kernels/cuda/native.h"
+#include "tandem/kernels/cuda/native_convolution.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;
@@ -18,7 +18,7 @@ using namespace tandem;
 namespace {
 
 const Device kGpu("cuda");
-constexpr size_t kMostWorkspace = size_t(512) << 20;
+constexpr size_t kMaxWorkspace = size_t(512) << 20;
 
 /// Sizes of one convolution, with square images and kernels.
 struct Case {
@@ -47,12 +47,12 @@ double microseconds(const std::function<void()>& f) {
   return means[means.size() / 2];
 }
 /// Times one of cuDNN's algorithms and prints the result. Prints nothing if the algorithm does not support the case or
-/// needs a workspace of more than kMostWorkspace bytes.
+/// needs a workspace of more than kMaxWorkspace bytes.
 /// @param ask  ask(bytes) sets `bytes` to the size of the workspace and returns cuDNN's status
 /// @param run  run(data, bytes) runs the convolution with this workspace and returns cuDNN's status
 template <class Ask, class Run> void time_algorithm(int number, const Ask& ask, const Run& run) {
   size_t bytes = 0;
-  if (ask(bytes) != CUDNN_STATUS_SUCCESS || bytes > kMostWorkspace) return;
+  if (ask(bytes) != CUDNN_STATUS_SUCCESS || bytes > kMaxWorkspace) return;
   const Tensor workspace = empty({static_cast<int64_t>(bytes) + 1}, TensorOptions(kUInt8).device(kGpu));
   if (run(workspace.data_ptr(), bytes) != CUDNN_STATUS_SUCCESS) return;
   std::printf("  %d: %.1f", number, microseconds([&] { run(workspace.data_ptr(), bytes); }));

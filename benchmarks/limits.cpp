@@ -18,7 +18,7 @@ namespace tandem::benchmarks {
 namespace {
 
 /// Returns the least mean seconds per call over nine runs. Each run repeats the call for about 5 ms.
-double fewest_seconds_of(const Run& run) {
+double measure_min_seconds(const Run& run) {
   using Clock = std::chrono::steady_clock;
   const auto seconds = [&](int64_t calls) {
     const auto start = Clock::now();
@@ -87,23 +87,23 @@ void stream(const float* from, float* to, int64_t count) {
 
 }  // namespace
 
-double MachineLimits::multiply_adds() {
-  if (multiply_adds_ > 0) return multiply_adds_;
+double MachineLimits::fma_flops() {
+  if (fma_flops_ > 0) return fma_flops_;
   const Loops loops = widest_loops();
   constexpr int64_t kRounds = 1 << 18;
   const int64_t threads = get_num_threads();
-  const double seconds =
-      fewest_seconds_of([&] { parallel_for(threads, 1, [&](int64_t, int64_t) { loops.multiply_and_add(kRounds); }); });
-  return multiply_adds_ = 2.0 * 12 * loops.floats * static_cast<double>(kRounds * threads) / seconds;
+  const double seconds = measure_min_seconds(
+      [&] { parallel_for(threads, 1, [&](int64_t, int64_t) { loops.multiply_and_add(kRounds); }); });
+  return fma_flops_ = 2.0 * 12 * loops.floats * static_cast<double>(kRounds * threads) / seconds;
 }
 
-double MachineLimits::products(DType dtype) {
-  double& best = products_[dtype];
+double MachineLimits::matmul_flops(DType dtype) {
+  double& best = matmul_flops_[dtype];
   for (const int64_t n : {512, 1024, 2048}) {
     if (best > 0 && n == 512) break;
     const Tensor a = ones({n, n}).to(dtype), b = ones({n, n}).to(dtype);
     const auto size = static_cast<double>(n);
-    best = std::max(best, 2 * size * size * size / fewest_seconds_of([&] { matmul(a, b); }));
+    best = std::max(best, 2 * size * size * size / measure_min_seconds([&] { matmul(a, b); }));
   }
   return best;
 }
@@ -119,7 +119,7 @@ double MachineLimits::bandwidth(Traffic traffic, double bytes) {
   // One chunk per thread, so that all threads get equal work.
   const int64_t grain = std::max<int64_t>((floats / get_num_threads() + 63) / 64 * 64, 4096);
   const auto measure = [&](auto piece) {
-    const double seconds = fewest_seconds_of(
+    const double seconds = measure_min_seconds(
         [&] { parallel_for(floats, grain, [&](int64_t begin, int64_t end) { piece(begin, end - begin); }); });
     best = std::max(best, static_cast<double>(total) / seconds);
   };
@@ -135,12 +135,12 @@ double MachineLimits::bandwidth(Traffic traffic, double bytes) {
   return best;
 }
 
-double MachineLimits::fewest_seconds(const Case& c) {
+double MachineLimits::min_seconds(const Case& c) {
   const Benchmark& b = *c.benchmark;
   double seconds = 0;
   if (b.flops) {
     const bool narrow = b.name.find("/bfloat16") != std::string::npos;
-    seconds = b.flops(c.shapes) / products(narrow ? kBFloat16 : kFloat32);
+    seconds = b.flops(c.shapes) / matmul_flops(narrow ? kBFloat16 : kFloat32);
   }
   if (b.bytes) {
     const double bytes = b.bytes(c.shapes);

@@ -12,10 +12,10 @@ namespace tandem::benchmarks {
 class MachineLimits {
  public:
   /// Returns the operations per second of float32 multiply-adds in registers. A multiply-add counts as two.
-  double multiply_adds();
+  double fma_flops();
   /// Returns the operations per second of the fastest square matrix product of size 512, 1024 or 2048.
   /// @param dtype  float32 or bfloat16
-  double products(DType dtype);
+  double matmul_flops(DType dtype);
   enum class Traffic { read, write, copy };
   /// Returns the bytes per second of repeated passes over the same `bytes` bytes of memory, which stay in a cache if
   /// they fit into one. Writes and copies use the faster of ordinary and non-temporal stores.
@@ -23,11 +23,11 @@ class MachineLimits {
 
   /// Returns the least seconds that the case's arithmetic and memory traffic can take at these rates; 0 if the
   /// benchmark states neither `flops` nor `bytes`.
-  double fewest_seconds(const Case& c);
+  double min_seconds(const Case& c);
 
  private:
-  double multiply_adds_ = 0;
-  std::map<DType, double> products_;
+  double fma_flops_ = 0;
+  std::map<DType, double> matmul_flops_;
   std::map<std::pair<Traffic, int>, double> bandwidths_;  // key: traffic, and log2 of the number of bytes, rounded
 };
 

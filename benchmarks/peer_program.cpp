@@ -75,11 +75,11 @@ PeerProgram::~PeerProgram() {
   waitpid(child_, nullptr, 0);
 }
 
-std::string PeerProgram::read_line(const std::string& asked) {
+std::string PeerProgram::read_line(const std::string& request) {
   for (;;) {
-    if (const size_t end = unread_.find('\n'); end != std::string::npos) {
-      const std::string line = unread_.substr(0, end);
-      unread_.erase(0, end + 1);
+    if (const size_t end = read_buffer_.find('\n'); end != std::string::npos) {
+      const std::string line = read_buffer_.substr(0, end);
+      read_buffer_.erase(0, end + 1);
       return line;
     }
     char bytes[512];
@@ -87,9 +87,9 @@ std::string PeerProgram::read_line(const std::string& asked) {
     if (n < 0 && errno == EINTR) continue;
     // EAGAIN means that the timeout expired. With any other error, the peer has ended.
     const bool late = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-    TANDEM_CHECK(!late, "bench: the peer ", command_.name, " did not answer '", asked, "' before the timeout");
-    TANDEM_CHECK(n > 0, "bench: the peer ", command_.name, " ended when asked '", asked, "'");
-    unread_.append(bytes, static_cast<size_t>(n));
+    TANDEM_CHECK(!late, "bench: the peer ", command_.name, " did not answer '", request, "' before the timeout");
+    TANDEM_CHECK(n > 0, "bench: the peer ", command_.name, " ended when asked '", request, "'");
+    read_buffer_.append(bytes, static_cast<size_t>(n));
   }
 }
 std::string PeerProgram::ask(const std::string& line) {
@@ -98,18 +98,18 @@ std::string PeerProgram::ask(const std::string& line) {
   [[maybe_unused]] const ssize_t sent = send(socket_, message.data(), message.size(), MSG_NOSIGNAL);
   return read_line(line);
 }
-double PeerProgram::number(const std::string& asked, const std::string& answer) const {
+double PeerProgram::number(const std::string& request, const std::string& answer) const {
   char* end = nullptr;
   const double value = std::strtod(answer.c_str(), &end);
-  TANDEM_CHECK(end != answer.c_str() && *end == '\0', "bench: the peer ", command_.name, " answered '", asked,
+  TANDEM_CHECK(end != answer.c_str() && *end == '\0', "bench: the peer ", command_.name, " answered '", request,
                "' with '", answer, "'; accepted: a number of seconds");
   return value;
 }
 std::string Case::peer_key() const {
   const std::string captured = "/captured_";
-  std::string asked = key();
-  if (const size_t at = asked.find(captured); at != std::string::npos) asked.replace(at, captured.size(), "/");
-  return asked;
+  std::string request = key();
+  if (const size_t at = request.find(captured); at != std::string::npos) request.replace(at, captured.size(), "/");
+  return request;
 }
 std::optional<double> PeerProgram::prepare(const Case& c) {
   const std::string line = "prepare " + c.peer_key(), answer = ask(line);
@@ -129,17 +129,17 @@ std::vector<std::string> peer_names(const std::string& device) {
 
 PeerProgram::Command peer_command(const std::string& name, int threads, const std::string& device,
                                   const std::string& precision) {
-  const std::string folder = TANDEM_PEERS_FOLDER, made = folder + "/../../.peers";
+  const std::string folder = TANDEM_PEERS_FOLDER, peers_folder = folder + "/../../.peers";
   PeerProgram::Command command{.name = name, .arguments = {}, .environment = {}};
   if (name.starts_with("pytorch")) {
     const char* chosen = std::getenv("TANDEM_PEERS_PYTHON");
-    const std::string python = chosen && *chosen ? chosen : made + "/python";
+    const std::string python = chosen && *chosen ? chosen : peers_folder + "/python";
     TANDEM_CHECK(chosen || std::filesystem::exists(python), "bench: the peer ", name,
                  " needs a Python with torch; run ",
                  "benchmarks/peers/setup.sh, or set TANDEM_PEERS_PYTHON to an interpreter that has it");
     command.arguments = {python, folder + "/bench_torch.py"};
   } else if (name.starts_with("libtorch")) {
-    const std::string program = made + "/bench_libtorch";
+    const std::string program = peers_folder + "/bench_libtorch";
     TANDEM_CHECK(std::filesystem::exists(program), "bench: the peer ", name, " is not built; run ",
                  "benchmarks/peers/setup.sh, or pass it the path of a Python that has torch");
     command.arguments = {program};

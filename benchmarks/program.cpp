@@ -22,8 +22,8 @@ double seconds_per_call(const Run& run, int64_t iterations) {
 /// Returns the mean seconds per call, timed by events on the stream. Each call follows a fill that overwrites the L2
 /// cache. While the GPU runs the fill, the host has time to launch the call.
 double seconds_on_gpu(const Run& run, int64_t iterations) {
-  constexpr int64_t kMost = 200;  // more calls do not improve the mean, and each needs two events
-  const auto count = static_cast<size_t>(std::min(iterations, kMost));
+  constexpr int64_t kMaxCalls = 200;  // more calls do not improve the mean, and each needs two events
+  const auto count = static_cast<size_t>(std::min(iterations, kMaxCalls));
   const tandem::cuda::Stream stream = tandem::cuda::current_stream(device());
   const gpu::DeviceGuard guard(device().index());
   static const Tensor flush =
@@ -42,9 +42,9 @@ double seconds_on_gpu(const Run& run, int64_t iterations) {
 }
 double seconds_per_call(const Benchmark& benchmark, const Run& run, int64_t iterations) {
   if (device().is_cpu()) return seconds_per_call(run, iterations);
-  const bool by_clock =
+  const bool uses_host_clock =
       benchmark.name.find("train_step") != std::string::npos || benchmark.name.find("overhead") != std::string::npos;
-  if (!by_clock) return seconds_on_gpu(run, iterations);
+  if (!uses_host_clock) return seconds_on_gpu(run, iterations);
   tandem::cuda::synchronize(device());
   return seconds_per_call(
       [&run, left = iterations]() mutable {

@@ -70,10 +70,10 @@ class PeerProgram final : public Program {
 
  private:
   std::string ask(const std::string& line);
-  std::string read_line(const std::string& asked);
-  double number(const std::string& asked, const std::string& answer) const;
+  std::string read_line(const std::string& request);
+  double number(const std::string& request, const std::string& answer) const;
   Command command_;
-  std::string version_, unread_;
+  std::string version_, read_buffer_;
   int socket_ = -1;
   pid_t child_ = -1;
 };

@@ -36,12 +36,12 @@ std::string duration(double seconds) {
   if (seconds < 1e-3) return format(digits(seconds * 1e6), seconds * 1e6) + " us";
   return format(digits(seconds * 1e3), seconds * 1e3) + " ms";
 }
-std::string ratio(double theirs, double ours) { return format("%.2f", theirs / ours); }
+std::string ratio(double peer_median, double own_median) { return format("%.2f", peer_median / own_median); }
 
 double median(const Samples& s) { return percentile(s.seconds, 0.5); }
 
 /// Returns the first line that a command prints on standard output; empty if it prints nothing.
-std::string output_of(const std::string& command) {
+std::string run_command(const std::string& command) {
   std::string text;
   if (FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "r")) {
     char bytes[256];
@@ -54,13 +54,13 @@ std::string output_of(const std::string& command) {
 /// in a git repository, returns the first line of the file benchmarks/commit.
 std::string commit() {
   const std::string git = "git -C '" TANDEM_SOURCE_FOLDER "' ";
-  std::string head = output_of(git + "rev-parse HEAD");
+  std::string head = run_command(git + "rev-parse HEAD");
   if (head.empty()) {
     std::ifstream file(TANDEM_SOURCE_FOLDER "/benchmarks/commit");
     std::getline(file, head);
     return head;
   }
-  return output_of(git + "status --porcelain -uno").empty() ? head : head + " with changes";
+  return run_command(git + "status --porcelain -uno").empty() ? head : head + " with changes";
 }
 std::string openblas_version() {
 #if TANDEM_HAS_OPENBLAS
@@ -90,7 +90,7 @@ Json to_json(const Row& row, MachineLimits* limits) {
   Json out = {{"name", b.name}, {"shapes", str(row.c.shapes)}};
   if (b.bytes) out["bytes"] = b.bytes(row.c.shapes);
   if (b.flops) out["flops"] = b.flops(row.c.shapes);
-  const double fewest = limits ? limits->fewest_seconds(row.c) : 0;
+  const double min_seconds = limits ? limits->min_seconds(row.c) : 0;
   for (const Samples& s : row.programs) {
     Json& result = out["results"][s.program];
     result = {{"median_ms", median(s) * 1e3},
@@ -99,7 +99,7 @@ Json to_json(const Row& row, MachineLimits* limits) {
               {"iterations", s.iterations}};
     if (b.bytes) result["gb_per_s"] = b.bytes(row.c.shapes) / median(s) * 1e-9;
     if (b.flops) result["gflop_per_s"] = b.flops(row.c.shapes) / median(s) * 1e-9;
-    if (fewest > 0) result["share_of_limit"] = fewest / median(s);
+    if (min_seconds > 0) result["share_of_limit"] = min_seconds / median(s);
     for (double sample : s.seconds) result["samples_ms"].push_back(sample * 1e3);
     if (&s != &row.programs[0]) out["time_over_tandem"][s.program] = median(s) / median(row.programs[0]);
   }
@@ -115,7 +115,7 @@ Json to_json(const Comparison& comparison) {
 
 /// Returns the lines as text in which each column is as wide as its widest cell. The first column is left-aligned, all
 /// others are right-aligned.
-std::string aligned(const std::vector<std::vector<std::string>>& lines) {
+std::string format_table(const std::vector<std::vector<std::string>>& lines) {
   std::vector<size_t> widths;
   for (const auto& line : lines)
     for (size_t i = 0; i < line.size(); ++i) {
@@ -148,31 +148,31 @@ std::string table(const std::vector<Row>& rows, MachineLimits* limits) {
   for (const Row& row : rows) {
     const Benchmark& b = *row.c.benchmark;
     const Samples& own = row.programs[0];
-    const double ours = median(own);
+    const double own_median = median(own);
     std::string figure;
-    if (b.flops) figure = format("%.3g GFLOP/s", b.flops(row.c.shapes) / ours * 1e-9);
-    if (b.bytes) figure = format("%.3g GB/s", b.bytes(row.c.shapes) / ours * 1e-9);
-    lines.push_back({b.name + "  " + str(row.c.shapes), duration(ours), duration(percentile(own.seconds, 0.1)),
+    if (b.flops) figure = format("%.3g GFLOP/s", b.flops(row.c.shapes) / own_median * 1e-9);
+    if (b.bytes) figure = format("%.3g GB/s", b.bytes(row.c.shapes) / own_median * 1e-9);
+    lines.push_back({b.name + "  " + str(row.c.shapes), duration(own_median), duration(percentile(own.seconds, 0.1)),
                      duration(percentile(own.seconds, 0.9)), figure});
     if (limits) {
-      const double fewest = limits->fewest_seconds(row.c);
-      lines.back().push_back(fewest > 0 ? format("%.0f %%", 100 * fewest / ours) : "");
+      const double min_seconds = limits->min_seconds(row.c);
+      lines.back().push_back(min_seconds > 0 ? format("%.0f %%", 100 * min_seconds / own_median) : "");
     }
     for (const std::string& peer : peers) {
       const auto found =
           std::find_if(row.programs.begin(), row.programs.end(), [&](const Samples& s) { return s.program == peer; });
       const bool has = found != row.programs.end();
       lines.back().insert(lines.back().end(),
-                          {has ? duration(median(*found)) : "", has ? ratio(median(*found), ours) : ""});
+                          {has ? duration(median(*found)) : "", has ? ratio(median(*found), own_median) : ""});
     }
   }
-  std::string out = aligned(lines);
+  std::string out = format_table(lines);
   if (limits)
     out +=
         "of limit: the least time in which this machine can do the same arithmetic or move the same bytes, divided by "
         "Tandem's median; its peak rates: " +
-        format("%.3g", limits->products(kFloat32) * 1e-9) + " GFLOP/s in float32 matrix products (" +
-        format("%.3g", limits->multiply_adds() * 1e-9) + " in registers), " +
+        format("%.3g", limits->matmul_flops(kFloat32) * 1e-9) + " GFLOP/s in float32 matrix products (" +
+        format("%.3g", limits->fma_flops() * 1e-9) + " in registers), " +
         format("%.3g", limits->bandwidth(MachineLimits::Traffic::copy, 1 << 29) * 1e-9) +
         " GB/s in copies of 512 MiB\n";
   if (!peers.empty()) out += "x: the peer's median divided by Tandem's; above 1, Tandem is faster\n";
@@ -190,7 +190,7 @@ std::string baseline_table(const std::vector<Row>& rows) {
   }
   if (const std::optional<Comparison> mean = compare(rows))
     lines.push_back({"geometric mean", "", "", format("%.3f", mean->ratio), interval(*mean)});
-  return aligned(lines) +
+  return format_table(lines) +
          "ratio: median over the rounds of the baseline's time divided by this build's; above 1, this build is "
          "faster\n";
 }
@@ -220,13 +220,13 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
                               {"memory_gib", static_cast<double>(p.memory) / (1 << 30)},
                               {"driver_cuda", gpu::driver_version()},
                               {"runtime_cuda", gpu::runtime_version()},
-                              {"driver", output_of("nvidia-smi --query-gpu=driver_version --format=csv,noheader")},
+                              {"driver", run_command("nvidia-smi --query-gpu=driver_version --format=csv,noheader")},
                               {"precision", settings.precision}};
   }
   if (limits)
     json["machine"]["limits"] = {
-        {"multiply_adds_gflop_per_s", limits->multiply_adds() * 1e-9},
-        {"products_gflop_per_s", limits->products(kFloat32) * 1e-9},
+        {"multiply_adds_gflop_per_s", limits->fma_flops() * 1e-9},
+        {"products_gflop_per_s", limits->matmul_flops(kFloat32) * 1e-9},
         {"copy_512_mib_gb_per_s", limits->bandwidth(MachineLimits::Traffic::copy, 1 << 29) * 1e-9}};
   for (const auto& program : programs)
     json["programs"].push_back({{"name", program->name()}, {"version", program->version()}});

@@ -54,9 +54,9 @@ std::vector<Case> select(const std::vector<Benchmark>& table, const std::vector<
                      key, "' is not a size; accepted: positive integers");
       }
     }
-    const size_t inputs_wanted = found->cases.at(0).size();
-    TANDEM_CHECK(shapes.size() == inputs_wanted, "bench: '", key, "' has sizes of ", shapes.size(),
-                 " input(s); accepted: ", inputs_wanted, ", as in '", Case{&*found, found->cases[0]}.key(), "'");
+    const size_t expected_inputs = found->cases.at(0).size();
+    TANDEM_CHECK(shapes.size() == expected_inputs, "bench: '", key, "' has sizes of ", shapes.size(),
+                 " input(s); accepted: ", expected_inputs, ", as in '", Case{&*found, found->cases[0]}.key(), "'");
     cases.push_back({&*found, std::move(shapes)});
   }
   return cases;

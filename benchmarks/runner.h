@@ -27,9 +27,9 @@ struct Samples {
   int64_t iterations = 0;       // number of calls in each sample
   std::vector<double> seconds;  // mean seconds per call of each sample
 };
-/// Returns the value below which the fraction `part` of the samples lies (0.5: the median), interpolated linearly.
+/// Returns the value below which the fraction `fraction` of the samples lies (0.5: the median), interpolated linearly.
 /// @throws Error if there are no samples
-double percentile(std::vector<double> samples, double part);
+double percentile(std::vector<double> samples, double fraction);
 
 /// One case with the samples of all programs.
 struct Row {

@@ -18,31 +18,32 @@
 namespace tandem {
 namespace {
 
-constexpr size_t kAlignment = 64, kHugePage = size_t(2) << 20, kMappedFrom = size_t(4) << 20;
+constexpr size_t kAlignment = 64, kHugePage = size_t(2) << 20, kMmapThreshold = size_t(4) << 20;
 
 // Size classes of blocks: 64, 128, ... 1024 bytes, then eight classes between consecutive powers of two.
-constexpr size_t kSmall = 1024, kSmallClasses = kSmall / kAlignment, kPerPower = 8;
+constexpr size_t kMaxSmallBytes = 1024, kSmallClassCount = kMaxSmallBytes / kAlignment, kClassesPerPowerOfTwo = 8;
 constexpr int kMaxLog = 47;  // log2 of the largest block size in bytes
-constexpr size_t kMaxBytes = size_t(1) << kMaxLog, kClasses = kSmallClasses + kPerPower * (kMaxLog - 10);
+constexpr size_t kMaxBytes = size_t(1) << kMaxLog,
+                 kSizeClassCount = kSmallClassCount + kClassesPerPowerOfTwo * (kMaxLog - 10);
 
-size_t class_of(size_t bytes) {
-  if (bytes <= kSmall) return (bytes - 1) / kAlignment;
+size_t size_class_of(size_t bytes) {
+  if (bytes <= kMaxSmallBytes) return (bytes - 1) / kAlignment;
   const int log = std::bit_width(bytes - 1) - 1;  // so that 2^log < bytes <= 2^(log + 1)
-  const size_t eighth = ((bytes - 1) >> (log - 3)) - kPerPower;
-  return kSmallClasses + static_cast<size_t>(log - 10) * kPerPower + eighth;
+  const size_t eighth = ((bytes - 1) >> (log - 3)) - kClassesPerPowerOfTwo;
+  return kSmallClassCount + static_cast<size_t>(log - 10) * kClassesPerPowerOfTwo + eighth;
 }
-size_t class_bytes(size_t index) {
-  if (index < kSmallClasses) return (index + 1) * kAlignment;
-  index -= kSmallClasses;
-  return (kPerPower + index % kPerPower + 1) << (index / kPerPower + 10 - 3);
+size_t size_class_bytes(size_t index) {
+  if (index < kSmallClassCount) return (index + 1) * kAlignment;
+  index -= kSmallClassCount;
+  return (kClassesPerPowerOfTwo + index % kClassesPerPowerOfTwo + 1) << (index / kClassesPerPowerOfTwo + 10 - 3);
 }
 
 /// Whether blocks of this size are allocated by mmap. False under AddressSanitizer, which guards only memory from
 /// malloc.
-bool is_mapped(size_t bytes) { return !TANDEM_ASAN && bytes >= kMappedFrom; }
+bool uses_mmap(size_t bytes) { return !TANDEM_ASAN && bytes >= kMmapThreshold; }
 /// Allocates a block. Returns null on failure.
-void* take_from_system(size_t bytes) {
-  if (is_mapped(bytes)) {
+void* allocate_from_system(size_t bytes) {
+  if (uses_mmap(bytes)) {
     void* const mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return nullptr;
     char* const begin = static_cast<char*>(mapped);
@@ -55,21 +56,21 @@ void* take_from_system(size_t bytes) {
   }
   return std::aligned_alloc(kAlignment, bytes);
 }
-void give_to_system(void* data, size_t bytes) {
-  if (is_mapped(bytes))
+void release_to_system(void* data, size_t bytes) {
+  if (uses_mmap(bytes))
     munmap(data, bytes);
   else
     std::free(data);
 }
 
 /// Cached blocks and statistics of one device.
-class Cache {
+class CachingAllocator {
  public:
   /// Allocates a block. Returns null if the size class has no free block and the system cannot provide one.
-  void* take(Device device, size_t bytes) {
-    const size_t index = class_of(bytes), held = class_bytes(index);
+  void* allocate(Device device, size_t bytes) {
+    const size_t index = size_class_of(bytes), held = size_class_bytes(index);
     const std::lock_guard lock(mutex_);
-    Class& mine = classes_[index];
+    SizeClass& mine = classes_[index];
     void* data = nullptr;
     if (!mine.free.empty()) {
       data = mine.free.back();
@@ -77,7 +78,7 @@ class Cache {
     } else {
       // Reserve room for all blocks of the size class, so that give() needs no memory and cannot fail.
       if (mine.free.capacity() == mine.blocks) mine.free.reserve(2 * mine.blocks + 1);
-      data = take_from_system(held);
+      data = allocate_from_system(held);
       if (!data) return nullptr;
       ++mine.blocks;
       stats_.reserved += static_cast<int64_t>(held);
@@ -91,23 +92,23 @@ class Cache {
     ++stats_.allocations;
     return data;
   }
-  void give(Device device, void* data, size_t bytes) {
-    const size_t index = class_of(bytes);
+  void deallocate(Device device, void* data, size_t bytes) {
+    const size_t index = size_class_of(bytes);
     const std::lock_guard lock(mutex_);
     classes_[index].free.push_back(data);
-    poison(data, class_bytes(index));
+    poison(data, size_class_bytes(index));
     stats_.current -= static_cast<int64_t>(bytes);
     if (memory_trace_is_on()) [[unlikely]]
       trace_memory(device, data, -static_cast<int64_t>(bytes));
   }
   void empty() {
     const std::lock_guard lock(mutex_);
-    for (size_t index = 0; index < kClasses; ++index) {
-      const size_t held = class_bytes(index);
-      Class& mine = classes_[index];
+    for (size_t index = 0; index < kSizeClassCount; ++index) {
+      const size_t held = size_class_bytes(index);
+      SizeClass& mine = classes_[index];
       for (void* const data : mine.free) {
         unpoison(data, held);
-        give_to_system(data, held);
+        release_to_system(data, held);
       }
       mine.blocks -= mine.free.size();
       stats_.reserved -= static_cast<int64_t>(mine.free.size() * held);
@@ -124,47 +125,47 @@ class Cache {
   }
 
  private:
-  struct Class {
+  struct SizeClass {
     std::vector<void*> free;
     size_t blocks = 0;  // number of blocks, in use or free
   };
 
   std::mutex mutex_;
-  std::array<Class, kClasses> classes_;
+  std::array<SizeClass, kSizeClassCount> classes_;
   MemoryStats stats_;
 };
 
 /// One cache for each device. Constant-initialised and never destroyed: static tensors may be constructed earlier, and
 /// destroyed later, than other static objects.
-union Caches {
-  std::array<Cache, kMaxDevices> of_device;
-  constexpr Caches() : of_device() {}
-  ~Caches() {}
+union AllocatorArray {
+  std::array<CachingAllocator, kMaxDevices> by_device;
+  constexpr AllocatorArray() : by_device() {}
+  ~AllocatorArray() {}
 };
-constinit Caches caches;
+constinit AllocatorArray allocators;
 
-Cache& cache(int device_index) {
+CachingAllocator& allocator_of(int device_index) {
   TANDEM_CHECK(device_index >= 0 && device_index < kMaxDevices, "allocator: device index is ", device_index,
                "; accepted: 0 to ", kMaxDevices - 1);
-  return caches.of_device[static_cast<size_t>(device_index)];
+  return allocators.by_device[static_cast<size_t>(device_index)];
 }
 
 void empty_cpu_caches() noexcept {
-  for (Cache& each : caches.of_device) each.empty();
+  for (CachingAllocator& each : allocators.by_device) each.empty();
 }
 
 }  // namespace
 
 void* detail::allocate(int device_index, size_t bytes) {
   if (bytes == 0) return nullptr;
-  Cache& mine = cache(device_index);
+  CachingAllocator& mine = allocator_of(device_index);
   void* data = nullptr;
   if (bytes <= kMaxBytes) {
     const Device device(kCPU, device_index);
-    data = mine.take(device, bytes);
+    data = mine.allocate(device, bytes);
     if (!data) [[unlikely]] {
       empty_cpu_caches();
-      data = mine.take(device, bytes);
+      data = mine.allocate(device, bytes);
     }
   }
   if (!data) [[unlikely]] {
@@ -177,17 +178,17 @@ void* detail::allocate(int device_index, size_t bytes) {
 }
 
 void detail::deallocate(int device_index, void* data, size_t bytes) noexcept {
-  if (data) cache(device_index).give(Device(kCPU, device_index), data, bytes);
+  if (data) allocator_of(device_index).deallocate(Device(kCPU, device_index), data, bytes);
 }
 
 MemoryStats memory_stats(Device device) {
-  return device.is_cuda() ? cuda::memory_stats(device) : cache(device.index()).stats();
+  return device.is_cuda() ? cuda::memory_stats(device) : allocator_of(device.index()).stats();
 }
 void reset_peak_memory_stats(Device device) {
   if (device.is_cuda())
     cuda::reset_peak_memory_stats(device);
   else
-    cache(device.index()).reset_peak();
+    allocator_of(device.index()).reset_peak();
 }
 
 void empty_cache() noexcept {

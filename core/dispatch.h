@@ -31,7 +31,7 @@ struct CallTensors {
 /// Runs the call, or passes it to the observer if there is one. P are the types of the kernel's parameters.
 template <class F, class... P, class... A>
 void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P...)>, const A&... args) {
-  if (!RankContext::current().observer) [[likely]]
+  if (!ThreadContext::current().observer) [[likely]]
     return run();
   CallTensors tensors;
   (tensors.add<P>(args), ...);

@@ -2,8 +2,8 @@
 #include "tandem/core/dtype.h"
 
 #include "tandem/core/loop/loop.h"
-#include "tandem/core/rank_context.h"
 #include "tandem/core/scalar.h"
+#include "tandem/core/thread_context.h"
 
 namespace tandem {
 
@@ -20,11 +20,11 @@ void Scalar::refuse(DType dtype) const {
               " without overflow");
 }
 
-DType get_default_dtype() { return RankContext::current().default_dtype; }
+DType get_default_dtype() { return ThreadContext::current().default_dtype; }
 void set_default_dtype(DType dtype) {
   TANDEM_CHECK(is_floating_point(dtype),
                "set_default_dtype: only floating-point types are supported as the default type, got ", dtype);
-  RankContext::current().default_dtype = dtype;
+  ThreadContext::current().default_dtype = dtype;
 }
 
 }  // namespace tandem

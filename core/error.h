@@ -10,7 +10,7 @@ namespace tandem {
 
 namespace detail {
 /// Returns a message without the " [file:line]" that fail() appends.
-inline std::string without_place(const std::string& what) {
+inline std::string without_location(const std::string& what) {
   const size_t at = what.rfind(" [");
   if (at == std::string::npos || what.back() != ']') return what;
   const size_t colon = what.rfind(':');
@@ -22,7 +22,7 @@ inline std::string without_place(const std::string& what) {
 /// Thrown by every failed check. what() ends with the file and line of the check.
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& what) : std::runtime_error(what), message_(detail::without_place(what)) {}
+  explicit Error(const std::string& what) : std::runtime_error(what), message_(detail::without_location(what)) {}
   /// what() without the file and line.
   const char* what_without_backtrace() const noexcept { return message_.what(); }
   /// what_without_backtrace() as a string.
@@ -80,11 +80,11 @@ template <class E>
 }
 // Type by which a message part is passed. String literals become pointers, so that texts of different lengths share one
 // instantiation; numbers are passed by value, so that they can stay in registers.
-template <class T> struct PassedAsOf {
+template <class T> struct ArgumentTypeOf {
   using type = std::conditional_t<std::is_arithmetic_v<T> || std::is_enum_v<T>, T, const T&>;
 };
-template <size_t N> struct PassedAsOf<char[N]> { using type = const char*; };
-template <class T> using PassedAs = typename PassedAsOf<T>::type;
+template <size_t N> struct ArgumentTypeOf<char[N]> { using type = const char*; };
+template <class T> using ArgumentType = typename ArgumentTypeOf<T>::type;
 template <class E, class... Parts>
 [[noreturn, gnu::cold, gnu::noinline, gnu::visibility("hidden")]] void fail_out_of_line(const char* file, int line,
                                                                                         Parts... parts) {
@@ -92,7 +92,7 @@ template <class E, class... Parts>
 }
 template <class E, class... Parts>
 [[noreturn, gnu::always_inline]] inline void fail(const char* file, int line, const Parts&... parts) {
-  fail_out_of_line<E, PassedAs<Parts>...>(file, line, parts...);
+  fail_out_of_line<E, ArgumentType<Parts>...>(file, line, parts...);
 }
 }  // namespace detail
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tandem/core/internal.h"
-#include "tandem/core/rank_context.h"
+#include "tandem/core/thread_context.h"
 
 namespace tandem {
 
@@ -30,16 +30,16 @@ void Generator::set_state(PhiloxState state) {
 }
 
 Generator& default_generator(Device device) {
-  Generator* const chosen = RankContext::current().generator;
+  Generator* const chosen = ThreadContext::current().generator;
   return chosen ? *chosen : default_generator(device, 0);
 }
 Generator& default_generator(Device device, uint64_t stream) {
-  return RankContext::current().state().generator(device, stream);
+  return ThreadContext::current().state().generator(device, stream);
 }
-void manual_seed(uint64_t seed) { RankContext::current().state().seed_all(seed); }
+void manual_seed(uint64_t seed) { ThreadContext::current().state().seed_all(seed); }
 
 GeneratorGuard::GeneratorGuard(Generator& generator)
-    : saved_(std::exchange(RankContext::current().generator, &generator)) {}
-GeneratorGuard::~GeneratorGuard() { RankContext::current().generator = saved_; }
+    : saved_(std::exchange(ThreadContext::current().generator, &generator)) {}
+GeneratorGuard::~GeneratorGuard() { ThreadContext::current().generator = saved_; }
 
 }  // namespace tandem

@@ -20,9 +20,10 @@ constexpr size_t kInnermostFirst[] = {1, 3, 2, 0};  // dimensions of a channels-
 
 /// Orders the dimensions, innermost first, by the strides of the inputs. Strides of 0 are ignored. Of two dimensions
 /// with equal strides, the dimension of smaller size comes first.
-class Order {
+class DimensionOrder {
  public:
-  Order(IntArrayRef sizes, std::initializer_list<const TensorImpl*> inputs) : sizes_(sizes), dims_(sizes.size(), 0) {
+  DimensionOrder(IntArrayRef sizes, std::initializer_list<const TensorImpl*> inputs)
+      : sizes_(sizes), dims_(sizes.size(), 0) {
     for (size_t i = 0; i < sizes.size(); ++i) dims_[i] = static_cast<int64_t>(sizes.size() - 1 - i);
     for (const TensorImpl* x : inputs) {
       Shape& strides = strides_[count_++];
@@ -63,9 +64,9 @@ class Order {
     return 0;
   }
 
-  static constexpr size_t kMost = 4;
+  static constexpr size_t kMaxInputs = 4;
   IntArrayRef sizes_;
-  Shape dims_, strides_[kMost];
+  Shape dims_, strides_[kMaxInputs];
   size_t count_ = 0;
 };
 
@@ -124,7 +125,7 @@ bool is_dense(const TensorImpl& x) {
 Shape result_strides(IntArrayRef sizes, std::initializer_list<const TensorImpl*> inputs) {
   bool contiguous = true, channels_last = true, alike = true;
   for (const TensorImpl* x : inputs) {
-    if (x->sizes != sizes) return Order(sizes, inputs).dense_strides();
+    if (x->sizes != sizes) return DimensionOrder(sizes, inputs).dense_strides();
     contiguous = contiguous && x->contiguous;
     channels_last = channels_last && is_channels_last(x->sizes, x->strides);
     alike = alike && x->strides == (*inputs.begin())->strides;
@@ -132,12 +133,12 @@ Shape result_strides(IntArrayRef sizes, std::initializer_list<const TensorImpl*>
   if (contiguous) return contiguous_strides(sizes);
   if (channels_last) return strides_of("empty", sizes, MemoryFormat::ChannelsLast);
   if (alike && is_dense(**inputs.begin())) return (*inputs.begin())->strides;
-  return Order(sizes, inputs).dense_strides();
+  return DimensionOrder(sizes, inputs).dense_strides();
 }
 
 Shape preserved_strides(const TensorImpl& x) {
   if (is_dense(x)) return x.strides;
-  return Order(x.sizes, {&x}).dense_strides();
+  return DimensionOrder(x.sizes, {&x}).dense_strides();
 }
 
 }  // namespace detail::core

@@ -16,9 +16,9 @@ StorageImpl::StorageImpl(Device on, int64_t size) : Buffer{nullptr}, bytes(size)
 StorageImpl::StorageImpl(Device on, int64_t size, void* memory, std::function<void(void*)> free)
     : Buffer{static_cast<char*>(memory)}, bytes(size), device(on), deleter(std::move(free)) {}
 
-StorageImpl::~StorageImpl() { give_back(); }
+StorageImpl::~StorageImpl() { free_memory(); }
 
-void StorageImpl::give_back() {
+void StorageImpl::free_memory() {
   if (deleter)
     deleter(data);
   else if (data && device.is_cuda())
@@ -26,9 +26,9 @@ void StorageImpl::give_back() {
   else if (data)
     deallocate(device.index(), data, static_cast<size_t>(bytes));
 }
-void StorageImpl::move_to(char* place) {
-  give_back();
-  data = place;
+void StorageImpl::reset_data(char* new_data) {
+  free_memory();
+  data = new_data;
   deleter = [](void*) {};
 }
 

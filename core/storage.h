@@ -17,45 +17,45 @@ class RefCounted {
   RefCounted() = default;
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
-  void retain() const { references_.fetch_add(1, std::memory_order_relaxed); }
+  void retain() const { ref_count_.fetch_add(1, std::memory_order_relaxed); }
   /// Adds a reference, as retain() does. If it is the first one, no other thread knows the object, so no atomic
   /// addition is needed.
   void retain_first() const {
     if (use_count() == 0)
-      references_.store(1, std::memory_order_relaxed);
+      ref_count_.store(1, std::memory_order_relaxed);
     else
       retain();
   }
   /// Drops a reference; returns true if it was the last, so that the object must be deleted. The holder of the only
   /// reference needs no atomic subtraction, because nobody else can add one.
-  bool release() const { return use_count() == 1 || references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
-  int64_t use_count() const { return references_.load(std::memory_order_acquire); }
+  bool release() const { return use_count() == 1 || ref_count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  int64_t use_count() const { return ref_count_.load(std::memory_order_acquire); }
 
  private:
-  mutable std::atomic<int64_t> references_{0};
+  mutable std::atomic<int64_t> ref_count_{0};
 };
 
 /// Intrusive smart pointer to a RefCounted object.
-template <class T> class Ref {
+template <class T> class IntrusivePtr {
  public:
-  Ref() = default;
-  explicit Ref(T* target) : target_(target) {
+  IntrusivePtr() = default;
+  explicit IntrusivePtr(T* target) : target_(target) {
     if (target_) target_->retain_first();
   }
-  Ref(const Ref& other) : target_(other.target_) { retain(); }
-  Ref(Ref&& other) noexcept : target_(std::exchange(other.target_, nullptr)) {}
-  Ref& operator=(Ref other) noexcept {
+  IntrusivePtr(const IntrusivePtr& other) : target_(other.target_) { retain(); }
+  IntrusivePtr(IntrusivePtr&& other) noexcept : target_(std::exchange(other.target_, nullptr)) {}
+  IntrusivePtr& operator=(IntrusivePtr other) noexcept {
     std::swap(target_, other.target_);
     return *this;
   }
-  ~Ref() {
+  ~IntrusivePtr() {
     if (target_ && target_->release()) delete target_;
   }
   T* get() const { return target_; }
   T* operator->() const { return target_; }
   T& operator*() const { return *target_; }
   explicit operator bool() const { return target_ != nullptr; }
-  friend bool operator==(const Ref& a, const Ref& b) { return a.target_ == b.target_; }
+  friend bool operator==(const IntrusivePtr& a, const IntrusivePtr& b) { return a.target_ == b.target_; }
 
  private:
   void retain() {
@@ -80,20 +80,21 @@ struct StorageImpl : RefCounted, Buffer {
   StorageImpl(Device device, int64_t bytes, void* data, std::function<void(void*)> deleter);
   ~StorageImpl();
   /// Whether there is only one reference, not counting the reference of a Graph capture.
-  bool is_alone() const { return use_count() == 1 + recorded; }
-  /// Frees the memory, and from now on uses the memory at `place`, which the storage does not own; `place` may be null.
-  void move_to(char* place);
+  bool is_unique() const { return use_count() == 1 + recorded; }
+  /// Frees the memory, and from now on uses the memory at `new_data`, which the storage does not own; `new_data` may be
+  /// null.
+  void reset_data(char* new_data);
 
  private:
-  void give_back();
+  void free_memory();
 };
 
 }  // namespace detail
 
 /// The memory that a tensor and its views share.
-class Storage : public detail::Ref<detail::StorageImpl> {
+class Storage : public detail::IntrusivePtr<detail::StorageImpl> {
  public:
-  using Ref::Ref;
+  using IntrusivePtr::IntrusivePtr;
   /// Size in bytes.
   size_t nbytes() const { return static_cast<size_t>(get()->bytes); }
   /// Address of the first byte, in the device's memory.

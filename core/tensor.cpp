@@ -10,14 +10,14 @@ namespace tandem {
 namespace {
 
 Tensor make_view(const Tensor& x, const Shape& sizes, const Shape& strides, int64_t offset) {
-  Tensor view(Ref<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, strides, offset, x.dtype())));
+  Tensor view(IntrusivePtr<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, strides, offset, x.dtype())));
   view.impl()->own_version = x.impl()->own_version;
   view.impl()->inference = x.impl()->inference;
   return view;
 }
 /// Returns a row-major view of all elements of x with other sizes. x must be contiguous.
 Tensor make_row_major_view(const Tensor& x, const Shape& sizes) {
-  Tensor view(Ref<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, x.storage_offset(), x.dtype())));
+  Tensor view(IntrusivePtr<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, x.storage_offset(), x.dtype())));
   view.impl()->own_version = x.impl()->own_version;
   view.impl()->inference = x.impl()->inference;
   return view;
@@ -67,7 +67,7 @@ void detail::throw_inference_inplace(const char* op, IntArrayRef sizes) {
               "a normal tensor before doing inplace update. The tensor is ",
               sizes);
 }
-void TensorImpl::take_layout(const TensorImpl& from) {
+void TensorImpl::shallow_copy_from(const TensorImpl& from) {
   storage = from.storage, sizes = from.sizes, strides = from.strides, offset = from.offset, numel = from.numel;
   dtype = from.dtype, contiguous = from.contiguous, row_major = from.row_major;
 }
@@ -99,7 +99,7 @@ void TensorBase::record_stream(const cuda::Stream& stream) const {
     record_page_locked(data, stream);
 }
 
-void detail::throw_dimension(const char* op, int64_t dim, int64_t rank, bool scalar_has_one) {
+void detail::throw_dim_out_of_range(const char* op, int64_t dim, int64_t rank, bool scalar_has_one) {
   TANDEM_CHECK_AS(IndexError, rank > 0 || scalar_has_one, op, ": Dimension specified as ", dim,
                   " but tensor has no dimensions");
   const int64_t limit = rank == 0 ? 1 : rank;
@@ -119,7 +119,7 @@ Shape detail::broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
   return out;
 }
 
-int64_t detail::checked_bytes(const char* op, IntArrayRef sizes, DType dtype) {
+int64_t detail::compute_nbytes(const char* op, IntArrayRef sizes, DType dtype) {
   // Number of bytes if sizes of 0 counted as 1, because strides must not overflow either.
   int64_t widest = element_size(dtype);
   bool empty = false;
@@ -136,18 +136,20 @@ namespace detail::core {
 
 Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op) {
   const Shape shape(sizes);
-  Storage storage(new StorageImpl(device, checked_bytes(op, sizes, dtype)));
-  return Tensor(Ref<TensorImpl>(new TensorImpl(std::move(storage), shape, 0, dtype)));
+  Storage storage(new StorageImpl(device, compute_nbytes(op, sizes, dtype)));
+  return Tensor(IntrusivePtr<TensorImpl>(new TensorImpl(std::move(storage), shape, 0, dtype)));
 }
 
-void allocate(Tensor& x, IntArrayRef sizes) { x.impl()->take_layout(*empty(sizes, x.dtype(), x.device()).impl()); }
+void allocate(Tensor& x, IntArrayRef sizes) {
+  x.impl()->shallow_copy_from(*empty(sizes, x.dtype(), x.device()).impl());
+}
 
 /// Index in the storage of the last element that a view reaches; -1 if the view has no elements.
 static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strides, int64_t offset, DType dtype) {
   TANDEM_CHECK(sizes.size() == strides.size(), op, ": dimensionality of sizes (", sizes.size(),
                ") must match dimensionality of strides (", strides.size(), "); sizes are ", sizes, " and strides ",
                strides);
-  const bool empty = checked_bytes(op, sizes, dtype) == 0;
+  const bool empty = compute_nbytes(op, sizes, dtype) == 0;
   int64_t last = offset, end;
   bool overflow = false;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -165,12 +167,12 @@ static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strid
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device) {
   const int64_t extent = last_element("empty_strided", sizes, strides, 0, dtype) + 1;
   Storage storage(new StorageImpl(device, extent * element_size(dtype)));
-  return Tensor(Ref<TensorImpl>(new TensorImpl(std::move(storage), sizes, strides, 0, dtype)));
+  return Tensor(IntrusivePtr<TensorImpl>(new TensorImpl(std::move(storage), sizes, strides, 0, dtype)));
 }
 
 Tensor empty_dense(IntArrayRef sizes, const Shape& strides, DType dtype, Device device) {
-  Storage storage(new StorageImpl(device, checked_bytes("empty", sizes, dtype)));
-  return Tensor(Ref<TensorImpl>(new TensorImpl(std::move(storage), sizes, strides, 0, dtype)));
+  Storage storage(new StorageImpl(device, compute_nbytes("empty", sizes, dtype)));
+  return Tensor(IntrusivePtr<TensorImpl>(new TensorImpl(std::move(storage), sizes, strides, 0, dtype)));
 }
 Shape strides_like(const Tensor& x, MemoryFormat format) {
   return format == MemoryFormat::Preserve ? preserved_strides(*x.impl()) : strides_of("empty", x.sizes(), format);
@@ -184,11 +186,11 @@ Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat form
 Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device, const Shape* strides) {
   TANDEM_CHECK(device.is_cpu(), "empty: pin_memory is set for a tensor on ", device, "; accepted: a CPU device");
   check_device_exists(device);
-  const int64_t bytes = checked_bytes("empty", sizes, dtype);
+  const int64_t bytes = compute_nbytes("empty", sizes, dtype);
   void* const data = allocate_page_locked(static_cast<size_t>(bytes));
   const Storage storage(new StorageImpl(device, bytes, data, deallocate_page_locked));
-  return Tensor(
-      Ref<TensorImpl>(new TensorImpl(storage, sizes, strides ? *strides : contiguous_strides(sizes), 0, dtype)));
+  return Tensor(IntrusivePtr<TensorImpl>(
+      new TensorImpl(storage, sizes, strides ? *strides : contiguous_strides(sizes), 0, dtype)));
 }
 
 Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
@@ -240,7 +242,7 @@ Tensor expand(const Tensor& x, IntArrayRef sizes) {
                  ".  Target sizes: ", sizes, ".  Tensor sizes: ", x.sizes());
     strides[d] = from >= 0 && had == out[d] ? x.stride(from) : 0;
   }
-  checked_bytes("expand", out, x.dtype());
+  compute_nbytes("expand", out, x.dtype());
   return make_view(x, out, strides, x.storage_offset());
 }
 
@@ -320,18 +322,18 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::functi
   check_device_exists(options.device());
   TANDEM_CHECK(sizes.size() == strides.size(), "from_blob: sizes are ", sizes, " and strides ", strides,
                "; they must have the same length");
-  checked_bytes("from_blob", sizes, options.dtype());
+  compute_nbytes("from_blob", sizes, options.dtype());
   int64_t span = numel_of(sizes) == 0 ? 0 : 1;  // number of elements from the first to the last, gaps included
   for (size_t d = 0; d < sizes.size(); ++d) {
     TANDEM_CHECK(strides[d] >= 0,
                  "from_blob: Negative strides are not supported at the moment, got strides: ", strides);
     if (span > 0) span += (sizes[d] - 1) * strides[d];
   }
-  const int64_t bytes = checked_bytes("from_blob", {span}, options.dtype());
+  const int64_t bytes = compute_nbytes("from_blob", {span}, options.dtype());
   TANDEM_CHECK(data || bytes == 0, "from_blob: data is null, but sizes are ", sizes);
   if (!deleter) deleter = [](void*) {};
   const Storage storage(new StorageImpl(options.device(), bytes, data, std::move(deleter)));
-  Tensor out(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, options.dtype())));
+  Tensor out(IntrusivePtr<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, options.dtype())));
   if (options.requires_grad()) out.requires_grad_();
   return out;
 }

@@ -51,7 +51,7 @@ Tensor corrected_std(const Tensor& x, IntArrayRef dims, const std::optional<Scal
 class Tensor : public TensorBase {
  public:
   Tensor() = default;
-  explicit Tensor(detail::Ref<detail::TensorImpl> impl) : TensorBase(std::move(impl)) {}
+  explicit Tensor(detail::IntrusivePtr<detail::TensorImpl> impl) : TensorBase(std::move(impl)) {}
   /// Parameters that are std::optional<Tensor> in LibTorch are Tensor here; nullopt becomes an undefined tensor.
   Tensor(std::nullopt_t) {}
   template <class Optional>

@@ -10,9 +10,9 @@
 #include "tandem/core/array_ref.h"
 #include "tandem/core/elementwise_ops.h"
 #include "tandem/core/memory_format.h"
-#include "tandem/core/rank_context.h"
 #include "tandem/core/tensor_impl.h"
 #include "tandem/core/tensor_options.h"
+#include "tandem/core/thread_context.h"
 
 namespace tandem {
 
@@ -21,12 +21,12 @@ class Stream;
 }
 
 namespace detail {
-[[noreturn]] void throw_dimension(const char* op, int64_t dim, int64_t rank, bool scalar_has_one);
+[[noreturn]] void throw_dim_out_of_range(const char* op, int64_t dim, int64_t rank, bool scalar_has_one);
 /// Returns dim, or dim + rank if dim is negative. @throws IndexError that names op, dim and rank
 inline int64_t wrap_dim(const char* op, int64_t dim, int64_t rank) {
   const int64_t limit = rank == 0 ? 1 : rank;  // a scalar is treated as having one dimension
   if (dim < -limit || dim >= limit) [[unlikely]]
-    throw_dimension(op, dim, rank, /*scalar_has_one=*/true);
+    throw_dim_out_of_range(op, dim, rank, /*scalar_has_one=*/true);
   return dim < 0 ? dim + limit : dim;
 }
 }  // namespace detail
@@ -35,7 +35,7 @@ inline int64_t wrap_dim(const char* op, int64_t dim, int64_t rank) {
 class TensorBase {
  public:
   TensorBase() = default;
-  explicit TensorBase(detail::Ref<detail::TensorImpl> impl) : impl_(std::move(impl)) {}
+  explicit TensorBase(detail::IntrusivePtr<detail::TensorImpl> impl) : impl_(std::move(impl)) {}
 
   // ---- properties
   /// Whether this handle refers to a tensor. A default-constructed one does not; most of its methods throw.
@@ -199,7 +199,7 @@ class TensorBase {
   size_t dimension(const char* op, int64_t d) const {
     const int64_t rank = dim();
     if (d < -rank || d >= rank) [[unlikely]]
-      detail::throw_dimension(op, d, rank, /*scalar_has_one=*/false);
+      detail::throw_dim_out_of_range(op, d, rank, /*scalar_has_one=*/false);
     return static_cast<size_t>(d < 0 ? d + rank : d);
   }
   template <class Accessor, class T, size_t N> Accessor packed(const char* op) const {
@@ -211,7 +211,7 @@ class TensorBase {
     TANDEM_CHECK(impl_, "this tensor is undefined (default-constructed, or a gradient that does not exist)");
     return *impl_;
   }
-  detail::Ref<detail::TensorImpl> impl_;
+  detail::IntrusivePtr<detail::TensorImpl> impl_;
 };
 
 }  // namespace tandem

@@ -8,14 +8,14 @@ namespace tandem {
 namespace detail {
 /// Checks that x may be changed in place. @throws Error that names `op` if x is an inference tensor and this thread is
 /// not in inference mode
-inline void check_changeable(const char* op, const Tensor& x) {
+inline void check_inplace_allowed(const char* op, const Tensor& x) {
   if (x.is_inference() && !InferenceMode::is_enabled()) [[unlikely]]
     throw_inference_inplace(op, x.sizes());
 }
 /// Shape to which a and b broadcast. @throws Error that names op and both shapes
 Shape broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b);
 /// Bytes of a tensor of these sizes. @throws Error that names op if a size is negative or the product overflows
-int64_t checked_bytes(const char* op, IntArrayRef sizes, DType dtype);
+int64_t compute_nbytes(const char* op, IntArrayRef sizes, DType dtype);
 
 }  // namespace detail
 
@@ -32,7 +32,7 @@ Shape strides_like(const Tensor& x, MemoryFormat format);
 Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat format = MemoryFormat::Preserve);
 /// Uninitialised result of an operation whose inputs broadcast to `sizes`; for the strides, see Note [Strides of
 /// results].
-template <class... Inputs> Tensor empty_for(IntArrayRef sizes, DType dtype, Device device, const Inputs&... inputs) {
+template <class... Inputs> Tensor empty_result(IntArrayRef sizes, DType dtype, Device device, const Inputs&... inputs) {
   static_assert(sizeof...(inputs) <= 4, "result_strides has room for four");
   if (sizes.size() <= 1 || (inputs.impl()->row_major && ...)) [[likely]]
     return empty(sizes, dtype, device);

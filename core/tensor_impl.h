@@ -15,8 +15,8 @@ namespace tandem::detail {
 [[noreturn]] void throw_inference_inplace(const char* op, IntArrayRef sizes);
 
 /// Base class of a tensor's autograd metadata; the derived class is in autograd/meta.h.
-struct AutogradRecord {
-  virtual ~AutogradRecord() = default;
+struct AutogradMetaInterface {
+  virtual ~AutogradMetaInterface() = default;
 };
 
 struct TensorImpl : RefCounted {
@@ -29,17 +29,17 @@ struct TensorImpl : RefCounted {
   bool contiguous = true;
   // Whether the tensor was made under an InferenceMode, or is a view of such a tensor. Its version is not counted.
   bool inference = false;
-  // Whether all strides are row-major, also of dimensions of size 1. Allows the fast path of core::empty_for().
+  // Whether all strides are row-major, also of dimensions of size 1. Allows the fast path of core::empty_result().
   bool row_major = true;
-  Ref<VersionCounter> own_version;  // null if the tensor shares the version of its storage
-  Owned<AutogradRecord> autograd;
+  IntrusivePtr<VersionCounter> own_version;  // null if the tensor shares the version of its storage
+  Owned<AutogradMetaInterface> autograd;
 
   TensorImpl(Storage storage, const Shape& sizes, const Shape& strides, int64_t offset, DType dtype);
   /// Constructs a tensor with row-major strides.
   TensorImpl(Storage storage, const Shape& sizes, int64_t offset, DType dtype);
   ~TensorImpl();  // not inline, to keep Tensor's destructor small
   /// Takes over storage, sizes, strides, offset and dtype of another tensor.
-  void take_layout(const TensorImpl& from);
+  void shallow_copy_from(const TensorImpl& from);
   std::atomic<uint32_t>& version() const { return own_version ? own_version->value : storage->version; }
 };
 

@@ -94,7 +94,7 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
   size_t next_batch_ = 0;
   std::vector<std::pair<std::exception_ptr, std::string>> errors_;
   std::mutex mutex_;
-  Condition can_read_, can_write_;
+  ConditionVariable can_read_, can_write_;
 };
 
 }  // namespace tandem::data::detail

@@ -91,8 +91,8 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     if (!std::exchange(loaded_, false)) {
       chunk_reader_.reset();
       chunk_sampler_.reset(chunk_reader_.chunk_count());
-      chunks_ = 0;
-      streams_.begin_epoch(data::detail::set_epoch_of(chunk_sampler_));
+      num_chunk_requests_ = 0;
+      streams_.begin_epoch(data::detail::get_sampler_epoch(chunk_sampler_));
     }
     buffer_ = std::make_unique<Buffer>(options_.batch_size(), options_.cache_size(), options_.preloader_count(),
                                        example_sampler_);
@@ -115,13 +115,13 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   void save(serialize::OutputArchive& archive) const override {
     const std::lock_guard lock(chunk_mutex_);
     chunk_sampler_.save(archive);
-    streams_.save(archive, chunks_);
+    streams_.save(archive, num_chunk_requests_);
   }
   /// Reads a position that save() wrote. The next reset() continues there.
   void load(serialize::InputArchive& archive) override {
     const std::lock_guard lock(chunk_mutex_);
     chunk_sampler_.load(archive);
-    streams_.load(archive, chunks_);
+    streams_.load(archive, num_chunk_requests_);
     loaded_ = true;
   }
 
@@ -134,15 +134,15 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
       std::exception_ptr error;
       try {
         std::optional<std::vector<size_t>> chunks;
-        data::detail::StreamsOfBatch streams;
+        data::detail::BatchRandomStreams streams;
         {
           const std::lock_guard lock(chunk_mutex_);
-          streams = streams_.batch(data::detail::positions_of(chunk_sampler_, chunks_), 1);
+          streams = streams_.batch(data::detail::get_sampler_positions(chunk_sampler_, num_chunk_requests_), 1);
           chunks = chunk_sampler_.next(options_.cross_chunk_shuffle_count());
-          ++chunks_;
+          ++num_chunk_requests_;
         }
         if (!chunks || chunks->empty()) break;
-        const data::detail::BatchStreams guard(streams);  // random streams for reading and shuffling these chunks
+        const data::detail::BatchRandomGuard guard(streams);  // random streams for reading and shuffling these chunks
         what = "chunk";
         for (const size_t i : *chunks) what.append(" ").append(std::to_string(i));
         UnwrappedBatchType examples = chunk_reader_.read_chunk(chunks->front());
@@ -176,9 +176,9 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   ExampleSampler example_sampler_;
   const ChunkDatasetOptions options_;
   const std::function<void(UnwrappedBatchType&)> preprocessing_policy_;
-  mutable std::mutex chunk_mutex_;  // guards chunk_sampler_, chunks_ and streams_
-  size_t chunks_ = 0;               // number of requests to chunk_sampler_ in this epoch
-  data::detail::EpochStreams streams_;
+  mutable std::mutex chunk_mutex_;  // guards chunk_sampler_, num_chunk_requests_ and streams_
+  size_t num_chunk_requests_ = 0;   // number of requests to chunk_sampler_ in this epoch
+  data::detail::EpochRandomStreams streams_;
   bool loaded_ = false;
   std::atomic<bool> stopping_{false};
   std::unique_ptr<Buffer> buffer_;

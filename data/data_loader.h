@@ -60,8 +60,8 @@ class StatelessDataLoader
     static_assert(std::copy_constructible<Sampler>, "saving a DataLoader needs a sampler that can be copied");
     Sampler here = *start_;
     size_t position = start_position_;
-    for (size_t i = 0; i < this->handed_out_; ++i)
-      if (const auto request = here.next(this->options_.batch_size)) position += detail::count_of(*request);
+    for (size_t i = 0; i < this->returned_batches_; ++i)
+      if (const auto request = here.next(this->options_.batch_size)) position += detail::example_count(*request);
     here.save(archive);
     this->streams_.save(archive, position);
   }
@@ -72,15 +72,17 @@ class StatelessDataLoader
     sampler_.load(archive);
     this->position_ = 0;
     this->streams_.load(archive, this->position_);
-    this->resumes_ = in_epoch;
+    this->resume_epoch_ = in_epoch;
     this->in_epoch_ = in_epoch;
     start_.reset();
   }
 
  private:
   void reset() override { sampler_.reset({}); }
-  detail::Positions next_positions() const override { return detail::positions_of(sampler_, this->position_); }
-  size_t set_epoch() const override { return detail::set_epoch_of(sampler_); }
+  detail::ExamplePositions next_positions() const override {
+    return detail::get_sampler_positions(sampler_, this->position_);
+  }
+  size_t sampler_epoch() const override { return detail::get_sampler_epoch(sampler_); }
   void start_epoch() override {
     start_position_ = this->position_;
     // With workers, the sampler is ahead of the returned batches, so save() needs a copy from the start of the epoch.

@@ -6,11 +6,11 @@
 namespace tandem::data {
 
 std::string detail::describe(ArrayRef<size_t> indices) {
-  constexpr size_t kShown = 4;
+  constexpr size_t kMaxShown = 4;
   std::ostringstream out;
   out << "the batch of examples ";
-  for (size_t i = 0; i < indices.size() && i < kShown; ++i) out << (i ? ", " : "") << indices[i];
-  if (indices.size() > kShown) out << ", ... (" << indices.size() << ")";
+  for (size_t i = 0; i < indices.size() && i < kMaxShown; ++i) out << (i ? ", " : "") << indices[i];
+  if (indices.size() > kMaxShown) out << ", ... (" << indices.size() << ")";
   return out.str();
 }
 

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "tandem/data/data_loader_options.h"
-#include "tandem/data/example_streams.h"
+#include "tandem/data/example_random_streams.h"
 #include "tandem/data/iterator.h"
 #include "tandem/data/prefetcher.h"
 #include "tandem/data/staging.h"
@@ -16,7 +16,7 @@ std::string describe(ArrayRef<size_t> indices);
 inline std::string describe(const std::vector<size_t>& indices) { return describe(ArrayRef<size_t>(indices)); }
 template <class Request> std::string describe(const Request&) { return ""; }
 /// Returns the number of examples in a request; 1 if the request has no size().
-template <class Request> size_t count_of(const Request& request) {
+template <class Request> size_t example_count(const Request& request) {
   if constexpr (requires { size_t{request.size()}; })
     return request.size();
   else if constexpr (std::is_convertible_v<const Request&, size_t>)
@@ -42,7 +42,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       : options_(options),
         main_thread_dataset_(std::move(main_thread_dataset)),
         staging_(options.pin_memory(), options.device()) {
-    TANDEM_CHECK(TensorTree<Batch>::kKnown || staging_.does_nothing(),
+    TANDEM_CHECK(TensorTree<Batch>::kKnown || staging_.is_noop(),
                  "DataLoader: pin_memory and device cannot find the tensors in this type of batch; give the type a ",
                  "tensor_parts() that lists them, or specialize TensorTree for it (core/tensor_tree.h)");
   }
@@ -55,13 +55,13 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
     check_not_joined();
     ++*epoch_;
     if (workers_) workers_->clear();
-    if (!std::exchange(resumes_, false)) {
+    if (!std::exchange(resume_epoch_, false)) {
       reset();
       position_ = 0;
-      streams_.begin_epoch(set_epoch());
+      streams_.begin_epoch(sampler_epoch());
     }
     in_epoch_ = true;
-    handed_out_ = 0;
+    returned_batches_ = 0;
     start_epoch();
     exhausted_ = false;
     if (workers_)
@@ -88,7 +88,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   /// A request and the random streams of its examples; see Note [Random numbers of examples].
   struct Job {
     BatchRequest request;
-    detail::StreamsOfBatch streams;
+    detail::BatchRandomStreams streams;
   };
   using Workers = detail::Prefetcher<Job, Staged>;
 
@@ -99,13 +99,13 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   /// Called before the first request of an epoch, also if load() makes the epoch continue in its middle.
   virtual void start_epoch() {}
   /// Returns the positions, within the epoch, of the examples that the next request asks for.
-  virtual detail::Positions next_positions() const { return {position_}; }
+  virtual detail::ExamplePositions next_positions() const { return {position_}; }
   /// Returns the epoch that was passed to the sampler; 0 if the sampler takes no epoch.
-  virtual size_t set_epoch() const { return 0; }
+  virtual size_t sampler_epoch() const { return 0; }
 
   /// Makes a batch, and starts moving it to the memory that the options pin_memory and device ask for.
   static Staged make_batch(Dataset& dataset, const detail::Staging& staging, Job& job) {
-    const detail::BatchStreams streams(job.streams);
+    const detail::BatchRandomGuard streams(job.streams);
     BatchRequest& request = job.request;
     const auto get = [&] {
       if constexpr (std::is_convertible_v<BatchRequest&, typename Dataset::BatchRequestType>)
@@ -130,10 +130,10 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   detail::Staging staging_;
   std::unique_ptr<Workers> workers_;  // ends before the members that the workers use, because it is declared after them
   bool in_epoch_ = false;             // whether an epoch has begun whose end was not reached
-  bool resumes_ = false;              // whether the next begin() continues the loaded epoch
-  size_t handed_out_ = 0;             // number of batches returned since begin()
+  bool resume_epoch_ = false;         // whether the next begin() continues the loaded epoch
+  size_t returned_batches_ = 0;       // number of batches returned since begin()
   size_t position_ = 0;               // number of examples requested in this epoch
-  detail::EpochStreams streams_;
+  detail::EpochRandomStreams streams_;
 
  private:
   void check_not_joined() const {
@@ -141,11 +141,11 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   }
   std::optional<Job> next_job() {
     if (exhausted_) return {};
-    const detail::Positions positions = next_positions();
+    const detail::ExamplePositions positions = next_positions();
     std::optional<BatchRequest> request = get_batch_request();
     exhausted_ = !request;
     if (!request) return {};
-    const size_t count = detail::count_of(*request);
+    const size_t count = detail::example_count(*request);
     position_ += count;
     return Job{std::move(*request), streams_.batch(positions, count)};
   }
@@ -155,7 +155,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   std::optional<Batch> next() {
     std::optional<Batch> batch = next_batch();
     in_epoch_ = batch.has_value();
-    handed_out_ += in_epoch_ ? 1 : 0;
+    returned_batches_ += in_epoch_ ? 1 : 0;
     return batch;
   }
   std::optional<Batch> next_batch() {

@@ -57,7 +57,7 @@ template <class Self, class SingleExample>
 std::vector<SingleExample> Dataset<Self, SingleExample>::get_batch(ArrayRef<size_t> indices) {
   std::vector<SingleExample> batch;
   batch.reserve(indices.size());
-  data::detail::EachExample example;
+  data::detail::ExampleRandomGuard example;
   for (size_t i = 0; i < indices.size(); ++i) {
     example.begin(i);
     batch.push_back(get(indices[i]));
@@ -75,15 +75,15 @@ using StreamDataset = BatchDataset<Self, Batch, /*BatchRequest=*/size_t>;
 // such transforms that ends in Stack, no single example is ever made. The values are the same either way.
 namespace detail {
 template <class D>
-concept GathersBatches = requires(D dataset, ArrayRef<size_t> indices) {
+concept HasGetStacked = requires(D dataset, ArrayRef<size_t> indices) {
   dataset.get_stacked(indices);
 };
 template <class T, class D>
-concept KeepsBatches = GathersBatches<D> && requires(T transform, D dataset, ArrayRef<size_t> indices) {
+concept HasApplyStacked = HasGetStacked<D> && requires(T transform, D dataset, ArrayRef<size_t> indices) {
   transform.apply_stacked(dataset.get_stacked(indices));
 };
 template <class T, class D>
-concept StacksBatches = GathersBatches<D> && requires(D dataset, ArrayRef<size_t> indices) {
+concept IsStackTransform = HasGetStacked<D> && requires(D dataset, ArrayRef<size_t> indices) {
   requires std::same_as<T, transforms::Stack<decltype(dataset.get_stacked(indices))>>;
 };
 }  // namespace detail
@@ -107,7 +107,7 @@ class MapDataset
       : dataset_(std::move(dataset)), transform_(std::move(transform)) {}
 
   OutputBatchType get_batch(BatchRequestType request) override {
-    if constexpr (detail::StacksBatches<AppliedTransform, SourceDataset>) {
+    if constexpr (detail::IsStackTransform<AppliedTransform, SourceDataset>) {
       return dataset_.get_stacked(request);
     } else if constexpr (SourceDataset::is_stateful) {
       auto batch = dataset_.get_batch(std::move(request));
@@ -119,7 +119,7 @@ class MapDataset
   }
   /// Returns the examples at these indices as one stacked batch. Only declared if the source and the transform support
   /// stacked batches.
-  auto get_stacked(ArrayRef<size_t> indices) requires detail::KeepsBatches<AppliedTransform, SourceDataset> {
+  auto get_stacked(ArrayRef<size_t> indices) requires detail::HasApplyStacked<AppliedTransform, SourceDataset> {
     return transform_.apply_stacked(dataset_.get_stacked(indices));
   }
   std::optional<size_t> size() const override { return dataset_.size(); }

@@ -15,12 +15,12 @@
 namespace tandem::data {
 namespace {
 
-constexpr uint64_t kMaxRatio = 1032;  // maximum compression ratio of deflate
+constexpr uint64_t kMaxDeflateRatio = 1032;  // maximum compression ratio of deflate
 
 /// Reads a file's bytes in order, and decompresses them if the file is gzipped.
-class Source {
+class GzipReader {
  public:
-  explicit Source(const std::string& path) : path_(path) {
+  explicit GzipReader(const std::string& path) : path_(path) {
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
     TANDEM_CHECK(std::filesystem::exists(status), "read_idx: there is no file ", path);
@@ -32,20 +32,21 @@ class Source {
     gzipped_ = stream_.avail_in >= 2 && chunk_[0] == 0x1f && chunk_[1] == 0x8b;
     if (gzipped_) TANDEM_CHECK(inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK, "read_idx: zlib ran out of memory");
   }
-  ~Source() {
+  ~GzipReader() {
     if (gzipped_) inflateEnd(&stream_);
   }
-  Source(const Source&) = delete;
+  GzipReader(const GzipReader&) = delete;
 
   /// Returns the maximum number of bytes that the file can hold after decompression.
-  uint64_t capacity() const { return gzipped_ ? file_size_ * kMaxRatio : file_size_; }
+  uint64_t max_size() const { return gzipped_ ? file_size_ * kMaxDeflateRatio : file_size_; }
 
-  /// Reads `wanted` bytes, or fewer at the end of the file. Returns the number of bytes that were read.
-  size_t read(uint8_t* to, size_t wanted) {
-    size_t got = 0;
-    while (got < wanted && !ended_)
-      got += gzipped_ ? inflate_some(to + got, wanted - got) : copy_some(to + got, wanted - got);
-    return got;
+  /// Reads `num_bytes` bytes, or fewer at the end of the file. Returns the number of bytes that were read.
+  size_t read(uint8_t* to, size_t num_bytes) {
+    size_t num_read = 0;
+    while (num_read < num_bytes && !at_eof_)
+      num_read += gzipped_ ? read_inflated(to + num_read, num_bytes - num_read)
+                           : read_plain(to + num_read, num_bytes - num_read);
+    return num_read;
   }
   /// Checks that no bytes are left. If the file is gzipped, zlib has verified the checksum when it reached the end of
   /// the stream.
@@ -65,35 +66,35 @@ class Source {
     stream_.avail_in = static_cast<uInt>(file_.gcount());
     return stream_.avail_in > 0;
   }
-  size_t copy_some(uint8_t* to, size_t wanted) {
+  size_t read_plain(uint8_t* to, size_t num_bytes) {
     if (stream_.avail_in == 0 && !refill()) {
-      ended_ = true;
+      at_eof_ = true;
       return 0;
     }
-    const size_t n = std::min<size_t>(wanted, stream_.avail_in);
+    const size_t n = std::min<size_t>(num_bytes, stream_.avail_in);
     std::memcpy(to, stream_.next_in, n);
     stream_.next_in += n;
     stream_.avail_in -= static_cast<uInt>(n);
     return n;
   }
-  size_t inflate_some(uint8_t* to, size_t wanted) {
+  size_t read_inflated(uint8_t* to, size_t num_bytes) {
     const bool more = stream_.avail_in > 0 || refill();
-    const auto room = static_cast<uInt>(std::min<size_t>(wanted, 1u << 30));
+    const auto out_capacity = static_cast<uInt>(std::min<size_t>(num_bytes, 1u << 30));
     stream_.next_out = to;
-    stream_.avail_out = room;
+    stream_.avail_out = out_capacity;
     const int result = inflate(&stream_, Z_NO_FLUSH);
     if (result == Z_STREAM_END) {
-      ended_ = !begin_member();
-      return room - stream_.avail_out;
+      at_eof_ = !begin_gzip_member();
+      return out_capacity - stream_.avail_out;
     }
     TANDEM_CHECK(result == Z_OK || (result == Z_BUF_ERROR && more), "read_idx: ", path_, " is ",
                  result == Z_BUF_ERROR ? "truncated: its gzip stream does not end" : "damaged: zlib says ",
                  result == Z_BUF_ERROR ? "" : (stream_.msg ? stream_.msg : zError(result)));
-    return room - stream_.avail_out;
+    return out_capacity - stream_.avail_out;
   }
 
   /// Continues with the next gzip member, if there is one. Concatenated gzip files have several members.
-  bool begin_member() {
+  bool begin_gzip_member() {
     constexpr uint8_t kFirst = 0x1f;  // first byte of a gzip member
     if ((stream_.avail_in == 0 && !refill()) || *stream_.next_in != kFirst) return false;
     TANDEM_CHECK(inflateReset(&stream_) == Z_OK, "read_idx: zlib cannot read the next gzip member of ", path_);
@@ -105,15 +106,15 @@ class Source {
   std::ifstream file_;
   std::array<uint8_t, 1 << 16> chunk_;
   z_stream stream_{};
-  bool gzipped_ = false, ended_ = false;
+  bool gzipped_ = false, at_eof_ = false;
 };
 
 }  // namespace
 
 Tensor read_idx(const std::string& path, int rank) {
-  Source source(path);
+  GzipReader reader(path);
   uint8_t magic[4];
-  TANDEM_CHECK(source.read(magic, 4) == 4, "read_idx: ", path, " is truncated: it has no magic number of 4 bytes");
+  TANDEM_CHECK(reader.read(magic, 4) == 4, "read_idx: ", path, " is truncated: it has no magic number of 4 bytes");
   TANDEM_CHECK(magic[0] == 0 && magic[1] == 0, "read_idx: ", path, " is not an IDX file: it begins with bytes ",
                int{magic[0]}, ", ", int{magic[1]}, " instead of 0, 0");
   TANDEM_CHECK(magic[2] == 8, "read_idx: ", path, " has elements of type ", int{magic[2]},
@@ -124,7 +125,7 @@ Tensor read_idx(const std::string& path, int rank) {
   uint64_t bytes = 1;
   for (int d = 0; d < rank; ++d) {
     uint8_t b[4];
-    TANDEM_CHECK(source.read(b, 4) == 4, "read_idx: ", path, " is truncated within its ", rank, " sizes");
+    TANDEM_CHECK(reader.read(b, 4) == 4, "read_idx: ", path, " is truncated within its ", rank, " sizes");
     const uint32_t size = uint32_t{b[0]} << 24 | uint32_t{b[1]} << 16 | uint32_t{b[2]} << 8 | b[3];
     sizes.push_back(size);
     TANDEM_CHECK(!__builtin_mul_overflow(bytes, uint64_t{size}, &bytes) && bytes <= INT64_MAX, "read_idx: ", path,
@@ -132,13 +133,13 @@ Tensor read_idx(const std::string& path, int rank) {
   }
   // This check keeps a damaged header from requesting too much memory. The 4096 extra bytes let a slightly truncated
   // file pass to the check below, whose message states the actual size.
-  TANDEM_CHECK(bytes <= source.capacity() + 4096, "read_idx: ", path, " declares sizes ", sizes, ", which take ", bytes,
-               " bytes; a file of this length holds at most ", source.capacity());
+  TANDEM_CHECK(bytes <= reader.max_size() + 4096, "read_idx: ", path, " declares sizes ", sizes, ", which take ", bytes,
+               " bytes; a file of this length holds at most ", reader.max_size());
   Tensor out = core::empty(sizes, kUInt8, kCPU);
-  const size_t got = source.read(out.data<uint8_t>(), bytes);
-  TANDEM_CHECK(got == bytes, "read_idx: ", path, " is truncated: sizes ", sizes, " need ", bytes, " bytes, but it has ",
-               got);
-  source.expect_end(bytes);
+  const size_t num_read = reader.read(out.data<uint8_t>(), bytes);
+  TANDEM_CHECK(num_read == bytes, "read_idx: ", path, " is truncated: sizes ", sizes, " need ", bytes,
+               " bytes, but it has ", num_read);
+  reader.expect_end(bytes);
   return out;
 }
 

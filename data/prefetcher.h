@@ -23,10 +23,10 @@ template <class Request, class Batch> class Prefetcher {
     std::exception_ptr error;  // set if there is no batch
   };
 
-  /// Starts one thread for each function in `work`, in the RankContext of the calling thread.
+  /// Starts one thread for each function in `work`, in the ThreadContext of the calling thread.
   Prefetcher(std::vector<Work> work, bool ordered) : ordered_(ordered) {
     try {
-      for (Work& w : work) threads_.start("a data loader", [this, w = std::move(w)] { serve(w); });
+      for (Work& w : work) threads_.start("a data loader", [this, w = std::move(w)] { worker_loop(w); });
     } catch (...) {  // a thread could not be created: end the threads that have started
       stop();
       throw;
@@ -38,27 +38,27 @@ template <class Request, class Batch> class Prefetcher {
   void submit(Request request) {
     {
       const std::lock_guard lock(mutex_);
-      waiting_.emplace(next_submitted_++, std::move(request));
+      pending_requests_.emplace(next_submitted_++, std::move(request));
     }
-    job_came_.notify_one();
+    job_available_.notify_one();
   }
   /// Returns the number of submitted requests whose results pop() has not returned yet.
-  size_t in_flight() const { return next_submitted_ - popped_; }
+  size_t in_flight() const { return next_submitted_ - num_popped_; }
 
   /// Waits for the next result and returns it: in the order of the requests if `ordered`, else in the order in which
   /// results are ready. in_flight() must not be 0. Returns nullopt if no result is ready within `timeout`.
   std::optional<Result> pop(std::optional<std::chrono::milliseconds> timeout) {
     std::unique_lock lock(mutex_);
-    const auto ready = [&] { return !done_.empty() && (!ordered_ || done_.begin()->first == next_ordered_); };
+    const auto ready = [&] { return !results_.empty() && (!ordered_ || results_.begin()->first == next_ordered_); };
     if (!timeout)
-      result_came_.wait(lock, ready);
-    else if (!result_came_.wait_for(lock, *timeout, ready))
+      result_available_.wait(lock, ready);
+    else if (!result_available_.wait_for(lock, *timeout, ready))
       return {};
-    auto first = done_.begin();
+    auto first = results_.begin();
     Result result = std::move(first->second);
-    done_.erase(first);
+    results_.erase(first);
     ++next_ordered_;
-    ++popped_;
+    ++num_popped_;
     return result;
   }
 
@@ -66,25 +66,25 @@ template <class Request, class Batch> class Prefetcher {
   void clear() {
     std::map<size_t, Result> dropped;  // declared before the lock, so that the results are destroyed after its release
     const std::lock_guard lock(mutex_);
-    waiting_.clear();
-    dropped.swap(done_);
-    first_valid_ = next_ordered_ = popped_ = next_submitted_;
+    pending_requests_.clear();
+    dropped.swap(results_);
+    first_valid_ = next_ordered_ = num_popped_ = next_submitted_;
   }
 
   /// Waits until no worker is making a batch. After clear(), each worker has at most one batch to finish.
   void wait_until_idle() {
     std::unique_lock lock(mutex_);
-    result_came_.wait(lock, [&] { return at_work_ == 0; });
+    result_available_.wait(lock, [&] { return num_busy_workers_ == 0; });
   }
 
  private:
-  void serve(const Work& work) {
+  void worker_loop(const Work& work) {
     std::unique_lock lock(mutex_);
     while (true) {
-      job_came_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
+      job_available_.wait(lock, [&] { return stopping_ || !pending_requests_.empty(); });
       if (stopping_) return;
-      auto job = waiting_.extract(waiting_.begin());
-      ++at_work_;
+      auto job = pending_requests_.extract(pending_requests_.begin());
+      ++num_busy_workers_;
       lock.unlock();
       Result result{std::move(job.mapped()), {}, {}};
       try {
@@ -93,9 +93,9 @@ template <class Request, class Batch> class Prefetcher {
         result.error = std::current_exception();
       }
       lock.lock();
-      --at_work_;
-      if (job.key() >= first_valid_) done_.emplace(job.key(), std::move(result));
-      result_came_.notify_one();  // notify_one suffices, because only one thread (the consumer) waits
+      --num_busy_workers_;
+      if (job.key() >= first_valid_) results_.emplace(job.key(), std::move(result));
+      result_available_.notify_one();  // notify_one suffices, because only one thread (the consumer) waits
     }
   }
   void stop() {
@@ -103,17 +103,17 @@ template <class Request, class Batch> class Prefetcher {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
-    job_came_.notify_all();
+    job_available_.notify_all();
     threads_.join();
   }
 
   const bool ordered_;
   std::mutex mutex_;
-  Condition job_came_, result_came_;
-  std::map<size_t, Request> waiting_;  // requests by their number
-  std::map<size_t, Result> done_;      // results by the number of the request
-  size_t next_submitted_ = 0, next_ordered_ = 0, popped_ = 0, first_valid_ = 0;
-  size_t at_work_ = 0;  // number of workers that are making a batch
+  ConditionVariable job_available_, result_available_;
+  std::map<size_t, Request> pending_requests_;  // requests by their number
+  std::map<size_t, Result> results_;            // results by the number of the request
+  size_t next_submitted_ = 0, next_ordered_ = 0, num_popped_ = 0, first_valid_ = 0;
+  size_t num_busy_workers_ = 0;  // number of workers that are making a batch
   bool stopping_ = false;
   WorkerThreads threads_;
 };

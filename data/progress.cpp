@@ -12,10 +12,10 @@
 namespace tandem::data {
 namespace {
 
-constexpr auto kBetweenDrawings = std::chrono::milliseconds(100);
+constexpr auto kMinRedrawInterval = std::chrono::milliseconds(100);
 
 /// Returns "03:25", or "1:03:25".
-std::string clock_text(double seconds) {
+std::string format_duration(double seconds) {
   const auto s = static_cast<long long>(seconds);
   char text[48];
   if (s >= 3600)
@@ -25,7 +25,7 @@ std::string clock_text(double seconds) {
   return text;
 }
 /// Returns "62.1it/s", or "3.20s/it" if it is slow.
-std::string rate_text(size_t done, double seconds) {
+std::string format_rate(size_t done, double seconds) {
   if (done == 0 || seconds <= 0) return "?it/s";
   const double rate = static_cast<double>(done) / seconds, shown = rate >= 1 ? rate : 1 / rate;
   char text[48];
@@ -43,19 +43,19 @@ size_t terminal_width() {
 
 }  // namespace
 
-std::string detail::progress_line(const std::string& label, size_t done, std::optional<size_t> total, double seconds,
-                                  const std::string& postfix, size_t width) {
+std::string detail::format_progress_line(const std::string& label, size_t done, std::optional<size_t> total,
+                                         double seconds, const std::string& postfix, size_t width) {
   const std::string prefix = label.empty() ? "" : label + ": ";
-  std::string count = std::to_string(done), times = clock_text(seconds);
+  std::string count = std::to_string(done), times = format_duration(seconds);
   if (total) {
     count.append("/").append(std::to_string(*total));
     const double left = static_cast<double>(*total - std::min(done, *total));
-    times.append("<").append(done > 0 ? clock_text(seconds / static_cast<double>(done) * left) : "?");
+    times.append("<").append(done > 0 ? format_duration(seconds / static_cast<double>(done) * left) : "?");
   } else {
     count += "it";
   }
   const std::string end =
-      " " + count + " [" + times + ", " + rate_text(done, seconds) + (postfix.empty() ? "" : ", " + postfix) + "]";
+      " " + count + " [" + times + ", " + format_rate(done, seconds) + (postfix.empty() ? "" : ", " + postfix) + "]";
   if (!total) return (prefix + end.substr(1)).substr(0, width);
   const double part = *total == 0 ? 1 : std::min(1.0, static_cast<double>(done) / static_cast<double>(*total));
   char percent[8];
@@ -72,18 +72,18 @@ detail::ProgressBar::ProgressBar(std::string label, std::optional<size_t> total)
 
 void detail::ProgressBar::begin() {
   end();
-  done_ = 0;
-  under_way_ = true;
+  num_done_ = 0;
+  is_running_ = true;
   start_ = Clock::now();
   if (visible_) draw();
 }
 void detail::ProgressBar::advance() {
-  ++done_;
-  if (visible_ && Clock::now() - drawn_ >= kBetweenDrawings) draw();
+  ++num_done_;
+  if (visible_ && Clock::now() - drawn_ >= kMinRedrawInterval) draw();
 }
 void detail::ProgressBar::end() {
-  if (!under_way_) return;
-  under_way_ = false;
+  if (!is_running_) return;
+  is_running_ = false;
   if (!visible_) return;
   draw();
   std::fputc('\n', stderr);
@@ -93,7 +93,7 @@ void detail::ProgressBar::draw() {
   const double seconds = std::chrono::duration<double>(drawn_ - start_).count();
   // The last column stays empty, because some terminals would move to the next line after it. The escape sequence
   // \033[K clears the rest of the line.
-  const std::string line = progress_line(label_, done_, total_, seconds, postfix_, terminal_width() - 1);
+  const std::string line = format_progress_line(label_, num_done_, total_, seconds, postfix_, terminal_width() - 1);
   std::fprintf(stderr, "\r%s\033[K", line.c_str());
   std::fflush(stderr);
 }

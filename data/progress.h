@@ -14,8 +14,8 @@ namespace detail {
 
 /// Returns "epoch 1:  42%|####      | 197/469 [00:03<00:04, 62.1it/s, loss 0.31]", cut to `width` columns. If `total`
 /// is nullopt, leaves out the parts that depend on it.
-std::string progress_line(const std::string& label, size_t done, std::optional<size_t> total, double seconds,
-                          const std::string& postfix, size_t width);
+std::string format_progress_line(const std::string& label, size_t done, std::optional<size_t> total, double seconds,
+                                 const std::string& postfix, size_t width);
 
 /// Draws the progress line on standard error, at most ten times a second, if standard error is a terminal. Otherwise
 /// writes nothing.
@@ -36,8 +36,8 @@ class ProgressBar {
   void draw();
   std::string label_, postfix_;
   std::optional<size_t> total_;
-  size_t done_ = 0;
-  bool visible_, under_way_ = false;
+  size_t num_done_ = 0;
+  bool visible_, is_running_ = false;
   Clock::time_point start_, drawn_;
 };
 
@@ -70,7 +70,7 @@ template <class Range> class Progress {
  public:
   Progress(Range&& range, std::string label, std::optional<size_t> total)
       : range_(std::forward<Range>(range)),
-        bar_(new detail::ProgressBar(std::move(label), total ? total : size_of(range_))) {}
+        bar_(new detail::ProgressBar(std::move(label), total ? total : get_range_size(range_))) {}
   /// Shows the bar and returns an iterator to the first element.
   auto begin() {
     using std::begin, std::end;
@@ -87,7 +87,7 @@ template <class Range> class Progress {
   void set_postfix(std::string text) { bar_->set_postfix(std::move(text)); }
 
  private:
-  template <class R> static std::optional<size_t> size_of(R& range) {
+  template <class R> static std::optional<size_t> get_range_size(R& range) {
     if constexpr (requires { std::optional<size_t>(range.size()); })
       return std::optional<size_t>(range.size());
     else

@@ -10,14 +10,14 @@
 namespace tandem::data::detail {
 namespace {
 
-bool recorded(const Tensor& x) { return is_grad_enabled() && x.requires_grad(); }
+bool requires_recording(const Tensor& x) { return is_grad_enabled() && x.requires_grad(); }
 
 }  // namespace
 
 Tensor stack_rows(TensorList rows) {
   TANDEM_CHECK(!rows.empty(), "stack expects a non-empty TensorList; a batch needs at least one example");
   const Tensor& first = rows[0];
-  bool plain = true;
+  bool can_memcpy = true;
   for (size_t i = 0; i < rows.size(); ++i) {
     const Tensor& row = rows[i];
     TANDEM_CHECK(row.sizes() == first.sizes(), "stack expects each tensor to be equal size, but got ", first.sizes(),
@@ -25,9 +25,9 @@ Tensor stack_rows(TensorList rows) {
     TANDEM_CHECK(row.dtype() == first.dtype() && row.device() == first.device(), "stack: entry 0 is ", first.dtype(),
                  " on ", first.device(), " and entry ", i, " is ", row.dtype(), " on ", row.device(),
                  "; the examples of a batch need equal dtypes and devices");
-    plain = plain && row.is_cpu() && row.is_contiguous() && !recorded(row);
+    can_memcpy = can_memcpy && row.is_cpu() && row.is_contiguous() && !requires_recording(row);
   }
-  if (!plain) return stack(rows);
+  if (!can_memcpy) return stack(rows);
   Shape sizes = first.sizes();
   sizes.insert(0, static_cast<int64_t>(rows.size()));
   Tensor out = core::empty(sizes, first.dtype(), first.device());
@@ -46,7 +46,7 @@ Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices) {
                     " at dimension 0");
   Shape sizes = source.sizes();
   sizes[0] = static_cast<int64_t>(indices.size());
-  if (!source.is_cpu() || !source.is_contiguous() || recorded(source)) {
+  if (!source.is_cpu() || !source.is_contiguous() || requires_recording(source)) {
     Tensor index = core::empty({sizes[0]}, kInt64, kCPU);
     for (size_t i = 0; i < indices.size(); ++i) index.data<int64_t>()[i] = static_cast<int64_t>(indices[i]);
     return source.index_select(0, index.to(source.device()));
@@ -60,7 +60,7 @@ Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices) {
   return out;
 }
 
-Tensor by_channel(ArrayRef<double> values) {
+Tensor to_channel_tensor(ArrayRef<double> values) {
   Tensor out = core::empty({static_cast<int64_t>(values.size()), 1, 1}, kFloat32, kCPU);
   for (size_t i = 0; i < values.size(); ++i) out.data<float>()[i] = static_cast<float>(values[i]);
   return out;

@@ -15,6 +15,6 @@ Tensor stack_rows(TensorList rows);
 Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices);
 /// Returns `values`, one number per channel or one for all, as a float32 tensor (C, 1, 1) or (1, 1, 1), which
 /// broadcasts to images (C, H, W).
-Tensor by_channel(ArrayRef<double> values);
+Tensor to_channel_tensor(ArrayRef<double> values);
 
 }  // namespace tandem::data::detail

@@ -20,7 +20,7 @@ class SharedBatchDataset
   }
   BatchType get_batch(BatchRequestType request) override { return dataset_->get_batch(std::move(request)); }
   /// Returns the examples at `indices` as one batch.
-  auto get_stacked(ArrayRef<size_t> indices) requires detail::GathersBatches<UnderlyingDataset> {
+  auto get_stacked(ArrayRef<size_t> indices) requires detail::HasGetStacked<UnderlyingDataset> {
     return dataset_->get_stacked(indices);
   }
   std::optional<size_t> size() const override { return dataset_->size(); }

@@ -9,7 +9,7 @@ Staging::Staging(bool pin_memory, std::optional<Device> device)
     : pin_((pin_memory || (device && device->is_cuda())) && cuda::is_available()), device_(device) {
   if (!device) return;
   check_device_exists(*device);
-  if (device->is_cuda()) copies_.emplace(*device);
+  if (device->is_cuda()) copy_stream_.emplace(*device);
 }
 
 }  // namespace tandem::data::detail

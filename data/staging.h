@@ -8,7 +8,7 @@ namespace tandem::data::detail {
 
 template <class Batch> struct StagedBatch {
   Batch batch;
-  std::optional<cuda::Event> arrived;  // event after the copies to a GPU; nullopt if nothing is copied to a GPU
+  std::optional<cuda::Event> copy_done;  // event after the copies to a GPU; nullopt if nothing is copied to a GPU
 };
 
 /// Moves a batch to the memory that a DataLoader's options ask for. A worker calls send() when it has made the batch,
@@ -17,37 +17,37 @@ class Staging {
  public:
   /// @throws Error if there is no such device
   Staging(bool pin_memory, std::optional<Device> device);
-  bool does_nothing() const { return !pin_ && !device_; }
+  bool is_noop() const { return !pin_ && !device_; }
 
   /// Starts moving the batch. Called on the thread that made the batch.
   template <class Batch> StagedBatch<Batch> send(Batch batch) const {
     StagedBatch<Batch> out{std::move(batch), {}};
-    if (pin_) each_defined(out.batch, pin);
+    if (pin_) for_each_defined(out.batch, pin);
     if (!device_) return out;
-    if (copies_) {
-      each_defined(out.batch, [this](Tensor& x) { await_source(x); });
-      const cuda::StreamGuard guard(*copies_);
-      each_defined(out.batch, [this](Tensor& x) { x = x.to(*device_, /*non_blocking=*/true); });
-      out.arrived = copies_->record_event();
+    if (copy_stream_) {
+      for_each_defined(out.batch, [this](Tensor& x) { wait_for_source(x); });
+      const cuda::StreamGuard guard(*copy_stream_);
+      for_each_defined(out.batch, [this](Tensor& x) { x = x.to(*device_, /*non_blocking=*/true); });
+      out.copy_done = copy_stream_->record_event();
     } else {
-      each_defined(out.batch, [this](Tensor& x) { x = x.to(*device_); });
+      for_each_defined(out.batch, [this](Tensor& x) { x = x.to(*device_); });
     }
     return out;
   }
   /// Makes the consumer's stream wait for the batch, and keeps the allocator from reusing the batch's memory before the
   /// consumer's stream is done with it. Called on the consumer's thread.
   template <class Batch> Batch receive(StagedBatch<Batch> staged) const {
-    if (staged.arrived) {
+    if (staged.copy_done) {
       const cuda::Stream stream = cuda::current_stream(*device_);
-      staged.arrived->wait(stream);
-      each_defined(staged.batch, [&](Tensor& x) { x.record_stream(stream); });
+      staged.copy_done->wait(stream);
+      for_each_defined(staged.batch, [&](Tensor& x) { x.record_stream(stream); });
     }
     return std::move(staged.batch);
   }
 
  private:
   /// Calls f with the defined tensors of a batch.
-  template <class Batch, class F> static void each_defined(Batch& batch, const F& f) {
+  template <class Batch, class F> static void for_each_defined(Batch& batch, const F& f) {
     tandem::detail::visit_tensors(batch, [&](Tensor& x) {
       if (x.defined()) f(x);
     });
@@ -56,13 +56,13 @@ class Staging {
     if (x.is_cpu()) x = x.pin_memory();
   }
   /// If x is on a GPU, makes the copy stream wait for this thread's current stream, which may still be computing x.
-  void await_source(const Tensor& x) const {
-    if (x.is_cuda()) copies_->wait_stream(cuda::current_stream(x.device()));
+  void wait_for_source(const Tensor& x) const {
+    if (x.is_cuda()) copy_stream_->wait_stream(cuda::current_stream(x.device()));
   }
 
   bool pin_;
   std::optional<Device> device_;
-  std::optional<cuda::Stream> copies_;  // stream for copies; set if the device is a GPU
+  std::optional<cuda::Stream> copy_stream_;  // stream for copies; set if the device is a GPU
 };
 
 }  // namespace tandem::data::detail

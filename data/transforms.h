@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tandem/data/example.h"
-#include "tandem/data/example_streams.h"
+#include "tandem/data/example_random_streams.h"
 #include "tandem/data/rows.h"
 #include "tandem/ops/factory/tensor.h"
 
@@ -29,7 +29,7 @@ template <class Input, class Output> class Transform : public BatchTransform<std
   std::vector<Output> apply_batch(std::vector<Input> batch) override {
     std::vector<Output> out;
     out.reserve(batch.size());
-    data::detail::EachExample example;
+    data::detail::ExampleRandomGuard example;
     for (size_t i = 0; i < batch.size(); ++i) {
       example.begin(i);
       out.push_back(apply(std::move(batch[i])));
@@ -93,7 +93,7 @@ template <class Target = Tensor> class TensorLambda : public TensorTransform<Tar
 /// all channels.
 template <class Target = Tensor> struct Normalize : public TensorTransform<Target> {
   Normalize(ArrayRef<double> mean, ArrayRef<double> stddev)
-      : mean(data::detail::by_channel(mean)), stddev(data::detail::by_channel(stddev)) {}
+      : mean(data::detail::to_channel_tensor(mean)), stddev(data::detail::to_channel_tensor(stddev)) {}
   Tensor operator()(Tensor input) override { return input.sub(mean).div(stddev); }
   /// Normalizes a stacked batch (N, C, H, W) in one operation, with the same results.
   Example<Tensor, Target> apply_stacked(Example<Tensor, Target> batch) { return this->apply(std::move(batch)); }

@@ -4,7 +4,7 @@
 namespace tandem::data {
 namespace {
 
-std::string worker_message(const std::exception_ptr& error, const std::string& batch) {
+std::string format_worker_message(const std::exception_ptr& error, const std::string& batch) {
   std::string what = "Caught exception in DataLoader worker thread. Original message: ";
   try {
     std::rethrow_exception(error);
@@ -24,6 +24,6 @@ std::string worker_message(const std::exception_ptr& error, const std::string& b
 }  // namespace
 
 WorkerException::WorkerException(const std::exception_ptr& original, const std::string& batch)
-    : Error(worker_message(original, batch)), original_exception(original), message(what()) {}
+    : Error(format_worker_message(original, batch)), original_exception(original), message(what()) {}
 
 }  // namespace tandem::data

@@ -15,7 +15,7 @@ class WorkerThreads {
   WorkerThreads();
   ~WorkerThreads();
   WorkerThreads(const WorkerThreads&) = delete;
-  /// Runs a function on a new thread, in the RankContext of the calling thread.
+  /// Runs a function on a new thread, in the ThreadContext of the calling thread.
   /// @throws Error that names `what` if the system cannot create a thread
   void start(const char* what, std::function<void()> run);
   /// Waits for all threads to end.
@@ -27,11 +27,11 @@ class WorkerThreads {
 };
 
 /// A std::condition_variable.
-class Condition {
+class ConditionVariable {
  public:
-  Condition();
-  ~Condition();
-  Condition(const Condition&) = delete;
+  ConditionVariable();
+  ~ConditionVariable();
+  ConditionVariable(const ConditionVariable&) = delete;
   void notify_one();
   void notify_all();
   void wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& ready);

@@ -21,12 +21,12 @@ constexpr size_t kRedzone = 256;
 
 /// Page size: 4, 16 or 64 KiB. A function instead of a global variable, because the initialisation of other globals may
 /// allocate memory first.
-size_t page() {
+size_t page_size() {
   static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
 /// Returns the size in bytes of the pages that an allocation of `bytes` bytes takes, without the guard page.
-size_t span(size_t bytes) { return (kRedzone + bytes + kRedzone + page() - 1) / page() * page(); }
+size_t page_span(size_t bytes) { return (kRedzone + bytes + kRedzone + page_size() - 1) / page_size() * page_size(); }
 
 }  // namespace
 
@@ -39,8 +39,8 @@ Arena::Arena(int device, size_t capacity) : device_(device), capacity_(capacity)
   free_[0] = capacity_;
 }
 Arena::~Arena() {
-  allow_access(base_, high_);
-  for (const auto& [offset, bytes] : live_) close_memory(device_, base_ + offset - kRedzone, span(bytes));
+  allow_access(base_, high_water_mark_);
+  for (const auto& [offset, bytes] : live_) decommit_memory(device_, base_ + offset - kRedzone, page_span(bytes));
   munmap(base_, capacity_);
   explain_faults(device_, base_, 0);
 }
@@ -48,24 +48,24 @@ Arena::~Arena() {
 size_t Arena::find(size_t bytes) const {
   auto at = free_.upper_bound(cursor_);
   if (at != free_.begin()) {
-    const auto [offset, room] = *std::prev(at);
-    if (offset + room >= cursor_ + bytes) return cursor_;
+    const auto [offset, available] = *std::prev(at);
+    if (offset + available >= cursor_ + bytes) return cursor_;
   }
   const auto fits = [bytes](const auto& range) { return range.second >= bytes; };
   at = std::find_if(at, free_.end(), fits);
   if (at == free_.end()) at = std::find_if(free_.begin(), free_.end(), fits);
   return at == free_.end() ? capacity_ : at->first;
 }
-void Arena::take(size_t offset, size_t bytes) {
+void Arena::reserve_range(size_t offset, size_t bytes) {
   const auto at = std::prev(free_.upper_bound(offset));
   const size_t begin = at->first, end = begin + at->second;
   free_.erase(at);
   if (offset > begin) free_[begin] = offset - begin;
   if (end > offset + bytes) free_[offset + bytes] = end - (offset + bytes);
   cursor_ = offset + bytes;
-  high_ = std::max(high_, cursor_);
+  high_water_mark_ = std::max(high_water_mark_, cursor_);
 }
-void Arena::give_back(size_t offset, size_t bytes) {
+void Arena::free_range(size_t offset, size_t bytes) {
   auto next = free_.lower_bound(offset);
   if (next != free_.end() && next->first == offset + bytes) {
     bytes += next->second;
@@ -80,19 +80,19 @@ void Arena::give_back(size_t offset, size_t bytes) {
 
 void* Arena::allocate(size_t bytes) {
   if (bytes >= capacity_) return nullptr;
-  const size_t pages = span(bytes), offset = find(pages + page());
+  const size_t pages = page_span(bytes), offset = find(pages + page_size());
   if (offset == capacity_) return nullptr;
   char* const begin = base_ + offset;
-  if (!open_memory(device_, begin, pages)) return nullptr;
+  if (!commit_memory(device_, begin, pages)) return nullptr;
   explain_faults(device_, base_, capacity_);
-  take(offset, pages + page());
+  reserve_range(offset, pages + page_size());
   live_[offset + kRedzone] = bytes;
   used_ += bytes;
 
   char* const data = begin + kRedzone;
   const DeviceAccess access(device_ >= 0 ? device_bit(device_) : 0);
   allow_access(begin, pages);
-  std::memset(data, kFresh, bytes);
+  std::memset(data, kFillByte, bytes);
   forbid_access(begin, pages);
   allow_access(data, bytes);
   return data;
@@ -102,12 +102,12 @@ bool Arena::release(const void* memory) {
   if (!contains(memory)) return false;
   const auto at = live_.find(static_cast<size_t>(static_cast<const char*>(memory) - base_));
   if (at == live_.end()) return false;
-  const size_t offset = at->first - kRedzone, bytes = span(at->second);
+  const size_t offset = at->first - kRedzone, bytes = page_span(at->second);
   used_ -= at->second;
   live_.erase(at);
   forbid_access(base_ + offset, bytes);
-  close_memory(device_, base_ + offset, bytes);
-  give_back(offset, bytes + page());
+  decommit_memory(device_, base_ + offset, bytes);
+  free_range(offset, bytes + page_size());
   return true;
 }
 
@@ -121,11 +121,13 @@ std::string Arena::problem(const void* memory, size_t bytes) const {
   std::ostringstream text;
   auto block = live_.upper_bound(offset);
   if (block != live_.begin() && offset < (--block)->first + block->second) {
-    const size_t room = block->first + block->second - offset;
-    if (bytes <= room) return {};
-    text << "only " << room << " bytes up to the end of an allocation of " << block->second << " bytes of " << owner();
+    const size_t available = block->first + block->second - offset;
+    if (bytes <= available) return {};
+    text << "only " << available << " bytes up to the end of an allocation of " << block->second << " bytes of "
+         << owner();
   } else {
-    text << (offset < high_ ? "memory that was freed or is between allocations of " : "never allocated memory of ")
+    text << (offset < high_water_mark_ ? "memory that was freed or is between allocations of "
+                                       : "never allocated memory of ")
          << owner();
   }
   return text.str();

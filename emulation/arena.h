@@ -11,7 +11,7 @@ namespace tandem::emulation {
 
 /// Size of an arena's address range, and therefore the maximum memory of a device.
 constexpr size_t kArenaBytes = size_t(4) << 30;
-constexpr int kFresh = 0xFF;                     // byte that fills new and discarded memory: NaN in all floating types
+constexpr int kFillByte = 0xFF;                  // byte that fills new and discarded memory: NaN in all floating types
 constexpr int kPageLocked = -1, kPageable = -2;  // values that are used instead of a device index for host memory
 
 /// Allocator of an address range. Not thread-safe: callers hold the runtime's lock.
@@ -38,8 +38,8 @@ class Arena {
   /// Returns the offset of a free range of `bytes` bytes, or capacity_ if there is none. Searches from cursor_ to the
   /// end, then from the start.
   size_t find(size_t bytes) const;
-  void take(size_t offset, size_t bytes);
-  void give_back(size_t offset, size_t bytes);
+  void reserve_range(size_t offset, size_t bytes);
+  void free_range(size_t offset, size_t bytes);
 
   const int device_;
   const size_t capacity_;
@@ -47,7 +47,7 @@ class Arena {
   std::map<size_t, size_t> free_;  // maps the offset of each free range to its size; adjacent free ranges are merged
   std::map<size_t, size_t> live_;  // maps the offset of each live allocation's data to the requested size
   size_t cursor_ = 0;              // end of the latest allocation, where the next search starts
-  size_t high_ = 0;                // maximum end offset of all allocations so far
+  size_t high_water_mark_ = 0;     // maximum end offset of all allocations so far
   size_t used_ = 0;
 };
 

@@ -14,10 +14,10 @@
 #include "tandem/emulation/running_thread.h"
 
 #if defined(__SANITIZE_THREAD__)
-#define TANDEM_ATOMICS_ARE_WATCHED 1
+#define TANDEM_TSAN_ATOMICS 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define TANDEM_ATOMICS_ARE_WATCHED 1
+#define TANDEM_TSAN_ATOMICS 1
 #endif
 #endif
 
@@ -29,13 +29,13 @@ concept OneOf = (std::is_same_v<T, Choices> || ...);
 /// Computes *address = f(*address) atomically, and returns the old value. Only the types that CUDA supports are
 /// accepted.
 template <class T, class F> T atomic_update_of_system(T* address, F f) {
-#if defined(TANDEM_ATOMICS_ARE_WATCHED)
+#if defined(TANDEM_TSAN_ATOMICS)
   before_atomic(address);
 #endif
   const std::atomic_ref<T> cell(*address);
   T old = cell.load(std::memory_order_relaxed);
   while (!cell.compare_exchange_weak(old, f(old), std::memory_order_relaxed)) {}
-#if defined(TANDEM_ATOMICS_ARE_WATCHED)
+#if defined(TANDEM_TSAN_ATOMICS)
   after_atomic(address);
 #endif
   return old;
@@ -50,9 +50,9 @@ template <class T, class F> T atomic_update(T* address, F f) {
 
 }  // namespace tandem::emulation
 
-#define TANDEM_ATOMIC(word, expression, ...)                                                         \
-  template <tandem::emulation::OneOf<__VA_ARGS__> T> T word(T* address, std::type_identity_t<T> v) { \
-    return tandem::emulation::atomic_update(address, [v](T x) -> T { return expression; });          \
+#define TANDEM_ATOMIC(function_name, expression, ...)                                                         \
+  template <tandem::emulation::OneOf<__VA_ARGS__> T> T function_name(T* address, std::type_identity_t<T> v) { \
+    return tandem::emulation::atomic_update(address, [v](T x) -> T { return expression; });                   \
   }
 // atomicAdd. For signed integers, sums wrap around on overflow.
 TANDEM_ATOMIC(atomicAdd, x + v, unsigned, unsigned long long, float, double)

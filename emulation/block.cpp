@@ -37,22 +37,22 @@ constexpr size_t kIdentities = 192, kIdentitiesOfBlock = 64, kGroups = 6;
 constexpr size_t kIdentities = 512, kIdentitiesOfBlock = 128, kGroups = 8;
 #endif
 
-Fiber* FiberPool::take(size_t identity) {
-  while (actors_.size() <= identity) actors_.push_back(std::make_unique<Actor>());
-  Actor& actor = *actors_[identity];
-  if (actor.idle.empty()) {
-    actor.fibers.push_back(std::make_unique<Fiber>(actor.identity));
-    return actor.fibers.back().get();
+Fiber* FiberPool::acquire_fiber(size_t identity) {
+  while (by_identity_.size() <= identity) by_identity_.push_back(std::make_unique<IdentityFibers>());
+  IdentityFibers& fibers_of_identity = *by_identity_[identity];
+  if (fibers_of_identity.idle.empty()) {
+    fibers_of_identity.fibers.push_back(std::make_unique<Fiber>(fibers_of_identity.identity));
+    return fibers_of_identity.fibers.back().get();
   }
-  Fiber* const fiber = actor.idle.back();
-  actor.idle.pop_back();
+  Fiber* const fiber = fibers_of_identity.idle.back();
+  fibers_of_identity.idle.pop_back();
   return fiber;
 }
 
 size_t Block::identity_of(const Thread& thread) const {
-  if constexpr (!kFindsRaces) return 0;
-  const size_t place = warp_places_[thread.number / kWarp] % (identities_ / kWarp);
-  return group_ * identities_ + place * kWarp + thread.number % kWarp;
+  if constexpr (!kTsanEnabled) return 0;
+  const size_t location = warp_order_[thread.number / kWarp] % (identities_ / kWarp);
+  return group_ * identities_ + location * kWarp + thread.number % kWarp;
 }
 
 // ---- a grid and its blocks
@@ -65,7 +65,7 @@ void Block::begin_grid(const Launch& launch, OrderSetting order) {
   order_ = order;
   uint64_t name = order.seed;
   for (const char* c = launch.name; *c; ++c) name = name * 31 + static_cast<unsigned char>(*c);
-  chance_ = Chance(name);
+  random_ = SplitMix64(name);
   shared_.set_dynamic_bytes(launch.shared_bytes);
 
   const size_t count = size_t{launch.block.x} * launch.block.y * launch.block.z;
@@ -85,7 +85,7 @@ void Block::begin_grid(const Launch& launch, OrderSetting order) {
 
 void Block::end_grid() {
   grid_ends_.acquire();
-  grid_handovers_.clear();
+  grid_sync_points_.clear();
   current = nullptr;
   launch_ = nullptr;
 }
@@ -102,15 +102,15 @@ void Block::start_block(uint3 index) {
     warps_[w].groups.clear();
   }
   barrier_.arrived = 0;
-  if constexpr (kFindsRaces) {
+  if constexpr (kTsanEnabled) {
     barrier_.order = {};
     const size_t blocks = size_t{launch_->grid.x} * launch_->grid.y * launch_->grid.z;
     const size_t groups = std::min({kIdentities / identities_, kGroups, blocks});
     if (group_ >= groups) group_ = 0;
-    if (groups > 1) group_ = (group_ + 1 + chance_.below(groups - 1)) % groups;
-    warp_places_ = Rearrangement::by_chance(warps_.size(), chance_);
+    if (groups > 1) group_ = (group_ + 1 + random_.next_below(groups - 1)) % groups;
+    warp_order_ = Permutation::shuffled(warps_.size(), random_);
     fences_.assign(threads_.size(), {});
-    block_handovers_.clear();
+    block_sync_points_.clear();
   }
   queue_head_ = queue_size_ = 0;
   make_all_runnable([](const Thread&) { return true; });
@@ -118,7 +118,7 @@ void Block::start_block(uint3 index) {
 
 void Block::run(uint3 index) {
   start_block(index);
-  while (Thread* const next = error_ ? nullptr : pick()) go_on(*next);
+  while (Thread* const next = error_ ? nullptr : next_runnable()) resume_thread(*next);
   if (!error_ && alive_ > 0) report_deadlock();
   if (error_) cancel();
   const std::string damage = error_ ? "" : shared_.damage();
@@ -130,48 +130,48 @@ void Block::run(uint3 index) {
 // ---- scheduling: the queue holds the threads that can run, each at most once
 
 void Block::make_runnable(Thread& thread) {
-  thread.word = nullptr;
+  thread.function_name = nullptr;
   const size_t at = queue_head_ + queue_size_++;
   queue_[at < queue_.size() ? at : at - queue_.size()] = &thread;
 }
 
-void Block::make_next(Thread& thread) {
-  thread.word = nullptr;
+void Block::make_runnable_first(Thread& thread) {
+  thread.function_name = nullptr;
   queue_head_ = (queue_head_ ? queue_head_ : queue_.size()) - 1;
   ++queue_size_;
   queue_[queue_head_] = &thread;
 }
 
-Block::Thread* Block::pick() {
-  if (picked_) return std::exchange(picked_, nullptr);
+Block::Thread* Block::next_runnable() {
+  if (deferred_) return std::exchange(deferred_, nullptr);
   if (queue_size_ == 0) return nullptr;
   Thread*& first = queue_[queue_head_];
   if (order_.order == ThreadOrder::shuffle)
-    std::swap(first, queue_[(queue_head_ + chance_.below(queue_size_)) % queue_.size()]);
+    std::swap(first, queue_[(queue_head_ + random_.next_below(queue_size_)) % queue_.size()]);
   if (++queue_head_ == queue_.size()) queue_head_ = 0;
   --queue_size_;
   return first;
 }
 
-void Block::become(Thread& thread) {
+void Block::set_running(Thread& thread) {
   running_ = &thread;
   position.thread = thread.index;
   position.lane = thread.number % kWarp;
 }
 
 /// Runs `thread` until it waits or ends. If it ends, its fiber continues with threads that have not started yet.
-void Block::go_on(Thread& thread) {
-  become(thread);
+void Block::resume_thread(Thread& thread) {
+  set_running(thread);
   const size_t identity = identity_of(thread);
   Fiber* fiber = thread.fiber;
   if (fiber) {
     fiber->resume();
   } else {
-    fiber = thread.fiber = fibers_.take(identity);
+    fiber = thread.fiber = fibers_.acquire_fiber(identity);
     fiber->start([](void* block) { static_cast<Block*>(block)->work(); }, this);
   }
   running_ = nullptr;
-  if (fiber->ended()) fibers_.give(identity, fiber);
+  if (fiber->ended()) fibers_.release_fiber(identity, fiber);
 }
 
 /// Main function of a fiber. Runs the thread that the fiber was started for, then threads that have not started yet.
@@ -182,15 +182,15 @@ void Block::work() {
     run_thread(*thread);
     thread->fiber = nullptr;
     // With ThreadSanitizer, a fiber has a fixed identity, so it cannot continue with a thread of another identity.
-    if (kFindsRaces || error_) return;
-    thread = pick();
+    if (kTsanEnabled || error_) return;
+    thread = next_runnable();
     if (!thread) return;
     if (thread->fiber) {  // the thread has its own fiber, which only the host can resume
-      picked_ = thread;
+      deferred_ = thread;
       return;
     }
     thread->fiber = fiber;
-    become(*thread);
+    set_running(*thread);
   }
 }
 
@@ -203,8 +203,8 @@ void Block::run_thread(Thread& thread) {
     if (!error_) error_ = std::current_exception();
   }
   grid_ends_.release();
-  const Unseen unseen;
-  thread_ended(thread);
+  const TsanIgnoreGuard ignore_guard;
+  on_thread_end(thread);
 }
 
 void Block::wait(Thread& thread) {
@@ -223,9 +223,9 @@ void Block::yield() {
 /// Ends all waiting threads by Cancelled, so that their stacks are unwound.
 void Block::cancel() {
   cancelling_ = true;
-  picked_ = nullptr;
+  deferred_ = nullptr;
   for (Thread& thread : threads_)
-    while (thread.fiber) go_on(thread);
+    while (thread.fiber) resume_thread(thread);
   cancelling_ = false;
 }
 
@@ -236,16 +236,16 @@ static std::string text(uint3 v) {
   out << '(' << v.x << ", " << v.y << ", " << v.z << ')';
   return out.str();
 }
-std::string Block::who() const {
+std::string Block::describe_position() const {
   return std::string("kernel ") + launch_->name + ", block " + text(index_) +
          (running_ ? ", thread " + text(running_->index) : "");
 }
-std::string Block::Thread::waits() const {
-  return "thread " + text(index) + " waits in " + word + " [" + place.text() + "]";
+std::string Block::Thread::describe_wait() const {
+  return "thread " + text(index) + " waits in " + function_name + " [" + location.text() + "]";
 }
 
-void Block::fail(const std::string& problem, const SourceLocation* place) {
-  throw CudaError(who() + ": " + problem + (place ? " [" + place->text() + "]" : ""));
+void Block::fail(const std::string& problem, const SourceLocation* location) {
+  throw CudaError(describe_position() + ": " + problem + (location ? " [" + location->text() + "]" : ""));
 }
 
 void Block::report_deadlock() {
@@ -257,8 +257,8 @@ void Block::report_deadlock() {
   for (const Thread& thread : threads_) {
     if (!thread.fiber) continue;
     const auto same = [&](const Waiting& kind) {
-      return kind.first->mask == thread.mask && kind.first->place == thread.place &&
-             std::string_view(kind.first->word) == thread.word;
+      return kind.first->mask == thread.mask && kind.first->location == thread.location &&
+             std::string_view(kind.first->function_name) == thread.function_name;
     };
     const auto at = std::find_if(kinds.begin(), kinds.end(), same);
     if (at != kinds.end())
@@ -267,10 +267,10 @@ void Block::report_deadlock() {
       kinds.push_back({&thread, 1});
   }
   std::ostringstream message;
-  message << who() << ": deadlock: ";
+  message << describe_position() << ": deadlock: ";
   for (size_t i = 0; i < kinds.size() && i < 4; ++i) {
     const auto& [first, count] = kinds[i];
-    message << (i ? "; " : "") << first->waits();
+    message << (i ? "; " : "") << first->describe_wait();
     if (first->mask) message << " for lanes 0x" << std::hex << first->mask << std::dec;
     if (count > 1) message << ", and " << count - 1 << " more";
   }
@@ -281,21 +281,22 @@ void Block::report_deadlock() {
 
 // ---- running_thread.h
 
-static Block& running_block(const char* word) {
-  TANDEM_CHECK_AS(CudaError, current, word, " was called outside a kernel");
+static Block& running_block(const char* function_name) {
+  TANDEM_CHECK_AS(CudaError, current, function_name, " was called outside a kernel");
   return *current;
 }
-Votes barrier(const char* word, bool vote, SourceLocation place) {
-  return running_block(word).barrier(word, vote, place);
+Votes barrier(const char* function_name, bool vote, SourceLocation location) {
+  return running_block(function_name).barrier(function_name, vote, location);
 }
-uint64_t exchange(const char* word, unsigned mask, uint64_t value, int source, SourceLocation place) {
-  return running_block(word).meet(word, mask, value, source, nullptr, place).value;
+uint64_t exchange(const char* function_name, unsigned mask, uint64_t value, int source, SourceLocation location) {
+  return running_block(function_name).sync_lanes(function_name, mask, value, source, nullptr, location).value;
 }
-unsigned gather(const char* word, unsigned mask, uint64_t value, uint64_t (&all)[32], SourceLocation place) {
-  return running_block(word).meet(word, mask, value, -1, all, place).lanes;
+unsigned gather(const char* function_name, unsigned mask, uint64_t value, uint64_t (&all)[32],
+                SourceLocation location) {
+  return running_block(function_name).sync_lanes(function_name, mask, value, -1, all, location).lanes;
 }
-void sync_warp(unsigned mask, SourceLocation place) {
-  running_block("__syncwarp").meet("__syncwarp", mask, 0, -1, nullptr, place);
+void sync_warp(unsigned mask, SourceLocation location) {
+  running_block("__syncwarp").sync_lanes("__syncwarp", mask, 0, -1, nullptr, location);
 }
 void yield() { running_block("__nanosleep").yield(); }
 void* shared_array(const SharedArray& declaration, size_t bytes) {
@@ -305,6 +306,8 @@ void* dynamic_shared_array() { return running_block("dynamic shared memory").sha
 void fence(FenceScope scope) { running_block("__threadfence").fence(scope); }
 void before_atomic(const void* address) { running_block("an atomic operation").before_atomic(address); }
 void after_atomic(const void* address) { running_block("an atomic operation").after_atomic(address); }
-void fail(const std::string& problem, SourceLocation place) { running_block(problem.c_str()).fail(problem, &place); }
+void fail(const std::string& problem, SourceLocation location) {
+  running_block(problem.c_str()).fail(problem, &location);
+}
 
 }  // namespace tandem::emulation

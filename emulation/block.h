@@ -20,16 +20,16 @@ namespace tandem::emulation {
 /// Pool of fibers for reuse, by the ThreadSanitizer identity of each fiber.
 class FiberPool {
  public:
-  Fiber* take(size_t identity);
-  void give(size_t identity, Fiber* fiber) { actors_[identity]->idle.push_back(fiber); }
+  Fiber* acquire_fiber(size_t identity);
+  void release_fiber(size_t identity, Fiber* fiber) { by_identity_[identity]->idle.push_back(fiber); }
 
  private:
-  struct Actor {
+  struct IdentityFibers {
     RaceIdentity identity;
     std::vector<std::unique_ptr<Fiber>> fibers;
     std::vector<Fiber*> idle;
   };
-  std::vector<std::unique_ptr<Actor>> actors_;
+  std::vector<std::unique_ptr<IdentityFibers>> by_identity_;
 };
 
 /// Launch parameters, which are the same for all blocks of a grid.
@@ -52,35 +52,36 @@ class Block {
   void end_grid();
 
   // Implementations of the functions in running_thread.h, where the documentation is.
-  Votes barrier(const char* word, bool vote, SourceLocation place);
-  struct Answer {
+  Votes barrier(const char* function_name, bool vote, SourceLocation location);
+  struct LaneResult {
     uint64_t value;  // value that lane `source` passed; 0 if `source` is negative
     unsigned lanes;  // lanes that met
   };
-  Answer meet(const char* word, unsigned mask, uint64_t value, int source, uint64_t* all, SourceLocation place);
+  LaneResult sync_lanes(const char* function_name, unsigned mask, uint64_t value, int source, uint64_t* all,
+                        SourceLocation location);
   void yield();
   void* shared_array(const SharedArray* declaration, size_t bytes);  // null declaration: the dynamic array
   void fence(FenceScope scope);
   void before_atomic(const void* address);
   void after_atomic(const void* address);
-  [[noreturn]] void fail(const std::string& problem, const SourceLocation* place);
+  [[noreturn]] void fail(const std::string& problem, const SourceLocation* location);
 
  private:
   struct Thread {
     uint3 index{};
     unsigned number = 0;
-    Fiber* fiber = nullptr;      // fiber that runs the thread; null before its start and after its end
-    const char* word = nullptr;  // name of the CUDA function in which the thread waits, or null
-    SourceLocation place{};
+    Fiber* fiber = nullptr;               // fiber that runs the thread; null before its start and after its end
+    const char* function_name = nullptr;  // name of the CUDA function in which the thread waits, or null
+    SourceLocation location{};
     unsigned mask = 0;  // bit mask of the lanes that the thread waits for; 0: it waits for the whole block
     int source = -1;
     uint64_t value = 0;
-    Answer answer{};
+    LaneResult lane_result{};
     uint64_t* all = nullptr;
-    std::string waits() const;
+    std::string describe_wait() const;
   };
   struct WarpGroup {  // lanes that wait for each other with the same mask
-    unsigned mask = 0, arrived = 0, meetings = 0;
+    unsigned mask = 0, arrived = 0, phase = 0;
     // Used alternately for consecutive meetings. With a single SyncPoint, a lane that arrives at the next meeting would
     // be ordered before lanes that are still leaving this one.
     std::array<SyncPoint, 2> order{};
@@ -94,32 +95,32 @@ class Block {
   size_t identity_of(const Thread& thread) const;
   void work();
   void run_thread(Thread& thread);
-  void become(Thread& thread);
-  Thread* pick();
+  void set_running(Thread& thread);
+  Thread* next_runnable();
   void make_runnable(Thread& thread);
-  void make_next(Thread& thread);
+  void make_runnable_first(Thread& thread);
   /// Appends the threads that pass the filter to the queue of runnable threads, in thread order or in reverse.
   template <class Filter> void make_all_runnable(Filter filter) {
     const bool backwards = order_.order == ThreadOrder::reverse;
     for (size_t i = 0; i < threads_.size(); ++i)
       if (Thread& thread = threads_[backwards ? threads_.size() - 1 - i : i]; filter(thread)) make_runnable(thread);
   }
-  void go_on(Thread& thread);
+  void resume_thread(Thread& thread);
   void wait(Thread& thread);
-  void thread_ended(const Thread& thread);
-  void open_barrier();
-  void finish_meeting(size_t warp, WarpGroup& group);
+  void on_thread_end(const Thread& thread);
+  void release_barrier();
+  void complete_lane_sync(size_t warp, WarpGroup& group);
   WarpGroup& group_of(const Thread& thread, unsigned mask);
   void report_deadlock();
   void cancel();
-  std::string who() const;
+  std::string describe_position() const;
 
   const Launch* launch_ = nullptr;
   // Value of std::uncaught_exceptions() at the start of the grid. It is not 0 if a destructor launches the grid while
   // an exception unwinds the stack.
   int uncaught_ = 0;
   OrderSetting order_;
-  Chance chance_;
+  SplitMix64 random_;
   FiberPool fibers_;
   SharedMemory shared_;
   SyncPoint grid_starts_, grid_ends_;
@@ -132,9 +133,9 @@ class Block {
   std::vector<Thread*> queue_;  // ring buffer of the runnable threads
   size_t queue_head_ = 0, queue_size_ = 0;
   Thread* running_ = nullptr;
-  Thread* picked_ = nullptr;  // thread that a fiber took from the queue, but could not run
+  Thread* deferred_ = nullptr;  // thread that a fiber took from the queue, but could not run
   struct {
-    unsigned arrived = 0, yes = 0, meetings = 0;
+    unsigned arrived = 0, true_count = 0, phase = 0;
     const Thread* first = nullptr;
     Votes result{};
     std::array<SyncPoint, 2> order;
@@ -144,9 +145,9 @@ class Block {
 
   // state for ThreadSanitizer: see identity_of
   size_t identities_ = 1, group_ = 0;
-  Rearrangement warp_places_;
+  Permutation warp_order_;
   std::vector<ThreadFences> fences_;
-  Handovers block_handovers_, grid_handovers_;
+  SyncPointMap block_sync_points_, grid_sync_points_;
 };
 
 }  // namespace tandem::emulation

@@ -15,7 +15,7 @@ namespace {
 thread_local bool unsafe_calls_allowed = false;
 
 void invalidate(const std::shared_ptr<Capture>& capture) {
-  if (capture && !capture->over) capture->invalid = true;
+  if (capture && !capture->ended) capture->invalid = true;
 }
 void check_valid(const char* call, const Capture& capture) {
   if (capture.invalid) fail_capture(call, "cudaErrorStreamCaptureInvalidated");
@@ -29,21 +29,21 @@ size_t lane_of(Capture& capture, const gpu::StreamTag& stream) {
 /// Returns, for each node, whether it is in `of` or a node in `of` depends on it.
 std::vector<bool> ancestors(const std::vector<GraphNode>& nodes, const std::vector<size_t>& of) {
   std::vector<bool> reached(nodes.size());
-  std::vector<size_t> open = of;
-  while (!open.empty()) {
-    const size_t node = open.back();
-    open.pop_back();
+  std::vector<size_t> worklist = of;
+  while (!worklist.empty()) {
+    const size_t node = worklist.back();
+    worklist.pop_back();
     if (reached[node]) continue;
     reached[node] = true;
-    open.insert(open.end(), nodes[node].after.begin(), nodes[node].after.end());
+    worklist.insert(worklist.end(), nodes[node].dependencies.begin(), nodes[node].dependencies.end());
   }
   return reached;
 }
-void leave(Capture& capture) {
-  capture.over = true;
+void mark_ended(Capture& capture) {
+  capture.ended = true;
   for (const auto& stream : capture.streams) {
     stream->capture = nullptr;
-    stream->tails.clear();
+    stream->last_nodes.clear();
   }
   capture.streams.clear();
 }
@@ -86,9 +86,9 @@ std::unique_ptr<gpu::GraphTag> Captures::end(const std::shared_ptr<gpu::StreamTa
     fail_capture("end_capture", "cudaErrorStreamCaptureUnmatched");
   }
   if (capture->thread != std::this_thread::get_id()) fail_capture("end_capture", "cudaErrorStreamCaptureWrongThread");
-  const std::vector<bool> joined = ancestors(capture->nodes, stream->tails);
+  const std::vector<bool> joined = ancestors(capture->nodes, stream->last_nodes);
   std::erase(all_, capture);
-  leave(*capture);
+  mark_ended(*capture);
   check_valid("end_capture", *capture);
   const auto loose = std::find(joined.begin(), joined.end(), false);
   if (loose != joined.end())
@@ -100,7 +100,7 @@ std::unique_ptr<gpu::GraphTag> Captures::end(const std::shared_ptr<gpu::StreamTa
 
 std::vector<size_t> Captures::record(const gpu::StreamTag& stream) {
   check_valid("record_event", *stream.capture);
-  return stream.tails;
+  return stream.last_nodes;
 }
 void Captures::wait(const std::shared_ptr<gpu::StreamTag>& stream, const std::shared_ptr<Capture>& capture,
                     const std::vector<size_t>& nodes) {
@@ -109,7 +109,7 @@ void Captures::wait(const std::shared_ptr<gpu::StreamTag>& stream, const std::sh
     fail_capture("wait_event", "cudaErrorStreamCaptureIsolation");
   }
   if (stream->capture) check_valid("wait_event", *stream->capture);
-  if (capture->over) {
+  if (capture->ended) {
     invalidate(stream->capture);
     fail_capture("wait_event", "cudaErrorCapturedEvent", "that capture is over");
   }
@@ -125,16 +125,16 @@ void Captures::wait(const std::shared_ptr<gpu::StreamTag>& stream, const std::sh
     capture->devices.push_back(stream->device);
   }
   for (const size_t node : nodes)
-    if (std::find(stream->tails.begin(), stream->tails.end(), node) == stream->tails.end())
-      stream->tails.push_back(node);
+    if (std::find(stream->last_nodes.begin(), stream->last_nodes.end(), node) == stream->last_nodes.end())
+      stream->last_nodes.push_back(node);
 }
 
-void Captures::refuse(const char* call, const gpu::StreamTag& stream) {
+void Captures::reject_if_capturing(const char* call, const gpu::StreamTag& stream) {
   if (!stream.capture) return;
   invalidate(stream.capture);
   fail_capture(call, "cudaErrorStreamCaptureUnsupported");
 }
-void Captures::refuse_device(const char* call, int device) {
+void Captures::reject_if_device_capturing(const char* call, int device) {
   bool any = false;
   for (const auto& capture : all_) {
     if (std::find(capture->devices.begin(), capture->devices.end(), device) == capture->devices.end()) continue;
@@ -145,12 +145,12 @@ void Captures::refuse_device(const char* call, int device) {
     fail_capture(call, "cudaErrorStreamCaptureUnsupported",
                  "a stream of cuda:" + std::to_string(device) + " is capturing");
 }
-void Captures::refuse_event(const char* call, const std::shared_ptr<Capture>& capture) {
+void Captures::reject_captured_event(const char* call, const std::shared_ptr<Capture>& capture) {
   if (!capture) return;
   invalidate(capture);
   fail_capture(call, "cudaErrorCapturedEvent");
 }
-std::string Captures::unsafe(const char* call) {
+std::string Captures::unsafe_call_reason(const char* call) {
   if (unsafe_calls_allowed) return {};
   std::string why;
   for (const auto& capture : all_) {
@@ -160,16 +160,16 @@ std::string Captures::unsafe(const char* call) {
   }
   return why;
 }
-void Captures::refuse_unsafe(const char* call) {
-  const std::string why = unsafe(call);
+void Captures::reject_unsafe_call(const char* call) {
+  const std::string why = unsafe_call_reason(call);
   if (!why.empty()) fail_capture(call, "cudaErrorStreamCaptureUnsupported", why);
 }
 void Captures::clear() {
-  for (const auto& capture : all_) leave(*capture);
+  for (const auto& capture : all_) mark_ended(*capture);
   all_.clear();
 }
 
-void capture_item(gpu::StreamTag& stream, Item item) {
+void capture_item(gpu::StreamTag& stream, WorkItem item) {
   Capture& capture = *stream.capture;
   check_valid(item.name.c_str(), capture);
   if (item.arrive || item.wait) {
@@ -178,13 +178,13 @@ void capture_item(gpu::StreamTag& stream, Item item) {
                  "the emulation cannot capture work that spans several streams");
   }
   const size_t lane = lane_of(capture, stream);
-  capture.nodes.push_back({std::move(item), lane, std::move(stream.tails)});
-  stream.tails = {capture.nodes.size() - 1};
+  capture.nodes.push_back({std::move(item), lane, std::move(stream.last_nodes)});
+  stream.last_nodes = {capture.nodes.size() - 1};
 }
 
 void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_ptr<gpu::StreamTag>& stream) {
   std::vector<std::shared_ptr<gpu::StreamTag>> lanes;
-  const auto start = std::make_shared<Mark>();
+  const auto start = std::make_shared<SyncEvent>();
   streams.push(stream, {.name = "start of a graph", .arrive = start});
   for (const int device : graph.devices) {
     lanes.push_back(streams.find(streams.create(device), "launch_graph"));
@@ -192,21 +192,23 @@ void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_p
     for (const auto& end : graph.last) streams.push(lanes.back(), {.name = "last launch of a graph", .wait = end});
   }
   // If a node of another lane depends on a node, the node gets a SyncEvent, for which the other lane waits.
-  std::vector<std::shared_ptr<Mark>> marks(graph.nodes.size());
+  std::vector<std::shared_ptr<SyncEvent>> sync_events(graph.nodes.size());
   for (const GraphNode& node : graph.nodes)
-    for (const size_t before : node.after)
-      if (graph.nodes[before].lane != node.lane && !marks[before]) marks[before] = std::make_shared<Mark>();
+    for (const size_t before : node.dependencies)
+      if (graph.nodes[before].lane != node.lane && !sync_events[before])
+        sync_events[before] = std::make_shared<SyncEvent>();
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const GraphNode& node = graph.nodes[i];
     const auto& lane = lanes[node.lane];
-    for (const size_t before : node.after)
-      if (graph.nodes[before].lane != node.lane) streams.push(lane, {.name = "wait in a graph", .wait = marks[before]});
+    for (const size_t before : node.dependencies)
+      if (graph.nodes[before].lane != node.lane)
+        streams.push(lane, {.name = "wait in a graph", .wait = sync_events[before]});
     streams.push(lane, node.item);
-    if (marks[i]) streams.push(lane, {.name = "mark in a graph", .arrive = marks[i]});
+    if (sync_events[i]) streams.push(lane, {.name = "mark in a graph", .arrive = sync_events[i]});
   }
   graph.last.clear();
   for (const auto& lane : lanes) {
-    graph.last.push_back(std::make_shared<Mark>());
+    graph.last.push_back(std::make_shared<SyncEvent>());
     streams.push(lane, {.name = "end of a graph", .arrive = graph.last.back()});
     streams.push(stream, {.name = "end of a graph", .wait = graph.last.back()});
     streams.destroy(lane.get());
@@ -222,7 +224,7 @@ namespace tandem::detail::gpu {
 using namespace emulation;  // NOLINT(google-build-using-namespace): this file implements the emulation
 
 void begin_capture(StreamHandle handle) {
-  enter("begin_capture");
+  begin_call("begin_capture");
   const std::lock_guard lock(state().mutex);
   if (!handle)
     fail_capture("begin_capture", "cudaErrorStreamCaptureUnsupported", "the legacy default stream cannot be captured");
@@ -236,22 +238,22 @@ GraphHandle end_capture(StreamHandle handle) {
     const std::lock_guard lock(state().mutex);
     graph = state().captures.end(state().streams.find(handle, "end_capture"));
   }
-  enter("end_capture");  // called last, because the capture ends even if enter() throws
+  begin_call("end_capture");  // called last, because the capture ends even if enter() throws
   return graph.release();
 }
 bool is_capturing(StreamHandle handle) {
-  enter("is_capturing");
+  begin_call("is_capturing");
   const std::lock_guard lock(state().mutex);
   return state().streams.find(handle, "is_capturing")->capture != nullptr;
 }
 void launch_graph(GraphHandle graph, StreamHandle handle) {
-  enter("launch_graph");
+  begin_call("launch_graph");
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "launch_graph");
-  Captures::refuse("launch_graph", *stream);
+  Captures::reject_if_capturing("launch_graph", *stream);
   for (const int device : graph->devices) check_usable("launch_graph", device);
   launch_captured(state().streams, *graph, stream);
-  state().streams.stir(lock);
+  state().streams.run_some(lock);
 }
 void destroy_graph(GraphHandle graph) noexcept {
   const std::lock_guard lock(state().mutex);

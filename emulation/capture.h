@@ -14,9 +14,9 @@ namespace emulation {
 /// A node of a graph: work, and the nodes on which it depends. A lane is the index of the stream on which the node was
 /// captured; the nodes of a lane run one after another.
 struct GraphNode {
-  Item item;
+  WorkItem item;
   size_t lane;
-  std::vector<size_t> after;
+  std::vector<size_t> dependencies;
 };
 /// A capture in progress, or a capture that is over while events still refer to it.
 struct Capture {
@@ -24,7 +24,7 @@ struct Capture {
   std::vector<std::shared_ptr<gpu::StreamTag>> streams;  // streams in the capture; it began on the first
   std::vector<int> devices;                              // device of each lane
   std::vector<GraphNode> nodes;
-  bool over = false, invalid = false;
+  bool ended = false, invalid = false;
 };
 
 /// All captures in progress, and the rules for calls during a capture.
@@ -42,18 +42,18 @@ class Captures {
   void wait(const std::shared_ptr<gpu::StreamTag>& stream, const std::shared_ptr<Capture>& capture,
             const std::vector<size_t>& nodes);
   /// Checks a call that is not allowed on a capturing stream. @throws CudaError if the stream is capturing
-  static void refuse(const char* call, const gpu::StreamTag& stream);
+  static void reject_if_capturing(const char* call, const gpu::StreamTag& stream);
   /// Checks a call that is not allowed on a device with a capturing stream. @throws CudaError if a stream of the device
   /// is capturing
-  void refuse_device(const char* call, int device);
+  void reject_if_device_capturing(const char* call, int device);
   /// Checks a call that is not allowed on a captured event. @throws CudaError if `capture`, in which the event was last
   /// recorded, is not null
-  static void refuse_event(const char* call, const std::shared_ptr<Capture>& capture);
+  static void reject_captured_event(const char* call, const std::shared_ptr<Capture>& capture);
   /// Checks a call that may synchronize with the device, which CUDA does not allow during a capture. If this thread has
   /// begun a capture, the capture becomes invalid, unless the thread allows such calls (gpu::allow_unsafe_calls).
   /// @return the reason why the call is refused, or an empty string
-  std::string unsafe(const char* call);
-  void refuse_unsafe(const char* call);
+  std::string unsafe_call_reason(const char* call);
+  void reject_unsafe_call(const char* call);
   /// Ends and forgets all captures.
   void clear();
 
@@ -64,7 +64,7 @@ class Captures {
 /// Throws a CudaError with the name of CUDA's error, `error`, and the details `why`.
 [[noreturn]] void fail_capture(const std::string& call, const char* error, const std::string& why = "");
 /// Adds work to the capture of a stream. @throws CudaError if the work cannot be captured
-void capture_item(gpu::StreamTag& stream, Item item);
+void capture_item(gpu::StreamTag& stream, WorkItem item);
 /// Queues all nodes of the graph on new streams, one for each lane. They run after the work queued on `stream` and
 /// after the previous launch of the graph, and later work on `stream` runs after them.
 void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_ptr<gpu::StreamTag>& stream);
@@ -75,7 +75,7 @@ namespace detail::gpu {
 struct GraphTag {
   std::vector<int> devices;  // device of each lane
   std::vector<emulation::GraphNode> nodes;
-  std::vector<std::shared_ptr<emulation::Mark>> last;  // marks that are reached when the latest launch is done
+  std::vector<std::shared_ptr<emulation::SyncEvent>> last;  // marks that are reached when the latest launch is done
 };
 }  // namespace detail::gpu
 }  // namespace tandem

@@ -13,27 +13,29 @@ namespace {
 
 /// Functions that fail_call() accepts. The list excludes noexcept functions, and functions that only describe the
 /// build.
-constexpr std::array<std::string_view, 28> kCalls{"allocate",           "allocate_host",     "allow_shared_memory",
-                                                  "begin_capture",      "call_on_host",      "can_access_peer",
-                                                  "check_launch",       "copy_async",        "copy_peer_async",
-                                                  "create_event",       "create_stream",     "elapsed_milliseconds",
-                                                  "enable_peer_access", "end_capture",       "fill_bytes_async",
-                                                  "is_capturing",       "is_done",           "launch",
-                                                  "launch_graph",       "memory_info",       "pointer_info",
-                                                  "properties",         "record_event",      "set_device",
-                                                  "synchronize",        "synchronize_event", "synchronize_stream",
-                                                  "wait_event"};
+constexpr std::array<std::string_view, 28> kFailableCalls{
+    "allocate",           "allocate_host",     "allow_shared_memory",
+    "begin_capture",      "call_on_host",      "can_access_peer",
+    "check_launch",       "copy_async",        "copy_peer_async",
+    "create_event",       "create_stream",     "elapsed_milliseconds",
+    "enable_peer_access", "end_capture",       "fill_bytes_async",
+    "is_capturing",       "is_done",           "launch",
+    "launch_graph",       "memory_info",       "pointer_info",
+    "properties",         "record_event",      "set_device",
+    "synchronize",        "synchronize_event", "synchronize_stream",
+    "wait_event"};
 
-/// Reads a number from 0 to `most` from an environment variable. Returns `otherwise` if the variable is unset. If the
-/// value is invalid, describes the problem in `wrong`.
-uint64_t number_from(const char* variable, uint64_t otherwise, uint64_t most, std::string& wrong) {
+/// Reads a number from 0 to `max_value` from an environment variable. Returns `default_value` if the variable is unset.
+/// If the value is invalid, describes the problem in `invalid_variable`.
+uint64_t read_env_number(const char* variable, uint64_t default_value, uint64_t max_value,
+                         std::string& invalid_variable) {
   const char* const text = std::getenv(variable);
-  if (!text || !*text) return otherwise;
+  if (!text || !*text) return default_value;
   char* end = nullptr;
   const uint64_t number = std::strtoull(text, &end, 10);
-  if (*end == 0 && *text != '-' && number <= most) return number;
-  wrong = std::string(variable) + " is '" + text + "'; accepted: 0 to " + std::to_string(most);
-  return otherwise;
+  if (*end == 0 && *text != '-' && number <= max_value) return number;
+  invalid_variable = std::string(variable) + " is '" + text + "'; accepted: 0 to " + std::to_string(max_value);
+  return default_value;
 }
 
 void check_index(const char* call, int device) {
@@ -43,12 +45,12 @@ void check_index(const char* call, int device) {
 }  // namespace
 
 Settings::Settings() {
-  devices = static_cast<int>(number_from("TANDEM_EMULATED_DEVICES", 8, kMaxDevices, wrong));
-  peers = number_from("TANDEM_EMULATED_PEERS", 1, 1, wrong) == 1;
-  seed = number_from("TANDEM_EMULATION_STREAMS", 0, UINT64_MAX, wrong);
-  wait_for_launches = number_from("TANDEM_SYNC_LAUNCHES", 0, 1, wrong) == 1;
-  number_from("TANDEM_EMULATION_GUARD", 0, 1, wrong);  // protection.cpp reads it
-  if (!wrong.empty()) devices = 0;
+  devices = static_cast<int>(read_env_number("TANDEM_EMULATED_DEVICES", 8, kMaxDevices, invalid_variable));
+  peers = read_env_number("TANDEM_EMULATED_PEERS", 1, 1, invalid_variable) == 1;
+  seed = read_env_number("TANDEM_EMULATION_STREAMS", 0, UINT64_MAX, invalid_variable);
+  wait_for_launches = read_env_number("TANDEM_SYNC_LAUNCHES", 0, 1, invalid_variable) == 1;
+  read_env_number("TANDEM_EMULATION_GUARD", 0, 1, invalid_variable);  // protection.cpp reads it
+  if (!invalid_variable.empty()) devices = 0;
   memory.fill(size_t(1) << 30);
 }
 
@@ -73,7 +75,7 @@ std::string State::problem(const Range& range) const {
   return arena.problem(range.memory, range.bytes);
 }
 
-void enter(const char* call) {
+void begin_call(const char* call) {
   TANDEM_CHECK_AS(CudaError, !in_host_function(), call, " failed: a host function must not call the runtime");
   State& all = state();
   const std::lock_guard lock(all.mutex);
@@ -118,8 +120,8 @@ void set_stream_seed(uint64_t seed) {
   all.streams.set_seed(seed);
 }
 void fail_call(const std::string& function, int n) {
-  TANDEM_CHECK(std::find(kCalls.begin(), kCalls.end(), function) != kCalls.end(), "fail_call: '", function,
-               "' is not a function of gpu_runtime.h that can fail");
+  TANDEM_CHECK(std::find(kFailableCalls.begin(), kFailableCalls.end(), function) != kFailableCalls.end(),
+               "fail_call: '", function, "' is not a function of gpu_runtime.h that can fail");
   TANDEM_CHECK(n >= 1, "fail_call: n is ", n, "; accepted: 1 or more");
   State& all = state();
   const std::lock_guard lock(all.mutex);
@@ -143,23 +145,23 @@ size_t pending(int device) {
 }
 
 StreamBarrier::StreamBarrier(const std::string& name, int streams, std::function<void()> work)
-    : name_(name), mark_(std::make_shared<Mark>()) {
+    : name_(name), sync_event_(std::make_shared<SyncEvent>()) {
   TANDEM_CHECK(streams >= 1, "StreamBarrier ", name, ": the number of streams is ", streams, "; accepted: 1 or more");
-  mark_->missing = streams;
-  mark_->work = std::move(work);
+  sync_event_->pending_arrivals = streams;
+  sync_event_->work = std::move(work);
 }
 void StreamBarrier::join(gpu::StreamHandle stream) {
   State& all = state();
   Lock lock(all.mutex);
   const auto at = all.streams.find(stream, "StreamBarrier::join");
-  all.streams.push(at, {.name = name_, .arrive = mark_, .devices = kAllDevices});
-  all.streams.push(at, {.name = "wait for " + name_, .wait = mark_});
-  all.streams.stir(lock);
+  all.streams.push(at, {.name = name_, .arrive = sync_event_, .devices = kAllDevices});
+  all.streams.push(at, {.name = "wait for " + name_, .wait = sync_event_});
+  all.streams.run_some(lock);
 }
 void StreamBarrier::cancel() {
   State& all = state();
   const std::lock_guard lock(all.mutex);
-  all.streams.reached(mark_);
+  all.streams.reached(sync_event_);
 }
 
 }  // namespace tandem::emulation

@@ -57,7 +57,7 @@ class StreamBarrier {
 
  private:
   std::string name_;
-  std::shared_ptr<struct Mark> mark_;
+  std::shared_ptr<struct SyncEvent> sync_event_;
 };
 
 }  // namespace tandem::emulation

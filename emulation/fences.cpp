@@ -6,7 +6,7 @@
 
 namespace tandem::emulation {
 
-void ThreadFences::fence(FenceScope scope, Handovers& block, Handovers& device) {
+void ThreadFences::fence(FenceScope scope, SyncPointMap& block, SyncPointMap& device) {
   fenced_block_ = true;
   for (const void* address : read_) block.acquire(address);
   if (scope == FenceScope::block) return;
@@ -15,12 +15,12 @@ void ThreadFences::fence(FenceScope scope, Handovers& block, Handovers& device) 
   read_.clear();
 }
 
-void ThreadFences::before_atomic(const void* address, Handovers& block, Handovers& device) {
+void ThreadFences::before_atomic(const void* address, SyncPointMap& block, SyncPointMap& device) {
   if (fenced_block_) block.release(address);
   if (fenced_device_) device.release(address);
 }
 
-void ThreadFences::after_atomic(const void* address, const Handovers& block, const Handovers& device) {
+void ThreadFences::after_atomic(const void* address, const SyncPointMap& block, const SyncPointMap& device) {
   if (!block.has(address) && !device.has(address)) return;
   if (std::find(read_.begin(), read_.end(), address) == read_.end()) read_.push_back(address);
 }

@@ -13,7 +13,7 @@
 namespace tandem::emulation {
 
 /// Maps the address of each atomic variable to the SyncPoint that threads released through it.
-class Handovers {
+class SyncPointMap {
  public:
   void release(const void* address) { points_[address].release(); }
   bool has(const void* address) const { return points_.count(address) != 0; }
@@ -29,9 +29,9 @@ class Handovers {
 /// State of one CUDA thread: the fences and atomic operations that it has executed.
 class ThreadFences {
  public:
-  void fence(FenceScope scope, Handovers& block, Handovers& device);
-  void before_atomic(const void* address, Handovers& block, Handovers& device);
-  void after_atomic(const void* address, const Handovers& block, const Handovers& device);
+  void fence(FenceScope scope, SyncPointMap& block, SyncPointMap& device);
+  void before_atomic(const void* address, SyncPointMap& block, SyncPointMap& device);
+  void after_atomic(const void* address, const SyncPointMap& block, const SyncPointMap& device);
 
  private:
   bool fenced_block_ = false, fenced_device_ = false;

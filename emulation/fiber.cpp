@@ -22,7 +22,7 @@ constexpr size_t kStackGuardBytes = 64 * 1024;  // at least one page, for all su
 constexpr size_t kStagger = 7 * 64, kStaggerRange = 16 * 1024;
 
 // Fiber that is being started. Fiber::main reads it, because main has no parameters.
-static thread_local Fiber* starting = nullptr;
+static thread_local Fiber* starting_fiber = nullptr;
 
 Fiber::Fiber(const RaceIdentity& identity) : identity_(identity) {
   void* const memory = mmap(nullptr, kStackGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
@@ -30,7 +30,7 @@ Fiber::Fiber(const RaceIdentity& identity) : identity_(identity) {
   if (memory == MAP_FAILED) throw std::bad_alloc();
   mapping_ = static_cast<char*>(memory);
   static thread_local size_t count = 0;
-  usable_ = kStackBytes - count++ * kStagger % kStaggerRange;
+  stack_bytes_ = kStackBytes - count++ * kStagger % kStaggerRange;
   mprotect(mapping_, kStackGuardBytes, PROT_NONE);
 }
 
@@ -44,63 +44,63 @@ void Fiber::start(void (*body)(void*), void* argument) {
   body_ = body;
   argument_ = argument;
   ended_ = false;
-  prepare();
-  starting = this;
-  enter();
+  initialize_stack();
+  starting_fiber = this;
+  switch_to_fiber();
 }
 
-void Fiber::resume() { enter(); }
+void Fiber::resume() { switch_to_fiber(); }
 
 void Fiber::main() {
-  Fiber* const self = starting;
-  self->arrive();
+  Fiber* const self = starting_fiber;
+  self->finish_switch();
   self->body_(self->argument_);
   self->ended_ = true;
-  self->leave(/*for_good=*/true);
+  self->switch_to_host(/*for_good=*/true);
   std::abort();  // unreachable: an ended fiber is not resumed, only started again
 }
 
 // Each switch of stacks is reported to both sanitizers before it happens, and to AddressSanitizer also afterwards.
 
-void Fiber::enter() {
+void Fiber::switch_to_fiber() {
 #if defined(TANDEM_EMULATION_ASAN)
-  __sanitizer_start_switch_fiber(&host_fake_, mapping_ + kStackGuardBytes, usable_);
+  __sanitizer_start_switch_fiber(&host_fake_stack_, mapping_ + kStackGuardBytes, stack_bytes_);
 #endif
   host_identity_ = RaceIdentity::current();
-  RaceIdentity::become(identity_.handle());
+  RaceIdentity::switch_to(identity_.handle());
   switch_in();
 #if defined(TANDEM_EMULATION_ASAN)
-  __sanitizer_finish_switch_fiber(host_fake_, nullptr, nullptr);
+  __sanitizer_finish_switch_fiber(host_fake_stack_, nullptr, nullptr);
 #endif
 }
 
-void Fiber::arrive() {
+void Fiber::finish_switch() {
 #if defined(TANDEM_EMULATION_ASAN)
-  __sanitizer_finish_switch_fiber(own_fake_, &host_bottom_, &host_bytes_);
+  __sanitizer_finish_switch_fiber(fiber_fake_stack_, &host_stack_bottom_, &host_stack_bytes_);
 #endif
 }
 
-void Fiber::leave([[maybe_unused]] bool for_good) {
+void Fiber::switch_to_host([[maybe_unused]] bool for_good) {
 #if defined(TANDEM_EMULATION_ASAN)
-  __sanitizer_start_switch_fiber(for_good ? nullptr : &own_fake_, host_bottom_, host_bytes_);
-  if (for_good) own_fake_ = nullptr;  // the call above has freed the fake stack
+  __sanitizer_start_switch_fiber(for_good ? nullptr : &fiber_fake_stack_, host_stack_bottom_, host_stack_bytes_);
+  if (for_good) fiber_fake_stack_ = nullptr;  // the call above has freed the fake stack
 #endif
-  RaceIdentity::become(host_identity_);
+  RaceIdentity::switch_to(host_identity_);
   switch_out();
-  arrive();
+  finish_switch();
 }
 
 #if defined(TANDEM_FIBER_UCONTEXT)
 
-void Fiber::prepare() {
-  getcontext(&own_);
-  own_.uc_stack.ss_sp = mapping_ + kStackGuardBytes;
-  own_.uc_stack.ss_size = usable_;
-  own_.uc_link = nullptr;
-  makecontext(&own_, &Fiber::main, 0);
+void Fiber::initialize_stack() {
+  getcontext(&fiber_context_);
+  fiber_context_.uc_stack.ss_sp = mapping_ + kStackGuardBytes;
+  fiber_context_.uc_stack.ss_size = stack_bytes_;
+  fiber_context_.uc_link = nullptr;
+  makecontext(&fiber_context_, &Fiber::main, 0);
 }
-void Fiber::switch_in() { swapcontext(&host_, &own_); }
-void Fiber::switch_out() { swapcontext(&own_, &host_); }
+void Fiber::switch_in() { swapcontext(&host_context_, &fiber_context_); }
+void Fiber::switch_out() { swapcontext(&fiber_context_, &host_context_); }
 
 #else
 
@@ -133,18 +133,18 @@ tandem_switch_stack:
 .popsection
 )");
 
-void Fiber::prepare() {
+void Fiber::initialize_stack() {
   // Prepare the stack as if Fiber::main had just been called. The return address of main is 0, at which debuggers stop;
   // its own address is 8 modulo 16, as the ABI requires. Below it are the values that tandem_switch_stack pops: six
   // registers, and the address of main, to which it returns.
-  auto* top = reinterpret_cast<uintptr_t*>(mapping_ + kStackGuardBytes + usable_);
+  auto* top = reinterpret_cast<uintptr_t*>(mapping_ + kStackGuardBytes + stack_bytes_);
   *--top = 0;
   *--top = reinterpret_cast<uintptr_t>(&Fiber::main);
   for (int i = 0; i < 6; ++i) *--top = 0;
-  own_ = top;
+  fiber_context_ = top;
 }
-void Fiber::switch_in() { tandem_switch_stack(&host_, own_); }
-void Fiber::switch_out() { tandem_switch_stack(&own_, host_); }
+void Fiber::switch_in() { tandem_switch_stack(&host_context_, fiber_context_); }
+void Fiber::switch_out() { tandem_switch_stack(&fiber_context_, host_context_); }
 
 #endif
 

@@ -29,36 +29,36 @@ class Fiber {
   /// Continues the body where it paused; returns when it pauses again or has ended.
   void resume();
   /// Must be called on the fiber. Pauses the body, and returns to the caller of start() or resume().
-  void pause() { leave(/*for_good=*/false); }
+  void pause() { switch_to_host(/*for_good=*/false); }
   bool ended() const { return ended_; }
 
  private:
   static void main();
-  void enter();
-  void arrive();
-  void leave(bool for_good);
-  void prepare();
+  void switch_to_fiber();
+  void finish_switch();
+  void switch_to_host(bool for_good);
+  void initialize_stack();
   void switch_in();
   void switch_out();
 
   const RaceIdentity& identity_;
-  char* mapping_;  // guard page, then the stack, which grows down towards it
-  size_t usable_;  // size of the stack in bytes
+  char* mapping_;       // guard page, then the stack, which grows down towards it
+  size_t stack_bytes_;  // size of the stack in bytes
   bool ended_ = true;
   void (*body_)(void*) = nullptr;
   void* argument_ = nullptr;
 #if defined(TANDEM_FIBER_UCONTEXT)
-  ucontext_t own_, host_;
+  ucontext_t fiber_context_, host_context_;
 #else
-  void *own_ = nullptr, *host_ = nullptr;  // stack pointers
+  void *fiber_context_ = nullptr, *host_context_ = nullptr;  // stack pointers
 #endif
   void* host_identity_ = nullptr;
 #if defined(TANDEM_EMULATION_ASAN)
   // Data for AddressSanitizer, which must know the current stack: the fake stacks of the fiber and of the host, and the
   // bounds of the host's stack.
-  void *own_fake_ = nullptr, *host_fake_ = nullptr;
-  const void* host_bottom_ = nullptr;
-  size_t host_bytes_ = 0;
+  void *fiber_fake_stack_ = nullptr, *host_fake_stack_ = nullptr;
+  const void* host_stack_bottom_ = nullptr;
+  size_t host_stack_bytes_ = 0;
 #endif
 };
 

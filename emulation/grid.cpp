@@ -23,36 +23,36 @@ void check_shape(const char* name, dim3 grid, dim3 block, size_t shared_bytes) {
   check("dynamic shared memory in bytes", shared_bytes, 0, SharedMemory::kLimit);
 }
 
-static Rearrangement order_of_blocks(OrderSetting setting, uint64_t count) {
-  Chance chance(setting.seed);
+static Permutation block_order(OrderSetting setting, uint64_t count) {
+  SplitMix64 random(setting.seed);
   switch (setting.order) {
     case ThreadOrder::forward: break;
-    case ThreadOrder::reverse: return Rearrangement::reversed(count);
-    case ThreadOrder::shuffle: return Rearrangement::by_chance(count, chance);
+    case ThreadOrder::reverse: return Permutation::reversed(count);
+    case ThreadOrder::shuffle: return Permutation::shuffled(count, random);
   }
-  return Rearrangement(count);
+  return Permutation(count);
 }
 
 void run_grid(const char* name, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()>& thread) {
   check_shape(name, grid, block, shared_bytes);
   // The Block is kept for later grids, because its fibers are expensive to create. At the end of the host thread,
-  // destructors of other thread-local objects may still run kernels after `kept` is destroyed; these kernels use a
-  // temporary Block.
-  thread_local bool gone = false;
-  struct Kept : Block {
-    ~Kept() { gone = true; }
+  // destructors of other thread-local objects may still run kernels after `cached_block` is destroyed; these kernels
+  // use a temporary Block.
+  thread_local bool cache_destroyed = false;
+  struct CachedBlock : Block {
+    ~CachedBlock() { cache_destroyed = true; }
   };
-  thread_local Kept kept;
+  thread_local CachedBlock cached_block;
   std::optional<Block> own;
-  Block& runner = gone ? own.emplace() : kept;
+  Block& runner = cache_destroyed ? own.emplace() : cached_block;
   const OrderSetting setting = thread_order();
   const uint64_t count = uint64_t{grid.x} * grid.y * grid.z;
-  const Rearrangement order = order_of_blocks(setting, count);
+  const Permutation order = block_order(setting, count);
   const Launch launch{name, grid, block, shared_bytes, thread};
   runner.begin_grid(launch, setting);
-  struct End {
+  struct EndGridGuard {
     Block& block;
-    ~End() { block.end_grid(); }
+    ~EndGridGuard() { block.end_grid(); }
   } end{runner};
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t at = order[i], row = at / grid.x;

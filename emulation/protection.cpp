@@ -39,12 +39,12 @@ const Keys& keys() {
 
 /// Access control by mprotect, the replacement for protection keys if TANDEM_EMULATION_GUARD=1. A device's memory is
 /// accessible to all threads while at least one thread may access it, and otherwise to no thread.
-struct Pages {
+struct PageProtection {
   std::mutex mutex;
   std::array<int, kMaxDevices> users{};                         // number of threads that may access the device's memory
   std::array<std::map<uintptr_t, size_t>, kMaxDevices> memory;  // maps the address of allocated pages to their size
 
-  static bool guard() {
+  static bool is_enabled() {
     static const bool asked = [] {
       const char* const text = std::getenv("TANDEM_EMULATION_GUARD");
       return text && std::strcmp(text, "1") == 0 && keys().count == 0;
@@ -74,17 +74,17 @@ struct Pages {
     }
   }
 };
-Pages& pages() {
-  static Pages& only = *new Pages;
+PageProtection& pages() {
+  static PageProtection& only = *new PageProtection;
   return only;
 }
 
 thread_local uint64_t allowed = 0;  // bit mask of the devices whose memory this thread may access
-thread_local const char* running = nullptr;
+thread_local const char* running_work = nullptr;
 
 void set_rights(uint64_t devices) {
   const uint64_t before = std::exchange(allowed, devices);
-  if (Pages::guard()) return pages().apply(before, devices);
+  if (PageProtection::is_enabled()) return pages().apply(before, devices);
   const Keys& all = keys();
   for (int k = 0; k < all.count; ++k) {
     bool any = false;
@@ -94,14 +94,14 @@ void set_rights(uint64_t devices) {
 }
 
 /// Address range of a device. Uses atomics because signal handlers read it.
-struct Watched {
+struct WatchedRange {
   std::atomic<uintptr_t> begin{0}, end{0};
 };
-std::array<Watched, kMaxDevices + 1> watched;  // one per device; the last is for page-locked memory
-struct sigaction before;                       // the previous signal handler, which is called after the explanation
+std::array<WatchedRange, kMaxDevices + 1> watched;  // one per device; the last is for page-locked memory
+struct sigaction before;  // the previous signal handler, which is called after the explanation
 std::atomic<bool> explained{false};
 
-void explain(int signal, siginfo_t* info, void* context) {
+void handle_fault(int signal, siginfo_t* info, void* context) {
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
@@ -113,12 +113,12 @@ void explain(int signal, siginfo_t* info, void* context) {
 #ifdef SEGV_PKUERR
     forbidden = forbidden || info->si_code == SEGV_PKUERR;
 #endif
-    const char* const why = !forbidden ? "which is not allocated: it is out of bounds, or was freed"
-                            : running  ? "which is another device's, without peer access"
-                                       : "which only kernels and copies of that device may touch";
+    const char* const why = !forbidden     ? "which is not allocated: it is out of bounds, or was freed"
+                            : running_work ? "which is another device's, without peer access"
+                                           : "which only kernels and copies of that device may touch";
     std::array<char, 256> text;
     const int length = std::snprintf(text.data(), text.size(), "emulated CUDA: %s touched %s at %p, %s\n",
-                                     running ? running : "host code", memory.data(), info->si_addr, why);
+                                     running_work ? running_work : "host code", memory.data(), info->si_addr, why);
     if (length > 0 && write(STDERR_FILENO, text.data(), static_cast<size_t>(length)) < 0) break;  // best effort
   }
   if (explained.exchange(true)) {
@@ -134,52 +134,53 @@ void explain(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
-bool guards_memory() { return keys().count > 0 || Pages::guard(); }
+bool guards_memory() { return keys().count > 0 || PageProtection::is_enabled(); }
 
-bool open_memory(int device, void* begin, size_t bytes) {
+bool commit_memory(int device, void* begin, size_t bytes) {
   const auto address = reinterpret_cast<uintptr_t>(begin);
-  if (device < 0) return Pages::protect(address, bytes, true);
+  if (device < 0) return PageProtection::protect(address, bytes, true);
   const auto index = static_cast<size_t>(device);
-  if (Pages::guard()) {
+  if (PageProtection::is_enabled()) {
     const std::lock_guard lock(pages().mutex);
     pages().memory[index][address] = bytes;
     madvise(begin, bytes, MADV_HUGEPAGE);  // without huge pages, changing access rights takes ten times as long
-    return Pages::protect(address, bytes, pages().users[index] > 0);
+    return PageProtection::protect(address, bytes, pages().users[index] > 0);
   }
   const Keys& all = keys();
   const int key = all.count == 0 ? -1 : all.key[static_cast<size_t>(device % all.count)];
   return pkey_mprotect(begin, bytes, PROT_READ | PROT_WRITE, key) == 0;
 }
-void close_memory(int device, void* begin, size_t bytes) {
+void decommit_memory(int device, void* begin, size_t bytes) {
   const auto address = reinterpret_cast<uintptr_t>(begin);
-  if (device >= 0 && Pages::guard()) {
+  if (device >= 0 && PageProtection::is_enabled()) {
     const std::lock_guard lock(pages().mutex);
     pages().memory[static_cast<size_t>(device)].erase(address);
   }
   madvise(begin, bytes, MADV_DONTNEED);
-  Pages::protect(address, bytes, false);
+  PageProtection::protect(address, bytes, false);
 }
 
 void explain_faults(int device, const void* begin, size_t bytes) {
-  Watched& range = watched[static_cast<size_t>(device < 0 ? kMaxDevices : device)];
+  WatchedRange& range = watched[static_cast<size_t>(device < 0 ? kMaxDevices : device)];
   range.begin = reinterpret_cast<uintptr_t>(begin);
   range.end = reinterpret_cast<uintptr_t>(begin) + bytes;
   struct sigaction now {};
   sigaction(SIGSEGV, nullptr, &now);
-  if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == explain) return;
+  if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == handle_fault) return;
   before = now;
   struct sigaction action {};
-  action.sa_sigaction = explain;
+  action.sa_sigaction = handle_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigaction(SIGSEGV, &action, nullptr);
 }
 
-DeviceAccess::DeviceAccess(uint64_t devices, const char* who) : saved_devices_(allowed), saved_who_(running) {
-  running = who;
+DeviceAccess::DeviceAccess(uint64_t devices, const char* work_name)
+    : saved_devices_(allowed), saved_work_name_(running_work) {
+  running_work = work_name;
   set_rights(devices);
 }
 DeviceAccess::~DeviceAccess() {
-  running = saved_who_;
+  running_work = saved_work_name_;
   set_rights(saved_devices_);
 }
 

@@ -14,9 +14,9 @@ constexpr uint64_t device_bit(int device) { return uint64_t(1) << device; }
 
 /// Makes whole pages accessible as memory of a device, or as page-locked memory if `device` is -1. Returns false if the
 /// system refuses. Because there are only 15 protection keys, devices may share a key.
-bool open_memory(int device, void* begin, size_t bytes);
+bool commit_memory(int device, void* begin, size_t bytes);
 /// Makes the pages inaccessible and drops their contents.
-void close_memory(int device, void* begin, size_t bytes);
+void decommit_memory(int device, void* begin, size_t bytes);
 /// Installs a signal handler that explains faults in [begin, begin + bytes) on standard error and then passes them to
 /// the previous handler. Called at every allocation, because a test framework may have installed its own handlers since
 /// the last call.
@@ -27,13 +27,13 @@ void explain_faults(int device, const void* begin, size_t bytes);
 class DeviceAccess {
  public:
   /// @param work_name  name of the running work, for messages about faults; must outlive this object
-  explicit DeviceAccess(uint64_t devices, const char* who = nullptr);
+  explicit DeviceAccess(uint64_t devices, const char* work_name = nullptr);
   ~DeviceAccess();
   DeviceAccess(const DeviceAccess&) = delete;
 
  private:
   uint64_t saved_devices_;
-  const char* saved_who_;
+  const char* saved_work_name_;
 };
 
 }  // namespace tandem::emulation

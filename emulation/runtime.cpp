@@ -12,7 +12,7 @@ namespace detail::gpu {
 struct EventTag {
   int device;
   bool timing;
-  std::shared_ptr<emulation::Mark> recorded;         // mark of the last record_event; null if none, or if captured
+  std::shared_ptr<emulation::SyncEvent> recorded;    // mark of the last record_event; null if none, or if captured
   std::shared_ptr<emulation::Capture> capture = {};  // capture of the last record_event; null if it was not captured
   std::vector<size_t> nodes = {};                    // nodes of the capture that the event waits for
 };
@@ -24,17 +24,17 @@ using namespace emulation;  // NOLINT(google-build-using-namespace): this file i
 thread_local int current = 0;
 
 /// Runs queued items until all positions in `goal` are passed. @throws CudaError if work of the device has failed
-void finish(Lock& lock, const char* call, int device, const std::vector<StreamPoint>& goal) {
+void finish(Lock& lock, const char* call, int device, const std::vector<StreamPosition>& goal) {
   state().streams.finish(lock, goal);
   check_usable(call, device);
 }
-std::vector<StreamPoint> goal_of(const EventTag& event) {
-  return event.recorded ? event.recorded->arrivals : std::vector<StreamPoint>();
+std::vector<StreamPosition> goal_of(const EventTag& event) {
+  return event.recorded ? event.recorded->arrivals : std::vector<StreamPosition>();
 }
 
-StreamPoint put(Lock& lock, const std::shared_ptr<StreamTag>& stream, Item item) {
-  const StreamPoint point = state().streams.push(stream, std::move(item));
-  state().streams.stir(lock);
+StreamPosition enqueue(Lock& lock, const std::shared_ptr<StreamTag>& stream, WorkItem item) {
+  const StreamPosition point = state().streams.push(stream, std::move(item));
+  state().streams.run_some(lock);
   return point;
 }
 
@@ -54,28 +54,28 @@ void check_is_current(const std::string& what, int device) {
                   ", but the current device is cuda:", current, "; set it with a DeviceGuard");
 }
 /// Checks a range again when the work runs: memory that was live when the work was queued may have been released.
-std::function<std::string()> recheck(const char* role, const Range& range) {
+std::function<std::string()> make_range_check(const char* role, const Range& range) {
   return [role, range]() -> std::string {
     const std::string problem = state().problem(range);
     return problem.empty() ? "" : "the " + std::string(role) + " is " + problem;
   };
 }
 
-void put_copy(Lock& lock, const std::string& what, const char* call, const std::shared_ptr<StreamTag>& stream,
-              const Range& to, const Range& from) {
+void enqueue_copy(Lock& lock, const std::string& what, const char* call, const std::shared_ptr<StreamTag>& stream,
+                  const Range& to, const Range& from) {
   auto* const target = static_cast<char*>(const_cast<void*>(to.memory));
   const auto* const source = static_cast<const char*>(from.memory);
   const size_t bytes = to.bytes;
   TANDEM_CHECK_AS(CudaError, target + bytes <= source || source + bytes <= target, what,
                   " failed: source and target overlap");
-  if (to.device == kPageable || from.device == kPageable) Captures::refuse(what.c_str(), *stream);
-  Item item{.name = what, .devices = kAllDevices};
+  if (to.device == kPageable || from.device == kPageable) Captures::reject_if_capturing(what.c_str(), *stream);
+  WorkItem item{.name = what, .devices = kAllDevices};
   item.work = [target, source, bytes] { std::memcpy(target, source, bytes); };
-  item.problem = [a = recheck("target", to), b = recheck("source", from)] {
+  item.problem = [a = make_range_check("target", to), b = make_range_check("source", from)] {
     const std::string problem = a();
     return problem.empty() ? b() : problem;
   };
-  const StreamPoint point = put(lock, stream, std::move(item));
+  const StreamPosition point = enqueue(lock, stream, std::move(item));
   // If source and target are both in host memory, the copy is complete when the call returns.
   if (to.device < 0 && from.device < 0 && !stream->capture) finish(lock, call, stream->device, {point});
 }
@@ -90,12 +90,13 @@ int device_count() noexcept {
 }
 std::string unavailable_reason() {
   const std::lock_guard lock(state().mutex);
-  return state().settings.wrong.empty() ? "the emulation is set to no devices" : state().settings.wrong;
+  return state().settings.invalid_variable.empty() ? "the emulation is set to no devices"
+                                                   : state().settings.invalid_variable;
 }
 const char* implementation() { return "emulated"; }
-bool loads_kernels_at_start() { return true; }
+bool loads_kernels_eagerly() { return true; }
 const DeviceProperties& properties(int device) {
-  enter("properties");
+  begin_call("properties");
   const std::lock_guard lock(state().mutex);
   check_exists("properties", device);
   static const auto& all =
@@ -103,7 +104,7 @@ const DeviceProperties& properties(int device) {
   return all;
 }
 MemoryInfo memory_info(int device) {
-  enter("memory_info");
+  begin_call("memory_info");
   const std::lock_guard lock(state().mutex);
   check_usable("memory_info", device);
   const auto total = static_cast<int64_t>(state().settings.memory[static_cast<size_t>(device)]);
@@ -114,29 +115,29 @@ int runtime_version() { return 0; }
 
 int current_device() { return current; }
 void set_device(int device) {
-  enter("set_device");
+  begin_call("set_device");
   const std::lock_guard lock(state().mutex);
   check_exists("set_device", device);
   current = device;
 }
 void restore_device(int device) noexcept { current = device; }
 void synchronize(int device) {
-  enter("synchronize");
+  begin_call("synchronize");
   Lock lock(state().mutex);
   check_usable("synchronize", device);
-  state().captures.refuse_device("synchronize", device);
-  state().captures.refuse_unsafe("synchronize");
+  state().captures.reject_if_device_capturing("synchronize", device);
+  state().captures.reject_unsafe_call("synchronize");
   finish(lock, "synchronize", device, state().streams.ends(device));
 }
 bool can_access_peer(int device, int peer) {
-  enter("can_access_peer");
+  begin_call("can_access_peer");
   const std::lock_guard lock(state().mutex);
   check_exists("can_access_peer", device);
   check_exists("can_access_peer", peer);
   return state().settings.peers && device != peer;
 }
 void enable_peer_access(int device, int peer) {
-  enter("enable_peer_access");
+  begin_call("enable_peer_access");
   const std::lock_guard lock(state().mutex);
   check_usable("enable_peer_access", device);
   check_exists("enable_peer_access", peer);
@@ -148,10 +149,10 @@ void enable_peer_access(int device, int peer) {
 // ---- memory
 
 void* allocate(int device, size_t bytes) {
-  enter("allocate");
+  begin_call("allocate");
   const std::lock_guard lock(state().mutex);
   check_usable("allocate", device);
-  state().captures.refuse_unsafe("allocate");
+  state().captures.reject_unsafe_call("allocate");
   Arena& arena = state().arena(device);
   if (bytes == 0 || arena.used() + bytes > state().settings.memory[static_cast<size_t>(device)]) return nullptr;
   return arena.allocate(bytes);
@@ -160,7 +161,7 @@ void release(int device, void* memory) noexcept {
   if (!memory) return;
   Lock lock(state().mutex);
   // release() must not throw, so the only sign of this error is that the capture becomes invalid.
-  if (!state().captures.unsafe("release").empty()) return;
+  if (!state().captures.unsafe_call_reason("release").empty()) return;
   state().streams.finish(lock, state().streams.ends(device));
   std::string& error = state().streams.errors[static_cast<size_t>(device)];
   if (!state().arena(device).release(memory) && error.empty())
@@ -171,32 +172,32 @@ void discard(void* memory, size_t bytes, StreamHandle handle) noexcept try {
   const auto stream = state().streams.find(handle, "discard");
   if (stream->queue.empty() && !stream->capture) {  // the stream is idle and must stay idle: do it at once
     const DeviceAccess access(device_bit(stream->device), "discard");
-    std::memset(memory, kFresh, bytes);
+    std::memset(memory, kFillByte, bytes);
     return;
   }
-  Item item{.name = "discard", .devices = device_bit(stream->device)};
-  item.work = [memory, bytes] { std::memset(memory, kFresh, bytes); };
-  item.problem = recheck("memory", checked_range("discard", "memory", memory, bytes));
+  WorkItem item{.name = "discard", .devices = device_bit(stream->device)};
+  item.work = [memory, bytes] { std::memset(memory, kFillByte, bytes); };
+  item.problem = make_range_check("memory", checked_range("discard", "memory", memory, bytes));
   state().streams.push(stream, std::move(item));
 } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): discard() need not succeed
 }
 void* allocate_host(size_t bytes) {
-  enter("allocate_host");
+  begin_call("allocate_host");
   Lock lock(state().mutex);
   if (bytes == 0) return nullptr;
-  state().captures.refuse_unsafe("allocate_host");
+  state().captures.reject_unsafe_call("allocate_host");
   state().streams.finish(lock, state().streams.ends(current));
   return state().page_locked.allocate(bytes);
 }
 void release_host(void* memory) noexcept {
   if (!memory) return;
   Lock lock(state().mutex);
-  if (!state().captures.unsafe("release_host").empty()) return;
+  if (!state().captures.unsafe_call_reason("release_host").empty()) return;
   if (!state().page_locked.release(memory)) std::abort();  // aborts like free() of an invalid pointer
   state().streams.finish(lock, state().streams.ends(current));
 }
 PointerInfo pointer_info(const void* memory) {
-  enter("pointer_info");
+  begin_call("pointer_info");
   const std::lock_guard lock(state().mutex);
   const int device = state().owner(memory);
   if (device == kPageable || !state().problem({memory, 1, device}).empty()) return {MemoryKind::pageable, -1};
@@ -204,7 +205,7 @@ PointerInfo pointer_info(const void* memory) {
 }
 
 void copy_async(void* to, const void* from, size_t bytes, StreamHandle handle) {
-  enter("copy_async");
+  begin_call("copy_async");
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "copy_async");
   const int device = stream->device;
@@ -214,10 +215,10 @@ void copy_async(void* to, const void* from, size_t bytes, StreamHandle handle) {
   const Range target = checked_range(what, "target", to, bytes), source = checked_range(what, "source", from, bytes);
   check_reachable(what, "target", target, device);
   check_reachable(what, "source", source, device);
-  put_copy(lock, what, "copy_async", stream, target, source);
+  enqueue_copy(lock, what, "copy_async", stream, target, source);
 }
 void copy_peer_async(void* to, int to_device, const void* from, int from_device, size_t bytes, StreamHandle handle) {
-  enter("copy_peer_async");
+  begin_call("copy_peer_async");
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "copy_peer_async");
   check_usable("copy_peer_async", stream->device);
@@ -229,10 +230,10 @@ void copy_peer_async(void* to, int to_device, const void* from, int from_device,
   const Range target = checked_range(what, "target", to, bytes), source = checked_range(what, "source", from, bytes);
   TANDEM_CHECK_AS(CudaError, target.device == to_device && source.device == from_device, what,
                   " failed: the source is on device ", source.device, " and the target on device ", target.device);
-  put_copy(lock, what, "copy_peer_async", stream, target, source);
+  enqueue_copy(lock, what, "copy_peer_async", stream, target, source);
 }
 void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle handle) {
-  enter("fill_bytes_async");
+  begin_call("fill_bytes_async");
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "fill_bytes_async");
   const int device = stream->device;
@@ -243,16 +244,16 @@ void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle handle) {
   const Range target = checked_range(what, "target", to, bytes);
   check_reachable(what, "target", target, device);
   TANDEM_CHECK_AS(CudaError, target.device != kPageable, what, " failed: the target is pageable host memory");
-  Item item{.name = what, .devices = kAllDevices};
+  WorkItem item{.name = what, .devices = kAllDevices};
   item.work = [to, value, bytes] { std::memset(to, value, bytes); };
-  item.problem = recheck("target", target);
-  put(lock, stream, std::move(item));
+  item.problem = make_range_check("target", target);
+  enqueue(lock, stream, std::move(item));
 }
 
 // ---- streams and events
 
 StreamHandle create_stream(int device, bool) {
-  enter("create_stream");
+  begin_call("create_stream");
   const std::lock_guard lock(state().mutex);
   check_usable("create_stream", device);
   return state().streams.create(device);
@@ -263,45 +264,45 @@ void destroy_stream(StreamHandle stream) noexcept {
   state().streams.destroy(stream);
 }
 void synchronize_stream(StreamHandle handle) {
-  enter("synchronize_stream");
+  begin_call("synchronize_stream");
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "synchronize_stream");
-  Captures::refuse("synchronize_stream", *stream);
-  state().captures.refuse_unsafe("synchronize_stream");
+  Captures::reject_if_capturing("synchronize_stream", *stream);
+  state().captures.reject_unsafe_call("synchronize_stream");
   finish(lock, "synchronize_stream", stream->device, {state().streams.end(stream)});
 }
 bool is_done(StreamHandle handle) {
-  enter("is_done");
+  begin_call("is_done");
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "is_done");
-  Captures::refuse("is_done", *stream);
-  state().captures.refuse_unsafe("is_done");
+  Captures::reject_if_capturing("is_done", *stream);
+  state().captures.reject_unsafe_call("is_done");
   const bool done = state().streams.poll(lock, {state().streams.end(stream)});
   check_usable("is_done", stream->device);
   return done;
 }
 void wait_event(StreamHandle handle, EventHandle event) {
-  enter("wait_event");
+  begin_call("wait_event");
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "wait_event");
   check_usable("wait_event", stream->device);
   if (event->capture || (stream->capture && event->recorded))
     state().captures.wait(stream, event->capture, event->nodes);
   else if (event->recorded)
-    put(lock, stream, {.name = "wait_event", .wait = event->recorded});
+    enqueue(lock, stream, {.name = "wait_event", .wait = event->recorded});
 }
 void call_on_host(StreamHandle handle, void (*f)(void*), void* context) {
-  enter("call_on_host");
+  begin_call("call_on_host");
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "call_on_host");
   check_usable("call_on_host", stream->device);
-  Item item{.name = "host function", .on_host = true};
+  WorkItem item{.name = "host function", .on_host = true};
   item.work = [f, context] { f(context); };
-  put(lock, stream, std::move(item));
+  enqueue(lock, stream, std::move(item));
 }
 
 EventHandle create_event(int device, bool timing) {
-  enter("create_event");
+  begin_call("create_event");
   const std::lock_guard lock(state().mutex);
   check_usable("create_event", device);
   return new EventTag{device, timing, nullptr};
@@ -311,7 +312,7 @@ void destroy_event(EventHandle event) noexcept {
   delete event;
 }
 void record_event(EventHandle event, StreamHandle handle) {
-  enter("record_event");
+  begin_call("record_event");
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "record_event");
   check_usable("record_event", stream->device);
@@ -325,30 +326,30 @@ void record_event(EventHandle event, StreamHandle handle) {
     return;
   }
   event->capture = nullptr;
-  event->recorded = std::make_shared<Mark>();
-  put(lock, stream, {.name = "record_event", .arrive = event->recorded});
+  event->recorded = std::make_shared<SyncEvent>();
+  enqueue(lock, stream, {.name = "record_event", .arrive = event->recorded});
 }
 bool is_done(EventHandle event) {
-  enter("is_done");
+  begin_call("is_done");
   Lock lock(state().mutex);
-  Captures::refuse_event("is_done", event->capture);
-  state().captures.refuse_unsafe("is_done");
+  Captures::reject_captured_event("is_done", event->capture);
+  state().captures.reject_unsafe_call("is_done");
   const bool done = state().streams.poll(lock, goal_of(*event));
   check_usable("is_done", event->device);
   return done;
 }
 void synchronize_event(EventHandle event) {
-  enter("synchronize_event");
+  begin_call("synchronize_event");
   Lock lock(state().mutex);
-  Captures::refuse_event("synchronize_event", event->capture);
-  state().captures.refuse_unsafe("synchronize_event");
+  Captures::reject_captured_event("synchronize_event", event->capture);
+  state().captures.reject_unsafe_call("synchronize_event");
   finish(lock, "synchronize_event", event->device, goal_of(*event));
 }
 float elapsed_milliseconds(EventHandle start, EventHandle end) {
-  enter("elapsed_milliseconds");
+  begin_call("elapsed_milliseconds");
   const std::lock_guard lock(state().mutex);
   check_usable("elapsed_milliseconds", start->device);
-  for (const EventHandle event : {start, end}) Captures::refuse_event("elapsed_milliseconds", event->capture);
+  for (const EventHandle event : {start, end}) Captures::reject_captured_event("elapsed_milliseconds", event->capture);
   TANDEM_CHECK_AS(CudaError, start->timing && end->timing,
                   "elapsed_milliseconds failed: an event was created without timing");
   TANDEM_CHECK_AS(CudaError, start->recorded && end->recorded && start->recorded->reached && end->recorded->reached,
@@ -358,9 +359,9 @@ float elapsed_milliseconds(EventHandle start, EventHandle end) {
 
 // ---- launches
 
-void check_launch(const char*, StreamHandle) { enter("check_launch"); }
+void check_launch(const char*, StreamHandle) { begin_call("check_launch"); }
 void allow_shared_memory(const void*, size_t bytes) {
-  enter("allow_shared_memory");
+  begin_call("allow_shared_memory");
   TANDEM_CHECK_AS(CudaError, bytes <= SharedMemory::kLimit, "allow_shared_memory of ", bytes,
                   " bytes failed; accepted: at most ", SharedMemory::kLimit);
 }
@@ -379,19 +380,19 @@ void check_is_no_host_memory(const void* address) {
 
 void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, gpu::StreamHandle handle,
             std::function<void()> thread) {
-  enter("launch");
+  begin_call("launch");
   State& all = state();
   Lock lock(all.mutex);
   const auto stream = all.streams.find(handle, name);
   check_usable(name, stream->device);
   gpu::check_is_current("launch of " + std::string(name), stream->device);
   check_shape(name, grid, block, shared_bytes);
-  Item item{.name = "kernel " + std::string(name), .devices = all.reachable(stream->device)};
+  WorkItem item{.name = "kernel " + std::string(name), .devices = all.reachable(stream->device)};
   item.work = [name = std::string(name), grid, block, shared_bytes, thread = std::move(thread)] {
     run_grid(name.c_str(), grid, block, shared_bytes, thread);
   };
-  const StreamPoint point = all.streams.push(stream, std::move(item));
-  all.streams.stir(lock);
+  const StreamPosition point = all.streams.push(stream, std::move(item));
+  all.streams.run_some(lock);
   if (!all.settings.wait_for_launches || stream->capture) return;
   all.streams.finish(lock, {point});
   check_usable(name, stream->device);

@@ -39,17 +39,17 @@ void __tsan_ignore_thread_end();
 namespace tandem::emulation {
 
 #if defined(TANDEM_EMULATION_ASAN)
-constexpr bool kFindsAccesses = true;
+constexpr bool kAsanEnabled = true;
 inline void forbid_access(const void* memory, size_t bytes) { __asan_poison_memory_region(memory, bytes); }
 inline void allow_access(const void* memory, size_t bytes) { __asan_unpoison_memory_region(memory, bytes); }
 #else
-constexpr bool kFindsAccesses = false;
+constexpr bool kAsanEnabled = false;
 inline void forbid_access(const void*, size_t) {}
 inline void allow_access(const void*, size_t) {}
 #endif
 
 #if defined(TANDEM_EMULATION_TSAN)
-constexpr bool kFindsRaces = true;
+constexpr bool kTsanEnabled = true;
 
 /// A thread as ThreadSanitizer sees it. Accesses of one identity are ordered; accesses of two identities are not,
 /// unless SyncPoints order them. Creating an identity takes about a millisecond and 0.8 MB, so identities are reused.
@@ -63,7 +63,7 @@ class RaceIdentity {
   void* handle() const { return handle_; }
   static void* current() { return __tsan_get_current_fiber(); }
   /// Makes `handle` the identity to which ThreadSanitizer attributes accesses from now on. Does not order any accesses.
-  static void become(void* handle) { __tsan_switch_to_fiber(handle, /*no synchronization*/ 1); }
+  static void switch_to(void* handle) { __tsan_switch_to_fiber(handle, /*no synchronization*/ 1); }
 
  private:
   void* handle_;
@@ -90,27 +90,27 @@ class SyncPoint {
 
 /// Scope guard that hides memory accesses, allocations and frees from ThreadSanitizer: they neither race with CUDA
 /// threads nor order them.
-class Unseen {
+class TsanIgnoreGuard {
  public:
-  Unseen() { __tsan_ignore_thread_begin(); }
-  ~Unseen() { __tsan_ignore_thread_end(); }
-  Unseen(const Unseen&) = delete;
+  TsanIgnoreGuard() { __tsan_ignore_thread_begin(); }
+  ~TsanIgnoreGuard() { __tsan_ignore_thread_end(); }
+  TsanIgnoreGuard(const TsanIgnoreGuard&) = delete;
 };
 #else
-constexpr bool kFindsRaces = false;
+constexpr bool kTsanEnabled = false;
 
 class RaceIdentity {
  public:
   void* handle() const { return nullptr; }
   static void* current() { return nullptr; }
-  static void become(void*) {}
+  static void switch_to(void*) {}
 };
 struct SyncPoint {
   void release() {}
   void acquire() {}
 };
-struct Unseen {
-  Unseen() {}  // not defaulted, because compilers would then warn of unused variables
+struct TsanIgnoreGuard {
+  TsanIgnoreGuard() {}  // not defaulted, because compilers would then warn of unused variables
 };
 #endif
 

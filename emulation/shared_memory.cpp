@@ -14,16 +14,16 @@ namespace tandem::emulation {
 constexpr size_t kAlignment = 128;
 // Minimum size of a guard zone; the zone after an array is extended to a multiple of kAlignment
 constexpr size_t kGuardBytes = 256;
-constexpr unsigned char kNan = 0xff, kGuard = 0xa5;
+constexpr unsigned char kNan = 0xff, kGuardByte = 0xa5;
 static const SharedArray dynamic_declaration{"dynamic shared memory", {"", 0}};
 
-static constexpr size_t padded(size_t bytes) {
+static constexpr size_t padded_size(size_t bytes) {
   return kGuardBytes + (bytes + kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 void* SharedMemory::array(const SharedArray& declaration, size_t bytes) {
-  for (const Piece& piece : pieces_)
-    if (piece.declaration == &declaration) return piece.memory + kGuardBytes;
+  for (const Allocation& allocation : allocations_)
+    if (allocation.declaration == &declaration) return allocation.memory + kGuardBytes;
   static_bytes_ += bytes;
   TANDEM_CHECK_AS(CudaError, static_bytes_ <= kStaticLimit, "shared array ", declaration.name, " of ", bytes,
                   " bytes: the block's static arrays take ", static_bytes_, "; accepted: up to ", kStaticLimit);
@@ -33,51 +33,52 @@ void* SharedMemory::array(const SharedArray& declaration, size_t bytes) {
   TANDEM_CHECK_AS(CudaError, static_bytes_ + dynamic_bytes_ <= limit, "shared array ", declaration.name, " of ", bytes,
                   " bytes: with ", dynamic_bytes_, " dynamic bytes the block takes ", static_bytes_ + dynamic_bytes_,
                   "; accepted: up to ", limit);
-  return make(declaration, bytes);
+  return allocate_array(declaration, bytes);
 }
 
 void* SharedMemory::dynamic_array() {
-  for (const Piece& piece : pieces_)
-    if (piece.declaration == &dynamic_declaration) return piece.memory + kGuardBytes;
-  return make(dynamic_declaration, dynamic_bytes_);
+  for (const Allocation& allocation : allocations_)
+    if (allocation.declaration == &dynamic_declaration) return allocation.memory + kGuardBytes;
+  return allocate_array(dynamic_declaration, dynamic_bytes_);
 }
 
-void* SharedMemory::make(const SharedArray& declaration, size_t bytes) {
-  const Unseen unseen;
-  char* const memory = static_cast<char*>(std::aligned_alloc(kAlignment, padded(bytes)));
+void* SharedMemory::allocate_array(const SharedArray& declaration, size_t bytes) {
+  const TsanIgnoreGuard ignore_guard;
+  char* const memory = static_cast<char*>(std::aligned_alloc(kAlignment, padded_size(bytes)));
   if (!memory) throw std::bad_alloc();
-  std::memset(memory, kGuard, padded(bytes));
+  std::memset(memory, kGuardByte, padded_size(bytes));
   std::memset(memory + kGuardBytes, kNan, bytes);
   forbid_access(memory, kGuardBytes);
-  forbid_access(memory + kGuardBytes + bytes, padded(bytes) - kGuardBytes - bytes);
-  pieces_.push_back({&declaration, memory, bytes});
+  forbid_access(memory + kGuardBytes + bytes, padded_size(bytes) - kGuardBytes - bytes);
+  allocations_.push_back({&declaration, memory, bytes});
   return memory + kGuardBytes;
 }
 
 std::string SharedMemory::damage() const {
   // AddressSanitizer reports such writes itself, and forbids reading guard zones
-  if constexpr (kFindsAccesses) return "";
-  const Unseen unseen;
-  const auto damaged = [](char byte) { return static_cast<unsigned char>(byte) != kGuard; };
-  for (const auto& [declaration, memory, bytes] : pieces_) {
+  if constexpr (kAsanEnabled) return "";
+  const TsanIgnoreGuard ignore_guard;
+  const auto damaged = [](char byte) { return static_cast<unsigned char>(byte) != kGuardByte; };
+  for (const auto& [declaration, memory, bytes] : allocations_) {
     const char* const begin = memory + kGuardBytes;
     const bool before = std::any_of(static_cast<const char*>(memory), begin, damaged);
-    if (!before && !std::any_of(begin + bytes, static_cast<const char*>(memory) + padded(bytes), damaged)) continue;
+    if (!before && !std::any_of(begin + bytes, static_cast<const char*>(memory) + padded_size(bytes), damaged))
+      continue;
     std::string text =
         std::string(before ? "a write before the start of " : "a write past the end of ") + declaration->name;
-    if (declaration != &dynamic_declaration) text += " [" + declaration->place.text() + "]";
+    if (declaration != &dynamic_declaration) text += " [" + declaration->location.text() + "]";
     return text;
   }
   return "";
 }
 
 void SharedMemory::clear() {
-  const Unseen unseen;
-  for (const Piece& piece : pieces_) {
-    allow_access(piece.memory, padded(piece.bytes));
-    std::free(piece.memory);
+  const TsanIgnoreGuard ignore_guard;
+  for (const Allocation& allocation : allocations_) {
+    allow_access(allocation.memory, padded_size(allocation.bytes));
+    std::free(allocation.memory);
   }
-  pieces_.clear();
+  allocations_.clear();
   static_bytes_ = 0;
 }
 

@@ -13,7 +13,7 @@ namespace tandem::emulation {
 /// A TANDEM_SHARED(...) declaration in a kernel. The address of this object identifies the shared array.
 struct SharedArray {
   const char* name;
-  SourceLocation place;
+  SourceLocation location;
 };
 
 class SharedMemory {
@@ -37,14 +37,14 @@ class SharedMemory {
   void clear();
 
  private:
-  struct Piece {
+  struct Allocation {
     const SharedArray* declaration;
     char* memory;  // start of the first guard zone; the array follows, then the second guard zone
     size_t bytes;  // size of the array
   };
-  void* make(const SharedArray& declaration, size_t bytes);
+  void* allocate_array(const SharedArray& declaration, size_t bytes);
 
-  std::vector<Piece> pieces_;
+  std::vector<Allocation> allocations_;
   size_t dynamic_bytes_ = 0, static_bytes_ = 0;
 };
 

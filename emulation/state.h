@@ -18,7 +18,7 @@ namespace tandem::emulation {
 struct Settings {
   int devices = 8;
   // Description of an environment variable with an invalid value; if not empty, there are no devices
-  std::string wrong;
+  std::string invalid_variable;
   bool peers = true;
   bool wait_for_launches = false;
   uint64_t seed = 0;
@@ -58,7 +58,7 @@ State& state();
 
 /// Every function that can fail calls this first, with its own name. @throws CudaError if fail_call() requested that
 /// this call fails, or if the caller is a host function of a stream
-void enter(const char* call);
+void begin_call(const char* call);
 /// @throws CudaError if there is no such device
 void check_exists(const char* call, int device);
 /// @throws CudaError if there is no such device, or if work of the device has failed before

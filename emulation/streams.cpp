@@ -13,12 +13,12 @@ namespace {
 
 thread_local bool host_function_thread = false;
 
-bool all_passed(const std::vector<StreamPoint>& goal) {
-  return std::all_of(goal.begin(), goal.end(), [](const StreamPoint& point) { return point.passed(); });
+bool all_passed(const std::vector<StreamPosition>& goal) {
+  return std::all_of(goal.begin(), goal.end(), [](const StreamPosition& point) { return point.passed(); });
 }
 
 /// Runs some work; returns the message of the exception that it throws, or an empty string.
-std::string attempt(const std::function<void()>& work) {
+std::string run_catching(const std::function<void()>& work) {
   try {
     work();
     return {};
@@ -32,7 +32,7 @@ std::string attempt(const std::function<void()>& work) {
 }  // namespace
 
 bool in_host_function() { return host_function_thread; }
-bool StreamPoint::passed() const { return stream->finished >= items; }
+bool StreamPosition::passed() const { return stream->finished >= items; }
 
 gpu::StreamHandle Streams::create(int device) {
   streams_.push_back(std::make_shared<gpu::StreamTag>());
@@ -56,49 +56,49 @@ std::shared_ptr<gpu::StreamTag> Streams::find(gpu::StreamHandle stream, const ch
 bool Streams::has_failed(const gpu::StreamTag& stream) const {
   return !errors[static_cast<size_t>(stream.device)].empty();
 }
-bool Streams::is_free(const gpu::StreamTag& stream) const {
-  const std::shared_ptr<Mark>& mark = stream.queue.front().wait;
-  return !mark || mark->reached || has_failed(stream);
+bool Streams::is_front_runnable(const gpu::StreamTag& stream) const {
+  const std::shared_ptr<SyncEvent>& sync_event = stream.queue.front().wait;
+  return !sync_event || sync_event->reached || has_failed(stream);
 }
 bool Streams::is_ready(const gpu::StreamTag& stream) const {
-  return !stream.running && !stream.queue.empty() && is_free(stream);
+  return !stream.running && !stream.queue.empty() && is_front_runnable(stream);
 }
-bool Streams::can_happen(const Mark& mark) const {
-  const auto lost = [this](const StreamPoint& point) { return has_failed(*point.stream); };
-  return !mark.work || std::none_of(mark.arrivals.begin(), mark.arrivals.end(), lost);
+bool Streams::can_complete(const SyncEvent& sync_event) const {
+  const auto lost = [this](const StreamPosition& point) { return has_failed(*point.stream); };
+  return !sync_event.work || std::none_of(sync_event.arrivals.begin(), sync_event.arrivals.end(), lost);
 }
 
-StreamPoint Streams::push(const std::shared_ptr<gpu::StreamTag>& stream, Item item) {
+StreamPosition Streams::push(const std::shared_ptr<gpu::StreamTag>& stream, WorkItem item) {
   if (stream->capture) {
     capture_item(*stream, std::move(item));
     return {stream, stream->finished};
   }
   stream->queue.push_back(std::move(item));
-  const StreamPoint point = end(stream);
-  if (const auto& mark = stream->queue.back().arrive) mark->arrivals.push_back(point);
+  const StreamPosition point = end(stream);
+  if (const auto& sync_event = stream->queue.back().arrive) sync_event->arrivals.push_back(point);
   changed_.notify_all();
   return point;
 }
-void Streams::stir(Lock& lock) {
-  while (shuffled_ && chance(eagerness_)) {
-    gpu::StreamTag* const ready = any_ready();
+void Streams::run_some(Lock& lock) {
+  while (shuffled_ && random_bool(eagerness_)) {
+    gpu::StreamTag* const ready = random_ready_stream();
     if (!ready) break;
     run_next(lock, *ready);
   }
 }
-StreamPoint Streams::end(const std::shared_ptr<gpu::StreamTag>& stream) const {
+StreamPosition Streams::end(const std::shared_ptr<gpu::StreamTag>& stream) const {
   return {stream, stream->finished + stream->queue.size()};
 }
-std::vector<StreamPoint> Streams::ends(int device) const {
-  std::vector<StreamPoint> all;
+std::vector<StreamPosition> Streams::ends(int device) const {
+  std::vector<StreamPosition> all;
   for (const auto& stream : streams_)
     if (stream->device == device && !stream->queue.empty()) all.push_back(end(stream));
   return all;
 }
 
-void Streams::finish(Lock& lock, const std::vector<StreamPoint>& goal) {
+void Streams::finish(Lock& lock, const std::vector<StreamPosition>& goal) {
   while (!all_passed(goal)) {
-    if (gpu::StreamTag* const stream = pick(goal)) {
+    if (gpu::StreamTag* const stream = choose_stream(goal)) {
       run_next(lock, *stream);
     } else {
       // Another host thread runs the item, or has not yet queued the arrival of its stream at a barrier.
@@ -106,15 +106,15 @@ void Streams::finish(Lock& lock, const std::vector<StreamPoint>& goal) {
     }
   }
 }
-bool Streams::poll(Lock& lock, const std::vector<StreamPoint>& goal) {
+bool Streams::poll(Lock& lock, const std::vector<StreamPosition>& goal) {
   if (all_passed(goal)) return true;
-  if (gpu::StreamTag* const stream = pick(goal)) run_next(lock, *stream);
+  if (gpu::StreamTag* const stream = choose_stream(goal)) run_next(lock, *stream);
   return false;
 }
-void Streams::reached(const std::shared_ptr<Mark>& mark) {
-  mark->reached = true;
-  mark->time = std::chrono::steady_clock::now();
-  mark->arrivals.clear();
+void Streams::reached(const std::shared_ptr<SyncEvent>& sync_event) {
+  sync_event->reached = true;
+  sync_event->time = std::chrono::steady_clock::now();
+  sync_event->arrivals.clear();
   changed_.notify_all();
 }
 
@@ -131,7 +131,7 @@ void Streams::drain(Lock& lock) {
     }
   }
   for (const auto& stream : streams_) {  // the remaining items wait for a barrier that some stream will never reach
-    for (const Item& item : stream->queue)
+    for (const WorkItem& item : stream->queue)
       if (item.arrive) reached(item.arrive);
     stream->finished += stream->queue.size();
     stream->queue.clear();
@@ -154,36 +154,36 @@ void Streams::set_seed(uint64_t seed) {
 
 /// Returns the stream whose front item must run next, so that the positions in `goal` are passed. Returns null if
 /// another thread already runs this item, or if other streams have to reach a barrier first.
-gpu::StreamTag* Streams::next_for(const std::vector<StreamPoint>& goal) const {
-  for (const StreamPoint& point : goal) {
+gpu::StreamTag* Streams::find_blocking_stream(const std::vector<StreamPosition>& goal) const {
+  for (const StreamPosition& point : goal) {
     gpu::StreamTag& stream = *point.stream;
     if (point.passed() || stream.running || stream.visited) continue;
-    if (is_free(stream)) return &stream;
+    if (is_front_runnable(stream)) return &stream;
     stream.visited = true;
-    gpu::StreamTag* const needed = next_for(stream.queue.front().wait->arrivals);
+    gpu::StreamTag* const needed = find_blocking_stream(stream.queue.front().wait->arrivals);
     stream.visited = false;
     if (needed) return needed;
   }
   return nullptr;
 }
-gpu::StreamTag* Streams::any_ready() {
+gpu::StreamTag* Streams::random_ready_stream() {
   std::vector<gpu::StreamTag*> ready;
   for (const auto& stream : streams_)
     if (is_ready(*stream)) ready.push_back(stream.get());
   if (ready.empty()) return nullptr;
   return ready[std::uniform_int_distribution<size_t>(0, ready.size() - 1)(random_)];
 }
-gpu::StreamTag* Streams::pick(const std::vector<StreamPoint>& goal) {
-  gpu::StreamTag* const other = shuffled_ && chance(0.5) ? any_ready() : nullptr;
-  return other ? other : next_for(goal);
+gpu::StreamTag* Streams::choose_stream(const std::vector<StreamPosition>& goal) {
+  gpu::StreamTag* const other = shuffled_ && random_bool(0.5) ? random_ready_stream() : nullptr;
+  return other ? other : find_blocking_stream(goal);
 }
 
 void Streams::run_next(Lock& lock, gpu::StreamTag& stream) {
   stream.running = true;
-  Item& item = stream.queue.front();
-  if (item.on_host) return hand_over(stream);
-  const bool arrives = item.arrive && can_happen(*item.arrive);
-  const bool last = arrives && --item.arrive->missing == 0 && !item.arrive->reached;
+  WorkItem& item = stream.queue.front();
+  if (item.on_host) return pass_to_host_thread(stream);
+  const bool arrives = item.arrive && can_complete(*item.arrive);
+  const bool last = arrives && --item.arrive->pending_arrivals == 0 && !item.arrive->reached;
   const std::function<void()>& work = last ? item.arrive->work : item.work;
   std::string problem;
   if (work && !has_failed(stream)) {
@@ -192,7 +192,7 @@ void Streams::run_next(Lock& lock, gpu::StreamTag& stream) {
       lock.unlock();
       {
         const DeviceAccess access(item.devices, item.name.c_str());
-        problem = attempt(work);
+        problem = run_catching(work);
       }
       lock.lock();
     }
@@ -200,12 +200,12 @@ void Streams::run_next(Lock& lock, gpu::StreamTag& stream) {
   finish_item(stream, problem);
 }
 void Streams::finish_item(gpu::StreamTag& stream, const std::string& problem) {
-  const Item item = std::move(stream.queue.front());
+  const WorkItem item = std::move(stream.queue.front());
   if (!problem.empty()) {
     const std::string where = " on cuda:" + std::to_string(stream.device) + ": ";
     std::vector<int> devices{stream.device};
     if (item.arrive)  // if a barrier's work fails, work of all devices that reached the barrier has failed
-      for (const StreamPoint& other : item.arrive->arrivals) devices.push_back(other.stream->device);
+      for (const StreamPosition& other : item.arrive->arrivals) devices.push_back(other.stream->device);
     for (const int device : devices) {
       std::string& error = errors[static_cast<size_t>(device)];
       if (error.empty()) error = item.name + where + problem;
@@ -214,7 +214,7 @@ void Streams::finish_item(gpu::StreamTag& stream, const std::string& problem) {
   stream.queue.pop_front();
   ++stream.finished;
   stream.running = false;
-  if (item.arrive && item.arrive->missing == 0 && !item.arrive->reached) reached(item.arrive);
+  if (item.arrive && item.arrive->pending_arrivals == 0 && !item.arrive->reached) reached(item.arrive);
   if (stream.destroyed && stream.queue.empty())
     std::erase_if(streams_, [&stream](const auto& one) { return one.get() == &stream; });
   changed_.notify_all();
@@ -222,9 +222,9 @@ void Streams::finish_item(gpu::StreamTag& stream, const std::string& problem) {
 
 // Passes a stream to the thread that runs host functions. They need a separate thread, because the thread that waits
 // for the stream may hold a lock that they need.
-void Streams::hand_over(gpu::StreamTag& stream) {
-  for_host_.push_back(&stream);
-  to_host_.notify_one();
+void Streams::pass_to_host_thread(gpu::StreamTag& stream) {
+  host_queue_.push_back(&stream);
+  host_queue_changed_.notify_one();
   if (host_thread_) return;
   host_thread_ = true;
   detail::start_thread("host functions", [this] { run_host_functions(); }).detach();
@@ -233,14 +233,14 @@ void Streams::run_host_functions() {
   host_function_thread = true;
   Lock lock(mutex_);
   for (;;) {
-    to_host_.wait(lock, [this] { return !for_host_.empty(); });
-    gpu::StreamTag& stream = *for_host_.front();
-    for_host_.pop_front();
+    host_queue_changed_.wait(lock, [this] { return !host_queue_.empty(); });
+    gpu::StreamTag& stream = *host_queue_.front();
+    host_queue_.pop_front();
     const std::function<void()>& work = stream.queue.front().work;
     std::string problem;
     if (!has_failed(stream)) {
       lock.unlock();
-      problem = attempt(work);
+      problem = run_catching(work);
       lock.lock();
     }
     finish_item(stream, problem);

@@ -24,26 +24,26 @@ namespace emulation {
 struct Capture;
 
 /// A position in a stream, which is passed when the stream has finished `items` items.
-struct StreamPoint {
+struct StreamPosition {
   std::shared_ptr<gpu::StreamTag> stream;
   uint64_t items;
   bool passed() const;
 };
 
 /// A recorded event, or a barrier of several streams. It is reached when all arrivals are done.
-struct Mark {
-  int missing = 1;                    // number of arrivals that are not done
-  bool reached = false;               // whether all arrivals and the work are done
-  std::function<void()> work;         // work of a barrier, which the last arrival runs; may be empty
-  std::vector<StreamPoint> arrivals;  // arrivals that are queued
+struct SyncEvent {
+  int pending_arrivals = 1;              // number of arrivals that are not done
+  bool reached = false;                  // whether all arrivals and the work are done
+  std::function<void()> work;            // work of a barrier, which the last arrival runs; may be empty
+  std::vector<StreamPosition> arrivals;  // arrivals that are queued
   std::chrono::steady_clock::time_point time;
 };
 
 /// Entry of a stream's queue.
-struct Item {
+struct WorkItem {
   std::string name = {};            // description for messages, for example "kernel relu"
   std::function<void()> work = {};  // empty if the item is only an arrival or a wait
-  std::shared_ptr<Mark> arrive = {}, wait = {};
+  std::shared_ptr<SyncEvent> arrive = {}, wait = {};
   uint64_t devices = 0;  // bit mask of the devices whose memory the work touches
   bool on_host = false;  // whether the work is a host function
   /// Called with the lock held before the work runs; returns why the work cannot run, or an empty string.
@@ -66,19 +66,19 @@ class Streams {
 
   /// Queues an item and returns its position. If the stream is capturing, the item becomes part of the capture instead,
   /// and the returned position is already passed.
-  StreamPoint push(const std::shared_ptr<gpu::StreamTag>& stream, Item item);
+  StreamPosition push(const std::shared_ptr<gpu::StreamTag>& stream, WorkItem item);
   /// If a seed was set (set_stream_seed), runs some items that are ready, as a device would while the host continues.
-  void stir(Lock& lock);
+  void run_some(Lock& lock);
   /// end() returns the current end of a stream's queue; ends() returns the current ends of all non-empty queues of a
   /// device.
-  StreamPoint end(const std::shared_ptr<gpu::StreamTag>& stream) const;
-  std::vector<StreamPoint> ends(int device) const;
+  StreamPosition end(const std::shared_ptr<gpu::StreamTag>& stream) const;
+  std::vector<StreamPosition> ends(int device) const;
   /// Runs items until all positions in `goal` are passed.
-  void finish(Lock& lock, const std::vector<StreamPoint>& goal);
+  void finish(Lock& lock, const std::vector<StreamPosition>& goal);
   /// Returns whether all positions in `goal` are passed. If not, runs one item first, so that a loop that polls comes
   /// to an end.
-  bool poll(Lock& lock, const std::vector<StreamPoint>& goal);
-  void reached(const std::shared_ptr<Mark>& mark);
+  bool poll(Lock& lock, const std::vector<StreamPosition>& goal);
+  void reached(const std::shared_ptr<SyncEvent>& sync_event);
   /// Runs every queued item that can run, then drops the others.
   void drain(Lock& lock);
 
@@ -91,26 +91,26 @@ class Streams {
  private:
   bool has_failed(const gpu::StreamTag& stream) const;
   /// Returns whether the front item can run now: the mark that it waits for is reached, or its device has failed.
-  bool is_free(const gpu::StreamTag& stream) const;
+  bool is_front_runnable(const gpu::StreamTag& stream) const;
   bool is_ready(const gpu::StreamTag& stream) const;
   /// Returns false if the mark is a barrier and one of its devices has failed. The other streams of the barrier then
   /// wait until it is cancelled.
-  bool can_happen(const Mark& mark) const;
-  gpu::StreamTag* next_for(const std::vector<StreamPoint>& goal) const;
-  gpu::StreamTag* any_ready();
-  gpu::StreamTag* pick(const std::vector<StreamPoint>& goal);
+  bool can_complete(const SyncEvent& sync_event) const;
+  gpu::StreamTag* find_blocking_stream(const std::vector<StreamPosition>& goal) const;
+  gpu::StreamTag* random_ready_stream();
+  gpu::StreamTag* choose_stream(const std::vector<StreamPosition>& goal);
   void run_next(Lock& lock, gpu::StreamTag& stream);
   void finish_item(gpu::StreamTag& stream, const std::string& problem);
-  void hand_over(gpu::StreamTag& stream);
+  void pass_to_host_thread(gpu::StreamTag& stream);
   void run_host_functions();
-  bool chance(double probability) { return std::bernoulli_distribution(probability)(random_); }
+  bool random_bool(double probability) { return std::bernoulli_distribution(probability)(random_); }
 
   std::mutex& mutex_;
   std::condition_variable changed_;  // notified when an item is finished or queued, and when a barrier is cancelled
-  std::condition_variable to_host_;
+  std::condition_variable host_queue_changed_;
   std::vector<std::shared_ptr<gpu::StreamTag>> streams_;
   // Queue of the thread that runs host functions: streams whose next item is a host function
-  std::deque<gpu::StreamTag*> for_host_;
+  std::deque<gpu::StreamTag*> host_queue_;
   bool host_thread_ = false;
   bool shuffled_ = false;
   double eagerness_ = 0;  // probability that work runs right after it is queued
@@ -125,13 +125,13 @@ bool in_host_function();
 namespace detail::gpu {
 struct StreamTag {
   int device;
-  std::deque<emulation::Item> queue;
+  std::deque<emulation::WorkItem> queue;
   uint64_t finished = 0;                             // number of finished items
   bool running = false;                              // whether a thread is running the front item
   bool destroyed = false;                            // whether the stream is to be deleted once its queue is empty
   std::shared_ptr<emulation::Capture> capture = {};  // the capture in which the stream takes part (capture.h), or null
-  std::vector<size_t> tails = {};                    // nodes on which the stream's next captured node will depend
-  mutable bool visited = false;                      // true while next_for() searches the stream
+  std::vector<size_t> last_nodes = {};               // nodes on which the stream's next captured node will depend
+  mutable bool visited = false;                      // true while find_blocking_stream() searches the stream
 };
 }  // namespace detail::gpu
 }  // namespace tandem

@@ -13,36 +13,36 @@ namespace tandem::emulation {
 
 // ---- barriers
 
-Votes Block::barrier(const char* word, bool vote, SourceLocation place) {
+Votes Block::barrier(const char* function_name, bool vote, SourceLocation location) {
   Thread& me = *running_;
-  SyncPoint& order = barrier_.order[barrier_.meetings % 2];
+  SyncPoint& order = barrier_.order[barrier_.phase % 2];
   {
-    const Unseen unseen;
+    const TsanIgnoreGuard ignore_guard;
     if (barrier_.arrived == 0) {
       barrier_.first = &me;
-      barrier_.yes = 0;
-    } else if (!(barrier_.first->place == place)) {
-      fail(std::string("divergent barrier: it is in ") + word + ", while " + barrier_.first->waits() +
+      barrier_.true_count = 0;
+    } else if (!(barrier_.first->location == location)) {
+      fail(std::string("divergent barrier: it is in ") + function_name + ", while " + barrier_.first->describe_wait() +
                "; all threads must be in the same one",
-           &place);
+           &location);
     }
-    me.word = word;
-    me.place = place;
+    me.function_name = function_name;
+    me.location = location;
     me.mask = 0;
-    barrier_.yes += vote;
+    barrier_.true_count += vote;
     order.release();
-    if (++barrier_.arrived == alive_) open_barrier();
+    if (++barrier_.arrived == alive_) release_barrier();
   }
   wait(me);
   order.acquire();
   return barrier_.result;  // still valid: the next barrier cannot change it before this thread arrives there
 }
 
-void Block::open_barrier() {
-  barrier_.result = {barrier_.yes, barrier_.arrived};
+void Block::release_barrier() {
+  barrier_.result = {barrier_.true_count, barrier_.arrived};
   barrier_.arrived = 0;
-  ++barrier_.meetings;
-  make_all_runnable([](const Thread& thread) { return thread.word && thread.mask == 0; });
+  ++barrier_.phase;
+  make_all_runnable([](const Thread& thread) { return thread.function_name && thread.mask == 0; });
 }
 
 // ---- meetings of lanes
@@ -61,100 +61,102 @@ Block::WarpGroup& Block::group_of(const Thread& thread, unsigned mask) {
   return warp.groups.back();
 }
 
-Block::Answer Block::meet(const char* word, unsigned mask, uint64_t value, int source, uint64_t* all,
-                          SourceLocation place) {
+Block::LaneResult Block::sync_lanes(const char* function_name, unsigned mask, uint64_t value, int source, uint64_t* all,
+                                    SourceLocation location) {
   Thread& me = *running_;
   const unsigned lane = me.number % kWarp;
   const bool orders = source < 0 && !all;  // only __syncwarp orders memory accesses
   unsigned turn = 0;
   {
-    const Unseen unseen;
+    const TsanIgnoreGuard ignore_guard;
     if (!(mask >> lane & 1))
-      fail(std::string(word) + ": lane " + std::to_string(lane) + " is not in its own mask " + hex(mask), &place);
+      fail(std::string(function_name) + ": lane " + std::to_string(lane) + " is not in its own mask " + hex(mask),
+           &location);
     WarpGroup& group = group_of(me, mask);
     if (group.arrived) {
       const Thread& other = threads_[me.number - lane + std::countr_zero(group.arrived)];
-      if (other.word != word && std::string_view(other.word) != word)
-        fail(std::string(word) + " for lanes " + hex(mask) + ", while " + other.waits() + " for the same lanes",
-             &place);
+      if (other.function_name != function_name && std::string_view(other.function_name) != function_name)
+        fail(std::string(function_name) + " for lanes " + hex(mask) + ", while " + other.describe_wait() +
+                 " for the same lanes",
+             &location);
     }
-    me.word = word;
-    me.place = place;
+    me.function_name = function_name;
+    me.location = location;
     me.mask = mask;
     me.value = value;
     me.source = source;
     me.all = all;
-    turn = group.meetings % 2;
+    turn = group.phase % 2;
     if (orders) group.order[turn].release();
     group.arrived |= 1u << lane;
-    if (group.arrived == (mask & warps_[me.number / kWarp].alive)) finish_meeting(me.number / kWarp, group);
+    if (group.arrived == (mask & warps_[me.number / kWarp].alive)) complete_lane_sync(me.number / kWarp, group);
   }
   wait(me);
   if (orders) group_of(me, mask).order[turn].acquire();
-  if (source >= 0 && !(me.answer.lanes >> source & 1))
-    fail(std::string(word) + ": lane " + std::to_string(lane) + " reads lane " + std::to_string(source) +
+  if (source >= 0 && !(me.lane_result.lanes >> source & 1))
+    fail(std::string(function_name) + ": lane " + std::to_string(lane) + " reads lane " + std::to_string(source) +
              (mask >> source & 1 ? ", which has ended" : ", which is not in its mask " + hex(mask)),
-         &place);
-  return me.answer;
+         &location);
+  return me.lane_result;
 }
 
-void Block::finish_meeting(size_t warp, WarpGroup& group) {
+void Block::complete_lane_sync(size_t warp, WarpGroup& group) {
   Thread* const lanes = &threads_[warp * kWarp];
   const unsigned arrived = std::exchange(group.arrived, 0u);
-  ++group.meetings;
+  ++group.phase;
   for (unsigned rest = arrived; rest; rest &= rest - 1) {
     Thread& thread = lanes[std::countr_zero(rest)];
-    thread.answer = {0, arrived};
-    if (thread.source >= 0 && (arrived >> thread.source & 1)) thread.answer.value = lanes[thread.source].value;
+    thread.lane_result = {0, arrived};
+    if (thread.source >= 0 && (arrived >> thread.source & 1)) thread.lane_result.value = lanes[thread.source].value;
     if (!thread.all) continue;
     for (unsigned i = 0; i < kWarp; ++i) thread.all[i] = arrived >> i & 1 ? lanes[i].value : 0;
   }
   // These lanes run next, before other warps, because the data of 32 threads fits into the L1 cache.
   const bool backwards = order_.order == ThreadOrder::reverse;
   for (unsigned i = 0; i < kWarp; ++i)
-    if (const unsigned lane = backwards ? i : kWarp - 1 - i; arrived >> lane & 1) make_next(lanes[lane]);
+    if (const unsigned lane = backwards ? i : kWarp - 1 - i; arrived >> lane & 1) make_runnable_first(lanes[lane]);
 }
 
-void Block::thread_ended(const Thread& thread) {
+void Block::on_thread_end(const Thread& thread) {
   --alive_;
   const size_t w = thread.number / kWarp;
   Warp& warp = warps_[w];
   warp.alive &= ~(1u << thread.number % kWarp);
   if (error_) return;
   // Other threads may have waited for this thread only.
-  if (barrier_.arrived && barrier_.arrived == alive_) open_barrier();
+  if (barrier_.arrived && barrier_.arrived == alive_) release_barrier();
   for (WarpGroup& group : warp.groups)
-    if (group.arrived && group.arrived == (group.mask & warp.alive)) finish_meeting(w, group);
+    if (group.arrived && group.arrived == (group.mask & warp.alive)) complete_lane_sync(w, group);
 }
 
 // ---- memory
 
 void* Block::shared_array(const SharedArray* declaration, size_t bytes) {
-  const Unseen unseen;
+  const TsanIgnoreGuard ignore_guard;
   try {
     return declaration ? shared_.array(*declaration, bytes) : shared_.dynamic_array();
   } catch (const CudaError& error) {
-    fail(error.what(), declaration ? &declaration->place : nullptr);
+    fail(error.what(), declaration ? &declaration->location : nullptr);
   }
 }
 
 void Block::fence(FenceScope scope) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if constexpr (kFindsRaces) {
-    const Unseen unseen;
-    fences_[running_->number].fence(scope, block_handovers_, grid_handovers_);
+  if constexpr (kTsanEnabled) {
+    const TsanIgnoreGuard ignore_guard;
+    fences_[running_->number].fence(scope, block_sync_points_, grid_sync_points_);
   }
 }
 void Block::before_atomic(const void* address) {
-  if constexpr (kFindsRaces) {
-    const Unseen unseen;
-    fences_[running_->number].before_atomic(address, block_handovers_, grid_handovers_);
+  if constexpr (kTsanEnabled) {
+    const TsanIgnoreGuard ignore_guard;
+    fences_[running_->number].before_atomic(address, block_sync_points_, grid_sync_points_);
   }
 }
 void Block::after_atomic(const void* address) {
-  if constexpr (kFindsRaces) {
-    const Unseen unseen;
-    fences_[running_->number].after_atomic(address, block_handovers_, grid_handovers_);
+  if constexpr (kTsanEnabled) {
+    const TsanIgnoreGuard ignore_guard;
+    fences_[running_->number].after_atomic(address, block_sync_points_, grid_sync_points_);
   }
 }
 

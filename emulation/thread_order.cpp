@@ -10,12 +10,12 @@
 
 namespace tandem::emulation {
 
-static std::atomic<int> chosen_order{-1};  // -1 if no test has set the order
-static std::atomic<uint64_t> chosen_seed{0};
+static std::atomic<int> order_override{-1};  // -1 if no test has set the order
+static std::atomic<uint64_t> seed_override{0};
 
 void set_thread_order(ThreadOrder order, uint64_t seed) {
-  chosen_seed = seed;
-  chosen_order = static_cast<int>(order);
+  seed_override = seed;
+  order_override = static_cast<int>(order);
 }
 
 static OrderSetting from_environment() {
@@ -32,8 +32,8 @@ static OrderSetting from_environment() {
 }
 
 OrderSetting thread_order() {
-  const int order = chosen_order;
-  return order < 0 ? from_environment() : OrderSetting{static_cast<ThreadOrder>(order), chosen_seed};
+  const int order = order_override;
+  return order < 0 ? from_environment() : OrderSetting{static_cast<ThreadOrder>(order), seed_override};
 }
 
 }  // namespace tandem::emulation

@@ -24,37 +24,37 @@ void set_thread_order(ThreadOrder order, uint64_t seed = 0);
 OrderSetting thread_order();
 
 /// Small random number generator: splitmix64, which accepts any seed.
-class Chance {
+class SplitMix64 {
  public:
-  explicit Chance(uint64_t seed = 0) : state_(seed) {}
+  explicit SplitMix64(uint64_t seed = 0) : state_(seed) {}
   uint64_t next() {
     uint64_t z = state_ += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  uint64_t below(uint64_t limit) { return next() % limit; }
+  uint64_t next_below(uint64_t limit) { return next() % limit; }
 
  private:
   uint64_t state_;
 };
 
 /// Permutation of 0 to n - 1 that needs no memory: i -> (a * i + b) mod n, where a and n have no common divisor.
-class Rearrangement {
+class Permutation {
  public:
-  explicit Rearrangement(uint64_t n = 1) : n_(n) {}
-  static Rearrangement reversed(uint64_t n) { return {n, n - 1, n - 1}; }
-  static Rearrangement by_chance(uint64_t n, Chance& chance) {
+  explicit Permutation(uint64_t n = 1) : n_(n) {}
+  static Permutation reversed(uint64_t n) { return {n, n - 1, n - 1}; }
+  static Permutation shuffled(uint64_t n, SplitMix64& random) {
     uint64_t a = 1;
-    do a = chance.below(n) + 1;
+    do a = random.next_below(n) + 1;
     while (std::gcd(a, n) != 1);
-    return {n, a, chance.below(n)};
+    return {n, a, random.next_below(n)};
   }
   uint64_t operator[](uint64_t i) const { return static_cast<uint64_t>((static_cast<Wide>(a_) * i + b_) % n_); }
 
  private:
   using Wide = unsigned __int128;
-  Rearrangement(uint64_t n, uint64_t a, uint64_t b) : n_(n), a_(a), b_(b) {}
+  Permutation(uint64_t n, uint64_t a, uint64_t b) : n_(n), a_(a), b_(b) {}
   uint64_t n_, a_ = 1, b_ = 0;
 };
 

@@ -22,7 +22,7 @@ nn::Sequential make_network() {
 }
 
 /// Returns the sum of `number` over all ranks.
-double over_ranks(double number) {
+double sum_over_ranks(double number) {
   const Tensor sum = full({}, number, TensorOptions(kFloat64).device(distributed::default_group()->device()));
   distributed::all_reduce(sum);
   return sum.item<double>();
@@ -82,8 +82,9 @@ void train(const std::string& folder, int epochs, DeviceType type) {
       right += net(batch.data).argmax(1).eq(batch.target).sum().item<int64_t>();
       seen += batch.target.numel();
     }
-    const double loss = over_ranks(loss_sum.item<double>() / batches) / static_cast<double>(ranks);
-    const double all_right = over_ranks(static_cast<double>(right)), all_seen = over_ranks(static_cast<double>(seen));
+    const double loss = sum_over_ranks(loss_sum.item<double>() / batches) / static_cast<double>(ranks);
+    const double all_right = sum_over_ranks(static_cast<double>(right)),
+                 all_seen = sum_over_ranks(static_cast<double>(seen));
     if (rank == 0)
       std::printf("epoch %d: loss %.3f, %.2f %% of %.0f test images over %zu ranks from %s\n", epoch, loss,
                   100 * all_right / all_seen, all_seen, ranks, device.str().c_str());

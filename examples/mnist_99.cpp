@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr int64_t kBatch = 128, kPasses = 3;
+constexpr int64_t kBatch = 128, kEpochs = 3;
 
 /// Returns the images (N, 1, 28, 28) normalized to mean 0 and standard deviation 1, in channels-last format, which is
 /// the fastest for convolutions on the CPU.
@@ -29,7 +29,7 @@ void push_block(nn::Sequential& net, int64_t in, int64_t out, int64_t padding) {
   net->push_back(nn::ReLU());
   net->push_back(nn::MaxPool2d(2));
 }
-nn::Sequential trained(const Tensor& images, const Tensor& labels) {
+nn::Sequential train_network(const Tensor& images, const Tensor& labels) {
   nn::Sequential net;
   push_block(net, 1, 16, 1);
   push_block(net, 16, 32, 0);
@@ -37,7 +37,7 @@ nn::Sequential trained(const Tensor& images, const Tensor& labels) {
   net->push_back(nn::Linear(32 * 6 * 6, 10));
   net->to(MemoryFormat::ChannelsLast);
 
-  const int64_t steps = kPasses * ((images.size(0) + kBatch - 1) / kBatch);
+  const int64_t steps = kEpochs * ((images.size(0) + kBatch - 1) / kBatch);
   optim::AdamW optimizer(net->parameters(), optim::AdamWOptions(0.01).weight_decay(0));
   optim::OneCycleLR schedule(optimizer, 0.01, steps);
   for (int64_t step = 0; step < steps;) {
@@ -50,7 +50,7 @@ nn::Sequential trained(const Tensor& images, const Tensor& labels) {
   }
   return net;
 }
-double percent_right(nn::Sequential& net, const Tensor& images, const Tensor& labels) {
+double accuracy_percent(nn::Sequential& net, const Tensor& images, const Tensor& labels) {
   const InferenceMode guard;
   net->eval();
   int64_t right = 0;
@@ -75,9 +75,9 @@ int main(int argc, char** argv) try {
     manual_seed(static_cast<uint64_t>(seed));
     const auto start = Clock::now();
     const data::datasets::MNIST train(argv[1]);
-    nn::Sequential net = trained(normalized(train), train.targets());
+    nn::Sequential net = train_network(normalized(train), train.targets());
     const double took = std::chrono::duration<double>(Clock::now() - start).count();
-    const double right = percent_right(net, normalized(test), test.targets());
+    const double right = accuracy_percent(net, normalized(test), test.targets());
     std::printf("seed %d: %.2f %% of the test images after %.1f s\n", seed, right, took);
     std::fflush(stdout);
     sum += right, squares += right * right, seconds += took;

@@ -12,19 +12,19 @@ namespace tandem::kernels::cuda {
 /// Returns whether the CUDA kernels below support these tensors. They need four dimensions, E and V of at most 128, and
 /// a GPU with enough shared memory.
 #if defined(TANDEM_HAS_CUDA) && TANDEM_HAS_CUDA
-bool attention_serves(const Tensor& q, const Tensor& k, const Tensor& v);
+bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v);
 #else
-inline bool attention_serves(const Tensor&, const Tensor&, const Tensor&) { return false; }
+inline bool supports_attention(const Tensor&, const Tensor&, const Tensor&) { return false; }
 #endif
 }  // namespace tandem::kernels::cuda
 
 namespace tandem::kernels {
 /// Returns whether the kernels below support these tensors on q's device.
-inline bool attention_serves(const Tensor& q, const Tensor& k, const Tensor& v) {
-  return q.is_cpu() || cuda::attention_serves(q, k, v);
+inline bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
+  return q.is_cpu() || cuda::supports_attention(q, k, v);
 }
 /// Returns whether the kernels below accept t's strides; otherwise t has to be made contiguous first.
-inline bool attention_takes(const Tensor& t) {
+inline bool has_attention_strides(const Tensor& t) {
   return (t.stride(-1) == 1 || t.size(-1) == 1) && (t.stride(-2) >= t.size(-1) || t.size(-2) == 1);
 }
 }  // namespace tandem::kernels

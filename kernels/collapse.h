@@ -36,18 +36,18 @@ int collapse(IntArrayRef sizes, int count, const int64_t (*strides)[kMaxDims], i
     for (int k = d;
          k > 0 && strides[0][order[k - 1]] < strides[0][order[k]] && sizes[static_cast<size_t>(order[k])] > 1; --k)
       std::swap(order[k - 1], order[k]);
-  int left = 0;
+  int out_rank = 0;
   for (int o = 0; o < rank; ++o) {
-    const int d = order[o], last = left - 1;
+    const int d = order[o], last = out_rank - 1;
     const int64_t size = sizes[static_cast<size_t>(d)];
     if (size == 1) continue;
-    bool joins = last >= 0;
-    for (int k = 0; k < count && joins; ++k) joins = stride_at(k, last) == strides[k][d] * size;
-    const int at = joins ? last : left++;
-    collapsed[at] = joins ? collapsed[at] * size : size;
+    bool merges = last >= 0;
+    for (int k = 0; k < count && merges; ++k) merges = stride_at(k, last) == strides[k][d] * size;
+    const int at = merges ? last : out_rank++;
+    collapsed[at] = merges ? collapsed[at] * size : size;
     for (int k = 0; k < count; ++k) stride_at(k, at) = strides[k][d];
   }
-  return left;
+  return out_rank;
 }
 
 }  // namespace tandem::kernels

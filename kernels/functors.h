@@ -61,22 +61,22 @@ TANDEM_FUNCTOR1(I0e, math::i0e(x))
 TANDEM_FUNCTOR1(I1, math::i1(x))
 TANDEM_FUNCTOR1(I1e, math::i1e(x))
 
-/// Defines functors with a fast path, fast_path(), for all but a few floats. A loop tests is_easy() for the elements of
-/// a block, computes fast_path() for the whole block, and recomputes the other elements by operator().
-#define TANDEM_EASY_FUNCTOR1(Name, function, condition)                                              \
-  template <class T> struct Name {                                                                   \
-    TANDEM_HD T operator()(T x) const { return math::function(x); }                                  \
-    TANDEM_HD static bool is_easy(float x) { return condition; }                                     \
-    TANDEM_HD static T easy(T x) requires math::kSame<T, float> { return math::easy_##function(x); } \
+/// Defines functors with a fast path, fast_path(), for all but a few floats. A loop tests has_fast_path() for the
+/// elements of a block, computes fast_path() for the whole block, and recomputes the other elements by operator().
+#define TANDEM_FAST_PATH_FUNCTOR1(Name, function, condition)                                              \
+  template <class T> struct Name {                                                                        \
+    TANDEM_HD T operator()(T x) const { return math::function(x); }                                       \
+    TANDEM_HD static bool has_fast_path(float x) { return condition; }                                    \
+    TANDEM_HD static T fast_path(T x) requires math::kSame<T, float> { return math::fast_##function(x); } \
   };
-TANDEM_EASY_FUNCTOR1(Exp, exp, math::has_easy_exp(x))
-TANDEM_EASY_FUNCTOR1(Log, log, math::has_easy_log(x))
-TANDEM_EASY_FUNCTOR1(Log2, log2, math::has_easy_log(x))
-TANDEM_EASY_FUNCTOR1(Log10, log10, math::has_easy_log(x))
-TANDEM_EASY_FUNCTOR1(Sin, sin, math::is_easy_angle(x))
-TANDEM_EASY_FUNCTOR1(Cos, cos, math::is_easy_angle(x))
-TANDEM_EASY_FUNCTOR1(Tan, tan, math::is_easy_angle(x))
-TANDEM_EASY_FUNCTOR1(Gelu, gelu, math::has_easy_gelu(x))
+TANDEM_FAST_PATH_FUNCTOR1(Exp, exp, math::has_fast_exp(x))
+TANDEM_FAST_PATH_FUNCTOR1(Log, log, math::has_fast_log(x))
+TANDEM_FAST_PATH_FUNCTOR1(Log2, log2, math::has_fast_log(x))
+TANDEM_FAST_PATH_FUNCTOR1(Log10, log10, math::has_fast_log(x))
+TANDEM_FAST_PATH_FUNCTOR1(Sin, sin, math::is_fast_angle(x))
+TANDEM_FAST_PATH_FUNCTOR1(Cos, cos, math::is_fast_angle(x))
+TANDEM_FAST_PATH_FUNCTOR1(Tan, tan, math::is_fast_angle(x))
+TANDEM_FAST_PATH_FUNCTOR1(Gelu, gelu, math::has_fast_gelu(x))
 
 /// y = x > 0 ? x : slope * x
 template <class T> struct LeakyRelu {
@@ -130,9 +130,9 @@ TANDEM_FUNCTOR2(LeftShift, math::left_shift(a, b))
 TANDEM_FUNCTOR2(RightShift, math::right_shift(a, b))
 // Gradients as functions of a, the gradient of the output, and b, the saved tensor. b is the input x unless a comment
 // says that it is the output y.
-TANDEM_FUNCTOR2(GeluBackward, a* math::gelu_slope(b))
-TANDEM_FUNCTOR2(GeluTanhBackward, a* math::gelu_tanh_slope(b))
-TANDEM_FUNCTOR2(SiluBackward, math::silu_slope(b) * a)
+TANDEM_FUNCTOR2(GeluBackward, a* math::gelu_derivative(b))
+TANDEM_FUNCTOR2(GeluTanhBackward, a* math::gelu_tanh_derivative(b))
+TANDEM_FUNCTOR2(SiluBackward, math::silu_derivative(b) * a)
 TANDEM_FUNCTOR2(ReluBackward, b <= T(0) ? T(0) : a)  // b is the output y; if it is NaN, the gradient passes
 TANDEM_FUNCTOR2(SigmoidBackward, a* b*(T(1) - b))    // b is the output y
 TANDEM_FUNCTOR2(TanhBackward, a*(T(1) - b * b))      // b is the output y
@@ -170,15 +170,15 @@ template <class T> struct Fmod {
     else
       return b == T(0) || b == T(-1) ? T(0) : T(a % b);
   }
-  TANDEM_HD static bool is_easy(float a, float b) { return math::is_easy_quotient(a, b); }
-  TANDEM_HD static T easy(T a, T b) requires math::kSame<T, float> { return math::easy_fmod(a, b); }
+  TANDEM_HD static bool has_fast_path(float a, float b) { return math::is_fast_quotient(a, b); }
+  TANDEM_HD static T fast_path(T a, T b) requires math::kSame<T, float> { return math::fast_fmod(a, b); }
 };
 /// Modulo as in Python: the result has the sign of the divisor.
 template <class T> struct Remainder {
   TANDEM_HD static T of(T r, T b) { return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r; }
   TANDEM_HD T operator()(T a, T b) const { return of(Fmod<T>()(a, b), b); }
-  TANDEM_HD static bool is_easy(float a, float b) { return math::is_easy_quotient(a, b); }
-  TANDEM_HD static T easy(T a, T b) requires math::kSame<T, float> { return of(math::easy_fmod(a, b), b); }
+  TANDEM_HD static bool has_fast_path(float a, float b) { return math::is_fast_quotient(a, b); }
+  TANDEM_HD static T fast_path(T a, T b) requires math::kSame<T, float> { return of(math::fast_fmod(a, b), b); }
 };
 /// Quotient rounded down, not towards zero. For floating types it is computed from the remainder, because a / b may
 /// round up to an integer that the exact quotient does not reach.
@@ -199,8 +199,8 @@ template <class T> struct FloorDivide {
       return T(a % b) != T(0) && (a < T(0)) != (b < T(0)) ? T(q - 1) : q;
     }
   }
-  TANDEM_HD static bool is_easy(float a, float b) { return math::is_easy_quotient(a, b); }
-  TANDEM_HD static T easy(T a, T b) requires math::kSame<T, float> { return of(a, b, math::easy_fmod(a, b)); }
+  TANDEM_HD static bool has_fast_path(float a, float b) { return math::is_fast_quotient(a, b); }
+  TANDEM_HD static T fast_path(T a, T b) requires math::kSame<T, float> { return of(a, b, math::fast_fmod(a, b)); }
 };
 template <class T> struct Pow {
   TANDEM_HD T operator()(T a, T b) const {

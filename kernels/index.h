@@ -15,7 +15,7 @@ TANDEM_KERNEL(void gather(const Tensor& x, const Tensor& index, Tensor& y))
 TANDEM_KERNEL(void scatter(const char* op, const Tensor& index, const Tensor& source, bool add, Tensor& y))
 /// Creates coordinates (number of hits, rank) int64: those of the elements of mask (contiguous, bool) that are
 /// true, in order
-TANDEM_KERNEL(void nonzero(const Tensor& mask, Tensor& places))
+TANDEM_KERNEL(void nonzero(const Tensor& mask, Tensor& coordinates))
 namespace tandem::kernels::cuda {
 /// Concatenates the parts, matrices with `rows` rows each, along columns into y (rows, n). All are contiguous and have
 /// the same dtype; y has less than 2^31 bytes

@@ -6,10 +6,11 @@
 namespace tandem::kernels {
 
 struct AdamValues {
-  double lr, beta1, beta2, rest1, rest2;  // rest1 = 1 - beta1, rest2 = 1 - beta2
+  double lr, beta1, beta2, one_minus_beta1,
+      one_minus_beta2;  // one_minus_beta1 = 1 - beta1, one_minus_beta2 = 1 - beta2
   double eps;
-  double added;   // weight decay: added * parameter is added to the gradient
-  double shrink;  // decoupled weight decay: the parameter is multiplied by decay_factor
+  double added;         // weight decay: added * parameter is added to the gradient
+  double decay_factor;  // decoupled weight decay: the parameter is multiplied by decay_factor
 };
 struct SgdValues {
   double lr, momentum, decay;

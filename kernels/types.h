@@ -9,10 +9,10 @@ namespace tandem::kernels {
 
 /// Type in which elements of T are compared, and in which they are held while they are combined: float for half types,
 /// otherwise T.
-template <class T> struct UpcastOf { using type = T; };
-template <> struct UpcastOf<Half> { using type = float; };
-template <> struct UpcastOf<BFloat16> { using type = float; };
-template <class T> using Upcast = typename UpcastOf<T>::type;
+template <class T> struct OpMathOf { using type = T; };
+template <> struct OpMathOf<Half> { using type = float; };
+template <> struct OpMathOf<BFloat16> { using type = float; };
+template <class T> using OpMath = typename OpMathOf<T>::type;
 
 /// Type in which sums of T and elementwise results are computed: float for half types, and int64 for integers and bool.
 /// Integer results wrap when they are stored.

@@ -7,7 +7,7 @@ namespace tandem::logs {
 namespace {
 
 /// Entry i: the CRC register after processing byte i, starting from a register of zero.
-constexpr std::array<uint32_t, 256> kCrcOfByte = [] {
+constexpr std::array<uint32_t, 256> kCrcTable = [] {
   std::array<uint32_t, 256> table{};
   for (uint32_t byte = 0; byte < 256; ++byte) {
     uint32_t crc = byte;
@@ -21,7 +21,7 @@ constexpr std::array<uint32_t, 256> kCrcOfByte = [] {
 
 uint32_t crc32c(std::string_view bytes) {
   uint32_t crc = ~0U;
-  for (const char c : bytes) crc = (crc >> 8) ^ kCrcOfByte[(crc ^ static_cast<unsigned char>(c)) & 0xff];
+  for (const char c : bytes) crc = (crc >> 8) ^ kCrcTable[(crc ^ static_cast<unsigned char>(c)) & 0xff];
   return ~crc;
 }
 

@@ -25,7 +25,7 @@ std::string host_name() {
   return name;
 }
 
-std::string framed(const std::string& bytes) {
+std::string frame_record(const std::string& bytes) {
   std::string record;
   record.reserve(bytes.size() + 16);
   append_little_endian(record, bytes.size(), 8);
@@ -36,7 +36,7 @@ std::string framed(const std::string& bytes) {
 }
 
 EventFile::EventFile(const std::string& folder, const SummaryWriterOptions& options)
-    : max_queue_(options.max_queue()), flush_after_(options.flush_secs()) {
+    : max_queue_(options.max_queue()), flush_interval_(options.flush_secs()) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   TANDEM_CHECK(!error, "SummaryWriter: cannot make the folder ", folder, ": ", error.message());
@@ -62,14 +62,14 @@ EventFile::~EventFile() {
 }
 
 void EventFile::add(const std::string& event) {
-  waiting_ += framed(event);
-  if (++events_waiting_ >= max_queue_ || std::chrono::steady_clock::now() - last_flush_ >= flush_after_) flush();
+  pending_ += frame_record(event);
+  if (++num_pending_ >= max_queue_ || std::chrono::steady_clock::now() - last_flush_ >= flush_interval_) flush();
 }
 
 void EventFile::flush() {
-  const std::string bytes = std::move(waiting_);
-  waiting_.clear();
-  events_waiting_ = 0;  // reset even if the write fails, because the file may then hold a part of the events
+  const std::string bytes = std::move(pending_);
+  pending_.clear();
+  num_pending_ = 0;  // reset even if the write fails, because the file may then hold a part of the events
   last_flush_ = std::chrono::steady_clock::now();
   for (size_t at = 0; at < bytes.size();) {
     const ssize_t written = ::write(fd_, bytes.data() + at, bytes.size() - at);

@@ -9,7 +9,7 @@ namespace tandem::logs {
 /// Returns a record with these bytes: length (uint64), masked CRC-32C of the length (uint32), the bytes, masked CRC-32C
 /// of the bytes (uint32). Numbers are little-endian. (TensorFlow's RecordWriter, and
 /// https://www.tensorflow.org/tutorials/load_data/tfrecord)
-std::string framed(const std::string& bytes);
+std::string frame_record(const std::string& bytes);
 
 /// An event file with TensorBoard's naming, created in `folder`. Events stay in memory until there are max_queue of
 /// them, flush_secs have passed, or flush() is called.
@@ -24,9 +24,9 @@ class EventFile {
   void flush();
 
  private:
-  std::string path_, waiting_;
-  int64_t events_waiting_ = 0, max_queue_;
-  std::chrono::seconds flush_after_;
+  std::string path_, pending_;
+  int64_t num_pending_ = 0, max_queue_;
+  std::chrono::seconds flush_interval_;
   std::chrono::steady_clock::time_point last_flush_ = std::chrono::steady_clock::now();
   int fd_ = -1;
 };

@@ -19,13 +19,13 @@ namespace {
 using Metrics = std::vector<std::pair<std::string, double>>;
 
 /// Formats a number with the fewest digits that restore it.
-std::string shortest(double value) {
+std::string format_shortest(double value) {
   if (std::isnan(value)) return "nan";
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 /// Formats seconds, rounded to 0.1 ms.
-std::string rounded(double seconds) { return shortest(std::round(seconds * 1e4) / 1e4); }
+std::string format_seconds(double seconds) { return format_shortest(std::round(seconds * 1e4) / 1e4); }
 
 /// Quotes a name if RFC 4180 requires it.
 std::string csv_cell(const std::string& name) {
@@ -51,13 +51,13 @@ std::string json_string(const std::string& name) {
 }
 std::string json_row(int64_t step, double seconds, const Metrics& metrics) {
   std::string row = "{\"step\": ";  // append() and not +, because gcc 12 warns at -O3
-  row.append(std::to_string(step)).append(", \"seconds\": ").append(rounded(seconds));
+  row.append(std::to_string(step)).append(", \"seconds\": ").append(format_seconds(seconds));
   for (const auto& [name, value] : metrics)
-    row += ", " + json_string(name) + ": " + (std::isfinite(value) ? shortest(value) : "null");
+    row += ", " + json_string(name) + ": " + (std::isfinite(value) ? format_shortest(value) : "null");
   return row + "}\n";
 }
 
-std::string listed(const std::vector<std::string>& names) {
+std::string join_names(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
@@ -80,7 +80,7 @@ MetricsWriter::MetricsWriter(std::string path, bool append) : path_(std::move(pa
   TANDEM_CHECK(fd_ >= 0, "MetricsWriter: cannot write ", path_, ": ", std::strerror(errno));
   if (!append) return;
   std::ifstream file(path_);
-  if (csv_) std::getline(file, header_of_file_);
+  if (csv_) std::getline(file, existing_header_);
   file.clear();
   if (file.seekg(-1, std::ios::end) && file.get() != '\n') write("\n");  // ends the last row, if a crash cut it off
 }
@@ -97,23 +97,23 @@ void MetricsWriter::add(int64_t step, const Metrics& metrics) {
 void MetricsWriter::write_header(const Metrics& metrics) {
   std::string header = "step,seconds";
   for (const auto& [name, value] : metrics) header.append(",").append(csv_cell(name));
-  TANDEM_CHECK(header_of_file_.empty() || header_of_file_ == header, "MetricsWriter: ", path_, " has the columns ",
-               header_of_file_, ", and the row to append has ", header);
-  if (header_of_file_.empty()) write(header + "\n");
+  TANDEM_CHECK(existing_header_.empty() || existing_header_ == header, "MetricsWriter: ", path_, " has the columns ",
+               existing_header_, ", and the row to append has ", header);
+  if (existing_header_.empty()) write(header + "\n");
   for (const auto& [name, value] : metrics) columns_.push_back(name);
 }
 
 std::string MetricsWriter::csv_row(int64_t step, double seconds, const Metrics& metrics) {
   for (const auto& [name, value] : metrics)
     TANDEM_CHECK(std::find(columns_.begin(), columns_.end(), name) != columns_.end(), "MetricsWriter: ", path_,
-                 " has no column '", name, "'; accepted: those of the first row (", listed(columns_),
+                 " has no column '", name, "'; accepted: those of the first row (", join_names(columns_),
                  "), or a .jsonl file, whose rows may differ");
-  std::string row = std::to_string(step) + "," + rounded(seconds);
+  std::string row = std::to_string(step) + "," + format_seconds(seconds);
   for (const std::string& column : columns_) {
     const auto found =
         std::find_if(metrics.begin(), metrics.end(), [&](const auto& metric) { return metric.first == column; });
     row += ',';
-    if (found != metrics.end()) row += shortest(found->second);
+    if (found != metrics.end()) row += format_shortest(found->second);
   }
   return row + "\n";
 }

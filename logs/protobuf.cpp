@@ -18,38 +18,38 @@ void ProtoMessage::varint(uint64_t value) {
   for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
   bytes_ += static_cast<char>(value);
 }
-void ProtoMessage::key(int field, int wire_type) { varint(static_cast<uint64_t>(field) << 3 | wire_type); }
+void ProtoMessage::append_key(int field, int wire_type) { varint(static_cast<uint64_t>(field) << 3 | wire_type); }
 
 ProtoMessage& ProtoMessage::integer(int field, int64_t value) {
   if (value == 0) return *this;
-  key(field, kVarint);
+  append_key(field, kVarint);
   varint(static_cast<uint64_t>(value));
   return *this;
 }
-ProtoMessage& ProtoMessage::number(int field, double value) {
+ProtoMessage& ProtoMessage::float64(int field, double value) {
   const auto bits = std::bit_cast<uint64_t>(value);
   if (bits == 0) return *this;  // omits 0.0, the default, but not -0.0
-  key(field, kEightBytes);
+  append_key(field, kEightBytes);
   append_little_endian(bytes_, bits, 8);
   return *this;
 }
-ProtoMessage& ProtoMessage::single(int field, float value) {
-  key(field, kFourBytes);
+ProtoMessage& ProtoMessage::float32(int field, float value) {
+  append_key(field, kFourBytes);
   append_little_endian(bytes_, std::bit_cast<uint32_t>(value), 4);
   return *this;
 }
 ProtoMessage& ProtoMessage::bytes(int field, std::string_view value) {
-  key(field, kLengthAndBytes);
+  append_key(field, kLengthAndBytes);
   varint(value.size());
   bytes_ += value;
   return *this;
 }
-ProtoMessage& ProtoMessage::numbers(int field, const std::vector<double>& values) {
+ProtoMessage& ProtoMessage::packed_float64(int field, const std::vector<double>& values) {
   std::string packed;
   for (const double value : values) append_little_endian(packed, std::bit_cast<uint64_t>(value), 8);
   return bytes(field, packed);
 }
-ProtoMessage& ProtoMessage::singles(int field, const std::vector<float>& values) {
+ProtoMessage& ProtoMessage::packed_float32(int field, const std::vector<float>& values) {
   std::string packed;
   for (const float value : values) append_little_endian(packed, std::bit_cast<uint32_t>(value), 4);
   return bytes(field, packed);

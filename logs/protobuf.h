@@ -14,20 +14,20 @@ class ProtoMessage {
   /// Appends an int32, int64 or enum. integer() and float64() omit zeros, as in proto3.
   ProtoMessage& integer(int field, int64_t value);
   /// Appends a double.
-  ProtoMessage& number(int field, double value);
+  ProtoMessage& float64(int field, double value);
   /// Appends a float, even if it is zero: members of a `oneof` are always written.
-  ProtoMessage& single(int field, float value);
+  ProtoMessage& float32(int field, float value);
   /// Appends a string, bytes, or another message.
   ProtoMessage& bytes(int field, std::string_view value);
   ProtoMessage& message(int field, const ProtoMessage& value) { return bytes(field, value.bytes_); }
   /// Appends a packed `repeated double`; packed_float32(): a packed `repeated float`.
-  ProtoMessage& numbers(int field, const std::vector<double>& values);
-  ProtoMessage& singles(int field, const std::vector<float>& values);
+  ProtoMessage& packed_float64(int field, const std::vector<double>& values);
+  ProtoMessage& packed_float32(int field, const std::vector<float>& values);
   const std::string& str() const { return bytes_; }
 
  private:
   void varint(uint64_t value);
-  void key(int field, int wire_type);
+  void append_key(int field, int wire_type);
   std::string bytes_;
 };
 

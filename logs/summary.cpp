@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tandem/core/internal.h"
-#include "tandem/data/images/png_of.h"
+#include "tandem/data/images/tensor_to_png.h"
 #include "tandem/logs/protobuf.h"
 #include "tandem/ops/ops.h"
 
@@ -15,10 +15,10 @@ namespace {
 enum DataType { kDtFloat = 1, kDtDouble = 2, kDtString = 7 };  // values of TensorFlow's types.proto
 
 /// Returns a SummaryMetadata message, which names the TensorBoard plugin that displays the value.
-ProtoMessage plugin(const char* name) {
+ProtoMessage make_plugin_metadata(const char* name) {
   return ProtoMessage().message(/*plugin_data*/ 1, ProtoMessage().bytes(/*plugin_name*/ 1, name));
 }
-std::string one_value(const ProtoMessage& value) { return ProtoMessage().message(/*value*/ 1, value).str(); }
+std::string make_summary(const ProtoMessage& value) { return ProtoMessage().message(/*value*/ 1, value).str(); }
 
 const std::vector<double>& bin_limits() {
   static const auto& limits = *new std::vector<double>([] {
@@ -34,30 +34,30 @@ const std::vector<double>& bin_limits() {
 }
 
 /// Copies a tensor to the CPU as contiguous float64.
-Tensor as_doubles(const Tensor& values) { return values.detach().to(kCPU).to(kFloat64).contiguous(); }
+Tensor to_float64(const Tensor& values) { return values.detach().to(kCPU).to(kFloat64).contiguous(); }
 
 }  // namespace
 
 std::string scalar_summary(const std::string& tag, double value, bool new_style, bool double_precision) {
   ProtoMessage message;
   message.bytes(/*tag*/ 1, tag);
-  if (!new_style) return one_value(message.single(/*simple_value*/ 2, static_cast<float>(value)));
+  if (!new_style) return make_summary(message.float32(/*simple_value*/ 2, static_cast<float>(value)));
   ProtoMessage tensor;
   if (double_precision)
-    tensor.integer(/*dtype*/ 1, kDtDouble).numbers(/*double_val*/ 6, {value});
+    tensor.integer(/*dtype*/ 1, kDtDouble).packed_float64(/*double_val*/ 6, {value});
   else
-    tensor.integer(/*dtype*/ 1, kDtFloat).singles(/*float_val*/ 5, {static_cast<float>(value)});
-  return one_value(message.message(/*tensor*/ 8, tensor).message(/*metadata*/ 9, plugin("scalars")));
+    tensor.integer(/*dtype*/ 1, kDtFloat).packed_float32(/*float_val*/ 5, {static_cast<float>(value)});
+  return make_summary(message.message(/*tensor*/ 8, tensor).message(/*metadata*/ 9, make_plugin_metadata("scalars")));
 }
 
 std::string histogram_summary(const std::string& tag, const Tensor& values) {
   TANDEM_CHECK(values.defined() && values.numel() > 0, "add_histogram: The input has no element. '", tag,
                "' needs at least one");
-  const Tensor doubles = as_doubles(values);
+  const Tensor doubles = to_float64(values);
   const double* const begin = doubles.data_ptr<double>();
   const double* const end = begin + doubles.numel();
-  const auto odd = std::count_if(begin, end, [](double v) { return !std::isfinite(v); });
-  TANDEM_CHECK(odd == 0, "add_histogram: '", tag, "' has ", odd, " values of ", values.numel(),
+  const auto num_nonfinite = std::count_if(begin, end, [](double v) { return !std::isfinite(v); });
+  TANDEM_CHECK(num_nonfinite == 0, "add_histogram: '", tag, "' has ", num_nonfinite, " values of ", values.numel(),
                " that are NaN or infinite; accepted: finite ones");
   const std::vector<double>& limits = bin_limits();
   // counts[i]: number of values in [limits[i], limits[i + 1]). The last bin includes its upper limit.
@@ -85,10 +85,10 @@ std::string histogram_summary(const std::string& tag, const Tensor& values) {
                                   limits.begin() + (last - counts.begin()) + 1);
   const auto [low, high] = std::minmax_element(begin, end);
   ProtoMessage histogram;
-  histogram.number(/*min*/ 1, *low).number(/*max*/ 2, *high).number(/*num*/ 3, static_cast<double>(end - begin));
-  histogram.number(/*sum*/ 4, sum).number(/*sum_squares*/ 5, sum_squares);
-  histogram.numbers(/*bucket_limit*/ 6, upper).numbers(/*bucket*/ 7, heights);
-  return one_value(ProtoMessage().bytes(/*tag*/ 1, tag).message(/*histo*/ 5, histogram));
+  histogram.float64(/*min*/ 1, *low).float64(/*max*/ 2, *high).float64(/*num*/ 3, static_cast<double>(end - begin));
+  histogram.float64(/*sum*/ 4, sum).float64(/*sum_squares*/ 5, sum_squares);
+  histogram.packed_float64(/*bucket_limit*/ 6, upper).packed_float64(/*bucket*/ 7, heights);
+  return make_summary(ProtoMessage().bytes(/*tag*/ 1, tag).message(/*histo*/ 5, histogram));
 }
 
 std::string image_summary(const std::string& tag, const Tensor& image, const std::string& dataformats) {
@@ -110,8 +110,8 @@ std::string image_summary(const std::string& tag, const Tensor& image, const std
   }
   ProtoMessage picture;
   picture.integer(/*height*/ 1, chw.size(1)).integer(/*width*/ 2, chw.size(2)).integer(/*colorspace*/ 3, chw.size(0));
-  picture.bytes(/*encoded_image_string*/ 4, data::png_of("add_image", chw));
-  return one_value(ProtoMessage().bytes(/*tag*/ 1, tag).message(/*image*/ 4, picture));
+  picture.bytes(/*encoded_image_string*/ 4, data::tensor_to_png("add_image", chw));
+  return make_summary(ProtoMessage().bytes(/*tag*/ 1, tag).message(/*image*/ 4, picture));
 }
 
 std::string text_summary(const std::string& tag, const std::string& text) {
@@ -120,23 +120,23 @@ std::string text_summary(const std::string& tag, const std::string& text) {
   tensor.integer(/*dtype*/ 1, kDtString).message(/*tensor_shape*/ 2, one_element).bytes(/*string_val*/ 8, text);
   ProtoMessage value;
   value.bytes(/*tag*/ 1, tag + "/text_summary").message(/*tensor*/ 8, tensor);
-  return one_value(value.message(/*metadata*/ 9, plugin("text")));
+  return make_summary(value.message(/*metadata*/ 9, make_plugin_metadata("text")));
 }
 
 std::string summary_event(const std::string& summary, std::optional<int64_t> step, double wall_time) {
   ProtoMessage event;
-  event.number(/*wall_time*/ 1, wall_time).integer(/*step*/ 2, step.value_or(0));
+  event.float64(/*wall_time*/ 1, wall_time).integer(/*step*/ 2, step.value_or(0));
   return event.bytes(/*summary*/ 5, summary).str();
 }
 std::string version_event(double wall_time) {
   ProtoMessage event;
-  event.number(/*wall_time*/ 1, wall_time).bytes(/*file_version*/ 3, "brain.Event:2");
+  event.float64(/*wall_time*/ 1, wall_time).bytes(/*file_version*/ 3, "brain.Event:2");
   return event.message(/*source_metadata*/ 10, ProtoMessage().bytes(/*writer*/ 1, "tandem")).str();
 }
 std::string restart_event(int64_t step, double wall_time) {
   constexpr int kStart = 1;
   ProtoMessage event;
-  event.number(/*wall_time*/ 1, wall_time).integer(/*step*/ 2, step);
+  event.float64(/*wall_time*/ 1, wall_time).integer(/*step*/ 2, step);
   return event.message(/*session_log*/ 7, ProtoMessage().integer(/*status*/ 1, kStart)).str();
 }
 

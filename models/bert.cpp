@@ -10,7 +10,7 @@
 namespace tandem::models {
 namespace {
 
-nn::LayerNorm norm_for(const BertConfig& c) {
+nn::LayerNorm make_layer_norm(const BertConfig& c) {
   return nn::LayerNorm(nn::LayerNormOptions({c.hidden_size()}).eps(c.layer_norm_eps()));
 }
 void check_positive(const char* name, int64_t value) {
@@ -60,7 +60,7 @@ void BertEmbeddingsImpl::reset() {
       table("word_embeddings", nn::EmbeddingOptions(config.vocab_size(), size).padding_idx(config.pad_token_id()));
   position_embeddings = table("position_embeddings", {config.max_position_embeddings(), size});
   token_type_embeddings = table("token_type_embeddings", {config.type_vocab_size(), size});
-  LayerNorm = register_module("LayerNorm", norm_for(config));
+  LayerNorm = register_module("LayerNorm", make_layer_norm(config));
   dropout = register_module("dropout", nn::Dropout(config.hidden_dropout_prob()));
 }
 Tensor BertEmbeddingsImpl::forward(const Tensor& input_ids, const Tensor& token_type_ids) {
@@ -80,15 +80,16 @@ void BertSelfAttentionImpl::reset() {
 }
 Tensor BertSelfAttentionImpl::forward(const Tensor& x, const Tensor& mask) {
   const int64_t n = x.size(0), length = x.size(1), heads = config.num_attention_heads();
-  const auto by_head = [&](const Tensor& t) { return t.view({n, length, heads, -1}).transpose(1, 2); };
-  const Tensor attended = scaled_dot_product_attention(by_head(query(x)), by_head(key(x)), by_head(value(x)), mask,
-                                                       is_training() ? config.attention_probs_dropout_prob() : 0);
+  const auto split_heads = [&](const Tensor& t) { return t.view({n, length, heads, -1}).transpose(1, 2); };
+  const Tensor attended =
+      scaled_dot_product_attention(split_heads(query(x)), split_heads(key(x)), split_heads(value(x)), mask,
+                                   is_training() ? config.attention_probs_dropout_prob() : 0);
   return attended.transpose(1, 2).reshape({n, length, -1});
 }
 
 void BertOutputImpl::reset() {
   dense = register_module("dense", nn::Linear(in_features, config.hidden_size()));
-  LayerNorm = register_module("LayerNorm", norm_for(config));
+  LayerNorm = register_module("LayerNorm", make_layer_norm(config));
   dropout = register_module("dropout", nn::Dropout(config.hidden_dropout_prob()));
 }
 Tensor BertOutputImpl::forward(const Tensor& x, const Tensor& residual) {
@@ -152,18 +153,18 @@ void BertModelImpl::reset() {
   }
 }
 void BertModelImpl::load(serialize::InputArchive& archive) {
-  const nn::NamedParameters mine = state_dict();
+  const nn::NamedParameters own_state = state_dict();
   nn::NamedParameters state;
   const auto rename = [](std::string& name, const std::string& from, const char* to) {
     const size_t at = name.rfind(from);
     if (at != std::string::npos && at + from.size() == name.size()) name.replace(at, from.size(), to);
   };
-  tandem::detail::naming("load: " + archive.name(), [&] {
-    for (auto& [name, tensor] : tandem::detail::flat_tensors(archive.value(), /*skip_others=*/true)) {
-      std::string own = name.rfind("bert.", 0) == 0 ? name.substr(5) : name;
-      rename(own, "LayerNorm.gamma", "LayerNorm.weight");
-      rename(own, "LayerNorm.beta", "LayerNorm.bias");
-      if (mine.contains(own)) state.insert(own, std::move(tensor));
+  tandem::detail::with_error_context("load: " + archive.name(), [&] {
+    for (auto& [name, tensor] : tandem::detail::flatten_tensors(archive.value(), /*skip_others=*/true)) {
+      std::string own_name = name.rfind("bert.", 0) == 0 ? name.substr(5) : name;
+      rename(own_name, "LayerNorm.gamma", "LayerNorm.weight");
+      rename(own_name, "LayerNorm.beta", "LayerNorm.bias");
+      if (own_state.contains(own_name)) state.insert(own_name, std::move(tensor));
     }
     load_state_dict(state);
   });

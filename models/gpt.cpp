@@ -12,7 +12,7 @@
 namespace tandem::models {
 namespace {
 
-nn::LayerNorm norm_for(const GptConfig& c) {
+nn::LayerNorm make_layer_norm(const GptConfig& c) {
   return nn::LayerNorm(nn::LayerNormOptions({c.n_embd()}).eps(c.layer_norm_epsilon()));
 }
 void check_size(const char* name, int64_t value) {
@@ -36,10 +36,10 @@ void GptAttentionImpl::reset() {
 Tensor GptAttentionImpl::forward(const Tensor& x) {
   const int64_t n = x.size(0), length = x.size(1), heads = config.n_head();
   const std::vector<Tensor> parts = c_attn(x).view({n, length, 3, heads, -1}).unbind(2);
-  const auto by_head = [&](size_t i) { return parts[i].transpose(1, 2); };
-  const Tensor attended =
-      scaled_dot_product_attention(by_head(0), by_head(1), by_head(2), {}, is_training() ? config.attn_pdrop() : 0,
-                                   /*is_causal=*/true);
+  const auto split_heads = [&](size_t i) { return parts[i].transpose(1, 2); };
+  const Tensor attended = scaled_dot_product_attention(split_heads(0), split_heads(1), split_heads(2), {},
+                                                       is_training() ? config.attn_pdrop() : 0,
+                                                       /*is_causal=*/true);
   return resid_dropout(c_proj(attended.transpose(1, 2).reshape({n, length, -1})));
 }
 
@@ -58,9 +58,9 @@ Tensor GptMlpImpl::forward(const Tensor& x) {
 }
 
 void GptBlockImpl::reset() {
-  ln_1 = register_module("ln_1", norm_for(config));
+  ln_1 = register_module("ln_1", make_layer_norm(config));
   attn = register_module("attn", GptAttention(config));
-  ln_2 = register_module("ln_2", norm_for(config));
+  ln_2 = register_module("ln_2", make_layer_norm(config));
   mlp = register_module("mlp", GptMlp(config));
 }
 Tensor GptBlockImpl::forward(const Tensor& x) {
@@ -77,27 +77,27 @@ void GptModelImpl::reset() {
   drop = register_module("drop", nn::Dropout(config.embd_pdrop()));
   h = register_module("h", nn::ModuleList());
   for (int64_t i = 0; i < config.n_layer(); ++i) h->push_back(GptBlock(config));
-  ln_f = register_module("ln_f", norm_for(config));
+  ln_f = register_module("ln_f", make_layer_norm(config));
   if (!config.tie_word_embeddings())
     lm_head =
         register_module("lm_head", nn::Linear(nn::LinearOptions(config.n_embd(), config.vocab_size()).bias(false)));
   const NoGradGuard no_grad;
-  const double deviation = config.initializer_range(),
-               last = deviation / std::sqrt(2 * static_cast<double>(config.n_layer()));
+  const double initial_std = config.initializer_range(),
+               residual_std = initial_std / std::sqrt(2 * static_cast<double>(config.n_layer()));
   for (const auto& item : named_parameters()) {
     const std::string& name = item.key();
     if (item->dim() < 2) continue;
-    const bool adds = name.size() > 13 && name.compare(name.size() - 13, 13, "c_proj.weight") == 0;
-    nn::init::normal_(item.value(), 0, adds ? last : deviation);
+    const bool is_residual_projection = name.size() > 13 && name.compare(name.size() - 13, 13, "c_proj.weight") == 0;
+    nn::init::normal_(item.value(), 0, is_residual_projection ? residual_std : initial_std);
   }
 }
 void GptModelImpl::load(serialize::InputArchive& archive) {
-  const nn::NamedParameters mine = state_dict();
+  const nn::NamedParameters own_state = state_dict();
   nn::NamedParameters state;
-  tandem::detail::naming("load: " + archive.name(), [&] {
-    for (auto& [name, tensor] : tandem::detail::flat_tensors(archive.value(), /*skip_others=*/true)) {
-      const std::string own = name.rfind("transformer.", 0) == 0 ? name.substr(12) : name;
-      if (mine.contains(own)) state.insert(own, std::move(tensor));
+  tandem::detail::with_error_context("load: " + archive.name(), [&] {
+    for (auto& [name, tensor] : tandem::detail::flatten_tensors(archive.value(), /*skip_others=*/true)) {
+      const std::string own_name = name.rfind("transformer.", 0) == 0 ? name.substr(12) : name;
+      if (own_state.contains(own_name)) state.insert(own_name, std::move(tensor));
     }
     load_state_dict(state);
   });
@@ -114,9 +114,9 @@ Tensor GptModelImpl::forward(const Tensor& input_ids) {
 Tensor GptModelImpl::loss(const Tensor& input_ids, const Tensor& labels) {
   TANDEM_CHECK(labels.sizes() == input_ids.sizes(), "GptModel: labels is ", labels.sizes(), " and input_ids ",
                input_ids.sizes(), "; they must have the same shape");
-  const int64_t followed = labels.size(1) - 1;
-  return cross_entropy(forward(input_ids).narrow(1, 0, followed).flatten(0, 1),
-                       labels.narrow(1, 1, followed).flatten());
+  const int64_t num_predictions = labels.size(1) - 1;
+  return cross_entropy(forward(input_ids).narrow(1, 0, num_predictions).flatten(0, 1),
+                       labels.narrow(1, 1, num_predictions).flatten());
 }
 
 }  // namespace tandem::models

@@ -14,14 +14,14 @@ namespace tandem::models {
 namespace {
 
 using detail::JsonFile;
-std::string in(const std::string& folder, const std::string& name) {
+std::string join_path(const std::string& folder, const std::string& name) {
   return (std::filesystem::path(folder) / name).string();
 }
 bool exists(const std::string& path) { return std::filesystem::exists(path); }
 
-std::string weights_in(const std::string& folder) {
+std::string find_weights_file(const std::string& folder) {
   for (const char* const name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"})
-    if (exists(in(folder, name))) return in(folder, name);
+    if (exists(join_path(folder, name))) return join_path(folder, name);
   TANDEM_FAIL("SentenceTransformer: ", folder, " has no weights; accepted: model.safetensors or pytorch_model.bin");
 }
 
@@ -29,7 +29,7 @@ std::string weights_in(const std::string& folder) {
 
 data::BertTokenizer load_bert_tokenizer(const std::string& folder) {
   data::BertTokenizerOptions o;
-  const std::string path = in(folder, "tokenizer_config.json");
+  const std::string path = join_path(folder, "tokenizer_config.json");
   if (exists(path)) {
     const JsonFile file(path);
     const auto text = [&](const char* key, std::string& field) { field = file.text(key).value_or(field); };
@@ -37,36 +37,36 @@ data::BertTokenizer load_bert_tokenizer(const std::string& folder) {
     o.strip_accents(file.boolean("strip_accents"));
     o.tokenize_chinese_chars(file.boolean("tokenize_chinese_chars").value_or(o.tokenize_chinese_chars()));
     // If there is no limit, the file has a number of about 1e30.
-    const double most = file.number("model_max_length").value_or(512);
-    if (most < 1e9) o.model_max_length(static_cast<int64_t>(most));
+    const double max_length = file.number("model_max_length").value_or(512);
+    if (max_length < 1e9) o.model_max_length(static_cast<int64_t>(max_length));
     text("unk_token", o.unk_token());
     text("sep_token", o.sep_token());
     text("pad_token", o.pad_token());
     text("cls_token", o.cls_token());
     text("mask_token", o.mask_token());
   }
-  return data::BertTokenizer(in(folder, "vocab.txt"), o);
+  return data::BertTokenizer(join_path(folder, "vocab.txt"), o);
 }
 
 SentenceTransformer::SentenceTransformer(const std::string& folder, Device device)
     : tokenizer(load_bert_tokenizer(folder)), device_(device) {
-  const BertConfig config = BertConfig::from_json_file(in(folder, "config.json"));
-  TANDEM_CHECK(tokenizer.vocab_size() <= config.vocab_size(), "SentenceTransformer: ", in(folder, "vocab.txt"), " has ",
-               tokenizer.vocab_size(), " tokens, but config.json has a vocab_size of ", config.vocab_size(),
+  const BertConfig config = BertConfig::from_json_file(join_path(folder, "config.json"));
+  TANDEM_CHECK(tokenizer.vocab_size() <= config.vocab_size(), "SentenceTransformer: ", join_path(folder, "vocab.txt"),
+               " has ", tokenizer.vocab_size(), " tokens, but config.json has a vocab_size of ", config.vocab_size(),
                "; the vocabulary may be of another model");
   read_modules(folder);
-  int64_t& most = tokenizer.options.model_max_length();
-  most = std::min(most, config.max_position_embeddings());
-  if (const std::string path = in(folder, "sentence_bert_config.json"); exists(path))
-    most = std::min(most, JsonFile(path).integer("max_seq_length").value_or(most));
+  int64_t& max_length = tokenizer.options.model_max_length();
+  max_length = std::min(max_length, config.max_position_embeddings());
+  if (const std::string path = join_path(folder, "sentence_bert_config.json"); exists(path))
+    max_length = std::min(max_length, JsonFile(path).integer("max_seq_length").value_or(max_length));
   model = BertModel(config, /*add_pooling_layer=*/false);
-  load(model, weights_in(folder));
+  load(model, find_weights_file(folder));
   model->to(device);
   model->eval();
 }
 
 void SentenceTransformer::read_modules(const std::string& folder) {
-  const std::string path = in(folder, "modules.json");
+  const std::string path = join_path(folder, "modules.json");
   if (!exists(path)) return;
   for (const JsonFile& module : JsonFile(path).elements()) {
     const std::string type = module.text("type").value_or("");
@@ -75,7 +75,7 @@ void SentenceTransformer::read_modules(const std::string& folder) {
                  type, "; accepted: Transformer, Pooling, Normalize");
     normalize = normalize || name == "Normalize";
     if (name != "Pooling") continue;
-    const JsonFile pooling(in(in(folder, module.text("path").value_or("")), "config.json"));
+    const JsonFile pooling(join_path(join_path(folder, module.text("path").value_or("")), "config.json"));
     for (const std::string& mode : pooling.true_keys())
       TANDEM_CHECK(mode.rfind("pooling_mode_", 0) != 0 || mode == "pooling_mode_mean_tokens", pooling.path(),
                    " asks for ", mode, "; accepted: pooling_mode_mean_tokens");

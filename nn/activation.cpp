@@ -6,41 +6,47 @@
 namespace tandem::nn {
 template class Cloneable<PReLUImpl>;
 
-TANDEM_MODULE_TEXT(Sigmoid, "")
-TANDEM_MODULE_TEXT(Tanh, "")
-TANDEM_MODULE_TEXT(GELU, "approximate='" << options.approximate() << "'")
-TANDEM_MODULE_TEXT(SiLU, "")
-TANDEM_MODULE_TEXT(ReLU, (options.inplace() ? "inplace=True" : ""))
-TANDEM_MODULE_TEXT(LeakyReLU, "negative_slope=" << printed(options.negative_slope())
-                                                << (options.inplace() ? ", inplace=True" : ""))
-TANDEM_MODULE_TEXT(ELU, "alpha=" << printed(options.alpha()) << (options.inplace() ? ", inplace=True" : ""))
-TANDEM_MODULE_TEXT(SELU, (options.inplace() ? "inplace=True" : ""))
-TANDEM_MODULE_TEXT(Mish, "")
-TANDEM_MODULE_TEXT(ReLU6, (options.inplace() ? "inplace=True" : ""))
-TANDEM_MODULE_TEXT(Softsign, "")
-TANDEM_MODULE_TEXT(Tanhshrink, "")
-TANDEM_MODULE_TEXT(LogSigmoid, "")
-TANDEM_MODULE_TEXT(CELU, "alpha=" << printed(options.alpha()) << (options.inplace() ? ", inplace=True" : ""))
-TANDEM_MODULE_TEXT(Hardshrink, printed(options.lambda()))
-TANDEM_MODULE_TEXT(Softshrink, printed(options.lambda()))
-TANDEM_CHECKED_MODULE_TEXT(Hardtanh,
-                           TANDEM_CHECK(options.max_val() > options.min_val(),
-                                        "Hardtanh: max_val must be greater than min_val, but got max_val ",
-                                        options.max_val(), " and min_val ", options.min_val()),
-                           "min_val=" << printed(options.min_val()) << ", max_val=" << printed(options.max_val())
-                                      << (options.inplace() ? ", inplace=True" : ""))
-TANDEM_MODULE_TEXT(Hardswish, "")
-TANDEM_MODULE_TEXT(Hardsigmoid, "")
-TANDEM_MODULE_TEXT(RReLU, "lower=" << printed(options.lower()) << ", upper=" << printed(options.upper())
-                                   << (options.inplace() ? ", inplace=True" : ""))
-TANDEM_MODULE_TEXT(Softplus, "beta=" << printed(options.beta()) << ", threshold=" << printed(options.threshold()))
-TANDEM_MODULE_TEXT(GLU, "dim=" << options.dim())
-TANDEM_MODULE_TEXT(Softmin, "dim=" << options.dim())
-TANDEM_MODULE_TEXT(Threshold, "threshold=" << printed(options.threshold()) << ", value=" << printed(options.value())
+TANDEM_DEFINE_PRETTY_PRINT(Sigmoid, "")
+TANDEM_DEFINE_PRETTY_PRINT(Tanh, "")
+TANDEM_DEFINE_PRETTY_PRINT(GELU, "approximate='" << options.approximate() << "'")
+TANDEM_DEFINE_PRETTY_PRINT(SiLU, "")
+TANDEM_DEFINE_PRETTY_PRINT(ReLU, (options.inplace() ? "inplace=True" : ""))
+TANDEM_DEFINE_PRETTY_PRINT(LeakyReLU, "negative_slope=" << to_python_string(options.negative_slope())
+                                                        << (options.inplace() ? ", inplace=True" : ""))
+TANDEM_DEFINE_PRETTY_PRINT(ELU,
+                           "alpha=" << to_python_string(options.alpha()) << (options.inplace() ? ", inplace=True" : ""))
+TANDEM_DEFINE_PRETTY_PRINT(SELU, (options.inplace() ? "inplace=True" : ""))
+TANDEM_DEFINE_PRETTY_PRINT(Mish, "")
+TANDEM_DEFINE_PRETTY_PRINT(ReLU6, (options.inplace() ? "inplace=True" : ""))
+TANDEM_DEFINE_PRETTY_PRINT(Softsign, "")
+TANDEM_DEFINE_PRETTY_PRINT(Tanhshrink, "")
+TANDEM_DEFINE_PRETTY_PRINT(LogSigmoid, "")
+TANDEM_DEFINE_PRETTY_PRINT(CELU,
+                           "alpha=" << to_python_string(options.alpha()) << (options.inplace() ? ", inplace=True" : ""))
+TANDEM_DEFINE_PRETTY_PRINT(Hardshrink, to_python_string(options.lambda()))
+TANDEM_DEFINE_PRETTY_PRINT(Softshrink, to_python_string(options.lambda()))
+TANDEM_DEFINE_CHECKED_PRETTY_PRINT(Hardtanh,
+                                   TANDEM_CHECK(options.max_val() > options.min_val(),
+                                                "Hardtanh: max_val must be greater than min_val, but got max_val ",
+                                                options.max_val(), " and min_val ", options.min_val()),
+                                   "min_val=" << to_python_string(options.min_val())
+                                              << ", max_val=" << to_python_string(options.max_val())
+                                              << (options.inplace() ? ", inplace=True" : ""))
+TANDEM_DEFINE_PRETTY_PRINT(Hardswish, "")
+TANDEM_DEFINE_PRETTY_PRINT(Hardsigmoid, "")
+TANDEM_DEFINE_PRETTY_PRINT(RReLU, "lower=" << to_python_string(options.lower())
+                                           << ", upper=" << to_python_string(options.upper())
                                            << (options.inplace() ? ", inplace=True" : ""))
-TANDEM_MODULE_TEXT(Softmax2d, "")
-TANDEM_MODULE_TEXT(Softmax, "dim=" << options.dim())
-TANDEM_MODULE_TEXT(LogSoftmax, "dim=" << options.dim())
+TANDEM_DEFINE_PRETTY_PRINT(Softplus, "beta=" << to_python_string(options.beta())
+                                             << ", threshold=" << to_python_string(options.threshold()))
+TANDEM_DEFINE_PRETTY_PRINT(GLU, "dim=" << options.dim())
+TANDEM_DEFINE_PRETTY_PRINT(Softmin, "dim=" << options.dim())
+TANDEM_DEFINE_PRETTY_PRINT(Threshold, "threshold=" << to_python_string(options.threshold())
+                                                   << ", value=" << to_python_string(options.value())
+                                                   << (options.inplace() ? ", inplace=True" : ""))
+TANDEM_DEFINE_PRETTY_PRINT(Softmax2d, "")
+TANDEM_DEFINE_PRETTY_PRINT(Softmax, "dim=" << options.dim())
+TANDEM_DEFINE_PRETTY_PRINT(LogSoftmax, "dim=" << options.dim())
 
 Tensor Softmax2dImpl::forward(const Tensor& x) {
   TANDEM_CHECK(x.dim() == 3 || x.dim() == 4,

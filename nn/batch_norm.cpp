@@ -44,17 +44,17 @@ void detail::NormTensors::reset_parameters() {
 namespace {
 template <class Options>
 void print(std::ostream& out, const std::string& name, const Options& o, const std::string& momentum) {
-  using nn::printed;
-  out << name << "(" << o.num_features() << ", eps=" << printed(o.eps()) << ", momentum=" << momentum
-      << ", affine=" << printed(o.affine()) << ", bias=" << printed(o.affine())
-      << ", track_running_stats=" << printed(o.track_running_stats()) << ")";
+  using nn::to_python_string;
+  out << name << "(" << o.num_features() << ", eps=" << to_python_string(o.eps()) << ", momentum=" << momentum
+      << ", affine=" << to_python_string(o.affine()) << ", bias=" << to_python_string(o.affine())
+      << ", track_running_stats=" << to_python_string(o.track_running_stats()) << ")";
 }
 }  // namespace
 void detail::print_norm(std::ostream& out, const std::string& name, const nn::BatchNormOptions& o) {
-  print(out, name, o, o.momentum() ? nn::printed(*o.momentum()) : "None");
+  print(out, name, o, o.momentum() ? nn::to_python_string(*o.momentum()) : "None");
 }
 void detail::print_norm(std::ostream& out, const std::string& name, const nn::InstanceNormOptions& o) {
-  print(out, name, o, nn::printed(o.momentum()));
+  print(out, name, o, nn::to_python_string(o.momentum()));
 }
 
 bool detail::begin_batch(const nn::Module& module, NormTensors& t) {
@@ -72,14 +72,15 @@ Tensor detail::normalize_batch(const nn::Module& module, NormTensors& t, const n
     // Makes the running statistics the averages over all batches. The number of batches stays on the device, so that a
     // captured Graph reads its current value.
     const Tensor mean = zeros_like(t.running_mean), var = zeros_like(t.running_var);
-    const Tensor y = batch_norm(x, t.weight, t.bias, mean, var, training, /*momentum=*/1, o.eps(), t.parts);
+    const Tensor y = batch_norm(x, t.weight, t.bias, mean, var, training, /*momentum=*/1, o.eps(), t.stats_reducer);
     const Tensor share = t.num_batches_tracked.to(kFloat64).reciprocal();
     t.running_mean.mul_(1 - share).add_(mean * share);
     t.running_var.mul_(1 - share).add_(var * share);
     return y;
   }
   return batch_norm(x, t.weight, t.bias, t.running_mean, t.running_var, training, o.momentum().value_or(0), o.eps(),
-                    module.is_training() ? t.parts : nullptr, module.is_training() ? t.num_batches_tracked : Tensor());
+                    module.is_training() ? t.stats_reducer : nullptr,
+                    module.is_training() ? t.num_batches_tracked : Tensor());
 }
 Tensor detail::normalize_instances(const nn::Module& module, const NormTensors& t, const nn::InstanceNormOptions& o,
                                    size_t dims, const Tensor& x) {

@@ -4,14 +4,15 @@
 #include "tandem/nn/options/normalization.h"
 
 namespace tandem::detail {
-struct BatchParts;
+struct BatchStatsReducer;
 
 /// Parameters and buffers of a batch norm or instance norm.
 struct NormTensors {
-  Tensor weight, bias;                                // (num_features); undefined if options.affine() is false
-  Tensor running_mean, running_var;                   // (num_features); undefined if not tracked
-  Tensor num_batches_tracked;                         // int64 scalar; undefined if not tracked
-  std::shared_ptr<const BatchParts> parts = nullptr;  // set by SyncBatchNorm to share statistics between ranks
+  Tensor weight, bias;               // (num_features); undefined if options.affine() is false
+  Tensor running_mean, running_var;  // (num_features); undefined if not tracked
+  Tensor num_batches_tracked;        // int64 scalar; undefined if not tracked
+  std::shared_ptr<const BatchStatsReducer> stats_reducer =
+      nullptr;  // set by SyncBatchNorm to share statistics between ranks
   /// Sets running means to 0, running variances to 1 and the number of batches to 0.
   void reset_running_stats();
   /// Resets the running statistics, and sets the weight to ones and the bias to zeros.

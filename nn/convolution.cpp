@@ -37,30 +37,30 @@ template <size_t D> std::string class_name(const ConvNdOptions<D>& o) {
 }
 
 /// Number of padding elements before and behind each spatial dimension.
-template <size_t D> struct Padded {
-  ExpandingArray<D> before = 0, behind = 0;
-  bool is_even() const { return before == behind; }
+template <size_t D> struct SidePadding {
+  ExpandingArray<D> before = 0, after = 0;
+  bool is_symmetric() const { return before == after; }
   /// Returns the padding in the order of pad(): last dimension first.
   std::vector<int64_t> list() const {
     std::vector<int64_t> out;
     out.reserve(2 * D);
-    for (size_t d = D; d-- > 0;) out.push_back(before[d]), out.push_back(behind[d]);
+    for (size_t d = D; d-- > 0;) out.push_back(before[d]), out.push_back(after[d]);
     return out;
   }
 };
 /// Converts a padding option to numbers. @param kernel  kernel size in each dimension
 template <size_t D>
-Padded<D> resolve(const ConvPadding<D>& padding, const ExpandingArray<D>& kernel, const ExpandingArray<D>& stride,
-                  const ExpandingArray<D>& dilation) {
-  Padded<D> out;
+SidePadding<D> resolve_padding(const ConvPadding<D>& padding, const ExpandingArray<D>& kernel,
+                               const ExpandingArray<D>& stride, const ExpandingArray<D>& dilation) {
+  SidePadding<D> out;
   if (const auto* const sizes = std::get_if<ExpandingArray<D>>(&padding)) {
-    out.before = out.behind = *sizes;
+    out.before = out.after = *sizes;
   } else if (std::holds_alternative<enumtype::kSame>(padding)) {
     TANDEM_CHECK(stride == ExpandingArray<D>(1), "conv", D,
                  "d: padding='same' is not supported for strided convolutions; strides are ", IntArrayRef(*stride));
     for (size_t d = 0; d < D; ++d) {
       const int64_t all = dilation[d] * (kernel[d] - 1);
-      out.before[d] = all / 2, out.behind[d] = all - all / 2;
+      out.before[d] = all / 2, out.after[d] = all - all / 2;
     }
   }
   return out;
@@ -78,10 +78,10 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const
 /// Convolves x with zero padding.
 template <size_t D>
 Tensor convolve_padded(Tensor x, const Tensor& weight, const Tensor& bias, const ExpandingArray<D>& stride,
-                       Padded<D> padded, const ExpandingArray<D>& dilation, int64_t groups) {
-  if (!padded.is_even()) {  // convolve() pads both sides equally; pad() adds the difference
-    Padded<D> rest;
-    for (size_t d = 0; d < D; ++d) rest.behind[d] = padded.behind[d] - padded.before[d];
+                       SidePadding<D> padded, const ExpandingArray<D>& dilation, int64_t groups) {
+  if (!padded.is_symmetric()) {  // convolve() pads both sides equally; pad() adds the difference
+    SidePadding<D> rest;
+    for (size_t d = 0; d < D; ++d) rest.after[d] = padded.after[d] - padded.before[d];
     x = pad(x, rest.list(), PaddingMode::constant);
   }
   return convolve(x, weight, bias, stride, padded.before, dilation, groups);
@@ -104,8 +104,8 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const nn::functional::Con
   // Skipped if the weight has another number of dimensions. convolve() then throws.
   for (size_t d = 0; d < D && weight.dim() == static_cast<int64_t>(D) + 2; ++d)
     kernel[d] = weight.size(static_cast<int64_t>(d) + 2);
-  return convolve_padded(x, weight, o.bias(), o.stride(), resolve(o.padding(), kernel, o.stride(), o.dilation()),
-                         o.dilation(), o.groups());
+  return convolve_padded(x, weight, o.bias(), o.stride(),
+                         resolve_padding(o.padding(), kernel, o.stride(), o.dilation()), o.dilation(), o.groups());
 }
 template <size_t D>
 Tensor convolve(const Tensor& x, const Tensor& weight, const nn::functional::ConvTransposeFuncOptions<D>& o) {
@@ -124,7 +124,7 @@ void detail::reset_weight_and_bias(const Tensor& weight, const Tensor& bias) {
 }
 
 template <size_t D>
-void detail::make_convolution(nn::Module& module, const ConvNdOptions<D>& o, Tensor& weight, Tensor& bias) {
+void detail::init_convolution(nn::Module& module, const ConvNdOptions<D>& o, Tensor& weight, Tensor& bias) {
   const std::string name = class_name(o);
   for (const int64_t size : o.kernel_size())
     TANDEM_CHECK(size > 0, name, ": kernel size should be greater than zero, but got ", IntArrayRef(*o.kernel_size()));
@@ -137,7 +137,7 @@ void detail::make_convolution(nn::Module& module, const ConvNdOptions<D>& o, Ten
   TANDEM_CHECK(out % groups == 0, name, ": out_channels must be divisible by groups, got ", out, " channels and ",
                groups, " groups");
   padding_mode_name(o.padding_mode());
-  if (!o.transposed()) resolve(o.padding(), o.kernel_size(), o.stride(), o.dilation());
+  if (!o.transposed()) resolve_padding(o.padding(), o.kernel_size(), o.stride(), o.dilation());
   Shape sizes = o.transposed() ? Shape{o.in_channels(), o.out_channels() / o.groups()}
                                : Shape{o.out_channels(), o.in_channels() / o.groups()};
   for (const int64_t size : o.kernel_size()) sizes.push_back(size);
@@ -164,7 +164,7 @@ template <size_t D> void detail::print_convolution(std::ostream& out, const Conv
 
 template <size_t D>
 Tensor detail::convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvNdOptions<D>& o) {
-  const Padded<D> padded = resolve(o.padding(), o.kernel_size(), o.stride(), o.dilation());
+  const SidePadding<D> padded = resolve_padding(o.padding(), o.kernel_size(), o.stride(), o.dilation());
   if (o.padding_mode() == PaddingMode::zeros)
     return convolve_padded(x, weight, bias, o.stride(), padded, o.dilation(), o.groups());
   return convolve(pad(x, padded.list(), o.padding_mode()), weight, bias, o.stride(), ExpandingArray<D>(0), o.dilation(),
@@ -197,7 +197,7 @@ Tensor detail::transposed_convolution(const Tensor& x, const Tensor& weight, con
 }
 
 #define TANDEM_CONVOLUTION(D)                                                                                          \
-  template void detail::make_convolution(nn::Module&, const ConvNdOptions<D>&, Tensor&, Tensor&);                      \
+  template void detail::init_convolution(nn::Module&, const ConvNdOptions<D>&, Tensor&, Tensor&);                      \
   template void detail::print_convolution(std::ostream&, const ConvNdOptions<D>&);                                     \
   template Tensor detail::convolution(const Tensor&, const Tensor&, const Tensor&, const ConvNdOptions<D>&);           \
   template Tensor detail::transposed_convolution(const Tensor&, const Tensor&, const Tensor&, const ConvNdOptions<D>&, \

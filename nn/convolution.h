@@ -10,7 +10,7 @@ namespace tandem::detail {
 void reset_weight_and_bias(const Tensor& weight, const Tensor& bias);
 /// Registers the parameters of a convolution. @throws Error if options contradict each other
 template <size_t D>
-void make_convolution(nn::Module& module, const ConvNdOptions<D>& options, Tensor& weight, Tensor& bias);
+void init_convolution(nn::Module& module, const ConvNdOptions<D>& options, Tensor& weight, Tensor& bias);
 /// Prints the module, for example "Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1))".
 template <size_t D> void print_convolution(std::ostream& out, const ConvNdOptions<D>& options);
 template <size_t D>
@@ -40,7 +40,7 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const ConvTranspo
 template <size_t D, class Derived> class ConvNdImpl : public Cloneable<Derived> {
  public:
   explicit ConvNdImpl(const detail::ConvNdOptions<D>& o) : options(o) { ConvNdImpl::reset(); }
-  void reset() override { detail::make_convolution(*this, options, weight, bias); }
+  void reset() override { detail::init_convolution(*this, options, weight, bias); }
   /// Initialises weight and bias uniformly in +-1 / sqrt(fan_in), as torch::nn does.
   void reset_parameters() { detail::reset_weight_and_bias(weight, bias); }
   void pretty_print(std::ostream& out) const override { detail::print_convolution(out, options); }

@@ -9,15 +9,16 @@ namespace tandem::nn {
 // Format the options of a distance as LibTorch prints them. Return an empty string in Python's style, which prints no
 // options.
 namespace {
-std::string cosine_text(const CosineSimilarityOptions& o) {
-  return prints_as_libtorch ? "dim=" + std::to_string(o.dim()) + ", eps=" + printed(o.eps()) : "";
+std::string format_cosine_similarity(const CosineSimilarityOptions& o) {
+  return prints_as_libtorch ? "dim=" + std::to_string(o.dim()) + ", eps=" + to_python_string(o.eps()) : "";
 }
-std::string distance_text(const PairwiseDistanceOptions& o) {
-  return prints_as_libtorch ? "p=" + printed(o.p()) + ", eps=" + printed(o.eps()) + ", keepdim=" + printed(o.keepdim())
+std::string format_pairwise_distance(const PairwiseDistanceOptions& o) {
+  return prints_as_libtorch ? "p=" + to_python_string(o.p()) + ", eps=" + to_python_string(o.eps()) +
+                                  ", keepdim=" + to_python_string(o.keepdim())
                             : "";
 }
 }  // namespace
-TANDEM_MODULE_TEXT(CosineSimilarity, cosine_text(options))
-TANDEM_MODULE_TEXT(PairwiseDistance, distance_text(options))
+TANDEM_DEFINE_PRETTY_PRINT(CosineSimilarity, format_cosine_similarity(options))
+TANDEM_DEFINE_PRETTY_PRINT(PairwiseDistance, format_pairwise_distance(options))
 
 }  // namespace tandem::nn

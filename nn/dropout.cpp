@@ -11,14 +11,15 @@ void check_probability(const char* name, double p) {
 }
 }  // namespace
 
-#define TANDEM_DROPOUT_TEXT(Name)                                         \
-  TANDEM_CHECKED_MODULE_TEXT(Name, check_probability(#Name, options.p()), \
-                             "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_DROPOUT_TEXT(Dropout)
-TANDEM_DROPOUT_TEXT(Dropout2d)
-TANDEM_DROPOUT_TEXT(Dropout3d)
-TANDEM_DROPOUT_TEXT(AlphaDropout)
-TANDEM_DROPOUT_TEXT(FeatureAlphaDropout)
-#undef TANDEM_DROPOUT_TEXT
+#define TANDEM_DEFINE_DROPOUT_PRETTY_PRINT(Name)   \
+  TANDEM_DEFINE_CHECKED_PRETTY_PRINT(              \
+      Name, check_probability(#Name, options.p()), \
+      "p=" << to_python_string(options.p()) << ", inplace=" << to_python_string(options.inplace()))
+TANDEM_DEFINE_DROPOUT_PRETTY_PRINT(Dropout)
+TANDEM_DEFINE_DROPOUT_PRETTY_PRINT(Dropout2d)
+TANDEM_DEFINE_DROPOUT_PRETTY_PRINT(Dropout3d)
+TANDEM_DEFINE_DROPOUT_PRETTY_PRINT(AlphaDropout)
+TANDEM_DEFINE_DROPOUT_PRETTY_PRINT(FeatureAlphaDropout)
+#undef TANDEM_DEFINE_DROPOUT_PRETTY_PRINT
 
 }  // namespace tandem::nn

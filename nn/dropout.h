@@ -44,7 +44,7 @@ inline Tensor feature_alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o =
 
 namespace tandem::detail {
 /// Converts the options of a dropout module to the options of the function that the module calls.
-template <class FuncOptions> FuncOptions with_training(const nn::DropoutOptions& options, bool training) {
+template <class FuncOptions> FuncOptions to_func_options(const nn::DropoutOptions& options, bool training) {
   return FuncOptions().p(options.p()).inplace(options.inplace()).training(training);
 }
 }  // namespace tandem::detail
@@ -54,7 +54,7 @@ namespace tandem::nn {
 #define TANDEM_DROPOUT_MODULE(Name, function, FuncOptions) \
   TANDEM_OPTION_MODULE(                                    \
       Name, DropoutOptions, = {},                          \
-      functional::function(x, detail::with_training<functional::FuncOptions>(options, is_training())))
+      functional::function(x, detail::to_func_options<functional::FuncOptions>(options, is_training())))
 TANDEM_DROPOUT_MODULE(Dropout, dropout, DropoutFuncOptions);
 TANDEM_DROPOUT_MODULE(Dropout2d, dropout2d, DropoutFuncOptions);
 TANDEM_DROPOUT_MODULE(Dropout3d, dropout3d, DropoutFuncOptions);

@@ -14,10 +14,10 @@ template class Cloneable<EmbeddingBagImpl>;
 
 namespace {
 /// Registers the table: the given one, or a new one with initial values.
-template <class M> void make_table(const char* name, M& m) {
+template <class M> void init_table(const char* name, M& m) {
   auto& o = m.options;
   const int64_t rows = o.num_embeddings();
-  o.padding_idx() = detail::padding_row(name, o.padding_idx(), rows);
+  o.padding_idx() = detail::wrap_padding_idx(name, o.padding_idx(), rows);
   const Shape sizes{rows, o.embedding_dim()};
   const Tensor& given = o._weight();
   TANDEM_CHECK(!given.defined() || given.sizes() == sizes, name,
@@ -31,12 +31,12 @@ template <class M> void reset_table(M& m) {
   init::normal_(m.weight);
   if (m.options.padding_idx()) init::zeros_(core::select(m.weight, 0, *m.options.padding_idx()));
 }
-template <class O> void print_norms(std::ostream& out, const O& o) {
-  if (o.max_norm()) out << ", max_norm=" << printed(*o.max_norm());
-  if (o.norm_type() != 2) out << ", norm_type=" << printed(o.norm_type());
+template <class O> void print_norm_options(std::ostream& out, const O& o) {
+  if (o.max_norm()) out << ", max_norm=" << to_python_string(*o.max_norm());
+  if (o.norm_type() != 2) out << ", norm_type=" << to_python_string(o.norm_type());
   if (o.scale_grad_by_freq()) out << ", scale_grad_by_freq=True";
 }
-template <class Given, class Wanted> Wanted table_options(const char* name, const Tensor& table, const Given& o) {
+template <class Given, class Wanted> Wanted make_table_options(const char* name, const Tensor& table, const Given& o) {
   TANDEM_CHECK(table.dim() == 2, name, "::from_pretrained: Embeddings parameter is expected to be 2-dimensional, got ",
                table.sizes());
   return Wanted(table.size(0), table.size(1))
@@ -48,12 +48,12 @@ template <class Given, class Wanted> Wanted table_options(const char* name, cons
 }
 }  // namespace
 
-void EmbeddingImpl::reset() { make_table("Embedding", *this); }
+void EmbeddingImpl::reset() { init_table("Embedding", *this); }
 void EmbeddingImpl::reset_parameters() { reset_table(*this); }
 void EmbeddingImpl::pretty_print(std::ostream& out) const {
   out << "Embedding(" << options.num_embeddings() << ", " << options.embedding_dim();
   if (options.padding_idx()) out << ", padding_idx=" << *options.padding_idx();
-  print_norms(out, options);
+  print_norm_options(out, options);
   out << ")";
 }
 Tensor EmbeddingImpl::forward(const Tensor& index) {
@@ -65,16 +65,16 @@ Tensor EmbeddingImpl::forward(const Tensor& index) {
                                    .scale_grad_by_freq(options.scale_grad_by_freq()));
 }
 Embedding Embedding::from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& o) {
-  Embedding m(table_options<EmbeddingFromPretrainedOptions, EmbeddingOptions>("Embedding", embeddings, o));
+  Embedding m(make_table_options<EmbeddingFromPretrainedOptions, EmbeddingOptions>("Embedding", embeddings, o));
   m->weight.requires_grad_(!o.freeze());
   return m;
 }
 
-void EmbeddingBagImpl::reset() { make_table("EmbeddingBag", *this); }
+void EmbeddingBagImpl::reset() { init_table("EmbeddingBag", *this); }
 void EmbeddingBagImpl::reset_parameters() { reset_table(*this); }
 void EmbeddingBagImpl::pretty_print(std::ostream& out) const {
   out << "EmbeddingBag(" << options.num_embeddings() << ", " << options.embedding_dim();
-  print_norms(out, options);
+  print_norm_options(out, options);
   const bool is_max = std::holds_alternative<MaxTag>(options.mode());
   const bool is_mean = !is_max && std::get<Reduction>(options.mode()) == Reduction::mean;
   if (!prints_as_libtorch) {
@@ -99,7 +99,8 @@ Tensor EmbeddingBagImpl::forward(const Tensor& index, const Tensor& offsets, con
                                        .scale_grad_by_freq(options.scale_grad_by_freq()));
 }
 EmbeddingBag EmbeddingBag::from_pretrained(const Tensor& embeddings, const EmbeddingBagFromPretrainedOptions& o) {
-  auto options = table_options<EmbeddingBagFromPretrainedOptions, EmbeddingBagOptions>("EmbeddingBag", embeddings, o);
+  auto options =
+      make_table_options<EmbeddingBagFromPretrainedOptions, EmbeddingBagOptions>("EmbeddingBag", embeddings, o);
   EmbeddingBag m(options.mode(o.mode()).include_last_offset(o.include_last_offset()));
   m->weight.requires_grad_(!o.freeze());
   return m;

@@ -5,12 +5,14 @@
 
 namespace tandem::nn {
 
-TANDEM_MODULE_TEXT(Unfold, "kernel_size=" << printed(options.kernel_size()) << ", dilation="
-                                          << printed(options.dilation()) << ", padding=" << printed(options.padding())
-                                          << ", stride=" << printed(options.stride()))
-TANDEM_MODULE_TEXT(Fold, "output_size=" << printed(options.output_size())
-                                        << ", kernel_size=" << printed(options.kernel_size()) << ", dilation="
-                                        << printed(options.dilation()) << ", padding=" << printed(options.padding())
-                                        << ", stride=" << printed(options.stride()))
+TANDEM_DEFINE_PRETTY_PRINT(Unfold, "kernel_size=" << to_python_string(options.kernel_size())
+                                                  << ", dilation=" << to_python_string(options.dilation())
+                                                  << ", padding=" << to_python_string(options.padding())
+                                                  << ", stride=" << to_python_string(options.stride()))
+TANDEM_DEFINE_PRETTY_PRINT(Fold, "output_size=" << to_python_string(options.output_size())
+                                                << ", kernel_size=" << to_python_string(options.kernel_size())
+                                                << ", dilation=" << to_python_string(options.dilation())
+                                                << ", padding=" << to_python_string(options.padding())
+                                                << ", stride=" << to_python_string(options.stride()))
 
 }  // namespace tandem::nn

@@ -11,9 +11,9 @@ namespace tandem::nn {
 template class Cloneable<LinearImpl>;
 template class Cloneable<BilinearImpl>;
 
-TANDEM_MODULE_TEXT(Identity, "")
-TANDEM_MODULE_TEXT(Flatten, "start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim())
-TANDEM_MODULE_TEXT(Unflatten, "dim=" << options.dim() << ", unflattened_size=" << IntArrayRef(options.sizes()))
+TANDEM_DEFINE_PRETTY_PRINT(Identity, "")
+TANDEM_DEFINE_PRETTY_PRINT(Flatten, "start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim())
+TANDEM_DEFINE_PRETTY_PRINT(Unflatten, "dim=" << options.dim() << ", unflattened_size=" << IntArrayRef(options.sizes()))
 
 void LinearImpl::reset() {
   TANDEM_CHECK(options.in_features() >= 0 && options.out_features() >= 0, "Linear: in_features is ",
@@ -25,7 +25,7 @@ void LinearImpl::reset() {
 void LinearImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
 void LinearImpl::pretty_print(std::ostream& out) const {
   out << "Linear(in_features=" << options.in_features() << ", out_features=" << options.out_features()
-      << ", bias=" << printed(options.bias()) << ")";
+      << ", bias=" << to_python_string(options.bias()) << ")";
 }
 
 void BilinearImpl::reset() {
@@ -44,7 +44,7 @@ void BilinearImpl::reset_parameters() {
 }
 void BilinearImpl::pretty_print(std::ostream& out) const {
   out << "Bilinear(in1_features=" << options.in1_features() << ", in2_features=" << options.in2_features()
-      << ", out_features=" << options.out_features() << ", bias=" << printed(options.bias()) << ")";
+      << ", out_features=" << options.out_features() << ", bias=" << to_python_string(options.bias()) << ")";
 }
 
 }  // namespace tandem::nn

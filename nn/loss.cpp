@@ -10,44 +10,44 @@ namespace tandem::nn {
 namespace {
 // Format the options of a loss as LibTorch prints them. Return an empty string in Python's style, which prints no
 // options.
-template <class Options> std::string margin_text(const Options& o) {
+template <class Options> std::string format_margin(const Options& o) {
   if (!prints_as_libtorch) return {};
   std::string text = "margin=";
-  return text += printed(o.margin());
+  return text += to_python_string(o.margin());
 }
-template <class Options> std::string triplet_text(const Options& o) {
-  std::string text = margin_text(o);
+template <class Options> std::string format_triplet_options(const Options& o) {
+  std::string text = format_margin(o);
   if (text.empty()) return text;
   if constexpr (requires { o.p(); })
-    text.append(", p=").append(printed(o.p())).append(", eps=").append(printed(o.eps()));
-  return text.append(", swap=").append(printed(o.swap()));
+    text.append(", p=").append(to_python_string(o.p())).append(", eps=").append(to_python_string(o.eps()));
+  return text.append(", swap=").append(to_python_string(o.swap()));
 }
 }  // namespace
 
 TANDEM_ARG_SETTER(KLDivLossOptions, reduction_t, reduction);
 TANDEM_ARG_SETTER(TripletMarginWithDistanceLossOptions, std::optional<distance_function_t>, distance_function);
 
-TANDEM_MODULE_TEXT(CrossEntropyLoss, "")
-TANDEM_MODULE_TEXT(NLLLoss, "")
-TANDEM_MODULE_TEXT(MSELoss, "")
-TANDEM_MODULE_TEXT(L1Loss, "")
-TANDEM_MODULE_TEXT(SmoothL1Loss, "")
-TANDEM_MODULE_TEXT(BCELoss, "")
-TANDEM_MODULE_TEXT(BCEWithLogitsLoss, "")
-TANDEM_MODULE_TEXT(HuberLoss, "")
-TANDEM_MODULE_TEXT(KLDivLoss, "")
-TANDEM_MODULE_TEXT(PoissonNLLLoss, "")
-TANDEM_MODULE_TEXT(GaussianNLLLoss, "")
-TANDEM_MODULE_TEXT(HingeEmbeddingLoss, margin_text(options))
-TANDEM_MODULE_TEXT(MultiMarginLoss, "")
-TANDEM_MODULE_TEXT(MultiLabelMarginLoss, "")
-TANDEM_MODULE_TEXT(SoftMarginLoss, "")
-TANDEM_MODULE_TEXT(MultiLabelSoftMarginLoss, "")
-TANDEM_MODULE_TEXT(CosineEmbeddingLoss, margin_text(options))
-TANDEM_MODULE_TEXT(MarginRankingLoss, "")
-TANDEM_MODULE_TEXT(TripletMarginLoss, triplet_text(options))
-TANDEM_MODULE_TEXT(TripletMarginWithDistanceLoss, triplet_text(options))
-TANDEM_MODULE_TEXT(CTCLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(CrossEntropyLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(NLLLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(MSELoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(L1Loss, "")
+TANDEM_DEFINE_PRETTY_PRINT(SmoothL1Loss, "")
+TANDEM_DEFINE_PRETTY_PRINT(BCELoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(BCEWithLogitsLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(HuberLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(KLDivLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(PoissonNLLLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(GaussianNLLLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(HingeEmbeddingLoss, format_margin(options))
+TANDEM_DEFINE_PRETTY_PRINT(MultiMarginLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(MultiLabelMarginLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(SoftMarginLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(MultiLabelSoftMarginLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(CosineEmbeddingLoss, format_margin(options))
+TANDEM_DEFINE_PRETTY_PRINT(MarginRankingLoss, "")
+TANDEM_DEFINE_PRETTY_PRINT(TripletMarginLoss, format_triplet_options(options))
+TANDEM_DEFINE_PRETTY_PRINT(TripletMarginWithDistanceLoss, format_triplet_options(options))
+TANDEM_DEFINE_PRETTY_PRINT(CTCLoss, "")
 
 namespace functional {
 

@@ -277,7 +277,7 @@ TANDEM_TWO_INPUT_MODULE(MultiLabelMarginLoss, multilabel_margin_loss);
 TANDEM_TWO_INPUT_MODULE(SoftMarginLoss, soft_margin_loss);
 TANDEM_TWO_INPUT_MODULE(MultiLabelSoftMarginLoss, multilabel_soft_margin_loss);
 
-#define TANDEM_LOSS_OF_THREE(Name, function)                            \
+#define TANDEM_THREE_INPUT_LOSS(Name, function)                         \
   class Name##Impl : public Cloneable<Name##Impl> {                     \
    public:                                                              \
     explicit Name##Impl(const Name##Options& o = {}) : options(o) {}    \
@@ -289,12 +289,12 @@ TANDEM_TWO_INPUT_MODULE(MultiLabelSoftMarginLoss, multilabel_soft_margin_loss);
     Name##Options options;                                              \
   };                                                                    \
   TANDEM_LIBRARY_MODULE(Name)
-TANDEM_LOSS_OF_THREE(CosineEmbeddingLoss, cosine_embedding_loss);
-TANDEM_LOSS_OF_THREE(GaussianNLLLoss, gaussian_nll_loss);
-TANDEM_LOSS_OF_THREE(MarginRankingLoss, margin_ranking_loss);
-TANDEM_LOSS_OF_THREE(TripletMarginLoss, triplet_margin_loss);
-TANDEM_LOSS_OF_THREE(TripletMarginWithDistanceLoss, triplet_margin_with_distance_loss);
-#undef TANDEM_LOSS_OF_THREE
+TANDEM_THREE_INPUT_LOSS(CosineEmbeddingLoss, cosine_embedding_loss);
+TANDEM_THREE_INPUT_LOSS(GaussianNLLLoss, gaussian_nll_loss);
+TANDEM_THREE_INPUT_LOSS(MarginRankingLoss, margin_ranking_loss);
+TANDEM_THREE_INPUT_LOSS(TripletMarginLoss, triplet_margin_loss);
+TANDEM_THREE_INPUT_LOSS(TripletMarginWithDistanceLoss, triplet_margin_with_distance_loss);
+#undef TANDEM_THREE_INPUT_LOSS
 /// Connectionist temporal classification; tandem::ctc_loss computes it.
 class CTCLossImpl : public Cloneable<CTCLossImpl> {
  public:

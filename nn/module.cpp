@@ -19,10 +19,10 @@ TANDEM_DICT_OF(Tensor, )
 TANDEM_DICT_OF(std::shared_ptr<nn::Module>, )
 }  // namespace tandem
 namespace tandem::detail {
-void used_empty_handle() {
+void throw_empty_handle() {
   TANDEM_FAIL("Accessing empty ModuleHolder: it was constructed from nullptr and never assigned");
 }
-std::shared_ptr<nn::Module> shared_module(nn::Module* module) { return std::shared_ptr<nn::Module>(module); }
+std::shared_ptr<nn::Module> make_shared_module(nn::Module* module) { return std::shared_ptr<nn::Module>(module); }
 }  // namespace tandem::detail
 
 namespace tandem::nn {
@@ -95,22 +95,22 @@ std::vector<Tensor> Module::parameters(bool recurse) const { return named_parame
 std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(recurse).values(); }
 namespace {
 
-/// Collects names for a message, which shows the first kShown names and the number of the others.
-class NameList {
+/// Collects names for a message, which shows the first kMaxShown names and the number of the others.
+class NameSummary {
  public:
-  explicit NameList(const char* title) : title_(title) {}
+  explicit NameSummary(const char* title) : title_(title) {}
   void add(const std::string& text) {
-    if (count_++ < kShown) text_ += (text_.empty() ? "" : ", ") + text;
+    if (count_++ < kMaxShown) text_ += (text_.empty() ? "" : ", ") + text;
   }
   bool empty() const { return count_ == 0; }
   std::string str() const {
     if (count_ == 0) return {};
-    const std::string more = count_ > kShown ? ", ... (" + std::to_string(count_) + ")" : "";
+    const std::string more = count_ > kMaxShown ? ", ... (" + std::to_string(count_) + ")" : "";
     return std::string("; ") + title_ + ": " + text_ + more;
   }
 
  private:
-  static constexpr size_t kShown = 8;
+  static constexpr size_t kMaxShown = 8;
   const char* title_;
   std::string text_;
   size_t count_ = 0;
@@ -120,15 +120,15 @@ std::string quoted(const std::string& name, IntArrayRef sizes) {
   out << "'" << name << "' of " << sizes;
   return out.str();
 }
-/// Returns a prefix, such as "module.", whose removal turns the names in `state` into the names in `mine`; "" if there
-/// is no such prefix.
-std::string foreign_prefix(const NamedParameters& state, const NamedParameters& mine) {
+/// Returns a prefix, such as "module.", whose removal turns the names in `state` into the names in `own_state`; "" if
+/// there is no such prefix.
+std::string find_extra_prefix(const NamedParameters& state, const NamedParameters& own_state) {
   if (state.is_empty()) return {};
   const std::string& first = state.front().key();
   for (size_t dot = first.find('.'); dot != std::string::npos; dot = first.find('.', dot + 1)) {
     const std::string prefix = first.substr(0, dot + 1);
     const auto is_mine = [&](const auto& item) {
-      return item.key().starts_with(prefix) && mine.contains(item.key().substr(prefix.size()));
+      return item.key().starts_with(prefix) && own_state.contains(item.key().substr(prefix.size()));
     };
     if (std::all_of(state.begin(), state.end(), is_mine)) return prefix;
   }
@@ -138,12 +138,12 @@ std::string foreign_prefix(const NamedParameters& state, const NamedParameters& 
 }  // namespace
 
 void Module::load_state_dict(const NamedParameters& state) {
-  NamedParameters mine = state_dict();
+  NamedParameters own_state = state_dict();
   std::set<const TensorImpl*> given;
-  for (const auto& item : mine)
+  for (const auto& item : own_state)
     if (state.contains(item.key())) given.insert(item->impl());
-  NameList missing("missing"), unexpected("unexpected"), other_shape("size mismatch");
-  for (const auto& item : mine) {
+  NameSummary missing("missing"), unexpected("unexpected"), other_shape("size mismatch");
+  for (const auto& item : own_state) {
     if (!given.contains(item->impl())) missing.add(quoted(item.key(), item->sizes()));
     const Tensor* const from = state.find(item.key());
     if (!from || from->sizes() == item->sizes()) continue;
@@ -152,15 +152,15 @@ void Module::load_state_dict(const NamedParameters& state) {
     other_shape.add(both.str());
   }
   for (const auto& item : state)
-    if (!mine.contains(item.key())) unexpected.add("'" + item.key() + "'");
+    if (!own_state.contains(item.key())) unexpected.add("'" + item.key() + "'");
   if (!missing.empty() || !unexpected.empty() || !other_shape.empty()) {
-    const std::string prefix = foreign_prefix(state, mine);
+    const std::string prefix = find_extra_prefix(state, own_state);
     TANDEM_FAIL("load_state_dict: Error(s) in loading state_dict for ", name(), missing.str(), unexpected.str(),
                 other_shape.str(),
                 prefix.empty() ? "" : "; every key begins with '" + prefix + "': remove that prefix");
   }
   const NoGradGuard guard;
-  for (const auto& item : state) mine[item.key()].copy_(item.value());
+  for (const auto& item : state) own_state[item.key()].copy_(item.value());
 }
 
 void Module::train(bool on) {
@@ -225,18 +225,18 @@ void Module::apply(const ModulePointerApplyFunction& function) const {
 }
 
 namespace {
-std::string class_of(const Module& m) {
+std::string demangled_class_name(const Module& m) {
   int status = 0;
   char* const text = abi::__cxa_demangle(typeid(m).name(), nullptr, nullptr, &status);
   std::string out = status == 0 ? text : typeid(m).name();
   std::free(text);
   return out;
 }
-bool is_of_library(const Module& m) { return class_of(m).rfind("tandem::nn::", 0) == 0; }
+bool is_of_library(const Module& m) { return demangled_class_name(m).rfind("tandem::nn::", 0) == 0; }
 }  // namespace
 std::string Module::name() const {
   if (!name_.empty()) return name_;
-  std::string out = class_of(*this);
+  std::string out = demangled_class_name(*this);
   if (prints_as_libtorch) return is_of_library(*this) ? out.replace(0, 6, "torch") : out;
   size_t begin = 0;  // start of the class name, after the last "::" outside template arguments
   int depth = 0;
@@ -256,7 +256,7 @@ void print_tree(std::ostream& out, const Module& m, const std::string& indent) {
   if (prints_as_libtorch && is_of_library(m)) {
     std::ostringstream own;
     m.pretty_print(own);
-    out << in_libtorch_words(own.str());
+    out << to_libtorch_format(own.str());
   } else {
     m.pretty_print(out);
   }
@@ -285,12 +285,12 @@ void Module::add_child(std::string name, std::shared_ptr<Module> module) {
   check_new_name("register_module", "Submodule", name);
   TANDEM_CHECK(module, "register_module: '", name, "' is an empty ModuleHolder (constructed from nullptr)");
   Module& child = *children_.insert(std::move(name), std::move(module));
-  detail::Cloning::registered(*this, children_.back().key(), child);
+  detail::Cloning::on_child_registered(*this, children_.back().key(), child);
 }
 void Module::set_child(const std::string& name, std::shared_ptr<Module> module) {
   TANDEM_CHECK(module, "replace_module: '", name, "' is an empty ModuleHolder (constructed from nullptr)");
   children_[name] = std::move(module);
-  detail::Cloning::registered(*this, name, *children_[name]);
+  detail::Cloning::on_child_registered(*this, name, *children_[name]);
 }
 void Module::unregister_module(const std::string& name) { children_.erase(name); }
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
@@ -317,9 +317,9 @@ std::shared_ptr<Module> Module::deep_copy(std::optional<Device> device) const {
   return copy;
 }
 std::shared_ptr<Module> Module::shallow_copy() const { return nullptr; }
-void Module::register_again() {}
-bool Module::take_members(const Module&) { return false; }
-bool Module::take_options(const Module&) { return false; }
-void Module::take_contents(const Module&, detail::Cloning&) {}
+void Module::register_members() {}
+bool Module::copy_members_from(const Module&) { return false; }
+bool Module::copy_options_from(const Module&) { return false; }
+void Module::copy_contents_from(const Module&, detail::Cloning&) {}
 
 }  // namespace tandem::nn

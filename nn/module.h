@@ -18,10 +18,10 @@ requires requires { typename M::ContainedType; }
 struct Contained<M> {
   using type = typename M::ContainedType;
 };
-[[noreturn]] void used_empty_handle();
+[[noreturn]] void throw_empty_handle();
 class Cloning;
 /// Wraps a new module in a shared_ptr. Compiled once, because a make_shared per class slows down users' builds.
-std::shared_ptr<nn::Module> shared_module(nn::Module* module);
+std::shared_ptr<nn::Module> make_shared_module(nn::Module* module);
 }  // namespace tandem::detail
 
 namespace tandem::serialize {
@@ -219,14 +219,14 @@ class Module : public std::enable_shared_from_this<Module> {
   /// Returns a copy of the members, before the tensors and children are copied; null if this class has its own clone().
   virtual std::shared_ptr<Module> shallow_copy() const;
   /// Calls reset().
-  virtual void register_again();
+  virtual void register_members();
   /// Assigns all members of `original`, a module of the same class. Returns false if the class is not assignable.
-  virtual bool take_members(const Module& original);
+  virtual bool copy_members_from(const Module& original);
   /// Assigns the option members of `original`, a module of the library and of the same class. Returns false if the
   /// class has no option members.
-  virtual bool take_options(const Module& original);
+  virtual bool copy_options_from(const Module& original);
   /// In containers, replaces the contents by copies of the modules or parameters in `original`.
-  virtual void take_contents(const Module& original, detail::Cloning& cloning);
+  virtual void copy_contents_from(const Module& original, detail::Cloning& cloning);
   void check_new_name(const char* op, const char* kind, const std::string& name) const;
   void add_child(std::string name, std::shared_ptr<Module> module);
   void set_child(const std::string& name, std::shared_ptr<Module> module);
@@ -250,9 +250,9 @@ template <class Derived> class Cloneable : public Module {
 
  private:
   std::shared_ptr<Module> shallow_copy() const override;
-  void register_again() override { reset(); }
-  bool take_members(const Module& original) override;
-  bool take_options(const Module& original) override;
+  void register_members() override { reset(); }
+  bool copy_members_from(const Module& original) override;
+  bool copy_options_from(const Module& original) override;
 };
 
 /// A shared handle to a module: copies of the handle refer to the same module.
@@ -260,7 +260,7 @@ template <class M> class ModuleHolder {
  public:
   using ContainedType = M;
   /// Constructs the module without arguments.
-  ModuleHolder() requires std::is_default_constructible_v<M> : impl_(detail::shared_module(new M)) {}
+  ModuleHolder() requires std::is_default_constructible_v<M> : impl_(detail::make_shared_module(new M)) {}
   /// Constructs an empty handle.
   ModuleHolder(std::nullptr_t) {}
   /// Shares ownership of `module`.
@@ -269,14 +269,14 @@ template <class M> class ModuleHolder {
   template <class First, class... Rest>
   requires((sizeof...(Rest) > 0 || !std::is_base_of_v<ModuleHolder, std::decay_t<First>>)&&std::is_constructible_v<
            M, First, Rest...>) explicit ModuleHolder(First&& first, Rest&&... rest)
-      : impl_(detail::shared_module(new M(std::forward<First>(first), std::forward<Rest>(rest)...))) {}
+      : impl_(detail::make_shared_module(new M(std::forward<First>(first), std::forward<Rest>(rest)...))) {}
   /// Returns the module. @throws Error if the handle is empty, as do operator* and get()
   M* operator->() const { return get(); }
   /// Returns the module.
   M& operator*() const { return *get(); }
   /// Returns the module.
   M* get() const {
-    if (!impl_) detail::used_empty_handle();
+    if (!impl_) detail::throw_empty_handle();
     return static_cast<M*>(impl_.get());
   }
   /// Returns a shared_ptr to the module; null if the handle is empty.
@@ -301,15 +301,15 @@ template <class M> std::ostream& operator<<(std::ostream& out, const ModuleHolde
 template <class Derived> std::shared_ptr<Module> Cloneable<Derived>::shallow_copy() const {
   return std::make_shared<Derived>(static_cast<const Derived&>(*this));
 }
-template <class Derived> bool Cloneable<Derived>::take_members(const Module& original) {
+template <class Derived> bool Cloneable<Derived>::copy_members_from(const Module& original) {
   if constexpr (std::is_copy_assignable_v<Derived>)
     static_cast<Derived&>(*this) = static_cast<const Derived&>(original);
   return std::is_copy_assignable_v<Derived>;
 }
-template <class Derived> bool Cloneable<Derived>::take_options(const Module& original) {
+template <class Derived> bool Cloneable<Derived>::copy_options_from(const Module& original) {
   auto& to = static_cast<Derived&>(*this);
   const auto& from = static_cast<const Derived&>(original);
-  if constexpr (requires { to.parts = from.parts; }) to.parts = from.parts;
+  if constexpr (requires { to.stats_reducer = from.stats_reducer; }) to.stats_reducer = from.stats_reducer;
   if constexpr (requires { to.options_base = from.options_base; }) to.options_base = from.options_base;
   constexpr bool has_options = requires { to.options = from.options; };
   if constexpr (has_options) to.options = from.options;

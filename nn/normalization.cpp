@@ -7,10 +7,11 @@
 
 namespace tandem::nn {
 
-TANDEM_MODULE_TEXT(LocalResponseNorm, options.size() << ", alpha=" << printed(options.alpha()) << ", beta="
-                                                     << printed(options.beta()) << ", k=" << printed(options.k()))
-TANDEM_MODULE_TEXT(CrossMapLRN2d, options.size() << ", alpha=" << printed(options.alpha())
-                                                 << ", beta=" << printed(options.beta()) << ", k=" << options.k())
+TANDEM_DEFINE_PRETTY_PRINT(LocalResponseNorm, options.size() << ", alpha=" << to_python_string(options.alpha())
+                                                             << ", beta=" << to_python_string(options.beta())
+                                                             << ", k=" << to_python_string(options.k()))
+TANDEM_DEFINE_PRETTY_PRINT(CrossMapLRN2d, options.size() << ", alpha=" << to_python_string(options.alpha()) << ", beta="
+                                                         << to_python_string(options.beta()) << ", k=" << options.k())
 template class Cloneable<LayerNormImpl>;
 template class Cloneable<GroupNormImpl>;
 template class Cloneable<RMSNormImpl>;
@@ -26,9 +27,9 @@ void LayerNormImpl::reset_parameters() {
   init::zeros_(bias);
 }
 void LayerNormImpl::pretty_print(std::ostream& out) const {
-  out << "LayerNorm(" << IntArrayRef(options.normalized_shape()) << ", eps=" << printed(options.eps())
-      << ", elementwise_affine=" << printed(options.elementwise_affine())
-      << ", bias=" << printed(options.elementwise_affine()) << ")";
+  out << "LayerNorm(" << IntArrayRef(options.normalized_shape()) << ", eps=" << to_python_string(options.eps())
+      << ", elementwise_affine=" << to_python_string(options.elementwise_affine())
+      << ", bias=" << to_python_string(options.elementwise_affine()) << ")";
 }
 
 void GroupNormImpl::reset() {
@@ -45,8 +46,9 @@ void GroupNormImpl::reset_parameters() {
   init::zeros_(bias);
 }
 void GroupNormImpl::pretty_print(std::ostream& out) const {
-  out << "GroupNorm(" << options.num_groups() << ", " << options.num_channels() << ", eps=" << printed(options.eps())
-      << ", affine=" << printed(options.affine()) << ", bias=" << printed(options.affine()) << ")";
+  out << "GroupNorm(" << options.num_groups() << ", " << options.num_channels()
+      << ", eps=" << to_python_string(options.eps()) << ", affine=" << to_python_string(options.affine())
+      << ", bias=" << to_python_string(options.affine()) << ")";
 }
 
 void RMSNormImpl::reset() {
@@ -57,8 +59,8 @@ void RMSNormImpl::reset_parameters() {
 }
 void RMSNormImpl::pretty_print(std::ostream& out) const {
   out << "RMSNorm(" << IntArrayRef(options.normalized_shape())
-      << ", eps=" << (options.eps() ? printed(*options.eps()) : "None")
-      << ", elementwise_affine=" << printed(options.elementwise_affine()) << ")";
+      << ", eps=" << (options.eps() ? to_python_string(*options.eps()) : "None")
+      << ", elementwise_affine=" << to_python_string(options.elementwise_affine()) << ")";
 }
 
 Tensor CrossMapLRN2dImpl::forward(const Tensor& x) {
@@ -66,12 +68,14 @@ Tensor CrossMapLRN2dImpl::forward(const Tensor& x) {
                ", accepted: (N, C, H, W)");
   TANDEM_CHECK(options.size() > 0, "CrossMapLRN2d: size is ", options.size(), "; it must be positive");
   if (x.numel() == 0) return x.clone();
-  const int64_t beside = (options.size() - 1) / 2, window = 2 * beside + 1, behind = x.size(1) - beside - 1;
-  const Tensor padded = constant_pad_nd(x.square().flatten(2), {0, 0, beside, beside});
+  const int64_t half_window = (options.size() - 1) / 2, window = 2 * half_window + 1,
+                num_trailing = x.size(1) - half_window - 1;
+  const Tensor padded = constant_pad_nd(x.square().flatten(2), {0, 0, half_window, half_window});
   const Tensor means = tandem::avg_pool2d(padded.unsqueeze(1), {window, 1}, 1).squeeze(1);
   Tensor sums = means.reshape(x.sizes()) * static_cast<double>(window);
-  if (behind > 0)
-    sums = tandem::cat({sums.narrow(1, 0, beside + 1), sums.narrow(1, beside + 1, behind) + x.narrow(1, 0, 1).square()},
+  if (num_trailing > 0)
+    sums = tandem::cat({sums.narrow(1, 0, half_window + 1),
+                        sums.narrow(1, half_window + 1, num_trailing) + x.narrow(1, 0, 1).square()},
                        1);
   const double share = options.alpha() / static_cast<double>(options.size());
   return x * (sums * share + static_cast<double>(options.k())).pow(-options.beta());

@@ -5,20 +5,21 @@
 
 namespace tandem::nn {
 
-#define TANDEM_PAD_TEXT(Name) TANDEM_MODULE_TEXT(Name, IntArrayRef(options.padding()))
-TANDEM_PAD_TEXT(ReflectionPad1d)
-TANDEM_PAD_TEXT(ReflectionPad2d)
-TANDEM_PAD_TEXT(ReflectionPad3d)
-TANDEM_PAD_TEXT(ReplicationPad1d)
-TANDEM_PAD_TEXT(ReplicationPad2d)
-TANDEM_PAD_TEXT(ReplicationPad3d)
-TANDEM_PAD_TEXT(ZeroPad1d)
-TANDEM_PAD_TEXT(ZeroPad2d)
-TANDEM_PAD_TEXT(ZeroPad3d)
-#define TANDEM_CONSTANT_PAD_TEXT(Name) \
-  TANDEM_MODULE_TEXT(Name, "padding=" << IntArrayRef(options.padding()) << ", value=" << printed(options.value()))
-TANDEM_CONSTANT_PAD_TEXT(ConstantPad1d)
-TANDEM_CONSTANT_PAD_TEXT(ConstantPad2d)
-TANDEM_CONSTANT_PAD_TEXT(ConstantPad3d)
+#define TANDEM_DEFINE_PAD_PRETTY_PRINT(Name) TANDEM_DEFINE_PRETTY_PRINT(Name, IntArrayRef(options.padding()))
+TANDEM_DEFINE_PAD_PRETTY_PRINT(ReflectionPad1d)
+TANDEM_DEFINE_PAD_PRETTY_PRINT(ReflectionPad2d)
+TANDEM_DEFINE_PAD_PRETTY_PRINT(ReflectionPad3d)
+TANDEM_DEFINE_PAD_PRETTY_PRINT(ReplicationPad1d)
+TANDEM_DEFINE_PAD_PRETTY_PRINT(ReplicationPad2d)
+TANDEM_DEFINE_PAD_PRETTY_PRINT(ReplicationPad3d)
+TANDEM_DEFINE_PAD_PRETTY_PRINT(ZeroPad1d)
+TANDEM_DEFINE_PAD_PRETTY_PRINT(ZeroPad2d)
+TANDEM_DEFINE_PAD_PRETTY_PRINT(ZeroPad3d)
+#define TANDEM_DEFINE_CONSTANT_PAD_PRETTY_PRINT(Name) \
+  TANDEM_DEFINE_PRETTY_PRINT(                         \
+      Name, "padding=" << IntArrayRef(options.padding()) << ", value=" << to_python_string(options.value()))
+TANDEM_DEFINE_CONSTANT_PAD_PRETTY_PRINT(ConstantPad1d)
+TANDEM_DEFINE_CONSTANT_PAD_PRETTY_PRINT(ConstantPad2d)
+TANDEM_DEFINE_CONSTANT_PAD_PRETTY_PRINT(ConstantPad3d)
 
 }  // namespace tandem::nn

@@ -5,8 +5,8 @@
 
 namespace tandem::nn {
 
-TANDEM_MODULE_TEXT(PixelShuffle, "upscale_factor=" << options.upscale_factor())
-TANDEM_MODULE_TEXT(PixelUnshuffle, "downscale_factor=" << options.downscale_factor())
-TANDEM_MODULE_TEXT(ChannelShuffle, "groups=" << options.groups())
+TANDEM_DEFINE_PRETTY_PRINT(PixelShuffle, "upscale_factor=" << options.upscale_factor())
+TANDEM_DEFINE_PRETTY_PRINT(PixelUnshuffle, "downscale_factor=" << options.downscale_factor())
+TANDEM_DEFINE_PRETTY_PRINT(ChannelShuffle, "groups=" << options.groups())
 
 }  // namespace tandem::nn

@@ -77,17 +77,19 @@ inline Tensor adaptive_max_pool3d(const Tensor& x, const AdaptiveMaxPool3dOption
 /// sizes by a stride or more
 inline Tensor max_unpool1d(const Tensor& x, const Tensor& indices, const MaxUnpool1dFuncOptions& o) {
   return tandem::max_unpool2d(x.unsqueeze(-2), indices.unsqueeze(-2),
-                              {1, detail::unpooled_sizes("max_unpool1d", x, o.kernel_size(), o.stride(), o.padding(),
-                                                         o.output_size())[0]})
+                              {1, detail::unpool_output_size("max_unpool1d", x, o.kernel_size(), o.stride(),
+                                                             o.padding(), o.output_size())[0]})
       .squeeze(-2);
 }
 inline Tensor max_unpool2d(const Tensor& x, const Tensor& indices, const MaxUnpool2dFuncOptions& o) {
   return tandem::max_unpool2d(
-      x, indices, detail::unpooled_sizes("max_unpool2d", x, o.kernel_size(), o.stride(), o.padding(), o.output_size()));
+      x, indices,
+      detail::unpool_output_size("max_unpool2d", x, o.kernel_size(), o.stride(), o.padding(), o.output_size()));
 }
 inline Tensor max_unpool3d(const Tensor& x, const Tensor& indices, const MaxUnpool3dFuncOptions& o) {
   return tandem::max_unpool3d(
-      x, indices, detail::unpooled_sizes("max_unpool3d", x, o.kernel_size(), o.stride(), o.padding(), o.output_size()),
+      x, indices,
+      detail::unpool_output_size("max_unpool3d", x, o.kernel_size(), o.stride(), o.padding(), o.output_size()),
       o.stride(), o.padding());
 }
 /// (sum of x^norm_type)^(1 / norm_type) over each window. If the sum is 0, the gradient is not finite.
@@ -107,12 +109,12 @@ using FractionalMaxPool3dFuncOptions = FractionalMaxPool3dOptions;
 /// @throws Error unless exactly one of output_size and output_ratio is set, and ratios are between 0 and 1
 inline std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& x,
                                                                      const FractionalMaxPool2dOptions& o) {
-  return detail::fractional_max_pool2d_with_indices(x, o.kernel_size(), o.output_size(), detail::ratios_of(o),
+  return detail::fractional_max_pool2d_with_indices(x, o.kernel_size(), o.output_size(), detail::get_output_ratios(o),
                                                     o._random_samples());
 }
 inline std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& x,
                                                                      const FractionalMaxPool3dOptions& o) {
-  return detail::fractional_max_pool3d_with_indices(x, o.kernel_size(), o.output_size(), detail::ratios_of(o),
+  return detail::fractional_max_pool3d_with_indices(x, o.kernel_size(), o.output_size(), detail::get_output_ratios(o),
                                                     o._random_samples());
 }
 /// Return the values of fractional_max_pool2d_with_indices (or 3d) without the indices.

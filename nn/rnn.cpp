@@ -14,31 +14,31 @@ namespace {
 
 /// Converts the nonlinearity of an RNN or RNNCell to a mode. @throws Error that names the module, unless it is tanh or
 /// relu
-RNNMode mode_of(const char* module, nn::init::Nonlinearity nonlinearity) {
+RNNMode to_rnn_mode(const char* module, nn::init::Nonlinearity nonlinearity) {
   const bool relu = nonlinearity == nn::init::Nonlinearity::relu;
   TANDEM_CHECK(relu || nonlinearity == nn::init::Nonlinearity::tanh, module,
                ": Unknown nonlinearity; accepted: kTanh and kReLU");
   return relu ? RNNMode::rnn_relu : RNNMode::rnn_tanh;
 }
 /// Returns the number of matrices stacked in weight_ih.
-int64_t gates_of(RNNMode mode) { return mode == RNNMode::lstm ? 4 : mode == RNNMode::gru ? 3 : 1; }
+int64_t num_gates(RNNMode mode) { return mode == RNNMode::lstm ? 4 : mode == RNNMode::gru ? 3 : 1; }
 
-/// Parameters of one direction of one layer. Biases and the projection `hr` may be undefined.
-struct StepWeights {
-  Tensor ih, hh, bias_ih, bias_hh, hr;
+/// Parameters of one direction of one layer. Biases and the projection `w_hr` may be undefined.
+struct CellParams {
+  Tensor w_ih, w_hh, bias_ih, bias_hh, w_hr;
 };
 /// Returns the contribution of the inputs (any number of rows) to the gates, including bias_ih and, except for a GRU,
 /// bias_hh.
-Tensor input_gates(RNNMode mode, const Tensor& x, const StepWeights& w) {
+Tensor input_gates(RNNMode mode, const Tensor& x, const CellParams& w) {
   // A GRU multiplies bias_hh by the gate r, so step() adds it.
   const bool joined = w.bias_ih.defined() && mode != RNNMode::gru;
-  return linear(x, w.ih, joined ? w.bias_ih + w.bias_hh : w.bias_ih);
+  return linear(x, w.w_ih, joined ? w.bias_ih + w.bias_hh : w.bias_ih);
 }
 
 /// Returns the next states of a batch, from its rows of input_gates and the states (B, hidden).
-States step(RNNMode mode, const Tensor& gates, const States& states, const StepWeights& w) {
+States step(RNNMode mode, const Tensor& gates, const States& states, const CellParams& w) {
   const Tensor& h = states[0];
-  const Tensor from_states = linear(h, w.hh, mode == RNNMode::gru ? w.bias_hh : Tensor());
+  const Tensor from_states = linear(h, w.w_hh, mode == RNNMode::gru ? w.bias_hh : Tensor());
   switch (mode) {
     case RNNMode::rnn_tanh: return {(gates + from_states).tanh()};
     case RNNMode::rnn_relu: return {(gates + from_states).relu()};
@@ -55,13 +55,13 @@ States step(RNNMode mode, const Tensor& gates, const States& states, const StepW
   const std::vector<Tensor> ifgo = (gates + from_states).chunk(4, 1);
   const Tensor c = ifgo[1].sigmoid() * states[1] + ifgo[0].sigmoid() * ifgo[2].tanh();
   const Tensor next = ifgo[3].sigmoid() * c.tanh();
-  return {w.hr.defined() ? linear(next, w.hr) : next, c};
+  return {w.w_hr.defined() ? linear(next, w.w_hr) : next, c};
 }
 
 /// Runs all steps. x (rows, inputs) holds batch_sizes[t] rows for each step t, one step after the other. Returns
 /// (outputs (rows, hidden), states after each sequence's last step). `reverse`: runs from the last step to the first.
 std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::vector<int64_t>& batch_sizes,
-                                    States states, const StepWeights& w, bool reverse) {
+                                    States states, const CellParams& w, bool reverse) {
   const std::vector<Tensor> gates = input_gates(mode, x, w).split(batch_sizes, 0);
   const size_t steps = gates.size(), count = states.size();
   std::vector<Tensor> outputs(steps);
@@ -99,33 +99,33 @@ std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::ve
   return {cat(outputs), states};
 }
 
-const char* name_of(RNNMode mode) { return mode == RNNMode::lstm ? "LSTM" : mode == RNNMode::gru ? "GRU" : "RNN"; }
-/// count_of: number of states of a network: h and c for an LSTM, h for others. features_of: number of features of state
-/// s.
-size_t count_of(RNNMode mode) { return mode == RNNMode::lstm ? 2 : 1; }
-int64_t features_of(const RNNOptionsBase& o, size_t s) {
+const char* mode_name(RNNMode mode) { return mode == RNNMode::lstm ? "LSTM" : mode == RNNMode::gru ? "GRU" : "RNN"; }
+/// num_states: number of states of a network: h and c for an LSTM, h for others. state_features: number of features of
+/// state s.
+size_t num_states(RNNMode mode) { return mode == RNNMode::lstm ? 2 : 1; }
+int64_t state_features(const RNNOptionsBase& o, size_t s) {
   return s == 0 && o.proj_size() > 0 ? o.proj_size() : o.hidden_size();
 }
-int64_t directions_of(const RNNOptionsBase& o) { return o.bidirectional() ? 2 : 1; }
+int64_t num_directions(const RNNOptionsBase& o) { return o.bidirectional() ? 2 : 1; }
 
 /// Runs x (rows, features) through all layers. States are (layers * directions, B, features), zeros if not given.
 std::pair<Tensor, States> run_layers(const RNNOptionsBase& o, const std::vector<Tensor>& parameters, bool training,
                                      Tensor x, const std::vector<int64_t>& batch_sizes, const States& given) {
-  const int64_t directions = directions_of(o), cells = o.num_layers() * directions;
-  const size_t states = count_of(o.mode());
+  const int64_t directions = num_directions(o), cells = o.num_layers() * directions;
+  const size_t states = num_states(o.mode());
   std::vector<std::vector<Tensor>> first(states), last(states);
   for (size_t s = 0; s < states; ++s)
     first[s] = given.empty() ? std::vector<Tensor>(static_cast<size_t>(cells),
-                                                   zeros({batch_sizes[0], features_of(o, s)}, x.options()))
+                                                   zeros({batch_sizes[0], state_features(o, s)}, x.options()))
                              : given[s].unbind(0);
   auto next = parameters.begin();
   for (int64_t layer = 0; layer < o.num_layers(); ++layer) {
     std::vector<Tensor> outputs;
     for (int64_t direction = 0; direction < directions; ++direction) {
-      StepWeights w{next[0], next[1], {}, {}, {}};
+      CellParams w{next[0], next[1], {}, {}, {}};
       next += 2;
       if (o.bias()) w.bias_ih = next[0], w.bias_hh = next[1], next += 2;
-      if (o.proj_size() > 0) w.hr = *next++;
+      if (o.proj_size() > 0) w.w_hr = *next++;
       States own;
       for (size_t s = 0; s < states; ++s) own.push_back(first[s][static_cast<size_t>(layer * directions + direction)]);
       auto [output, ended] = run_steps(o.mode(), x, batch_sizes, own, w, /*reverse=*/direction == 1);
@@ -142,43 +142,43 @@ std::pair<Tensor, States> run_layers(const RNNOptionsBase& o, const std::vector<
 
 /// @throws Error unless each state is (layers * directions, B, features) with the input's dtype and device
 void check_states(const RNNOptionsBase& o, const Tensor& input, const States& states, int64_t batch) {
-  const int64_t cells = o.num_layers() * directions_of(o);
+  const int64_t cells = o.num_layers() * num_directions(o);
   for (size_t s = 0; s < states.size(); ++s) {
-    const Shape expected{cells, batch, features_of(o, s)};
-    TANDEM_CHECK(states[s].sizes() == expected, name_of(o.mode()), ": Expected hidden",
+    const Shape expected{cells, batch, state_features(o, s)};
+    TANDEM_CHECK(states[s].sizes() == expected, mode_name(o.mode()), ": Expected hidden",
                  states.size() == 1 ? ""
                  : s == 0           ? "[0]"
                                     : "[1]",
                  " size ", IntArrayRef(expected), ", got ", states[s].sizes(),
                  "; a state is (num_layers * directions, batch, features)");
-    check_same_dtype_and_device(name_of(o.mode()), "input", input, "hx", states[s]);
+    check_same_dtype_and_device(mode_name(o.mode()), "input", input, "hx", states[s]);
   }
 }
 /// @throws Error unless each state has as many dimensions as the input
 void check_state_dims(const RNNOptionsBase& o, const Tensor& input, const States& states) {
   const char* const given = input.dim() == 3 ? ": For batched " : ": For unbatched ";
   if (states.size() == 2) {
-    TANDEM_CHECK(states[0].dim() == input.dim() && states[1].dim() == input.dim(), name_of(o.mode()), given,
+    TANDEM_CHECK(states[0].dim() == input.dim() && states[1].dim() == input.dim(), mode_name(o.mode()), given,
                  input.dim(), "-D input, hx and cx should also be ", input.dim(), "-D but got (", states[0].dim(),
                  "-D, ", states[1].dim(), "-D) tensors");
   } else {
     for (const Tensor& state : states)
-      TANDEM_CHECK(state.dim() == input.dim(), name_of(o.mode()), given, input.dim(), "-D input, hx should also be ",
+      TANDEM_CHECK(state.dim() == input.dim(), mode_name(o.mode()), given, input.dim(), "-D input, hx should also be ",
                    input.dim(), "-D but got ", state.dim(), "-D tensor");
   }
 }
 void check_input(const RNNOptionsBase& o, const Tensor& input, const Tensor& weight) {
-  TANDEM_CHECK(input.size(-1) == o.input_size(), name_of(o.mode()),
+  TANDEM_CHECK(input.size(-1) == o.input_size(), mode_name(o.mode()),
                ": input.size(-1) must be equal to input_size. Expected ", o.input_size(), ", got ", input.size(-1),
                "; input is ", input.sizes());
-  check_same_dtype_and_device(name_of(o.mode()), "input", input, "the weight", weight);
+  check_same_dtype_and_device(mode_name(o.mode()), "input", input, "the weight", weight);
 }
 
 }  // namespace
 
 template <class Derived> void RNNImplBase<Derived>::reset() {
   const RNNOptionsBase& o = options_base;
-  const char* const name = name_of(o.mode());
+  const char* const name = mode_name(o.mode());
   TANDEM_CHECK(o.input_size() > 0, name, ": input_size must be greater than zero, got ", o.input_size());
   TANDEM_CHECK(o.hidden_size() > 0, name, ": hidden_size must be greater than zero, got ", o.hidden_size());
   TANDEM_CHECK(o.num_layers() > 0, name, ": num_layers must be greater than zero, got ", o.num_layers());
@@ -195,11 +195,11 @@ template <class Derived> void RNNImplBase<Derived>::reset() {
     names_.push_back(parameter);
     this->register_parameter(std::move(parameter), empty(sizes));
   };
-  const int64_t rows = gates_of(o.mode()) * o.hidden_size(), outputs = features_of(o, 0);
+  const int64_t rows = num_gates(o.mode()) * o.hidden_size(), outputs = state_features(o, 0);
   for (int64_t layer = 0; layer < o.num_layers(); ++layer)
-    for (int64_t direction = 0; direction < directions_of(o); ++direction) {
+    for (int64_t direction = 0; direction < num_directions(o); ++direction) {
       const std::string at = std::to_string(layer).insert(0, "_l") + (direction == 1 ? "_reverse" : "");
-      add("weight_ih" + at, {rows, layer == 0 ? o.input_size() : outputs * directions_of(o)});
+      add("weight_ih" + at, {rows, layer == 0 ? o.input_size() : outputs * num_directions(o)});
       add("weight_hh" + at, {rows, outputs});
       if (o.bias()) add("bias_ih" + at, {rows}), add("bias_hh" + at, {rows});
       if (o.proj_size() > 0) add("weight_hr" + at, {o.proj_size(), o.hidden_size()});
@@ -217,12 +217,12 @@ template <class Derived> std::vector<Tensor> RNNImplBase<Derived>::all_weights()
 }
 template <class Derived> void RNNImplBase<Derived>::pretty_print(std::ostream& out) const {
   const RNNOptionsBase& o = options_base;
-  out << name_of(o.mode()) << '(' << o.input_size() << ", " << o.hidden_size();
+  out << mode_name(o.mode()) << '(' << o.input_size() << ", " << o.hidden_size();
   if (o.proj_size() != 0) out << ", proj_size=" << o.proj_size();
   if (o.num_layers() != 1) out << ", num_layers=" << o.num_layers();
   if (!o.bias()) out << ", bias=False";
   if (o.batch_first()) out << ", batch_first=True";
-  if (o.dropout() != 0) out << ", dropout=" << nn::printed(o.dropout());
+  if (o.dropout() != 0) out << ", dropout=" << nn::to_python_string(o.dropout());
   if (o.bidirectional()) out << ", bidirectional=True";
   out << ')';
 }
@@ -230,14 +230,14 @@ template <class Derived> void RNNImplBase<Derived>::pretty_print(std::ostream& o
 template <class Derived> std::pair<Tensor, States> RNNImplBase<Derived>::run(const Tensor& given, States states) const {
   const RNNOptionsBase& o = options_base;
   const bool batched = given.dim() == 3;
-  TANDEM_CHECK(batched || given.dim() == 2, name_of(o.mode()), ": Expected input to be 2D or 3D, got ", given.dim(),
+  TANDEM_CHECK(batched || given.dim() == 2, mode_name(o.mode()), ": Expected input to be 2D or 3D, got ", given.dim(),
                "D instead; accepted: ", o.batch_first() ? "(B, T, input_size)" : "(T, B, input_size)",
                ", or (T, input_size) for one sequence");
   const std::vector<Tensor> weights = all_weights();
   check_input(o, given, weights[0]);
   const Tensor input = !batched ? given.unsqueeze(1) : o.batch_first() ? given.transpose(0, 1) : given;
   const int64_t steps = input.size(0), batch = input.size(1);
-  TANDEM_CHECK(steps > 0, name_of(o.mode()), ": Expected sequence length to be larger than 0 in RNN; input is ",
+  TANDEM_CHECK(steps > 0, mode_name(o.mode()), ": Expected sequence length to be larger than 0 in RNN; input is ",
                given.sizes());
   check_state_dims(o, given, states);
   if (!batched)
@@ -256,13 +256,13 @@ std::pair<nn::utils::rnn::PackedSequence, States> RNNImplBase<Derived>::run(
     const nn::utils::rnn::PackedSequence& packed, States states) const {
   const RNNOptionsBase& o = options_base;
   const Tensor& data = packed.data();
-  TANDEM_CHECK(data.dim() == 2, name_of(o.mode()), ": input must have 2 dimensions, got ", data.dim(),
+  TANDEM_CHECK(data.dim() == 2, mode_name(o.mode()), ": input must have 2 dimensions, got ", data.dim(),
                "; packed data is (rows, input_size)");
   const std::vector<Tensor> weights = all_weights();
   check_input(o, data, weights[0]);
   const Tensor sizes = packed.batch_sizes().contiguous();
   const std::vector<int64_t> batch_sizes(sizes.data<int64_t>(), sizes.data<int64_t>() + sizes.numel());
-  TANDEM_CHECK(!batch_sizes.empty(), name_of(o.mode()), ": the packed sequence is empty");
+  TANDEM_CHECK(!batch_sizes.empty(), mode_name(o.mode()), ": the packed sequence is empty");
   check_states(o, data, states, batch_sizes[0]);
   if (packed.sorted_indices().defined())
     for (Tensor& state : states) state = state.index_select(1, packed.sorted_indices());
@@ -275,7 +275,7 @@ std::pair<nn::utils::rnn::PackedSequence, States> RNNImplBase<Derived>::run(
 }
 
 namespace {
-template <class Options> RNNOptionsBase base_of(RNNMode mode, const Options& o) {
+template <class Options> RNNOptionsBase make_base_options(RNNMode mode, const Options& o) {
   return RNNOptionsBase(mode, o.input_size(), o.hidden_size())
       .num_layers(o.num_layers())
       .bias(o.bias())
@@ -283,7 +283,7 @@ template <class Options> RNNOptionsBase base_of(RNNMode mode, const Options& o) 
       .dropout(o.dropout())
       .bidirectional(o.bidirectional());
 }
-States listed(const std::optional<std::tuple<Tensor, Tensor>>& hx) {
+States to_states(const std::optional<std::tuple<Tensor, Tensor>>& hx) {
   return hx ? States{std::get<0>(*hx), std::get<1>(*hx)} : States{};
 }
 }  // namespace
@@ -330,7 +330,7 @@ template <class Derived> States RNNCellImplBase<Derived>::step(RNNMode mode, con
     TANDEM_CHECK(state.size(1) == expected[1], this->name(), ": ", label, " has inconsistent hidden_size: got ",
                  state.size(1), ", expected ", expected[1]);
   }
-  const StepWeights w{weight_ih, weight_hh, bias_ih, bias_hh, {}};
+  const CellParams w{weight_ih, weight_hh, bias_ih, bias_hh, {}};
   States next = detail::step(mode, input_gates(mode, input, w), states, w);
   if (!batched)
     for (Tensor& state : next) state = state.squeeze(0);
@@ -356,27 +356,28 @@ template class Cloneable<LSTMCellImpl>;
 template class Cloneable<GRUCellImpl>;
 
 RNNImpl::RNNImpl(const RNNOptions& o)
-    : OneStateImplBase(detail::base_of(detail::mode_of("RNN", o.nonlinearity()), o)), options(o) {}
-GRUImpl::GRUImpl(const GRUOptions& o) : OneStateImplBase(detail::base_of(detail::RNNMode::gru, o)), options(o) {}
+    : SingleStateImplBase(detail::make_base_options(detail::to_rnn_mode("RNN", o.nonlinearity()), o)), options(o) {}
+GRUImpl::GRUImpl(const GRUOptions& o)
+    : SingleStateImplBase(detail::make_base_options(detail::RNNMode::gru, o)), options(o) {}
 LSTMImpl::LSTMImpl(const LSTMOptions& o)
-    : RNNImplBase(detail::base_of(detail::RNNMode::lstm, o).proj_size(o.proj_size())), options(o) {}
+    : RNNImplBase(detail::make_base_options(detail::RNNMode::lstm, o).proj_size(o.proj_size())), options(o) {}
 std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(const Tensor& input,
                                                                  std::optional<std::tuple<Tensor, Tensor>> hx) {
-  auto [output, states] = run(input, detail::listed(hx));
+  auto [output, states] = run(input, detail::to_states(hx));
   return {output, {states[0], states[1]}};
 }
 std::tuple<utils::rnn::PackedSequence, std::tuple<Tensor, Tensor>> LSTMImpl::forward_with_packed_input(
     const utils::rnn::PackedSequence& input, std::optional<std::tuple<Tensor, Tensor>> hx) {
-  auto [output, states] = run(input, detail::listed(hx));
+  auto [output, states] = run(input, detail::to_states(hx));
   return {output, {states[0], states[1]}};
 }
 
 RNNCellImpl::RNNCellImpl(const RNNCellOptions& o)
     : RNNCellImplBase(detail::RNNCellOptionsBase(o.input_size(), o.hidden_size(), o.bias(), 1)), options(o) {
-  detail::mode_of("RNNCell", o.nonlinearity());
+  detail::to_rnn_mode("RNNCell", o.nonlinearity());
 }
 Tensor RNNCellImpl::forward(const Tensor& input, const Tensor& hx) {
-  const detail::RNNMode mode = detail::mode_of("RNNCell", options.nonlinearity());
+  const detail::RNNMode mode = detail::to_rnn_mode("RNNCell", options.nonlinearity());
   return step(mode, input, hx.defined() ? detail::States{hx} : detail::States{})[0];
 }
 std::string RNNCellImpl::nonlinearity_text() const {

@@ -66,21 +66,21 @@ template <class Derived> class RNNImplBase : public nn::Cloneable<Derived> {
 };
 
 /// Base class of RNN and GRU, which have one hidden state.
-template <class Derived> class OneStateImplBase : public RNNImplBase<Derived> {
+template <class Derived> class SingleStateImplBase : public RNNImplBase<Derived> {
  public:
   using RNNImplBase<Derived>::RNNImplBase;
   /// Runs over sequences: input (T, B, input_size) and hx (num_layers * directions, B, hidden_size), zeros if
   /// undefined, give (outputs (T, B, directions * hidden_size), final hx). For one sequence without a batch, all these
   /// tensors lack the dimension B. With batch_first, input and outputs are (B, T, ...).
-  std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {}) { return run_one(input, hx); }
+  std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {}) { return run_single_state(input, hx); }
   /// Runs over packed sequences; hx is in the order of the user's batch.
   std::tuple<nn::utils::rnn::PackedSequence, Tensor> forward_with_packed_input(
       const nn::utils::rnn::PackedSequence& input, Tensor hx = {}) {
-    return run_one(input, hx);
+    return run_single_state(input, hx);
   }
 
  private:
-  template <class Input> std::tuple<Input, Tensor> run_one(const Input& input, const Tensor& hx) const {
+  template <class Input> std::tuple<Input, Tensor> run_single_state(const Input& input, const Tensor& hx) const {
     auto [output, states] = this->run(input, hx.defined() ? States{hx} : States{});
     return {std::move(output), std::move(states[0])};
   }
@@ -130,7 +130,7 @@ struct GRUOptions : detail::SequenceOptions<GRUOptions> {
 };
 
 /// Computes h' = tanh(W_ih x + b_ih + W_hh h + b_hh) for each step, or with relu instead of tanh (Elman 1990).
-class RNNImpl : public detail::OneStateImplBase<RNNImpl> {
+class RNNImpl : public detail::SingleStateImplBase<RNNImpl> {
  public:
   RNNImpl(int64_t input_size, int64_t hidden_size) : RNNImpl(RNNOptions(input_size, hidden_size)) {}
   explicit RNNImpl(const RNNOptions& o);
@@ -153,7 +153,7 @@ class LSTMImpl : public detail::RNNImplBase<LSTMImpl> {
 };
 /// Computes for each step r, z = sigmoid(W x + b + U h + d), n = tanh(W x + b + r (U h + d)) and h' = (1 - z) n + z h.
 /// Each gate has its own W, U, b, d, stacked in the order r z n (Cho et al. 2014, arXiv:1406.1078, in cuDNN's form).
-class GRUImpl : public detail::OneStateImplBase<GRUImpl> {
+class GRUImpl : public detail::SingleStateImplBase<GRUImpl> {
  public:
   GRUImpl(int64_t input_size, int64_t hidden_size) : GRUImpl(GRUOptions(input_size, hidden_size)) {}
   explicit GRUImpl(const GRUOptions& o);

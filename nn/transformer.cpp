@@ -61,29 +61,29 @@ TANDEM_ARG_SETTER(TransformerOptions, AnyModule, custom_decoder);
 TransformerImpl::TransformerImpl(const TransformerOptions& o) : options(o) { reset(); }
 
 namespace {
-Tensor activated(const Tensor& x, const activation_t& activation) {
+Tensor apply_activation(const Tensor& x, const activation_t& activation) {
   if (std::holds_alternative<GeluTag>(activation)) return gelu(x);
   if (const auto* const f = std::get_if<std::function<Tensor(const Tensor&)>>(&activation)) return (*f)(x);
   TANDEM_CHECK(std::get<init::Nonlinearity>(activation) == init::Nonlinearity::relu,
                "Transformer: activation should be kGELU, kReLU, or a callable");
   return x.relu();
 }
-MultiheadAttention attention_for(const TransformerEncoderLayerOptions& o) {
+MultiheadAttention make_attention(const TransformerEncoderLayerOptions& o) {
   return MultiheadAttention(
       MultiheadAttentionOptions(o.d_model(), o.nhead()).dropout(o.dropout()).batch_first(o.batch_first()));
 }
-LayerNorm norm_for(int64_t features) { return LayerNorm(LayerNormOptions({features})); }
+LayerNorm make_layer_norm(int64_t features) { return LayerNorm(LayerNormOptions({features})); }
 /// Returns the output of an attention module, without computing the attention weights.
-Tensor attended(MultiheadAttention& attention, const Tensor& query, const Tensor& memory, const Tensor& mask,
-                const Tensor& padding) {
+Tensor apply_attention(MultiheadAttention& attention, const Tensor& query, const Tensor& memory, const Tensor& mask,
+                       const Tensor& padding) {
   return std::get<0>(attention(query, memory, memory, padding, /*need_weights=*/false, mask));
 }
 /// Returns x + part(x). The norm is applied to part's input if norm_first is true, else to the sum.
-template <class Part> Tensor residual(bool norm_first, LayerNorm& norm, const Tensor& x, const Part& part) {
+template <class Part> Tensor add_residual(bool norm_first, LayerNorm& norm, const Tensor& x, const Part& part) {
   return norm_first ? x + part(norm(x)) : norm(x + part(x));
 }
 /// Returns a ModuleList of `count` copies of a layer.
-template <class Layer> ModuleList copies(const char* name, const Layer& layer, int64_t count) {
+template <class Layer> ModuleList clone_layers(const char* name, const Layer& layer, int64_t count) {
   TANDEM_CHECK(count > 0, name, ": num_layers is ", count, "; it must be positive");
   ModuleList layers;
   for (int64_t i = 0; i < count; ++i)
@@ -94,12 +94,12 @@ template <class Layer> ModuleList copies(const char* name, const Layer& layer, i
 
 void TransformerEncoderLayerImpl::reset() {
   const auto& o = options;
-  self_attn = register_module("self_attn", attention_for(o));
+  self_attn = register_module("self_attn", make_attention(o));
   linear1 = register_module("linear1", Linear(o.d_model(), o.dim_feedforward()));
   dropout = register_module("dropout", Dropout(o.dropout()));
   linear2 = register_module("linear2", Linear(o.dim_feedforward(), o.d_model()));
-  norm1 = register_module("norm1", norm_for(o.d_model()));
-  norm2 = register_module("norm2", norm_for(o.d_model()));
+  norm1 = register_module("norm1", make_layer_norm(o.d_model()));
+  norm2 = register_module("norm2", make_layer_norm(o.d_model()));
   dropout1 = register_module("dropout1", Dropout(o.dropout()));
   dropout2 = register_module("dropout2", Dropout(o.dropout()));
 }
@@ -111,24 +111,24 @@ void TransformerEncoderLayerImpl::reset_parameters() {
 Tensor TransformerEncoderLayerImpl::forward(const Tensor& src, const Tensor& src_mask,
                                             const Tensor& src_key_padding_mask) {
   const bool first = options.norm_first();
-  const Tensor x = residual(first, norm1, src, [&](const Tensor& in) {
-    return dropout1(attended(self_attn, in, in, src_mask, src_key_padding_mask));
+  const Tensor x = add_residual(first, norm1, src, [&](const Tensor& in) {
+    return dropout1(apply_attention(self_attn, in, in, src_mask, src_key_padding_mask));
   });
-  return residual(first, norm2, x, [&](const Tensor& in) {
-    return dropout2(linear2(dropout(activated(linear1(in), options.activation()))));
+  return add_residual(first, norm2, x, [&](const Tensor& in) {
+    return dropout2(linear2(dropout(apply_activation(linear1(in), options.activation()))));
   });
 }
 
 void TransformerDecoderLayerImpl::reset() {
   const auto& o = options;
-  self_attn = register_module("self_attn", attention_for(o));
-  multihead_attn = register_module("multihead_attn", attention_for(o));
+  self_attn = register_module("self_attn", make_attention(o));
+  multihead_attn = register_module("multihead_attn", make_attention(o));
   linear1 = register_module("linear1", Linear(o.d_model(), o.dim_feedforward()));
   dropout = register_module("dropout", Dropout(o.dropout()));
   linear2 = register_module("linear2", Linear(o.dim_feedforward(), o.d_model()));
-  norm1 = register_module("norm1", norm_for(o.d_model()));
-  norm2 = register_module("norm2", norm_for(o.d_model()));
-  norm3 = register_module("norm3", norm_for(o.d_model()));
+  norm1 = register_module("norm1", make_layer_norm(o.d_model()));
+  norm2 = register_module("norm2", make_layer_norm(o.d_model()));
+  norm3 = register_module("norm3", make_layer_norm(o.d_model()));
   dropout1 = register_module("dropout1", Dropout(o.dropout()));
   dropout2 = register_module("dropout2", Dropout(o.dropout()));
   dropout3 = register_module("dropout3", Dropout(o.dropout()));
@@ -142,19 +142,19 @@ Tensor TransformerDecoderLayerImpl::forward(const Tensor& tgt, const Tensor& mem
                                             const Tensor& memory_mask, const Tensor& tgt_key_padding_mask,
                                             const Tensor& memory_key_padding_mask) {
   const bool first = options.norm_first();
-  Tensor x = residual(first, norm1, tgt, [&](const Tensor& in) {
-    return dropout1(attended(self_attn, in, in, tgt_mask, tgt_key_padding_mask));
+  Tensor x = add_residual(first, norm1, tgt, [&](const Tensor& in) {
+    return dropout1(apply_attention(self_attn, in, in, tgt_mask, tgt_key_padding_mask));
   });
-  x = residual(first, norm2, x, [&](const Tensor& in) {
-    return dropout2(attended(multihead_attn, in, memory, memory_mask, memory_key_padding_mask));
+  x = add_residual(first, norm2, x, [&](const Tensor& in) {
+    return dropout2(apply_attention(multihead_attn, in, memory, memory_mask, memory_key_padding_mask));
   });
-  return residual(first, norm3, x, [&](const Tensor& in) {
-    return dropout3(linear2(dropout(activated(linear1(in), options.activation()))));
+  return add_residual(first, norm3, x, [&](const Tensor& in) {
+    return dropout3(linear2(dropout(apply_activation(linear1(in), options.activation()))));
   });
 }
 
 void TransformerEncoderImpl::reset() {
-  layers = register_module("layers", copies("TransformerEncoder", options.encoder_layer(), options.num_layers()));
+  layers = register_module("layers", clone_layers("TransformerEncoder", options.encoder_layer(), options.num_layers()));
   norm = options.norm().clone();
   if (!norm.is_empty()) register_module("norm", norm.ptr());
 }
@@ -169,7 +169,7 @@ Tensor TransformerEncoderImpl::forward(const Tensor& src, const Tensor& src_mask
 }
 
 void TransformerDecoderImpl::reset() {
-  layers = register_module("layers", copies("TransformerDecoder", options.decoder_layer(), options.num_layers()));
+  layers = register_module("layers", clone_layers("TransformerDecoder", options.decoder_layer(), options.num_layers()));
   norm = options.norm().clone();
   if (!norm.is_empty()) register_module("norm", norm.ptr());
 }
@@ -197,12 +197,12 @@ void TransformerImpl::reset() {
   encoder = !o.custom_encoder().is_empty()
                 ? o.custom_encoder().clone()
                 : AnyModule(TransformerEncoder(
-                      TransformerEncoderOptions(layer, o.num_encoder_layers()).norm(norm_for(o.d_model()))));
+                      TransformerEncoderOptions(layer, o.num_encoder_layers()).norm(make_layer_norm(o.d_model()))));
   register_module("encoder", encoder.ptr());
   decoder = !o.custom_decoder().is_empty()
                 ? o.custom_decoder().clone()
                 : AnyModule(TransformerDecoder(
-                      TransformerDecoderOptions(layer, o.num_decoder_layers()).norm(norm_for(o.d_model()))));
+                      TransformerDecoderOptions(layer, o.num_decoder_layers()).norm(make_layer_norm(o.d_model()))));
   register_module("decoder", decoder.ptr());
   reset_parameters();
 }

@@ -37,17 +37,17 @@ inline void check_operands(const char* op, const Tensor& a, const Tensor& b) {
   check_same_dtype_and_device(op, "a", a, "b", b);
   TANDEM_CHECK(a.dtype() != kBool, op, ": not implemented for '", a.dtype(), "'; accepted: numbers");
 }
-/// Checks an optional weight, bias or statistic of a layer; an undefined `part` is accepted.
-/// @throws Error unless `part` has `size` elements, is on x's device and has x's dtype. If x has a half dtype, float32
+/// Checks an optional weight, bias or statistic of a layer; an undefined `param` is accepted.
+/// @throws Error unless `param` has `size` elements, is on x's device and has x's dtype. If x has a half dtype, float32
 /// is accepted too
-inline void check_part(const char* op, const char* name, const Tensor& part, int64_t size, const Tensor& x) {
-  TANDEM_CHECK(!part.defined() || part.numel() == size, op, ": ", name, " should contain ", size, " elements not ",
-               part.numel(), ", got ", part.sizes(), " for x of ", x.sizes());
-  TANDEM_CHECK(!part.defined() || part.device() == x.device(), op,
-               ": Expected all tensors to be on the same device, but got ", name, " is on ", part.device(),
+inline void check_parameter(const char* op, const char* name, const Tensor& param, int64_t size, const Tensor& x) {
+  TANDEM_CHECK(!param.defined() || param.numel() == size, op, ": ", name, " should contain ", size, " elements not ",
+               param.numel(), ", got ", param.sizes(), " for x of ", x.sizes());
+  TANDEM_CHECK(!param.defined() || param.device() == x.device(), op,
+               ": Expected all tensors to be on the same device, but got ", name, " is on ", param.device(),
                ", different from other tensors on ", x.device());
-  TANDEM_CHECK(!part.defined() || part.dtype() == x.dtype() || (is_half(x.dtype()) && part.dtype() == kFloat32), op,
-               ": expected x and ", name, " to have the same dtype, but got: ", x.dtype(), " != ", part.dtype(),
+  TANDEM_CHECK(!param.defined() || param.dtype() == x.dtype() || (is_half(x.dtype()) && param.dtype() == kFloat32), op,
+               ": expected x and ", name, " to have the same dtype, but got: ", x.dtype(), " != ", param.dtype(),
                is_half(x.dtype()) ? "; float32 is accepted too" : "");
 }
 /// Returns the dtype in which kernels accumulate elements of `dtype`. Statistics, losses and weights, which exist once
@@ -55,12 +55,12 @@ inline void check_part(const char* op, const char* name, const Tensor& part, int
 inline DType accumulate_type(DType dtype) { return is_half(dtype) ? kFloat32 : dtype; }
 /// Converts a weight or bias to the form that kernels take together with elements of `dtype`: contiguous, with dtype
 /// accumulate_type(dtype), detached. An undefined tensor stays undefined.
-inline Tensor prepare_part(const Tensor& part, DType dtype) {
-  return part.defined() ? contiguous_detached(part.detach().to(accumulate_type(dtype))) : Tensor();
+inline Tensor prepare_parameter(const Tensor& param, DType dtype) {
+  return param.defined() ? contiguous_detached(param.detach().to(accumulate_type(dtype))) : Tensor();
 }
 
 /// Returns the largest finite number of a floating dtype.
-inline double largest_of(DType type) {
+inline double max_finite(DType type) {
   return type == kFloat64   ? std::numeric_limits<double>::max()
          : type == kFloat32 ? std::numeric_limits<float>::max()
          : type == kFloat16 ? 65504.0
@@ -70,39 +70,40 @@ inline double largest_of(DType type) {
 /// Checks that a tensor of dtype `type` can hold s. Integer dtypes drop a fraction, and uint8 wraps negative integers.
 /// Infinities fit every floating dtype.
 /// @throws Error if s is outside the range of `type`
-inline void check_holds(const char* op, DType type, const Scalar& s) {
+inline void check_representable(const char* op, DType type, const Scalar& s) {
   const bool holds = visit_dtype(type, [&]<class T>() {
     if constexpr (std::is_same_v<T, bool>) {
       return true;
     } else if constexpr (!std::is_integral_v<T>) {
       const double size = std::abs(s.to_double());
-      return !(size > largest_of(dtype_of<T>())) || std::isinf(size);
+      return !(size > max_finite(dtype_of<T>())) || std::isinf(size);
     } else {
-      constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
-      constexpr T middle = most / 2 + 1;  // middle: a power of two, so a double represents it exactly
+      constexpr T min_value = std::numeric_limits<T>::min(), max_value = std::numeric_limits<T>::max();
+      constexpr T half_range = max_value / 2 + 1;  // middle: a power of two, so a double represents it exactly
       if (s.is_floating_point())
-        return s.to_double() >= static_cast<double>(least) && s.to_double() < static_cast<double>(middle) * 2;
-      return s.to_int64() >= (std::is_signed_v<T> ? int64_t{least} : -int64_t{most}) && s.to_int64() <= int64_t{most};
+        return s.to_double() >= static_cast<double>(min_value) && s.to_double() < static_cast<double>(half_range) * 2;
+      return s.to_int64() >= (std::is_signed_v<T> ? int64_t{min_value} : -int64_t{max_value}) &&
+             s.to_int64() <= int64_t{max_value};
     }
   });
   TANDEM_CHECK(holds, op, ": value cannot be converted to type ", type, " without overflow: ", s);
 }
 
 /// Returns the number of dimensions of x, or 1 for a 0-dim tensor, which is indexed like a vector of one element.
-inline int64_t rank_of(const Tensor& x) { return std::max<int64_t>(x.dim(), 1); }
-inline int64_t size_of(const Tensor& x, int64_t dim) { return x.dim() == 0 ? 1 : x.size(dim); }
+inline int64_t ensure_nonempty_dim(const Tensor& x) { return std::max<int64_t>(x.dim(), 1); }
+inline int64_t ensure_nonempty_size(const Tensor& x, int64_t dim) { return x.dim() == 0 ? 1 : x.size(dim); }
 /// Returns x as a contiguous tensor (outer, size of dim, inner), not recorded by autograd. outer and inner are the
 /// products of the sizes before and after dim.
-inline Tensor around(const Tensor& x, int64_t dim) {
+inline Tensor as_outer_dim_inner(const Tensor& x, int64_t dim) {
   const NoGradGuard guard;
   int64_t outer = 1, inner = 1;
   for (int64_t d = 0; d < dim; ++d) outer *= x.size(d);
   for (int64_t d = dim + 1; d < x.dim(); ++d) inner *= x.size(d);
-  return core::try_view(x.contiguous(), {outer, size_of(x, dim), inner});
+  return core::try_view(x.contiguous(), {outer, ensure_nonempty_size(x, dim), inner});
 }
 
 /// Returns the index as int64, the dtype that kernels take. @throws Error unless it is int64 or int32 and on x's device
-inline Tensor checked_index(const char* op, const Tensor& x, const Tensor& index) {
+inline Tensor check_and_convert_index(const char* op, const Tensor& x, const Tensor& index) {
   TANDEM_CHECK(index.dtype() == kInt64 || index.dtype() == kInt32, op,
                ": Expected dtype int32/int64 for index but got: ", index.dtype());
   TANDEM_CHECK(index.device() == x.device(), op,

@@ -29,7 +29,7 @@ Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& 
 /// of other operations. PyTorch computes the gradient of such an operation with one kernel, so the gradient's graph
 /// leads to all inputs. To match it, a gradient that flows back through the alias is recorded as depending on x,
 /// `other` and `another`, with derivatives of zero. `other` and `another` may be undefined.
-Tensor lead_gradient_to(const Tensor& x, const Tensor& other = {}, const Tensor& another = {});
+Tensor attach_inputs_to_backward(const Tensor& x, const Tensor& other = {}, const Tensor& another = {});
 
 /// Gradients of conv2d.
 Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, Pair stride, Pair padding,

@@ -9,11 +9,11 @@ namespace tandem::detail {
 /// Writes compute(x) back into x and returns x. The result must have x's sizes and a dtype that x can hold. `others`
 /// are the other tensors, defined or not, that compute() reads.
 template <class Compute>
-Tensor& formula_inplace(const char* op, Tensor& x, autograd::TensorRefs others, Compute compute) {
+Tensor& compute_inplace(const char* op, Tensor& x, autograd::TensorRefs others, Compute compute) {
   const auto checked = [&](const Tensor& y) {
     TANDEM_CHECK(y.sizes() == x.sizes(), op, ": output with shape ", x.sizes(), " doesn't match the broadcast shape ",
                  y.sizes());
-    TANDEM_CHECK(category(y.dtype()) <= category(x.dtype()), op, ": result type ", y.dtype(),
+    TANDEM_CHECK(dtype_category(y.dtype()) <= dtype_category(x.dtype()), op, ": result type ", y.dtype(),
                  " can't be cast to the desired output type ", x.dtype());
     return y.to(x.dtype());
   };

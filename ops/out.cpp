@@ -24,15 +24,15 @@ bool overlaps(const Tensor& target, const Tensor& source) {
 }
 
 void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs) {
-  TANDEM_CHECK(!autograd::any_wants_grad({out}) && !autograd::any_wants_grad(inputs), op,
+  TANDEM_CHECK(!autograd::any_requires_grad({out}) && !autograd::any_requires_grad(inputs), op,
                ": functions with out=... arguments don't support automatic differentiation, but one of the arguments "
                "requires grad; detach() it or use a NoGradGuard");
 }
 bool prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device) {
-  check_changeable(op, out);
+  check_inplace_allowed(op, out);
   TANDEM_CHECK(out.device() == device, op, ": Expected all tensors to be on the same device, but got out is on ",
                out.device(), ", different from other tensors on ", device);
-  TANDEM_CHECK(category(dtype) <= category(out.dtype()), op, ": result type ", dtype,
+  TANDEM_CHECK(dtype_category(dtype) <= dtype_category(out.dtype()), op, ": result type ", dtype,
                " can't be cast to the desired output type ", out.dtype());
   const bool resized = out.sizes() != sizes;
   if (resized) {
@@ -46,11 +46,11 @@ bool prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, De
     }
     out.resize_(sizes);
   }
-  if (!out.is_contiguous()) autograd::check_writable(op, out);
+  if (!out.is_contiguous()) autograd::check_no_internal_overlap(op, out);
   return resized;
 }
-void restride(const Tensor& out, const Shape& strides) {
-  out.impl()->take_layout(*core::as_strided(out, out.sizes(), strides, out.storage_offset()).impl());
+void set_strides(const Tensor& out, const Shape& strides) {
+  out.impl()->shallow_copy_from(*core::as_strided(out, out.sizes(), strides, out.storage_offset()).impl());
 }
 
 }  // namespace tandem::detail

@@ -13,7 +13,7 @@ void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs);
 /// @throws Error if `out` is on another device, or its dtype cannot hold the result
 bool prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device);
 /// Gives `out`, which has just been resized, the dense strides of the result.
-void restride(const Tensor& out, const Shape& strides);
+void set_strides(const Tensor& out, const Shape& strides);
 /// Returns whether the memory ranges of target and source overlap, so that writing to target could change elements of
 /// source that are still to be read. Identical views do not count as overlapping.
 bool overlaps(const Tensor& target, const Tensor& source);
@@ -24,7 +24,7 @@ template <class Run>
 Tensor& write_out(const char* op, Tensor& out, autograd::TensorRefs inputs, IntArrayRef sizes, DType dtype,
                   Device device, Run&& run) {
   if (prepare_out(op, out, sizes, dtype, device))
-    restride(out, core::result_strides(sizes, {inputs.begin()->get().impl(), (inputs.end() - 1)->get().impl()}));
+    set_strides(out, core::result_strides(sizes, {inputs.begin()->get().impl(), (inputs.end() - 1)->get().impl()}));
   bool direct = out.dtype() == dtype;
   for (const Tensor& input : inputs) direct = direct && !overlaps(out, input);
   if (direct) {
@@ -46,7 +46,7 @@ Tensor& assign_out(const char* op, Tensor& out, autograd::TensorRefs inputs, Com
   const NoGradGuard guard;
   const Tensor y = compute();
   if (prepare_out(op, out, y.sizes(), y.dtype(), y.device()))
-    restride(out, core::strides_like(y, MemoryFormat::Preserve));
+    set_strides(out, core::strides_like(y, MemoryFormat::Preserve));
   copy_elements(y, out);
   out.bump_version();
   return out;

@@ -17,10 +17,10 @@ void check_inplace_result(const char* op, const Tensor& x, const Tensor& other, 
   TANDEM_CHECK(broadcast_shapes(op, x.sizes(), other.sizes()) == x.sizes(), op, ": output with shape ", x.sizes(),
                " doesn't match the broadcast shape ", broadcast_shapes(op, x.sizes(), other.sizes()),
                "; the other operand is ", other.sizes());
-  TANDEM_CHECK(category(result) <= category(x.dtype()), op, ": result type ", result,
+  TANDEM_CHECK(dtype_category(result) <= dtype_category(x.dtype()), op, ": result type ", result,
                " can't be cast to the desired output type ", x.dtype());
 }
-void check_number_held(const char* op, const Tensor& x, const Scalar& s) {
+void check_scalar_fits(const char* op, const Tensor& x, const Scalar& s) {
   const bool holds = x.is_floating_point() || (x.dtype() == kBool ? s.is_boolean() : !s.is_floating_point());
   TANDEM_CHECK(holds, op, ": result type ", result_type(x, s), " can't be cast to the desired output type ", x.dtype(),
                "; the number is ", s);
@@ -32,7 +32,7 @@ DType result_type(const Tensor& x, const Tensor& a, const Tensor& b) {
     type = type ? promote_types(*type, t->dtype()) : t->dtype();
   }
   if (!ranked || !plain) return ranked.value_or(plain.value_or(x.dtype()));
-  return category(*plain) > category(*ranked) ? promote_types(*ranked, *plain) : *ranked;
+  return dtype_category(*plain) > dtype_category(*ranked) ? promote_types(*ranked, *plain) : *ranked;
 }
 
 }  // namespace detail
@@ -51,7 +51,7 @@ void check_alpha(const char* op, DType result, const Scalar& alpha) {
   TANDEM_CHECK(!alpha.is_floating_point() || is_floating_point(result), op,
                ": For integral input tensors, argument alpha must not be a floating point number, got ", alpha,
                " for a result of ", result);
-  detail::check_holds(op, result, alpha);
+  detail::check_representable(op, result, alpha);
 }
 
 }  // namespace tandem

@@ -16,22 +16,24 @@ namespace detail {
 /// dtype of a higher category.
 DType result_type(const Tensor& x, const Tensor& a, const Tensor& b);
 /// Returns the category that type promotion compares: 2 for floating point, 1 for integers, 0 for bool.
-inline int category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
+inline int dtype_category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
 /// Converts integers and bool to the default floating dtype, for operations on floating dtypes.
 inline Tensor floating(const Tensor& x) { return x.is_floating_point() ? x : x.to(get_default_dtype()); }
 /// Returns a number as a 0-dim tensor, to be combined with tensors on `device`. For a GPU the tensor stays on the host,
 /// and the kernel receives the number as a launch argument.
-inline Tensor number_beside(Device device, const Scalar& s, DType dtype) {
+inline Tensor wrapped_scalar_tensor(Device device, const Scalar& s, DType dtype) {
   return core::scalar(s, dtype, device.is_cuda() ? Device(kCPU) : device);
 }
 /// Returns a number as a 0-dim tensor, to be combined with x, in the dtype of the result.
-inline Tensor beside(const Tensor& x, const Scalar& s) { return number_beside(x.device(), s, result_type(x, s)); }
+inline Tensor wrap_scalar(const Tensor& x, const Scalar& s) {
+  return wrapped_scalar_tensor(x.device(), s, result_type(x, s));
+}
 
 /// Like wrap_scalar(x, s), for true division: the dtype is always floating, because an integer dtype might not hold
 /// the number.
-inline Tensor beside_divided(const Tensor& x, const Scalar& s) {
+inline Tensor wrap_scalar_as_floating(const Tensor& x, const Scalar& s) {
   const DType type = result_type(x, s);
-  return number_beside(x.device(), s, is_floating_point(type) ? type : get_default_dtype());
+  return wrapped_scalar_tensor(x.device(), s, is_floating_point(type) ? type : get_default_dtype());
 }
 /// Checks that no integer is divided by 0. A divisor on a GPU is not checked, because the check would synchronize;
 /// there the quotient and the remainder by 0 are 0.
@@ -41,7 +43,7 @@ void check_divisor(const char* op, const Tensor& b, const Shape& sizes);
 enum class Accepts { any, numbers, counted, floating, real, stepped, rounded, divided, powers, integral, integers };
 /// Checks that the operation accepts the dtype; a dtype that is converted first is accepted. @throws Error that names
 /// op
-inline void check_accepted(const char* op, Accepts accepts, DType type) {
+inline void check_accepted_dtype(const char* op, Accepts accepts, DType type) {
   switch (accepts) {
     case Accepts::numbers:
     case Accepts::rounded:
@@ -68,9 +70,9 @@ inline void check_accepted(const char* op, Accepts accepts, DType type) {
 
 /// Returns x, but moves it to `device` if it is a 0-dim CPU tensor that is combined with a GPU's tensors and requires a
 /// gradient.
-inline Tensor placed(const Tensor& x, Device device) {
+inline Tensor move_scalar_to(const Tensor& x, Device device) {
   const bool number = device.is_cuda() && x.is_cpu() && x.dim() == 0;
-  return number && autograd::wants_grad(x) ? x.to(device) : x;
+  return number && autograd::tensor_requires_grad(x) ? x.to(device) : x;
 }
 /// Returns the device on which two tensors are combined. Both must be on it, except that a 0-dim CPU tensor may be
 /// combined with a GPU's tensor.
@@ -87,7 +89,7 @@ inline Device common_device(const char* op, const Tensor& a, const Tensor& b) {
 inline Tensor operand(const Tensor& x, Device device, DType type) {
   if (x.dtype() == type && x.device() == device) [[likely]]
     return x;
-  return placed(x, device).to(type);
+  return move_scalar_to(x, device).to(type);
 }
 struct Operands {
   Tensor a, b;
@@ -96,7 +98,7 @@ struct Operands {
 };
 /// Converts both tensors to the common dtype (a floating one if to_floating) and returns them with the broadcast sizes
 /// and the common device.
-inline Operands prepare(const char* op, const Tensor& a, const Tensor& b, bool to_floating = false) {
+inline Operands promote_operands(const char* op, const Tensor& a, const Tensor& b, bool to_floating = false) {
   const Device device = common_device(op, a, b);
   DType type = a.dtype() == b.dtype() ? a.dtype() : result_type(a, b);
   if (to_floating && !is_floating_point(type)) type = get_default_dtype();
@@ -106,14 +108,14 @@ inline Operands prepare(const char* op, const Tensor& a, const Tensor& b, bool t
 
 /// Like promote_operands(), for operations that accept floating dtypes only. @throws Error that names op for another
 /// dtype
-inline Operands real_operands(const char* op, const Tensor& a, const Tensor& b) {
-  Operands o = prepare(op, a, b);
-  check_accepted(op, Accepts::real, o.a.dtype());
+inline Operands promote_real_operands(const char* op, const Tensor& a, const Tensor& b) {
+  Operands o = promote_operands(op, a, b);
+  check_accepted_dtype(op, Accepts::real, o.a.dtype());
   return o;
 }
 
 /// @throws NotImplementedError that names op, for half types
-inline void check_precise(const char* op, DType dtype) {
+inline void check_not_half(const char* op, DType dtype) {
   TANDEM_CHECK_AS(NotImplementedError, !is_half(dtype), op, ": not implemented for '", dtype,
                   "'; accepted: float32 and float64");
 }
@@ -122,14 +124,16 @@ inline void check_precise(const char* op, DType dtype) {
 void check_inplace_result(const char* op, const Tensor& x, const Tensor& other, DType result);
 /// Returns whether a kernel that writes x can take `other` without a conversion: `other` has x's dtype, and is on x's
 /// device or is a 0-dim CPU tensor.
-inline bool stands_beside(const Tensor& x, const Tensor& other) {
+inline bool is_kernel_compatible(const Tensor& x, const Tensor& other) {
   return other.dtype() == x.dtype() &&
          (other.device() == x.device() || (x.is_cuda() && other.is_cpu() && other.dim() == 0));
 }
 /// Checks an in-place operation with a number. @throws Error unless x's dtype can hold numbers of this kind
-void check_number_held(const char* op, const Tensor& x, const Scalar& s);
+void check_scalar_fits(const char* op, const Tensor& x, const Scalar& s);
 
-inline Tensor like(const Operands& o, DType dtype) { return core::empty_for(o.sizes, dtype, o.device, o.a, o.b); }
+inline Tensor empty_result(const Operands& o, DType dtype) {
+  return core::empty_result(o.sizes, dtype, o.device, o.a, o.b);
+}
 
 }  // namespace detail
 }  // namespace tandem

@@ -26,12 +26,12 @@ DType result_type(const Tensor& a, const Tensor& b) {
   if ((a.dim() == 0) == (b.dim() == 0)) return promote_types(a.dtype(), b.dtype());
   const Tensor& ranked = a.dim() ? a : b;  // its dtype decides unless the other tensor's category is higher
   const Tensor& plain = a.dim() ? b : a;
-  return detail::category(plain.dtype()) > detail::category(ranked.dtype())
+  return detail::dtype_category(plain.dtype()) > detail::dtype_category(ranked.dtype())
              ? promote_types(ranked.dtype(), plain.dtype())
              : ranked.dtype();
 }
 DType result_type(const Tensor& a, const Scalar& b) {
-  return detail::category(b.dtype()) > detail::category(a.dtype()) ? b.dtype() : a.dtype();
+  return detail::dtype_category(b.dtype()) > detail::dtype_category(a.dtype()) ? b.dtype() : a.dtype();
 }
 
 bool can_cast(DType from, DType to) {

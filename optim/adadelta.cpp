@@ -18,7 +18,7 @@ Adadelta::Adadelta(std::vector<OptimizerParamGroup> groups, const AdadeltaOption
           "Adadelta", {{"square_avg"}, {"acc_delta"}},
           [](const OptimizerOptions& options) {
             const auto& o = static_cast<const AdadeltaOptions&>(options);
-            return Numbers{.lr = o.lr(), .eps = o.eps(), .weight_decay = o.weight_decay(), .extra = {o.rho()}};
+            return Hyperparameters{.lr = o.lr(), .eps = o.eps(), .weight_decay = o.weight_decay(), .extra = {o.rho()}};
           },
           defaults.clone()) {
   add_param_groups(std::move(groups));
@@ -31,7 +31,7 @@ void Adadelta::check_options(const OptimizerOptions& options) const {
   detail::check_not_negative("Adadelta", "weight_decay value", o.weight_decay());
 }
 
-std::vector<Tensor> Adadelta::coefficients(const OptimizerOptions&, const NumberTensors& n) const {
+std::vector<Tensor> Adadelta::coefficients(const OptimizerOptions&, const HyperparameterTensors& n) const {
   const Tensor& rho = n.extra[0];
   return {n.lr, n.weight_decay, n.eps, rho, 1 - rho};
 }
@@ -40,7 +40,7 @@ void Adadelta::update_parameter(const OptimizerOptions& options, Parameter& p) c
   const std::vector<Tensor>& c = p.coefficients;
   const Tensor &lr = c[0], &eps = c[2], &rho = c[3], &rest = c[4];
   Tensor &square_avg = p.state[0], &acc_delta = p.state[1];
-  const Tensor g = detail::with_decay(p.gradient, p.value, o.weight_decay(), c[1]);
+  const Tensor g = detail::add_weight_decay(p.gradient, p.value, o.weight_decay(), c[1]);
   square_avg.mul_(rho).add_((g * g).mul_(rest));
   const Tensor delta = (acc_delta + eps).sqrt_().div_((square_avg + eps).sqrt_()).mul_(g);
   acc_delta.mul_(rho).add_((delta * delta).mul_(rest));

@@ -26,7 +26,8 @@ class Adadelta : public detail::ComposedOptimizer {
       : Adadelta(std::vector<OptimizerParamGroup>{std::move(parameters)}, defaults) {}
 
  private:
-  std::vector<Tensor> coefficients(const OptimizerOptions& options, const NumberTensors& numbers) const override;
+  std::vector<Tensor> coefficients(const OptimizerOptions& options,
+                                   const HyperparameterTensors& numbers) const override;
   void update_parameter(const OptimizerOptions& options, Parameter& p) const override;
   void check_options(const OptimizerOptions& options) const override;
 };

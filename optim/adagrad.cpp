@@ -19,7 +19,8 @@ Adagrad::Adagrad(std::vector<OptimizerParamGroup> groups, const AdagradOptions& 
           "Adagrad", {{"sum"}},
           [](const OptimizerOptions& options) {
             const auto& o = static_cast<const AdagradOptions&>(options);
-            return Numbers{.lr = o.lr(), .eps = o.eps(), .weight_decay = o.weight_decay(), .extra = {o.lr_decay()}};
+            return Hyperparameters{
+                .lr = o.lr(), .eps = o.eps(), .weight_decay = o.weight_decay(), .extra = {o.lr_decay()}};
           },
           defaults.clone()) {
   add_param_groups(std::move(groups));
@@ -36,7 +37,7 @@ double Adagrad::initial_value(const OptimizerOptions& options, size_t) const {
   return static_cast<const AdagradOptions&>(options).initial_accumulator_value();
 }
 
-std::vector<Tensor> Adagrad::coefficients(const OptimizerOptions&, const NumberTensors& n) const {
+std::vector<Tensor> Adagrad::coefficients(const OptimizerOptions&, const HyperparameterTensors& n) const {
   const Tensor& lr_decay = n.extra[0];
   return {n.lr / ((n.steps - 1) * lr_decay + 1), n.weight_decay, n.eps};
 }
@@ -44,7 +45,7 @@ void Adagrad::update_parameter(const OptimizerOptions& options, Parameter& p) co
   const auto& o = static_cast<const AdagradOptions&>(options);
   const Tensor &rate = p.coefficients[0], &eps = p.coefficients[2];
   Tensor& sum = p.state[0];
-  const Tensor g = detail::with_decay(p.gradient, p.value, o.weight_decay(), p.coefficients[1]);
+  const Tensor g = detail::add_weight_decay(p.gradient, p.value, o.weight_decay(), p.coefficients[1]);
   sum.add_(g * g);
   p.value.sub_((g * rate).div_(sum.sqrt().add_(eps)));
 }

@@ -30,7 +30,8 @@ class Adagrad : public detail::ComposedOptimizer {
 
  private:
   double initial_value(const OptimizerOptions& options, size_t entry) const override;
-  std::vector<Tensor> coefficients(const OptimizerOptions& options, const NumberTensors& numbers) const override;
+  std::vector<Tensor> coefficients(const OptimizerOptions& options,
+                                   const HyperparameterTensors& numbers) const override;
   void update_parameter(const OptimizerOptions& options, Parameter& p) const override;
   void check_options(const OptimizerOptions& options) const override;
 };

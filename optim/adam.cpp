@@ -22,17 +22,17 @@ void AdamWOptions::visit(const Visitor& f) {
 }
 namespace {
 
-template <class Options> kernels::AdamValues values_of(const Options& o) {
+template <class Options> kernels::AdamValues make_adam_values(const Options& o) {
   constexpr bool decoupled = std::is_same_v<Options, AdamWOptions>;
   const auto [beta1, beta2] = o.betas();
   return {.lr = o.lr(),
           .beta1 = beta1,
           .beta2 = beta2,
-          .rest1 = 1 - beta1,
-          .rest2 = 1 - beta2,
+          .one_minus_beta1 = 1 - beta1,
+          .one_minus_beta2 = 1 - beta2,
           .eps = o.eps(),
           .added = decoupled ? 0 : o.weight_decay(),
-          .shrink = decoupled ? 1 - o.lr() * o.weight_decay() : 1};
+          .decay_factor = decoupled ? 1 - o.lr() * o.weight_decay() : 1};
 }
 
 }  // namespace
@@ -41,15 +41,15 @@ void AdamBase::resize_state() {
   for (std::vector<Tensor>* state : {&steps_, &exp_avgs_, &exp_avg_sqs_, &max_exp_avg_sqs_}) state->resize(size());
 }
 
-template <class Options> void AdamBase::update_by(const Options& o, const OptimizerParamGroup& group, size_t first) {
+template <class Options> void AdamBase::update_group(const Options& o, const OptimizerParamGroup& group, size_t first) {
   constexpr bool decoupled = std::is_same_v<Options, AdamWOptions>;
   struct Batch {
-    std::vector<Tensor> gradients, steps, parameters, exp_avgs, exp_avg_sqs, maxima;
+    std::vector<Tensor> gradients, steps, parameters, exp_avgs, exp_avg_sqs, max_exp_avg_sqs;
   };
   std::map<Device, Batch> batches;
   for (size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];
-    if (!detail::ready(decoupled ? "AdamW" : "Adam", p)) continue;
+    if (!detail::has_valid_grad(decoupled ? "AdamW" : "Adam", p)) continue;
     const size_t k = first + i;
     if (!steps_[k].defined()) {
       check_not_recorded(decoupled ? "AdamW" : "Adam",
@@ -61,24 +61,24 @@ template <class Options> void AdamBase::update_by(const Options& o, const Optimi
     if (o.amsgrad() && !max_exp_avg_sqs_[k].defined()) max_exp_avg_sqs_[k] = zeros_like(p);
     steps_[k] = steps_[k].to(p.device());
     for (Tensor* state : {&exp_avgs_[k], &exp_avg_sqs_[k], &max_exp_avg_sqs_[k]})
-      if (state->defined()) detail::follow(*state, p);
+      if (state->defined()) detail::move_state_to_parameter(*state, p);
     Batch& b = batches[p.device()];
-    b.gradients.push_back(detail::lying_as(p.grad(), p));
+    b.gradients.push_back(detail::with_strides_of(p.grad(), p));
     b.steps.push_back(steps_[k]);
     b.parameters.push_back(p);
     b.exp_avgs.push_back(exp_avgs_[k]);
     b.exp_avg_sqs.push_back(exp_avg_sqs_[k]);
-    b.maxima.push_back(max_exp_avg_sqs_[k]);
+    b.max_exp_avg_sqs.push_back(max_exp_avg_sqs_[k]);
   }
   for (auto& entry : batches) {
     Batch& b = entry.second;
     const auto values = step_values(first, entry.first);
     run_update([values, options = group.shared_options()] {
-      values->write(values_of(static_cast<const Options&>(*options)));
+      values->write(make_adam_values(static_cast<const Options&>(*options)));
     });
     TANDEM_DISPATCH(entry.first, add_to_all, 1, b.steps);
     TANDEM_DISPATCH(entry.first, adam, values->memory(), o.amsgrad(), b.gradients, b.steps, b.parameters, b.exp_avgs,
-                    b.exp_avg_sqs, b.maxima);
+                    b.exp_avg_sqs, b.max_exp_avg_sqs);
     for (const Tensor& p : b.parameters) p.bump_version();
   }
 }
@@ -98,7 +98,7 @@ Adam::Adam(std::vector<OptimizerParamGroup> groups, const AdamOptions& defaults)
   add_param_groups(std::move(groups));
 }
 void Adam::update(const OptimizerParamGroup& group, size_t first) {
-  update_by(static_cast<const AdamOptions&>(group.options()), group, first);
+  update_group(static_cast<const AdamOptions&>(group.options()), group, first);
 }
 void Adam::check_options(const OptimizerOptions& options) const { detail::check_adam<AdamOptions>("Adam", options); }
 
@@ -106,7 +106,7 @@ AdamW::AdamW(std::vector<OptimizerParamGroup> groups, const AdamWOptions& defaul
   add_param_groups(std::move(groups));
 }
 void AdamW::update(const OptimizerParamGroup& group, size_t first) {
-  update_by(static_cast<const AdamWOptions&>(group.options()), group, first);
+  update_group(static_cast<const AdamWOptions&>(group.options()), group, first);
 }
 void AdamW::check_options(const OptimizerOptions& options) const { detail::check_adam<AdamWOptions>("AdamW", options); }
 

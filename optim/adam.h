@@ -36,7 +36,7 @@ namespace detail {
 class AdamBase : public Optimizer {
  protected:
   using Optimizer::Optimizer;
-  template <class Options> void update_by(const Options& options, const OptimizerParamGroup& group, size_t first);
+  template <class Options> void update_group(const Options& options, const OptimizerParamGroup& group, size_t first);
   std::vector<Slot> slots() override;
   void resize_state() override;
 

@@ -13,18 +13,18 @@ namespace {
 
 /// Returns the tensor on which a step computes: t, or a float32 copy if t is of a half type. A 0-dim tensor gets a
 /// dimension, because otherwise a coefficient of another dtype would change the dtype of its results.
-Tensor working(const Tensor& t) {
+Tensor to_compute_tensor(const Tensor& t) {
   const Tensor wide = is_half(t.dtype()) ? t.to(kFloat32) : t;
   return wide.dim() == 0 ? wide.view({1}) : wide;
 }
 
 }  // namespace
 
-ComposedOptimizer::ComposedOptimizer(const char* name, std::vector<StateEntry> entries, ReadNumbers numbers,
+ComposedOptimizer::ComposedOptimizer(const char* name, std::vector<StateEntry> entries, ReadHyperparameters numbers,
                                      std::unique_ptr<OptimizerOptions> defaults)
-    : Optimizer(std::move(defaults)), name_(name), entries_(std::move(entries)), numbers_(numbers) {}
+    : Optimizer(std::move(defaults)), name_(name), entries_(std::move(entries)), read_hyperparameters_(numbers) {}
 
-bool ComposedOptimizer::wants(const OptimizerOptions&, size_t) const { return true; }
+bool ComposedOptimizer::needs_state(const OptimizerOptions&, size_t) const { return true; }
 double ComposedOptimizer::initial_value(const OptimizerOptions&, size_t) const { return 0; }
 
 void ComposedOptimizer::resize_state() {
@@ -32,13 +32,13 @@ void ComposedOptimizer::resize_state() {
   state_.resize(size(), std::vector<Tensor>(entries_.size()));
 }
 
-void ComposedOptimizer::make_state(const OptimizerOptions& options, const Tensor& p, size_t k) {
+void ComposedOptimizer::init_state(const OptimizerOptions& options, const Tensor& p, size_t k) {
   const auto make = [&](Tensor& t, bool scalar, double value) {
     if (t.defined()) {
       if (scalar)
         t = t.to(p.device());
       else
-        follow(t, p);
+        move_state_to_parameter(t, p);
       return;
     }
     check_not_recorded(name_, "its first step allocates its state; run one step before the capture");
@@ -46,40 +46,42 @@ void ComposedOptimizer::make_state(const OptimizerOptions& options, const Tensor
   };
   make(steps_[k], true, 0);
   for (size_t e = 0; e < entries_.size(); ++e)
-    if (state_[k][e].defined() || wants(options, e)) make(state_[k][e], entries_[e].scalar, initial_value(options, e));
+    if (state_[k][e].defined() || needs_state(options, e))
+      make(state_[k][e], entries_[e].scalar, initial_value(options, e));
 }
 
 void ComposedOptimizer::update(const OptimizerParamGroup& group, size_t first) {
   std::map<std::pair<Device, DType>, std::vector<size_t>> batches;
   for (size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];
-    if (!ready(name_, p)) continue;
-    make_state(group.options(), p, first + i);
+    if (!has_valid_grad(name_, p)) continue;
+    init_state(group.options(), p, first + i);
     batches[{p.device(), p.dtype()}].push_back(i);
   }
-  for (const auto& entry : batches) run_batch(group, first, entry.second);
+  for (const auto& entry : batches) update_batch(group, first, entry.second);
 }
 
 /// @param members  indices of parameters of the group that share one device and dtype
-void ComposedOptimizer::run_batch(const OptimizerParamGroup& group, size_t first, const std::vector<size_t>& members) {
+void ComposedOptimizer::update_batch(const OptimizerParamGroup& group, size_t first,
+                                     const std::vector<size_t>& members) {
   const Tensor& any = group.params()[members.front()];
   const Device device = any.device();
   const OptimizerOptions& options = group.options();
   const auto values = step_values(first, device, static_cast<int>(any.dtype()));
-  run_update([values, read = numbers_, shared = group.shared_options()] { values->write(read(*shared)); });
+  run_update([values, read = read_hyperparameters_, shared = group.shared_options()] { values->write(read(*shared)); });
 
   std::vector<Tensor> steps;
   steps.reserve(members.size());
   for (const size_t i : members) steps.push_back(steps_[first + i]);
   TANDEM_DISPATCH(device, add_to_all, 1, steps);
   const auto number = [&](int64_t i) { return values->memory().select(0, i); };
-  const NumberTensors numbers{number(0),
-                              number(1),
-                              number(2),
-                              number(3),
-                              number(4),
-                              {number(5), number(6), number(7)},
-                              stack(steps).to(kFloat64)};
+  const HyperparameterTensors numbers{number(0),
+                                      number(1),
+                                      number(2),
+                                      number(3),
+                                      number(4),
+                                      {number(5), number(6), number(7)},
+                                      stack(steps).to(kFloat64)};
   std::vector<Tensor> coefficients = this->coefficients(options, numbers);
   const DType dtype = any.dtype() == kFloat64 ? kFloat64 : kFloat32;
   for (Tensor& c : coefficients) c = c.to(dtype);
@@ -87,16 +89,16 @@ void ComposedOptimizer::run_batch(const OptimizerParamGroup& group, size_t first
   for (size_t m = 0; m < members.size(); ++m) {
     const Tensor& p = group.params()[members[m]];
     std::vector<Tensor>& state = state_[first + members[m]];
-    Parameter work{working(p), working(p.grad()), {}, {}};
+    Parameter compute{to_compute_tensor(p), to_compute_tensor(p.grad()), {}, {}};
     for (size_t e = 0; e < entries_.size(); ++e)
-      work.state.push_back(!state[e].defined() || entries_[e].scalar ? state[e] : working(state[e]));
+      compute.state.push_back(!state[e].defined() || entries_[e].scalar ? state[e] : to_compute_tensor(state[e]));
     for (const Tensor& c : coefficients)
-      work.coefficients.push_back(c.dim() == 0 ? c : c.select(0, static_cast<int64_t>(m)));
-    update_parameter(options, work);
+      compute.coefficients.push_back(c.dim() == 0 ? c : c.select(0, static_cast<int64_t>(m)));
+    update_parameter(options, compute);
     if (!is_half(p.dtype())) continue;
-    Tensor(p).copy_(work.value.view(p.sizes()));
+    Tensor(p).copy_(compute.value.view(p.sizes()));
     for (size_t e = 0; e < entries_.size(); ++e)
-      if (state[e].defined() && !entries_[e].scalar) state[e].copy_(work.state[e].view(p.sizes()));
+      if (state[e].defined() && !entries_[e].scalar) state[e].copy_(compute.state[e].view(p.sizes()));
   }
 }
 
@@ -111,7 +113,7 @@ std::vector<Optimizer::Slot> ComposedOptimizer::slots() {
   return out;
 }
 
-Tensor with_decay(const Tensor& gradient, const Tensor& value, double decay, const Tensor& decay_coefficient) {
+Tensor add_weight_decay(const Tensor& gradient, const Tensor& value, double decay, const Tensor& decay_coefficient) {
   return decay == 0 ? gradient : gradient + value * decay_coefficient;
 }
 

@@ -17,13 +17,13 @@ class ComposedOptimizer : public Optimizer {
     bool scalar = false;
   };
   /// Options that a step reads; unused members stay 0.
-  struct Numbers {
+  struct Hyperparameters {
     double lr = 0, beta1 = 0, beta2 = 0, eps = 0, weight_decay = 0;
     double extra[3] = {0, 0, 0};  // meaning defined by each optimizer
   };
   /// The members of Hyperparameters as 0-dim float64 tensors on the parameters' device, and the step counts of some
   /// parameters.
-  struct NumberTensors {
+  struct HyperparameterTensors {
     Tensor lr, beta1, beta2, eps, weight_decay, extra[3];
     Tensor steps;  // step counts, (parameters,) float64, starting at 1
   };
@@ -34,9 +34,9 @@ class ComposedOptimizer : public Optimizer {
     std::vector<Tensor> state;         // in the order of the StateEntry list; undefined if never wanted
     std::vector<Tensor> coefficients;  // 0-dim, in the order of coefficients()
   };
-  using ReadNumbers = Numbers (*)(const OptimizerOptions& options);
+  using ReadHyperparameters = Hyperparameters (*)(const OptimizerOptions& options);
   /// Reads the options that Adamax, NAdam and RAdam share.
-  template <class Options> static Numbers adam_numbers(const OptimizerOptions& options) {
+  template <class Options> static Hyperparameters read_adam_hyperparameters(const OptimizerOptions& options) {
     const auto& o = static_cast<const Options&>(options);
     const auto& [beta1, beta2] = o.betas();
     return {.lr = o.lr(), .beta1 = beta1, .beta2 = beta2, .eps = o.eps(), .weight_decay = o.weight_decay()};
@@ -44,16 +44,17 @@ class ComposedOptimizer : public Optimizer {
 
   /// @param name     used in error messages
   /// @param numbers  reads the options; also called before each replay of a recorded step
-  ComposedOptimizer(const char* name, std::vector<StateEntry> entries, ReadNumbers numbers,
+  ComposedOptimizer(const char* name, std::vector<StateEntry> entries, ReadHyperparameters numbers,
                     std::unique_ptr<OptimizerOptions> defaults);
 
   /// Returns whether a parameter with these options needs the state entry with index `entry`.
-  virtual bool wants(const OptimizerOptions& options, size_t entry) const;
+  virtual bool needs_state(const OptimizerOptions& options, size_t entry) const;
   /// Returns the value of a state entry before the first step.
   virtual double initial_value(const OptimizerOptions& options, size_t entry) const;
   /// Computes the float64 numbers that update_parameter() reads: 0-dim if they are the same for all parameters, or
   /// (parameters,) if they depend on the step counts.
-  virtual std::vector<Tensor> coefficients(const OptimizerOptions& options, const NumberTensors& numbers) const = 0;
+  virtual std::vector<Tensor> coefficients(const OptimizerOptions& options,
+                                           const HyperparameterTensors& numbers) const = 0;
   /// Updates the value and the state in place. Must not change the gradient.
   virtual void update_parameter(const OptimizerOptions& options, Parameter& p) const = 0;
 
@@ -62,16 +63,16 @@ class ComposedOptimizer : public Optimizer {
   std::vector<Slot> slots() override;
   void resize_state() override;
   void update(const OptimizerParamGroup& group, size_t first) override;
-  void make_state(const OptimizerOptions& options, const Tensor& p, size_t k);
-  void run_batch(const OptimizerParamGroup& group, size_t first, const std::vector<size_t>& members);
+  void init_state(const OptimizerOptions& options, const Tensor& p, size_t k);
+  void update_batch(const OptimizerParamGroup& group, size_t first, const std::vector<size_t>& members);
   const char* name_;
   std::vector<StateEntry> entries_;
-  ReadNumbers numbers_;
+  ReadHyperparameters read_hyperparameters_;
   std::vector<Tensor> steps_;
   std::vector<std::vector<Tensor>> state_;  // state_[parameter][entry]
 };
 
 /// Returns gradient + decay_coefficient * value, or the gradient itself if `decay` is 0.
-Tensor with_decay(const Tensor& gradient, const Tensor& value, double decay, const Tensor& decay_coefficient);
+Tensor add_weight_decay(const Tensor& gradient, const Tensor& value, double decay, const Tensor& decay_coefficient);
 
 }  // namespace tandem::optim::detail

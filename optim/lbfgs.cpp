@@ -12,10 +12,10 @@ namespace tandem::optim {
 template class OptimizerCloneableOptions<LBFGSOptions>;
 namespace {
 
-double largest(const Tensor& t) { return t.abs().max().item<double>(); }
-double read(const Tensor& number) { return number.defined() ? number.item<double>() : 0; }
-Tensor written(double number) { return full({}, number, kFloat64); }
-int64_t most_evaluations(const LBFGSOptions& o) { return o.max_eval().value_or(o.max_iter() * 5 / 4); }
+double max_abs(const Tensor& t) { return t.abs().max().item<double>(); }
+double to_number(const Tensor& number) { return number.defined() ? number.item<double>() : 0; }
+Tensor to_tensor(double number) { return full({}, number, kFloat64); }
+int64_t get_max_eval(const LBFGSOptions& o) { return o.max_eval().value_or(o.max_iter() * 5 / 4); }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void LBFGSOptions::visit(const Visitor& f) {
   f("tolerance_change", &tolerance_change());
   whole("max_iter", max_iter());
   whole("history_size", history_size());
-  const int64_t evaluations = most_evaluations(*this);
+  const int64_t evaluations = get_max_eval(*this);
   int64_t now = evaluations;
   whole("max_eval", now);
   if (now != evaluations) max_eval() = now;
@@ -48,9 +48,8 @@ LBFGS::LBFGS(std::vector<OptimizerParamGroup> groups, const LBFGSOptions& defaul
 void LBFGS::check_options(const OptimizerOptions& options) const {
   const auto& o = detail::options_as<LBFGSOptions>("LBFGS", options);
   detail::check_not_negative("LBFGS", "learning rate", o.lr());
-  TANDEM_CHECK(o.max_iter() >= 1 && most_evaluations(o) >= 1 && o.history_size() >= 1, "LBFGS: max_iter is ",
-               o.max_iter(), ", max_eval ", most_evaluations(o), ", history_size ", o.history_size(),
-               "; accepted: 1 or more");
+  TANDEM_CHECK(o.max_iter() >= 1 && get_max_eval(o) >= 1 && o.history_size() >= 1, "LBFGS: max_iter is ", o.max_iter(),
+               ", max_eval ", get_max_eval(o), ", history_size ", o.history_size(), "; accepted: 1 or more");
   TANDEM_CHECK(!o.line_search_fn() || *o.line_search_fn() == "strong_wolfe",
                "LBFGS: only 'strong_wolfe' is supported as line_search_fn, got '", o.line_search_fn().value_or(""),
                "'");
@@ -68,7 +67,7 @@ void LBFGS::resize_state() {
   const auto& o = static_cast<const LBFGSOptions&>(param_groups().front().options());
   for (std::vector<Tensor>* list : {&old_dirs_, &old_stps_, &ro_}) list->resize(static_cast<size_t>(o.history_size()));
 }
-size_t LBFGS::remembered() const {
+size_t LBFGS::history_count() const {
   const auto end = std::find_if(old_dirs_.begin(), old_dirs_.end(), [](const Tensor& t) { return !t.defined(); });
   return static_cast<size_t>(end - old_dirs_.begin());
 }
@@ -81,7 +80,7 @@ int64_t LBFGS::parameter_elements() const {
 Tensor LBFGS::flat_gradient() const {
   std::vector<Tensor> parts;
   for (const Tensor& p : parameters())
-    parts.push_back(detail::ready("LBFGS", p) ? p.grad().reshape({-1}) : zeros_like(p).reshape({-1}));
+    parts.push_back(detail::has_valid_grad("LBFGS", p) ? p.grad().reshape({-1}) : zeros_like(p).reshape({-1}));
   return cat(parts);
 }
 LBFGS::Evaluation LBFGS::evaluate(const LossClosure& closure) const {
@@ -101,15 +100,15 @@ void LBFGS::move(double t) const {
 
 /// Stores the change of parameters and gradient since the last iteration, unless their product is too small (the loss
 /// is not convex between the two points).
-void LBFGS::remember(const Tensor& gradient, int64_t history_size) {
-  const Tensor y = gradient - prev_flat_grad_, s = d_ * read(t_);
+void LBFGS::update_history(const Tensor& gradient, int64_t history_size) {
+  const Tensor y = gradient - prev_flat_grad_, s = d_ * to_number(t_);
   const Tensor ys = y.dot(s);
   if (!(ys.item<double>() > 1e-10)) return;
-  const auto room = static_cast<size_t>(history_size);
-  const size_t count = remembered(), dropped = count < room ? 0 : count - room + 1;
+  const auto capacity = static_cast<size_t>(history_size);
+  const size_t count = history_count(), dropped = count < capacity ? 0 : count - capacity + 1;
   for (std::vector<Tensor>* list : {&old_dirs_, &old_stps_, &ro_}) {
     list->erase(list->begin(), list->begin() + static_cast<std::ptrdiff_t>(dropped));
-    list->resize(room);
+    list->resize(capacity);
   }
   const size_t at = count - dropped;
   old_dirs_[at] = y;
@@ -119,8 +118,8 @@ void LBFGS::remember(const Tensor& gradient, int64_t history_size) {
 }
 /// Returns minus the gradient times the approximate inverse Hessian, by the two-loop recursion of Nocedal (1980). Does
 /// not synchronize with the host.
-Tensor LBFGS::direction(const Tensor& gradient) const {
-  const size_t count = remembered();
+Tensor LBFGS::compute_direction(const Tensor& gradient) const {
+  const size_t count = history_count();
   std::vector<Tensor> al(count);
   Tensor q = gradient.neg();
   for (size_t i = count; i-- > 0;) {
@@ -138,7 +137,7 @@ Tensor LBFGS::step(const LossClosure& closure) {
                "LBFGS requires a closure function that clears the gradients, computes the loss, calls backward() on it "
                "and returns it");
   check_parameters();
-  detail::warn_of_ranks_that_never_talk();
+  detail::warn_if_ranks_never_communicate();
   const NoGradGuard guard;
   const auto o = static_cast<const LBFGSOptions&>(param_groups().front().options());
   const Tensor& first = parameters().front();
@@ -148,24 +147,24 @@ Tensor LBFGS::step(const LossClosure& closure) {
   Tensor original;
   Evaluation now = evaluate([&] { return original = closure(); });
   if (parameter_elements() == 0) return original;
-  int64_t evaluations = 1, iterations = static_cast<int64_t>(read(n_iter_));
-  const int64_t max_evaluations = most_evaluations(o);
-  const int64_t evaluations_before = static_cast<int64_t>(read(func_evals_));
-  bool optimal = largest(now.gradient) <= o.tolerance_grad();
+  int64_t evaluations = 1, iterations = static_cast<int64_t>(to_number(n_iter_));
+  const int64_t max_evaluations = get_max_eval(o);
+  const int64_t evaluations_before = static_cast<int64_t>(to_number(func_evals_));
+  bool optimal = max_abs(now.gradient) <= o.tolerance_grad();
   for (int64_t i = 1; i <= o.max_iter() && !optimal; ++i) {
     if (++iterations == 1) {
       d_ = now.gradient.neg();
     } else {
-      remember(now.gradient, o.history_size());
-      d_ = direction(now.gradient);
+      update_history(now.gradient, o.history_size());
+      d_ = compute_direction(now.gradient);
     }
     prev_flat_grad_ = now.gradient;
     const double loss_before = now.loss;
     double t = o.lr();
     if (iterations == 1) t *= std::min(1.0, 1.0 / now.gradient.abs().sum().item<double>());
-    const double slope = now.gradient.dot(d_).item<double>();
-    t_ = written(t);
-    if (slope > -o.tolerance_change()) break;
+    const double directional_derivative = now.gradient.dot(d_).item<double>();
+    t_ = to_tensor(t);
+    if (directional_derivative > -o.tolerance_change()) break;
 
     if (o.line_search_fn()) {
       std::vector<Tensor> start;
@@ -176,27 +175,27 @@ Tensor LBFGS::step(const LossClosure& closure) {
         for (size_t k = 0; k < start.size(); ++k) Tensor(parameters()[k]).copy_(start[k]);
         return detail::LinePoint{distance, e.loss, e.gradient, e.gradient.dot(d_).item<double>()};
       };
-      const detail::LinePoint found = detail::strong_wolfe(at, {0, now.loss, now.gradient, slope}, t, largest(d_),
-                                                           max_evaluations - evaluations, evaluations);
+      const detail::LinePoint found = detail::strong_wolfe(at, {0, now.loss, now.gradient, directional_derivative}, t,
+                                                           max_abs(d_), max_evaluations - evaluations, evaluations);
       t = found.t;
-      t_ = written(t);
+      t_ = to_tensor(t);
       now = {found.loss, found.gradient};
       move(t);
-      optimal = largest(now.gradient) <= o.tolerance_grad();
+      optimal = max_abs(now.gradient) <= o.tolerance_grad();
     } else {
       move(t);
       if (i != o.max_iter()) {  // skipped in the last iteration: the next step() evaluates
         now = evaluate(closure);
-        optimal = largest(now.gradient) <= o.tolerance_grad();
+        optimal = max_abs(now.gradient) <= o.tolerance_grad();
         ++evaluations;
       }
     }
-    if (evaluations >= max_evaluations || std::abs(t) * largest(d_) <= o.tolerance_change() ||
+    if (evaluations >= max_evaluations || std::abs(t) * max_abs(d_) <= o.tolerance_change() ||
         std::abs(now.loss - loss_before) < o.tolerance_change())
       break;
   }
-  n_iter_ = written(static_cast<double>(iterations));
-  func_evals_ = written(static_cast<double>(evaluations_before + evaluations));
+  n_iter_ = to_tensor(static_cast<double>(iterations));
+  func_evals_ = to_tensor(static_cast<double>(evaluations_before + evaluations));
   return original;
 }
 

@@ -60,9 +60,9 @@ class LBFGS : public Optimizer {
   Tensor flat_gradient() const;
   Evaluation evaluate(const LossClosure& closure) const;
   void move(double t) const;
-  void remember(const Tensor& gradient, int64_t history_size);
-  Tensor direction(const Tensor& gradient) const;
-  size_t remembered() const;
+  void update_history(const Tensor& gradient, int64_t history_size);
+  Tensor compute_direction(const Tensor& gradient) const;
+  size_t history_count() const;
 
   Tensor d_, t_, h_diag_, prev_flat_grad_, n_iter_, func_evals_;
   std::vector<Tensor> old_dirs_, old_stps_, ro_;  // size history_size; the first history_count() entries are defined

@@ -13,12 +13,12 @@ void check_milestones(const char* op, const std::vector<int64_t>& milestones) {
     TANDEM_CHECK(milestones[i] > (i == 0 ? 0 : milestones[i - 1]), op,
                  ": milestones must be positive and increasing, got ", IntArrayRef(milestones));
 }
-size_t reached(const std::vector<int64_t>& milestones, int64_t step) {
+size_t count_reached(const std::vector<int64_t>& milestones, int64_t step) {
   return static_cast<size_t>(std::upper_bound(milestones.begin(), milestones.end(), step) - milestones.begin());
 }
 
 /// Sorts milestones and drops negative ones, which no step reaches.
-std::vector<int64_t> sorted(std::vector<int64_t> milestones) {
+std::vector<int64_t> sort_milestones(std::vector<int64_t> milestones) {
   std::erase_if(milestones, [](int64_t milestone) { return milestone < 0; });
   std::sort(milestones.begin(), milestones.end());
   return milestones;
@@ -26,7 +26,7 @@ std::vector<int64_t> sorted(std::vector<int64_t> milestones) {
 
 /// Makes a schedule that sets the rate base * factor(step). In a chain, or if other code changed the rate, multiplies
 /// the current rate by factor(step) / factor(step - 1).
-LRScheduler::Schedule by_factor(std::function<double(int64_t)> factor) {
+LRScheduler::Schedule make_factor_schedule(std::function<double(int64_t)> factor) {
   return {.rate = [factor](int64_t step, double base) { return base * factor(step); },
           .change =
               [factor](int64_t step, double base, double current) {
@@ -37,7 +37,7 @@ LRScheduler::Schedule by_factor(std::function<double(int64_t)> factor) {
 }
 /// Makes a schedule that computes each rate from the previous one. Its `rate` computes the rates of all previous steps
 /// first.
-LRScheduler::Schedule by_change(const LRScheduler::Change& change) {
+LRScheduler::Schedule make_recursive_schedule(const LRScheduler::Change& change) {
   return {.rate =
               [change](int64_t step, double base) {
                 double rate = base;
@@ -45,12 +45,12 @@ LRScheduler::Schedule by_change(const LRScheduler::Change& change) {
                 return rate;
               },
           .change = change,
-          .continues = true};
+          .is_recursive = true};
 }
 double half_cosine(double base, double eta_min, double part) {
   return eta_min + (base - eta_min) * (1 + std::cos(std::numbers::pi * part)) / 2;
 }
-Optimizer& optimizer_of(const std::vector<LRScheduler>& schedulers) {
+Optimizer& check_same_optimizer(const std::vector<LRScheduler>& schedulers) {
   TANDEM_CHECK(!schedulers.empty(),
                "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.");
   for (const LRScheduler& s : schedulers)
@@ -94,7 +94,7 @@ double LRScheduler::rate_at(int64_t step, double base) const {
                "schedulers, or LambdaLR with your function");
   return schedule_.rate(step, base);
 }
-double LRScheduler::changed(int64_t step, double base, double current) const {
+double LRScheduler::next_rate(int64_t step, double base, double current) const {
   return schedule_.change ? schedule_.change(step, base, current) : rate_at(step, base);
 }
 void LRScheduler::set_extra(int64_t step, size_t group, OptimizerOptions& options) const {
@@ -106,11 +106,12 @@ void LRScheduler::set_rates() {
     OptimizerOptions& options = groups[i].options();
     const double base = groups[i].initial_lr();
     const double current = step_count_ == 0 ? base : options.get_lr();
-    if (schedule_.change && step_count_ > 0 && i < set_.size() && current != set_[i]) schedule_.continues = true;
-    options.set_lr(schedule_.continues ? changed(step_count_, base, current) : rate_at(step_count_, base));
+    if (schedule_.change && step_count_ > 0 && i < last_lr_.size() && current != last_lr_[i])
+      schedule_.is_recursive = true;
+    options.set_lr(schedule_.is_recursive ? next_rate(step_count_, base, current) : rate_at(step_count_, base));
     set_extra(step_count_, i, options);
   }
-  set_ = get_last_lr();
+  last_lr_ = get_last_lr();
 }
 std::vector<double> LRScheduler::get_last_lr() const {
   std::vector<double> rates;
@@ -119,17 +120,19 @@ std::vector<double> LRScheduler::get_last_lr() const {
 }
 
 StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma)
-    : LRScheduler(optimizer, by_factor([=](int64_t step) {
+    : LRScheduler(optimizer, make_factor_schedule([=](int64_t step) {
                     TANDEM_CHECK(step_size > 0, "StepLR: step_size is ", step_size, "; it must be positive");
                     const int64_t decays = step / step_size;
                     return std::pow(gamma, static_cast<double>(decays));
                   })) {}
 MultiStepLR::MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma)
-    : LRScheduler(optimizer, by_factor([milestones = sorted(std::move(milestones)), gamma](int64_t step) {
-                    return std::pow(gamma, static_cast<double>(reached(milestones, step)));
+    : LRScheduler(optimizer,
+                  make_factor_schedule([milestones = sort_milestones(std::move(milestones)), gamma](int64_t step) {
+                    return std::pow(gamma, static_cast<double>(count_reached(milestones, step)));
                   })) {}
 ExponentialLR::ExponentialLR(Optimizer& optimizer, double gamma)
-    : LRScheduler(optimizer, by_factor([=](int64_t step) { return std::pow(gamma, static_cast<double>(step)); })) {}
+    : LRScheduler(optimizer,
+                  make_factor_schedule([=](int64_t step) { return std::pow(gamma, static_cast<double>(step)); })) {}
 LambdaLR::LambdaLR(Optimizer& optimizer, std::function<double(int64_t)> factor)
     : LRScheduler(optimizer, [factor = std::move(factor)](int64_t step, double base) { return base * factor(step); }) {}
 CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min)
@@ -151,7 +154,7 @@ CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double
                  return height(step) / height(step - 1) * (current - eta_min) + eta_min;
                }}) {}
 LinearLR::LinearLR(Optimizer& optimizer, double start, double end, int64_t total_iters)
-    : LRScheduler(optimizer, by_factor([=](int64_t step) {
+    : LRScheduler(optimizer, make_factor_schedule([=](int64_t step) {
                     TANDEM_CHECK(total_iters > 0, "LinearLR: total_iters is ", total_iters, "; it must be positive");
                     const double done = static_cast<double>(std::min(step, total_iters));
                     return start + (end - start) * (done / static_cast<double>(total_iters));
@@ -167,27 +170,28 @@ CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(Optimizer& optimizer, i
         return half_cosine(base, eta_min, static_cast<double>(step) / static_cast<double>(length));
       }) {}
 ConstantLR::ConstantLR(Optimizer& optimizer, double factor, int64_t total_iters)
-    : LRScheduler(optimizer, by_factor([=](int64_t step) {
+    : LRScheduler(optimizer, make_factor_schedule([=](int64_t step) {
                     TANDEM_CHECK(factor > 0 && factor <= 1,
                                  "ConstantLR: Constant multiplicative factor expected to be between 0 and 1. Got ",
                                  factor);
                     return step < total_iters ? factor : 1;
                   })) {}
 PolynomialLR::PolynomialLR(Optimizer& optimizer, int64_t total_iters, double power)
-    : LRScheduler(optimizer, by_factor([=](int64_t step) {
+    : LRScheduler(optimizer, make_factor_schedule([=](int64_t step) {
                     TANDEM_CHECK(total_iters > 0, "PolynomialLR: total_iters is ", total_iters,
                                  "; it must be positive");
                     const double done = static_cast<double>(std::min(step, total_iters));
                     return std::pow(1 - done / static_cast<double>(total_iters), power);
                   })) {}
 MultiplicativeLR::MultiplicativeLR(Optimizer& optimizer, std::function<double(int64_t)> factor)
-    : LRScheduler(optimizer, by_change([factor = std::move(factor)](int64_t step, double, double current) {
+    : LRScheduler(optimizer,
+                  make_recursive_schedule([factor = std::move(factor)](int64_t step, double, double current) {
                     return step == 0 ? current : current * factor(step);
                   })) {}
 ChainedScheduler::ChainedScheduler(std::vector<LRScheduler> schedulers)
-    : LRScheduler(optimizer_of(schedulers), [&] {
-        Schedule chain = by_change([schedulers](int64_t step, double base, double current) {
-          for (const LRScheduler& s : schedulers) current = s.changed(step, base, current);
+    : LRScheduler(check_same_optimizer(schedulers), [&] {
+        Schedule chain = make_recursive_schedule([schedulers](int64_t step, double base, double current) {
+          for (const LRScheduler& s : schedulers) current = s.next_rate(step, base, current);
           return current;
         });
         chain.extra = [schedulers](int64_t step, size_t group, OptimizerOptions& options) {
@@ -204,11 +208,11 @@ SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<LRScheduler> schedu
         check_milestones("SequentialLR", milestones);
         /// Returns the index of the schedule that is active in a step, and the step's number in that schedule.
         const auto at = [milestones](int64_t step) {
-          const size_t i = reached(milestones, step);
+          const size_t i = count_reached(milestones, step);
           return std::pair(i, step - (i == 0 ? 0 : milestones[i - 1]));
         };
-        bool continues = false;
-        for (const LRScheduler& s : schedules) continues = continues || s.continues();
+        bool is_recursive = false;
+        for (const LRScheduler& s : schedules) is_recursive = is_recursive || s.is_recursive();
         return Schedule{.rate =
                             [at, schedules](int64_t step, double base) {
                               const auto [i, own] = at(step);
@@ -218,9 +222,9 @@ SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<LRScheduler> schedu
                             [at, schedules](int64_t step, double base, double current) {
                               const auto [i, own] = at(step);
                               return own == 0 ? schedules[i].rate_at(0, base)
-                                              : schedules[i].changed(own, base, current);
+                                              : schedules[i].next_rate(own, base, current);
                             },
-                        .continues = continues,
+                        .is_recursive = is_recursive,
                         .extra =
                             [at, schedules](int64_t step, size_t group, OptimizerOptions& options) {
                               const auto [i, own] = at(step);

@@ -19,8 +19,8 @@ class LRScheduler {
   struct Schedule {
     /// Computes the rate from the number of steps and the base rate.
     Rate rate;
-    Change change = nullptr;  // if null, a step always sets `rate`
-    bool continues = false;   // if true, a step calls `change`: `rate` is slow, or other code changed the rate
+    Change change = nullptr;    // if null, a step always sets `rate`
+    bool is_recursive = false;  // if true, a step calls `change`: `rate` is slow, or other code changed the rate
     /// Called after each change of the rate.
     Extra extra = nullptr;
   };
@@ -38,13 +38,13 @@ class LRScheduler {
   /// @throws Error if the schedule overrides get_lrs()
   double rate_at(int64_t step, double base) const;
   /// Returns the rate that call number `step` computes from the rate `current`.
-  double changed(int64_t step, double base, double current) const;
+  double next_rate(int64_t step, double base, double current) const;
   /// Sets the options that the schedule controls besides the rate.
   void set_extra(int64_t step, size_t group, OptimizerOptions& options) const;
   /// Returns the optimizer whose rates the schedule sets.
   Optimizer& optimizer() const { return optimizer_; }
   /// Whether a step computes the new rate from the current one.
-  bool continues() const { return schedule_.continues; }
+  bool is_recursive() const { return schedule_.is_recursive; }
   /// Writes the number of steps and the last rates, under PyTorch's keys. The optimizer's own rates are not included;
   /// save the optimizer too.
   virtual void save(serialize::OutputArchive& archive) const;
@@ -64,7 +64,7 @@ class LRScheduler {
   void set_rates();
   Optimizer& optimizer_;
   Schedule schedule_;
-  std::vector<double> set_;  // rates set by the last step
+  std::vector<double> last_lr_;  // rates set by the last step
 };
 
 /// Sets base * gamma^(step / step_size), with the quotient rounded down.

@@ -8,32 +8,32 @@ namespace tandem::optim {
 namespace {
 
 /// Position of a step: index of the phase, and the fraction of the phase that is done.
-struct Place {
+struct PhasePosition {
   size_t phase;
-  double part;
+  double fraction;
 };
 struct Cycle {
-  std::vector<double> ends;  // last step of each phase
+  std::vector<double> phase_ends;  // last step of each phase
   bool cosine;
 
-  Place place(int64_t step) const {
-    const auto at = static_cast<double>(step), last = ends.back();
+  PhasePosition find_position(int64_t step) const {
+    const auto at = static_cast<double>(step), last = phase_ends.back();
     TANDEM_CHECK(at <= last + 1, "OneCycleLR: Tried to step ", step, " times. The specified number of total steps is ",
                  last + 1);
     double start = 0;
     size_t phase = 0;
-    for (; phase + 1 < ends.size() && at > ends[phase]; ++phase) start = ends[phase];
-    const double length = ends[phase] - start;
+    for (; phase + 1 < phase_ends.size() && at > phase_ends[phase]; ++phase) start = phase_ends[phase];
+    const double length = phase_ends[phase] - start;
     return {phase, length == 0 ? 1 : (at - start) / length};
   }
-  double between(double start, double end, double part) const {
-    if (!cosine) return (end - start) * part + start;
-    return end + (start - end) / 2 * (std::cos(std::numbers::pi * part) + 1);
+  double anneal(double start, double end, double fraction) const {
+    if (!cosine) return (end - start) * fraction + start;
+    return end + (start - end) / 2 * (std::cos(std::numbers::pi * fraction) + 1);
   }
 };
 
-int64_t count_steps(std::optional<int64_t> total_steps, std::optional<int64_t> epochs,
-                    std::optional<int64_t> steps_per_epoch) {
+int64_t get_total_steps(std::optional<int64_t> total_steps, std::optional<int64_t> epochs,
+                        std::optional<int64_t> steps_per_epoch) {
   TANDEM_CHECK(total_steps || (epochs && steps_per_epoch),
                "OneCycleLR: You must define either total_steps OR (epochs AND steps_per_epoch)");
   const auto checked = [](const char* name, int64_t value) {
@@ -43,7 +43,7 @@ int64_t count_steps(std::optional<int64_t> total_steps, std::optional<int64_t> e
   if (total_steps) return checked("total_steps", *total_steps);
   return checked("epochs", *epochs) * checked("steps_per_epoch", *steps_per_epoch);
 }
-std::vector<double> for_groups(const char* name, const detail::PerGroup& given, size_t groups) {
+std::vector<double> expand_to_groups(const char* name, const detail::PerGroup& given, size_t groups) {
   if (given.values.size() == 1) return std::vector<double>(groups, given.values[0]);
   TANDEM_CHECK(given.values.size() == groups, "OneCycleLR: ", name,
                " must have the same length as optimizer.param_groups. ", name, " has ", given.values.size(),
@@ -69,14 +69,14 @@ OneCycleLR::OneCycleLR(Optimizer& optimizer, detail::PerGroup max_lr, std::optio
                        detail::PerGroup max_momentum, double div_factor, double final_div_factor, bool three_phase)
     : LRScheduler(optimizer, [&] {
         std::vector<OptimizerParamGroup>& groups = optimizer.param_groups();
-        const auto steps = static_cast<double>(count_steps(total_steps, epochs, steps_per_epoch));
+        const auto steps = static_cast<double>(get_total_steps(total_steps, epochs, steps_per_epoch));
         TANDEM_CHECK(pct_start >= 0 && pct_start <= 1, "OneCycleLR: Expected float between 0 and 1 pct_start, but got ",
                      pct_start);
         TANDEM_CHECK(anneal_strategy == "cos" || anneal_strategy == "linear",
                      "OneCycleLR: anneal_strategy must be one of 'cos' or 'linear', instead got ", anneal_strategy);
-        const std::vector<double> highest = for_groups("max_lr", max_lr, groups.size());
-        const std::vector<double> low = for_groups("base_momentum", base_momentum, groups.size());
-        const std::vector<double> high = for_groups("max_momentum", max_momentum, groups.size());
+        const std::vector<double> highest = expand_to_groups("max_lr", max_lr, groups.size());
+        const std::vector<double> low = expand_to_groups("base_momentum", base_momentum, groups.size());
+        const std::vector<double> high = expand_to_groups("max_momentum", max_momentum, groups.size());
         if (cycle_momentum) {
           const std::unique_ptr<OptimizerOptions> trial = groups.front().options().clone();
           TANDEM_CHECK(set_momentum(*trial, 0),
@@ -85,24 +85,24 @@ OneCycleLR::OneCycleLR(Optimizer& optimizer, detail::PerGroup max_lr, std::optio
         for (size_t i = 0; i < groups.size(); ++i) groups[i].set_initial_lr(highest[i] / div_factor);
 
         Cycle cycle{{pct_start * steps - 1}, anneal_strategy == "cos"};
-        if (three_phase) cycle.ends.push_back(2 * pct_start * steps - 2);
-        cycle.ends.push_back(steps - 1);
+        if (three_phase) cycle.phase_ends.push_back(2 * pct_start * steps - 2);
+        cycle.phase_ends.push_back(steps - 1);
         Schedule schedule;
         schedule.rate = [=](int64_t step, double base) {
           const double peak = base * div_factor, bottom = base / final_div_factor;
-          const auto [phase, part] = cycle.place(step);
-          if (phase == 0) return cycle.between(base, peak, part);
-          if (!three_phase) return cycle.between(peak, bottom, part);
-          return phase == 1 ? cycle.between(peak, base, part) : cycle.between(base, bottom, part);
+          const auto [phase, fraction] = cycle.find_position(step);
+          if (phase == 0) return cycle.anneal(base, peak, fraction);
+          if (!three_phase) return cycle.anneal(peak, bottom, fraction);
+          return phase == 1 ? cycle.anneal(peak, base, fraction) : cycle.anneal(base, bottom, fraction);
         };
         if (cycle_momentum)
           schedule.extra = [=](int64_t step, size_t i, OptimizerOptions& options) {
             TANDEM_CHECK(
                 i < low.size(),
                 "OneCycleLR: a parameter group was added to the optimizer after the scheduler was constructed");
-            const auto [phase, part] = cycle.place(step);
-            set_momentum(options, phase == 0   ? cycle.between(high[i], low[i], part)
-                                  : phase == 1 ? cycle.between(low[i], high[i], part)
+            const auto [phase, fraction] = cycle.find_position(step);
+            set_momentum(options, phase == 0   ? cycle.anneal(high[i], low[i], fraction)
+                                  : phase == 1 ? cycle.anneal(low[i], high[i], fraction)
                                                : high[i]);
           };
         return schedule;

@@ -42,7 +42,7 @@ double OptimizerParamGroup::initial_lr() {
 Optimizer::Optimizer(std::unique_ptr<OptimizerOptions> defaults) : defaults_(std::move(defaults)) {}
 Optimizer::Optimizer(Optimizer&&) noexcept = default;
 Optimizer::~Optimizer() = default;
-void Optimizer::leave_steps_to(std::string who) { who_steps_ = std::move(who); }
+void Optimizer::set_step_owner(std::string owner) { step_owner_ = std::move(owner); }
 
 std::shared_ptr<detail::StepValues> Optimizer::step_values(size_t first, Device device, int part) {
   std::shared_ptr<detail::StepValues>& mine = step_values_[{first, device, part}];
@@ -52,17 +52,18 @@ std::shared_ptr<detail::StepValues> Optimizer::step_values(size_t first, Device 
 
 namespace {
 using Values = std::map<std::string, std::variant<double, bool>>;
-Values values_of(OptimizerOptions& options) {
+Values read_option_values(OptimizerOptions& options) {
   Values values;
   options.visit(
       [&](const std::string& name, auto setting) { std::visit([&](auto* value) { values[name] = *value; }, setting); });
   return values;
 }
 /// For each option of a group that still has its default value, takes the optimizer's value instead.
-void inherit(OptimizerOptions& options, OptimizerOptions& defaults) {
-  const std::unique_ptr<OptimizerOptions> untouched = options.untouched();
-  if (!untouched) return;
-  const Values given = values_of(options), base = values_of(*untouched), wanted = values_of(defaults);
+void inherit_defaults(OptimizerOptions& options, OptimizerOptions& defaults) {
+  const std::unique_ptr<OptimizerOptions> default_options = options.default_options();
+  if (!default_options) return;
+  const Values given = read_option_values(options), base = read_option_values(*default_options),
+               wanted = read_option_values(defaults);
   // Pairs of numbers that form one option in PyTorch. If one number of a pair is set, the other counts as set too.
   static const auto& partners = *new std::map<std::string, std::string>{{"beta1", "beta2"},
                                                                         {"beta2", "beta1"},
@@ -84,7 +85,7 @@ void Optimizer::add_param_group(OptimizerParamGroup group) {
     group.set_options(defaults_->clone());
   } else {
     check_options(group.options());
-    inherit(group.options(), *defaults_);
+    inherit_defaults(group.options(), *defaults_);
   }
   check_options(group.options());
   std::set<const TensorImpl*> known;
@@ -107,14 +108,14 @@ void Optimizer::add_param_groups(std::vector<OptimizerParamGroup> groups) {
 }
 
 Tensor Optimizer::step(const LossClosure& closure) {
-  TANDEM_CHECK(who_steps_.empty(), "Optimizer::step: ", who_steps_,
+  TANDEM_CHECK(step_owner_.empty(), "Optimizer::step: ", step_owner_,
                " already steps this optimizer; do not call step()");
   Tensor loss;
   if (closure) {
     const EnableGradGuard guard;
     loss = closure();
   }
-  detail::warn_of_ranks_that_never_talk();
+  detail::warn_if_ranks_never_communicate();
   const NoGradGuard guard;
   size_t first = 0;
   for (const OptimizerParamGroup& group : groups_) {

@@ -28,7 +28,7 @@ class OptimizerOptions {
   virtual std::unique_ptr<OptimizerOptions> clone() const = 0;
   /// Returns default options (for SGD, whose lr has no default, with lr 0.001); null if the class cannot be constructed
   /// without arguments.
-  virtual std::unique_ptr<OptimizerOptions> untouched() const { return nullptr; }
+  virtual std::unique_ptr<OptimizerOptions> default_options() const { return nullptr; }
   /// Calls the visitor for each option. The visitor may change the options.
   virtual void visit(const Visitor& visitor) = 0;
   /// Returns the learning rate.
@@ -41,7 +41,7 @@ class OptimizerOptions {
 template <class Derived> class OptimizerCloneableOptions : public OptimizerOptions {
  public:
   std::unique_ptr<OptimizerOptions> clone() const override { return std::make_unique<Derived>(self()); }
-  std::unique_ptr<OptimizerOptions> untouched() const override {
+  std::unique_ptr<OptimizerOptions> default_options() const override {
     if constexpr (std::is_default_constructible_v<Derived>)
       return std::make_unique<Derived>();
     else if constexpr (std::is_constructible_v<Derived, double>)
@@ -103,16 +103,16 @@ class Optimizer {
   Optimizer(Optimizer&&) noexcept;
 
   /// Calls the closure, if there is one, then updates all parameters that have a gradient. Returns the closure's loss.
-  /// @throws Error after leave_steps_to(), because another object then makes the steps
+  /// @throws Error after set_step_owner(), because another object then makes the steps
   virtual Tensor step(const LossClosure& closure = nullptr);
   /// Updates some of parameters(), given by their indices, if they have gradients; bit-equal to step().
   /// Does nothing for LBFGS, whose step() does all the work itself.
   void step_some(std::vector<size_t> numbers);
-  /// Makes step() throw from now on, because `who` (for example "DDP 1") updates parameters by step_some(). An empty
-  /// `who` allows step() again.
-  void leave_steps_to(std::string who);
-  /// Returns the name passed to leave_steps_to(); empty if the program calls step() itself.
-  const std::string& who_steps() const { return who_steps_; }
+  /// Makes step() throw from now on, because `owner` (for example "DDP 1") updates parameters by step_some(). An empty
+  /// `owner` allows step() again.
+  void set_step_owner(std::string owner);
+  /// Returns the name passed to set_step_owner(); empty if the program calls step() itself.
+  const std::string& step_owner() const { return step_owner_; }
   /// Makes the gradients of all parameters undefined, or zero if `set_to_none` is false.
   void zero_grad(bool set_to_none = true);
   /// Adds a parameter group. @throws Error for options of another optimizer, for invalid option values, and for
@@ -182,7 +182,7 @@ class Optimizer {
   std::unique_ptr<OptimizerOptions> defaults_;
   std::vector<OptimizerParamGroup> groups_;
   std::vector<Tensor> parameters_;
-  std::string who_steps_;
+  std::string step_owner_;
   std::map<std::tuple<size_t, Device, int>, std::shared_ptr<detail::StepValues>> step_values_;
 };
 

@@ -30,7 +30,8 @@ class RAdam : public detail::ComposedOptimizer {
       : RAdam(std::vector<OptimizerParamGroup>{std::move(parameters)}, defaults) {}
 
  private:
-  std::vector<Tensor> coefficients(const OptimizerOptions& options, const NumberTensors& numbers) const override;
+  std::vector<Tensor> coefficients(const OptimizerOptions& options,
+                                   const HyperparameterTensors& numbers) const override;
   void update_parameter(const OptimizerOptions& options, Parameter& p) const override;
   void check_options(const OptimizerOptions& options) const override;
 };

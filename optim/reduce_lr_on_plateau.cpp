@@ -31,25 +31,25 @@ ReduceLROnPlateauScheduler::ReduceLROnPlateauScheduler(Optimizer& optimizer, Sch
 
 bool ReduceLROnPlateauScheduler::is_better(double metric) const {
   const double sign = mode_ == min ? -1 : 1;
-  const double bar = threshold_mode_ == rel ? best_ * (1 + sign * threshold_) : best_ + sign * threshold_;
-  return mode_ == min ? metric < bar : metric > bar;
+  const double bound = threshold_mode_ == rel ? best_ * (1 + sign * threshold_) : best_ + sign * threshold_;
+  return mode_ == min ? metric < bound : metric > bound;
 }
 void ReduceLROnPlateauScheduler::step(double metric) {
   ++epoch_;
   if (is_better(metric)) {
     best_ = metric;
-    bad_epochs_ = 0;
+    num_bad_epochs_ = 0;
   } else {
-    ++bad_epochs_;
+    ++num_bad_epochs_;
   }
-  if (cooling_ > 0) {
-    --cooling_;
-    bad_epochs_ = 0;
+  if (cooldown_counter_ > 0) {
+    --cooldown_counter_;
+    num_bad_epochs_ = 0;
   }
-  if (bad_epochs_ <= patience_) return;
+  if (num_bad_epochs_ <= patience_) return;
   reduce();
-  cooling_ = cooldown_;
-  bad_epochs_ = 0;
+  cooldown_counter_ = cooldown_;
+  num_bad_epochs_ = 0;
 }
 void ReduceLROnPlateauScheduler::reduce() {
   std::vector<OptimizerParamGroup>& groups = optimizer_.param_groups();

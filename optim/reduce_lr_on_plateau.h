@@ -40,7 +40,7 @@ class ReduceLROnPlateauScheduler {
   SchedulerMode mode_;
   ThresholdMode threshold_mode_;
   double factor_, threshold_, eps_, best_;
-  int64_t patience_, cooldown_, bad_epochs_ = 0, cooling_ = 0, epoch_ = 0;
+  int64_t patience_, cooldown_, num_bad_epochs_ = 0, cooldown_counter_ = 0, epoch_ = 0;
   std::vector<double> min_lr_;
   bool verbose_;
 };

@@ -20,7 +20,7 @@ RMSprop::RMSprop(std::vector<OptimizerParamGroup> groups, const RMSpropOptions& 
           "RMSprop", {{"square_avg"}, {"momentum_buffer"}, {"grad_avg"}},
           [](const OptimizerOptions& options) {
             const auto& o = static_cast<const RMSpropOptions&>(options);
-            return Numbers{
+            return Hyperparameters{
                 .lr = o.lr(), .eps = o.eps(), .weight_decay = o.weight_decay(), .extra = {o.alpha(), o.momentum()}};
           },
           defaults.clone()) {
@@ -34,12 +34,12 @@ void RMSprop::check_options(const OptimizerOptions& options) const {
   detail::check_not_negative("RMSprop", "weight_decay value", o.weight_decay());
   detail::check_not_negative("RMSprop", "momentum value", o.momentum());
 }
-bool RMSprop::wants(const OptimizerOptions& options, size_t entry) const {
+bool RMSprop::needs_state(const OptimizerOptions& options, size_t entry) const {
   const auto& o = static_cast<const RMSpropOptions&>(options);
   return entry == 0 || (entry == 1 ? o.momentum() > 0 : o.centered());
 }
 
-std::vector<Tensor> RMSprop::coefficients(const OptimizerOptions&, const NumberTensors& n) const {
+std::vector<Tensor> RMSprop::coefficients(const OptimizerOptions&, const HyperparameterTensors& n) const {
   const Tensor &alpha = n.extra[0], &momentum = n.extra[1];
   return {n.lr, n.weight_decay, n.eps, alpha, 1 - alpha, momentum};
 }
@@ -48,7 +48,7 @@ void RMSprop::update_parameter(const OptimizerOptions& options, Parameter& p) co
   const std::vector<Tensor>& c = p.coefficients;
   const Tensor &lr = c[0], &eps = c[2], &alpha = c[3], &rest = c[4], &momentum = c[5];
   Tensor &square_avg = p.state[0], &buffer = p.state[1], &grad_avg = p.state[2];
-  const Tensor g = detail::with_decay(p.gradient, p.value, o.weight_decay(), c[1]);
+  const Tensor g = detail::add_weight_decay(p.gradient, p.value, o.weight_decay(), c[1]);
   square_avg.mul_(alpha).add_((g * g).mul_(rest));
   Tensor scale;
   if (o.centered()) {

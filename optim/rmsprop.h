@@ -32,8 +32,9 @@ class RMSprop : public detail::ComposedOptimizer {
       : RMSprop(std::vector<OptimizerParamGroup>{std::move(parameters)}, defaults) {}
 
  private:
-  bool wants(const OptimizerOptions& options, size_t entry) const override;
-  std::vector<Tensor> coefficients(const OptimizerOptions& options, const NumberTensors& numbers) const override;
+  bool needs_state(const OptimizerOptions& options, size_t entry) const override;
+  std::vector<Tensor> coefficients(const OptimizerOptions& options,
+                                   const HyperparameterTensors& numbers) const override;
   void update_parameter(const OptimizerOptions& options, Parameter& p) const override;
   void check_options(const OptimizerOptions& options) const override;
 };

@@ -19,10 +19,10 @@ Rprop::Rprop(std::vector<OptimizerParamGroup> groups, const RpropOptions& defaul
           "Rprop", {{"prev"}, {"step_size"}},
           [](const OptimizerOptions& options) {
             const auto& o = static_cast<const RpropOptions&>(options);
-            return Numbers{.lr = o.lr(),
-                           .beta1 = std::get<0>(o.etas()),
-                           .beta2 = std::get<1>(o.etas()),
-                           .extra = {std::get<0>(o.step_sizes()), std::get<1>(o.step_sizes())}};
+            return Hyperparameters{.lr = o.lr(),
+                                   .beta1 = std::get<0>(o.etas()),
+                                   .beta2 = std::get<1>(o.etas()),
+                                   .extra = {std::get<0>(o.step_sizes()), std::get<1>(o.step_sizes())}};
           },
           defaults.clone()) {
   add_param_groups(std::move(groups));
@@ -38,7 +38,7 @@ double Rprop::initial_value(const OptimizerOptions& options, size_t entry) const
   return entry == 0 ? 0 : options.get_lr();
 }
 
-std::vector<Tensor> Rprop::coefficients(const OptimizerOptions&, const NumberTensors& n) const {
+std::vector<Tensor> Rprop::coefficients(const OptimizerOptions&, const HyperparameterTensors& n) const {
   const Tensor &minus = n.beta1, &plus = n.beta2, &smallest = n.extra[0], &largest = n.extra[1];
   return {minus, plus, smallest, largest, full_like(minus, 1)};
 }
@@ -46,10 +46,10 @@ void Rprop::update_parameter(const OptimizerOptions&, Parameter& p) const {
   const std::vector<Tensor>& c = p.coefficients;
   const Tensor &minus = c[0], &plus = c[1], &smallest = c[2], &largest = c[3], &one = c[4];
   Tensor &prev = p.state[0], &step_size = p.state[1];
-  const Tensor agreement = p.gradient * prev, turned = agreement < 0;
-  const Tensor factor = where(turned, minus, where(agreement > 0, plus, one));
+  const Tensor agreement = p.gradient * prev, sign_changed = agreement < 0;
+  const Tensor factor = where(sign_changed, minus, where(agreement > 0, plus, one));
   step_size.copy_((step_size * factor).maximum(smallest).minimum(largest));
-  prev.copy_(where(turned, 0, p.gradient));
+  prev.copy_(where(sign_changed, 0, p.gradient));
   p.value.sub_(prev.sign().mul_(step_size));
 }
 

@@ -40,29 +40,29 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
   std::map<std::pair<Device, bool>, Batch> batches;  // key: device, and whether momentum buffers are new
   for (size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];
-    if (!detail::ready("SGD", p)) continue;
+    if (!detail::has_valid_grad("SGD", p)) continue;
     Tensor& momentum = momenta_[first + i];
-    const bool begins = o.momentum() != 0 && !momentum.defined();
-    if (begins) {
+    const bool is_first_step = o.momentum() != 0 && !momentum.defined();
+    if (is_first_step) {
       check_not_recorded("SGD", "its first step allocates the momentum buffers; run one step before the capture");
       momentum = zeros_like(p);
     }
-    if (momentum.defined()) detail::follow(momentum, p);
-    Batch& b = batches[{p.device(), begins}];
-    b.gradients.push_back(detail::lying_as(p.grad(), p));
+    if (momentum.defined()) detail::move_state_to_parameter(momentum, p);
+    Batch& b = batches[{p.device(), is_first_step}];
+    b.gradients.push_back(detail::with_strides_of(p.grad(), p));
     b.parameters.push_back(p);
     b.momenta.push_back(momentum);
   }
   for (auto& entry : batches) {
     const Device device = entry.first.first;
-    const bool begins = entry.first.second;
+    const bool is_first_step = entry.first.second;
     Batch& b = entry.second;
-    const auto values = step_values(first, device, begins);
-    values->begins = begins;
+    const auto values = step_values(first, device, is_first_step);
+    values->is_first_step = is_first_step;
     run_update([values, options = group.shared_options()] {
       const auto& now = static_cast<const SGDOptions&>(*options);
       // In the first step, the momentum buffer holds zeros and becomes the gradient itself, without dampening.
-      const bool first_step = std::exchange(values->begins, false);
+      const bool first_step = std::exchange(values->is_first_step, false);
       values->write(kernels::SgdValues{.lr = now.lr(),
                                        .momentum = now.momentum(),
                                        .decay = now.weight_decay(),

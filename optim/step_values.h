@@ -18,7 +18,7 @@ class StepValues {
     const auto words = std::bit_cast<std::array<uint64_t, sizeof(Values) / sizeof(uint64_t)>>(values);
     write_words(words);
   }
-  bool begins = false;  // used by SGD: the next step is the first one with these momentum buffers
+  bool is_first_step = false;  // used by SGD: the next step is the first one with these momentum buffers
 
  private:
   void write_words(ArrayRef<uint64_t> words);

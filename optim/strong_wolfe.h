@@ -6,10 +6,10 @@ namespace tandem::optim::detail {
 
 /// A point x + t * d on the line from x in direction d.
 struct LinePoint {
-  double t = 0;      // step along the direction
-  double loss = 0;   // f(x + t * d)
-  Tensor gradient;   // gradient of f at the point, flat
-  double slope = 0;  // dot product of gradient and d
+  double t = 0;                       // step along the direction
+  double loss = 0;                    // f(x + t * d)
+  Tensor gradient;                    // gradient of f at the point, flat
+  double directional_derivative = 0;  // dot product of gradient and d
 };
 
 /// Searches a step t along a direction that decreases the loss sufficiently (f(t) <= f(0) + 1e-4 * t * slope(0)) and

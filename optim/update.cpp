@@ -1,4 +1,4 @@
-// Implements warn_of_ranks_that_never_talk, the only function of update.h that is not inline.
+// Implements warn_if_ranks_never_communicate, the only function of update.h that is not inline.
 #include "tandem/optim/update.h"
 
 #include <cstdio>
@@ -7,9 +7,9 @@ namespace tandem::optim::detail {
 
 /// Warns if the ranks have not communicated, because they then train independent models. Probably the program made a
 /// group, but did not wrap its model in DistributedDataParallel.
-void warn_of_ranks_that_never_talk() {
-  RankState& state = RankContext::current().state();
-  if (state.world_size > 1 && state.collectives == 0 && !state.warned_of_no_collective.exchange(true))
+void warn_if_ranks_never_communicate() {
+  RankState& state = ThreadContext::current().state();
+  if (state.world_size > 1 && state.collective_count == 0 && !state.warned_of_no_collective.exchange(true))
     std::fprintf(
         stderr,
         "tandem: warning: the optimizer makes a step in a group of %d ranks that have not communicated: each rank "

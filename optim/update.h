@@ -10,10 +10,10 @@
 namespace tandem::optim::detail {
 
 /// Prints a warning, once, if there are several ranks and they have not communicated. Called by every step.
-void warn_of_ranks_that_never_talk();
+void warn_if_ranks_never_communicate();
 /// Returns whether p has a gradient. @throws Error if the gradient does not match p, or p has gaps or overlaps in
 /// memory
-inline bool ready(const char* op, const Tensor& p) {
+inline bool has_valid_grad(const char* op, const Tensor& p) {
   if (!p.grad().defined()) return false;
   TANDEM_CHECK(p.grad().sizes() == p.sizes() && p.grad().dtype() == p.dtype() && p.grad().device() == p.device(), op,
                ": a parameter of ", p.dtype(), p.sizes(), " on ", p.device(), " has a gradient of ", p.grad().dtype(),
@@ -23,12 +23,14 @@ inline bool ready(const char* op, const Tensor& p) {
   return true;
 }
 /// Returns t, or a copy of t with p's strides, so that kernels can treat t and p as flat memory.
-inline Tensor lying_as(const Tensor& t, const Tensor& p) {
+inline Tensor with_strides_of(const Tensor& t, const Tensor& p) {
   if ((t.impl()->row_major && p.impl()->row_major) || t.strides() == p.strides()) return t;
   return core::empty_like(p, t.dtype(), t.device()).copy_(t);
 }
 /// Moves and converts a state tensor to its parameter's device and dtype, which may have changed since the last step.
-inline void follow(Tensor& state, const Tensor& p) { state = lying_as(state.to(p.device(), p.dtype()), p); }
+inline void move_state_to_parameter(Tensor& state, const Tensor& p) {
+  state = with_strides_of(state.to(p.device(), p.dtype()), p);
+}
 /// Checks an option. @param what  how an error names the option, for example "learning rate"
 inline void check_not_negative(const char* op, const char* what, double value) {
   TANDEM_CHECK(value >= 0, op, ": Invalid ", what, ": ", value, "; accepted: 0 or more");

@@ -5,15 +5,15 @@
 
 #include "tandem/core/trace/tracer.h"
 #include "tandem/ops/elementwise/operators.h"
+#include "tandem/parallel/multi_device_node.h"
 #include "tandem/parallel/scatter_gather.h"
-#include "tandem/parallel/step_node.h"
 
 namespace tandem::nn::parallel {
 namespace detail {
 
 /// Returns the number of elements that a tensor takes up in a buffer. Every tensor begins at a multiple of 64 elements:
 /// this alignment lets kernels treat a view in a buffer like a tensor with memory of its own.
-static int64_t room(const Tensor& t) { return (t.numel() + 63) / 64 * 64; }
+static int64_t padded_numel(const Tensor& t) { return (t.numel() + 63) / 64 * 64; }
 
 FlatBuffers::FlatBuffers(const std::vector<Tensor>& like, Device device) : tensors_(like.size()) {
   std::vector<DType> dtypes;
@@ -23,23 +23,23 @@ FlatBuffers::FlatBuffers(const std::vector<Tensor>& like, Device device) : tenso
   for (const DType dtype : dtypes) {
     int64_t total = 0, first = 0;
     for (const Tensor& t : like)
-      if (t.dtype() == dtype) total += room(t);
+      if (t.dtype() == dtype) total += padded_numel(t);
     buffers_.push_back(core::empty({total}, dtype, device));
     for (size_t i = 0; i < like.size(); ++i) {
       if (like[i].dtype() != dtype) continue;
       tensors_[i] = core::as_strided(buffers_.back(), like[i].sizes(), core::preserved_strides(*like[i].impl()), first);
-      tensors_[i].impl()->own_version = Ref<VersionCounter>(new VersionCounter);
-      first += room(like[i]);
+      tensors_[i].impl()->own_version = IntrusivePtr<VersionCounter>(new VersionCounter);
+      first += padded_numel(like[i]);
     }
   }
 }
 void FlatBuffers::pack(const std::vector<Tensor>& tensors) {
   for (size_t i = 0; i < tensors.size(); ++i) transfer(tensors[i], tensors_[i]);
 }
-void FlatBuffers::receive(const FlatBuffers& other) {
+void FlatBuffers::copy_from(const FlatBuffers& other) {
   for (size_t i = 0; i < buffers_.size(); ++i) transfer(other.buffers_[i], buffers_[i]);
 }
-bool FlatBuffers::fits(const std::vector<Tensor>& tensors) const {
+bool FlatBuffers::has_same_layout(const std::vector<Tensor>& tensors) const {
   return std::equal(tensors.begin(), tensors.end(), tensors_.begin(), tensors_.end(),
                     [](const Tensor& a, const Tensor& b) {
                       return a.dtype() == b.dtype() && a.sizes() == b.sizes() &&
@@ -48,24 +48,25 @@ bool FlatBuffers::fits(const std::vector<Tensor>& tensors) const {
 }
 
 void record_broadcast(const std::vector<Tensor>& tensors, const std::vector<std::vector<Tensor>>& copies) {
-  std::vector<size_t> learning;
+  std::vector<size_t> grad_indices;
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (autograd::wants_grad(tensors[i])) learning.push_back(i);
-  if (learning.empty()) return;
+    if (autograd::tensor_requires_grad(tensors[i])) grad_indices.push_back(i);
+  if (grad_indices.empty()) return;
   std::vector<Tensor> inputs, outputs;  // outputs: all tensors on the first device, then all on the second, ...
-  inputs.reserve(learning.size()), outputs.reserve(learning.size() * copies.size());
-  for (const size_t i : learning) inputs.push_back(tensors[i]);
+  inputs.reserve(grad_indices.size()), outputs.reserve(grad_indices.size() * copies.size());
+  for (const size_t i : grad_indices) inputs.push_back(tensors[i]);
   for (const std::vector<Tensor>& on_device : copies)
-    for (const size_t i : learning) outputs.push_back(on_device[i]);
-  record_step("broadcast_coalesced", outputs, inputs, inputs[0].device(),
-              [count = learning.size(), home = inputs[0].device()](const autograd::Node&, autograd::Grads& grads) {
-                const PhaseSpan phase("reduce");
-                std::vector<std::vector<Tensor>> by_device;
-                by_device.reserve(grads.size() / count);
-                for (auto at = grads.begin(); at != grads.end(); at += static_cast<std::ptrdiff_t>(count))
-                  by_device.emplace_back(at, at + static_cast<std::ptrdiff_t>(count));
-                return reduce_add_coalesced(by_device, home);
-              });
+    for (const size_t i : grad_indices) outputs.push_back(on_device[i]);
+  record_multi_device_node(
+      "broadcast_coalesced", outputs, inputs, inputs[0].device(),
+      [count = grad_indices.size(), home = inputs[0].device()](const autograd::Node&, autograd::Grads& grads) {
+        const PhaseSpan phase("reduce");
+        std::vector<std::vector<Tensor>> by_device;
+        by_device.reserve(grads.size() / count);
+        for (auto at = grads.begin(); at != grads.end(); at += static_cast<std::ptrdiff_t>(count))
+          by_device.emplace_back(at, at + static_cast<std::ptrdiff_t>(count));
+        return reduce_add_coalesced(by_device, home);
+      });
 }
 
 /// Copies tensors to another device, into memory without gaps. Undefined tensors remain undefined.
@@ -76,7 +77,7 @@ static std::vector<Tensor> move_coalesced(const std::vector<Tensor>& tensors, De
   if (defined.empty() || defined[0].device() == device) return out;
   FlatBuffers here(defined, defined[0].device()), there(defined, device);
   here.pack(defined);
-  there.receive(here);
+  there.copy_from(here);
   auto next = there.tensors().begin();
   for (Tensor& t : out)
     if (t.defined()) t = *next++;
@@ -109,7 +110,7 @@ std::vector<std::vector<Tensor>> broadcast_coalesced(const std::vector<Tensor>& 
       for (const Tensor& t : tensors) on_device.push_back(core::alias(t));
     } else {
       detail::FlatBuffers buffers(tensors, *at);
-      buffers.receive(packed);
+      buffers.copy_from(packed);
       on_device = buffers.tensors();
     }
   }
@@ -121,7 +122,7 @@ std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>&
   TANDEM_CHECK(!tensors.empty(), "reduce_add_coalesced: there are no lists of tensors; accepted: one or more");
   const size_t count = tensors[0].size();
   std::vector<Tensor> sums(count), inputs;
-  std::vector<bool> ours(count, false);  // whether sums[i] is a new tensor, which may be changed in place
+  std::vector<bool> is_new(count, false);  // whether sums[i] is a new tensor, which may be changed in place
   std::vector<Device> devices;
   for (const std::vector<Tensor>& list : tensors) {
     TANDEM_CHECK(list.size() == count, "reduce_add_coalesced: list 0 holds ", count, " tensors and list ",
@@ -139,34 +140,34 @@ std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>&
       }
       TANDEM_CHECK(here[i].sizes() == sums[i].sizes(), "reduce_add_coalesced: tensor ", i, " of list ",
                    devices.size() - 1, " is ", here[i].sizes(), ", but in the lists before it is ", sums[i].sizes());
-      sums[i] = ours[i] ? sums[i].add_(here[i]) : sums[i] + here[i];
-      ours[i] = true;
+      sums[i] = is_new[i] ? sums[i].add_(here[i]) : sums[i] + here[i];
+      is_new[i] = true;
     }
   }
   std::vector<size_t> recorded;  // indices of the sums with an addend that requires a gradient
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < count; ++i) {
     if (!is_grad_enabled() || std::none_of(tensors.begin(), tensors.end(), [i](const std::vector<Tensor>& list) {
-          return autograd::wants_grad(list[i]);
+          return autograd::tensor_requires_grad(list[i]);
         }))
       continue;
     // if there is one addend, the sum is that tensor: alias it, because it must keep its own history
-    if (!ours[i]) sums[i] = core::alias(sums[i]);
+    if (!is_new[i]) sums[i] = core::alias(sums[i]);
     recorded.push_back(i);
     outputs.push_back(sums[i]);
   }
-  detail::record_step(
+  detail::record_multi_device_node(
       "reduce_add_coalesced", outputs, inputs, device,
       [recorded, count, devices](const autograd::Node&, autograd::Grads& grads) {
         const PhaseSpan phase("scatter");
-        std::vector<Tensor> arrived;
-        std::vector<size_t> places;
+        std::vector<Tensor> defined_grads;
+        std::vector<size_t> indices;
         for (size_t o = 0; o < grads.size(); ++o)
-          if (grads[o].defined()) arrived.push_back(grads[o]), places.push_back(recorded[o]);
-        const auto copies = broadcast_coalesced(arrived, devices);
+          if (grads[o].defined()) defined_grads.push_back(grads[o]), indices.push_back(recorded[o]);
+        const auto copies = broadcast_coalesced(defined_grads, devices);
         autograd::Grads out(devices.size() * count);
         for (size_t r = 0; r < devices.size(); ++r)
-          for (size_t o = 0; o < places.size(); ++o) out[r * count + places[o]] = copies[r][o];
+          for (size_t o = 0; o < indices.size(); ++o) out[r * count + indices[o]] = copies[r][o];
         return out;
       },
       devices);

@@ -31,13 +31,13 @@ class FlatBuffers {
   /// Copies the tensors into the views, whose shapes they must have.
   void pack(const std::vector<Tensor>& tensors);
   /// Copies all buffers of `other`, which has the same layout and is on another device, with one transfer per dtype.
-  void receive(const FlatBuffers& other);
+  void copy_from(const FlatBuffers& other);
   /// Returns the views. Each has a version counter of its own: an in-place write to one view does not change the
   /// version of another view.
   const std::vector<Tensor>& tensors() const { return tensors_; }
   /// Returns whether the views have the dtypes, shapes and strides of these tensors. Strides of tensors that are not
   /// dense are not compared, because their copies have other strides.
-  bool fits(const std::vector<Tensor>& tensors) const;
+  bool has_same_layout(const std::vector<Tensor>& tensors) const;
 
  private:
   std::vector<Tensor> buffers_, tensors_;

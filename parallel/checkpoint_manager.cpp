@@ -20,11 +20,11 @@ using serialize::InputArchive;
 using serialize::OutputArchive;
 
 constexpr int64_t kVersion = 1;
-constexpr char kBegin[] = "step_", kEnd[] = ".pt", kBeside[] = ".pt.tmp.";
+constexpr char kNamePrefix[] = "step_", kNameSuffix[] = ".pt", kTempSuffix[] = ".pt.tmp.";
 
 /// Lists the random streams from which the operations of a rank draw, by device: the device's own stream, and the
 /// streams that DataParallel gives to shards and DDP to ranks.
-std::vector<std::pair<Device, uint64_t>> streams_of(int rank) {
+std::vector<std::pair<Device, uint64_t>> list_random_streams(int rank) {
   std::vector<std::pair<Device, uint64_t>> out;
   for (const DeviceType type : {kCPU, kCUDA}) {
     const int devices = device_count(type);
@@ -35,52 +35,52 @@ std::vector<std::pair<Device, uint64_t>> streams_of(int rank) {
   }
   return out;
 }
-IValue value_of(const Generator& generator) {
+IValue pack_state(const Generator& generator) {
   const detail::PhiloxState state = generator.get_state();
   return IValue(std::vector<int64_t>{static_cast<int64_t>(state.seed), static_cast<int64_t>(state.stream),
                                      static_cast<int64_t>(state.offset)});
 }
-detail::PhiloxState state_of(const IValue& value) {
+detail::PhiloxState unpack_generator_state(const IValue& value) {
   const std::vector<int64_t> numbers = value.toIntVector();
   TANDEM_CHECK(numbers.size() == 3, "CheckpointManager: the state of a generator has ", numbers.size(),
                " numbers; expected 3 (seed, stream and offset)");
   return {static_cast<uint64_t>(numbers[0]), static_cast<uint64_t>(numbers[1]), static_cast<uint64_t>(numbers[2])};
 }
-std::string key_of(Device device, uint64_t stream) { return device.str() + " " + std::to_string(stream); }
+std::string stream_key(Device device, uint64_t stream) { return device.str() + " " + std::to_string(stream); }
 
-IValue random_value(int rank) {
+IValue pack_random_state(int rank) {
   IValue out = IValue::dict();
-  for (const auto& [device, stream] : streams_of(rank))
-    out.insert(key_of(device, stream), value_of(default_generator(device, stream)));
+  for (const auto& [device, stream] : list_random_streams(rank))
+    out.insert(stream_key(device, stream), pack_state(default_generator(device, stream)));
   return out;
 }
 /// Restores the default generators. A stream that the checkpoint does not have continues at the offset of the device's
 /// first stream, because all streams are at about the same offset.
-void restore_random(const IValue& value, int rank) {
-  for (const auto& [device, stream] : streams_of(rank)) {
-    const IValue* found = value.find(key_of(device, stream));
-    if (!found) found = value.find(key_of(device, 0));
+void restore_random_state(const IValue& value, int rank) {
+  for (const auto& [device, stream] : list_random_streams(rank)) {
+    const IValue* found = value.find(stream_key(device, stream));
+    if (!found) found = value.find(stream_key(device, 0));
     if (!found) continue;  // the checkpoint was saved on a machine without this device
-    detail::PhiloxState state = state_of(*found);
+    detail::PhiloxState state = unpack_generator_state(*found);
     state.stream = stream;
     default_generator(device, stream).set_state(state);
   }
 }
 
-std::optional<int64_t> step_of(const std::string& name) {
-  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return {};
-  const std::string digits =
-      name.substr(std::size(kBegin) - 1, name.size() - (std::size(kBegin) - 1) - (std::size(kEnd) - 1));
+std::optional<int64_t> parse_step(const std::string& name) {
+  if (!name.starts_with(kNamePrefix) || !name.ends_with(kNameSuffix)) return {};
+  const std::string digits = name.substr(std::size(kNamePrefix) - 1,
+                                         name.size() - (std::size(kNamePrefix) - 1) - (std::size(kNameSuffix) - 1));
   if (digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos) return {};
   return std::stoll(digits);
 }
-int64_t int_under(const InputArchive& archive, const char* key) {
+int64_t read_int(const InputArchive& archive, const char* key) {
   IValue value;
   archive.read(key, value);
   TANDEM_CHECK(value.isInt(), archive.name(), ": '", key, "' is ", value.tagKind(), "; accepted: an int");
   return value.toInt();
 }
-std::string list_of(const std::vector<std::string>& names) {
+std::string join_quoted(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
   return text.empty() ? "nothing" : text;
@@ -88,7 +88,7 @@ std::string list_of(const std::vector<std::string>& names) {
 
 /// Calls f on rank 0 and returns its result on all ranks. Without a group, calls f on this process.
 /// @throws Error on all ranks, with the message of the exception, if f throws
-std::string from_first(const distributed::ProcessGroupPtr& group, const std::function<std::string()>& f) {
+std::string run_on_rank_0(const distributed::ProcessGroupPtr& group, const std::function<std::string()>& f) {
   if (!group || group->size() == 1) return f();
   std::string message;
   if (group->rank() == 0) try {
@@ -117,7 +117,7 @@ CheckpointManager::CheckpointManager(std::string folder, CheckpointOptions optio
   if (!lock) return;  // If another job is saving into this folder, the unfinished files belong to that job.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename();
-    if (name.starts_with(kBegin) && name.find(kBeside) != std::string::npos) fs::remove(entry.path(), error);
+    if (name.starts_with(kNamePrefix) && name.find(kTempSuffix) != std::string::npos) fs::remove(entry.path(), error);
   }
 }
 
@@ -129,7 +129,7 @@ void CheckpointManager::add_part(Part part) {
 }
 void CheckpointManager::add(const std::string& name, int64_t& number) {
   add_part({name, false, [&number](OutputArchive& a) { a.write("value", IValue(number)); },
-            [&number](InputArchive& a) { number = int_under(a, "value"); }});
+            [&number](InputArchive& a) { number = read_int(a, "value"); }});
 }
 void CheckpointManager::add(const std::string& name, double& number) {
   add_part({name, false, [&number](OutputArchive& a) { a.write("value", IValue(number)); },
@@ -140,11 +140,11 @@ void CheckpointManager::add(const std::string& name, double& number) {
             }});
 }
 void CheckpointManager::add(const std::string& name, Generator& generator) {
-  add_part({name, true, [&generator](OutputArchive& a) { a.write("state", tandem::value_of(generator)); },
+  add_part({name, true, [&generator](OutputArchive& a) { a.write("state", tandem::pack_state(generator)); },
             [&generator](InputArchive& a) {
               IValue value;
               a.read("state", value);
-              generator.set_state(state_of(value));
+              generator.set_state(unpack_generator_state(value));
             }});
 }
 
@@ -153,28 +153,28 @@ distributed::ProcessGroupPtr CheckpointManager::group() const {
   return distributed::is_initialized() ? distributed::default_group() : nullptr;
 }
 std::string CheckpointManager::path_of(int64_t step) const {
-  return folder_ + "/" + kBegin + std::to_string(step) + kEnd;
+  return folder_ + "/" + kNamePrefix + std::to_string(step) + kNameSuffix;
 }
 std::vector<int64_t> CheckpointManager::steps() const {
   std::vector<int64_t> out;
   std::error_code none;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_, none))
-    if (const auto step = step_of(entry.path().filename())) out.push_back(*step);
+    if (const auto step = parse_step(entry.path().filename())) out.push_back(*step);
   std::sort(out.begin(), out.end());
   return out;
 }
 
-IValue CheckpointManager::value_of(bool of_rank) const {
+IValue CheckpointManager::pack_state(bool per_rank) const {
   IValue out = IValue::dict();
   for (const Part& part : parts_) {
-    if (part.of_rank != of_rank) continue;
+    if (part.per_rank != per_rank) continue;
     OutputArchive archive;
     part.save(archive);
     out.insert(part.name, archive.value());
   }
   return out;
 }
-void CheckpointManager::write(int64_t step, const IValue& shared, const std::vector<std::string>& of_ranks) const {
+void CheckpointManager::write(int64_t step, const IValue& shared, const std::vector<std::string>& rank_states) const {
   const std::vector<int64_t> there = steps();
   TANDEM_CHECK(there.empty() || there.back() <= step, "CheckpointManager: step ", step, " is older than ",
                path_of(there.back()),
@@ -184,7 +184,7 @@ void CheckpointManager::write(int64_t step, const IValue& shared, const std::vec
   file.write("step", IValue(step));
   file.write("shared", shared);
   IValue ranks = IValue::list({});
-  for (const std::string& bytes : of_ranks) ranks.push_back(pickle_load({bytes.begin(), bytes.end()}));
+  for (const std::string& bytes : rank_states) ranks.push_back(pickle_load({bytes.begin(), bytes.end()}));
   file.write("ranks", ranks);
   file.save_to(path_of(step));
   std::error_code gone;
@@ -199,14 +199,14 @@ void CheckpointManager::lock_folder() {
 void CheckpointManager::save(int64_t step) {
   TANDEM_CHECK(step >= 0, "CheckpointManager: the step is ", step, "; accepted: 0 or more");
   const distributed::ProcessGroupPtr group = this->group();
-  IValue mine = value_of(/*of_rank=*/true);
-  mine.insert("random", random_value(group ? group->rank() : 0));
+  IValue mine = pack_state(/*per_rank=*/true);
+  mine.insert("random", pack_random_state(group ? group->rank() : 0));
   const std::vector<char> bytes = pickle_save(mine);
-  std::vector<std::string> of_ranks{{bytes.begin(), bytes.end()}};
-  if (group) of_ranks = distributed::all_gather_bytes(of_ranks[0], group);
-  from_first(group, [&] {
+  std::vector<std::string> rank_states{{bytes.begin(), bytes.end()}};
+  if (group) rank_states = distributed::all_gather_bytes(rank_states[0], group);
+  run_on_rank_0(group, [&] {
     lock_folder();
-    write(step, value_of(/*of_rank=*/false), of_ranks);
+    write(step, pack_state(/*per_rank=*/false), rank_states);
     return std::string();
   });
 }
@@ -218,30 +218,31 @@ void CheckpointManager::check(const InputArchive& archive, int64_t step) const {
                " is not a checkpoint of Tandem");
   TANDEM_CHECK(version.toInt() == kVersion, path, " has checkpoint version ", version.toInt(),
                "; accepted: ", kVersion);
-  const int64_t inside = int_under(archive, "step");
-  TANDEM_CHECK(inside == step, path, " holds step ", inside,
+  const int64_t stored_step = read_int(archive, "step");
+  TANDEM_CHECK(stored_step == step, path, " holds step ", stored_step,
                ", which does not match its name; it may have been renamed");
   InputArchive shared, ranks, one;
   archive.read("shared", shared);
   archive.read("ranks", ranks);
   ranks.read("0", one);
-  for (const bool of_rank : {false, true}) {
+  for (const bool per_rank : {false, true}) {
     std::vector<std::string> mine, there;
     for (const Part& part : parts_)
-      if (part.of_rank == of_rank) mine.push_back(part.name);
-    for (const std::string& name : (of_rank ? one : shared).keys())
+      if (part.per_rank == per_rank) mine.push_back(part.name);
+    for (const std::string& name : (per_rank ? one : shared).keys())
       if (name != "random") there.push_back(name);
     TANDEM_CHECK(std::set(mine.begin(), mine.end()) == std::set(there.begin(), there.end()), path, " holds ",
-                 list_of(there), of_rank ? " of each rank" : "", ", but this program has added ", list_of(mine));
+                 join_quoted(there), per_rank ? " of each rank" : "", ", but this program has added ",
+                 join_quoted(mine));
   }
 }
-std::string CheckpointManager::checked_bytes(int64_t step) const {
+std::string CheckpointManager::read_checked(int64_t step) const {
   const std::string path = path_of(step);
   std::ifstream file(path, std::ios::binary);
   TANDEM_CHECK(file, "CheckpointManager: cannot read the file ", path);
   std::string bytes(std::istreambuf_iterator<char>(file), {});
   InputArchive archive;
-  detail::naming(path, [&] { archive.load_from(bytes.data(), bytes.size()); });
+  detail::with_error_context(path, [&] { archive.load_from(bytes.data(), bytes.size()); });
   check(archive, step);
   return bytes;
 }
@@ -250,27 +251,27 @@ int64_t CheckpointManager::load(const std::string& bytes) {
   archive.load_from(bytes.data(), bytes.size());
   archive.read("shared", shared);
   archive.read("ranks", ranks);
-  const int64_t step = int_under(archive, "step");
+  const int64_t step = read_int(archive, "step");
   const distributed::ProcessGroupPtr group = this->group();
   const int rank = group ? group->rank() : 0;
-  detail::naming(path_of(step), [&] {
+  detail::with_error_context(path_of(step), [&] {
     ranks.read(std::to_string(rank < static_cast<int>(ranks.keys().size()) ? rank : 0), mine);
     for (const Part& part : parts_) {
       InputArchive one;
-      (part.of_rank ? mine : shared).read(part.name, one);
+      (part.per_rank ? mine : shared).read(part.name, one);
       part.load(one);
     }
     IValue random;
     mine.read("random", random);
-    restore_random(random, rank);
+    restore_random_state(random, rank);
   });
   return step;
 }
 
 std::optional<int64_t> CheckpointManager::restore(bool or_before) {
-  const std::string bytes = from_first(group(), [&] {
+  const std::string bytes = run_on_rank_0(group(), [&] {
     for (std::vector<int64_t> there = steps(); !there.empty(); there.pop_back()) try {
-        return checked_bytes(there.back());
+        return read_checked(there.back());
       } catch (const Error& error) {
         if (!or_before && there.size() > 1)
           throw Error(std::string(error.what()) +
@@ -287,7 +288,7 @@ std::optional<int64_t> CheckpointManager::restore(bool or_before) {
   return load(bytes);
 }
 void CheckpointManager::restore_step(int64_t step) {
-  load(from_first(group(), [&] { return checked_bytes(step); }));
+  load(run_on_rank_0(group(), [&] { return read_checked(step); }));
 }
 
 }  // namespace tandem

@@ -58,12 +58,12 @@ class CheckpointManager {
   /// generators are saved
   template <class T> void add(const std::string& name, T& part) {
     // true for samplers and loaders, whose state differs by rank
-    constexpr bool kOfRank = requires { typename T::BatchRequestType; };
+    constexpr bool kPerRank = requires { typename T::BatchRequestType; };
     if constexpr (requires(serialize::OutputArchive & a) { part.save(a); })
-      add_part({name, kOfRank, [&part](serialize::OutputArchive& a) { part.save(a); },
+      add_part({name, kPerRank, [&part](serialize::OutputArchive& a) { part.save(a); },
                 [&part](serialize::InputArchive& a) { part.load(a); }});
     else  // part is a module handle or a pointer
-      add_part({name, kOfRank, [&part](serialize::OutputArchive& a) { part->save(a); },
+      add_part({name, kPerRank, [&part](serialize::OutputArchive& a) { part->save(a); },
                 [&part](serialize::InputArchive& a) { part->load(a); }});
   }
   void add(const std::string& name, int64_t& number);
@@ -94,17 +94,17 @@ class CheckpointManager {
  private:
   struct Part {
     std::string name;
-    bool of_rank;
+    bool per_rank;
     std::function<void(serialize::OutputArchive&)> save;
     std::function<void(serialize::InputArchive&)> load;
   };
   void add_part(Part part);
   distributed::ProcessGroupPtr group() const;
-  IValue value_of(bool of_rank) const;
+  IValue pack_state(bool per_rank) const;
   void lock_folder();
-  void write(int64_t step, const IValue& shared, const std::vector<std::string>& of_ranks) const;
+  void write(int64_t step, const IValue& shared, const std::vector<std::string>& rank_states) const;
   void check(const serialize::InputArchive& archive, int64_t step) const;
-  std::string checked_bytes(int64_t step) const;
+  std::string read_checked(int64_t step) const;
   int64_t load(const std::string& bytes);
   std::string folder_;
   CheckpointOptions options_;

@@ -58,7 +58,7 @@ class CommFuture {
  private:
   distributed::WorkPtr work_;
   Tensor tensor_;
-  std::vector<std::function<Tensor(const Tensor&)>> then_;
+  std::vector<std::function<Tensor(const Tensor&)>> callbacks_;
 };
 
 /// Function that starts to average a bucket and returns a future of the average. The average must have as many elements

@@ -14,13 +14,13 @@ TANDEM_ARG_SETTER(DataParallelOptions, std::vector<int>, device_ids);
 
 namespace tandem::nn::parallel::detail {
 
-std::vector<Device> checked_devices(std::vector<Device> devices) {
+std::vector<Device> validate_devices(std::vector<Device> devices) {
   TANDEM_CHECK(!devices.empty(), "DataParallel: the list of devices is empty; accepted: one device or more");
   for (const Device device : devices) check_device_exists(device);
   return devices;
 }
 
-std::vector<Device> devices_of(const Module& module, const std::vector<int>& ids) {
+std::vector<Device> devices_from_ids(const Module& module, const std::vector<int>& ids) {
   const NamedParameters tensors = module.state_dict();
   const DeviceType type = tensors.is_empty() ? kCPU : tensors.front()->device().type();
   std::vector<Device> devices;
@@ -32,30 +32,30 @@ std::vector<Device> devices_of(const Module& module, const std::vector<int>& ids
   return devices;
 }
 
-std::string unequal_devices(const std::vector<DevicePower>& devices) {
-  constexpr double kEnough = 0.75;
-  const auto describe = [](const DevicePower& d) {
+std::string describe_imbalance(const std::vector<DeviceCapacity>& devices) {
+  constexpr double kMinRatio = 0.75;
+  const auto describe = [](const DeviceCapacity& d) {
     std::ostringstream out;
     out << d.device << " (" << d.name << ", " << (d.memory >> 20) << " MiB, " << d.multiprocessors
         << " multiprocessors)";
     return out.str();
   };
-  for (const DevicePower& small : devices)
-    for (const DevicePower& large : devices)
-      if (static_cast<double>(small.memory) < kEnough * static_cast<double>(large.memory) ||
-          small.multiprocessors < kEnough * large.multiprocessors)
+  for (const DeviceCapacity& small : devices)
+    for (const DeviceCapacity& large : devices)
+      if (static_cast<double>(small.memory) < kMinRatio * static_cast<double>(large.memory) ||
+          small.multiprocessors < kMinRatio * large.multiprocessors)
         return describe(small) + " has less than 75 % of the memory or the multiprocessors of " + describe(large) +
                ", and all devices wait for the slowest; leave it out (device_ids), or give it fewer rows (chunk_sizes)";
   return "";
 }
-void warn_of_unequal_devices(const std::vector<Device>& devices) {
-  std::vector<DevicePower> all;
+void check_balance(const std::vector<Device>& devices) {
+  std::vector<DeviceCapacity> all;
   for (const Device device : devices) {
     if (!device.is_cuda()) return;
     const auto& properties = cuda::get_device_properties(device);
     all.push_back({device, properties.name, properties.memory, properties.multiprocessors});
   }
-  if (const std::string text = unequal_devices(all); !text.empty())
+  if (const std::string text = describe_imbalance(all); !text.empty())
     std::fprintf(stderr, "tandem: warning: DataParallel: %s\n", text.c_str());
 }
 

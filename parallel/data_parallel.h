@@ -36,7 +36,7 @@ template <class T>
 using ShardArgument = std::conditional_t<TensorTree<std::decay_t<T>>::kHolds, std::decay_t<T>, const T&>;
 
 /// Appends the keys of maps to a list. visit_tensors() calls it for every tensor and map key.
-struct KeyList {
+struct MapKeyCollector {
   std::ostringstream& out;
   void operator()(const Tensor&) const {}
   template <class K> void operator()(const tandem::detail::MapKey<K>& at) const {
@@ -44,9 +44,9 @@ struct KeyList {
   }
 };
 /// Returns the keys of all maps inside `value`, separated by commas: "logits, hidden".
-template <class T> std::string keys_of(const T& value) {
+template <class T> std::string collect_map_keys(const T& value) {
   std::ostringstream out;
-  tandem::detail::visit_tensors(value, KeyList{out});
+  tandem::detail::visit_tensors(value, MapKeyCollector{out});
   return out.str();
 }
 
@@ -69,12 +69,12 @@ template <class H> using ModuleOfT = typename ModuleOf<std::remove_cvref_t<H>>::
 template <class M> inline constexpr bool kHasClone = !std::is_same_v<decltype(&M::clone), decltype(&Module::clone)>;
 
 /// Checks `devices` and returns them. @throws Error if the list is empty, or if a device does not exist
-std::vector<Device> checked_devices(std::vector<Device> devices);
+std::vector<Device> validate_devices(std::vector<Device> devices);
 /// Lists the devices with the numbers `ids`; if `ids` is empty, all devices. Their type is the type of the module's
 /// device (the CPU if the module has no parameters and buffers).
-std::vector<Device> devices_of(const Module& module, const std::vector<int>& ids = {});
-/// Properties of a device that unequal_devices() compares.
-struct DevicePower {
+std::vector<Device> devices_from_ids(const Module& module, const std::vector<int>& ids = {});
+/// Properties of a device that describe_imbalance() compares.
+struct DeviceCapacity {
   Device device;
   std::string name;
   int64_t memory;  // bytes
@@ -82,9 +82,9 @@ struct DevicePower {
 };
 /// Returns a warning if a device has less than three quarters of the memory or multiprocessors of another one,
 /// otherwise an empty string.
-std::string unequal_devices(const std::vector<DevicePower>& devices);
-/// Prints the warning of unequal_devices() to standard error if the devices are GPUs.
-void warn_of_unequal_devices(const std::vector<Device>& devices);
+std::string describe_imbalance(const std::vector<DeviceCapacity>& devices);
+/// Prints the warning of describe_imbalance() to standard error if the devices are GPUs.
+void check_balance(const std::vector<Device>& devices);
 /// @throws Error unless chunk_sizes is empty, or has one positive number for each device
 void check_chunk_sizes(const std::vector<int64_t>& chunk_sizes, size_t devices);
 /// Returns module.clone(device), without using the caller's random number generator.
@@ -155,7 +155,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
 
   /// Uses the devices of options.device_ids(), or all devices of the module's type if there are none.
   explicit DataParallel(detail::ModuleRef<ModuleType> module, const DataParallelOptions& options = {})
-      : DataParallel(module, detail::devices_of(*module.ptr, options.device_ids()), {},
+      : DataParallel(module, detail::devices_from_ids(*module.ptr, options.device_ids()), {},
                      DataParallelOptions(options).device_ids({})) {}
   /// Uses the given devices.
   /// @param module         must be on the first of `devices`
@@ -163,13 +163,13 @@ template <class M> class DataParallel : public detail::WrapperModule {
   /// @throws Error         if a tensor of the module is on another device, naming it, or if a device does not exist
   DataParallel(detail::ModuleRef<ModuleType> module, std::vector<Device> devices,
                std::optional<Device> output_device = {}, DataParallelOptions options = {})
-      : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
+      : DataParallel(module.ptr, detail::validate_devices(std::move(devices)), output_device, options,
                      [net = module.ptr](const std::vector<Device>& on) { return detail::make_replicas(*net, on); }) {}
   /// Builds the replicas by `factory(device)`, for modules without clone(). Values of parameters and buffers are copied
   /// from the module.
   DataParallel(detail::ModuleRef<ModuleType> module, const Factory& factory, std::vector<Device> devices,
                std::optional<Device> output_device = {}, DataParallelOptions options = {})
-      : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
+      : DataParallel(module.ptr, detail::validate_devices(std::move(devices)), output_device, options,
                      [factory](const std::vector<Device>& on) {
                        // keeps the factory from using the caller's random numbers
                        Generator scratch;
@@ -185,9 +185,9 @@ template <class M> class DataParallel : public detail::WrapperModule {
 
   /// Rebuilds the replicas from the module. Call this after a change of plain members or child modules.
   void refresh() {
-    replicas_ = make_({devices_.begin() + 1, devices_.end()});
+    replicas_ = make_replicas_({devices_.begin() + 1, devices_.end()});
     replicas_.insert(replicas_.begin(), module_);
-    contents_ = tandem::detail::Owned(new detail::Replicas(*module_, detail::as_modules(replicas_), devices_));
+    replica_tensors_ = tandem::detail::Owned(new detail::Replicas(*module_, detail::as_modules(replicas_), devices_));
   }
 
   /// Calls module(inputs...), hooks included, on each shard. Tensors in the inputs are split along one dimension each
@@ -199,7 +199,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
   /// @throws Error if no input has rows, if the numbers of rows differ, or if the replicas return maps with different
   /// keys. An exception of a replica, in forward or in backward, is thrown again with the replica's device
   template <class... Inputs> auto forward(const Inputs&... inputs) {
-    const auto outputs = on_shards(
+    const auto outputs = apply_to_shards(
         [](ModuleType& net, const auto&... shard) { return tandem::detail::call_module(net, shard...); }, inputs...);
     using Output = typename std::decay_t<decltype(outputs)>::value_type;
     static_assert(TensorTree<Output>::kOnly,
@@ -207,10 +207,11 @@ template <class M> class DataParallel : public detail::WrapperModule {
                   "or a struct with tensor_parts()");
     std::vector<std::vector<Tensor>> shards;
     shards.reserve(outputs.size());
-    const std::string keys = detail::keys_of(outputs[0]);
+    const std::string keys = detail::collect_map_keys(outputs[0]);
     for (const Output& output : outputs) {
-      TANDEM_CHECK(detail::keys_of(output) == keys, "DataParallel: replica 0 returned {", keys, "} and replica ",
-                   shards.size(), " {", detail::keys_of(output), "}; all must return the same keys");
+      TANDEM_CHECK(detail::collect_map_keys(output) == keys, "DataParallel: replica 0 returned {", keys,
+                   "} and replica ", shards.size(), " {", detail::collect_map_keys(output),
+                   "}; all must return the same keys");
       shards.push_back(tandem::detail::tensors_of(output));
     }
     return tandem::detail::with_tensors(outputs[0], detail::gather_batch(shards, output_device_, options_.dim()));
@@ -242,7 +243,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
       }
       (std::make_index_sequence<sizeof...(shard) - 1>());
     };
-    return detail::total_loss(on_shards(part, inputs_and_target...), output_device_);
+    return detail::total_loss(apply_to_shards(part, inputs_and_target...), output_device_);
   }
 
   /// Returns the wrapped module, whose parameters are trained.
@@ -253,37 +254,37 @@ template <class M> class DataParallel : public detail::WrapperModule {
   Device output_device() const { return output_device_; }
 
  private:
-  using Make = std::function<std::vector<std::shared_ptr<ModuleType>>(const std::vector<Device>&)>;
+  using ReplicaFactory = std::function<std::vector<std::shared_ptr<ModuleType>>(const std::vector<Device>&)>;
   DataParallel(std::shared_ptr<ModuleType> module, std::vector<Device> devices, std::optional<Device> output_device,
-               const DataParallelOptions& options, Make make)
+               const DataParallelOptions& options, ReplicaFactory make)
       : WrapperModule("DataParallel"),
         module_(register_module("module", std::move(module))),
         devices_(std::move(devices)),
         output_device_(output_device.value_or(devices_[0])),
         options_(options),
-        make_(std::move(make)),
+        make_replicas_(std::move(make)),
         threads_(devices_) {
     tandem::detail::check_device_exists(output_device_);
     TANDEM_CHECK(options_.device_ids().empty(), "DataParallel: both a list of devices and device_ids are given; ",
                  "accepted: one of the two");
     detail::check_chunk_sizes(options_.chunk_sizes(), devices_.size());
-    if (options_.chunk_sizes().empty()) detail::warn_of_unequal_devices(devices_);
+    if (options_.chunk_sizes().empty()) detail::check_balance(devices_);
     refresh();
   }
 
   /// Splits the inputs into shards, and returns the result of call(replica, shard...) for every shard.
-  template <class Call, class... Inputs> auto on_shards(const Call& call, const Inputs&... inputs) {
+  template <class Call, class... Inputs> auto apply_to_shards(const Call& call, const Inputs&... inputs) {
     using Shard = std::tuple<detail::ShardArgument<Inputs>...>;
     using Result =
         std::decay_t<std::invoke_result_t<const Call&, ModuleType&, const detail::ShardArgument<Inputs>&...>>;
     const Shard whole(inputs...);
-    const std::vector<std::vector<Tensor>> tensors =
-        detail::scatter_batch(tandem::detail::tensors_of(whole), dims_of(inputs...), devices_, options_.chunk_sizes());
+    const std::vector<std::vector<Tensor>> tensors = detail::scatter_batch(
+        tandem::detail::tensors_of(whole), scatter_dims(inputs...), devices_, options_.chunk_sizes());
     std::vector<Shard> shards;
     shards.reserve(tensors.size());
     for (const std::vector<Tensor>& of_shard : tensors) shards.push_back(tandem::detail::with_tensors(whole, of_shard));
     if (options_.clone_each_call()) refresh();
-    const detail::Lent history = contents_->refresh(shards.size(), options_.persistent_replicas());
+    const detail::HistorySwapGuard history = replica_tensors_->refresh(shards.size(), options_.persistent_replicas());
     std::vector<Result> results(shards.size());
     threads_.run(shards.size(), [&](size_t r) {
       results[r] = std::apply([&](const auto&... each) { return call(*replicas_[r], each...); }, shards[r]);
@@ -292,7 +293,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
   }
 
   /// Returns, for each tensor in the inputs, the dimension along which it is split.
-  template <class... Inputs> std::vector<std::optional<int64_t>> dims_of(const Inputs&... inputs) const {
+  template <class... Inputs> std::vector<std::optional<int64_t>> scatter_dims(const Inputs&... inputs) const {
     const std::vector<std::optional<int64_t>>& given = options_.input_dims();
     TANDEM_CHECK(given.size() <= sizeof...(Inputs), "DataParallel: input_dims has ", given.size(),
                  " entries, but the number of inputs is ", sizeof...(Inputs));
@@ -311,9 +312,9 @@ template <class M> class DataParallel : public detail::WrapperModule {
   std::vector<Device> devices_;
   Device output_device_;
   DataParallelOptions options_;
-  Make make_;
+  ReplicaFactory make_replicas_;
   std::vector<std::shared_ptr<ModuleType>> replicas_;  // replica for each device; the first one is the module itself
-  tandem::detail::Owned<detail::Replicas> contents_;
+  tandem::detail::Owned<detail::Replicas> replica_tensors_;
   detail::DeviceThreads threads_;
 };
 

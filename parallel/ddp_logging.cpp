@@ -17,9 +17,9 @@ int64_t DistributedDataParallelBase::bucket_bytes() {
     logging_.total_parameter_size_bytes += p.nbytes();
   }
   if (options_.bucket_cap_mb() != kBucketCapFromLink) return static_cast<int64_t>(options_.bucket_cap_mb() * (1 << 20));
-  const detail::LinkEstimate link = detail::probe_link(number_, *group_);
+  const detail::LinkEstimate link = detail::probe_link(ddp_name_, *group_);
   logging_.link_latency = link.latency, logging_.link_bandwidth = link.bandwidth;
-  return detail::bucket_bytes_for(link, logging_.total_parameter_size_bytes);
+  return detail::optimal_bucket_bytes(link, logging_.total_parameter_size_bytes);
 }
 
 DDPLoggingData DistributedDataParallelBase::get_ddp_logging_data() const {
@@ -43,8 +43,8 @@ DDPLoggingData DistributedDataParallelBase::get_ddp_logging_data() const {
 
 void DistributedDataParallelBase::check_parameters() {
   const int64_t every = options_.check_parameters_every();
-  if (every == 0 || (join_ && !join_->all_go_on()) || ++forwards_ % every != 0) return;
-  detail::check_same_values(number_, parameters_when_wrapped_, *group_);
+  if (every == 0 || (join_ && !join_->all_ranks_active()) || ++forwards_ % every != 0) return;
+  detail::check_same_values(ddp_name_, parameters_when_wrapped_, *group_);
 }
 
 }  // namespace tandem::nn::parallel

@@ -25,8 +25,8 @@ void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
   // rounded up, so that no core is idle
   const int share = count == 1 ? get_thread_share() : (cores + parts - 1) / parts;
   const ThreadShareGuard cores_of_each(share);
-  RankContext::current().state();  // creates the state of this rank now, so that the copies of the context share it
-  RankContext context = RankContext::current();
+  ThreadContext::current().state();  // creates the state of this rank now, so that the copies of the context share it
+  ThreadContext context = ThreadContext::current();
   std::vector<std::exception_ptr> failures(count);
   std::vector<uint64_t> sequences(count);
   const auto run_one = [&](size_t r) {
@@ -38,7 +38,7 @@ void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
     } catch (...) {
       failures[r] = std::current_exception();
     }
-    sequences[r] = RankContext::current().next_sequence;
+    sequences[r] = ThreadContext::current().next_sequence;
   };
   std::latch others(parts - 1);
   for (size_t r = 1; r < count; ++r) {
@@ -55,7 +55,7 @@ void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
   }
   // The jobs ran in parallel and numbered their autograd nodes from the same first number. Nodes that are created from
   // now on must get higher numbers than all of these.
-  RankContext::current().next_sequence = *std::max_element(sequences.begin(), sequences.end());
+  ThreadContext::current().next_sequence = *std::max_element(sequences.begin(), sequences.end());
   for (size_t r = 0; r < count; ++r)
     if (failures[r])
       tandem::detail::rethrow_named(failures[r], "replica " + std::to_string(r) + " on " + devices_[r].str());

@@ -8,7 +8,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/trace/tracer.h"
 #include "tandem/nn/batch_norm.h"
-#include "tandem/nn/module/same_parameters.h"
+#include "tandem/nn/module/match_parameters.h"
 #include "tandem/nn/utils/checkpoint.h"
 #include "tandem/ops/ops.h"
 #include "tandem/parallel/join.h"
@@ -21,7 +21,7 @@ TANDEM_ARG_SETTER(DistributedDataParallelOptions, std::vector<std::string>, para
 namespace {
 
 /// Describes each parameter and buffer on a line of its own, such as "parameter fc1.weight float32 (128, 784)".
-std::string description(const NamedParameters& parameters, const NamedParameters& buffers) {
+std::string describe_tensors(const NamedParameters& parameters, const NamedParameters& buffers) {
   std::ostringstream out;
   const auto list = [&](const NamedParameters& tensors, const char* kind) {
     for (const auto& item : tensors)
@@ -32,7 +32,7 @@ std::string description(const NamedParameters& parameters, const NamedParameters
   list(buffers, "buffer");
   return out.str();
 }
-std::string line(const std::string& text, size_t number) {
+std::string nth_line(const std::string& text, size_t number) {
   std::istringstream in(text);
   std::string found;
   for (size_t i = 0; i <= number; ++i)
@@ -47,17 +47,17 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
     : WrapperModule("DistributedDataParallel"),
       group_(options.process_group() ? options.process_group() : distributed::default_group()),
       options_(options),
-      number_("DDP " + std::to_string(group_->next_user())),
+      ddp_name_("DDP " + std::to_string(group_->next_user())),
       wrapped_(register_module("module", module)),
-      parameters_when_wrapped_(kept(module->named_parameters())) {
-  check_ignored();
+      parameters_when_wrapped_(without_ignored(module->named_parameters())) {
+  check_parameters_to_ignore();
   const NamedParameters& parameters = parameters_when_wrapped_;
-  const NamedParameters buffers = kept(module->named_buffers());
-  bool known = false;
+  const NamedParameters buffers = without_ignored(module->named_buffers());
+  bool has_device = false;
   for (const NamedParameters* list : {&parameters, &buffers})
     for (const auto& item : *list) {
-      if (!known) device_ = item.value().device();
-      known = true;
+      if (!has_device) device_ = item.value().device();
+      has_device = true;
       TANDEM_CHECK(item.value().device() == device_, "DistributedDataParallel: ", item.key(), " is on ",
                    item.value().device(), ", but the tensors before it are on ", device_,
                    "; accepted: a module on one device");
@@ -66,13 +66,13 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
   for (const auto& each : module->modules()) {
     const auto* const norm = dynamic_cast<const tandem::detail::NormTensors*>(each.get());
     TANDEM_CHECK(
-        !options.weighted_average() || !norm || !norm->parts,
+        !options.weighted_average() || !norm || !norm->stats_reducer,
         "DistributedDataParallel: the module has a SyncBatchNorm, whose backward sums over ranks before the ranks' "
         "weights apply; weighted_average works with other norms only");
   }
   check_same_model();
-  broadcast(model(), "the model of rank 0");
-  if (options.broadcast_buffers()) buffers_to_follow_ = buffers.values();
+  broadcast(module_states(), "the model of rank 0");
+  if (options.broadcast_buffers()) buffers_to_sync_ = buffers.values();
   const int64_t every = options.check_parameters_every();
   TANDEM_CHECK(every >= 0, "DistributedDataParallel: check_parameters_every is ", every,
                "; accepted: a number of forwards, or 0 for never");
@@ -83,14 +83,14 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
   reducer.gradient_as_bucket_view = options.gradient_as_bucket_view();
   reducer.weighted = options.weighted_average();
   reducer.static_graph = options.static_graph();
-  reducer_ = Owned(new Reducer(number_, parameters, group_, reducer));
+  reducer_ = Owned(new Reducer(ddp_name_, parameters, group_, reducer));
   logging_.bucket_cap_bytes = reducer.bucket_bytes, logging_.first_bucket_bytes = reducer.first_bucket_bytes;
-  watched_ = std::make_shared<Reducer*>(reducer_.get());
+  reducer_handle_ = std::make_shared<Reducer*>(reducer_.get());
 }
-DistributedDataParallelBase::~DistributedDataParallelBase() { *watched_ = nullptr; }
+DistributedDataParallelBase::~DistributedDataParallelBase() { *reducer_handle_ = nullptr; }
 void DistributedDataParallelBase::register_comm_hook(CommHook hook) { reducer_->register_comm_hook(std::move(hook)); }
 
-NamedParameters DistributedDataParallelBase::kept(const NamedParameters& all) const {
+NamedParameters DistributedDataParallelBase::without_ignored(const NamedParameters& all) const {
   const std::vector<std::string>& ignored = options_.parameters_to_ignore();
   if (ignored.empty()) return all;
   NamedParameters out;
@@ -98,7 +98,7 @@ NamedParameters DistributedDataParallelBase::kept(const NamedParameters& all) co
     if (std::find(ignored.begin(), ignored.end(), item.key()) == ignored.end()) out.insert(item.key(), item.value());
   return out;
 }
-void DistributedDataParallelBase::check_ignored() const {
+void DistributedDataParallelBase::check_parameters_to_ignore() const {
   if (options_.parameters_to_ignore().empty()) return;
   const NamedParameters parameters = wrapped_->named_parameters(), buffers = wrapped_->named_buffers();
   for (const std::string& name : options_.parameters_to_ignore())
@@ -106,16 +106,16 @@ void DistributedDataParallelBase::check_ignored() const {
                  "DistributedDataParallel: parameters_to_ignore has ", name,
                  ", which is not a parameter or buffer of the module");
 }
-std::vector<Tensor> DistributedDataParallelBase::model() const {
+std::vector<Tensor> DistributedDataParallelBase::module_states() const {
   std::vector<Tensor> all = parameters_when_wrapped_.values();
-  for (const Tensor& buffer : kept(wrapped_->named_buffers()).values()) all.push_back(buffer);
+  for (const Tensor& buffer : without_ignored(wrapped_->named_buffers()).values()) all.push_back(buffer);
   return all;
 }
 
 void DistributedDataParallelBase::check_same_model() const {
-  const std::string mine = description(parameters_when_wrapped_, kept(wrapped_->named_buffers()));
+  const std::string mine = describe_tensors(parameters_when_wrapped_, without_ignored(wrapped_->named_buffers()));
   const Device device = group_->device();
-  const auto gathered = [&](const Tensor& own, const char* about) {
+  const auto all_gather_to_cpu = [&](const Tensor& own, const char* about) {
     std::vector<Tensor> all;
     all.reserve(static_cast<size_t>(group_->size()));
     for (int r = 0; r < group_->size(); ++r)
@@ -126,22 +126,22 @@ void DistributedDataParallelBase::check_same_model() const {
     return all;
   };
   const std::vector<Tensor> lengths =
-      gathered(full({1}, static_cast<int64_t>(mine.size()), kInt64), "the length of the model's description");
+      all_gather_to_cpu(full({1}, static_cast<int64_t>(mine.size()), kInt64), "the length of the model's description");
   int64_t longest = 0;
   for (const Tensor& length : lengths) longest = std::max(longest, length.item<int64_t>());
   const Tensor text = zeros({longest}, kUInt8);
   std::memcpy(text.raw_data(), mine.data(), mine.size());
-  const std::vector<Tensor> texts = gathered(text, "the model's description");
-  const auto of_rank = [&](size_t r) {
+  const std::vector<Tensor> texts = all_gather_to_cpu(text, "the model's description");
+  const auto rank_description = [&](size_t r) {
     return std::string(static_cast<const char*>(texts[r].raw_data()), static_cast<size_t>(lengths[r].item<int64_t>()));
   };
-  const std::string first = of_rank(0);
+  const std::string first = rank_description(0);
   for (size_t r = 1; r < texts.size(); ++r) {
-    const std::string other = of_rank(r);
+    const std::string other = rank_description(r);
     for (size_t i = 0; other != first; ++i)
-      TANDEM_CHECK(line(first, i) == line(other, i),
-                   "DistributedDataParallel: DDP expects same model across all ranks, but Rank 0 has ", line(first, i),
-                   ", while rank ", r, " has ", line(other, i));
+      TANDEM_CHECK(nth_line(first, i) == nth_line(other, i),
+                   "DistributedDataParallel: DDP expects same model across all ranks, but Rank 0 has ",
+                   nth_line(first, i), ", while rank ", r, " has ", nth_line(other, i));
   }
 }
 
@@ -161,7 +161,7 @@ void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, 
   std::vector<distributed::WorkPtr> works;
   {
     const distributed::CoalescingGuard at_once(*group_);
-    for (const Tensor& t : together) works.push_back(group_->broadcast(t, source, number_ + ": " + about));
+    for (const Tensor& t : together) works.push_back(group_->broadcast(t, source, ddp_name_ + ": " + about));
   }
   for (const distributed::WorkPtr& work : works) work->wait();
   if (group_->rank() == source) return;
@@ -176,16 +176,17 @@ void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, 
   }
 }
 
-void DistributedDataParallelBase::check_unchanged() const {
-  const auto& then = parameters_when_wrapped_;
-  const bool is_same = options_.parameters_to_ignore().empty() && has_parameters(*wrapped_, then);
-  const NamedParameters others = is_same ? NamedParameters() : kept(wrapped_->named_parameters());
-  const NamedParameters& now = is_same ? then : others;
-  for (size_t i = 0; i < std::max(now.size(), then.size()); ++i) {
-    TANDEM_CHECK(i < now.size() && i < then.size() && now[i].value().is_same(then[i].value()),
-                 "DistributedDataParallel: the module's parameter ", i, " is ",
-                 i < now.size() ? now[i].key() : "missing", ", but was ", i < then.size() ? then[i].key() : "missing",
-                 " when the module was wrapped; wrap the module again after changing its parameters");
+void DistributedDataParallelBase::check_parameters_unchanged() const {
+  const auto& wrapped_parameters = parameters_when_wrapped_;
+  const bool is_same = options_.parameters_to_ignore().empty() && has_same_parameters(*wrapped_, wrapped_parameters);
+  const NamedParameters others = is_same ? NamedParameters() : without_ignored(wrapped_->named_parameters());
+  const NamedParameters& now = is_same ? wrapped_parameters : others;
+  for (size_t i = 0; i < std::max(now.size(), wrapped_parameters.size()); ++i) {
+    TANDEM_CHECK(
+        i < now.size() && i < wrapped_parameters.size() && now[i].value().is_same(wrapped_parameters[i].value()),
+        "DistributedDataParallel: the module's parameter ", i, " is ", i < now.size() ? now[i].key() : "missing",
+        ", but was ", i < wrapped_parameters.size() ? wrapped_parameters[i].key() : "missing",
+        " when the module was wrapped; wrap the module again after changing its parameters");
     TANDEM_CHECK(now[i].value().device() == device_, "DistributedDataParallel: ", now[i].key(), " is on ",
                  now[i].value().device(), ", but was on ", device_,
                  " when the module was wrapped; move a module before wrapping it");
@@ -203,23 +204,23 @@ void DistributedDataParallelBase::set_weight(double weight) {
   next_weight_ = weight;
 }
 
-detail::ForwardPtr DistributedDataParallelBase::before_forward(int64_t examples) {
+detail::ForwardPtr DistributedDataParallelBase::pre_forward(int64_t examples) {
   // activation checkpointing runs this forward again, after it was counted
-  if (autograd::is_second_run()) return nullptr;
+  if (autograd::is_recomputing()) return nullptr;
   forward_start_ = std::chrono::steady_clock::now();
-  check_unchanged();
-  const bool learns = is_grad_enabled();
+  check_parameters_unchanged();
+  const bool records_grad = is_grad_enabled();
   const double weight = std::exchange(next_weight_, {}).value_or(static_cast<double>(examples));
-  const int source = join_ ? join_->tell_others(*this, learns && synchronize_) : 0;
-  if (learns) check_parameters();
-  send_buffers(source);
-  buffers_may_differ_ = learns && synchronize_;
-  return learns ? reducer_->begin(synchronize_, options_.weighted_average() ? weight : 0) : nullptr;
+  const int source = join_ ? join_->notify_join(*this, records_grad && synchronize_) : 0;
+  if (records_grad) check_parameters();
+  sync_buffers(source);
+  buffers_may_differ_ = records_grad && synchronize_;
+  return records_grad ? reducer_->begin(synchronize_, options_.weighted_average() ? weight : 0) : nullptr;
 }
-void DistributedDataParallelBase::send_buffers(int source) {
-  if (!buffers_may_differ_ || buffers_to_follow_.empty()) return;
+void DistributedDataParallelBase::sync_buffers(int source) {
+  if (!buffers_may_differ_ || buffers_to_sync_.empty()) return;
   const PhaseSpan phase("exposed communication");
-  broadcast(buffers_to_follow_, "buffers of rank " + std::to_string(source), source);
+  broadcast(buffers_to_sync_, "buffers of rank " + std::to_string(source), source);
 }
 void DistributedDataParallelBase::skip_batch() {
   TANDEM_CHECK(options_.weighted_average(), "DistributedDataParallel::skip_batch: requires weighted_average(true)");
@@ -227,16 +228,16 @@ void DistributedDataParallelBase::skip_batch() {
       is_grad_enabled() && synchronize_,
       "DistributedDataParallel::skip_batch: not allowed under no_sync() or NoGradGuard, where the other ranks do "
       "not wait for this rank");
-  before_forward(0);
+  pre_forward(0);
   reducer_->shadow_backward();
 }
 
 namespace {
 /// Node that passes the gradient of an output on unchanged, and calls start(). A second derivative passes through this
 /// node, but not through the output and its hook.
-class GradientOfOutput final : public autograd::Node {
+class OutputGradNode final : public autograd::Node {
  public:
-  explicit GradientOfOutput(std::function<void()> start) : Node("DistributedDataParallel"), start_(std::move(start)) {}
+  explicit OutputGradNode(std::function<void()> start) : Node("DistributedDataParallel"), start_(std::move(start)) {}
   autograd::Grads apply(autograd::Grads&& grads) override {
     start_();
     return std::move(grads);
@@ -249,35 +250,35 @@ class GradientOfOutput final : public autograd::Node {
 
 /// Registers a hook on an output, by which a backward through the output starts the reduction. The end of that backward
 /// then waits for all buckets, even if it reaches no parameter of the module.
-void DistributedDataParallelBase::watch(const Tensor& output, const ForwardPtr& forward) const {
-  const auto start = [watched = watched_, forward] {
-    if (*watched) (*watched)->start_backward(forward);
+void DistributedDataParallelBase::register_output_hook(const Tensor& output, const ForwardPtr& forward) const {
+  const auto start = [reducer_handle = reducer_handle_, forward] {
+    if (*reducer_handle) (*reducer_handle)->start_backward(forward);
   };
   output.register_hook([start](const Tensor& grad) -> Tensor {
     start();
     if (!is_grad_enabled()) return {};
     Tensor passed = core::alias(grad);
-    autograd::link(std::make_shared<GradientOfOutput>(start), {&passed}, ArrayRef<Tensor>(grad), {});
+    autograd::connect_node(std::make_shared<OutputGradNode>(start), {&passed}, ArrayRef<Tensor>(grad), {});
     return passed;
   });
   // If `output` is a view that is changed in place, its base gets a new history. A backward through it does not pass
   // the node of the view, so the base needs a hook too.
-  const Tensor& base = autograd::meta(output).base;
+  const Tensor& base = autograd::materialize_autograd_meta(output).base;
   if (base.defined() && base.grad_fn() && base.grad_fn()->sequence() >= forward->first_node)
     base.register_hook([start](const Tensor&) { start(); });
 }
-void DistributedDataParallelBase::after_forward(const ForwardPtr& forward, const std::vector<Tensor>& outputs) {
+void DistributedDataParallelBase::post_forward(const ForwardPtr& forward, const std::vector<Tensor>& outputs) {
   if (!forward) return;
   bool any = false;
   for (const Tensor& output : outputs) {
     if (!output.defined() || !output.requires_grad()) continue;
     any = true;
     if (output.is_leaf())
-      forward->unwatched = true;
+      forward->has_no_output_hook = true;
     else
-      watch(output, forward);
+      register_output_hook(output, forward);
   }
-  if (!any) forward->unwatched = true;
+  if (!any) forward->has_no_output_hook = true;
   if (synchronize_)
     logging_.forward_time = std::chrono::duration<double>(std::chrono::steady_clock::now() - forward_start_).count();
 }

@@ -104,15 +104,15 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   /// Begins a forward. Returns the state that its backward needs, or nullptr if autograd does not record the forward,
   /// or if activation checkpointing runs it a second time.
   /// @param examples  number of examples in the batch
-  detail::ForwardPtr before_forward(int64_t examples);
+  detail::ForwardPtr pre_forward(int64_t examples);
   /// Ends a forward: registers hooks on its outputs, so that a backward through them averages gradients.
   /// @param outputs  tensors that the forward returned
-  void after_forward(const detail::ForwardPtr& forward, const std::vector<Tensor>& outputs);
+  void post_forward(const detail::ForwardPtr& forward, const std::vector<Tensor>& outputs);
   /// Returns the generator that the forward on this rank uses. Rank r draws from stream r, so dropout differs between
   /// ranks even with the same seed.
   Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
 
-  template <class T> decltype(auto) moved(T&& argument) const {
+  template <class T> decltype(auto) move_to_device(T&& argument) const {
     if constexpr (TensorTree<std::decay_t<T>>::kHolds) {
       std::decay_t<T> copy = std::forward<T>(argument);
       tandem::detail::visit_tensors(copy, [this](Tensor& t) { t = t.defined() ? t.to(device_) : t; });
@@ -123,13 +123,13 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   }
 
  private:
-  void watch(const Tensor& output, const detail::ForwardPtr& forward) const;
+  void register_output_hook(const Tensor& output, const detail::ForwardPtr& forward) const;
   friend class Join;
   friend class StepInBackward;
   /// Returns the parameters or buffers without those that options_.parameters_to_ignore() names.
-  NamedParameters kept(const NamedParameters& all) const;
-  void check_ignored() const;
-  void check_unchanged() const;
+  NamedParameters without_ignored(const NamedParameters& all) const;
+  void check_parameters_to_ignore() const;
+  void check_parameters_unchanged() const;
   void check_parameters();
   /// Returns the maximum bytes of a bucket according to the options; for kBucketCapFromLink, measures the link, which
   /// is a collective. Also sets the members of logging_ that describe the parameters and the link.
@@ -137,25 +137,25 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   void check_same_model() const;
   /// Returns the parameters and buffers that one rank broadcasts: rank 0 when the module is wrapped, and a rank that
   /// ended last at the end of a Join.
-  std::vector<Tensor> model() const;
+  std::vector<Tensor> module_states() const;
   /// Copies the values of `tensors` on rank `source` to `tensors` on the other ranks, with one message per dtype.
   void broadcast(const std::vector<Tensor>& tensors, const std::string& about, int source = 0) const;
-  void send_buffers(int source);
+  void sync_buffers(int source);
 
   distributed::ProcessGroupPtr group_;
   DistributedDataParallelOptions options_;
   Device device_;
-  std::string number_;      // number of this object in its process group: "DDP 1" is the first
+  std::string ddp_name_;    // number of this object in its process group: "DDP 1" is the first
   DDPLoggingData logging_;  // settings, and the time of the last forward; get_ddp_logging_data() adds the rest
   int64_t forwards_ = 0;    // number of forwards that check_parameters() has counted
   std::chrono::steady_clock::time_point forward_start_;
   std::shared_ptr<Module> wrapped_;
   NamedParameters parameters_when_wrapped_;
   std::vector<bool> frozen_when_wrapped_;
-  std::vector<Tensor> buffers_to_follow_;
+  std::vector<Tensor> buffers_to_sync_;
   tandem::detail::Owned<detail::Reducer> reducer_;
   // points to null after this object is destroyed; shared with hooks, which may outlive it
-  std::shared_ptr<detail::Reducer*> watched_;
+  std::shared_ptr<detail::Reducer*> reducer_handle_;
   bool synchronize_ = true, buffers_may_differ_ = true;
   std::optional<double> next_weight_;
   Join* join_ = nullptr;  // Join that this module is in; null if there is none
@@ -185,7 +185,9 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
 
   /// Moves the inputs to the module's device and calls the module, hooks included. Inputs may be tensors, vectors,
   /// tuples, pairs, optionals and maps of tensors, and structs with tensor_parts() (core/tensor_tree.h).
-  template <class... Args> auto forward(Args&&... args) { return forward_of_moved(moved(std::forward<Args>(args))...); }
+  template <class... Args> auto forward(Args&&... args) {
+    return forward_on_device(move_to_device(std::forward<Args>(args))...);
+  }
   /// Calls forward(args...) with the hooks of this wrapper.
   template <class... Args> auto operator()(Args&&... args) {
     return tandem::detail::call_module(*this, std::forward<Args>(args)...);
@@ -194,16 +196,16 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
   M& module() { return module_; }
 
  private:
-  template <class... Args> auto forward_of_moved(Args&&... args) {
+  template <class... Args> auto forward_on_device(Args&&... args) {
     std::optional<int64_t> examples;
     const auto count = [&](const Tensor& t) {
       if (!examples && t.defined()) examples = t.dim() > 0 ? t.size(0) : 1;
     };
     (tandem::detail::visit_tensors(args, count), ...);
-    const detail::ForwardPtr forward = before_forward(examples.value_or(1));
+    const detail::ForwardPtr forward = pre_forward(examples.value_or(1));
     const GeneratorGuard guard(generator());
     auto output = tandem::detail::call_module(*module_, std::forward<Args>(args)...);
-    after_forward(forward, tandem::detail::tensors_of(output));
+    post_forward(forward, tandem::detail::tensors_of(output));
     return output;
   }
   static std::shared_ptr<Module> pointer(const M& module) {

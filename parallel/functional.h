@@ -9,8 +9,9 @@ namespace tandem::nn::parallel {
 /// parameters.
 template <class M>
 std::vector<std::shared_ptr<M>> replicate(const std::shared_ptr<M>& module, const std::vector<Device>& devices) {
-  std::vector<std::shared_ptr<M>> replicas = detail::make_replicas(*module, detail::checked_devices(devices));
-  const detail::Lent none = detail::Replicas(*module, detail::as_modules(replicas), devices).refresh(devices.size());
+  std::vector<std::shared_ptr<M>> replicas = detail::make_replicas(*module, detail::validate_devices(devices));
+  const detail::HistorySwapGuard none =
+      detail::Replicas(*module, detail::as_modules(replicas), devices).refresh(devices.size());
   return replicas;
 }
 template <class M>
@@ -47,7 +48,7 @@ template <class H>
 auto data_parallel(H&& module, const Tensor& input, const std::optional<std::vector<Device>>& devices = {},
                    std::optional<Device> output_device = {}, int64_t dim = 0) {
   const detail::ModuleRef<detail::ModuleOfT<H>> ref(module);
-  DataParallel<detail::ModuleOfT<H>> dp(ref, devices ? *devices : detail::devices_of(*ref.ptr), output_device,
+  DataParallel<detail::ModuleOfT<H>> dp(ref, devices ? *devices : detail::devices_from_ids(*ref.ptr), output_device,
                                         DataParallelOptions().dim(dim));
   return dp(input);
 }

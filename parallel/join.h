@@ -45,26 +45,26 @@ class Join {
  private:
   friend class DistributedDataParallelBase;
   /// Status of all ranks, which they exchange before each forward.
-  struct Told {
-    std::vector<int> going_on;  // ranks that run the forward
-    // Status of the first rank in going_on: its forward synchronizes; buffers must be broadcast before that forward.
+  struct RankStatus {
+    std::vector<int> active;  // ranks that run the forward
+    // Status of the first rank in active: its forward synchronizes; buffers must be broadcast before that forward.
     bool synchronizes, has_buffers;
   };
   /// Tells the other ranks that this rank runs a forward. Returns the rank that broadcasts its buffers before it: the
   /// first of the ranks that ran the previous forward, so that running statistics continue from there.
-  int tell_others(DistributedDataParallelBase& module, bool synchronizes);
+  int notify_join(DistributedDataParallelBase& module, bool synchronizes);
   /// Returns whether all ranks run the current forward.
-  bool all_go_on() const { return last_.size() == static_cast<size_t>(modules_[0]->group_->size()); }
-  Told tell(DistributedDataParallelBase& module, bool going_on, bool synchronizes);
-  void shadow(DistributedDataParallelBase& module, const Told& told);
+  bool all_ranks_active() const { return last_active_.size() == static_cast<size_t>(modules_[0]->group_->size()); }
+  RankStatus exchange_status(DistributedDataParallelBase& module, bool active, bool synchronizes);
+  void shadow(DistributedDataParallelBase& module, const RankStatus& status);
   void shadow_all();
-  void take_last_model();
-  void leave();
+  void sync_final_model();
+  void detach_modules();
 
   std::vector<DistributedDataParallelBase*> modules_;
   JoinOptions options_;
-  int exceptions_;
-  std::vector<int> last_;  // ranks that ran the latest forward
+  int uncaught_exceptions_;
+  std::vector<int> last_active_;  // ranks that ran the latest forward
 };
 
 }  // namespace tandem::nn::parallel

@@ -10,21 +10,21 @@
 
 namespace tandem::nn::parallel {
 
-detail::LinkEstimate detail::probe_link(const std::string& who, distributed::ProcessGroup& group) {
+detail::LinkEstimate detail::probe_link(const std::string& caller, distributed::ProcessGroup& group) {
   constexpr int64_t kSizes[] = {4 << 10, 4 << 20};
   constexpr int kRepeats = 5;
-  double least[] = {HUGE_VAL, HUGE_VAL};
+  double min_times[] = {HUGE_VAL, HUGE_VAL};
   for (size_t i = 0; i < 2; ++i) {
     const Tensor x = zeros({kSizes[i] / 4}, TensorOptions(kFloat32).device(group.device()));
     for (int repeat = 0; repeat <= kRepeats; ++repeat) {
-      group.barrier(who + ": before a look at the link")->wait();
+      group.barrier(caller + ": before a look at the link")->wait();
       const double start = tandem::detail::trace_clock();
-      group.all_reduce(x, distributed::ReduceOp::SUM, who + ": a look at the link")->synchronize();
-      if (repeat > 0) least[i] = std::min(least[i], tandem::detail::trace_clock() - start);
+      group.all_reduce(x, distributed::ReduceOp::SUM, caller + ": a look at the link")->synchronize();
+      if (repeat > 0) min_times[i] = std::min(min_times[i], tandem::detail::trace_clock() - start);
     }
   }
-  const Tensor times = tensor({least[0], least[1]}, kFloat64).to(group.device());
-  group.all_reduce(times, distributed::ReduceOp::MAX, who + ": the link's times")->synchronize();
+  const Tensor times = tensor({min_times[0], min_times[1]}, kFloat64).to(group.device());
+  group.all_reduce(times, distributed::ReduceOp::MAX, caller + ": the link's times")->synchronize();
   const Tensor slowest = times.cpu();
   const double small = slowest[0].item<double>(), large = slowest[1].item<double>();
   LinkEstimate link;
@@ -33,10 +33,10 @@ detail::LinkEstimate detail::probe_link(const std::string& who, distributed::Pro
   return link;
 }
 
-int64_t detail::bucket_bytes_for(const LinkEstimate& link, int64_t bytes) {
-  constexpr int64_t kLeast = 64 << 10;
+int64_t detail::optimal_bucket_bytes(const LinkEstimate& link, int64_t bytes) {
+  constexpr int64_t kMinBytes = 64 << 10;
   const double best = std::sqrt(static_cast<double>(bytes) * link.bandwidth * link.latency);
-  return std::max(kLeast, static_cast<int64_t>(std::min(best, static_cast<double>(bytes))));
+  return std::max(kMinBytes, static_cast<int64_t>(std::min(best, static_cast<double>(bytes))));
 }
 
 }  // namespace tandem::nn::parallel

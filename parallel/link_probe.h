@@ -12,11 +12,11 @@ struct LinkEstimate {
 /// Measures the link between the ranks by all-reduces of two sizes. This takes some tens of milliseconds, or as long as
 /// the link needs for 30 MiB. All ranks must call it. All get the same estimate, which is the slowest rank's.
 /// @param caller  name of the caller, with which the descriptions of the collectives begin
-[[gnu::cold]] LinkEstimate probe_link(const std::string& who, distributed::ProcessGroup& group);
+[[gnu::cold]] LinkEstimate probe_link(const std::string& caller, distributed::ProcessGroup& group);
 
 /// Returns the bucket size that takes the least time for `bytes` of gradients. Each bucket costs the latency once, so
 /// small buckets are slow; the last bucket overlaps with no computation, so large buckets are slow too. The sum of both
 /// costs is least at sqrt(bytes * bandwidth * latency). The result is at most `bytes`, but at least 64 KiB.
-[[gnu::cold]] int64_t bucket_bytes_for(const LinkEstimate& link, int64_t bytes);
+[[gnu::cold]] int64_t optimal_bucket_bytes(const LinkEstimate& link, int64_t bytes);
 
 }  // namespace tandem::nn::parallel::detail

@@ -9,16 +9,16 @@
 
 namespace tandem::nn::parallel::detail {
 
-Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& weight, int64_t ignore_index) {
+Tensor total_target_weight(const Tensor& output, const Tensor& target, const Tensor& weight, int64_t ignore_index) {
   const NoGradGuard guard;
-  const Tensor counts = target != ignore_index;
-  if (!weight.defined()) return counts.to(output.dtype()).sum();
-  // Targets that are ignored get class 0 here, and `counts` then multiplies the weight of that class by 0.
-  const Tensor safe = where(counts, target, zeros_like(target)).reshape({-1});
-  return (weight.to(output.dtype()).index_select(0, safe) * counts.reshape({-1}).to(output.dtype())).sum();
+  const Tensor is_counted = target != ignore_index;
+  if (!weight.defined()) return is_counted.to(output.dtype()).sum();
+  // Targets that are ignored get class 0 here, and `is_counted` then multiplies the weight of that class by 0.
+  const Tensor safe = where(is_counted, target, zeros_like(target)).reshape({-1});
+  return (weight.to(output.dtype()).index_select(0, safe) * is_counted.reshape({-1}).to(output.dtype())).sum();
 }
 
-Tensor summable(const Tensor& y) { return y.to(accumulate_type(y.dtype())); }
+Tensor upcast_for_sum(const Tensor& y) { return y.to(accumulate_type(y.dtype())); }
 
 Tensor total_loss(const std::vector<LossPart>& parts, Device device) {
   const PhaseSpan phase("gather");

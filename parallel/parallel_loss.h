@@ -17,25 +17,25 @@ using LossPart = std::pair<Tensor, Tensor>;
 namespace detail {
 /// Returns the sum of the class weights of all targets that are not ignored. If `weight` is undefined, each class has
 /// weight 1.
-Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& weight, int64_t ignore_index);
+Tensor total_target_weight(const Tensor& output, const Tensor& target, const Tensor& weight, int64_t ignore_index);
 /// Returns y. If it has a half type, converts it to float32, because a sum could overflow the half type.
-Tensor summable(const Tensor& y);
+Tensor upcast_for_sum(const Tensor& y);
 /// Returns a loss module's options for one shard: Reduction::sum, and class weights on the shard's device.
 /// @throws Error for Reduction::none, and for weights that are per element instead of per class
 template <class Options> Options shard_options(Options options, Device device) {
   TANDEM_CHECK(options.reduction() != Reduction::none,
                "DataParallel::loss: the loss has Reduction::none; accepted: mean or sum");
-  bool of_elements = false;
-  if constexpr (requires { options.pos_weight(); }) of_elements = options.pos_weight().defined();
+  bool is_per_element = false;
+  if constexpr (requires { options.pos_weight(); }) is_per_element = options.pos_weight().defined();
   if constexpr (requires { options.weight(); }) {
     if constexpr (requires { options.ignore_index(); }) {
       if (options.weight().defined()) options.weight(options.weight().to(device));
     } else {
-      of_elements |= options.weight().defined();
+      is_per_element |= options.weight().defined();
     }
   }
   TANDEM_CHECK(
-      !of_elements,
+      !is_per_element,
       "DataParallel::loss: the loss has a weight for each element; accepted: class weights, or a function that "
       "returns the sum and the weight");
   return options.reduction(Reduction::sum);
@@ -52,13 +52,13 @@ concept LossFunction = std::is_invocable_r_v<LossPart, const Loss&, const Output
 /// Returns the LossPart of one shard for a loss module such as nn::CrossEntropyLoss. Reduction::mean averages over the
 /// whole batch, not over the shard.
 template <LossModule Impl> LossPart loss_part(const ModuleHolder<Impl>& loss, const Tensor& y, const Tensor& target) {
-  const Tensor output = summable(y);
+  const Tensor output = upcast_for_sum(y);
   const auto options = shard_options(loss->options, output.device());
-  Impl of_shard(options);
-  Tensor sum = tandem::detail::call_module(of_shard, output, target), weight;
+  Impl shard_loss(options);
+  Tensor sum = tandem::detail::call_module(shard_loss, output, target), weight;
   if (loss->options.reduction() == Reduction::mean) {
     if constexpr (requires { options.ignore_index(); })
-      weight = counted_weight(output, target, options.weight(), options.ignore_index());
+      weight = total_target_weight(output, target, options.weight(), options.ignore_index());
     else
       weight = full({}, static_cast<double>(output.numel()), output.options());
   }

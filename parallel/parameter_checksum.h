@@ -14,7 +14,7 @@ uint64_t checksum(const Tensor& x);
 /// @param caller  name of the caller, with which the error message begins
 /// @throws Error on every rank, naming the first tensor that differs, and the ranks whose value is not the most common
 /// one. If several values are equally common and rank 0's is one of them, rank 0's counts as correct
-[[gnu::cold]] void check_same_values(const std::string& who, const NamedParameters& tensors,
+[[gnu::cold]] void check_same_values(const std::string& caller, const NamedParameters& tensors,
                                      distributed::ProcessGroup& group);
 
 }  // namespace tandem::nn::parallel::detail

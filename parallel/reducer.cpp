@@ -18,15 +18,15 @@ Reducer::Reducer(std::string name, const NamedParameters& parameters, distribute
     : name_(std::move(name)),
       group_(std::move(group)),
       options_(options),
-      agreement_(kOwner, name_, group_, options.weighted, options.static_graph),
+      status_exchange_(kOwner, name_, group_, options.weighted, options.static_graph),
       gradients_(kOwner, parameters, options.gradient_as_bucket_view),
-      arrivals_(kOwner, gradients_.names(),
-                {options.find_unused_parameters, options.static_graph,
-                 (!options.find_unused_parameters || options.static_graph) && group_->size() > 1}),
+      tracker_(kOwner, gradients_.names(),
+               {options.find_unused_parameters, options.static_graph,
+                (!options.find_unused_parameters || options.static_graph) && group_->size() > 1}),
       transport_(new AllReduce(group_, gradients_.buckets())),
       divisor_(group_->size()) {
-  lay_out(plan({}));
-  gradients_.watch([this](size_t i) { on_gradient(i); });
+  allocate(plan({}));
+  gradients_.add_post_hooks([this](size_t i) { on_gradient(i); });
 }
 
 BucketPlan Reducer::plan(std::vector<size_t> order) const {
@@ -35,88 +35,89 @@ BucketPlan Reducer::plan(std::vector<size_t> order) const {
   for (const Tensor& p : parameters()) items.push_back({p.dtype(), p.device(), p.nbytes()});
   return plan_buckets(items, options_.first_bucket_bytes, options_.bucket_bytes, std::move(order));
 }
-void Reducer::lay_out(BucketPlan plan) {
+void Reducer::allocate(BucketPlan plan) {
   if (plan.empty()) return;
-  const bool wide =
+  const bool any_float64 =
       std::any_of(parameters().begin(), parameters().end(), [](auto& p) { return p.dtype() == kFloat64; });
-  const int64_t status = agreement_.elements_in(parameters()[plan.back()[0]].dtype(), wide, *transport_);
-  const bool is_alone = group_->size() == 1 && !hooked_ && !options_.weighted && !options_.static_graph;
-  gradients_.lay_out(std::move(plan), status, is_alone);
-  agreement_.lay_out(gradients_.buckets().status(), wide, parameters()[0].device());
-  arrivals_.set_buckets(gradients_.buckets().of_parameters(), buckets().size());
-  transport_->forget();
+  const int64_t status =
+      status_exchange_.num_status_elements(parameters()[plan.back()[0]].dtype(), any_float64, *transport_);
+  const bool is_single_rank = group_->size() == 1 && !has_comm_hook_ && !options_.weighted && !options_.static_graph;
+  gradients_.allocate(std::move(plan), status, is_single_rank);
+  status_exchange_.allocate(gradients_.buckets().status(), any_float64, parameters()[0].device());
+  tracker_.set_buckets(gradients_.buckets().bucket_of_parameter(), buckets().size());
+  transport_->reset();
 }
 /// Lays the buckets out in the order in which gradients arrived on rank 0, so that bucket 0 fills first, then bucket 1,
 /// and so on.
 void Reducer::rebuild_buckets() {
   const NoGradGuard guard;
-  std::vector<size_t> order = arrivals_.take_order();
-  const Tensor there = tensor(std::vector<int64_t>(order.begin(), order.end()), kInt64).to(group_->device());
-  group_->broadcast(there, 0, name_ + ": the order of gradients on rank 0")->synchronize();
-  const Tensor here = there.cpu();
+  std::vector<size_t> order = tracker_.take_gradient_order();
+  const Tensor order_tensor = tensor(std::vector<int64_t>(order.begin(), order.end()), kInt64).to(group_->device());
+  group_->broadcast(order_tensor, 0, name_ + ": the order of gradients on rank 0")->synchronize();
+  const Tensor here = order_tensor.cpu();
   const int64_t* const first = here.data_ptr<int64_t>();
   order.assign(first, first + order.size());
-  if (BucketPlan better = plan(std::move(order)); better != buckets()) lay_out(std::move(better));
+  if (BucketPlan better = plan(std::move(order)); better != buckets()) allocate(std::move(better));
 }
 void Reducer::register_comm_hook(CommHook hook) {
   const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
-  TANDEM_CHECK(!hooked_ && !arrivals_.has_started(), kOwner, ": ",
-               hooked_ ? "register_comm_hook or register_builtin_comm_hook can only be called once."
-                       : "register_comm_hook cannot be called while backward runs");
+  TANDEM_CHECK(!has_comm_hook_ && !tracker_.has_started(), kOwner, ": ",
+               has_comm_hook_ ? "register_comm_hook or register_builtin_comm_hook can only be called once."
+                              : "register_comm_hook cannot be called while backward runs");
   if (!hook) return;
-  hooked_ = true;
+  has_comm_hook_ = true;
   transport_ = std::make_unique<ReduceByHook>(kOwner, group_, gradients_.buckets(), parameters(), std::move(hook));
-  lay_out(BucketPlan(buckets()));
+  allocate(BucketPlan(buckets()));
 }
-void Reducer::set_after_bucket(std::function<void(size_t)> f) {
+void Reducer::set_bucket_callback(std::function<void(size_t)> f) {
   const std::lock_guard lock(mutex_);
-  after_bucket_ = std::move(f);
+  bucket_callback_ = std::move(f);
 }
 
 ForwardPtr Reducer::begin(bool synchronize, double weight) {
   const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
-  std::vector<bool> learning(gradients_.size());
+  std::vector<bool> requires_grad(gradients_.size());
   bool any = false;
-  for (size_t i = 0; i < learning.size(); ++i) {
-    learning[i] = gradients_.begin_forward(i);
-    any = any || learning[i];
+  for (size_t i = 0; i < requires_grad.size(); ++i) {
+    requires_grad[i] = gradients_.begin_forward(i);
+    any = any || requires_grad[i];
   }
-  if (arrivals_.order_is_due() && synchronize && any) rebuild_buckets();
-  return arrivals_.begin(synchronize, weight, std::move(learning), RankContext::current().next_sequence);
+  if (tracker_.should_rebuild_buckets() && synchronize && any) rebuild_buckets();
+  return tracker_.begin(synchronize, weight, std::move(requires_grad), ThreadContext::current().next_sequence);
 }
 void Reducer::start_backward(const ForwardPtr& forward) {
   const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
-  arrivals_.is_running();
-  expect(*forward);
+  tracker_.is_running();
+  expect_gradients(*forward);
 }
 /// Expects a gradient of each parameter that required one in the forward, if this backward adds to it. Counts the
 /// weight of the forward.
-void Reducer::expect(Forward& forward) {
+void Reducer::expect_gradients(Forward& forward) {
   bool adds = false;
   for (size_t i = 0; i < gradients_.size(); ++i) {
-    if (!(*forward.learning)[i] || !gradients_.is_added_to(i)) continue;
+    if (!(*forward.requires_grad)[i] || !gradients_.accumulates_in_backward(i)) continue;
     adds = true;
-    if (arrivals_.is_news(i)) expect_one(i);
+    if (tracker_.needs_expecting(i)) expect_parameter(i);
   }
-  if (adds) arrivals_.weigh(forward);
+  if (adds) tracker_.apply_weight(forward);
 }
-void Reducer::expect_one(size_t i) {
-  if (!arrivals_.has_started()) {
+void Reducer::expect_parameter(size_t i) {
+  if (!tracker_.has_started()) {
     const auto token = std::make_shared<const bool>(true);
     start(token);
     autograd::queue_callback([this, token] { finish(); });
   }
-  if (!arrivals_.expect(i)) gradients_.fill(i, arrivals_.may_stay_unused(i));
+  if (!tracker_.expect_gradients(i)) gradients_.fill_slot(i, tracker_.may_be_globally_unused(i));
 }
 void Reducer::start(const std::weak_ptr<const bool>& token) {
-  arrivals_.start(token);
+  tracker_.start(token);
   transport_->start();
-  gradients_.forget();
+  gradients_.reset();
   for (size_t i = 0; i < gradients_.size(); ++i)
-    if (!parameters()[i].grad().defined()) arrivals_.drop(i);
+    if (!parameters()[i].grad().defined()) tracker_.mark_unused(i);
   times_ = {};
   launched_ = false;
   backward_start_ = std::chrono::steady_clock::now();
@@ -131,38 +132,38 @@ void Reducer::on_gradient(size_t i) {
     event.bytes = parameters()[i].nbytes();
     tracer->add(std::move(event));
   }
-  arrivals_.use(i);
-  gradients_.settle(i);
-  Forward& forward = arrivals_.forward();
-  if (!arrivals_.synchronizes() || !(arrivals_.is_running() || forward.unwatched)) {
-    if (forward.unwatched) arrivals_.weigh(forward);
+  tracker_.mark_used(i);
+  gradients_.finalize_gradient(i);
+  Forward& forward = tracker_.forward();
+  if (!tracker_.synchronizes() || !(tracker_.is_running() || forward.has_no_output_hook)) {
+    if (forward.has_no_output_hook) tracker_.apply_weight(forward);
     return;
   }
-  if (!arrivals_.has_started()) expect(forward);
-  if (arrivals_.is_news(i)) expect_one(i);
-  arrivals_.count(i);
-  gradients_.to_slot(i);
+  if (!tracker_.has_started()) expect_gradients(forward);
+  if (tracker_.needs_expecting(i)) expect_parameter(i);
+  tracker_.count(i);
+  gradients_.copy_to_slot(i);
   last_gradient_ = std::chrono::steady_clock::now();
-  if (!agreement_.knows_unit() || arrivals_.holds_back()) return;
-  while (const auto full = arrivals_.next_full()) launch(*full, /*all_used=*/true);
+  if (!status_exchange_.has_weight_unit() || tracker_.should_delay_launch()) return;
+  while (const auto full = tracker_.next_full_bucket()) launch(*full, /*all_used=*/true);
 }
 /// Sends a bucket. With the last bucket, also sends the status.
 /// @param all_used  whether this rank used all parameters; only read for the last bucket
 void Reducer::launch(size_t b, bool all_used) {
   const Buckets& buckets = gradients_.buckets();
   const bool last = b + 1 == buckets.size();
-  if (!arrivals_.is_in_use(b) && !last) return;  // skip: all parameters of the bucket are frozen
+  if (!tracker_.is_in_use(b) && !last) return;  // skip: all parameters of the bucket are frozen
   if (!std::exchange(launched_, true)) first_launch_ = std::chrono::steady_clock::now();
-  if (options_.weighted) agreement_.weigh(buckets.gradients(b), arrivals_.weight());
-  if (last) agreement_.say(all_used, arrivals_.weight());
-  if (gradients_.is_alone()) return;
+  if (options_.weighted) status_exchange_.apply_weight(buckets.gradients(b), tracker_.weight());
+  if (last) status_exchange_.set_status(all_used, tracker_.weight());
+  if (gradients_.is_single_rank()) return;
   transport_->send(b, name_ + ": gradients, bucket " + std::to_string(b) + " of " + std::to_string(buckets.size()) +
-                          arrivals_.without() + ", from " + gradients_.names()[buckets.plan()[b][0]]);
-  if (last) transport_->send_beside(agreement_.send());
+                          tracker_.describe_unexpected() + ", from " + gradients_.names()[buckets.plan()[b][0]]);
+  if (last) transport_->send_after_buckets(status_exchange_.send());
 }
 void Reducer::launch_rest(bool all_used) {
-  if (!agreement_.knows_unit()) agreement_.agree_on_unit(arrivals_.weight());
-  while (const auto next = arrivals_.next()) launch(*next, all_used);
+  if (!status_exchange_.has_weight_unit()) status_exchange_.all_reduce_weight_unit(tracker_.weight());
+  while (const auto next = tracker_.next()) launch(*next, all_used);
 }
 
 /// Ends a backward: launches the remaining buckets, waits for all of them, and copies the averages to grad().
@@ -170,15 +171,15 @@ void Reducer::finish() {
   const NoGradGuard guard;
   const PhaseSpan phase("reduce");
   const std::lock_guard lock(mutex_);
-  const bool all_came = arrivals_.all_came();
+  const bool all_arrived = tracker_.all_arrived();
   // If gradients are missing on this rank, send the buckets nevertheless: the other ranks wait for them and must learn
   // that gradients are missing.
-  for (size_t i = 0; !all_came && i < gradients_.size(); ++i)
-    if (arrivals_.is_missing(i)) gradients_.fill(i, arrivals_.may_stay_unused(i));
-  arrivals_.learn_graph();
-  const std::vector<bool> fine = arrivals_.as_expected();
-  launch_rest(std::all_of(fine.begin(), fine.end(), [](bool each) { return each; }));
-  complete(all_came);
+  for (size_t i = 0; !all_arrived && i < gradients_.size(); ++i)
+    if (tracker_.is_missing(i)) gradients_.fill_slot(i, tracker_.may_be_globally_unused(i));
+  tracker_.learn_graph();
+  const std::vector<bool> got_expected = tracker_.got_expected_gradients();
+  launch_rest(std::all_of(got_expected.begin(), got_expected.end(), [](bool each) { return each; }));
+  complete(all_arrived);
 }
 void Reducer::shadow_backward() {
   begin(/*synchronize=*/true, /*weight=*/0);
@@ -187,34 +188,35 @@ void Reducer::shadow_backward() {
   const PhaseSpan phase("reduce");
   const std::lock_guard lock(mutex_);
   start({});
-  arrivals_.shadow();
+  tracker_.shadow();
   for (size_t i = 0; i < gradients_.size(); ++i)
-    if (arrivals_.is_expected(i)) gradients_.fill(i, arrivals_.may_stay_unused(i));
+    if (tracker_.is_expected(i)) gradients_.fill_slot(i, tracker_.may_be_globally_unused(i));
   const Buckets& buckets = gradients_.buckets();
-  for (size_t b = 0; b < buckets.size() && arrivals_.weight() == 0; ++b) buckets.gradients(b).zero_();
+  for (size_t b = 0; b < buckets.size() && tracker_.weight() == 0; ++b) buckets.gradients(b).zero_();
   // false makes the ranks exchange which rank used which parameter
-  launch_rest(/*all_used=*/!arrivals_.allows_unused());
-  complete(/*all_came=*/false);
+  launch_rest(/*all_used=*/!tracker_.allows_unused());
+  complete(/*all_arrived=*/false);
 }
-void Reducer::complete(bool all_came) {
-  arrivals_.guess_averaged();
+void Reducer::complete(bool all_arrived) {
+  tracker_.set_averaged_locally();
   const bool in_order =
-      after_bucket_ && all_came && !options_.weighted && divisor_ == group_->size() && !arrivals_.allows_unused();
-  const auto arrived = [this](size_t b) {
-    gradients_.hand_back(b, arrivals_.averaged());
-    after_bucket_(b);
+      bucket_callback_ && all_arrived && !options_.weighted && divisor_ == group_->size() && !tracker_.allows_unused();
+  const auto on_bucket_reduced = [this](size_t b) {
+    gradients_.copy_from_bucket(b, tracker_.averaged());
+    bucket_callback_(b);
   };
-  transport_->finish(in_order ? std::function<void(size_t)>(arrived) : nullptr);
-  agreement_.rescale(*transport_, gradients_.buckets(), divisor_);
-  times_.overlapped = all_came && first_launch_ < last_gradient_;
-  times_.unused = arrivals_.unused();
-  arrivals_.agree(agreement_.used_anywhere(arrivals_.as_expected(), arrivals_.allows_unused(), gradients_.names()));
-  for (size_t b = 0; b < buckets().size() && !in_order; ++b) gradients_.hand_back(b, arrivals_.averaged());
-  gradients_.forget();
-  if (after_bucket_) after_bucket_(buckets().size());
+  transport_->finish(in_order ? std::function<void(size_t)>(on_bucket_reduced) : nullptr);
+  status_exchange_.rescale(*transport_, gradients_.buckets(), divisor_);
+  times_.overlapped = all_arrived && first_launch_ < last_gradient_;
+  times_.unused = tracker_.unused();
+  tracker_.set_averaged_globally(
+      status_exchange_.globally_used(tracker_.got_expected_gradients(), tracker_.allows_unused(), gradients_.names()));
+  for (size_t b = 0; b < buckets().size() && !in_order; ++b) gradients_.copy_from_bucket(b, tracker_.averaged());
+  gradients_.reset();
+  if (bucket_callback_) bucket_callback_(buckets().size());
   times_.backward = std::chrono::duration<double>(std::chrono::steady_clock::now() - backward_start_).count();
   ++iterations_;
-  arrivals_.finish();
+  tracker_.finish();
 }
 ReduceTimes Reducer::last_times() const {
   ReduceTimes times = times_;

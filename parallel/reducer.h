@@ -2,9 +2,9 @@
 #pragma once
 #include <mutex>
 
-#include "tandem/parallel/sync/agreement.h"
-#include "tandem/parallel/sync/arrivals.h"
+#include "tandem/parallel/sync/gradient_tracker.h"
 #include "tandem/parallel/sync/gradients.h"
+#include "tandem/parallel/sync/status_exchange.h"
 #include "tandem/parallel/sync/transport.h"
 
 namespace tandem::nn::parallel::detail {
@@ -61,7 +61,7 @@ class Reducer {
   void shadow_backward();
   /// Sets the number of ranks that have gradients in the next backward; the other ranks add zeros. Ignored if
   /// options.weighted is true.
-  void divide_by(int ranks) { divisor_ = ranks; }
+  void set_divisor(int ranks) { divisor_ = ranks; }
   /// Averages buckets with `hook` from now on. All ranks must call this between the same two steps.
   /// @throws Error if a hook is already registered, or if a backward is running
   void register_comm_hook(CommHook hook);
@@ -69,9 +69,9 @@ class Reducer {
   /// bucket as soon as the bucket's gradients are averaged, while later buckets are in flight, and at last the number
   /// of buckets. If the averages depend on the last bucket (with weights or unused parameters, or if some ranks of a
   /// Join have no batch), only the last call is made.
-  void set_after_bucket(std::function<void(size_t bucket)> f);
-  /// Returns whether set_after_bucket() has set a callback.
-  bool has_after_bucket() const { return after_bucket_ != nullptr; }
+  void set_bucket_callback(std::function<void(size_t bucket)> f);
+  /// Returns whether set_bucket_callback() has set a callback.
+  bool has_bucket_callback() const { return bucket_callback_ != nullptr; }
   /// Returns the parameters whose gradients are averaged. Buckets contain indices into this list.
   const std::vector<Tensor>& parameters() const { return gradients_.parameters(); }
   const BucketPlan& buckets() const { return gradients_.buckets().plan(); }
@@ -85,27 +85,27 @@ class Reducer {
 
  private:
   BucketPlan plan(std::vector<size_t> order) const;
-  void lay_out(BucketPlan plan);
+  void allocate(BucketPlan plan);
   void rebuild_buckets();
   void on_gradient(size_t parameter);
-  void expect(Forward& forward);
-  void expect_one(size_t parameter);
+  void expect_gradients(Forward& forward);
+  void expect_parameter(size_t parameter);
   void start(const std::weak_ptr<const bool>& token);
   void launch(size_t bucket, bool all_used);
   void launch_rest(bool all_used);
   void finish();
-  void complete(bool all_came);
+  void complete(bool all_arrived);
 
   const std::string name_;
   const distributed::ProcessGroupPtr group_;
   const ReducerOptions options_;
-  Agreement agreement_;
+  StatusExchange status_exchange_;
   Gradients gradients_;
-  Arrivals arrivals_;
+  GradientTracker tracker_;
   std::unique_ptr<Transport> transport_;
   std::mutex mutex_;  // needed because a backward over several devices calls hooks from several threads
-  std::function<void(size_t)> after_bucket_;
-  bool hooked_ = false;  // true if a communication hook is registered
+  std::function<void(size_t)> bucket_callback_;
+  bool has_comm_hook_ = false;  // true if a communication hook is registered
   int divisor_;
   int64_t iterations_ = 0;
   bool launched_ = false;  // true if the running backward has sent a bucket

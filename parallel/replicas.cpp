@@ -10,39 +10,40 @@ namespace tandem::nn::parallel {
 namespace detail {
 namespace {
 
-/// Makes `follower` an alias of `leader` in place, and gives it the autograd history of `leader`.
-void follow(const Tensor& follower, const Tensor& leader) {
-  TensorImpl& to = *follower.impl();
-  const TensorImpl& from = *leader.impl();
-  to.take_layout(from);
+/// Makes `target` an alias of `source` in place, and gives it the autograd history of `source`.
+void make_alias_with_history(const Tensor& target, const Tensor& source) {
+  TensorImpl& to = *target.impl();
+  const TensorImpl& from = *source.impl();
+  to.shallow_copy_from(from);
   to.own_version = from.own_version;
-  autograd::Meta& meta = autograd::meta(follower);
+  autograd::AutogradMeta& meta = autograd::materialize_autograd_meta(target);
   meta.requires_grad = false;  // false, because the tensor is an output of a node and no leaf
-  meta.node = autograd::grad_fn(leader);
-  meta.slot = meta.node ? autograd::find_meta(leader)->slot : 0;
+  meta.node = autograd::grad_fn(source);
+  meta.slot = meta.node ? autograd::get_autograd_meta(source)->slot : 0;
 }
 
 }  // namespace
 
-Lent::~Lent() {
-  for (const auto& [to, history] : pairs_) std::swap(to.impl()->autograd, history.impl()->autograd);
+HistorySwapGuard::~HistorySwapGuard() {
+  for (const auto& [to, history] : swapped_) std::swap(to.impl()->autograd, history.impl()->autograd);
 }
-void Lent::lend(const Tensor& to, const Tensor& history) {
+void HistorySwapGuard::swap_in(const Tensor& to, const Tensor& history) {
   std::swap(to.impl()->autograd, history.impl()->autograd);
-  pairs_.emplace_back(to, history);
+  swapped_.emplace_back(to, history);
 }
 
-Mirror::Mirror(const NamedParameters& originals, std::vector<Device> devices, bool itself)
+ReplicatedTensors::ReplicatedTensors(const NamedParameters& originals, std::vector<Device> devices,
+                                     bool module_is_replica)
     : names_(originals.keys()),
       originals_(originals.values()),
       devices_(std::move(devices)),
-      itself_(itself),
+      module_is_replica_(module_is_replica),
       copies_(devices_.size()),
-      followers_(devices_.size()) {
+      replica_tensors_(devices_.size()) {
   check_on_first_device();
 }
 
-void Mirror::check_on_first_device() const {
+void ReplicatedTensors::check_on_first_device() const {
   for (size_t i = 0; i < originals_.size(); ++i)
     TANDEM_CHECK(originals_[i].device() == devices_[0],
                  "DataParallel: module must have its parameters and buffers on device ", devices_[0],
@@ -50,33 +51,33 @@ void Mirror::check_on_first_device() const {
                  "'); move the module with to(), or put its device first in the list");
 }
 
-bool Mirror::add(size_t replica, const Tensor& original, const Tensor& tensor) {
+bool ReplicatedTensors::add(size_t replica, const Tensor& original, const Tensor& tensor) {
   for (size_t i = 0; i < originals_.size(); ++i) {
     if (!originals_[i].is_same(original)) continue;
-    followers_[replica].emplace_back(i, tensor);
+    replica_tensors_[replica].emplace_back(i, tensor);
     return true;
   }
   return false;
 }
 
-bool Mirror::stale(const Copies& copies, size_t i) const {
+bool ReplicatedTensors::is_stale(const Copies& copies, size_t i) const {
   return copies.versions.empty() || copies.original_versions[i] != originals_[i]._version() ||
          copies.versions[i] != copies.buffers.tensors()[i]._version();
 }
 
-void Mirror::transfer(size_t count, bool persistent) {
+void ReplicatedTensors::transfer(size_t count, bool persistent) {
   FlatBuffers packed;  // copies of all originals on the first device, made when a device first needs a transfer
   for (size_t r = 1; r < count; ++r) {
     Copies& copies = copies_[r];
-    if (!copies.buffers.fits(originals_)) copies = {FlatBuffers(originals_, devices_[r]), {}, {}};
+    if (!copies.buffers.has_same_layout(originals_)) copies = {FlatBuffers(originals_, devices_[r]), {}, {}};
     std::vector<bool> changes(originals_.size());
-    for (size_t i = 0; i < originals_.size(); ++i) changes[i] = stale(copies, i);
+    for (size_t i = 0; i < originals_.size(); ++i) changes[i] = is_stale(copies, i);
     if (persistent && std::find(changes.begin(), changes.end(), true) == changes.end()) continue;
     if (packed.tensors().empty()) {
       packed = FlatBuffers(originals_, devices_[0]);
       packed.pack(originals_);
     }
-    copies.buffers.receive(packed);
+    copies.buffers.copy_from(packed);
     copies.original_versions.resize(originals_.size()), copies.versions.resize(originals_.size());
     for (size_t i = 0; i < originals_.size(); ++i) {
       const Tensor& copy = copies.buffers.tensors()[i];
@@ -86,24 +87,24 @@ void Mirror::transfer(size_t count, bool persistent) {
   }
 }
 
-Lent Mirror::refresh(size_t count, bool persistent) {
-  Lent lent;
-  if (originals_.empty()) return lent;
+HistorySwapGuard ReplicatedTensors::refresh(size_t count, bool persistent) {
+  HistorySwapGuard history_guard;
+  if (originals_.empty()) return history_guard;
   check_on_first_device();
-  if (itself_ && count == 1) return lent;
+  if (module_is_replica_ && count == 1) return history_guard;
   transfer(count, persistent);
-  std::vector<std::vector<Tensor>> leaders(count);  // new aliases, which receive the history of the broadcast
+  std::vector<std::vector<Tensor>> aliases(count);  // new aliases, which receive the history of the broadcast
   for (size_t r = 0; r < count; ++r) {
-    leaders[r].reserve(originals_.size());
-    for (const Tensor& t : r == 0 ? originals_ : copies_[r].buffers.tensors()) leaders[r].push_back(core::alias(t));
+    aliases[r].reserve(originals_.size());
+    for (const Tensor& t : r == 0 ? originals_ : copies_[r].buffers.tensors()) aliases[r].push_back(core::alias(t));
   }
-  record_broadcast(originals_, leaders);
+  record_broadcast(originals_, aliases);
   for (size_t r = 0; r < count; ++r)
-    for (const auto& [i, tensor] : followers_[r]) follow(tensor, leaders[r][i]);
-  if (itself_)
+    for (const auto& [i, tensor] : replica_tensors_[r]) make_alias_with_history(tensor, aliases[r][i]);
+  if (module_is_replica_)
     for (size_t i = 0; i < originals_.size(); ++i)
-      if (autograd::grad_fn(leaders[0][i])) lent.lend(originals_[i], leaders[0][i]);
-  return lent;
+      if (autograd::grad_fn(aliases[0][i])) history_guard.swap_in(originals_[i], aliases[0][i]);
+  return history_guard;
 }
 
 }  // namespace detail
@@ -135,12 +136,12 @@ Replicas::Replicas(const Module& module, std::vector<std::shared_ptr<Module>> re
   }
 }
 
-detail::Lent Replicas::refresh(size_t count, bool persistent) {
+detail::HistorySwapGuard Replicas::refresh(size_t count, bool persistent) {
   const PhaseSpan phase("replicate");
   for (size_t r = 0; r < count; ++r)
     for (const auto& [original, copy] : modules_[r]) {
       if (copy->is_training() != original->is_training()) copy->train(original->is_training());
-      tandem::detail::ModuleAccess::follow_hooks(*copy, *original);
+      tandem::detail::ModuleAccess::sync_hooks(*copy, *original);
     }
   buffers_.refresh(count, persistent);
   return parameters_.refresh(count, persistent);

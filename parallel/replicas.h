@@ -23,28 +23,28 @@ namespace tandem::nn::parallel::detail {
 //   made at any time.
 
 /// Gives tensors the history of other tensors, by swapping their autograd data. The destructor swaps the data back.
-class Lent {
+class HistorySwapGuard {
  public:
-  Lent() = default;
-  Lent(Lent&&) noexcept = default;
-  ~Lent();
-  void lend(const Tensor& to, const Tensor& history);
+  HistorySwapGuard() = default;
+  HistorySwapGuard(HistorySwapGuard&&) noexcept = default;
+  ~HistorySwapGuard();
+  void swap_in(const Tensor& to, const Tensor& history);
 
  private:
-  std::vector<std::pair<Tensor, Tensor>> pairs_;
+  std::vector<std::pair<Tensor, Tensor>> swapped_;
 };
 
 /// The parameters of a module, or its buffers, and the corresponding tensors of all replicas.
-class Mirror {
+class ReplicatedTensors {
  public:
   /// @param module_is_replica  true if the module itself is the replica on the first device
-  Mirror(const NamedParameters& originals, std::vector<Device> devices, bool itself);
+  ReplicatedTensors(const NamedParameters& originals, std::vector<Device> devices, bool module_is_replica);
   /// Registers the tensor of replica r that corresponds to `original`. Returns false if `original` is not in this
   /// Mirror.
   bool add(size_t replica, const Tensor& original, const Tensor& tensor);
   /// Updates the tensors of the first `count` replicas.
   /// @param persistent  if true, copies to a device only if a version counter shows a change there or in the original
-  Lent refresh(size_t count, bool persistent);
+  HistorySwapGuard refresh(size_t count, bool persistent);
 
  private:
   struct Copies {  // copies of all originals on a device other than the first, and versions after the last transfer
@@ -52,16 +52,16 @@ class Mirror {
     std::vector<uint32_t> original_versions, versions;
   };
   void check_on_first_device() const;
-  bool stale(const Copies& copies, size_t i) const;
+  bool is_stale(const Copies& copies, size_t i) const;
   void transfer(size_t count, bool persistent);
 
   std::vector<std::string> names_;
   std::vector<Tensor> originals_;
   std::vector<Device> devices_;
-  bool itself_;
+  bool module_is_replica_;
   std::vector<Copies> copies_;  // copies on each device
   // for each replica: pairs of the index of an original and the replica's tensor
-  std::vector<std::vector<std::pair<size_t, Tensor>>> followers_;
+  std::vector<std::vector<std::pair<size_t, Tensor>>> replica_tensors_;
 };
 
 class Replicas {
@@ -73,11 +73,11 @@ class Replicas {
   /// Updates the first `count` replicas: copies values, requires_grad, training flags and hooks from the module.
   /// Parameters become outputs of one broadcast node. If the module is its own replica, its parameters are outputs of
   /// that node only until the returned object is destroyed.
-  [[nodiscard]] Lent refresh(size_t count, bool persistent = false);
+  [[nodiscard]] HistorySwapGuard refresh(size_t count, bool persistent = false);
 
  private:
   std::vector<std::shared_ptr<Module>> replicas_;
-  Mirror parameters_, buffers_;
+  ReplicatedTensors parameters_, buffers_;
   // for each replica: pairs of a module and its copy
   std::vector<std::vector<std::pair<const Module*, Module*>>> modules_;
 };

@@ -3,7 +3,7 @@
 
 namespace tandem::detail {
 
-std::string what_of(const std::exception_ptr& exception) {
+std::string exception_message(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
   } catch (const std::exception& error) {
@@ -14,7 +14,7 @@ std::string what_of(const std::exception_ptr& exception) {
 }
 
 void rethrow_named(const std::exception_ptr& exception, const std::string& who) {
-  const std::string text = (who.empty() ? "" : who + ": ") + what_of(exception);
+  const std::string text = (who.empty() ? "" : who + ": ") + exception_message(exception);
   try {
     std::rethrow_exception(exception);
   } catch (const IndexError&) {

@@ -8,7 +8,7 @@
 namespace tandem::detail {
 
 /// Returns the message of an exception.
-std::string what_of(const std::exception_ptr& exception);
+std::string exception_message(const std::exception_ptr& exception);
 /// Throws a copy of the exception. If `who` is not empty, the copy's message begins with "who: ". If the exception is
 /// an IndexError, NotImplementedError, OutOfMemoryError or DistributedError, the copy has the same type; any other
 /// std::exception becomes an Error. The copy is not shared with other threads. An exception that is not a

@@ -9,12 +9,12 @@
 #include "tandem/core/trace/tracer.h"
 #include "tandem/ops/shape/copy.h"
 #include "tandem/parallel/broadcast.h"
-#include "tandem/parallel/step_node.h"
+#include "tandem/parallel/multi_device_node.h"
 
 namespace tandem::nn::parallel {
 
 namespace {
-std::atomic<int64_t> moved{0};
+std::atomic<int64_t> total_bytes_moved{0};
 
 /// Returns the sizes of `t` without dimension `dim`.
 std::vector<int64_t> other_sizes(const Tensor& t, int64_t dim) {
@@ -24,7 +24,7 @@ std::vector<int64_t> other_sizes(const Tensor& t, int64_t dim) {
 }
 }  // namespace
 
-int64_t bytes_moved() { return moved.load(std::memory_order_relaxed); }
+int64_t bytes_moved() { return total_bytes_moved.load(std::memory_order_relaxed); }
 
 std::vector<int64_t> detail::shard_sizes(int64_t rows, size_t devices) {
   TANDEM_CHECK(rows >= 0 && devices > 0, "shard_sizes: ", rows, " rows on ", devices,
@@ -44,8 +44,8 @@ std::vector<int64_t> detail::shard_sizes(int64_t rows, const std::vector<int64_t
   for (int64_t r = 0; r < count; ++r) {
     chunks += chunk_sizes[static_cast<size_t>(r)];
     const int64_t share = (rows * chunks + total - 1) / total,
-                  most = rows - (count - 1 - r);  // leaves at least one row for each later shard
-    const int64_t end = std::max(begin + 1, std::min(share, most));
+                  max_end = rows - (count - 1 - r);  // leaves at least one row for each later shard
+    const int64_t end = std::max(begin + 1, std::min(share, max_end));
     sizes.push_back(end - begin);
     begin = end;
   }
@@ -114,7 +114,7 @@ Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
     detail::transfer(shard, core::narrow(out, dim, first, shard.size(dim)));
     first += shard.size(dim);
   }
-  detail::record_step(
+  detail::record_multi_device_node(
       "gather", {out}, shards, device,
       [sizes, devices, dim](const autograd::Node&, autograd::Grads& grads) {
         const PhaseSpan phase("scatter");
@@ -132,7 +132,7 @@ void transfer(const Tensor& source, const Tensor& target) {
   Tracer* const tracer = current_tracer();
   if (tracer) event.start = trace_clock();
   copy_elements(source, target, /*non_blocking=*/target.is_cuda());
-  moved.fetch_add(target.nbytes(), std::memory_order_relaxed);
+  total_bytes_moved.fetch_add(target.nbytes(), std::memory_order_relaxed);
   if (!tracer) return;
   event.end = trace_clock();
   event.device = source.device(), event.to = target.device(), event.bytes = target.nbytes();
@@ -155,13 +155,14 @@ std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& s
     shards.push_back(shard);
     first += size;
   }
-  record_step("scatter", shards, {x}, x.device(),
-              [device = x.device(), dim](const autograd::Node& node, autograd::Grads& grads) -> autograd::Grads {
-                const PhaseSpan phase("gather");
-                for (size_t r = 0; r < grads.size(); ++r)
-                  if (!grads[r].defined()) grads[r] = node.zeros_for(r);
-                return {gather(grads, device, dim)};
-              });
+  record_multi_device_node(
+      "scatter", shards, {x}, x.device(),
+      [device = x.device(), dim](const autograd::Node& node, autograd::Grads& grads) -> autograd::Grads {
+        const PhaseSpan phase("gather");
+        for (size_t r = 0; r < grads.size(); ++r)
+          if (!grads[r].defined()) grads[r] = node.zeros_for(r);
+        return {gather(grads, device, dim)};
+      });
   // Make each shard on x's device a view of x for autograd: an in-place write to the shard then changes x and its
   // history.
   if (is_grad_enabled() && x.is_floating_point())
@@ -181,25 +182,26 @@ std::vector<std::vector<Tensor>> scatter_batch(const std::vector<Tensor>& tensor
     if (!t.defined() || t.dim() == 0 || !dims[i]) continue;
     if (!first) first = i;
     const Tensor& other = tensors[*first];
-    const int64_t dim = *dims[i], its_dim = *dims[*first];
-    TANDEM_CHECK(t.size(dim) == other.size(its_dim), "DataParallel: the inputs differ in size along dimension ",
-                 its_dim, its_dim == dim ? "" : " and " + std::to_string(dim), ": ", other.sizes(), " and ", t.sizes(),
+    const int64_t dim = *dims[i], other_dim = *dims[*first];
+    TANDEM_CHECK(t.size(dim) == other.size(other_dim), "DataParallel: the inputs differ in size along dimension ",
+                 other_dim, other_dim == dim ? "" : " and " + std::to_string(dim), ": ", other.sizes(), " and ",
+                 t.sizes(),
                  "; all must have the same number of rows, or be copied whole to every replica (input_dims)");
   }
   TANDEM_CHECK(first, "DataParallel: none of the inputs is a tensor with rows to scatter over the devices");
   const int64_t rows = tensors[*first].size(*dims[*first]);
   const std::vector<int64_t> sizes =
       chunk_sizes.empty() ? shard_sizes(rows, devices.size()) : shard_sizes(rows, chunk_sizes);
-  const std::vector<Device> used(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(sizes.size()));
+  const std::vector<Device> used_devices(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(sizes.size()));
   std::vector<std::vector<Tensor>> shards(sizes.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     std::vector<Tensor> parts(sizes.size());
     if (t.defined() && (t.dim() == 0 || !dims[i])) {
-      const auto copies = broadcast_coalesced({t}, used);
+      const auto copies = broadcast_coalesced({t}, used_devices);
       for (size_t r = 0; r < sizes.size(); ++r) parts[r] = copies[r][0];
     } else if (t.defined()) {
-      parts = scatter_sizes(t, sizes, used, wrap_dim("DataParallel", *dims[i], t.dim()));
+      parts = scatter_sizes(t, sizes, used_devices, wrap_dim("DataParallel", *dims[i], t.dim()));
     }
     for (size_t r = 0; r < sizes.size(); ++r) shards[r].push_back(parts[r]);
   }

@@ -12,36 +12,36 @@ namespace tandem::nn::parallel {
 
 StepInBackward::StepInBackward(DistributedDataParallelBase& ddp, optim::Optimizer& optimizer,
                                const StepInBackwardOptions& options)
-    : reducer_(ddp.watched_), optimizer_(optimizer), options_(options) {
+    : reducer_(ddp.reducer_handle_), optimizer_(optimizer), options_(options) {
   TANDEM_CHECK(!dynamic_cast<optim::LBFGS*>(&optimizer),
                "StepInBackward: LBFGS is not supported, because a step of LBFGS runs backward several times");
-  TANDEM_CHECK(optimizer.who_steps().empty(), "StepInBackward: ", optimizer.who_steps(),
+  TANDEM_CHECK(optimizer.step_owner().empty(), "StepInBackward: ", optimizer.step_owner(),
                " already runs the steps of this optimizer");
-  TANDEM_CHECK(!(*reducer_)->has_after_bucket(), "StepInBackward: ", ddp.number_,
+  TANDEM_CHECK(!(*reducer_)->has_bucket_callback(), "StepInBackward: ", ddp.ddp_name_,
                " already runs the steps of an optimizer; accepted: one optimizer, which may have several groups of "
                "parameters");
-  std::set<const TensorImpl*> of_module;
-  for (const Tensor& p : ddp.wrapped_->parameters()) of_module.insert(p.impl());
-  std::map<const TensorImpl*, size_t> numbers;
+  std::set<const TensorImpl*> module_parameters;
+  for (const Tensor& p : ddp.wrapped_->parameters()) module_parameters.insert(p.impl());
+  std::map<const TensorImpl*, size_t> optimizer_index;
   for (const Tensor& p : optimizer.parameters()) {
-    TANDEM_CHECK(of_module.count(p.impl()), "StepInBackward: parameter ", numbers.size(), " of the optimizer, of ",
-                 p.sizes(), ", is not a parameter of the module of ", ddp.number_,
+    TANDEM_CHECK(module_parameters.count(p.impl()), "StepInBackward: parameter ", optimizer_index.size(),
+                 " of the optimizer, of ", p.sizes(), ", is not a parameter of the module of ", ddp.ddp_name_,
                  "; accepted: an optimizer of only that module's parameters");
-    numbers.emplace(p.impl(), numbers.size());
+    optimizer_index.emplace(p.impl(), optimizer_index.size());
   }
   for (const Tensor& p : (*reducer_)->parameters()) {
-    const auto found = numbers.find(p.impl());
-    numbers_.push_back(found == numbers.end() ? std::nullopt : std::optional(found->second));
+    const auto found = optimizer_index.find(p.impl());
+    optimizer_indices_.push_back(found == optimizer_index.end() ? std::nullopt : std::optional(found->second));
   }
-  optimizer.leave_steps_to(ddp.number_);
-  (*reducer_)->set_after_bucket([this](size_t bucket) { after_bucket(bucket); });
+  optimizer.set_step_owner(ddp.ddp_name_);
+  (*reducer_)->set_bucket_callback([this](size_t bucket) { on_bucket_averaged(bucket); });
 }
 StepInBackward::~StepInBackward() {
-  if (*reducer_) (*reducer_)->set_after_bucket(nullptr);
-  optimizer_.leave_steps_to("");
+  if (*reducer_) (*reducer_)->set_bucket_callback(nullptr);
+  optimizer_.set_step_owner("");
 }
 
-void StepInBackward::after_bucket(size_t bucket) {
+void StepInBackward::on_bucket_averaged(size_t bucket) {
   const PhaseSpan phase("optimizer");
   const detail::BucketPlan& buckets = (*reducer_)->buckets();
   if (bucket == 0) stepped_.clear();  // drop entries that are left from a backward that threw
@@ -49,7 +49,7 @@ void StepInBackward::after_bucket(size_t bucket) {
   std::vector<size_t> now;
   if (bucket < buckets.size()) {
     for (const size_t i : buckets[bucket])
-      if (numbers_[i]) now.push_back(*numbers_[i]);
+      if (optimizer_indices_[i]) now.push_back(*optimizer_indices_[i]);
   } else {  // all other parameters, including those that DDP ignores and are in no bucket
     for (size_t i = 0; i < stepped_.size(); ++i)
       if (!stepped_[i]) now.push_back(i);

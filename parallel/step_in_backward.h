@@ -39,13 +39,13 @@ class StepInBackward {
   ~StepInBackward();
 
  private:
-  void after_bucket(size_t bucket);
+  void on_bucket_averaged(size_t bucket);
 
   std::shared_ptr<detail::Reducer*> reducer_;  // points to null after the DDP is destroyed
   optim::Optimizer& optimizer_;
   StepInBackwardOptions options_;
   // index in the optimizer of each parameter of the reducer; nullopt if the optimizer lacks it
-  std::vector<std::optional<size_t>> numbers_;
+  std::vector<std::optional<size_t>> optimizer_indices_;
   std::vector<bool> stepped_;  // for each parameter of the optimizer: whether the running backward has stepped it
 };
 

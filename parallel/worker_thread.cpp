@@ -14,7 +14,7 @@ WorkerThread::~WorkerThread() {
   wake_.notify_one();
   thread_.join();
 }
-void WorkerThread::post(RankContext context, std::function<void()> job) {
+void WorkerThread::post(ThreadContext context, std::function<void()> job) {
   {
     const std::lock_guard lock(mutex_);
     jobs_.push_back({std::move(context), std::move(job)});
@@ -29,7 +29,7 @@ void WorkerThread::serve() {
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();
-    const RankContextGuard context(std::move(job.context));
+    const ThreadContextGuard context(std::move(job.context));
     job.run();
   }
 }

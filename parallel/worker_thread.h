@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "tandem/core/rank_context.h"
+#include "tandem/core/thread_context.h"
 
 namespace tandem::detail {
 
@@ -18,11 +18,11 @@ class WorkerThread {
   WorkerThread();
   ~WorkerThread();
   WorkerThread(const WorkerThread&) = delete;
-  void post(RankContext context, std::function<void()> job);
+  void post(ThreadContext context, std::function<void()> job);
 
  private:
   struct Job {
-    RankContext context;
+    ThreadContext context;
     std::function<void()> run;
   };
   void serve();

@@ -20,19 +20,19 @@ bool is_prefixed(const std::string& name, const NamedParameters& mine) {
 
 void WrapperModule::load_state_dict(const NamedParameters& state) {
   if (state.is_empty() || !is_prefixed(state.front().key(), state_dict())) return wrapped().load_state_dict(state);
-  NamedParameters bare;
+  NamedParameters unprefixed;
   for (const auto& item : state) {
     const bool prefixed = item.key().starts_with(kPrefix);
-    bare.insert(prefixed ? item.key().substr(kPrefix.size()) : item.key(), item.value());
+    unprefixed.insert(prefixed ? item.key().substr(kPrefix.size()) : item.key(), item.value());
   }
-  wrapped().load_state_dict(bare);
+  wrapped().load_state_dict(unprefixed);
 }
 
 void WrapperModule::save(serialize::OutputArchive& archive) const { wrapped().save(archive); }
 
 void WrapperModule::load(serialize::InputArchive& archive) {
   const NamedParameters mine = state_dict();
-  auto tensors = flat_tensors(archive.value(), /*skip_others=*/true);
+  auto tensors = flatten_tensors(archive.value(), /*skip_others=*/true);
   bool is_wrappers = false;
   for (auto& [name, tensor] : tensors) {
     if (!is_prefixed(name, mine)) continue;
@@ -40,7 +40,7 @@ void WrapperModule::load(serialize::InputArchive& archive) {
     is_wrappers = is_wrappers || mine.contains(name);
   }
   if (!is_wrappers) return wrapped().load(archive);
-  naming("load: " + archive.name(), [&] { load_tensors(wrapped(), tensors); });
+  with_error_context("load: " + archive.name(), [&] { load_tensors(wrapped(), tensors); });
 }
 
 }  // namespace tandem::nn::parallel::detail

@@ -19,10 +19,10 @@ bool ends_with(const std::string& text, const std::string& end) {
 }
 
 /// Reads through the caller's functions.
-class FunctionSource : public ByteSource {
+class CallbackSource : public ByteSource {
  public:
   using Read = std::function<size_t(uint64_t, void*, size_t)>;
-  FunctionSource(Read read, uint64_t size) : ByteSource("load: the caller's read function"), read_(std::move(read)) {
+  CallbackSource(Read read, uint64_t size) : ByteSource("load: the caller's read function"), read_(std::move(read)) {
     size_ = size;
   }
 
@@ -34,14 +34,14 @@ class FunctionSource : public ByteSource {
   Read read_;
 };
 
-Tensor as_stored(const Tensor& tensor, bool is_buffer) {
+Tensor detach_if_buffer(const Tensor& tensor, bool is_buffer) {
   return is_buffer && tensor.defined() && tensor.requires_grad() ? tensor.detach() : tensor;
 }
 
 /// Sets `to` to the tensor `from`. If `to` is defined, its TensorImpl is changed in place to the storage, sizes and
 /// dtype of `from`, so that all other handles to the same tensor see the change.
 void assign(Tensor& to, const Tensor& from, bool is_buffer) {
-  const Tensor read = as_stored(from, is_buffer);
+  const Tensor read = detach_if_buffer(from, is_buffer);
   if (!to.defined()) {
     to = read;
     return;
@@ -49,7 +49,7 @@ void assign(Tensor& to, const Tensor& from, bool is_buffer) {
   const NoGradGuard guard;
   // Increase the version, so that backward detects the change if the tensor was saved for it.
   const uint32_t version = to.impl()->version().load(std::memory_order_relaxed) + 1;
-  to.impl()->take_layout(*read.impl());
+  to.impl()->shallow_copy_from(*read.impl());
   to.impl()->version().store(version, std::memory_order_relaxed);
 }
 
@@ -77,15 +77,15 @@ void OutputArchive::write(const std::string& key, const IValue& value) {
 }
 void OutputArchive::write(const std::string& key, const Tensor& tensor, bool is_buffer) {
   TANDEM_CHECK(tensor.defined(), "OutputArchive: the tensor for '", key, "' is undefined");
-  write(key, IValue(as_stored(tensor, is_buffer)));
+  write(key, IValue(detach_if_buffer(tensor, is_buffer)));
 }
 void OutputArchive::write(const std::string& key, const OutputArchive& nested) { write(key, nested.root_); }
 
 void OutputArchive::save_to(const std::string& filename) const {
   if (ends_with(filename, ".safetensors")) return save_archive_as_safetensors(root_, filename);
   FileSink file("save", filename);
-  naming(filename,
-         [&] { write_pytorch_file(root_, [&](const void* from, uint64_t bytes) { file.write(from, bytes); }); });
+  with_error_context(
+      filename, [&] { write_pytorch_file(root_, [&](const void* from, uint64_t bytes) { file.write(from, bytes); }); });
   file.commit();
 }
 void OutputArchive::save_to(std::ostream& stream) const {
@@ -114,12 +114,12 @@ std::optional<IValue> InputArchive::find(const std::string& key) const {
   if (!found && number) found = root_.find(IValue(std::stoll(key)));
   return found ? std::optional(*found) : std::nullopt;
 }
-void InputArchive::missing(const char* kind, const std::string& key) const {
-  std::string known;
+void InputArchive::throw_missing_key(const char* kind, const std::string& key) const {
+  std::string known_keys;
   const std::vector<std::string> all = keys();
-  for (size_t i = 0; i < all.size() && i < 8; ++i) known += (i ? ", '" : "'") + all[i] + "'";
+  for (size_t i = 0; i < all.size() && i < 8; ++i) known_keys += (i ? ", '" : "'") + all[i] + "'";
   TANDEM_FAIL(name_, ": No such serialized ", kind, " '", key, "'; the archive has ", all.size(), " keys",
-              all.empty() ? "" : ": ", known, all.size() > 8 ? ", ..." : "");
+              all.empty() ? "" : ": ", known_keys, all.size() > 8 ? ", ..." : "");
 }
 bool InputArchive::try_read(const std::string& key, IValue& value) const {
   std::optional<IValue> found = find(key);
@@ -152,13 +152,13 @@ bool InputArchive::try_read(const std::string& key, InputArchive& archive) const
   return true;
 }
 void InputArchive::read(const std::string& key, IValue& value) const {
-  if (!try_read(key, value)) missing("value", key);
+  if (!try_read(key, value)) throw_missing_key("value", key);
 }
 void InputArchive::read(const std::string& key, Tensor& tensor, bool is_buffer) const {
-  if (!try_read(key, tensor, is_buffer)) missing("tensor", key);
+  if (!try_read(key, tensor, is_buffer)) throw_missing_key("tensor", key);
 }
 void InputArchive::read(const std::string& key, InputArchive& archive) const {
-  if (!try_read(key, archive)) missing("submodule:", key);
+  if (!try_read(key, archive)) throw_missing_key("submodule:", key);
 }
 std::vector<std::string> InputArchive::keys() const {
   std::vector<std::string> out;
@@ -196,7 +196,7 @@ void InputArchive::load_from(const char* data, size_t size, std::optional<Device
 }
 void InputArchive::load_from(const std::function<size_t(uint64_t, void*, size_t)>& read_func,
                              const std::function<size_t()>& size_func, std::optional<Device> device) {
-  const FunctionSource source(read_func, size_func());
+  const CallbackSource source(read_func, size_func());
   root_ = read_source(source, device.value_or(kCPU), metadata_);
   name_ = source.name();
 }

@@ -109,7 +109,7 @@ class InputArchive {
 
  private:
   std::optional<IValue> find(const std::string& key) const;
-  [[noreturn]] void missing(const char* kind, const std::string& key) const;
+  [[noreturn]] void throw_missing_key(const char* kind, const std::string& key) const;
   IValue root_;
   std::string name_ = "an InputArchive without a loaded file";
   SafetensorsMetadata metadata_;
@@ -136,7 +136,7 @@ namespace detail {
 /// Returns the tensors of a dict and of nested dicts; their names are the keys, joined by dots. Values other than
 /// tensors, dicts and None are errors, but are skipped in LibTorch's objects or if `skip_others` is true. @throws Error
 /// also if the names take too much memory
-std::vector<std::pair<std::string, Tensor>> flat_tensors(const IValue& value, bool skip_others = false);
+std::vector<std::pair<std::string, Tensor>> flatten_tensors(const IValue& value, bool skip_others = false);
 /// Writes a value as a safetensors file. @throws Error that names the file and the value that safetensors cannot
 /// represent
 void save_archive_as_safetensors(const IValue& value, const std::string& path);

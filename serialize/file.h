@@ -12,7 +12,7 @@ namespace tandem::detail {
 
 /// Calls f and returns its result. If f throws an Error whose message does not contain `name`, puts `name` in front of
 /// the message.
-template <class F> decltype(auto) naming(const std::string& name, F&& f) {
+template <class F> decltype(auto) with_error_context(const std::string& name, F&& f) {
   try {
     return f();
   } catch (const Error& error) {

@@ -11,11 +11,11 @@ namespace {
 
 /// Pickled magic number at the beginning of files that torch.save wrote before PyTorch 1.6, and that it still writes
 /// with _use_new_zipfile_serialization=False.
-constexpr char kLegacy[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
-constexpr size_t kLegacyBytes = sizeof kLegacy - 1;
+constexpr char kLegacyMagic[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
+constexpr size_t kLegacyMagicBytes = sizeof kLegacyMagic - 1;
 constexpr uint64_t kZipEndBytes = 22;  // size of a zip file's end record without a comment
 
-bool ends_as_zip(const ByteSource& source) {
+bool has_zip_end_record(const ByteSource& source) {
   if (source.size() < kZipEndBytes) return false;
   char end[4];
   source.read(source.size() - kZipEndBytes, end, sizeof end);
@@ -37,10 +37,10 @@ FileFormat format_of(const ByteSource& source) {
   if (fits && has_brace) return FileFormat::safetensors;
 
   size_t legacy = 0;
-  for (size_t i = 0; i < kLegacyBytes; ++i) legacy += start[i] == kLegacy[i] ? 1 : 0;
-  if (legacy + 1 >= kLegacyBytes) return FileFormat::legacy;
+  for (size_t i = 0; i < kLegacyMagicBytes; ++i) legacy += start[i] == kLegacyMagic[i] ? 1 : 0;
+  if (legacy + 1 >= kLegacyMagicBytes) return FileFormat::legacy;
   const bool begins_as_zip = std::memcmp(start, "PK\3\4", 4) == 0 || std::memcmp(start, "PK\5\6", 4) == 0;
-  if (begins_as_zip || ends_as_zip(source)) return FileFormat::zip;
+  if (begins_as_zip || has_zip_end_record(source)) return FileFormat::zip;
   // The file is a truncated safetensors file, or has a wrong length.
   if (has_brace && (size == 9 || start[9] == '"' || start[9] == '}' || start[9] == ' ')) return FileFormat::safetensors;
   if (start[0] == '\x80' && 2 <= start[1] && start[1] <= 5) return FileFormat::pickle;

@@ -32,7 +32,7 @@ void flatten(const IValue& value, const std::string& prefix, bool skip_others, u
 
 }  // namespace
 
-std::vector<std::pair<std::string, Tensor>> detail::flat_tensors(const IValue& value, bool skip_others) {
+std::vector<std::pair<std::string, Tensor>> detail::flatten_tensors(const IValue& value, bool skip_others) {
   TANDEM_CHECK(value.isGenericDict(), "the file holds ", value.tagKind(), "; accepted: a dict of tensors");
   std::vector<std::pair<std::string, Tensor>> out;
   uint64_t bytes = 0;
@@ -52,14 +52,15 @@ void detail::save_archive_as_safetensors(const IValue& value, const std::string&
     }
     return save_safetensors(named, path);
   }
-  naming("save: " + path, [&] { save_safetensors(flat_tensors(value), path); });
+  with_error_context("save: " + path, [&] { save_safetensors(flatten_tensors(value), path); });
 }
 
 void nn::Module::save(serialize::OutputArchive& archive) const {
   for (const auto& item : state_dict()) archive.write(item.key(), item.value(), /*is_buffer=*/true);
 }
 void nn::Module::load(serialize::InputArchive& archive) {
-  naming("load: " + archive.name(), [&] { load_tensors(*this, flat_tensors(archive.value(), /*skip_others=*/true)); });
+  with_error_context("load: " + archive.name(),
+                     [&] { load_tensors(*this, flatten_tensors(archive.value(), /*skip_others=*/true)); });
 }
 void detail::load_tensors(nn::Module& module, const std::vector<std::pair<std::string, Tensor>>& tensors) {
   const nn::NamedParameters mine = module.state_dict();
@@ -103,7 +104,7 @@ serialize::InputArchive& operator>>(serialize::InputArchive& archive, IValue& va
   return archive;
 }
 serialize::InputArchive& operator>>(serialize::InputArchive& archive, NamedTensors& tensors) {
-  const auto found = naming("load: " + archive.name(), [&] { return flat_tensors(archive.value()); });
+  const auto found = with_error_context("load: " + archive.name(), [&] { return flatten_tensors(archive.value()); });
   NamedTensors out;
   for (const auto& [name, tensor] : found)
     TANDEM_CHECK(out.emplace(name, tensor).second, "load: ", archive.name(), " has two tensors named '", name, "'");

@@ -24,12 +24,12 @@ constexpr TupleSetting kTupleSettings[] = {
     {"betas", "beta1", "beta2"}, {"etas", "etaminus", "etaplus"}, {"step_sizes", "step_size_min", "step_size_max"}};
 // Name of a bool setting of LBFGS; in Python, line_search_fn has this value or is None
 constexpr char kLineSearch[] = "strong_wolfe";
-constexpr char kSetting[] = "options.";  // prefix of names of settings in safetensors metadata
+constexpr char kSettingPrefix[] = "options.";  // prefix of names of settings in safetensors metadata
 
 /// Returns whether a setting is a count. Python requires an int for these settings; Tandem stores a double.
 bool is_count(const std::string& name) { return name == "max_iter" || name == "max_eval" || name == "history_size"; }
 
-std::string text_of(double value) {
+std::string format_double(double value) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.17g", value);  // enough for any double
   return digits;
@@ -37,14 +37,14 @@ std::string text_of(double value) {
 
 /// Returns the number that a value holds. The value may also be a tensor with one element, because Python stores some
 /// numbers in tensors.
-double number_of(const IValue& value) {
+double to_number(const IValue& value) {
   const bool one = value.isTensor() && value.toTensor().numel() == 1;
   return one ? value.toTensor().item<double>() : value.toScalar().to<double>();
 }
 /// Reads the number of parameters or groups from a file that LibTorch wrote. Throws if it exceeds the number of entries
 /// in `of`.
-size_t count_of(const IValue& value, const IValue& of) {
-  const double count = number_of(value);
+size_t read_count(const IValue& value, const IValue& of) {
+  const double count = to_number(value);
   TANDEM_CHECK(count >= 0 && count <= static_cast<double>(of.entries().size()), "the file declares ", count,
                " parameters or groups, but has ", of.entries().size(), " entries for them");
   return static_cast<size_t>(count);
@@ -89,16 +89,16 @@ struct Group {
 };
 /// Returns the parameter groups. In Python's files they are a list; in LibTorch's files, an object with the keys
 /// "param_groups/0", "param_groups/1", ...
-std::vector<Group> groups_of(const IValue& value) {
+std::vector<Group> read_groups(const IValue& value) {
   std::vector<Group> out;
   if (value.isList()) {
     for (const IValue& group : value.elements()) out.push_back({group.at("params").elements(), group});
     return out;
   }
-  const size_t count = count_of(value.at("param_groups/size"), value);
+  const size_t count = read_count(value.at("param_groups/size"), value);
   for (size_t i = 0; i < count; ++i) {
     const IValue& group = value.at("param_groups/" + std::to_string(i));
-    const size_t params = count_of(group.at("params/size"), group);
+    const size_t params = read_count(group.at("params/size"), group);
     out.push_back({{}, group.at("options")});
     for (size_t p = 0; p < params; ++p) out.back().params.push_back(group.at("params/" + std::to_string(p)));
   }
@@ -106,25 +106,25 @@ std::vector<Group> groups_of(const IValue& value) {
 }
 
 /// Returns whether an option of Python's optimizers affects only how a step is computed, but not its result.
-bool is_about_how(const std::string& name) {
+bool is_implementation_option(const std::string& name) {
   return name == "foreach" || name == "fused" || name == "capturable" || name == "differentiable";
 }
 /// Returns whether Tandem's optimizers, which lack the option `name`, nevertheless behave as its value requests.
-bool is_followed(const std::string& name, const IValue& value, bool is_adamw) {
-  if (value.isNone() || is_about_how(name)) return true;
+bool is_option_satisfied(const std::string& name, const IValue& value, bool is_adamw) {
+  if (value.isNone() || is_implementation_option(name)) return true;
   if (name == "decoupled_weight_decay") return value.isBool() && value.toBool() == is_adamw;
   return value.isBool() && !value.toBool();
 }
 
-void take_option(const std::string& name, const IValue& value, const std::string& prefix,
+void read_option(const std::string& name, const IValue& value, const std::string& prefix,
                  const std::set<std::string>& known, bool is_adamw, Optimizer::Settings& settings) {
   if (name == "params") return;
   for (const TupleSetting& pair : kTupleSettings)
     if (name == pair.name && known.count(pair.first)) {
       TANDEM_CHECK(value.elements().size() == 2, "the option '", name, "' has ", value.elements().size(),
                    " numbers; accepted: 2");
-      settings[prefix + pair.first] = text_of(number_of(value.elements()[0]));
-      settings[prefix + pair.second] = text_of(number_of(value.elements()[1]));
+      settings[prefix + pair.first] = format_double(to_number(value.elements()[0]));
+      settings[prefix + pair.second] = format_double(to_number(value.elements()[1]));
       return;
     }
   if (name == "line_search_fn" && known.count(kLineSearch)) {
@@ -134,12 +134,12 @@ void take_option(const std::string& name, const IValue& value, const std::string
     return;
   }
   if (known.count(name) && !value.isNone())
-    settings[prefix + name] = text_of(number_of(value));
+    settings[prefix + name] = format_double(to_number(value));
   else
-    TANDEM_CHECK(is_followed(name, value, is_adamw), "the option '", name, "' is not one of this optimizer's");
+    TANDEM_CHECK(is_option_satisfied(name, value, is_adamw), "the option '", name, "' is not one of this optimizer's");
 }
 
-void take_state(const std::string& position, const IValue& state,
+void read_state(const std::string& position, const IValue& state,
                 std::vector<std::pair<std::string, Tensor>>& tensors) {
   for (const IValue::Entry& entry : state.entries()) {
     const std::string& name = entry.key().toStringRef();
@@ -175,7 +175,7 @@ IValue optimizer_value(const Optimizer& optimizer) {
 }
 
 OptimizerState optimizer_state(const IValue& value, const Optimizer& optimizer) {
-  const std::vector<Group> groups = groups_of(value.at("param_groups"));
+  const std::vector<Group> groups = read_groups(value.at("param_groups"));
   const std::vector<OptimizerParamGroup>& mine = optimizer.param_groups();
   TANDEM_CHECK(groups.size() == mine.size(),
                "loaded state dict has a different number of parameter groups: the file has ", groups.size(),
@@ -194,13 +194,13 @@ OptimizerState optimizer_state(const IValue& value, const Optimizer& optimizer) 
     group.options().visit([&](const std::string& name, const auto&) { known.insert(name); });
     const std::string prefix = std::to_string(g) + ".";
     for (const IValue::Entry& option : groups[g].options.entries())
-      take_option(option.key().toStringRef(), option.value(), prefix, known, is_adamw, out.settings);
+      read_option(option.key().toStringRef(), option.value(), prefix, known, is_adamw, out.settings);
   }
   const IValue& state = value.at("state");
   size_t used = 0;
   for (const auto& [param, position] : positions)
     if (const IValue* const found = state.find(param)) {
-      take_state(position, *found, out.tensors);
+      read_state(position, *found, out.tensors);
       ++used;
     }
   TANDEM_CHECK(used == state.entries().size(), "the file has the state of ", state.entries().size(),
@@ -212,7 +212,7 @@ OptimizerState optimizer_state(const std::vector<std::pair<std::string, Tensor>>
                                const SafetensorsMetadata& metadata) {
   OptimizerState out{tensors, {}};
   for (const auto& [name, text] : metadata)
-    if (name.rfind(kSetting, 0) == 0) out.settings[name.substr(std::size(kSetting) - 1)] = text;
+    if (name.rfind(kSettingPrefix, 0) == 0) out.settings[name.substr(std::size(kSettingPrefix) - 1)] = text;
   return out;
 }
 bool is_optimizer_value(const IValue& value) {
@@ -221,7 +221,7 @@ bool is_optimizer_value(const IValue& value) {
 void save_optimizer_as_safetensors(const IValue& value, const std::string& path) {
   std::vector<std::pair<std::string, Tensor>> tensors;
   SafetensorsMetadata metadata;
-  const std::vector<Group> groups = groups_of(value.at("param_groups"));
+  const std::vector<Group> groups = read_groups(value.at("param_groups"));
   for (size_t g = 0; g < groups.size(); ++g) {
     Optimizer::Settings settings;
     std::set<std::string> names;
@@ -229,11 +229,11 @@ void save_optimizer_as_safetensors(const IValue& value, const std::string& path)
     names.insert(kLineSearch);
     for (const IValue::Entry& option : groups[g].options.entries()) names.insert(option.key().toStringRef());
     for (const IValue::Entry& option : groups[g].options.entries())
-      take_option(option.key().toStringRef(), option.value(), std::to_string(g) + ".", names, false, settings);
-    for (const auto& [name, text] : settings) metadata[kSetting + name] = text;
+      read_option(option.key().toStringRef(), option.value(), std::to_string(g) + ".", names, false, settings);
+    for (const auto& [name, text] : settings) metadata[kSettingPrefix + name] = text;
   }
   for (const IValue::Entry& state : value.at("state").entries())
-    take_state(std::to_string(state.key().toInt()), state.value(), tensors);
+    read_state(std::to_string(state.key().toInt()), state.value(), tensors);
   save_safetensors(tensors, path, metadata);
 }
 
@@ -244,10 +244,10 @@ void optim::Optimizer::save(serialize::OutputArchive& archive) const {
   for (const IValue::Entry& entry : value.entries()) archive.write(entry.key().toStringRef(), entry.value());
 }
 void optim::Optimizer::load(serialize::InputArchive& archive) {
-  naming(archive.name(), [&] {
+  with_error_context(archive.name(), [&] {
     const OptimizerState state = is_optimizer_value(archive.value())
                                      ? optimizer_state(archive.value(), *this)
-                                     : optimizer_state(flat_tensors(archive.value()), archive.metadata());
+                                     : optimizer_state(flatten_tensors(archive.value()), archive.metadata());
     load_state(state.tensors, state.settings);
   });
 }

@@ -7,59 +7,59 @@
 
 namespace tandem::detail {
 
-const char* const kPickleAccepts =
+const char* const kAcceptedPickleContents =
     "; accepted: what Python's torch.load(weights_only=True) takes: tensors and parameters of Tandem's dtypes, lists, "
     "tuples, sets, dicts, OrderedDicts, Counters, numbers, strings, bytes, None, torch.Size, torch.device and "
     "torch.dtype. Python's torch.save(module.state_dict(), path) writes such a file";
 
 namespace {
 
-struct Known {
+struct KnownGlobal {
   const char *module, *name;
   Global::What what;
 };
-constexpr Known kKnown[] = {{"collections", "OrderedDict", Global::ordered_dict},
-                            {"collections", "Counter", Global::counter},
-                            {"builtins", "set", Global::set},
-                            {"builtins", "bytearray", Global::byte_array},
-                            {"builtins", "complex", Global::complex},
-                            {"_codecs", "encode", Global::encode},
-                            {"torch.serialization", "_get_layout", Global::layout},
-                            {"torch._utils", "_rebuild_tensor", Global::tensor},
-                            {"torch._utils", "_rebuild_tensor_v2", Global::tensor_v2},
-                            {"torch._utils", "_rebuild_tensor_v3", Global::tensor_v3},
-                            {"torch._utils", "_rebuild_device_tensor_from_cpu_tensor", Global::cpu_tensor},
-                            {"torch._utils", "_rebuild_parameter", Global::parameter},
-                            {"torch._utils", "_rebuild_parameter_with_state", Global::parameter},
-                            {"torch.nn.parameter", "Parameter", Global::parameter_class},
-                            {"torch._tensor", "_rebuild_from_type_v2", Global::typed},
-                            {"torch._utils", "_rebuild_qtensor", Global::unfit},
-                            {"torch._utils", "_rebuild_sparse_tensor", Global::unfit},
-                            {"torch._utils", "_rebuild_meta_tensor_no_storage", Global::unfit},
-                            {"torch._utils", "_rebuild_wrapper_subclass", Global::unfit},
-                            {"torch._utils", "_rebuild_device_tensor_from_numpy", Global::unfit},
-                            {"torch", "Size", Global::size},
-                            {"torch", "device", Global::device},
-                            {"torch", "Tensor", Global::class_name},
-                            {"torch.storage", "TypedStorage", Global::class_name},
-                            {"torch.storage", "UntypedStorage", Global::storage},
-                            {"torch", "UntypedStorage", Global::storage},
-                            {"torch.jit._pickle", "build_tensorlist", Global::list},
-                            {"torch.jit._pickle", "build_intlist", Global::list},
-                            {"torch.jit._pickle", "build_doublelist", Global::list},
-                            {"torch.jit._pickle", "build_boollist", Global::list},
-                            {"torch.jit._pickle", "restore_type_tag", Global::tagged}};
+constexpr KnownGlobal kKnownGlobals[] = {{"collections", "OrderedDict", Global::ordered_dict},
+                                         {"collections", "Counter", Global::counter},
+                                         {"builtins", "set", Global::set},
+                                         {"builtins", "bytearray", Global::byte_array},
+                                         {"builtins", "complex", Global::complex},
+                                         {"_codecs", "encode", Global::encode},
+                                         {"torch.serialization", "_get_layout", Global::layout},
+                                         {"torch._utils", "_rebuild_tensor", Global::tensor},
+                                         {"torch._utils", "_rebuild_tensor_v2", Global::tensor_v2},
+                                         {"torch._utils", "_rebuild_tensor_v3", Global::tensor_v3},
+                                         {"torch._utils", "_rebuild_device_tensor_from_cpu_tensor", Global::cpu_tensor},
+                                         {"torch._utils", "_rebuild_parameter", Global::parameter},
+                                         {"torch._utils", "_rebuild_parameter_with_state", Global::parameter},
+                                         {"torch.nn.parameter", "Parameter", Global::parameter_class},
+                                         {"torch._tensor", "_rebuild_from_type_v2", Global::rebuild_from_type},
+                                         {"torch._utils", "_rebuild_qtensor", Global::unsupported},
+                                         {"torch._utils", "_rebuild_sparse_tensor", Global::unsupported},
+                                         {"torch._utils", "_rebuild_meta_tensor_no_storage", Global::unsupported},
+                                         {"torch._utils", "_rebuild_wrapper_subclass", Global::unsupported},
+                                         {"torch._utils", "_rebuild_device_tensor_from_numpy", Global::unsupported},
+                                         {"torch", "Size", Global::size},
+                                         {"torch", "device", Global::device},
+                                         {"torch", "Tensor", Global::class_name},
+                                         {"torch.storage", "TypedStorage", Global::class_name},
+                                         {"torch.storage", "UntypedStorage", Global::storage},
+                                         {"torch", "UntypedStorage", Global::storage},
+                                         {"torch.jit._pickle", "build_tensorlist", Global::list},
+                                         {"torch.jit._pickle", "build_intlist", Global::list},
+                                         {"torch.jit._pickle", "build_doublelist", Global::list},
+                                         {"torch.jit._pickle", "build_boollist", Global::list},
+                                         {"torch.jit._pickle", "restore_type_tag", Global::tagged}};
 
 /// Names of PyTorch's dtypes and quantization schemes that Tandem lacks, each between spaces. When a pickle refers to
 /// one, it becomes a string.
-constexpr std::string_view kOtherDTypes =
+constexpr std::string_view kUnsupportedDTypes =
     " bcomplex32 bits16 bits1x8 bits2x4 bits4x2 bits8 complex128 complex32 complex64 float4_e2m1fn_x2 float8_e4m3fn "
     "float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int1 int2 int3 int4 int5 int6 int7 per_channel_affine "
     "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric qint32 qint8 "
     "quint2x4 quint4x2 quint8 uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7 ";
 
-bool is_other_dtype(const std::string& name) {
-  return name.find(' ') == std::string::npos && kOtherDTypes.find(" " + name + " ") != std::string_view::npos;
+bool is_unsupported_dtype(const std::string& name) {
+  return name.find(' ') == std::string::npos && kUnsupportedDTypes.find(" " + name + " ") != std::string_view::npos;
 }
 
 /// Returns whether a global is a class of tensors or storages, such as "torch.FloatTensor",
@@ -77,23 +77,23 @@ bool is_tensor_class(const std::string& module, const std::string& name) {
 
 }  // namespace
 
-Item find_global(const std::string& given_module, const std::string& name) {
+StackItem find_global(const std::string& given_module, const std::string& name) {
   const std::string module = given_module == "__builtin__" ? "builtins" : given_module;  // Python 2's name
   const auto global = [&](Global::What what, std::optional<DType> dtype = {}) {
-    return Item{std::make_shared<const Global>(Global{module + "." + name, what, dtype})};
+    return StackItem{std::make_shared<const Global>(Global{module + "." + name, what, dtype})};
   };
-  for (const Known& known : kKnown)
+  for (const KnownGlobal& known : kKnownGlobals)
     if (module == known.module && name == known.name) return global(known.what);
   if (module == "torch") {
     for (const PickledDType& known : kPickledDTypes) {
       if (name == known.storage) return global(Global::storage, known.dtype);
       if (name == known.name) return {IValue(known.dtype)};
     }
-    if (is_other_dtype(name)) return {IValue("torch." + name)};
+    if (is_unsupported_dtype(name)) return {IValue("torch." + name)};
   }
   if (is_tensor_class(module, name)) return global(Global::class_name);
   if (module == "__torch__" || module.starts_with("__torch__.")) return global(Global::object);
-  TANDEM_FAIL("it refers to the global '", given_module, ".", name, "', which is refused", kPickleAccepts);
+  TANDEM_FAIL("it refers to the global '", given_module, ".", name, "', which is refused", kAcceptedPickleContents);
 }
 bool is_class(Global::What what) {
   return what == Global::ordered_dict || what == Global::counter || what == Global::set || what == Global::byte_array ||
@@ -102,12 +102,12 @@ bool is_class(Global::What what) {
 
 namespace {
 
-const IValue& value_of(const Arguments& arguments, size_t i, const Global& of) {
+const IValue& get_argument(const Arguments& arguments, size_t i, const Global& of) {
   TANDEM_CHECK(i < arguments.size() && arguments[i].value(), "it calls ", of.name, " without a value as argument ", i,
                " of ", arguments.size());
   return *arguments[i].value();
 }
-Shape shape_of(const IValue& value) {
+Shape to_shape(const IValue& value) {
   TANDEM_CHECK(value.isTuple() && value.elements().size() <= kMaxDims, "it has a tensor whose shape is ",
                value.tagKind(), "; accepted: a tuple of up to ", kMaxDims, " ints");
   Shape out;
@@ -117,7 +117,7 @@ Shape shape_of(const IValue& value) {
   }
   return out;
 }
-bool flag_of(const IValue& value) {
+bool to_requires_grad(const IValue& value) {
   TANDEM_CHECK(value.isBool(), "it has ", value.tagKind(), " for requires_grad; accepted: a bool");
   return value.toBool();
 }
@@ -125,7 +125,7 @@ void check_empty(const IValue& value, const char* what) {
   TANDEM_CHECK(value.isNone() || (value.isGenericDict() && value.entries().empty()), "it has a tensor with ", what,
                "; accepted: none");
 }
-Tensor with_grad(Tensor tensor, bool wanted) {
+Tensor set_requires_grad(Tensor tensor, bool wanted) {
   TANDEM_CHECK(!wanted || tensor.is_floating_point(), "it has a tensor of ", tensor.dtype(),
                " that requires a gradient");
   if (wanted) tensor.requires_grad_(true);
@@ -137,13 +137,14 @@ std::string dtype_names() {
     out += (out.empty() ? "torch." : ", torch.") + std::string(known.name);
   return out;
 }
-Tensor rebuild(const Arguments& given, const Global& of, TensorSource& tensors) {
-  const auto* const held = given.empty() ? nullptr : std::get_if<std::shared_ptr<const PickledStorage>>(&given[0].held);
-  TANDEM_CHECK(held, "it calls ", of.name, " without a storage");
-  const PickledStorage& storage = **held;
+Tensor rebuild_tensor(const Arguments& given, const Global& of, TensorSource& tensors) {
+  const auto* const content =
+      given.empty() ? nullptr : std::get_if<std::shared_ptr<const PickledStorage>>(&given[0].content);
+  TANDEM_CHECK(content, "it calls ", of.name, " without a storage");
+  const PickledStorage& storage = **content;
   DType dtype = storage.dtype.value_or(kUInt8);
   if (of.what == Global::tensor_v3) {
-    const IValue& named = value_of(given, 6, of);
+    const IValue& named = get_argument(given, 6, of);
     TANDEM_CHECK(!named.isString(), "it has a tensor of ", named.toStringRef(), "; accepted: ", dtype_names());
     TANDEM_CHECK(named.isDType() && !storage.dtype, "it calls ", of.name, " with ", named.tagKind(),
                  " for the dtype, or with a typed storage; accepted: a dtype and an untyped storage");
@@ -151,20 +152,20 @@ Tensor rebuild(const Arguments& given, const Global& of, TensorSource& tensors) 
   } else {
     TANDEM_CHECK(storage.dtype, "it calls ", of.name, " with a storage that has no dtype");
   }
-  const IValue& offset = value_of(given, 1, of);
+  const IValue& offset = get_argument(given, 1, of);
   TANDEM_CHECK(offset.isInt(), "it has a tensor with ", offset.tagKind(), " for an offset");
-  const Tensor tensor = tensors.tensor(storage, dtype, offset.toInt(), shape_of(value_of(given, 2, of)),
-                                       shape_of(value_of(given, 3, of)));
+  const Tensor tensor = tensors.tensor(storage, dtype, offset.toInt(), to_shape(get_argument(given, 2, of)),
+                                       to_shape(get_argument(given, 3, of)));
   if (of.what == Global::tensor) return tensor;
-  check_empty(value_of(given, 5, of), "backward hooks");
+  check_empty(get_argument(given, 5, of), "backward hooks");
   const size_t metadata = of.what == Global::tensor_v3 ? 7 : 6;
-  if (given.size() > metadata) check_empty(value_of(given, metadata, of), "metadata (a conjugate or a negative)");
-  return with_grad(tensor, flag_of(value_of(given, 4, of)));
+  if (given.size() > metadata) check_empty(get_argument(given, metadata, of), "metadata (a conjugate or a negative)");
+  return set_requires_grad(tensor, to_requires_grad(get_argument(given, 4, of)));
 }
 Device make_device(const Arguments& given, const Global& of) {
-  const std::string type = value_of(given, 0, of).toStringRef();
+  const std::string type = get_argument(given, 0, of).toStringRef();
   if (given.size() == 1) return Device(type);
-  const int64_t index = value_of(given, 1, of).toInt();
+  const int64_t index = get_argument(given, 1, of).toInt();
   TANDEM_CHECK(0 <= index && index < kMaxDevices && type.find(':') == std::string::npos, "it has a device '", type,
                "' with index ", index);
   return Device(type + ":" + std::to_string(index));
@@ -172,23 +173,25 @@ Device make_device(const Arguments& given, const Global& of) {
 
 /// Returns a parameter that is an alias of the tensor in the first argument. The second argument is requires_grad, by
 /// default true.
-Tensor parameter_of(const Arguments& given, const Global& of) {
-  return with_grad(core::alias(value_of(given, 0, of).toTensor()), given.size() < 2 || flag_of(value_of(given, 1, of)));
+Tensor rebuild_parameter(const Arguments& given, const Global& of) {
+  return set_requires_grad(core::alias(get_argument(given, 0, of).toTensor()),
+                           given.size() < 2 || to_requires_grad(get_argument(given, 1, of)));
 }
 /// Returns the tensor that the function in the first argument makes. The tensor's Python class and attributes are
 /// ignored.
-IValue typed(const Arguments& given, const Global& of, TensorSource& tensors) {
-  const auto* const function = given.size() < 3 ? nullptr : std::get_if<std::shared_ptr<const Global>>(&given[0].held);
-  TANDEM_CHECK(function && (*function)->what != Global::typed, "it calls ", of.name,
+IValue rebuild_from_type(const Arguments& given, const Global& of, TensorSource& tensors) {
+  const auto* const function =
+      given.size() < 3 ? nullptr : std::get_if<std::shared_ptr<const Global>>(&given[0].content);
+  TANDEM_CHECK(function && (*function)->what != Global::rebuild_from_type, "it calls ", of.name,
                " without a function that makes a tensor");
-  if (const auto* const mixed = std::get_if<std::shared_ptr<const Arguments>>(&given[2].held))
+  if (const auto* const mixed = std::get_if<std::shared_ptr<const Arguments>>(&given[2].content))
     return call_global(**function, **mixed, tensors);
   Arguments plain;
-  for (const IValue& value : value_of(given, 2, of).elements()) plain.push_back({value});
+  for (const IValue& value : get_argument(given, 2, of).elements()) plain.push_back({value});
   return call_global(**function, plain, tensors);
 }
 /// Returns an OrderedDict with the entries of `from`, which is a dict or a list of pairs.
-IValue ordered(const IValue& from) {
+IValue to_ordered_dict(const IValue& from) {
   IValue out = IValue::ordered_dict();
   if (from.isGenericDict())
     for (const IValue::Entry& entry : from.entries()) out.insert(entry.key(), entry.value());
@@ -196,14 +199,14 @@ IValue ordered(const IValue& from) {
     for (const IValue& pair : from.elements()) {
       TANDEM_CHECK((pair.isList() || pair.isTuple()) && pair.elements().size() == 2,
                    "it calls collections.OrderedDict with ", pair.tagKind(), "; accepted: pairs");
-      out.insert(key_of(pair.elements()[0]), pair.elements()[1]);
+      out.insert(to_dict_key(pair.elements()[0]), pair.elements()[1]);
     }
   return out;
 }
 /// Returns a string encoded as bytes. Pickles of protocol 2 store bytes as a call of encode() on a string.
-IValue encoded(const Arguments& given, const Global& of) {
-  const std::string& text = value_of(given, 0, of).toStringRef();
-  const std::string codec = given.size() < 2 ? "utf-8" : value_of(given, 1, of).toStringRef();
+IValue encode_bytes(const Arguments& given, const Global& of) {
+  const std::string& text = get_argument(given, 0, of).toStringRef();
+  const std::string codec = given.size() < 2 ? "utf-8" : get_argument(given, 1, of).toStringRef();
   if (codec == "utf-8" || codec == "utf8") return IValue(text);
   TANDEM_CHECK(codec == "latin1" || codec == "latin-1" || codec == "iso-8859-1", "it calls ", of.name,
                " with the codec '", codec, "'; accepted: latin1 and utf-8");
@@ -222,9 +225,10 @@ IValue encoded(const Arguments& given, const Global& of) {
 }
 
 /// Appends the text of a dict's key as Python's str() gives it.
-void append_key(const IValue& value, std::string& text, bool within) {
-  constexpr size_t kLongest = 1000;
-  TANDEM_CHECK(text.size() <= kLongest, "it has a dict with a tuple key of more than ", kLongest, " characters");
+void append_key(const IValue& value, std::string& text, bool is_nested) {
+  constexpr size_t kMaxKeyLength = 1000;
+  TANDEM_CHECK(text.size() <= kMaxKeyLength, "it has a dict with a tuple key of more than ", kMaxKeyLength,
+               " characters");
   if (value.isNone()) {
     text += "None";
   } else if (value.isBool()) {
@@ -235,7 +239,7 @@ void append_key(const IValue& value, std::string& text, bool within) {
     char digits[32];
     text.append(digits, std::to_chars(digits, digits + sizeof digits, value.toDouble()).ptr);
   } else if (value.isString()) {
-    text += within ? "'" + value.toStringRef() + "'" : value.toStringRef();
+    text += is_nested ? "'" + value.toStringRef() + "'" : value.toStringRef();
   } else if (value.isDevice()) {
     text += value.toDevice().str();
   } else if (value.isDType()) {
@@ -255,7 +259,7 @@ void append_key(const IValue& value, std::string& text, bool within) {
 
 }  // namespace
 
-IValue key_of(const IValue& value) {
+IValue to_dict_key(const IValue& value) {
   if (value.isInt() || value.isString()) return value;
   if (value.isBool()) return IValue(int64_t{value.toBool()});
   if (value.isDouble() && std::abs(value.toDouble()) < 0x1p63 && value.toDouble() == std::trunc(value.toDouble()))
@@ -264,7 +268,7 @@ IValue key_of(const IValue& value) {
   append_key(value, text, /*within=*/false);
   return IValue(std::move(text));
 }
-IValue int_of(const std::string& bytes) {
+IValue decode_int(const std::string& bytes) {
   const bool negative = !bytes.empty() && static_cast<int8_t>(bytes.back()) < 0;
   const auto digit = [&](size_t i) {
     return i < bytes.size() ? static_cast<uint8_t>(bytes[i]) : negative ? 0xffu : 0u;
@@ -298,74 +302,75 @@ IValue int_of(const std::string& bytes) {
 
 IValue call_global(const Global& global, const Arguments& given, TensorSource& tensors) {
   switch (global.what) {
-    case Global::ordered_dict: return given.empty() ? IValue::ordered_dict() : ordered(value_of(given, 0, global));
+    case Global::ordered_dict:
+      return given.empty() ? IValue::ordered_dict() : to_ordered_dict(get_argument(given, 0, global));
     case Global::counter:  // a Counter becomes a dict of counts
       if (given.empty()) return IValue::dict();
-      TANDEM_CHECK(value_of(given, 0, global).isGenericDict(), "it calls ", global.name, " with ",
-                   value_of(given, 0, global).tagKind(), "; accepted: a dict");
-      return value_of(given, 0, global);
+      TANDEM_CHECK(get_argument(given, 0, global).isGenericDict(), "it calls ", global.name, " with ",
+                   get_argument(given, 0, global).tagKind(), "; accepted: a dict");
+      return get_argument(given, 0, global);
     case Global::set:  // a set becomes a list, in the order of the file
       if (given.empty()) return IValue::list({});
-      TANDEM_CHECK(value_of(given, 0, global).isList() || value_of(given, 0, global).isTuple(), "it calls ",
-                   global.name, " with ", value_of(given, 0, global).tagKind(), "; accepted: a list");
-      return value_of(given, 0, global);
+      TANDEM_CHECK(get_argument(given, 0, global).isList() || get_argument(given, 0, global).isTuple(), "it calls ",
+                   global.name, " with ", get_argument(given, 0, global).tagKind(), "; accepted: a list");
+      return get_argument(given, 0, global);
     case Global::byte_array:
       if (given.empty()) return IValue("");
-      if (given.size() == 1) return IValue(value_of(given, 0, global).toStringRef());
-      return encoded(given, global);
-    case Global::encode: return encoded(given, global);
+      if (given.size() == 1) return IValue(get_argument(given, 0, global).toStringRef());
+      return encode_bytes(given, global);
+    case Global::encode: return encode_bytes(given, global);
     case Global::complex: {
       const auto part = [&](size_t i) {
-        return i < given.size() ? IValue(value_of(given, i, global).toScalar().to<double>()) : IValue(0.0);
+        return i < given.size() ? IValue(get_argument(given, i, global).toScalar().to<double>()) : IValue(0.0);
       };
       return IValue::tuple({part(0), part(1)});
     }
-    case Global::layout: return IValue(value_of(given, 0, global).toStringRef());
+    case Global::layout: return IValue(get_argument(given, 0, global).toStringRef());
     case Global::tensor:
     case Global::tensor_v2:
-    case Global::tensor_v3: return rebuild(given, global, tensors);
+    case Global::tensor_v3: return rebuild_tensor(given, global, tensors);
     case Global::cpu_tensor: {
-      const Tensor data = value_of(given, 0, global).toTensor();
-      const IValue& dtype = value_of(given, 1, global);
+      const Tensor data = get_argument(given, 0, global).toTensor();
+      const IValue& dtype = get_argument(given, 1, global);
       TANDEM_CHECK(dtype.isDType() && dtype.toDType() == data.dtype(), "it calls ", global.name, " with a tensor of ",
                    data.dtype(), " and another dtype");
-      return with_grad(core::alias(data), flag_of(value_of(given, 3, global)));
+      return set_requires_grad(core::alias(data), to_requires_grad(get_argument(given, 3, global)));
     }
     case Global::parameter:  // ignores the fourth argument, the parameter's Python attributes
-      check_empty(value_of(given, 2, global), "backward hooks");
-      return parameter_of(given, global);
-    case Global::parameter_class: return parameter_of(given, global);
-    case Global::typed: return typed(given, global, tensors);
+      check_empty(get_argument(given, 2, global), "backward hooks");
+      return rebuild_parameter(given, global);
+    case Global::parameter_class: return rebuild_parameter(given, global);
+    case Global::rebuild_from_type: return rebuild_from_type(given, global, tensors);
     case Global::size:
-      TANDEM_CHECK(value_of(given, 0, global).isTuple(), "it has a torch.Size of ",
-                   value_of(given, 0, global).tagKind());
-      return value_of(given, 0, global);
+      TANDEM_CHECK(get_argument(given, 0, global).isTuple(), "it has a torch.Size of ",
+                   get_argument(given, 0, global).tagKind());
+      return get_argument(given, 0, global);
     case Global::device: return make_device(given, global);
     case Global::list:
-    case Global::tagged: return value_of(given, 0, global);
-    case Global::unfit:
+    case Global::tagged: return get_argument(given, 0, global);
+    case Global::unsupported:
       TANDEM_FAIL("it has a tensor made by ", global.name, ", which is refused; accepted: strided tensors of ",
                   dtype_names());
     case Global::storage:
     case Global::class_name:
     case Global::object: break;
   }
-  TANDEM_FAIL("it calls ", global.name, ", which is not a function", kPickleAccepts);
+  TANDEM_FAIL("it calls ", global.name, ", which is not a function", kAcceptedPickleContents);
 }
 
-Item find_storage(const Arguments& id) {
+StackItem find_storage(const Arguments& id) {
   const Global of{"a storage", Global::storage};
   const bool known =
       id.size() == 5 && id[0].value() && id[0].value()->isString() && id[0].value()->toStringRef() == "storage";
-  const auto* const type = known ? std::get_if<std::shared_ptr<const Global>>(&id[1].held) : nullptr;
+  const auto* const type = known ? std::get_if<std::shared_ptr<const Global>>(&id[1].content) : nullptr;
   TANDEM_CHECK(!type || (*type)->what != Global::class_name, "it has a storage ", (*type)->name,
                ", which is refused; accepted: storages of ", dtype_names());
   TANDEM_CHECK(type && (*type)->what == Global::storage,
-               "its pickle refers to an external object that is not a storage", kPickleAccepts);
-  PickledStorage storage{value_of(id, 2, of).toStringRef(), (*type)->dtype, 0};
-  TANDEM_CHECK(value_of(id, 3, of).isString() && value_of(id, 4, of).isInt(), "it has a storage '", storage.key,
+               "its pickle refers to an external object that is not a storage", kAcceptedPickleContents);
+  PickledStorage storage{get_argument(id, 2, of).toStringRef(), (*type)->dtype, 0};
+  TANDEM_CHECK(get_argument(id, 3, of).isString() && get_argument(id, 4, of).isInt(), "it has a storage '", storage.key,
                "' without a location and a size");
-  storage.numel = value_of(id, 4, of).toInt();
+  storage.numel = get_argument(id, 4, of).toInt();
   return {std::make_shared<const PickledStorage>(std::move(storage))};
 }
 

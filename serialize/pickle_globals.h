@@ -26,8 +26,8 @@ struct Global {
     cpu_tensor,  // function that rebuilds a tensor of a device that saves its tensors as CPU tensors
     parameter,
     parameter_class,
-    typed,  // function that calls another function, which rebuilds a tensor, and then sets attributes
-    unfit,  // function that makes a tensor of a kind that Tandem does not support
+    rebuild_from_type,  // function that calls another function, which rebuilds a tensor, and then sets attributes
+    unsupported,        // function that makes a tensor of a kind that Tandem does not support
     size,
     device,
     storage,
@@ -41,19 +41,19 @@ struct Global {
   std::optional<DType> dtype = {};  // dtype of a storage class; nullopt for untyped storages
 };
 struct Mark {};
-struct Item;
-using Arguments = std::vector<Item>;  // a tuple whose items may be globals or storages
-struct Item {
+struct StackItem;
+using Arguments = std::vector<StackItem>;  // a tuple whose items may be globals or storages
+struct StackItem {
   std::variant<IValue, Mark, std::shared_ptr<const Global>, std::shared_ptr<const PickledStorage>,
                std::shared_ptr<const Arguments>>
-      held;
-  const IValue* value() const { return std::get_if<IValue>(&held); }
+      content;
+  const IValue* value() const { return std::get_if<IValue>(&content); }
 };
 
 /// Text that lists the accepted contents of pickles, for error messages.
-extern const char* const kPickleAccepts;
+extern const char* const kAcceptedPickleContents;
 /// Returns the item for the global with this name. @throws Error that names the global if it is not accepted
-Item find_global(const std::string& module, const std::string& name);
+StackItem find_global(const std::string& module, const std::string& name);
 /// Calls a function, or creates an object of one of Python's or PyTorch's classes. PickleReader handles the classes of
 /// LibTorch's archives.
 /// @throws Error if the function or class does not accept these arguments
@@ -61,12 +61,12 @@ IValue call_global(const Global& global, const Arguments& arguments, TensorSourc
 /// Returns whether the global is a class whose objects pickles create by the opcode NEWOBJ.
 bool is_class(Global::What what);
 /// Returns the storage that a persistent ID describes. @throws Error if the ID describes something else
-Item find_storage(const Arguments& id);
+StackItem find_storage(const Arguments& id);
 /// Converts a dict's key to an int or a string. True becomes 1, as in Python. Keys of other types become the text that
 /// Python prints, such as "(1, 2)". @throws Error for a list, a dict or a tensor
-IValue key_of(const IValue& value);
+IValue to_dict_key(const IValue& value);
 /// Converts the bytes of an int, little-endian in two's complement, to an int value; or to a string of decimal digits
 /// if the int does not fit 64 bits.
-IValue int_of(const std::string& bytes);
+IValue decode_int(const std::string& bytes);
 
 }  // namespace tandem::detail

@@ -19,9 +19,9 @@ class PickleReader {
 
   IValue run() {
     for (;;) {
-      const uint8_t op = static_cast<uint8_t>(*take(1));
+      const uint8_t op = static_cast<uint8_t>(*read_bytes(1));
       if (op == '.') break;
-      step(op);
+      execute_opcode(op);
     }
     TANDEM_CHECK(stack_.size() == 1 && stack_[0].value(), "its pickle ends with ", stack_.size(),
                  " items on the stack; accepted: one value");
@@ -29,28 +29,28 @@ class PickleReader {
   }
 
  private:
-  const char* take(uint64_t bytes) {
+  const char* read_bytes(uint64_t bytes) {
     TANDEM_CHECK(bytes <= text_.size() - at_, "its pickle of ", text_.size(),
                  " bytes ends within an item that begins at byte ", at_);
     const char* const out = text_.data() + at_;
     at_ += bytes;
     return out;
   }
-  uint64_t number(int bytes) {
-    const char* const from = take(static_cast<uint64_t>(bytes));
+  uint64_t read_unsigned(int bytes) {
+    const char* const from = read_bytes(static_cast<uint64_t>(bytes));
     uint64_t out = 0;
     for (int i = 0; i < bytes; ++i) out |= uint64_t{static_cast<uint8_t>(from[i])} << (8 * i);
     return out;
   }
-  double real() {
-    const char* const from = take(8);  // big-endian
+  double read_double() {
+    const char* const from = read_bytes(8);  // big-endian
     uint64_t bits = 0;
     for (int i = 0; i < 8; ++i) bits = bits << 8 | static_cast<uint8_t>(from[i]);
     double value;
     std::memcpy(&value, &bits, sizeof value);
     return value;
   }
-  std::string line() {
+  std::string read_line() {
     const size_t end = text_.find('\n', at_);
     TANDEM_CHECK(end != std::string::npos, "its pickle ends within a name");
     std::string out = text_.substr(at_, end - at_);
@@ -58,106 +58,106 @@ class PickleReader {
     return out;
   }
   std::string string(int length_bytes) {
-    const uint64_t length = number(length_bytes);
-    return {take(length), static_cast<size_t>(length)};
+    const uint64_t length = read_unsigned(length_bytes);
+    return {read_bytes(length), static_cast<size_t>(length)};
   }
-  IValue big_int() {
-    const uint64_t bytes = number(1);
-    return int_of({take(bytes), static_cast<size_t>(bytes)});
+  IValue read_long() {
+    const uint64_t bytes = read_unsigned(1);
+    return decode_int({read_bytes(bytes), static_cast<size_t>(bytes)});
   }
 
-  void push(Item item) { stack_.push_back(std::move(item)); }
+  void push(StackItem item) { stack_.push_back(std::move(item)); }
   void push(IValue value) { stack_.push_back({std::move(value)}); }
-  Item& top() {
-    TANDEM_CHECK(!stack_.empty() && !std::holds_alternative<Mark>(stack_.back().held),
+  StackItem& top() {
+    TANDEM_CHECK(!stack_.empty() && !std::holds_alternative<Mark>(stack_.back().content),
                  "its pickle takes a value from an empty stack");
     return stack_.back();
   }
-  Item pop() {
-    Item out = std::move(top());
+  StackItem pop() {
+    StackItem out = std::move(top());
     stack_.pop_back();
     return out;
   }
   /// Limits the number of copied elements, because a short pickle may copy the same value many times.
-  void count_copied(size_t elements) {
-    copied_ += elements;
-    TANDEM_CHECK(copied_ <= text_.size(), "its pickle copies its values many times", kPickleAccepts);
+  void check_copy_limit(size_t elements) {
+    num_copied_ += elements;
+    TANDEM_CHECK(num_copied_ <= text_.size(), "its pickle copies its values many times", kAcceptedPickleContents);
   }
   /// Converts an item to a value. A class or function becomes a string, its name; a storage becomes a tensor of all its
   /// elements.
-  IValue to_value(Item item) {
-    if (item.value()) return std::move(std::get<IValue>(item.held));
-    if (const auto* const storage = std::get_if<std::shared_ptr<const PickledStorage>>(&item.held)) {
+  IValue to_value(StackItem item) {
+    if (item.value()) return std::move(std::get<IValue>(item.content));
+    if (const auto* const storage = std::get_if<std::shared_ptr<const PickledStorage>>(&item.content)) {
       const PickledStorage& all = **storage;
       return tensors_.tensor(all, all.dtype.value_or(kUInt8), 0, {all.numel}, {1});
     }
-    if (const auto* const tuple = std::get_if<std::shared_ptr<const Arguments>>(&item.held)) {
-      count_copied((*tuple)->size());
+    if (const auto* const tuple = std::get_if<std::shared_ptr<const Arguments>>(&item.content)) {
+      check_copy_limit((*tuple)->size());
       return IValue::tuple(values(**tuple));
     }
-    const auto* const global = std::get_if<std::shared_ptr<const Global>>(&item.held);
+    const auto* const global = std::get_if<std::shared_ptr<const Global>>(&item.content);
     TANDEM_CHECK(global && (*global)->what != Global::object, "it uses a class of TorchScript as a value",
-                 kPickleAccepts);
+                 kAcceptedPickleContents);
     return IValue((*global)->name);
   }
   IValue pop_value() { return to_value(pop()); }
   /// Removes the topmost mark from the stack, and returns the position of the first item after the mark.
   size_t pop_mark() {
     size_t i = stack_.size();
-    while (i > 0 && !std::holds_alternative<Mark>(stack_[i - 1].held)) --i;
+    while (i > 0 && !std::holds_alternative<Mark>(stack_[i - 1].content)) --i;
     TANDEM_CHECK(i > 0, "its pickle has no mark on the stack where an opcode needs one");
     stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(i) - 1);
     return i - 1;
   }
-  std::vector<Item> pop_from(size_t first) {
-    std::vector<Item> out(std::make_move_iterator(stack_.begin() + static_cast<std::ptrdiff_t>(first)),
-                          std::make_move_iterator(stack_.end()));
+  std::vector<StackItem> pop_from(size_t first) {
+    std::vector<StackItem> out(std::make_move_iterator(stack_.begin() + static_cast<std::ptrdiff_t>(first)),
+                               std::make_move_iterator(stack_.end()));
     stack_.resize(first);
     return out;
   }
   /// Pops the topmost `count` items. Throws if one of them is a mark.
-  std::vector<Item> pop_last(size_t count) {
-    std::vector<Item> out(count);
+  std::vector<StackItem> pop_last(size_t count) {
+    std::vector<StackItem> out(count);
     for (size_t i = count; i-- > 0;) out[i] = pop();
     return out;
   }
-  std::vector<IValue> values(std::vector<Item> items) {
+  std::vector<IValue> values(std::vector<StackItem> items) {
     std::vector<IValue> out;
     out.reserve(items.size());
-    for (Item& item : items) out.push_back(to_value(std::move(item)));
+    for (StackItem& item : items) out.push_back(to_value(std::move(item)));
     return out;
   }
 
-  void tuple(std::vector<Item> items) {
-    if (std::all_of(items.begin(), items.end(), [](const Item& item) { return item.value() != nullptr; })) {
+  void tuple(std::vector<StackItem> items) {
+    if (std::all_of(items.begin(), items.end(), [](const StackItem& item) { return item.value() != nullptr; })) {
       push(IValue::tuple(values(std::move(items))));
       return;
     }
     // A tuple of arguments may contain the arguments of another call. Tuples nested more deeply are converted to
     // values.
-    for (Item& item : items) {
-      const auto* const inner = std::get_if<std::shared_ptr<const Arguments>>(&item.held);
-      const auto is_nested = [](const Item& i) {
-        return std::holds_alternative<std::shared_ptr<const Arguments>>(i.held);
+    for (StackItem& item : items) {
+      const auto* const inner = std::get_if<std::shared_ptr<const Arguments>>(&item.content);
+      const auto is_nested = [](const StackItem& i) {
+        return std::holds_alternative<std::shared_ptr<const Arguments>>(i.content);
       };
-      if (inner && std::any_of((*inner)->begin(), (*inner)->end(), is_nested)) item = Item{to_value(item)};
+      if (inner && std::any_of((*inner)->begin(), (*inner)->end(), is_nested)) item = StackItem{to_value(item)};
     }
-    push(Item{std::make_shared<const Arguments>(std::move(items))});
+    push(StackItem{std::make_shared<const Arguments>(std::move(items))});
   }
   /// Returns the container on top of the stack, in order to change it. Throws if `accepts` refuses its kind, or if it
   /// is already an element of another container: only a pickle of a container that contains itself would change it
   /// then.
-  ValueContainer& open(const char* kinds, bool (*accepts)(Kind)) {
+  ValueContainer& mutable_top(const char* kinds, bool (*accepts)(Kind)) {
     const IValue* const value = top().value();
     ValueContainer* const container = value ? ValueContainer::of(*value) : nullptr;
     TANDEM_CHECK(container && accepts(container->kind), "its pickle changes ", value ? value->tagKind() : "a class",
                  "; accepted: ", kinds);
-    TANDEM_CHECK(!container->inside, "its pickle changes ", value->tagKind(),
+    TANDEM_CHECK(!container->has_parent, "its pickle changes ", value->tagKind(),
                  " after storing it in another container, so it may contain itself");
     return *container;
   }
   void append(std::vector<IValue> elements) {
-    ValueContainer& to = open("a list", [](Kind kind) { return kind == Kind::list; });
+    ValueContainer& to = mutable_top("a list", [](Kind kind) { return kind == Kind::list; });
     for (IValue& element : elements) {
       TANDEM_CHECK(ValueContainer::of(element) != &to, "its pickle has a list that contains itself");
       to.append(std::move(element));
@@ -165,18 +165,19 @@ class PickleReader {
   }
   void set_items(std::vector<IValue> pairs) {
     TANDEM_CHECK(pairs.size() % 2 == 0, "its pickle gives a dict a key without a value");
-    ValueContainer& to = open("a dict", [](Kind kind) { return kind == Kind::dict || kind == Kind::ordered_dict; });
+    ValueContainer& to =
+        mutable_top("a dict", [](Kind kind) { return kind == Kind::dict || kind == Kind::ordered_dict; });
     for (size_t i = 0; i < pairs.size(); i += 2) {
       TANDEM_CHECK(ValueContainer::of(pairs[i + 1]) != &to, "its pickle has a dict that contains itself");
-      IValue key = key_of(pairs[i]);
+      IValue key = to_dict_key(pairs[i]);
       TANDEM_CHECK(!key.isString() || pairs[i].isString() || !to.find(key),
                    "its pickle has a dict with two keys that are ", "written as '", key.toStringRef(), "'");
       to.insert(std::move(key), std::move(pairs[i + 1]));
     }
   }
 
-  void remember(uint64_t key) { memo_[key] = top(); }
-  void recall(uint64_t key) {
+  void put_memo(uint64_t key) { memo_[key] = top(); }
+  void get_memo(uint64_t key) {
     const auto found = memo_.find(key);
     TANDEM_CHECK(found != memo_.end(), "its pickle reads memo ", key, ", which it never set");
     push(found->second);
@@ -184,8 +185,8 @@ class PickleReader {
 
   /// Pops the arguments of a call. Throws if there are more than eight, which no accepted function takes.
   Arguments arguments() {
-    Item item = pop();
-    if (const auto* const mixed = std::get_if<std::shared_ptr<const Arguments>>(&item.held)) {
+    StackItem item = pop();
+    if (const auto* const mixed = std::get_if<std::shared_ptr<const Arguments>>(&item.content)) {
       TANDEM_CHECK((*mixed)->size() <= 8, "its pickle calls a function with ", (*mixed)->size(), " arguments");
       return **mixed;
     }
@@ -196,82 +197,82 @@ class PickleReader {
     for (const IValue& element : value->elements()) out.push_back({element});
     return out;
   }
-  static const Global& global_of(const Item& item) {
-    const auto* const held = std::get_if<std::shared_ptr<const Global>>(&item.held);
-    TANDEM_CHECK(held, "its pickle calls a value that is not a function", kPickleAccepts);
-    return **held;
+  static const Global& as_global(const StackItem& item) {
+    const auto* const content = std::get_if<std::shared_ptr<const Global>>(&item.content);
+    TANDEM_CHECK(content, "its pickle calls a value that is not a function", kAcceptedPickleContents);
+    return **content;
   }
   void call(const Global& callee, const Arguments& given) {
     const IValue* const first = given.empty() ? nullptr : given[0].value();
     if (first && first->isString())
-      count_copied(first->toStringRef().size());
+      check_copy_limit(first->toStringRef().size());
     else if (first && callee.what == Global::ordered_dict)
-      count_copied(first->isGenericDict() ? first->entries().size() : first->elements().size());
+      check_copy_limit(first->isGenericDict() ? first->entries().size() : first->elements().size());
     push(call_global(callee, given, tensors_));
   }
   void call() {
     const Arguments given = arguments();
-    const Item callee = pop();
-    call(global_of(callee), given);
+    const StackItem callee = pop();
+    call(as_global(callee), given);
   }
   /// Creates an object of a class: of one of the accepted Python classes, or of a class in LibTorch's archives, whose
   /// attributes build() sets later.
-  void new_object() {
+  void create_object() {
     const Arguments given = arguments();
-    const Item type = pop();
-    const auto* const held = std::get_if<std::shared_ptr<const Global>>(&type.held);
-    if (held && is_class((*held)->what)) return call(**held, given);
-    TANDEM_CHECK(held && (*held)->what == Global::object, "it makes an object of ",
-                 held ? (*held)->name : std::string("a value that is not a class"), ", which is refused",
-                 kPickleAccepts);
-    TANDEM_CHECK(given.empty(), "it makes an object with arguments", kPickleAccepts);
+    const StackItem type = pop();
+    const auto* const content = std::get_if<std::shared_ptr<const Global>>(&type.content);
+    if (content && is_class((*content)->what)) return call(**content, given);
+    TANDEM_CHECK(content && (*content)->what == Global::object, "it makes an object of ",
+                 content ? (*content)->name : std::string("a value that is not a class"), ", which is refused",
+                 kAcceptedPickleContents);
+    TANDEM_CHECK(given.empty(), "it makes an object with arguments", kAcceptedPickleContents);
     push(ValueContainer::make(Kind::object));
   }
   void build() {
     const IValue state = pop_value();
     ValueContainer& to =
-        open("an object", [](Kind kind) { return kind == Kind::object || kind == Kind::ordered_dict; });
+        mutable_top("an object", [](Kind kind) { return kind == Kind::object || kind == Kind::ordered_dict; });
     TANDEM_CHECK(state.isGenericDict() && ValueContainer::of(state) != &to, "its pickle builds an object from ",
                  state.tagKind(), "; accepted: a dict");
-    ValueContainer::of(state)->inside = true;
+    ValueContainer::of(state)->has_parent = true;
     // Ignores _metadata of a state dict: the version numbers of Python's modules
     if (to.kind == Kind::ordered_dict) return;
-    count_copied(state.entries().size());  // a short pickle may build many objects from one dict
+    check_copy_limit(state.entries().size());  // a short pickle may build many objects from one dict
     for (const IValue::Entry& entry : state.entries()) to.insert(entry.key(), entry.value());
   }
-  void persistent() { push(find_storage(arguments())); }
-  void global_on_stack() {
+  void push_persistent_id() { push(find_storage(arguments())); }
+  void push_stack_global() {
     const IValue name = pop_value(), module = pop_value();
     push(find_global(module.toStringRef(), name.toStringRef()));
   }
-  void step(uint8_t op);
+  void execute_opcode(uint8_t op);
 
   const std::string& text_;
   TensorSource& tensors_;
-  size_t at_ = 0, copied_ = 0;
-  std::vector<Item> stack_;
-  std::unordered_map<uint64_t, Item> memo_;
+  size_t at_ = 0, num_copied_ = 0;
+  std::vector<StackItem> stack_;
+  std::unordered_map<uint64_t, StackItem> memo_;
 };
 
-void PickleReader::step(uint8_t op) {
+void PickleReader::execute_opcode(uint8_t op) {
   switch (op) {
     case 0x80: {
-      const uint64_t protocol = number(1);
+      const uint64_t protocol = read_unsigned(1);
       TANDEM_CHECK(2 <= protocol && protocol <= 5, "its pickle is of protocol ", protocol, "; accepted: 2 to 5");
       return;
     }
-    case 0x95: number(8); return;  // FRAME: the size of a block to read ahead is ignored
-    case '(': push(Item{Mark{}}); return;
+    case 0x95: read_unsigned(8); return;  // FRAME: the size of a block to read ahead is ignored
+    case '(': push(StackItem{Mark{}}); return;
     case '0': pop(); return;
     case '1': pop_from(pop_mark()); return;
     case 'N': push(IValue()); return;
     case 0x88: push(IValue(true)); return;
     case 0x89: push(IValue(false)); return;
-    case 'J': push(IValue(static_cast<int32_t>(number(4)))); return;
-    case 'K': push(IValue(number(1))); return;
-    case 'M': push(IValue(number(2))); return;
-    case 0x8a: push(big_int()); return;
-    case 'G': push(IValue(real())); return;
+    case 'J': push(IValue(static_cast<int32_t>(read_unsigned(4)))); return;
+    case 'K': push(IValue(read_unsigned(1))); return;
+    case 'M': push(IValue(read_unsigned(2))); return;
+    case 0x8a: push(read_long()); return;
+    case 'G': push(IValue(read_double())); return;
     case 'X':
     case 'T': push(IValue(string(4))); return;
     case 0x8c:
@@ -297,36 +298,38 @@ void PickleReader::step(uint8_t op) {
     case 0x85:
     case 0x86:
     case 0x87: tuple(pop_last(op - 0x84u)); return;
-    case 'q': remember(number(1)); return;
-    case 'r': remember(number(4)); return;
-    case 0x94: remember(memo_.size()); return;
-    case 'h': recall(number(1)); return;
-    case 'j': recall(number(4)); return;
+    case 'q': put_memo(read_unsigned(1)); return;
+    case 'r': put_memo(read_unsigned(4)); return;
+    case 0x94: put_memo(memo_.size()); return;
+    case 'h': get_memo(read_unsigned(1)); return;
+    case 'j': get_memo(read_unsigned(4)); return;
     case 'c': {
-      const std::string module = line(), name = line();
+      const std::string module = read_line(), name = read_line();
       push(find_global(module, name));
       return;
     }
-    case 0x93: global_on_stack(); return;
+    case 0x93: push_stack_global(); return;
     case 'R': call(); return;
-    case 0x81: new_object(); return;
+    case 0x81: create_object(); return;
     case 'b': build(); return;
-    case 'Q': persistent(); return;
+    case 'Q': push_persistent_id(); return;
     case 'B': push(IValue(string(4))); return;  // bytes and byte arrays become strings
     case 'C': push(IValue(string(1))); return;
     case 0x8e:
     case 0x96: push(IValue(string(8))); return;
     case 0x8f: push(IValue::list({})); return;  // a set becomes a list
     case 0x90: append(values(pop_from(pop_mark()))); return;
-    case 0x91: TANDEM_FAIL("it holds the global 'builtins.frozenset', which is refused", kPickleAccepts);
-    default: TANDEM_FAIL("its pickle has the opcode ", int{op}, " at ", at_ - 1, ", which is refused", kPickleAccepts);
+    case 0x91: TANDEM_FAIL("it holds the global 'builtins.frozenset', which is refused", kAcceptedPickleContents);
+    default:
+      TANDEM_FAIL("its pickle has the opcode ", int{op}, " at ", at_ - 1, ", which is refused",
+                  kAcceptedPickleContents);
   }
 }
 
 }  // namespace
 
 IValue read_pickle(const std::string& text, const std::string& name, TensorSource& tensors) {
-  return naming(name, [&] { return PickleReader(text, tensors).run(); });
+  return with_error_context(name, [&] { return PickleReader(text, tensors).run(); });
 }
 
 }  // namespace tandem::detail

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = ValueContainer::Kind;
 
-const PickledDType& pickled(DType dtype) {
+const PickledDType& find_pickled_dtype(DType dtype) {
   for (const PickledDType& known : kPickledDTypes)
     if (known.dtype == dtype) return known;
   TANDEM_FAIL("save: PyTorch has no name for ", dtype);
@@ -49,18 +49,18 @@ class PickleWriter {
   void op(char code) { out_.text += code; }
   /// If a value with this key (name or address) was already written, writes a reference to it and returns true.
   /// Otherwise returns false.
-  template <class Key> bool recall(const std::unordered_map<Key, uint32_t>& memo, const Key& key) {
+  template <class Key> bool write_memo_reference(const std::unordered_map<Key, uint32_t>& memo, const Key& key) {
     const auto at = memo.find(key);
     if (at == memo.end()) return false;
     op(at->second < 256 ? 'h' : 'j');
     number(at->second, at->second < 256 ? 1 : 4);
     return true;
   }
-  template <class Key> void remember(std::unordered_map<Key, uint32_t>& memo, const Key& key) {
-    const uint32_t place = count_++;
-    op(place < 256 ? 'q' : 'r');
-    number(place, place < 256 ? 1 : 4);
-    memo[key] = place;
+  template <class Key> void memoize(std::unordered_map<Key, uint32_t>& memo, const Key& key) {
+    const uint32_t memo_index = count_++;
+    op(memo_index < 256 ? 'q' : 'r');
+    number(memo_index, memo_index < 256 ? 1 : 4);
+    memo[key] = memo_index;
   }
   void integer(int64_t value) {
     if (0 <= value && value < 256) {
@@ -96,15 +96,15 @@ class PickleWriter {
     out_.text += "\x86R";
   }
   void name(const std::string& text) {
-    if (recall(names_, text)) return;
+    if (write_memo_reference(names_, text)) return;
     string(text);
-    remember(names_, text);
+    memoize(names_, text);
   }
   void global(const std::string& module, const std::string& name) {
     const std::string text = "c" + module + "\n" + name + "\n";
-    if (recall(names_, text)) return;
+    if (write_memo_reference(names_, text)) return;
     out_.text += text;
-    remember(names_, text);
+    memoize(names_, text);
   }
   void sizes(IntArrayRef list) {
     op('(');
@@ -114,8 +114,8 @@ class PickleWriter {
 
   void tensor(const Tensor& x) {
     TANDEM_CHECK(x.defined(), "save: a tensor is undefined; accepted: defined tensors and None");
-    if (recall(memo_, static_cast<const void*>(x.impl()))) return;
-    const PickledDType& dtype = pickled(x.dtype());
+    if (write_memo_reference(memo_, static_cast<const void*>(x.impl()))) return;
+    const PickledDType& dtype = find_pickled_dtype(x.dtype());
     const StorageImpl* const storage = x.storage().get();
     const auto [known, is_new] = storages_.emplace(storage, std::pair(out_.storages.size(), x.dtype()));
     if (is_new) out_.storages.push_back(x.storage());
@@ -137,19 +137,19 @@ class PickleWriter {
     out_.text += x.requires_grad() ? '\x88' : '\x89';
     global("collections", "OrderedDict");
     out_.text += ")RtR";
-    remember(memo_, static_cast<const void*>(x.impl()));
+    memoize(memo_, static_cast<const void*>(x.impl()));
   }
   void container(const IValue& value, const ValueContainer& held) {
     const void* const address = &held;
-    if (recall(memo_, address)) return;
+    if (write_memo_reference(memo_, address)) return;
     if (held.kind == Kind::tuple) {
       op('(');
       for (const IValue& element : held.elements) write(element);
       op('t');
-      remember(memo_, address);
+      memoize(memo_, address);
     } else if (held.kind == Kind::list) {
       op(']');
-      remember(memo_, address);
+      memoize(memo_, address);
       op('(');
       for (const IValue& element : held.elements) write(element);
       op('e');
@@ -159,7 +159,7 @@ class PickleWriter {
         out_.text += ")R";
       } else
         op('}');
-      remember(memo_, address);
+      memoize(memo_, address);
       op('(');
       for (const ValueEntry& entry : held.entries) {
         write(entry.key());
@@ -175,7 +175,7 @@ class PickleWriter {
     if (value.isInt()) return integer(value.toInt());
     if (value.isString()) return string_or_bytes(value.toStringRef());
     if (value.isTensor()) return tensor(value.toTensor());
-    if (value.isDType()) return global("torch", pickled(value.toDType()).name);
+    if (value.isDType()) return global("torch", find_pickled_dtype(value.toDType()).name);
     if (value.isDevice()) {
       const Device device = value.toDevice();
       global("torch", "device");

@@ -13,7 +13,7 @@
 namespace tandem::detail {
 namespace {
 
-constexpr char kPickle[] = "/data.pkl";
+constexpr char kPickleSuffix[] = "/data.pkl";
 
 /// Reads the storages of a file, each one when the first tensor needs it.
 class StorageReader : public TensorSource {
@@ -26,25 +26,25 @@ class StorageReader : public TensorSource {
     TANDEM_CHECK(found->second.size <= 16, "its byte order takes ", found->second.size, " bytes");
     const std::string order = zip_.text(name, found->second);
     TANDEM_CHECK(order == "little" || order == "big", "its byte order is '", order, "'; accepted: little and big");
-    swapped_ = (order == "big") != (std::endian::native == std::endian::big);
+    byte_swapped_ = (order == "big") != (std::endian::native == std::endian::big);
   }
 
   Tensor tensor(const PickledStorage& storage, DType dtype, int64_t offset, IntArrayRef sizes,
                 IntArrayRef strides) override {
-    Loaded& loaded = find(storage, dtype);
+    LoadedStorage& loaded = find(storage, dtype);
     const int64_t numel = loaded.storage->bytes / element_size(dtype);
     TANDEM_CHECK(0 <= offset && offset <= numel, "a tensor of storage '", storage.key, "' begins at element ", offset,
                  " of ", numel);
-    const Tensor all(Ref<TensorImpl>(new TensorImpl(loaded.storage, Shape{numel}, 0, dtype)));
+    const Tensor all(IntrusivePtr<TensorImpl>(new TensorImpl(loaded.storage, Shape{numel}, 0, dtype)));
     return core::as_strided(all, sizes, strides, offset);
   }
 
  private:
-  struct Loaded {
+  struct LoadedStorage {
     Storage storage;
     DType dtype;
   };
-  Loaded& find(const PickledStorage& wanted, DType dtype) {
+  LoadedStorage& find(const PickledStorage& wanted, DType dtype) {
     const std::string name = folder_ + "/data/" + wanted.key;
     const auto entry = zip_.entries().find(name);
     TANDEM_CHECK(entry != zip_.entries().end(), "it has no entry '", name, "' for a storage that its pickle names");
@@ -59,26 +59,26 @@ class StorageReader : public TensorSource {
                  dtype, "; accepted: one dtype for each storage");
     return at->second;
   }
-  Loaded load(const std::string& name, const ZipReader::Entry& entry, DType dtype) const {
+  LoadedStorage load(const std::string& name, const ZipReader::Entry& entry, DType dtype) const {
     const auto width = static_cast<size_t>(element_size(dtype));
     Storage host(new StorageImpl(kCPU, static_cast<int64_t>(entry.size)));
     zip_.read(name, entry, host->data);
-    if (swapped_ && width > 1)
+    if (byte_swapped_ && width > 1)
       for (char* at = host->data; at + width <= host->data + entry.size; at += width) std::reverse(at, at + width);
     if (dtype == kBool)
       for (uint64_t i = 0; i < entry.size; ++i)
         TANDEM_CHECK(static_cast<uint8_t>(host->data[i]) <= 1, "bool ", i, " of '", name, "' is ",
                      int{static_cast<uint8_t>(host->data[i])}, "; accepted: 0 and 1");
     if (device_ == Device(kCPU)) return {std::move(host), dtype};
-    const Tensor bytes(Ref<TensorImpl>(new TensorImpl(host, Shape{host->bytes}, 0, kUInt8)));
+    const Tensor bytes(IntrusivePtr<TensorImpl>(new TensorImpl(host, Shape{host->bytes}, 0, kUInt8)));
     return {bytes.to(device_).storage(), dtype};
   }
 
   const ZipReader& zip_;
   const std::string folder_;
   const Device device_;
-  bool swapped_ = false;
-  std::unordered_map<std::string, Loaded> storages_;
+  bool byte_swapped_ = false;
+  std::unordered_map<std::string, LoadedStorage> storages_;
 };
 
 void check_is_zip(const ByteSource& source) {
@@ -93,7 +93,7 @@ void check_is_zip(const ByteSource& source) {
 
 /// Calls f and returns its result. If f throws an Error that does not mention the file format, appends the format to
 /// the message.
-template <class F> IValue naming_format(F&& f) {
+template <class F> IValue with_format_in_error(F&& f) {
   try {
     return f();
   } catch (const Error& error) {
@@ -109,19 +109,19 @@ IValue read_zip(const ByteSource& source, Device device) {
   std::string folder;
   bool found = false;
   for (const auto& [name, entry] : zip.entries()) {
-    if (!name.ends_with(kPickle)) continue;
-    TANDEM_CHECK(!found, "this zip file has two pickles, '", folder, kPickle, "' and '", name, "'");
-    folder = name.substr(0, name.size() - std::size(kPickle) + 1);
+    if (!name.ends_with(kPickleSuffix)) continue;
+    TANDEM_CHECK(!found, "this zip file has two pickles, '", folder, kPickleSuffix, "' and '", name, "'");
+    folder = name.substr(0, name.size() - std::size(kPickleSuffix) + 1);
     found = true;
   }
   TANDEM_CHECK(found, "this zip file of ", zip.entries().size(),
                " entries has no data.pkl; accepted: what torch.save writes");
-  const std::string name = folder + kPickle;
+  const std::string name = folder + kPickleSuffix;
   const ZipReader::Entry& pickle = zip.entries().at(name);
   // Each byte of a pickle may create a value, so a small file could create very many values. Refuse a pickle with an
   // implausible compression ratio.
-  TANDEM_CHECK(pickle.size / 32 <= pickle.packed, "'", name, "' is compressed to ", pickle.packed, " of ", pickle.size,
-               " bytes; accepted: a factor of up to 32");
+  TANDEM_CHECK(pickle.size / 32 <= pickle.compressed_size, "'", name, "' is compressed to ", pickle.compressed_size,
+               " of ", pickle.size, " bytes; accepted: a factor of up to 32");
   StorageReader tensors(zip, folder, device);
   return read_pickle(zip.text(name, pickle), source.name(), tensors);
 }
@@ -129,7 +129,8 @@ IValue read_zip(const ByteSource& source, Device device) {
 }  // namespace
 
 IValue read_pytorch_file(const ByteSource& source, Device device) {
-  return naming_format([&] { return naming(source.name(), [&] { return read_zip(source, device); }); });
+  return with_format_in_error(
+      [&] { return with_error_context(source.name(), [&] { return read_zip(source, device); }); });
 }
 
 void write_pytorch_file(const IValue& value, const ZipWriter::Write& write, uint64_t zip64_from) {
@@ -144,7 +145,7 @@ void write_pytorch_file(const IValue& value, const ZipWriter::Write& write, uint
   text("byteorder", "little");
   for (size_t i = 0; i < pickle.storages.size(); ++i) {
     const Storage& storage = pickle.storages[i];
-    const Tensor bytes(Ref<TensorImpl>(new TensorImpl(storage, Shape{storage->bytes}, 0, kUInt8)));
+    const Tensor bytes(IntrusivePtr<TensorImpl>(new TensorImpl(storage, Shape{storage->bytes}, 0, kUInt8)));
     const Tensor host = storage->device.is_cpu() ? bytes : bytes.cpu();
     zip.add("archive/data/" + std::to_string(i), host.raw_data(), static_cast<uint64_t>(storage->bytes));
   }

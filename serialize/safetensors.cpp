@@ -38,7 +38,7 @@ SafetensorsHeader read_header(const ByteSource& file, uint64_t& data) {
 }
 
 /// Returns a tensor that views the mapped file; or a copy, if the elements are not aligned in the file.
-Tensor mapped(const std::shared_ptr<char>& file, uint64_t at, const SafetensorsEntry& entry) {
+Tensor map_tensor(const std::shared_ptr<char>& file, uint64_t at, const SafetensorsEntry& entry) {
   const uint64_t bytes = entry.end - entry.begin;
   if (bytes == 0 || at % static_cast<uint64_t>(element_size(entry.dtype)) != 0) {
     Tensor out = core::empty(entry.sizes, entry.dtype, kCPU);
@@ -47,7 +47,7 @@ Tensor mapped(const std::shared_ptr<char>& file, uint64_t at, const SafetensorsE
   }
   const Storage storage(new StorageImpl(kCPU, static_cast<int64_t>(bytes), file.get() + at,
                                         [file](void*) { /* the last reference unmaps */ }));
-  return Tensor(Ref<TensorImpl>(new TensorImpl(storage, entry.sizes, 0, entry.dtype)));
+  return Tensor(IntrusivePtr<TensorImpl>(new TensorImpl(storage, entry.sizes, 0, entry.dtype)));
 }
 
 NamedTensors load_file(const std::string& path, SafetensorsMetadata* metadata, bool mmap) {
@@ -58,7 +58,7 @@ NamedTensors load_file(const std::string& path, SafetensorsMetadata* metadata, b
   const std::shared_ptr<char> memory = file.map_file();
   NamedTensors tensors;
   for (const SafetensorsEntry& entry : header.entries) {
-    const Tensor& tensor = tensors[entry.name] = mapped(memory, data + entry.begin, entry);
+    const Tensor& tensor = tensors[entry.name] = map_tensor(memory, data + entry.begin, entry);
     check_bools(tensor, entry, path);
   }
   if (metadata) *metadata = std::move(header.metadata);

@@ -1,7 +1,7 @@
-// Implements save and load of samplers and of EpochStreams. For samplers that LibTorch has, the keys are the same as
-// LibTorch's.
+// Implements save and load of samplers and of EpochRandomStreams. For samplers that LibTorch has, the keys are the same
+// as LibTorch's.
 #include "tandem/core/internal.h"
-#include "tandem/data/example_streams.h"
+#include "tandem/data/example_random_streams.h"
 #include "tandem/data/samplers/distributed_samplers.h"
 #include "tandem/data/samplers/shard_sampler.h"
 #include "tandem/serialize/archive.h"
@@ -23,13 +23,13 @@ Tensor read_tensor(const InputArchive& archive, const char* key) {
 void detail::write_number(OutputArchive& archive, const char* key, size_t value) {
   archive.write(key, core::scalar(static_cast<int64_t>(value), kInt64, kCPU), /*is_buffer=*/true);
 }
-size_t detail::read_number(const InputArchive& archive, const char* key, size_t least, size_t most) {
+size_t detail::read_number(const InputArchive& archive, const char* key, size_t min_value, size_t max_value) {
   const Tensor value = read_tensor(archive, key);
   TANDEM_CHECK(value.numel() == 1 && value.dtype() == kInt64, "a sampler's '", key, "' is ", value.sizes(), " of ",
                value.dtype(), "; accepted: one int64 value");
   const auto number = value.item<int64_t>();
-  TANDEM_CHECK(number >= 0 && static_cast<size_t>(number) >= least && static_cast<size_t>(number) <= most,
-               "a sampler's '", key, "' is ", number, "; accepted: ", least, " to ", most, " for its size");
+  TANDEM_CHECK(number >= 0 && static_cast<size_t>(number) >= min_value && static_cast<size_t>(number) <= max_value,
+               "a sampler's '", key, "' is ", number, "; accepted: ", min_value, " to ", max_value, " for its size");
   return static_cast<size_t>(number);
 }
 void detail::check_same_replicas(const InputArchive& archive, const char* sampler, size_t num_replicas) {
@@ -121,16 +121,16 @@ namespace tandem::data::detail {
 using samplers::detail::read_number;
 using samplers::detail::write_number;
 
-void EpochStreams::save(serialize::OutputArchive& archive, size_t position) const {
+void EpochRandomStreams::save(serialize::OutputArchive& archive, size_t position) const {
   write_number(archive, "stream_seed", seed_);
   write_number(archive, "stream_epoch", epoch_);
-  write_number(archive, "stream_set_epoch", set_);
-  write_number(archive, "stream_begun", begun_ ? 1 : 0);
+  write_number(archive, "stream_set_epoch", sampler_epoch_);
+  write_number(archive, "stream_begun", has_begun_ ? 1 : 0);
   write_number(archive, "position", position);
 }
-void EpochStreams::load(serialize::InputArchive& archive, size_t& position) {
-  Tensor there;
-  if (!archive.try_read("stream_seed", there, /*is_buffer=*/true)) return;
+void EpochRandomStreams::load(serialize::InputArchive& archive, size_t& position) {
+  Tensor saved_seed;
+  if (!archive.try_read("stream_seed", saved_seed, /*is_buffer=*/true)) return;
   const size_t seed = read_number(archive, "stream_seed", 0, SIZE_MAX);
   const size_t epoch = read_number(archive, "stream_epoch", 0, SIZE_MAX);
   const size_t set = read_number(archive, "stream_set_epoch", 0, SIZE_MAX);
@@ -138,9 +138,9 @@ void EpochStreams::load(serialize::InputArchive& archive, size_t& position) {
   position = read_number(archive, "position", 0, SIZE_MAX);
   seed_ = seed;
   epoch_ = epoch;
-  set_ = set;
-  begun_ = begun;
-  seeding_ = current_seeding();
+  sampler_epoch_ = set;
+  has_begun_ = begun;
+  manual_seed_index_ = current_manual_seed_index();
 }
 
 }  // namespace tandem::data::detail

@@ -22,28 +22,28 @@ int64_t read_count(const InputArchive& archive, const char* key) {
 
 void LRScheduler::save(OutputArchive& archive) const {
   archive.write("last_epoch", IValue(int64_t{step_count_}));
-  archive.write("_last_lr", IValue(set_));
-  archive.write("continues", IValue(schedule_.continues));
+  archive.write("_last_lr", IValue(last_lr_));
+  archive.write("continues", IValue(schedule_.is_recursive));
 }
 void LRScheduler::load(InputArchive& archive) {
   const int64_t steps = read_count(archive, "last_epoch");
-  IValue rates, continues = schedule_.continues;
+  IValue rates, is_recursive = schedule_.is_recursive;
   archive.read("_last_lr", rates);
-  archive.try_read("continues", continues);  // missing if PyTorch wrote the file
+  archive.try_read("continues", is_recursive);  // missing if PyTorch wrote the file
   std::vector<double> set = rates.toDoubleVector();
   const size_t groups = optimizer_.param_groups().size();
   TANDEM_CHECK(set.size() == groups || set.empty(), archive.name(),
                ": Number of learning rates not equal to the number of param groups: ", "the schedule has ", set.size(),
                " rates, the optimizer ", groups, " groups");
-  schedule_.continues = continues.toBool();
+  schedule_.is_recursive = is_recursive.toBool();
   step_count_ = static_cast<unsigned>(steps);
-  set_ = std::move(set);
+  last_lr_ = std::move(set);
 }
 
 void ReduceLROnPlateauScheduler::save(OutputArchive& archive) const {
   archive.write("best", IValue(best_));
-  archive.write("num_bad_epochs", IValue(bad_epochs_));
-  archive.write("cooldown_counter", IValue(cooling_));
+  archive.write("num_bad_epochs", IValue(num_bad_epochs_));
+  archive.write("cooldown_counter", IValue(cooldown_counter_));
   archive.write("last_epoch", IValue(epoch_));
 }
 void ReduceLROnPlateauScheduler::load(InputArchive& archive) {
@@ -53,8 +53,8 @@ void ReduceLROnPlateauScheduler::load(InputArchive& archive) {
   const int64_t bad = read_count(archive, "num_bad_epochs"), cooling = read_count(archive, "cooldown_counter");
   epoch_ = read_count(archive, "last_epoch");
   best_ = metric;
-  bad_epochs_ = bad;
-  cooling_ = cooling;
+  num_bad_epochs_ = bad;
+  cooldown_counter_ = cooling;
 }
 
 }  // namespace tandem::optim

@@ -14,10 +14,10 @@ namespace tandem::detail {
 class ZipReader {
  public:
   struct Entry {
-    uint64_t at = 0;      // position of the local header; after find_data(), position of the data
-    uint64_t packed = 0;  // size in the file, in bytes
-    uint64_t size = 0;    // size when unpacked, in bytes
-    uint32_t crc = 0;     // checksum; 0 if not computed (torch.serialization.set_crc32_options)
+    uint64_t at = 0;               // position of the local header; after find_data(), position of the data
+    uint64_t compressed_size = 0;  // size in the file, in bytes
+    uint64_t size = 0;             // size when unpacked, in bytes
+    uint32_t crc = 0;              // checksum; 0 if not computed (torch.serialization.set_crc32_options)
     bool deflated = false;
   };
   /// Reads the directory of the zip file. @throws Error that names the source and the defect
@@ -42,7 +42,8 @@ class ZipWriter {
   using Write = std::function<void(const void* from, uint64_t bytes)>;
   /// @param zip64_from  sizes and positions of at least this value are written as 64-bit numbers; tests use a lower
   ///     value
-  explicit ZipWriter(Write write, uint64_t zip64_from = 0xffffffff) : write_(std::move(write)), limit_(zip64_from) {}
+  explicit ZipWriter(Write write, uint64_t zip64_from = 0xffffffff)
+      : write_(std::move(write)), zip64_threshold_(zip64_from) {}
   void add(const std::string& name, const void* data, uint64_t bytes);
   void finish();
 
@@ -54,7 +55,7 @@ class ZipWriter {
   };
   void put(const std::string& bytes);
   Write write_;
-  uint64_t limit_, at_ = 0;
+  uint64_t zip64_threshold_, at_ = 0;
   std::vector<Entry> entries_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 void append(std::string& to, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) to += static_cast<char>(value >> (8 * i));
 }
-constexpr uint64_t kAlignment = 64, kWide = 0xffffffff;
+constexpr uint64_t kAlignment = 64, kZip64Marker = 0xffffffff;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void ZipWriter::put(const std::string& bytes) {
 }
 
 void ZipWriter::add(const std::string& name, const void* data, uint64_t bytes) {
-  const bool wide = bytes >= limit_;
+  const bool wide = bytes >= zip64_threshold_;
   const Entry entry{name, at_, bytes,
                     static_cast<uint32_t>(::crc32_z(0, static_cast<const Bytef*>(data), data ? bytes : 0))};
   std::string extra;
@@ -44,8 +44,8 @@ void ZipWriter::add(const std::string& name, const void* data, uint64_t bytes) {
   append(header, 0, 2);
   append(header, 0x00210000, 4);  // method "stored", and the date 1 January 1980
   append(header, entry.crc, 4);
-  append(header, wide ? kWide : bytes, 4);
-  append(header, wide ? kWide : bytes, 4);
+  append(header, wide ? kZip64Marker : bytes, 4);
+  append(header, wide ? kZip64Marker : bytes, 4);
   append(header, name.size(), 2);
   append(header, extra.size(), 2);
   put(header + name + extra);
@@ -57,7 +57,7 @@ void ZipWriter::add(const std::string& name, const void* data, uint64_t bytes) {
 void ZipWriter::finish() {
   const uint64_t begin = at_;
   for (const Entry& e : entries_) {
-    const bool wide_size = e.size >= limit_, wide_at = e.at >= limit_;
+    const bool wide_size = e.size >= zip64_threshold_, wide_at = e.at >= zip64_threshold_;
     std::string extra;
     if (wide_size || wide_at) {
       append(extra, 1, 2);
@@ -76,16 +76,16 @@ void ZipWriter::finish() {
     append(header, 0, 2);
     append(header, 0x00210000, 4);
     append(header, e.crc, 4);
-    append(header, wide_size ? kWide : e.size, 4);
-    append(header, wide_size ? kWide : e.size, 4);
+    append(header, wide_size ? kZip64Marker : e.size, 4);
+    append(header, wide_size ? kZip64Marker : e.size, 4);
     append(header, e.name.size(), 2);
     append(header, extra.size(), 2);
     header.append(10, '\0');  // zeros for comment length, disk number and attributes
-    append(header, wide_at ? kWide : e.at, 4);
+    append(header, wide_at ? kZip64Marker : e.at, 4);
     put(header + e.name + extra);
   }
   const uint64_t bytes = at_ - begin, end64 = at_, count = entries_.size();
-  const bool wide = begin >= limit_ || bytes >= limit_ || count >= 0xffff;
+  const bool wide = begin >= zip64_threshold_ || bytes >= zip64_threshold_ || count >= 0xffff;
   std::string end;
   if (wide) {
     append(end, 0x06064b50, 4);
@@ -106,8 +106,8 @@ void ZipWriter::finish() {
   append(end, 0, 4);
   append(end, wide ? 0xffff : count, 2);
   append(end, wide ? 0xffff : count, 2);
-  append(end, wide ? kWide : bytes, 4);
-  append(end, wide ? kWide : begin, 4);
+  append(end, wide ? kZip64Marker : bytes, 4);
+  append(end, wide ? kZip64Marker : begin, 4);
   append(end, 0, 2);
   put(end);
 }

@@ -306,7 +306,7 @@ std::string check_storage(const OpCase& row) {
   const std::vector<Tensor> outputs = row.run(inputs);
   for (size_t j = 0; j < outputs.size(); ++j) {
     const Tensor& y = outputs[j];
-    const autograd::Meta* const m = autograd::find_meta(y);
+    const autograd::AutogradMeta* const m = autograd::get_autograd_meta(y);
     const Tensor base = m ? m->base : Tensor();  // what y says that it is a view of
     const auto holds = [&](const Tensor& x) { return x.storage() == y.storage(); };
     const auto owner = std::find_if(inputs.begin(), inputs.end(), holds);

@@ -11,9 +11,9 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/threads/cpu_info.h"
 #include "tandem/core/threads/thread_pool.h"
+#include "tandem/tools/atomic_file.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/usage.h"
-#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
 namespace {
@@ -29,10 +29,10 @@ void show_progress(double part) {
 
 /// Returns the cases to time. On a CPU that cannot multiply bfloat16, prints and skips the bfloat16 cases, unless the
 /// user named the cases with their sizes (settings.cases).
-std::vector<Case> selected(const std::vector<Benchmark>& all, const Settings& settings) {
+std::vector<Case> select_cases(const std::vector<Benchmark>& all, const Settings& settings) {
   if (!settings.cases.empty()) return select(all, settings.cases);
   std::vector<Case> cases = select(all, settings.filter);
-  if (!device().is_cpu() || cpu_multiplies_bfloat16()) return cases;
+  if (!device().is_cpu() || cpu_supports_bfloat16()) return cases;
   std::erase_if(cases, [](const Case& c) {
     const bool skipped = c.benchmark->name.find("/bfloat16") != std::string::npos;
     if (skipped)
@@ -44,7 +44,7 @@ std::vector<Case> selected(const std::vector<Benchmark>& all, const Settings& se
 
 /// Returns the programs to time: this process and the other frameworks, or this build and a baseline build of Tandem
 /// with the same options.
-std::vector<std::unique_ptr<Program>> programs_of(const Settings& settings) {
+std::vector<std::unique_ptr<Program>> make_programs(const Settings& settings) {
   std::vector<std::unique_ptr<Program>> programs;
   if (settings.baseline.empty()) {
     programs.push_back(std::make_unique<OwnProgram>());
@@ -53,8 +53,8 @@ std::vector<std::unique_ptr<Program>> programs_of(const Settings& settings) {
           std::make_unique<PeerProgram>(peer_command(peer, get_num_threads(), settings.device, settings.precision)));
     return programs;
   }
-  check_usage(settings.repeats >= kFewestRounds, "--repeats is ", settings.repeats,
-              "; accepted with --baseline: ", kFewestRounds, " or more, for a confidence interval");
+  check_usage(settings.repeats >= kMinRounds, "--repeats is ", settings.repeats,
+              "; accepted with --baseline: ", kMinRounds, " or more, for a confidence interval");
   const std::vector<std::string> options = {
       "--threads", std::to_string(get_num_threads()), "--device", settings.device, "--precision", settings.precision};
   programs.push_back(std::make_unique<BuildProgram>("tandem", "/proc/self/exe", settings.seconds, options));
@@ -81,9 +81,9 @@ int bench(const Settings& settings, const std::vector<std::string>& command_line
     const Device device(settings.device);
     check_device_exists(device);
     set_device(device);
-    cases = selected(all, settings);
+    cases = select_cases(all, settings);
     set_float32_matmul_precision(settings.precision);
-    programs = programs_of(settings);
+    programs = make_programs(settings);
   });
   const auto timed = [&] { return run(cases, programs, settings, show_progress); };
   // If the user named the cases, an operation may reject the sizes in them. That is a usage error.

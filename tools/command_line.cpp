@@ -13,16 +13,16 @@ namespace tandem::tools {
 namespace {
 
 // First and last column of the column of option descriptions in --help.
-constexpr size_t kLeft = 22, kRight = 100;
+constexpr size_t kDescriptionColumn = 22, kLineWidth = 100;
 
-/// Wraps text at spaces into lines from column `left` to kRight. The first line gets no indentation.
-std::string wrapped(const std::string& text, size_t left) {
+/// Wraps text at spaces into lines from column `left` to kLineWidth. The first line gets no indentation.
+std::string wrap_text(const std::string& text, size_t left) {
   std::string out;
   size_t column = left;
   std::istringstream words(text);
   for (std::string word, next; words >> word;) {
     if (word == "(default:" && words >> next) word += " " + next;  // keeps "(default: x)" on one line
-    if (column > left && column + 1 + word.size() > kRight) {
+    if (column > left && column + 1 + word.size() > kLineWidth) {
       out += "\n" + std::string(left, ' ');
       column = left;
     }
@@ -35,41 +35,42 @@ std::string wrapped(const std::string& text, size_t left) {
   }
   return out;
 }
-std::string entry(std::string left, const std::string& text) {
+std::string format_entry(std::string left, const std::string& text) {
   left.insert(0, "  ");
-  if (left.size() + 2 > kLeft)
-    left += "\n" + std::string(kLeft, ' ');
+  if (left.size() + 2 > kDescriptionColumn)
+    left += "\n" + std::string(kDescriptionColumn, ' ');
   else
-    left.resize(kLeft, ' ');
-  return left + wrapped(text, kLeft) + "\n";
+    left.resize(kDescriptionColumn, ' ');
+  return left + wrap_text(text, kDescriptionColumn) + "\n";
 }
 bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
-std::string default_of(const CLI::Option& option) {
+std::string format_default(const CLI::Option& option) {
   std::string value = option.get_default_str();
   // CLI11 puts lists in brackets.
   if (value.starts_with("[") && value.ends_with("]")) value = value.substr(1, value.size() - 2);
   return is_flag(option) || value.empty() ? "" : " (default: " + value + ")";
 }
 
-std::string help_of(const CLI::App* app, const std::string& name, CLI::AppFormatMode) {
+std::string format_help(const CLI::App* app, const std::string& name, CLI::AppFormatMode) {
   std::string usage = "usage: " + name, arguments, options, commands;
   for (const CLI::Option* o : app->get_options()) {
     if (o->get_group().empty()) continue;  // skips hidden options
     if (o->get_positional()) {
       const std::string shown = o->get_type_name();
       usage += " " + (o->get_required() ? shown : "[" + shown + "]");
-      arguments += entry(shown, o->get_description());
+      arguments += format_entry(shown, o->get_description());
       continue;
     }
     std::string left = o->get_name(false, true);
     if (!is_flag(*o)) left += " " + o->get_type_name();
-    options += entry(left, o->get_description() + default_of(*o));
+    options += format_entry(left, o->get_description() + format_default(*o));
   }
-  for (const CLI::App* sub : app->get_subcommands({})) commands += entry(sub->get_name(), sub->get_description());
+  for (const CLI::App* sub : app->get_subcommands({}))
+    commands += format_entry(sub->get_name(), sub->get_description());
   usage.insert(std::string("usage: " + name).size(), " [OPTIONS]");
   if (!commands.empty())
     usage += app->get_require_subcommand_min() > 0 || !app->get_parent() ? " COMMAND" : " [COMMAND]";
-  std::string text = wrapped(app->get_description(), 0) + "\n\n" + usage + "\n";
+  std::string text = wrap_text(app->get_description(), 0) + "\n\n" + usage + "\n";
   if (!arguments.empty()) text += "\n" + arguments;
   if (!commands.empty()) text += "\ncommands:\n" + commands;
   text += "\noptions:\n" + options;
@@ -77,10 +78,10 @@ std::string help_of(const CLI::App* app, const std::string& name, CLI::AppFormat
   return text;
 }
 
-const CLI::App& called(const CLI::App& app) {
+const CLI::App& called_subcommand(const CLI::App& app) {
   // CLI11 returns only the subcommands that are on the command line.
   const std::vector<CLI::App*> subcommands = app.get_subcommands();
-  return subcommands.empty() ? app : called(*subcommands.back());
+  return subcommands.empty() ? app : called_subcommand(*subcommands.back());
 }
 
 /// Returns the error message for words that CLI11 did not recognize: those left over in `app` or, if there are none, in
@@ -111,7 +112,7 @@ std::string explain_extras(const CLI::App& app) {
 void set_help(CLI::App& app) {
   app.option_defaults()->always_capture_default();
   app.set_help_flag("-h,--help", "Print this help");
-  app.formatter_fn(help_of);
+  app.formatter_fn(format_help);
 }
 
 CLI::Validator one_of(std::vector<std::string> words) {
@@ -121,28 +122,29 @@ CLI::Validator one_of(std::vector<std::string> words) {
           },
           ""};
 }
-CLI::Validator whole_number(int64_t least, int64_t most) {
+CLI::Validator whole_number(int64_t min_value, int64_t max_value) {
   return {[=](std::string& text) {
             int64_t value = 0;
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
             const bool is_number = end == text.data() + text.size() && error != std::errc::invalid_argument;
-            if (is_number && error == std::errc() && value >= least && value <= most) return std::string();
+            if (is_number && error == std::errc() && value >= min_value && value <= max_value) return std::string();
             std::string accepted = "; accepted: ";
             accepted += is_number ? "" : "a whole number of ";
-            accepted += std::to_string(least);
-            accepted += most == std::numeric_limits<int64_t>::max() ? " or more" : " to " + std::to_string(most);
+            accepted += std::to_string(min_value);
+            accepted +=
+                max_value == std::numeric_limits<int64_t>::max() ? " or more" : " to " + std::to_string(max_value);
             return "'" + text + "' is " + (is_number ? "out of range" : "not a whole number") + accepted;
           },
           ""};
 }
-CLI::Validator number(double least, double most) {
+CLI::Validator number(double min_value, double max_value) {
   return {[=](std::string& text) {
             double value = 0;
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
             const bool is_number = end == text.data() + text.size() && error == std::errc();
-            if (is_number && value >= least && value <= most) return std::string();
+            if (is_number && value >= min_value && value <= max_value) return std::string();
             std::ostringstream accepted;
-            accepted << "; accepted: a number of " << least << " to " << most;
+            accepted << "; accepted: a number of " << min_value << " to " << max_value;
             return "'" + text + "' is " + (is_number ? "out of range" : "not a number") + accepted.str();
           },
           ""};
@@ -158,13 +160,13 @@ CLI::Validator existing_file() {
 
 std::string called_name(const CLI::App& app) {
   std::string name;
-  for (const CLI::App* each = &called(app); each; each = each->get_parent())
+  for (const CLI::App* each = &called_subcommand(app); each; each = each->get_parent())
     name = each->get_name() + (name.empty() ? "" : " ") + name;
   return name;
 }
 
-std::string message_of(const CLI::ParseError& error, const CLI::App& app) {
-  const CLI::App& last = called(app);
+std::string format_parse_error(const CLI::ParseError& error, const CLI::App& app) {
+  const CLI::App& last = called_subcommand(app);
   if (dynamic_cast<const CLI::ExtrasError*>(&error)) return explain_extras(last);
   const std::string text = error.what(), name = text.substr(0, text.find(':'));
   if (dynamic_cast<const CLI::RequiredError*>(&error) && !last.get_footer().empty())

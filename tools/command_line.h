@@ -18,10 +18,10 @@ CLI::Option* option(CLI::App& app, const std::string& name, T& variable, const c
 
 /// Returns a validator that accepts only the given words.
 CLI::Validator one_of(std::vector<std::string> words);
-/// Returns a validator that accepts whole numbers from `least` to `most`.
-CLI::Validator whole_number(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
-/// Returns a validator that accepts numbers from `least` to `most`.
-CLI::Validator number(double least, double most);
+/// Returns a validator that accepts whole numbers from `min_value` to `max_value`.
+CLI::Validator whole_number(int64_t min_value, int64_t max_value = std::numeric_limits<int64_t>::max());
+/// Returns a validator that accepts numbers from `min_value` to `max_value`.
+CLI::Validator number(double min_value, double max_value);
 
 /// Returns a validator that accepts only the path of an existing regular file.
 CLI::Validator existing_file();
@@ -32,7 +32,7 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line);
 void add_explain(CLI::App& app);
 
 /// Returns the error message for a command line that CLI11 rejects. The message names the accepted values or words.
-std::string message_of(const CLI::ParseError& error, const CLI::App& app);
+std::string format_parse_error(const CLI::ParseError& error, const CLI::App& app);
 /// Returns the full name of the subcommand that the user called, such as "tandem compare diff".
 std::string called_name(const CLI::App& app);
 

@@ -40,11 +40,11 @@ void print_gpus() {
                 version(gpu::driver_version()).c_str(), version(gpu::runtime_version()).c_str());
   for (int i = 0; i < cuda::device_count(); ++i) {
     const Device device(kCUDA, i);
-    const gpu::DeviceProperties& its = cuda::get_device_properties(device);
+    const gpu::DeviceProperties& properties = cuda::get_device_properties(device);
     const auto [free, total] = cuda::mem_get_info(device);
     std::printf("  %-14s %s, %.1f GiB of memory (%.1f free), compute capability %d.%d, %d multiprocessors\n",
-                device.str().c_str(), its.name.c_str(), gib(total), gib(free), its.major, its.minor,
-                its.multiprocessors);
+                device.str().c_str(), properties.name.c_str(), gib(total), gib(free), properties.major,
+                properties.minor, properties.multiprocessors);
   }
   if (cuda::device_count() == 0 || emulated) return;
   if (const auto* const lib = distributed::nccl::find_library())
@@ -52,8 +52,8 @@ void print_gpus() {
                 lib->path.c_str());
   else
     std::printf("NCCL             %s; ranks on several GPUs use gloo or local\n",
-                distributed::nccl::is_left_out() ? "not in this build (TANDEM_WITH_NCCL=OFF)"
-                                                 : "not found (TANDEM_NCCL_LIBRARY can name its path)");
+                distributed::nccl::is_disabled_in_build() ? "not in this build (TANDEM_WITH_NCCL=OFF)"
+                                                          : "not found (TANDEM_NCCL_LIBRARY can name its path)");
 }
 
 }  // namespace

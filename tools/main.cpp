@@ -32,8 +32,8 @@ namespace {
 /// after it is complete.
 void end_on_interrupt() {
   ::signal(SIGINT, [](int) {
-    constexpr char kWords[] = "\ntandem: interrupted\n";
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords, sizeof kWords - 1);
+    constexpr char kMessage[] = "\ntandem: interrupted\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
     ::_exit(128 + SIGINT);
   });
 }
@@ -348,7 +348,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // CLI11 reports --help and --version as errors with exit status 0.
     if (error.get_exit_code() == 0) return app.exit(error);
-    return usage_error(app, message_of(error, app));
+    return usage_error(app, format_parse_error(error, app));
   } catch (const UsageError& error) {
     return usage_error(app, error.what());
   } catch (const Interrupted& error) {

@@ -8,10 +8,10 @@
 
 #include "tandem/serialize/archive.h"
 #include "tandem/serialize/file_format.h"
+#include "tandem/tools/atomic_file.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/page/format.h"
 #include "tandem/tools/usage.h"
-#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
 namespace {
@@ -37,7 +37,7 @@ bool is_flat(const IValue& list) {
                       [](const IValue& each) { return each.isTensor() || is_sequence(each) || each.isGenericDict(); });
 }
 /// Converts a value without tensors to JSON: a scalar, a string, an empty dict or a flat list.
-json json_of(const IValue& value) {
+json value_to_json(const IValue& value) {
   if (value.isNone()) return nullptr;
   if (value.isBool()) return value.toBool();
   if (value.isInt()) return value.toInt();
@@ -49,34 +49,34 @@ json json_of(const IValue& value) {
   if (value.isDType()) return name(value.toDType());
   if (value.isGenericDict()) return json::object();
   json list = json::array();
-  for (const IValue& each : value.elements()) list.push_back(json_of(each));
+  for (const IValue& each : value.elements()) list.push_back(value_to_json(each));
   return list;
 }
 
 /// Estimates the memory in bytes that a value takes, without the elements of a list or dict.
-uint64_t size_of(const IValue& value) { return 64 + (value.isString() ? value.toStringRef().size() : 0); }
+uint64_t estimate_bytes(const IValue& value) { return 64 + (value.isString() ? value.toStringRef().size() : 0); }
 
 /// Appends a value to `to`. If the value is a list or dict, appends the values in it instead. @param memory_used
 /// running estimate of the memory taken, in bytes
-void collect(const IValue& value, const std::string& name, Contents& to, uint64_t& spent) {
+void collect(const IValue& value, const std::string& name, Contents& to, uint64_t& memory_used) {
   // Even a small file can refer to one list or string in many places, so that the listing would not fit in memory.
-  constexpr uint64_t kMostBytes = uint64_t{1} << 26;
-  spent += name.size() + size_of(value);
+  constexpr uint64_t kMaxBytes = uint64_t{1} << 26;
+  memory_used += name.size() + estimate_bytes(value);
   if (is_sequence(value))
-    for (const IValue& each : value.elements()) spent += size_of(each);
-  TANDEM_CHECK(spent <= kMostBytes, "the values and their names take more than ", kMostBytes, " bytes");
-  const auto within = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
+    for (const IValue& each : value.elements()) memory_used += estimate_bytes(each);
+  TANDEM_CHECK(memory_used <= kMaxBytes, "the values and their names take more than ", kMaxBytes, " bytes");
+  const auto child_name = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
   const std::string own = name.empty() ? "0" : name;  // InputArchive gives a value without a name the key "0"
   if (value.isTensor())
     to.tensors.emplace_back(own, value.toTensor());
   else if (value.isGenericDict() && !value.entries().empty())
-    for (const auto& [key, held] : value.entries())
-      collect(held, within(key.isInt() ? std::to_string(key.toInt()) : key.toStringRef()), to, spent);
+    for (const auto& [key, child] : value.entries())
+      collect(child, child_name(key.isInt() ? std::to_string(key.toInt()) : key.toStringRef()), to, memory_used);
   else if (is_sequence(value) && !is_flat(value))
     for (size_t i = 0; i < value.elements().size(); ++i)
-      collect(value.elements()[i], within(std::to_string(i)), to, spent);
+      collect(value.elements()[i], child_name(std::to_string(i)), to, memory_used);
   else
-    to.others.emplace_back(own, json_of(value));
+    to.others.emplace_back(own, value_to_json(value));
 }
 
 /// Reads a file's contents. A safetensors file is mapped into memory, so that the data of its tensors are not read.
@@ -90,8 +90,8 @@ Contents read(const std::string& path) {
   } else {
     serialize::InputArchive archive;
     archive.load_from(path);
-    uint64_t spent = 0;
-    naming(path, [&] { collect(archive.value(), "", all, spent); });
+    uint64_t memory_used = 0;
+    with_error_context(path, [&] { collect(archive.value(), "", all, memory_used); });
   }
   std::set<const void*> seen;
   for (const auto& [name, tensor] : all.tensors) {
@@ -103,11 +103,11 @@ Contents read(const std::string& path) {
 }
 
 /// Formats a value as one short line of JSON. JSON escapes control characters.
-std::string text_of(const json& value) {
-  constexpr size_t kMost = 80;  // maximum length in bytes
+std::string short_text(const json& value) {
+  constexpr size_t kMaxTextBytes = 80;  // maximum length in bytes
   std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  if (text.size() <= kMost) return text;
-  size_t end = kMost;
+  if (text.size() <= kMaxTextBytes) return text;
+  size_t end = kMaxTextBytes;
   while ((text[end] & 0xc0) == 0x80) --end;  // does not cut a UTF-8 character in two
   return text.substr(0, end) + "...";
 }
@@ -133,7 +133,7 @@ template <class Pairs> void print_values(const char* title, const Pairs& values)
   if (values.empty()) return;
   std::vector<std::vector<std::string>> rows;
   rows.reserve(values.size());
-  for (const auto& [name, value] : values) rows.push_back({"  " + name_text(name), text_of(value)});
+  for (const auto& [name, value] : values) rows.push_back({"  " + name_text(name), short_text(value)});
   std::printf("\n%s\n", title);
   print_table(rows, /*numbers_last=*/false);
 }
@@ -184,7 +184,7 @@ void show(const ShowSettings& settings) {
   check_can_write("--json", settings.json);
   const Contents all = as_usage([&] { return read(settings.file); });
   print(settings.file, all);
-  if (!settings.json.empty()) write_whole_file("show", settings.json, json_text(settings.file, all));
+  if (!settings.json.empty()) write_file_atomically("show", settings.json, json_text(settings.file, all));
 }
 
 }  // namespace tandem::tools

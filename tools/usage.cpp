@@ -29,20 +29,20 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::string nearest(const std::string& asked, const std::vector<std::string>& words) {
+std::string nearest_word(const std::string& input, const std::vector<std::string>& words) {
   std::string best;
-  size_t least = asked.size() / 3 + 1;
+  size_t best_distance = input.size() / 3 + 1;
   for (const std::string& word : words)
-    if (const size_t distance = edit_distance(asked, word); distance < least) {
-      least = distance;
+    if (const size_t distance = edit_distance(input, word); distance < best_distance) {
+      best_distance = distance;
       best = word;
     }
   for (const std::string& word : words)
-    if (best.empty() && asked.size() >= 2 && word.starts_with(asked)) best = word;
+    if (best.empty() && input.size() >= 2 && word.starts_with(input)) best = word;
   return best;
 }
-std::string did_you_mean(const std::string& asked, const std::vector<std::string>& words) {
-  const std::string word = nearest(asked, words);
+std::string did_you_mean(const std::string& input, const std::vector<std::string>& words) {
+  const std::string word = nearest_word(input, words);
   return word.empty() ? "" : "; did you mean '" + word + "'?";
 }
 std::string comma_separated(const std::vector<std::string>& words) {
@@ -51,9 +51,9 @@ std::string comma_separated(const std::vector<std::string>& words) {
   return all;
 }
 
-int usable_threads(int asked) {
-  if (asked <= usable_cores()) return asked;
-  std::fprintf(stderr, "tandem: --threads %d: only %d core(s) are usable, so it uses %d thread(s)\n", asked,
+int usable_threads(int input) {
+  if (input <= usable_cores()) return input;
+  std::fprintf(stderr, "tandem: --threads %d: only %d core(s) are usable, so it uses %d thread(s)\n", input,
                usable_cores(), usable_cores());
   return usable_cores();
 }

@@ -34,16 +34,16 @@ template <class Body> auto as_usage(Body body) {
   }
 }
 
-/// Returns the word that is most similar to `asked`. A word is similar if its edit distance is at most a third of the
-/// length of `asked`, or else if it begins with `asked` and `asked` has two letters or more. Returns "" if no word is
+/// Returns the word that is most similar to `input`. A word is similar if its edit distance is at most a third of the
+/// length of `input`, or else if it begins with `input` and `input` has two letters or more. Returns "" if no word is
 /// similar.
-std::string nearest(const std::string& asked, const std::vector<std::string>& words);
+std::string nearest_word(const std::string& input, const std::vector<std::string>& words);
 /// Returns "; did you mean 'demo'?" with the nearest word, or "" if no word is similar.
-std::string did_you_mean(const std::string& asked, const std::vector<std::string>& words);
+std::string did_you_mean(const std::string& input, const std::vector<std::string>& words);
 /// Joins words: "single, dp, all".
 std::string comma_separated(const std::vector<std::string>& words);
 
-/// Returns `asked`, limited to the number of usable cores. Prints a note to stderr if `asked` is larger.
-int usable_threads(int asked);
+/// Returns `input`, limited to the number of usable cores. Prints a note to stderr if `input` is larger.
+int usable_threads(int input);
 
 }  // namespace tandem::tools

@@ -7,19 +7,20 @@
 namespace tandem::benchmarks {
 namespace {
 
-Inputs narrow(const Shapes& shapes) {
+Inputs make_bfloat16_inputs(const Shapes& shapes) {
   Inputs inputs;
   for (const Tensor& x : make_inputs(shapes))
     inputs.push_back(x.to(kBFloat16).contiguous(x.dim() == 4 ? kChannelsLast : kContiguous));
   return inputs;
 }
 std::function<Run(const Shapes&)> forward_of(Op op) {
-  return [op = std::move(op)](const Shapes& shapes) -> Run { return [op, in = narrow(shapes)] { op(in); }; };
+  return
+      [op = std::move(op)](const Shapes& shapes) -> Run { return [op, in = make_bfloat16_inputs(shapes)] { op(in); }; };
 }
 std::function<Run(const Shapes&)> backward_of(Op op) {
   return backward(
       [](const Shapes& shapes) {
-        Inputs in = narrow(shapes);
+        Inputs in = make_bfloat16_inputs(shapes);
         for (Tensor& x : in) x.requires_grad_();
         return in;
       },

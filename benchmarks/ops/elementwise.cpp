@@ -123,11 +123,11 @@ std::vector<Benchmark> elementwise_benchmarks() {
 
   const Op chain = [](const Inputs& in) { return (in[0] * in[1] + in[2]).relu(); };
   const auto read_three_write_one = [](const Shapes& s) { return 16 * numel(s[0]); };
-  for (const std::string way : {"forward", "captured_forward"})
-    out.push_back({.name = "multiply_add_relu/" + way,
+  for (const std::string variant : {"forward", "captured_forward"})
+    out.push_back({.name = "multiply_add_relu/" + variant,
                    .cases = {Shapes(3, kMiddle), Shapes(3, kLarge)},
                    .bytes = read_three_write_one,
-                   .prepare = way == "forward" ? forward(chain) : captured(chain)});
+                   .prepare = variant == "forward" ? forward(chain) : captured(chain)});
   const std::vector<Shapes> rows = {{{4096, 256}, {256}}}, columns = {{{4096, 256}, {4096, 1}}};
   const Op add = [](const Inputs& in) { return in[0] + in[1]; };
   out.push_back({.name = "add/broadcast_row", .cases = rows, .bytes = read_write, .prepare = forward(add)});

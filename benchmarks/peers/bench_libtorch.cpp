@@ -26,7 +26,7 @@ using Op = std::function<Tensor(const Inputs&)>;
 using Table = std::map<std::string, Prepare>;
 
 bool channels_last = false;
-Tensor laid_out(const Tensor& x) {
+Tensor to_memory_format(const Tensor& x) {
   return channels_last && x.dim() == 4 ? x.contiguous(at::MemoryFormat::ChannelsLast) : x;
 }
 
@@ -36,7 +36,7 @@ Tensor values(at::IntArrayRef sizes, bool positive = false) {
 }
 Inputs inputs(const Shapes& shapes, bool positive = false) {
   Inputs out;
-  for (const auto& s : shapes) out.push_back(laid_out(values(s, positive)));
+  for (const auto& s : shapes) out.push_back(to_memory_format(values(s, positive)));
   return out;
 }
 Prepare forward(Op op, bool positive = false) {
@@ -44,11 +44,11 @@ Prepare forward(Op op, bool positive = false) {
 }
 Prepare backward(Op op, std::function<Inputs(const Shapes&)> make) {
   return [=](const Shapes& s) -> Run {
-    Inputs in = make(s), wanted;
+    Inputs in = make(s), leaves;
     for (const Tensor& x : in)
-      if (x.requires_grad()) wanted.push_back(x);
+      if (x.requires_grad()) leaves.push_back(x);
     const Tensor y = op(in), dy = values(y.sizes());
-    return [=] { torch::autograd::grad({y}, wanted, {dy}, /*retain_graph=*/true); };
+    return [=] { torch::autograd::grad({y}, leaves, {dy}, /*retain_graph=*/true); };
   };
 }
 Inputs with_gradients(const Shapes& s) {
@@ -251,9 +251,9 @@ template <class Model, class Optimizer, class Options, class Loss, class Target>
 Prepare train_step(Options options, Loss loss, Target make_target) {
   return [=](const Shapes& s) -> Run {
     const auto model = std::make_shared<Model>();
-    for (Tensor& p : model->parameters()) p.set_data(laid_out(p.data()));
+    for (Tensor& p : model->parameters()) p.set_data(to_memory_format(p.data()));
     const auto optimizer = std::make_shared<Optimizer>(model->parameters(), options);
-    return [=, x = laid_out(values(s[0])), target = make_target(s[0][0])] {
+    return [=, x = to_memory_format(values(s[0])), target = make_target(s[0][0])] {
       optimizer->zero_grad();
       const Tensor value = loss(model->forward(x), target);
       value.backward();
@@ -265,9 +265,9 @@ Prepare train_step(Options options, Loss loss, Target make_target) {
 template <class Model> Prepare inference() {
   return [](const Shapes& s) -> Run {
     const auto model = std::make_shared<Model>();
-    for (Tensor& p : model->parameters()) p.set_data(laid_out(p.data()));
+    for (Tensor& p : model->parameters()) p.set_data(to_memory_format(p.data()));
     model->eval();
-    return [model, x = laid_out(values(s[0]))] {
+    return [model, x = to_memory_format(values(s[0]))] {
       const torch::InferenceMode guard;
       model->forward(x);
     };

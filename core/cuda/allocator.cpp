@@ -25,10 +25,10 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t(1) << 47;
 
-// Lock of captured_streams_mutex(). The results of in_capture() and idle() are valid only while it is held.
-using CapturesHeld = std::shared_lock<std::shared_mutex>;
+// Lock of captured_streams_mutex(). The results of is_stream_capturing() and idle() are valid only while it is held.
+using CapturesLock = std::shared_lock<std::shared_mutex>;
 
-bool in_capture(gpu::StreamHandle stream) noexcept {
+bool is_stream_capturing(gpu::StreamHandle stream) noexcept {
   try {
     return gpu::is_capturing(stream);
   } catch (const CudaError&) {
@@ -36,7 +36,7 @@ bool in_capture(gpu::StreamHandle stream) noexcept {
   }
 }
 /// Whether all work of a stream is done. False for a capturing stream, which must not be queried.
-bool idle(gpu::StreamHandle stream) noexcept {
+bool is_idle(gpu::StreamHandle stream) noexcept {
   try {
     return !gpu::is_capturing(stream) && gpu::is_done(stream);
   } catch (const CudaError&) {
@@ -45,19 +45,20 @@ bool idle(gpu::StreamHandle stream) noexcept {
 }
 
 /// Whether to poison freed memory: under AddressSanitizer with an emulated device, whose memory is the host's.
-bool marks_memory() {
+bool is_poisoning_enabled() {
   static const bool emulated = std::strcmp(gpu::implementation(), "emulated") == 0;
   return TANDEM_ASAN && emulated;
 }
 /// Marks memory as usable or poisoned, in stream order. Private pools are not marked, because the marking would be
 /// captured.
-void mark(const Segment& segment, char* data, size_t bytes, bool usable) noexcept {
-  if (!marks_memory() || segment.pool) return;
+void set_usable(const Segment& segment, char* data, size_t bytes, bool usable) noexcept {
+  if (!is_poisoning_enabled() || segment.pool) return;
   const gpu::StreamHandle stream = segment.stream;
   const gpu::UnsafeCallsGuard guard;
-  const CapturesHeld held(captured_streams_mutex());
-  if (in_capture(stream)) return;  // otherwise the capture would include the marking and repeat it at each replay
-  if (idle(stream)) return (usable ? unpoison : poison)(data, bytes);
+  const CapturesLock held(captured_streams_mutex());
+  if (is_stream_capturing(stream))
+    return;  // otherwise the capture would include the marking and repeat it at each replay
+  if (is_idle(stream)) return (usable ? unpoison : poison)(data, bytes);
   struct Range {
     char* data;
     size_t bytes;
@@ -76,10 +77,10 @@ void mark(const Segment& segment, char* data, size_t bytes, bool usable) noexcep
 }
 
 /// Memory of one GPU.
-class DeviceMemory {
+class DeviceCachingAllocator {
  public:
-  void* take(Device device, size_t bytes);
-  void give(Device device, void* data) noexcept;
+  void* allocate(Device device, size_t bytes);
+  void deallocate(Device device, void* data) noexcept;
   void use(void* data, const Stream& stream);
   void empty(int device) noexcept;
   void begin_pool(uint64_t pool);
@@ -98,19 +99,19 @@ class DeviceMemory {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  Block* find_elsewhere(int device, gpu::StreamHandle stream, size_t bytes, bool wait);
-  Block* grow(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool = 0);
-  Block* make_room(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes);
-  Block* take_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool);
+  Block* find_in_other_streams(int device, gpu::StreamHandle stream, size_t bytes, bool wait);
+  Block* allocate_segment(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool = 0);
+  Block* reclaim_and_allocate(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes);
+  Block* allocate_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool);
   void set_free(Block* block);
   bool is_captured(uint64_t pool) const {
     return std::find(captures_.begin(), captures_.end(), pool) != captures_.end();
   }
   void set_retired(uint64_t pool, bool retired) noexcept;
-  void queue(Block* block) noexcept;
-  void collect(bool all) noexcept;
+  void enqueue_waiting(Block* block) noexcept;
+  void free_finished_blocks(bool all) noexcept;
   void wait_for_users(Lock& lock, int device);
-  void hand_back(Lock& lock, int device);
+  void release_cached_blocks(Lock& lock, int device);
 
   std::mutex mutex_;
   Blocks blocks_;
@@ -122,32 +123,32 @@ class DeviceMemory {
   MemoryStats stats_;
 };
 
-void DeviceMemory::set_free(Block* block) {
+void DeviceCachingAllocator::set_free(Block* block) {
   const Segment& segment = *block->segment;
   // On a capturing stream, the discard becomes part of the capture and is repeated at each replay. This is right for
   // memory of the capture's own pool, and wrong for other memory.
   {
-    CapturesHeld held(captured_streams_mutex(), std::defer_lock);
+    CapturesLock held(captured_streams_mutex(), std::defer_lock);
     if (!captures_.empty()) held.lock();
-    const bool at_replays = held && in_capture(segment.stream);
+    const bool at_replays = held && is_stream_capturing(segment.stream);
     if (segment.pool ? at_replays && is_captured(segment.pool) : !at_replays)
       gpu::discard(block->data, block->requested, segment.stream);
   }
-  mark(segment, block->data, block->bytes, false);
+  set_usable(segment, block->data, block->bytes, false);
   blocks_.set_free(block);
 }
 
-void DeviceMemory::queue(Block* block) noexcept {
+void DeviceCachingAllocator::enqueue_waiting(Block* block) noexcept {
   block->next_waiting = nullptr;
   (first_waiting_ ? last_waiting_->next_waiting : first_waiting_) = block;
   last_waiting_ = block;
 }
 /// Frees the waiting blocks that no other stream uses any more. Unless `all`, stops at the first block still in use.
-void DeviceMemory::collect(bool all) noexcept {
+void DeviceCachingAllocator::free_finished_blocks(bool all) noexcept {
   Block* before = nullptr;
   for (Block* block = first_waiting_; block;) {
     Block* const next = block->next_waiting;
-    if (block->uses.done()) {
+    if (block->uses.is_done()) {
       (before ? before->next_waiting : first_waiting_) = next;
       if (!next) last_waiting_ = before;
       set_free(block);
@@ -162,7 +163,7 @@ void DeviceMemory::collect(bool all) noexcept {
 
 /// Returns an event that follows all work of the segment's stream. The first call after the segment became free records
 /// it.
-gpu::EventHandle left_of(Segment& segment, int device) {
+gpu::EventHandle record_last_use(Segment& segment, int device) {
   if (!segment.left) {
     PooledEvent now(device);
     gpu::record_event(now.handle(), segment.stream);
@@ -174,73 +175,76 @@ gpu::EventHandle left_of(Segment& segment, int device) {
 /// Takes over the smallest suitable free segment of another stream, or returns null. If `wait` is false, considers only
 /// segments whose stream is done with them. If `wait` is true, considers all, and `stream` waits for the work of the
 /// other stream.
-Block* DeviceMemory::find_elsewhere(int device, gpu::StreamHandle stream, size_t bytes, bool wait) {
+Block* DeviceCachingAllocator::find_in_other_streams(int device, gpu::StreamHandle stream, size_t bytes, bool wait) {
   // Unless `wait`, leaves segments that are much larger than needed to larger requests.
-  const size_t most = wait ? kMaxBytes : 2 * segment_bytes(bytes);
+  const size_t max_bytes = wait ? kMaxBytes : 2 * segment_bytes(bytes);
   Block* best = nullptr;
-  const CapturesHeld held(captured_streams_mutex());
+  const CapturesLock held(captured_streams_mutex());
   for (Block* const each : blocks_.free(bytes)) {
     Segment& segment = *each->segment;
-    if (segment.stream == stream || !each->is_whole_segment() || each->bytes < bytes || each->bytes > most) continue;
+    if (segment.stream == stream || !each->is_whole_segment() || each->bytes < bytes || each->bytes > max_bytes)
+      continue;
     if (segment.pool || (best && best->bytes <= each->bytes)) continue;
-    if (in_capture(segment.stream)) continue;
-    if (!wait && !idle(segment.stream) && !gpu::is_done(left_of(segment, device))) continue;
+    if (is_stream_capturing(segment.stream)) continue;
+    if (!wait && !is_idle(segment.stream) && !gpu::is_done(record_last_use(segment, device))) continue;
     best = each;
   }
   if (!best) return nullptr;
-  if (wait) gpu::wait_event(stream, left_of(*best->segment, device));
+  if (wait) gpu::wait_event(stream, record_last_use(*best->segment, device));
   best->segment->left.reset();
   blocks_.move(best, stream);
   return best;
 }
 
 /// Allocates a segment and returns its block; null if the device has no memory for it.
-Block* DeviceMemory::grow(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool) {
+Block* DeviceCachingAllocator::allocate_segment(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes,
+                                                uint64_t pool) {
   auto segment = std::make_unique<Segment>(
       Segment{nullptr, segment_bytes(bytes), bytes <= kSmallRequest, stream, {}, pool, false});
   lock.unlock();  // gpu::allocate() may take long
   segment->data = static_cast<char*>(gpu::allocate(device, segment->bytes));
-  if (!segment->data && segment->bytes > least_segment_bytes(bytes)) {
-    segment->bytes = least_segment_bytes(bytes);
+  if (!segment->data && segment->bytes > min_segment_bytes(bytes)) {
+    segment->bytes = min_segment_bytes(bytes);
     segment->data = static_cast<char*>(gpu::allocate(device, segment->bytes));
   }
   lock.lock();
   if (!segment->data) return nullptr;
   stats_.reserved += static_cast<int64_t>(segment->bytes);
-  mark(*segment, segment->data, segment->bytes, false);
+  set_usable(*segment, segment->data, segment->bytes, false);
   return blocks_.add(std::move(segment));
 }
 
 /// Called when the device has no more memory: takes a segment of another stream, or returns free segments to the device
 /// and allocates again.
-Block* DeviceMemory::make_room(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes) {
-  if (Block* const waited = find_elsewhere(device, stream, bytes, /*wait=*/true)) return waited;
+Block* DeviceCachingAllocator::reclaim_and_allocate(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes) {
+  if (Block* const waited = find_in_other_streams(device, stream, bytes, /*wait=*/true)) return waited;
   wait_for_users(lock, device);
   if (Block* const found = blocks_.find(stream, bytes)) return found;
-  if (Block* const found = find_elsewhere(device, stream, bytes, /*wait=*/true)) return found;
-  hand_back(lock, device);
-  return grow(lock, device, stream, bytes);
+  if (Block* const found = find_in_other_streams(device, stream, bytes, /*wait=*/true)) return found;
+  release_cached_blocks(lock, device);
+  return allocate_segment(lock, device, stream, bytes);
 }
 
 /// Allocates a block for a capture, from the capture's pool or else from the device. Does not make room on a full
 /// device, because releasing memory may wait. See Note [Private pools].
-Block* DeviceMemory::take_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool) {
+Block* DeviceCachingAllocator::allocate_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes,
+                                                uint64_t pool) {
   if (Block* const found = blocks_.find(stream, bytes, pool)) return found;
   const gpu::UnsafeCallsGuard guard;
-  return grow(lock, device, stream, bytes, pool);
+  return allocate_segment(lock, device, stream, bytes, pool);
 }
 
 /// Waits for the streams that own memory, and for streams, also of other devices, that still use freed blocks. Does not
 /// synchronize the whole device, because that is forbidden while any of its streams is capturing, on any thread.
-void DeviceMemory::wait_for_users(Lock& lock, int device) {
+void DeviceCachingAllocator::wait_for_users(Lock& lock, int device) {
   std::set<gpu::StreamHandle> streams;
   blocks_.each([&](const Block& block) { streams.insert(block.segment->stream); });
   lock.unlock();
   for (const gpu::StreamHandle stream : streams) {
     const PooledEvent now(device);
     {
-      const CapturesHeld held(captured_streams_mutex());
-      if (in_capture(stream)) continue;
+      const CapturesLock held(captured_streams_mutex());
+      if (is_stream_capturing(stream)) continue;
       gpu::record_event(now.handle(), stream);
     }
     gpu::synchronize_event(now.handle());  // waits for the event, because the stream may be capturing by now
@@ -250,18 +254,18 @@ void DeviceMemory::wait_for_users(Lock& lock, int device) {
   lock.unlock();
   for (Block* each = waiting; each; each = each->next_waiting) each->uses.wait();
   lock.lock();
-  while (waiting) queue(std::exchange(waiting, waiting->next_waiting));
-  collect(/*all=*/true);
+  while (waiting) enqueue_waiting(std::exchange(waiting, waiting->next_waiting));
+  free_finished_blocks(/*all=*/true);
 }
 
 /// Returns to the device the segments that are wholly free and whose streams are idle.
-void DeviceMemory::hand_back(Lock& lock, int device) {
+void DeviceCachingAllocator::release_cached_blocks(Lock& lock, int device) {
   std::vector<Block*> whole;
-  CapturesHeld held(captured_streams_mutex());
+  CapturesLock held(captured_streams_mutex());
   for (const size_t kind : {kSmallRequest, kSmallRequest + 1})
     for (Block* const block : blocks_.free(kind))
       if (const Segment& segment = *block->segment;
-          block->is_whole_segment() && (segment.pool ? segment.retired : idle(segment.stream)))
+          block->is_whole_segment() && (segment.pool ? segment.retired : is_idle(segment.stream)))
         // A segment of a retired pool is returned even if its stream is not idle, because gpu::release() waits for the
         // device.
         whole.push_back(block);
@@ -269,7 +273,7 @@ void DeviceMemory::hand_back(Lock& lock, int device) {
   std::vector<std::unique_ptr<Segment>> segments;
   segments.reserve(whole.size());
   for (Block* const block : whole) {
-    if (marks_memory()) unpoison(block->data, block->bytes);
+    if (is_poisoning_enabled()) unpoison(block->data, block->bytes);
     stats_.reserved -= static_cast<int64_t>(block->bytes);
     segments.push_back(blocks_.remove(block));
   }
@@ -278,7 +282,7 @@ void DeviceMemory::hand_back(Lock& lock, int device) {
   lock.lock();
 }
 
-void* DeviceMemory::take(Device device, size_t bytes) {
+void* DeviceCachingAllocator::allocate(Device device, size_t bytes) {
   const gpu::StreamHandle stream = current_stream(device).handle();
   const int index = device.index();
   const size_t wanted = bytes <= kMaxBytes ? block_bytes(bytes) : 0;
@@ -287,20 +291,20 @@ void* DeviceMemory::take(Device device, size_t bytes) {
   Lock lock(mutex_);
   Block* block = nullptr;
   if (wanted && capture) {
-    block = take_private(lock, index, stream, wanted, capture->pool());
+    block = allocate_private(lock, index, stream, wanted, capture->pool());
   } else if (wanted) {
-    collect(/*all=*/false);
+    free_finished_blocks(/*all=*/false);
     block = blocks_.find(stream, wanted);
-    if (!block && first_waiting_) collect(/*all=*/true), block = blocks_.find(stream, wanted);
-    if (!block) block = find_elsewhere(index, stream, wanted, /*wait=*/false);
-    if (!block) block = grow(lock, index, stream, wanted);
-    if (!block) block = make_room(lock, index, stream, wanted);
+    if (!block && first_waiting_) free_finished_blocks(/*all=*/true), block = blocks_.find(stream, wanted);
+    if (!block) block = find_in_other_streams(index, stream, wanted, /*wait=*/false);
+    if (!block) block = allocate_segment(lock, index, stream, wanted);
+    if (!block) block = reclaim_and_allocate(lock, index, stream, wanted);
   }
   TANDEM_CHECK_AS(OutOfMemoryError, block, "allocate: ", out_of_memory_report(device, stream, bytes, blocks_, stats_));
   blocks_.use(block, wanted);
   block->requested = bytes;
   // The rest of the block stays poisoned, so that AddressSanitizer detects overruns.
-  mark(*block->segment, block->data, bytes, true);
+  set_usable(*block->segment, block->data, bytes, true);
   stats_.current += static_cast<int64_t>(bytes);
   stats_.peak = std::max(stats_.peak, stats_.current);
   ++stats_.allocations;
@@ -309,7 +313,7 @@ void* DeviceMemory::take(Device device, size_t bytes) {
   return block->data;
 }
 
-void DeviceMemory::give(Device device, void* data) noexcept {
+void DeviceCachingAllocator::deallocate(Device device, void* data) noexcept {
   const std::lock_guard lock(mutex_);
   Block* const block = blocks_.at(data);
   stats_.current -= static_cast<int64_t>(block->requested);
@@ -324,16 +328,16 @@ void DeviceMemory::give(Device device, void* data) noexcept {
   if (captured) {
     block->next_waiting = std::exchange(waiting_private_, block);
   } else {
-    block->uses.close();
-    queue(block);
+    block->uses.record_events();
+    enqueue_waiting(block);
   }
 }
-void DeviceMemory::begin_pool(uint64_t pool) {
+void DeviceCachingAllocator::begin_pool(uint64_t pool) {
   const std::lock_guard lock(mutex_);
   captures_.push_back(pool);
   set_retired(pool, false);  // the pool may have been retired: a capture may use the ID of an earlier pool again
 }
-void DeviceMemory::end_pool(uint64_t pool) noexcept {
+void DeviceCachingAllocator::end_pool(uint64_t pool) noexcept {
   const std::lock_guard lock(mutex_);
   if (const auto at = std::find(captures_.begin(), captures_.end(), pool); at != captures_.end()) captures_.erase(at);
   for (Block** at = &waiting_private_; *at;) {
@@ -347,21 +351,21 @@ void DeviceMemory::end_pool(uint64_t pool) noexcept {
     set_free(block);
   }
 }
-void DeviceMemory::retire(uint64_t pool) noexcept {
+void DeviceCachingAllocator::retire(uint64_t pool) noexcept {
   const std::lock_guard lock(mutex_);
   set_retired(pool, true);
 }
-void DeviceMemory::set_retired(uint64_t pool, bool retired) noexcept {
+void DeviceCachingAllocator::set_retired(uint64_t pool, bool retired) noexcept {
   blocks_.each([&](const Block& block) {
     if (block.segment->pool == pool) block.segment->retired = retired;
   });
 }
-uint64_t DeviceMemory::pool_of(void* data) {
+uint64_t DeviceCachingAllocator::pool_of(void* data) {
   const std::lock_guard lock(mutex_);
   const Block* const block = blocks_.at(data);
   return block ? block->segment->pool : 0;
 }
-int64_t DeviceMemory::reserved(uint64_t pool) {
+int64_t DeviceCachingAllocator::reserved(uint64_t pool) {
   const std::lock_guard lock(mutex_);
   int64_t bytes = 0;
   blocks_.each([&](const Block& block) {
@@ -370,46 +374,46 @@ int64_t DeviceMemory::reserved(uint64_t pool) {
   return bytes;
 }
 
-void DeviceMemory::use(void* data, const Stream& stream) {
+void DeviceCachingAllocator::use(void* data, const Stream& stream) {
   const std::lock_guard lock(mutex_);
   Block* const block = blocks_.at(data);
   if (block && block->segment->stream != stream.handle()) block->uses.add(stream);
 }
 
-void DeviceMemory::empty(int device) noexcept {
+void DeviceCachingAllocator::empty(int device) noexcept {
   Lock lock(mutex_);
   if (blocks_.empty()) return;
   try {
     wait_for_users(lock, device);
-    hand_back(lock, device);
+    release_cached_blocks(lock, device);
   } catch (const std::exception&) {  // ignored: memory of a failed device cannot be returned
   }
 }
 
 /// Whether memory is cached. With TANDEM_NO_CUDA_MEMORY_CACHING=1 each tensor has its own allocation, for tools that
 /// track only allocations of the runtime.
-bool caches() {
+bool is_caching_enabled() {
   static const bool off = [] {
     const char* const text = std::getenv("TANDEM_NO_CUDA_MEMORY_CACHING");
     return text && *text && *text != '0';
   }();
   return !off;
 }
-DeviceMemory& memory(Device device) {
-  static auto& all = *new std::array<DeviceMemory, kMaxDevices>();  // never destroyed: tensors may be static
+DeviceCachingAllocator& allocator_of(Device device) {
+  static auto& all = *new std::array<DeviceCachingAllocator, kMaxDevices>();  // never destroyed: tensors may be static
   return all[static_cast<size_t>(device.index())];
 }
-DeviceMemory& checked_memory(Device device, const char* op) {
+DeviceCachingAllocator& checked_allocator_of(Device device, const char* op) {
   TANDEM_CHECK(device.is_cuda(), op, ": got ", device, "; accepted: a CUDA device");
   check_device_exists(device);
-  return memory(device);
+  return allocator_of(device);
 }
 
 }  // namespace
 
 void* allocate(Device device, size_t bytes) {
   if (bytes == 0) return nullptr;
-  if (caches()) return memory(device).take(device, bytes);
+  if (is_caching_enabled()) return allocator_of(device).allocate(device, bytes);
   void* const data = gpu::allocate(device.index(), bytes);
   TANDEM_CHECK_AS(OutOfMemoryError, data, "allocate: CUDA out of memory. Tried to allocate ", bytes, " bytes on ",
                   device);
@@ -417,31 +421,31 @@ void* allocate(Device device, size_t bytes) {
 }
 void deallocate(Device device, void* data) noexcept {
   if (!data) return;
-  if (caches())
-    memory(device).give(device, data);
+  if (is_caching_enabled())
+    allocator_of(device).deallocate(device, data);
   else
     gpu::release(device.index(), data);  // waits for the device
 }
-void record_stream(Device device, void* data, const Stream& stream) { memory(device).use(data, stream); }
+void record_stream(Device device, void* data, const Stream& stream) { allocator_of(device).use(data, stream); }
 
 void begin_private_pool(Device device, uint64_t pool) {
-  TANDEM_CHECK(caches(), "Graph: work on ", device,
+  TANDEM_CHECK(is_caching_enabled(), "Graph: work on ", device,
                " cannot be captured with TANDEM_NO_CUDA_MEMORY_CACHING=1, because replays need cached memory");
-  memory(device).begin_pool(pool);
+  allocator_of(device).begin_pool(pool);
 }
-void end_private_pool(Device device, uint64_t pool) noexcept { memory(device).end_pool(pool); }
-void retire_private_pool(Device device, uint64_t pool) noexcept { memory(device).retire(pool); }
-uint64_t private_pool_of(Device device, void* data) { return memory(device).pool_of(data); }
-int64_t private_pool_reserved(Device device, uint64_t pool) { return memory(device).reserved(pool); }
+void end_private_pool(Device device, uint64_t pool) noexcept { allocator_of(device).end_pool(pool); }
+void retire_private_pool(Device device, uint64_t pool) noexcept { allocator_of(device).retire(pool); }
+uint64_t private_pool_of(Device device, void* data) { return allocator_of(device).pool_of(data); }
+int64_t private_pool_reserved(Device device, uint64_t pool) { return allocator_of(device).reserved(pool); }
 
-MemoryStats memory_stats(Device device) { return checked_memory(device, "memory_stats").stats(); }
-void reset_peak_memory_stats(Device device) { checked_memory(device, "reset_peak_memory_stats").reset_peak(); }
+MemoryStats memory_stats(Device device) { return checked_allocator_of(device, "memory_stats").stats(); }
+void reset_peak_memory_stats(Device device) { checked_allocator_of(device, "reset_peak_memory_stats").reset_peak(); }
 int64_t memory_allocated(Device device) { return cuda::memory_stats(device).current; }
 int64_t max_memory_allocated(Device device) { return cuda::memory_stats(device).peak; }
 int64_t memory_reserved(Device device) { return cuda::memory_stats(device).reserved; }
 void empty_cache() noexcept {
   if (is_current_stream_capturing()) return;  // a capturing thread must not query whether work is done
-  for (int i = 0; i < std::min(gpu::device_count(), kMaxDevices); ++i) memory(Device(kCUDA, i)).empty(i);
+  for (int i = 0; i < std::min(gpu::device_count(), kMaxDevices); ++i) allocator_of(Device(kCUDA, i)).empty(i);
 }
 
 }  // namespace tandem::cuda

@@ -9,23 +9,27 @@ namespace {
 constexpr size_t kSmallSegment = 2 * kMiB;  // segment size for requests of at most kSmallRequest
 // Requests below kLargeRequest share segments of kLargeSegment bytes; larger ones get a segment of their own.
 constexpr size_t kLargeRequest = 10 * kMiB, kLargeSegment = 20 * kMiB;
-constexpr size_t kSmallGrain = 512, kLargeGrain = 128 * 1024, kSegmentGrain = 2 * kMiB;
+constexpr size_t kSmallGranularity = 512, kLargeGranularity = 128 * 1024, kSegmentGranularity = 2 * kMiB;
 
-constexpr size_t round_up(size_t bytes, size_t grain) { return (bytes + grain - 1) / grain * grain; }
+constexpr size_t round_up(size_t bytes, size_t granularity) {
+  return (bytes + granularity - 1) / granularity * granularity;
+}
 
 }  // namespace
 
-size_t block_bytes(size_t bytes) { return round_up(bytes, bytes <= kSmallRequest ? kSmallGrain : kLargeGrain); }
-size_t segment_bytes(size_t block) {
-  return block <= kSmallRequest ? kSmallSegment : block < kLargeRequest ? kLargeSegment : least_segment_bytes(block);
+size_t block_bytes(size_t bytes) {
+  return round_up(bytes, bytes <= kSmallRequest ? kSmallGranularity : kLargeGranularity);
 }
-size_t least_segment_bytes(size_t block) { return round_up(block, kSegmentGrain); }
+size_t segment_bytes(size_t block) {
+  return block <= kSmallRequest ? kSmallSegment : block < kLargeRequest ? kLargeSegment : min_segment_bytes(block);
+}
+size_t min_segment_bytes(size_t block) { return round_up(block, kSegmentGranularity); }
 
 bool Block::Order::operator()(const Block* a, const Block* b) const {
   const auto key = [](const Block* x) { return std::tuple(x->segment->pool, x->segment->stream, x->bytes, x->data); };
   return key(a) < key(b);
 }
-bool Block::Order::operator()(const Block* a, const Wanted& b) const {
+bool Block::Order::operator()(const Block* a, const SearchKey& b) const {
   return std::tuple(a->segment->pool, a->segment->stream, a->bytes) < std::tuple(b.pool, b.stream, b.bytes);
 }
 
@@ -40,7 +44,7 @@ Block* Blocks::make(Segment& segment, char* data, size_t bytes) {
 
 Block* Blocks::add(std::unique_ptr<Segment> segment) {
   Block* const block = make(*segment, segment->data, segment->bytes);
-  block->owned = std::move(segment);
+  block->owned_segment = std::move(segment);
   set_free(block);
   return block;
 }
@@ -50,23 +54,23 @@ Block* Blocks::at(void* data) const {
 }
 Block* Blocks::find(gpu::StreamHandle stream, size_t bytes, uint64_t pool) const {
   const Block::Set& among = free(bytes);
-  const auto best = among.lower_bound(Block::Order::Wanted{pool, stream, bytes});
+  const auto best = among.lower_bound(Block::Order::SearchKey{pool, stream, bytes});
   const bool fits = best != among.end() && (*best)->segment->stream == stream && (*best)->segment->pool == pool;
   return fits ? *best : nullptr;
 }
 
 void Blocks::use(Block* block, size_t bytes) {
   const size_t rest = block->bytes - bytes;
-  const bool splits = rest >= (block->segment->small ? kSmallGrain : kSmallRequest);
+  const bool splits = rest >= (block->segment->small ? kSmallGranularity : kSmallRequest);
   Block* const left = splits ? make(*block->segment, block->data + bytes, rest) : nullptr;
   Block::Set& free = free_of(*block->segment);
   block->node = free.extract(block);
   block->state = Block::State::in_use;
   if (!left) return;
   block->bytes = bytes;
-  left->before = block, left->after = block->after;
-  if (left->after) left->after->before = left;
-  block->after = left;
+  left->prev = block, left->next = block->next;
+  if (left->next) left->next->prev = left;
+  block->next = left;
   left->state = Block::State::free;
   free.insert(std::move(left->node));
 }
@@ -75,18 +79,18 @@ void Blocks::set_free(Block* block) noexcept {
   Block::Set& free = free_of(*block->segment);
   const auto join = [&](Block* first, Block* second) {
     first->bytes += second->bytes;
-    first->after = second->after;
-    if (first->after) first->after->before = first;
+    first->next = second->next;
+    if (first->next) first->next->prev = first;
     all_.erase(second->data);
   };
-  if (Block* const after = block->after; after && after->is_free()) {
-    free.extract(after);
-    join(block, after);
+  if (Block* const next = block->next; next && next->is_free()) {
+    free.extract(next);
+    join(block, next);
   }
-  if (Block* const before = block->before; before && before->is_free()) {
-    before->node = free.extract(before);
-    join(before, block);
-    block = before;
+  if (Block* const prev = block->prev; prev && prev->is_free()) {
+    prev->node = free.extract(prev);
+    join(prev, block);
+    block = prev;
   }
   block->state = Block::State::free;
   block->segment->left.reset();
@@ -101,7 +105,7 @@ void Blocks::move(Block* block, gpu::StreamHandle stream) {
 }
 std::unique_ptr<Segment> Blocks::remove(Block* block) {
   free_of(*block->segment).extract(block);
-  std::unique_ptr<Segment> segment = std::move(block->owned);
+  std::unique_ptr<Segment> segment = std::move(block->owned_segment);
   all_.erase(block->data);
   return segment;
 }

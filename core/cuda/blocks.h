@@ -21,7 +21,7 @@ size_t block_bytes(size_t bytes);
 /// Size of the segment to allocate for a block of this size class.
 size_t segment_bytes(size_t block);
 /// Smallest segment that holds the block, to try if segment_bytes() is not available.
-size_t least_segment_bytes(size_t block);
+size_t min_segment_bytes(size_t block);
 
 struct Segment {
   char* data;
@@ -41,26 +41,26 @@ struct Block {
   char* data;
   size_t bytes, requested = 0;
   State state = State::in_use;
-  Block *before = nullptr, *after = nullptr;  // neighbouring blocks in the same segment
+  Block *prev = nullptr, *next = nullptr;  // neighbouring blocks in the same segment
   StreamUses uses;
   Block* next_waiting = nullptr;
   bool is_free() const { return state == State::free; }
-  bool is_whole_segment() const { return !before && !after; }
+  bool is_whole_segment() const { return !prev && !next; }
 
  private:
   friend class Blocks;
   struct Order {
-    struct Wanted {
+    struct SearchKey {
       uint64_t pool;
       gpu::StreamHandle stream;
       size_t bytes;
     };
     using is_transparent = void;
     bool operator()(const Block* a, const Block* b) const;
-    bool operator()(const Block* a, const Wanted& b) const;
+    bool operator()(const Block* a, const SearchKey& b) const;
   };
   using Set = std::set<Block*, Order>;
-  std::unique_ptr<Segment> owned;  // the first block of a segment owns the segment; null in other blocks
+  std::unique_ptr<Segment> owned_segment;  // the first block of a segment owns the segment; null in other blocks
   // Node for the set of free blocks, kept here while the block is not free, so that freeing needs no memory.
   Set::node_type node;
 };

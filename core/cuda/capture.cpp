@@ -12,7 +12,7 @@
 namespace tandem::cuda {
 namespace {
 
-uint64_t next_number() {
+uint64_t next_pool_id() {
   static std::atomic<uint64_t> next{1};
   return next++;
 }
@@ -33,10 +33,10 @@ std::shared_mutex& captured_streams_mutex() {
   return only;
 }
 
-MempoolId_t graph_pool_handle() { return {0, next_number()}; }
+MempoolId_t graph_pool_handle() { return {0, next_pool_id()}; }
 
-std::shared_ptr<MemoryPool> MemoryPool::of(MempoolId_t id) {
-  if (id == MempoolId_t{}) id = {next_number(), 0};
+std::shared_ptr<MemoryPool> MemoryPool::find_or_create(MempoolId_t id) {
+  if (id == MempoolId_t{}) id = {next_pool_id(), 0};
   TANDEM_CHECK(id.first == 0 || id.second == 0, "Graph::capture_begin: the pool is {", id.first, ", ", id.second,
                "}; accepted: a value returned by Graph::pool() or graph_pool_handle()");
   const std::shared_ptr<MemoryPool> made(new MemoryPool(id));
@@ -62,10 +62,10 @@ const Stream& MemoryPool::stream(Device device) {
 void CapturedWork::wait() const {
   if (!launched_on_) return;
   for (const Device device : devices_)
-    if (const Stream& stream = current_stream(device); !(stream == *launched_on_)) stream.wait_event(last_);
+    if (const Stream& stream = current_stream(device); !(stream == *launched_on_)) stream.wait_event(last_launch_);
 }
 void CapturedWork::synchronize() const {
-  if (launched_on_) last_.synchronize();
+  if (launched_on_) last_launch_.synchronize();
 }
 void CapturedWork::launch() {
   const Stream stream = current_stream(devices_[0]);
@@ -76,9 +76,9 @@ void CapturedWork::launch() {
     gpu::launch_graph(graph_, stream.handle());
   }
   launched_on_ = std::make_unique<Stream>(stream);
-  last_.record(stream);
+  last_launch_.record(stream);
   for (const Device device : devices_)
-    if (device != devices_[0]) current_stream(device).wait_event(last_);
+    if (device != devices_[0]) current_stream(device).wait_event(last_launch_);
 }
 void CapturedWork::record_use(Device device, void* data) const {
   if (!launched_on_ || !data) return;
@@ -90,10 +90,10 @@ void CapturedWork::record_use(Device device, void* data) const {
 
 Capture::Capture(MempoolId_t pool, Streams streams, std::function<void()> before_allocation)
     : base_(std::move(streams)),
-      pool_(MemoryPool::of(pool)),
+      pool_(MemoryPool::find_or_create(pool)),
       pool_number_(pool_->number()),
       before_allocation_(std::move(before_allocation)) {
-  TANDEM_CHECK(!pool_->captures_.exchange(true), "Graph::capture_begin: another capture uses the pool {",
+  TANDEM_CHECK(!pool_->capturing_.exchange(true), "Graph::capture_begin: another capture uses the pool {",
                pool_->id().first, ", ", pool_->id().second, "}; a pool serves one capture at a time");
 }
 Capture::~Capture() {
@@ -106,7 +106,7 @@ Capture::~Capture() {
 const Stream& Capture::stream_for(const Stream& current) {
   const Device device = current.device();
   const std::lock_guard lock(mutex_);
-  if (over_ || !(uncaptured_stream_of(base_, device) == current)) return current;
+  if (ended_ || !(uncaptured_stream_of(base_, device) == current)) return current;
   auto at = streams_.find(device.index());
   if (at == streams_.end()) {
     begin(current);
@@ -141,12 +141,12 @@ void Capture::begin(const Stream& current) {
   }
   streams_.emplace(device.index(), mine);
   devices_.push_back(device);
-  on_ = true;
+  active_ = true;
 }
 std::unique_ptr<CapturedWork> Capture::end() {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(over_, true)) return nullptr;
-  on_ = false;
+  if (std::exchange(ended_, true)) return nullptr;
+  active_ = false;
   const std::shared_ptr<MemoryPool> pool = std::move(pool_);
   gpu::GraphHandle graph = nullptr;
   std::exception_ptr failure;
@@ -169,21 +169,21 @@ std::unique_ptr<CapturedWork> Capture::end() {
     }
   }
   for (const Device device : devices_) end_private_pool(device, pool_number_);
-  pool->captures_ = false;
+  pool->capturing_ = false;
   std::unique_ptr<CapturedWork> work;
   if (graph) work = std::make_unique<CapturedWork>(graph, pool, devices_);
   if (failure) std::rethrow_exception(failure);
   return work;
 }
 
-UncapturedGuard::UncapturedGuard() : saved_(std::exchange(RankContext::current().capture, nullptr)) {
+UncapturedGuard::UncapturedGuard() : saved_(std::exchange(ThreadContext::current().capture, nullptr)) {
   if (saved_) unsafe_.emplace();
 }
-UncapturedGuard::~UncapturedGuard() { RankContext::current().capture = std::move(saved_); }
+UncapturedGuard::~UncapturedGuard() { ThreadContext::current().capture = std::move(saved_); }
 
 Capture* current_capture() {
-  Capture* const capture = RankContext::current().capture.get();
-  return capture && capture->is_on() ? capture : nullptr;
+  Capture* const capture = ThreadContext::current().capture.get();
+  return capture && capture->is_active() ? capture : nullptr;
 }
 bool is_current_stream_capturing() { return current_capture() != nullptr; }
 void check_not_captured(const char* op) {

@@ -21,7 +21,7 @@ namespace tandem::cuda {
 class MemoryPool {
  public:
   /// The pool with this ID, created if nothing holds it; for {0, 0} a new pool. @throws Error if the ID is invalid
-  static std::shared_ptr<MemoryPool> of(MempoolId_t id);
+  static std::shared_ptr<MemoryPool> find_or_create(MempoolId_t id);
   ~MemoryPool();
   MempoolId_t id() const { return id_; }
   /// ID of the pool in the allocator.
@@ -34,7 +34,7 @@ class MemoryPool {
   friend class detail::Capture;
   explicit MemoryPool(MempoolId_t id) : id_(id) {}
   MempoolId_t id_;
-  std::atomic<bool> captures_{false};
+  std::atomic<bool> capturing_{false};
   std::mutex mutex_;
   std::map<int, Stream> streams_;  // by device index
 };
@@ -62,7 +62,7 @@ class CapturedWork {
   gpu::GraphHandle graph_;
   std::shared_ptr<MemoryPool> pool_;
   std::vector<Device> devices_;  // devices of the work, which is launched on the current stream of the first one
-  Event last_;
+  Event last_launch_;
   std::unique_ptr<Stream> launched_on_;
 };
 
@@ -81,7 +81,7 @@ class Capture {
   /// Ends the capture and drops its work.
   ~Capture();
   /// Whether GPU work is being captured.
-  bool is_on() const { return on_.load(std::memory_order_acquire); }
+  bool is_active() const { return active_.load(std::memory_order_acquire); }
   /// The stream to use instead of `current`. @throws Error or CudaError if the capture cannot begin
   const Stream& stream_for(const Stream& current);
   uint64_t pool() const { return pool_number_; }
@@ -97,9 +97,9 @@ class Capture {
   std::shared_ptr<MemoryPool> pool_;  // null after end()
   const uint64_t pool_number_;
   const std::function<void()> before_allocation_;
-  std::atomic<bool> on_{false};
+  std::atomic<bool> active_{false};
   std::mutex mutex_;
-  bool over_ = false;
+  bool ended_ = false;
   std::map<int, Stream> streams_;  // by device index
   std::vector<Device> devices_;    // captured devices, in the order of first use
 };

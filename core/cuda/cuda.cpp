@@ -27,23 +27,23 @@ class StreamPool {
     return pools[2 * static_cast<size_t>(device.index()) + high_priority];
   }
   std::shared_ptr<Stream::Impl> take(Device device, bool high_priority) {
-    Stream::Impl* kept = take_kept();
+    Stream::Impl* kept = pop_unused();
     if (!kept) {
       auto made = std::make_unique<Stream::Impl>(Stream::Impl{device, high_priority, nullptr});
       made->handle = gpu::create_stream(device.index(), high_priority);
       kept = made.release();
     }
-    return {kept, [](Stream::Impl* impl) { of(impl->device, impl->high_priority).keep(impl); }};
+    return {kept, [](Stream::Impl* impl) { of(impl->device, impl->high_priority).push_unused(impl); }};
   }
 
  private:
-  Stream::Impl* take_kept() {
+  Stream::Impl* pop_unused() {
     const std::lock_guard lock(mutex_);
     Stream::Impl* const kept = first_;
     if (kept) first_ = std::exchange(kept->next, nullptr);
     return kept;
   }
-  void keep(Stream::Impl* impl) {
+  void push_unused(Stream::Impl* impl) {
     const std::lock_guard lock(mutex_);
     (first_ ? last_->next : first_) = impl;
     last_ = impl;
@@ -110,7 +110,7 @@ float Event::elapsed_time(const Event& end) const {
 /// Current streams that a thread's guards have set, by device index.
 class detail::StreamSet : public std::map<int, Stream> {};
 
-static const Stream& default_of(Device device, const char* op) {
+static const Stream& default_stream_of(Device device, const char* op) {
   // Default stream of each device: created at first use, never destroyed.
   static std::atomic<const Stream*> streams[kMaxDevices];
   std::atomic<const Stream*>& mine = streams[device.index()];
@@ -125,22 +125,22 @@ static const Stream& default_of(Device device, const char* op) {
 
 const Stream& default_stream(Device device) {
   TANDEM_CHECK(device.is_cuda(), "default_stream: got ", device, "; accepted: a CUDA device");
-  return default_of(device, "default_stream");
+  return default_stream_of(device, "default_stream");
 }
 const Stream& current_stream(Device device) {
   TANDEM_CHECK(device.is_cuda(), "current_stream: got ", device, "; accepted: a CUDA device");
-  return stream_of(RankContext::current().streams, device);
+  return stream_of(ThreadContext::current().streams, device);
 }
 const Stream& stream_of(const Streams& streams, Device device) {
   const Stream& stream = uncaptured_stream_of(streams, device);
-  Capture* const capture = RankContext::current().capture.get();
+  Capture* const capture = ThreadContext::current().capture.get();
   return capture ? capture->stream_for(stream) : stream;
 }
 const Stream& uncaptured_stream_of(const Streams& streams, Device device) {
   if (streams) {
     if (const auto at = streams->find(device.index()); at != streams->end()) return at->second;
   }
-  return default_of(device, "current_stream");
+  return default_stream_of(device, "current_stream");
 }
 void wait_for_streams(const Streams& streams, const Streams& others) {
   if (streams == others) return;
@@ -151,14 +151,15 @@ void wait_for_streams(const Streams& streams, const Streams& others) {
   }
 }
 void set_stream(const Stream& stream) {
-  const Streams& now = RankContext::current().streams;
+  const Streams& now = ThreadContext::current().streams;
   auto set = now ? std::make_shared<StreamSet>(*now) : std::make_shared<StreamSet>();
   set->insert_or_assign(stream.device().index(), stream);
-  RankContext::current().streams = std::move(set);
+  ThreadContext::current().streams = std::move(set);
 }
-StreamGuard::StreamGuard(const Stream& stream) : saved_(RankContext::current().streams) { set_stream(stream); }
-StreamGuard::StreamGuard(Streams streams) : saved_(std::exchange(RankContext::current().streams, std::move(streams))) {}
-StreamGuard::~StreamGuard() { RankContext::current().streams = std::move(saved_); }
+StreamGuard::StreamGuard(const Stream& stream) : saved_(ThreadContext::current().streams) { set_stream(stream); }
+StreamGuard::StreamGuard(Streams streams)
+    : saved_(std::exchange(ThreadContext::current().streams, std::move(streams))) {}
+StreamGuard::~StreamGuard() { ThreadContext::current().streams = std::move(saved_); }
 
 void synchronize(Device device) {
   check_exists(device, "synchronize");

@@ -5,7 +5,7 @@
 
 #include "tandem/core/cuda/gpu_types.h"
 #include "tandem/core/device.h"
-#include "tandem/core/rank_context.h"
+#include "tandem/core/thread_context.h"
 
 namespace tandem::cuda {
 

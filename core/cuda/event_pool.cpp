@@ -21,7 +21,7 @@ EventPool& pool(int device) {
   return pools[static_cast<size_t>(device)];
 }
 
-gpu::EventHandle take(int device) {
+gpu::EventHandle acquire_event(int device) {
   EventPool& mine = pool(device);
   const std::lock_guard lock(mine.mutex);
   if (mine.free.empty()) {
@@ -38,7 +38,7 @@ gpu::EventHandle take(int device) {
 }  // namespace
 
 PooledEvent::PooledEvent(int device, bool timing)
-    : device_(device), timing_(timing), handle_(timing ? gpu::create_event(device, true) : take(device)) {}
+    : device_(device), timing_(timing), handle_(timing ? gpu::create_event(device, true) : acquire_event(device)) {}
 PooledEvent::~PooledEvent() {
   if (!handle_) return;
   if (timing_) {
@@ -55,27 +55,27 @@ void StreamUses::add(const Stream& stream) {
     if (each.stream == stream) return;
   uses_.push_back({stream, {}});
 }
-void StreamUses::Use::close() noexcept try {
+void StreamUses::Use::record_events() noexcept try {
   const std::shared_lock shared(captured_streams_mutex());
   if (gpu::is_capturing(stream.handle())) return;
-  open = false;
+  unrecorded = false;
   event.emplace(stream.device().index());
   gpu::record_event(event->handle(), stream.handle());
 } catch (const std::exception&) {
-  open = false;
+  unrecorded = false;
   event.reset();
   try {
     gpu::synchronize_stream(stream.handle());
   } catch (const CudaError&) {  // the device failed: nothing runs on it any more
   }
 }
-void StreamUses::close() noexcept {
-  for (Use& each : uses_) each.close();
+void StreamUses::record_events() noexcept {
+  for (Use& each : uses_) each.record_events();
 }
-bool StreamUses::done() noexcept {
+bool StreamUses::is_done() noexcept {
   std::erase_if(uses_, [](Use& each) {
-    if (each.open) each.close();
-    if (each.open) return false;
+    if (each.unrecorded) each.record_events();
+    if (each.unrecorded) return false;
     try {
       return !each.event || gpu::is_done(each.event->handle());
     } catch (const CudaError&) {
@@ -86,7 +86,7 @@ bool StreamUses::done() noexcept {
 }
 void StreamUses::wait() noexcept {
   for (Use& each : uses_) try {
-      if (each.open) each.close();
+      if (each.unrecorded) each.record_events();
       if (each.event) gpu::synchronize_event(each.event->handle());
     } catch (const CudaError&) {  // the device failed: nothing runs on it any more
     }

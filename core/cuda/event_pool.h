@@ -36,11 +36,11 @@ class StreamUses {
   /// Call this when the block is freed: records the work now queued on the streams, which may still use the block. For
   /// a capturing stream, the first done() after the capture records it. If it cannot be recorded, waits for the stream;
   /// if that fails too, for example because the device is lost, the work counts as done.
-  void close() noexcept;
+  void record_events() noexcept;
   /// Forgets all uses.
   void clear() { uses_.clear(); }
   /// Whether the recorded work is done. Call this only after record_events().
-  bool done() noexcept;
+  bool is_done() noexcept;
   /// Blocks until the recorded work is done.
   void wait() noexcept;
 
@@ -48,8 +48,8 @@ class StreamUses {
   struct Use {
     Stream stream;
     std::optional<PooledEvent> event;  // set by record_events()
-    bool open = true;
-    void close() noexcept;
+    bool unrecorded = true;
+    void record_events() noexcept;
   };
   std::vector<Use> uses_;
 };

@@ -12,10 +12,11 @@
 namespace tandem::cuda {
 namespace {
 
-std::atomic<Fault*> words[kMaxDevices];  // fault word of each device: null until a kernel first needs it, never freed
+std::atomic<Fault*>
+    fault_words[kMaxDevices];  // fault word of each device: null until a kernel first needs it, never freed
 
 struct HostFailure {
-  std::atomic<bool> there{false};
+  std::atomic<bool> is_set{false};
   std::mutex mutex;
   std::exception_ptr failure;
 };
@@ -25,12 +26,12 @@ HostFailure& host_failure(Device device) {
   return all[static_cast<size_t>(device.index())];
 }
 
-std::atomic<Fault*>& word_of(Device device) { return words[static_cast<size_t>(device.index())]; }
+std::atomic<Fault*>& fault_word_of(Device device) { return fault_words[static_cast<size_t>(device.index())]; }
 
 }  // namespace
 
 Fault* fault_word(Device device) {
-  std::atomic<Fault*>& word = word_of(device);
+  std::atomic<Fault*>& word = fault_word_of(device);
   Fault* known = word.load(std::memory_order_acquire);
   if (known) return known;
   // No lock is held here, because the driver may wait: see page_locked.cpp. If two threads allocate a word at once, one
@@ -48,27 +49,27 @@ void report_failure(Device device, std::exception_ptr failure) {
   HostFailure& mine = host_failure(device);
   const std::lock_guard lock(mine.mutex);
   mine.failure = std::move(failure);
-  mine.there = mine.failure != nullptr;
+  mine.is_set = mine.failure != nullptr;
 }
 static void check_host_failure(Device device) {
   HostFailure& mine = host_failure(device);
-  if (!mine.there.load(std::memory_order_acquire)) [[likely]]
+  if (!mine.is_set.load(std::memory_order_acquire)) [[likely]]
     return;
   const std::lock_guard lock(mine.mutex);
-  mine.there = false;
+  mine.is_set = false;
   if (mine.failure) std::rethrow_exception(std::exchange(mine.failure, nullptr));
 }
 
 void check_faults(Device device) {
   check_host_failure(device);
-  Fault* const word = word_of(device).load(std::memory_order_acquire);
+  Fault* const word = fault_word_of(device).load(std::memory_order_acquire);
   if (!word) return;
   const std::atomic_ref state(word->state);
   if (state.load(std::memory_order_acquire) != 2) return;
   const Fault found = *word;
   int complete = 2;  // if two threads get here at once, only one of them throws
   if (!state.compare_exchange_strong(complete, 0, std::memory_order_acq_rel)) return;
-  tandem::detail::fail<IndexError>(__FILE__, __LINE__, found.op, ": index ", found.place, " is ", found.index,
+  tandem::detail::fail<IndexError>(__FILE__, __LINE__, found.op, ": index ", found.position, " is ", found.index,
                                    "; accepted: 0 to ", found.limit - 1);
 }
 

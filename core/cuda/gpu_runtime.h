@@ -24,7 +24,7 @@ std::string unavailable_reason();
 const char* implementation();
 /// Whether all kernels are loaded when a context starts, so that no launch waits for running GPU work. NCCL needs this
 /// if several ranks are threads of one process.
-bool loads_kernels_at_start();
+bool loads_kernels_eagerly();
 
 const DeviceProperties& properties(int device);
 struct MemoryInfo {

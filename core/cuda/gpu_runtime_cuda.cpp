@@ -27,7 +27,7 @@ namespace tandem::detail::gpu {
 namespace {
 
 /// The runtime's error text, for example "invalid argument (cudaErrorInvalidValue)".
-std::string words(cudaError_t status) {
+std::string error_text(cudaError_t status) {
   return std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ")";
 }
 std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
@@ -52,7 +52,7 @@ int device_of(StreamHandle stream) {
 
 [[noreturn, gnu::cold]] void fail(cudaError_t status, const std::string& what) {
   cudaGetLastError();  // clears the error, else the next launch would report it
-  TANDEM_CHECK_AS(CudaError, false, what, " failed: ", words(status));
+  TANDEM_CHECK_AS(CudaError, false, what, " failed: ", error_text(status));
   __builtin_unreachable();
 }
 void check(cudaError_t status, const char* call) {
@@ -72,7 +72,7 @@ void check(cudaError_t status, const char* call, size_t bytes, StreamHandle stre
     fail(status, std::string(call) + " of " + std::to_string(bytes) + " bytes on " + name_of(device_of(stream)));
 }
 /// Result of a query: true if done, false if not ready. @throws CudaError for any other status
-bool finished(cudaError_t status, const char* call) {
+bool is_finished(cudaError_t status, const char* call) {
   if (status == cudaErrorNotReady) {
     cudaGetLastError();
     return false;
@@ -82,12 +82,12 @@ bool finished(cudaError_t status, const char* call) {
 }
 /// Reports errors in functions that must not throw. Errors of a driver that is being shut down at the end of the
 /// process are ignored. Only the first error is reported, because after a kernel's fault every call fails alike.
-void note(cudaError_t status, const char* call) noexcept {
+void report_error(cudaError_t status, const char* call) noexcept {
   if (status == cudaSuccess) return;
   cudaGetLastError();
   if (status == cudaErrorCudartUnloading || status == cudaErrorContextIsDestroyed) return;
-  static std::atomic<bool> told{false};
-  if (!told.exchange(true))
+  static std::atomic<bool> reported{false};
+  if (!reported.exchange(true))
     std::fprintf(stderr, "tandem: %s failed: %s (%s)\n", call, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 
@@ -112,7 +112,7 @@ struct Devices {
   Devices() {
     setenv("CUDA_MODULE_LOADING", may_load_lazily() ? "LAZY" : "EAGER", /*overwrite=*/0);
     const char* const loading = std::getenv("CUDA_MODULE_LOADING");
-    loads_at_start = loading && std::strcmp(loading, "EAGER") == 0;
+    loads_eagerly = loading && std::strcmp(loading, "EAGER") == 0;
     const cudaError_t status = cudaGetDeviceCount(&count);
     if (status == cudaSuccess && count > 0) {
       count = std::min(count, kMaxDevices);
@@ -122,11 +122,11 @@ struct Devices {
     cudaGetLastError();
     int driver = 0;
     if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
-    reason = (status == cudaSuccess ? "the driver shows no device" : words(status)) + "; the driver's CUDA is " +
+    reason = (status == cudaSuccess ? "the driver shows no device" : error_text(status)) + "; the driver's CUDA is " +
              (driver ? version(driver) : "none") + ", this build's " + version(CUDART_VERSION);
   }
   int count = -1;
-  bool loads_at_start = false;
+  bool loads_eagerly = false;
   std::string reason;
   std::array<std::once_flag, kMaxDevices> asked;
   std::array<DeviceProperties, kMaxDevices> properties;
@@ -138,7 +138,7 @@ Devices& devices() {
 /// Devices on which this process has work or memory, and the first of them.
 std::array<std::atomic<bool>, kMaxDevices> used;
 std::atomic<int> first_used{-1};
-void note_use(int device) {
+void mark_used(int device) {
   used[static_cast<size_t>(device)].store(true, std::memory_order_relaxed);
   int none = -1;
   first_used.compare_exchange_strong(none, device, std::memory_order_relaxed);
@@ -148,23 +148,23 @@ bool is_used(int device) { return used[static_cast<size_t>(device)].load(std::me
 /// which takes about 500 MB of its memory. A thread that has set no device is on device 0, so with eight processes,
 /// each using another GPU, all would create a context there. This switches such a thread to the first device that the
 /// process uses.
-void settle() noexcept {
-  thread_local bool settled = false;
-  if (settled) [[likely]]
+void leave_unused_device() noexcept {
+  thread_local bool device_chosen = false;
+  if (device_chosen) [[likely]]
     return;
   const int first = first_used.load(std::memory_order_relaxed);
   if (first < 0) return;
-  settled = true;
+  device_chosen = true;
   int now = 0;
-  if (!is_used(0) && cudaGetDevice(&now) == cudaSuccess && now == 0) note(cudaSetDevice(first), "set_device");
+  if (!is_used(0) && cudaGetDevice(&now) == cudaSuccess && now == 0) report_error(cudaSetDevice(first), "set_device");
 }
 
 cudaStream_t raw(StreamHandle stream) {
-  settle();
+  leave_unused_device();
   return reinterpret_cast<cudaStream_t>(stream);
 }
 cudaEvent_t raw(EventHandle event) {
-  settle();
+  leave_unused_device();
   return reinterpret_cast<cudaEvent_t>(event);
 }
 
@@ -175,7 +175,7 @@ int device_count() noexcept try { return devices().count; } catch (...) {
 }
 std::string unavailable_reason() { return devices().reason; }
 const char* implementation() { return "cuda"; }
-bool loads_kernels_at_start() { return devices().loads_at_start; }
+bool loads_kernels_eagerly() { return devices().loads_eagerly; }
 
 const DeviceProperties& properties(int device) {
   Devices& all = devices();
@@ -219,12 +219,12 @@ int current_device() {
 }
 void set_device(int device) {
   check(cudaSetDevice(device), "set_device", device);
-  note_use(device);
+  mark_used(device);
 }
 void restore_device(int device) noexcept {
   // Switches to device 0 only if it is in use: a thread may be there because it has set no device (see
   // leave_unused_device).
-  if (device != 0 || is_used(0)) note(cudaSetDevice(device), "restore_device");
+  if (device != 0 || is_used(0)) report_error(cudaSetDevice(device), "restore_device");
 }
 void synchronize(int device) {
   const DeviceGuard guard(device);
@@ -246,7 +246,7 @@ void enable_peer_access(int device, int peer) {
 
 void* allocate(int device, size_t bytes) {
   const DeviceGuard guard(device);
-  note_use(device);
+  mark_used(device);
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, bytes);
   if (status == cudaErrorMemoryAllocation) {
@@ -257,12 +257,12 @@ void* allocate(int device, size_t bytes) {
   return memory;
 }
 void release(int, void* memory) noexcept {
-  settle();
-  if (memory) note(cudaFree(memory), "release");
+  leave_unused_device();
+  if (memory) report_error(cudaFree(memory), "release");
 }
 void discard(void*, size_t, StreamHandle) noexcept {}
 void* allocate_host(size_t bytes) {
-  settle();
+  leave_unused_device();
   void* memory = nullptr;
   const cudaError_t status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
   if (status == cudaErrorMemoryAllocation) {
@@ -273,12 +273,12 @@ void* allocate_host(size_t bytes) {
   return memory;
 }
 void release_host(void* memory) noexcept {
-  settle();
-  if (memory) note(cudaFreeHost(memory), "release_host");
+  leave_unused_device();
+  if (memory) report_error(cudaFreeHost(memory), "release_host");
 }
 PointerInfo pointer_info(const void* memory) {
   if (device_count() == 0) return {MemoryKind::pageable, -1};
-  settle();
+  leave_unused_device();
   cudaPointerAttributes attributes;
   check(cudaPointerGetAttributes(&attributes, memory), "pointer_info");
   switch (attributes.type) {
@@ -306,7 +306,7 @@ void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle stream) {
 
 StreamHandle create_stream(int device, bool high_priority) {
   const DeviceGuard guard(device);
-  note_use(device);
+  mark_used(device);
   int least = 0, greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "create_stream", device);
   cudaStream_t stream = nullptr;
@@ -315,12 +315,12 @@ StreamHandle create_stream(int device, bool high_priority) {
   return reinterpret_cast<StreamHandle>(stream);
 }
 void destroy_stream(StreamHandle stream) noexcept {
-  if (stream) note(cudaStreamDestroy(raw(stream)), "destroy_stream");
+  if (stream) report_error(cudaStreamDestroy(raw(stream)), "destroy_stream");
 }
 void synchronize_stream(StreamHandle stream) {
   check(cudaStreamSynchronize(raw(stream)), "synchronize_stream", stream);
 }
-bool is_done(StreamHandle stream) { return finished(cudaStreamQuery(raw(stream)), "is_done of a stream"); }
+bool is_done(StreamHandle stream) { return is_finished(cudaStreamQuery(raw(stream)), "is_done of a stream"); }
 void wait_event(StreamHandle stream, EventHandle event) {
   check(cudaStreamWaitEvent(raw(stream), raw(event), 0), "wait_event", stream);
 }
@@ -335,12 +335,12 @@ EventHandle create_event(int device, bool timing) {
   return reinterpret_cast<EventHandle>(event);
 }
 void destroy_event(EventHandle event) noexcept {
-  if (event) note(cudaEventDestroy(raw(event)), "destroy_event");
+  if (event) report_error(cudaEventDestroy(raw(event)), "destroy_event");
 }
 void record_event(EventHandle event, StreamHandle stream) {
   check(cudaEventRecord(raw(event), raw(stream)), "record_event", stream);
 }
-bool is_done(EventHandle event) { return finished(cudaEventQuery(raw(event)), "is_done of an event"); }
+bool is_done(EventHandle event) { return is_finished(cudaEventQuery(raw(event)), "is_done of an event"); }
 void synchronize_event(EventHandle event) { check(cudaEventSynchronize(raw(event)), "synchronize_event"); }
 float elapsed_milliseconds(EventHandle start, EventHandle end) {
   float milliseconds = 0;
@@ -356,7 +356,7 @@ GraphHandle end_capture(StreamHandle stream) {
   check(cudaStreamEndCapture(raw(stream), &graph), "end_capture", stream);
   cudaGraphExec_t ready = nullptr;
   const cudaError_t status = cudaGraphInstantiateWithFlags(&ready, graph, 0);
-  note(cudaGraphDestroy(graph), "end_capture");
+  report_error(cudaGraphDestroy(graph), "end_capture");
   check(status, "end_capture: cudaGraphInstantiate", stream);
   return reinterpret_cast<GraphHandle>(ready);
 }
@@ -369,13 +369,13 @@ void launch_graph(GraphHandle graph, StreamHandle stream) {
   check(cudaGraphLaunch(reinterpret_cast<cudaGraphExec_t>(graph), raw(stream)), "launch_graph", stream);
 }
 void destroy_graph(GraphHandle graph) noexcept {
-  if (graph) note(cudaGraphExecDestroy(reinterpret_cast<cudaGraphExec_t>(graph)), "destroy_graph");
+  if (graph) report_error(cudaGraphExecDestroy(reinterpret_cast<cudaGraphExec_t>(graph)), "destroy_graph");
 }
 bool allow_unsafe_calls(bool allowed) noexcept {
   // Captures use the thread-local mode. A thread starts in global mode, which also forbids functions that are unsafe
   // for captures in global mode on any thread; Tandem has no such captures.
   cudaStreamCaptureMode mode = allowed ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeGlobal;
-  note(cudaThreadExchangeStreamCaptureMode(&mode), "allow_unsafe_calls");
+  report_error(cudaThreadExchangeStreamCaptureMode(&mode), "allow_unsafe_calls");
   return mode == cudaStreamCaptureModeRelaxed;
 }
 

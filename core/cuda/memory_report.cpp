@@ -9,7 +9,7 @@ namespace tandem::cuda {
 namespace {
 
 /// Formats a size, for example "1.5 GiB".
-std::string readable(size_t bytes) {
+std::string format_bytes(size_t bytes) {
   constexpr size_t kKiB = 1024, kGiB = 1024 * kMiB;
   std::ostringstream out;
   out.precision(3);
@@ -24,7 +24,7 @@ std::string readable(size_t bytes) {
     out << n / kGiB << " GiB";
   return out.str();
 }
-std::string readable(int64_t bytes) { return readable(static_cast<size_t>(std::max<int64_t>(bytes, 0))); }
+std::string format_bytes(int64_t bytes) { return format_bytes(static_cast<size_t>(std::max<int64_t>(bytes, 0))); }
 
 }  // namespace
 
@@ -46,21 +46,22 @@ std::string out_of_memory_report(Device device, gpu::StreamHandle stream, size_t
   });
   const auto info = gpu::memory_info(device.index());
   std::ostringstream out;
-  out << "CUDA out of memory. Tried to allocate " << readable(bytes) << " (" << bytes << " bytes) on " << device
-      << ". GPU " << device.index() << " has a total capacity of " << readable(info.total) << " of which "
-      << readable(info.free) << " is free. In use: " << readable(stats.current) << " in " << count << " blocks (peak "
-      << readable(stats.peak) << "), plus " << readable(rounding) << " of rounding. Cached: " << readable(cached)
-      << " of this stream and " << readable(elsewhere) << " of other streams, largest block " << readable(largest)
-      << ". Freed, but still used by other streams: " << readable(waiting)
-      << ". Reserved by this process: " << readable(stats.reserved)
-      << "; by libraries, contexts and other processes: " << readable(info.total - info.free - stats.reserved);
+  out << "CUDA out of memory. Tried to allocate " << format_bytes(bytes) << " (" << bytes << " bytes) on " << device
+      << ". GPU " << device.index() << " has a total capacity of " << format_bytes(info.total) << " of which "
+      << format_bytes(info.free) << " is free. In use: " << format_bytes(stats.current) << " in " << count
+      << " blocks (peak " << format_bytes(stats.peak) << "), plus " << format_bytes(rounding)
+      << " of rounding. Cached: " << format_bytes(cached) << " of this stream and " << format_bytes(elsewhere)
+      << " of other streams, largest block " << format_bytes(largest)
+      << ". Freed, but still used by other streams: " << format_bytes(waiting)
+      << ". Reserved by this process: " << format_bytes(stats.reserved)
+      << "; by libraries, contexts and other processes: " << format_bytes(info.total - info.free - stats.reserved);
   std::vector<std::pair<size_t, size_t>> largest_first(counts.begin(), counts.end());
   std::sort(largest_first.begin(), largest_first.end(), [](const auto& a, const auto& b) {
     return std::pair(a.first * a.second, a.first) > std::pair(b.first * b.second, b.first);
   });
-  constexpr size_t kShown = 5;
-  for (size_t i = 0; i < std::min(kShown, largest_first.size()); ++i)
-    out << (i ? ", " : ". Most in use: ") << largest_first[i].second << " x " << readable(largest_first[i].first);
+  constexpr size_t kMaxShown = 5;
+  for (size_t i = 0; i < std::min(kMaxShown, largest_first.size()); ++i)
+    out << (i ? ", " : ". Most in use: ") << largest_first[i].second << " x " << format_bytes(largest_first[i].first);
   return out.str();
 }
 

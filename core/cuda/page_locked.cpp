@@ -15,9 +15,9 @@ namespace {
 
 // Base-2 logarithms of the smallest and the largest size class. Size classes are powers of two, because batches come in
 // few sizes and a page is the smallest unit that can be locked.
-constexpr int kMinLog = 9, kMostLog = 47;
+constexpr int kMinLog = 9, kMaxSizeLog = 47;
 
-int log_of(size_t bytes) { return std::max(kMinLog, static_cast<int>(std::bit_width(bytes - 1))); }
+int size_class_log(size_t bytes) { return std::max(kMinLog, static_cast<int>(std::bit_width(bytes - 1))); }
 
 // Note [No lock while the driver may wait]: to lock or unlock pages, the driver may wait for running GPU work. This may
 // be a collective that waits for another rank, which is a thread of this process; and that thread may need the
@@ -25,17 +25,17 @@ int log_of(size_t bytes) { return std::max(kMinLog, static_cast<int>(std::bit_wi
 // the rank's own GPU is made current first: on another rank's GPU, the driver could wait forever for a collective that
 // waits for this rank.
 int gpu_of_rank() {
-  const int own = RankContext::current().state().gpu;
+  const int own = ThreadContext::current().state().gpu;
   return own >= 0 ? own : gpu::current_device();
 }
-class PageLockedMemory {
+class CachingHostAllocator {
  public:
   /// Allocates a block. Returns null if no memory can be locked.
-  void* take(size_t bytes) {
-    const int log = log_of(bytes);
-    if (log > kMostLog) return nullptr;
+  void* allocate(size_t bytes) {
+    const int log = size_class_log(bytes);
+    if (log > kMaxSizeLog) return nullptr;
     std::unique_lock lock(mutex_);
-    collect();
+    free_finished_blocks();
     if (!free_[static_cast<size_t>(log)]) {
       auto made = std::make_unique<Block>();
       made->log = log;
@@ -59,19 +59,19 @@ class PageLockedMemory {
     ++stats_.allocations;
     return mine.data;
   }
-  void give(void* data) noexcept {
+  void deallocate(void* data) noexcept {
     const std::lock_guard lock(mutex_);
     Block& mine = *blocks_.at(data);
     stats_.current -= static_cast<int64_t>(mine.requested);
-    mine.uses.close();
+    mine.uses.record_events();
     mine.next = std::exchange(waiting_, &mine);
-    collect();
+    free_finished_blocks();
   }
   void use(void* data, const cuda::Stream& stream) {
     const std::lock_guard lock(mutex_);
     if (const auto at = blocks_.find(data); at != blocks_.end()) at->second->uses.add(stream);
   }
-  bool has(const void* data) {
+  bool contains_block(const void* data) {
     const std::lock_guard lock(mutex_);
     return blocks_.contains(const_cast<void*>(data));
   }
@@ -86,7 +86,7 @@ class PageLockedMemory {
       Block* const block = std::exchange(waiting, waiting->next);
       block->next = std::exchange(waiting_, block);
     }
-    collect();
+    free_finished_blocks();
     Block* unused = nullptr;
     for (Block*& first : free_)
       while (first) {
@@ -118,11 +118,11 @@ class PageLockedMemory {
   };
 
   /// Frees the waiting blocks whose copies are done. Does nothing on a capturing thread, which must not query events.
-  void collect() noexcept {
+  void free_finished_blocks() noexcept {
     if (cuda::is_current_stream_capturing()) return;
     for (Block** at = &waiting_; *at;) {
       Block& block = **at;
-      if (!block.uses.done()) {
+      if (!block.uses.is_done()) {
         at = &block.next;
         continue;
       }
@@ -138,13 +138,13 @@ class PageLockedMemory {
 
   std::mutex mutex_;
   std::unordered_map<void*, std::unique_ptr<Block>> blocks_;
-  std::array<Block*, kMostLog + 1> free_{};
+  std::array<Block*, kMaxSizeLog + 1> free_{};
   Block* waiting_ = nullptr;
   MemoryStats stats_;
 };
 
-PageLockedMemory& memory() {
-  static auto& all = *new PageLockedMemory;  // never destroyed: tensors may be static
+CachingHostAllocator& host_allocator() {
+  static auto& all = *new CachingHostAllocator;  // never destroyed: tensors may be static
   return all;
 }
 
@@ -154,10 +154,10 @@ void* allocate_page_locked(size_t bytes) {
   TANDEM_CHECK(cuda::is_available(),
                "page-locked memory needs a GPU, and none is available: ", gpu::unavailable_reason());
   if (bytes == 0) return nullptr;
-  void* data = memory().take(bytes);
+  void* data = host_allocator().allocate(bytes);
   if (!data) {
     empty_page_locked_cache();
-    data = memory().take(bytes);
+    data = host_allocator().allocate(bytes);
   }
   if (!data) [[unlikely]] {
     const MemoryStats stats = page_locked_memory_stats();
@@ -168,14 +168,14 @@ void* allocate_page_locked(size_t bytes) {
   return data;
 }
 void deallocate_page_locked(void* data) noexcept {
-  if (data) memory().give(data);
+  if (data) host_allocator().deallocate(data);
 }
-void record_page_locked(void* data, const cuda::Stream& stream) { memory().use(data, stream); }
+void record_page_locked(void* data, const cuda::Stream& stream) { host_allocator().use(data, stream); }
 bool is_page_locked(const void* data) {
   if (!data || !cuda::is_available()) return false;
-  return memory().has(data) || gpu::pointer_info(data).kind == gpu::MemoryKind::page_locked;
+  return host_allocator().contains_block(data) || gpu::pointer_info(data).kind == gpu::MemoryKind::page_locked;
 }
-MemoryStats page_locked_memory_stats() { return memory().stats(); }
-void empty_page_locked_cache() noexcept { memory().empty(); }
+MemoryStats page_locked_memory_stats() { return host_allocator().stats(); }
+void empty_page_locked_cache() noexcept { host_allocator().empty(); }
 
 }  // namespace tandem

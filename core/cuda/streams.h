@@ -6,7 +6,7 @@
 namespace tandem::cuda {
 
 /// Returns the stream of a device in `streams`, or the stream that a capture under way uses instead of it. `streams`
-/// are the current streams that guards have set, for example RankContext::streams; null means the default streams.
+/// are the current streams that guards have set, for example ThreadContext::streams; null means the default streams.
 const Stream& stream_of(const Streams& streams, Device device);
 /// As stream_of(), but ignores a capture under way.
 const Stream& uncaptured_stream_of(const Streams& streams, Device device);

@@ -18,27 +18,27 @@ namespace tandem {
 namespace {
 
 /// Use of a storage by the groups of loops.
-struct Use {
+struct StorageUse {
   Storage storage;
   int64_t bytes;
-  size_t order;     // position of the storage in the order of first use
-  int first, last;  // first and last group that use the storage; last is -1 if none does
-  bool filled;      // whether the storage has contents that the recorded loops do not produce
+  size_t order;       // position of the storage in the order of first use
+  int first, last;    // first and last group that use the storage; last is -1 if none does
+  bool has_contents;  // whether the storage has contents that the recorded loops do not produce
   bool written;
   std::vector<char> start;  // contents to restore before each replay
   /// Whether the contents are not needed before or after a replay.
-  bool is_temporary() const { return storage->use_count() == 1 && !filled; }
+  bool is_temporary() const { return storage->use_count() == 1 && !has_contents; }
 };
 
 /// Assigns offsets in a block of memory, which temporaries with disjoint lifetimes can share. The largest temporaries
 /// are placed first, and of equal sizes the one that is used first. Each gets the lowest offset that is free during its
 /// lifetime. @return number of bytes needed
-int64_t place(std::vector<std::pair<Use*, int64_t>>& uses) {
+int64_t place(std::vector<std::pair<StorageUse*, int64_t>>& uses) {
   constexpr int64_t kAlignment = 64;
   std::sort(uses.begin(), uses.end(), [](const auto& a, const auto& b) {
     return std::pair(-a.first->bytes, a.first->order) < std::pair(-b.first->bytes, b.first->order);
   });
-  std::vector<std::pair<Use*, int64_t>> placed;  // sorted by offset
+  std::vector<std::pair<StorageUse*, int64_t>> placed;  // sorted by offset
   int64_t total = 0;
   for (auto& [use, at] : uses) {
     at = 0;
@@ -62,7 +62,7 @@ class Graph::Record {
     for (auto& [impl, use] : uses_) impl->recorded = false;
     for (auto& [impl, use] : gpu_uses_) impl->recorded = false;
     if (!work_) return;
-    for (const Storage& storage : kept_) work_->record_use(storage->device, storage->data);
+    for (const Storage& storage : retained_) work_->record_use(storage->device, storage->data);
   }
   void add(ArrayRef<Loop> loops) {
     const int group = static_cast<int>(groups_.size());
@@ -70,15 +70,15 @@ class Graph::Record {
     for (const Loop& loop : loops)
       // Notes reads before writes, because a tensor that is changed in place is read before it is written.
       for (int k = loop.operand_count - 1; k >= 0; --k)
-        if (loop.operands[k].buffer) note(loop.operands[k], group, k < loop.write_count);
+        if (loop.operands[k].buffer) add_use(loop.operands[k], group, k < loop.write_count);
     for (const Loop& loop : loops) kept.loops.emplace_back(loop);
     release_temporaries();
   }
   void add(std::function<void()> update) { updates_.push_back(std::move(update)); }
   /// Adds a call for a GPU, whose work is captured by the CUDA graph.
   void add(const KernelCall& call, uint64_t pool) {
-    for (const Tensor* const tensor : call.reads) note_gpu(tensor->storage(), pool, false);
-    for (const Tensor* const tensor : call.writes) note_gpu(tensor->storage(), pool, true);
+    for (const Tensor* const tensor : call.reads) add_gpu_use(tensor->storage(), pool, false);
+    for (const Tensor* const tensor : call.writes) add_gpu_use(tensor->storage(), pool, true);
     ++summary_.gpu_calls;
   }
   /// Releases memory that is no longer needed, so that the pool can reuse it for later allocations.
@@ -92,26 +92,26 @@ class Graph::Record {
     for (auto& [impl, use] : gpu_uses_) {
       impl->recorded = false;
       if (use.written) written_.push_back(use.storage);
-      if (!use.pooled) kept_.push_back(std::move(use.storage));
+      if (!use.pooled) retained_.push_back(std::move(use.storage));
     }
     gpu_uses_.clear();
     gpu_live_.clear();
     work_ = std::move(work);
     release_temporaries();
     if (optimize) {
-      drop_unused_loops(groups_, [this](const Operand& written) { return use_of(written).is_temporary(); });
+      drop_unused_loops(groups_, [this](const Operand& written) { return find_use(written).is_temporary(); });
       chain_elementwise_loops(groups_);
     }
     set_lifetimes();
-    std::map<int, std::vector<std::pair<Use*, int64_t>>> by_device;
+    std::map<int, std::vector<std::pair<StorageUse*, int64_t>>> by_device;
     for (auto& [impl, use] : uses_) {
       impl->recorded = false;
       if (impl->use_count() > 1) {
         if (use.written) written_.push_back(use.storage);
-      } else if (!use.filled) {
+      } else if (!use.has_contents) {
         if (use.last < 0) continue;
         summary_.unshared_bytes += use.bytes;
-        if (!is_of_chain(use)) by_device[impl->device.index()].push_back({&use, 0});
+        if (!is_chain_temporary(use)) by_device[impl->device.index()].push_back({&use, 0});
       } else if (use.written && use.bytes > 0) {
         use.start.assign(impl->data, impl->data + use.bytes);
         restored_.push_back(&use);
@@ -121,30 +121,30 @@ class Graph::Record {
       const int64_t bytes = place(uses);
       summary_.bytes += bytes;
       memory_.push_back(Storage(new StorageImpl(Device(kCPU, device), bytes)));
-      for (auto& [use, at] : uses) use->storage->move_to(memory_.back()->data + at);
+      for (auto& [use, at] : uses) use->storage->reset_data(memory_.back()->data + at);
     }
     for (const LoopGroup& group : groups_) {
       const auto count = static_cast<int64_t>(group.all().size());
       summary_.loops += count;
       if (count > 1 && group.chain) summary_.chained_loops += count;
       if (group.chain)
-        pointers_.push_back(&group.chain->loop());
+        replay_loops_.push_back(&group.chain->loop());
       else
-        for (const RecordedLoop& loop : group.loops) pointers_.push_back(&loop.get());
-      ends_.push_back(pointers_.size());
+        for (const RecordedLoop& loop : group.loops) replay_loops_.push_back(&loop.get());
+      group_ends_.push_back(replay_loops_.size());
     }
   }
 
   void replay() {
     // The last launch may still read memory that the loops write.
-    if (work_ && !pointers_.empty()) work_->synchronize();
+    if (work_ && !replay_loops_.empty()) work_->synchronize();
     if (work_) work_->wait();
     for (const auto& update : updates_) update();
-    for (const Use* use : restored_) std::memcpy(use->storage->data, use->start.data(), use->start.size());
+    for (const StorageUse* use : restored_) std::memcpy(use->storage->data, use->start.data(), use->start.size());
     for (const Storage& storage : written_) storage->version.fetch_add(1, std::memory_order_relaxed);
     size_t first = 0;
-    for (const size_t end : ends_) {
-      run_unobserved(ArrayRef<const Loop*>(pointers_.data() + first, end - first));
+    for (const size_t end : group_ends_) {
+      run_unobserved(ArrayRef<const Loop*>(replay_loops_.data() + first, end - first));
       first = end;
     }
     if (work_) work_->launch();
@@ -159,27 +159,28 @@ class Graph::Record {
   const cuda::CapturedWork* work() const { return work_.get(); }
 
  private:
-  void note(const Operand& operand, int group, bool write) {
+  void add_use(const Operand& operand, int group, bool write) {
     StorageImpl* const impl = key(operand.buffer);
     const auto [at, added] = uses_.try_emplace(impl);
-    Use& use = at->second;
+    StorageUse& use = at->second;
     if (added) {
-      use = {Storage(impl), impl->bytes, uses_.size(), group, group, /*has_contents=*/impl->deleter != nullptr, false, {}};
+      use = {Storage(impl), impl->bytes, uses_.size(), group, group, /*has_contents=*/impl->deleter != nullptr,
+             false,         {}};
       live_.push_back(impl);
       impl->recorded = true;
     }
     // If the first group that uses the storage does not write all of it, the contents come from elsewhere, for example
     // from the host.
-    if (use.first == group && (!write || operand.bytes < impl->bytes)) use.filled = true;
+    if (use.first == group && (!write || operand.bytes < impl->bytes)) use.has_contents = true;
     use.last = group;
     use.written = use.written || write;
   }
   /// Frees storages that only the record refers to, so that a capture takes no more memory than the step itself; they
-  /// are not used again before finish() places them. Storages with contents (`filled`) stay.
+  /// are not used again before finish() places them. Storages with contents (`has_contents`) stay.
   void release_temporaries() {
     std::erase_if(live_, [this](StorageImpl* impl) {
       if (impl->use_count() > 1) return false;
-      if (!uses_.at(impl).filled) impl->move_to(nullptr);
+      if (!uses_.at(impl).has_contents) impl->reset_data(nullptr);
       return true;
     });
   }
@@ -192,29 +193,29 @@ class Graph::Record {
       for (const RecordedLoop& loop : groups_[g].all())
         for (int k = 0; k < loop.get().operand_count; ++k) {
           if (!loop.get().operands[k].buffer) continue;
-          Use& use = use_of(loop.get().operands[k]);
+          StorageUse& use = find_use(loop.get().operands[k]);
           if (use.last < 0) use.first = static_cast<int>(g);
           use.last = static_cast<int>(g);
         }
     for (LoopGroup& group : groups_)
       if (group.chain)
-        group.chain->finish([&](const StorageImpl* storage) { return is_of_chain(uses_.at(key(storage))); });
+        group.chain->finish([&](const StorageImpl* storage) { return is_chain_temporary(uses_.at(key(storage))); });
   }
   /// Whether the storage is a temporary that only the loops of one chain use.
-  bool is_of_chain(const Use& use) const {
+  bool is_chain_temporary(const StorageUse& use) const {
     const LoopGroup& group = groups_[static_cast<size_t>(use.first)];
     return use.is_temporary() && use.first == use.last && group.chain && group.chain->loops().size() > 1;
   }
   static StorageImpl* key(const Buffer* buffer) { return static_cast<StorageImpl*>(const_cast<Buffer*>(buffer)); }
-  Use& use_of(const Operand& operand) { return uses_.at(key(operand.buffer)); }
+  StorageUse& find_use(const Operand& operand) { return uses_.at(key(operand.buffer)); }
 
   /// Notes the storage of a tensor that a GPU call uses. Memory of the graph's pool may return to the pool once nothing
   /// else refers to it; all other memory is kept, because launches use it.
-  void note_gpu(const Storage& storage, uint64_t pool, bool write) {
+  void add_gpu_use(const Storage& storage, uint64_t pool, bool write) {
     StorageImpl* const impl = storage.get();
     if (!impl || !impl->data) return;
     const auto [at, added] = gpu_uses_.try_emplace(impl);
-    GpuUse& use = at->second;
+    GpuStorageUse& use = at->second;
     use.written = use.written || write;
     if (!added) return;
     use.storage = storage;
@@ -223,72 +224,72 @@ class Graph::Record {
     if (use.pooled) gpu_live_.push_back(impl);
   }
 
-  struct GpuUse {
+  struct GpuStorageUse {
     Storage storage;
     bool pooled = false, written = false;
   };
 
   std::vector<LoopGroup> groups_;
-  std::vector<const Loop*> pointers_;  // loops that a replay runs
-  std::vector<size_t> ends_;           // index in pointers_ of the end of each group
+  std::vector<const Loop*> replay_loops_;  // loops that a replay runs
+  std::vector<size_t> group_ends_;         // index in replay_loops_ of the end of each group
   std::vector<std::function<void()>> updates_;
-  std::unordered_map<StorageImpl*, Use> uses_;
+  std::unordered_map<StorageImpl*, StorageUse> uses_;
   std::vector<StorageImpl*> live_;
-  std::unordered_map<StorageImpl*, GpuUse> gpu_uses_;
+  std::unordered_map<StorageImpl*, GpuStorageUse> gpu_uses_;
   std::vector<StorageImpl*> gpu_live_;  // keys of gpu_uses_ whose memory is from the graph's pool
-  std::vector<Storage> kept_;           // memory that launches use and that is not from the pool
+  std::vector<Storage> retained_;       // memory that launches use and that is not from the pool
   std::unique_ptr<cuda::CapturedWork> work_;
   std::vector<Storage> written_, memory_;
-  std::vector<Use*> restored_;
+  std::vector<StorageUse*> restored_;
   Summary summary_;
 };
 
-/// Observer that records the kernels and loops of a RankContext and its copies, without executing them.
+/// Observer that records the kernels and loops of a ThreadContext and its copies, without executing them.
 class Graph::Recorder : public Observer {
  public:
   explicit Recorder(cuda::MempoolId_t pool)
-      : capture_(std::make_shared<cuda::Capture>(pool, RankContext::current().streams, [this] { release(); })) {}
+      : capture_(std::make_shared<cuda::Capture>(pool, ThreadContext::current().streams, [this] { release(); })) {}
   /// The capture of GPU work.
   const std::shared_ptr<cuda::Capture>& capture() const { return capture_; }
   void on_call(const KernelCall& call) override {
-    if (!on_ || call.device.is_cpu()) return pass(call);
+    if (!recording_ || call.device.is_cpu()) return pass(call);
     const cuda::Stream& stream = cuda::current_stream(call.device);
     TANDEM_CHECK(gpu::is_capturing(stream.handle()), call.op, ": cannot be captured by a Graph: its stream on ",
                  call.device, " is not part of the capture; let the stream wait for one that is");
     pass(call);
     const std::lock_guard lock(mutex_);
-    if (on_) record_->add(call, capture_->pool());
+    if (recording_) record_->add(call, capture_->pool());
   }
   /// Releases GPU memory that only the record refers to.
   void release() {
     const std::lock_guard lock(mutex_);
-    if (on_) record_->release_gpu_temporaries();
+    if (recording_) record_->release_gpu_temporaries();
   }
   void on_run(ArrayRef<Loop> loops) override {
-    if (!take(loops)) pass(loops);
+    if (!try_record(loops)) pass(loops);
   }
   void on_update(const std::function<void()>& update) override {
-    if (!take(update)) pass(update);
+    if (!try_record(update)) pass(update);
   }
   void on_unrecordable(const std::string& op, const char* why) override {
-    TANDEM_CHECK(!on_, op, ": cannot be captured by a Graph: ", why);
+    TANDEM_CHECK(!recording_, op, ": cannot be captured by a Graph: ", why);
     pass(op, why);
   }
-  bool records() const override { return on_ || Observer::records(); }
+  bool is_recording() const override { return recording_ || Observer::is_recording(); }
   /// Ends the recording. @return the record of the loops
   Owned<Record> stop() {
     const std::lock_guard lock(mutex_);
-    on_ = false;
+    recording_ = false;
     return std::move(record_);
   }
 
  private:
-  template <class What> bool take(const What& what) {
+  template <class What> bool try_record(const What& what) {
     const std::lock_guard lock(mutex_);
-    if (on_) record_->add(what);
-    return on_;
+    if (recording_) record_->add(what);
+    return recording_;
   }
-  std::atomic<bool> on_{true};
+  std::atomic<bool> recording_{true};
   std::mutex mutex_;
   Owned<Record> record_{new Record};
   const std::shared_ptr<cuda::Capture> capture_;
@@ -301,7 +302,7 @@ Graph::~Graph() { stop(/*keep=*/false); }
 Owned<Graph::Record> Graph::stop(bool keep) {
   if (!recorder_) return {};
   const std::shared_ptr<Recorder> recorder = std::move(recorder_);
-  RankContext& context = RankContext::current();
+  ThreadContext& context = ThreadContext::current();
   if (context.observer == recorder) context.observer = std::shared_ptr(recorder->outer());
   if (context.capture == recorder->capture()) context.capture = nullptr;
   Owned<Record> record = recorder->stop();
@@ -333,11 +334,11 @@ void Graph::capture_begin(cuda::MempoolId_t pool) {
   reset();
   recorder_ = std::make_shared<Recorder>(pool);
   attach_observer(recorder_);
-  RankContext::current().capture = recorder_->capture();
+  ThreadContext::current().capture = recorder_->capture();
 }
 void Graph::capture_end() {
   TANDEM_CHECK(
-      recorder_ && RankContext::current().observer == recorder_,
+      recorder_ && ThreadContext::current().observer == recorder_,
       "Graph::capture_end: capture_end() called before capture_begin(). This thread is not capturing into this graph");
   record_ = stop(/*keep=*/true);
 }

@@ -14,16 +14,16 @@ namespace {
 // current loop ends. With 64 elements, the calls would take longer than the work.
 constexpr int64_t kTile = 256;
 // Prefetch distance in elements. Tiles are too short for the prefetcher of the hardware to detect a stream.
-constexpr int64_t kAhead = 2 * kTile;
-constexpr size_t kLongest = 32;  // maximum number of loops in a chain
+constexpr int64_t kPrefetchDistance = 2 * kTile;
+constexpr size_t kMaxLoops = 32;  // maximum number of loops in a chain
 
 /// Memory range of an operand's elements. `storage` is null unless the storage's memory was released; such a storage
 /// overlaps no other.
-struct Place {
+struct MemoryRange {
   const StorageImpl* storage;
   int64_t begin, stride, bytes;
 };
-Place place_of(const Loop& loop, const Operand& operand) {
+MemoryRange memory_range_of(const Loop& loop, const Operand& operand) {
   const auto* const storage = static_cast<const StorageImpl*>(operand.buffer);
   const int64_t stride = operand.strides[0];
   // Upper bound of the size of the last element in bytes: 8 is the largest element size.
@@ -31,24 +31,24 @@ Place place_of(const Loop& loop, const Operand& operand) {
   const auto begin = reinterpret_cast<intptr_t>(storage->data) + operand.offset;
   return {storage->data ? nullptr : storage, begin, stride, (loop.range - 1) * stride + last};
 }
-bool is_same(const Place& a, const Place& b) {
+bool are_identical(const MemoryRange& a, const MemoryRange& b) {
   return a.storage == b.storage && a.begin == b.begin && a.stride == b.stride && a.stride > 0;
 }
-bool is_apart(const Place& a, const Place& b) {
+bool are_disjoint(const MemoryRange& a, const MemoryRange& b) {
   return a.storage != b.storage || a.begin + a.bytes <= b.begin || b.begin + b.bytes <= a.begin;
 }
 /// Whether the second loop may run at each index as soon as the first has run at that index.
-bool may_follow(const Loop& first, const Loop& second) {
+bool can_interleave(const Loop& first, const Loop& second) {
   for (int i = 0; i < first.operand_count; ++i)
     for (int j = 0; j < second.operand_count; ++j) {
       if (i >= first.write_count && j >= second.write_count) continue;
-      const Place a = place_of(first, first.operands[i]), b = place_of(second, second.operands[j]);
-      if (!is_same(a, b) && !is_apart(a, b)) return false;
+      const MemoryRange a = memory_range_of(first, first.operands[i]), b = memory_range_of(second, second.operands[j]);
+      if (!are_identical(a, b) && !are_disjoint(a, b)) return false;
     }
   return true;
 }
 
-bool fits(const Loop& loop) {
+bool can_be_chained(const Loop& loop) {
   if (!loop.elementwise || loop.range < 1 || loop.extents.rank != 1 || loop.scratch != 0 || loop.context.data)
     return false;
   for (int k = 0; k < loop.operand_count; ++k) {
@@ -66,10 +66,10 @@ bool is_pure_elementwise(const Loop& loop) {
 
 bool LoopChain::add(RecordedLoop& loop) {
   const Loop& next = loop.get();
-  if (!fits(next) || loops_.size() == kLongest) return false;
+  if (!can_be_chained(next) || loops_.size() == kMaxLoops) return false;
   const auto device = [](const Loop& of) { return static_cast<const StorageImpl*>(of.operands[0].buffer)->device; };
   for (const RecordedLoop& before : loops_)
-    if (before.get().range != next.range || device(before.get()) != device(next) || !may_follow(before.get(), next))
+    if (before.get().range != next.range || device(before.get()) != device(next) || !can_interleave(before.get(), next))
       return false;
   loops_.push_back(std::move(loop));
   return true;
@@ -94,52 +94,52 @@ const Loop& LoopChain::finish(const std::function<bool(const StorageImpl*)>& is_
       if (temporary)
         element_sizes.push_back(operand.strides[0]);
       else if (operand.strides[0] > 0)
-        streams_.push_back(&operand);
+        prefetched_operands_.push_back(&operand);
     }
   }
   temporaries_ = temporaries.size();
   auto end = static_cast<int64_t>(temporaries_ * sizeof(Buffer));
   const auto lay = [&](int64_t bytes) {
-    places_.push_back((end + 63) / 64 * 64);
-    end = places_.back() + bytes;
+    scratch_offsets_.push_back((end + 63) / 64 * 64);
+    end = scratch_offsets_.back() + bytes;
   };
   for (const RecordedLoop& loop : loops_) lay(static_cast<int64_t>(RecordedLoop::size_of(loop.get())));
   for (const int64_t size : element_sizes) lay(kTile * size);
-  whole_.body = run;
-  whole_.name = "chain";
-  whole_.dtype = loops_[0].get().dtype;
-  whole_.operand_count = whole_.write_count = 1;
-  whole_.operands[0] = loops_[0].get().operands[0];  // tells on which device the chain runs
-  whole_.context = {this, nullptr, nullptr};
-  whole_.scratch = end;
-  whole_.range = loops_[0].get().range;
-  whole_.grain = std::max<int64_t>(static_cast<int64_t>(1 / cost) / kTile, 1) * kTile;
+  chain_loop_.body = run;
+  chain_loop_.name = "chain";
+  chain_loop_.dtype = loops_[0].get().dtype;
+  chain_loop_.operand_count = chain_loop_.write_count = 1;
+  chain_loop_.operands[0] = loops_[0].get().operands[0];  // tells on which device the chain runs
+  chain_loop_.context = {this, nullptr, nullptr};
+  chain_loop_.scratch = end;
+  chain_loop_.range = loops_[0].get().range;
+  chain_loop_.grain = std::max<int64_t>(static_cast<int64_t>(1 / cost) / kTile, 1) * kTile;
   return loop();
 }
 
-void LoopChain::run(const Loop& whole, int64_t begin, int64_t end) {
-  const LoopChain& chain = *static_cast<const LoopChain*>(whole.context.data);
+void LoopChain::run(const Loop& chain_loop, int64_t begin, int64_t end) {
+  const LoopChain& chain = *static_cast<const LoopChain*>(chain_loop.context.data);
   char* const memory = loop_scratch();
   auto* const buffers = reinterpret_cast<Buffer*>(memory);
   const size_t count = chain.loops_.size();
-  const auto copy = [&](size_t i) { return reinterpret_cast<Loop*>(memory + chain.places_[i]); };
-  for (size_t i = 0; i < chain.temporaries_; ++i) buffers[i].data = memory + chain.places_[count + i];
+  const auto copy = [&](size_t i) { return reinterpret_cast<Loop*>(memory + chain.scratch_offsets_[i]); };
+  for (size_t i = 0; i < chain.temporaries_; ++i) buffers[i].data = memory + chain.scratch_offsets_[count + i];
   for (size_t i = 0; i < count; ++i) {
     const Loop& loop = chain.loops_[i].get();
     std::memcpy(static_cast<void*>(copy(i)), &loop, RecordedLoop::size_of(loop));
     // Pretends that the operand is small, because a loop that writes a large operand bypasses the cache.
     copy(i)->operands[0].bytes = 0;
   }
-  for (const Redirected& each : chain.redirected_)
+  for (const RedirectedOperand& each : chain.redirected_)
     copy(each.loop)->operands[each.operand].buffer = &buffers[each.temporary];
   for (int64_t from = begin; from < end; from += kTile) {
     const int64_t to = std::min(from + kTile, end);
-    for (const Operand* stream : chain.streams_) {
-      const char* const at = stream->buffer->data + stream->offset + (from + kAhead) * stream->strides[0];
+    for (const Operand* stream : chain.prefetched_operands_) {
+      const char* const at = stream->buffer->data + stream->offset + (from + kPrefetchDistance) * stream->strides[0];
       const int64_t bytes = (to - from) * stream->strides[0];
       for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
     }
-    for (const Redirected& each : chain.redirected_) {  // index `from` becomes the start of the tile
+    for (const RedirectedOperand& each : chain.redirected_) {  // index `from` becomes the start of the tile
       Operand& operand = copy(each.loop)->operands[each.operand];
       operand.offset = -from * operand.strides[0];
     }

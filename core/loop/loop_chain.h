@@ -28,24 +28,25 @@ class LoopChain {
   /// one tile.
   const Loop& finish(const std::function<bool(const StorageImpl*)>& is_temporary);
   /// The loop that finish() built.
-  const Loop& loop() const { return loops_.size() == 1 ? loops_[0].get() : whole_; }
+  const Loop& loop() const { return loops_.size() == 1 ? loops_[0].get() : chain_loop_; }
 
  private:
   /// An operand whose storage is a temporary.
-  struct Redirected {
+  struct RedirectedOperand {
     size_t loop;
     int operand;
     size_t temporary;
   };
-  static void run(const Loop& whole, int64_t begin, int64_t end);
+  static void run(const Loop& chain_loop, int64_t begin, int64_t end);
 
   std::vector<RecordedLoop> loops_;
-  std::vector<Redirected> redirected_;
+  std::vector<RedirectedOperand> redirected_;
   // Offsets in scratch memory: first of the copies of the loops, then of the tiles of the temporaries.
-  std::vector<int64_t> places_;
+  std::vector<int64_t> scratch_offsets_;
   size_t temporaries_ = 0;
-  std::vector<const Operand*> streams_;  // operands to prefetch: one for each storage that is not a temporary
-  Loop whole_{};
+  std::vector<const Operand*>
+      prefetched_operands_;  // operands to prefetch: one for each storage that is not a temporary
+  Loop chain_loop_{};
 };
 
 /// Loops that a replay runs at once: independent loops, or a chain.

@@ -13,7 +13,7 @@ class RecordedLoop {
  public:
   explicit RecordedLoop(const Loop& loop) : memory_(new char[size_of(loop)]) {
     std::memcpy(memory_.get(), &loop, size_of(loop));
-    if (loop.context.data) mine().context.data = loop.context.copy(loop.context.data);
+    if (loop.context.data) mutable_loop().context.data = loop.context.copy(loop.context.data);
   }
   RecordedLoop(RecordedLoop&&) = default;
   RecordedLoop& operator=(RecordedLoop&& other) noexcept {
@@ -21,7 +21,8 @@ class RecordedLoop {
     return *this;
   }
   ~RecordedLoop() {
-    if (memory_ && mine().context.data) mine().context.destroy(const_cast<void*>(mine().context.data));
+    if (memory_ && mutable_loop().context.data)
+      mutable_loop().context.destroy(const_cast<void*>(mutable_loop().context.data));
   }
   const Loop& get() const { return *reinterpret_cast<const Loop*>(memory_.get()); }
   /// Bytes of a loop up to the end of its last operand in use.
@@ -30,7 +31,7 @@ class RecordedLoop {
   }
 
  private:
-  Loop& mine() { return *reinterpret_cast<Loop*>(memory_.get()); }
+  Loop& mutable_loop() { return *reinterpret_cast<Loop*>(memory_.get()); }
   std::unique_ptr<char[]> memory_;
 };
 

@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-thread_local char* scratch_of_part = nullptr;
+thread_local char* current_scratch = nullptr;
 
 /// Scratch memory of one part, from the allocator of the device of the loop's first operand.
 class Scratch {
@@ -20,7 +20,7 @@ class Scratch {
       : device_(static_cast<const StorageImpl*>(loop.operands[0].buffer)->device.index()),
         bytes_(static_cast<size_t>(loop.scratch)),
         data_(allocate(device_, bytes_)) {
-    scratch_of_part = static_cast<char*>(data_);
+    current_scratch = static_cast<char*>(data_);
   }
   ~Scratch() { deallocate(device_, data_, bytes_); }
   Scratch(const Scratch&) = delete;
@@ -45,11 +45,11 @@ int64_t chunk_count(const Loop& loop) {
 
 }  // namespace
 
-char* loop_scratch() { return scratch_of_part; }
+char* loop_scratch() { return current_scratch; }
 
 namespace {
 /// Runs `count` loops; at(i) returns loop i.
-template <class At> void run_each(size_t count, At at) {
+template <class At> void run_loops(size_t count, At at) {
   if (count == 1) {
     const Loop& loop = at(0);
     return parallel_for(loop.range, loop.grain, [&](int64_t begin, int64_t end) { run_part(loop, begin, end); });
@@ -66,10 +66,10 @@ template <class At> void run_each(size_t count, At at) {
 }  // namespace
 
 void run_unobserved(ArrayRef<Loop> loops) {
-  run_each(loops.size(), [&](size_t i) -> const Loop& { return loops[i]; });
+  run_loops(loops.size(), [&](size_t i) -> const Loop& { return loops[i]; });
 }
 void run_unobserved(ArrayRef<const Loop*> loops) {
-  run_each(loops.size(), [&](size_t i) -> const Loop& { return *loops[i]; });
+  run_loops(loops.size(), [&](size_t i) -> const Loop& { return *loops[i]; });
 }
 
 }  // namespace tandem

@@ -132,7 +132,7 @@ class Printer {
 };
 
 /// Whether the dtype is implied by the values, so that it is not printed.
-bool dtype_goes_without_saying(const Tensor& x) {
+bool is_dtype_implied(const Tensor& x) {
   if (x.dtype() == get_default_dtype()) return true;
   return x.numel() > 0 && (x.dtype() == kInt64 || x.dtype() == kBool);
 }
@@ -158,7 +158,7 @@ std::string Tensor::str() const {
     sizes_text << "size=" << sizes();
     suffixes.push_back(sizes_text.str());
   }
-  if (!dtype_goes_without_saying(*this)) suffixes.push_back(std::string("dtype=torch.") + detail::name(dtype()));
+  if (!is_dtype_implied(*this)) suffixes.push_back(std::string("dtype=torch.") + detail::name(dtype()));
   if (const std::string node = node_name(*this); !node.empty())
     suffixes.push_back("grad_fn=<" + node + ">");
   else if (requires_grad())

@@ -17,7 +17,7 @@
 namespace tandem {
 namespace {
 
-constexpr CpuIsa kCompiled[] = {
+constexpr CpuIsa kCompiledIsas[] = {
 #if defined(TANDEM_HAS_ISA_V2)
     CpuIsa::v2,
 #endif
@@ -39,21 +39,21 @@ template <class T> T read_number(const std::string& path) {
   return value > 0 ? value : 0;
 }
 
-template <class T> void tighten(T& limit, T found) {
+template <class T> void lower_limit(T& limit, T found) {
   if (found > 0 && (limit == 0 || found < limit)) limit = found;
 }
 
-void read_directory(const std::string& directory, detail::CgroupLimits& limits) {
+void read_limits(const std::string& directory, detail::CgroupLimits& limits) {
   double quota = 0, period = 0;
-  if (std::ifstream(directory + "/cpu.max") >> quota >> period && period > 0) tighten(limits.cores, quota / period);
+  if (std::ifstream(directory + "/cpu.max") >> quota >> period && period > 0) lower_limit(limits.cores, quota / period);
   quota = read_number<double>(directory + "/cpu.cfs_quota_us");
   period = read_number<double>(directory + "/cpu.cfs_period_us");
-  if (period > 0) tighten(limits.cores, quota / period);
-  tighten(limits.memory, read_number<int64_t>(directory + "/memory.max"));
-  tighten(limits.memory, read_number<int64_t>(directory + "/memory.limit_in_bytes"));
+  if (period > 0) lower_limit(limits.cores, quota / period);
+  lower_limit(limits.memory, read_number<int64_t>(directory + "/memory.max"));
+  lower_limit(limits.memory, read_number<int64_t>(directory + "/memory.limit_in_bytes"));
 }
 
-detail::CgroupLimits this_process() { return detail::read_cgroup_limits("/sys/fs/cgroup", "/proc/self/cgroup"); }
+detail::CgroupLimits process_limits() { return detail::read_cgroup_limits("/sys/fs/cgroup", "/proc/self/cgroup"); }
 
 std::string names(std::span<const CpuIsa> isas) {
   std::string list;
@@ -76,7 +76,7 @@ detail::CgroupLimits detail::read_cgroup_limits(const std::string& root, const s
     for (const std::string& mount : {root + "/" + controllers, root + "/unified"}) {
       std::string path = line.substr(second + 1);
       for (;;) {
-        read_directory(mount + path, limits);
+        read_limits(mount + path, limits);
         if (path.empty()) break;
         path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
       }
@@ -86,7 +86,7 @@ detail::CgroupLimits detail::read_cgroup_limits(const std::string& root, const s
   return limits;
 }
 
-double cpu_quota() { return this_process().cores; }
+double cpu_quota() { return process_limits().cores; }
 
 int usable_cores() {
   cpu_set_t set;
@@ -109,7 +109,7 @@ std::string cpu_model() {
 
 int64_t memory_total() { return int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE); }
 int64_t memory_limit() {
-  const int64_t limit = this_process().memory, total = memory_total();
+  const int64_t limit = process_limits().memory, total = memory_total();
   return limit > 0 ? std::min(limit, total) : total;
 }
 
@@ -123,7 +123,7 @@ const char* name(CpuIsa isa) {
   return "base";
 }
 
-std::span<const CpuIsa> compiled_isas() { return kCompiled; }
+std::span<const CpuIsa> compiled_isas() { return kCompiledIsas; }
 
 bool cpu_supports(CpuIsa isa) {
 #if defined(__x86_64__)
@@ -165,7 +165,7 @@ CpuIsa cpu_isa() {
   static const CpuIsa chosen = detail::choose_isa(std::getenv("TANDEM_CPU_ISA"));
   return chosen;
 }
-bool cpu_multiplies_bfloat16() {
+bool cpu_supports_bfloat16() {
 #if defined(__x86_64__)
   static const bool has = cpu_isa() == CpuIsa::v4 && __builtin_cpu_supports("avx512bf16");
   return has;

@@ -32,7 +32,7 @@ bool cpu_supports(CpuIsa isa);
 /// TANDEM_CPU_ISA is unknown or unsupported
 CpuIsa cpu_isa();
 /// Whether the processor has bfloat16 multiplications (AVX-512 BF16), and cpu_isa() is v4.
-bool cpu_multiplies_bfloat16();
+bool cpu_supports_bfloat16();
 /// Index of cpu_isa() in compiled_isas(), and so in the rows of kernels/cpu/isa.h.
 int cpu_isa_level();
 /// Name of the level in use, for example "x86-64-v3".

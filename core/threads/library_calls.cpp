@@ -1,4 +1,4 @@
-// Implements LibraryCall: makes exit() wait for calls into other libraries, whose data it frees.
+// Implements LibraryCallGuard: makes exit() wait for calls into other libraries, whose data it frees.
 #include "tandem/core/threads/library_calls.h"
 
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tandem/core/threads/thread_kept.h"
+#include "tandem/core/threads/late_thread_local.h"
 
 // Note [Steps of exit()]. In this order:
 // 1. It destroys the thread_local objects of the thread that called it.
@@ -43,7 +43,8 @@ Threads& threads() {
 
 /// State of a thread that has called a library.
 struct ThreadState {
-  std::atomic<Ending> inside{Ending::none};  // argument of the current LibraryCall; Ending::none outside of calls
+  std::atomic<ExitStage> current_call{
+      ExitStage::none};  // argument of the current LibraryCallGuard; Ending::none outside of calls
 
   ThreadState() {
     const std::lock_guard lock(threads().mutex);
@@ -55,18 +56,18 @@ struct ThreadState {
   }
 };
 
-std::atomic<Ending> ending{Ending::none};
-std::atomic<ThreadState*> exiting{nullptr};
+std::atomic<ExitStage> exit_stage{ExitStage::none};
+std::atomic<ThreadState*> exiting_thread{nullptr};
 
-// A call first stores `inside` and then reads `ending`; this function first stores `ending` and then reads `inside`.
-// All four accesses are sequentially consistent, so at least one of the two sees the other.
-void come_to(Ending next) {
-  if (ending.load() >= next) return;
+// A call first stores `current_call` and then reads `exit_stage`; this function first stores `exit_stage` and then
+// reads `current_call`. All four accesses are sequentially consistent, so at least one of the two sees the other.
+void enter_stage(ExitStage next) {
+  if (exit_stage.load() >= next) return;
   using Clock = std::chrono::steady_clock;
   const Clock::time_point deadline = Clock::now() + std::chrono::seconds(10);
-  ThreadState* const mine = &ThreadKept<ThreadState>::get();
-  exiting = mine;
-  ending = next;
+  ThreadState* const mine = &LateThreadLocal<ThreadState>::get();
+  exiting_thread = mine;
+  exit_stage = next;
   if (threads().process != ::getpid()) return;  // in a forked child, the listed threads do not exist
   // Polls the mutex, because ThreadSanitizer does not support the timed wait of a std::timed_mutex.
   std::unique_lock lock(threads().mutex, std::try_to_lock);
@@ -74,37 +75,37 @@ void come_to(Ending next) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   if (!lock.owns_lock()) return;
   for (const ThreadState* const thread : threads().all)
-    while (thread != mine && thread->inside == next && Clock::now() < deadline)
+    while (thread != mine && thread->current_call == next && Clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
-void exit_begins() { come_to(Ending::exit_began); }
-[[gnu::destructor]] void libraries_end() { come_to(Ending::libraries_ended); }
+void exit_begins() { enter_stage(ExitStage::exit_began); }
+[[gnu::destructor]] void libraries_end() { enter_stage(ExitStage::libraries_ended); }
 
-struct ExitSeen {
-  ~ExitSeen() { std::atexit(exit_begins); }
+struct ExitHook {
+  ~ExitHook() { std::atexit(exit_begins); }
 };
-thread_local ExitSeen exit_seen;
-[[maybe_unused]] const ExitSeen* const of_loading_thread = &exit_seen;
+thread_local ExitHook exit_hook;
+[[maybe_unused]] const ExitHook* const of_loading_thread = &exit_hook;
 
 }  // namespace
 
-LibraryCall::LibraryCall(Ending end) : end_(end) {
-  ThreadState& thread = ThreadKept<ThreadState>::get();
-  thread.inside = end;
-  const Ending now = ending;
+LibraryCallGuard::LibraryCallGuard(ExitStage end) : end_(end) {
+  ThreadState& thread = LateThreadLocal<ThreadState>::get();
+  thread.current_call = end;
+  const ExitStage now = exit_stage;
   allowed_ = now < end;
-  if (now < Ending::libraries_ended || end < Ending::libraries_ended || exiting == &thread) [[likely]]
+  if (now < ExitStage::libraries_ended || end < ExitStage::libraries_ended || exiting_thread == &thread) [[likely]]
     return;
-  thread.inside = Ending::none;
+  thread.current_call = ExitStage::none;
   for (;;) ::pause();
 }
-LibraryCall::~LibraryCall() {
+LibraryCallGuard::~LibraryCallGuard() {
   static std::atomic<int> seen{0};
   // Registers exit_begins() again, so that it runs before the destructors of tables that the call has created. After a
   // thousand calls, the library has created all its tables.
-  if (end_ == Ending::exit_began && allowed_ && seen.fetch_add(1, std::memory_order_relaxed) < 1000)
+  if (end_ == ExitStage::exit_began && allowed_ && seen.fetch_add(1, std::memory_order_relaxed) < 1000)
     std::atexit(exit_begins);
-  ThreadKept<ThreadState>::get().inside.store(Ending::none, std::memory_order_release);
+  LateThreadLocal<ThreadState>::get().current_call.store(ExitStage::none, std::memory_order_release);
 }
 
 }  // namespace tandem::detail

@@ -1,11 +1,11 @@
-// LibraryCall: guards calls into other libraries whose data exit() frees while other threads may still use it.
+// LibraryCallGuard: guards calls into other libraries whose data exit() frees while other threads may still use it.
 // Internal.
 #pragma once
 
 namespace tandem::detail {
 
 /// Progress of exit().
-enum class Ending {
+enum class ExitStage {
   none,
   exit_began,       // static objects are being destroyed, also in other libraries
   libraries_ended,  // static objects are destroyed; the destructors of libraries are running
@@ -13,19 +13,19 @@ enum class Ending {
 
 /// While this object lives, this thread is inside a library that must not be used once exit() reaches stage `end`. At
 /// that stage exit() waits for the threads inside, ten seconds at most.
-class LibraryCall {
+class LibraryCallGuard {
  public:
   /// Marks this thread as inside the library. If `end` is libraries_ended and exit() has reached it, blocks until the
   /// process is gone, unless this thread called exit(). No code of the program that could wait for this thread runs at
   /// that stage.
-  explicit LibraryCall(Ending end);
-  ~LibraryCall();
-  LibraryCall(const LibraryCall&) = delete;
+  explicit LibraryCallGuard(ExitStage end);
+  ~LibraryCallGuard();
+  LibraryCallGuard(const LibraryCallGuard&) = delete;
   /// Whether the library may be used. Check this if `end` is exit_began.
   bool allowed() const { return allowed_; }
 
  private:
-  Ending end_;
+  ExitStage end_;
   bool allowed_;
 };
 

@@ -10,8 +10,8 @@ class Spinner {
  public:
   /// Waits a moment; returns false when the caller should sleep instead. Pauses for about 5 us, then yields the core
   /// between checks until about 50 us have passed.
-  bool again() {
-    if (++turns_ <= kPauses) {
+  bool keep_spinning() {
+    if (++spin_count_ <= kMaxPauses) {
 #if defined(__x86_64__)
       __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -21,14 +21,14 @@ class Spinner {
     }
     const auto now = std::chrono::steady_clock::now();
     // About the time between two small operations.
-    if (turns_ == kPauses + 1) end_ = now + std::chrono::microseconds(50);
+    if (spin_count_ == kMaxPauses + 1) end_ = now + std::chrono::microseconds(50);
     std::this_thread::yield();
     return now < end_;
   }
 
  private:
-  static constexpr int kPauses = 128;
-  int turns_ = 0;
+  static constexpr int kMaxPauses = 128;
+  int spin_count_ = 0;
   std::chrono::steady_clock::time_point end_;
 };
 

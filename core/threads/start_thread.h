@@ -15,17 +15,17 @@ namespace tandem::detail {
 /// started from it. Started threads keep them blocked until they end. Signal handlers then run on the program's own
 /// threads. Not blocked: fault signals, which only the faulting thread receives, and SIGPROF, so that a profiler can
 /// sample every thread.
-class SignalsBlocked {
+class BlockSignalsGuard {
  public:
-  SignalsBlocked() {
+  BlockSignalsGuard() {
     sigset_t blocked;
     ::sigfillset(&blocked);
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF})
       ::sigdelset(&blocked, signal);
     ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
   }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
+  ~BlockSignalsGuard() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockSignalsGuard(const BlockSignalsGuard&) = delete;
 
  private:
   sigset_t before_;
@@ -34,7 +34,7 @@ class SignalsBlocked {
 /// Starts a thread that runs f. @throws Error that names `what` and the possible limits, if the system cannot start a
 /// thread
 template <class F> std::thread start_thread(const char* what, F&& f) try {
-  const SignalsBlocked blocked;
+  const BlockSignalsGuard blocked;
   return std::thread(std::forward<F>(f));
 } catch (const std::system_error& error) {
   TANDEM_FAIL("cannot start a thread for ", what, ": ", error.what(),

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "tandem/core/internal.h"
-#include "tandem/core/rank_context.h"
+#include "tandem/core/thread_context.h"
 #include "tandem/core/threads/cpu_info.h"
 #include "tandem/core/threads/spinner.h"
 #include "tandem/core/threads/start_thread.h"
@@ -39,14 +39,14 @@ namespace tandem {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-constexpr size_t kSlots = 64;  // maximum number of jobs with helpers at the same time; other callers work alone
-constexpr size_t kLine = 128;  // two cache lines, because processors prefetch them in pairs
-constexpr int kParts = kLine / sizeof(int64_t);
+constexpr size_t kSlotCount = 64;  // maximum number of jobs with helpers at the same time; other callers work alone
+constexpr size_t kCacheLinePair = 128;  // two cache lines, because processors prefetch them in pairs
+constexpr int kMaxParts = kCacheLinePair / sizeof(int64_t);
 
 thread_local bool inside_chunk = false;
 
 /// One parallel_for in progress.
-class alignas(kLine) Slot {
+class alignas(kCacheLinePair) JobSlot {
  public:
   bool claim() {
     return !claimed_.load(std::memory_order_relaxed) && !claimed_.exchange(true, std::memory_order_acquire);
@@ -54,28 +54,28 @@ class alignas(kLine) Slot {
   void open(int64_t range, int64_t grain, int64_t chunks, ChunkFunction* f, uint32_t helpers) {
     range_ = range, grain_ = grain, chunks_ = chunks, f_ = f;
     failed_chunk_.store(chunks, std::memory_order_relaxed);
-    parts_ = std::min(static_cast<int>(helpers) + 1, kParts);
-    for (int part = 0; part < parts_; ++part) next_[part].store(first_of(part), std::memory_order_relaxed);
+    parts_ = std::min(static_cast<int>(helpers) + 1, kMaxParts);
+    for (int part = 0; part < parts_; ++part) next_[part].store(first_chunk_of(part), std::memory_order_relaxed);
     seats_.store(helpers * kFree, std::memory_order_release);
   }
   /// Number of free seats; 0 once the seats are closed.
   int free_seats() const { return static_cast<int>(seats_.load(std::memory_order_relaxed) / kFree); }
-  bool sit_down() {
+  bool try_take_seat() {
     uint32_t seats = seats_.load(std::memory_order_relaxed);
     while (seats >= kFree)
       if (seats_.compare_exchange_weak(seats, seats - kFree + kTaken, std::memory_order_acquire)) return true;
     return false;
   }
-  void leave() {
+  void release_seat() {
     if (seats_.fetch_sub(kTaken, std::memory_order_acq_rel) == kTaken) seats_.notify_one();
   }
   /// Returns the part that thread i starts with.
-  int part_of(size_t i) const { return static_cast<int>(i % static_cast<size_t>(parts_)); }
+  int initial_part(size_t i) const { return static_cast<int>(i % static_cast<size_t>(parts_)); }
   /// Runs one chunk of `part`, or of the next part that has chunks left, and sets `part` to it. Returns false if no
   /// chunk is left.
   bool run_chunk(int& part) {
     for (int tried = 0; tried < parts_; ++tried, part = part + 1 < parts_ ? part + 1 : 0) {
-      const int64_t last = first_of(part + 1);
+      const int64_t last = first_chunk_of(part + 1);
       if (next_[part].load(std::memory_order_relaxed) >= last) continue;
       const int64_t chunk = next_[part].fetch_add(1, std::memory_order_relaxed);
       if (chunk >= last) continue;
@@ -89,7 +89,7 @@ class alignas(kLine) Slot {
   std::exception_ptr close() {
     uint32_t seats = seats_.fetch_and(kFree - 1, std::memory_order_acquire) & (kFree - 1);
     for (detail::Spinner spinner; seats != 0; seats = seats_.load(std::memory_order_acquire))
-      if (!spinner.again()) seats_.wait(seats, std::memory_order_acquire);
+      if (!spinner.keep_spinning()) seats_.wait(seats, std::memory_order_acquire);
     std::exception_ptr error = std::exchange(error_, nullptr);
     claimed_.store(false, std::memory_order_release);
     return error;
@@ -98,7 +98,7 @@ class alignas(kLine) Slot {
  private:
   static constexpr uint32_t kTaken = 1, kFree = 1 << 16;  // seats_ = taken seats * kTaken + free seats * kFree
 
-  int64_t first_of(int part) const { return chunks_ / parts_ * part + std::min<int64_t>(chunks_ % parts_, part); }
+  int64_t first_chunk_of(int part) const { return chunks_ / parts_ * part + std::min<int64_t>(chunks_ % parts_, part); }
   void run(int64_t chunk) {
     const int64_t begin = chunk * grain_, end = range_ - begin > grain_ ? begin + grain_ : range_;
     try {
@@ -118,7 +118,7 @@ class alignas(kLine) Slot {
   std::atomic<int64_t> failed_chunk_;
   std::exception_ptr error_;
   int parts_;
-  alignas(kLine) std::atomic<int64_t> next_[kParts];  // index of the next chunk of each part
+  alignas(kCacheLinePair) std::atomic<int64_t> next_[kMaxParts];  // index of the next chunk of each part
 };
 
 class Pool {
@@ -142,23 +142,23 @@ class Pool {
 
   void run(int64_t range, int64_t grain, int64_t chunks, ChunkFunction f, int threads) {
     if (!running_.load(std::memory_order_acquire)) start();
-    Slot* const slot = claim();
-    if (!slot) return run_alone(range, grain, f);
+    JobSlot* const slot = claim();
+    if (!slot) return run_serially(range, grain, f);
     const int helpers = static_cast<int>(std::min<int64_t>(threads, chunks)) - 1;
     slot->open(range, grain, chunks, &f, static_cast<uint32_t>(helpers));
-    const int called = call(helpers - awake());
+    const int called = wake_workers(helpers - awake_worker_count());
     inside_chunk = true;
     int part = 0;
     // Workers that were awake may be busy with other jobs. If seats are free, wakes more workers.
     if (slot->run_chunk(part)) {
-      if (const int missing = slot->free_seats() - called; missing > 0) call(missing);
+      if (const int missing = slot->free_seats() - called; missing > 0) wake_workers(missing);
     }
     while (slot->run_chunk(part)) continue;
     inside_chunk = false;
     if (const std::exception_ptr error = slot->close()) std::rethrow_exception(error);
   }
 
-  static void run_alone(int64_t range, int64_t grain, ChunkFunction f) {
+  static void run_serially(int64_t range, int64_t grain, ChunkFunction f) {
     int64_t begin = 0;
     for (; range - begin > grain; begin += grain) f(begin, begin + grain);
     f(begin, range);
@@ -183,7 +183,7 @@ class Pool {
     const int wanted = size_ - 1;
     try {
       while (static_cast<int>(workers_.size()) < wanted)
-        workers_.push_back(start_thread("the pool", [this, first = workers_.size()] { serve(first); }));
+        workers_.push_back(start_thread("the pool", [this, first = workers_.size()] { run_worker(first); }));
     } catch (const Error& error) {
       const size_t started = workers_.size();
       stop();
@@ -211,8 +211,8 @@ class Pool {
     stop();
   }
 
-  Slot* claim() {
-    for (size_t i = 0; i < kSlots; ++i) {
+  JobSlot* claim() {
+    for (size_t i = 0; i < kSlotCount; ++i) {
       if (!slots_[i].claim()) continue;
       size_t used = used_slots_.load(std::memory_order_relaxed);
       while (used <= i && !used_slots_.compare_exchange_weak(used, i + 1, std::memory_order_relaxed)) continue;
@@ -220,9 +220,9 @@ class Pool {
     }
     return nullptr;
   }
-  int awake() const { return size() - 1 - sleepers_.load(std::memory_order_relaxed); }
+  int awake_worker_count() const { return size() - 1 - sleepers_.load(std::memory_order_relaxed); }
   /// Alerts all workers that are awake, and wakes up to `wanted` sleeping ones. Returns the number woken.
-  int call(int wanted) {
+  int wake_workers(int wanted) {
     epoch_.fetch_add(1);
     const int woken = std::min(wanted, sleepers_.load());
     if (woken <= 0) return 0;
@@ -235,27 +235,27 @@ class Pool {
   }
   /// Takes a free seat and returns its slot, or null. Each worker starts its search at a different slot, so that
   /// workers spread over the slots.
-  Slot* find_seat(size_t first) {
+  JobSlot* find_open_slot(size_t first) {
     const size_t used = used_slots_.load(std::memory_order_relaxed);
     for (size_t i = 0; i < used; ++i)
-      if (Slot& slot = slots_[(first + i) % used]; slot.sit_down()) return &slot;
+      if (JobSlot& slot = slots_[(first + i) % used]; slot.try_take_seat()) return &slot;
     return nullptr;
   }
-  void serve(size_t first) {
+  void run_worker(size_t first) {
     pthread_setname_np(pthread_self(), "tandem-pool");
     inside_chunk = true;
     for (;;) {
       const uint32_t epoch = epoch_.load();
       if (stopping_.load()) return;
-      if (Slot* const slot = find_seat(first)) {
-        int part = slot->part_of(first + 1);  // the caller is thread 0
+      if (JobSlot* const slot = find_open_slot(first)) {
+        int part = slot->initial_part(first + 1);  // the caller is thread 0
         while (!stopping_.load(std::memory_order_relaxed) && slot->run_chunk(part)) continue;
-        slot->leave();
+        slot->release_seat();
         continue;
       }
       detail::Spinner spinner;
       bool same = true;
-      while ((same = epoch_.load(std::memory_order_acquire) == epoch) && spinner.again()) continue;
+      while ((same = epoch_.load(std::memory_order_acquire) == epoch) && spinner.keep_spinning()) continue;
       if (!same) continue;
       sleepers_.fetch_add(1);
       epoch_.wait(epoch);
@@ -263,10 +263,10 @@ class Pool {
     }
   }
 
-  std::array<Slot, kSlots> slots_;
+  std::array<JobSlot, kSlotCount> slots_;
   std::atomic<size_t> used_slots_{0};  // number of slots ever used
-  alignas(kLine) std::atomic<uint32_t> epoch_{0};
-  alignas(kLine) std::atomic<int> sleepers_{0};
+  alignas(kCacheLinePair) std::atomic<uint32_t> epoch_{0};
+  alignas(kCacheLinePair) std::atomic<int> sleepers_{0};
   std::atomic<int> size_{1};
   std::atomic<bool> running_{false}, stopping_{false};
   std::mutex mutex_;  // guards the members below; taken to start and stop workers, never to run jobs
@@ -284,12 +284,12 @@ void set_num_threads(int n) {
   Pool::instance().set_size(n);
 }
 
-int detail::get_thread_share() { return RankContext::current().thread_share; }
+int detail::get_thread_share() { return ThreadContext::current().thread_share; }
 ThreadShareGuard::ThreadShareGuard(int share) : saved_(get_thread_share()) {
   TANDEM_CHECK(share >= 0, "ThreadShareGuard: got ", share, "; accepted: 1 or more, or 0 for all");
-  RankContext::current().thread_share = share;
+  ThreadContext::current().thread_share = share;
 }
-ThreadShareGuard::~ThreadShareGuard() { RankContext::current().thread_share = saved_; }
+ThreadShareGuard::~ThreadShareGuard() { ThreadContext::current().thread_share = saved_; }
 
 void detail::parallel_chunks(int64_t range, int64_t grain, ChunkFunction f) {
   TANDEM_CHECK(grain >= 1, "parallel_for: grain is ", grain, "; accepted: 1 or more");
@@ -299,7 +299,7 @@ void detail::parallel_chunks(int64_t range, int64_t grain, ChunkFunction f) {
     threads = get_num_threads();
     if (share > 0) threads = std::min(threads, share);
   }
-  if (threads == 1) return Pool::run_alone(range, grain, f);
+  if (threads == 1) return Pool::run_serially(range, grain, f);
   Pool::instance().run(range, grain, (range - 1) / grain + 1, f, threads);
 }
 

@@ -19,7 +19,7 @@ void set_num_threads(int n);
 namespace detail {
 
 /// Number of threads that loops of this thread may use, including itself; 0 (the default) means get_num_threads(). Part
-/// of RankContext, so that devices and ranks can divide the cores between them.
+/// of ThreadContext, so that devices and ranks can divide the cores between them.
 int get_thread_share();
 /// Sets this thread's share until the guard goes out of scope. @throws Error if `share` is negative
 class ThreadShareGuard {

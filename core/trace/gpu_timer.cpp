@@ -6,7 +6,7 @@
 
 namespace tandem::detail {
 /// Name of a GPU event. Copies get the names that CUDA's profilers use, so that tools recognise them as copies.
-static std::string name_on_gpu(const KernelCall& call) {
+static std::string gpu_event_name(const KernelCall& call) {
   if (call.reads.empty() || call.writes.empty()) return call.op;
   const Device from = call.reads[0]->device(), to = call.writes[0]->device();
   if (from == to) return call.op;
@@ -29,11 +29,11 @@ std::optional<GpuTimer::Span> GpuTimer::begin(const KernelCall& call) {
     span.event.stream =
         streams_.try_emplace({call.device, stream.handle()}, static_cast<int>(streams_.size()) + 1).first->second;
     span.event.correlation = ++calls_;
-    constexpr size_t kMost = 4096;  // limits the number of CUDA events in use
-    if (spans_.size() >= kMost) collect();
+    constexpr size_t kMaxSpans = 4096;  // limits the number of CUDA events in use
+    if (spans_.size() >= kMaxSpans) collect();
   }
   span.event.kind = TraceEvent::Kind::gpu;
-  span.event.name = name_on_gpu(call);
+  span.event.name = gpu_event_name(call);
   span.event.device = call.device;
   span.begin.record(stream);
   return span;

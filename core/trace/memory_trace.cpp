@@ -9,32 +9,32 @@
 namespace tandem::detail {
 namespace {
 
-struct Recorded {
+struct MemoryTrace {
   std::mutex mutex;
   std::vector<MemoryEvent> events;
 };
 /// Never destroyed: static tensors may free their memory later.
-Recorded& recorded() {
-  static Recorded* const all = new Recorded;
+MemoryTrace& memory_trace() {
+  static MemoryTrace* const all = new MemoryTrace;
   return *all;
 }
 
 }  // namespace
 
 void start_memory_trace() {
-  Recorded& all = recorded();
+  MemoryTrace& all = memory_trace();
   const std::lock_guard lock(all.mutex);
   all.events.clear();
   memory_trace_on = true;
 }
 std::vector<MemoryEvent> take_memory_trace() {
-  Recorded& all = recorded();
+  MemoryTrace& all = memory_trace();
   const std::lock_guard lock(all.mutex);
   memory_trace_on = false;
   return std::move(all.events);
 }
 void trace_memory(Device device, const void* data, int64_t bytes) noexcept {
-  Recorded& all = recorded();
+  MemoryTrace& all = memory_trace();
   const std::lock_guard lock(all.mutex);
   if (!memory_trace_on) return;
   try {

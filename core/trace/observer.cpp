@@ -33,16 +33,16 @@ void Observer::pass(const std::string& op, const char* why) const {
 void detail::attach_observer(std::shared_ptr<Observer> observer) {
   TANDEM_CHECK(observer && !observer->attached_.exchange(true),
                "attach_observer: the observer is null or was attached before; accepted: a new one");
-  observer->outer_ = RankContext::current().observer;
-  RankContext::current().observer = std::move(observer);
+  observer->outer_ = ThreadContext::current().observer;
+  ThreadContext::current().observer = std::move(observer);
 }
-ObserverGuard::~ObserverGuard() { RankContext::current().observer = RankContext::current().observer->outer(); }
+ObserverGuard::~ObserverGuard() { ThreadContext::current().observer = ThreadContext::current().observer->outer(); }
 
 namespace detail {
 
 void observed_dispatch(const char* op, Device device, const CallTensors& tensors, void (*invoke)(void*),
                        void* closure) {
-  RankContext::current().observer->on_call({op, device, tensors.reads, tensors.writes, invoke, closure});
+  ThreadContext::current().observer->on_call({op, device, tensors.reads, tensors.writes, invoke, closure});
 }
 void throw_built_without_cuda(const char* op) {
   TANDEM_FAIL(

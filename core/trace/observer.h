@@ -25,7 +25,7 @@ struct KernelCall {
 
 namespace detail {
 
-/// Intercepts kernel calls and groups of loops: only what it passes on is executed. It belongs to the RankContext it
+/// Intercepts kernel calls and groups of loops: only what it passes on is executed. It belongs to the ThreadContext it
 /// was attached to and to copies of that context. All their threads call it, several at once.
 class Observer {
  public:
@@ -39,7 +39,7 @@ class Observer {
   /// Called before an operation that a Graph cannot record; may throw.
   virtual void on_unrecordable(const std::string& op, const char* why) { pass(op, why); }
   /// Whether this observer, or an outer one, records for a Graph.
-  virtual bool records() const { return outer_ && outer_->records(); }
+  virtual bool is_recording() const { return outer_ && outer_->is_recording(); }
   /// The observer that this one was attached in front of, or null.
   const std::shared_ptr<Observer>& outer() const { return outer_; }
 

@@ -15,12 +15,12 @@ namespace {
 
 /// Maximum number of events; further events are only counted. The limit exists because an event takes about 300 bytes,
 /// and viewers become slow.
-constexpr size_t kMostEvents = 500'000;
+constexpr size_t kMaxEvents = 500'000;
 
 struct ProcessTrace {
   std::string folder;
   pid_t process = ::getpid();
-  std::shared_ptr<Tracer> tracer = std::make_shared<Tracer>(/*kernels=*/true, nullptr, kMostEvents);
+  std::shared_ptr<Tracer> tracer = std::make_shared<Tracer>(/*kernels=*/true, nullptr, kMaxEvents);
 };
 /// Rank of this process in its job; 0 until it is known.
 std::atomic<int> process_rank{0};
@@ -51,14 +51,14 @@ void write_process_trace(const std::string& path, Tracer& tracer, int rank) {
   if (events.empty()) return;
   for (TraceEvent& event : events) event.rank = rank;
   write_trace(path + ".json", events);
-  if (const int64_t left_out = tracer.left_out(); left_out > 0)
+  if (const int64_t dropped_count = tracer.dropped_count(); dropped_count > 0)
     if (std::FILE* const file = std::fopen((path + ".left_out").c_str(), "w")) {
-      std::fprintf(file, "%lld\n", static_cast<long long>(left_out));
+      std::fprintf(file, "%lld\n", static_cast<long long>(dropped_count));
       std::fclose(file);
     }
 }
 
-void trace_if_asked(RankContext& context) {
+void attach_process_trace(ThreadContext& context) {
   ProcessTrace* const trace = process_trace();
   if (!trace) return;
   [[maybe_unused]] static const int registered = std::atexit(write_at_exit);

@@ -7,17 +7,17 @@ namespace tandem {
 
 void start_trace(bool kernels) {
   take_trace();
-  RankContext& context = RankContext::current();
+  ThreadContext& context = ThreadContext::current();
   const auto tracer = std::make_shared<Tracer>(kernels, context.tracer);
   if (kernels) attach_observer(tracer);
   context.tracer = tracer;
 }
 
 std::vector<TraceEvent> take_trace() {
-  RankContext& context = RankContext::current();
+  ThreadContext& context = ThreadContext::current();
   const std::shared_ptr<Tracer> tracer = context.tracer;
   if (!tracer || is_process_trace(*tracer)) return {};
-  context.tracer = tracer->around();
+  context.tracer = tracer->enclosing();
   if (context.observer == tracer) context.observer = std::shared_ptr(tracer->outer());
   return tracer->stop();
 }

@@ -12,14 +12,14 @@
 namespace tandem {
 namespace {
 
-thread_local const char* phase_of_thread = nullptr;
+thread_local const char* thread_phase = nullptr;
 
 int thread_number() {
   static std::atomic<int> next{0};
   thread_local const int mine = next++;
   return mine;
 }
-std::vector<TraceTensor> described(ArrayRef<const Tensor*> tensors) {
+std::vector<TraceTensor> describe_tensors(ArrayRef<const Tensor*> tensors) {
   std::vector<TraceTensor> out;
   out.reserve(tensors.size());
   for (const Tensor* t : tensors) out.push_back({t->dtype(), t->sizes()});
@@ -39,10 +39,10 @@ double detail::thread_clock() {
 }
 
 void Tracer::on_call(const KernelCall& call) {
-  if (!kernels_ || !on_) return pass(call);
+  if (!kernels_ || !recording_) return pass(call);
   TraceEvent event{.kind = TraceEvent::Kind::kernel, .name = call.op};
   event.device = call.device;
-  event.reads = described(call.reads), event.writes = described(call.writes);
+  event.reads = describe_tensors(call.reads), event.writes = describe_tensors(call.writes);
   for (const auto& tensors : {call.reads, call.writes})
     for (const Tensor* t : tensors) event.bytes += t->nbytes();
   std::optional<GpuTimer::Span> on_gpu;
@@ -52,30 +52,30 @@ void Tracer::on_call(const KernelCall& call) {
   event.end = trace_clock();
   if (on_gpu) {
     event.correlation = on_gpu->event.correlation;
-    on_gpu->event.lane = RankContext::current().lane, on_gpu->event.bytes = event.bytes;
+    on_gpu->event.lane = ThreadContext::current().lane, on_gpu->event.bytes = event.bytes;
     gpu_.end(std::move(*on_gpu));
   }
-  keep(std::move(event));
+  append_event(std::move(event));
 }
 void Tracer::add(TraceEvent event) {
-  if (around_) around_->add(event);
-  keep(std::move(event));
+  if (enclosing_) enclosing_->add(event);
+  append_event(std::move(event));
 }
-void Tracer::keep(TraceEvent event) {
+void Tracer::append_event(TraceEvent event) {
   event.thread = thread_number();
-  event.lane = RankContext::current().lane;
+  event.lane = ThreadContext::current().lane;
   const std::lock_guard lock(mutex_);
-  if (!on_) return;
-  if (events_.size() < most_)
+  if (!recording_) return;
+  if (events_.size() < max_events_)
     events_.push_back(std::move(event));
   else
-    ++left_out_;
+    ++dropped_count_;
 }
 std::vector<TraceEvent> Tracer::stop() {
   std::vector<TraceEvent> events;
   {
     const std::lock_guard lock(mutex_);
-    on_ = false;
+    recording_ = false;
     events = std::move(events_);
   }
   for (TraceEvent& event : gpu_.take()) events.push_back(std::move(event));
@@ -85,19 +85,19 @@ std::vector<TraceEvent> Tracer::stop() {
 }
 
 void PhaseSpan::begin(const char* name) {
-  tracer_ = RankContext::current().tracer;
+  tracer_ = ThreadContext::current().tracer;
   name_ = name;
-  outer_ = std::exchange(phase_of_thread, name);
+  outer_ = std::exchange(thread_phase, name);
   cpu_start_ = thread_clock();
   start_ = trace_clock();
 }
 void PhaseSpan::end() {
-  phase_of_thread = outer_;
+  thread_phase = outer_;
   TraceEvent event{.kind = TraceEvent::Kind::phase, .name = name_};
   event.start = start_, event.end = trace_clock();
   event.cpu_start = cpu_start_, event.cpu_end = thread_clock();
   tracer_->add(std::move(event));
 }
-const char* detail::current_phase() { return phase_of_thread; }
+const char* detail::current_phase() { return thread_phase; }
 
 }  // namespace tandem

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "tandem/core/rank_context.h"
+#include "tandem/core/thread_context.h"
 #include "tandem/core/trace/gpu_timer.h"
 #include "tandem/core/trace/observer.h"
 #include "tandem/core/trace/trace.h"
@@ -24,23 +24,23 @@ class Tracer final : public Observer {
  public:
   /// @param enclosing  enclosing trace, which gets the same events; null if there is none
   /// @param max_events  maximum number of events; later ones are only counted
-  explicit Tracer(bool kernels, std::shared_ptr<Tracer> around = nullptr, size_t most = SIZE_MAX)
-      : kernels_(kernels), most_(most), around_(std::move(around)) {}
+  explicit Tracer(bool kernels, std::shared_ptr<Tracer> enclosing = nullptr, size_t max_events = SIZE_MAX)
+      : kernels_(kernels), max_events_(max_events), enclosing_(std::move(enclosing)) {}
   void on_call(const KernelCall& call) override;
   /// Adds an event to this trace and the enclosing ones, with the thread and the `lane` of the caller.
   void add(TraceEvent event);
   /// Stops recording and returns the events, sorted by start time.
   std::vector<TraceEvent> stop();
-  const std::shared_ptr<Tracer>& around() const { return around_; }
-  int64_t left_out() const { return left_out_; }
+  const std::shared_ptr<Tracer>& enclosing() const { return enclosing_; }
+  int64_t dropped_count() const { return dropped_count_; }
 
  private:
-  void keep(TraceEvent event);
+  void append_event(TraceEvent event);
   const bool kernels_;
-  const size_t most_;
-  const std::shared_ptr<Tracer> around_;
-  std::atomic<bool> on_{true};
-  std::atomic<int64_t> left_out_{0};
+  const size_t max_events_;
+  const std::shared_ptr<Tracer> enclosing_;
+  std::atomic<bool> recording_{true};
+  std::atomic<int64_t> dropped_count_{0};
   std::mutex mutex_;
   std::vector<TraceEvent> events_;
   GpuTimer gpu_;
@@ -48,17 +48,18 @@ class Tracer final : public Observer {
 
 /// Attaches the trace of the whole program, if the environment requests one (as `tandem trace` does), to this context,
 /// which must not be a copy of another. The trace is written when the program ends.
-void trace_if_asked(RankContext& context);
+void attach_process_trace(ThreadContext& context);
 /// Sets the rank of this process in its job, which the trace of the whole program records; 0 until set.
 void set_process_trace_rank(int rank);
 /// Stops the tracer and writes its events to `path`.json with this rank. If the tracer left out events, writes their
-/// number to `path`.left_out. Writes nothing if there are no events. @throws Error if `path`.json cannot be written
+/// number to `path`.dropped_count. Writes nothing if there are no events. @throws Error if `path`.json cannot be
+/// written
 void write_process_trace(const std::string& path, Tracer& tracer, int rank);
 /// Whether this tracer records the whole program; such a tracer stops only when the program ends.
 bool is_process_trace(const Tracer& tracer);
 
 /// The tracer of this thread's current trace, or null.
-inline Tracer* current_tracer() { return RankContext::current().tracer.get(); }
+inline Tracer* current_tracer() { return ThreadContext::current().tracer.get(); }
 
 /// Marks a phase of this thread in the trace, from construction to destruction. Without a trace it costs only a branch.
 class PhaseSpan {

@@ -24,7 +24,7 @@ bool is_image(const fs::path& path) {
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
 }
 
-std::vector<std::string> folders_in(const std::string& root) {
+std::vector<std::string> list_class_folders(const std::string& root) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator at(root, error), end; !error && at != end; at.increment(error))
@@ -36,7 +36,7 @@ std::vector<std::string> folders_in(const std::string& root) {
 }
 
 /// Returns whether entry is a link to a folder that contains it. Following such links would never end.
-bool is_loop(const fs::directory_entry& entry) {
+bool is_symlink_cycle(const fs::directory_entry& entry) {
   std::error_code ignored;
   if (!entry.is_symlink(ignored) || !entry.is_directory(ignored)) return false;
   const fs::path target = fs::canonical(entry.path(), ignored);
@@ -44,13 +44,14 @@ bool is_loop(const fs::directory_entry& entry) {
   return std::mismatch(target.begin(), target.end(), folder.begin(), folder.end()).first == target.end();
 }
 
-std::vector<fs::path> images_below(const fs::path& folder) {
+std::vector<fs::path> list_images(const fs::path& folder) {
   std::vector<fs::path> images;
   std::error_code error;
   using Walk = fs::recursive_directory_iterator;
   for (Walk at(folder, fs::directory_options::follow_directory_symlink, error), end; !error && at != end;
        at.increment(error)) {
-    TANDEM_CHECK(!is_loop(*at), "ImageFolder: ", at->path().string(), " is a link to a folder that contains it");
+    TANDEM_CHECK(!is_symlink_cycle(*at), "ImageFolder: ", at->path().string(),
+                 " is a link to a folder that contains it");
     if (std::error_code ignored; is_image(at->path()) && at->is_regular_file(ignored)) images.push_back(at->path());
   }
   TANDEM_CHECK(!error, "ImageFolder: cannot read the contents of ", folder.string(), ": ", error.message());
@@ -69,11 +70,11 @@ std::optional<size_t> ImageFolder::size() const { return files_->samples.size();
 
 ImageFolder::ImageFolder(const std::string& root) {
   auto files = std::make_shared<Files>();
-  files->classes = folders_in(root);
+  files->classes = list_class_folders(root);
   for (const std::string& name : files->classes) {
     const auto number = static_cast<int64_t>(files->class_to_idx.size());
     files->class_to_idx[name] = number;
-    for (const fs::path& image : images_below(fs::path(root) / name))
+    for (const fs::path& image : list_images(fs::path(root) / name))
       files->samples.emplace_back(image.string(), number);
   }
   files_ = std::move(files);

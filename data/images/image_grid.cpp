@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "tandem/core/internal.h"
-#include "tandem/data/images/png_of.h"
+#include "tandem/data/images/tensor_to_png.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::data {
@@ -24,7 +24,7 @@ void scale(const Tensor& images, const std::optional<MakeGridOptions::Range>& ra
 }
 
 /// Returns one image or a batch as (N, C, H, W). A single channel (grey) becomes three equal channels.
-Tensor as_batch(const Tensor& tensor) {
+Tensor to_image_batch(const Tensor& tensor) {
   TANDEM_CHECK(tensor.defined() && tensor.dim() >= 2 && tensor.dim() <= 4, "make_grid: the tensor is ",
                tensor.defined() ? tensor.sizes() : IntArrayRef(),
                "; accepted: (N, C, H, W), or one image (C, H, W) or (H, W)");
@@ -35,7 +35,7 @@ Tensor as_batch(const Tensor& tensor) {
   return images;
 }
 
-std::vector<Tensor> checked(const std::vector<Tensor>& images) {
+std::vector<Tensor> check_images(const std::vector<Tensor>& images) {
   TANDEM_CHECK(!images.empty(), "make_grid: the list has no images");
   for (const Tensor& image : images)
     TANDEM_CHECK(image.defined() && image.dim() == 3 && image.sizes() == images[0].sizes(), "make_grid: image ",
@@ -45,7 +45,7 @@ std::vector<Tensor> checked(const std::vector<Tensor>& images) {
 }
 
 /// Writes a temporary file and renames it to `path`. If writing fails, an existing file at `path` is unchanged.
-void write_whole(const std::string& path, const std::string& bytes) {
+void write_atomically(const std::string& path, const std::string& bytes) {
   const std::string temporary = path + ".part";
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -62,7 +62,7 @@ Tensor make_grid(const Tensor& tensor, const MakeGridOptions& o) {
   TANDEM_CHECK(o.nrow() >= 1 && o.padding() >= 0, "make_grid: nrow is ", o.nrow(), " and padding is ", o.padding(),
                "; accepted: nrow from 1 and padding from 0");
   const NoGradGuard guard;
-  Tensor images = as_batch(tensor);
+  Tensor images = to_image_batch(tensor);
   if (o.normalize()) {
     const auto range = o.value_range().value_or(MakeGridOptions::Range());
     TANDEM_CHECK(range.first <= range.second, "make_grid: value_range is (", range.first, ", ", range.second,
@@ -88,7 +88,7 @@ Tensor make_grid(const Tensor& tensor, const MakeGridOptions& o) {
   return grid;
 }
 Tensor make_grid(const std::vector<Tensor>& images, const MakeGridOptions& options) {
-  return make_grid(stack(checked(images)), options);
+  return make_grid(stack(check_images(images)), options);
 }
 
 void save_image(const Tensor& tensor, const std::string& fp, const MakeGridOptions& options) {
@@ -103,11 +103,11 @@ void save_image(const Tensor& tensor, const std::string& fp, const MakeGridOptio
     check_no_nan("save_image: the tensor", grid);
     grid = grid.mul(255).add_(0.5).clamp_(0, 255).to(kUInt8);  // 0.5: rounds to nearest
   }
-  const std::string bytes = png_of("save_image", grid);
-  write_whole(fp, bytes);
+  const std::string bytes = tensor_to_png("save_image", grid);
+  write_atomically(fp, bytes);
 }
 void save_image(const std::vector<Tensor>& images, const std::string& fp, const MakeGridOptions& options) {
-  save_image(stack(checked(images)), fp, options);
+  save_image(stack(check_images(images)), fp, options);
 }
 
 }  // namespace tandem::data

@@ -85,7 +85,7 @@ bool read_rows(JpegReader& reader, uint8_t* pixels, size_t row_bytes) {
 
 /// Converts CMYK to RGB in place: the 4 values of a pixel become 3. If `inverted`, the CMYK values are inverted, as
 /// Photoshop writes them.
-void rgb_of_cmyk(std::vector<uint8_t>& values, bool inverted) {
+void convert_cmyk_to_rgb(std::vector<uint8_t>& values, bool inverted) {
   const size_t pixels = values.size() / 4;
   for (size_t i = 0; i < pixels; ++i) {
     int light[4];
@@ -100,7 +100,7 @@ void rgb_of_cmyk(std::vector<uint8_t>& values, bool inverted) {
 Pixels decode_jpeg(std::string_view bytes, const std::string& name) {
   JpegReader reader;
   TANDEM_CHECK(read_header(reader, bytes), "read_image: ", name, " is damaged: libjpeg says: ", reader.message);
-  const bool inks = reader.info.out_color_space == JCS_CMYK;
+  const bool is_cmyk = reader.info.out_color_space == JCS_CMYK;
   Pixels pixels;
   pixels.height = reader.info.image_height;
   pixels.width = reader.info.image_width;
@@ -108,12 +108,12 @@ Pixels decode_jpeg(std::string_view bytes, const std::string& name) {
   const int64_t capacity = 1024 * (static_cast<int64_t>(bytes.size()) + 64);
   TANDEM_CHECK(pixels.height * pixels.width <= capacity, "read_image: ", name, " declares ", pixels.height, " x ",
                pixels.width, " pixels; a file of this length holds at most ", capacity);
-  const size_t row_bytes = static_cast<size_t>(pixels.width) * (inks ? 4 : 3);
+  const size_t row_bytes = static_cast<size_t>(pixels.width) * (is_cmyk ? 4 : 3);
   pixels.values.resize(static_cast<size_t>(pixels.height) * row_bytes);
   TANDEM_CHECK(read_rows(reader, pixels.values.data(), row_bytes), "read_image: ", name,
                " is damaged: libjpeg says: ", reader.message);
   // Photoshop writes an Adobe marker, and inverts the CMYK values.
-  if (inks) rgb_of_cmyk(pixels.values, reader.info.saw_Adobe_marker != 0);
+  if (is_cmyk) convert_cmyk_to_rgb(pixels.values, reader.info.saw_Adobe_marker != 0);
   return pixels;
 }
 

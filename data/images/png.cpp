@@ -36,20 +36,20 @@ void tandem_png_error(png_structp png, png_const_charp text) {
 void tandem_png_warning(png_structp, png_const_charp) {}
 }
 
-/// Reads a PNG file from memory; `left` holds the bytes that were not read yet.
+/// Reads a PNG file from memory; `remaining` holds the bytes that were not read yet.
 struct PngReader : PngFile {
-  explicit PngReader(std::string_view bytes) : left(bytes) {}
+  explicit PngReader(std::string_view bytes) : remaining(bytes) {}
   ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
-  std::string_view left;
+  std::string_view remaining;
   int64_t row_bits = 0;  // number of bits of a row in the file, before compression
 };
 
 extern "C" {
 void tandem_png_read(png_structp png, png_bytep to, png_size_t count) {
   auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
-  if (count > reader->left.size()) png_error(png, "the data ends too early");
-  std::memcpy(to, reader->left.data(), count);
-  reader->left.remove_prefix(count);
+  if (count > reader->remaining.size()) png_error(png, "the data ends too early");
+  std::memcpy(to, reader->remaining.data(), count);
+  reader->remaining.remove_prefix(count);
 }
 }
 
@@ -145,9 +145,9 @@ Pixels decode_png(std::string_view bytes, const std::string& name) {
 std::string encode_png(const std::string& op, const uint8_t* pixels, int64_t height, int64_t width, int64_t channels) {
   constexpr int kColourTypes[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                   PNG_COLOR_TYPE_RGB_ALPHA};
-  constexpr int64_t kMost = PNG_USER_WIDTH_MAX;
-  TANDEM_CHECK(height <= kMost && width <= kMost, op, ": the image has ", height, " x ", width,
-               " pixels; libpng writes up to ", kMost, " in a row or column");
+  constexpr int64_t kMaxSide = PNG_USER_WIDTH_MAX;
+  TANDEM_CHECK(height <= kMaxSide && width <= kMaxSide, op, ": the image has ", height, " x ", width,
+               " pixels; libpng writes up to ", kMaxSide, " in a row or column");
   std::vector<png_bytep> rows(static_cast<size_t>(height));
   for (int64_t i = 0; i < height; ++i)  // libpng's older functions take non-const rows, but do not write to them
     rows[static_cast<size_t>(i)] = const_cast<png_bytep>(pixels + i * width * channels);

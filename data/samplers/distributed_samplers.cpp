@@ -10,9 +10,9 @@
 namespace tandem::data::samplers {
 
 std::optional<std::vector<size_t>> detail::BlockSampler::next(size_t batch_size) {
-  return take(all_indices_, sample_index_, end(), batch_size);
+  return take_indices(all_indices_, sample_index_, end(), batch_size);
 }
-void detail::BlockSampler::list_indices(std::optional<size_t> new_size) {
+void detail::BlockSampler::fill_indices(std::optional<size_t> new_size) {
   size_ = new_size.value_or(size_);
   all_indices_.resize(local_sample_count() * num_replicas_);
   for (size_t i = 0; i < all_indices_.size(); ++i) all_indices_[i] = i % size_;
@@ -24,7 +24,7 @@ DistributedRandomSampler::DistributedRandomSampler(size_t size, size_t num_repli
   DistributedRandomSampler::reset();
 }
 void DistributedRandomSampler::reset(std::optional<size_t> new_size) {
-  list_indices(new_size);
+  fill_indices(new_size);
   std::mt19937 generator(static_cast<std::mt19937::result_type>(epoch_));
   std::shuffle(all_indices_.begin(), all_indices_.end(), generator);
 }
@@ -34,6 +34,6 @@ DistributedSequentialSampler::DistributedSequentialSampler(size_t size, size_t n
     : BlockSampler(size, num_replicas, rank, allow_duplicates) {
   DistributedSequentialSampler::reset();
 }
-void DistributedSequentialSampler::reset(std::optional<size_t> new_size) { list_indices(new_size); }
+void DistributedSequentialSampler::reset(std::optional<size_t> new_size) { fill_indices(new_size); }
 
 }  // namespace tandem::data::samplers

@@ -41,11 +41,11 @@ class BlockSampler : public DistributedSampler<> {
   /// Returns the position of the next index in the list for all ranks.
   size_t index() const noexcept { return sample_index_; }
   /// Returns the positions of the next indices in the epoch, counted over all ranks together.
-  data::detail::Positions positions() const noexcept { return {sample_index_, 1, num_replicas_ > 1}; }
+  data::detail::ExamplePositions positions() const noexcept { return {sample_index_, 1, num_replicas_ > 1}; }
 
  protected:
   /// Fills the list with 0, 1, 2, ... for all ranks together, starting again from 0 after the last example.
-  void list_indices(std::optional<size_t> new_size);
+  void fill_indices(std::optional<size_t> new_size);
   size_t begin() const { return rank_ * local_sample_count(); }
   size_t end() const { return begin() + local_sample_count(); }
   size_t sample_index_ = 0;

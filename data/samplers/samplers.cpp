@@ -13,7 +13,7 @@ namespace {
 using Indices = std::vector<size_t>;
 
 /// Returns the largest value of an integer dtype, or nullopt for other dtypes.
-std::optional<int64_t> largest(Dtype dtype) {
+std::optional<int64_t> max_index_value(Dtype dtype) {
   switch (dtype) {
     case kInt64: return INT64_MAX;
     case kInt32: return INT32_MAX;
@@ -26,7 +26,7 @@ std::optional<int64_t> largest(Dtype dtype) {
 
 }  // namespace
 
-std::optional<Indices> detail::take(const Indices& indices, size_t& index, size_t end, size_t batch_size) {
+std::optional<Indices> detail::take_indices(const Indices& indices, size_t& index, size_t end, size_t batch_size) {
   const size_t n = std::min(batch_size, end - index);
   if (n == 0) return {};
   const auto begin = indices.begin() + static_cast<std::ptrdiff_t>(index);
@@ -55,7 +55,7 @@ std::optional<Indices> SequentialSampler::next(size_t batch_size) {
 RandomSampler::RandomSampler(int64_t size, Dtype index_dtype) { draw(size, index_dtype); }
 void RandomSampler::draw(int64_t size, Dtype dtype) {
   TANDEM_CHECK(size >= 0, "RandomSampler: size is ", size, "; it must not be negative");
-  const std::optional<int64_t> last = largest(dtype);
+  const std::optional<int64_t> last = max_index_value(dtype);
   TANDEM_CHECK(last && size - 1 <= *last, "RandomSampler: indices up to ", size - 1, " do not fit into ", dtype,
                "; accepted: an integer dtype that holds them");
   indices_ = randperm(size).to(dtype);

@@ -1,7 +1,7 @@
 // Samplers, which choose the examples that a loader loads, and their order.
 #pragma once
 #include "tandem/core/tensor.h"
-#include "tandem/data/example_streams.h"
+#include "tandem/data/example_random_streams.h"
 
 namespace tandem::data::samplers {
 
@@ -115,14 +115,14 @@ namespace detail {
 /// Write and read a number that is a part of a sampler's or loader's saved position. @throws Error if the number that
 /// was read is not in [least, most]
 void write_number(serialize::OutputArchive& archive, const char* key, size_t value);
-size_t read_number(const serialize::InputArchive& archive, const char* key, size_t least, size_t most);
+size_t read_number(const serialize::InputArchive& archive, const char* key, size_t min_value, size_t max_value);
 /// Checks the number of replicas in a saved position.
 /// @throws Error if it is not num_replicas
 void check_same_replicas(const serialize::InputArchive& archive, const char* sampler, size_t num_replicas);
 /// Returns up to batch_size elements of `indices`, starting at position `index` and ending before `end`, and advances
 /// `index`. Returns nullopt if `index` has reached `end`.
-std::optional<std::vector<size_t>> take(const std::vector<size_t>& indices, size_t& index, size_t end,
-                                        size_t batch_size);
+std::optional<std::vector<size_t>> take_indices(const std::vector<size_t>& indices, size_t& index, size_t end,
+                                                size_t batch_size);
 /// @throws Error that names `sampler` if rank is not less than num_replicas
 void check_rank(const char* sampler, size_t num_replicas, size_t rank);
 }  // namespace detail

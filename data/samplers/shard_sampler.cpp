@@ -19,12 +19,13 @@ std::vector<size_t> permutation(size_t size) {
 
 }  // namespace
 
-std::vector<size_t> detail::distributed_indices(ArrayRef<size_t> order, size_t num_replicas, size_t rank, Tail tail) {
+std::vector<size_t> detail::shard_indices(ArrayRef<size_t> order, size_t num_replicas, size_t rank,
+                                          RemainderPolicy remainder_policy) {
   check_rank("ShardSampler", num_replicas, rank);
   const size_t n = order.size();
   size_t total = n;
-  if (tail == Tail::kDrop) total = n / num_replicas * num_replicas;
-  if (tail == Tail::kPad) total = (n + num_replicas - 1) / num_replicas * num_replicas;
+  if (remainder_policy == RemainderPolicy::kDrop) total = n / num_replicas * num_replicas;
+  if (remainder_policy == RemainderPolicy::kPad) total = (n + num_replicas - 1) / num_replicas * num_replicas;
   std::vector<size_t> share;
   for (size_t i = rank; i < total; i += num_replicas) share.push_back(order[i % n]);
   return share;
@@ -46,12 +47,14 @@ void ShardSampler::reset(std::optional<size_t> new_size) {
   } else {
     std::iota(order.begin(), order.end(), size_t{0});
   }
-  const Tail tail = options_.drop_last ? Tail::kDrop : options_.pad ? Tail::kPad : Tail::kKeep;
-  indices_ = distributed_indices(order, num_replicas_, rank_, tail);
+  const RemainderPolicy remainder_policy = options_.drop_last ? RemainderPolicy::kDrop
+                                           : options_.pad     ? RemainderPolicy::kPad
+                                                              : RemainderPolicy::kKeep;
+  indices_ = shard_indices(order, num_replicas_, rank_, remainder_policy);
   index_ = 0;
 }
 std::optional<std::vector<size_t>> ShardSampler::next(size_t batch_size) {
-  return take(indices_, index_, indices_.size(), batch_size);
+  return take_indices(indices_, index_, indices_.size(), batch_size);
 }
 void ShardSampler::set_epoch(size_t epoch) {
   epoch_ = epoch;

@@ -7,15 +7,17 @@ namespace tandem::data::samplers {
 namespace detail {
 
 /// Treatment of the remainder if the examples do not divide evenly among the ranks.
-enum class Tail {
+enum class RemainderPolicy {
   kPad,   // repeats examples from the start of the order, so that all ranks get the same number
   kDrop,  // leaves out the remaining examples
   kKeep,  // gives the first ranks one example more, so that each example is used exactly once, for evaluation
 };
 
-/// Pads or shortens `order` as `tail` says, then returns its elements rank, rank + num_replicas, rank + 2 num_replicas,
+/// Pads or shortens `order` as `remainder_policy` says, then returns its elements rank, rank + num_replicas, rank + 2
+/// num_replicas,
 /// ... kPad and kDrop give the same result as PyTorch.
-std::vector<size_t> distributed_indices(ArrayRef<size_t> order, size_t num_replicas, size_t rank, Tail tail);
+std::vector<size_t> shard_indices(ArrayRef<size_t> order, size_t num_replicas, size_t rank,
+                                  RemainderPolicy remainder_policy);
 
 }  // namespace detail
 
@@ -53,7 +55,7 @@ class ShardSampler : public Sampler<> {
   /// Returns the number of indices that next() has returned in this epoch.
   size_t index() const noexcept { return index_; }
   /// Returns the positions of the next indices in the epoch, counted over all ranks together.
-  data::detail::Positions positions() const noexcept {
+  data::detail::ExamplePositions positions() const noexcept {
     return {index_ * num_replicas_ + rank_, num_replicas_, num_replicas_ > 1};
   }
   /// Returns this rank's indices in this epoch.

@@ -12,10 +12,10 @@
 namespace tandem::data::detail {
 namespace {
 constexpr bool is_ascii(char32_t c) { return c < 0x80; }
-const utf8proc_property_t& property(char32_t c) { return *utf8proc_get_property(static_cast<utf8proc_int32_t>(c)); }
+const utf8proc_property_t& get_property(char32_t c) { return *utf8proc_get_property(static_cast<utf8proc_int32_t>(c)); }
 }  // namespace
 
-void check_unicode(const char*) {}
+void require_unicode_support(const char*) {}
 
 std::u32string decode_utf8(std::string_view text) {
   std::u32string out;
@@ -36,10 +36,10 @@ void append_utf8(std::string& text, char32_t character) {
   text.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(count));
 }
 
-CharacterKind kind_of(char32_t c) {
+CharacterKind get_character_kind(char32_t c) {
   using Kind = CharacterKind;
   if (c == '\t' || c == '\n' || c == '\r') return Kind::space;
-  switch (static_cast<utf8proc_category_t>(property(c).category)) {
+  switch (static_cast<utf8proc_category_t>(get_property(c).category)) {
     case UTF8PROC_CATEGORY_CC:
     case UTF8PROC_CATEGORY_CF:
     case UTF8PROC_CATEGORY_CS:
@@ -62,12 +62,12 @@ CharacterKind kind_of(char32_t c) {
   }
 }
 
-std::u32string lower_case(char32_t c) {
+std::u32string to_lower(char32_t c) {
   if (c == U'\u0130') return U"i\u0307";
   return {static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)))};
 }
 
-std::u32string decomposed(const std::u32string& text) {
+std::u32string normalize_nfd(const std::u32string& text) {
   if (std::all_of(text.begin(), text.end(), is_ascii)) return text;
   std::u32string out;
   out.reserve(text.size());
@@ -78,11 +78,12 @@ std::u32string decomposed(const std::u32string& text) {
     for (utf8proc_ssize_t i = 0; i < count; ++i) out.push_back(static_cast<char32_t>(parts[i]));
   }
   // Canonical order: sort the marks of each letter by combining class; marks of equal class keep their order.
-  const auto is_mark = [](char32_t c) { return property(c).combining_class != 0; };
+  const auto is_mark = [](char32_t c) { return get_property(c).combining_class != 0; };
   for (auto at = std::find_if(out.begin(), out.end(), is_mark); at != out.end();) {
     const auto end = std::find_if_not(at, out.end(), is_mark);
-    std::stable_sort(at, end,
-                     [](char32_t a, char32_t b) { return property(a).combining_class < property(b).combining_class; });
+    std::stable_sort(at, end, [](char32_t a, char32_t b) {
+      return get_property(a).combining_class < get_property(b).combining_class;
+    });
     at = std::find_if(end, out.end(), is_mark);
   }
   return out;
@@ -92,16 +93,16 @@ std::u32string decomposed(const std::u32string& text) {
 #else
 namespace tandem::data::detail {
 
-void check_unicode(const char* who) {
+void require_unicode_support(const char* who) {
   fail<NotImplementedError>(__FILE__, __LINE__, who, ": Tandem was built without utf8proc, its library for Unicode; ",
                             "on Debian, run `apt install libutf8proc-dev` and rebuild");
 }
-// The functions below are never called: callers call check_unicode first, which throws.
+// The functions below are never called: callers call require_unicode_support first, which throws.
 std::u32string decode_utf8(std::string_view) { return {}; }
 void append_utf8(std::string&, char32_t) {}
-CharacterKind kind_of(char32_t) { return CharacterKind::other; }
-std::u32string lower_case(char32_t) { return {}; }
-std::u32string decomposed(const std::u32string&) { return {}; }
+CharacterKind get_character_kind(char32_t) { return CharacterKind::other; }
+std::u32string to_lower(char32_t) { return {}; }
+std::u32string normalize_nfd(const std::u32string&) { return {}; }
 
 }  // namespace tandem::data::detail
 #endif

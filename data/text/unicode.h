@@ -15,16 +15,16 @@ enum class CharacterKind {
 
 /// @throws NotImplementedError that names the library, in a build without it; `who` is the caller's name, for the
 ///     message
-void check_unicode(const char* who);
+void require_unicode_support(const char* who);
 /// Returns the characters of UTF-8 text. Invalid bytes become U+FFFD, as in Python's decode("utf-8", "replace").
 std::u32string decode_utf8(std::string_view text);
 /// Appends a character as UTF-8.
 void append_utf8(std::string& text, char32_t character);
-CharacterKind kind_of(char32_t character);
+CharacterKind get_character_kind(char32_t character);
 /// Returns the lower-case form of a character: "i" and a combining dot for U+0130, else one character.
-std::u32string lower_case(char32_t character);
+std::u32string to_lower(char32_t character);
 /// Returns the text in Unicode normal form D: each accented letter becomes a letter and its combining marks, in
 /// canonical order.
-std::u32string decomposed(const std::u32string& text);
+std::u32string normalize_nfd(const std::u32string& text);
 
 }  // namespace tandem::data::detail

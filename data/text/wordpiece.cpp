@@ -10,28 +10,28 @@
 namespace tandem::data {
 namespace {
 
-constexpr size_t kMaxWord = 100;  // maximum characters of a word; Hugging Face's max_input_chars_per_word
-constexpr const char* kRest = "##";
+constexpr size_t kMaxInputCharsPerWord = 100;  // maximum characters of a word; Hugging Face's max_input_chars_per_word
+constexpr const char* kSubwordPrefix = "##";
 
 /// Returns whether c is in a block of CJK ideographs, as defined by BERT's tokenizer: without Hangul, Hiragana and
 /// Katakana, whose scripts have spaces. The 256 characters from U+2B820 on are left out because Hugging Face leaves
 /// them out.
-bool is_chinese(char32_t c) {
+bool is_chinese_char(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
          (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
 /// Returns text without control characters, and with all white space replaced by U+0020.
-std::u32string cleaned(const std::u32string& text, bool space_around_chinese) {
+std::u32string clean_text(const std::u32string& text, bool space_around_chinese) {
   std::u32string out;
   out.reserve(text.size());
   for (const char32_t c : text) {
-    const CharacterKind kind = kind_of(c);
+    const CharacterKind kind = get_character_kind(c);
     if (c == U'\ufffd' || kind == CharacterKind::control) continue;
     if (kind == CharacterKind::space)
       out.push_back(U' ');
-    else if (space_around_chinese && is_chinese(c))
+    else if (space_around_chinese && is_chinese_char(c))
       out.append({U' ', c, U' '});
     else
       out.push_back(c);
@@ -39,25 +39,25 @@ std::u32string cleaned(const std::u32string& text, bool space_around_chinese) {
   return out;
 }
 
-std::u32string without_accents(const std::u32string& text) {
-  std::u32string out = decomposed(text);
-  out.erase(
-      std::remove_if(out.begin(), out.end(), [](char32_t c) { return kind_of(c) == CharacterKind::nonspacing_mark; }),
-      out.end());
+std::u32string run_strip_accents(const std::u32string& text) {
+  std::u32string out = normalize_nfd(text);
+  out.erase(std::remove_if(out.begin(), out.end(),
+                           [](char32_t c) { return get_character_kind(c) == CharacterKind::nonspacing_mark; }),
+            out.end());
   return out;
 }
 
-std::u32string lower_case(const std::u32string& text) {
+std::u32string to_lower(const std::u32string& text) {
   std::u32string out;
   out.reserve(text.size());
-  for (const char32_t c : text) out += detail::lower_case(c);
+  for (const char32_t c : text) out += detail::to_lower(c);
   return out;
 }
 
 }  // namespace
 
 BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerOptions& o) : options(o) {
-  check_unicode("BertTokenizer");
+  require_unicode_support("BertTokenizer");
   TANDEM_CHECK(options.model_max_length() >= 2, "BertTokenizer: model_max_length is ", options.model_max_length(),
                "; accepted: 2 or more, for [CLS] and [SEP]");
   std::ifstream file(vocab_file, std::ios::binary);
@@ -65,17 +65,17 @@ BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerO
   for (std::string token; std::getline(file, token);) {
     if (!token.empty() && token.back() == '\r') token.pop_back();
     const int64_t id = vocab_size();
-    longest_piece_ = std::max(longest_piece_, token.size());
-    if (token.rfind(kRest, 0) == 0 && token.size() > 2) rest_[token.substr(2)] = id;
-    first_[token] = id;
+    max_piece_bytes_ = std::max(max_piece_bytes_, token.size());
+    if (token.rfind(kSubwordPrefix, 0) == 0 && token.size() > 2) subword_pieces_[token.substr(2)] = id;
+    initial_pieces_[token] = id;
     tokens_.push_back(std::move(token));
   }
   TANDEM_CHECK(!file.bad(), "BertTokenizer: reading ", vocab_file, " failed");
   const auto special = [&](const std::string& token) {
-    const auto found = first_.find(token);
-    TANDEM_CHECK(found != first_.end(), "BertTokenizer: ", vocab_file, " has ", vocab_size(),
+    const auto found = initial_pieces_.find(token);
+    TANDEM_CHECK(found != initial_pieces_.end(), "BertTokenizer: ", vocab_file, " has ", vocab_size(),
                  " lines, none of which is ", token, "; is it a vocabulary of BERT?");
-    return special_[token] = found->second;
+    return special_tokens_[token] = found->second;
   };
   unk_ = special(options.unk_token());
   sep_ = special(options.sep_token());
@@ -84,8 +84,8 @@ BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerO
   special(options.mask_token());
 }
 
-void BertTokenizer::split_word(const std::u32string& word, std::vector<int64_t>& ids) const {
-  if (word.size() > kMaxWord) return ids.push_back(unk_);
+void BertTokenizer::wordpiece_tokenize(const std::u32string& word, std::vector<int64_t>& ids) const {
+  if (word.size() > kMaxInputCharsPerWord) return ids.push_back(unk_);
   std::string text;
   std::vector<size_t> ends;  // for each character, the byte offset of its end
   for (const char32_t c : word) {
@@ -95,10 +95,10 @@ void BertTokenizer::split_word(const std::u32string& word, std::vector<int64_t>&
   const size_t before = ids.size();
   std::string piece;
   for (size_t begin = 0, from = 0; from < ends.size();) {
-    const Pieces& known = begin == 0 ? first_ : rest_;
+    const Vocab& known = begin == 0 ? initial_pieces_ : subword_pieces_;
     size_t to = ends.size();  // index after the last character of the piece
     for (; to > from; --to) {
-      if (ends[to - 1] - begin > longest_piece_) continue;
+      if (ends[to - 1] - begin > max_piece_bytes_) continue;
       piece.assign(text, begin, ends[to - 1] - begin);
       const auto found = known.find(piece);
       if (found == known.end()) continue;
@@ -114,17 +114,17 @@ void BertTokenizer::split_word(const std::u32string& word, std::vector<int64_t>&
   }
 }
 
-void BertTokenizer::split_words(std::string_view text, std::vector<int64_t>& ids) const {
-  std::u32string characters = cleaned(decode_utf8(text), options.tokenize_chinese_chars());
-  if (options.strip_accents().value_or(options.do_lower_case())) characters = without_accents(characters);
-  if (options.do_lower_case()) characters = lower_case(characters);
+void BertTokenizer::basic_tokenize(std::string_view text, std::vector<int64_t>& ids) const {
+  std::u32string characters = clean_text(decode_utf8(text), options.tokenize_chinese_chars());
+  if (options.strip_accents().value_or(options.do_lower_case())) characters = run_strip_accents(characters);
+  if (options.do_lower_case()) characters = to_lower(characters);
   std::u32string word;
   const auto end_word = [&] {
-    if (!word.empty()) split_word(word, ids);
+    if (!word.empty()) wordpiece_tokenize(word, ids);
     word.clear();
   };
   for (const char32_t c : characters) {
-    const CharacterKind kind = kind_of(c);
+    const CharacterKind kind = get_character_kind(c);
     if (kind == CharacterKind::space || kind == CharacterKind::punctuation) end_word();
     if (kind == CharacterKind::space) continue;
     word.push_back(c);
@@ -133,20 +133,20 @@ void BertTokenizer::split_words(std::string_view text, std::vector<int64_t>& ids
   end_word();
 }
 
-std::vector<int64_t> BertTokenizer::pieces_of(std::string_view text) const {
+std::vector<int64_t> BertTokenizer::tokenize_to_ids(std::string_view text) const {
   std::vector<int64_t> ids;
   while (!text.empty()) {
     // Find the next special token; if several begin at the same position, take the longest.
     size_t at = std::string_view::npos, length = 0;
     int64_t id = 0;
-    for (const auto& [token, number] : special_) {
+    for (const auto& [token, number] : special_tokens_) {
       const size_t found = text.find(token);
       if (found == std::string_view::npos || found > at || (found == at && token.size() < length)) continue;
       at = found;
       length = token.size();
       id = number;
     }
-    split_words(text.substr(0, at), ids);
+    basic_tokenize(text.substr(0, at), ids);
     if (at == std::string_view::npos) break;
     ids.push_back(id);
     text.remove_prefix(at + length);
@@ -156,11 +156,11 @@ std::vector<int64_t> BertTokenizer::pieces_of(std::string_view text) const {
 
 std::vector<std::string> BertTokenizer::tokenize(std::string_view text) const {
   std::vector<std::string> out;
-  for (const int64_t id : pieces_of(text)) out.push_back(convert_ids_to_tokens(id));
+  for (const int64_t id : tokenize_to_ids(text)) out.push_back(convert_ids_to_tokens(id));
   return out;
 }
 std::vector<int64_t> BertTokenizer::encode(std::string_view text) const {
-  std::vector<int64_t> ids = pieces_of(text);
+  std::vector<int64_t> ids = tokenize_to_ids(text);
   ids.resize(std::min(ids.size(), static_cast<size_t>(options.model_max_length() - 2)));
   ids.insert(ids.begin(), cls_);
   ids.push_back(sep_);

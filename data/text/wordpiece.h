@@ -57,14 +57,14 @@ class BertTokenizer {
   BertTokenizerOptions options;
 
  private:
-  using Pieces = std::unordered_map<std::string, int64_t>;
-  std::vector<int64_t> pieces_of(std::string_view text) const;
-  void split_words(std::string_view text, std::vector<int64_t>& ids) const;
-  void split_word(const std::u32string& word, std::vector<int64_t>& ids) const;
+  using Vocab = std::unordered_map<std::string, int64_t>;
+  std::vector<int64_t> tokenize_to_ids(std::string_view text) const;
+  void basic_tokenize(std::string_view text, std::vector<int64_t>& ids) const;
+  void wordpiece_tokenize(const std::u32string& word, std::vector<int64_t>& ids) const;
   std::vector<std::string> tokens_;
-  Pieces first_, rest_;       // pieces that begin a word; pieces within a word, without the prefix "##"
-  Pieces special_;            // special tokens by name
-  size_t longest_piece_ = 0;  // in bytes
+  Vocab initial_pieces_, subword_pieces_;  // pieces that begin a word; pieces within a word, without the prefix "##"
+  Vocab special_tokens_;                   // special tokens by name
+  size_t max_piece_bytes_ = 0;             // in bytes
   int64_t unk_ = 0, sep_ = 0, pad_ = 0, cls_ = 0;
 };
 

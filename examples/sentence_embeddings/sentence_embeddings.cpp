@@ -84,15 +84,15 @@ void print_vectors(const Tensor& vectors) {
     for (int64_t k = 0; k < vectors.size(1); ++k)
       std::printf("%.9g%c", static_cast<double>(*value++), k + 1 < vectors.size(1) ? ' ' : '\n');
 }
-/// Prints the `wanted` pairs of lines with the largest cosine, in descending order.
-void print_similar(const Tensor& vectors, const std::vector<std::string>& lines, int64_t wanted) {
+/// Prints the `num_pairs` pairs of lines with the largest cosine, in descending order.
+void print_similar(const Tensor& vectors, const std::vector<std::string>& lines, int64_t num_pairs) {
   const int64_t n = vectors.size(0);
   const Tensor unit = nn::functional::normalize(vectors);
   const Tensor above = ones({n, n}, kBool).triu(1);  // selects each pair of different lines once
   const Tensor cosine = unit.matmul(unit.t()).masked_fill(above.logical_not(), -2).flatten();
-  const auto [best, place] = cosine.topk(std::min(wanted, n * (n - 1) / 2));
+  const auto [best, index] = cosine.topk(std::min(num_pairs, n * (n - 1) / 2));
   for (int64_t i = 0; i < best.size(0); ++i) {
-    const int64_t at = place[i].item<int64_t>();
+    const int64_t at = index[i].item<int64_t>();
     std::printf("%.4f  %s  |  %s\n", best[i].item<double>(), lines[static_cast<size_t>(at / n)].c_str(),
                 lines[static_cast<size_t>(at % n)].c_str());
   }

@@ -10,9 +10,9 @@
 
 namespace tandem::kernels::cpu {
 
-TANDEM_DECLARE_LOOP(attention_powers)
+TANDEM_DECLARE_LOOP(attention_exps)
 TANDEM_DECLARE_LOOP(attention_finish)
-TANDEM_DECLARE_LOOP(attention_slopes)
+TANDEM_DECLARE_LOOP(attention_gradients)
 namespace {
 
 // Numbers of queries and keys in a block. The scores of a block, and in backward also their gradients, stay in the L2
@@ -40,7 +40,7 @@ template <class T> struct Rows {
   Rows from(int64_t first) const { return {data + first * row, row, columns}; }
   /// Returns the leading dimension for gemm, which must be at least `columns`. (The stride of a single row may be
   /// smaller.)
-  int64_t lead() const { return std::max(row, columns); }
+  int64_t leading_dimension() const { return std::max(row, columns); }
   void clear(int64_t rows) const {
     for (int64_t r = 0; r < rows; ++r) std::fill_n(data + r * row, columns, T(0));
   }
@@ -76,13 +76,15 @@ struct Mask {
 template <class T>
 void run_rows(const LoopTables& tables, const char* name, std::initializer_list<const void*> operands,
               std::initializer_list<LoopScalar> scalars, int64_t rows) {
-  call_loop(pick(tables, dtype_of<T>(), name), dtype_of<T>(), operands, scalars, rows);
+  call_loop(select_body(tables, dtype_of<T>(), name), dtype_of<T>(), operands, scalars, rows);
 }
 /// Computes c = op(a) op(b), or c += op(a) op(b) if `accumulate`. op transposes if transpose_a or transpose_b is set.
 template <class T>
 void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const Rows<T>& a, const Rows<T>& b,
              bool accumulate, const Rows<T>& c) {
-  gemm(Gemm{transpose_a, transpose_b, accumulate, m, n, k, a.lead(), b.lead(), c.lead()}, a.data, b.data, c.data);
+  gemm(Gemm{transpose_a, transpose_b, accumulate, m, n, k, a.leading_dimension(), b.leading_dimension(),
+            c.leading_dimension()},
+       a.data, b.data, c.data);
 }
 
 /// Computes out and lse for units [begin, end). A unit is a block of queries of one matrix. Operands: out, lse, q, k,
@@ -101,7 +103,7 @@ template <class T> void forward_units(const Attention& a, const Loop& loop, int6
       const int64_t width = std::min(kKeys, keys - key), seen = a.causal ? query + 1 - key : a.s;
       const Rows<T> block{scores, width, width};
       product(false, true, rows, width, a.e, q, k.from(key), false, block);
-      run_rows<T>(loops::attention_powers, "attention", {scores, peaks, sums, out.data, mask.at(query, key)},
+      run_rows<T>(loops::attention_exps, "attention", {scores, peaks, sums, out.data, mask.at(query, key)},
                   {integer(width), integer(seen), real(a.scale), is_bool, row, column, integer(key == 0), integer(a.v),
                    integer(out.row)},
                   rows);
@@ -117,7 +119,7 @@ template <class T> void forward_units(const Attention& a, const Loop& loop, int6
 /// these keys and values, and the group's contribution to the gradient of the queries. Operands: dq (contribution of
 /// the first group), dk, dv, contributions of the other groups to dq, dout, q, k, v, out, lse, mask.
 template <class T> void backward_units(const Attention& a, const Loop& loop, int64_t begin, int64_t end) {
-  T *const scores = reinterpret_cast<T*>(loop_scratch()), *const slopes = scores + kQueries * kBackwardKeys;
+  T *const scores = reinterpret_cast<T*>(loop_scratch()), *const gradients = scores + kQueries * kBackwardKeys;
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t index = unit / a.pieces, group = unit % a.pieces;
     const Rows<T> dk = rows_of<T>(loop, 1, index, a.e), dv = rows_of<T>(loop, 2, index, a.v),
@@ -137,17 +139,17 @@ template <class T> void backward_units(const Attention& a, const Loop& loop, int
       for (int64_t query = a.causal ? key / kQueries * kQueries : 0; query < a.l; query += kQueries) {
         const int64_t rows = std::min(kQueries, a.l - query);
         const int64_t width = std::min(kBackwardKeys, std::min(last, a.keys(query + rows)) - key);
-        const Rows<T> block{scores, width, width}, slope{slopes, width, width};
+        const Rows<T> block{scores, width, width}, gradient{gradients, width, width};
         product(false, true, rows, width, a.e, q.from(query), k.from(key), false, block);
-        product(false, true, rows, width, a.v, dout.from(query), v.from(key), false, slope);
-        run_rows<T>(loops::attention_slopes, "attention_backward",
-                    {scores, slopes, lse + query, out.from(query).data, dout.from(query).data, mask.at(query, key)},
+        product(false, true, rows, width, a.v, dout.from(query), v.from(key), false, gradient);
+        run_rows<T>(loops::attention_gradients, "attention_backward",
+                    {scores, gradients, lse + query, out.from(query).data, dout.from(query).data, mask.at(query, key)},
                     {integer(width), integer(a.causal ? query + 1 - key : a.s), real(a.scale), integer(a.mask_is_bool),
                      integer(mask.row), integer(mask.column), integer(a.v), integer(out.row), integer(dout.row)},
                     rows);
         product(true, false, width, a.v, rows, block, dout.from(query), true, dv.from(key));
-        product(true, false, width, a.e, rows, slope, q.from(query), true, dk.from(key));
-        product(false, false, rows, a.e, width, slope, k.from(key), true, dq.from(query));
+        product(true, false, width, a.e, rows, gradient, q.from(query), true, dk.from(key));
+        product(false, false, rows, a.e, width, gradient, k.from(key), true, dq.from(query));
       }
     }
   }

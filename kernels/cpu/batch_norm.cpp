@@ -14,25 +14,25 @@ TANDEM_DECLARE_LOOP(batch_norm_stats)
 TANDEM_DECLARE_LOOP(batch_norm_apply)
 TANDEM_DECLARE_LOOP(batch_norm_backward)
 TANDEM_DECLARE_LOOP(batch_norm_row_stats)
-TANDEM_DECLARE_LOOP(batch_norm_row_slope_sums)
+TANDEM_DECLARE_LOOP(batch_norm_row_gradient_sums)
 TANDEM_DECLARE_LOOP(batch_norm_apply_rows)
 TANDEM_DECLARE_LOOP(batch_norm_backward_rows)
 TANDEM_DECLARE_LOOP(norm_relu_pool)
-TANDEM_DECLARE_LOOP(norm_relu_pool_slope_sums)
+TANDEM_DECLARE_LOOP(norm_relu_pool_gradient_sums)
 TANDEM_DECLARE_LOOP(norm_relu_pool_backward)
 namespace {
 
-// Numbers of rows (kFold) and channels (kColumns) in one unit of work; equal to the constants in loops/.
-constexpr int64_t kFold = 2048, kColumns = 32;
+// Numbers of rows (kBlockLength) and channels (kColumns) in one unit of work; equal to the constants in loops/.
+constexpr int64_t kBlockLength = 2048, kColumns = 32;
 
 bool is_rows(const Tensor& x) { return x.size(2) == 1; }
-int64_t blocks_of(int64_t rows) { return (rows + kFold - 1) / kFold; }
-/// Runs a loop in which a unit of work is a block of kFold rows and kColumns channels.
+int64_t blocks_of(int64_t rows) { return (rows + kBlockLength - 1) / kBlockLength; }
+/// Runs a loop in which a unit of work is a block of kBlockLength rows and kColumns channels.
 void run_blocks(const char* name, const LoopTables& loops, TensorRefs writes, TensorRefs reads, DType dtype,
                 std::initializer_list<LoopScalar> scalars) {
   const int64_t rows = scalars.begin()[0].integer, channels = scalars.begin()[1].integer;
   run(plan_rows(name, loops, dtype, writes, reads, scalars, blocks_of(rows) * ((channels + kColumns - 1) / kColumns),
-                std::min(rows, kFold) * std::min(channels, kColumns)));
+                std::min(rows, kBlockLength) * std::min(channels, kColumns)));
 }
 
 /// Sizes for combining the sums of each channel's blocks into the channel's statistics.
@@ -64,7 +64,7 @@ void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& r
                  for (int64_t c = begin; c < end; ++c) {
                    math::BlockStats stats;
                    for (int64_t k = 0; k < f.blocks; ++k)
-                     stats.add(std::min<double>(kFold, f.count - static_cast<double>(k * kFold)),
+                     stats.add(std::min<double>(kBlockLength, f.count - static_cast<double>(k * kBlockLength)),
                                sums[k * f.channels + c], data<const double>(loop, 4)[k * f.channels + c]);
                    const double variance = stats.squares / f.count;
                    data<C>(loop, 0)[c] = static_cast<C>(f.total(sums, c) / f.count);
@@ -74,18 +74,18 @@ void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& r
                });
   });
 }
-/// Computes sum_dy, sum_dy_xhat and dx. slope_sums(sums, dot_sums) writes the sums of dy and of dy (x - mean) for each
-/// block of rows. apply(totals) computes dx from the totals over the blocks.
-template <class SlopeSums, class Apply>
-void finish_row_backward(int64_t rows, const Tensor& rstd, Tensor& sum_dy, Tensor& sum_dy_xhat, SlopeSums slope_sums,
-                         Apply apply) {
+/// Computes sum_dy, sum_dy_xhat and dx. gradient_sums(sums, dot_sums) writes the sums of dy and of dy (x - mean) for
+/// each block of rows. apply(totals) computes dx from the totals over the blocks.
+template <class GradientSums, class Apply>
+void finish_row_backward(int64_t rows, const Tensor& rstd, Tensor& sum_dy, Tensor& sum_dy_xhat,
+                         GradientSums gradient_sums, Apply apply) {
   const Finish finish{blocks_of(rows), rstd.numel(), static_cast<double>(rows), 0};
   const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, rstd.device()),
-               slopes = core::empty(sums.sizes(), kFloat64, rstd.device()),
+               dot_sums = core::empty(sums.sizes(), kFloat64, rstd.device()),
                totals = core::empty({2, finish.channels}, kFloat64, rstd.device());
-  slope_sums(sums, slopes);
+  gradient_sums(sums, dot_sums);
   visit_floating("batch_norm", rstd.dtype(), [&]<class C>() {
-    run_finish(finish, {sum_dy, sum_dy_xhat, totals}, {sums, slopes, rstd},
+    run_finish(finish, {sum_dy, sum_dy_xhat, totals}, {sums, dot_sums, rstd},
                [](const Finish& f, const Loop& loop, int64_t begin, int64_t end) {
                  double* const all = data<double>(loop, 2);
                  for (int64_t c = begin; c < end; ++c) {
@@ -108,15 +108,15 @@ void row_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Te
 void row_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
                   bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
   const auto rows = integer(x.size(0)), channels = integer(x.size(1));
-  const auto slope_sums = [&](const Tensor& sums, const Tensor& slopes) {
-    run_blocks("batch_norm_backward", loops::batch_norm_row_slope_sums, {sums, slopes}, {dy, x, mean}, x.dtype(),
+  const auto gradient_sums = [&](const Tensor& sums, const Tensor& dot_sums) {
+    run_blocks("batch_norm_backward", loops::batch_norm_row_gradient_sums, {sums, dot_sums}, {dy, x, mean}, x.dtype(),
                {rows, channels});
   };
   const auto apply = [&](const Tensor& totals) {
     run(plan_rows("batch_norm_backward", loops::batch_norm_backward_rows, x.dtype(), {dx},
                   {dy, x, mean, rstd, weight, totals}, {rows, channels, integer(training)}, x.size(0), x.size(1)));
   };
-  finish_row_backward(x.size(0), rstd, sum_dy, sum_dy_xhat, slope_sums, apply);
+  finish_row_backward(x.size(0), rstd, sum_dy, sum_dy_xhat, gradient_sums, apply);
 }
 
 void plane_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
@@ -147,15 +147,15 @@ constexpr Implementation<const BatchNormKernels*, Tensor> kBatchNorm[] = {
 std::span<const Implementation<const BatchNormKernels*, Tensor>> batch_norm_implementations() { return kBatchNorm; }
 
 void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
-  run_first<kBatchNorm>(x)->stats(x, eps, mean, var, rstd);
+  run_first_supported<kBatchNorm>(x)->stats(x, eps, mean, var, rstd);
 }
 void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
                       Tensor& y) {
-  run_first<kBatchNorm>(x)->apply(x, mean, rstd, weight, bias, y);
+  run_first_supported<kBatchNorm>(x)->apply(x, mean, rstd, weight, bias, y);
 }
 void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
-  run_first<kBatchNorm>(x)->backward(dy, x, mean, rstd, weight, training, sum_dy, sum_dy_xhat, dx);
+  run_first_supported<kBatchNorm>(x)->backward(dy, x, mean, rstd, weight, training, sum_dy, sum_dy_xhat, dx);
 }
 
 void norm_relu_pool(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
@@ -173,15 +173,15 @@ void norm_relu_pool_backward(const Tensor& dy, const Tensor& chosen, const Tenso
   const std::initializer_list<LoopScalar> scalars = {integer(pixels),     integer(channels),  integer(training),
                                                      integer(x.size(2)),  integer(x.size(3)), integer(dy.size(2)),
                                                      integer(dy.size(3)), integer(kernel_h),  integer(kernel_w)};
-  const auto slope_sums = [&](const Tensor& sums, const Tensor& slopes) {
-    run_blocks("norm_relu_pool_backward", loops::norm_relu_pool_slope_sums, {sums, slopes}, {dy, chosen, x, mean},
+  const auto gradient_sums = [&](const Tensor& sums, const Tensor& dot_sums) {
+    run_blocks("norm_relu_pool_backward", loops::norm_relu_pool_gradient_sums, {sums, dot_sums}, {dy, chosen, x, mean},
                x.dtype(), scalars);
   };
   const auto apply = [&](const Tensor& totals) {
     run(plan_rows("norm_relu_pool_backward", loops::norm_relu_pool_backward, x.dtype(), {dx},
                   {dy, chosen, x, mean, rstd, weight, totals}, scalars, pixels, channels));
   };
-  finish_row_backward(pixels, rstd, sum_dy, sum_dy_xhat, slope_sums, apply);
+  finish_row_backward(pixels, rstd, sum_dy, sum_dy_xhat, gradient_sums, apply);
 }
 
 }  // namespace tandem::kernels::cpu

@@ -9,8 +9,8 @@ namespace tandem::kernels::cpu {
 #define TANDEM_CASTS(X) \
   X(float32) X(float64) X(float16) X(bfloat16) X(int64) X(int32) X(int16) X(int8) X(uint8) X(boolean)
 // clang-format on
-#define TANDEM_CAST_ROW(type) TANDEM_DECLARE_LOOP(cast_to_##type)
-TANDEM_CASTS(TANDEM_CAST_ROW)
-#undef TANDEM_CAST_ROW
+#define TANDEM_CAST_TABLE(type) TANDEM_DECLARE_LOOP(cast_to_##type)
+TANDEM_CASTS(TANDEM_CAST_TABLE)
+#undef TANDEM_CAST_TABLE
 
 }  // namespace tandem::kernels::cpu

@@ -18,20 +18,20 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
   // that the later passes read, the result goes into a temporary, because the first pass would overwrite that part.
   if (parts.size() > kAtOnce && std::any_of(parts.begin() + kAtOnce, parts.end(),
                                             [&](const Tensor& part) { return part.raw_data() == y.raw_data(); })) {
-    Tensor beside = core::empty({y.numel()}, y.dtype(), y.device());
-    combine(parts, how, scale, beside);
+    Tensor temporary = core::empty({y.numel()}, y.dtype(), y.device());
+    combine(parts, how, scale, temporary);
     Tensor flat = core::try_view(y, {y.numel()});
-    return copy(beside, flat);
+    return copy(temporary, flat);
   }
-  const LoopTables& rows = how == Combine::sum       ? loops::combine_sum
-                           : how == Combine::product ? loops::combine_product
-                           : how == Combine::max     ? loops::combine_max
-                                                     : loops::combine_min;
+  const LoopTables& tables = how == Combine::sum       ? loops::combine_sum
+                             : how == Combine::product ? loops::combine_product
+                             : how == Combine::max     ? loops::combine_max
+                                                       : loops::combine_min;
   for (size_t next = 0; next < parts.size();) {
     std::vector<std::reference_wrapper<const Tensor>> reads;
     if (next > 0) reads.push_back(y);  // result of the previous passes
     while (reads.size() < kAtOnce && next < parts.size()) reads.push_back(parts[next++]);
-    run(plan_raw("combine", pick(rows, y.dtype(), "combine"), y.dtype(), {y}, reads,
+    run(plan_raw("combine", select_body(tables, y.dtype(), "combine"), y.dtype(), {y}, reads,
                  {integer(next == parts.size() && scale != 1), real(scale)}, y.numel(), kElementwiseGrain));
   }
 }

@@ -42,7 +42,7 @@ class ConvTapsBlock final : public ConvBlock<float> {
 
 }  // namespace
 
-bool conv_taps_serves(const ConvProblem& p) {
+bool conv_taps_supports(const ConvProblem& p) {
   const bool forward = p.pass == ConvPass::forward;
   const ConvShape& s = p.shape;
   const bool plain = s.groups * s.stride[0] * s.stride[1] * s.dilation[0] * s.dilation[1] == 1 && !s.channels_last;

@@ -40,7 +40,7 @@ bool is_row_major(const ConvProblem& p) { return !p.shape.channels_last; }
 /// Returns whether to compute the gradient of the weights from bfloat16 patches (im2row). With fewer than 16 channels
 /// per group, gathering the patches takes longer than computing in float.
 bool is_for_bfloat16_rows(const ConvProblem& p) {
-  return p.pass == ConvPass::backward_weight && p.shape.channels_last && onednn_multiplies_bfloat16() &&
+  return p.pass == ConvPass::backward_weight && p.shape.channels_last && onednn_supports_bfloat16() &&
          p.channels / p.shape.groups >= 16;
 }
 template <class T> ConvBlockPtr<T> widened_block(const ConvProblem& problem);
@@ -53,10 +53,10 @@ constexpr ConvImplementation<T> kConvolutions[] = {
 };
 template <>
 constexpr ConvImplementation<float> kConvolutions<float>[] = {
-    {"few channels, row-major", conv_taps_serves, conv_taps_block},
-    {"few channels, channels-last", conv_few_serves, conv_few_block},
-    {"many channels, channels-last", conv_many_serves, conv_many_block},
-    {"oneDNN", onednn_serves<float>, onednn_block<float>},
+    {"few channels, row-major", conv_taps_supports, conv_taps_block},
+    {"few channels, channels-last", conv_few_supports, conv_few_block},
+    {"many channels, channels-last", conv_many_supports, conv_many_block},
+    {"oneDNN", onednn_supports<float>, onednn_block<float>},
     {"patches as rows", is_channels_last, im2row_block<float>},
     {"patches as columns", is_row_major, im2col_block<float>},
 };
@@ -64,18 +64,20 @@ template <>
 constexpr ConvImplementation<Half> kConvolutions<Half>[] = {{"widened to float", always, widened_block<Half>}};
 template <>
 constexpr ConvImplementation<BFloat16> kConvolutions<BFloat16>[] = {
-    {"oneDNN", onednn_serves<BFloat16>, onednn_block<BFloat16>},
+    {"oneDNN", onednn_supports<BFloat16>, onednn_block<BFloat16>},
     {"patches as rows", is_for_bfloat16_rows, im2row_block<BFloat16>},
     {"widened to float", always, widened_block<BFloat16>},
 };
 
-template <class T> ConvBlockPtr<T> block_of(const ConvProblem& problem) { return run_first<kConvolutions<T>>(problem); }
+template <class T> ConvBlockPtr<T> block_of(const ConvProblem& problem) {
+  return run_first_supported<kConvolutions<T>>(problem);
+}
 template <class T> ConvBlockPtr<T> widened_block(const ConvProblem& problem) {
   return widening_block<T>(problem, block_of<float>(problem));
 }
 
-template <class T> Tensor packed_like(const ConvBlockPtr<T>& block, int64_t count, const Tensor& w) {
-  return core::empty({count * block->packed_weights()}, dtype_of<Upcast<T>>(), w.device());
+template <class T> Tensor empty_packed(const ConvBlockPtr<T>& block, int64_t count, const Tensor& w) {
+  return core::empty({count * block->packed_weights()}, dtype_of<OpMath<T>>(), w.device());
 }
 
 /// A ConvBlock, the distances (in elements of x and y) from one block of images to the next, and the positions of x and
@@ -83,10 +85,10 @@ template <class T> Tensor packed_like(const ConvBlockPtr<T>& block, int64_t coun
 template <class T> struct Blocks {
   ConvBlockPtr<T> block;
   int64_t x_step, y_step;
-  int x_at, y_at;
+  int x_operand, y_operand;
 
-  T* x(const Loop& loop, int64_t i) const { return data<T>(loop, x_at) + i * x_step; }
-  T* y(const Loop& loop, int64_t i) const { return data<T>(loop, y_at) + i * y_step; }
+  T* x(const Loop& loop, int64_t i) const { return data<T>(loop, x_operand) + i * x_step; }
+  T* y(const Loop& loop, int64_t i) const { return data<T>(loop, y_operand) + i * y_step; }
 };
 
 /// Computes forward or backward_input. Each block writes its own images of y or dx.
@@ -96,16 +98,16 @@ void run_blocks(const char* name, ConvProblem p, const Tensor& w, const Tensor& 
   const int64_t images = p.images;
   p.images = images_per_block(p);
   const ConvBlockPtr<T> block = block_of<T>(p);
-  const Tensor packed = packed_like(block, 1, w);
+  const Tensor packed = empty_packed(block, 1, w);
   const auto pack = [](const ConvBlockPtr<T>& b, const Loop& loop, int64_t, int64_t) {
-    b->pack(data<T>(loop, 1), data<Upcast<T>>(loop, 0), loop_scratch());
+    b->pack(data<T>(loop, 1), data<OpMath<T>>(loop, 0), loop_scratch());
   };
   run(plan_call("conv2d_pack", w.dtype(), {packed}, {w}, block, pack, 1, 1, block->pack_scratch_bytes()));
   const bool forward = p.pass == ConvPass::forward;
   const Blocks<T> blocks{block, p.images * p.x_plane(), p.images * p.y_plane(), forward ? 1 : 0, forward ? 0 : 1};
   const auto each = [](const Blocks<T>& b, const Loop& loop, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      b.block->run(b.x(loop, i), data<Upcast<T>>(loop, 2), data<T>(loop, 3), b.y(loop, i), loop_scratch());
+      b.block->run(b.x(loop, i), data<OpMath<T>>(loop, 2), data<T>(loop, 3), b.y(loop, i), loop_scratch());
   };
   run(plan_call(name, w.dtype(), {written}, {read, packed, bias}, blocks, each, images / p.images, 1,
                 block->scratch_bytes()));
@@ -156,12 +158,12 @@ void conv2d_backward_weight_and_bias(const Tensor& dy, const Tensor& x, const Co
   const int64_t images = p.images;
   p.images = images_per_block(p);
   visit_floating("conv2d_backward_weight", x.dtype(), [&]<class T>() {
-    using C = Upcast<T>;
+    using C = OpMath<T>;
     const ConvBlockPtr<T> block = block_of<T>(p);
     // The blocks are divided into at most sixteen pieces. Each piece adds the gradients of its blocks in a buffer of
     // its own, and the buffers are then added in order. The limit keeps memory small.
     const int64_t blocks = images / p.images, per_piece = (blocks + 15) / 16, pieces = (blocks - 1) / per_piece + 1;
-    const Tensor partial = packed_like(block, pieces, dw);
+    const Tensor partial = empty_packed(block, pieces, dw);
     struct Sum {
       Blocks<T> blocks;
       int64_t size, scratch, per_piece, pieces;
@@ -191,7 +193,7 @@ void conv2d_backward_weight_and_bias(const Tensor& dy, const Tensor& x, const Co
     };
     run(plan_call("conv2d_unpack", dw.dtype(), {dw}, {partial}, block, unpack, 1, 1, block->pack_scratch_bytes()));
     if (!db.defined()) return;
-    if (!block->sums_bias()) return sum_pixels();
+    if (!block->computes_bias_gradient()) return sum_pixels();
     const auto last = [](const int64_t& size, const Loop& loop, int64_t begin, int64_t end) {
       const C* const from = data<C>(loop, 1) + size;
       for (int64_t i = begin; i < end; ++i) data<T>(loop, 0)[i] = static_cast<T>(from[i]);

@@ -29,11 +29,11 @@ struct ConvProblem {
 /// packed in the implementation's own layout, as floats for half types. Any number of threads may call run() at once.
 template <class T> class ConvBlock {
  public:
-  using Packed = kernels::Upcast<T>;
+  using Packed = kernels::OpMath<T>;
   virtual ~ConvBlock() = default;
   /// Returns whether backward_weight also computes the gradient of the bias, if the problem has a bias. That gradient
   /// follows the gradient of the weights, as the last elements of packed_weights().
-  virtual bool sums_bias() const { return false; }
+  virtual bool computes_bias_gradient() const { return false; }
   /// packed_weights(): number of elements of the packed weights. scratch_bytes(): bytes of scratch memory that run()
   /// needs. pack_scratch_bytes(): bytes of scratch memory that pack() and unpack() need. Scratch memory is aligned to
   /// 64 bytes.
@@ -51,22 +51,22 @@ template <class T> using ConvBlockPtr = std::shared_ptr<const ConvBlock<T>>;
 
 /// ConvBlocks that multiply the weights by patches, which are laid out as columns (im2col) or, for channels-last
 /// images, as rows (im2row). im2row_block of bfloat16 supports backward_weight only, and needs
-/// onednn_multiplies_bfloat16().
+/// onednn_supports_bfloat16().
 template <class T> ConvBlockPtr<T> im2col_block(const ConvProblem& problem);
 template <class T> ConvBlockPtr<T> im2row_block(const ConvProblem& problem);
 /// Tandem's loops for row-major images with few channels. They support the passes forward and backward_weight.
-bool conv_taps_serves(const ConvProblem& problem);
+bool conv_taps_supports(const ConvProblem& problem);
 ConvBlockPtr<float> conv_taps_block(const ConvProblem& problem);
 /// Tandem's register tiles for channels-last images with few channels. They support the passes forward and
 /// backward_weight.
-bool conv_few_serves(const ConvProblem& problem);
+bool conv_few_supports(const ConvProblem& problem);
 ConvBlockPtr<float> conv_few_block(const ConvProblem& problem);
 /// Tandem's register tiles for channels-last images with a multiple of 16 channels. They support all passes.
-bool conv_many_serves(const ConvProblem& problem);
+bool conv_many_supports(const ConvProblem& problem);
 ConvBlockPtr<float> conv_many_block(const ConvProblem& problem);
 /// ConvBlocks that call oneDNN. onednn_block returns null if this build has no oneDNN, or oneDNN does not support the
 /// problem.
-template <class T> bool onednn_serves(const ConvProblem& problem);
+template <class T> bool onednn_supports(const ConvProblem& problem);
 template <class T> ConvBlockPtr<T> onednn_block(const ConvProblem& problem);
 /// Returns a block that converts images of a half type to float in scratch memory, one block at a time, and calls
 /// `block`.

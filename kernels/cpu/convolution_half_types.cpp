@@ -9,7 +9,7 @@ namespace tandem::kernels::cpu {
 namespace {
 
 /// Casts `count` elements in the calling thread.
-template <class From, class To> void cast(const LoopTables& rows, const From* from, To* to, int64_t count) {
+template <class From, class To> void cast(const LoopTables& tables, const From* from, To* to, int64_t count) {
   if (count == 0) return;
   const Buffer buffers[] = {{reinterpret_cast<char*>(to)}, {reinterpret_cast<char*>(const_cast<From*>(from))}};
   Loop loop{};
@@ -18,7 +18,7 @@ template <class From, class To> void cast(const LoopTables& rows, const From* fr
   loop.operands[0].strides[0] = sizeof(To);
   loop.operands[1].buffer = &buffers[1];
   loop.operands[1].strides[0] = sizeof(From);
-  pick(rows, dtype_of<From>(), "cast")(loop, 0, count);
+  select_body(tables, dtype_of<From>(), "cast")(loop, 0, count);
 }
 template <class T> void widen(const T* from, float* to, int64_t count) {
   cast(loops::cast_to_float32, from, to, count);
@@ -49,9 +49,9 @@ template <class T> class WideningBlock final : public ConvBlock<T> {
   }
   void run(T* x, float* packed, const T* bias, T* y, char* scratch) const override {
     const auto take = [&](int64_t floats) {
-      float* const room = reinterpret_cast<float*>(scratch);
+      float* const buffer = reinterpret_cast<float*>(scratch);
       scratch += bytes_of(floats);
-      return room;
+      return buffer;
     };
     float *const wide_x = take(x_), *const wide_y = take(y_), *const wide_bias = take(p_.out_channels);
     if (p_.pass != ConvPass::backward_input) widen(x, wide_x, x_);

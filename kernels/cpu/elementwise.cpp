@@ -74,8 +74,8 @@ void check_divisor(const char* op, const Tensor& b) {
 
 void copy(const Tensor& x, Tensor& y) {
 #define TANDEM_CAST_ENTRY(type) &loops::cast_to_##type,
-  static constexpr const LoopTables* rows[kDTypeCount] = {TANDEM_CASTS(TANDEM_CAST_ENTRY)};
-  run(plan_elementwise("copy", *rows[static_cast<int>(y.dtype())], {y}, {x}));
+  static constexpr const LoopTables* tables[kDTypeCount] = {TANDEM_CASTS(TANDEM_CAST_ENTRY)};
+  run(plan_elementwise("copy", *tables[static_cast<int>(y.dtype())], {y}, {x}));
 }
 
 }  // namespace tandem::kernels::cpu

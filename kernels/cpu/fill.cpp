@@ -13,10 +13,11 @@ LoopScalar bits(uint64_t value) { return integer(static_cast<int64_t>(value)); }
 
 /// Fills y with random numbers in logical order. If y is not contiguous, fills a contiguous temporary and copies it to
 /// y.
-void random_fill(const char* name, const LoopTables& rows, LoopScalar a, LoopScalar b, const Tensor& state,
+void random_fill(const char* name, const LoopTables& tables, LoopScalar a, LoopScalar b, const Tensor& state,
                  uint64_t offset, Tensor& y) {
   Tensor target = y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device());
-  run(plan_raw(name, pick(rows, y.dtype(), name), y.dtype(), {target}, {state}, {a, b, bits(offset)}, y.numel(), 8192));
+  run(plan_raw(name, select_body(tables, y.dtype(), name), y.dtype(), {target}, {state}, {a, b, bits(offset)},
+               y.numel(), 8192));
   if (!target.is_same(y)) copy(target, y);
 }
 
@@ -28,7 +29,7 @@ void fill(const Scalar& value, Tensor& y) {
 }
 TANDEM_DECLARE_LOOP(arange)
 void arange(const Scalar& start, const Scalar& step, Tensor& y) {
-  run(plan_raw("arange", pick(loops::arange, y.dtype(), "arange"), y.dtype(), {y}, {},
+  run(plan_raw("arange", select_body(loops::arange, y.dtype(), "arange"), y.dtype(), {y}, {},
                {start.loop_scalar(y.dtype()), step.loop_scalar(y.dtype())}, y.numel(), kElementwiseGrain));
 }
 TANDEM_DECLARE_LOOP(uniform)
@@ -50,7 +51,7 @@ void randint(int64_t low, int64_t high, const Tensor& state, uint64_t offset, Te
 TANDEM_DECLARE_LOOP(dropout)
 void dropout(const Tensor& x, double keep, double scale, const Tensor& state, uint64_t offset, Tensor& y,
              Tensor& mask) {
-  run(plan_raw("dropout", pick(loops::dropout, x.dtype(), "dropout"), x.dtype(), {y, mask}, {x, state},
+  run(plan_raw("dropout", select_body(loops::dropout, x.dtype(), "dropout"), x.dtype(), {y, mask}, {x, state},
                {real(keep), real(scale), bits(offset)}, x.numel(), 8192));
 }
 void store_words(ArrayRef<uint64_t> words, Tensor& y) {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tandem/core/threads/late_thread_local.h"
 #include "tandem/core/threads/library_calls.h"
-#include "tandem/core/threads/thread_kept.h"
 #include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/types.h"
 
@@ -20,18 +20,19 @@ TANDEM_DECLARE_LOOP(gemm_few_rows)
 TANDEM_DECLARE_LOOP(gemm_in_order)
 
 namespace {
-/// Computes c = a b with Tandem's own loop. If `turned`, writes the transpose of a b to c.
-template <class T> void run_native(const Gemm& g, const T* a, const T* b, T* c, bool turned) {
+/// Computes c = a b with Tandem's own loop. If `transposed`, writes the transpose of a b to c.
+template <class T> void run_native(const Gemm& g, const T* a, const T* b, T* c, bool transposed) {
   // Bytes of scratch memory for a block of a, a panel of b and a block of c, with the block sizes of loops/gemm.cpp.
   // Each thread keeps this memory until it ends.
-  constexpr size_t kRoom = ((512 + 48) * 256 + 512 * 480) * sizeof(Upcast<T>);
-  struct Room {
-    alignas(64) char bytes[kRoom];
+  constexpr size_t kScratchSize = ((512 + 48) * 256 + 512 * 480) * sizeof(OpMath<T>);
+  struct Scratch {
+    alignas(64) char bytes[kScratchSize];
   };
-  call_loop(pick(loops::gemm_rows, dtype_of<T>(), "gemm"), dtype_of<T>(), {c, a, b, ThreadKept<Room>::get().bytes},
+  call_loop(select_body(loops::gemm_rows, dtype_of<T>(), "gemm"), dtype_of<T>(),
+            {c, a, b, LateThreadLocal<Scratch>::get().bytes},
             {integer(g.n), integer(g.k), integer(g.transpose_a ? 1 : g.lda), integer(g.transpose_a ? g.lda : 1),
              integer(g.transpose_b ? 1 : g.ldb), integer(g.transpose_b ? g.ldb : 1), integer(g.ldc),
-             integer(g.accumulate), integer(turned)},
+             integer(g.accumulate), integer(transposed)},
             g.m);
 }
 }  // namespace
@@ -50,32 +51,32 @@ template <class T> bool tiles(const Gemm& g, const T* a, const T* b, T* c) {
 }
 /// Computes the transpose of c with Tandem's tiles, so that the factor with more rows is read in place and the other
 /// factor is packed.
-bool turned_tiles(const Gemm& g, const float* a, const float* b, float* c) {
+bool transposed_tiles(const Gemm& g, const float* a, const float* b, float* c) {
   run_native(Gemm{false, true, g.accumulate, g.n, g.m, g.k, g.ldb, g.lda, g.ldc}, b, a, c, true);
   return true;
 }
 /// Computes c = a b^T for an a with few rows and a b that is stored as (n, k). Reads a and b in place.
 bool few_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
-  call_loop(pick(loops::gemm_few_rows, kFloat32, "gemm"), kFloat32, {c, a, b},
+  call_loop(select_body(loops::gemm_few_rows, kFloat32, "gemm"), kFloat32, {c, a, b},
             {integer(g.m), integer(g.k), integer(g.lda), integer(g.ldb), integer(g.ldc), integer(g.accumulate)}, g.n);
   return true;
 }
 /// Computes c = a b^T for an a with few rows that is stored as its transpose. Copies and transposes part of a at a
 /// time.
-bool few_turned_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
-  constexpr int64_t kRoom = 16384;
-  float turned[kRoom];
-  for (int64_t p = 0; p < g.k; p += kRoom / g.m) {
-    const int64_t depth = std::min(g.k - p, kRoom / g.m);
+bool few_transposed_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
+  constexpr int64_t kScratchSize = 16384;
+  float transposed[kScratchSize];
+  for (int64_t p = 0; p < g.k; p += kScratchSize / g.m) {
+    const int64_t depth = std::min(g.k - p, kScratchSize / g.m);
     for (int64_t q = 0; q < depth; ++q)
-      for (int64_t i = 0; i < g.m; ++i) turned[i * depth + q] = a[(p + q) * g.lda + i];
-    few_by_rows({false, true, g.accumulate || p > 0, g.m, g.n, depth, depth, g.ldb, g.ldc}, turned, b + p, c);
+      for (int64_t i = 0; i < g.m; ++i) transposed[i * depth + q] = a[(p + q) * g.lda + i];
+    few_by_rows({false, true, g.accumulate || p > 0, g.m, g.n, depth, depth, g.ldb, g.ldc}, transposed, b + p, c);
   }
   return true;
 }
 /// Computes c = a b for an a with few rows and a row-major b. Reads b once, in memory order.
 bool few_in_order(const Gemm& g, const float* a, const float* b, float* c) {
-  call_loop(pick(loops::gemm_in_order, kFloat32, "gemm"), kFloat32, {c, a, b},
+  call_loop(select_body(loops::gemm_in_order, kFloat32, "gemm"), kFloat32, {c, a, b},
             {integer(g.n), integer(g.k), integer(g.transpose_a ? 1 : g.lda), integer(g.transpose_a ? g.lda : 1),
              integer(g.ldb), integer(g.ldc), integer(g.accumulate)},
             g.m);
@@ -100,7 +101,7 @@ template <class T> bool openblas(const Gemm& g, const T* a, const T* b, T* c) {
     function(CblasRowMajor, order(g.transpose_a), order(g.transpose_b), i(g.m), i(g.n), i(g.k), T(1), a, lead(g.lda), b,
              lead(g.ldb), T(g.accumulate), c, lead(g.ldc));
   };
-  const LibraryCall inside(Ending::libraries_ended);
+  const LibraryCallGuard inside(ExitStage::libraries_ended);
   if constexpr (std::is_same_v<T, float>)
     call(cblas_sgemm);
   else
@@ -127,7 +128,9 @@ inline bool is_wide_rows_by_rows(const Gemm& g) {
 // The implementations for these cases read it once, in place, and are used with AVX2 and AVX-512 alike.
 inline bool is_large(const Gemm& g) { return multiplications(g) >= 500'000; }
 inline bool is_few_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && !g.transpose_a; }
-inline bool is_few_turned_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a; }
+inline bool is_few_transposed_by_rows(const Gemm& g) {
+  return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a;
+}
 inline bool is_few_in_order(const Gemm& g) {
   return is_large(g) && g.m < 16 && !g.transpose_b && g.n >= 96;  // 96 is the number of columns of the widest tile
 }
@@ -145,7 +148,7 @@ inline bool is_faster_by_tiles(const Gemm& g) {
   return (medium || is_rows_by_rows(g)) && cpu_isa() == CpuIsa::v4;
 }
 inline bool is_for_onednn(const Gemm& g) {  // a smaller product takes less time than oneDNN needs to start
-  return onednn_multiplies_bfloat16() && multiplications(g) >= 200'000;
+  return onednn_supports_bfloat16() && multiplications(g) >= 200'000;
 }
 
 // oneDNN's sgemm is in none of these lists: its kernels keep the address of heap memory in the stack pointer, so a
@@ -153,9 +156,9 @@ inline bool is_for_onednn(const Gemm& g) {  // a smaller product takes less time
 template <class T> constexpr GemmImplementation<T> kGemm[] = {{"OpenBLAS", always, openblas}, {"tiles", always, tiles}};
 template <>
 constexpr GemmImplementation<float> kGemm<float>[] = {
-    {"transposed tiles", is_wide_rows_by_rows, turned_tiles},
+    {"transposed tiles", is_wide_rows_by_rows, transposed_tiles},
     {"few rows by rows", is_few_by_rows, few_by_rows},
-    {"few transposed rows by rows", is_few_turned_by_rows, few_turned_by_rows},
+    {"few transposed rows by rows", is_few_transposed_by_rows, few_transposed_by_rows},
     {"few rows in order", is_few_in_order, few_in_order},
     {"rows by a column", is_rows_by_column, rows_by_column},
     {"tiles", is_faster_by_tiles, tiles},
@@ -174,9 +177,13 @@ template std::span<const GemmImplementation<float>> gemm_implementations();
 template std::span<const GemmImplementation<double>> gemm_implementations();
 template std::span<const GemmImplementation<BFloat16>> gemm_implementations();
 
-void gemm(const Gemm& g, const float* a, const float* b, float* c) { run_first<kGemm<float>>(g, a, b, c); }
-void gemm(const Gemm& g, const double* a, const double* b, double* c) { run_first<kGemm<double>>(g, a, b, c); }
+void gemm(const Gemm& g, const float* a, const float* b, float* c) { run_first_supported<kGemm<float>>(g, a, b, c); }
+void gemm(const Gemm& g, const double* a, const double* b, double* c) {
+  run_first_supported<kGemm<double>>(g, a, b, c);
+}
 void gemm(const Gemm& g, const Half* a, const Half* b, Half* c) { native_gemm(g, a, b, c); }
-void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) { run_first<kGemm<BFloat16>>(g, a, b, c); }
+void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) {
+  run_first_supported<kGemm<BFloat16>>(g, a, b, c);
+}
 
 }  // namespace tandem::kernels::cpu

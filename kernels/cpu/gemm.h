@@ -30,7 +30,7 @@ template <class T> using GemmImplementation = Implementation<bool, Gemm, const T
 /// BFloat16.
 template <class T> std::span<const GemmImplementation<T>> gemm_implementations();
 /// Returns whether oneDNN is built in and the processor has bfloat16 instructions, which onednn_gemm needs.
-bool onednn_multiplies_bfloat16();
+bool onednn_supports_bfloat16();
 /// Computes a product by oneDNN. If oneDNN does not support the product, or exit() has begun, returns false and leaves
 /// c unchanged.
 bool onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);

@@ -14,16 +14,17 @@ class Patches {
  public:
   explicit Patches(const ConvProblem& p) : p_(p), channels_(p.channels / p.shape.groups) {
     const ConvShape& s = p.shape;
-    itself_ = p.kernel[0] * p.kernel[1] == 1 && s.stride[0] == 1 && s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
+    is_identity_ =
+        p.kernel[0] * p.kernel[1] == 1 && s.stride[0] == 1 && s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
   }
   int64_t rows() const { return channels_ * p_.kernel[0] * p_.kernel[1]; }
   int64_t columns() const { return p_.out_size[0] * p_.out_size[1]; }
   int64_t plane() const { return channels_ * p_.size[0] * p_.size[1]; }
   /// Returns whether the image is its own matrix of patches: the kernel is 1 x 1, with stride 1 and without padding.
-  bool itself() const { return itself_; }
+  bool is_identity() const { return is_identity_; }
 
   template <class T> void gather(const T* x, T* columns) const {
-    walk([&](int64_t from, int64_t low, int64_t high, int64_t step) {
+    visit_patches([&](int64_t from, int64_t low, int64_t high, int64_t step) {
       const int64_t width = p_.out_size[1];
       std::fill(columns, columns + low, T(0));
       if (step == 1 && high > low)
@@ -35,7 +36,7 @@ class Patches {
     });
   }
   template <class T> void scatter_add(const T* columns, T* x) const {
-    walk([&](int64_t from, int64_t low, int64_t high, int64_t step) {
+    visit_patches([&](int64_t from, int64_t low, int64_t high, int64_t step) {
       for (int64_t i = low; i < high; ++i) x[from + (i - low) * step] += columns[i];
       columns += p_.out_size[1];
     });
@@ -46,7 +47,7 @@ class Patches {
   /// high, step). Output columns [low, high) read pixels inside the image: `from` is the offset of the pixel that
   /// column `low` reads, and `step` the distance between the pixels of adjacent columns. The other columns read
   /// padding, which is zero. If the whole output row reads padding, low = high = 0.
-  template <class Visit> void walk(Visit visit) const {
+  template <class Visit> void visit_patches(Visit visit) const {
     const ConvShape& s = p_.shape;
     const int64_t height = p_.size[0], width = p_.size[1], step = s.stride[1];
     for (int64_t c = 0; c < channels_; ++c)
@@ -68,7 +69,7 @@ class Patches {
 
   ConvProblem p_;
   int64_t channels_;
-  bool itself_;
+  bool is_identity_;
 };
 
 template <class T> class Im2colBlock final : public ConvBlock<T> {
@@ -76,7 +77,7 @@ template <class T> class Im2colBlock final : public ConvBlock<T> {
   explicit Im2colBlock(const ConvProblem& p) : p_(p), patches_(p) {}
   int64_t packed_weights() const override { return p_.weights(); }
   int64_t scratch_bytes() const override {
-    return patches_.itself() ? 0 : patches_.rows() * patches_.columns() * static_cast<int64_t>(sizeof(T));
+    return patches_.is_identity() ? 0 : patches_.rows() * patches_.columns() * static_cast<int64_t>(sizeof(T));
   }
   void pack(const T* w, T* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
   void unpack(const T* packed, T* dw, char*) const override { std::copy(packed, packed + p_.weights(), dw); }
@@ -89,15 +90,15 @@ template <class T> class Im2colBlock final : public ConvBlock<T> {
         T* const image = x + (i * groups + g) * patches_.plane();
         T* const w = packed + g * out * rows;
         T* const to = y + (i * groups + g) * out * columns;
-        T* const patches = patches_.itself() ? image : reinterpret_cast<T*>(scratch);
+        T* const patches = patches_.is_identity() ? image : reinterpret_cast<T*>(scratch);
         if (p_.pass == ConvPass::backward_input) {
           gemm({true, false, false, rows, columns, out, rows, columns, columns}, w, to, patches);
-          if (patches_.itself()) continue;
+          if (patches_.is_identity()) continue;
           std::fill(image, image + patches_.plane(), T(0));
           patches_.scatter_add(patches, image);
           continue;
         }
-        if (!patches_.itself()) patches_.gather(image, patches);
+        if (!patches_.is_identity()) patches_.gather(image, patches);
         if (p_.pass == ConvPass::backward_weight) {
           gemm({false, true, i > 0, out, rows, columns, columns, columns, rows}, to, patches, w);
           continue;

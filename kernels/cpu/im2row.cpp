@@ -20,12 +20,13 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
         pixels_(p.out_size[0] * p.out_size[1]),
         taps_(channels_ * p.kernel[0] * p.kernel[1]) {
     const ConvShape& s = p.shape;
-    itself_ = p.kernel[0] * p.kernel[1] == 1 && s.stride[0] == 1 && s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
+    is_identity_ =
+        p.kernel[0] * p.kernel[1] == 1 && s.stride[0] == 1 && s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
   }
   int64_t packed_weights() const override { return p_.weights(); }
   int64_t scratch_bytes() const override {
     const int64_t images = p_.pass == ConvPass::backward_weight ? p_.images : 1;
-    return itself_ ? 0 : images * pixels_ * taps_ * static_cast<int64_t>(sizeof(T));
+    return is_identity_ ? 0 : images * pixels_ * taps_ * static_cast<int64_t>(sizeof(T));
   }
   // pack() and unpack() only copy, because channels-last weights already have the layout of the weight matrix.
   void pack(const T* w, Packed* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
@@ -42,13 +43,13 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
   /// Computes dw: multiplies dy by the patches of all images of the block, in one product per group.
   void add_weights(const T* x, Packed* dw, const T* dy, T* scratch) const {
     for (int64_t g = 0; g < p_.shape.groups; ++g) {
-      if (!itself_)
+      if (!is_identity_)
         for (int64_t i = 0; i < p_.images; ++i)
           gather(x + i * p_.x_plane() + g * channels_, scratch + i * pixels_ * taps_);
       const Gemm product{
-          true, false, false, filters_, taps_, p_.images * pixels_, p_.out_channels, itself_ ? p_.channels : taps_,
+          true, false, false, filters_, taps_, p_.images * pixels_, p_.out_channels, is_identity_ ? p_.channels : taps_,
           taps_};
-      const T* const patches = itself_ ? x + g * channels_ : scratch;
+      const T* const patches = is_identity_ ? x + g * channels_ : scratch;
       multiply(product, dy + g * filters_, patches, dw + g * filters_ * taps_);
     }
   }
@@ -60,19 +61,19 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
   }
   void run_images(T* x, T* packed, const T* bias, T* y, char* scratch) const {
     for (int64_t i = 0; i < p_.images; ++i, x += p_.x_plane(), y += p_.y_plane()) {
-      if (p_.pass == ConvPass::backward_input && !itself_) std::fill(x, x + p_.x_plane(), T(0));
+      if (p_.pass == ConvPass::backward_input && !is_identity_) std::fill(x, x + p_.x_plane(), T(0));
       for (int64_t g = 0; g < p_.shape.groups; ++g) {
         T* const image = x + g * channels_;
         T* const w = packed + g * filters_ * taps_;
         T* const to = y + g * filters_;
-        T* const patches = itself_ ? image : reinterpret_cast<T*>(scratch);
-        const int64_t row = itself_ ? p_.channels : taps_;  // row stride of the matrix of patches, in elements
+        T* const patches = is_identity_ ? image : reinterpret_cast<T*>(scratch);
+        const int64_t row = is_identity_ ? p_.channels : taps_;  // row stride of the matrix of patches, in elements
         if (p_.pass == ConvPass::backward_input) {
           gemm({false, false, false, pixels_, taps_, filters_, p_.out_channels, taps_, row}, to, w, patches);
-          if (!itself_) scatter_add(patches, image);
+          if (!is_identity_) scatter_add(patches, image);
           continue;
         }
-        if (!itself_) gather(image, patches);
+        if (!is_identity_) gather(image, patches);
         if (bias)
           for (int64_t k = 0; k < pixels_; ++k)
             std::copy(bias + g * filters_, bias + (g + 1) * filters_, to + k * p_.out_channels);
@@ -81,7 +82,7 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
     }
   }
   void gather(const T* image, T* patches) const {
-    walk([&](int64_t pixel) {
+    visit_patches([&](int64_t pixel) {
       if (pixel < 0)
         std::fill(patches, patches + channels_, T(0));
       else
@@ -90,7 +91,7 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
     });
   }
   void scatter_add(const T* patches, T* image) const {
-    walk([&](int64_t pixel) {
+    visit_patches([&](int64_t pixel) {
       T* const to = image + pixel * p_.channels;
       for (int64_t c = 0; pixel >= 0 && c < channels_; ++c) to[c] += patches[c];
       patches += channels_;
@@ -98,7 +99,7 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
   }
   /// For each output pixel and each kernel position, calls visit(index): the index of the input pixel, or -1 if the
   /// pixel is outside the image.
-  template <class Visit> void walk(Visit visit) const {
+  template <class Visit> void visit_patches(Visit visit) const {
     const ConvShape& s = p_.shape;
     for (int64_t oh = 0; oh < p_.out_size[0]; ++oh)
       for (int64_t ow = 0; ow < p_.out_size[1]; ++ow)
@@ -114,7 +115,7 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
   ConvProblem p_;
   int64_t channels_, filters_;  // per group
   int64_t pixels_, taps_;       // numbers of rows and columns of the matrix of patches
-  bool itself_;                 // whether the image is its own matrix of patches: 1 x 1 kernel, stride 1, no padding
+  bool is_identity_;            // whether the image is its own matrix of patches: 1 x 1 kernel, stride 1, no padding
 };
 
 }  // namespace

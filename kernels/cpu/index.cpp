@@ -8,31 +8,33 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-[[noreturn]] void throw_index(const char* op, int64_t place, int64_t value, int64_t size) {
-  tandem::detail::fail<IndexError>(__FILE__, __LINE__, op, ": index ", place, " is ", value, "; accepted: 0 to ",
+[[noreturn]] void throw_index(const char* op, int64_t position, int64_t value, int64_t size) {
+  tandem::detail::fail<IndexError>(__FILE__, __LINE__, op, ": index ", position, " is ", value, "; accepted: 0 to ",
                                    size - 1, " (index out of range in self)");
 }
-bool outside(int64_t index, int64_t size) { return static_cast<uint64_t>(index) >= static_cast<uint64_t>(size); }
+bool is_out_of_range(int64_t index, int64_t size) {
+  return static_cast<uint64_t>(index) >= static_cast<uint64_t>(size);
+}
 /// Checks that the `count` indices at `at` lie in [0, size). `first` is the position of at[0] in the whole index, for
 /// the error message. The checks are combined in one sign bit, so that valid indices take a single branch.
-void check_run(const char* op, const int64_t* at, int64_t first, int64_t count, int64_t size) {
+void check_index_run(const char* op, const int64_t* at, int64_t first, int64_t count, int64_t size) {
   int64_t signs = 0;
   for (int64_t i = 0; i < count; ++i) signs |= at[i] | (size - 1 - at[i]);
   if (signs >= 0) [[likely]]
     return;
   for (int64_t i = 0; i < count; ++i)
-    if (outside(at[i], size)) throw_index(op, first + i, at[i], size);
+    if (is_out_of_range(at[i], size)) throw_index(op, first + i, at[i], size);
 }
-struct Checked {
+struct IndexCheck {
   const char* op;
   int64_t size;
 };
 /// Checks that all indices lie in [0, size), in a pass of its own.
 void check_indices(const char* op, const Tensor& index, int64_t size) {
-  const auto check = [](const Checked& c, const Loop& loop, int64_t begin, int64_t end) {
-    check_run(c.op, data<int64_t>(loop, 0) + begin, begin, end - begin, c.size);
+  const auto check = [](const IndexCheck& c, const Loop& loop, int64_t begin, int64_t end) {
+    check_index_run(c.op, data<int64_t>(loop, 0) + begin, begin, end - begin, c.size);
   };
-  run(plan_call("check_indices", kInt64, {}, {index}, Checked{op, size}, check, index.numel(), index.numel()));
+  run(plan_call("check_indices", kInt64, {}, {index}, IndexCheck{op, size}, check, index.numel(), index.numel()));
 }
 template <class T> T add(T a, T b) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
@@ -58,22 +60,22 @@ template <class Visitor> bool visit_bytes(int64_t bytes, Visitor&& visitor) {
 
 /// Sizes of x (outer, n, inner) and of an index with m positions along the middle dimension. `bytes` is the number of
 /// bytes that are moved at once: a row of `inner` elements in index_select, one element in the other operations.
-struct Indexed {
+struct IndexShape {
   const char* op;
   int64_t outer, n, m, inner, bytes;
 };
 }  // namespace
 
 void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& y) {
-  const Indexed shape{op, x.size(0), x.size(1), index.numel(), x.size(2), x.size(2) * x.itemsize()};
+  const IndexShape shape{op, x.size(0), x.size(1), index.numel(), x.size(2), x.size(2) * x.itemsize()};
   if (shape.outer * shape.bytes == 0) return check_indices(op, index, shape.n);
   const auto run_rows = [&]<class Copy>(Copy) {
-    const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
+    const auto body = [](const IndexShape& s, const Loop& loop, int64_t begin, int64_t end) {
       char *const to = data<char>(loop, 0), *const from = data<char>(loop, 1);
       const int64_t* const at = data<int64_t>(loop, 2);
       int64_t o = begin / s.m, k = begin % s.m;
       for (int64_t i = begin; i < end; ++i) {
-        if (outside(at[k], s.n)) [[unlikely]]
+        if (is_out_of_range(at[k], s.n)) [[unlikely]]
           throw_index(s.op, k, at[k], s.n);
         Copy()(to + i * s.bytes, from + (o * s.n + at[k]) * s.bytes, s.bytes);
         if (++k == s.m) {
@@ -93,29 +95,29 @@ void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& 
 }
 
 namespace {
-struct Put {
-  Indexed shape;
+struct ScatterRows {
+  IndexShape shape;
   int64_t parts;  // number of parts that y's rows are divided into; 0 if y's columns are divided instead
 };
 /// Calls join(run of y, run of x, number of elements, bytes per element) to combine each run of adjacent elements of x
 /// (outer, m, inner)[i] with the run of y (outer, n, inner)[index[i]]. The work is divided by columns or, if rows are
 /// long, by rows of y, so that equal indices are joined in order of i. If it is divided by rows, each part scans the
 /// whole index for the rows that belong to it.
-template <class Join> void put_rows(const char* op, const Tensor& x, const Tensor& index, Tensor& y, Join) {
+template <class Join> void scatter_rows(const char* op, const Tensor& x, const Tensor& index, Tensor& y, Join) {
   check_indices(op, index, y.size(1));
-  const Indexed shape{op, y.size(0), y.size(1), index.numel(), y.size(2), y.itemsize()};
-  const auto body = [](const Put& put, const Loop& loop, int64_t begin, int64_t end) {
-    const Indexed& s = put.shape;
+  const IndexShape shape{op, y.size(0), y.size(1), index.numel(), y.size(2), y.itemsize()};
+  const auto body = [](const ScatterRows& scatter_run, const Loop& loop, int64_t begin, int64_t end) {
+    const IndexShape& s = scatter_run.shape;
     const int64_t* const at = data<int64_t>(loop, 2);
     const auto join = [&](int64_t o, int64_t i, int64_t column, int64_t width) {
       Join()(data<char>(loop, 0) + ((o * s.n + at[i]) * s.inner + column) * s.bytes,
              data<char>(loop, 1) + ((o * s.m + i) * s.inner + column) * s.bytes, width, s.bytes);
     };
-    for (; put.parts > 0 && begin < end; ++begin) {
-      const int64_t o = begin / put.parts, part = begin % put.parts, low = s.n * part / put.parts,
-                    count = s.n * (part + 1) / put.parts - low;
+    for (; scatter_run.parts > 0 && begin < end; ++begin) {
+      const int64_t o = begin / scatter_run.parts, part = begin % scatter_run.parts,
+                    low = s.n * part / scatter_run.parts, count = s.n * (part + 1) / scatter_run.parts - low;
       for (int64_t i = 0; i < s.m; ++i)
-        if (!outside(at[i] - low, count)) join(o, i, 0, s.inner);
+        if (!is_out_of_range(at[i] - low, count)) join(o, i, 0, s.inner);
     }
     for (int64_t first = begin; first < end;) {
       const int64_t o = first / s.inner, column = first % s.inner, width = std::min(s.inner - column, end - first);
@@ -125,7 +127,7 @@ template <class Join> void put_rows(const char* op, const Tensor& x, const Tenso
   };
   const int64_t parts = std::min({shape.inner / 32, shape.m * shape.inner / 32768, shape.n, int64_t(16)});
   const bool by_rows = parts > 1;
-  run(plan_call(op, y.dtype(), {y}, {x, index, y}, Put{shape, by_rows ? parts : 0}, body,
+  run(plan_call(op, y.dtype(), {y}, {x, index, y}, ScatterRows{shape, by_rows ? parts : 0}, body,
                 shape.outer * (by_rows ? parts : shape.inner),
                 by_rows ? 1 : std::max<int64_t>(32768 / std::max<int64_t>(shape.m, 1), 16)));
 }
@@ -133,7 +135,7 @@ template <class Join> void put_rows(const char* op, const Tensor& x, const Tenso
 
 void index_add(const Tensor& x, const Tensor& index, Tensor& y) {
   visit_dtype(y.dtype(), [&]<class T>() {
-    put_rows("index_add", x, index, y, [](char* y_run, const char* x_run, int64_t width, int64_t) {
+    scatter_rows("index_add", x, index, y, [](char* y_run, const char* x_run, int64_t width, int64_t) {
       T* const to = reinterpret_cast<T*>(y_run);
       const T* const from = reinterpret_cast<const T*>(x_run);
       for (int64_t c = 0; c < width; ++c) to[c] = add(to[c], from[c]);
@@ -141,15 +143,15 @@ void index_add(const Tensor& x, const Tensor& index, Tensor& y) {
   });
 }
 void index_copy(const char* op, const Tensor& x, const Tensor& index, Tensor& y) {
-  put_rows(op, x, index, y, [](char* to, const char* from, int64_t width, int64_t bytes) {
+  scatter_rows(op, x, index, y, [](char* to, const char* from, int64_t width, int64_t bytes) {
     std::memcpy(to, from, static_cast<size_t>(width * bytes));
   });
 }
 
 void gather(const Tensor& x, const Tensor& index, Tensor& y) {
-  const Indexed shape{"gather", x.size(0), x.size(1), y.size(1), x.size(2), y.itemsize()};
+  const IndexShape shape{"gather", x.size(0), x.size(1), y.size(1), x.size(2), y.itemsize()};
   visit_bytes(shape.bytes, [&]<class T>() {
-    const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
+    const auto body = [](const IndexShape& s, const Loop& loop, int64_t begin, int64_t end) {
       // A run is a range of the index whose elements read from one base pointer of x: `inner` columns or, if inner is
       // 1, m indices.
       const int64_t run = s.inner == 1 ? s.m : s.inner, runs_per_base = s.inner == 1 ? 1 : s.m;
@@ -158,7 +160,7 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
         const T* const from = data<T>(loop, 1) + first / run / runs_per_base * s.n * s.inner;
         T* const to = data<T>(loop, 0) + first;
         const int64_t* const at = data<int64_t>(loop, 2) + first;
-        check_run(s.op, at, first, width, s.n);
+        check_index_run(s.op, at, first, width, s.n);
         if (s.inner == 1)
           for (int64_t i = 0; i < width; ++i) to[i] = from[at[i]];
         else
@@ -175,14 +177,14 @@ namespace {
 /// equal indices are joined in the order of the source.
 template <class T, class Join>
 void scatter_columns(const char* op, const Tensor& index, const Tensor& source, Tensor& y, Join) {
-  const Indexed shape{op, y.size(0), y.size(1), index.size(1), y.size(2), y.itemsize()};
-  const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
-    // Joins `count` elements of the source, starting at offset `place`, with elements of y. The elements of y lie in
+  const IndexShape shape{op, y.size(0), y.size(1), index.size(1), y.size(2), y.itemsize()};
+  const auto body = [](const IndexShape& s, const Loop& loop, int64_t begin, int64_t end) {
+    // Joins `count` elements of the source, starting at offset `position`, with elements of y. The elements of y lie in
     // one column (if inner is 1) or in adjacent columns; `to` points to row 0 of the first column.
-    const auto put = [&](int64_t place, int64_t count, T* to) {
-      const int64_t* const at = data<int64_t>(loop, 1) + place;
-      const T* const from = data<T>(loop, 2) + place;
-      check_run(s.op, at, place, count, s.n);
+    const auto scatter_run = [&](int64_t position, int64_t count, T* to) {
+      const int64_t* const at = data<int64_t>(loop, 1) + position;
+      const T* const from = data<T>(loop, 2) + position;
+      check_index_run(s.op, at, position, count, s.n);
       if (s.inner == 1)
         for (int64_t i = 0; i < count; ++i) Join()(to[at[i]], from[i]);
       else
@@ -190,12 +192,13 @@ void scatter_columns(const char* op, const Tensor& index, const Tensor& source, 
     };
     T* const to = data<T>(loop, 0);
     if (s.inner == 1) {
-      for (int64_t o = begin; o < end; ++o) put(o * s.m, s.m, to + o * s.n);
+      for (int64_t o = begin; o < end; ++o) scatter_run(o * s.m, s.m, to + o * s.n);
       return;
     }
     for (int64_t first = begin; first < end;) {
       const int64_t o = first / s.inner, column = first % s.inner, width = std::min(s.inner - column, end - first);
-      for (int64_t i = 0; i < s.m; ++i) put((o * s.m + i) * s.inner + column, width, to + o * s.n * s.inner + column);
+      for (int64_t i = 0; i < s.m; ++i)
+        scatter_run((o * s.m + i) * s.inner + column, width, to + o * s.n * s.inner + column);
       first += width;
     }
   };
@@ -218,7 +221,7 @@ namespace {
 constexpr int64_t kMaskBlock = 4096;
 
 /// Writes the coordinates of the true elements in [begin, end) of a mask of shape `sizes`.
-void write_places(const bool* mask, int64_t begin, int64_t end, IntArrayRef sizes, int64_t* to) {
+void write_coordinates(const bool* mask, int64_t begin, int64_t end, IntArrayRef sizes, int64_t* to) {
   uint16_t hits[kMaskBlock + 1];
   int64_t count = 0;
   // Written without a branch, which the processor would often mispredict.
@@ -247,9 +250,9 @@ void write_places(const bool* mask, int64_t begin, int64_t end, IntArrayRef size
 }
 }  // namespace
 
-void nonzero(const Tensor& mask, Tensor& places) {
+void nonzero(const Tensor& mask, Tensor& coordinates) {
   const int64_t blocks = (mask.numel() + kMaskBlock - 1) / kMaskBlock;
-  // For each block of the mask, the first row of `places` that the block writes.
+  // For each block of the mask, the first row of `coordinates` that the block writes.
   Tensor starts = core::empty({blocks + 1}, kInt64, mask.device());
   const auto count_hits = [](int64_t total, const Loop& loop, int64_t begin, int64_t end) {
     const bool* const m = data<bool>(loop, 1);
@@ -263,14 +266,14 @@ void nonzero(const Tensor& mask, Tensor& places) {
   auto* const start = starts.data<int64_t>();
   start[0] = 0;
   for (int64_t b = 1; b <= blocks; ++b) start[b] += start[b - 1];
-  places = core::empty({start[blocks], mask.dim()}, kInt64, mask.device());
+  coordinates = core::empty({start[blocks], mask.dim()}, kInt64, mask.device());
   const auto write_blocks = [](const Shape& sizes, const Loop& loop, int64_t begin, int64_t end) {
     const int64_t total = numel_of(sizes), rank = static_cast<int64_t>(sizes.size());
     for (int64_t b = begin; b < end; ++b)
-      write_places(data<bool>(loop, 1), b * kMaskBlock, std::min((b + 1) * kMaskBlock, total), sizes,
-                   data<int64_t>(loop, 0) + data<int64_t>(loop, 2)[b] * rank);
+      write_coordinates(data<bool>(loop, 1), b * kMaskBlock, std::min((b + 1) * kMaskBlock, total), sizes,
+                        data<int64_t>(loop, 0) + data<int64_t>(loop, 2)[b] * rank);
   };
-  run(plan_call("nonzero", kBool, {places}, {mask, starts}, Shape(mask.sizes()), write_blocks, blocks, 4));
+  run(plan_call("nonzero", kBool, {coordinates}, {mask, starts}, Shape(mask.sizes()), write_blocks, blocks, 4));
 }
 
 }  // namespace tandem::kernels::cpu

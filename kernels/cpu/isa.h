@@ -40,9 +40,9 @@ struct LoopTables {
 
 /// Returns the loop body for this processor and dtype.
 /// @throws NotImplementedError that names op and dtype if no body exists
-inline LoopBody pick(const LoopTables& rows, DType dtype, const char* op) {
+inline LoopBody select_body(const LoopTables& tables, DType dtype, const char* op) {
   static const int level = cpu_isa_level();
-  const LoopBody body = rows.by_isa[level]->by_dtype[static_cast<int>(dtype)];
+  const LoopBody body = tables.by_isa[level]->by_dtype[static_cast<int>(dtype)];
   TANDEM_CHECK_AS(NotImplementedError, body, op, ": not implemented for '", dtype, "'");
   return body;
 }

@@ -20,15 +20,15 @@ using LapackInt = int32_t;
   X(p, getrs, (const char* trans, const LapackInt* n, const LapackInt* k, const T* a, const LapackInt* lda, const LapackInt* pivots, T* b, const LapackInt* ldb, LapackInt* info, size_t)) \
   X(p, potrf, (const char* uplo, const LapackInt* n, T* a, const LapackInt* lda, LapackInt* info, size_t)) \
   X(p, trsm, (const char* side, const char* uplo, const char* trans, const char* diag, const LapackInt* m, const LapackInt* n, const T* alpha, const T* a, const LapackInt* lda, T* b, const LapackInt* ldb, size_t, size_t, size_t, size_t)) \
-  X(p, geqrf, (const LapackInt* m, const LapackInt* n, T* a, const LapackInt* lda, T* tau, T* work, const LapackInt* length, LapackInt* info)) \
-  X(p, orgqr, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, const T* tau, T* work, const LapackInt* length, LapackInt* info)) \
-  X(p, ormqr, (const char* side, const char* trans, const LapackInt* m, const LapackInt* n, const LapackInt* k, const T* a, const LapackInt* lda, const T* tau, T* c, const LapackInt* ldc, T* work, const LapackInt* length, LapackInt* info, size_t, size_t)) \
-  X(p, gesdd, (const char* job, const LapackInt* m, const LapackInt* n, T* a, const LapackInt* lda, T* s, T* u, const LapackInt* ldu, T* vt, const LapackInt* ldvt, T* work, const LapackInt* length, LapackInt* places, LapackInt* info, size_t)) \
-  X(p, syevd, (const char* job, const char* uplo, const LapackInt* n, T* a, const LapackInt* lda, T* w, T* work, const LapackInt* length, LapackInt* places, const LapackInt* places_length, LapackInt* info, size_t, size_t)) \
-  X(p, gels, (const char* trans, const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, T* work, const LapackInt* length, LapackInt* info, size_t)) \
-  X(p, gelsy, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, LapackInt* places, const T* rcond, LapackInt* rank, T* work, const LapackInt* length, LapackInt* info)) \
-  X(p, gelss, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, T* s, const T* rcond, LapackInt* rank, T* work, const LapackInt* length, LapackInt* info)) \
-  X(p, gelsd, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, T* s, const T* rcond, LapackInt* rank, T* work, const LapackInt* length, LapackInt* places, LapackInt* info))
+  X(p, geqrf, (const LapackInt* m, const LapackInt* n, T* a, const LapackInt* lda, T* tau, T* work, const LapackInt* lwork, LapackInt* info)) \
+  X(p, orgqr, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, const T* tau, T* work, const LapackInt* lwork, LapackInt* info)) \
+  X(p, ormqr, (const char* side, const char* trans, const LapackInt* m, const LapackInt* n, const LapackInt* k, const T* a, const LapackInt* lda, const T* tau, T* c, const LapackInt* ldc, T* work, const LapackInt* lwork, LapackInt* info, size_t, size_t)) \
+  X(p, gesdd, (const char* job, const LapackInt* m, const LapackInt* n, T* a, const LapackInt* lda, T* s, T* u, const LapackInt* ldu, T* vt, const LapackInt* ldvt, T* work, const LapackInt* lwork, LapackInt* iwork, LapackInt* info, size_t)) \
+  X(p, syevd, (const char* job, const char* uplo, const LapackInt* n, T* a, const LapackInt* lda, T* w, T* work, const LapackInt* lwork, LapackInt* iwork, const LapackInt* liwork, LapackInt* info, size_t, size_t)) \
+  X(p, gels, (const char* trans, const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, T* work, const LapackInt* lwork, LapackInt* info, size_t)) \
+  X(p, gelsy, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, LapackInt* iwork, const T* rcond, LapackInt* rank, T* work, const LapackInt* lwork, LapackInt* info)) \
+  X(p, gelss, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, T* s, const T* rcond, LapackInt* rank, T* work, const LapackInt* lwork, LapackInt* info)) \
+  X(p, gelsd, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, T* s, const T* rcond, LapackInt* rank, T* work, const LapackInt* lwork, LapackInt* iwork, LapackInt* info))
 // clang-format on
 
 #define TANDEM_LAPACK_DECLARATION(p, name, parameters) void p##name##_ parameters;
@@ -42,7 +42,7 @@ template <class... P> class LapackRoutine {
  public:
   explicit constexpr LapackRoutine(void (*routine)(P...)) : routine_(routine) {}
   void operator()(P... arguments) const {
-    const detail::LibraryCall inside(detail::Ending::libraries_ended);
+    const detail::LibraryCallGuard inside(detail::ExitStage::libraries_ended);
     routine_(arguments...);
   }
 

@@ -13,30 +13,32 @@ namespace tandem::kernels::cpu {
 namespace {
 
 /// Numbers of rows and columns of one piece of a product.
-struct Cut {
+struct PieceSize {
   int64_t rows, columns;
 };
 /// Chooses the size of the pieces by the sizes alone, so that results do not depend on the number of threads. Among all
 /// divisions into equally many pieces it takes the squarest pieces, because a piece reads as many lines of a and b as
 /// it has rows and columns. But if b is row-major (`b_in_rows`) and its rows are short, the pieces are bands of a's
 /// rows, so that b is read in place.
-Cut cut_of(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
+PieceSize choose_piece_size(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
   const double work = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const int64_t wanted = work < 1e6 ? 1 : work < 64e6 ? 2 : work < 1e9 ? 4 : 16;
   constexpr int64_t kBand = 16, kShort = 640;
   if (b_in_rows && n <= kShort && m >= wanted * kBand) return {ceil_div(ceil_div(m, wanted), kBand) * kBand, n};
-  const auto step = [](int64_t size, int64_t cuts) {
-    cuts = std::min(cuts, std::max<int64_t>(size / 32, 1));
-    return std::max<int64_t>(ceil_div(ceil_div(size, cuts), 16) * 16, 1);
+  const auto step = [](int64_t size, int64_t piece_count) {
+    piece_count = std::min(piece_count, std::max<int64_t>(size / 32, 1));
+    return std::max<int64_t>(ceil_div(ceil_div(size, piece_count), 16) * 16, 1);
   };
-  Cut best{step(m, 1), step(n, 1)};
-  int64_t best_cuts = 0;
+  PieceSize best{step(m, 1), step(n, 1)};
+  int64_t best_count = 0;
   for (int64_t by_rows = wanted; by_rows >= 1; by_rows /= 2) {
-    const Cut cut{step(m, by_rows), step(n, wanted / by_rows)};
-    const int64_t cuts = std::min(wanted, ceil_div(m, cut.rows) * ceil_div(n, cut.columns));
-    if (cuts < best_cuts || (cuts == best_cuts && cut.rows + cut.columns >= best.rows + best.columns)) continue;
-    best = cut;
-    best_cuts = cuts;
+    const PieceSize piece_size{step(m, by_rows), step(n, wanted / by_rows)};
+    const int64_t piece_count = std::min(wanted, ceil_div(m, piece_size.rows) * ceil_div(n, piece_size.columns));
+    if (piece_count < best_count ||
+        (piece_count == best_count && piece_size.rows + piece_size.columns >= best.rows + best.columns))
+      continue;
+    best = piece_size;
+    best_count = piece_count;
   }
   return best;
 }
@@ -46,8 +48,8 @@ Cut cut_of(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
 TANDEM_DECLARE_LOOP(dot)
 namespace {
 /// Returns whether c consists of dot products of dense rows of a with one dense column of b, and either each matrix of
-/// a has one row, or a is one matrix of a half type. in_pieces() would compute such products in one thread, or pack
-/// half types as floats.
+/// a has one row, or a is one matrix of a half type. matmul_in_pieces() would compute such products in one thread, or
+/// pack half types as floats.
 bool is_dot(const MatmulCall& call) {
   const auto& [a, b, bias, c] = call;
   const bool sums = c.size(1) == 1 || (c.size(0) == 1 && is_half(c.dtype()));
@@ -61,7 +63,7 @@ bool dot(const MatmulCall& call) {
   const int64_t rows = c.numel(), k = a.size(2), blocks = (k + kBlock - 1) / kBlock;
   const bool half = is_half(c.dtype());  // sums of half types are kept in float
   Tensor partial = blocks == 1 && !half ? c : core::empty({rows, blocks, 1}, half ? kFloat32 : c.dtype(), c.device());
-  run(plan_raw("dot", pick(loops::dot, c.dtype(), "dot"), c.dtype(), {partial}, {a, b},
+  run(plan_raw("dot", select_body(loops::dot, c.dtype(), "dot"), c.dtype(), {partial}, {a, b},
                {integer(k), integer(blocks), integer(kBlock), integer(a.stride(one_matrix ? 1 : 0)),
                 integer(one_matrix ? 0 : b.stride(0))},
                rows * blocks, std::max<int64_t>(kBlock / k, 1)));
@@ -74,25 +76,26 @@ bool dot(const MatmulCall& call) {
 
 /// A batch of products in pieces. `one` describes the product of a piece, except for its m and n. Strides are in
 /// elements.
-struct Pieces {
+struct PiecedProduct {
   Gemm one;
-  Cut cut;
+  PieceSize piece_size;
   // Sizes m and n of one product, number of pieces across its columns, and number of pieces in all.
   int64_t m, n, across, pieces;
   int64_t a_batch, a_row, b_batch, b_column;
 };
-template <class T> void run_pieces(const Pieces& p, const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void run_pieces(const PiecedProduct& p, const Loop& loop, int64_t begin, int64_t end) {
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t i = unit / p.pieces;
-    const int64_t row = unit % p.pieces / p.across * p.cut.rows, column = unit % p.pieces % p.across * p.cut.columns;
+    const int64_t row = unit % p.pieces / p.across * p.piece_size.rows,
+                  column = unit % p.pieces % p.across * p.piece_size.columns;
     Gemm g = p.one;
-    g.m = std::min(p.cut.rows, p.m - row);
-    g.n = std::min(p.cut.columns, p.n - column);
+    g.m = std::min(p.piece_size.rows, p.m - row);
+    g.n = std::min(p.piece_size.columns, p.n - column);
     gemm(g, data<T>(loop, 1) + i * p.a_batch + row * p.a_row, data<T>(loop, 2) + i * p.b_batch + column * p.b_column,
          data<T>(loop, 0) + (i * p.m + row) * p.n + column);
   }
 }
-bool in_pieces(const MatmulCall& call) {
+bool matmul_in_pieces(const MatmulCall& call) {
   const Tensor &a = call.a, &b = call.b, &bias = call.bias;
   Tensor& c = call.c;
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
@@ -102,11 +105,11 @@ bool in_pieces(const MatmulCall& call) {
   Gemm g{ta, tb, accumulate, m, n, k, ta ? a.stride(2) : a.stride(1), tb ? b.stride(2) : b.stride(1), n};
   if (!ta && m == 1) g.lda = k;
   if (!tb && k == 1) g.ldb = n;
-  const Cut cut = cut_of(m, n, k, !tb);
-  const int64_t across = ceil_div(n, cut.columns), pieces = ceil_div(m, cut.rows) * across;
-  const Pieces p{g, cut, m, n, across, pieces, a.stride(0), a.stride(1), b.stride(0), b.stride(2)};
+  const PieceSize piece_size = choose_piece_size(m, n, k, !tb);
+  const int64_t across = ceil_div(n, piece_size.columns), pieces = ceil_div(m, piece_size.rows) * across;
+  const PiecedProduct p{g, piece_size, m, n, across, pieces, a.stride(0), a.stride(1), b.stride(0), b.stride(2)};
   visit_floating("matmul", c.dtype(), [&]<class T>() {
-    const auto body = [](const Pieces& each, const Loop& loop, int64_t begin, int64_t end) {
+    const auto body = [](const PiecedProduct& each, const Loop& loop, int64_t begin, int64_t end) {
       run_pieces<T>(each, loop, begin, end);
     };
     if (accumulate)
@@ -117,7 +120,7 @@ bool in_pieces(const MatmulCall& call) {
   return true;
 }
 
-constexpr Implementation<bool, MatmulCall> kMatmul[] = {{"dot", is_dot, dot}, {"pieces", always, in_pieces}};
+constexpr Implementation<bool, MatmulCall> kMatmul[] = {{"dot", is_dot, dot}, {"pieces", always, matmul_in_pieces}};
 }  // namespace
 
 std::span<const Implementation<bool, MatmulCall>> matmul_implementations() { return kMatmul; }
@@ -125,7 +128,7 @@ std::span<const Implementation<bool, MatmulCall>> matmul_implementations() { ret
 void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   if (c.numel() == 0) return;
   if (a.size(2) == 0) return bias.defined() ? copy(core::expand(bias, c.sizes()), c) : fill(0, c);
-  run_first<kMatmul>(MatmulCall{a, b, bias, c});
+  run_first_supported<kMatmul>(MatmulCall{a, b, bias, c});
 }
 
 }  // namespace tandem::kernels::cpu

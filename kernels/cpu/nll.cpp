@@ -68,7 +68,7 @@ template <class T> void check_chunk(const Probabilities& c, const Loop& loop, in
   const T* const x = data<T>(loop, 0);
   bool inside = true;
   for (int64_t i = begin; i < end; ++i) {
-    const auto p = static_cast<Upcast<T>>(x[i]);
+    const auto p = static_cast<OpMath<T>>(x[i]);
     inside &= p >= 0 && p <= 1;
   }
   if (inside) return;

@@ -10,7 +10,7 @@ namespace tandem::kernels::cpu {
 
 /// Returns the dtype of a weight or bias as a loop scalar. If the weight or bias is undefined, returns the dtype in
 /// which x is computed.
-static LoopScalar dtype_of_part(const Tensor& part, DType x) {
+static LoopScalar parameter_dtype(const Tensor& part, DType x) {
   return integer(static_cast<int64_t>(part.defined() ? part.dtype() : x == kFloat64 ? kFloat64 : kFloat32));
 }
 
@@ -19,7 +19,7 @@ TANDEM_DECLARE_LOOP(layer_norm_backward)
 void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y, Tensor& mean,
                 Tensor& rstd) {
   run(plan_rows("layer_norm", loops::layer_norm, x.dtype(), {y, mean, rstd}, {x, weight, bias},
-                {integer(x.size(1)), real(eps), dtype_of_part(weight, x.dtype()), dtype_of_part(bias, x.dtype())},
+                {integer(x.size(1)), real(eps), parameter_dtype(weight, x.dtype()), parameter_dtype(bias, x.dtype())},
                 x.size(0), x.size(1) * 3));
 }
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
@@ -35,7 +35,7 @@ void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
   const Tensor weights = partial(dweight), biases = partial(dbias);
   run(plan_rows(
       "layer_norm_backward", loops::layer_norm_backward, x.dtype(), {dx, weights, biases}, {dy, x, mean, rstd, weight},
-      {integer(n), integer(rows), integer(length), dtype_of_part(weight, x.dtype())}, blocks, length * n * 3));
+      {integer(n), integer(rows), integer(length), parameter_dtype(weight, x.dtype())}, blocks, length * n * 3));
   const auto finish = [&](const Tensor& parts, const Tensor& total) {
     if (!total.defined() || blocks == 1) return;
     Tensor y = core::try_view(total, {1, n});

@@ -26,15 +26,15 @@ inline const OpenMp& openmp() {
 /// Limits oneDNN to one thread in this scope. oneDNN asks OpenMP for the number of threads when a primitive is created
 /// and when it runs, and its threads would compete with Tandem's for the cores. The setting is local to this thread;
 /// the destructor restores it. A oneDNN built without OpenMP has no threads to limit.
-class OneOpenMpThread {
+class SingleOpenMpThreadGuard {
  public:
-  OneOpenMpThread() : saved_(openmp().get_max_threads ? openmp().get_max_threads() : 1) {
+  SingleOpenMpThreadGuard() : saved_(openmp().get_max_threads ? openmp().get_max_threads() : 1) {
     if (saved_ != 1) openmp().set_num_threads(1);
   }
-  ~OneOpenMpThread() {
+  ~SingleOpenMpThreadGuard() {
     if (saved_ != 1) openmp().set_num_threads(saved_);
   }
-  OneOpenMpThread(const OneOpenMpThread&) = delete;
+  SingleOpenMpThreadGuard(const SingleOpenMpThreadGuard&) = delete;
 
  private:
   int saved_;
@@ -72,7 +72,7 @@ template <class Problem, class Primitive> class OnednnCache {
       known->second.used = ++clock_;
       return known->second.primitive;
     }
-    const detail::LibraryCall inside(detail::Ending::exit_began);
+    const detail::LibraryCallGuard inside(detail::ExitStage::exit_began);
     if (!inside.allowed()) return nullptr;
     const auto at = entries_.try_emplace(problem).first;
     at->second.used = ++clock_;
@@ -80,7 +80,7 @@ template <class Problem, class Primitive> class OnednnCache {
       entries_.erase(std::min_element(entries_.begin(), entries_.end(),
                                       [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
     try {
-      const OneOpenMpThread guard;
+      const SingleOpenMpThreadGuard guard;
       at->second.primitive = std::make_shared<Primitive>(problem);
     } catch (const dnnl::error&) {
       // The entry keeps the null pointer, so that later calls do not ask oneDNN again.

@@ -44,8 +44,8 @@ struct Reorder {
   memory::desc plain, wanted;
   std::optional<dnnl::reorder> in, out;
 
-  Reorder(memory::desc ours, memory::desc theirs, const dnnl::primitive_attr& attr)
-      : plain(std::move(ours)), wanted(std::move(theirs)) {
+  Reorder(memory::desc plain_desc, memory::desc wanted_desc, const dnnl::primitive_attr& attr)
+      : plain(std::move(plain_desc)), wanted(std::move(wanted_desc)) {
     if (plain == wanted) return;
     in.emplace(dnnl::reorder::primitive_desc(onednn_engine(), plain, onednn_engine(), wanted, attr));
     out.emplace(dnnl::reorder::primitive_desc(onednn_engine(), wanted, onednn_engine(), plain, attr));
@@ -95,23 +95,23 @@ class OnednnConvolution {
     // Rejects oneDNN's implementations of float convolutions by im2col and GEMM. Their GEMM keeps the address of heap
     // memory in the stack pointer, so a signal that arrives while it runs writes its frame into the heap (the library's
     // issue 4845). Tandem's im2col is used instead.
-    const auto refuse_products = [this](const auto& desc) {
-      const std::string made_of = desc.impl_info_str();
-      if (type_ == memory::data_type::f32 && made_of.find("gemm:") != std::string::npos)
+    const auto reject_gemm = [this](const auto& desc) {
+      const std::string impl_info = desc.impl_info_str();
+      if (type_ == memory::data_type::f32 && impl_info.find("gemm:") != std::string::npos)
         throw dnnl::error(dnnl_unimplemented, "a product of patches");
     };
-    const auto adopt = [&](auto desc, const memory::desc& x_desc, const memory::desc& w_desc,
-                           const memory::desc& y_desc) {
-      refuse_products(desc);
+    const auto set_descs = [&](auto desc, const memory::desc& x_desc, const memory::desc& w_desc,
+                               const memory::desc& y_desc) {
+      reject_gemm(desc);
       x_.emplace(plain(x, images), x_desc, attr_);
       w_.emplace(plain(w, weights), w_desc, attr_);
       y_.emplace(plain(y, images), y_desc, attr_);
-      library_bytes_ = bytes_of(desc.scratchpad_desc());
+      scratchpad_bytes_ = bytes_of(desc.scratchpad_desc());
       scratchpad_ = desc.scratchpad_desc();
     };
     if (p.pass == ConvPass::forward) {
       convolution_ = dnnl::convolution_forward(forward);
-      adopt(forward, forward.src_desc(), forward.weights_desc(), forward.dst_desc());
+      set_descs(forward, forward.src_desc(), forward.weights_desc(), forward.dst_desc());
     } else if (p.pass == ConvPass::backward_input) {
 #if DNNL_VERSION_MAJOR >= 3
       const dnnl::convolution_backward_data::primitive_desc desc(onednn_engine(), direct, image(x), any(w), image(y),
@@ -121,7 +121,7 @@ class OnednnConvolution {
           {direct, image(x), any(w), image(y), stride, dilation, padding, padding}, attr_, onednn_engine(), forward);
 #endif
       convolution_ = dnnl::convolution_backward_data(desc);
-      adopt(desc, desc.diff_src_desc(), desc.weights_desc(), desc.diff_dst_desc());
+      set_descs(desc, desc.diff_src_desc(), desc.weights_desc(), desc.diff_dst_desc());
     } else {
 #if DNNL_VERSION_MAJOR >= 3
       const dnnl::convolution_backward_weights::primitive_desc desc(onednn_engine(), direct, image(x), any(w), image(y),
@@ -131,77 +131,77 @@ class OnednnConvolution {
           {direct, image(x), any(w), image(y), stride, dilation, padding, padding}, attr_, onednn_engine(), forward);
 #endif
       convolution_ = dnnl::convolution_backward_weights(desc);
-      adopt(desc, desc.src_desc(), desc.diff_weights_desc(), desc.diff_dst_desc());
+      set_descs(desc, desc.src_desc(), desc.diff_weights_desc(), desc.diff_dst_desc());
     }
   }
 
   int64_t packed_weights() const { return round_up(bytes_of(w_->wanted)) / int64_t(sizeof(float)); }
   int64_t scratch_bytes() const {
-    return round_up(library_bytes_) + (x_->differs() ? round_up(bytes_of(x_->wanted)) : 0) +
+    return round_up(scratchpad_bytes_) + (x_->differs() ? round_up(bytes_of(x_->wanted)) : 0) +
            (y_->differs() ? round_up(bytes_of(y_->wanted)) : 0);
   }
   void pack(const void* w, void* packed) const { move(*w_, w_->in, w, w_->plain, packed, w_->wanted); }
   void unpack(const void* packed, void* dw) const { move(*w_, w_->out, packed, w_->wanted, dw, w_->plain); }
 
   void run(void* x, void* packed, const void* bias, void* y, char* scratch) const {
-    const OneOpenMpThread guard;
+    const SingleOpenMpThreadGuard guard;
     dnnl::stream stream(onednn_engine());
-    const memory library(scratchpad_, onednn_engine(), scratch);
-    scratch += round_up(library_bytes_);
+    const memory scratchpad(scratchpad_, onednn_engine(), scratch);
+    scratch += round_up(scratchpad_bytes_);
     const memory weight(w_->wanted, onednn_engine(), packed);
-    const memory x_ours(x_->plain, onednn_engine(), x), y_ours(y_->plain, onednn_engine(), y);
-    memory x_theirs = x_ours, y_theirs = y_ours;
+    const memory x_plain(x_->plain, onednn_engine(), x), y_plain(y_->plain, onednn_engine(), y);
+    memory x_wanted = x_plain, y_wanted = y_plain;
     if (x_->differs()) {
-      x_theirs = memory(x_->wanted, onednn_engine(), scratch);
+      x_wanted = memory(x_->wanted, onednn_engine(), scratch);
       scratch += round_up(bytes_of(x_->wanted));
     }
-    if (y_->differs()) y_theirs = memory(y_->wanted, onednn_engine(), scratch);
+    if (y_->differs()) y_wanted = memory(y_->wanted, onednn_engine(), scratch);
     const bool reads_x = p_.pass != ConvPass::backward_input, reads_y = p_.pass != ConvPass::forward;
-    if (reads_x && x_->differs()) execute(*x_->in, stream, {{DNNL_ARG_FROM, x_ours}, {DNNL_ARG_TO, x_theirs}});
-    if (reads_y && y_->differs()) execute(*y_->in, stream, {{DNNL_ARG_FROM, y_ours}, {DNNL_ARG_TO, y_theirs}});
+    if (reads_x && x_->differs()) execute(*x_->in, stream, {{DNNL_ARG_FROM, x_plain}, {DNNL_ARG_TO, x_wanted}});
+    if (reads_y && y_->differs()) execute(*y_->in, stream, {{DNNL_ARG_FROM, y_plain}, {DNNL_ARG_TO, y_wanted}});
     if (p_.pass == ConvPass::forward) {
       if (bias)
         execute(convolution_, stream,
-                {{DNNL_ARG_SRC, x_theirs},
+                {{DNNL_ARG_SRC, x_wanted},
                  {DNNL_ARG_WEIGHTS, weight},
                  {DNNL_ARG_BIAS,
                   memory({{p_.out_channels}, type_, memory::format_tag::a}, onednn_engine(), const_cast<void*>(bias))},
-                 {DNNL_ARG_DST, y_theirs},
-                 {DNNL_ARG_SCRATCHPAD, library}});
+                 {DNNL_ARG_DST, y_wanted},
+                 {DNNL_ARG_SCRATCHPAD, scratchpad}});
       else
         execute(convolution_, stream,
-                {{DNNL_ARG_SRC, x_theirs},
+                {{DNNL_ARG_SRC, x_wanted},
                  {DNNL_ARG_WEIGHTS, weight},
-                 {DNNL_ARG_DST, y_theirs},
-                 {DNNL_ARG_SCRATCHPAD, library}});
-      if (y_->differs()) execute(*y_->out, stream, {{DNNL_ARG_FROM, y_theirs}, {DNNL_ARG_TO, y_ours}});
+                 {DNNL_ARG_DST, y_wanted},
+                 {DNNL_ARG_SCRATCHPAD, scratchpad}});
+      if (y_->differs()) execute(*y_->out, stream, {{DNNL_ARG_FROM, y_wanted}, {DNNL_ARG_TO, y_plain}});
     } else if (p_.pass == ConvPass::backward_input) {
       execute(convolution_, stream,
-              {{DNNL_ARG_DIFF_SRC, x_theirs},
+              {{DNNL_ARG_DIFF_SRC, x_wanted},
                {DNNL_ARG_WEIGHTS, weight},
-               {DNNL_ARG_DIFF_DST, y_theirs},
-               {DNNL_ARG_SCRATCHPAD, library}});
-      if (x_->differs()) execute(*x_->out, stream, {{DNNL_ARG_FROM, x_theirs}, {DNNL_ARG_TO, x_ours}});
+               {DNNL_ARG_DIFF_DST, y_wanted},
+               {DNNL_ARG_SCRATCHPAD, scratchpad}});
+      if (x_->differs()) execute(*x_->out, stream, {{DNNL_ARG_FROM, x_wanted}, {DNNL_ARG_TO, x_plain}});
     } else {
       execute(convolution_, stream,
-              {{DNNL_ARG_SRC, x_theirs},
+              {{DNNL_ARG_SRC, x_wanted},
                {DNNL_ARG_DIFF_WEIGHTS, weight},
-               {DNNL_ARG_DIFF_DST, y_theirs},
-               {DNNL_ARG_SCRATCHPAD, library}});
+               {DNNL_ARG_DIFF_DST, y_wanted},
+               {DNNL_ARG_SCRATCHPAD, scratchpad}});
     }
     stream.wait();
   }
 
  private:
-  static void move(const Reorder& port, const std::optional<dnnl::reorder>& way, const void* from,
+  static void move(const Reorder& layouts, const std::optional<dnnl::reorder>& reorder, const void* from,
                    const memory::desc& from_desc, void* to, const memory::desc& to_desc) {
-    if (!port.differs()) {
-      std::memcpy(to, from, port.plain.get_size());
+    if (!layouts.differs()) {
+      std::memcpy(to, from, layouts.plain.get_size());
       return;
     }
-    const OneOpenMpThread guard;
+    const SingleOpenMpThreadGuard guard;
     dnnl::stream stream(onednn_engine());
-    execute(*way, stream,
+    execute(*reorder, stream,
             {{DNNL_ARG_FROM, memory(from_desc, onednn_engine(), const_cast<void*>(from))},
              {DNNL_ARG_TO, memory(to_desc, onednn_engine(), to)}});
     stream.wait();
@@ -213,7 +213,7 @@ class OnednnConvolution {
   dnnl::primitive convolution_;
   std::optional<Reorder> x_, w_, y_;
   memory::desc scratchpad_;
-  int64_t library_bytes_ = 0;
+  int64_t scratchpad_bytes_ = 0;
 };
 
 template <class T> class OnednnBlock final : public ConvBlock<T> {
@@ -246,14 +246,14 @@ template <class T> ConvBlockPtr<T> onednn_block(const ConvProblem&) { return nul
 
 #endif
 
-template <class T> bool onednn_serves(const ConvProblem& problem) {
+template <class T> bool onednn_supports(const ConvProblem& problem) {
   // oneDNN's gradient of the weights takes as long for bfloat16 as for float, and is rounded after each block of
   // images.
   return TANDEM_HAS_ONEDNN &&
-         (std::is_same_v<T, float> || (cpu_multiplies_bfloat16() && problem.pass != ConvPass::backward_weight));
+         (std::is_same_v<T, float> || (cpu_supports_bfloat16() && problem.pass != ConvPass::backward_weight));
 }
-template bool onednn_serves<float>(const ConvProblem& problem);
-template bool onednn_serves<BFloat16>(const ConvProblem& problem);
+template bool onednn_supports<float>(const ConvProblem& problem);
+template bool onednn_supports<BFloat16>(const ConvProblem& problem);
 template ConvBlockPtr<float> onednn_block(const ConvProblem& problem);
 template ConvBlockPtr<BFloat16> onednn_block(const ConvProblem& problem);
 

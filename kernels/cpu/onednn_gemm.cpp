@@ -4,7 +4,7 @@
 #include "tandem/core/error.h"
 #include "tandem/core/internal.h"
 #include "tandem/core/threads/cpu_info.h"
-#include "tandem/core/threads/thread_kept.h"
+#include "tandem/core/threads/late_thread_local.h"
 #include "tandem/kernels/cpu/gemm.h"
 #if TANDEM_HAS_ONEDNN
 #include "tandem/kernels/cpu/onednn.h"
@@ -24,9 +24,9 @@ struct TypedGemm {
 };
 
 /// A matrix product, prepared for given sizes. Any number of threads may run it at once.
-class OnednnProduct {
+class OnednnMatmul {
  public:
-  explicit OnednnProduct(const TypedGemm& typed) {
+  explicit OnednnMatmul(const TypedGemm& typed) {
     const Gemm& g = typed.gemm;
     const auto matrix = [](int64_t rows, int64_t columns, bool transposed, int64_t lead) {
       return memory::desc({rows, columns}, memory::data_type::bf16,
@@ -48,25 +48,25 @@ class OnednnProduct {
     const dnnl::matmul::primitive_desc desc({a_, b_, c_}, attr, onednn_engine());
 #endif
     scratchpad_ = desc.scratchpad_desc();
-    product_ = dnnl::matmul(desc);
+    matmul_ = dnnl::matmul(desc);
   }
   void run(const BFloat16* a, const BFloat16* b, void* c) const {
-    struct Room {
+    struct Scratch {
       std::unique_ptr<char[]> bytes;
       size_t size = 0;
     };
-    Room& room = ThreadKept<Room>::get();
+    Scratch& scratch = LateThreadLocal<Scratch>::get();
     const size_t wanted = scratchpad_.get_size() + 64;
-    if (wanted > room.size) {
-      room.bytes.reset(new char[wanted]);
-      room.size = wanted;
+    if (wanted > scratch.size) {
+      scratch.bytes.reset(new char[wanted]);
+      scratch.size = wanted;
     }
-    char* const aligned = room.bytes.get() + -reinterpret_cast<uintptr_t>(room.bytes.get()) % 64;
+    char* const aligned = scratch.bytes.get() + -reinterpret_cast<uintptr_t>(scratch.bytes.get()) % 64;
     const auto at = [](const memory::desc& desc, const void* p) {
       return memory(desc, onednn_engine(), const_cast<void*>(p));
     };
     const dnnl::stream stream(onednn_engine());
-    execute(product_, stream,
+    execute(matmul_, stream,
             {{DNNL_ARG_SRC, at(a_, a)},
              {DNNL_ARG_WEIGHTS, at(b_, b)},
              {DNNL_ARG_DST, at(c_, c)},
@@ -75,15 +75,15 @@ class OnednnProduct {
 
  private:
   memory::desc a_, b_, c_, scratchpad_;
-  dnnl::matmul product_;
+  dnnl::matmul matmul_;
 };
 
 /// Computes a product by oneDNN. Returns false if oneDNN does not support the product, or exit() has begun.
 bool run(const TypedGemm& g, const BFloat16* a, const BFloat16* b, void* c) {
-  static auto* const cache = new OnednnCache<TypedGemm, OnednnProduct>;  // never destroyed
+  static auto* const cache = new OnednnCache<TypedGemm, OnednnMatmul>;  // never destroyed
   const auto product = cache->get(g);
   if (!product) return false;
-  const OneOpenMpThread guard;
+  const SingleOpenMpThreadGuard guard;
   product->run(a, b, c);
   return true;
 }
@@ -94,7 +94,7 @@ std::vector<float> widened(const BFloat16* from, int64_t rows, int64_t columns, 
 
 }  // namespace
 
-bool onednn_multiplies_bfloat16() { return cpu_multiplies_bfloat16(); }
+bool onednn_supports_bfloat16() { return cpu_supports_bfloat16(); }
 bool onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) {
   return run({g, memory::data_type::bf16}, a, b, c);
 }
@@ -107,7 +107,7 @@ void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, float* c) 
 
 #else
 
-bool onednn_multiplies_bfloat16() { return false; }
+bool onednn_supports_bfloat16() { return false; }
 bool onednn_gemm(const Gemm&, const BFloat16*, const BFloat16*, BFloat16*) { return false; }
 void onednn_gemm(const Gemm&, const BFloat16*, const BFloat16*, float*) {
   TANDEM_FAIL("onednn_gemm: this build has no oneDNN");

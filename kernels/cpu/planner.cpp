@@ -5,10 +5,10 @@
 
 namespace tandem::kernels::cpu {
 /// Fills in a Loop except for extents, range and grain. Strides are set as if all operands were contiguous.
-/// @param as_one  receives whether each operand has a single element, or is contiguous and as large as the first
+/// @param is_flat  receives whether each operand has a single element, or is contiguous and as large as the first
 ///                operand (the usual cases)
 static Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
-                  std::initializer_list<LoopScalar> scalars, bool& as_one) {
+                  std::initializer_list<LoopScalar> scalars, bool& is_flat) {
   const size_t count = writes.size() + reads.size();
   TANDEM_CHECK(count <= kMaxOperands && scalars.size() <= kMaxScalars, name, ": a loop has at most ", kMaxOperands,
                " operands and ", kMaxScalars, " scalars, got ", count, " and ", scalars.size());
@@ -23,7 +23,7 @@ static Loop start(const char* name, LoopBody body, DType dtype, TensorRefs write
   loop.scratch = 0;
   Operand* to = loop.operands;
   const TensorImpl* const first = count > 0 ? (writes.size() ? writes : reads).begin()->get().impl() : nullptr;
-  as_one = true;
+  is_flat = true;
   const auto add = [&](const Tensor& t) {
     const TensorImpl* const x = t.impl();
     const int64_t size = x ? element_size(x->dtype) : 0;
@@ -31,7 +31,7 @@ static Loop start(const char* name, LoopBody body, DType dtype, TensorRefs write
     to->offset = x && x->numel > 0 ? x->offset * size : 0;  // a tensor without elements may have no memory
     to->bytes = x ? x->numel * size : 0;
     to->strides[0] = size;
-    as_one = as_one && x && (x->numel == 1 || (x->contiguous && x->numel == first->numel));
+    is_flat = is_flat && x && (x->numel == 1 || (x->contiguous && x->numel == first->numel));
     ++to;
   };
   for (const Tensor& t : writes) add(t);
@@ -40,18 +40,18 @@ static Loop start(const char* name, LoopBody body, DType dtype, TensorRefs write
   return loop;
 }
 
-Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs writes, TensorRefs reads,
+Loop plan_elementwise(const char* name, const LoopTables& tables, TensorRefs writes, TensorRefs reads,
                       std::initializer_list<LoopScalar> scalars, int cost, const DType* dtype) {
   const Tensor& y = *writes.begin();
   const DType type = dtype ? *dtype : (reads.size() ? reads.begin()->get() : y).dtype();
   const int rank = static_cast<int>(y.dim());
-  bool as_one;
-  Loop loop = start(name, pick(rows, type, name), type, writes, reads, scalars, as_one);
+  bool is_flat;
+  Loop loop = start(name, select_body(tables, type, name), type, writes, reads, scalars, is_flat);
   const int count = loop.operand_count;
   loop.elementwise = true;
   loop.range = y.numel();
   loop.grain = std::max<int64_t>(kElementwiseGrain / cost, 256);
-  if (as_one) {
+  if (is_flat) {
     loop.extents.rank = 1;
     loop.extents.size[0] = loop.range;
     for (Operand* o = loop.operands; o < loop.operands + count; ++o)
@@ -78,8 +78,8 @@ Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs write
 
 Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
               std::initializer_list<LoopScalar> scalars, int64_t range, int64_t grain) {
-  bool as_one;
-  Loop loop = start(name, body, dtype, writes, reads, scalars, as_one);
+  bool is_flat;
+  Loop loop = start(name, body, dtype, writes, reads, scalars, is_flat);
   loop.extents.rank = 0;
   int i = 0;
   for (const TensorRefs* list : {&writes, &reads})
@@ -96,10 +96,10 @@ Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, T
   return loop;
 }
 
-Loop plan_rows(const char* name, const LoopTables& rows, DType dtype, TensorRefs writes, TensorRefs reads,
+Loop plan_rows(const char* name, const LoopTables& tables, DType dtype, TensorRefs writes, TensorRefs reads,
                std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit) {
-  bool as_one;
-  Loop loop = start(name, pick(rows, dtype, name), dtype, writes, reads, scalars, as_one);
+  bool is_flat;
+  Loop loop = start(name, select_body(tables, dtype, name), dtype, writes, reads, scalars, is_flat);
   loop.extents = {1, {range}};
   loop.range = range;
   loop.grain = std::max<int64_t>(kElementwiseGrain / 2 / std::max<int64_t>(work_per_unit, 1), 1);

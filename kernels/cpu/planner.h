@@ -18,7 +18,7 @@ constexpr int64_t kElementwiseGrain = 32768;
 /// Plans a loop over all elements. All tensors broadcast to the shape of the first write. `dtype` selects the loop
 /// body; by default it is the dtype of the first read, or of the first write if there are no reads. `cost` is the work
 /// per element, in additions.
-Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs writes, TensorRefs reads,
+Loop plan_elementwise(const char* name, const LoopTables& tables, TensorRefs writes, TensorRefs reads,
                       std::initializer_list<LoopScalar> scalars = {}, int cost = 1, const DType* dtype = nullptr);
 
 /// Plans a loop over [0, range) whose operands are whole tensors, writes first, each with its buffer, offset and byte
@@ -29,7 +29,7 @@ Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, T
 
 /// Plans a loop over [0, range), where each index stands for a row, plane or channel, and costs `work_per_unit`
 /// additions. The operands are contiguous, writes first, and may be undefined.
-Loop plan_rows(const char* name, const LoopTables& rows, DType dtype, TensorRefs writes, TensorRefs reads,
+Loop plan_rows(const char* name, const LoopTables& tables, DType dtype, TensorRefs writes, TensorRefs reads,
                std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit);
 
 /// Returns a pointer to the contiguous elements of operand k; null if the tensor is undefined.

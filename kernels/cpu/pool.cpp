@@ -17,21 +17,24 @@ namespace {
 struct PoolTables {
   const LoopTables &planes, &channels_last;
 };
-/// Plans a pooling loop. `wide` has the input sizes of the pooling, `narrow` its output sizes; both are (planes, h, w),
-/// or channels-last images. `last` is the dilation of rows in max pooling, and count_include_pad in average pooling.
-Loop plan_pool(const char* name, const PoolTables& tables, const Tensor& wide, const Tensor& narrow, TensorRefs writes,
-               TensorRefs reads, const PoolShape& s, int64_t last) {
+/// Plans a pooling loop. `input_sized` has the input sizes of the pooling, `output_sized` its output sizes; both are
+/// (planes, h, w), or channels-last images. `last` is the dilation of rows in max pooling, and count_include_pad in
+/// average pooling.
+Loop plan_pool(const char* name, const PoolTables& tables, const Tensor& input_sized, const Tensor& output_sized,
+               TensorRefs writes, TensorRefs reads, const PoolShape& s, int64_t last) {
   const auto i = integer;
-  const bool channels_last = wide.dim() == 4;
+  const bool channels_last = input_sized.dim() == 4;
   const Tensor& written = *writes.begin();
-  const int64_t range = channels_last ? written.size(0) * written.size(2) : wide.size(0);
-  const int64_t work = channels_last ? written.size(3) * written.size(1) * 4 : wide.size(1) * wide.size(2) * 2;
-  const int64_t h = wide.size(-2), w = wide.size(-1), oh = narrow.size(-2), ow = narrow.size(-1);
-  Loop loop = plan_rows(name, channels_last ? tables.channels_last : tables.planes, wide.dtype(), writes, reads,
+  const int64_t range = channels_last ? written.size(0) * written.size(2) : input_sized.size(0);
+  const int64_t work =
+      channels_last ? written.size(3) * written.size(1) * 4 : input_sized.size(1) * input_sized.size(2) * 2;
+  const int64_t h = input_sized.size(-2), w = input_sized.size(-1), oh = output_sized.size(-2),
+                ow = output_sized.size(-1);
+  Loop loop = plan_rows(name, channels_last ? tables.channels_last : tables.planes, input_sized.dtype(), writes, reads,
                         {i(h), i(w), i(oh), i(ow), i(s.kernel[0]), i(s.kernel[1]), i(s.stride[0]), i(s.stride[1]),
                          i(s.padding[0]), i(s.padding[1]), i(last), i(s.dilation[1])},
                         range, work);
-  if (channels_last) loop.extents = {2, {range, wide.size(1)}};
+  if (channels_last) loop.extents = {2, {range, input_sized.size(1)}};
   return loop;
 }
 }  // namespace

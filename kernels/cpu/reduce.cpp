@@ -16,25 +16,25 @@ struct Extra {
   Tensor of_results;
   double power = 0;
 };
-Loop plan_reduce(const char* name, const LoopTables& rows, const Tensor& x, Tensor& y, int64_t blocks, int64_t length,
+Loop plan_reduce(const char* name, const LoopTables& tables, const Tensor& x, Tensor& y, int64_t blocks, int64_t length,
                  const Extra& extra = {}) {
   const int64_t outer = x.size(0), n = x.size(1), inner = x.size(2);
-  return plan_raw(name, pick(rows, x.dtype(), name), x.dtype(), {y}, {x, extra.of_results},
+  return plan_raw(name, select_body(tables, x.dtype(), name), x.dtype(), {y}, {x, extra.of_results},
                   {integer(n), integer(inner), integer(blocks), integer(length), real(extra.power)}, outer * blocks,
                   std::max<int64_t>(kBlock / std::max<int64_t>(length * inner, 1), 1));
 }
 
 /// Reduces x to y in one pass or, if there are few results and many elements, in two passes.
-void reduce(const char* name, const LoopTables& rows, const LoopTables& partial_rows, const LoopTables& finish_rows,
-            DType partial_type, const Tensor& x, Tensor& y, const Extra& extra = {}) {
+void reduce(const char* name, const LoopTables& tables, const LoopTables& partial_tables,
+            const LoopTables& finish_tables, DType partial_type, const Tensor& x, Tensor& y, const Extra& extra = {}) {
   const int64_t outer = x.size(0), n = x.size(1), inner = x.size(2);
   if (y.numel() == 0) return;
   const int64_t length = std::max<int64_t>(kBlock / inner, 1);
-  if (n <= 2 * length || outer >= 64) return run(plan_reduce(name, rows, x, y, 1, std::max<int64_t>(n, 1), extra));
+  if (n <= 2 * length || outer >= 64) return run(plan_reduce(name, tables, x, y, 1, std::max<int64_t>(n, 1), extra));
   const int64_t blocks = (n + length - 1) / length;
   Tensor partial = core::empty({outer, blocks, inner}, partial_type, x.device());
-  run(plan_reduce(name, partial_rows, x, partial, blocks, length, extra));
-  run(plan_reduce(name, finish_rows, partial, y, 1, blocks));
+  run(plan_reduce(name, partial_tables, x, partial, blocks, length, extra));
+  run(plan_reduce(name, finish_tables, partial, y, 1, blocks));
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ TANDEM_DECLARE_LOOP(squared_error)
 void squared_error(const Tensor& x, const Tensor& target, double divisor, Tensor& y) {
   const int64_t n = x.numel(), blocks = (n + kBlock - 1) / kBlock;
   const Tensor partial = core::empty({blocks}, y.dtype(), y.device());
-  run(plan_raw("squared_error", pick(loops::squared_error, x.dtype(), "squared_error"), x.dtype(), {partial},
+  run(plan_raw("squared_error", select_body(loops::squared_error, x.dtype(), "squared_error"), x.dtype(), {partial},
                {x, target}, {integer(n), integer(blocks), integer(kBlock), integer(0), integer(0)}, blocks, 1));
   struct Finish {
     int64_t blocks;
@@ -95,7 +95,7 @@ TANDEM_REDUCE_PLANNER(all)
 #define TANDEM_EXTREMUM_PLANNER(op)                                                                               \
   TANDEM_DECLARE_LOOP(op)                                                                                         \
   void op(const Tensor& x, Tensor& y, Tensor& index) {                                                            \
-    run(plan_raw(#op, pick(loops::op, x.dtype(), #op), x.dtype(), {y, index}, {x},                                \
+    run(plan_raw(#op, select_body(loops::op, x.dtype(), #op), x.dtype(), {y, index}, {x},                         \
                  {integer(x.size(1)), integer(x.size(2))}, y.numel(), kBlock / std::max<int64_t>(x.size(1), 1))); \
   }
 TANDEM_EXTREMUM_PLANNER(max_with_index)
@@ -104,8 +104,8 @@ TANDEM_EXTREMUM_PLANNER(min_with_index)
 TANDEM_DECLARE_LOOP(cumsum)
 TANDEM_DECLARE_LOOP(cumprod)
 TANDEM_DECLARE_LOOP(logcumsumexp)
-static void scan(const char* name, const LoopTables& rows, const Tensor& x, bool reverse, Tensor& y) {
-  run(plan_raw(name, pick(rows, x.dtype(), name), x.dtype(), {y}, {x},
+static void scan(const char* name, const LoopTables& tables, const Tensor& x, bool reverse, Tensor& y) {
+  run(plan_raw(name, select_body(tables, x.dtype(), name), x.dtype(), {y}, {x},
                {integer(x.size(1)), integer(x.size(2)), integer(reverse)}, x.size(0) * x.size(2),
                kBlock / std::max<int64_t>(x.size(1), 1)));
 }

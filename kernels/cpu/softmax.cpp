@@ -9,11 +9,12 @@ TANDEM_DECLARE_LOOP(softmax)
 TANDEM_DECLARE_LOOP(log_softmax)
 TANDEM_DECLARE_LOOP(softmax_backward)
 TANDEM_DECLARE_LOOP(log_softmax_backward)
-static Loop plan_softmax(const char* name, const LoopTables& rows, TensorRefs writes, TensorRefs reads, int64_t cost) {
+static Loop plan_softmax(const char* name, const LoopTables& tables, TensorRefs writes, TensorRefs reads,
+                         int64_t cost) {
   const Tensor& y = *writes.begin();
   const int64_t n = y.size(1), inner = y.dim() == 3 ? y.size(2) : 1;
   Loop loop =
-      plan_rows(name, rows, y.dtype(), writes, reads, {integer(n), integer(inner)}, y.size(0) * inner, n * cost);
+      plan_rows(name, tables, y.dtype(), writes, reads, {integer(n), integer(inner)}, y.size(0) * inner, n * cost);
   // Groups of 32 columns, or of 32 short rows, are computed side by side.
   if (inner > 1 || n <= 32) loop.grain = (loop.grain + 31) / 32 * 32;
   return loop;

@@ -65,7 +65,7 @@ template <class K> Entry<K>* sort_entries(Entry<K>* entries, Entry<K>* spare, in
 /// Selects the first k entries of the sorted row and writes them, sorted, to the front of `kept`, which has room for 2
 /// k entries.
 template <class T, class K> void select_entries(const T* x, int64_t n, int64_t k, uint64_t flip, Entry<K>* kept) {
-  const int64_t room = 2 * k;
+  const int64_t capacity = 2 * k;
   int64_t count = 0;
   K limit = static_cast<K>(~K(0));
   // Whether `limit` is the key of the k-th entry so far. A later entry with an equal key is not among the first k.
@@ -74,7 +74,7 @@ template <class T, class K> void select_entries(const T* x, int64_t n, int64_t k
     const K key = key_of(x[i], flip);
     if (limited && key >= limit) continue;
     kept[count++] = {key, static_cast<K>(i)};
-    if (count < room) continue;
+    if (count < capacity) continue;
     std::nth_element(kept, kept + (k - 1), kept + count);
     limit = kept[k - 1].key;
     limited = true;

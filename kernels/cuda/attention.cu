@@ -35,17 +35,17 @@ template <class T> struct KeyParts {
 /// Writes the results of this thread's queries to `out` and `lse`; or to `parts`, if the keys are split into parts. Bit
 /// i of `seen` tells whether this thread found a visible key for query row() + 2 i.
 template <class Tile, class T>
-__device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T (&peak)[Tile::kOwn],
-                                              T (&sum)[Tile::kOwn], unsigned seen, int part, int matrix, int first,
-                                              const HeadRows<T>& out, T* lse, const KeyParts<T>& parts,
+__device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T (&peak)[Tile::kRowsPerThread],
+                                              T (&sum)[Tile::kRowsPerThread], unsigned seen, int part, int matrix,
+                                              int first, const HeadRows<T>& out, T* lse, const KeyParts<T>& parts,
                                               const AttentionShape& shape) {
   Tile::for_lanes_of_row([&](int bit) {
     seen |= __shfl_xor_sync(kFullWarp, seen, bit);
 #pragma unroll
-    for (int i = 0; i < Tile::kOwn; ++i) sum[i] += __shfl_xor_sync(kFullWarp, sum[i], bit);
+    for (int i = 0; i < Tile::kRowsPerThread; ++i) sum[i] += __shfl_xor_sync(kFullWarp, sum[i], bit);
   });
 #pragma unroll
-  for (int i = 0; i < Tile::kOwn; ++i) {
+  for (int i = 0; i < Tile::kRowsPerThread; ++i) {
     const int query = first + Tile::row() + 2 * i;
     if (query >= shape.l) continue;
     const bool visible = seen >> i & 1;
@@ -66,7 +66,7 @@ __device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T
       for (auto& group : sums[i]) group = {};
     }
     Tile::store(sums[i], norm.hidden ? T(0) : norm.factor,
-                out.of(matrix / shape.heads, matrix % shape.heads) + query * out.line, shape.v, out.aligned);
+                out.of(matrix / shape.heads, matrix % shape.heads) + query * out.row_stride, shape.v, out.aligned);
     if (Tile::column() == 0) lse[row] = norm.lse;
   }
 }
@@ -76,8 +76,8 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     attention_tiles(HeadRows<const T> q, HeadRows<const T> k, HeadRows<const T> v, AttentionMask<T> mask,
                     HeadRows<T> out, T* lse, KeyParts<T> parts, AttentionShape shape, T scale) {
   using Tile = AttentionTile<T, D>;
-  constexpr int kOwn = Tile::kOwn;
-  constexpr T kNowhere = -T(__builtin_inf());
+  constexpr int kRowsPerThread = Tile::kRowsPerThread;
+  constexpr T kMinusInfinity = -T(__builtin_inf());
   TANDEM_DYNAMIC_SHARED(T, queries);
   T *const keys = queries + Tile::kRowTile, *const values = keys + Tile::kColumnTile,
            *const scores = values + Tile::kColumnTile;
@@ -91,16 +91,16 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
   // ascending order. A multiprocessor that runs one block of each half then has as much work as the other
   // multiprocessors. If there are more blocks, the tiles that take longest come first.
   const int tiles = (shape.l + Tile::kRows - 1) / Tile::kRows, order = block / shape.matrices;
-  const bool late = gridDim.x > kAttentionBusy || 2 * order < tiles;
+  const bool late = gridDim.x > kAttentionFullGpuBlocks || 2 * order < tiles;
   const int tile = !shape.causal ? order : late ? tiles - 1 - order : order - (tiles + 1) / 2;
   const int first = tile * Tile::kRows, key_end = shape.end(first + Tile::kRows - 1);
   const int64_t mask_at = b * mask.batch + h * mask.head;
 
-  T peak[kOwn], sum[kOwn];
+  T peak[kRowsPerThread], sum[kRowsPerThread];
   typename Tile::Sums sums = {};
 #pragma unroll
-  for (int i = 0; i < kOwn; ++i) {
-    peak[i] = kNowhere;
+  for (int i = 0; i < kRowsPerThread; ++i) {
+    peak[i] = kMinusInfinity;
     sum[i] = T(0);
   }
   unsigned seen = 0;  // bit i: a key was visible to the thread's i-th query
@@ -110,42 +110,42 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     Tile::template load<ScoreSide::columns>(k, b, h, shape.e, from, shape.s, keys);
     Tile::template load<ScoreSide::columns>(v, b, h, shape.v, from, shape.s, values);
     __syncthreads();
-    T x[kOwn][4];
+    T x[kRowsPerThread][4];
     Tile::multiply(queries, keys, shape.e, x);
     const int query = first + Tile::row(), key = from + 4 * Tile::column();
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i)
+    for (int i = 0; i < kRowsPerThread; ++i)
 #pragma unroll
-      for (int j = 0; j < 4; ++j) x[i][j] = key + j < shape.end(query + 2 * i) ? x[i][j] * scale : kNowhere;
+      for (int j = 0; j < 4; ++j) x[i][j] = key + j < shape.end(query + 2 * i) ? x[i][j] * scale : kMinusInfinity;
     if (mask.data) {
 #pragma unroll
-      for (int i = 0; i < kOwn; ++i)
+      for (int i = 0; i < kRowsPerThread; ++i)
 #pragma unroll
         for (int j = 0; j < 4; ++j)
           if (query + 2 * i < shape.l && key + j < shape.s)
             seen |= unsigned(mask.apply(mask_at + (query + 2 * i) * mask.query + (key + j) * mask.key, x[i][j])) << i;
     }
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
+    for (int i = 0; i < kRowsPerThread; ++i) {
       T found = peak[i];
 #pragma unroll
       for (int j = 0; j < 4; ++j) found = ::max(found, x[i][j]);  // max() ignores NaN, but the sum becomes NaN
       Tile::for_lanes_of_row([&](int bit) { found = ::max(found, __shfl_xor_sync(kFullWarp, found, bit)); });
-      const T base = found == kNowhere ? T(0) : found;  // 0 if all keys so far are hidden; all weights are then 0
-      const T fall = attention_power(peak[i] - base);
+      const T base = found == kMinusInfinity ? T(0) : found;  // 0 if all keys so far are hidden; all weights are then 0
+      const T rescale = attention_exp(peak[i] - base);
       peak[i] = found;
-      sum[i] *= fall;
+      sum[i] *= rescale;
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        x[i][j] = attention_power(x[i][j] - base);
+        x[i][j] = attention_exp(x[i][j] - base);
         sum[i] += x[i][j];
       }
 #pragma unroll
       for (auto& group : sums[i])
 #pragma unroll
-        for (T& value : group.v) value *= fall;
+        for (T& value : group.v) value *= rescale;
     }
-    Tile::put(x, scores);
+    Tile::store_scores(x, scores);
     __syncwarp();
     Tile::add_product(scores, values, ::min(key_end - from, Tile::kColumns), sums);
   }
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
 }
 
 /// Combines the results for the parts of the keys. One thread computes each element of the result.
-template <class T> __global__ void attention_join(KeyParts<T> parts, HeadRows<T> out, T* lse, AttentionShape shape) {
+template <class T> __global__ void attention_combine(KeyParts<T> parts, HeadRows<T> out, T* lse, AttentionShape shape) {
   const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, rows = int64_t(shape.matrices) * shape.l;
   const int64_t row = quotient(i, shape.v), column = rest(i, shape.v), width = shape.v + 3;
   if (row >= rows) return;
@@ -163,14 +163,14 @@ template <class T> __global__ void attention_join(KeyParts<T> parts, HeadRows<T>
   const T base = peak == -T(__builtin_inf()) ? T(0) : peak;
   bool seen = false;
   for (int p = 0; p < parts.count; ++p) {
-    const T *const part = first + p * rows * width, fall = attention_power(part[shape.v] - base);
-    value += part[column] * fall;
-    sum += part[shape.v + 1] * fall;
+    const T *const part = first + p * rows * width, rescale = attention_exp(part[shape.v] - base);
+    value += part[column] * rescale;
+    sum += part[shape.v + 1] * rescale;
     seen = seen || part[shape.v + 2] != T(0);
   }
   const Normalizer<T> norm(peak, sum, seen);
   const int64_t matrix = quotient(row, shape.l), query = rest(row, shape.l);
-  out.of(quotient(matrix, shape.heads), rest(matrix, shape.heads))[query * out.line + column] =
+  out.of(quotient(matrix, shape.heads), rest(matrix, shape.heads))[query * out.row_stride + column] =
       norm.hidden ? T(0) : value * norm.factor;
   if (column == 0) lse[row] = norm.lse;
 }
@@ -183,7 +183,7 @@ void attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tenso
   visit_attention_width(shape, [&]<int D>() {
     using Tile = AttentionTile<T, D>;
     const int64_t blocks = shape.matrices * ceil_div(shape.l, Tile::kRows);
-    KeyParts<T> parts{nullptr, attention_parts(blocks, kAttentionBusy, shape.s)};
+    KeyParts<T> parts{nullptr, attention_parts(blocks, kAttentionFullGpuBlocks, shape.s)};
     Tensor scratch;
     if (parts.count > 1) {
       scratch = core::empty(Shape{parts.count, shape.matrices, shape.l, shape.v + 3}, q.dtype(), device);
@@ -194,17 +194,17 @@ void attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tenso
            head_rows<const T>(k), head_rows<const T>(v), attention_mask<T>(mask), head_rows<T>(out), lse.data<T>(),
            parts, shape, T(scale));
     if (parts.count > 1)
-      launch("attention_join", attention_join<T>, {checked_grid(ceil_div(out.numel(), 256)), 256}, device, parts,
+      launch("attention_join", attention_combine<T>, {checked_grid(ceil_div(out.numel(), 256)), 256}, device, parts,
              head_rows<T>(out), lse.data<T>(), shape);
   });
 }
 
 }  // namespace
 
-bool attention_serves(const Tensor& q, const Tensor& k, const Tensor& v) {
-  constexpr int64_t kMost = 1 << 30;
-  if (q.dim() != 4 || std::max(q.size(3), v.size(3)) > 128 || q.size(0) * q.size(1) > kMost || q.size(2) > kMost ||
-      k.size(2) > kMost)
+bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
+  constexpr int64_t kMaxSize = 1 << 30;
+  if (q.dim() != 4 || std::max(q.size(3), v.size(3)) > 128 || q.size(0) * q.size(1) > kMaxSize ||
+      q.size(2) > kMaxSize || k.size(2) > kMaxSize)
     return false;
   size_t bytes = 0;
   visit_attention_width(attention_shape(q, v, false), [&]<int D>() {

@@ -1,10 +1,10 @@
 // Code that the forward and backward attention kernels share: tiles of scores (products of queries with keys), and
 // products of a tile of scores with rows of a tensor. A block of four warps computes a tile of kRows x 64 scores. The
 // kernels are compute-bound if shared memory is fast enough. For this, each number that a lane reads from shared memory
-// is used for kOwn or four multiply-adds, and a lane reads 16 bytes at a time. A 16-byte read by 32 lanes takes two
-// passes instead of four if the lanes that differ only in bit 0, or only in bit 1, read the same address, and the
-// addresses of a pass cover all banks. The assignment of rows and columns to lanes, and the distance between rows in
-// shared memory, are chosen to achieve this.
+// is used for kRowsPerThread or four multiply-adds, and a lane reads 16 bytes at a time. A 16-byte read by 32 lanes
+// takes two passes instead of four if the lanes that differ only in bit 0, or only in bit 1, read the same address, and
+// the addresses of a pass cover all banks. The assignment of rows and columns to lanes, and the distance between rows
+// in shared memory, are chosen to achieve this.
 //
 // Each row of a score tile belongs to one warp, so maxima, sums and the exchange of scores through shared memory need
 // no block-wide barrier. The order of every sum depends only on the shapes.
@@ -19,13 +19,13 @@
 namespace tandem::kernels::cuda {
 
 constexpr int kAttentionThreads = 128;
-constexpr int kAttentionBusy = 256;  // number of blocks that fill a GPU, at two per multiprocessor
+constexpr int kAttentionFullGpuBlocks = 256;  // number of blocks that fill a GPU, at two per multiprocessor
 
 /// Pointer and strides of a tensor (batch, heads, rows, columns) whose last dimension is contiguous.
 template <class T> struct HeadRows {
   T* data;
-  int64_t batch, head, line;  // strides
-  bool aligned;               // whether every row starts at a multiple of 16 bytes
+  int64_t batch, head, row_stride;  // strides
+  bool aligned;                     // whether every row starts at a multiple of 16 bytes
   __device__ T* of(int64_t b, int64_t h) const { return data + b * batch + h * head; }
 };
 template <class T> HeadRows<T> head_rows(const Tensor& x) {
@@ -77,8 +77,8 @@ inline int attention_parts(int64_t blocks, int64_t busy, int64_t length) {
 
 /// Returns e^x for x <= 0. The error is about |x| e^x times a few units in the last place of 1. Because |x| e^x is at
 /// most 1/e, the error is less than about one unit in the last place of 1, which is the largest weight.
-__device__ __forceinline__ float attention_power(float x) { return __expf(x); }
-__device__ __forceinline__ double attention_power(double x) { return ::exp(x); }
+__device__ __forceinline__ float attention_exp(float x) { return __expf(x); }
+__device__ __forceinline__ double attention_exp(double x) { return ::exp(x); }
 
 /// Whether the rows of a tile of queries, keys or values become the rows or the columns of the score tile.
 enum class ScoreSide { rows, columns };
@@ -87,21 +87,21 @@ enum class ScoreSide { rows, columns };
 template <class T, int D> struct AttentionTile {
   using Four = Packet<T, 4>;
   /// Number of rows of the score tile per thread. It is limited by the registers in backward, where a thread also keeps
-  /// kOwn rows of each of two gradients.
-  static constexpr int kOwn = (D > 64 ? 16 : 32) / static_cast<int>(sizeof(T));
-  static constexpr int kRows = kAttentionThreads / 16 * kOwn, kColumns = 64;
+  /// kRowsPerThread rows of each of two gradients.
+  static constexpr int kRowsPerThread = (D > 64 ? 16 : 32) / static_cast<int>(sizeof(T));
+  static constexpr int kRows = kAttentionThreads / 16 * kRowsPerThread, kColumns = 64;
   // Distance between rows in shared memory, in elements
-  static constexpr int kLine = D + 4, kScoreLine = kColumns + 16;
-  static constexpr int kRowTile = kRows * kLine, kColumnTile = kColumns * kLine, kScores = kRows * kScoreLine;
+  static constexpr int kRowPitch = D + 4, kScorePitch = kColumns + 16;
+  static constexpr int kRowTile = kRows * kRowPitch, kColumnTile = kColumns * kRowPitch, kScores = kRows * kScorePitch;
   static constexpr size_t kForwardBytes = (kRowTile + 2 * kColumnTile + kScores) * sizeof(T);
   static constexpr size_t kBackwardBytes = kForwardBytes + kRowTile * sizeof(T);
   // Of a result with D columns, a thread computes kGroups groups of kWidth consecutive columns.
   static constexpr int kWidth = D < 64 ? D / 16 : 4, kGroups = D / 16 / kWidth;
-  using Sums = Packet<T, kWidth>[kOwn][kGroups];
+  using Sums = Packet<T, kWidth>[kRowsPerThread][kGroups];
 
-  /// A thread computes the rows row() + 2 i of a score tile (0 <= i < kOwn), and there the columns 4 column() to 4
-  /// column() + 3.
-  __device__ static int row() { return threadIdx.x / kWarpSize * 2 * kOwn + (threadIdx.x >> 1 & 1); }
+  /// A thread computes the rows row() + 2 i of a score tile (0 <= i < kRowsPerThread), and there the columns 4 column()
+  /// to 4 column() + 3.
+  __device__ static int row() { return threadIdx.x / kWarpSize * 2 * kRowsPerThread + (threadIdx.x >> 1 & 1); }
   __device__ static int column() { return (threadIdx.x & 1) | (threadIdx.x >> 1 & 14); }
   /// Calls f(bit) for each bit of the lane number in which the lanes with the same rows differ, for a reduction over
   /// these lanes by shuffles.
@@ -122,17 +122,17 @@ template <class T, int D> struct AttentionTile {
                   kLoads = (kSide == ScoreSide::rows ? kRows : kColumns) * kPackets / kAttentionThreads,
                   kStep = kAttentionThreads / kPackets;
     const int c = static_cast<int>(threadIdx.x) % kPackets * 4, r = static_cast<int>(threadIdx.x) / kPackets;
-    const T* const from = x.of(b, h) + (first + r) * x.line + c;
+    const T* const from = x.of(b, h) + (first + r) * x.row_stride + c;
     const auto place = [&](int i) {
       const int at = r + i * kStep;
-      return to + (kSide == ScoreSide::rows ? at : at % 4 * 16 + at / 4) * kLine + c;
+      return to + (kSide == ScoreSide::rows ? at : at % 4 * 16 + at / 4) * kRowPitch + c;
     };
     if (x.aligned && columns % 4 == 0) {  // a separate loop issues all loads before the first value is used
       Four held[kLoads];
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
         held[i] = Four{};
-        if (first + r + i * kStep < end && c < columns) held[i] = word_at<Four>(from + i * kStep * x.line);
+        if (first + r + i * kStep < end && c < columns) held[i] = word_at<Four>(from + i * kStep * x.row_stride);
       }
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) word_at<Four>(place(i)) = held[i];
@@ -141,58 +141,59 @@ template <class T, int D> struct AttentionTile {
 #pragma unroll 1
     for (int i = 0; i < kLoads; ++i)
       for (int j = 0; j < 4; ++j)
-        place(i)[j] = first + r + i * kStep < end && c + j < columns ? from[i * kStep * x.line + j] : T(0);
+        place(i)[j] = first + r + i * kStep < end && c + j < columns ? from[i * kStep * x.row_stride + j] : T(0);
   }
 
   /// Computes this thread's scores: the dot products of its rows of the tile `rows` with its rows of the tile
   /// `columns`, over `depth` elements.
-  __device__ static void multiply(const T* rows, const T* columns, int depth, T (&scores)[kOwn][4]) {
+  __device__ static void multiply(const T* rows, const T* columns, int depth, T (&scores)[kRowsPerThread][4]) {
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i)
+    for (int i = 0; i < kRowsPerThread; ++i)
 #pragma unroll
       for (int j = 0; j < 4; ++j) scores[i][j] = T(0);
-    rows += row() * kLine;
-    columns += column() * kLine;
+    rows += row() * kRowPitch;
+    columns += column() * kRowPitch;
 #pragma unroll 2
     for (int d = 0; d < depth; d += 4) {
-      Four a[kOwn], b[4];
+      Four a[kRowsPerThread], b[4];
 #pragma unroll
-      for (int i = 0; i < kOwn; ++i) a[i] = word_at<Four>(rows + 2 * i * kLine + d);
+      for (int i = 0; i < kRowsPerThread; ++i) a[i] = word_at<Four>(rows + 2 * i * kRowPitch + d);
 #pragma unroll
-      for (int j = 0; j < 4; ++j) b[j] = word_at<Four>(columns + 16 * j * kLine + d);
+      for (int j = 0; j < 4; ++j) b[j] = word_at<Four>(columns + 16 * j * kRowPitch + d);
 #pragma unroll
       for (int n = 0; n < 4; ++n)
 #pragma unroll
-        for (int i = 0; i < kOwn; ++i)
+        for (int i = 0; i < kRowsPerThread; ++i)
 #pragma unroll
           for (int j = 0; j < 4; ++j) scores[i][j] += a[i][n] * b[j][n];
     }
   }
   /// Writes this thread's scores to shared memory, where the other lanes of its warp read them.
-  __device__ static void put(const T (&mine)[kOwn][4], T* scores) {
-    scores += row() * kScoreLine + 4 * column();
+  __device__ static void store_scores(const T (&mine)[kRowsPerThread][4], T* scores) {
+    scores += row() * kScorePitch + 4 * column();
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i)
-      word_at<Four>(scores + 2 * i * kScoreLine) = Four{mine[i][0], mine[i][1], mine[i][2], mine[i][3]};
+    for (int i = 0; i < kRowsPerThread; ++i)
+      word_at<Four>(scores + 2 * i * kScorePitch) = Four{mine[i][0], mine[i][1], mine[i][2], mine[i][3]};
   }
   /// Adds to `sums` the matrix product of this thread's rows of `scores` with the tile `columns`. Only the first
   /// `count` rows of `columns` are valid.
   __device__ static void add_product(const T* scores, const T* columns, int count, Sums& sums) {
     using Some = Packet<T, kWidth>;
-    scores += row() * kScoreLine;
+    scores += row() * kScorePitch;
     columns += column() * kWidth;
 #pragma unroll 2
     for (int k = 0; k < count; k += 4) {
-      Four a[kOwn];
+      Four a[kRowsPerThread];
 #pragma unroll
-      for (int i = 0; i < kOwn; ++i) a[i] = word_at<Four>(scores + 2 * i * kScoreLine + k);
+      for (int i = 0; i < kRowsPerThread; ++i) a[i] = word_at<Four>(scores + 2 * i * kScorePitch + k);
 #pragma unroll
       for (int n = 0; n < 4; ++n) {
         Some b[kGroups];
 #pragma unroll
-        for (int g = 0; g < kGroups; ++g) b[g] = word_at<Some>(columns + (16 * n + k / 4) * kLine + g * 16 * kWidth);
+        for (int g = 0; g < kGroups; ++g)
+          b[g] = word_at<Some>(columns + (16 * n + k / 4) * kRowPitch + g * 16 * kWidth);
 #pragma unroll
-        for (int i = 0; i < kOwn; ++i)
+        for (int i = 0; i < kRowsPerThread; ++i)
 #pragma unroll
           for (int g = 0; g < kGroups; ++g)
 #pragma unroll

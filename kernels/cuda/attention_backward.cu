@@ -25,7 +25,7 @@ template <class T> struct Gradient {
   }
 };
 
-template <class T> struct AttentionSlopes {
+template <class T> struct AttentionBackward {
   HeadRows<const T> dout, q, k, v, out;
   AttentionMask<T> mask;
   const T* lse;
@@ -37,12 +37,13 @@ template <class T> struct AttentionSlopes {
 };
 
 /// Computes mean[query] = sum over columns of out * dout, with one warp for each query.
-template <class T> __global__ void attention_means(AttentionSlopes<T> a) {
+template <class T> __global__ void attention_means(AttentionBackward<T> a) {
   const int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (row >= int64_t(a.shape.matrices) * a.shape.l) return;
   const int64_t matrix = quotient(row, a.shape.l), query = rest(row, a.shape.l);
   const int64_t b = quotient(matrix, a.shape.heads), h = rest(matrix, a.shape.heads);
-  const T *const out = a.out.of(b, h) + query * a.out.line, *const dout = a.dout.of(b, h) + query * a.dout.line;
+  const T *const out = a.out.of(b, h) + query * a.out.row_stride, *const dout =
+                                                                      a.dout.of(b, h) + query * a.dout.row_stride;
   T sum = T(0);
   for (int i = static_cast<int>(threadIdx.x); i < a.shape.v; i += kWarpSize) sum += out[i] * dout[i];
   sum = warp_sum(sum);
@@ -52,21 +53,22 @@ template <class T> __global__ void attention_means(AttentionSlopes<T> a) {
 /// Writes this thread's rows of a gradient, or of one part of the gradient's sum: row, row + 2, row + 4, ... below
 /// row_end.
 template <class Tile, class T>
-__device__ __forceinline__ void store_slopes(const typename Tile::Sums& sums, const Gradient<T>& to, int part, int b,
-                                             int h, int row, int row_end, int width) {
+__device__ __forceinline__ void store_gradient(const typename Tile::Sums& sums, const Gradient<T>& to, int part, int b,
+                                               int h, int row, int row_end, int width) {
 #pragma unroll
-  for (int i = 0; i < Tile::kOwn; ++i)
+  for (int i = 0; i < Tile::kRowsPerThread; ++i)
     if (row + 2 * i < row_end)
-      Tile::store(sums[i], T(1), to.of(part, b, h) + (row + 2 * i) * to.rows.line, width, to.rows.aligned);
+      Tile::store(sums[i], T(1), to.of(part, b, h) + (row + 2 * i) * to.rows.row_stride, width, to.rows.aligned);
 }
 
 /// If kOfKeys, computes dk and dv for a tile of keys by a loop over tiles of queries. Otherwise computes dq for a tile
 /// of queries by a loop over tiles of keys. If a sum is split into parts, a block loops over every `parts`-th tile
 /// only. The rows of the score tiles are keys if kOfKeys, otherwise queries.
 template <class T, int D, bool kOfKeys>
-__device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int block, T* shared) {
+__device__ __forceinline__ void gradients_of_tile(const AttentionBackward<T>& a, int block, T* shared) {
   using Tile = AttentionTile<T, D>;
-  constexpr int kOwn = Tile::kOwn, kQueries = kOfKeys ? 4 : kOwn;  // kQueries: queries per thread
+  constexpr int kRowsPerThread = Tile::kRowsPerThread,
+                kQueries = kOfKeys ? 4 : kRowsPerThread;  // kQueries: queries per thread
   const AttentionShape& shape = a.shape;
   const int parts = kOfKeys ? a.query_parts : a.key_parts, part = block % parts;
   const int matrix = block / parts % shape.matrices, b = matrix / shape.heads, h = matrix % shape.heads;
@@ -74,7 +76,7 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
   // With `causal`, early tiles of keys and late tiles of queries take longer. If all blocks run at the same time, tiles
   // of keys and tiles of queries both start with the first tile. A multiprocessor that runs one block of each kind then
   // has as much work as the other multiprocessors. If there are more blocks, the tiles that take longest come first.
-  const bool reversed = !kOfKeys && shape.causal && gridDim.x > kAttentionBusy;
+  const bool reversed = !kOfKeys && shape.causal && gridDim.x > kAttentionFullGpuBlocks;
   const int first = (reversed ? tiles - 1 - order : order) * Tile::kRows;
   const int64_t mask_at = b * a.mask.batch + h * a.mask.head;
   const int row_end = kOfKeys ? shape.s : shape.l;
@@ -95,7 +97,7 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
   const int row = first + Tile::row();
   if (!kOfKeys) {
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i) load_query(i % kQueries, row + 2 * i);
+    for (int i = 0; i < kRowsPerThread; ++i) load_query(i % kQueries, row + 2 * i);
   }
   for (int from = begin + part * Tile::kColumns; from < end; from += parts * Tile::kColumns) {
     __syncthreads();
@@ -109,14 +111,14 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
 #pragma unroll
       for (int j = 0; j < 4; ++j) load_query(j % kQueries, column + j);
     }
-    T weight[kOwn][4], slope[kOwn][4];
+    T weight[kRowsPerThread][4], score_gradient[kRowsPerThread][4];
     Tile::multiply(rows, columns, shape.e, weight);
-    Tile::multiply(value_rows, value_columns, shape.v, slope);
+    Tile::multiply(value_rows, value_columns, shape.v, score_gradient);
     // Calls f(i, j, query, key, sees) for each score of this thread. `sees` is false if the query or the key does not
     // exist, or if `causal` hides the key from the query.
     const auto for_pairs = [&](auto f) {
 #pragma unroll
-      for (int i = 0; i < kOwn; ++i)
+      for (int i = 0; i < kRowsPerThread; ++i)
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
           const int query = kOfKeys ? column + j : row + 2 * i, key = kOfKeys ? row + 2 * i : column + j;
@@ -131,33 +133,33 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
     for_pairs([&](int i, int j, int, int, bool there) {
       const int own = (kOfKeys ? j : i) % kQueries;
       const T below = weight[i][j] - lse[own];  // at most 0, apart from rounding errors
-      weight[i][j] = attention_power(!there ? -T(__builtin_inf()) : below > T(0) ? T(0) : below);
-      slope[i][j] = there ? weight[i][j] * (slope[i][j] - mean[own]) * a.scale : T(0);
+      weight[i][j] = attention_exp(!there ? -T(__builtin_inf()) : below > T(0) ? T(0) : below);
+      score_gradient[i][j] = there ? weight[i][j] * (score_gradient[i][j] - mean[own]) * a.scale : T(0);
     });
     if (kOfKeys) {
-      Tile::put(weight, scores);
+      Tile::store_scores(weight, scores);
       __syncwarp();
       Tile::add_product(scores, value_columns, count, value_sums);
       __syncwarp();
     }
-    Tile::put(slope, scores);
+    Tile::store_scores(score_gradient, scores);
     __syncwarp();
     Tile::add_product(scores, columns, count, sums);
   }
-  store_slopes<Tile>(sums, kOfKeys ? a.dk : a.dq, part, b, h, row, row_end, shape.e);
-  if (kOfKeys) store_slopes<Tile>(value_sums, a.dv, part, b, h, row, row_end, shape.v);
+  store_gradient<Tile>(sums, kOfKeys ? a.dk : a.dq, part, b, h, row, row_end, shape.e);
+  if (kOfKeys) store_gradient<Tile>(value_sums, a.dv, part, b, h, row, row_end, shape.v);
 }
 
 /// Computes all gradients. The first `key_blocks` blocks compute dk and dv of tiles of keys, the other blocks dq of
 /// tiles of queries.
 template <class T, int D>
-__global__ void __launch_bounds__(kAttentionThreads, 2) attention_slopes(AttentionSlopes<T> a, int key_blocks) {
+__global__ void __launch_bounds__(kAttentionThreads, 2) attention_gradients(AttentionBackward<T> a, int key_blocks) {
   TANDEM_DYNAMIC_SHARED(T, shared);
   const int block = static_cast<int>(blockIdx.x), other = block - key_blocks;
   if (other < 0)
-    slopes_of_tile<T, D, true>(a, block, shared);
+    gradients_of_tile<T, D, true>(a, block, shared);
   else
-    slopes_of_tile<T, D, false>(a, other, shared);
+    gradients_of_tile<T, D, false>(a, other, shared);
 }
 
 /// Adds the parts 1, 2, ... of a gradient to part 0, in order.
@@ -170,40 +172,41 @@ template <class T> __global__ void attention_add_parts(Gradient<T> gradient, int
 }
 
 template <class T>
-void slopes_of(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-               const Tensor& out, const Tensor& lse, bool causal, double scale, Tensor& dq, Tensor& dk, Tensor& dv) {
+void compute_gradients(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                       const Tensor& out, const Tensor& lse, bool causal, double scale, Tensor& dq, Tensor& dk,
+                       Tensor& dv) {
   const AttentionShape shape = attention_shape(q, v, causal);
   const Device device = q.device();
   visit_attention_width(shape, [&]<int D>() {
     using Tile = AttentionTile<T, D>;
     const int64_t key_tiles = shape.matrices * ceil_div(shape.s, Tile::kRows),
                   query_tiles = shape.matrices * ceil_div(shape.l, Tile::kRows);
-    const int query_parts = attention_parts(key_tiles, kAttentionBusy / 2, shape.l),
-              key_parts = attention_parts(query_tiles, kAttentionBusy / 2, shape.s);
+    const int query_parts = attention_parts(key_tiles, kAttentionFullGpuBlocks / 2, shape.l),
+              key_parts = attention_parts(query_tiles, kAttentionFullGpuBlocks / 2, shape.s);
     std::vector<Tensor> scratch;  // keeps the parts until all kernels are launched
     const auto gradient = [&](const Tensor& to, int parts) {
       if (parts > 1) scratch.push_back(core::empty(Shape{parts - 1, to.numel()}, to.dtype(), device));
       return Gradient<T>{head_rows<T>(to), parts > 1 ? scratch.back().template data<T>() : nullptr, to.numel()};
     };
     const Tensor mean = core::empty(lse.sizes(), lse.dtype(), device);
-    const AttentionSlopes<T> a{head_rows<const T>(dout),
-                               head_rows<const T>(q),
-                               head_rows<const T>(k),
-                               head_rows<const T>(v),
-                               head_rows<const T>(out),
-                               attention_mask<T>(mask),
-                               lse.data<T>(),
-                               mean.data<T>(),
-                               gradient(dq, key_parts),
-                               gradient(dk, query_parts),
-                               gradient(dv, query_parts),
-                               shape,
-                               T(scale),
-                               key_parts,
-                               query_parts};
+    const AttentionBackward<T> a{head_rows<const T>(dout),
+                                 head_rows<const T>(q),
+                                 head_rows<const T>(k),
+                                 head_rows<const T>(v),
+                                 head_rows<const T>(out),
+                                 attention_mask<T>(mask),
+                                 lse.data<T>(),
+                                 mean.data<T>(),
+                                 gradient(dq, key_parts),
+                                 gradient(dk, query_parts),
+                                 gradient(dv, query_parts),
+                                 shape,
+                                 T(scale),
+                                 key_parts,
+                                 query_parts};
     launch("attention_means", attention_means<T>, {checked_grid(ceil_div(lse.numel(), 4)), {kWarpSize, 4}}, device, a);
     const int64_t key_blocks = key_tiles * query_parts, query_blocks = query_tiles * key_parts;
-    launch("attention_backward", attention_slopes<T, D>,
+    launch("attention_backward", attention_gradients<T, D>,
            {checked_grid(key_blocks + query_blocks), kAttentionThreads, Tile::kBackwardBytes}, device, a, key_blocks);
     const auto add_parts = [&](const Gradient<T>& to, int parts) {
       if (parts > 1)
@@ -221,8 +224,8 @@ void slopes_of(const Tensor& dout, const Tensor& q, const Tensor& k, const Tenso
 void attention_backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                         const Tensor& out, const Tensor& lse, bool causal, double scale, Tensor& dq, Tensor& dk,
                         Tensor& dv) {
-  (q.dtype() == kFloat64 ? slopes_of<double> : slopes_of<float>)(dout, q, k, v, mask, out, lse, causal, scale, dq, dk,
-                                                                 dv);
+  (q.dtype() == kFloat64 ? compute_gradients<double> : compute_gradients<float>)(dout, q, k, v, mask, out, lse, causal,
+                                                                                 scale, dq, dk, dv);
 }
 
 }  // namespace tandem::kernels::cuda

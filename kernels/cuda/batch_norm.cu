@@ -24,10 +24,10 @@ struct Channels {
 
 /// Position of a pack: the index of its plane, and its index within the plane. move() advances the position by a
 /// constant distance, without a division.
-struct PlacedPack {
+struct PackPosition {
   int64_t plane, at;
-  __device__ PlacedPack(int64_t pack, int64_t packs) : plane(quotient(pack, packs)), at(pack - plane * packs) {}
-  __device__ void move(const PlacedPack& by, int64_t packs) {
+  __device__ PackPosition(int64_t pack, int64_t packs) : plane(quotient(pack, packs)), at(pack - plane * packs) {}
+  __device__ void move(const PackPosition& by, int64_t packs) {
     plane += by.plane;
     at += by.at;
     if (at >= packs) {
@@ -45,13 +45,13 @@ template <class C> struct Running {
   int64_t* batches = nullptr;
 };
 
-// Operators of the first pass, which computes sums per channel. kMostThreads is the maximum number of threads in a
+// Operators of the first pass, which computes sums per channel. kMaxThreads is the maximum number of threads in a
 // block, limited by the registers. (A block that sums a whole channel saves the launch that combines pieces.)
 
 /// Computes the mean and the variance of each channel.
 template <class T, int V> struct Statistics : Moments {
-  static constexpr int kMostThreads = sizeof(T) == 2 ? 512 : 1024;
-  using C = Upcast<T>;
+  static constexpr int kMaxThreads = sizeof(T) == 2 ? 512 : 1024;
+  using C = OpMath<T>;
   using Loaded = Pack<T, V>;
   using Local = ShiftedSums<C>;
   const T* x;
@@ -60,9 +60,9 @@ template <class T, int V> struct Statistics : Moments {
   bool aligned;
   Running<C> running;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
-  __device__ void take(Local& local, const Loaded& pack, int64_t) const { local.take(widen(pack)); }
+  __device__ void accumulate(Local& local, const Loaded& pack, int64_t) const { local.accumulate(widen(pack)); }
   __device__ static State state_of(const Local& local) { return local.state(); }
-  __device__ void give(int64_t c, const State& s, int64_t count) const {
+  __device__ void write_result(int64_t c, const State& s, int64_t count) const {
     const double variance = s.squares / double(count);
     mean[c] = C(count > 0 ? s.mean : variance);  // NaN for an empty channel
     var[c] = C(variance);
@@ -74,26 +74,26 @@ template <class T, int V> struct Statistics : Moments {
 };
 /// Computes the variance (the sum of squared deviations divided by `divisor`), or the standard deviation.
 template <class T, int V> struct Variance : Moments {
-  static constexpr int kMostThreads = 512;
+  static constexpr int kMaxThreads = 512;
   using Loaded = Pack<T, V>;
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   using Local = ShiftedSums<C, double>;
   const T* x;
   C* spread;
   double divisor;
   bool aligned, root;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
-  __device__ void take(Local& local, const Loaded& pack, int64_t) const { local.take(widen(pack)); }
+  __device__ void accumulate(Local& local, const Loaded& pack, int64_t) const { local.accumulate(widen(pack)); }
   __device__ static State state_of(const Local& local) { return local.state(); }
-  __device__ void give(int64_t c, const State& s, int64_t) const {
+  __device__ void write_result(int64_t c, const State& s, int64_t) const {
     const double variance = s.squares / divisor;
     spread[c] = C(root ? math::sqrt(variance) : variance);
   }
 };
 /// Sum over a divisor.
-template <class T, int V> struct Mean : Adding<double> {
-  static constexpr int kMostThreads = 1024;
-  using C = Upcast<T>;
+template <class T, int V> struct Mean : SumOp<double> {
+  static constexpr int kMaxThreads = 1024;
+  using C = OpMath<T>;
   using Loaded = Pack<T, V>;
   using Local = C;
   const T* x;
@@ -101,22 +101,22 @@ template <class T, int V> struct Mean : Adding<double> {
   double divisor;
   bool aligned;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
-  __device__ void take(Local& local, const Loaded& pack, int64_t) const {
+  __device__ void accumulate(Local& local, const Loaded& pack, int64_t) const {
     const Pack<C, V> values = widen(pack);
 #pragma unroll
     for (int v = 0; v < V; ++v) local += values.at[v];
   }
   __device__ static State state_of(const Local& local) { return double(local); }
-  __device__ void give(int64_t c, const State& sum, int64_t) const { mean[c] = C(sum / divisor); }
+  __device__ void write_result(int64_t c, const State& sum, int64_t) const { mean[c] = C(sum / divisor); }
 };
 /// Computes the sums of dy and of dy (x - mean) over each channel.
-template <class T, int V> struct SlopeSums : AddingTwo<double> {
-  static constexpr int kMostThreads = sizeof(T) == 2 ? 256 : 512;
+template <class T, int V> struct GradientSums : PairSumOp<double> {
+  static constexpr int kMaxThreads = sizeof(T) == 2 ? 256 : 512;
   struct Loaded {
     Pack<T, V> dy, x;
   };
-  using C = Upcast<T>;
-  using Local = typename AddingTwo<C>::State;
+  using C = OpMath<T>;
+  using Local = typename PairSumOp<C>::State;
   const T *dy, *x;
   const C *mean, *rstd;
   C *sum_dy, *sum_dy_xhat;
@@ -124,17 +124,17 @@ template <class T, int V> struct SlopeSums : AddingTwo<double> {
   __device__ Loaded load(int64_t i) const {
     return {load_pack<T, V>(dy + i, aligned), load_pack<T, V>(x + i, aligned)};
   }
-  __device__ void take(Local& local, const Loaded& pack, int64_t c) const {
+  __device__ void accumulate(Local& local, const Loaded& pack, int64_t c) const {
     const C center = mean[c];
-    const Pack<C, V> slopes = widen(pack.dy), values = widen(pack.x);
+    const Pack<C, V> gradients = widen(pack.dy), values = widen(pack.x);
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      local.first += slopes.at[v];
-      local.second += slopes.at[v] * (values.at[v] - center);
+      local.first += gradients.at[v];
+      local.second += gradients.at[v] * (values.at[v] - center);
     }
   }
   __device__ static State state_of(const Local& local) { return {double(local.first), double(local.second)}; }
-  __device__ void give(int64_t c, const State& s, int64_t) const {
+  __device__ void write_result(int64_t c, const State& s, int64_t) const {
     sum_dy[c] = C(s.first);
     sum_dy_xhat[c] = C(s.second * double(rstd[c]));
   }
@@ -143,29 +143,29 @@ template <class T, int V> struct SlopeSums : AddingTwo<double> {
 /// Computes sums per channel. Threads with different threadIdx.x have neighbouring channels; threads with different
 /// threadIdx.y take the packs of a channel in turn.
 template <class T, int V, class Sums>
-__global__ void __launch_bounds__(Sums::kMostThreads)
+__global__ void __launch_bounds__(Sums::kMaxThreads)
     channel_sums(Sums sums, Channels shape, typename Sums::State* parts) {
   using State = typename Sums::State;
-  TANDEM_SHARED(State, states, [Sums::kMostThreads]);
+  TANDEM_SHARED(State, states, [Sums::kMaxThreads]);
   const int64_t piece = quotient(blockIdx.x, shape.blocks), team = blockDim.y;
   const int64_t c = (blockIdx.x - piece * shape.blocks) * blockDim.x + threadIdx.x;
   const int64_t end = math::min((piece + 1) * shape.length, shape.images * shape.packs);
   typename Sums::Local local{};
   if (c < shape.channels) {
     int64_t i = piece * shape.length + threadIdx.y;
-    PlacedPack place(i, shape.packs);
-    const PlacedPack by(team, shape.packs);
+    PackPosition position(i, shape.packs);
+    const PackPosition by(team, shape.packs);
     for (; i < end; i += kLoads * team) {
       typename Sums::Loaded loaded[kLoads];
 #pragma unroll
       for (int k = 0; k < kLoads; ++k) {
         if (i + k * team < end)
-          loaded[k] = sums.load(((place.plane * shape.channels + c) * shape.packs + place.at) * V);
-        place.move(by, shape.packs);
+          loaded[k] = sums.load(((position.plane * shape.channels + c) * shape.packs + position.at) * V);
+        position.move(by, shape.packs);
       }
 #pragma unroll
       for (int k = 0; k < kLoads; ++k)
-        if (i + k * team < end) sums.take(local, loaded[k], c);
+        if (i + k * team < end) sums.accumulate(local, loaded[k], c);
     }
   }
   const int here = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
@@ -173,27 +173,27 @@ __global__ void __launch_bounds__(Sums::kMostThreads)
   for (int half = static_cast<int>(team) / 2; half > 0; half /= 2) {
     __syncthreads();
     if (static_cast<int>(threadIdx.y) < half)
-      states[here] = Sums::join(states[here], states[here + half * static_cast<int>(blockDim.x)]);
+      states[here] = Sums::combine(states[here], states[here + half * static_cast<int>(blockDim.x)]);
   }
   if (threadIdx.y > 0 || c >= shape.channels) return;
   if (parts)
     parts[piece * shape.channels + c] = states[here];
   else
-    sums.give(c, states[here], shape.count);
+    sums.write_result(c, states[here], shape.count);
 }
 /// Combines the pieces of each channel, with one block per channel.
 template <class Sums>
 __global__ void finish_channels(Sums sums, Channels shape, const typename Sums::State* __restrict__ parts) {
   typename Sums::State state = Sums::start();
   for (int64_t p = threadIdx.x; p < shape.pieces; p += blockDim.x)
-    state = Sums::join(state, parts[p * shape.channels + blockIdx.x]);
+    state = Sums::combine(state, parts[p * shape.channels + blockIdx.x]);
   state = block_reduce(sums, state);
-  if (threadIdx.x == 0) sums.give(blockIdx.x, state, shape.count);
+  if (threadIdx.x == 0) sums.write_result(blockIdx.x, state, shape.count);
 }
 
 /// Computes y = (x - mean) * rstd * weight + bias.
 template <class T, int V> struct Apply {
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   const T* x;
   const C *mean, *rstd, *weight, *bias;  // weight and bias may be null, for 1 and 0
   T* y;
@@ -213,14 +213,14 @@ template <class T, int V> struct Apply {
 };
 /// Computes dx = rstd * weight * (dy - mean(dy) - xhat * mean(dy * xhat)), where xhat = (x - mean) * rstd; in
 /// evaluation mode, dx = rstd * weight * dy.
-template <class T, int V> struct Slopes {
-  using C = Upcast<T>;
-  SlopeSums<T, V> of;
+template <class T, int V> struct InputGradient {
+  using C = OpMath<T>;
+  GradientSums<T, V> of;
   const C* weight;  // or null
   T* dx;
   bool training;
   int64_t count;
-  using Loaded = typename SlopeSums<T, V>::Loaded;
+  using Loaded = typename GradientSums<T, V>::Loaded;
   __device__ Loaded load(int64_t i) const { return of.load(i); }
   __device__ void put(int64_t i, const Loaded& pack, int64_t c) const {
     const C rstd = of.rstd[c], scale = rstd * (weight ? weight[c] : C(1)), mean = of.mean[c];
@@ -229,32 +229,32 @@ template <class T, int V> struct Slopes {
     const Pack<C, V> x = widen(pack.x);
 #pragma unroll
     for (int v = 0; v < V; ++v) {  // in evaluation mode, dx must not depend on x, even if x is NaN
-      const C slope = training ? dy.at[v] - from_mean - (x.at[v] - mean) * from_var : dy.at[v];
-      dy.at[v] = scale * slope;
+      const C gradient = training ? dy.at[v] - from_mean - (x.at[v] - mean) * from_var : dy.at[v];
+      dy.at[v] = scale * gradient;
     }
     store_pack_as(dx + i, dy, of.aligned);
   }
 };
 
-/// Applies `map` to all packs. Each thread processes `mapped` packs, and needs one division only to find their
-/// channels.
-template <class Map> __global__ void map_channels(Map map, int width, int mapped, Channels shape) {
+/// Applies `map` to all packs. Each thread processes `packs_per_thread` packs, and needs one division only to find
+/// their channels.
+template <class Map> __global__ void map_channels(Map map, int width, int packs_per_thread, Channels shape) {
   const int64_t total = shape.images * shape.channels * shape.packs, team = blockDim.x;
-  const int64_t first = int64_t(blockIdx.x) * team * mapped + threadIdx.x;
-  PlacedPack place(first, shape.packs);
-  const PlacedPack by(team, shape.packs);
-  int64_t c = rest(place.plane, shape.channels);
+  const int64_t first = int64_t(blockIdx.x) * team * packs_per_thread + threadIdx.x;
+  PackPosition position(first, shape.packs);
+  const PackPosition by(team, shape.packs);
+  int64_t c = rest(position.plane, shape.channels);
   const int64_t by_channels = rest(by.plane, shape.channels);
-  for (int64_t i = first; i < total && i < first + team * mapped; i += kLoads * team) {
+  for (int64_t i = first; i < total && i < first + team * packs_per_thread; i += kLoads * team) {
     typename Map::Loaded loaded[kLoads];
     int64_t channel[kLoads];
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
       channel[k] = c;
       if (i + k * team < total) loaded[k] = map.load((i + k * team) * width);
-      const int64_t plane = place.plane;
-      place.move(by, shape.packs);
-      c += by_channels + (place.plane - plane - by.plane);
+      const int64_t plane = position.plane;
+      position.move(by, shape.packs);
+      c += by_channels + (position.plane - plane - by.plane);
       if (c >= shape.channels) c -= shape.channels;
     }
 #pragma unroll
@@ -285,7 +285,7 @@ void launch_sums(const char* name, const Sums& sums, Channels shape, Device devi
   using State = typename Sums::State;
   const int64_t all = shape.images * shape.packs;
   const int64_t wide = shape.packs < 8 ? power_of_two(shape.channels, 1, 32) : 1;
-  int64_t tall = power_of_two(ceil_div(all, kLoads), 1, Sums::kMostThreads / wide);
+  int64_t tall = power_of_two(ceil_div(all, kLoads), 1, Sums::kMaxThreads / wide);
   shape.blocks = ceil_div(shape.channels, wide);
   shape.length = all;
   if (all > 4 * kLoads * tall) {
@@ -296,8 +296,8 @@ void launch_sums(const char* name, const Sums& sums, Channels shape, Device devi
   const LaunchShape launched{checked_grid(shape.pieces * shape.blocks),
                              dim3(static_cast<unsigned>(wide), static_cast<unsigned>(tall))};
   if (shape.pieces == 1) return launch(name, channel_sums<T, V, Sums>, launched, device, sums, shape, nullptr);
-  const Tensor room = core::empty({shape.pieces * shape.channels * int64_t(sizeof(State))}, kUInt8, device);
-  State* const parts = static_cast<State*>(room.raw_data());
+  const Tensor scratch = core::empty({shape.pieces * shape.channels * int64_t(sizeof(State))}, kUInt8, device);
+  State* const parts = static_cast<State*>(scratch.raw_data());
   launch(name, channel_sums<T, V, Sums>, launched, device, sums, shape, parts);
   const auto threads = static_cast<unsigned>(power_of_two(shape.pieces, 32, 256));
   launch(name, finish_channels<Sums>, {checked_grid(shape.channels), dim3(threads)}, device, sums, shape, parts);
@@ -309,11 +309,11 @@ void launch_map(const char* name, const Map& map, int width, const Channels& sha
   // If the tensor is small, each thread processes half as many packs, and blocks have half as many threads, so that
   // every multiprocessor has work.
   const bool many = total > (1 << 20);
-  const int mapped = many ? 2 * kLoads : kLoads;
-  const int64_t threads = power_of_two(ceil_div(total, mapped), 32, many ? kThreads : kThreads / 2);
+  const int packs_per_thread = many ? 2 * kLoads : kLoads;
+  const int64_t threads = power_of_two(ceil_div(total, packs_per_thread), 32, many ? kThreads : kThreads / 2);
   launch(name, map_channels<Map>,
-         {checked_grid(ceil_div(total, threads * mapped)), dim3(static_cast<unsigned>(threads))}, device, map, width,
-         mapped, shape);
+         {checked_grid(ceil_div(total, threads * packs_per_thread)), dim3(static_cast<unsigned>(threads))}, device, map,
+         width, packs_per_thread, shape);
 }
 
 }  // namespace
@@ -326,7 +326,7 @@ void batch_norm_update_stats(const Tensor& x, double eps, double momentum, Tenso
     sums.x = x.data<T>();
     sums.aligned = aligned;
     sums.eps = eps;
-    using C = Upcast<T>;
+    using C = OpMath<T>;
     sums.mean = mean.data<C>();
     sums.var = var.data<C>();
     sums.rstd = rstd.data<C>();
@@ -346,7 +346,7 @@ namespace {
 void apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& var, double eps, const Tensor& weight,
            const Tensor& bias, Tensor& y) {
   visit_planes("batch_norm", x, {&x, &y}, [&]<class T, int V>(const Channels& shape, bool aligned) {
-    using C = Upcast<T>;
+    using C = OpMath<T>;
     const Apply<T, V> map{x.data<T>(),
                           mean.data<C>(),
                           data_or_null<C>(rstd),
@@ -373,7 +373,7 @@ void channel_mean(const Tensor& x, double divisor, Tensor& y) {
   visit_planes("mean", x, {&x}, [&]<class T, int V>(const Channels& shape, bool aligned) {
     Mean<T, V> sums;
     sums.x = x.data<T>();
-    sums.mean = y.data<Upcast<T>>();
+    sums.mean = y.data<OpMath<T>>();
     sums.divisor = divisor;
     sums.aligned = aligned;
     launch_sums<T, V>(divisor == 1 ? "sum" : "mean", sums, shape, x.device());
@@ -383,7 +383,7 @@ void channel_var(const Tensor& x, double divisor, bool root, Tensor& y) {
   visit_planes("var", x, {&x}, [&]<class T, int V>(const Channels& shape, bool aligned) {
     Variance<T, V> sums;
     sums.x = x.data<T>();
-    sums.spread = y.data<Upcast<T>>();
+    sums.spread = y.data<OpMath<T>>();
     sums.divisor = divisor;
     sums.root = root;
     sums.aligned = aligned;
@@ -395,17 +395,17 @@ void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
                          const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
   if (x.size(1) == 0) return;
   visit_planes("batch_norm_backward", x, {&dy, &x, &dx}, [&]<class T, int V>(const Channels& shape, bool aligned) {
-    SlopeSums<T, V> sums;
+    GradientSums<T, V> sums;
     sums.dy = dy.data<T>();
     sums.x = x.data<T>();
     sums.aligned = aligned;
-    using C = Upcast<T>;
+    using C = OpMath<T>;
     sums.mean = mean.data<C>();
     sums.rstd = rstd.data<C>();
     sums.sum_dy = sum_dy.data<C>();
     sums.sum_dy_xhat = sum_dy_xhat.data<C>();
     launch_sums<T, V>("batch_norm_backward", sums, shape, x.device());
-    const Slopes<T, V> map{sums, data_or_null<C>(weight), dx.data<T>(), training, shape.count};
+    const InputGradient<T, V> map{sums, data_or_null<C>(weight), dx.data<T>(), training, shape.count};
     launch_map("batch_norm_backward", map, V, shape, x.device());
   });
 }

@@ -4,15 +4,15 @@
 #include "tandem/kernels/cuda/elementwise.cuh"
 #include "tandem/kernels/functors/clamp.h"
 
-#define TANDEM_BINARY_KERNEL(op, F, accepts, ...) TANDEM_ELEMENT_ROW(op, accepts##_row<F, 2>())
+#define TANDEM_BINARY_KERNEL(op, F, accepts, ...) TANDEM_ELEMENT_TABLE(op, accepts##_table<F, 2>())
 TANDEM_ALL_BINARY_OPS(TANDEM_BINARY_KERNEL)
 TANDEM_SPECIAL_BINARY_OPS(TANDEM_BINARY_KERNEL)
-#define TANDEM_GRADIENT_KERNEL(op, F) TANDEM_ELEMENT_ROW(op, real_row<F, 2>())
+#define TANDEM_GRADIENT_KERNEL(op, F) TANDEM_ELEMENT_TABLE(op, real_table<F, 2>())
 TANDEM_GRADIENT_OPS(TANDEM_GRADIENT_KERNEL)
 
-TANDEM_ELEMENT_ROW(squared_difference, real_row<SquaredDifference, 2>())
-TANDEM_ELEMENT_ROW(add, numbers_row<AddScaled, 2>())
-TANDEM_ELEMENT_ROW(clamp_backward, real_row<ClampSlope, 2>())
-TANDEM_ELEMENT_ROW(leaky_relu_backward, real_row<LeakyReluBackward, 2>())
-TANDEM_ELEMENT_ROW(elu_backward, real_row<EluBackward, 2>())
-TANDEM_ELEMENT_ROW(softplus_backward, real_row<SoftplusBackward, 2>())
+TANDEM_ELEMENT_TABLE(squared_difference, real_table<SquaredDifference, 2>())
+TANDEM_ELEMENT_TABLE(add, numbers_table<AddScaled, 2>())
+TANDEM_ELEMENT_TABLE(clamp_backward, real_table<ClampBackward, 2>())
+TANDEM_ELEMENT_TABLE(leaky_relu_backward, real_table<LeakyReluBackward, 2>())
+TANDEM_ELEMENT_TABLE(elu_backward, real_table<EluBackward, 2>())
+TANDEM_ELEMENT_TABLE(softplus_backward, real_table<SoftplusBackward, 2>())

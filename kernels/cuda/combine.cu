@@ -12,9 +12,9 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kParts = 64;
+constexpr int kMaxParts = 64;
 struct Parts {
-  const void* data[kParts];
+  const void* data[kMaxParts];
   int count;
   bool aligned;  // whether all parts and y are aligned to 16 bytes
 };
@@ -52,13 +52,13 @@ template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, C
 void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor& y) {
   const int64_t n = y.numel();
   if (n == 0) return;
-  // A launch takes up to kParts parts, so more parts need several passes. If a later pass reads y as one of the parts,
-  // an earlier pass must not overwrite it, so the result goes to a temporary first.
-  if (parts.size() > kParts && std::any_of(parts.begin() + kParts, parts.end(),
-                                           [&](const Tensor& part) { return part.raw_data() == y.raw_data(); })) {
-    Tensor beside = core::empty({n}, y.dtype(), y.device());
-    combine(parts, how, scale, beside);
-    gpu::copy_async(y.raw_data(), beside.raw_data(), static_cast<size_t>(y.nbytes()),
+  // A launch takes up to kMaxParts parts, so more parts need several passes. If a later pass reads y as one of the
+  // parts, an earlier pass must not overwrite it, so the result goes to a temporary first.
+  if (parts.size() > kMaxParts && std::any_of(parts.begin() + kMaxParts, parts.end(),
+                                              [&](const Tensor& part) { return part.raw_data() == y.raw_data(); })) {
+    Tensor temporary = core::empty({n}, y.dtype(), y.device());
+    combine(parts, how, scale, temporary);
+    gpu::copy_async(y.raw_data(), temporary.raw_data(), static_cast<size_t>(y.nbytes()),
                     tandem::cuda::current_stream(y.device()).handle());
     return;
   }
@@ -70,7 +70,7 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
       some.aligned = some.aligned && is_aligned(part.raw_data(), 16);
     };
     if (next > 0) name(y);  // y holds the result of the previous passes
-    while (some.count < kParts && next < parts.size()) name(parts[next++]);
+    while (some.count < kMaxParts && next < parts.size()) name(parts[next++]);
     const bool scaled = next == parts.size() && scale != 1;
     visit_dtype(y.dtype(), [&]<class T>() {
       const int64_t packets = ceil_div(n, 16 / static_cast<int64_t>(sizeof(T)));

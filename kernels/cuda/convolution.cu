@@ -18,7 +18,7 @@
 
 #include "tandem/kernels/cuda/cudnn.h"
 #include "tandem/kernels/cuda/divider.cuh"
-#include "tandem/kernels/cuda/native.h"
+#include "tandem/kernels/cuda/native_convolution.h"
 #include "tandem/kernels/cuda/tiles.cuh"
 #include "tandem/kernels/visit_floating.h"
 
@@ -27,12 +27,12 @@ namespace {
 
 /// Layout of the images of x or y. `planes` is the number of channels or filters of one group. I is the integer type of
 /// indices within an image.
-template <class I> struct Side {
+template <class I> struct ImageLayout {
   I planes, size[2];
   I plane_step, row_step, pixel_step;  // strides of channels, rows and pixels, in elements
   DividerOf<std::make_unsigned_t<I>> by_width;
   Divider by_pixels;  // divides a pixel index that counts over all images
-  Side(const Tensor& images, int64_t planes, bool channels_last)
+  ImageLayout(const Tensor& images, int64_t planes, bool channels_last)
       : planes(static_cast<I>(planes)),
         size{static_cast<I>(images.size(2)), static_cast<I>(images.size(3))},
         plane_step(static_cast<I>(channels_last ? 1 : images.size(2) * images.size(3))),
@@ -47,7 +47,7 @@ template <class I> struct Sizes {
   using U = std::make_unsigned_t<I>;
   I images, groups, stride[2], padding[2], dilation[2];
   bool channels_last;
-  Side<I> x, y;
+  ImageLayout<I> x, y;
   DividerOf<U> by_kernel, by_kernel_width, by_stride[2];
   explicit Sizes(const ConvCall& call) : Sizes(call.x, call.w, call.y, call.shape) {}
   Sizes(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s)
@@ -65,8 +65,8 @@ template <class I> struct Sizes {
       by_stride[d] = DividerOf<U>(s.stride[d]);
     }
   }
-  TANDEM_HD int64_t places() const { return int64_t(by_kernel.divisor()); }
-  TANDEM_HD int64_t taps() const { return x.planes * places(); }
+  TANDEM_HD int64_t kernel_positions() const { return int64_t(by_kernel.divisor()); }
+  TANDEM_HD int64_t taps() const { return x.planes * kernel_positions(); }
 };
 
 /// Position of the convolution kernel for one pixel of the result: the group's planes of the image that is read, and
@@ -78,18 +78,18 @@ template <class T, class I> struct Pixel {
 /// A channel (or filter) and an element of the convolution kernel, as offsets from a Pixel.
 template <class I> struct Tap { I plane, down, right; };
 
-/// Elements of the matrix of patches: the pixels of x that contribute to each pixel of y. If kBack: the pixels of dy to
-/// which each pixel of x contributes.
-template <class T, class I, bool kBack> struct Patches {
+/// Elements of the matrix of patches: the pixels of x that contribute to each pixel of y. If kBackward: the pixels of
+/// dy to which each pixel of x contributes.
+template <class T, class I, bool kBackward> struct Patches {
   const T* data;
   Sizes<I> s;
   using U = std::make_unsigned_t<I>;
-  __device__ const Side<I>& from() const { return kBack ? s.y : s.x; }
-  __device__ const Side<I>& over() const { return kBack ? s.x : s.y; }
+  __device__ const ImageLayout<I>& from() const { return kBackward ? s.y : s.x; }
+  __device__ const ImageLayout<I>& over() const { return kBackward ? s.x : s.y; }
   __device__ void select(int64_t group) { data += group * from().planes * int64_t(from().plane_step); }
   __device__ int64_t pixels() const { return s.images * over().pixels(); }
-  __device__ int64_t taps() const { return from().planes * s.places(); }
-  __device__ I corner(I i, int d) const { return kBack ? i + s.padding[d] : i * s.stride[d] - s.padding[d]; }
+  __device__ int64_t taps() const { return from().planes * s.kernel_positions(); }
+  __device__ I corner(I i, int d) const { return kBackward ? i + s.padding[d] : i * s.stride[d] - s.padding[d]; }
   __device__ Pixel<T, I> pixel(int64_t i) const {
     uint64_t within = uint64_t(i);
     const int64_t image = int64_t(over().by_pixels.split(within));
@@ -98,14 +98,15 @@ template <class T, class I, bool kBack> struct Patches {
     return {data + image * s.groups * from().planes * from().pixels(), corner(row, 0), corner(I(column), 1)};
   }
   __device__ Tap<I> tap(int64_t i) const {
-    U place = U(i);
-    const I plane = I(s.by_kernel.split(place)) * from().plane_step, row = I(s.by_kernel_width.split(place));
-    return {plane, row * s.dilation[0], I(place) * s.dilation[1]};
+    U kernel_position = U(i);
+    const I plane = I(s.by_kernel.split(kernel_position)) * from().plane_step,
+            row = I(s.by_kernel_width.split(kernel_position));
+    return {plane, row * s.dilation[0], I(kernel_position) * s.dilation[1]};
   }
-  __device__ Upcast<T> at(const Pixel<T, I>& p, const Tap<I>& t) const {
-    using C = Upcast<T>;
+  __device__ OpMath<T> at(const Pixel<T, I>& p, const Tap<I>& t) const {
+    using C = OpMath<T>;
     U row, column;
-    if constexpr (kBack) {
+    if constexpr (kBackward) {
       U down = U(p.top - t.down), right = U(p.left - t.right);
       if (I(down) < 0 || I(right) < 0) return C(0);
       row = s.by_stride[0].split(down);
@@ -126,41 +127,41 @@ template <class T, class I, class Source> struct PixelColumns {
   Source source;
   using Line = Pixel<T, I>;
   __device__ void select(int64_t group) { source.select(group); }
-  __device__ static constexpr bool depth_first() { return false; }
+  __device__ static constexpr bool is_contiguous_along_k() { return false; }
   __device__ Line line(int64_t i) const { return i < source.pixels() ? source.pixel(i) : Line{nullptr, 0, 0}; }
   __device__ Tap<I> depth(int64_t k) const { return source.tap(k); }
-  __device__ Upcast<T> read(const Line& line, const Tap<I>& tap) const {
-    return line.image ? source.at(line, tap) : Upcast<T>(0);
+  __device__ OpMath<T> read(const Line& line, const Tap<I>& tap) const {
+    return line.image ? source.at(line, tap) : OpMath<T>(0);
   }
 };
 template <class T, class I, class Source> struct TapColumns {
   Source source;
   using Line = Tap<I>;
   __device__ void select(int64_t group) { source.select(group); }
-  __device__ static constexpr bool depth_first() { return true; }
+  __device__ static constexpr bool is_contiguous_along_k() { return true; }
   __device__ Line line(int64_t i) const { return i < source.taps() ? source.tap(i) : Line{-1, 0, 0}; }
   __device__ Pixel<T, I> depth(int64_t k) const { return source.pixel(k); }
-  __device__ Upcast<T> read(const Line& line, const Pixel<T, I>& p) const {
-    return line.plane >= 0 ? source.at(p, line) : Upcast<T>(0);
+  __device__ OpMath<T> read(const Line& line, const Pixel<T, I>& p) const {
+    return line.plane >= 0 ? source.at(p, line) : OpMath<T>(0);
   }
 };
 
-/// Reader of rows of w or dy. A row consists of runs of elements: the stride within a run is `near`, and the stride
-/// from one run to the next is `far`. k is the index of an element in the row.
+/// Reader of rows of w or dy. A row consists of runs of elements: the stride within a run is `inner_stride`, and the
+/// stride from one run to the next is `outer_stride`. k is the index of an element in the row.
 template <class T> struct RowReader {
   const T* data;
-  int64_t rows, group_stride, row_stride, far, near;
+  int64_t rows, group_stride, row_stride, outer_stride, inner_stride;
   Divider by_run;
   using Line = const T*;
   __device__ void select(int64_t group) { data += group * group_stride; }
-  __device__ static constexpr bool depth_first() { return true; }
+  __device__ static constexpr bool is_contiguous_along_k() { return true; }
   __device__ const T* line(int64_t i) const { return i < rows ? data + i * row_stride : nullptr; }
   __device__ int64_t depth(int64_t k) const {
     uint64_t within = uint64_t(k);
     const int64_t run = int64_t(by_run.split(within));
-    return run * far + int64_t(within) * near;
+    return run * outer_stride + int64_t(within) * inner_stride;
   }
-  __device__ Upcast<T> read(const T* line, int64_t depth) const { return line ? Upcast<T>(line[depth]) : Upcast<T>(0); }
+  __device__ OpMath<T> read(const T* line, int64_t depth) const { return line ? OpMath<T>(line[depth]) : OpMath<T>(0); }
 };
 
 /// Writer of a result matrix to images: its columns are the pixels of all images, its rows the channels of a group.
@@ -169,28 +170,28 @@ template <class T> struct ImageWriter {
   const T* bias;  // or null
   int64_t groups, rows, plane_step, pixel_step;
   Divider by_pixels;
-  __device__ void put(int64_t group, int64_t row, int64_t column, Upcast<T> value) const {
+  __device__ void put(int64_t group, int64_t row, int64_t column, OpMath<T> value) const {
     uint64_t pixel = uint64_t(column);
     const int64_t image = int64_t(by_pixels.split(pixel)), channel = group * rows + row;
     data[image * groups * rows * int64_t(by_pixels.divisor()) + channel * plane_step + int64_t(pixel) * pixel_step] =
-        T(bias ? value + Upcast<T>(bias[channel]) : value);
+        T(bias ? value + OpMath<T>(bias[channel]) : value);
   }
 };
 
 /// Writer of a result matrix to weights: its columns are the combinations of a channel and a position in the kernel.
 template <class T> struct WeightWriter {
   T* data;
-  int64_t rows, taps, channel_step, place_step;
-  Divider by_places;
-  __device__ void put(int64_t group, int64_t row, int64_t column, Upcast<T> value) const {
-    uint64_t place = uint64_t(column);
-    const int64_t channel = int64_t(by_places.split(place));
-    data[(group * rows + row) * taps + channel * channel_step + int64_t(place) * place_step] = T(value);
+  int64_t rows, taps, channel_step, kernel_step;
+  Divider by_kernel_positions;
+  __device__ void put(int64_t group, int64_t row, int64_t column, OpMath<T> value) const {
+    uint64_t kernel_position = uint64_t(column);
+    const int64_t channel = int64_t(by_kernel_positions.split(kernel_position));
+    data[(group * rows + row) * taps + channel * channel_step + int64_t(kernel_position) * kernel_step] = T(value);
   }
 };
 
 /// Returns whether 32 bits suffice for indices within an image, and within the weights of one group.
-bool is_small(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s) {
+bool fits_int32(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s) {
   constexpr int64_t kLimit = int64_t(1) << 31;
   bool small = x.size(0) < kLimit && w.numel() / std::max<int64_t>(s.groups, 1) < kLimit &&
                x.size(1) * x.size(2) * x.size(3) < kLimit && y.size(1) * y.size(2) * y.size(3) < kLimit;
@@ -199,83 +200,85 @@ bool is_small(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape
   return small;
 }
 template <class T>
-constexpr int kWidestTile = sizeof(Upcast<T>) == 4 ? 64 : 32;  // double has one tile size only: it is used for checks
+constexpr int kWidestTile = sizeof(OpMath<T>) == 4 ? 64 : 32;  // double has one tile size only: it is used for checks
 
 /// Calls visitor.template operator()<T>(sizes) with the element type T. The type of `sizes` determines the integer type
 /// of indices within an image.
 template <class Visitor> void visit(const ConvCall& call, Visitor&& visitor) {
   const auto& [pass, x, w, bias, y, shape] = call;
-  visit_floating(name_of(pass), x.dtype(), [&, small = is_small(x, w, y, shape)]<class T>() {
+  visit_floating(name_of(pass), x.dtype(), [&, small = fits_int32(x, w, y, shape)]<class T>() {
     small ? visitor.template operator()<T>(Sizes<int32_t>(call)) : visitor.template operator()<T>(Sizes<int64_t>(call));
   });
 }
 
 /// Computes images (y or dx) as the product of rows of w with a matrix of patches.
 template <class T, class I, class B>
-void make_images(const char* name, const RowReader<T>& a, const B& b, const ImageWriter<T>& writer, const Tiling& t,
-                 Device device) {
+void compute_images(const char* name, const RowReader<T>& a, const B& b, const ImageWriter<T>& writer, const Tiling& t,
+                    Device device) {
   if constexpr (sizeof(I) == 4)
-    if (t.m > 2) return launch_tiles<Upcast<T>, kWidestTile<T>>(name, a, b, writer, t, device);
-  launch_each<Upcast<T>>(name, a, b, writer, t, device);
+    if (t.m > 2) return launch_tiles<OpMath<T>, kWidestTile<T>>(name, a, b, writer, t, device);
+  launch_per_thread<OpMath<T>>(name, a, b, writer, t, device);
 }
 
-void make_y(const ConvCall& call) {
+void compute_y(const ConvCall& call) {
   visit(call, [&]<class T, class I>(const Sizes<I>& s) {
-    const int64_t taps = s.taps(), pixels = s.y.pixels(), places = s.places();
+    const int64_t taps = s.taps(), pixels = s.y.pixels(), kernel_positions = s.kernel_positions();
     RowReader<T> rows{call.w.data<T>(), s.y.planes, s.y.planes * taps, taps, 0, 1, Divider(taps)};
     if (s.channels_last) {
-      rows.far = 1;
-      rows.near = s.x.planes;
-      rows.by_run = Divider(places);
+      rows.outer_stride = 1;
+      rows.inner_stride = s.x.planes;
+      rows.by_run = Divider(kernel_positions);
     }
     const PixelColumns<T, I, Patches<T, I, false>> columns{{call.x.data<T>(), s}};
     const ImageWriter<T> writer{call.y.data<T>(), call.bias.defined() ? call.bias.data<T>() : nullptr,
                                 s.groups,         s.y.planes,
                                 s.y.plane_step,   s.y.pixel_step,
                                 s.y.by_pixels};
-    make_images<T, I>(name_of(call.pass), rows, columns, writer,
-                      tiling_of(s.groups, s.y.planes, s.images * pixels, taps, kWidestTile<T>), call.x.device());
+    compute_images<T, I>(name_of(call.pass), rows, columns, writer,
+                         choose_tiling(s.groups, s.y.planes, s.images * pixels, taps, kWidestTile<T>), call.x.device());
   });
 }
 
-void make_dx(const ConvCall& call) {
+void compute_dx(const ConvCall& call) {
   visit(call, [&]<class T, class I>(const Sizes<I>& s) {
-    const int64_t taps = s.taps(), places = s.places();
-    RowReader<T> rows{call.w.data<T>(), s.x.planes, s.y.planes * taps, places, taps, 1, Divider(places)};
+    const int64_t taps = s.taps(), kernel_positions = s.kernel_positions();
+    RowReader<T> rows{call.w.data<T>(),         s.x.planes, s.y.planes * taps, kernel_positions, taps, 1,
+                      Divider(kernel_positions)};
     if (s.channels_last) {
       rows.row_stride = 1;
-      rows.near = s.x.planes;
+      rows.inner_stride = s.x.planes;
     }
     const PixelColumns<T, I, Patches<T, I, true>> columns{{call.y.data<T>(), s}};
     const ImageWriter<T> writer{call.x.data<T>(), nullptr,        s.groups,     s.x.planes,
                                 s.x.plane_step,   s.x.pixel_step, s.x.by_pixels};
-    make_images<T, I>(name_of(call.pass), rows, columns, writer,
-                      tiling_of(s.groups, s.x.planes, s.images * s.x.pixels(), s.y.planes * places, kWidestTile<T>),
-                      call.x.device());
+    compute_images<T, I>(
+        name_of(call.pass), rows, columns, writer,
+        choose_tiling(s.groups, s.x.planes, s.images * s.x.pixels(), s.y.planes * kernel_positions, kWidestTile<T>),
+        call.x.device());
   });
 }
 
-void make_dw(const ConvCall& call) {
+void compute_dw(const ConvCall& call) {
   visit(call, [&]<class T, class I>(const Sizes<I>& s) {
     const int64_t taps = s.taps(), pixels = s.y.pixels(), image = s.y.planes * pixels;
     RowReader<T> rows{call.y.data<T>(), s.y.planes, image, pixels, s.groups * image, 1, Divider(pixels)};
     if (s.channels_last) {
       rows.group_stride = s.y.planes;
       rows.row_stride = 1;
-      rows.near = s.y.pixel_step;
+      rows.inner_stride = s.y.pixel_step;
     }
     const TapColumns<T, I, Patches<T, I, false>> columns{{call.x.data<T>(), s}};
-    const int64_t places = s.places();
-    WeightWriter<T> writer{call.w.data<T>(), s.y.planes, taps, places, 1, Divider(places)};
+    const int64_t kernel_positions = s.kernel_positions();
+    WeightWriter<T> writer{call.w.data<T>(), s.y.planes, taps, kernel_positions, 1, Divider(kernel_positions)};
     if (s.channels_last) {
       writer.channel_step = 1;
-      writer.place_step = s.x.planes;
+      writer.kernel_step = s.x.planes;
     }
-    const Tiling t = tiling_of(s.groups, s.y.planes, taps, s.images * pixels, kWidestTile<T>);
+    const Tiling t = choose_tiling(s.groups, s.y.planes, taps, s.images * pixels, kWidestTile<T>);
     if constexpr (sizeof(I) == 4)  // the tiles of a depthwise convolution would be nearly empty
       if (s.y.planes * taps >= 32)
-        return launch_tiles<Upcast<T>, kWidestTile<T>>(name_of(call.pass), rows, columns, writer, t, call.x.device());
-    launch_dots<Upcast<T>>(name_of(call.pass), rows, columns, writer, t, call.x.device());
+        return launch_tiles<OpMath<T>, kWidestTile<T>>(name_of(call.pass), rows, columns, writer, t, call.x.device());
+    launch_dots<OpMath<T>>(name_of(call.pass), rows, columns, writer, t, call.x.device());
   });
 }
 
@@ -288,20 +291,20 @@ constexpr Implementation<bool, ConvCall> kConvolutions[] = {
 bool native_convolution(const ConvCall& call) {
   const bool forward = call.pass == ConvPass::forward, to_input = call.pass == ConvPass::backward_input;
   if ((forward ? call.y : to_input ? call.x : call.w).numel() > 0)
-    (forward ? make_y : to_input ? make_dx : make_dw)(call);
+    (forward ? compute_y : to_input ? compute_dx : compute_dw)(call);
   return true;
 }
 
 std::span<const Implementation<bool, ConvCall>> conv_implementations() { return kConvolutions; }
 
 void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
-  run_first<kConvolutions>(ConvCall{ConvPass::forward, x, w, bias, y, shape});
+  run_first_supported<kConvolutions>(ConvCall{ConvPass::forward, x, w, bias, y, shape});
 }
 void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
-  run_first<kConvolutions>(ConvCall{ConvPass::backward_input, dx, w, Tensor(), dy, shape});
+  run_first_supported<kConvolutions>(ConvCall{ConvPass::backward_input, dx, w, Tensor(), dy, shape});
 }
 void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
-  run_first<kConvolutions>(ConvCall{ConvPass::backward_weight, x, dw, Tensor(), dy, shape});
+  run_first_supported<kConvolutions>(ConvCall{ConvPass::backward_weight, x, dw, Tensor(), dy, shape});
 }
 
 }  // namespace tandem::kernels::cuda

@@ -12,29 +12,29 @@ namespace tandem::kernels::cuda {
 namespace {
 
 ElementKernel cast_kernel(DType from, DType to) {
-  const CastRow& row = !is_floating_point(from) ? cast_from_int64
-                       : from == kFloat64       ? cast_from_float64
-                                                : cast_from_float32;
+  const CastKernelTable& table = !is_floating_point(from) ? cast_from_int64
+                                 : from == kFloat64       ? cast_from_float64
+                                                          : cast_from_float32;
   switch (to) {
-    case kFloat64: return row.float64;
-    case kInt32: return row.int32;
-    case kBool: return row.boolean;
-    default: return is_floating_point(to) ? row.float32 : row.int64;
+    case kFloat64: return table.float64;
+    case kInt32: return table.int32;
+    case kBool: return table.boolean;
+    default: return is_floating_point(to) ? table.float32 : table.int64;
   }
 }
 
 /// Prepares the plan for copy_transposed: swaps dimension 1 with the dimension along which x is contiguous. Returns
 /// false if y is not contiguous along dimension 0, x is contiguous along none of the other dimensions, or either
 /// dimension is too short for tiles.
-bool turn(PlannedElements& elements) {
-  constexpr int64_t kShortest = 16;
+bool prepare_transpose(PlannedElements& elements) {
+  constexpr int64_t kMinEdge = 16;
   ElementPlan& plan = elements.plan;
   ElementOperand &y = plan.operands[0], &x = plan.operands[1];
   if (y.strides[0] != y.size || x.strides[0] == x.size || x.strides[0] == 0 || elements.count > 0x7fffffff)
     return false;
   for (int d = 1; d < plan.rank; ++d) {
     if (x.strides[d] != x.size) continue;
-    if (elements.sizes[0] < kShortest || elements.sizes[d] < kShortest) return false;
+    if (elements.sizes[0] < kMinEdge || elements.sizes[d] < kMinEdge) return false;
     std::swap(elements.sizes[1], elements.sizes[d]);
     for (ElementOperand* o : {&y, &x}) std::swap(o->strides[1], o->strides[d]);
     for (int e = 0; e < plan.rank; ++e) plan.dividers[e] = Divider32(elements.sizes[e]);
@@ -47,9 +47,9 @@ bool turn(PlannedElements& elements) {
 
 void copy(const Tensor& x, Tensor& y) {
   if (y.numel() == 0) return;
-  const bool alike =
+  const bool same_layout =
       (x.is_contiguous() && y.is_contiguous()) || (x.strides() == y.strides() && core::is_dense(*x.impl()));
-  if (x.dtype() == y.dtype() && x.sizes() == y.sizes() && alike) {
+  if (x.dtype() == y.dtype() && x.sizes() == y.sizes() && same_layout) {
     if (x.raw_data() == y.raw_data()) return;  // a copy of a tensor to itself: the CUDA runtime rejects it
     const gpu::DeviceGuard guard(y.device().index());
     gpu::copy_async(y.raw_data(), x.raw_data(), static_cast<size_t>(y.nbytes()),
@@ -57,7 +57,7 @@ void copy(const Tensor& x, Tensor& y) {
     return;
   }
   PlannedElements elements = plan_elements("copy", y, {x});
-  if (x.dtype() == y.dtype() && turn(elements))
+  if (x.dtype() == y.dtype() && prepare_transpose(elements))
     return copy_transposed(elements.plan, elements.count / (elements.sizes[0] * elements.sizes[1]), y.device());
   const bool cast = x.dtype() != y.dtype(), in_double = cast && x.dtype() == kFloat64;
   run_elements("copy", cast ? cast_kernel(x.dtype(), y.dtype()) : copy_bits,

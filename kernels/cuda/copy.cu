@@ -10,26 +10,26 @@ template <class T> struct Same {
 };
 /// Converts an element as PyTorch does: to bool by x != 0; to integers by conversion to int64, then truncation to the
 /// lower bits; to half types by conversion to float first.
-template <class C, class Made> struct Convert {
-  TANDEM_HD Made operator()(C x) const {
-    if constexpr (math::kSame<Made, bool>)
+template <class C, class Result> struct Convert {
+  TANDEM_HD Result operator()(C x) const {
+    if constexpr (math::kSame<Result, bool>)
       return x != C(0);
     else
-      return Made(x);
+      return Result(x);
   }
 };
 struct Where {
   TANDEM_HD Bits operator()(Bits condition, Bits a, Bits b) const { return condition ? a : b; }
 };
-template <class C, class Made> constexpr ElementKernel kCast = elementwise_kernel<Convert<C, Made>, C, 1>;
-template <class C> constexpr CastRow cast_row() {
+template <class C, class Result> constexpr ElementKernel kCast = elementwise_kernel<Convert<C, Result>, C, 1>;
+template <class C> constexpr CastKernelTable cast_table() {
   return {kCast<C, float>, kCast<C, double>, kCast<C, int64_t>, kCast<C, int32_t>, kCast<C, bool>};
 }
 
 }  // namespace
 
-constinit const CastRow cast_from_float32 = cast_row<float>(), cast_from_float64 = cast_row<double>(),
-                        cast_from_int64 = cast_row<int64_t>();
+constinit const CastKernelTable cast_from_float32 = cast_table<float>(), cast_from_float64 = cast_table<double>(),
+                                cast_from_int64 = cast_table<int64_t>();
 constinit const ElementKernel copy_bits = elementwise_kernel<Same<Bits>, Bits, 1>,
                               where_bits = elementwise_kernel<Where, Bits, 3>;
 

@@ -7,11 +7,11 @@ namespace tandem::kernels::cuda {
 
 /// Cast kernels by destination dtype. The member float32 is also for the half types, and int64 for all integers other
 /// than int32.
-struct CastRow {
+struct CastKernelTable {
   ElementKernel float32, float64, int64, int32, boolean;
 };
 // cast_from_int64 is for all integer dtypes and bool
-extern const CastRow cast_from_float32, cast_from_float64, cast_from_int64;
+extern const CastKernelTable cast_from_float32, cast_from_float64, cast_from_int64;
 extern const ElementKernel copy_bits, where_bits;  // for any dtype, without conversion
 
 /// Copies x to y, of the same dtype, where y is contiguous along dimension 0 of the plan, and x along dimension 1.

@@ -99,7 +99,7 @@ struct Plan {
   }
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
-  bool asked = false;                                     // whether an algorithm was already searched for
+  bool searched = false;                                  // whether an algorithm was already searched for
   std::optional<cublasLtMatmulHeuristicResult_t> chosen;  // nullopt: cuBLASLt has no algorithm for this problem
 };
 
@@ -169,8 +169,8 @@ bool run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristic
 }
 
 /// Returns up to `wanted` algorithms that cuBLASLt's heuristic suggests, in order of estimated speed.
-std::vector<cublasLtMatmulHeuristicResult_t> candidates(const Context& context, const Plan& plan, const Problem& p,
-                                                        int wanted, const Call& call) {
+std::vector<cublasLtMatmulHeuristicResult_t> suggested_algorithms(const Context& context, const Plan& plan,
+                                                                  const Problem& p, int wanted, const Call& call) {
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublasLtMatmulPreferenceCreate(&preference), call);
   const std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, cublasStatus_t (*)(cublasLtMatmulPreference_t)> owner(
@@ -199,9 +199,9 @@ std::vector<cublasLtMatmulHeuristicResult_t> candidates(const Context& context, 
 
 /// Times three runs of each algorithm, after a first run for warm-up, and returns the fastest; nullopt if none runs.
 /// The runs write to scratch memory.
-std::optional<cublasLtMatmulHeuristicResult_t> fastest(const Context& context, const Plan& plan,
-                                                       const std::vector<cublasLtMatmulHeuristicResult_t>& found,
-                                                       const Call& call, const Tensor& c) {
+std::optional<cublasLtMatmulHeuristicResult_t> find_fastest(const Context& context, const Plan& plan,
+                                                            const std::vector<cublasLtMatmulHeuristicResult_t>& found,
+                                                            const Call& call, const Tensor& c) {
   const Tensor scratch = core::empty(c.sizes(), c.dtype(), c.device());
   const tandem::cuda::Stream stream = tandem::cuda::current_stream(c.device());
   float best_time = INFINITY;
@@ -232,7 +232,7 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
   if (!is_floating_point(c.dtype()) || a.dtype() != c.dtype() || b.dtype() != c.dtype() || a.device() != c.device() ||
       b.device() != c.device())
     return false;
-  const RankContext& rank = RankContext::current();
+  const ThreadContext& rank = ThreadContext::current();
   const Problem problem{c.dtype(),
                         rank.float32_precision,
                         rank.deterministic_algorithms,
@@ -245,7 +245,7 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
                         {b_layout->transposed, b_layout->leading, batch == 1 ? 0 : b.stride(0), alignment_of(b)},
                         std::min(alignment_of(c), bias.defined() ? alignment_of(bias) : alignment_of(c))};
   const gpu::DeviceGuard guard(c.device().index());
-  Context& context = HandlePool<Context>::of_this_thread(c.device());
+  Context& context = HandlePool<Context>::for_this_thread(c.device());
   auto at = context.plans.find(problem);
   if (at == context.plans.end()) {
     if (context.plans.size() >= 4096) context.plans.clear();  // limits the memory of plans if shapes rarely repeat
@@ -253,16 +253,16 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
   }
   Plan& plan = at->second;
   if (bias.defined()) plan.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data(), call);
-  if (!plan.asked) {
+  if (!plan.searched) {
     // During stream capture, nothing can be timed. If the first call with this problem is captured, it uses the
     // heuristic's first suggestion.
     const bool times = !problem.deterministic && !tandem::cuda::is_current_stream_capturing();
-    const auto found = candidates(context, plan, problem, times ? 8 : 1, call);
+    const auto found = suggested_algorithms(context, plan, problem, times ? 8 : 1, call);
     if (times)
-      plan.chosen = fastest(context, plan, found, call, c);
+      plan.chosen = find_fastest(context, plan, found, call, c);
     else if (!found.empty())
       plan.chosen = found[0];
-    plan.asked = true;
+    plan.searched = true;
   }
   if (!plan.chosen) return false;
   if (run(context, plan, *plan.chosen, call, c, c.raw_data())) return true;

@@ -37,7 +37,7 @@ void check(cudnnStatus_t status, const ConvCall& call) {
 /// Returns whether the status means that cuDNN does not support the case. Since version 9, each reason has its own
 /// code. Codes that indicate an incomplete installation count as errors, because a silent fallback to Tandem's kernels
 /// would hide the problem.
-bool refused(cudnnStatus_t status) {
+bool is_unsupported(cudnnStatus_t status) {
 #if CUDNN_MAJOR >= 9
   switch (status) {
     case CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER:
@@ -70,7 +70,7 @@ cudnnMathType_t math_type(const Problem& p) {
 /// transforms (FFT, Winograd) are excluded because their rounding errors are larger than those of a sum of products.
 /// The numeric limits below were measured on an H200 (benchmarks/results/gpu_convolutions.txt): each choice is used for
 /// the sizes at which it was fastest.
-std::vector<int> rule(const Problem& p) {
+std::vector<int> heuristic_algorithms(const Problem& p) {
   const double taps = double(p.w[1]) * p.w[2] * p.w[3];
   const double products = taps * p.y[0] * p.y[1] * p.y[2] * p.y[3];
   const bool half = is_half(p.dtype), full = p.dtype == kFloat32 && p.precision == Float32Precision::highest;
@@ -104,7 +104,7 @@ struct Plan {
   cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
   cudnnFilterDescriptor_t w = nullptr;
   cudnnConvolutionDescriptor_t convolution = nullptr;
-  bool asked = false;            // whether an algorithm was already searched for
+  bool searched = false;         // whether an algorithm was already searched for
   std::optional<int> algorithm;  // nullopt: use Tandem's own kernels
   size_t workspace_bytes = 0;
 };
@@ -143,7 +143,7 @@ struct Context {
   std::map<Problem, Plan> plans;
 };
 
-cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, ConvPass pass, int algorithm, size_t& bytes) {
+cudnnStatus_t get_workspace_size(cudnnHandle_t handle, const Plan& plan, ConvPass pass, int algorithm, size_t& bytes) {
   switch (pass) {
     case ConvPass::forward:
       return cudnnGetConvolutionForwardWorkspaceSize(handle, plan.x, plan.w, plan.convolution, plan.y,
@@ -162,13 +162,13 @@ cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, ConvPass pas
 /// Chooses the first algorithm of heuristic_algorithms() that cuDNN supports within the workspace limit. Chooses none
 /// if there is no such algorithm, or if heuristic_algorithms() returns none. @throws CudaError if no algorithm was
 /// found and a query failed
-void choose(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& call) {
+void choose_algorithm(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& call) {
   cudnnStatus_t failed = CUDNN_STATUS_SUCCESS;
-  for (int algorithm : rule(p)) {
+  for (int algorithm : heuristic_algorithms(p)) {
     size_t bytes = 0;
-    const cudnnStatus_t status = ask_workspace(handle, plan, p.pass, algorithm, bytes);
+    const cudnnStatus_t status = get_workspace_size(handle, plan, p.pass, algorithm, bytes);
     if (status != CUDNN_STATUS_SUCCESS) {
-      if (!refused(status)) failed = status;
+      if (!is_unsupported(status)) failed = status;
       continue;
     }
     if (bytes > kWorkspaceLimit) continue;
@@ -179,7 +179,7 @@ void choose(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& 
   check(failed, call);
 }
 
-Tensor workspace_of(size_t bytes, Device device) {
+Tensor allocate_workspace(size_t bytes, Device device) {
   return bytes == 0 ? Tensor() : core::empty({static_cast<int64_t>(bytes)}, kUInt8, device);
 }
 void* data_or_null(const Tensor& t) { return t.defined() ? t.raw_data() : nullptr; }
@@ -187,17 +187,17 @@ void* data_or_null(const Tensor& t) { return t.defined() ? t.raw_data() : nullpt
 /// Chooses the fastest of all algorithms of cuDNN by running each once. The runs write to the output tensor of the
 /// call, which the call overwrites afterwards. Falls back to choose_algorithm() if there is no memory for the workspace
 /// or no algorithm is found.
-void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& call) {
+void benchmark_algorithms(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& call) {
   // Maximum number of results. There may be two results for an algorithm, with and without TF32.
-  constexpr int kMost = 16;
+  constexpr int kMaxResults = 16;
   Tensor space;
   try {
-    space = workspace_of(kWorkspaceLimit, call.x.device());
+    space = allocate_workspace(kWorkspaceLimit, call.x.device());
   } catch (const OutOfMemoryError&) {
-    return choose(handle, plan, p, call);
+    return choose_algorithm(handle, plan, p, call);
   }
-  const auto take = [&](cudnnStatus_t status, int count, const auto* results) {
-    if (refused(status)) return;
+  const auto use_first = [&](cudnnStatus_t status, int count, const auto* results) {
+    if (is_unsupported(status)) return;
     check(status, call);
     for (int i = 0; i < count; ++i) {  // fastest first
       if (results[i].status != CUDNN_STATUS_SUCCESS) continue;
@@ -211,25 +211,25 @@ void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& 
   void *const x = call.x.raw_data(), *const w = call.w.raw_data(), *const y = call.y.raw_data();
   int count = 0;
   if (p.pass == ConvPass::forward) {
-    cudnnConvolutionFwdAlgoPerf_t results[kMost];
+    cudnnConvolutionFwdAlgoPerf_t results[kMaxResults];
     const cudnnStatus_t status =
-        cudnnFindConvolutionForwardAlgorithmEx(handle, plan.x, x, plan.w, w, plan.convolution, plan.y, y, kMost, &count,
-                                               results, space.raw_data(), kWorkspaceLimit);
-    take(status, count, results);
+        cudnnFindConvolutionForwardAlgorithmEx(handle, plan.x, x, plan.w, w, plan.convolution, plan.y, y, kMaxResults,
+                                               &count, results, space.raw_data(), kWorkspaceLimit);
+    use_first(status, count, results);
   } else if (p.pass == ConvPass::backward_input) {
-    cudnnConvolutionBwdDataAlgoPerf_t results[kMost];
+    cudnnConvolutionBwdDataAlgoPerf_t results[kMaxResults];
     const cudnnStatus_t status =
-        cudnnFindConvolutionBackwardDataAlgorithmEx(handle, plan.w, w, plan.y, y, plan.convolution, plan.x, x, kMost,
-                                                    &count, results, space.raw_data(), kWorkspaceLimit);
-    take(status, count, results);
+        cudnnFindConvolutionBackwardDataAlgorithmEx(handle, plan.w, w, plan.y, y, plan.convolution, plan.x, x,
+                                                    kMaxResults, &count, results, space.raw_data(), kWorkspaceLimit);
+    use_first(status, count, results);
   } else {
-    cudnnConvolutionBwdFilterAlgoPerf_t results[kMost];
+    cudnnConvolutionBwdFilterAlgoPerf_t results[kMaxResults];
     const cudnnStatus_t status =
-        cudnnFindConvolutionBackwardFilterAlgorithmEx(handle, plan.x, x, plan.y, y, plan.convolution, plan.w, w, kMost,
-                                                      &count, results, space.raw_data(), kWorkspaceLimit);
-    take(status, count, results);
+        cudnnFindConvolutionBackwardFilterAlgorithmEx(handle, plan.x, x, plan.y, y, plan.convolution, plan.w, w,
+                                                      kMaxResults, &count, results, space.raw_data(), kWorkspaceLimit);
+    use_first(status, count, results);
   }
-  if (!plan.algorithm) choose(handle, plan, p, call);
+  if (!plan.algorithm) choose_algorithm(handle, plan, p, call);
 }
 
 cudnnStatus_t run(cudnnHandle_t handle, const Plan& plan, const ConvCall& call) {
@@ -239,7 +239,7 @@ cudnnStatus_t run(cudnnHandle_t handle, const Plan& plan, const ConvCall& call) 
   const void *const one = wide ? static_cast<const void*>(&one64) : &one32, *const zero =
                                                                                 wide ? static_cast<const void*>(&zero64)
                                                                                      : &zero32;
-  const Tensor workspace = workspace_of(plan.workspace_bytes, call.x.device());  // released in stream order
+  const Tensor workspace = allocate_workspace(plan.workspace_bytes, call.x.device());  // released in stream order
   void* const space = data_or_null(workspace);
   void *const x = call.x.raw_data(), *const w = call.w.raw_data(), *const y = call.y.raw_data();
   switch (call.pass) {
@@ -278,12 +278,12 @@ bool cudnn_convolution(const ConvCall& call) {
   const auto x = sizes_of(call.x), w = sizes_of(call.w), y = sizes_of(call.y);
   if (!x || !w || !y || !is_floating_point(call.x.dtype())) return false;
   if (call.w.dtype() != call.x.dtype() || call.y.dtype() != call.x.dtype()) return false;
-  const RankContext& rank = RankContext::current();
+  const ThreadContext& rank = ThreadContext::current();
   const Device device = call.x.device();
   const Problem problem{call.pass, call.x.dtype(), rank.float32_precision, rank.deterministic_algorithms, *x, *w,
                         *y,        call.shape};
   const gpu::DeviceGuard guard(device.index());
-  Context& context = HandlePool<Context>::of_this_thread(device);
+  Context& context = HandlePool<Context>::for_this_thread(device);
   const gpu::StreamHandle stream = tandem::cuda::current_stream(device).handle();
   check(cudnnSetStream(context.handle, reinterpret_cast<cudaStream_t>(stream)), call);
   auto at = context.plans.find(problem);
@@ -292,17 +292,17 @@ bool cudnn_convolution(const ConvCall& call) {
     at = context.plans.try_emplace(problem, problem, call).first;
   }
   Plan& plan = at->second;
-  if (!plan.asked) {
+  if (!plan.searched) {
     // During stream capture, nothing can be timed.
     if (problem.deterministic || tandem::cuda::is_current_stream_capturing())
-      choose(context.handle, plan, problem, call);
+      choose_algorithm(context.handle, plan, problem, call);
     else
-      search(context.handle, plan, problem, call);
-    plan.asked = true;
+      benchmark_algorithms(context.handle, plan, problem, call);
+    plan.searched = true;
   }
   if (!plan.algorithm) return false;
   const cudnnStatus_t status = run(context.handle, plan, call);
-  if (refused(status)) {
+  if (is_unsupported(status)) {
     plan.algorithm.reset();
     return false;
   }

@@ -21,7 +21,7 @@ struct Scan {
 template <class T> inline constexpr int kRun = sizeof(T) == 8 ? 4 : 8;
 
 /// Returns the sum of `value` over the lanes with smaller numbers, and sets `total` to the sum over the whole warp.
-template <class A> __device__ A warp_sum_below(A value, A& total) {
+template <class A> __device__ A warp_exclusive_sum(A value, A& total) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   for (int step = 1; step < kWarpSize; step *= 2) {
     const A below = __shfl_up_sync(kFullWarp, value, static_cast<unsigned>(step));
@@ -33,8 +33,8 @@ template <class A> __device__ A warp_sum_below(A value, A& total) {
 }
 /// Returns the sum of `value` over the threads of the row with smaller numbers, and sets `total` to the sum over all
 /// threads of the row. A row has one warp or the whole block.
-template <class A> __device__ A team_sum_below(A value, A& total) {
-  const A within = warp_sum_below(value, total);
+template <class A> __device__ A team_exclusive_sum(A value, A& total) {
+  const A within = warp_exclusive_sum(value, total);
   if (blockDim.x == kWarpSize) return within;
   TANDEM_SHARED(A, of_warp, [32]);
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize, warps = static_cast<int>(blockDim.x) / kWarpSize;
@@ -76,7 +76,7 @@ __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumula
       sums[v] = v > 0 ? math::add(sums[v > 0 ? v - 1 : 0], here) : here;
     }
     A total;
-    const A below = math::add(carry, team_sum_below(sums[kWidth - 1], total));
+    const A below = math::add(carry, team_exclusive_sum(sums[kWidth - 1], total));
     carry = math::add(carry, total);
     if (totals) continue;
 #pragma unroll

@@ -9,8 +9,8 @@ namespace tandem::kernels::cuda {
 
 constexpr int kMaxElementInputs = 3;
 constexpr int kElementThreads = 128;  // maximum number of threads in a block
-// Number of items per thread: kVectors if items are vectors, kSingles if they are single elements.
-constexpr int kVectors = 2, kSingles = 4;
+// Number of items per thread: kVectorsPerThread if items are vectors, kScalarsPerThread if they are single elements.
+constexpr int kVectorsPerThread = 2, kScalarsPerThread = 4;
 /// Number of elements in a vector, by compute type.
 template <class C> constexpr int kVectorWidth = 4;
 template <> inline constexpr int kVectorWidth<double> = 2;
@@ -36,7 +36,7 @@ struct ElementPlan {
 
 using ElementKernel = void (*)(ElementPlan);
 /// Kernels of one operation by compute type. A kernel is null if the operation does not support the type.
-struct ElementRow {
+struct ElementKernelTable {
   ElementKernel float32, float64, int64, boolean;  // float32 is also for half types, int64 for all integers
 };
 

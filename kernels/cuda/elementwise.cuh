@@ -30,7 +30,7 @@ template <class C> TANDEM_HD C scalar_as(const LoopScalar& s) {
   else
     return C(s.integer);
 }
-template <class F, class C> TANDEM_HD F make(const LoopScalar* s) {
+template <class F, class C> TANDEM_HD F make_functor(const LoopScalar* s) {
   if constexpr (requires(C c) { F{c, c}; })
     return F{scalar_as<C>(s[0]), scalar_as<C>(s[1])};
   else if constexpr (requires(C c) { F{c}; })
@@ -65,14 +65,14 @@ template <> struct BitsOf<int64_t> { using type = uint64_t; };
 template <> struct BitsOf<Bits> { using type = Bits; };
 template <class C> using Word = typename BitsOf<C>::type;
 /// Largest and smallest sizes in bytes of the dtypes with compute type C.
-template <class C> constexpr int kLargest = math::kSame<C, bool> ? 1 : sizeof(C);
+template <class C> constexpr int kMaxElementSize = math::kSame<C, bool> ? 1 : sizeof(C);
 template <class C>
-constexpr int kSmallest = math::kSame<C, float>                               ? 2
-                          : math::kSame<C, double> || math::kSame<C, int32_t> ? sizeof(C)
-                                                                              : 1;
+constexpr int kMinElementSize = math::kSame<C, float>                               ? 2
+                                : math::kSame<C, double> || math::kSame<C, int32_t> ? sizeof(C)
+                                                                                    : 1;
 /// Calls visit(x), where x is an unsigned integer with `size` bytes.
 template <class C, class Visitor> TANDEM_HD void visit_size(int size, Visitor visit) {
-  constexpr int kMost = kLargest<C>, kLeast = kSmallest<C>;
+  constexpr int kMost = kMaxElementSize<C>, kLeast = kMinElementSize<C>;
   if constexpr (kMost == 8)
     if (kLeast == 8 || size == 8) return visit(uint64_t());
   if constexpr (kMost >= 4 && kLeast <= 4)
@@ -145,7 +145,7 @@ TANDEM_HD void load_vector(const ElementOperand& x, int64_t offset, uint32_t cou
   }
 }
 /// Unpacks a vector that load_vector() has loaded to one word per element.
-template <class C, int W> TANDEM_HD void spread(const ElementOperand& x, uint32_t count, Word<C>* bits) {
+template <class C, int W> TANDEM_HD void unpack_vector(const ElementOperand& x, uint32_t count, Word<C>* bits) {
   if (!x.data || x.strides[0] == 0) {
 #pragma unroll
     for (int v = 1; v < W; ++v) bits[v] = bits[0];
@@ -205,12 +205,12 @@ TANDEM_HD void load_items(const ElementPlan& plan, uint32_t first, int64_t* to, 
   }
 }
 /// Stores the thread's items.
-template <int kItems, int W, class Made>
-TANDEM_HD void store_items(const ElementPlan& plan, uint32_t first, const int64_t* to, const Word<Made>* y) {
+template <int kItems, int W, class Result>
+TANDEM_HD void store_items(const ElementPlan& plan, uint32_t first, const int64_t* to, const Word<Result>* y) {
 #pragma unroll
   for (int u = 0; u < kItems; ++u) {
     const uint32_t item = first + u * blockDim.x;
-    if (item < plan.items) store_vector<Made, W>(plan.operands[0], to[u], plan.count - item * W, &y[u * W]);
+    if (item < plan.items) store_vector<Result, W>(plan.operands[0], to[u], plan.count - item * W, &y[u * W]);
   }
 }
 
@@ -218,10 +218,10 @@ TANDEM_HD void store_items(const ElementPlan& plan, uint32_t first, const int64_
 /// the general kernel would take as long as the computation.
 template <class F, int N> TANDEM_HD void plain_elements(const ElementPlan& plan, const F& f) {
   using Vector = Packet<float, kVectorWidth<float>>;
-  const uint32_t first = blockIdx.x * blockDim.x * kVectors + threadIdx.x;
-  Vector x[kVectors][N] = {};
+  const uint32_t first = blockIdx.x * blockDim.x * kVectorsPerThread + threadIdx.x;
+  Vector x[kVectorsPerThread][N] = {};
 #pragma unroll
-  for (int u = 0; u < kVectors; ++u) {
+  for (int u = 0; u < kVectorsPerThread; ++u) {
     const uint32_t item = first + u * blockDim.x;
 #pragma unroll
     for (int k = 0; k < N; ++k) {
@@ -235,7 +235,7 @@ template <class F, int N> TANDEM_HD void plain_elements(const ElementPlan& plan,
     }
   }
 #pragma unroll
-  for (int u = 0; u < kVectors; ++u) {
+  for (int u = 0; u < kVectorsPerThread; ++u) {
     const uint32_t item = first + u * blockDim.x;
     if (item >= plan.items) return;
     Vector y;
@@ -254,25 +254,25 @@ template <class F, int N> TANDEM_HD void plain_elements(const ElementPlan& plan,
 template <class F, class C, int N>
 __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPlan plan) {
   constexpr int W = kVectorWidth<C>;
-  const F f = make<F, C>(plan.scalars);
-  using Made = decltype(apply<N>(f, *static_cast<const C(*)[N]>(nullptr)));
-  if constexpr (math::kSame<C, float> && math::kSame<Made, float>)
+  const F f = make_functor<F, C>(plan.scalars);
+  using Result = decltype(apply<N>(f, *static_cast<const C(*)[N]>(nullptr)));
+  if constexpr (math::kSame<C, float> && math::kSame<Result, float>)
     if (plan.plain) return plain_elements<F, N>(plan, f);
-  const uint32_t first = blockIdx.x * blockDim.x * (plan.vector ? kVectors : kSingles) + threadIdx.x;
-  Word<C> bits[N][kVectors * W] = {};
-  int64_t to[kSingles];
+  const uint32_t first = blockIdx.x * blockDim.x * (plan.vector ? kVectorsPerThread : kScalarsPerThread) + threadIdx.x;
+  Word<C> bits[N][kVectorsPerThread * W] = {};
+  int64_t to[kScalarsPerThread];
   if (plan.vector)
-    load_items<kVectors, W, C>(plan, first, to, bits);
+    load_items<kVectorsPerThread, W, C>(plan, first, to, bits);
   else
-    load_items<kSingles, 1, C>(plan, first, to, bits);
-  Word<Made> y[kVectors * W];
+    load_items<kScalarsPerThread, 1, C>(plan, first, to, bits);
+  Word<Result> y[kVectorsPerThread * W];
 #pragma unroll
-  for (int e = 0; e < kVectors * W; ++e) {
-    if (e == kSingles && !plan.vector) break;
+  for (int e = 0; e < kVectorsPerThread * W; ++e) {
+    if (e == kScalarsPerThread && !plan.vector) break;
     if (e % W == 0 && plan.vector) {
 #pragma unroll
       for (int k = 0; k < N; ++k)
-        spread<C, W>(plan.operands[1 + k], plan.count - (first + e / W * blockDim.x) * W, &bits[k][e]);
+        unpack_vector<C, W>(plan.operands[1 + k], plan.count - (first + e / W * blockDim.x) * W, &bits[k][e]);
     }
     C x[N];
 #pragma unroll
@@ -280,41 +280,45 @@ __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPla
     y[e] = to_bits(apply<N>(f, x), plan.operands[0].dtype);
   }
   if (plan.vector)
-    store_items<kVectors, W, Made>(plan, first, to, y);
+    store_items<kVectorsPerThread, W, Result>(plan, first, to, y);
   else
-    store_items<kSingles, 1, Made>(plan, first, to, y);
+    store_items<kScalarsPerThread, 1, Result>(plan, first, to, y);
 }
 
 // Table rows of kernels; each function makes a row for one value of the column `accepts` in core/elementwise_ops.h.
-template <template <class> class F, int N> constexpr ElementRow real_row() {
+template <template <class> class F, int N> constexpr ElementKernelTable real_table() {
   return {elementwise_kernel<F<float>, float, N>, elementwise_kernel<F<double>, double, N>, nullptr, nullptr};
 }
-template <template <class> class F, int N> constexpr ElementRow floating_row() { return real_row<F, N>(); }
-template <template <class> class F, int N> constexpr ElementRow rounded_row() { return real_row<F, N>(); }
-template <template <class> class F, int N> constexpr ElementRow integral_row() {
+template <template <class> class F, int N> constexpr ElementKernelTable floating_table() { return real_table<F, N>(); }
+template <template <class> class F, int N> constexpr ElementKernelTable rounded_table() { return real_table<F, N>(); }
+template <template <class> class F, int N> constexpr ElementKernelTable integral_table() {
   return {nullptr, nullptr, elementwise_kernel<F<int64_t>, int64_t, N>, elementwise_kernel<F<int64_t>, int64_t, N>};
 }
-template <template <class> class F, int N> constexpr ElementRow stepped_row() { return real_row<F, N>(); }
-template <template <class> class F, int N> constexpr ElementRow integers_row() {
+template <template <class> class F, int N> constexpr ElementKernelTable stepped_table() { return real_table<F, N>(); }
+template <template <class> class F, int N> constexpr ElementKernelTable integers_table() {
   return {nullptr, nullptr, elementwise_kernel<F<int64_t>, int64_t, N>, nullptr};
 }
-template <template <class> class F, int N> constexpr ElementRow any_row() {
-  constexpr ElementRow real = real_row<F, N>(), integral = integral_row<F, N>();
+template <template <class> class F, int N> constexpr ElementKernelTable any_table() {
+  constexpr ElementKernelTable real = real_table<F, N>(), integral = integral_table<F, N>();
   return {real.float32, real.float64, integral.int64, integral.boolean};
 }
-template <template <class> class F, int N> constexpr ElementRow numbers_row() {
-  constexpr ElementRow any = any_row<F, N>();
+template <template <class> class F, int N> constexpr ElementKernelTable numbers_table() {
+  constexpr ElementKernelTable any = any_table<F, N>();
   return {any.float32, any.float64, any.int64, nullptr};
 }
-template <template <class> class F, int N> constexpr ElementRow counted_row() { return numbers_row<F, N>(); }
-template <template <class> class F, int N> constexpr ElementRow divided_row() { return numbers_row<F, N>(); }
-template <template <class> class F, int N> constexpr ElementRow powers_row() { return numbers_row<F, N>(); }
+template <template <class> class F, int N> constexpr ElementKernelTable counted_table() {
+  return numbers_table<F, N>();
+}
+template <template <class> class F, int N> constexpr ElementKernelTable divided_table() {
+  return numbers_table<F, N>();
+}
+template <template <class> class F, int N> constexpr ElementKernelTable powers_table() { return numbers_table<F, N>(); }
 
 }  // namespace tandem::kernels::cuda
 
 /// Defines rows::op.
-#define TANDEM_ELEMENT_ROW(op, ...)            \
-  namespace tandem::kernels::cuda::rows {      \
-  extern const ElementRow op;                  \
-  constinit const ElementRow op = __VA_ARGS__; \
+#define TANDEM_ELEMENT_TABLE(op, ...)                  \
+  namespace tandem::kernels::cuda::tables {            \
+  extern const ElementKernelTable op;                  \
+  constinit const ElementKernelTable op = __VA_ARGS__; \
   }

@@ -8,20 +8,20 @@
 
 namespace tandem::kernels::cuda {
 
-TANDEM_HD bool outside(int64_t index, int64_t limit) {
+TANDEM_HD bool is_out_of_range(int64_t index, int64_t limit) {
   return static_cast<uint64_t>(index) >= static_cast<uint64_t>(limit);
 }
 /// Writes reports to the device's fault record, with the name of the operation for the message. Must be constructed on
 /// the host, because the host must be able to read the name, and a string literal in device code is in device memory.
-class Reporter {
+class IndexErrorReporter {
  public:
-  Reporter(const char* op, Device device) : op_(op), fault_(tandem::cuda::fault_word(device)) {}
-  /// Reports that the element at position `place` of an index tensor is `index`, which is not in [0, limit). Only the
-  /// first report is kept.
-  __device__ void operator()(int64_t place, int64_t index, int64_t limit) const {
+  IndexErrorReporter(const char* op, Device device) : op_(op), fault_(tandem::cuda::fault_word(device)) {}
+  /// Reports that the element at position `position` of an index tensor is `index`, which is not in [0, limit). Only
+  /// the first report is kept.
+  __device__ void operator()(int64_t position, int64_t index, int64_t limit) const {
     if (exchange(0, 1) != 0) return;
     fault_->op = op_;
-    fault_->place = place;
+    fault_->position = position;
     fault_->index = index;
     fault_->limit = limit;
     __threadfence_system();  // system-wide, because the host may read the fault while the kernel runs

@@ -17,7 +17,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 128, kNumbers = 4;  // maximum number of threads per block, and of numbers per thread
+constexpr int kThreads = 128, kPerThread = 4;  // maximum number of threads per block, and of numbers per thread
 
 /// Contiguous output elements.
 struct Target {
@@ -30,7 +30,7 @@ Target target_of(const Tensor& y) {
   t.y.data = static_cast<char*>(y.raw_data());
   t.y.dtype = y.dtype();
   t.y.size = static_cast<uint8_t>(y.itemsize());
-  const int64_t bytes = std::min(kNumbers * y.itemsize(), int64_t{16});
+  const int64_t bytes = std::min(kPerThread * y.itemsize(), int64_t{16});
   t.aligned = reinterpret_cast<uintptr_t>(t.y.data) % static_cast<uintptr_t>(bytes) == 0;
   return t;
 }
@@ -38,15 +38,15 @@ Target target_of(const Tensor& y) {
 template <class C> __device__ inline void store_numbers(const Target& t, int64_t first, const Word<C>* bits) {
   const int64_t left = t.count - first;
   if (t.aligned) {
-    store_vector<C, kNumbers>(t.y, first * t.y.size, left < kNumbers ? uint32_t(left) : kNumbers, bits);
+    store_vector<C, kPerThread>(t.y, first * t.y.size, left < kPerThread ? uint32_t(left) : kPerThread, bits);
   } else {
 #pragma unroll
-    for (int i = 0; i < kNumbers; ++i)
+    for (int i = 0; i < kPerThread; ++i)
       if (i < left) store<C>(t.y.data + (first + i) * t.y.size, bits[i], t.y.size);
   }
 }
 /// Converts the integer n to `dtype`, and returns the bits of the result.
-TANDEM_HD Bits whole_bits(int64_t n, DType dtype) {
+TANDEM_HD Bits integer_bits(int64_t n, DType dtype) {
   switch (dtype) {
     case DType::float32:
     case DType::float16:
@@ -55,25 +55,25 @@ TANDEM_HD Bits whole_bits(int64_t n, DType dtype) {
     default: return to_bits(n, dtype);
   }
 }
-TANDEM_HD uint64_t wide(const uint32_t* words) { return uint64_t(words[1]) << 32 | words[0]; }
+TANDEM_HD uint64_t to_uint64(const uint32_t* words) { return uint64_t(words[1]) << 32 | words[0]; }
 
-// Distributions. Each is a functor that maps kEach random 32-bit words to one number of type Result, which is then
-// converted to y's dtype.
+// Distributions. Each is a functor that maps kWordsPerNumber random 32-bit words to one number of type Result, which is
+// then converted to y's dtype.
 template <class C> struct Uniform {
-  using Made = C;
-  static constexpr int kEach = math::kSame<C, double> ? 2 : 1;
+  using Result = C;
+  static constexpr int kWordsPerNumber = math::kSame<C, double> ? 2 : 1;
   C low, width;
   TANDEM_HD C operator()(const uint32_t* words, DType) const {
-    if constexpr (kEach == 2)
-      return low + width * uniform_double(wide(words));
+    if constexpr (kWordsPerNumber == 2)
+      return low + width * uniform_double(to_uint64(words));
     else
       return low + width * uniform_float(words[0]);
   }
 };
 /// Normal distribution by Box-Muller; each number uses a separate pair of words.
 template <class C> struct Normal {
-  using Made = C;
-  static constexpr int kEach = 2;
+  using Result = C;
+  static constexpr int kWordsPerNumber = 2;
   C mean, std;
   TANDEM_HD C operator()(const uint32_t* words, DType) const {
     if constexpr (math::kSame<C, double>) {
@@ -86,62 +86,63 @@ template <class C> struct Normal {
   }
 };
 struct Bernoulli {
-  using Made = Bits;
-  static constexpr int kEach = 1;
+  using Result = Bits;
+  static constexpr int kWordsPerNumber = 1;
   float p;
   TANDEM_HD Bits operator()(const uint32_t* words, DType dtype) const {
-    return whole_bits(uniform_float(words[0]) < p, dtype);
+    return integer_bits(uniform_float(words[0]) < p, dtype);
   }
 };
 struct RandInt {
-  using Made = Bits;
-  static constexpr int kEach = 2;
+  using Result = Bits;
+  static constexpr int kWordsPerNumber = 2;
   int64_t low;
   uint64_t width;
   TANDEM_HD Bits operator()(const uint32_t* words, DType dtype) const {
-    return whole_bits(int64_t(uint64_t(low) + wide(words) % width), dtype);
+    return integer_bits(int64_t(uint64_t(low) + to_uint64(words) % width), dtype);
   }
 };
 
 template <class Number>
 __global__ void __launch_bounds__(kThreads)
     random_kernel(Number number, const uint64_t* state, uint64_t offset, Target target) {
-  constexpr int kEach = Number::kEach;
-  using Made = typename Number::Made;
+  constexpr int kWordsPerNumber = Number::kWordsPerNumber;
+  using Result = typename Number::Result;
   const int64_t thread = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (thread * kNumbers >= target.count) return;
-  PhiloxBlock blocks[kEach];
+  if (thread * kPerThread >= target.count) return;
+  PhiloxBlock blocks[kWordsPerNumber];
 #pragma unroll
-  for (int b = 0; b < kEach; ++b)
-    blocks[b] = philox(state[0], state[1], state[2] + offset + uint64_t(thread * kEach + b));
-  Word<Made> bits[kNumbers];
+  for (int b = 0; b < kWordsPerNumber; ++b)
+    blocks[b] = philox(state[0], state[1], state[2] + offset + uint64_t(thread * kWordsPerNumber + b));
+  Word<Result> bits[kPerThread];
 #pragma unroll
-  for (int i = 0; i < kNumbers; ++i)
-    bits[i] = to_bits(number(&blocks[i * kEach / 4].word[i * kEach % 4], target.y.dtype), target.y.dtype);
-  store_numbers<Made>(target, thread * kNumbers, bits);
+  for (int i = 0; i < kPerThread; ++i)
+    bits[i] =
+        to_bits(number(&blocks[i * kWordsPerNumber / 4].word[i * kWordsPerNumber % 4], target.y.dtype), target.y.dtype);
+  store_numbers<Result>(target, thread * kPerThread, bits);
 }
 
 /// Computes mask = uniform < keep and y = mask ? x * scale : 0.
 template <class C>
 __global__ void __launch_bounds__(kThreads) dropout_kernel(ElementOperand x, float keep, C scale, const uint64_t* state,
                                                            uint64_t offset, Target y, Target mask) {
-  const int64_t thread = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, first = thread * kNumbers;
+  const int64_t thread = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, first = thread * kPerThread;
   if (first >= y.count) return;
   const int64_t left = y.count - first;
-  Word<C> bits[kNumbers] = {};
+  Word<C> bits[kPerThread] = {};
   if (y.aligned) {
-    const uint32_t count = left < kNumbers ? uint32_t(left) : kNumbers;
-    load_vector<C, kNumbers>(x, first * x.size, count, bits);
-    spread<C, kNumbers>(x, count, bits);
+    const uint32_t count = left < kPerThread ? uint32_t(left) : kPerThread;
+    load_vector<C, kPerThread>(x, first * x.size, count, bits);
+    unpack_vector<C, kPerThread>(x, count, bits);
   } else {
 #pragma unroll
-    for (int i = 0; i < kNumbers; ++i)
+    for (int i = 0; i < kPerThread; ++i)
       if (i < left) bits[i] = load<C>(x.data + (first + i) * x.size, x.size);
   }
   const PhiloxBlock block = philox(state[0], state[1], state[2] + offset + uint64_t(thread));
-  uint32_t kept[kNumbers];
+  uint32_t kept[kPerThread];
 #pragma unroll
-  for (int i = 0; i < kNumbers; ++i) {
+  for (int i = 0; i < kPerThread; ++i) {
     C value;
     from_bits(bits[i], x.dtype, value);
     kept[i] = uniform_float(block.word[i]) < keep;
@@ -154,21 +155,21 @@ __global__ void __launch_bounds__(kThreads) dropout_kernel(ElementOperand x, flo
 template <class C>
 __global__ void __launch_bounds__(kThreads)
     dropout_backward_kernel(ElementOperand dy, const uint8_t* __restrict__ mask, C scale, Target dx) {
-  const int64_t first = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kNumbers;
+  const int64_t first = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kPerThread;
   if (first >= dx.count) return;
   const int64_t left = dx.count - first;
-  const uint32_t count = left < kNumbers ? uint32_t(left) : kNumbers;
-  Word<C> bits[kNumbers] = {};
+  const uint32_t count = left < kPerThread ? uint32_t(left) : kPerThread;
+  Word<C> bits[kPerThread] = {};
   if (dx.aligned) {
-    load_vector<C, kNumbers>(dy, first * dy.size, count, bits);
-    spread<C, kNumbers>(dy, count, bits);
+    load_vector<C, kPerThread>(dy, first * dy.size, count, bits);
+    unpack_vector<C, kPerThread>(dy, count, bits);
   } else {
 #pragma unroll
-    for (int i = 0; i < kNumbers; ++i)
+    for (int i = 0; i < kPerThread; ++i)
       if (i < left) bits[i] = load<C>(dy.data + (first + i) * dy.size, dy.size);
   }
 #pragma unroll
-  for (int i = 0; i < kNumbers; ++i) {
+  for (int i = 0; i < kPerThread; ++i) {
     C value;
     from_bits(bits[i], dy.dtype, value);
     bits[i] = to_bits(i < left && mask[first + i] ? value * scale : C(0), dx.y.dtype);
@@ -177,11 +178,11 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class C> __global__ void __launch_bounds__(kThreads) arange_kernel(C start, C step, Target y) {
-  const int64_t first = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kNumbers;
+  const int64_t first = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kPerThread;
   if (first >= y.count) return;
-  Bits bits[kNumbers];
+  Bits bits[kPerThread];
 #pragma unroll
-  for (int i = 0; i < kNumbers; ++i) {
+  for (int i = 0; i < kPerThread; ++i) {
     const C number = start + C(first + i) * step;
     if constexpr (math::kSame<C, int64_t>)
       bits[i] = to_bits(number, y.y.dtype);
@@ -191,27 +192,28 @@ template <class C> __global__ void __launch_bounds__(kThreads) arange_kernel(C s
   store_numbers<Bits>(y, first, bits);
 }
 
-constexpr size_t kMostWords = 16;
+constexpr size_t kMaxWords = 16;
 struct Words {
-  uint64_t word[kMostWords];
+  uint64_t word[kMaxWords];
 };
 __global__ void store_words_kernel(Words words, uint64_t* to) { to[threadIdx.x] = words.word[threadIdx.x]; }
 
 LaunchShape shape_for(int64_t count) {
-  const int64_t threads = ceil_div(count, kNumbers), block = std::min<int64_t>(threads, kThreads);
+  const int64_t threads = ceil_div(count, kPerThread), block = std::min<int64_t>(threads, kThreads);
   return {checked_grid(ceil_div(threads, block)), static_cast<unsigned>(block)};
 }
 const uint64_t* words_of(const Tensor& state) { return static_cast<const uint64_t*>(state.raw_data()); }
 /// Fills y with random numbers in logical (row-major) order. If y is not contiguous, fills a contiguous temporary first
 /// and copies it.
-template <class Number> void draw(const char* op, Number number, const Tensor& state, uint64_t offset, Tensor& y) {
+template <class Number>
+void fill_random(const char* op, Number number, const Tensor& state, uint64_t offset, Tensor& y) {
   if (y.numel() == 0) return;
   Tensor target = y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device());
   launch(op, random_kernel<Number>, shape_for(y.numel()), y.device(), number, words_of(state), offset,
          target_of(target));
   if (!target.is_same(y)) copy(target, y);
 }
-void check_exists(const char* op, DType dtype, bool exists) {
+void check_supported(const char* op, DType dtype, bool exists) {
   TANDEM_CHECK_AS(NotImplementedError, exists, op, ": not implemented for '", dtype, "'");
 }
 
@@ -230,7 +232,7 @@ void fill(const Scalar& value, Tensor& y) {
 }
 
 void arange(const Scalar& start, const Scalar& step, Tensor& y) {
-  check_exists("arange", y.dtype(), y.dtype() != kBool);
+  check_supported("arange", y.dtype(), y.dtype() != kBool);
   const LoopScalar from = start.loop_scalar(y.dtype()), by = step.loop_scalar(y.dtype());
   if (y.numel() == 0) return;
   if (y.is_floating_point())
@@ -240,32 +242,32 @@ void arange(const Scalar& start, const Scalar& step, Tensor& y) {
 }
 
 void uniform(double low, double high, const Tensor& state, uint64_t offset, Tensor& y) {
-  check_exists("uniform", y.dtype(), y.is_floating_point());
+  check_supported("uniform", y.dtype(), y.is_floating_point());
   if (y.dtype() == kFloat64)
-    draw("uniform", Uniform<double>{low, high - low}, state, offset, y);
+    fill_random("uniform", Uniform<double>{low, high - low}, state, offset, y);
   else
-    draw("uniform", Uniform<float>{static_cast<float>(low), static_cast<float>(high - low)}, state, offset, y);
+    fill_random("uniform", Uniform<float>{static_cast<float>(low), static_cast<float>(high - low)}, state, offset, y);
 }
 
 void normal(double mean, double std, const Tensor& state, uint64_t offset, Tensor& y) {
-  check_exists("normal", y.dtype(), y.is_floating_point());
+  check_supported("normal", y.dtype(), y.is_floating_point());
   if (y.dtype() == kFloat64)
-    draw("normal", Normal<double>{mean, std}, state, offset, y);
+    fill_random("normal", Normal<double>{mean, std}, state, offset, y);
   else
-    draw("normal", Normal<float>{static_cast<float>(mean), static_cast<float>(std)}, state, offset, y);
+    fill_random("normal", Normal<float>{static_cast<float>(mean), static_cast<float>(std)}, state, offset, y);
 }
 
 void bernoulli(double p, const Tensor& state, uint64_t offset, Tensor& y) {
-  draw("bernoulli", Bernoulli{static_cast<float>(p)}, state, offset, y);
+  fill_random("bernoulli", Bernoulli{static_cast<float>(p)}, state, offset, y);
 }
 
 void randint(int64_t low, int64_t high, const Tensor& state, uint64_t offset, Tensor& y) {
-  draw("randint", RandInt{low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)}, state, offset, y);
+  fill_random("randint", RandInt{low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)}, state, offset, y);
 }
 
 void dropout(const Tensor& x, double keep, double scale, const Tensor& state, uint64_t offset, Tensor& y,
              Tensor& mask) {
-  check_exists("dropout", x.dtype(), x.is_floating_point());
+  check_supported("dropout", x.dtype(), x.is_floating_point());
   if (x.numel() == 0) return;
   Target to = target_of(y);
   Target from = target_of(x);
@@ -298,7 +300,7 @@ void dropout_backward(const Tensor& dy, const Tensor& mask, double scale, Tensor
 }
 
 void store_words(ArrayRef<uint64_t> words, Tensor& y) {
-  TANDEM_CHECK(words.size() <= kMostWords, "store_words: ", words.size(), " words; accepted: up to ", kMostWords);
+  TANDEM_CHECK(words.size() <= kMaxWords, "store_words: ", words.size(), " words; accepted: up to ", kMaxWords);
   Words by_value{};
   std::copy(words.begin(), words.end(), by_value.word);
   launch("store_words", store_words_kernel, {1, static_cast<unsigned>(words.size())}, y.device(), by_value,

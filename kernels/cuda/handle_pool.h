@@ -9,7 +9,7 @@
 
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/device.h"
-#include "tandem/core/threads/thread_kept.h"
+#include "tandem/core/threads/late_thread_local.h"
 
 namespace tandem::kernels::cuda {
 
@@ -18,22 +18,22 @@ namespace tandem::kernels::cuda {
 /// may already be gone.
 template <class Context> class HandlePool {
  public:
-  static Context& of_this_thread(Device device) {
-    std::unique_ptr<Context>& mine = ThreadKept<Taken>::get().contexts[device.index()];
-    if (!mine) mine = take(device);
+  static Context& for_this_thread(Device device) {
+    std::unique_ptr<Context>& mine = LateThreadLocal<ThreadHandles>::get().contexts[device.index()];
+    if (!mine) mine = acquire(device);
     return *mine;
   }
 
  private:
-  struct Shared {
+  struct FreeHandles {
     std::mutex mutex;
     std::array<std::vector<std::unique_ptr<Context>>, kMaxDevices> free;
   };
-  static Shared& shared() {
-    static auto& all = *new Shared;
+  static FreeHandles& shared() {
+    static auto& all = *new FreeHandles;
     return all;
   }
-  static std::unique_ptr<Context> take(Device device) {
+  static std::unique_ptr<Context> acquire(Device device) {
     {
       const std::lock_guard lock(shared().mutex);
       auto& free = shared().free[static_cast<size_t>(device.index())];
@@ -46,9 +46,9 @@ template <class Context> class HandlePool {
     const gpu::UnsafeCallsGuard guard;  // permits allocations of the library while this thread captures a stream
     return std::make_unique<Context>(device);
   }
-  struct Taken {
+  struct ThreadHandles {
     std::map<int, std::unique_ptr<Context>> contexts;
-    ~Taken() {
+    ~ThreadHandles() {
       const std::lock_guard lock(shared().mutex);
       for (auto& [device, context] : contexts) shared().free[static_cast<size_t>(device)].push_back(std::move(context));
     }

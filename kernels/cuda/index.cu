@@ -24,37 +24,37 @@ struct alignas(16) Words {
   uint64_t half[2];
 };
 
-struct Split {
+struct QuotientRemainder {
   int64_t quotient, rest;
 };
-__device__ inline Split split(int64_t n, int64_t divisor) {
+__device__ inline QuotientRemainder split(int64_t n, int64_t divisor) {
   const int64_t q = quotient(n, divisor);
   return {q, n - q * divisor};
 }
 
-struct Geometry {
+struct IndexShape {
   // n is the size of the indexed dimension (of x or y), m the number of indices along it, and inner the number of
   // elements per row.
   int64_t outer, n, m, inner;
 };
 
 /// Index tensor: it has one index for each row or, if `each_element`, for each element.
-struct Places {
+struct IndexTensor {
   const int64_t* index;
   bool each_element;
-  Reporter report;
-  __device__ int64_t number(const Geometry& g, int64_t outer, int64_t i, int64_t column) const {
+  IndexErrorReporter report;
+  __device__ int64_t number(const IndexShape& g, int64_t outer, int64_t i, int64_t column) const {
     return each_element ? (outer * g.m + i) * g.inner + column : i;
   }
 };
 
 // ---- reading
 
-/// Copies the rows (or elements) of x (outer, n, inner) that `places` selects to y (outer, m, inner), where the
+/// Copies the rows (or elements) of x (outer, n, inner) that `indices` selects to y (outer, m, inner), where the
 /// elements are moved as Words. A thread moves kEach Words.
 template <class Word, int kEach>
-__global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __restrict__ y, Geometry g, Divider by_m,
-                            Divider by_inner) {
+__global__ void gather_kernel(IndexTensor indices, const Word* __restrict__ x, Word* __restrict__ y, IndexShape g,
+                              Divider by_m, Divider by_inner) {
   const int64_t first = int64_t(blockIdx.x) * blockDim.x * kEach + threadIdx.x, count = g.outer * g.m * g.inner;
 #pragma unroll
   for (int u = 0; u < kEach; ++u) {
@@ -62,20 +62,20 @@ __global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __r
     if (item >= count) return;
     uint64_t column = uint64_t(item), i = by_inner.split(column);
     const uint64_t outer = by_m.split(i);
-    const int64_t number = places.each_element ? item : int64_t(i), place = __ldg(places.index + number);
-    if (outside(place, g.n))
-      places.report(number, place, g.n);
+    const int64_t number = indices.each_element ? item : int64_t(i), position = __ldg(indices.index + number);
+    if (is_out_of_range(position, g.n))
+      indices.report(number, position, g.n);
     else
-      word_at<Word>(y + item) = word_at<Word>(x + (int64_t(outer) * g.n + place) * g.inner + int64_t(column));
+      word_at<Word>(y + item) = word_at<Word>(x + (int64_t(outer) * g.n + position) * g.inner + int64_t(column));
   }
 }
 
 // ---- joining rows
 
-constexpr int kMostParts = 32;  // maximum number of parts per launch
+constexpr int kMaxParts = 32;  // maximum number of parts per launch
 /// Tensors to concatenate along the rows of y, in units of words. Each tensor is a Part. The launch first has the
 /// blocks of the first part, then those of the second part, and so on. Indices have 32 bits.
-struct Joined {
+struct CatInputs {
   struct Part {
     const void* data;
     // Number of words in the part, number per row, and offset in the rows of y.
@@ -83,16 +83,16 @@ struct Joined {
     uint32_t last_block;  // total number of blocks of this part and all previous parts
     Divider32 by_length;
   };
-  Part parts[kMostParts];
+  Part parts[kMaxParts];
   int count;
   uint32_t pitch;  // words per row of y
 };
-template <class Word> __global__ void join_kernel(Joined joined, Word* __restrict__ y) {
+template <class Word> __global__ void cat_kernel(CatInputs inputs, Word* __restrict__ y) {
   int p = 0;
-  while (blockIdx.x >= joined.parts[p].last_block) ++p;
-  const Joined::Part& part = joined.parts[p];
+  while (blockIdx.x >= inputs.parts[p].last_block) ++p;
+  const CatInputs::Part& part = inputs.parts[p];
   const Word* const from = static_cast<const Word*>(part.data);
-  const uint32_t block = blockIdx.x - (p > 0 ? joined.parts[p - 1].last_block : 0);
+  const uint32_t block = blockIdx.x - (p > 0 ? inputs.parts[p - 1].last_block : 0);
   const uint32_t first = block * blockDim.x * kPerThread + threadIdx.x;
   Word words[kPerThread];
 #pragma unroll
@@ -103,7 +103,7 @@ template <class Word> __global__ void join_kernel(Joined joined, Word* __restric
     const uint32_t item = first + u * blockDim.x;
     if (item >= part.items) return;
     const uint32_t row = part.by_length.divide(item), column = item - row * part.length;
-    word_at<Word>(y + row * joined.pitch + part.column + column) = words[u];
+    word_at<Word>(y + row * inputs.pitch + part.column + column) = words[u];
   }
 }
 
@@ -121,47 +121,48 @@ struct Add {
   }
 };
 
-/// Writes or adds the rows (or elements) of x (outer, m, inner) to the positions of y (outer, n, inner) that `places`
+/// Writes or adds the rows (or elements) of x (outer, m, inner) to the positions of y (outer, n, inner) that `indices`
 /// selects. Each thread processes one column, in the order of the index.
 template <class T, class Join>
-__global__ void put_columns_kernel(Places places, const T* __restrict__ x, T* y, Geometry g) {
+__global__ void scatter_columns_kernel(IndexTensor indices, const T* __restrict__ x, T* y, IndexShape g) {
   const int64_t item = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (item >= g.outer * g.inner) return;
-  const Split at = split(item, g.inner);
+  const QuotientRemainder at = split(item, g.inner);
   const int64_t outer = at.quotient, column = at.rest;
 #pragma unroll 4
   for (int64_t i = 0; i < g.m; ++i) {
-    const int64_t number = places.number(g, outer, i, column), place = places.index[number];
-    if (outside(place, g.n))
-      places.report(number, place, g.n);
+    const int64_t number = indices.number(g, outer, i, column), position = indices.index[number];
+    if (is_out_of_range(position, g.n))
+      indices.report(number, position, g.n);
     else
-      Join::join(y[(outer * g.n + place) * g.inner + column], x[(outer * g.m + i) * g.inner + column]);
+      Join::join(y[(outer * g.n + position) * g.inner + column], x[(outer * g.m + i) * g.inner + column]);
   }
 }
 
 /// Writes a sort key for each row or element of x: its position in y, or `limit` if the index is out of range.
-template <class Key> __global__ void keys_kernel(Places places, Geometry g, int64_t count, Key limit, Key* keys) {
+template <class Key>
+__global__ void keys_kernel(IndexTensor indices, IndexShape g, int64_t count, Key limit, Key* keys) {
   const int64_t number = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (number >= count) return;
-  const int64_t place = places.index[number];
-  if (outside(place, g.n)) {
-    places.report(number, place, g.n);
+  const int64_t position = indices.index[number];
+  if (is_out_of_range(position, g.n)) {
+    indices.report(number, position, g.n);
     keys[number] = limit;
-  } else if (places.each_element) {
-    const Split row = split(number, g.inner);
-    keys[number] = static_cast<Key>((split(row.quotient, g.m).quotient * g.n + place) * g.inner + row.rest);
+  } else if (indices.each_element) {
+    const QuotientRemainder row = split(number, g.inner);
+    keys[number] = static_cast<Key>((split(row.quotient, g.m).quotient * g.n + position) * g.inner + row.rest);
   } else {
-    keys[number] = static_cast<Key>(place);
+    keys[number] = static_cast<Key>(position);
   }
 }
-/// Version of put_columns_kernel for sorted keys, with one thread for each column of each row. Among rows with equal
-/// keys, the threads of the first row process all of them. With Set, only the last row is written.
+/// Version of scatter_columns_kernel for sorted keys, with one thread for each column of each row. Among rows with
+/// equal keys, the threads of the first row process all of them. With Set, only the last row is written.
 template <class T, class Join, class Key>
-__global__ void put_sorted_kernel(const Key* __restrict__ keys, const int64_t* __restrict__ order,
-                                  const T* __restrict__ x, T* y, Geometry g) {
+__global__ void scatter_sorted_kernel(const Key* __restrict__ keys, const int64_t* __restrict__ order,
+                                      const T* __restrict__ x, T* y, IndexShape g) {
   const int64_t item = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (item >= g.outer * g.m * g.inner) return;
-  const Split row = split(item, g.inner), at = split(row.quotient, g.m);
+  const QuotientRemainder row = split(item, g.inner), at = split(row.quotient, g.m);
   const int64_t column = row.rest, outer = at.quotient, p = at.rest;
   const Key key = keys[p];
   if (key == static_cast<Key>(g.n)) return;
@@ -184,37 +185,39 @@ LaunchShape shape_for(int64_t items, int per_thread = 1) {
 }
 
 template <class Key, class Visit>
-void put_sorted(const Places& places, const Tensor& x, const Tensor& y, const Geometry& g, Visit visit_type) {
+void scatter_sorted(const IndexTensor& indices, const Tensor& x, const Tensor& y, const IndexShape& g,
+                    Visit visit_type) {
   const Device device = y.device();
   // If each element has its own index, the elements are treated as rows with one element each.
-  const int64_t count = places.each_element ? g.outer * g.m * g.inner : g.m;
-  const int64_t limit = places.each_element ? g.outer * g.n * g.inner : g.n;
-  const Geometry sorted = places.each_element ? Geometry{1, limit, count, 1} : g;
+  const int64_t count = indices.each_element ? g.outer * g.m * g.inner : g.m;
+  const int64_t limit = indices.each_element ? g.outer * g.n * g.inner : g.n;
+  const IndexShape sorted = indices.each_element ? IndexShape{1, limit, count, 1} : g;
   const Tensor keys = core::empty({1, count}, dtype_of<Key>(), device);
   Tensor in_order = core::empty({1, count}, dtype_of<Key>(), device), order = core::empty({1, count}, kInt64, device);
-  launch(places.report.op(), keys_kernel<Key>, shape_for(count), device, places, g, count, static_cast<Key>(limit),
+  launch(indices.report.op(), keys_kernel<Key>, shape_for(count), device, indices, g, count, static_cast<Key>(limit),
          keys.data<Key>());
   sort(keys, /*descending=*/false, in_order, order);
   visit_type([&]<class T, class Join>() {
-    launch(places.report.op(), put_sorted_kernel<T, Join, Key>, shape_for(sorted.outer * sorted.m * sorted.inner),
+    launch(indices.report.op(), scatter_sorted_kernel<T, Join, Key>, shape_for(sorted.outer * sorted.m * sorted.inner),
            device, in_order.data<Key>(), order.data<int64_t>(), static_cast<const T*>(x.raw_data()),
            static_cast<T*>(y.raw_data()), sorted);
   });
 }
-template <class Visit> void put(const Places& places, const Tensor& x, Tensor& y, int64_t m, Visit visit_type) {
+template <class Visit>
+void scatter_dispatch(const IndexTensor& indices, const Tensor& x, Tensor& y, int64_t m, Visit visit_type) {
   constexpr int64_t kFewRows = 32, kManyColumns = 65536;
-  const Geometry g{y.size(0), y.size(1), m, y.size(2)};
+  const IndexShape g{y.size(0), y.size(1), m, y.size(2)};
   const int64_t columns = g.outer * g.inner;
   if (columns == 0 || m == 0) return;
   if (m <= kFewRows || columns >= kManyColumns)
     visit_type([&]<class T, class Join>() {
-      launch(places.report.op(), put_columns_kernel<T, Join>, shape_for(columns), y.device(), places,
+      launch(indices.report.op(), scatter_columns_kernel<T, Join>, shape_for(columns), y.device(), indices,
              static_cast<const T*>(x.raw_data()), static_cast<T*>(y.raw_data()), g);
     });
   else if (y.numel() < 0x7fffffff)
-    put_sorted<int32_t>(places, x, y, g, visit_type);
+    scatter_sorted<int32_t>(indices, x, y, g, visit_type);
   else
-    put_sorted<int64_t>(places, x, y, g, visit_type);
+    scatter_sorted<int64_t>(indices, x, y, g, visit_type);
 }
 /// Calls the visitor with the unsigned integer type that has `bytes` bytes, or with Words if `bytes` is 16.
 template <class Visitor> void visit_bytes(int64_t bytes, Visitor&& visitor) {
@@ -227,58 +230,61 @@ template <class Visitor> void visit_bytes(int64_t bytes, Visitor&& visitor) {
   }
 }
 /// Returns the largest power of two, up to 16, that divides all of the numbers.
-int64_t common_word(ArrayRef<uintptr_t> numbers) {
+int64_t common_word_size(ArrayRef<uintptr_t> numbers) {
   uintptr_t bits = 16;
   for (const uintptr_t n : numbers) bits |= n;
   return static_cast<int64_t>(bits & (~bits + 1));
 }
 
 void join(const std::vector<Tensor>& parts, const Tensor& y, int64_t word) {
-  Joined joined{};
-  joined.pitch = static_cast<uint32_t>(y.size(1) * y.itemsize() / word);
+  CatInputs inputs{};
+  inputs.pitch = static_cast<uint32_t>(y.size(1) * y.itemsize() / word);
   int64_t column = 0, blocks = 0;
   const auto flush = [&] {
-    if (joined.count == 0) return;
+    if (inputs.count == 0) return;
     visit_bytes(word, [&]<class Word>() {
-      launch("cat", join_kernel<Word>, {checked_grid(blocks), kThreads}, y.device(), joined,
+      launch("cat", cat_kernel<Word>, {checked_grid(blocks), kThreads}, y.device(), inputs,
              static_cast<Word*>(y.raw_data()));
     });
-    joined.count = 0;
+    inputs.count = 0;
     blocks = 0;
   };
   for (const Tensor& part : parts) {
     const int64_t length = part.size(1) * part.itemsize() / word, items = part.size(0) * length;
     if (items == 0) continue;
     blocks += ceil_div(items, kThreads * kPerThread);
-    joined.parts[joined.count++] = {part.raw_data(),
+    inputs.parts[inputs.count++] = {part.raw_data(),
                                     static_cast<uint32_t>(items),
                                     static_cast<uint32_t>(length),
                                     static_cast<uint32_t>(column),
                                     static_cast<uint32_t>(blocks),
                                     Divider32(length)};
     column += length;
-    if (joined.count == kMostParts) flush();
+    if (inputs.count == kMaxParts) flush();
   }
   flush();
 }
-void take(const Places& places, const Tensor& x, Tensor& y, const Geometry& g, int64_t word) {
+void gather_words(const IndexTensor& indices, const Tensor& x, Tensor& y, const IndexShape& g, int64_t word) {
   const int64_t count = g.outer * g.m * g.inner;
   visit_bytes(word, [&]<class Word>() {
     const auto run = [&](auto kernel, int each) {
-      launch(places.report.op(), kernel, shape_for(count, each), y.device(), places,
+      launch(indices.report.op(), kernel, shape_for(count, each), y.device(), indices,
              static_cast<const Word*>(x.raw_data()), static_cast<Word*>(y.raw_data()), g, Divider(g.m),
              Divider(g.inner));
     };
     // If there are few words, each thread moves only one word, so that all multiprocessors have work.
-    count > kFewWords ? run(take_kernel<Word, kPerThread>, kPerThread) : run(take_kernel<Word, 1>, 1);
+    count > kFewWords ? run(gather_kernel<Word, kPerThread>, kPerThread) : run(gather_kernel<Word, 1>, 1);
   });
 }
-void put_added(const Places& places, const Tensor& x, Tensor& y, int64_t m) {
-  visit_dtype(y.dtype(), [&]<class T>() { put(places, x, y, m, [](auto run) { run.template operator()<T, Add>(); }); });
+void scatter_added(const IndexTensor& indices, const Tensor& x, Tensor& y, int64_t m) {
+  visit_dtype(y.dtype(), [&]<class T>() {
+    scatter_dispatch(indices, x, y, m, [](auto run) { run.template operator()<T, Add>(); });
+  });
 }
-void put_over(const Places& places, const Tensor& x, Tensor& y, int64_t m) {
+void scatter_written(const IndexTensor& indices, const Tensor& x, Tensor& y, int64_t m) {
   visit_bytes(y.itemsize(), [&]<class T>() {
-    if constexpr (sizeof(T) <= 8) put(places, x, y, m, [](auto run) { run.template operator()<T, Set>(); });
+    if constexpr (sizeof(T) <= 8)
+      scatter_dispatch(indices, x, y, m, [](auto run) { run.template operator()<T, Set>(); });
   });
 }
 
@@ -288,14 +294,14 @@ void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& 
   if (y.numel() == 0) return;
   const auto bytes = static_cast<uintptr_t>(x.size(2) * x.itemsize());
   const int64_t word =
-      common_word({bytes, reinterpret_cast<uintptr_t>(x.raw_data()), reinterpret_cast<uintptr_t>(y.raw_data())});
-  take({index.data<int64_t>(), false, {op, y.device()}}, x, y,
-       {x.size(0), x.size(1), index.numel(), static_cast<int64_t>(bytes) / word}, word);
+      common_word_size({bytes, reinterpret_cast<uintptr_t>(x.raw_data()), reinterpret_cast<uintptr_t>(y.raw_data())});
+  gather_words({index.data<int64_t>(), false, {op, y.device()}}, x, y,
+               {x.size(0), x.size(1), index.numel(), static_cast<int64_t>(bytes) / word}, word);
 }
 void gather(const Tensor& x, const Tensor& index, Tensor& y) {
   if (y.numel() == 0) return;
-  take({index.data<int64_t>(), true, {"gather", y.device()}}, x, y, {x.size(0), x.size(1), y.size(1), x.size(2)},
-       y.itemsize());
+  gather_words({index.data<int64_t>(), true, {"gather", y.device()}}, x, y,
+               {x.size(0), x.size(1), y.size(1), x.size(2)}, y.itemsize());
 }
 void cat(const std::vector<Tensor>& parts, Tensor& y) {
   std::vector<uintptr_t> numbers{reinterpret_cast<uintptr_t>(y.raw_data())};
@@ -304,20 +310,20 @@ void cat(const std::vector<Tensor>& parts, Tensor& y) {
     numbers.push_back(reinterpret_cast<uintptr_t>(part.raw_data()));
     numbers.push_back(static_cast<uintptr_t>(part.size(1) * part.itemsize()));
   }
-  join(parts, y, common_word(numbers));
+  join(parts, y, common_word_size(numbers));
 }
 void index_add(const Tensor& x, const Tensor& index, Tensor& y) {
-  put_added({index.data<int64_t>(), false, {"index_add", y.device()}}, x, y, index.numel());
+  scatter_added({index.data<int64_t>(), false, {"index_add", y.device()}}, x, y, index.numel());
 }
 void index_copy(const char* op, const Tensor& x, const Tensor& index, Tensor& y) {
-  put_over({index.data<int64_t>(), false, {op, y.device()}}, x, y, index.numel());
+  scatter_written({index.data<int64_t>(), false, {op, y.device()}}, x, y, index.numel());
 }
 void scatter(const char* op, const Tensor& index, const Tensor& source, bool add, Tensor& y) {
-  const Places places{index.data<int64_t>(), true, {op, y.device()}};
+  const IndexTensor indices{index.data<int64_t>(), true, {op, y.device()}};
   if (add)
-    put_added(places, source, y, index.size(1));
+    scatter_added(indices, source, y, index.size(1));
   else
-    put_over(places, source, y, index.size(1));
+    scatter_written(indices, source, y, index.size(1));
 }
 
 }  // namespace tandem::kernels::cuda

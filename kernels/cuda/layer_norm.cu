@@ -13,26 +13,26 @@ namespace tandem::kernels::cuda {
 namespace {
 
 template <class T> struct Forward {
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   const T* x;
   const C *weight, *bias;  // null means 1 and 0
   T* y;
   C *mean, *rstd, eps;
 };
 
-template <class T, int K> __global__ void __launch_bounds__(1024) layer_norm_held(Forward<T> a, RowShape shape) {
+template <class T, int K> __global__ void __launch_bounds__(1024) layer_norm_persistent(Forward<T> a, RowShape shape) {
   const int64_t n = shape.n, row = shape.row();
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   C held[K];
   shape.load<K>(a.x, C(0), held);
   C sum = C(0), squares = C(0);
   for (int k = 0; k < K; ++k) sum += held[k];
-  const C mean = team_reduce(Adding<C>(), sum) / C(n);
+  const C mean = team_reduce(SumOp<C>(), sum) / C(n);
   for (int k = 0; k < K; ++k) {
     held[k] -= mean;
     if (shape.position<T>(k) < n) squares += held[k] * held[k];
   }
-  const C rstd = C(1) / math::sqrt(team_reduce(Adding<C>(), squares) / C(n) + a.eps);
+  const C rstd = C(1) / math::sqrt(team_reduce(SumOp<C>(), squares) / C(n) + a.eps);
   C factor[K];
   shape.load_row<T, K>(a.weight, C(1), factor);
   for (int k = 0; k < K; ++k) held[k] = held[k] * rstd * factor[k];
@@ -46,14 +46,14 @@ template <class T, int K> __global__ void __launch_bounds__(1024) layer_norm_hel
 }
 
 template <class T> __global__ void layer_norm_long(Forward<T> a, Moments::State* parts, PieceShape shape, Stage stage) {
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   const int64_t first = shape.first(), start = shape.row() * shape.n + first;
   Moments::State state;
   if (stage == Stage::finish) {
-    state = row_total<Moments>(shape, parts);
+    state = combine_row_parts<Moments>(shape, parts);
   } else {
     ShiftedSums<C> sums;
-    shape.walk(a.x + start, [&](int64_t, const auto& pack) { sums.take(pack); });
+    shape.walk(a.x + start, [&](int64_t, const auto& pack) { sums.accumulate(pack); });
     state = team_reduce(Moments(), sums.state());
     if (stage == Stage::parts) {
       if (threadIdx.x == 0) parts[blockIdx.x] = state;
@@ -76,30 +76,30 @@ template <class T> __global__ void layer_norm_long(Forward<T> a, Moments::State*
 }
 
 template <class T> struct Backward {
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   const T *dy, *x;
   const C *mean, *rstd, *weight;  // weight: null means 1
   T* dx;
-  C *weights, *biases;  // sums for the gradients: one row per team, or null
-  int64_t each;         // number of rows per team
+  C *weights, *biases;    // sums for the gradients: one row per team, or null
+  int64_t rows_per_team;  // number of rows per team
 };
 
 /// Computes dx = rstd * (g - sum(g) / n - (x - mean) * rstd^2 * sum(g * (x - mean)) / n), where g = dy * weight.
-template <class T> struct Slope {
+template <class T> struct InputGradient {
   T rstd, from_mean, from_var;
-  __device__ Slope(const typename AddingTwo<T>::State& sums, T rstd, int64_t n)
+  __device__ InputGradient(const typename PairSumOp<T>::State& sums, T rstd, int64_t n)
       : rstd(rstd), from_mean(sums.first / T(n)), from_var(sums.second * rstd * rstd / T(n)) {}
   __device__ T operator()(T g, T off) const { return rstd * (g - from_mean - off * from_var); }
 };
 
 template <class T, int K>
-__global__ void __launch_bounds__(512) layer_norm_backward_held(Backward<T> a, RowShape shape) {
+__global__ void __launch_bounds__(512) layer_norm_backward_persistent(Backward<T> a, RowShape shape) {
   const int64_t n = shape.n, team = shape.row();
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   C dweight[K], dbias[K];
   for (int k = 0; k < K; ++k) dweight[k] = dbias[k] = C(0);
-  for (int64_t step = 0; step < a.each; ++step) {
-    const int64_t row = team * a.each + step;
+  for (int64_t step = 0; step < a.rows_per_team; ++step) {
+    const int64_t row = team * a.rows_per_team + step;
     const bool valid = row < shape.rows;
     C g[K], off[K];
     shape.load_row<T, K>(valid ? a.dy + row * n : nullptr, C(0), g);
@@ -115,30 +115,30 @@ __global__ void __launch_bounds__(512) layer_norm_backward_held(Backward<T> a, R
       shape.load_row<T, K>(a.weight, C(0), factor);
       for (int k = 0; k < K; ++k) g[k] *= factor[k];
     }
-    typename AddingTwo<C>::State sums = AddingTwo<C>::start();
+    typename PairSumOp<C>::State sums = PairSumOp<C>::start();
     for (int k = 0; k < K; ++k) {
       sums.first += g[k];
       sums.second += g[k] * off[k];
     }
-    const Slope<C> slope(team_reduce(AddingTwo<C>(), sums), rstd, n);
-    for (int k = 0; k < K; ++k) g[k] = slope(g[k], off[k]);
+    const InputGradient<C> input_gradient(team_reduce(PairSumOp<C>(), sums), rstd, n);
+    for (int k = 0; k < K; ++k) g[k] = input_gradient(g[k], off[k]);
     if (valid) shape.store_row<T, K>(a.dx + row * n, g);
   }
-  if (team * a.each >= shape.rows) return;
+  if (team * a.rows_per_team >= shape.rows) return;
   if (a.weights) shape.store_row<T, K>(a.weights + team * n, dweight);
   if (a.biases) shape.store_row<T, K>(a.biases + team * n, dbias);
 }
 
 template <class T>
-__global__ void layer_norm_backward_long(Backward<T> a, typename AddingTwo<Upcast<T>>::State* parts, PieceShape shape,
+__global__ void layer_norm_backward_long(Backward<T> a, typename PairSumOp<OpMath<T>>::State* parts, PieceShape shape,
                                          Stage stage) {
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   const int64_t row = shape.row(), first = shape.first(), start = row * shape.n + first;
   const C mean = a.mean[row], rstd = a.rstd[row];
   const auto gradient = [&](C dy, int64_t i) { return a.weight ? dy * a.weight[first + i] : dy; };
-  typename AddingTwo<C>::State sums = AddingTwo<C>::start();
+  typename PairSumOp<C>::State sums = PairSumOp<C>::start();
   if (stage == Stage::finish) {
-    sums = row_total<AddingTwo<C>>(shape, parts);
+    sums = combine_row_parts<PairSumOp<C>>(shape, parts);
   } else {
     shape.walk_pairs(a.dy + start, a.x + start, [&](int64_t i, const auto& dy, const auto& x) {
       constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(C));
@@ -148,29 +148,29 @@ __global__ void layer_norm_backward_long(Backward<T> a, typename AddingTwo<Upcas
         sums.second += g * (x.at[v] - mean);
       }
     });
-    sums = team_reduce(AddingTwo<C>(), sums);
+    sums = team_reduce(PairSumOp<C>(), sums);
     if (stage == Stage::parts) {
       if (threadIdx.x == 0) parts[blockIdx.x] = sums;
       return;
     }
   }
-  const Slope<C> slope(sums, rstd, shape.n);
+  const InputGradient<C> input_gradient(sums, rstd, shape.n);
   shape.walk_pairs(a.dy + start, a.x + start, [&](int64_t i, auto dy, const auto& x) {
     constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(C));
-    for (int v = 0; v < kWidth; ++v) dy.at[v] = slope(gradient(dy.at[v], i + v), x.at[v] - mean);
+    for (int v = 0; v < kWidth; ++v) dy.at[v] = input_gradient(gradient(dy.at[v], i + v), x.at[v] - mean);
     store_pack_as(a.dx + start + i, dy, shape.aligned);
   });
 }
-/// Sums the weight and bias gradients over groups of `each` rows, with one thread per column. blockIdx.x is group *
-/// strips + strip, where a strip is the columns of one block.
+/// Sums the weight and bias gradients over groups of `rows_per_team` rows, with one thread per column. blockIdx.x is
+/// group * strips + strip, where a strip is the columns of one block.
 template <class T> __global__ void layer_norm_column_sums(Backward<T> a, int64_t rows, int64_t n, int64_t strips) {
   const int64_t group = quotient(blockIdx.x, strips), column = (blockIdx.x - group * strips) * blockDim.x + threadIdx.x;
   if (column >= n) return;
-  const int64_t last = math::min(rows, (group + 1) * a.each);
-  using C = Upcast<T>;
+  const int64_t last = math::min(rows, (group + 1) * a.rows_per_team);
+  using C = OpMath<T>;
   C dweight = C(0), dbias = C(0);
 #pragma unroll 4
-  for (int64_t row = group * a.each; row < last; ++row) {
+  for (int64_t row = group * a.rows_per_team; row < last; ++row) {
     const C dy = C(a.dy[row * n + column]);
     dweight += dy * ((C(a.x[row * n + column]) - a.mean[row]) * a.rstd[row]);
     dbias += dy;
@@ -186,39 +186,40 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
   const int64_t rows = x.size(0), n = x.size(1);
   if (rows == 0) return;
   visit_floating("layer_norm", x.dtype(), [&]<class T>() {
-    using C = Upcast<T>;
+    using C = OpMath<T>;
     const Forward<T> all{x.data<T>(), data_or_null<C>(weight), data_or_null<C>(bias),
                          y.data<T>(), mean.data<C>(),          rstd.data<C>(),
                          C(eps)};
-    if (can_hold<T>(n, 1024))
-      return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
-        launch("layer_norm", layer_norm_held<T, K>, shape, x.device(), all,
+    if (fits_in_registers<T>(n, 1024))
+      return visit_persistent<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
+        launch("layer_norm", layer_norm_persistent<T, K>, shape, x.device(), all,
                row_shape<T>(rows, n, {all.x, all.y, all.weight, all.bias}));
       });
     const PieceShape shape = piece_shape<T>(rows, n, {all.x, all.y});
-    run_long(rows, shape, sizeof(Moments::State), x.device(),
-             [&](const LaunchShape& launched, Stage stage, void* parts) {
-               launch("layer_norm", layer_norm_long<T>, launched, x.device(), all, static_cast<Moments::State*>(parts),
-                      shape, stage);
-             });
+    launch_long_rows(rows, shape, sizeof(Moments::State), x.device(),
+                     [&](const LaunchShape& launched, Stage stage, void* parts) {
+                       launch("layer_norm", layer_norm_long<T>, launched, x.device(), all,
+                              static_cast<Moments::State*>(parts), shape, stage);
+                     });
   });
 }
 
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
   const int64_t rows = x.size(0), n = x.size(1);
-  // Choose `each`, the number of rows per team. If it is large, a team processes many rows one after another, which
-  // takes time. If it is small, there are many sums, which take memory. The sums are cheap if x fits into the cache,
-  // but can be larger than x if x has a half type.
+  // Choose `rows_per_team`, the number of rows per team. If it is large, a team processes many rows one after another,
+  // which takes time. If it is small, there are many sums, which take memory. The sums are cheap if x fits into the
+  // cache, but can be larger than x if x has a half type.
   const int64_t least = rows * n <= 1 << 21 && !is_half(x.dtype()) ? 2 : 8;
-  const int64_t each = std::clamp<int64_t>(ceil_div(rows * n, 1 << 22), least, 1024), groups = ceil_div(rows, each);
-  const auto room = [&](const Tensor& sum) {
+  const int64_t rows_per_team = std::clamp<int64_t>(ceil_div(rows * n, 1 << 22), least, 1024),
+                groups = ceil_div(rows, rows_per_team);
+  const auto empty_sums = [&](const Tensor& sum) {
     return sum.defined() ? core::empty({1, groups, n}, sum.dtype(), x.device()) : Tensor();
   };
-  const Tensor weights = room(dweight), biases = room(dbias);
+  const Tensor weights = empty_sums(dweight), biases = empty_sums(dbias);
   if (x.numel() > 0)
     visit_floating("layer_norm_backward", x.dtype(), [&]<class T>() {
-      using C = Upcast<T>;
+      using C = OpMath<T>;
       const Backward<T> all{dy.data<T>(),
                             x.data<T>(),
                             mean.data<C>(),
@@ -227,18 +228,19 @@ void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
                             dx.data<T>(),
                             data_or_null<C>(weights),
                             data_or_null<C>(biases),
-                            each};
-      if (can_hold<T>(n, 512))
-        return visit_held<T>(rows, n, each, [&]<int K>(const LaunchShape& shape) {
-          launch("layer_norm_backward", layer_norm_backward_held<T, K>, shape, x.device(), all,
+                            rows_per_team};
+      if (fits_in_registers<T>(n, 512))
+        return visit_persistent<T>(rows, n, rows_per_team, [&]<int K>(const LaunchShape& shape) {
+          launch("layer_norm_backward", layer_norm_backward_persistent<T, K>, shape, x.device(), all,
                  row_shape<T>(rows, n, {all.dy, all.x, all.dx, all.weight, all.weights, all.biases}));
         });
-      using State = typename AddingTwo<C>::State;
+      using State = typename PairSumOp<C>::State;
       const PieceShape shape = piece_shape<T>(rows, n, {all.dy, all.x, all.dx});
-      run_long(rows, shape, sizeof(State), x.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
-        launch("layer_norm_backward", layer_norm_backward_long<T>, launched, x.device(), all,
-               static_cast<State*>(parts), shape, stage);
-      });
+      launch_long_rows(rows, shape, sizeof(State), x.device(),
+                       [&](const LaunchShape& launched, Stage stage, void* parts) {
+                         launch("layer_norm_backward", layer_norm_backward_long<T>, launched, x.device(), all,
+                                static_cast<State*>(parts), shape, stage);
+                       });
       const int64_t strips = ceil_div(n, 256);
       if (all.weights || all.biases)
         launch("layer_norm_backward", layer_norm_column_sums<T>, {checked_grid(strips * groups), dim3(256)}, x.device(),

@@ -16,10 +16,10 @@ template <class T> struct MatrixReader {
   int64_t lines, batch_stride, line_stride, depth_stride;
   using Line = const T*;
   __device__ void select(int64_t batch) { data += batch * batch_stride; }
-  __device__ bool depth_first() const { return depth_stride == 1; }
+  __device__ bool is_contiguous_along_k() const { return depth_stride == 1; }
   __device__ const T* line(int64_t i) const { return i < lines ? data + i * line_stride : nullptr; }
   __device__ int64_t depth(int64_t k) const { return k * depth_stride; }
-  __device__ Upcast<T> read(const T* line, int64_t depth) const { return line ? Upcast<T>(line[depth]) : Upcast<T>(0); }
+  __device__ OpMath<T> read(const T* line, int64_t depth) const { return line ? OpMath<T>(line[depth]) : OpMath<T>(0); }
 };
 
 bool cublas(const MatmulCall& call) { return cublas_matmul(call.a, call.b, call.bias, call.c); }
@@ -28,17 +28,17 @@ bool is_vector(const MatmulCall& call) {
   const bool dense = call.a.size(2) <= 1 || (call.a.stride(2) == 1 && call.b.stride(1) == 1);
   return std::min(call.c.size(1), call.c.size(2)) == 1 && dense;
 }
-template <bool kDots> bool own_kernel(const MatmulCall& call) {
+template <bool kDots> bool native_matmul(const MatmulCall& call) {
   const Tensor &a = call.a, &b = call.b, &c = call.c;
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
   visit_floating("matmul", c.dtype(), [&]<class T>() {
     const MatrixReader<T> rows{a.data<T>(), m, a.stride(0), a.stride(1), a.stride(2)};
     const MatrixReader<T> columns{b.data<T>(), n, b.stride(0), b.stride(2), b.stride(1)};
     const MatrixWriter<T> writer{c.data<T>(), m, n, call.bias.defined() ? call.bias.data<T>() : nullptr};
-    using C = Upcast<T>;
+    using C = OpMath<T>;
     // In double, a 128-wide tile is not possible: the 64 results of a thread would fill all of its 128 registers.
     constexpr int kWidest = sizeof(C) == 4 ? 128 : 64;
-    const Tiling t = tiling_of(batch, m, n, k, kWidest);
+    const Tiling t = choose_tiling(batch, m, n, k, kWidest);
     if constexpr (kDots)
       launch_dots<C>("matmul", rows, columns, writer, t, c.device());
     else
@@ -48,8 +48,8 @@ template <bool kDots> bool own_kernel(const MatmulCall& call) {
 }
 constexpr Implementation<bool, MatmulCall> kMatmul[] = {
     {"cuBLASLt", always, cublas},
-    {"dots", is_vector, own_kernel<true>},
-    {"tiles", always, own_kernel<false>},
+    {"dots", is_vector, native_matmul<true>},
+    {"tiles", always, native_matmul<false>},
 };
 
 }  // namespace
@@ -57,7 +57,7 @@ constexpr Implementation<bool, MatmulCall> kMatmul[] = {
 std::span<const Implementation<bool, MatmulCall>> matmul_implementations() { return kMatmul; }
 
 void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
-  if (c.numel() > 0) run_first<kMatmul>(MatmulCall{a, b, bias, c});
+  if (c.numel() > 0) run_first_supported<kMatmul>(MatmulCall{a, b, bias, c});
 }
 
 }  // namespace tandem::kernels::cuda

@@ -14,13 +14,13 @@ struct Moments {
     double count, mean, squares;  // squares is the sum of squared deviations from the mean
   };
   __device__ static State start() { return {0.0, 0.0, 0.0}; }
-  __device__ static State join(const State& a, const State& b) {
+  __device__ static State combine(const State& a, const State& b) {
     if (a.count == 0.0 || b.count == 0.0) return a.count == 0.0 ? b : a;
-    const double count = a.count + b.count, apart = b.mean - a.mean, squares = a.squares + b.squares;
+    const double count = a.count + b.count, delta = b.mean - a.mean, squares = a.squares + b.squares;
     // In most calls, the counts are equal. The division can then be skipped, which takes as long as everything else.
-    if (a.count == b.count) return {count, 0.5 * (a.mean + b.mean), squares + apart * apart * (0.5 * a.count)};
+    if (a.count == b.count) return {count, 0.5 * (a.mean + b.mean), squares + delta * delta * (0.5 * a.count)};
     const double each = 1.0 / count;
-    return {count, (a.mean * a.count + b.mean * b.count) * each, squares + apart * apart * (a.count * b.count * each)};
+    return {count, (a.mean * a.count + b.mean * b.count) * each, squares + delta * delta * (a.count * b.count * each)};
   }
 };
 
@@ -29,7 +29,7 @@ template <class T, class Squares = T> struct ShiftedSums {
   T shift = T(0), sum = T(0);
   Squares squares = Squares(0);
   int64_t count = 0;
-  template <int N> __device__ void take(const Pack<T, N>& x) {
+  template <int N> __device__ void accumulate(const Pack<T, N>& x) {
     if (count == 0) shift = x.at[0];
     count += N;
 #pragma unroll
@@ -47,12 +47,12 @@ template <class T, class Squares = T> struct ShiftedSums {
 };
 
 /// Reduction operator that computes two independent sums at once.
-template <class T> struct AddingTwo {
+template <class T> struct PairSumOp {
   struct State {
     T first, second;
   };
   __device__ static State start() { return {T(0), T(0)}; }
-  __device__ static State join(const State& a, const State& b) { return {a.first + b.first, a.second + b.second}; }
+  __device__ static State combine(const State& a, const State& b) { return {a.first + b.first, a.second + b.second}; }
 };
 
 }  // namespace tandem::kernels::cuda

@@ -11,19 +11,19 @@ namespace {
 template <class T> struct NllRows {
   const T* log_prob;
   const int64_t* target;
-  const Upcast<T>* class_weight;  // null: all weights are 1
-  Upcast<T>*losses, *weights;
+  const OpMath<T>* class_weight;  // null: all weights are 1
+  OpMath<T>*losses, *weights;
   int64_t rows, n, ignore_index;
-  Reporter report;
+  IndexErrorReporter report;
 };
 template <class T> __global__ void nll_rows(NllRows<T> a) {
   const int64_t row = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (row >= a.rows) return;
   const int64_t t = a.target[row];
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   C loss = C(0), weight = C(0);
   if (t != a.ignore_index) {
-    if (outside(t, a.n)) {
+    if (is_out_of_range(t, a.n)) {
       a.report(row, t, a.n);
     } else {
       weight = a.class_weight ? a.class_weight[t] : C(1);
@@ -34,7 +34,7 @@ template <class T> __global__ void nll_rows(NllRows<T> a) {
   a.weights[row] = weight;
 }
 
-using TwoSums = AddingTwo<double>;  // sums of losses and of weights, in double because there may be many rows
+using TwoSums = PairSumOp<double>;  // sums of losses and of weights, in double because there may be many rows
 /// Sums losses and weights; each block sums one piece of `length` elements. Adds the partial sums in `from` if it is
 /// not null, otherwise the losses and weights. Writes the sums to `parts`; if `parts` is null, there is one block only,
 /// which writes the mean loss and the total weight.
@@ -44,7 +44,7 @@ __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict
   const int64_t end = math::min(n, (int64_t(blockIdx.x) + 1) * length);
   TwoSums::State state = TwoSums::start();
   for (int64_t i = blockIdx.x * length + threadIdx.x; i < end; i += blockDim.x)
-    state = TwoSums::join(state, from ? from[i] : TwoSums::State{double(losses[i]), double(weights[i])});
+    state = TwoSums::combine(state, from ? from[i] : TwoSums::State{double(losses[i]), double(weights[i])});
   state = block_reduce(TwoSums(), state);
   if (threadIdx.x > 0) return;
   if (parts) {
@@ -57,24 +57,24 @@ __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict
 
 /// Writes the gradient, with a team of threads for each row.
 template <class T>
-__global__ void nll_backward_rows(const Upcast<T>* __restrict__ dloss, const Upcast<T>* __restrict__ total,
-                                  const int64_t* __restrict__ target, const Upcast<T>* __restrict__ weights,
+__global__ void nll_backward_rows(const OpMath<T>* __restrict__ dloss, const OpMath<T>* __restrict__ total,
+                                  const int64_t* __restrict__ target, const OpMath<T>* __restrict__ weights,
                                   T* __restrict__ dx, int64_t rows, int64_t n, int64_t ignore_index, bool aligned) {
   constexpr int kWidth = kPack<T>;
   const int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (row >= rows) return;
   const int64_t t = target[row];
-  const T slope = T(t == ignore_index ? Upcast<T>(0) : -loss_slope(dloss, total, row) * weights[row]);
+  const T grad = T(t == ignore_index ? OpMath<T>(0) : -loss_gradient(dloss, total, row) * weights[row]);
   T* const to = dx + row * n;
   if (aligned)
     for (int64_t i = int64_t(threadIdx.x) * kWidth; i < n; i += int64_t(blockDim.x) * kWidth) {
       Pack<T, kWidth> pack;
 #pragma unroll
-      for (int v = 0; v < kWidth; ++v) pack.at[v] = i + v == t ? slope : T(0);
+      for (int v = 0; v < kWidth; ++v) pack.at[v] = i + v == t ? grad : T(0);
       store_pack(to + i, pack, true);
     }
   else
-    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) to[i] = i == t ? slope : T(0);
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) to[i] = i == t ? grad : T(0);
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ void nll(const Tensor& log_prob, const Tensor& target, const Tensor& weight, int
   const int64_t rows = log_prob.size(0), block = power_of_two(rows, 32, 256);
   if (rows == 0) return;
   visit_floating("nll_loss", log_prob.dtype(), [&]<class T>() {
-    using C = Upcast<T>;
+    using C = OpMath<T>;
     const NllRows<T> all{log_prob.data<T>(), target.data<int64_t>(), data_or_null<C>(weight),
                          losses.data<C>(),   weights.data<C>(),      rows,
                          log_prob.size(1),   ignore_index,           {"nll_loss", log_prob.device()}};
@@ -120,7 +120,7 @@ void nll_backward(const Tensor& dloss, const Tensor& total, const Tensor& target
   visit_floating("nll_backward", dx.dtype(), [&]<class T>() {
     const dim3 block = team_block(power_of_two(ceil_div(n, kPack<T>), 1, 256), rows);
     launch("nll_backward", nll_backward_rows<T>, {checked_grid(ceil_div(rows, block.y)), block}, dx.device(),
-           dloss.data<Upcast<T>>(), data_or_null<Upcast<T>>(total), target.data<int64_t>(), weights.data<Upcast<T>>(),
+           dloss.data<OpMath<T>>(), data_or_null<OpMath<T>>(total), target.data<int64_t>(), weights.data<OpMath<T>>(),
            dx.data<T>(), rows, n, ignore_index, n % kPack<T> == 0 && is_aligned(dx.raw_data(), 16));
   });
 }

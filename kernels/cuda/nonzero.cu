@@ -18,7 +18,7 @@ struct Sizes {
 };
 
 /// Returns a bit mask of this thread's elements: bit e is set if element first + e is true.
-__device__ inline unsigned hits_of(const bool* mask, int64_t first, int64_t count) {
+__device__ inline unsigned load_mask_bits(const bool* mask, int64_t first, int64_t count) {
   const bool aligned = reinterpret_cast<uintptr_t>(mask) % kPerThread == 0;
   const auto bytes = load_packet<kPerThread>(reinterpret_cast<const uint8_t*>(mask), first, count, aligned);
   unsigned hits = 0;
@@ -27,7 +27,7 @@ __device__ inline unsigned hits_of(const bool* mask, int64_t first, int64_t coun
   return hits;
 }
 /// Returns the sum of `value` over the threads with smaller numbers, and sets `total` to the sum over the block.
-__device__ inline int sum_before(int value, int& total) {
+__device__ inline int block_exclusive_sum(int value, int& total) {
   TANDEM_SHARED(int, sums, [kThreads / kWarpSize]);
   const int lane = int(threadIdx.x) % kWarpSize, warp = int(threadIdx.x) / kWarpSize;
   int sum = value;
@@ -47,26 +47,26 @@ __device__ inline int sum_before(int value, int& total) {
   return before + sum - value;
 }
 
-__global__ void __launch_bounds__(kThreads) count_kernel(const bool* mask, int64_t count, int64_t* hits_of_part) {
+__global__ void __launch_bounds__(kThreads) count_kernel(const bool* mask, int64_t count, int64_t* part_counts) {
   const int64_t first = int64_t(blockIdx.x) * kPart + threadIdx.x * kPerThread;
   int total;
-  sum_before(__popc(hits_of(mask, first, count)), total);
-  if (threadIdx.x == 0) hits_of_part[blockIdx.x] = total;
+  block_exclusive_sum(__popc(load_mask_bits(mask, first, count)), total);
+  if (threadIdx.x == 0) part_counts[blockIdx.x] = total;
 }
 /// Writes the positions of the true elements. sums[b] is the number of true elements in the parts 0 to b.
 __global__ void __launch_bounds__(kThreads)
-    places_kernel(const bool* mask, int64_t count, const int64_t* sums, Sizes sizes, int64_t* places) {
+    coordinates_kernel(const bool* mask, int64_t count, const int64_t* sums, Sizes sizes, int64_t* coordinates) {
   const int64_t first = int64_t(blockIdx.x) * kPart + threadIdx.x * kPerThread;
-  const unsigned hits = hits_of(mask, first, count);
+  const unsigned hits = load_mask_bits(mask, first, count);
   int total;
-  int64_t to = sum_before(__popc(hits), total);
+  int64_t to = block_exclusive_sum(__popc(hits), total);
   to += sums[blockIdx.x] - total;
   for (int e = 0; e < kPerThread; ++e) {
     if (!(hits >> e & 1)) continue;
     int64_t rest = first + e;
     for (int d = sizes.rank - 1; d >= 0; --d) {
       const int64_t above = quotient(rest, sizes.of[d]);
-      places[to * sizes.rank + d] = rest - above * sizes.of[d];
+      coordinates[to * sizes.rank + d] = rest - above * sizes.of[d];
       rest = above;
     }
     ++to;
@@ -75,11 +75,11 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void nonzero(const Tensor& mask, Tensor& places) {
+void nonzero(const Tensor& mask, Tensor& coordinates) {
   const Device device = mask.device();
   const int64_t count = mask.numel(), parts = ceil_div(count, kPart);
   if (count == 0) {
-    places = core::empty({0, mask.dim()}, kInt64, device);
+    coordinates = core::empty({0, mask.dim()}, kInt64, device);
     return;
   }
   const Tensor hits = core::empty({1, parts, 1}, kInt64, device);
@@ -95,12 +95,12 @@ void nonzero(const Tensor& mask, Tensor& places) {
     gpu::synchronize_stream(stream);
   }
   tandem::cuda::check_faults(device);
-  places = core::empty({total, mask.dim()}, kInt64, device);
-  if (places.numel() == 0) return;
+  coordinates = core::empty({total, mask.dim()}, kInt64, device);
+  if (coordinates.numel() == 0) return;
   Sizes sizes{static_cast<int>(mask.dim()), {}};
   std::copy(mask.sizes().begin(), mask.sizes().end(), sizes.of);
-  launch("nonzero", places_kernel, shape, device, mask.data<bool>(), count, sums.data<int64_t>(), sizes,
-         places.data<int64_t>());
+  launch("nonzero", coordinates_kernel, shape, device, mask.data<bool>(), count, sums.data<int64_t>(), sizes,
+         coordinates.data<int64_t>());
 }
 
 }  // namespace tandem::kernels::cuda

@@ -20,7 +20,7 @@ namespace {
 
 /// The tensors of a launch, with kPointers arrays (such as parameter and gradient) for each. Blocks are assigned to the
 /// tensors in order; each block processes `chunk` elements.
-template <int kPointers> struct Table {
+template <int kPointers> struct TensorListMetadata {
   static constexpr int kCapacity = 3840 / (kPointers * 8 + 8 + 4 + 1);
   void* data[kCapacity][kPointers];  // null for arrays that the update does not use
   int64_t size[kCapacity];
@@ -48,8 +48,8 @@ template <int kPointers> struct Table {
 /// for each table. arrays(i, data) must write the kPointers addresses of the arrays that belong to tensor i, all with
 /// the size of sized[i].
 template <int kPointers, class Arrays, class Run>
-void for_tables(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run run) {
-  Table<kPointers> table;
+void for_tensor_lists(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run run) {
+  TensorListMetadata<kPointers> table;
   table.chunk = chunk;
   table.tensors = 0;
   int64_t blocks = 0, before = 0;
@@ -69,7 +69,7 @@ void for_tables(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run 
     table.last_block[t] = checked_grid(blocks);
     table.aligned[t] = std::all_of(table.data[t], table.data[t] + kPointers,
                                    [](const void* p) { return p == nullptr || is_aligned(p, 16); });
-    if (table.tensors == Table<kPointers>::kCapacity) flush();
+    if (table.tensors == TensorListMetadata<kPointers>::kCapacity) flush();
   }
   flush();
 }
@@ -77,11 +77,12 @@ void for_tables(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run 
 constexpr int kPacket = 4;
 
 /// Applies `update` to every element of every tensor, in the compute type. An Update has
-///   kStreams: number of arrays that are loaded elementwise, the streams; the first kWritten of them are stored
+///   kStreams: number of arrays that are loaded elementwise, the streams; the first kWrittenStreams of them are stored
 ///   kPointers: number of arrays in the table; the update itself accesses those that are not streams
 ///   prepare(arrays of the tensor): called by all threads of a block, while their first loads are in flight
 ///   operator()(elements): computes the update of one element of each stream
-template <class T, class Update> __global__ void update_all(Table<Update::kPointers> table, Update update) {
+template <class T, class Update>
+__global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> table, Update update) {
   constexpr int kStreams = Update::kStreams;
   unsigned block;
   const int t = table.find(block);
@@ -102,22 +103,22 @@ template <class T, class Update> __global__ void update_all(Table<Update::kPoint
   while (i < end) {
 #pragma unroll
     for (int j = 0; j < kPacket; ++j) {
-      Upcast<T> elements[kStreams];
+      OpMath<T> elements[kStreams];
 #pragma unroll
-      for (int s = 0; s < kStreams; ++s) elements[s] = Upcast<T>(packets[s][j]);
+      for (int s = 0; s < kStreams; ++s) elements[s] = OpMath<T>(packets[s][j]);
       update(elements);
 #pragma unroll
-      for (int s = 0; s < Update::kWritten; ++s) packets[s][j] = T(elements[s]);
+      for (int s = 0; s < Update::kWrittenStreams; ++s) packets[s][j] = T(elements[s]);
     }
 #pragma unroll
-    for (int s = 0; s < Update::kWritten; ++s)
+    for (int s = 0; s < Update::kWrittenStreams; ++s)
       if (streams[s]) store_packet(packets[s], streams[s], i, end, aligned);
     i += blockDim.x * kPacket;
     if (i < end) load(i);
   }
 }
 template <class T, class Update, class Arrays>
-void launch_updates(const char* name, const std::vector<Tensor>& tensors, const Update& update, Arrays arrays) {
+void multi_tensor_apply(const char* name, const std::vector<Tensor>& tensors, const Update& update, Arrays arrays) {
   int64_t total = 0, largest = 0;
   for (const Tensor& t : tensors) {
     total += t.numel();
@@ -129,20 +130,21 @@ void launch_updates(const char* name, const std::vector<Tensor>& tensors, const 
   // A chunk has up to 16 packets per thread, or fewer if there would be too few blocks to fill the device.
   const int64_t fill = gpu::properties(device.index()).multiprocessors * 8;
   const int64_t packets = std::clamp<int64_t>(total / (block * kPacket * fill), 1, 16);
-  for_tables<Update::kPointers>(
+  for_tensor_lists<Update::kPointers>(
       tensors, static_cast<int>(block * kPacket * packets), arrays,
-      [&](const Table<Update::kPointers>& table, unsigned blocks, int64_t) {
-        launch(name, update_all<T, Update>, {blocks, static_cast<unsigned>(block)}, device, table, update);
+      [&](const TensorListMetadata<Update::kPointers>& table, unsigned blocks, int64_t) {
+        launch(name, multi_tensor_apply_kernel<T, Update>, {blocks, static_cast<unsigned>(block)}, device, table,
+               update);
       });
 }
 
 /// Adam step. The streams are parameter, exp_avg, exp_avg_sq, max_exp_avg_sq (or null) and gradient. A sixth pointer is
 /// the step count, a float.
 template <class T> struct AdamUpdate {
-  static constexpr int kStreams = 5, kWritten = 4, kPointers = 6;
+  static constexpr int kStreams = 5, kWrittenStreams = 4, kPointers = 6;
   const AdamValues* values;
   bool amsgrad;
-  T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, shrink = 0, added = 0;  // set by prepare()
+  T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, decay_factor = 0, added = 0;  // set by prepare()
 
   /// Computes the two bias corrections (a power, a quotient and a root in double) from the step count, which is in
   /// device memory. Two threads of the block compute one correction each. If the block has several warps, these threads
@@ -157,10 +159,10 @@ template <class T> struct AdamUpdate {
     }
     eps = T(values->eps);
     b1 = T(values->beta1);
-    a1 = T(values->rest1);
+    a1 = T(values->one_minus_beta1);
     b2 = T(values->beta2);
-    a2 = T(values->rest2);
-    shrink = T(values->shrink);
+    a2 = T(values->one_minus_beta2);
+    decay_factor = T(values->decay_factor);
     added = T(values->added);
     __syncthreads();
     step_size = corrections[0];
@@ -172,13 +174,13 @@ template <class T> struct AdamUpdate {
     m = b1 * m + a1 * grad;
     v = b2 * v + a2 * grad * grad;
     top = top > v ? top : v;
-    p = p * shrink - step_size * m / (math::sqrt(amsgrad ? top : v) * root + eps);
+    p = p * decay_factor - step_size * m / (math::sqrt(amsgrad ? top : v) * root + eps);
   }
 };
 
 /// SGD step. The streams are parameter, momentum buffer (or null) and gradient.
 template <class T> struct SgdUpdate {
-  static constexpr int kStreams = 3, kWritten = 2, kPointers = 3;
+  static constexpr int kStreams = 3, kWrittenStreams = 2, kPointers = 3;
   const SgdValues* values;
   bool plain, nesterov;
   T lr = 0, momentum = 0, decay = 0, old = 0, added = 0;  // set by prepare()
@@ -199,13 +201,13 @@ template <class T> struct SgdUpdate {
 };
 
 template <class T> struct ScaleUpdate {
-  static constexpr int kStreams = 1, kWritten = 1, kPointers = 1;
+  static constexpr int kStreams = 1, kWrittenStreams = 1, kPointers = 1;
   T factor;
   __device__ void prepare(void* const*) {}
   __device__ void operator()(T (&e)[kStreams]) const { e[0] *= factor; }
 };
 template <class T> struct AddUpdate {
-  static constexpr int kStreams = 1, kWritten = 1, kPointers = 1;
+  static constexpr int kStreams = 1, kWrittenStreams = 1, kPointers = 1;
   T added;
   __device__ void prepare(void* const*) {}
   __device__ void operator()(T (&e)[kStreams]) const { e[0] += added; }
@@ -215,8 +217,8 @@ template <template <class> class Update>
 void update_by(const char* op, double number, const std::vector<Tensor>& tensors) {
   if (tensors.empty()) return;
   visit_floating(op, tensors[0].dtype(), [&]<class T>() {
-    launch_updates<T>(op, tensors, Update<Upcast<T>>{Upcast<T>(number)},
-                      [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); });
+    multi_tensor_apply<T>(op, tensors, Update<OpMath<T>>{OpMath<T>(number)},
+                          [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); });
   });
 }
 
@@ -225,30 +227,30 @@ constexpr int kSumThreads = 128;
 struct SquareSum {
   static __device__ double start() { return 0; }
   static __device__ double of(double x) { return x * x; }
-  static __device__ double join(double a, double b) { return a + b; }
+  static __device__ double combine(double a, double b) { return a + b; }
 };
 struct AbsSum : SquareSum {
   static __device__ double of(double x) { return math::abs(x); }
 };
 struct AbsMax : AbsSum {
-  static __device__ double join(double a, double b) { return b > a || b != b ? b : a; }
+  static __device__ double combine(double a, double b) { return b > a || b != b ? b : a; }
 };
 struct AbsMin : AbsSum {
   static __device__ double start() { return __builtin_inf(); }
-  static __device__ double join(double a, double b) { return b < a || b != b ? b : a; }
+  static __device__ double combine(double a, double b) { return b < a || b != b ? b : a; }
 };
 /// Reduces `value` over the block by a tree. Returns the result on thread 0, and 0 on all other threads.
-template <class Op> __device__ double join_block(double value) {
+template <class Op> __device__ double reduce_block(double value) {
   TANDEM_SHARED(double, values, [kSumThreads]);
   values[threadIdx.x] = value;
   for (int half = kSumThreads / 2; half > 0; half /= 2) {
     __syncthreads();
-    if (int(threadIdx.x) < half) values[threadIdx.x] = Op::join(values[threadIdx.x], values[threadIdx.x + half]);
+    if (int(threadIdx.x) < half) values[threadIdx.x] = Op::combine(values[threadIdx.x], values[threadIdx.x + half]);
   }
   return threadIdx.x == 0 ? values[0] : 0;  // only thread 0 may read values[0] without a barrier
 }
 /// Reduces one chunk per block. The order of the reduction does not depend on the alignment of the tensors.
-template <class Op, class T> __global__ void reduce_chunks(Table<1> table, double* numbers) {
+template <class Op, class T> __global__ void reduce_chunks(TensorListMetadata<1> table, double* numbers) {
   unsigned block;
   const int t = table.find(block);
   const T* const x = static_cast<const T*>(table.data[t][0]);
@@ -260,9 +262,9 @@ template <class Op, class T> __global__ void reduce_chunks(Table<1> table, doubl
     const Packet<T, kPacket> packet = load_packet<kPacket>(x, i, end, table.aligned[t]);
 #pragma unroll
     for (int j = 0; j < kPacket; ++j)
-      if (i + j < end) parts[j] = Op::join(parts[j], Op::of(double(Upcast<T>(packet[j]))));
+      if (i + j < end) parts[j] = Op::combine(parts[j], Op::of(double(OpMath<T>(packet[j]))));
   }
-  const double number = join_block<Op>(Op::join(Op::join(parts[0], parts[1]), Op::join(parts[2], parts[3])));
+  const double number = reduce_block<Op>(Op::combine(Op::combine(parts[0], parts[1]), Op::combine(parts[2], parts[3])));
   if (threadIdx.x == 0) numbers[blockIdx.x] = number;
 }
 
@@ -273,8 +275,8 @@ void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradien
           std::vector<Tensor>& max_exp_avg_sqs) {
   if (parameters.empty()) return;
   visit_floating("adam", parameters[0].dtype(), [&]<class T>() {
-    const AdamUpdate<Upcast<T>> update{static_cast<const AdamValues*>(values.raw_data()), amsgrad};
-    launch_updates<T>("adam", parameters, update, [&](size_t i, void** data) {
+    const AdamUpdate<OpMath<T>> update{static_cast<const AdamValues*>(values.raw_data()), amsgrad};
+    multi_tensor_apply<T>("adam", parameters, update, [&](size_t i, void** data) {
       data[0] = parameters[i].raw_data();
       data[1] = exp_avgs[i].raw_data();
       data[2] = exp_avg_sqs[i].raw_data();
@@ -288,8 +290,8 @@ void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<T
          std::vector<Tensor>& parameters, std::vector<Tensor>& momenta) {
   if (parameters.empty()) return;
   visit_floating("sgd", parameters[0].dtype(), [&]<class T>() {
-    const SgdUpdate<Upcast<T>> update{static_cast<const SgdValues*>(values.raw_data()), !momentum, nesterov};
-    launch_updates<T>("sgd", parameters, update, [&](size_t i, void** data) {
+    const SgdUpdate<OpMath<T>> update{static_cast<const SgdValues*>(values.raw_data()), !momentum, nesterov};
+    multi_tensor_apply<T>("sgd", parameters, update, [&](size_t i, void** data) {
       data[0] = parameters[i].raw_data();
       data[1] = momentum ? momenta[i].raw_data() : nullptr;
       data[2] = gradients[i].raw_data();
@@ -304,9 +306,9 @@ void reduce_blocks(const std::vector<Tensor>& tensors, double p, int64_t length,
                         : p == 1 ? reduce_chunks<AbsSum, T>
                         : p > 0  ? reduce_chunks<AbsMax, T>
                                  : reduce_chunks<AbsMin, T>;
-    for_tables<1>(
+    for_tensor_lists<1>(
         tensors, static_cast<int>(length), [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); },
-        [&](const Table<1>& table, unsigned blocks, int64_t before) {
+        [&](const TensorListMetadata<1>& table, unsigned blocks, int64_t before) {
           launch("reduce_blocks", kernel, {blocks, kSumThreads}, numbers.device(), table,
                  numbers.data<double>() + before);
         });

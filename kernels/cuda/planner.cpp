@@ -9,12 +9,12 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int64_t kMostElements = 0x7fffffff;  // maximum per launch, because kernels use 32-bit indices
+constexpr int64_t kMaxElements = 0x7fffffff;  // maximum per launch, because kernels use 32-bit indices
 // Larger calls are split at multiples of this number of elements, so that all parts have the same alignment.
 constexpr int64_t kPartMultiple = 4096;
 
 /// Returns whether all operands can be accessed in vectors. A partial last vector is possible only if rank is 1.
-bool fits_vectors(const PlannedElements& elements, int width) {
+bool can_vectorize(const PlannedElements& elements, int width) {
   const ElementPlan& plan = elements.plan;
   if (plan.rank > 1 && elements.sizes[0] % width != 0) return false;
   for (int k = 0; k < plan.operand_count; ++k) {
@@ -40,7 +40,7 @@ bool is_plain(const ElementPlan& plan, int width) {
 }
 
 /// Returns a plan for the part of the elements with indices in [begin, begin + size) along dimension d.
-PlannedElements part_of(PlannedElements elements, int d, int64_t begin, int64_t size) {
+PlannedElements slice_elements(PlannedElements elements, int d, int64_t begin, int64_t size) {
   for (ElementOperand& o : elements.plan.operands)
     if (o.data) o.data += begin * o.strides[d];
   elements.count = elements.count / elements.sizes[d] * size;
@@ -58,7 +58,7 @@ PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs
   int64_t* const sizes = elements.sizes;
   int64_t strides[1 + kMaxElementInputs][kMaxDims];
   int& operands = plan.operand_count;
-  const auto take = [&](const Tensor& t) {
+  const auto add_operand = [&](const Tensor& t) {
     ElementOperand& o = plan.operands[operands];
     o.dtype = t.dtype();
     o.size = static_cast<uint8_t>(t.itemsize());
@@ -72,15 +72,16 @@ PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs
     }
     broadcast_strides(t, rank, strides[operands++]);
   };
-  take(y);
-  for (const Tensor& x : inputs) take(x);
+  add_operand(y);
+  for (const Tensor& x : inputs) add_operand(x);
 
-  int64_t collapsed[kMaxDims], lie[1 + kMaxElementInputs][kMaxDims];  // outermost first
-  plan.rank = collapse(y.sizes(), operands, strides, collapsed, [&](int k, int d) -> int64_t& { return lie[k][d]; });
+  int64_t collapsed[kMaxDims], collapsed_strides[1 + kMaxElementInputs][kMaxDims];  // outermost first
+  plan.rank = collapse(y.sizes(), operands, strides, collapsed,
+                       [&](int k, int d) -> int64_t& { return collapsed_strides[k][d]; });
   for (int d = 0; d < plan.rank; ++d) {
     const int from = plan.rank - 1 - d;
     sizes[d] = collapsed[from];
-    for (int k = 0; k < operands; ++k) plan.operands[k].strides[d] = lie[k][from];
+    for (int k = 0; k < operands; ++k) plan.operands[k].strides[d] = collapsed_strides[k][from];
   }
   if (plan.rank == 0) {  // a single element
     plan.rank = 1;
@@ -100,18 +101,18 @@ void add_value(PlannedElements& elements, uint64_t bits, DType dtype) {
 
 void run_elements(const char* op, ElementKernel kernel, int width, const PlannedElements& elements, Device device) {
   if (elements.count == 0) return;
-  if (elements.count > kMostElements) {
+  if (elements.count > kMaxElements) {
     int d = elements.plan.rank - 1;
     while (elements.sizes[d] == 1) --d;
     const int64_t size = elements.sizes[d], rounded = size / 2 / kPartMultiple * kPartMultiple;
     const int64_t half = rounded > 0 ? rounded : size / 2;
-    run_elements(op, kernel, width, part_of(elements, d, 0, half), device);
-    run_elements(op, kernel, width, part_of(elements, d, half, size - half), device);
+    run_elements(op, kernel, width, slice_elements(elements, d, 0, half), device);
+    run_elements(op, kernel, width, slice_elements(elements, d, half, size - half), device);
     return;
   }
   ElementPlan plan = elements.plan;
   plan.count = plan.items = static_cast<uint32_t>(elements.count);
-  plan.vector = fits_vectors(elements, width);
+  plan.vector = can_vectorize(elements, width);
   plan.plain = plan.vector && is_plain(plan, width);
   int64_t inner = elements.sizes[0];
   if (plan.vector) {
@@ -120,18 +121,18 @@ void run_elements(const char* op, ElementKernel kernel, int width, const Planned
     plan.items = (plan.items + static_cast<uint32_t>(width) - 1) / static_cast<uint32_t>(width);
   }
   for (int d = 0; d < plan.rank; ++d) plan.dividers[d] = Divider32(d == 0 ? inner : elements.sizes[d]);
-  const uint32_t each = plan.vector ? kVectors : kSingles, threads = (plan.items + each - 1) / each;
+  const uint32_t each = plan.vector ? kVectorsPerThread : kScalarsPerThread, threads = (plan.items + each - 1) / each;
   const uint32_t block = std::min<uint32_t>(threads, kElementThreads);
   launch_elements(op, kernel, plan, (threads + block - 1) / block, block, device);
 }
 
-void elementwise(const char* op, const ElementRow& row, Tensor& y, TensorRefs inputs,
+void elementwise(const char* op, const ElementKernelTable& table, Tensor& y, TensorRefs inputs,
                  std::initializer_list<LoopScalar> scalars) {
   const DType type = inputs.begin()->get().dtype();
-  const ElementKernel kernel = type == kFloat64          ? row.float64
-                               : is_floating_point(type) ? row.float32
-                               : type == kBool           ? row.boolean
-                                                         : row.int64;
+  const ElementKernel kernel = type == kFloat64          ? table.float64
+                               : is_floating_point(type) ? table.float32
+                               : type == kBool           ? table.boolean
+                                                         : table.int64;
   TANDEM_CHECK_AS(NotImplementedError, kernel, op, ": not implemented for '", type, "'");
   PlannedElements elements = plan_elements(op, y, inputs);
   std::copy(scalars.begin(), scalars.end(), elements.plan.scalars);

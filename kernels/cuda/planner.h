@@ -30,7 +30,7 @@ void run_elements(const char* op, ElementKernel kernel, int width, const Planned
 
 /// Computes y = f(inputs) by the kernel that the table has for the dtype of the first input.
 /// @throws NotImplementedError that names op and dtype if the table has no kernel for the dtype
-void elementwise(const char* op, const ElementRow& row, Tensor& y, TensorRefs inputs,
+void elementwise(const char* op, const ElementKernelTable& table, Tensor& y, TensorRefs inputs,
                  std::initializer_list<LoopScalar> scalars = {});
 
 /// Launches one elementwise kernel (launch.cu).

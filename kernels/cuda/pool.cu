@@ -38,7 +38,7 @@ struct Windows {
     return {math::max<int64_t>(start(o), 0), math::min(start(o) + kernel, in)};
   }
   /// Returns the range of windows whose extent contains pixel i.
-  __device__ Range covering(int64_t i) const {
+  __device__ Range windows_covering(int64_t i) const {
     // Minimum start of a window that contains i, plus padding
     const int64_t reach = i + padding - (kernel - 1) * dilation;
     const int64_t first = reach <= 0 ? 0 : int64_t(by_stride.divide(uint64_t(reach + stride - 1)));
@@ -60,7 +60,7 @@ struct AdaptiveWindows {
   __device__ Range pixels(int64_t o) const {
     return {int64_t(by_out.divide(uint64_t(o * in))), int64_t(by_out.divide(uint64_t((o + 1) * in + out - 1)))};
   }
-  __device__ Range covering(int64_t i) const {
+  __device__ Range windows_covering(int64_t i) const {
     return {int64_t(by_in.divide(uint64_t(i * out))), int64_t(by_in.divide(uint64_t((i + 1) * out + in - 1)))};
   }
   __device__ int64_t count(int64_t o, bool) const { return pixels(o).last - pixels(o).first; }
@@ -68,21 +68,21 @@ struct AdaptiveWindows {
 
 /// Position of an output element. For channels-last tensors, `plane` is the index of the image; otherwise it is the
 /// index of the plane, and `channel` is 0.
-struct Place {
+struct OutputPosition {
   int64_t plane, row, column, channel;
 };
 /// Converts an index in memory order to the position of an element, for tensors (planes, rows, columns), or
 /// channels-last images if kLast.
-template <bool kLast> struct Places {
+template <bool kLast> struct PositionMap {
   int64_t elements, channels;
   Divider by_rows, by_columns, by_channels;
-  Places(const Tensor& t)
+  PositionMap(const Tensor& t)
       : elements(t.numel()),
         channels(kLast ? t.size(1) : 1),
         by_rows(t.size(-2)),
         by_columns(t.size(-1)),
         by_channels(channels) {}
-  __device__ Place operator()(int64_t i) const {
+  __device__ OutputPosition operator()(int64_t i) const {
     uint64_t column = uint64_t(i), channel = 0;
     if constexpr (kLast) {
       channel = column;
@@ -94,7 +94,7 @@ template <bool kLast> struct Places {
   }
   /// Returns the offset of the first pixel of the plane that contains `at`, in a tensor whose planes have `pixels`
   /// pixels. step() is the distance from one pixel of a plane to the next.
-  __device__ int64_t start(const Place& at, int64_t pixels) const {
+  __device__ int64_t start(const OutputPosition& at, int64_t pixels) const {
     return kLast ? at.plane * pixels * channels + at.channel : at.plane * pixels;
   }
   __device__ int64_t step() const { return kLast ? channels : 1; }
@@ -105,19 +105,19 @@ __device__ int64_t this_thread() { return blockIdx.x * int64_t(blockDim.x) + thr
 /// are NaNs.
 template <class T, bool kLast>
 __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, int64_t* __restrict__ index,
-                                   Windows rows, Windows columns, Places<kLast> places) {
+                                   Windows rows, Windows columns, PositionMap<kLast> positions) {
   const int64_t i = this_thread();
-  if (i >= places.elements) return;
-  const Place at = places(i);
-  x += places.start(at, rows.in * columns.in);
-  using C = Upcast<T>;
+  if (i >= positions.elements) return;
+  const OutputPosition at = positions(i);
+  x += positions.start(at, rows.in * columns.in);
+  using C = OpMath<T>;
   C best = -C(__builtin_inf());
   int64_t from = -1;
   for (int64_t k = 0, h = rows.start(at.row); k < rows.kernel; ++k, h += rows.dilation) {
     if (h < 0 || h >= rows.in) continue;
     for (int64_t l = 0, w = columns.start(at.column); l < columns.kernel; ++l, w += columns.dilation) {
       if (w < 0 || w >= columns.in) continue;
-      const C value = C(x[(h * columns.in + w) * places.step()]);
+      const C value = C(x[(h * columns.in + w) * positions.step()]);
       if (from < 0 || value > best || value != value) {
         best = value;
         from = h * columns.in + w;
@@ -132,17 +132,17 @@ __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, i
 /// so dilation needs no special treatment.
 template <class T, bool kLast>
 __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __restrict__ index, T* __restrict__ dx,
-                                     Windows rows, Windows columns, Places<kLast> places) {
+                                     Windows rows, Windows columns, PositionMap<kLast> positions) {
   const int64_t i = this_thread();
-  if (i >= places.elements) return;
-  const Place at = places(i);
-  const int64_t pixel = at.row * columns.in + at.column, plane = places.start(at, rows.out * columns.out);
-  const Range across = columns.covering(at.column), down = rows.covering(at.row);
-  using C = Upcast<T>;
+  if (i >= positions.elements) return;
+  const OutputPosition at = positions(i);
+  const int64_t pixel = at.row * columns.in + at.column, plane = positions.start(at, rows.out * columns.out);
+  const Range across = columns.windows_covering(at.column), down = rows.windows_covering(at.row);
+  using C = OpMath<T>;
   C sum = C(0);
   for (int64_t o = down.first; o < down.last; ++o)
     for (int64_t p = across.first; p < across.last; ++p) {
-      const int64_t window = plane + (o * columns.out + p) * places.step();
+      const int64_t window = plane + (o * columns.out + p) * positions.step();
       if (index[window] == pixel) sum += C(dy[window]);
     }
   dx[i] = T(sum);
@@ -152,15 +152,16 @@ __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __
 /// window. The last windows of a row or column also write the pixels after them, which belong to no window. If kPairs,
 /// all windows are two pixels wide, and no columns are left over.
 template <class T, bool kLast, bool kPairs>
-__global__ void max_pool2d_gradients_apart(const T* __restrict__ dy, const int64_t* __restrict__ index,
-                                           T* __restrict__ dx, Windows rows, Windows columns, Places<kLast> windows) {
+__global__ void max_pool2d_gradients_disjoint(const T* __restrict__ dy, const int64_t* __restrict__ index,
+                                              T* __restrict__ dx, Windows rows, Windows columns,
+                                              PositionMap<kLast> windows) {
   const int64_t i = this_thread();
   if (i >= windows.elements) return;
-  const Place at = windows(i);
+  const OutputPosition at = windows(i);
   const int64_t top = at.row * rows.stride, left = at.column * columns.stride, chosen = index[i];
   const int64_t bottom = at.row + 1 == rows.out ? rows.in : top + rows.stride;
   const int64_t right = at.column + 1 == columns.out ? columns.in : left + columns.stride;
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   const T gradient = T(C(0) + C(dy[i]));  // 0 + dy, which turns -0 into 0, as the sum in max_pool2d_gradients does
   dx += windows.start(at, rows.in * columns.in);
   for (int64_t h = top; h < bottom; ++h) {
@@ -176,16 +177,16 @@ __global__ void max_pool2d_gradients_apart(const T* __restrict__ dy, const int64
 
 template <class T, class Axis, bool kLast>
 __global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
-                                   Places<kLast> places, bool include_padding) {
+                                   PositionMap<kLast> positions, bool include_padding) {
   const int64_t i = this_thread();
-  if (i >= places.elements) return;
-  const Place at = places(i);
+  if (i >= positions.elements) return;
+  const OutputPosition at = positions(i);
   const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
-  x += places.start(at, rows.in * columns.in);
-  using C = Upcast<T>;
+  x += positions.start(at, rows.in * columns.in);
+  using C = OpMath<T>;
   C sum = C(0);
   for (int64_t h = down.first; h < down.last; ++h)
-    for (int64_t w = across.first; w < across.last; ++w) sum += C(x[(h * columns.in + w) * places.step()]);
+    for (int64_t w = across.first; w < across.last; ++w) sum += C(x[(h * columns.in + w) * positions.step()]);
   y[i] = T(sum * (C(1) / C(rows.count(at.row, include_padding) * columns.count(at.column, include_padding))));
 }
 
@@ -193,16 +194,16 @@ __global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, A
 /// added by a tree.
 template <class T, class Axis>
 __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
-                                        Places<false> places, bool include_padding) {
+                                        PositionMap<false> positions, bool include_padding) {
   const int64_t i = this_thread() / kWarpSize;
-  if (i >= places.elements) return;  // all lanes of the warp return together
-  const Place at = places(i);
+  if (i >= positions.elements) return;  // all lanes of the warp return together
+  const OutputPosition at = positions(i);
   const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
   const int64_t width = across.last - across.first, lane = threadIdx.x % kWarpSize;
   x += at.plane * rows.in * columns.in;
   // The lanes step through the window's pixels row after row without a gap, so that all lanes are busy even if the
   // window is narrow.
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   C sum = C(0);
   int64_t h = down.first, w = lane;
   for (;; w += kWarpSize) {
@@ -220,17 +221,17 @@ __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__
 
 template <class T, class Axis, bool kLast>
 __global__ void avg_pool2d_gradients(const T* __restrict__ dy, T* __restrict__ dx, Axis rows, Axis columns,
-                                     Places<kLast> places, bool include_padding) {
+                                     PositionMap<kLast> positions, bool include_padding) {
   const int64_t i = this_thread();
-  if (i >= places.elements) return;
-  const Place at = places(i);
-  const Range down = rows.covering(at.row), across = columns.covering(at.column);
-  dy += places.start(at, rows.out * columns.out);
-  using C = Upcast<T>;
+  if (i >= positions.elements) return;
+  const OutputPosition at = positions(i);
+  const Range down = rows.windows_covering(at.row), across = columns.windows_covering(at.column);
+  dy += positions.start(at, rows.out * columns.out);
+  using C = OpMath<T>;
   C sum = C(0);
   for (int64_t o = down.first; o < down.last; ++o)
     for (int64_t p = across.first; p < across.last; ++p)
-      sum += C(dy[(o * columns.out + p) * places.step()]) *
+      sum += C(dy[(o * columns.out + p) * positions.step()]) *
              (C(1) / C(rows.count(o, include_padding) * columns.count(p, include_padding)));
   dx[i] = T(sum);
 }
@@ -254,9 +255,9 @@ void average(const char* name, const Tensor& x, const Axis& rows, const Axis& co
     if constexpr (!kLast)
       if (window >= 2 * kWarpSize)
         return launch(name, avg_pool2d_wide_windows<T, Axis>, threads_for(y.numel() * kWarpSize), x.device(),
-                      x.data<T>(), y.data<T>(), rows, columns, Places<false>(y), include);
+                      x.data<T>(), y.data<T>(), rows, columns, PositionMap<false>(y), include);
     launch(name, avg_pool2d_windows<T, Axis, kLast>, threads_for(y.numel()), x.device(), x.data<T>(), y.data<T>(), rows,
-           columns, Places<kLast>(y), include);
+           columns, PositionMap<kLast>(y), include);
   });
 }
 template <class Axis>
@@ -265,7 +266,7 @@ void average_backward(const char* name, const Tensor& dy, const Axis& rows, cons
   if (dx.numel() == 0) return;
   visit_layouts(name, dx, [&]<class T, bool kLast>() {
     launch(name, avg_pool2d_gradients<T, Axis, kLast>, threads_for(dx.numel()), dx.device(), dy.data<T>(), dx.data<T>(),
-           rows, columns, Places<kLast>(dx), include);
+           rows, columns, PositionMap<kLast>(dx), include);
   });
 }
 
@@ -276,25 +277,25 @@ void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& inde
   visit_layouts("max_pool2d", x, [&]<class T, bool kLast>() {
     launch("max_pool2d", max_pool2d_windows<T, kLast>, threads_for(y.numel()), x.device(), x.data<T>(), y.data<T>(),
            index.defined() ? index.data<int64_t>() : nullptr, Windows(x.size(-2), y.size(-2), shape, 0),
-           Windows(x.size(-1), y.size(-1), shape, 1), Places<kLast>(y));
+           Windows(x.size(-1), y.size(-1), shape, 1), PositionMap<kLast>(y));
   });
 }
 void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape& shape, Tensor& dx) {
   if (dx.numel() == 0) return;
-  bool apart = dy.numel() > 0;
+  bool disjoint = dy.numel() > 0;
   for (int d = 0; d < 2; ++d)
-    apart &= shape.kernel[d] == shape.stride[d] && shape.padding[d] == 0 && shape.dilation[d] == 1;
+    disjoint &= shape.kernel[d] == shape.stride[d] && shape.padding[d] == 0 && shape.dilation[d] == 1;
   const Windows rows(dx.size(-2), dy.size(-2), shape, 0), columns(dx.size(-1), dy.size(-1), shape, 1);
   visit_layouts("max_pool2d_backward", dx, [&]<class T, bool kLast>() {
     const auto start = [&](auto kernel, const Tensor& results) {
       launch("max_pool2d_backward", kernel, threads_for(results.numel()), dx.device(), dy.data<T>(),
-             index.data<int64_t>(), dx.data<T>(), rows, columns, Places<kLast>(results));
+             index.data<int64_t>(), dx.data<T>(), rows, columns, PositionMap<kLast>(results));
     };
-    if (!apart) return start(max_pool2d_gradients<T, kLast>, dx);
+    if (!disjoint) return start(max_pool2d_gradients<T, kLast>, dx);
     if constexpr (!kLast)
       if (columns.stride == 2 && columns.in == 2 * columns.out && is_aligned(dx.raw_data(), 2 * sizeof(T)))
-        return start(max_pool2d_gradients_apart<T, kLast, true>, dy);
-    start(max_pool2d_gradients_apart<T, kLast, false>, dy);
+        return start(max_pool2d_gradients_disjoint<T, kLast, true>, dy);
+    start(max_pool2d_gradients_disjoint<T, kLast, false>, dy);
   });
 }
 

@@ -29,7 +29,7 @@ struct SmallInt {
 
 }  // namespace
 }  // namespace tandem::kernels::cuda
-template <> struct tandem::kernels::UpcastOf<tandem::kernels::cuda::SmallInt> { using type = int32_t; };
+template <> struct tandem::kernels::OpMathOf<tandem::kernels::cuda::SmallInt> { using type = int32_t; };
 namespace tandem::kernels::cuda {
 namespace {
 
@@ -115,89 +115,89 @@ template <> struct Target<SmallInt> {
   }
 };
 
-/// Sum or product of elements. `Way` is the reduction operator `SumOp` or `ProductOp`, and Out the output dtype.
+/// Sum or product of elements. `ReduceOp` is the reduction operator `SumOp` or `ProductOp`, and Out the output dtype.
 /// Floating-point results are divided by `divisor` unless it is 1.
-template <class Way, class Out> struct Fold : Way {
-  using State = typename Way::State;
+template <class ReduceOp, class Out> struct Fold : ReduceOp {
+  using State = typename ReduceOp::State;
   Target<Out> y;
   State divisor;
   Fold(const Tensor& y, double divisor) : y(y), divisor(State(divisor)) {}
-  template <class T> __device__ void take(State& state, const T& x, int64_t, int64_t) const {
-    state = Way::join(state, State(x));
+  template <class T> __device__ void accumulate(State& state, const T& x, int64_t, int64_t) const {
+    state = ReduceOp::combine(state, State(x));
   }
-  __device__ void give(int64_t i, const State& state) const {
+  __device__ void write_result(int64_t i, const State& state) const {
     if constexpr (math::kFloating<State>)
       y.put(i, divisor == State(1) ? state : state / divisor);
     else
       y.put(i, state);
   }
-  const Fold& finishing() const { return *this; }
+  const Fold& second_pass() const { return *this; }
 };
 /// Sum of squared differences of the two elements of each pair, divided by `divisor`.
-template <class T> struct SquaredError : Adding<T> {
+template <class T> struct SquaredError : SumOp<T> {
   Target<T> y;
   T divisor;
   SquaredError(const Tensor& y, double divisor) : y(y), divisor(T(divisor)) {}
-  __device__ void take(T& state, const Two<T>& pair, int64_t, int64_t) const {
+  __device__ void accumulate(T& state, const Two<T>& pair, int64_t, int64_t) const {
     const T off = pair.x - pair.target;
     state += off * off;
   }
-  __device__ void take(T& state, const T& sum, int64_t, int64_t) const { state += sum; }
-  __device__ void give(int64_t i, const T& state) const { y.put(i, state / divisor); }
-  const SquaredError& finishing() const { return *this; }
+  __device__ void accumulate(T& state, const T& sum, int64_t, int64_t) const { state += sum; }
+  __device__ void write_result(int64_t i, const T& state) const { y.put(i, state / divisor); }
+  const SquaredError& second_pass() const { return *this; }
 };
 /// Sum of (element - center)^2, where each result has its own center. It is computed in double, which can represent the
-/// square of any float. If `finishes`, adds partial sums instead of squares, in the second pass.
-struct Squares : Adding<double> {
+/// square of any float. If `is_second_pass`, adds partial sums instead of squares, in the second pass.
+struct Squares : SumOp<double> {
   Target<double> y;
   const double* center;  // null: all centers are 0
-  bool finishes = false;
+  bool is_second_pass = false;
   Squares(const Tensor& y, const Tensor& center) : y(y), center(center.defined() ? center.data<double>() : nullptr) {}
-  template <class T> __device__ void take(double& state, const T& x, int64_t, int64_t result) const {
-    const double value = double(Upcast<T>(x)), off = center ? value - center[result] : value;
-    state += finishes ? value : off * off;
+  template <class T> __device__ void accumulate(double& state, const T& x, int64_t, int64_t result) const {
+    const double value = double(OpMath<T>(x)), off = center ? value - center[result] : value;
+    state += is_second_pass ? value : off * off;
   }
-  __device__ void give(int64_t i, const double& state) const { y.put(i, state); }
-  Squares finishing() const {
+  __device__ void write_result(int64_t i, const double& state) const { y.put(i, state); }
+  Squares second_pass() const {
     Squares op = *this;
-    op.finishes = true;
+    op.is_second_pass = true;
     return op;
   }
 };
 /// Sum of (|element| / scale)^p in double, where each result has its own scale.
-template <class C> struct Powers : Adding<double> {
+template <class C> struct Powers : SumOp<double> {
   Target<double> y;
   const C* scale;
   C p;
-  bool finishes = false;
+  bool is_second_pass = false;
   Powers(const Tensor& y, const Tensor& scale, double p) : y(y), scale(scale.data<C>()), p(C(p)) {}
-  template <class T> __device__ void take(double& state, const T& x, int64_t, int64_t result) const {
-    state += finishes ? double(Upcast<T>(x)) : double(math::pow(math::abs(C(x)) / scale[result], p));
+  template <class T> __device__ void accumulate(double& state, const T& x, int64_t, int64_t result) const {
+    state += is_second_pass ? double(OpMath<T>(x)) : double(math::pow(math::abs(C(x)) / scale[result], p));
   }
-  __device__ void give(int64_t i, const double& state) const { y.put(i, state); }
-  Powers finishing() const {
+  __device__ void write_result(int64_t i, const double& state) const { y.put(i, state); }
+  Powers second_pass() const {
     Powers op = *this;
-    op.finishes = true;
+    op.is_second_pass = true;
     return op;
   }
 };
 /// Largest element, or NaN if an element is NaN. The smallest element is computed as the negated maximum of the negated
 /// elements.
-template <class T> struct Extreme : Largest<Upcast<T>> {
-  using State = Upcast<T>;
+template <class T> struct Extreme : MaxOp<OpMath<T>> {
+  using State = OpMath<T>;
   using Sign = std::conditional_t<math::kFloating<State>, State, int64_t>;
   Target<T> y;
-  Sign taken, given;  // sign of inputs and of results: a factor (float) or an XOR mask (integer)
-  Extreme(const Tensor& y, bool smallest) : y(y), taken(smallest ? Sign(-1) : kKeep), given(taken) {}
-  Extreme finishing() const {
+  Sign input_sign, output_sign;  // sign of inputs and of results: a factor (float) or an XOR mask (integer)
+  Extreme(const Tensor& y, bool smallest) : y(y), input_sign(smallest ? Sign(-1) : kKeep), output_sign(input_sign) {}
+  Extreme second_pass() const {
     Extreme op = *this;
-    op.taken = kKeep;
+    op.input_sign = kKeep;
     return op;
   }
-  template <class X> __device__ void take(State& state, const X& x, int64_t, int64_t) const {
-    state = math::max(state, signed_by(taken, State(x)));
+  template <class X> __device__ void accumulate(State& state, const X& x, int64_t, int64_t) const {
+    state = math::max(state, signed_by(input_sign, State(x)));
   }
-  __device__ void give(int64_t i, const State& state) const { y.put(i, signed_by(given, state)); }
+  __device__ void write_result(int64_t i, const State& state) const { y.put(i, signed_by(output_sign, state)); }
 
  private:
   static constexpr Sign kKeep = math::kFloating<State> ? Sign(1) : Sign(0);
@@ -209,32 +209,32 @@ template <class T> struct Extreme : Largest<Upcast<T>> {
   }
 };
 
-template <class C> struct Placed {
+template <class C> struct IndexedValue {
   C value;
-  int64_t place;  // index along n, or -1 if there is no element yet
+  int64_t position;  // index along n, or -1 if there is no element yet
 };
 /// Largest or smallest element with its index. Chooses the first among equal elements, and NaN over any number.
-template <class T> struct PlacedExtreme {
-  using State = Placed<Upcast<T>>;
+template <class T> struct ArgExtreme {
+  using State = IndexedValue<OpMath<T>>;
   Target<T> y;
   int64_t* index;
   bool smallest;
-  const PlacedExtreme& finishing() const { return *this; }  // the second pass combines states by the same operator
-  __device__ static State start() { return {Upcast<T>(0), -1}; }
-  __device__ State join(const State& a, const State& b) const {
-    if (a.place < 0 || b.place < 0) return a.place < 0 ? b : a;
+  const ArgExtreme& second_pass() const { return *this; }  // the second pass combines states by the same operator
+  __device__ static State start() { return {OpMath<T>(0), -1}; }
+  __device__ State combine(const State& a, const State& b) const {
+    if (a.position < 0 || b.position < 0) return a.position < 0 ? b : a;
     const bool nan_a = a.value != a.value, nan_b = b.value != b.value;
     if (nan_a != nan_b) return nan_a ? a : b;
     if (!nan_a && a.value != b.value) return (a.value < b.value) == smallest ? a : b;
-    return a.place < b.place ? a : b;
+    return a.position < b.position ? a : b;
   }
-  __device__ void take(State& state, const T& x, int64_t place, int64_t) const {
-    state = join(state, {Upcast<T>(x), place});
+  __device__ void accumulate(State& state, const T& x, int64_t position, int64_t) const {
+    state = combine(state, {OpMath<T>(x), position});
   }
-  __device__ void take(State& state, const State& x, int64_t, int64_t) const { state = join(state, x); }
-  __device__ void give(int64_t i, const State& state) const {
+  __device__ void accumulate(State& state, const State& x, int64_t, int64_t) const { state = combine(state, x); }
+  __device__ void write_result(int64_t i, const State& state) const {
     y.put(i, state.value);
-    index[i] = state.place;
+    index[i] = state.position;
   }
 };
 
@@ -262,18 +262,19 @@ __global__ void reduce_rows(Op op, Source<T> x, typename Op::State* parts, int64
     stream<kLoads>(
         threadIdx.x, team, packs, [&](int64_t i) { return x.template pack<kWidth>(from + i * kWidth, aligned); },
         [&](int64_t i, const Pack<T, kWidth>& pack, int k) {
-          for (int v = 0; v < kWidth; ++v) op.take(state[k], pack.at[v], first + i * kWidth + v, row);
+          for (int v = 0; v < kWidth; ++v) op.accumulate(state[k], pack.at[v], first + i * kWidth + v, row);
         });
-    for (int64_t i = packs * kWidth + threadIdx.x; i < count; i += team) op.take(state[0], x[from + i], first + i, row);
+    for (int64_t i = packs * kWidth + threadIdx.x; i < count; i += team)
+      op.accumulate(state[0], x[from + i], first + i, row);
   }
   for (int width = kLoads / 2; width > 0; width /= 2)
-    for (int k = 0; k < width; ++k) state[k] = op.join(state[k], state[k + width]);
+    for (int k = 0; k < width; ++k) state[k] = op.combine(state[k], state[k + width]);
   const State total = team_reduce(op, state[0]);
   if (threadIdx.x > 0 || unit >= units) return;
   if (parts)
     parts[unit] = total;
   else
-    op.give(unit, total);
+    op.write_result(unit, total);
 }
 
 constexpr int kColumnThreads = 256;
@@ -302,23 +303,23 @@ __global__ void reduce_columns(Op op, Source<T> x, typename Op::State* parts, in
     stream<kLoads>(
         threadIdx.y, team, count, [&](int64_t r) { return x.template pack<kWidth>(from + r * inner, aligned); },
         [&](int64_t r, const Pack<T, kWidth>& pack, int) {
-          for (int v = 0; v < kWidth; ++v) op.take(state[v], pack.at[v], first + r, outer * inner + column + v);
+          for (int v = 0; v < kWidth; ++v) op.accumulate(state[v], pack.at[v], first + r, outer * inner + column + v);
         });
   } else {
     for (int v = 0; v < kWidth && column + v < inner; ++v)
       for (int64_t r = threadIdx.y; r < count; r += team)
-        op.take(state[v], x[from + r * inner + v], first + r, outer * inner + column + v);
+        op.accumulate(state[v], x[from + r * inner + v], first + r, outer * inner + column + v);
   }
   for (int v = 0; v < kWidth; ++v) states[(threadIdx.y * kWidth + v) * blockDim.x + threadIdx.x] = state[v];
   __syncthreads();
   if (unit >= units) return;
   for (int v = static_cast<int>(threadIdx.y); v < kWidth && column + v < inner; v += static_cast<int>(team)) {
     State total = states[v * blockDim.x + threadIdx.x];
-    for (int y = 1; y < team; ++y) total = op.join(total, states[(y * kWidth + v) * blockDim.x + threadIdx.x]);
+    for (int y = 1; y < team; ++y) total = op.combine(total, states[(y * kWidth + v) * blockDim.x + threadIdx.x]);
     if (parts)
       parts[unit * inner + column + v] = total;
     else
-      op.give(unit * inner + column + v, total);
+      op.write_result(unit * inner + column + v, total);
   }
 }
 
@@ -356,7 +357,7 @@ void launch_columns(const char* name, const Op& op, const Source<T>& x, int64_t 
     return launch(name, reduce_columns<Op, T>, shape, device, op, x, nullptr, units, inner, strips, cut, aligned);
   const Parts<State> parts(units * inner, device);
   launch(name, reduce_columns<Op, T>, shape, device, op, x, parts.data(), units, inner, strips, cut, aligned);
-  launch_columns<Op, State>(name, op.finishing(), Source<State>(parts.data()), outer, cut.pieces, inner, device);
+  launch_columns<Op, State>(name, op.second_pass(), Source<State>(parts.data()), outer, cut.pieces, inner, device);
 }
 
 template <class Op, class T>
@@ -381,7 +382,7 @@ void launch_rows(const char* name, const Op& op, const Source<T>& x, int64_t row
   if (cut.pieces == 1) return launch(name, reduce_rows<Op, T>, shape, device, op, x, nullptr, units, cut, aligned);
   const Parts<State> parts(units, device);
   launch(name, reduce_rows<Op, T>, shape, device, op, x, parts.data(), units, cut, aligned);
-  launch_rows<Op, State>(name, op.finishing(), Source<State>(parts.data()), rows, cut.pieces, device);
+  launch_rows<Op, State>(name, op.second_pass(), Source<State>(parts.data()), rows, cut.pieces, device);
 }
 
 template <class T, class Op> void reduce(const char* name, const Op& op, const Tensor& x) {
@@ -406,32 +407,31 @@ template <class F> void visit_source(DType dtype, F f) {
 }
 /// Computes sums or products. Floating-point sums are accumulated for the dtype of x, or of y if that is wider;
 /// integers and bool give int64.
-template <template <class> class Way>
+template <template <class> class ReduceOp>
 void reduce_sums(const char* name, const Tensor& x, const Tensor& y, double divisor = 1) {
   visit_source(x.dtype(), [&]<class T>() {
-    if constexpr (!math::kSame<T, Upcast<T>> && !math::kSame<T, SmallInt>)
-      if (y.dtype() != x.dtype()) return reduce<T>(name, Fold<Way<Upcast<T>>, Upcast<T>>(y, divisor), x);
+    if constexpr (!math::kSame<T, OpMath<T>> && !math::kSame<T, SmallInt>)
+      if (y.dtype() != x.dtype()) return reduce<T>(name, Fold<ReduceOp<OpMath<T>>, OpMath<T>>(y, divisor), x);
     using Out = std::conditional_t<math::kSame<T, SmallInt>, int64_t, T>;
-    reduce<T>(name, Fold<Way<Accumulate<T>>, Out>(y, divisor), x);
+    reduce<T>(name, Fold<ReduceOp<Accumulate<T>>, Out>(y, divisor), x);
   });
 }
 void reduce_values(const char* name, const Tensor& x, bool smallest, const Tensor& y) {
   visit_source(x.dtype(), [&]<class T>() { reduce<T>(name, Extreme<T>(y, smallest), x); });
 }
-void reduce_places(const char* name, const Tensor& x, bool smallest, const Tensor& y, const Tensor& index) {
+void reduce_with_index(const char* name, const Tensor& x, bool smallest, const Tensor& y, const Tensor& index) {
   visit_source(x.dtype(), [&]<class T>() {
-    reduce<T>(name, PlacedExtreme<T>{Target<T>(y), index.data<int64_t>(), smallest}, x);
+    reduce<T>(name, ArgExtreme<T>{Target<T>(y), index.data<int64_t>(), smallest}, x);
   });
 }
 
 }  // namespace
 
 void sum(const Tensor& x, Tensor& y) {
-  if (x.dtype() == kFloat32 && y.dtype() == kFloat64)
-    return reduce<float>("sum", Fold<Adding<double>, double>(y, 1), x);
-  reduce_sums<Adding>("sum", x, y);
+  if (x.dtype() == kFloat32 && y.dtype() == kFloat64) return reduce<float>("sum", Fold<SumOp<double>, double>(y, 1), x);
+  reduce_sums<SumOp>("sum", x, y);
 }
-void mean(const Tensor& x, double divisor, Tensor& y) { reduce_sums<Adding>("mean", x, y, divisor); }
+void mean(const Tensor& x, double divisor, Tensor& y) { reduce_sums<SumOp>("mean", x, y, divisor); }
 void squared_error(const Tensor& x, const Tensor& target, double divisor, Tensor& y) {
   const auto launched = [&]<class T>() {
     launch_rows<SquaredError<T>, Two<T>>("mse_loss", {y, divisor}, {x, target}, 1, x.numel(), x.device());
@@ -443,14 +443,18 @@ void sum_of_squares_about(const Tensor& x, const Tensor& center, Tensor& y) {
 }
 void sum_of_powers(const Tensor& x, const Tensor& scale, double p, Tensor& y) {
   visit_floating("sum_of_powers", x.dtype(),
-                 [&]<class T>() { reduce<T>("sum_of_powers", Powers<Upcast<T>>(y, scale, p), x); });
+                 [&]<class T>() { reduce<T>("sum_of_powers", Powers<OpMath<T>>(y, scale, p), x); });
 }
-void prod(const Tensor& x, Tensor& y) { reduce_sums<Multiplying>("prod", x, y); }
+void prod(const Tensor& x, Tensor& y) { reduce_sums<ProductOp>("prod", x, y); }
 void amax(const Tensor& x, Tensor& y) { reduce_values("amax", x, false, y); }
 void amin(const Tensor& x, Tensor& y) { reduce_values("amin", x, true, y); }
 void any(const Tensor& x, Tensor& y) { reduce_values("any", x, false, y); }
 void all(const Tensor& x, Tensor& y) { reduce_values("all", x, true, y); }
-void max_with_index(const Tensor& x, Tensor& y, Tensor& index) { reduce_places("max_with_index", x, false, y, index); }
-void min_with_index(const Tensor& x, Tensor& y, Tensor& index) { reduce_places("min_with_index", x, true, y, index); }
+void max_with_index(const Tensor& x, Tensor& y, Tensor& index) {
+  reduce_with_index("max_with_index", x, false, y, index);
+}
+void min_with_index(const Tensor& x, Tensor& y, Tensor& index) {
+  reduce_with_index("min_with_index", x, true, y, index);
+}
 
 }  // namespace tandem::kernels::cuda

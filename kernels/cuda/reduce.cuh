@@ -38,19 +38,19 @@ template <class T, int N> __device__ __forceinline__ void store_pack(T* to, cons
 
 /// widen() converts elements from the dtype in memory to the compute type; store_pack_as() converts them back and
 /// stores them.
-template <class T, int N> __device__ __forceinline__ Pack<Upcast<T>, N> widen(const Pack<T, N>& pack) {
-  if constexpr (math::kSame<T, Upcast<T>>) {
+template <class T, int N> __device__ __forceinline__ Pack<OpMath<T>, N> widen(const Pack<T, N>& pack) {
+  if constexpr (math::kSame<T, OpMath<T>>) {
     return pack;
   } else {
-    Pack<Upcast<T>, N> wide;
+    Pack<OpMath<T>, N> wide;
 #pragma unroll
-    for (int i = 0; i < N; ++i) wide.at[i] = Upcast<T>(pack.at[i]);
+    for (int i = 0; i < N; ++i) wide.at[i] = OpMath<T>(pack.at[i]);
     return wide;
   }
 }
 template <class T, int N>
-__device__ __forceinline__ void store_pack_as(T* to, const Pack<Upcast<T>, N>& wide, bool aligned) {
-  if constexpr (math::kSame<T, Upcast<T>>) {
+__device__ __forceinline__ void store_pack_as(T* to, const Pack<OpMath<T>, N>& wide, bool aligned) {
+  if constexpr (math::kSame<T, OpMath<T>>) {
     store_pack(to, wide, aligned);
   } else {
     Pack<T, N> pack;
@@ -98,20 +98,20 @@ template <class A> TANDEM_HD A lowest() {
 
 /// Reduction operators on states of type A. start() returns the neutral element, and combine() combines two states; it
 /// is associative.
-template <class A> struct Adding {
+template <class A> struct SumOp {
   using State = A;
   __device__ static A start() { return A(0); }
-  __device__ static A join(A a, A b) { return math::add(a, b); }
+  __device__ static A combine(A a, A b) { return math::add(a, b); }
 };
-template <class A> struct Multiplying {
+template <class A> struct ProductOp {
   using State = A;
   __device__ static A start() { return A(1); }
-  __device__ static A join(A a, A b) { return math::mul(a, b); }
+  __device__ static A combine(A a, A b) { return math::mul(a, b); }
 };
-template <class A> struct Largest {  // a NaN wins
+template <class A> struct MaxOp {  // a NaN wins
   using State = A;
   __device__ static A start() { return lowest<A>(); }
-  __device__ static A join(A a, A b) { return math::max(a, b); }
+  __device__ static A combine(A a, A b) { return math::max(a, b); }
 };
 
 /// Returns the value that lane (this lane XOR mask) passed. A struct is exchanged in 8-byte words.
@@ -135,10 +135,10 @@ template <class A> __device__ __forceinline__ A exchange(const A& value, int mas
 /// of its group. All 32 lanes must call this function.
 template <class Op>
 __device__ typename Op::State warp_reduce(const Op& op, typename Op::State state, int width = kWarpSize) {
-  for (int mask = width / 2; mask > 0; mask /= 2) state = op.join(state, exchange(state, mask, width));
+  for (int mask = width / 2; mask > 0; mask /= 2) state = op.combine(state, exchange(state, mask, width));
   return state;
 }
-template <class A> __device__ A warp_sum(A value) { return warp_reduce(Adding<A>(), value); }
+template <class A> __device__ A warp_sum(A value) { return warp_reduce(SumOp<A>(), value); }
 
 /// Reduces `state` over the blockDim.x threads of a row (a power of two). A block may have several rows, one per
 /// threadIdx.y. The block must consist of whole warps, and all of its threads must call this function. Every thread
@@ -153,7 +153,7 @@ template <class Op> __device__ typename Op::State team_reduce(const Op& op, type
   if (threadIdx.x % kWarpSize == 0) of_warp[warp] = state;
   __syncthreads();
   state = of_warp[threadIdx.y * warps];
-  for (int w = 1; w < warps; ++w) state = op.join(state, of_warp[threadIdx.y * warps + w]);
+  for (int w = 1; w < warps; ++w) state = op.combine(state, of_warp[threadIdx.y * warps + w]);
   __syncthreads();  // all reads must be done before the next reduction overwrites of_warp
   return state;
 }

@@ -8,10 +8,10 @@
 namespace tandem::kernels::cuda {
 
 /// Number of elements of a row that one thread holds, unless the row is short: 64 bytes in the compute type.
-template <class T> inline constexpr int kHeld = static_cast<int>(64 / sizeof(Upcast<T>));
+template <class T> inline constexpr int kElementsPerThread = static_cast<int>(64 / sizeof(OpMath<T>));
 /// Number of elements of a short row that one thread holds: four, or the elements of one 16-byte load if these are
 /// more.
-template <class T> inline constexpr int kHeldShort = kPack<T> > 4 ? kPack<T> : 4;
+template <class T> inline constexpr int kShortElementsPerThread = kPack<T> > 4 ? kPack<T> : 4;
 
 /// Distribution of rows of n elements over the threads of a team. Consecutive threads hold consecutive packs if n is a
 /// multiple of the pack size, otherwise consecutive elements. The distribution depends only on the shape, because it
@@ -30,14 +30,14 @@ struct RowShape {
                   : int64_t(k) * blockDim.x + threadIdx.x;
   }
   /// Loads this thread's elements of its row in the tensor `from`. Elements after the end of the row become `missing`.
-  template <int K, class T> __device__ void load(const T* from, Upcast<T> missing, Upcast<T> (&held)[K]) const {
+  template <int K, class T> __device__ void load(const T* from, OpMath<T> missing, OpMath<T> (&held)[K]) const {
     load_row<T, K>(row() < rows ? from + row() * n : nullptr, missing, held);
   }
   /// Loads this thread's elements of one row, which starts at `from`. Several teams may load the same row, for example
   /// a weight. If `from` is null, all elements become `missing`. The elements are distributed over the threads in packs
   /// of T, as in load(), even if their type S is wider than T.
   template <class T, int K, class S>
-  __device__ void load_row(const S* from, Upcast<S> missing, Upcast<S> (&held)[K]) const {
+  __device__ void load_row(const S* from, OpMath<S> missing, OpMath<S> (&held)[K]) const {
     constexpr int kWidth = kPack<T>, kLoad = kPack<S> < kWidth ? kPack<S> : kWidth;
     const bool valid = from != nullptr;
     // `missing` is assigned before the loads: a selection after each load would make the next load wait for it.
@@ -51,21 +51,21 @@ struct RowShape {
         for (int first = 0; first < kWidth; first += kLoad) {
           const Pack<S, kLoad> pack = load_pack<S, kLoad>(from + i + first, aligned);
 #pragma unroll
-          for (int v = 0; v < kLoad; ++v) held[p * kWidth + first + v] = Upcast<S>(pack.at[v]);
+          for (int v = 0; v < kLoad; ++v) held[p * kWidth + first + v] = OpMath<S>(pack.at[v]);
         }
       }
     } else {
 #pragma unroll
       for (int k = 0; k < K; ++k) {
         const int64_t i = int64_t(k) * blockDim.x + threadIdx.x;
-        if (valid && i < n) held[k] = Upcast<S>(from[i]);
+        if (valid && i < n) held[k] = OpMath<S>(from[i]);
       }
     }
   }
-  template <int K, class T> __device__ void store(T* to, const Upcast<T> (&held)[K]) const {
+  template <int K, class T> __device__ void store(T* to, const OpMath<T> (&held)[K]) const {
     if (row() < rows) store_row<T, K>(to + row() * n, held);
   }
-  template <class T, int K, class S> __device__ void store_row(S* to, const Upcast<S> (&held)[K]) const {
+  template <class T, int K, class S> __device__ void store_row(S* to, const OpMath<S> (&held)[K]) const {
     constexpr int kWidth = kPack<T>, kStore = kPack<S> < kWidth ? kPack<S> : kWidth;
     if (packed) {
 #pragma unroll
@@ -96,17 +96,17 @@ template <class T> RowShape row_shape(int64_t rows, int64_t n, std::initializer_
   return shape;
 }
 /// Returns whether a team of `threads` threads can hold a row of n elements in registers.
-template <class T> bool can_hold(int64_t n, int64_t threads) { return n <= threads * kHeld<T>; }
+template <class T> bool fits_in_registers(int64_t n, int64_t threads) { return n <= threads * kElementsPerThread<T>; }
 /// Calls f.operator()<K>(launch shape), where K is the number of elements of a row that a thread holds. A team
 /// processes `each` rows in turn.
-template <class T, class F> void visit_held(int64_t rows, int64_t n, int64_t each, F f) {
-  constexpr int kShort = kHeldShort<T>;
+template <class T, class F> void visit_persistent(int64_t rows, int64_t n, int64_t each, F f) {
+  constexpr int kShort = kShortElementsPerThread<T>;
   const bool is_short = n <= kShort * kWarpSize;
-  const int64_t team =
-      is_short ? power_of_two(ceil_div(n, kShort), 1, kWarpSize) : power_of_two(ceil_div(n, kHeld<T>), 16, 1024);
+  const int64_t team = is_short ? power_of_two(ceil_div(n, kShort), 1, kWarpSize)
+                                : power_of_two(ceil_div(n, kElementsPerThread<T>), 16, 1024);
   const dim3 block = team_block(team, ceil_div(rows, each));
   const LaunchShape shape{checked_grid(ceil_div(rows, each * block.y)), block};
-  is_short ? f.template operator()<kShort>(shape) : f.template operator()<kHeld<T>>(shape);
+  is_short ? f.template operator()<kShort>(shape) : f.template operator()<kElementsPerThread<T>>(shape);
 }
 
 /// Shape of rows that are too long for registers. If there are few rows, each is cut into `pieces` pieces of `length`
@@ -162,7 +162,7 @@ template <class T> PieceShape piece_shape(int64_t rows, int64_t n, std::initiali
 enum class Stage { all, parts, finish };
 /// Calls f(launch shape, stage, parts) once, or twice if rows are cut into pieces. `parts` is scratch memory with
 /// `bytes` bytes for each piece.
-template <class F> void run_long(int64_t rows, const PieceShape& shape, int64_t bytes, Device device, F f) {
+template <class F> void launch_long_rows(int64_t rows, const PieceShape& shape, int64_t bytes, Device device, F f) {
   const LaunchShape launched{checked_grid(rows * shape.pieces), dim3(shape.pieces > 1 ? 256 : 512)};
   if (shape.pieces == 1) return f(launched, Stage::all, nullptr);
   const Tensor parts = core::empty({rows * shape.pieces * bytes}, kUInt8, device);
@@ -171,16 +171,17 @@ template <class F> void run_long(int64_t rows, const PieceShape& shape, int64_t 
 }
 /// Returns the combined state of all pieces of this block's row. Every block of the row combines the pieces in the same
 /// order.
-template <class Op> __device__ typename Op::State row_total(const PieceShape& shape, const typename Op::State* parts) {
+template <class Op>
+__device__ typename Op::State combine_row_parts(const PieceShape& shape, const typename Op::State* parts) {
   typename Op::State state = Op::start();
   for (int64_t p = threadIdx.x; p < shape.pieces; p += blockDim.x)
-    state = Op::join(state, parts[shape.row() * shape.pieces + p]);
+    state = Op::combine(state, parts[shape.row() * shape.pieces + p]);
   return team_reduce(Op(), state);
 }
 
 /// Returns the gradient with respect to one row's loss: dloss[row]; or *dloss / *total if the loss is a mean over rows,
 /// where *total is the sum of the rows' weights.
-template <class C> __device__ C loss_slope(const C* dloss, const C* total, int64_t row) {
+template <class C> __device__ C loss_gradient(const C* dloss, const C* total, int64_t row) {
   return total ? *dloss / *total : dloss[row];
 }
 

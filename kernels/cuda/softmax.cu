@@ -10,24 +10,24 @@ namespace tandem::kernels::cuda {
 namespace {
 
 /// Reduction operator: maximum that ignores NaN. (NaN reaches the result by the sum.)
-template <class T> struct Peak {
+template <class T> struct NanIgnoringMaxOp {
   using State = T;
-  __device__ static T join(T a, T b) { return b > a ? b : a; }
+  __device__ static T combine(T a, T b) { return b > a ? b : a; }
 };
 
 template <class T, int K>
 __global__ void __launch_bounds__(1024)
-    softmax_held(const T* __restrict__ x, T* __restrict__ y, RowShape shape, bool log) {
-  using C = Upcast<T>;
+    softmax_persistent(const T* __restrict__ x, T* __restrict__ y, RowShape shape, bool log) {
+  using C = OpMath<T>;
   C held[K];
   shape.load<K>(x, -C(__builtin_inf()), held);
   C peak = held[0];
   for (int k = 1; k < K; ++k) peak = held[k] > peak ? held[k] : peak;
-  peak = team_reduce(Peak<C>(), peak);
+  peak = team_reduce(NanIgnoringMaxOp<C>(), peak);
   C sum = C(0);
   if (log) {
     for (int k = 0; k < K; ++k) sum += math::exp(held[k] - peak);
-    const C log_sum = math::log(team_reduce(Adding<C>(), sum));
+    const C log_sum = math::log(team_reduce(SumOp<C>(), sum));
     for (int k = 0; k < K; ++k)
       held[k] = held[k] - peak - log_sum;  // the order of the subtractions matters: see kernels/cpu/loops/softmax.cpp
   } else {
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(1024)
       held[k] = math::exp(held[k] - peak);
       sum += held[k];
     }
-    const C scale = C(1) / team_reduce(Adding<C>(), sum);
+    const C scale = C(1) / team_reduce(SumOp<C>(), sum);
     for (int k = 0; k < K; ++k) held[k] *= scale;
   }
   shape.store<K>(y, held);
@@ -43,30 +43,30 @@ __global__ void __launch_bounds__(1024)
 
 /// Gradient of softmax, dx = y * (dy - sum(dy * y)), or of log-softmax, dx = dy - e^y * sum(dy).
 template <class T, int K>
-__global__ void __launch_bounds__(1024) softmax_backward_held(const T* __restrict__ dy, const T* __restrict__ y,
-                                                              T* __restrict__ dx, RowShape shape, bool log) {
-  using C = Upcast<T>;
-  C slope[K], out[K];
-  shape.load<K>(dy, C(0), slope);
+__global__ void __launch_bounds__(1024) softmax_backward_persistent(const T* __restrict__ dy, const T* __restrict__ y,
+                                                                    T* __restrict__ dx, RowShape shape, bool log) {
+  using C = OpMath<T>;
+  C grad[K], out[K];
+  shape.load<K>(dy, C(0), grad);
   shape.load<K>(y, C(0), out);
   C sum = C(0);
-  for (int k = 0; k < K; ++k) sum += log ? slope[k] : slope[k] * out[k];
-  sum = team_reduce(Adding<C>(), sum);
-  for (int k = 0; k < K; ++k) out[k] = log ? slope[k] - math::exp(out[k]) * sum : out[k] * (slope[k] - sum);
+  for (int k = 0; k < K; ++k) sum += log ? grad[k] : grad[k] * out[k];
+  sum = team_reduce(SumOp<C>(), sum);
+  for (int k = 0; k < K; ++k) out[k] = log ? grad[k] - math::exp(out[k]) * sum : out[k] * (grad[k] - sum);
   shape.store<K>(dx, out);
 }
 
 /// Reduction operator that computes the maximum (peak) and the sum of e^(x - peak) in one pass.
-template <class T> struct Online {
+template <class T> struct OnlineSoftmaxOp {
   struct State {
     T peak, sum;
   };
   __device__ static State start() { return {-T(__builtin_inf()), T(0)}; }
-  __device__ static State join(const State& a, const State& b) {
+  __device__ static State combine(const State& a, const State& b) {
     const T peak = b.peak > a.peak ? b.peak : a.peak;
     return {peak, scaled(a, peak) + scaled(b, peak)};
   }
-  template <int N> __device__ static void take(State& state, const Pack<T, N>& x) {
+  template <int N> __device__ static void accumulate(State& state, const Pack<T, N>& x) {
     T peak = state.peak;
     for (int v = 0; v < N; ++v) peak = x.at[v] > peak ? x.at[v] : peak;
     if (peak > state.peak) state = {peak, scaled(state, peak)};
@@ -80,16 +80,17 @@ template <class T> struct Online {
 };
 
 template <class T>
-__global__ void softmax_long(const T* __restrict__ x, T* __restrict__ y, typename Online<Upcast<T>>::State* parts,
-                             PieceShape shape, Stage stage, bool log) {
+__global__ void softmax_long(const T* __restrict__ x, T* __restrict__ y,
+                             typename OnlineSoftmaxOp<OpMath<T>>::State* parts, PieceShape shape, Stage stage,
+                             bool log) {
   const int64_t start = shape.row() * shape.n + shape.first();
-  using C = Upcast<T>;
-  typename Online<C>::State state = Online<C>::start();
+  using C = OpMath<T>;
+  typename OnlineSoftmaxOp<C>::State state = OnlineSoftmaxOp<C>::start();
   if (stage == Stage::finish) {
-    state = row_total<Online<C>>(shape, parts);
+    state = combine_row_parts<OnlineSoftmaxOp<C>>(shape, parts);
   } else {
-    shape.walk(x + start, [&](int64_t, const auto& pack) { Online<C>::take(state, pack); });
-    state = team_reduce(Online<C>(), state);
+    shape.walk(x + start, [&](int64_t, const auto& pack) { OnlineSoftmaxOp<C>::accumulate(state, pack); });
+    state = team_reduce(OnlineSoftmaxOp<C>(), state);
     if (stage == Stage::parts) {
       if (threadIdx.x == 0) parts[blockIdx.x] = state;
       return;
@@ -104,18 +105,18 @@ __global__ void softmax_long(const T* __restrict__ x, T* __restrict__ y, typenam
 
 template <class T>
 __global__ void softmax_backward_long(const T* __restrict__ dy, const T* __restrict__ y, T* __restrict__ dx,
-                                      Upcast<T>* parts, PieceShape shape, Stage stage, bool log) {
-  using C = Upcast<T>;
+                                      OpMath<T>* parts, PieceShape shape, Stage stage, bool log) {
+  using C = OpMath<T>;
   const int64_t start = shape.row() * shape.n + shape.first();
   C sum = C(0);
   if (stage == Stage::finish) {
-    sum = row_total<Adding<C>>(shape, parts);
+    sum = combine_row_parts<SumOp<C>>(shape, parts);
   } else {
     shape.walk_pairs(dy + start, y + start, [&](int64_t, const auto& a, const auto& b) {
       constexpr int kWidth = static_cast<int>(sizeof(a.at) / sizeof(C));
       for (int v = 0; v < kWidth; ++v) sum += log ? a.at[v] : a.at[v] * b.at[v];
     });
-    sum = team_reduce(Adding<C>(), sum);
+    sum = team_reduce(SumOp<C>(), sum);
     if (stage == Stage::parts) {
       if (threadIdx.x == 0) parts[blockIdx.x] = sum;
       return;
@@ -130,7 +131,7 @@ __global__ void softmax_backward_long(const T* __restrict__ dy, const T* __restr
 
 // ---- along n of (outer, n, inner): a block has 32 neighbouring columns, with eight threads per column
 
-constexpr int kColumns = 32, kThreadsEach = 8;
+constexpr int kColumns = 32, kThreadsPerColumn = 8;
 
 struct ColumnShape {
   int64_t n, inner, count;
@@ -140,66 +141,66 @@ struct ColumnShape {
 };
 /// Combines the states of the eight threads of a column, in order. Every thread gets the result.
 template <class Op> __device__ typename Op::State column_reduce(Op, const typename Op::State& mine) {
-  TANDEM_SHARED(typename Op::State, parts, [kThreadsEach][kColumns]);
+  TANDEM_SHARED(typename Op::State, parts, [kThreadsPerColumn][kColumns]);
   parts[threadIdx.y][threadIdx.x] = mine;
   __syncthreads();
   typename Op::State total = parts[0][threadIdx.x];
-  for (int k = 1; k < kThreadsEach; ++k) total = Op::join(total, parts[k][threadIdx.x]);
+  for (int k = 1; k < kThreadsPerColumn; ++k) total = Op::combine(total, parts[k][threadIdx.x]);
   return total;
 }
 template <class T>
-__global__ void __launch_bounds__(kColumns* kThreadsEach)
+__global__ void __launch_bounds__(kColumns* kThreadsPerColumn)
     softmax_columns(const T* __restrict__ x, T* __restrict__ y, ColumnShape shape, bool log) {
   const bool inside = shape.column() < shape.count;
   const int64_t start = inside ? shape.start() : 0, n = inside ? shape.n : 0;
-  using C = Upcast<T>;
-  typename Online<C>::State state = Online<C>::start();
-  for (int64_t i = threadIdx.y; i < n; i += kThreadsEach)
-    Online<C>::take(state, Pack<C, 1>{{C(x[start + i * shape.inner])}});
-  state = column_reduce(Online<C>(), state);
+  using C = OpMath<T>;
+  typename OnlineSoftmaxOp<C>::State state = OnlineSoftmaxOp<C>::start();
+  for (int64_t i = threadIdx.y; i < n; i += kThreadsPerColumn)
+    OnlineSoftmaxOp<C>::accumulate(state, Pack<C, 1>{{C(x[start + i * shape.inner])}});
+  state = column_reduce(OnlineSoftmaxOp<C>(), state);
   const C log_sum = math::log(state.sum), scale = C(1) / state.sum;
-  for (int64_t i = threadIdx.y; i < n; i += kThreadsEach) {
+  for (int64_t i = threadIdx.y; i < n; i += kThreadsPerColumn) {
     const C v = C(x[start + i * shape.inner]);
     y[start + i * shape.inner] = T(log ? v - state.peak - log_sum : math::exp(v - state.peak) * scale);
   }
 }
 template <class T>
-__global__ void __launch_bounds__(kColumns* kThreadsEach)
+__global__ void __launch_bounds__(kColumns* kThreadsPerColumn)
     softmax_backward_columns(const T* __restrict__ dy, const T* __restrict__ y, T* __restrict__ dx, ColumnShape shape,
                              bool log) {
   const bool inside = shape.column() < shape.count;
   const int64_t start = inside ? shape.start() : 0, n = inside ? shape.n : 0;
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   C sum = C(0);
-  for (int64_t i = threadIdx.y; i < n; i += kThreadsEach) {
+  for (int64_t i = threadIdx.y; i < n; i += kThreadsPerColumn) {
     const int64_t at = start + i * shape.inner;
     sum += log ? C(dy[at]) : C(dy[at]) * C(y[at]);
   }
-  sum = column_reduce(Adding<C>(), sum);
-  for (int64_t i = threadIdx.y; i < n; i += kThreadsEach) {
+  sum = column_reduce(SumOp<C>(), sum);
+  for (int64_t i = threadIdx.y; i < n; i += kThreadsPerColumn) {
     const int64_t at = start + i * shape.inner;
     dx[at] = T(log ? C(dy[at]) - math::exp(C(y[at])) * sum : C(y[at]) * (C(dy[at]) - sum));
   }
 }
 /// Calls f(launch shape, column shape) for x (outer, n, inner).
-template <class F> void by_columns(const Tensor& x, F f) {
+template <class F> void launch_columns(const Tensor& x, F f) {
   const ColumnShape shape{x.size(1), x.size(2), x.size(0) * x.size(2)};
-  f(LaunchShape{checked_grid(ceil_div(shape.count, kColumns)), dim3(kColumns, kThreadsEach)}, shape);
+  f(LaunchShape{checked_grid(ceil_div(shape.count, kColumns)), dim3(kColumns, kThreadsPerColumn)}, shape);
 }
 
 /// Computes the cross entropy loss of each row from the row's log-sum-exp, which is the sum of two terms: the largest x
 /// (peak), and the logarithm of the sum of e^(x - peak).
 template <class T> struct CrossEntropy {
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   const T* x;
   const int64_t* target;
   const C* class_weight;  // null: all weights are 1
   C *losses, *weights, *log_sum;
   int64_t ignore_index;
-  Reporter report;
-  __device__ void give(int64_t row, int64_t n, C peak, C log) const {
+  IndexErrorReporter report;
+  __device__ void write_result(int64_t row, int64_t n, C peak, C log) const {
     const int64_t t = target[row];
-    const bool counts = t != ignore_index, inside = !outside(t, n);
+    const bool counts = t != ignore_index, inside = !is_out_of_range(t, n);
     if (counts && !inside) report(row, t, n);
     const C weight = counts && inside ? (class_weight ? class_weight[t] : C(1)) : C(0);
     losses[row] = counts && inside ? weight * (log - (C(x[row * n + t]) - peak)) : C(0);
@@ -209,55 +210,55 @@ template <class T> struct CrossEntropy {
 };
 
 template <class T, int K>
-__global__ void __launch_bounds__(1024) cross_entropy_held(CrossEntropy<T> loss, RowShape shape) {
-  using C = Upcast<T>;
+__global__ void __launch_bounds__(1024) cross_entropy_persistent(CrossEntropy<T> loss, RowShape shape) {
+  using C = OpMath<T>;
   C held[K];
   shape.load<K>(loss.x, -C(__builtin_inf()), held);
   C peak = held[0], sum = C(0);
   for (int k = 1; k < K; ++k) peak = held[k] > peak ? held[k] : peak;
-  peak = team_reduce(Peak<C>(), peak);
+  peak = team_reduce(NanIgnoringMaxOp<C>(), peak);
   for (int k = 0; k < K; ++k) sum += math::exp(held[k] - peak);
-  sum = team_reduce(Adding<C>(), sum);
-  if (threadIdx.x == 0 && shape.row() < shape.rows) loss.give(shape.row(), shape.n, peak, math::log(sum));
+  sum = team_reduce(SumOp<C>(), sum);
+  if (threadIdx.x == 0 && shape.row() < shape.rows) loss.write_result(shape.row(), shape.n, peak, math::log(sum));
 }
 
 template <class T>
-__global__ void cross_entropy_long(CrossEntropy<T> loss, typename Online<Upcast<T>>::State* parts, PieceShape shape,
-                                   Stage stage) {
+__global__ void cross_entropy_long(CrossEntropy<T> loss, typename OnlineSoftmaxOp<OpMath<T>>::State* parts,
+                                   PieceShape shape, Stage stage) {
   if (stage == Stage::finish && shape.first() > 0) return;  // only the first block of a row writes the loss
-  using Way = Online<Upcast<T>>;
-  typename Way::State state = Way::start();
+  using ReduceOp = OnlineSoftmaxOp<OpMath<T>>;
+  typename ReduceOp::State state = ReduceOp::start();
   if (stage == Stage::finish) {
-    state = row_total<Way>(shape, parts);
+    state = combine_row_parts<ReduceOp>(shape, parts);
   } else {
     shape.walk(loss.x + shape.row() * shape.n + shape.first(),
-               [&](int64_t, const auto& pack) { Way::take(state, pack); });
-    state = team_reduce(Way(), state);
+               [&](int64_t, const auto& pack) { ReduceOp::accumulate(state, pack); });
+    state = team_reduce(ReduceOp(), state);
   }
   if (threadIdx.x > 0) return;
   if (stage == Stage::parts)
     parts[blockIdx.x] = state;
   else
-    loss.give(shape.row(), shape.n, state.peak, math::log(state.sum));
+    loss.write_result(shape.row(), shape.n, state.peak, math::log(state.sum));
 }
 
 /// Gradient of cross entropy, elementwise, with a team of threads for each row.
 template <class T>
-__global__ void cross_entropy_backward_rows(const Upcast<T>* __restrict__ dloss, const Upcast<T>* __restrict__ total,
+__global__ void cross_entropy_backward_rows(const OpMath<T>* __restrict__ dloss, const OpMath<T>* __restrict__ total,
                                             const T* __restrict__ x, const int64_t* __restrict__ target,
-                                            const Upcast<T>* __restrict__ weights,
-                                            const Upcast<T>* __restrict__ log_sum, T* __restrict__ dx,
+                                            const OpMath<T>* __restrict__ weights,
+                                            const OpMath<T>* __restrict__ log_sum, T* __restrict__ dx,
                                             int64_t ignore_index, RowShape shape) {
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   constexpr int kWidth = kPack<T>;
   const int64_t row = shape.row(), n = shape.n;
   if (row >= shape.rows) return;
   const int64_t t = target[row];
-  const bool ignored = t == ignore_index;  // the gradient is 0, even if `slope` is infinite
-  const C slope = loss_slope(dloss, total, row) * weights[row], log_norm = log_sum[row];
+  const bool ignored = t == ignore_index;  // the gradient is 0, even if `grad` is infinite
+  const C grad = loss_gradient(dloss, total, row) * weights[row], log_norm = log_sum[row];
   const auto gradient = [&](C v, int64_t i) {
-    const C here = slope * math::exp(v - log_norm);
-    return T(ignored ? C(0) : i == t ? here - slope : here);
+    const C here = grad * math::exp(v - log_norm);
+    return T(ignored ? C(0) : i == t ? here - grad : here);
   };
   const T* const from = x + row * n;
   T* const to = dx + row * n;
@@ -281,39 +282,40 @@ void softmax_rows(const char* name, const Tensor& x, bool log, Tensor& y) {
     const T* const from = x.data<T>();
     T* const to = y.data<T>();
     if (x.dim() == 3 && x.size(2) > 1)
-      return by_columns(x, [&](const LaunchShape& launched, const ColumnShape& shape) {
+      return launch_columns(x, [&](const LaunchShape& launched, const ColumnShape& shape) {
         launch(name, softmax_columns<T>, launched, x.device(), from, to, shape, log);
       });
-    if (can_hold<T>(n, 1024))
-      return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
-        launch(name, softmax_held<T, K>, shape, x.device(), from, to, row_shape<T>(rows, n, {from, to}), log);
+    if (fits_in_registers<T>(n, 1024))
+      return visit_persistent<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
+        launch(name, softmax_persistent<T, K>, shape, x.device(), from, to, row_shape<T>(rows, n, {from, to}), log);
       });
-    using State = typename Online<Upcast<T>>::State;
+    using State = typename OnlineSoftmaxOp<OpMath<T>>::State;
     const PieceShape shape = piece_shape<T>(rows, n, {from, to});
-    run_long(rows, shape, sizeof(State), x.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
-      launch(name, softmax_long<T>, launched, x.device(), from, to, static_cast<State*>(parts), shape, stage, log);
-    });
+    launch_long_rows(
+        rows, shape, sizeof(State), x.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
+          launch(name, softmax_long<T>, launched, x.device(), from, to, static_cast<State*>(parts), shape, stage, log);
+        });
   });
 }
 void softmax_backward_rows(const char* name, const Tensor& dy, const Tensor& y, bool log, Tensor& dx) {
   if (y.numel() == 0) return;
   const int64_t rows = y.size(0), n = y.size(1);
   visit_floating(name, y.dtype(), [&]<class T>() {
-    const T *const slope = dy.data<T>(), *const out = y.data<T>();
+    const T *const grad = dy.data<T>(), *const out = y.data<T>();
     T* const to = dx.data<T>();
     if (y.dim() == 3 && y.size(2) > 1)
-      return by_columns(y, [&](const LaunchShape& launched, const ColumnShape& shape) {
-        launch(name, softmax_backward_columns<T>, launched, y.device(), slope, out, to, shape, log);
+      return launch_columns(y, [&](const LaunchShape& launched, const ColumnShape& shape) {
+        launch(name, softmax_backward_columns<T>, launched, y.device(), grad, out, to, shape, log);
       });
-    if (can_hold<T>(n, 1024))
-      return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
-        launch(name, softmax_backward_held<T, K>, shape, y.device(), slope, out, to,
-               row_shape<T>(rows, n, {slope, out, to}), log);
+    if (fits_in_registers<T>(n, 1024))
+      return visit_persistent<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
+        launch(name, softmax_backward_persistent<T, K>, shape, y.device(), grad, out, to,
+               row_shape<T>(rows, n, {grad, out, to}), log);
       });
-    const PieceShape shape = piece_shape<T>(rows, n, {slope, out, to});
-    using Sum = Upcast<T>;
-    run_long(rows, shape, sizeof(Sum), y.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
-      launch(name, softmax_backward_long<T>, launched, y.device(), slope, out, to, static_cast<Sum*>(parts), shape,
+    const PieceShape shape = piece_shape<T>(rows, n, {grad, out, to});
+    using Sum = OpMath<T>;
+    launch_long_rows(rows, shape, sizeof(Sum), y.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
+      launch(name, softmax_backward_long<T>, launched, y.device(), grad, out, to, static_cast<Sum*>(parts), shape,
              stage, log);
     });
   });
@@ -335,20 +337,22 @@ void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, 
   const int64_t rows = x.size(0), n = x.size(1);
   if (rows == 0) return;
   visit_floating("cross_entropy", x.dtype(), [&]<class T>() {
-    using C = Upcast<T>;
+    using C = OpMath<T>;
     const CrossEntropy<T> loss{
         x.data<T>(),       target.data<int64_t>(), data_or_null<C>(weight),      losses.data<C>(), weights.data<C>(),
         log_sum.data<C>(), ignore_index,           {"cross_entropy", x.device()}};
-    if (can_hold<T>(n, 1024))
-      return visit_held<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
-        launch("cross_entropy", cross_entropy_held<T, K>, shape, x.device(), loss, row_shape<T>(rows, n, {loss.x}));
+    if (fits_in_registers<T>(n, 1024))
+      return visit_persistent<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
+        launch("cross_entropy", cross_entropy_persistent<T, K>, shape, x.device(), loss,
+               row_shape<T>(rows, n, {loss.x}));
       });
-    using State = typename Online<Upcast<T>>::State;
+    using State = typename OnlineSoftmaxOp<OpMath<T>>::State;
     const PieceShape shape = piece_shape<T>(rows, n, {loss.x});
-    run_long(rows, shape, sizeof(State), x.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
-      launch("cross_entropy", cross_entropy_long<T>, launched, x.device(), loss, static_cast<State*>(parts), shape,
-             stage);
-    });
+    launch_long_rows(rows, shape, sizeof(State), x.device(),
+                     [&](const LaunchShape& launched, Stage stage, void* parts) {
+                       launch("cross_entropy", cross_entropy_long<T>, launched, x.device(), loss,
+                              static_cast<State*>(parts), shape, stage);
+                     });
   });
 }
 
@@ -357,7 +361,7 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& total, const Tens
   if (dx.numel() == 0) return;
   const int64_t rows = x.size(0), n = x.size(1);
   visit_floating("cross_entropy_backward", x.dtype(), [&]<class T>() {
-    using C = Upcast<T>;
+    using C = OpMath<T>;
     const dim3 block = team_block(power_of_two(ceil_div(n, 4 * kPack<T>), 1, 256), rows);
     launch("cross_entropy_backward", cross_entropy_backward_rows<T>, {checked_grid(ceil_div(rows, block.y)), block},
            x.device(), dloss.data<C>(), data_or_null<C>(total), x.data<T>(), target.data<int64_t>(), weights.data<C>(),

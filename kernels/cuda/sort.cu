@@ -14,23 +14,23 @@ namespace {
 
 constexpr int kTile = 1024;  // number of entries that a block sorts or merges
 constexpr int kMergeThreads = 128;
-constexpr int kShare = kTile / kMergeThreads;
+constexpr int kEntriesPerThread = kTile / kMergeThreads;
 
 /// Entry with a key of up to 32 bits and a position below 2^32 - 1.
-struct Narrow {
+struct NarrowEntry {
   uint64_t bits;
-  __device__ static Narrow of(uint64_t key, int64_t at) { return {key << 32 | uint64_t(at)}; }
-  __device__ static Narrow last() { return {~uint64_t(0)}; }
+  __device__ static NarrowEntry of(uint64_t key, int64_t at) { return {key << 32 | uint64_t(at)}; }
+  __device__ static NarrowEntry last() { return {~uint64_t(0)}; }
   __device__ int64_t at() const { return int64_t(bits & 0xffffffffu); }
-  __device__ bool operator<(const Narrow& other) const { return bits < other.bits; }
+  __device__ bool operator<(const NarrowEntry& other) const { return bits < other.bits; }
 };
-struct alignas(16) Broad {
-  uint64_t key, place;
-  __device__ static Broad of(uint64_t key, int64_t at) { return {key, uint64_t(at)}; }
-  __device__ static Broad last() { return {~uint64_t(0), ~uint64_t(0)}; }
-  __device__ int64_t at() const { return int64_t(place); }
-  __device__ bool operator<(const Broad& other) const {
-    return key != other.key ? key < other.key : place < other.place;
+struct alignas(16) WideEntry {
+  uint64_t key, position;
+  __device__ static WideEntry of(uint64_t key, int64_t at) { return {key, uint64_t(at)}; }
+  __device__ static WideEntry last() { return {~uint64_t(0), ~uint64_t(0)}; }
+  __device__ int64_t at() const { return int64_t(position); }
+  __device__ bool operator<(const WideEntry& other) const {
+    return key != other.key ? key < other.key : position < other.position;
   }
 };
 
@@ -77,11 +77,11 @@ struct Elements {
 };
 
 /// Output rows: `count` sorted elements per row, and their positions.
-struct Sorted {
+struct SortOutput {
   void* y;
   int64_t* index;
   int64_t count;
-  __device__ void put(const Elements& from, int64_t row, int64_t i, int64_t at) const {
+  __device__ void write(const Elements& from, int64_t row, int64_t i, int64_t at) const {
     const int64_t to = row * count + i, source = row * from.n + at;
     index[to] = at;
     switch (from.bytes) {
@@ -99,7 +99,7 @@ struct Sorted {
 /// tile, and the sorted elements are written to `result`.
 template <class Entry>
 __global__ void sort_tiles(Elements x, const Entry* entries, int64_t rows, int64_t n, int size, Entry* kept,
-                           int64_t keep, int64_t width, Sorted result) {
+                           int64_t keep, int64_t width, SortOutput result) {
   TANDEM_DYNAMIC_SHARED(Entry, shared);
   Entry* const tile = shared + threadIdx.y * static_cast<unsigned>(size);
   const int64_t tiles = ceil_div(n, size), unit = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
@@ -129,7 +129,7 @@ __global__ void sort_tiles(Elements x, const Entry* entries, int64_t rows, int64
     if (kept)
       kept[row * width + to + i] = tile[i];
     else
-      result.put(x, row, i, tile[i].at());
+      result.write(x, row, i, tile[i].at());
   }
 }
 
@@ -168,18 +168,18 @@ __global__ void merge_runs(const Entry* __restrict__ from, Entry* __restrict__ t
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kMergeThreads)
     tile[i] = i < from_a ? a[a0 + i] : b[b0 + i - from_a];
   __syncthreads();
-  Entry mine[kShare];
-  const int first = math::min(static_cast<int>(threadIdx.x) * kShare, count);
+  Entry mine[kEntriesPerThread];
+  const int first = math::min(static_cast<int>(threadIdx.x) * kEntriesPerThread, count);
   int i = static_cast<int>(merge_split<Entry>(tile, from_a, tile + from_a, from_b, first)), j = first - i;
 #pragma unroll
-  for (int k = 0; k < kShare; ++k) {
+  for (int k = 0; k < kEntriesPerThread; ++k) {
     if (first + k >= count) continue;
     const bool take_a = j >= from_b || (i < from_a && tile[i] < tile[from_a + j]);
     mine[k] = take_a ? tile[i++] : tile[from_a + j++];
   }
   __syncthreads();
 #pragma unroll
-  for (int k = 0; k < kShare; ++k)
+  for (int k = 0; k < kEntriesPerThread; ++k)
     if (first + k < count) tile[first + k] = mine[k];
   __syncthreads();
   for (int k = static_cast<int>(threadIdx.x); k < count; k += kMergeThreads) to[row * n + start + k] = tile[k];
@@ -187,11 +187,12 @@ __global__ void merge_runs(const Entry* __restrict__ from, Entry* __restrict__ t
 
 /// Writes the elements and positions of sorted entries, n per row, to `result`.
 template <class Entry>
-__global__ void put_sorted(Elements x, const Entry* __restrict__ entries, int64_t rows, int64_t n, Sorted result) {
+__global__ void write_sorted(Elements x, const Entry* __restrict__ entries, int64_t rows, int64_t n,
+                             SortOutput result) {
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < rows * result.count;
        i += int64_t(gridDim.x) * blockDim.x) {
     const int64_t row = quotient(i, result.count), k = i - row * result.count;
-    result.put(x, row, k, entries[row * n + k].at());
+    result.write(x, row, k, entries[row * n + k].at());
   }
 }
 
@@ -208,7 +209,7 @@ int64_t kept_width(int64_t n, int64_t keep) {
 }
 template <class Entry>
 void launch_tiles(const char* name, const Elements& x, const Entry* entries, int64_t rows, int64_t n, Entry* kept,
-                  int64_t keep, const Sorted& result, Device device) {
+                  int64_t keep, const SortOutput& result, Device device) {
   const int64_t size = power_of_two(n, 2, kTile), units = rows * ceil_div(n, size);
   const dim3 block = team_block(power_of_two(size / 2, 1, 256), units, 128);
   launch(name, sort_tiles<Entry>,
@@ -216,16 +217,16 @@ void launch_tiles(const char* name, const Elements& x, const Entry* entries, int
          x, entries, rows, n, static_cast<int>(size), kept, keep, kept_width(n, keep), result);
 }
 template <class Entry>
-void launch_put(const char* name, const Elements& x, const Entry* entries, int64_t rows, int64_t n,
-                const Sorted& result, Device device) {
+void launch_write(const char* name, const Elements& x, const Entry* entries, int64_t rows, int64_t n,
+                  const SortOutput& result, Device device) {
   const int64_t count = rows * result.count;
-  launch(name, put_sorted<Entry>, {checked_grid(math::min<int64_t>(ceil_div(count, 256), 4096)), dim3(256)}, device, x,
-         entries, rows, n, result);
+  launch(name, write_sorted<Entry>, {checked_grid(math::min<int64_t>(ceil_div(count, 256), 4096)), dim3(256)}, device,
+         x, entries, rows, n, result);
 }
 
 /// Sorts whole rows and writes the first result.count elements of each row to `result`.
 template <class Entry>
-void sort_rows(const char* name, const Elements& x, int64_t rows, const Sorted& result, Device device) {
+void sort_rows(const char* name, const Elements& x, int64_t rows, const SortOutput& result, Device device) {
   const int64_t n = x.n;
   if (n <= kTile) return launch_tiles<Entry>(name, x, nullptr, rows, n, nullptr, result.count, result, device);
   Entries<Entry> from(rows * n, device), to(rows * n, device);
@@ -235,13 +236,13 @@ void sort_rows(const char* name, const Elements& x, int64_t rows, const Sorted& 
            to.data(), n, length);
     std::swap(from, to);
   }
-  launch_put<Entry>(name, x, from.data(), rows, n, result, device);
+  launch_write<Entry>(name, x, from.data(), rows, n, result, device);
 }
 
 /// Writes the first k elements of each sorted row to `result`. Each pass sorts tiles and keeps the first k entries of
 /// each tile, until a row is a single tile.
 template <class Entry>
-void select_rows(const char* name, const Elements& x, int64_t rows, const Sorted& result, Device device) {
+void select_rows(const char* name, const Elements& x, int64_t rows, const SortOutput& result, Device device) {
   const int64_t k = result.count;
   if (k > kTile / 2) return sort_rows<Entry>(name, x, rows, result, device);
   int64_t n = x.n;
@@ -261,23 +262,23 @@ void select_rows(const char* name, const Elements& x, int64_t rows, const Sorted
 /// Calls f.operator()<Entry>() with the smallest entry type that can hold the keys of x and the positions in a row.
 template <class F> void visit_entry(const Tensor& x, F f) {
   if (x.itemsize() <= 4 && x.size(1) < int64_t(1) << 32)
-    f.template operator()<Narrow>();
+    f.template operator()<NarrowEntry>();
   else
-    f.template operator()<Broad>();
+    f.template operator()<WideEntry>();
 }
 
 }  // namespace
 
 void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index) {
   if (y.numel() == 0) return;
-  const Sorted result{y.raw_data(), index.data<int64_t>(), x.size(1)};
+  const SortOutput result{y.raw_data(), index.data<int64_t>(), x.size(1)};
   visit_entry(x,
               [&]<class Entry>() { sort_rows<Entry>("sort", Elements(x, descending), x.size(0), result, x.device()); });
 }
 
 void topk(const Tensor& x, bool largest, Tensor& y, Tensor& index) {
   if (y.numel() == 0) return;
-  const Sorted result{y.raw_data(), index.data<int64_t>(), y.size(1)};
+  const SortOutput result{y.raw_data(), index.data<int64_t>(), y.size(1)};
   visit_entry(x,
               [&]<class Entry>() { select_rows<Entry>("topk", Elements(x, largest), x.size(0), result, x.device()); });
 }

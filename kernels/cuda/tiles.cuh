@@ -5,19 +5,19 @@
 // its speed. So a block of threads computes a tile of kSide x kSide results: for eight steps of k at a time it loads
 // the rows of a and the columns of b into shared memory, where each number is used kSide times. Shared memory is still
 // too slow for two reads per multiply-add (it delivers 32 numbers a cycle to 128 multipliers). So each thread keeps
-// kOwn x kOwn results in registers, and the 2 kOwn numbers that it reads serve kOwn^2 multiply-adds. With kOwn = 8 and
-// reads in packets of four, the kernel is bound by arithmetic. Shared memory is double-buffered: while a step is
-// computed from one half, the next step is loaded from global memory into registers, then stored to the other half,
-// with one barrier per step. Rows of shared memory are one packet longer than the tile, so that neither way of filling
-// them has bank conflicts.
+// kPerThread x kPerThread results in registers, and the 2 kPerThread numbers that it reads serve kPerThread^2
+// multiply-adds. With kPerThread = 8 and reads in packets of four, the kernel is bound by arithmetic. Shared memory is
+// double-buffered: while a step is computed from one half, the next step is loaded from global memory into registers,
+// then stored to the other half, with one barrier per step. Rows of shared memory are one packet longer than the tile,
+// so that neither way of filling them has bank conflicts.
 //
 // A product with few tiles and a long k would leave most of a GPU idle. Then k is cut into parts: separate blocks sum
 // each part into scratch memory, and a second kernel adds the parts in order. The cut depends on sizes alone, so
 // results are the same on every device and in every run.
 //
 // A reader has
-//   select(batch): chooses the batch that later calls read;  depth_first(): whether elements along k are contiguous
-//   Line line(i), Depth depth(k): precomputed address parts of a row of a (a column of b) and of a step of k
+//   select(batch): chooses the batch that later calls read;  is_contiguous_along_k(): whether elements along k are
+//   contiguous Line line(i), Depth depth(k): precomputed address parts of a row of a (a column of b) and of a step of k
 //   read(line, depth): the element, or 0 if it does not exist
 // and a writer has put(batch, row, column, value). Elements are passed in the compute type, float for half types;
 // readers and writers convert from and to the type in memory. For shapes that tiles do not suit, two more kernels take
@@ -42,8 +42,8 @@ template <class T> struct MatrixWriter {
   T* data;
   int64_t m, n;
   const T* bias;  // bias of each column, or null
-  __device__ void put(int64_t batch, int64_t row, int64_t column, Upcast<T> value) const {
-    data[(batch * m + row) * n + column] = T(bias ? Upcast<T>(bias[column]) + value : value);
+  __device__ void put(int64_t batch, int64_t row, int64_t column, OpMath<T> value) const {
+    data[(batch * m + row) * n + column] = T(bias ? OpMath<T>(bias[column]) + value : value);
   }
 };
 
@@ -59,12 +59,13 @@ struct Tiling {
 
 /// Chooses a tiling, depending on the sizes only. `widest` is the side of the largest tile for which a kernel is
 /// compiled.
-inline Tiling tiling_of(int64_t batch, int64_t m, int64_t n, int64_t k, int widest) {
-  constexpr int64_t kBusy = 128, kWorth = 128;  // number of blocks that fill a GPU; minimum length of a part along k
+inline Tiling choose_tiling(int64_t batch, int64_t m, int64_t n, int64_t k, int widest) {
+  constexpr int64_t kFullGpuBlocks = 128,
+                    kMinPartDepth = 128;  // number of blocks that fill a GPU; minimum length of a part along k
   Tiling t{batch, m, n, k, 32, 1, std::max<int64_t>(ceil_div(k, kTileDepth) * kTileDepth, kTileDepth)};
   if (widest >= 64 && std::min(m, n) > 32) t.side = 64;
-  if (widest >= 128 && batch * ceil_div(m, 128) * ceil_div(n, 128) >= kBusy) t.side = 128;
-  const int64_t wanted = std::min(2 * kBusy / (batch * t.down() * t.across()), k / kWorth);
+  if (widest >= 128 && batch * ceil_div(m, 128) * ceil_div(n, 128) >= kFullGpuBlocks) t.side = 128;
+  const int64_t wanted = std::min(2 * kFullGpuBlocks / (batch * t.down() * t.across()), k / kMinPartDepth);
   if (wanted < 2) return t;
   t.part_depth = ceil_div(ceil_div(k, wanted), kTileDepth) * kTileDepth;
   t.parts = ceil_div(k, t.part_depth);
@@ -98,20 +99,20 @@ template <class T, int kSide, int kThreads, class Reader> class TileLoader {
   // Neighbouring threads load neighbouring elements in memory.
   __device__ static int line_of(const Reader& reader, int i) {
     const int t = threadIdx.x;
-    return reader.depth_first() ? t / kTileDepth + i * (kThreads / kTileDepth) : t % kSide;
+    return reader.is_contiguous_along_k() ? t / kTileDepth + i * (kThreads / kTileDepth) : t % kSide;
   }
   __device__ static int depth_of(const Reader& reader, int i) {
     const int t = threadIdx.x;
-    return reader.depth_first() ? t % kTileDepth : t / kSide + i * (kThreads / kSide);
+    return reader.is_contiguous_along_k() ? t % kTileDepth : t / kSide + i * (kThreads / kSide);
   }
   typename Reader::Line line_[kLoads];
   T value_[kLoads];
 };
 
-template <class T, int kSide, int kOwn, class A, class B, class Writer>
-__global__ void __launch_bounds__((kSide / kOwn) * (kSide / kOwn), kSide == 128 ? 2 : 1)
+template <class T, int kSide, int kPerThread, class A, class B, class Writer>
+__global__ void __launch_bounds__((kSide / kPerThread) * (kSide / kPerThread), kSide == 128 ? 2 : 1)
     multiply_tiles(A a, B b, Writer writer, T* partial, Tiling t) {
-  constexpr int kAcross = kSide / kOwn, kThreads = kAcross * kAcross, kGroups = kOwn / 4;
+  constexpr int kAcross = kSide / kPerThread, kThreads = kAcross * kAcross, kGroups = kPerThread / 4;
   static_assert(kThreads >= kSide, "a thread brings several steps of one line, not several lines");
   using Four = Packet<T, 4>;
   TANDEM_SHARED(Four, a_tiles, [2][kTileDepth][kSide / 4 + 1]);
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__((kSide / kOwn) * (kSide / kOwn), kSide == 128 
   __syncthreads();
 
   const int x = threadIdx.x % kAcross, y = threadIdx.x / kAcross;
-  Four sum[kOwn][kGroups] = {};
+  Four sum[kPerThread][kGroups] = {};
   for (int half = 0; k < end; k += kTileDepth, half ^= 1) {
     const bool more = k + kTileDepth < end;
     if (more) {
@@ -155,7 +156,7 @@ __global__ void __launch_bounds__((kSide / kOwn) * (kSide / kOwn), kSide == 128 
         columns[g] = b_tiles[half][d][g * kAcross + x];
       }
 #pragma unroll
-      for (int i = 0; i < kOwn; ++i)
+      for (int i = 0; i < kPerThread; ++i)
 #pragma unroll
         for (int g = 0; g < kGroups; ++g)
 #pragma unroll
@@ -169,11 +170,11 @@ __global__ void __launch_bounds__((kSide / kOwn) * (kSide / kOwn), kSide == 128 
   }
 
 #pragma unroll
-  for (int i = 0; i < kOwn; ++i) {
+  for (int i = 0; i < kPerThread; ++i) {
     const int64_t row = first_row + (i / 4 * kAcross + y) * 4 + i % 4;
     if (row >= t.m) continue;
 #pragma unroll
-    for (int j = 0; j < kOwn; ++j) {
+    for (int j = 0; j < kPerThread; ++j) {
       const int64_t column = first_column + (j / 4 * kAcross + x) * 4 + j % 4;
       if (column >= t.n) continue;
       if (partial)
@@ -267,7 +268,8 @@ void launch_dots(const char* name, const A& a, const B& b, const Writer& writer,
 /// Computes a product with one thread for each element of the result. Neighbouring threads compute neighbouring
 /// columns.
 template <class T, class A, class B, class Writer>
-__global__ void multiply_each(A a, B b, Writer writer, Divider by_m, Divider by_n, int64_t outputs, int64_t depth) {
+__global__ void multiply_per_thread(A a, B b, Writer writer, Divider by_m, Divider by_n, int64_t outputs,
+                                    int64_t depth) {
   const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
   if (i >= outputs) return;
   uint64_t row = uint64_t(i), column = row;
@@ -282,9 +284,9 @@ __global__ void multiply_each(A a, B b, Writer writer, Divider by_m, Divider by_
   writer.put(batch, int64_t(row), int64_t(column), sum);
 }
 template <class T, class A, class B, class Writer>
-void launch_each(const char* name, const A& a, const B& b, const Writer& writer, const Tiling& t, Device device) {
+void launch_per_thread(const char* name, const A& a, const B& b, const Writer& writer, const Tiling& t, Device device) {
   const int64_t threads = std::min<int64_t>(ceil_div(t.outputs(), kWarpSize) * kWarpSize, 256);
-  launch(name, multiply_each<T, A, B, Writer>,
+  launch(name, multiply_per_thread<T, A, B, Writer>,
          {checked_grid(ceil_div(t.outputs(), threads)), static_cast<unsigned>(threads)}, device, a, b, writer,
          Divider(t.m), Divider(t.n), t.outputs(), t.k);
 }

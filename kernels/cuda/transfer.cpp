@@ -47,15 +47,15 @@ void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
 
 void transfer(const Tensor& x, Tensor& y, bool non_blocking) {
   if (y.numel() == 0) return;
-  const bool alike = x.sizes() == y.sizes() && x.strides() == y.strides() && core::is_dense(*x.impl());
-  const auto travels_as_it_lies = [&](const Tensor& t) { return alike || t.is_contiguous(); };
-  const Shape strides = alike ? Shape(x.strides()) : contiguous_strides(x.sizes());
-  const DType travels = element_size(x.dtype()) < element_size(y.dtype()) ? x.dtype() : y.dtype();
+  const bool same_layout = x.sizes() == y.sizes() && x.strides() == y.strides() && core::is_dense(*x.impl());
+  const auto has_transfer_layout = [&](const Tensor& t) { return same_layout || t.is_contiguous(); };
+  const Shape strides = same_layout ? Shape(x.strides()) : contiguous_strides(x.sizes());
+  const DType transfer_dtype = element_size(x.dtype()) < element_size(y.dtype()) ? x.dtype() : y.dtype();
   if (x.is_cpu() != y.is_cpu() && tandem::cuda::is_current_stream_capturing()) [[unlikely]] {
     // During stream capture: each replay of the graph reads or writes this host memory, at the same address, so only a
     // plain copy of page-locked memory can be captured.
     const Tensor& host = x.is_cpu() ? x : y;
-    if (!non_blocking || !host.is_pinned() || !travels_as_it_lies(host) || host.dtype() != travels ||
+    if (!non_blocking || !host.is_pinned() || !has_transfer_layout(host) || host.dtype() != transfer_dtype ||
         (y.is_cpu() && x.sizes() != y.sizes()))
       check_not_recorded("copy_ or to, between host and GPU",
                          "the host waits for it; accepted: contiguous page-locked memory of the narrower dtype, with "
@@ -65,18 +65,18 @@ void transfer(const Tensor& x, Tensor& y, bool non_blocking) {
   // is copied here.
   const bool pinned = x.is_cpu() && non_blocking;
   Tensor packed = x;
-  if (!travels_as_it_lies(x) || x.dtype() != travels || (pinned && !x.is_pinned())) {
+  if (!has_transfer_layout(x) || x.dtype() != transfer_dtype || (pinned && !x.is_pinned())) {
     // Allocating page-locked memory may synchronize with the current device, so make the GPU of this transfer current.
     const gpu::DeviceGuard guard((x.is_cpu() ? y : x).device().index());
-    packed = pinned ? core::empty_pinned(x.sizes(), travels, x.device(), &strides)
-                    : core::empty_dense(x.sizes(), strides, travels, x.device());
+    packed = pinned ? core::empty_pinned(x.sizes(), transfer_dtype, x.device(), &strides)
+                    : core::empty_dense(x.sizes(), strides, transfer_dtype, x.device());
     copy_on_device(x, packed);
   }
-  if (travels_as_it_lies(y) && y.dtype() == travels && y.sizes() == x.sizes()) {
+  if (has_transfer_layout(y) && y.dtype() == transfer_dtype && y.sizes() == x.sizes()) {
     move_bytes(packed, y, non_blocking);
     return;
   }
-  Tensor arrived = core::empty_dense(x.sizes(), strides, travels, y.device());
+  Tensor arrived = core::empty_dense(x.sizes(), strides, transfer_dtype, y.device());
   move_bytes(packed, arrived, /*non_blocking=*/non_blocking && y.is_cuda());
   copy_on_device(arrived, y);
 }

@@ -14,7 +14,7 @@ struct BlockStats {
   /// The result has the same bits in every translation unit.
   TANDEM_HD void add(double n, double sum, double within) {
     const double all = count + n, off = sum / n - mean;
-    const double step = unfused(off * (n / all)), between = unfused(off * off * (n / all) * count);
+    const double step = prevent_fma(off * (n / all)), between = prevent_fma(off * off * (n / all) * count);
     count = all;
     mean += step;
     squares += within + between;
@@ -22,7 +22,7 @@ struct BlockStats {
 
  private:
   /// Returns `product`; prevents the compiler from fusing it with a following addition.
-  static TANDEM_HD double unfused(double product) {
+  static TANDEM_HD double prevent_fma(double product) {
 #if defined(__x86_64__)
     asm("" : "+x"(product));
 #endif

@@ -56,11 +56,11 @@ TANDEM_HD Normal normal(float x) {
   const float e = exp_of_square(t, 0.5f), tail = 0.5f * (e * scaled_erfc((t - pole) / (t + pole)));
   return {a < 0.75f ? (0.5f + 0.375f * x) + x * p : x < 0.0f ? tail : 1.0f - tail, e * 0.398942280f};
 }
-/// easy_gelu() computes gelu(x) = x Phi(x) for x >= -5.5 or NaN, without a division: Phi(-t) = e^(-t^2 / 2 + t q) / 2,
+/// fast_gelu() computes gelu(x) = x Phi(x) for x >= -5.5 or NaN, without a division: Phi(-t) = e^(-t^2 / 2 + t q) / 2,
 /// where q is a polynomial in t - 2.75. Error within 6.5 ulp. The polynomials are evaluated in pairs of terms, because
 /// latency bounds this function.
-TANDEM_HD bool has_easy_gelu(float x) { return !(x < -5.5f); }
-TANDEM_HD float easy_gelu(float x) {
+TANDEM_HD bool has_fast_gelu(float x) { return !(x < -5.5f); }
+TANDEM_HD float fast_gelu(float x) {
   const float a = abs(x), t = a > 5.5f ? 5.5f : a, u = t - 2.75f, u2 = u * u, u4 = u2 * u2;
   const float low = (6.765449047e-2f * u - 4.878233671e-1f) + (1.497637131e-3f * u - 1.022795215e-2f) * u2;
   const float middle = (2.296142520e-5f * u - 2.008365700e-4f) + (-2.407377186e-9f * u - 1.886461860e-6f) * u2;
@@ -77,8 +77,8 @@ TANDEM_HD float easy_gelu(float x) {
   return (x < 0.0f ? 0.0f : x) - t * tail;
 }
 /// Gelu, x Phi(x), and its derivative.
-TANDEM_HD float gelu(float x) { return has_easy_gelu(x) ? easy_gelu(x) : x * normal(x).phi; }
-TANDEM_HD float gelu_slope(float x) {
+TANDEM_HD float gelu(float x) { return has_fast_gelu(x) ? fast_gelu(x) : x * normal(x).phi; }
+TANDEM_HD float gelu_derivative(float x) {
   const Normal n = normal(x);
   return n.phi + x * n.density;
 }
@@ -87,12 +87,12 @@ TANDEM_HD float gelu_slope(float x) {
 template <class T> TANDEM_HD T gelu_tanh(T x) {
   return x * sigmoid(x * (T(1.5957691216057308) + T(0.071354816272600254) * (x * x)));
 }
-template <class T> TANDEM_HD T gelu_tanh_slope(T x) {
+template <class T> TANDEM_HD T gelu_tanh_derivative(T x) {
   const T square = x * x, s = sigmoid(x * (T(1.5957691216057308) + T(0.071354816272600254) * square));
   return s + x * s * (T(1) - s) * (T(1.5957691216057308) + T(0.21406444881780076) * square);
 }
 TANDEM_HD double gelu(double x) { return 0.5 * x * ::erfc(x * -0.70710678118654752440); }
-TANDEM_HD double gelu_slope(double x) {
+TANDEM_HD double gelu_derivative(double x) {
   return 0.5 * ::erfc(x * -0.70710678118654752440) + x * (::exp(-0.5 * x * x) * 0.39894228040143267794);
 }
 

@@ -28,7 +28,7 @@ TANDEM_HD float exp_fraction(float r) {
 }
 TANDEM_HD float power_of_two(int32_t k) { return __builtin_bit_cast(float, uint32_t(k + 127) << 23); }
 /// Returns p 2^k, computed with two powers of two, so that results below 2^-126 and above 2^127 are correct.
-TANDEM_HD float scaled(float p, int32_t k) {
+TANDEM_HD float ldexp(float p, int32_t k) {
   const int32_t half = k >> 1;
   return p * power_of_two(half) * power_of_two(k - half);
 }
@@ -37,12 +37,12 @@ TANDEM_HD float scaled(float p, int32_t k) {
 TANDEM_HD float exp(float x) {
   const float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;  // keeps NaN
   const ExpArgument a = exp_argument(clamped);
-  return scaled(exp_fraction(a.r) + 1.0f, a.k);
+  return ldexp(exp_fraction(a.r) + 1.0f, a.k);
 }
 
-/// Returns whether exp(x) and easy_exp(x) are equal bit for bit, which holds if 2^k and the result are normal floats.
-TANDEM_HD bool has_easy_exp(float x) { return abs(x) <= 87.0f; }
-TANDEM_HD float easy_exp(float x) {
+/// Returns whether exp(x) and fast_exp(x) are equal bit for bit, which holds if 2^k and the result are normal floats.
+TANDEM_HD bool has_fast_exp(float x) { return abs(x) <= 87.0f; }
+TANDEM_HD float fast_exp(float x) {
   const ExpArgument a = exp_argument(x);
   return (exp_fraction(a.r) + 1.0f) * power_of_two(a.k);
 }
@@ -85,7 +85,7 @@ TANDEM_HD float tanh(float x) {
 /// Logistic function. For float the error is within 2.5 ulp if e^-x is finite; otherwise the result is 0.
 template <class T> TANDEM_HD T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
 /// Derivative of x sigmoid(x).
-template <class T> TANDEM_HD T silu_slope(T x) {
+template <class T> TANDEM_HD T silu_derivative(T x) {
   const T s = sigmoid(x);
   return s * (T(1) + x * (T(1) - s));
 }

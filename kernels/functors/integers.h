@@ -6,8 +6,8 @@ namespace tandem::math {
 
 /// Returns |x| as an unsigned number, so that it also exists for the lowest integer. A gcd that does not fit into int64
 /// wraps.
-TANDEM_HD uint64_t size_of(int64_t x) { return x < 0 ? -uint64_t(x) : uint64_t(x); }
-TANDEM_HD uint64_t gcd_of_sizes(uint64_t a, uint64_t b) {
+TANDEM_HD uint64_t unsigned_abs(int64_t x) { return x < 0 ? -uint64_t(x) : uint64_t(x); }
+TANDEM_HD uint64_t gcd_unsigned(uint64_t a, uint64_t b) {
   while (b != 0) {
     const uint64_t rest = a % b;
     a = b;
@@ -15,12 +15,12 @@ TANDEM_HD uint64_t gcd_of_sizes(uint64_t a, uint64_t b) {
   }
   return a;
 }
-TANDEM_HD int64_t gcd(int64_t a, int64_t b) { return int64_t(gcd_of_sizes(size_of(a), size_of(b))); }
+TANDEM_HD int64_t gcd(int64_t a, int64_t b) { return int64_t(gcd_unsigned(unsigned_abs(a), unsigned_abs(b))); }
 /// Least common multiple. A result that does not fit into int64 wraps, and the sign of the wrapped result is dropped,
 /// as in PyTorch.
 TANDEM_HD int64_t lcm(int64_t a, int64_t b) {
-  const uint64_t divisor = gcd_of_sizes(size_of(a), size_of(b));
-  return divisor == 0 ? 0 : int64_t(size_of(int64_t(size_of(a) / divisor * size_of(b))));
+  const uint64_t divisor = gcd_unsigned(unsigned_abs(a), unsigned_abs(b));
+  return divisor == 0 ? 0 : int64_t(unsigned_abs(int64_t(unsigned_abs(a) / divisor * unsigned_abs(b))));
 }
 /// Shifts are computed in 64 bits for all integer types. The conversion to a narrower type, when the result is stored,
 /// drops the upper bits.

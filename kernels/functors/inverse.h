@@ -23,12 +23,12 @@ TANDEM_HD float exp2(float x) {
   const float clamped = x < -151.0f ? -151.0f : x > 129.0f ? 129.0f : x;
   const float shifted = clamped + 12582912.0f;  // adding 1.5 * 2^23 rounds to an integer
   const float r = (clamped - (shifted - 12582912.0f)) * 0.693147181f;
-  return scaled(exp_fraction(r) + 1.0f, __builtin_bit_cast(int32_t, shifted) - 0x4b400000);
+  return ldexp(exp_fraction(r) + 1.0f, __builtin_bit_cast(int32_t, shifted) - 0x4b400000);
 }
 /// Returns e^a / 2 for a >= 0; overflows only if cosh(a) does.
 TANDEM_HD float half_exp(float a) {
   const ExpArgument e = exp_argument(a > 90.0f ? 90.0f : a);
-  return scaled(exp_fraction(e.r) + 1.0f, e.k - 1);
+  return ldexp(exp_fraction(e.r) + 1.0f, e.k - 1);
 }
 /// Hyperbolic cosine. Error within 2 ulp.
 TANDEM_HD float cosh(float x) {

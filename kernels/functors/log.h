@@ -14,7 +14,7 @@ TANDEM_HD double pow(double x, double y) { return ::pow(x, y); }
 struct LogParts {
   float n, f;
 };
-TANDEM_HD LogParts easy_log_parts(float x) {
+TANDEM_HD LogParts fast_log_parts(float x) {
   const uint32_t shifted = __builtin_bit_cast(uint32_t, x) - 0x3f3504f3u;
   const int32_t e = int32_t(shifted) >> 23;
   const float f = __builtin_bit_cast(float, (shifted & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
@@ -22,12 +22,12 @@ TANDEM_HD LogParts easy_log_parts(float x) {
 }
 TANDEM_HD LogParts log_parts(float x) {
   const bool tiny = x < 1.17549435e-38f;
-  const auto [n, f] = easy_log_parts(tiny ? x * 8388608.0f : x);
+  const auto [n, f] = fast_log_parts(tiny ? x * 8388608.0f : x);
   return {n - (tiny ? 23.0f : 0.0f), f};
 }
-/// Returns whether log, log2 and log10 equal easy_log, easy_log2 and easy_log10, which holds for 2^-126 <= x <
+/// Returns whether log, log2 and log10 equal fast_log, fast_log2 and fast_log10, which holds for 2^-126 <= x <
 /// infinity.
-TANDEM_HD bool has_easy_log(float x) { return __builtin_bit_cast(uint32_t, x) - 0x00800000u < 0x7f000000u; }
+TANDEM_HD bool has_fast_log(float x) { return __builtin_bit_cast(uint32_t, x) - 0x00800000u < 0x7f000000u; }
 /// Returns the logarithm of x, including its limits: `finite` if x is positive and finite, infinity for infinity,
 /// -infinity for 0, and NaN for negative numbers.
 TANDEM_HD float log_limits(float x, float finite) {
@@ -46,7 +46,7 @@ TANDEM_HD float log_of(LogParts parts) {
   return f + y + n * 0.693359375f;
 }
 TANDEM_HD float log(float x) { return log_limits(x, log_of(log_parts(x))); }
-TANDEM_HD float easy_log(float x) { return log_of(easy_log_parts(x)); }
+TANDEM_HD float fast_log(float x) { return log_of(fast_log_parts(x)); }
 /// Base-2 logarithm of 2^n (1 + f), where log2(1 + f) = f + f p(f). Error within 1.4 ulp.
 TANDEM_HD float log2_of(LogParts parts) {
   const auto [n, f] = parts;
@@ -55,7 +55,7 @@ TANDEM_HD float log2_of(LogParts parts) {
   return n + (f + f * p);
 }
 TANDEM_HD float log2(float x) { return log_limits(x, log2_of(log_parts(x))); }
-TANDEM_HD float easy_log2(float x) { return log2_of(easy_log_parts(x)); }
+TANDEM_HD float fast_log2(float x) { return log2_of(fast_log_parts(x)); }
 /// Base-10 logarithm of 2^n (1 + f), where log10(1 + f) = 7/16 f + f p(f). log10(2) is split into two parts, the first
 /// of them with few bits. Error within 2 ulp.
 TANDEM_HD float log10_of(LogParts parts) {
@@ -65,7 +65,7 @@ TANDEM_HD float log10_of(LogParts parts) {
   return n * 0.3010253906f + (0.4375f * f + multiply_add(n, 4.60503898e-6f, f * p));
 }
 TANDEM_HD float log10(float x) { return log_limits(x, log10_of(log_parts(x))); }
-TANDEM_HD float easy_log10(float x) { return log10_of(easy_log_parts(x)); }
+TANDEM_HD float fast_log10(float x) { return log10_of(fast_log_parts(x)); }
 
 /// Returns ln(1 + x), computed as the logarithm of the rounded sum 1 + x, and scaled to correct for the rounding. Error
 /// within 2.4 ulp.

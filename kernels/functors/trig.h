@@ -8,10 +8,10 @@ TANDEM_HD double sin(double x) { return ::sin(x); }
 TANDEM_HD double cos(double x) { return ::cos(x); }
 TANDEM_HD double tan(double x) { return ::tan(x); }
 
-/// Sine and cosine of r, where x = k pi/2 + r and |r| <= 0.79, for |x| <= kEasyAngle. The argument is reduced in
+/// Sine and cosine of r, where x = k pi/2 + r and |r| <= 0.79, for |x| <= kMaxFastAngle. The argument is reduced in
 /// double, with pi/2 in two parts. The first part has few bits, so its product with k is exact and r is accurate even
 /// near multiples of pi/2.
-constexpr float kEasyAngle = 100000.0f;
+constexpr float kMaxFastAngle = 100000.0f;
 struct Angle {
   float sine, cosine;
   uint32_t k;
@@ -30,26 +30,26 @@ TANDEM_HD float with_sign_of_bit(float x, uint32_t k, int bit) {
   return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, x) ^ (k >> bit << 31));
 }
 
-/// Sine and cosine for |x| <= kEasyAngle. Error within 1.6 ulp.
-TANDEM_HD float easy_sin(float x) {
+/// Sine and cosine for |x| <= kMaxFastAngle. Error within 1.6 ulp.
+TANDEM_HD float fast_sin(float x) {
   const Angle a = reduced_angle(x);
   return x == 0.0f ? x : with_sign_of_bit(a.k & 1 ? a.cosine : a.sine, a.k, 1);
 }
-TANDEM_HD float easy_cos(float x) {
+TANDEM_HD float fast_cos(float x) {
   const Angle a = reduced_angle(x);
   return with_sign_of_bit(a.k & 1 ? a.sine : a.cosine, a.k + 1, 1);
 }
-/// Tangent for |x| <= kEasyAngle. Error within 3.7 ulp.
-TANDEM_HD float easy_tan(float x) {
+/// Tangent for |x| <= kMaxFastAngle. Error within 3.7 ulp.
+TANDEM_HD float fast_tan(float x) {
   const Angle a = reduced_angle(x);
   const bool odd = a.k & 1;
   return x == 0.0f ? x : with_sign_of_bit((odd ? a.cosine : a.sine) / (odd ? a.sine : a.cosine), a.k, 0);
 }
-TANDEM_HD bool is_easy_angle(float x) { return abs(x) <= kEasyAngle; }
-/// Sine, cosine and tangent. Angles above kEasyAngle are left to the C library.
-TANDEM_HD float sin(float x) { return is_easy_angle(x) ? easy_sin(x) : ::sinf(x); }
-TANDEM_HD float cos(float x) { return is_easy_angle(x) ? easy_cos(x) : ::cosf(x); }
-TANDEM_HD float tan(float x) { return is_easy_angle(x) ? easy_tan(x) : ::tanf(x); }
+TANDEM_HD bool is_fast_angle(float x) { return abs(x) <= kMaxFastAngle; }
+/// Sine, cosine and tangent. Angles above kMaxFastAngle are left to the C library.
+TANDEM_HD float sin(float x) { return is_fast_angle(x) ? fast_sin(x) : ::sinf(x); }
+TANDEM_HD float cos(float x) { return is_fast_angle(x) ? fast_cos(x) : ::cosf(x); }
+TANDEM_HD float tan(float x) { return is_fast_angle(x) ? fast_tan(x) : ::tanf(x); }
 
 TANDEM_HD double atan2(double y, double x) { return ::atan2(y, x); }
 /// Angle of the point (x, y). atan t is computed as t + t z p(z) with z = t^2 for |t| <= tan(pi/8). The ratio of the

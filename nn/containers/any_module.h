@@ -10,7 +10,7 @@ template <class M, class... Args> struct ForwardCall {
   static nn::AnyValue call(nn::Module& module, std::vector<nn::AnyValue>& given) {
     std::optional<nn::AnyValue> out;
     [&]<size_t... N>(std::index_sequence<N...>) {
-      (with<N>(dynamic_cast<M&>(module), given, out, std::make_index_sequence<N>()), ...);
+      (call_with_arity<N>(dynamic_cast<M&>(module), given, out, std::make_index_sequence<N>()), ...);
     }
     (std::make_index_sequence<sizeof...(Args) + 1>());
     TANDEM_CHECK(out, module.name(), "'s forward() method expects ", sizeof...(Args), " argument(s), but received ",
@@ -22,24 +22,24 @@ template <class M, class... Args> struct ForwardCall {
   template <size_t I> using Arg = std::tuple_element_t<I, std::tuple<Args...>>;
   /// Calls forward if exactly N arguments are given; the remaining parameters must have defaults.
   template <size_t N, size_t... I>
-  static void with(M& m, std::vector<nn::AnyValue>& given, std::optional<nn::AnyValue>& out,
-                   std::index_sequence<I...>) {
+  static void call_with_arity(M& m, std::vector<nn::AnyValue>& given, std::optional<nn::AnyValue>& out,
+                              std::index_sequence<I...>) {
     if constexpr (requires { m.forward(std::declval<Arg<I>>()...); })
       if (given.size() == N) out.emplace(detail::call_module(m, static_cast<Arg<I>&&>(argument<I>(m, given[I]))...));
   }
   template <size_t I> static std::decay_t<Arg<I>>& argument(const M& m, nn::AnyValue& value) {
     using T = std::decay_t<Arg<I>>;
     T* const found = value.template try_get<T>();
-    TANDEM_CHECK(found, "AnyModule: Expected argument #", I, " to be of type ", name_of(typeid(T)),
-                 ", but received value of type ", name_of(value.type_info()), "; in the forward of ", m.name());
+    TANDEM_CHECK(found, "AnyModule: Expected argument #", I, " to be of type ", demangled_name(typeid(T)),
+                 ", but received value of type ", demangled_name(value.type_info()), "; in the forward of ", m.name());
     return *found;
   }
 };
 /// If forward is a template or overloaded, it is called with one tensor.
-template <class M, class Forward = void> struct ForwardOf { using Call = ForwardCall<M, const Tensor&>; };
+template <class M, class Forward = void> struct ForwardTraits { using Call = ForwardCall<M, const Tensor&>; };
 template <class M>
 requires requires { &M::forward; }
-struct ForwardOf<M> {
+struct ForwardTraits<M> {
   template <class R, class C, class... Args> static ForwardCall<M, Args...> of(R (C::*)(Args...));
   template <class R, class C, class... Args> static ForwardCall<M, Args...> of(R (C::*)(Args...) const);
   template <class R, class C, class... Args> static ForwardCall<M, Args...> of(R (C::*)(Args...) noexcept);
@@ -58,7 +58,7 @@ class AnyModule {
   AnyModule() = default;
   template <class M>
   requires std::is_base_of_v<Module, M> AnyModule(std::shared_ptr<M> module)
-      : module_(std::move(module)), call_(&detail::ForwardOf<M>::Call::call) {
+      : module_(std::move(module)), call_(&detail::ForwardTraits<M>::Call::call) {
     if constexpr (requires(M & m, const Tensor& x) { requires std::is_same_v<decltype(m.forward(x)), Tensor>; })
       call_tensor_ = [](Module& m, const Tensor& x) -> Tensor { return detail::call_module(dynamic_cast<M&>(m), x); };
   }
@@ -70,16 +70,16 @@ class AnyModule {
   /// Calls the module's forward, with its hooks. @throws Error if there is no module, if an argument is not of the
   /// declared type, or if the result is not a Return
   template <class Return = Tensor, class... Args> Return forward(Args&&... args) const {
-    if constexpr (std::is_same_v<Return, Tensor> && is_one<Tensor, Args...>)
+    if constexpr (std::is_same_v<Return, Tensor> && is_single_argument<Tensor, Args...>)
       if (call_tensor_) return call_tensor_(*module_, args...);
     return any_forward(std::forward<Args>(args)...).template get<Return>();
   }
   /// Same as forward(), for any type of result; an argument may also be an AnyValue.
   template <class... Args> AnyValue any_forward(Args&&... args) const {
     check_not_empty("forward");
-    if constexpr (is_one<Tensor, Args...>)
+    if constexpr (is_single_argument<Tensor, Args...>)
       if (call_tensor_) return AnyValue(call_tensor_(*module_, args...));
-    if constexpr (is_one<AnyValue, Args...>)
+    if constexpr (is_single_argument<AnyValue, Args...>)
       if (const Tensor* const x = (args.template try_get<Tensor>(), ...); x && call_tensor_)
         return AnyValue(call_tensor_(*module_, *x));
     std::vector<AnyValue> values;
@@ -115,14 +115,14 @@ class AnyModule {
   template <class M> std::shared_ptr<M> held(const char* op) const {
     check_not_empty(op);
     std::shared_ptr<M> found = std::dynamic_pointer_cast<M>(module_);
-    TANDEM_CHECK(found, "Attempted to cast module of type ", detail::name_of(type_info()), " to type ",
-                 detail::name_of(typeid(M)));
+    TANDEM_CHECK(found, "Attempted to cast module of type ", detail::demangled_name(type_info()), " to type ",
+                 detail::demangled_name(typeid(M)));
     return found;
   }
   /// Returns an AnyModule that calls `copy`, a module of the same class.
-  AnyModule of_copy(std::shared_ptr<Module> copy) const;
+  AnyModule with_module(std::shared_ptr<Module> copy) const;
   template <class T, class... Args>
-  static constexpr bool is_one = sizeof...(Args) == 1 && (std::is_same_v<std::decay_t<Args>, T> && ...);
+  static constexpr bool is_single_argument = sizeof...(Args) == 1 && (std::is_same_v<std::decay_t<Args>, T> && ...);
   std::shared_ptr<Module> module_;
   AnyValue (*call_)(Module&, std::vector<AnyValue>&) = nullptr;
   Tensor (*call_tensor_)(Module&, const Tensor&) = nullptr;  // shortcut if forward maps a tensor to a tensor, else null

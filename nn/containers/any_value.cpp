@@ -7,7 +7,7 @@
 
 namespace tandem::detail {
 
-std::string name_of(const std::type_info& type) {
+std::string demangled_name(const std::type_info& type) {
   int status = 0;
   char* const text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
   std::string out = status == 0 ? text : type.name();

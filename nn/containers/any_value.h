@@ -9,7 +9,7 @@
 
 namespace tandem::detail {
 /// Returns the type's name as written in C++.
-std::string name_of(const std::type_info& type);
+std::string demangled_name(const std::type_info& type);
 }  // namespace tandem::detail
 
 namespace tandem::nn {
@@ -26,8 +26,8 @@ class AnyValue {
   /// Returns the value. @throws Error unless its type is exactly T
   template <class T> T get() const {
     const T* const found = try_get<T>();
-    TANDEM_CHECK(found, "Attempted to cast AnyValue to ", detail::name_of(typeid(T)), ", but its actual type is ",
-                 detail::name_of(type_info()));
+    TANDEM_CHECK(found, "Attempted to cast AnyValue to ", detail::demangled_name(typeid(T)),
+                 ", but its actual type is ", detail::demangled_name(type_info()));
     return *found;
   }
   /// Returns the type of the value.

@@ -25,16 +25,16 @@ ModuleDictImpl::ModuleDictImpl(const std::vector<std::pair<std::string, std::sha
   update(modules);
 }
 void ModuleDictImpl::update(const Named& modules) {
-  for (const auto& item : modules) put(item.key(), item.value());
+  for (const auto& item : modules) set_item(item.key(), item.value());
 }
 void ModuleDictImpl::update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
-  for (const auto& [name, module] : modules) put(name, module);
+  for (const auto& [name, module] : modules) set_item(name, module);
 }
 void ModuleDictImpl::update(const ModuleDictImpl& modules) { update(modules.children_); }
 void ModuleDictImpl::clear() { children_.clear(); }
 bool ModuleDictImpl::contains(const std::string& name) const { return children_.contains(name); }
 std::shared_ptr<Module> ModuleDictImpl::ptr(const std::string& name) const { return children_[name]; }
-void ModuleDictImpl::put(const std::string& name, const std::shared_ptr<Module>& module) {
+void ModuleDictImpl::set_item(const std::string& name, const std::shared_ptr<Module>& module) {
   if (contains(name))
     replace_module(name, module);
   else
@@ -61,21 +61,21 @@ Tensor& ParameterDictImpl::get(const std::string& name) { return parameters_[nam
 const Tensor& ParameterDictImpl::get(const std::string& name) const { return parameters_[name]; }
 
 std::shared_ptr<Module> ModuleListImpl::shallow_copy() const { return std::make_shared<ModuleListImpl>(); }
-void ModuleListImpl::take_contents(const Module& original, detail::Cloning& cloning) {
+void ModuleListImpl::copy_contents_from(const Module& original, detail::Cloning& cloning) {
   const auto& from = static_cast<const ModuleListImpl&>(original);
-  children_ = cloning.copies(from.children_);
+  children_ = cloning.copy_all(from.children_);
   modules_.clear();
   for (const auto& m : from.modules_) modules_.push_back(cloning.copy(*m));
 }
 std::shared_ptr<Module> ModuleDictImpl::shallow_copy() const { return std::make_shared<ModuleDictImpl>(); }
-void ModuleDictImpl::take_contents(const Module& original, detail::Cloning& cloning) {
-  children_ = cloning.copies(static_cast<const ModuleDictImpl&>(original).children_);
+void ModuleDictImpl::copy_contents_from(const Module& original, detail::Cloning& cloning) {
+  children_ = cloning.copy_all(static_cast<const ModuleDictImpl&>(original).children_);
 }
 
 namespace {
 /// Returns a tensor for each name in `original`: the tensor of this name in `mine` if its sizes match, else a new
 /// tensor. Values are copied later.
-NamedParameters with_names_of(const NamedParameters& original, const NamedParameters& mine) {
+NamedParameters align_parameters(const NamedParameters& original, const NamedParameters& mine) {
   NamedParameters out;
   for (const auto& item : original) {
     const Tensor* const known = mine.find(item.key());
@@ -105,12 +105,12 @@ void print_parameters(std::ostream& out, const std::string& name, const NamedPar
 }  // namespace
 
 std::shared_ptr<Module> ParameterListImpl::shallow_copy() const { return std::make_shared<ParameterListImpl>(); }
-void ParameterListImpl::take_contents(const Module& original, detail::Cloning&) {
-  parameters_ = with_names_of(static_cast<const ParameterListImpl&>(original).parameters_, parameters_);
+void ParameterListImpl::copy_contents_from(const Module& original, detail::Cloning&) {
+  parameters_ = align_parameters(static_cast<const ParameterListImpl&>(original).parameters_, parameters_);
 }
 std::shared_ptr<Module> ParameterDictImpl::shallow_copy() const { return std::make_shared<ParameterDictImpl>(); }
-void ParameterDictImpl::take_contents(const Module& original, detail::Cloning&) {
-  parameters_ = with_names_of(static_cast<const ParameterDictImpl&>(original).parameters_, parameters_);
+void ParameterDictImpl::copy_contents_from(const Module& original, detail::Cloning&) {
+  parameters_ = align_parameters(static_cast<const ParameterDictImpl&>(original).parameters_, parameters_);
 }
 void ParameterListImpl::pretty_print(std::ostream& out) const { print_parameters(out, name(), parameters_); }
 void ParameterDictImpl::pretty_print(std::ostream& out) const { print_parameters(out, name(), parameters_); }

@@ -54,8 +54,8 @@ class ModuleListImpl : public Module {
     return std::dynamic_pointer_cast<M>(ptr(i));
   }
   /// Returns module i as an M. @throws Error if it is of another class. @throws IndexError unless i < size()
-  template <class M> M& at(size_t i) { return *checked<M>(i); }
-  template <class M> const M& at(size_t i) const { return *checked<M>(i); }
+  template <class M> M& at(size_t i) { return *get_as<M>(i); }
+  template <class M> const M& at(size_t i) const { return *get_as<M>(i); }
   /// Returns an iterator to the first module, as a shared_ptr.
   Iterator begin() { return modules_.begin(); }
   /// Returns the end iterator.
@@ -67,10 +67,10 @@ class ModuleListImpl : public Module {
 
  private:
   std::shared_ptr<Module> shallow_copy() const override;
-  void take_contents(const Module& original, detail::Cloning& cloning) override;
-  template <class M> M* checked(size_t i) const {
+  void copy_contents_from(const Module& original, detail::Cloning& cloning) override;
+  template <class M> M* get_as(size_t i) const {
     M* const found = ptr<M>(i).get();  // a raw pointer, because this list keeps the module alive
-    if (!found) detail::throw_other_module("ModuleList", std::to_string(i), *ptr(i), typeid(M));
+    if (!found) detail::throw_wrong_module_type("ModuleList", std::to_string(i), *ptr(i), typeid(M));
     return found;
   }
   std::vector<std::shared_ptr<Module>> modules_;
@@ -112,8 +112,8 @@ class ModuleDictImpl : public Module {
   std::shared_ptr<Module> ptr(const std::string& name) const;
   std::shared_ptr<Module> operator[](const std::string& name) const { return ptr(name); }
   /// Returns the module of this name as an M. @throws Error if there is no such module, or it is of another class
-  template <class M> M& at(const std::string& name) { return *checked<M>(name); }
-  template <class M> const M& at(const std::string& name) const { return *checked<M>(name); }
+  template <class M> M& at(const std::string& name) { return *get_as<M>(name); }
+  template <class M> const M& at(const std::string& name) const { return *get_as<M>(name); }
   /// Returns an iterator to the first (name, module) item.
   Iterator begin() { return children_.begin(); }
   /// Returns the end iterator.
@@ -125,14 +125,14 @@ class ModuleDictImpl : public Module {
 
  private:
   std::shared_ptr<Module> shallow_copy() const override;
-  void take_contents(const Module& original, detail::Cloning& cloning) override;
-  template <class M> M* checked(const std::string& name) const {
+  void copy_contents_from(const Module& original, detail::Cloning& cloning) override;
+  template <class M> M* get_as(const std::string& name) const {
     static_assert(std::is_base_of_v<Module, M>, "ModuleDict::at<M>: M must be a module such as LinearImpl");
     M* const found = ptr(name)->template as<M>();
-    if (!found) detail::throw_other_module("ModuleDict", name, *ptr(name), typeid(M));
+    if (!found) detail::throw_wrong_module_type("ModuleDict", name, *ptr(name), typeid(M));
     return found;
   }
-  void put(const std::string& name, const std::shared_ptr<Module>& module);
+  void set_item(const std::string& name, const std::shared_ptr<Module>& module);
 };
 TANDEM_MODULE(ModuleDict);
 
@@ -168,7 +168,7 @@ class ParameterListImpl : public Module {
 
  private:
   std::shared_ptr<Module> shallow_copy() const override;
-  void take_contents(const Module& original, detail::Cloning& cloning) override;
+  void copy_contents_from(const Module& original, detail::Cloning& cloning) override;
 };
 TANDEM_MODULE(ParameterList);
 
@@ -210,7 +210,7 @@ class ParameterDictImpl : public Module {
 
  private:
   std::shared_ptr<Module> shallow_copy() const override;
-  void take_contents(const Module& original, detail::Cloning& cloning) override;
+  void copy_contents_from(const Module& original, detail::Cloning& cloning) override;
 };
 TANDEM_MODULE(ParameterDict);
 

@@ -14,24 +14,26 @@ namespace tandem {
 namespace {
 /// Returns the module as an M. Returns null if its class is not exactly M, or if it has hooks, because the fused
 /// computation runs no hooks.
-template <class M> M* plain(const nn::AnyModule& any) {
+template <class M> M* as_unhooked(const nn::AnyModule& any) {
   nn::Module& module = *any.ptr();
   return typeid(module) == typeid(M) && !detail::ModuleAccess::find_hooks(module) ? static_cast<M*>(&module) : nullptr;
 }
 }  // namespace
 
-void nn::set_layer_fusion(bool on) { detail::fusing = on; }
-bool nn::layer_fusion() { return detail::fusing; }
+void nn::set_layer_fusion(bool on) { detail::layer_fusion_enabled = on; }
+bool nn::layer_fusion() { return detail::layer_fusion_enabled; }
 
-size_t detail::forward_as_one(const std::vector<nn::AnyModule>& modules, size_t first, nn::AnyValue& value) {
-  if (first + 2 > modules.size() || !fusing.load(std::memory_order_relaxed)) return 0;
+size_t detail::try_fused_forward(const std::vector<nn::AnyModule>& modules, size_t first, nn::AnyValue& value) {
+  if (first + 2 > modules.size() || !layer_fusion_enabled.load(std::memory_order_relaxed)) return 0;
   const Tensor* const x = value.try_get<Tensor>();
   if (!x || !can_norm_relu_pool(*x)) return 0;
-  auto* const norm = plain<nn::BatchNorm2dImpl>(modules[first]);
-  if (!norm || norm->parts || !norm->options.momentum() || !plain<nn::ReLUImpl>(modules[first + 1])) return 0;
+  auto* const norm = as_unhooked<nn::BatchNorm2dImpl>(modules[first]);
+  if (!norm || norm->stats_reducer || !norm->options.momentum() || !as_unhooked<nn::ReLUImpl>(modules[first + 1]))
+    return 0;
   ExpandingArray<2> kernel = 1;
   size_t count = 2;
-  if (const auto* const pool = first + 2 < modules.size() ? plain<nn::MaxPool2dImpl>(modules[first + 2]) : nullptr) {
+  if (const auto* const pool =
+          first + 2 < modules.size() ? as_unhooked<nn::MaxPool2dImpl>(modules[first + 2]) : nullptr) {
     const nn::MaxPool2dOptions& o = pool->options;
     if (can_norm_relu_pool(*x, o.kernel_size(), o.stride(), o.padding(), o.dilation(), o.ceil_mode()))
       kernel = o.kernel_size(), count = 3;

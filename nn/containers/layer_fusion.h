@@ -20,5 +20,5 @@ bool layer_fusion();
 namespace tandem::detail {
 /// Runs the modules from `first` on in one pass, if they can be fused. `value`: the input, replaced by the output.
 /// @return number of modules that were run; 0 if they cannot be fused
-size_t forward_as_one(const std::vector<nn::AnyModule>& modules, size_t first, nn::AnyValue& value);
+size_t try_fused_forward(const std::vector<nn::AnyModule>& modules, size_t first, nn::AnyValue& value);
 }  // namespace tandem::detail

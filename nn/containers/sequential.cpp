@@ -4,10 +4,10 @@
 #include "tandem/nn/module/cloning.h"
 
 namespace tandem::detail {
-void throw_other_module(const char* container, const std::string& key, const nn::Module& module,
-                        const std::type_info& asked) {
-  TANDEM_FAIL(container, ": Unable to cast module[", key, "] to ", name_of(asked), "; the module is a ",
-              name_of(typeid(module)));
+void throw_wrong_module_type(const char* container, const std::string& key, const nn::Module& module,
+                             const std::type_info& asked) {
+  TANDEM_FAIL(container, ": Unable to cast module[", key, "] to ", demangled_name(asked), "; the module is a ",
+              demangled_name(typeid(module)));
 }
 }  // namespace tandem::detail
 
@@ -25,11 +25,11 @@ void SequentialImpl::push_back(std::string name, AnyModule module) {
   modules_.push_back(std::move(module));
 }
 std::shared_ptr<Module> SequentialImpl::shallow_copy() const { return std::make_shared<SequentialImpl>(); }
-void SequentialImpl::take_contents(const Module& original, detail::Cloning& cloning) {
+void SequentialImpl::copy_contents_from(const Module& original, detail::Cloning& cloning) {
   const auto& from = static_cast<const SequentialImpl&>(original);
-  children_ = cloning.copies(from.children_);
+  children_ = cloning.copy_all(from.children_);
   modules_.clear();
-  for (const AnyModule& m : from.modules_) modules_.push_back(m.of_copy(cloning.copy(*m.ptr())));
+  for (const AnyModule& m : from.modules_) modules_.push_back(m.with_module(cloning.copy(*m.ptr())));
 }
 const AnyModule& SequentialImpl::module_at(size_t i) const {
   TANDEM_CHECK_AS(IndexError, i < size(), "Sequential: Index out of range: index is ", i, ", but there are ", size(),

@@ -11,8 +11,8 @@
 
 namespace tandem::detail {
 /// Throws the error for a module that was requested as an object of another class. `key`: the module's index or name.
-[[noreturn]] void throw_other_module(const char* container, const std::string& key, const nn::Module& module,
-                                     const std::type_info& asked);
+[[noreturn]] void throw_wrong_module_type(const char* container, const std::string& key, const nn::Module& module,
+                                          const std::type_info& asked);
 }  // namespace tandem::detail
 
 namespace tandem::nn {
@@ -55,13 +55,13 @@ class SequentialImpl : public Module {
     TANDEM_CHECK(!is_empty(), "Cannot call forward() on an empty Sequential, except with one tensor");
     AnyValue value = modules_[0].any_forward(std::forward<Inputs>(inputs)...);
     for (size_t i = 1; i < size();) {
-      const size_t together = detail::forward_as_one(modules_, i, value);
-      if (together == 0) value = modules_[i].any_forward(std::move(value));
-      i += std::max<size_t>(together, 1);
+      const size_t num_fused = detail::try_fused_forward(modules_, i, value);
+      if (num_fused == 0) value = modules_[i].any_forward(std::move(value));
+      i += std::max<size_t>(num_fused, 1);
     }
     const Return* const result = value.template try_get<Return>();
-    TANDEM_CHECK(result, "Sequential: The type of the return value is ", detail::name_of(value.type_info()),
-                 ", but you asked for type ", detail::name_of(typeid(Return)));
+    TANDEM_CHECK(result, "Sequential: The type of the return value is ", detail::demangled_name(value.type_info()),
+                 ", but you asked for type ", detail::demangled_name(typeid(Return)));
     return *result;
   }
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
@@ -76,7 +76,7 @@ class SequentialImpl : public Module {
   template <class M> std::shared_ptr<M> ptr(size_t i) const {
     static_assert(std::is_base_of_v<Module, M>, "Sequential::ptr<M>: M must be a module such as LinearImpl");
     auto found = std::dynamic_pointer_cast<M>(ptr(i));
-    if (!found) detail::throw_other_module("Sequential", std::to_string(i), *ptr(i), typeid(M));
+    if (!found) detail::throw_wrong_module_type("Sequential", std::to_string(i), *ptr(i), typeid(M));
     return found;
   }
   /// Returns module i as an M. @throws as ptr<M>(i)
@@ -94,7 +94,7 @@ class SequentialImpl : public Module {
 
  private:
   std::shared_ptr<Module> shallow_copy() const override;
-  void take_contents(const Module& original, detail::Cloning& cloning) override;
+  void copy_contents_from(const Module& original, detail::Cloning& cloning) override;
   const AnyModule& module_at(size_t i) const;
   std::vector<AnyModule> modules_;
 };

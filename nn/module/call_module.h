@@ -17,10 +17,10 @@ class HookedCall {
   /// Computes parametrized parameters, then runs the forward pre-hooks and replaces these inputs by the hooks' results.
   /// A null pointer stands for an argument that is not a tensor. @throws Error if a hook returns another number of
   /// tensors
-  void before(ArrayRef<Tensor*> inputs);
+  void run_pre_hooks(ArrayRef<Tensor*> inputs);
   /// Runs the forward hooks and replaces these outputs by the hooks' results. @throws Error if a hook returns another
   /// number of tensors
-  void after(ArrayRef<Tensor*> outputs);
+  void run_post_hooks(ArrayRef<Tensor*> outputs);
 
  private:
   struct Backward;
@@ -42,19 +42,19 @@ template <class T> Tensor* hooked_tensor(const T&) { return nullptr; }
 /// Calls module.forward(args...) with the hooks around it.
 template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& hooks, HookArgument<Args>... held) {
   HookedCall call(module, hooks);
-  call.before({hooked_tensor(held)...});
+  call.run_pre_hooks({hooked_tensor(held)...});
   if constexpr (std::is_void_v<decltype(module.forward(static_cast<HookPassed<Args>>(held)...))>) {
     module.forward(static_cast<HookPassed<Args>>(held)...);
   } else {
     auto result = module.forward(static_cast<HookPassed<Args>>(held)...);
     if constexpr (std::is_same_v<decltype(result), Tensor>) {
-      call.after(&result);
+      call.run_post_hooks(&result);
     } else {
       std::vector<Tensor*> tensors;
       visit_tensors(result, [&]<class Each>(Each& t) {
         if constexpr (!std::is_const_v<Each>) tensors.push_back(&t);  // const tensors cannot be replaced
       });
-      call.after(tensors);
+      call.run_post_hooks(tensors);
     }
     return result;
   }

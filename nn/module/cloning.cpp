@@ -25,7 +25,7 @@ void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format, bo
     if (to.storage == from.storage) return;
     const uint32_t version =
         to.version().load(std::memory_order_relaxed) + 1;  // invalidates tensors saved for backward
-    to.take_layout(from);
+    to.shallow_copy_from(from);
     to.version().store(version, std::memory_order_relaxed);
   };
   move(t);
@@ -48,29 +48,29 @@ std::shared_ptr<nn::Module> Cloning::copy(const nn::Module& original) {
   copy->buffers_.clear();
   copy->children_.clear();
   copy->hooks_ = {};
-  copy->register_again();
-  take_children(*copy, original);
+  copy->register_members();
+  pair_children(*copy, original);
   return copy;
 }
 
-Cloning::Children Cloning::copies(const Children& originals) {
+Cloning::Children Cloning::copy_all(const Children& originals) {
   Children out;
   for (const auto& child : originals) out.insert(child.key(), copy(*child.value()));
   return out;
 }
 
-void Cloning::registered(nn::Module& parent, const std::string& name, nn::Module& child) {
+void Cloning::on_child_registered(nn::Module& parent, const std::string& name, nn::Module& child) {
   if (!current) return;
   const auto pair = current->originals_.find(&parent);
   if (pair == current->originals_.end()) return;
-  if (const auto* const original = pair->second->children_.find(name)) current->take(child, **original);
+  if (const auto* const original = pair->second->children_.find(name)) current->pair_with(child, **original);
 }
-void Cloning::take_children(nn::Module& copy, const nn::Module& original) {
+void Cloning::pair_children(nn::Module& copy, const nn::Module& original) {
   for (const auto& child : original.children_)
-    if (const auto* const same = copy.children_.find(child.key())) take(**same, *child.value());
+    if (const auto* const same = copy.children_.find(child.key())) pair_with(**same, *child.value());
 }
 
-void Cloning::take(nn::Module& copy, const nn::Module& original) {
+void Cloning::pair_with(nn::Module& copy, const nn::Module& original) {
   // Not an error yet, because reset() may still replace this child. check_children() throws if it does not.
   if (typeid(copy) != typeid(original)) return;
   if (!originals_.emplace(&copy, &original).second) return;
@@ -85,39 +85,39 @@ void Cloning::take(nn::Module& copy, const nn::Module& original) {
   };
   const HookOwner hooks = copy.hooks_;
   if (names(copy) + names(original) == 0) {
-    copy.take_members(original);
+    copy.copy_members_from(original);
     copy.hooks_ = hooks;
-  } else if (!(is_of_library(copy) && copy.take_options(original) && fits()) && copy.take_members(original)) {
+  } else if (!(is_of_library(copy) && copy.copy_options_from(original) && fits()) && copy.copy_members_from(original)) {
     copy.parameters_.clear();
     copy.buffers_.clear();
     copy.children_.clear();
     copy.hooks_ = {};
-    copy.register_again();
+    copy.register_members();
   }
-  take_children(copy, original);
+  pair_children(copy, original);
 }
 
 void Cloning::finish() {
   const NoGradGuard guard;
   for (size_t i = 0; i < pairs_.size(); ++i) {  // by index, because the loop body may append pairs
     const auto [copy, original] = pairs_[i];
-    copy->take_contents(*original, *this);
+    copy->copy_contents_from(*original, *this);
     for (const std::string& name : copy->children_.keys())
       if (!original->children_.contains(name)) copy->children_.erase(name);
-    take_children(*copy, *original);
+    pair_children(*copy, *original);
     check_children(*copy, *original);
   }
   for (const auto& [copy, original] : pairs_) {
     if (copy->parameters_.is_empty() && copy->buffers_.is_empty() && copy->children_.is_empty()) {
       const HookOwner hooks = copy->hooks_;
-      copy->take_members(*original);
+      copy->copy_members_from(*original);
       copy->hooks_ = hooks;
     } else if (is_of_library(*copy)) {
-      copy->take_options(*original);
+      copy->copy_options_from(*original);
     }
     copy->training_ = original->training_;
-    take_hooks(*copy, *original);
-    take_values(*copy, *original);
+    copy_hooks(*copy, *original);
+    copy_values(*copy, *original);
   }
 }
 void Cloning::check_children(const nn::Module& copy, const nn::Module& original) const {
@@ -136,12 +136,12 @@ void Cloning::check_children(const nn::Module& copy, const nn::Module& original)
   }
 }
 /// Copies the original's hooks, unless reset() registered hooks, which may refer to the copy.
-void Cloning::take_hooks(nn::Module& copy, const nn::Module& original) const {
+void Cloning::copy_hooks(nn::Module& copy, const nn::Module& original) const {
   if (copy.hooks_.find() || !original.hooks_.find()) return;
   copy.hooks_ = original.hooks_;
   for (const auto& each : original.hooks_.find()->parametrizations) each.install(copy);
 }
-void Cloning::take_values(nn::Module& copy, const nn::Module& original) const {
+void Cloning::copy_values(nn::Module& copy, const nn::Module& original) const {
   for (nn::NamedParameters nn::Module::*const member : {&nn::Module::parameters_, &nn::Module::buffers_}) {
     const bool parameters = member == &nn::Module::parameters_;
     for (const auto& item : original.*member) {

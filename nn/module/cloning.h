@@ -28,19 +28,19 @@ class Cloning {
   /// Returns the copy of a module. The first call for a module makes the copy.
   std::shared_ptr<nn::Module> copy(const nn::Module& original);
   /// Returns the copies of a module's children, by name.
-  Children copies(const Children& originals);
+  Children copy_all(const Children& originals);
   /// Completes all copies; see Note [Cloning].
   void finish();
   /// Pairs a newly registered child with its original. Does nothing unless `parent` belongs to a copy that is being
   /// made.
-  static void registered(nn::Module& parent, const std::string& name, nn::Module& child);
+  static void on_child_registered(nn::Module& parent, const std::string& name, nn::Module& child);
 
  private:
-  void take(nn::Module& copy, const nn::Module& original);
-  void take_children(nn::Module& copy, const nn::Module& original);
+  void pair_with(nn::Module& copy, const nn::Module& original);
+  void pair_children(nn::Module& copy, const nn::Module& original);
   void check_children(const nn::Module& copy, const nn::Module& original) const;
-  void take_hooks(nn::Module& copy, const nn::Module& original) const;
-  void take_values(nn::Module& copy, const nn::Module& original) const;
+  void copy_hooks(nn::Module& copy, const nn::Module& original) const;
+  void copy_values(nn::Module& copy, const nn::Module& original) const;
 
   std::optional<Device> device_;
   Cloning* outer_;

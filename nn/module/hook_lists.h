@@ -22,7 +22,7 @@ template <class Hook> class HookList {
   std::map<uint64_t, Hook> list() const { return *hooks_; }
   bool is_empty() const { return hooks_->empty(); }
   /// Adds hooks that `original` has and this copy lacks, and removes hooks that `original` no longer has.
-  void follow(const HookList& original) {
+  void sync_with(const HookList& original) {
     std::erase_if(*hooks_, [&](const auto& each) { return !original.hooks_->count(each.first); });
     hooks_->insert(original.hooks_->begin(), original.hooks_->end());
     next_ = std::max(next_, original.next_);

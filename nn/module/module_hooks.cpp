@@ -29,17 +29,17 @@ nn::RemovableHandle HookOwner::add_backward_pre(PreHook hook) { return get().bac
 nn::RemovableHandle HookOwner::add_backward(Hook hook) { return get().backward.add(std::move(hook)); }
 
 ModuleHooks& ModuleAccess::hooks(nn::Module& module) { return module.hooks_.get(); }
-void ModuleAccess::follow_hooks(nn::Module& copy, const nn::Module& original) {
+void ModuleAccess::sync_hooks(nn::Module& copy, const nn::Module& original) {
   const ModuleHooks* const from = original.hooks_.find();
   if (!from) return;
   ModuleHooks& to = copy.hooks_.get();
-  to.forward_pre.follow(from->forward_pre);
-  to.forward.follow(from->forward);
-  to.backward_pre.follow(from->backward_pre);
-  to.backward.follow(from->backward);
+  to.forward_pre.sync_with(from->forward_pre);
+  to.forward.sync_with(from->forward);
+  to.backward_pre.sync_with(from->backward_pre);
+  to.backward.sync_with(from->backward);
 }
 const nn::NamedParameters& ModuleAccess::parameters(const nn::Module& module) { return module.parameters_; }
-Tensor ModuleAccess::take_parameter(nn::Module& module, const char* op, const std::string& name) {
+Tensor ModuleAccess::extract_parameter(nn::Module& module, const char* op, const std::string& name) {
   const Tensor* const found = module.parameters_.find(name);
   TANDEM_CHECK(found && found->defined(), op, ": ", module.name(), " has no parameter '", name, "'");
   Tensor parameter = *found;

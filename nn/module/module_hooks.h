@@ -59,11 +59,11 @@ struct ModuleAccess {
   static ModuleHooks* find_hooks(nn::Module& module);
   static ModuleHooks& hooks(nn::Module& module);
   /// Updates the hooks of `copy`, a copy of `original`, to those that `original` has now.
-  static void follow_hooks(nn::Module& copy, const nn::Module& original);
+  static void sync_hooks(nn::Module& copy, const nn::Module& original);
   /// Returns the module's own parameters, including undefined ones, but not its children's.
   static const OrderedDict<std::string, Tensor>& parameters(const nn::Module& module);
   /// Removes a parameter and returns it. @throws Error if there is no defined parameter of this name
-  static Tensor take_parameter(nn::Module& module, const char* op, const std::string& name);
+  static Tensor extract_parameter(nn::Module& module, const char* op, const std::string& name);
   /// Returns a parameter or buffer of the module itself. @throws Error if there is no such parameter or buffer
   static Tensor& tensor(nn::Module& module, const std::string& name);
   static void erase_buffer(nn::Module& module, const std::string& name);

@@ -8,9 +8,9 @@
 
 namespace tandem::nn {
 
-template <std::same_as<bool> Bool> const char* printed(Bool value) { return value ? "True" : "False"; }
+template <std::same_as<bool> Bool> const char* to_python_string(Bool value) { return value ? "True" : "False"; }
 /// Formats a double as Python does, with the fewest digits that read back as this value: 1.0, 0.0001, 1e-05, 1e+16.
-inline std::string printed(double value) {
+inline std::string to_python_string(double value) {
   char digits[64];
   const auto shortest = [&](std::chars_format format) {
     return std::string(digits, std::to_chars(digits, digits + sizeof digits, value, format).ptr);
@@ -29,9 +29,9 @@ template <size_t D> std::string tuple(const ExpandingArray<D>& sizes) {
   for (size_t d = 0; d < D; ++d) out += (d > 0 ? ", " : "") + std::to_string(sizes[d]);
   return out + (D == 1 ? ",)" : ")");
 }
-template <std::same_as<int64_t> Int> std::string printed(Int value) { return std::to_string(value); }
+template <std::same_as<int64_t> Int> std::string to_python_string(Int value) { return std::to_string(value); }
 /// Formats sizes as a tuple, or as one number if all are equal, because users then usually pass one number.
-template <size_t D> std::string printed(const ExpandingArray<D>& sizes) {
+template <size_t D> std::string to_python_string(const ExpandingArray<D>& sizes) {
   for (const int64_t size : sizes)
     if (size != sizes[0]) return tuple(sizes);
   return std::to_string(sizes[0]);
@@ -41,8 +41,8 @@ template <size_t D> std::string printed(const ExpandingArray<D>& sizes) {
 
 /// Defines the members of a module declared in nn/module/simple_module.h. `text`: its options as printed. `check`: a
 /// statement that throws for invalid options; the constructor runs it.
-#define TANDEM_MODULE_TEXT(Name, text) TANDEM_CHECKED_MODULE_TEXT(Name, , text)
-#define TANDEM_CHECKED_MODULE_TEXT(Name, check, text) \
-  template class Cloneable<Name##Impl>;               \
-  void Name##Impl::reset() { check; }                 \
+#define TANDEM_DEFINE_PRETTY_PRINT(Name, text) TANDEM_DEFINE_CHECKED_PRETTY_PRINT(Name, , text)
+#define TANDEM_DEFINE_CHECKED_PRETTY_PRINT(Name, check, text) \
+  template class Cloneable<Name##Impl>;                       \
+  void Name##Impl::reset() { check; }                         \
   void Name##Impl::pretty_print(std::ostream& out) const { out << #Name "(" << text << ")"; /* NOLINT: a list of << */ }

@@ -31,7 +31,7 @@ std::vector<std::string> split(const std::string& arguments) {
   return out;
 }
 /// Converts values from Python's format to LibTorch's: True, 1.0, (1, 2), (3,) become true, 1, [1, 2], 3.
-std::string value_of(std::string value) {
+std::string to_libtorch_value(std::string value) {
   if (value == "True") return "true";
   if (value == "False") return "false";
   if (value.size() > 3 && value.front() == '(') {
@@ -46,7 +46,7 @@ std::string value_of(std::string value) {
   return out.str();
 }
 /// Repeats a value for each spatial dimension, as LibTorch does; Python prints it once if all are equal.
-std::string for_each_dimension(const std::string& name, const std::string& key, const std::string& value) {
+std::string repeat_per_dimension(const std::string& name, const std::string& key, const std::string& value) {
   constexpr std::array keys = {"kernel_size", "stride", "padding", "dilation", "output_size"};
   if (value.find_first_not_of("0123456789-") != std::string::npos ||
       std::find(keys.begin(), keys.end(), key) == keys.end())
@@ -57,7 +57,7 @@ std::string for_each_dimension(const std::string& name, const std::string& key, 
   return "[" + value + more + (of_images ? "" : more) + "]";
 }
 /// Returns all options of a recurrent module: Python prints "LSTM(2, 3, num_layers=2)", LibTorch every option.
-std::vector<std::string> recurrent_options(const std::vector<std::string>& given) {
+std::vector<std::string> expand_recurrent_options(const std::vector<std::string>& given) {
   std::vector<std::string> out = {"input_size=" + given[0], "hidden_size=" + given[1]};
   std::vector<std::pair<std::string, std::string>> options = {
       {"num_layers", "1"}, {"bias", "True"}, {"batch_first", "False"}, {"dropout", "0.0"}, {"bidirectional", "False"}};
@@ -81,7 +81,7 @@ std::string class_name(std::string name) {
 
 }  // namespace
 
-std::string in_libtorch_words(const std::string& text) {
+std::string to_libtorch_format(const std::string& text) {
   const size_t open = text.find('(');
   if (open == std::string::npos || text.back() != ')') {
     const std::string name = class_name(text);  // LibTorch prints only the class name of transformers
@@ -93,7 +93,7 @@ std::string in_libtorch_words(const std::string& text) {
   if (name == "SmoothL1Loss" || name == "HuberLoss") return "torch::nn::" + name;
   std::vector<std::string> arguments = split(text.substr(open + 1, text.size() - open - 2));
   if ((name == "RNN" || name == "LSTM" || name == "GRU") && arguments.size() >= 2)
-    arguments = recurrent_options(arguments);
+    arguments = expand_recurrent_options(arguments);
   if (starts_with_one_of(name, {"Embedding"}) && arguments.size() >= 2)
     arguments[0].insert(0, "num_embeddings="), arguments[1].insert(0, "embedding_dim=");
   if (name.find("Pad") != std::string::npos && arguments.size() == 1 && arguments[0].find('=') == std::string::npos)
@@ -104,7 +104,7 @@ std::string in_libtorch_words(const std::string& text) {
   for (const std::string& argument : arguments) {
     const size_t equals = argument.find('=');
     const std::string key = equals == std::string::npos ? "" : argument.substr(0, equals);
-    std::string value = value_of(equals == std::string::npos ? argument : argument.substr(equals + 1));
+    std::string value = to_libtorch_value(equals == std::string::npos ? argument : argument.substr(equals + 1));
     if ((is_norm && key == "bias") || (name == "GELU" && key == "approximate")) continue;  // not printed by LibTorch
     if (key == "padding" && (value == "same" || value == "valid")) value = "'" + value + "'";
     if (key == "nonlinearity") value = value == "relu" ? "kReLU" : "kTanh";
@@ -115,7 +115,7 @@ std::string in_libtorch_words(const std::string& text) {
     }
     out += first ? "" : ", ";
     out += key.empty() ? "" : key + "=";
-    out += for_each_dimension(name, key, value);
+    out += repeat_per_dimension(name, key, value);
     first = false;
   }
   return out + ")";

@@ -50,10 +50,10 @@ struct AvgPool1dOptions {
 /// Output sizes: one per dimension, or one number for all dimensions; nullopt means the input's size.
 template <size_t N> struct OutputSizes : std::array<std::optional<int64_t>, N> {
   OutputSizes(int64_t all) { this->fill(all); }
-  OutputSizes(std::initializer_list<std::optional<int64_t>> list) { take(list.begin(), list.size()); }
-  OutputSizes(const std::vector<int64_t>& list) { take(list.begin(), list.size()); }
-  OutputSizes(const std::vector<std::optional<int64_t>>& list) { take(list.begin(), list.size()); }
-  OutputSizes(IntArrayRef list) { take(list.begin(), list.size()); }
+  OutputSizes(std::initializer_list<std::optional<int64_t>> list) { assign_sizes(list.begin(), list.size()); }
+  OutputSizes(const std::vector<int64_t>& list) { assign_sizes(list.begin(), list.size()); }
+  OutputSizes(const std::vector<std::optional<int64_t>>& list) { assign_sizes(list.begin(), list.size()); }
+  OutputSizes(IntArrayRef list) { assign_sizes(list.begin(), list.size()); }
   /// Returns the sizes, with x's sizes for nullopt. @throws Error unless x has N dimensions after its channels
   ExpandingArray<N> resolved(const char* op, const Tensor& x) const {
     TANDEM_CHECK(x.dim() == N + 1 || x.dim() == N + 2, op, ": Expected ", N + 1, "D or ", N + 2, "D tensor, but got ",
@@ -64,7 +64,7 @@ template <size_t N> struct OutputSizes : std::array<std::optional<int64_t>, N> {
   }
 
  private:
-  template <class Iterator> void take(Iterator from, size_t count) {
+  template <class Iterator> void assign_sizes(Iterator from, size_t count) {
     TANDEM_CHECK(count == 1 || count == N, "Expected ", N, " values, but instead got ", count,
                  "; output_size is one number for all dimensions or one per dimension");
     for (size_t d = 0; d < N; ++d) (*this)[d] = from[count == 1 ? 0 : static_cast<std::ptrdiff_t>(d)];
@@ -173,7 +173,7 @@ using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<3, detail::Triple>;
 
 namespace tandem::detail {
 /// Returns output_ratio as numbers; empty if it is not set.
-template <class Options> ArrayRef<double> ratios_of(const Options& o) {
+template <class Options> ArrayRef<double> get_output_ratios(const Options& o) {
   return o.output_ratio() ? ArrayRef<double>(o.output_ratio()->data(), o.output_ratio()->size()) : ArrayRef<double>();
 }
 }  // namespace tandem::detail

@@ -13,49 +13,49 @@ namespace {
 
 /// Description of a tensor that the first run saved. The tensor that the second run saves at the same index must match
 /// it.
-struct Saved {
+struct SavedTensorInfo {
   Shape sizes;
   DType dtype;
   Device device;
 };
 /// States of the random generators that this thread draws from.
-struct RandomPlaces {
+struct RngStates {
   bool named = false;  // a GeneratorGuard is active; its generator serves all devices
-  std::vector<std::pair<Generator*, PhiloxState>> places;
+  std::vector<std::pair<Generator*, PhiloxState>> states;
 
-  static RandomPlaces now(const variable_list& inputs) {
-    RandomPlaces out;
+  static RngStates capture(const variable_list& inputs) {
+    RngStates out;
     const auto add = [&](Generator& generator) {
-      for (const auto& [known, state] : out.places)
+      for (const auto& [known, state] : out.states)
         if (known == &generator) return;
-      out.places.emplace_back(&generator, generator.get_state());
+      out.states.emplace_back(&generator, generator.get_state());
     };
-    out.named = RankContext::current().generator != nullptr;
+    out.named = ThreadContext::current().generator != nullptr;
     add(default_generator(kCPU));
     for (const Tensor& input : inputs)
       if (input.defined()) add(default_generator(input.device()));
     return out;
   }
   /// Runs f with the generators in the stored states, then restores their previous states.
-  void repeat(const std::function<void()>& f) const {
+  void run_with_states(const std::function<void()>& f) const {
     if (named) {  // a scratch generator, because the guard's generator may no longer exist
       Generator scratch;
-      scratch.set_state(places[0].second);
+      scratch.set_state(states[0].second);
       const GeneratorGuard guard(scratch);
       return f();
     }
     static std::recursive_mutex one_at_a_time;  // backward's threads for several devices share these generators
     const std::lock_guard lock(one_at_a_time);
-    struct Restore {
-      std::vector<std::pair<Generator*, PhiloxState>> places;
-      Generator* const named = std::exchange(RankContext::current().generator, nullptr);
-      ~Restore() {
-        RankContext::current().generator = named;
-        for (const auto& [generator, state] : places) generator->set_state(state);
+    struct RestoreGuard {
+      std::vector<std::pair<Generator*, PhiloxState>> states;
+      Generator* const named = std::exchange(ThreadContext::current().generator, nullptr);
+      ~RestoreGuard() {
+        ThreadContext::current().generator = named;
+        for (const auto& [generator, state] : states) generator->set_state(state);
       }
     } restore;
-    for (const auto& [generator, state] : places) {
-      restore.places.emplace_back(generator, generator->get_state());
+    for (const auto& [generator, state] : states) {
+      restore.states.emplace_back(generator, generator->get_state());
       generator->set_state(state);
     }
     f();
@@ -67,11 +67,11 @@ struct RandomPlaces {
 struct CheckpointFrame::Members {
   std::vector<SavedTensor> inputs;
   std::vector<bool> requires_grad;
-  std::optional<RandomPlaces> random;
+  std::optional<RngStates> random;
   Run run;
   bool finished = false;
-  std::vector<Saved> saved;  // tensors that the first run saved, in order
-  std::mutex mutex;          // guards `recomputed`
+  std::vector<SavedTensorInfo> saved;  // tensors that the first run saved, in order
+  std::mutex mutex;                    // guards `recomputed`
   std::map<size_t, Tensor> recomputed;
 
   void recompute();
@@ -81,11 +81,11 @@ struct CheckpointFrame::Members {
 namespace {
 /// Stored in the autograd graph instead of a saved tensor. When the graph destroys the handle, the recomputed tensor is
 /// freed.
-struct Ticket {
+struct SavedTensorHandle {
   std::shared_ptr<CheckpointFrame> frame;
   size_t number;
   std::function<void()> drop;
-  ~Ticket() { drop(); }
+  ~SavedTensorHandle() { drop(); }
 };
 thread_local bool second_run = false;
 struct RecomputeGuard : graph::saved_tensors_hooks {
@@ -97,27 +97,27 @@ struct RecomputeGuard : graph::saved_tensors_hooks {
 };
 }  // namespace
 
-bool detail::is_second_run() { return second_run; }
+bool detail::is_recomputing() { return second_run; }
 
 CheckpointFrame::CheckpointFrame(const variable_list& inputs, bool preserve_rng_state, Run run)
     : members_(new Members) {
   for (const Tensor& input : inputs) {
     members_->inputs.emplace_back(input, /*is_output=*/false);
-    members_->requires_grad.push_back(wants_grad(input));
+    members_->requires_grad.push_back(tensor_requires_grad(input));
   }
-  if (preserve_rng_state) members_->random = RandomPlaces::now(inputs);
+  if (preserve_rng_state) members_->random = RngStates::capture(inputs);
   members_->run = std::move(run);
 }
 CheckpointFrame::~CheckpointFrame() = default;
 void CheckpointFrame::finish() { members_->finished = true; }
 
 void CheckpointFrame::Members::recompute() {
-  variable_list again;
+  variable_list recompute_inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Tensor input = inputs[i].unpack("checkpoint");
     if (input.defined()) input = input.detach();
     if (requires_grad[i]) input.requires_grad_();
-    again.push_back(input);
+    recompute_inputs.push_back(input);
   }
   recomputed.clear();
   // Store each tensor in `recomputed`, and also unchanged in the second run's graph, because that graph may run
@@ -126,7 +126,7 @@ void CheckpointFrame::Members::recompute() {
   hooks.pack = [this](const Tensor& x) -> std::any {
     const size_t number = recomputed.size();
     if (number < saved.size()) {
-      const Saved& before = saved[number];
+      const SavedTensorInfo& before = saved[number];
       TANDEM_CHECK(before.sizes == x.sizes() && before.dtype == x.dtype() && before.device == x.device(),
                    "checkpoint: Recomputed values for the following tensors have different metadata than during the "
                    "forward pass. tensor at position ",
@@ -141,10 +141,10 @@ void CheckpointFrame::Members::recompute() {
   const auto second_run = [&] {
     const RecomputeGuard guard(std::move(hooks));
     const EnableGradGuard recorded;
-    run(again);
+    run(recompute_inputs);
   };
   if (random)
-    random->repeat(second_run);
+    random->run_with_states(second_run);
   else
     second_run();
   TANDEM_CHECK(!finished || recomputed.size() == saved.size(),
@@ -188,11 +188,11 @@ SavedTensorHooks CheckpointFrame::hooks(const std::shared_ptr<CheckpointFrame>& 
         m.recomputed.erase(at);
       }
     };
-    return std::shared_ptr<Ticket>(new Ticket{frame, number, drop});
+    return std::shared_ptr<SavedTensorHandle>(new SavedTensorHandle{frame, number, drop});
   };
   hooks.unpack = [](const std::any& packed) {
-    const auto& ticket = std::any_cast<const std::shared_ptr<Ticket>&>(packed);
-    return Members::get(ticket->frame, ticket->number);
+    const auto& handle = std::any_cast<const std::shared_ptr<SavedTensorHandle>&>(packed);
+    return Members::get(handle->frame, handle->number);
   };
   return hooks;
 }

@@ -28,7 +28,7 @@ class CheckpointFrame {
   tandem::detail::Owned<Members> members_;
 };
 /// Whether this thread is running a checkpoint's function for the second time.
-bool is_second_run();
+bool is_recomputing();
 struct CheckpointGuard : graph::saved_tensors_hooks {
   explicit CheckpointGuard(const std::shared_ptr<CheckpointFrame>& frame) { enter(CheckpointFrame::hooks(frame)); }
 };

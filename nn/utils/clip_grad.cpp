@@ -19,12 +19,14 @@ namespace {
 using Groups = std::map<std::pair<Device, DType>, std::vector<size_t>>;
 
 /// Returns the elements as a 1-d tensor, in the order of the blocks.
-Tensor flat(const Tensor& t) { return core::is_dense(*t.impl()) ? t.as_strided({t.numel()}, {1}) : t.reshape({-1}); }
+Tensor flatten_dense(const Tensor& t) {
+  return core::is_dense(*t.impl()) ? t.as_strided({t.numel()}, {1}) : t.reshape({-1});
+}
 int64_t block_count(const Tensor& t) { return (t.numel() + kNormBlock - 1) / kNormBlock; }
 
 /// Reduces each block by kernels::reduce_blocks, in one call for all tensors of a device and dtype. Returns one result
 /// per block: all in one vector if the tensors share a device and dtype, else one vector per tensor.
-std::vector<Tensor> numbers_of_blocks(const std::vector<Tensor>& tensors, double p) {
+std::vector<Tensor> compute_block_norms(const std::vector<Tensor>& tensors, double p) {
   Groups groups;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const DType dtype = tensors[i].dtype();
@@ -53,8 +55,8 @@ std::vector<Tensor> numbers_of_blocks(const std::vector<Tensor>& tensors, double
 }
 /// Applies f to a matrix whose rows are the full blocks of t, and to its last, shorter block. f returns one number per
 /// row.
-template <class F> Tensor of_blocks(const Tensor& t, const F& f) {
-  const Tensor x = flat(is_half(t.dtype()) ? t.to(kFloat32) : t);
+template <class F> Tensor reduce_rows_of_blocks(const Tensor& t, const F& f) {
+  const Tensor x = flatten_dense(is_half(t.dtype()) ? t.to(kFloat32) : t);
   const int64_t rows = x.numel() / kNormBlock, rest = x.numel() - rows * kNormBlock;
   std::vector<Tensor> numbers;
   if (rows > 0) numbers.push_back(f(x.narrow(0, 0, rows * kNormBlock).view({rows, kNormBlock})));
@@ -63,7 +65,7 @@ template <class F> Tensor of_blocks(const Tensor& t, const F& f) {
 }
 /// Concatenates the results of this rank's blocks on `device`. If `gather` is given, returns the results of all ranks'
 /// blocks.
-Tensor gathered(std::vector<Tensor> parts, Device device, const GatherBlocks& gather) {
+Tensor gather_block_norms(std::vector<Tensor> parts, Device device, const GatherBlocks& gather) {
   for (Tensor& part : parts) part = part.to(device);
   const Tensor mine = parts.empty() ? empty({0}, kFloat64) : parts.size() == 1 ? parts[0] : cat(parts);
   return gather ? gather(mine) : mine;
@@ -72,7 +74,7 @@ Tensor gathered(std::vector<Tensor> parts, Device device, const GatherBlocks& ga
 /// block must depend on that block's elements alone. Elementwise roots and powers violate this, because they may round
 /// the last elements of a vector differently. So roots and powers are computed inside a reduction kernel, or on the
 /// final sum.
-Tensor joint_norm(const std::vector<Tensor>& tensors, double p, const GatherBlocks& gather) {
+Tensor compute_joint_norm(const std::vector<Tensor>& tensors, double p, const GatherBlocks& gather) {
   const Device device = tensors.empty() ? Device(kCPU) : tensors[0].device();
   if (p == 0) {  // number of tensors with a nonzero element, as in PyTorch
     TANDEM_CHECK(!gather, "norm_type 0 is not supported for sharded gradients");
@@ -81,21 +83,21 @@ Tensor joint_norm(const std::vector<Tensor>& tensors, double p, const GatherBloc
     return stack(norms).norm(0);
   }
   if (p == 1 || p == 2 || std::isinf(p)) {
-    const Tensor numbers = gathered(numbers_of_blocks(tensors, p), device, gather);
+    const Tensor numbers = gather_block_norms(compute_block_norms(tensors, p), device, gather);
     return numbers.numel() == 0 || !std::isinf(p) ? numbers.sum() : p > 0 ? numbers.amax() : numbers.amin();
   }
-  Tensor scale = joint_norm(tensors, p > 0 ? HUGE_VAL : -HUGE_VAL, gather);
+  Tensor scale = compute_joint_norm(tensors, p > 0 ? HUGE_VAL : -HUGE_VAL, gather);
   scale = where(scale.isfinite() & (scale != 0), scale, Scalar(1));
   std::vector<Tensor> powers;
   powers.reserve(tensors.size());
   for (const Tensor& t : tensors)
-    powers.push_back(of_blocks(t, [&](const Tensor& rows) {
+    powers.push_back(reduce_rows_of_blocks(t, [&](const Tensor& rows) {
       Tensor sums = empty({rows.size(0)}, TensorOptions(kFloat64).device(rows.device()));
       const Tensor scales = scale.to(rows.device(), rows.dtype()).expand(sums.sizes()).contiguous();
       TANDEM_DISPATCH(rows.device(), sum_of_powers, rows.unsqueeze(2), scales, p, sums);
       return sums;
     }));
-  return gathered(std::move(powers), device, gather).sum().pow(1 / p) * scale;
+  return gather_block_norms(std::move(powers), device, gather).sum().pow(1 / p) * scale;
 }
 
 }  // namespace
@@ -111,7 +113,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
       continue;
     gradients.push_back(g);
   }
-  const double joint = joint_norm(gradients, norm_type, gather).item<double>();
+  const double joint = compute_joint_norm(gradients, norm_type, gather).item<double>();
   const double total = norm_type == 2 ? std::sqrt(joint) : joint;
   TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total), "clip_grad_norm_: The total norm of order ", norm_type,
                " for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error and "
@@ -135,7 +137,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
 Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type, bool error_if_nonfinite,
                       const GatherBlocks& gather) {
   const NoGradGuard guard;
-  const Tensor joint = joint_norm(tensors, norm_type, gather), total = norm_type == 2 ? joint.sqrt() : joint;
+  const Tensor joint = compute_joint_norm(tensors, norm_type, gather), total = norm_type == 2 ? joint.sqrt() : joint;
   TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total.item<double>()), "get_total_norm: The total norm of order ",
                norm_type,
                " for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error and "

@@ -7,17 +7,17 @@
 namespace tandem::nn::utils::rnn {
 namespace {
 
-Tensor of_numbers(const std::vector<int64_t>& numbers) {
+Tensor to_index_tensor(const std::vector<int64_t>& numbers) {
   Tensor out = empty({static_cast<int64_t>(numbers.size())}, kInt64);
   std::copy(numbers.begin(), numbers.end(), out.data<int64_t>());
   return out;
 }
-std::vector<int64_t> numbers_of(const Tensor& t) {
+std::vector<int64_t> to_int_vector(const Tensor& t) {
   const Tensor flat = t.to(kCPU, kInt64).contiguous();
   return {flat.data<int64_t>(), flat.data<int64_t>() + flat.numel()};
 }
 /// Reshapes (A, B, ...) to (A * B, ...).
-Tensor joined(const Tensor& x) { return x.flatten(0, 1); }
+Tensor flatten_batch(const Tensor& x) { return x.flatten(0, 1); }
 
 }  // namespace
 
@@ -36,8 +36,8 @@ PackedSequence::PackedSequence(Tensor data, Tensor batch_sizes, Tensor sorted_in
 PackedSequence PackedSequence::to(const TensorOptions& options) const {
   const Tensor data = data_.to(options);
   if (data.is_same(data_)) return *this;
-  const auto beside = [&](const Tensor& index) { return index.defined() ? index.to(data.device()) : index; };
-  return PackedSequence(data, batch_sizes_, beside(sorted_indices_), beside(unsorted_indices_));
+  const auto move_index = [&](const Tensor& index) { return index.defined() ? index.to(data.device()) : index; };
+  return PackedSequence(data, batch_sizes_, move_index(sorted_indices_), move_index(unsorted_indices_));
 }
 PackedSequence PackedSequence::pin_memory() const {
   const auto pinned = [](const Tensor& index) { return index.defined() ? index.pin_memory() : index; };
@@ -59,7 +59,7 @@ PackedSequence pack_padded_sequence(const Tensor& given, const Tensor& lengths, 
     sorted_indices = sorted_indices.to(input.device());
     input = input.index_select(1, sorted_indices);
   }
-  const std::vector<int64_t> length = numbers_of(sorted_lengths);
+  const std::vector<int64_t> length = to_int_vector(sorted_lengths);
   TANDEM_CHECK(batch > 0, "pack_padded_sequence: Cannot pack empty tensors. input is ", given.sizes());
   for (size_t i = 0; i < length.size(); ++i) {
     TANDEM_CHECK(length[i] > 0,
@@ -75,19 +75,19 @@ PackedSequence pack_padded_sequence(const Tensor& given, const Tensor& lengths, 
                  ". You can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence");
   }
   std::vector<int64_t> batch_sizes, rows;
-  for (int64_t t = 0, reach = batch; t < length[0]; ++t) {
-    while (length[static_cast<size_t>(reach - 1)] <= t) --reach;
-    batch_sizes.push_back(reach);
-    for (int64_t i = 0; i < reach; ++i) rows.push_back(t * batch + i);
+  for (int64_t t = 0, batch_size = batch; t < length[0]; ++t) {
+    while (length[static_cast<size_t>(batch_size - 1)] <= t) --batch_size;
+    batch_sizes.push_back(batch_size);
+    for (int64_t i = 0; i < batch_size; ++i) rows.push_back(t * batch + i);
   }
-  return PackedSequence(joined(input).index_select(0, of_numbers(rows).to(input.device())), of_numbers(batch_sizes),
-                        sorted_indices);
+  return PackedSequence(flatten_batch(input).index_select(0, to_index_tensor(rows).to(input.device())),
+                        to_index_tensor(batch_sizes), sorted_indices);
 }
 
 std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, bool batch_first, double padding_value,
                                                std::optional<int64_t> total_length) {
   const Tensor& data = sequence.data();
-  const std::vector<int64_t> batch_sizes = numbers_of(sequence.batch_sizes());
+  const std::vector<int64_t> batch_sizes = to_int_vector(sequence.batch_sizes());
   const auto longest = static_cast<int64_t>(batch_sizes.size());
   TANDEM_CHECK(longest > 0, "pad_packed_sequence: the sequence is empty");
   TANDEM_CHECK(total_length.value_or(longest) >= longest,
@@ -98,16 +98,16 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, b
   const int64_t steps = total_length.value_or(longest), batch = batch_sizes[0], padding = data.size(0);
   std::vector<int64_t> rows, lengths(static_cast<size_t>(batch), 0);
   for (int64_t t = 0, at = 0; t < steps; ++t) {
-    const int64_t reach = t < longest ? batch_sizes[static_cast<size_t>(t)] : 0;
-    for (int64_t i = 0; i < batch; ++i) rows.push_back(i < reach ? at++ : padding);
-    for (int64_t i = 0; i < reach; ++i) ++lengths[static_cast<size_t>(i)];
+    const int64_t batch_size = t < longest ? batch_sizes[static_cast<size_t>(t)] : 0;
+    for (int64_t i = 0; i < batch; ++i) rows.push_back(i < batch_size ? at++ : padding);
+    for (int64_t i = 0; i < batch_size; ++i) ++lengths[static_cast<size_t>(i)];
   }
   Shape one = data.sizes();
   one[0] = 1;
   Tensor padded = cat({data, full(one, padding_value, data.options())})
-                      .index_select(0, of_numbers(rows).to(data.device()))
+                      .index_select(0, to_index_tensor(rows).to(data.device()))
                       .unflatten(0, {steps, batch});
-  Tensor length = of_numbers(lengths);
+  Tensor length = to_index_tensor(lengths);
   if (const Tensor& order = sequence.unsorted_indices(); order.defined())
     padded = padded.index_select(1, order), length = length.index_select(0, order.cpu());
   return {batch_first ? padded.transpose(0, 1) : padded, length};
@@ -143,7 +143,7 @@ PackedSequence pack_sequence(ArrayRef<Tensor> sequences, bool enforce_sorted) {
     TANDEM_CHECK(s.dim() > 0, "pack_sequence: a sequence is a scalar; accepted: (L, ...)");
     lengths.push_back(s.size(0));
   }
-  return pack_padded_sequence(pad_sequence(sequences), of_numbers(lengths), /*batch_first=*/false, enforce_sorted);
+  return pack_padded_sequence(pad_sequence(sequences), to_index_tensor(lengths), /*batch_first=*/false, enforce_sorted);
 }
 
 std::vector<Tensor> unpad_sequence(const Tensor& padded_sequences, const Tensor& lengths, bool batch_first) {

@@ -19,9 +19,9 @@ Tensor norm_except(const Tensor& v, std::optional<int64_t> dim) {
 }
 /// Returns a matrix whose rows are the slices along `dim`.
 Tensor as_matrix(const Tensor& weight, int64_t dim) { return weight.transpose(0, dim).flatten(1); }
-Tensor normalized(const Tensor& x, double eps) { return x / x.norm(2).clamp_min(eps); }
+Tensor normalize_vector(const Tensor& x, double eps) { return x / x.norm(2).clamp_min(eps); }
 
-void add(nn::Module& module, Parametrization parametrization) {
+void add_parametrization(nn::Module& module, Parametrization parametrization) {
   for (const Parametrization& each : ModuleAccess::hooks(module).parametrizations)
     TANDEM_CHECK(each.name != parametrization.name, parametrization.kind, ": '", each.name, "' of ", module.name(),
                  " already has a ", each.kind);
@@ -35,23 +35,23 @@ void add(nn::Module& module, Parametrization parametrization) {
 void detail::add_weight_norm(nn::Module& module, const std::string& name, std::optional<int64_t> dim,
                              const MemberTensor& member) {
   const std::string g = name + "_g", v = name + "_v";
-  const auto make = [=](nn::Module& m) {
+  const auto compute_weight = [=](nn::Module& m) {
     const Tensor& direction = ModuleAccess::tensor(m, v);
     return direction * (ModuleAccess::tensor(m, g) / norm_except(direction, dim));
   };
-  add(module, {"weight_norm", name,
-               [=](nn::Module& m) {
-                 const Tensor weight = ModuleAccess::take_parameter(m, "weight_norm", name);
-                 m.register_parameter(g, norm_except(weight.detach(), dim));
-                 m.register_parameter(v, weight.detach());
-               },
-               [=](nn::Module& m) { member(m) = make(m); },
-               [=](nn::Module& m) {
-                 const Tensor weight = make(m).detach();
-                 ModuleAccess::take_parameter(m, "weight_norm", g);
-                 ModuleAccess::take_parameter(m, "weight_norm", v);
-                 member(m) = m.register_parameter(name, weight);
-               }});
+  add_parametrization(module, {"weight_norm", name,
+                               [=](nn::Module& m) {
+                                 const Tensor weight = ModuleAccess::extract_parameter(m, "weight_norm", name);
+                                 m.register_parameter(g, norm_except(weight.detach(), dim));
+                                 m.register_parameter(v, weight.detach());
+                               },
+                               [=](nn::Module& m) { member(m) = compute_weight(m); },
+                               [=](nn::Module& m) {
+                                 const Tensor weight = compute_weight(m).detach();
+                                 ModuleAccess::extract_parameter(m, "weight_norm", g);
+                                 ModuleAccess::extract_parameter(m, "weight_norm", v);
+                                 member(m) = m.register_parameter(name, weight);
+                               }});
 }
 
 void detail::add_spectral_norm(nn::Module& module, const std::string& name, int64_t n_power_iterations, double eps,
@@ -60,36 +60,37 @@ void detail::add_spectral_norm(nn::Module& module, const std::string& name, int6
       n_power_iterations > 0,
       "spectral_norm: Expected n_power_iterations to be positive, but got n_power_iterations=", n_power_iterations);
   const std::string orig = name + "_orig", left = name + "_u", right = name + "_v";
-  const auto make = [=](nn::Module& m, bool iterate) {
+  const auto compute_weight = [=](nn::Module& m, bool iterate) {
     const Tensor& weight = ModuleAccess::tensor(m, orig);
     const Tensor matrix = as_matrix(weight, wrap_dim("spectral_norm", dim, weight.dim()));
     Tensor &u = ModuleAccess::tensor(m, left), &v = ModuleAccess::tensor(m, right);
     if (iterate) {
       const NoGradGuard guard;
       for (int64_t i = 0; i < n_power_iterations; ++i) {
-        v.copy_(normalized(matrix.t().mv(u), eps));
-        u.copy_(normalized(matrix.mv(v), eps));
+        v.copy_(normalize_vector(matrix.t().mv(u), eps));
+        u.copy_(normalize_vector(matrix.mv(v), eps));
       }
     }
     // Clones u and v, because another forward may change them before backward.
     return weight / u.clone().dot(matrix.mv(v.clone()));
   };
-  add(module, {"spectral_norm", name,
-               [=](nn::Module& m) {
-                 const Tensor weight = ModuleAccess::take_parameter(m, "spectral_norm", name).detach();
-                 const Tensor matrix = as_matrix(weight, wrap_dim("spectral_norm", dim, weight.dim()));
-                 m.register_parameter(orig, weight);
-                 m.register_buffer(left, normalized(randn({matrix.size(0)}, weight.options()), eps));
-                 m.register_buffer(right, normalized(randn({matrix.size(1)}, weight.options()), eps));
-               },
-               [=](nn::Module& m) { member(m) = make(m, m.is_training()); },
-               [=](nn::Module& m) {
-                 const Tensor weight = make(m, false).detach();
-                 ModuleAccess::take_parameter(m, "spectral_norm", orig);
-                 ModuleAccess::erase_buffer(m, left);
-                 ModuleAccess::erase_buffer(m, right);
-                 member(m) = m.register_parameter(name, weight);
-               }});
+  add_parametrization(module,
+                      {"spectral_norm", name,
+                       [=](nn::Module& m) {
+                         const Tensor weight = ModuleAccess::extract_parameter(m, "spectral_norm", name).detach();
+                         const Tensor matrix = as_matrix(weight, wrap_dim("spectral_norm", dim, weight.dim()));
+                         m.register_parameter(orig, weight);
+                         m.register_buffer(left, normalize_vector(randn({matrix.size(0)}, weight.options()), eps));
+                         m.register_buffer(right, normalize_vector(randn({matrix.size(1)}, weight.options()), eps));
+                       },
+                       [=](nn::Module& m) { member(m) = compute_weight(m, m.is_training()); },
+                       [=](nn::Module& m) {
+                         const Tensor weight = compute_weight(m, false).detach();
+                         ModuleAccess::extract_parameter(m, "spectral_norm", orig);
+                         ModuleAccess::erase_buffer(m, left);
+                         ModuleAccess::erase_buffer(m, right);
+                         member(m) = m.register_parameter(name, weight);
+                       }});
 }
 
 void detail::remove_parametrization(const char* kind, nn::Module& module, const std::string& name) {

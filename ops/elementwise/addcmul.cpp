@@ -9,7 +9,7 @@ TANDEM_CAST_POLICY(promote, addcdiv, addcmul);
 
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const DType type = result_type(*this, a, b);
-  check_accepted("addcmul", Accepts::numbers, type);
+  check_accepted_dtype("addcmul", Accepts::numbers, type);
   // If the result has an integer dtype, the fraction of `value` is dropped, as in PyTorch. A `value` out of the dtype's
   // range is an error.
   const Scalar factor =
@@ -18,7 +18,7 @@ Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) co
   return to(type) + a.to(type) * factor * b.to(type);
 }
 Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) const {
-  return formula_inplace("addcmul_", self(), {a, b}, [&](const Tensor& x) { return x.addcmul(a, b, value); });
+  return compute_inplace("addcmul_", self(), {a, b}, [&](const Tensor& x) { return x.addcmul(a, b, value); });
 }
 Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) const {
   TANDEM_CHECK(a.is_floating_point() || b.is_floating_point(),
@@ -28,7 +28,7 @@ Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) co
   return to(type) + a.to(type) * value / b.to(type);
 }
 Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, const Scalar& value) const {
-  return formula_inplace("addcdiv_", self(), {a, b}, [&](const Tensor& x) { return x.addcdiv(a, b, value); });
+  return compute_inplace("addcdiv_", self(), {a, b}, [&](const Tensor& x) { return x.addcdiv(a, b, value); });
 }
 
 }  // namespace tandem

@@ -44,8 +44,8 @@ Tensor rounded_quotient(const Tensor& rounded, const Tensor& x, const Tensor& y)
 }
 TANDEM_BINARY_DERIVATIVES(fmod) {
   if (!ctx.needs_grad(1)) return {dz, Tensor()};
-  const Tensor x = ctx.saved(0), y = ctx.saved(1), cut = (x.detach() / y.detach()).trunc();
-  return {dz, dz.neg() * rounded_quotient(cut, x, y)};
+  const Tensor x = ctx.saved(0), y = ctx.saved(1), truncated = (x.detach() / y.detach()).trunc();
+  return {dz, dz.neg() * rounded_quotient(truncated, x, y)};
 }
 TANDEM_BINARY_DERIVATIVES(remainder) {
   if (!ctx.needs_grad(1)) return {dz, Tensor()};
@@ -57,12 +57,12 @@ TANDEM_BINARY_DERIVATIVES(floor_divide) {
 }
 /// Gradients of maximum and minimum. Equal values get half the gradient each, as in PyTorch. If an operand is NaN, each
 /// operand gets the whole gradient.
-Grads shared(const Context& ctx, const Tensor& dz, Tensor (Tensor::*loses)(const Tensor&) const) {
+Grads share_gradient(const Context& ctx, const Tensor& dz, Tensor (Tensor::*is_losing)(const Tensor&) const) {
   const Tensor x = ctx.saved(0), y = ctx.saved(1), half = where(x == y, dz * 0.5, dz);
-  return {where((x.*loses)(y), Scalar(0), half), where((y.*loses)(x), Scalar(0), half)};
+  return {where((x.*is_losing)(y), Scalar(0), half), where((y.*is_losing)(x), Scalar(0), half)};
 }
-TANDEM_BINARY_DERIVATIVES(maximum) { return shared(ctx, dz, &Tensor::lt); }
-TANDEM_BINARY_DERIVATIVES(minimum) { return shared(ctx, dz, &Tensor::gt); }
+TANDEM_BINARY_DERIVATIVES(maximum) { return share_gradient(ctx, dz, &Tensor::lt); }
+TANDEM_BINARY_DERIVATIVES(minimum) { return share_gradient(ctx, dz, &Tensor::gt); }
 TANDEM_BINARY_DERIVATIVES(atan2) {
   const Tensor x = ctx.saved(0), y = ctx.saved(1), total = x * x + y * y;
   // The gradient at the origin is 0, as in PyTorch.
@@ -71,13 +71,14 @@ TANDEM_BINARY_DERIVATIVES(atan2) {
 }
 /// Gradients of fmax and fmin. Equal values get half the gradient each. If one operand is NaN, the other gets the whole
 /// gradient; if both are NaN, x gets it.
-Grads shared_by_numbers(const Context& ctx, const Tensor& dz, Tensor (Tensor::*wins)(const Tensor&) const) {
+Grads share_gradient_of_numbers(const Context& ctx, const Tensor& dz,
+                                Tensor (Tensor::*is_winning)(const Tensor&) const) {
   const Tensor x = ctx.saved(0), y = ctx.saved(1), half = where(x == y, dz * 0.5, dz);
-  const Tensor of_x = (x.*wins)(y) | y.isnan();
+  const Tensor of_x = (x.*is_winning)(y) | y.isnan();
   return {where(of_x, half, Scalar(0)), where((x == y) | of_x.logical_not(), half, Scalar(0))};
 }
-TANDEM_BINARY_DERIVATIVES(fmax) { return shared_by_numbers(ctx, dz, &Tensor::ge); }
-TANDEM_BINARY_DERIVATIVES(fmin) { return shared_by_numbers(ctx, dz, &Tensor::le); }
+TANDEM_BINARY_DERIVATIVES(fmax) { return share_gradient_of_numbers(ctx, dz, &Tensor::ge); }
+TANDEM_BINARY_DERIVATIVES(fmin) { return share_gradient_of_numbers(ctx, dz, &Tensor::le); }
 TANDEM_BINARY_DERIVATIVES(nextafter) {
   return {ctx.needs_grad(0) ? where(ctx.saved(0) == ctx.saved(1), Scalar(0), dz) : Tensor(),
           ctx.needs_grad(1) ? zeros(dz.sizes(), dz.options()) : Tensor()};
@@ -96,8 +97,8 @@ Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> mode) co
   if (!mode) return div(other);
   TANDEM_CHECK(*mode == "floor" || *mode == "trunc",
                "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *mode, "'");
-  const Operands o = prepare("div", *this, other);
-  check_accepted("div", Accepts::numbers, o.a.dtype());
+  const Operands o = promote_operands("div", *this, other);
+  check_accepted_dtype("div", Accepts::numbers, o.a.dtype());
   Tensor y;
   {
     const NoGradGuard guard;
@@ -113,15 +114,15 @@ Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> mode) co
   return rounded_quotient(y, o.a, o.b);
 }
 Tensor Tensor::div(const Scalar& other, std::optional<std::string_view> mode) const {
-  return mode ? div(beside(*this, other), mode) : div(other);
+  return mode ? div(wrap_scalar(*this, other), mode) : div(other);
 }
 Tensor& Tensor::div_(const Tensor& other, std::optional<std::string_view> mode) const {
-  return formula_inplace("div_", self(), {other}, [&](const Tensor& x) { return x.div(other, mode); });
+  return compute_inplace("div_", self(), {other}, [&](const Tensor& x) { return x.div(other, mode); });
 }
 Tensor& Tensor::div_(const Scalar& other, std::optional<std::string_view> mode) const {
-  return formula_inplace("div_", self(), {}, [&](const Tensor& x) { return x.div(other, mode); });
+  return compute_inplace("div_", self(), {}, [&](const Tensor& x) { return x.div(other, mode); });
 }
-Tensor pow(const Scalar& base, const Tensor& exponent) { return beside(exponent, base).pow(exponent); }
+Tensor pow(const Scalar& base, const Tensor& exponent) { return wrap_scalar(exponent, base).pow(exponent); }
 Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent) {
   return assign_out("pow_out", out, exponent, [&] { return pow(base, exponent); });
 }
@@ -129,7 +130,7 @@ Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent) {
 // ---- composed of other operations
 
 Tensor Tensor::hypot(const Tensor& other) const {
-  const Operands o = real_operands("hypot", *this, other);
+  const Operands o = promote_real_operands("hypot", *this, other);
   Tensor y;
   {
     const NoGradGuard guard;
@@ -139,21 +140,22 @@ Tensor Tensor::hypot(const Tensor& other) const {
     y = tandem::where(a.isinf() | b.isinf(), Scalar(std::numeric_limits<double>::infinity()), y);
   }
   return record("hypot", y, {o.a, o.b}, {o.a, o.b, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor slope = dy / ctx.saved(2);
-    return {ctx.needs_grad(0) ? slope * ctx.saved(0) : Tensor(), ctx.needs_grad(1) ? slope * ctx.saved(1) : Tensor()};
+    const Tensor scaled_grad = dy / ctx.saved(2);
+    return {ctx.needs_grad(0) ? scaled_grad * ctx.saved(0) : Tensor(),
+            ctx.needs_grad(1) ? scaled_grad * ctx.saved(1) : Tensor()};
   });
 }
 Tensor Tensor::copysign(const Tensor& other) const {
-  const Operands o = prepare("copysign", *this, other, /*to_floating=*/true);
+  const Operands o = promote_operands("copysign", *this, other, /*to_floating=*/true);
   Tensor y;
   {
     const NoGradGuard guard;
     const Tensor size = o.a.abs(), negative = o.b.signbit(), opposite = -size;
-    y = like(o, o.a.dtype());  // an output of where() would have the layout of `negative`
+    y = empty_result(o, o.a.dtype());  // an output of where() would have the layout of `negative`
     TANDEM_DISPATCH(o.device, where, negative, opposite, size, y);
   }
   const Tensor none;  // the gradient of the sign is 0 and needs no saved tensor
-  const bool wanted = autograd::wants_grad(o.a);
+  const bool wanted = autograd::tensor_requires_grad(o.a);
   return record("copysign", y, {o.a, o.b}, {wanted ? o.a : none, wanted ? y : none},
                 [](const Context& ctx, const Tensor& dy) -> Grads {
                   Tensor da;
@@ -167,7 +169,7 @@ Tensor Tensor::copysign(const Scalar& other) const {
 }
 
 Tensor Tensor::xlogy(const Tensor& other) const {
-  const Operands o = prepare("xlogy", *this, other, /*to_floating=*/true);
+  const Operands o = promote_operands("xlogy", *this, other, /*to_floating=*/true);
   Tensor y;
   {
     const NoGradGuard guard;
@@ -179,19 +181,19 @@ Tensor Tensor::xlogy(const Tensor& other) const {
             ctx.needs_grad(1) ? dy * a / b : Tensor()};
   });
 }
-Tensor Tensor::xlogy(const Scalar& other) const { return xlogy(beside_divided(*this, other)); }
-Tensor xlogy(const Scalar& a, const Tensor& b) { return beside_divided(b, a).xlogy(b); }
+Tensor Tensor::xlogy(const Scalar& other) const { return xlogy(wrap_scalar_as_floating(*this, other)); }
+Tensor xlogy(const Scalar& a, const Tensor& b) { return wrap_scalar_as_floating(b, a).xlogy(b); }
 
 Tensor Tensor::float_power(const Tensor& exponent) const { return to(kFloat64).pow(exponent.to(kFloat64)); }
 Tensor Tensor::float_power(const Scalar& exponent) const { return to(kFloat64).pow(exponent.to_double()); }
 Tensor float_power(const Scalar& x, const Tensor& exponent) {
-  return number_beside(exponent.device(), x, kFloat64).pow(exponent.to(kFloat64));
+  return wrapped_scalar_tensor(exponent.device(), x, kFloat64).pow(exponent.to(kFloat64));
 }
 Tensor Tensor::ldexp(const Tensor& other) const {
-  if (!is_floating_point() || other.is_floating_point()) return *this * beside(other, 2.0).pow(other);
+  if (!is_floating_point() || other.is_floating_point()) return *this * wrap_scalar(other, 2.0).pow(other);
   // The exponent is float32, because 2^other may overflow a half type.
   const Tensor exponent = other.to(dtype() == kFloat64 ? kFloat64 : kFloat32);
-  return (*this * beside(exponent, 2.0).pow(exponent)).to(dtype());
+  return (*this * wrap_scalar(exponent, 2.0).pow(exponent)).to(dtype());
 }
 Tensor Tensor::heaviside(const Tensor& values) const {
   check_same_dtype("heaviside", "x", *this, "values", values);
@@ -200,25 +202,25 @@ Tensor Tensor::heaviside(const Tensor& values) const {
 }
 
 Tensor& Tensor::hypot_(const Tensor& other) const {
-  return formula_inplace("hypot_", self(), {other}, [&](const Tensor& x) { return x.hypot(other); });
+  return compute_inplace("hypot_", self(), {other}, [&](const Tensor& x) { return x.hypot(other); });
 }
 Tensor& Tensor::copysign_(const Tensor& other) const {
-  return formula_inplace("copysign_", self(), {other}, [&](const Tensor& x) { return x.copysign(other); });
+  return compute_inplace("copysign_", self(), {other}, [&](const Tensor& x) { return x.copysign(other); });
 }
 Tensor& Tensor::copysign_(const Scalar& other) const {
-  return formula_inplace("copysign_", self(), {}, [&](const Tensor& x) { return x.copysign(other); });
+  return compute_inplace("copysign_", self(), {}, [&](const Tensor& x) { return x.copysign(other); });
 }
 Tensor& Tensor::xlogy_(const Tensor& other) const {
-  return formula_inplace("xlogy_", self(), {other}, [&](const Tensor& x) { return x.xlogy(other); });
+  return compute_inplace("xlogy_", self(), {other}, [&](const Tensor& x) { return x.xlogy(other); });
 }
 Tensor& Tensor::xlogy_(const Scalar& other) const {
-  return formula_inplace("xlogy_", self(), {}, [&](const Tensor& x) { return x.xlogy(other); });
+  return compute_inplace("xlogy_", self(), {}, [&](const Tensor& x) { return x.xlogy(other); });
 }
 Tensor& Tensor::ldexp_(const Tensor& other) const {
-  return formula_inplace("ldexp_", self(), {other}, [&](const Tensor& x) { return x.ldexp(other); });
+  return compute_inplace("ldexp_", self(), {other}, [&](const Tensor& x) { return x.ldexp(other); });
 }
 Tensor& Tensor::heaviside_(const Tensor& values) const {
-  return formula_inplace("heaviside_", self(), {values}, [&](const Tensor& x) { return x.heaviside(values); });
+  return compute_inplace("heaviside_", self(), {values}, [&](const Tensor& x) { return x.heaviside(values); });
 }
 namespace {
 void check_float_power(const Tensor& x) {
@@ -228,11 +230,11 @@ void check_float_power(const Tensor& x) {
 }  // namespace
 Tensor& Tensor::float_power_(const Tensor& exponent) const {
   check_float_power(self());
-  return formula_inplace("float_power_", self(), {exponent}, [&](const Tensor& x) { return x.float_power(exponent); });
+  return compute_inplace("float_power_", self(), {exponent}, [&](const Tensor& x) { return x.float_power(exponent); });
 }
 Tensor& Tensor::float_power_(const Scalar& exponent) const {
   check_float_power(self());
-  return formula_inplace("float_power_", self(), {}, [&](const Tensor& x) { return x.float_power(exponent); });
+  return compute_inplace("float_power_", self(), {}, [&](const Tensor& x) { return x.float_power(exponent); });
 }
 
 #define TANDEM_DEFINE_COMPOSED_BINARY_OUT(name)                              \

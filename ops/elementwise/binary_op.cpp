@@ -4,23 +4,23 @@
 namespace tandem::detail {
 namespace {
 BinaryOp::Saves operator|(BinaryOp::Saves a, BinaryOp::Saves b) { return BinaryOp::Saves(unsigned(a) | unsigned(b)); }
-bool holds(BinaryOp::Saves all, BinaryOp::Saves one) { return unsigned(all) & unsigned(one); }
+bool contains(BinaryOp::Saves all, BinaryOp::Saves one) { return unsigned(all) & unsigned(one); }
 
 Operands operands(const BinaryOp& op, const char* name, const Tensor& a, const Tensor& b) {
-  Operands o = prepare(name, a, b, op.accepts == Accepts::floating);
-  check_accepted(name, op.accepts, o.a.dtype());
+  Operands o = promote_operands(name, a, b, op.accepts == Accepts::floating);
+  check_accepted_dtype(name, op.accepts, o.a.dtype());
   if (op.accepts == Accepts::divided) check_divisor(name, o.b, o.sizes);
   return o;
 }
-DType result_type(const BinaryOp& op, const Operands& o) { return op.gives_bool ? kBool : o.a.dtype(); }
+DType result_type(const BinaryOp& op, const Operands& o) { return op.returns_bool ? kBool : o.a.dtype(); }
 /// Returns whether op is logical_and, logical_or or logical_xor. Their in-place forms are not recorded, as in PyTorch:
 /// x keeps its history.
-bool is_logic(const BinaryOp& op) { return op.gives_bool && std::string_view(op.name).starts_with("logical_"); }
+bool is_logical_op(const BinaryOp& op) { return op.returns_bool && std::string_view(op.name).starts_with("logical_"); }
 /// Returns the tensors to save: only those that the required gradients need, so that the others may be changed in
 /// place.
 BinaryOp::Saves saves(const BinaryOp& op, const Tensor& a, const Tensor& b) {
-  return (autograd::wants_grad(a) ? op.for_x : BinaryOp::Saves::nothing) |
-         (autograd::wants_grad(b) ? op.for_y : BinaryOp::Saves::nothing);
+  return (autograd::tensor_requires_grad(a) ? op.for_x : BinaryOp::Saves::nothing) |
+         (autograd::tensor_requires_grad(b) ? op.for_y : BinaryOp::Saves::nothing);
 }
 
 /// Computes nextafter for half types: increments or decrements the bit pattern, which steps away from 0 or towards 0.
@@ -42,47 +42,48 @@ Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scala
     const DType type = tandem::result_type(a, b);
     TANDEM_CHECK(is_floating_point(type) || b.to_int64() >= 0, name,
                  ": Integers to negative integer powers are not allowed. Got ", a.dtype(), " to the power of ", b);
-    if (!is_floating_point(type)) check_holds(name, type, b);
+    if (!is_floating_point(type)) check_representable(name, type, b);
   }
-  return op.accepts == Accepts::floating ? beside_divided(a, b) : beside(a, b);
+  return op.accepts == Accepts::floating ? wrap_scalar_as_floating(a, b) : wrap_scalar(a, b);
 }
 Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b) {
   const Operands o = operands(op, op.name, a, b);
-  Tensor z = like(o, result_type(op, o));
+  Tensor z = empty_result(o, result_type(op, o));
   run(op, o.a, o.b, z);
-  if (!op.derivative || !autograd::any_wants_grad({o.a, o.b})) return z;
-  const BinaryOp::Saves kept = saves(op, o.a, o.b);
+  if (!op.derivative || !autograd::any_requires_grad({o.a, o.b})) return z;
+  const BinaryOp::Saves to_save = saves(op, o.a, o.b);
   const Tensor none;
-  const Tensor &a_kept = holds(kept, BinaryOp::Saves::x) ? o.a : none,
-               &b_kept = holds(kept, BinaryOp::Saves::y) ? o.b : none;
-  if (holds(kept, BinaryOp::Saves::output)) return record(op.name, z, {o.a, o.b}, {a_kept, b_kept, z}, op.derivative);
+  const Tensor &a_kept = contains(to_save, BinaryOp::Saves::x) ? o.a : none,
+               &b_kept = contains(to_save, BinaryOp::Saves::y) ? o.b : none;
+  if (contains(to_save, BinaryOp::Saves::output))
+    return record(op.name, z, {o.a, o.b}, {a_kept, b_kept, z}, op.derivative);
   return record(op.name, std::move(z), {o.a, o.b}, {a_kept, b_kept}, op.derivative);
 }
 Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
-  const DType type = op.gives_bool                                                      ? kBool
+  const DType type = op.returns_bool                                                    ? kBool
                      : op.accepts == Accepts::floating && !is_floating_point(a.dtype()) ? get_default_dtype()
                                                                                         : tandem::result_type(a, b);
   check_inplace_result(op.inplace_name, a, b, type);
   const auto direct = [&] {
-    if (op.gives_bool || !stands_beside(a, b)) {
+    if (op.returns_bool || !is_kernel_compatible(a, b)) {
       const NoGradGuard guard;
       return copy_elements(binary(op, a, b), a);
     }
-    check_accepted(op.inplace_name, op.accepts, a.dtype());
+    check_accepted_dtype(op.inplace_name, op.accepts, a.dtype());
     if (op.accepts == Accepts::divided) check_divisor(op.inplace_name, b, a.sizes());
-    run(op, a, clear_of(a, b), a);
+    run(op, a, copy_if_overlapping(a, b), a);
   };
-  const auto beside = [&](const Tensor& old) {
-    if (op.gives_bool)  // comparisons are step functions: their gradient is 0
+  const auto compute_out_of_place = [&](const Tensor& old) {
+    if (op.returns_bool)  // comparisons are step functions: their gradient is 0
       return record(op.inplace_name, binary(op, old, b).to(old.dtype()), {old, b}, {},
                     [sizes = Shape(b.sizes())](const Context&, const Tensor& dz) -> Grads {
                       return {zeros_like(dz), zeros(sizes, dz.options())};
                     });
     // a will be overwritten, so if backward needs it, a copy is saved.
-    return binary(op, holds(saves(op, old, b), BinaryOp::Saves::x) ? old.clone() : old, b).to(old.dtype());
+    return binary(op, contains(saves(op, old, b), BinaryOp::Saves::x) ? old.clone() : old, b).to(old.dtype());
   };
-  const AutoGradMode mode(is_grad_enabled() && !is_logic(op));
-  return autograd::inplace(op.inplace_name, a, {b}, direct, beside);
+  const AutoGradMode mode(is_grad_enabled() && !is_logical_op(op));
+  return autograd::inplace(op.inplace_name, a, {b}, direct, compute_out_of_place);
 }
 Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b) {
   const Tensor none;  // in place of operands that need no check, because there is no derivative
@@ -95,7 +96,7 @@ Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b) {
   if (op.accepts == Accepts::powers && a.dtype() == kBool && b.is_boolean())
     return b.to_double() != 0 ? a.clone() : ones_like(a);
   const Tensor y = number(op, op.name, a, b);
-  if (op.accepts == Accepts::powers && b.to_double() == 0 && autograd::any_wants_grad({a})) {
+  if (op.accepts == Accepts::powers && b.to_double() == 0 && autograd::any_requires_grad({a})) {
     // Without a graph: there is no second derivative, as in PyTorch.
     const Tensor ones = ones_like(a, TensorOptions(y.dtype()));
     return record(op.name, ones, {a}, {}, [](const Context&, const Tensor& dz) -> Grads { return {zeros_like(dz)}; });
@@ -104,13 +105,13 @@ Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b) {
 }
 Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b) {
   if (op.accepts == Accepts::powers && a.dtype() == kBool && b.is_boolean()) return a.copy_(binary(op, a, b));
-  if (!op.gives_bool) check_number_held(op.inplace_name, a, b);
-  if (op.accepts == Accepts::powers && b.to_double() == 0 && autograd::any_wants_grad({a}))
-    return formula_inplace(op.inplace_name, a, {}, [&](const Tensor& x) { return binary(op, x, b); });
+  if (!op.returns_bool) check_scalar_fits(op.inplace_name, a, b);
+  if (op.accepts == Accepts::powers && b.to_double() == 0 && autograd::any_requires_grad({a}))
+    return compute_inplace(op.inplace_name, a, {}, [&](const Tensor& x) { return binary(op, x, b); });
   const Tensor y = number(op, op.inplace_name, a, b);
-  return binary_inplace(op, a, op.gives_bool ? y : y.to(a.dtype()));
+  return binary_inplace(op, a, op.returns_bool ? y : y.to(a.dtype()));
 }
-void refuse_first(const Context& ctx, const char* op) {
+void check_first_not_differentiated(const Context& ctx, const char* op) {
   if (ctx.needs_grad(0))
     throw NotImplementedError(std::string(op) + " has no derivative for its first argument; detach it");
 }

@@ -13,7 +13,7 @@ struct BinaryOp {
   const char *name, *inplace_name, *out_name;
   Accepts accepts;
   Saves for_x, for_y;
-  bool gives_bool;
+  bool returns_bool;
   void (*run)(const Tensor& a, const Tensor& b, Tensor& z);
   Grads (*derivative)(const Context& ctx, const Tensor& dz);  // null if the operation has no derivative
 };
@@ -25,7 +25,7 @@ Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tenso
 /// Converts the number b to a tensor that can be the second operand of op if a is the first.
 Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scalar& b);
 /// @throws NotImplementedError if a gradient of the first operand is required
-void refuse_first(const Context& ctx, const char* op);
+void check_first_not_differentiated(const Context& ctx, const char* op);
 
 }  // namespace tandem::detail
 
@@ -35,7 +35,7 @@ void refuse_first(const Context& ctx, const char* op);
 #define TANDEM_BINARY_DERIVATIVES(name) \
   Grads derivative::name([[maybe_unused]] const Context& ctx, [[maybe_unused]] const Tensor& dz)
 /// Defines one line of a list in core/elementwise_ops.h as a constant of type BinaryOp.
-#define TANDEM_BINARY_LINE(name, accepts, for_x, for_y, gives_bool, derivative)                        \
+#define TANDEM_BINARY_LINE(name, accepts, for_x, for_y, returns_bool, derivative)                      \
   constexpr BinaryOp name{                                                                             \
       #name,                                                                                           \
       #name "_",                                                                                       \
@@ -43,7 +43,7 @@ void refuse_first(const Context& ctx, const char* op);
       Accepts::accepts,                                                                                \
       BinaryOp::Saves::for_x,                                                                          \
       BinaryOp::Saves::for_y,                                                                          \
-      gives_bool,                                                                                      \
+      returns_bool,                                                                                    \
       [](const Tensor& a, const Tensor& b, Tensor& z) { TANDEM_DISPATCH(z.device(), name, a, b, z); }, \
       derivative};
 #define TANDEM_DIFFERENTIABLE_BINARY_LINE(name, F, accepts, for_x, for_y, what) \

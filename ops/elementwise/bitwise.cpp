@@ -19,7 +19,7 @@ TANDEM_UNARY_LINE(bitwise_not, integral, nothing, false, nullptr)
 TANDEM_BITWISE_OPS(TANDEM_DEFINE_BINARY)
 TANDEM_SHIFT_OPS(TANDEM_DEFINE_BINARY)
 TANDEM_BITWISE_NOT_OPS(TANDEM_DEFINE_UNARY)
-Tensor bitwise_left_shift(const Scalar& a, const Tensor& b) { return beside(b, a).bitwise_left_shift(b); }
-Tensor bitwise_right_shift(const Scalar& a, const Tensor& b) { return beside(b, a).bitwise_right_shift(b); }
+Tensor bitwise_left_shift(const Scalar& a, const Tensor& b) { return wrap_scalar(b, a).bitwise_left_shift(b); }
+Tensor bitwise_right_shift(const Scalar& a, const Tensor& b) { return wrap_scalar(b, a).bitwise_right_shift(b); }
 
 }  // namespace tandem

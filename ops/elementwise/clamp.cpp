@@ -14,17 +14,17 @@ TANDEM_CAST_POLICY(none, clamp);
 
 namespace {
 /// Returns the dtype of clamp's result. @throws Error if it is bool
-DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+DType clamp_result_type(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
   DType type = x.dtype();
   for (const std::optional<Scalar>& bound : {min, max})
-    if (bound && category(bound->dtype()) > category(type)) type = bound->dtype();
+    if (bound && dtype_category(bound->dtype()) > dtype_category(type)) type = bound->dtype();
   TANDEM_CHECK(type != kBool, "clamp: dtype is bool; accepted: numbers");
   return type;
 }
 }  // namespace
 Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const {
   TANDEM_CHECK(min || max, "clamp: At least one of 'min' or 'max' must not be None");
-  if (const DType type = clamped_type(*this, min, max); type != dtype()) return to(type).clamp(min, max);
+  if (const DType type = clamp_result_type(*this, min, max); type != dtype()) return to(type).clamp(min, max);
   const Tensor& x = *this;
   // If a bound is missing, or beyond the dtype's range, the limit of the dtype takes its place.
   const auto bound = [&](const std::optional<Scalar>& given, bool is_low) -> Scalar {
@@ -43,7 +43,7 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
     });
   };
   const Scalar low = bound(min, true), high = bound(max, false);
-  Tensor y = core::empty_for(x.sizes(), x.dtype(), x.device(), x);
+  Tensor y = core::empty_result(x.sizes(), x.dtype(), x.device(), x);
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   if (std::isnan(low.to_double()) || std::isnan(high.to_double())) {
     TANDEM_DISPATCH(y.device(), fill, nan, y);
@@ -73,14 +73,17 @@ Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
   // gradient of a NaN in x goes to x.
   return record("clamp", y, {*this, min, max}, {*this, min, max}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), low = ctx.saved(1), high = ctx.saved(2);
-    const Tensor ordered = low <= high, apart = low < high;
+    const Tensor ordered = low <= high, distinct_bounds = low < high;
     const Tensor shared = dy * 0.5;
     Tensor dx, dlow, dhigh;
     if (ctx.needs_grad(0))
-      dx = tandem::where((x < low) | (x > high), 0, tandem::where(apart & ((x == low) | (x == high)), shared, dy));
-    if (ctx.needs_grad(1)) dlow = tandem::where(ordered & (x < low), dy, tandem::where(apart & (x == low), shared, 0));
+      dx = tandem::where((x < low) | (x > high), 0,
+                         tandem::where(distinct_bounds & ((x == low) | (x == high)), shared, dy));
+    if (ctx.needs_grad(1))
+      dlow = tandem::where(ordered & (x < low), dy, tandem::where(distinct_bounds & (x == low), shared, 0));
     if (ctx.needs_grad(2))
-      dhigh = tandem::where((ordered & (x > high)) | (low > high), dy, tandem::where(apart & (x == high), shared, 0));
+      dhigh = tandem::where((ordered & (x > high)) | (low > high), dy,
+                            tandem::where(distinct_bounds & (x == high), shared, 0));
     return {dx, dlow, dhigh};
   });
 }
@@ -88,7 +91,7 @@ Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, cons
   TANDEM_CHECK(dy.device() == x.device(),
                "clamp_backward: Expected all tensors to be on the same device, but got x is on ", x.device(),
                ", different from other tensors on ", dy.device());
-  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), x, dy);
+  Tensor dx = core::empty_result(x.sizes(), x.dtype(), x.device(), x, dy);
   TANDEM_DISPATCH(x.device(), clamp_backward, dy, x, low, high, dx);
   return record("clamp_backward", dx, {dy}, {x}, [low, high](const Context& ctx, const Tensor& ddx) -> Grads {
     return {clamp_backward(ddx, ctx.saved(0), low, high)};
@@ -96,14 +99,14 @@ Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, cons
 }
 Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max) const {
   TANDEM_CHECK(min || max, "clamp_: At least one of 'min' or 'max' must not be None");
-  TANDEM_CHECK(clamped_type(self(), min, max) == dtype(), "clamp_: result type ", clamped_type(self(), min, max),
-               " can't be cast to the desired output type ", dtype());
+  TANDEM_CHECK(clamp_result_type(self(), min, max) == dtype(), "clamp_: result type ",
+               clamp_result_type(self(), min, max), " can't be cast to the desired output type ", dtype());
   return autograd::inplace(
       "clamp_", self(), {}, [&] { copy_elements(detach().clamp(min, max), self()); },
       [&](const Tensor& old) { return old.clone().clamp(min, max); });
 }
 Tensor& Tensor::clamp_(const Tensor& min, const Tensor& max) const {
-  return formula_inplace("clamp_", self(), {min, max}, [&](const Tensor& x) { return x.clamp(min, max); });
+  return compute_inplace("clamp_", self(), {min, max}, [&](const Tensor& x) { return x.clamp(min, max); });
 }
 Tensor& clamp_out(Tensor& out, const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max) {
   return assign_out("clamp_out", out, x, [&] { return x.clamp(min, max); });

@@ -25,10 +25,10 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, Flag, Flag inve
   return (wanted ? found : found.logical_not()).reshape(x.sizes());
 }
 Tensor isin(const Tensor& elements, const Scalar& test_element, Flag assume_unique, Flag invert) {
-  return isin(elements, number_beside(elements, test_element), assume_unique, invert);
+  return isin(elements, wrapped_scalar_tensor(elements, test_element), assume_unique, invert);
 }
 Tensor isin(const Scalar& element, const Tensor& test_elements, Flag assume_unique, Flag invert) {
-  return isin(number_beside(test_elements, element), test_elements, assume_unique, invert);
+  return isin(wrapped_scalar_tensor(test_elements, element), test_elements, assume_unique, invert);
 }
 
 bool Tensor::equal(const Tensor& other) const {
@@ -51,11 +51,11 @@ TANDEM_ORDER_OPS(TANDEM_COMPARISON_LINE)
 }  // namespace
 
 TANDEM_ORDER_OPS(TANDEM_DEFINE_BINARY)
-#define TANDEM_DEFINE_PREDICATE(name, ...)                       \
-  Tensor Tensor::name() const {                                  \
-    Tensor y = core::empty_for(sizes(), kBool, device(), *this); \
-    TANDEM_DISPATCH(device(), name, *this, y);                   \
-    return y;                                                    \
+#define TANDEM_DEFINE_PREDICATE(name, ...)                          \
+  Tensor Tensor::name() const {                                     \
+    Tensor y = core::empty_result(sizes(), kBool, device(), *this); \
+    TANDEM_DISPATCH(device(), name, *this, y);                      \
+    return y;                                                       \
   }
 TANDEM_PREDICATE_OPS(TANDEM_DEFINE_PREDICATE)
 #undef TANDEM_DEFINE_PREDICATE

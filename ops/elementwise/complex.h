@@ -13,9 +13,9 @@ inline Tensor resolve_conj(const Tensor& x) { return x; }
 inline Tensor resolve_neg(const Tensor& x) { return x; }
 inline Tensor real(const Tensor& x) { return x; }
 /// Tests for kinds of tensors that Tandem does not have: always false.
-#define TANDEM_DECLARE_ABSENT_KIND(name) \
+#define TANDEM_DECLARE_UNSUPPORTED(name) \
   inline bool name(const Tensor& x) { return x.name(); }
-TANDEM_ABSENT_KINDS(TANDEM_DECLARE_ABSENT_KIND)
-#undef TANDEM_DECLARE_ABSENT_KIND
+TANDEM_ABSENT_KINDS(TANDEM_DECLARE_UNSUPPORTED)
+#undef TANDEM_DECLARE_UNSUPPORTED
 
 }  // namespace tandem

@@ -10,8 +10,8 @@ TANDEM_CAST_POLICY(none, fill, zero);
 
 namespace {
 Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
-  check_changeable(op, x);
-  detail::check_holds(op, x.dtype(), value);
+  check_inplace_allowed(op, x);
+  detail::check_representable(op, x.dtype(), value);
   const auto direct = [&] { TANDEM_DISPATCH(x.device(), fill, value, x); };
   if (!x.requires_grad()) {  // fills overlapping elements, as in an expanded tensor, too: all get the same value
     direct();
@@ -19,7 +19,8 @@ Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
     return x;
   }
   return autograd::inplace(
-      op, x, {}, direct, [&](const Tensor&) { return full(x.sizes(), value, x.options()); }, autograd::Old::replaced);
+      op, x, {}, direct, [&](const Tensor&) { return full(x.sizes(), value, x.options()); },
+      autograd::OldValue::replaced);
 }
 }  // namespace
 
@@ -27,7 +28,7 @@ Tensor& Tensor::fill_(const Scalar& value) const { return fill("fill_", self(), 
 Tensor& Tensor::fill_(const Tensor& value) const {
   TANDEM_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
                " dimensions.");
-  return write_over("fill_", self(), value, /*non_blocking=*/false);
+  return copy_inplace("fill_", self(), value, /*non_blocking=*/false);
 }
 Tensor& Tensor::zero_() const { return fill("zero_", self(), 0); }
 Tensor fill(const Tensor& x, const Scalar& value) { return x.clone().fill_(value); }

@@ -27,11 +27,11 @@ Tensor gamma_density(const Context& ctx) {
   return ((a - 1) * x.log() - x - a.lgamma()).exp();
 }
 TANDEM_BINARY_DERIVATIVES(igamma) {
-  refuse_first(ctx, "igamma");
+  check_first_not_differentiated(ctx, "igamma");
   return {Tensor(), dz * gamma_density(ctx)};
 }
 TANDEM_BINARY_DERIVATIVES(igammac) {
-  refuse_first(ctx, "igammac");
+  check_first_not_differentiated(ctx, "igammac");
   return {Tensor(), dz.neg() * gamma_density(ctx)};
 }
 namespace line {
@@ -63,10 +63,10 @@ Tensor Tensor::mvlgamma(int64_t p) const {
   return y + 0.25 * static_cast<double>(p * (p - 1)) * std::log(std::numbers::pi);
 }
 Tensor& Tensor::polygamma_(int64_t n) const {
-  return formula_inplace("polygamma_", self(), {}, [&](const Tensor& x) { return x.polygamma(n); });
+  return compute_inplace("polygamma_", self(), {}, [&](const Tensor& x) { return x.polygamma(n); });
 }
 Tensor& Tensor::mvlgamma_(int64_t p) const {
-  return formula_inplace("mvlgamma_", self(), {}, [&](const Tensor& x) { return x.mvlgamma(p); });
+  return compute_inplace("mvlgamma_", self(), {}, [&](const Tensor& x) { return x.mvlgamma(p); });
 }
 Tensor& polygamma_out(Tensor& out, int64_t n, const Tensor& x) {
   return assign_out("polygamma_out", out, x, [&] { return x.polygamma(n); });

@@ -12,7 +12,7 @@ TANDEM_CAST_POLICY(none, lerp);
 
 namespace {
 void check_lerp(const Tensor& start, const Tensor& end) {
-  check_accepted("lerp", Accepts::real, start.dtype());
+  check_accepted_dtype("lerp", Accepts::real, start.dtype());
   check_same_dtype("lerp", "start", start, "end", end);
 }
 }  // namespace
@@ -21,20 +21,20 @@ Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {
   check_lerp(*this, end);
   // Interpolates from the nearer end, so that weights 0 and 1 give the ends exactly.
   const double w = weight.to_double();
-  const Tensor way = *this - end;  // start is the first operand because its layout becomes the result's layout
-  return std::abs(w) < 0.5 ? *this - way * w : way * (1 - w) + end;
+  const Tensor difference = *this - end;  // start is the first operand because its layout becomes the result's layout
+  return std::abs(w) < 0.5 ? *this - difference * w : difference * (1 - w) + end;
 }
 Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {
   check_lerp(*this, end);
   check_same_dtype("lerp", "start", *this, "weight", weight);
-  const Tensor way = end - *this;
-  return tandem::where(weight.abs() < 0.5, *this + weight * way, end - way * (1 - weight));
+  const Tensor difference = end - *this;
+  return tandem::where(weight.abs() < 0.5, *this + weight * difference, end - difference * (1 - weight));
 }
 Tensor& Tensor::lerp_(const Tensor& end, const Scalar& weight) const {
-  return formula_inplace("lerp_", self(), {end}, [&](const Tensor& x) { return x.lerp(end, weight); });
+  return compute_inplace("lerp_", self(), {end}, [&](const Tensor& x) { return x.lerp(end, weight); });
 }
 Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) const {
-  return formula_inplace("lerp_", self(), {end, weight}, [&](const Tensor& x) { return x.lerp(end, weight); });
+  return compute_inplace("lerp_", self(), {end, weight}, [&](const Tensor& x) { return x.lerp(end, weight); });
 }
 
 }  // namespace tandem

@@ -11,8 +11,8 @@ TANDEM_CAST_POLICY(none, logaddexp, logaddexp2);
 
 namespace {
 /// Returns log(base^a + base^b); `scale` is the natural logarithm of the base.
-Tensor log_add(const char* op, const Tensor& a, const Tensor& b, double scale) {
-  const Operands o = real_operands(op, a, b);
+Tensor log_add_exp(const char* op, const Tensor& a, const Tensor& b, double scale) {
+  const Operands o = promote_real_operands(op, a, b);
   Tensor y;
   {
     const NoGradGuard guard;
@@ -27,8 +27,10 @@ Tensor log_add(const char* op, const Tensor& a, const Tensor& b, double scale) {
   });
 }
 }  // namespace
-Tensor Tensor::logaddexp(const Tensor& other) const { return log_add("logaddexp", *this, other, 1); }
-Tensor Tensor::logaddexp2(const Tensor& other) const { return log_add("logaddexp2", *this, other, std::numbers::ln2); }
+Tensor Tensor::logaddexp(const Tensor& other) const { return log_add_exp("logaddexp", *this, other, 1); }
+Tensor Tensor::logaddexp2(const Tensor& other) const {
+  return log_add_exp("logaddexp2", *this, other, std::numbers::ln2);
+}
 Tensor& logaddexp_out(Tensor& out, const Tensor& a, const Tensor& b) {
   return assign_out("logaddexp_out", out, {a, b}, [&] { return a.logaddexp(b); });
 }

@@ -9,9 +9,9 @@ TANDEM_CAST_POLICY(none, nan_to_num);
 
 Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const {
   if (!is_floating_point()) return clone();
-  const double most = detail::largest_of(dtype());
+  const double most = detail::max_finite(dtype());
   // A value out of the dtype's range becomes infinite.
-  const auto number = [&](double value) { return number_beside(device(), value, dtype()); };
+  const auto number = [&](double value) { return wrapped_scalar_tensor(device(), value, dtype()); };
   Tensor y;
   {
     const NoGradGuard guard;
@@ -25,7 +25,7 @@ Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posin
 }
 Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf,
                             std::optional<double> neginf) const {
-  return formula_inplace("nan_to_num_", self(), {}, [&](const Tensor& x) { return x.nan_to_num(nan, posinf, neginf); });
+  return compute_inplace("nan_to_num_", self(), {}, [&](const Tensor& x) { return x.nan_to_num(nan, posinf, neginf); });
 }
 
 }  // namespace tandem

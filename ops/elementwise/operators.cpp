@@ -7,9 +7,9 @@ namespace tandem {
 
 Tensor operator-(const Scalar& a, const Tensor& b) {
   check_subtraction("sub", a.is_boolean());
-  return beside(b, a).sub(b);
+  return wrap_scalar(b, a).sub(b);
 }
-Tensor operator/(const Scalar& a, const Tensor& b) { return beside_divided(b, a).div(b); }
-Tensor operator%(const Scalar& a, const Tensor& b) { return beside(b, a).remainder(b); }
+Tensor operator/(const Scalar& a, const Tensor& b) { return wrap_scalar_as_floating(b, a).div(b); }
+Tensor operator%(const Scalar& a, const Tensor& b) { return wrap_scalar(b, a).remainder(b); }
 
 }  // namespace tandem

@@ -12,8 +12,8 @@ TANDEM_CAST_POLICY(none, special_chebyshev_polynomial_t, special_chebyshev_polyn
                    special_shifted_chebyshev_polynomial_w);
 
 namespace {
-Tensor number_for(const Tensor& x, const Scalar& value) {
-  return number_beside(x.device(), value, value.is_floating_point() ? kFloat64 : kInt64);
+Tensor to_degree_tensor(const Tensor& x, const Scalar& value) {
+  return wrapped_scalar_tensor(x.device(), value, value.is_floating_point() ? kFloat64 : kInt64);
 }
 
 /// Computes p_0 = 1, p_1 = first(x), p_{k + 1} = next(k, x, p_k, p_{k - 1}), and selects p_n for each element of degree
@@ -22,26 +22,26 @@ template <class First, class Next>
 Tensor polynomial(const char* op, const Tensor& given, const Tensor& degrees, First first, Next next) {
   DType dtype = result_type(given, degrees);
   if (!is_floating_point(dtype)) dtype = get_default_dtype();
-  check_precise(op, dtype);
+  check_not_half(op, dtype);
   const Shape sizes = broadcast_shapes(op, given.sizes(), degrees.sizes());
   const Device device = common_device(op, given, degrees);
   const Tensor x = given.to(device).to(dtype).expand(sizes), n = degrees.detach().to(kInt64);
   check_not_recorded(op, "the largest degree tells how many steps there are");
   const int64_t steps = n.numel() == 0 ? -1 : n.max().item<int64_t>();
   const Tensor degree = n.to(device);
-  Tensor before = ones(sizes, x.options()), here = first(x);
-  Tensor y = where(degree == 0, before, zeros(sizes, x.options()));
+  Tensor previous = ones(sizes, x.options()), current = first(x);
+  Tensor y = where(degree == 0, previous, zeros(sizes, x.options()));
   for (int64_t k = 1; k <= steps; ++k) {
-    y = where(degree == k, here, y);
+    y = where(degree == k, current, y);
     if (k == steps) break;
-    const Tensor after = next(static_cast<double>(k), x, here, before);
-    before = here;
-    here = after;
+    const Tensor after = next(static_cast<double>(k), x, current, previous);
+    previous = current;
+    current = after;
   }
   return y;
 }
-Tensor chebyshev_step(double /*k*/, const Tensor& x, const Tensor& here, const Tensor& before) {
-  return 2 * x * here - before;
+Tensor chebyshev_step(double /*k*/, const Tensor& x, const Tensor& current, const Tensor& previous) {
+  return 2 * x * current - previous;
 }
 /// Computes a Chebyshev polynomial. The kinds differ only in p_1 = slope x + offset.
 Tensor chebyshev(const char* op, const Tensor& x, const Tensor& n, double slope, double offset) {
@@ -49,7 +49,7 @@ Tensor chebyshev(const char* op, const Tensor& x, const Tensor& n, double slope,
       op, x, n, [=](const Tensor& x) { return slope * x + offset; }, chebyshev_step);
 }
 /// Computes a Chebyshev polynomial of 2 x - 1, in x's floating dtype.
-Tensor shifted(const char* op, const Tensor& x, const Tensor& n, double slope, double offset) {
+Tensor shifted_chebyshev(const char* op, const Tensor& x, const Tensor& n, double slope, double offset) {
   const Tensor real = x.is_floating_point() ? x : x.to(get_default_dtype());
   return chebyshev(op, 2 * real - 1, n, slope, offset);
 }
@@ -69,46 +69,48 @@ Tensor special_chebyshev_polynomial_w(const Tensor& x, const Tensor& n) {
   return chebyshev("special_chebyshev_polynomial_w", x, n, 2, 1);
 }
 Tensor special_shifted_chebyshev_polynomial_t(const Tensor& x, const Tensor& n) {
-  return shifted("special_shifted_chebyshev_polynomial_t", x, n, 1, 0);
+  return shifted_chebyshev("special_shifted_chebyshev_polynomial_t", x, n, 1, 0);
 }
 Tensor special_shifted_chebyshev_polynomial_u(const Tensor& x, const Tensor& n) {
-  return shifted("special_shifted_chebyshev_polynomial_u", x, n, 2, 0);
+  return shifted_chebyshev("special_shifted_chebyshev_polynomial_u", x, n, 2, 0);
 }
 Tensor special_shifted_chebyshev_polynomial_v(const Tensor& x, const Tensor& n) {
-  return shifted("special_shifted_chebyshev_polynomial_v", x, n, 2, -1);
+  return shifted_chebyshev("special_shifted_chebyshev_polynomial_v", x, n, 2, -1);
 }
 Tensor special_shifted_chebyshev_polynomial_w(const Tensor& x, const Tensor& n) {
-  return shifted("special_shifted_chebyshev_polynomial_w", x, n, 2, 1);
+  return shifted_chebyshev("special_shifted_chebyshev_polynomial_w", x, n, 2, 1);
 }
 Tensor special_hermite_polynomial_h(const Tensor& x, const Tensor& n) {
   return polynomial(
       "special_hermite_polynomial_h", x, n, [](const Tensor& x) { return 2 * x; },
-      [](double k, const Tensor& x, const Tensor& here, const Tensor& before) {
-        return 2 * x * here - 2 * k * before;
+      [](double k, const Tensor& x, const Tensor& current, const Tensor& previous) {
+        return 2 * x * current - 2 * k * previous;
       });
 }
 Tensor special_hermite_polynomial_he(const Tensor& x, const Tensor& n) {
   return polynomial(
       "special_hermite_polynomial_he", x, n, [](const Tensor& x) { return x; },
-      [](double k, const Tensor& x, const Tensor& here, const Tensor& before) { return x * here - k * before; });
+      [](double k, const Tensor& x, const Tensor& current, const Tensor& previous) {
+        return x * current - k * previous;
+      });
 }
 Tensor special_laguerre_polynomial_l(const Tensor& x, const Tensor& n) {
   return polynomial(
       "special_laguerre_polynomial_l", x, n, [](const Tensor& x) { return 1 - x; },
-      [](double k, const Tensor& x, const Tensor& here, const Tensor& before) {
-        return ((2 * k + 1 - x) * here - k * before) / (k + 1);
+      [](double k, const Tensor& x, const Tensor& current, const Tensor& previous) {
+        return ((2 * k + 1 - x) * current - k * previous) / (k + 1);
       });
 }
 Tensor special_legendre_polynomial_p(const Tensor& x, const Tensor& n) {
   return polynomial(
       "special_legendre_polynomial_p", x, n, [](const Tensor& x) { return x; },
-      [](double k, const Tensor& x, const Tensor& here, const Tensor& before) {
-        return ((2 * k + 1) * x * here - k * before) / (k + 1);
+      [](double k, const Tensor& x, const Tensor& current, const Tensor& previous) {
+        return ((2 * k + 1) * x * current - k * previous) / (k + 1);
       });
 }
-#define TANDEM_DEFINE_POLYNOMIAL_OF_NUMBERS(name, ...)                                                    \
-  Tensor special_##name(const Tensor& x, const Scalar& n) { return special_##name(x, number_for(x, n)); } \
-  Tensor special_##name(const Scalar& x, const Tensor& n) { return special_##name(number_for(n, x), n); }
+#define TANDEM_DEFINE_POLYNOMIAL_OF_NUMBERS(name, ...)                                                          \
+  Tensor special_##name(const Tensor& x, const Scalar& n) { return special_##name(x, to_degree_tensor(x, n)); } \
+  Tensor special_##name(const Scalar& x, const Tensor& n) { return special_##name(to_degree_tensor(n, x), n); }
 TANDEM_POLYNOMIALS(TANDEM_DEFINE_POLYNOMIAL_OF_NUMBERS)
 #undef TANDEM_DEFINE_POLYNOMIAL_OF_NUMBERS
 

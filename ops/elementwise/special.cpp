@@ -21,7 +21,7 @@ TANDEM_UNARY_DERIVATIVE(special_erfcx) { return dy * (s * special_erfcx(s) * 2 -
 TANDEM_UNARY_DERIVATIVE(special_ndtri) { return dy * (s * s * 0.5).exp() * (std::numbers::sqrt2 / std::numbers::inv_sqrtpi); }
 // clang-format on
 TANDEM_BINARY_DERIVATIVES(special_zeta) {
-  refuse_first(ctx, "special_zeta");
+  check_first_not_differentiated(ctx, "special_zeta");
   const Tensor x = ctx.saved(0), q = ctx.saved(1);
   return {Tensor(), dz * x.neg() * special_zeta(x + 1, q)};
 }
@@ -36,13 +36,13 @@ TANDEM_SPECIAL_ERF_OPS(TANDEM_DEFINE_SPECIAL)
 #define TANDEM_DEFINE_SPECIAL_BINARY(name, ...)                                                                   \
   Tensor name(const Tensor& x, const Tensor& y) { return binary(line::name, x, y); }                              \
   Tensor name(const Tensor& x, const Scalar& y) { return binary(line::name, x, y); }                              \
-  Tensor name(const Scalar& x, const Tensor& y) { return binary(line::name, beside_divided(y, x), y); }           \
+  Tensor name(const Scalar& x, const Tensor& y) { return binary(line::name, wrap_scalar_as_floating(y, x), y); }  \
   Tensor& name##_out(Tensor& out, const Tensor& x, const Tensor& y) { return binary_out(line::name, out, x, y); } \
   Tensor& name##_out(Tensor& out, const Tensor& x, const Scalar& y) {                                             \
     return binary_out(line::name, out, x, number(line::name, #name "_out", x, y));                                \
   }                                                                                                               \
   Tensor& name##_out(Tensor& out, const Scalar& x, const Tensor& y) {                                             \
-    return binary_out(line::name, out, beside_divided(y, x), y);                                                  \
+    return binary_out(line::name, out, wrap_scalar_as_floating(y, x), y);                                         \
   }
 TANDEM_SPECIAL_BINARY_OPS(TANDEM_DEFINE_SPECIAL_BINARY)
 #undef TANDEM_DEFINE_SPECIAL_BINARY
@@ -65,7 +65,7 @@ Tensor special_log_ndtr(const Tensor& input) {
   return where(far, below, above);
 }
 Tensor special_xlog1py(const Tensor& x, const Tensor& y) {
-  const Operands o = prepare("special_xlog1py", x, y, /*to_floating=*/true);
+  const Operands o = promote_operands("special_xlog1py", x, y, /*to_floating=*/true);
   Tensor z;
   {
     const NoGradGuard guard;
@@ -77,8 +77,8 @@ Tensor special_xlog1py(const Tensor& x, const Tensor& y) {
             ctx.needs_grad(1) ? dz * a / (b + 1) : Tensor()};
   });
 }
-Tensor special_xlog1py(const Tensor& x, const Scalar& y) { return special_xlog1py(x, beside_divided(x, y)); }
-Tensor special_xlog1py(const Scalar& x, const Tensor& y) { return special_xlog1py(beside_divided(y, x), y); }
+Tensor special_xlog1py(const Tensor& x, const Scalar& y) { return special_xlog1py(x, wrap_scalar_as_floating(x, y)); }
+Tensor special_xlog1py(const Scalar& x, const Tensor& y) { return special_xlog1py(wrap_scalar_as_floating(y, x), y); }
 
 Tensor& special_entr_out(Tensor& out, const Tensor& x) {
   return assign_out("special_entr_out", out, x, [&] { return special_entr(x); });

@@ -70,7 +70,7 @@ Tensor Tensor::round(int64_t decimals) const {
   return decimals > 0 ? (*this * power).round() / power : (*this / power).round() * power;
 }
 Tensor& Tensor::round_(int64_t decimals) const {
-  return formula_inplace("round_", self(), {}, [&](const Tensor& x) { return x.round(decimals); });
+  return compute_inplace("round_", self(), {}, [&](const Tensor& x) { return x.round(decimals); });
 }
 Tensor Tensor::angle() const {
   const Tensor x = is_floating_point() ? *this : to(get_default_dtype());
@@ -93,9 +93,9 @@ Tensor Tensor::logit(std::optional<double> eps) const {
     y = (x / (1 - x)).log();
   }
   return record("logit", y, {real}, {real}, [eps](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor x = ctx.saved(0), slope = 1 / (x * (1 - x));
-    if (eps) return {dy * slope.masked_fill((x < *eps) | (x > 1 - *eps), Scalar(0))};
-    return {dy * slope.masked_fill((x < 0) | (x > 1), std::nan(""))
+    const Tensor x = ctx.saved(0), local_derivative = 1 / (x * (1 - x));
+    if (eps) return {dy * local_derivative.masked_fill((x < *eps) | (x > 1 - *eps), Scalar(0))};
+    return {dy * local_derivative.masked_fill((x < 0) | (x > 1), std::nan(""))
                      .masked_fill(x == 0, std::numeric_limits<double>::infinity())};  // infinite at -0 too
   });
 }
@@ -106,11 +106,11 @@ Tensor Tensor::signbit() const {
   return is_floating_point() ? below | ((*this == 0) & (reciprocal() < 0)) : below;
 }
 Tensor Tensor::positive() const {
-  check_accepted("positive", Accepts::numbers, dtype());
+  check_accepted_dtype("positive", Accepts::numbers, dtype());
   return *this;
 }
 std::tuple<Tensor, Tensor> Tensor::frexp() const {
-  check_accepted("frexp", Accepts::real, dtype());
+  check_accepted_dtype("frexp", Accepts::real, dtype());
   Tensor mantissa, exponent;
   {
     const NoGradGuard guard;
@@ -131,16 +131,16 @@ std::tuple<Tensor, Tensor> Tensor::frexp() const {
 }
 
 Tensor& Tensor::deg2rad_() const {
-  return formula_inplace("deg2rad_", self(), {}, [&](const Tensor& x) { return x.deg2rad(); });
+  return compute_inplace("deg2rad_", self(), {}, [&](const Tensor& x) { return x.deg2rad(); });
 }
 Tensor& Tensor::rad2deg_() const {
-  return formula_inplace("rad2deg_", self(), {}, [&](const Tensor& x) { return x.rad2deg(); });
+  return compute_inplace("rad2deg_", self(), {}, [&](const Tensor& x) { return x.rad2deg(); });
 }
 Tensor& Tensor::sinc_() const {
-  return formula_inplace("sinc_", self(), {}, [&](const Tensor& x) { return x.sinc(); });
+  return compute_inplace("sinc_", self(), {}, [&](const Tensor& x) { return x.sinc(); });
 }
 Tensor& Tensor::logit_(std::optional<double> eps) const {
-  return formula_inplace("logit_", self(), {}, [&](const Tensor& x) { return x.logit(eps); });
+  return compute_inplace("logit_", self(), {}, [&](const Tensor& x) { return x.logit(eps); });
 }
 Tensor& deg2rad_out(Tensor& out, const Tensor& x) {
   return assign_out("deg2rad_out", out, x, [&] { return x.deg2rad(); });

@@ -7,21 +7,21 @@ namespace {
 Tensor operand(const UnaryOp& op, const char* name, const Tensor& x) {
   if (op.accepts == Accepts::floating) return floating(x);
   if (op.accepts == Accepts::counted) return x.dtype() == kBool ? x.to(kInt64) : x;
-  check_accepted(name, op.accepts, x.dtype());
+  check_accepted_dtype(name, op.accepts, x.dtype());
   return x;
 }
 bool is_rounded_already(const UnaryOp& op, const Tensor& x) {
   return op.accepts == Accepts::rounded && !x.is_floating_point();
 }
-DType result_type(const UnaryOp& op, const Tensor& x) { return op.gives_bool ? kBool : x.dtype(); }
+DType result_type(const UnaryOp& op, const Tensor& x) { return op.returns_bool ? kBool : x.dtype(); }
 }  // namespace
 
 Tensor unary(const UnaryOp& op, const Tensor& input) {
   const Tensor x = operand(op, op.name, input);
   if (is_rounded_already(op, x)) return x.clone();
-  Tensor y = core::empty_for(x.sizes(), result_type(op, x), x.device(), x);
+  Tensor y = core::empty_result(x.sizes(), result_type(op, x), x.device(), x);
   op.run(x, y);
-  if (!op.derivative || !autograd::any_wants_grad({x})) return y;
+  if (!op.derivative || !autograd::any_requires_grad({x})) return y;
   const Tensor none;
   return record(op.name, y, {x},
                 {op.saves == UnaryOp::Saves::input    ? x
@@ -35,11 +35,11 @@ Tensor unary(const UnaryOp& op, const Tensor& input) {
 }
 Tensor& unary_inplace(const UnaryOp& op, Tensor& x) {
   const bool promotes = op.accepts == Accepts::floating || op.accepts == Accepts::counted;
-  check_accepted(op.inplace_name,
-                 !promotes                         ? op.accepts
-                 : op.accepts == Accepts::floating ? Accepts::real
-                                                   : Accepts::numbers,
-                 x.dtype());
+  check_accepted_dtype(op.inplace_name,
+                       !promotes                         ? op.accepts
+                       : op.accepts == Accepts::floating ? Accepts::real
+                                                         : Accepts::numbers,
+                       x.dtype());
   const auto direct = [&] {
     if (is_rounded_already(op, x)) return;
     if (result_type(op, x) == x.dtype()) return op.run(x, x);
@@ -47,18 +47,18 @@ Tensor& unary_inplace(const UnaryOp& op, Tensor& x) {
     copy_elements(unary(op, x), x);
   };
   // x will be overwritten, so if backward needs it, a copy is saved.
-  const auto beside = [&](const Tensor& old) {
+  const auto compute_out_of_place = [&](const Tensor& old) {
     return unary(op, op.saves == UnaryOp::Saves::input ? old.clone() : old).to(x.dtype());
   };
   // Not recorded if the operation has no derivative: x keeps its history, as in PyTorch.
   const AutoGradMode mode(is_grad_enabled() && op.derivative);
-  return autograd::inplace(op.inplace_name, x, {}, direct, beside);
+  return autograd::inplace(op.inplace_name, x, {}, direct, compute_out_of_place);
 }
 Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
   const Tensor none;  // in place of an input that needs no check, because there is no derivative
   check_out(op.out_name, out, {op.derivative ? input : none});
   const Tensor x = operand(op, op.out_name, input);
-  const bool converts = op.gives_bool || op.accepts == Accepts::floating || op.accepts == Accepts::counted;
+  const bool converts = op.returns_bool || op.accepts == Accepts::floating || op.accepts == Accepts::counted;
   TANDEM_CHECK(converts || out.dtype() == x.dtype(), op.out_name, ": Expected out tensor to have dtype ", x.dtype(),
                ", but got ", out.dtype(),
                " instead");  // PyTorch, too, converts the dtype for just these operations

@@ -12,7 +12,7 @@ struct UnaryOp {
   const char *name, *inplace_name, *out_name;
   Accepts accepts;
   Saves saves;
-  bool gives_bool;
+  bool returns_bool;
   void (*run)(const Tensor& x, Tensor& y);
   Tensor (*derivative)(const Tensor& dy, const Tensor& s);  // null if the operation has no derivative
 };
@@ -27,13 +27,13 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input);
 #define TANDEM_DECLARE_UNARY_DERIVATIVE(name, ...) Tensor name(const Tensor& dy, const Tensor& s);
 #define TANDEM_UNARY_DERIVATIVE(name) Tensor derivative::name(const Tensor& dy, [[maybe_unused]] const Tensor& s)
 /// Defines one line of a list in core/elementwise_ops.h as a constant of type UnaryOp.
-#define TANDEM_UNARY_LINE(name, accepts, saves, gives_bool, derivative)                               \
+#define TANDEM_UNARY_LINE(name, accepts, saves, returns_bool, derivative)                             \
   constexpr UnaryOp name{#name,                                                                       \
                          #name "_",                                                                   \
                          #name "_out",                                                                \
                          Accepts::accepts,                                                            \
                          UnaryOp::Saves::saves,                                                       \
-                         gives_bool,                                                                  \
+                         returns_bool,                                                                \
                          [](const Tensor& x, Tensor& y) { TANDEM_DISPATCH(y.device(), name, x, y); }, \
                          derivative};
 #define TANDEM_DIFFERENTIABLE_UNARY_LINE(name, F, accepts, saves, what) \

@@ -11,23 +11,27 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, where);
 
 namespace {
-/// Checks that `type` can hold s, like check_holds; but for a half type, s may overflow to infinity, as in PyTorch.
-void check_chosen(DType type, const Scalar& s) {
-  if (!is_half(type)) check_holds("where", type, s);
+/// Checks that `type` can hold s, like check_representable; but for a half type, s may overflow to infinity, as in
+/// PyTorch.
+void check_where_scalar(DType type, const Scalar& s) {
+  if (!is_half(type)) check_representable("where", type, s);
 }
 }  // namespace
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) { return choose("where", condition, a, b); }
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  return launch_where("where", condition, a, b);
+}
 Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) {
-  check_chosen(result_type(b, a), a);
-  return where(condition, beside(b, a), b);
+  check_where_scalar(result_type(b, a), a);
+  return where(condition, wrap_scalar(b, a), b);
 }
 Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) {
-  check_chosen(result_type(a, b), b);
-  return where(condition, a, beside(a, b));
+  check_where_scalar(result_type(a, b), b);
+  return where(condition, a, wrap_scalar(a, b));
 }
 Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b) {
   const DType dtype = promote_types(a.dtype(), b.dtype());
-  return where(condition, number_beside(condition.device(), a, dtype), number_beside(condition.device(), b, dtype));
+  return where(condition, wrapped_scalar_tensor(condition.device(), a, dtype),
+               wrapped_scalar_tensor(condition.device(), b, dtype));
 }
 Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
   return tandem::where(condition, *this, other);

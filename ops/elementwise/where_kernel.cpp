@@ -6,14 +6,14 @@
 
 namespace tandem::detail {
 
-Tensor choose(const char* op, const Tensor& condition, const Tensor& a, const Tensor& b, bool row_major) {
+Tensor launch_where(const char* op, const Tensor& condition, const Tensor& a, const Tensor& b, bool row_major) {
   TANDEM_CHECK(condition.dtype() == kBool, op,
                " expected condition to be a boolean tensor, but got a tensor with dtype ", condition.dtype());
-  const Operands o = prepare(op, a, b);
+  const Operands o = promote_operands(op, a, b);
   const Device device = common_device(op, condition, o.device.is_cuda() == a.is_cuda() ? a : b);
   const Shape sizes = broadcast_shapes(op, condition.sizes(), o.sizes);
   Tensor y = row_major ? core::empty(sizes, o.a.dtype(), device)
-                       : core::empty_for(sizes, o.a.dtype(), device, condition, o.a, o.b);
+                       : core::empty_result(sizes, o.a.dtype(), device, condition, o.a, o.b);
   TANDEM_DISPATCH(y.device(), where, condition, o.a, o.b, y);
   return record("where", y, {o.a, o.b}, {condition}, [row_major](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor condition = ctx.saved(0);

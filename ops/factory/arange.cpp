@@ -31,7 +31,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   }
   Tensor out = make_empty("arange", {count}, options.dtype_or(integral ? kInt64 : get_default_dtype()), options);
   TANDEM_DISPATCH(out.device(), arange, start, step, out);
-  return finish_new(out, options);
+  return apply_requires_grad(out, options);
 }
 Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& options) {
   return range(start, end, 1, options);

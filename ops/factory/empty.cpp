@@ -7,11 +7,11 @@ namespace tandem {
 
 Tensor empty(IntArrayRef sizes, const TensorOptions& options, std::optional<MemoryFormat> format) {
   const TensorOptions all = format ? options.memory_format(*format) : options;
-  return finish_new(make_empty("empty", sizes, all.dtype(), all), all);
+  return apply_requires_grad(make_empty("empty", sizes, all.dtype(), all), all);
 }
 Tensor empty_like(const Tensor& x) { return core::empty_like(x, x.dtype(), x.device()); }
 Tensor empty_like(const Tensor& x, const TensorOptions& options, std::optional<MemoryFormat> format) {
-  return finish_new(make_empty_like("empty_like", x, options, format), options);
+  return apply_requires_grad(make_empty_like("empty_like", x, options, format), options);
 }
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options) {
   TANDEM_CHECK(!options.pinned_memory(),

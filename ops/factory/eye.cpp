@@ -15,7 +15,7 @@ Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
   Tensor out = zeros({n, m}, options.requires_grad(false));
   const int64_t diagonal = std::min(n, m);
   if (diagonal > 0) core::as_strided(out, {diagonal}, {m + 1}, 0).fill_(1);
-  return finish_new(out, options);
+  return apply_requires_grad(out, options);
 }
 
 }  // namespace tandem

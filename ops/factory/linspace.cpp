@@ -26,12 +26,13 @@ static Tensor integer_linspace(double start, double end, int64_t steps, const Te
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options) {
   TANDEM_CHECK(steps >= 0, "linspace: number of steps must be non-negative, got ", steps);
   TANDEM_CHECK(options.dtype() != kBool || steps < 2, "linspace: not implemented for '", options.dtype(), "'");
-  if (!is_floating_point(options.dtype())) return finish_new(integer_linspace(start, end, steps, options), options);
+  if (!is_floating_point(options.dtype()))
+    return apply_requires_grad(integer_linspace(start, end, steps, options), options);
   Tensor out = make_empty("linspace", {steps}, options.dtype(), options);
   TANDEM_DISPATCH(out.device(), arange, start, steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0.0, out);
   // Sets the last value exactly: start + i * step has rounding errors.
   if (steps > 1) core::select(out, 0, -1).fill_(end);
-  return finish_new(out, options);
+  return apply_requires_grad(out, options);
 }
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
   const DType type = options.dtype();

@@ -7,24 +7,24 @@ Tensor make_empty(const char* op, IntArrayRef sizes, DType dtype, const TensorOp
   const MemoryFormat format = options.memory_format_opt().value_or(MemoryFormat::Contiguous);
   if (!options.pinned_memory() && format == MemoryFormat::Contiguous) [[likely]]
     return core::empty(sizes, dtype, options.device(), op);
-  checked_bytes(op, sizes, dtype);
+  compute_nbytes(op, sizes, dtype);
   const Shape strides = core::strides_of(op, sizes, format);
   return options.pinned_memory() ? core::empty_pinned(sizes, dtype, options.device(), &strides)
                                  : core::empty_dense(sizes, strides, dtype, options.device());
 }
-TensorOptions made_as(const Tensor& x, const TensorOptions& options) {
+TensorOptions with_defaults_from(const Tensor& x, const TensorOptions& options) {
   return options.dtype(options.dtype_or(x.dtype())).device(options.device_or(x.device()));
 }
 Tensor make_empty_like(const char* op, const Tensor& x, const TensorOptions& given,
                        std::optional<MemoryFormat> format) {
-  const TensorOptions options = made_as(x, given);
+  const TensorOptions options = with_defaults_from(x, given);
   const MemoryFormat wanted = format.value_or(options.memory_format_opt().value_or(MemoryFormat::Preserve));
   if (!options.pinned_memory()) return core::empty_like(x, options.dtype(), options.device(), wanted);
-  checked_bytes(op, x.sizes(), options.dtype());
+  compute_nbytes(op, x.sizes(), options.dtype());
   const Shape strides = core::strides_like(x, wanted);
   return core::empty_pinned(x.sizes(), options.dtype(), options.device(), &strides);
 }
-Tensor finish_new(Tensor t, const TensorOptions& options) {
+Tensor apply_requires_grad(Tensor t, const TensorOptions& options) {
   if (options.requires_grad()) t.requires_grad_();
   return t;
 }

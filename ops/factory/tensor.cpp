@@ -25,7 +25,7 @@ NestedList::NestedList(std::initializer_list<NestedList> rows) : sizes_{static_c
     for (const int64_t s : rows.begin()->sizes_) sizes_.push_back(s);
 }
 Tensor NestedList::make(const TensorOptions& options) const {
-  Scalar::Kind kind = values_.empty() ? kind_of_empty_.kind() : Scalar::Kind::boolean;
+  Scalar::Kind kind = values_.empty() ? empty_list_kind_.kind() : Scalar::Kind::boolean;
   for (const Scalar& v : values_) kind = std::max(kind, v.kind());
   const DType inferred = kind == Scalar::Kind::boolean   ? kBool
                          : kind == Scalar::Kind::integer ? kInt64
@@ -34,11 +34,11 @@ Tensor NestedList::make(const TensorOptions& options) const {
       make_empty("tensor", sizes_, options.dtype_or(inferred), options.pinned_memory() ? options : TensorOptions());
   visit_dtype(host.dtype(), [&]<class T>() {
     for (size_t i = 0; i < values_.size(); ++i) {
-      if (!is_floating_point(host.dtype())) detail::check_holds("tensor", host.dtype(), values_[i]);
+      if (!is_floating_point(host.dtype())) detail::check_representable("tensor", host.dtype(), values_[i]);
       host.data<T>()[i] = values_[i].to<T>();
     }
   });
-  return finish_new(host.to(options.device()), options);
+  return apply_requires_grad(host.to(options.device()), options);
 }
 
 }  // namespace detail

@@ -12,8 +12,8 @@ namespace tandem {
 
 /// Returns whether an index tensor is a mask. uint8 was the dtype of masks in early versions of PyTorch.
 static bool is_mask(const Tensor& index) { return index.dtype() == kBool || index.dtype() == kUInt8; }
-Tensor detail::basic_index(const char* op, const Tensor& whole, ArrayRef<indexing::TensorIndex> indices,
-                           std::vector<std::pair<int64_t, Tensor>>& tensors) {
+Tensor detail::apply_slicing(const char* op, const Tensor& self, ArrayRef<indexing::TensorIndex> indices,
+                             std::vector<std::pair<int64_t, Tensor>>& tensors) {
   using namespace indexing;
   TANDEM_CHECK(!indices.empty(), op, ": the list of indices is empty; pass at least one index");
   int64_t used = 0;
@@ -23,11 +23,11 @@ Tensor detail::basic_index(const char* op, const Tensor& whole, ArrayRef<indexin
     else if (!std::holds_alternative<std::monostate>(i.entry) && !std::holds_alternative<EllipsisIndexType>(i.entry))
       ++used;
   }
-  TANDEM_CHECK_AS(IndexError, used <= whole.dim(), op, ": too many indices for tensor of dimension ", whole.dim(),
-                  ", got ", used, " for sizes ", whole.sizes());
-  const int64_t rank = whole.dim();
+  TANDEM_CHECK_AS(IndexError, used <= self.dim(), op, ": too many indices for tensor of dimension ", self.dim(),
+                  ", got ", used, " for sizes ", self.sizes());
+  const int64_t rank = self.dim();
   int64_t dim = 0;
-  Tensor x = whole;
+  Tensor x = self;
   const auto select = [&](int64_t number) {
     TANDEM_CHECK_AS(IndexError, number >= -x.size(dim) && number < x.size(dim), op, ": index ", number,
                     " is out of bounds for dimension ", dim, " with size ", x.size(dim));
@@ -73,9 +73,9 @@ void detail::check_mask(const char* op, const Tensor& x, int64_t dim, const Tens
 
 /// Converts negative positions along `dim` to non-negative ones. For indices on the CPU, one pass on the host is
 /// cheaper than launching seven kernels.
-static Tensor wrapped_on_host(const char* op, const Tensor& x, int64_t dim, const Tensor& places) {
+static Tensor wrap_index_on_host(const char* op, const Tensor& x, int64_t dim, const Tensor& index64) {
   check_not_recorded(op, "the host checks whether the indices are in range");
-  const Tensor list = places.contiguous();
+  const Tensor list = index64.contiguous();
   const int64_t n = x.size(dim), count = list.numel();
   const int64_t* const at = list.data<int64_t>();
   int64_t least = count > 0 ? at[0] : 0, most = least;
@@ -85,9 +85,10 @@ static Tensor wrapped_on_host(const char* op, const Tensor& x, int64_t dim, cons
   }
   TANDEM_CHECK_AS(IndexError, count == 0 || (least >= -n && most < n), op, ": index ", most < n ? least : most,
                   " is out of bounds for dimension ", dim, " with size ", n);
-  return least < 0 ? where(places < 0, places + n, places) : places;
+  return least < 0 ? where(index64 < 0, index64 + n, index64) : index64;
 }
-detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector<std::pair<int64_t, Tensor>>& tensors) {
+detail::AdvancedIndex detail::resolve_index_tensors(const char* op, const Tensor& x,
+                                                    const std::vector<std::pair<int64_t, Tensor>>& tensors) {
   std::vector<int64_t> dims;
   std::vector<Tensor> positions;
   for (const auto& [dim, index] : tensors) {
@@ -102,23 +103,23 @@ detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector
     }
     TANDEM_CHECK(index.dtype() == kInt64 || index.dtype() == kInt32, op,
                  ": tensors used as indices must be long, int, byte or bool tensors, got ", index.dtype());
-    const Tensor places = checked_index(op, x, index);
+    const Tensor index64 = check_and_convert_index(op, x, index);
     dims.push_back(dim);
     if (index.is_cpu()) {
-      positions.push_back(wrapped_on_host(op, x, dim, places));
+      positions.push_back(wrap_index_on_host(op, x, dim, index64));
     } else {  // on a GPU, the kernel reports positions out of range, so that nothing synchronizes here
-      positions.push_back(where(places < 0, places + x.size(dim), places));
+      positions.push_back(where(index64 < 0, index64 + x.size(dim), index64));
     }
   }
-  Pointed p;
+  AdvancedIndex p;
   p.count = static_cast<int64_t>(dims.size());
-  const bool neighbours = dims.back() - dims.front() == p.count - 1;
-  if (neighbours) p.dim = dims.front();
+  const bool are_adjacent = dims.back() - dims.front() == p.count - 1;
+  if (are_adjacent) p.dim = dims.front();
   for (int64_t d = 0; d < p.dim; ++d) p.order.push_back(d);
   for (const int64_t d : dims) p.order.push_back(d);
   for (int64_t d = p.dim; d < x.dim(); ++d)
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) p.order.push_back(d);
-  p.moved = neighbours ? x : x.permute(p.order);
+  p.permuted = are_adjacent ? x : x.permute(p.order);
   // A position that is out of range in one dimension must be out of range in the flattened dimensions too.
   if (x.is_cuda() && p.count > 1) {
     int64_t total = 1;
@@ -136,7 +137,7 @@ detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector
   return p;
 }
 
-std::vector<indexing::TensorIndex> detail::index_entries(ArrayRef<std::optional<Tensor>> indices) {
+std::vector<indexing::TensorIndex> detail::to_tensor_indices(ArrayRef<std::optional<Tensor>> indices) {
   std::vector<indexing::TensorIndex> all;
   for (const std::optional<Tensor>& i : indices)
     all.push_back(i && i->defined() ? indexing::TensorIndex(*i) : indexing::TensorIndex(indexing::Slice()));

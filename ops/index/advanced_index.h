@@ -9,22 +9,23 @@
 namespace tandem::detail {
 
 /// Applies the numbers (including 0-dim integer tensors), slices, None and Ellipsis among the indices. Other tensors
-/// are appended to `tensors` with the dimension that they index. Returns a view, or `whole` itself.
-Tensor basic_index(const char* op, const Tensor& whole, ArrayRef<indexing::TensorIndex> indices,
-                   std::vector<std::pair<int64_t, Tensor>>& tensors);
+/// are appended to `tensors` with the dimension that they index. Returns a view, or `self` itself.
+Tensor apply_slicing(const char* op, const Tensor& self, ArrayRef<indexing::TensorIndex> indices,
+                     std::vector<std::pair<int64_t, Tensor>>& tensors);
 /// Positions that the index tensors name. The dimensions that they index are brought together, as in PyTorch: if they
 /// are adjacent, they stay where they are; otherwise they move to the front.
-struct Pointed {
-  Tensor moved;  // x.permute(order), which makes the indexed dimensions adjacent
+struct AdvancedIndex {
+  Tensor permuted;  // x.permute(order), which makes the indexed dimensions adjacent
   Shape order;
-  int64_t dim = 0, count;  // dim: first indexed dimension of `moved`; count: number of indexed dimensions
+  int64_t dim = 0, count;  // dim: first indexed dimension of `permuted`; count: number of indexed dimensions
   Tensor at;               // positions along dimension dim of flat(), in the broadcast shape of the index tensors
-  Tensor flat() const { return count > 1 ? moved.flatten(dim, dim + count - 1) : moved; }
+  Tensor flat() const { return count > 1 ? permuted.flatten(dim, dim + count - 1) : permuted; }
 };
-Pointed point(const char* op, const Tensor& x, const std::vector<std::pair<int64_t, Tensor>>& tensors);
+AdvancedIndex resolve_index_tensors(const char* op, const Tensor& x,
+                                    const std::vector<std::pair<int64_t, Tensor>>& tensors);
 /// @throws Error unless mask is on x's device and has the sizes of x's dimensions from `dim` on
 void check_mask(const char* op, const Tensor& x, int64_t dim, const Tensor& mask);
 /// Converts a list of optional tensors into entries of index({...}); a missing tensor selects the whole dimension.
-std::vector<indexing::TensorIndex> index_entries(ArrayRef<std::optional<Tensor>> indices);
+std::vector<indexing::TensorIndex> to_tensor_indices(ArrayRef<std::optional<Tensor>> indices);
 
 }  // namespace tandem::detail

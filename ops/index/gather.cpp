@@ -9,7 +9,7 @@ namespace tandem {
 
 TANDEM_CAST_POLICY(none, gather);
 
-using detail::around;
+using detail::as_outer_dim_inner;
 
 /// Returns zeros(sizes).scatter_add(dim, index, dy) without copying the zeros. Autograd records it as scatter_add,
 /// which is linear in dy.
@@ -21,15 +21,16 @@ static Tensor gather_backward(const Tensor& dy, int64_t dim, const Tensor& index
 }
 Tensor Tensor::gather(int64_t dim, const Tensor& index) const {
   dim = wrap_dim("gather", dim, this->dim());
-  const Tensor places = checked_places("gather", *this, dim, index);
+  const Tensor positions = check_gather_index("gather", *this, dim, index);
   Tensor y = core::empty(index.sizes(), dtype(), device());
   if (index.numel() > 0) {
     const NoGradGuard guard;
-    const Tensor x = around(reachable(*this, dim, places), dim), at = around(places, dim);
+    const Tensor x = as_outer_dim_inner(narrow_to_index(*this, dim, positions), dim),
+                 at = as_outer_dim_inner(positions, dim);
     Tensor flat = core::try_view(y, at.sizes());
     TANDEM_DISPATCH(device(), gather, x, at, flat);
   }
-  return record("gather", y, {*this}, {places},
+  return record("gather", y, {*this}, {positions},
                 [dim, sizes = Shape(this->sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                   return {gather_backward(dy, dim, ctx.saved(0), sizes)};
                 });

@@ -1,4 +1,5 @@
-// Checks of indices and sources, and conversion of negative positions to non-negative ones: checked_places, from_front.
+// Checks of indices and sources, and conversion of negative positions to non-negative ones: check_gather_index,
+// wrap_negative_indices.
 #include "tandem/ops/index/index_checks.h"
 
 #include <algorithm>
@@ -8,13 +9,16 @@
 
 namespace tandem::detail {
 
-Tensor from_front(const Tensor& places, int64_t n) { return where(places < 0, places + n, places); }
-Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
+Tensor wrap_negative_indices(const Tensor& positions, int64_t n) {
+  return where(positions < 0, positions + n, positions);
+}
+Tensor check_gather_index(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
   if (index.numel() == 0)  // an index without elements may have any dtype, as in PyTorch
-    return index.device() == x.device() ? index.to(kInt64) : checked_index(op, x, index);
+    return index.device() == x.device() ? index.to(kInt64) : check_and_convert_index(op, x, index);
   const bool gathers = std::string_view(op) == "gather";
-  TANDEM_CHECK(rank_of(index) == rank_of(x), op, ": Index tensor must have the same number of dimensions as ",
-               gathers ? "input" : "self", " tensor, got ", index.sizes(), " for ", x.sizes());
+  TANDEM_CHECK(ensure_nonempty_dim(index) == ensure_nonempty_dim(x), op,
+               ": Index tensor must have the same number of dimensions as ", gathers ? "input" : "self",
+               " tensor, got ", index.sizes(), " for ", x.sizes());
   for (int64_t d = 0; d < x.dim(); ++d) {
     const bool fits = d == dim || index.size(d) <= x.size(d);
     TANDEM_CHECK(fits || !gathers, op, ": Size does not match at dimension ", d, " expected index ", index.sizes(),
@@ -22,7 +26,7 @@ Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor
     TANDEM_CHECK(fits, op, ": Expected index ", index.sizes(), " to be no larger than self ", x.sizes(),
                  " apart from dimension ", dim);
   }
-  return checked_index(op, x, index);
+  return check_and_convert_index(op, x, index);
 }
 bool broadcasts(IntArrayRef a, IntArrayRef b) {
   for (size_t k = 1; k <= std::min(a.size(), b.size()); ++k) {

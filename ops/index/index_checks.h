@@ -6,9 +6,9 @@
 namespace tandem::detail {
 
 /// Converts negative positions, which count from the end of n elements, to non-negative ones.
-Tensor from_front(const Tensor& places, int64_t n);
+Tensor wrap_negative_indices(const Tensor& positions, int64_t n);
 /// Checks the index of gather or scatter and returns it as int64. An index without elements is accepted in any shape.
-Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index);
+Tensor check_gather_index(const char* op, const Tensor& x, int64_t dim, const Tensor& index);
 /// Returns whether tensors of the sizes a and b broadcast.
 bool broadcasts(IntArrayRef a, IntArrayRef b);
 /// @throws Error unless index has at most one dimension, and one element if x is 0-dim

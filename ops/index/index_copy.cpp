@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(promote, index_copy);
 
 namespace {
 /// Expands a 1-d index along dim to the shape `sizes`, because scatter requires an index for every element.
-Tensor widened(const Tensor& index, int64_t dim, IntArrayRef sizes) {
+Tensor expand_index(const Tensor& index, int64_t dim, IntArrayRef sizes) {
   if (sizes.empty()) return index.reshape({});
   Shape column(sizes.size(), 1);
   column[static_cast<size_t>(dim)] = index.numel();
@@ -18,8 +18,8 @@ Tensor widened(const Tensor& index, int64_t dim, IntArrayRef sizes) {
 }
 /// Checks the operands of index_copy and returns the index in the form that scatter takes. @throws Error unless index
 /// is 1-d and source has one slice per element of index
-Tensor checked_slices(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
-  const Tensor places = checked_index(op, x, index);
+Tensor check_index_copy(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  const Tensor positions = check_and_convert_index(op, x, index);
   check_same_dtype_and_device(op, "x", x, "source", source);
   Shape expected = x.sizes();
   if (x.dim() > 0) expected[static_cast<size_t>(dim)] = index.numel();
@@ -34,16 +34,16 @@ Tensor checked_slices(const char* op, const Tensor& x, int64_t dim, const Tensor
                ") should be equal to source.size(dim) (", source.size(dim), ")");
   TANDEM_CHECK(source.sizes() == expected, op, ": Source/destination tensor must have same slice shapes, got source ",
                source.sizes(), "; accepted: ", expected);
-  return widened(places, dim, expected);
+  return expand_index(positions, dim, expected);
 }
 }  // namespace
 Tensor Tensor::index_copy(int64_t dim, const Tensor& index, const Tensor& source) const {
   const int64_t d = wrap_dim("index_copy", dim, this->dim());
-  return scatter(d, checked_slices("index_copy", *this, d, index, source), source);
+  return scatter(d, check_index_copy("index_copy", *this, d, index, source), source);
 }
 Tensor& Tensor::index_copy_(int64_t dim, const Tensor& index, const Tensor& source) const {
-  return write_in_place("index_copy_", self(), {source},
-                        [&](const Tensor& x) { return x.index_copy(dim, index, source); });
+  return write_back_inplace("index_copy_", self(), {source},
+                            [&](const Tensor& x) { return x.index_copy(dim, index, source); });
 }
 
 }  // namespace tandem

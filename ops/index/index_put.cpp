@@ -17,9 +17,9 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
   const Tensor value =
       leading == 0 ? given : given.reshape(given.sizes().slice(leading, given.sizes().size() - leading));
   std::vector<std::pair<int64_t, Tensor>> tensors;
-  Tensor x = basic_index("index_put_", self(), indices, tensors);
+  Tensor x = apply_slicing("index_put_", self(), indices, tensors);
   if (tensors.empty()) {
-    write_over("index_put_", x, accumulate ? x + value : value);
+    copy_inplace("index_put_", x, accumulate ? x + value : value);
     return self();
   }
   if (tensors.size() == 1 && tensors[0].second.dtype() == kBool && value.numel() == 1) {
@@ -27,12 +27,12 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
     check_mask("index_put_", x, dim, mask);
     Shape sizes = mask.sizes();
     for (int64_t d = dim + mask.dim(); d < x.dim(); ++d) sizes.push_back(1);
-    write_over("index_put_", x,
-               tandem::where(mask.reshape(sizes), accumulate ? x + value.to(dtype()) : value.to(dtype()), x));
+    copy_inplace("index_put_", x,
+                 tandem::where(mask.reshape(sizes), accumulate ? x + value.to(dtype()) : value.to(dtype()), x));
     return self();
   }
   check_same_dtype("index_put_", "x", *this, "value", value);  // masks, handled above, accept a value of another dtype
-  const Pointed p = point("index_put_", x, tensors);
+  const AdvancedIndex p = resolve_index_tensors("index_put_", x, tensors);
   const Tensor flat = p.flat();
   // whole: `part`, with dimension dim replaced by the shape of p.at.
   Shape part = flat.sizes(), column(part.size(), 1), whole;
@@ -50,15 +50,16 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
     Shape back(p.order.size(), 0);
     for (size_t d = 0; d < back.size(); ++d) back[static_cast<size_t>(p.order[d])] = static_cast<int64_t>(d);
     const Tensor y = accumulate ? flat.scatter_add(p.dim, wide, rows) : flat.scatter(p.dim, wide, rows);
-    return y.reshape(p.moved.sizes()).permute(back);
+    return y.reshape(p.permuted.sizes()).permute(back);
   };
   const auto direct = [&] {
     if (flat.storage() != x.storage() || !flat.is_contiguous()) return copy_elements(put(), x);
     const NoGradGuard guard;
-    const Tensor from = around(clear_of(flat, rows), p.dim), places = p.at.reshape({-1}).contiguous();
+    const Tensor from = as_outer_dim_inner(copy_if_overlapping(flat, rows), p.dim),
+                 positions = p.at.reshape({-1}).contiguous();
     // The index may share memory with x, as in x.index_put_({x}, ...).
-    const Tensor at = places.storage() == flat.storage() ? places.clone() : places;
-    Tensor to = around(flat, p.dim);
+    const Tensor at = positions.storage() == flat.storage() ? positions.clone() : positions;
+    Tensor to = as_outer_dim_inner(flat, p.dim);
     if (accumulate)
       TANDEM_DISPATCH(device(), index_add, from, at, to);
     else
@@ -78,10 +79,10 @@ Tensor Tensor::index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& 
 }
 
 Tensor& index_put_(Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value, Flag accumulate) {
-  return x.index_put_(index_entries(indices), value, accumulate);
+  return x.index_put_(to_tensor_indices(indices), value, accumulate);
 }
 Tensor index_put(const Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value, Flag accumulate) {
-  return x.index_put(index_entries(indices), value, accumulate);
+  return x.index_put(to_tensor_indices(indices), value, accumulate);
 }
 
 }  // namespace tandem

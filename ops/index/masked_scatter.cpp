@@ -29,16 +29,16 @@ Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
                   });
   }
   // The k-th true position takes element k of source. The kernel reports an error if k is out of range.
-  const Tensor places = (hit.to(kInt64).cumsum(0) - 1).masked_fill(hit.logical_not(), 0);
-  const Tensor from = select_rows("masked_scatter", source.reshape({-1}), 0, places).reshape(sizes);
+  const Tensor positions = (hit.to(kInt64).cumsum(0) - 1).masked_fill(hit.logical_not(), 0);
+  const Tensor from = select_rows("masked_scatter", source.reshape({-1}), 0, positions).reshape(sizes);
   return tandem::where(hit.reshape(sizes), from, x);  // the result is contiguous for any strides of the mask
 }
 Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const {
   TANDEM_CHECK(broadcast_shapes("masked_scatter_", sizes(), mask.sizes()) == sizes(),
                "masked_scatter_: output with shape ", sizes(), " doesn't match the broadcast shape ",
                broadcast_shapes("masked_scatter_", sizes(), mask.sizes()), " with mask ", mask.sizes());
-  return write_in_place("masked_scatter_", self(), {source},
-                        [&](const Tensor& x) { return x.masked_scatter(mask, source); });
+  return write_back_inplace("masked_scatter_", self(), {source},
+                            [&](const Tensor& x) { return x.masked_scatter(mask, source); });
 }
 
 }  // namespace tandem

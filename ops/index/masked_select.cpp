@@ -16,8 +16,8 @@ Tensor Tensor::masked_select(const Tensor& mask) const {
                "masked_select: expected self and mask to be on the same device, but got mask on ", mask.device(),
                " and self on ", device());
   const Shape sizes = broadcast_shapes("masked_select", this->sizes(), mask.sizes());
-  const Tensor places = tandem::nonzero(mask.expand(sizes).reshape({-1}));
-  return select_rows("masked_select", expand(sizes).reshape({-1}), 0, places.reshape({-1}));
+  const Tensor positions = tandem::nonzero(mask.expand(sizes).reshape({-1}));
+  return select_rows("masked_select", expand(sizes).reshape({-1}), 0, positions.reshape({-1}));
 }
 
 }  // namespace tandem

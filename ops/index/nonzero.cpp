@@ -12,9 +12,9 @@ Tensor nonzero(const Tensor& x) {
   check_not_recorded("nonzero", "the number of rows depends on the values");
   const NoGradGuard guard;
   const Tensor mask = (x.dtype() == kBool ? x : x != 0).contiguous();
-  Tensor places;
-  TANDEM_DISPATCH(x.device(), nonzero, mask, places);
-  return places;
+  Tensor positions;
+  TANDEM_DISPATCH(x.device(), nonzero, mask, positions);
+  return positions;
 }
 Tensor Tensor::nonzero() const { return tandem::nonzero(*this); }
 std::vector<Tensor> Tensor::nonzero_numpy() const { return tandem::where(*this); }
@@ -22,9 +22,9 @@ Tensor Tensor::nonzero_static(int64_t size, int64_t fill_value) const {
   TANDEM_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer, got ", size);
   const NoGradGuard guard;
   const TensorOptions options = TensorOptions(kInt64).device(device());
-  const Tensor hit = (*this != 0).reshape({-1}), place = hit.to(kInt64).cumsum(0) - 1;
+  const Tensor hit = (*this != 0).reshape({-1}), position = hit.to(kInt64).cumsum(0) - 1;
   // The k-th non-zero element goes to row k; all other elements go to an extra row at the end, which is cut off.
-  const Tensor row = tandem::where(hit & (place < size), place, size);
+  const Tensor row = tandem::where(hit & (position < size), position, size);
   Tensor at = full({size + 1}, -1, options).scatter(0, row, arange(numel(), options)).narrow(0, 0, size);
   const Tensor none = at < 0;
   const Tensor y = empty({size, dim()}, options);

@@ -13,12 +13,13 @@ Tensor Tensor::put(const Tensor& index, const Tensor& source, Flag accumulate) c
   TANDEM_CHECK(source.numel() == index.numel(),
                "put: Expected source and index to have the same number of elements, but got source.numel() = ",
                source.numel(), ", index.numel() = ", index.numel());
-  const Tensor places = from_front(checked_index("put", *this, index), numel()).reshape({-1});
+  const Tensor positions = wrap_negative_indices(check_and_convert_index("put", *this, index), numel()).reshape({-1});
   const Tensor flat = reshape({-1}), from = source.reshape({-1});
-  return reshape_result(accumulate ? flat.index_add(0, places, from) : flat.scatter(0, places, from), sizes());
+  return reshape_result(accumulate ? flat.index_add(0, positions, from) : flat.scatter(0, positions, from), sizes());
 }
 Tensor& Tensor::put_(const Tensor& index, const Tensor& source, Flag accumulate) const {
-  return write_in_place("put_", self(), {source}, [&](const Tensor& x) { return x.put(index, source, accumulate); });
+  return write_back_inplace("put_", self(), {source},
+                            [&](const Tensor& x) { return x.put(index, source, accumulate); });
 }
 
 }  // namespace tandem

@@ -10,18 +10,19 @@ TANDEM_CAST_POLICY(promote, scatter_add);
 TANDEM_CAST_POLICY(none, scatter);
 
 namespace {
-Tensor scattered(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool add) {
+Tensor scatter_copy(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool add) {
   const NoGradGuard guard;
   const Tensor out = x.clone(MemoryFormat::Contiguous);
   scatter_into(op, out, dim, index, source, add);
   return out;
 }
 /// Narrows source to the sizes of index and returns it in index's shape.
-Tensor placed_part(const char* op, const Tensor& x, const Tensor& index, Tensor source) {
-  bool fits = index.numel() == 0 || rank_of(source) == rank_of(index);
-  for (int64_t d = 0; fits && index.numel() > 0 && d < rank_of(index); ++d) {
-    fits = size_of(source, d) >= size_of(index, d);
-    if (fits && size_of(source, d) > size_of(index, d)) source = source.narrow(d, 0, size_of(index, d));
+Tensor narrow_source_to_index(const char* op, const Tensor& x, const Tensor& index, Tensor source) {
+  bool fits = index.numel() == 0 || ensure_nonempty_dim(source) == ensure_nonempty_dim(index);
+  for (int64_t d = 0; fits && index.numel() > 0 && d < ensure_nonempty_dim(index); ++d) {
+    fits = ensure_nonempty_size(source, d) >= ensure_nonempty_size(index, d);
+    if (fits && ensure_nonempty_size(source, d) > ensure_nonempty_size(index, d))
+      source = source.narrow(d, 0, ensure_nonempty_size(index, d));
   }
   check_same_dtype_and_device(op, "x", x, "source", source);
   TANDEM_CHECK(fits, op, ": Expected index ", index.sizes(), " to be no larger size than src ", source.sizes());
@@ -31,18 +32,18 @@ Tensor placed_part(const char* op, const Tensor& x, const Tensor& index, Tensor 
 }  // namespace
 Tensor Tensor::scatter_add(int64_t dim, const Tensor& index, const Tensor& source) const {
   dim = wrap_dim("scatter_add", dim, this->dim());
-  const Tensor places = checked_places("scatter_add", *this, dim, index);
-  const Tensor part = placed_part("scatter_add", *this, places, source);
-  return record("scatter_add", scattered("scatter_add", *this, dim, places, part, true), {*this, part}, {places},
-                [dim](const Context& ctx, const Tensor& dy) -> Grads {
+  const Tensor positions = check_gather_index("scatter_add", *this, dim, index);
+  const Tensor part = narrow_source_to_index("scatter_add", *this, positions, source);
+  return record("scatter_add", scatter_copy("scatter_add", *this, dim, positions, part, true), {*this, part},
+                {positions}, [dim](const Context& ctx, const Tensor& dy) -> Grads {
                   return {dy, ctx.needs_grad(1) ? dy.gather(dim, ctx.saved(0)) : Tensor()};
                 });
 }
 Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& source) const {
   dim = wrap_dim("scatter", dim, this->dim());
-  const Tensor places = checked_places("scatter", *this, dim, index);
-  const Tensor part = placed_part("scatter", *this, places, source);
-  return record("scatter", scattered("scatter", *this, dim, places, part, false), {*this, part}, {places},
+  const Tensor positions = check_gather_index("scatter", *this, dim, index);
+  const Tensor part = narrow_source_to_index("scatter", *this, positions, source);
+  return record("scatter", scatter_copy("scatter", *this, dim, positions, part, false), {*this, part}, {positions},
                 [dim](const Context& ctx, const Tensor& dy) -> Grads {
                   const Tensor index = ctx.saved(0);
                   return {ctx.needs_grad(0) ? dy.scatter(dim, index, zeros(index.sizes(), dy.options())) : Tensor(),
@@ -51,54 +52,55 @@ Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& source) c
 }
 
 /// In-place version of scatter and scatter_add.
-static Tensor& scatter_over(const char* op, Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
-                            bool add) {
+static Tensor& scatter_inplace(const char* op, Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                               bool add) {
   dim = wrap_dim(op, dim, x.dim());
-  const Tensor places = checked_places(op, x, dim, index), part = placed_part(op, x, places, source);
+  const Tensor positions = check_gather_index(op, x, dim, index),
+               part = narrow_source_to_index(op, x, positions, source);
   const auto direct = [&] {
-    const auto apart = [&](const Tensor& read) { return read.storage() == x.storage() ? read.clone() : read; };
-    if (x.is_contiguous()) return scatter_into(op, x, dim, apart(places), apart(part), add);
-    copy_elements(scattered(op, x, dim, places, part, add), x);
+    const auto copy_if_shared = [&](const Tensor& read) { return read.storage() == x.storage() ? read.clone() : read; };
+    if (x.is_contiguous()) return scatter_into(op, x, dim, copy_if_shared(positions), copy_if_shared(part), add);
+    copy_elements(scatter_copy(op, x, dim, positions, part, add), x);
   };
   return autograd::inplace(op, x, {part}, direct, [&](const Tensor& old) {
-    return add ? old.scatter_add(dim, places, part) : old.scatter(dim, places, part);
+    return add ? old.scatter_add(dim, positions, part) : old.scatter(dim, positions, part);
   });
 }
 Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& source) const {
-  return scatter_over("scatter_", self(), dim, index, source, false);
+  return scatter_inplace("scatter_", self(), dim, index, source, false);
 }
 Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tensor& source) const {
-  return scatter_over("scatter_add_", self(), dim, index, source, true);
+  return scatter_inplace("scatter_add_", self(), dim, index, source, true);
 }
 
 namespace {
-bool adds(const std::string& reduce) {
+bool is_add_reduction(const std::string& reduce) {
   TANDEM_CHECK(reduce == "add" || reduce == "multiply", "scatter: reduce argument must be either add or multiply, got ",
                reduce);
   return reduce == "add";
 }
 /// Returns a tensor with index's sizes, filled with `value`.
-Tensor filled_for(const Tensor& x, const Tensor& index, const Scalar& value) {
+Tensor full_like_index(const Tensor& x, const Tensor& index, const Scalar& value) {
   return full(index.sizes(), value, x.options());
 }
 }  // namespace
 Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Scalar& value) const {
-  return scatter(dim, index, filled_for(*this, index, value));
+  return scatter(dim, index, full_like_index(*this, index, value));
 }
 Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value) const {
-  return scatter_(dim, index, filled_for(self(), index, value));
+  return scatter_(dim, index, full_like_index(self(), index, value));
 }
 Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce) const {
-  return adds(reduce) ? scatter_add(dim, index, source) : scatter_reduce(dim, index, source, "prod");
+  return is_add_reduction(reduce) ? scatter_add(dim, index, source) : scatter_reduce(dim, index, source, "prod");
 }
 Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) const {
-  return scatter(dim, index, filled_for(*this, index, value), reduce);
+  return scatter(dim, index, full_like_index(*this, index, value), reduce);
 }
 Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce) const {
-  return adds(reduce) ? scatter_add_(dim, index, source) : scatter_reduce_(dim, index, source, "prod");
+  return is_add_reduction(reduce) ? scatter_add_(dim, index, source) : scatter_reduce_(dim, index, source, "prod");
 }
 Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) const {
-  return scatter_(dim, index, filled_for(self(), index, value), reduce);
+  return scatter_(dim, index, full_like_index(self(), index, value), reduce);
 }
 
 }  // namespace tandem

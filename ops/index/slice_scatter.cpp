@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(none, as_strided_scatter, diagonal_scatter, select_scatter, s
 
 namespace {
 /// Copies source into view(whole) and returns whole.
-template <class View> Tensor replaced(const char* op, const Tensor& whole, const Tensor& source, const View& view) {
+template <class View> Tensor replace_view(const char* op, const Tensor& whole, const Tensor& source, const View& view) {
   Tensor y = whole, part = view(y);
   check_same_dtype_and_device(op, "x", whole, "source", source);
   TANDEM_CHECK(source.sizes() == part.sizes(), op,
@@ -21,14 +21,16 @@ template <class View> Tensor replaced(const char* op, const Tensor& whole, const
 }
 }  // namespace
 Tensor Tensor::select_scatter(const Tensor& source, int64_t dim, int64_t index) const {
-  return replaced("select_scatter", clone(), source, [&](const Tensor& y) { return y.select(dim, index); });
+  return replace_view("select_scatter", clone(), source, [&](const Tensor& y) { return y.select(dim, index); });
 }
 Tensor Tensor::slice_scatter(const Tensor& source, int64_t dim, std::optional<int64_t> start,
                              std::optional<int64_t> end, int64_t step) const {
-  return replaced("slice_scatter", clone(), source, [&](const Tensor& y) { return y.slice(dim, start, end, step); });
+  return replace_view("slice_scatter", clone(), source,
+                      [&](const Tensor& y) { return y.slice(dim, start, end, step); });
 }
 Tensor Tensor::diagonal_scatter(const Tensor& source, int64_t offset, int64_t dim1, int64_t dim2) const {
-  return replaced("diagonal_scatter", clone(), source, [&](const Tensor& y) { return y.diagonal(offset, dim1, dim2); });
+  return replace_view("diagonal_scatter", clone(), source,
+                      [&](const Tensor& y) { return y.diagonal(offset, dim1, dim2); });
 }
 Tensor Tensor::as_strided_scatter(const Tensor& source, IntArrayRef sizes, IntArrayRef strides,
                                   std::optional<int64_t> storage_offset) const {
@@ -36,8 +38,8 @@ Tensor Tensor::as_strided_scatter(const Tensor& source, IntArrayRef sizes, IntAr
   TANDEM_CHECK(y.strides() == this->strides(), "as_strided_scatter: x must be dense, with no gaps or overlaps, got ",
                this->sizes(), " with strides ", this->strides());
   const int64_t offset = storage_offset.value_or(this->storage_offset()) - this->storage_offset();
-  return replaced("as_strided_scatter", y, source,
-                  [&](const Tensor& whole) { return whole.as_strided(sizes, strides, offset); });
+  return replace_view("as_strided_scatter", y, source,
+                      [&](const Tensor& whole) { return whole.as_strided(sizes, strides, offset); });
 }
 
 }  // namespace tandem

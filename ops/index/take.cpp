@@ -11,8 +11,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, take, take_along_dim);
 
 Tensor Tensor::take(const Tensor& index) const {
-  const Tensor places = from_front(checked_index("take", *this, index), numel()).reshape({-1});
-  return reshape_result(select_rows("take", reshape({-1}), 0, places), index.sizes());
+  const Tensor positions = wrap_negative_indices(check_and_convert_index("take", *this, index), numel()).reshape({-1});
+  return reshape_result(select_rows("take", reshape({-1}), 0, positions), index.sizes());
 }
 Tensor Tensor::take_along_dim(const Tensor& indices, std::optional<int64_t> dim) const {
   if (!dim) return reshape({-1}).gather(0, indices.reshape({-1}));
@@ -29,9 +29,9 @@ Tensor Tensor::take_along_dim(const Tensor& indices, std::optional<int64_t> dim)
   from[at] = size(d);
   to[at] = indices.size(d);
   // Positions out of range wrap around, as in PyTorch. If the size is 0, there is nothing to wrap around.
-  const Tensor index = checked_index("take_along_dim", *this, indices);
-  const Tensor places = size(d) > 0 ? index.remainder(size(d)) : index;
-  return expand(from).gather(d, places.expand(to));
+  const Tensor index = check_and_convert_index("take_along_dim", *this, indices);
+  const Tensor positions = size(d) > 0 ? index.remainder(size(d)) : index;
+  return expand(from).gather(d, positions.expand(to));
 }
 
 }  // namespace tandem

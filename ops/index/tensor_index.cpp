@@ -13,9 +13,9 @@ TANDEM_CAST_POLICY(none, index);
 
 Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
   std::vector<std::pair<int64_t, Tensor>> tensors;
-  const Tensor x = basic_index("index", *this, indices, tensors);
+  const Tensor x = apply_slicing("index", *this, indices, tensors);
   if (tensors.empty()) return x.is_same(*this) ? view(sizes()) : x;
-  const Pointed p = point("index", x, tensors);
+  const AdvancedIndex p = resolve_index_tensors("index", x, tensors);
   const Tensor rows = select_rows("index", p.flat(), p.dim, p.at.reshape({-1}));
   if (p.at.dim() == 1) return rows;
   Shape sizes = rows.sizes();
@@ -23,7 +23,7 @@ Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
   for (size_t d = 0; d < p.at.sizes().size(); ++d) sizes.insert(static_cast<size_t>(p.dim) + d, p.at.sizes()[d]);
   return reshape_result(rows, sizes);
 }
-Tensor index(const Tensor& x, ArrayRef<std::optional<Tensor>> indices) { return x.index(index_entries(indices)); }
+Tensor index(const Tensor& x, ArrayRef<std::optional<Tensor>> indices) { return x.index(to_tensor_indices(indices)); }
 
 namespace indexing {
 std::ostream& operator<<(std::ostream& out, const Slice& slice) {

@@ -12,7 +12,7 @@ TANDEM_CAST_POLICY(float32, cholesky_inverse, cholesky_solve, linalg_cholesky, l
 std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& a, bool upper, bool check_errors) {
   static constexpr const char* kName = "linalg_cholesky_ex";
   check_square(kName, a);
-  Tensor columns = to_columns(kName, a), info = core::empty({columns.size(0)}, kInt32, columns.device());
+  Tensor columns = to_column_major(kName, a), info = core::empty({columns.size(0)}, kInt32, columns.device());
   TANDEM_DISPATCH_HOST(columns.device(), cholesky, columns, upper, info);
   if (check_errors)
     check_info("linalg_cholesky", info,
@@ -22,7 +22,7 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& a, bool upper, bool 
   Tensor y;
   {
     const NoGradGuard guard;
-    const Tensor whole = from_columns(columns, leading_sizes(a), a.device());
+    const Tensor whole = from_column_major(columns, leading_sizes(a), a.device());
     y = upper ? whole.triu() : whole.tril();
   }
   return record(kName, std::tuple(y, from_host(info, leading_sizes(a), a.device())), {a}, {y},

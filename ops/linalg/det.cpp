@@ -14,12 +14,12 @@ TANDEM_CAST_POLICY(float32, det, linalg_det, linalg_slogdet, logdet, slogdet);
 
 namespace {
 /// Returns the sign of the permutation: 1 for an even number of row exchanges, -1 for an odd one.
-Tensor parity_of(const Tensor& pivots, DType dtype) {
+Tensor permutation_sign(const Tensor& pivots, DType dtype) {
   const Tensor own = arange(1, pivots.size(-1) + 1, TensorOptions(kInt32).device(pivots.device()));
   return ((pivots != own).to(kInt64).sum(-1) % 2 * -2 + 1).to(dtype);
 }
 /// Returns the product over the last dimension; 1 if it has no elements.
-Tensor product_of(const Tensor& x) {
+Tensor prod_last_dim(const Tensor& x) {
   return x.size(-1) == 0 ? ones(leading_sizes(x, 1), x.options()) : x.cumprod(-1).select(-1, -1);
 }
 /// Returns the derivative of a's cofactors in direction h, for any a. With a = U S V^T and B = U^T h V, the derivative
@@ -29,7 +29,7 @@ Tensor cofactors_along(const Tensor& a, const Tensor& h) {
   const auto [U, S, Vh] = linalg_svd(a);
   const Tensor one = eye(a.size(-1), a.options()),
                left_out = (one.unsqueeze(-2) + one.unsqueeze(-3)) != 0;  // true at (i, j, k) if k is i or j
-  const Tensor p = product_of(where(left_out, Scalar(1), S.unsqueeze(-2).unsqueeze(-2))) * (1 - one);
+  const Tensor p = prod_last_dim(where(left_out, Scalar(1), S.unsqueeze(-2).unsqueeze(-2))) * (1 - one);
   const Tensor sign = linalg_det(U.detach()).round() * linalg_det(Vh.detach()).round();
   const Tensor B = U.mT().matmul(h).matmul(Vh.mT());
   const Tensor M = (p * B.diagonal(0, -2, -1).unsqueeze(-2)).sum(-1).diag_embed() - B.mT() * p;
@@ -42,10 +42,10 @@ Tensor cofactors(const Tensor& a) {
   {
     const NoGradGuard guard;
     const auto [lu, pivots, info] = linalg_lu_factor_ex(a);
-    const Tensor d = lu.diagonal(0, -2, -1), missing = (d == 0).to(d.dtype()) * precision(a.dtype());
-    const Tensor value = product_of(d + missing) * parity_of(pivots, a.dtype());
-    const Tensor sides = times_identity(value, a.size(-1));
-    y = linalg_lu_solve(lu + missing.diag_embed(), pivots, sides, true, /*adjoint=*/true);
+    const Tensor d = lu.diagonal(0, -2, -1), missing = (d == 0).to(d.dtype()) * machine_epsilon(a.dtype());
+    const Tensor value = prod_last_dim(d + missing) * permutation_sign(pivots, a.dtype());
+    const Tensor rhs = scaled_identity(value, a.size(-1));
+    y = linalg_lu_solve(lu + missing.diag_embed(), pivots, rhs, true, /*adjoint=*/true);
   }
   // The second derivative of a determinant is symmetric, so the gradient is the derivative of the cofactors in
   // direction dy.
@@ -57,7 +57,7 @@ Tensor cofactors(const Tensor& a) {
 bool any_nearly_singular(const Tensor& a) {
   const NoGradGuard guard;
   const Tensor d = std::get<0>(linalg_lu_factor_ex(a.detach())).diagonal(0, -2, -1).abs();
-  return d.numel() > 0 && (d.amin({-1}) <= d.amax({-1}) * (100 * precision(a.dtype()))).any().item<bool>();
+  return d.numel() > 0 && (d.amin({-1}) <= d.amax({-1}) * (100 * machine_epsilon(a.dtype()))).any().item<bool>();
 }
 }  // namespace
 
@@ -68,14 +68,15 @@ Tensor linalg_det(const Tensor& a) {
   {
     const NoGradGuard guard;
     const LuFactors f = factor_lu(kName, a);
-    y = from_host(product_of(f.lu.diagonal(0, -2, -1)) * parity_of(f.pivots, a.dtype()), leading_sizes(a), a.device());
+    y = from_host(prod_last_dim(f.lu.diagonal(0, -2, -1)) * permutation_sign(f.pivots, a.dtype()), leading_sizes(a),
+                  a.device());
   }
   return record(kName, y, {a}, {a, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor a = ctx.saved(0);
     if (a.size(-1) <= 1) return {dy.unsqueeze(-1).unsqueeze(-1).expand(a.sizes())};  // a 1x1 determinant is its element
     if (a.numel() == 0) return {zeros_like(a)};
     if (!is_grad_enabled() || any_nearly_singular(a)) return {dy.unsqueeze(-1).unsqueeze(-1) * cofactors(a)};
-    return {linalg_solve(a.mT(), times_identity(dy * linalg_det(a), a.size(-1)))};
+    return {linalg_solve(a.mT(), scaled_identity(dy * linalg_det(a), a.size(-1)))};
   });
 }
 Tensor det(const Tensor& a) { return linalg_det(a); }
@@ -89,7 +90,7 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& a) {
     const NoGradGuard guard;
     const LuFactors f = factor_lu(kName, a);
     const Tensor d = f.lu.diagonal(0, -2, -1);
-    sign = from_host(product_of(d.sign()) * parity_of(f.pivots, a.dtype()), leading_sizes(a), a.device());
+    sign = from_host(prod_last_dim(d.sign()) * permutation_sign(f.pivots, a.dtype()), leading_sizes(a), a.device());
     value = from_host(d.abs().log().sum(-1), leading_sizes(a), a.device());
   }
   return record(kName, std::tuple(sign, value), {a}, {a}, [](const Context& ctx, const Grads& dy) -> Grads {
@@ -97,7 +98,7 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& a) {
     const Tensor a = ctx.saved(0);
     // If a is singular, the gradient is infinite or NaN. A second derivative does not exist then and throws, as in
     // PyTorch.
-    return {std::get<0>(solve(kName, a.mT(), times_identity(dy[1], a.size(-1)), true, is_grad_enabled()))};
+    return {std::get<0>(solve(kName, a.mT(), scaled_identity(dy[1], a.size(-1)), true, is_grad_enabled()))};
   });
 }
 std::tuple<Tensor, Tensor> slogdet(const Tensor& a) { return linalg_slogdet(a); }

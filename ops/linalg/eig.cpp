@@ -12,7 +12,7 @@ std::pair<Tensor, Tensor> eigen(const char* op, const Tensor& a, std::string_vie
   check_square(op, a);
   const bool upper = uplo == "U" || uplo == "u";
   TANDEM_CHECK(upper || uplo == "L" || uplo == "l", op, ": Expected UPLO argument to be 'L' or 'U', but got ", uplo);
-  Tensor columns = to_columns(op, a), w = core::empty({columns.size(0), a.size(-1)}, a.dtype(), columns.device());
+  Tensor columns = to_column_major(op, a), w = core::empty({columns.size(0), a.size(-1)}, a.dtype(), columns.device());
   Tensor info = core::empty({columns.size(0)}, kInt32, columns.device());
   if (a.numel() > 0) {
     TANDEM_DISPATCH_HOST(columns.device(), eigh, columns, upper, vectors, w, info);
@@ -21,7 +21,7 @@ std::pair<Tensor, Tensor> eigen(const char* op, const Tensor& a, std::string_vie
                "ill-conditioned or has too many repeated eigenvalues (error code: ",
                ")");
   }
-  return {from_host(w, leading_sizes(a), a.device()), from_columns(columns, leading_sizes(a), a.device())};
+  return {from_host(w, leading_sizes(a), a.device()), from_column_major(columns, leading_sizes(a), a.device())};
 }
 }  // namespace
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& a, std::string_view UPLO) {
@@ -32,14 +32,14 @@ std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& a, std::string_view UPLO) {
     if (dy[0].defined()) inner = dy[0].diag_embed();
     if (dy[1].defined()) {
       // Eigenvectors stay orthonormal, so only the skew-symmetric part of V^T dV contributes.
-      const Tensor turn = v.mT().matmul(dy[1]), skew = (turn - turn.mT()) * 0.5 / differences(w);
+      const Tensor vt_dv = v.mT().matmul(dy[1]), skew = (vt_dv - vt_dv.mT()) * 0.5 / pairwise_differences(w);
       inner = inner.defined() ? inner + skew : skew;
     }
     return {v.matmul(inner).matmul(v.mT())};
   });
 }
 Tensor linalg_eigvalsh(const Tensor& a, std::string_view UPLO) {
-  if (autograd::any_wants_grad({a})) return std::get<0>(linalg_eigh(a, UPLO));
+  if (autograd::any_requires_grad({a})) return std::get<0>(linalg_eigh(a, UPLO));
   return eigen("linalg_eigvalsh", a, UPLO, false).first;
 }
 std::tuple<Tensor, Tensor> linalg_eig(const Tensor& a) { return {linalg_eigvals(a), Tensor()}; }

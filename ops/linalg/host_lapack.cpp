@@ -18,15 +18,15 @@ void check_square(const char* op, const Tensor& x) {
   TANDEM_CHECK(x.size(-1) == x.size(-2), op, ": A must be batches of square matrices, but they are ", x.size(-2),
                " by ", x.size(-1), " matrices");
 }
-Shape joined(IntArrayRef sizes, std::initializer_list<int64_t> more) {
+Shape append_sizes(IntArrayRef sizes, std::initializer_list<int64_t> more) {
   Shape out = sizes;
   for (const int64_t size : more) out.push_back(size);
   return out;
 }
-Tensor to_columns(const char* op, const Tensor& x) {
+Tensor to_column_major(const char* op, const Tensor& x) {
   if (!x.is_cpu()) check_not_recorded(op, "it is computed on the host, with copies to it and back");
   const NoGradGuard guard;
-  const Tensor host = x.detach().to(host_of(x));
+  const Tensor host = x.detach().to(host_device_for(x));
   const Tensor columns = core::transpose(host, -2, -1).clone(MemoryFormat::Contiguous);
   return core::try_view(columns, {numel_of(leading_sizes(x)), x.size(-1), x.size(-2)});
 }
@@ -35,7 +35,7 @@ Tensor from_host(const Tensor& y, IntArrayRef leading, Device device) {
   for (int64_t d = 1; d < y.dim(); ++d) sizes.push_back(y.size(d));
   return core::try_view(y, sizes).to(device);
 }
-Tensor from_columns(const Tensor& columns, IntArrayRef leading, Device device) {
+Tensor from_column_major(const Tensor& columns, IntArrayRef leading, Device device) {
   const NoGradGuard guard;
   return core::transpose(from_host(columns, leading, device), -2, -1);
 }
@@ -56,7 +56,7 @@ void check_info(const char* op, const Tensor& info, const char* before, const ch
 
 LuFactors factor_lu(const char* op, const Tensor& a) {
   LuFactors f;
-  f.lu = to_columns(op, a);
+  f.lu = to_column_major(op, a);
   const int64_t batch = f.lu.size(0), least = std::min(f.lu.size(1), f.lu.size(2));
   f.pivots = core::empty({batch, least}, kInt32, f.lu.device());
   f.info = core::empty({batch}, kInt32, f.lu.device());
@@ -64,19 +64,21 @@ LuFactors factor_lu(const char* op, const Tensor& a) {
   return f;
 }
 
-std::pair<Tensor, Tensor> broadcast_matrices(const char* op, const Tensor& a, const Tensor& b) {
+std::pair<Tensor, Tensor> broadcast_batch_dims(const char* op, const Tensor& a, const Tensor& b) {
   check_operands(op, a, b);
   check_matrices(op, a);
   check_matrices(op, b, "B");
   const Shape leading = broadcast_shapes(op, leading_sizes(a), leading_sizes(b));
   const auto widen = [&](const Tensor& x) {
-    return leading_sizes(x) == IntArrayRef(leading) ? x : x.expand(joined(leading, {x.size(-2), x.size(-1)}));
+    return leading_sizes(x) == IntArrayRef(leading) ? x : x.expand(append_sizes(leading, {x.size(-2), x.size(-1)}));
   };
   return {widen(a), widen(b)};
 }
-Tensor times_identity(const Tensor& x, int64_t n) {
-  return x.unsqueeze(-1).expand(joined(x.sizes(), {n})).diag_embed();
+Tensor scaled_identity(const Tensor& x, int64_t n) {
+  return x.unsqueeze(-1).expand(append_sizes(x.sizes(), {n})).diag_embed();
 }
-Tensor differences(const Tensor& x) { return x.unsqueeze(-2) - x.unsqueeze(-1) + eye(x.size(-1), x.options()); }
+Tensor pairwise_differences(const Tensor& x) {
+  return x.unsqueeze(-2) - x.unsqueeze(-1) + eye(x.size(-1), x.options());
+}
 
 }  // namespace tandem::detail

@@ -17,15 +17,15 @@ inline IntArrayRef leading_sizes(const Tensor& x, size_t last = 2) {
   return x.sizes().slice(0, x.sizes().size() - last);
 }
 /// Returns sizes with `more` appended.
-Shape joined(IntArrayRef sizes, std::initializer_list<int64_t> more);
+Shape append_sizes(IntArrayRef sizes, std::initializer_list<int64_t> more);
 /// Returns the device where LAPACK computes: x's device for a CPU tensor, the CPU for a GPU's tensor.
-inline Device host_of(const Tensor& x) { return x.is_cpu() ? x.device() : Device(kCPU); }
+inline Device host_device_for(const Tensor& x) { return x.is_cpu() ? x.device() : Device(kCPU); }
 /// Copies the matrices x (..., m, n) to the host in column-major order. Returns a contiguous tensor (batch, n, m) that
 /// autograd does not record.
-Tensor to_columns(const char* op, const Tensor& x);
-/// Convert results on the host to tensors on `device`. from_columns converts column-major matrices (batch, n, m) to
-/// (leading..., m, n). from_host converts a tensor (batch, ...) to (leading..., ...).
-Tensor from_columns(const Tensor& columns, IntArrayRef leading, Device device);
+Tensor to_column_major(const char* op, const Tensor& x);
+/// Convert results on the host to tensors on `device`. from_column_major converts column-major matrices (batch, n, m)
+/// to (leading..., m, n). from_host converts a tensor (batch, ...) to (leading..., ...).
+Tensor from_column_major(const Tensor& columns, IntArrayRef leading, Device device);
 Tensor from_host(const Tensor& y, IntArrayRef leading, Device device);
 /// Transposes the matrices of a result. The returned tensor does not count as a view, although it is one in memory.
 Tensor transpose_result(const Tensor& y);
@@ -39,18 +39,18 @@ struct LuFactors {
 };
 LuFactors factor_lu(const char* op, const Tensor& a);
 /// Broadcasts the batch dimensions of a and b. @throws Error unless both are matrices with one dtype and one device
-std::pair<Tensor, Tensor> broadcast_matrices(const char* op, const Tensor& a, const Tensor& b);
+std::pair<Tensor, Tensor> broadcast_batch_dims(const char* op, const Tensor& a, const Tensor& b);
 /// Returns whether b holds vectors rather than matrices, by PyTorch's rule: b is 1-d, or its sizes are those of a
 /// without the last size.
-inline bool is_vector_side(const Tensor& a, const Tensor& b) {
+inline bool is_vector_rhs(const Tensor& a, const Tensor& b) {
   return b.dim() == 1 || (a.dim() - 1 == b.dim() && b.sizes() == leading_sizes(a, 1));
 }
 /// Returns the identity matrices (..., n, n), each multiplied by one number of x (...).
-Tensor times_identity(const Tensor& x, int64_t n);
+Tensor scaled_identity(const Tensor& x, int64_t n);
 /// Returns the matrix of differences x[j] - x[i] at (i, j), with ones on the diagonal.
-Tensor differences(const Tensor& x);
+Tensor pairwise_differences(const Tensor& x);
 /// Returns the machine precision of float32 or float64.
-inline double precision(DType dtype) {
+inline double machine_epsilon(DType dtype) {
   return dtype == kFloat32 ? double(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
 }
 

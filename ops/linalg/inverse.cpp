@@ -23,7 +23,7 @@ std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& a, bool check_errors) {
   if (check_errors)
     check_info(kName, f.info, "The diagonal element ",
                " is zero, the inversion could not be completed because the input matrix is singular");
-  const Tensor y = from_columns(columns, leading_sizes(a), a.device());
+  const Tensor y = from_column_major(columns, leading_sizes(a), a.device());
   return record(kName, std::tuple(y, from_host(f.info, leading_sizes(a), a.device())), {a}, {y},
                 [](const Context& ctx, const Grads& dy) -> Grads {
                   const Tensor t = ctx.saved(0).mT();

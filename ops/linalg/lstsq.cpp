@@ -11,7 +11,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, linalg_lstsq);
 
 namespace {
-kernels::LeastSquares driver_of(std::optional<std::string_view> name) {
+kernels::LeastSquares parse_driver(std::optional<std::string_view> name) {
   using kernels::LeastSquares;
   if (!name || *name == "gelsy") return LeastSquares::gelsy;
   if (*name == "gels") return LeastSquares::gels;
@@ -27,28 +27,28 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& a, const T
   using kernels::LeastSquares;
   check_matrices(kName, a);
   check_operands(kName, a, b);
-  const LeastSquares method = driver_of(driver);
-  const bool vectors = is_vector_side(a, b);
-  const Tensor sides = vectors ? b.unsqueeze(-1) : b;
-  TANDEM_CHECK(sides.dim() >= 2, kName, ": other must have at least 1 dimension, got ", b.sizes());
-  TANDEM_CHECK(sides.size(-2) == a.size(-2), kName, ": input.size(-2) should match other.size(-2), got ", a.sizes(),
+  const LeastSquares method = parse_driver(driver);
+  const bool vectors = is_vector_rhs(a, b);
+  const Tensor rhs = vectors ? b.unsqueeze(-1) : b;
+  TANDEM_CHECK(rhs.dim() >= 2, kName, ": other must have at least 1 dimension, got ", b.sizes());
+  TANDEM_CHECK(rhs.size(-2) == a.size(-2), kName, ": input.size(-2) should match other.size(-2), got ", a.sizes(),
                " and ", b.sizes());
-  const auto [wide_a, wide_b] = broadcast_matrices(kName, a, sides);
-  const int64_t m = a.size(-2), n = a.size(-1), least = std::min(m, n), k = sides.size(-1);
+  const auto [wide_a, wide_b] = broadcast_batch_dims(kName, a, rhs);
+  const int64_t m = a.size(-2), n = a.size(-1), least = std::min(m, n), k = rhs.size(-1);
   const Shape leading = leading_sizes(wide_a);
 
   Tensor x, residuals, rank, values;
   bool has_residuals = m > n && method != LeastSquares::gelsy;
   {
     const NoGradGuard guard;
-    Tensor columns = to_columns(kName, wide_a), right = to_columns(kName, wide_b);
+    Tensor columns = to_column_major(kName, wide_a), right = to_column_major(kName, wide_b);
     const int64_t batch = columns.size(0);
     Tensor both = zeros({batch, k, std::max(m, n)}, right.options());
     both.narrow(-1, 0, m).copy_(right);
     values = zeros({batch, least}, right.options());
     rank = zeros({batch}, right.options().dtype(kInt64));
     Tensor info = zeros({batch}, right.options().dtype(kInt32));
-    const double bound = rcond.value_or(precision(a.dtype()) * static_cast<double>(std::max(m, n)));
+    const double bound = rcond.value_or(machine_epsilon(a.dtype()) * static_cast<double>(std::max(m, n)));
     if (least > 0 && batch > 0) {
       TANDEM_DISPATCH_HOST(columns.device(), least_squares, method, bound, columns, both, values, rank, info);
       check_info(kName, info,
@@ -56,7 +56,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& a, const T
                  "its singular values did not converge (error code: ",
                  ")");
     }
-    x = core::narrow(from_columns(both, leading, a.device()), static_cast<int64_t>(leading.size()), 0, n);
+    x = core::narrow(from_column_major(both, leading, a.device()), static_cast<int64_t>(leading.size()), 0, n);
     const bool by_values = method == LeastSquares::gelsd || method == LeastSquares::gelss;
     if (m > n && by_values) {
       check_not_recorded(kName, "the host checks ranks to see whether there are residuals");

@@ -11,25 +11,25 @@ TANDEM_CAST_POLICY(float32, linalg_lu, linalg_lu_factor, linalg_lu_factor_ex, li
 namespace {
 
 /// Returns the row order that the pivots describe: row i of P^T a is row order[i] of a.
-Tensor order_of(const Tensor& pivots, int64_t rows) {
+Tensor pivots_to_order(const Tensor& pivots, int64_t rows) {
   const NoGradGuard guard;
-  const Tensor host = contiguous_detached(pivots.to(host_of(pivots)));
+  const Tensor host = contiguous_detached(pivots.to(host_device_for(pivots)));
   const Tensor flat = core::try_view(host, {numel_of(leading_sizes(pivots, 1)), pivots.size(-1)});
   Tensor order = core::empty({flat.size(0), rows}, kInt64, flat.device());
   TANDEM_DISPATCH_HOST(flat.device(), row_order, flat, order);
   return from_host(order, leading_sizes(pivots, 1), pivots.device());
 }
 /// Returns the permutation matrix P (..., m, m): column i has its 1 in row order[i].
-Tensor permutation_of(const Tensor& pivots, int64_t rows, DType dtype) {
-  const Tensor order = order_of(pivots, rows);
-  const Tensor places = arange(rows, TensorOptions(kInt64).device(order.device()));
-  return (order.unsqueeze(-2) == places.unsqueeze(-1)).to(dtype);
+Tensor pivots_to_matrix(const Tensor& pivots, int64_t rows, DType dtype) {
+  const Tensor order = pivots_to_order(pivots, rows);
+  const Tensor positions = arange(rows, TensorOptions(kInt64).device(order.device()));
+  return (order.unsqueeze(-2) == positions.unsqueeze(-1)).to(dtype);
 }
-Tensor lower_of(const Tensor& lu) {
+Tensor unpack_lower(const Tensor& lu) {
   const int64_t m = lu.size(-2), k = std::min(m, lu.size(-1));
   return lu.narrow(-1, 0, k).tril(-1) + eye(m, k, lu.options());
 }
-Tensor upper_of(const Tensor& lu) { return lu.narrow(-2, 0, std::min(lu.size(-2), lu.size(-1))).triu(); }
+Tensor unpack_upper(const Tensor& lu) { return lu.narrow(-2, 0, std::min(lu.size(-2), lu.size(-1))).triu(); }
 
 /// Returns the gradient of P^T a. gL is the gradient of L below the diagonal, gU the gradient of U on and above it.
 Tensor lu_backward(const Tensor& L, const Tensor& U, const Tensor& gL, const Tensor& gU) {
@@ -42,9 +42,10 @@ Tensor lu_backward(const Tensor& L, const Tensor& U, const Tensor& gL, const Ten
   }
   if (n > k) {  // wide: the columns right of the square part have U2 = L^-1 a2; recurses for the square part
     const Tensor g2 = gU.narrow(-1, k, n - k), U2 = U.narrow(-1, k, n - k);
-    const Tensor beside = linalg_solve_triangular(L.mT(), g2, /*upper=*/true, /*left=*/true, /*unitriangular=*/true);
-    const Tensor rest = gL - beside.matmul(U2.mT());
-    return cat({lu_backward(L, U.narrow(-1, 0, k), rest, gU.narrow(-1, 0, k)), beside}, -1);
+    const Tensor right_columns =
+        linalg_solve_triangular(L.mT(), g2, /*upper=*/true, /*left=*/true, /*unitriangular=*/true);
+    const Tensor rest = gL - right_columns.matmul(U2.mT());
+    return cat({lu_backward(L, U.narrow(-1, 0, k), rest, gU.narrow(-1, 0, k)), right_columns}, -1);
   }
   const Tensor inner = L.mT().matmul(gL).tril(-1) + gU.matmul(U.mT()).triu();
   const Tensor left = linalg_solve_triangular(L.mT(), inner, /*upper=*/true, /*left=*/true, /*unitriangular=*/true);
@@ -59,19 +60,19 @@ ThreeTensors linalg_lu_factor_ex(const Tensor& a, bool pivot, bool check_errors)
   TANDEM_CHECK(pivot, kName, ": LU without pivoting is not implemented; pass pivot = true");
   const LuFactors f = factor_lu(kName, a);
   const IntArrayRef leading = leading_sizes(a);
-  const Tensor lu = from_columns(f.lu, leading, a.device()), pivots = from_host(f.pivots, leading, a.device());
+  const Tensor lu = from_column_major(f.lu, leading, a.device()), pivots = from_host(f.pivots, leading, a.device());
   const Tensor info = from_host(f.info, leading, a.device());
   if (check_errors)
     check_info(kName, f.info, "Diagonal element ",
                " of U is zero and using it on lu_solve would result in a division by zero");
-  return record(
-      kName, std::tuple(lu, pivots, info), {a}, {lu, pivots}, [](const Context& ctx, const Grads& dy) -> Grads {
-        const Tensor lu = ctx.saved(0), p = permutation_of(ctx.saved(1), lu.size(-2), lu.dtype());
-        const int64_t k = std::min(lu.size(-2), lu.size(-1));
-        const Tensor inner =
-            lu_backward(lower_of(lu), upper_of(lu), dy[0].narrow(-1, 0, k).tril(-1), dy[0].narrow(-2, 0, k).triu());
-        return {p.matmul(inner)};
-      });
+  return record(kName, std::tuple(lu, pivots, info), {a}, {lu, pivots},
+                [](const Context& ctx, const Grads& dy) -> Grads {
+                  const Tensor lu = ctx.saved(0), p = pivots_to_matrix(ctx.saved(1), lu.size(-2), lu.dtype());
+                  const int64_t k = std::min(lu.size(-2), lu.size(-1));
+                  const Tensor inner = lu_backward(unpack_lower(lu), unpack_upper(lu), dy[0].narrow(-1, 0, k).tril(-1),
+                                                   dy[0].narrow(-2, 0, k).triu());
+                  return {p.matmul(inner)};
+                });
 }
 std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& a, bool pivot) {
   const auto [lu, pivots, info] = linalg_lu_factor_ex(a, pivot, /*check_errors=*/true);
@@ -80,7 +81,7 @@ std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& a, bool pivot) {
 ThreeTensors lu_unpack(const Tensor& LU, const Tensor& pivots, bool unpack_data, bool unpack_pivots) {
   check_matrices("lu_unpack", LU);
   if (unpack_pivots) {
-    const Shape expected = joined(leading_sizes(LU), {std::min(LU.size(-2), LU.size(-1))});
+    const Shape expected = append_sizes(leading_sizes(LU), {std::min(LU.size(-2), LU.size(-1))});
     TANDEM_CHECK(pivots.dtype() == kInt32,
                  "lu_unpack: LU_pivots is expected to be a contiguous tensor of int32 dtype, got ", pivots.dtype());
     TANDEM_CHECK(pivots.device() == LU.device(),
@@ -90,8 +91,8 @@ ThreeTensors lu_unpack(const Tensor& LU, const Tensor& pivots, bool unpack_data,
                  " but got ", pivots.sizes(), " instead");
   }
   const auto none = [&] { return empty({0}, LU.options()); };
-  return {unpack_pivots ? permutation_of(pivots, LU.size(-2), LU.dtype()) : none(), unpack_data ? lower_of(LU) : none(),
-          unpack_data ? upper_of(LU) : none()};
+  return {unpack_pivots ? pivots_to_matrix(pivots, LU.size(-2), LU.dtype()) : none(),
+          unpack_data ? unpack_lower(LU) : none(), unpack_data ? unpack_upper(LU) : none()};
 }
 ThreeTensors linalg_lu(const Tensor& a, bool pivot) {
   const auto [lu, pivots, info] = linalg_lu_factor_ex(a, pivot);

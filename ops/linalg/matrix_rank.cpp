@@ -5,7 +5,7 @@
 
 #include "tandem/ops/linalg/eig.h"
 #include "tandem/ops/linalg/host_lapack.h"
-#include "tandem/ops/linalg/rank_bounds.h"
+#include "tandem/ops/linalg/rank_tolerances.h"
 #include "tandem/ops/linalg/svd.h"
 
 namespace tandem {
@@ -13,13 +13,13 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, linalg_matrix_rank);
 
 namespace {
-Tensor rank_of_matrix(const Tensor& a, const Bounds& bounds, bool hermitian) {
+Tensor rank_of_matrix(const Tensor& a, const Tolerances& tolerances, bool hermitian) {
   static constexpr const char* kName = "linalg_matrix_rank";
   hermitian ? check_square(kName, a) : check_matrices(kName, a);
   const NoGradGuard guard;
   if (std::min(a.size(-1), a.size(-2)) == 0) return zeros(leading_sizes(a), a.options().dtype(kInt64));
   const Tensor values = hermitian ? linalg_eigvalsh(a.detach()).abs() : linalg_svdvals(a.detach());
-  return counting(kName, a, values, bounds).to(kInt64).sum(-1);
+  return exceeds_tolerance(kName, a, values, tolerances).to(kInt64).sum(-1);
 }
 }  // namespace
 
@@ -28,10 +28,10 @@ Tensor linalg_matrix_rank(const Tensor& a, const std::optional<Tensor>& atol, co
   return rank_of_matrix(a, {atol, rtol}, hermitian);
 }
 Tensor linalg_matrix_rank(const Tensor& a, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
-  return rank_of_matrix(a, bounds_of(a, atol, rtol), hermitian);
+  return rank_of_matrix(a, make_tolerances(a, atol, rtol), hermitian);
 }
 Tensor linalg_matrix_rank(const Tensor& a, double tol, bool hermitian) {
-  return rank_of_matrix(a, bounds_of(a, tol, {}), hermitian);
+  return rank_of_matrix(a, make_tolerances(a, tol, {}), hermitian);
 }
 Tensor linalg_matrix_rank(const Tensor& a, const Tensor& tol, bool hermitian) {
   return rank_of_matrix(a, {tol, {}}, hermitian);

@@ -18,9 +18,9 @@ TANDEM_CAST_POLICY(none, norm_except_dim);
 
 namespace {
 
-Tensor converted(const Tensor& x, std::optional<DType> dtype) { return dtype ? x.to(*dtype) : x; }
+Tensor to_optional_dtype(const Tensor& x, std::optional<DType> dtype) { return dtype ? x.to(*dtype) : x; }
 /// Moves the two dimensions of the matrices to the end, in order.
-Tensor matrices_last(const char* op, const Tensor& x, IntArrayRef dim) {
+Tensor move_matrix_dims_last(const char* op, const Tensor& x, IntArrayRef dim) {
   TANDEM_CHECK(x.dim() >= 2, op, ": The input tensor A must have at least 2 dimensions, got ", x.sizes());
   TANDEM_CHECK(dim.size() == 2, op, ": dim must be a 2-tuple. Got ", dim);
   const int64_t rows = wrap_dim(op, dim[0], x.dim()), columns = wrap_dim(op, dim[1], x.dim());
@@ -29,7 +29,7 @@ Tensor matrices_last(const char* op, const Tensor& x, IntArrayRef dim) {
 }
 /// Returns y, which is x reduced over the two dimensions `dim`. If keepdim is true, these dimensions are kept with size
 /// 1.
-Tensor keep(const Tensor& y, const Tensor& x, IntArrayRef dim, bool keepdim) {
+Tensor restore_kept_dims(const Tensor& y, const Tensor& x, IntArrayRef dim, bool keepdim) {
   if (!keepdim) return y;
   Shape sizes = x.sizes();
   for (const int64_t d : dim) sizes[static_cast<size_t>(wrap_dim("linalg_matrix_norm", d, x.dim()))] = 1;
@@ -40,7 +40,7 @@ Tensor keep(const Tensor& y, const Tensor& x, IntArrayRef dim, bool keepdim) {
 
 Tensor linalg_vector_norm(const Tensor& x, const Scalar& ord, OptionalDims dim, Flag keepdim,
                           std::optional<DType> dtype) {
-  return converted(x, dtype).norm(ord.to<double>(), dim.dims, keepdim);
+  return to_optional_dtype(x, dtype).norm(ord.to<double>(), dim.dims, keepdim);
 }
 Tensor linalg_matrix_norm(const Tensor& x, const Scalar& ord, IntArrayRef dim, Flag keepdim,
                           std::optional<DType> dtype) {
@@ -48,19 +48,19 @@ Tensor linalg_matrix_norm(const Tensor& x, const Scalar& ord, IntArrayRef dim, F
   const double p = ord.to<double>(), size = std::abs(p);
   TANDEM_CHECK(size == 1 || size == 2 || std::isinf(p), kName, ": Order ", p,
                " not supported; accepted: 1, -1, 2, -2, inf, -inf, \"fro\" and \"nuc\"");
-  const Tensor m = matrices_last(kName, converted(x, dtype), dim);
+  const Tensor m = move_matrix_dims_last(kName, to_optional_dtype(x, dtype), dim);
   TANDEM_CHECK(m.is_floating_point(), kName, ": Expected a floating point or complex tensor as input. Got ", m.dtype());
   const Tensor values = size == 2 ? linalg_svdvals(m) : m.abs().sum(size == 1 ? -2 : -1);
-  return keep(p > 0 ? values.amax(-1) : values.amin(-1), x, dim, keepdim);
+  return restore_kept_dims(p > 0 ? values.amax(-1) : values.amin(-1), x, dim, keepdim);
 }
 Tensor linalg_matrix_norm(const Tensor& x, std::string_view ord, IntArrayRef dim, Flag keepdim,
                           std::optional<DType> dtype) {
   static constexpr const char* kName = "linalg_matrix_norm";
   TANDEM_CHECK(ord == "fro" || ord == "nuc", kName, ": Order ", ord,
                " not supported; accepted: \"fro\", \"nuc\" and numbers");
-  const Tensor m = matrices_last(kName, converted(x, dtype), dim);
-  if (ord == "fro") return converted(x, dtype).norm(2, dim, keepdim);  // norm() has a backward of its own
-  return keep(linalg_svdvals(m).sum(-1), x, dim, keepdim);
+  const Tensor m = move_matrix_dims_last(kName, to_optional_dtype(x, dtype), dim);
+  if (ord == "fro") return to_optional_dtype(x, dtype).norm(2, dim, keepdim);  // norm() has a backward of its own
+  return restore_kept_dims(linalg_svdvals(m).sum(-1), x, dim, keepdim);
 }
 
 namespace {
@@ -102,8 +102,8 @@ Tensor frobenius_norm(const Tensor& x, IntArrayRef dim, Flag keepdim) {
 
 Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Tensor& wide_y) {
   if (p == 2 && is_half(x.dtype())) {  // only dy and y, which are smaller than x, are float32
-    const Tensor flat = wide_y == 0, slope = wide_dy / tandem::where(flat, Scalar(1), wide_y);
-    return x * slope.masked_fill(flat, 0).to(x.dtype());
+    const Tensor flat = wide_y == 0, scaled_grad = wide_dy / tandem::where(flat, Scalar(1), wide_y);
+    return x * scaled_grad.masked_fill(flat, 0).to(x.dtype());
   }
   const Tensor dy = wide_dy.to(x.dtype()), y = wide_y.to(x.dtype());
   if (p == 1) return x.sign() * dy;
@@ -117,24 +117,24 @@ Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Ten
   }
   // Raises x / y to the power p - 1, because powers of x or of y alone may overflow.
   const Tensor usual = y.isfinite() & (y != 0), part = x / tandem::where(usual, y, Scalar(1));
-  Tensor slope = x.sign() * part.abs().pow(p - 1);
-  if (p < 1) slope = tandem::where(x == 0, Scalar(0), slope);
+  Tensor scaled_grad = x.sign() * part.abs().pow(p - 1);
+  if (p < 1) scaled_grad = tandem::where(x == 0, Scalar(0), scaled_grad);
   const Tensor whole = tandem::where(usual, Scalar(1), y);
-  return slope * tandem::where(y == 0, Scalar(0), dy / whole.pow(p - 1));
+  return scaled_grad * tandem::where(y == 0, Scalar(0), dy / whole.pow(p - 1));
 }
 namespace {
 /// Returns (sum |x|^p)^(1/p) without a graph. |x| is divided by its largest element first, or by its smallest if p < 0.
 Tensor norm_by_powers(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
   const ReducedDims r("norm", x, dims);
-  if (r.count == 0) return r.restore(r.flat_output(kFloat64).zero_(), keepdim);
+  if (r.count == 0) return r.restore(r.allocate_output(kFloat64).zero_(), keepdim);
   const Tensor size = r.x.abs();
-  Tensor scale = p > 0 ? size.amax(1) : size.amin(1), flat = r.flat_output(kFloat64);
+  Tensor scale = p > 0 ? size.amax(1) : size.amin(1), flat = r.allocate_output(kFloat64);
   scale = tandem::where(scale.isfinite() & (scale != 0), scale, Scalar(1)).to(detail::accumulate_type(x.dtype()));
   TANDEM_DISPATCH(x.device(), sum_of_powers, r.x, scale, p, flat);
   return r.restore(flat.pow(1 / p) * scale, keepdim);
 }
 /// Returns the norm without a graph. For a half type the result may be float32.
-Tensor norm_of(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
+Tensor compute_norm(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
   const NoGradGuard guard;
   if (p == 0) return (x != 0).to(x.dtype()).sum(dims, keepdim);  // counts non-zero elements
   if (p == 1) return x.abs().sum(dims, keepdim);
@@ -153,17 +153,18 @@ Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
   TANDEM_CHECK(reduced_count(sizes(), mask) > 0 || (p >= 0 && !std::isinf(p)), "norm cannot compute the ", p,
                " norm on an empty tensor because the operation does not have an identity, got ", sizes(), " and dims ",
                dims);
-  const Tensor y = norm_of(*this, p, dims, keepdim).to(detail::accumulate_type(dtype()));
-  return record("norm", y, {*this}, {*this, y},
-                [p, kept](const Context& ctx, const Tensor& dy) -> Grads {
-                  if (p == 0) return {Tensor()};
-                  return {norm_backward(p, with_dims(dy, kept), ctx.saved(0), with_dims(ctx.saved(1), kept))};
-                })
+  const Tensor y = compute_norm(*this, p, dims, keepdim).to(detail::accumulate_type(dtype()));
+  return record(
+             "norm", y, {*this}, {*this, y},
+             [p, kept](const Context& ctx, const Tensor& dy) -> Grads {
+               if (p == 0) return {Tensor()};
+               return {norm_backward(p, reshape_to_kept(dy, kept), ctx.saved(0), reshape_to_kept(ctx.saved(1), kept))};
+             })
       .to(dtype());
 }
 
 Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
-  check_accepted("renorm", Accepts::real, dtype());
+  check_accepted_dtype("renorm", Accepts::real, dtype());
   TANDEM_CHECK(this->dim() >= 2, "renorm: input needs at least 2 dimensions, got ", this->dim(), " dimensions");
   TANDEM_CHECK(p.to_double() > 0, "renorm: non-positive-norm not supported, got p ", p);
   TANDEM_CHECK(maxnorm.to_double() >= 0, "renorm: expected maxnorm to be >= 0 but got ", maxnorm);
@@ -175,7 +176,7 @@ Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const
   const Tensor lengths = detach().norm(p.to_double(), others, true), over = lengths > maxnorm;
   // The norm that autograd records excludes slices that are not scaled, because a NaN in them would make the gradient
   // NaN.
-  const Tensor length = autograd::any_wants_grad({*this})
+  const Tensor length = autograd::any_requires_grad({*this})
                             ? tandem::where(over, *this, Scalar(0)).norm(p.to_double(), others, true)
                             : lengths;
   const Tensor scale = tandem::where(over, maxnorm.to_double() / (length + 1e-7), 1.0);

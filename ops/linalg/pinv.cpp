@@ -3,7 +3,7 @@
 
 #include "tandem/ops/linalg/eig.h"
 #include "tandem/ops/linalg/host_lapack.h"
-#include "tandem/ops/linalg/rank_bounds.h"
+#include "tandem/ops/linalg/rank_tolerances.h"
 #include "tandem/ops/linalg/svd.h"
 
 namespace tandem {
@@ -20,20 +20,20 @@ Tensor detail::pinv_backward(const Tensor& dp, const Tensor& p, const Tensor& a)
 
 /// Returns the pseudoinverse. Its gradient is computed by pinv_backward, because singular vectors of equal singular
 /// values have no gradient.
-static Tensor pseudoinverse(const char* op, const Tensor& a, const Bounds& bounds, bool hermitian) {
+static Tensor pseudoinverse(const char* op, const Tensor& a, const Tolerances& tolerances, bool hermitian) {
   hermitian ? check_square(op, a) : check_matrices(op, a);
   Tensor p;
   {
     const NoGradGuard guard;
     if (a.numel() == 0) {
-      p = zeros(joined(leading_sizes(a), {a.size(-1), a.size(-2)}), a.options());
+      p = zeros(append_sizes(leading_sizes(a), {a.size(-1), a.size(-2)}), a.options());
     } else if (hermitian) {
       const auto [w, v] = linalg_eigh(a);
-      const Tensor inverted = where(counting(op, a, w.abs(), bounds), w.reciprocal(), Scalar(0));
+      const Tensor inverted = where(exceeds_tolerance(op, a, w.abs(), tolerances), w.reciprocal(), Scalar(0));
       p = (v * inverted.unsqueeze(-2)).matmul(v.mT());
     } else {
       const auto [U, S, Vh] = linalg_svd(a, /*full_matrices=*/false);
-      const Tensor inverted = where(counting(op, a, S, bounds), S.reciprocal(), Scalar(0));
+      const Tensor inverted = where(exceeds_tolerance(op, a, S, tolerances), S.reciprocal(), Scalar(0));
       p = (Vh.mT() * inverted.unsqueeze(-2)).matmul(U.mT());
     }
   }
@@ -47,10 +47,10 @@ Tensor linalg_pinv(const Tensor& a, const std::optional<Tensor>& atol, const std
   return pseudoinverse("linalg_pinv", a, {atol, rtol}, hermitian);
 }
 Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
-  return pseudoinverse("linalg_pinv", a, bounds_of(a, atol, rtol), hermitian);
+  return pseudoinverse("linalg_pinv", a, make_tolerances(a, atol, rtol), hermitian);
 }
 Tensor linalg_pinv(const Tensor& a, double rcond, bool hermitian) {
-  return pseudoinverse("linalg_pinv", a, bounds_of(a, {}, rcond), hermitian);
+  return pseudoinverse("linalg_pinv", a, make_tolerances(a, {}, rcond), hermitian);
 }
 Tensor linalg_pinv(const Tensor& a, const Tensor& rcond, bool hermitian) {
   return pseudoinverse("linalg_pinv", a, {{}, rcond}, hermitian);

@@ -16,7 +16,7 @@ struct Reflectors {
 };
 Reflectors factor_qr(const char* op, const Tensor& x) {
   Reflectors r;
-  r.a = to_columns(op, x);
+  r.a = to_column_major(op, x);
   r.tau = core::empty({r.a.size(0), std::min(r.a.size(1), r.a.size(2))}, r.a.dtype(), r.a.device());
   TANDEM_DISPATCH_HOST(r.a.device(), geqrf, r.a, r.tau);
   return r;
@@ -53,14 +53,14 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& a, std::string_view mode) {
   Tensor Q, R;
   {
     const NoGradGuard guard;
-    R = from_columns(f.a, leading_sizes(a), a.device()).narrow(-2, 0, columns).triu();
+    R = from_column_major(f.a, leading_sizes(a), a.device()).narrow(-2, 0, columns).triu();
     if (only_r) {
       Q = core::empty({0}, a.dtype(), a.device());
     } else {
       Tensor q = zeros({f.a.size(0), columns, m}, f.a.options());
       q.narrow(1, 0, k).copy_(f.a.narrow(1, 0, k));
       TANDEM_DISPATCH_HOST(q.device(), orgqr, q, f.tau);
-      Q = from_columns(q, leading_sizes(a), a.device());
+      Q = from_column_major(q, leading_sizes(a), a.device());
     }
   }
   const bool too_tall = complete && m > n;
@@ -78,8 +78,8 @@ std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
   check_matrices("geqrf", a);
   const Reflectors f = factor_qr("geqrf", a);
   const IntArrayRef leading = leading_sizes(a);
-  return record("geqrf", std::tuple(from_columns(f.a, leading, a.device()), from_host(f.tau, leading, a.device())), {a},
-                {}, [](const Context&, const Grads&) -> Grads {
+  return record("geqrf", std::tuple(from_column_major(f.a, leading, a.device()), from_host(f.tau, leading, a.device())),
+                {a}, {}, [](const Context&, const Grads&) -> Grads {
                   TANDEM_CHECK_AS(NotImplementedError, false,
                                   "the derivative for 'geqrf' is not implemented; use linalg_qr");
                   return {};
@@ -90,7 +90,7 @@ std::tuple<Tensor, Tensor> Tensor::geqrf() const { return tandem::geqrf(*this); 
 namespace {
 /// Applies the reflectors H_0 H_1 ..., or the transpose of their product, to c from the left, one by one;
 /// differentiable.
-Tensor reflect(const Tensor& x, const Tensor& tau, Tensor c, bool transpose) {
+Tensor apply_reflectors(const Tensor& x, const Tensor& tau, Tensor c, bool transpose) {
   const int64_t k = tau.size(-1);
   const Tensor v = x.narrow(-1, 0, k).tril(-1) + eye(x.size(-2), k, x.options());
   for (int64_t step = 0; step < k; ++step) {
@@ -113,21 +113,21 @@ void check_reflectors(const char* op, const Tensor& x, const Tensor& tau) {
 }
 /// Returns tau as a contiguous tensor (batch, k) on the host.
 Tensor host_factors(const Tensor& tau) {
-  const Tensor host = contiguous_detached(tau.detach().to(host_of(tau)));
+  const Tensor host = contiguous_detached(tau.detach().to(host_device_for(tau)));
   return core::try_view(host, {numel_of(leading_sizes(tau, 1)), tau.size(-1)});
 }
 }  // namespace
 Tensor linalg_householder_product(const Tensor& x, const Tensor& tau) {
   static constexpr const char* kName = "linalg_householder_product";
   check_reflectors(kName, x, tau);
-  if (autograd::any_wants_grad({x, tau})) {
+  if (autograd::any_requires_grad({x, tau})) {
     const Tensor start = eye(x.size(-2), x.size(-1), x.options());
-    return reflect(x, tau, start.expand(x.sizes()), false);
+    return apply_reflectors(x, tau, start.expand(x.sizes()), false);
   }
-  Tensor q = to_columns(kName, x);
+  Tensor q = to_column_major(kName, x);
   const Tensor factors = host_factors(tau);
   TANDEM_DISPATCH_HOST(q.device(), orgqr, q, factors);
-  return from_columns(q, leading_sizes(x), x.device());
+  return from_column_major(q, leading_sizes(x), x.device());
 }
 Tensor orgqr(const Tensor& x, const Tensor& tau) { return linalg_householder_product(x, tau); }
 Tensor Tensor::orgqr(const Tensor& tau) const { return linalg_householder_product(*this, tau); }
@@ -142,12 +142,13 @@ Tensor ormqr(const Tensor& x, const Tensor& tau, const Tensor& c, bool left, boo
                x.sizes());
   TANDEM_CHECK(c.size(left ? -2 : -1) == x.size(-2), kName, ": other.shape[", left ? -2 : -1,
                "] must be equal to input.shape[-2], got ", c.sizes(), " and ", x.sizes());
-  if (autograd::any_wants_grad({x, tau, c}))
-    return left ? reflect(x, tau, c, transpose) : transpose_result(reflect(x, tau, c.mT(), !transpose));
-  const Tensor a = to_columns(kName, x.narrow(-1, 0, tau.size(-1))), factors = host_factors(tau);
-  Tensor y = to_columns(kName, c);
+  if (autograd::any_requires_grad({x, tau, c}))
+    return left ? apply_reflectors(x, tau, c, transpose)
+                : transpose_result(apply_reflectors(x, tau, c.mT(), !transpose));
+  const Tensor a = to_column_major(kName, x.narrow(-1, 0, tau.size(-1))), factors = host_factors(tau);
+  Tensor y = to_column_major(kName, c);
   TANDEM_DISPATCH_HOST(y.device(), ormqr, a, factors, left, transpose, y);
-  return from_columns(y, leading_sizes(c), c.device());
+  return from_column_major(y, leading_sizes(c), c.device());
 }
 Tensor Tensor::ormqr(const Tensor& tau, const Tensor& other, bool left, bool transpose) const {
   return tandem::ormqr(*this, tau, other, left, transpose);

@@ -12,9 +12,9 @@ namespace {
 std::tuple<Tensor, Tensor> solve_matrices(const Tensor& a, const Tensor& b) {
   static constexpr const char* kName = "linalg_solve_ex";
   const LuFactors f = factor_lu(kName, a);
-  Tensor columns = to_columns(kName, b);
+  Tensor columns = to_column_major(kName, b);
   TANDEM_DISPATCH_HOST(columns.device(), lu_solve, f.lu, f.pivots, columns);
-  const Tensor x = from_columns(columns, leading_sizes(b), b.device());
+  const Tensor x = from_column_major(columns, leading_sizes(b), b.device());
   return record(kName, std::tuple(x, from_host(f.info, leading_sizes(a), a.device())), {a, b}, {a, x},
                 [](const Context& ctx, const Grads& dy) -> Grads {
                   const Tensor db = std::get<0>(solve_matrices(ctx.saved(0).mT(), dy[0]));
@@ -26,15 +26,15 @@ std::tuple<Tensor, Tensor> detail::solve(const char* op, const Tensor& a, const 
                                          bool check_errors) {
   check_operands(op, a, b);
   check_square(op, a);
-  const bool vectors = is_vector_side(a, b);
+  const bool vectors = is_vector_rhs(a, b);
   TANDEM_CHECK(left || !vectors, op, ": Incompatible shapes of A and B for the equation XA = B: B is a vector, ",
                b.sizes(), ", which is accepted if left is true only");
-  const Tensor sides = vectors ? b.unsqueeze(-1) : b;
-  TANDEM_CHECK(sides.dim() >= 2, op, ": The input tensor B must have at least 1 dimension, got a scalar");
-  TANDEM_CHECK(sides.size(left ? -2 : -1) == a.size(-1), op, ": Incompatible shapes of A and B for the equation ",
-               left ? "AX = B (" : "XA = B (", a.size(-2), "x", a.size(-1), " and ", sides.size(-2), "x",
-               sides.size(-1), ")");
-  const auto [wide_a, wide_b] = broadcast_matrices(op, left ? a : a.mT(), left ? sides : sides.mT());
+  const Tensor rhs = vectors ? b.unsqueeze(-1) : b;
+  TANDEM_CHECK(rhs.dim() >= 2, op, ": The input tensor B must have at least 1 dimension, got a scalar");
+  TANDEM_CHECK(rhs.size(left ? -2 : -1) == a.size(-1), op, ": Incompatible shapes of A and B for the equation ",
+               left ? "AX = B (" : "XA = B (", a.size(-2), "x", a.size(-1), " and ", rhs.size(-2), "x", rhs.size(-1),
+               ")");
+  const auto [wide_a, wide_b] = broadcast_batch_dims(op, left ? a : a.mT(), left ? rhs : rhs.mT());
   auto [x, info] = solve_matrices(wide_a, wide_b);
   if (check_errors)
     check_info(op, info, "The solver failed because the input matrix is singular (diagonal element ", " of U is zero)");
@@ -52,10 +52,10 @@ namespace {
 /// Solves a x = b for triangular a and operands with equal batch dimensions, without checks; recorded by autograd.
 Tensor solve_triangle(const Tensor& a, const Tensor& b, bool upper, bool unitriangular) {
   static constexpr const char* kName = "linalg_solve_triangular";
-  const Tensor factor = to_columns(kName, a);
-  Tensor columns = to_columns(kName, b);
+  const Tensor factor = to_column_major(kName, a);
+  Tensor columns = to_column_major(kName, b);
   TANDEM_DISPATCH_HOST(columns.device(), triangular_solve, factor, upper, unitriangular, columns);
-  const Tensor x = from_columns(columns, leading_sizes(b), b.device());
+  const Tensor x = from_column_major(columns, leading_sizes(b), b.device());
   return record(kName, x, {a, b}, {a, x}, [upper, unitriangular](const Context& ctx, const Tensor& dx) -> Grads {
     const Tensor db = solve_triangle(ctx.saved(0).mT(), dx, !upper, unitriangular);
     Tensor da;
@@ -73,7 +73,7 @@ Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, boo
   check_matrices(kName, b, "B");
   TANDEM_CHECK(b.size(left ? -2 : -1) == a.size(-1), kName, ": Incompatible shapes of A and B for the equation ",
                left ? "AX = B (" : "XA = B (", a.size(-2), "x", a.size(-1), " and ", b.size(-2), "x", b.size(-1), ")");
-  const auto [wide_a, wide_b] = broadcast_matrices(kName, left ? a : a.mT(), left ? b : b.mT());
+  const auto [wide_a, wide_b] = broadcast_batch_dims(kName, left ? a : a.mT(), left ? b : b.mT());
   const Tensor x = solve_triangle(wide_a, wide_b, left == upper, unitriangular);
   return left ? x : transpose_result(x);
 }
@@ -81,7 +81,7 @@ std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& a, bo
                                             bool unitriangular) {
   check_square("triangular_solve", a);
   check_matrices("triangular_solve", b, "b");
-  const auto [wide_a, wide_b] = broadcast_matrices("triangular_solve", a, b);
+  const auto [wide_a, wide_b] = broadcast_batch_dims("triangular_solve", a, b);
   TANDEM_CHECK(b.size(-2) == a.size(-1), "Incompatible matrix sizes for triangular_solve: each A matrix is ",
                a.size(-2), " by ", a.size(-1), " but each b matrix is ", b.size(-2), " by ", b.size(-1));
   return {solve_triangle(transpose ? wide_a.mT() : wide_a, wide_b, upper != transpose, unitriangular),

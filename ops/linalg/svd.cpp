@@ -22,7 +22,7 @@ Tensor svd_backward(const Tensor& U, const Tensor& S, const Tensor& Vh, const Te
   Tensor inner, further;
   if (dS.defined()) inner = dS.diag_embed();
   const auto add = [](Tensor& to, const Tensor& x) { to = to.defined() ? to + x : x; };
-  const Tensor apart = differences(S * S);
+  const Tensor apart = pairwise_differences(S * S);
   const auto skew = [](const Tensor& x) { return x - x.mT(); };
   if (dU.defined()) {
     add(inner, scale_columns(skew(U.mT().matmul(dU)) / apart, S));
@@ -54,7 +54,7 @@ struct Factors {
   Tensor u, s, vt;
 };
 Factors decompose(const char* op, const Tensor& a, bool full, bool vectors) {
-  Tensor columns = to_columns(op, a);
+  Tensor columns = to_column_major(op, a);
   const int64_t batch = columns.size(0), n = columns.size(1), m = columns.size(2), k = std::min(m, n);
   const auto make = [&](IntArrayRef sizes) { return core::empty(sizes, a.dtype(), columns.device()); };
   Tensor s = make({batch, k}), u, vt, info = core::empty({batch}, kInt32, columns.device());
@@ -74,8 +74,8 @@ Factors decompose(const char* op, const Tensor& a, bool full, bool vectors) {
                ")");
   }
   const IntArrayRef leading = leading_sizes(a);
-  return {vectors ? from_columns(u, leading, a.device()) : Tensor(), from_host(s, leading, a.device()),
-          vectors ? from_columns(vt, leading, a.device()) : Tensor()};
+  return {vectors ? from_column_major(u, leading, a.device()) : Tensor(), from_host(s, leading, a.device()),
+          vectors ? from_column_major(vt, leading, a.device()) : Tensor()};
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ Tensor linalg_svdvals(const Tensor& a, std::optional<std::string_view> driver) {
   static constexpr const char* kName = "linalg_svdvals";
   check_matrices(kName, a);
   check_no_driver(kName, driver);
-  if (autograd::any_wants_grad({a})) return std::get<1>(linalg_svd(a, /*full_matrices=*/false));
+  if (autograd::any_requires_grad({a})) return std::get<1>(linalg_svd(a, /*full_matrices=*/false));
   return decompose(kName, a, false, false).s;
 }
 ThreeTensors svd(const Tensor& a, bool some, bool compute_uv) {
@@ -109,8 +109,8 @@ ThreeTensors svd(const Tensor& a, bool some, bool compute_uv) {
     return {U, S, transpose_result(Vh)};
   }
   const int64_t m = a.size(-2), n = a.size(-1);
-  return {zeros(joined(leading_sizes(a), {m, m}), a.options()), linalg_svdvals(a),
-          zeros(joined(leading_sizes(a), {n, n}), a.options())};
+  return {zeros(append_sizes(leading_sizes(a), {m, m}), a.options()), linalg_svdvals(a),
+          zeros(append_sizes(leading_sizes(a), {n, n}), a.options())};
 }
 ThreeTensors Tensor::svd(bool some, bool compute_uv) const { return tandem::svd(*this, some, compute_uv); }
 

@@ -26,8 +26,8 @@ Tensor linalg_vander(const Tensor& x, std::optional<int64_t> N) {
                x.dtype());
   const int64_t columns = N.value_or(x.size(-1));
   TANDEM_CHECK(columns > 1, "linalg_vander: N must be greater than 1, got ", columns);
-  const Tensor powers = x.unsqueeze(-1).expand(joined(x.sizes(), {columns - 1})).cumprod(-1);
-  return cat({ones(joined(x.sizes(), {1}), powers.options()), powers}, -1);
+  const Tensor powers = x.unsqueeze(-1).expand(append_sizes(x.sizes(), {columns - 1})).cumprod(-1);
+  return cat({ones(append_sizes(x.sizes(), {1}), powers.options()), powers}, -1);
 }
 
 }  // namespace tandem

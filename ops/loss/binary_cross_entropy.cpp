@@ -14,7 +14,7 @@ TANDEM_CAST_POLICY(float32, binary_cross_entropy, binary_cross_entropy_with_logi
 namespace {
 /// Returns the loss of each element. Its derivative is d/dx = (x - t) / max(x (1 - x), 1e-12), because the derivative
 /// of the composed logarithms is 0 * infinity where x is 0 or 1. The bound 1e-12 is a float, as in PyTorch.
-Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
+Tensor binary_cross_entropy_per_element(const Tensor& x, const Tensor& target) {
   Tensor losses;
   {
     const NoGradGuard guard;
@@ -37,7 +37,7 @@ Tensor negative_log_sigmoid(const Tensor& x) {
 /// Returns (1 - t) x + c ln(1 + e^-x) with c = 1 + (w - 1) t, where w is pos_weight, or 1. The derivative is written
 /// out as d/dx = c sigmoid(x) - w t. The parts of the formula would give a wrong derivative at x = 0, where they have a
 /// kink, and lose digits to cancellation elsewhere.
-Tensor logit_cross_entropies(const Tensor& x, const Tensor& target, const Tensor& pos_weight) {
+Tensor bce_with_logits_per_element(const Tensor& x, const Tensor& target, const Tensor& pos_weight) {
   Tensor losses;
   {
     const NoGradGuard guard;
@@ -59,7 +59,7 @@ Tensor logit_cross_entropies(const Tensor& x, const Tensor& target, const Tensor
                   return {dx, dt, dw};
                 });
 }
-Tensor weighted(const char* op, const Tensor& losses, const Tensor& weight) {
+Tensor apply_weight(const char* op, const Tensor& losses, const Tensor& weight) {
   if (!weight.defined()) return losses;
   TANDEM_CHECK(weight.device() == losses.device(), op,
                ": Expected all tensors to be on the same device, but got weight is on ", weight.device(),
@@ -71,7 +71,7 @@ Tensor weighted(const char* op, const Tensor& losses, const Tensor& weight) {
 }  // namespace
 
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction) {
-  check_pair("binary_cross_entropy", x, target);
+  check_loss_inputs("binary_cross_entropy", x, target);
   check_same_dtype("binary_cross_entropy", "x", x, "target", target);
   if (kernels::checks_probabilities(x.device())) {
     kernels::check_probabilities(
@@ -79,17 +79,17 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor&
         "; apply sigmoid, or call binary_cross_entropy_with_logits, which accepts all numbers");
     kernels::check_probabilities("binary_cross_entropy: all elements of target", contiguous_detached(target), "");
   }
-  const Tensor losses = binary_cross_entropies(x, target);
-  return reduced(weighted("binary_cross_entropy", losses, weight), reduction);
+  const Tensor losses = binary_cross_entropy_per_element(x, target);
+  return apply_loss_reduction(apply_weight("binary_cross_entropy", losses, weight), reduction);
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight,
                                         const Tensor& pos_weight, Reduction reduction) {
-  check_pair("binary_cross_entropy_with_logits", x, target);
+  check_loss_inputs("binary_cross_entropy_with_logits", x, target);
   TANDEM_CHECK(target.is_floating_point(), "binary_cross_entropy_with_logits: target is ", target.dtype(),
                "; accepted: floating point");
   if (pos_weight.defined()) broadcast_shapes("binary_cross_entropy_with_logits", x.sizes(), pos_weight.sizes());
-  const Tensor losses = logit_cross_entropies(x, target, pos_weight).to(target.dtype());
-  return reduced(weighted("binary_cross_entropy_with_logits", losses, weight), reduction);
+  const Tensor losses = bce_with_logits_per_element(x, target, pos_weight).to(target.dtype());
+  return apply_loss_reduction(apply_weight("binary_cross_entropy_with_logits", losses, weight), reduction);
 }
 
 }  // namespace tandem

@@ -6,23 +6,23 @@
 
 namespace tandem::detail {
 
-Tensor at_targets(const Tensor& x, const Tensor& target) {
+Tensor gather_targets(const Tensor& x, const Tensor& target) {
   const Tensor safe = where(target < 0, zeros_like(target), where(target >= x.size(1), zeros_like(target), target));
   return x.gather(1, safe.unsqueeze(1)).squeeze(1);
 }
-Tensor one_each(const Tensor& rows) {
+Tensor empty_per_row(const Tensor& rows) {
   return core::empty({rows.size(0)}, accumulate_type(rows.dtype()), rows.device());
 }
-Averaged averaged(const Tensor& losses, const Tensor& weights, bool mean) {
+WeightedMean weighted_mean(const Tensor& losses, const Tensor& weights, bool mean) {
   if (!mean) return {losses, Tensor()};
   const auto one = [&] { return core::empty({}, losses.dtype(), losses.device()); };
-  Averaged y{one(), one()};
+  WeightedMean y{one(), one()};
   TANDEM_DISPATCH(losses.device(), nll_mean, losses, weights, y.loss, y.total);
   return y;
 }
-Tensor class_indices(const Tensor& target) { return target.dtype() == kUInt8 ? target.to(kInt64) : target; }
-Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tensor& target, const Tensor& weight,
-                  Reduction reduction, int64_t ignore_index, RowLoss f) {
+Tensor to_class_indices(const Tensor& target) { return target.dtype() == kUInt8 ? target.to(kInt64) : target; }
+Tensor compute_class_loss(const char* op, const char* name, const Tensor& x, const Tensor& target, const Tensor& weight,
+                          Reduction reduction, int64_t ignore_index, RowLoss f) {
   check_real(op, x);
   TANDEM_CHECK(target.dtype() == kInt64, op, ": expected target dtype to be Long or Byte, but got ", target.dtype(),
                "; accepted: int64 and uint8");
@@ -42,9 +42,9 @@ Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tenso
   TANDEM_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == classes), op,
                ": weight tensor should be defined either for all ", classes,
                " classes or no classes but got weight tensor of shape: ", weight.sizes());
-  check_part(op, "weight", weight, classes, x);
+  check_parameter(op, "weight", weight, classes, x);
   const auto losses_of = [&](const Tensor& rows, const Tensor& t) {
-    const Tensor w = prepare_part(weight, x.dtype());
+    const Tensor w = prepare_parameter(weight, x.dtype());
     const Tensor y = f(rows.contiguous(), contiguous_detached(t), w, reduction == Reduction::mean, ignore_index);
     return (reduction == Reduction::sum ? y.sum() : y).to(x.dtype());
   };

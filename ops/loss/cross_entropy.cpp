@@ -26,19 +26,19 @@ Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& total, const Te
                 [](const Context& ctx, const Tensor& ddx) -> Grads {
                   const Tensor p = softmax(ctx.saved(1), 1), weights = ctx.saved(3);
                   Tensor ddloss, dx;
-                  if (ctx.needs_grad(0)) ddloss = ((ddx * p).sum({1}) - at_targets(ddx, ctx.saved(2))) * weights;
+                  if (ctx.needs_grad(0)) ddloss = ((ddx * p).sum({1}) - gather_targets(ddx, ctx.saved(2))) * weights;
                   if (ctx.needs_grad(1)) {
-                    const Tensor slope = (ctx.saved(0) * weights).to(ddx.dtype());
-                    dx = softmax_backward(ddx * slope.unsqueeze(1), p, 1);
+                    const Tensor scaled_dloss = (ctx.saved(0) * weights).to(ddx.dtype());
+                    dx = softmax_backward(ddx * scaled_dloss.unsqueeze(1), p, 1);
                   }
                   return {ddloss, dx};
                 });
 }
 Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean,
                           int64_t ignore_index) {
-  Tensor losses = one_each(x), weights = one_each(x), log_sum = one_each(x);
+  Tensor losses = empty_per_row(x), weights = empty_per_row(x), log_sum = empty_per_row(x);
   TANDEM_DISPATCH(x.device(), cross_entropy, x, target, weight, ignore_index, losses, weights, log_sum);
-  const auto [loss, total] = averaged(losses, weights, mean);
+  const auto [loss, total] = weighted_mean(losses, weights, mean);
   return record("cross_entropy", loss, {x}, {x, target, weights, log_sum, total},
                 [ignore_index](const Context& ctx, const Tensor& dy) -> Grads {
                   return {cross_entropy_backward(dy, ctx.saved(4), ctx.saved(0), ctx.saved(1), ctx.saved(2),
@@ -46,15 +46,15 @@ Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& w
                 });
 }
 /// Returns -sum_c target[n, c] weight[c] log_prob[n, c] for targets that hold probabilities.
-Tensor of_probabilities(const Tensor& x, const Tensor& given, const Tensor& weight, Reduction reduction,
-                        int64_t ignore_index, double label_smoothing) {
+Tensor cross_entropy_prob_target(const Tensor& x, const Tensor& given, const Tensor& weight, Reduction reduction,
+                                 int64_t ignore_index, double label_smoothing) {
   TANDEM_CHECK(ignore_index < 0, "cross_entropy: ignore_index is not supported for floating point target, but is ",
                ignore_index, "; a negative ignore_index has no effect");
-  check_pair("cross_entropy", x, given);
+  check_loss_inputs("cross_entropy", x, given);
   TANDEM_CHECK(x.dim() > 0,
                "cross_entropy: Expected 1 or more dimensions (got 0); accepted: (C,), (N, C) or (N, C, d...)");
   const int64_t dim = x.dim() == 1 ? 0 : 1, classes = x.size(dim);
-  check_part("cross_entropy", "weight", weight, classes, x);
+  check_parameter("cross_entropy", "weight", weight, classes, x);
   Tensor target = given;
   if (label_smoothing > 0) target = target * (1 - label_smoothing) + label_smoothing / static_cast<double>(classes);
   const DType wide = accumulate_type(x.dtype());
@@ -65,7 +65,7 @@ Tensor of_probabilities(const Tensor& x, const Tensor& given, const Tensor& weig
     terms = terms * weight.to(wide).view(sizes);
   }
   const Tensor losses = terms.sum({dim}).neg();
-  return reduced(losses, reduction).to(promote_types(x.dtype(), target.dtype()));
+  return apply_loss_reduction(losses, reduction).to(promote_types(x.dtype(), target.dtype()));
 }
 }  // namespace
 
@@ -74,39 +74,40 @@ Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight,
   TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1,
                "cross_entropy: label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
   if (given.is_floating_point() && given.sizes() == x.sizes())
-    return of_probabilities(x, given, weight, reduction, ignore_index, label_smoothing);
-  const Tensor target = class_indices(given);
+    return cross_entropy_prob_target(x, given, weight, reduction, ignore_index, label_smoothing);
+  const Tensor target = to_class_indices(given);
   if (label_smoothing == 0)
-    return of_classes("cross_entropy", "x", x, target, weight, reduction, ignore_index, cross_entropy_rows);
+    return compute_class_loss("cross_entropy", "x", x, target, weight, reduction, ignore_index, cross_entropy_rows);
   check_real("cross_entropy", x);
   TANDEM_CHECK(x.dim() > 0,
                "cross_entropy: Expected 1 or more dimensions (got 0); accepted: (C,), (N, C) or (N, C, d...)");
   const int64_t dim = x.dim() == 1 ? 0 : 1;
   const Tensor log_prob = log_softmax(x, dim);
-  const Tensor loss = of_classes("cross_entropy", "x", log_prob, target, weight, reduction, ignore_index, nll_rows);
+  const Tensor loss =
+      compute_class_loss("cross_entropy", "x", log_prob, target, weight, reduction, ignore_index, nll_rows);
   // Computes the loss of the uniform part of the smoothed target: -sum_c weight[c] log_prob[n, c] / C for targets that
   // are not ignored. The mean divides by the sum of the weights of these targets.
   const double classes = static_cast<double>(x.size(dim));
-  Tensor spread = log_prob;
+  Tensor uniform_loss = log_prob;
   if (weight.defined()) {
     Shape sizes(static_cast<size_t>(x.dim()), 1);
     sizes[static_cast<size_t>(dim)] = weight.numel();
-    spread = spread * weight.to(x.dtype()).view(sizes);
+    uniform_loss = uniform_loss * weight.to(x.dtype()).view(sizes);
   }
   const Tensor ignored = target == ignore_index;
   // Sums are computed in this dtype, because a sum over many samples may overflow float16.
   const DType wide = accumulate_type(x.dtype());
   // Selects 0 instead of multiplying by 0, because 0 * NaN is NaN.
-  spread = where(ignored, Scalar(0), spread.sum({dim}).to(wide).neg() / classes);
-  Tensor smooth = spread;
-  if (reduction == Reduction::sum) smooth = spread.sum();
+  uniform_loss = where(ignored, Scalar(0), uniform_loss.sum({dim}).to(wide).neg() / classes);
+  Tensor smooth = uniform_loss;
+  if (reduction == Reduction::sum) smooth = uniform_loss.sum();
   if (reduction == Reduction::mean) {
     Tensor weights = ignored.logical_not().to(wide);
     if (weight.defined()) {
       const Tensor safe = where(ignored, zeros_like(target), target);
       weights = weights * weight.to(wide).index_select(0, safe.reshape({-1})).reshape(target.sizes());
     }
-    smooth = spread.sum() / weights.sum();
+    smooth = uniform_loss.sum() / weights.sum();
   }
   return (loss * (1 - label_smoothing) + smooth * label_smoothing).to(x.dtype());
 }

@@ -13,11 +13,11 @@ namespace {
 
 /// Stands for the logarithm of probability 0. -infinity would give NaN derivatives. This finite number is so large that
 /// numbers added to it are lost in rounding.
-constexpr double kImpossible = -1e30;
+constexpr double kLogZero = -1e30;
 
 /// Returns rows (N, 2 S + 1), one for each sample: the classes of the target, with a blank before, between and after
 /// them. Positions after the end of a target are blanks too.
-Tensor with_blanks(const Tensor& targets, IntArrayRef lengths, int64_t classes, int64_t blank) {
+Tensor insert_blanks(const Tensor& targets, IntArrayRef lengths, int64_t classes, int64_t blank) {
   const int64_t samples = static_cast<int64_t>(lengths.size());
   int64_t longest = 0, total = 0;
   for (const int64_t n : lengths) {
@@ -49,12 +49,12 @@ Tensor with_blanks(const Tensor& targets, IntArrayRef lengths, int64_t classes, 
   }
   return tensor(rows, TensorOptions(kInt64).device(targets.device())).view({samples, 2 * longest + 1});
 }
-/// Shifts the columns of x (N, L) to the right by `steps`, and fills the front with kImpossible.
-Tensor moved_right(const Tensor& x, int64_t steps) {
-  const Tensor front = full({x.size(0), std::min(steps, x.size(1))}, kImpossible, x.options());
+/// Shifts the columns of x (N, L) to the right by `steps`, and fills the front with kLogZero.
+Tensor shift_right(const Tensor& x, int64_t steps) {
+  const Tensor front = full({x.size(0), std::min(steps, x.size(1))}, kLogZero, x.options());
   return x.size(1) <= steps ? front : cat({front, x.narrow(1, 0, x.size(1) - steps)}, 1);
 }
-std::vector<int64_t> lengths_of(const char* name, const Tensor& lengths) {
+std::vector<int64_t> to_lengths(const char* name, const Tensor& lengths) {
   TANDEM_CHECK(lengths.dtype() == kInt64 || lengths.dtype() == kInt32, "ctc_loss: ", name, " must be integral, but is ",
                lengths.dtype(), "; accepted: int64 and int32");
   const Tensor flat = lengths.to(Device(kCPU)).to(kInt64).contiguous();
@@ -92,10 +92,10 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef inpu
   TANDEM_CHECK(blank >= 0 && blank < classes, "ctc_loss: blank must be in label range, 0 to ", classes - 1, ", but is ",
                blank);
 
-  const Tensor labels = with_blanks(targets, target_lengths, classes, blank);
+  const Tensor labels = insert_blanks(targets, target_lengths, classes, blank);
   const int64_t width = labels.size(1);
   const Tensor given_steps = length_column(input_lengths, x), ends = length_column(target_lengths, x) * 2;
-  const Tensor places = arange(width, TensorOptions(kInt64).device(x.device()));
+  const Tensor positions = arange(width, TensorOptions(kInt64).device(x.device()));
   // A path may go from a class to the next one without a blank between them if the two classes differ.
   Tensor skips = zeros_like(labels).to(kBool);
   if (width > 2) {
@@ -104,31 +104,31 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef inpu
   }
   // alpha[n, s] is the logarithm of the probability that the steps so far spell labels[n, :s+1]. The first step can
   // only reach the first blank and the first class.
-  const Tensor impossible = full({samples, width}, kImpossible, x.options());
-  Tensor alpha = impossible;
+  const Tensor log_zero = full({samples, width}, kLogZero, x.options());
+  Tensor alpha = log_zero;
   for (int64_t t = 0; t < steps; ++t) {
     const Tensor now = x[t].gather(1, labels);
     const Tensor next =
-        t == 0 ? where(places < 2, now, Scalar(kImpossible))
-               : stack({alpha, moved_right(alpha, 1), where(skips, moved_right(alpha, 2), Scalar(kImpossible))})
+        t == 0 ? where(positions < 2, now, Scalar(kLogZero))
+               : stack({alpha, shift_right(alpha, 1), where(skips, shift_right(alpha, 2), Scalar(kLogZero))})
                          .logsumexp({0}) +
                      now;
     alpha = where(given_steps > t, next, alpha);
   }
   const Tensor last = alpha.gather(1, ends), before = alpha.gather(1, (ends - 1).clamp_min(0));
-  Tensor log_prob = last.logaddexp(where(ends > 0, before, Scalar(kImpossible)));
+  Tensor log_prob = last.logaddexp(where(ends > 0, before, Scalar(kLogZero)));
   log_prob = where((ends == 0) & (given_steps == 0), Scalar(0), log_prob).squeeze(1);
-  const Tensor none = log_prob < kImpossible / 2;
+  const Tensor none = log_prob < kLogZero / 2;
   const Tensor losses =
       where(none, Scalar(zero_infinity ? 0.0 : std::numeric_limits<double>::infinity()), log_prob.neg());
   const auto result = [&](const Tensor& y) { return y.to(log_probs.dtype()); };
   if (reduction == Reduction::mean) return result((losses / (ends.squeeze(1) / 2).clamp_min(1).to(x.dtype())).mean());
-  return result(reduction == Reduction::none && !batched ? losses.squeeze(0) : reduced(losses, reduction));
+  return result(reduction == Reduction::none && !batched ? losses.squeeze(0) : apply_loss_reduction(losses, reduction));
 }
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                 const Tensor& target_lengths, int64_t blank, Reduction reduction, Flag zero_infinity) {
-  return ctc_loss(log_probs, targets, lengths_of("input_lengths", input_lengths),
-                  lengths_of("target_lengths", target_lengths), blank, reduction, zero_infinity);
+  return ctc_loss(log_probs, targets, to_lengths("input_lengths", input_lengths),
+                  to_lengths("target_lengths", target_lengths), blank, reduction, zero_infinity);
 }
 
 }  // namespace tandem

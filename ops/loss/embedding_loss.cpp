@@ -11,7 +11,7 @@ TANDEM_CAST_POLICY(float32, cosine_embedding_loss, hinge_embedding_loss);
 Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, Reduction reduction) {
   check_real("hinge_embedding_loss", x);
   const Tensor near = where(target != 1, (margin - x).clamp_min(0), Scalar(0));
-  return reduced(near + where(target != -1, x, Scalar(0)), reduction);
+  return apply_loss_reduction(near + where(target != -1, x, Scalar(0)), reduction);
 }
 Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
                              Reduction reduction) {
@@ -25,7 +25,7 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
   const Tensor aa = (a * a).sum({-1}) + kEps, bb = (b * b).sum({-1}) + kEps;
   const Tensor cosine = (a * b).sum({-1}) / (aa * bb).sqrt();
   const Tensor alike = where(target == 1, 1 - cosine, Scalar(0));
-  return reduced(alike + where(target == -1, (cosine - margin).clamp_min(0), Scalar(0)), reduction);
+  return apply_loss_reduction(alike + where(target == -1, (cosine - margin).clamp_min(0), Scalar(0)), reduction);
 }
 
 }  // namespace tandem

@@ -20,7 +20,7 @@ namespace {
 
 /// Returns var. If var has one dimension less than x, appends a last dimension of size 1. @throws Error if the sizes of
 /// var do not fit
-Tensor variances(const Tensor& x, const Tensor& var) {
+Tensor broadcast_variance(const Tensor& x, const Tensor& var) {
   if (var.sizes() == x.sizes()) return var;
   if (x.dim() > 0 && var.sizes() == x.sizes().slice(0, x.dim() - 1)) return var.unsqueeze(-1);
   int64_t unlike = 0;  // sum of the sizes of var in the dimensions where x has another size
@@ -35,15 +35,15 @@ Tensor variances(const Tensor& x, const Tensor& var) {
 Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var, bool full, double eps,
                          Reduction reduction) {
   check_real("gaussian_nll_loss", x);
-  TANDEM_CHECK(!var.is_cpu() || is_recorded() || !(var < 0).any().item<bool>(),
+  TANDEM_CHECK(!var.is_cpu() || is_graph_recording() || !(var < 0).any().item<bool>(),
                "gaussian_nll_loss: var has negative entry/entries; accepted: 0 or more");
-  Tensor v = variances(x, var).clone();
+  Tensor v = broadcast_variance(x, var).clone();
   {
     const NoGradGuard guard;
     v.clamp_min_(eps);
   }
   const Tensor losses = 0.5 * (v.log() + (x - target).square() / v);
-  return reduced(full ? losses + 0.5 * std::log(2 * std::numbers::pi) : losses, reduction);
+  return apply_loss_reduction(full ? losses + 0.5 * std::log(2 * std::numbers::pi) : losses, reduction);
 }
 
 }  // namespace tandem

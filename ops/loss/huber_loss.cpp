@@ -14,7 +14,7 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, Reduction reduction, do
   const Tensor far = d >= delta;                 // false for NaN
   const Tensor near = where(far, Scalar(0), d);  // an infinite d, squared, would make the gradient NaN
   const Tensor losses = where(far, (d - 0.5 * delta) * delta, near.square() * 0.5);
-  return reduced(losses.to(x.dtype()), reduction);
+  return apply_loss_reduction(losses.to(x.dtype()), reduction);
 }
 
 }  // namespace tandem

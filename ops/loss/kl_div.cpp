@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(float32, kl_div);
 Tensor kl_div(const Tensor& x, const Tensor& target, Reduction reduction, Flag log_target) {
   check_real("kl_div", x);
   check_real("kl_div", target);
-  return reduced(log_target ? target.exp() * (target - x) : target.xlogy(target) - target * x, reduction);
+  return apply_loss_reduction(log_target ? target.exp() * (target - x) : target.xlogy(target) - target * x, reduction);
 }
 
 }  // namespace tandem

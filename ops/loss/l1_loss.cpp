@@ -11,16 +11,16 @@ Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   check_sizes("l1_loss", x, target);
   TANDEM_CHECK(x.dtype() != kBool && target.dtype() != kBool, "l1_loss: x is ", x.dtype(), " and target is ",
                target.dtype(), "; accepted: numbers");
-  return reduced((x - target).abs(), reduction);
+  return apply_loss_reduction((x - target).abs(), reduction);
 }
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction, double beta) {
-  check_pair("smooth_l1_loss", x, target);
+  check_loss_inputs("smooth_l1_loss", x, target);
   TANDEM_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta. Got ", beta);
   if (beta == 0) return l1_loss(x, target, reduction);
   const Tensor d = difference(x, target).abs();
   const Tensor far = d >= beta;                  // false for NaN
   const Tensor near = where(far, Scalar(0), d);  // an infinite d, squared, would make the gradient NaN
-  return reduced(where(far, d - 0.5 * beta, near.square() * (0.5 / beta)), reduction);
+  return apply_loss_reduction(where(far, d - 0.5 * beta, near.square() * (0.5 / beta)), reduction);
 }
 
 }  // namespace tandem

@@ -5,7 +5,7 @@
 
 namespace tandem::detail {
 
-inline Tensor reduced(const Tensor& losses, Reduction reduction) {
+inline Tensor apply_loss_reduction(const Tensor& losses, Reduction reduction) {
   return reduction == Reduction::none ? losses : reduction == Reduction::sum ? losses.sum() : losses.mean();
 }
 inline void check_sizes(const char* op, const Tensor& x, const Tensor& target) {
@@ -15,7 +15,7 @@ inline void check_sizes(const char* op, const Tensor& x, const Tensor& target) {
   TANDEM_CHECK(x.sizes() == target.sizes(), op, ": Target size ", target.sizes(), " must be the same as input size ",
                x.sizes());
 }
-inline void check_pair(const char* op, const Tensor& x, const Tensor& target) {
+inline void check_loss_inputs(const char* op, const Tensor& x, const Tensor& target) {
   check_real(op, x);
   check_sizes(op, x, target);
 }

@@ -16,7 +16,7 @@ TANDEM_CAST_POLICY(float32, margin_ranking_loss, multi_margin_loss, multilabel_m
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin, Reduction reduction) {
   TANDEM_CHECK(a.dim() == b.dim() && a.dim() == target.dim(), "margin_ranking_loss: a is ", a.sizes(), ", b is ",
                b.sizes(), " and target is ", target.sizes(), "; all must have the same number of dimensions");
-  return reduced((target.neg() * (a - b) + margin).clamp_min(0), reduction);
+  return apply_loss_reduction((target.neg() * (a - b) + margin).clamp_min(0), reduction);
 }
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   check_real("soft_margin_loss", x);
@@ -33,7 +33,7 @@ Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reducti
     // The order of the factors gives dx the target's strides, as in PyTorch.
     return {sign * slope * dy.neg(), ctx.needs_grad(1) ? x * slope * dy.neg() : Tensor()};
   });
-  return reduced(losses, reduction);
+  return apply_loss_reduction(losses, reduction);
 }
 
 namespace {
@@ -50,8 +50,8 @@ Tensor class_rows(const char* op, const Tensor& x, const Tensor& target) {
   return x.dim() == 1 ? x.unsqueeze(0) : x;
 }
 /// Reduces the losses of rows. If x is a single row, the unreduced loss is a 0-dim tensor.
-Tensor reduced_rows(const Tensor& losses, const Tensor& x, Reduction reduction) {
-  return reduced(x.dim() == 1 ? losses.squeeze(0) : losses, reduction);
+Tensor apply_row_reduction(const Tensor& losses, const Tensor& x, Reduction reduction) {
+  return apply_loss_reduction(x.dim() == 1 ? losses.squeeze(0) : losses, reduction);
 }
 }  // namespace
 
@@ -65,13 +65,13 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p,
                "size). Expected target size [",
                rows.size(0), "], but got ", target.sizes(), ". Input has shape ", x.sizes(), ".");
   const int64_t classes = rows.size(1);
-  check_part("multi_margin_loss", "weight", weight, classes, x);
+  check_parameter("multi_margin_loss", "weight", weight, classes, x);
   const Tensor t = target.reshape({-1, 1}), own = rows.gather(1, t);
   Tensor over = (rows - own + margin).relu();
   if (p.to_double() == 2) over = over.square();
   if (weight.defined()) over = over * weight.to(x.dtype()).reshape({-1}).index_select(0, t.squeeze(1)).unsqueeze(1);
   const Tensor others = arange(classes, TensorOptions(kInt64).device(x.device())) != t;
-  return reduced_rows(where(others, over, Scalar(0)).sum({1}) / static_cast<double>(classes), x, reduction);
+  return apply_row_reduction(where(others, over, Scalar(0)).sum({1}) / static_cast<double>(classes), x, reduction);
 }
 Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   const Tensor rows = class_rows("multilabel_margin_loss", x, target);
@@ -84,7 +84,7 @@ Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction r
   const Tensor over = (rows.unsqueeze(1) - rows.gather(1, safe).unsqueeze(2) + 1).relu();
   const Tensor counts = listed.unsqueeze(2) & is_target.logical_not().unsqueeze(1);
   const Tensor losses = where(counts, over, Scalar(0)).sum({1, 2}) / static_cast<double>(rows.size(1));
-  return reduced_rows(losses, x, reduction);
+  return apply_row_reduction(losses, x, reduction);
 }
 
 Tensor detail::multilabel_soft_margin_loss(const Tensor& x, const Tensor& target, const Tensor& weight,
@@ -93,7 +93,7 @@ Tensor detail::multilabel_soft_margin_loss(const Tensor& x, const Tensor& target
                " and target is ", target.sizes(), "; accepted: (..., C) for both");
   Tensor losses = (target * log_sigmoid(x) + (1 - target) * log_sigmoid(-x)).neg();
   if (weight.defined()) losses = losses * weight;
-  return reduced(losses.mean({-1}), reduction);
+  return apply_loss_reduction(losses.mean({-1}), reduction);
 }
 
 }  // namespace tandem

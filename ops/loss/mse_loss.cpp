@@ -15,18 +15,18 @@ Tensor squared_error(const Tensor& x, const Tensor& target, bool mean) {
   Tensor y = core::empty({}, x.dtype(), x.device());
   TANDEM_DISPATCH(x.device(), squared_error, x, target, count, y);
   return record("mse_loss", y, {x, target}, {x, target}, [count](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor slope = (ctx.saved(0) - ctx.saved(1)) * (dy * (2 / count));
-    return {slope, ctx.needs_grad(1) ? slope.neg() : Tensor()};
+    const Tensor dx = (ctx.saved(0) - ctx.saved(1)) * (dy * (2 / count));
+    return {dx, ctx.needs_grad(1) ? dx.neg() : Tensor()};
   });
 }
 }  // namespace
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
-  check_pair("mse_loss", x, target);
+  check_loss_inputs("mse_loss", x, target);
   if (reduction != Reduction::none && x.dtype() == target.dtype() && !is_half(x.dtype()) && x.is_contiguous() &&
       target.is_contiguous() && x.numel() > 0)
     return squared_error(x, target, reduction == Reduction::mean);
-  return reduced(difference(x, target).square(), reduction);
+  return apply_loss_reduction(difference(x, target).square(), reduction);
 }
 
 }  // namespace tandem

@@ -20,24 +20,25 @@ Tensor nll_backward(const Tensor& dloss, const Tensor& total, const Tensor& targ
   Tensor dx = core::empty(sizes, dtype, dloss.device());
   TANDEM_DISPATCH(dx.device(), nll_backward, g, total, target, weights, ignore_index, dx);
   return record("nll_backward", dx, {dloss}, {target, weights}, [](const Context& ctx, const Tensor& ddx) -> Grads {
-    return {(at_targets(ddx, ctx.saved(0)) * ctx.saved(1)).neg()};
+    return {(gather_targets(ddx, ctx.saved(0)) * ctx.saved(1)).neg()};
   });
 }
 }  // namespace
 Tensor detail::nll_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean, int64_t ignore_index) {
-  Tensor losses = one_each(x), weights = one_each(x);
+  Tensor losses = empty_per_row(x), weights = empty_per_row(x);
   TANDEM_DISPATCH(x.device(), nll, x, target, weight, ignore_index, losses, weights);
-  const auto [loss, total] = averaged(losses, weights, mean);
+  const auto [loss, total] = weighted_mean(losses, weights, mean);
   return record(
       "nll_loss", loss, {x}, {target, weights, total},
       [sizes = Shape(x.sizes()), dtype = x.dtype(), ignore_index](const Context& ctx, const Tensor& dy) -> Grads {
         const Tensor dx = nll_backward(dy, ctx.saved(2), ctx.saved(0), ctx.saved(1), ignore_index, sizes, dtype);
-        return {ctx.flat_in(0, dx)};
+        return {ctx.attach_zero_derivative(0, dx)};
       });
 }
 Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight, Reduction reduction,
                 int64_t ignore_index) {
-  return of_classes("nll_loss", "log_prob", log_prob, class_indices(target), weight, reduction, ignore_index, nll_rows);
+  return compute_class_loss("nll_loss", "log_prob", log_prob, to_class_indices(target), weight, reduction, ignore_index,
+                            nll_rows);
 }
 
 }  // namespace tandem

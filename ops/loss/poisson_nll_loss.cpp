@@ -18,7 +18,7 @@ Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, Flag log_input, F
     const Tensor stirling = safe * safe.log() - safe + 0.5 * (2 * std::numbers::pi * safe).log();
     losses = losses + where(many, stirling, Scalar(0));
   }
-  return reduced(losses, reduction);
+  return apply_loss_reduction(losses, reduction);
 }
 
 }  // namespace tandem

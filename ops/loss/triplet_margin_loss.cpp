@@ -17,7 +17,7 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   const Tensor near = pairwise_distance(anchor, positive, p, eps);
   Tensor far = pairwise_distance(anchor, negative, p, eps);
   if (swap) far = far.minimum(pairwise_distance(positive, negative, p, eps));
-  return reduced((margin + near - far).clamp_min(0), reduction);
+  return apply_loss_reduction((margin + near - far).clamp_min(0), reduction);
 }
 
 Tensor detail::triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
@@ -29,7 +29,7 @@ Tensor detail::triplet_margin_with_distance_loss(const Tensor& anchor, const Ten
   const Tensor near = distance(anchor, positive);
   Tensor far = distance(anchor, negative);
   if (swap) far = far.minimum(distance(positive, negative));
-  return reduced((near - far + margin).clamp_min(0), reduction);
+  return apply_loss_reduction((near - far + margin).clamp_min(0), reduction);
 }
 
 }  // namespace tandem

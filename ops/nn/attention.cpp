@@ -23,7 +23,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(lower, scaled_dot_product_attention);
 
 namespace {
-constexpr double kNowhere = -std::numeric_limits<double>::infinity();
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
   const char* const op = "scaled_dot_product_attention";
@@ -37,7 +37,7 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
                " and value ", v.sizes(), "; accepted: (..., L, E), (..., S, E) and (..., S, V)");
 }
 /// Repeats the heads of x, so that x has as many heads as query: one head of x serves several heads of query.
-Tensor heads_repeated(const Tensor& x, const Tensor& query) {
+Tensor repeat_kv_heads(const Tensor& x, const Tensor& query) {
   TANDEM_CHECK(query.dim() >= 3 && x.dim() >= 3 && x.size(-3) > 0 && query.size(-3) % x.size(-3) == 0,
                "scaled_dot_product_attention: Number of heads in key and value must divide the number of heads in "
                "query, but with enable_gqa query is ",
@@ -49,9 +49,9 @@ void check_mask(const Tensor& mask, const Tensor& query, IntArrayRef scores) {
   TANDEM_CHECK(broadcast_shapes("scaled_dot_product_attention", mask.sizes(), scores) == scores,
                "scaled_dot_product_attention: attn_mask is ", mask.sizes(), "; it must broadcast to ", scores);
 }
-IntArrayRef leading(const Tensor& x) { return x.sizes().slice(0, x.sizes().size() - 2); }
+IntArrayRef batch_sizes(const Tensor& x) { return x.sizes().slice(0, x.sizes().size() - 2); }
 /// Arguments of one call. key and value have as many heads as query.
-struct AttentionCall {
+struct AttentionArgs {
   Tensor query, key, value, mask;
   double dropout_p;
   bool is_causal;
@@ -59,67 +59,68 @@ struct AttentionCall {
 };
 /// Composes attention of other operations. As in PyTorch, half types are computed in float32, and query and key are
 /// each scaled by the square root of the scale.
-Tensor composed(const AttentionCall& call) {
+Tensor math_attention(const AttentionArgs& call) {
   const Tensor &query = call.query, &key = call.key, &value = call.value, &mask = call.mask;
   if (is_half(query.dtype())) {
     const Tensor wide = mask.defined() && mask.dtype() != kBool ? mask.to(kFloat32) : mask;
-    return composed({query.to(kFloat32), key.to(kFloat32), value.to(kFloat32), wide, call.dropout_p, call.is_causal,
-                     call.scale})
+    return math_attention({query.to(kFloat32), key.to(kFloat32), value.to(kFloat32), wide, call.dropout_p,
+                           call.is_causal, call.scale})
         .to(query.dtype());
   }
   const char* const of_keys = "scaled_dot_product_attention: the leading dimensions of query and key";
   const char* const of_values = "scaled_dot_product_attention: the leading dimensions of query, key and value";
-  broadcast_shapes(of_values, broadcast_shapes(of_keys, leading(query), leading(key)), leading(value));
+  broadcast_shapes(of_values, broadcast_shapes(of_keys, batch_sizes(query), batch_sizes(key)), batch_sizes(value));
   const double root = std::sqrt(std::abs(call.scale));
   Tensor scores = matmul(query * (call.scale < 0 ? -root : root), (key * root).transpose(-2, -1));
   // -infinity is added to the scores of hidden keys, rather than replacing them, so that a NaN stays NaN.
   const auto added = [&](const Tensor& hidden) {
-    return zeros(hidden.sizes(), query.options()).masked_fill(hidden, kNowhere);
+    return zeros(hidden.sizes(), query.options()).masked_fill(hidden, kMinusInfinity);
   };
   // Mask (..., L, 1) of the queries that may attend to no key. Their scores stay unmasked, and their results become 0.
-  Tensor nowhere;
+  Tensor fully_masked;
   if (call.is_causal) {
     const TensorOptions options = TensorOptions(kBool).device(query.device());
     scores = scores + added(ones({query.size(-2), key.size(-2)}, options).triu(1));
   } else if (mask.defined()) {
     check_mask(mask, query, scores.sizes());
-    const Tensor hidden = mask.dtype() == kBool ? mask.logical_not() : mask.detach().eq(kNowhere);
-    nowhere = hidden.dim() == 0 ? hidden : hidden.all(-1, /*keepdim=*/true);
-    scores = scores +
-             (mask.dtype() == kBool ? added(hidden.logical_and(nowhere.logical_not())) : mask.masked_fill(nowhere, 0));
+    const Tensor hidden = mask.dtype() == kBool ? mask.logical_not() : mask.detach().eq(kMinusInfinity);
+    fully_masked = hidden.dim() == 0 ? hidden : hidden.all(-1, /*keepdim=*/true);
+    scores = scores + (mask.dtype() == kBool ? added(hidden.logical_and(fully_masked.logical_not()))
+                                             : mask.masked_fill(fully_masked, 0));
   }
   const Tensor out = matmul(dropout(scores.softmax(-1), call.dropout_p, true), value);
-  return nowhere.defined() ? out.masked_fill(nowhere, 0) : out;
+  return fully_masked.defined() ? out.masked_fill(fully_masked, 0) : out;
 }
 
-bool expands_to(IntArrayRef from, IntArrayRef to) {
+bool is_expandable_to(IntArrayRef from, IntArrayRef to) {
   if (from.size() > to.size()) return false;
   for (size_t i = 1; i <= from.size(); ++i)
     if (from[from.size() - i] != to[to.size() - i] && from[from.size() - i] != 1) return false;
   return true;
 }
-/// Returns whether by_blocks() can compute the call. As in PyTorch, operands must have four dimensions: by_blocks() and
-/// math_attention() save different tensors for backward, and programs must not change saved tensors in place. Invalid
-/// arguments are left to math_attention(), which reports them.
-bool goes_by_blocks(const AttentionCall& call) {
+/// Returns whether flash_attention() can compute the call. As in PyTorch, operands must have four dimensions:
+/// flash_attention() and math_attention() save different tensors for backward, and programs must not change saved
+/// tensors in place. Invalid arguments are left to math_attention(), which reports them.
+bool can_use_flash_attention(const AttentionArgs& call) {
   const Tensor &query = call.query, &key = call.key, &value = call.value, &mask = call.mask;
-  return detail::fusing.load(std::memory_order_relaxed) && call.dropout_p == 0 && query.dim() == 4 && key.dim() == 4 &&
-         value.dim() == 4 && (query.dtype() == kFloat32 || query.dtype() == kFloat64) && query.numel() > 0 &&
-         key.numel() > 0 && value.numel() > 0 && expands_to(leading(key), leading(query)) &&
-         expands_to(leading(value), leading(query)) && !(mask.defined() && autograd::any_wants_grad({mask})) &&
-         kernels::attention_serves(query, key, value);
+  return detail::layer_fusion_enabled.load(std::memory_order_relaxed) && call.dropout_p == 0 && query.dim() == 4 &&
+         key.dim() == 4 && value.dim() == 4 && (query.dtype() == kFloat32 || query.dtype() == kFloat64) &&
+         query.numel() > 0 && key.numel() > 0 && value.numel() > 0 &&
+         is_expandable_to(batch_sizes(key), batch_sizes(query)) &&
+         is_expandable_to(batch_sizes(value), batch_sizes(query)) &&
+         !(mask.defined() && autograd::any_requires_grad({mask})) && kernels::supports_attention(query, key, value);
 }
 /// Expands x to the leading dimensions `lead`, in a layout that kernels take.
-Tensor rows_of(const Tensor& x, IntArrayRef lead) {
+Tensor expand_batch(const Tensor& x, IntArrayRef lead) {
   Shape sizes = lead;
   sizes.push_back(x.size(-2));
   sizes.push_back(x.size(-1));
   const Tensor all = x.sizes() == sizes ? x : x.expand(sizes);
-  return kernels::attention_takes(all) ? all : all.contiguous();
+  return kernels::has_attention_strides(all) ? all : all.contiguous();
 }
 /// Allocates a tensor (..., columns). The dimensions before the last lie in memory in the same order as in x, so heads
 /// that a transpose has separated can be joined again without a copy.
-Tensor empty_rows(const Tensor& x, int64_t columns) {
+Tensor empty_with_layout_of(const Tensor& x, int64_t columns) {
   Shape sizes = x.sizes(), strides = x.strides();
   sizes.back() = columns;
   std::vector<size_t> order(sizes.size() - 1);
@@ -134,9 +135,9 @@ Tensor empty_rows(const Tensor& x, int64_t columns) {
   return core::empty_dense(sizes, strides, x.dtype(), x.device());
 }
 /// Computes attention block by block, in memory proportional to L rather than L S.
-Tensor by_blocks(const AttentionCall& call) {
-  const IntArrayRef lead = leading(call.query);
-  const Tensor q = rows_of(call.query, lead), k = rows_of(call.key, lead), v = rows_of(call.value, lead);
+Tensor flash_attention(const AttentionArgs& call) {
+  const IntArrayRef lead = batch_sizes(call.query);
+  const Tensor q = expand_batch(call.query, lead), k = expand_batch(call.key, lead), v = expand_batch(call.value, lead);
   const Tensor mask = call.mask;
   const bool causal = call.is_causal;
   const double scale = call.scale;
@@ -146,28 +147,29 @@ Tensor by_blocks(const AttentionCall& call) {
   scores.push_back(k.size(-2));
   if (mask.defined()) check_mask(mask, call.query, scores);
   const auto expanded = [scores](const Tensor& m) { return m.defined() ? core::expand(m, scores) : m; };
-  Tensor out = empty_rows(q, v.size(-1)), lse = core::empty(rows, q.dtype(), q.device());
+  Tensor out = empty_with_layout_of(q, v.size(-1)), lse = core::empty(rows, q.dtype(), q.device());
   TANDEM_DISPATCH(q.device(), attention, q, k, v, expanded(mask), causal, scale, out, lse);
   const auto backward = [=](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor q = ctx.saved(0), k = ctx.saved(1), v = ctx.saved(2), mask = ctx.saved(3), out = ctx.saved(4),
                  lse = ctx.saved(5);
     if (is_grad_enabled()) {  // second derivatives: recompute with differentiable operations
       const auto compose = [&](const std::vector<Tensor>& in) {
-        return composed({in[0], in[1], in[2], mask, /*dropout_p=*/0, causal, scale});
+        return math_attention({in[0], in[1], in[2], mask, /*dropout_p=*/0, causal, scale});
       };
-      return detail::recorded_gradients(compose, {q, k, v}, dy);
+      return detail::compute_composed_gradients(compose, {q, k, v}, dy);
     }
-    const Tensor dout = kernels::attention_takes(dy) ? dy : dy.contiguous();
-    Tensor dq = empty_rows(q, q.size(-1)), dk = empty_rows(k, k.size(-1)), dv = empty_rows(v, v.size(-1));
+    const Tensor dout = kernels::has_attention_strides(dy) ? dy : dy.contiguous();
+    Tensor dq = empty_with_layout_of(q, q.size(-1)), dk = empty_with_layout_of(k, k.size(-1)),
+           dv = empty_with_layout_of(v, v.size(-1));
     TANDEM_DISPATCH(q.device(), attention_backward, dout, q, k, v, expanded(mask), out, lse, causal, scale, dq, dk, dv);
     return {dq, dk, dv};
   };
   return record("scaled_dot_product_attention", out, {q, k, v}, {q, k, v, mask, out, lse}, backward);
 }
 
-constexpr kernels::Implementation<Tensor, AttentionCall> kAttention[] = {
-    {"by blocks", goes_by_blocks, by_blocks},
-    {"composed of other operations", kernels::always, composed},
+constexpr kernels::Implementation<Tensor, AttentionArgs> kAttention[] = {
+    {"by blocks", can_use_flash_attention, flash_attention},
+    {"composed of other operations", kernels::always, math_attention},
 };
 }  // namespace
 
@@ -175,12 +177,12 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& given_key
                                     const Tensor& mask, double dropout_p, Flag is_causal, std::optional<double> scale,
                                     Flag enable_gqa) {
   check_attention(query, given_key, given_value);
-  const Tensor key = enable_gqa ? heads_repeated(given_key, query) : given_key,
-               value = enable_gqa ? heads_repeated(given_value, query) : given_value;
+  const Tensor key = enable_gqa ? repeat_kv_heads(given_key, query) : given_key,
+               value = enable_gqa ? repeat_kv_heads(given_value, query) : given_value;
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
   TANDEM_CHECK(!is_causal || !mask.defined(),
                "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
-  return kernels::run_first<kAttention>(AttentionCall{query, key, value, mask, dropout_p, is_causal, factor});
+  return kernels::run_first_supported<kAttention>(AttentionArgs{query, key, value, mask, dropout_p, is_causal, factor});
 }
 
 }  // namespace tandem
@@ -214,8 +216,8 @@ void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value,
                ". Give either bias_k and bias_v, or static_k and static_v");
 }
 /// Returns the projected query, key and value, each (rows, N, E).
-std::array<Tensor, 3> projected(const Tensor& query, const Tensor& key, const Tensor& value,
-                                const MultiheadAttentionForwardFuncOptions& o) {
+std::array<Tensor, 3> project_inputs(const Tensor& query, const Tensor& key, const Tensor& value,
+                                     const MultiheadAttentionForwardFuncOptions& o) {
   const int64_t features = query.size(2);
   const std::vector<Tensor> bias = o.in_proj_bias().defined() ? o.in_proj_bias().chunk(3) : std::vector<Tensor>(3);
   if (o.use_separate_proj_weight())
@@ -239,7 +241,7 @@ std::array<Tensor, 3> projected(const Tensor& query, const Tensor& key, const Te
   return {linear(query, weight[0], bias[0]), both[0], both[1]};
 }
 /// Converts a mask to numbers that are added to the scores: a bool mask becomes -inf where it is true, and 0 elsewhere.
-Tensor as_numbers(const char* name, const Tensor& mask, const Tensor& like) {
+Tensor to_additive_mask(const char* name, const Tensor& mask, const Tensor& like) {
   if (!mask.defined()) return mask;
   TANDEM_CHECK(mask.dtype() == kBool || mask.is_floating_point(), kOp, ": only bool and floating types of ", name,
                " are supported, got ", mask.dtype());
@@ -247,9 +249,9 @@ Tensor as_numbers(const char* name, const Tensor& mask, const Tensor& like) {
   return zeros(mask.sizes(), like.options()).masked_fill(mask, -std::numeric_limits<double>::infinity());
 }
 /// Appends `more` to x along dim, if x is defined.
-Tensor extended(const Tensor& x, const Tensor& more, int64_t dim) { return x.defined() ? cat({x, more}, dim) : x; }
+Tensor append_along(const Tensor& x, const Tensor& more, int64_t dim) { return x.defined() ? cat({x, more}, dim) : x; }
 /// Appends a column of zeros to a mask, for a key that every query may attend to.
-Tensor with_column(const Tensor& mask) {
+Tensor append_mask_column(const Tensor& mask) {
   return mask.defined() ? cat({mask, zeros_like(mask.narrow(-1, 0, 1))}, -1) : mask;
 }
 }  // namespace
@@ -285,8 +287,8 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
   check_inputs(query, key, value, o);
   const int64_t length = query.size(0), batch = query.size(1), features = query.size(2), heads = o.num_heads(),
                 rows = batch * heads, head = features / heads, keys = key.size(0);
-  Tensor mask = as_numbers("attn_mask", o.attn_mask(), query),
-         padding = as_numbers("key_padding_mask", o.key_padding_mask(), query);
+  Tensor mask = to_additive_mask("attn_mask", o.attn_mask(), query),
+         padding = to_additive_mask("key_padding_mask", o.key_padding_mask(), query);
   const Shape shared{length, keys}, own{rows, length, keys}, padded{batch, keys};
   TANDEM_CHECK(!mask.defined() || mask.sizes() == shared || mask.sizes() == own, kOp, ": The size of the ",
                o.attn_mask().dim(), "D attn_mask is not correct. It is ", o.attn_mask().sizes(),
@@ -294,23 +296,23 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
   TANDEM_CHECK(!padding.defined() || padding.sizes() == padded, kOp, ": key_padding_mask is ",
                o.key_padding_mask().sizes(), "; accepted: ", IntArrayRef(padded));
 
-  auto [q, k, v] = projected(query, key, value, o);
+  auto [q, k, v] = project_inputs(query, key, value, o);
   if (o.bias_k().defined()) {
-    k = extended(k, o.bias_k().expand({1, batch, features}), 0);
-    v = extended(v, o.bias_v().expand({1, batch, features}), 0);
-    mask = with_column(mask), padding = with_column(padding);
+    k = append_along(k, o.bias_k().expand({1, batch, features}), 0);
+    v = append_along(v, o.bias_v().expand({1, batch, features}), 0);
+    mask = append_mask_column(mask), padding = append_mask_column(padding);
   }
-  const auto by_head = [&](const Tensor& x) { return x.view({x.size(0), rows, head}).transpose(0, 1); };
+  const auto split_heads = [&](const Tensor& x) { return x.view({x.size(0), rows, head}).transpose(0, 1); };
   const auto given_or = [&](const char* name, const Tensor& fixed, const Tensor& x) {
     TANDEM_CHECK(!fixed.defined() || (fixed.dim() == 3 && fixed.size(0) == rows && fixed.size(2) == head), kOp, ": ",
                  name, " is ", fixed.sizes(), "; accepted: (", rows, ", S, ", head, ")");
-    return fixed.defined() ? fixed : by_head(x);
+    return fixed.defined() ? fixed : split_heads(x);
   };
-  q = by_head(q), k = given_or("static_k", o.static_k(), k), v = given_or("static_v", o.static_v(), v);
+  q = split_heads(q), k = given_or("static_k", o.static_k(), k), v = given_or("static_v", o.static_v(), v);
   if (o.add_zero_attn()) {
     const Tensor none = zeros({rows, 1, head}, k.options());
-    k = extended(k, none, 1), v = extended(v, none, 1);
-    mask = with_column(mask), padding = with_column(padding);
+    k = append_along(k, none, 1), v = append_along(v, none, 1);
+    mask = append_mask_column(mask), padding = append_mask_column(padding);
   }
   if (padding.defined()) {
     const int64_t all = padding.size(1);
@@ -332,8 +334,8 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
     // A query that may attend to no key gets NaN, as from softmax, rather than 0.
     if (mask.defined()) {
       const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-      const Tensor nowhere = mask.detach().eq(-inf).all(-1, /*keepdim=*/true);
-      output = output * ones(nowhere.sizes(), output.options()).masked_fill(nowhere, nan);
+      const Tensor fully_masked = mask.detach().eq(-inf).all(-1, /*keepdim=*/true);
+      output = output * ones(fully_masked.sizes(), output.options()).masked_fill(fully_masked, nan);
     }
   }
   output = linear(output.transpose(0, 1).reshape({length, batch, features}), o.out_proj_weight(), o.out_proj_bias());

@@ -4,7 +4,7 @@
 #include "tandem/kernels/pool.h"
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/nn/pad.h"
-#include "tandem/ops/nn/pool_planes.h"
+#include "tandem/ops/nn/pool_helpers.h"
 
 namespace tandem {
 
@@ -15,26 +15,26 @@ namespace {
 /// Average pooling and its backward are linear, and each is the derivative of the other.
 Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil, bool last);
 Tensor avg_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, bool last) {
-  const Planes p("avg_pool2d", input, s, ceil, last);
+  const PoolInput p("avg_pool2d", input, s, ceil, last);
   Tensor y = p.make(p.x.dtype());
   TANDEM_DISPATCH(input.device(), avg_pool2d, p.x, s, y);
-  return record("avg_pool2d", of_sizes(y, p.out), {input}, {},
+  return record("avg_pool2d", reshape_to(y, p.out), {input}, {},
                 [=, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.flat_in(0, avg_pool_backward(dy, s, sizes, ceil, last))};
+                  return {ctx.attach_zero_derivative(0, avg_pool_backward(dy, s, sizes, ceil, last))};
                 });
 }
 Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil, bool last) {
-  const Planes p("avg_pool2d_backward", dy, last);
-  Tensor dx = make_images(p.x, p.x.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
+  const PoolInput p("avg_pool2d_backward", dy, last);
+  Tensor dx = empty_pool_tensor(p.x, p.x.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
   TANDEM_DISPATCH(dy.device(), avg_pool2d_backward, p.x, s, dx);
-  return record("avg_pool2d_backward", of_sizes(dx, x_sizes), {dy}, {},
+  return record("avg_pool2d_backward", reshape_to(dx, x_sizes), {dy}, {},
                 [s, ceil, last](const Context&, const Tensor& ddx) -> Grads { return {avg_pool(ddx, s, ceil, last)}; });
 }
 /// Computes avg_pool2d for int64. Averages are rounded towards zero.
-Tensor avg_pool_of_integers(const Tensor& x, const kernels::PoolShape& s, bool ceil, std::optional<int64_t> divisor) {
+Tensor avg_pool_integers(const Tensor& x, const kernels::PoolShape& s, bool ceil, std::optional<int64_t> divisor) {
   TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "avg_pool2d: x is ", x.sizes(), "; accepted: (N, C, H, W) or (C, H, W)");
   const auto count = [&](int64_t d) {
-    return pooled("avg_pool2d", x.size(d - 2), s.kernel[d], s.stride[d], s.padding[d], 1, ceil);
+    return pooling_output_size("avg_pool2d", x.size(d - 2), s.kernel[d], s.stride[d], s.padding[d], 1, ceil);
   };
   const auto around = [&](const Tensor& t, int64_t value) {
     return constant_pad_nd(t, {s.padding[1], s.padding[1], s.padding[0], s.padding[0]}, value);
@@ -66,7 +66,7 @@ Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding
                   Flag count_include_pad, std::optional<int64_t> divisor) {
   TANDEM_CHECK(!divisor || *divisor != 0, "avg_pool2d: divisor must be not zero, but divisor_override is 0");
   const kernels::PoolShape s = pool_shape(kernel, stride, padding, 1, divisor || count_include_pad);
-  if (x.dtype() == kInt64) return avg_pool_of_integers(x, s, ceil_mode, divisor);
+  if (x.dtype() == kInt64) return avg_pool_integers(x, s, ceil_mode, divisor);
   const Tensor y = avg_pool(x, s, ceil_mode, is_channels_last(x));
   if (!divisor) return y;
   // If the window size includes padding, an average is the sum divided by the window size. Windows that ceil_mode adds
@@ -78,32 +78,34 @@ Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding
 }
 Tensor avg_pool1d(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding, Flag ceil_mode,
                   Flag count_include_pad) {
-  return as_line(avg_pool2d(as_row("avg_pool1d", x), {1, kernel}, row_stride("avg_pool1d", stride, kernel),
-                            {0, padding}, ceil_mode, count_include_pad));
+  return squeeze_height(avg_pool2d(unsqueeze_height("avg_pool1d", x), {1, kernel},
+                                   stride_with_height("avg_pool1d", stride, kernel), {0, padding}, ceil_mode,
+                                   count_include_pad));
 }
 Tensor avg_pool3d(const Tensor& x, Triple k, IntArrayRef stride, Triple p, Flag ceil_mode, Flag count_include_pad,
                   std::optional<int64_t> divisor) {
   TANDEM_CHECK(!divisor || *divisor != 0, "avg_pool3d: divisor must be not zero, but divisor_override is 0");
-  const Triple s = stride_of("avg_pool3d", stride, k);
+  const Triple s = resolve_stride("avg_pool3d", stride, k);
   const std::optional<int64_t> sum = divisor ? std::optional<int64_t>(1) : std::nullopt;
-  const Tensor inner = avg_pool2d(as_planes("avg_pool3d", x), {k[1], k[2]}, {s[1], s[2]}, {p[1], p[2]}, ceil_mode,
-                                  count_include_pad, divisor);
-  return as_volumes(avg_pool2d(as_depths(inner), {k[0], 1}, {s[0], 1}, {p[0], 0}, ceil_mode, count_include_pad, sum), x,
-                    inner);
+  const Tensor inner = avg_pool2d(volumes_to_planes("avg_pool3d", x), {k[1], k[2]}, {s[1], s[2]}, {p[1], p[2]},
+                                  ceil_mode, count_include_pad, divisor);
+  return planes_to_volumes(
+      avg_pool2d(planes_to_depth_images(inner), {k[0], 1}, {s[0], 1}, {p[0], 0}, ceil_mode, count_include_pad, sum), x,
+      inner);
 }
 
-static Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last);
+static Tensor adaptive_avg_pool_backward(const Tensor& dy, IntArrayRef x_sizes, bool last);
 Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   if (size[0] == 1 && size[1] == 1 && (input.dim() == 3 || input.dim() == 4)) {
     check_real("adaptive_avg_pool2d", input);
     const Tensor y = input.mean({-2, -1}, true);
     if (is_channels_last(input))  // the sizes are (..., C, 1, 1), so channels-last strides describe the same elements
-      y.impl()->take_layout(
+      y.impl()->shallow_copy_from(
           *core::as_strided(y, y.sizes(), core::strides_of("pool", y.sizes(), MemoryFormat::ChannelsLast), 0).impl());
     return y;
   }
   const bool last = is_channels_last(input);
-  Planes p("adaptive_avg_pool2d", input, last);
+  PoolInput p("adaptive_avg_pool2d", input, last);
   TANDEM_CHECK(p.x.size(-2) > 0 && p.x.size(-1) > 0, "adaptive_avg_pool2d: x is ", input.sizes(),
                "; the dimensions that are pooled must not be empty");
   TANDEM_CHECK(size[0] >= 0 && size[1] >= 0,
@@ -114,27 +116,28 @@ Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   p.finish();
   Tensor y = p.make(p.x.dtype());
   TANDEM_DISPATCH(input.device(), adaptive_avg_pool2d, p.x, y);
-  return record("adaptive_avg_pool2d", of_sizes(y, p.out), {input}, {},
+  return record("adaptive_avg_pool2d", reshape_to(y, p.out), {input}, {},
                 [last, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.flat_in(0, adaptive_backward(dy, sizes, last))};
+                  return {ctx.attach_zero_derivative(0, adaptive_avg_pool_backward(dy, sizes, last))};
                 });
 }
-static Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last) {
+static Tensor adaptive_avg_pool_backward(const Tensor& dy, IntArrayRef x_sizes, bool last) {
   TANDEM_CHECK(dy.size(-2) > 0 && dy.size(-1) > 0, "adaptive_avg_pool2d_backward: the gradient is ", dy.sizes(),
                "; its last two dimensions must not be empty");
-  const Planes p("adaptive_avg_pool2d_backward", dy, last);
-  Tensor dx = make_images(p.x, p.x.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
+  const PoolInput p("adaptive_avg_pool2d_backward", dy, last);
+  Tensor dx = empty_pool_tensor(p.x, p.x.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
   TANDEM_DISPATCH(dy.device(), adaptive_avg_pool2d_backward, p.x, dx);
   const Pair size(dy.size(-2), dy.size(-1));
-  return record("adaptive_avg_pool2d_backward", of_sizes(dx, x_sizes), {dy}, {},
+  return record("adaptive_avg_pool2d_backward", reshape_to(dx, x_sizes), {dy}, {},
                 [size](const Context&, const Tensor& ddx) -> Grads { return {adaptive_avg_pool2d(ddx, size)}; });
 }
 Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size) {
-  return as_line(adaptive_avg_pool2d(as_row("adaptive_avg_pool1d", x), {1, size}));
+  return squeeze_height(adaptive_avg_pool2d(unsqueeze_height("adaptive_avg_pool1d", x), {1, size}));
 }
 Tensor adaptive_avg_pool3d(const Tensor& x, Triple size) {
-  const Tensor inner = adaptive_avg_pool2d(as_planes("adaptive_avg_pool3d", x), {size[1], size[2]});
-  return as_volumes(adaptive_avg_pool2d(as_depths(inner), {size[0], inner.size(-2) * inner.size(-1)}), x, inner);
+  const Tensor inner = adaptive_avg_pool2d(volumes_to_planes("adaptive_avg_pool3d", x), {size[1], size[2]});
+  return planes_to_volumes(
+      adaptive_avg_pool2d(planes_to_depth_images(inner), {size[0], inner.size(-2) * inner.size(-1)}), x, inner);
 }
 
 }  // namespace tandem

@@ -14,7 +14,7 @@ TANDEM_CAST_POLICY(none, batch_norm, native_batch_norm);
 
 namespace {
 /// Returns x in the form that batch norm's kernels take: (N, C, L), or (pixels, C, 1) if channels-last.
-Tensor rows_or_planes(const Tensor& x, bool channels_last) {
+Tensor to_batch_norm_layout(const Tensor& x, bool channels_last) {
   const NoGradGuard guard;
   const int64_t channels = x.size(1);
   if (!channels_last) {
@@ -36,20 +36,20 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
   const int64_t channels = input.size(1);
   TANDEM_CHECK(channels > 0 || !(weight.defined() || bias.defined()), "batch_norm: x is ", input.sizes(),
                "; with a weight or a bias, it must have one channel or more");
-  check_part("batch_norm", "weight", weight, channels, input);
-  check_part("batch_norm", "bias", bias, channels, input);
-  check_part("batch_norm", "running_mean", running_mean, channels, input);
-  check_part("batch_norm", "running_var", running_var, channels, input);
+  check_parameter("batch_norm", "weight", weight, channels, input);
+  check_parameter("batch_norm", "bias", bias, channels, input);
+  check_parameter("batch_norm", "running_mean", running_mean, channels, input);
+  check_parameter("batch_norm", "running_var", running_var, channels, input);
   TANDEM_CHECK(training || (running_mean.defined() && running_var.defined()),
                "batch_norm: ", running_mean.defined() ? "running_var" : "running_mean",
                " must be defined in evaluation mode");
 }
 /// Returns whether a kernel can update running statistics from batch statistics of `dtype`.
-bool can_move(const Tensor& running, DType dtype) {
+bool can_update_in_kernel(const Tensor& running, DType dtype) {
   return running.defined() && running.dtype() == dtype && running.is_contiguous();
 }
 /// Sets running = (1 - momentum) running + part batch, where `part` is the factor of the batch statistics.
-void move(const Tensor& running, const Tensor& batch, double momentum, double part) {
+void update_running_stats(const Tensor& running, const Tensor& batch, double momentum, double part) {
   const NoGradGuard guard;
   // Half types are updated in the dtype of batch, and rounded once, at the end.
   const Tensor wide = is_half(running.dtype()) ? running.to(batch.dtype()) : running;
@@ -64,9 +64,9 @@ struct Statistics {
 /// In training, returns the statistics of x, and updates the running statistics. In evaluation, returns the running
 /// statistics.
 /// @param x  the input in the form that kernels take
-Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
-                         const Tensor& batches, bool training, double momentum, double eps,
-                         const detail::BatchParts* parts) {
+Statistics compute_statistics(const Tensor& input, const Tensor& x, const Tensor& running_mean,
+                              const Tensor& running_var, const Tensor& num_batches_tracked, bool training,
+                              double momentum, double eps, const detail::BatchStatsReducer* stats_reducer) {
   const int64_t channels = input.size(1);
   const DType statistic = accumulate_type(input.dtype());
   int64_t count = channels ? x.numel() / channels : 0;
@@ -81,34 +81,37 @@ Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& run
                  input.sizes());
   };
   // Checks the number of values per channel, even if there are no channels.
-  if (!parts) check_count(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)));
-  const bool at_once = count > 0 && !parts && x.is_cuda() && can_move(running_mean, statistic) &&
-                       can_move(running_var, statistic) &&
-                       (!batches.defined() || (batches.dtype() == kInt64 && batches.device() == x.device()));
-  if (batches.defined() && !at_once) batches.add_(1);
+  if (!stats_reducer) check_count(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)));
+  const bool update_fused = count > 0 && !stats_reducer && x.is_cuda() &&
+                            can_update_in_kernel(running_mean, statistic) &&
+                            can_update_in_kernel(running_var, statistic) &&
+                            (!num_batches_tracked.defined() ||
+                             (num_batches_tracked.dtype() == kInt64 && num_batches_tracked.device() == x.device()));
+  if (num_batches_tracked.defined() && !update_fused) num_batches_tracked.add_(1);
   if (count == 0) {  // no values: the statistics may be any finite numbers; zeros make weight's gradient zero
     mean.zero_();
     rstd.zero_();
     var.zero_();
-  } else if (at_once) {  // moves the running statistics in the same launch: a second launch would take as long
-    Tensor moved_mean = running_mean, moved_var = running_var, counted = batches;
-    moved_mean.bump_version();
-    moved_var.bump_version();
-    if (counted.defined()) counted.bump_version();
-    TANDEM_DISPATCH_CUDA(x.device(), batch_norm_update_stats, x, eps, momentum, moved_mean, moved_var, counted, mean,
-                         var, rstd);
+  } else if (update_fused) {  // moves the running statistics in the same launch: a second launch would take as long
+    Tensor updated_mean = running_mean, updated_var = running_var, updated_batches = num_batches_tracked;
+    updated_mean.bump_version();
+    updated_var.bump_version();
+    if (updated_batches.defined()) updated_batches.bump_version();
+    TANDEM_DISPATCH_CUDA(x.device(), batch_norm_update_stats, x, eps, momentum, updated_mean, updated_var,
+                         updated_batches, mean, var, rstd);
     return {mean, rstd, count};
   } else {
     TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
   }
-  if (parts) {
-    count = parts->join(mean, var, count);
+  if (stats_reducer) {
+    count = stats_reducer->join(mean, var, count);
     rstd = (var + eps).rsqrt();
     check_count(count);
   }
   if (running_mean.defined() && count > 0) {
-    move(running_mean, mean, momentum, momentum);
-    move(running_var, var, momentum, momentum * static_cast<double>(count) / static_cast<double>(count - 1));
+    update_running_stats(running_mean, mean, momentum, momentum);
+    update_running_stats(running_var, var, momentum,
+                         momentum * static_cast<double>(count) / static_cast<double>(count - 1));
   }
   return {mean, rstd, count};
 }
@@ -120,33 +123,36 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
 }
 Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                           const Tensor& running_var, Flag training, double momentum, double eps,
-                          const std::shared_ptr<const BatchParts>& all_parts, const Tensor& batches) {
+                          const std::shared_ptr<const BatchStatsReducer>& given_stats_reducer,
+                          const Tensor& num_batches_tracked) {
   check_batch_norm(input, weight, bias, running_mean, running_var, training);
-  const std::shared_ptr<const BatchParts> parts = training && all_parts && !all_parts->is_whole() ? all_parts : nullptr;
+  const std::shared_ptr<const BatchStatsReducer> stats_reducer =
+      training && given_stats_reducer && !given_stats_reducer->is_single_rank() ? given_stats_reducer : nullptr;
   const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
-  const Tensor x = rows_or_planes(input, last), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
-  Tensor y = make_like(input, last), y_rows = rows_or_planes(y, last);
+  const Tensor x = to_batch_norm_layout(input, last), w = prepare_parameter(weight, x.dtype()),
+               b = prepare_parameter(bias, x.dtype());
+  Tensor y = make_like(input, last), y_rows = to_batch_norm_layout(y, last);
   // Evaluation without gradients saves nothing for backward, so one fused launch suffices.
-  if (!training && x.is_cuda() && !autograd::any_wants_grad({input, weight, bias})) {
-    const Tensor mean = prepare_part(running_mean, x.dtype()), var = prepare_part(running_var, x.dtype());
+  if (!training && x.is_cuda() && !autograd::any_requires_grad({input, weight, bias})) {
+    const Tensor mean = prepare_parameter(running_mean, x.dtype()), var = prepare_parameter(running_var, x.dtype());
     TANDEM_DISPATCH_CUDA(x.device(), batch_norm_evaluate, x, mean, var, eps, w, b, y_rows);
     return y;
   }
-  const Statistics statistics =
-      statistics_of(input, x, running_mean, running_var, batches, training, momentum, eps, parts.get());
+  const Statistics statistics = compute_statistics(input, x, running_mean, running_var, num_batches_tracked, training,
+                                                   momentum, eps, stats_reducer.get());
   TANDEM_DISPATCH(x.device(), batch_norm_apply, x, statistics.mean, statistics.rstd, w, b, y_rows);
-  const auto backward = [training, eps, last, parts, count = statistics.count](const Context& ctx,
-                                                                               const Tensor& dy) -> Grads {
+  const auto backward = [training, eps, last, stats_reducer, count = statistics.count](const Context& ctx,
+                                                                                       const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     if (is_grad_enabled()) {  // second derivatives: the same formula, composed of public operations
-      TANDEM_CHECK_AS(NotImplementedError, !parts,
+      TANDEM_CHECK_AS(NotImplementedError, !stats_reducer,
                       "SyncBatchNorm: second derivatives over several ranks are not implemented; call backward without "
                       "create_graph");
       Shape others{0}, along(static_cast<size_t>(x.dim()), 1);
       for (int64_t d = 2; d < x.dim(); ++d) others.push_back(d);
       along[1] = -1;
       const Tensor m = training ? x.mean(others, true) : mean.to(x.dtype()).view(along);
-      const Tensor r = training ? rstd_of(x, m, others, eps) : rstd.to(x.dtype()).view(along);
+      const Tensor r = training ? compute_rstd(x, m, others, eps) : rstd.to(x.dtype()).view(along);
       const Tensor xhat = (x - m) * r;
       // Brings dy into the layout of x, so that dx has the strides that the kernel would give it.
       const Tensor even = dy.contiguous(x.suggest_memory_format());
@@ -154,21 +160,23 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
       Tensor dx = g;
       if (training) dx = g - g.mean(others, true) - xhat * (g * xhat).mean(others, true);
       const Tensor dw = weight.defined() ? (dy * xhat).sum(others) : Tensor();
-      return {ctx.flat_in({0, 1}, dx * r), ctx.flat_in({0, 1}, dw), ctx.flat_in({0, 1}, dy.sum(others))};
+      return {ctx.attach_zero_derivative({0, 1}, dx * r), ctx.attach_zero_derivative({0, 1}, dw),
+              ctx.attach_zero_derivative({0, 1}, dy.sum(others))};
     }
     Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), x.device()),
            sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());
-    Tensor dx = make_like(x, last), dx_rows = rows_or_planes(dx, last);
-    const Tensor g = rows_or_planes(dy, last), from = rows_or_planes(x, last), w = prepare_part(weight, x.dtype());
-    TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training && !parts, sum_dy, sum_xhat,
-                    dx_rows);
+    Tensor dx = make_like(x, last), dx_rows = to_batch_norm_layout(dx, last);
+    const Tensor g = to_batch_norm_layout(dy, last), from = to_batch_norm_layout(x, last),
+                 w = prepare_parameter(weight, x.dtype());
+    TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training && !stats_reducer, sum_dy,
+                    sum_xhat, dx_rows);
     // If the batch has several parts, dx lacks the derivative through the joint statistics: -(sum_dy + xhat sum_xhat) /
     // count rstd weight.
-    if (parts) {
+    if (stats_reducer) {
       const Tensor sums = stack({sum_dy, sum_xhat}), rest = make_like(x, last);
-      parts->add(sums);
+      stats_reducer->add(sums);
       Tensor scale = rstd * (-1.0 / static_cast<double>(std::max<int64_t>(count, 1))),
-             rest_rows = rows_or_planes(rest, last);
+             rest_rows = to_batch_norm_layout(rest, last);
       if (w.defined()) scale.mul_(w);
       TANDEM_DISPATCH(x.device(), batch_norm_apply, from, mean, rstd, sums[1] * scale, sums[0] * scale, rest_rows);
       dx.add_(rest);
@@ -192,12 +200,12 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& x, const Tens
 bool detail::can_norm_relu_pool(const Tensor& x) { return kernels::has_norm_relu_pool(x); }
 bool detail::can_norm_relu_pool(const Tensor& x, Pair kernel, Pair stride, Pair padding, Pair dilation,
                                 bool ceil_mode) {
-  const auto side_by_side = [&](size_t d) {
+  const auto tiles_dimension = [&](size_t d) {
     return kernel[d] == stride[d] && padding[d] == 0 && dilation[d] == 1 && kernel[d] > 0 &&
            x.size(static_cast<int64_t>(d) + 2) >= kernel[d] &&
            (!ceil_mode || x.size(static_cast<int64_t>(d) + 2) % kernel[d] == 0);
   };
-  return side_by_side(0) && side_by_side(1) && kernel[0] * kernel[1] <= 250;
+  return tiles_dimension(0) && tiles_dimension(1) && kernel[0] * kernel[1] <= 250;
 }
 Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                               const Tensor& running_var, Flag training, double momentum, double eps, Pair kernel) {
@@ -207,22 +215,22 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
     const NoGradGuard guard;
     return core::alias(t.contiguous(MemoryFormat::ChannelsLast));
   };
-  const Tensor x = images(input), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
-  const Statistics statistics = statistics_of(input, rows_or_planes(input, true), running_mean, running_var, {},
-                                              training, momentum, eps, nullptr);
+  const Tensor x = images(input), w = prepare_parameter(weight, x.dtype()), b = prepare_parameter(bias, x.dtype());
+  const Statistics statistics = compute_statistics(input, to_batch_norm_layout(input, true), running_mean, running_var,
+                                                   {}, training, momentum, eps, nullptr);
   const Shape sizes{x.size(0), x.size(1), x.size(2) / kh, x.size(3) / kw};
   const auto make = [&](DType dtype) {
     return core::empty_dense(sizes, core::strides_of("max_pool2d", sizes, MemoryFormat::ChannelsLast), dtype,
                              x.device());
   };
-  Tensor y = make(x.dtype()), chosen = make(kUInt8);
-  TANDEM_DISPATCH(x.device(), norm_relu_pool, x, statistics.mean, statistics.rstd, w, b, kh, kw, y, chosen);
+  Tensor y = make(x.dtype()), argmax = make(kUInt8);
+  TANDEM_DISPATCH(x.device(), norm_relu_pool, x, statistics.mean, statistics.rstd, w, b, kh, kw, y, argmax);
   const auto backward = [=, training = bool(training)](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3), bias = ctx.saved(4),
-                 chosen = ctx.saved(5);
+                 argmax = ctx.saved(5);
     if (is_grad_enabled()) {  // second derivatives: recompute with batch_norm, relu and max_pool2d
       const Tensor variance = training ? Tensor() : rstd.pow(-2) - eps, center = training ? Tensor() : mean;
-      return recorded_gradients(
+      return compute_composed_gradients(
           [&](const std::vector<Tensor>& in) {
             return max_pool2d(
                 relu(tandem::batch_norm(in[0], in[1], in[2], center, variance, training, /*momentum=*/0, eps)), kernel);
@@ -232,13 +240,13 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
     Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), x.device()),
            sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());
     Tensor dx = make_like(x, true);
-    const Tensor g = images(dy), from = images(x), w = prepare_part(weight, x.dtype());
-    TANDEM_DISPATCH(x.device(), norm_relu_pool_backward, g, chosen, from, mean, rstd, w, training, kh, kw, sum_dy,
+    const Tensor g = images(dy), from = images(x), w = prepare_parameter(weight, x.dtype());
+    TANDEM_DISPATCH(x.device(), norm_relu_pool_backward, g, argmax, from, mean, rstd, w, training, kh, kw, sum_dy,
                     sum_xhat, dx);
     return {dx, sum_xhat, sum_dy};
   };
   return record(kh * kw == 1 ? "batch_norm_relu" : "batch_norm_relu_max_pool2d", y, {input, weight, bias},
-                {input, statistics.mean, statistics.rstd, weight, bias, chosen}, backward);
+                {input, statistics.mean, statistics.rstd, weight, bias, argmax}, backward);
 }
 
 }  // namespace tandem

@@ -15,21 +15,22 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
 namespace detail {
 /// Interface for a batch whose parts are on different ranks: combines their statistics, so that each part is normalized
 /// with the statistics of the whole batch. Implemented by SyncBatchNorm.
-struct BatchParts {
-  virtual ~BatchParts() = default;
+struct BatchStatsReducer {
+  virtual ~BatchStatsReducer() = default;
   /// Returns whether the batch has only one part.
-  virtual bool is_whole() const = 0;
+  virtual bool is_single_rank() const = 0;
   /// Replaces the mean and the biased variance of this part, which has `count` values per channel, by the mean and the
   /// variance of the whole batch. Returns the number of values per channel in the whole batch.
   virtual int64_t join(Tensor& mean, Tensor& var, int64_t count) const = 0;
   /// Replaces sums by the total over all parts.
   virtual void add(const Tensor& sums) const = 0;
 };
-/// Implements tandem::batch_norm. If `parts` is given, training uses the statistics of all parts of the batch.
-/// `batches` is an int64 counter that training increments; it may be undefined.
+/// Implements tandem::batch_norm. If `stats_reducer` is given, training uses the statistics of all parts of the batch.
+/// `num_batches_tracked` is an int64 counter that training increments; it may be undefined.
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, Flag training, double momentum, double eps,
-                  const std::shared_ptr<const BatchParts>& parts, const Tensor& batches = {});
+                  const std::shared_ptr<const BatchStatsReducer>& stats_reducer,
+                  const Tensor& num_batches_tracked = {});
 /// Returns whether norm_relu_pool accepts x: float32 on the CPU, channels-last, not empty.
 bool can_norm_relu_pool(const Tensor& x);
 /// Returns whether norm_relu_pool supports this pooling of x: windows must tile x without padding, gaps or overlaps,

@@ -29,7 +29,7 @@ kernels::ConvShape conv_shape(const Tensor& images, const Tensor& other, Pair st
 MemoryFormat format_of(const kernels::ConvShape& s) {
   return s.channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
 }
-Tensor make(const char* op, IntArrayRef sizes, const Tensor& like, const kernels::ConvShape& s) {
+Tensor empty_output(const char* op, IntArrayRef sizes, const Tensor& like, const kernels::ConvShape& s) {
   if (!s.channels_last) return core::empty(sizes, like.dtype(), like.device(), op);
   return core::empty_dense(sizes, core::strides_of(op, sizes, MemoryFormat::ChannelsLast), like.dtype(), like.device());
 }
@@ -40,8 +40,8 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const kernels::ConvShape& s
                         Pair(s.dilation[0], s.dilation[1]), s.groups);
 }
 /// Computes conv2d for integers, as products of patches and kernels. Integers wrap on overflow.
-Tensor of_integers(const Tensor& x, const Tensor& weight, IntArrayRef out, Pair stride, Pair padding, Pair dilation,
-                   int64_t groups) {
+Tensor conv2d_integers(const Tensor& x, const Tensor& weight, IntArrayRef out, Pair stride, Pair padding, Pair dilation,
+                       int64_t groups) {
   Tensor patches = constant_pad_nd(x, {padding[1], padding[1], padding[0], padding[0]});
   for (int64_t d = 0; d < 2; ++d)  // resulting shape: (N, C, OH, OW, KH, KW)
     patches =
@@ -86,8 +86,8 @@ void check_bias(const char* op, const Tensor& x, const Tensor& weight, const Ten
                "weight of size ", weight.sizes(), ", expected bias to be 1-dimensional with ", channels,
                " elements, but got bias of size ", bias.sizes(), " instead");
 }
-void check_numbers(const char* op, const Tensor& weight, IntArrayRef stride, IntArrayRef padding,
-                   IntArrayRef dilation) {
+void check_conv_params(const char* op, const Tensor& weight, IntArrayRef stride, IntArrayRef padding,
+                       IntArrayRef dilation) {
   for (size_t i = 0; i < stride.size(); ++i) {
     TANDEM_CHECK(stride[i] > 0, op, ": non-positive stride is not supported, got ", stride);
     TANDEM_CHECK(padding[i] >= 0, op, ": negative padding is not supported, got ", padding);
@@ -138,19 +138,20 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
   check_dimensions("conv2d", x, weight, 2);
   check_groups("conv2d", x, weight, groups, /*transposed=*/false);
   check_bias("conv2d", x, weight, bias, weight.size(0), /*transposed=*/false);
-  check_numbers("conv2d", weight, stride, padding, dilation);
+  check_conv_params("conv2d", weight, stride, padding, dilation);
   check_kernel_fits("conv2d", x, weight, padding, dilation);
   Shape out{x.size(0), weight.size(0), 0, 0};
   for (size_t i = 0; i < 2; ++i) {
-    const int64_t reach = dilation[i] * (weight.sizes()[i + 2] - 1) + 1, held = x.sizes()[i + 2] + 2 * padding[i];
-    out[i + 2] = (held - reach) / stride[i] + 1;
+    const int64_t kernel_extent = dilation[i] * (weight.sizes()[i + 2] - 1) + 1,
+                  padded_size = x.sizes()[i + 2] + 2 * padding[i];
+    out[i + 2] = (padded_size - kernel_extent) / stride[i] + 1;
   }
   if (!x.is_floating_point()) {
-    const Tensor y = of_integers(x, weight, out, stride, padding, dilation, groups);
+    const Tensor y = conv2d_integers(x, weight, out, stride, padding, dilation, groups);
     return bias.defined() ? y + bias.view({-1, 1, 1}) : y;
   }
   const kernels::ConvShape shape = conv_shape(x, weight, stride, padding, dilation, groups);
-  Tensor y = make("conv2d", out, x, shape);
+  Tensor y = empty_output("conv2d", out, x, shape);
   {
     const NoGradGuard guard;
     const Tensor dense_x = x.contiguous(format_of(shape)), dense_w = weight.contiguous(format_of(shape));
@@ -164,7 +165,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
     const bool together = ctx.needs_grad(1) && ctx.needs_grad(2) && !is_grad_enabled() &&
                           kernels::has_conv2d_backward_weight_and_bias(dy, shape);
     if (together) {
-      dw = make("conv2d_backward_weight", w.sizes(), dy, shape);
+      dw = empty_output("conv2d_backward_weight", w.sizes(), dy, shape);
       db = core::empty({w.size(0)}, dy.dtype(), dy.device());
       const Tensor dense_dy = dy.contiguous(format_of(shape)), dense_x = x.contiguous(format_of(shape));
       TANDEM_DISPATCH(dy.device(), conv2d_backward_weight_and_bias, dense_dy, dense_x, shape, dw, db);
@@ -172,13 +173,14 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
       if (ctx.needs_grad(1)) dw = backward_weight(dy, x, w.sizes(), shape);
       if (ctx.needs_grad(2)) db = dy.sum({0, 2, 3});
     }
-    return {ctx.flat_in({0, 1}, dx), ctx.flat_in({0, 1}, dw), ctx.flat_in({0, 1}, db)};
+    return {ctx.attach_zero_derivative({0, 1}, dx), ctx.attach_zero_derivative({0, 1}, dw),
+            ctx.attach_zero_derivative({0, 1}, db)};
   });
 }
 
 namespace {
 Tensor backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, const kernels::ConvShape& shape) {
-  Tensor dx = make("conv2d_backward_input", x_sizes, dy, shape);
+  Tensor dx = empty_output("conv2d_backward_input", x_sizes, dy, shape);
   {
     const NoGradGuard guard;
     const Tensor dense_dy = dy.contiguous(format_of(shape)), dense_w = weight.contiguous(format_of(shape));
@@ -192,7 +194,7 @@ Tensor backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_size
                 });
 }
 Tensor backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, const kernels::ConvShape& shape) {
-  Tensor dw = make("conv2d_backward_weight", weight_sizes, dy, shape);
+  Tensor dw = empty_output("conv2d_backward_weight", weight_sizes, dy, shape);
   {
     const NoGradGuard guard;
     const Tensor dense_dy = dy.contiguous(format_of(shape)), dense_x = x.contiguous(format_of(shape));
@@ -232,7 +234,7 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
   }
   check_dimensions(kName, x, weight, 2);
   check_groups(kName, x, weight, groups, /*transposed=*/true);
-  check_numbers(kName, weight, stride, padding, dilation);
+  check_conv_params(kName, weight, stride, padding, dilation);
   Shape out{x.size(0), weight.size(1) * groups, 0, 0};
   for (size_t i = 0; i < 2; ++i)
     out[i + 2] = (x.sizes()[i + 2] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (weight.sizes()[i + 2] - 1) +
@@ -260,14 +262,15 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
     }
     if (ctx.needs_grad(1)) dw = conv2d_backward_weight(whole(x), dy, w.sizes(), stride, padding, dilation, groups);
     if (ctx.needs_grad(2)) db = dy.sum({0, 2, 3});
-    return {ctx.flat_in({0, 1}, dx), ctx.flat_in({0, 1}, dw), ctx.flat_in({0, 1}, db)};
+    return {ctx.attach_zero_derivative({0, 1}, dx), ctx.attach_zero_derivative({0, 1}, dw),
+            ctx.attach_zero_derivative({0, 1}, db)};
   });
 }
 
 // ---- one dimension: 2-d convolutions of height 1
 namespace {
 /// Removes the height dimension of y, whose size is 1.
-Tensor without_height(const Tensor& y) {
+Tensor drop_height(const Tensor& y) {
   Shape sizes(y.sizes());
   sizes.erase(sizes.size() - 2);
   return reshape_result(y, sizes);
@@ -277,20 +280,20 @@ Tensor without_height(const Tensor& y) {
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
               int64_t dilation, int64_t groups) {
   check_dimensions("conv1d", x, weight, 1);
-  return without_height(
+  return drop_height(
       conv2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding}, {1, dilation}, groups));
 }
 Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
                         int64_t output_padding, int64_t groups, int64_t dilation) {
   check_dimensions("conv_transpose1d", x, weight, 1);
-  return without_height(conv_transpose2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding},
-                                         {0, output_padding}, groups, {1, dilation}));
+  return drop_height(conv_transpose2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding},
+                                      {0, output_padding}, groups, {1, dilation}));
 }
 
 // ---- three dimensions, composed of 2-d convolutions: a volume is a row of images, and the layers of the kernel along
 // the depth become additional channels
 namespace {
-Pair plane(const Triple& t) { return {t[1], t[2]}; }
+Pair drop_depth(const Triple& t) { return {t[1], t[2]}; }
 /// Reshapes images (N * D, channels, H, W) to volumes (N, channels, D, H, W).
 Tensor to_volumes(const Tensor& images, int64_t batch, int64_t depth) {
   return images.reshape({batch, depth, images.size(1), images.size(2), images.size(3)}).transpose(1, 2);
@@ -310,25 +313,25 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
   }
   check_dimensions(kName, x, weight, 3);
   check_groups(kName, x, weight, groups, /*transposed=*/false);
-  check_numbers(kName, weight, stride, padding, dilation);
+  check_conv_params(kName, weight, stride, padding, dilation);
   check_bias(kName, x, weight, bias, weight.size(0), /*transposed=*/false);
   check_kernel_fits(kName, x, weight, padding, dilation);
   Shape out{x.size(0), weight.size(0), 0, 0, 0};
   for (size_t i = 0; i < 3; ++i) {
-    const int64_t kernel = weight.sizes()[i + 2], held = x.sizes()[i + 2] + 2 * padding[i];
-    const int64_t reach = dilation[i] * (kernel - 1) + 1;
-    out[i + 2] = (held - reach) / stride[i] + 1;
+    const int64_t kernel = weight.sizes()[i + 2], padded_size = x.sizes()[i + 2] + 2 * padding[i];
+    const int64_t kernel_extent = dilation[i] * (kernel - 1) + 1;
+    out[i + 2] = (padded_size - kernel_extent) / stride[i] + 1;
   }
   const int64_t layers = weight.size(2), depth = out[2];
   const Tensor padded = padding[0] ? constant_pad_nd(x, {0, 0, 0, 0, padding[0], padding[0]}) : x;
   std::vector<Tensor> taps;  // for each layer of the kernel, the part of x that it covers
   for (int64_t k = 0; k < layers; ++k)
     taps.push_back(padded.slice(2, k * dilation[0], k * dilation[0] + (depth - 1) * stride[0] + 1, stride[0]));
-  const Tensor met = layers == 1 ? taps[0].unsqueeze(2) : stack(taps, 2);  // shape (N, C, KD, OD, H, W)
+  const Tensor depth_patches = layers == 1 ? taps[0].unsqueeze(2) : stack(taps, 2);  // shape (N, C, KD, OD, H, W)
   const Tensor images =
-      met.permute({0, 3, 1, 2, 4, 5}).reshape({x.size(0) * depth, x.size(1) * layers, x.size(3), x.size(4)});
+      depth_patches.permute({0, 3, 1, 2, 4, 5}).reshape({x.size(0) * depth, x.size(1) * layers, x.size(3), x.size(4)});
   const Tensor kernels = weight.reshape({weight.size(0), weight.size(1) * layers, weight.size(3), weight.size(4)});
-  const Tensor y = conv2d(images, kernels, bias, plane(stride), plane(padding), plane(dilation), groups);
+  const Tensor y = conv2d(images, kernels, bias, drop_depth(stride), drop_depth(padding), drop_depth(dilation), groups);
   return reshape_result(to_volumes(y, x.size(0), depth).contiguous(), out);
 }
 
@@ -343,7 +346,7 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
   }
   check_dimensions(kName, x, weight, 3);
   check_groups(kName, x, weight, groups, /*transposed=*/true);
-  check_numbers(kName, weight, stride, padding, dilation);
+  check_conv_params(kName, weight, stride, padding, dilation);
   const int64_t channels = weight.size(1) * groups, layers = weight.size(2), depth = x.size(2), images = x.size(0);
   check_bias(kName, x, weight, bias, channels, /*transposed=*/true);
   Shape out{images, channels, 0, 0, 0};
@@ -352,11 +355,12 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
                  output_padding[i] + 1;
   check_transposed(kName, x, output_padding, stride, dilation, out);
   const Tensor kernels = weight.reshape({x.size(1), weight.size(1) * layers, weight.size(3), weight.size(4)});
-  const Tensor spread = conv_transpose2d(to_images(x), kernels, {}, plane(stride), plane(padding),
-                                         plane(output_padding), groups, plane(dilation));  // (N * D, O * KD, OH, OW)
+  const Tensor spread =
+      conv_transpose2d(to_images(x), kernels, {}, drop_depth(stride), drop_depth(padding), drop_depth(output_padding),
+                       groups, drop_depth(dilation));  // (N * D, O * KD, OH, OW)
   // Layer k of image d contributes to depth d * stride + k * dilation of the result, counted before padding is cut off.
-  const TensorOptions places = TensorOptions(kInt64).device(x.device());
-  const Tensor at = arange(depth, places).unsqueeze(1) * stride[0] + arange(layers, places) * dilation[0];
+  const TensorOptions positions = TensorOptions(kInt64).device(x.device());
+  const Tensor at = arange(depth, positions).unsqueeze(1) * stride[0] + arange(layers, positions) * dilation[0];
   const int64_t whole = std::max((depth - 1) * stride[0] + (layers - 1) * dilation[0] + 1, padding[0] + out[2]);
   const Tensor parts = spread.reshape({images, depth, channels, layers, out[3], out[4]}).permute({0, 2, 1, 3, 4, 5});
   const Tensor sum = zeros({images, channels, whole, out[3], out[4]}, x.options())
@@ -370,7 +374,7 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
     total = y + bias.view({-1, 1, 1, 1});
   }
   return record("add", total, {y, bias, x, weight}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    return {dy, ctx.needs_grad(1) ? ctx.flat_in({2, 3}, dy.sum({0, 2, 3, 4})) : Tensor()};
+    return {dy, ctx.needs_grad(1) ? ctx.attach_zero_derivative({2, 3}, dy.sum({0, 2, 3, 4})) : Tensor()};
   });
 }
 

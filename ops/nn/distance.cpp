@@ -11,7 +11,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, cdist, cosine_similarity, dist, pairwise_distance, pdist);
 
 Tensor Tensor::dist(const Tensor& other, double p) const {
-  const Operands o = prepare("dist", *this, other);
+  const Operands o = promote_operands("dist", *this, other);
   Tensor y;
   {
     const NoGradGuard guard;
@@ -27,46 +27,47 @@ Tensor Tensor::dist(const Tensor& other, double p) const {
 }
 /// Returns the number of non-zero elements of each row, without a graph. Unlike with norm(0), the result is NaN if
 /// the row has a NaN.
-static Tensor differing(const Tensor& rows) {
+static Tensor count_nonzero_per_row(const Tensor& rows) {
   const NoGradGuard guard;
   return rows.abs().ceil().clamp_max(1).sum(-1);
 }
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
-  for (const Tensor& each : {a, b}) check_accepted("cdist", Accepts::real, each.dtype());
+  for (const Tensor& each : {a, b}) check_accepted_dtype("cdist", Accepts::real, each.dtype());
   TANDEM_CHECK(a.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ", a.dim(), "D");
   TANDEM_CHECK(b.dim() >= 2, "cdist only supports at least 2D tensors, X2 got: ", b.dim(), "D");
   TANDEM_CHECK(a.size(-1) == b.size(-1), "cdist: X1 and X2 must have the same number of columns. X1: ", a.size(-1),
                " X2: ", b.size(-1));
   check_same_dtype("cdist", "a", a, "b", b);
   TANDEM_CHECK(p >= 0, "cdist only supports non-negative p values, got ", p);
-  const Tensor difference = lead_gradient_to(a, b).unsqueeze(-2) - lead_gradient_to(b, a).unsqueeze(-3);
+  const Tensor difference =
+      attach_inputs_to_backward(a, b).unsqueeze(-2) - attach_inputs_to_backward(b, a).unsqueeze(-3);
   if (p != 0 && a.size(-1) > 0) return difference.norm(p, -1);
-  const Tensor y = differing(difference);  // norms of empty rows are 0
+  const Tensor y = count_nonzero_per_row(difference);  // norms of empty rows are 0
   return record("cdist", y, {a, b}, {},
                 [one = Shape(a.sizes()), two = Shape(b.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                   const auto flat = [&](IntArrayRef sizes) {
-                    return ctx.flat_in(0, ctx.flat_in(1, zeros(sizes, dy.options())));
+                    return ctx.attach_zero_derivative(0, ctx.attach_zero_derivative(1, zeros(sizes, dy.options())));
                   };
                   return {ctx.needs_grad(0) ? flat(one) : Tensor(), ctx.needs_grad(1) ? flat(two) : Tensor()};
                 });
 }
 Tensor pdist(const Tensor& x, double p) {
-  check_accepted("pdist", Accepts::real, x.dtype());
+  check_accepted_dtype("pdist", Accepts::real, x.dtype());
   TANDEM_CHECK(x.dim() == 2, "pdist only supports 2D tensors, got: ", x.dim(), "D");
   TANDEM_CHECK(p >= 0, "pdist only supports non-negative p values, got ", p);
   const Tensor pairs = triu_indices(x.size(0), x.size(0), 1, TensorOptions(kInt64).device(x.device()));
   const Tensor difference = x.index_select(0, pairs.select(0, 0)) - x.index_select(0, pairs.select(0, 1));
   if (p != 0) return difference.norm(x.size(1) > 0 ? p : 1, -1);
-  return record("pdist", differing(difference), {x}, {x},
+  return record("pdist", count_nonzero_per_row(difference), {x}, {x},
                 [](const Context& ctx, const Tensor&) -> Grads { return {zeros_like(ctx.saved(0))}; });
 }
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, Flag keepdim) {
   return (a - b + eps).norm(p, -1, keepdim);
 }
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double eps) {
-  const Shape sizes = prepare("cosine_similarity", a, b).sizes;
+  const Shape sizes = promote_operands("cosine_similarity", a, b).sizes;
   const DType type = promote_types(a.dtype(), b.dtype());
-  check_accepted("cosine_similarity", Accepts::real, type);
+  check_accepted_dtype("cosine_similarity", Accepts::real, type);
   // Divides each vector by its norm in the vector's own dtype, as in PyTorch. If an operand is 0-dim, its dtype counts
   // only when the quotients are multiplied.
   const auto unit = [&](const Tensor& x) {

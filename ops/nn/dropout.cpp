@@ -20,7 +20,7 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
   check_real("dropout", x);
   const double scale = 1 / (1 - p);
   Tensor y, mask;
-  const detail::Draw draw = detail::next_draw(x.device(), x.numel());
+  const detail::Draw draw = detail::reserve_random_numbers(x.device(), x.numel());
   if (x.is_contiguous()) {
     y = core::empty(x.sizes(), x.dtype(), x.device());
     mask = core::empty(x.sizes(), kBool, x.device());
@@ -60,7 +60,7 @@ Tensor dropout2d(const Tensor& x, double p, Flag training) {
 }
 
 /// Applies alpha dropout. `sizes` are the sizes of the noise, which broadcasts to x.
-static Tensor alpha_noise(const char* op, const Tensor& x, double p, bool training, IntArrayRef sizes) {
+static Tensor apply_alpha_dropout(const char* op, const Tensor& x, double p, bool training, IntArrayRef sizes) {
   TANDEM_CHECK(p >= 0 && p <= 1, op, ": dropout probability has to be between 0 and 1, but got ", p);
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
@@ -71,7 +71,7 @@ static Tensor alpha_noise(const char* op, const Tensor& x, double p, bool traini
   return x * (kept * scale) + ((kept - 1) * (kLowest * scale) + kLowest * scale * p);
 }
 Tensor alpha_dropout(const Tensor& x, double p, Flag training) {
-  return alpha_noise("alpha_dropout", x, p, training, x.sizes());
+  return apply_alpha_dropout("alpha_dropout", x, p, training, x.sizes());
 }
 Tensor feature_alpha_dropout(const Tensor& x, double p, Flag training) {
   TANDEM_CHECK(x.dim() >= 2 || !training || p == 0 || p == 1,
@@ -79,27 +79,27 @@ Tensor feature_alpha_dropout(const Tensor& x, double p, Flag training) {
                x.sizes());
   Shape sizes(static_cast<size_t>(x.dim()), 1);
   for (size_t d = 0; d < sizes.size() && d < 2; ++d) sizes[d] = x.sizes()[d];
-  return alpha_noise("feature_alpha_dropout", x, p, training, sizes);
+  return apply_alpha_dropout("feature_alpha_dropout", x, p, training, sizes);
 }
 
 namespace {
 using DropoutOp = Tensor (*)(const Tensor&, double, Flag);
-Tensor& drop_in_place(const char* name, DropoutOp op, Tensor& x, double p, Flag training) {
+Tensor& dropout_inplace(const char* name, DropoutOp op, Tensor& x, double p, Flag training) {
   if (!training || p == 0) return x;
   return autograd::inplace(
       name, x, {}, [&] { copy_elements(op(x.detach(), p, training), x); },
       [&](const Tensor& old) { return op(old.clone(), p, training); });
 }
 }  // namespace
-Tensor& dropout_(Tensor& x, double p, Flag training) { return drop_in_place("dropout_", dropout, x, p, training); }
+Tensor& dropout_(Tensor& x, double p, Flag training) { return dropout_inplace("dropout_", dropout, x, p, training); }
 Tensor& feature_dropout_(Tensor& x, double p, Flag training) {
-  return drop_in_place("feature_dropout_", feature_dropout, x, p, training);
+  return dropout_inplace("feature_dropout_", feature_dropout, x, p, training);
 }
 Tensor& alpha_dropout_(Tensor& x, double p, Flag training) {
-  return drop_in_place("alpha_dropout_", alpha_dropout, x, p, training);
+  return dropout_inplace("alpha_dropout_", alpha_dropout, x, p, training);
 }
 Tensor& feature_alpha_dropout_(Tensor& x, double p, Flag training) {
-  return drop_in_place("feature_alpha_dropout_", feature_alpha_dropout, x, p, training);
+  return dropout_inplace("feature_alpha_dropout_", feature_alpha_dropout, x, p, training);
 }
 
 Tensor detail::dropout_channels(Tensor x, int64_t batched, double p, bool training, bool inplace) {

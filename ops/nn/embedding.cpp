@@ -31,8 +31,8 @@ Tensor one_hot(const Tensor& target, int64_t num_classes) {
   num_classes = std::max<int64_t>(num_classes, 0);
   Shape sizes = target.sizes();
   sizes.push_back(num_classes);
-  const Tensor y = zeros(sizes, target.options()), places = target.unsqueeze(-1);
-  scatter_into("one_hot", y, target.dim(), places, ones_like(places), /*add=*/false);
+  const Tensor y = zeros(sizes, target.options()), positions = target.unsqueeze(-1);
+  scatter_into("one_hot", y, target.dim(), positions, ones_like(positions), /*add=*/false);
   return y;
 }
 Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, double norm_type) {
@@ -46,7 +46,7 @@ Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, 
 }
 Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx) {
   TANDEM_CHECK(weight.dim() == 2, "embedding: 'weight' must be 2-D, but is ", weight.sizes());
-  checked_index("embedding", weight, index);
+  check_and_convert_index("embedding", weight, index);
   Shape sizes = index.sizes();
   sizes.push_back(weight.size(1));
   const Tensor flat = index.reshape({-1});
@@ -56,7 +56,7 @@ Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_
   return reshape_result(rows, sizes);
 }
 
-std::optional<int64_t> detail::padding_row(const char* name, std::optional<int64_t> padding_idx, int64_t rows) {
+std::optional<int64_t> detail::wrap_padding_idx(const char* name, std::optional<int64_t> padding_idx, int64_t rows) {
   TANDEM_CHECK(!padding_idx || (*padding_idx >= -rows && *padding_idx < rows), name,
                ": Padding_idx must be within num_embeddings, ", -rows, " through ", rows - 1, ", but got ",
                padding_idx.value_or(0));
@@ -68,7 +68,7 @@ std::optional<int64_t> detail::padding_row(const char* name, std::optional<int64
 namespace tandem::nn::functional {
 namespace {
 /// Returns `rows` unchanged, but divides the gradient of each row by the number of times that index names the row.
-Tensor with_gradient_by_frequency(const Tensor& rows, const Tensor& index, int64_t count) {
+Tensor scale_gradient_by_frequency(const Tensor& rows, const Tensor& index, int64_t count) {
   const Tensor at = index.reshape({-1}), one = ones(at.sizes(), rows.options());
   const Tensor times =
       zeros({count}, rows.options()).index_add(0, at, one).index_select(0, at).view(index.sizes()).unsqueeze(-1);
@@ -76,13 +76,13 @@ Tensor with_gradient_by_frequency(const Tensor& rows, const Tensor& index, int64
                 [](const Context& ctx, const Tensor& dy) -> Grads { return {dy / ctx.saved(0)}; });
 }
 
-std::vector<int64_t> on_host(const Tensor& t) {
+std::vector<int64_t> to_host_vector(const Tensor& t) {
   check_not_recorded("embedding_bag", "the offsets tell where the bags are");
   const Tensor flat = t.to(kCPU, kInt64).contiguous();
   return {flat.data<int64_t>(), flat.data<int64_t>() + flat.numel()};
 }
 /// Returns the position at which each bag begins, and the end of the last bag.
-std::vector<int64_t> bounds_of(const Tensor& index, const EmbeddingBagFuncOptions& o) {
+std::vector<int64_t> bag_bounds(const Tensor& index, const EmbeddingBagFuncOptions& o) {
   constexpr const char* kOp = "embedding_bag";
   const Tensor& offsets = o.offsets();
   std::vector<int64_t> bounds;
@@ -96,7 +96,7 @@ std::vector<int64_t> bounds_of(const Tensor& index, const EmbeddingBagFuncOption
   TANDEM_CHECK(index.dim() == 1, kOp, ": input has to be 1D or 2D Tensor, but got Tensor of dimension ", index.dim());
   TANDEM_CHECK(offsets.defined(), kOp, ": offsets has to be a 1D Tensor but got null");
   TANDEM_CHECK(offsets.dim() == 1, kOp, ": offsets has to be a 1D Tensor, but got Tensor of dimension ", offsets.dim());
-  bounds = on_host(offsets);
+  bounds = to_host_vector(offsets);
   TANDEM_CHECK(!o.include_last_offset() || !bounds.empty(), kOp,
                ": include_last_offset: number of offset should be at least 1");
   if (!o.include_last_offset()) bounds.push_back(index.size(0));
@@ -114,25 +114,26 @@ std::vector<int64_t> bounds_of(const Tensor& index, const EmbeddingBagFuncOption
                  " is followed by ", bounds[i]);
   return bounds;
 }
-Tensor index_of(const std::vector<int64_t>& numbers, Device device) {
+Tensor to_index_tensor(const std::vector<int64_t>& numbers, Device device) {
   Tensor t = empty({static_cast<int64_t>(numbers.size())}, kInt64);
   std::copy(numbers.begin(), numbers.end(), t.data<int64_t>());
   return t.to(device);
 }
 /// Returns the element-wise maximum of each bag without its padding rows. Bags are padded to one size with rows of
 /// -inf.
-Tensor largest(const Tensor& rows, const Tensor& padded, const std::vector<int64_t>& bounds) {
+Tensor max_per_bag(const Tensor& rows, const Tensor& padded, const std::vector<int64_t>& bounds) {
   const auto bags = static_cast<int64_t>(bounds.size()) - 1;
-  int64_t most = 1;
-  for (size_t b = 0; b + 1 < bounds.size(); ++b) most = std::max(most, bounds[b + 1] - bounds[b]);
-  std::vector<int64_t> places;
+  int64_t max_bag_size = 1;
+  for (size_t b = 0; b + 1 < bounds.size(); ++b) max_bag_size = std::max(max_bag_size, bounds[b + 1] - bounds[b]);
+  std::vector<int64_t> positions;
   for (size_t b = 0; b + 1 < bounds.size(); ++b)
-    for (int64_t i = 0; i < most; ++i) places.push_back(bounds[b] + i < bounds[b + 1] ? bounds[b] + i : rows.size(0));
+    for (int64_t i = 0; i < max_bag_size; ++i)
+      positions.push_back(bounds[b] + i < bounds[b + 1] ? bounds[b] + i : rows.size(0));
   constexpr double kLeast = -std::numeric_limits<double>::infinity();
   const Tensor kept = padded.defined() ? rows.masked_fill(padded, kLeast) : rows;
   const Tensor all = cat({kept, full({1, rows.size(1)}, kLeast, rows.options())});
-  const Tensor out =
-      std::get<0>(all.index_select(0, index_of(places, rows.device())).unflatten(0, {bags, most}).max(1));
+  const Tensor out = std::get<0>(
+      all.index_select(0, to_index_tensor(positions, rows.device())).unflatten(0, {bags, max_bag_size}).max(1));
   return out.masked_fill(out == kLeast, 0);
 }
 
@@ -143,8 +144,8 @@ Tensor embedding(const Tensor& index, const Tensor& weight, const EmbeddingFuncO
     Tensor table = weight;
     embedding_renorm_(table, index, *o.max_norm(), o.norm_type());
   }
-  const Tensor rows = tandem::embedding(weight, index, padding_row("embedding", o.padding_idx(), weight.size(0)));
-  return o.scale_grad_by_freq() ? with_gradient_by_frequency(rows, index, weight.size(0)) : rows;
+  const Tensor rows = tandem::embedding(weight, index, wrap_padding_idx("embedding", o.padding_idx(), weight.size(0)));
+  return o.scale_grad_by_freq() ? scale_gradient_by_frequency(rows, index, weight.size(0)) : rows;
 }
 
 Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingBagFuncOptions& o) {
@@ -160,7 +161,7 @@ Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingB
                is_max ? "kMax" : "kMean", "')");
   TANDEM_CHECK(!factors.defined() || factors.sizes() == index.sizes(), kOp, ": If per_sample_weights ", factors.sizes(),
                " is not null, then it must have the same shape as the input ", index.sizes());
-  const std::vector<int64_t> bounds = bounds_of(index, o);
+  const std::vector<int64_t> bounds = bag_bounds(index, o);
   const auto bags = static_cast<int64_t>(bounds.size()) - 1;
   const Tensor flat = index.reshape({-1});
   Tensor rows = embedding(flat, weight,
@@ -170,14 +171,15 @@ Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingB
                               .padding_idx(o.padding_idx())
                               .scale_grad_by_freq(o.scale_grad_by_freq()));
   Tensor padded;  // (n, 1) mask of the indices equal to padding_idx
-  if (const auto padding = padding_row(kOp, o.padding_idx(), weight.size(0))) padded = (flat == *padding).unsqueeze(1);
-  if (is_max) return largest(rows, padded, bounds);
+  if (const auto padding = wrap_padding_idx(kOp, o.padding_idx(), weight.size(0)))
+    padded = (flat == *padding).unsqueeze(1);
+  if (is_max) return max_per_bag(rows, padded, bounds);
   if (factors.defined()) rows = rows * factors.reshape({-1, 1}).to(rows.dtype());
   if (padded.defined()) rows = rows.masked_fill(padded, 0);
   std::vector<int64_t> bag;
   for (size_t b = 0; b + 1 < bounds.size(); ++b)
     bag.resize(static_cast<size_t>(bounds[b + 1]), static_cast<int64_t>(b));
-  const Tensor at = index_of(bag, rows.device());
+  const Tensor at = to_index_tensor(bag, rows.device());
   const Tensor sum = zeros({bags, rows.size(1)}, rows.options()).index_add(0, at, rows);
   if (reduction == Reduction::sum) return sum;
   const Tensor counted =

@@ -30,7 +30,7 @@ namespace detail {
 struct MaxTag {};
 /// Returns padding_idx counted from the front, or nullopt if padding_idx is not given. @throws Error if it is not the
 /// index of a row
-std::optional<int64_t> padding_row(const char* name, std::optional<int64_t> padding_idx, int64_t rows);
+std::optional<int64_t> wrap_padding_idx(const char* name, std::optional<int64_t> padding_idx, int64_t rows);
 }  // namespace detail
 /// LibTorch's constant for the maximum; the other reductions are kSum and kMean.
 constexpr detail::MaxTag kMax;

@@ -12,7 +12,7 @@ namespace {
 /// All windows along one dimension: element k of window o is at position o stride + k dilation of the padded input.
 struct Windows {
   int64_t kernel, count, padded;
-  Tensor places;  // positions of the elements of all windows (kernel * count)
+  Tensor positions;  // positions of the elements of all windows (kernel * count)
   Windows(const char* op, int64_t size, int64_t kernel, int64_t dilation, int64_t padding, int64_t stride,
           Device device)
       : kernel(kernel), padded(size + 2 * padding) {
@@ -20,14 +20,14 @@ struct Windows {
     TANDEM_CHECK(dilation > 0, op, ": dilation should be greater than zero, but got ", dilation);
     TANDEM_CHECK(padding >= 0, op, ": padding should be non-negative, but got ", padding);
     TANDEM_CHECK(stride > 0, op, ": stride should be greater than zero, but got ", stride);
-    const int64_t room = padded - dilation * (kernel - 1) - 1;
-    TANDEM_CHECK(room >= 0, op, ": a window of ", dilation * (kernel - 1) + 1, " is larger than the padded size ",
+    const int64_t range = padded - dilation * (kernel - 1) - 1;
+    TANDEM_CHECK(range >= 0, op, ": a window of ", dilation * (kernel - 1) + 1, " is larger than the padded size ",
                  padded);
-    count = room / stride + 1;
+    count = range / stride + 1;
     std::vector<int64_t> from;
     for (int64_t k = 0; k < kernel; ++k)
       for (int64_t o = 0; o < count; ++o) from.push_back(o * stride + k * dilation);
-    places = tensor(from, TensorOptions(kInt64).device(device));
+    positions = tensor(from, TensorOptions(kInt64).device(device));
   }
 };
 }  // namespace
@@ -44,7 +44,7 @@ Tensor im2col(const Tensor& x, Pair k, Pair d, Pair p, Pair s) {
   const Windows h("im2col", x.size(2), k[0], d[0], p[0], s[0], x.device());
   const Windows w("im2col", x.size(3), k[1], d[1], p[1], s[1], x.device());
   const Tensor padded = p == Pair(0) ? x : constant_pad_nd(x, {p[1], p[1], p[0], p[0]});
-  const Tensor parts = padded.index_select(2, h.places).index_select(3, w.places);
+  const Tensor parts = padded.index_select(2, h.positions).index_select(3, w.positions);
   return parts.reshape({x.size(0), x.size(1), h.kernel, h.count, w.kernel, w.count})
       .permute({0, 1, 2, 4, 3, 5})
       .reshape({x.size(0), x.size(1) * h.kernel * w.kernel, h.count * w.count})
@@ -74,8 +74,8 @@ Tensor col2im(const Tensor& x, Pair size, Pair k, Pair d, Pair p, Pair s) {
   const Tensor parts = x.reshape({n, c, h.kernel, w.kernel, h.count, w.count})
                            .permute({0, 1, 2, 4, 3, 5})
                            .reshape({n, c, h.kernel * h.count, w.kernel * w.count});
-  const Tensor rows = zeros({n, c, parts.size(2), w.padded}, x.options()).index_add(3, w.places, parts);
-  const Tensor y = zeros({n, c, h.padded, w.padded}, x.options()).index_add(2, h.places, rows);
+  const Tensor rows = zeros({n, c, parts.size(2), w.padded}, x.options()).index_add(3, w.positions, parts);
+  const Tensor y = zeros({n, c, h.padded, w.padded}, x.options()).index_add(2, h.positions, rows);
   return p == Pair(0) ? y : constant_pad_nd(y, {-p[1], -p[1], -p[0], -p[0]});
 }
 

@@ -14,13 +14,13 @@ TANDEM_CAST_POLICY(none, affine_grid_generator);
 namespace {
 
 /// Converts coordinates from [-1, 1] to pixels.
-Tensor as_pixels(const Tensor& place, int64_t size, bool align) {
+Tensor to_pixel_coordinates(const Tensor& position, int64_t size, bool align) {
   const double n = static_cast<double>(size);
-  return align ? (place + 1) * ((n - 1) / 2) : ((place + 1) * n - 1) / 2;
+  return align ? (position + 1) * ((n - 1) / 2) : ((position + 1) * n - 1) / 2;
 }
 /// Mirrors `at` until it lies between the centres of the first and the last pixel (align), or between their outer
 /// edges.
-Tensor mirrored(const Tensor& at, int64_t size, bool align) {
+Tensor reflect_coordinates(const Tensor& at, int64_t size, bool align) {
   const double low = align ? 0 : -0.5, span = static_cast<double>(size) - (align ? 1 : 0);
   if (span == 0) return at * 0;
   const Tensor there_and_back = (at - low).remainder(2 * span);  // position in one period: forth and back
@@ -28,15 +28,15 @@ Tensor mirrored(const Tensor& at, int64_t size, bool align) {
 }
 /// Returns the position inside the image that replaces `at`. In mode zeros, it is `at` itself. As in PyTorch, NaN
 /// becomes the first pixel. Infinity does too if it is mirrored, which makes it NaN.
-Tensor inside(const Tensor& at, int64_t size, PaddingMode mode, bool align) {
+Tensor compute_coordinates(const Tensor& at, int64_t size, PaddingMode mode, bool align) {
   if (mode == PaddingMode::zeros) return at;
-  const Tensor near = mode == PaddingMode::reflection ? mirrored(at, size, align) : at;
+  const Tensor near = mode == PaddingMode::reflection ? reflect_coordinates(at, size, align) : at;
   return where(near.isnan(), Scalar(0), near.clamp(0, static_cast<double>(size - 1)));
 }
 
 /// A tap along one dimension: the pixels, as floating-point numbers, and their weights.
 struct GridTap {
-  Tensor place, weight;
+  Tensor position, weight;
 };
 std::vector<GridTap> linear_taps(const Tensor& at) {
   const Tensor first = at.detach().floor(), t = at - first;
@@ -47,19 +47,19 @@ std::vector<GridTap> cubic_taps(const Tensor& at, int64_t size, PaddingMode mode
   const Tensor first = at.detach().floor(), t = at - first;
   const auto near = [](const Tensor& d) { return ((d * (a + 2) - (a + 3)) * d) * d + 1; };
   const auto far = [](const Tensor& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
-  const auto place = [&](double offset) { return inside(first + offset, size, mode, align); };
-  return {{place(-1), far(t + 1)}, {place(0), near(t)}, {place(1), near(1 - t)}, {place(2), far(2 - t)}};
+  const auto position = [&](double offset) { return compute_coordinates(first + offset, size, mode, align); };
+  return {{position(-1), far(t + 1)}, {position(0), near(t)}, {position(1), near(1 - t)}, {position(2), far(2 - t)}};
 }
 
-/// Reads the pixels of x at `places`: (N, C, ...). x is given as rows (N, C, pixels), and places has a tensor (N, ...)
-/// for each dimension. Pixels outside the image are 0.
-Tensor pixels_at(const Tensor& rows, IntArrayRef sizes, const std::vector<Tensor>& places) {
+/// Reads the pixels of x at `positions`: (N, C, ...). x is given as rows (N, C, pixels), and places has a tensor (N,
+/// ...) for each dimension. Pixels outside the image are 0.
+Tensor pixels_at(const Tensor& rows, IntArrayRef sizes, const std::vector<Tensor>& positions) {
   Tensor index, valid;
-  for (size_t d = 0; d < places.size(); ++d) {
+  for (size_t d = 0; d < positions.size(); ++d) {
     const NoGradGuard guard;
     const double last = static_cast<double>(sizes[d] - 1);
-    const Tensor here = (places[d] >= 0) & (places[d] <= last);  // false for NaN
-    const Tensor safe = where(here, places[d].detach(), Scalar(0)).to(kInt64);
+    const Tensor here = (positions[d] >= 0) & (positions[d] <= last);  // false for NaN
+    const Tensor safe = where(here, positions[d].detach(), Scalar(0)).to(kInt64);
     index = index.defined() ? index * sizes[d] + safe : safe;
     valid = valid.defined() ? valid & here : here;
   }
@@ -99,8 +99,8 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
     for (int64_t d = 0; d < spatial; ++d) out.push_back(grid.size(d + 1));
     return record("grid_sampler", zeros(out, x.options()), {x, grid}, {x, grid},
                   [](const Context& ctx, const Tensor&) -> Grads {
-                    return {ctx.flat_in({0, 1}, zeros_like(ctx.saved(0))),
-                            ctx.flat_in(0, ctx.flat_in(1, zeros_like(ctx.saved(1))))};
+                    return {ctx.attach_zero_derivative({0, 1}, zeros_like(ctx.saved(0))),
+                            ctx.attach_zero_derivative(0, ctx.attach_zero_derivative(1, zeros_like(ctx.saved(1))))};
                   });
   }
   constexpr PaddingMode kModes[] = {PaddingMode::zeros, PaddingMode::border, PaddingMode::reflection};
@@ -108,9 +108,9 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
   const DType wide = detail::accumulate_type(x.dtype());
   Tensor image = x;
   // Connects the gradient to x and grid, as in PyTorch.
-  if (autograd::any_wants_grad({x}))
+  if (autograd::any_requires_grad({x}))
     image = record("alias", core::alias(x), {x, grid}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
-      return {ctx.flat_in({0, 1}, dy)};
+      return {ctx.attach_zero_derivative({0, 1}, dy)};
     });
   const Tensor rows = image.to(wide).flatten(2),
                at = grid.to(wide).contiguous();  // the positions determine the result's strides
@@ -120,26 +120,26 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
   std::vector<std::vector<GridTap>> taps;
   for (int64_t d = 0; d < spatial; ++d) {
     const int64_t size = sizes[static_cast<size_t>(d)];
-    const Tensor pixel = as_pixels(at.select(-1, spatial - 1 - d), size, align_corners);
+    const Tensor pixel = to_pixel_coordinates(at.select(-1, spatial - 1 - d), size, align_corners);
     if (interpolation_mode == 2)
       taps.push_back(cubic_taps(pixel, size, mode, align_corners));
     else if (interpolation_mode == 0)
-      taps.push_back(linear_taps(inside(pixel, size, mode, align_corners)));
+      taps.push_back(linear_taps(compute_coordinates(pixel, size, mode, align_corners)));
     else
-      taps.push_back({{inside(pixel, size, mode, align_corners).detach().round(), Tensor()}});
+      taps.push_back({{compute_coordinates(pixel, size, mode, align_corners).detach().round(), Tensor()}});
   }
   Tensor y;
   // Index of one tap for each dimension; the loop runs through all combinations.
   std::vector<size_t> chosen(taps.size(), 0);
   for (bool more = true; more;) {
-    std::vector<Tensor> places;
+    std::vector<Tensor> positions;
     Tensor weight;
     for (size_t d = 0; d < taps.size(); ++d) {
       const GridTap& tap = taps[d][chosen[d]];
-      places.push_back(tap.place);
+      positions.push_back(tap.position);
       if (tap.weight.defined()) weight = weight.defined() ? weight * tap.weight : tap.weight;
     }
-    Tensor part = pixels_at(rows, sizes, places);
+    Tensor part = pixels_at(rows, sizes, positions);
     if (weight.defined()) part = part * weight.unsqueeze(1);
     y = y.defined() ? y + part : part;
     more = false;
@@ -149,12 +149,13 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
     }
   }
   y = y.to(x.dtype());
-  if (interpolation_mode != 1 || !autograd::any_wants_grad({grid})) return y;
+  if (interpolation_mode != 1 || !autograd::any_requires_grad({grid})) return y;
   // The nearest pixel does not change with the grid, so the gradient of the grid is zero.
-  return record("grid_sampler", y.detach().clone(), {y, grid}, {},
-                [sizes = Shape(grid.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {dy, ctx.needs_grad(1) ? ctx.flat_in({0, 1}, zeros(sizes, dy.options())) : Tensor()};
-                });
+  return record(
+      "grid_sampler", y.detach().clone(), {y, grid}, {},
+      [sizes = Shape(grid.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+        return {dy, ctx.needs_grad(1) ? ctx.attach_zero_derivative({0, 1}, zeros(sizes, dy.options())) : Tensor()};
+      });
 }
 
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, Flag align_corners) {
@@ -179,20 +180,20 @@ Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, Flag align_c
     parts.push_back(linspace(-edge, edge, n, theta.options()).view(along).expand(out));
   }
   parts.push_back(ones(out, theta.options()));
-  const Tensor places = stack(parts, -1).view({1, -1, spatial + 1}).expand({size[0], -1, spatial + 1});
+  const Tensor positions = stack(parts, -1).view({1, -1, spatial + 1}).expand({size[0], -1, spatial + 1});
   Shape sizes{size[0]};
   for (const int64_t n : out) sizes.push_back(n);
   sizes.push_back(spatial);
-  return reshape_result(places.contiguous().bmm(theta.transpose(1, 2)), sizes);
+  return reshape_result(positions.contiguous().bmm(theta.transpose(1, 2)), sizes);
 }
 
 Tensor detail::grid_sample(const Tensor& x, const Tensor& grid, InterpolationMode mode, PaddingMode padding_mode,
                            bool align_corners) {
-  const int64_t way = mode == InterpolationMode::bilinear  ? 0
-                      : mode == InterpolationMode::nearest ? 1
-                      : mode == InterpolationMode::bicubic ? 2
-                                                           : -1;
-  TANDEM_CHECK(way >= 0, "grid_sample: expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '",
+  const int64_t interpolation = mode == InterpolationMode::bilinear  ? 0
+                                : mode == InterpolationMode::nearest ? 1
+                                : mode == InterpolationMode::bicubic ? 2
+                                                                     : -1;
+  TANDEM_CHECK(interpolation >= 0, "grid_sample: expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '",
                mode_name(mode), "'");
   const int64_t padding = padding_mode == PaddingMode::zeros        ? 0
                           : padding_mode == PaddingMode::border     ? 1
@@ -200,7 +201,7 @@ Tensor detail::grid_sample(const Tensor& x, const Tensor& grid, InterpolationMod
                                                                     : -1;
   TANDEM_CHECK(padding >= 0, "grid_sample: expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '",
                mode_name(padding_mode), "'");
-  return grid_sampler(x, grid, way, padding, align_corners);
+  return grid_sampler(x, grid, interpolation, padding, align_corners);
 }
 
 }  // namespace tandem

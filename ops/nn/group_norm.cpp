@@ -11,7 +11,7 @@ TANDEM_CAST_POLICY(none, native_group_norm);
 
 namespace {
 /// Converts `part` (C) to x's dtype, and to a shape that broadcasts to x (N, C, ...).
-Tensor along_channels(const Tensor& part, const Tensor& x) {
+Tensor broadcast_to_channels(const Tensor& part, const Tensor& x) {
   Shape sizes(static_cast<size_t>(x.dim()), 1);
   sizes[1] = part.numel();
   return part.to(x.dtype()).reshape(sizes);
@@ -29,12 +29,12 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
   TANDEM_CHECK(x.size(1) > 0 && positions > 0, "group_norm: x is ", x.sizes(), "; only the batch size may be 0");
   const int64_t rows = x.size(0) * groups;
   // The gradients of x and weight depend on the statistics, which PyTorch's graph connects to all three inputs.
-  const Tensor in = lead_gradient_to(x, weight, bias),
-               scale = weight.defined() ? lead_gradient_to(weight, x, bias) : weight;
+  const Tensor in = attach_inputs_to_backward(x, weight, bias),
+               scale = weight.defined() ? attach_inputs_to_backward(weight, x, bias) : weight;
   const Tensor grouped = in.reshape({rows, rows ? x.numel() / rows : 0});
   Tensor y = reshape_result(layer_norm(grouped, {grouped.size(1)}, {}, {}, eps), x.sizes());
-  if (scale.defined()) y = y * along_channels(scale, x);
-  return bias.defined() ? y + along_channels(bias, x) : y;
+  if (scale.defined()) y = y * broadcast_to_channels(scale, x);
+  return bias.defined() ? y + broadcast_to_channels(bias, x) : y;
 }
 std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                                      int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {

@@ -18,16 +18,16 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
   check_normalized_shape("layer_norm", input, normalized_shape);
   for (const auto& [name, part] : {std::pair("weight", &weight), std::pair("bias", &bias)}) {
     check_shape_of_part("layer_norm", name, *part, normalized_shape);
-    check_part("layer_norm", name, *part, n, input);
+    check_parameter("layer_norm", name, *part, n, input);
   }
   const DType statistic = accumulate_type(input.dtype());
   const Tensor rows = input.reshape({n ? input.numel() / n : 0, n});
   const Tensor x = contiguous_detached(rows);
   // For many rows, a half-precision weight is converted to float once. For few rows, the converted copy could be as
   // large as x, so kernels take the weight as it is.
-  const bool few = x.device().is_cpu() && x.size(0) < 8;
+  const bool few_rows = x.device().is_cpu() && x.size(0) < 8;
   const auto prepare = [&](const Tensor& part) {
-    return few && part.defined() ? contiguous_detached(part.detach()) : prepare_part(part, x.dtype());
+    return few_rows && part.defined() ? contiguous_detached(part.detach()) : prepare_parameter(part, x.dtype());
   };
   const Tensor w = prepare(weight), b = prepare(bias);
   Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mean = core::empty({x.size(0)}, statistic, x.device()),
@@ -38,15 +38,16 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     const bool wants_weight = weight.defined() && ctx.needs_grad(1), wants_bias = ctx.needs_grad(2);
     if (is_grad_enabled()) {  // second derivatives: the same formula, composed of public operations
-      const Tensor m = x.mean({1}, true), r = rstd_of(x, m, {1}, eps);
+      const Tensor m = x.mean({1}, true), r = compute_rstd(x, m, {1}, eps);
       const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * weight.to(x.dtype()).reshape({1, -1}) : dy;
-      return {(g - g.mean({1}, true) - xhat * (g * xhat).mean({1}, true)) * r,
-              wants_weight ? ctx.flat_in({0, 1, 2}, (dy * xhat).sum({0}).reshape(weight.sizes())) : Tensor(),
-              wants_bias ? ctx.flat_in({0, 1, 2}, dy.sum({0}).reshape(bias_sizes)) : Tensor()};
+      return {
+          (g - g.mean({1}, true) - xhat * (g * xhat).mean({1}, true)) * r,
+          wants_weight ? ctx.attach_zero_derivative({0, 1, 2}, (dy * xhat).sum({0}).reshape(weight.sizes())) : Tensor(),
+          wants_bias ? ctx.attach_zero_derivative({0, 1, 2}, dy.sum({0}).reshape(bias_sizes)) : Tensor()};
     }
     const Tensor g = contiguous_detached(dy), from = contiguous_detached(x);
     const Tensor w =
-        x.device().is_cpu() && weight.defined() ? contiguous_detached(weight) : prepare_part(weight, x.dtype());
+        x.device().is_cpu() && weight.defined() ? contiguous_detached(weight) : prepare_parameter(weight, x.dtype());
     Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
     Tensor dw = wants_weight ? core::empty(weight.sizes(), mean.dtype(), x.device()) : Tensor(),
            db = wants_bias ? core::empty(bias_sizes, mean.dtype(), x.device()) : Tensor();
@@ -65,7 +66,7 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& x, IntArrayRe
   return {y, mean, inverse};
 }
 
-static double epsilon_of(DType dtype) {
+static double default_epsilon(DType dtype) {
   switch (dtype) {
     case kFloat64: return std::numeric_limits<double>::epsilon();
     case kFloat16: return 0x1p-10;
@@ -81,7 +82,7 @@ Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& wei
   Shape dims;
   for (size_t d = 0; d < tail; ++d) dims.push_back(-1 - static_cast<int64_t>(d));
   const Tensor wide = x.to(accumulate_type(x.dtype())).contiguous(x.suggest_memory_format());
-  const Tensor y = wide / root_mean_square(wide, dims, eps.value_or(epsilon_of(wide.dtype())));
+  const Tensor y = wide / root_mean_square(wide, dims, eps.value_or(default_epsilon(wide.dtype())));
   return (weight.defined() ? y * weight : y).to(x.dtype());
 }
 

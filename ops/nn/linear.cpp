@@ -33,14 +33,14 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
                  weight.size(0), ",)");
   }
   if (!x.is_floating_point()) {
-    add_products(x, weight.t(), bias.defined() ? y.copy_(bias) : y.zero_());
+    accumulate_outer_products(x, weight.t(), bias.defined() ? y.copy_(bias) : y.zero_());
     return y;
   }
   multiply_matrices(x, core::transpose(weight, 0, 1), bias, y);
-  if (!autograd::any_wants_grad({x, weight, bias})) return y;
+  if (!autograd::any_requires_grad({x, weight, bias})) return y;
   const Tensor none;
-  const Tensor &x_kept = autograd::wants_grad(weight) ? x : none,
-               &weight_kept = autograd::wants_grad(x) ? weight : none;
+  const Tensor &x_kept = autograd::tensor_requires_grad(weight) ? x : none,
+               &weight_kept = autograd::tensor_requires_grad(x) ? weight : none;
   return record(
       "linear", y, {x, weight, bias}, {x_kept, weight_kept}, [](const Context& ctx, const Tensor& dy) -> Grads {
         return {ctx.needs_grad(0) ? dy.mm(ctx.saved(1)) : Tensor(),

@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 /// Returns the norms of windows, computed from the averages of x^p.
-Tensor lp_norms(const char* op, const Tensor& means, double p, int64_t elements) {
+Tensor lp_norm_from_means(const char* op, const Tensor& means, double p, int64_t elements) {
   TANDEM_CHECK(p != 0, op, ": norm_type must be a non-zero value, but got 0");
   // PyTorch's formula, which gives PyTorch's gradient at 0.
   return (means.sign() * means.abs().relu() * static_cast<double>(elements)).pow(1 / p);
@@ -18,15 +18,15 @@ Tensor lp_norms(const char* op, const Tensor& means, double p, int64_t elements)
 }  // namespace
 Tensor detail::lp_pool1d(const Tensor& x, double norm_type, int64_t kernel_size, int64_t stride, bool ceil_mode) {
   const Tensor means = avg_pool1d(x.pow(norm_type), kernel_size, IntArrayRef(stride), 0, ceil_mode);
-  return lp_norms("lp_pool1d", means, norm_type, kernel_size);
+  return lp_norm_from_means("lp_pool1d", means, norm_type, kernel_size);
 }
 Tensor detail::lp_pool2d(const Tensor& x, double norm_type, Pair kernel_size, Pair stride, bool ceil_mode) {
   const Tensor means = avg_pool2d(x.pow(norm_type), kernel_size, IntArrayRef(stride), 0, ceil_mode);
-  return lp_norms("lp_pool2d", means, norm_type, kernel_size[0] * kernel_size[1]);
+  return lp_norm_from_means("lp_pool2d", means, norm_type, kernel_size[0] * kernel_size[1]);
 }
 Tensor detail::lp_pool3d(const Tensor& x, double norm_type, Triple kernel_size, Triple stride, bool ceil_mode) {
   const Tensor means = avg_pool3d(x.pow(norm_type), kernel_size, IntArrayRef(stride), 0, ceil_mode);
-  return lp_norms("lp_pool3d", means, norm_type, kernel_size[0] * kernel_size[1] * kernel_size[2]);
+  return lp_norm_from_means("lp_pool3d", means, norm_type, kernel_size[0] * kernel_size[1] * kernel_size[2]);
 }
 
 }  // namespace tandem

@@ -6,7 +6,7 @@
 
 #include "tandem/kernels/pool.h"
 #include "tandem/ops/define_op.h"
-#include "tandem/ops/nn/pool_planes.h"
+#include "tandem/ops/nn/pool_helpers.h"
 #include "tandem/ops/random/rand.h"
 #include "tandem/ops/reduce/unique.h"
 
@@ -18,15 +18,15 @@ TANDEM_CAST_POLICY(none, adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_
 
 namespace {
 Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::PoolShape& s, IntArrayRef x_sizes) {
-  const Tensor g = images_or_planes(dy, index.dim() == 4);
-  Tensor dx = make_images(index, dy.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
+  const Tensor g = to_pool_layout(dy, index.dim() == 4);
+  Tensor dx = empty_pool_tensor(index, dy.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
   TANDEM_DISPATCH(dy.device(), max_pool2d_backward, g, index, s, dx);
-  return record("max_pool2d_backward", of_sizes(dx, x_sizes), {dy}, {index},
+  return record("max_pool2d_backward", reshape_to(dx, x_sizes), {dy}, {index},
                 [sizes = Shape(dy.sizes()), wide = Shape(dx.sizes())](const Context& ctx, const Tensor& ddx) -> Grads {
                   const int64_t pixels = static_cast<int64_t>(wide.size()) - 2;
                   const Tensor index = ctx.saved(0).flatten(pixels), none = index < 0;
-                  const Tensor places = where(none, zeros_like(index), index);
-                  const Tensor ddy = ddx.reshape(wide).flatten(pixels).gather(pixels, places);
+                  const Tensor positions = where(none, zeros_like(index), index);
+                  const Tensor ddy = ddx.reshape(wide).flatten(pixels).gather(pixels, positions);
                   return {where(none, Scalar(0), ddy).reshape(sizes)};
                 });
 }
@@ -48,14 +48,14 @@ std::tuple<Tensor, Tensor> max_pool(const Tensor& input, const kernels::PoolShap
     const auto [y, index] = max_pool(wide, s, ceil, indices);
     return {y.to(input.dtype()), index};
   }
-  const Planes p("max_pool2d", input, s, ceil, is_channels_last(input));
+  const PoolInput p("max_pool2d", input, s, ceil, is_channels_last(input));
   Tensor y = p.make(p.x.dtype()), index = indices ? p.make(kInt64) : Tensor();
   TANDEM_DISPATCH(input.device(), max_pool2d, p.x, s, y, index);
-  return {record("max_pool2d", of_sizes(y, p.out), {input}, {index},
+  return {record("max_pool2d", reshape_to(y, p.out), {input}, {index},
                  [s, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                   return {ctx.flat_in(0, max_pool_backward(dy, ctx.saved(0), s, sizes))};
+                   return {ctx.attach_zero_derivative(0, max_pool_backward(dy, ctx.saved(0), s, sizes))};
                  }),
-          indices ? of_sizes(index, p.out) : index};
+          indices ? reshape_to(index, p.out) : index};
 }
 }  // namespace
 
@@ -64,15 +64,15 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, Pair kernel,
   return max_pool(x, pool_shape(kernel, stride, padding, dilation, true), ceil_mode, true);
 }
 Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Pair dilation, Flag ceil_mode) {
-  const bool indices = autograd::any_wants_grad({x});  // max_pool2d needs indices only for the gradient
+  const bool indices = autograd::any_requires_grad({x});  // max_pool2d needs indices only for the gradient
   return std::get<0>(max_pool(x, pool_shape(kernel, stride, padding, dilation, true), ceil_mode, indices));
 }
 std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding,
                                                    int64_t dilation, Flag ceil_mode) {
   const auto [y, index] =
-      max_pool2d_with_indices(as_row("max_pool1d", x), {1, kernel}, row_stride("max_pool1d", stride, kernel),
-                              {0, padding}, {1, dilation}, ceil_mode);
-  return {as_line(y), as_line(index)};
+      max_pool2d_with_indices(unsqueeze_height("max_pool1d", x), {1, kernel},
+                              stride_with_height("max_pool1d", stride, kernel), {0, padding}, {1, dilation}, ceil_mode);
+  return {squeeze_height(y), squeeze_height(index)};
 }
 Tensor max_pool1d(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding, int64_t dilation,
                   Flag ceil_mode) {
@@ -80,20 +80,20 @@ Tensor max_pool1d(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t p
 }
 std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, Triple k, IntArrayRef stride, Triple p, Triple d,
                                                    Flag ceil_mode) {
-  const Triple s = stride_of("max_pool3d", stride, k);
-  const Tensor planes = as_planes("max_pool3d", x);
+  const Triple s = resolve_stride("max_pool3d", stride, k);
+  const Tensor planes = volumes_to_planes("max_pool3d", x);
   const auto [inner, inner_index] =
       max_pool2d_with_indices(planes, {k[1], k[2]}, {s[1], s[2]}, {p[1], p[2]}, {d[1], d[2]}, ceil_mode);
   const auto [y, row] =
-      max_pool2d_with_indices(as_depths(inner), {k[0], 1}, {s[0], 1}, {p[0], 0}, {d[0], 1}, ceil_mode);
-  const Tensor maxima = as_volumes(y, x, inner);
+      max_pool2d_with_indices(planes_to_depth_images(inner), {k[0], 1}, {s[0], 1}, {p[0], 0}, {d[0], 1}, ceil_mode);
+  const Tensor maxima = planes_to_volumes(y, x, inner);
   // Combines two indices. `row` counts the elements of `inner` with the depth as the outer dimension. inner_index
   // counts the elements of one plane of x.
   const NoGradGuard guard;
-  const Tensor safe = row.clamp_min(0), place = inner_index.flatten(1).gather(1, safe.flatten(1)).view(row.sizes());
+  const Tensor safe = row.clamp_min(0), position = inner_index.flatten(1).gather(1, safe.flatten(1)).view(row.sizes());
   const Tensor depth = safe.floor_divide(inner.size(-2) * inner.size(-1));
-  const Tensor index = where((row < 0) | (place < 0), Scalar(-1), depth * (x.size(-2) * x.size(-1)) + place);
-  return {maxima, as_volumes(index, x, inner)};
+  const Tensor index = where((row < 0) | (position < 0), Scalar(-1), depth * (x.size(-2) * x.size(-1)) + position);
+  return {maxima, planes_to_volumes(index, x, inner)};
 }
 Tensor max_pool3d(const Tensor& x, Triple kernel, IntArrayRef stride, Triple padding, Triple dilation, Flag ceil_mode) {
   return std::get<0>(max_pool3d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
@@ -103,13 +103,13 @@ Tensor max_pool3d(const Tensor& x, Triple kernel, IntArrayRef stride, Triple pad
 namespace {
 /// Returns the largest element of each of `count` windows along dim, and its position. Windows shorter than the longest
 /// repeat their last element, which does not change the maximum.
-std::tuple<Tensor, Tensor> adaptive_max(const Tensor& x, int64_t dim, int64_t count) {
+std::tuple<Tensor, Tensor> adaptive_max_along(const Tensor& x, int64_t dim, int64_t count) {
   if (count == 0) {
     const Tensor none = x.narrow(dim, 0, 0);
     return {none, none.detach().to(kInt64)};
   }
   const int64_t size = x.size(dim);
-  std::vector<int64_t> starts, ends, places;
+  std::vector<int64_t> starts, ends, positions;
   int64_t longest = 0;
   for (int64_t i = 0; i < count; ++i) {
     starts.push_back(i * size / count);
@@ -117,8 +117,8 @@ std::tuple<Tensor, Tensor> adaptive_max(const Tensor& x, int64_t dim, int64_t co
     longest = std::max(longest, ends.back() - starts.back());
   }
   for (size_t i = 0; i < starts.size(); ++i)
-    for (int64_t k = 0; k < longest; ++k) places.push_back(std::min(starts[i] + k, ends[i] - 1));
-  const Tensor at = tensor(places, TensorOptions(kInt64).device(x.device()));
+    for (int64_t k = 0; k < longest; ++k) positions.push_back(std::min(starts[i] + k, ends[i] - 1));
+  const Tensor at = tensor(positions, TensorOptions(kInt64).device(x.device()));
   const auto [y, chosen] = x.index_select(dim, at).unflatten(dim, {count, longest}).max(dim + 1);
   Shape sizes(static_cast<size_t>(x.dim()), 1);
   sizes[static_cast<size_t>(dim)] = count;
@@ -127,7 +127,7 @@ std::tuple<Tensor, Tensor> adaptive_max(const Tensor& x, int64_t dim, int64_t co
 }
 /// Pools over the last `sizes.size()` dimensions. It starts with the last one, so that the first of several equal
 /// elements in row-major order is chosen.
-std::tuple<Tensor, Tensor> adaptive_max_over(const char* op, const Tensor& x, IntArrayRef sizes) {
+std::tuple<Tensor, Tensor> adaptive_max_pool_nd(const char* op, const Tensor& x, IntArrayRef sizes) {
   check_real(op, x);
   const int64_t spatial = static_cast<int64_t>(sizes.size());
   TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": Expected ", spatial + 1, "D or ", spatial + 2,
@@ -137,13 +137,13 @@ std::tuple<Tensor, Tensor> adaptive_max_over(const char* op, const Tensor& x, In
                  ": Expected input to have non-zero size for non-batch dimensions, but input has sizes ", x.sizes(),
                  " with dimension ", d, " being empty");
   for (const int64_t size : sizes) TANDEM_CHECK(size >= 0, op, ": output_size is ", sizes, "; accepted: 0 or more");
-  Tensor y = lead_gradient_to(x), index;
+  Tensor y = attach_inputs_to_backward(x), index;
   int64_t below = 1;  // number of elements of x per step along the dimension
   for (int64_t d = x.dim() - 1; d >= x.dim() - spatial; --d) {
     const int64_t count = sizes[static_cast<size_t>(d - x.dim() + spatial)];
-    const auto [values, places] = adaptive_max(y, d, count);
+    const auto [values, positions] = adaptive_max_along(y, d, count);
     const NoGradGuard guard;
-    index = index.defined() ? places * below + index.gather(d, places) : places;
+    index = index.defined() ? positions * below + index.gather(d, positions) : positions;
     y = values;
     below *= x.size(d);
   }
@@ -152,13 +152,13 @@ std::tuple<Tensor, Tensor> adaptive_max_over(const char* op, const Tensor& x, In
 }  // namespace
 
 std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& x, int64_t size) {
-  return adaptive_max_over("adaptive_max_pool1d", x, {size});
+  return adaptive_max_pool_nd("adaptive_max_pool1d", x, {size});
 }
 std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& x, Pair size) {
-  return adaptive_max_over("adaptive_max_pool2d", x, size);
+  return adaptive_max_pool_nd("adaptive_max_pool2d", x, size);
 }
 std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& x, Triple size) {
-  return adaptive_max_over("adaptive_max_pool3d", x, size);
+  return adaptive_max_pool_nd("adaptive_max_pool3d", x, size);
 }
 
 // ---- with windows at random positions (Graham 2014, arXiv:1412.6071), composed of gather and max
@@ -167,8 +167,8 @@ namespace {
 /// Returns the first positions (N, C, out) of windows along one dimension, from samples (N, C) in [0, 1). The last
 /// window is at the end.
 Tensor window_starts(const Tensor& samples, int64_t in, int64_t kernel, int64_t out) {
-  const TensorOptions places = TensorOptions(kInt64).device(samples.device());
-  const Tensor last = full({samples.size(0), samples.size(1), 1}, in - kernel, places);
+  const TensorOptions positions = TensorOptions(kInt64).device(samples.device());
+  const Tensor last = full({samples.size(0), samples.size(1), 1}, in - kernel, positions);
   if (out == 1) return last;
   const double step = static_cast<double>(in - kernel) / static_cast<double>(out - 1);
   const Tensor shift = samples.unsqueeze(-1), order = arange(out - 1, samples.options());
@@ -188,9 +188,9 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
   check_same_dtype_and_device(op, "x", x, "random_samples", samples);
   TANDEM_CHECK(samples.sizes() == IntArrayRef({x.size(0), x.size(1), dims}), op, ": random_samples are ",
                samples.sizes(), "; accepted: (", x.size(0), ", ", x.size(1), ", ", dims, ")");
-  const TensorOptions places = TensorOptions(kInt64).device(x.device());
+  const TensorOptions positions = TensorOptions(kInt64).device(x.device());
   // Positions (N, C, windows, elements of a window), extended one dimension at a time.
-  Tensor at = zeros({x.size(0), x.size(1), 1, 1}, places);
+  Tensor at = zeros({x.size(0), x.size(1), 1, 1}, positions);
   Shape sizes{x.size(0), x.size(1)};
   for (int64_t d = 0; d < dims; ++d) {
     const auto i = static_cast<size_t>(d);
@@ -203,12 +203,12 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
     // random_samples lists three dimensions in order, but two in reverse order.
     const Tensor starts = window_starts(
         samples.select(2, dims == 2 ? 1 - d : d).detach().to(accumulate_type(x.dtype())), in, kernel[i], out[i]);
-    const Tensor along = starts.unsqueeze(-1) + arange(kernel[i], places);  // shape (N, C, out, kernel)
+    const Tensor along = starts.unsqueeze(-1) + arange(kernel[i], positions);  // shape (N, C, out, kernel)
     at = (at.unsqueeze(3).unsqueeze(5) * in + along.unsqueeze(2).unsqueeze(4)).flatten(4, 5).flatten(2, 3);
     sizes.push_back(out[i]);
   }
-  const Tensor met = x.flatten(2).gather(2, at.flatten(2)).view(at.sizes());
-  const auto [values, chosen] = met.max(3);
+  const Tensor patches = x.flatten(2).gather(2, at.flatten(2)).view(at.sizes());
+  const auto [values, chosen] = patches.max(3);
   const Tensor indices = at.gather(3, chosen.unsqueeze(3)).squeeze(3);
   return {reshape_result(values, sizes), indices.reshape(sizes).clone(MemoryFormat::Contiguous)};
 }
@@ -237,14 +237,14 @@ Tensor unpool(const char* op, const Tensor& x, const Tensor& indices, IntArrayRe
                spatial == 2 ? "two elements (height, width)" : "three elements (depth, height, width)",
                " in output_size, but got ", output_size.size(), " elements.");
   Shape sizes = x.sizes();
-  int64_t places = 1;
+  int64_t positions = 1;
   for (size_t d = 0; d < output_size.size(); ++d) {
     TANDEM_CHECK(output_size[d] > 0, op, ": output_size is ", output_size, "; sizes must be positive");
-    places *= output_size[d];
+    positions *= output_size[d];
     sizes[sizes.size() - output_size.size() + d] = output_size[d];
   }
   Shape flat = x.sizes().slice(0, static_cast<size_t>(x.dim() - spatial));
-  flat.push_back(places);
+  flat.push_back(positions);
   const Tensor y = zeros(flat, x.options()).scatter(-1, indices.flatten(-spatial), x.flatten(-spatial));
   return reshape_result(y, sizes);
 }
@@ -262,8 +262,8 @@ Tensor max_unpool3d(const Tensor& x, const Tensor& indices, IntArrayRef output_s
   return unpool("max_unpool3d", x, indices, output_size, 3);
 }
 
-Shape detail::unpooled_sizes(const char* op, const Tensor& x, IntArrayRef kernel, IntArrayRef stride,
-                             IntArrayRef padding, const std::optional<std::vector<int64_t>>& output_size) {
+Shape detail::unpool_output_size(const char* op, const Tensor& x, IntArrayRef kernel, IntArrayRef stride,
+                                 IntArrayRef padding, const std::optional<std::vector<int64_t>>& output_size) {
   const size_t spatial = kernel.size();
   const auto rank = static_cast<size_t>(x.dim());
   TANDEM_CHECK(rank == spatial + 1 || rank == spatial + 2, op, ": x is ", x.sizes(), "; accepted: ", spatial + 1,
@@ -281,7 +281,7 @@ Shape detail::unpooled_sizes(const char* op, const Tensor& x, IntArrayRef kernel
   return given.slice(given.size() - spatial, spatial);
 }
 
-void detail::check_fraction(const char* op, bool has_output_size, ArrayRef<double> ratios) {
+void detail::check_output_size_or_ratio(const char* op, bool has_output_size, ArrayRef<double> ratios) {
   TANDEM_CHECK(has_output_size == ratios.empty(), op,
                has_output_size ? ": only one of output_size and output_ratio may be specified"
                                : ": requires specifying either an output_size or an output_ratio");
@@ -291,8 +291,8 @@ void detail::check_fraction(const char* op, bool has_output_size, ArrayRef<doubl
 namespace {
 /// Returns the output size, which is given either directly or as ratios of the sizes of x's last dimensions.
 template <class Size>
-Size fractional_output(const char* op, const Tensor& x, const std::optional<Size>& size, ArrayRef<double> ratios) {
-  detail::check_fraction(op, size.has_value(), ratios);
+Size fractional_output_size(const char* op, const Tensor& x, const std::optional<Size>& size, ArrayRef<double> ratios) {
+  detail::check_output_size_or_ratio(op, size.has_value(), ratios);
   if (size) return *size;
   Size out = 1;
   const auto dims = static_cast<int64_t>(out.size());
@@ -301,7 +301,7 @@ Size fractional_output(const char* op, const Tensor& x, const std::optional<Size
     out[d] = static_cast<int64_t>(static_cast<double>(x.size(static_cast<int64_t>(d) - dims)) * ratios[d]);
   return out;
 }
-Tensor samples_or_drawn(const Tensor& given, const Tensor& x, int64_t dims) {
+Tensor get_random_samples(const Tensor& given, const Tensor& x, int64_t dims) {
   if (given.defined()) return given;
   return rand({x.dim() == dims + 1 ? 1 : x.size(0), x.size(-dims - 1), dims}, x.options());
 }
@@ -310,15 +310,15 @@ std::tuple<Tensor, Tensor> detail::fractional_max_pool2d_with_indices(const Tens
                                                                       const std::optional<Pair>& output_size,
                                                                       ArrayRef<double> output_ratio,
                                                                       const Tensor& random_samples) {
-  const Pair out = fractional_output("fractional_max_pool2d", x, output_size, output_ratio);
-  return fractional_max_pool2d(x, kernel_size, out, samples_or_drawn(random_samples, x, 2));
+  const Pair out = fractional_output_size("fractional_max_pool2d", x, output_size, output_ratio);
+  return fractional_max_pool2d(x, kernel_size, out, get_random_samples(random_samples, x, 2));
 }
 std::tuple<Tensor, Tensor> detail::fractional_max_pool3d_with_indices(const Tensor& x, Triple kernel_size,
                                                                       const std::optional<Triple>& output_size,
                                                                       ArrayRef<double> output_ratio,
                                                                       const Tensor& random_samples) {
-  const Triple out = fractional_output("fractional_max_pool3d", x, output_size, output_ratio);
-  return fractional_max_pool3d(x, kernel_size, out, samples_or_drawn(random_samples, x, 3));
+  const Triple out = fractional_output_size("fractional_max_pool3d", x, output_size, output_ratio);
+  return fractional_max_pool3d(x, kernel_size, out, get_random_samples(random_samples, x, 3));
 }
 
 }  // namespace tandem

@@ -66,7 +66,7 @@ Tensor max_unpool3d(const Tensor& x, const Tensor& indices, IntArrayRef output_s
 
 namespace detail {
 /// @throws Error unless either output_size or ratios are given, and the ratios are between 0 and 1
-void check_fraction(const char* op, bool has_output_size, ArrayRef<double> ratios);
+void check_output_size_or_ratio(const char* op, bool has_output_size, ArrayRef<double> ratios);
 /// fractional_max_pool2d and fractional_max_pool3d whose output size may be given as ratios of x's sizes. Random
 /// samples are drawn if random_samples is undefined.
 std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& x, Pair kernel_size,
@@ -79,8 +79,8 @@ std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& x, T
                                                               const Tensor& random_samples);
 /// Returns the spatial sizes of the input of the max pool whose output was x. Several sizes are possible; output_size
 /// selects one of them.
-Shape unpooled_sizes(const char* op, const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
-                     const std::optional<std::vector<int64_t>>& output_size);
+Shape unpool_output_size(const char* op, const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
+                         const std::optional<std::vector<int64_t>>& output_size);
 }  // namespace detail
 
 }  // namespace tandem

@@ -11,8 +11,8 @@ inline void check_channels(const char* op, const Tensor& x, const Tensor& weight
   check_real(op, x);
   TANDEM_CHECK(x.dim() >= 2, op, ": Expected at least 2 dimensions for input tensor but received ", x.dim(),
                "; accepted: (N, C, ...)");
-  check_part(op, "weight", weight, x.size(1), x);
-  check_part(op, "bias", bias, x.size(1), x);
+  check_parameter(op, "weight", weight, x.size(1), x);
+  check_parameter(op, "bias", bias, x.size(1), x);
 }
 /// Checks that normalized_shape is not empty, and that it equals the last sizes of x.
 inline void check_normalized_shape(const char* op, const Tensor& x, IntArrayRef normalized_shape) {
@@ -37,7 +37,7 @@ inline void check_shape_of_part(const char* op, const char* name, const Tensor& 
                " and normalized_shape = ", normalized_shape);
 }
 /// Returns 1 / sqrt(var + eps) over dims, with keepdim; m is the mean of x.
-inline Tensor rstd_of(const Tensor& x, const Tensor& m, IntArrayRef dims, double eps) {
+inline Tensor compute_rstd(const Tensor& x, const Tensor& m, IntArrayRef dims, double eps) {
   return root_mean_square(x - m, dims, eps).reciprocal().to(x.dtype());
 }
 /// Returns (mean, 1 / standard deviation) over dims. As in PyTorch, statistics of a half type have this dtype on the

@@ -12,7 +12,7 @@ TANDEM_CAST_POLICY(none, constant_pad_nd, pad, reflection_pad1d, reflection_pad2
 
 namespace {
 
-void check_pads(const char* op, const Tensor& x, IntArrayRef pad) {
+void check_pad_sizes(const char* op, const Tensor& x, IntArrayRef pad) {
   TANDEM_CHECK(pad.size() % 2 == 0, op, ": Length of pad must be even but instead it equals ", pad.size());
   TANDEM_CHECK(static_cast<int64_t>(pad.size() / 2) <= x.dim(), op,
                ": Length of pad should be no more than twice the number of dimensions of the input. Pad length is ",
@@ -27,13 +27,13 @@ void check_pads(const char* op, const Tensor& x, IntArrayRef pad) {
 
 /// Returns the position of the element of x that padding puts at position i, which goes from -before to size + after -
 /// 1.
-int64_t source_of(PaddingMode mode, int64_t i, int64_t size) {
+int64_t source_index(PaddingMode mode, int64_t i, int64_t size) {
   if (mode == PaddingMode::replicate) return std::clamp<int64_t>(i, 0, size - 1);
   if (mode == PaddingMode::circular) return (i + size) % size;
   return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
 }
 /// Pads one dimension with index_select, whose gradient sums over repeated elements.
-Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int64_t after, PaddingMode mode) {
+Tensor pad_dim(const char* op, const Tensor& x, int64_t dim, int64_t before, int64_t after, PaddingMode mode) {
   if (before == 0 && after == 0) return x;
   // PyTorch first cuts off elements (negative pads), then wraps around the remaining elements.
   if (mode == PaddingMode::circular && (before < 0 || after < 0)) {
@@ -42,7 +42,7 @@ Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int
                  after, ") at dimension ", dim, " of size ", x.size(dim));
     const Tensor left = x.narrow(dim, start, rest);
     return before > 0 || after > 0
-               ? pad_one(op, left, dim, std::max<int64_t>(before, 0), std::max<int64_t>(after, 0), mode)
+               ? pad_dim(op, left, dim, std::max<int64_t>(before, 0), std::max<int64_t>(after, 0), mode)
                : left.clone(MemoryFormat::Contiguous);
   }
   const int64_t size = x.size(dim);
@@ -56,12 +56,12 @@ Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int
                ": Padding value causes wrapping around more than once. Got padding (", before, ", ", after,
                ") at dimension ", dim, " of size ", size);
   std::vector<int64_t> from;
-  for (int64_t i = -before; i < size + after; ++i) from.push_back(source_of(mode, i, size));
+  for (int64_t i = -before; i < size + after; ++i) from.push_back(source_index(mode, i, size));
   return x.index_select(dim, tensor(from, TensorOptions(kInt64).device(x.device())));
 }
 /// Implements a padding operation for a fixed number of dimensions.
 /// @param spatial  number of dimensions that the operation pads; `pad` must have a pair of numbers for each of them
-Tensor pad_from(const char* op, const Tensor& x, IntArrayRef pad, PaddingMode mode, int64_t spatial) {
+Tensor pad_nd(const char* op, const Tensor& x, IntArrayRef pad, PaddingMode mode, int64_t spatial) {
   TANDEM_CHECK(static_cast<int64_t>(pad.size()) == 2 * spatial, op, ": padding size is expected to be ", 2 * spatial,
                ", but got: ", pad.size());
   const size_t batch = x.dim() == spatial + 2 ? 1 : 0;
@@ -70,16 +70,16 @@ Tensor pad_from(const char* op, const Tensor& x, IntArrayRef pad, PaddingMode mo
           (mode == PaddingMode::circular || numel_of(x.sizes().slice(batch, x.sizes().size() - batch)) > 0),
       op, ": Expected ", spatial + 1, "D or ", spatial + 2,
       "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ", x.sizes());
-  Tensor y = mode == PaddingMode::circular ? x : lead_gradient_to(x);
+  Tensor y = mode == PaddingMode::circular ? x : attach_inputs_to_backward(x);
   for (int64_t k = 0; k < spatial; ++k)
-    y = pad_one(op, y, x.dim() - 1 - k, pad[static_cast<size_t>(2 * k)], pad[static_cast<size_t>(2 * k + 1)], mode);
+    y = pad_dim(op, y, x.dim() - 1 - k, pad[static_cast<size_t>(2 * k)], pad[static_cast<size_t>(2 * k + 1)], mode);
   return std::all_of(pad.begin(), pad.end(), [](int64_t n) { return n == 0; }) ? y.clone(x.suggest_memory_format()) : y;
 }
 
 }  // namespace
 
 Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
-  check_pads("constant_pad_nd", x, pad);
+  check_pad_sizes("constant_pad_nd", x, pad);
   Tensor y;
   {
     const NoGradGuard guard;
@@ -120,7 +120,7 @@ Tensor pad(const Tensor& x, IntArrayRef pad, PaddingMode mode, double value) {
   TANDEM_CHECK(spatial >= 1 && spatial <= 3 && (x.dim() == spatial + 1 || x.dim() == spatial + 2), "pad: Padding size ",
                pad.size(), " is not supported for ", x.dim(),
                "D input tensor. Accepted in this mode: 2 for 2D or 3D input, 4 for 3D or 4D, 6 for 4D or 5D");
-  return pad_from("pad", x, pad, mode, spatial);
+  return pad_nd("pad", x, pad, mode, spatial);
 }
 Tensor pad(const Tensor& x, IntArrayRef pads, const std::string& mode, std::optional<double> value) {
   if (mode == "constant") return constant_pad_nd(x, pads, value.value_or(0));
@@ -140,22 +140,22 @@ const char* detail::mode_name(PaddingMode mode) {
   }
 }
 Tensor reflection_pad1d(const Tensor& x, IntArrayRef padding) {
-  return pad_from("reflection_pad1d", x, padding, PaddingMode::reflect, 1);
+  return pad_nd("reflection_pad1d", x, padding, PaddingMode::reflect, 1);
 }
 Tensor reflection_pad2d(const Tensor& x, IntArrayRef padding) {
-  return pad_from("reflection_pad2d", x, padding, PaddingMode::reflect, 2);
+  return pad_nd("reflection_pad2d", x, padding, PaddingMode::reflect, 2);
 }
 Tensor reflection_pad3d(const Tensor& x, IntArrayRef padding) {
-  return pad_from("reflection_pad3d", x, padding, PaddingMode::reflect, 3);
+  return pad_nd("reflection_pad3d", x, padding, PaddingMode::reflect, 3);
 }
 Tensor replication_pad1d(const Tensor& x, IntArrayRef padding) {
-  return pad_from("replication_pad1d", x, padding, PaddingMode::replicate, 1);
+  return pad_nd("replication_pad1d", x, padding, PaddingMode::replicate, 1);
 }
 Tensor replication_pad2d(const Tensor& x, IntArrayRef padding) {
-  return pad_from("replication_pad2d", x, padding, PaddingMode::replicate, 2);
+  return pad_nd("replication_pad2d", x, padding, PaddingMode::replicate, 2);
 }
 Tensor replication_pad3d(const Tensor& x, IntArrayRef padding) {
-  return pad_from("replication_pad3d", x, padding, PaddingMode::replicate, 3);
+  return pad_nd("replication_pad3d", x, padding, PaddingMode::replicate, 3);
 }
 
 }  // namespace tandem

@@ -9,13 +9,13 @@ TANDEM_CAST_POLICY(none, channel_shuffle, pixel_shuffle, pixel_unshuffle);
 
 namespace {
 /// Returns x's sizes with the last three replaced by `last`.
-Shape with_last(const Tensor& x, IntArrayRef last) {
+Shape replace_last_sizes(const Tensor& x, IntArrayRef last) {
   Shape sizes = x.sizes().slice(0, static_cast<size_t>(x.dim()) - 3);
   for (const int64_t size : last) sizes.push_back(size);
   return sizes;
 }
 /// Permutes the last dimensions of y (as many as `order` lists), and keeps the dimensions before them.
-Tensor with_order(const Tensor& y, IntArrayRef order) {
+Tensor permute_last(const Tensor& y, IntArrayRef order) {
   Shape dims;
   const int64_t before = y.dim() - static_cast<int64_t>(order.size());
   for (int64_t d = 0; d < before; ++d) dims.push_back(d);
@@ -23,7 +23,7 @@ Tensor with_order(const Tensor& y, IntArrayRef order) {
   return core::permute(y, dims);
 }
 /// Copies `parts` to a tensor of `sizes` in x's memory format.
-Tensor joined_parts(const char* op, const Tensor& parts, const Shape& sizes, const Tensor& x) {
+Tensor copy_in_memory_format(const char* op, const Tensor& parts, const Shape& sizes, const Tensor& x) {
   const Tensor y =
       core::empty_dense(sizes, core::strides_of(op, sizes, x.suggest_memory_format()), x.dtype(), x.device());
   copy_elements(parts, core::try_view(y, parts.sizes()));
@@ -40,8 +40,9 @@ Tensor pixel_shuffle(const Tensor& x, int64_t r) {
                "but input.size(-3)=",
                x.size(-3), " is not divisible by ", r * r);
   const int64_t c = x.size(-3) / (r * r), h = x.size(-2), w = x.size(-1);
-  const Tensor parts = with_order(core::try_view(x, with_last(x, {c, r, r, h, w})), {0, 3, 1, 4, 2});
-  return record("pixel_shuffle", joined_parts("pixel_shuffle", parts, with_last(x, {c, h * r, w * r}), x), {x}, {},
+  const Tensor parts = permute_last(core::try_view(x, replace_last_sizes(x, {c, r, r, h, w})), {0, 3, 1, 4, 2});
+  return record("pixel_shuffle",
+                copy_in_memory_format("pixel_shuffle", parts, replace_last_sizes(x, {c, h * r, w * r}), x), {x}, {},
                 [r](const Context&, const Tensor& dy) -> Grads { return {pixel_unshuffle(dy, r)}; });
 }
 Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
@@ -55,8 +56,9 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
                "pixel_unshuffle expects width to be divisible by downscale_factor, but input.size(-1)=", x.size(-1),
                " is not divisible by ", r);
   const int64_t c = x.size(-3), h = x.size(-2) / r, w = x.size(-1) / r;
-  const Tensor parts = with_order(core::try_view(x, with_last(x, {c, h, r, w, r})), {0, 2, 4, 1, 3});
-  return record("pixel_unshuffle", joined_parts("pixel_unshuffle", parts, with_last(x, {c * r * r, h, w}), x), {x}, {},
+  const Tensor parts = permute_last(core::try_view(x, replace_last_sizes(x, {c, h, r, w, r})), {0, 2, 4, 1, 3});
+  return record("pixel_unshuffle",
+                copy_in_memory_format("pixel_unshuffle", parts, replace_last_sizes(x, {c * r * r, h, w}), x), {x}, {},
                 [r](const Context&, const Tensor& dy) -> Grads { return {pixel_shuffle(dy, r)}; });
 }
 Tensor channel_shuffle(const Tensor& x, int64_t groups) {
@@ -65,8 +67,8 @@ Tensor channel_shuffle(const Tensor& x, int64_t groups) {
                "channel_shuffle: Number of groups to divide channels in must be positive. Value of groups:", groups);
   TANDEM_CHECK(x.size(1) % groups == 0, "channel_shuffle: Number of channels must be divisible by groups. Got ",
                x.size(1), " channels and ", groups, " groups.");
-  const Tensor turned = x.unflatten(1, {groups, x.size(1) / groups}).transpose(1, 2);
-  return reshape_result(turned.clone(MemoryFormat::Contiguous), x.sizes());
+  const Tensor transposed = x.unflatten(1, {groups, x.size(1) / groups}).transpose(1, 2);
+  return reshape_result(transposed.clone(MemoryFormat::Contiguous), x.sizes());
 }
 
 }  // namespace tandem

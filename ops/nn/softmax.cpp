@@ -13,22 +13,22 @@ namespace {
 Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim);
 
 /// An uninitialised output of a's shape, and a 3-d view of it (`flat`) for kernels to write.
-struct Around {
+struct SoftmaxOutput {
   Tensor y, flat;
-  Around(const Tensor& a, const Tensor& flat_a)
+  SoftmaxOutput(const Tensor& a, const Tensor& flat_a)
       : y(core::empty(a.sizes(), a.dtype(), a.device())), flat(core::try_view(y, flat_a.sizes())) {}
 };
-Tensor softmax_of(const Tensor& x, int64_t dim) {
-  const Tensor from = around(x, dim);
-  Around to(x, from);
+Tensor softmax_impl(const Tensor& x, int64_t dim) {
+  const Tensor from = as_outer_dim_inner(x, dim);
+  SoftmaxOutput to(x, from);
   TANDEM_DISPATCH(x.device(), softmax, from, to.flat);
   return record("softmax", to.y, {x}, {to.y}, [dim](const Context& ctx, const Tensor& dy) -> Grads {
     return {softmax_backward(dy, ctx.saved(0), dim)};
   });
 }
-Tensor log_softmax_of(const Tensor& x, int64_t dim) {
-  const Tensor from = around(x, dim);
-  Around to(x, from);
+Tensor log_softmax_impl(const Tensor& x, int64_t dim) {
+  const Tensor from = as_outer_dim_inner(x, dim);
+  SoftmaxOutput to(x, from);
   TANDEM_DISPATCH(x.device(), log_softmax, from, to.flat);
   return record("log_softmax", to.y, {x}, {to.y}, [dim](const Context& ctx, const Tensor& dy) -> Grads {
     return {log_softmax_backward(dy, ctx.saved(0), dim)};
@@ -39,8 +39,8 @@ Tensor log_softmax_of(const Tensor& x, int64_t dim) {
 
 /// Returns dx = y (dy - sum(dy y)), where the sum is along dim.
 Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
-  const Tensor g = around(dy, dim), out = around(y, dim);
-  Around to(y, out);
+  const Tensor g = as_outer_dim_inner(dy, dim), out = as_outer_dim_inner(y, dim);
+  SoftmaxOutput to(y, out);
   TANDEM_DISPATCH(y.device(), softmax_backward, g, out, to.flat);
   return record("softmax_backward", to.y, {dy, y}, {dy, y}, [dim](const Context& ctx, const Tensor& ddx) -> Grads {
     const Tensor dy = ctx.saved(0), y = ctx.saved(1);
@@ -51,8 +51,8 @@ Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
 namespace {
 /// Returns dx = dy - e^y sum(dy), where the sum is along dim.
 Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
-  const Tensor g = around(dy, dim), out = around(y, dim);
-  Around to(y, out);
+  const Tensor g = as_outer_dim_inner(dy, dim), out = as_outer_dim_inner(y, dim);
+  SoftmaxOutput to(y, out);
   TANDEM_DISPATCH(y.device(), log_softmax_backward, g, out, to.flat);
   return record("log_softmax_backward", to.y, {dy, y}, {dy, y}, [dim](const Context& ctx, const Tensor& ddx) -> Grads {
     const Tensor dy = ctx.saved(0), p = ctx.saved(1).exp();
@@ -64,12 +64,12 @@ Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
 Tensor softmax(const Tensor& given, int64_t dim, std::optional<DType> dtype) {
   const Tensor x = dtype ? given.to(*dtype) : given;
   check_real("softmax", x);
-  return softmax_of(x, wrap_dim("softmax", dim, x.dim()));
+  return softmax_impl(x, wrap_dim("softmax", dim, x.dim()));
 }
 Tensor log_softmax(const Tensor& given, int64_t dim, std::optional<DType> dtype) {
   const Tensor x = dtype ? given.to(*dtype) : given;
   check_real("log_softmax", x);
-  return log_softmax_of(x, wrap_dim("log_softmax", dim, x.dim()));
+  return log_softmax_impl(x, wrap_dim("log_softmax", dim, x.dim()));
 }
 Tensor Tensor::softmax(int64_t dim) const { return tandem::softmax(*this, dim); }
 Tensor Tensor::log_softmax(int64_t dim) const { return tandem::log_softmax(*this, dim); }

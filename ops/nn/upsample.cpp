@@ -17,30 +17,30 @@ namespace {
 
 /// A tap along one dimension: output i is the sum over taps of weights[i] x[places[i]].
 struct Tap {
-  std::vector<int64_t> places;
+  std::vector<int64_t> positions;
   std::vector<double> weights;  // if empty, all weights are 1
 };
 /// Returns Keys' kernel with a = -0.75 at distance d.
-double keys(double d) {
+double cubic_kernel(double d) {
   constexpr double a = -0.75;
   d = std::abs(d);
   return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : d < 2 ? ((d - 5) * d + 8) * d * a - 4 * a : 0;
 }
 /// Returns the index of the input pixel nearest to output pixel i. As in PyTorch, the position is computed in float32;
 /// if `wide` (for float64 images), it is computed in float64 and then rounded to float32.
-int64_t nearest_place(int64_t i, double scale, bool exact, bool wide) {
+int64_t nearest_source_index(int64_t i, double scale, bool exact, bool wide) {
   const double offset = exact ? 0.5 : 0;
-  const float place = wide ? static_cast<float>((static_cast<double>(i) + offset) * scale)
-                           : (static_cast<float>(i) + static_cast<float>(offset)) * static_cast<float>(scale);
-  return static_cast<int64_t>(std::floor(place));
+  const float position = wide ? static_cast<float>((static_cast<double>(i) + offset) * scale)
+                              : (static_cast<float>(i) + static_cast<float>(offset)) * static_cast<float>(scale);
+  return static_cast<int64_t>(std::floor(position));
 }
-std::vector<Tap> taps_of(int64_t in, int64_t out, double scale, Resampling kind, bool align, bool wide) {
+std::vector<Tap> compute_taps(int64_t in, int64_t out, double scale, Resampling kind, bool align, bool wide) {
   const bool cubic = kind == Resampling::cubic, linear = kind == Resampling::linear;
   std::vector<Tap> taps(cubic ? 4 : linear ? 2 : 1);
-  const auto inside = [&](int64_t place) { return std::clamp<int64_t>(place, 0, in - 1); };
+  const auto clamp_index = [&](int64_t position) { return std::clamp<int64_t>(position, 0, in - 1); };
   for (int64_t i = 0; i < out; ++i) {
     if (!cubic && !linear) {
-      taps[0].places.push_back(inside(nearest_place(i, scale, kind == Resampling::nearest_exact, wide)));
+      taps[0].positions.push_back(clamp_index(nearest_source_index(i, scale, kind == Resampling::nearest_exact, wide)));
       continue;
     }
     double from = align ? static_cast<double>(i) * scale : (static_cast<double>(i) + 0.5) * scale - 0.5;
@@ -48,18 +48,18 @@ std::vector<Tap> taps_of(int64_t in, int64_t out, double scale, Resampling kind,
     const double floor = std::floor(from), t = from - floor;
     const int64_t first = static_cast<int64_t>(floor) - (cubic ? 1 : 0);
     for (size_t k = 0; k < taps.size(); ++k) {
-      taps[k].places.push_back(inside(first + static_cast<int64_t>(k)));
-      taps[k].weights.push_back(cubic ? keys(static_cast<double>(k) - 1 - t) : k == 0 ? 1 - t : t);
+      taps[k].positions.push_back(clamp_index(first + static_cast<int64_t>(k)));
+      taps[k].weights.push_back(cubic ? cubic_kernel(static_cast<double>(k) - 1 - t) : k == 0 ? 1 - t : t);
     }
   }
   return taps;
 }
-Tensor resample_one(const Tensor& x, int64_t dim, const std::vector<Tap>& taps) {
+Tensor resample_dim(const Tensor& x, int64_t dim, const std::vector<Tap>& taps) {
   Shape along(static_cast<size_t>(x.dim()), 1);
-  along[static_cast<size_t>(dim)] = static_cast<int64_t>(taps[0].places.size());
+  along[static_cast<size_t>(dim)] = static_cast<int64_t>(taps[0].positions.size());
   Tensor y;
   for (const Tap& tap : taps) {
-    Tensor part = x.index_select(dim, tensor(tap.places, TensorOptions(kInt64).device(x.device())));
+    Tensor part = x.index_select(dim, tensor(tap.positions, TensorOptions(kInt64).device(x.device())));
     if (!tap.weights.empty())
       part = part * tensor(tap.weights, TensorOptions(x.dtype()).device(x.device())).view(along);
     y = y.defined() ? y + part : part;
@@ -92,7 +92,7 @@ Tensor detail::resample(const char* op, const Tensor& x, IntArrayRef size,
                                    : 0.0;
     // A dimension of unchanged size is copied for any scale, unless in bicubic mode, as in PyTorch.
     if (in == out && (scale == 1 || kind != Resampling::cubic)) continue;
-    y = resample_one(y, k + 2, taps_of(in, out, scale, kind, align, x.dtype() == kFloat64));
+    y = resample_dim(y, k + 2, compute_taps(in, out, scale, kind, align, x.dtype() == kFloat64));
   }
   y = y.is_same(x) ? x.clone() : y.to(x.dtype());
   return x.dim() == 4 ? y.contiguous(format) : y;
@@ -145,7 +145,7 @@ constexpr const char* kModeNames[][2] = {
     {"nearest", "kNearest"},     {"linear", "kLinear"}, {"bilinear", "kBilinear"},         {"bicubic", "kBicubic"},
     {"trilinear", "kTrilinear"}, {"area", "kArea"},     {"nearest-exact", "kNearestExact"}};
 /// Returns the number of spatial dimensions that a mode accepts; 0 if it accepts any.
-int64_t dimensions_of(InterpolationMode mode) {
+int64_t spatial_dims_of(InterpolationMode mode) {
   switch (mode) {
     case InterpolationMode::linear: return 1;
     case InterpolationMode::bilinear:
@@ -162,7 +162,7 @@ const char* detail::mode_name(InterpolationMode mode, bool as_libtorch) {
 Tensor detail::interpolate(const Tensor& x, const std::optional<std::vector<int64_t>>& output_size,
                            const std::optional<std::vector<double>>& scale_factor, InterpolationMode mode,
                            std::optional<bool> align_corners, bool recompute_scale_factor) {
-  const int64_t spatial = x.dim() - 2, wanted = dimensions_of(mode);
+  const int64_t spatial = x.dim() - 2, wanted = spatial_dims_of(mode);
   TANDEM_CHECK(spatial >= 1 && spatial <= 3,
                "interpolate: Input Error: Only 3D, 4D and 5D input Tensors supported (got ", x.dim(), "D)");
   TANDEM_CHECK(wanted == 0 || wanted == spatial, "interpolate: Got ", x.dim(), "D input, but ", mode_name(mode),

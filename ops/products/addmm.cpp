@@ -14,13 +14,13 @@ TANDEM_CAST_POLICY(lower, addbmm, addmm, addmv, addr, baddbmm);
 
 namespace {
 /// @throws Error unless beta and alpha fit the product's dtype: for integers they must be integers in its range
-void check_factors(const char* op, const Tensor& product, double beta, double alpha) {
+void check_scalars_fit(const char* op, const Tensor& product, double beta, double alpha) {
   if (product.is_floating_point()) return;
   TANDEM_CHECK(beta == std::trunc(beta) && alpha == std::trunc(alpha), op, ": For integral input tensors, argument ",
                beta == std::trunc(beta) ? "alpha" : "beta", " must not be a floating point number. beta is ", beta,
                " and alpha ", alpha, " for ", product.dtype());
   for (const double factor : {beta, alpha})
-    if (product.numel() > 0) detail::check_holds(op, product.dtype(), factor);
+    if (product.numel() > 0) detail::check_representable(op, product.dtype(), factor);
 }
 /// Returns factor x. A factor of 0 gives zeros even where x is NaN or infinite, as in BLAS.
 Tensor scaled(const Tensor& x, double factor) {
@@ -38,7 +38,7 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
                "; it must broadcast to ", sizes);
   const Tensor added = scaled(bias, beta);  // recorded before the product, so that backward visits the product first
   const Tensor product = mm(a, b);
-  check_factors("addmm", product, beta, alpha);
+  check_scalars_fit("addmm", product, beta, alpha);
   return scaled(product, alpha) + added;
 }
 
@@ -47,7 +47,7 @@ static Tensor add_product(const char* op, const Tensor& x, const Tensor& product
   TANDEM_CHECK(broadcast_shapes(op, x.sizes(), product.sizes()) == product.sizes(), op, ": x is ", x.sizes(),
                "; it must broadcast to ", product.sizes());
   check_same_dtype(op, "x", x, "the product", product);
-  check_factors(op, product, beta, alpha);
+  check_scalars_fit(op, product, beta, alpha);
   const Tensor added = scaled(x, beta);
   return scaled(product, alpha) + added;
 }
@@ -77,7 +77,7 @@ Tensor Tensor::addbmm(const Tensor& a, const Tensor& b, double beta, double alph
 
 #define TANDEM_DEFINE_ADDMM_INPLACE(name)                                                                          \
   Tensor& Tensor::name##_(const Tensor& a, const Tensor& b, double beta, double alpha) const {                     \
-    return formula_inplace(#name "_", self(), {a, b}, [&](const Tensor& x) { return x.name(a, b, beta, alpha); }); \
+    return compute_inplace(#name "_", self(), {a, b}, [&](const Tensor& x) { return x.name(a, b, beta, alpha); }); \
   }
 TANDEM_DEFINE_ADDMM_INPLACE(addmm)
 TANDEM_DEFINE_ADDMM_INPLACE(addmv)

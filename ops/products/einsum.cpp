@@ -12,16 +12,18 @@ TANDEM_CAST_POLICY(lower, einsum);
 
 namespace {
 
-/// Labels name the dimensions of an operand. A label is a letter, or, for a dimension of "...", kDots plus the number
-/// of dimensions of "..." to its right.
+/// Labels name the dimensions of an operand. A label is a letter, or, for a dimension of "...", kEllipsisLabel plus the
+/// number of dimensions of "..." to its right.
 using Labels = std::vector<int>;
-constexpr int kDots = 256;
+constexpr int kEllipsisLabel = 256;
 
-bool holds(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+bool contains(const Labels& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
 
-/// Converts the term of one operand, without spaces, to labels; "..." stands for `dots` dimensions.
+/// Converts the term of one operand, without spaces, to labels; "..." stands for `ellipsis_dims` dimensions.
 /// @param name  the operand's name in messages
-Labels read_labels(const std::string& name, const std::string& equation, const std::string& term, int dots) {
+Labels parse_labels(const std::string& name, const std::string& equation, const std::string& term, int ellipsis_dims) {
   Labels labels;
   bool seen = false;
   for (size_t i = 0; i < term.size(); ++i) {
@@ -31,7 +33,7 @@ Labels read_labels(const std::string& name, const std::string& equation, const s
       TANDEM_CHECK(term.compare(i, 3, "...") == 0, "einsum: found '.' for ", name, " that is not part of any ellipsis");
       seen = true;
       i += 2;
-      for (int k = dots; k-- > 0;) labels.push_back(kDots + k);
+      for (int k = ellipsis_dims; k-- > 0;) labels.push_back(kEllipsisLabel + k);
     } else {
       TANDEM_CHECK((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), "einsum: invalid subscript given at index ",
                    name == "output" ? equation.rfind(c) : equation.find(c),
@@ -41,12 +43,12 @@ Labels read_labels(const std::string& name, const std::string& equation, const s
   }
   return labels;
 }
-struct Term {
+struct LabeledTensor {
   Tensor x;
   Labels labels;  // one label for each dimension of x
 };
 /// Replaces the dimensions of a repeated label by their diagonal, so that x has one dimension for each label.
-Term without_repeats(size_t operand, Tensor x, Labels labels) {
+LabeledTensor take_diagonals(size_t operand, Tensor x, Labels labels) {
   for (size_t i = 0; i < labels.size(); ++i) {
     const auto again = std::find(labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, labels.end(), labels[i]);
     if (again == labels.end()) continue;
@@ -60,32 +62,32 @@ Term without_repeats(size_t operand, Tensor x, Labels labels) {
   }
   return {x, labels};
 }
-Term summed(Term t, const Labels& kept) {
+LabeledTensor sum_labels(LabeledTensor t, const Labels& kept) {
   Shape dims;
   Labels left;
   for (size_t i = 0; i < t.labels.size(); ++i) {
-    if (holds(kept, t.labels[i]))
+    if (contains(kept, t.labels[i]))
       left.push_back(t.labels[i]);
     else
       dims.push_back(static_cast<int64_t>(i));
   }
-  return dims.empty() ? t : Term{t.x.sum(dims), left};
+  return dims.empty() ? t : LabeledTensor{t.x.sum(dims), left};
 }
-Tensor ordered_by(const Term& t, const Labels& order) {
+Tensor permute_to(const LabeledTensor& t, const Labels& order) {
   Shape dims;
   for (const int label : order) dims.push_back(std::find(t.labels.begin(), t.labels.end(), label) - t.labels.begin());
   return t.x.permute(dims);
 }
 /// Broadcasts labels that have size 1 in one of two terms only. Expands that term if the label is kept; otherwise sums
 /// the other term.
-void match_sizes(Term& a, Term& b, const Labels& kept) {
+void broadcast_labels(LabeledTensor& a, LabeledTensor& b, const Labels& kept) {
   for (size_t i = 0; i < a.labels.size(); ++i) {
     const auto found = std::find(b.labels.begin(), b.labels.end(), a.labels[i]);
     if (found == b.labels.end()) continue;
     const auto d = static_cast<int64_t>(i), e = static_cast<int64_t>(found - b.labels.begin());
     const int64_t m = a.x.size(d), n = b.x.size(e);
     if (m == n) continue;
-    if (!holds(kept, a.labels[i])) {
+    if (!contains(kept, a.labels[i])) {
       if (m == 1)
         b.x = b.x.sum(e, true);
       else
@@ -102,21 +104,21 @@ void match_sizes(Term& a, Term& b, const Labels& kept) {
   }
 }
 /// Returns the product of two terms, summed over the labels that both terms have and that are not kept.
-Term multiplied(Term a, Term b, const Labels& kept) {
-  match_sizes(a, b, kept);
+LabeledTensor contract(LabeledTensor a, LabeledTensor b, const Labels& kept) {
+  broadcast_labels(a, b, kept);
   Labels batch, only_a, only_b, inner;
   Shape sizes;
   int64_t counts[4] = {1, 1, 1, 1};  // numbers of elements in the groups batch, only_a, inner, only_b
-  const auto sort_out = [&](const Term& t, const Term& other, Labels& only, int64_t& count) {
+  const auto sort_out = [&](const LabeledTensor& t, const LabeledTensor& other, Labels& only, int64_t& count) {
     for (size_t i = 0; i < t.labels.size(); ++i) {
-      if (holds(other.labels, t.labels[i])) continue;
+      if (contains(other.labels, t.labels[i])) continue;
       only.push_back(t.labels[i]);
       count *= t.x.size(static_cast<int64_t>(i));
     }
   };
   for (size_t i = 0; i < a.labels.size(); ++i) {
-    if (!holds(b.labels, a.labels[i])) continue;
-    const bool stays = holds(kept, a.labels[i]);
+    if (!contains(b.labels, a.labels[i])) continue;
+    const bool stays = contains(kept, a.labels[i]);
     (stays ? batch : inner).push_back(a.labels[i]);
     counts[stays ? 0 : 2] *= a.x.size(static_cast<int64_t>(i));
     if (stays) sizes.push_back(a.x.size(static_cast<int64_t>(i)));
@@ -131,8 +133,8 @@ Term multiplied(Term a, Term b, const Labels& kept) {
   for (const auto& [t, only] : {std::pair(&a, &only_a), std::pair(&b, &only_b)})
     for (const int label : *only)
       sizes.push_back(t->x.size(std::find(t->labels.begin(), t->labels.end(), label) - t->labels.begin()));
-  const Tensor left = ordered_by(a, joined({&batch, &only_a, &inner})).reshape({counts[0], counts[1], counts[2]});
-  const Tensor right = ordered_by(b, joined({&batch, &inner, &only_b})).reshape({counts[0], counts[2], counts[3]});
+  const Tensor left = permute_to(a, joined({&batch, &only_a, &inner})).reshape({counts[0], counts[1], counts[2]});
+  const Tensor right = permute_to(b, joined({&batch, &inner, &only_b})).reshape({counts[0], counts[2], counts[3]});
   return {reshape_result(left.bmm(right), sizes), joined({&batch, &only_a, &only_b})};
 }
 
@@ -149,8 +151,8 @@ Tensor einsum(const std::string& equation, TensorList operands) {
   TANDEM_CHECK(parts.size() == operands.size(), "einsum: ", parts.size() > operands.size() ? "fewer" : "more",
                " operands were provided than specified in the equation: got ", operands.size(), " for \"", equation,
                "\"");
-  int dots = 0;  // largest number of dimensions that "..." stands for
-  std::vector<Term> terms;
+  int ellipsis_dims = 0;  // largest number of dimensions that "..." stands for
+  std::vector<LabeledTensor> terms;
   std::map<int, int64_t> size_of_label;
   std::map<int, int> count;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -165,50 +167,51 @@ Tensor einsum(const std::string& equation, TensorList operands) {
                  " and no ellipsis was given");
     TANDEM_CHECK(rest >= 0, "einsum: the number of subscripts in the equation (", named,
                  ") is more than the number of dimensions (", x.dim(), ") for operand ", i);
-    if (open) dots = std::max(dots, rest);
-    const Labels labels = read_labels("operand " + std::to_string(i), equation, parts[i], rest);
-    terms.push_back(without_repeats(i, x, labels));
+    if (open) ellipsis_dims = std::max(ellipsis_dims, rest);
+    const Labels labels = parse_labels("operand " + std::to_string(i), equation, parts[i], rest);
+    terms.push_back(take_diagonals(i, x, labels));
     for (const int label : labels) ++count[label];
     for (size_t d = 0; d < terms[i].labels.size(); ++d) {
       int64_t& size = size_of_label.try_emplace(terms[i].labels[d], 1).first->second;
       const int64_t own = terms[i].x.size(static_cast<int64_t>(d));
       TANDEM_CHECK(own == size || own == 1 || size == 1, "einsum: ",
-                   terms[i].labels[d] < kDots ? std::string("subscript ") + static_cast<char>(terms[i].labels[d])
-                                              : std::string("a dimension of the ellipsis"),
+                   terms[i].labels[d] < kEllipsisLabel
+                       ? std::string("subscript ") + static_cast<char>(terms[i].labels[d])
+                       : std::string("a dimension of the ellipsis"),
                    " has size ", own, " for operand ", i, " which does not broadcast with previously seen size ", size);
       if (own != 1) size = own;
     }
   }
   Labels wanted;
   if (arrow != std::string::npos) {
-    wanted = read_labels("output", equation, text.substr(arrow + 2), dots);
+    wanted = parse_labels("output", equation, text.substr(arrow + 2), ellipsis_dims);
   } else {
-    for (int k = dots; k-- > 0;) wanted.push_back(kDots + k);
+    for (int k = ellipsis_dims; k-- > 0;) wanted.push_back(kEllipsisLabel + k);
     for (const auto& [label, times] : count)
-      if (label < kDots && times == 1) wanted.push_back(label);
+      if (label < kEllipsisLabel && times == 1) wanted.push_back(label);
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const std::string label = wanted[i] < kDots ? std::string(1, static_cast<char>(wanted[i])) : "...";
+    const std::string label = wanted[i] < kEllipsisLabel ? std::string(1, static_cast<char>(wanted[i])) : "...";
     TANDEM_CHECK(size_of_label.count(wanted[i]), "einsum: output subscript ", label,
                  " does not appear in the equation for any input operand");
     TANDEM_CHECK(std::find(wanted.begin(), wanted.end(), wanted[i]) == wanted.begin() + static_cast<std::ptrdiff_t>(i),
                  "einsum: output subscript ", label, " appears more than once in the output");
   }
-  Term result = terms[0];
+  LabeledTensor result = terms[0];
   for (size_t i = 0; i < terms.size(); ++i) {
     Labels kept = wanted;  // labels still needed after this product
     for (size_t j = i + 1; j < terms.size(); ++j)
       kept.insert(kept.end(), terms[j].labels.begin(), terms[j].labels.end());
     if (i == 0) {
-      result = summed(result, kept);
+      result = sum_labels(result, kept);
       continue;
     }
     Labels needed = kept;
     needed.insert(needed.end(), result.labels.begin(), result.labels.end());
-    result = summed(multiplied(result, summed(terms[i], needed), kept), kept);
+    result = sum_labels(contract(result, sum_labels(terms[i], needed), kept), kept);
   }
   if (result.labels == wanted) return result.x;
-  const Tensor y = ordered_by(result, wanted);  // a view if there is only one operand, as in PyTorch
+  const Tensor y = permute_to(result, wanted);  // a view if there is only one operand, as in PyTorch
   return operands.size() == 1 ? y : y.clone(MemoryFormat::Contiguous);
 }
 

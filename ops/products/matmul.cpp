@@ -10,30 +10,36 @@ TANDEM_CAST_POLICY(lower, bmm, linalg_matmul, matmul, mm, mv);
 
 namespace {
 /// Returns whether columns are dense in memory and rows are not.
-bool is_turned(const Tensor& x) { return x.stride(-2) == 1 && x.stride(-1) != 1; }
+bool is_transposed(const Tensor& x) { return x.stride(-2) == 1 && x.stride(-1) != 1; }
 /// Multiplies (batch, m, k) by (batch, k, n), or (m, k) by (k, n); recorded by autograd.
-Tensor product(const char* op, const Tensor& a, const Tensor& b) {
+Tensor recorded_matmul(const char* op, const Tensor& a, const Tensor& b) {
   Shape sizes = a.sizes();
   sizes.back() = b.size(-1);
   Tensor y = core::empty(sizes, a.dtype(), a.device());
   if (!a.is_floating_point()) {
-    add_products(a, b, y.zero_());
+    accumulate_outer_products(a, b, y.zero_());
     return y;
   }
   multiply_matrices(a, b, {}, y);
-  if (!autograd::any_wants_grad({a, b})) return y;
+  if (!autograd::any_requires_grad({a, b})) return y;
   // Each factor is saved only if the gradient of the other factor is required. A factor that is not saved may be
   // changed in place.
   const Tensor none;
-  const Tensor &a_kept = autograd::wants_grad(b) ? a : none, &b_kept = autograd::wants_grad(a) ? b : none;
+  const Tensor &a_kept = autograd::tensor_requires_grad(b) ? a : none,
+               &b_kept = autograd::tensor_requires_grad(a) ? b : none;
   return record(op, y, {a, b}, {a_kept, b_kept},
-                [op, a_turned = is_turned(a), b_turned = is_turned(b)](const Context& ctx, const Tensor& dy) -> Grads {
+                [op, a_transposed = is_transposed(a), b_transposed = is_transposed(b)](const Context& ctx,
+                                                                                       const Tensor& dy) -> Grads {
                   const Tensor a = ctx.saved(0), b = ctx.saved(1);
-                  const auto turn = [](const Tensor& x) { return x.transpose(-2, -1); };
+                  const auto transposed = [](const Tensor& x) { return x.transpose(-2, -1); };
                   // da and db get the layouts of a and b, so that a parameter's gradient needs no copy.
                   Tensor da, db;
-                  if (ctx.needs_grad(0)) da = a_turned ? turn(product(op, b, turn(dy))) : product(op, dy, turn(b));
-                  if (ctx.needs_grad(1)) db = b_turned ? turn(product(op, turn(dy), a)) : product(op, turn(a), dy);
+                  if (ctx.needs_grad(0))
+                    da = a_transposed ? transposed(recorded_matmul(op, b, transposed(dy)))
+                                      : recorded_matmul(op, dy, transposed(b));
+                  if (ctx.needs_grad(1))
+                    db = b_transposed ? transposed(recorded_matmul(op, transposed(dy), a))
+                                      : recorded_matmul(op, transposed(a), dy);
                   return {da, db};
                 });
 }
@@ -57,7 +63,7 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
 Tensor mm(const Tensor& a, const Tensor& b) {
   check_operands("mm", a, b);
   check_matrices("mm", a, b);
-  return product("mm", a, b);
+  return recorded_matmul("mm", a, b);
 }
 Tensor bmm(const Tensor& a, const Tensor& b) {
   check_operands("bmm", a, b);
@@ -66,7 +72,7 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   TANDEM_CHECK(a.size(0) == b.size(0) && a.size(2) == b.size(1),
                "bmm: Expected size for first two dimensions of batch2 tensor to be: ",
                IntArrayRef({a.size(0), a.size(2)}), " but got: ", b.sizes().slice(0, 2), ".");
-  return product("bmm", a, b);
+  return recorded_matmul("bmm", a, b);
 }
 Tensor matmul(const Tensor& a, const Tensor& b) {
   check_operands("matmul", a, b);
@@ -82,15 +88,15 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     return reshape_result(matmul(a.dim() == 1 ? a.unsqueeze(0) : a, b.dim() == 1 ? b.unsqueeze(1) : b), out);
   }
   if (b.dim() == 2) {  // one matrix product for the rows of all batches of a
-    if (a.dim() == 2) return product("mm", a, b);
+    if (a.dim() == 2) return recorded_matmul("mm", a, b);
     Shape out = a.sizes();
     const int64_t rows = numel_of(a.sizes().slice(0, out.size() - 1));
     out.back() = b.size(1);
-    return reshape_result(product("mm", a.reshape({rows, a.size(-1)}), b), out);
+    return reshape_result(recorded_matmul("mm", a.reshape({rows, a.size(-1)}), b), out);
   }
   const size_t ra = static_cast<size_t>(a.dim()), rb = static_cast<size_t>(b.dim());
   const Shape batch = broadcast_shapes("matmul", a.sizes().slice(0, ra - 2), b.sizes().slice(0, rb - 2));
-  const auto spread = [&](const Tensor& x) {
+  const auto expand_batch = [&](const Tensor& x) {
     Shape sizes = batch;
     sizes.push_back(x.size(-2));
     sizes.push_back(x.size(-1));
@@ -99,7 +105,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   Shape out = batch;
   out.push_back(a.size(-2));
   out.push_back(b.size(-1));
-  return reshape_result(product("matmul", spread(a), spread(b)), out);
+  return reshape_result(recorded_matmul("matmul", expand_batch(a), expand_batch(b)), out);
 }
 
 Tensor Tensor::matmul(const Tensor& other) const { return tandem::matmul(*this, other); }

@@ -8,7 +8,7 @@ namespace tandem {
 
 /// Returns x as (batch, rows, columns), not recorded by autograd: an alias if rows or columns are dense, otherwise a
 /// copy.
-static Tensor straight(const Tensor& x) {
+static Tensor to_batched_matrix(const Tensor& x) {
   const Tensor lifted =
       x.dim() == 3 ? core::alias(x)
                    : core::as_strided(x, {1, x.size(0), x.size(1)}, {0, x.stride(0), x.stride(1)}, x.storage_offset());
@@ -19,12 +19,12 @@ static Tensor straight(const Tensor& x) {
 }
 
 void detail::multiply_matrices(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& y) {
-  const Tensor left = straight(a), right = straight(b),
+  const Tensor left = to_batched_matrix(a), right = to_batched_matrix(b),
                row = bias.defined() ? detail::contiguous_detached(bias) : Tensor();
   Tensor to = y.dim() == 3 ? y : core::try_view(y, {1, y.size(0), y.size(1)});
   TANDEM_DISPATCH(a.device(), matmul, left, right, row, to);
 }
-void detail::add_products(const Tensor& a, const Tensor& b, Tensor y) {
+void detail::accumulate_outer_products(const Tensor& a, const Tensor& b, Tensor y) {
   for (int64_t k = 0; k < a.size(-1); ++k) y.add_(a.narrow(-1, k, 1) * b.narrow(-2, k, 1));
 }
 

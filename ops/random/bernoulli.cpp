@@ -26,15 +26,15 @@ Tensor& Tensor::bernoulli_(const Tensor& p) const {
                p.device(), ", different from other tensors on ", device());
   return autograd::inplace(
       "bernoulli_", self(), {}, [&] { copy_elements(draw_below(p, sizes()), self()); },
-      [&](const Tensor&) { return draw_below(p, sizes()).to(dtype()); }, autograd::Old::replaced);
+      [&](const Tensor&) { return draw_below(p, sizes()).to(dtype()); }, autograd::OldValue::replaced);
 }
 Tensor Tensor::bernoulli() const {
   check_floating("bernoulli", *this);
-  return flat_in_parameters("bernoulli", draw_below(*this, sizes()).to(dtype()), *this);
+  return record_with_zero_derivatives("bernoulli", draw_below(*this, sizes()).to(dtype()), *this);
 }
 Tensor Tensor::bernoulli(double p) const { return empty_like(*this).bernoulli_(p); }
 Tensor Tensor::bernoulli(const Tensor& p) const {
-  return flat_in_parameters("bernoulli", empty_like(*this).bernoulli_(p.detach()), *this, p);
+  return record_with_zero_derivatives("bernoulli", empty_like(*this).bernoulli_(p.detach()), *this, p);
 }
 
 }  // namespace tandem

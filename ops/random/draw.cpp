@@ -1,4 +1,4 @@
-// Source of the random numbers of an operation: next_draw reserves them in the device's Philox stream.
+// Source of the random numbers of an operation: reserve_random_numbers reserves them in the device's Philox stream.
 #include "tandem/ops/random/draw.h"
 
 #include <map>
@@ -13,26 +13,26 @@ namespace tandem::detail {
 namespace {
 
 Tensor empty_state(Device device) { return core::empty({3}, kInt64, device); }
-void store(const PhiloxState& random, Tensor state) {
+void store_state(const PhiloxState& random, Tensor state) {
   const uint64_t words[] = {random.seed, random.stream, random.offset};
   TANDEM_DISPATCH(state.device(), store_words, ArrayRef<uint64_t>(words, 3), state);
 }
 
 /// Philox states at block 0, cached by device, seed and stream. Each call passes its offset separately, so the cached
 /// memory is written only once.
-struct States : RankPart {
+struct States : RankExtension {
   std::mutex mutex;
   std::map<std::tuple<Device, uint64_t, uint64_t>, Tensor> all;
 
-  Tensor at_zero(Device device, PhiloxState random) {
-    constexpr size_t kMost = 64;
+  Tensor get_initial_state(Device device, PhiloxState random) {
+    constexpr size_t kMaxCachedStates = 64;
     const std::lock_guard lock(mutex);
-    if (all.size() > kMost) all.clear();
+    if (all.size() > kMaxCachedStates) all.clear();
     Tensor& state = all[{device, random.seed, random.stream}];
     if (!state.defined()) {
       state = empty_state(device);
       random.offset = 0;
-      store(random, state);
+      store_state(random, state);
       // Waits, because other streams may read the state too.
       if (device.is_cuda()) cuda::current_stream(device).synchronize();
     }
@@ -43,12 +43,12 @@ struct States : RankPart {
 
 }  // namespace
 
-Draw next_draw(Device device, int64_t elements) {
+Draw reserve_random_numbers(Device device, int64_t elements) {
   Generator& generator = default_generator(device);
   const auto count = static_cast<uint64_t>(elements);
-  if (!RankContext::current().observer) {
+  if (!ThreadContext::current().observer) {
     const PhiloxState random = generator.reserve(count);
-    return {RankContext::current().state().part<States>().at_zero(device, random), random.offset};
+    return {ThreadContext::current().state().part<States>().get_initial_state(device, random), random.offset};
   }
   // A state that belongs to one recorded operation, so that each replay draws new numbers.
   const auto own_state = [&] {
@@ -56,8 +56,8 @@ Draw next_draw(Device device, int64_t elements) {
     return empty_state(device);
   };
   Draw draw{own_state(), 0};
-  run_update([&generator, count, state = draw.state, rank = RankContext::current().rank] {
-    store(generator.reserve(count), state);
+  run_update([&generator, count, state = draw.state, rank = ThreadContext::current().rank] {
+    store_state(generator.reserve(count), state);
   });
   return draw;
 }

@@ -1,4 +1,5 @@
-// Source of the random numbers of an operation: next_draw reserves them in the device's Philox stream. Internal.
+// Source of the random numbers of an operation: reserve_random_numbers reserves them in the device's Philox stream.
+// Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
@@ -11,6 +12,6 @@ struct Draw {
   uint64_t offset;
 };
 /// Reserves the next `elements` numbers of the device's default generator.
-Draw next_draw(Device device, int64_t elements);
+Draw reserve_random_numbers(Device device, int64_t elements);
 
 }  // namespace tandem::detail

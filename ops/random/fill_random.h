@@ -10,17 +10,17 @@ namespace tandem::detail {
 /// Fills x in place with random numbers. All elements are replaced, so x's previous history ends here.
 template <class Fill> Tensor& fill_random(const char* op, Tensor& x, Fill fill) {
   return autograd::inplace(
-      op, x, {}, [&] { fill(next_draw(x.device(), x.numel()), x); },
+      op, x, {}, [&] { fill(reserve_random_numbers(x.device(), x.numel()), x); },
       [&](const Tensor&) {
         Tensor fresh = empty_like(x);
-        fill(next_draw(x.device(), x.numel()), fresh);
+        fill(reserve_random_numbers(x.device(), x.numel()), fresh);
         return fresh;
       },
-      autograd::Old::replaced);
+      autograd::OldValue::replaced);
 }
 /// Writes transform(u) into x, where u are uniform numbers in [0, 1). u has x's dtype, but float32 for half types and
 /// float64 for integers.
-template <class Transform> Tensor& transformed(const char* op, Tensor& x, const Transform& transform) {
+template <class Transform> Tensor& fill_transformed(const char* op, Tensor& x, const Transform& transform) {
   const auto draw = [&] {
     const NoGradGuard guard;
     const DType type = is_half(x.dtype()) ? kFloat32 : x.is_floating_point() ? x.dtype() : kFloat64;
@@ -28,10 +28,10 @@ template <class Transform> Tensor& transformed(const char* op, Tensor& x, const 
   };
   return autograd::inplace(
       op, x, {}, [&] { copy_elements(draw(), x); }, [&](const Tensor&) { return draw().to(x.dtype()); },
-      autograd::Old::replaced);
+      autograd::OldValue::replaced);
 }
 /// Records random numbers as a function of tensor parameters, with derivatives of 0.
-inline Tensor flat_in_parameters(const char* op, const Tensor& y, const Tensor& a, const Tensor& b = {}) {
+inline Tensor record_with_zero_derivatives(const char* op, const Tensor& y, const Tensor& a, const Tensor& b = {}) {
   const Tensor other = b.defined() ? b : a.detach();
   return record(op, y, {a, other}, {},
                 [one = Shape(a.sizes()), two = Shape(other.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
@@ -48,7 +48,7 @@ inline void check_floating(const char* op, const Tensor& x) {
 /// @param rule  what the message says about the elements
 /// @throws Error if an element is out of range
 inline void check_each_in_range(const char* op, const char* rule, const Tensor& x, double least, double most) {
-  if (!x.is_cpu() || RankContext::current().observer || x.numel() == 0) return;
+  if (!x.is_cpu() || ThreadContext::current().observer || x.numel() == 0) return;
   const NoGradGuard guard;
   // low and high are NaN if an element is NaN.
   const double low = x.detach().amin().item<double>(), high = x.detach().amax().item<double>();

@@ -22,13 +22,13 @@ Tensor normal(double mean, double std, IntArrayRef sizes, const TensorOptions& o
 Tensor normal(const Tensor& mean, double std) {
   TANDEM_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
   check_floating("normal", mean);
-  return flat_in_parameters("normal", randn_like(mean.detach()).mul_(std).add_(mean.detach()), mean);
+  return record_with_zero_derivatives("normal", randn_like(mean.detach()).mul_(std).add_(mean.detach()), mean);
 }
 Tensor normal(double mean, const Tensor& std) {
   check_floating("normal", std);
   check_each_in_range("normal", "normal expects all elements of std >= 0.0", std, 0,
                       std::numeric_limits<double>::infinity());
-  return flat_in_parameters("normal", randn_like(std.detach()).mul_(std.detach()).add_(mean), std);
+  return record_with_zero_derivatives("normal", randn_like(std.detach()).mul_(std.detach()).add_(mean), std);
 }
 Tensor normal(const Tensor& mean, const Tensor& std) {
   check_floating("normal", mean);
@@ -37,7 +37,7 @@ Tensor normal(const Tensor& mean, const Tensor& std) {
                       std::numeric_limits<double>::infinity());
   const Shape sizes = broadcast_shapes("normal", mean.sizes(), std.sizes());
   const Tensor y = randn(sizes, mean.options()) * std.detach() + mean.detach();
-  return flat_in_parameters("normal", y, mean, std);
+  return record_with_zero_derivatives("normal", y, mean, std);
 }
 Tensor& Tensor::log_normal_(double mean, double std) const {
   check_floating("log_normal_", self());
@@ -48,7 +48,7 @@ Tensor& Tensor::log_normal_(double mean, double std) const {
   };
   return autograd::inplace(
       "log_normal_", self(), {}, [&] { copy_elements(draw(), self()); }, [&](const Tensor&) { return draw(); },
-      autograd::Old::replaced);
+      autograd::OldValue::replaced);
 }
 Tensor log_normal(const Tensor& x, double mean, double std) { return empty_like(x).log_normal_(mean, std); }
 

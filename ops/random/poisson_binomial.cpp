@@ -85,7 +85,7 @@ double binomial_number(double n, double p, Uniforms& u) {
 }
 
 /// Returns draw(i, uniforms) for each element i of a result with the shape, dtype and device of `like`.
-template <class Draw> Tensor drawn_on_host(const char* op, const Tensor& like, const Draw& draw) {
+template <class Draw> Tensor draw_on_host(const char* op, const Tensor& like, const Draw& draw) {
   check_not_recorded(op, "the host draws the numbers");
   const NoGradGuard guard;
   Tensor seeds = core::empty({like.numel()}, kInt64, kCPU), y = core::empty(like.sizes(), kFloat64, kCPU);
@@ -101,7 +101,7 @@ template <class Draw> Tensor drawn_on_host(const char* op, const Tensor& like, c
   });
   return y.to(like.device(), like.dtype());
 }
-Tensor on_host(const Tensor& x) {
+Tensor to_host_double(const Tensor& x) {
   const NoGradGuard guard;
   return x.detach().to(kCPU, kFloat64).contiguous();
 }
@@ -111,11 +111,11 @@ Tensor on_host(const Tensor& x) {
 Tensor poisson(const Tensor& x) {
   TANDEM_CHECK(x.is_floating_point(), "poisson: dtype is ", x.dtype(), "; accepted: floating point");
   check_not_recorded("poisson", "the host draws the numbers");
-  const Tensor rates = on_host(x);
+  const Tensor rates = to_host_double(x);
   check_each_in_range("poisson", "invalid Poisson rate, expected rate to be non-negative and at most 2^62", rates, 0,
                       0x1p62);
   const auto draw = [&](int64_t i, Uniforms& u) { return poisson_number(rates.data<double>()[i], u); };
-  return record("poisson", drawn_on_host("poisson", x, draw), {x}, {},
+  return record("poisson", draw_on_host("poisson", x, draw), {x}, {},
                 [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
 }
 Tensor binomial(const Tensor& count, const Tensor& prob) {
@@ -123,14 +123,14 @@ Tensor binomial(const Tensor& count, const Tensor& prob) {
   check_real("binomial", count);
   check_not_recorded("binomial", "the host draws the numbers");
   const Shape sizes = broadcast_shapes("binomial", count.sizes(), prob.sizes());
-  const Tensor n = on_host(count.detach().expand(sizes)), p = on_host(prob.detach().expand(sizes));
+  const Tensor n = to_host_double(count.detach().expand(sizes)), p = to_host_double(prob.detach().expand(sizes));
   check_each_in_range("binomial", "count must be between 0 and 2^53", n, 0, 0x1p53);
   check_each_in_range("binomial", "prob must be between 0 and 1", p, 0, 1);
   const auto draw = [&](int64_t i, Uniforms& u) {
     const double trials = n.data<double>()[i], chance = p.data<double>()[i];
     return chance <= 0.5 ? binomial_number(trials, chance, u) : trials - binomial_number(trials, 1 - chance, u);
   };
-  const Tensor y = drawn_on_host("binomial", core::empty(sizes, count.dtype(), count.device()), draw);
+  const Tensor y = draw_on_host("binomial", core::empty(sizes, count.dtype(), count.device()), draw);
   return record("binomial", y, {count, prob}, {},
                 [one = Shape(count.sizes()), two = Shape(prob.sizes())](const Context&, const Tensor& dy) -> Grads {
                   return {zeros(one, dy.options()), zeros(two, dy.options())};

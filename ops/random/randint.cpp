@@ -23,7 +23,7 @@ Tensor randint_like(const Tensor& x, int64_t low, int64_t high, const TensorOpti
                     std::optional<MemoryFormat> format) {
   TANDEM_CHECK(low < high, "randint_like: random_ expects 'from' to be less than 'to', but got from=", low,
                " >= to=", high);
-  return finish_new(make_empty_like("randint_like", x, options, format).random_(low, high), options);
+  return apply_requires_grad(make_empty_like("randint_like", x, options, format).random_(low, high), options);
 }
 Tensor& Tensor::random_(int64_t low, int64_t high) const {
   TANDEM_CHECK(low < high, "random_ expects 'from' to be less than 'to', but got from=", low, " >= to=", high);

@@ -35,7 +35,7 @@ Tensor randperm(int64_t n, const TensorOptions& options) {
     if (i > kAhead) __builtin_prefetch(p + r[i - kAhead], 1);
     std::swap(p[i], p[r[i]]);
   }
-  return finish_new(order.to(options.dtype(options.dtype_or(kInt64))), options);
+  return apply_requires_grad(order.to(options.dtype(options.dtype_or(kInt64))), options);
 }
 
 }  // namespace tandem

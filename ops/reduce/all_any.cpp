@@ -12,7 +12,7 @@ TANDEM_CAST_POLICY(none, all, any);
 namespace {
 Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, bool want_all) {
   const ReducedDims r(op, x.dtype() == kBool ? x : x != 0, dims);
-  Tensor flat = r.flat_output(kBool);
+  Tensor flat = r.allocate_output(kBool);
   if (want_all)
     TANDEM_DISPATCH(x.device(), all, r.x, flat);
   else
@@ -21,15 +21,15 @@ Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepd
   return r.restore(x.dtype() == kUInt8 ? flat.to(kUInt8) : flat, keepdim);
 }
 /// Returns all() or any() for an empty list of dimensions: as in PyTorch, no dimension is reduced.
-Tensor as_bools(const Tensor& x) { return (x != 0).to(x.dtype() == kUInt8 ? kUInt8 : kBool); }
+Tensor to_bools(const Tensor& x) { return (x != 0).to(x.dtype() == kUInt8 ? kUInt8 : kBool); }
 }  // namespace
 Tensor Tensor::all() const { return reduce_bool("all", *this, {}, false, true); }
 Tensor Tensor::all(int64_t dim, Flag keepdim) const { return reduce_bool("all", *this, {dim}, keepdim, true); }
 Tensor Tensor::all(IntArrayRef dims, Flag keepdim) const {
-  return dims.empty() ? as_bools(*this) : reduce_bool("all", *this, dims, keepdim, true);
+  return dims.empty() ? to_bools(*this) : reduce_bool("all", *this, dims, keepdim, true);
 }
 Tensor Tensor::any(IntArrayRef dims, Flag keepdim) const {
-  return dims.empty() ? as_bools(*this) : reduce_bool("any", *this, dims, keepdim, false);
+  return dims.empty() ? to_bools(*this) : reduce_bool("any", *this, dims, keepdim, false);
 }
 Tensor Tensor::any() const { return reduce_bool("any", *this, {}, false, false); }
 Tensor Tensor::any(int64_t dim, Flag keepdim) const { return reduce_bool("any", *this, {dim}, keepdim, false); }

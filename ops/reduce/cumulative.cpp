@@ -13,17 +13,17 @@ TANDEM_CAST_POLICY(float32, cumprod, cumsum, logcumsumexp);
 TANDEM_CAST_POLICY(none, cummax, cummin);
 
 namespace {
-Tensor cumulate(const Tensor& x, int64_t dim, bool reverse) {
+Tensor cumsum_impl(const Tensor& x, int64_t dim, bool reverse) {
   const Tensor wide = tandem::is_floating_point(x.dtype()) || x.dtype() == kInt64 ? x : x.to(kInt64);
   if (x.dim() == 0) return wide.clone();
-  const Tensor from = detail::around(wide, dim);
+  const Tensor from = detail::as_outer_dim_inner(wide, dim);
   Tensor flat = core::empty(from.sizes(), wide.dtype(), x.device());
   TANDEM_DISPATCH(x.device(), cumsum, from, reverse, flat);
   return record("cumsum", core::try_view(flat, x.sizes()), {x}, {},
-                [dim, reverse](const Context&, const Tensor& dy) -> Grads { return {cumulate(dy, dim, !reverse)}; });
+                [dim, reverse](const Context&, const Tensor& dy) -> Grads { return {cumsum_impl(dy, dim, !reverse)}; });
 }
 }  // namespace
-Tensor Tensor::cumsum(int64_t dim) const { return cumulate(*this, wrap_dim("cumsum", dim, this->dim()), false); }
+Tensor Tensor::cumsum(int64_t dim) const { return cumsum_impl(*this, wrap_dim("cumsum", dim, this->dim()), false); }
 
 namespace {
 /// Combines each element with all elements before it. The result is contiguous and without a graph. The CPU has a
@@ -32,32 +32,32 @@ namespace {
 template <class Kernel, class Join> Tensor scan(const Tensor& x, int64_t d, Kernel kernel, Join join) {
   const NoGradGuard guard;
   if (kernels::has_running_products(x.device()) && x.dim() > 0) {
-    const Tensor from = detail::around(x, d);
+    const Tensor from = detail::as_outer_dim_inner(x, d);
     Tensor flat = core::empty(from.sizes(), x.dtype(), x.device());
     kernel(from, flat);
     return core::try_view(flat, x.sizes());
   }
   if (is_half(x.dtype())) return scan(x.to(kFloat32), d, kernel, join).to(x.dtype());
   Tensor y = x.contiguous();
-  for (int64_t reach = 1; x.dim() > 0 && reach < x.size(d); reach *= 2) {
-    const int64_t rest = x.size(d) - reach;
-    y = cat({y.narrow(d, 0, reach), join(y.narrow(d, 0, rest), y.narrow(d, reach, rest))}, d);
+  for (int64_t step = 1; x.dim() > 0 && step < x.size(d); step *= 2) {
+    const int64_t rest = x.size(d) - step;
+    y = cat({y.narrow(d, 0, step), join(y.narrow(d, 0, rest), y.narrow(d, step, rest))}, d);
   }
   return y.storage() == x.storage() ? x.clone(MemoryFormat::Contiguous) : y;
 }
-Tensor sum_from_end(const Tensor& x, int64_t d) { return x.flip({d}).cumsum(d).flip({d}); }
+Tensor reversed_cumsum(const Tensor& x, int64_t d) { return x.flip({d}).cumsum(d).flip({d}); }
 /// Returns the gradient of y = cumprod(x). An element x_k before the first 0 gets sum_{i >= k} dy_i y_i / x_k over i
 /// before the first 0. The first 0 itself gets the same sum up to the second 0, with y replaced by the product without
 /// the first 0. Elements after the first 0 get 0.
 Tensor cumprod_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
   const Tensor zero = x == 0, count = zero.cumsum(d), first = zero & (count == 1);
-  const Tensor before = sum_from_end((dy * y).masked_fill(count != 0, 0), d) / x.masked_fill(zero, 1);
-  const Tensor at = sum_from_end((dy * x.masked_fill(first, 1).cumprod(d)).masked_fill(count != 1, 0), d);
+  const Tensor before = reversed_cumsum((dy * y).masked_fill(count != 0, 0), d) / x.masked_fill(zero, 1);
+  const Tensor at = reversed_cumsum((dy * x.masked_fill(first, 1).cumprod(d)).masked_fill(count != 1, 0), d);
   return where(count == 0, before, at.masked_fill(first.logical_not(), 0));
 }
 /// Returns the gradient of y = cumprod(x), computed with size^2 operations. Unlike the result of cumprod_backward, it
 /// can be differentiated again correctly: the derivative for elements after a 0 is not 0.
-Tensor cumprod_backward_of_pairs(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
+Tensor cumprod_backward_differentiable(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
   const int64_t n = x.size(d);
   std::vector<Tensor> columns;
   for (int64_t k = 0; k < n; ++k) {
@@ -95,12 +95,12 @@ Tensor Tensor::cumprod(int64_t dim) const {
     const Tensor x = ctx.saved(0), y = ctx.saved(1);
     if (x.numel() <= 1 || x.size(d) == 1) return {dy};
     if (!is_grad_enabled()) return {cumprod_backward(dy, x, y, d)};
-    if ((x == 0).any().item<bool>()) return {cumprod_backward_of_pairs(dy, x, y, d)};
-    return {sum_from_end(dy * y, d) / x};
+    if ((x == 0).any().item<bool>()) return {cumprod_backward_differentiable(dy, x, y, d)};
+    return {reversed_cumsum(dy * y, d) / x};
   });
 }
 Tensor Tensor::logcumsumexp(int64_t dim) const {
-  check_accepted("logcumsumexp", Accepts::real, dtype());
+  check_accepted_dtype("logcumsumexp", Accepts::real, dtype());
   const int64_t d = wrap_dim("logcumsumexp", dim, this->dim());
   const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH(from.device(), logcumsumexp, from, to); };
   const Tensor y = scan(*this, d, kernel, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
@@ -113,35 +113,35 @@ Tensor Tensor::logcumsumexp(int64_t dim) const {
 
 namespace {
 /// Takes log2(size) steps: after k steps each element holds the extreme of itself and the 2^k - 1 elements before it.
-std::tuple<Tensor, Tensor> running_extreme(const char* op, const Tensor& x, int64_t dim, bool largest) {
+std::tuple<Tensor, Tensor> cumulative_extreme(const char* op, const Tensor& x, int64_t dim, bool largest) {
   const int64_t d = wrap_dim(op, dim, x.dim());
   if (x.dim() == 0) return {x.clone(), zeros({}, TensorOptions(kInt64).device(x.device()))};
   Tensor at;
   {
     const NoGradGuard guard;
     Tensor y = x.detach();
-    at = places_along(x, d);
-    for (int64_t reach = 1; reach < x.size(d); reach *= 2) {
-      const int64_t rest = x.size(d) - reach;
-      const Tensor before = y.narrow(d, 0, rest), here = y.narrow(d, reach, rest);
+    at = index_along(x, d);
+    for (int64_t step = 1; step < x.size(d); step *= 2) {
+      const int64_t rest = x.size(d) - step;
+      const Tensor before = y.narrow(d, 0, rest), here = y.narrow(d, step, rest);
       const Tensor wins = largest ? here >= before : here <= before;
       const Tensor later = (wins & before.eq(before)) | here.ne(here);  // true where `here` is NaN
-      y = cat({y.narrow(d, 0, reach), where(later, here, before)}, d);
-      at = cat({at.narrow(d, 0, reach), where(later, at.narrow(d, reach, rest), at.narrow(d, 0, rest))}, d);
+      y = cat({y.narrow(d, 0, step), where(later, here, before)}, d);
+      at = cat({at.narrow(d, 0, step), where(later, at.narrow(d, step, rest), at.narrow(d, 0, rest))}, d);
     }
     at = at.clone(MemoryFormat::Contiguous);
   }
   return {x.gather(d, at), at};
 }
 }  // namespace
-std::tuple<Tensor, Tensor> Tensor::cummax(int64_t dim) const { return running_extreme("cummax", *this, dim, true); }
-std::tuple<Tensor, Tensor> Tensor::cummin(int64_t dim) const { return running_extreme("cummin", *this, dim, false); }
+std::tuple<Tensor, Tensor> Tensor::cummax(int64_t dim) const { return cumulative_extreme("cummax", *this, dim, true); }
+std::tuple<Tensor, Tensor> Tensor::cummin(int64_t dim) const { return cumulative_extreme("cummin", *this, dim, false); }
 
 Tensor& Tensor::cumsum_(int64_t dim) const {
-  return formula_inplace("cumsum_", self(), {}, [&](const Tensor& x) { return x.cumsum(dim); });
+  return compute_inplace("cumsum_", self(), {}, [&](const Tensor& x) { return x.cumsum(dim); });
 }
 Tensor& Tensor::cumprod_(int64_t dim) const {
-  return formula_inplace("cumprod_", self(), {}, [&](const Tensor& x) { return x.cumprod(dim); });
+  return compute_inplace("cumprod_", self(), {}, [&](const Tensor& x) { return x.cumprod(dim); });
 }
 
 }  // namespace tandem

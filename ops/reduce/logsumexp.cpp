@@ -24,7 +24,7 @@ Tensor Tensor::logsumexp(IntArrayRef dims, Flag keepdim) const {
     y = y + peak.reshape(y.sizes());
   }
   return record("logsumexp", y, {x}, {x, y}, [kept](const Context& ctx, const Tensor& dy) -> Grads {
-    return {with_dims(dy, kept) * (ctx.saved(0) - with_dims(ctx.saved(1), kept)).exp()};
+    return {reshape_to_kept(dy, kept) * (ctx.saved(0) - reshape_to_kept(ctx.saved(1), kept)).exp()};
   });
 }
 Tensor& logsumexp_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {

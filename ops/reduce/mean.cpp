@@ -11,9 +11,9 @@ TANDEM_CAST_POLICY(none, mean, nanmean);
 
 namespace {
 /// On CUDA, computes the mean over adjacent dims in one pass.
-Tensor mean_together(const Tensor& x, IntArrayRef dims, bool keepdim, double count) {
+Tensor mean_over_adjacent(const Tensor& x, IntArrayRef dims, bool keepdim, double count) {
   const ReducedDims r("mean", x, dims);
-  Tensor flat = r.flat_output(x.dtype());
+  Tensor flat = r.allocate_output(x.dtype());
   TANDEM_DISPATCH_CUDA(x.device(), mean, r.x, count, flat);
   return r.restore(flat, keepdim);
 }
@@ -23,10 +23,10 @@ Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
   if (is_cuda() && numel() > 0) {
     const unsigned mask = dim_mask("mean", dims, dim());
     const double each = static_cast<double>(reduced_count(sizes(), mask));
-    Tensor y = sum_around("mean", *this, dims, keepdim, each);
+    Tensor y = sum_over_non_channels("mean", *this, dims, keepdim, each);
     if (!y.defined()) {
-      const Tensor total = sum_in_turn(core::alias(*this), dims, keepdim);
-      y = total.defined() ? total / each : mean_together(*this, dims, keepdim, each);
+      const Tensor total = sum_in_two_steps(core::alias(*this), dims, keepdim);
+      y = total.defined() ? total / each : mean_over_adjacent(*this, dims, keepdim, each);
     }
     return record_sum("mean", y, *this, mask, each);
   }
@@ -35,7 +35,7 @@ Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
   const auto count = static_cast<double>(reduced_count(sizes(), mask));
   {
     const NoGradGuard guard;
-    y = ((is_half(dtype()) ? sum_as(*this, dims, keepdim, kFloat32) : sum(dims, keepdim)) / count).to(dtype());
+    y = ((is_half(dtype()) ? sum_with_dtype(*this, dims, keepdim, kFloat32) : sum(dims, keepdim)) / count).to(dtype());
   }
   return record_sum("mean", y, *this, mask, count);
 }
@@ -44,7 +44,7 @@ Tensor& mean_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {
 }
 
 Tensor Tensor::nanmean(IntArrayRef dims, Flag keepdim) const {
-  check_accepted("nanmean", Accepts::real, dtype());
+  check_accepted_dtype("nanmean", Accepts::real, dtype());
   const Tensor count = (*this == *this).sum(dims, keepdim);
   if (!is_half(dtype())) return nansum(dims, keepdim) / count;
   return (to(kFloat32).nansum(dims, keepdim) / count).to(dtype());  // float32, because the sum may overflow a half type

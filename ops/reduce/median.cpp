@@ -11,33 +11,33 @@ TANDEM_CAST_POLICY(none, median, nanmedian);
 
 namespace {
 /// Returns the median along dim, with keepdim, and its index. NaNs are sorted last.
-std::tuple<Tensor, Tensor> middle(const char* op, const Tensor& x, int64_t dim, bool ignore_nan) {
-  check_accepted(op, Accepts::numbers, x.dtype());
+std::tuple<Tensor, Tensor> median_keepdim(const char* op, const Tensor& x, int64_t dim, bool ignore_nan) {
+  check_accepted_dtype(op, Accepts::numbers, x.dtype());
   const int64_t n = x.dim() ? x.size(dim) : 1;
   TANDEM_CHECK_AS(IndexError, n > 0, op, "(): Expected reduction dim ", dim, " to have non-zero size, got ", x.sizes());
   if (x.dim() == 0) return {x.clone(), zeros({}, TensorOptions(kInt64).device(x.device()))};
   const auto [values, index] = x.sort(dim);
   if (!x.is_floating_point()) return {values.narrow(dim, (n - 1) / 2, 1), index.narrow(dim, (n - 1) / 2, 1)};
   const Tensor count = x.eq(x).sum(dim, true);  // number of elements that are not NaN
-  const Tensor place =
+  const Tensor position =
       ignore_nan ? (count - 1).clamp_min(0).floor_divide(2) : where(count < n, count, full_like(count, (n - 1) / 2));
-  return {values.gather(dim, place), index.gather(dim, place)};
+  return {values.gather(dim, position), index.gather(dim, position)};
 }
-std::tuple<Tensor, Tensor> middle_along(const char* op, const Tensor& x, int64_t dim, bool keepdim, bool ignore_nan) {
+std::tuple<Tensor, Tensor> median_along(const char* op, const Tensor& x, int64_t dim, bool keepdim, bool ignore_nan) {
   const int64_t d = wrap_dim(op, dim, x.dim());
-  const auto [values, index] = middle(op, x, d, ignore_nan);
+  const auto [values, index] = median_keepdim(op, x, d, ignore_nan);
   if (keepdim || x.dim() == 0) return {values.contiguous(), index.contiguous()};
   Shape left = values.sizes();
   left.erase(static_cast<size_t>(d));
   return {reshape_result(values.contiguous(), left), reshape_result(index.contiguous(), left)};
 }
-Tensor middle_of_all(const char* op, const Tensor& x, bool ignore_nan) {
+Tensor median_of_all(const char* op, const Tensor& x, bool ignore_nan) {
   Tensor y;
   if (x.numel() == 0 && x.is_floating_point()) {
     y = full({}, std::numeric_limits<double>::quiet_NaN(), x.options());
   } else {
     const NoGradGuard guard;
-    y = std::get<0>(middle(op, x.reshape({-1}), 0, ignore_nan)).reshape({}).clone();
+    y = std::get<0>(median_keepdim(op, x.reshape({-1}), 0, ignore_nan)).reshape({}).clone();
   }
   return record(op, y, {x}, {x, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1);
@@ -47,13 +47,13 @@ Tensor middle_of_all(const char* op, const Tensor& x, bool ignore_nan) {
   });
 }
 }  // namespace
-Tensor Tensor::median() const { return middle_of_all("median", *this, false); }
-Tensor Tensor::nanmedian() const { return middle_of_all("nanmedian", *this, true); }
+Tensor Tensor::median() const { return median_of_all("median", *this, false); }
+Tensor Tensor::nanmedian() const { return median_of_all("nanmedian", *this, true); }
 std::tuple<Tensor, Tensor> Tensor::median(int64_t dim, Flag keepdim) const {
-  return middle_along("median", *this, dim, keepdim, false);
+  return median_along("median", *this, dim, keepdim, false);
 }
 std::tuple<Tensor, Tensor> Tensor::nanmedian(int64_t dim, Flag keepdim) const {
-  return middle_along("nanmedian", *this, dim, keepdim, true);
+  return median_along("nanmedian", *this, dim, keepdim, true);
 }
 
 }  // namespace tandem

@@ -20,17 +20,17 @@ Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme
 }
 }  // namespace
 
-#define TANDEM_EXTREME_REDUCTION(name)                                                                       \
-  static Tensor name##_of(const Tensor& x, const char* op, IntArrayRef dims, bool keepdim, bool nans) {      \
-    const ReducedDims r(op, x, dims);                                                                        \
-    detail::check_reduction_not_empty(op, x, dims);                                                          \
-    Tensor flat = r.flat_output(x.dtype());                                                                  \
-    TANDEM_DISPATCH(x.device(), name, r.x, flat);                                                            \
-    const Tensor y = r.restore(flat, keepdim);                                                               \
-    return record(op, y, {x}, {x, y}, [kept = r.kept, nans](const Context& ctx, const Tensor& dy) -> Grads { \
-      return {extreme_backward(with_dims(dy, kept), ctx.saved(0), with_dims(ctx.saved(1), kept), nans)};     \
-    });                                                                                                      \
-  }                                                                                                          \
+#define TANDEM_EXTREME_REDUCTION(name)                                                                               \
+  static Tensor name##_of(const Tensor& x, const char* op, IntArrayRef dims, bool keepdim, bool nans) {              \
+    const ReducedDims r(op, x, dims);                                                                                \
+    detail::check_reduction_not_empty(op, x, dims);                                                                  \
+    Tensor flat = r.allocate_output(x.dtype());                                                                      \
+    TANDEM_DISPATCH(x.device(), name, r.x, flat);                                                                    \
+    const Tensor y = r.restore(flat, keepdim);                                                                       \
+    return record(op, y, {x}, {x, y}, [kept = r.kept, nans](const Context& ctx, const Tensor& dy) -> Grads {         \
+      return {extreme_backward(reshape_to_kept(dy, kept), ctx.saved(0), reshape_to_kept(ctx.saved(1), kept), nans)}; \
+    });                                                                                                              \
+  }                                                                                                                  \
   Tensor Tensor::name(IntArrayRef dims, Flag keepdim) const { return name##_of(*this, #name, dims, keepdim, false); }
 TANDEM_EXTREME_REDUCTION(amax)
 TANDEM_EXTREME_REDUCTION(amin)
@@ -43,30 +43,6 @@ Tensor& amax_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {
 Tensor& amin_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {
   return detail::assign_out("amin_out", out, x, [&] { return x.amin(dims, keepdim); });
 }
-std::tuple<Tensor, Tensor> Tensor::aminmax(std::optional<int64_t> dim, Flag keepdim) const {
-  const Shape dims = dim ? Shape{*dim} : Shape();
-  return {amin(dims, keepdim), amax(dims, keepdim)};
-}
-
-#define TANDEM_INDEXED_EXTREME(name, kernel)                                                                    \
-  std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, Flag keepdim) const {                                    \
-    const ReducedDims r(#name, *this, {dim});                                                                   \
-    detail::check_reduction_not_empty(#name, *this, {dim});                                                     \
-    Tensor flat = r.flat_output(dtype()), places = r.flat_output(kInt64);                                       \
-    TANDEM_DISPATCH(device(), kernel, r.x, flat, places);                                                       \
-    const Tensor index = r.restore(places, keepdim);                                                            \
-    const int64_t at = wrap_dim(#name, dim, this->dim());                                                       \
-    return {record(#name, r.restore(flat, keepdim), {*this}, {index},                                           \
-                   [kept = r.kept, sizes = Shape(sizes()), at](const Context& ctx, const Tensor& dy) -> Grads { \
-                     const Tensor index = with_dims(ctx.saved(0), kept);                                        \
-                     return {zeros(sizes, dy.options()).scatter_add(at, index, with_dims(dy, kept))};           \
-                   }),                                                                                          \
-            index};                                                                                             \
-  }
-TANDEM_INDEXED_EXTREME(max, max_with_index)
-TANDEM_INDEXED_EXTREME(min, min_with_index)
-#undef TANDEM_INDEXED_EXTREME
-
 Tensor Tensor::argmax(std::optional<int64_t> dim, Flag keepdim) const {
   const NoGradGuard guard;
   detail::check_reduction_not_empty("argmax", *this, dim ? Shape{*dim} : Shape());
@@ -79,5 +55,28 @@ Tensor Tensor::argmin(std::optional<int64_t> dim, Flag keepdim) const {
   if (dim) return std::get<1>(min(*dim, keepdim));
   return core::try_view(std::get<1>(flatten().min(0)), Shape(keepdim ? sizes().size() : 0, 1));
 }
+std::tuple<Tensor, Tensor> Tensor::aminmax(std::optional<int64_t> dim, Flag keepdim) const {
+  const Shape dims = dim ? Shape{*dim} : Shape();
+  return {amin(dims, keepdim), amax(dims, keepdim)};
+}
+
+#define TANDEM_INDEXED_EXTREME(name, kernel)                                                                    \
+  std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, Flag keepdim) const {                                    \
+    const ReducedDims r(#name, *this, {dim});                                                                   \
+    detail::check_reduction_not_empty(#name, *this, {dim});                                                     \
+    Tensor flat = r.allocate_output(dtype()), positions = r.allocate_output(kInt64);                            \
+    TANDEM_DISPATCH(device(), kernel, r.x, flat, positions);                                                    \
+    const Tensor index = r.restore(positions, keepdim);                                                         \
+    const int64_t at = wrap_dim(#name, dim, this->dim());                                                       \
+    return {record(#name, r.restore(flat, keepdim), {*this}, {index},                                           \
+                   [kept = r.kept, sizes = Shape(sizes()), at](const Context& ctx, const Tensor& dy) -> Grads { \
+                     const Tensor index = reshape_to_kept(ctx.saved(0), kept);                                  \
+                     return {zeros(sizes, dy.options()).scatter_add(at, index, reshape_to_kept(dy, kept))};     \
+                   }),                                                                                          \
+            index};                                                                                             \
+  }
+TANDEM_INDEXED_EXTREME(max, max_with_index)
+TANDEM_INDEXED_EXTREME(min, min_with_index)
+#undef TANDEM_INDEXED_EXTREME
 
 }  // namespace tandem

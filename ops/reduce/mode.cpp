@@ -19,13 +19,13 @@ std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, Flag keepdim) const {
     const auto [sorted, order] = detach().transpose(d, -1).sort(-1);
     // Counts, for each element, the equal elements before it. The count is largest for the last element of a run. NaNs
     // are sorted last, and each NaN is a run of its own.
-    const Tensor place = places_along(sorted, sorted.dim() - 1);
-    Tensor starts = place.clone();
+    const Tensor position = index_along(sorted, sorted.dim() - 1);
+    Tensor starts = position.clone();
     if (size(d) > 1) {
       const Tensor later = starts.narrow(-1, 1, size(d) - 1);
       later.masked_fill_(sorted.narrow(-1, 1, size(d) - 1).eq(sorted.narrow(-1, 0, size(d) - 1)), 0);
     }
-    const Tensor count = place - std::get<0>(starts.cummax(-1)), last = count.argmax(-1, true);
+    const Tensor count = position - std::get<0>(starts.cummax(-1)), last = count.argmax(-1, true);
     at = order.gather(-1, last).transpose(d, -1).contiguous();
   }
   const Tensor values = gather(d, at);

@@ -1,5 +1,5 @@
-// Implements sums that several reductions use: sum_as, sum_in_turn, sum_around, record_sum, sum_of_squares,
-// root_mean_square.
+// Implements sums that several reductions use: sum_with_dtype, sum_in_two_steps, sum_over_non_channels, record_sum,
+// sum_of_squares, root_mean_square.
 #include "tandem/ops/reduce/partial_sums.h"
 
 #include <bit>
@@ -9,16 +9,16 @@
 
 namespace tandem {
 
-Tensor sum_as(const Tensor& x, IntArrayRef dims, bool keepdim, DType dtype) {
+Tensor sum_with_dtype(const Tensor& x, IntArrayRef dims, bool keepdim, DType dtype) {
   const ReducedDims r("sum", x, dims);
-  Tensor flat = r.flat_output(dtype);
+  Tensor flat = r.allocate_output(dtype);
   TANDEM_DISPATCH(x.device(), sum, r.x, flat);
   return record("sum", r.restore(flat, keepdim), {x}, {},
                 [kept = r.kept, sizes = Shape(x.sizes())](const Context&, const Tensor& dy) -> Grads {
-                  return {with_dims(dy, kept).expand(sizes)};
+                  return {reshape_to_kept(dy, kept).expand(sizes)};
                 });
 }
-Tensor detail::sum_in_turn(const Tensor& x, IntArrayRef dims, bool keepdim) {
+Tensor detail::sum_in_two_steps(const Tensor& x, IntArrayRef dims, bool keepdim) {
   if (is_half(x.dtype()) || dims.size() < 2) return {};
   const unsigned mask = dim_mask("sum", dims, x.dim());
   if (!x.is_contiguous()) {
@@ -26,9 +26,9 @@ Tensor detail::sum_in_turn(const Tensor& x, IntArrayRef dims, bool keepdim) {
     Shape there;
     for (size_t i = 0; i < order.size(); ++i)
       if (mask >> order[i] & 1) there.push_back(static_cast<int64_t>(i));
-    const Tensor total = order.empty() ? Tensor() : sum_in_turn(core::permute(x, order), there, true);
+    const Tensor total = order.empty() ? Tensor() : sum_in_two_steps(core::permute(x, order), there, true);
     if (!total.defined()) return {};
-    const Tensor y = in_logical_order(total, order);
+    const Tensor y = to_logical_order(total, order);
     return core::try_view(y, keepdim ? kept_sizes(x.sizes(), mask) : dropped_sizes(x.sizes(), mask));
   }
   const int last = std::bit_width(mask) - 1;
@@ -48,10 +48,10 @@ Tensor detail::record_sum(const char* op, const Tensor& y, const Tensor& x, unsi
                 [kept = kept_sizes(x.sizes(), mask), sizes = Shape(x.sizes()), divisor](const Context&,
                                                                                         const Tensor& dy) -> Grads {
                   const Tensor each = divisor ? dy / *divisor : dy;
-                  return {with_dims(each, kept).expand(sizes)};
+                  return {reshape_to_kept(each, kept).expand(sizes)};
                 });
 }
-Tensor detail::sum_around(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, double divisor) {
+Tensor detail::sum_over_non_channels(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, double divisor) {
   if (!x.is_cuda() || dims.size() < 2) return {};
   const ChannelDims c(op, x, dims);
   if (!c.x.defined() || c.x.size(0) == 1 || c.x.size(2) == 1) return {};  // the reduced dims are adjacent
@@ -62,9 +62,9 @@ Tensor detail::sum_around(const char* op, const Tensor& x, IntArrayRef dims, boo
 }
 
 Tensor detail::sum_of_squares(const ReducedDims& r, bool about_mean) {
-  Tensor center, flat = r.flat_output(kFloat64);
+  Tensor center, flat = r.allocate_output(kFloat64);
   if (about_mean) {
-    Tensor total = r.flat_output(is_half(r.x.dtype()) ? kFloat32 : kFloat64);
+    Tensor total = r.allocate_output(is_half(r.x.dtype()) ? kFloat32 : kFloat64);
     TANDEM_DISPATCH(r.x.device(), sum, r.x, total);
     center = total.to(kFloat64).div_(static_cast<double>(r.count));
   }

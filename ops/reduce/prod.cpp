@@ -31,15 +31,15 @@ Tensor products_of_others(const Tensor& x) {
 }  // namespace
 Tensor Tensor::prod() const {
   const ReducedDims r("prod", *this, {});
-  Tensor flat = r.flat_output(is_floating_point() ? dtype() : kInt64);
+  Tensor flat = r.allocate_output(is_floating_point() ? dtype() : kInt64);
   TANDEM_DISPATCH(device(), prod, r.x, flat);
   const Tensor y = r.restore(flat, false);
   return record("prod", y, {*this}, {*this, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1), zero = x == 0, any_zero = zero.any();
-    const auto beside_zeros = [&] { return dy * products_of_others(x.reshape({-1})).view(x.sizes()); };
-    if (is_recorded())  // the host cannot read any_zero while a graph is recorded, so both cases are computed
-      return {tandem::where(any_zero, beside_zeros(), dy * y / x.masked_fill(zero, 1))};
-    return {any_zero.item<bool>() ? beside_zeros() : dy * y / x};
+    const auto compute_with_zeros = [&] { return dy * products_of_others(x.reshape({-1})).view(x.sizes()); };
+    if (is_graph_recording())  // the host cannot read any_zero while a graph is recorded, so both cases are computed
+      return {tandem::where(any_zero, compute_with_zeros(), dy * y / x.masked_fill(zero, 1))};
+    return {any_zero.item<bool>() ? compute_with_zeros() : dy * y / x};
   });
 }
 
@@ -49,14 +49,14 @@ Tensor Tensor::prod(int64_t dim, Flag keepdim, std::optional<DType> dtype) const
   const int64_t d = wrap_dim("prod", dim, x.dim());
   if (x.dim() == 0) return x.clone();
   if (x.size(d) > 0) {
-    const Tensor last = (x.size(d) == 1 ? lead_gradient_to(x) : x).cumprod(d).narrow(d, -1, 1);
+    const Tensor last = (x.size(d) == 1 ? attach_inputs_to_backward(x) : x).cumprod(d).narrow(d, -1, 1);
     return (keepdim ? last : last.squeeze(d)).clone(MemoryFormat::Contiguous);
   }
   Shape sizes = x.sizes();
   sizes[static_cast<size_t>(d)] = 1;
   return record("prod", ones(sizes, x.options()).sum(d, keepdim), {x}, {},
                 [sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.flat_in(0, zeros(sizes, dy.options()))};
+                  return {ctx.attach_zero_derivative(0, zeros(sizes, dy.options()))};
                 });
 }
 

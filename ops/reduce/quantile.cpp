@@ -9,13 +9,13 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, nanquantile, quantile);
 
 namespace {
-Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::optional<int64_t> given, bool keepdim,
-                   const std::string& interpolation, bool ignore_nan) {
+Tensor quantile_impl(const char* op, const Tensor& x, const Tensor& q, std::optional<int64_t> given, bool keepdim,
+                     const std::string& interpolation, bool ignore_nan) {
   TANDEM_CHECK(x.dtype() == kFloat32 || x.dtype() == kFloat64, op,
                "() input tensor must be either float or double dtype, got ", x.dtype());
   check_same_dtype_and_device(op, "x", x, "q", q);
   TANDEM_CHECK(q.dim() <= 1, op, "() q must be a scalar or 1D tensor, got ", q.sizes());
-  TANDEM_CHECK(!q.is_cpu() || is_recorded() || ((q >= 0) & (q <= 1)).all().item<bool>(), op,
+  TANDEM_CHECK(!q.is_cpu() || is_graph_recording() || ((q >= 0) & (q <= 1)).all().item<bool>(), op,
                "() q values must be in the range [0, 1], got ", q);
   TANDEM_CHECK(x.numel() > 0, op, "() input tensor must be non-empty, got ", x.sizes());
   const bool known = interpolation == "linear" || interpolation == "lower" || interpolation == "higher" ||
@@ -25,20 +25,20 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
   const int64_t d = given ? wrap_dim(op, *given, x.dim()) : 0;
   const Tensor rows = given && x.dim() > 0 ? x.movedim(d, -1) : x.reshape({-1});  // sorts along the last dimension
   const Tensor sorted = std::get<0>(rows.sort(-1)), last = sorted.narrow(-1, sorted.size(-1) - 1, 1);
-  Tensor low, high, way;
+  Tensor low, high, weight;
   {
     const NoGradGuard guard;
     // Position of the last element: one for all rows, or, if NaNs are ignored, one per row.
     Tensor last_place = full({1}, static_cast<double>(sorted.size(-1) - 1), q.options());
     if (ignore_nan) last_place = (sorted.isnan().logical_not().sum(-1, true) - 1).clamp_min(0).to(q.dtype());
-    Tensor place = q.detach().reshape({-1}) * last_place;
-    if (interpolation == "lower") place = place.floor();
-    if (interpolation == "higher") place = place.ceil();
-    if (interpolation == "nearest") place = place.round();
-    low = place.floor().to(kInt64);
-    high = place.ceil().to(kInt64);
-    way = place - place.floor();
-    if (interpolation == "midpoint") way = way.sign() * 0.5;
+    Tensor position = q.detach().reshape({-1}) * last_place;
+    if (interpolation == "lower") position = position.floor();
+    if (interpolation == "higher") position = position.ceil();
+    if (interpolation == "nearest") position = position.round();
+    low = position.floor().to(kInt64);
+    high = position.ceil().to(kInt64);
+    weight = position - position.floor();
+    if (interpolation == "midpoint") weight = weight.sign() * 0.5;
   }
   const auto chosen = [&](const Tensor& at) {
     return ignore_nan ? sorted.gather(-1, at) : sorted.index_select(-1, at);
@@ -46,7 +46,7 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
   Tensor y = chosen(low);
   // Only these modes interpolate. The other modes return an element unchanged: it may be infinite, and lerp would turn
   // infinity into NaN.
-  if (interpolation == "linear" || interpolation == "midpoint") y = y.lerp(chosen(high), way);
+  if (interpolation == "linear" || interpolation == "midpoint") y = y.lerp(chosen(high), weight);
   if (!ignore_nan) y = where(last.isnan(), last, y);
   if (given && x.dim() > 0) {
     y = y.movedim(-1, 0);  // sizes (q, ...), where ... is x without dimension d
@@ -60,11 +60,11 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
 }  // namespace
 Tensor Tensor::quantile(const Tensor& q, std::optional<int64_t> dim, Flag keepdim,
                         const std::string& interpolation) const {
-  return quantile_of("quantile", *this, q, dim, keepdim, interpolation, /*ignore_nan=*/false);
+  return quantile_impl("quantile", *this, q, dim, keepdim, interpolation, /*ignore_nan=*/false);
 }
 Tensor Tensor::nanquantile(const Tensor& q, std::optional<int64_t> dim, Flag keepdim,
                            const std::string& interpolation) const {
-  return quantile_of("nanquantile", *this, q, dim, keepdim, interpolation, /*ignore_nan=*/true);
+  return quantile_impl("nanquantile", *this, q, dim, keepdim, interpolation, /*ignore_nan=*/true);
 }
 Tensor Tensor::nanquantile(double q, std::optional<int64_t> dim, Flag keepdim, const std::string& interpolation) const {
   TANDEM_CHECK(q >= 0 && q <= 1, "nanquantile() q must be in the range [0, 1] but got ", q);

@@ -11,11 +11,11 @@ Shape memory_order(const Tensor& x) {
   if (x.is_contiguous() || !x.is_contiguous(MemoryFormat::ChannelsLast)) return {};
   return {0, 2, 3, 1};
 }
-Tensor in_logical_order(const Tensor& x, const Shape& order) {
-  Shape places(order.size(), 0);
-  for (size_t i = 0; i < order.size(); ++i) places[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+Tensor to_logical_order(const Tensor& x, const Shape& order) {
+  Shape positions(order.size(), 0);
+  for (size_t i = 0; i < order.size(); ++i) positions[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   const NoGradGuard guard;
-  return core::permute(x, places).contiguous();
+  return core::permute(x, positions).contiguous();
 }
 unsigned dim_mask(const char* op, IntArrayRef dims, int64_t rank) {
   if (dims.empty()) return ~0u;
@@ -52,42 +52,42 @@ ReducedDims::ReducedDims(const char* op, const Tensor& original, IntArrayRef dim
   kept = kept_sizes(original.sizes(), logical);
   dropped = dropped_sizes(original.sizes(), logical);
   unsigned mask = logical;
-  Tensor lying = original;
+  Tensor in_memory_order = original;
   if (!order.empty()) {  // permutes the dimensions to memory order
-    lying = core::permute(lying, order);
+    in_memory_order = core::permute(in_memory_order, order);
     mask = 0;
     for (size_t i = 0; i < order.size(); ++i) mask |= (logical >> order[i] & 1) << i;
   }
   Shape outer_dims, reduced_dims;
   int first = -1, last = -1;
-  for (int d = 0; d < static_cast<int>(lying.dim()); ++d) {
+  for (int d = 0; d < static_cast<int>(in_memory_order.dim()); ++d) {
     const bool reduced = mask >> d & 1;
     (reduced ? reduced_dims : outer_dims).push_back(d);
     if (!reduced) continue;
-    count *= lying.size(d);
+    count *= in_memory_order.size(d);
     if (first < 0) first = d;
     last = d;
   }
-  const bool together = static_cast<int>(reduced_dims.size()) == last - first + 1;
-  Tensor flat = lying;
+  const bool are_adjacent = static_cast<int>(reduced_dims.size()) == last - first + 1;
+  Tensor flat = in_memory_order;
   int64_t outer = 1, inner = 1;
-  if (together && first >= 0) {
-    for (int d = 0; d < first; ++d) outer *= lying.size(d);
-    for (int d = last + 1; d < static_cast<int>(lying.dim()); ++d) inner *= lying.size(d);
+  if (are_adjacent && first >= 0) {
+    for (int d = 0; d < first; ++d) outer *= in_memory_order.size(d);
+    for (int d = last + 1; d < static_cast<int>(in_memory_order.dim()); ++d) inner *= in_memory_order.size(d);
   } else {
     Shape apart = outer_dims;
     for (const int64_t d : reduced_dims) apart.push_back(d);
     flat = core::permute(flat, apart);
-    for (const int64_t d : outer_dims) outer *= lying.size(d);
+    for (const int64_t d : outer_dims) outer *= in_memory_order.size(d);
   }
   const NoGradGuard guard;
   x = core::try_view(flat.contiguous(), {outer, count, inner});
 }
 Tensor ReducedDims::restore(const Tensor& flat, bool keepdim) const {
   if (order.empty()) return core::try_view(flat, keepdim ? kept : dropped);
-  Shape lying;
-  for (const int64_t d : order) lying.push_back(kept[static_cast<size_t>(d)]);
-  return core::try_view(in_logical_order(core::try_view(flat, lying), order), keepdim ? kept : dropped);
+  Shape in_memory_order;
+  for (const int64_t d : order) in_memory_order.push_back(kept[static_cast<size_t>(d)]);
+  return core::try_view(to_logical_order(core::try_view(flat, in_memory_order), order), keepdim ? kept : dropped);
 }
 
 ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dims) : order(memory_order(original)) {
@@ -95,29 +95,29 @@ ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dim
   kept = kept_sizes(original.sizes(), logical);
   dropped = dropped_sizes(original.sizes(), logical);
   unsigned mask = logical;
-  Tensor there = original;
+  Tensor permuted = original;
   if (!order.empty()) {
-    there = core::permute(there, order);
+    permuted = core::permute(permuted, order);
     mask = 0;
     for (size_t i = 0; i < order.size(); ++i) mask |= (logical >> order[i] & 1) << i;
   }
-  lying = kept_sizes(there.sizes(), mask);
-  if (!there.is_contiguous() || there.numel() == 0 || !there.is_floating_point()) return;
+  in_memory_order = kept_sizes(permuted.sizes(), mask);
+  if (!permuted.is_contiguous() || permuted.numel() == 0 || !permuted.is_floating_point()) return;
   int64_t sizes[3] = {1, 1, 1};
   int part = 0;  // index in sizes of the product that is being collected
-  for (int64_t d = 0; d < there.dim(); ++d) {
-    if (there.size(d) == 1) continue;
+  for (int64_t d = 0; d < permuted.dim(); ++d) {
+    if (permuted.size(d) == 1) continue;
     const int wanted = !(mask >> d & 1) ? 1 : part == 0 ? 0 : 2;
     if (wanted < part) return;  // a reduced dimension lies between kept ones: not (N, C, L)
     part = wanted;
-    sizes[part] *= there.size(d);
+    sizes[part] *= permuted.size(d);
   }
   if (sizes[1] == 1) std::swap(sizes[0], sizes[2]);  // no dimension is kept: treats all elements as one row
-  x = core::try_view(there, {sizes[0], sizes[1], sizes[2]});
+  x = core::try_view(permuted, {sizes[0], sizes[1], sizes[2]});
 }
 Tensor ChannelDims::restore(const Tensor& flat, bool keepdim) const {
-  const Tensor y = core::try_view(flat, lying);
-  return core::try_view(order.empty() ? y : in_logical_order(y, order), keepdim ? kept : dropped);
+  const Tensor y = core::try_view(flat, in_memory_order);
+  return core::try_view(order.empty() ? y : to_logical_order(y, order), keepdim ? kept : dropped);
 }
 
 void check_average(const char* op, const Tensor& x, IntArrayRef dims) {
@@ -138,7 +138,7 @@ void detail::check_reduction_not_empty(const char* op, const Tensor& x, IntArray
                     " to have non-zero size, got ", x.sizes());
   }
 }
-Tensor detail::places_along(const Tensor& x, int64_t d) {
+Tensor detail::index_along(const Tensor& x, int64_t d) {
   Shape column(static_cast<size_t>(x.dim()), 1);
   column[static_cast<size_t>(d)] = x.size(d);
   return arange(x.size(d), TensorOptions(kInt64).device(x.device())).reshape(column).expand(x.sizes());

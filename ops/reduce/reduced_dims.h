@@ -16,14 +16,14 @@ int64_t reduced_count(IntArrayRef sizes, unsigned mask);
 /// Returns the order of a channels-last tensor's dimensions in memory, outermost first; empty for other tensors.
 Shape memory_order(const Tensor& x);
 /// Permutes x, whose dimensions are in `order`, back to their logical order, and makes the result contiguous.
-Tensor in_logical_order(const Tensor& x, const Shape& order);
+Tensor to_logical_order(const Tensor& x, const Shape& order);
 
 /// Data for a reduction over some dims: the input as (outer, reduced, inner), and the sizes of the output.
 struct ReducedDims {
   ReducedDims(const char* op, const Tensor& original, IntArrayRef dims);
-  /// flat_output allocates the output that a kernel fills. restore reshapes this output to the sizes of the operation's
-  /// result.
-  Tensor flat_output(DType dtype) const { return core::empty({x.size(0), x.size(2)}, dtype, x.device()); }
+  /// allocate_output allocates the output that a kernel fills. restore reshapes this output to the sizes of the
+  /// operation's result.
+  Tensor allocate_output(DType dtype) const { return core::empty({x.size(0), x.size(2)}, dtype, x.device()); }
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
   Tensor x;       // (outer, count, inner), contiguous, not recorded by autograd
@@ -40,15 +40,15 @@ struct ChannelDims {
   /// Reshapes the output of a kernel, C numbers, to the sizes of the operation's result.
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
-  Tensor x;       // (N, C, L), not recorded by autograd; undefined if the layout does not allow it
-  Shape lying;    // `kept` in the order in which dimensions lie in memory
-  Shape kept;     // sizes with reduced dimensions set to 1
-  Shape dropped;  // sizes without reduced dimensions
-  Shape order;    // memory order of x's dimensions if x is channels-last; otherwise empty
+  Tensor x;               // (N, C, L), not recorded by autograd; undefined if the layout does not allow it
+  Shape in_memory_order;  // `kept` in the order in which dimensions lie in memory
+  Shape kept;             // sizes with reduced dimensions set to 1
+  Shape dropped;          // sizes without reduced dimensions
+  Shape order;            // memory order of x's dimensions if x is channels-last; otherwise empty
 };
 
 /// Reshapes a gradient of the reduced result to `kept` sizes, so that it broadcasts against the input.
-inline Tensor with_dims(const Tensor& dy, const Shape& kept) { return dy.reshape(kept); }
+inline Tensor reshape_to_kept(const Tensor& dy, const Shape& kept) { return dy.reshape(kept); }
 /// Checks the arguments of an average on behalf of the called operation, so that errors do not name the operations
 /// inside it.
 /// @throws NotImplementedError unless x is floating-point, and Error for invalid dims
@@ -58,7 +58,7 @@ namespace detail {
 /// Checks that there are elements to choose from along `dims`, all dimensions if it is empty. @throws IndexError
 void check_reduction_not_empty(const char* op, const Tensor& x, IntArrayRef dims);
 /// Returns the indices 0, 1, 2, ... along dimension d, expanded to x's sizes.
-Tensor places_along(const Tensor& x, int64_t d);
+Tensor index_along(const Tensor& x, int64_t d);
 }  // namespace detail
 
 }  // namespace tandem

@@ -67,7 +67,7 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, Flag ou
   low = low.reshape(values.sizes());
   return out_int32 ? low.to(kInt32) : low;
 }
-Tensor detail::number_beside(const Tensor& x, const Scalar& s) {
+Tensor detail::wrapped_scalar_tensor(const Tensor& x, const Scalar& s) {
   return full({}, s, TensorOptions(result_type(x, s)).device(x.device()));
 }
 Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value, Flag out_int32, Flag right,
@@ -76,7 +76,7 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value, Flag out
                "searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
                "boundaries tensor dim(",
                sorted_sequence.dim(), ")");
-  return searchsorted(sorted_sequence, number_beside(sorted_sequence, value), out_int32, right, side, sorter);
+  return searchsorted(sorted_sequence, wrapped_scalar_tensor(sorted_sequence, value), out_int32, right, side, sorter);
 }
 Tensor bucketize(const Tensor& values, const Tensor& boundaries, Flag out_int32, Flag right) {
   TANDEM_CHECK(boundaries.dim() == 1, "bucketize: boundaries tensor must be 1 dimension, but got dim(",
@@ -84,7 +84,7 @@ Tensor bucketize(const Tensor& values, const Tensor& boundaries, Flag out_int32,
   return searchsorted(boundaries, values, out_int32, right);
 }
 Tensor bucketize(const Scalar& value, const Tensor& boundaries, Flag out_int32, Flag right) {
-  return bucketize(number_beside(boundaries, value), boundaries, out_int32, right);
+  return bucketize(wrapped_scalar_tensor(boundaries, value), boundaries, out_int32, right);
 }
 
 }  // namespace tandem

@@ -22,7 +22,7 @@ Tensor bucketize(const Scalar& value, const Tensor& boundaries, detail::Flag out
 
 namespace detail {
 /// Returns s as a 0-dim tensor on x's device, in the dtype that s and x promote to.
-Tensor number_beside(const Tensor& x, const Scalar& s);
+Tensor wrapped_scalar_tensor(const Tensor& x, const Scalar& s);
 }  // namespace detail
 
 }  // namespace tandem

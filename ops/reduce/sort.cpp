@@ -12,7 +12,7 @@ namespace {
 /// Calls fill(rows, values, index) for the rows of x along dim; fill writes `count` values and indices per row.
 /// Recorded by autograd.
 template <class Fill>
-std::tuple<Tensor, Tensor> ordered(const char* op, const Tensor& x, int64_t dim, int64_t count, Fill fill) {
+std::tuple<Tensor, Tensor> apply_sort(const char* op, const Tensor& x, int64_t dim, int64_t count, Fill fill) {
   Tensor index, values;
   {
     const NoGradGuard guard;
@@ -37,7 +37,7 @@ std::tuple<Tensor, Tensor> ordered(const char* op, const Tensor& x, int64_t dim,
 std::tuple<Tensor, Tensor> Tensor::sort(int64_t dim, Flag descending) const {
   dim = wrap_dim("sort", dim, this->dim());
   if (this->dim() == 0) return {clone(), zeros({}, options().dtype(kInt64))};
-  return ordered("sort", *this, dim, size(dim), [descending](const Tensor& rows, Tensor& y, Tensor& index) {
+  return apply_sort("sort", *this, dim, size(dim), [descending](const Tensor& rows, Tensor& y, Tensor& index) {
     TANDEM_DISPATCH(rows.device(), sort, rows, descending, y, index);
   });
 }
@@ -51,7 +51,7 @@ std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, Flag largest, Fl
   TANDEM_CHECK(k >= 0 && k <= (this->dim() ? size(dim) : 1), "topk: selected index k out of range, got ", k,
                " for dimension ", dim, " of ", sizes());
   if (this->dim() == 0) return {clone(), zeros({}, options().dtype(kInt64))};
-  return ordered("topk", *this, dim, k, [largest](const Tensor& rows, Tensor& y, Tensor& index) {
+  return apply_sort("topk", *this, dim, k, [largest](const Tensor& rows, Tensor& y, Tensor& index) {
     TANDEM_DISPATCH(rows.device(), topk, rows, largest, y, index);
   });
 }

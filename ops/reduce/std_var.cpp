@@ -16,20 +16,22 @@ namespace {
 /// error, which is not negligible if the elements are nearly equal.
 Tensor deviations(const Tensor& x, IntArrayRef dims, int64_t count) {
   if (!is_half(x.dtype())) return x - x.mean(dims, true);
-  const Tensor mean = sum_as(x, dims, true, kFloat32) / static_cast<double>(count), rounded = mean.to(x.dtype());
+  const Tensor mean = sum_with_dtype(x, dims, true, kFloat32) / static_cast<double>(count),
+               rounded = mean.to(x.dtype());
   return x - rounded - (mean - rounded).to(x.dtype());
 }
 /// On CUDA, computes the variance or its square root in one pass over x. Returns an undefined tensor if the kernel
 /// cannot take the layout of the dims.
-Tensor spread_at_once(const char* op, const Tensor& x, IntArrayRef dims, double divisor, bool root, bool keepdim) {
+Tensor std_or_var_fused(const char* op, const Tensor& x, IntArrayRef dims, double divisor, bool take_sqrt,
+                        bool keepdim) {
   const ChannelDims c(op, x, dims);
   if (!c.x.defined()) return {};
   Tensor flat = core::empty({c.x.size(1)}, detail::accumulate_type(x.dtype()), x.device());
-  TANDEM_DISPATCH_CUDA(x.device(), channel_var, c.x, divisor, root, flat);
+  TANDEM_DISPATCH_CUDA(x.device(), channel_var, c.x, divisor, take_sqrt, flat);
   return c.restore(flat, keepdim);
 }
 /// Returns the variance, or its square root, which is taken before rounding.
-Tensor spread(const char* op, const Tensor& x, IntArrayRef dims, double correction, bool root, bool keepdim) {
+Tensor std_or_var(const char* op, const Tensor& x, IntArrayRef dims, double correction, bool take_sqrt, bool keepdim) {
   TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op,
                   ": std and var only support floating point and complex dtypes, got ", x.dtype());
   const unsigned mask = dim_mask(op, dims, x.dim());
@@ -38,38 +40,38 @@ Tensor spread(const char* op, const Tensor& x, IntArrayRef dims, double correcti
   Tensor y;
   {
     const NoGradGuard guard;
-    if (x.is_cuda()) y = spread_at_once(op, x, dims, divisor, root, keepdim);
+    if (x.is_cuda()) y = std_or_var_fused(op, x, dims, divisor, take_sqrt, keepdim);
     if (!y.defined()) {
       const ReducedDims r(op, x, dims);
       const Tensor variance = sum_of_squares(r, /*about_mean=*/true).div_(divisor);
-      y = r.restore((root ? variance.sqrt() : variance).to(detail::accumulate_type(x.dtype())), keepdim);
+      y = r.restore((take_sqrt ? variance.sqrt() : variance).to(detail::accumulate_type(x.dtype())), keepdim);
     }
   }
-  const auto backward = [dims = Shape(dims), kept = kept_sizes(x.sizes(), mask), count, divisor, root](
+  const auto backward = [dims = Shape(dims), kept = kept_sizes(x.sizes(), mask), count, divisor, take_sqrt](
                             const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
-    Tensor slope = dy * (2 / divisor);
-    if (root) {  // where y is 0, the slope is infinite; PyTorch takes the subgradient 0
+    Tensor scaled_grad = dy * (2 / divisor);
+    if (take_sqrt) {  // where y is 0, the slope is infinite; PyTorch takes the subgradient 0
       const Tensor y = ctx.saved(1), flat = y == 0;
-      slope = tandem::where(flat, Scalar(0), slope) / tandem::where(flat, Scalar(1), y * 2);
+      scaled_grad = tandem::where(flat, Scalar(0), scaled_grad) / tandem::where(flat, Scalar(1), y * 2);
     }
-    return {with_dims(slope, kept).to(x.dtype()) * deviations(x, dims, count)};
+    return {reshape_to_kept(scaled_grad, kept).to(x.dtype()) * deviations(x, dims, count)};
   };
-  const Tensor saved = root ? y : Tensor();
+  const Tensor saved = take_sqrt ? y : Tensor();
   return record(op, y, {x}, {x, saved}, backward).to(x.dtype());
 }
 }  // namespace
 Tensor Tensor::var(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
-  return spread("var", *this, dims, unbiased ? 1 : 0, /*root=*/false, keepdim);
+  return std_or_var("var", *this, dims, unbiased ? 1 : 0, /*root=*/false, keepdim);
 }
 Tensor detail::corrected_var(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim) {
-  return spread("var", x, dims, correction.value_or(1).to<double>(), /*root=*/false, keepdim);
+  return std_or_var("var", x, dims, correction.value_or(1).to<double>(), /*root=*/false, keepdim);
 }
 Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
-  return spread("std", *this, dims, unbiased ? 1 : 0, /*root=*/true, keepdim);
+  return std_or_var("std", *this, dims, unbiased ? 1 : 0, /*root=*/true, keepdim);
 }
 Tensor detail::corrected_std(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim) {
-  return spread("std", x, dims, correction.value_or(1).to<double>(), /*root=*/true, keepdim);
+  return std_or_var("std", x, dims, correction.value_or(1).to<double>(), /*root=*/true, keepdim);
 }
 std::tuple<Tensor, Tensor> std_mean(const Tensor& x, IntArrayRef dims, Flag unbiased, Flag keepdim) {
   return {x.std(dims, unbiased, keepdim), x.mean(dims, keepdim)};

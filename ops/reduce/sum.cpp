@@ -10,10 +10,10 @@ TANDEM_CAST_POLICY(float32, nansum, sum);
 TANDEM_CAST_POLICY(none, sum_to_size);
 
 Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
-  Tensor y = sum_around("sum", *this, dims, keepdim, 1);
-  if (!y.defined()) y = sum_in_turn(*this, dims, keepdim);
+  Tensor y = sum_over_non_channels("sum", *this, dims, keepdim, 1);
+  if (!y.defined()) y = sum_in_two_steps(*this, dims, keepdim);
   if (y.defined()) return record_sum("sum", y, *this, dim_mask("sum", dims, dim()));
-  return sum_as(*this, dims, keepdim, is_floating_point() ? dtype() : kInt64);
+  return sum_with_dtype(*this, dims, keepdim, is_floating_point() ? dtype() : kInt64);
 }
 Tensor& sum_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {
   return detail::assign_out("sum_out", out, x, [&] { return x.sum(dims, keepdim); });

@@ -11,28 +11,28 @@ using Unique = std::tuple<Tensor, Tensor, Tensor>;
 
 /// Returns (values, inverse, counts) for rows (n, ...): the first row of each run of equal rows, the run of each row,
 /// and the length of each run. `order` maps rows to the rows of x; undefined means the identity.
-Unique runs(const char* op, const Tensor& rows, const Tensor& order, bool return_inverse, bool return_counts) {
+Unique unique_runs(const char* op, const Tensor& rows, const Tensor& order, bool return_inverse, bool return_counts) {
   check_not_recorded(op, "the number of rows depends on the values");
   const NoGradGuard guard;
   const int64_t n = rows.size(0);
-  const TensorOptions places = TensorOptions(kInt64).device(rows.device());
-  Tensor starts = zeros({n}, places.dtype(kBool));
+  const TensorOptions positions = TensorOptions(kInt64).device(rows.device());
+  Tensor starts = zeros({n}, positions.dtype(kBool));
   if (n > 0) {
     Tensor differs = rows.narrow(0, 1, n - 1) != rows.narrow(0, 0, n - 1);
     if (differs.dim() > 1) differs = differs.flatten(1).any(1);
     starts = cat({ones({1}, starts.options()), differs});
   }
   const Tensor first = nonzero(starts).reshape({-1});
-  Tensor inverse = zeros({0}, places), counts = zeros({0}, places);
+  Tensor inverse = zeros({0}, positions), counts = zeros({0}, positions);
   if (return_inverse) {
     inverse = starts.to(kInt64).cumsum(0) - 1;
-    if (order.defined()) inverse = zeros({n}, places).scatter(0, order, inverse);
+    if (order.defined()) inverse = zeros({n}, positions).scatter(0, order, inverse);
   }
-  if (return_counts) counts = cat({first, full({1}, n, places)}).diff();
-  return {rows.index_select(0, first), inverse, n > 0 ? counts : zeros({0}, places)};
+  if (return_counts) counts = cat({first, full({1}, n, positions)}).diff();
+  return {rows.index_select(0, first), inverse, n > 0 ? counts : zeros({0}, positions)};
 }
 /// Returns unique_runs() of the slices of x along dim. If `sort`, the slices are sorted first.
-Unique slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool return_inverse, bool return_counts) {
+Unique unique_slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool return_inverse, bool return_counts) {
   TANDEM_CHECK(x.dim() > 0, op, ": Dimension specified as ", dim, " but tensor has no dimensions");
   const NoGradGuard guard;
   const int64_t d = wrap_dim(op, dim, x.dim());
@@ -49,12 +49,12 @@ Unique slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool retu
       order = order.index_select(0, columns.select(1, c).index_select(0, order).argsort());
     rows = rows.index_select(0, order);
   }
-  const auto [values, inverse, counts] = runs(op, rows, order, return_inverse, return_counts);
+  const auto [values, inverse, counts] = unique_runs(op, rows, order, return_inverse, return_counts);
   return {values.movedim(0, d).contiguous(), inverse, counts};
 }
 
 /// Returns `found` with its values recorded by autograd as a function of x. As in PyTorch, backward throws.
-Unique dependent_on(const char* op, const Tensor& x, const Unique& found) {
+Unique record_not_differentiable(const char* op, const Tensor& x, const Unique& found) {
   const auto& [values, inverse, counts] = found;
   return {record(op, values, {x}, {},
                  [op](const Context&, const Tensor&) -> Grads {
@@ -67,22 +67,24 @@ Unique dependent_on(const char* op, const Tensor& x, const Unique& found) {
 }  // namespace
 
 Unique unique_dim(const Tensor& x, int64_t dim, Flag, Flag return_inverse, Flag return_counts) {
-  return dependent_on("unique_dim", x, slices("unique_dim", x, dim, true, return_inverse, return_counts));
+  return record_not_differentiable("unique_dim", x,
+                                   unique_slices("unique_dim", x, dim, true, return_inverse, return_counts));
 }
 Unique unique_dim_consecutive(const Tensor& x, int64_t dim, Flag return_inverse, Flag return_counts) {
   constexpr const char* kOp = "unique_dim_consecutive";
-  return dependent_on(kOp, x, slices(kOp, x, dim, false, return_inverse, return_counts));
+  return record_not_differentiable(kOp, x, unique_slices(kOp, x, dim, false, return_inverse, return_counts));
 }
 Unique unique_consecutive(const Tensor& x, Flag return_inverse, Flag return_counts, std::optional<int64_t> dim) {
   constexpr const char* kOp = "unique_consecutive";
-  if (dim) return dependent_on(kOp, x, slices(kOp, x, *dim, false, return_inverse, return_counts));
-  const auto [values, inverse, counts] = runs(kOp, x.detach().reshape({-1}), {}, return_inverse, return_counts);
-  return dependent_on(kOp, x, {values, return_inverse ? inverse.reshape(x.sizes()) : inverse, counts});
+  if (dim) return record_not_differentiable(kOp, x, unique_slices(kOp, x, *dim, false, return_inverse, return_counts));
+  const auto [values, inverse, counts] = unique_runs(kOp, x.detach().reshape({-1}), {}, return_inverse, return_counts);
+  return record_not_differentiable(kOp, x, {values, return_inverse ? inverse.reshape(x.sizes()) : inverse, counts});
 }
 Unique _unique2(const Tensor& x, Flag, Flag return_inverse, Flag return_counts) {
   const auto [sorted, order] = x.detach().reshape({-1}).sort();
-  const auto [values, inverse, counts] = runs("_unique2", sorted, order, return_inverse, return_counts);
-  return dependent_on("_unique2", x, {values, return_inverse ? inverse.reshape(x.sizes()) : inverse, counts});
+  const auto [values, inverse, counts] = unique_runs("_unique2", sorted, order, return_inverse, return_counts);
+  return record_not_differentiable("_unique2", x,
+                                   {values, return_inverse ? inverse.reshape(x.sizes()) : inverse, counts});
 }
 
 }  // namespace tandem

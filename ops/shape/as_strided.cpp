@@ -32,7 +32,7 @@ Tensor Tensor::as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<
                      });
 }
 Tensor& Tensor::as_strided_(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset) const {
-  return become("as_strided_", self(), [&] { return as_strided(sizes, strides, storage_offset); });
+  return replace_by_view("as_strided_", self(), [&] { return as_strided(sizes, strides, storage_offset); });
 }
 
 ViewGeometry::ViewGeometry(const Tensor& base, const Tensor& view)
@@ -50,7 +50,7 @@ ViewGeometry::ViewGeometry(const Tensor& base, const Tensor& view)
   offset = view.storage_offset() - first;
   extent = std::max(base_offset + reach(base_sizes, base_strides), offset + reach(sizes, strides));
 }
-Tensor ViewGeometry::lay_out(const Tensor& like_base) const {
+Tensor ViewGeometry::to_storage_layout(const Tensor& like_base) const {
   Tensor line = zeros({extent}, like_base.options());
   line.as_strided(base_sizes, base_strides, base_offset).copy_(like_base);
   return line;
@@ -58,17 +58,17 @@ Tensor ViewGeometry::lay_out(const Tensor& like_base) const {
 
 Tensor as_strided_backward(const Tensor& dy, const ViewGeometry& g) {
   Tensor line = zeros({g.extent}, dy.options());
-  const auto places = [&](const Shape& sizes, const Shape& strides, int64_t offset) {
+  const auto positions = [&](const Shape& sizes, const Shape& strides, int64_t offset) {
     const Tensor all = arange(g.extent, TensorOptions(kInt64).device(dy.device()));
     return core::as_strided(all, sizes, strides, offset).contiguous().view({-1});
   };
   if (!may_overlap(g.sizes, g.strides))
     line.as_strided(g.sizes, g.strides, g.offset).copy_(dy);
   else
-    line = line.index_add(0, places(g.sizes, g.strides, g.offset), dy.reshape({-1}));
+    line = line.index_add(0, positions(g.sizes, g.strides, g.offset), dy.reshape({-1}));
   // Elements of the base that share memory share the gradient.
   if (may_overlap(g.base_sizes, g.base_strides)) {
-    const Tensor held = places(g.base_sizes, g.base_strides, g.base_offset);
+    const Tensor held = positions(g.base_sizes, g.base_strides, g.base_offset);
     const Tensor count = zeros({g.extent}, dy.options()).index_add(0, held, ones(held.sizes(), dy.options()));
     line = line.div(count.clamp_min(1));
   }

@@ -17,7 +17,7 @@ TANDEM_CAST_POLICY(none, column_stack);
 
 namespace {
 /// On CUDA, concatenates contiguous tensors of y's dtype in one launch.
-void join_rows(TensorList tensors, int64_t dim, const Tensor& y) {
+void cat_in_one_launch(TensorList tensors, int64_t dim, const Tensor& y) {
   int64_t rows = 1;
   for (int64_t d = 0; d < dim; ++d) rows *= y.size(d);
   if (y.numel() == 0) return;
@@ -32,8 +32,8 @@ void join_rows(TensorList tensors, int64_t dim, const Tensor& y) {
 Tensor cat(TensorList tensors, int64_t dim) {
   TANDEM_CHECK(!tensors.empty(), "cat: expected a non-empty list of Tensors");
   // A tensor of shape (0,) may be concatenated with any others, and contributes only its dtype.
-  const auto adds_nothing = [](const Tensor& t) { return t.dim() == 1 && t.numel() == 0; };
-  const Tensor* first = std::find_if_not(tensors.begin(), tensors.end(), adds_nothing);
+  const auto is_legacy_empty = [](const Tensor& t) { return t.dim() == 1 && t.numel() == 0; };
+  const Tensor* first = std::find_if_not(tensors.begin(), tensors.end(), is_legacy_empty);
   const bool nothing = first == tensors.end();
   if (nothing) {
     first = tensors.begin();
@@ -51,9 +51,9 @@ Tensor cat(TensorList tensors, int64_t dim) {
                  "cat: Expected all tensors to be on the same device, but found at least two devices, ",
                  first->device(), " and ", t.device());
     type = promote_types(type, t.dtype());
-    parts.push_back(adds_nothing(t) ? 0 : t.size(dim));
+    parts.push_back(is_legacy_empty(t) ? 0 : t.size(dim));
     total += parts.back();
-    if (adds_nothing(t)) continue;
+    if (is_legacy_empty(t)) continue;
     TANDEM_CHECK(t.dim() == first->dim(), "cat: Tensors must have same number of dimensions: got ", first->dim(),
                  " and ", t.dim(), " for sizes ", first->sizes(), " and ", t.sizes());
     for (int64_t d = 0; d < t.dim(); ++d)
@@ -68,15 +68,15 @@ Tensor cat(TensorList tensors, int64_t dim) {
   Tensor y = core::empty_dense(sizes, core::strides_of("cat", sizes, format), type, first->device());
   if (y.is_cuda() && format == MemoryFormat::Contiguous && y.nbytes() <= std::numeric_limits<int32_t>::max() &&
       std::all_of(tensors.begin(), tensors.end(),
-                  [&](const Tensor& t) { return adds_nothing(t) || (t.dtype() == type && t.is_contiguous()); })) {
-    join_rows(tensors, dim, y);
+                  [&](const Tensor& t) { return is_legacy_empty(t) || (t.dtype() == type && t.is_contiguous()); })) {
+    cat_in_one_launch(tensors, dim, y);
   } else {
     int64_t offset = 0;
     for (size_t i = 0; i < tensors.size(); offset += parts[i++])
-      if (!adds_nothing(tensors[i])) copy_elements(tensors[i], core::narrow(y, dim, offset, parts[i]));
+      if (!is_legacy_empty(tensors[i])) copy_elements(tensors[i], core::narrow(y, dim, offset, parts[i]));
   }
   std::vector<bool> flat;  // whether each tensor has shape (0,)
-  for (const Tensor& t : tensors) flat.push_back(adds_nothing(t));
+  for (const Tensor& t : tensors) flat.push_back(is_legacy_empty(t));
   return record_list("cat", y, tensors, {}, [dim, parts, flat](const Context& ctx, const Tensor& dy) -> Grads {
     Grads grads;
     int64_t offset = 0;

@@ -33,8 +33,8 @@ Tensor combinations(const Tensor& x, int64_t r, Flag with_replacement) {
     ++row[k - 1];
     for (size_t j = k; j < row.size(); ++j) row[j] = row[j - 1] + (with_replacement ? 0 : 1);
   }
-  const Tensor places = tensor(rows, TensorOptions(kInt64)).to(x.device());
-  return reshape_result(x.index_select(0, places), {static_cast<int64_t>(rows.size()) / r, r});
+  const Tensor positions = tensor(rows, TensorOptions(kInt64)).to(x.device());
+  return reshape_result(x.index_select(0, positions), {static_cast<int64_t>(rows.size()) / r, r});
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Copies: contiguous, to, copy_, pin_memory; copy_elements and clear_of, for other operations.
+// Copies: contiguous, to, copy_, pin_memory; copy_elements and copy_if_overlapping, for other operations.
 #include "tandem/ops/shape/copy.h"
 
 #include "tandem/kernels/elementwise.h"
@@ -10,7 +10,7 @@ namespace tandem {
 
 TANDEM_CAST_POLICY(none, contiguous, pin_memory, to);
 
-Tensor clear_of(const Tensor& target, const Tensor& source) {
+Tensor copy_if_overlapping(const Tensor& target, const Tensor& source) {
   if (!detail::overlaps(target, source)) return source;
   Tensor copied = core::empty_like(source, source.dtype(), source.device());
   TANDEM_DISPATCH(source.device(), copy, source, copied);
@@ -26,7 +26,7 @@ void copy_elements(const Tensor& source, const Tensor& target, [[maybe_unused]] 
   TANDEM_CHECK(broadcast_shapes("copy_", source.sizes(), target.sizes()) == target.sizes(), "copy_: output with shape ",
                target.sizes(), " doesn't match the broadcast shape ",
                broadcast_shapes("copy_", source.sizes(), target.sizes()), "; the source is ", source.sizes());
-  const Tensor from = clear_of(target, source);
+  const Tensor from = copy_if_overlapping(target, source);
   Tensor y = target;
   if (source.device() == target.device() || (source.is_cpu() && target.is_cpu())) {
     TANDEM_DISPATCH(target.device(), copy, from, y);
@@ -95,17 +95,17 @@ Tensor Tensor::pin_memory() const {
              : convert(*this, device(), dtype(), /*non_blocking=*/false, /*pinned=*/true, MemoryFormat::Preserve);
 }
 
-Tensor& write_over(const char* op, Tensor& x, const Tensor& source, bool non_blocking) {
+Tensor& copy_inplace(const char* op, Tensor& x, const Tensor& source, bool non_blocking) {
   TANDEM_CHECK(broadcast_shapes(op, source.sizes(), x.sizes()) == x.sizes(), op, ": output with shape ", x.sizes(),
                " doesn't match the broadcast shape ", broadcast_shapes(op, source.sizes(), x.sizes()),
                "; the source is ", source.sizes());
   return autograd::inplace(
       op, x, {source}, [&] { copy_elements(source, x, non_blocking); },
       [&](const Tensor&) { return source.to(x.device(), x.dtype(), non_blocking).expand(x.sizes()); },
-      autograd::Old::replaced);
+      autograd::OldValue::replaced);
 }
 Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) const {
-  return write_over("copy_", self(), source, non_blocking);
+  return copy_inplace("copy_", self(), source, non_blocking);
 }
 
 }  // namespace tandem

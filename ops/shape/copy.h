@@ -7,9 +7,9 @@ namespace tandem {
 
 /// Returns `source`, or a copy of it if it partly overlaps `target` in memory, so that writing to target does not
 /// change elements that are still to be read.
-Tensor clear_of(const Tensor& target, const Tensor& source);
+Tensor copy_if_overlapping(const Tensor& target, const Tensor& source);
 /// Implements x.copy_(source). Error messages name the calling operation, `op`.
-Tensor& write_over(const char* op, Tensor& x, const Tensor& source, bool non_blocking = false);
+Tensor& copy_inplace(const char* op, Tensor& x, const Tensor& source, bool non_blocking = false);
 /// Reshapes the contiguous result of an operation, to which no other reference exists. The returned tensor does not
 /// count as a view.
 Tensor reshape_result(const Tensor& y, IntArrayRef sizes);

@@ -13,19 +13,19 @@ std::vector<Tensor> meshgrid(TensorList tensors, const std::string& indexing) {
   TANDEM_CHECK(indexing == "ij" || indexing == "xy",
                "meshgrid: indexing must be one of \"xy\" or \"ij\", but received: ", indexing);
   const bool exchanged = indexing == "xy" && tensors.size() >= 2;
-  const auto place = [&](size_t i) { return exchanged && i < 2 ? 1 - i : i; };
+  const auto position = [&](size_t i) { return exchanged && i < 2 ? 1 - i : i; };
   Shape sizes(tensors.size(), 1);
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor &x = tensors[i], &first = tensors[0];
     TANDEM_CHECK(x.dim() <= 1, "meshgrid: Expected 0D or 1D tensor in the tensor list but got: ", x.sizes(),
                  " for tensor ", i);
     check_same_dtype_and_device("meshgrid", "the first tensor", first, "another", x);
-    sizes[place(i)] = x.numel();
+    sizes[position(i)] = x.numel();
   }
   std::vector<Tensor> out;
   for (size_t i = 0; i < tensors.size(); ++i) {
     Shape own(tensors.size(), 1);
-    own[place(i)] = tensors[i].numel();
+    own[position(i)] = tensors[i].numel();
     out.push_back(tensors[i].view(own).expand(sizes));
   }
   return out;

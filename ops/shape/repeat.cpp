@@ -83,19 +83,19 @@ Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> given) 
 }
 
 /// Returns a vector that lists each position i of the vector `counts`, repeated counts[i] times.
-static Tensor places_of(const Tensor& counts, int64_t places) {
+static Tensor repeat_indices(const Tensor& counts, int64_t positions) {
   check_not_recorded("repeat_interleave", "the number of slices depends on the values of repeats");
   TANDEM_CHECK(counts.dim() <= 1, "repeat_interleave: repeats must be 0-dim or 1-dim tensor, got ", counts.sizes());
   TANDEM_CHECK(counts.dtype() == kInt64 || counts.dtype() == kInt32,
                "repeat_interleave: repeats has to be int64 or int32, got ", counts.dtype());
-  TANDEM_CHECK(counts.numel() == places || counts.numel() == 1,
+  TANDEM_CHECK(counts.numel() == positions || counts.numel() == 1,
                "repeat_interleave: repeats must have the same size as input along dim, but got repeats.size(0) = ",
-               counts.numel(), " and input.size(dim) = ", places, "; a single element is accepted too");
+               counts.numel(), " and input.size(dim) = ", positions, "; a single element is accepted too");
   const NoGradGuard guard;
   const Tensor host = counts.reshape({-1}).cpu().to(kInt64).contiguous();
   const int64_t* const repeats = host.data<int64_t>();
   std::vector<int64_t> index;
-  for (int64_t i = 0; i < places; ++i) {
+  for (int64_t i = 0; i < positions; ++i) {
     const int64_t n = repeats[host.numel() == 1 ? 0 : i];
     TANDEM_CHECK(n >= 0, "repeat_interleave: repeats can not be negative, got ", n);
     index.insert(index.end(), static_cast<size_t>(n), i);
@@ -107,14 +107,14 @@ static Tensor places_of(const Tensor& counts, int64_t places) {
 Tensor Tensor::repeat_interleave(const Tensor& repeats, std::optional<int64_t> given) const {
   if (!given || dim() == 0) {
     if (given) wrap_dim("repeat_interleave", *given, dim());
-    return reshape({-1}).index_select(0, places_of(repeats, numel()));
+    return reshape({-1}).index_select(0, repeat_indices(repeats, numel()));
   }
   const int64_t d = wrap_dim("repeat_interleave", *given, dim());
-  return index_select(d, places_of(repeats, size(d)));
+  return index_select(d, repeat_indices(repeats, size(d)));
 }
 Tensor repeat_interleave(const Tensor& repeats) {
   TANDEM_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat, got ", repeats.sizes());
-  return places_of(repeats, repeats.numel()).to(repeats.dtype());
+  return repeat_indices(repeats, repeats.numel()).to(repeats.dtype());
 }
 
 }  // namespace tandem

@@ -6,13 +6,13 @@
 namespace tandem {
 
 static void check_no_grad(const char* op, const Tensor& x) {
-  check_changeable(op, x);
+  check_inplace_allowed(op, x);
   TANDEM_CHECK(!x.requires_grad(), op, ": cannot resize variables that require grad; use a detach()ed tensor");
 }
 
 const Tensor& Tensor::resize_(IntArrayRef sizes, std::optional<MemoryFormat> format) const {
   check_no_grad("resize_", self());
-  checked_bytes("resize_", sizes, dtype());
+  compute_nbytes("resize_", sizes, dtype());
   const MemoryFormat wanted = format.value_or(MemoryFormat::Contiguous);
   const Shape to = sizes, strides = core::strides_of("resize_", to, wanted);
   if (to == this->sizes() && (!format || strides == Shape(this->strides()))) return self();
@@ -21,14 +21,14 @@ const Tensor& Tensor::resize_(IntArrayRef sizes, std::optional<MemoryFormat> for
   if (needed <= held) {
     y = core::as_strided(self(), to, strides, storage_offset());
   } else {
-    TANDEM_CHECK(storage().get()->is_alone() || numel() == 0,
+    TANDEM_CHECK(storage().get()->is_unique() || numel() == 0,
                  "resize_: Trying to resize storage that is not resizable: ", to, " needs ", needed,
                  " elements, but the storage has ", held, " and is shared with other tensors; resize a clone instead");
     const NoGradGuard guard;
     y = core::empty_dense(to, strides, dtype(), device());
     copy_elements(core::as_strided(self(), {held}, {1}, storage_offset()), core::as_strided(y, {held}, {1}, 0));
   }
-  impl()->take_layout(*y.impl());
+  impl()->shallow_copy_from(*y.impl());
   bump_version();
   return self();
 }
@@ -41,7 +41,7 @@ void Tensor::set_data(const Tensor& source) const {
       source.dtype() == dtype() && source.device() == device(),
       "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: ",
       dtype(), " on ", device(), " and ", source.dtype(), " on ", source.device());
-  impl()->take_layout(*source.impl());
+  impl()->shallow_copy_from(*source.impl());
 }
 Tensor& Tensor::set_(const Tensor& source) const {
   check_no_grad("set_", self());
@@ -51,7 +51,7 @@ Tensor& Tensor::set_(const Tensor& source) const {
                " to a tensor on device ", device());
   if (source.is_same(self())) return self();
   impl()->autograd = {};  // x may have been a view: discards its autograd history
-  impl()->take_layout(*source.impl());
+  impl()->shallow_copy_from(*source.impl());
   bump_version();
   return self();
 }

@@ -12,7 +12,7 @@ TANDEM_CAST_POLICY(none, chunk, dsplit, hsplit, split, tensor_split, unbind, uns
                    unsafe_split_with_sizes, vsplit);
 
 namespace {
-std::vector<Tensor> cut(const char* op, const Tensor& x, IntArrayRef sizes, int64_t d) {
+std::vector<Tensor> split_with_sizes_impl(const char* op, const Tensor& x, IntArrayRef sizes, int64_t d) {
   std::vector<Tensor> parts;
   parts.reserve(sizes.size());
   int64_t at = 0;
@@ -20,25 +20,26 @@ std::vector<Tensor> cut(const char* op, const Tensor& x, IntArrayRef sizes, int6
     parts.push_back(core::narrow(x, d, at, size));
     at += size;
   }
-  return record_parts(op, std::move(parts), x,
-                      [d, whole = Shape(x.sizes()), lengths = sizes.vec()](const Context&, const Grads& dy) -> Grads {
-                        const Tensor& like = *std::find_if(dy.begin(), dy.end(), [](auto& g) { return g.defined(); });
-                        Grads all = dy;
-                        for (size_t i = 0; i < all.size(); ++i) {
-                          if (all[i].defined()) continue;
-                          Shape sizes = whole;
-                          sizes[static_cast<size_t>(d)] = lengths[i];
-                          all[i] = zeros(sizes, like.options());
-                        }
-                        return {cat(all, d)};
-                      });
+  return record_multi_output_view(
+      op, std::move(parts), x,
+      [d, whole = Shape(x.sizes()), lengths = sizes.vec()](const Context&, const Grads& dy) -> Grads {
+        const Tensor& like = *std::find_if(dy.begin(), dy.end(), [](auto& g) { return g.defined(); });
+        Grads all = dy;
+        for (size_t i = 0; i < all.size(); ++i) {
+          if (all[i].defined()) continue;
+          Shape sizes = whole;
+          sizes[static_cast<size_t>(d)] = lengths[i];
+          all[i] = zeros(sizes, like.options());
+        }
+        return {cat(all, d)};
+      });
 }
 /// Splits x into parts of size `part`; the last part has the rest. A dimension of size 0 gives one part.
-std::vector<Tensor> cut_evenly(const char* op, const Tensor& x, int64_t part, int64_t d) {
+std::vector<Tensor> split_evenly(const char* op, const Tensor& x, int64_t part, int64_t d) {
   const int64_t size = x.size(d);
   std::vector<int64_t> sizes;
   for (int64_t at = 0; at < size || sizes.empty(); at += part) sizes.push_back(std::min(part, size - at));
-  return cut(op, x, sizes, d);
+  return split_with_sizes_impl(op, x, sizes, d);
 }
 }  // namespace
 std::vector<Tensor> Tensor::split(IntArrayRef parts, int64_t d) const {
@@ -54,7 +55,7 @@ std::vector<Tensor> Tensor::split(IntArrayRef parts, int64_t d) const {
                "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", parts);
   TANDEM_CHECK(total == size(d), "split_with_sizes expects split_sizes to sum exactly to ", size(d),
                " (input tensor's size at dimension ", d, "), but got split_sizes=", parts);
-  return cut("split", *this, parts, d);
+  return split_with_sizes_impl("split", *this, parts, d);
 }
 std::vector<Tensor> Tensor::split(int64_t part, int64_t d) const {
   check_has_dims("split", *this);
@@ -63,21 +64,22 @@ std::vector<Tensor> Tensor::split(int64_t part, int64_t d) const {
   TANDEM_CHECK(part > 0 || size(d) == 0,
                "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", size(d),
                " in dimension ", d, " of ", sizes());
-  return cut_evenly("split", *this, std::max<int64_t>(std::min(part, size(d)), 1), d);
+  return split_evenly("split", *this, std::max<int64_t>(std::min(part, size(d)), 1), d);
 }
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t d) const {
   check_has_dims("chunk", *this);
   d = wrap_dim("chunk", d, dim());
   TANDEM_CHECK(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
-  if (size(d) == 0) return cut("chunk", *this, std::vector<int64_t>(static_cast<size_t>(chunks), 0), d);
-  return cut_evenly("chunk", *this, size(d) / chunks + (size(d) % chunks != 0), d);
+  if (size(d) == 0)
+    return split_with_sizes_impl("chunk", *this, std::vector<int64_t>(static_cast<size_t>(chunks), 0), d);
+  return split_evenly("chunk", *this, size(d) / chunks + (size(d) % chunks != 0), d);
 }
 std::vector<Tensor> Tensor::unbind(int64_t d) const {
   TANDEM_CHECK_AS(IndexError, dim() > 0, "unbind: Dimension specified as ", d, " but tensor has no dimensions");
   d = wrap_dim("unbind", d, dim());
   std::vector<Tensor> out;
   for (int64_t i = 0; i < size(d); ++i) out.push_back(core::select(*this, d, i));
-  return record_parts("unbind", std::move(out), *this, [d](const Context&, const Grads& dy) -> Grads {
+  return record_multi_output_view("unbind", std::move(out), *this, [d](const Context&, const Grads& dy) -> Grads {
     const Tensor& like = *std::find_if(dy.begin(), dy.end(), [](auto& g) { return g.defined(); });
     Grads all = dy;
     for (Tensor& g : all)
@@ -86,14 +88,14 @@ std::vector<Tensor> Tensor::unbind(int64_t d) const {
   });
 }
 
-static std::vector<Tensor> apart(std::vector<Tensor> parts) {
+static std::vector<Tensor> clone_all(std::vector<Tensor> parts) {
   for (Tensor& part : parts) part = part.clone();
   return parts;
 }
-std::vector<Tensor> Tensor::unsafe_chunk(int64_t chunks, int64_t dim) const { return apart(chunk(chunks, dim)); }
-std::vector<Tensor> Tensor::unsafe_split(int64_t size, int64_t dim) const { return apart(split(size, dim)); }
+std::vector<Tensor> Tensor::unsafe_chunk(int64_t chunks, int64_t dim) const { return clone_all(chunk(chunks, dim)); }
+std::vector<Tensor> Tensor::unsafe_split(int64_t size, int64_t dim) const { return clone_all(split(size, dim)); }
 std::vector<Tensor> Tensor::unsafe_split_with_sizes(IntArrayRef sizes, int64_t dim) const {
-  return apart(split(sizes, dim));
+  return clone_all(split(sizes, dim));
 }
 
 std::vector<Tensor> Tensor::tensor_split(int64_t sections, int64_t d) const {
@@ -124,23 +126,25 @@ std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t d) const {
 
 namespace {
 /// Returns the dimension that hsplit, vsplit or dsplit splits.
-int64_t cut_dim(const char* op, const Tensor& x, int64_t least) {
+int64_t named_split_dim(const char* op, const Tensor& x, int64_t least) {
   TANDEM_CHECK(x.dim() >= least, op, " requires a tensor with at least ", least, " dimension, but got a tensor with ",
                x.dim(), " dimensions! x is ", x.sizes());
   return least == 2 ? 0 : least == 3 ? 2 : x.dim() == 1 ? 0 : 1;
 }
-std::vector<Tensor> cut_equally(const char* op, const Tensor& x, int64_t sections, int64_t least) {
-  const int64_t d = cut_dim(op, x, least);
+std::vector<Tensor> tensor_split_equally(const char* op, const Tensor& x, int64_t sections, int64_t least) {
+  const int64_t d = named_split_dim(op, x, least);
   TANDEM_CHECK(sections > 0 && x.size(d) % sections == 0, op, " attempted to split along dimension ", d,
                ", but the size of the dimension ", x.size(d), " is not divisible by the split_size ", sections,
                "! x is ", x.sizes());
   return x.tensor_split(sections, d);
 }
 }  // namespace
-#define TANDEM_NAMED_SPLIT(name, least)                                                                           \
-  std::vector<Tensor> Tensor::name(int64_t sections) const { return cut_equally(#name, *this, sections, least); } \
-  std::vector<Tensor> Tensor::name(IntArrayRef indices) const {                                                   \
-    return tensor_split(indices, cut_dim(#name, *this, least));                                                   \
+#define TANDEM_NAMED_SPLIT(name, least)                                 \
+  std::vector<Tensor> Tensor::name(int64_t sections) const {            \
+    return tensor_split_equally(#name, *this, sections, least);         \
+  }                                                                     \
+  std::vector<Tensor> Tensor::name(IntArrayRef indices) const {         \
+    return tensor_split(indices, named_split_dim(#name, *this, least)); \
   }
 TANDEM_NAMED_SPLIT(hsplit, 1)
 TANDEM_NAMED_SPLIT(vsplit, 2)

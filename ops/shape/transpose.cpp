@@ -46,10 +46,10 @@ Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination) const {
     moved |= 1u << from;
   }
   int64_t next = 0;
-  for (int64_t& place : order) {
-    if (place >= 0) continue;
+  for (int64_t& position : order) {
+    if (position >= 0) continue;
     while (moved >> next & 1) ++next;
-    place = next++;
+    position = next++;
   }
   return permute(order);
 }
@@ -73,12 +73,12 @@ Tensor Tensor::matrix_H() const {
 }
 
 Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const {
-  return become("transpose_", self(), [&] { return transpose(dim0, dim1); });
+  return replace_by_view("transpose_", self(), [&] { return transpose(dim0, dim1); });
 }
 Tensor& Tensor::swapaxes_(int64_t axis0, int64_t axis1) const { return transpose_(axis0, axis1); }
 Tensor& Tensor::swapdims_(int64_t dim0, int64_t dim1) const { return transpose_(dim0, dim1); }
 Tensor& Tensor::t_() const {
-  return become("t_", self(), [&] { return t(); });
+  return replace_by_view("t_", self(), [&] { return t(); });
 }
 
 }  // namespace tandem

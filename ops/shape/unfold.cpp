@@ -26,8 +26,8 @@ Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const {
                        if (sizes.empty()) return {dy.sum(-1)};
                        if (size == 0) return {zeros(sizes, dy.options())};
                        // Windows may overlap. Element j of window i is at position i * step + j.
-                       const TensorOptions places = TensorOptions(kInt64).device(dy.device());
-                       const Tensor at = arange(count, places).unsqueeze(1) * step + arange(size, places);
+                       const TensorOptions positions = TensorOptions(kInt64).device(dy.device());
+                       const Tensor at = arange(count, positions).unsqueeze(1) * step + arange(size, positions);
                        const Tensor flat = dy.movedim(-1, d + 1).flatten(d, d + 1);
                        return {zeros(sizes, dy.options()).index_add(d, at.reshape({-1}), flat)};
                      });

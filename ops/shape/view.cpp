@@ -56,7 +56,7 @@ Tensor Tensor::view(DType to) const {
     }
     strides.back() = 1;
   }
-  return Tensor(Ref<TensorImpl>(new TensorImpl(storage(), sizes, strides, offset, to)));
+  return Tensor(IntrusivePtr<TensorImpl>(new TensorImpl(storage(), sizes, strides, offset, to)));
 }
 
 }  // namespace tandem

@@ -7,9 +7,10 @@
 
 namespace tandem::detail {
 
-/// Returns the sizes `wanted`, with -1 (at most one) replaced so that they hold as many elements as the sizes `held`.
-inline Shape infer_sizes(const char* op, IntArrayRef held, IntArrayRef wanted) {
-  const int64_t numel = numel_of(held);
+/// Returns the sizes `wanted`, with -1 (at most one) replaced so that they hold as many elements as the sizes
+/// `numel_source`.
+inline Shape infer_sizes(const char* op, IntArrayRef numel_source, IntArrayRef wanted) {
+  const int64_t numel = numel_of(numel_source);
   Shape sizes = wanted;
   int64_t known = 1, missing = -1;
   bool overflow = false;
@@ -26,7 +27,7 @@ inline Shape infer_sizes(const char* op, IntArrayRef held, IntArrayRef wanted) {
                ": cannot reshape tensor of 0 elements into shape ", wanted,
                " because the unspecified dimension size -1 can be any value and is ambiguous");
   const bool fits = !overflow && (missing < 0 ? known == numel : known != 0 && numel % known == 0);
-  TANDEM_CHECK(fits, op, ": shape '", wanted, "' is invalid for input of size ", numel, ", with sizes ", held);
+  TANDEM_CHECK(fits, op, ": shape '", wanted, "' is invalid for input of size ", numel, ", with sizes ", numel_source);
   if (missing >= 0) sizes[static_cast<size_t>(missing)] = numel / known;
   return sizes;
 }
@@ -40,18 +41,18 @@ inline Tensor record_reshape(const char* name, Tensor y, const Tensor& x) {
 }
 /// Makes x, in place, the view that view() returns. If x is a view of another tensor, autograd regenerates its history
 /// from that tensor, as after any in-place operation; otherwise x takes over the autograd node of the new view.
-template <class View> Tensor& become(const char* op, Tensor& x, const View& view) {
-  check_changeable(op, x);
-  const bool recorded = is_grad_enabled() && autograd::wants_grad(x);
+template <class View> Tensor& replace_by_view(const char* op, Tensor& x, const View& view) {
+  check_inplace_allowed(op, x);
+  const bool recorded = is_grad_enabled() && autograd::tensor_requires_grad(x);
   if (recorded) autograd::check_inplace(op, x);
   const Tensor y = view();
-  autograd::Meta* const own = autograd::find_meta(x);
+  autograd::AutogradMeta* const own = autograd::get_autograd_meta(x);
   if (recorded && !own->base.defined()) {
-    const autograd::Meta* const made = autograd::find_meta(y);
+    const autograd::AutogradMeta* const made = autograd::get_autograd_meta(y);
     own->node = made->node;
     own->slot = made->slot;
   }
-  x.impl()->take_layout(*y.impl());
+  x.impl()->shallow_copy_from(*y.impl());
   x.bump_version();
   return x;
 }

@@ -21,7 +21,7 @@ void trace(const Job& job, double start) {
   TraceEvent event{.kind = TraceEvent::Kind::communication, .name = call.name};
   if (!call.about.empty()) event.name.append(", ").append(call.about);
   event.device = call.device;
-  event.queued = job.called, event.start = start, event.end = trace_clock();
+  event.queued = job.enqueue_time, event.start = start, event.end = trace_clock();
   event.bytes = std::max<int64_t>(call.numel, 0) * element_size(call.dtype);
   tracer->add(std::move(event));
 }
@@ -37,7 +37,7 @@ const cuda::Stream& CallQueue::Lane::stream(Device device) {
 WorkPtr CallQueue::collective(Job job) {
   const std::lock_guard lock(mutex_);
   job.call.sequence = ++sequence_;
-  return start_on(lane_, std::move(job), 0);
+  return enqueue_on(lane_, std::move(job), 0);
 }
 WorkPtr CallQueue::transfer(Job job, int tag, bool sends) {
   Lane* lane = nullptr;
@@ -45,7 +45,7 @@ WorkPtr CallQueue::transfer(Job job, int tag, bool sends) {
     const std::lock_guard lock(mutex_);
     lane = &transfers_.try_emplace({job.call.other, tag, sends}).first->second;
   }
-  return start_on(*lane, std::move(job), tag);
+  return enqueue_on(*lane, std::move(job), tag);
 }
 void CallQueue::start_coalescing() {
   const std::lock_guard lock(mutex_);
@@ -55,34 +55,34 @@ void CallQueue::start_coalescing() {
 void CallQueue::end_coalescing() {
   const std::lock_guard lock(mutex_);
   coalescing_ = false;
-  if (!held_.empty()) post(lane_, std::exchange(held_, {}));
+  if (!coalesced_.empty()) post(lane_, std::exchange(coalesced_, {}));
 }
 
-WorkPtr CallQueue::start_on(Lane& lane, Job job, int tag) {
+WorkPtr CallQueue::enqueue_on(Lane& lane, Job job, int tag) {
   check_not_recorded(job.call.name, "other ranks take part in a collective");
-  RankContext::current().state().collectives.fetch_add(1, std::memory_order_relaxed);
-  job.work = std::make_shared<QueuedWork>(job.call, communicator_.failure(), communicator_.told(), record_,
-                                          record_->queued(job.call, tag));
+  ThreadContext::current().state().collective_count.fetch_add(1, std::memory_order_relaxed);
+  job.work = std::make_shared<QueuedWork>(job.call, communicator_.failure(), communicator_.failure_reported(),
+                                          recorder_, recorder_->queued(job.call, tag));
   if (job.call.device.is_cuda()) job.ready.record(cuda::current_stream(job.call.device));
-  if (current_tracer()) job.called = trace_clock();
+  if (current_tracer()) job.enqueue_time = trace_clock();
   WorkPtr work = job.work;
   std::vector<Job> jobs;
   jobs.push_back(std::move(job));
   if (&lane == &lane_ && coalescing_)
-    held_.push_back(std::move(jobs[0]));
+    coalesced_.push_back(std::move(jobs[0]));
   else
     post(lane, std::move(jobs));
   return work;
 }
 void CallQueue::post(Lane& lane, std::vector<Job> jobs) {
-  RankContext context;  // has no rank: a rank's state owns this group, so the group must not own the state
+  ThreadContext context;  // has no rank: a rank's state owns this group, so the group must not own the state
   context.grad_enabled = false;
-  context.thread_share = RankContext::current().thread_share;
-  context.observer = RankContext::current().observer;
-  context.tracer = RankContext::current().tracer;
-  lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)]() mutable { serve(lane, jobs); });
+  context.thread_share = ThreadContext::current().thread_share;
+  context.observer = ThreadContext::current().observer;
+  context.tracer = ThreadContext::current().tracer;
+  lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)]() mutable { run_jobs(lane, jobs); });
 }
-void CallQueue::serve(Lane& lane, std::vector<Job>& jobs) {
+void CallQueue::run_jobs(Lane& lane, std::vector<Job>& jobs) {
   // makes the GPU of the jobs current: otherwise CUDA would create a context on the first GPU, which takes up memory
   std::optional<gpu::DeviceGuard> device;
   std::list<cuda::StreamGuard> guards;
@@ -113,8 +113,8 @@ void CallQueue::serve(Lane& lane, std::vector<Job>& jobs) {
   // This rank's data will never reach the other ranks, so fail the group. This has no effect if the group has failed
   // already.
   if (error) {
-    const std::string why = detail::what_of(error);
-    communicator_.abort(rank_text(rank_, at->call.group) + " failed in " + at->call.str() + ": " + why);
+    const std::string why = detail::exception_message(error);
+    communicator_.abort(describe_rank(rank_, at->call.group) + " failed in " + at->call.str() + ": " + why);
     flight_->failed(why);  // write the flight record before the program sees the error, because it may then exit
   }
   for (const Job& job : jobs) trace(job, start);

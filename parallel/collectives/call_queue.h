@@ -15,7 +15,7 @@ struct Job {
   std::function<void(const Call&, QueuedWork&)> run;
   std::shared_ptr<QueuedWork> work = nullptr;
   cuda::Event ready = cuda::Event();  // for CUDA tensors: the end of the work that the caller's stream held at the call
-  double called = 0;                  // time of the call by trace_clock(); 0 if no trace is being recorded
+  double enqueue_time = 0;            // time of the call by trace_clock(); 0 if no trace is being recorded
 };
 
 class CallQueue {
@@ -24,7 +24,7 @@ class CallQueue {
   /// @param record  part of `flight` for this group, which records every call
   CallQueue(Communicator& communicator, int rank, std::shared_ptr<FlightLog> flight,
             std::shared_ptr<FlightRecorder> record)
-      : communicator_(communicator), rank_(rank), flight_(std::move(flight)), record_(std::move(record)) {}
+      : communicator_(communicator), rank_(rank), flight_(std::move(flight)), recorder_(std::move(record)) {}
 
   /// Queues a collective. The caller must have checked the arguments: a rejected call must not take a sequence number,
   /// because this rank would then no longer match the others.
@@ -43,7 +43,7 @@ class CallQueue {
   /// Runs calls in order, on a thread of its own and on one stream for each GPU.
   class Lane {
    public:
-    void post(detail::RankContext context, std::function<void()> job) {
+    void post(detail::ThreadContext context, std::function<void()> job) {
       thread_.post(std::move(context), std::move(job));
     }
     /// Returns the lane's stream on a GPU. Only the lane's thread may call this.
@@ -53,18 +53,18 @@ class CallQueue {
     std::map<int, cuda::Stream> streams_;
     detail::WorkerThread thread_;  // last member: destroyed first, because its jobs use streams_
   };
-  WorkPtr start_on(Lane& lane, Job job, int tag);
+  WorkPtr enqueue_on(Lane& lane, Job job, int tag);
   void post(Lane& lane, std::vector<Job> jobs);
-  void serve(Lane& lane, std::vector<Job>& jobs);  // also releases the tensors of the jobs
+  void run_jobs(Lane& lane, std::vector<Job>& jobs);  // also releases the tensors of the jobs
 
   Communicator& communicator_;
   const int rank_;
   const std::shared_ptr<FlightLog> flight_;
-  const std::shared_ptr<FlightRecorder> record_;
+  const std::shared_ptr<FlightRecorder> recorder_;
   std::mutex mutex_;  // guards the members below, and the order in which collectives are posted
   int64_t sequence_ = 0;
   bool coalescing_ = false;
-  std::vector<Job> held_;                                 // collectives called since start_coalescing()
+  std::vector<Job> coalesced_;                            // collectives called since start_coalescing()
   std::map<std::tuple<int, int, bool>, Lane> transfers_;  // one lane for each peer, tag and direction
   Lane lane_;
 };

@@ -20,7 +20,7 @@ inline int global_rank(int rank, const MembersPtr& members) {
   return members && rank >= 0 ? members->ranks[static_cast<size_t>(rank)] : rank;
 }
 /// Describes a rank for errors: "rank 1", or "rank 1 (global rank 5)" in a group other than the default group.
-std::string rank_text(int rank, const MembersPtr& members);
+std::string describe_rank(int rank, const MembersPtr& members);
 
 /// Description of a call. Ranks compare it with the other ranks' calls, and errors show it.
 struct Call {
@@ -44,12 +44,12 @@ struct Call {
   /// Describes the call for errors: "all_reduce #12 (bucket 0 of 3) of float32, 1000 elements, SUM".
   std::string str() const;
   /// Returns whether two ranks' calls match in everything on which all ranks must agree.
-  bool agrees(const Call& other_rank) const;
+  bool matches(const Call& other_rank) const;
 };
 
 /// Returns an error message if the sender and the receiver of an exchange disagree about the number of elements;
 /// otherwise "".
-std::string mismatch(const Call& from, int sender, const Call& to, int receiver);
+std::string describe_mismatch(const Call& from, int sender, const Call& to, int receiver);
 
 /// The first failure of a group. Later failures do not replace it.
 class FirstFailure {
@@ -57,23 +57,23 @@ class FirstFailure {
   /// Stores the failure if there is none yet. Returns whether it stored it.
   bool set(const std::string& what) {
     const std::lock_guard lock(mutex_);
-    if (!what_.empty()) return false;
-    what_ = what;
+    if (!message_.empty()) return false;
+    message_ = what;
     return true;
   }
   std::string what() const {
     const std::lock_guard lock(mutex_);
-    return what_;
+    return message_;
   }
   /// @throws DistributedError if there was one
   void check() const {
     const std::lock_guard lock(mutex_);
-    if (!what_.empty()) throw DistributedError(what_);
+    if (!message_.empty()) throw DistributedError(message_);
   }
 
  private:
   mutable std::mutex mutex_;
-  std::string what_;
+  std::string message_;
 };
 
 /// All methods are called by one thread at a time, in the same order on all ranks. Tensors are contiguous, on one
@@ -114,7 +114,7 @@ class Communicator {
   virtual std::shared_ptr<const FirstFailure> failure() const { return nullptr; }
 
   /// Returns a flag to set when the group's failure is thrown to the program; null if nothing reads such a flag.
-  virtual std::shared_ptr<std::atomic<bool>> told() const { return nullptr; }
+  virtual std::shared_ptr<std::atomic<bool>> failure_reported() const { return nullptr; }
 
   /// Returns ProcessGroup::bytes_sent().
   virtual int64_t total_sent() const { return bytes_sent; }

@@ -9,11 +9,11 @@
 #include <thread>
 
 #include "tandem/core/cuda/gpu_runtime.h"
-#include "tandem/core/rank_context.h"
+#include "tandem/core/thread_context.h"
 #include "tandem/core/threads/start_thread.h"
 #include "tandem/core/threads/thread_pool.h"
 #include "tandem/core/trace/tracer.h"
-#include "tandem/data/example_streams.h"
+#include "tandem/data/example_random_streams.h"
 #include "tandem/parallel/collectives/flight_recorder.h"
 #include "tandem/parallel/collectives/gloo/gloo.h"
 #include "tandem/parallel/collectives/job_environment.h"
@@ -27,36 +27,36 @@ namespace tandem::distributed {
 namespace {
 
 /// Rank of a thread that run_ranks started, and state shared with the other threads of that run_ranks.
-struct Launched {
+struct ThreadRank {
   int rank = 0, size = 1;
-  struct LaunchContext* meeting = nullptr;
+  struct LaunchContext* launch_context = nullptr;
 };
-thread_local Launched launched;
+thread_local ThreadRank thread_rank;
 
 /// State shared by the threads of one run_ranks. The first thread that initialises a group creates the hub or store
 /// that the group needs.
 struct LaunchContext {
   std::mutex mutex;
   std::map<size_t, std::shared_ptr<LocalHub>> hubs;  // hub of each group, by number of the group
-  std::vector<size_t> inits;                         // number of groups that each rank has made so far, by rank
+  std::vector<size_t> num_groups;                    // number of groups that each rank has made so far, by rank
   std::string failure;
   std::vector<std::shared_ptr<FlightLog>> flights;
   std::unique_ptr<StoreServer> store;
   std::string token;
 
-  std::shared_ptr<LocalHub> next_hub(const Launched& me, std::chrono::milliseconds timeout) {
+  std::shared_ptr<LocalHub> next_hub(const ThreadRank& me, std::chrono::milliseconds timeout) {
     const std::lock_guard lock(mutex);
-    std::shared_ptr<LocalHub>& hub = hubs[inits[static_cast<size_t>(me.rank)]++];
+    std::shared_ptr<LocalHub>& hub = hubs[num_groups[static_cast<size_t>(me.rank)]++];
     if (!hub) {
       hub = make_local_hub(me.size, timeout);
       if (!failure.empty()) abort_local(*hub, failure);
     }
     return hub;
   }
-  Rendezvous next_rendezvous(const Launched& me, std::chrono::milliseconds timeout) {
+  Rendezvous next_rendezvous(const ThreadRank& me, std::chrono::milliseconds timeout) {
     Rendezvous job{.rank = me.rank, .size = me.size, .store = nullptr};
     const std::lock_guard lock(mutex);
-    job.name = "group " + std::to_string(inits[static_cast<size_t>(me.rank)]++);
+    job.name = "group " + std::to_string(num_groups[static_cast<size_t>(me.rank)]++);
     if (!store) {
       std::random_device random;
       for (int i = 0; i < 4; ++i) token += std::to_string(random());
@@ -81,55 +81,57 @@ struct LaunchContext {
   }
 };
 
-void check_launched(const InitOptions& o) {
-  TANDEM_CHECK(o.rank.value_or(launched.rank) == launched.rank && o.world_size.value_or(launched.size) == launched.size,
-               "init_process_group: rank ", o.rank.value_or(launched.rank), " of ",
-               o.world_size.value_or(launched.size), " was requested, but this thread is rank ", launched.rank, " of ",
-               launched.size, "; the backend local has ranks that are threads, which run_ranks starts");
+void check_thread_rank(const InitOptions& o) {
+  TANDEM_CHECK(o.rank.value_or(thread_rank.rank) == thread_rank.rank &&
+                   o.world_size.value_or(thread_rank.size) == thread_rank.size,
+               "init_process_group: rank ", o.rank.value_or(thread_rank.rank), " of ",
+               o.world_size.value_or(thread_rank.size), " was requested, but this thread is rank ", thread_rank.rank,
+               " of ", thread_rank.size, "; the backend local has ranks that are threads, which run_ranks starts");
 }
 /// Starts this rank's flight record.
 std::shared_ptr<FlightLog> start_flight(int rank, int size, const InitOptions& o) {
   auto flight = std::make_shared<FlightLog>(rank, size, o.flight_folder);
   rank_groups().flight = flight;
-  if (!launched.meeting) return flight;
-  const std::lock_guard lock(launched.meeting->mutex);
+  if (!thread_rank.launch_context) return flight;
+  const std::lock_guard lock(thread_rank.launch_context->mutex);
   // Remove the logs of ranks that have left: only this list still holds them.
-  std::erase_if(launched.meeting->flights, [](const auto& each) { return each.use_count() == 1; });
-  launched.meeting->flights.push_back(flight);
+  std::erase_if(thread_rank.launch_context->flights, [](const auto& each) { return each.use_count() == 1; });
+  thread_rank.launch_context->flights.push_back(flight);
   return flight;
 }
 ProcessGroupPtr make_local_group(const InitOptions& o) {
-  check_launched(o);
-  std::shared_ptr<LocalHub> hub =
-      launched.meeting ? launched.meeting->next_hub(launched, o.timeout) : make_local_hub(1, o.timeout);
-  return make_queued_group(launched.rank, launched.size, "local", o.timeout,
-                           make_local_communicator(std::move(hub), launched.rank), kCPU, nullptr,
-                           start_flight(launched.rank, launched.size, o));
+  check_thread_rank(o);
+  std::shared_ptr<LocalHub> hub = thread_rank.launch_context
+                                      ? thread_rank.launch_context->next_hub(thread_rank, o.timeout)
+                                      : make_local_hub(1, o.timeout);
+  return make_queued_group(thread_rank.rank, thread_rank.size, "local", o.timeout,
+                           make_local_communicator(std::move(hub), thread_rank.rank), kCPU, nullptr,
+                           start_flight(thread_rank.rank, thread_rank.size, o));
 }
-ProcessGroupPtr make_group_by_store(const InitOptions& o, const std::function<ProcessGroupPtr(Rendezvous)>& make) {
-  const auto recorded = [&](Rendezvous job) {
+ProcessGroupPtr make_group_from_store(const InitOptions& o, const std::function<ProcessGroupPtr(Rendezvous)>& make) {
+  const auto make_recorded = [&](Rendezvous job) {
     job.flight = start_flight(job.rank, job.size, o);
     return make(std::move(job));
   };
-  if (!launched.meeting) return meet_by_environment(o, recorded);
-  check_launched(o);
-  return recorded(launched.meeting->next_rendezvous(launched, o.timeout));
+  if (!thread_rank.launch_context) return rendezvous_from_environment(o, make_recorded);
+  check_thread_rank(o);
+  return make_recorded(thread_rank.launch_context->next_rendezvous(thread_rank, o.timeout));
 }
 
 // Backends are checked before this rank waits for other ranks, so that errors come without delay.
-const InitOptions& checked_gloo(const InitOptions& o) {
+const InitOptions& require_gloo(const InitOptions& o) {
   TANDEM_CHECK_AS(
       NotImplementedError, is_gloo_available(),
       "init_process_group: Distributed package doesn't have Gloo built in; on Debian: apt install libgloo-dev, then "
       "build again");
   return o;
 }
-const InitOptions& checked_nccl(const InitOptions& o) {
+const InitOptions& require_nccl(const InitOptions& o) {
   TANDEM_CHECK_AS(NotImplementedError, cuda::is_available(),
                   "init_process_group: nccl needs a GPU, but none is available: ", gpu::unavailable_reason());
   nccl::library();
   TANDEM_CHECK_AS(
-      DistributedError, !launched.meeting || launched.size == 1 || gpu::loads_kernels_at_start(),
+      DistributedError, !thread_rank.launch_context || thread_rank.size == 1 || gpu::loads_kernels_eagerly(),
       "init_process_group: nccl between threads of one process may deadlock when kernels are loaded at their "
       "first launch; set CUDA_MODULE_LOADING=EAGER in the environment, use the backend local, or make the "
       "ranks processes (tandem launch)");
@@ -137,8 +139,8 @@ const InitOptions& checked_nccl(const InitOptions& o) {
 }
 
 /// Returns the GPU that a rank uses if the options name none.
-Device gpu_of(int rank) {
-  const int number = launched.meeting ? rank : local_rank_of().value_or(rank);
+Device default_gpu(int rank) {
+  const int number = thread_rank.launch_context ? rank : read_local_rank().value_or(rank);
   TANDEM_CHECK(number >= 0 && number < cuda::device_count(), "init_process_group: rank ", rank,
                " would use cuda:", number, ", but this machine has ", cuda::device_count(),
                " GPUs; nccl needs one for each rank on a machine");
@@ -147,44 +149,44 @@ Device gpu_of(int rank) {
 std::string default_backend(const InitOptions& o) {
   const bool on_gpu =
       o.device ? o.device->is_cuda() : is_nccl_available() && gpu::implementation() != std::string("emulated");
-  return on_gpu ? "nccl" : launched.meeting ? "local" : "gloo";
+  return on_gpu ? "nccl" : thread_rank.launch_context ? "local" : "gloo";
 }
 
 }  // namespace
 
-void init_process_group(const std::string& asked, InitOptions options) {
-  const std::string backend = asked.empty() ? default_backend(options) : asked;
+void init_process_group(const std::string& requested_backend, InitOptions options) {
+  const std::string backend = requested_backend.empty() ? default_backend(options) : requested_backend;
   ProcessGroupPtr& current = rank_groups().group;
   TANDEM_CHECK(!current,
                "init_process_group: trying to initialize the default process group twice! This rank is in a group of ",
                current->size(), " ranks (", current->backend(), "); call destroy_process_group() first");
-  constexpr auto kMost = std::chrono::hours(24 * 365);
-  TANDEM_CHECK(options.timeout.count() > 0 && options.timeout <= kMost, "init_process_group: the timeout is ",
+  constexpr auto kMaxTimeout = std::chrono::hours(24 * 365);
+  TANDEM_CHECK(options.timeout.count() > 0 && options.timeout <= kMaxTimeout, "init_process_group: the timeout is ",
                options.timeout.count(), " ms; accepted: more than 0, up to a year");
   ProcessGroupPtr group;
   if (backend == "local")
     group = make_local_group(options);
   else if (backend == "gloo")
-    group = make_group_by_store(checked_gloo(options),
-                                [&](Rendezvous job) { return make_gloo_group(std::move(job), options.timeout); });
+    group = make_group_from_store(require_gloo(options),
+                                  [&](Rendezvous job) { return make_gloo_group(std::move(job), options.timeout); });
   else if (backend == "nccl")
-    group = make_group_by_store(checked_nccl(options), [&](Rendezvous job) {
-      const Device device = options.device ? *options.device : gpu_of(job.rank);
+    group = make_group_from_store(require_nccl(options), [&](Rendezvous job) {
+      const Device device = options.device ? *options.device : default_gpu(job.rank);
       return make_nccl_group(std::move(job), device, options.timeout);
     });
   else
     TANDEM_FAIL("init_process_group: Unknown backend '", backend, "'; accepted: local, gloo, nccl");
   group->barrier()->wait();
-  RankState& state = RankContext::current().state();
+  RankState& state = ThreadContext::current().state();
   state.world_size = group->size();
   state.gpu = group->device().is_cuda() ? group->device().index() : -1;
-  state.collectives = 0;
+  state.collective_count = 0;
   data::detail::set_data_rank(group->rank());
   if (backend != "local") set_process_trace_rank(group->rank());  // not for `local`, because its ranks share a process
   current = std::move(group);
 }
 int get_node_local_rank(std::optional<int> fallback_rank) {
-  const std::optional<int> known = launched.meeting ? launched.rank : local_rank_of();
+  const std::optional<int> known = thread_rank.launch_context ? thread_rank.rank : read_local_rank();
   TANDEM_CHECK(known || fallback_rank,
                "get_node_local_rank: LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow "
                "`get_node_local_rank` to work, or start the ranks with a launcher that sets it");
@@ -200,8 +202,8 @@ void destroy_process_group(const ProcessGroupPtr& group) {
         "a group that new_group returned");
     return;
   }
-  RankContext::current().state().world_size = 1;
-  RankContext::current().state().gpu = -1;
+  ThreadContext::current().state().world_size = 1;
+  ThreadContext::current().state().gpu = -1;
   data::detail::set_data_rank(0);
   groups.leave_all();
 }
@@ -219,21 +221,21 @@ int get_world_size(const ProcessGroupPtr& group) {
 
 void run_ranks(int size, const std::function<void(int rank)>& f) {
   TANDEM_CHECK(size >= 1, "run_ranks: size is ", size, "; accepted: 1 or more");
-  LaunchContext meeting;
-  meeting.inits.resize(static_cast<size_t>(size));
+  LaunchContext launch_context;
+  launch_context.num_groups.resize(static_cast<size_t>(size));
   std::mutex mutex;
   std::exception_ptr first;
   int first_rank = 0;
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads();
   const DType default_dtype = get_default_dtype();
   const auto serve = [&](int rank) {
-    RankContext context;
+    ThreadContext context;
     context.default_dtype = default_dtype;
     context.rank = std::make_shared<RankState>();
     context.thread_share = std::max(1, cores / size);
-    detail::trace_if_asked(context);
-    const RankContextGuard guard(std::move(context));
-    launched = {rank, size, &meeting};
+    detail::attach_process_trace(context);
+    const ThreadContextGuard guard(std::move(context));
+    thread_rank = {rank, size, &launch_context};
     try {
       f(rank);
     } catch (...) {
@@ -241,7 +243,8 @@ void run_ranks(int size, const std::function<void(int rank)>& f) {
         const std::lock_guard lock(mutex);
         if (!first) first = std::current_exception(), first_rank = rank;
       }
-      meeting.abort("rank " + std::to_string(rank) + " failed: " + detail::what_of(std::current_exception()));
+      launch_context.abort("rank " + std::to_string(rank) +
+                           " failed: " + detail::exception_message(std::current_exception()));
     }
     destroy_process_group();
   };

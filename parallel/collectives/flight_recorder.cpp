@@ -32,18 +32,18 @@ std::string seconds(Time at) {
   return text;
 }
 /// Copies as much of `from` as fits, and ends it at a whole UTF-8 character.
-void copy_text(const std::string& from, std::array<char, 128>& to) {
+void copy_truncated(const std::string& from, std::array<char, 128>& to) {
   size_t n = std::min(from.size(), to.size() - 1);
   if (n < from.size())
     while (n > 0 && (static_cast<unsigned char>(from[n]) & 0xc0) == 0x80) --n;
   std::memcpy(to.data(), from.data(), n);
   to[n] = 0;
 }
-void field(std::string& out, const char* name, const std::string& value) {
+void append_field(std::string& out, const char* name, const std::string& value) {
   if (out.back() != '{') out += ", ";
   out.append("\"").append(name).append("\": ").append(value);
 }
-template <class List> std::string list(const List& numbers) {
+template <class List> std::string to_json_list(const List& numbers) {
   std::string out = "[";
   for (const auto n : numbers) out.append(out.size() > 1 ? ", " : "").append(std::to_string(n));
   return out + "]";
@@ -55,7 +55,7 @@ std::string short_path(const std::string& path) {
   return before == std::string::npos ? path : path.substr(before + 1);
 }
 /// Returns how far the GPU has come with a call, without waiting for it.
-const char* state_of(const cuda::Event& begin, const cuda::Event& end) try {
+const char* gpu_state(const cuda::Event& begin, const cuda::Event& end) try {
   return end.query() ? "done" : begin.query() ? "running" : "not begun";
 } catch (const std::exception&) {
   return "lost";
@@ -75,7 +75,7 @@ int64_t FlightRecorder::queued(const Call& call, int tag) {
   e.other = call.other, e.tag = tag;
   e.dtype = call.dtype, e.op = call.op, e.reduces = call.reduces;
   e.failed = false, e.cuda = call.device.is_cuda();
-  copy_text(call.about, e.about);
+  copy_truncated(call.about, e.about);
   if (e.cuda) e.begin = e.end = cuda::Event(/*enable_timing=*/true);
   return calls_++;
 }
@@ -98,41 +98,45 @@ void FlightRecorder::done(int64_t call, Time at, bool failed, const cuda::Event&
 
 void FlightRecorder::append_entry(std::string& out, const Entry& e) {
   out += "{";
-  field(out, "op", json_string(e.name));
-  if (e.sequence > 0) field(out, "sequence", std::to_string(e.sequence));
-  if (e.about[0]) field(out, "about", json_string(e.about.data()));
+  append_field(out, "op", json_string(e.name));
+  if (e.sequence > 0) append_field(out, "sequence", std::to_string(e.sequence));
+  if (e.about[0]) append_field(out, "about", json_string(e.about.data()));
   if (e.numel >= 0) {
-    field(out, "dtype", json_string(name(e.dtype)));
-    field(out, "numel", std::to_string(e.numel));
-    field(out, "shape", list(e.shape));
+    append_field(out, "dtype", json_string(name(e.dtype)));
+    append_field(out, "numel", std::to_string(e.numel));
+    append_field(out, "shape", to_json_list(e.shape));
   }
-  if (e.reduces) field(out, "reduce_op", json_string(to_string(e.op)));
-  if (e.other >= 0) field(out, "peer", std::to_string(e.other));
-  if (e.sequence == 0) field(out, "tag", std::to_string(e.tag));
-  field(out, "from", json_string(short_path(e.file) + ":" + std::to_string(e.line)));
-  field(out, "queued", seconds(e.queued));
-  field(out, "started", seconds(e.started));
-  field(out, "done", seconds(e.done));
+  if (e.reduces) append_field(out, "reduce_op", json_string(to_string(e.op)));
+  if (e.other >= 0) append_field(out, "peer", std::to_string(e.other));
+  if (e.sequence == 0) append_field(out, "tag", std::to_string(e.tag));
+  append_field(out, "from", json_string(short_path(e.file) + ":" + std::to_string(e.line)));
+  append_field(out, "queued", seconds(e.queued));
+  append_field(out, "started", seconds(e.started));
+  append_field(out, "done", seconds(e.done));
   const bool host_done = e.done != Time();
-  const std::string gpu = !e.cuda ? "" : host_done && !e.failed ? state_of(e.begin, e.end) : "not begun";
-  if (e.cuda) field(out, "gpu", json_string(gpu));
-  if (gpu == "done") field(out, "gpu_ms", std::to_string(e.begin.elapsed_time(e.end)));
+  const std::string gpu = !e.cuda ? "" : host_done && !e.failed ? gpu_state(e.begin, e.end) : "not begun";
+  if (e.cuda) append_field(out, "gpu", json_string(gpu));
+  if (gpu == "done") append_field(out, "gpu_ms", std::to_string(e.begin.elapsed_time(e.end)));
   const bool is_done = host_done && (!e.cuda || gpu == "done");
-  field(out, "state", json_string(e.failed ? "failed" : is_done ? "done" : e.started != Time() ? "started" : "queued"));
+  append_field(out, "state",
+               json_string(e.failed              ? "failed"
+                           : is_done             ? "done"
+                           : e.started != Time() ? "started"
+                                                 : "queued"));
   out += "}";
 }
-void FlightRecorder::append_json(std::string& out, int64_t most) const {
+void FlightRecorder::append_json(std::string& out, int64_t max_calls) const {
   const std::lock_guard lock(mutex_);
   out += "{";
-  field(out, "id", json_string(group_.id));
-  field(out, "name", json_string(group_.name));
-  field(out, "backend", json_string(group_.backend));
-  field(out, "ranks", list(group_.ranks));
-  field(out, "rank", std::to_string(group_.rank));
-  field(out, "timeout_ms", std::to_string(group_.timeout.count()));
-  field(out, "calls_made", std::to_string(calls_));
-  field(out, "calls", "[");
-  for (int64_t i = std::max<int64_t>(0, calls_ - std::min(most, kCalls)); i < calls_; ++i) {
+  append_field(out, "id", json_string(group_.id));
+  append_field(out, "name", json_string(group_.name));
+  append_field(out, "backend", json_string(group_.backend));
+  append_field(out, "ranks", to_json_list(group_.ranks));
+  append_field(out, "rank", std::to_string(group_.rank));
+  append_field(out, "timeout_ms", std::to_string(group_.timeout.count()));
+  append_field(out, "calls_made", std::to_string(calls_));
+  append_field(out, "calls", "[");
+  for (int64_t i = std::max<int64_t>(0, calls_ - std::min(max_calls, kCalls)); i < calls_; ++i) {
     out += out.back() == '[' ? "\n  " : ",\n  ";
     append_entry(out, ring_[static_cast<size_t>(i % kCalls)]);
   }
@@ -163,19 +167,19 @@ std::string FlightLog::json(const std::string& why, bool has_left) const {
       if (auto group = each.lock()) groups.push_back(std::move(group));
   }
   std::string out = "{";
-  field(out, "format", json_string("tandem flight 1"));
-  field(out, "rank", std::to_string(rank_));
-  field(out, "world_size", std::to_string(size_));
-  field(out, "host", json_string(host_name()));
-  field(out, "pid", std::to_string(::getpid()));
-  field(out, "written", seconds(std::chrono::steady_clock::now()));
-  field(out, "has_left", has_left ? "true" : "false");
-  field(out, "reason", json_string(why));
-  field(out, "groups", "[");
-  constexpr int64_t kAtTheEnd = 10;
+  append_field(out, "format", json_string("tandem flight 1"));
+  append_field(out, "rank", std::to_string(rank_));
+  append_field(out, "world_size", std::to_string(size_));
+  append_field(out, "host", json_string(host_name()));
+  append_field(out, "pid", std::to_string(::getpid()));
+  append_field(out, "written", seconds(std::chrono::steady_clock::now()));
+  append_field(out, "has_left", has_left ? "true" : "false");
+  append_field(out, "reason", json_string(why));
+  append_field(out, "groups", "[");
+  constexpr int64_t kMaxCallsAfterLeave = 10;
   for (const auto& group : groups) {
     if (out.back() != '[') out += ",\n";
-    group->append_json(out, has_left ? kAtTheEnd : FlightRecorder::kCalls);
+    group->append_json(out, has_left ? kMaxCallsAfterLeave : FlightRecorder::kCalls);
   }
   return out + "]}\n";
 }
@@ -187,8 +191,8 @@ void write_file(const std::string& path, const std::string& text) {
   file.commit();
 }
 /// Writes the file on a separate thread, because a disk may hang. Returns the error, or "" on success.
-std::string write_in_time(const std::string& path, std::string text) {
-  constexpr std::chrono::seconds kMost(2);
+std::string write_with_timeout(const std::string& path, std::string text) {
+  constexpr std::chrono::seconds kMaxWriteTime(2);
   struct Writing {
     std::mutex mutex;
     std::condition_variable changed;
@@ -209,28 +213,28 @@ std::string write_in_time(const std::string& path, std::string text) {
     writing->changed.notify_all();
   }).detach();
   std::unique_lock lock(writing->mutex);
-  const bool in_time = writing->changed.wait_for(lock, kMost, [&] { return writing->done; });
-  return in_time ? writing->problem : path + " is not written within " + std::to_string(kMost.count()) + " s";
+  const bool in_time = writing->changed.wait_for(lock, kMaxWriteTime, [&] { return writing->done; });
+  return in_time ? writing->problem : path + " is not written within " + std::to_string(kMaxWriteTime.count()) + " s";
 }
 }  // namespace
 
 std::string FlightLog::write(const std::string& folder, const std::string& why) {
-  const std::string& where = folder.empty() ? folder_ : folder;
-  TANDEM_CHECK(!where.empty(), "write_flight_record: no folder is known; accepted: one that is named here, by ",
+  const std::string& target_folder = folder.empty() ? folder_ : folder;
+  TANDEM_CHECK(!target_folder.empty(), "write_flight_record: no folder is known; accepted: one that is named here, by ",
                "InitOptions::flight_folder or by TANDEM_FLIGHT_DIR");
   const std::lock_guard one_at_a_time(writing_);
-  write_file(path_in(where), json(why, /*has_left=*/false));
-  was_asked_for_ = true;
-  return path_in(where);
+  write_file(path_in(target_folder), json(why, /*has_left=*/false));
+  was_requested_ = true;
+  return path_in(target_folder);
 }
 void FlightLog::failed(const std::string& why) noexcept { write_once(why, /*has_left=*/false); }
 void FlightLog::left() noexcept { write_once("", /*has_left=*/true); }
 void FlightLog::write_once(const std::string& why, bool has_left) noexcept try {
   if (folder_.empty()) return;
   const std::lock_guard one_at_a_time(writing_);
-  if (is_written_ || (has_left && was_asked_for_)) return;
+  if (is_written_ || (has_left && was_requested_)) return;
   is_written_ = true;
-  if (const std::string problem = write_in_time(path_in(folder_), json(why, has_left)); !problem.empty())
+  if (const std::string problem = write_with_timeout(path_in(folder_), json(why, has_left)); !problem.empty())
     std::fprintf(stderr, "tandem: the flight record of rank %d: %s\n", rank_, problem.c_str());
 } catch (const std::exception& error) {
   std::fprintf(stderr, "tandem: the flight record of rank %d: %s\n", rank_, error.what());

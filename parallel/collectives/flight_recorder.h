@@ -29,9 +29,9 @@ class FlightRecorder {
   /// Records that the host is done with a call. For CUDA tensors, `begin` and `end` are events around the operation,
   /// which the GPU may not have reached yet.
   void done(int64_t call, Time at, bool failed, const cuda::Event& begin, const cuda::Event& end);
-  /// Appends JSON for the group and its last calls, oldest first. There are at most `most` calls. Does not wait for a
-  /// GPU.
-  [[gnu::cold]] void append_json(std::string& out, int64_t most = kCalls) const;
+  /// Appends JSON for the group and its last calls, oldest first. There are at most `max_calls` calls. Does not wait
+  /// for a GPU.
+  [[gnu::cold]] void append_json(std::string& out, int64_t max_calls = kCalls) const;
 
  private:
   struct Entry {
@@ -79,7 +79,7 @@ class FlightLog {
   const int rank_, size_;
   const std::string folder_;
   std::mutex writing_;  // held while the file is written, so that a second writer waits until the file is complete
-  bool is_written_ = false, was_asked_for_ = false;
+  bool is_written_ = false, was_requested_ = false;
   mutable std::mutex mutex_;  // guards groups_
   std::vector<std::weak_ptr<FlightRecorder>> groups_;
 };

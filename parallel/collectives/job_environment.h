@@ -18,18 +18,18 @@ struct JobEnvironment {
   std::string token = {};  // text that clients of the store must present, so that ranks of other jobs are kept out
   bool has_launcher_store = false, has_agent_store = false;
   // sources of the settings: "OMPI_COMM_WORLD_RANK; address: all ranks are on this machine; ..."
-  std::string found = {};
+  std::string sources = {};
 };
 /// Returns the control port, "host:port", of the mpiexec (of MPICH, by its process manager hydra) that started this
 /// process; "" if there is none. It is an argument of hydra's proxy processes, which are ancestors of this process, and
 /// is the same on all machines.
-std::string control_port_of_hydra();
+std::string find_hydra_control_port();
 
 /// Reads the settings of this rank.
 /// @param control_port  called only if PMI's variables give the rank
 /// @throws Error naming the missing or invalid variable, and the accepted values
 JobEnvironment read_job_environment(const InitOptions& options, const Variables& variable = process_variable,
-                                    const std::function<std::string()>& control_port = control_port_of_hydra);
+                                    const std::function<std::string()>& control_port = find_hydra_control_port);
 
 /// Returns whether ranks of one machine may share memory: true unless TANDEM_SHARED_MEMORY is 0.
 bool is_shared_memory_wanted();
@@ -38,10 +38,10 @@ bool is_shared_memory_wanted();
 bool is_launched(const Variables& variable);
 
 /// Returns the number of this rank among the ranks of its machine; nullopt if the launcher does not set it.
-std::optional<int> local_rank_of(const Variables& variable = process_variable);
+std::optional<int> read_local_rank(const Variables& variable = process_variable);
 
 /// Prints how the ranks found each other, once per process, on the standard error of rank 0. If TANDEM_SHOW_RENDEZVOUS
 /// is 0, prints nothing. If tandem launch started the ranks, prints only if it is 1.
-void show_once(const JobEnvironment& job, const std::string& address, int port);
+void print_rendezvous_once(const JobEnvironment& job, const std::string& address, int port);
 
 }  // namespace tandem::distributed

@@ -29,7 +29,7 @@ void copy(const Tensor& from, const Tensor& to, Device device) {
   cuda::connect_peers(from.device(), to.device());
   gpu::copy_peer_async(to.raw_data(), to.device().index(), from.raw_data(), from.device().index(), bytes, stream);
 }
-cuda::Event recorded(Device device) {
+cuda::Event record_event(Device device) {
   cuda::Event event;
   if (device.is_cuda()) event.record(cuda::current_stream(device));
   return event;
@@ -49,89 +49,90 @@ class LocalHub {
       : size(size),
         members_(std::move(members)),
         timeout_(timeout),
-        seats_(static_cast<size_t>(size)),
-        calls_(seats_.size()),
-        left_(seats_.size()) {
-    first_.present.resize(seats_.size());
-    second_.present.resize(seats_.size());
+        rank_slots_(static_cast<size_t>(size)),
+        calls_(rank_slots_.size()),
+        left_(rank_slots_.size()) {
+    start_barrier_.present.resize(rank_slots_.size());
+    end_barrier_.present.resize(rank_slots_.size());
   }
   /// Tensors that one rank publishes.
   struct Slot {
     std::vector<Tensor> tensors;
     cuda::Event ready, done;  // positions of the rank's stream at the first and second barrier
   };
-  using Seats = std::vector<Slot>;  // one slot for each rank
+  using RankSlots = std::vector<Slot>;  // one slot for each rank
 
   /// Publishes this rank's tensors, and waits at the first barrier. Returns the tensors of all ranks, which are valid
   /// until finish().
-  const Seats& meet(int rank, const Call& call, std::vector<Tensor> tensors) {
-    const cuda::Event ready = recorded(call.device);
+  const RankSlots& publish_and_wait(int rank, const Call& call, std::vector<Tensor> tensors) {
+    const cuda::Event ready = record_event(call.device);
     const size_t me = static_cast<size_t>(rank);
     {
       std::unique_lock lock(mutex_);
       // throws before the slot is overwritten, because other ranks may still read it
-      if (!failure_.empty()) fail_here(call);
+      if (!failure_.empty()) fail_locally(call);
       calls_[me] = call;
-      seats_[me].tensors = std::move(tensors);
-      seats_[me].ready = ready;
-      wait_for_all(lock, me, first_);
+      rank_slots_[me].tensors = std::move(tensors);
+      rank_slots_[me].ready = ready;
+      wait_for_all(lock, me, start_barrier_);
     }
-    for (const Slot& seat : seats_) wait_for(seat.ready, call.device);
-    return seats_;
+    for (const Slot& rank_slot : rank_slots_) wait_for(rank_slot.ready, call.device);
+    return rank_slots_;
   }
   void finish(int rank) {
     const size_t me = static_cast<size_t>(rank);
     const Device device = calls_[me].device;
-    const cuda::Event done = recorded(device);
+    const cuda::Event done = record_event(device);
     {
       std::unique_lock lock(mutex_);
-      seats_[me].done = done;
-      wait_for_all(lock, me, second_);
-      seats_[me].tensors.clear();
+      rank_slots_[me].done = done;
+      wait_for_all(lock, me, end_barrier_);
+      rank_slots_[me].tensors.clear();
     }
     // safe without the mutex: the next collective writes `done` after its first barrier
-    for (const Slot& seat : seats_) wait_for(seat.done, device);
+    for (const Slot& rank_slot : rank_slots_) wait_for(rank_slot.done, device);
   }
 
   void send(int from, const Call& call, const Tensor& x, int tag) {
-    PendingSend parcel{call, x, recorded(call.device)};
+    PendingSend pending_send{call, x, record_event(call.device)};
     std::unique_lock lock(mutex_);
-    auto& queue = parcels_[{from, call.other, tag}];
-    queue.push_back(&parcel);
+    auto& queue = pending_sends_[{from, call.other, tag}];
+    queue.push_back(&pending_send);
     changed_.notify_all();
-    wait(lock, call, "did not receive it", [&] { return parcel.taken; });
-    if (!parcel.taken) {
-      std::erase(queue, &parcel);
-      fail_here(call);
+    wait(lock, call, "did not receive it", [&] { return pending_send.taken; });
+    if (!pending_send.taken) {
+      std::erase(queue, &pending_send);
+      fail_locally(call);
     }
-    if (!parcel.error.empty()) throw DistributedError(parcel.error);
-    wait_for(parcel.copied, call.device);
+    if (!pending_send.error.empty()) throw DistributedError(pending_send.error);
+    wait_for(pending_send.copied, call.device);
   }
   /// Receives from rank call.other, or from any rank if call.other is -1. Returns the rank of the sender.
   int recv(int to, const Call& call, Tensor& x, int tag) {
     std::unique_lock lock(mutex_);
     int from = call.other;
-    const auto came = [&] {
+    const auto has_arrived = [&] {
       for (int r = 0; r < size; ++r)
-        if ((call.other < 0 || r == call.other) && !parcels_[{r, to, tag}].empty()) return from = r, true;
+        if ((call.other < 0 || r == call.other) && !pending_sends_[{r, to, tag}].empty()) return from = r, true;
       return false;
     };
-    wait(lock, call, "sent nothing", came);
-    if (!came()) fail_here(call);
-    auto& queue = parcels_[{from, to, tag}];
-    PendingSend& parcel = *queue.front();
+    wait(lock, call, "sent nothing", has_arrived);
+    if (!has_arrived()) fail_locally(call);
+    auto& queue = pending_sends_[{from, to, tag}];
+    PendingSend& pending_send = *queue.front();
     queue.pop_front();
-    if (parcel.call.dtype != call.dtype || parcel.call.numel != call.numel ||
-        parcel.call.device.type() != call.device.type()) {
-      parcel.error = "a send and its receive do not match: " + rank_text(from, members_) + " calls " +
-                     parcel.call.str() + ", but " + rank_text(to, members_) + " calls " + call.str();
+    if (pending_send.call.dtype != call.dtype || pending_send.call.numel != call.numel ||
+        pending_send.call.device.type() != call.device.type()) {
+      pending_send.error = "a send and its receive do not match: " + describe_rank(from, members_) + " calls " +
+                           pending_send.call.str() + ", but " + describe_rank(to, members_) + " calls " + call.str();
     } else {
-      wait_for(parcel.ready, call.device);
-      copy(parcel.x, x, call.device);
-      parcel.copied = recorded(call.device);
+      wait_for(pending_send.ready, call.device);
+      copy(pending_send.x, x, call.device);
+      pending_send.copied = record_event(call.device);
     }
-    const std::string error = parcel.error;  // a copy, because `parcel` no longer exists after the sender wakes
-    parcel.taken = true;
+    const std::string error =
+        pending_send.error;  // a copy, because `pending_send` no longer exists after the sender wakes
+    pending_send.taken = true;
     changed_.notify_all();
     if (!error.empty()) {
       fail_locked(error);
@@ -142,14 +143,14 @@ class LocalHub {
 
   /// Returns the hub of a group of some of these ranks. The first rank to call this makes the hub. If this hub fails,
   /// the returned hub fails too.
-  std::shared_ptr<LocalHub> child(const std::string& name, const MembersPtr& members,
-                                  std::chrono::milliseconds timeout) {
+  std::shared_ptr<LocalHub> subgroup_hub(const std::string& name, const MembersPtr& members,
+                                         std::chrono::milliseconds timeout) {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<LocalHub> hub = children_[name].lock();
+    std::shared_ptr<LocalHub> hub = subgroup_hubs_[name].lock();
     if (!hub) {
       hub = std::make_shared<LocalHub>(static_cast<int>(members->ranks.size()), timeout, members);
       if (!failure_.empty()) hub->abort(failure_);
-      children_[name] = hub;
+      subgroup_hubs_[name] = hub;
     }
     return hub;
   }
@@ -170,7 +171,7 @@ class LocalHub {
   struct Barrier {
     std::vector<bool> present;
     int arrived = 0;
-    int64_t held = 0;  // number of times that all ranks have arrived
+    int64_t num_completed = 0;  // number of times that all ranks have arrived
   };
   struct PendingSend {
     Call call;
@@ -185,71 +186,77 @@ class LocalHub {
     if (!failure_.empty()) return;
     failure_ = what;
     changed_.notify_all();
-    for (const auto& each : children_)
+    for (const auto& each : subgroup_hubs_)
       if (const auto hub = each.second.lock()) hub->abort(what);
   }
   /// Waits until ready() is true or the hub has failed. Fails the hub at the deadline, or when the rank call.other has
-  /// left (for a receive from any rank: when all other ranks have left). `did_not` is the end of the error message.
+  /// left (for a receive from any rank: when all other ranks have left). `failed_action` is the end of the error
+  /// message.
   template <class Ready>
-  void wait(std::unique_lock<std::mutex>& lock, const Call& call, const char* did_not, Ready ready) {
-    const auto gone = [&] {
+  void wait(std::unique_lock<std::mutex>& lock, const Call& call, const char* failed_action, Ready ready) {
+    const auto has_left = [&] {
       if (call.other >= 0) return static_cast<bool>(left_[static_cast<size_t>(call.other)]);
       return std::count(left_.begin(), left_.end(), true) >= size - 1;
     };
-    const bool early = changed_.wait_for(lock, timeout_, [&] { return ready() || !failure_.empty() || gone(); });
+    const bool before_timeout =
+        changed_.wait_for(lock, timeout_, [&] { return ready() || !failure_.empty() || has_left(); });
     if (ready() || !failure_.empty()) return;
-    const std::string who = call.other < 0 ? "every other rank" : rank_text(call.other, members_);
-    fail_locked(call.str() + ": " + who +
-                (early ? " has left the group" : std::string(" ") + did_not + " within " + in_time()));
+    const std::string who = call.other < 0 ? "every other rank" : describe_rank(call.other, members_);
+    fail_locked(
+        call.str() + ": " + who +
+        (before_timeout ? " has left the group" : std::string(" ") + failed_action + " within " + timeout_text()));
   }
-  /// Returns the ranks that have not arrived at the barrier: "rank 1, rank 3". If `gone` is true, returns only ranks
-  /// that have left.
-  std::string missing(const Barrier& meeting, bool gone) const {
+  /// Returns the ranks that have not arrived at the barrier: "rank 1, rank 3". If `has_left` is true, returns only
+  /// ranks that have left.
+  std::string list_missing_ranks(const Barrier& barrier_state, bool has_left) const {
     std::string ranks;
-    for (size_t r = 0; r < seats_.size(); ++r)
-      if (!meeting.present[r] && (!gone || left_[r]))
-        ranks += (ranks.empty() ? "" : ", ") + rank_text(static_cast<int>(r), members_);
+    for (size_t r = 0; r < rank_slots_.size(); ++r)
+      if (!barrier_state.present[r] && (!has_left || left_[r]))
+        ranks += (ranks.empty() ? "" : ", ") + describe_rank(static_cast<int>(r), members_);
     return ranks;
   }
-  void wait_for_all(std::unique_lock<std::mutex>& lock, size_t me, Barrier& meeting) {
-    if (!failure_.empty()) fail_here(calls_[me]);
-    const int64_t number = meeting.held;
-    meeting.present[me] = true;
-    if (++meeting.arrived == size) {
-      if (&meeting == &first_) compare_calls();
-      meeting.arrived = 0;
-      meeting.present.assign(seats_.size(), false);
-      ++meeting.held;
+  void wait_for_all(std::unique_lock<std::mutex>& lock, size_t me, Barrier& barrier_state) {
+    if (!failure_.empty()) fail_locally(calls_[me]);
+    const int64_t number = barrier_state.num_completed;
+    barrier_state.present[me] = true;
+    if (++barrier_state.arrived == size) {
+      if (&barrier_state == &start_barrier_) compare_calls();
+      barrier_state.arrived = 0;
+      barrier_state.present.assign(rank_slots_.size(), false);
+      ++barrier_state.num_completed;
       changed_.notify_all();
       return;
     }
-    const bool early = changed_.wait_for(
-        lock, timeout_, [&] { return meeting.held != number || !failure_.empty() || !missing(meeting, true).empty(); });
-    if (meeting.held == number)
+    const bool before_timeout = changed_.wait_for(lock, timeout_, [&] {
+      return barrier_state.num_completed != number || !failure_.empty() ||
+             !list_missing_ranks(barrier_state, true).empty();
+    });
+    if (barrier_state.num_completed == number)
       fail_locked(calls_[me].str() + ": " +
-                  (early ? missing(meeting, true) + " left the group"
-                         : missing(meeting, false) + " did not arrive within " + in_time()));
-    if (meeting.held == number) fail_here(calls_[me]);
+                  (before_timeout
+                       ? list_missing_ranks(barrier_state, true) + " left the group"
+                       : list_missing_ranks(barrier_state, false) + " did not arrive within " + timeout_text()));
+    if (barrier_state.num_completed == number) fail_locally(calls_[me]);
   }
   void compare_calls() {
     for (int r = 1; r < size; ++r)
-      if (const Call& call = calls_[static_cast<size_t>(r)]; !call.agrees(calls_[0]))
-        differ("Detected mismatch between collectives on ranks: " + rank_text(0, members_) + " calls " +
-               calls_[0].str() + ", but " + rank_text(r, members_) + " calls " + call.str());
+      if (const Call& call = calls_[static_cast<size_t>(r)]; !call.matches(calls_[0]))
+        throw_mismatch("Detected mismatch between collectives on ranks: " + describe_rank(0, members_) + " calls " +
+                       calls_[0].str() + ", but " + describe_rank(r, members_) + " calls " + call.str());
     if (calls_[0].sends.empty()) return;
     for (int from = 0; from < size; ++from)
       for (int to = 0; to < size; ++to)
         if (const std::string what =
-                mismatch(calls_[static_cast<size_t>(from)], from, calls_[static_cast<size_t>(to)], to);
+                describe_mismatch(calls_[static_cast<size_t>(from)], from, calls_[static_cast<size_t>(to)], to);
             !what.empty())
-          differ(what);
+          throw_mismatch(what);
   }
-  [[noreturn]] void differ(const std::string& what) {
+  [[noreturn]] void throw_mismatch(const std::string& what) {
     fail_locked(what);
     throw DistributedError(what);
   }
-  std::string in_time() const { return std::to_string(timeout_.count()) + " ms"; }
-  [[noreturn]] void fail_here(const Call& call) {
+  std::string timeout_text() const { return std::to_string(timeout_.count()) + " ms"; }
+  [[noreturn]] void fail_locally(const Call& call) {
     throw DistributedError(failure_.find(call.name) == 0 ? failure_ : std::string(call.str()) + ": " + failure_);
   }
 
@@ -258,12 +265,13 @@ class LocalHub {
   std::condition_variable changed_;
   std::chrono::milliseconds timeout_;
   std::string failure_;  // first failure of the hub, which is never cleared; "" if there is none
-  Seats seats_;
+  RankSlots rank_slots_;
   std::vector<Call> calls_;
   std::vector<bool> left_;
-  Barrier first_, second_;
-  std::map<std::tuple<int, int, int>, std::deque<PendingSend*>> parcels_;  // pending sends, by sender, receiver and tag
-  std::map<std::string, std::weak_ptr<LocalHub>> children_;
+  Barrier start_barrier_, end_barrier_;
+  std::map<std::tuple<int, int, int>, std::deque<PendingSend*>>
+      pending_sends_;  // pending sends, by sender, receiver and tag
+  std::map<std::string, std::weak_ptr<LocalHub>> subgroup_hubs_;
 };
 
 namespace {
@@ -275,15 +283,15 @@ class LocalCommunicator final : public Communicator {
 
   // Rank r reduces chunk r, reading the tensors of all ranks directly, and writes the result to all of them.
   void all_reduce(const Call& call, Tensor& x) override {
-    const std::vector<Tensor> chunks = chunks_of(hub_->meet(rank_, call, {x}), call.numel);
+    const std::vector<Tensor> chunks = own_chunks(hub_->publish_and_wait(rank_, call, {x}), call.numel);
     Tensor mine = chunks[static_cast<size_t>(rank_)];
-    reduce_in_order(within_reach(chunks, call.device), call.op, mine);
+    reduce_in_order(make_accessible(chunks, call.device), call.op, mine);
     for (const Tensor& chunk : chunks) copy(mine, chunk, call.device);
     bytes_sent += 2 * (hub_->size - 1) * mine.nbytes();
     hub_->finish(rank_);
   }
   void broadcast(const Call& call, Tensor& x) override {
-    const auto& all = hub_->meet(rank_, call, {x});
+    const auto& all = hub_->publish_and_wait(rank_, call, {x});
     if (rank_ != call.other) {
       copy(all[static_cast<size_t>(call.other)].tensors[0], x, call.device);
       bytes_sent += x.nbytes();
@@ -291,33 +299,33 @@ class LocalCommunicator final : public Communicator {
     hub_->finish(rank_);
   }
   void reduce(const Call& call, Tensor& x) override {
-    const std::vector<Tensor> chunks = chunks_of(hub_->meet(rank_, call, {x}), call.numel);
+    const std::vector<Tensor> chunks = own_chunks(hub_->publish_and_wait(rank_, call, {x}), call.numel);
     const Tensor& target = chunks[static_cast<size_t>(call.other)];
-    Tensor result = is_in_reach(target, call.device) ? target : core::empty(target.sizes(), x.dtype(), call.device);
-    reduce_in_order(within_reach(chunks, call.device), call.op, result);
+    Tensor result = is_accessible(target, call.device) ? target : core::empty(target.sizes(), x.dtype(), call.device);
+    reduce_in_order(make_accessible(chunks, call.device), call.op, result);
     copy(result, target, call.device);
     bytes_sent += (hub_->size - 1) * target.nbytes();
     hub_->finish(rank_);
   }
   void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
-    const auto& all = hub_->meet(rank_, call, {input});
+    const auto& all = hub_->publish_and_wait(rank_, call, {input});
     for (size_t r = 0; r < outputs.size(); ++r) copy(all[r].tensors[0], outputs[r], call.device);
     bytes_sent += (hub_->size - 1) * input.nbytes();
     hub_->finish(rank_);
   }
   void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
-    const auto& all = hub_->meet(rank_, call, inputs);
+    const auto& all = hub_->publish_and_wait(rank_, call, inputs);
     std::vector<Tensor> parts;
-    for (const auto& seat : all) parts.push_back(seat.tensors[static_cast<size_t>(rank_)]);
+    for (const auto& rank_slot : all) parts.push_back(rank_slot.tensors[static_cast<size_t>(rank_)]);
     // a new tensor, because output may be an input
     Tensor result = core::empty(output.sizes(), output.dtype(), output.device());
-    reduce_in_order(within_reach(parts, call.device), call.op, result);
+    reduce_in_order(make_accessible(parts, call.device), call.op, result);
     bytes_sent += (hub_->size - 1) * output.nbytes();
     hub_->finish(rank_);
     copy(result, output, call.device);
   }
   void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
-    const auto& all = hub_->meet(rank_, call, inputs);
+    const auto& all = hub_->publish_and_wait(rank_, call, inputs);
     for (size_t r = 0; r < outputs.size(); ++r) {
       if (!outputs[r].defined()) continue;
       copy(all[r].tensors[static_cast<size_t>(rank_)], outputs[r], call.device);
@@ -331,37 +339,37 @@ class LocalCommunicator final : public Communicator {
   }
   int recv(const Call& call, Tensor& x, int tag) override { return hub_->recv(rank_, call, x, tag); }
   void barrier(const Call& call) override {
-    hub_->meet(rank_, call, {});
+    hub_->publish_and_wait(rank_, call, {});
     hub_->finish(rank_);
   }
   std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
                                       std::chrono::milliseconds timeout) override {
-    return std::make_unique<LocalCommunicator>(hub_->child(name, members, timeout), rank);
+    return std::make_unique<LocalCommunicator>(hub_->subgroup_hub(name, members, timeout), rank);
   }
   void abort(const std::string& reason) override { hub_->abort(reason); }
 
  private:
   /// Returns this rank's chunk of every rank's tensor. Chunks have nearly equal sizes and begin at multiples of 16
   /// bytes, for vector loads on the GPU.
-  std::vector<Tensor> chunks_of(const LocalHub::Seats& all, int64_t n) const {
+  std::vector<Tensor> own_chunks(const LocalHub::RankSlots& all, int64_t n) const {
     constexpr int64_t kVectorBytes = 16;
     const int64_t whole = kVectorBytes / all[0].tensors[0].itemsize();
     const auto cut = [&](int64_t r) { return r == hub_->size ? n : n * r / hub_->size / whole * whole; };
     const int64_t first = cut(rank_), end = cut(rank_ + 1);
     std::vector<Tensor> chunks;
-    for (const auto& seat : all) {
-      const Tensor flat = core::try_view(seat.tensors[0], {n});
+    for (const auto& rank_slot : all) {
+      const Tensor flat = core::try_view(rank_slot.tensors[0], {n});
       chunks.push_back(core::narrow(flat, 0, first, end - first));
     }
     return chunks;
   }
   /// Returns whether kernels of `device` can read t. Virtual CPU devices share memory, so they can read each other's
   /// tensors.
-  static bool is_in_reach(const Tensor& t, Device device) { return device.is_cpu() || t.device() == device; }
+  static bool is_accessible(const Tensor& t, Device device) { return device.is_cpu() || t.device() == device; }
   /// Copies to `device` the tensors that its kernels cannot read, and returns the list with these copies.
-  static std::vector<Tensor> within_reach(std::vector<Tensor> tensors, Device device) {
+  static std::vector<Tensor> make_accessible(std::vector<Tensor> tensors, Device device) {
     for (Tensor& t : tensors) {
-      if (is_in_reach(t, device)) continue;
+      if (is_accessible(t, device)) continue;
       const Tensor here = core::empty(t.sizes(), t.dtype(), device);
       copy(t, here, device);
       t = here;

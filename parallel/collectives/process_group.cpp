@@ -35,14 +35,14 @@ ProcessGroup::ProcessGroup(int rank, int size, std::string backend, std::chrono:
 }
 
 std::string Members::str() const {
-  constexpr size_t kMost = 16;  // most ranks that an error lists
+  constexpr size_t kMaxListedRanks = 16;  // most ranks that an error lists
   std::ostringstream out;
   out << "group " << (name.empty() ? "" : name + " ") << "of ranks ";
-  for (size_t r = 0; r < std::min(ranks.size(), kMost); ++r) out << (r > 0 ? ", " : "") << ranks[r];
-  if (ranks.size() > kMost) out << ", ... (" << ranks.size() << ")";
+  for (size_t r = 0; r < std::min(ranks.size(), kMaxListedRanks); ++r) out << (r > 0 ? ", " : "") << ranks[r];
+  if (ranks.size() > kMaxListedRanks) out << ", ... (" << ranks.size() << ")";
   return out.str();
 }
-std::string rank_text(int rank, const MembersPtr& members) {
+std::string describe_rank(int rank, const MembersPtr& members) {
   const std::string text = "rank " + std::to_string(rank);
   return members ? text + " (global rank " + std::to_string(global_rank(rank, members)) + ")" : text;
 }
@@ -58,24 +58,24 @@ std::string Call::str() const {
     out << ", " << numel << " elements";
   }
   if (reduces) out << ", " << to_string(op);
-  if (other >= 0) out << ", " << rank_text(other, group);
+  if (other >= 0) out << ", " << describe_rank(other, group);
   if (device.is_cuda()) out << ", on " << device;
   if (group) out << ", in " << group->str();
   return out.str();
 }
-bool Call::agrees(const Call& o) const {
+bool Call::matches(const Call& o) const {
   return std::string_view(name) == o.name && sequence == o.sequence && about == o.about && dtype == o.dtype &&
          numel == o.numel && device.type() == o.device.type() && other == o.other && reduces == o.reduces &&
          (!reduces || op == o.op);
 }
 
-std::string mismatch(const Call& from, int sender, const Call& to, int receiver) {
+std::string describe_mismatch(const Call& from, int sender, const Call& to, int receiver) {
   const auto sent = from.sends_to(receiver), expected = to.receives_from(sender);
   if (sent == expected) return {};
   std::ostringstream out;
-  out << "Detected mismatch between collectives on ranks: in " << from.str() << ", " << rank_text(sender, from.group)
-      << " sends " << rank_text(receiver, from.group) << " " << sent << " elements, but "
-      << rank_text(receiver, from.group) << " receives " << expected << " from it";
+  out << "Detected mismatch between collectives on ranks: in " << from.str() << ", "
+      << describe_rank(sender, from.group) << " sends " << describe_rank(receiver, from.group) << " " << sent
+      << " elements, but " << describe_rank(receiver, from.group) << " receives " << expected << " from it";
   return out.str();
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 /// Makes tensors contiguous. If the same tensor follows itself in the list, as in a send to all ranks, it is copied
 /// only once.
-std::vector<Tensor> dense(const std::vector<Tensor>& list) {
+std::vector<Tensor> make_contiguous(const std::vector<Tensor>& list) {
   std::vector<Tensor> out;
   out.reserve(list.size());
   for (size_t i = 0; i < list.size(); ++i) {
@@ -21,29 +21,29 @@ std::vector<Tensor> dense(const std::vector<Tensor>& list) {
   return out;
 }
 /// Returns a contiguous tensor for each result in `list`: the tensor itself if it is contiguous, otherwise a new one.
-std::vector<Tensor> room(const std::vector<Tensor>& list) {
+std::vector<Tensor> contiguous_like(const std::vector<Tensor>& list) {
   std::vector<Tensor> out;
   out.reserve(list.size());
   for (const Tensor& y : list)
     out.push_back(!y.defined() || y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device()));
   return out;
 }
-/// Copies the result `dense` to y, unless `dense` is y.
-void hand_over(const Tensor& dense, const Tensor& y) {
-  if (dense.is_same(y)) return y.bump_version();
-  Tensor(y.detach()).copy_(dense);
+/// Copies the result `make_contiguous` to y, unless `make_contiguous` is y.
+void copy_result(const Tensor& make_contiguous, const Tensor& y) {
+  if (make_contiguous.is_same(y)) return y.bump_version();
+  Tensor(y.detach()).copy_(make_contiguous);
 }
 /// Returns whether two outputs share an element. If one is not contiguous, only checks whether both begin at the same
 /// element.
-bool share_memory(const Tensor& a, const Tensor& b) {
+bool overlap(const Tensor& a, const Tensor& b) {
   if (a.numel() == 0 || b.numel() == 0 || a.storage() != b.storage()) return false;
   if (!a.is_contiguous() || !b.is_contiguous()) return a.raw_data() == b.raw_data();
   const auto* const first = static_cast<const char*>(a.raw_data());
   const auto* const second = static_cast<const char*>(b.raw_data());
   return first < second + b.nbytes() && second < first + a.nbytes();
 }
-std::vector<Tensor> joined(std::vector<Tensor> list, const Tensor& one) {
-  list.push_back(one);
+std::vector<Tensor> with_appended(std::vector<Tensor> list, const Tensor& reference) {
+  list.push_back(reference);
   return list;
 }
 
@@ -60,8 +60,8 @@ class QueuedGroup final : public ProcessGroup {
         flight_(flight ? std::move(flight) : std::make_shared<FlightLog>(rank, size)),
         id_(std::move(id)) {
     if (!communicator_) return;
-    record_ = flight_->add({id_, name(), this->backend(), ranks(), rank, this->timeout()});
-    queue_.emplace(*communicator_, rank, flight_, record_);
+    recorder_ = flight_->add({id_, name(), this->backend(), ranks(), rank, this->timeout()});
+    queue_.emplace(*communicator_, rank, flight_, recorder_);
   }
   ~QueuedGroup() override {
     queue_.reset();  // completes the calls in progress
@@ -87,21 +87,21 @@ class QueuedGroup final : public ProcessGroup {
     return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->reduce(c, y); });
   }
   WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const About& about) override {
-    return gather_all("all_gather", outputs, input, about);
+    return all_gather_list("all_gather", outputs, input, about);
   }
   WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, const About& about) override {
     const Call call = collective("all_gather_into_tensor", input, {});
     check_tensor(call.name, output);
-    return gather_all(call.name, parts("output", call, output, input), input, about);
+    return all_gather_list(call.name, split_for_ranks("output", call, output, input), input, about);
   }
   WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
                          const About& about) override {
-    return scatter_reduced("reduce_scatter", output, inputs, op, about);
+    return reduce_scatter_list("reduce_scatter", output, inputs, op, about);
   }
   WorkPtr reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op, const About& about) override {
     const Call call = collective("reduce_scatter_tensor", output, {});
     check_tensor(call.name, input);
-    return scatter_reduced(call.name, output, parts("input", call, input, output), op, about);
+    return reduce_scatter_list(call.name, output, split_for_ranks("input", call, input, output), op, about);
   }
   WorkPtr barrier(const About& about) override {
     check_member("barrier");
@@ -132,8 +132,8 @@ class QueuedGroup final : public ProcessGroup {
     if (rank() == dst) {
       TANDEM_CHECK(output.defined(), call.name, ": output must be specified on the destination rank ", dst,
                    ", with room for all ranks' inputs");
-      check_like(call, "tensors", output, input);
-      receives = parts("output", call, output, input);
+      check_same_dtype_and_device(call, "tensors", output, input);
+      receives = split_for_ranks("output", call, output, input);
     }
     sends[static_cast<size_t>(dst)] = input;
     return exchange(std::move(call), std::move(receives), std::move(sends));
@@ -155,8 +155,9 @@ class QueuedGroup final : public ProcessGroup {
     Call call = collective("all_to_all", inputs[0], about);
     call.numel = -1;
     for (const auto* list : {&outputs, &inputs})
-      for (const Tensor& t : *list) check_like(call, list == &outputs ? "outputs" : "inputs", t, inputs[0]);
-    check_apart(call, outputs, inputs);
+      for (const Tensor& t : *list)
+        check_same_dtype_and_device(call, list == &outputs ? "outputs" : "inputs", t, inputs[0]);
+    check_no_aliasing(call, outputs, inputs);
     return exchange(std::move(call), outputs, inputs);
   }
   WorkPtr all_to_all_single(const Tensor& output, const Tensor& input, const std::vector<int64_t>& output_split_sizes,
@@ -164,10 +165,10 @@ class QueuedGroup final : public ProcessGroup {
     Call call = collective("all_to_all_single", input, about);
     call.numel = -1;
     check_tensor(call.name, output);
-    check_like(call, "tensors", output, input);
-    const std::vector<Tensor> receives = rows(call, "output", output, output_split_sizes),
-                              sends = rows(call, "input", input, input_split_sizes);
-    check_apart(call, receives, sends);
+    check_same_dtype_and_device(call, "tensors", output, input);
+    const std::vector<Tensor> receives = split_rows(call, "output", output, output_split_sizes),
+                              sends = split_rows(call, "input", input, input_split_sizes);
+    check_no_aliasing(call, receives, sends);
     return exchange(std::move(call), receives, sends);
   }
 
@@ -214,12 +215,12 @@ class QueuedGroup final : public ProcessGroup {
     const std::string number = std::to_string(++subgroups_) + "." + std::to_string(ranks.empty() ? -1 : ranks[0]);
     const int count = static_cast<int>(ranks.size());
     const auto at = std::find(ranks.begin(), ranks.end(), rank());
-    const int rank_there = at == ranks.end() ? -1 : static_cast<int>(at - ranks.begin());
+    const int subgroup_rank = at == ranks.end() ? -1 : static_cast<int>(at - ranks.begin());
     const auto timeout = options.timeout == kNoTimeout ? this->timeout() : options.timeout;
     std::unique_ptr<Communicator> communicator;
-    if (rank_there >= 0) communicator = communicator_->split(number, rank_there, members, timeout);
-    return make_queued_group(rank_there, count, backend(), timeout, std::move(communicator), device(), members, flight_,
-                             id_ + "/" + number);
+    if (subgroup_rank >= 0) communicator = communicator_->split(number, subgroup_rank, members, timeout);
+    return make_queued_group(subgroup_rank, count, backend(), timeout, std::move(communicator), device(), members,
+                             flight_, id_ + "/" + number);
   }
 
  private:
@@ -267,14 +268,15 @@ class QueuedGroup final : public ProcessGroup {
                  size() - 1);
     call.other = other;
   }
-  /// Checks that t has the dtype of `one`, and that both are on the same GPU or both on the CPU.
-  void check_like(const Call& call, const char* what, const Tensor& t, const Tensor& one) const {
+  /// Checks that t has the dtype of `reference`, and that both are on the same GPU or both on the CPU.
+  void check_same_dtype_and_device(const Call& call, const char* what, const Tensor& t, const Tensor& reference) const {
     check_tensor(call.name, t);
-    TANDEM_CHECK(t.dtype() == one.dtype(), call.name, ": Invalid usage of tensors with different dtypes: one of the ",
-                 what, " is ", t.dtype(), t.sizes(), ", another tensor ", one.dtype(), one.sizes());
-    TANDEM_CHECK(t.device() == one.device() || (t.is_cpu() && one.is_cpu()), call.name,
+    TANDEM_CHECK(t.dtype() == reference.dtype(), call.name,
+                 ": Invalid usage of tensors with different dtypes: one of the ", what, " is ", t.dtype(), t.sizes(),
+                 ", another tensor ", reference.dtype(), reference.sizes());
+    TANDEM_CHECK(t.device() == reference.device() || (t.is_cpu() && reference.is_cpu()), call.name,
                  ": tensors should be on the same device, but one of the ", what, " is on ", t.device(),
-                 " and another tensor on ", one.device(), "; accepted: all on one GPU, or all on CPUs");
+                 " and another tensor on ", reference.device(), "; accepted: all on one GPU, or all on CPUs");
   }
   void check_count(const Call& call, const char* what, const std::vector<Tensor>& list) const {
     if (list.size() == static_cast<size_t>(size())) return;
@@ -289,38 +291,40 @@ class QueuedGroup final : public ProcessGroup {
                 list_name[0] == 'o' ? "Output" : "Input", " list size should be ", size(),
                 ", same as size of the process group.");
   }
-  void check_list(const Call& call, const char* what, const std::vector<Tensor>& list, const Tensor& one) const {
+  void check_list(const Call& call, const char* what, const std::vector<Tensor>& list, const Tensor& reference) const {
     check_count(call, what, list);
     for (size_t i = 0; i < list.size(); ++i) {
-      check_like(call, what, list[i], one);
-      TANDEM_CHECK(list[i].sizes() == one.sizes(), call.name, ": invalid tensor size at index ", i, " (expected ",
-                   one.sizes(), ", got ", list[i].sizes(), ")");
+      check_same_dtype_and_device(call, what, list[i], reference);
+      TANDEM_CHECK(list[i].sizes() == reference.sizes(), call.name, ": invalid tensor size at index ", i, " (expected ",
+                   reference.sizes(), ", got ", list[i].sizes(), ")");
     }
   }
   void check_list_at_root(const Call& call, const char* what, const std::vector<Tensor>& list,
-                          const Tensor& one) const {
-    if (rank() == call.other) return check_list(call, what, list, one);
+                          const Tensor& reference) const {
+    if (rank() == call.other) return check_list(call, what, list, reference);
     TANDEM_CHECK(list.empty(), call.name, ": requires empty ", what == std::string_view("outputs") ? "output" : "input",
                  " on non-root: rank ", rank(), " has ", list.size(), " ", what, "; accepted: ", size(), " on rank ",
                  call.other, ", and none elsewhere");
   }
-  /// Splits `whole` into one part per rank, each with the shape of `one`.
-  std::vector<Tensor> parts(const char* what, const Call& call, const Tensor& whole, const Tensor& one) const {
-    std::vector<int64_t> stacked = {size()}, behind(one.sizes().begin(), one.sizes().end());
-    stacked.insert(stacked.end(), behind.begin(), behind.end());
-    if (!behind.empty()) behind[0] *= size();
-    const bool stacks = whole.sizes() == IntArrayRef(stacked);
-    TANDEM_CHECK(stacks || (one.dim() > 0 && whole.sizes() == IntArrayRef(behind)), call.name, ": the ", what, " is ",
-                 whole.sizes(), ", and a rank's part ", one.sizes(), "; accepted: ", IntArrayRef(behind), " or ",
-                 IntArrayRef(stacked));
+  /// Splits `whole` into one part per rank, each with the shape of `reference`.
+  std::vector<Tensor> split_for_ranks(const char* what, const Call& call, const Tensor& whole,
+                                      const Tensor& reference) const {
+    std::vector<int64_t> stacked = {size()}, concatenated(reference.sizes().begin(), reference.sizes().end());
+    stacked.insert(stacked.end(), concatenated.begin(), concatenated.end());
+    if (!concatenated.empty()) concatenated[0] *= size();
+    const bool is_stacked = whole.sizes() == IntArrayRef(stacked);
+    TANDEM_CHECK(is_stacked || (reference.dim() > 0 && whole.sizes() == IntArrayRef(concatenated)), call.name, ": the ",
+                 what, " is ", whole.sizes(), ", and a rank's part ", reference.sizes(),
+                 "; accepted: ", IntArrayRef(concatenated), " or ", IntArrayRef(stacked));
     std::vector<Tensor> list;
     const Tensor values = whole.detach();
     for (int64_t r = 0; r < size(); ++r)
-      list.push_back(stacks ? values.select(0, r) : values.narrow(0, r * one.size(0), one.size(0)));
+      list.push_back(is_stacked ? values.select(0, r) : values.narrow(0, r * reference.size(0), reference.size(0)));
     return list;
   }
   /// Splits the rows of x: sizes[r] rows for each rank r.
-  std::vector<Tensor> rows(const Call& call, const char* what, const Tensor& x, std::vector<int64_t> sizes) const {
+  std::vector<Tensor> split_rows(const Call& call, const char* what, const Tensor& x,
+                                 std::vector<int64_t> sizes) const {
     TANDEM_CHECK(x.dim() > 0, call.name, ": Dimension specified as 0 but tensor has no dimensions: the ", what,
                  " is a scalar");
     const int64_t all = x.size(0);
@@ -347,7 +351,8 @@ class QueuedGroup final : public ProcessGroup {
   }
   /// Checks that no output shares storage with an input: other ranks read the inputs while this rank writes its
   /// outputs.
-  static void check_apart(const Call& call, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
+  static void check_no_aliasing(const Call& call, const std::vector<Tensor>& outputs,
+                                const std::vector<Tensor>& inputs) {
     for (const Tensor& y : outputs)
       for (const Tensor& x : inputs)
         TANDEM_CHECK(y.numel() == 0 || x.numel() == 0 || y.storage() != x.storage(), call.name,
@@ -355,7 +360,7 @@ class QueuedGroup final : public ProcessGroup {
   }
 
   /// Checks that no two elements of the outputs share memory, because each is written with its own value.
-  static void check_distinct(const Call& call, const std::vector<Tensor>& outputs) {
+  static void check_outputs_distinct(const Call& call, const std::vector<Tensor>& outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Tensor& y = outputs[i];
       if (!y.defined() || y.numel() == 0) continue;
@@ -364,45 +369,49 @@ class QueuedGroup final : public ProcessGroup {
                    ", so some of its elements share memory; accepted: a tensor without such elements, for example the ",
                    "result of contiguous()");
       for (size_t k = 0; k < i; ++k)
-        TANDEM_CHECK(!outputs[k].defined() || !share_memory(outputs[k], y), call.name, ": outputs ", k, " and ", i,
+        TANDEM_CHECK(!outputs[k].defined() || !overlap(outputs[k], y), call.name, ": outputs ", k, " and ", i,
                      " share memory; each output needs its own memory");
     }
   }
 
   /// Queues f(call, x). If x is not contiguous, f gets a contiguous copy, whose values are then copied to x.
   template <class F> WorkPtr start_in_place(Call call, const Tensor& x, const F& f) {
-    check_distinct(call, {x});
-    return queue_->collective({std::move(call), {x}, [this, x, f](const Call& c, QueuedWork&) { in_place(c, x, f); }});
+    check_outputs_distinct(call, {x});
+    return queue_->collective(
+        {std::move(call), {x}, [this, x, f](const Call& c, QueuedWork&) { run_in_place(c, x, f); }});
   }
-  template <class F> void in_place(const Call& call, const Tensor& x, const F& f) {
-    Tensor dense = x.is_contiguous() ? x : x.detach().contiguous();
-    f(call, dense);
-    communicator_->then([dense, x] { hand_over(dense, x); });
+  template <class F> void run_in_place(const Call& call, const Tensor& x, const F& f) {
+    Tensor make_contiguous = x.is_contiguous() ? x : x.detach().contiguous();
+    f(call, make_contiguous);
+    communicator_->then([make_contiguous, x] { copy_result(make_contiguous, x); });
   }
   /// Runs f(call, outputs). Outputs that are not contiguous are replaced by contiguous tensors, whose values are then
   /// copied to them.
-  template <class F> void into(const Call& call, const std::vector<Tensor>& outputs, const F& f) {
-    std::vector<Tensor> there = room(outputs);
+  template <class F>
+  void run_with_contiguous_outputs(const Call& call, const std::vector<Tensor>& outputs, const F& f) {
+    std::vector<Tensor> there = contiguous_like(outputs);
     f(call, there);
     communicator_->then([there, outputs] {
       for (size_t r = 0; r < outputs.size(); ++r)
-        if (outputs[r].defined()) hand_over(there[r], outputs[r]);
+        if (outputs[r].defined()) copy_result(there[r], outputs[r]);
     });
   }
-  WorkPtr gather_all(const char* name, const std::vector<Tensor>& outputs, const Tensor& input, const About& about) {
+  WorkPtr all_gather_list(const char* name, const std::vector<Tensor>& outputs, const Tensor& input,
+                          const About& about) {
     Call call = collective(name, input, about);
     check_count(call, "outputs", outputs);
-    for (const Tensor& y : outputs) check_like(call, "outputs", y, input);
-    check_distinct(call, outputs);
+    for (const Tensor& y : outputs) check_same_dtype_and_device(call, "outputs", y, input);
+    check_outputs_distinct(call, outputs);
     const auto alike = [&](const Tensor& y) { return y.sizes() == input.sizes(); };
-    if (!std::all_of(outputs.begin(), outputs.end(), alike)) return gather_uneven(std::move(call), outputs, input);
+    if (!std::all_of(outputs.begin(), outputs.end(), alike)) return all_gather_uneven(std::move(call), outputs, input);
     const auto run = [this, outputs, input](const Call& c, QueuedWork&) {
-      into(c, outputs,
-           [&](const Call&, std::vector<Tensor>& ys) { communicator_->all_gather(c, ys, input.contiguous()); });
+      run_with_contiguous_outputs(c, outputs, [&](const Call&, std::vector<Tensor>& ys) {
+        communicator_->all_gather(c, ys, input.contiguous());
+      });
     };
-    return queue_->collective({std::move(call), joined(outputs, input), run});
+    return queue_->collective({std::move(call), with_appended(outputs, input), run});
   }
-  WorkPtr gather_uneven(Call call, const std::vector<Tensor>& outputs, const Tensor& input) {
+  WorkPtr all_gather_uneven(Call call, const std::vector<Tensor>& outputs, const Tensor& input) {
     const Tensor& own = outputs[static_cast<size_t>(rank())];
     TANDEM_CHECK(own.sizes() == input.sizes(), call.name, ": invalid tensor size at index ", rank(), " (expected ",
                  input.sizes(), ", got ", own.sizes(), "); the output for each rank must have the size of its input");
@@ -411,16 +420,17 @@ class QueuedGroup final : public ProcessGroup {
     for (const Tensor& y : outputs) call.numel += y.numel();
     return exchange(std::move(call), outputs, std::vector<Tensor>(outputs.size(), input));
   }
-  WorkPtr scatter_reduced(const char* name, const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
-                          const About& about) {
+  WorkPtr reduce_scatter_list(const char* name, const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
+                              const About& about) {
     Call call = collective(name, output, about);
     set_op(call, op);
     check_list(call, "inputs", inputs, output);
-    check_distinct(call, {output});
+    check_outputs_distinct(call, {output});
     const auto run = [this, output, inputs](const Call& c, QueuedWork&) {
-      in_place(c, output, [&](const Call&, Tensor& y) { communicator_->reduce_scatter(c, y, dense(inputs)); });
+      run_in_place(c, output,
+                   [&](const Call&, Tensor& y) { communicator_->reduce_scatter(c, y, make_contiguous(inputs)); });
     };
-    return queue_->collective({std::move(call), joined(inputs, output), run});
+    return queue_->collective({std::move(call), with_appended(inputs, output), run});
   }
   /// Queues an exchange. An empty list of inputs (outputs) means that this rank sends (receives) nothing.
   WorkPtr exchange(Call call, std::vector<Tensor> outputs, std::vector<Tensor> inputs) {
@@ -433,22 +443,24 @@ class QueuedGroup final : public ProcessGroup {
     TANDEM_CHECK(call.sends_to(rank()) == call.receives_from(rank()), call.name, ": this rank sends itself ",
                  call.sends_to(rank()), " elements, but receives ", call.receives_from(rank()),
                  " from itself; both must be equal");
-    check_distinct(call, outputs);
+    check_outputs_distinct(call, outputs);
     std::vector<Tensor> tensors;
     for (const auto* list : {&outputs, &inputs})
       std::copy_if(list->begin(), list->end(), std::back_inserter(tensors),
                    [](const Tensor& t) { return t.defined(); });
     const auto run = [this, outputs, inputs](const Call& c, QueuedWork&) {
-      into(c, outputs, [&](const Call&, std::vector<Tensor>& ys) { communicator_->exchange(c, ys, dense(inputs)); });
+      run_with_contiguous_outputs(c, outputs, [&](const Call&, std::vector<Tensor>& ys) {
+        communicator_->exchange(c, ys, make_contiguous(inputs));
+      });
     };
     return queue_->collective({std::move(call), std::move(tensors), run});
   }
   WorkPtr receive(Call call, const Tensor& x, int tag) {
-    check_distinct(call, {x});
+    check_outputs_distinct(call, {x});
     const auto run = [this, x, tag](const Call& c, QueuedWork& work) {
-      Tensor dense = x.is_contiguous() ? x : x.detach().contiguous();
-      work.set_source(communicator_->recv(c, dense, tag));
-      hand_over(dense, x);
+      Tensor make_contiguous = x.is_contiguous() ? x : x.detach().contiguous();
+      work.set_source(communicator_->recv(c, make_contiguous, tag));
+      copy_result(make_contiguous, x);
     };
     return queue_->transfer({std::move(call), {x}, run}, tag, /*sends=*/false);
   }
@@ -457,7 +469,7 @@ class QueuedGroup final : public ProcessGroup {
   const std::unique_ptr<Communicator> communicator_;
   const std::shared_ptr<FlightLog> flight_;
   const std::string id_;
-  std::shared_ptr<FlightRecorder> record_;
+  std::shared_ptr<FlightRecorder> recorder_;
   int subgroups_ = 0;
   std::optional<CallQueue> queue_;  // last member: its thread uses communicator_
 };

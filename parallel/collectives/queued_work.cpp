@@ -26,12 +26,12 @@ void QueuedWork::wait_until_queued(std::chrono::milliseconds timeout) {
     TANDEM_CHECK_AS(DistributedError, changed_.wait_for(lock, timeout, [this] { return done_; }), call_.str(),
                     ": Operation timed out! It did not finish within ", timeout.count(), " ms, and continues");
   if (!error_) return;
-  if (told_) *told_ = true;
+  if (failure_reported_) *failure_reported_ = true;
   detail::rethrow_named(error_, "");
 }
 void QueuedWork::check_failure() {
   if (!failure_) return;
-  if (told_ && !failure_->what().empty()) *told_ = true;
+  if (failure_reported_ && !failure_->what().empty()) *failure_reported_ = true;
   failure_->check();
 }
 bool QueuedWork::wait(std::chrono::milliseconds timeout) {
@@ -47,7 +47,7 @@ void QueuedWork::synchronize() {
 }
 void QueuedWork::begin() {
   start_ = std::chrono::steady_clock::now();
-  record_->started(number_, start_);
+  recorder_->started(number_, start_);
   if (device_.is_cuda()) begin_.record(cuda::current_stream(device_));
 }
 void QueuedWork::finish(const std::exception_ptr& error) {
@@ -60,7 +60,7 @@ void QueuedWork::finish(const std::exception_ptr& error) {
     }
   const auto end = std::chrono::steady_clock::now();
   seconds_ = std::chrono::duration<double>(end - start_).count();
-  record_->done(number_, end, error_ != nullptr, begin_, end_);
+  recorder_->done(number_, end, error_ != nullptr, begin_, end_);
   done_ = true;
   changed_.notify_all();
 }

@@ -14,13 +14,14 @@ class QueuedWork final : public Work {
   /// @param failure  failures of operations on the GPU after their calls have returned; null if the backend has none
   /// @param failure_reported  value of Communicator::failure_reported()
   /// @param record   flight record, in which this call has the number `number`
-  QueuedWork(Call call, std::shared_ptr<const FirstFailure> failure, std::shared_ptr<std::atomic<bool>> told,
-             std::shared_ptr<FlightRecorder> record, int64_t number)
+  QueuedWork(Call call, std::shared_ptr<const FirstFailure> failure,
+             std::shared_ptr<std::atomic<bool>> failure_reported, std::shared_ptr<FlightRecorder> record,
+             int64_t number)
       : call_(std::move(call)),
         device_(call_.device),
         failure_(std::move(failure)),
-        told_(std::move(told)),
-        record_(std::move(record)),
+        failure_reported_(std::move(failure_reported)),
+        recorder_(std::move(record)),
         number_(number) {}
 
   bool is_completed() const override {
@@ -45,8 +46,8 @@ class QueuedWork final : public Work {
   const Call call_;
   const Device device_;
   const std::shared_ptr<const FirstFailure> failure_;
-  const std::shared_ptr<std::atomic<bool>> told_;
-  const std::shared_ptr<FlightRecorder> record_;
+  const std::shared_ptr<std::atomic<bool>> failure_reported_;
+  const std::shared_ptr<FlightRecorder> recorder_;
   const int64_t number_;
   std::atomic<int> source_{-1};
   mutable std::mutex mutex_;  // guards the members below

@@ -1,6 +1,6 @@
 // RankGroups: the groups that a rank has joined. Internal.
 #pragma once
-#include "tandem/core/rank_context.h"
+#include "tandem/core/thread_context.h"
 #include "tandem/parallel/collectives/distributed.h"
 
 namespace tandem::distributed {
@@ -9,7 +9,7 @@ class FlightLog;
 
 /// Groups of a rank, kept until destroy_process_group. A rank that throws therefore does not leave its groups, and the
 /// other ranks can learn the reason of its failure.
-struct RankGroups : detail::RankPart {
+struct RankGroups : detail::RankExtension {
   ProcessGroupPtr group;  // the default group
   std::vector<ProcessGroupPtr> subgroups;
   std::shared_ptr<FlightLog> flight;  // records the calls of all these groups
@@ -19,8 +19,8 @@ struct RankGroups : detail::RankPart {
     group.reset();
     flight.reset();
   }
-  void end_of_process() override { leave_all(); }
+  void on_process_exit() override { leave_all(); }
 };
-inline RankGroups& rank_groups() { return detail::RankContext::current().state().part<RankGroups>(); }
+inline RankGroups& rank_groups() { return detail::ThreadContext::current().state().part<RankGroups>(); }
 
 }  // namespace tandem::distributed

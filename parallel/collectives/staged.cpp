@@ -9,22 +9,22 @@ namespace tandem::distributed {
 namespace {
 
 /// Host copies of the tensors of one call.
-class Stage {
+class HostStaging {
  public:
-  explicit Stage(const Call& call) : device_(call.device) {}
+  explicit HostStaging(const Call& call) : device_(call.device) {}
   /// Returns host memory with the shape of `x`; if x is on the CPU, x itself.
-  Tensor room(const Tensor& x) const { return x.is_cpu() ? x : core::empty_pinned(x.sizes(), x.dtype()); }
+  Tensor host_buffer(const Tensor& x) const { return x.is_cpu() ? x : core::empty_pinned(x.sizes(), x.dtype()); }
   /// Starts to copy `x` to the host, and returns the copy. Its values are valid after wait().
-  Tensor bring(const Tensor& x) const {
-    Tensor here = room(x);
-    if (x.is_cuda()) copy_elements(x, here, /*non_blocking=*/true);
-    return here;
+  Tensor copy_to_host(const Tensor& x) const {
+    Tensor host = host_buffer(x);
+    if (x.is_cuda()) copy_elements(x, host, /*non_blocking=*/true);
+    return host;
   }
   void wait() const {
     if (device_.is_cuda()) cuda::current_stream(device_).synchronize();
   }
-  void take_back(const Tensor& here, const Tensor& x) const {
-    if (x.is_cuda()) copy_elements(here, x, /*non_blocking=*/true);
+  void copy_from_host(const Tensor& host, const Tensor& x) const {
+    if (x.is_cuda()) copy_elements(host, x, /*non_blocking=*/true);
   }
 
  private:
@@ -36,72 +36,72 @@ class StagedCommunicator final : public Communicator {
   StagedCommunicator(int rank, std::unique_ptr<Communicator> cpu) : rank_(rank), cpu_(std::move(cpu)) {}
 
   void all_reduce(const Call& call, Tensor& x) override {
-    const Stage stage(call);
-    Tensor here = stage.bring(x);
-    stage.wait();
-    cpu_->all_reduce(call, here);
-    stage.take_back(here, x);
+    const HostStaging staging(call);
+    Tensor host = staging.copy_to_host(x);
+    staging.wait();
+    cpu_->all_reduce(call, host);
+    staging.copy_from_host(host, x);
   }
   void broadcast(const Call& call, Tensor& x) override {
-    const Stage stage(call);
-    Tensor here = rank_ == call.other ? stage.bring(x) : stage.room(x);
-    stage.wait();
-    cpu_->broadcast(call, here);
-    if (rank_ != call.other) stage.take_back(here, x);
+    const HostStaging staging(call);
+    Tensor host = rank_ == call.other ? staging.copy_to_host(x) : staging.host_buffer(x);
+    staging.wait();
+    cpu_->broadcast(call, host);
+    if (rank_ != call.other) staging.copy_from_host(host, x);
   }
   void reduce(const Call& call, Tensor& x) override {
-    const Stage stage(call);
-    Tensor here = stage.bring(x);
-    stage.wait();
-    cpu_->reduce(call, here);
-    if (rank_ == call.other) stage.take_back(here, x);
+    const HostStaging staging(call);
+    Tensor host = staging.copy_to_host(x);
+    staging.wait();
+    cpu_->reduce(call, host);
+    if (rank_ == call.other) staging.copy_from_host(host, x);
   }
   void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
-    const Stage stage(call);
-    const Tensor in = stage.bring(input);
+    const HostStaging staging(call);
+    const Tensor in = staging.copy_to_host(input);
     std::vector<Tensor> out;
     out.reserve(outputs.size());
-    for (const Tensor& y : outputs) out.push_back(stage.room(y));
-    stage.wait();
+    for (const Tensor& y : outputs) out.push_back(staging.host_buffer(y));
+    staging.wait();
     cpu_->all_gather(call, out, in);
-    for (size_t r = 0; r < out.size(); ++r) stage.take_back(out[r], outputs[r]);
+    for (size_t r = 0; r < out.size(); ++r) staging.copy_from_host(out[r], outputs[r]);
   }
   void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
-    const Stage stage(call);
+    const HostStaging staging(call);
     std::vector<Tensor> in;
     in.reserve(inputs.size());
-    for (const Tensor& x : inputs) in.push_back(stage.bring(x));
-    Tensor out = stage.room(output);
-    stage.wait();
+    for (const Tensor& x : inputs) in.push_back(staging.copy_to_host(x));
+    Tensor out = staging.host_buffer(output);
+    staging.wait();
     cpu_->reduce_scatter(call, out, in);
-    stage.take_back(out, output);
+    staging.copy_from_host(out, output);
   }
   void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
-    const Stage stage(call);
+    const HostStaging staging(call);
     std::vector<Tensor> in(inputs.size()), out(outputs.size());
     for (size_t r = 0; r < inputs.size(); ++r) {
       if (!inputs[r].defined()) continue;
       const bool again = r > 0 && inputs[r].is_same(inputs[r - 1]);
-      in[r] = again ? in[r - 1] : stage.bring(inputs[r]);
+      in[r] = again ? in[r - 1] : staging.copy_to_host(inputs[r]);
     }
     for (size_t r = 0; r < outputs.size(); ++r)
-      if (outputs[r].defined()) out[r] = stage.room(outputs[r]);
-    stage.wait();
+      if (outputs[r].defined()) out[r] = staging.host_buffer(outputs[r]);
+    staging.wait();
     cpu_->exchange(call, out, in);
     for (size_t r = 0; r < outputs.size(); ++r)
-      if (outputs[r].defined()) stage.take_back(out[r], outputs[r]);
+      if (outputs[r].defined()) staging.copy_from_host(out[r], outputs[r]);
   }
   void send(const Call& call, const Tensor& x, int tag) override {
-    const Stage stage(call);
-    const Tensor here = stage.bring(x);
-    stage.wait();
-    cpu_->send(call, here, tag);
+    const HostStaging staging(call);
+    const Tensor host = staging.copy_to_host(x);
+    staging.wait();
+    cpu_->send(call, host, tag);
   }
   int recv(const Call& call, Tensor& x, int tag) override {
-    const Stage stage(call);
-    Tensor here = stage.room(x);
-    const int from = cpu_->recv(call, here, tag);
-    stage.take_back(here, x);
+    const HostStaging staging(call);
+    Tensor host = staging.host_buffer(x);
+    const int from = cpu_->recv(call, host, tag);
+    staging.copy_from_host(host, x);
     return from;
   }
   void barrier(const Call& call) override { cpu_->barrier(call); }
@@ -110,7 +110,7 @@ class StagedCommunicator final : public Communicator {
     return make_staged_communicator(rank, cpu_->split(name, rank, std::move(members), timeout));
   }
   void abort(const std::string& reason) override { cpu_->abort(reason); }
-  std::shared_ptr<std::atomic<bool>> told() const override { return cpu_->told(); }
+  std::shared_ptr<std::atomic<bool>> failure_reported() const override { return cpu_->failure_reported(); }
   int64_t total_sent() const override { return cpu_->total_sent(); }
 
  private:

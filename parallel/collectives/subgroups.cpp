@@ -11,7 +11,7 @@ namespace tandem::distributed {
 namespace {
 
 /// Makes a subgroup and returns when all of its members have joined.
-ProcessGroupPtr made(ProcessGroup& parent, const std::vector<int>& ranks, const GroupOptions& options) {
+ProcessGroupPtr make_and_wait(ProcessGroup& parent, const std::vector<int>& ranks, const GroupOptions& options) {
   ProcessGroupPtr group = parent.make_subgroup(ranks, options);
   rank_groups().subgroups.push_back(group);
   if (group->rank() >= 0) group->barrier()->wait();
@@ -31,7 +31,7 @@ ProcessGroupPtr new_group(std::vector<int> ranks, const GroupOptions& options) {
                  Members{"", ranks}.str());
   }
   parent->barrier("new_group, a " + Members{options.name, ranks}.str())->wait();
-  return made(*parent, ranks, options);
+  return make_and_wait(*parent, ranks, options);
 }
 
 ProcessGroupPtr split_group(int color, int key, const ProcessGroupPtr& parent_or_none, const GroupOptions& options) {
@@ -47,7 +47,7 @@ ProcessGroupPtr split_group(int color, int key, const ProcessGroupPtr& parent_or
   std::sort(chosen.begin(), chosen.end());
   std::vector<int> ranks(chosen.size());
   std::transform(chosen.begin(), chosen.end(), ranks.begin(), [](const auto& each) { return each.second; });
-  return made(*parent, ranks, options);
+  return make_and_wait(*parent, ranks, options);
 }
 
 std::vector<int> get_process_group_ranks(const ProcessGroupPtr& group) {

@@ -15,42 +15,43 @@ namespace tandem::nn::parallel::detail {
 namespace {
 /// Gradient accumulators that have a hook of some Gradients of this process. An accumulator may have only one such
 /// hook: two hooks would reduce a gradient while the first reduction still runs.
-struct Taken {
+struct AccumulatorRegistry {
   std::mutex mutex;
   std::map<const autograd::AccumulateGrad*, std::string> owners;
 };
-Taken& taken() {
-  static auto& all = *new Taken;  // never destroyed, because modules may be static
+AccumulatorRegistry& accumulator_registry() {
+  static auto& all = *new AccumulatorRegistry;  // never destroyed, because modules may be static
   return all;
 }
 }  // namespace
 
-Gradients::Gradients(std::string owner, const NamedParameters& parameters, bool are_views)
-    : owner_(std::move(owner)), views_(are_views) {
+Gradients::Gradients(std::string owner, const NamedParameters& parameters, bool gradient_as_bucket_view)
+    : owner_(std::move(owner)), gradient_as_bucket_view_(gradient_as_bucket_view) {
   for (const auto& item : parameters) {
     if (!item.value().requires_grad()) continue;
     names_.push_back(item.key());
     parameters_.push_back(item.value());
   }
-  take();
+  claim_accumulators();
 }
 Gradients::~Gradients() {
   for (size_t i = 0; i < hooks_.size(); ++i) accumulators_[i]->remove_post_hook(hooks_[i]);
-  for (const auto& accumulator : accumulators_) accumulator->set_slot({});
-  const std::lock_guard lock(taken().mutex);
-  for (const auto& accumulator : accumulators_) taken().owners.erase(accumulator.get());
+  for (const auto& accumulator : accumulators_) accumulator->set_grad_buffer({});
+  const std::lock_guard lock(accumulator_registry().mutex);
+  for (const auto& accumulator : accumulators_) accumulator_registry().owners.erase(accumulator.get());
 }
-void Gradients::take() {
+void Gradients::claim_accumulators() {
   accumulators_.reserve(size());
   for (const Tensor& p : parameters_) accumulators_.push_back(autograd::grad_accumulator(p));
-  const std::lock_guard lock(taken().mutex);
+  const std::lock_guard lock(accumulator_registry().mutex);
   for (size_t i = 0; i < size(); ++i)
-    if (const auto other = taken().owners.find(accumulators_[i].get()); other != taken().owners.end())
+    if (const auto other = accumulator_registry().owners.find(accumulators_[i].get());
+        other != accumulator_registry().owners.end())
       TANDEM_FAIL(owner_, ": ", names_[i], " is in another ", other->second,
                   " already; accepted: one at a time, so destroy that one first");
-  for (const auto& accumulator : accumulators_) taken().owners[accumulator.get()] = owner_;
+  for (const auto& accumulator : accumulators_) accumulator_registry().owners[accumulator.get()] = owner_;
 }
-void Gradients::watch(const std::function<void(size_t)>& f) {
+void Gradients::add_post_hooks(const std::function<void(size_t)>& f) {
   for (size_t i = 0; i < size(); ++i)
     hooks_.push_back(accumulators_[i]->add_post_hook([f, i](const Tensor&) { f(i); }));
 }
@@ -63,13 +64,13 @@ std::vector<int64_t> Gradients::bucket_sizes() const {
   return sizes;
 }
 
-void Gradients::lay_out(BucketPlan plan, int64_t status_elements, bool is_alone, int64_t shards) {
-  is_alone_ = is_alone;
-  buckets_ = Buckets(std::move(plan), parameters_, status_elements, is_alone, shards);
-  if (!views_ || is_alone_) return;
+void Gradients::allocate(BucketPlan plan, int64_t status_elements, bool is_single_rank, int64_t shards) {
+  is_single_rank_ = is_single_rank;
+  buckets_ = Buckets(std::move(plan), parameters_, status_elements, is_single_rank, shards);
+  if (!gradient_as_bucket_view_ || is_single_rank_) return;
   for (size_t i = 0; i < size(); ++i) {
-    if (parameters_[i].requires_grad() && parameters_[i].grad().defined()) to_slot(i);
-    accumulators_[i]->set_slot(buckets_.slot(i));
+    if (parameters_[i].requires_grad() && parameters_[i].grad().defined()) copy_to_slot(i);
+    accumulators_[i]->set_grad_buffer(buckets_.slot(i));
   }
 }
 bool Gradients::begin_forward(size_t i) {
@@ -83,41 +84,41 @@ bool Gradients::begin_forward(size_t i) {
   if (p.grad().defined() && p.grad().storage() == slot.storage()) p.set_grad(p.grad().clone());
   return false;
 }
-bool Gradients::is_added_to(size_t i) const { return autograd::accumulates_into(*accumulators_[i]); }
-void Gradients::settle(size_t i) {
-  if (views_ && !is_alone_)
-    to_slot(i);  // the program may have set another tensor as gradient
+bool Gradients::accumulates_in_backward(size_t i) const { return autograd::accumulates_into(*accumulators_[i]); }
+void Gradients::finalize_gradient(size_t i) {
+  if (gradient_as_bucket_view_ && !is_single_rank_)
+    copy_to_slot(i);  // the program may have set another tensor as gradient
   else if (parameters_[i].grad().requires_grad())
     parameters_[i].set_grad(parameters_[i].grad().detach());
 }
-void Gradients::to_slot(size_t i) {
+void Gradients::copy_to_slot(size_t i) {
   const Tensor& grad = parameters_[i].grad();
-  if (is_alone_ || grad.is_same(buckets_.slot(i))) return;
+  if (is_single_rank_ || grad.is_same(buckets_.slot(i))) return;
   Tensor slot = buckets_.slot(i);
   slot.copy_(grad.detach());
-  if (views_) parameters_[i].set_grad(slot);
+  if (gradient_as_bucket_view_) parameters_[i].set_grad(slot);
 }
-void Gradients::fill(size_t i, bool keep) {
-  if (is_alone_) return;
+void Gradients::fill_slot(size_t i, bool keep) {
+  if (is_single_rank_) return;
   const Tensor& grad = parameters_[i].grad();
   if (!grad.defined()) {
     Tensor(buckets_.slot(i)).zero_();
     return;
   }
-  if (keep && views_) untouched_[i] = grad.clone();
-  to_slot(i);
+  if (keep && gradient_as_bucket_view_) saved_gradients_[i] = grad.clone();
+  copy_to_slot(i);
 }
-void Gradients::hand_back(size_t b, const std::vector<bool>& averaged) {
-  if (is_alone_) return;
+void Gradients::copy_from_bucket(size_t b, const std::vector<bool>& averaged) {
+  if (is_single_rank_) return;
   for (const size_t i : buckets_.plan()[b]) {
     Tensor slot = buckets_.slot(i);
     if (!averaged[i]) {
-      if (const auto kept = untouched_.find(i); kept != untouched_.end()) slot.copy_(kept->second);
+      if (const auto kept = saved_gradients_.find(i); kept != saved_gradients_.end()) slot.copy_(kept->second);
       continue;
     }
     if (Tensor grad = parameters_[i].grad(); !grad.defined())
-      parameters_[i].set_grad(views_ ? slot : slot.clone());
-    else if (!views_)
+      parameters_[i].set_grad(gradient_as_bucket_view_ ? slot : slot.clone());
+    else if (!gradient_as_bucket_view_)
       grad.copy_(slot);
   }
 }

@@ -32,28 +32,28 @@ struct FlatPlan {
 /// @param elements  number of elements of each tensor
 FlatPlan plan_flat(const std::vector<int64_t>& elements, int64_t vector, int64_t shards = 1);
 /// A range of one tensor, which lies in one shard.
-struct ShardPiece {
+struct ShardRange {
   size_t tensor;           // index of the tensor
   int64_t from, elements;  // range of elements within the tensor
   int64_t at;              // offset of the first element in the shard
-  bool operator==(const ShardPiece&) const = default;
+  bool operator==(const ShardRange&) const = default;
 };
 /// Lists the parts of tensors that lie in a shard, in the order of the plan.
-std::vector<ShardPiece> shard_pieces(const FlatPlan& plan, const std::vector<int64_t>& elements, int64_t shard);
+std::vector<ShardRange> list_shard_ranges(const FlatPlan& plan, const std::vector<int64_t>& elements, int64_t shard);
 
 /// Memory of the buckets: a flat tensor for each, in which gradients lie one after the other, with zeros as padding.
-/// The last bucket may have status elements after its gradients, which are reduced with them. If `is_alone` is true,
-/// there is no other rank: gradients stay where backward puts them, and a bucket consists of one element and the
+/// The last bucket may have status elements after its gradients, which are reduced with them. If `is_single_rank` is
+/// true, there is no other rank: gradients stay where backward puts them, and a bucket consists of one element and the
 /// status. Buckets of several shards have no status.
 class Buckets {
  public:
   Buckets() = default;
-  Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t status_elements, bool is_alone,
+  Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t status_elements, bool is_single_rank,
           int64_t shards = 1);
   const BucketPlan& plan() const { return plan_; }
   size_t size() const { return plan_.size(); }
   /// Bucket of each parameter.
-  const std::vector<size_t>& of_parameters() const { return bucket_of_; }
+  const std::vector<size_t>& bucket_of_parameter() const { return bucket_of_; }
   /// Returns the part of a bucket that holds a parameter's gradient: a view with the sizes and strides of the
   /// parameter.
   const Tensor& slot(size_t parameter) const { return slots_[parameter]; }
@@ -63,14 +63,14 @@ class Buckets {
   Tensor gradients(size_t bucket) const;
   /// Returns a view of one shard of a bucket.
   Tensor shard(size_t bucket, int64_t number) const;
-  /// Lists the ranges of gradients that lie in a shard. ShardPiece::tensor is the index of the parameter.
-  std::vector<ShardPiece> pieces(size_t bucket, int64_t number) const;
+  /// Lists the ranges of gradients that lie in a shard. ShardRange::tensor is the index of the parameter.
+  std::vector<ShardRange> shard_ranges(size_t bucket, int64_t number) const;
   /// Returns a view of the status elements; undefined if there are none.
   const Tensor& status() const { return status_; }
 
  private:
   BucketPlan plan_;
-  std::vector<FlatPlan> places_;  // offsets in each bucket
+  std::vector<FlatPlan> flat_plans_;  // offsets in each bucket
   std::vector<size_t> bucket_of_;
   std::vector<Tensor> slots_, flats_;
   Tensor status_;

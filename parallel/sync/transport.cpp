@@ -8,45 +8,45 @@
 namespace tandem::nn::parallel::detail {
 
 void Transport::start() {
-  forget();
+  reset();
   futures_.resize(buckets_.size());
   exposed_ = 0;
 }
-void Transport::forget() {
+void Transport::reset() {
   futures_.clear();
-  beside_ = nullptr;
-  done_.clear();
+  extra_work_ = nullptr;
+  completed_.clear();
 }
 void Transport::send(size_t b, std::string about) { futures_[b] = reduce(b, std::move(about)); }
 
-void Transport::finish(const std::function<void(size_t)>& arrived) {
+void Transport::finish(const std::function<void(size_t)>& on_bucket_reduced) {
   const Device device = buckets_.flat(0).device();
   if (device.is_cuda()) wait_begin_.record(cuda::current_stream(device));
   for (size_t b = 0; b < buckets_.size(); ++b) {
     wait_for(b);
-    if (arrived) arrived(b);
+    if (on_bucket_reduced) on_bucket_reduced(b);
   }
   if (device.is_cuda()) wait_end_.record(cuda::current_stream(device));
 }
 /// Waits until the collective of bucket b is complete. For the last bucket, also waits for the collective that
-/// send_beside() started.
+/// send_after_buckets() started.
 void Transport::wait_for(size_t b) {
   const PhaseSpan phase("exposed communication");
   const auto start = std::chrono::steady_clock::now();
   if (std::optional<CommFuture>& future = futures_[b]) {
-    take(b, future->wait());
-    if (future->work()) done_.push_back(future->work());
+    copy_result(b, future->wait());
+    if (future->work()) completed_.push_back(future->work());
   }
-  if (b + 1 == buckets_.size() && beside_) {
-    beside_->wait();
-    done_.push_back(std::exchange(beside_, nullptr));
+  if (b + 1 == buckets_.size() && extra_work_) {
+    extra_work_->wait();
+    completed_.push_back(std::exchange(extra_work_, nullptr));
   }
   exposed_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 void Transport::add_times(ReduceTimes& times) const {
   times.exposed += exposed_;
-  for (const distributed::WorkPtr& work : done_) times.communication += work->seconds();
-  if (done_.empty() || !buckets_.flat(0).is_cuda()) return;
+  for (const distributed::WorkPtr& work : completed_) times.communication += work->seconds();
+  if (completed_.empty() || !buckets_.flat(0).is_cuda()) return;
   wait_end_.synchronize();
   times.exposed = wait_begin_.elapsed_time(wait_end_) / 1e3;
 }
@@ -64,7 +64,7 @@ CommFuture ReduceByHook::reduce(size_t b, std::string about) {
   return hook_(group_, GradBucket(b, b + 1 == buckets_.size(), buckets_.gradients(b), std::move(gradients),
                                   std::move(parameters), std::move(about)));
 }
-void ReduceByHook::take(size_t b, const Tensor& result) {
+void ReduceByHook::copy_result(size_t b, const Tensor& result) {
   Tensor gradients = buckets_.gradients(b);
   const std::string wanted = "; accepted: " + std::to_string(gradients.numel()) +
                              " elements of a floating-point dtype on " + gradients.device().str() +

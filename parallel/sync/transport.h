@@ -33,16 +33,16 @@ class Transport {
   /// Begins a step.
   void start();
   /// Releases the tensors and collectives of the last step.
-  void forget();
+  void reset();
   /// Starts the reduction of a full bucket. @param about  description of the collective, for errors
   void send(size_t bucket, std::string about);
   /// Makes the end of the step wait for `work` after all buckets. If `work` is null, has no effect.
-  void send_beside(distributed::WorkPtr work) { beside_ = std::move(work); }
+  void send_after_buckets(distributed::WorkPtr work) { extra_work_ = std::move(work); }
   /// Returns whether this step has sent the bucket.
   bool is_sent(size_t bucket) const { return bucket < futures_.size() && futures_[bucket]; }
   /// Ends the step: waits for all buckets.
   /// @param on_bucket_reduced  if not null, called with each bucket after its reduction
-  void finish(const std::function<void(size_t bucket)>& arrived);
+  void finish(const std::function<void(size_t bucket)>& on_bucket_reduced);
   /// Adds the times of the last step to `times`. On a GPU this waits until the step's communication is done.
   void add_times(ReduceTimes& times) const;
 
@@ -50,7 +50,7 @@ class Transport {
   /// Starts the reduction of a bucket and returns a future of the result. An implementation must not wait.
   virtual CommFuture reduce(size_t bucket, std::string about) = 0;
   /// Copies the result of the future into the bucket, if it is not there already. @throws Error if it does not fit
-  virtual void take(size_t, const Tensor&) {}
+  virtual void copy_result(size_t, const Tensor&) {}
 
   const distributed::ProcessGroupPtr group_;
   const Buckets& buckets_;
@@ -59,8 +59,8 @@ class Transport {
   void wait_for(size_t bucket);
 
   std::vector<std::optional<CommFuture>> futures_;
-  distributed::WorkPtr beside_;
-  std::vector<distributed::WorkPtr> done_;  // collectives of the last step that have completed
+  distributed::WorkPtr extra_work_;
+  std::vector<distributed::WorkPtr> completed_;  // collectives of the last step that have completed
   double exposed_ = 0;
   cuda::Event wait_begin_{/*enable_timing=*/true}, wait_end_{/*enable_timing=*/true};
 };
@@ -87,7 +87,7 @@ class ReduceByHook final : public Transport {
 
  private:
   CommFuture reduce(size_t bucket, std::string about) override;
-  void take(size_t bucket, const Tensor& result) override;
+  void copy_result(size_t bucket, const Tensor& result) override;
 
   const std::string owner_;
   const std::vector<Tensor>& parameters_;

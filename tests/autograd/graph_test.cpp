@@ -91,7 +91,7 @@ TEST_CASE("an accumulator with a slot keeps the gradient in the memory that it w
   Tensor x = leaf({1.0, 2.0});
   const Tensor bucket = zeros({4}, kFloat64);
   const auto accumulator = autograd::grad_accumulator(x);
-  accumulator->set_slot(bucket.narrow(0, 1, 2));
+  accumulator->set_grad_buffer(bucket.narrow(0, 1, 2));
   (x * 3).sum().backward();
   (x * 4).sum().backward();
   CHECK(bucket.equal(number({0.0, 7.0, 7.0, 0.0})));

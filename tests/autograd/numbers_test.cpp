@@ -162,7 +162,9 @@ TEST_CASE("sum_to_size sums what sizes broadcast over, and is a view only where 
   check_values(sum_to_size(x, {2, 1}), kFloat32, {6, 15});
   CHECK(sum_to_size(x, {2, 3}).is_same(x));
   CHECK(sum_to_size(x, {2, 1}).sizes() == IntArrayRef({2, 1}));
-  const auto is_view = [](const Tensor& t) { return autograd::find_meta(t) && autograd::find_meta(t)->base.defined(); };
+  const auto is_view = [](const Tensor& t) {
+    return autograd::get_autograd_meta(t) && autograd::get_autograd_meta(t)->base.defined();
+  };
   CHECK(is_view(sum_to_size(x, {3})));
   CHECK_FALSE(is_view(sum_to_size(x, {2, 1})));
   const Tensor number = tensor(true);

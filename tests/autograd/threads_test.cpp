@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "tandem/core/device.h"
-#include "tandem/core/rank_context.h"
+#include "tandem/core/thread_context.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
@@ -45,15 +45,15 @@ TEST_CASE("a graph over several devices gives bit for bit the gradients of one",
 TEST_CASE("the engine's workers run with the caller's grad mode and rank", "[autograd][devices]") {
   const Devices devices(2);
   for (const bool create : {true, false}) {
-    RankContext context;
+    ThreadContext context;
     context.rank = std::make_shared<RankState>();
-    const RankContextGuard guard(context);
+    const ThreadContextGuard guard(context);
     Tensor x = ones({2}).requires_grad_(), there = (x * 2).to(Device("cpu:1")) * 3;
     std::atomic<int> calls{0};
     std::atomic<bool> mode{!create}, same_rank{false};
     std::thread::id thread = std::this_thread::get_id();
-    there.register_hook([&, rank = RankContext::current().rank](const Tensor&) {
-      mode = is_grad_enabled(), same_rank = RankContext::current().rank == rank, ++calls;
+    there.register_hook([&, rank = ThreadContext::current().rank](const Tensor&) {
+      mode = is_grad_enabled(), same_rank = ThreadContext::current().rank == rank, ++calls;
       thread = std::this_thread::get_id();
       return Tensor();
     });
@@ -100,9 +100,9 @@ TEST_CASE("the engine's workers end with their rank", "[autograd][devices]") {
     return std::distance(begin(tasks), end(tasks));
   };
   const auto run = [](const std::shared_ptr<RankState>& rank) {
-    RankContext context;
+    ThreadContext context;
     context.rank = rank;
-    const RankContextGuard guard(std::move(context));
+    const ThreadContextGuard guard(std::move(context));
     const Tensor x = ones({2}).requires_grad_();
     ((x * 2).to(Device("cpu:1")) * 3).sum().backward();
     REQUIRE(x.grad().equal(full({2}, 6.f)));
@@ -233,8 +233,8 @@ TEST_CASE("a generator that a guard names is the workers' too", "[autograd][thre
   Generator generator(7);
   const GeneratorGuard guard(generator);
   Generator* found = nullptr;
-  std::thread([&found, context = RankContext::current()]() mutable {
-    const RankContextGuard inherited(std::move(context));
+  std::thread([&found, context = ThreadContext::current()]() mutable {
+    const ThreadContextGuard inherited(std::move(context));
     found = &default_generator();
   }).join();
   CHECK(found == &generator);

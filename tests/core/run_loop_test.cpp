@@ -106,8 +106,8 @@ TEST_CASE("observers nest, and belong to the context that they were attached to 
     inner->runs = false;
     run(loop);
     std::thread([&] { run(loop); }).join();  // a context of its own
-    std::thread([&, context = RankContext::current()] {
-      const RankContextGuard guard(context);
+    std::thread([&, context = ThreadContext::current()] {
+      const ThreadContextGuard guard(context);
       run(loop);
     }).join();
   }

@@ -65,16 +65,16 @@ TEST_CASE("a trace follows to threads that take over the context, and to no othe
   const std::string path = folder / "trace.json";
   const Tensor x = ones({2});
   start_trace();
-  const RankContext context = RankContext::current();
+  const ThreadContext context = ThreadContext::current();
   std::thread([&] {
-    const RankContextGuard guard(context);
+    const ThreadContextGuard guard(context);
     x.exp();
   }).join();
   std::thread([&] { x.log(); }).join();
   stop_trace(path);
   CHECK(names_of(events_of(path)) == Names{"exp"});
   std::thread([&] {  // whose context keeps the observer
-    const RankContextGuard guard(context);
+    const ThreadContextGuard guard(context);
     x.exp();
   })
       .join();
@@ -84,7 +84,7 @@ TEST_CASE("a trace follows to threads that take over the context, and to no othe
   x.cos();
   stop_trace(path);
   CHECK(names_of(events_of(path)) == Names{"cos"});
-  CHECK(!RankContext::current().observer);
+  CHECK(!ThreadContext::current().observer);
 }
 
 TEST_CASE("a trace that cannot be written names the file", "[core][trace]") {

@@ -1,10 +1,10 @@
 // Random numbers of examples: the same for any number of workers, after a resume, and whatever the model draws.
-#include "tandem/data/example_streams.h"
+#include "tandem/data/example_random_streams.h"
 
 #include <sstream>
 
 #include "tandem/core/generator.h"
-#include "tandem/core/rank_context.h"
+#include "tandem/core/thread_context.h"
 #include "tandem/data/data.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/random/rand.h"
@@ -193,9 +193,9 @@ TEST_CASE("seeds, loaders and epochs differ, and manual_seed repeats them", "[da
 
 TEST_CASE("ranks draw by the position over all ranks, or each its own", "[data][streams]") {
   const auto as_rank = [](int rank, const auto& run) {
-    RankContext context;
+    ThreadContext context;
     context.rank = std::make_shared<RankState>();
-    const RankContextGuard guard(context);
+    const ThreadContextGuard guard(context);
     manual_seed(8);
     data::detail::set_data_rank(rank);
     run();

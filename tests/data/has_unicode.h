@@ -7,7 +7,7 @@ namespace tandem::test {
 
 inline bool has_unicode() {
   try {
-    data::detail::check_unicode("this test");
+    data::detail::require_unicode_support("this test");
   } catch (const NotImplementedError& e) {
     WARN("skipped: " << e.what());
     return false;

@@ -165,13 +165,13 @@ TEST_CASE("options that make no sense are refused", "[data][loader]") {
 }
 
 TEST_CASE("workers take over the context of the thread that made the loader", "[data][loader]") {
-  RankContext context;
+  ThreadContext context;
   context.rank = std::make_shared<RankState>();
   context.grad_enabled = false;
-  const RankContextGuard guard(context);
+  const ThreadContextGuard guard(context);
   std::atomic<int> wrong{0};
-  const auto check = [rank = RankContext::current().rank, &wrong](Tensor x) {
-    if (RankContext::current().rank != rank || is_grad_enabled()) ++wrong;
+  const auto check = [rank = ThreadContext::current().rank, &wrong](Tensor x) {
+    if (ThreadContext::current().rank != rank || is_grad_enabled()) ++wrong;
     return x;
   };
   auto loader = make_data_loader<SequentialSampler>(rows(9).map(transforms::TensorLambda<>(check)).map(Stack<>()),
@@ -188,9 +188,9 @@ TEST_CASE("Normalize gives the same batch example by example and gathered", "[da
   const auto same = [](Example<> e) { return e; };
   auto fast = TensorPairDataset(x, y).map(normalize).map(Stack<>());
   auto slow = TensorPairDataset(x, y).map(transforms::Lambda<Example<>>(same)).map(normalize).map(Stack<>());
-  STATIC_REQUIRE(datasets::GathersBatches<decltype(TensorPairDataset(x, y).map(normalize))>);
+  STATIC_REQUIRE(datasets::HasGetStacked<decltype(TensorPairDataset(x, y).map(normalize))>);
   STATIC_REQUIRE_FALSE(
-      datasets::GathersBatches<decltype(TensorPairDataset(x, y).map(transforms::Lambda<Example<>>(same)))>);
+      datasets::HasGetStacked<decltype(TensorPairDataset(x, y).map(transforms::Lambda<Example<>>(same)))>);
   const std::vector<size_t> indices{3, 1, 1};
   const Example<> a = fast.get_batch(indices), b = slow.get_batch(indices);
   REQUIRE(a.data.sizes() == IntArrayRef{3, 3, 2, 2});

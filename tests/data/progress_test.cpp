@@ -12,7 +12,7 @@
 
 using namespace tandem;
 using data::progress;
-using data::detail::progress_line;
+using data::detail::format_progress_line;
 
 namespace {
 
@@ -55,16 +55,17 @@ std::optional<std::string> on_a_terminal(const std::function<void()>& run) {
 }  // namespace
 
 TEST_CASE("the line of a bar has what is known", "[data]") {
-  const std::string line = progress_line("epoch 1", 197, 469, 3.2, "", 80);
+  const std::string line = format_progress_line("epoch 1", 197, 469, 3.2, "", 80);
   CHECK(line.size() == 80);
   CHECK_THAT(line, Contains("epoch 1:  42%|#######") && Contains("  | 197/469 [00:03<00:04, 61.6it/s]"));
   CHECK(std::count(line.begin(), line.end(), '#') == 13);  // 42 % of 32
-  CHECK(progress_line("", 5, 10, 0, "", 100) ==
+  CHECK(format_progress_line("", 5, 10, 0, "", 100) ==
         " 50%|####################                    | 5/10 [00:00<00:00, ?it/s]");
-  CHECK(progress_line("", 10, 10, 40, "loss 0.3", 53) == "100%|#######| 10/10 [00:40<00:00, 4.00s/it, loss 0.3]");
-  CHECK(progress_line("epoch 1", 197, {}, 3.2, "", 80) == "epoch 1: 197it [00:03, 61.6it/s]");
-  CHECK(progress_line("epoch 1", 5, 4, 8000, "", 30) == "epoch 1: 100% 5/4 [2:13:20<00:");
-  CHECK(progress_line("", 0, 0, 1, "", 30) == "100% 0/0 [00:01<?, ?it/s]");
+  CHECK(format_progress_line("", 10, 10, 40, "loss 0.3", 53) ==
+        "100%|#######| 10/10 [00:40<00:00, 4.00s/it, loss 0.3]");
+  CHECK(format_progress_line("epoch 1", 197, {}, 3.2, "", 80) == "epoch 1: 197it [00:03, 61.6it/s]");
+  CHECK(format_progress_line("epoch 1", 5, 4, 8000, "", 30) == "epoch 1: 100% 5/4 [2:13:20<00:");
+  CHECK(format_progress_line("", 0, 0, 1, "", 30) == "100% 0/0 [00:01<?, ?it/s]");
 }
 
 TEST_CASE("progress gives what the range gives, and is silent where there is no terminal", "[data]") {

@@ -57,9 +57,9 @@ TEST_CASE("distributed index lists follow PyTorch's rule for every size and worl
       std::reverse(order.begin() + static_cast<std::ptrdiff_t>(size / 2), order.end());
       for (size_t rank = 0; rank < world; ++rank) {
         INFO("size " << size << ", world " << world << ", rank " << rank);
-        REQUIRE(distributed_indices(order, world, rank, Tail::kPad) == by_the_book(order, world, rank, false));
-        REQUIRE(distributed_indices(order, world, rank, Tail::kDrop) == by_the_book(order, world, rank, true));
-        const Indices kept = distributed_indices(order, world, rank, Tail::kKeep);
+        REQUIRE(shard_indices(order, world, rank, RemainderPolicy::kPad) == by_the_book(order, world, rank, false));
+        REQUIRE(shard_indices(order, world, rank, RemainderPolicy::kDrop) == by_the_book(order, world, rank, true));
+        const Indices kept = shard_indices(order, world, rank, RemainderPolicy::kKeep);
         everything.insert(everything.end(), kept.begin(), kept.end());
       }
       REQUIRE(sorted(everything) == range(size));  // each example exactly once
@@ -75,7 +75,7 @@ TEST_CASE("distributed index lists are those that PyTorch gave", "[data][sampler
       const size_t world = row["world"];
       for (size_t rank = 0; rank < world; ++rank, ++lists) {
         INFO(row["size"] << " examples, rank " << rank << " of " << world << ", drop_last " << row["drop_last"]);
-        REQUIRE(distributed_indices(order, world, rank, row["drop_last"] ? Tail::kDrop : Tail::kPad) ==
+        REQUIRE(shard_indices(order, world, rank, row["drop_last"] ? RemainderPolicy::kDrop : RemainderPolicy::kPad) ==
                 row["lists"][rank].get<Indices>());
       }
     }

@@ -127,7 +127,7 @@ Json Machine::seen(const std::string& name, const Tensor& t, bool gradient) cons
     for (int64_t d = 0; d < t.dim(); ++d)
       if (t.size(d) == 1) strides[d] = 0;
     if (t.is_contiguous() || t.numel() == 0) strides = nullptr;
-    const autograd::Meta* record = autograd::find_meta(t);
+    const autograd::AutogradMeta* record = autograd::get_autograd_meta(t);
     Json storage = nullptr, same = nullptr;
     for (const auto& [other_name, other] : values_) {
       if (gradient && other_name == name) break;

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 ///   null is a step that was taken out
 class Machine {
  public:
-  /// @param planted  the name of a defect that falsifies what some ops give ("" for none): planted.h
+  /// @param planted  the name of a defect that falsifies what some ops give ("" for none): injected_fault.h
   Machine(Device device, std::string planted) : device_(device), planted_(std::move(planted)) {}
   /// {"errors": [what each step threw, or null], "values": {"3": tensor, "4.1": ...}, "grads": {"3": ...},
   ///  "hooks": {"5": [the gradients that the hook of step 5 saw]}}, where a tensor is

@@ -10,7 +10,7 @@ struct ReplayOptions {
   std::string corpus;    // a file with {"id", "steps", "expect"} on each line
   std::string left_out;  // a file of ids, each with the reason why it differs: those that agree are named
   Device device = kCPU;
-  std::string planted;  // see planted.h
+  std::string planted;  // see injected_fault.h
   size_t every = 1;     // replays each n-th program
   bool strict = false;  // that one which is left out agrees counts as a failure
 };

@@ -24,7 +24,7 @@ nn::Sequential make_network() {
 }
 
 constexpr int kEpochs = 2;
-enum class Way { single, dp, ddp };
+enum class TrainingMode { single, dp, ddp };
 using Shards = std::vector<data::Example<>>;
 
 Shards cut(const data::Example<>& batch, size_t count) {
@@ -37,9 +37,9 @@ Shards cut(const data::Example<>& batch, size_t count) {
   return shards;
 }
 /// A function of the epoch: its steps, each as the shards of its batch.
-std::function<std::vector<Shards>(size_t)> make_steps(Way way, size_t count, const std::string& folder) {
+std::function<std::vector<Shards>(size_t)> make_steps(TrainingMode mode, size_t count, const std::string& folder) {
   const auto stacked = data::datasets::FashionMNIST(folder).map(data::transforms::Stack<>());
-  if (way != Way::ddp) {
+  if (mode != TrainingMode::ddp) {
     const std::shared_ptr loader = data::make_data_loader<data::samplers::RandomSampler>(stacked, 128);
     return [count, loader](size_t) {
       std::vector<Shards> steps;
@@ -65,14 +65,14 @@ std::function<std::vector<Shards>(size_t)> make_steps(Way way, size_t count, con
 
 /// The gradients of a step: of dp those of (sum of the shard's losses) / N added up, otherwise the average of those of
 /// the shards' mean losses. Shard r has random stream r, and batch norm follows the first.
-void backward(Way way, nn::Sequential& net, const Shards& shards, Device device) {
+void backward(TrainingMode mode, nn::Sequential& net, const Shards& shards, Device device) {
   int64_t rows = 0;
   for (const data::Example<>& shard : shards) rows += shard.data.size(0);
   std::vector<Tensor> after_first;
   for (size_t r = 0; r < shards.size(); ++r) {
     const GeneratorGuard guard(default_generator(device, r));
     const Tensor output = net(shards[r].data.to(device)), target = shards[r].target.to(device);
-    if (way == Way::dp)
+    if (mode == TrainingMode::dp)
       (cross_entropy(output, target, {}, Reduction::sum) / static_cast<double>(rows)).backward();
     else
       cross_entropy(output, target).backward();
@@ -80,16 +80,16 @@ void backward(Way way, nn::Sequential& net, const Shards& shards, Device device)
       for (const Tensor& b : net->buffers()) after_first.push_back(b.clone());
   }
   const NoGradGuard no_grad;
-  if (way != Way::dp)
+  if (mode != TrainingMode::dp)
     for (const Tensor& p : net->parameters()) p.mutable_grad().mul_(1.0 / static_cast<double>(shards.size()));
   for (size_t i = 0; i < after_first.size(); ++i) Tensor(net->buffers()[i]).copy_(after_first[i]);
 }
 
 /// What one GPU learns.
-nn::Sequential train(Way way, size_t shards, const std::string& folder) {
+nn::Sequential train(TrainingMode mode, size_t shards, const std::string& folder) {
   const Device device("cuda");
   manual_seed(1);
-  const auto steps = make_steps(way, shards, folder);
+  const auto steps = make_steps(mode, shards, folder);
   nn::Sequential net = make_network();
   net->to(device);
   optim::AdamW optimizer(net->parameters(), optim::AdamWOptions(2e-3));
@@ -97,7 +97,7 @@ nn::Sequential train(Way way, size_t shards, const std::string& folder) {
   for (int epoch = 1; epoch <= kEpochs; ++epoch) {
     for (const Shards& step : steps(static_cast<size_t>(epoch))) {
       optimizer.zero_grad();
-      backward(way, net, step, device);
+      backward(mode, net, step, device);
       nn::utils::clip_grad_norm_(net->parameters(), 5.0);
       optimizer.step();
     }
@@ -107,14 +107,15 @@ nn::Sequential train(Way way, size_t shards, const std::string& folder) {
 }
 
 /// Runs the command in a folder of its own, and compares what it leaves there.
-void check(Way way, const std::string& program, const std::string& end, std::vector<std::string> launcher = {}) {
-  const size_t shards = way == Way::single ? 1 : 2;
+void check(TrainingMode mode, const std::string& program, const std::string& end,
+           std::vector<std::string> launcher = {}) {
+  const size_t shards = mode == TrainingMode::single ? 1 : 2;
   const TemporaryFolder folder;
   write_digits(folder.path(), 13, 4);  // shards of 7 and 6; the ranks' are padded to 7
   std::vector<std::string> command = std::move(launcher);
   command.insert(command.end(),
                  {std::string(kExamples) + "/" + program, folder.path(), std::to_string(kEpochs), "cuda"});
-  if (way != Way::single) command.push_back(std::to_string(shards));
+  if (mode != TrainingMode::single) command.push_back(std::to_string(shards));
   const Result result = run_program(command[0], {command.begin() + 1, command.end()}, [&] {
     if (::chdir(folder.path().c_str()) != 0) ::_exit(126);
   });
@@ -122,7 +123,7 @@ void check(Way way, const std::string& program, const std::string& end, std::vec
   REQUIRE(result.status == 0);
   CHECK_THAT(result.output, Contains("epoch 2: loss ") && Contains(end));
 
-  const nn::Sequential reference = train(way, shards, folder.path());
+  const nn::Sequential reference = train(mode, shards, folder.path());
   save(reference, folder / "reference.safetensors");
   const auto found = load_safetensors(folder / (program + ".safetensors"));
   const auto expected = load_safetensors(folder / "reference.safetensors");
@@ -138,18 +139,18 @@ void check(Way way, const std::string& program, const std::string& end, std::vec
 }  // namespace
 
 TEST_CASE("example fashion_mnist on an emulated GPU equals its reference", "[examples]") {
-  check(Way::single, "fashion_mnist", "on cuda:0");
+  check(TrainingMode::single, "fashion_mnist", "on cuda:0");
 }
 TEST_CASE("example fashion_mnist_dp over two emulated GPUs equals its reference", "[examples]") {
-  check(Way::dp, "fashion_mnist_dp", "over 2 devices from cuda:0");
+  check(TrainingMode::dp, "fashion_mnist_dp", "over 2 devices from cuda:0");
 }
 TEST_CASE("example fashion_mnist_ddp by threads on two emulated GPUs equals its reference", "[examples]") {
-  check(Way::ddp, "fashion_mnist_ddp", "over 2 ranks from cuda:0");
+  check(TrainingMode::ddp, "fashion_mnist_ddp", "over 2 ranks from cuda:0");
 }
 TEST_CASE("example fashion_mnist_ddp by processes on two emulated GPUs equals its reference", "[examples]") {
   if (!TANDEM_HAS_GLOO) {
     WARN("SKIPPED: built without Gloo");
     return;
   }
-  check(Way::ddp, "fashion_mnist_ddp", "over 2 ranks from cuda:0", {kCommand, "launch", "-n", "2", "--"});
+  check(TrainingMode::ddp, "fashion_mnist_ddp", "over 2 ranks from cuda:0", {kCommand, "launch", "-n", "2", "--"});
 }

@@ -127,7 +127,7 @@ kernels::cpu::ConvProblem problem_of(const ConvCase& c, kernels::ConvPass pass) 
 }
 /// Runs a pass over all images by `block`.
 template <class T> void run_pass(const kernels::cpu::ConvBlock<T>& block, kernels::ConvPass pass, const Tensors& t) {
-  using Packed = kernels::Upcast<T>;
+  using Packed = kernels::OpMath<T>;
   const bool forward = pass == kernels::ConvPass::forward, to_input = pass == kernels::ConvPass::backward_input;
   const Tensor scratch = empty({std::max(block.scratch_bytes(), block.pack_scratch_bytes()) + 64}, kUInt8),
                packed = empty({block.packed_weights() + 64}, dtype_of<Packed>());
@@ -156,7 +156,7 @@ TEMPLATE_TEST_CASE("every implementation of the convolution on the CPU is chosen
       CAPTURE(each.name);
       bool others = false;
       for (const ConvPass pass : {ConvPass::forward, ConvPass::backward_input, ConvPass::backward_weight}) {
-        const auto block = each.serves(problem_of(c, pass)) ? each.run(problem_of(c, pass)) : nullptr;
+        const auto block = each.supports(problem_of(c, pass)) ? each.run(problem_of(c, pass)) : nullptr;
         if (!block) continue;
         if (done.insert(pass).second) {
           chosen.insert(each.name);
@@ -171,7 +171,7 @@ TEMPLATE_TEST_CASE("every implementation of the convolution on the CPU is chosen
   constexpr bool single = std::is_same_v<TestType, float>;
   bool library = false;
   if constexpr (single || std::is_same_v<TestType, BFloat16>)
-    library = kernels::cpu::onednn_serves<TestType>(problem_of(cases[0], ConvPass::forward));
+    library = kernels::cpu::onednn_supports<TestType>(problem_of(cases[0], ConvPass::forward));
   for (const auto& each : list) {
     const std::string name = each.name;
     CAPTURE(name);
@@ -179,7 +179,7 @@ TEMPLATE_TEST_CASE("every implementation of the convolution on the CPU is chosen
     if (loops && cpu_isa() != CpuIsa::v3 && cpu_isa() != CpuIsa::v4) continue;  // they need AVX2
     if (name == "oneDNN" && !library) continue;
     if (patches && single && library) continue;  // whether oneDNN declines a case depends on its version
-    if (patches && std::is_same_v<TestType, BFloat16> && !kernels::cpu::onednn_multiplies_bfloat16()) continue;
+    if (patches && std::is_same_v<TestType, BFloat16> && !kernels::cpu::onednn_supports_bfloat16()) continue;
     CHECK(chosen.count(name) == 1);
   }
 }

@@ -95,7 +95,7 @@ Results computed(const Problem& p, Device device) {
     kernels::cpu::attention(q, k, v, mask, p.causal, p.scale, r[0], r[1]);
     kernels::cpu::attention_backward(dout, q, k, v, mask, r[0], r[1], p.causal, p.scale, r[2], r[3], r[4]);
   } else {
-    REQUIRE(kernels::cuda::attention_serves(q, k, v));
+    REQUIRE(kernels::cuda::supports_attention(q, k, v));
     kernels::cuda::attention(q, k, v, mask, p.causal, p.scale, r[0], r[1]);
     kernels::cuda::attention_backward(dout, q, k, v, mask, r[0], r[1], p.causal, p.scale, r[2], r[3], r[4]);
   }

@@ -54,7 +54,7 @@ Sum product_at(const Tensor& a, const Tensor& b, const ProductCase& c, int64_t i
 template <class F> void for_own(const Tensor& a, const Tensor& b, const Tensor& bias, F f) {
   Tensor y = core::empty({a.size(0), a.size(1), b.size(2)}, a.dtype(), kCUDA);
   for (const auto& each : kernels::cuda::matmul_implementations())
-    if (each.name != std::string("cuBLASLt") && each.serves({a, b, bias, y})) f(each);
+    if (each.name != std::string("cuBLASLt") && each.supports({a, b, bias, y})) f(each);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ template <class Check> void for_each_server(Check check) {
   check(true);
   if (TANDEM_TEST_EMULATED) return;
   for (const bool deterministic : {true, false}) {
-    const RankContextGuard guard(RankContext::current());
+    const ThreadContextGuard guard(ThreadContext::current());
     use_deterministic_algorithms(deterministic);
     CAPTURE(deterministic);
     check(false);

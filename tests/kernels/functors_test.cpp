@@ -97,9 +97,9 @@ TEST_CASE("float functions of one number are within a few units in the last plac
            row(TANDEM_ROW_OF(sin), -large, large, step, 1.6),
            row(TANDEM_ROW_OF(cos), -large, large, step, 1.6),
            row(TANDEM_ROW_OF(tan), -large, large, step, 3.7),
-           row(TANDEM_ROW_OF(sin), 1, math::kEasyAngle, fine, 1.6),
-           row(TANDEM_ROW_OF(cos), 1, math::kEasyAngle, fine, 1.6),
-           row(TANDEM_ROW_OF(tan), 1, math::kEasyAngle, fine, 3.7),
+           row(TANDEM_ROW_OF(sin), 1, math::kMaxFastAngle, fine, 1.6),
+           row(TANDEM_ROW_OF(cos), 1, math::kMaxFastAngle, fine, 1.6),
+           row(TANDEM_ROW_OF(tan), 1, math::kMaxFastAngle, fine, 3.7),
        }) {
     CAPTURE(r.name, r.low, r.high);
     constexpr uint32_t kEach = TANDEM_TEST_SANITIZED ? 20 : 1;  // sanitizers look at no rounding
@@ -125,9 +125,9 @@ TEST_CASE("the slopes of gelu and silu are those of their definitions", "[functo
   for (float x = -15; x < 15; x += 0.00037f) {
     const double at = x, density = std::exp(-0.5 * at * at) * 0.39894228040143267794;
     const double s = 1 / (1 + std::exp(-at));
-    worst_gelu =
-        std::max(worst_gelu, std::fabs(math::gelu_slope(x) - (0.5 * std::erfc(at * -std::sqrt(0.5)) + at * density)));
-    worst_silu = std::max(worst_silu, std::fabs(math::silu_slope(x) - s * (1 + at * (1 - s))));
+    worst_gelu = std::max(worst_gelu,
+                          std::fabs(math::gelu_derivative(x) - (0.5 * std::erfc(at * -std::sqrt(0.5)) + at * density)));
+    worst_silu = std::max(worst_silu, std::fabs(math::silu_derivative(x) - s * (1 + at * (1 - s))));
   }
   CHECK(worst_gelu <= 4e-7);  // three roundings of numbers up to 1.13, and those of their parts
   CHECK(worst_silu <= 1e-6);  // x (1 - s) multiplies the rounding of 1 - s, at most 2^-24, by up to 15
@@ -192,19 +192,32 @@ TEST_CASE("the exponential of numbers below zero is that of all numbers, bit for
 }
 
 TEST_CASE("float functions keep NaN, infinities, signed zeros and the ends of their range", "[functors][one_thread]") {
-  for (const auto f : {+[](float x) { return math::exp(x); },        +[](float x) { return math::log(x); },
-                       +[](float x) { return math::tanh(x); },       +[](float x) { return math::erf(x); },
-                       +[](float x) { return math::expm1(x); },      +[](float x) { return math::log1p(x); },
-                       +[](float x) { return math::sigmoid(x); },    +[](float x) { return math::log2(x); },
-                       +[](float x) { return math::log10(x); },      +[](float x) { return math::erfc(x); },
-                       +[](float x) { return math::sin(x); },        +[](float x) { return math::cos(x); },
-                       +[](float x) { return math::tan(x); },        +[](float x) { return math::gelu(x); },
-                       +[](float x) { return math::gelu_slope(x); }, +[](float x) { return math::exp2(x); },
-                       +[](float x) { return math::sinh(x); },       +[](float x) { return math::cosh(x); },
-                       +[](float x) { return math::asin(x); },       +[](float x) { return math::acos(x); },
-                       +[](float x) { return math::atan(x); },       +[](float x) { return math::asinh(x); },
-                       +[](float x) { return math::acosh(x); },      +[](float x) { return math::atanh(x); },
-                       +[](float x) { return math::erfinv(x); },     +[](float x) { return math::digamma(x); },
+  for (const auto f : {+[](float x) { return math::exp(x); },
+                       +[](float x) { return math::log(x); },
+                       +[](float x) { return math::tanh(x); },
+                       +[](float x) { return math::erf(x); },
+                       +[](float x) { return math::expm1(x); },
+                       +[](float x) { return math::log1p(x); },
+                       +[](float x) { return math::sigmoid(x); },
+                       +[](float x) { return math::log2(x); },
+                       +[](float x) { return math::log10(x); },
+                       +[](float x) { return math::erfc(x); },
+                       +[](float x) { return math::sin(x); },
+                       +[](float x) { return math::cos(x); },
+                       +[](float x) { return math::tan(x); },
+                       +[](float x) { return math::gelu(x); },
+                       +[](float x) { return math::gelu_derivative(x); },
+                       +[](float x) { return math::exp2(x); },
+                       +[](float x) { return math::sinh(x); },
+                       +[](float x) { return math::cosh(x); },
+                       +[](float x) { return math::asin(x); },
+                       +[](float x) { return math::acos(x); },
+                       +[](float x) { return math::atan(x); },
+                       +[](float x) { return math::asinh(x); },
+                       +[](float x) { return math::acosh(x); },
+                       +[](float x) { return math::atanh(x); },
+                       +[](float x) { return math::erfinv(x); },
+                       +[](float x) { return math::digamma(x); },
                        +[](float x) { return math::i0(x); }})
     CHECK(std::isnan(f(kNaN)));
   for (int k = -149; k < 128; ++k) CHECK(math::exp2(float(k)) == std::ldexp(1.0f, k));
@@ -238,7 +251,7 @@ TEST_CASE("float functions keep NaN, infinities, signed zeros and the ends of th
   CHECK(math::erfc(kInf) == 0);
   CHECK(math::erfc(-kInf) == 2);
   CHECK(math::gelu(kInf) == kInf);
-  CHECK(math::gelu_slope(0.0f) == 0.5f);
+  CHECK(math::gelu_derivative(0.0f) == 0.5f);
   CHECK(math::cos(0.0f) == 1);
   CHECK(std::isnan(math::sin(kInf)));
   CHECK(std::isnan(math::cos(-kInf)));

@@ -75,7 +75,7 @@ template <class T> void check(int64_t m, int64_t n, int64_t k) {
         REQUIRE(p.wrong(sums) == 0);
         if constexpr (!std::is_same_v<T, Half>)
           for (const auto& each : kernels::cpu::gemm_implementations<T>()) {
-            if (!each.serves(p.g)) continue;
+            if (!each.supports(p.g)) continue;
             CAPTURE(each.name);
             p.c = p.before;
             if (each.run(p.g, p.a.data(), p.b.data(), p.c.data())) REQUIRE(p.wrong(sums) == 0);
@@ -88,7 +88,7 @@ template <class T> void check_choice(const std::string& name, Product<T> p) {
   CAPTURE(name);
   const std::vector<double> sums = p.sums();
   for (const auto& each : kernels::cpu::gemm_implementations<T>()) {
-    if (!each.serves(p.g) || !each.run(p.g, p.a.data(), p.b.data(), p.c.data())) continue;
+    if (!each.supports(p.g) || !each.run(p.g, p.a.data(), p.b.data(), p.c.data())) continue;
     CHECK(each.name == name);
     break;
   }
@@ -145,7 +145,7 @@ TEST_CASE("every implementation of the product on the CPU is chosen for some pro
   const std::string last = list[0].run(tried.g, tried.a.data(), tried.b.data(), tried.c.data()) ? "OpenBLAS" : "tiles";
   check_choice<double>(last, any);
   check_choice<float>(last, {9, 8, 7, false, false, false});
-  if (kernels::cpu::onednn_multiplies_bfloat16()) check_choice<BFloat16>("oneDNN", {60, 60, 60, false, false, false});
+  if (kernels::cpu::onednn_supports_bfloat16()) check_choice<BFloat16>("oneDNN", {60, 60, 60, false, false, false});
   check_choice<BFloat16>("tiles", {9, 8, 7, false, false, false});
   CHECK(kernels::cpu::gemm_implementations<float>().size() == 8);  // all of them are above
   CHECK(kernels::cpu::gemm_implementations<BFloat16>().size() == 2);
@@ -170,7 +170,7 @@ TEST_CASE("a product of tensors is dot products where rows meet a column, and pi
     const kernels::MatmulCall call{a, b, none, c};
     const char* first = nullptr;
     for (const auto& each : kernels::cpu::matmul_implementations()) {
-      if (!each.serves(call)) continue;
+      if (!each.supports(call)) continue;
       first = first ? first : each.name;
       CAPTURE(each.name);
       c.fill_(99);

@@ -143,7 +143,7 @@ TEST_CASE("batch norm's statistics and gradients are the sums that define them, 
       // float: sums of up to 9,216 terms in sixteen lanes of numbers near 30, and of their products with dy
       const double near = dtype == kFloat32 ? 3e-5 : 1e-12, sums = near * std::sqrt(count) * 4;
       for (const auto& each : kernels::cpu::batch_norm_implementations()) {
-        if (!each.serves(x)) continue;
+        if (!each.supports(x)) continue;
         CAPTURE(each.name);
         if (first) chosen.insert(each.name);
         first = false;

@@ -70,7 +70,7 @@ TEST_CASE("a capture on a GPU runs nothing, in two halves as in one call", "[gra
     unfinished.capture_begin();
     x.add_(1);
   }
-  CHECK(!RankContext::current().observer);
+  CHECK(!ThreadContext::current().observer);
   CHECK(x.equal(on_gpu({3}, 2)));
 }
 
@@ -234,8 +234,8 @@ TEST_CASE("what cannot be recorded of a GPU throws by name, and leaves nothing b
       call();
     }),
                       Contains(std::string(name) + ": cannot be captured by a Graph"));
-    CHECK(!RankContext::current().observer);
-    CHECK(!RankContext::current().capture);
+    CHECK(!ThreadContext::current().observer);
+    CHECK(!ThreadContext::current().capture);
     CHECK_THROWS_WITH(graph.replay(), Contains("Called CUDAGraph::replay without a preceding successful capture"));
     CHECK(step().item<double>() == 12);
     Tensor y;

@@ -157,7 +157,7 @@ TEST_CASE("what cannot be recorded throws by name, and leaves nothing behind", "
   for (const auto& [name, step] : refused) {
     CAPTURE(name);
     CHECK_THROWS_WITH(graph.capture(step), Contains(std::string(name) + ": cannot be captured by a Graph"));
-    CHECK(!RankContext::current().observer);
+    CHECK(!ThreadContext::current().observer);
     CHECK_THROWS_WITH(graph.replay(), Contains("without a preceding successful capture"));
   }
   distributed::destroy_process_group();
@@ -184,7 +184,7 @@ TEST_CASE("a capture runs nothing, in two halves as in one call", "[graph]") {
     Graph unfinished;
     unfinished.capture_begin();
   }
-  CHECK(!RankContext::current().observer);
+  CHECK(!ThreadContext::current().observer);
 }
 
 TEST_CASE("a replay raises the versions of what it writes", "[graph]") {

@@ -119,15 +119,15 @@ TEST_CASE("the line search takes PyTorch's steps along curves of many minima", "
     CAPTURE(row.height, row.frequency, row.phase);
     const auto point = [&](double t) {
       const double angle = row.frequency * t + row.phase,
-                   slope = row.width * (t - 1) + row.height * row.frequency * std::cos(angle);
+                   directional_derivative = row.width * (t - 1) + row.height * row.frequency * std::cos(angle);
       return optim::detail::LinePoint{t, row.width * (t - 1) * (t - 1) / 2 + row.height * std::sin(angle),
-                                      tensor({slope}, kFloat64), slope};
+                                      tensor({directional_derivative}, kFloat64), directional_derivative};
     };
     int64_t evaluations = 0;
     const auto found = optim::detail::strong_wolfe(point, point(0), row.first, /*largest=*/1, 25, evaluations);
     CHECK(found.t == Approx(row.step).epsilon(1e-9));  // 12 digits are written above
     CHECK(found.loss == Approx(row.loss).epsilon(1e-9));
-    CHECK(found.gradient.item<double>() == found.slope);
+    CHECK(found.gradient.item<double>() == found.directional_derivative);
     CHECK(evaluations == row.evaluations);
   }
 }

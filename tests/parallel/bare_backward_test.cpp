@@ -7,7 +7,7 @@
 using namespace tandem;
 using distributed::ProcessGroupPtr;
 using nn::parallel::DistributedDataParallel;
-using test::failure_over;
+using test::find_backend_failure;
 using test::SideBySide;
 using Options = nn::parallel::DistributedDataParallelOptions;
 
@@ -23,7 +23,7 @@ Tensor rows_of(int rank, int salt = 0) {
   return (arange(12, TensorOptions(kFloat64)).view({4, 3}) * (0.3 + rank) + salt).sin();
 }
 using Grads = std::vector<Tensor>;
-Grads grads_of(const nn::Module& net) {
+Grads clone_gradients(const nn::Module& net) {
   Grads out;
   for (const Tensor& p : net.parameters()) out.push_back(p.grad().defined() ? p.grad().clone() : Tensor());
   return out;
@@ -33,7 +33,7 @@ using Loss = std::function<Tensor(const std::function<Tensor(const Tensor&)>& ne
 Grads alone(const Loss& loss, int rank) {
   nn::Sequential net = small_net();
   loss([&](const Tensor& x) { return net(x); }, rank).backward();
-  return grads_of(*net);
+  return clone_gradients(*net);
 }
 Grads mean_of(const Loss& loss, int ranks) {
   Grads sum = alone(loss, 0);
@@ -78,19 +78,19 @@ TEST_CASE("a backward of the module itself is each rank's own affair", "[paralle
   const Modes modes = all_modes();
   if (backend == "gloo" && !modes.view) return;
   INFO(backend << ", views " << modes.view << ", unused " << modes.find_unused << ", static " << modes.is_static);
-  CHECK(failure_over(backend, 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure(backend, 2, [&](const ProcessGroupPtr& group) {
           const int rank = group->rank();
           nn::Sequential net = small_net();
           DistributedDataParallel ddp(net, modes.options(group));
           const auto bare = [&](const char* when) {
             net->zero_grad();
             if (rank == 0) plain_loss([&](const Tensor& x) { return net(x); }, rank).backward();
-            if (rank == 0) check_equal(when, grads_of(*net), alone(plain_loss, 0));
+            if (rank == 0) check_equal(when, clone_gradients(*net), alone(plain_loss, 0));
             net->zero_grad();
           };
           const auto step = [&](const char* when) {
             plain_loss([&](const Tensor& x) { return ddp(x); }, rank).backward();
-            check_equal(when, grads_of(*net), mean_of(plain_loss, 2));
+            check_equal(when, clone_gradients(*net), mean_of(plain_loss, 2));
           };
           bare("right after wrapping");
           step("the first step");
@@ -109,7 +109,7 @@ TEST_CASE("a backward of the module itself is each rank's own affair", "[paralle
 TEST_CASE("a bare backward between forward and backward adds to the rank's gradients", "[parallel][ddp][bare]") {
   const Modes modes = all_modes();
   const Loss other = [](const auto& net, int rank) { return net(rows_of(rank, 7)).exp().sum(); };
-  CHECK(failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           const int rank = group->rank();
           nn::Sequential net = small_net();
           DistributedDataParallel ddp(net, modes.options(group));
@@ -117,12 +117,12 @@ TEST_CASE("a bare backward between forward and backward adds to the rank's gradi
             net->zero_grad();
             const Tensor loss = plain_loss([&](const Tensor& x) { return ddp(x); }, rank);
             other([&](const Tensor& x) { return net(x); }, rank).backward();
-            check_equal("before the backward", grads_of(*net), alone(other, rank));
+            check_equal("before the backward", clone_gradients(*net), alone(other, rank));
             loss.backward();
             Grads both = mean_of(plain_loss, 2);
             const Grads more = mean_of(other, 2);
             for (size_t i = 0; i < both.size(); ++i) both[i].add_(more[i]);
-            check_equal("after it", grads_of(*net), both);  // as what adds up under no_sync
+            check_equal("after it", clone_gradients(*net), both);  // as what adds up under no_sync
           }
         }) == "");
 }
@@ -160,7 +160,7 @@ TEST_CASE("a backward through an output averages, whatever is between", "[parall
   INFO("loss " << through << ", views " << modes.view << ", unused " << modes.find_unused << ", static "
                << modes.is_static);
   const Loss by_itself = [&](const Net& net, int rank) { return loss(net, net, rank); };
-  CHECK(failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           nn::Sequential net = small_net();
           DistributedDataParallel ddp(net, modes.options(group));
           Grads expected = mean_of(by_itself, 2);
@@ -169,12 +169,12 @@ TEST_CASE("a backward through an output averages, whatever is between", "[parall
             const Tensor value =
                 loss([&](const Tensor& x) { return ddp(x); }, [&](const Tensor& x) { return net(x); }, group->rank());
             value.backward(/*gradient=*/{}, /*retain_graph=*/true);
-            Grads found = grads_of(*net);
+            Grads found = clone_gradients(*net);
             if (last_unused) found.pop_back(), expected.resize(found.size());
             check_equal("once", found, expected);
             net->zero_grad();
             value.backward();
-            found = grads_of(*net);
+            found = clone_gradients(*net);
             check_equal("and again, of a graph that was kept", found, expected);
           }
         }) == "");
@@ -210,7 +210,7 @@ bool agree(const ProcessGroupPtr& group, const nn::Linear& fc) {
 }  // namespace
 
 TEST_CASE("outputs that are changed in place, hidden, or leaves average too", "[parallel][ddp][bare]") {
-  CHECK(failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           const Tensor x = rows_of(group->rank()).to(kFloat32);
           Views views;
           DistributedDataParallel of_views(views);
@@ -234,7 +234,7 @@ TEST_CASE("outputs that are changed in place, hidden, or leaves average too", "[
 
 TEST_CASE("a backward that throws leaves nothing to the next", "[parallel][ddp][bare]") {
   const bool view = GENERATE(true, false), weighted = GENERATE(true, false);
-  CHECK(failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           const int rank = group->rank();
           nn::Sequential net = small_net();
           DistributedDataParallel ddp(
@@ -258,18 +258,18 @@ TEST_CASE("a backward that throws leaves nothing to the next", "[parallel][ddp][
           group->barrier()->wait();
           net->zero_grad();
           plain_loss([&](const Tensor& in) { return net(in); }, rank).backward();
-          check_equal("a bare backward after it", grads_of(*net), alone(plain_loss, rank));
+          check_equal("a bare backward after it", clone_gradients(*net), alone(plain_loss, rank));
           net->zero_grad();
           for (int step = 0; step < 3; ++step) {
             net->zero_grad();
             plain_loss([&](const Tensor& in) { return ddp(in); }, rank).backward();
-            check_equal("a step after it", grads_of(*net), mean_of(plain_loss, 2));
+            check_equal("a step after it", clone_gradients(*net), mean_of(plain_loss, 2));
           }
         }) == "");
 }
 
 TEST_CASE("a first backward that names unused parameters leaves the order of buckets whole", "[parallel][ddp][bare]") {
-  CHECK(failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           const int rank = group->rank();
           SideBySide net(2);
           DistributedDataParallel ddp(net, Options().bucket_cap_mb(1e-5));
@@ -292,7 +292,7 @@ TEST_CASE("a first backward that names unused parameters leaves the order of buc
 }
 
 TEST_CASE("gradients that were dropped do not count as used", "[parallel][ddp][bare]") {
-  CHECK(failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           const int rank = group->rank();
           SideBySide net(2);
           DistributedDataParallel ddp(net, Options().find_unused_parameters(true));

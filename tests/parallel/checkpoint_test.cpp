@@ -73,9 +73,9 @@ TEST_CASE("runs and resumed runs are equal by any number of workers, with random
   CHECK(
       !same(train(ResumableTraining{.folder = plain.path(), .jitter = false}, samplers::RandomSampler(50)), expected));
   for (const size_t workers : {0, 1, 2, 3}) {
-    const test::TemporaryFolder again, parts;
+    const test::TemporaryFolder reconnect, parts;
     INFO(workers << " workers");
-    ResumableTraining t{.folder = again.path(), .workers = workers};
+    ResumableTraining t{.folder = reconnect.path(), .workers = workers};
     CHECK(same(train(t, samplers::RandomSampler(50)), expected));
     t.folder = parts.path();
     for (const int64_t cut : {7, 13}) {
@@ -212,22 +212,22 @@ TEST_CASE("a second job may read a folder of checkpoints, but not save there", "
   REQUIRE(::flock(other, LOCK_EX | LOCK_NB) == 0);
   test::write_file(folder / ".owner", "process 7 on elsewhere\n");
   test::write_file(folder / "step_3.pt.tmp.7.0", "half");
-  std::atomic<int> told{0};
+  std::atomic<int> failure_reported{0};
   distributed::run_ranks(2, [&](int) {
     distributed::init_process_group("local");
     CheckpointManager checkpoints(folder.path());
     int64_t read = 0;
     checkpoints.add("number", read);
-    if (checkpoints.restore() == 2 && read == 1) ++told;
+    if (checkpoints.restore() == 2 && read == 1) ++failure_reported;
     try {
       checkpoints.save(3);
     } catch (const Error& error) {
       const std::string text = error.what();
       if (text.find("process 7 on elsewhere") != std::string::npos && text.find(folder.path()) != std::string::npos)
-        ++told;
+        ++failure_reported;
     }
   });
-  CHECK(told == 4);
+  CHECK(failure_reported == 4);
   CHECK(fs::exists(folder / "step_3.pt.tmp.7.0"));
   ::close(other);
   CheckpointManager after(folder.path());
@@ -239,7 +239,7 @@ TEST_CASE("a second job may read a folder of checkpoints, but not save there", "
 
 TEST_CASE("what rank 0 cannot do is an error on every rank", "[checkpoint][errors]") {
   const test::TemporaryFolder folder;
-  std::atomic<int> told{0};
+  std::atomic<int> failure_reported{0};
   distributed::run_ranks(2, [&](int) {
     distributed::init_process_group("local");
     CheckpointManager checkpoints(folder / "inner");
@@ -250,7 +250,7 @@ TEST_CASE("what rank 0 cannot do is an error on every rank", "[checkpoint][error
     try {
       checkpoints.save(1);
     } catch (const Error& error) {
-      if (std::string(error.what()).find("step_1.pt") != std::string::npos) ++told;
+      if (std::string(error.what()).find("step_1.pt") != std::string::npos) ++failure_reported;
     }
     if (distributed::get_rank() == 0) {
       fs::create_directory(folder / "inner");
@@ -259,10 +259,10 @@ TEST_CASE("what rank 0 cannot do is an error on every rank", "[checkpoint][error
     try {
       checkpoints.restore();
     } catch (const Error& error) {
-      if (std::string(error.what()).find("step_1.pt") != std::string::npos) ++told;
+      if (std::string(error.what()).find("step_1.pt") != std::string::npos) ++failure_reported;
     }
   });
-  CHECK(told == 4);
+  CHECK(failure_reported == 4);
 }
 
 TEST_CASE("a loader is saved behind what it has handed out, whatever its workers make in advance", "[checkpoint]") {
@@ -280,14 +280,14 @@ TEST_CASE("a loader is saved behind what it has handed out, whatever its workers
     expected.push_back(first_of(batch));
     if (expected.size() == 5) place = saved(*loader);
   }
-  auto again = make();
-  load_into(*again, place);
-  for (auto& batch : *again) got.push_back(first_of(batch));
+  auto reconnect = make();
+  load_into(*reconnect, place);
+  for (auto& batch : *reconnect) got.push_back(first_of(batch));
   CHECK(got == std::vector<double>(expected.begin() + 5, expected.end()));
   place = saved(*loader);  // the loop has seen the end: a new epoch is next
-  again = make();
-  load_into(*again, place);
-  CHECK(std::distance(again->begin(), again->end()) == 13);
+  reconnect = make();
+  load_into(*reconnect, place);
+  CHECK(std::distance(reconnect->begin(), reconnect->end()) == 13);
   auto unordered = data::make_data_loader(Points(kFloat64), samplers::RandomSampler(50),
                                           data::DataLoaderOptions(4).workers(2).enforce_ordering(false));
   CHECK_THROWS_WITH(saved(*unordered), Contains("enforce_ordering"));

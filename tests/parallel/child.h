@@ -72,7 +72,7 @@ class Child {
     REQUIRE(waiting > full);
   }
   /// Reads nothing until the end, which must come before the deadline. The time it took.
-  std::chrono::milliseconds finish_unread(ChildResult& result, std::chrono::seconds most) {
+  std::chrono::milliseconds finish_without_reading(ChildResult& result, std::chrono::seconds most) {
     const auto start = Clock::now();
     int status = 0;
     pid_t ended = 0;
@@ -134,7 +134,7 @@ inline std::vector<std::string> launch_program(int count, const std::string& wha
   return launch({"-n", std::to_string(count), "--", kLaunchProgram, what});
 }
 /// Ends when no descendant of this process lives, and gives those up that live on.
-inline bool nothing_left() {
+inline bool has_no_leftovers() {
   for (const Deadline deadline = after(std::chrono::seconds(20)); Clock::now() < deadline;) {
     const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
     if (pid < 0) return true;

@@ -12,7 +12,7 @@ using nn::parallel::CommHook;
 using nn::parallel::DistributedDataParallel;
 using nn::parallel::GradBucket;
 using nn::parallel::Join;
-using test::failure_over;
+using test::find_backend_failure;
 using Options = nn::parallel::DistributedDataParallelOptions;
 
 namespace {
@@ -38,7 +38,7 @@ Gradients gradients_under(const CommHook& hook, const std::string& backend, int 
     nets.push_back(make_net());
     nets.back()->load_state_dict(first->state_dict());
   }
-  test::run_over(backend, ranks, [&](const ProcessGroupPtr& group) {
+  test::run_with_backend(backend, ranks, [&](const ProcessGroupPtr& group) {
     const auto rank = static_cast<size_t>(group->rank());
     nn::Sequential& net = nets[rank];
     net->forward(batch_of(group->rank())).square().sum().backward();
@@ -120,7 +120,7 @@ TEST_CASE("a hook of one's own: the majority of signs, against what the ranks ha
 
 TEST_CASE("a hook is given each bucket in order, with its gradients and parameters", "[parallel][ddp][hooks]") {
   CHECK(
-      failure_over("local", 2, [](const ProcessGroupPtr&) {
+      find_backend_failure("local", 2, [](const ProcessGroupPtr&) {
         nn::Sequential net = make_net();
         DistributedDataParallel ddp(net, Options().bucket_cap_mb(1e-5));
         std::vector<size_t> order;
@@ -146,7 +146,7 @@ TEST_CASE("what the ranks used is not lost to a hook", "[parallel][ddp][hooks]")
   const std::string backend = GENERATE(from_range(test::backends()));
   const CommHook hook = GENERATE(CommHook(nothing_hook), CommHook(nn::parallel::fp16_compress_hook));
   const bool find = GENERATE(true, false);
-  const std::string failure = failure_over(backend, 2, [&](const ProcessGroupPtr& group) {
+  const std::string failure = find_backend_failure(backend, 2, [&](const ProcessGroupPtr& group) {
     nn::Linear a(3, 2), b(3, 2);
     nn::ModuleList list(a, b);
     struct NetImpl : nn::Module {
@@ -173,7 +173,7 @@ TEST_CASE("what the ranks used is not lost to a hook", "[parallel][ddp][hooks]")
 
 TEST_CASE("hooks under weights and Join see zeros of ranks that have no batch", "[parallel][ddp][hooks]") {
   std::vector<double> gradients(3);
-  CHECK(failure_over("local", 3, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 3, [&](const ProcessGroupPtr& group) {
           nn::Linear net(nn::LinearOptions(1, 1).bias(false));
           DistributedDataParallel ddp(net, Options().weighted_average(true));
           ddp.register_comm_hook(nn::parallel::bf16_compress_hook);
@@ -191,7 +191,7 @@ TEST_CASE("hooks under weights and Join see zeros of ranks that have no batch", 
 }
 
 TEST_CASE("DDP refuses a second hook, and what is no bucket", "[parallel][ddp][hooks][errors]") {
-  const std::string failure = failure_over("local", 2, [](const ProcessGroupPtr& group) {
+  const std::string failure = find_backend_failure("local", 2, [](const ProcessGroupPtr& group) {
     nn::Sequential net = make_net();
     DistributedDataParallel ddp(net);
     ddp.register_comm_hook([](const ProcessGroupPtr&, const GradBucket&) { return CommFuture(nullptr, zeros({2})); });
@@ -219,7 +219,7 @@ TEST_CASE("a hook that gives what no gradient can be is named, on every rank", "
       {"returned an undefined tensor", [](const Tensor&) { return Tensor(); }},
   }));
   std::vector<std::string> errors(2);
-  test::run_over("local", 2, [&](const ProcessGroupPtr& group) {
+  test::run_with_backend("local", 2, [&](const ProcessGroupPtr& group) {
     nn::Sequential net = make_net();
     DistributedDataParallel ddp(net);
     ddp.register_comm_hook([&](const ProcessGroupPtr& of, const GradBucket& bucket) {
@@ -238,7 +238,7 @@ TEST_CASE("a hook that gives what no gradient can be is named, on every rank", "
 
 TEST_CASE("a hook that comes later is called in a group of one rank too", "[parallel][ddp][hooks]") {
   const bool view = GENERATE(true, false);
-  test::run_over("local", 1, [&](const ProcessGroupPtr&) {
+  test::run_with_backend("local", 1, [&](const ProcessGroupPtr&) {
     nn::Sequential net = make_net();
     DistributedDataParallel ddp(net, Options().gradient_as_bucket_view(view).bucket_cap_mb(1e-4));
     const auto gradients = [&] {

@@ -30,9 +30,9 @@ TANDEM_MODULE(Branches);
 std::vector<std::string> errors_of(const std::string& backend,
                                    const std::function<void(const ProcessGroupPtr&, Device)>& f) {
   std::vector<std::string> errors(2);
-  test::run_over(backend, 2, [&](const ProcessGroupPtr& group) {
+  test::run_with_backend(backend, 2, [&](const ProcessGroupPtr& group) {
     try {
-      f(group, test::gpu_of(group->rank()));
+      f(group, test::device_for_rank(group->rank()));
     } catch (const std::exception& error) {
       errors[static_cast<size_t>(group->rank())] = error.what();
     }

@@ -91,7 +91,7 @@ TEST_CASE("a DDP step gives the same bits in a thousand orders of the streams", 
   const uint64_t seeds = backend == "gloo" ? kSeeds / 10 : kSeeds;
   std::atomic<uint64_t> wrong{0};
   State expected;
-  test::run_over(backend, kRanks, [&](const ProcessGroupPtr& group) {
+  test::run_with_backend(backend, kRanks, [&](const ProcessGroupPtr& group) {
     for (uint64_t seed = 0; seed <= seeds; ++seed) {
       group->barrier()->wait();
       if (group->rank() == 0) emulation::set_stream_seed(seed);
@@ -126,7 +126,7 @@ TEST_CASE("a collective that is not waited for is found by the order of streams"
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
   const Reset reset;
   std::atomic<int> found{0};
-  test::run_over(backend, kRanks, [&](const ProcessGroupPtr& group) {
+  test::run_with_backend(backend, kRanks, [&](const ProcessGroupPtr& group) {
     for (uint64_t seed = 1; seed <= 50; ++seed) {
       group->barrier()->wait();
       if (group->rank() == 0) emulation::set_stream_seed(seed);

@@ -237,11 +237,11 @@ TEST_CASE("devices by their numbers, and rows by chunk sizes", "[parallel][dp]")
 
 TEST_CASE("unequal devices are warned about, with what can be done", "[parallel][dp]") {
   const int64_t gib = int64_t{1} << 30;
-  CHECK(unequal_devices({{kFirst, "A", 16 * gib, 100}, {kSecond, "B", 12 * gib, 75}}).empty());
-  CHECK_THAT(unequal_devices({{kFirst, "A", 16 * gib, 100}, {kSecond, "B", 11 * gib, 100}}),
+  CHECK(describe_imbalance({{kFirst, "A", 16 * gib, 100}, {kSecond, "B", 12 * gib, 75}}).empty());
+  CHECK_THAT(describe_imbalance({{kFirst, "A", 16 * gib, 100}, {kSecond, "B", 11 * gib, 100}}),
              Contains("cpu:1 (B, 11264 MiB, 100 multiprocessors) has less than 75 %") && Contains("of cpu (A, 16384") &&
                  Contains("device_ids") && Contains("chunk_sizes"));
-  CHECK_THAT(unequal_devices({{kFirst, "A", gib, 74}, {kSecond, "B", gib, 100}}), Contains("cpu (A, 1024 MiB, 74"));
+  CHECK_THAT(describe_imbalance({{kFirst, "A", gib, 74}, {kSecond, "B", gib, 100}}), Contains("cpu (A, 1024 MiB, 74"));
 }
 
 namespace {

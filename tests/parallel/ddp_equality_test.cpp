@@ -73,7 +73,7 @@ template <class Net> optim::SGD make_optimizer(Net& net) {
 
 template <class Net> State with_ddp(const Job& job) {
   State result;
-  test::run_over(job.backend, job.ranks, [&](const ProcessGroupPtr& group) {
+  test::run_with_backend(job.backend, job.ranks, [&](const ProcessGroupPtr& group) {
     const int rank = group->rank();
     manual_seed(7 + static_cast<uint64_t>(rank));  // the initial values of rank 0 count
     Net net = make_net<Net>(job, rank);

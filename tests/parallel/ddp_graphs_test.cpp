@@ -7,7 +7,7 @@
 using namespace tandem;
 using distributed::ProcessGroupPtr;
 using nn::parallel::DistributedDataParallel;
-using test::failure_over;
+using test::find_backend_failure;
 using test::SideBySide;
 using Options = nn::parallel::DistributedDataParallelOptions;
 
@@ -22,7 +22,7 @@ Tensor batch() { return ones({4, 3}); }
 
 TEST_CASE("DDP: a gradient under create_graph has no history, and keeps no graph", "[parallel][ddp]") {
   const bool view = GENERATE(true, false);
-  CHECK(failure_over("local", 1, [view](const ProcessGroupPtr&) {
+  CHECK(find_backend_failure("local", 1, [view](const ProcessGroupPtr&) {
           nn::Linear net(3, 2);
           DistributedDataParallel ddp(net, Options().gradient_as_bucket_view(view));
           std::weak_ptr<autograd::Node> graph;
@@ -38,29 +38,30 @@ TEST_CASE("DDP: a gradient under create_graph has no history, and keeps no graph
 
 TEST_CASE("DDP leaves a gradient that no rank adds to as it is, to the last bit", "[parallel][ddp]") {
   const bool view = GENERATE(true, false);
-  CHECK(failure_over("local", 3, [view](const ProcessGroupPtr&) {  // of three, an average of equal numbers is rounded
-          SideBySide net(2);
-          DistributedDataParallel ddp(net, Options().find_unused_parameters(true).gradient_as_bucket_view(view));
-          const Tensor before = full({2, 3}, 0.1f) + arange(6).view({2, 3}) * 0.7f;
-          (*net)['b']->weight.set_grad(before.clone());
-          ddp(batch(), "b").sum().backward();  // it lies in a bucket, if views do
-          const Tensor averaged = (*net)['b']->weight.grad().clone();
-          for (int step = 0; step < 2; ++step) ddp(batch(), "a").sum().backward();
-          TANDEM_CHECK((*net)['b']->weight.grad().equal(averaged), (*net)['b']->weight.grad(), averaged);
-          require_gradients(*(*net)['b'], false);
-          for (int step = 0; step < 2; ++step) ddp(batch(), "ab").sum().backward();
-          TANDEM_CHECK((*net)['b']->weight.grad().equal(averaged), (*net)['b']->weight.grad(), averaged);
-          require_gradients(*(*net)['b'], true);
-          ddp(batch(), "ab").sum().backward();
-          TANDEM_CHECK((*net)['b']->weight.grad().allclose(averaged + 4), (*net)['b']->weight.grad(), averaged);
-        }) == "");
+  CHECK(find_backend_failure(
+            "local", 3, [view](const ProcessGroupPtr&) {  // of three, an average of equal numbers is rounded
+              SideBySide net(2);
+              DistributedDataParallel ddp(net, Options().find_unused_parameters(true).gradient_as_bucket_view(view));
+              const Tensor before = full({2, 3}, 0.1f) + arange(6).view({2, 3}) * 0.7f;
+              (*net)['b']->weight.set_grad(before.clone());
+              ddp(batch(), "b").sum().backward();  // it lies in a bucket, if views do
+              const Tensor averaged = (*net)['b']->weight.grad().clone();
+              for (int step = 0; step < 2; ++step) ddp(batch(), "a").sum().backward();
+              TANDEM_CHECK((*net)['b']->weight.grad().equal(averaged), (*net)['b']->weight.grad(), averaged);
+              require_gradients(*(*net)['b'], false);
+              for (int step = 0; step < 2; ++step) ddp(batch(), "ab").sum().backward();
+              TANDEM_CHECK((*net)['b']->weight.grad().equal(averaged), (*net)['b']->weight.grad(), averaged);
+              require_gradients(*(*net)['b'], true);
+              ddp(batch(), "ab").sum().backward();
+              TANDEM_CHECK((*net)['b']->weight.grad().allclose(averaged + 4), (*net)['b']->weight.grad(), averaged);
+            }) == "");
 }
 
 TEST_CASE("DDP: gradients of their own equal those in buckets, and stay when the next are computed",
           "[parallel][ddp]") {
   const auto train = [](bool view) {
     std::vector<Tensor> result;
-    test::run_over("local", 2, [&](const ProcessGroupPtr& group) {
+    test::run_with_backend("local", 2, [&](const ProcessGroupPtr& group) {
       manual_seed(5);
       SideBySide net(2);
       DistributedDataParallel ddp(
@@ -93,7 +94,7 @@ TEST_CASE("DDP: gradients of their own equal those in buckets, and stay when the
 
 TEST_CASE("DDP does not exchange what is frozen, and ranks that freeze different things hear of it",
           "[parallel][ddp]") {
-  CHECK(failure_over("local", 2, [](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [](const ProcessGroupPtr& group) {
           SideBySide net(2);
           DistributedDataParallel ddp(net, Options().bucket_cap_mb(1e-5));  // a bucket each
           require_gradients(*(*net)['b'], false);
@@ -109,13 +110,13 @@ TEST_CASE("DDP does not exchange what is frozen, and ranks that freeze different
           TANDEM_CHECK(group->bytes_sent() == between, "a frozen module exchanged something");
         }) == "");
   CHECK_THAT(
-      failure_over("local", 2,
-                   [](const ProcessGroupPtr& group) {
-                     SideBySide net(2);
-                     DistributedDataParallel ddp(net);
-                     if (group->rank() == 1) (*net)['a']->bias.requires_grad_(false);
-                     ddp(batch(), "ab").sum().backward();
-                   }),
+      find_backend_failure("local", 2,
+                           [](const ProcessGroupPtr& group) {
+                             SideBySide net(2);
+                             DistributedDataParallel ddp(net);
+                             if (group->rank() == 1) (*net)['a']->bias.requires_grad_(false);
+                             ddp(batch(), "ab").sum().backward();
+                           }),
       Contains("Detected mismatch between collectives on ranks") &&
           Contains("rank 1 calls all_reduce #5 (DDP 1: gradients, bucket 0 of 1, without parameters 1, from b.bias)"));
 }
@@ -124,7 +125,7 @@ TEST_CASE("DDP refuses a module that changed since it was wrapped, by name", "[p
   const int devices = cpu_device_count();
   set_cpu_device_count(2);
   const auto refused = [](const std::function<void(SideBySide&)>& change) {
-    return failure_over("local", 1, [&](const ProcessGroupPtr&) {
+    return find_backend_failure("local", 1, [&](const ProcessGroupPtr&) {
       SideBySide net(2);
       (*net)['b']->weight.requires_grad_(false);
       DistributedDataParallel ddp(net);
@@ -147,7 +148,7 @@ TEST_CASE("DDP refuses a module that changed since it was wrapped, by name", "[p
 TEST_CASE("DDP leaves alone what it is told to ignore", "[parallel][ddp]") {
   const int devices = cpu_device_count();
   set_cpu_device_count(2);
-  CHECK(failure_over("local", 2, [](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [](const ProcessGroupPtr& group) {
           const int rank = group->rank();
           SideBySide net(2);
           nn::BatchNorm1d norm(rank + 2);  // of another size on each rank, and on another device
@@ -166,31 +167,31 @@ TEST_CASE("DDP leaves alone what it is told to ignore", "[parallel][ddp]") {
           TANDEM_CHECK(bias.equal((*net)['b']->bias), "the other parameters are rank 0's");
         }) == "");
   set_cpu_device_count(devices);
-  CHECK_THAT(failure_over("local", 1,
-                          [](const ProcessGroupPtr&) {
-                            DistributedDataParallel(SideBySide(2), Options().parameters_to_ignore({"b.weigt"}));
-                          }),
+  CHECK_THAT(find_backend_failure("local", 1,
+                                  [](const ProcessGroupPtr&) {
+                                    DistributedDataParallel(SideBySide(2), Options().parameters_to_ignore({"b.weigt"}));
+                                  }),
              Contains("parameters_to_ignore has b.weigt, which is not a parameter or buffer"));
 }
 
 TEST_CASE("ranks whose collectives agree in all but what they are about hear of it", "[parallel][ddp][errors]") {
   const std::string backend = GENERATE(from_range(test::backends()));
   INFO(backend);
-  CHECK_THAT(failure_over(backend, 2,
-                          [](const ProcessGroupPtr& group) {
-                            const std::string about = group->rank() == 0 ? "the loss" : "the accuracy";
-                            group->all_reduce(zeros({3}), distributed::ReduceOp::SUM, about)->wait();
-                          }),
+  CHECK_THAT(find_backend_failure(backend, 2,
+                                  [](const ProcessGroupPtr& group) {
+                                    const std::string about = group->rank() == 0 ? "the loss" : "the accuracy";
+                                    group->all_reduce(zeros({3}), distributed::ReduceOp::SUM, about)->wait();
+                                  }),
              Contains("rank 0 calls all_reduce #2 (the loss) of float32, 3 elements, SUM") &&
                  Contains("rank 1 calls all_reduce #2 (the accuracy)"));
-  CHECK_THAT(failure_over(backend, 2,
-                          [](const ProcessGroupPtr& group) {
-                            SideBySide one(2), two(2);
-                            DistributedDataParallel first(one), second(two);
-                            const Tensor y = first(batch(), "ab").sum(), z = second(batch(), "ab").sum();
-                            (group->rank() == 0 ? y : z).backward();
-                            (group->rank() == 0 ? z : y).backward();
-                          }),
+  CHECK_THAT(find_backend_failure(backend, 2,
+                                  [](const ProcessGroupPtr& group) {
+                                    SideBySide one(2), two(2);
+                                    DistributedDataParallel first(one), second(two);
+                                    const Tensor y = first(batch(), "ab").sum(), z = second(batch(), "ab").sum();
+                                    (group->rank() == 0 ? y : z).backward();
+                                    (group->rank() == 0 ? z : y).backward();
+                                  }),
              Contains("(DDP 1: gradients, bucket 0 of 1, from b.bias)") &&
                  Contains("(DDP 2: gradients, bucket 0 of 1, from b.bias)"));
 }

@@ -57,7 +57,7 @@ void add_to_first(const Tensor& x, float what) {
 }  // namespace
 
 TEST_CASE("DDP says what it is, and what its last step took", "[parallel][ddp]") {
-  test::run_over("local", 2, [](const distributed::ProcessGroupPtr& group) {
+  test::run_with_backend("local", 2, [](const distributed::ProcessGroupPtr& group) {
     TwoLayers net;
     net->a->bias.requires_grad_(false);
     net->wait = std::chrono::milliseconds(20);
@@ -169,7 +169,7 @@ TEST_CASE("DDP does not look at buffers, which may be each rank's own, and costs
         if (!drifts) CHECK(error.empty());
       }
     }
-  test::run_over("local", 2, [](const distributed::ProcessGroupPtr& group) {
+  test::run_with_backend("local", 2, [](const distributed::ProcessGroupPtr& group) {
     const auto sent = [&](int64_t every) {
       TwoLayers net;
       DistributedDataParallel ddp(net, Options().check_parameters_every(every));
@@ -181,10 +181,10 @@ TEST_CASE("DDP does not look at buffers, which may be each rank's own, and costs
     TANDEM_CHECK(sent(5) == never, "nothing is looked at before the fifth step");
     TANDEM_CHECK(sent(2) == never + 2 * 8, "two looks send ", sent(2) - never, " bytes; one number each is 16");
   });
-  CHECK_THROWS_WITH(test::run_over("local", 1,
-                                   [](const distributed::ProcessGroupPtr&) {
-                                     DistributedDataParallel(TwoLayers(), Options().check_parameters_every(-1));
-                                   }),
+  CHECK_THROWS_WITH(test::run_with_backend("local", 1,
+                                           [](const distributed::ProcessGroupPtr&) {
+                                             DistributedDataParallel(TwoLayers(), Options().check_parameters_every(-1));
+                                           }),
                     Contains("check_parameters_every is -1; accepted"));
 }
 
@@ -211,19 +211,19 @@ TEST_CASE("DDP in a Join looks at the parameters while all ranks have batches", 
 }
 
 TEST_CASE("DDP: the size of buckets follows from the link, alike on all ranks", "[parallel][ddp]") {
-  using nn::parallel::detail::bucket_bytes_for;
   using nn::parallel::detail::LinkEstimate;
+  using nn::parallel::detail::optimal_bucket_bytes;
   // 100 MB of gradients, 10 GB/s, 100 us: sqrt(1e8 * 1e10 * 1e-4) = 1e7.
-  CHECK(bucket_bytes_for(LinkEstimate{1e-4, 1e10}, 100000000) == 10000000);
+  CHECK(optimal_bucket_bytes(LinkEstimate{1e-4, 1e10}, 100000000) == 10000000);
   // It is the best of all sizes for k * latency + size / bandwidth, where k = bytes / size buckets go one by one.
   const auto cost = [](double size) { return 1e8 / size * 1e-4 + size / 1e10; };
   for (double size = 1e5; size < 1e8; size *= 1.3) CHECK(cost(1e7) <= cost(size));
-  CHECK(bucket_bytes_for(LinkEstimate{1, 1e10}, 1000000) == 1000000);  // all in one
-  CHECK(bucket_bytes_for(LinkEstimate{1e-9, 1e6}, 1000000) == 64 << 10);
+  CHECK(optimal_bucket_bytes(LinkEstimate{1, 1e10}, 1000000) == 1000000);  // all in one
+  CHECK(optimal_bucket_bytes(LinkEstimate{1e-9, 1e6}, 1000000) == 64 << 10);
 
   std::mutex mutex;
   std::vector<DDPLoggingData> all;
-  test::run_over("local", 3, [&](const distributed::ProcessGroupPtr&) {
+  test::run_with_backend("local", 3, [&](const distributed::ProcessGroupPtr&) {
     nn::Sequential net(nn::Linear(64, 512), nn::Linear(512, 512), nn::Linear(512, 10));
     DistributedDataParallel ddp(net, Options().bucket_cap_mb(nn::parallel::kBucketCapFromLink));
     ddp(ones({2, 64})).sum().backward();
@@ -236,12 +236,12 @@ TEST_CASE("DDP: the size of buckets follows from the link, alike on all ranks", 
     CHECK(data.link_latency == all[0].link_latency);
     CHECK(data.bucket_sizes == all[0].bucket_sizes);
     CHECK(data.bucket_cap_bytes ==
-          bucket_bytes_for({data.link_latency, data.link_bandwidth}, data.total_parameter_size_bytes));
+          optimal_bucket_bytes({data.link_latency, data.link_bandwidth}, data.total_parameter_size_bytes));
   }
 }
 
 TEST_CASE("DDP alone allocates nothing beyond the gradients and what the bare module's step does", "[parallel][ddp]") {
-  test::run_over("local", 1, [](const distributed::ProcessGroupPtr& group) {
+  test::run_with_backend("local", 1, [](const distributed::ProcessGroupPtr& group) {
     struct Use {
       int64_t allocations, peak;  // of a step, beyond what lives before it
     };

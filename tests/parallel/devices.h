@@ -37,7 +37,7 @@ struct Devices {
 inline const Device kFirst("cpu:0"), kSecond("cpu:1"), kThird("cpu:2");
 
 /// Each tensor rounded up to 64 elements, as DataParallel packs them for a transfer.
-inline int64_t packed_bytes_of(const std::vector<Tensor>& tensors) {
+inline int64_t count_packed_bytes(const std::vector<Tensor>& tensors) {
   int64_t bytes = 0;
   for (const Tensor& t : tensors) bytes += (t.numel() + 63) / 64 * 64 * t.itemsize();
   return bytes;

@@ -18,14 +18,14 @@ class Oracle {
 
   int64_t wrong() {
     for (const ReduceOp op : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::MAX})
-      if (op != ReduceOp::AVG || is_floating_point(dtype_)) reductions(op);
-    gathers();
-    exchanges();
-    uneven();
-    if (size_ > 1) transfers();
-    return wrong_;
+      if (op != ReduceOp::AVG || is_floating_point(dtype_)) check_reductions(op);
+    check_gathers();
+    check_exchanges();
+    check_uneven();
+    if (size_ > 1) check_transfers();
+    return num_wrong_;
   }
-  const std::string& what() const { return what_; }
+  const std::string& what() const { return first_wrong_; }
 
  private:
   static constexpr int64_t kPeriod = 7;
@@ -51,10 +51,10 @@ class Oracle {
   Tensor operand(ReduceOp op, int from, int to) const {
     return op == ReduceOp::PRODUCT ? periodic([&](int64_t i) { return factor(from, to, i); }, n_) : input(from, to);
   }
-  Tensor room(int64_t n) const { return full({n}, 1, TensorOptions(dtype_).device(device_)); }
-  std::vector<Tensor> rooms() const {
+  Tensor make_output(int64_t n) const { return full({n}, 1, TensorOptions(dtype_).device(device_)); }
+  std::vector<Tensor> make_outputs() const {
     std::vector<Tensor> all;
-    for (int r = 0; r < size_; ++r) all.push_back(room(n_));
+    for (int r = 0; r < size_; ++r) all.push_back(make_output(n_));
     return all;
   }
   /// The reduction of what all have for `to`.
@@ -78,13 +78,13 @@ class Oracle {
   }
   void expect(const char* name, const Tensor& x, const Tensor& expected) {
     if (x.cpu().equal(expected.cpu())) return;
-    ++wrong_;
-    if (what_.empty()) what_ = name;
+    ++num_wrong_;
+    if (first_wrong_.empty()) first_wrong_ = name;
   }
 
-  void reductions(ReduceOp op) {
+  void check_reductions(ReduceOp op) {
     const int root = size_ / 2;
-    const Tensor x = operand(op, rank_, 0), y = x.clone(), z = room(n_), t = room(n_);
+    const Tensor x = operand(op, rank_, 0), y = x.clone(), z = make_output(n_), t = make_output(n_);
     std::vector<Tensor> inputs;
     for (int q = 0; q < size_; ++q) inputs.push_back(operand(op, rank_, q));
     group_.all_reduce(x, op)->wait();
@@ -96,11 +96,12 @@ class Oracle {
     expect("reduce_scatter", z, reduced(op, rank_));
     expect("reduce_scatter_tensor", t, reduced(op, rank_));
   }
-  void gathers() {
+  void check_gathers() {
     const int root = size_ - 1;
-    const Tensor mine = input(rank_, 0), x = mine.clone(), stacked = room(size_ * n_).view({size_, n_}),
-                 behind = room(size_ * n_), part = room(n_), rows = room(size_ * n_).view({n_, size_}).t();
-    const std::vector<Tensor> all = rooms(), at_root = rank_ == root ? rooms() : std::vector<Tensor>();
+    const Tensor mine = input(rank_, 0), x = mine.clone(), stacked = make_output(size_ * n_).view({size_, n_}),
+                 behind = make_output(size_ * n_), part = make_output(n_),
+                 rows = make_output(size_ * n_).view({n_, size_}).t();
+    const std::vector<Tensor> all = make_outputs(), at_root = rank_ == root ? make_outputs() : std::vector<Tensor>();
     std::vector<Tensor> parts, expected;
     for (int r = 0; r < size_; ++r) {
       if (rank_ == root) parts.push_back(input(root, r));
@@ -118,21 +119,21 @@ class Oracle {
     expect("all_gather_into_tensor, stacked", stacked.view({-1}), cat(expected));
     expect("all_gather_into_tensor", behind, cat(expected));
     if (rank_ == root) expect("gather", cat(at_root), cat(expected));
-    expect("gather_into_tensor", rows.reshape({-1}), rank_ == root ? cat(expected) : room(size_ * n_));
+    expect("gather_into_tensor", rows.reshape({-1}), rank_ == root ? cat(expected) : make_output(size_ * n_));
     expect("scatter", part, input(root, rank_));
   }
-  void exchanges() {
+  void check_exchanges() {
     std::vector<Tensor> inputs, expected;
     for (int r = 0; r < size_; ++r) inputs.push_back(input(rank_, r)), expected.push_back(input(r, rank_));
-    const std::vector<Tensor> outputs = rooms();
-    const Tensor single = room(size_ * n_);
+    const std::vector<Tensor> outputs = make_outputs();
+    const Tensor single = make_output(size_ * n_);
     group_.all_to_all(outputs, inputs)->wait();
     group_.all_to_all_single(single, cat(inputs))->wait();
     expect("all_to_all", cat(outputs), cat(expected));
     expect("all_to_all_single", single, cat(expected));
   }
   /// Of sizes that differ from pair to pair, some of them 0, and with strides. Some n elements for each rank in all.
-  void uneven() {
+  void check_uneven() {
     const int64_t n = n_ / size_;
     const auto count = [&](int from, int to) { return (n_ + from + 2 * to) % 5 == 0 ? 0 : n + (from * 3 + to) % 4; };
     std::vector<Tensor> outputs, gathered, inputs, expected, all;
@@ -142,8 +143,8 @@ class Oracle {
       input_sizes.push_back(sent), output_sizes.push_back(got);
       inputs.push_back(input(rank_, r, 2 * sent).view({sent, 2}));
       expected.push_back(input(r, rank_, 2 * got).view({got, 2}));
-      outputs.push_back(room(2 * got).view({2, got}).t());
-      gathered.push_back(room(n + r));
+      outputs.push_back(make_output(2 * got).view({2, got}).t());
+      gathered.push_back(make_output(n + r));
       all.push_back(input(r, 0, n + r));
     }
     const Tensor rows = cat(inputs), wide = cat({rows, rows}, 1), single = zeros_like(cat(outputs));
@@ -155,15 +156,15 @@ class Oracle {
     expect("all_gather of several sizes", cat(gathered), cat(all));
   }
   /// Round the ring; then all to rank 0, which takes them as they come.
-  void transfers() {
+  void check_transfers() {
     const int next = (rank_ + 1) % size_, last = (rank_ + size_ - 1) % size_;
-    const Tensor got = room(n_);
+    const Tensor got = make_output(n_);
     const auto sending = group_.send(input(rank_, next), next, 3);
     const auto receiving = group_.recv(got, last, 3);
     receiving->wait();
     sending->wait();
     expect("send and recv", got, input(last, rank_));
-    if (receiving->source_rank() != last) expect("source_rank", room(1), room(2));
+    if (receiving->source_rank() != last) expect("source_rank", make_output(1), make_output(2));
     if (group_.backend() == "nccl") return;
     if (rank_ > 0) {
       group_.send(input(rank_, 0), 0, 4)->wait();
@@ -171,12 +172,12 @@ class Oracle {
     }
     std::vector<int> came(static_cast<size_t>(size_));
     for (int k = 1; k < size_; ++k) {
-      const Tensor x = room(n_);
+      const Tensor x = make_output(n_);
       const auto work = group_.recv_anysource(x, 4);
       work->wait();
       const int from = work->source_rank();
       expect("recv_anysource", x, input(from, 0));
-      if (came[static_cast<size_t>(from)]++ > 0) expect("recv_anysource, twice", room(1), room(2));
+      if (came[static_cast<size_t>(from)]++ > 0) expect("recv_anysource, twice", make_output(1), make_output(2));
     }
   }
 
@@ -185,8 +186,8 @@ class Oracle {
   const DType dtype_;
   const int64_t n_;
   const int rank_, size_;
-  int64_t wrong_ = 0;
-  std::string what_;
+  int64_t num_wrong_ = 0;
+  std::string first_wrong_;
 };
 
 }  // namespace tandem::test

@@ -5,7 +5,7 @@
 
 using namespace tandem;
 using namespace tandem::nn::parallel;
-using test::packed_bytes_of;
+using test::count_packed_bytes;
 
 TEST_CASE("loss() takes loss modules and functions", "[parallel][dp][loss]") {
   const test::Devices devices(3);
@@ -44,7 +44,7 @@ TEST_CASE("loss() moves targets and two numbers in place of the outputs", "[para
   nn::Linear net(10, 10);
   DataParallel dp(net, devices.list);
   const Tensor x = randn({6, 10}), target = randint(0, 10, {6});
-  const int64_t parameters = packed_bytes_of(net->parameters());
+  const int64_t parameters = count_packed_bytes(net->parameters());
   // Half of the inputs; sum and weight there, the sum's gradient back, each packed as 64; parameters there and
   // gradients back.
   const int64_t before = bytes_moved();

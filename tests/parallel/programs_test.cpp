@@ -317,7 +317,7 @@ Outcome outcome_of(const Program& program, const std::string& backend, const jso
   Outcome outcome;
   std::mutex mutex;
   try {
-    test::run_over(backend, kRanks, [&](const distributed::ProcessGroupPtr& group) {
+    test::run_with_backend(backend, kRanks, [&](const distributed::ProcessGroupPtr& group) {
       const Numbers numbers = program.run(group->rank());
       const json& theirs = by_rank.at(static_cast<size_t>(group->rank()));
       const std::lock_guard lock(mutex);

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "tandem/core/rank_context.h"
+#include "tandem/core/thread_context.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/collectives/gloo/gloo.h"
 #include "tandem/tests/catch.h"
@@ -17,7 +17,7 @@ namespace tandem::test {
 inline constexpr DType kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64,
                                     kInt32,   kInt16,   kInt8,    kUInt8,    kBool};
 /// 1 or 0: Catch2's assertions are not for several threads, so that ranks count what is wrong.
-inline int64_t differs(const Tensor& x, const Tensor& expected) { return x.equal(expected) ? 0 : 1; }
+inline int64_t count_mismatch(const Tensor& x, const Tensor& expected) { return x.equal(expected) ? 0 : 1; }
 
 /// Runs f(group) on `size` threads, each a rank of one group. Returns what each threw, "" for nothing.
 /// @param shares  whether rank r may share memory; without it all
@@ -30,9 +30,9 @@ inline std::vector<std::string> run_gloo_ranks(int size, std::chrono::millisecon
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
-      RankContext context;
+      ThreadContext context;
       context.rank = std::make_shared<RankState>();
-      const RankContextGuard guard(std::move(context));
+      const ThreadContextGuard guard(std::move(context));
       try {
         Rendezvous job{rank, size, std::make_shared<StoreClient>("127.0.0.1", server.port(), "secret", timeout)};
         job.watch = std::make_unique<StoreClient>("127.0.0.1", server.port(), "secret", timeout);
@@ -122,11 +122,11 @@ inline bool can_run(const std::string& backend, int size) {
   return present >= needed;
 }
 /// The GPU of a rank: of its own if there are enough.
-inline Device gpu_of(int rank) { return Device(kCUDA, rank % cuda::device_count()); }
+inline Device device_for_rank(int rank) { return Device(kCUDA, rank % cuda::device_count()); }
 /// f(group) on every rank of a group over that backend. @throws what a rank throws
-inline void run_over(const std::string& backend, int size,
-                     const std::function<void(const distributed::ProcessGroupPtr&)>& f,
-                     std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
+inline void run_with_backend(const std::string& backend, int size,
+                             const std::function<void(const distributed::ProcessGroupPtr&)>& f,
+                             std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
   distributed::run_ranks(size, [&](int) {
     distributed::init_process_group(backend, {.timeout = timeout});
     f(distributed::default_group());
@@ -134,10 +134,10 @@ inline void run_over(const std::string& backend, int size,
 }
 
 /// What the first rank that fails says; "" if none does.
-inline std::string failure_over(const std::string& backend, int size,
-                                const std::function<void(const distributed::ProcessGroupPtr&)>& f) {
+inline std::string find_backend_failure(const std::string& backend, int size,
+                                        const std::function<void(const distributed::ProcessGroupPtr&)>& f) {
   try {
-    run_over(backend, size, f, std::chrono::seconds(20));
+    run_with_backend(backend, size, f, std::chrono::seconds(20));
   } catch (const std::exception& error) {
     return error.what();
   }

@@ -6,11 +6,11 @@
 
 using namespace tandem;
 using namespace tandem::nn::parallel;
-using test::packed_bytes_of;
+using test::count_packed_bytes;
 
 namespace {
 DataParallelOptions persistent(bool on) { return DataParallelOptions().persistent_replicas(on); }
-template <class F> int64_t moved_by(const F& f) {
+template <class F> int64_t count_moved_bytes(const F& f) {
   const int64_t before = bytes_moved();
   f();
   return bytes_moved() - before;
@@ -137,11 +137,11 @@ TEST_CASE("the bytes of a step are those of the formula", "[parallel][replicas][
   DataParallel dp(net, devices.first(k), {}, persistent(keep));
   optim::SGD optimizer(dp.parameters(), 0.01);
   const Tensor x = randn({rows, 1, 28, 28}), target = randint(0, 10, {rows});
-  const int64_t parameters = packed_bytes_of(net->parameters()), buffers = packed_bytes_of(net->buffers());
+  const int64_t parameters = count_packed_bytes(net->parameters()), buffers = count_packed_bytes(net->buffers());
   const int64_t outputs = rows * 10 * 4, away = rows - shard_sizes(rows, static_cast<size_t>(k))[0];  // rows elsewhere
   const int64_t step = away * (x.nbytes() + 2 * outputs) / rows + (k - 1) * (2 * parameters + buffers);
   for (int i = 0; i < 2; ++i) {
-    CHECK(moved_by([&] {
+    CHECK(count_moved_bytes([&] {
             optimizer.zero_grad();
             cross_entropy(dp(x), target).backward();
             optimizer.step();
@@ -151,7 +151,7 @@ TEST_CASE("the bytes of a step are those of the formula", "[parallel][replicas][
   const NoGradGuard guard;
   dp(x);
   const int64_t shards = away * (x.nbytes() + outputs) / rows;
-  CHECK(moved_by([&] { dp(x); }) == shards + (keep ? 0 : (k - 1) * (parameters + buffers)));
+  CHECK(count_moved_bytes([&] { dp(x); }) == shards + (keep ? 0 : (k - 1) * (parameters + buffers)));
 }
 
 TEST_CASE("second derivatives pass through the replicas", "[parallel][replicas]") {

@@ -9,7 +9,7 @@
 using namespace tandem;
 using distributed::ProcessGroupPtr;
 using nn::parallel::DistributedDataParallel;
-using test::failure_over;
+using test::find_backend_failure;
 using test::SideBySide;
 using Options = nn::parallel::DistributedDataParallelOptions;
 
@@ -50,7 +50,7 @@ TEST_CASE("static_graph: parameters may go unused, and only the first backward h
   const std::string backend = GENERATE(from_range(test::backends()));
   const bool view = GENERATE(true, false);
   INFO(backend << ", views " << view);
-  CHECK(failure_over(backend, 3, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure(backend, 3, [&](const ProcessGroupPtr& group) {
           manual_seed(1);
           SideBySide net(3);
           const auto use = [](int rank) { return std::string(rank == 1 ? "ab" : "a"); };
@@ -88,7 +88,7 @@ TEST_CASE("static_graph: parameters may go unused, and only the first backward h
 
 TEST_CASE("static_graph: what no rank uses keeps its gradient", "[parallel][ddp][static]") {
   const bool view = GENERATE(true, false);
-  CHECK(failure_over("local", 3, [&](const ProcessGroupPtr&) {
+  CHECK(find_backend_failure("local", 3, [&](const ProcessGroupPtr&) {
           SideBySide net(3);
           const Tensor before = full({2, 3}, 0.1f) + arange(6).view({2, 3}) * 0.7f;
           (*net)['c']->weight.set_grad(before.clone());
@@ -102,7 +102,7 @@ TEST_CASE("static_graph: a change of the graph is an error that names the parame
           "[parallel][ddp][static][errors]") {
   const auto changed = [](const std::string& first, const std::string& later, int who) {
     std::vector<std::string> errors(2);
-    const std::string thrown = failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+    const std::string thrown = find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
       SideBySide net(3);
       DistributedDataParallel ddp(net, Options().static_graph(true));
       for (int step = 0; step < 3; ++step) try {
@@ -130,7 +130,7 @@ TEST_CASE("static_graph: backwards inside backward bring a parameter several gra
   const bool view = GENERATE(true, false);
   const auto gradients = [view](bool reentrant, bool is_static) {
     std::vector<std::vector<Tensor>> all(3);
-    const std::string failure = failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+    const std::string failure = find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
       manual_seed(4);
       Twice net;
       DistributedDataParallel ddp(net,
@@ -157,7 +157,7 @@ TEST_CASE("static_graph: backwards inside backward bring a parameter several gra
 
 TEST_CASE("static_graph: a rank without a batch in the first step learns what the others use",
           "[parallel][ddp][static]") {
-  CHECK(failure_over("local", 2, [](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [](const ProcessGroupPtr& group) {
           manual_seed(1);
           SideBySide net(3);
           DistributedDataParallel ddp(net, Options().static_graph(true).weighted_average(true).bucket_cap_mb(1e-5));
@@ -181,7 +181,7 @@ TEST_CASE("buckets are rebuilt in the order in which gradients came on rank 0", 
   using Plan = std::vector<std::vector<size_t>>;
   const auto plans = [&](bool find, const std::string& use_0, const std::string& use_1) {
     std::vector<Plan> before(2), after(2);
-    CHECK(failure_over(backend, 2, [&](const ProcessGroupPtr& group) {
+    CHECK(find_backend_failure(backend, 2, [&](const ProcessGroupPtr& group) {
             const auto rank = static_cast<size_t>(group->rank());
             SideBySide net(3);
             DistributedDataParallel ddp(

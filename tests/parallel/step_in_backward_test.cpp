@@ -11,7 +11,7 @@ using nn::parallel::GradBucket;
 using nn::parallel::Join;
 using nn::parallel::StepInBackward;
 using nn::parallel::StepInBackwardOptions;
-using test::failure_over;
+using test::find_backend_failure;
 using test::SideBySide;
 using Options = nn::parallel::DistributedDataParallelOptions;
 
@@ -47,7 +47,7 @@ std::vector<std::vector<Tensor>> trained(const std::string& backend, int ranks, 
   std::vector<SideBySide> nets;
   manual_seed(7);
   for (int r = 0; r < ranks; ++r) nets.emplace_back(3);
-  test::run_over(backend, ranks, [&](const ProcessGroupPtr& group) {
+  test::run_with_backend(backend, ranks, [&](const ProcessGroupPtr& group) {
     const int rank = group->rank();
     SideBySide& net = nets[static_cast<size_t>(rank)];
     DistributedDataParallel ddp(net, Options(options).process_group(group).bucket_cap_mb(1e-5));
@@ -154,7 +154,7 @@ TEST_CASE("StepInBackward steps a bucket while the next ones are under way", "[p
   // The hook of bucket 1 is waited for when bucket 0 is done: by then the parameters of bucket 0 have changed, its own
   // have not.
   std::vector<int> seen(2);
-  CHECK(failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           SideBySide net(3);
           DistributedDataParallel ddp(net, Options().bucket_cap_mb(1e-5));
           std::vector<Tensor> first;
@@ -181,7 +181,7 @@ TEST_CASE("StepInBackward in a Join: ranks that ran out make the others' steps",
     manual_seed(3);
     std::vector<SideBySide> nets;
     for (int r = 0; r < 3; ++r) nets.emplace_back(3);
-    CHECK(failure_over("local", 3, [&](const ProcessGroupPtr& group) {
+    CHECK(find_backend_failure("local", 3, [&](const ProcessGroupPtr& group) {
             const int rank = group->rank();
             SideBySide& net = nets[static_cast<size_t>(rank)];
             DistributedDataParallel ddp(net, Options().bucket_cap_mb(1e-5));
@@ -206,7 +206,7 @@ TEST_CASE("StepInBackward in a Join: ranks that ran out make the others' steps",
 }
 
 TEST_CASE("StepInBackward refuses what does not go with it, and ends with its scope", "[parallel][ddp][step][errors]") {
-  test::run_over("local", 1, [](const ProcessGroupPtr&) {
+  test::run_with_backend("local", 1, [](const ProcessGroupPtr&) {
     SideBySide net(2), other(1);
     DistributedDataParallel ddp(net), second(other);
     optim::SGD optimizer(net->parameters(), 0.1), another(net->parameters(), 0.1), foreign(other->parameters(), 0.1);

@@ -9,7 +9,7 @@ using distributed::ProcessGroup;
 using distributed::ProcessGroupPtr;
 using distributed::WorkPtr;
 using nn::parallel::DistributedDataParallel;
-using test::failure_over;
+using test::find_backend_failure;
 using test::SideBySide;
 using Options = nn::parallel::DistributedDataParallelOptions;
 
@@ -31,7 +31,7 @@ struct Collective {
   std::function<WorkPtr(ProcessGroup&, const Tensor& x)> call;
   bool on_rank[2];
 };
-std::vector<Collective> collectives() {
+std::vector<Collective> collective_count() {
   const auto like = [](const Tensor& x) { return ones(x.sizes()); };
   return {
       {"all_reduce", [](ProcessGroup& g, const Tensor& x) { return g.all_reduce(x); }, {true, true}},
@@ -91,8 +91,8 @@ std::vector<Collective> collectives() {
 TEST_CASE("a collective on a tensor that was saved for backward raises its version", "[parallel][collectives]") {
   const std::string backend = GENERATE(from_range(test::backends()));
   const bool strided = GENERATE(true, false);
-  CHECK(failure_over(backend, 2, [&](const ProcessGroupPtr& group) {
-          for (const Collective& each : collectives()) {
+  CHECK(find_backend_failure(backend, 2, [&](const ProcessGroupPtr& group) {
+          for (const Collective& each : collective_count()) {
             const Tensor x = strided ? zeros({3, 2}).t() : zeros({2, 3}), w = ones({2, 3}).requires_grad_();
             const Tensor y = x * w;
             each.call(*group, x)->synchronize();
@@ -110,7 +110,7 @@ TEST_CASE("a collective on a tensor that was saved for backward raises its versi
 
 TEST_CASE("a collective into elements that share memory is refused before anything moves", "[parallel][collectives]") {
   const std::string backend = GENERATE(from_range(test::backends()));
-  CHECK(failure_over(backend, 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure(backend, 2, [&](const ProcessGroupPtr& group) {
           const auto refused = [&](const char* name, const auto& call, const char* with) {
             std::string what = "nothing";
             try {
@@ -122,7 +122,7 @@ TEST_CASE("a collective into elements that share memory is refused before anythi
             }
             TANDEM_CHECK(what.starts_with(name) && what.find(with) != std::string::npos, name, ": ", what);
           };
-          for (const Collective& each : collectives()) {
+          for (const Collective& each : collective_count()) {
             if (!each.on_rank[group->rank()] && std::string(each.name) != "broadcast" &&
                 std::string(each.name) != "reduce")
               continue;
@@ -164,7 +164,7 @@ TEST_CASE("a collective into elements that share memory is refused before anythi
 TEST_CASE("a gradient that is kept stays as it was, where gradients are no views of buckets", "[parallel][ddp]") {
   const bool find = GENERATE(true, false), is_static = GENERATE(true, false), none = GENERATE(true, false);
   INFO("find_unused " << find << ", static " << is_static << ", zero_grad to none " << none);
-  CHECK(failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           SideBySide net(2);
           DistributedDataParallel ddp(net, Options()
                                                .find_unused_parameters(find && !is_static)
@@ -191,7 +191,7 @@ TEST_CASE("gradients that differ between ranks stay so while their parameters ar
   const bool view = GENERATE(true, false), find = GENERATE(true, false);
   const double cap = GENERATE(25, 1e-5);  // one bucket for all, and one for each
   INFO("views " << view << ", find_unused " << find << ", bucket_cap_mb " << cap);
-  CHECK(failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           const int rank = group->rank();
           SideBySide net(2);
           DistributedDataParallel ddp(
@@ -230,7 +230,7 @@ TANDEM_MODULE(MeanOfRows);
 }  // namespace
 
 TEST_CASE("weighted DDP counts a forward under no_sync whose output it does not see", "[parallel][ddp][uneven]") {
-  CHECK(failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           MeanOfRows net;
           DistributedDataParallel ddp(net, Options().weighted_average(true));
           const Tensor rows = arange(5, TensorOptions(kFloat64)) + 1.0;  // 1 2 3 4 on rank 0, and 5 on rank 1
@@ -252,7 +252,7 @@ TEST_CASE("weighted DDP counts a forward under no_sync whose output it does not 
 }
 
 TEST_CASE("DistributedDataParallel runs the module's hooks, and its own when it is called", "[parallel][ddp][hooks]") {
-  CHECK(failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           nn::Linear net(3, 2);
           DistributedDataParallel ddp(net);
           const auto shared = std::make_shared<nn::LinearImpl>(3, 2);  // without a handle

@@ -76,7 +76,7 @@ TEST_CASE("SyncBatchNorm is the batch norm of the whole batch", "[parallel][sync
   const bool affine = GENERATE(true, false);
   const nn::BatchNormOptions options = nn::BatchNormOptions(3).momentum(momentum).affine(affine);
   std::atomic<int64_t> wrong{0};
-  test::run_over(backend, 3, [&](const distributed::ProcessGroupPtr& group) {
+  test::run_with_backend(backend, 3, [&](const distributed::ProcessGroupPtr& group) {
     nn::SyncBatchNorm module(options);
     wrong += compare(
         nn::BatchNorm2d(options), [&](const Tensor& x) { return module(x); }, *module, MemoryFormat::Contiguous, group);
@@ -93,7 +93,7 @@ TEST_CASE("a converted model under DistributedDataParallel has the gradients of 
           "[parallel][sync_batch_norm]") {
   const std::string backend = GENERATE(from_range(test::backends()));
   std::atomic<int64_t> wrong{0};
-  test::run_over(backend, 2, [&](const distributed::ProcessGroupPtr& group) {
+  test::run_with_backend(backend, 2, [&](const distributed::ProcessGroupPtr& group) {
     manual_seed(3);
     const auto net = std::make_shared<NormedNet>();
     net->to(kFloat64);
@@ -115,7 +115,7 @@ TEST_CASE("SyncBatchNorm without a group is BatchNorm; what it refuses", "[paral
   CHECK_THROWS_WITH(nn::SyncBatchNorm(3)(randn({3})),
                     Contains("SyncBatchNorm") && Contains("expected at least 2D input (got 1D input)"));
   std::string single, second;
-  test::run_over("local", 2, [&](const distributed::ProcessGroupPtr& group) {
+  test::run_with_backend("local", 2, [&](const distributed::ProcessGroupPtr& group) {
     const nn::SyncBatchNorm module(3);
     const auto message = [](const std::function<void()>& f) -> std::string {
       try {

@@ -1,7 +1,7 @@
 // The parts that bring gradients together, on plain numbers: where they lie, and which of them have come.
-#include "tandem/parallel/sync/agreement.h"
-#include "tandem/parallel/sync/arrivals.h"
+#include "tandem/parallel/sync/gradient_tracker.h"
 #include "tandem/parallel/sync/layout.h"
+#include "tandem/parallel/sync/status_exchange.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
 #include "tandem/tests/parallel/side_by_side.h"
@@ -24,7 +24,7 @@ TEST_CASE("a flat layout is cut at blocks from a tensor's start, or outside of t
       int64_t end = 0, total = 0;
       for (const int64_t n : elements) total += (n + 3) / 4 * 4;
       for (int64_t s = 0; s < shards; ++s)
-        for (const ShardPiece& piece : shard_pieces(plan, elements, s)) {
+        for (const ShardRange& piece : list_shard_ranges(plan, elements, s)) {
           const size_t i = piece.tensor;
           CHECK(piece.from == seen[i]);  // nothing twice, nothing left out
           CHECK(piece.from % 4096 == 0);
@@ -42,93 +42,95 @@ TEST_CASE("a flat layout is cut at blocks from a tensor's start, or outside of t
       else
         CHECK(plan.shard <= total / shards + 2 * 4096);
     }
-  CHECK(shard_pieces(plan_flat({10, 8192}, 4, 2), {10, 8192}, 1) == std::vector<ShardPiece>{{1, 4096, 4096, 0}});
+  CHECK(list_shard_ranges(plan_flat({10, 8192}, 4, 2), {10, 8192}, 1) == std::vector<ShardRange>{{1, 4096, 4096, 0}});
 }
 
 namespace {
 /// Of three parameters, the last two in bucket 0.
-Arrivals three(ArrivalRules rules = {}) {
-  Arrivals arrivals("An owner", {"a", "b", "c"}, rules);
+GradientTracker three(TrackerOptions rules = {}) {
+  GradientTracker arrivals("An owner", {"a", "b", "c"}, rules);
   arrivals.set_buckets({1, 0, 0}, 2);
   return arrivals;
 }
-void bring(Arrivals& arrivals, const std::vector<size_t>& parameters) {
+void bring(GradientTracker& arrivals, const std::vector<size_t>& parameters) {
   for (const size_t i : parameters) {
-    arrivals.use(i);
+    arrivals.mark_used(i);
     arrivals.count(i);
   }
 }
 }  // namespace
 
 TEST_CASE("buckets are handed out in order, each when all that is expected of it has come", "[parallel][arrivals]") {
-  Arrivals arrivals = three({.wants_order = true});
+  GradientTracker arrivals = three({.record_order = true});
   const auto token = std::make_shared<const bool>(true);
   CHECK_FALSE(arrivals.is_running());
   arrivals.start(token);
   CHECK(arrivals.is_running());
-  for (const size_t i : {0, 1, 2}) CHECK(arrivals.expect(i));
+  for (const size_t i : {0, 1, 2}) CHECK(arrivals.expect_gradients(i));
   bring(arrivals, {0});
-  CHECK_FALSE(arrivals.next_full());  // of bucket 1, which is full before bucket 0
+  CHECK_FALSE(arrivals.next_full_bucket());  // of bucket 1, which is full before bucket 0
   bring(arrivals, {2});
-  CHECK_FALSE(arrivals.next_full());
+  CHECK_FALSE(arrivals.next_full_bucket());
   bring(arrivals, {1});
-  CHECK(arrivals.next_full() == 0u);
-  CHECK(arrivals.next_full() == 1u);
+  CHECK(arrivals.next_full_bucket() == 0u);
+  CHECK(arrivals.next_full_bucket() == 1u);
   CHECK_FALSE(arrivals.next());
-  CHECK((arrivals.all_came() && arrivals.as_expected() == Bits{true, true, true} && arrivals.unused() == 0));
+  CHECK((arrivals.all_arrived() && arrivals.got_expected_gradients() == Bits{true, true, true} &&
+         arrivals.unused() == 0));
   CHECK_THROWS_WITH(
       arrivals.count(2),
       Catch::Contains(
           "An owner: Expected to mark a variable ready only once. c got a second gradient in one backward"));
-  CHECK_THROWS_WITH(arrivals.expect(1), Catch::Contains("An owner: b got a gradient after its bucket was reduced"));
+  CHECK_THROWS_WITH(arrivals.expect_gradients(1),
+                    Catch::Contains("An owner: b got a gradient after its bucket was reduced"));
   arrivals.finish();
-  CHECK((arrivals.order_is_due() && arrivals.take_order() == std::vector<size_t>{0, 2, 1}));
-  CHECK_FALSE(arrivals.order_is_due());
+  CHECK((arrivals.should_rebuild_buckets() && arrivals.take_gradient_order() == std::vector<size_t>{0, 2, 1}));
+  CHECK_FALSE(arrivals.should_rebuild_buckets());
 }
 TEST_CASE("a backward that threw is forgotten with its weight", "[parallel][arrivals]") {
-  Arrivals arrivals = three();
+  GradientTracker arrivals = three();
   auto token = std::make_shared<const bool>(true);
   const ForwardPtr forward = arrivals.begin(true, 8, {true, true, true}, 0);
   arrivals.start(token);
-  arrivals.weigh(*forward);
-  arrivals.weigh(*forward);
+  arrivals.apply_weight(*forward);
+  arrivals.apply_weight(*forward);
   CHECK(arrivals.weight() == 8);  // once
   token = nullptr;
   CHECK_FALSE(arrivals.is_running());
   CHECK(arrivals.weight() == 0);
 }
 TEST_CASE("what has not come is missing, and averaged only where some rank has it", "[parallel][arrivals]") {
-  Arrivals arrivals = three({.find_unused_parameters = true});
+  GradientTracker arrivals = three({.find_unused_parameters = true});
   arrivals.start(std::make_shared<const bool>(true));
-  arrivals.expect(1);
-  arrivals.expect(2);
+  arrivals.expect_gradients(1);
+  arrivals.expect_gradients(2);
   bring(arrivals, {2});
-  CHECK((arrivals.is_missing(1) && !arrivals.is_missing(0) && !arrivals.is_in_use(1) && !arrivals.all_came()));
-  CHECK(arrivals.without() == ", without parameters 0");
-  CHECK(arrivals.as_expected() == Bits{true, false, true});
-  arrivals.guess_averaged();
+  CHECK((arrivals.is_missing(1) && !arrivals.is_missing(0) && !arrivals.is_in_use(1) && !arrivals.all_arrived()));
+  CHECK(arrivals.describe_unexpected() == ", without parameters 0");
+  CHECK(arrivals.got_expected_gradients() == Bits{true, false, true});
+  arrivals.set_averaged_locally();
   CHECK(arrivals.averaged() == Bits{false, false, true});
-  arrivals.agree(Bits{true, true, true});  // another rank has b
+  arrivals.set_averaged_globally(Bits{true, true, true});  // another rank has b
   CHECK(arrivals.averaged() == Bits{false, true, true});
 }
 TEST_CASE("a static graph brings what its first backward brought", "[parallel][arrivals]") {
-  Arrivals arrivals = three({.static_graph = true});
+  GradientTracker arrivals = three({.static_graph = true});
   for (int step = 0; step < 3; ++step) {
     CAPTURE(step);
-    CHECK(arrivals.holds_back() == (step == 0));
+    CHECK(arrivals.should_delay_launch() == (step == 0));
     CHECK(arrivals.allows_unused() == (step == 0));
     arrivals.start(std::make_shared<const bool>(true));
-    CHECK(arrivals.expect(0));
-    CHECK(arrivals.expect(1) == (step == 0));  // it never comes
-    CHECK(arrivals.expect(2));
+    CHECK(arrivals.expect_gradients(0));
+    CHECK(arrivals.expect_gradients(1) == (step == 0));  // it never comes
+    CHECK(arrivals.expect_gradients(2));
     bring(arrivals, {2, 0});
-    CHECK_FALSE((step > 0 && arrivals.next_full()));
+    CHECK_FALSE((step > 0 && arrivals.next_full_bucket()));
     bring(arrivals, {2});
-    CHECK((step == 0 || arrivals.next_full() == 0u));
+    CHECK((step == 0 || arrivals.next_full_bucket() == 0u));
     arrivals.learn_graph();
-    CHECK(arrivals.as_expected() == (step == 0 ? Bits{true, false, true} : Bits{true, true, true}));
-    arrivals.guess_averaged();
-    arrivals.agree(step == 0 ? std::optional(Bits{true, false, true}) : std::nullopt);
+    CHECK(arrivals.got_expected_gradients() == (step == 0 ? Bits{true, false, true} : Bits{true, true, true}));
+    arrivals.set_averaged_locally();
+    arrivals.set_averaged_globally(step == 0 ? std::optional(Bits{true, false, true}) : std::nullopt);
     CHECK(arrivals.averaged() == Bits{true, false, true});
     if (step == 2)
       CHECK_THROWS_WITH(
@@ -139,38 +141,40 @@ TEST_CASE("a static graph brings what its first backward brought", "[parallel][a
   }
 }
 TEST_CASE("a rank without a backward expects what learns, and counts as having it all", "[parallel][arrivals]") {
-  Arrivals arrivals = three();
+  GradientTracker arrivals = three();
   arrivals.begin(true, 0, {true, false, true}, 0);
   arrivals.start({});
   arrivals.shadow();
   CHECK((arrivals.is_expected(0) && !arrivals.is_expected(1) && arrivals.is_expected(2)));
-  CHECK(arrivals.as_expected() == Bits{true, true, true});
+  CHECK(arrivals.got_expected_gradients() == Bits{true, true, true});
   CHECK(arrivals.next() == 0u);
 }
 
 TEST_CASE("a dtype tells one rank of many from none only up to some number of ranks", "[parallel][ddp]") {
-  using nn::parallel::tells_one_rank;
+  using nn::parallel::can_detect_one_rank;
   // Ones that are added up one after the other, each sum rounded; then the mean.
-  const auto mean = [](DType dtype, int ranks, int without) {
+  const auto mean = [](DType dtype, int ranks, int describe_unexpected) {
     Tensor sum = zeros({}, dtype);
-    for (int r = 0; r < ranks; ++r) sum += r < without ? 0 : 1;
+    for (int r = 0; r < ranks; ++r) sum += r < describe_unexpected ? 0 : 1;
     return (sum / ranks).item<double>();
   };
   for (const DType dtype : {kBFloat16, kFloat16})
     for (const int ranks : {1, 2, 3, 5, 7, 8, 11, 31, 100, 300, 600, 3000}) {
       CAPTURE(dtype, ranks);
-      if (!tells_one_rank(dtype, ranks)) continue;
+      if (!can_detect_one_rank(dtype, ranks)) continue;
       CHECK(mean(dtype, ranks, 0) > 1 - 0.5 / ranks);
       CHECK(mean(dtype, ranks, 1) < 1 - 0.5 / ranks);
     }
   CHECK(mean(kBFloat16, 300, 0) < 1 - 0.5 / 300);  // 256: one more is lost
-  CHECK((tells_one_rank(kBFloat16, 8) && !tells_one_rank(kBFloat16, 256) && tells_one_rank(kFloat16, 16)));
-  CHECK((tells_one_rank(kFloat32, 2048) && !tells_one_rank(kFloat32, 1 << 20) && tells_one_rank(kFloat64, 1 << 20)));
+  CHECK(
+      (can_detect_one_rank(kBFloat16, 8) && !can_detect_one_rank(kBFloat16, 256) && can_detect_one_rank(kFloat16, 16)));
+  CHECK((can_detect_one_rank(kFloat32, 2048) && !can_detect_one_rank(kFloat32, 1 << 20) &&
+         can_detect_one_rank(kFloat64, 1 << 20)));
 }
 TEST_CASE("the rank of twelve that lacks a gradient is named in bfloat16 too", "[parallel][ddp]") {
-  CHECK_FALSE(nn::parallel::tells_one_rank(kBFloat16, 12));  // so that the status does not travel in the bucket
+  CHECK_FALSE(nn::parallel::can_detect_one_rank(kBFloat16, 12));  // so that the status does not travel in the bucket
   const auto failure = [](int lacking) {
-    return test::failure_over("local", 12, [&](const distributed::ProcessGroupPtr& group) {
+    return test::find_backend_failure("local", 12, [&](const distributed::ProcessGroupPtr& group) {
       test::SideBySide net(2);
       net->to(kBFloat16);
       nn::parallel::DistributedDataParallel ddp(net,

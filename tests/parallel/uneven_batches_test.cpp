@@ -9,7 +9,7 @@ using distributed::ProcessGroupPtr;
 using nn::parallel::DistributedDataParallel;
 using nn::parallel::Join;
 using nn::parallel::JoinOptions;
-using test::failure_over;
+using test::find_backend_failure;
 using Options = nn::parallel::DistributedDataParallelOptions;
 using State = std::vector<Tensor>;
 
@@ -96,7 +96,7 @@ std::vector<State> on_ranks(const std::string& backend, size_t ranks, bool with_
   // Made one after the other: the default generator is of the process where ranks are threads.
   std::vector<nn::Sequential> nets;
   for (size_t r = 0; r < ranks; ++r) nets.push_back(make_norm_net(with_norm));
-  test::run_over(backend, static_cast<int>(ranks), [&](const ProcessGroupPtr& group) {
+  test::run_with_backend(backend, static_cast<int>(ranks), [&](const ProcessGroupPtr& group) {
     const auto rank = static_cast<size_t>(group->rank());
     f(group, nets[rank]);
     states[rank] = state_of(*nets[rank]);
@@ -218,7 +218,7 @@ TEST_CASE("weighted DDP: forwards under no_sync add to a rank's weight, and set_
 TEST_CASE("weighted DDP: grad() through a forward does not count it, and one forward counts once",
           "[parallel][ddp][uneven]") {
   std::vector<Tensor> gradients(2);
-  test::run_over("local", 2, [&](const ProcessGroupPtr& group) {
+  test::run_with_backend("local", 2, [&](const ProcessGroupPtr& group) {
     nn::Linear net(nn::LinearOptions(1, 1).bias(false));
     DistributedDataParallel ddp(net, Options().weighted_average(true));
     const int rank = group->rank();
@@ -246,7 +246,7 @@ TANDEM_MODULE(ScaledMean);
 }  // namespace
 
 TEST_CASE("weighted DDP: a gradient that is NaN for want of examples adds nothing", "[parallel][ddp][uneven]") {
-  CHECK(failure_over("local", 3, [](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 3, [](const ProcessGroupPtr& group) {
           ScaledMean net;
           DistributedDataParallel ddp(net, Options().weighted_average(true));
           for (int step = 0; step < 3; ++step) {
@@ -264,7 +264,7 @@ TEST_CASE("weighted DDP: large weights of half types neither overflow nor lose d
   const DType dtype = GENERATE(kFloat16, kBFloat16);
   const bool view = GENERATE(true, false);
   const double epsilon = dtype == kFloat16 ? 0x1p-11 : 0x1p-8;
-  test::run_over("local", 2, [&](const ProcessGroupPtr& group) {
+  test::run_with_backend("local", 2, [&](const ProcessGroupPtr& group) {
     nn::Linear net(nn::LinearOptions(1, 1).bias(false));
     net->to(dtype);
     DistributedDataParallel ddp(net, Options().weighted_average(true).gradient_as_bucket_view(view));
@@ -280,7 +280,7 @@ TEST_CASE("weighted DDP: large weights of half types neither overflow nor lose d
 
 TEST_CASE("DDP refuses weights without weighted_average, and weights that are none",
           "[parallel][ddp][uneven][errors]") {
-  test::run_over("local", 1, [](const ProcessGroupPtr&) {
+  test::run_with_backend("local", 1, [](const ProcessGroupPtr&) {
     nn::Linear net(1, 1), other(1, 1);
     DistributedDataParallel plain(net), weighted(other, Options().weighted_average(true));
     CHECK_THROWS_WITH(plain.set_weight(1), Contains("set_weight: requires weighted_average(true)"));
@@ -359,7 +359,7 @@ TEST_CASE("Join: a second one, after a step outside of both, begins anew", "[par
 
 TEST_CASE("Join: under no_sync and in evaluation the others follow too, of several modules in order",
           "[parallel][ddp][uneven]") {
-  CHECK(failure_over("local", 3, [](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 3, [](const ProcessGroupPtr& group) {
           nn::Sequential one(nn::Linear(2, 2), nn::BatchNorm1d(2)), two(nn::Linear(2, 1));
           DistributedDataParallel first(one, Options().find_unused_parameters(true)), second(two);
           Join join({&first, &second});
@@ -375,7 +375,7 @@ TEST_CASE("Join: under no_sync and in evaluation the others follow too, of sever
           join.finish();
         }).find("Detected mismatch between collectives on ranks") != std::string::npos);  // two forwards of the first,
                                                                                           // then the second
-  CHECK(failure_over("local", 3, [](const ProcessGroupPtr& group) {
+  CHECK(find_backend_failure("local", 3, [](const ProcessGroupPtr& group) {
           nn::Sequential one(nn::Linear(2, 2), nn::BatchNorm1d(2)), two(nn::Linear(2, 1));
           DistributedDataParallel first(one, Options().find_unused_parameters(true)), second(two);
           Join join({&first, &second});
@@ -405,7 +405,7 @@ TEST_CASE("Join with throw_on_early_termination throws on every rank, and names 
   const std::string backend = GENERATE(from_range(test::backends()));
   std::vector<std::string> errors(3);
   std::vector<int> steps(3);
-  test::run_over(backend, 3, [&](const ProcessGroupPtr& group) {
+  test::run_with_backend(backend, 3, [&](const ProcessGroupPtr& group) {
     const auto rank = static_cast<size_t>(group->rank());
     nn::Linear net(3, 2);
     DistributedDataParallel ddp(net, Options().process_group(group));
@@ -430,7 +430,7 @@ TEST_CASE("Join: a rank that fails while others follow it ends the job with its 
           "[parallel][ddp][uneven][errors]") {
   const std::string backend = GENERATE(from_range(test::backends()));
   std::vector<std::string> errors(3);
-  const std::string first = failure_over(backend, 3, [&](const ProcessGroupPtr& group) {
+  const std::string first = find_backend_failure(backend, 3, [&](const ProcessGroupPtr& group) {
     const auto rank = static_cast<size_t>(group->rank());
     try {
       nn::Linear net(3, 2);
@@ -451,7 +451,7 @@ TEST_CASE("Join: a rank that fails while others follow it ends the job with its 
 }
 
 TEST_CASE("Join refuses no modules, those of other groups, and a second one", "[parallel][ddp][uneven][errors]") {
-  test::run_over("local", 1, [](const ProcessGroupPtr& group) {
+  test::run_with_backend("local", 1, [](const ProcessGroupPtr& group) {
     nn::Linear net(1, 1), other(1, 1);
     DistributedDataParallel one(net);
     DistributedDataParallel two(other, Options().process_group(distributed::new_group({0})));

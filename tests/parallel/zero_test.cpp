@@ -2,9 +2,9 @@
 // DistributedDataParallel is made of: as that, to the last bit.
 #include "tandem/autograd/engine.h"
 #include "tandem/core/trace/trace.h"
-#include "tandem/parallel/sync/agreement.h"
-#include "tandem/parallel/sync/arrivals.h"
+#include "tandem/parallel/sync/gradient_tracker.h"
 #include "tandem/parallel/sync/gradients.h"
+#include "tandem/parallel/sync/status_exchange.h"
 #include "tandem/parallel/sync/transport.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
@@ -24,9 +24,9 @@ class Zero {
  public:
   Zero(const nn::Sequential& net, ProcessGroupPtr group, int stage)
       : group_(std::move(group)),
-        agreement_("ZeRO", "ZeRO 1", group_, /*weighted=*/false, /*static_graph=*/false),
+        status_exchange_("ZeRO", "ZeRO 1", group_, /*weighted=*/false, /*static_graph=*/false),
         gradients_("ZeRO", net->named_parameters(), /*are_views=*/true),
-        arrivals_("ZeRO", gradients_.names(), {}) {
+        tracker_("ZeRO", gradients_.names(), {}) {
     const Buckets& buckets = gradients_.buckets();
     if (stage == 1)
       transport_ = std::make_unique<nn::parallel::AllReduce>(group_, buckets);
@@ -34,11 +34,11 @@ class Zero {
       transport_ = std::make_unique<nn::parallel::ReduceScatter>(group_, buckets);
     std::vector<size_t> all(gradients_.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = all.size() - 1 - i;
-    gradients_.lay_out({all}, /*status_elements=*/0, /*is_alone=*/false, /*shards=*/group_->size());
-    agreement_.lay_out({}, /*any_wide=*/false, buckets.flat(0).device());
-    arrivals_.set_buckets(buckets.of_parameters(), 1);
-    gradients_.watch([this](size_t i) { on_gradient(i); });
-    for (const Piece& piece : buckets.pieces(0, group_->rank())) {
+    gradients_.allocate({all}, /*status_elements=*/0, /*is_single_rank=*/false, /*shards=*/group_->size());
+    status_exchange_.allocate({}, /*any_float64=*/false, buckets.flat(0).device());
+    tracker_.set_buckets(buckets.bucket_of_parameter(), 1);
+    gradients_.add_post_hooks([this](size_t i) { on_gradient(i); });
+    for (const Piece& piece : buckets.shard_ranges(0, group_->rank())) {
       parts.push_back(part_of(piece).requires_grad_());
       parts.back().set_grad(buckets.shard(0, group_->rank()).narrow(0, piece.at, piece.elements));
     }
@@ -59,7 +59,7 @@ class Zero {
     for (const Tensor& p : gradients_.parameters()) first.push_back(first.back() + blocks(p.numel()));
     const Tensor all = zeros({first.back()}, mine.options());
     int64_t at = 0;
-    for (const Piece& piece : gradients_.buckets().pieces(0, group_->rank())) {
+    for (const Piece& piece : gradients_.buckets().shard_ranges(0, group_->rank())) {
       const int64_t n = blocks(piece.elements);
       all.narrow(0, first[piece.tensor] + piece.from / kNormBlock, n).copy_(mine.narrow(0, at, n));
       at += n;
@@ -71,35 +71,35 @@ class Zero {
 
  private:
   using Buckets = nn::parallel::detail::Buckets;
-  using Piece = nn::parallel::detail::ShardPiece;
+  using Piece = nn::parallel::detail::ShardRange;
 
   void on_gradient(size_t i) {
     const NoGradGuard guard;
-    if (!arrivals_.is_running()) {
+    if (!tracker_.is_running()) {
       const auto token = std::make_shared<const bool>(true);
-      arrivals_.start(token);
+      tracker_.start(token);
       transport_->start();
-      for (size_t k = 0; k < gradients_.size(); ++k) arrivals_.expect(k);
+      for (size_t k = 0; k < gradients_.size(); ++k) tracker_.expect_gradients(k);
       autograd::queue_callback([this, token] { finish(); });
     }
-    arrivals_.use(i);
-    arrivals_.count(i);
-    gradients_.to_slot(i);
-    if (arrivals_.next_full()) send(/*all_used=*/true);
+    tracker_.mark_used(i);
+    tracker_.count(i);
+    gradients_.copy_to_slot(i);
+    if (tracker_.next_full_bucket()) send(/*all_used=*/true);
   }
   void send(bool all_used) {
-    agreement_.say(all_used, 0);
+    status_exchange_.set_status(all_used, 0);
     transport_->send(0, "ZeRO: gradients");
-    transport_->send_beside(agreement_.send());
+    transport_->send_after_buckets(status_exchange_.send());
   }
   void finish() {
     const NoGradGuard guard;
     for (size_t i = 0; i < gradients_.size(); ++i)
-      if (arrivals_.is_missing(i)) gradients_.fill(i, /*keep=*/false);
-    if (arrivals_.next()) send(/*all_used=*/false);
+      if (tracker_.is_missing(i)) gradients_.fill_slot(i, /*keep=*/false);
+    if (tracker_.next()) send(/*all_used=*/false);
     transport_->finish(nullptr);
-    agreement_.used_anywhere(arrivals_.as_expected(), /*allows_unused=*/false, gradients_.names());
-    arrivals_.finish();
+    status_exchange_.globally_used(tracker_.got_expected_gradients(), /*allows_unused=*/false, gradients_.names());
+    tracker_.finish();
   }
   Tensor part_of(const Piece& piece) const {
     return gradients_.parameters()[piece.tensor].detach().view({-1}).narrow(0, piece.from, piece.elements);
@@ -108,13 +108,13 @@ class Zero {
     return flat.narrow(0, shard_begin + piece.at, piece.elements);
   }
   template <class F> void each_part(int rank, const F& f) const {
-    for (const Piece& piece : gradients_.buckets().pieces(0, rank)) f(piece, part_of(piece));
+    for (const Piece& piece : gradients_.buckets().shard_ranges(0, rank)) f(piece, part_of(piece));
   }
 
   ProcessGroupPtr group_;
-  nn::parallel::Agreement agreement_;
+  nn::parallel::StatusExchange status_exchange_;
   nn::parallel::Gradients gradients_;
-  nn::parallel::Arrivals arrivals_;
+  nn::parallel::GradientTracker tracker_;
   std::unique_ptr<nn::parallel::Transport> transport_;
 };
 
@@ -135,9 +135,9 @@ template <class Net> void backward(Net& net, int rank, int step, Device device =
 /// Trains with ZeRO and with DDP. Returns what differs first, or "".
 std::string difference_from_ddp(const std::string& backend, int ranks, int stage, const std::string& optimizer,
                                 DeviceType type = kCPU, int steps = 4) {
-  return test::failure_over(backend, ranks, [&](const ProcessGroupPtr& group) {
+  return test::find_backend_failure(backend, ranks, [&](const ProcessGroupPtr& group) {
     const int rank = group->rank();
-    const Device device = type == kCUDA ? test::gpu_of(rank) : Device(kCPU);
+    const Device device = type == kCUDA ? test::device_for_rank(rank) : Device(kCPU);
     nn::Sequential whole = make_zero_net(), cut = make_net();
     whole->to(device);
     cut->to(device);
@@ -191,7 +191,7 @@ TEST_CASE("a reduce-scatter over every backend gives ZeRO 2 the bits that an all
 }
 
 TEST_CASE("a gradient that one rank has not is named where each rank gets only a part", "[parallel][zero]") {
-  const std::string error = test::failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+  const std::string error = test::find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
     nn::Sequential net = make_zero_net();
     Zero zero(net, group, 2);
     if (group->rank() == 0)
@@ -206,7 +206,7 @@ TEST_CASE("a gradient that one rank has not is named where each rank gets only a
 }
 
 TEST_CASE("errors of the shared parts begin with the strategy that owns them", "[parallel][zero]") {
-  CHECK(test::failure_over("local", 1, [&](const ProcessGroupPtr& group) {
+  CHECK(test::find_backend_failure("local", 1, [&](const ProcessGroupPtr& group) {
           nn::Sequential net = make_zero_net();
           const Zero zero(net, group, 2);
           CHECK_THROWS_WITH(nn::parallel::DistributedDataParallel(net, Options().process_group(group)),

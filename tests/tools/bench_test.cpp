@@ -193,17 +193,17 @@ TEST_CASE("what was measured can be read back, and becomes a Markdown table", "[
 TEST_CASE("rows are held against what the machine does at best", "[bench]") {
   const Benchmark copies{.name = "copies/forward", .cases = {}, .bytes = read_write, .prepare = {}},
       reads{.name = "reads/forward", .cases = {}, .bytes = read_one, .prepare = {}},
-      products{
+      matmul_flops{
           .name = "products/forward", .cases = {}, .flops = [](const Shapes&s) { return numel(s[0]); }, .prepare = {}},
       neither{.name = "neither/forward", .cases = {}, .prepare = {}};
   MachineLimits limits;
-  const auto fewest = [&](const Benchmark& b) { return limits.fewest_seconds({&b, {{1 << 16}}}); };
+  const auto fewest = [&](const Benchmark& b) { return limits.min_seconds({&b, {{1 << 16}}}); };
   const double copy = limits.bandwidth(MachineLimits::Traffic::copy, 1 << 19);
   CHECK(copy > 0);
   CHECK(copy == limits.bandwidth(MachineLimits::Traffic::copy, (1 << 19) + 1));  // measured once
   CHECK(fewest(copies) == Approx((1 << 19) / copy));
   CHECK(fewest(reads) == Approx((1 << 18) / limits.bandwidth(MachineLimits::Traffic::read, 1 << 18)));
-  CHECK(fewest(products) == Approx((1 << 16) / limits.products(kFloat32)));
+  CHECK(fewest(matmul_flops) == Approx((1 << 16) / limits.matmul_flops(kFloat32)));
   CHECK(fewest(neither) == 0);
 
   // Twice as long as it takes at best.

@@ -93,7 +93,7 @@ TEST_CASE("a mode that cannot be is left out of all, and refused by name", "[com
 TEST_CASE("data that cannot be is an error that names the file and the values", "[command]") {
   struct Case {
     const char* name;
-    std::function<void(const Data&)> spoil;
+    std::function<void(const Data&)> corrupt;
     std::string words;
   };
   const std::vector<Case> cases = {
@@ -144,7 +144,7 @@ TEST_CASE("data that cannot be is an error that names the file and the values", 
   for (const Case& c : cases) {
     const Data data;
     const TemporaryFolder out;
-    c.spoil(data);
+    c.corrupt(data);
     const Result result = run(data.demo({"--save", out / "state", "--json", out / "json"}));
     INFO(c.name << ": " << result.output);
     CHECK(result.status == (std::string(c.name).starts_with("missing") ? 2 : 1));

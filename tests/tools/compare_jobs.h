@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "tandem/core/device.h"
-#include "tandem/tools/compare/measure/anatomy.h"
 #include "tandem/tools/compare/measure/sample.h"
+#include "tandem/tools/compare/measure/time_breakdown.h"
 
 namespace tandem::test {
 
@@ -29,7 +29,7 @@ inline std::vector<Lane> lanes_of(const Mode& mode, const Job& job, const Sample
   std::vector<std::string> names;
   for (int i = 0; i < (mode.kind == Mode::Kind::single ? 1 : job.devices); ++i)
     names.push_back((mode.kind == Mode::Kind::distributed ? "rank " : "cpu:") + std::to_string(i));
-  return anatomy(sample.events(), steps, names);
+  return compute_time_breakdown(sample.events(), steps, names);
 }
 
 }  // namespace tandem::test

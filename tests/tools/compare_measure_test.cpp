@@ -28,7 +28,7 @@ TraceEvent event(Kind kind, const std::string& name, int rank, int lane, double 
 TraceEvent phase(const std::string& name, int lane, double start, double end) {
   return event(Kind::phase, name, 0, lane, start, end);
 }
-double sum_of(const Lane& lane) {
+double total_seconds(const Lane& lane) {
   double sum = lane.unattributed;
   for (const auto& [name, seconds] : lane.phases) sum += seconds;
   for (const auto& [name, seconds] : lane.waiting_for) sum += seconds;
@@ -41,14 +41,14 @@ TEST_CASE("the anatomy of DataParallel's step: innermost phases, and waiting for
   const std::vector<TraceEvent> events = {phase("forward", 0, 0, 6), phase("scatter", 0, 0.5, 1),
                                           phase("forward", 0, 1, 3), phase("forward", 1, 1, 5),
                                           phase("wait", 0, 3, 6),    phase("optimizer", 0, 6, 7)};
-  const std::vector<Lane> lanes = anatomy(events, {{{0, 8}}}, {"cpu:0", "cpu:1"});
+  const std::vector<Lane> lanes = compute_time_breakdown(events, {{{0, 8}}}, {"cpu:0", "cpu:1"});
   REQUIRE(lanes.size() == 2);
   CHECK(lanes[0].phases == std::map<std::string, double>{{"forward", 2.5}, {"scatter", 0.5}, {"optimizer", 1}});
   CHECK(lanes[0].waiting_for == std::map<std::string, double>{{"cpu:1", 2}, {"threads to wake up", 1}});
   CHECK(lanes[0].unattributed == 1);
   CHECK(lanes[1].phases == std::map<std::string, double>{{"forward", 4}});
   CHECK(lanes[1].waiting_for == std::map<std::string, double>{{"cpu:0", 4}});
-  for (const Lane& lane : lanes) CHECK(sum_of(lane) == lane.step);
+  for (const Lane& lane : lanes) CHECK(total_seconds(lane) == lane.step);
 }
 
 TEST_CASE("the anatomy of DDP's step: waiting for the last rank, then communication, exposed or hidden", "[compare]") {
@@ -59,7 +59,7 @@ TEST_CASE("the anatomy of DDP's step: waiting for the last rank, then communicat
                                           event(Kind::phase, "backward", 1, 0, 0, 6),
                                           event(Kind::phase, "exposed communication", 1, 0, 6, 8),
                                           event(Kind::communication, "all_reduce", 1, 0, 5, 8)};
-  const std::vector<Lane> lanes = anatomy(events, {{{0, 8}}, {{0, 9}}}, {"rank 0", "rank 1"});
+  const std::vector<Lane> lanes = compute_time_breakdown(events, {{{0, 8}}, {{0, 9}}}, {"rank 0", "rank 1"});
   CHECK(lanes[0].waiting_for == std::map<std::string, double>{{"rank 1", 1}});
   CHECK(lanes[0].phases == std::map<std::string, double>{{"backward", 4}, {"exposed communication", 3}});
   CHECK(lanes[0].hidden == 0);
@@ -67,7 +67,7 @@ TEST_CASE("the anatomy of DDP's step: waiting for the last rank, then communicat
   CHECK(lanes[1].phases == std::map<std::string, double>{{"backward", 6}, {"exposed communication", 2}});
   CHECK(lanes[1].hidden == 1);  // from 5, when both had come, to 6
   CHECK(lanes[1].unattributed == 1);
-  for (const Lane& lane : lanes) CHECK(sum_of(lane) == lane.step);
+  for (const Lane& lane : lanes) CHECK(total_seconds(lane) == lane.step);
 }
 
 TEST_CASE("between two phases a lane waits for a core as long as its thread had none", "[compare]") {
@@ -79,18 +79,18 @@ TEST_CASE("between two phases a lane waits for a core as long as its thread had 
   for (const size_t ranks : {1, 2}) {
     std::vector<TraceEvent> events = {forward, backward};
     if (ranks == 2) events.push_back(event(Kind::phase, "forward", 1, 0, 0, 7));
-    const Lane lane =
-        anatomy(events, std::vector<std::vector<StepTimes>>(ranks, {step}), std::vector<std::string>(ranks, "lane"))
-            .at(0);
+    const Lane lane = compute_time_breakdown(events, std::vector<std::vector<StepTimes>>(ranks, {step}),
+                                             std::vector<std::string>(ranks, "lane"))
+                          .at(0);
     CHECK(lane.waiting_for == std::map<std::string, double>{{"a free core", 1.5}});
     CHECK(lane.unattributed == 1.5);
-    CHECK(sum_of(lane) == lane.step);
+    CHECK(total_seconds(lane) == lane.step);
   }
 }
 
 TEST_CASE("the anatomy of several steps is their mean", "[compare]") {
   const std::vector<TraceEvent> events = {phase("forward", 0, 0, 1), phase("forward", 0, 10, 13)};
-  const Lane lane = anatomy(events, {{{0, 2}, {10, 14}}}, {"cpu:0"}).at(0);
+  const Lane lane = compute_time_breakdown(events, {{{0, 2}, {10, 14}}}, {"cpu:0"}).at(0);
   CHECK(lane.step == 3);
   CHECK(lane.phases.at("forward") == 2);
   CHECK(lane.unattributed == 1);
@@ -107,7 +107,7 @@ TEST_CASE("memory by cause: by phase, by owner, and what was there before", "[co
       {13, cpu, &blocks[1], -40, "backward"},  {14, cpu, &blocks[1], 7, "backward"},  // owned at the end of the step
       {30, cpu, &blocks[2], -5, nullptr}};                                            // after it
   const Memory memory =
-      memory_by_cause(events, cpu, {9, 20}, 1000, {{&blocks[0], "parameters"}, {&blocks[1], "gradients"}});
+      attribute_memory(events, cpu, {9, 20}, 1000, {{&blocks[0], "parameters"}, {&blocks[1], "gradients"}});
   CHECK(memory.peak == 1145);
   CHECK(memory.at_peak ==
         std::map<std::string, int64_t>{{"activations", 40}, {"input", 1000}, {"parameters", 100}, {"workspace", 5}});
@@ -152,16 +152,16 @@ TEST_CASE("bytes equal their formulas, lanes add up, and memory by cause is the 
   for (const char* const key : {"single", "dp", "dp_persistent", "dp_loss", "ddp_local", "ddp_local_naive"})
     for (const char* const model : {"mlp", "lenet"}) {
       CAPTURE(key, devices, model);
-      const Mode mode = mode_of(key);
+      const Mode mode = find_mode(key);
       const Job job = small_job(mode.kind == Mode::Kind::single ? 1 : devices, model);
       const Sample sample = run_sample(mode, job);
-      for (const Transfers& row : ledger(mode, job, sample)) {
+      for (const Transfers& row : list_transfers(mode, job, sample)) {
         CAPTURE(row.what, row.link);
         CHECK(row.bytes == row.formula_bytes);
         CHECK(row.bytes > 0);
       }
       for (const Lane& lane : lanes_of(mode, job, sample)) {
-        CHECK(std::abs(sum_of(lane) - lane.step) < 1e-9 * lane.step + 1e-12);
+        CHECK(std::abs(total_seconds(lane) - lane.step) < 1e-9 * lane.step + 1e-12);
         CHECK(lane.phases.count("backward") == 1);
       }
       for (const RankSample& rank : sample.ranks)
@@ -176,7 +176,7 @@ TEST_CASE("bytes equal their formulas, lanes add up, and memory by cause is the 
 
 TEST_CASE("less than a fiftieth of a step belongs to no phase", "[compare]") {
   for (const char* const key : {"single", "dp", "dp_persistent", "dp_loss", "ddp_local", "ddp_local_naive"}) {
-    const Mode mode = mode_of(key);
+    const Mode mode = find_mode(key);
     Job job = small_job(mode.kind == Mode::Kind::single ? 1 : 2, "lenet");
     job.batch = 256, job.steps = 4;
     for (const Lane& lane : lanes_of(mode, job, run_sample(mode, job))) {
@@ -191,7 +191,7 @@ TEST_CASE("a mode trains the same model as its reference on one device, to the b
     CAPTURE(key);
     Job job = small_job(2);
     job.trace = false, job.plain = true, job.warmup = 0, job.steps = 5;
-    const RankSample mine = run_sample(mode_of(key), job).ranks.at(0), reference = run_reference(mode_of(key), job);
+    const RankSample mine = run_sample(find_mode(key), job).ranks.at(0), reference = run_reference(find_mode(key), job);
     REQUIRE(mine.parameters.size() > 100000);
     CHECK(mine.parameters == reference.parameters);
   }
@@ -215,12 +215,12 @@ TEST_CASE("a mode that parts from its reference is told with the first operation
   job.trace = false, job.plain = true, job.fingerprints = true, job.warmup = 0, job.steps = 2;
   for (const char* const key : {"dp_loss", "ddp_local"}) {
     CAPTURE(key);
-    const std::vector<Fingerprint> mine = run_sample(mode_of(key), job).ranks.at(0).fingerprints;
+    const std::vector<Fingerprint> mine = run_sample(find_mode(key), job).ranks.at(0).fingerprints;
     CHECK(mine.size() > 20);
-    CHECK(first_difference(mine, run_reference(mode_of(key), job).fingerprints) == "");
+    CHECK(first_difference(mine, run_reference(find_mode(key), job).fingerprints) == "");
     Job other = job;
     other.seed = job.seed + 1;
-    CHECK(first_difference(mine, run_reference(mode_of(key), other).fingerprints) == "matmul, step 1");
+    CHECK(first_difference(mine, run_reference(find_mode(key), other).fingerprints) == "matmul, step 1");
   }
 }
 
@@ -231,12 +231,12 @@ TEST_CASE("what communication adds is judged beside two guesses that need no mod
     o.predicted = {predicted, predicted, predicted};
     return o;
   };
-  CHECK(skill_of({}).empty());
-  CHECK(skill_of({overhead(2, 0.01, 0.01)}).empty());  // that was fitted
-  const std::string good = skill_of({overhead(2, 0.01, 0.01), overhead(4, 0.02, 0.0205)}).at(0);
+  CHECK(describe_skill({}).empty());
+  CHECK(describe_skill({overhead(2, 0.01, 0.01)}).empty());  // that was fitted
+  const std::string good = describe_skill({overhead(2, 0.01, 0.01), overhead(4, 0.02, 0.0205)}).at(0);
   CHECK_THAT(good, Contains("off by 500 µs in the mean") && Contains("\"nothing\" is off by 20.0 ms") &&
                        Contains("by 10.0 ms") && Contains("So it has skill here."));
-  CHECK_THAT(skill_of({overhead(2, 0.01, 0.01), overhead(4, 0.011, 0.03)}).at(0), Contains("no skill here"));
+  CHECK_THAT(describe_skill({overhead(2, 0.01, 0.01), overhead(4, 0.011, 0.03)}).at(0), Contains("no skill here"));
 }
 
 TEST_CASE("steps are timed with a trace and without, in turn", "[compare]") {

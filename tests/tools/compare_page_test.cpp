@@ -20,7 +20,7 @@ using tools::page::duration;
 namespace {
 
 /// A failing CHECK of this prints no page.
-bool has(const std::string& page, const std::string& text) { return page.find(text) != std::string::npos; }
+bool contains(const std::string& page, const std::string& text) { return page.find(text) != std::string::npos; }
 
 const char* const kIds[] = {"verdict", "throughput", "anatomy",   "timeline",  "memory",    "bytes",     "links",
                             "buckets", "model",      "agreement", "diagnosis", "inference", "provenance"};
@@ -54,24 +54,24 @@ TEST_CASE("the page's numbers are the report's", "[compare]") {
   for (const Run& run : report.runs) {
     INFO(run.label);
     if (!run.failed.empty()) {
-      CHECK(has(page, "failed: " + run.failed));
+      CHECK(contains(page, "failed: " + run.failed));
       continue;
     }
-    CHECK(has(page, cell(duration(run.p50))));
-    CHECK(has(page, cell(duration(run.p95))));
+    CHECK(contains(page, cell(duration(run.p50))));
+    CHECK(contains(page, cell(duration(run.p95))));
   }
-  CHECK(has(page, "reaches 0.665 times (95 % interval 0.651 to 0.679)"));
+  CHECK(contains(page, "reaches 0.665 times (95 % interval 0.651 to 0.679)"));
   // By hand: the first device of DP over 2 devices has optimizer 2 P + outputs + workspace P beyond the replica.
   const int64_t excess = report.runs[4].memory[0].peak - report.runs[4].memory[1].peak;
-  CHECK(has(page, "cpu:0 needs " + tools::page::number(static_cast<double>(excess) / 1048576.0) + " MiB more"));
-  CHECK(has(page, "12 of 252 rows of the ledger differ"));
+  CHECK(contains(page, "cpu:0 needs " + tools::page::number(static_cast<double>(excess) / 1048576.0) + " MiB more"));
+  CHECK(contains(page, "12 of 252 rows of the ledger differ"));
   CHECK(page.find("<tr class=\"bad\">") != std::string::npos);
-  CHECK(has(page, "first at linear_backward of fc2, step 4"));
-  CHECK(has(page, "It says nothing about the speed of GPUs"));
-  CHECK(has(page, "What communication adds to a step: " + report.overheads[0].model));
-  CHECK(has(page, "local, 4 ranks, batch 32"));
-  CHECK(has(page, "local, 2 ranks, batch 128 (fitted)"));
-  CHECK(has(page, "Recording costs 1.2 % of a step"));
+  CHECK(contains(page, "first at linear_backward of fc2, step 4"));
+  CHECK(contains(page, "It says nothing about the speed of GPUs"));
+  CHECK(contains(page, "What communication adds to a step: " + report.overheads[0].model));
+  CHECK(contains(page, "local, 4 ranks, batch 32"));
+  CHECK(contains(page, "local, 2 ranks, batch 128 (fitted)"));
+  CHECK(contains(page, "Recording costs 1.2 % of a step"));
 }
 
 TEST_CASE("verdicts and turning points follow the runs of each batch", "[compare]") {
@@ -89,8 +89,8 @@ TEST_CASE("verdicts and turning points follow the runs of each batch", "[compare
   report.runs.push_back(run("ddp_local", 64, 2, "weak"));
   CHECK(find_turning_points(report).empty());  // the batch of weak scaling is no batch of the comparison
   report.runs.push_back(run("weakly", 32, 2, "weak"));
-  CHECK(has(table(report), "ddp_local"));
-  CHECK_FALSE(has(table(report), "weakly"));  // no row of it beside those of the same batch
+  CHECK(contains(table(report), "ddp_local"));
+  CHECK_FALSE(contains(table(report), "weakly"));  // no row of it beside those of the same batch
   report.runs.pop_back();
   for (const Run& each : {run("ddp_local", 128, 1.2), run("dp", 128, 0.8)}) report.runs.push_back(each);
   CHECK(find_turning_points(report) ==
@@ -123,7 +123,7 @@ TEST_CASE("text from the report cannot leave its place in the page", "[compare]"
   CHECK(page.find("\"onload") == std::string::npos);
   CHECK(page.find('\x01') == std::string::npos);
   CHECK(page.find('\xff') == std::string::npos);
-  CHECK(has(page, "&lt;/svg&gt;&lt;script&gt;alert(&#39;1&#39;)"));
+  CHECK(contains(page, "&lt;/svg&gt;&lt;script&gt;alert(&#39;1&#39;)"));
 }
 
 TEST_CASE("a part that was not measured leaves its section out, and an incomplete report says so", "[compare]") {
@@ -137,12 +137,12 @@ TEST_CASE("a part that was not measured leaves its section out, and an incomplet
   const std::string page = html(report);
   for (const char* id : {"timeline", "links", "inference"})
     CHECK(page.find("<section id=\"" + std::string(id)) == std::string::npos);
-  CHECK(has(page, "This report is incomplete:</strong> interrupted"));
+  CHECK(contains(page, "This report is incomplete:</strong> interrupted"));
   CHECK(check_nesting(page) == "");
   CHECK(check_nesting(html(Report())) == "");  // nothing at all was measured
   Report failed;
   failed.runs = {sample_report().runs.back()};
-  CHECK(has(html(failed), "NCCL needs a GPU"));
+  CHECK(contains(html(failed), "NCCL needs a GPU"));
 }
 
 TEST_CASE("thousands of moments and events do not make a large page", "[compare]") {
@@ -159,7 +159,7 @@ TEST_CASE("thousands of moments and events do not make a large page", "[compare]
   }
   const std::string page = html(report);
   CHECK(page.size() < 2'000'000);
-  CHECK(has(page, "1 GiB"));  // on the axis: the peak is not thinned out
+  CHECK(contains(page, "1 GiB"));  // on the axis: the peak is not thinned out
 }
 
 TEST_CASE("numbers are written for people", "[compare]") {
@@ -180,6 +180,6 @@ TEST_CASE("numbers are written for people", "[compare]") {
   CHECK(byte_size(48) == "48 B");
   CHECK(bandwidth(3.2e9) == "3.20 GB/s");
   CHECK(percent(0.042) == "4.2 %");
-  CHECK(tools::compare::in_words("DDP, buckets, local") == "DDP (buckets, local)");
+  CHECK(tools::compare::format_label("DDP, buckets, local") == "DDP (buckets, local)");
   CHECK(escape("a<b & \"c\"") == "a&lt;b &amp; &quot;c&quot;");
 }

@@ -13,11 +13,11 @@ using namespace tandem::tools::compare;
 namespace {
 
 /// What the report says of one run of a mode, on a job.
-struct Told {
+struct DiagnosedRun {
   std::vector<Lane> lanes;
-  std::vector<double> planted;  // seconds that a planted fault slept in a step, by rank
+  std::vector<double> fault;  // seconds that a planted fault slept in a step, by rank
   std::vector<Diagnosis> diagnosis;
-  bool says(const std::string& kind, const std::string& words) const {
+  bool has_diagnosis(const std::string& kind, const std::string& words) const {
     for (const Diagnosis& d : diagnosis)
       if (d.kind == kind && d.sentence.find(words) != std::string::npos) return true;
     return false;
@@ -28,14 +28,14 @@ struct Told {
     return text;
   }
 };
-Told told(const char* key, const std::string& planted, int devices = 2, int batch = 12) {
+DiagnosedRun run_and_diagnose(const char* key, const std::string& fault, int devices = 2, int batch = 12) {
   Job job = small_job(devices);
   job.batch = batch;
-  job.planted = parse_planted(planted);
-  const Mode mode = mode_of(key);
+  job.fault = parse_fault(fault);
+  const Mode mode = find_mode(key);
   const Sample sample = run_sample(mode, job);
-  Told out{lanes_of(mode, job, sample), {}, {}};
-  for (const RankSample& rank : sample.ranks) out.planted.push_back(rank.planted_seconds);
+  DiagnosedRun out{lanes_of(mode, job, sample), {}, {}};
+  for (const RankSample& rank : sample.ranks) out.fault.push_back(rank.planted_seconds);
   Report report;
   Run run;
   run.model = job.model, run.mode = key, run.label = mode.label, run.devices = devices, run.lanes = out.lanes;
@@ -50,81 +50,82 @@ double sum(const Lane& lane, const std::vector<std::string>& phases) {
     if (lane.phases.count(phase)) seconds += lane.phases.at(phase);
   return seconds;
 }
-double waits(const Lane& lane, const std::string& for_whom) {
+double waiting_seconds(const Lane& lane, const std::string& for_whom) {
   return lane.waiting_for.count(for_whom) ? lane.waiting_for.at(for_whom) : 0;
 }
 /// A lane's own work, which may take long on a busy machine, and so long it waits for nobody.
-double works(const Lane& lane) {
+double working_seconds(const Lane& lane) {
   double seconds = 0;
   for (const auto& [phase, of_phase] : lane.phases)
     if (phase != "exposed communication") seconds += of_phase;
-  return seconds + lane.unattributed + waits(lane, "a free core");
+  return seconds + lane.unattributed + waiting_seconds(lane, "a free core");
 }
-constexpr double kMost = 0.95;  // of what was planted is to be found in its place
+constexpr double kMinShare = 0.95;  // of what was planted is to be found in its place
 
 }  // namespace
 
 // Sleeps are a hundred times as long as a step; what a busy machine adds to the work of those who wait is taken off.
 TEST_CASE("what is planted is found in the right place, in the right words", "[compare]") {
   SECTION("a rank's compute under DDP") {
-    const Told t = told("ddp_local", "compute:1:0.1");
+    const DiagnosedRun t = run_and_diagnose("ddp_local", "compute:1:0.1");
     INFO(t.all());
-    REQUIRE(t.planted[1] >= 0.1);
-    CHECK(t.planted[0] == 0);
-    CHECK(sum(t.lanes[1], {"forward"}) >= kMost * t.planted[1]);
-    CHECK(waits(t.lanes[0], "rank 1") >= kMost * (t.planted[1] - works(t.lanes[0])));
-    CHECK(t.says("straggler", "for rank 1"));
+    REQUIRE(t.fault[1] >= 0.1);
+    CHECK(t.fault[0] == 0);
+    CHECK(sum(t.lanes[1], {"forward"}) >= kMinShare * t.fault[1]);
+    CHECK(waiting_seconds(t.lanes[0], "rank 1") >= kMinShare * (t.fault[1] - working_seconds(t.lanes[0])));
+    CHECK(t.has_diagnosis("straggler", "for rank 1"));
   }
   SECTION("a device's compute under DataParallel") {
-    const Told t = told("dp", "compute:2:0.1", 3);
+    const DiagnosedRun t = run_and_diagnose("dp", "compute:2:0.1", 3);
     INFO(t.all());
-    CHECK(sum(t.lanes[2], {"forward"}) >= kMost * t.planted[0]);
-    CHECK(waits(t.lanes[0], "cpu:2") >= kMost * (t.planted[0] - works(t.lanes[0])));
-    CHECK(waits(t.lanes[1], "cpu:2") >= kMost * (t.planted[0] - works(t.lanes[1])));
-    CHECK(t.says("straggler", "for cpu:2"));
+    CHECK(sum(t.lanes[2], {"forward"}) >= kMinShare * t.fault[0]);
+    CHECK(waiting_seconds(t.lanes[0], "cpu:2") >= kMinShare * (t.fault[0] - working_seconds(t.lanes[0])));
+    CHECK(waiting_seconds(t.lanes[1], "cpu:2") >= kMinShare * (t.fault[0] - working_seconds(t.lanes[1])));
+    CHECK(t.has_diagnosis("straggler", "for cpu:2"));
   }
   SECTION("a link under DDP") {
-    const Told t = told("ddp_local", "link:1:0.1");
+    const DiagnosedRun t = run_and_diagnose("ddp_local", "link:1:0.1");
     INFO(t.all());
-    REQUIRE(t.planted[1] >= 0.1);
+    REQUIRE(t.fault[1] >= 0.1);
     for (const Lane& lane : t.lanes)  // neither rank comes late: the bytes do
-      CHECK(sum(lane, {"exposed communication"}) + lane.hidden >= kMost * t.planted[1]);
-    CHECK(t.says("link-bound", "Exposed communication takes"));
-    CHECK(!t.says("straggler", ""));
+      CHECK(sum(lane, {"exposed communication"}) + lane.hidden >= kMinShare * t.fault[1]);
+    CHECK(t.has_diagnosis("link-bound", "Exposed communication takes"));
+    CHECK(!t.has_diagnosis("straggler", ""));
   }
   SECTION("a link under DataParallel") {
-    const Told t = told("dp", "link:1:0.1");
+    const DiagnosedRun t = run_and_diagnose("dp", "link:1:0.1");
     INFO(t.all());
-    REQUIRE(t.planted[0] >= 0.1);
-    CHECK(sum(t.lanes[0], {"scatter", "replicate", "gather", "reduce"}) >= kMost * t.planted[0]);
-    CHECK(waits(t.lanes[1], "cpu") + waits(t.lanes[1], "cpu:0") >= kMost * (t.planted[0] - works(t.lanes[1])));
-    CHECK(t.says("first-device-bound", "scatter, replicate, gather, reduce"));
+    REQUIRE(t.fault[0] >= 0.1);
+    CHECK(sum(t.lanes[0], {"scatter", "replicate", "gather", "reduce"}) >= kMinShare * t.fault[0]);
+    CHECK(waiting_seconds(t.lanes[1], "cpu") + waiting_seconds(t.lanes[1], "cpu:0") >=
+          kMinShare * (t.fault[0] - working_seconds(t.lanes[1])));
+    CHECK(t.has_diagnosis("first-device-bound", "scatter, replicate, gather, reduce"));
   }
   SECTION("the loader") {
     for (const char* const key : {"single", "dp", "ddp_local"}) {
-      const Told t = told(key, "input:0.1", std::string(key) == "single" ? 1 : 2);
+      const DiagnosedRun t = run_and_diagnose(key, "input:0.1", std::string(key) == "single" ? 1 : 2);
       INFO(key << "\n" << t.all());
-      REQUIRE(t.planted[0] >= 0.1);
-      CHECK(sum(t.lanes[0], {"input"}) >= kMost * t.planted[0]);
-      CHECK((std::string(key) == "dp" || t.lanes.size() == 1 || sum(t.lanes[1], {"input"}) >= kMost * t.planted[1]));
-      CHECK(t.says("data-starved", "Loading the next batch takes"));
+      REQUIRE(t.fault[0] >= 0.1);
+      CHECK(sum(t.lanes[0], {"input"}) >= kMinShare * t.fault[0]);
+      CHECK((std::string(key) == "dp" || t.lanes.size() == 1 || sum(t.lanes[1], {"input"}) >= kMinShare * t.fault[1]));
+      CHECK(t.has_diagnosis("data-starved", "Loading the next batch takes"));
     }
   }
   SECTION("a first device that is slower") {
     // Half as fast: a kernel and its sleep take as long, and both are among what the device computes.
-    const Told half = told("dp_loss", "slow:0:2", 2, 8192);
-    REQUIRE(half.planted[0] > 1e-3);
-    CHECK(sum(half.lanes[0], kPhases) >= kMost * 2 * half.planted[0]);
+    const DiagnosedRun half = run_and_diagnose("dp_loss", "slow:0:2", 2, 8192);
+    REQUIRE(half.fault[0] > 1e-3);
+    CHECK(sum(half.lanes[0], kPhases) >= kMinShare * 2 * half.fault[0]);
     // So slow that a busy machine does not matter. With 512 rows forward and backward take most of the step.
-    const Told t = told("dp_loss", "slow:0:50", 2, 512);
+    const DiagnosedRun t = run_and_diagnose("dp_loss", "slow:0:50", 2, 512);
     INFO(t.all());
-    CHECK(sum(t.lanes[0], kPhases) >= kMost * 50 / 49 * t.planted[0]);
+    CHECK(sum(t.lanes[0], kPhases) >= kMinShare * 50 / 49 * t.fault[0]);
     CHECK(sum(t.lanes[0], {"forward", "backward"}) > 3 * sum(t.lanes[1], {"forward", "backward"}));
-    CHECK(t.says("first-device-bound", "it is slower, and they wait for it"));
+    CHECK(t.has_diagnosis("first-device-bound", "it is slower, and they wait for it"));
   }
   SECTION("memory of a phase") {
     Job job = small_job(2);
-    const Mode mode = mode_of("dp_loss");
+    const Mode mode = find_mode("dp_loss");
     const auto of = [](const Memory& m, const std::string& cause) {
       return m.at_peak.count(cause) ? m.at_peak.at(cause) : 0;
     };
@@ -135,9 +136,9 @@ TEST_CASE("what is planted is found in the right place, in the right words", "[c
                                                                                        {"input", "input"},
                                                                                        {"optimizer", "optimizer"}}) {
       CAPTURE(phase);
-      job.planted = parse_planted("memory:1:50000000:" + phase);
+      job.fault = parse_fault("memory:1:50000000:" + phase);
       const Memory with = run_sample(mode, job).ranks[0].memory[1];
-      CHECK(of(with, cause) - of(without, cause) >= 50000000 * kMost);
+      CHECK(of(with, cause) - of(without, cause) >= 50000000 * kMinShare);
       CHECK(with.peak - without.peak == 50000000);
     }
   }
@@ -162,11 +163,11 @@ TEST_CASE("the diagnosis names what was planted", "[compare]") {
 }
 
 TEST_CASE("what is no fault to plant is refused", "[compare]") {
-  CHECK(parse_planted("").kind == Planted::Kind::none);
+  CHECK(parse_fault("").kind == InjectedFault::Kind::none);
   for (const char* const good :
        {"none", "compute:1:0.25", "input:0.5", "slow:0:2", "link:1:0.25", "fail:1", "memory:1:1000:forward"})
-    CHECK(str(parse_planted(good)) == good);
+    CHECK(str(parse_fault(good)) == good);
   for (const char* const bad : {"compute", "compute:1", "compute:x:1", "compute:1:-1", "slow:0:0.5", "input:1:2",
                                 "heat:1:2", "memory:1:2", "compute:1:1e99"})
-    CHECK_THROWS_WITH(parse_planted(bad), Contains("accepted: none, compute:RANK:SECONDS"));
+    CHECK_THROWS_WITH(parse_fault(bad), Contains("accepted: none, compute:RANK:SECONDS"));
 }

@@ -24,12 +24,12 @@ void nudge(nn::Module& module) {
   first.copy_(here);
 }
 double difference(const std::string& mode, const tools::DemoSettings& s, const FashionMNIST& data,
-                  const std::function<void(nn::Module&)>& meddle) {
-  if (mode == "dp") return largest_difference(s, mode, data, 2, meddle);
+                  const std::function<void(nn::Module&)>& modify) {
+  if (mode == "dp") return largest_difference(s, mode, data, 2, modify);
   double found = -1;
   distributed::run_ranks(s.ranks, [&](int rank) {
     distributed::init_process_group("local");
-    const double own = largest_difference(s, mode, data, 2, rank == 0 ? meddle : nullptr);
+    const double own = largest_difference(s, mode, data, 2, rank == 0 ? modify : nullptr);
     if (rank == 0) found = own;
   });
   return found;

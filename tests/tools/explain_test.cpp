@@ -21,37 +21,37 @@ namespace {
 using Names = std::set<std::string>;
 
 /// A script on one device, and one by this mode that does the same.
-Settings nothing_planted(const std::string& mode, const std::string& model = "mlp") {
+Settings default_settings(const std::string& mode, const std::string& model = "mlp") {
   Settings s;
   s.model = model, s.modes = {mode}, s.batch = 8, s.global_batch = 8, s.examples = 16;
   return s;
 }
 /// What is named, in the script or in the mode.
-Names named(const Explanation& e, bool of_mode) {
+Names cause_names(const Explanation& e, bool is_inherent) {
   Names names;
   for (const Cause& c : e.causes)
-    if (c.present && c.of_mode == of_mode) names.insert(c.name);
+    if (c.present && c.is_inherent == is_inherent) names.insert(c.name);
   return names;
 }
-const Cause& cause(const Explanation& e, const std::string& name) {
+const Cause& find_cause(const Explanation& e, const std::string& name) {
   for (const Cause& c : e.causes)
     if (c.name == name) return c;
   throw std::runtime_error("there is no cause " + name);
 }
-Explanation explained(const Settings& s) {
+Explanation run_explain(const Settings& s) {
   const Explanation e = explain_all(s).at(0);
-  INFO(text_of(s, {e}));
+  INFO(format_text(s, {e}));
   CHECK(e.equal);
-  CHECK(e.causes.back().left == 0);
+  CHECK(e.causes.back().remaining == 0);
   return e;
 }
 
-struct Plant {
+struct InjectedCause {
   std::string name;  // of the cause
   void (*plant)(Settings&);
 };
-std::vector<Plant> plants(bool ddp) {
-  std::vector<Plant> all = {
+std::vector<InjectedCause> injected_causes(bool ddp) {
+  std::vector<InjectedCause> all = {
       {"number of steps", [](Settings& s) { s.steps = 3; }},
       {"sampler's epoch", [](Settings& s) { s.no_set_epoch = true; }},
       {"shuffling seed", [](Settings& s) { s.sampler_seed = 5; }},
@@ -75,27 +75,27 @@ TEST_CASE("explain: where nothing is planted, nothing is named but rounding", "[
   for (const std::string mode : {"dp", "ddp"})
     for (const int ranks : {2, 4}) {
       CAPTURE(mode, ranks);
-      Settings s = nothing_planted(mode);
+      Settings s = default_settings(mode);
       s.ranks = ranks;
-      const Explanation e = explained(s);
-      CHECK(named(e, false).empty());
-      CHECK(named(e, true) == Names{"rounding"});
+      const Explanation e = run_explain(s);
+      CHECK(cause_names(e, false).empty());
+      CHECK(cause_names(e, true) == Names{"rounding"});
       CHECK(e.difference.parameters < 1e-6);  // eight steps of float sums in another order
     }
 }
 
 TEST_CASE("explain names what is planted, alone and in pairs", "[explain]") {
   const std::string mode = GENERATE("dp", "ddp");
-  const std::vector<Plant> all = plants(mode == "ddp");
+  const std::vector<InjectedCause> all = injected_causes(mode == "ddp");
   for (size_t a = 0; a < all.size(); ++a)
     for (size_t b = a; b < (TANDEM_TEST_SANITIZED ? a + 1 : all.size()); ++b) {
       CAPTURE(mode, all[a].name, all[b].name);
-      Settings s = nothing_planted(mode);
+      Settings s = default_settings(mode);
       all[a].plant(s), all[b].plant(s);
-      const Explanation e = explained(s);
+      const Explanation e = run_explain(s);
       Names expected = {all[a].name, all[b].name};
       if (s.sampler == "block") expected.erase("shuffling seed");  // it has none: without effect then
-      const Names found = named(e, false);
+      const Names found = cause_names(e, false);
       CHECK(found.count("sum or mean") == expected.count("sum or mean"));
       if (s.sampler == "block") expected.insert(found.count("shuffling seed") ? "shuffling seed" : "sampler");
       CHECK(found == expected);
@@ -105,69 +105,70 @@ TEST_CASE("explain names what is planted, alone and in pairs", "[explain]") {
 TEST_CASE("explain: the batch of every rank, batch norm and dropout are causes of their own", "[explain]") {
   for (const std::string mode : {"dp", "ddp"}) {
     CAPTURE(mode);
-    Settings s = nothing_planted(mode, "fashion_cnn");
+    Settings s = default_settings(mode, "fashion_cnn");
     s.epochs = 1;
-    Explanation e = explained(s);
-    CHECK(named(e, false).empty());
-    CHECK(named(e, true) == Names{"batch-norm groups", "random stream", "rounding"});
-    CHECK(cause(e, "random stream").left < 1e-5);  // only rounding is left
-    CHECK_THAT(cause(e, "batch-norm groups").remedy,
+    Explanation e = run_explain(s);
+    CHECK(cause_names(e, false).empty());
+    CHECK(cause_names(e, true) == Names{"batch-norm groups", "random stream", "rounding"});
+    CHECK(find_cause(e, "random stream").remaining < 1e-5);  // only rounding is left
+    CHECK_THAT(find_cause(e, "batch-norm groups").remedy,
                Contains(mode == "ddp" ? "nn::convert_sync_batchnorm(net);" : "nn::GroupNorm(8, channels)"));
     if (mode == "dp" || TANDEM_TEST_SANITIZED) continue;
     s.rank_seeds = true;
-    CHECK(named(explained(s), false) == Names{"seeds of the ranks"});
+    CHECK(cause_names(run_explain(s), false) == Names{"seeds of the ranks"});
     s.rank_seeds = false;
     s.no_dropout = true;
-    CHECK(named(explained(s), true) == Names{"batch-norm groups", "rounding"});
+    CHECK(cause_names(run_explain(s), true) == Names{"batch-norm groups", "rounding"});
     s.no_dropout = false, s.frozen_norm = true;
-    CHECK(named(explained(s), true) == Names{"random stream", "rounding"});
+    CHECK(cause_names(run_explain(s), true) == Names{"random stream", "rounding"});
   }
-  Settings wrapped = nothing_planted("ddp");
+  Settings wrapped = default_settings("ddp");
   wrapped.global_batch = 0, wrapped.examples = 32;
-  const Explanation e = explained(wrapped);
-  CHECK(named(e, false) == Names{"number of steps", "global batch"});
+  const Explanation e = run_explain(wrapped);
+  CHECK(cause_names(e, false) == Names{"number of steps", "global batch"});
   CHECK(e.yours.global_batch == 16);
   CHECK(e.yours.steps * 2 == e.one_device.steps);
 }
 
 TEST_CASE("explain: three parts, any tail, accumulation, Adam and DataParallel's parts", "[explain]") {
-  Settings s = nothing_planted("ddp");
+  Settings s = default_settings("ddp");
   s.ranks = 3, s.batch = s.global_batch = 12, s.examples = 24, s.uneven = true,
   s.tail = GENERATE("pad", "drop", "keep");
-  const Explanation uneven = explained(s);
-  CHECK(named(uneven, false) == Names{"uneven rows"});
+  const Explanation uneven = run_explain(s);
+  CHECK(cause_names(uneven, false) == Names{"uneven rows"});
   // What these remedies do is in uneven_batches_test.cpp.
-  CHECK_THAT(cause(uneven, "uneven rows").remedy, Contains("DistributedDataParallelOptions().weighted_average(true)"));
+  CHECK_THAT(find_cause(uneven, "uneven rows").remedy,
+             Contains("DistributedDataParallelOptions().weighted_average(true)"));
   s.accumulate = 2, s.divide_loss = true;
-  CHECK(named(explained(s), false) == Names{"uneven rows"});
+  CHECK(cause_names(run_explain(s), false) == Names{"uneven rows"});
   s.optimizer = "adam", s.lr_scale = 3;
-  CHECK(named(explained(s), false) == Names{"uneven rows", "learning rate"});
+  CHECK(cause_names(run_explain(s), false) == Names{"uneven rows", "learning rate"});
   s.modes = {"dp"}, s.mean_in_replicas = true, s.uneven = false, s.examples += 11;
-  CHECK(named(explained(s), false) == Names{"uneven rows", "learning rate"});
+  CHECK(cause_names(run_explain(s), false) == Names{"uneven rows", "learning rate"});
 }
 
 TEST_CASE("explain: a last step of fewer backwards, which is divided like the others", "[explain]") {
-  Settings s = nothing_planted(GENERATE("dp", "ddp"));
+  Settings s = default_settings(GENERATE("dp", "ddp"));
   s.accumulate = 2, s.divide_loss = true, s.examples = 20;
-  CHECK(named(explained(s), false) == Names{"uneven rows"});
+  CHECK(cause_names(run_explain(s), false) == Names{"uneven rows"});
 }
 
 TEST_CASE("explain: a sampler that shares nothing, over either backend", "[explain]") {
-  Settings s = nothing_planted("ddp");
+  Settings s = default_settings("ddp");
   s.sampler = "whole";
-  CHECK(named(explained(s), false) == Names{"number of steps", "sampler"});
+  CHECK(cause_names(run_explain(s), false) == Names{"number of steps", "sampler"});
   if (!TANDEM_HAS_GLOO) {
     WARN("SKIPPED: built without Gloo");
     return;
   }
   s.backend = "gloo";
-  CHECK(named(explained(s), false) == Names{"number of steps", "sampler"});
+  CHECK(cause_names(run_explain(s), false) == Names{"number of steps", "sampler"});
 }
 
 TEST_CASE("explain: effects have the size and the step that they must have", "[explain]") {
-  Settings s = nothing_planted("ddp");
+  Settings s = default_settings("ddp");
   s.steps = 1, s.epochs = 1, s.batch = s.global_batch = s.examples = 8, s.lr_scale = 2;
-  const Cause rate = cause(explained(s), "learning rate");
+  const Cause rate = find_cause(run_explain(s), "learning rate");
   CHECK(rate.alone.step == 1);
   // Twice the rate makes the first step twice as long: the difference is the largest step of SGD.
   manual_seed(s.seed);
@@ -183,14 +184,14 @@ TEST_CASE("explain: effects have the size and the step that they must have", "[e
   for (const Tensor& p : net->parameters()) longest = std::max(longest, p.grad().abs().max().item<double>());
   CHECK(rate.alone.parameters == Approx(s.lr * longest).epsilon(1e-3));  // 1e-3: the update is a difference of floats
 
-  s = nothing_planted("ddp");
+  s = default_settings("ddp");
   s.no_set_epoch = true;
-  const Explanation e = explained(s);
-  const Cause& epoch = cause(e, "sampler's epoch");
+  const Explanation e = run_explain(s);
+  const Cause& epoch = find_cause(e, "sampler's epoch");
   CHECK(epoch.alone.step == e.one_device.steps / 2 + 1);  // the first of the second epoch
   CHECK_THAT(epoch.alone.op, Contains("step " + std::to_string(epoch.alone.step)));
   s.epochs = 1;
-  CHECK(named(explained(s), false).empty());  // in a single epoch it makes no difference
+  CHECK(cause_names(run_explain(s), false).empty());  // in a single epoch it makes no difference
 }
 
 TEST_CASE("explain: layers in groups do what the replicas' layers do, each on its rows", "[explain]") {
@@ -223,7 +224,7 @@ TEST_CASE("explain: layers in groups do what the replicas' layers do, each on it
 TEST_CASE("explain says so where something stays unexplained", "[explain]") {
   Explanation e;
   e.unexplained = "conv2d, step 3";
-  CHECK_THAT(text_of(Settings(), {e}),
+  CHECK_THAT(format_text(Settings(), {e}),
              Contains("NOT EXPLAINED") && Contains("first at conv2d, step 3") && !Contains("equal to the last bit"));
 }
 

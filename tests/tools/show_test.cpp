@@ -16,7 +16,7 @@ namespace {
 
 const std::string kPyTorch = std::string(kFixtures) + "/pytorch/";
 
-std::string shown(const std::string& path) {
+std::string show_output(const std::string& path) {
   const Result result = run_program(kCommand, {"show", path});
   INFO(result.output);
   CHECK(result.status == 0);
@@ -30,7 +30,7 @@ TEST_CASE("show lists the tensors and the metadata of safetensors", "[command][s
   const std::string path = folder / "net.safetensors";
   save_safetensors({{"fc.weight", zeros({10, 3})}, {"fc.bias", zeros({10}, kFloat16)}, {"höhe", ones({})}}, path,
                    {{"format", "pt"}});
-  CHECK(shown(path) == path + R"(: safetensors; tensors: 3, elements: 41, bytes: 144
+  CHECK(show_output(path) == path + R"(: safetensors; tensors: 3, elements: 41, bytes: 144
 
 name       dtype    shape    bytes
 fc.bias    float16  (10,)       20
@@ -42,13 +42,13 @@ metadata
 )");
   write_file(folder / "model.json", R"({"weight_map": {"fc.weight": "net.safetensors", "fc.bias": "net.safetensors",
                                         "höhe": "net.safetensors"}})");
-  CHECK_THAT(shown(folder / "model.json"),
+  CHECK_THAT(show_output(folder / "model.json"),
              Contains(": safetensors in several files; tensors: 3, elements: 41, bytes: 144\n"));
 }
 
 // What tests/fixtures/make_pytorch_files.py saved.
 TEST_CASE("show lists what PyTorch has saved", "[command][show]") {
-  CHECK(shown(kPyTorch + "python_state_dict.pt") ==
+  CHECK(show_output(kPyTorch + "python_state_dict.pt") ==
         kPyTorch + R"(python_state_dict.pt: torch.save; tensors: 9, elements: 38, bytes: 156
 
 name                   dtype    shape   bytes
@@ -62,7 +62,7 @@ name                   dtype    shape   bytes
 2.weight               float32  (1, 4)     16
 2.bias                 float32  (1,)        4
 )");
-  const std::string all = shown(kPyTorch + "python_everything.pt");
+  const std::string all = show_output(kPyTorch + "python_everything.pt");
   // Bytes of storages: base, view and expanded are of one; 318 - 12 (view) - 32 (transposed) - 24 (expanded).
   CHECK_THAT(
       all,
@@ -73,8 +73,8 @@ name                   dtype    shape   bytes
         "\n  nested.tuples.0  []\n", "\n  nested.deeper.7  \"seven\"\n", "\n  dtypes           [\"float32\",",
         "\n  strings          [\"\",\"aaaaaaaa"})
     CHECK_THAT(all, Contains(line));
-  CHECK_THAT(shown(kPyTorch + "libtorch_module.pt"), Contains(": torch.save; tensors: "));
-  CHECK_THAT(shown(kPyTorch + "libtorch_tensor.pt"), Contains("\n0     "));
+  CHECK_THAT(show_output(kPyTorch + "libtorch_module.pt"), Contains(": torch.save; tensors: "));
+  CHECK_THAT(show_output(kPyTorch + "libtorch_tensor.pt"), Contains("\n0     "));
 }
 
 TEST_CASE("show --json writes whole values, and a terminal sees no control characters", "[command][show]") {

@@ -33,7 +33,7 @@ TEST_CASE("held-out depths, widths and batch sizes are predicted within the stat
     CHECK(held.model.median < held.constant.median);
   }
   CHECK(skill.held_out[0].what == "12 layers");
-  CHECK(skill.calibrated_most <= 0.08);  // whichever row calibrates
+  CHECK(skill.calibrated_max <= 0.08);  // whichever row calibrates
   REQUIRE(skill.all_reduces.size() == 5);
   const sim::AllReduceErrors &ring = skill.all_reduces.front(), &nearest = skill.all_reduces.back();
   CHECK(ring.all.median < 0.06);

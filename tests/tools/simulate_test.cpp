@@ -14,7 +14,7 @@ namespace {
 
 /// A ring all-reduce message by message: in each of 2 (n - 1) rounds a device sends a block when it has the one that
 /// came in the round before, and its link is free.
-double ring_by_messages(double bytes, int n, const std::vector<Link>& links) {
+double simulate_ring_messages(double bytes, int n, const std::vector<Link>& links) {
   std::vector<double> has(static_cast<size_t>(n)), next(has);
   for (int round = 0; round < 2 * (n - 1); ++round) {
     for (size_t i = 0; i < has.size(); ++i) {
@@ -26,7 +26,7 @@ double ring_by_messages(double bytes, int n, const std::vector<Link>& links) {
   return *std::max_element(has.begin(), has.end());
 }
 /// A broadcast by a chain of n devices in k blocks, message by message.
-double chain_by_messages(double bytes, int n, int k, const Link& link) {
+double simulate_chain_messages(double bytes, int n, int k, const Link& link) {
   std::vector<double> has(static_cast<size_t>(n));  // when each device has the latest block
   for (int block = 0; block < k; ++block)
     for (size_t i = 1; i < has.size(); ++i)
@@ -36,7 +36,7 @@ double chain_by_messages(double bytes, int n, int k, const Link& link) {
 
 const Link kLink{5e-6, 10e9};
 
-StepProfile profile_of(double bytes, int groups) {
+StepProfile measure_profile(double bytes, int groups) {
   StepProfile p;
   p.samples = 32;
   p.forward_seconds = 0.010;
@@ -57,7 +57,7 @@ TEST_CASE("all-reduces cost what their formulas say, and a ring what its message
   for (const int n : {2, 3, 4, 8, 64}) {
     CHECK(all_reduce_seconds(AllReduce::ring, s, n, kLink) == Approx(2 * (n - 1) * (a + s / (n * b))));
     CHECK(all_reduce_seconds(AllReduce::ring, s, n, kLink) ==
-          Approx(ring_by_messages(s, n, std::vector<Link>(static_cast<size_t>(n), kLink))));
+          Approx(simulate_ring_messages(s, n, std::vector<Link>(static_cast<size_t>(n), kLink))));
     CHECK(all_reduce_seconds(AllReduce::direct, s, n, kLink) == Approx(2 * (a + (n - 1) * s / (n * b))));
     // No algorithm sends less than 2 (n-1)/n S from each device.
     for (const AllReduce algorithm : all_reduces())
@@ -78,7 +78,7 @@ TEST_CASE("on several nodes a ring goes at the pace of its slowest link, and a h
   // The ring by messages may run ahead inside of nodes; it is never slower than the lockstep of the formula.
   const double ring = all_reduce_seconds(AllReduce::ring, s, 16, kCluster);
   CHECK(ring == Approx(2 * 15 * kCluster.between.seconds(s / 16)));
-  CHECK(ring_by_messages(s, 16, links) <= ring * 1.0001);
+  CHECK(simulate_ring_messages(s, 16, links) <= ring * 1.0001);
   const double hierarchical = all_reduce_seconds(AllReduce::hierarchical, s, 16, kCluster);
   CHECK(hierarchical == Approx(2 * 7 * (6e-6 + s / 8 / 100e9) + 2 * (20e-6 + s / 2 / 10e9)));
   CHECK(hierarchical < ring);
@@ -93,7 +93,7 @@ TEST_CASE("on several nodes a ring goes at the pace of its slowest link, and a h
 TEST_CASE("a broadcast by a chain takes what the best number of blocks takes, message by message", "[simulate]") {
   for (const int n : {2, 3, 8}) {
     double least = INFINITY;
-    for (int k = 1; k < 400; ++k) least = std::min(least, chain_by_messages(20e6, n, k, kLink));
+    for (int k = 1; k < 400; ++k) least = std::min(least, simulate_chain_messages(20e6, n, k, kLink));
     CHECK(broadcast_seconds(Broadcast::chain, 20e6, n, kLink) == Approx(least).epsilon(1e-3));  // k is rounded down
     CHECK(broadcast_seconds(Broadcast::flat, 20e6, n, kLink) == Approx((n - 1) * kLink.seconds(20e6)));
   }
@@ -131,7 +131,7 @@ TEST_CASE("a fit finds the link that the points were made with, and refuses poin
 }
 
 TEST_CASE("a step of DDP hides what fits under the backward, and exposes the rest", "[simulate]") {
-  const StepProfile p = profile_of(100e6, 10);
+  const StepProfile p = measure_profile(100e6, 10);
   // A bucket for each group of 10 MB: all but the last are sent while the backward runs, which takes 2 ms a group.
   const double bucket = all_reduce_seconds(AllReduce::ring, 10e6, 8, kCluster);
   REQUIRE(bucket < 0.002);
@@ -151,14 +151,14 @@ TEST_CASE("a step of DDP hides what fits under the backward, and exposes the res
   options.overlap = true;
   const DdpPrediction late = predict_ddp(p, slow, 8, 10e6, options);
   CHECK(late.exposed == Approx(0.002 + late.communication - 0.020));
-  CHECK(predict_ddp(p, kCluster, 1, 10e6).seconds == Approx(single_seconds(p)));
+  CHECK(predict_ddp(p, kCluster, 1, 10e6).seconds == Approx(one_device_seconds(p)));
   // Passes whose gradients are added up first pay for one all-reduce.
   options.passes = 4;
   CHECK(predict_ddp(p, kCluster, 8, 10e6, options).seconds == Approx(4 * 0.030 + 0.001 + bucket));
 }
 
 TEST_CASE("DataParallel hides nothing, and its first device does the optimizer's and the loss's work", "[simulate]") {
-  const StepProfile p = profile_of(100e6, 10);
+  const StepProfile p = measure_profile(100e6, 10);
   const Link& link = kCluster.inside;
   const DpPrediction dp = predict_dp(p, kCluster, 4);
   const double parameters = 3 * link.seconds(100e6);
@@ -172,12 +172,12 @@ TEST_CASE("DataParallel hides nothing, and its first device does the optimizer's
   inside.loss_inside = true;
   CHECK(predict_dp(p, kCluster, 4, inside).seconds < dp.seconds);
   CHECK(predict_ddp(p, kCluster, 4, 25e6).seconds < dp.seconds);
-  CHECK(predict_dp(p, kCluster, 1).seconds == Approx(single_seconds(p)));
+  CHECK(predict_dp(p, kCluster, 1).seconds == Approx(one_device_seconds(p)));
   CHECK_THROWS_WITH(predict_dp(p, kCluster, 16), Contains("16 devices") && Contains("1 to 8"));
 }
 
 TEST_CASE("the best bucket lies near sqrt(S B a), and both very small and very large ones are slower", "[simulate]") {
-  StepProfile p = profile_of(100e6, 2000);
+  StepProfile p = measure_profile(100e6, 2000);
   const Cluster cluster{8, {50e-6, 5e9}, {50e-6, 5e9}, false};
   DdpOptions options;
   options.all_reduce = AllReduce::ring;
@@ -192,25 +192,25 @@ TEST_CASE("the cost model refuses links, clusters and steps that cannot be", "[s
   CHECK_THROWS_WITH(all_reduce_seconds(AllReduce::ring, 1e6, 4, Link{1e-6, 0}), Contains("bandwidth is 0"));
   CHECK_THROWS_WITH(all_reduce_seconds(AllReduce::ring, 1e6, 4, Link{-1, 1e9}), Contains("latency is -1"));
   CHECK_THROWS_WITH(all_reduce_seconds(AllReduce::ring, 1e6, 0, kLink), Contains("n is 0"));
-  CHECK_THROWS_WITH(link_named("nvlink"), Contains("nvlink_a100") && Contains("ethernet_10"));
-  CHECK_THROWS_WITH(link_named("pcie3_x16", 2), Contains("efficiency is 2"));
-  CHECK(link_named("ethernet_10").bandwidth == Approx(1e9));
+  CHECK_THROWS_WITH(find_link("nvlink"), Contains("nvlink_a100") && Contains("ethernet_10"));
+  CHECK_THROWS_WITH(find_link("pcie3_x16", 2), Contains("efficiency is 2"));
+  CHECK(find_link("ethernet_10").bandwidth == Approx(1e9));
   CHECK_THROWS_WITH(all_reduce_seconds(AllReduce::ring, 1e6, 4, Link{0, 1e9, -1}), Contains("per_byte is -1"));
   Cluster none = kCluster;
   none.devices_per_node = 0;
-  CHECK_THROWS_WITH(predict_ddp(profile_of(1e6, 1), none, 2, 1e6), Contains("devices_per_node is 0"));
-  CHECK_THROWS_WITH(predict_ddp(profile_of(1e6, 1), kCluster, 2, 0), Contains("bucket_bytes is 0"));
-  StepProfile p = profile_of(1e6, 1);
+  CHECK_THROWS_WITH(predict_ddp(measure_profile(1e6, 1), none, 2, 1e6), Contains("devices_per_node is 0"));
+  CHECK_THROWS_WITH(predict_ddp(measure_profile(1e6, 1), kCluster, 2, 0), Contains("bucket_bytes is 0"));
+  StepProfile p = measure_profile(1e6, 1);
   p.backward_seconds = NAN;
   CHECK_THROWS_WITH(predict_ddp(p, kCluster, 2, 1e6), Contains("backward_seconds is nan"));
 }
 
 TEST_CASE("the fixed part of a step stays when samples become fewer", "[simulate]") {
-  StepProfile p = profile_of(1e6, 1);
+  StepProfile p = measure_profile(1e6, 1);
   p.fixed_fraction = 0.4;
-  const StepProfile half = with_samples(p, 16);
+  const StepProfile half = scale_to_samples(p, 16);
   CHECK(half.forward_seconds == Approx(0.010 * (0.4 + 0.6 / 2)));
-  CHECK(with_samples(half, 32).backward_seconds == Approx(0.020));
+  CHECK(scale_to_samples(half, 32).backward_seconds == Approx(0.020));
   CHECK(half.optimizer_seconds == p.optimizer_seconds);
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("the exposed time of random buckets is the longest way through them", 
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> uniform(0, 1);
   for (int trial = 0; trial < 200; ++trial) {
-    StepProfile p = profile_of(0, 1);
+    StepProfile p = measure_profile(0, 1);
     p.parameters.resize(1 + random() % 20);
     for (ParameterGroup& group : p.parameters) group = {std::floor(1e7 * uniform(random)), uniform(random)};
     const Cluster cluster{8, {1e-4 * uniform(random), 1e9 + 2e10 * uniform(random)}, {}, false};
@@ -239,7 +239,7 @@ TEST_CASE("the exposed time of random buckets is the longest way through them", 
 }
 
 TEST_CASE("DataParallel pays for launches of one thread, new replicas and every pass's gradients", "[simulate]") {
-  StepProfile p = profile_of(100e6, 10);
+  StepProfile p = measure_profile(100e6, 10);
   p.fixed_fraction = 0.25;
   DpOptions options;
   const DpPrediction plain = predict_dp(p, kCluster, 4, options);
@@ -259,11 +259,11 @@ TEST_CASE("DataParallel pays for launches of one thread, new replicas and every 
 }
 
 TEST_CASE("scaling counts samples as it says, and one device is all efficient", "[simulate]") {
-  const StepProfile p = profile_of(100e6, 10);
+  const StepProfile p = measure_profile(100e6, 10);
   Modes modes;
   for (const ScalingRow& row : predict_weak(p, kCluster, {1, 2, 8, 64}, modes)) {
     CHECK(row.samples == 32);
-    CHECK(row.ddp_efficiency == Approx(single_seconds(p) / row.ddp.seconds));
+    CHECK(row.ddp_efficiency == Approx(one_device_seconds(p) / row.ddp.seconds));
     CHECK(row.dp.has_value() == (row.devices <= 8));
     if (row.devices == 1) CHECK((row.ddp_efficiency == Approx(1) && row.dp_efficiency == Approx(1)));
   }

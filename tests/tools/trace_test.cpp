@@ -24,7 +24,7 @@ using nlohmann::json;
 namespace {
 
 /// The table of what `f` does.
-OpTable table_of(const std::function<void()>& f) {
+OpTable trace_to_table(const std::function<void()>& f) {
   const TemporaryFolder folder;
   start_trace();
   f();
@@ -34,7 +34,7 @@ OpTable table_of(const std::function<void()>& f) {
   read_trace(folder / "trace.json", 0, table, lines);
   return table;
 }
-OpRow row_of(const OpTable& table, const std::string& op) {
+OpRow find_row(const OpTable& table, const std::string& op) {
   for (const OpRow& row : table.rows())
     if (row.op == op) return row;
   FAIL("no row of " << op << " in\n" << table.str());
@@ -56,7 +56,7 @@ Result trace_program(const std::string& out, std::vector<std::string> more) {
 TEST_CASE("the table of a trace has the counts, bytes and operations that were run", "[trace]") {
   const Tensor a = ones({2, 8, 16}), b = ones({2, 16, 4}), x = ones({3, 6, 10, 10}), bias = ones({4});
   const Tensor w = ones({4, 3, 3, 3}).requires_grad_();  // 4 outputs of 2 groups with 3 inputs each
-  const OpTable table = table_of([&] {
+  const OpTable table = trace_to_table([&] {
     bmm(a, b);
     bmm(a, b);
     const auto options = nn::functional::Conv2dFuncOptions().groups(2);
@@ -65,16 +65,16 @@ TEST_CASE("the table of a trace has the counts, bytes and operations that were r
     nn::functional::conv2d(last, w, nn::functional::Conv2dFuncOptions(options).bias(learned)).sum().backward();
   });
   INFO(table.str());
-  const OpRow products = row_of(table, "matmul");
+  const OpRow products = find_row(table, "matmul");
   CHECK(products.count == 2);
   CHECK(products.flops == 2 * 2 * (2 * 8 * 4 * 16));
   CHECK(products.bytes == 2 * 4 * (2 * 8 * 16 + 2 * 16 * 4 + 2 * 8 * 4));
   CHECK(products.seconds > 0);
   const double convolution = 2.0 * (3 * 4 * 8 * 8) * (3 * 3 * 3);  // for each output the products that make it
-  CHECK(row_of(table, "conv2d").flops == 2 * convolution);
-  CHECK(row_of(table, "conv2d_backward_weight").flops == convolution);
-  CHECK(row_of(table, "conv2d_backward_weight_and_bias").flops == convolution);
-  CHECK(row_of(table, "sum").flops == 0);
+  CHECK(find_row(table, "conv2d").flops == 2 * convolution);
+  CHECK(find_row(table, "conv2d_backward_weight").flops == convolution);
+  CHECK(find_row(table, "conv2d_backward_weight_and_bias").flops == convolution);
+  CHECK(find_row(table, "sum").flops == 0);
   CHECK_THAT(table.str(),
              Contains("operation              device   count    total share     mean   bytes     B/s  FLOP/s"));
 }
@@ -84,8 +84,9 @@ TEST_CASE("sizes of a trace's tensors are read, and what are none refused", "[tr
   CHECK(parse_sizes("").empty());
   for (const char* const bad : {"float32(2, 3", "float32(x)", "float32(-1,)"})
     CHECK_THROWS_WITH(parse_sizes(bad), Contains("trace: '" + std::string(bad)));
-  CHECK(flops_of("conv2d_backward_input", {{3, 4, 8, 8}, {4, 3, 3, 3}}, {{3, 6, 10, 10}}) == 2.0 * 3 * 4 * 8 * 8 * 27);
-  CHECK(flops_of("matmul", {{2, 2}}, {}) == 0);
+  CHECK(estimate_flops("conv2d_backward_input", {{3, 4, 8, 8}, {4, 3, 3, 3}}, {{3, 6, 10, 10}}) ==
+        2.0 * 3 * 4 * 8 * 8 * 27);
+  CHECK(estimate_flops("matmul", {{2, 2}}, {}) == 0);
 }
 
 TEST_CASE("a GPU is busy while any of its streams is, and computes while any kernel runs", "[trace]") {
@@ -94,7 +95,7 @@ TEST_CASE("a GPU is busy while any of its streams is, and computes while any ker
   for (const Line& line : {gpu_work("a", "kernel", 0, 2), gpu_work("b", "kernel", 1, 3),
                            gpu_work("Memcpy HtoD", "gpu_memcpy", 2.5, 4), gpu_work("a", "kernel", 6, 7)})
     table.add(line);
-  const Busy busy = table.busy().at("cuda:0");
+  const GpuUtilization busy = table.busy().at("cuda:0");
   CHECK(busy.compute == 4);
   CHECK(busy.non_compute == 1);
   CHECK(busy.idle == 2);
@@ -212,7 +213,7 @@ TEST_CASE("a tracer gives its marks to the one around it, and keeps no more than
   detail::Tracer small(true, nullptr, /*most=*/1);
   small.add({.name = "kept"});
   small.add({.name = "counted"});
-  CHECK(small.left_out() == 1);
+  CHECK(small.dropped_count() == 1);
   CHECK(names(small.stop()) == std::vector<std::string>{"kept"});
 }
 

@@ -258,12 +258,12 @@ TEST_CASE("compare.py shows its help", "[command][usage]") {
 }
 
 TEST_CASE("the nearest word is the one that was meant", "[usage]") {
-  using tandem::tools::nearest;
+  using tandem::tools::nearest_word;
   const std::vector<std::string> words = {"demo", "compare", "doctor", "simulate", "--batch-size"};
-  CHECK(nearest("dmeo", words) == "demo");
-  CHECK(nearest("comparre", words) == "compare");
-  CHECK(nearest("sim", words) == "simulate");
-  CHECK(nearest("--batch_size", words) == "--batch-size");
-  CHECK(nearest("frobnicate", words).empty());
-  CHECK(nearest("", words).empty());
+  CHECK(nearest_word("dmeo", words) == "demo");
+  CHECK(nearest_word("comparre", words) == "compare");
+  CHECK(nearest_word("sim", words) == "simulate");
+  CHECK(nearest_word("--batch_size", words) == "--batch-size");
+  CHECK(nearest_word("frobnicate", words).empty());
+  CHECK(nearest_word("", words).empty());
 }

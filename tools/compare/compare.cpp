@@ -17,11 +17,11 @@
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/threads/cpu_info.h"
 #include "tandem/tandem.h"
+#include "tandem/tools/atomic_file.h"
 #include "tandem/tools/compare/measure/rank_file.h"
 #include "tandem/tools/compare/predict.h"
 #include "tandem/tools/demo/data_folder.h"
 #include "tandem/tools/usage.h"
-#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -29,9 +29,9 @@ namespace {
 std::atomic<bool> interrupted{false};
 void interrupt(int) {
   interrupted = true;
-  constexpr char kWords[] =
+  constexpr char kMessage[] =
       "\ncompare: interrupted; writing a report of the results so far (Ctrl-C again ends at once)\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords, sizeof kWords - 1);
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
 }
 
 /// While an instance exists, the first Ctrl-C ends only the measurement, and a second one ends the program.
@@ -41,16 +41,16 @@ class InterruptGuard {
     struct sigaction action = {};
     action.sa_handler = interrupt;
     action.sa_flags = SA_RESETHAND;
-    sigaction(SIGINT, &action, &before_);
+    sigaction(SIGINT, &action, &old_action_);
   }
-  ~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
+  ~InterruptGuard() { sigaction(SIGINT, &old_action_, nullptr); }
   InterruptGuard(const InterruptGuard&) = delete;
 
  private:
-  struct sigaction before_ = {};
+  struct sigaction old_action_ = {};
 };
 
-void choose(Settings& s) {
+void resolve_settings(Settings& s) {
   const bool emulated = gpu::implementation() == std::string("emulated");
   if (s.device.empty()) s.device = cuda::is_available() && !emulated && cuda::device_count() > 1 ? "cuda" : "cpu";
   check_usage(s.device == "cpu" || cuda::is_available(),
@@ -68,11 +68,11 @@ void choose(Settings& s) {
                 " equal parts; accepted: a multiple of ", n);
   }
   as_usage([&] {  // the calls below throw if a mode, fault or file does not exist
-    for (const std::string& mode : s.modes) mode_of(mode);
-    const Planted planted = parse_planted(s.planted);
-    const int most = *std::max_element(s.devices.begin(), s.devices.end());
-    check_usage(planted.where < most, "--plant ", s.planted, ": there is no device or rank ", planted.where,
-                "; accepted: 0 to ", most - 1);
+    for (const std::string& mode : s.modes) find_mode(mode);
+    const InjectedFault fault = parse_fault(s.fault);
+    const int max_devices = *std::max_element(s.devices.begin(), s.devices.end());
+    check_usage(fault.target < max_devices, "--plant ", s.fault, ": there is no device or rank ", fault.target,
+                "; accepted: 0 to ", max_devices - 1);
     if (!s.profile.empty()) projections(s.profile);
   });
   for (const std::string& backend : s.backends) {
@@ -122,11 +122,11 @@ std::string date_now() {
 bool shares_one_gpu(const Settings& s) {
   return s.device == "cuda" && s.backends == std::vector<std::string>{"gloo"} && !s.modes.empty() &&
          std::all_of(s.modes.begin(), s.modes.end(),
-                     [](const std::string& mode) { return mode == "single" || mode_of(mode).backend == "gloo"; });
+                     [](const std::string& mode) { return mode == "single" || find_mode(mode).backend == "gloo"; });
 }
 
 int compare(Settings settings) {
-  choose(settings);
+  resolve_settings(settings);
   make_folder(settings.out);
   if (settings.threads > 0) set_num_threads(settings.threads = usable_threads(settings.threads));
   if (settings.device == "cpu")
@@ -142,12 +142,12 @@ int compare(Settings settings) {
   }
   std::printf("%s\n%s\n", table(report).c_str(), report.verdict.c_str());
   // Prints one diagnosis of each kind; the HTML page lists all of them.
-  std::map<std::string, int> said;
+  std::map<std::string, int> printed;
   for (const Diagnosis& d : report.diagnosis)
-    if (said[d.kind]++ == 0) std::printf("- %s (%s): %s\n", d.kind.c_str(), d.row.c_str(), d.sentence.c_str());
+    if (printed[d.kind]++ == 0) std::printf("- %s (%s): %s\n", d.kind.c_str(), d.row.c_str(), d.sentence.c_str());
   ResultFiles files;
   files.add([&] { write_report(settings.out + "/report.json", report); });
-  files.add([&] { write_whole_file("compare", settings.out + "/report.html", html(report)); });
+  files.add([&] { write_file_atomically("compare", settings.out + "/report.html", html(report)); });
   files.add([&] { write_trace(settings.out + "/trace.json", trace); });
   files.finish();
   std::printf("\nthe page: %s/report.html\n", settings.out.c_str());

@@ -18,7 +18,7 @@ struct Settings {
   int repeats = 6;
   double sample_seconds = 0.5;  // seconds that each mode runs per repeat
   bool quick = false;           // measure only 2 devices, with shorter runs
-  std::string planted = "none";
+  std::string fault = "none";
   /// File for `tandem simulate` that contains the step to project onto clusters. If empty, projects ResNet-50 on V100
   /// GPUs.
   std::string profile;
@@ -40,7 +40,7 @@ Report measure(const Settings& settings, const std::function<bool()>& stop, std:
 void run_rank_process(const std::string& folder, const Mode& mode, const Job& job);
 
 /// Returns the measured transfers per step, by kind and link, with the bytes that the formulas predict.
-std::vector<Transfers> ledger(const Mode& mode, const Job& job, const Sample& sample);
+std::vector<Transfers> list_transfers(const Mode& mode, const Job& job, const Sample& sample);
 /// Fills report.diagnosis from the time breakdown (Run::lanes) of all runs.
 void diagnose(Report& report);
 Provenance provenance(const Settings& settings);

@@ -13,9 +13,11 @@ std::string ms(double seconds) {
   out << seconds * 1e3 << " ms";
   return out.str();
 }
-std::string percent(double part) { return std::to_string(static_cast<int>(part * 100 + 0.5)) + " %"; }
+std::string percent(double phase_fraction) {
+  return std::to_string(static_cast<int>(phase_fraction * 100 + 0.5)) + " %";
+}
 
-double part(const Lane& lane, const char* phase) {
+double phase_fraction(const Lane& lane, const char* phase) {
   const auto at = lane.phases.find(phase);
   return at == lane.phases.end() || lane.step <= 0 ? 0 : at->second / lane.step;
 }
@@ -30,8 +32,8 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
   std::map<std::string, double> waited_for;
   for (const Lane& lane : run.lanes) {
     const auto n = static_cast<double>(run.lanes.size());
-    input += part(lane, "input") / n;
-    exposed += part(lane, "exposed communication") / n;
+    input += phase_fraction(lane, "input") / n;
+    exposed += phase_fraction(lane, "exposed communication") / n;
     step += lane.step / n;
     for (const auto& [name, seconds] : lane.waiting_for) waited_for[name] += seconds;
   }
@@ -43,8 +45,9 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
                          ": the work between two synchronizations is too small to split.");
   const bool dp = run.mode.rfind("dp", 0) == 0;
   const Lane& first = run.lanes[0];
-  const double master = part(first, "scatter") + part(first, "replicate") + part(first, "gather") +
-                        part(first, "reduce") + part(first, "optimizer");
+  const double master = phase_fraction(first, "scatter") + phase_fraction(first, "replicate") +
+                        phase_fraction(first, "gather") + phase_fraction(first, "reduce") +
+                        phase_fraction(first, "optimizer");
   if (exposed > 0.2)
     add("link-bound", "Exposed communication takes " + percent(exposed) + " of a step of " + ms(step) + ".");
   if (dp && master > 0.25)
@@ -66,10 +69,11 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
     // backward take longer than theirs.
     double forward = 0, count = 0;
     for (size_t l = 1; l < run.lanes.size(); ++l) {
-      forward += part(run.lanes[l], "forward") * run.lanes[l].step + part(run.lanes[l], "backward") * run.lanes[l].step;
+      forward += phase_fraction(run.lanes[l], "forward") * run.lanes[l].step +
+                 phase_fraction(run.lanes[l], "backward") * run.lanes[l].step;
       ++count;
     }
-    const double own = (part(first, "forward") + part(first, "backward")) * first.step;
+    const double own = (phase_fraction(first, "forward") + phase_fraction(first, "backward")) * first.step;
     if (own > 1.5 * forward / count && own - forward / count > 0.2 * first.step)
       add("first-device-bound", "The first device computes " + ms(own) + " per step, the others " +
                                     ms(forward / count) + ": it is slower, and they wait for it.");

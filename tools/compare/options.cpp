@@ -3,19 +3,19 @@
 #include <exception>
 #include <filesystem>
 
+#include "tandem/tools/atomic_file.h"
 #include "tandem/tools/command_line.h"
 #include "tandem/tools/compare/compare.h"
 #include "tandem/tools/compare/diff.h"
 #include "tandem/tools/compare/report.h"
 #include "tandem/tools/usage.h"
-#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
 namespace {
 
 /// Runs a subcommand that reads reports. Rethrows every error as UsageError (exit status 2), because exit status 1
 /// means that a regression was found.
-template <class Body> void with_reports(Body body) {
+template <class Body> void run_report_command(Body body) {
   try {
     as_usage(body);
   } catch (const CLI::Error&) {
@@ -34,11 +34,11 @@ void add_page(CLI::App& parent) {
   option(*c, "REPORT", o->report, "REPORT", "A report.json of `tandem compare`")->required();
   option(*c, "--out", o->out, "FILE", "HTML file to write")->default_str("name of the report with .html");
   c->callback([o] {
-    with_reports([&] {
-      const std::filesystem::path beside = std::filesystem::path(o->report).replace_extension(".html");
-      const std::string out = o->out.empty() ? beside.string() : o->out;
+    run_report_command([&] {
+      const std::filesystem::path default_path = std::filesystem::path(o->report).replace_extension(".html");
+      const std::string out = o->out.empty() ? default_path.string() : o->out;
       check_can_write("--out", out);
-      write_whole_file("compare", out, compare::html(compare::read_report(o->report)));
+      write_file_atomically("compare", out, compare::html(compare::read_report(o->report)));
       std::printf("%s\n", out.c_str());
     });
   });
@@ -55,7 +55,7 @@ void add_diff(CLI::App& parent) {
   option(*c, "BEFORE", o->before, "BEFORE", "A report.json of `tandem compare`")->required();
   option(*c, "AFTER", o->after, "AFTER", "A newer report, which is checked for regressions")->required();
   c->callback([o] {
-    with_reports([&] {
+    run_report_command([&] {
       const compare::Difference difference = diff(compare::read_report(o->before), compare::read_report(o->after));
       std::printf("%s", difference.text.c_str());
       if (difference.regressions > 0) throw CLI::RuntimeError(1);
@@ -118,7 +118,7 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   option(*c, "--profile", s->profile, "FILE",
          "Cluster file of `tandem simulate`; the report predicts its training step on 2 to 1,024 devices")
       ->default_str("ResNet-50 on V100 GPUs");
-  option(*c, "--plant", s->planted, "FAULT",
+  option(*c, "--plant", s->fault, "FAULT",
          "Inject a fault to check that the report finds it: compute:RANK:SECONDS, input:SECONDS, slow:RANK:FACTOR, "
          "link:RANK:SECONDS, memory:RANK:BYTES:PHASE or fail:RANK");
   c->footer("example: tandem compare --quick --out my_report");
@@ -145,10 +145,10 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
     job.batch = s->batch;
     job.seed = s->seed;
     job.threads = s->threads;
-    job.planted = compare::parse_planted(s->planted);
+    job.fault = compare::parse_fault(s->fault);
     job.warmup = s->rank_steps[0];
     job.steps = s->rank_steps[1];
-    compare::Mode mode = compare::mode_of(s->modes.at(0));
+    compare::Mode mode = compare::find_mode(s->modes.at(0));
     mode.bucket_mib = s->rank_bucket_mib;
     compare::run_rank_process(s->rank_result, mode, job);
   });

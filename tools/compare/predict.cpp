@@ -15,25 +15,25 @@ using namespace page;
 
 namespace {
 
-double of(const Lane& lane, const char* phase) {
+double phase_seconds(const Lane& lane, const char* phase) {
   const auto at = lane.phases.find(phase);
   return at == lane.phases.end() ? 0 : at->second;
 }
 
 /// Returns a cluster of one node in which `link` joins every pair of devices.
-simulate::Cluster node_of(int devices, const simulate::Link& link) {
+simulate::Cluster make_node(int devices, const simulate::Link& link) {
   return {.devices_per_node = devices, .inside = link, .between = link};
 }
 
 }  // namespace
 
-simulate::StepProfile profile_of(const Job& job) {
+simulate::StepProfile measure_profile(const Job& job) {
   Job alone = job;
   alone.trace = true;
   alone.warmup = 3;
   alone.steps = 7;
-  alone.planted = {};
-  Mode mode = mode_of("single");
+  alone.fault = {};
+  Mode mode = find_mode("single");
   mode.independent_ranks = true;
   const Sample sample = run_sample(mode, alone);
   std::vector<std::vector<StepTimes>> steps;
@@ -42,15 +42,17 @@ simulate::StepProfile profile_of(const Job& job) {
     steps.push_back(rank.steps);
     names.push_back(std::to_string(rank.rank));
   }
-  const std::vector<Lane> lanes = anatomy(sample.events(), steps, names);
+  const std::vector<Lane> lanes = compute_time_breakdown(sample.events(), steps, names);
   simulate::StepProfile profile;
   const auto n = static_cast<double>(lanes.size());
   profile.samples = static_cast<double>(job.batch) / job.devices;
   for (const Lane& lane : lanes) {
-    profile.forward_seconds += (of(lane, "input") + of(lane, "forward") + of(lane, "loss") + lane.unattributed) / n;
-    profile.backward_seconds += of(lane, "backward") / n;
-    profile.optimizer_seconds += of(lane, "optimizer") / n;
-    profile.loss_seconds += of(lane, "loss") / n;
+    profile.forward_seconds += (phase_seconds(lane, "input") + phase_seconds(lane, "forward") +
+                                phase_seconds(lane, "loss") + lane.unattributed) /
+                               n;
+    profile.backward_seconds += phase_seconds(lane, "backward") / n;
+    profile.optimizer_seconds += phase_seconds(lane, "optimizer") / n;
+    profile.loss_seconds += phase_seconds(lane, "loss") / n;
   }
   for (const int64_t bytes : sample.ranks.at(0).parameter_bytes)
     profile.parameters.push_back({static_cast<double>(bytes), 1});
@@ -60,21 +62,21 @@ simulate::StepProfile profile_of(const Job& job) {
   return profile;
 }
 
-double predicted_seconds(const Mode& mode, const Job& job, const simulate::StepProfile& profile,
-                         const simulate::Link& link) {
+double predict_seconds(const Mode& mode, const Job& job, const simulate::StepProfile& profile,
+                       const simulate::Link& link) {
   switch (mode.kind) {
     case Mode::Kind::single: return 0;
     case Mode::Kind::data_parallel: {
       simulate::DpOptions options;
       options.loss_inside = mode.loss_in_replicas;
-      return predict_dp(profile, node_of(job.devices, link), job.devices, options).seconds;
+      return predict_dp(profile, make_node(job.devices, link), job.devices, options).seconds;
     }
     case Mode::Kind::distributed: {
       simulate::DdpOptions options;
       options.all_reduce = simulate::AllReduce::ring;  // the link was fitted to the formula of a ring
       const double bucket = std::max(1.0, mode.bucket_mib * (1 << 20));
       options.first_bucket_bytes = std::min(options.first_bucket_bytes, bucket);
-      return predict_ddp(profile, node_of(job.devices, link), job.devices, bucket, options).seconds;
+      return predict_ddp(profile, make_node(job.devices, link), job.devices, bucket, options).seconds;
     }
   }
   return 0;
@@ -90,7 +92,7 @@ void add_projections(const std::string& model, const std::string& device, const 
   ddp.batch_per_device = static_cast<int64_t>(profile.samples);
   Projection dp = ddp;
   dp.mode = "DP";
-  for (const simulate::ScalingRow& row : predict_weak(profile, cluster, simulate::usual_devices(), {})) {
+  for (const simulate::ScalingRow& row : predict_weak(profile, cluster, simulate::default_device_counts(), {})) {
     ddp.devices.push_back(row.devices);
     ddp.efficiency.push_back(row.ddp_efficiency);
     if (row.dp) {
@@ -111,8 +113,8 @@ void add_projections(const std::string& model, const std::string& device, const 
                                 Network{"pcie3_x16", "ethernet_25"}, Network{"pcie3_x16", "ethernet_10"}}) {
     simulate::Cluster cluster;
     cluster.devices_per_node = 8;
-    cluster.inside = simulate::link_named(network.inside);
-    cluster.between = simulate::link_named(network.between);
+    cluster.inside = simulate::find_link(network.inside);
+    cluster.between = simulate::find_link(network.between);
     add_projections(model, device, profile, cluster,
                     std::string(network.inside) + " in nodes of 8, " + network.between + " between", out);
   }
@@ -159,7 +161,7 @@ std::vector<Published> published() {
   return out;
 }
 
-std::vector<std::string> recorded_skill() {
+std::vector<std::string> describe_recorded_skill() {
   const std::string folder = simulate::data_path("ddp_times");
   if (!std::filesystem::exists(folder)) return {};
   std::vector<std::string> out;

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tandem/core/error.h"
+#include "tandem/tools/atomic_file.h"
 #include "tandem/tools/compare/report.h"
-#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools::compare {
 
@@ -98,7 +98,7 @@ void write_report(const std::string& path, const Report& report) {
   const nlohmann::json json = report;
   // Replaces invalid UTF-8, for example in a path on the command line. Otherwise the library would throw and no report
   // would be written.
-  write_whole_file("compare", path, json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write_file_atomically("compare", path, json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 Report read_report(const std::string& path) {

@@ -10,12 +10,12 @@ using namespace page;
 bool is_ddp(const Run& run) { return run.mode.starts_with("ddp"); }
 bool is_dp(const Run& run) { return run.mode.starts_with("dp"); }
 bool is_single(const Run& run) { return !is_dp(run) && !is_ddp(run); }
-bool has_loss_inside(const Run& run) { return is_dp(run) && run.mode.find("loss") != std::string::npos; }
+bool computes_loss_in_replicas(const Run& run) { return is_dp(run) && run.mode.find("loss") != std::string::npos; }
 std::string job_name(const Run& run) {
   return cat(run.model, ", ", plural(run.devices, "device"), ", batch ", count(run.batch));
 }
 
-std::string in_words(const std::string& label) {
+std::string format_label(const std::string& label) {
   const size_t comma = label.find(", ");
   const bool has_form = label.starts_with("DP") || label.starts_with("DDP");
   if (!has_form || comma == std::string::npos) return label;

@@ -11,12 +11,12 @@ bool is_dp(const Run& run);
 bool is_ddp(const Run& run);
 /// Returns whether the run used a DP mode that computes the loss in the replicas. The key of such a mode contains
 /// "loss".
-bool has_loss_inside(const Run& run);
+bool computes_loss_in_replicas(const Run& run);
 /// Returns a job's name, such as "mlp, 2 devices, batch 128".
 std::string job_name(const Run& run);
 /// Rewrites a run's label so that it can stand inside a sentence: "DP, x" becomes "DP (x)", and "DDP, x" becomes "DDP
 /// (x)".
-std::string in_words(const std::string& label);
+std::string format_label(const std::string& label);
 /// Formats an interval as "1.84 (1.80 to 1.88)", with `unit` after the median.
 std::string with_interval(const Interval& interval, const std::string& unit = "");
 

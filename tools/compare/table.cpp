@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kColumns = 80;
 
 /// Truncates or pads text to `width` characters. Line breaks and other control characters become spaces.
-std::string left(const std::string& text, size_t width) {
+std::string align_left(const std::string& text, size_t width) {
   std::string out;
   size_t used = 0;
   for (const char c : text) {
@@ -20,11 +20,11 @@ std::string left(const std::string& text, size_t width) {
   }
   return out + std::string(width - std::min(width, page::character_count(out)), ' ');
 }
-std::string right(const std::string& text, size_t width) {
+std::string align_right(const std::string& text, size_t width) {
   return page::character_count(text) < width ? std::string(width - page::character_count(text), ' ') + text : text;
 }
 
-std::string wrapped(const std::string& text) {
+std::string wrap_text(const std::string& text) {
   std::istringstream words(text);
   std::string out, line;
   for (std::string word; words >> word;) {
@@ -37,10 +37,10 @@ std::string wrapped(const std::string& text) {
   return line.empty() ? out : out + line + "\n";
 }
 
-std::string row(const Run& run) {
-  const std::string begin = left(run.label, 38) + right(count(run.devices), 3);
+std::string format_row(const Run& run) {
+  const std::string begin = align_left(run.label, 38) + align_right(count(run.devices), 3);
   if (!run.failed.empty())
-    return begin + "  " + left("failed: " + run.failed, kColumns - page::character_count(begin) - 2) + "\n";
+    return begin + "  " + align_left("failed: " + run.failed, kColumns - page::character_count(begin) - 2) + "\n";
   int64_t bytes = 0, peak = 0;
   for (const Transfers& transfers : run.transfers) bytes += transfers.bytes;
   for (const Memory& memory : run.memory) peak = std::max(peak, memory.peak);
@@ -56,8 +56,8 @@ std::string row(const Run& run) {
   const std::string times =
       is_single(run) ? "1"
                      : cat(decimals(speedup.median), " (", decimals(speedup.low), "-", decimals(speedup.high), ")");
-  return begin + right(number(1000 * step_seconds(run)), 8) + right(times, 18) +
-         right(mib(bytes, !run.transfers.empty()), 6) + right(mib(peak, !run.memory.empty()), 7) + "\n";
+  return begin + align_right(number(1000 * step_seconds(run)), 8) + align_right(times, 18) +
+         align_right(mib(bytes, !run.transfers.empty()), 6) + align_right(mib(peak, !run.memory.empty()), 7) + "\n";
 }
 
 }  // namespace
@@ -67,12 +67,13 @@ std::string table(const Report& report) {
   size_t shown = 0;
   for (const std::string& model : models(report)) {
     const int64_t batch = main_batch(report, model);
-    out += left(cat(model, ", batch ", count(batch)), 37) + right("dev", 4) + right("ms/step", 8) +
-           right("times one device", 18) + right("MiB", 6) + right("peak", 7) + "\n" + left("", 49) +
-           right("(95 % interval)", 18) + right("moved", 6) + right("MiB", 7) + "\n";
+    out += align_left(cat(model, ", batch ", count(batch)), 37) + align_right("dev", 4) + align_right("ms/step", 8) +
+           align_right("times one device", 18) + align_right("MiB", 6) + align_right("peak", 7) + "\n" +
+           align_left("", 49) + align_right("(95 % interval)", 18) + align_right("moved", 6) + align_right("MiB", 7) +
+           "\n";
     for (const Run& run : report.runs) {
       if (run.model != model || run.batch != batch || run.scaling == "weak") continue;
-      out += row(run);
+      out += format_row(run);
       ++shown;
     }
     out += "\n";
@@ -84,16 +85,16 @@ std::string table(const Report& report) {
       if (agreement.largest_difference == 0 && agreement.first_difference.empty())
         ++agreeing;
       else
-        out += wrapped(cat(in_words(run.label), ", ", job_name(run),
-                           ": its parameters differ from those of the reference by ",
-                           number(agreement.largest_difference), "."));
+        out += wrap_text(cat(format_label(run.label), ", ", job_name(run),
+                             ": its parameters differ from those of the reference by ",
+                             number(agreement.largest_difference), "."));
     }
   if (compared > 0)
     out +=
-        wrapped(cat(agreeing, " of ", compared, " runs end with the parameters of their reference to the last bit."));
+        wrap_text(cat(agreeing, " of ", compared, " runs end with the parameters of their reference to the last bit."));
   if (shown < report.runs.size())
-    out += wrapped(cat(report.runs.size() - shown, " more runs, with other batches, are on the page."));
-  if (!report.complete) out += wrapped("This report is incomplete: " + report.incomplete_because);
+    out += wrap_text(cat(report.runs.size() - shown, " more runs, with other batches, are on the page."));
+  if (!report.complete) out += wrap_text("This report is incomplete: " + report.incomplete_because);
   return out;
 }
 

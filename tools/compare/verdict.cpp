@@ -13,24 +13,24 @@ const char* const kVirtual =
     "modes train the same model, and how many bytes, calls and how much memory they need. It says nothing about the "
     "speed of GPUs.";
 
-std::string over(const Run& run) { return cat(in_words(run.label), " on ", plural(run.devices, "device")); }
-std::string factor(const Run& run) {
+std::string describe_run(const Run& run) { return cat(format_label(run.label), " on ", plural(run.devices, "device")); }
+std::string format_speedup(const Run& run) {
   return cat(number(run.speedup.median), " times (95 % interval ", number(run.speedup.low), " to ",
              number(run.speedup.high), ")");
 }
 
 /// Returns the key by which runs are ranked. The first part is the lower end of the speedup's interval (at least 1),
 /// which is the certain part of the speedup; the second part is the median speedup.
-std::pair<double, double> evidence(const Run& run) { return {std::max(run.speedup.low, 1.0), run.speedup.median}; }
+std::pair<double, double> ranking_key(const Run& run) { return {std::max(run.speedup.low, 1.0), run.speedup.median}; }
 
 /// Returns the model's fastest parallel run at this batch, by the lower end of the speedup's interval. If no run is
 /// certainly faster than one device, compares the median speedups. (Comparing only medians would favour runs with much
 /// noise.) Returns null if there is no successful parallel run.
-const Run* fastest(const Report& report, const std::string& model, int64_t batch) {
+const Run* find_fastest(const Report& report, const std::string& model, int64_t batch) {
   const Run* best = nullptr;
   for (const Run& run : report.runs)
     if (run.model == model && run.batch == batch && !is_single(run) && run.failed.empty() && run.speedup.median > 0 &&
-        (!best || evidence(run) > evidence(*best)))
+        (!best || ranking_key(run) > ranking_key(*best)))
       best = &run;
   return best;
 }
@@ -41,20 +41,20 @@ std::string verdict_from_runs(const Report& report) {
   std::string out;
   for (const std::string& model : models(report)) {
     const int64_t batch = main_batch(report, model);
-    const Run* const best = fastest(report, model, batch);
+    const Run* const best = find_fastest(report, model, batch);
     if (!best) continue;
     if (!out.empty()) out += " ";
     if (best->speedup.low > 1)
-      out += cat("For ", model, " at batch ", count(batch), " use ", over(*best), ": it trains ", factor(*best),
-                 " as fast as one device with all the cores.");
+      out += cat("For ", model, " at batch ", count(batch), " use ", describe_run(*best), ": it trains ",
+                 format_speedup(*best), " as fast as one device with all the cores.");
     else if (best->speedup.high < 1)
       out +=
           cat("For ", model, " at batch ", count(batch), " use one device with all the cores: the best parallel mode, ",
-              over(*best), ", reaches ", factor(*best), " its throughput.");
+              describe_run(*best), ", reaches ", format_speedup(*best), " its throughput.");
     else
       out += cat("For ", model, " at batch ", count(batch),
-                 " no parallel mode is clearly faster than one device with all the cores: the best, ", over(*best),
-                 ", reaches ", factor(*best), " its throughput.");
+                 " no parallel mode is clearly faster than one device with all the cores: the best, ",
+                 describe_run(*best), ", reaches ", format_speedup(*best), " its throughput.");
   }
   return out;
 }
@@ -70,8 +70,8 @@ std::vector<std::string> find_turning_points(const Report& report) {
     std::sort(batches.begin(), batches.end());
     std::vector<std::pair<int64_t, std::string>> winners;
     for (const int64_t batch : batches)
-      if (const Run* const best = fastest(report, model, batch))
-        winners.emplace_back(batch, best->speedup.low > 1 ? over(*best) : "one device with all the cores");
+      if (const Run* const best = find_fastest(report, model, batch))
+        winners.emplace_back(batch, best->speedup.low > 1 ? describe_run(*best) : "one device with all the cores");
     if (winners.size() < 2) continue;
     const size_t before = out.size();
     for (size_t i = 1; i < winners.size(); ++i)
@@ -108,13 +108,14 @@ std::string verdict_body(const Report& report, const ModeStyles& styles) {
       table.add({run->model, run->label, count(run->devices), count(run->batch), number(run->speedup.median),
                  number(run->speedup.low), number(run->speedup.high)});
     }
-    if (best) chart.description = cat("The fastest is ", in_words(best->label), " with ", factor(*best), ".");
+    if (best)
+      chart.description = cat("The fastest is ", format_label(best->label), " with ", format_speedup(*best), ".");
     figures += svg(chart);
   }
   out += charts(figures);
-  const std::vector<std::string> turns =
+  const std::vector<std::string> turning_points =
       report.turning_points.empty() ? find_turning_points(report) : report.turning_points;
-  if (!turns.empty()) out += "<h3>Where the best mode changes</h3>\n" + bullets(turns);
+  if (!turning_points.empty()) out += "<h3>Where the best mode changes</h3>\n" + bullets(turning_points);
   return out.empty() ? "" : out + table.html();
 }
 

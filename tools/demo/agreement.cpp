@@ -10,7 +10,7 @@ namespace tandem::tools {
 namespace {
 
 /// Returns the batch for `step`: `size` consecutive images, starting over at the end of the data set.
-data::Example<> batch_of(const FashionMNIST& data, int64_t size, int step) {
+data::Example<> get_batch(const FashionMNIST& data, int64_t size, int step) {
   const auto n = static_cast<int64_t>(*data.size());
   std::vector<size_t> rows(static_cast<size_t>(size));
   for (int64_t i = 0; i < size; ++i) rows[static_cast<size_t>(i)] = static_cast<size_t>((step * size + i) % n);
@@ -37,7 +37,7 @@ void train_reference(const Net& net, const std::string& mode, int shards, const 
                      int steps) {
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
   for (int step = 0; step < steps; ++step) {
-    const data::Example<> batch = batch_of(data, batch_size, step);
+    const data::Example<> batch = get_batch(data, batch_size, step);
     const Device device = net->parameters()[0].device();
     const Tensor x = batch.data.to(device), y = batch.target.to(device);
     optimizer.zero_grad();
@@ -60,28 +60,28 @@ void train_reference(const Net& net, const std::string& mode, int shards, const 
 }  // namespace
 
 double largest_difference(const DemoSettings& s, const std::string& mode, const FashionMNIST& data, int steps,
-                          const std::function<void(nn::Module&)>& meddle) {
+                          const std::function<void(nn::Module&)>& modify) {
   const Net net = fresh_net(s);
-  net->to(home(mode, s));
-  const Way way = make_way(mode, net, s);
-  way.set_training(false);
+  net->to(network_device(mode, s));
+  const TrainingMode training_mode = make_training_mode(mode, net, s);
+  training_mode.set_training(false);
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
   for (int step = 0; step < steps; ++step) {
-    const data::Example<> batch = batch_of(data, s.batch_size, step);
+    const data::Example<> batch = get_batch(data, s.batch_size, step);
     Tensor x = batch.data, y = batch.target;
-    if (way.ranks > 1) {
-      x = ddp_shard(x, way.rank, way.ranks);
-      y = ddp_shard(y, way.rank, way.ranks);
+    if (training_mode.ranks > 1) {
+      x = ddp_shard(x, training_mode.rank, training_mode.ranks);
+      y = ddp_shard(y, training_mode.rank, training_mode.ranks);
     }
     optimizer.zero_grad();
-    way.backward(x, y);
+    training_mode.backward(x, y);
     optimizer.step();
   }
-  if (meddle) meddle(*net);
-  if (way.rank != 0) return 0;
+  if (modify) modify(*net);
+  if (training_mode.rank != 0) return 0;
   const Net reference = fresh_net(s);
   reference->to(s.device_of(0));
-  train_reference(reference, mode, mode == "dp" ? s.devices : way.ranks, data, s.batch_size, steps);
+  train_reference(reference, mode, mode == "dp" ? s.devices : training_mode.ranks, data, s.batch_size, steps);
   const NoGradGuard guard;
   double largest = 0;
   const std::vector<Tensor> one = net->parameters(), other = reference->parameters();

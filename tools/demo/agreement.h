@@ -12,6 +12,6 @@ namespace tandem::tools {
 /// this function; rank 0 gets the result, and the other ranks get 0.
 /// @param modify  for tests: called with the network that was trained under `mode`, before the parameters are compared
 double largest_difference(const DemoSettings& settings, const std::string& mode, const FashionMNIST& data, int steps,
-                          const std::function<void(nn::Module&)>& meddle = {});
+                          const std::function<void(nn::Module&)>& modify = {});
 
 }  // namespace tandem::tools

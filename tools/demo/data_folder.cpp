@@ -12,7 +12,7 @@
 namespace tandem::tools {
 namespace {
 
-bool is_there(const std::string& folder, const char* name) {
+bool has_idx_file(const std::string& folder, const char* name) {
   try {
     data::find_idx(folder, name);
     return true;
@@ -23,21 +23,21 @@ bool is_there(const std::string& folder, const char* name) {
 
 }  // namespace
 
-std::string find_fashion_mnist(const std::string& asked) {
-  if (!asked.empty()) {
+std::string find_fashion_mnist(const std::string& requested) {
+  if (!requested.empty()) {
     std::error_code none;
-    check_usage(std::filesystem::is_directory(asked, none), "--data ", asked, ": there is no such folder; ",
+    check_usage(std::filesystem::is_directory(requested, none), "--data ", requested, ": there is no such folder; ",
                 kDataRemedy);
     for (const char* name :
          {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"})
-      check_usage(is_there(asked, name), "--data ", asked, ": there is neither ", name, " nor ", name, ".gz in it; ",
-                  kDataRemedy);
-    return asked;
+      check_usage(has_idx_file(requested, name), "--data ", requested, ": there is neither ", name, " nor ", name,
+                  ".gz in it; ", kDataRemedy);
+    return requested;
   }
   const char* root = std::getenv("TANDEM_DATA_ROOT");
   for (const std::string& folder : {std::string(root ? root : "") + "/usr/share/datasets/fashion-mnist",
                                     std::string("/usr/share/datasets/fashion-mnist")})
-    if (is_there(folder, "train-images-idx3-ubyte")) return folder;
+    if (has_idx_file(folder, "train-images-idx3-ubyte")) return folder;
   return "";
 }
 

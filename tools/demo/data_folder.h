@@ -9,9 +9,9 @@ constexpr char kDataRemedy[] =
     "install it with apt install dataset-fashion-mnist, or download it for --data FOLDER with fetch_fashion_mnist.sh "
     "FOLDER (in tools/ of the sources, in share/tandem of an installation)";
 
-/// Returns `asked`, the folder given with --data. If `asked` is empty, returns the folder of the Debian package, looked
-/// for under TANDEM_DATA_ROOT first; "" if this folder does not exist.
-/// @throws UsageError if `asked` is not empty and does not contain the four files
-std::string find_fashion_mnist(const std::string& asked);
+/// Returns `requested`, the folder given with --data. If `requested` is empty, returns the folder of the Debian
+/// package, looked for under TANDEM_DATA_ROOT first; "" if this folder does not exist.
+/// @throws UsageError if `requested` is not empty and does not contain the four files
+std::string find_fashion_mnist(const std::string& requested);
 
 }  // namespace tandem::tools

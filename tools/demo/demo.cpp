@@ -6,13 +6,13 @@
 #include "tandem/benchmarks/scratch_folder.h"
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/tandem.h"
+#include "tandem/tools/atomic_file.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/demo/data_folder.h"
 #include "tandem/tools/demo/report.h"
 #include "tandem/tools/demo/show.h"
 #include "tandem/tools/launch/ranks.h"
 #include "tandem/tools/usage.h"
-#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
 namespace {
@@ -87,7 +87,7 @@ DemoRun train_in_threads(const DemoSettings& s, const DemoData& data) {
 }
 
 /// Returns the reason why a mode cannot run on this machine; "" if it can.
-std::string obstacle(const std::string& mode, const DemoSettings& s) {
+std::string unavailable_reason(const std::string& mode, const DemoSettings& s) {
   if (mode == "ddp_gloo" && !distributed::is_gloo_available()) return "this build has no Gloo";
   if (mode != "ddp_nccl") return {};
   if (s.device != "cuda") return "NCCL needs GPUs";
@@ -99,14 +99,14 @@ std::string obstacle(const std::string& mode, const DemoSettings& s) {
 /// Expands the group names "all" and "ddp" in settings.modes into modes; --backend restricts the DDP modes. If a mode
 /// of a group cannot run on this machine, skips it.
 /// @throws UsageError if a mode that the user named explicitly cannot run
-std::vector<std::string> chosen_modes(const DemoSettings& s) {
+std::vector<std::string> select_modes(const DemoSettings& s) {
   std::vector<std::string> modes;
   for (const std::string& mode : s.modes)
     for (const char* each : {"single", "dp", "ddp_nccl", "ddp_gloo", "ddp_local"}) {
       const bool ddp = std::strncmp(each, "ddp", 3) == 0;
       if (mode != each && mode != "all" && !(mode == "ddp" && ddp)) continue;
       if (ddp && !s.backend.empty() && each != "ddp_" + s.backend) continue;
-      if (const std::string why = obstacle(each, s); !why.empty()) {
+      if (const std::string why = unavailable_reason(each, s); !why.empty()) {
         check_usage(mode != each, "--mode ", mode, " cannot run here: ", why);
         if (s.device == "cuda" || std::string(each) != "ddp_nccl" || s.backend == "nccl")
           std::printf("%s is left out: %s\n", each, why.c_str());
@@ -123,7 +123,7 @@ std::vector<std::string> chosen_modes(const DemoSettings& s) {
 
 void demo(DemoSettings s) {
   choose_device(s);
-  s.modes = chosen_modes(s);
+  s.modes = select_modes(s);
   check_settings(s);
   s.history |= !s.report.empty();
   if (s.threads > 0) set_num_threads(s.threads = usable_threads(s.threads));

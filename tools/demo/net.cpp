@@ -7,17 +7,17 @@ namespace tandem::tools {
 
 NetImpl::NetImpl(std::string kind) : kind_(std::move(kind)) { NetImpl::reset(); }
 void NetImpl::reset() {
-  if (kind_ == "mlp") return use(models::Mlp());
-  if (kind_ == "lenet") return use(models::Lenet());
+  if (kind_ == "mlp") return set_network(models::Mlp());
+  if (kind_ == "lenet") return set_network(models::Lenet());
   TANDEM_CHECK(kind_ == "fashion_cnn", "demo: there is no model '", kind_, "'; accepted: mlp, lenet, fashion_cnn");
-  use(models::FashionCnn());
-  choose_format(kCPU);
+  set_network(models::FashionCnn());
+  set_memory_format(kCPU);
 }
 void NetImpl::to(Device device, bool non_blocking) {
   Cloneable::to(device, non_blocking);
-  choose_format(device);
+  set_memory_format(device);
 }
-void NetImpl::choose_format(Device device) {
+void NetImpl::set_memory_format(Device device) {
   // Channels last speeds up only fashion_cnn. lenet has too few channels, and mlp has none.
   if (kind_ != "fashion_cnn") return;
   Cloneable::to(device.is_cpu() ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous);

@@ -21,8 +21,8 @@ class NetImpl : public nn::Cloneable<NetImpl> {
   nn::Module& network() { return *network_; }
 
  private:
-  void choose_format(Device device);
-  template <class M> void use(M network) {
+  void set_memory_format(Device device);
+  template <class M> void set_network(M network) {
     network_ = register_module("network", network.ptr());
     forward_ = [network](const Tensor& x) { return network(x); };
   }

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tandem/data/images/png_of.h"
+#include "tandem/data/images/tensor_to_png.h"
 #include "tandem/ops/ops.h"
+#include "tandem/tools/atomic_file.h"
 #include "tandem/tools/compare/compare.h"
 #include "tandem/tools/compare/page/parts.h"
 #include "tandem/tools/page/scale.h"
-#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
 namespace {
@@ -23,10 +23,10 @@ using page::percent;
 using page::plural;
 
 /// Returns the style of a mode, which gives it the same colour in all charts.
-int style_of(const std::string& mode) {
+int mode_style(const std::string& mode) {
   return mode == "single" ? page::kInk : mode == "dp" ? 1 : mode == "ddp_gloo" ? 0 : mode == "ddp_local" ? 2 : 5;
 }
-std::string label_of(const std::string& mode) {
+std::string mode_label(const std::string& mode) {
   return mode == "single"      ? "one device"
          : mode == "dp"        ? "DataParallel"
          : mode == "ddp_gloo"  ? "DDP, processes (Gloo)"
@@ -42,9 +42,9 @@ std::string summary(const DemoSettings& s, const std::vector<DemoRun>& runs) {
   });
   std::string text =
       cat(s.model, " classifies ", number(100 * first.test_accuracy, 4), " % of the test images correctly after ",
-          plural(s.epochs, "epoch"), " (", label_of(first.mode), ").");
+          plural(s.epochs, "epoch"), " (", mode_label(first.mode), ").");
   if (runs.size() > 1)
-    text += cat(" Of ", runs.size(), " training modes, ", label_of(fastest->mode), " was the fastest, with ",
+    text += cat(" Of ", runs.size(), " training modes, ", mode_label(fastest->mode), " was the fastest, with ",
                 count(std::llround(fastest->samples_per_second)), " images per second.");
   double largest = -1;
   for (const DemoRun& run : runs) largest = std::max(largest, run.max_parameter_difference.value_or(-1));
@@ -56,7 +56,7 @@ std::string summary(const DemoSettings& s, const std::vector<DemoRun>& runs) {
 }
 
 /// Averages every `each` consecutive points into one, to smooth the noise of single batches.
-std::vector<page::ChartPoint> means(const std::vector<History::Point>& points, size_t each) {
+std::vector<page::ChartPoint> average_points(const std::vector<History::Point>& points, size_t each) {
   std::vector<page::ChartPoint> out;
   for (size_t begin = 0; begin < points.size(); begin += each) {
     const size_t end = std::min(begin + each, points.size());
@@ -81,10 +81,11 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
   accuracy.title = "Test accuracy";
   accuracy.description = "The share of test images that are classified correctly, over the steps.";
   accuracy.x = {"step"};
-  accuracy.y = {cat("of ", count(std::min(test_images, History::kLookedAt)), " test images"), page::Unit::kPercent};
+  accuracy.y = {cat("of ", count(std::min(test_images, History::kEvaluationImages)), " test images"),
+                page::Unit::kPercent};
   accuracy.y.from_zero = false;
   for (const DemoRun& run : runs) {
-    page::Series series{label_of(run.mode), style_of(run.mode), means(run.history.losses, each)};
+    page::Series series{mode_label(run.mode), mode_style(run.mode), average_points(run.history.losses, each)};
     series.markers = series.points.size() < 2;
     series.dashed = run.mode == "dp";  // dashed, so that an identical line of one device stays visible below it
     loss.series.push_back(series);
@@ -112,8 +113,9 @@ std::string resources(const std::vector<DemoRun>& runs) {
                                     "Moved per step", "Largest difference"});
   for (const DemoRun& run : runs) {
     const std::string images = count(std::llround(run.samples_per_second));
-    speed.rows.push_back({label_of(run.mode), images, {{"images per second", 0, run.samples_per_second, images}}, {}});
-    page::BarRow row{label_of(run.mode), "", {}, {}};
+    speed.rows.push_back(
+        {mode_label(run.mode), images, {{"images per second", 0, run.samples_per_second, images}}, {}});
+    page::BarRow row{mode_label(run.mode), "", {}, {}};
     double sum = 0;
     std::string peaks;
     for (size_t i = 0; i < run.peak_mib_per_device.size(); ++i) {
@@ -124,7 +126,7 @@ std::string resources(const std::vector<DemoRun>& runs) {
     }
     row.value = page::byte_size(sum);
     memory.rows.push_back(row);
-    table.add({label_of(run.mode), number(run.seconds), images, percent(run.test_accuracy), number(run.final_loss),
+    table.add({mode_label(run.mode), number(run.seconds), images, percent(run.test_accuracy), number(run.final_loss),
                peaks, page::byte_size(run.mib_moved_per_step * (1 << 20)),
                run.max_parameter_difference ? number(*run.max_parameter_difference) : "-"});
   }
@@ -151,10 +153,10 @@ std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
     const Tensor pixels = test.get_stacked(row).data[0].mul(255).round().to(kUInt8);
     const std::string what =
         cat("test image ", m.image, ": ", kClasses[m.truth], ", taken for ", kClasses[m.predicted]);
-    out +=
-        cat("<figure><img alt=\"", what, "\" width=\"84\" height=\"84\" src=\"data:image/png;base64,",
-            base64(data::png_of("demo", pixels)), "\"/><figcaption>is <b>", kClasses[m.truth], "</b><br/>taken for <b>",
-            kClasses[m.predicted], "</b>, ", percent(m.probability), "</figcaption></figure>\n");
+    out += cat("<figure><img alt=\"", what, "\" width=\"84\" height=\"84\" src=\"data:image/png;base64,",
+               base64(data::tensor_to_png("demo", pixels)), "\"/><figcaption>is <b>", kClasses[m.truth],
+               "</b><br/>taken for <b>", kClasses[m.predicted], "</b>, ", percent(m.probability),
+               "</figcaption></figure>\n");
   }
   return page::paragraph(
              "The misclassified test images with the highest predicted probability, which is shown below each.") +
@@ -164,20 +166,21 @@ std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
 }
 
 /// Returns a sentence that names the classes with the highest and the lowest fraction of correctly classified images.
-std::string weakest(const std::vector<int64_t>& counts) {
-  std::vector<std::pair<double, int>> shares;
+std::string describe_class_accuracy(const std::vector<int64_t>& counts) {
+  std::vector<std::pair<double, int>> class_accuracies;
   for (int truth = 0; truth < kClassCount; ++truth) {
     int64_t all = 0;
     for (int p = 0; p < kClassCount; ++p) all += counts[static_cast<size_t>(truth * kClassCount + p)];
     if (all > 0)
-      shares.emplace_back(
+      class_accuracies.emplace_back(
           static_cast<double>(counts[static_cast<size_t>(truth * (kClassCount + 1))]) / static_cast<double>(all),
           truth);
   }
-  if (shares.empty()) return "";
-  std::sort(shares.begin(), shares.end());
-  return cat("Best known: ", kClasses[shares.back().second], " (", percent(shares.back().first),
-             "). Least known: ", kClasses[shares.front().second], " (", percent(shares.front().first), ").");
+  if (class_accuracies.empty()) return "";
+  std::sort(class_accuracies.begin(), class_accuracies.end());
+  return cat("Best known: ", kClasses[class_accuracies.back().second], " (", percent(class_accuracies.back().first),
+             "). Least known: ", kClasses[class_accuracies.front().second], " (",
+             percent(class_accuracies.front().first), ").");
 }
 
 std::string provenance(const DemoSettings& s) {
@@ -209,7 +212,7 @@ svg .class{font-size:10px}
 .mistakes figcaption{font-weight:400;font-size:.78rem;line-height:1.3;margin-top:4px}
 )";
 
-using page::place;
+using page::format_coordinate;
 
 constexpr double kWidth = 360, kLeft = 66, kRight = 24, kTop = 68, kCell = (kWidth - kLeft - kRight) / kClassCount,
                  kCellHeight = 25;
@@ -223,20 +226,21 @@ std::string cell(int truth, int predicted, int64_t images, double share) {
   const std::string tip = cat(count(images), " images of class ", kClasses[truth], ", ", percent(share),
                               " of them, are predicted as ", kClasses[predicted]);
   std::string out =
-      cat("<rect class=\"cell", truth == predicted ? " right" : "", "\" x=\"", place(x), "\" y=\"", place(y),
-          "\" width=\"", place(kCell), "\" height=\"", place(kCellHeight),
-          "\" style=\"fill-opacity:", place(100 * opacity(share)), "%\"><title>", escape(tip), "</title></rect>");
+      cat("<rect class=\"cell", truth == predicted ? " right" : "", "\" x=\"", format_coordinate(x), "\" y=\"",
+          format_coordinate(y), "\" width=\"", format_coordinate(kCell), "\" height=\"", format_coordinate(kCellHeight),
+          "\" style=\"fill-opacity:", format_coordinate(100 * opacity(share)), "%\"><title>", escape(tip),
+          "</title></rect>");
   if (images > 0)
-    out += cat("<text class=\"count", opacity(share) > 0.6 ? " on" : "", "\" x=\"", place(x + kCell / 2), "\" y=\"",
-               place(y + kCellHeight / 2 + 3.5), "\">", images, "</text>\n");
+    out += cat("<text class=\"count", opacity(share) > 0.6 ? " on" : "", "\" x=\"", format_coordinate(x + kCell / 2),
+               "\" y=\"", format_coordinate(y + kCellHeight / 2 + 3.5), "\">", images, "</text>\n");
   return out;
 }
 
-std::string key(int percent_of_row) {
+std::string legend_key(int percent_of_row) {
   return cat(
       "<li><svg class=\"key\" viewBox=\"0 0 22 12\" aria-hidden=\"true\"><rect class=\"cell right\" x=\"4\" y=\"1\" "
       "width=\"14\" height=\"10\" style=\"fill-opacity:",
-      place(100 * opacity(percent_of_row / 100.0)), "%\"/></svg>", percent_of_row, " %</li>");
+      format_coordinate(100 * opacity(percent_of_row / 100.0)), "%\"/></svg>", percent_of_row, " %</li>");
 }
 
 }  // namespace
@@ -253,28 +257,29 @@ void write_report(const std::string& path, const DemoSettings& s, const DemoData
   page.sections = {{"curves", "Training curves", curves(runs, data.test.targets().size(0))},
                    {"resources", "Time and memory", resources(runs)},
                    {"confusion", "Confusion matrix",
-                    confusion_chart(cat("The test images, ", label_of(first.mode)), first.history.confusion) +
-                        page::paragraph(weakest(first.history.confusion))},
+                    confusion_chart(cat("The test images, ", mode_label(first.mode)), first.history.confusion) +
+                        page::paragraph(describe_class_accuracy(first.history.confusion))},
                    {"mistakes", "Mistakes", mistakes(first, data.test)},
                    {"provenance", "Settings and versions", provenance(s)}};
-  write_whole_file("demo", path, html(page));
+  write_file_atomically("demo", path, html(page));
 }
 
 std::string confusion_chart(const std::string& title, const std::vector<int64_t>& counts) {
   std::string picture =
-      cat("<text class=\"al\" x=\"2\" y=\"", place(kTop - 6), "\">truth ↓</text><text class=\"al e\" x=\"",
-          place(kLeft - 4), "\" y=\"12\">predicted as →</text>\n");
+      cat("<text class=\"al\" x=\"2\" y=\"", format_coordinate(kTop - 6), "\">truth ↓</text><text class=\"al e\" x=\"",
+          format_coordinate(kLeft - 4), "\" y=\"12\">predicted as →</text>\n");
   int64_t right = 0, all = 0;
   for (int truth = 0; truth < kClassCount; ++truth) {
     const double middle = kCell * (truth + 0.5) + kLeft, y = kTop + kCellHeight * (truth + 0.5) + 3.5;
-    picture += cat("<text class=\"e class\" x=\"", place(kLeft - 4), "\" y=\"", place(y), "\">", kClasses[truth],
-                   "</text><text class=\"class\" transform=\"translate(", place(middle + 3), " ", place(kTop - 5),
-                   ") rotate(-60)\">", kClasses[truth], "</text>\n");
-    int64_t of_class = 0;
-    for (int p = 0; p < kClassCount; ++p) of_class += counts[static_cast<size_t>(truth * kClassCount + p)];
+    picture +=
+        cat("<text class=\"e class\" x=\"", format_coordinate(kLeft - 4), "\" y=\"", format_coordinate(y), "\">",
+            kClasses[truth], "</text><text class=\"class\" transform=\"translate(", format_coordinate(middle + 3), " ",
+            format_coordinate(kTop - 5), ") rotate(-60)\">", kClasses[truth], "</text>\n");
+    int64_t class_total = 0;
+    for (int p = 0; p < kClassCount; ++p) class_total += counts[static_cast<size_t>(truth * kClassCount + p)];
     for (int p = 0; p < kClassCount; ++p) {
       const int64_t images = counts[static_cast<size_t>(truth * kClassCount + p)];
-      const double share = of_class > 0 ? static_cast<double>(images) / static_cast<double>(of_class) : 0;
+      const double share = class_total > 0 ? static_cast<double>(images) / static_cast<double>(class_total) : 0;
       picture += cell(truth, p, images, share);
       all += images;
       if (truth == p) right += images;
@@ -283,7 +288,7 @@ std::string confusion_chart(const std::string& title, const std::vector<int64_t>
   const std::string description = cat("A row for each class, a column for each predicted class. ", right, " of ", all,
                                       " images are on the diagonal: they are classified correctly.");
   std::string legend = "<li>share of the class:</li>";
-  for (const int share : {1, 10, 50, 100}) legend += key(share);
+  for (const int share : {1, 10, 50, 100}) legend += legend_key(share);
   return page::figure(title, description, kWidth, kTop + kCellHeight * kClassCount + 2, picture, legend);
 }
 

@@ -10,19 +10,19 @@
 #include <nlohmann/json.hpp>
 
 #include "tandem/tandem.h"
-#include "tandem/tools/whole_file.h"
+#include "tandem/tools/atomic_file.h"
 
 namespace tandem::tools {
 const char* const kClasses[kClassCount] = {"T-shirt", "trouser", "pullover", "dress", "coat",
                                            "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
 
-void draw(const Way& way, const FashionMNIST& test) {
+void print_images(const TrainingMode& training_mode, const FashionMNIST& test) {
   constexpr int64_t kCount = 4;
   const int64_t count = std::min<int64_t>(kCount, test.targets().size(0));
   const NoGradGuard guard;
-  way.set_training(false);
+  training_mode.set_training(false);
   const Tensor images = test.images().narrow(0, 0, count);
-  const Tensor predicted = way.predict(images.to(way.devices[0])).argmax(1).to(kCPU);
+  const Tensor predicted = training_mode.predict(images.to(training_mode.devices[0])).argmax(1).to(kCPU);
   for (int64_t row = 0; row < 28; row += 2) {
     for (int64_t i = 0; i < count; ++i) {
       for (int64_t column = 0; column < 28; ++column) {
@@ -39,7 +39,7 @@ void draw(const Way& way, const FashionMNIST& test) {
                 (std::string(kClasses[p]) + (p == t ? " (right)" : std::string(" (is: ") + kClasses[t] + ")")).c_str());
   }
   std::printf("\n");
-  way.set_training(true);
+  training_mode.set_training(true);
 }
 
 void Progress::show(int64_t done, double loss) {
@@ -52,9 +52,10 @@ void Progress::show(int64_t done, double loss) {
     std::printf("\repoch %d [%s] %6.0f samples/s  %4.0f s left  loss %.4f ", epoch_, bar.c_str(), rate, left, loss);
     if (done == samples_) std::printf("\n");
     std::fflush(stdout);
-  } else if (static_cast<int>(10 * part) > tenths_) {
-    tenths_ = static_cast<int>(10 * part);
-    std::printf("epoch %d  %3d %%  %6.0f samples/s  %4.0f s left  loss %.4f\n", epoch_, tenths_ * 10, rate, left, loss);
+  } else if (static_cast<int>(10 * part) > last_tenth_) {
+    last_tenth_ = static_cast<int>(10 * part);
+    std::printf("epoch %d  %3d %%  %6.0f samples/s  %4.0f s left  loss %.4f\n", epoch_, last_tenth_ * 10, rate, left,
+                loss);
     std::fflush(stdout);
   }
 }
@@ -96,7 +97,7 @@ nlohmann::json as_json(const DemoRun& run) {
   return json;
 }
 void write_whole(const std::string& path, const nlohmann::json& json) {
-  write_whole_file("demo", path, json.dump(2) + "\n");
+  write_file_atomically("demo", path, json.dump(2) + "\n");
 }
 }  // namespace
 

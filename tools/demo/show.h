@@ -14,14 +14,14 @@ class Progress {
   void show(int64_t done, double loss);
 
  private:
-  int epoch_, tenths_ = 0;
+  int epoch_, last_tenth_ = 0;
   int64_t samples_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 /// Prints a few test images side by side, each with its predicted and true class. One line of text shows two rows of
 /// pixels.
-void draw(const Way& way, const FashionMNIST& test);
+void print_images(const TrainingMode& training_mode, const FashionMNIST& test);
 void print_table(const std::vector<DemoRun>& runs);
 /// Writes the settings and results, without the runs' histories, as JSON, atomically. @throws Error with the operating
 /// system's error message

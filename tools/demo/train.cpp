@@ -13,7 +13,7 @@ namespace {
 
 // Number of steps after which a loss on a GPU is read. Each read synchronizes with the GPU, so it is not done every
 // step.
-constexpr int64_t kStepsBetweenLooks = 20;
+constexpr int64_t kStepsBetweenLossReads = 20;
 
 /// Returns the bytes moved so far between devices (dp), or sent by this rank (ddp_*).
 int64_t bytes_moved(const std::string& mode) {
@@ -21,8 +21,8 @@ int64_t bytes_moved(const std::string& mode) {
   return mode == "single" ? 0 : distributed::default_group()->bytes_sent();
 }
 /// Sums a value over all ranks.
-double over_ranks(const Way& way, double value) {
-  if (way.ranks == 1) return value;
+double sum_over_ranks(const TrainingMode& training_mode, double value) {
+  if (training_mode.ranks == 1) return value;
   const Tensor sum = full({}, value, TensorOptions(kFloat64).device(distributed::default_group()->device()));
   distributed::all_reduce(sum);
   return sum.item<double>();
@@ -30,7 +30,7 @@ double over_ranks(const Way& way, double value) {
 
 /// Returns `count` consecutive examples from index `begin`. Unlike images(), it does not load the whole set, which
 /// would count as memory of the training.
-data::Example<> rows_of(const FashionMNIST& data, int64_t begin, int64_t count) {
+data::Example<> get_examples(const FashionMNIST& data, int64_t begin, int64_t count) {
   std::vector<size_t> rows(static_cast<size_t>(count));
   std::iota(rows.begin(), rows.end(), static_cast<size_t>(begin));
   return data.get_stacked(rows);
@@ -38,29 +38,30 @@ data::Example<> rows_of(const FashionMNIST& data, int64_t begin, int64_t count) 
 
 /// Returns the accuracy on the first n test images. Each rank classifies a part of them, and the numbers of correct
 /// answers are summed over the ranks.
-/// @param at_once  number of images per forward pass
-double accuracy(const Way& way, const FashionMNIST& test, int64_t n, int64_t at_once) {
+/// @param max_batch  number of images per forward pass
+double accuracy(const TrainingMode& training_mode, const FashionMNIST& test, int64_t n, int64_t max_batch) {
   const NoGradGuard guard;
-  way.set_training(false);
-  const int64_t end = n * (way.rank + 1) / way.ranks;
+  training_mode.set_training(false);
+  const int64_t end = n * (training_mode.rank + 1) / training_mode.ranks;
   int64_t right = 0;
-  for (int64_t at = n * way.rank / way.ranks; at < end; at += at_once) {
-    const data::Example<> batch = rows_of(test, at, std::min(at_once, end - at));
-    const Tensor predicted = way.predict(batch.data.to(way.devices[0])).argmax(1).to(kCPU);
+  for (int64_t at = n * training_mode.rank / training_mode.ranks; at < end; at += max_batch) {
+    const data::Example<> batch = get_examples(test, at, std::min(max_batch, end - at));
+    const Tensor predicted = training_mode.predict(batch.data.to(training_mode.devices[0])).argmax(1).to(kCPU);
     right += (predicted == batch.target).sum().item<int64_t>();
   }
-  way.set_training(true);
-  return over_ranks(way, static_cast<double>(right)) / static_cast<double>(n);
+  training_mode.set_training(true);
+  return sum_over_ranks(training_mode, static_cast<double>(right)) / static_cast<double>(n);
 }
 
-std::vector<double> peaks(const Way& way) {
+std::vector<double> gather_peak_memory(const TrainingMode& training_mode) {
   std::vector<double> mib;
-  for (const Device device : way.devices) mib.push_back(static_cast<double>(memory_stats(device).peak) / (1 << 20));
-  if (way.ranks == 1) return mib;
+  for (const Device device : training_mode.devices)
+    mib.push_back(static_cast<double>(memory_stats(device).peak) / (1 << 20));
+  if (training_mode.ranks == 1) return mib;
   std::vector<Tensor> all;
-  all.reserve(static_cast<size_t>(way.ranks));
+  all.reserve(static_cast<size_t>(training_mode.ranks));
   const TensorOptions number = TensorOptions(kFloat64).device(distributed::default_group()->device());
-  for (int r = 0; r < way.ranks; ++r) all.push_back(empty({}, number));
+  for (int r = 0; r < training_mode.ranks; ++r) all.push_back(empty({}, number));
   distributed::all_gather(all, full({}, mib[0], number));
   mib.clear();
   for (const Tensor& peak : all) mib.push_back(peak.item<double>());
@@ -72,22 +73,23 @@ using Step = std::function<Tensor(const Tensor& images, const Tensor& labels)>;
 /// Measures the test accuracy a few times during training, for the report's curve. Records the time and the bytes that
 /// this takes, so that the caller can subtract them from those of the training. All ranks must call after_step()
 /// together.
-class Looks {
+class AccuracyProbe {
  public:
-  Looks(const DemoSettings& s, const Way& way, const DemoData& data, const std::string& mode, DemoRun& run)
-      : way_(way), test_(data.test), mode_(mode), run_(run) {
+  AccuracyProbe(const DemoSettings& s, const TrainingMode& training_mode, const DemoData& data, const std::string& mode,
+                DemoRun& run)
+      : training_mode_(training_mode), test_(data.test), mode_(mode), run_(run) {
     const int64_t steps = s.epochs * ((static_cast<int64_t>(*data.train.size()) + s.batch_size - 1) / s.batch_size);
-    if (s.history) every_ = std::max<int64_t>(1, steps / History::kLooks);
+    if (s.history) interval_ = std::max<int64_t>(1, steps / History::kNumEvaluations);
     // Never classifies more images at once than a training step has, so that peak memory does not rise.
-    at_once_ = std::min<int64_t>(s.batch_size, 500);
+    batch_size_ = std::min<int64_t>(s.batch_size, 500);
   }
   void after_step(int64_t step) {
-    if (every_ == 0 || step % every_ != 0) return;
-    for (const Device device : way_.devices)
+    if (interval_ == 0 || step % interval_ != 0) return;
+    for (const Device device : training_mode_.devices)
       if (device.is_cuda()) cuda::synchronize(device);
     const auto start = std::chrono::steady_clock::now();
-    const int64_t moved = bytes_moved(mode_), n = std::min(History::kLookedAt, test_.targets().size(0));
-    run_.history.accuracies.push_back({step, accuracy(way_, test_, n, at_once_)});
+    const int64_t moved = bytes_moved(mode_), n = std::min(History::kEvaluationImages, test_.targets().size(0));
+    run_.history.accuracies.push_back({step, accuracy(training_mode_, test_, n, batch_size_)});
     bytes += bytes_moved(mode_) - moved;
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
@@ -95,15 +97,15 @@ class Looks {
   double seconds = 0;
 
  private:
-  const Way& way_;
+  const TrainingMode& training_mode_;
   const FashionMNIST& test_;
   const std::string& mode_;
   DemoRun& run_;
-  int64_t every_ = 0, at_once_ = 0;
+  int64_t interval_ = 0, batch_size_ = 0;
 };
 
 /// Classifies every test image on one device, and fills in the confusion matrix and the list of mistakes.
-void look_closely(const Net& net, Device device, const FashionMNIST& test, History& history) {
+void evaluate_in_detail(const Net& net, Device device, const FashionMNIST& test, History& history) {
   const NoGradGuard guard;
   net->eval();
   const Tensor& labels = test.targets();
@@ -111,19 +113,20 @@ void look_closely(const Net& net, Device device, const FashionMNIST& test, Histo
   for (int64_t at = 0; at < labels.size(0); at += 500) {
     const int64_t rows = std::min<int64_t>(500, labels.size(0) - at);
     // lenet returns log probabilities; applying softmax to them gives the probabilities.
-    const Tensor probabilities = softmax(net(rows_of(test, at, rows).data.to(device)), 1).to(kCPU);
+    const Tensor probabilities = softmax(net(get_examples(test, at, rows).data.to(device)), 1).to(kCPU);
     const auto [best, predicted] = probabilities.max(1);
     for (int64_t i = 0; i < rows; ++i) {
       const auto truth = static_cast<int>(labels[at + i].item<int64_t>());
-      const auto taken_for = static_cast<int>(predicted[i].item<int64_t>());
-      ++history.confusion[static_cast<size_t>(truth * kClassCount + taken_for)];
-      if (truth != taken_for) history.mistakes.push_back({at + i, truth, taken_for, best[i].item<double>()});
+      const auto predicted_class = static_cast<int>(predicted[i].item<int64_t>());
+      ++history.confusion[static_cast<size_t>(truth * kClassCount + predicted_class)];
+      if (truth != predicted_class)
+        history.mistakes.push_back({at + i, truth, predicted_class, best[i].item<double>()});
     }
   }
   net->train();
   std::stable_sort(history.mistakes.begin(), history.mistakes.end(),
                    [](const auto& a, const auto& b) { return a.probability > b.probability; });
-  if (history.mistakes.size() > History::kMistakes) history.mistakes.resize(History::kMistakes);
+  if (history.mistakes.size() > History::kMaxMistakes) history.mistakes.resize(History::kMaxMistakes);
 }
 
 /// Captures the second step as a Graph, and replays the graph for every later batch of the same size. Batches of
@@ -155,8 +158,9 @@ class CapturedStep {
 };
 
 template <class Loader>
-void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t samples, const Step& step,
-                  const std::function<void(int)>& begin_epoch, Looks& looks, DemoRun& run, int64_t& steps) {
+void train_epochs(const DemoSettings& s, const TrainingMode& training_mode, Loader& loader, int64_t samples,
+                  const Step& step, const std::function<void(int)>& begin_epoch, AccuracyProbe& accuracy_probe,
+                  DemoRun& run, int64_t& steps) {
   for (int epoch = 1; epoch <= s.epochs; ++epoch) {
     Progress progress(epoch, samples);
     begin_epoch(epoch);
@@ -165,17 +169,17 @@ void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t
     Tensor loss;
     for (auto& batch : loader) {
       loss = step(batch.data, batch.target);
-      looks.after_step(++steps);
-      done = std::min(samples, done + batch.data.size(0) * way.ranks);
-      if (loss.is_cuda() && steps % kStepsBetweenLooks != 0 && done < samples)
+      accuracy_probe.after_step(++steps);
+      done = std::min(samples, done + batch.data.size(0) * training_mode.ranks);
+      if (loss.is_cuda() && steps % kStepsBetweenLossReads != 0 && done < samples)
         // Reading the loss would wait for the GPU.
         continue;
       run.final_loss = loss.item<double>();
       if (s.history) run.history.losses.push_back({steps, run.final_loss});
-      if (way.rank == 0) progress.show(done, run.final_loss);
+      if (training_mode.rank == 0) progress.show(done, run.final_loss);
     }
     if (loss.defined()) run.final_loss = loss.item<double>();
-    for (const Device device : way.devices)
+    for (const Device device : training_mode.devices)
       if (device.is_cuda()) cuda::synchronize(device);
     run.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
@@ -183,7 +187,7 @@ void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t
 
 }  // namespace
 
-Device home(const std::string& mode, const DemoSettings& s) {
+Device network_device(const std::string& mode, const DemoSettings& s) {
   if (mode == "ddp_nccl") return distributed::default_group()->device();
   // Each rank uses the device with its own number, so that GPUs are divided among the ranks. Ranks that are threads
   // need different devices because memory is counted per device.
@@ -192,44 +196,44 @@ Device home(const std::string& mode, const DemoSettings& s) {
   return s.device_of(0);
 }
 
-Way make_way(const std::string& mode, const Net& net, const DemoSettings& s) {
-  Way way{net, {}, {}, {}, {net->parameters()[0].device()}};
+TrainingMode make_training_mode(const std::string& mode, const Net& net, const DemoSettings& s) {
+  TrainingMode training_mode{net, {}, {}, {}, {net->parameters()[0].device()}};
   if (mode == "single") {
-    way.backward = [net, device = way.devices[0]](const Tensor& x, const Tensor& y) {
+    training_mode.backward = [net, device = training_mode.devices[0]](const Tensor& x, const Tensor& y) {
       const Tensor loss = net->loss(net(x.to(device)), y.to(device));
       loss.backward();
       return loss;
     };
-    way.predict = [net](const Tensor& x) { return net(x); };
-    way.set_training = [net](bool on) { net->train(on); };
+    training_mode.predict = [net](const Tensor& x) { return net(x); };
+    training_mode.set_training = [net](bool on) { net->train(on); };
   } else if (mode == "dp") {
-    way.devices.clear();
-    for (int i = 0; i < s.devices; ++i) way.devices.push_back(s.device_of(i));
-    const auto dp = std::make_shared<nn::parallel::DataParallel<Net>>(net, way.devices);
+    training_mode.devices.clear();
+    for (int i = 0; i < s.devices; ++i) training_mode.devices.push_back(s.device_of(i));
+    const auto dp = std::make_shared<nn::parallel::DataParallel<Net>>(net, training_mode.devices);
     const auto part = [net](const Tensor& output, const Tensor& target) {
       return nn::parallel::LossPart(net->loss(output, target, Reduction::sum),
                                     full({}, static_cast<double>(target.numel()), output.options()));
     };
-    way.backward = [dp, part](const Tensor& x, const Tensor& y) {
+    training_mode.backward = [dp, part](const Tensor& x, const Tensor& y) {
       const Tensor loss = dp->loss(part, x, y);
       loss.backward();
       return loss;
     };
-    way.predict = [dp](const Tensor& x) { return (*dp)(x); };
-    way.set_training = [dp](bool on) { dp->train(on); };
+    training_mode.predict = [dp](const Tensor& x) { return (*dp)(x); };
+    training_mode.set_training = [dp](bool on) { dp->train(on); };
   } else {
     const auto ddp = std::make_shared<nn::parallel::DistributedDataParallel<Net>>(net);
-    way.rank = distributed::get_rank();
-    way.ranks = distributed::get_world_size();
-    way.backward = [ddp, net](const Tensor& x, const Tensor& y) {
+    training_mode.rank = distributed::get_rank();
+    training_mode.ranks = distributed::get_world_size();
+    training_mode.backward = [ddp, net](const Tensor& x, const Tensor& y) {
       const Tensor loss = net->loss((*ddp)(x), y.to(ddp->device()));
       loss.backward();
       return loss;
     };
-    way.predict = [ddp](const Tensor& x) { return (*ddp)(x); };
-    way.set_training = [ddp](bool on) { ddp->train(on); };
+    training_mode.predict = [ddp](const Tensor& x) { return (*ddp)(x); };
+    training_mode.set_training = [ddp](bool on) { ddp->train(on); };
   }
-  return way;
+  return training_mode;
 }
 
 DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mode) {
@@ -237,13 +241,13 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
   manual_seed(s.seed);
   Net net(s.model);
   if (!s.load.empty()) load_module(net->network(), s.load);
-  const Device device = home(mode, s);
+  const Device device = network_device(mode, s);
   net->to(device);
-  Way way = make_way(mode, net, s);
+  TrainingMode training_mode = make_training_mode(mode, net, s);
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
   Step step = [&](const Tensor& images, const Tensor& labels) {
     optimizer.zero_grad();
-    Tensor loss = way.backward(images, labels);
+    Tensor loss = training_mode.backward(images, labels);
     optimizer.step();
     return loss;
   };
@@ -251,8 +255,8 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
   DemoRun run;
   run.mode = mode;
   int64_t steps = 0;
-  Looks looks(s, way, data, mode, run);
-  for (const Device device : way.devices) reset_peak_memory_stats(device);
+  AccuracyProbe accuracy_probe(s, training_mode, data, mode, run);
+  for (const Device device : training_mode.devices) reset_peak_memory_stats(device);
   const int64_t moved_before = bytes_moved(mode);
   data::DataLoaderOptions loading;
   loading.workers(1);
@@ -260,31 +264,33 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
     loading.pin_memory(true);  // DataParallel copies its shards to the GPUs faster from pinned memory
   if (device.is_cuda() && mode != "dp") loading.device(device);
   const auto stacked = FashionMNIST(data.train).map(data::transforms::Stack<>());
-  if (way.ranks == 1) {
+  if (training_mode.ranks == 1) {
     auto loader = data::make_data_loader<data::samplers::RandomSampler>(
         stacked, loading.batch_size(static_cast<size_t>(s.batch_size)));
     train_epochs(
-        s, way, *loader, samples, step, [](int) {}, looks, run, steps);
+        s, training_mode, *loader, samples, step, [](int) {}, accuracy_probe, run, steps);
   } else {
     data::samplers::ShardSamplerOptions options;
     options.seed = s.seed;
-    const data::samplers::ShardSampler sampler(static_cast<size_t>(samples), static_cast<size_t>(way.ranks),
-                                               static_cast<size_t>(way.rank), options);
+    const data::samplers::ShardSampler sampler(static_cast<size_t>(samples), static_cast<size_t>(training_mode.ranks),
+                                               static_cast<size_t>(training_mode.rank), options);
     auto loader = data::make_data_loader(
-        stacked, sampler, loading.batch_size(static_cast<size_t>(std::max<int64_t>(s.batch_size / way.ranks, 1))));
+        stacked, sampler,
+        loading.batch_size(static_cast<size_t>(std::max<int64_t>(s.batch_size / training_mode.ranks, 1))));
     const auto begin_epoch = [&loader](int epoch) { loader->sampler().set_epoch(static_cast<size_t>(epoch)); };
-    train_epochs(s, way, *loader, samples, step, begin_epoch, looks, run, steps);
+    train_epochs(s, training_mode, *loader, samples, step, begin_epoch, accuracy_probe, run, steps);
   }
-  const double moved = over_ranks(way, static_cast<double>(bytes_moved(mode) - moved_before - looks.bytes));
+  const double moved =
+      sum_over_ranks(training_mode, static_cast<double>(bytes_moved(mode) - moved_before - accuracy_probe.bytes));
   run.mib_moved_per_step = moved / (1 << 20) / static_cast<double>(std::max<int64_t>(steps, 1));
-  run.peak_mib_per_device = peaks(way);
-  run.seconds -= looks.seconds;
-  run.test_accuracy = accuracy(way, data.test, data.test.targets().size(0), 500);
+  run.peak_mib_per_device = gather_peak_memory(training_mode);
+  run.seconds -= accuracy_probe.seconds;
+  run.test_accuracy = accuracy(training_mode, data.test, data.test.targets().size(0), 500);
   run.history.steps = steps;
-  if (s.history && way.rank == 0) look_closely(net, device, data.test, run.history);
+  if (s.history && training_mode.rank == 0) evaluate_in_detail(net, device, data.test, run.history);
   run.samples_per_second = static_cast<double>(samples * s.epochs) / std::max(run.seconds, 1e-9);
-  if (way.rank == 0 && mode == s.modes[0]) {
-    if (s.pictures) draw(way, data.test);
+  if (training_mode.rank == 0 && mode == s.modes[0]) {
+    if (s.pictures) print_images(training_mode, data.test);
     if (!s.save.empty()) try {
         save_module(net->network(), s.save);
         // If saving fails, the other modes still run, and the measured values are kept.

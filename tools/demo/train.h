@@ -26,12 +26,13 @@ struct History {
   /// Loss of each batch or, on a GPU, of every 20th batch and the last batch of an epoch. Under DDP, loss of rank 0's
   /// part of the batch.
   std::vector<Point> losses;
-  /// Accuracy on the first kLookedAt test images (on all, if there are fewer), measured about kLooks times.
+  /// Accuracy on the first kEvaluationImages test images (on all, if there are fewer), measured about kNumEvaluations
+  /// times.
   std::vector<Point> accuracies;
   std::vector<int64_t> confusion;  // confusion matrix: number of images at [truth * kClassCount + predicted]
-  std::vector<Mistake> mistakes;   // at most kMistakes mistakes, highest probability first
+  std::vector<Mistake> mistakes;   // at most kMaxMistakes mistakes, highest probability first
   int64_t steps = 0;               // total number of steps, over all epochs
-  static constexpr int64_t kLookedAt = 2000, kLooks = 12, kMistakes = 24;
+  static constexpr int64_t kEvaluationImages = 2000, kNumEvaluations = 12, kMaxMistakes = 24;
 };
 
 /// Results of training under one mode.
@@ -52,8 +53,8 @@ struct DemoData {
   FashionMNIST train, test;
 };
 
-/// A network prepared for one training mode by make_way, with the functions that train and evaluate it.
-struct Way {
+/// A network prepared for one training mode by make_training_mode, with the functions that train and evaluate it.
+struct TrainingMode {
   Net net;
   /// Computes the mean loss of the batch and the gradients, and returns the loss. Under DDP each rank passes its part
   /// of the batch.
@@ -68,8 +69,8 @@ struct Way {
 /// initialised. Only the result on rank 0 is complete.
 DemoRun train(const DemoSettings& settings, const DemoData& data, const std::string& mode);
 /// Prepares `net` for training under `mode`: single, dp or ddp_*. For ddp_*, the process group must be initialised.
-Way make_way(const std::string& mode, const Net& net, const DemoSettings& settings);
+TrainingMode make_training_mode(const std::string& mode, const Net& net, const DemoSettings& settings);
 /// Returns the device that holds the network in this process (under ddp_local, in this thread).
-Device home(const std::string& mode, const DemoSettings& settings);
+Device network_device(const std::string& mode, const DemoSettings& settings);
 
 }  // namespace tandem::tools

@@ -6,21 +6,21 @@
 #include <cstdio>
 
 #include "tandem/tandem.h"
+#include "tandem/tools/atomic_file.h"
 #include "tandem/tools/demo/data_folder.h"
 #include "tandem/tools/usage.h"
-#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools::explain {
 namespace {
 
-template <class Value> Value chosen(const std::string& word, const std::vector<std::pair<std::string, Value>>& all) {
+template <class Value> Value look_up(const std::string& word, const std::vector<std::pair<std::string, Value>>& all) {
   for (const auto& [name, value] : all)
     if (name == word) return value;
   // Unreachable, because the command line accepts only the words in `all`.
   TANDEM_FAIL("explain: there is no '", word, "'");
 }
 
-Script one_device_script(const Settings& s, int64_t largest_batch) {
+Script make_one_device_script(const Settings& s, int64_t largest_batch) {
   Script script;
   script.global_batch = s.batch;
   script.sampler_seed = s.seed;
@@ -29,10 +29,10 @@ Script one_device_script(const Settings& s, int64_t largest_batch) {
   // Adds half a batch (rounded to a multiple of the ranks, at least one example per rank) and one more example, so that
   // the last batch is uneven.
   if (s.uneven) script.examples += std::max<int64_t>(s.batch / 2 / s.ranks, 1) * s.ranks + 1;
-  script.steps = steps_of(script, s.epochs);
+  script.steps = count_steps(script, s.epochs);
   return script;
 }
-Script your_script(const Settings& s, bool ddp, const Script& one_device) {
+Script make_parallel_script(const Settings& s, bool ddp, const Script& one_device) {
   Script script = one_device;
   script.tail = Tail::keep;
   script.global_batch = s.global_batch > 0 ? s.global_batch : ddp ? s.batch * s.ranks : s.batch;
@@ -47,14 +47,14 @@ Script your_script(const Settings& s, bool ddp, const Script& one_device) {
     script.ranks = s.ranks;
     script.rank_seeds = s.rank_seeds;
     script.sampler =
-        chosen<Sampler>(s.sampler, {{"shard", Sampler::shard}, {"block", Sampler::block}, {"whole", Sampler::whole}});
-    script.tail = chosen<Tail>(s.tail, {{"pad", Tail::pad}, {"drop", Tail::drop}, {"keep", Tail::keep}});
+        look_up<Sampler>(s.sampler, {{"shard", Sampler::shard}, {"block", Sampler::block}, {"whole", Sampler::whole}});
+    script.tail = look_up<Tail>(s.tail, {{"pad", Tail::pad}, {"drop", Tail::drop}, {"keep", Tail::keep}});
   }
-  script.steps = s.steps > 0 ? s.steps : steps_of(script, s.epochs);
+  script.steps = s.steps > 0 ? s.steps : count_steps(script, s.epochs);
   return script;
 }
 /// Returns the parallel script as it should be written: with none of the differences that a script can avoid.
-Script right_script(const Script& one_device, const Script& yours) {
+Script make_correct_script(const Script& one_device, const Script& yours) {
   Script script = one_device;
   script.ranks = yours.ranks;
   script.accumulate = yours.accumulate;
@@ -70,62 +70,62 @@ void check_scripts(bool ddp, Script& yours, const Script& right) {
   Script script = yours;
   for (const ScriptCause& c : script_causes(ddp, /*adam=*/false, yours, right)) {
     Script with = right;
-    c.take(with, yours);
-    c.take(script, right);
+    c.copy_settings(with, yours);
+    c.copy_settings(script, right);
     plan(with);
     plan(script);
   }
 }
 
 /// Runs parallel scripts and caches the outcomes, so that each script runs only once.
-class Runs {
+class RunCache {
  public:
-  explicit Runs(Job job) : job_(std::move(job)) {}
+  explicit RunCache(Job job) : job_(std::move(job)) {}
   const Job& job() const { return job_; }
-  const Outcome& of(const Script& script) {
-    for (const auto& [known, outcome] : runs_)
+  const Outcome& get_outcome(const Script& script) {
+    for (const auto& [known, outcome] : outcomes_)
       if (known == script) return *outcome;
-    return *runs_.emplace_back(script, std::make_unique<Outcome>(run_parallel(job_, script))).second;
+    return *outcomes_.emplace_back(script, std::make_unique<Outcome>(run_parallel(job_, script))).second;
   }
 
  private:
   Job job_;
-  std::vector<std::pair<Script, std::unique_ptr<Outcome>>> runs_;
+  std::vector<std::pair<Script, std::unique_ptr<Outcome>>> outcomes_;
 };
 
-void explain_script(Runs& runs, const Outcome& one_device, const Script& right, Explanation& e) {
+void explain_script(RunCache& runs, const Outcome& one_device, const Script& right, Explanation& e) {
   Script script = e.yours;
   for (const ScriptCause& c : script_causes(runs.job().ddp, runs.job().adam, e.yours, right)) {
     Cause cause{.name = c.name, .remedy = c.remedy};
     Script with = right;
-    c.take(with, e.yours);
-    c.take(script, right);
+    c.copy_settings(with, e.yours);
+    c.copy_settings(script, right);
     if (!(with == right)) {
-      cause.alone = compare_outcomes(runs.of(with), runs.of(right));
+      cause.alone = compare_outcomes(runs.get_outcome(with), runs.get_outcome(right));
       cause.present = !cause.alone.equal();
       cause.yours = c.yours;
     }
-    cause.left = compare_outcomes(runs.of(script), one_device).parameters;
+    cause.remaining = compare_outcomes(runs.get_outcome(script), one_device).parameters;
     e.causes.push_back(std::move(cause));
   }
 }
 
 /// Measures the causes that are inherent in the parallel mode. Compares runs on one device
 /// that imitate the replicas: their batch-norm groups, their random streams, and their order of sums.
-void explain_mode(Runs& runs, const Script& right, Explanation& e) {
+void explain_mode(RunCache& runs, const Script& right, Explanation& e) {
   const Job& job = runs.job();
-  const Outcome& yours = runs.of(right);
+  const Outcome& yours = runs.get_outcome(right);
   const bool norm = has_batch_norm(job), random = has_dropout(job);
   const Outcome groups = run_in_groups(job, right, true, true), in_order = run_in_order(job, right);
-  const auto add = [&](const char* name, bool there, const std::string& words, const Outcome& with,
-                       const Outcome& without, const Outcome& left, const char* remedy) {
-    Cause cause{.name = name, .of_mode = true, .remedy = remedy};
-    if (there) {
+  const auto add = [&](const char* name, bool is_possible, const std::string& words, const Outcome& with,
+                       const Outcome& without, const Outcome& remaining, const char* remedy) {
+    Cause cause{.name = name, .is_inherent = true, .remedy = remedy};
+    if (is_possible) {
       cause.alone = compare_outcomes(with, without);
       cause.present = !cause.alone.equal();
       cause.yours = words;
     }
-    cause.left = compare_outcomes(yours, left).parameters;
+    cause.remaining = compare_outcomes(yours, remaining).parameters;
     e.causes.push_back(std::move(cause));
   };
   const std::string rows = std::to_string(right.global_batch / job.ranks / right.accumulate);
@@ -142,11 +142,11 @@ void explain_mode(Runs& runs, const Script& right, Explanation& e) {
           ? "for (r = 0; r < k; ++r) loss(net(x[r]), y[r]).backward();  // on one device; then gradients times 1 / k"
           : "for (r = 0; r < k; ++r) (loss_sum(net(x[r]), y[r]) / rows).backward();  // on one device");
   e.causes.back().alone.op.clear();  // meaningless: a whole batch and its shards differ from the first operation on
-  e.equal = same_bits(yours, in_order);
+  e.equal = is_bitwise_equal(yours, in_order);
   if (!e.equal) e.unexplained = compare::first_difference(yours.fingerprints, in_order.fingerprints);
 }
 
-Job job_of(const Settings& s, bool ddp, int64_t examples) {
+Job make_job(const Settings& s, bool ddp, int64_t examples) {
   Job job;
   job.model = s.model;
   job.ddp = ddp;
@@ -166,8 +166,8 @@ Job job_of(const Settings& s, bool ddp, int64_t examples) {
   }
   using data::datasets::FashionMNIST;
   const FashionMNIST set(find_fashion_mnist(s.data), FashionMNIST::Mode::kTest);
-  const int64_t there = set.targets().size(0);
-  check_usage(examples <= there, "--examples: ", examples, " were requested, but ", s.data, " has ", there);
+  const int64_t is_possible = set.targets().size(0);
+  check_usage(examples <= is_possible, "--examples: ", examples, " were requested, but ", s.data, " has ", is_possible);
   job.images = set.images().narrow(0, 0, examples);
   job.labels = set.targets().narrow(0, 0, examples);
   return job;
@@ -179,15 +179,15 @@ Explanation explain_one(const Settings& s, bool ddp) {
            (ddp ? " ranks" : " devices");
   const Script right = as_usage([&] {
     const int64_t largest = std::max({s.batch * s.ranks, s.global_batch, s.batch});
-    e.one_device = one_device_script(s, largest);
-    e.yours = your_script(s, ddp, e.one_device);
-    const Script without = right_script(e.one_device, e.yours);
+    e.one_device = make_one_device_script(s, largest);
+    e.yours = make_parallel_script(s, ddp, e.one_device);
+    const Script without = make_correct_script(e.one_device, e.yours);
     check_scripts(ddp, e.yours, without);
     return without;
   });
-  Runs runs(job_of(s, ddp, e.one_device.examples));
+  RunCache runs(make_job(s, ddp, e.one_device.examples));
   const Outcome one_device = run_one_device(runs.job(), e.one_device);
-  const Outcome& yours = runs.of(e.yours);
+  const Outcome& yours = runs.get_outcome(e.yours);
   e.loss_on_one_device = one_device.loss;
   e.your_loss = yours.loss;
   e.difference = compare_outcomes(yours, one_device);
@@ -211,8 +211,8 @@ std::vector<Explanation> explain_all(const Settings& s) {
 int explain(const Settings& s) {
   check_can_write("--json", s.json);
   const std::vector<Explanation> all = explain_all(s);
-  std::printf("%s", text_of(s, all).c_str());
-  if (!s.json.empty()) write_whole_file("explain", s.json, json_of(s, all));
+  std::printf("%s", format_text(s, all).c_str());
+  if (!s.json.empty()) write_file_atomically("explain", s.json, format_json(s, all));
   return std::all_of(all.begin(), all.end(), [](const Explanation& e) { return e.equal; }) ? 0 : 1;
 }
 

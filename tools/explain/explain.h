@@ -30,13 +30,13 @@ struct Settings {
 
 /// One possible reason why the results of the two scripts differ.
 struct Cause {
-  std::string name;      // name shown to the user, such as "learning rate"
-  bool of_mode = false;  // whether the cause is inherent in the parallel mode, so that the script cannot avoid it
-  bool present = false;  // whether this cause alone changes the result
+  std::string name;          // name shown to the user, such as "learning rate"
+  bool is_inherent = false;  // whether the cause is inherent in the parallel mode, so that the script cannot avoid it
+  bool present = false;      // whether this cause alone changes the result
   /// How the scripts differ, such as "0.02, not 0.01". Empty if they do not differ in this respect.
   std::string yours = {};
   Comparison alone = {};  // compares a run with only this cause to a run without any cause
-  double left = 0;        // largest parameter difference after this cause and all causes before it are removed
+  double remaining = 0;   // largest parameter difference after this cause and all causes before it are removed
   std::string remedy;     // line of code that removes the cause
 };
 /// Results of `tandem explain` for one parallel mode.
@@ -53,8 +53,8 @@ struct Explanation {
 /// Explains each mode in settings.modes. @throws UsageError if a script with these settings cannot run
 std::vector<Explanation> explain_all(const Settings& settings);
 /// Format the table of causes of the difference and their remedies, as text and as JSON.
-std::string text_of(const Settings& settings, const std::vector<Explanation>& all);
-std::string json_of(const Settings& settings, const std::vector<Explanation>& all);
+std::string format_text(const Settings& settings, const std::vector<Explanation>& all);
+std::string format_json(const Settings& settings, const std::vector<Explanation>& all);
 /// Explains the differences, prints the table, and writes the JSON file.
 /// @return the exit status: 1 if a difference remains unexplained, else 0
 int explain(const Settings& settings);

@@ -7,7 +7,7 @@
 namespace tandem::tools::explain {
 namespace {
 
-template <class... Layers> struct Kinds {
+template <class... Layers> struct LayerTypes {
   static bool any(const nn::Module& module) { return (dynamic_cast<const Layers*>(&module) || ...); }
   /// Runs the layer's forward without its hooks. Returns false if the layer has none of the types in `Layers`.
   static bool forward(nn::Module& module, const Tensor& x, Tensor& y) {
@@ -18,9 +18,9 @@ template <class... Layers> struct Kinds {
     return (try_one(dynamic_cast<Layers*>(&module)) || ...);
   }
 };
-using BatchNorms = Kinds<nn::BatchNorm1dImpl, nn::BatchNorm2dImpl, nn::BatchNorm3dImpl>;
-using Dropouts =
-    Kinds<nn::DropoutImpl, nn::Dropout2dImpl, nn::Dropout3dImpl, nn::AlphaDropoutImpl, nn::FeatureAlphaDropoutImpl>;
+using BatchNorms = LayerTypes<nn::BatchNorm1dImpl, nn::BatchNorm2dImpl, nn::BatchNorm3dImpl>;
+using Dropouts = LayerTypes<nn::DropoutImpl, nn::Dropout2dImpl, nn::Dropout3dImpl, nn::AlphaDropoutImpl,
+                            nn::FeatureAlphaDropoutImpl>;
 
 Tensor forward_in_groups(nn::Module& layer, const Tensor& x, const std::vector<Group>& groups) {
   std::vector<Tensor> parts;

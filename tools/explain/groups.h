@@ -10,8 +10,8 @@ struct Group {
   size_t replica = 0;
   std::vector<int64_t> rows;
   double factor = 1;  // weight of the group's loss
-  /// If not 0, the group's loss is the sum over its rows divided by of_rows. If 0, it is the mean over its rows.
-  int64_t of_rows = 0;
+  /// If not 0, the group's loss is the sum over its rows divided by loss_divisor. If 0, it is the mean over its rows.
+  int64_t loss_divisor = 0;
 };
 
 bool is_batch_norm(const nn::Module& module);

@@ -6,17 +6,18 @@
 namespace tandem::tools {
 namespace {
 
-constexpr int64_t kMost = 1 << 16;  // limit of the batch size, of the number of examples, and of the number of steps
+constexpr int64_t kMaxExamples =
+    1 << 16;  // limit of the batch size, of the number of examples, and of the number of steps
 
 /// Adds the options that apply to both the script on one device and the parallel script.
 void add_common(CLI::App& c, explain::Settings& s) {
   option(c, "--model", s.model, "NAME", "Network to train: mlp or fashion_cnn (with batch norm and dropout)")
       ->check(one_of({"mlp", "fashion_cnn"}));
-  option(c, "--batch-size", s.batch, "N", "Batch size on one device")->check(whole_number(1, kMost));
+  option(c, "--batch-size", s.batch, "N", "Batch size on one device")->check(whole_number(1, kMaxExamples));
   option(c, "--epochs", s.epochs, "N", "Number of epochs")->check(whole_number(1, 1000));
   option(c, "--examples", s.examples, "N", "Number of examples")
       ->default_str("two batches of all ranks")
-      ->check(whole_number(1, kMost));
+      ->check(whole_number(1, kMaxExamples));
   option(c, "--optimizer", s.optimizer, "NAME", "Optimizer: sgd (without momentum) or adam")
       ->check(one_of({"sgd", "adam"}));
   option(c, "--lr", s.lr, "X", "Learning rate on one device")->check(number(1e-12, 1e3));
@@ -48,10 +49,10 @@ void add_explain(CLI::App& app) {
       ->default_str(
           "as if the model were only wrapped: --batch-size for each rank of DDP, --batch-size in total under "
           "DataParallel")
-      ->check(whole_number(1, kMost));
+      ->check(whole_number(1, kMaxExamples));
   option(*c, "--steps", s->steps, "N", "Number of optimizer steps of the parallel script")
       ->default_str("those of --epochs")
-      ->check(whole_number(1, kMost));
+      ->check(whole_number(1, kMaxExamples));
   CLI::Option* const sampler =
       option(*c, "--sampler", s->sampler, "NAME",
              "Sampler that divides the examples among the ranks of DDP: shard (ShardSampler), block (LibTorch's "

@@ -16,38 +16,38 @@ std::string number(double value) {
   std::snprintf(text, sizeof text, "%.1e", value);
   return text;
 }
-template <class... Parts> std::string line(const char* format, const Parts&... parts) {
+template <class... Parts> std::string format_line(const char* format, const Parts&... parts) {
   char text[512];
   std::snprintf(text, sizeof text, format, parts...);
   return text;
 }
-std::string list(const std::vector<std::string>& words) {
+std::string join_words(const std::vector<std::string>& words) {
   std::string all;
   for (size_t i = 0; i < words.size(); ++i) all += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
   return all;
 }
-std::vector<std::string> present(const Explanation& e, bool of_mode) {
+std::vector<std::string> present(const Explanation& e, bool is_inherent) {
   std::vector<std::string> names;
   for (const Cause& c : e.causes)
-    if (c.present && c.of_mode == of_mode) names.push_back(c.name);
+    if (c.present && c.is_inherent == is_inherent) names.push_back(c.name);
   return names;
 }
 
 /// Returns the first step and operation that differ: "step 5, conv2d". If no operation differs, names the parameter
 /// instead. Returns "" if all is equal.
-std::string first_seen(const Comparison& c) {
+std::string describe_first_difference(const Comparison& c) {
   if (c.equal()) return "";
   const std::string op = c.op.substr(0, c.op.find(','));
   return "step " + std::to_string(c.step) + ", " + (op.empty() ? c.parameter : op);
 }
 
-std::string text_of(const Explanation& e) {
+std::string format_text(const Explanation& e) {
   std::string out = "\n" + e.mode + "\n";
   const auto steps = [](const Script& script) {
     return std::to_string(script.steps) + " steps of " + std::to_string(script.global_batch) + " examples";
   };
-  out += "  one device: " + steps(e.one_device) + line(", loss %.6g\n", e.loss_on_one_device);
-  out += "  parallel script: " + steps(e.yours) + line(", loss %.6g\n", e.your_loss);
+  out += "  one device: " + steps(e.one_device) + format_line(", loss %.6g\n", e.loss_on_one_device);
+  out += "  parallel script: " + steps(e.yours) + format_line(", loss %.6g\n", e.your_loss);
   if (e.difference.equal()) {
     out += "  their parameters have the same bits\n";
   } else {
@@ -56,9 +56,9 @@ std::string text_of(const Explanation& e) {
            " (" + e.difference.parameter + ")\n";
   }
   const auto row = [&](const std::string& name, const std::string& yours, const std::string& parameters,
-                       const std::string& loss, const std::string& first, const std::string& left) {
-    out += line("  %-18s %-34s %-8s %-8s %-26s %s\n", name.c_str(), yours.c_str(), parameters.c_str(), loss.c_str(),
-                first.c_str(), left.c_str());
+                       const std::string& loss, const std::string& first, const std::string& remaining) {
+    out += format_line("  %-18s %-34s %-8s %-8s %-26s %s\n", name.c_str(), yours.c_str(), parameters.c_str(),
+                       loss.c_str(), first.c_str(), remaining.c_str());
   };
   out += "\n";
   row("", "", "effect", "alone", "", "left when");
@@ -66,61 +66,65 @@ std::string text_of(const Explanation& e) {
   for (const Cause& c : e.causes) {
     const std::string yours = c.yours.empty() ? "no" : c.yours + (c.present ? "" : ": no effect");
     row(c.name, yours, c.present ? number(c.alone.parameters) : "-", c.present ? number(c.alone.loss) : "-",
-        first_seen(c.alone), number(c.left));
+        describe_first_difference(c.alone), number(c.remaining));
   }
   const std::vector<std::string> script = present(e, false), mode = present(e, true);
   out += "\n";
   out += script.empty() ? "  Nothing in the parallel script makes them differ.\n"
-                        : "  The parallel script differs in: " + list(script) + ".\n";
-  if (!mode.empty()) out += "  Inherent in the mode: " + list(mode) + ".\n";
+                        : "  The parallel script differs in: " + join_words(script) + ".\n";
+  if (!mode.empty()) out += "  Inherent in the mode: " + join_words(mode) + ".\n";
   if (e.equal)
     out += "  With all of these off, the two are equal to the last bit, in every parameter after every step.\n";
   else
     out += "  NOT EXPLAINED: with all of these off the two still differ, first at " + e.unexplained + ".\n";
-  for (const bool of_mode : {false, true}) {
-    if (present(e, of_mode).empty()) continue;
-    out += of_mode ? "\n  How to make one device match the mode (or the mode match one device):\n"
-                   : "\n  What to change:\n";
+  for (const bool is_inherent : {false, true}) {
+    if (present(e, is_inherent).empty()) continue;
+    out += is_inherent ? "\n  How to make one device match the mode (or the mode match one device):\n"
+                       : "\n  What to change:\n";
     for (const Cause& c : e.causes)
-      if (c.present && c.of_mode == of_mode) out += line("    %-18s %s\n", c.name.c_str(), c.remedy.c_str());
+      if (c.present && c.is_inherent == is_inherent)
+        out += format_line("    %-18s %s\n", c.name.c_str(), c.remedy.c_str());
   }
   return out;
 }
 
-nlohmann::json finite(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
+nlohmann::json finite_or_null(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
 nlohmann::json as_json(const Comparison& c) {
-  return {{"largest_parameter_difference", finite(c.parameters)},
+  return {{"largest_parameter_difference", finite_or_null(c.parameters)},
           {"largest_in", c.largest_in},
-          {"loss_difference", finite(c.loss)},
+          {"loss_difference", finite_or_null(c.loss)},
           {"first_step", c.step},
           {"first_parameter", c.parameter},
           {"first_op", c.op}};
 }
 nlohmann::json as_json(const Script& script, double loss) {
-  return {{"steps", script.steps}, {"global_batch", script.global_batch}, {"lr", script.lr}, {"loss", finite(loss)}};
+  return {{"steps", script.steps},
+          {"global_batch", script.global_batch},
+          {"lr", script.lr},
+          {"loss", finite_or_null(loss)}};
 }
 
 }  // namespace
 
-std::string text_of(const Settings& s, const std::vector<Explanation>& all) {
+std::string format_text(const Settings& s, const std::vector<Explanation>& all) {
   std::string out = s.model + ", " + (s.data.empty() ? "random images" : s.data) + ", " +
                     std::to_string(all.empty() ? 0 : all[0].one_device.examples) + " examples, " +
                     std::to_string(s.epochs) + " epochs, " + s.optimizer + "\n";
-  for (const Explanation& e : all) out += text_of(e);
+  for (const Explanation& e : all) out += format_text(e);
   return out;
 }
 
-std::string json_of(const Settings& s, const std::vector<Explanation>& all) {
+std::string format_json(const Settings& s, const std::vector<Explanation>& all) {
   nlohmann::json modes = nlohmann::json::array();
   for (const Explanation& e : all) {
     nlohmann::json causes = nlohmann::json::array();
     for (const Cause& c : e.causes)
       causes.push_back({{"name", c.name},
-                        {"of_mode", c.of_mode},
+                        {"of_mode", c.is_inherent},
                         {"present", c.present},
                         {"yours", c.yours},
                         {"alone", as_json(c.alone)},
-                        {"left", finite(c.left)},
+                        {"left", finite_or_null(c.remaining)},
                         {"remedy", c.remedy}});
     modes.push_back({{"mode", e.mode},
                      {"one_device", as_json(e.one_device, e.loss_on_one_device)},

@@ -1,4 +1,4 @@
-// Implements plan and steps_of, which compute the examples and loss weights of every step on every rank, and
+// Implements plan and count_steps, which compute the examples and loss weights of every step on every rank, and
 // script_causes, which lists how two scripts differ.
 #include "tandem/tools/explain/script.h"
 
@@ -11,7 +11,7 @@ namespace {
 using Indices = std::vector<size_t>;
 
 /// Returns the indices of the examples that one rank uses in an epoch, in order.
-Indices indices_of(const Script& s, int rank, size_t epoch) {
+Indices rank_indices(const Script& s, int rank, size_t epoch) {
   using namespace data::samplers;
   if (!s.set_epoch) epoch = 0;
   const auto size = static_cast<size_t>(s.examples);
@@ -33,7 +33,7 @@ Indices indices_of(const Script& s, int rank, size_t epoch) {
 }
 
 /// Sets the factors by which the losses of a step are multiplied.
-void weigh(const Script& s, Step& step) {
+void set_loss_factors(const Script& s, Step& step) {
   double rows = 0;
   for (const std::vector<Chunk>& chunks : step)
     for (const Chunk& chunk : chunks) rows += static_cast<double>(chunk.rows.size());
@@ -48,33 +48,34 @@ void weigh(const Script& s, Step& step) {
 }
 
 /// Returns the training steps of an epoch.
-std::vector<Step> epoch_of(const Script& s, size_t epoch) {
+std::vector<Step> make_epoch_steps(const Script& s, size_t epoch) {
   const auto ranks = static_cast<size_t>(s.ranks);
-  const auto each = static_cast<size_t>(s.global_batch) / ranks, backward = each / static_cast<size_t>(s.accumulate);
+  const auto rank_batch = static_cast<size_t>(s.global_batch) / ranks,
+             backward = rank_batch / static_cast<size_t>(s.accumulate);
   std::vector<Step> steps;
   for (size_t r = 0; r < ranks; ++r) {
-    const Indices all = indices_of(s, static_cast<int>(r), epoch);
-    const size_t count = (all.size() + each - 1) / each;
+    const Indices all = rank_indices(s, static_cast<int>(r), epoch);
+    const size_t count = (all.size() + rank_batch - 1) / rank_batch;
     if (r == 0) steps.resize(count, Step(ranks));
     TANDEM_CHECK(count == steps.size(), "explain: with ", s.examples, " examples and batches of ", s.global_batch,
                  " rank ", r, " has ", count, " batches in an epoch, but rank 0 has ", steps.size(),
                  "; accepted: a last batch with no rows, or with at least one row for each of ", s.ranks, " ranks");
     for (size_t i = 0; i < all.size(); ++i) {
-      std::vector<Chunk>& chunks = steps[i / each][r];
-      if (i % each % backward == 0) chunks.emplace_back();
+      std::vector<Chunk>& chunks = steps[i / rank_batch][r];
+      if (i % rank_batch % backward == 0) chunks.emplace_back();
       chunks.back().rows.push_back(static_cast<int64_t>(all[i]));
     }
   }
-  for (Step& step : steps) weigh(s, step);
+  for (Step& step : steps) set_loss_factors(s, step);
   return steps;
 }
 
 using page::cat;
 
-std::string sampler_in_words(Sampler sampler) {
+std::string describe_sampler(Sampler sampler) {
   return sampler == Sampler::whole ? "none: all examples on each rank" : "DistributedRandomSampler: blocks";
 }
-std::string tail_in_words(const Script& s) {
+std::string describe_tail(const Script& s) {
   if (s.mean_in_replicas) return "mean of the replicas' means";
   if (s.tail == Tail::keep || s.examples % s.ranks == 0) return "means of unequal shards, averaged";
   return s.tail == Tail::drop ? "the last examples are dropped" : "some examples come twice";
@@ -88,7 +89,7 @@ std::vector<Step> plan(const Script& s) {
                " backward(s) per step; accepted: a multiple of ", s.ranks * s.accumulate);
   std::vector<Step> steps;
   for (size_t epoch = 0; static_cast<int64_t>(steps.size()) < s.steps; ++epoch) {
-    const std::vector<Step> more = epoch_of(s, epoch);
+    const std::vector<Step> more = make_epoch_steps(s, epoch);
     TANDEM_CHECK(!more.empty(), "explain: ", s.examples, " examples are too few for ", s.ranks, " ranks");
     steps.insert(steps.end(), more.begin(), more.end());
   }
@@ -96,10 +97,10 @@ std::vector<Step> plan(const Script& s) {
   return steps;
 }
 
-int64_t steps_of(Script script, int epochs) {
+int64_t count_steps(Script script, int epochs) {
   script.steps = 1;
   plan(script);  // throws if the script cannot run
-  return epochs * static_cast<int64_t>(epoch_of(script, 0).size());
+  return epochs * static_cast<int64_t>(make_epoch_steps(script, 0).size());
 }
 
 std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours, const Script& right) {
@@ -115,7 +116,7 @@ std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours,
                  right.accumulate > 1 ? " / accumulate" : "", " / distributed::get_world_size())")
            : cat("data::DataLoaderOptions().batch_size(", right.global_batch,
                  right.accumulate > 1 ? " / accumulate" : "", ")")},
-      {"sampler", [](Script& to, const Script& from) { to.sampler = from.sampler; }, sampler_in_words(yours.sampler),
+      {"sampler", [](Script& to, const Script& from) { to.sampler = from.sampler; }, describe_sampler(yours.sampler),
        "data::samplers::ShardSampler sampler(examples, world_size, rank, options);"},
       {"sampler's epoch", [](Script& to, const Script& from) { to.set_epoch = from.set_epoch; },
        "set_epoch is never called", "loader->sampler().set_epoch(epoch);  // before each epoch"},
@@ -127,7 +128,7 @@ std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours,
          to.tail = from.tail;
          to.mean_in_replicas = from.mean_in_replicas;
        },
-       tail_in_words(yours),
+       describe_tail(yours),
        ddp ? "options.pad = false; ... DistributedDataParallelOptions().weighted_average(true)  // the batch's true "
              "mean"
            : "dp.loss(nn::CrossEntropyLoss(), x, y).backward();  // the batch's true mean"},

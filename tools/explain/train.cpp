@@ -13,9 +13,9 @@
 namespace tandem::tools::explain {
 namespace {
 
-/// Creates the job's network on a device. @param seed_more  number to add to the job's seed
-Net make_net(const Job& job, Device device, uint64_t seed_more = 0) {
-  manual_seed(job.seed + seed_more);
+/// Creates the job's network on a device. @param seed_offset  number to add to the job's seed
+Net make_net(const Job& job, Device device, uint64_t seed_offset = 0) {
+  manual_seed(job.seed + seed_offset);
   Net net(job.model);
   net->to(device);
   for (const auto& module : net->modules()) {
@@ -28,20 +28,20 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const Job& job, const Net& net,
   if (job.adam) return std::make_unique<optim::Adam>(net->parameters(), optim::AdamOptions(lr));
   return std::make_unique<optim::SGD>(net->parameters(), optim::SGDOptions(lr));
 }
-data::Example<> rows_of(const Job& job, const std::vector<int64_t>& rows, Device device) {
+data::Example<> get_examples(const Job& job, const std::vector<int64_t>& rows, Device device) {
   const Tensor index = tensor(rows);
   return {job.images.index_select(0, index).to(device), job.labels.index_select(0, index).to(device)};
 }
-Tensor times(const Tensor& loss, double factor) { return factor == 1 ? loss : loss * factor; }
+Tensor scale_loss(const Tensor& loss, double factor) { return factor == 1 ? loss : loss * factor; }
 
-std::vector<Tensor> copies(const std::vector<Tensor>& tensors) {
+std::vector<Tensor> copy_to_cpu(const std::vector<Tensor>& tensors) {
   const NoGradGuard guard;
   std::vector<Tensor> out;
   out.reserve(tensors.size());
   for (const Tensor& t : tensors) out.push_back(t.detach().to(kCPU).clone());
   return out;
 }
-void copy_back(const std::vector<Tensor>& to, const std::vector<Tensor>& from) {
+void restore_values(const std::vector<Tensor>& to, const std::vector<Tensor>& from) {
   const NoGradGuard guard;
   for (size_t i = 0; i < to.size(); ++i) Tensor(to[i]).copy_(from[i]);
 }
@@ -53,7 +53,7 @@ Outcome train(const Job& job, const Script& script, const Net& net, const std::f
   const std::vector<Tensor> parameters = net->parameters();
   const auto optimizer = make_optimizer(job, net, script.lr);
   const std::vector<Step> steps = plan(script);
-  const auto fingerprints = std::make_shared<compare::Fingerprints>(parameters[0].device());
+  const auto fingerprints = std::make_shared<compare::FingerprintObserver>(parameters[0].device());
   {
     const ObserverGuard observer(fingerprints);
     int number = 0;
@@ -63,12 +63,12 @@ Outcome train(const Job& job, const Script& script, const Net& net, const std::f
       backward(step);
       optimizer->step();
       std::vector<uint64_t>& hashes = out.hashes.emplace_back();
-      for (const Tensor& p : parameters) hashes.push_back(compare::hash_of(p));
+      for (const Tensor& p : parameters) hashes.push_back(compare::hash_tensor(p));
     }
   }
   out.fingerprints = fingerprints->take();
-  out.parameters = copies(parameters);
-  out.buffers = copies(net->buffers());
+  out.parameters = copy_to_cpu(parameters);
+  out.buffers = copy_to_cpu(net->buffers());
   const NoGradGuard guard;
   net->eval();
   const Device device = parameters[0].device();
@@ -87,13 +87,13 @@ Outcome run_data_parallel(const Job& job, const Script& script) {
   };
   return train(job, script, net, [&](const Step& step) {
     for (const Chunk& chunk : step[0]) {
-      const data::Example<> batch = rows_of(job, chunk.rows, devices[0]);
+      const data::Example<> batch = get_examples(job, chunk.rows, devices[0]);
       // If all shards have the same number of rows, the mean of their mean losses is the mean loss of the batch.
       const bool uneven = chunk.rows.size() % devices.size() != 0;
       const Tensor loss = script.mean_in_replicas && uneven && script.loss == Reduction::mean
                               ? dp.loss(mean_of_shard, batch.data, batch.target)
                               : net->loss(dp(batch.data), batch.target, script.loss);
-      times(loss, chunk.factor).backward();
+      scale_loss(loss, chunk.factor).backward();
     }
   });
 }
@@ -108,15 +108,15 @@ Outcome run_rank(const Job& job, const Script& script, int rank) {
     for (size_t m = 0; m < chunks.size(); ++m) {
       std::optional<nn::parallel::DistributedDataParallelBase::NoSync> no_sync;
       if (m + 1 < chunks.size()) no_sync.emplace(ddp);
-      const data::Example<> batch = rows_of(job, chunks[m].rows, ddp.device());
-      times(net->loss(ddp(batch.data), batch.target, script.loss), chunks[m].factor).backward();
+      const data::Example<> batch = get_examples(job, chunks[m].rows, ddp.device());
+      scale_loss(net->loss(ddp(batch.data), batch.target, script.loss), chunks[m].factor).backward();
     }
   });
 }
 
 /// Returns the groups of a step, in the order in which the parallel mode sums their gradients: first the groups in each
 /// inner list are summed, then the sums.
-std::vector<std::vector<Group>> groups_of(const Job& job, const Step& step) {
+std::vector<std::vector<Group>> make_groups(const Job& job, const Step& step) {
   // Each inner list holds groups whose gradients are summed first.
   std::vector<std::vector<Group>> sums;
   if (job.ddp) {
@@ -142,12 +142,12 @@ std::vector<std::vector<Group>> groups_of(const Job& job, const Step& step) {
 /// Returns the largest absolute difference between two tensors; infinity if a difference is NaN. Returns 0 if the
 /// tensors are equal bit by bit, even if they contain NaN.
 double largest_difference(const Tensor& a, const Tensor& b) {
-  if (compare::hash_of(a) == compare::hash_of(b)) return 0;
+  if (compare::hash_tensor(a) == compare::hash_tensor(b)) return 0;
   const double largest = (a.to(kFloat64) - b.to(kFloat64)).abs().max().item<double>();
   return std::isnan(largest) ? std::numeric_limits<double>::infinity() : largest;
 }
 
-template <class IsKind> bool has(const Job& job, const IsKind& is_kind) {
+template <class IsKind> bool has_layer(const Job& job, const IsKind& is_kind) {
   Generator scratch;
   const GeneratorGuard guard(scratch);
   for (const auto& module : Net(job.model)->modules())
@@ -160,7 +160,7 @@ template <class IsKind> bool has(const Job& job, const IsKind& is_kind) {
 Outcome run_one_device(const Job& job, const Script& script) {
   const Net net = make_net(job, kCPU);
   return train(job, script, net, [&](const Step& step) {
-    const data::Example<> batch = rows_of(job, step[0][0].rows, kCPU);
+    const data::Example<> batch = get_examples(job, step[0][0].rows, kCPU);
     net->loss(net(batch.data), batch.target).backward();
   });
 }
@@ -186,12 +186,12 @@ Outcome run_in_groups(const Job& job, const Script& script, bool group_norm, boo
   return train(job, script, net, [&](const Step& step) {
     groups->clear();
     std::vector<int64_t> rows;
-    for (const std::vector<Group>& sum : groups_of(job, step))
+    for (const std::vector<Group>& sum : make_groups(job, step))
       for (const Group& group : sum) {
         groups->push_back(group);
         rows.insert(rows.end(), group.rows.begin(), group.rows.end());
       }
-    const data::Example<> batch = rows_of(job, rows, kCPU);
+    const data::Example<> batch = get_examples(job, rows, kCPU);
     net->loss(net(batch.data), batch.target).backward();
   });
 }
@@ -201,19 +201,19 @@ Outcome run_in_order(const Job& job, const Script& script) {
   const std::vector<Tensor> parameters = net->parameters(), buffers = net->buffers();
   return train(job, script, net, [&](const Step& step) {
     std::vector<Tensor> total;
-    for (const std::vector<Group>& sum : groups_of(job, step)) {
+    for (const std::vector<Group>& sum : make_groups(job, step)) {
       net->zero_grad();
       for (const Group& group : sum) {
-        const std::vector<Tensor> before = copies(buffers);
+        const std::vector<Tensor> before = copy_to_cpu(buffers);
         const GeneratorGuard guard(default_generator(kCPU, group.replica));
-        const data::Example<> part = rows_of(job, group.rows, kCPU);
+        const data::Example<> part = get_examples(job, group.rows, kCPU);
         const Tensor output = net(part.data);
-        const Tensor loss = group.of_rows == 0
-                                ? net->loss(output, part.target)
-                                : net->loss(output, part.target, Reduction::sum) / static_cast<double>(group.of_rows);
-        times(loss, group.factor).backward();
+        const Tensor loss = group.loss_divisor == 0 ? net->loss(output, part.target)
+                                                    : net->loss(output, part.target, Reduction::sum) /
+                                                          static_cast<double>(group.loss_divisor);
+        scale_loss(loss, group.factor).backward();
         // Keep the running statistics of the first replica, as the parallel modes do.
-        if (group.replica > 0) copy_back(buffers, before);
+        if (group.replica > 0) restore_values(buffers, before);
       }
       const NoGradGuard guard;
       for (size_t i = 0; i < parameters.size(); ++i) {
@@ -231,8 +231,8 @@ Outcome run_in_order(const Job& job, const Script& script) {
   });
 }
 
-bool has_batch_norm(const Job& job) { return job.batch_statistics && has(job, is_batch_norm); }
-bool has_dropout(const Job& job) { return job.dropout && has(job, is_dropout); }
+bool has_batch_norm(const Job& job) { return job.batch_statistics && has_layer(job, is_batch_norm); }
+bool has_dropout(const Job& job) { return job.dropout && has_layer(job, is_dropout); }
 
 Comparison compare_outcomes(const Outcome& one, const Outcome& other) {
   Comparison c;
@@ -260,12 +260,12 @@ Comparison compare_outcomes(const Outcome& one, const Outcome& other) {
   return c;
 }
 
-bool same_bits(const Outcome& one, const Outcome& other) {
+bool is_bitwise_equal(const Outcome& one, const Outcome& other) {
   if (one.hashes != other.hashes || one.buffers.size() != other.buffers.size()) return false;
   for (size_t i = 0; i < one.buffers.size(); ++i)
-    if (compare::hash_of(one.buffers[i]) != compare::hash_of(other.buffers[i])) return false;
+    if (compare::hash_tensor(one.buffers[i]) != compare::hash_tensor(other.buffers[i])) return false;
   for (size_t i = 0; i < one.parameters.size(); ++i)
-    if (compare::hash_of(one.parameters[i]) != compare::hash_of(other.parameters[i])) return false;
+    if (compare::hash_tensor(one.parameters[i]) != compare::hash_tensor(other.parameters[i])) return false;
   return true;
 }
 

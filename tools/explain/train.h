@@ -60,6 +60,6 @@ struct Comparison {
 };
 Comparison compare_outcomes(const Outcome& one, const Outcome& other);
 /// Returns whether all parameters after each step, and all buffers at the end, are equal to the last bit.
-bool same_bits(const Outcome& one, const Outcome& other);
+bool is_bitwise_equal(const Outcome& one, const Outcome& other);
 
 }  // namespace tandem::tools::explain

@@ -1,5 +1,5 @@
-// Implements find_trouble(): compares the ranks' recorded calls, and finds the first call that did not finish on all
-// ranks.
+// Implements find_unfinished_calls(): compares the ranks' recorded calls, and finds the first call that did not finish
+// on all ranks.
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -11,15 +11,15 @@
 namespace tandem::tools::flight {
 namespace {
 
-using Kind = Place::Kind;
+using Kind = RankState::Kind;
 
-std::string before(double time, const Record& record) {
+std::string format_time_before(double time, const Record& record) {
   char text[64];
   std::snprintf(text, sizeof text, "%.3f s before its record was written", std::max(0.0, record.written - time));
   return text;
 }
 /// Returns a description of the last call that a rank made in any group.
-std::string last_of(const Record& record) {
+std::string describe_last_call(const Record& record) {
   const Call* last = nullptr;
   const Group* where = nullptr;
   for (const Group& group : record.groups)
@@ -30,7 +30,8 @@ std::string last_of(const Record& record) {
       }
   if (!last) return record.has_left ? "it had left the job" : "it had made no call";
   const std::string left = record.has_left ? "it had left the job; " : "";
-  return left + "its last call was " + last->str() + ", in " + where->str() + ", " + before(last->queued, record) +
+  return left + "its last call was " + last->str() + ", in " + where->str() + ", " +
+         format_time_before(last->queued, record) +
          (last->is_done() ? ", which it finished" : ", which it did not finish");
 }
 
@@ -45,13 +46,13 @@ class Comparison {
 
   /// Finds the first collective that did not finish on all ranks or that ranks called differently. Returns false if
   /// there is no such collective.
-  bool find(Trouble& trouble) const {
+  bool find(UnfinishedCall& unfinished_call) const {
     // Sequence numbers: `done` is the last collective that all ranks with a record finished, and `oldest` the first one
     // that all of them still have in their records.
     int64_t done = -1, oldest = 0;
     int64_t last = 0;
     for (const int rank : group_.ranks) {
-      const Group* const mine = group_of(rank);
+      const Group* const mine = find_group(rank);
       if (!mine) continue;
       const auto [from, to, end] = range(*mine);
       oldest = std::max(oldest, from);
@@ -60,28 +61,28 @@ class Comparison {
     }
     done = std::max<int64_t>(done, 0);
     for (int64_t n = std::max<int64_t>(oldest, 1); n <= done; ++n)
-      if (differs(n)) done = n - 1;                    // with NCCL, ranks can finish calls that do not match
-    if (done == last || !any(done + 1)) return false;  // every collective has finished on all ranks
-    trouble.group = group_.str();
-    if (const Call* const common = any(done)) trouble.last_common = common->str();
-    place_ranks(done + 1, trouble);
+      if (has_mismatch(n)) done = n - 1;                         // with NCCL, ranks can finish calls that do not match
+    if (done == last || !find_any_call(done + 1)) return false;  // every collective has finished on all ranks
+    unfinished_call.group = group_.str();
+    if (const Call* const common = find_any_call(done)) unfinished_call.last_common = common->str();
+    classify_ranks(done + 1, unfinished_call);
     return true;
   }
 
  private:
-  const Group* group_of(int rank) const {
+  const Group* find_group(int rank) const {
     const auto at = records_.find(rank);
     return at == records_.end() ? nullptr : at->second.find(group_.id);
   }
-  static const Call* call_of(const Group& group, int64_t sequence) {
+  static const Call* find_call(const Group& group, int64_t sequence) {
     for (const Call& call : group.calls)
       if (call.sequence == sequence) return &call;
     return nullptr;
   }
-  const Call* any(int64_t sequence) const {
+  const Call* find_any_call(int64_t sequence) const {
     for (const int rank : group_.ranks)
-      if (const Group* const group = group_of(rank))
-        if (const Call* const call = call_of(*group, sequence)) return call;
+      if (const Group* const group = find_group(rank))
+        if (const Call* const call = find_call(*group, sequence)) return call;
     return nullptr;
   }
   struct Range {
@@ -104,65 +105,66 @@ class Comparison {
     }
     return r;
   }
-  bool differs(int64_t sequence) const {
+  bool has_mismatch(int64_t sequence) const {
     std::set<std::string> signatures;
     for (const int rank : group_.ranks)
-      if (const Group* const group = group_of(rank))
-        if (const Call* const call = call_of(*group, sequence)) signatures.insert(call->signature());
+      if (const Group* const group = find_group(rank))
+        if (const Call* const call = find_call(*group, sequence)) signatures.insert(call->signature());
     return signatures.size() > 1;
   }
-  void place_ranks(int64_t sequence, Trouble& trouble) const {
+  void classify_ranks(int64_t sequence, UnfinishedCall& unfinished_call) const {
     std::map<std::string, std::vector<int>> callers;  // ranks, grouped by the signature of their call
     for (const int rank : group_.ranks)
-      if (const Group* const group = group_of(rank))
-        if (const Call* const call = call_of(*group, sequence)) callers[call->signature()].push_back(rank);
+      if (const Group* const group = find_group(rank))
+        if (const Call* const call = find_call(*group, sequence)) callers[call->signature()].push_back(rank);
     // Largest set of ranks that made equal calls. If several sets have the same size, the one with the lowest rank.
-    const std::vector<int>* most = nullptr;
+    const std::vector<int>* majority = nullptr;
     for (const auto& each : callers)
-      if (!most || each.second.size() > most->size() ||
-          (each.second.size() == most->size() && each.second[0] < (*most)[0]))
-        most = &each.second;
+      if (!majority || each.second.size() > majority->size() ||
+          (each.second.size() == majority->size() && each.second[0] < (*majority)[0]))
+        majority = &each.second;
     for (const auto& each : callers)
-      if (most != &each.second && most->size() == each.second.size()) trouble.is_divided = true;
-    trouble.call = call_of(*group_of((*most)[0]), sequence)->str();
+      if (majority != &each.second && majority->size() == each.second.size()) unfinished_call.is_divided = true;
+    unfinished_call.call = find_call(*find_group((*majority)[0]), sequence)->str();
     for (const int rank : group_.ranks) {
-      trouble.places.push_back(place(rank, sequence, *most));
-      const Place& at = trouble.places.back();
-      if (at.kind == Kind::unfinished || at.kind == Kind::otherwise) trouble.waits_there.push_back(rank);
+      unfinished_call.rank_states.push_back(classify_rank(rank, sequence, *majority));
+      const RankState& at = unfinished_call.rank_states.back();
+      if (at.kind == Kind::unfinished || at.kind == Kind::different_call) unfinished_call.blocked_ranks.push_back(rank);
     }
     // Blames the ranks of the first of these kinds that occurs. A missing record means that the rank was probably
     // killed, so `no_file` comes before `left`.
-    for (const Kind kind : {Kind::otherwise, Kind::no_file, Kind::left, Kind::not_begun}) {
-      for (const Place& at : trouble.places)
-        if (at.kind == kind) trouble.culprits.push_back(at.rank);
-      if (!trouble.culprits.empty()) break;
+    for (const Kind kind : {Kind::different_call, Kind::no_file, Kind::left, Kind::not_begun}) {
+      for (const RankState& at : unfinished_call.rank_states)
+        if (at.kind == kind) unfinished_call.culprits.push_back(at.rank);
+      if (!unfinished_call.culprits.empty()) break;
     }
     // If most ranks left the job without making this call, the ranks that made it are to blame: they made one call too
     // many.
-    const size_t callers_count = trouble.waits_there.size(), rest = group_.ranks.size() - callers_count;
-    const bool all_left = std::all_of(trouble.places.begin(), trouble.places.end(), [&](const Place& at) {
-      return at.kind == Kind::unfinished || (at.kind == Kind::not_begun && records_.at(at.rank).has_left);
-    });
+    const size_t callers_count = unfinished_call.blocked_ranks.size(), rest = group_.ranks.size() - callers_count;
+    const bool all_left =
+        std::all_of(unfinished_call.rank_states.begin(), unfinished_call.rank_states.end(), [&](const RankState& at) {
+          return at.kind == Kind::unfinished || (at.kind == Kind::not_begun && records_.at(at.rank).has_left);
+        });
     if (all_left && rest > callers_count) {
-      trouble.culprits = trouble.waits_there;
-      trouble.waits_there.clear();
+      unfinished_call.culprits = unfinished_call.blocked_ranks;
+      unfinished_call.blocked_ranks.clear();
     }
-    if (all_left && rest == callers_count) trouble.is_divided = true;
+    if (all_left && rest == callers_count) unfinished_call.is_divided = true;
   }
-  Place place(int rank, int64_t sequence, const std::vector<int>& most) const {
+  RankState classify_rank(int rank, int64_t sequence, const std::vector<int>& majority) const {
     const auto at = records_.find(rank);
     if (at == records_.end()) return {rank, Kind::no_file, no_record(records_, rank)};
     const Record& record = at->second;
     const Group* const group = record.find(group_.id);
     if (!group) return {rank, Kind::left, "had left the group, or was never in it"};
-    const Call* const call = call_of(*group, sequence);
+    const Call* const call = find_call(*group, sequence);
     if (!call && sequence < range(*group).oldest) return {rank, Kind::finished, "finished it long before"};
-    if (!call) return {rank, Kind::not_begun, "did not start it: " + last_of(record)};
-    if (std::find(most.begin(), most.end(), rank) == most.end())
-      return {rank, Kind::otherwise, "instead called " + call->str()};
+    if (!call) return {rank, Kind::not_begun, "did not start it: " + describe_last_call(record)};
+    if (std::find(majority.begin(), majority.end(), rank) == majority.end())
+      return {rank, Kind::different_call, "instead called " + call->str()};
     if (call->is_done()) return {rank, Kind::finished, "finished it"};
     return {rank, Kind::unfinished,
-            "called it " + before(call->queued, record) +
+            "called it " + format_time_before(call->queued, record) +
                 (call->state == "queued" ? ", behind calls that it had not finished" : ", and did not finish it")};
   }
   const Records& records_;
@@ -170,7 +172,8 @@ class Comparison {
 };
 
 /// Finds the first unfinished send or receive of the rank that wrote `record`.
-void find_transfers(const Records& records, const Record& record, const Group& group, std::vector<Trouble>& troubles) {
+void find_transfers(const Records& records, const Record& record, const Group& group,
+                    std::vector<UnfinishedCall>& unfinished_calls) {
   const auto count = [](const Group& g, const std::string& op, int64_t peer, int64_t tag) {
     return std::count_if(g.calls.begin(), g.calls.end(), [&](const Call& call) {
       return call.op == op && (call.peer == peer || peer < 0) && call.tag == tag;
@@ -178,28 +181,30 @@ void find_transfers(const Records& records, const Record& record, const Group& g
   };
   for (const Call& call : group.calls) {
     if (call.sequence > 0 || call.is_done()) continue;
-    Trouble trouble;
-    trouble.group = group.str();
-    trouble.call = call.str();
-    trouble.waits_there = {record.rank};
-    trouble.places.push_back(
-        {record.rank, Kind::unfinished, "called it " + before(call.queued, record) + ", and did not finish it"});
+    UnfinishedCall unfinished_call;
+    unfinished_call.group = group.str();
+    unfinished_call.call = call.str();
+    unfinished_call.blocked_ranks = {record.rank};
+    unfinished_call.rank_states.push_back(
+        {record.rank, Kind::unfinished,
+         "called it " + format_time_before(call.queued, record) + ", and did not finish it"});
     if (call.peer >= 0 && call.peer < static_cast<int64_t>(group.ranks.size())) {
       const int peer = group.ranks[static_cast<size_t>(call.peer)];
       const auto other = records.find(peer);
       const Group* const there = other == records.end() ? nullptr : other->second.find(group.id);
       const char* const answer = call.op == "send" ? "recv" : "send";
       if (other == records.end())
-        trouble.places.push_back({peer, Kind::no_file, no_record(records, peer)});
+        unfinished_call.rank_states.push_back({peer, Kind::no_file, no_record(records, peer)});
       else if (!there)
-        trouble.places.push_back({peer, Kind::left, "had left the group, or was never in it"});
+        unfinished_call.rank_states.push_back({peer, Kind::left, "had left the group, or was never in it"});
       else if (count(*there, answer, group.rank, call.tag) + count(*there, "recv_anysource", -1, call.tag) <
                count(group, call.op, call.peer, call.tag))
-        trouble.places.push_back(
-            {peer, Kind::not_begun, std::string("did not call ") + answer + " for it: " + last_of(other->second)});
-      if (trouble.places.size() > 1) trouble.culprits = {peer};
+        unfinished_call.rank_states.push_back(
+            {peer, Kind::not_begun,
+             std::string("did not call ") + answer + " for it: " + describe_last_call(other->second)});
+      if (unfinished_call.rank_states.size() > 1) unfinished_call.culprits = {peer};
     }
-    troubles.push_back(std::move(trouble));
+    unfinished_calls.push_back(std::move(unfinished_call));
     return;  // the transfers after this one are only blocked by it
   }
 }
@@ -243,7 +248,7 @@ const char* to_string(Kind kind) {
   switch (kind) {
     case Kind::finished: return "finished";
     case Kind::unfinished: return "unfinished";
-    case Kind::otherwise: return "otherwise";
+    case Kind::different_call: return "otherwise";
     case Kind::not_begun: return "not begun";
     case Kind::left: return "left";
     case Kind::no_file: return "no file";
@@ -251,7 +256,7 @@ const char* to_string(Kind kind) {
   return "?";
 }
 
-Findings find_trouble(const Records& records) {
+Findings find_unfinished_calls(const Records& records) {
   Findings found;
   found.world_size = records.begin()->second.world_size;
   for (int r = 0; r < found.world_size; ++r)
@@ -261,30 +266,34 @@ Findings find_trouble(const Records& records) {
   for (const auto& each : records)
     for (const Group& group : each.second.groups) groups.emplace(group.id, &group);
   for (const auto& each : groups)
-    if (Trouble trouble; Comparison(records, *each.second).find(trouble)) found.troubles.push_back(std::move(trouble));
+    if (UnfinishedCall unfinished_call; Comparison(records, *each.second).find(unfinished_call))
+      found.unfinished_calls.push_back(std::move(unfinished_call));
   for (const auto& each : records)
-    for (const Group& group : each.second.groups) find_transfers(records, each.second, group, found.troubles);
+    for (const Group& group : each.second.groups) find_transfers(records, each.second, group, found.unfinished_calls);
 
   // If a rank is blocked in one group, it is not to blame for others that wait for it in another group.
-  std::set<int> all, held_up;
-  for (const Trouble& trouble : found.troubles) {
-    all.insert(trouble.culprits.begin(), trouble.culprits.end());
-    for (const int rank : trouble.waits_there)
-      if (std::count(trouble.culprits.begin(), trouble.culprits.end(), rank) == 0) held_up.insert(rank);
+  std::set<int> all, blocked;
+  for (const UnfinishedCall& unfinished_call : found.unfinished_calls) {
+    all.insert(unfinished_call.culprits.begin(), unfinished_call.culprits.end());
+    for (const int rank : unfinished_call.blocked_ranks)
+      if (std::count(unfinished_call.culprits.begin(), unfinished_call.culprits.end(), rank) == 0) blocked.insert(rank);
   }
   for (const int rank : all)
-    if (!held_up.contains(rank)) found.culprits.push_back(rank);
+    if (!blocked.contains(rank)) found.culprits.push_back(rank);
   for (const int rank : found.culprits)
-    for (const Trouble& trouble : found.troubles) {
-      const auto at = std::find_if(trouble.places.begin(), trouble.places.end(), [&](const Place& p) {
-        return p.rank == rank && std::count(trouble.culprits.begin(), trouble.culprits.end(), rank) > 0;
-      });
-      if (at == trouble.places.end()) continue;
-      const std::string who = "rank " + std::to_string(rank), what = trouble.call + ", in " + trouble.group;
+    for (const UnfinishedCall& unfinished_call : found.unfinished_calls) {
+      const auto at =
+          std::find_if(unfinished_call.rank_states.begin(), unfinished_call.rank_states.end(), [&](const RankState& p) {
+            return p.rank == rank &&
+                   std::count(unfinished_call.culprits.begin(), unfinished_call.culprits.end(), rank) > 0;
+          });
+      if (at == unfinished_call.rank_states.end()) continue;
+      const std::string who = "rank " + std::to_string(rank),
+                        what = unfinished_call.call + ", in " + unfinished_call.group;
       std::string why = at->kind == Kind::unfinished
                             ? who + " called " + what + ", which is one call more than most ranks made"
                             : who + " was missing in " + what + ": it " + at->text;
-      if (trouble.is_divided) why += "; as many ranks made the one call as the other, so either may be wrong";
+      if (unfinished_call.is_divided) why += "; as many ranks made the one call as the other, so either may be wrong";
       found.why.push_back(std::move(why));
       break;
     }
@@ -292,9 +301,9 @@ Findings find_trouble(const Records& records) {
   if (!all.empty())
     found.why.push_back(rank_list({all.begin(), all.end()}) +
                         " wait for each other in different groups: they use the groups in different orders");
-  else if (!found.troubles.empty())
+  else if (!found.unfinished_calls.empty())
     found.why.push_back(
-        "all ranks reached " + found.troubles[0].call +
+        "all ranks reached " + found.unfinished_calls[0].call +
         " with matching calls, but it did not finish: " + "the cause lies between the ranks (network, GPU)");
   else if (!found.missing.empty()) {
     found.culprits = found.missing;

@@ -58,37 +58,37 @@ struct Records : std::map<int, Record> {
 Records read_records(const std::string& folder);
 
 /// How far one rank of a group got with the call that went wrong.
-struct Place {
+struct RankState {
   /// otherwise: made another call in its place. left: was not in the group (any more). no_file: has no readable record.
-  enum class Kind { finished, unfinished, otherwise, not_begun, left, no_file };
+  enum class Kind { finished, unfinished, different_call, not_begun, left, no_file };
   int rank = 0;
   Kind kind = Kind::finished;
   std::string text = {};  // phrase that completes "rank 1 ...", such as "finished it"
 };
-const char* to_string(Place::Kind kind);
+const char* to_string(RankState::Kind kind);
 
 /// A call that did not finish on all ranks of its group.
-struct Trouble {
+struct UnfinishedCall {
   std::string group;        // description of the group, from Group::str()
   std::string last_common;  // last call that all ranks finished; "" if the records contain none
   /// First call that some rank did not finish, did not start, or made with other arguments.
   std::string call;
-  std::vector<Place> places;  // state of each rank of the group or, for a send or receive, of its two ranks
-  std::vector<int> culprits;  // ranks that held up the other ranks, judged from this group alone
+  std::vector<RankState> rank_states;  // state of each rank of the group or, for a send or receive, of its two ranks
+  std::vector<int> culprits;           // ranks that held up the other ranks, judged from this group alone
   /// Whether two groups of ranks of equal size made different calls, so that either group may be wrong.
   bool is_divided = false;
-  std::vector<int> waits_there;  // ranks that are blocked in this call or made another call instead of it
+  std::vector<int> blocked_ranks;  // ranks that are blocked in this call or made another call instead of it
 };
 struct Findings {
   int world_size = 0;
   std::vector<int> missing;  // ranks without a flight record; unreadable records do not count as missing
-  std::vector<Trouble> troubles;
+  std::vector<UnfinishedCall> unfinished_calls;
   /// Culprits of all troubles, except ranks that were blocked in another trouble. Without troubles, `missing`.
   std::vector<int> culprits;
   /// A sentence for each culprit of a trouble. If there is none, one sentence that says what the records show.
   std::vector<std::string> why;
 };
-Findings find_trouble(const Records& records);
+Findings find_unfinished_calls(const Records& records);
 
 std::string report(const Records& records, const Findings& findings);
 std::string report_json(const Records& records, const Findings& findings);

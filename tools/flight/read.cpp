@@ -13,7 +13,9 @@ namespace {
 using nlohmann::json;
 constexpr char kFormat[] = "tandem flight 1", kPrefix[] = "flight_rank_", kSuffix[] = ".json";
 
-double time_of(const json& call, const char* name) { return call.at(name).is_null() ? 0 : call.at(name).get<double>(); }
+double read_time(const json& call, const char* name) {
+  return call.at(name).is_null() ? 0 : call.at(name).get<double>();
+}
 Call read_call(const json& j) {
   Call call;
   call.op = j.at("op");
@@ -27,9 +29,9 @@ Call read_call(const json& j) {
   call.peer = j.value("peer", int64_t{-1});
   call.tag = j.value("tag", int64_t{0});
   call.shape = j.value("shape", std::vector<int64_t>());
-  call.queued = time_of(j, "queued");
-  call.started = time_of(j, "started");
-  call.done = time_of(j, "done");
+  call.queued = read_time(j, "queued");
+  call.started = read_time(j, "started");
+  call.done = read_time(j, "done");
   return call;
 }
 Group read_group(const json& j) {

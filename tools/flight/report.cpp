@@ -4,23 +4,23 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tandem/tools/atomic_file.h"
 #include "tandem/tools/flight/flight.h"
-#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools::flight {
 namespace {
 
 using nlohmann::json;
 
-std::string list(const std::vector<int>& ranks) {
-  constexpr size_t kMost = 16;
+std::string format_rank_list(const std::vector<int>& ranks) {
+  constexpr size_t kMaxListedRanks = 16;
   std::ostringstream out;
   out << (ranks.size() == 1 ? "rank " : "ranks ");
-  for (size_t i = 0; i < std::min(ranks.size(), kMost); ++i) out << (i ? ", " : "") << ranks[i];
-  if (ranks.size() > kMost) out << ", ... (" << ranks.size() << ")";
+  for (size_t i = 0; i < std::min(ranks.size(), kMaxListedRanks); ++i) out << (i ? ", " : "") << ranks[i];
+  if (ranks.size() > kMaxListedRanks) out << ", ... (" << ranks.size() << ")";
   return out.str();
 }
-std::string with_host(int rank, const Records& records) {
+std::string rank_with_host(int rank, const Records& records) {
   const auto at = records.find(rank);
   return "rank " + std::to_string(rank) + (at == records.end() ? "" : " (" + at->second.host + ")");
 }
@@ -31,44 +31,47 @@ std::string report(const Records& records, const Findings& findings) {
   std::ostringstream out;
   out << findings.world_size << " ranks, " << records.size() << " records\n";
   if (!findings.missing.empty())
-    out << list(findings.missing)
+    out << format_rank_list(findings.missing)
         << " wrote none: a rank that was killed, is stopped or had already ended writes no record; "
         << "records of other machines must be copied into this folder\n";
   for (const auto& [rank, error] : records.unreadable)
     out << "the record of rank " << rank << " is left out: " << error << "\n";
   out << "\n";
   for (const std::string& why : findings.why) out << why << "\n";
-  for (const Trouble& trouble : findings.troubles) {
-    out << "\nIn " << trouble.group << "\n";
-    if (!trouble.last_common.empty()) out << "  last call that all ranks finished: " << trouble.last_common << "\n";
-    out << "  first call that did not finish on all ranks: " << trouble.call << "\n";
+  for (const UnfinishedCall& unfinished_call : findings.unfinished_calls) {
+    out << "\nIn " << unfinished_call.group << "\n";
+    if (!unfinished_call.last_common.empty())
+      out << "  last call that all ranks finished: " << unfinished_call.last_common << "\n";
+    out << "  first call that did not finish on all ranks: " << unfinished_call.call << "\n";
     // Describes consecutive ranks with the same state and text in one line.
-    for (auto at = trouble.places.begin(); at != trouble.places.end();) {
-      const auto alike = [&](const Place& p) { return p.kind == at->kind && (p.text == at->text); };
-      const auto end = std::find_if_not(at, trouble.places.end(), alike);
+    for (auto at = unfinished_call.rank_states.begin(); at != unfinished_call.rank_states.end();) {
+      const auto alike = [&](const RankState& p) { return p.kind == at->kind && (p.text == at->text); };
+      const auto end = std::find_if_not(at, unfinished_call.rank_states.end(), alike);
       std::vector<int> ranks;
       for (auto each = at; each != end; ++each) ranks.push_back(each->rank);
-      out << "    " << (ranks.size() == 1 ? with_host(ranks[0], records) : list(ranks)) << " " << at->text << "\n";
+      out << "    " << (ranks.size() == 1 ? rank_with_host(ranks[0], records) : format_rank_list(ranks)) << " "
+          << at->text << "\n";
       at = end;
     }
   }
   out << "\nErrors of the ranks\n";
-  for (const auto& [rank, record] : records) out << "  " << with_host(rank, records) << ": " << record.reason << "\n";
+  for (const auto& [rank, record] : records)
+    out << "  " << rank_with_host(rank, records) << ": " << record.reason << "\n";
   return out.str();
 }
 
 std::string report_json(const Records& records, const Findings& findings) {
-  json troubles = json::array();
-  for (const Trouble& trouble : findings.troubles) {
-    json places = json::array();
-    for (const Place& at : trouble.places)
-      places.push_back({{"rank", at.rank}, {"state", to_string(at.kind)}, {"text", at.text}});
-    troubles.push_back({{"group", trouble.group},
-                        {"last_common", trouble.last_common},
-                        {"call", trouble.call},
-                        {"ranks", places},
-                        {"culprits", trouble.culprits},
-                        {"divided", trouble.is_divided}});
+  json unfinished_calls = json::array();
+  for (const UnfinishedCall& unfinished_call : findings.unfinished_calls) {
+    json rank_states = json::array();
+    for (const RankState& at : unfinished_call.rank_states)
+      rank_states.push_back({{"rank", at.rank}, {"state", to_string(at.kind)}, {"text", at.text}});
+    unfinished_calls.push_back({{"group", unfinished_call.group},
+                                {"last_common", unfinished_call.last_common},
+                                {"call", unfinished_call.call},
+                                {"ranks", rank_states},
+                                {"culprits", unfinished_call.culprits},
+                                {"divided", unfinished_call.is_divided}});
   }
   json reasons = json::object();
   for (const auto& [rank, record] : records) reasons[std::to_string(rank)] = record.reason;
@@ -79,7 +82,7 @@ std::string report_json(const Records& records, const Findings& findings) {
                     {"unreadable", unreadable},
                     {"culprits", findings.culprits},
                     {"why", findings.why},
-                    {"groups", troubles},
+                    {"groups", unfinished_calls},
                     {"reasons", reasons}};
   // Error messages may quote bytes of damaged files that are not valid UTF-8.
   return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
@@ -87,9 +90,9 @@ std::string report_json(const Records& records, const Findings& findings) {
 
 void flight(const Settings& settings) {
   const Records records = read_records(settings.folder);
-  const Findings findings = find_trouble(records);
+  const Findings findings = find_unfinished_calls(records);
   std::printf("%s", report(records, findings).c_str());
-  if (!settings.json.empty()) write_whole_file("flight", settings.json, report_json(records, findings));
+  if (!settings.json.empty()) write_file_atomically("flight", settings.json, report_json(records, findings));
 }
 
 }  // namespace tandem::tools::flight

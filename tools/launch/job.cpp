@@ -14,7 +14,7 @@ namespace tandem::tools {
 
 using distributed::after;
 using distributed::Deadline;
-using distributed::left_until;
+using distributed::time_until;
 
 namespace {
 /// Creates the folder for the flight records of one attempt. Returns its absolute path; "" if the options name no
@@ -36,19 +36,19 @@ Job::Job(const Launch& launch, Attempt& attempt, int restarts)
   ranks_.reserve(static_cast<size_t>(launch.count));
   const std::string flight = flight_folder(launch.options, restarts);
   for (int r = 0; r < launch.count; ++r) {
-    RankPlace place{.rank = first_rank() + r,
-                    .world_size = launch.nodes ? launch.nodes->world_size() : launch.count,
-                    .local_rank = r,
-                    .local_world_size = launch.count,
-                    .node = launch.nodes ? launch.nodes->node() : 0,
-                    .restarts = restarts,
-                    .threads = launch.options.threads,
-                    .flight = flight};
+    RankEnvironment rank_env{.rank = first_rank() + r,
+                             .world_size = launch.nodes ? launch.nodes->world_size() : launch.count,
+                             .local_rank = r,
+                             .local_world_size = launch.count,
+                             .node = launch.nodes ? launch.nodes->node() : 0,
+                             .restarts = restarts,
+                             .threads = launch.options.threads,
+                             .flight = flight};
     if (!flight.empty())  // removes a record that an earlier job has left
-      ::unlink((flight + "/flight_rank_" + std::to_string(place.rank) + ".json").c_str());
-    if (launch.options.pin) place.cpus = cpus_of_part(r, launch.count);
-    attempt.tell(place);
-    RankProcess process = start_rank(place, launch.command, keeper_.group());
+      ::unlink((flight + "/flight_rank_" + std::to_string(rank_env.rank) + ".json").c_str());
+    if (launch.options.pin) rank_env.cpus = cpu_share(r, launch.count);
+    attempt.set_store_address(rank_env);
+    RankProcess process = start_rank(rank_env, launch.command, process_group_.group());
     Output out = launch.sinks.output(std::move(process.out), /*is_error=*/false, r);
     Output error = launch.sinks.output(std::move(process.error), /*is_error=*/true, r);
     ranks_.push_back({std::move(process), std::move(out), std::move(error)});
@@ -57,32 +57,32 @@ Job::Job(const Launch& launch, Attempt& attempt, int restarts)
 
 JobEnd Job::run() {
   while (any_running() || !attempt_.end()) {
-    wait_for_something();
-    hear_signals();
-    hear_other_nodes();
+    poll_events();
+    handle_signals();
+    check_other_nodes();
     for (Rank& rank : ranks_) {
-      rank.out.copy_some();
-      rank.error.copy_some();
+      rank.out.read_available();
+      rank.error.read_available();
     }
-    launch_.sinks.write_some(launch_.options.name);
+    launch_.sinks.write_pending(launch_.options.name);
     for (size_t r = 0; r < ranks_.size(); ++r) reap(r);
-    if (timeout_ && left_until(*timeout_).count() == 0) {
+    if (timeout_ && time_until(*timeout_).count() == 0) {
       timeout_.reset();
       fail("the job did not end within " + std::to_string(launch_.options.timeout.count()) + " s", 124,
            /*may_restart=*/false, {});
     }
-    if (next_time_ && (left_until(*next_time_).count() == 0 || is_hopeless())) end_ranks(next_signal_);
-    if (!any_running() && end_.cause.empty() && !said_done_) {
+    if (next_time_ && (time_until(*next_time_).count() == 0 || is_hopeless())) end_ranks(next_signal_);
+    if (!any_running() && end_.cause.empty() && !has_reported_done_) {
       attempt_.done();
-      said_done_ = true;
+      has_reported_done_ = true;
     }
     if (!any_running() && !end_.cause.empty()) break;
   }
-  hear_other_nodes();  // a launcher on another node may have reported the end of the attempt in the meantime
-  keeper_.end_group();
+  check_other_nodes();  // a launcher on another node may have reported the end of the attempt in the meantime
+  process_group_.end_group();
   for (Rank& rank : ranks_)
     for (Output* output : {&rank.out, &rank.error}) {
-      output->copy_rest();
+      output->read_remaining();
       // Closes the stream even if another process still holds the write end of the pipe. Such a process has left the
       // process group, so it was not killed.
       output->finish();
@@ -99,9 +99,9 @@ bool Job::is_hopeless() const {
   return next_signal_ == SIGTERM && any_running() &&
          std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return !r.running || r.stopped_by != 0; });
 }
-void Job::wait_for_something() {
+void Job::poll_events() {
   std::vector<pollfd> fds{{launch_.signals.fd(), POLLIN, 0},
-                          {heard_ ? -1 : attempt_.fd(), POLLIN, 0},
+                          {is_result_known_ ? -1 : attempt_.fd(), POLLIN, 0},
                           {!launch_.nodes || launch_.nodes->lost() ? -1 : launch_.nodes->fd(), POLLIN, 0}};
   for (const Rank& rank : ranks_)
     for (const Output* output : {&rank.out, &rank.error})
@@ -111,22 +111,22 @@ void Job::wait_for_something() {
   Deadline first = after(std::chrono::hours(1));
   if (timeout_) first = std::min(first, *timeout_);
   if (next_time_) first = std::min(first, *next_time_);
-  // EINTR needs no handling: the signal handler has written a byte to the pipe, which hear_signals() reads.
-  ::poll(fds.data(), fds.size(), static_cast<int>(left_until(first).count()));
+  // EINTR needs no handling: the signal handler has written a byte to the pipe, which handle_signals() reads.
+  ::poll(fds.data(), fds.size(), static_cast<int>(time_until(first).count()));
 }
-void Job::hear_signals() {
+void Job::handle_signals() {
   while (const int signal = launch_.signals.next()) {
-    if (Signals::ends(signal)) interrupt(signal);
-    if (signal == SIGUSR1 || signal == SIGUSR2) ::kill(-keeper_.group(), signal);
+    if (Signals::ends_job(signal)) interrupt(signal);
+    if (signal == SIGUSR1 || signal == SIGUSR2) ::kill(-process_group_.group(), signal);
   }
 }
-void Job::hear_other_nodes() {
+void Job::check_other_nodes() {
   if (launch_.nodes)
     if (const auto lost = launch_.nodes->lost())
       fail(*lost + "; the job cannot restart after losing a node's launcher", 1, /*may_restart=*/false,
            launch_.options.patience);
-  const std::optional<Attempt::End> end = attempt_.end();
-  heard_ = end.has_value();
+  const std::optional<Attempt::Result> end = attempt_.end();
+  is_result_known_ = end.has_value();
   if (end && end->status != 0) fail(end->cause, end->status, end->is_failure, launch_.options.patience);
 }
 
@@ -141,22 +141,22 @@ void Job::reap(size_t r) {
     else if (WIFCONTINUED(status))
       rank.stopped_by = 0;
     else
-      ended(r, status, usage.ru_maxrss);
+      on_rank_ended(r, status, usage.ru_maxrss);
   }
 }
-void Job::ended(size_t r, int status, int64_t peak_kib) {
+void Job::on_rank_ended(size_t r, int status, int64_t peak_kib) {
   Rank& rank = ranks_[r];
   const int number = first_rank() + static_cast<int>(r);
   rank.running = false;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return attempt_.excuse(number);
-  rank.out.copy_rest();
-  rank.error.copy_rest();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return attempt_.mark_ended_normally(number);
+  rank.out.read_remaining();
+  rank.error.read_remaining();
   const std::string how = WIFSIGNALED(status)
-                              ? "was ended by " + name_of_signal(WTERMSIG(status)) +
-                                    likely_cause(WTERMSIG(status), kills_before_, MemoryKills::now(), peak_kib)
+                              ? "was ended by " + signal_name(WTERMSIG(status)) +
+                                    likely_cause(WTERMSIG(status), kills_before_, OomKills::now(), peak_kib)
                               : "exited with status " + std::to_string(WEXITSTATUS(status));
-  const std::string& said = rank.error.last_words();
-  fail("rank " + std::to_string(number) + " " + how + (said.empty() ? "" : ": " + said),
+  const std::string& last_line = rank.error.last_line_or_rest();
+  fail("rank " + std::to_string(number) + " " + how + (last_line.empty() ? "" : ": " + last_line),
        WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), /*may_restart=*/true,
        launch_.options.patience);
 }
@@ -167,7 +167,7 @@ void Job::fail(std::string cause, int status, bool may_restart, std::chrono::mil
   for (size_t r = 0; r < ranks_.size(); ++r)
     if (ranks_[r].running && ranks_[r].stopped_by != 0)
       cause += "; rank " + std::to_string(first_rank() + static_cast<int>(r)) + " is stopped by " +
-               name_of_signal(ranks_[r].stopped_by);
+               signal_name(ranks_[r].stopped_by);
   end_ = {status, cause, may_restart, false};
   attempt_.fail({status, may_restart, cause});
   next_signal_ = SIGTERM;
@@ -177,15 +177,15 @@ void Job::fail(std::string cause, int status, bool may_restart, std::chrono::mil
 /// ranks would report an error although there is none. With several nodes, publishes it for the other launchers.
 void Job::interrupt(int signal) {
   if (!end_.cause.empty()) return end_ranks(SIGKILL);  // a second signal kills the ranks at once
-  end_ = {128 + signal, signal == SIGINT ? "interrupted" : "ended by " + name_of_signal(signal), false, true};
+  end_ = {128 + signal, signal == SIGINT ? "interrupted" : "ended by " + signal_name(signal), false, true};
   if (launch_.nodes)
     attempt_.fail({end_.status, false, "node " + std::to_string(launch_.nodes->node()) + " was " + end_.cause});
   end_ranks(signal);
 }
 void Job::end_ranks(int signal) {
-  ::kill(-keeper_.group(), signal);
+  ::kill(-process_group_.group(), signal);
   // A stopped process handles the signal only after SIGCONT.
-  if (signal != SIGKILL) ::kill(-keeper_.group(), SIGCONT);
+  if (signal != SIGKILL) ::kill(-process_group_.group(), SIGCONT);
   next_time_ = after(signal == SIGKILL ? std::chrono::hours(1) : launch_.options.grace);
   next_signal_ = SIGKILL;
 }

@@ -40,23 +40,24 @@ class Job {
   int first_rank() const { return launch_.nodes ? launch_.nodes->first_rank() : 0; }
   bool any_running() const;
   bool is_hopeless() const;
-  void wait_for_something();
-  void hear_signals();
-  void hear_other_nodes();
+  void poll_events();
+  void handle_signals();
+  void check_other_nodes();
   void reap(size_t r);
-  void ended(size_t r, int status, int64_t peak_kib);
+  void on_rank_ended(size_t r, int status, int64_t peak_kib);
   void fail(std::string cause, int status, bool may_restart, std::chrono::milliseconds wait);
   void interrupt(int signal);
   void end_ranks(int signal);
 
   const Launch& launch_;
   Attempt& attempt_;
-  const MemoryKills kills_before_ = MemoryKills::now();
-  Keeper keeper_;
+  const OomKills kills_before_ = OomKills::now();
+  ProcessGroupGuard process_group_;
   std::vector<Rank> ranks_;
   JobEnd end_;
-  // said_done_: whether attempt_.done() was called. heard_: whether the result of the attempt is known.
-  bool said_done_ = false, heard_ = false;
+  // has_reported_done_: whether attempt_.done() was called. is_result_known_: whether the result of the attempt is
+  // known.
+  bool has_reported_done_ = false, is_result_known_ = false;
   std::optional<distributed::Deadline> timeout_, next_time_;
   int next_signal_ = SIGTERM;
 };

@@ -22,73 +22,73 @@ using distributed::StoreServer;
 using std::chrono::milliseconds;
 
 namespace {
-constexpr milliseconds kLook(100), kPatience(20000);
-constexpr milliseconds kSpeaks(3000);  // after waiting this long, prints a message for the user
-constexpr milliseconds kBeat(1000);    // interval at which a launcher reports to the store
+constexpr milliseconds kPollInterval(100), kConnectTimeout(20000);
+constexpr milliseconds kMessageDelay(3000);    // after waiting this long, prints a message for the user
+constexpr milliseconds kReportInterval(1000);  // interval at which a launcher reports to the store
 constexpr char kConnectionEnded[] = " is lost: the connection to it has ended";
 
-std::string text_of(const Attempt::End& end) {
+std::string encode_result(const Attempt::Result& end) {
   return std::to_string(end.status) + " " + (end.is_failure ? "1 " : "0 ") + end.cause.substr(0, 4096);
 }
-Attempt::End end_of(const std::string& text) {
+Attempt::Result decode_result(const std::string& text) {
   std::istringstream in(text);
-  Attempt::End end;
+  Attempt::Result end;
   in >> end.status >> end.is_failure >> std::ws;
   std::getline(in, end.cause, '\0');
   return end;
 }
 }  // namespace
 
-NodeWatch::NodeWatch(std::unique_ptr<StoreClient> store, int node, const std::string& name, const std::string& host,
-                     milliseconds silence)
-    : store_(std::move(store)), word_(make_pipe()), thread_([this, node, name, host, silence] {
+NodeWatchdog::NodeWatchdog(std::unique_ptr<StoreClient> store, int node, const std::string& name,
+                           const std::string& host, milliseconds silence)
+    : store_(std::move(store)), wake_pipe_(make_pipe()), thread_([this, node, name, host, silence] {
         watch(node, "the launcher of " + name, "the launcher of " + host, silence);
       }) {}
-NodeWatch::~NodeWatch() {
+NodeWatchdog::~NodeWatchdog() {
   {
     const std::lock_guard lock(mutex_);
-    stops_ = true;
+    stop_ = true;
   }
   store_->interrupt();
   thread_.join();
 }
-std::optional<std::string> NodeWatch::lost() const {
+std::optional<std::string> NodeWatchdog::lost() const {
   const std::lock_guard lock(mutex_);
   return lost_;
 }
-void NodeWatch::watch(int node, const std::string& name, const std::string& host, milliseconds silence) {
+void NodeWatchdog::watch(int node, const std::string& name, const std::string& host, milliseconds silence) {
   std::optional<std::string> lost;
   try {
-    for (milliseconds time(0); !lost; time = std::min(kBeat, silence / 4))
+    for (milliseconds time(0); !lost; time = std::min(kReportInterval, silence / 4))
       lost = store_->report_as(name, kGroup, node, time, silence);
   } catch (const distributed::StoreClosed&) {
     // The store connection was closed on purpose: this launcher has left, or node 0 closes its store at the end of the
     // job.
     return;
-  } catch (const distributed::StoreSilent&) {
+  } catch (const distributed::StoreTimeout&) {
     lost = host + " is lost: it has not answered for " + std::to_string(silence.count()) + " ms";
   } catch (const DistributedError&) {
     lost = host + kConnectionEnded;
   }
   const std::lock_guard lock(mutex_);
-  if (stops_) return;
+  if (stop_) return;
   lost_ = lost;
-  (void)!::write(word_.write.get(), "!", 1);
+  (void)!::write(wake_pipe_.write.get(), "!", 1);
 }
 
-std::string Nodes::name_of(int node) const {
+std::string Nodes::node_name(int node) const {
   const std::string& host = hosts_[static_cast<size_t>(node)];
   return "node " + std::to_string(node) + " of " + std::to_string(options_.nodes) +
          (host.empty() ? "" : " (" + host + ")");
 }
 void Nodes::leave() {
-  if (!lost()) distributed::leave_in_order(*store_, NodeWatch::kGroup, node_);
+  if (!lost()) distributed::leave_group(*store_, NodeWatchdog::kGroup, node_);
 }
 
-Nodes::Nodes(Options options, std::function<void()> check, std::function<void(const std::string&)> say)
+Nodes::Nodes(Options options, std::function<void()> check, std::function<void(const std::string&)> print_message)
     : options_(std::move(options)),
       check_(std::move(check)),
-      say_(std::move(say)),
+      print_message_(std::move(print_message)),
       hosts_(static_cast<size_t>(options_.nodes)) {
   const size_t colon = options_.rdzv.rfind(':');
   host_ = options_.rdzv.substr(0, colon);
@@ -100,7 +100,7 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
   check_usage(
       !options_.token.empty(), "the launchers of several nodes need a shared secret; ",
       "set TANDEM_JOB_TOKEN to the same value on all nodes, for example to the output of `openssl rand -hex 16`");
-  const auto host_if_free = [this] {
+  const auto try_to_host_store = [this] {
     if (!server_) try {
         server_ = std::make_unique<StoreServer>(options_.token, host_, port_);
       } catch (const DistributedError&) {
@@ -110,19 +110,19 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
   hosts_[0] = host_;
   const auto start = Clock::now();
   const Deadline deadline = after(options_.timeout);
-  bool said = false;
+  bool has_printed = false;
   for (;;) try {
       // Tries to host the store in every round: if two launchers bind the port at the same moment, Linux may refuse
       // both.
-      host_if_free();
-      distributed::connect_to(host_, port_, after(kLook), "the launcher of node 0", start);
+      try_to_host_store();
+      distributed::connect_to(host_, port_, after(kPollInterval), "the launcher of node 0", start);
       break;
     } catch (const DistributedError&) {
       check_();
       if (Clock::now() >= deadline) throw;
-      if (!said && Clock::now() >= start + kSpeaks) {
-        say_("waiting for node 0, whose launcher must listen at " + options_.rdzv);
-        said = true;
+      if (!has_printed && Clock::now() >= start + kMessageDelay) {
+        print_message_("waiting for node 0, whose launcher must listen at " + options_.rdzv);
+        has_printed = true;
       }
     }
   store_ = connect();
@@ -144,33 +144,35 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
                  " --max-restarts ", options_.max_restarts, "; they must be the same");
     if (i < node_) first_rank_ += ranks;
     world_size_ += ranks;
-    // Starts the watch once node 0 has reported, because from then on name_of(0) contains its host name.
-    if (i == 0) watch_ = std::make_unique<NodeWatch>(connect(), node_, name_of(node_), name_of(0), options_.silence);
+    // Starts the watch once node 0 has reported, because from then on node_name(0) contains its host name.
+    if (i == 0)
+      watch_ = std::make_unique<NodeWatchdog>(connect(), node_, node_name(node_), node_name(0), options_.silence);
   }
 }
 Nodes::~Nodes() {
-  const bool misses_one = lost().has_value();
+  const bool has_lost_node = lost().has_value();
   watch_.reset();
   store_.reset();
   // Waits until the other launchers have left, because they may not have read the end of the attempt yet. The wait is
   // short if a launcher is lost, because it may never leave.
-  if (server_) server_->wait_for_clients_to_leave(milliseconds(misses_one ? 500 : 5000));
+  if (server_) server_->wait_for_clients_to_leave(milliseconds(has_lost_node ? 500 : 5000));
 }
 std::unique_ptr<StoreClient> Nodes::connect() const {
-  return std::make_unique<StoreClient>(host_, port_, options_.token, kPatience, "the launcher of " + name_of(0));
+  return std::make_unique<StoreClient>(host_, port_, options_.token, kConnectTimeout,
+                                       "the launcher of " + node_name(0));
 }
 std::string Nodes::wait_for(const std::string& key, int node, const std::string& what) {
-  const Deadline deadline = after(options_.timeout), speaks = after(kSpeaks);
-  for (bool said = false;;) {
-    if (auto value = store_->find(key, kLook, options_.silence)) return *std::move(value);
+  const Deadline deadline = after(options_.timeout), message_time = after(kMessageDelay);
+  for (bool has_printed = false;;) {
+    if (auto value = store_->find(key, kPollInterval, options_.silence)) return *std::move(value);
     check_();
     if (const auto lost = this->lost()) throw DistributedError("launch: " + *lost);
-    TANDEM_CHECK(Clock::now() < deadline, "launch: ", name_of(node), " did not connect to ", options_.rdzv, " within ",
-                 options_.timeout.count() / 1000, " s");
-    if (!said && Clock::now() >= speaks) {
-      say_("waiting for " + name_of(node) + " " + what + ", for up to " +
-           std::to_string(options_.timeout.count() / 1000) + " s");
-      said = true;
+    TANDEM_CHECK(Clock::now() < deadline, "launch: ", node_name(node), " did not connect to ", options_.rdzv,
+                 " within ", options_.timeout.count() / 1000, " s");
+    if (!has_printed && Clock::now() >= message_time) {
+      print_message_("waiting for " + node_name(node) + " " + what + ", for up to " +
+                     std::to_string(options_.timeout.count() / 1000) + " s");
+      has_printed = true;
     }
   }
 }
@@ -190,11 +192,12 @@ Attempt::Attempt(Nodes* nodes, int number) : nodes_(nodes), number_(number), tok
   nodes->store_->set(key("node/" + me), "ready");
   for (int i = 0; i < nodes->options_.nodes; ++i)
     nodes->wait_for(key("node/" + std::to_string(i)), i, number > 0 ? "to restart its ranks" : "to be ready");
-  std::istringstream place(nodes->wait_for(key("store"), 0, "to publish the address of the ranks' store"));
-  place >> port_ >> token_;
+  std::istringstream rank_env(nodes->wait_for(key("store"), 0, "to publish the address of the ranks' store"));
+  rank_env >> port_ >> token_;
   if (!server_)
-    ranks_ = std::make_unique<StoreClient>(address_, port_, token_, kPatience, "the launcher of " + nodes->name_of(0));
-  word_ = make_pipe();
+    ranks_ = std::make_unique<StoreClient>(address_, port_, token_, kConnectTimeout,
+                                           "the launcher of " + nodes->node_name(0));
+  wake_pipe_ = make_pipe();
   watch_ = nodes->connect();
   thread_ = detail::start_thread("the watch over other nodes", [this] { watch(); });
 }
@@ -202,53 +205,53 @@ Attempt::~Attempt() {
   if (!nodes_) return;
   {
     const std::lock_guard lock(mutex_);
-    stops_ = true;
+    stop_ = true;
   }
   watch_->interrupt();
   thread_.join();
 }
-void Attempt::tell(RankPlace& place) const {
-  place.store_address = address_;
-  place.store_port = port_;
-  place.token = token_;
+void Attempt::set_store_address(RankEnvironment& rank_env) const {
+  rank_env.store_address = address_;
+  rank_env.store_port = port_;
+  rank_env.token = token_;
 }
 void Attempt::watch() {
-  End end;
+  Result end;
   try {
     std::optional<std::string> text;
     while (!text) text = watch_->find(key("end"), std::chrono::hours(1));
-    end = end_of(*text);
+    end = decode_result(*text);
   } catch (const DistributedError&) {
-    end = {1, false, "the launcher of " + nodes_->name_of(0) + kConnectionEnded};
+    end = {1, false, "the launcher of " + nodes_->node_name(0) + kConnectionEnded};
   }
   const std::lock_guard lock(mutex_);
-  if (stops_) return;
+  if (stop_) return;
   if (!end_) end_ = end;
-  (void)!::write(word_.write.get(), "!", 1);
+  (void)!::write(wake_pipe_.write.get(), "!", 1);
 }
-void Attempt::fail(const End& end) {
+void Attempt::fail(const Result& end) {
   const std::string cause = end.cause.substr(0, 4096);
   if (server_) server_->set(distributed::kFailureKey, cause);
   // A single launcher has no other launchers to tell. If a launcher is lost, the others notice this by themselves.
   if (!nodes_ || nodes_->lost()) return;
   try {
     if (ranks_) ranks_->set(distributed::kFailureKey, cause, nodes_->options_.silence);
-    nodes_->store_->set_once(key("end"), text_of(end), nodes_->options_.silence);
+    nodes_->store_->set_once(key("end"), encode_result(end), nodes_->options_.silence);
   } catch (const DistributedError&) {
     // Node 0, which hosts both stores, is lost. The ranks and the other launchers notice this by themselves.
   }
 }
-void Attempt::excuse(int rank) {
-  if (server_) server_->excuse(rank);
+void Attempt::mark_ended_normally(int rank) {
+  if (server_) server_->mark_ended_normally(rank);
   if (ranks_) try {
       ranks_->end(rank, nodes_->options_.silence);
     } catch (const DistributedError&) {
-      // Node 0 is lost; the NodeWatch reports this.
+      // Node 0 is lost; the NodeWatchdog reports this.
     }
 }
 void Attempt::done() {
   if (!nodes_) {
-    end_ = End{};
+    end_ = Result{};
     return;
   }
   try {
@@ -256,12 +259,12 @@ void Attempt::done() {
     for (int i = 0; i < nodes_->options_.nodes; ++i)
       if (!nodes_->store_->find(key("done/" + std::to_string(i)), milliseconds(0))) return;
     // The launcher that gets here last sees the keys of all launchers.
-    nodes_->store_->set_once(key("end"), text_of({}));
+    nodes_->store_->set_once(key("end"), encode_result({}));
   } catch (const DistributedError&) {
     // Node 0 is lost; Attempt::watch() reports this.
   }
 }
-std::optional<Attempt::End> Attempt::end() const {
+std::optional<Attempt::Result> Attempt::end() const {
   const std::lock_guard lock(mutex_);
   return end_;
 }

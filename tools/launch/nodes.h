@@ -14,27 +14,27 @@ namespace tandem::tools {
 /// alive; the reply tells whether a launcher is lost. A launcher is lost if its connection has ended, or if it has sent
 /// nothing for `silence` (because its process is stopped or the network link is down). If node 0 does not answer for
 /// `silence`, node 0 itself is lost.
-class NodeWatch {
+class NodeWatchdog {
  public:
   /// @param name, host  names of this node and of node 0, used in error messages
-  NodeWatch(std::unique_ptr<distributed::StoreClient> store, int node, const std::string& name, const std::string& host,
-            std::chrono::milliseconds silence);
-  ~NodeWatch();
-  NodeWatch(const NodeWatch&) = delete;
+  NodeWatchdog(std::unique_ptr<distributed::StoreClient> store, int node, const std::string& name,
+               const std::string& host, std::chrono::milliseconds silence);
+  ~NodeWatchdog();
+  NodeWatchdog(const NodeWatchdog&) = delete;
   /// Returns an error message that names the lost launcher; nullopt if no launcher is lost.
   std::optional<std::string> lost() const;
   /// Returns a file descriptor that becomes readable once a launcher is lost.
-  int fd() const { return word_.read.get(); }
+  int fd() const { return wake_pipe_.read.get(); }
   /// Name of the group in the store to which all launchers belong.
   static constexpr char kGroup[] = "launchers";
 
  private:
   void watch(int node, const std::string& name, const std::string& host, std::chrono::milliseconds silence);
   std::unique_ptr<distributed::StoreClient> store_;
-  Pipe word_;
+  Pipe wake_pipe_;
   mutable std::mutex mutex_;
   std::optional<std::string> lost_;
-  bool stops_ = false;
+  bool stop_ = false;
   std::thread thread_;
 };
 
@@ -53,16 +53,16 @@ class Nodes {
     std::chrono::milliseconds silence = std::chrono::seconds(10);  // a launcher that is silent for this long is lost
   };
   /// Waits until all launchers have connected. Calls `check` ten times a second while it waits; `check` may throw to
-  /// end the wait. Calls `say` to print a message for the user.
+  /// end the wait. Calls `print_message` to print a message for the user.
   /// @throws Error that names the missing or lost node, or the options that differ between nodes
-  Nodes(Options options, std::function<void()> check, std::function<void(const std::string&)> say);
+  Nodes(Options options, std::function<void()> check, std::function<void(const std::string&)> print_message);
   ~Nodes();
   Nodes(const Nodes&) = delete;
   int node() const { return node_; }
   int first_rank() const { return first_rank_; }
   int world_size() const { return world_size_; }
   /// Returns the name of a node for messages: "node 1 of 2 (host-b)", or "node 1 of 2" if its host is not known yet.
-  std::string name_of(int node) const;
+  std::string node_name(int node) const;
   /// Returns an error message that names the first lost launcher; nullopt if no launcher is lost.
   std::optional<std::string> lost() const { return watch_ ? watch_->lost() : std::nullopt; }
   /// Returns a file descriptor that becomes readable once a launcher is lost.
@@ -78,13 +78,14 @@ class Nodes {
   std::string wait_for(const std::string& key, int node, const std::string& what);
   Options options_;
   std::function<void()> check_;
-  std::function<void(const std::string&)> say_;
+  std::function<void(const std::string&)> print_message_;
   std::string host_;
   std::vector<std::string> hosts_;  // host name of each node; "" if it is not known yet
   int port_ = 0, node_ = 0, first_rank_ = 0, world_size_ = 0;
   std::unique_ptr<distributed::StoreServer> server_;
   std::unique_ptr<distributed::StoreClient> store_;
-  std::unique_ptr<NodeWatch> watch_;  // declared last, because its destructor ends a thread that uses the other members
+  std::unique_ptr<NodeWatchdog>
+      watch_;  // declared last, because its destructor ends a thread that uses the other members
 };
 
 /// One attempt to run the job. Holds the store through which the ranks find each other, and the result on which all
@@ -97,26 +98,26 @@ class Attempt {
   Attempt(Nodes* nodes, int number);
   ~Attempt();
   Attempt(const Attempt&) = delete;
-  /// Sets store_address, store_port and token in `place`, with which a rank connects to the store.
-  void tell(RankPlace& place) const;
+  /// Sets store_address, store_port and token in `rank_env`, with which a rank connects to the store.
+  void set_store_address(RankEnvironment& rank_env) const;
   /// Result of an attempt. The first launcher that reports a result determines it. If is_failure, a rank failed, so the
   /// launchers may restart the ranks.
-  struct End {
+  struct Result {
     int status = 0;
     bool is_failure = false;
     std::string cause = {};
   };
-  void fail(const End& end);
+  void fail(const Result& end);
   /// Tells the store that a rank ended successfully, so that the store does not report it as lost.
-  void excuse(int rank);
+  void mark_ended_normally(int rank);
   /// Reports that all ranks of this launcher ended successfully. The attempt ends once all launchers have reported
   /// this.
   void done();
   /// Returns a file descriptor that becomes readable once a launcher has reported the result; -1 if the job has only
   /// one launcher.
-  int fd() const { return nodes_ ? word_.read.get() : -1; }
+  int fd() const { return nodes_ ? wake_pipe_.read.get() : -1; }
   /// Returns the result of the attempt; nullopt while the attempt runs.
-  std::optional<End> end() const;
+  std::optional<Result> end() const;
 
  private:
   void watch();
@@ -130,10 +131,10 @@ class Attempt {
   std::unique_ptr<distributed::StoreServer> server_;
   // ranks_: connection to the ranks' store; null on node 0, which hosts it. watch_: the connection that thread_ uses.
   std::unique_ptr<distributed::StoreClient> ranks_, watch_;
-  Pipe word_ = {};
+  Pipe wake_pipe_ = {};
   mutable std::mutex mutex_;
-  std::optional<End> end_;
-  bool stops_ = false;
+  std::optional<Result> end_;
+  bool stop_ = false;
   std::thread thread_;
 };
 

@@ -21,7 +21,7 @@ Sink::Sink(const std::string& path)
     : name_(path), own_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)), fd_(own_.get()) {
   TANDEM_CHECK(own_, "launch: cannot open ", path, ": ", std::strerror(errno));
 }
-void Sink::write_some() {
+void Sink::write_pending() {
   // If poll() reports a pipe as writable, writing up to PIPE_BUF bytes does not block. O_NONBLOCK is not used, because
   // it would affect every other program that has the pipe open.
   pollfd one{fd_, POLLOUT, 0};
@@ -36,16 +36,15 @@ void Sink::write_some() {
 void Sink::drop(int error) {
   TANDEM_CHECK(error != EPIPE, "launch: cannot write the ranks' output: ", std::strerror(error));
   if (dropped_ == 0)
-    complaint_ =
-        "cannot write " + name_ + ": " + std::strerror(error) + "; the ranks continue, and this output is lost";
+    error_ = "cannot write " + name_ + ": " + std::strerror(error) + "; the ranks continue, and this output is lost";
   dropped_ += pending_.size() - written_;
   pending_.clear();
   written_ = 0;
 }
-std::string Sink::complaint() { return std::exchange(complaint_, {}); }
+std::string Sink::take_error() { return std::exchange(error_, {}); }
 
 bool Output::read_once() {
-  constexpr size_t kLongest = 1 << 20;  // longer lines are split
+  constexpr size_t kMaxLineLength = 1 << 20;  // longer lines are split
   char chunk[1 << 16];
   const ssize_t n = from_ ? ::read(from_.get(), chunk, sizeof chunk) : -1;
   if (n < 0) return from_ && errno == EINTR;
@@ -53,31 +52,31 @@ bool Output::read_once() {
     finish();
     return false;
   }
-  rest_.append(chunk, static_cast<size_t>(n));
-  pass_on(rest_.size() > kLongest ? rest_.size() : rest_.rfind('\n') + 1);
+  buffer_.append(chunk, static_cast<size_t>(n));
+  forward_lines(buffer_.size() > kMaxLineLength ? buffer_.size() : buffer_.rfind('\n') + 1);
   return true;
 }
-void Output::copy_some() {
+void Output::read_available() {
   if (!to_->full()) read_once();
 }
-void Output::copy_rest() {
+void Output::read_remaining() {
   // 16 reads of 64 KiB are more than a pipe can hold.
   for (int i = 0; i < 16 && read_once(); ++i) {}
 }
 void Output::finish() {
   from_.close();
-  pass_on(rest_.size());
+  forward_lines(buffer_.size());
 }
-void Output::pass_on(size_t length) {
+void Output::forward_lines(size_t length) {
   std::string text;
   for (size_t at = 0; at < length;) {
-    const size_t end = std::min(rest_.find('\n', at), length);
-    const std::string line = rest_.substr(at, end - at);
+    const size_t end = std::min(buffer_.find('\n', at), length);
+    const std::string line = buffer_.substr(at, end - at);
     text += prefix_ + line + "\n";
     if (line.find_first_not_of(" \t\r") != std::string::npos) last_line_ = line;
     at = end + 1;
   }
-  rest_.erase(0, length);
+  buffer_.erase(0, length);
   to_->add(text);
 }
 
@@ -97,13 +96,13 @@ Output Sinks::output(distributed::Descriptor from, bool is_error, int local) {
   const size_t at = (to_files_ ? 2 + 2 * static_cast<size_t>(local) : 0) + (is_error ? 1 : 0);
   return {std::move(from), *sinks_[at], to_files_ ? "" : "[" + std::to_string(first_rank_ + local) + "] "};
 }
-void Sinks::write_some(const std::string& who) {
+void Sinks::write_pending(const std::string& who) {
   for (const auto& sink : sinks_) {
-    sink->write_some();
-    if (const std::string text = sink->complaint(); !text.empty()) error().add(who + ": " + text + "\n");
+    sink->write_pending();
+    if (const std::string text = sink->take_error(); !text.empty()) error().add(who + ": " + text + "\n");
   }
 }
-void Sinks::add_losses(const std::string& who) {
+void Sinks::report_dropped(const std::string& who) {
   for (const auto& sink : sinks_)
     if (sink->dropped() > 0)
       error().add(who + ": " + sink->name() + " lacks " + std::to_string(sink->dropped()) +

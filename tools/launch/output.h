@@ -17,24 +17,24 @@ class Sink {
   /// Writes some of the pending text if the descriptor is writable now. If writing fails, for example because the disk
   /// is full, drops all pending text and counts its bytes, and the ranks go on.
   /// @throws Error if the reader has closed the pipe
-  void write_some();
+  void write_pending();
   /// Returns the error message about the first dropped output. Later calls return "", and so does a call if nothing was
   /// dropped.
-  std::string complaint();
+  std::string take_error();
   uint64_t dropped() const { return dropped_; }
   const std::string& name() const { return name_; }
   int fd() const { return fd_; }
   bool empty() const { return written_ == pending_.size(); }
   /// Returns whether so much text is pending that no more of the ranks' output should be read.
-  bool full() const { return pending_.size() - written_ > kMost; }
+  bool full() const { return pending_.size() - written_ > kMaxPending; }
 
  private:
-  static constexpr size_t kMost = 1 << 20;
+  static constexpr size_t kMaxPending = 1 << 20;
   void drop(int error);
   std::string name_;
   distributed::Descriptor own_;
   int fd_;
-  std::string pending_, complaint_;
+  std::string pending_, error_;
   size_t written_ = 0;    // number of bytes of pending_ that are already written
   uint64_t dropped_ = 0;  // number of bytes that were dropped
 };
@@ -45,22 +45,22 @@ class Output {
   Output(distributed::Descriptor from, Sink& to, std::string prefix)
       : from_(std::move(from)), to_(&to), prefix_(std::move(prefix)) {}
   /// Reads once and returns, so that a rank that writes without pause does not keep the other ranks waiting.
-  void copy_some();
+  void read_available();
   /// Reads the output that remains after the rank has ended.
-  void copy_rest();
+  void read_remaining();
   /// Closes the stream. If the last line has no newline, passes it on too.
   void finish();
   /// Returns the file descriptor to poll; -1 if the stream has ended or the sink is full.
   int fd() const { return to_->full() ? -1 : from_.get(); }
   /// Returns the incomplete line at the end of the output or, if there is none, the last line that is not blank.
-  const std::string& last_words() const { return rest_.empty() ? last_line_ : rest_; }
+  const std::string& last_line_or_rest() const { return buffer_.empty() ? last_line_ : buffer_; }
 
  private:
   bool read_once();
-  void pass_on(size_t length);
+  void forward_lines(size_t length);
   distributed::Descriptor from_;
   Sink* to_;
-  std::string prefix_, rest_, last_line_;
+  std::string prefix_, buffer_, last_line_;
 };
 
 /// All sinks of a launcher. They are kept when the ranks are restarted.
@@ -76,9 +76,9 @@ class Sinks {
   const std::vector<std::unique_ptr<Sink>>& all() const { return sinks_; }
   /// Writes some of each sink's pending text. If a sink has an error message (see Sink::take_error), prints the
   /// message, with the prefix `who`, to the launcher's stderr.
-  void write_some(const std::string& who);
+  void write_pending(const std::string& who);
   /// Prints to the launcher's stderr how many bytes each sink dropped. Called at the end of the job.
-  void add_losses(const std::string& who);
+  void report_dropped(const std::string& who);
   bool empty() const;
 
  private:

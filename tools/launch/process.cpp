@@ -23,7 +23,7 @@ namespace {
 using distributed::Descriptor;
 
 /// Returns the environment variables of this process together with those for the rank.
-std::vector<std::string> environment_of(const RankPlace& place) {
+std::vector<std::string> make_environment(const RankEnvironment& rank_env) {
   std::map<std::string, std::string> all;
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
@@ -31,18 +31,19 @@ std::vector<std::string> environment_of(const RankPlace& place) {
     if (at != std::string::npos) all[text.substr(0, at)] = text.substr(at + 1);
   }
   for (const auto& [name, number] :
-       {std::pair("RANK", place.rank), std::pair("LOCAL_RANK", place.local_rank),
-        std::pair("WORLD_SIZE", place.world_size), std::pair("LOCAL_WORLD_SIZE", place.local_world_size),
-        std::pair("GROUP_RANK", place.node), std::pair("MASTER_PORT", place.store_port),
-        std::pair("TANDEM_RESTART_COUNT", place.restarts)})
+       {std::pair("RANK", rank_env.rank), std::pair("LOCAL_RANK", rank_env.local_rank),
+        std::pair("WORLD_SIZE", rank_env.world_size), std::pair("LOCAL_WORLD_SIZE", rank_env.local_world_size),
+        std::pair("GROUP_RANK", rank_env.node), std::pair("MASTER_PORT", rank_env.store_port),
+        std::pair("TANDEM_RESTART_COUNT", rank_env.restarts)})
     all[name] = std::to_string(number);
-  all["MASTER_ADDR"] = place.store_address;
+  all["MASTER_ADDR"] = rank_env.store_address;
   all["TANDEM_STORE"] = "launcher";  // without this, rank 0 would host the store
-  all["TANDEM_JOB_TOKEN"] = place.token;
-  if (!place.flight.empty()) all["TANDEM_FLIGHT_DIR"] = place.flight;
-  const int share = place.cpus.empty() ? usable_cores() / place.local_world_size : static_cast<int>(place.cpus.size());
+  all["TANDEM_JOB_TOKEN"] = rank_env.token;
+  if (!rank_env.flight.empty()) all["TANDEM_FLIGHT_DIR"] = rank_env.flight;
+  const int share =
+      rank_env.cpus.empty() ? usable_cores() / rank_env.local_world_size : static_cast<int>(rank_env.cpus.size());
   all.try_emplace("TANDEM_NUM_THREADS", std::to_string(std::max(1, share)));
-  if (place.threads > 0) all["TANDEM_NUM_THREADS"] = std::to_string(place.threads);
+  if (rank_env.threads > 0) all["TANDEM_NUM_THREADS"] = std::to_string(rank_env.threads);
   std::vector<std::string> out;
   out.reserve(all.size());
   for (const auto& [name, value] : all) out.push_back(name + "=" + value);
@@ -59,32 +60,32 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 /// Blocks all signals in this thread, and in a child that it forks while an instance exists. Otherwise a signal to the
 /// child could run the launcher's signal handler there. It would write to the pipe that both processes share, and the
 /// launcher would see a signal that it did not receive.
-class NoSignals {
+class BlockSignalsGuard {
  public:
-  NoSignals() {
+  BlockSignalsGuard() {
     sigset_t all;
     ::sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+    ::pthread_sigmask(SIG_BLOCK, &all, &old_mask_);
   }
-  ~NoSignals() { end(); }
-  NoSignals(const NoSignals&) = delete;
+  ~BlockSignalsGuard() { end(); }
+  BlockSignalsGuard(const BlockSignalsGuard&) = delete;
   /// Restores the signal mask. The child calls this after resetting its signal handlers.
-  void end() const { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  void end() const { ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr); }
 
  private:
-  sigset_t before_;
+  sigset_t old_mask_;
 };
 
 /// Turns the forked child into the rank's program. Calls only async-signal-safe functions. If the program cannot be
 /// run, writes errno to the descriptor `report`.
-[[noreturn]] void become(const NoSignals& none_yet, char* const* argv, char* const* envp, const cpu_set_t* cpus,
-                         pid_t parent, pid_t group, int out, int error, int report) {
+[[noreturn]] void exec_rank(const BlockSignalsGuard& signal_guard, char* const* argv, char* const* envp,
+                            const cpu_set_t* cpus, pid_t parent, pid_t group, int out, int error, int report) {
   ::setpgid(0, group);
   if (cpus) ::sched_setaffinity(0, sizeof *cpus, cpus);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // the launcher ended before the call of prctl()
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_DFL);
-  none_yet.end();
+  signal_guard.end();
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
@@ -97,7 +98,7 @@ class NoSignals {
 void set_blocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK); }
 
 /// Returns the number that follows `word` in the first line of the file that begins with `word`.
-std::optional<int64_t> number_in(const std::string& path, const std::string& word) {
+std::optional<int64_t> read_number_after(const std::string& path, const std::string& word) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     std::istringstream text(line);
@@ -107,7 +108,7 @@ std::optional<int64_t> number_in(const std::string& path, const std::string& wor
   }
   return {};
 }
-std::optional<int64_t> kills_of_group() {
+std::optional<int64_t> read_cgroup_oom_kills() {
   std::ifstream file("/proc/self/cgroup");
   // A line reads "0::/a/b" with cgroup v2, and "4:memory:/a/b" with v1.
   for (std::string line; std::getline(file, line);) {
@@ -118,7 +119,7 @@ std::optional<int64_t> kills_of_group() {
     if (!kind.empty() && kind != "memory") continue;
     // Inside a container, the container's cgroup is mounted as the root.
     for (const std::string& path : {root + group, root})
-      if (auto kills = number_in(path + (kind.empty() ? "/memory.events" : "/memory.oom_control"), "oom_kill"))
+      if (auto kills = read_number_after(path + (kind.empty() ? "/memory.events" : "/memory.oom_control"), "oom_kill"))
         return kills;
   }
   return {};
@@ -144,16 +145,16 @@ std::string random_token() {
   return token;
 }
 
-Keeper::Keeper() {
+ProcessGroupGuard::ProcessGroupGuard() {
   Pipe pipe = make_pipe();
   set_blocking(pipe.read.get());
-  const NoSignals none_yet;
+  const BlockSignalsGuard signal_guard;
   pid_ = ::fork();
   TANDEM_CHECK(pid_ >= 0, "launch: cannot start a process: ", std::strerror(errno));
   if (pid_ == 0) {
     ::setpgid(0, 0);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
-    none_yet.end();
+    signal_guard.end();
     ::dup2(pipe.read.get(), 0);
     // Closes the launcher's end of the pipe and all other inherited descriptors, because another process may wait until
     // they are closed.
@@ -165,17 +166,17 @@ Keeper::Keeper() {
     ::_exit(0);
   }
   ::setpgid(pid_, pid_);  // called by parent and child, because either of them may run first
-  alive_ = std::move(pipe.write);
+  launcher_pipe_ = std::move(pipe.write);
 }
-void Keeper::end_group() {
+void ProcessGroupGuard::end_group() {
   if (pid_ < 0) return;
   ::kill(-pid_, SIGKILL);
   while (::waitpid(-pid_, nullptr, 0) > 0) {}
   pid_ = -1;
 }
 
-RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& command, pid_t group) {
-  const std::vector<std::string> environment = environment_of(place);
+RankProcess start_rank(const RankEnvironment& rank_env, const std::vector<std::string>& command, pid_t group) {
+  const std::vector<std::string> environment = make_environment(rank_env);
   const std::vector<char*> argv = pointers(command), envp = pointers(environment);
   Pipe out = make_pipe(), error = make_pipe(), report = make_pipe();
   for (const Pipe* pipe : {&out, &error})
@@ -184,16 +185,16 @@ RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& c
   const pid_t parent = ::getpid();
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
-  for (const int cpu : place.cpus) CPU_SET(cpu, &cpus);
+  for (const int cpu : rank_env.cpus) CPU_SET(cpu, &cpus);
   pid_t pid = 0;
   {
-    const NoSignals none_yet;
+    const BlockSignalsGuard signal_guard;
     pid = ::fork();
     if (pid == 0)
-      become(none_yet, argv.data(), envp.data(), place.cpus.empty() ? nullptr : &cpus, parent, group, out.write.get(),
-             error.write.get(), report.write.get());
+      exec_rank(signal_guard, argv.data(), envp.data(), rank_env.cpus.empty() ? nullptr : &cpus, parent, group,
+                out.write.get(), error.write.get(), report.write.get());
   }
-  TANDEM_CHECK(pid >= 0, "launch: cannot start a process for rank ", place.rank, ": ", std::strerror(errno));
+  TANDEM_CHECK(pid >= 0, "launch: cannot start a process for rank ", rank_env.rank, ": ", std::strerror(errno));
   ::setpgid(pid, group);
   report.write.close();
   int why = 0;
@@ -205,7 +206,7 @@ RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& c
   return {pid, std::move(out.read), std::move(error.read)};
 }
 
-std::vector<int> cpus_of_part(int part, int parts) {
+std::vector<int> cpu_share(int part, int parts) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   ::sched_getaffinity(0, sizeof mine, &mine);
@@ -218,19 +219,19 @@ std::vector<int> cpus_of_part(int part, int parts) {
   return out;
 }
 
-MemoryKills MemoryKills::now() { return {kills_of_group(), number_in("/proc/vmstat", "oom_kill")}; }
+OomKills OomKills::now() { return {read_cgroup_oom_kills(), read_number_after("/proc/vmstat", "oom_kill")}; }
 
-std::string name_of_signal(int signal) { return "signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")"; }
+std::string signal_name(int signal) { return "signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")"; }
 
-std::string likely_cause(int signal, const MemoryKills& before, const MemoryKills& now, int64_t peak_kib) {
+std::string likely_cause(int signal, const OomKills& before, const OomKills& now, int64_t peak_kib) {
   if (signal != SIGKILL) return "";
   const auto grew = [](const std::optional<int64_t>& a, const std::optional<int64_t>& b) { return a && b && *b > *a; };
   const std::string had = " (peak memory: " + std::to_string(peak_kib / 1024) + " MiB)";
-  if (grew(before.of_group, now.of_group))
+  if (grew(before.in_cgroup, now.in_cgroup))
     return "; its cgroup ran out of memory, and the kernel killed a process" + had;
-  if (grew(before.of_machine, now.of_machine))
+  if (grew(before.on_machine, now.on_machine))
     return "; this machine ran out of memory, and the kernel killed a process" + had;
-  if (now.of_group || now.of_machine)
+  if (now.in_cgroup || now.on_machine)
     return "; the kernel reports no out-of-memory kill: another process sent the signal" + had;
   return "; perhaps out of memory" + had;
 }

@@ -23,18 +23,18 @@ std::string random_token();
 /// A helper process that leads the ranks' process group and waits for the end of the launcher. When the launcher ends,
 /// for any reason, the helper kills the process group, including itself. As long as the helper exists, the kernel
 /// cannot reuse the ID of the process group.
-class Keeper {
+class ProcessGroupGuard {
  public:
-  Keeper();
-  ~Keeper() { end_group(); }
-  Keeper(const Keeper&) = delete;
+  ProcessGroupGuard();
+  ~ProcessGroupGuard() { end_group(); }
+  ProcessGroupGuard(const ProcessGroupGuard&) = delete;
   pid_t group() const { return pid_; }
   /// Kills all processes that are left in the group.
   void end_group();
 
  private:
   /// Write end of a pipe; it closes when the launcher ends, which the helper process notices.
-  distributed::Descriptor alive_;
+  distributed::Descriptor launcher_pipe_;
   pid_t pid_ = -1;
 };
 
@@ -43,7 +43,7 @@ struct RankProcess {
   distributed::Descriptor out = {}, error = {};  // read ends of the pipes for the process's stdout and stderr
 };
 /// A rank's numbers within its job, and its settings. They are passed to the rank in environment variables.
-struct RankPlace {
+struct RankEnvironment {
   int rank = 0, world_size = 1, local_rank = 0, local_world_size = 1, node = 0, restarts = 0;
   std::string store_address = "127.0.0.1";
   int store_port = 0;
@@ -55,31 +55,31 @@ struct RankPlace {
   std::vector<int> cpus = {};  // CPUs on which the rank may run; empty: the same as the launcher
 };
 /// Starts a rank's process in the given process group. @throws UsageError if the command cannot be run
-RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& command, pid_t group);
+RankProcess start_rank(const RankEnvironment& rank_env, const std::vector<std::string>& command, pid_t group);
 
 /// Divides the CPUs that the launcher may use into `parts` shares of consecutive CPUs, and returns share number `part`.
 /// With fewer CPUs than parts, each share is one CPU, and several shares are the same CPU.
-std::vector<int> cpus_of_part(int part, int parts);
+std::vector<int> cpu_share(int part, int parts);
 
 /// Numbers of processes that the kernel's OOM killer has killed so far; nullopt if the kernel does not report them.
-struct MemoryKills {
-  std::optional<int64_t> of_group;    // number of kills in this process's cgroup, for example in its container
-  std::optional<int64_t> of_machine;  // number of kills on the whole machine
-  static MemoryKills now();
+struct OomKills {
+  std::optional<int64_t> in_cgroup;   // number of kills in this process's cgroup, for example in its container
+  std::optional<int64_t> on_machine;  // number of kills on the whole machine
+  static OomKills now();
 };
 
 /// Returns "signal 9 (Killed)".
-std::string name_of_signal(int signal);
+std::string signal_name(int signal);
 /// Returns a phrase to append to "rank 1 was ended by signal 9 (Killed)". It says who probably sent a SIGKILL, judged
 /// by the OOM kills between `before` and `now` and by the peak memory of the process. Returns "" for other signals.
-std::string likely_cause(int signal, const MemoryKills& before, const MemoryKills& now, int64_t peak_kib);
+std::string likely_cause(int signal, const OomKills& before, const OomKills& now, int64_t peak_kib);
 
 /// Catches the signals that the launcher receives while an instance exists. The signal handler writes each signal's
 /// number as a byte to a pipe. Only one instance may exist at a time.
 class Signals {
  public:
-  Signals() : pipe_(make_pipe()) {
-    end_ = pipe_.write.get();
+  Signals() : signal_pipe_(make_pipe()) {
+    end_ = signal_pipe_.write.get();
     struct sigaction action {};
     action.sa_handler = [](int signal) {
       const int error = errno;
@@ -88,26 +88,26 @@ class Signals {
       errno = error;
     };
     action.sa_flags = SA_RESTART;
-    for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &action, &before_[i]);
+    for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &action, &old_actions_[i]);
   }
   ~Signals() {
-    for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+    for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &old_actions_[i], nullptr);
   }
   Signals(const Signals&) = delete;
-  int fd() const { return pipe_.read.get(); }
+  int fd() const { return signal_pipe_.read.get(); }
   /// Returns the next received signal; 0 if there is none.
   int next() const {
     char byte = 0;
     return ::read(fd(), &byte, 1) == 1 ? byte : 0;
   }
   /// Returns whether the signal asks to end the job. SIGUSR1 and SIGUSR2 do not; they are only forwarded to the ranks.
-  static bool ends(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
+  static bool ends_job(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 
  private:
   static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1, SIGUSR2};
   static inline volatile int end_ = -1;
-  Pipe pipe_;
-  struct sigaction before_[std::size(kSignals)];
+  Pipe signal_pipe_;
+  struct sigaction old_actions_[std::size(kSignals)];
 };
 
 }  // namespace tandem::tools

@@ -14,27 +14,27 @@ namespace {
 using distributed::after;
 using distributed::Clock;
 using distributed::Deadline;
-using distributed::left_until;
+using distributed::time_until;
 
 /// Writes the output that remains after the ranks have ended. If the reader is slow, waits until a signal arrives or
 /// until one second after the job's timeout. If a timeout or a signal ended the job or the rank
 /// that failed, waits at most one second.
-void write_rest(const Launch& launch, int status) {
+void flush_output(const Launch& launch, int status) {
   Deadline last = launch.timeout ? *launch.timeout + std::chrono::seconds(1) : Deadline::max();
   if (status == 124 || status > 128) last = after(std::chrono::seconds(1));
   while (!launch.sinks.empty() && Clock::now() < last) {
     std::vector<pollfd> fds{{launch.signals.fd(), POLLIN, 0}};
     for (const auto& sink : launch.sinks.all())
       if (!sink->empty()) fds.push_back({sink->fd(), POLLOUT, 0});
-    ::poll(fds.data(), fds.size(), static_cast<int>(left_until(last).count()));
-    launch.sinks.write_some(launch.options.name);
+    ::poll(fds.data(), fds.size(), static_cast<int>(time_until(last).count()));
+    launch.sinks.write_pending(launch.options.name);
     while (const int signal = launch.signals.next())
-      if (Signals::ends(signal)) return;
+      if (Signals::ends_job(signal)) return;
   }
 }
 void throw_if_interrupted(const Signals& signals) {
   while (const int signal = signals.next())
-    if (Signals::ends(signal)) throw Interrupted(signal);
+    if (Signals::ends_job(signal)) throw Interrupted(signal);
 }
 
 /// Runs the job, with up to max_restarts restarts. Returns how the last attempt ended.
@@ -52,9 +52,9 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
     const char* const token = std::getenv("TANDEM_JOB_TOKEN");
     const auto check = [&] {
       throw_if_interrupted(signals);
-      if (output) output->write_some(options.name);
+      if (output) output->write_pending(options.name);
     };
-    const auto say = [&](const std::string& text) {
+    const auto print_message = [&](const std::string& text) {
       const std::string line = options.name + ": " + text + "\n";
       output ? output->error().add(line) : void(std::fputs(line.c_str(), stderr));
     };
@@ -65,7 +65,7 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
                                                    .token = token ? token : "",
                                                    .timeout = options.rdzv_timeout,
                                                    .silence = options.node_timeout},
-                                    check, say);
+                                    check, print_message);
   }
   output = std::make_unique<Sinks>(options.output, nodes ? nodes->first_rank() : 0, count);
   Sinks& sinks = *output;
@@ -76,19 +76,19 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
       Attempt attempt(nodes.get(), restarts);
       end = Job(launch, attempt, restarts).run();
     }
-    const bool again = end.may_restart && restarts < options.max_restarts;
+    const bool reconnect = end.may_restart && restarts < options.max_restarts;
     if (!end.cause.empty())
       sinks.error().add(options.name + ": " + end.cause +
-                        (again ? "; restarting all ranks (" + std::to_string(restarts + 1) + " of " +
-                                     std::to_string(options.max_restarts) + ")"
-                               : "") +
+                        (reconnect ? "; restarting all ranks (" + std::to_string(restarts + 1) + " of " +
+                                         std::to_string(options.max_restarts) + ")"
+                                   : "") +
                         "\n");
-    if (!again) break;
+    if (!reconnect) break;
   }
   if (nodes) nodes->leave();
-  write_rest(launch, end.status);
-  sinks.add_losses(options.name);
-  write_rest(launch, end.status);
+  flush_output(launch, end.status);
+  sinks.report_dropped(options.name);
+  flush_output(launch, end.status);
   return end;
 }
 

@@ -58,7 +58,7 @@ struct Segment {
 struct BarRow {
   std::string label, value;  // value: text at the right end of the bar
   std::vector<Segment> segments;
-  std::vector<Segment> beside;  // segments of a thin bar below the main one: hidden communication
+  std::vector<Segment> sub_bar;  // segments of a thin bar below the main one: hidden communication
 };
 /// A chart of horizontal stacked bars, each with a label above it.
 struct BarChart {

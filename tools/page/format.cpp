@@ -28,7 +28,7 @@ size_t character_bytes(const std::string& text, size_t i) {
   return size;
 }
 
-std::string with_separators(std::string digits) {
+std::string add_separators(std::string digits) {
   const size_t sign = !digits.empty() && digits[0] == '-' ? 1 : 0;
   size_t end = digits.find('.');
   if (end == std::string::npos) end = digits.size();
@@ -36,7 +36,8 @@ std::string with_separators(std::string digits) {
   return digits;
 }
 
-template <size_t N> std::string scaled(double value, const std::array<std::pair<double, const char*>, N>& units) {
+template <size_t N>
+std::string format_with_unit(double value, const std::array<std::pair<double, const char*>, N>& units) {
   if (!std::isfinite(value)) return "no number";
   for (const auto& [size, name] : units)
     if (std::abs(value) >= 0.9995 * size) return number(value / size) + " " + name;
@@ -86,7 +87,7 @@ std::string number(double value, int digits) {
     value = std::round(value / unit) * unit;
   }
   std::snprintf(text, sizeof text, "%.*f", std::max(0, digits - before), value);
-  return with_separators(text);
+  return add_separators(text);
 }
 
 std::string round_number(double value) {
@@ -97,23 +98,23 @@ std::string round_number(double value) {
   return text;
 }
 
-std::string count(int64_t value) { return with_separators(std::to_string(value)); }
+std::string count(int64_t value) { return add_separators(std::to_string(value)); }
 
 std::string duration(double seconds) {
   if (seconds == 0) return "0 ms";
-  return scaled(seconds,
-                std::array<std::pair<double, const char*>, 4>{{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}});
+  return format_with_unit(
+      seconds, std::array<std::pair<double, const char*>, 4>{{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}});
 }
 
 std::string byte_size(double bytes) {
   if (std::abs(bytes) < 1024) return round_number(bytes) + " B";
-  return scaled(bytes, std::array<std::pair<double, const char*>, 3>{
-                           {{1024.0 * 1024 * 1024, "GiB"}, {1024.0 * 1024, "MiB"}, {1024, "KiB"}}});
+  return format_with_unit(bytes, std::array<std::pair<double, const char*>, 3>{
+                                     {{1024.0 * 1024 * 1024, "GiB"}, {1024.0 * 1024, "MiB"}, {1024, "KiB"}}});
 }
 
 std::string bandwidth(double bytes_per_second) {
-  return scaled(bytes_per_second, std::array<std::pair<double, const char*>, 4>{
-                                      {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}});
+  return format_with_unit(bytes_per_second, std::array<std::pair<double, const char*>, 4>{
+                                                {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}});
 }
 
 std::string percent(double part) {

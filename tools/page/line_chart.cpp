@@ -31,33 +31,36 @@ double left_margin(const Axis& y, const Range& range) {
 
 std::string axes(const Axis& x, const Axis& y, const Scale& scale_x, const Scale& scale_y, double left) {
   const double floor = kHeight - kBottom;
-  std::string out = cat("<text class=\"al\" x=\"2\" y=\"12\">", fitted(y.label, kWidth - 4, kText), "</text>\n");
+  std::string out = cat("<text class=\"al\" x=\"2\" y=\"12\">", truncate_text(y.label, kWidth - 4, kText), "</text>\n");
   for (const Tick& tick : scale_y.ticks()) {
     const double at = scale_y(tick.value);
-    out += cat("<line class=\"g\" x1=\"", place(left), "\" x2=\"", place(kWidth - kRight), "\" y1=\"", place(at),
-               "\" y2=\"", place(at), "\"/><text class=\"e\" x=\"", place(left - 5), "\" y=\"", place(at + 3.5), "\">",
-               escape(tick.text), "</text>\n");
+    out +=
+        cat("<line class=\"g\" x1=\"", format_coordinate(left), "\" x2=\"", format_coordinate(kWidth - kRight),
+            "\" y1=\"", format_coordinate(at), "\" y2=\"", format_coordinate(at), "\"/><text class=\"e\" x=\"",
+            format_coordinate(left - 5), "\" y=\"", format_coordinate(at + 3.5), "\">", escape(tick.text), "</text>\n");
   }
   double free_from = -INFINITY;
   for (const Tick& tick : scale_x.ticks()) {
     const double width = text_width(tick.text);
     const double at = scale_x(tick.value), middle = std::min(at, kWidth - width / 2 - 1);
-    out += cat("<line class=\"ax\" x1=\"", place(at), "\" x2=\"", place(at), "\" y1=\"", place(floor), "\" y2=\"",
-               place(floor + 4), "\"/>");
+    out += cat("<line class=\"ax\" x1=\"", format_coordinate(at), "\" x2=\"", format_coordinate(at), "\" y1=\"",
+               format_coordinate(floor), "\" y2=\"", format_coordinate(floor + 4), "\"/>");
     if (middle - width / 2 < free_from) continue;
     free_from = middle + width / 2 + 5;
-    out += cat("<text class=\"c\" x=\"", place(middle), "\" y=\"", place(floor + 16), "\">", escape(tick.text),
-               "</text>\n");
+    out += cat("<text class=\"c\" x=\"", format_coordinate(middle), "\" y=\"", format_coordinate(floor + 16), "\">",
+               escape(tick.text), "</text>\n");
   }
-  return out + cat("<line class=\"ax\" x1=\"", place(left), "\" x2=\"", place(kWidth - kRight), "\" y1=\"",
-                   place(floor), "\" y2=\"", place(floor), "\"/><text class=\"al e\" x=\"", place(kWidth - 2),
-                   "\" y=\"", place(kHeight - 7), "\">", fitted(x.label, kWidth - 4, kText), "</text>\n");
+  return out + cat("<line class=\"ax\" x1=\"", format_coordinate(left), "\" x2=\"", format_coordinate(kWidth - kRight),
+                   "\" y1=\"", format_coordinate(floor), "\" y2=\"", format_coordinate(floor),
+                   "\"/><text class=\"al e\" x=\"", format_coordinate(kWidth - 2), "\" y=\"",
+                   format_coordinate(kHeight - 7), "\">", truncate_text(x.label, kWidth - 4, kText), "</text>\n");
 }
 
 std::string draw(const Series& series, const Scale& x, const Scale& y) {
   std::string path, out;
   for (const ChartPoint& point : series.points)
-    if (std::isfinite(point.y)) path += cat(path.empty() ? "M" : "L", place(x(point.x)), " ", place(y(point.y)));
+    if (std::isfinite(point.y))
+      path += cat(path.empty() ? "M" : "L", format_coordinate(x(point.x)), " ", format_coordinate(y(point.y)));
   if (series.line && series.points.size() > 1)
     out += cat("<path class=\"", stroke_class(series.style), " l", series.dashed ? " dash" : "", "\" d=\"", path,
                "\"><title>", escape(series.name), "</title></path>\n");
@@ -65,9 +68,10 @@ std::string draw(const Series& series, const Scale& x, const Scale& y) {
     if (!std::isfinite(point.y)) continue;
     const double at = x(point.x);
     if (point.high > point.low)
-      out += cat("<path class=\"", stroke_class(series.style), " w\" d=\"M", place(at), " ", place(y(point.low)), "V",
-                 place(y(point.high)), "M", place(at - 3), " ", place(y(point.low)), "h6M", place(at - 3), " ",
-                 place(y(point.high)), "h6\"/>\n");
+      out += cat("<path class=\"", stroke_class(series.style), " w\" d=\"M", format_coordinate(at), " ",
+                 format_coordinate(y(point.low)), "V", format_coordinate(y(point.high)), "M", format_coordinate(at - 3),
+                 " ", format_coordinate(y(point.low)), "h6M", format_coordinate(at - 3), " ",
+                 format_coordinate(y(point.high)), "h6\"/>\n");
     if (series.markers)
       out +=
           marker(series.style, at, y(point.y), 3.4, point.tip.empty() ? series.name : series.name + ": " + point.tip) +
@@ -98,8 +102,9 @@ std::string svg(const LineChart& chart) {
   std::string picture = axes(chart.x, chart.y, x, y, left), legend;
   if (chart.mark_x > 0) {
     const double at = x(chart.mark_x);
-    picture += cat("<line class=\"si l dash\" x1=\"", place(at), "\" x2=\"", place(at), "\" y1=\"", kTop, "\" y2=\"",
-                   place(kHeight - kBottom), "\"><title>", escape(chart.mark_name), "</title></line>\n");
+    picture += cat("<line class=\"si l dash\" x1=\"", format_coordinate(at), "\" x2=\"", format_coordinate(at),
+                   "\" y1=\"", kTop, "\" y2=\"", format_coordinate(kHeight - kBottom), "\"><title>",
+                   escape(chart.mark_name), "</title></line>\n");
     legend += legend_entry(chart.mark_name, kInk, 'd');
   }
   for (const Series& series : chart.series) {
@@ -133,9 +138,9 @@ std::string svg(const AreaChart& chart) {
   for (const AreaLayer& layer : chart.layers) {
     std::string above, below;
     for (size_t i = 0; i < chart.at.size(); ++i) {
-      below = cat("L", place(x(chart.at[i])), " ", place(y(floor[i])), below);
+      below = cat("L", format_coordinate(x(chart.at[i])), " ", format_coordinate(y(floor[i])), below);
       floor[i] += layer.values[i];
-      above += cat(i == 0 ? "M" : "L", place(x(chart.at[i])), " ", place(y(floor[i])));
+      above += cat(i == 0 ? "M" : "L", format_coordinate(x(chart.at[i])), " ", format_coordinate(y(floor[i])));
     }
     areas += cat("<path class=\"", fill_class(layer.style), " seg\" d=\"", above, below, "Z\"><title>",
                  escape(layer.name), "</title></path>\n");

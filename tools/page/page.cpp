@@ -27,27 +27,27 @@ std::string html(const Page& page) {
 std::string charts(const std::string& figures) {
   if (figures.empty()) return "";
   const std::string begin = "<ul class=\"legend\">", end = "</ul>\n", item_end = "</li>";
-  std::string without, entries;
-  std::map<std::string, std::string> name_of;  // maps the SVG of a mark to its legend entry
+  std::string without_legends, entries;
+  std::map<std::string, std::string> entry_by_mark;  // maps the SVG of a mark to its legend entry
   size_t legends = 0, at = 0;
   bool clash = false;
   for (size_t found = figures.find(begin); found != std::string::npos; found = figures.find(begin, at)) {
-    without += figures.substr(at, found - at);
+    without_legends += figures.substr(at, found - at);
     at = figures.find(end, found) + end.size();
     ++legends;
     for (size_t i = found + begin.size(); figures.compare(i, end.size(), end) != 0;) {
       const size_t next = figures.find(item_end, i) + item_end.size();
       const std::string item = figures.substr(i, next - i);
       const size_t name = item.find("</svg>");
-      const auto [known, fresh] = name_of.emplace(item.substr(0, name), item);
-      if (fresh) entries += item;
+      const auto [known, inserted] = entry_by_mark.emplace(item.substr(0, name), item);
+      if (inserted) entries += item;
       clash |= known->second != item;
       i = next;
     }
   }
-  without += figures.substr(at);
+  without_legends += figures.substr(at);
   if (legends < 2 || clash) return "<div class=\"charts\">\n" + figures + "</div>\n";
-  return begin + entries + end + "<div class=\"charts\">\n" + without + "</div>\n";
+  return begin + entries + end + "<div class=\"charts\">\n" + without_legends + "</div>\n";
 }
 std::string paragraph(const std::string& text) { return text.empty() ? "" : "<p>" + escape(text) + "</p>\n"; }
 std::string bullets(const std::vector<std::string>& texts) {

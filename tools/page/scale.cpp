@@ -16,7 +16,7 @@ struct AxisUnit {
   const char* name;
 };
 /// Returns the unit that all tick labels of a linear axis use.
-AxisUnit unit_for(Unit unit, double largest) {
+AxisUnit choose_unit(Unit unit, double largest) {
   switch (unit) {
     case Unit::kSeconds:
       return largest >= 1 ? AxisUnit{1, " s"} : largest >= 1e-3 ? AxisUnit{1e-3, " ms"} : AxisUnit{1e-6, " µs"};
@@ -33,7 +33,7 @@ AxisUnit unit_for(Unit unit, double largest) {
 }
 
 /// Removes trailing zeros: "1.00 ms" becomes "1 ms", "4.00 KiB" becomes "4 KiB".
-std::string without_zeros(std::string text) {
+std::string strip_trailing_zeros(std::string text) {
   const size_t space = text.find(' '), point = text.find('.');
   if (point == std::string::npos || space == std::string::npos) return text;
   const size_t last = text.find_last_not_of('0', space - 1);
@@ -42,9 +42,9 @@ std::string without_zeros(std::string text) {
 
 std::string tick_text(Unit unit, double value) {
   switch (unit) {
-    case Unit::kSeconds: return without_zeros(duration(value));
-    case Unit::kBytes: return without_zeros(byte_size(value));
-    case Unit::kBandwidth: return without_zeros(bandwidth(value));
+    case Unit::kSeconds: return strip_trailing_zeros(duration(value));
+    case Unit::kBytes: return strip_trailing_zeros(byte_size(value));
+    case Unit::kBandwidth: return strip_trailing_zeros(bandwidth(value));
     case Unit::kPercent: return round_number(100 * value) + " %";
     case Unit::kNone: break;
   }
@@ -68,7 +68,7 @@ double round_down(double value) {
 }
 
 /// Keeps every n-th tick, counted from the last one, so that at most `count` ticks remain.
-void thin_out(std::vector<Tick>& ticks, int count) {
+void reduce_ticks(std::vector<Tick>& ticks, int count) {
   if (static_cast<int>(ticks.size()) <= count || count < 1) return;
   const size_t step = (ticks.size() + static_cast<size_t>(count) - 1) / static_cast<size_t>(count);
   std::vector<Tick> kept;
@@ -89,13 +89,13 @@ Scale::Scale(const Axis& axis, double low, double high, double from, double to, 
   if (axis.only_ticks.empty()) return;
   ticks_.clear();
   for (const double tick : axis.only_ticks) ticks_.push_back({tick, tick_text(axis.unit, tick)});
-  thin_out(ticks_, 2 * count);
+  reduce_ticks(ticks_, 2 * count);
 }
 
 void Scale::make_linear(const Axis& axis, int count) {
   if (axis.from_zero) low_ = std::min(low_, 0.0);
   if (high_ <= low_) high_ = low_ + std::max(1e-9, std::abs(low_) * 0.1);
-  const AxisUnit unit = unit_for(axis.unit, std::max(std::abs(low_), std::abs(high_)));
+  const AxisUnit unit = choose_unit(axis.unit, std::max(std::abs(low_), std::abs(high_)));
   const double step = round_up((high_ - low_) / unit.size / count);
   const double first = std::floor(low_ / unit.size / step + 1e-9), last = std::ceil(high_ / unit.size / step - 1e-9);
   if (!axis.exact_ends) {
@@ -133,7 +133,7 @@ void Scale::make_log(const Axis& axis, int count) {
   add({1});
   if (ticks_.size() < 3) add(base == 4 ? std::vector<double>{1, 2} : std::vector<double>{1, 2, 5});
   if (ticks_.size() < 3 && base == 10) add({1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9});
-  thin_out(ticks_, count + 1);
+  reduce_ticks(ticks_, count + 1);
 }
 
 double Scale::operator()(double value) const {
@@ -142,21 +142,21 @@ double Scale::operator()(double value) const {
   return from_ + (to_ - from_) * (std::isfinite(part) ? std::clamp(part, -0.02, 1.02) : 0);
 }
 
-std::string place(double value) {
+std::string format_coordinate(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", value);
   return text;
 }
 
-std::string fitted(const std::string& text, double width, double size) {
-  const auto room = static_cast<size_t>(std::max(1.0, width / (0.56 * size)));
+std::string truncate_text(const std::string& text, double width, double size) {
+  const auto max_characters = static_cast<size_t>(std::max(1.0, width / (0.56 * size)));
   size_t characters = 0, end = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;  // skips continuation bytes of UTF-8
-    if (characters == room - 1) end = i;
+    if (characters == max_characters - 1) end = i;
     ++characters;
   }
-  return escape(characters <= room ? text : text.substr(0, end) + "…");
+  return escape(characters <= max_characters ? text : text.substr(0, end) + "…");
 }
 
 std::string fill_class(int style) {
@@ -174,27 +174,31 @@ std::string marker(int style, double x, double y, double size, const std::string
   const double r = size;
   switch (style == kInk ? 0 : (style + style / 10) % 4) {
     case 0:
-      return cat("<circle", begin, " cx=\"", place(x), "\" cy=\"", place(y), "\" r=\"", place(r), "\">", title,
-                 "</circle>");
+      return cat("<circle", begin, " cx=\"", format_coordinate(x), "\" cy=\"", format_coordinate(y), "\" r=\"",
+                 format_coordinate(r), "\">", title, "</circle>");
     case 1:
-      return cat("<rect", begin, " x=\"", place(x - r * 0.9), "\" y=\"", place(y - r * 0.9), "\" width=\"",
-                 place(1.8 * r), "\" height=\"", place(1.8 * r), "\">", title, "</rect>");
+      return cat("<rect", begin, " x=\"", format_coordinate(x - r * 0.9), "\" y=\"", format_coordinate(y - r * 0.9),
+                 "\" width=\"", format_coordinate(1.8 * r), "\" height=\"", format_coordinate(1.8 * r), "\">", title,
+                 "</rect>");
     case 2:
-      return cat("<path", begin, " d=\"M", place(x), " ", place(y - 1.2 * r), "L", place(x + 1.15 * r), " ",
-                 place(y + 0.85 * r), "L", place(x - 1.15 * r), " ", place(y + 0.85 * r), "Z\">", title, "</path>");
+      return cat("<path", begin, " d=\"M", format_coordinate(x), " ", format_coordinate(y - 1.2 * r), "L",
+                 format_coordinate(x + 1.15 * r), " ", format_coordinate(y + 0.85 * r), "L",
+                 format_coordinate(x - 1.15 * r), " ", format_coordinate(y + 0.85 * r), "Z\">", title, "</path>");
     default:
-      return cat("<path", begin, " d=\"M", place(x), " ", place(y - 1.3 * r), "L", place(x + 1.3 * r), " ", place(y),
-                 "L", place(x), " ", place(y + 1.3 * r), "L", place(x - 1.3 * r), " ", place(y), "Z\">", title,
-                 "</path>");
+      return cat("<path", begin, " d=\"M", format_coordinate(x), " ", format_coordinate(y - 1.3 * r), "L",
+                 format_coordinate(x + 1.3 * r), " ", format_coordinate(y), "L", format_coordinate(x), " ",
+                 format_coordinate(y + 1.3 * r), "L", format_coordinate(x - 1.3 * r), " ", format_coordinate(y), "Z\">",
+                 title, "</path>");
   }
 }
 
 std::string figure(const std::string& title, const std::string& description, double width, double height,
                    const std::string& picture, const std::string& legend, const std::string& kind) {
   return cat("<figure class=\"chart", kind.empty() ? "" : " ", kind, "\">\n<figcaption>", escape(title),
-             "</figcaption>\n<div class=\"box\"><svg viewBox=\"0 0 ", place(width), " ", place(height),
-             "\" role=\"img\" aria-label=\"", escape(title + ". " + description), "\">\n", picture, "</svg></div>\n",
-             legend.empty() ? "" : "<ul class=\"legend\">" + legend + "</ul>\n", "</figure>\n");
+             "</figcaption>\n<div class=\"box\"><svg viewBox=\"0 0 ", format_coordinate(width), " ",
+             format_coordinate(height), "\" role=\"img\" aria-label=\"", escape(title + ". " + description), "\">\n",
+             picture, "</svg></div>\n", legend.empty() ? "" : "<ul class=\"legend\">" + legend + "</ul>\n",
+             "</figure>\n");
 }
 
 std::string legend_entry(const std::string& name, int style, char mark) {

@@ -31,10 +31,10 @@ class Scale {
 };
 
 /// Formats an SVG coordinate with one decimal place.
-std::string place(double value);
+std::string format_coordinate(double value);
 /// Truncates `text` with an ellipsis, so that it fits in `width` units at font size `size`, and escapes it. Assumes
 /// that a character is 0.56 * size wide.
-std::string fitted(const std::string& text, double width, double size);
+std::string truncate_text(const std::string& text, double width, double size);
 /// Return the CSS class for the fill or stroke colour of a style. The ten colours repeat.
 std::string fill_class(int style);
 std::string stroke_class(int style);

@@ -14,16 +14,16 @@ void check_call(const char* operation, double bytes, int n) {
   TANDEM_CHECK(bytes >= 0 && std::isfinite(bytes), operation, ": the message has ", bytes,
                " bytes; accepted: 0 or more");
 }
-double height(int n) { return std::ceil(std::log2(static_cast<double>(n))); }
+double tree_height(int n) { return std::ceil(std::log2(static_cast<double>(n))); }
 
 /// Returns the seconds of a ring reduce-scatter or ring all-gather on n devices: n - 1 messages of S/n bytes, one after
 /// the other.
-double half_ring(double bytes, double n, const Link& link) { return (n - 1) * link.seconds(bytes / n); }
+double ring_phase_seconds(double bytes, double n, const Link& link) { return (n - 1) * link.seconds(bytes / n); }
 
 /// Returns the seconds of an all-reduce over two binary trees of height h, each of which carries half of the bytes in k
 /// blocks. A device sends to its two children in turn, which takes 2 (h + k) messages of S/(2k) bytes. The best k gives
 /// 2ha + S/B + 2 sqrt(2 h a S/B), once for the way up and once for the way down.
-double two_trees(double bytes, double h, const Link& link) {
+double two_trees_seconds(double bytes, double h, const Link& link) {
   const double transfer = bytes / link.bandwidth, latency = h * link.latency;
   return 2 * (2 * latency + transfer + 2 * std::sqrt(2 * latency * transfer));
 }
@@ -38,9 +38,9 @@ void check_cluster(const Cluster& cluster) {
   check_link(cluster.inside, "inside");
 }
 
-int nodes_of(const Cluster& cluster, int n) { return (n + cluster.devices_per_node - 1) / cluster.devices_per_node; }
+int count_nodes(const Cluster& cluster, int n) { return (n + cluster.devices_per_node - 1) / cluster.devices_per_node; }
 
-const char* name_of(AllReduce algorithm) {
+const char* algorithm_name(AllReduce algorithm) {
   switch (algorithm) {
     case AllReduce::ring: return "ring";
     case AllReduce::tree: return "tree";
@@ -57,10 +57,10 @@ const std::vector<AllReduce>& all_reduces() {
   return all;
 }
 
-AllReduce all_reduce_named(const std::string& name) {
+AllReduce parse_all_reduce(const std::string& name) {
   for (const AllReduce a :
        {AllReduce::ring, AllReduce::tree, AllReduce::direct, AllReduce::hierarchical, AllReduce::fastest})
-    if (name == name_of(a)) return a;
+    if (name == algorithm_name(a)) return a;
   TANDEM_FAIL("all_reduce is ", name, "; accepted: ring, tree, direct, hierarchical, fastest");
 }
 
@@ -71,20 +71,20 @@ double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Link& 
   const double copies = bytes * link.per_byte;
   switch (algorithm) {
     case AllReduce::hierarchical:
-    case AllReduce::ring: return 2 * half_ring(bytes, n, link) + copies;
-    case AllReduce::tree: return two_trees(bytes, height(n), link) + copies;
+    case AllReduce::ring: return 2 * ring_phase_seconds(bytes, n, link) + copies;
+    case AllReduce::tree: return two_trees_seconds(bytes, tree_height(n), link) + copies;
     case AllReduce::direct: return direct(bytes, n, link) + copies;
     case AllReduce::fastest: break;
   }
-  double least = INFINITY;
-  for (const AllReduce a : all_reduces()) least = std::min(least, all_reduce_seconds(a, bytes, n, link));
-  return least;
+  double min_seconds = INFINITY;
+  for (const AllReduce a : all_reduces()) min_seconds = std::min(min_seconds, all_reduce_seconds(a, bytes, n, link));
+  return min_seconds;
 }
 
 double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Cluster& cluster) {
   check_call("all_reduce_seconds", bytes, n);
   check_cluster(cluster);
-  const int nodes = nodes_of(cluster, n);
+  const int nodes = count_nodes(cluster, n);
   if (nodes == 1) return all_reduce_seconds(algorithm, bytes, n, cluster.inside);
   check_link(cluster.between, "between");
   const double local = cluster.devices_per_node, devices = n, m = nodes;
@@ -102,25 +102,25 @@ double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Cluste
     case AllReduce::tree: {
       // Trees inside the nodes and trees between the first devices of the nodes run at the same time. The slower ones
       // determine the total time.
-      const double below = local > 1 ? two_trees(bytes, height(cluster.devices_per_node), inside) : 0;
-      const double above = two_trees(bytes, height(nodes), between);
-      return std::max(above, below) + 4 * height(cluster.devices_per_node) * inside.latency + copies;
+      const double below = local > 1 ? two_trees_seconds(bytes, tree_height(cluster.devices_per_node), inside) : 0;
+      const double above = two_trees_seconds(bytes, tree_height(nodes), between);
+      return std::max(above, below) + 4 * tree_height(cluster.devices_per_node) * inside.latency + copies;
     }
     case AllReduce::direct: {
       // Each device sends S/n bytes to every other device. Messages to other nodes share the node's link.
-      const double leaves = local * (devices - local) / devices * bytes / node.bandwidth;
-      const double stays = (local - 1) / devices * bytes / inside.bandwidth;
-      return 2 * (between.latency + std::max(leaves, stays)) + copies;
+      const double inter_node_seconds = local * (devices - local) / devices * bytes / node.bandwidth;
+      const double intra_node_seconds = (local - 1) / devices * bytes / inside.bandwidth;
+      return 2 * (between.latency + std::max(inter_node_seconds, intra_node_seconds)) + copies;
     }
     case AllReduce::hierarchical:
       // Each device of a node reduces S/local bytes with the devices at the same position on the other nodes. All
       // devices do this at the same time, over the node's link.
-      return 2 * half_ring(bytes, local, inside) + 2 * half_ring(bytes, m, node) + copies;
+      return 2 * ring_phase_seconds(bytes, local, inside) + 2 * ring_phase_seconds(bytes, m, node) + copies;
     case AllReduce::fastest: break;
   }
-  double least = INFINITY;
-  for (const AllReduce a : all_reduces()) least = std::min(least, all_reduce_seconds(a, bytes, n, cluster));
-  return least;
+  double min_seconds = INFINITY;
+  for (const AllReduce a : all_reduces()) min_seconds = std::min(min_seconds, all_reduce_seconds(a, bytes, n, cluster));
+  return min_seconds;
 }
 
 double broadcast_seconds(Broadcast algorithm, double bytes, int n, const Link& link) {
@@ -128,7 +128,7 @@ double broadcast_seconds(Broadcast algorithm, double bytes, int n, const Link& l
   check_link(link, "of the broadcast");
   if (n == 1) return 0;
   if (algorithm == Broadcast::flat) return (n - 1) * link.seconds(bytes);
-  if (algorithm == Broadcast::binomial) return height(n) * link.seconds(bytes);
+  if (algorithm == Broadcast::binomial) return tree_height(n) * link.seconds(bytes);
   // In a chain, k blocks pass over n - 1 links: (n - 2 + k) (a + S / (k B)) seconds. The best k is where the derivative
   // by k is 0.
   const double stages = n - 2, transfer = bytes / link.bandwidth;

@@ -17,7 +17,7 @@ struct Cluster {
 /// Checks devices_per_node and the link `inside`. @throws Error that names the invalid key
 void check_cluster(const Cluster& cluster);
 /// Returns the number of nodes that are needed for n devices.
-int nodes_of(const Cluster& cluster, int n);
+int count_nodes(const Cluster& cluster, int n);
 
 /// Algorithms of all-reduce. Each also takes S * per_byte, with per_byte of the link.
 enum class AllReduce {
@@ -28,9 +28,9 @@ enum class AllReduce {
   fastest,       ///< the fastest of these for the given size, as libraries choose
 };
 /// Returns the algorithm's name, such as "ring".
-const char* name_of(AllReduce algorithm);
+const char* algorithm_name(AllReduce algorithm);
 /// Returns the algorithm with this name. @throws Error if there is none
-AllReduce all_reduce_named(const std::string& name);
+AllReduce parse_all_reduce(const std::string& name);
 /// Returns the four algorithms: ring, tree, direct and hierarchical.
 const std::vector<AllReduce>& all_reduces();
 

@@ -5,12 +5,12 @@
 #include <sstream>
 
 #include "tandem/core/error.h"
+#include "tandem/tools/atomic_file.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/simulate/published.h"
 #include "tandem/tools/simulate/report.h"
 #include "tandem/tools/simulate/skill.h"
 #include "tandem/tools/usage.h"
-#include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
 
@@ -38,7 +38,7 @@ void simulate(const SimulateSettings& settings) {
   const simulate::Job job = as_usage([&] { return simulate::read_job(settings.cluster); });
   const simulate::Predictions predictions = simulate::predict(job);
   std::printf("%s", simulate::as_text(job, predictions).c_str());
-  if (!settings.json.empty()) write_whole_file("simulate", settings.json, simulate::as_json(job, predictions));
+  if (!settings.json.empty()) write_file_atomically("simulate", settings.json, simulate::as_json(job, predictions));
 }
 
 }  // namespace tandem::tools

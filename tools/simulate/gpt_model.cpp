@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kVocabulary = 51200;  // GPT-2's vocabulary, padded to a multiple of 1024, as Megatron does
 // Bytes per element, because the recorded runs used float16.
-constexpr double kHalf = 2;
+constexpr double kBytesPerElement = 2;
 
 /// Reads the next line and removes a carriage return at its end. @return false at the end of the file
 bool read_line(std::istream& in, std::string& line) {
@@ -71,7 +71,7 @@ double layer_seconds(const GptModel& model, const GptRow& row) {
   const double scores = row.micro_batch * row.heads * s * s;  // number of elements of the attention weights
   double seconds = 0;
   const auto add = [&](double times, double flops, double elements) {
-    seconds += times * std::max({model.launch, flops / model.rate, kHalf * elements / model.bandwidth});
+    seconds += times * std::max({model.launch, flops / model.rate, kBytesPerElement * elements / model.bandwidth});
   };
   // Matrix products run once in the forward and twice in the backward, once for the gradient of each operand.
   add(3, 6 * t * h, 4 * t + 3 * h * h);  // queries, keys and values
@@ -98,7 +98,7 @@ double layer_seconds(const GptModel& model, const GptRow& row) {
 /// times in total.
 double vocabulary_seconds(const GptModel& model, const GptRow& row) {
   const double logits = row.micro_batch * row.sequence * kVocabulary;
-  return 3 * 2 * logits * row.hidden / model.rate + 5 * 2 * kHalf * logits / model.bandwidth;
+  return 3 * 2 * logits * row.hidden / model.rate + 5 * 2 * kBytesPerElement * logits / model.bandwidth;
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ double gpt_pass_flops(const GptRow& row) {
 }
 
 double gpt_all_reduce(const GptRow& row, int gpus, const Link& link) {
-  return all_reduce_seconds(AllReduce::ring, kHalf * gpt_parameters(row), gpus, link);
+  return all_reduce_seconds(AllReduce::ring, kBytesPerElement * gpt_parameters(row), gpus, link);
 }
 
 double GptModel::seconds(const GptRow& row) const {

@@ -19,61 +19,62 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMostDevices = 1 << 20, kMostGroups = 100000;
+constexpr int kMaxJobDevices = 1 << 20, kMaxGroups = 100000;
 
 /// Reads the keys of a JSON object. Records which keys it was asked for, and refuses the object if it has other keys.
 class Object {
  public:
   Object(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
-    TANDEM_CHECK(json.is_object(), path_, " is ", shown(json), "; accepted: an object");
+    TANDEM_CHECK(json.is_object(), path_, " is ", short_json(json), "; accepted: an object");
   }
   bool has(const char* key) {
     known_.insert(key);
     return json_.contains(key);
   }
   Object object(const char* key) {
-    needed(key, "an object");
+    require_key(key, "an object");
     return {json_.at(key), path_ + "." + key};
   }
   const Json& any(const char* key) {
-    needed(key, "a value");
+    require_key(key, "a value");
     return json_.at(key);
   }
-  double number(const char* key, double least = 0, double most = INFINITY) {
+  double number(const char* key, double min_value = 0, double max_value = INFINITY) {
     const std::string accepted =
-        std::string("a number of ") + text(least) + (std::isinf(most) ? " or more" : " to " + text(most));
-    needed(key, accepted);
+        std::string("a number of ") + text(min_value) + (std::isinf(max_value) ? " or more" : " to " + text(max_value));
+    require_key(key, accepted);
     const Json& value = json_.at(key);
-    TANDEM_CHECK(value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= least &&
-                     value.get<double>() <= most,
-                 path_, ".", key, " is ", shown(value), "; accepted: ", accepted);
+    TANDEM_CHECK(value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= min_value &&
+                     value.get<double>() <= max_value,
+                 path_, ".", key, " is ", short_json(value), "; accepted: ", accepted);
     return value.get<double>();
   }
-  double number_or(const char* key, double otherwise, double least = 0, double most = INFINITY) {
-    return has(key) ? number(key, least, most) : otherwise;
+  double number_or(const char* key, double default_value, double min_value = 0, double max_value = INFINITY) {
+    return has(key) ? number(key, min_value, max_value) : default_value;
   }
   double positive(const char* key) {
     const double value = number(key);
     TANDEM_CHECK(value > 0, path_, ".", key, " is ", value, "; accepted: a number above 0");
     return value;
   }
-  int integer(const char* key, int least, int most) {
-    const double value = number(key, least, most);
-    TANDEM_CHECK(value == std::floor(value), path_, ".", key, " is ", value, "; accepted: a whole number of ", least,
-                 " to ", most);
+  int integer(const char* key, int min_value, int max_value) {
+    const double value = number(key, min_value, max_value);
+    TANDEM_CHECK(value == std::floor(value), path_, ".", key, " is ", value, "; accepted: a whole number of ",
+                 min_value, " to ", max_value);
     return static_cast<int>(value);
   }
-  bool flag_or(const char* key, bool otherwise) {
-    if (!has(key)) return otherwise;
-    TANDEM_CHECK(json_.at(key).is_boolean(), path_, ".", key, " is ", shown(json_.at(key)), "; accepted: true, false");
+  bool flag_or(const char* key, bool default_value) {
+    if (!has(key)) return default_value;
+    TANDEM_CHECK(json_.at(key).is_boolean(), path_, ".", key, " is ", short_json(json_.at(key)),
+                 "; accepted: true, false");
     return json_.at(key).get<bool>();
   }
-  std::string string_or(const char* key, const std::string& otherwise) {
-    if (!has(key)) return otherwise;
-    TANDEM_CHECK(json_.at(key).is_string(), path_, ".", key, " is ", shown(json_.at(key)), "; accepted: a string");
+  std::string string_or(const char* key, const std::string& default_value) {
+    if (!has(key)) return default_value;
+    TANDEM_CHECK(json_.at(key).is_string(), path_, ".", key, " is ", short_json(json_.at(key)), "; accepted: a string");
     return json_.at(key).get<std::string>();
   }
-  void refuse_others() const {
+  void reject_unknown_keys() const {
     for (const auto& item : json_.items()) {
       std::string names;
       for (const std::string& name : known_) names += (names.empty() ? "" : ", ") + name;
@@ -82,7 +83,7 @@ class Object {
   }
   const std::string& path() const { return path_; }
 
-  static std::string shown(const Json& value) {
+  static std::string short_json(const Json& value) {
     std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
     return text.size() > 60 ? text.substr(0, 57) + "..." : text;
   }
@@ -93,7 +94,7 @@ class Object {
     out << value;
     return out.str();
   }
-  void needed(const char* key, const std::string& accepted) {
+  void require_key(const char* key, const std::string& accepted) {
     TANDEM_CHECK(has(key), path_, " lacks the key \"", key, "\"; accepted: ", accepted);
   }
   const Json& json_;
@@ -102,7 +103,7 @@ class Object {
 };
 
 /// Calls `f`. If `f` throws an Error, puts `path`, the path of the JSON key, in front of the message.
-template <class F> auto about(const std::string& path, F&& f) {
+template <class F> auto with_path_in_errors(const std::string& path, F&& f) {
   try {
     return f();
   } catch (const Error& error) {
@@ -115,21 +116,21 @@ template <class F> auto about(const std::string& path, F&& f) {
 Link read_link(Object& parent, const char* key) {
   const std::string path = parent.path() + "." + key;
   const Json& value = parent.any(key);
-  if (value.is_string()) return about(path, [&] { return link_named(value.get<std::string>()); });
-  TANDEM_CHECK(value.is_object(), path, " is ", Object::shown(value),
+  if (value.is_string()) return with_path_in_errors(path, [&] { return find_link(value.get<std::string>()); });
+  TANDEM_CHECK(value.is_object(), path, " is ", Object::short_json(value),
                "; accepted: a link's name, or an object with latency and bandwidth, or with preset");
   Object o(value, path);
   Link link;
   if (o.has("preset")) {
     const std::string name = o.string_or("preset", "");
-    const double efficiency = o.number_or("efficiency", kUsualEfficiency, 0, 1);
-    link = about(path, [&] { return link_named(name, efficiency); });
+    const double efficiency = o.number_or("efficiency", kDefaultEfficiency, 0, 1);
+    link = with_path_in_errors(path, [&] { return find_link(name, efficiency); });
   } else {
     link.latency = o.number("latency");
     link.bandwidth = o.positive("bandwidth");
     link.per_byte = o.number_or("per_byte", 0);
   }
-  o.refuse_others();
+  o.reject_unknown_keys();
   return link;
 }
 
@@ -139,7 +140,7 @@ struct Device {
 
 Cluster read_cluster(Object o, Device& device) {
   Cluster cluster;
-  cluster.devices_per_node = o.integer("devices_per_node", 1, kMostDevices);
+  cluster.devices_per_node = o.integer("devices_per_node", 1, kMaxJobDevices);
   cluster.inside = read_link(o, "inside");
   if (o.has("between")) cluster.between = read_link(o, "between");
   cluster.between_per_device = o.flag_or("between_per_device", false);
@@ -147,9 +148,9 @@ Cluster read_cluster(Object o, Device& device) {
     Object d = o.object("device");
     device.flops_per_second = d.positive("flops_per_second");
     device.launch_seconds = d.number_or("launch_seconds", 0);
-    d.refuse_others();
+    d.reject_unknown_keys();
   }
-  o.refuse_others();
+  o.reject_unknown_keys();
   return cluster;
 }
 
@@ -158,10 +159,10 @@ std::vector<ParameterGroup> read_parameters(Object& o) {
   const double bytes = o.number_or("bytes_per_parameter", 4, 0.125, 64);
   if (!o.has("layers"))
     return even_groups(o.number("parameters", 1, 1e15) * bytes,
-                       o.has("groups") ? o.integer("groups", 1, kMostGroups) : 32);
+                       o.has("groups") ? o.integer("groups", 1, kMaxGroups) : 32);
   const Json& list = o.any("layers");
-  TANDEM_CHECK(list.is_array() && !list.empty() && list.size() <= kMostGroups, o.path(), ".layers is ",
-               Object::shown(list), "; accepted: a list of 1 to ", kMostGroups,
+  TANDEM_CHECK(list.is_array() && !list.empty() && list.size() <= kMaxGroups, o.path(), ".layers is ",
+               Object::short_json(list), "; accepted: a list of 1 to ", kMaxGroups,
                " objects with parameters and backward_share");
   std::vector<ParameterGroup> groups;
   groups.reserve(list.size());
@@ -169,7 +170,7 @@ std::vector<ParameterGroup> read_parameters(Object& o) {
     Object layer(list[i], o.path() + ".layers[" + std::to_string(i) + "]");
     layer.string_or("name", "");
     groups.push_back({layer.number("parameters", 0, 1e15) * bytes, layer.number_or("backward_share", 1)});
-    layer.refuse_others();
+    layer.reject_unknown_keys();
   }
   return groups;
 }
@@ -196,17 +197,18 @@ StepProfile read_step(Object o, const Device& device) {
   step.input_bytes = o.number_or("input_bytes", 0);
   step.output_bytes = o.number_or("output_bytes", 0);
   step.loss_seconds = o.number_or("loss_seconds", 0);
-  o.refuse_others();
+  o.reject_unknown_keys();
   return step;
 }
 
 void read_ddp(Object o, Modes& modes) {
-  modes.ddp.all_reduce = about(o.path(), [&] { return all_reduce_named(o.string_or("all_reduce", "fastest")); });
+  modes.ddp.all_reduce =
+      with_path_in_errors(o.path(), [&] { return parse_all_reduce(o.string_or("all_reduce", "fastest")); });
   modes.bucket_bytes = o.number_or("bucket_mib", 25, 1e-3, 1e9) * (1 << 20);
   modes.ddp.first_bucket_bytes = o.number_or("first_bucket_mib", 1, 1e-3, 1e9) * (1 << 20);
   modes.ddp.overlap = o.flag_or("overlap", true);
   if (o.has("passes")) modes.ddp.passes = o.integer("passes", 1, 1 << 20);
-  o.refuse_others();
+  o.reject_unknown_keys();
 }
 
 void read_dp(Object o, DpOptions& dp) {
@@ -220,17 +222,17 @@ void read_dp(Object o, DpOptions& dp) {
   dp.replicate_seconds = o.number_or("replicate_seconds", 0);
   dp.loss_inside = o.flag_or("loss_inside", false);
   dp.serial_launch = o.flag_or("serial_launch", false);
-  o.refuse_others();
+  o.reject_unknown_keys();
 }
 
 std::vector<int> read_devices(const Json& list, const std::string& path) {
-  TANDEM_CHECK(list.is_array() && !list.empty() && list.size() <= 1000, path, " is ", Object::shown(list),
+  TANDEM_CHECK(list.is_array() && !list.empty() && list.size() <= 1000, path, " is ", Object::short_json(list),
                "; accepted: a list of 1 to 1000 numbers of devices");
   std::vector<int> devices;
   devices.reserve(list.size());
   for (const Json& value : list) {
-    TANDEM_CHECK(value.is_number_integer() && value.get<double>() >= 1 && value.get<double>() <= kMostDevices, path,
-                 " has ", Object::shown(value), "; accepted: whole numbers of 1 to ", kMostDevices);
+    TANDEM_CHECK(value.is_number_integer() && value.get<double>() >= 1 && value.get<double>() <= kMaxJobDevices, path,
+                 " has ", Object::short_json(value), "; accepted: whole numbers of 1 to ", kMaxJobDevices);
     devices.push_back(value.get<int>());
   }
   return devices;
@@ -244,16 +246,16 @@ Job read_file(const Json& json, const std::string& path) {
   Device device;
   job.cluster = read_cluster(o.object("cluster"), device);
   job.step = read_step(o.object("step"), device);
-  about(path + ".step", [&] { check_profile(job.step); });
+  with_path_in_errors(path + ".step", [&] { check_profile(job.step); });
   if (o.has("ddp")) read_ddp(o.object("ddp"), job.modes);
   if (o.has("data_parallel")) read_dp(o.object("data_parallel"), job.modes.dp);
-  job.devices = o.has("devices") ? read_devices(o.any("devices"), path + ".devices") : usual_devices();
+  job.devices = o.has("devices") ? read_devices(o.any("devices"), path + ".devices") : default_device_counts();
   job.global_batch =
       o.number_or("global_batch", std::max(1.0, job.step.samples * job.cluster.devices_per_node), 1, 1e15);
-  o.refuse_others();
-  const int most = *std::max_element(job.devices.begin(), job.devices.end());
-  TANDEM_CHECK(most <= job.cluster.devices_per_node || job.cluster.between.bandwidth > 0, path,
-               ".cluster lacks the key \"between\", which ", most, " devices on nodes of ",
+  o.reject_unknown_keys();
+  const int max_value = *std::max_element(job.devices.begin(), job.devices.end());
+  TANDEM_CHECK(max_value <= job.cluster.devices_per_node || job.cluster.between.bandwidth > 0, path,
+               ".cluster lacks the key \"between\", which ", max_value, " devices on nodes of ",
                job.cluster.devices_per_node, " need; accepted: a link, or fewer devices");
   return job;
 }
@@ -267,7 +269,7 @@ Job parse_job(const std::string& text, const std::string& path) {
   } catch (const Json::exception& error) {
     TANDEM_FAIL("simulate: ", path, " is no JSON: ", error.what());
   }
-  return about("simulate", [&] { return read_file(json, path); });
+  return with_path_in_errors("simulate", [&] { return read_file(json, path); });
 }
 
 Job read_job(const std::string& path) {

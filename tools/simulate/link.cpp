@@ -29,7 +29,7 @@ const std::vector<NamedLink>& named_links() {
   return links;
 }
 
-Link link_named(const std::string& name, double efficiency) {
+Link find_link(const std::string& name, double efficiency) {
   TANDEM_CHECK(efficiency > 0 && efficiency <= 1, "link ", name, ": efficiency is ", efficiency,
                "; accepted: more than 0, at most 1");
   std::string names;

@@ -25,10 +25,10 @@ struct NamedLink {
 /// Returns PCIe, NVLink, Ethernet and InfiniBand links of several generations. docs/simulate.md names the sources.
 const std::vector<NamedLink>& named_links();
 /// Fraction of the nominal bandwidth that collectives typically reach. docs/simulate.md names the source.
-constexpr double kUsualEfficiency = 0.8;
+constexpr double kDefaultEfficiency = 0.8;
 /// Returns the link with this name, with its nominal bandwidth multiplied by `efficiency`.
 /// @throws Error if the name is not in named_links(), or if efficiency is outside (0, 1]
-Link link_named(const std::string& name, double efficiency = kUsualEfficiency);
+Link find_link(const std::string& name, double efficiency = kDefaultEfficiency);
 /// Checks that a link is valid. @param what  name of the link for the error message, such as "inside"
 /// @throws Error unless latency and per_byte are finite and not negative, and bandwidth is finite and positive
 void check_link(const Link& link, const std::string& what);

@@ -34,7 +34,7 @@ void append_scaling(std::string& text, const Job& job, const std::vector<Scaling
       "ms\n");
   append(text, "                 a device\n");
   for (const ScalingRow& r : rows) {
-    append(text, "%7d %6d %11.4g %11.1f %10.1f%% %9.3f %7.3f %8.3f", r.devices, nodes_of(job.cluster, r.devices),
+    append(text, "%7d %6d %11.4g %11.1f %10.1f%% %9.3f %7.3f %8.3f", r.devices, count_nodes(job.cluster, r.devices),
            r.samples, r.ddp.samples_per_second, 100 * r.ddp_efficiency, kMilli * r.ddp.communication,
            kMilli * r.ddp.hidden, kMilli * r.ddp.exposed);
     if (r.dp)
@@ -49,7 +49,7 @@ Json scaling_json(const Job& job, const std::vector<ScalingRow>& rows) {
   Json list = Json::array();
   for (const ScalingRow& r : rows) {
     Json row = {{"devices", r.devices},
-                {"nodes", nodes_of(job.cluster, r.devices)},
+                {"nodes", count_nodes(job.cluster, r.devices)},
                 {"samples_per_device", r.samples},
                 {"ddp", r.ddp},
                 {"data_parallel", nullptr}};
@@ -88,7 +88,7 @@ std::string as_text(const Job& job, const Predictions& p) {
          kMilli * job.step.optimizer_seconds, kMega * bytes);
 
   append(text, "\nAll-reduce of all gradients at once, ms\ndevices");
-  for (const AllReduce a : all_reduces()) append(text, " %13s", name_of(a));
+  for (const AllReduce a : all_reduces()) append(text, " %13s", algorithm_name(a));
   append(text, "\n");
   for (const int n : job.devices) {
     append(text, "%7d", n);
@@ -116,7 +116,7 @@ std::string as_json(const Job& job, const Predictions& p) {
   Json all_reduce = Json::array();
   for (const int n : job.devices) {
     Json row = {{"devices", n}};
-    for (const AllReduce a : all_reduces()) row[name_of(a)] = all_reduce_seconds(a, bytes, n, job.cluster);
+    for (const AllReduce a : all_reduces()) row[algorithm_name(a)] = all_reduce_seconds(a, bytes, n, job.cluster);
     all_reduce.push_back(std::move(row));
   }
   Json cluster = {{"devices_per_node", job.cluster.devices_per_node},

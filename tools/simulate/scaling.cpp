@@ -59,11 +59,11 @@ std::vector<ScalingRow> predict_strong(const StepProfile& profile, const Cluster
     if (share < 1) continue;
     const double needed = std::max(1.0, std::ceil(share / profile.samples));
     rows.push_back(
-        predict_row(with_samples(profile, share / needed), cluster, n, static_cast<int>(needed), alone, modes));
+        predict_row(scale_to_samples(profile, share / needed), cluster, n, static_cast<int>(needed), alone, modes));
   }
   return rows;
 }
 
-std::vector<int> usual_devices() { return {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}; }
+std::vector<int> default_device_counts() { return {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}; }
 
 }  // namespace tandem::simulate

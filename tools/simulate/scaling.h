@@ -31,6 +31,6 @@ std::vector<ScalingRow> predict_weak(const StepProfile& profile, const Cluster& 
 std::vector<ScalingRow> predict_strong(const StepProfile& profile, const Cluster& cluster,
                                        const std::vector<int>& devices, double global_batch, const Modes& modes);
 /// Returns the powers of two from 2 to 1024.
-std::vector<int> usual_devices();
+std::vector<int> default_device_counts();
 
 }  // namespace tandem::simulate

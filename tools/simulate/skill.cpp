@@ -17,14 +17,14 @@ namespace tandem::simulate {
 namespace {
 
 // All-reduces of at least this many bytes depend on bandwidth rather than on latency.
-constexpr double kLarge = 64 << 20;
+constexpr double kLargeBytes = 64 << 20;
 
 using Rows = std::vector<GptRow>;
 using Predict = std::function<double(const GptRow&)>;
 
-Rows rows_where(const Rows& rows, const std::function<bool(const GptRow&)>& wanted) {
+Rows filter_rows(const Rows& rows, const std::function<bool(const GptRow&)>& predicate) {
   Rows found;
-  std::copy_if(rows.begin(), rows.end(), std::back_inserter(found), wanted);
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(found), predicate);
   return found;
 }
 
@@ -36,7 +36,7 @@ double quantile(std::vector<double> values, double q) {
   return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
 }
 
-Errors errors_of(const std::vector<double>& ratios) {
+Errors compute_errors(const std::vector<double>& ratios) {
   Errors found;
   std::vector<double> errors;
   errors.reserve(ratios.size());
@@ -48,7 +48,7 @@ Errors errors_of(const std::vector<double>& ratios) {
   return found;
 }
 
-std::vector<double> ratios_of(const Rows& rows, const Predict& predict) {
+std::vector<double> compute_ratios(const Rows& rows, const Predict& predict) {
   std::vector<double> ratios;
   ratios.reserve(rows.size());
   for (const GptRow& row : rows) ratios.push_back(predict(row) / row.seconds);
@@ -79,7 +79,7 @@ double median_of(const Rows& rows, const Predict& value) {
 
 /// For each depth and each micro-batch, fits the model to the other rows and predicts the rows with that depth or
 /// micro-batch. Returns predicted / recorded for all predicted rows.
-std::vector<double> left_out_ratios(const Rows& rows, const Link& link) {
+std::vector<double> cross_validation_ratios(const Rows& rows, const Link& link) {
   std::set<int> depths;
   std::set<double> micro_batches;
   for (const GptRow& row : rows) {
@@ -88,8 +88,9 @@ std::vector<double> left_out_ratios(const Rows& rows, const Link& link) {
   }
   std::vector<double> ratios;
   const auto leave_out = [&](const std::function<bool(const GptRow&)>& left) {
-    const GptModel model = fit_gpt(rows_where(rows, [&](const GptRow& r) { return !left(r); }), link);
-    for (const double ratio : ratios_of(rows_where(rows, left), [&](const GptRow& r) { return model.seconds(r); }))
+    const GptModel model = fit_gpt(filter_rows(rows, [&](const GptRow& r) { return !left(r); }), link);
+    for (const double ratio :
+         compute_ratios(filter_rows(rows, left), [&](const GptRow& r) { return model.seconds(r); }))
       ratios.push_back(ratio);
   };
   for (const int depth : depths) leave_out([=](const GptRow& r) { return r.layers == depth; });
@@ -100,8 +101,8 @@ std::vector<double> left_out_ratios(const Rows& rows, const Link& link) {
 /// Computes the errors of the model and of three baselines on the rows `rest`. The baselines use the rows `fitted`.
 /// @param calibration  a row with a shape that is not in `fitted`; every prediction is scaled so that this row is
 /// exact. Null: no scaling
-HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted, const Rows& rest, bool interval,
-              const GptRow* calibration = nullptr) {
+HeldOut evaluate_held_out(const std::string& what, const GptModel& model, const Rows& fitted, const Rows& rest,
+                          bool interval, const GptRow* calibration = nullptr) {
   HeldOut found;
   found.what = what;
   const auto scale = [&](const Predict& predict) {
@@ -109,7 +110,7 @@ HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted
   };
   const auto errors = [&](const Predict& predict) {
     const double factor = scale(predict);
-    return errors_of(ratios_of(rest, [&](const GptRow& row) { return factor * predict(row); }));
+    return compute_errors(compute_ratios(rest, [&](const GptRow& row) { return factor * predict(row); }));
   };
   const Predict by_model = [&](const GptRow& row) { return model.seconds(row); };
   const double second_per_flop = median_of(fitted, [](const GptRow& row) { return row.seconds / all_flops(row); });
@@ -121,22 +122,22 @@ HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted
   if (!interval) return found;
   // The 90 % interval comes from the model's errors on the fitted rows, where each depth and each micro-batch in turn
   // is left out of the fit.
-  const std::vector<double> known = left_out_ratios(fitted, model.link);
+  const std::vector<double> known = cross_validation_ratios(fitted, model.link);
   const double low = quantile(known, 0.05), high = quantile(known, 0.95), factor = scale(by_model);
-  for (const double ratio : ratios_of(rest, by_model))
+  for (const double ratio : compute_ratios(rest, by_model))
     found.inside_interval +=
         factor * ratio >= low && factor * ratio <= high ? 1.0 / static_cast<double>(rest.size()) : 0;
   return found;
 }
 
-bool has_rows(const LinkPoint& p) { return p.devices == 2 || p.devices == 4 || p.devices == 8; }
+bool has_recorded_steps(const LinkPoint& p) { return p.devices == 2 || p.devices == 4 || p.devices == 8; }
 
-/// Returns the all-reduces of at least `least_bytes`, restricted to the numbers of GPUs that occur in the recorded
+/// Returns the all-reduces of at least `min_bytes`, restricted to the numbers of GPUs that occur in the recorded
 /// steps (with_rows) or that do not (otherwise).
-std::vector<LinkPoint> points_where(const std::vector<LinkPoint>& points, bool with_rows, double least_bytes) {
+std::vector<LinkPoint> filter_points(const std::vector<LinkPoint>& points, bool with_rows, double min_bytes) {
   std::vector<LinkPoint> found;
   std::copy_if(points.begin(), points.end(), std::back_inserter(found),
-               [&](const LinkPoint& p) { return has_rows(p) == with_rows && p.bytes >= least_bytes; });
+               [&](const LinkPoint& p) { return has_recorded_steps(p) == with_rows && p.bytes >= min_bytes; });
   return found;
 }
 
@@ -145,20 +146,20 @@ double ring_seconds(const LinkPoint& p, const Link& link) {
 }
 
 void check_all_reduces(const std::vector<LinkPoint>& points, Skill& skill) {
-  const std::vector<LinkPoint> fitted = points_where(points, true, 0), rest = points_where(points, false, 0);
-  TANDEM_CHECK(!rest.empty() && !points_where(points, false, kLarge).empty(),
+  const std::vector<LinkPoint> fitted = filter_points(points, true, 0), rest = filter_points(points, false, 0);
+  TANDEM_CHECK(!rest.empty() && !filter_points(points, false, kLargeBytes).empty(),
                "simulate: the table of all-reduces has only rows for 2, 4 and 8 GPUs; accepted: a table with other "
                "numbers of GPUs too");
   const auto add = [&](const char* what, const std::function<double(const LinkPoint&)>& predict) {
     std::vector<double> all, large;
     for (const LinkPoint& p : rest) {
       all.push_back(predict(p) / p.seconds);
-      if (p.bytes >= kLarge) large.push_back(all.back());
+      if (p.bytes >= kLargeBytes) large.push_back(all.back());
     }
-    skill.all_reduces.push_back({what, errors_of(all), errors_of(large)});
+    skill.all_reduces.push_back({what, compute_errors(all), compute_errors(large)});
   };
   const Link plain = fit_ring(fitted).link, copies = fit_ring_with_copies(fitted).link;
-  const Link large = fit_ring_with_copies(points_where(points, true, kLarge)).link;
+  const Link large = fit_ring_with_copies(filter_points(points, true, kLargeBytes)).link;
   add("ring with copies", [&](const LinkPoint& p) { return ring_seconds(p, copies); });
   add("the same, fitted from 64 MiB on", [&](const LinkPoint& p) { return ring_seconds(p, large); });
   add("ring", [&](const LinkPoint& p) { return ring_seconds(p, plain); });
@@ -176,7 +177,7 @@ void check_all_reduces(const std::vector<LinkPoint>& points, Skill& skill) {
 /// the recorded steps. The interval comes from the ring's errors at large sizes. It is applied separately to the two
 /// all-reduces whose difference is the overhead, so the interval of the difference is wide.
 void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Skill& skill) {
-  const std::vector<LinkPoint> others = points_where(points, false, kLarge);
+  const std::vector<LinkPoint> others = filter_points(points, false, kLargeBytes);
   const Link link = fit_ring_with_copies(others).link;
   std::vector<double> known;
   known.reserve(others.size());
@@ -208,15 +209,15 @@ void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Ski
       parts.push_back(difference / row->seconds);
     }
     skill.additivity = std::max(skill.additivity, most - least);
-    o.of_step_least = quantile(parts, 0);
-    o.of_step_most = quantile(parts, 1);
+    o.min_step_fraction = quantile(parts, 0);
+    o.max_step_fraction = quantile(parts, 1);
     const double many = gpt_all_reduce(*list[0].second, o.gpus, link), two = gpt_all_reduce(*list[0].second, 2, link);
     o.predicted = many - two;
     o.low = low * many - high * two;
     o.high = high * many - low * two;
     skill.overheads.push_back(o);
   }
-  skill.distinct = passes.size() + differences.size() + shapes.size();
+  skill.num_distinct = passes.size() + differences.size() + shapes.size();
 }
 
 }  // namespace
@@ -226,19 +227,19 @@ Skill check_skill(const std::string& folder, bool intervals) {
   const std::vector<LinkPoint> points = read_all_reduces(folder + "/a100_all_reduce.csv");
   std::vector<LinkPoint> large;
   std::copy_if(points.begin(), points.end(), std::back_inserter(large),
-               [](const LinkPoint& p) { return p.bytes >= kLarge; });
+               [](const LinkPoint& p) { return p.bytes >= kLargeBytes; });
   // Uses only large all-reduces, because the gradients of all recorded steps are large.
   const Link link = fit_ring_with_copies(large).link;
   Skill skill;
   const auto least = [&](const GptRow& a, const GptRow& b) { return a.hidden < b.hidden; };
   const int narrow = std::min_element(rows.begin(), rows.end(), least)->hidden;
-  const Rows base = rows_where(rows, [&](const GptRow& r) { return r.hidden == narrow; });
-  const Rows wide = rows_where(rows, [&](const GptRow& r) { return r.hidden != narrow; });
+  const Rows base = filter_rows(rows, [&](const GptRow& r) { return r.hidden == narrow; });
+  const Rows wide = filter_rows(rows, [&](const GptRow& r) { return r.hidden != narrow; });
   const auto hold_out = [&](const std::string& what, const std::function<bool(const GptRow&)>& held) {
-    const Rows fitted = rows_where(base, [&](const GptRow&r) { return !held(r); }), rest = rows_where(base, held);
+    const Rows fitted = filter_rows(base, [&](const GptRow&r) { return !held(r); }), rest = filter_rows(base, held);
     TANDEM_CHECK(fitted.size() >= 5 && !rest.empty(), "simulate: ", folder, " has ", rest.size(), " rows of ", what,
                  " and ", fitted.size(), " others; accepted: at least one, and five others");
-    skill.held_out.push_back(judge(what, fit_gpt(fitted, link), fitted, rest, intervals));
+    skill.held_out.push_back(evaluate_held_out(what, fit_gpt(fitted, link), fitted, rest, intervals));
   };
   std::set<int> depths;
   for (const GptRow& row : base) depths.insert(row.layers);
@@ -251,23 +252,24 @@ Skill check_skill(const std::string& folder, bool intervals) {
   skill.model = fit_gpt(base, link);
   TANDEM_CHECK(!wide.empty(), "simulate: ", folder, " has rows of one width only; accepted: rows of two");
   const std::string width = "hidden " + std::to_string(wide[0].hidden);
-  skill.held_out.push_back(judge(width + ", not calibrated", skill.model, base, wide, intervals));
+  skill.held_out.push_back(evaluate_held_out(width + ", not calibrated", skill.model, base, wide, intervals));
   // Calibrates the model with each row in turn. Does not judge rows with the same micro-batch as the calibrating row,
   // because they are nearly equal to it.
   std::vector<double> medians;
   const GptRow* cheapest = &wide[0];
   for (const GptRow& row : wide) {
-    const Rows rest = rows_where(wide, [&](const GptRow& r) { return r.micro_batch != row.micro_batch; });
+    const Rows rest = filter_rows(wide, [&](const GptRow& r) { return r.micro_batch != row.micro_batch; });
     const double factor = row.seconds / skill.model.seconds(row);
     medians.push_back(
-        errors_of(ratios_of(rest, [&](const GptRow& r) { return factor * skill.model.seconds(r); })).median);
+        compute_errors(compute_ratios(rest, [&](const GptRow& r) { return factor * skill.model.seconds(r); })).median);
     if (row.gpus < cheapest->gpus || (row.gpus == cheapest->gpus && row.global_batch < cheapest->global_batch))
       cheapest = &row;
   }
-  const Rows rest = rows_where(wide, [&](const GptRow& r) { return r.micro_batch != cheapest->micro_batch; });
-  skill.held_out.push_back(judge(width + ", calibrated by one row", skill.model, base, rest, intervals, cheapest));
-  skill.calibrated_least = quantile(medians, 0);
-  skill.calibrated_most = quantile(medians, 1);
+  const Rows rest = filter_rows(wide, [&](const GptRow& r) { return r.micro_batch != cheapest->micro_batch; });
+  skill.held_out.push_back(
+      evaluate_held_out(width + ", calibrated by one row", skill.model, base, rest, intervals, cheapest));
+  skill.calibrated_min = quantile(medians, 0);
+  skill.calibrated_max = quantile(medians, 1);
   check_all_reduces(points, skill);
   check_overheads(rows, points, skill);
   return skill;

@@ -27,7 +27,7 @@ struct AllReduceErrors {
 struct Overhead {
   int hidden = 0, layers = 0, gpus = 0;
   double recorded = 0, predicted = 0, low = 0, high = 0;  ///< seconds; low and high bound the 90 % interval
-  double of_step_least = 0, of_step_most = 0;             ///< range of recorded time / time of the step on two GPUs
+  double min_step_fraction = 0, max_step_fraction = 0;    ///< range of recorded time / time of the step on two GPUs
 };
 /// Results of check_skill.
 struct Skill {
@@ -38,13 +38,13 @@ struct Skill {
   std::vector<AllReduceErrors> all_reduces;
   /// The model is calibrated with each row of the larger widths in turn. Range of the median error on the rows with
   /// another micro-batch.
-  double calibrated_least = 0, calibrated_most = 0;
+  double calibrated_min = 0, calibrated_max = 0;
   /// How much the recorded difference between two numbers of GPUs varies over batch sizes, in seconds. In real
   /// measurements, noise makes this milliseconds. Zero means that the recorded times are not measurements but sums of
   /// fewer numbers.
   double additivity = 0;
-  size_t distinct = 0;  ///< if additivity is zero: how many numbers the recorded times are sums of
-  GptModel model;       ///< model fitted to the rows with the smallest width
+  size_t num_distinct = 0;  ///< if additivity is zero: how many numbers the recorded times are sums of
+  GptModel model;           ///< model fitted to the rows with the smallest width
 };
 /// Fits the model to a part of the recorded times, and predicts the rest.
 /// @param folder     contains a100_data_parallel.csv and a100_all_reduce.csv. @throws Error if it does not

@@ -27,7 +27,7 @@ void append_provenance(std::string& text, const Skill& skill) {
       "simulator\n"
       "  on measurements. The all-reduce table has a clock's noise: its errors are errors of predicted "
       "measurements.\n\n",
-      std::max(1.0, 1e9 * skill.additivity), skill.distinct);
+      std::max(1.0, 1e9 * skill.additivity), skill.num_distinct);
 }
 
 void append_held_out(std::string& text, const Skill& skill) {
@@ -40,7 +40,7 @@ void append_held_out(std::string& text, const Skill& skill) {
            100 * h.model.median, 100 * h.model.mean, 100 * h.model.largest, 100 * h.inside_interval,
            100 * h.flops.median, 100 * h.nearest.median, 100 * h.constant.median);
   append(text, "Calibrated by any one row of that width, the median error on the others is %.1f to %.1f %%.\n",
-         100 * skill.calibrated_least, 100 * skill.calibrated_most);
+         100 * skill.calibrated_min, 100 * skill.calibrated_max);
   for (const HeldOut& h : skill.held_out) {
     if (h.model.median > h.nearest.median)
       append(text, "No skill: for \"%s\", the nearest fitted row is a better prediction than the model.\n",
@@ -72,24 +72,25 @@ void append_overheads(std::string& text, const Skill& skill) {
       text,
       "\nWhat n GPUs add to a step of two GPUs, the work of each the same; the ring is fitted to 3, 5, 6 and 7 GPUs\n"
       "hidden  layers  GPUs   recorded, ms   part of the step, %%   predicted, ms   90 %% interval, ms\n");
-  struct OfWidth {
+  struct WidthSummary {
     size_t count = 0, outside = 0, negative = 0;
     double model_error = 0, none_error = 0;
   };
-  std::map<int, OfWidth> widths;
-  double least_part = 1, largest_part = 0;
+  std::map<int, WidthSummary> widths;
+  double min_fraction = 1, max_fraction = 0;
   for (const Overhead& o : skill.overheads) {
     append(text, "%6d %7d %5d %14.3f %10.2f to %5.2f %15.3f %12.3f to %.3f\n", o.hidden, o.layers, o.gpus,
-           1e3 * o.recorded, 100 * o.of_step_least, 100 * o.of_step_most, 1e3 * o.predicted, 1e3 * o.low, 1e3 * o.high);
-    OfWidth& width = widths[o.hidden];
+           1e3 * o.recorded, 100 * o.min_step_fraction, 100 * o.max_step_fraction, 1e3 * o.predicted, 1e3 * o.low,
+           1e3 * o.high);
+    WidthSummary& width = widths[o.hidden];
     ++width.count;
     width.outside += o.recorded < o.low || o.recorded > o.high;
     width.negative += o.recorded < 0;
     width.model_error += std::abs(o.predicted - o.recorded);
     width.none_error += std::abs(o.recorded);
-    for (const double part : {o.of_step_least, o.of_step_most}) {
-      least_part = std::min(least_part, std::abs(part));
-      largest_part = std::max(largest_part, std::abs(part));
+    for (const double part : {o.min_step_fraction, o.max_step_fraction}) {
+      min_fraction = std::min(min_fraction, std::abs(part));
+      max_fraction = std::max(max_fraction, std::abs(part));
     }
   }
   for (const auto& [hidden, w] : widths) {
@@ -108,7 +109,7 @@ void append_overheads(std::string& text, const Skill& skill) {
           w.negative);
   }
   append(text, "These are %.2f to %.2f %% of a step: less than the model's own error of a whole step.\n",
-         100 * least_part, 100 * largest_part);
+         100 * min_fraction, 100 * max_fraction);
 }
 
 }  // namespace

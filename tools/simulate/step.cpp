@@ -72,7 +72,7 @@ std::vector<ParameterGroup> even_groups(double bytes, int groups) {
   return std::vector<ParameterGroup>(static_cast<size_t>(groups), {bytes / groups, 1.0 / groups});
 }
 
-StepProfile with_samples(const StepProfile& profile, double samples) {
+StepProfile scale_to_samples(const StepProfile& profile, double samples) {
   TANDEM_CHECK(std::isfinite(samples) && samples > 0, "step: samples is ", samples, "; accepted: more than 0");
   StepProfile p = profile;
   const double ratio = samples / profile.samples, factor = p.fixed_fraction + (1 - p.fixed_fraction) * ratio;
@@ -84,7 +84,7 @@ StepProfile with_samples(const StepProfile& profile, double samples) {
   return p;
 }
 
-double single_seconds(const StepProfile& p) { return p.forward_seconds + p.backward_seconds + p.optimizer_seconds; }
+double one_device_seconds(const StepProfile& p) { return p.forward_seconds + p.backward_seconds + p.optimizer_seconds; }
 
 DdpPrediction predict_ddp(const StepProfile& profile, const Cluster& cluster, int n, double bucket_bytes,
                           const DdpOptions& options) {

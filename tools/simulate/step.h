@@ -42,9 +42,9 @@ double gradient_bytes(const StepProfile& profile);
 std::vector<ParameterGroup> even_groups(double bytes, int groups);
 /// Returns the profile for another number of samples. Multiplies times by f + (1 - f) * samples / profile.samples,
 /// where f is fixed_fraction. @throws Error if `samples` is not positive
-StepProfile with_samples(const StepProfile& profile, double samples);
+StepProfile scale_to_samples(const StepProfile& profile, double samples);
 /// Returns the seconds of forward, backward and optimizer on one device, without communication.
-double single_seconds(const StepProfile& profile);
+double one_device_seconds(const StepProfile& profile);
 
 struct DdpOptions {
   AllReduce all_reduce = AllReduce::fastest;

@@ -1,5 +1,5 @@
-// Implements OpTable and flops_of: add up the calls of each operation and the busy time of each GPU, and format the
-// table.
+// Implements OpTable and estimate_flops: add up the calls of each operation and the busy time of each GPU, and format
+// the table.
 #include "tandem/tools/trace/op_table.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace tandem::tools::trace {
 namespace {
 
 /// Formats a value with three digits, an SI prefix and a unit, in at most 8 characters: "1.25 ms", "34.0 G".
-std::string scaled(double value, const char* unit, double smallest = 1) {
+std::string format_si(double value, const char* unit, double smallest = 1) {
   static const char* const kPrefixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P"};
   if (value <= 0) return "-";
   int prefix = 3;
@@ -28,16 +28,16 @@ std::string scaled(double value, const char* unit, double smallest = 1) {
                 value, kPrefixes[prefix], unit);
   return text;
 }
-std::string seconds_text(double seconds) { return scaled(seconds, "s"); }
-std::string line_of(const OpRow& row, double all) {
+std::string seconds_text(double seconds) { return format_si(seconds, "s"); }
+std::string format_row(const OpRow& row, double all) {
   char text[200];
   std::snprintf(text, sizeof text, "%-22.22s %-6.6s %7lld %8s %4.0f%% %8s %7s %7s %7s\n", row.op.c_str(),
                 row.device.c_str(), static_cast<long long>(row.count), seconds_text(row.seconds).c_str(),
                 all > 0 ? 100 * row.seconds / all : 0,
                 seconds_text(row.seconds / static_cast<double>(row.count)).c_str(),
-                scaled(static_cast<double>(row.bytes), "B").c_str(),
-                row.seconds > 0 ? scaled(static_cast<double>(row.bytes) / row.seconds, "").c_str() : "-",
-                row.seconds > 0 ? scaled(row.flops / row.seconds, "").c_str() : "-");
+                format_si(static_cast<double>(row.bytes), "B").c_str(),
+                row.seconds > 0 ? format_si(static_cast<double>(row.bytes) / row.seconds, "").c_str() : "-",
+                row.seconds > 0 ? format_si(row.flops / row.seconds, "").c_str() : "-");
   return text;
 }
 
@@ -45,17 +45,17 @@ double numel(const Sizes& sizes) { return std::accumulate(sizes.begin(), sizes.e
 
 /// Returns the number of multiply-adds per output element of a convolution: input channels per group times the size of
 /// the kernel window.
-double per_output(const Sizes& weight) { return weight.empty() || weight[0] == 0 ? 0 : numel(weight) / weight[0]; }
+double macs_per_output(const Sizes& weight) { return weight.empty() || weight[0] == 0 ? 0 : numel(weight) / weight[0]; }
 
 }  // namespace
 
 void OpTable::add(const Line& line) {
   if (line.stream > 0) {
-    on_gpus_.push_back(line);
+    gpu_events_.push_back(line);
     return;
   }
   if (line.category != "cpu_op" || (line.reads.empty() && line.writes.empty())) return;
-  const double flops = flops_of(line.name, parse_sizes(line.reads), parse_sizes(line.writes));
+  const double flops = estimate_flops(line.name, parse_sizes(line.reads), parse_sizes(line.writes));
   if (line.correlation > 0)
     calls_[{line.process, line.correlation}] = {line, flops};
   else
@@ -74,7 +74,7 @@ void OpTable::add_call(const Line& line, double flops) {
 
 std::vector<OpRow> OpTable::rows() const {
   OpTable all = *this;
-  for (const Line& work : on_gpus_) {
+  for (const Line& work : gpu_events_) {
     const auto call = calls_.find({work.process, work.correlation});
     all.add_call(work, call == calls_.end() ? 0 : call->second.second);
   }
@@ -85,14 +85,14 @@ std::vector<OpRow> OpTable::rows() const {
   return rows;
 }
 
-std::map<std::string, Busy> OpTable::busy() const {
+std::map<std::string, GpuUtilization> OpTable::busy() const {
   std::map<std::string, std::vector<Work>> by_device;
-  for (const Line& work : on_gpus_)
+  for (const Line& work : gpu_events_)
     by_device[work.device].push_back({work.start, work.start + work.seconds, work.category == "kernel"});
-  std::map<std::string, Busy> all;
+  std::map<std::string, GpuUtilization> all;
   for (auto& [device, works] : by_device) {
     std::sort(works.begin(), works.end(), [](const Work& a, const Work& b) { return a.start < b.start; });
-    Busy busy;
+    GpuUtilization busy;
     double any_until = works[0].start, compute_until = works[0].start, any = 0;
     for (const Work& work : works) {
       any += std::max(0.0, work.end - std::max(work.start, any_until));
@@ -118,8 +118,8 @@ std::string OpTable::str() const {
     sum.flops += row.flops;
   }
   std::string out = "operation              device   count    total share     mean   bytes     B/s  FLOP/s\n";
-  for (const OpRow& row : all) out += line_of(row, sum.seconds);
-  if (sum.count > 0) out += line_of(sum, sum.seconds);
+  for (const OpRow& row : all) out += format_row(row, sum.seconds);
+  if (sum.count > 0) out += format_row(sum, sum.seconds);
   for (const auto& [device, busy] : busy()) {
     char text[200];
     const double total = std::max(busy.total(), 1e-12);
@@ -153,12 +153,13 @@ std::vector<Sizes> parse_sizes(const std::string& tensors) {
   return all;
 }
 
-double flops_of(const std::string& op, const std::vector<Sizes>& reads, const std::vector<Sizes>& writes) {
+double estimate_flops(const std::string& op, const std::vector<Sizes>& reads, const std::vector<Sizes>& writes) {
   if (reads.size() < 2 || writes.empty()) return 0;
   if (op == "matmul") return reads[0].empty() ? 0 : 2 * numel(writes[0]) * static_cast<double>(reads[0].back());
-  if (op == "conv2d") return 2 * numel(writes[0]) * per_output(reads[1]);                            // y from x, w
-  if (op == "conv2d_backward_input") return 2 * numel(reads[0]) * per_output(reads[1]);              // dx from dy, w
-  if (op.starts_with("conv2d_backward_weight")) return 2 * numel(reads[0]) * per_output(writes[0]);  // dw from dy, x
+  if (op == "conv2d") return 2 * numel(writes[0]) * macs_per_output(reads[1]);                // y from x, w
+  if (op == "conv2d_backward_input") return 2 * numel(reads[0]) * macs_per_output(reads[1]);  // dx from dy, w
+  if (op.starts_with("conv2d_backward_weight"))
+    return 2 * numel(reads[0]) * macs_per_output(writes[0]);  // dw from dy, x
   return 0;
 }
 

@@ -26,7 +26,7 @@ struct OpRow {
 };
 
 /// How a GPU spent the time from its first work to its last, in seconds.
-struct Busy {
+struct GpuUtilization {
   double compute = 0;      // time while at least one kernel ran
   double non_compute = 0;  // time while only copies ran
   double idle = 0;
@@ -40,8 +40,8 @@ class OpTable {
   void add(const Line& line);
   /// Returns the rows, longest total time first.
   std::vector<OpRow> rows() const;
-  std::map<std::string, Busy> busy() const;
-  bool empty() const { return rows_.empty() && on_gpus_.empty(); }
+  std::map<std::string, GpuUtilization> busy() const;
+  bool empty() const { return rows_.empty() && gpu_events_.empty(); }
   /// Formats a table, 85 columns wide, with the count, total and mean time, bytes, bytes per second and FLOP/s of each
   /// operation.
   std::string str() const;
@@ -55,7 +55,7 @@ class OpTable {
   std::map<std::pair<std::string, std::string>, OpRow> rows_;  // totals by operation and device
   /// Calls that launched work on a GPU, with their FLOPs, by process and correlation ID.
   std::map<std::pair<int, int64_t>, std::pair<Line, double>> calls_;
-  std::vector<Line> on_gpus_;
+  std::vector<Line> gpu_events_;
 };
 
 using Sizes = std::vector<int64_t>;
@@ -65,6 +65,6 @@ using Sizes = std::vector<int64_t>;
 std::vector<Sizes> parse_sizes(const std::string& tensors);
 /// Returns the FLOPs of a matrix product, or of the forward or backward of a convolution. A multiply-add counts as two,
 /// as in PyTorch's profiler. Returns 0 for other operations, because their cost is mostly memory traffic.
-double flops_of(const std::string& op, const std::vector<Sizes>& reads, const std::vector<Sizes>& writes);
+double estimate_flops(const std::string& op, const std::vector<Sizes>& reads, const std::vector<Sizes>& writes);
 
 }  // namespace tandem::tools::trace

@@ -19,7 +19,7 @@
 
 #include "tandem/benchmarks/scratch_folder.h"
 #include "tandem/core/error.h"
-#include "tandem/tools/whole_file.h"
+#include "tandem/tools/atomic_file.h"
 
 extern char** environ;
 
@@ -31,12 +31,12 @@ using nlohmann::json;
 /// While an instance exists, Ctrl-C ends the traced program but not this one.
 class IgnoreInterrupt {
  public:
-  IgnoreInterrupt() : before_(std::signal(SIGINT, SIG_IGN)) {}
-  ~IgnoreInterrupt() { std::signal(SIGINT, before_); }
+  IgnoreInterrupt() : old_handler_(std::signal(SIGINT, SIG_IGN)) {}
+  ~IgnoreInterrupt() { std::signal(SIGINT, old_handler_); }
   IgnoreInterrupt(const IgnoreInterrupt&) = delete;
 
  private:
-  void (*before_)(int);
+  void (*old_handler_)(int);
 };
 
 int run(const std::vector<std::string>& command, const std::string& folder) {
@@ -70,7 +70,7 @@ int run(const std::vector<std::string>& command, const std::string& folder) {
   return 128 + WTERMSIG(status);
 }
 
-Line line_of(const json& event) {
+Line parse_event(const json& event) {
   const json& arguments = event.at("args");
   Line line;
   line.name = event.at("name");
@@ -88,7 +88,7 @@ Line line_of(const json& event) {
   return line;
 }
 
-json json_of(const OpTable& table) {
+json table_to_json(const OpTable& table) {
   json out = {{"operations", json::array()}, {"gpus", json::array()}};
   for (const OpRow& row : table.rows())
     out["operations"].push_back({{"operation", row.op},
@@ -107,19 +107,19 @@ json json_of(const OpTable& table) {
 
 /// Returns the process ID for the events of a trace file in the merged trace: the rank or, if another file has the same
 /// rank, a free number.
-int process_of(const std::string& path, std::set<int>& taken) {
+int assign_process_id(const std::string& path, std::set<int>& used_ids) {
   std::ifstream file(path);
   std::string head;
   std::getline(file, head);
   const size_t rank = head.find("\"rank\": ");
   int process = rank == std::string::npos ? 0 : std::atoi(head.c_str() + rank + std::strlen("\"rank\": "));
   constexpr int kOthers = 1000;
-  if (taken.count(process)) process = kOthers + static_cast<int>(taken.size());
-  taken.insert(process);
+  if (used_ids.count(process)) process = kOthers + static_cast<int>(used_ids.size());
+  used_ids.insert(process);
   return process;
 }
 
-int64_t left_out_of(std::filesystem::path file) {
+int64_t read_num_dropped(std::filesystem::path file) {
   std::ifstream in(file.replace_extension(".left_out"));
   int64_t count = 0;
   return in >> count ? count : 0;
@@ -137,7 +137,7 @@ void read_trace(const std::string& path, int process, OpTable& table, std::vecto
     json event = json::parse(text, nullptr, /*allow_exceptions=*/false);
     TANDEM_CHECK(event.is_object(), "trace: ", path, " has a line that is not an event: ", text.substr(0, 80));
     event["pid"] = process;
-    if (event.value("ph", "") == "X") table.add(line_of(event));
+    if (event.value("ph", "") == "X") table.add(parse_event(event));
     lines.push_back(event.dump());
   }
 }
@@ -149,15 +149,15 @@ int trace(const Settings& settings) {
   const int status = run(settings.command, folder.path());
   OpTable table;
   std::vector<std::string> lines;
-  std::set<int> taken;
-  int64_t left_out = 0;
+  std::set<int> used_ids;
+  int64_t num_dropped = 0;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
     if (entry.path().extension() == ".json") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const std::filesystem::path& file : files) {
-    read_trace(file.string(), process_of(file.string(), taken), table, lines);
-    left_out += left_out_of(file);
+    read_trace(file.string(), assign_process_id(file.string(), used_ids), table, lines);
+    num_dropped += read_num_dropped(file);
   }
   if (lines.empty()) {
     if (status == 0)
@@ -166,17 +166,17 @@ int trace(const Settings& settings) {
                    settings.command[0].c_str());
     return status == 0 ? 1 : status;
   }
-  std::string text = "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": " + std::to_string(*taken.begin()) +
+  std::string text = "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": " + std::to_string(*used_ids.begin()) +
                      "}, \"traceEvents\": [\n";
   for (size_t i = 0; i < lines.size(); ++i) text += lines[i] + (i + 1 < lines.size() ? ",\n" : "\n");
   std::printf("%s", table.str().c_str());
-  if (left_out > 0)
+  if (num_dropped > 0)
     std::printf("%lld later events are left out: the trace and this table end before the program does\n",
-                static_cast<long long>(left_out));
+                static_cast<long long>(num_dropped));
   ResultFiles results;
-  results.add([&] { write_whole_file("trace", settings.out, text + "]}\n"); });
+  results.add([&] { write_file_atomically("trace", settings.out, text + "]}\n"); });
   if (!settings.json.empty())
-    results.add([&] { write_whole_file("trace", settings.json, json_of(table).dump(1) + "\n"); });
+    results.add([&] { write_file_atomically("trace", settings.json, table_to_json(table).dump(1) + "\n"); });
   results.finish();
   std::printf("the trace, for Perfetto or chrome://tracing: %s\n", settings.out.c_str());
   return status;

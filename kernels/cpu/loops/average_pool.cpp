@@ -8,13 +8,13 @@ namespace {
 constexpr int64_t kChunk = 256;
 
 /// Average pooling by windows of 2 x 2; see Note [Pooling by 2 x 2] in pool.h. Operands: y, x.
-template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+template <class C> void pool_2x2(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
   const int64_t steps = (v.ow + kStep - 1) / kStep;
   const Elements<C> result(loop, 0), elements(loop, 1);
-  C room[4 * kTileWindows], across[2 * kTileWindows + kStep], both[kTileWindows + kStep];
+  C scratch[4 * kTileWindows], across[2 * kTileWindows + kStep], both[kTileWindows + kStep];
   for_tiles(v, begin, end, [&](int64_t row, int64_t rows) {
     const int64_t count = rows * v.ow;
-    const C* const x = elements.read(2 * row * v.w, 4 * count, room);
+    const C* const x = elements.read(2 * row * v.w, 4 * count, scratch);
     TANDEM_IVDEP
     for (int64_t i = 0; i < 2 * count; ++i) across[i] = x[2 * i] + x[2 * i + 1];
     for (int64_t r = 0; r < rows; ++r) {
@@ -23,21 +23,21 @@ template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, 
       TANDEM_IVDEP
       for (int64_t i = 0; i < steps * kStep; ++i) to[i] = (top[i] + bottom[i]) * C(0.25);
     }
-    C* const y = result.place(row * v.ow, room);
+    C* const y = result.place(row * v.ow, scratch);
     for (int64_t i = 0; i < count; ++i) y[i] = both[i];
     result.write(row * v.ow, count, y);
   });
 }
 
 /// Operands: dx, dy.
-template <class C> void halve_backward(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+template <class C> void pool_2x2_backward(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
   const Elements<C> result(loop, 0), gradient(loop, 1);
-  C room[4 * kTileWindows], wide[2 * kTileWindows];
+  C scratch[4 * kTileWindows], wide[2 * kTileWindows];
   for_tiles(v, begin, end, [&](int64_t row, int64_t rows) {
     const int64_t count = rows * v.ow;
-    const C* const dy = gradient.read(row * v.ow, count, room);
+    const C* const dy = gradient.read(row * v.ow, count, scratch);
     for (int64_t i = 0; i < count; ++i) wide[2 * i] = wide[2 * i + 1] = dy[i] * C(0.25);
-    C* const dx = result.place(2 * row * v.w, room);
+    C* const dx = result.place(2 * row * v.w, scratch);
     for (int64_t r = 0; r < 2 * rows; ++r)
       __builtin_memcpy(dx + r * v.w, wide + r / 2 * v.w, uint64_t(v.w) * sizeof(C));
     result.write(2 * row * v.w, 4 * count, dx);
@@ -46,7 +46,7 @@ template <class C> void halve_backward(const Loop& loop, const Window& v, int64_
 
 /// Multiplies values[i] by the scale of window (oh, first + i). Windows that do not reach
 /// over the left or right edge of the plane share one scale.
-template <class T> void scale_windows(const Window& v, int64_t oh, int64_t first, int64_t count, T* values) {
+template <class T> void scale_windows(const PoolGeometry& v, int64_t oh, int64_t first, int64_t count, T* values) {
   const auto inside = [&](int64_t i) {
     const int64_t w = (first + i) * v.s[1] - v.p[1];
     return w >= 0 && w + v.k[1] <= v.w;
@@ -60,7 +60,7 @@ template <class T> void scale_windows(const Window& v, int64_t oh, int64_t first
 }
 /// Returns the range of windows i in [0, count) for which pixel `at + i * stride` lies in [0, width).
 Span meeting(int64_t at, int64_t count, int64_t stride, int64_t width) {
-  return {at < 0 ? (-at + stride - 1) / stride : 0, at < width ? lesser(count, (width - 1 - at) / stride + 1) : 0};
+  return {at < 0 ? (-at + stride - 1) / stride : 0, at < width ? min64(count, (width - 1 - at) / stride + 1) : 0};
 }
 /// `count` adjacent windows in row `oh` of the output, starting with window `first`.
 struct Windows {
@@ -69,10 +69,10 @@ struct Windows {
 /// Forward: adds the pixels of a part of the plane to `values`, which holds one sum for each window of `row`. Backward:
 /// adds `values` to the pixels. Takes one element of the kernel at a time, for all windows side by side.
 template <bool kBackward, int kStride, class X, class C>
-void add_windows(const Window& v, const Windows& row, const Part<X>& x, C* values) {
+void add_windows(const PoolGeometry& v, const Windows& row, const PlanePart<X>& x, C* values) {
   const int64_t s = kStride ? kStride : v.s[1], h0 = row.oh * v.s[0] - v.p[0];
-  const int64_t last = lesser(h0 + v.k[0], x.rows.last);
-  for (int64_t h = greater(h0, x.rows.first); h < last; ++h)
+  const int64_t last = min64(h0 + v.k[0], x.rows.last);
+  for (int64_t h = max64(h0, x.rows.first); h < last; ++h)
     for (int64_t k = 0; k < v.k[1]; ++k) {
       // Column, relative to the part, of the pixel that the first window reads. It may be outside the part although the
       // pixels of other windows are inside.
@@ -89,26 +89,27 @@ void add_windows(const Window& v, const Windows& row, const Part<X>& x, C* value
     }
 }
 template <bool kBackward, class X, class C>
-void add_windows(const Window& v, const Windows& row, const Part<X>& x, C* values) {
+void add_windows(const PoolGeometry& v, const Windows& row, const PlanePart<X>& x, C* values) {
   v.s[1] == 1   ? add_windows<kBackward, 1>(v, row, x, values)
   : v.s[1] == 2 ? add_windows<kBackward, 2>(v, row, x, values)
                 : add_windows<kBackward, 0>(v, row, x, values);
 }
 template <class F> void for_windows(int64_t oh, Span across, F f) {
   for (int64_t first = across.first; first < across.last; first += kChunk)
-    f(Windows{oh, first, lesser(kChunk, across.last - first)});
+    f(Windows{oh, first, min64(kChunk, across.last - first)});
 }
 /// Returns whether the windows tile the plane: they are adjacent, have no padding, and end within the plane.
-bool is_tiled(const Window& v) {
+bool is_tiled(const PoolGeometry& v) {
   bool yes = v.oh * v.k[0] <= v.h && v.ow * v.k[1] <= v.w;
   for (int i = 0; i < 2; ++i) yes = yes && v.k[i] == v.s[i] && v.p[i] == 0;
   return yes;
 }
 /// Computes dx for windows that tile the plane (see is_tiled): computes one row of pixels, and copies it to the other
 /// rows of the same windows. dx must hold zeros before.
-template <class C> void spread_windows(const Window& v, int64_t plane, const Elements<C>& given, const Part<C>& dx) {
+template <class C>
+void expand_windows(const PoolGeometry& v, int64_t plane, const Elements<C>& given, const PlanePart<C>& dx) {
   const C scale = scale_of<C>(v, 0, 0);
-  const int64_t last = lesser(dx.rows.last, v.oh * v.k[0]);
+  const int64_t last = min64(dx.rows.last, v.oh * v.k[0]);
   for (int64_t h = dx.rows.first; h < last; ++h) {
     C* const to = dx.row(h);
     if (h > dx.rows.first && h % v.k[0] != 0) {
@@ -116,14 +117,14 @@ template <class C> void spread_windows(const Window& v, int64_t plane, const Ele
       continue;
     }
     for (int64_t first = 0; first < v.ow; first += kChunk) {
-      C room[kChunk];
-      const int64_t count = lesser(kChunk, v.ow - first);
-      const C* const dy = given.read((plane * v.oh + h / v.k[0]) * v.ow + first, count, room);
+      C scratch[kChunk];
+      const int64_t count = min64(kChunk, v.ow - first);
+      const C* const dy = given.read((plane * v.oh + h / v.k[0]) * v.ow + first, count, scratch);
       C* pixel = to + first * v.k[1];
       for (int64_t i = 0; i < count; ++i) {
         const C g = dy[i] * scale;
         for (int64_t k = 0; k < v.k[1]; ++k) {
-          TANDEM_ONE_BY_ONE
+          TANDEM_NO_VECTORIZE
           *pixel++ += g;
         }
       }
@@ -132,20 +133,21 @@ template <class C> void spread_windows(const Window& v, int64_t plane, const Ele
 }
 /// Average pooling of planes [begin, end). Operands: y, x; in backward: dx, dy. Gradients of a half type are summed in
 /// float and rounded once.
-template <class C, bool kBackward> void average_planes(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+template <class C, bool kBackward>
+void average_planes(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
   const Elements<C> result(loop, 0), given(loop, 1);
   [[maybe_unused]] const bool tiled = is_tiled(v);
   for (int64_t plane = begin; plane < end; ++plane) {
     const auto place = [&](const Windows& row) { return (plane * v.oh + row.oh) * v.ow + row.first; };
     if constexpr (kBackward) {
-      make_plane(result, v, plane, [&](const Part<C>& dx) {
-        if (tiled && dx.stride == v.w) return spread_windows(v, plane, given, dx);
-        const Span down = covering(v, 0, dx.rows.first, dx.rows.last, v.oh);
-        const Span across = covering(v, 1, dx.columns.first, dx.columns.last, v.ow);
+      compute_plane(result, v, plane, [&](const PlanePart<C>& dx) {
+        if (tiled && dx.stride == v.w) return expand_windows(v, plane, given, dx);
+        const Span down = windows_covering(v, 0, dx.rows.first, dx.rows.last, v.oh);
+        const Span across = windows_covering(v, 1, dx.columns.first, dx.columns.last, v.ow);
         for (int64_t oh = down.first; oh < down.last; ++oh)
           for_windows(oh, across, [&](const Windows& row) {
-            C values[kChunk], room[kChunk];
-            const C* const dy = given.read(place(row), row.count, room);
+            C values[kChunk], scratch[kChunk];
+            const C* const dy = given.read(place(row), row.count, scratch);
             for (int64_t i = 0; i < row.count; ++i) values[i] = dy[i];
             scale_windows(v, oh, row.first, row.count, values);
             add_windows<true>(v, row, dx, values);
@@ -153,15 +155,15 @@ template <class C, bool kBackward> void average_planes(const Loop& loop, const W
       });
     } else {
       Plane<C> x(given, v);
-      x.choose(plane);
+      x.select_plane(plane);
       for (int64_t oh = 0; oh < v.oh; ++oh)
         for_windows(oh, {0, v.ow}, [&](const Windows& row) {
           C values[kChunk];
           for (int64_t i = 0; i < row.count; ++i) values[i] = C(0);
           const int64_t top = oh * v.s[0] - v.p[0], left = row.first * v.s[1] - v.p[1];
-          x.parts({greater(top, 0), lesser(top + v.k[0], v.h)},
-                  {greater(left, 0), lesser(left + (row.count - 1) * v.s[1] + v.k[1], v.w)},
-                  [&](const Part<const C>& part) { add_windows<false>(v, row, part, values); });
+          x.parts({max64(top, 0), min64(top + v.k[0], v.h)},
+                  {max64(left, 0), min64(left + (row.count - 1) * v.s[1] + v.k[1], v.w)},
+                  [&](const PlanePart<const C>& part) { add_windows<false>(v, row, part, values); });
           scale_windows(v, oh, row.first, row.count, values);
           result.put(place(row), row.count, values);
         });
@@ -169,15 +171,17 @@ template <class C, bool kBackward> void average_planes(const Loop& loop, const W
   }
 }
 template <class C, bool kBackward> void average_body(const Loop& loop, int64_t begin, int64_t end) {
-  const Window v(loop);
-  Window plain = v;
+  const PoolGeometry v(loop);
+  PoolGeometry plain = v;
   plain.d[0] = plain.d[1] = 1;
-  if (is_halving(plain)) return kBackward ? halve_backward<C>(loop, v, begin, end) : halve<C>(loop, v, begin, end);
+  if (is_2x2_pooling(plain))
+    return kBackward ? pool_2x2_backward<C>(loop, v, begin, end) : pool_2x2<C>(loop, v, begin, end);
   average_planes<C, kBackward>(loop, v, begin, end);
 }
 
 /// Adaptive average pooling by windows of any size, computed element by element.
-template <class C, bool kBackward> void adaptive_planes(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+template <class C, bool kBackward>
+void adaptive_planes(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
   const Elements<C> result(loop, 0), given(loop, 1);
   const auto scale = [](Span rows, Span columns) {
     return C(1) / C((rows.last - rows.first) * (columns.last - columns.first));
@@ -185,11 +189,11 @@ template <class C, bool kBackward> void adaptive_planes(const Loop& loop, const 
   // Number of windows whose ranges of columns are computed once, not again for each row of each plane.
   constexpr int64_t kHeld = 64;
   Span held[kHeld];
-  for (int64_t j = 0; j < lesser(v.ow, kHeld); ++j) held[j] = adaptive_window(j, v.w, v.ow);
+  for (int64_t j = 0; j < min64(v.ow, kHeld); ++j) held[j] = adaptive_window(j, v.w, v.ow);
   const auto columns_of = [&](int64_t j) { return j < kHeld ? held[j] : adaptive_window(j, v.w, v.ow); };
   for (int64_t plane = begin; plane < end; ++plane) {
     if constexpr (kBackward) {
-      make_plane(result, v, plane, [&](const Part<C>& dx) {
+      compute_plane(result, v, plane, [&](const PlanePart<C>& dx) {
         // The range of windows that overlap this part of dx, by adaptive_window() with the roles of input and output
         // exchanged.
         const int64_t last_row = adaptive_window(dx.rows.last - 1, v.oh, v.h).last;
@@ -200,10 +204,10 @@ template <class C, bool kBackward> void adaptive_planes(const Loop& loop, const 
           for (int64_t j = first_column; j < last_column; ++j) {
             const Span columns = columns_of(j);
             const C g = given.get((plane * v.oh + i) * v.ow + j) * scale(rows, columns);
-            const int64_t left = greater(columns.first, dx.columns.first);
-            const int64_t width = lesser(columns.last, dx.columns.last) - left;
-            const int64_t bottom = lesser(rows.last, dx.rows.last);
-            for (int64_t h = greater(rows.first, dx.rows.first); h < bottom; ++h) {
+            const int64_t left = max64(columns.first, dx.columns.first);
+            const int64_t width = min64(columns.last, dx.columns.last) - left;
+            const int64_t bottom = min64(rows.last, dx.rows.last);
+            for (int64_t h = max64(rows.first, dx.rows.first); h < bottom; ++h) {
               C* const row = dx.row(h) + (left - dx.columns.first);
               for (int64_t k = 0; k < width; ++k) row[k] += g;
             }
@@ -212,13 +216,13 @@ template <class C, bool kBackward> void adaptive_planes(const Loop& loop, const 
       });
     } else {
       Plane<C> x(given, v);
-      x.choose(plane);
+      x.select_plane(plane);
       for (int64_t i = 0; i < v.oh; ++i) {
         const Span rows = adaptive_window(i, v.h, v.oh);
         for (int64_t j = 0; j < v.ow; ++j) {
           const Span columns = columns_of(j);
           C sum = C(0);
-          x.parts(rows, columns, [&](const Part<const C>& part) {
+          x.parts(rows, columns, [&](const PlanePart<const C>& part) {
             for (int64_t h = part.rows.first; h < part.rows.last; ++h) {
               const C* const row = part.row(h);
               for (int64_t k = 0; k < part.columns.last - part.columns.first; ++k) sum += row[k];
@@ -233,7 +237,7 @@ template <class C, bool kBackward> void adaptive_planes(const Loop& loop, const 
 /// Adaptive average pooling of planes [begin, end); operands as in average_planes. Windows of equal size are computed
 /// by average_planes, except that a window as wide as the plane is summed as one contiguous run.
 template <class C, bool kBackward> void adaptive_body(const Loop& loop, int64_t begin, int64_t end) {
-  Window v(loop);
+  PoolGeometry v(loop);
   if (v.oh == 0 || v.ow == 0 || v.h % v.oh || v.w % v.ow) return adaptive_planes<C, kBackward>(loop, v, begin, end);
   v.k[0] = v.s[0] = v.h / v.oh;
   v.k[1] = v.s[1] = v.w / v.ow;
@@ -245,15 +249,15 @@ template <class C, bool kBackward> void adaptive_body(const Loop& loop, int64_t 
   for (int64_t window = begin * v.oh; window < end * v.oh; ++window) {
     if constexpr (kBackward) {
       const C g = given.get(window) / C(run);
-      Room<C> room;
-      result.template in_pieces<kBand>(run, [&](int64_t first, int64_t count) {
-        C* const dx = result.place(window * run + first, room.data());
+      Scratch<C> scratch;
+      result.template for_chunks<kBandSize>(run, [&](int64_t first, int64_t count) {
+        C* const dx = result.place(window * run + first, scratch.data());
         for (int64_t i = 0; i < count; ++i) dx[i] = g;
         result.write(window * run + first, count, dx);
       });
     } else {
       Lanes<C> lanes = {};
-      Bands<C> wide(given, window * run, run);
+      RowBands<C> wide(given, window * run, run);
       wide.each([&](int64_t, int64_t count, const C* x) { lanes.add(count, [=](int64_t i) { return x[i]; }); });
       result.set(window, lanes.fold() / C(run));
     }
@@ -263,7 +267,7 @@ template <class C, bool kBackward> void adaptive_body(const Loop& loop, int64_t 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_COMPUTED_ROW(avg_pool2d, TANDEM_FORWARD, average_body)
-TANDEM_COMPUTED_ROW(avg_pool2d_backward, TANDEM_BACKWARD, average_body)
-TANDEM_COMPUTED_ROW(adaptive_avg_pool2d, TANDEM_FORWARD, adaptive_body)
-TANDEM_COMPUTED_ROW(adaptive_avg_pool2d_backward, TANDEM_BACKWARD, adaptive_body)
+TANDEM_COMPUTED_TABLE(avg_pool2d, TANDEM_FORWARD, average_body)
+TANDEM_COMPUTED_TABLE(avg_pool2d_backward, TANDEM_BACKWARD, average_body)
+TANDEM_COMPUTED_TABLE(adaptive_avg_pool2d, TANDEM_FORWARD, adaptive_body)
+TANDEM_COMPUTED_TABLE(adaptive_avg_pool2d_backward, TANDEM_BACKWARD, adaptive_body)

@@ -1,7 +1,7 @@
 // Loops of batch normalisation of matrices (rows, C): batches of vectors, or channels-last images, whose rows are
 // pixels. A vector register holds neighbouring channels. Each channel is summed as in channel_sums (norm.cpp): in
-// sixteen lanes, which are added to a double after every kFold rows. Here each block of kFold rows is a unit of work of
-// its own.
+// sixteen lanes, which are added to a double after every kBlockLength rows. Here each block of kBlockLength rows is a
+// unit of work of its own.
 #include "tandem/kernels/cpu/loops/batch_norm_rows.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -21,11 +21,11 @@ template <class C, class F> void block_sums(int64_t n, int64_t width, double* to
 /// Computes for each channel the sum of x, and the sum of squared deviations from the mean of these rows. The second
 /// pass over the rows finds them in the cache.
 template <class T, class C>
-TANDEM_ONE_COPY void stats(const T* x, int64_t n, int64_t stride, int64_t width, double* totals, double* squares) {
+TANDEM_NOINLINE void stats(const T* x, int64_t n, int64_t stride, int64_t width, double* totals, double* squares) {
   block_sums<C>(n, width, totals, [=](int64_t i, int64_t c) { return C(x[i * stride + c]); });
   C center[kColumns];
   for (int64_t c = 0; c < width; ++c) {
-    TANDEM_ONE_BY_ONE
+    TANDEM_NO_VECTORIZE
     center[c] = C(totals[c] / double(n));
   }
   block_sums<C>(n, width, squares, [&](int64_t i, int64_t c) {
@@ -45,23 +45,23 @@ TANDEM_ONE_COPY void stats(const T* x, int64_t n, int64_t stride, int64_t width,
 }
 /// Computes for each channel the sums of dy and of dy (x - mean).
 template <class T, class C>
-TANDEM_ONE_COPY void slope_sums(const T* dy, const T* x, int64_t n, int64_t stride, int64_t width, const C* mean,
-                                double* totals, double* slopes) {
+TANDEM_NOINLINE void gradient_sums(const T* dy, const T* x, int64_t n, int64_t stride, int64_t width, const C* mean,
+                                   double* totals, double* dot_sums) {
   block_sums<C>(n, width, totals, [=](int64_t i, int64_t c) { return C(dy[i * stride + c]); });
-  block_sums<C>(n, width, slopes,
+  block_sums<C>(n, width, dot_sums,
                 [=](int64_t i, int64_t c) { return C(dy[i * stride + c]) * (C(x[i * stride + c]) - mean[c]); });
 }
 /// Computes y = x * scale + shift for each channel.
 template <class T, class C>
-TANDEM_ONE_COPY void apply(const T* x, T* y, int64_t n, int64_t stride, int64_t width, const C* scale, const C* shift) {
+TANDEM_NOINLINE void apply(const T* x, T* y, int64_t n, int64_t stride, int64_t width, const C* scale, const C* shift) {
   for (int64_t r = 0; r < n; ++r, x += stride, y += stride) {
     TANDEM_IVDEP
     for (int64_t c = 0; c < width; ++c) y[c] = T(C(x[c]) * scale[c] + shift[c]);
   }
 }
 template <class T, class C>
-TANDEM_ONE_COPY void backward(const T* dy, const T* x, T* dx, int64_t n, int64_t stride, int64_t width,
-                              const Slopes<C>& s, bool training) {
+TANDEM_NOINLINE void backward(const T* dy, const T* x, T* dx, int64_t n, int64_t stride, int64_t width,
+                              const BackwardFactors<C>& s, bool training) {
   for (int64_t r = 0; r < n; ++r, dx += stride, dy += stride, x += stride) {
     if (training) {
       TANDEM_IVDEP
@@ -80,7 +80,7 @@ template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end)
   const int64_t channels = loop.scalars[1].integer;
   visit_type<C>(loop.dtype, [&]<class T>() {
     for_blocks(loop, begin, end, [&](int64_t at, int64_t n, int64_t c, int64_t width) {
-      const int64_t to = at / channels / kFold * channels + c;
+      const int64_t to = at / channels / kBlockLength * channels + c;
       stats<T, C>(data<const T>(loop, 2) + at, n, channels, width, data<double>(loop, 0) + to,
                   data<double>(loop, 1) + to);
     });
@@ -88,13 +88,13 @@ template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end)
 }
 /// Computes the sums over each block of rows for backward. Operands: sums of dy, and sums of dy (x - mean), both double
 /// (blocks, channels); dy, x, mean.
-template <class C> void slope_sums_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class C> void gradient_sums_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t channels = loop.scalars[1].integer;
   visit_type<C>(loop.dtype, [&]<class T>() {
     for_blocks(loop, begin, end, [&](int64_t at, int64_t n, int64_t c, int64_t width) {
-      const int64_t to = at / channels / kFold * channels + c;
-      slope_sums(data<const T>(loop, 2) + at, data<const T>(loop, 3) + at, n, channels, width,
-                 data<const C>(loop, 4) + c, data<double>(loop, 0) + to, data<double>(loop, 1) + to);
+      const int64_t to = at / channels / kBlockLength * channels + c;
+      gradient_sums(data<const T>(loop, 2) + at, data<const T>(loop, 3) + at, n, channels, width,
+                    data<const C>(loop, 4) + c, data<double>(loop, 0) + to, data<double>(loop, 1) + to);
     });
   });
 }
@@ -115,7 +115,7 @@ template <class C> void apply_body(const Loop& loop, int64_t begin, int64_t end)
 template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t channels = loop.scalars[1].integer;
   for_channels(loop, [&](int64_t first, int64_t width) {
-    const Slopes<C> s(loop, 3, first, width);
+    const BackwardFactors<C> s(loop, 3, first, width);
     visit_type<C>(loop.dtype, [&]<class T>() {
       const int64_t at = begin * channels + first;
       backward(data<const T>(loop, 1) + at, data<const T>(loop, 2) + at, data<T>(loop, 0) + at, end - begin, channels,
@@ -127,7 +127,7 @@ template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t e
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_EACH_FLOATING(batch_norm_row_stats, stats_body)
-TANDEM_EACH_FLOATING(batch_norm_row_slope_sums, slope_sums_body)
-TANDEM_EACH_FLOATING(batch_norm_apply_rows, apply_body)
-TANDEM_EACH_FLOATING(batch_norm_backward_rows, backward_body)
+TANDEM_FLOATING_BODY(batch_norm_row_stats, stats_body)
+TANDEM_FLOATING_BODY(batch_norm_row_gradient_sums, gradient_sums_body)
+TANDEM_FLOATING_BODY(batch_norm_apply_rows, apply_body)
+TANDEM_FLOATING_BODY(batch_norm_backward_rows, backward_body)

@@ -7,16 +7,16 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-constexpr int64_t kFold = 2048;
+constexpr int64_t kBlockLength = 2048;
 
 /// Calls f(offset of the first element, rows, first channel, channels) for each unit of work, which is a block of at
-/// most kFold rows and kColumns channels. Scalars 0 and 1 of the loop: numbers of rows and channels.
+/// most kBlockLength rows and kColumns channels. Scalars 0 and 1 of the loop: numbers of rows and channels.
 template <class F> void for_blocks(const Loop& loop, int64_t begin, int64_t end, F f) {
   const int64_t rows = loop.scalars[0].integer, channels = loop.scalars[1].integer;
   const int64_t groups = (channels + kColumns - 1) / kColumns;
   for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t row = unit / groups * kFold, c = unit % groups * kColumns;
-    f(row * channels + c, rows - row < kFold ? rows - row : kFold, c,
+    const int64_t row = unit / groups * kBlockLength, c = unit % groups * kColumns;
+    f(row * channels + c, rows - row < kBlockLength ? rows - row : kBlockLength, c,
       channels - c < kColumns ? channels - c : kColumns);
   }
 }
@@ -24,14 +24,14 @@ constexpr int64_t kChannels = 256;  // number of channels whose coefficients are
 
 /// Coefficients of dx for each channel of a group. The loop's operands from k on: mean, rstd, weight or none, sums of
 /// dy and of dy (x - mean) as double (2, channels).
-template <class C> struct Slopes {
+template <class C> struct BackwardFactors {
   C scale[kChannels], mean[kChannels], from_mean[kChannels], from_var[kChannels];
-  Slopes(const Loop& loop, int k, int64_t first, int64_t width) {
+  BackwardFactors(const Loop& loop, int k, int64_t first, int64_t width) {
     const int64_t channels = loop.scalars[1].integer;
     const double all_rows = double(loop.scalars[0].integer);
     const C* const weight = data<const C>(loop, k + 2);
     for (int64_t c = 0; c < width; ++c) {
-      TANDEM_ONE_BY_ONE
+      TANDEM_NO_VECTORIZE
       const C rstd = data<const C>(loop, k + 1)[first + c];
       const double* const sums = data<const double>(loop, k + 3) + first + c;
       scale[c] = rstd * (weight ? weight[first + c] : C(1));
@@ -53,7 +53,7 @@ template <class C> struct Factors {
   Factors(const Loop& loop, int k, int64_t first, int64_t width) {
     const C *const weight = data<const C>(loop, k + 2), *const bias = data<const C>(loop, k + 3);
     for (int64_t c = 0; c < width; ++c) {
-      TANDEM_ONE_BY_ONE
+      TANDEM_NO_VECTORIZE
       scale[c] = data<const C>(loop, k + 1)[first + c] * (weight ? weight[first + c] : C(1));
       shift[c] = (bias ? bias[first + c] : C(0)) - data<const C>(loop, k)[first + c] * scale[c];
     }

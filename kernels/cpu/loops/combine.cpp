@@ -8,59 +8,60 @@ namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 struct Sum {
-  template <class C> static C join(C a, C b) { return a + b; }
+  template <class C> static C combine(C a, C b) { return a + b; }
 };
 struct Product {
-  template <class C> static C join(C a, C b) { return a * b; }
+  template <class C> static C combine(C a, C b) { return a * b; }
 };
 struct Max {
-  template <class C> static C join(C a, C b) { return math::max(a, b); }
+  template <class C> static C combine(C a, C b) { return math::max(a, b); }
 };
 struct Min {
-  template <class C> static C join(C a, C b) { return math::min(a, b); }
+  template <class C> static C combine(C a, C b) { return math::min(a, b); }
 };
 
 /// Combines the inputs in type C. Half types are rounded after each step. Integers wrap only when the result is stored,
 /// which gives the same result as wrapping after each step.
 template <class Op, class C>
-TANDEM_ONE_COPY void combine_as(const Loop& loop, int64_t begin, int64_t end, const Port* ports, bool is_half) {
-  const Port out = ports[0], in = ports[1];
+TANDEM_NOINLINE void combine_as(const Loop& loop, int64_t begin, int64_t end, const Converter* converters,
+                                bool is_half) {
+  const Converter out = converters[0], in = converters[1];
   const int64_t size = in.size;
   const auto at = [&](int k) { return loop.operands[k].buffer->data + loop.operands[k].offset; };
   const bool scaled = loop.scalars[0].integer;
   const C scale = C(loop.scalars[1].real);
   for (int64_t from = begin; from < end; from += kTile) {
     const int64_t n = end - from < kTile ? end - from : kTile;
-    C total[kTile], room[kTile];
+    C total[kTile], scratch[kTile];
     uint16_t rounded[kTile];  // elements of a half type
-    in.move(total, at(1) + from * size, n);
+    in.convert(total, at(1) + from * size, n);
     for (int k = 2; k < loop.operand_count; ++k) {
-      const C* x = room;
+      const C* x = scratch;
       if (in.direct)
         x = as<C>(at(k)) + from;
       else
-        in.move(room, at(k) + from * size, n);
+        in.convert(scratch, at(k) + from * size, n);
       TANDEM_IVDEP
-      for (int64_t i = 0; i < n; ++i) total[i] = Op::join(total[i], x[i]);
+      for (int64_t i = 0; i < n; ++i) total[i] = Op::combine(total[i], x[i]);
       if (!is_half) continue;
-      out.move(total, reinterpret_cast<char*>(rounded), n);
-      in.move(total, reinterpret_cast<char*>(rounded), n);
+      out.convert(total, reinterpret_cast<char*>(rounded), n);
+      in.convert(total, reinterpret_cast<char*>(rounded), n);
     }
     if (math::kFloating<C> && scaled)
       for (int64_t i = 0; i < n; ++i) total[i] = total[i] * scale;
-    out.move(total, at(0) + from * size, n);
+    out.convert(total, at(0) + from * size, n);
   }
 }
 template <class Op, class T> void combine(const Loop& loop, int64_t begin, int64_t end) {
   using C = Accumulate<T>;
-  combine_as<Op, C>(loop, begin, end, kPorts<T, C, T, C>, __is_same(C, float) && !__is_same(T, float));
+  combine_as<Op, C>(loop, begin, end, kConverters<T, C, T, C>, __is_same(C, float) && !__is_same(T, float));
 }
 #define TANDEM_COMBINE(Op, T) combine<Op, T>
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_ALL_ROW(combine_sum, TANDEM_COMBINE, Sum)
-TANDEM_ALL_ROW(combine_product, TANDEM_COMBINE, Product)
-TANDEM_ALL_ROW(combine_max, TANDEM_COMBINE, Max)
-TANDEM_ALL_ROW(combine_min, TANDEM_COMBINE, Min)
+TANDEM_ALL_TABLE(combine_sum, TANDEM_COMBINE, Sum)
+TANDEM_ALL_TABLE(combine_product, TANDEM_COMBINE, Product)
+TANDEM_ALL_TABLE(combine_max, TANDEM_COMBINE, Max)
+TANDEM_ALL_TABLE(combine_min, TANDEM_COMBINE, Min)

@@ -10,7 +10,7 @@ namespace {
 /// Computes kPixels adjacent pixels of y for kVectors vectors of filters. `weights` is (kernel_h, taps, filters), where
 /// taps = kernel columns * channels.
 template <int kPixels, int kVectors>
-TANDEM_HD void make_pixels(const ConvImage& s, const float* x, const float* weights, const float* bias, float* y) {
+TANDEM_HD void compute_pixels(const ConvImage& s, const float* x, const float* weights, const float* bias, float* y) {
   V sum[kPixels][kVectors];
 #pragma GCC unroll 8
   for (int p = 0; p < kPixels; ++p)
@@ -33,27 +33,28 @@ TANDEM_HD void make_pixels(const ConvImage& s, const float* x, const float* weig
 }
 /// Computes a row of y. x points to the first pixel that contributes to the row.
 template <int kVectors>
-TANDEM_ONE_COPY void make_row(const ConvImage& s, const float* x, const float* weights, const float* bias, float* y) {
+TANDEM_NOINLINE void compute_row(const ConvImage& s, const float* x, const float* weights, const float* bias,
+                                 float* y) {
   constexpr int kPixels = 4;
   int64_t i = 0;
   for (; i + kPixels <= s.ow; i += kPixels)
-    make_pixels<kPixels, kVectors>(s, x + i * s.step(), weights, bias, y + i * s.filters);
-  for (; i < s.ow; ++i) make_pixels<1, kVectors>(s, x + i * s.step(), weights, bias, y + i * s.filters);
+    compute_pixels<kPixels, kVectors>(s, x + i * s.step(), weights, bias, y + i * s.filters);
+  for (; i < s.ow; ++i) compute_pixels<1, kVectors>(s, x + i * s.step(), weights, bias, y + i * s.filters);
 }
 /// Computes y for images [begin, end). Operands: y, x, weights, bias or none, scratch for a padded image.
 void conv_few_body(const Loop& loop, int64_t begin, int64_t end) {
   const ConvImage s(loop);
   const float *const weights = data<const float>(loop, 2), *const bias = data<const float>(loop, 3);
-  float* const room = data<float>(loop, 4);
-  if (s.is_padded()) __builtin_memset(room, 0, uint64_t(s.padded_plane()) * sizeof(float));
+  float* const scratch = data<float>(loop, 4);
+  if (s.is_padded()) __builtin_memset(scratch, 0, uint64_t(s.padded_plane()) * sizeof(float));
   for (int64_t n = begin; n < end; ++n) {
-    const float* const x = s.image(data<const float>(loop, 1), n, room);
+    const float* const x = s.image(data<const float>(loop, 1), n, scratch);
     for (int64_t row = 0; row < s.oh; ++row) {
       float* const y = data<float>(loop, 0) + (n * s.oh + row) * s.ow * s.filters;
       for (int64_t f = 0; f < s.filters; f += 2 * kWidth) {
         const bool two = f + 2 * kWidth <= s.filters;
-        (two ? make_row<2> : make_row<1>)(s, x + row * s.stride_h * s.line(), weights + f, bias ? bias + f : bias,
-                                          y + f);
+        (two ? compute_row<2> : compute_row<1>)(s, x + row * s.stride_h * s.line(), weights + f, bias ? bias + f : bias,
+                                                y + f);
       }
     }
   }
@@ -62,7 +63,7 @@ void conv_few_body(const Loop& loop, int64_t begin, int64_t end) {
 /// Adds the products of a row of dy with kTaps taps (adjacent inputs) to the sums of these taps. Sums of consecutive
 /// taps are `filters` elements apart. If kTaps is 0, adds the row of dy itself to one sum.
 template <int kTaps, int kVectors>
-TANDEM_ONE_COPY void add_row(const ConvImage& s, const float* x, const float* dy, float* sums) {
+TANDEM_NOINLINE void add_row(const ConvImage& s, const float* x, const float* dy, float* sums) {
   constexpr int kSums = kTaps > 0 ? kTaps : 1;
   V sum[kSums][kVectors];
 #pragma GCC unroll 8
@@ -72,16 +73,16 @@ TANDEM_ONE_COPY void add_row(const ConvImage& s, const float* x, const float* dy
   for (int64_t i = 0; i < s.ow; ++i, x += s.step(), dy += s.filters)
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      const V slope = load(dy + v * kWidth);
+      const V gradient = load(dy + v * kWidth);
 #pragma GCC unroll 8
-      for (int t = 0; t < kSums; ++t) sum[t][v] += kTaps > 0 ? x[t] * slope : slope;
+      for (int t = 0; t < kSums; ++t) sum[t][v] += kTaps > 0 ? x[t] * gradient : gradient;
     }
 #pragma GCC unroll 8
   for (int t = 0; t < kSums; ++t)
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) store(sums + t * s.filters + v * kWidth, sum[t][v]);
 }
-constexpr int64_t kMostTaps = 6;  // maximum number of taps whose sums fit into registers
+constexpr int64_t kMaxTaps = 6;  // maximum number of taps whose sums fit into registers
 template <int kVectors> void add_taps(int64_t taps, const ConvImage& s, const float* x, const float* dy, float* sums) {
   constexpr decltype(&add_row<0, kVectors>) kAdd[] = {add_row<0, kVectors>, add_row<1, kVectors>, add_row<2, kVectors>,
                                                       add_row<3, kVectors>, add_row<4, kVectors>, add_row<5, kVectors>,
@@ -95,12 +96,12 @@ void conv_few_weights_body(const Loop& loop, int64_t, int64_t images) {
   const ConvImage s(loop);
   const int64_t weights = s.kernel_h * s.taps * s.filters;
   const bool has_bias = loop.scalars[10].integer != 0;
-  float *const sums = data<float>(loop, 0), *const room = data<float>(loop, 3);
+  float *const sums = data<float>(loop, 0), *const scratch = data<float>(loop, 3);
   __builtin_memset(sums, 0, uint64_t(weights + (has_bias ? s.filters : 0)) * sizeof(float));
-  if (s.is_padded()) __builtin_memset(room, 0, uint64_t(s.padded_plane()) * sizeof(float));
-  const int64_t parts = (s.taps + kMostTaps - 1) / kMostTaps;
+  if (s.is_padded()) __builtin_memset(scratch, 0, uint64_t(s.padded_plane()) * sizeof(float));
+  const int64_t parts = (s.taps + kMaxTaps - 1) / kMaxTaps;
   for (int64_t n = 0; n < images; ++n) {
-    const float* const x = s.image(data<const float>(loop, 1), n, room);
+    const float* const x = s.image(data<const float>(loop, 1), n, scratch);
     for (int64_t row = 0; row < s.oh; ++row) {
       const float* const dy = data<const float>(loop, 2) + (n * s.oh + row) * s.ow * s.filters;
       for (int64_t f = 0; f < s.filters; f += 2 * kWidth) {
@@ -122,9 +123,9 @@ void conv_few_weights_body(const Loop& loop, int64_t, int64_t images) {
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 #if defined(__AVX2__)
-TANDEM_ROW(conv_few, conv_few_body)
-TANDEM_ROW(conv_few_weights, conv_few_weights_body)
+TANDEM_TABLE(conv_few, conv_few_body)
+TANDEM_TABLE(conv_few_weights, conv_few_weights_body)
 #else
-TANDEM_ROW(conv_few, nullptr)  // null without AVX2: with shorter vectors this loop would be slower than the library
-TANDEM_ROW(conv_few_weights, nullptr)
+TANDEM_TABLE(conv_few, nullptr)  // null without AVX2: with shorter vectors this loop would be slower than the library
+TANDEM_TABLE(conv_few_weights, nullptr)
 #endif

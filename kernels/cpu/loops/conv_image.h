@@ -45,15 +45,15 @@ struct ConvImage {
   /// plane() and padded_plane(): number of elements of one image of x, without and with padding.
   int64_t plane() const { return h * w * channels; }
   int64_t padded_plane() const { return high * line(); }
-  /// Returns image n with its padding: a pointer into x if there is no padding, otherwise a copy in `room`, whose
+  /// Returns image n with its padding: a pointer into x if there is no padding, otherwise a copy in `scratch`, whose
   /// border holds zeros.
-  const float* image(const float* x, int64_t n, float* room) const {
+  const float* image(const float* x, int64_t n, float* scratch) const {
     x += n * plane();
     if (!is_padded()) return x;
     for (int64_t r = 0; r < h; ++r)
-      __builtin_memcpy(room + (r + top) * line() + left * channels, x + r * w * channels,
+      __builtin_memcpy(scratch + (r + top) * line() + left * channels, x + r * w * channels,
                        uint64_t(w * channels) * sizeof(float));
-    return room;
+    return scratch;
   }
 };
 #endif

@@ -9,21 +9,21 @@ namespace {
 
 #if defined(__AVX2__)
 #if defined(__AVX512F__)
-// Sizes of tiles that fill the vector registers. Forward: kPixels pixels and kMost vectors of filters. Gradient of the
-// input: kSpread pixels and kMostSpread vectors of taps. Gradient of the weights: kFilters filters and kMostTaps
-// vectors of taps.
-constexpr int kPixels = 6, kMost = 4, kSpread = 4, kMostSpread = 6, kFilters = 8, kMostTaps = 3;
+// Sizes of tiles that fill the vector registers. Forward: kPixels pixels and kMaxVectors vectors of filters. Gradient
+// of the input: kInputPixels pixels and kMaxInputVectors vectors of taps. Gradient of the weights: kFilters filters and
+// kMaxTapVectors vectors of taps.
+constexpr int kPixels = 6, kMaxVectors = 4, kInputPixels = 4, kMaxInputVectors = 6, kFilters = 8, kMaxTapVectors = 3;
 #else
-constexpr int kPixels = 6, kMost = 2, kSpread = 4, kMostSpread = 3, kFilters = 4, kMostTaps = 3;
+constexpr int kPixels = 6, kMaxVectors = 2, kInputPixels = 4, kMaxInputVectors = 3, kFilters = 4, kMaxTapVectors = 3;
 #endif
 
 /// Iterates over the pixels of y, row by row and image by image, and returns the offset in x of each pixel's first
 /// input.
-class PixelWalk {
+class PixelIterator {
  public:
-  PixelWalk(const ConvImage& s, int64_t plane) : s_(s), plane_(plane) {}
+  PixelIterator(const ConvImage& s, int64_t plane) : s_(s), plane_(plane) {}
   /// Returns the offset of the next of `pixels` pixels. After the last pixel, returns the last offset again.
-  TANDEM_ONE_COPY int64_t next(int64_t pixels) {
+  TANDEM_NOINLINE int64_t next(int64_t pixels) {
     const int64_t at = image_ * plane_ + row_ * s_.stride_h * s_.line() + column_ * s_.step();
     if (++done_ >= pixels) return at;
     if (++column_ == s_.ow) {
@@ -45,8 +45,8 @@ class PixelWalk {
 /// Computes kPixels pixels of y for kVectors vectors of filters, and stores the first `count` pixels. `weights`:
 /// (kernel_h, taps, filters).
 template <int kVectors>
-TANDEM_ONE_COPY void make_tile(const ConvImage& s, const float* const* from, const float* weights, const float* bias,
-                               float* y, int64_t count) {
+TANDEM_NOINLINE void compute_tile(const ConvImage& s, const float* const* from, const float* weights, const float* bias,
+                                  float* y, int64_t count) {
   const float* x[kPixels];
   V sum[kPixels][kVectors];
 #pragma GCC unroll 8
@@ -75,49 +75,49 @@ TANDEM_ONE_COPY void make_tile(const ConvImage& s, const float* const* from, con
       for (int v = 0; v < kVectors; ++v) store(y + p * s.filters + v * kWidth, sum[p][v]);
 }
 /// Returns the number of vectors in the next tile if `left` vectors remain, so that the tiles are about equally wide.
-int64_t next_vectors(int64_t left, int64_t most) { return left >= most ? most : left > 3 ? (left + 1) / 2 : left; }
+int64_t next_tile_vectors(int64_t left, int64_t most) { return left >= most ? most : left > 3 ? (left + 1) / 2 : left; }
 /// Computes y for `images` images without padding. Operands: y, x, weights (kernel_h, taps, filters), bias or none.
 void conv_many_body(const Loop& loop, int64_t, int64_t images) {
   const ConvImage s(loop);
   const float *const x = data<const float>(loop, 1), *const weights = data<const float>(loop, 2),
                      *const bias = data<const float>(loop, 3);
   const int64_t pixels = images * s.oh * s.ow;
-  constexpr int kThree = kMost < 3 ? kMost : 3;
+  constexpr int kThree = kMaxVectors < 3 ? kMaxVectors : 3;
   for (int64_t f = 0, vectors; f < s.filters; f += vectors * kWidth) {
-    vectors = next_vectors((s.filters - f) / kWidth, kMost);
-    const auto make = vectors == kMost ? make_tile<kMost>
-                      : vectors == 3   ? make_tile<kThree>
-                      : vectors == 2   ? make_tile<2>
-                                       : make_tile<1>;
-    PixelWalk walk(s, s.plane());
+    vectors = next_tile_vectors((s.filters - f) / kWidth, kMaxVectors);
+    const auto compute = vectors == kMaxVectors ? compute_tile<kMaxVectors>
+                         : vectors == 3         ? compute_tile<kThree>
+                         : vectors == 2         ? compute_tile<2>
+                                                : compute_tile<1>;
+    PixelIterator walk(s, s.plane());
     for (int64_t q = 0; q < pixels; q += kPixels) {
       const float* from[kPixels];
       for (int p = 0; p < kPixels; ++p) from[p] = x + walk.next(pixels);
-      make(s, from, weights + f, bias ? bias + f : nullptr, data<float>(loop, 0) + q * s.filters + f, pixels - q);
+      compute(s, from, weights + f, bias ? bias + f : nullptr, data<float>(loop, 0) + q * s.filters + f, pixels - q);
     }
   }
 }
 
-/// Adds to dx the contribution of kSpread pixels of dy (of which the first `count` exist) through kVectors vectors of
-/// taps in one row of the kernel. `weights`: (filters, kernel_h, taps).
+/// Adds to dx the contribution of kInputPixels pixels of dy (of which the first `count` exist) through kVectors vectors
+/// of taps in one row of the kernel. `weights`: (filters, kernel_h, taps).
 template <int kVectors>
-TANDEM_ONE_COPY void spread_tile(const ConvImage& s, const float* const* from, const float* weights, float* const* to,
-                                 int64_t count) {
-  const float* dy[kSpread];
+TANDEM_NOINLINE void add_input_tile(const ConvImage& s, const float* const* from, const float* weights,
+                                    float* const* to, int64_t count) {
+  const float* dy[kInputPixels];
 #pragma GCC unroll 4
-  for (int p = 0; p < kSpread; ++p) dy[p] = from[p];
-  V sum[kSpread][kVectors] = {};
+  for (int p = 0; p < kInputPixels; ++p) dy[p] = from[p];
+  V sum[kInputPixels][kVectors] = {};
   for (int64_t f = 0; f < s.filters; ++f, weights += s.kernel_h * s.taps) {
     V weight[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) weight[v] = load(weights + v * kWidth);
 #pragma GCC unroll 4
-    for (int p = 0; p < kSpread; ++p)
+    for (int p = 0; p < kInputPixels; ++p)
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) sum[p][v] += dy[p][f] * weight[v];
   }
 #pragma GCC unroll 4
-  for (int p = 0; p < kSpread; ++p)
+  for (int p = 0; p < kInputPixels; ++p)
     if (p < count)
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) store(to[p] + v * kWidth, load(to[p] + v * kWidth) + sum[p][v]);
@@ -125,46 +125,47 @@ TANDEM_ONE_COPY void spread_tile(const ConvImage& s, const float* const* from, c
 /// Computes dx for `images` images. Operands: dx, dy, weights (filters, kernel_h, taps), scratch for a padded image.
 void conv_many_input_body(const Loop& loop, int64_t, int64_t images) {
   const ConvImage s(loop);
-  float *const dx = data<float>(loop, 0), *const room = data<float>(loop, 3);
+  float *const dx = data<float>(loop, 0), *const scratch = data<float>(loop, 3);
   const float *const dy = data<const float>(loop, 1), *const weights = data<const float>(loop, 2);
   const int64_t plane = s.padded_plane(), pixels = s.oh * s.ow;
   for (int64_t n = 0; n < images; ++n) {
-    float* const made = s.is_padded() ? room : dx + n * plane;
+    float* const made = s.is_padded() ? scratch : dx + n * plane;
     __builtin_memset(made, 0, uint64_t(plane) * sizeof(float));
     for (int64_t r = 0; r < s.kernel_h; ++r)
       for (int64_t t = 0, vectors; t < s.taps; t += vectors * kWidth) {
-        vectors = next_vectors((s.taps - t) / kWidth, kMostSpread);
-        const auto spread = vectors == kMostSpread ? spread_tile<kMostSpread>
-                            : vectors == 3         ? spread_tile<3>
-                            : vectors == 2         ? spread_tile<2>
-                                                   : spread_tile<1>;
-        PixelWalk walk(s, plane);
-        for (int64_t q = 0; q < pixels; q += kSpread) {
-          const float* from[kSpread];
-          float* to[kSpread];
-          for (int p = 0; p < kSpread; ++p) {
+        vectors = next_tile_vectors((s.taps - t) / kWidth, kMaxInputVectors);
+        const auto add_input = vectors == kMaxInputVectors ? add_input_tile<kMaxInputVectors>
+                               : vectors == 3              ? add_input_tile<3>
+                               : vectors == 2              ? add_input_tile<2>
+                                                           : add_input_tile<1>;
+        PixelIterator walk(s, plane);
+        for (int64_t q = 0; q < pixels; q += kInputPixels) {
+          const float* from[kInputPixels];
+          float* to[kInputPixels];
+          for (int p = 0; p < kInputPixels; ++p) {
             from[p] = dy + (n * pixels + (q + p < pixels ? q + p : pixels - 1)) * s.filters;
             to[p] = made + r * s.line() + t + walk.next(pixels);
           }
-          spread(s, from, weights + r * s.taps + t, to, pixels - q);
+          add_input(s, from, weights + r * s.taps + t, to, pixels - q);
         }
       }
     for (int64_t row = 0; s.is_padded() && row < s.h; ++row)
       __builtin_memcpy(dx + n * s.plane() + row * s.w * s.channels,
-                       room + (row + s.top) * s.line() + s.left * s.channels,
+                       scratch + (row + s.top) * s.line() + s.left * s.channels,
                        uint64_t(s.w * s.channels) * sizeof(float));
   }
 }
 
 /// Adds the contribution of one image to the weight gradients of kFilters filters and kVectors vectors of taps. The
-/// sums of consecutive filters are `apart` elements apart.
+/// sums of consecutive filters are `filter_stride` elements apart.
 template <int kVectors>
-TANDEM_ONE_COPY void add_tile(const ConvImage& s, const float* x, const float* dy, float* sums, int64_t apart) {
+TANDEM_NOINLINE void add_weight_tile(const ConvImage& s, const float* x, const float* dy, float* sums,
+                                     int64_t filter_stride) {
   V sum[kFilters][kVectors];
 #pragma GCC unroll 8
   for (int f = 0; f < kFilters; ++f)
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sum[f][v] = load(sums + f * apart + v * kWidth);
+    for (int v = 0; v < kVectors; ++v) sum[f][v] = load(sums + f * filter_stride + v * kWidth);
   const int64_t step = s.step();
   for (int64_t r = 0; r < s.oh; ++r, x += s.stride_h * s.line()) {
     const float* from = x;
@@ -181,26 +182,27 @@ TANDEM_ONE_COPY void add_tile(const ConvImage& s, const float* x, const float* d
 #pragma GCC unroll 8
   for (int f = 0; f < kFilters; ++f)
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) store(sums + f * apart + v * kWidth, sum[f][v]);
+    for (int v = 0; v < kVectors; ++v) store(sums + f * filter_stride + v * kWidth, sum[f][v]);
 }
 /// Computes the gradient of the weights over all `images` images. Operands: sums for the weights (filters, kernel_h,
 /// taps), followed by the sums of dy (gradient of the bias) if scalar 10 is not 0; x; dy; scratch for a padded image.
 void conv_many_weights_body(const Loop& loop, int64_t, int64_t images) {
   const ConvImage s(loop);
-  const int64_t apart = s.kernel_h * s.taps, pixels = s.oh * s.ow;
+  const int64_t filter_stride = s.kernel_h * s.taps, pixels = s.oh * s.ow;
   const bool has_bias = loop.scalars[10].integer != 0;
-  float *const sums = data<float>(loop, 0), *const room = data<float>(loop, 3), *const bias = sums + apart * s.filters;
-  __builtin_memset(sums, 0, uint64_t(apart * s.filters + (has_bias ? s.filters : 0)) * sizeof(float));
-  if (s.is_padded()) __builtin_memset(room, 0, uint64_t(s.padded_plane()) * sizeof(float));
+  float *const sums = data<float>(loop, 0), *const scratch = data<float>(loop, 3),
+               *const bias = sums + filter_stride * s.filters;
+  __builtin_memset(sums, 0, uint64_t(filter_stride * s.filters + (has_bias ? s.filters : 0)) * sizeof(float));
+  if (s.is_padded()) __builtin_memset(scratch, 0, uint64_t(s.padded_plane()) * sizeof(float));
   for (int64_t n = 0; n < images; ++n) {
-    const float* const x = s.image(data<const float>(loop, 1), n, room);
+    const float* const x = s.image(data<const float>(loop, 1), n, scratch);
     const float* const dy = data<const float>(loop, 2) + n * pixels * s.filters;
     for (int64_t f = 0; f < s.filters; f += kFilters)
       for (int64_t r = 0; r < s.kernel_h; ++r)
         for (int64_t t = 0, vectors; t < s.taps; t += vectors * kWidth) {
-          vectors = next_vectors((s.taps - t) / kWidth, kMostTaps);
-          const auto add = vectors == 3 ? add_tile<3> : vectors == 2 ? add_tile<2> : add_tile<1>;
-          add(s, x + r * s.line() + t, dy + f, sums + f * apart + r * s.taps + t, apart);
+          vectors = next_tile_vectors((s.taps - t) / kWidth, kMaxTapVectors);
+          const auto add = vectors == 3 ? add_weight_tile<3> : vectors == 2 ? add_weight_tile<2> : add_weight_tile<1>;
+          add(s, x + r * s.line() + t, dy + f, sums + f * filter_stride + r * s.taps + t, filter_stride);
         }
     for (int64_t f = 0; has_bias && f < s.filters; f += kWidth) {
       V sum = load(bias + f);
@@ -215,11 +217,11 @@ void conv_many_weights_body(const Loop& loop, int64_t, int64_t images) {
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 #if defined(__AVX2__)
-TANDEM_ROW(conv_many, conv_many_body)
-TANDEM_ROW(conv_many_input, conv_many_input_body)
-TANDEM_ROW(conv_many_weights, conv_many_weights_body)
+TANDEM_TABLE(conv_many, conv_many_body)
+TANDEM_TABLE(conv_many_input, conv_many_input_body)
+TANDEM_TABLE(conv_many_weights, conv_many_weights_body)
 #else
-TANDEM_ROW(conv_many, nullptr)
-TANDEM_ROW(conv_many_input, nullptr)
-TANDEM_ROW(conv_many_weights, nullptr)
+TANDEM_TABLE(conv_many, nullptr)
+TANDEM_TABLE(conv_many_input, nullptr)
+TANDEM_TABLE(conv_many_weights, nullptr)
 #endif

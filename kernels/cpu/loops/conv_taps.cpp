@@ -12,12 +12,12 @@ constexpr int kBytes = 32, kWidth = kBytes / int(sizeof(float));
 using V = LaneVector<float, kBytes>;
 /// Maximum number of filters whose sums for a row of the kernel fit into registers.
 #if defined(__AVX512F__)
-constexpr int filters_of(int taps) { return taps == 3 ? 4 : 5; }
+constexpr int max_filters(int taps) { return taps == 3 ? 4 : 5; }
 #else
-constexpr int filters_of(int taps) { return taps == 3 ? 4 : 2; }
+constexpr int max_filters(int taps) { return taps == 3 ? 4 : 2; }
 #endif
 struct Sum {
-  template <class A> TANDEM_HD static A join(A a, A b) { return a + b; }
+  template <class A> TANDEM_HD static A combine(A a, A b) { return a + b; }
 };
 struct Sizes {
   int64_t width, out_height, out_width, kernel_height;
@@ -29,28 +29,28 @@ struct Images {
 /// Adds to sums, for kFilters filters and a row of the kernel, the products of dy and x over all images. Planes of dy
 /// and sums of consecutive filters are contiguous. x points to the first pixel that this row of the kernel reads.
 template <int kFilters, int kTaps>
-TANDEM_ONE_COPY void add_row(const Sizes& s, const Images& images, const float* x, const float* dy, float* sums) {
+TANDEM_NOINLINE void add_row(const Sizes& s, const Images& images, const float* x, const float* dy, float* sums) {
   const int64_t plane = s.out_height * s.out_width, filter = s.kernel_height * kTaps * kWidth;
   const int64_t rest = s.out_width % kWidth, again = (kWidth - rest) * int64_t(sizeof(float));  // bytes already added
   V sum[kFilters][kTaps];
   for (int f = 0; f < kFilters; ++f)
     for (int k = 0; k < kTaps; ++k) sum[f][k] = load_lanes<float, kBytes>(sums + f * filter + k * kWidth);
   for (int64_t n = 0; n < images.count; ++n) {
-    const float *from = x + n * images.x, *slopes = dy + n * images.dy;
-    for (int64_t r = 0; r < s.out_height; ++r, from += s.width, slopes += s.out_width) {
+    const float *from = x + n * images.x, *gradients = dy + n * images.dy;
+    for (int64_t r = 0; r < s.out_height; ++r, from += s.width, gradients += s.out_width) {
       const auto add = [&](int64_t at, auto clear) {
         V pixels[kTaps];
 #pragma GCC unroll 8
         for (int k = 0; k < kTaps; ++k) pixels[k] = clear(load_lanes<float, kBytes>(from + at + k));
 #pragma GCC unroll 8
         for (int f = 0; f < kFilters; ++f) {
-          const V slope = clear(load_lanes<float, kBytes>(slopes + f * plane + at));
+          const V gradient = clear(load_lanes<float, kBytes>(gradients + f * plane + at));
 #pragma GCC unroll 8
-          for (int k = 0; k < kTaps; ++k) sum[f][k] += slope * pixels[k];
+          for (int k = 0; k < kTaps; ++k) sum[f][k] += gradient * pixels[k];
         }
       };
       for (int64_t i = 0; i + kWidth <= s.out_width; i += kWidth) add(i, [](V v) { return v; });
-      if (rest > 0) add(s.out_width - kWidth, [=](V v) { return with_first<float, kBytes>(v, V{}, again); });
+      if (rest > 0) add(s.out_width - kWidth, [=](V v) { return replace_first_bytes<float, kBytes>(v, V{}, again); });
     }
   }
   for (int f = 0; f < kFilters; ++f)
@@ -59,10 +59,10 @@ TANDEM_ONE_COPY void add_row(const Sizes& s, const Images& images, const float* 
 
 /// Sizes for both loops, from the loop's scalars: channels, height and width of x, number of filters, height and width
 /// of the kernel, padding (rows, columns).
-struct FewPlanes {
+struct ConvGeometry {
   int64_t channels, h, w, filters, taps, top, left, wide, high;
   Sizes sizes;
-  explicit FewPlanes(const Loop& loop) {
+  explicit ConvGeometry(const Loop& loop) {
     const auto number = [&](int i) { return loop.scalars[i].integer; };
     channels = number(0);
     h = number(1);
@@ -75,23 +75,23 @@ struct FewPlanes {
     high = h + 2 * top;
     sizes = {wide, high - number(4) + 1, wide - taps + 1, number(4)};
   }
-  bool padded() const { return top > 0 || left > 0; }
+  bool is_padded() const { return top > 0 || left > 0; }
   int64_t plane() const { return sizes.out_height * sizes.out_width; }
   /// Copies a plane of x into the middle of a padded plane.
-  void pad(const float* x, float* room) const {
+  void pad(const float* x, float* scratch) const {
     for (int64_t r = 0; r < h; ++r)
-      __builtin_memcpy(room + (r + top) * wide + left, x + r * w, uint64_t(w) * sizeof(float));
+      __builtin_memcpy(scratch + (r + top) * wide + left, x + r * w, uint64_t(w) * sizeof(float));
   }
 };
 /// Offsets of up to four vectors in a plane of y, and of the first pixels of their windows in a plane of x.
-struct Places {
+struct VectorOffsets {
   int64_t x[4], y[4];
 };
 /// Computes kVectors vectors of pixels in kFilters planes of y. `weights` and `bias` point to the first of these
 /// filters.
 template <int kFilters, int kVectors>
-TANDEM_ONE_COPY void make_vectors(const FewPlanes& p, const Places& at, const float* x, int64_t x_plane,
-                                  const float* weights, const float* bias, float* y) {
+TANDEM_NOINLINE void compute_vectors(const ConvGeometry& p, const VectorOffsets& at, const float* x, int64_t x_plane,
+                                     const float* weights, const float* bias, float* y) {
   const int64_t filter = p.channels * p.sizes.kernel_height * p.taps;
   V sum[kFilters][kVectors];
 #pragma GCC unroll 8
@@ -117,12 +117,12 @@ TANDEM_ONE_COPY void make_vectors(const FewPlanes& p, const Places& at, const fl
 }
 /// Computes the output planes of kFilters filters. The last vector of a row overlaps the previous vector.
 template <int kFilters>
-void make_planes(const FewPlanes& p, const float* x, int64_t x_plane, const float* weights, const float* bias,
-                 float* y) {
+void compute_planes(const ConvGeometry& p, const float* x, int64_t x_plane, const float* weights, const float* bias,
+                    float* y) {
   const int64_t width = p.sizes.out_width, in_row = (width + kWidth - 1) / kWidth;
   int64_t row = 0, column = 0;
   for (int64_t left = p.sizes.out_height * in_row; left > 0; left -= 4) {
-    Places at;
+    VectorOffsets at;
     for (int v = 0; v < 4 && v < left; ++v) {
       const int64_t first = column * kWidth < width - kWidth ? column * kWidth : width - kWidth;
       at.x[v] = row * p.wide + first;
@@ -132,36 +132,38 @@ void make_planes(const FewPlanes& p, const float* x, int64_t x_plane, const floa
         ++row;
       }
     }
-    const auto make = left >= 4   ? make_vectors<kFilters, 4>
-                      : left == 3 ? make_vectors<kFilters, 3>
-                      : left == 2 ? make_vectors<kFilters, 2>
-                                  : make_vectors<kFilters, 1>;
-    make(p, at, x, x_plane, weights, bias, y);
+    const auto compute = left >= 4   ? compute_vectors<kFilters, 4>
+                         : left == 3 ? compute_vectors<kFilters, 3>
+                         : left == 2 ? compute_vectors<kFilters, 2>
+                                     : compute_vectors<kFilters, 1>;
+    compute(p, at, x, x_plane, weights, bias, y);
   }
 }
 /// Computes y for images [begin, end). Operands: y, x, weights, bias or none, and scratch for the padded planes of an
 /// image.
 void conv_taps_forward_body(const Loop& loop, int64_t begin, int64_t end) {
 #if defined(__AVX512F__)
-  constexpr int kMost = 4;  // maximum number of filters whose sums fit into registers
+  constexpr int kMaxFilters = 4;  // maximum number of filters whose sums fit into registers
 #else
-  constexpr int kMost = 2;
+  constexpr int kMaxFilters = 2;
 #endif
-  const FewPlanes p(loop);
+  const ConvGeometry p(loop);
   const int64_t filter = p.channels * p.sizes.kernel_height * p.taps;
-  const int64_t x_plane = p.padded() ? p.high * p.wide : p.h * p.w;
+  const int64_t x_plane = p.is_padded() ? p.high * p.wide : p.h * p.w;
   const float *const weights = data<const float>(loop, 2), *const bias = data<const float>(loop, 3);
-  float* const room = data<float>(loop, 4);
-  if (p.padded()) __builtin_memset(room, 0, uint64_t(p.channels * x_plane) * sizeof(float));
+  float* const scratch = data<float>(loop, 4);
+  if (p.is_padded()) __builtin_memset(scratch, 0, uint64_t(p.channels * x_plane) * sizeof(float));
   for (int64_t n = begin; n < end; ++n) {
     const float* x = data<const float>(loop, 1) + n * p.channels * p.h * p.w;
-    for (int64_t c = 0; p.padded() && c < p.channels; ++c) p.pad(x + c * p.h * p.w, room + c * x_plane);
-    if (p.padded()) x = room;
+    for (int64_t c = 0; p.is_padded() && c < p.channels; ++c) p.pad(x + c * p.h * p.w, scratch + c * x_plane);
+    if (p.is_padded()) x = scratch;
     for (int64_t f = 0; f < p.filters;) {
-      const int64_t left = p.filters - f, count = left >= kMost ? kMost : left >= 2 ? 2 : 1;
-      const auto make = count == kMost ? make_planes<kMost> : count == 2 ? make_planes<2> : make_planes<1>;
-      make(p, x, x_plane, weights + f * filter, bias ? bias + f : bias,
-           data<float>(loop, 0) + (n * p.filters + f) * p.plane());
+      const int64_t left = p.filters - f, count = left >= kMaxFilters ? kMaxFilters : left >= 2 ? 2 : 1;
+      const auto compute = count == kMaxFilters ? compute_planes<kMaxFilters>
+                           : count == 2         ? compute_planes<2>
+                                                : compute_planes<1>;
+      compute(p, x, x_plane, weights + f * filter, bias ? bias + f : bias,
+              data<float>(loop, 0) + (n * p.filters + f) * p.plane());
       f += count;
     }
   }
@@ -170,20 +172,20 @@ void conv_taps_forward_body(const Loop& loop, int64_t begin, int64_t end) {
 /// Computes dw over all `count` images. Operands: dw, x, dy, and scratch: kWidth partial sums for each weight of one
 /// channel, followed by the padded planes of one channel for all images.
 void conv_taps_body(const Loop& loop, int64_t, int64_t count) {
-  const FewPlanes p(loop);
+  const ConvGeometry p(loop);
   const Sizes& s = p.sizes;
   const int64_t plane = p.plane(), weights = s.kernel_height * p.taps, held = p.filters * weights * kWidth;
-  const int64_t together = p.taps == 3 ? filters_of(3) : filters_of(5), padded = p.high * p.wide;
-  const auto add_many = p.taps == 3 ? add_row<filters_of(3), 3> : add_row<filters_of(5), 5>;
+  const int64_t together = p.taps == 3 ? max_filters(3) : max_filters(5), is_padded = p.high * p.wide;
+  const auto add_many = p.taps == 3 ? add_row<max_filters(3), 3> : add_row<max_filters(5), 5>;
   const auto add_one = p.taps == 3 ? add_row<1, 3> : add_row<1, 5>;
-  const Images images{count, p.padded() ? padded : p.channels * p.h * p.w, p.filters * plane};
+  const Images images{count, p.is_padded() ? is_padded : p.channels * p.h * p.w, p.filters * plane};
   const float* const dy = data<const float>(loop, 2);
-  float *const dw = data<float>(loop, 0), *const sums = data<float>(loop, 3), *const room = sums + held;
-  if (p.padded()) __builtin_memset(room, 0, uint64_t(count * padded) * sizeof(float));
+  float *const dw = data<float>(loop, 0), *const sums = data<float>(loop, 3), *const scratch = sums + held;
+  if (p.is_padded()) __builtin_memset(scratch, 0, uint64_t(count * is_padded) * sizeof(float));
   for (int64_t c = 0; c < p.channels; ++c) {
     const float* x = data<const float>(loop, 1) + c * p.h * p.w;
-    for (int64_t n = 0; p.padded() && n < count; ++n) p.pad(x + n * p.channels * p.h * p.w, room + n * padded);
-    if (p.padded()) x = room;
+    for (int64_t n = 0; p.is_padded() && n < count; ++n) p.pad(x + n * p.channels * p.h * p.w, scratch + n * is_padded);
+    if (p.is_padded()) x = scratch;
     __builtin_memset(sums, 0, uint64_t(held) * sizeof(float));
     for (int64_t row = 0; row < s.kernel_height; ++row)
       for (int64_t f = 0; f < p.filters;) {
@@ -195,7 +197,7 @@ void conv_taps_body(const Loop& loop, int64_t, int64_t count) {
     for (int64_t f = 0; f < p.filters; ++f)
       for (int64_t k = 0; k < weights; ++k)
         dw[(f * p.channels + c) * weights + k] =
-            fold_vector<Sum, float, kBytes>(load_lanes<float, kBytes>(sums + (f * weights + k) * kWidth));
+            reduce_vector<Sum, float, kBytes>(load_lanes<float, kBytes>(sums + (f * weights + k) * kWidth));
   }
 }
 #endif
@@ -204,9 +206,9 @@ void conv_taps_body(const Loop& loop, int64_t, int64_t count) {
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 #if defined(__AVX2__)
-TANDEM_ROW(conv_taps, conv_taps_body)
-TANDEM_ROW(conv_taps_forward, conv_taps_forward_body)
+TANDEM_TABLE(conv_taps, conv_taps_body)
+TANDEM_TABLE(conv_taps_forward, conv_taps_forward_body)
 #else
-TANDEM_ROW(conv_taps, nullptr)  // null without AVX2: with shorter vectors this loop would be slower than the library
-TANDEM_ROW(conv_taps_forward, nullptr)
+TANDEM_TABLE(conv_taps, nullptr)  // null without AVX2: with shorter vectors this loop would be slower than the library
+TANDEM_TABLE(conv_taps_forward, nullptr)
 #endif

@@ -1,6 +1,6 @@
 // Loops that copy or fill elements: casts (one table per dtype written, indexed by the dtype read), where, fill,
 // arange.
-#include "tandem/kernels/cpu/loops/past_cache.h"
+#include "tandem/kernels/cpu/loops/nontemporal.h"
 #include "tandem/kernels/cpu/loops/transpose.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -21,7 +21,7 @@ template <class T> void copy_row(char* to, const char* from, int64_t sy, int64_t
   else
     for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * sy) = *as<T>(from + i * sx);
 }
-TANDEM_ONE_COPY void copy_past_cache(char* to, const char* from, int64_t bytes) {
+TANDEM_NOINLINE void copy_nontemporal(char* to, const char* from, int64_t bytes) {
   constexpr int64_t kLine = 64;
   int64_t head = -reinterpret_cast<intptr_t>(to) & (kLine - 1);
   if (head > bytes) head = bytes;
@@ -29,8 +29,8 @@ TANDEM_ONE_COPY void copy_past_cache(char* to, const char* from, int64_t bytes) 
   to += head;
   from += head;
   bytes -= head;
-  for (; bytes >= kLine; to += kLine, from += kLine, bytes -= kLine) store_past_cache(to, from, kLine);
-  end_past_cache();
+  for (; bytes >= kLine; to += kLine, from += kLine, bytes -= kLine) nontemporal_store(to, from, kLine);
+  nontemporal_fence();
   __builtin_memcpy(to, from, uint64_t(bytes));
 }
 
@@ -50,10 +50,10 @@ template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) 
   const int inner = loop.extents.rank - 1;
   const int64_t width = loop.extents.size[inner], sy = loop.operands[0].strides[inner],
                 sx = loop.operands[1].strides[inner];
-  const bool streamed = loop.operands[0].bytes >= kPastCache && sy == int64_t(sizeof(T)) && sx == sy;
+  const bool nontemporal = loop.operands[0].bytes >= kNontemporalBytes && sy == int64_t(sizeof(T)) && sx == sy;
   const auto row = [&](int64_t n, char** p) {
-    if (streamed && n >= 1024)
-      copy_past_cache(p[0], p[1], n * sy);
+    if (nontemporal && n >= 1024)
+      copy_nontemporal(p[0], p[1], n * sy);
     else
       copy_row<T>(p[0], p[1], sy, sx, n);
   };
@@ -87,22 +87,22 @@ template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) 
 
 /// Converts as PyTorch does: to bool by comparison with 0; to small integers through int64, with wrap-around; half
 /// types through float.
-template <class C, class Made> struct Convert {
-  TANDEM_HD Made operator()(C x) const {
-    if constexpr (__is_same(Made, bool))
+template <class C, class Result> struct Convert {
+  TANDEM_HD Result operator()(C x) const {
+    if constexpr (__is_same(Result, bool))
       return x != C(0);
     else
-      return Made(x);
+      return Result(x);
   }
 };
-template <class To> struct MadeOf { using type = Accumulate<To>; };
-template <> struct MadeOf<bool> { using type = bool; };
-template <> struct MadeOf<int32_t> { using type = int32_t; };
+template <class To> struct ResultOf { using type = Accumulate<To>; };
+template <> struct ResultOf<bool> { using type = bool; };
+template <> struct ResultOf<int32_t> { using type = int32_t; };
 template <class To, class From> void cast(const Loop& loop, int64_t begin, int64_t end) {
   if constexpr (__is_same(To, From))
     copy_bits<Bits<To>>(loop, begin, end);
   else
-    unary<Convert<Accumulate<From>, typename MadeOf<To>::type>, From, To>(loop, begin, end);
+    unary<Convert<Accumulate<From>, typename ResultOf<To>::type>, From, To>(loop, begin, end);
 }
 
 template <class T> void where_strip(const LoopScalar*, void* to, const void* const* from, int64_t n) {
@@ -114,8 +114,8 @@ template <class T> void where_strip(const LoopScalar*, void* to, const void* con
 }
 template <class T> void where_body(const Loop& loop, int64_t begin, int64_t end) {
   using B = Bits<T>;
-  const Port ports[] = {output<B, B>(), input<uint8_t, uint8_t>(), input<B, B>(), input<B, B>()};
-  walk<3>(loop, begin, end, where_strip<B>, ports);
+  const Converter converters[] = {output<B, B>(), input<uint8_t, uint8_t>(), input<B, B>(), input<B, B>()};
+  walk<3>(loop, begin, end, where_strip<B>, converters);
 }
 
 template <class T> T scalar_of(const LoopScalar& s) {
@@ -137,7 +137,7 @@ template <class T> void fill_body(const Loop& loop, int64_t begin, int64_t end) 
   fill_bits(loop, begin, end, __builtin_bit_cast(Bits<T>, scalar_of<T>(loop.scalars[0])));
 }
 template <class T> void arange_body(const Loop& loop, int64_t begin, int64_t end) {
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   T* const y = reinterpret_cast<T*>(loop.operands[0].buffer->data + loop.operands[0].offset);
   if constexpr (math::kFloating<C>)
     for (int64_t i = begin; i < end; ++i) y[i] = T(C(loop.scalars[0].real + double(i) * loop.scalars[1].real));
@@ -149,16 +149,16 @@ template <class T> void arange_body(const Loop& loop, int64_t begin, int64_t end
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 #define TANDEM_CAST_BODY(To, From) cast<To, From>
-TANDEM_ALL_ROW(cast_to_float32, TANDEM_CAST_BODY, float)
-TANDEM_ALL_ROW(cast_to_float64, TANDEM_CAST_BODY, double)
-TANDEM_ALL_ROW(cast_to_float16, TANDEM_CAST_BODY, Half)
-TANDEM_ALL_ROW(cast_to_bfloat16, TANDEM_CAST_BODY, BFloat16)
-TANDEM_ALL_ROW(cast_to_int64, TANDEM_CAST_BODY, int64_t)
-TANDEM_ALL_ROW(cast_to_int32, TANDEM_CAST_BODY, int32_t)
-TANDEM_ALL_ROW(cast_to_int16, TANDEM_CAST_BODY, int16_t)
-TANDEM_ALL_ROW(cast_to_int8, TANDEM_CAST_BODY, int8_t)
-TANDEM_ALL_ROW(cast_to_uint8, TANDEM_CAST_BODY, uint8_t)
-TANDEM_ALL_ROW(cast_to_boolean, TANDEM_CAST_BODY, bool)
-TANDEM_ALL_ROW(where, TANDEM_BY_TYPE, where_body)
-TANDEM_ALL_ROW(fill, TANDEM_BY_TYPE, fill_body)
-TANDEM_ARITHMETIC_ROW(arange, TANDEM_BY_TYPE, arange_body)
+TANDEM_ALL_TABLE(cast_to_float32, TANDEM_CAST_BODY, float)
+TANDEM_ALL_TABLE(cast_to_float64, TANDEM_CAST_BODY, double)
+TANDEM_ALL_TABLE(cast_to_float16, TANDEM_CAST_BODY, Half)
+TANDEM_ALL_TABLE(cast_to_bfloat16, TANDEM_CAST_BODY, BFloat16)
+TANDEM_ALL_TABLE(cast_to_int64, TANDEM_CAST_BODY, int64_t)
+TANDEM_ALL_TABLE(cast_to_int32, TANDEM_CAST_BODY, int32_t)
+TANDEM_ALL_TABLE(cast_to_int16, TANDEM_CAST_BODY, int16_t)
+TANDEM_ALL_TABLE(cast_to_int8, TANDEM_CAST_BODY, int8_t)
+TANDEM_ALL_TABLE(cast_to_uint8, TANDEM_CAST_BODY, uint8_t)
+TANDEM_ALL_TABLE(cast_to_boolean, TANDEM_CAST_BODY, bool)
+TANDEM_ALL_TABLE(where, TANDEM_BY_TYPE, where_body)
+TANDEM_ALL_TABLE(fill, TANDEM_BY_TYPE, fill_body)
+TANDEM_ARITHMETIC_TABLE(arange, TANDEM_BY_TYPE, arange_body)

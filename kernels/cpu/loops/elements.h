@@ -15,9 +15,9 @@ namespace {
 /// Number of elements of a half type that are converted to float at a time: 32 KiB of floats. A loop has a Scratch (a
 /// buffer of this size) for at most two operands, so it needs 64 KiB for any shape. Longer rows pass through the
 /// Scratch in bands, whose length is a multiple of the number of lanes of a sum.
-constexpr int64_t kBand = 8192;
-template <class C> struct Room {
-  alignas(64) float floats[kBand];
+constexpr int64_t kBandSize = 8192;
+template <class C> struct Scratch {
+  alignas(64) float floats[kBandSize];
   C* data() { return reinterpret_cast<C*>(floats); }  // not used for double
 };
 
@@ -48,31 +48,32 @@ template <class C> class Elements {
   explicit operator bool() const { return data_; }
   bool is_half() const { return __is_same(C, float) && dtype_ != DType::float32; }
 
-  /// Returns elements [at, at + n): in place or, for a half type, a copy in `room`. After changing them, call write().
-  C* read(int64_t at, int64_t n, C* room) const { return read_rows(at, 1, n, n, room); }
-  /// Returns the memory in which to compute elements from `at` on: in place or, for a half type, `room`. Call write()
-  /// afterwards.
-  C* place(int64_t at, C* room) const { return is_half() ? room : reinterpret_cast<C*>(address(at)); }
-  void write(int64_t at, int64_t n, const C* made) const { write_rows(at, 1, n, n, made); }
+  /// Returns elements [at, at + n): in place or, for a half type, a copy in `scratch`. After changing them, call
+  /// write().
+  C* read(int64_t at, int64_t n, C* scratch) const { return read_rows(at, 1, n, n, scratch); }
+  /// Returns the memory in which to compute elements from `at` on: in place or, for a half type, `scratch`. Call
+  /// write() afterwards.
+  C* place(int64_t at, C* scratch) const { return is_half() ? scratch : reinterpret_cast<C*>(address(at)); }
+  void write(int64_t at, int64_t n, const C* values) const { write_rows(at, 1, n, n, values); }
 
   /// Like read() and write(), for rows of `width` elements that are `stride` apart. Copies of the rows are contiguous.
-  C* read_rows(int64_t at, int64_t rows, int64_t stride, int64_t width, C* room) const {
+  C* read_rows(int64_t at, int64_t rows, int64_t stride, int64_t width, C* scratch) const {
     if constexpr (__is_same(C, float))
       if (is_half()) {
-        widen(dtype_, address(at), room, width, rows, stride);
-        return room;
+        widen(dtype_, address(at), scratch, width, rows, stride);
+        return scratch;
       }
     return reinterpret_cast<C*>(address(at));
   }
-  void write_rows(int64_t at, int64_t rows, int64_t stride, int64_t width, const C* made) const {
+  void write_rows(int64_t at, int64_t rows, int64_t stride, int64_t width, const C* values) const {
     if constexpr (__is_same(C, float))
-      if (is_half()) narrow(dtype_, made, address(at), width, rows, stride);
+      if (is_half()) narrow(dtype_, values, address(at), width, rows, stride);
   }
   /// Stores n elements that were computed in other memory than place() returns.
-  void put(int64_t at, int64_t n, const C* made) const {
-    if (is_half()) return write(at, n, made);
+  void put(int64_t at, int64_t n, const C* values) const {
+    if (is_half()) return write(at, n, values);
     C* const to = reinterpret_cast<C*>(address(at));
-    for (int64_t i = 0; i < n; ++i) to[i] = made[i];
+    for (int64_t i = 0; i < n; ++i) to[i] = values[i];
   }
   C get(int64_t at) const {
     C value;
@@ -83,7 +84,7 @@ template <class C> class Elements {
 
   /// Calls f(first, count) for consecutive pieces of n elements: one piece or, for a half type, pieces of kStep
   /// elements.
-  template <int64_t kStep = kTile, class F> void in_pieces(int64_t n, F f) const {
+  template <int64_t kStep = kTile, class F> void for_chunks(int64_t n, F f) const {
     const int64_t step = is_half() ? kStep : n;
     for (int64_t first = 0; first < n; first += step) f(first, n - first < step ? n - first : step);
   }
@@ -100,5 +101,6 @@ template <class C> class Elements {
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 // Defines the table of a loop that has one body for float and the half types, and one for double.
-#define TANDEM_COMPUTED_ROW(op, BODY, F) TANDEM_ROW(op, BODY(F, float), BODY(F, double), BODY(F, float), BODY(F, float))
-#define TANDEM_EACH_FLOATING(op, body) TANDEM_COMPUTED_ROW(op, TANDEM_BY_TYPE, body)
+#define TANDEM_COMPUTED_TABLE(op, BODY, F) \
+  TANDEM_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, float), BODY(F, float))
+#define TANDEM_FLOATING_BODY(op, body) TANDEM_COMPUTED_TABLE(op, TANDEM_BY_TYPE, body)

@@ -2,22 +2,22 @@
 // header.
 #pragma once
 #include "tandem/core/loop/loop.h"
-#include "tandem/kernels/cpu/loops/past_cache.h"
+#include "tandem/kernels/cpu/loops/nontemporal.h"
 #include "tandem/kernels/functors.h"
 #include "tandem/kernels/types.h"
 
 #if defined(__clang__)
 #define TANDEM_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #define TANDEM_NO_UNROLL _Pragma("clang loop unroll(disable)")
-#define TANDEM_ONE_COPY __attribute__((noinline))
+#define TANDEM_NOINLINE __attribute__((noinline))
 #else
 #define TANDEM_IVDEP _Pragma("GCC ivdep")
 #define TANDEM_NO_UNROLL _Pragma("GCC unroll 1")
-#define TANDEM_ONE_COPY __attribute__((noinline, noclone))  // noclone: no copy of the function per constant argument
+#define TANDEM_NOINLINE __attribute__((noinline, noclone))  // noclone: no copy of the function per constant argument
 #endif
 // Prevents vectorisation of a loop that is a small part of the work. Vectorised code with checks for overlapping
 // operands would take kilobytes.
-#define TANDEM_ONE_BY_ONE asm volatile("");
+#define TANDEM_NO_VECTORIZE asm volatile("");
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {  // internal linkage: an object file exports its tables only
@@ -26,16 +26,16 @@ constexpr int64_t kTile = 256;
 
 /// Reduces kLanes lanes to one: joins each lane of the first half with its counterpart in the second half until one
 /// lane is left.
-template <class Op, int kLanes, class A> TANDEM_HD A fold_lanes(A* lane) {
+template <class Op, int kLanes, class A> TANDEM_HD A reduce_lane_array(A* lane) {
   if constexpr (kLanes == 1) {
     return lane[0];
   } else if constexpr (__is_same(A, float)) {  // the constant width keeps the lanes in registers
     constexpr int kHalf = kLanes / 2;
-    for (int k = 0; k < kHalf; ++k) lane[k] = Op::join(lane[k], lane[k + kHalf]);
-    return fold_lanes<Op, kHalf>(lane);
+    for (int k = 0; k < kHalf; ++k) lane[k] = Op::combine(lane[k], lane[k + kHalf]);
+    return reduce_lane_array<Op, kHalf>(lane);
   } else {  // for other types a constant width is slower, because gcc splits the lanes
     for (int width = kLanes / 2; width > 0; width /= 2)
-      for (int k = 0; k < width; ++k) lane[k] = Op::join(lane[k], lane[k + width]);
+      for (int k = 0; k < width; ++k) lane[k] = Op::combine(lane[k], lane[k + width]);
     return lane[0];
   }
 }
@@ -48,7 +48,7 @@ template <class C> C scalar_as(const LoopScalar& s) {
   else
     return C(s.integer);
 }
-template <class F, class C> F make(const LoopScalar* s) {
+template <class F, class C> F make_functor(const LoopScalar* s) {
   if constexpr (requires(C c) { F{c, c, c}; })
     return F{scalar_as<C>(s[0]), scalar_as<C>(s[1]), scalar_as<C>(s[2])};
   else if constexpr (requires(C c) { F{c, c}; })
@@ -112,7 +112,7 @@ template <class T> TANDEM_HD void gather_bits(const char* memory, int64_t stride
     for (int64_t i = 0; i < n; ++i) to[i] = value;
   } else {
     for (int64_t i = 0; i < n; ++i) {
-      TANDEM_ONE_BY_ONE
+      TANDEM_NO_VECTORIZE
       to[i] = *reinterpret_cast<const Bits*>(memory + i * stride);
     }
   }
@@ -120,17 +120,17 @@ template <class T> TANDEM_HD void gather_bits(const char* memory, int64_t stride
 template <class T> TANDEM_HD void scatter_bits(const char* tile, char* memory, int64_t stride, int64_t n) {
   typedef T Bits __attribute__((may_alias));
   for (int64_t i = 0; i < n; ++i) {
-    TANDEM_ONE_BY_ONE
+    TANDEM_NO_VECTORIZE
     *reinterpret_cast<Bits*>(memory + i * stride) = reinterpret_cast<const Bits*>(tile)[i];
   }
 }
-[[maybe_unused]] TANDEM_ONE_COPY void gather(int64_t size, const char* memory, int64_t stride, char* tile, int64_t n) {
+[[maybe_unused]] TANDEM_NOINLINE void gather(int64_t size, const char* memory, int64_t stride, char* tile, int64_t n) {
   size == 1   ? gather_bits<uint8_t>(memory, stride, tile, n)
   : size == 2 ? gather_bits<uint16_t>(memory, stride, tile, n)
   : size == 4 ? gather_bits<uint32_t>(memory, stride, tile, n)
               : gather_bits<uint64_t>(memory, stride, tile, n);
 }
-[[maybe_unused]] TANDEM_ONE_COPY void scatter(int64_t size, const char* tile, char* memory, int64_t stride, int64_t n) {
+[[maybe_unused]] TANDEM_NOINLINE void scatter(int64_t size, const char* tile, char* memory, int64_t stride, int64_t n) {
   size == 1   ? scatter_bits<uint8_t>(tile, memory, stride, n)
   : size == 2 ? scatter_bits<uint16_t>(tile, memory, stride, n)
   : size == 4 ? scatter_bits<uint32_t>(tile, memory, stride, n)
@@ -139,10 +139,10 @@ template <class T> TANDEM_HD void scatter_bits(const char* tile, char* memory, i
 
 /// Converts contiguous elements between their type in memory and the type in which a tile holds them. size: bytes of an
 /// element in memory. direct: both types are the same, so that no tile is needed.
-struct Port {
+struct Converter {
   int64_t size;
   bool direct;
-  void (*move)(void* tile, char* memory, int64_t n);
+  void (*convert)(void* tile, char* memory, int64_t n);
 };
 template <class T, class C> void load(void* tile, char* memory, int64_t n) {
   C* const to = static_cast<C*>(tile);
@@ -152,8 +152,8 @@ template <class T, class C> void store(void* tile, char* memory, int64_t n) {
   const C* const from = static_cast<const C*>(tile);
   for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(memory)[i] = T(from[i]);
 }
-template <class T, class C> constexpr Port input() { return {sizeof(T), __is_same(T, C), load<T, C>}; }
-template <class T, class C> constexpr Port output() { return {sizeof(T), __is_same(T, C), store<T, C>}; }
+template <class T, class C> constexpr Converter input() { return {sizeof(T), __is_same(T, C), load<T, C>}; }
+template <class T, class C> constexpr Converter output() { return {sizeof(T), __is_same(T, C), store<T, C>}; }
 
 /// Computes n contiguous elements of y. y may be equal to one of the inputs x, but does not overlap an input in any
 /// other way; the planner ensures this.
@@ -162,33 +162,33 @@ using Strip = void (*)(const LoopScalar* scalars, void* y, const void* const* x,
 /// Computes a large y and writes it past the cache (with non-temporal stores), unless y is also an input. Pieces are
 /// small, so that the results of one piece are written while the next piece is read; pieces of 1 KiB and more gain
 /// nothing. `stride`: bytes per element of y and of each x.
-[[maybe_unused]] TANDEM_ONE_COPY void walk_past_cache(const Loop& loop, Strip strip, int inputs, char* y,
-                                                      const void** x, const int64_t* stride, int64_t n) {
+[[maybe_unused]] TANDEM_NOINLINE void walk_nontemporal(const Loop& loop, Strip strip, int inputs, char* y,
+                                                       const void** x, const int64_t* stride, int64_t n) {
   constexpr int64_t kPiece = 64;
   bool apart = reinterpret_cast<intptr_t>(y) % 16 == 0;
   for (int k = 0; k < inputs; ++k) apart = apart && x[k] != y;
   int64_t done = 0;
   for (alignas(64) char made[kPiece * 8]; apart && done + kPiece <= n; done += kPiece) {
     strip(loop.scalars, made, x, kPiece);
-    store_past_cache(y + done * stride[0], made, kPiece * stride[0]);
+    nontemporal_store(y + done * stride[0], made, kPiece * stride[0]);
     for (int k = 0; k < inputs; ++k) x[k] = static_cast<const char*>(x[k]) + kPiece * stride[k + 1];
   }
-  end_past_cache();
+  nontemporal_fence();
   strip(loop.scalars, y + done * stride[0], x, n - done);
 }
 
 /// Calls `strip` for long contiguous runs if possible, otherwise for tiles. One copy of walk() serves all functors and
-/// types, at the cost of a call through a pointer for each row or tile. of_number is null, or the strip to call if the
-/// last input is one number per row (a column that is broadcast).
+/// types, at the cost of a call through a pointer for each row or tile. strip_for_scalar is null, or the strip to call
+/// if the last input is one number per row (a column that is broadcast).
 template <int Inputs>
-TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip strip, const Port* ports,
-                          Strip of_number = nullptr) {
+TANDEM_NOINLINE void walk(const Loop& loop, int64_t begin, int64_t end, Strip strip, const Converter* converters,
+                          Strip strip_for_scalar = nullptr) {
   constexpr int kCount = Inputs + 1;
   int64_t stride[kCount];
   bool direct[kCount], all_direct = true;
   for (int k = 0; k < kCount; ++k) {
     stride[k] = loop.operands[k].strides[loop.extents.rank - 1];
-    direct[k] = ports[k].direct && stride[k] == ports[k].size;
+    direct[k] = converters[k].direct && stride[k] == converters[k].size;
     all_direct = all_direct && direct[k];
   }
   // The usual case; the small tiles of a LoopChain (fused loops) take it, too.
@@ -199,16 +199,16 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
     };
     const void* x[Inputs];
     for (int k = 0; k < Inputs; ++k) x[k] = at(k + 1);
-    if (loop.operands[0].bytes >= kPastCache)
-      return walk_past_cache(loop, strip, Inputs, at(0), x, stride, end - begin);
+    if (loop.operands[0].bytes >= kNontemporalBytes)
+      return walk_nontemporal(loop, strip, Inputs, at(0), x, stride, end - begin);
     return strip(loop.scalars, at(0), x, end - begin);
   }
   // Rows are contiguous in all operands, except that the last input may be one number per row.
-  const bool number = of_number && ports[Inputs].direct && stride[Inputs] == 0;
+  const bool number = strip_for_scalar && converters[Inputs].direct && stride[Inputs] == 0;
   bool plain = direct[Inputs] || number;
   for (int k = 0; k < Inputs; ++k) plain = plain && direct[k];
   if (plain && loop.extents.rank > 1) {
-    const Strip chosen = number ? of_number : strip;
+    const Strip chosen = number ? strip_for_scalar : strip;
     return for_rows<kCount>(loop, begin, end, [&](int64_t n, char** p) {
       const void* x[Inputs];
       for (int k = 0; k < Inputs; ++k) x[k] = p[k + 1];
@@ -223,130 +223,130 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
       const int64_t m = n - done < step ? n - done : step;
       for (int k = 1; k < kCount; ++k) {
         char* at = p[k] + done * stride[k];
-        x[k - 1] = direct[k] ? at : static_cast<const void*>(ports[k].direct ? &strided[k] : &tile[k]);
+        x[k - 1] = direct[k] ? at : static_cast<const void*>(converters[k].direct ? &strided[k] : &tile[k]);
         if (direct[k] || (stride[k] == 0 && done > 0)) continue;
-        if (stride[k] != ports[k].size) {
-          gather(ports[k].size, at, stride[k], strided[k].bytes, m);
+        if (stride[k] != converters[k].size) {
+          gather(converters[k].size, at, stride[k], strided[k].bytes, m);
           at = strided[k].bytes;
         }
-        if (!ports[k].direct) ports[k].move(&tile[k], at, m);
+        if (!converters[k].direct) converters[k].convert(&tile[k], at, m);
       }
       char* const to = p[0] + done * stride[0];
       strip(loop.scalars, direct[0] ? to : static_cast<void*>(&tile[0]), x, m);
       if (direct[0]) continue;
-      const bool apart = stride[0] != ports[0].size;
-      char* const made = !apart ? to : ports[0].direct ? tile[0].bytes : strided[0].bytes;
-      if (!ports[0].direct) ports[0].move(&tile[0], made, m);
-      if (apart) scatter(ports[0].size, made, to, stride[0], m);
+      const bool apart = stride[0] != converters[0].size;
+      char* const made = !apart ? to : converters[0].direct ? tile[0].bytes : strided[0].bytes;
+      if (!converters[0].direct) converters[0].convert(&tile[0], made, m);
+      if (apart) scatter(converters[0].size, made, to, stride[0], m);
     }
   });
 }
 
-constexpr int64_t kWhole = 16;  // number of elements that fill whole vectors on every instruction set
+constexpr int64_t kVectorMultiple = 16;  // number of elements that fill whole vectors on every instruction set
 
 /// Computes y = f(x) if f has a fast path for all but a few floats. First computes the fast path for all elements of a
 /// block, and then recomputes the exceptions, so that no element depends on its neighbours. y may be x, so the inputs
 /// of the block are kept. Blocks are whole vectors, which halves the size of the code; the last few elements are padded
 /// with ones.
-template <class F> void easy_strip(float* y, const float* x, int64_t n) {
-  float kept[kTile], last[kWhole];
+template <class F> void fast_path_strip(float* y, const float* x, int64_t n) {
+  float kept[kTile], last[kVectorMultiple];
   for (int64_t done = 0, m; done < n; done += m) {
     const int64_t left = n - done;
-    m = (left < kTile ? left : kTile) & -kWhole;
+    m = (left < kTile ? left : kTile) & -kVectorMultiple;
     float* to = y + done;
     const float* from = x + done;
     const bool few = m == 0;
     if (few) {
-      for (int64_t i = 0; i < kWhole; ++i) last[i] = i < left ? from[i] : 1.0f;
+      for (int64_t i = 0; i < kVectorMultiple; ++i) last[i] = i < left ? from[i] : 1.0f;
       from = to = last;
-      m = kWhole;
+      m = kVectorMultiple;
     }
-    int32_t hard = 0;
+    int32_t has_exceptions = 0;
     TANDEM_NO_UNROLL
-    for (int64_t i = 0; i < m; ++i) hard |= !F::is_easy(from[i]);
-    if (hard)
+    for (int64_t i = 0; i < m; ++i) has_exceptions |= !F::has_fast_path(from[i]);
+    if (has_exceptions)
       for (int64_t i = 0; i < m; ++i) kept[i] = from[i];
     TANDEM_IVDEP
-    for (int64_t i = 0; i < m; ++i) to[i] = F::easy(from[i]);
-    if (hard)
+    for (int64_t i = 0; i < m; ++i) to[i] = F::fast_path(from[i]);
+    if (has_exceptions)
       for (int64_t i = 0; i < m; ++i)
-        if (!F::is_easy(kept[i])) to[i] = F()(kept[i]);
+        if (!F::has_fast_path(kept[i])) to[i] = F()(kept[i]);
     for (int64_t i = 0; few && i < left; ++i) {
-      TANDEM_ONE_BY_ONE
+      TANDEM_NO_VECTORIZE
       y[done + i] = to[i];
     }
   }
 }
-template <class F> void easy_strip(float* y, const float* a, const float* b, int64_t n) {
-  float kept[2][kTile], last[3][kWhole];
+template <class F> void fast_path_strip(float* y, const float* a, const float* b, int64_t n) {
+  float kept[2][kTile], last[3][kVectorMultiple];
   for (int64_t done = 0, m; done < n; done += m) {
     const int64_t left = n - done;
-    m = (left < kTile ? left : kTile) & -kWhole;
+    m = (left < kTile ? left : kTile) & -kVectorMultiple;
     float* to = y + done;
     const float *from = a + done, *other = b + done;
     const bool few = m == 0;
     if (few) {
-      for (int64_t i = 0; i < kWhole; ++i) last[0][i] = i < left ? from[i] : 1.0f;
-      for (int64_t i = 0; i < kWhole; ++i) last[1][i] = i < left ? other[i] : 1.0f;
+      for (int64_t i = 0; i < kVectorMultiple; ++i) last[0][i] = i < left ? from[i] : 1.0f;
+      for (int64_t i = 0; i < kVectorMultiple; ++i) last[1][i] = i < left ? other[i] : 1.0f;
       from = last[0];
       other = last[1];
       to = last[2];
-      m = kWhole;
+      m = kVectorMultiple;
     }
-    int32_t hard = 0;
+    int32_t has_exceptions = 0;
     TANDEM_NO_UNROLL
-    for (int64_t i = 0; i < m; ++i) hard |= !F::is_easy(from[i], other[i]);
-    if (hard)
+    for (int64_t i = 0; i < m; ++i) has_exceptions |= !F::has_fast_path(from[i], other[i]);
+    if (has_exceptions)
       for (int64_t i = 0; i < m; ++i) {
         kept[0][i] = from[i];
         kept[1][i] = other[i];
       }
     TANDEM_IVDEP
-    for (int64_t i = 0; i < m; ++i) to[i] = F::easy(from[i], other[i]);
-    if (hard)
+    for (int64_t i = 0; i < m; ++i) to[i] = F::fast_path(from[i], other[i]);
+    if (has_exceptions)
       for (int64_t i = 0; i < m; ++i)
-        if (!F::is_easy(kept[0][i], kept[1][i])) to[i] = F()(kept[0][i], kept[1][i]);
+        if (!F::has_fast_path(kept[0][i], kept[1][i])) to[i] = F()(kept[0][i], kept[1][i]);
     for (int64_t i = 0; few && i < left; ++i) {
-      TANDEM_ONE_BY_ONE
+      TANDEM_NO_VECTORIZE
       y[done + i] = to[i];
     }
   }
 }
 
-template <class F, class C, class Made>
+template <class F, class C, class Result>
 void unary_strip(const LoopScalar* scalars, void* to, const void* const* from, int64_t n) {
-  Made* const y = static_cast<Made*>(to);
+  Result* const y = static_cast<Result*>(to);
   const C* const x = static_cast<const C*>(from[0]);
-  if constexpr (requires(C c) { F::easy(c); }) {
-    easy_strip<F>(y, x, n);
+  if constexpr (requires(C c) { F::fast_path(c); }) {
+    fast_path_strip<F>(y, x, n);
   } else {
-    const F f = make<F, C>(scalars);
+    const F f = make_functor<F, C>(scalars);
     TANDEM_IVDEP
     for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
   }
 }
-template <class F, class C, class Made>
+template <class F, class C, class Result>
 void binary_strip(const LoopScalar* scalars, void* to, const void* const* from, int64_t n) {
-  Made* const y = static_cast<Made*>(to);
+  Result* const y = static_cast<Result*>(to);
   const C *const a = static_cast<const C*>(from[0]), *const b = static_cast<const C*>(from[1]);
-  if constexpr (requires(C c) { F::easy(c, c); }) {
-    easy_strip<F>(y, a, b, n);
+  if constexpr (requires(C c) { F::fast_path(c, c); }) {
+    fast_path_strip<F>(y, a, b, n);
   } else {
-    const F f = make<F, C>(scalars);
+    const F f = make_functor<F, C>(scalars);
     TANDEM_IVDEP
     for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
   }
 }
 /// Whether functor F is so fast that filling a tile with one broadcast number would take noticeable time. Such functors
-/// have a number_strip.
-template <class F> constexpr bool kTakesNumber = false;
-template <> constexpr bool kTakesNumber<Mul<float>> = true;
-template <> constexpr bool kTakesNumber<Div<float>> = true;
-template <> constexpr bool kTakesNumber<AddScaled<float>> = true;
-template <class F, class C, class Made>
-void number_strip(const LoopScalar* scalars, void* to, const void* const* from, int64_t n) {
-  const F f = make<F, C>(scalars);
-  Made* const y = static_cast<Made*>(to);
+/// have a scalar_strip.
+template <class F> constexpr bool kHasScalarStrip = false;
+template <> constexpr bool kHasScalarStrip<Mul<float>> = true;
+template <> constexpr bool kHasScalarStrip<Div<float>> = true;
+template <> constexpr bool kHasScalarStrip<AddScaled<float>> = true;
+template <class F, class C, class Result>
+void scalar_strip(const LoopScalar* scalars, void* to, const void* const* from, int64_t n) {
+  const F f = make_functor<F, C>(scalars);
+  Result* const y = static_cast<Result*>(to);
   const C *const a = static_cast<const C*>(from[0]), b = *static_cast<const C*>(from[1]);
   TANDEM_IVDEP
   for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b);
@@ -354,21 +354,21 @@ void number_strip(const LoopScalar* scalars, void* to, const void* const* from, 
 
 /// Ports of loops with one or two inputs. The result is computed as Result and stored as Out; inputs are stored as In
 /// and computed as C.
-template <class Out, class Made, class In, class C>
-constexpr Port kPorts[] = {output<Out, Made>(), input<In, C>(), input<In, C>()};
+template <class Out, class Result, class In, class C>
+constexpr Converter kConverters[] = {output<Out, Result>(), input<In, C>(), input<In, C>()};
 
 /// Bodies of loops that compute y = f(x) and y = f(a, b). Inputs have the type In, and results of f are stored as Out.
 template <class F, class In, class Out> void unary(const Loop& loop, int64_t begin, int64_t end) {
   using C = Accumulate<In>;
-  using Made = decltype(make<F, C>(nullptr)(C()));
-  walk<1>(loop, begin, end, unary_strip<F, C, Made>, kPorts<Out, Made, In, C>);
+  using Result = decltype(make_functor<F, C>(nullptr)(C()));
+  walk<1>(loop, begin, end, unary_strip<F, C, Result>, kConverters<Out, Result, In, C>);
 }
 template <class F, class In, class Out> void binary(const Loop& loop, int64_t begin, int64_t end) {
   using C = Accumulate<In>;
-  using Made = decltype(make<F, C>(nullptr)(C(), C()));
-  Strip of_number = nullptr;
-  if constexpr (kTakesNumber<F>) of_number = number_strip<F, C, Made>;
-  walk<2>(loop, begin, end, binary_strip<F, C, Made>, kPorts<Out, Made, In, C>, of_number);
+  using Result = decltype(make_functor<F, C>(nullptr)(C(), C()));
+  Strip strip_for_scalar = nullptr;
+  if constexpr (kHasScalarStrip<F>) strip_for_scalar = scalar_strip<F, C, Result>;
+  walk<2>(loop, begin, end, binary_strip<F, C, Result>, kConverters<Out, Result, In, C>, strip_for_scalar);
 }
 
 // Loop bodies, as arguments of the table macros below: F is a functor template, T the C++ type of the dtype.
@@ -383,36 +383,36 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
 
 // Defines the table of an operation: its loop bodies in the order of DType. The table is constinit, because code that
 // initialises it at startup would be compiled for an instruction set that the processor may not have.
-#define TANDEM_ROW(op, ...)                    \
+#define TANDEM_TABLE(op, ...)                  \
   namespace tandem::kernels::cpu::TANDEM_ISA { \
   extern const LoopTable op;                   \
   constinit const LoopTable op{{__VA_ARGS__}}; \
   }
-#define TANDEM_FLOATING_ROW(op, BODY, F) \
-  TANDEM_ROW(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16))
-#define TANDEM_ARITHMETIC_ROW(op, BODY, F)                                                            \
-  TANDEM_ROW(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16), BODY(F, int64_t), \
-             BODY(F, int32_t), BODY(F, int16_t), BODY(F, int8_t), BODY(F, uint8_t))
-#define TANDEM_ALL_ROW(op, BODY, F)                                                                   \
-  TANDEM_ROW(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16), BODY(F, int64_t), \
-             BODY(F, int32_t), BODY(F, int16_t), BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
-#define TANDEM_INTEGER_ROW(op, BODY, F)                                                                    \
-  TANDEM_ROW(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
-             BODY(F, int8_t), BODY(F, uint8_t))
-#define TANDEM_INTEGRAL_ROW(op, BODY, F)                                                                   \
-  TANDEM_ROW(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
-             BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
+#define TANDEM_FLOATING_TABLE(op, BODY, F) \
+  TANDEM_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16))
+#define TANDEM_ARITHMETIC_TABLE(op, BODY, F)                                                            \
+  TANDEM_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16), BODY(F, int64_t), \
+               BODY(F, int32_t), BODY(F, int16_t), BODY(F, int8_t), BODY(F, uint8_t))
+#define TANDEM_ALL_TABLE(op, BODY, F)                                                                   \
+  TANDEM_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16), BODY(F, int64_t), \
+               BODY(F, int32_t), BODY(F, int16_t), BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
+#define TANDEM_INTEGER_TABLE(op, BODY, F)                                                                    \
+  TANDEM_TABLE(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
+               BODY(F, int8_t), BODY(F, uint8_t))
+#define TANDEM_INTEGRAL_TABLE(op, BODY, F)                                                                   \
+  TANDEM_TABLE(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
+               BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
 
 // Table macro for each set of dtypes in core/elementwise_ops.h: TANDEM_LOOPS_OF_any is for operations that accept `any`
 // dtype, and so on.
-#define TANDEM_LOOPS_OF_any TANDEM_ALL_ROW
-#define TANDEM_LOOPS_OF_numbers TANDEM_ARITHMETIC_ROW
-#define TANDEM_LOOPS_OF_counted TANDEM_ARITHMETIC_ROW
-#define TANDEM_LOOPS_OF_divided TANDEM_ARITHMETIC_ROW
-#define TANDEM_LOOPS_OF_powers TANDEM_ARITHMETIC_ROW
-#define TANDEM_LOOPS_OF_floating TANDEM_FLOATING_ROW
-#define TANDEM_LOOPS_OF_real TANDEM_FLOATING_ROW
-#define TANDEM_LOOPS_OF_rounded TANDEM_FLOATING_ROW
-#define TANDEM_LOOPS_OF_integral TANDEM_INTEGRAL_ROW
-#define TANDEM_LOOPS_OF_integers TANDEM_INTEGER_ROW
-#define TANDEM_LOOPS_OF_stepped TANDEM_FLOATING_ROW
+#define TANDEM_LOOPS_OF_any TANDEM_ALL_TABLE
+#define TANDEM_LOOPS_OF_numbers TANDEM_ARITHMETIC_TABLE
+#define TANDEM_LOOPS_OF_counted TANDEM_ARITHMETIC_TABLE
+#define TANDEM_LOOPS_OF_divided TANDEM_ARITHMETIC_TABLE
+#define TANDEM_LOOPS_OF_powers TANDEM_ARITHMETIC_TABLE
+#define TANDEM_LOOPS_OF_floating TANDEM_FLOATING_TABLE
+#define TANDEM_LOOPS_OF_real TANDEM_FLOATING_TABLE
+#define TANDEM_LOOPS_OF_rounded TANDEM_FLOATING_TABLE
+#define TANDEM_LOOPS_OF_integral TANDEM_INTEGRAL_TABLE
+#define TANDEM_LOOPS_OF_integers TANDEM_INTEGER_TABLE
+#define TANDEM_LOOPS_OF_stepped TANDEM_FLOATING_TABLE

@@ -11,7 +11,7 @@ namespace {
 // Size of a tile of c: kRows rows of kColumns vectors. Together with a row of b and one broadcast element of a, the
 // tile fills the registers.
 constexpr int kRows = kVectorBytes == 64 ? 8 : 4, kColumns = kVectorBytes == 16 ? 2 : 3;
-template <class T> constexpr int64_t kWidth = kColumns* kLane<T>;  // columns of a tile
+template <class T> constexpr int64_t kWidth = kColumns* kVectorWidth<T>;  // columns of a tile
 
 // Sizes of blocks. A packed panel of b, kDepth rows high, stays in the L1 cache while all rows of a block of a are
 // multiplied by it. A block of a, kBlockRows rows high, stays in the L2 cache. The sum along k is in order, in blocks
@@ -21,7 +21,7 @@ constexpr int64_t kDepth = 256, kBlockRows = 512;
 // it saves.
 constexpr int64_t kFewRows = kVectorBytes == 64 ? 192 : 64;
 // Rows and columns of the block of c that is summed before it is rounded to a half type, or written as its transpose.
-constexpr int64_t kHalfRows = 128, kColumnsHeld = 480;
+constexpr int64_t kHalfBlockRows = 128, kBlockColumns = 480;
 
 /// Returns the number of rows of the tile that computes `rows` rows; at the edge of c, fewer than kRows rows are left.
 inline int rows_of_tile(int64_t rows) {
@@ -40,11 +40,11 @@ void tile_of_rows(int64_t rows, const T* a, int64_t row, const Panel<T>& b, int6
   }
 }
 template <class T>
-void any_tile(int64_t rows, int64_t width, const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc,
-              bool add) {
+void dispatch_tile(int64_t rows, int64_t width, const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c,
+                   int64_t ldc, bool add) {
   if (width == kWidth<T>)
     tile_of_rows<T, kColumns>(rows, a, row, b, depth, c, ldc, add);
-  else if (width == kLane<T>)
+  else if (width == kVectorWidth<T>)
     tile_of_rows<T, 1>(rows, a, row, b, depth, c, ldc, add);
   else
     tile_of_rows<T, 2>(rows, a, row, b, depth, c, ldc, add);
@@ -75,15 +75,15 @@ void pack_lines(const C* from, int64_t line, int64_t step, int64_t count, int64_
 template <class C>
 void widen_lines(const Elements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count, int64_t depth,
                  int64_t width, C* to) {
-  C room[kBlockRows];
+  C scratch[kBlockRows];
   for (int64_t p = 0; line == 1 && p < depth; ++p) from.read(at + p * step, count, to + p * width);
   for (int64_t i = 0; line != 1 && i < count; ++i) {
-    if (step == 1) from.read(at + i * line, depth, room);
-    for (int64_t p = 0; p < depth; ++p) to[p * width + i] = step == 1 ? room[p] : from.get(at + i * line + p * step);
+    if (step == 1) from.read(at + i * line, depth, scratch);
+    for (int64_t p = 0; p < depth; ++p) to[p * width + i] = step == 1 ? scratch[p] : from.get(at + i * line + p * step);
   }
 }
 template <class C>
-TANDEM_ONE_COPY void pack(const Elements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count, int64_t depth,
+TANDEM_NOINLINE void pack(const Elements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count, int64_t depth,
                           int64_t width, C* to) {
   if (from.is_half())
     widen_lines(from, at, line, step, count, depth, width, to);
@@ -92,34 +92,34 @@ TANDEM_ONE_COPY void pack(const Elements<C>& from, int64_t at, int64_t line, int
 }
 
 /// Prefetches the next panel of b in small portions, while tiles of the current panel are computed.
-class Ahead {
+class Prefetcher {
  public:
   /// Element (p, j) of the next panel lies at from[p * row + j * column].
   template <class C>
-  Ahead(const C* from, int64_t row, int64_t column, int64_t depth, int64_t across, int64_t tiles)
+  Prefetcher(const C* from, int64_t row, int64_t column, int64_t depth, int64_t across, int64_t tiles)
       : at_(reinterpret_cast<const char*>(from)),
-        apart_((row == 1 ? column : row) * int64_t(sizeof(C))),
+        line_stride_((row == 1 ? column : row) * int64_t(sizeof(C))),
         bytes_((row == 1 ? depth : across) * int64_t(sizeof(C))),
         lines_(row == 1 ? across : depth),
-        each_((lines_ + tiles - 1) / tiles) {}
+        lines_per_call_((lines_ + tiles - 1) / tiles) {}
   /// Prefetches the next portion. Call it before each tile.
-  void fetch() {
-    for (int64_t i = 0; i < each_ && lines_ > 0; ++i, --lines_, at_ += apart_)
+  void prefetch() {
+    for (int64_t i = 0; i < lines_per_call_ && lines_ > 0; ++i, --lines_, at_ += line_stride_)
       for (int64_t byte = 0; byte < bytes_; byte += 64) __builtin_prefetch(at_ + byte);
   }
 
  private:
   const char* at_;
-  int64_t apart_, bytes_, lines_, each_;
+  int64_t line_stride_, bytes_, lines_, lines_per_call_;
 };
 
 /// Computes c = a b, or c += a b if `accumulate`, for rows [begin, end) and columns [jc, jc + nc) of c. The pointer c
 /// points to the first of these elements.
 template <class C>
-TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t begin, int64_t end, int64_t jc,
-                              int64_t nc, int64_t k, C* c, int64_t ldc, bool accumulate, C* room) {
+TANDEM_NOINLINE void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t begin, int64_t end, int64_t jc,
+                              int64_t nc, int64_t k, C* c, int64_t ldc, bool accumulate, C* scratch) {
   constexpr int64_t width = kWidth<C>;
-  C *const packed_a = room, *const packed_b = room + kBlockRows * kDepth;
+  C *const packed_a = scratch, *const packed_b = scratch + kBlockRows * kDepth;
   C rest[kRows * width];
   const auto place_a = [&](int64_t row, int64_t pc) { return row * a.row + pc * a.column; };
   const auto place_b = [&](int64_t pc, int64_t j) { return pc * b.row + (jc + j) * b.column; };
@@ -134,16 +134,17 @@ TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
       const bool add = accumulate || pc > 0;
       pack(a.elements, place_a(ic + packed, pc), a.column, a.row, depth, mc - packed, depth, packed_a);
       for (int64_t i = (mc - packed) * depth; i % (kRows * depth) != 0; ++i) {
-        TANDEM_ONE_BY_ONE
+        TANDEM_NO_VECTORIZE
         packed_a[i] = C(0);
       }
       for (int64_t j = 0; j < nc; j += width) {
-        const int64_t across = nc - j < width ? nc - j : width, held = (across + kLane<C> - 1) / kLane<C> * kLane<C>;
+        const int64_t across = nc - j < width ? nc - j : width,
+                      held = (across + kVectorWidth<C> - 1) / kVectorWidth<C> * kVectorWidth<C>;
         const bool in_place = few && across == held;
         if (!in_place) pack(b.elements, place_b(pc, j), b.column, b.row, across, depth, held, packed_b);
         for (int64_t p = 0; across < held && p < depth; ++p)
           for (int64_t q = across; q < held; ++q) {
-            TANDEM_ONE_BY_ONE
+            TANDEM_NO_VECTORIZE
             packed_b[p * held + q] = C(0);
           }
         const C* const panel = in_place ? b.elements.place(place_b(pc, j), nullptr) : packed_b;
@@ -151,23 +152,24 @@ TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
         const int64_t np = last ? pc + depth : pc, nj = last ? 0 : j + width;
         const int64_t nd = b.elements.is_half() || np >= k ? 0 : k - np < kDepth ? k - np : kDepth;
         const C* const next = b.elements.place(place_b(np, nj), packed_b);
-        Ahead ahead(next, b.row, b.column, nd, nc - nj < width ? nc - nj : width, (mc + kRows - 1) / kRows);
+        Prefetcher prefetcher(next, b.row, b.column, nd, nc - nj < width ? nc - nj : width, (mc + kRows - 1) / kRows);
         for (int64_t i = 0; i < mc; i += kRows) {
-          if (!in_place) ahead.fetch();
+          if (!in_place) prefetcher.prefetch();
           const bool spread = in_place && nd > 0;
-          const Panel<C> right{panel, in_place ? b.row : held,
-                               reinterpret_cast<const char*>(spread ? next : panel) + i / kRows % 2 * kLinesAhead * 64,
-                               spread ? b.row * int64_t(sizeof(C)) : 0};
+          const Panel<C> right{
+              panel, in_place ? b.row : held,
+              reinterpret_cast<const char*>(spread ? next : panel) + i / kRows % 2 * kPrefetchLines * 64,
+              spread ? b.row * int64_t(sizeof(C)) : 0};
           const int64_t down = mc - i < kRows ? mc - i : int64_t(kRows), row = i < packed ? a.row : depth;
           const C* const left =
               i < packed ? a.elements.place(place_a(ic + i, pc), nullptr) : packed_a + (i - packed) * depth;
           C* const to = c + (ic - begin + i) * ldc + j;
           if (down == rows_of_tile(down) && across == held) {
-            any_tile(down, held, left, row, right, depth, to, ldc, add);
+            dispatch_tile(down, held, left, row, right, depth, to, ldc, add);
             continue;
           }
-          any_tile(down, held, left, row, right, depth, rest, held, false);
-          put_rest(rest, held, down, across, to, ldc, add);
+          dispatch_tile(down, held, left, row, right, depth, rest, held, false);
+          store_partial_tile(rest, held, down, across, to, ldc, add);
         }
       }
     }
@@ -176,15 +178,16 @@ TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
 
 /// Writes the transpose of a block of c, with `rows` <= kBlockRows rows, to `to`, whose rows are ldc elements apart. If
 /// `accumulate`, adds to the old values.
-template <class C> void put_turned(const C* block, int64_t rows, int64_t columns, C* to, int64_t ldc, bool accumulate) {
+template <class C>
+void store_transposed(const C* block, int64_t rows, int64_t columns, C* to, int64_t ldc, bool accumulate) {
   if (!accumulate) return transpose<C, kVectorBytes>(block, columns, to, ldc, rows, columns);
-  constexpr int64_t kFew = kLane<C>;  // number of columns whose transposed copy stays in the L1 cache
-  C turned[kFew * kBlockRows];
+  constexpr int64_t kFew = kVectorWidth<C>;  // number of columns whose transposed copy stays in the L1 cache
+  C transposed[kFew * kBlockRows];
   for (int64_t column = 0; column < columns; column += kFew) {
     const int64_t count = columns - column < kFew ? columns - column : kFew;
-    transpose<C, kVectorBytes>(block + column, columns, turned, rows, rows, count);
+    transpose<C, kVectorBytes>(block + column, columns, transposed, rows, rows, count);
     for (int64_t j = 0; j < count; ++j)
-      for (int64_t i = 0; i < rows; ++i) to[(column + j) * ldc + i] += turned[j * rows + i];
+      for (int64_t i = 0; i < rows; ++i) to[(column + j) * ldc + i] += transposed[j * rows + i];
   }
 }
 
@@ -195,31 +198,31 @@ template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) 
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t n = number(0), k = number(1), ldc = number(6);
   const bool accumulate = number(7);
-  [[maybe_unused]] const bool turned = number(8);
+  [[maybe_unused]] const bool transposed = number(8);
   const Elements<C> c(loop, 0);
   const Matrix<C> a{{loop, 1}, number(2), number(3)}, b{{loop, 2}, number(4), number(5)};
-  C *const room = data<C>(loop, 3), *const block = room + (kBlockRows + kWidth<C>)*kDepth;
+  C *const scratch = data<C>(loop, 3), *const block = scratch + (kBlockRows + kWidth<C>)*kDepth;
   if constexpr (__is_same(C, float))
-    if (turned) {
-      for (int64_t jc = 0; jc < n; jc += kColumnsHeld)
+    if (transposed) {
+      for (int64_t jc = 0; jc < n; jc += kBlockColumns)
         for (int64_t ic = begin; ic < end; ic += kBlockRows) {
           const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows,
-                        nc = n - jc < kColumnsHeld ? n - jc : kColumnsHeld;
-          multiply(a, b, ic, ic + mc, jc, nc, k, block, nc, false, room);
-          put_turned(block, mc, nc, c.place(jc * ldc + ic, nullptr), ldc, accumulate);
+                        nc = n - jc < kBlockColumns ? n - jc : kBlockColumns;
+          multiply(a, b, ic, ic + mc, jc, nc, k, block, nc, false, scratch);
+          store_transposed(block, mc, nc, c.place(jc * ldc + ic, nullptr), ldc, accumulate);
         }
       return;
     }
-  if (!c.is_half()) return multiply(a, b, begin, end, 0, n, k, c.place(begin * ldc, nullptr), ldc, accumulate, room);
-  for (int64_t ic = begin; ic < end; ic += kHalfRows) {
-    const int64_t mc = end - ic < kHalfRows ? end - ic : kHalfRows;
-    for (int64_t jc = 0; jc < n; jc += kColumnsHeld) {
-      const int64_t nc = n - jc < kColumnsHeld ? n - jc : kColumnsHeld;
-      multiply(a, b, ic, ic + mc, jc, nc, k, block, nc, false, room);
+  if (!c.is_half()) return multiply(a, b, begin, end, 0, n, k, c.place(begin * ldc, nullptr), ldc, accumulate, scratch);
+  for (int64_t ic = begin; ic < end; ic += kHalfBlockRows) {
+    const int64_t mc = end - ic < kHalfBlockRows ? end - ic : kHalfBlockRows;
+    for (int64_t jc = 0; jc < n; jc += kBlockColumns) {
+      const int64_t nc = n - jc < kBlockColumns ? n - jc : kBlockColumns;
+      multiply(a, b, ic, ic + mc, jc, nc, k, block, nc, false, scratch);
       for (int64_t r = 0; r < mc; ++r) {
         C* const made = block + r * nc;
         if (accumulate) {
-          C old[kColumnsHeld];
+          C old[kBlockColumns];
           c.read((ic + r) * ldc + jc, nc, old);
           for (int64_t q = 0; q < nc; ++q) made[q] += old[q];
         }
@@ -232,4 +235,4 @@ template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_EACH_FLOATING(gemm_rows, gemm_body)
+TANDEM_FLOATING_BODY(gemm_rows, gemm_body)

@@ -28,7 +28,7 @@ template <> struct VectorOf<double> {
   typedef double type __attribute__((vector_size(kVectorBytes), aligned(8), may_alias));
 };
 template <class T> using Vector = typename VectorOf<T>::type;
-template <class T> constexpr int64_t kLane = kVectorBytes / int64_t(sizeof(T));
+template <class T> constexpr int64_t kVectorWidth = kVectorBytes / int64_t(sizeof(T));
 
 /// Rows of b that tiles multiply, packed or in place, and the rows that the next tiles read. Each tile prefetches a
 /// line or two of each next row, so that memory never receives many requests at once.
@@ -38,26 +38,26 @@ template <class T> struct Panel {
   const char* next;
   int64_t next_row;  // bytes between rows
 };
-constexpr int kLinesAhead = kVectorBytes == 64 ? 2 : 1;
+constexpr int kPrefetchLines = kVectorBytes == 64 ? 2 : 1;
 // Maximum number of rows of b for which a tile prefetches its part of c even if it only writes c: such a tile is so
 // short that it would wait for these cache lines.
-constexpr int64_t kShallow = 64;
+constexpr int64_t kMaxPrefetchDepth = 64;
 
 /// Computes a tile of c (Rows rows, Columns vectors) as rows of a times a panel of b, or adds this product to the tile
 /// if `add`. The rows of a are `row` elements apart. Prefetches `Lines` cache lines of each next row of b into the
 /// cache of level 4 - `Nearness`.
-template <class T, int Rows, int Columns, int Lines = kLinesAhead, int Nearness = 3>
-TANDEM_ONE_COPY void tile(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc, bool add) {
+template <class T, int Rows, int Columns, int Lines = kPrefetchLines, int Nearness = 3>
+TANDEM_NOINLINE void tile(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc, bool add) {
   using V = Vector<T>;
   V sum[Rows][Columns] = {};
   const T* const rows = b.rows;
   const char* const next = b.next;
   const int64_t b_row = b.row, next_row = b.next_row;
-  if (add || depth <= kShallow)
+  if (add || depth <= kMaxPrefetchDepth)
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 8
-      for (int j = 0; j < Columns; ++j) __builtin_prefetch(c + r * ldc + j * kLane<T>);
+      for (int j = 0; j < Columns; ++j) __builtin_prefetch(c + r * ldc + j * kVectorWidth<T>);
     }
   for (int64_t p = 0; p < depth; ++p) {
 #pragma GCC unroll 8
@@ -83,8 +83,8 @@ TANDEM_ONE_COPY void tile(const T* a, int64_t row, const Panel<T>& b, int64_t de
 }
 /// Copies (or adds, if `add`) the elements of a tile that lie inside c, if the tile reaches over an edge of c.
 template <class C>
-TANDEM_ONE_COPY void put_rest(const C* rest, int64_t held, int64_t rows, int64_t columns, C* to, int64_t ldc,
-                              bool add) {
+TANDEM_NOINLINE void store_partial_tile(const C* rest, int64_t held, int64_t rows, int64_t columns, C* to, int64_t ldc,
+                                        bool add) {
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t q = 0; q < columns; ++q)
       to[r * ldc + q] = add ? to[r * ldc + q] + rest[r * held + q] : rest[r * held + q];

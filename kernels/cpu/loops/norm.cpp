@@ -7,10 +7,10 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-constexpr int64_t kFold = 2048;
+constexpr int64_t kBlockLength = 2048;
 
-/// Walks the elements of channel c plane by plane, in blocks of about kFold elements. Each block is summed in float
-/// before its sum is added to a double. The blocks depend on the shape alone.
+/// Walks the elements of channel c plane by plane, in blocks of about kBlockLength elements. Each block is summed in
+/// float before its sum is added to a double. The blocks depend on the shape alone.
 class ChannelBlocks {
  public:
   ChannelBlocks(const Loop& loop, int64_t c)
@@ -19,8 +19,8 @@ class ChannelBlocks {
   /// @return number of elements in the block; 0 after the last block
   template <class F> int64_t next(F f) {
     int64_t held = 0;
-    while (n_ < images_ && held < kFold) {
-      const int64_t count = length_ - from_ < kFold ? length_ - from_ : kFold;
+    while (n_ < images_ && held < kBlockLength) {
+      const int64_t count = length_ - from_ < kBlockLength ? length_ - from_ : kBlockLength;
       f((n_ * channels_ + c_) * length_ + from_, count);
       held += count;
       from_ += count;
@@ -59,10 +59,10 @@ void channel_sums(const Loop& loop, int64_t c, double* totals, Read read, F... f
 
 /// Sums (x - center)^2 over the next block in double, with the same lanes as the float sum.
 template <class C>
-TANDEM_ONE_COPY double squares_in_double(ChannelBlocks block, const Elements<C>& elements, C center, C* room) {
+TANDEM_NOINLINE double squares_in_double(ChannelBlocks block, const Elements<C>& elements, C center, C* scratch) {
   Lanes<double> lanes = {};
   block.next([&](int64_t at, int64_t piece) {
-    const C* const x = elements.read(at, piece, room);
+    const C* const x = elements.read(at, piece, scratch);
     lanes.add(piece, [&](int64_t i) { return double(x[i] - center) * double(x[i] - center); });
   });
   return lanes.fold();
@@ -72,14 +72,14 @@ TANDEM_ONE_COPY double squares_in_double(ChannelBlocks block, const Elements<C>&
 template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end) {
   const double count = double(loop.scalars[0].integer * loop.scalars[2].integer);
   const Elements<C> elements(loop, 3);
-  C room[kFold];
+  C scratch[kBlockLength];
   for (int64_t c = begin; c < end; ++c) {
     ChannelBlocks blocks(loop, c), again = blocks;
     Lanes<C> lanes = {};
     const auto sum_of = [&](ChannelBlocks& of, auto f) {
       lanes.clear();
       const int64_t n = of.next([&](int64_t at, int64_t piece) {
-        const C* const x = elements.read(at, piece, room);
+        const C* const x = elements.read(at, piece, scratch);
         lanes.add(piece, [&](int64_t i) { return f(x[i]); });
       });
       return n;
@@ -92,7 +92,7 @@ template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end)
       const ChannelBlocks block = again;
       sum_of(again, [=](C x) { return (x - center) * (x - center); });
       double squares = double(lanes.fold());
-      if (is_out_of_range<C>(squares)) squares = squares_in_double(block, elements, center, room);
+      if (is_out_of_range<C>(squares)) squares = squares_in_double(block, elements, center, scratch);
       sum += total;
       stats.add(double(n), total, squares);
     }
@@ -111,11 +111,11 @@ template <class C> void apply_body(const Loop& loop, int64_t begin, int64_t end)
     const int64_t c = plane % channels;
     const C scale = data<const C>(loop, 3)[c] * (weight ? weight[c] : C(1));
     const C shift = (bias ? bias[c] : C(0)) - data<const C>(loop, 2)[c] * scale;
-    elements.in_pieces(length, [&](int64_t from, int64_t n) {
+    elements.for_chunks(length, [&](int64_t from, int64_t n) {
       const int64_t at = plane * length + from;
-      C room[kTile];
-      const C* const x = elements.read(at, n, room);
-      C* const y = result.place(at, room);
+      C scratch[kTile];
+      const C* const x = elements.read(at, n, scratch);
+      C* const y = result.place(at, scratch);
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
       result.write(at, n, y);
@@ -129,11 +129,11 @@ template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t e
   const bool training = loop.scalars[3].integer;
   const Elements<C> result(loop, 2), gradient(loop, 3), elements(loop, 4);
   const C* const weight = data<const C>(loop, 7);
-  C dy_room[kFold], x_room[kFold];
+  C dy_scratch[kBlockLength], x_scratch[kBlockLength];
   const C *dy, *x;
   const auto read = [&](int64_t at, int64_t n) {
-    dy = gradient.read(at, n, dy_room);
-    x = elements.read(at, n, x_room);
+    dy = gradient.read(at, n, dy_scratch);
+    x = elements.read(at, n, x_scratch);
   };
   for (int64_t c = begin; c < end; ++c) {
     const C mean = data<const C>(loop, 5)[c], rstd = data<const C>(loop, 6)[c];
@@ -147,11 +147,11 @@ template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t e
     const C scale = rstd * (weight ? weight[c] : C(1));
     const C from_mean = C(sum_dy / count), from_var = C(sum_xhat / count) * rstd;
     for (int64_t n = 0; n < images; ++n)
-      elements.in_pieces(length, [&](int64_t from, int64_t piece) {
+      elements.for_chunks(length, [&](int64_t from, int64_t piece) {
         const int64_t at = (n * channels + c) * length + from;
         read(at, piece);
         const C *const g = dy, *const v = x;
-        C* const dx = result.place(at, dy_room);
+        C* const dx = result.place(at, dy_scratch);
         if (training) {
           TANDEM_IVDEP
           for (int64_t i = 0; i < piece; ++i) dx[i] = scale * (g[i] - from_mean - (v[i] - mean) * from_var);
@@ -170,21 +170,21 @@ template <class C> struct LayerNormRows {
   C *y, *mean, *rstd;
 };
 /// Returns 1 / standard deviation of a row, with squares in double. Used if squares are outside the range of float.
-template <class C> TANDEM_ONE_COPY C rstd_in_double(const C* x, int64_t n, C mean, double eps) {
-  const double squares = long_sum<double>(n, [=](int64_t i) { return double(x[i] - mean) * double(x[i] - mean); });
+template <class C> TANDEM_NOINLINE C rstd_in_double(const C* x, int64_t n, C mean, double eps) {
+  const double squares = chunked_sum<double>(n, [=](int64_t i) { return double(x[i] - mean) * double(x[i] - mean); });
   return C(1.0 / ::sqrt(squares / double(n) + eps));
 }
 /// Normalises `rows` rows. kPlain: there is neither weight nor bias. This case is separate, because the compiler does
 /// not vectorise a loop with pointers that may be null.
 template <bool kPlain, class C>
-TANDEM_ONE_COPY void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& at, int64_t rows) {
+TANDEM_NOINLINE void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& at, int64_t rows) {
   const int64_t n = loop.scalars[0].integer;
   const C *const weight = data<const C>(loop, 4), *const bias = data<const C>(loop, 5);
   for (int64_t r = 0; r < rows; ++r) {
     const C* const x = at.x + r * n;
     C* const y = at.y + r * n;
-    const C mean = C(long_sum<C>(n, [&](int64_t i) { return x[i]; })) / C(n);
-    const double squares = long_sum<C>(n, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); });
+    const C mean = C(chunked_sum<C>(n, [&](int64_t i) { return x[i]; })) / C(n);
+    const double squares = chunked_sum<C>(n, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); });
     const C rstd = is_out_of_range<C>(squares) ? rstd_in_double(x, n, mean, loop.scalars[1].real)
                                                : C(1) / math::sqrt(C(squares) / C(n) + C(loop.scalars[1].real));
     at.mean[r] = mean;
@@ -200,21 +200,22 @@ TANDEM_ONE_COPY void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& a
 }
 /// Returns the weight or bias of the rows, if there is one. Scalar `scalar` of the loop holds the dtype of the weight
 /// or bias: float, or the half type of x.
-Elements<float> part_of_row(const Loop& loop, int operand, int scalar) {
+Elements<float> row_parameter(const Loop& loop, int operand, int scalar) {
   return {loop, operand, DType(loop.scalars[scalar].integer)};
 }
 /// Normalises a row of a half type that is longer than a band, or has a weight or bias of a half type.
-void layer_norm_long_row(const Loop& loop, Bands<float>& x, const Elements<float>& result, float& mean, float& rstd) {
+void layer_norm_long_row(const Loop& loop, RowBands<float>& x, const Elements<float>& result, float& mean,
+                         float& rstd) {
   const double n = double(x.size());
-  const Elements<float> weight = part_of_row(loop, 4, 2), bias = part_of_row(loop, 5, 3);
-  LongSum<float> sum, squares;
+  const Elements<float> weight = row_parameter(loop, 4, 2), bias = row_parameter(loop, 5, 3);
+  ChunkedSum<float> sum, squares;
   x.each([&](int64_t, int64_t count, const float* v) { sum.add(count, [=](int64_t i) { return v[i]; }); });
   const float m = float(sum.total / n);
   x.each([&](int64_t, int64_t count, const float* v) {
     squares.add(count, [=](int64_t i) { return (v[i] - m) * (v[i] - m); });
   });
   if (is_out_of_range<float>(squares.total)) {
-    LongSum<double> wide;
+    ChunkedSum<double> wide;
     x.each([&](int64_t, int64_t count, const float* v) {
       wide.add(count, [=](int64_t i) { return double(v[i] - m) * double(v[i] - m); });
     });
@@ -223,17 +224,17 @@ void layer_norm_long_row(const Loop& loop, Bands<float>& x, const Elements<float
   const float r = float(1.0 / ::sqrt(squares.total / n + loop.scalars[1].real));
   mean = m;
   rstd = r;
-  float room[2][kTile];
+  float scratch[2][kTile];
   for (int64_t i = 0; i < kTile; ++i) {
-    room[0][i] = 1.0f;
-    room[1][i] = 0.0f;
+    scratch[0][i] = 1.0f;
+    scratch[1][i] = 0.0f;
   }
   x.each([&](int64_t first, int64_t count, float* v) {
     for (int64_t from = 0; from < count; from += kTile) {
       const int64_t piece = count - from < kTile ? count - from : kTile;
       float* const y = v + from;
-      const float* const w = weight ? weight.read(first + from, piece, room[0]) : room[0];
-      const float* const b = bias ? bias.read(first + from, piece, room[1]) : room[1];
+      const float* const w = weight ? weight.read(first + from, piece, scratch[0]) : scratch[0];
+      const float* const b = bias ? bias.read(first + from, piece, scratch[1]) : scratch[1];
       TANDEM_IVDEP
       for (int64_t i = 0; i < piece; ++i) y[i] = (y[i] - m) * r * w[i] + b[i];
     }
@@ -250,14 +251,15 @@ template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
   for (int64_t r = begin; r < end; r += step) {
     C *const mean = data<C>(loop, 1) + r, *const rstd = data<C>(loop, 2) + r;
     if constexpr (__is_same(C, float))
-      if (result.is_half() && (n > kBand || part_of_row(loop, 4, 2).is_half() || part_of_row(loop, 5, 3).is_half())) {
-        Bands<float> x(elements, r * n, n);
+      if (result.is_half() &&
+          (n > kBandSize || row_parameter(loop, 4, 2).is_half() || row_parameter(loop, 5, 3).is_half())) {
+        RowBands<float> x(elements, r * n, n);
         layer_norm_long_row(loop, x, result, *mean, *rstd);
         continue;
       }
-    Room<C> room;
-    C* const y = result.place(r * n, room.data());
-    const LayerNormRows<C> at{elements.read(r * n, n, room.data()), y, mean, rstd};
+    Scratch<C> scratch;
+    C* const y = result.place(r * n, scratch.data());
+    const LayerNormRows<C> at{elements.read(r * n, n, scratch.data()), y, mean, rstd};
     plain ? layer_norm_rows<true>(loop, at, step) : layer_norm_rows<false>(loop, at, step);
     result.write(r * n, n, y);
   }
@@ -265,10 +267,10 @@ template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
 /// Computes dx of one row. Adds dy (x - mean) rstd to `weights` and dy to `biases`, unless they are null. kWeighted:
 /// there is a weight, so dx is computed from dy times `weight`.
 template <bool kWeighted, class C>
-void layer_norm_backward_row(Bands<C>& dy, Bands<C>& x, Bands<C>& weight, C mean, C rstd, const Elements<C>& result,
-                             C* weights, C* biases) {
+void layer_norm_backward_row(RowBands<C>& dy, RowBands<C>& x, RowBands<C>& weight, C mean, C rstd,
+                             const Elements<C>& result, C* weights, C* biases) {
   const double n = double(x.size());
-  LongSum<C> sum, slope;
+  ChunkedSum<C> sum, dot;
   dy.each([&](int64_t first, int64_t count, const C* d) {
     const C* const v = x.read(first, count);
     const C* const w = kWeighted ? weight.read(first, count) : nullptr;
@@ -283,9 +285,9 @@ void layer_norm_backward_row(Bands<C>& dy, Bands<C>& x, Bands<C>& weight, C mean
       for (int64_t i = 0; i < count; ++i) to[i] += d[i];
     }
     sum.add(count, [=](int64_t i) { return kWeighted ? d[i] * w[i] : d[i]; });
-    slope.add(count, [=](int64_t i) { return (kWeighted ? d[i] * w[i] : d[i]) * (v[i] - mean); });
+    dot.add(count, [=](int64_t i) { return (kWeighted ? d[i] * w[i] : d[i]) * (v[i] - mean); });
   });
-  const C a = C(sum.total / n), b = C(slope.total * double(rstd) / n) * rstd;
+  const C a = C(sum.total / n), b = C(dot.total * double(rstd) / n) * rstd;
   dy.each([&](int64_t first, int64_t count, C* d) {
     const C* const v = x.read(first, count);
     const C* const w = kWeighted ? weight.read(first, count) : nullptr;
@@ -302,7 +304,7 @@ template <class C> void layer_norm_backward_body(const Loop& loop, int64_t begin
   const int64_t n = loop.scalars[0].integer, rows = loop.scalars[1].integer, length = loop.scalars[2].integer;
   const Elements<C> result(loop, 0), gradient(loop, 3), elements(loop, 4);
   const Elements<C> weight(loop, 7, DType(loop.scalars[3].integer));
-  Bands<C> w(weight, 0, n);  // if the weight fits into one band, it is converted to float only once
+  RowBands<C> w(weight, 0, n);  // if the weight fits into one band, it is converted to float only once
   for (int64_t block = begin; block < end; ++block) {
     C* const weights = data<C>(loop, 1) ? data<C>(loop, 1) + block * n : nullptr;
     C* const biases = data<C>(loop, 2) ? data<C>(loop, 2) + block * n : nullptr;
@@ -310,7 +312,7 @@ template <class C> void layer_norm_backward_body(const Loop& loop, int64_t begin
     for (int64_t i = 0; biases && i < n; ++i) biases[i] = C(0);
     const int64_t last = rows - block * length < length ? rows : (block + 1) * length;
     for (int64_t r = block * length; r < last; ++r) {
-      Bands<C> dy(gradient, r * n, n), x(elements, r * n, n);
+      RowBands<C> dy(gradient, r * n, n), x(elements, r * n, n);
       const C mean = data<const C>(loop, 5)[r], rstd = data<const C>(loop, 6)[r];
       if (weight)
         layer_norm_backward_row<true>(dy, x, w, mean, rstd, result, weights, biases);
@@ -323,8 +325,8 @@ template <class C> void layer_norm_backward_body(const Loop& loop, int64_t begin
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_EACH_FLOATING(batch_norm_stats, stats_body)
-TANDEM_EACH_FLOATING(batch_norm_apply, apply_body)
-TANDEM_EACH_FLOATING(batch_norm_backward, backward_body)
-TANDEM_EACH_FLOATING(layer_norm, layer_norm_body)
-TANDEM_EACH_FLOATING(layer_norm_backward, layer_norm_backward_body)
+TANDEM_FLOATING_BODY(batch_norm_stats, stats_body)
+TANDEM_FLOATING_BODY(batch_norm_apply, apply_body)
+TANDEM_FLOATING_BODY(batch_norm_backward, backward_body)
+TANDEM_FLOATING_BODY(layer_norm, layer_norm_body)
+TANDEM_FLOATING_BODY(layer_norm_backward, layer_norm_backward_body)

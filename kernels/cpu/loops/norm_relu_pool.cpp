@@ -4,7 +4,7 @@
 // results are bit-equal to the results of three separate loops. Scalars 3 to 8: H, W, OH, OW, and the window's height
 // and width.
 #include "tandem/kernels/cpu/loops/batch_norm_rows.h"
-#include "tandem/kernels/cpu/loops/past_cache.h"
+#include "tandem/kernels/cpu/loops/nontemporal.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
@@ -48,7 +48,7 @@ struct WindowRow {
   float* y;
   uint8_t* chosen;
 };
-template <bool kTwoByTwo> TANDEM_ONE_COPY void largest_columns(WindowRow r, const float* scale, const float* shift) {
+template <bool kTwoByTwo> TANDEM_NOINLINE void largest_columns(WindowRow r, const float* scale, const float* shift) {
   if (kTwoByTwo) r.kh = r.kw = 2;
   for (int64_t o = 0; o < r.windows; ++o, r.x += r.kw * r.pixel, r.y += r.pixel, r.chosen += r.pixel)
 #pragma GCC unroll 8
@@ -73,7 +73,7 @@ template <bool kTwoByTwo> TANDEM_ONE_COPY void largest_columns(WindowRow r, cons
     }
 }
 /// Computes a row of windows for `width` channels (at most kColumns).
-TANDEM_ONE_COPY void largest(WindowRow r, int64_t width, const float* scale, const float* shift) {
+TANDEM_NOINLINE void largest(WindowRow r, int64_t width, const float* scale, const float* shift) {
   for (int64_t o = 0; o < r.windows; ++o, r.x += r.kw * r.pixel, r.y += r.pixel, r.chosen += r.pixel) {
     // Arrays for two separate loops: in one loop, the compiler would turn both selections into branches.
     float best[kColumns], value[kColumns];
@@ -135,10 +135,10 @@ constexpr int64_t kPixels = 128;  // number of pixels that are processed at a ti
 static_assert(kPixels % kLanes == 0);
 /// Locations of at most kPixels pixels. window: offset of the pixel's window in y. index_in_window: index of the pixel
 /// within its window, or kNone - 1 if no window contains it.
-struct Places {
+struct PixelLocations {
   int64_t window[kPixels];
-  uint8_t place[kPixels];
-  Places(const PoolWindows& v, int64_t channels, int64_t first, int64_t n) {
+  uint8_t index_in_window[kPixels];
+  PixelLocations(const PoolWindows& v, int64_t channels, int64_t first, int64_t n) {
     int64_t line = first / v.w, column = first - line * v.w;
     for (int64_t i = 0; i < n; ++line, column = 0) {
       const int64_t image = line / v.h, row = line - image * v.h, down = row / v.kh;
@@ -146,7 +146,7 @@ struct Places {
       for (; column < v.w && i < n; ++column, ++i) {
         const bool inside = down < v.oh && across < v.ow;
         window[i] = inside ? ((image * v.oh + down) * v.ow + across) * channels : 0;
-        place[i] = uint8_t(inside ? (row - down * v.kh) * v.kw + left : kNone - 1);
+        index_in_window[i] = uint8_t(inside ? (row - down * v.kh) * v.kw + left : kNone - 1);
         if (++left == v.kw) {
           left = 0;
           ++across;
@@ -158,104 +158,104 @@ struct Places {
 /// Reads the gradients of normalised pixels: dy of the window that contains the pixel if the window chose it, otherwise
 /// 0.
 struct PoolGradient {
-  const Places& places;
+  const PixelLocations& locations;
   const float* dy;
   const uint8_t* chosen;
   /// Writes the gradient of normalised pixel i, for `width` channels, to `gradient`.
   void read(int64_t i, int64_t width, float* gradient) const {
-    const float* const slope = dy + places.window[i];
-    const uint8_t* const from = chosen + places.window[i];
-    const uint8_t here = places.place[i];
+    const float* const window_dy = dy + locations.window[i];
+    const uint8_t* const from = chosen + locations.window[i];
+    const uint8_t here = locations.index_in_window[i];
     TANDEM_IVDEP
     for (int64_t c = 0; c < width; ++c) {
-      const float all = 0 + slope[c];  // adding to 0 turns -0 into 0, as in a sum
+      const float all = 0 + window_dy[c];  // adding to 0 turns -0 into 0, as in a sum
       gradient[c] = from[c] == here ? all : 0;
     }
   }
   /// Returns the gradient of normalised pixel i for a vector of channels, from channel c on.
   TANDEM_HD Floats read(int64_t i, int64_t c) const {
-    const Bytes from = *reinterpret_cast<const Bytes*>(chosen + places.window[i] + c);
-    const Ints is_here = widened(from) == int32_t(places.place[i]);
-    return is_here ? Floats{} + load(dy + places.window[i] + c) : Floats{};
+    const Bytes from = *reinterpret_cast<const Bytes*>(chosen + locations.window[i] + c);
+    const Ints is_here = widened(from) == int32_t(locations.index_in_window[i]);
+    return is_here ? Floats{} + load(dy + locations.window[i] + c) : Floats{};
   }
 };
 /// Sums of the gradient, and of the gradient times (x - mean), for at most kColumns channels. The order of the sums is
-/// the same as in slope_sums (batch_norm_rows.cpp).
-struct SlopeSums {
-  ColumnLanes<float> all, sloped;
-  TANDEM_ONE_COPY void add_columns(const PoolGradient& g, const float* x, int64_t n, int64_t stride,
+/// the same as in gradient_sums (batch_norm_rows.cpp).
+struct GradientSums {
+  ColumnLanes<float> all, dot_lanes;
+  TANDEM_NOINLINE void add_columns(const PoolGradient& g, const float* x, int64_t n, int64_t stride,
                                    const float* mean) {
     for (int64_t i = 0; i < n; ++i, x += stride) {
-      float *const to = all.of(i), *const to_sloped = sloped.of(i);
+      float *const to = all.of(i), *const to_dot = dot_lanes.of(i);
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; c += kWidth) {
         const Floats gradient = g.read(i, c);
         *reinterpret_cast<Floats*>(to + c) += gradient;
         // A statement of its own, because clang fuses multiplication and addition within one expression.
         const Floats product = gradient * (load(x + c) - load(mean + c));
-        *reinterpret_cast<Floats*>(to_sloped + c) += product;
+        *reinterpret_cast<Floats*>(to_dot + c) += product;
       }
     }
   }
-  TANDEM_ONE_COPY void add(const PoolGradient& g, const float* x, int64_t n, int64_t stride, int64_t width,
+  TANDEM_NOINLINE void add(const PoolGradient& g, const float* x, int64_t n, int64_t stride, int64_t width,
                            const float* mean) {
     if (width == kColumns) return add_columns(g, x, n, stride, mean);
     float gradient[kColumns];
     for (int64_t i = 0; i < n; ++i, x += stride) {
       g.read(i, width, gradient);
       all.add(i, 1, width, [&](int64_t, int64_t c) { return gradient[c]; });
-      sloped.add(i, 1, width, [&](int64_t, int64_t c) { return gradient[c] * (x[c] - mean[c]); });
+      dot_lanes.add(i, 1, width, [&](int64_t, int64_t c) { return gradient[c] * (x[c] - mean[c]); });
     }
   }
-  void store(int64_t width, double* totals, double* slopes) {
+  void store(int64_t width, double* totals, double* dot_sums) {
     float sums[kColumns];
     all.fold(kLanes, width, sums);
     for (int64_t c = 0; c < width; ++c) totals[c] = double(sums[c]);
-    sloped.fold(kLanes, width, sums);
-    for (int64_t c = 0; c < width; ++c) slopes[c] = double(sums[c]);
+    dot_lanes.fold(kLanes, width, sums);
+    for (int64_t c = 0; c < width; ++c) dot_sums[c] = double(sums[c]);
   }
 };
 /// Computes the sums over each block of pixels for backward. Operands: sums of the gradient, and of the gradient times
 /// (x - mean), both double (blocks, channels); dy, chosen, x, mean.
-void norm_relu_pool_slope_sums_body(const Loop& loop, int64_t begin, int64_t end) {
+void norm_relu_pool_gradient_sums_body(const Loop& loop, int64_t begin, int64_t end) {
   const PoolWindows v(loop);
   const int64_t channels = loop.scalars[1].integer;
   for_blocks(loop, begin, end, [&](int64_t at, int64_t n, int64_t c, int64_t width) {
-    SlopeSums sums;
+    GradientSums sums;
     const int64_t first = at / channels;
     for (int64_t i = 0; i < n; i += kPixels) {
       const int64_t count = n - i < kPixels ? n - i : kPixels;
-      const Places places(v, channels, first + i, count);
-      const PoolGradient g{places, data<const float>(loop, 2) + c, data<const uint8_t>(loop, 3) + c};
+      const PixelLocations locations(v, channels, first + i, count);
+      const PoolGradient g{locations, data<const float>(loop, 2) + c, data<const uint8_t>(loop, 3) + c};
       sums.add(g, data<const float>(loop, 4) + at + i * channels, count, channels, width,
                data<const float>(loop, 5) + c);
     }
-    const int64_t to = first / kFold * channels + c;
+    const int64_t to = first / kBlockLength * channels + c;
     sums.store(width, data<double>(loop, 0) + to, data<double>(loop, 1) + to);
   });
 }
 
-/// Computes dx of n pixels for `width` channels, a multiple of kColumns, in memory order. kPast: writes past the cache
-/// (with non-temporal stores).
-template <bool kPast>
-TANDEM_ONE_COPY void pool_backward_columns(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
-                                           int64_t width, const Slopes<float>& s, bool training) {
+/// Computes dx of n pixels for `width` channels, a multiple of kColumns, in memory order. kNontemporal: writes past the
+/// cache (with non-temporal stores).
+template <bool kNontemporal>
+TANDEM_NOINLINE void pool_backward_columns(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
+                                           int64_t width, const BackwardFactors<float>& s, bool training) {
   for (int64_t i = 0; i < n; ++i, x += stride, dx += stride)
     for (int64_t c = 0; c < width; c += kWidth) {
       const Floats scale = load(s.scale + c), gradient = g.read(i, c);
       const Floats change = gradient - load(s.from_mean + c) - (load(x + c) - load(s.mean + c)) * load(s.from_var + c);
-      const Floats made = scale * (training ? change : gradient);
-      if constexpr (kPast) {
-        store_past_cache(dx + c, &made, sizeof made);
+      const Floats dx_vector = scale * (training ? change : gradient);
+      if constexpr (kNontemporal) {
+        nontemporal_store(dx + c, &dx_vector, sizeof dx_vector);
       } else {
-        *reinterpret_cast<Floats*>(dx + c) = made;
+        *reinterpret_cast<Floats*>(dx + c) = dx_vector;
       }
     }
 }
 /// Computes dx for fewer than kColumns channels. g, x and dx point to the first of these channels, which is channel
 /// `first` of s.
-TANDEM_ONE_COPY void pool_backward(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
-                                   int64_t width, const Slopes<float>& s, int64_t first, bool training) {
+TANDEM_NOINLINE void pool_backward(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
+                                   int64_t width, const BackwardFactors<float>& s, int64_t first, bool training) {
   const float *const scale = s.scale + first, *const mean = s.mean + first, *const from_mean = s.from_mean + first,
                      *const from_var = s.from_var + first;
   float gradient[kColumns];
@@ -274,29 +274,30 @@ void norm_relu_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) 
   const int64_t channels = loop.scalars[1].integer;
   const bool training = loop.scalars[2].integer != 0;
   for_channels(loop, [&](int64_t first, int64_t width) {
-    const Slopes<float> s(loop, 4, first, width);
+    const BackwardFactors<float> s(loop, 4, first, width);
     const float* const all = data<float>(loop, 0);
-    const bool past = loop.operands[0].bytes >= kPastCache && reinterpret_cast<intptr_t>(all) % 16 == 0 &&
-                      channels * int64_t(sizeof(float)) % 16 == 0;
+    const bool nontemporal = loop.operands[0].bytes >= kNontemporalBytes && reinterpret_cast<intptr_t>(all) % 16 == 0 &&
+                             channels * int64_t(sizeof(float)) % 16 == 0;
     for (int64_t i = begin; i < end; i += kPixels) {
       const int64_t n = end - i < kPixels ? end - i : kPixels, at = i * channels + first;
-      const Places places(v, channels, i, n);
-      const PoolGradient g{places, data<const float>(loop, 1) + first, data<const uint8_t>(loop, 2) + first};
+      const PixelLocations locations(v, channels, i, n);
+      const PoolGradient g{locations, data<const float>(loop, 1) + first, data<const uint8_t>(loop, 2) + first};
       const float* const x = data<const float>(loop, 3) + at;
       float* const dx = data<float>(loop, 0) + at;
       const int64_t whole = width / kColumns * kColumns;
-      (past ? pool_backward_columns<true> : pool_backward_columns<false>)(g, x, dx, n, channels, whole, s, training);
+      (nontemporal ? pool_backward_columns<true> : pool_backward_columns<false>)(g, x, dx, n, channels, whole, s,
+                                                                                 training);
       if (whole == width) continue;
-      const PoolGradient rest{places, g.dy + whole, g.chosen + whole};
+      const PoolGradient rest{locations, g.dy + whole, g.chosen + whole};
       pool_backward(rest, x + whole, dx + whole, n, channels, width - whole, s, whole, training);
     }
-    if (past) end_past_cache();
+    if (nontemporal) nontemporal_fence();
   });
 }
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_ROW(norm_relu_pool, norm_relu_pool_body)
-TANDEM_ROW(norm_relu_pool_slope_sums, norm_relu_pool_slope_sums_body)
-TANDEM_ROW(norm_relu_pool_backward, norm_relu_pool_backward_body)
+TANDEM_TABLE(norm_relu_pool, norm_relu_pool_body)
+TANDEM_TABLE(norm_relu_pool_gradient_sums, norm_relu_pool_gradient_sums_body)
+TANDEM_TABLE(norm_relu_pool_backward, norm_relu_pool_backward_body)

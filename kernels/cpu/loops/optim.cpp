@@ -13,15 +13,15 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
   const kernels::AdamValues& s = *data<const kernels::AdamValues>(loop, 6);
   const double t = double(*data<const float>(loop, 5));
   const C step_size = C(s.lr / (1 - ::pow(s.beta1, t))), root = C(1 / ::sqrt(1 - ::pow(s.beta2, t)));
-  const C eps = C(s.eps), b1 = C(s.beta1), a1 = C(s.rest1), b2 = C(s.beta2), a2 = C(s.rest2);
-  const C shrink = C(s.shrink), added = C(s.added);
+  const C eps = C(s.eps), b1 = C(s.beta1), a1 = C(s.one_minus_beta1), b2 = C(s.beta2), a2 = C(s.one_minus_beta2);
+  const C decay_factor = C(s.decay_factor), added = C(s.added);
   const Elements<C> parameter(loop, 0), averages(loop, 1), squares(loop, 2), tops(loop, 3), gradient(loop, 4);
-  parameter.in_pieces(end - begin, [&](int64_t from, int64_t n) {
+  parameter.for_chunks(end - begin, [&](int64_t from, int64_t n) {
     const int64_t at = begin + from;
-    C room[5][kTile];
-    C *const p = parameter.read(at, n, room[0]), *const m = averages.read(at, n, room[1]),
-             *const v = squares.read(at, n, room[2]), *const top = tops ? tops.read(at, n, room[3]) : nullptr;
-    const C* const g = gradient.read(at, n, room[4]);
+    C scratch[5][kTile];
+    C *const p = parameter.read(at, n, scratch[0]), *const m = averages.read(at, n, scratch[1]),
+             *const v = squares.read(at, n, scratch[2]), *const top = tops ? tops.read(at, n, scratch[3]) : nullptr;
+    const C* const g = gradient.read(at, n, scratch[4]);
     const auto one = [&](int64_t i, bool amsgrad) {
       const C grad = g[i] + added * p[i];
       const C first = b1 * m[i] + a1 * grad;
@@ -32,7 +32,7 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
         second = top[i] > second ? top[i] : second;
         top[i] = second;
       }
-      p[i] = p[i] * shrink - step_size * first / (math::sqrt(second) * root + eps);
+      p[i] = p[i] * decay_factor - step_size * first / (math::sqrt(second) * root + eps);
     };
     if (top) {
       for (int64_t i = 0; i < n; ++i) one(i, true);
@@ -54,11 +54,11 @@ template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
   const C lr = C(s.lr), momentum = C(s.momentum), decay = C(s.decay), old = C(s.old), added = C(s.added);
   const bool nesterov = loop.scalars[0].integer;
   const Elements<C> parameter(loop, 0), momenta(loop, 1), gradient(loop, 2);
-  parameter.in_pieces(end - begin, [&](int64_t from, int64_t n) {
+  parameter.for_chunks(end - begin, [&](int64_t from, int64_t n) {
     const int64_t at = begin + from;
-    C room[3][kTile];
-    C *const p = parameter.read(at, n, room[0]), *const buffer = momenta ? momenta.read(at, n, room[1]) : nullptr;
-    const C* const g = gradient.read(at, n, room[2]);
+    C scratch[3][kTile];
+    C *const p = parameter.read(at, n, scratch[0]), *const buffer = momenta ? momenta.read(at, n, scratch[1]) : nullptr;
+    const C* const g = gradient.read(at, n, scratch[2]);
     if (!buffer) {
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) p[i] = p[i] - lr * (g[i] + decay * p[i]);
@@ -89,9 +89,9 @@ template <class C> void square_sums_body(const Loop& loop, int64_t begin, int64_
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t first = unit * length, count = n - first < length ? n - first : length;
     Lanes<double> lanes = {};
-    elements.in_pieces(count, [&](int64_t from, int64_t piece) {
-      C room[kTile];
-      const C* const x = elements.read(first + from, piece, room);
+    elements.for_chunks(count, [&](int64_t from, int64_t piece) {
+      C scratch[kTile];
+      const C* const x = elements.read(first + from, piece, scratch);
       lanes.add(piece, [x](int64_t i) { return double(x[i]) * double(x[i]); });
     });
     data<double>(loop, 0)[unit] = lanes.fold();
@@ -107,19 +107,23 @@ template <class A> TANDEM_HD A absolute(A x) {
   }
 }
 struct AbsSum {
-  static constexpr bool kInOrder = true;
+  static constexpr bool kOrderMatters = true;
   template <class A> static A start() { return A(0); }
-  template <class A> TANDEM_HD static A join(A a, A b) { return a + absolute(b); }
+  template <class A> TANDEM_HD static A combine(A a, A b) { return a + absolute(b); }
 };
 struct AbsMax {
-  static constexpr bool kInOrder = false;
+  static constexpr bool kOrderMatters = false;
   template <class A> static A start() { return A(0); }
-  template <class A> TANDEM_HD static A join(A a, A b) { return or_nan(absolute(b) > a ? absolute(b) : a, b); }
+  template <class A> TANDEM_HD static A combine(A a, A b) {
+    return propagate_nan(absolute(b) > a ? absolute(b) : a, b);
+  }
 };
 struct AbsMin {
-  static constexpr bool kInOrder = false;
+  static constexpr bool kOrderMatters = false;
   template <class A> static A start() { return A(__builtin_inf()); }
-  template <class A> TANDEM_HD static A join(A a, A b) { return or_nan(absolute(b) < a ? absolute(b) : a, b); }
+  template <class A> TANDEM_HD static A combine(A a, A b) {
+    return propagate_nan(absolute(b) < a ? absolute(b) : a, b);
+  }
 };
 /// Reduces blocks [begin, end) by Op. Operands: one result for each block (float64), x. Scalars: n, elements per block.
 template <class Op, class C> void reduce_blocks(const Loop& loop, int64_t begin, int64_t end) {
@@ -128,9 +132,9 @@ template <class Op, class C> void reduce_blocks(const Loop& loop, int64_t begin,
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t first = unit * length;
     C total = Op::template start<C>();
-    elements.in_pieces(n - first < length ? n - first : length, [&](int64_t from, int64_t piece) {
-      C room[kTile];
-      total = Op::join(total, reduce_lanes<Op, C>(elements.read(first + from, piece, room), piece));
+    elements.for_chunks(n - first < length ? n - first : length, [&](int64_t from, int64_t piece) {
+      C scratch[kTile];
+      total = Op::combine(total, reduce_lanes<Op, C>(elements.read(first + from, piece, scratch), piece));
     });
     data<double>(loop, 0)[unit] = double(total);
   }
@@ -147,9 +151,9 @@ template <class C> void abs_minima_body(const Loop& loop, int64_t begin, int64_t
 /// Replaces elements [begin, end) of operand 0, each x by f(x).
 template <class C, class F> void change(const Loop& loop, int64_t begin, int64_t end, F f) {
   const Elements<C> elements(loop, 0);
-  elements.in_pieces(end - begin, [&](int64_t from, int64_t n) {
-    C room[kTile];
-    C* const x = elements.read(begin + from, n, room);
+  elements.for_chunks(end - begin, [&](int64_t from, int64_t n) {
+    C scratch[kTile];
+    C* const x = elements.read(begin + from, n, scratch);
     for (int64_t i = 0; i < n; ++i) x[i] = f(x[i]);
     elements.write(begin + from, n, x);
   });
@@ -166,11 +170,11 @@ template <class C> void add_number_body(const Loop& loop, int64_t begin, int64_t
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_EACH_FLOATING(adam, adam_body)
-TANDEM_EACH_FLOATING(sgd, sgd_body)
-TANDEM_EACH_FLOATING(square_sums, square_sums_body)
-TANDEM_EACH_FLOATING(abs_sums, abs_sums_body)
-TANDEM_EACH_FLOATING(abs_maxima, abs_maxima_body)
-TANDEM_EACH_FLOATING(abs_minima, abs_minima_body)
-TANDEM_EACH_FLOATING(scale, scale_body)
-TANDEM_EACH_FLOATING(add_number, add_number_body)
+TANDEM_FLOATING_BODY(adam, adam_body)
+TANDEM_FLOATING_BODY(sgd, sgd_body)
+TANDEM_FLOATING_BODY(square_sums, square_sums_body)
+TANDEM_FLOATING_BODY(abs_sums, abs_sums_body)
+TANDEM_FLOATING_BODY(abs_maxima, abs_maxima_body)
+TANDEM_FLOATING_BODY(abs_minima, abs_minima_body)
+TANDEM_FLOATING_BODY(scale, scale_body)
+TANDEM_FLOATING_BODY(add_number, add_number_body)

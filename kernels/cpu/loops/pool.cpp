@@ -5,7 +5,7 @@ namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 /// Returns the elements at even positions of the vectors a and b, one after the other, or at odd positions if `odd`.
-template <class V> TANDEM_HD V every_second(V a, V b, bool odd) {
+template <class V> TANDEM_HD V deinterleave(V a, V b, bool odd) {
   constexpr int kWidth = int(sizeof(V) / sizeof(a[0]));
   if constexpr (kWidth == 2)
     return odd ? __builtin_shufflevector(a, b, 1, 3) : __builtin_shufflevector(a, b, 0, 2);
@@ -19,18 +19,19 @@ template <class V> TANDEM_HD V every_second(V a, V b, bool odd) {
 /// in memory order, or the last of several NaNs. x, y and index (which may be null) point to the data of window row
 /// `first`, counted over all planes.
 template <class C>
-TANDEM_ONE_COPY void halve_rows(const Window& v, int64_t first, int64_t rows, const C* x, C* y, int64_t* index) {
-  using Place = typename PlaceOf<C>::type;
+TANDEM_NOINLINE void pool_2x2_rows(const PoolGeometry& v, int64_t first, int64_t rows, const C* x, C* y,
+                                   int64_t* index) {
+  using Index = typename IndexTypeOf<C>::type;
   constexpr int kBytes = kStep * int(sizeof(C)) < kLaneBytes ? kStep * int(sizeof(C)) : kLaneBytes;
   constexpr int kWidth = kBytes / int(sizeof(C));
   using V = LaneVector<C, kBytes>;
-  using Places = LaneVector<Place, kBytes>;
-  Places order;
-  for (int i = 0; i < kWidth; ++i) order[i] = Place(2 * i);
+  using IndexVector = LaneVector<Index, kBytes>;
+  IndexVector order;
+  for (int i = 0; i < kWidth; ++i) order[i] = Index(2 * i);
   const int64_t oh = v.oh, ow = v.ow, last = ow > kWidth ? ow - kWidth : 0;
-  const Place below = Place(2 * ow);
+  const Index below = Index(2 * ow);
   const auto load = [](const C* from, bool odd) {
-    return every_second<V>(load_lanes<C, kBytes>(from), load_lanes<C, kBytes>(from + kWidth), odd);
+    return deinterleave<V>(load_lanes<C, kBytes>(from), load_lanes<C, kBytes>(from + kWidth), odd);
   };
   int64_t corner = first % oh * 4 * ow;
   for (int64_t r = 0; r < rows; ++r, x += 4 * ow, y += ow) {
@@ -43,7 +44,7 @@ TANDEM_ONE_COPY void halve_rows(const Window& v, int64_t first, int64_t rows, co
       const auto lower = (low > high) | (low != low);
       *reinterpret_cast<V*>(y + i) = lower ? low : high;
       if (!index) continue;
-      const Places at = (lower ? below - lower_right : -right) + (order + Place(corner + 2 * i));
+      const IndexVector at = (lower ? below - lower_right : -right) + (order + Index(corner + 2 * i));
       for (int k = 0; k < kWidth; ++k) index[i + k] = at[k];
     }
     corner = corner + 4 * ow < oh * 4 * ow ? corner + 4 * ow : 0;
@@ -51,103 +52,104 @@ TANDEM_ONE_COPY void halve_rows(const Window& v, int64_t first, int64_t rows, co
   }
 }
 /// Max pooling by windows of 2 x 2, for planes [begin, end). Operands: y, index or none, x.
-template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+template <class C> void pool_2x2(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
   const Elements<C> result(loop, 0), elements(loop, 2);
   int64_t* const index = data<int64_t>(loop, 1);
   const int64_t first = begin * v.oh, count = end * v.oh - first;
   // Rows that are shorter than a step are written beyond their end, so the last of them are computed in a temporary:
   // the memory behind them may belong to another thread.
-  const int64_t tail = result.is_half() ? count : v.ow < kStep ? lesser(kStep / v.ow, count) : 0;
+  const int64_t tail = result.is_half() ? count : v.ow < kStep ? min64(kStep / v.ow, count) : 0;
   if (tail < count) {
     const int64_t at = first * v.ow;
-    halve_rows(v, first, count - tail, elements.read(4 * at, 1, nullptr), result.place(at, nullptr),
-               index ? index + at : nullptr);
+    pool_2x2_rows(v, first, count - tail, elements.read(4 * at, 1, nullptr), result.place(at, nullptr),
+                  index ? index + at : nullptr);
   }
-  C room[4 * kTileWindows + 2 * kStep], best[kTileWindows + kStep];
+  C scratch[4 * kTileWindows + 2 * kStep], best[kTileWindows + kStep];
   int64_t place[kTileWindows + kStep];
   for (int64_t done = count - tail, step = kTileWindows / v.ow; done < count; done += step) {
-    const int64_t rows = lesser(step, count - done), at = (first + done) * v.ow, windows = rows * v.ow;
-    const C* const x = elements.read(4 * at, 4 * windows, room);
-    for (int64_t i = 0; x != room && i < 4 * windows; ++i) room[i] = x[i];
-    halve_rows(v, first + done, rows, room, best, index ? place : nullptr);
+    const int64_t rows = min64(step, count - done), at = (first + done) * v.ow, windows = rows * v.ow;
+    const C* const x = elements.read(4 * at, 4 * windows, scratch);
+    for (int64_t i = 0; x != scratch && i < 4 * windows; ++i) scratch[i] = x[i];
+    pool_2x2_rows(v, first + done, rows, scratch, best, index ? place : nullptr);
     result.put(at, windows, best);
     for (int64_t i = 0; index && i < windows; ++i) index[at + i] = place[i];
   }
 }
 /// Returns the range of kernel positions i < k for which pixel `first + i * d` lies in [0, size).
-Span places(int64_t first, int64_t d, int64_t k, int64_t size) {
-  return {first < 0 ? (-first + d - 1) / d : 0, first < size ? lesser(k, (size - 1 - first) / d + 1) : 0};
+Span kernel_range(int64_t first, int64_t d, int64_t k, int64_t size) {
+  return {first < 0 ? (-first + d - 1) / d : 0, first < size ? min64(k, (size - 1 - first) / d + 1) : 0};
 }
 /// Writes at[i] = column of the first pixel of window i that lies in the plane; -1 if all of its pixels are padding.
-template <class Place> void first_pixels(const Window& v, int64_t left, int64_t count, Place* at) {
+template <class Index> void first_valid_pixels(const PoolGeometry& v, int64_t left, int64_t count, Index* at) {
   const int64_t s = v.s[1];
-  for (int64_t i = 0; i < count; ++i) at[i] = Place(left + i * s);
+  for (int64_t i = 0; i < count; ++i) at[i] = Index(left + i * s);
   const auto look = [&](int64_t i) {
-    const Span k = places(left + i * s, v.d[1], v.k[1], v.w);
-    at[i] = k.first < k.last ? Place(left + i * s + k.first * v.d[1]) : Place(-1);
+    const Span k = kernel_range(left + i * s, v.d[1], v.k[1], v.w);
+    at[i] = k.first < k.last ? Index(left + i * s + k.first * v.d[1]) : Index(-1);
   };
   for (int64_t i = 0; i < count && left + i * s < 0; ++i) look(i);
   for (int64_t i = count - 1; i >= 0 && left + i * s >= v.w; --i) look(i);
 }
 /// Updates the largest element (best) and its index (at) of each of `windows` adjacent windows by the pixels of `row`,
 /// a vector of windows at a time.
-template <class C, class Place>
-TANDEM_HD void let_win(const PixelRow<C>& row, int64_t windows, Place beside, Place step, C* best, Place* at) {
+template <class C, class Index>
+TANDEM_HD void update_maxima(const PixelRow<C>& row, int64_t windows, Index first_index, Index step, C* best,
+                             Index* at) {
   constexpr int kBytes = kLaneBytes < 32 ? kLaneBytes : 32, kWidth = kBytes / int(sizeof(C));
   using V = LaneVector<C, kBytes>;
-  using Places = LaneVector<Place, kBytes>;
-  Places order;
-  for (int i = 0; i < kWidth; ++i) order[i] = Place(i) * step;
+  using IndexVector = LaneVector<Index, kBytes>;
+  IndexVector order;
+  for (int i = 0; i < kWidth; ++i) order[i] = Index(i) * step;
   for (int64_t i = 0; i < windows; i += kWidth) {
     V high = load_lanes<C, kBytes>(best + i);
-    Places where = load_lanes<Place, kBytes>(at + i);
-    for (int64_t k = 0; k < row.many(); ++k) {
+    IndexVector where = load_lanes<Index, kBytes>(at + i);
+    for (int64_t k = 0; k < row.column_count(); ++k) {
       const V x = load_lanes<C, kBytes>(row.pixels(k) + i);
       const auto wins = (x > high) | (x != x);
       high = wins ? x : high;
-      where = wins ? order + Place(beside + row.offset(k) + i * step) : where;
+      where = wins ? order + Index(first_index + row.offset(k) + i * step) : where;
     }
     *reinterpret_cast<V*>(best + i) = high;
-    *reinterpret_cast<Places*>(at + i) = where;
+    *reinterpret_cast<IndexVector*>(at + i) = where;
   }
 }
 /// Max pooling of planes [begin, end). Operands: y, index or none, x. Padding is never the maximum.
 template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t end) {
-  using Place = typename PlaceOf<C>::type;
-  const Window v(loop);
-  if (is_halving(v)) return halve<C>(loop, v, begin, end);
+  using Index = typename IndexTypeOf<C>::type;
+  const PoolGeometry v(loop);
+  if (is_2x2_pooling(v)) return pool_2x2<C>(loop, v, begin, end);
   const Elements<C> result(loop, 0), elements(loop, 2);
   int64_t* const index = data<int64_t>(loop, 1);
   PixelRow<C> row(v, elements, -C(__builtin_inf()));
   for (int64_t plane = begin; plane < end; ++plane)
     for (int64_t oh = 0; oh < v.oh; ++oh) {
       const int64_t top = oh * v.s[0] - v.p[0];
-      const Span down = places(top, v.d[0], v.k[0], v.h);
+      const Span down = kernel_range(top, v.d[0], v.k[0], v.h);
       for (int64_t ow = 0; ow < v.ow; ow += row.windows()) {
-        const int64_t count = lesser(row.windows(), v.ow - ow), left = ow * v.s[1] - v.p[1];
+        const int64_t count = min64(row.windows(), v.ow - ow), left = ow * v.s[1] - v.p[1];
         C best[kTile + kStep];
         // Index of the maximum, relative to the first row of these windows that lies in the plane.
-        Place at[kTile + kStep];
+        Index at[kTile + kStep];
         for (int64_t i = 0; i < count + kStep; ++i) {
           best[i] = -C(__builtin_inf());
           at[i] = -1;
         }
-        if (down.first < down.last) first_pixels(v, left, count, at);
+        if (down.first < down.last) first_valid_pixels(v, left, count, at);
         for (int64_t kh = down.first; kh < down.last; ++kh)
-          for (int64_t from = 0; from < v.k[1]; from += row.many()) {
+          for (int64_t from = 0; from < v.k[1]; from += row.column_count()) {
             row.read(plane * v.h + top + kh * v.d[0], left, count, from);
-            let_win(row, count, Place((kh - down.first) * v.d[0] * v.w + left), Place(v.s[1]), best, at);
+            update_maxima(row, count, Index((kh - down.first) * v.d[0] * v.w + left), Index(v.s[1]), best, at);
           }
-        const int64_t made = (plane * v.oh + oh) * v.ow + ow, start = (top + down.first * v.d[0]) * v.w;
-        for (int64_t i = 0; index && i < count; ++i) index[made + i] = at[i] < 0 ? -1 : start + at[i];
-        result.put(made, count, best);
+        const int64_t result_offset = (plane * v.oh + oh) * v.ow + ow, start = (top + down.first * v.d[0]) * v.w;
+        for (int64_t i = 0; index && i < count; ++i) index[result_offset + i] = at[i] < 0 ? -1 : start + at[i];
+        result.put(result_offset, count, best);
       }
     }
 }
 /// Computes dx for planes [begin, end). Operands: dx, dy, index. A window that has only padding has index -1, and is
 /// skipped. Gradients of a half type are summed in float and rounded once.
 template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
-  Window v(loop);
+  PoolGeometry v(loop);
   const Elements<C> result(loop, 0), gradient(loop, 1);
   if (!result.is_half()) {
     const int64_t to = v.h * v.w, from = v.oh * v.ow;
@@ -162,20 +164,20 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
     return;
   }
   for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // v.k becomes the extent of a window, with dilation
-  Room<C> room;
+  Scratch<C> scratch;
   for (int64_t plane = begin; plane < end; ++plane)
-    make_plane(result, v, plane, [&](const Part<C>& part) {
+    compute_plane(result, v, plane, [&](const PlanePart<C>& part) {
       const int64_t start = part.rows.first * v.w + part.columns.first;  // the part is contiguous
       const int64_t count = (part.rows.last - part.rows.first) * part.stride;
-      const Span down = covering(v, 0, part.rows.first, part.rows.last, v.oh);
-      const Span across = covering(v, 1, part.columns.first, part.columns.last, v.ow);
+      const Span down = windows_covering(v, 0, part.rows.first, part.rows.last, v.oh);
+      const Span across = windows_covering(v, 1, part.columns.first, part.columns.last, v.ow);
       // If all windows of a row are covered, the rows of windows are contiguous.
       const bool all = across.last - across.first == v.ow;
       const int64_t run = (across.last - across.first) * (all ? down.last - down.first : 1);
       for (int64_t oh = down.first; oh < down.last; oh += all ? v.oh : 1) {
         const int64_t from = (plane * v.oh + oh) * v.ow + across.first;
-        gradient.template in_pieces<kBand>(run, [&](int64_t first, int64_t n) {
-          const C* const dy = gradient.read(from + first, n, room.data());
+        gradient.template for_chunks<kBandSize>(run, [&](int64_t first, int64_t n) {
+          const C* const dy = gradient.read(from + first, n, scratch.data());
           const int64_t* const index = data<const int64_t>(loop, 2) + from + first;
           C* const dx = part.data;
           for (int64_t i = 0; i < n; ++i) {
@@ -190,5 +192,5 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_EACH_FLOATING(max_pool2d, max_pool_body)
-TANDEM_EACH_FLOATING(max_pool2d_backward, max_pool_backward_body)
+TANDEM_FLOATING_BODY(max_pool2d, max_pool_body)
+TANDEM_FLOATING_BODY(max_pool2d_backward, max_pool_backward_body)

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kGroup = 64;  // number of channels that are computed side by side
 
 /// Ranges of rows and columns of the input that contribute to one pixel of the output.
-struct Reach {
+struct InputRange {
   Span down, across;
 };
 /// Calls f(image, row, column, reach, first channel, number of channels, offset of the first element) for each pixel in
@@ -25,22 +25,22 @@ void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int6
   const int64_t channels = loop.extents.size[1];
   for (int64_t from = 0; from < columns; from += kSpans) {
     Span spans[kSpans];
-    const int64_t count = lesser(kSpans, columns - from);
+    const int64_t count = min64(kSpans, columns - from);
     for (int64_t i = 0; i < count; ++i) spans[i] = across(from + i);
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t image = unit / rows, row = unit - image * rows;
-      Reach reach{down(row), {}};
+      InputRange reach{down(row), {}};
       for (int64_t i = 0; i < count; ++i) {
         reach.across = spans[i];
         const int64_t at = (unit * columns + from + i) * channels;
         for (int64_t c = 0; c < channels; c += kGroup)
-          f(image, row, from + i, reach, c, lesser(kGroup, channels - c), at + c);
+          f(image, row, from + i, reach, c, min64(kGroup, channels - c), at + c);
       }
     }
   }
 }
 /// Returns the range of kernel positions of max-pooling window `o` that lie inside the image, along dimension d.
-Span places(const Window& v, int d, int64_t o) {
+Span kernel_range(const PoolGeometry& v, int d, int64_t o) {
   const int64_t first = o * v.s[d] - v.p[d], size = d ? v.w : v.h;
   int64_t low = 0, high = v.k[d];
   while (low < high && first + low * v.d[d] < 0) ++low;
@@ -53,7 +53,7 @@ Span places(const Window& v, int d, int64_t o) {
 /// template.
 struct Pixels {
   int64_t rows, row_stride, columns, stride, width;
-  Pixels(const Reach& reach, int64_t row, int64_t column, int64_t channels)
+  Pixels(const InputRange& reach, int64_t row, int64_t column, int64_t channels)
       : rows(reach.down.last - reach.down.first),
         row_stride(row),
         columns(reach.across.last - reach.across.first),
@@ -64,7 +64,7 @@ struct Pixels {
 /// The sum of a half type is kept in float and rounded once.
 template <class T, class Term, class Finish>
 TANDEM_HD void sum_pixels(const Pixels& p, T* result, Term term, Finish finish) {
-  using C = Upcast<T>;
+  using C = OpMath<T>;
   C held[kGroup];
   C* sum;
   if constexpr (__is_same(T, C))
@@ -85,31 +85,32 @@ TANDEM_HD void sum_pixels(const Pixels& p, T* result, Term term, Finish finish) 
       begun = true;
     }
   for (int64_t c = 0; !begun && c < p.width; ++c) {
-    TANDEM_ONE_BY_ONE
+    TANDEM_NO_VECTORIZE
     sum[c] = C(0);
   }
   for (int64_t c = 0; c < p.width; ++c) result[c] = T(finish(sum[c]));
 }
 /// Finds the largest pixel of each channel, and its index. The maximum is the first of equal elements, or the last of
-/// several NaNs, as in max_pool_body. `place` is the index of the first pixel; `down` and `across` are the steps of the
-/// index per row and per column.
-template <class T, class Place>
-TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down, Place across, T* y, int64_t* index) {
-  using C = Upcast<T>;
+/// several NaNs, as in max_pool_body. `first_index` is the index of the first pixel; `down` and `across` are the steps
+/// of the index per row and per column.
+template <class T, class Index>
+TANDEM_HD void find_maximum(const T* x, const Pixels& p, Index first_index, Index down, Index across, T* y,
+                            int64_t* index) {
+  using C = OpMath<T>;
   C best[kGroup];
-  Place at[kGroup];
+  Index at[kGroup];
   for (int64_t c = 0; c < kGroup; ++c) {
     best[c] = -C(__builtin_inf());
-    at[c] = Place(-1);
+    at[c] = Index(-1);
   }
   for (int64_t k = 0; k < p.rows; ++k)
     for (int64_t l = 0; l < p.columns; ++l) {
       const T* const from = x + k * p.row_stride + l * p.stride;
-      const Place here = Place(place + Place(k) * down + Place(l) * across);
+      const Index here = Index(first_index + Index(k) * down + Index(l) * across);
       TANDEM_IVDEP
       for (int64_t c = 0; c < p.width; ++c) {
-        if constexpr (sizeof(Place) > sizeof(C))
-          TANDEM_ONE_BY_ONE  // not vectorised: used only for planes of 2^31 pixels or more
+        if constexpr (sizeof(Index) > sizeof(C))
+          TANDEM_NO_VECTORIZE  // not vectorised: used only for planes of 2^31 pixels or more
               const C value = C(from[c]);
         const bool wins = (at[c] < 0) | (value > best[c]) | (value != value);
         best[c] = wins ? value : best[c];
@@ -120,75 +121,75 @@ TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down
   for (int64_t c = 0; index && c < p.width; ++c) index[c] = at[c];
 }
 /// Computes one pixel of dx: the sum of the gradients of the windows that chose this pixel as their maximum.
-template <class T> TANDEM_HD void add_chosen(const T* dy, const int64_t* index, const Pixels& p, int64_t pixel, T* dx) {
-  using C = Upcast<T>;
+template <class T>
+TANDEM_HD void sum_chosen_gradients(const T* dy, const int64_t* index, const Pixels& p, int64_t pixel, T* dx) {
+  using C = OpMath<T>;
   const auto term = [=](int64_t, int64_t, int64_t at) {
     return [=, dy = dy + at, index = index + at](int64_t c) { return index[c] == pixel ? C(dy[c]) : C(0); };
   };
   sum_pixels(p, dx, term, [](C sum) { return sum; });
 }
-template <class T> TANDEM_HD void average(const T* x, const Pixels& p, Upcast<T> scale, T* y) {
-  using C = Upcast<T>;
+template <class T> TANDEM_HD void average(const T* x, const Pixels& p, OpMath<T> scale, T* y) {
+  using C = OpMath<T>;
   const auto term = [=](int64_t, int64_t, int64_t at) { return [x = x + at](int64_t c) { return C(x[c]); }; };
   sum_pixels(p, y, term, [=](C sum) { return sum * scale; });
 }
 
 /// Max pooling of rows [begin, end) of y. Operands: y, index or none, x.
-template <class C, class Place> void max_rows(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
+template <class C, class Index> void max_rows(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
   const int64_t channels = loop.extents.size[1];
   int64_t* const index = data<int64_t>(loop, 1);
-  const auto down = [&](int64_t oh) { return places(v, 0, oh); };
-  const auto across = [&](int64_t ow) { return places(v, 1, ow); };
+  const auto down = [&](int64_t oh) { return kernel_range(v, 0, oh); };
+  const auto across = [&](int64_t ow) { return kernel_range(v, 1, ow); };
   for_groups(loop, begin, end, v.oh, v.ow, down, across,
-             [&](int64_t n, int64_t oh, int64_t ow, const Reach& reach, int64_t first, int64_t width, int64_t to) {
+             [&](int64_t n, int64_t oh, int64_t ow, const InputRange& reach, int64_t first, int64_t width, int64_t to) {
                const int64_t h = oh * v.s[0] - v.p[0] + reach.down.first * v.d[0];
-               const int64_t place = h * v.w + ow * v.s[1] - v.p[1] + reach.across.first * v.d[1];
-               const int64_t at = (n * v.h * v.w + place) * channels + first;
+               const int64_t first_index = h * v.w + ow * v.s[1] - v.p[1] + reach.across.first * v.d[1];
+               const int64_t at = (n * v.h * v.w + first_index) * channels + first;
                const Pixels window(reach, v.d[0] * v.w * channels, v.d[1] * channels, width);
                visit_type<C>(loop.dtype, [&]<class T>() {
-                 find_largest(data<const T>(loop, 2) + at, window, Place(place), Place(v.d[0] * v.w), Place(v.d[1]),
-                              data<T>(loop, 0) + to, index ? index + to : nullptr);
+                 find_maximum(data<const T>(loop, 2) + at, window, Index(first_index), Index(v.d[0] * v.w),
+                              Index(v.d[1]), data<T>(loop, 0) + to, index ? index + to : nullptr);
                });
              });
 }
 template <class C> void max_body(const Loop& loop, int64_t begin, int64_t end) {
-  const Window v(loop);
+  const PoolGeometry v(loop);
   if (v.h * v.w < (int64_t(1) << 31))
-    max_rows<C, typename PlaceOf<C>::type>(loop, v, begin, end);
+    max_rows<C, typename IndexTypeOf<C>::type>(loop, v, begin, end);
   else
     max_rows<C, int64_t>(loop, v, begin, end);
 }
 /// Computes rows [begin, end) of dx. Operands: dx, dy, index of the pixel that each window chose.
 template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64_t end) {
-  Window v(loop);
+  PoolGeometry v(loop);
   const int64_t channels = loop.extents.size[1];
   for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // v.k becomes the extent of a window, with dilation
-  const auto down = [&](int64_t h) { return covering(v, 0, h, h + 1, v.oh); };
-  const auto across = [&](int64_t w) { return covering(v, 1, w, w + 1, v.ow); };
+  const auto down = [&](int64_t h) { return windows_covering(v, 0, h, h + 1, v.oh); };
+  const auto across = [&](int64_t w) { return windows_covering(v, 1, w, w + 1, v.ow); };
   for_groups(loop, begin, end, v.h, v.w, down, across,
-             [&](int64_t n, int64_t h, int64_t w, const Reach& reach, int64_t first, int64_t width, int64_t to) {
+             [&](int64_t n, int64_t h, int64_t w, const InputRange& reach, int64_t first, int64_t width, int64_t to) {
                const Pixels windows(reach, v.ow * channels, channels, width);
                const int64_t at = ((n * v.oh + reach.down.first) * v.ow + reach.across.first) * channels + first;
                visit_type<C>(loop.dtype, [&]<class T>() {
-                 add_chosen(data<const T>(loop, 1) + at, data<const int64_t>(loop, 2) + at, windows, h * v.w + w,
-                            data<T>(loop, 0) + to);
+                 sum_chosen_gradients(data<const T>(loop, 1) + at, data<const int64_t>(loop, 2) + at, windows,
+                                      h * v.w + w, data<T>(loop, 0) + to);
                });
              });
 }
 
 /// Windows of average pooling. For adaptive pooling the kernel size is given as 0, and windows differ in size.
 struct AverageWindows {
-  const Window& v;
+  const PoolGeometry& v;
   bool adaptive() const { return v.k[0] == 0; }
   Span pixels(int d, int64_t o) const {
     const int64_t size = d ? v.w : v.h, first = o * v.s[d] - v.p[d];
-    return adaptive() ? adaptive_window(o, size, d ? v.ow : v.oh)
-                      : Span{greater(first, 0), lesser(first + v.k[d], size)};
+    return adaptive() ? adaptive_window(o, size, d ? v.ow : v.oh) : Span{max64(first, 0), min64(first + v.k[d], size)};
   }
   Span windows(int d, int64_t i) const {
     const int64_t size = d ? v.w : v.h, out = d ? v.ow : v.oh;
     // For adaptive pooling, calls adaptive_window() with input and output exchanged.
-    return adaptive() ? adaptive_window(i, out, size) : covering(v, d, i, i + 1, out);
+    return adaptive() ? adaptive_window(i, out, size) : windows_covering(v, d, i, i + 1, out);
   }
   template <class C> C scale(int64_t oh, int64_t ow) const {
     if (!adaptive()) return scale_of<C>(v, oh, ow);
@@ -198,8 +199,9 @@ struct AverageWindows {
 };
 /// Computes one pixel of dx.
 template <class T>
-TANDEM_HD void average_backward(const AverageWindows& of, const Reach& reach, const T* dy, const Pixels& p, T* dx) {
-  using C = Upcast<T>;
+TANDEM_HD void average_backward(const AverageWindows& of, const InputRange& reach, const T* dy, const Pixels& p,
+                                T* dx) {
+  using C = OpMath<T>;
   const auto term = [&](int64_t k, int64_t l, int64_t at) {
     const C scale = of.template scale<C>(reach.down.first + k, reach.across.first + l);
     return [=, dy = dy + at](int64_t c) { return C(dy[c]) * scale; };
@@ -208,7 +210,7 @@ TANDEM_HD void average_backward(const AverageWindows& of, const Reach& reach, co
 }
 /// Average pooling of rows [begin, end) of the output. Operands: y, x; in backward: dx, dy.
 template <class C, bool kBackward> void average_body(const Loop& loop, int64_t begin, int64_t end) {
-  const Window v(loop);
+  const PoolGeometry v(loop);
   const AverageWindows of{v};
   const int64_t channels = loop.extents.size[1];
   const int64_t rows = kBackward ? v.h : v.oh, columns = kBackward ? v.w : v.ow;
@@ -216,7 +218,7 @@ template <class C, bool kBackward> void average_body(const Loop& loop, int64_t b
   const auto down = [&](int64_t i) { return kBackward ? of.windows(0, i) : of.pixels(0, i); };
   const auto across = [&](int64_t j) { return kBackward ? of.windows(1, j) : of.pixels(1, j); };
   for_groups(loop, begin, end, rows, columns, down, across,
-             [&](int64_t n, int64_t i, int64_t j, const Reach& reach, int64_t first, int64_t width, int64_t to) {
+             [&](int64_t n, int64_t i, int64_t j, const InputRange& reach, int64_t first, int64_t width, int64_t to) {
                const Pixels pixels(reach, from_columns * channels, channels, width);
                const int64_t at =
                    ((n * from_rows + reach.down.first) * from_columns + reach.across.first) * channels + first;
@@ -234,9 +236,9 @@ template <class C, bool kBackward> void average_body(const Loop& loop, int64_t b
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_EACH_FLOATING(max_pool2d_channels_last, max_body)
-TANDEM_EACH_FLOATING(max_pool2d_backward_channels_last, max_backward_body)
-TANDEM_COMPUTED_ROW(avg_pool2d_channels_last, TANDEM_FORWARD, average_body)
-TANDEM_COMPUTED_ROW(avg_pool2d_backward_channels_last, TANDEM_BACKWARD, average_body)
-TANDEM_COMPUTED_ROW(adaptive_avg_pool2d_channels_last, TANDEM_FORWARD, average_body)
-TANDEM_COMPUTED_ROW(adaptive_avg_pool2d_backward_channels_last, TANDEM_BACKWARD, average_body)
+TANDEM_FLOATING_BODY(max_pool2d_channels_last, max_body)
+TANDEM_FLOATING_BODY(max_pool2d_backward_channels_last, max_backward_body)
+TANDEM_COMPUTED_TABLE(avg_pool2d_channels_last, TANDEM_FORWARD, average_body)
+TANDEM_COMPUTED_TABLE(avg_pool2d_backward_channels_last, TANDEM_BACKWARD, average_body)
+TANDEM_COMPUTED_TABLE(adaptive_avg_pool2d_channels_last, TANDEM_FORWARD, average_body)
+TANDEM_COMPUTED_TABLE(adaptive_avg_pool2d_backward_channels_last, TANDEM_BACKWARD, average_body)

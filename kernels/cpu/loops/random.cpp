@@ -43,28 +43,29 @@ void philox_tile(uint64_t seed, uint64_t stream, uint64_t first, int64_t count, 
 }
 
 /// Divides the random numbers [begin, end) of a draw into tiles, and calls f(first, count, words) for each. Number
-/// first + i takes kEach words of 32 bits, from words[i * kEach] on.
-template <int kEach, class F> void for_words(const Loop& loop, int64_t begin, int64_t end, F f) {
+/// first + i takes kWordsPerNumber words of 32 bits, from words[i * kWordsPerNumber] on.
+template <int kWordsPerNumber, class F> void for_words(const Loop& loop, int64_t begin, int64_t end, F f) {
   const uint64_t* const state = data<const uint64_t>(loop, loop.operand_count - 1);
   const uint64_t seed = state[0], stream = state[1], offset = state[2] + uint64_t(loop.scalars[2].integer);
   uint32_t words[kWords];
   while (begin < end) {
-    const int64_t skipped = begin * kEach % 4, room = (kWords - skipped) / kEach;
+    const int64_t skipped = begin * kWordsPerNumber % 4, room = (kWords - skipped) / kWordsPerNumber;
     const int64_t count = end - begin < room ? end - begin : room;
-    philox_tile(seed, stream, offset + uint64_t(begin * kEach / 4), (skipped + count * kEach + 3) / 4, words);
+    philox_tile(seed, stream, offset + uint64_t(begin * kWordsPerNumber / 4),
+                (skipped + count * kWordsPerNumber + 3) / 4, words);
     f(begin, count, words + skipped);
     begin += count;
   }
 }
-uint64_t wide(const uint32_t* words) { return uint64_t(words[1]) << 32 | words[0]; }
+uint64_t to_uint64(const uint32_t* words) { return uint64_t(words[1]) << 32 | words[0]; }
 
 /// Fills elements [begin, end) of y with f(words of the element), computed in C.
-template <int kEach, class C, class F> void fill_floating(const Loop& loop, int64_t begin, int64_t end, F f) {
+template <int kWordsPerNumber, class C, class F> void fill_floating(const Loop& loop, int64_t begin, int64_t end, F f) {
   const Elements<C> result(loop, 0);
-  for_words<kEach>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
+  for_words<kWordsPerNumber>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
     C room[kWords];
     C* const y = result.place(first, room);
-    for (int64_t i = 0; i < count; ++i) y[i] = f(words + kEach * i);
+    for (int64_t i = 0; i < count; ++i) y[i] = f(words + kWordsPerNumber * i);
     result.write(first, count, y);
   });
 }
@@ -72,7 +73,7 @@ template <class C> void uniform_body(const Loop& loop, int64_t begin, int64_t en
   const double low = loop.scalars[0].real, width = loop.scalars[1].real - low;
   if constexpr (__is_same(C, double))
     fill_floating<2, C>(loop, begin, end,
-                        [=](const uint32_t* words) { return low + width * uniform_double(wide(words)); });
+                        [=](const uint32_t* words) { return low + width * uniform_double(to_uint64(words)); });
   else
     fill_floating<1, C>(loop, begin, end, [low = float(low), width = float(width)](const uint32_t* words) {
       return low + width * uniform_float(*words);
@@ -95,16 +96,17 @@ template <class C> void normal_body(const Loop& loop, int64_t begin, int64_t end
 }
 
 /// Like fill_floating, for any dtype: integers are computed as int64 and wrap when they are stored.
-template <int kEach, class C, class F>
-void fill_any(const Loop& loop, int64_t begin, int64_t end, const Port& type, F f) {
+template <int kWordsPerNumber, class C, class F>
+void fill_any(const Loop& loop, int64_t begin, int64_t end, const Converter& type, F f) {
   char* const y = data<char>(loop, 0);
-  for_words<kEach>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
-    C made[kWords];
-    for (int64_t i = 0; i < count; ++i) made[i] = f(words + kEach * i);
-    type.move(made, y + first * type.size, count);
+  for_words<kWordsPerNumber>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
+    C values[kWords];
+    for (int64_t i = 0; i < count; ++i) values[i] = f(words + kWordsPerNumber * i);
+    type.convert(values, y + first * type.size, count);
   });
 }
-template <class C> TANDEM_ONE_COPY void bernoulli_as(const Loop& loop, int64_t begin, int64_t end, const Port& type) {
+template <class C>
+TANDEM_NOINLINE void bernoulli_as(const Loop& loop, int64_t begin, int64_t end, const Converter& type) {
   const float p = float(loop.scalars[0].real);
   fill_any<1, C>(loop, begin, end, type, [=](const uint32_t* words) { return C(uniform_float(*words) < p ? 1 : 0); });
 }
@@ -112,11 +114,12 @@ template <class T> void bernoulli_body(const Loop& loop, int64_t begin, int64_t 
   bernoulli_as<Accumulate<T>>(loop, begin, end, output<T, Accumulate<T>>());
 }
 /// Computes low + bits mod (high - low) from 64 random bits. The bias is below 2^-64 times (high - low).
-template <class C> TANDEM_ONE_COPY void randint_as(const Loop& loop, int64_t begin, int64_t end, const Port& type) {
+template <class C>
+TANDEM_NOINLINE void randint_as(const Loop& loop, int64_t begin, int64_t end, const Converter& type) {
   const int64_t low = loop.scalars[0].integer;
   const uint64_t width = uint64_t(loop.scalars[1].integer) - uint64_t(low);
   fill_any<2, C>(loop, begin, end, type,
-                 [=](const uint32_t* words) { return C(int64_t(uint64_t(low) + wide(words) % width)); });
+                 [=](const uint32_t* words) { return C(int64_t(uint64_t(low) + to_uint64(words) % width)); });
 }
 template <class T> void randint_body(const Loop& loop, int64_t begin, int64_t end) {
   randint_as<Accumulate<T>>(loop, begin, end, output<T, Accumulate<T>>());
@@ -148,8 +151,8 @@ template <class C> void dropout_body(const Loop& loop, int64_t begin, int64_t en
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_EACH_FLOATING(uniform, uniform_body)
-TANDEM_EACH_FLOATING(normal, normal_body)
-TANDEM_ALL_ROW(bernoulli, TANDEM_BY_TYPE, bernoulli_body)
-TANDEM_ALL_ROW(randint, TANDEM_BY_TYPE, randint_body)
-TANDEM_EACH_FLOATING(dropout, dropout_body)
+TANDEM_FLOATING_BODY(uniform, uniform_body)
+TANDEM_FLOATING_BODY(normal, normal_body)
+TANDEM_ALL_TABLE(bernoulli, TANDEM_BY_TYPE, bernoulli_body)
+TANDEM_ALL_TABLE(randint, TANDEM_BY_TYPE, randint_body)
+TANDEM_FLOATING_BODY(dropout, dropout_body)

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kLanes = 16;
 struct Add {
-  template <class T> static T join(T a, T b) { return a + b; }
+  template <class T> static T combine(T a, T b) { return a + b; }
 };
 
 /// A sum in 16 lanes, which are then added in pairs. The order of the additions depends on the number of elements
@@ -27,7 +27,7 @@ template <class T> struct Lanes {
       for (int k = 0; k < kLanes; ++k) lane[k] += f(i + k);
     for (int k = 0; i < n; ++i, ++k) lane[k] += f(i);
   }
-  T fold() { return fold_lanes<Add, kLanes>(lane); }
+  T fold() { return reduce_lane_array<Add, kLanes>(lane); }
 };
 template <class T, class F> T lane_sum(int64_t n, F f) {
   Lanes<T> lanes = {};
@@ -35,17 +35,17 @@ template <class T, class F> T lane_sum(int64_t n, F f) {
   return lanes.fold();
 }
 
-/// Number of elements that a LongSum adds in type C before it adds their sum to a double.
-constexpr int64_t kSumRun = 4096;
-template <class C> struct LongSum {
+/// Number of elements that a ChunkedSum adds in type C before it adds their sum to a double.
+constexpr int64_t kSumChunk = 4096;
+template <class C> struct ChunkedSum {
   double total = 0;
   template <class F> void add(int64_t n, F f) {
-    for (int64_t from = 0; from < n; from += kSumRun)
-      total += double(lane_sum<C>(n - from < kSumRun ? n - from : kSumRun, [&](int64_t i) { return f(from + i); }));
+    for (int64_t from = 0; from < n; from += kSumChunk)
+      total += double(lane_sum<C>(n - from < kSumChunk ? n - from : kSumChunk, [&](int64_t i) { return f(from + i); }));
   }
 };
-template <class C, class F> double long_sum(int64_t n, F f) {
-  LongSum<C> sum;
+template <class C, class F> double chunked_sum(int64_t n, F f) {
+  ChunkedSum<C> sum;
   sum.add(n, f);
   return sum.total;
 }
@@ -82,7 +82,7 @@ template <class T> struct ColumnLanes {
     }
   }
   /// Writes the sum of each column over the n rows that were added.
-  TANDEM_ONE_COPY void fold(int64_t n, int64_t width, T* sums) {
+  TANDEM_NOINLINE void fold(int64_t n, int64_t width, T* sums) {
     const int64_t used = n < kLanes ? n : kLanes;
     for (int half = kLanes / 2; half > 0; half /= 2)
       for (int k = 0; k < half && k + half < used; ++k)
@@ -93,23 +93,23 @@ template <class T> struct ColumnLanes {
 
 /// A row of n elements of an operand, or n rows of `width` elements that are `stride` apart, over which a loop makes
 /// several passes. Half types are read in bands, so that one Scratch is enough for any shape.
-template <class C> class Bands {
+template <class C> class RowBands {
  public:
-  Bands(const Elements<C>& all, int64_t at, int64_t n, int64_t stride = 1, int64_t width = 1)
+  RowBands(const Elements<C>& all, int64_t at, int64_t n, int64_t stride = 1, int64_t width = 1)
       : all_(all), at_(at), n_(n), memory_stride_(stride), width_(width) {
-    const int64_t most = stride == 1 ? kBand : kBand / kColumns;
+    const int64_t most = stride == 1 ? kBandSize : kBandSize / kColumns;
     // Bands are short enough that elements that are read several times stay in the L1 cache.
     step_ = !all.is_half() || n <= most ? n : most / 4;
   }
   int64_t size() const { return n_; }
   /// Returns whether there is only one band. If so, a pass finds the values that the previous pass computed in place.
-  bool is_one() const { return n_ <= step_; }
+  bool is_single_band() const { return n_ <= step_; }
   /// Returns the distance between rows of the elements that a pass reads or writes.
   int64_t stride() const { return all_.is_half() ? width_ : memory_stride_; }
   C* read(int64_t first, int64_t count) {
     if (first == held_) return elements_;
     held_ = first;
-    return elements_ = all_.read_rows(at_ + first * memory_stride_, count, memory_stride_, width_, room_.data());
+    return elements_ = all_.read_rows(at_ + first * memory_stride_, count, memory_stride_, width_, scratch_.data());
   }
   /// Calls f(first, count, elements) for each band.
   template <class F> void each(F f) {
@@ -119,12 +119,12 @@ template <class C> class Bands {
     }
   }
   /// Returns the memory in which to compute the elements of `result` that correspond to a band: in place or, for a half
-  /// type, `room`, which may also hold the elements read.
-  C* place(const Elements<C>& result, int64_t first, C* room) const {
-    return result.place(at_ + first * memory_stride_, room);
+  /// type, `scratch`, which may also hold the elements read.
+  C* place(const Elements<C>& result, int64_t first, C* scratch) const {
+    return result.place(at_ + first * memory_stride_, scratch);
   }
-  void write(const Elements<C>& result, int64_t first, int64_t count, const C* made) const {
-    result.write_rows(at_ + first * memory_stride_, count, memory_stride_, width_, made);
+  void write(const Elements<C>& result, int64_t first, int64_t count, const C* values) const {
+    result.write_rows(at_ + first * memory_stride_, count, memory_stride_, width_, values);
   }
 
  private:
@@ -132,15 +132,15 @@ template <class C> class Bands {
   const int64_t at_, n_, memory_stride_, width_;
   int64_t step_, held_ = -1;
   C* elements_ = nullptr;
-  Room<C> room_;
+  Scratch<C> scratch_;
 };
 constexpr int64_t kShortRow = 32;
 /// A transposed copy of `width` rows of at most kShortRow elements. Such short rows would leave lanes empty, so they
 /// become columns of the copy. Sums over columns have the same order as sums over rows.
-template <class C> class ShortRows {
+template <class C> class TransposedRows {
  public:
-  ShortRows(int64_t n, int64_t width) : n_(n), width_(width) {}
-  static bool are(int64_t n, int64_t inner) { return inner == 1 && n <= kShortRow; }
+  TransposedRows(int64_t n, int64_t width) : n_(n), width_(width) {}
+  static bool apply_to(int64_t n, int64_t inner) { return inner == 1 && n <= kShortRow; }
   /// Calls f(first row, number of rows) for groups of at most kColumns rows in [begin, end).
   template <class F> static void each(int64_t begin, int64_t end, F f) {
     for (int64_t r = begin; r < end; r += kColumns) f(r, end - r < kColumns ? end - r : kColumns);
@@ -148,10 +148,10 @@ template <class C> class ShortRows {
   void read(const Elements<C>& from, int64_t row) {
     if (width_ < kColumns)
       for (C& each : columns_) each = C(0);
-    transpose(from.read(row * n_, width_ * n_, room_), n_, columns_, kColumns, width_, n_);
+    transpose(from.read(row * n_, width_ * n_, scratch_), n_, columns_, kColumns, width_, n_);
   }
   void write(const Elements<C>& to, int64_t row) {
-    C* const y = to.place(row * n_, room_);
+    C* const y = to.place(row * n_, scratch_);
     transpose(columns_, kColumns, y, n_, n_, width_);
     to.write(row * n_, width_ * n_, y);
   }
@@ -160,7 +160,7 @@ template <class C> class ShortRows {
  private:
   int64_t n_, width_;
   alignas(64) C columns_[kShortRow * kColumns];
-  C room_[kShortRow * kColumns];
+  C scratch_[kShortRow * kColumns];
 };
 /// Divides columns [begin, end) of the outer * inner columns of (outer, n, inner) into adjacent groups, and calls
 /// f(offset of the first column, number of columns).

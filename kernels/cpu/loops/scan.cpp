@@ -11,16 +11,16 @@ template <> struct RunningOf<false> { using type = int64_t; };
 
 struct RunningSum {
   template <class A> static A start() { return A(0); }
-  template <class A> static A join(A a, A b) { return math::add(a, b); }
+  template <class A> static A combine(A a, A b) { return math::add(a, b); }
 };
 struct RunningProduct {
   template <class A> static A start() { return A(1); }
-  template <class A> static A join(A a, A b) { return math::mul(a, b); }
+  template <class A> static A combine(A a, A b) { return math::mul(a, b); }
 };
 /// ln(e^a + e^b)
 struct RunningLogarithm {
   template <class A> static A start() { return A(-__builtin_inf()); }
-  template <class A> static A join(A a, A b) {
+  template <class A> static A combine(A a, A b) {
     if (a != a || b != b) return a + b;
     const A high = a > b ? a : b, low = a > b ? b : a;
     if (low == start<A>() || high == A(__builtin_inf())) return high + A(0);  // + 0 turns -0 into 0, as in a sum
@@ -30,7 +30,7 @@ struct RunningLogarithm {
 
 template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int64_t end) {
   using A = typename RunningOf<math::kFloating<Accumulate<T>>>::type;
-  using C = Upcast<T>;  // half types are converted through float
+  using C = OpMath<T>;  // half types are converted through float
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const bool reverse = loop.scalars[2].integer;
   T* const y = reinterpret_cast<T*>(loop.operands[0].buffer->data + loop.operands[0].offset);
@@ -38,15 +38,15 @@ template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int
   for (int64_t unit = begin; unit < end;) {
     const int64_t column = unit % inner, left = math::min(end - unit, inner - column);
     const int64_t width = left < kTile ? left : kTile, start = unit / inner * n * inner + column;
-    const auto place = [=](int64_t i) { return start + (reverse ? n - 1 - i : i) * inner; };
+    const auto offset_of = [=](int64_t i) { return start + (reverse ? n - 1 - i : i) * inner; };
     unit += width;
     if (width > 1) {  // adjacent columns
       A totals[kTile];
       for (int64_t c = 0; c < width; ++c) totals[c] = Op::template start<A>();
       for (int64_t i = 0; i < n; ++i)
         for (int64_t c = 0; c < width; ++c) {
-          totals[c] = Op::join(totals[c], A(C(x[place(i) + c])));
-          y[place(i) + c] = T(C(totals[c]));
+          totals[c] = Op::combine(totals[c], A(C(x[offset_of(i) + c])));
+          y[offset_of(i) + c] = T(C(totals[c]));
         }
       continue;
     }
@@ -55,18 +55,18 @@ template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int
     // Adds four elements at a time, so that only one addition in four waits for the previous total.
     if constexpr (__is_same(Op, RunningSum) && __is_same(C, float))
       for (; i + 4 <= n; i += 4) {
-        const A first = A(C(x[place(i)])), second = A(C(x[place(i + 1)])), third = A(C(x[place(i + 2)])),
-                fourth = A(C(x[place(i + 3)]));
+        const A first = A(C(x[offset_of(i)])), second = A(C(x[offset_of(i + 1)])), third = A(C(x[offset_of(i + 2)])),
+                fourth = A(C(x[offset_of(i + 3)]));
         const A two = first + second, three = two + third, four = two + (third + fourth);
-        y[place(i)] = T(C(total + first));
-        y[place(i + 1)] = T(C(total + two));
-        y[place(i + 2)] = T(C(total + three));
-        y[place(i + 3)] = T(C(total + four));
+        y[offset_of(i)] = T(C(total + first));
+        y[offset_of(i + 1)] = T(C(total + two));
+        y[offset_of(i + 2)] = T(C(total + three));
+        y[offset_of(i + 3)] = T(C(total + four));
         total += four;
       }
     for (; i < n; ++i) {
-      total = Op::join(total, A(C(x[place(i)])));
-      y[place(i)] = T(C(total));
+      total = Op::combine(total, A(C(x[offset_of(i)])));
+      y[offset_of(i)] = T(C(total));
     }
   }
 }
@@ -76,6 +76,6 @@ template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_ARITHMETIC_ROW(cumsum, TANDEM_SCAN_BODY, RunningSum)
-TANDEM_ARITHMETIC_ROW(cumprod, TANDEM_SCAN_BODY, RunningProduct)
-TANDEM_FLOATING_ROW(logcumsumexp, TANDEM_SCAN_BODY, RunningLogarithm)
+TANDEM_ARITHMETIC_TABLE(cumsum, TANDEM_SCAN_BODY, RunningSum)
+TANDEM_ARITHMETIC_TABLE(cumprod, TANDEM_SCAN_BODY, RunningProduct)
+TANDEM_FLOATING_TABLE(logcumsumexp, TANDEM_SCAN_BODY, RunningLogarithm)

@@ -7,18 +7,18 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-template <class C> C row_max(Bands<C>& x) {
+template <class C> C row_max(RowBands<C>& x) {
   C best = -C(__builtin_inf());
   x.each([&](int64_t, int64_t count, const C* v) {
-    const C found = reduce_lanes<Larger>(v, count);
+    const C found = reduce_lanes<NanIgnoringMax>(v, count);
     best = found > best ? found : best;
   });
   return best;
 }
 /// ln sum e^x as two terms: peak, the largest x, and log = ln sum e^(x - peak). Subtracting the two terms one after the
 /// other from an x near the peak is exact; their sum would be rounded to the precision of the peak.
-template <class C> struct LogOfSum { C peak, log; };
-template <class C> LogOfSum<C> log_of_sum(Bands<C>& x) {
+template <class C> struct LogSumExp { C peak, log; };
+template <class C> LogSumExp<C> log_sum_exp(RowBands<C>& x) {
   const C peak = row_max(x);
   Lanes<C> lanes = {};
   x.each([&](int64_t, int64_t count, const C* v) {
@@ -29,7 +29,7 @@ template <class C> LogOfSum<C> log_of_sum(Bands<C>& x) {
 
 /// Computes y = e^(x - peak); y may be x. It is not inlined, because its code takes a kilobyte. Prefetches the next
 /// row, because that row may be on another page, which the processor's own prefetching does not reach.
-template <class C> TANDEM_ONE_COPY void powers(const C* x, C* y, int64_t n, C peak) {
+template <class C> TANDEM_NOINLINE void exps(const C* x, C* y, int64_t n, C peak) {
   constexpr int64_t kPiece = 128, kLine = 64 / int64_t(sizeof(C));
   for (int64_t first = 0; first < n; first += kPiece) {
     const int64_t last = n - first < kPiece ? n : first + kPiece;
@@ -39,24 +39,24 @@ template <class C> TANDEM_ONE_COPY void powers(const C* x, C* y, int64_t n, C pe
   }
 }
 // The following functions compute one row each. y may alias x, and dx may alias dy.
-template <class C> void softmax_row(Bands<C>& x, const Elements<C>& result) {
+template <class C> void softmax_row(RowBands<C>& x, const Elements<C>& result) {
   const C peak = row_max(x);
   Lanes<C> lanes = {};
   x.each([&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
-    powers(v, y, count, peak);
+    exps(v, y, count, peak);
     lanes.add(count, [=](int64_t i) { return y[i]; });
   });
   const C scale = C(1) / lanes.fold();
   x.each([&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
-    if (!x.is_one()) powers(v, y, count, peak);  // later bands have overwritten the powers
+    if (!x.is_single_band()) exps(v, y, count, peak);  // later bands have overwritten the powers
     for (int64_t i = 0; i < count; ++i) y[i] *= scale;
     x.write(result, first, count, y);
   });
 }
-template <class C> void log_softmax_row(Bands<C>& x, const Elements<C>& result) {
-  const LogOfSum<C> sum = log_of_sum(x);
+template <class C> void log_softmax_row(RowBands<C>& x, const Elements<C>& result) {
+  const LogSumExp<C> sum = log_sum_exp(x);
   x.each([&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
     TANDEM_IVDEP
@@ -65,7 +65,7 @@ template <class C> void log_softmax_row(Bands<C>& x, const Elements<C>& result) 
   });
 }
 /// Computes dx = y (dy - sum(dy y)) for one row.
-template <class C> void softmax_backward_row(Bands<C>& dy, Bands<C>& y, const Elements<C>& result) {
+template <class C> void softmax_backward_row(RowBands<C>& dy, RowBands<C>& y, const Elements<C>& result) {
   Lanes<C> lanes = {};
   dy.each([&](int64_t first, int64_t count, const C* g) {
     const C* const v = y.read(first, count);
@@ -81,7 +81,7 @@ template <class C> void softmax_backward_row(Bands<C>& dy, Bands<C>& y, const El
   });
 }
 /// Computes dx = dy - e^y sum(dy) for one row.
-template <class C> void log_softmax_backward_row(Bands<C>& dy, Bands<C>& y, const Elements<C>& result) {
+template <class C> void log_softmax_backward_row(RowBands<C>& dy, RowBands<C>& y, const Elements<C>& result) {
   Lanes<C> lanes = {};
   dy.each([&](int64_t, int64_t count, const C* g) { lanes.add(count, [=](int64_t i) { return g[i]; }); });
   const C total = lanes.fold();
@@ -107,7 +107,7 @@ void log_softmax_backward_row(const BFloat16* dy, const BFloat16* y, BFloat16* d
 }
 
 // Versions for `width` adjacent columns.
-template <class C> void column_max(Bands<C>& x, int64_t width, C* peak) {
+template <class C> void column_max(RowBands<C>& x, int64_t width, C* peak) {
   for (int64_t c = 0; c < width; ++c) peak[c] = -C(__builtin_inf());
   x.each([&](int64_t, int64_t count, const C* v) {
     for (int64_t i = 0; i < count; ++i, v += x.stride())
@@ -122,53 +122,53 @@ template <class C> struct Columns {
 /// Computes y = e^(x - peak[column]) and adds the powers to `lanes`. y may be x. If y_stride is 0, all rows of y share
 /// the same memory.
 template <class C>
-TANDEM_ONE_COPY void column_powers(const Columns<const C>& x, C* y, int64_t y_stride, int64_t first, int64_t n,
-                                   const C* peak, ColumnLanes<C>& lanes) {
+TANDEM_NOINLINE void column_exps(const Columns<const C>& x, C* y, int64_t y_stride, int64_t first, int64_t n,
+                                 const C* peak, ColumnLanes<C>& lanes) {
   for (int64_t i = 0; i < n; ++i) {
     const C* const from = x.data + i * x.stride;
     C *const to = y + i * y_stride, *const sum = lanes.of(first + i);
     for_each_column(x.width, [&](int64_t c) {
-      const C power = math::exp_of_negative(from[c] - peak[c]);
-      to[c] = power;
-      sum[c] += power;
+      const C exponential = math::exp_of_negative(from[c] - peak[c]);
+      to[c] = exponential;
+      sum[c] += exponential;
     });
   }
 }
-template <class C> void softmax_columns(Bands<C>& x, int64_t width, const Elements<C>& result) {
+template <class C> void softmax_columns(RowBands<C>& x, int64_t width, const Elements<C>& result) {
   const int64_t stride = x.stride();
   C peak[kColumns], scale[kColumns];
   column_max(x, width, peak);
   ColumnLanes<C> lanes;
-  const auto powers = [&](int64_t first, int64_t count, C* v) {
+  const auto exps = [&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
-    column_powers<C>({v, stride, width}, y, stride, first, count, peak, lanes);
+    column_exps<C>({v, stride, width}, y, stride, first, count, peak, lanes);
     return y;
   };
-  x.each(powers);
+  x.each(exps);
   lanes.fold(x.size(), width, scale);
   for (int64_t c = 0; c < width; ++c) scale[c] = C(1) / scale[c];
   x.each([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.is_one() ? x.place(result, first, v) : powers(first, count, v);
+    C* const y = x.is_single_band() ? x.place(result, first, v) : exps(first, count, v);
     for (int64_t i = 0; i < count; ++i)
       for_each_column(width, [row = y + i * stride, &scale](int64_t c) { row[c] *= scale[c]; });
     x.write(result, first, count, y);
   });
 }
 /// Computes ln sum e^x of each column as two numbers: the maximum `peak`, and `log_sum` = ln sum e^(x - peak).
-template <class C> void column_log_of_sum(Bands<C>& x, int64_t width, C* peak, C* log_sum) {
+template <class C> void column_log_sum_exp(RowBands<C>& x, int64_t width, C* peak, C* log_sum) {
   C unused[kColumns];
   column_max(x, width, peak);
   ColumnLanes<C> lanes;
   x.each([&](int64_t first, int64_t count, const C* v) {
-    column_powers<C>({v, x.stride(), width}, unused, 0, first, count, peak, lanes);
+    column_exps<C>({v, x.stride(), width}, unused, 0, first, count, peak, lanes);
   });
   lanes.fold(x.size(), width, log_sum);
   for (int64_t c = 0; c < width; ++c) log_sum[c] = math::log(log_sum[c]);
 }
-template <class C> void log_softmax_columns(Bands<C>& x, int64_t width, const Elements<C>& result) {
+template <class C> void log_softmax_columns(RowBands<C>& x, int64_t width, const Elements<C>& result) {
   const int64_t stride = x.stride();
   C peak[kColumns], log_sum[kColumns];
-  column_log_of_sum(x, width, peak, log_sum);
+  column_log_sum_exp(x, width, peak, log_sum);
   x.each([&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
     for (int64_t i = 0; i < count; ++i)
@@ -176,7 +176,8 @@ template <class C> void log_softmax_columns(Bands<C>& x, int64_t width, const El
     x.write(result, first, count, y);
   });
 }
-template <class C> void softmax_backward_columns(Bands<C>& dy, Bands<C>& y, int64_t width, const Elements<C>& result) {
+template <class C>
+void softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width, const Elements<C>& result) {
   const int64_t stride = dy.stride();
   C dot[kColumns];
   ColumnLanes<C> lanes;
@@ -194,7 +195,7 @@ template <class C> void softmax_backward_columns(Bands<C>& dy, Bands<C>& y, int6
   });
 }
 template <class C>
-void log_softmax_backward_columns(Bands<C>& dy, Bands<C>& y, int64_t width, const Elements<C>& result) {
+void log_softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width, const Elements<C>& result) {
   const int64_t stride = dy.stride();
   C total[kColumns];
   ColumnLanes<C> lanes;
@@ -215,44 +216,44 @@ void log_softmax_backward_columns(Bands<C>& dy, Bands<C>& y, int64_t width, cons
 
 /// Operands: y, x.
 template <class C>
-void forward(const Loop& loop, int64_t begin, int64_t end, void (*row)(Bands<C>& x, const Elements<C>& result),
-             void (*columns)(Bands<C>& x, int64_t width, const Elements<C>& result)) {
+void forward(const Loop& loop, int64_t begin, int64_t end, void (*row)(RowBands<C>& x, const Elements<C>& result),
+             void (*columns)(RowBands<C>& x, int64_t width, const Elements<C>& result)) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), elements(loop, 1);
-  if (ShortRows<C>::are(n, inner))
-    return ShortRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
-      ShortRows<C> rows(n, width);
+  if (TransposedRows<C>::apply_to(n, inner))
+    return TransposedRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
+      TransposedRows<C> rows(n, width);
       rows.read(elements, first);
       const Elements<C> own = rows.elements();
-      Bands<C> x(own, 0, n, kColumns, kColumns);
+      RowBands<C> x(own, 0, n, kColumns, kColumns);
       columns(x, kColumns, own);
       rows.write(result, first);
     });
   for (int64_t r = begin; inner == 1 && r < end; ++r) {
-    Bands<C> x(elements, r * n, n);
+    RowBands<C> x(elements, r * n, n);
     row(x, result);
   }
   if (inner == 1) return;
   for_columns(n, inner, begin, end, [&](int64_t first, int64_t width) {
-    Bands<C> x(elements, first, n, inner, width);
+    RowBands<C> x(elements, first, n, inner, width);
     columns(x, width, result);
   });
 }
 /// Operands: dx, dy, y.
 template <class C>
 void backward(const Loop& loop, int64_t begin, int64_t end,
-              void (*row)(Bands<C>& dy, Bands<C>& y, const Elements<C>& result),
+              void (*row)(RowBands<C>& dy, RowBands<C>& y, const Elements<C>& result),
               void (*bfloat16_row)(const BFloat16* dy, const BFloat16* y, BFloat16* dx, int64_t n),
-              void (*columns)(Bands<C>& dy, Bands<C>& y, int64_t width, const Elements<C>& result)) {
+              void (*columns)(RowBands<C>& dy, RowBands<C>& y, int64_t width, const Elements<C>& result)) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), gradient(loop, 1), output(loop, 2);
-  if (ShortRows<C>::are(n, inner))
-    return ShortRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
-      ShortRows<C> gradients(n, width), outputs(n, width);
+  if (TransposedRows<C>::apply_to(n, inner))
+    return TransposedRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
+      TransposedRows<C> gradients(n, width), outputs(n, width);
       gradients.read(gradient, first);
       outputs.read(output, first);
       const Elements<C> own_gradients = gradients.elements(), own_outputs = outputs.elements();
-      Bands<C> dy(own_gradients, 0, n, kColumns, kColumns), y(own_outputs, 0, n, kColumns, kColumns);
+      RowBands<C> dy(own_gradients, 0, n, kColumns, kColumns), y(own_outputs, 0, n, kColumns, kColumns);
       columns(dy, y, kColumns, own_gradients);
       gradients.write(result, first);
     });
@@ -262,12 +263,12 @@ void backward(const Loop& loop, int64_t begin, int64_t end,
                    data<BFloat16>(loop, 0) + r * n, n);
       continue;
     }
-    Bands<C> dy(gradient, r * n, n), y(output, r * n, n);
+    RowBands<C> dy(gradient, r * n, n), y(output, r * n, n);
     row(dy, y, result);
   }
   if (inner == 1) return;
   for_columns(n, inner, begin, end, [&](int64_t first, int64_t width) {
-    Bands<C> dy(gradient, first, n, inner, width), y(output, first, n, inner, width);
+    RowBands<C> dy(gradient, first, n, inner, width), y(output, first, n, inner, width);
     columns(dy, y, width, result);
   });
 }
@@ -303,18 +304,18 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> elements(loop, 3);
   const C* const class_weight = data<const C>(loop, 5);
-  ShortRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
+  TransposedRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
     C peaks[kColumns], logs[kColumns];
-    if (ShortRows<C>::are(n, 1)) {
-      ShortRows<C> rows(n, width);
+    if (TransposedRows<C>::apply_to(n, 1)) {
+      TransposedRows<C> rows(n, width);
       rows.read(elements, first);
       const Elements<C> own = rows.elements();
-      Bands<C> x(own, 0, n, kColumns, kColumns);
-      column_log_of_sum(x, kColumns, peaks, logs);
+      RowBands<C> x(own, 0, n, kColumns, kColumns);
+      column_log_sum_exp(x, kColumns, peaks, logs);
     } else {
       for (int64_t i = 0; i < width; ++i) {
-        Bands<C> x(elements, (first + i) * n, n);
-        const LogOfSum<C> sum = log_of_sum(x);
+        RowBands<C> x(elements, (first + i) * n, n);
+        const LogSumExp<C> sum = log_sum_exp(x);
         peaks[i] = sum.peak;
         logs[i] = sum.log;
       }
@@ -330,7 +331,7 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
 }
 /// Returns the gradient of row r's loss. It is dloss[r], where dloss is operand 1, or, if operand k holds the total
 /// weight, the gradient of the mean divided by this weight.
-template <class C> C loss_slope(const Loop& loop, int k, int64_t r) {
+template <class C> C loss_gradient(const Loop& loop, int k, int64_t r) {
   const C *const dloss = data<const C>(loop, 1), *const total = data<const C>(loop, k);
   return total ? *dloss / *total : dloss[r];
 }
@@ -346,13 +347,13 @@ template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t be
       result.set_zero(r * n, n);
       continue;
     }
-    const C slope = loss_slope<C>(loop, 6, r) * data<const C>(loop, 4)[r], log_sum = data<const C>(loop, 5)[r];
-    Bands<C> x(elements, r * n, n);
+    const C gradient = loss_gradient<C>(loop, 6, r) * data<const C>(loop, 4)[r], log_sum = data<const C>(loop, 5)[r];
+    RowBands<C> x(elements, r * n, n);
     x.each([&](int64_t first, int64_t count, C* v) {
       C* const dx = x.place(result, first, v);
       TANDEM_IVDEP
-      for (int64_t i = 0; i < count; ++i) dx[i] = slope * math::exp_of_negative(v[i] - log_sum);
-      if (t >= first && t < first + count) dx[t - first] -= slope;
+      for (int64_t i = 0; i < count; ++i) dx[i] = gradient * math::exp_of_negative(v[i] - log_sum);
+      if (t >= first && t < first + count) dx[t - first] -= gradient;
       x.write(result, first, count, dx);
     });
   }
@@ -374,19 +375,20 @@ template <class C> void nll_backward_body(const Loop& loop, int64_t begin, int64
   result.set_zero(begin * n, (end - begin) * n);
   for (int64_t r = begin; r < end; ++r) {
     const int64_t t = data<const int64_t>(loop, 2)[r];
-    if (t >= 0 && t < n && t != ignore) result.set(r * n + t, -loss_slope<C>(loop, 4, r) * data<const C>(loop, 3)[r]);
+    if (t >= 0 && t < n && t != ignore)
+      result.set(r * n + t, -loss_gradient<C>(loop, 4, r) * data<const C>(loop, 3)[r]);
   }
 }
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_EACH_FLOATING(softmax, softmax_body)
-TANDEM_EACH_FLOATING(log_softmax, log_softmax_body)
-TANDEM_EACH_FLOATING(softmax_backward, softmax_backward_body)
-TANDEM_EACH_FLOATING(log_softmax_backward, log_softmax_backward_body)
-TANDEM_EACH_FLOATING(nll, nll_body)
-TANDEM_EACH_FLOATING(cross_entropy, cross_entropy_body)
-TANDEM_EACH_FLOATING(cross_entropy_backward, cross_entropy_backward_body)
-TANDEM_ROW(nll_mean, nll_mean_body<float>, nll_mean_body<double>)
-TANDEM_EACH_FLOATING(nll_backward, nll_backward_body)
+TANDEM_FLOATING_BODY(softmax, softmax_body)
+TANDEM_FLOATING_BODY(log_softmax, log_softmax_body)
+TANDEM_FLOATING_BODY(softmax_backward, softmax_backward_body)
+TANDEM_FLOATING_BODY(log_softmax_backward, log_softmax_backward_body)
+TANDEM_FLOATING_BODY(nll, nll_body)
+TANDEM_FLOATING_BODY(cross_entropy, cross_entropy_body)
+TANDEM_FLOATING_BODY(cross_entropy_backward, cross_entropy_backward_body)
+TANDEM_TABLE(nll_mean, nll_mean_body<float>, nll_mean_body<double>)
+TANDEM_FLOATING_BODY(nll_backward, nll_backward_body)

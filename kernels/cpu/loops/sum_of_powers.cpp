@@ -17,7 +17,7 @@ void sums(const Loop& loop, int64_t begin, int64_t end, OfRow of_row, Add add) {
                 length = loop.scalars[3].integer;
   const Elements<C> elements(loop, 1);
   double* const y = data<double>(loop, 0);
-  C room[kPiece];
+  C scratch[kPiece];
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t outer = unit / blocks, first = unit % blocks * length;
     const int64_t count = n - first < length ? n - first : length, start = (outer * n + first) * inner;
@@ -25,17 +25,17 @@ void sums(const Loop& loop, int64_t begin, int64_t end, OfRow of_row, Add add) {
       double total = 0;
       for (int64_t from = 0; from < count; from += kPiece) {
         const int64_t m = count - from < kPiece ? count - from : kPiece;
-        total += of_row(elements.read(start + from, m, room), m, outer);
+        total += of_row(elements.read(start + from, m, scratch), m, outer);
       }
       y[unit] = total;
       continue;
     }
     for (int64_t c = 0; c < inner; c += kTile) {  // columns side by side
       const int64_t width = inner - c < kTile ? inner - c : kTile;
-      double made[kTile] = {};
+      double results[kTile] = {};
       for (int64_t r = 0; r < count; ++r)
-        add(elements.read(start + r * inner + c, width, room), width, outer * inner + c, made);
-      for (int64_t i = 0; i < width; ++i) y[unit * inner + c + i] = made[i];
+        add(elements.read(start + r * inner + c, width, scratch), width, outer * inner + c, results);
+      for (int64_t i = 0; i < width; ++i) y[unit * inner + c + i] = results[i];
     }
   }
 }
@@ -49,19 +49,19 @@ template <class C> void squares_body(const Loop& loop, int64_t begin, int64_t en
         const double center = centers ? centers[result] : 0.0;
         return lane_sum<double>(n, [=](int64_t i) { return (double(x[i]) - center) * (double(x[i]) - center); });
       },
-      [=](const C* x, int64_t n, int64_t result, double* made) {
+      [=](const C* x, int64_t n, int64_t result, double* results) {
         if (centers)
           for (int64_t i = 0; i < n; ++i)
-            made[i] += (double(x[i]) - centers[result + i]) * (double(x[i]) - centers[result + i]);
+            results[i] += (double(x[i]) - centers[result + i]) * (double(x[i]) - centers[result + i]);
         else
-          for (int64_t i = 0; i < n; ++i) made[i] += double(x[i]) * double(x[i]);
+          for (int64_t i = 0; i < n; ++i) results[i] += double(x[i]) * double(x[i]);
       });
 }
 /// Computes results[i] = (|x[i]| / scale[i])^p[i] for at most kTile elements. scale and p are arrays, too, so that the
 /// loop is vectorised.
-template <class C> TANDEM_ONE_COPY void powers_of(const C* x, const C* scale, const C* p, C* made, int64_t n) {
+template <class C> TANDEM_NOINLINE void powers_of(const C* x, const C* scale, const C* p, C* results, int64_t n) {
   TANDEM_IVDEP
-  for (int64_t i = 0; i < n; ++i) made[i] = math::pow(math::abs(x[i]) / scale[i], p[i]);
+  for (int64_t i = 0; i < n; ++i) results[i] = math::pow(math::abs(x[i]) / scale[i], p[i]);
 }
 /// Sums (|x| / scale)^p. Operand 2 holds the scale of each result. Powers are computed in the type of x, and their sum
 /// in double.
@@ -76,14 +76,14 @@ template <class C> void powers_body(const Loop& loop, int64_t begin, int64_t end
         for (int64_t i = 0; i < n; i += kTile) powers_of(x + i, scale, p, powers + i, n - i < kTile ? n - i : kTile);
         return lane_sum<double>(n, [&](int64_t i) { return double(powers[i]); });
       },
-      [&](const C* x, int64_t n, int64_t result, double* made) {
+      [&](const C* x, int64_t n, int64_t result, double* results) {
         powers_of(x, scales + result, p, powers, n);
-        for (int64_t i = 0; i < n; ++i) made[i] += double(powers[i]);
+        for (int64_t i = 0; i < n; ++i) results[i] += double(powers[i]);
       });
 }
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_EACH_FLOATING(sum_of_squares_about, squares_body)
-TANDEM_EACH_FLOATING(sum_of_powers, powers_body)
+TANDEM_FLOATING_BODY(sum_of_squares_about, squares_body)
+TANDEM_FLOATING_BODY(sum_of_powers, powers_body)

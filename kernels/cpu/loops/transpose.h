@@ -45,7 +45,7 @@ template <class T, int kBytes> TANDEM_HD void transpose_block(const T* from, int
 
 /// Computes to[c][r] = from[r][c] for r < rows and c < columns; from_row and to_row are row strides in elements.
 template <class T, int kBytes = 16>
-TANDEM_ONE_COPY void transpose(const T* from, int64_t from_row, T* to, int64_t to_row, int64_t rows, int64_t columns) {
+TANDEM_NOINLINE void transpose(const T* from, int64_t from_row, T* to, int64_t to_row, int64_t rows, int64_t columns) {
   constexpr int64_t kEdge = kBytes / int64_t(sizeof(T));
   int64_t r = 0;
   for (; r + kEdge <= rows; r += kEdge) {
@@ -64,7 +64,7 @@ TANDEM_ONE_COPY void transpose(const T* from, int64_t from_row, T* to, int64_t t
   } else {
     for (; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c) {
-        TANDEM_ONE_BY_ONE
+        TANDEM_NO_VECTORIZE
         to[c * to_row + r] = from[r * from_row + c];
       }
   }

@@ -6,19 +6,19 @@
 
 namespace tandem::distributed {
 
-NoPipeSignal::NoPipeSignal() {
+BlockSigpipeGuard::BlockSigpipeGuard() {
   sigset_t pending;
-  ::sigemptyset(&pipe_);
-  ::sigaddset(&pipe_, SIGPIPE);
+  ::sigemptyset(&sigpipe_set_);
+  ::sigaddset(&sigpipe_set_, SIGPIPE);
   ::sigpending(&pending);
   was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
-  ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  ::pthread_sigmask(SIG_BLOCK, &sigpipe_set_, &old_mask_);
 }
-NoPipeSignal::~NoPipeSignal() {
+BlockSigpipeGuard::~BlockSigpipeGuard() {
   const timespec now{};
-  if (!was_pending_ && ::sigismember(&before_, SIGPIPE) == 0)
-    while (::sigtimedwait(&pipe_, nullptr, &now) < 0 && errno == EINTR) {}
-  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  if (!was_pending_ && ::sigismember(&old_mask_, SIGPIPE) == 0)
+    while (::sigtimedwait(&sigpipe_set_, nullptr, &now) < 0 && errno == EINTR) {}
+  ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
 }
 
 void Channel::send(int64_t offset, int64_t bytes) {

@@ -1,4 +1,4 @@
-// NoPipeSignal and Channel: transfers to and from one peer. Internal; compiled only in builds with Gloo.
+// BlockSigpipeGuard and Channel: transfers to and from one peer. Internal; compiled only in builds with Gloo.
 #pragma once
 #include <csignal>
 
@@ -8,14 +8,14 @@ namespace tandem::distributed {
 
 /// Blocks SIGPIPE on this thread for the lifetime of the guard. Gloo writes to sockets whose other end may be closed,
 /// and does not handle the SIGPIPE that would end the process. Every call into Gloo needs this guard.
-class NoPipeSignal {
+class BlockSigpipeGuard {
  public:
-  NoPipeSignal();
-  ~NoPipeSignal();
-  NoPipeSignal(const NoPipeSignal&) = delete;
+  BlockSigpipeGuard();
+  ~BlockSigpipeGuard();
+  BlockSigpipeGuard(const BlockSigpipeGuard&) = delete;
 
  private:
-  sigset_t pipe_, before_;
+  sigset_t sigpipe_set_, old_mask_;
   bool was_pending_;
 };
 

@@ -12,7 +12,7 @@
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/parallel/collectives/flight_recorder.h"
 #include "tandem/parallel/collectives/gloo/channel.h"
-#include "tandem/parallel/collectives/gloo/in_memory.h"
+#include "tandem/parallel/collectives/gloo/shared_memory_collectives.h"
 #include "tandem/parallel/collectives/store/exit_notice.h"
 #include "tandem/parallel/collectives/store/watchdog.h"
 
@@ -24,15 +24,15 @@ constexpr int64_t kSegmentBytes = 512 << 10;
 constexpr int64_t kWindow = 4;  // number of segments in flight at a time
 
 /// Range of piece i when `all` elements are split into `count` nearly equal pieces.
-struct Piece {
+struct ChunkRange {
   int64_t begin, numel;
-  Piece(int64_t all, int64_t i, int64_t count) : begin(all * i / count), numel(all * (i + 1) / count - begin) {}
+  ChunkRange(int64_t all, int64_t i, int64_t count) : begin(all * i / count), numel(all * (i + 1) / count - begin) {}
 };
-int64_t segments_of(int64_t numel, int64_t itemsize) {
+int64_t num_segments(int64_t numel, int64_t itemsize) {
   return std::max<int64_t>(1, (numel * itemsize + kSegmentBytes - 1) / kSegmentBytes);
 }
-Tensor flat(const Tensor& x) { return core::as_strided(x, {x.numel()}, {1}, x.storage_offset()); }
-Tensor piece_of(const Tensor& x, Piece p) { return core::narrow(x, 0, p.begin, p.numel); }
+Tensor flatten_view(const Tensor& x) { return core::as_strided(x, {x.numel()}, {1}, x.storage_offset()); }
+Tensor narrow_to(const Tensor& x, ChunkRange p) { return core::narrow(x, 0, p.begin, p.numel); }
 void copy_bytes(const Tensor& from, const Tensor& to) {
   if (from.nbytes() > 0 && from.raw_data() != to.raw_data())
     std::memcpy(to.raw_data(), from.raw_data(), static_cast<size_t>(from.nbytes()));
@@ -45,7 +45,7 @@ struct Collective {
   ~Collective() { link.end(); }
   Collective(const Collective&) = delete;
   GlooLink& link;
-  NoPipeSignal no_signal;
+  BlockSigpipeGuard sigpipe_guard;
   Operation op;
 };
 using Channels = std::vector<std::unique_ptr<Channel>>;  // one channel for each rank; null for this rank
@@ -56,27 +56,27 @@ class GlooCommunicator final : public Communicator {
       : job_(std::move(job)),
         host_{job_.server},
         link_(job_, timeout),
-        me_(static_cast<size_t>(job_.rank)),
+        rank_(static_cast<size_t>(job_.rank)),
         size_(static_cast<size_t>(job_.size)) {
-    take_place(job_);
+    register_rank(job_);
     if (job_.watch) {
       Watchdog::Options options{.group = job_.name, .rank = job_.global(), .interval = report_interval(timeout)};
       options.waits_for = [this] { return link_.waits_for(); };
-      options.left = [this](const LeftRanks& left) { link_.note_left(left); };
+      options.left = [this](const LeftRanks& left) { link_.record_left_ranks(left); };
       options.failed = [this](const std::string& cause) {
-        const std::string error = link_.fail_here(cause);
+        const std::string error = link_.fail_locally(cause);
         job_.flight->failed(error);
         return error;
       };
-      if (job_.is_process) options.told = job_.told;
+      if (job_.is_process) options.failure_reported = job_.failure_reported;
       watchdog_ = std::make_unique<Watchdog>(std::move(job_.watch), std::move(options));
     }
     link_.connect();
-    host_.all_came = true;
+    host_.all_joined = true;
     if (!job_.is_process) return;
-    exit_notice_.emplace(job_, [this](bool well, const std::string& why) {
-      link_.fail_here(why);
-      well ? job_.flight->left() : job_.flight->failed(why);
+    exit_notice_.emplace(job_, [this](bool succeeded, const std::string& why) {
+      link_.fail_locally(why);
+      succeeded ? job_.flight->left() : job_.flight->failed(why);
     });
   }
 
@@ -91,28 +91,29 @@ class GlooCommunicator final : public Communicator {
   /// sends the result to all, in segments.
   void all_reduce(const Call& call, Tensor& x) override {
     if (link_.shared_memory()) {
-      all_reduce_in_memory(link_, call, x);
+      all_reduce_in_shared_memory(link_, call, x);
       bytes_sent +=
-          2 * static_cast<int64_t>(size_ - 1) * Piece(x.numel(), link_.rank(), link_.size()).numel * x.itemsize();
+          2 * static_cast<int64_t>(size_ - 1) * ChunkRange(x.numel(), link_.rank(), link_.size()).numel * x.itemsize();
       return;
     }
     const Collective c(link_, call);
     if (size_ == 1 || x.numel() == 0) return;
-    if (size_ > kDirectRanks && (x.itemsize() == 4 || x.itemsize() == 8)) return ring(c.op, x);
-    const Tensor all = flat(x);
+    if (size_ > kDirectRanks && (x.itemsize() == 4 || x.itemsize() == 8)) return ring_all_reduce(c.op, x);
+    const Tensor all = flatten_view(x);
     const auto ranks = static_cast<int64_t>(size_);
     std::vector<Tensor> chunks;
     chunks.reserve(size_);
-    for (int64_t r = 0; r < ranks; ++r) chunks.push_back(piece_of(all, Piece(all.numel(), r, ranks)));
-    const int64_t segments = segments_of((all.numel() + ranks - 1) / ranks, all.itemsize());
+    for (int64_t r = 0; r < ranks; ++r) chunks.push_back(narrow_to(all, ChunkRange(all.numel(), r, ranks)));
+    const int64_t segments = num_segments((all.numel() + ranks - 1) / ranks, all.itemsize());
     const Channels results = channels(c.op, Slot::results, std::vector<Tensor>(size_, all));
-    reduce_parts(c.op, chunks, chunks[me_], chunks[me_], segments, [&](int64_t s, const Channels& parts) {
+    reduce_in_segments(c.op, chunks, chunks[rank_], chunks[rank_], segments, [&](int64_t s, const Channels& parts) {
       for (size_t r = 0; r < size_; ++r) {
-        if (r == me_) continue;
-        send_piece(*results[r], all, offset_in(all, chunks[me_]), Piece(chunks[me_].numel(), s, segments));
-        const Piece theirs(chunks[r].numel(), s, segments);
-        if (theirs.numel > 0) parts[r]->wait_send();  // recv() below overwrites the memory that this send reads
-        results[r]->recv((offset_in(all, chunks[r]) + theirs.begin) * all.itemsize(), theirs.numel * all.itemsize());
+        if (r == rank_) continue;
+        send_range(*results[r], all, offset_in(all, chunks[rank_]), ChunkRange(chunks[rank_].numel(), s, segments));
+        const ChunkRange peer_range(chunks[r].numel(), s, segments);
+        if (peer_range.numel > 0) parts[r]->wait_send();  // recv() below overwrites the memory that this send reads
+        results[r]->recv((offset_in(all, chunks[r]) + peer_range.begin) * all.itemsize(),
+                         peer_range.numel * all.itemsize());
       }
     });
     wait_all(results);
@@ -122,34 +123,34 @@ class GlooCommunicator final : public Communicator {
     if (size_ == 1) return;
     const auto root = static_cast<size_t>(call.other);
     std::vector<Tensor> sends(size_);
-    sends[root] = flat(x);
-    const Tensor own = me_ == root ? sends[root] : Tensor();
-    reduce_parts(c.op, sends, own, own, segments_of(x.numel(), x.itemsize()), [](int64_t, const Channels&) {});
+    sends[root] = flatten_view(x);
+    const Tensor own = rank_ == root ? sends[root] : Tensor();
+    reduce_in_segments(c.op, sends, own, own, num_segments(x.numel(), x.itemsize()), [](int64_t, const Channels&) {});
   }
   void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
     const Collective c(link_, call);
     std::vector<Tensor> sends;
     sends.reserve(size_);
-    for (const Tensor& x : inputs) sends.push_back(flat(x));
-    reduce_parts(c.op, sends, sends[me_], flat(output), segments_of(output.numel(), output.itemsize()),
-                 [](int64_t, const Channels&) {});
+    for (const Tensor& x : inputs) sends.push_back(flatten_view(x));
+    reduce_in_segments(c.op, sends, sends[rank_], flatten_view(output), num_segments(output.numel(), output.itemsize()),
+                       [](int64_t, const Channels&) {});
   }
   void broadcast(const Call& call, Tensor& x) override {
     const auto root = static_cast<size_t>(call.other);
     if (link_.shared_memory()) {
-      broadcast_in_memory(link_, call, x);
-      if (me_ == root) bytes_sent += static_cast<int64_t>((size_ - 1) * x.nbytes());
+      broadcast_in_shared_memory(link_, call, x);
+      if (rank_ == root) bytes_sent += static_cast<int64_t>((size_ - 1) * x.nbytes());
       return;
     }
     const Collective c(link_, call);
     std::vector<Tensor> peers(size_);
     for (size_t r = 0; r < size_; ++r)
-      if (me_ == root || r == root) peers[r] = flat(x);
+      if (rank_ == root || r == root) peers[r] = flatten_view(x);
     const Channels all = channels(c.op, Slot::parts, peers);
     for (size_t r = 0; r < size_; ++r) {
       if (!all[r]) continue;
-      if (me_ == root)
-        send_piece(*all[r], x, 0, Piece(x.numel(), 0, 1));
+      if (rank_ == root)
+        send_range(*all[r], x, 0, ChunkRange(x.numel(), 0, 1));
       else
         all[r]->recv(0, x.nbytes());
     }
@@ -163,22 +164,22 @@ class GlooCommunicator final : public Communicator {
     const Channels in = channels(c.op, Slot::results, outputs), out = channels(c.op, Slot::results, inputs);
     for (size_t r = 0; r < size_; ++r) {
       if (in[r]) in[r]->recv(0, outputs[r].nbytes());
-      if (out[r]) send_piece(*out[r], inputs[r], 0, Piece(inputs[r].numel(), 0, 1));
+      if (out[r]) send_range(*out[r], inputs[r], 0, ChunkRange(inputs[r].numel(), 0, 1));
     }
-    if (outputs[me_].defined()) copy_bytes(inputs[me_], outputs[me_]);
+    if (outputs[rank_].defined()) copy_bytes(inputs[rank_], outputs[rank_]);
     wait_all(in);
     wait_all(out);
   }
   void send(const Call& call, const Tensor& x, int tag) override {
-    const NoPipeSignal no_signal;
+    const BlockSigpipeGuard sigpipe_guard;
     const Operation op = link_.operation(call);
     link_.begin(op, tag, /*sends=*/true);
     Channel channel(link_, op, call.other, slot(Slot::pair_data, static_cast<uint32_t>(tag)), x.raw_data(), x.nbytes());
-    send_piece(channel, x, 0, Piece(x.numel(), 0, 1));
+    send_range(channel, x, 0, ChunkRange(x.numel(), 0, 1));
     channel.wait_all();
   }
   int recv(const Call& call, Tensor& x, int tag) override {
-    const NoPipeSignal no_signal;
+    const BlockSigpipeGuard sigpipe_guard;
     const Operation op = link_.operation(call);
     const int from = link_.begin(op, tag, /*sends=*/false);
     Channel channel(link_, op, from, slot(Slot::pair_data, static_cast<uint32_t>(tag)), x.raw_data(), x.nbytes());
@@ -192,7 +193,7 @@ class GlooCommunicator final : public Communicator {
     return make_gloo_communicator(job_.subgroup(name, rank, std::move(members), timeout), timeout);
   }
   void abort(const std::string& reason) override { link_.abort(reason); }
-  std::shared_ptr<std::atomic<bool>> told() const override { return job_.told; }
+  std::shared_ptr<std::atomic<bool>> failure_reported() const override { return job_.failure_reported; }
 
  private:
   static int64_t offset_in(const Tensor& all, const Tensor& part) {
@@ -201,7 +202,7 @@ class GlooCommunicator final : public Communicator {
   Channels channels(const Operation& op, Slot kind, const std::vector<Tensor>& memory) {
     Channels all(size_);
     for (size_t r = 0; r < size_; ++r)
-      if (r != me_ && memory[r].defined())
+      if (r != rank_ && memory[r].defined())
         all[r] = std::make_unique<Channel>(link_, op, static_cast<int>(r), slot(kind), memory[r].raw_data(),
                                            memory[r].nbytes());
     return all;
@@ -212,7 +213,7 @@ class GlooCommunicator final : public Communicator {
   }
   /// Sends the elements of x in the range p, shifted by `first`. The channel's memory must begin at the first element
   /// of x.
-  void send_piece(Channel& channel, const Tensor& x, int64_t first, Piece p) {
+  void send_range(Channel& channel, const Tensor& x, int64_t first, ChunkRange p) {
     channel.send((first + p.begin) * x.itemsize(), p.numel * x.itemsize());
     bytes_sent += p.numel * x.itemsize();
   }
@@ -221,63 +222,66 @@ class GlooCommunicator final : public Communicator {
   /// other ranks send to this rank into `result`, which may be `own`. All tensors are one-dimensional and contiguous.
   /// Calls each(s, channels of the sends) when segment s has been reduced.
   template <class F>
-  void reduce_parts(const Operation& op, const std::vector<Tensor>& sends, const Tensor& own, const Tensor& result,
-                    int64_t segments, F&& each) {
+  void reduce_in_segments(const Operation& op, const std::vector<Tensor>& sends, const Tensor& own,
+                          const Tensor& result, int64_t segments, F&& each) {
     const Channels out = channels(op, Slot::parts, sends);
     Channels in(size_);
     std::vector<Tensor> scratch(size_);
-    const int64_t most = own.defined() ? (own.numel() + segments - 1) / segments : 0;
+    const int64_t max_segment_numel = own.defined() ? (own.numel() + segments - 1) / segments : 0;
     if (own.defined()) {
       for (size_t r = 0; r < size_; ++r)
-        if (r != me_) scratch[r] = core::empty({std::min(kWindow, segments) * most}, own.dtype(), own.device());
+        if (r != rank_)
+          scratch[r] = core::empty({std::min(kWindow, segments) * max_segment_numel}, own.dtype(), own.device());
       in = channels(op, Slot::parts, scratch);
     }
     const auto receive = [&](int64_t s) {
       if (s >= segments || !own.defined()) return;
       for (const auto& channel : in)
         if (channel)
-          channel->recv(s % kWindow * most * own.itemsize(), Piece(own.numel(), s, segments).numel * own.itemsize());
+          channel->recv(s % kWindow * max_segment_numel * own.itemsize(),
+                        ChunkRange(own.numel(), s, segments).numel * own.itemsize());
     };
     for (int64_t s = 0; s < kWindow; ++s) receive(s);
     for (int64_t s = 0; s < segments; ++s)
       for (size_t r = 0; r < size_; ++r)
-        if (out[r]) send_piece(*out[r], sends[r], 0, Piece(sends[r].numel(), s, segments));
+        if (out[r]) send_range(*out[r], sends[r], 0, ChunkRange(sends[r].numel(), s, segments));
     for (int64_t s = 0; s < segments; ++s) {
       if (own.defined())
-        reduce_segment(op.call.op, in, scratch, own, result, s % kWindow * most, Piece(own.numel(), s, segments));
+        reduce_segment(op.call.op, in, scratch, own, result, s % kWindow * max_segment_numel,
+                       ChunkRange(own.numel(), s, segments));
       receive(s + kWindow);
       each(s, out);
     }
     wait_all(out);
   }
   void reduce_segment(ReduceOp how, const Channels& in, const std::vector<Tensor>& scratch, const Tensor& own,
-                      const Tensor& result, int64_t first, Piece p) {
+                      const Tensor& result, int64_t first, ChunkRange p) {
     if (p.numel == 0) return;
     std::vector<Tensor> parts;
     parts.reserve(size_);
     for (size_t r = 0; r < size_; ++r) {
       if (in[r]) in[r]->wait_recv();
-      parts.push_back(r == me_ ? piece_of(own, p) : core::narrow(scratch[r], 0, first, p.numel));
+      parts.push_back(r == rank_ ? narrow_to(own, p) : core::narrow(scratch[r], 0, first, p.numel));
     }
-    Tensor y = piece_of(result, p);
+    Tensor y = narrow_to(result, p);
     reduce_in_order(parts, how, y);
   }
 
   /// All-reduce around a ring, for many ranks: each rank communicates with its two neighbours only. Every chunk goes
   /// around the ring once to be reduced, and its result goes around once more. Each chunk is split into halves: while
   /// one half is reduced, the other is in flight.
-  void ring(const Operation& op, Tensor& x) {
-    const Tensor all = flat(x);
-    const auto ranks = static_cast<int64_t>(size_), me = static_cast<int64_t>(me_);
-    const auto half_of = [&](int64_t chunk, int64_t half) {
-      const Piece whole(all.numel(), (chunk + 2 * ranks) % ranks, ranks);
-      Piece piece(whole.numel, half, 2);
+  void ring_all_reduce(const Operation& op, Tensor& x) {
+    const Tensor all = flatten_view(x);
+    const auto ranks = static_cast<int64_t>(size_), me = static_cast<int64_t>(rank_);
+    const auto half_range = [&](int64_t chunk, int64_t half) {
+      const ChunkRange whole(all.numel(), (chunk + 2 * ranks) % ranks, ranks);
+      ChunkRange piece(whole.numel, half, 2);
       piece.begin += whole.begin;
       return piece;
     };
     const int next = static_cast<int>((me + 1) % ranks), before = static_cast<int>((me + ranks - 1) % ranks);
-    const int64_t most = (all.numel() / ranks + 1) / 2 + 1;
-    const Tensor scratch = core::empty({2 * most}, all.dtype(), all.device());
+    const int64_t max_segment_numel = (all.numel() / ranks + 1) / 2 + 1;
+    const Tensor scratch = core::empty({2 * max_segment_numel}, all.dtype(), all.device());
     const auto channel = [&](int peer, Slot kind, const Tensor& memory) {
       return Channel(link_, op, peer, slot(kind), memory.raw_data(), memory.nbytes());
     };
@@ -285,25 +289,27 @@ class GlooCommunicator final : public Communicator {
     Channel results_out = channel(next, Slot::results, all), results_in = channel(before, Slot::results, all);
     const ReduceOp how = op.call.op == ReduceOp::AVG ? ReduceOp::SUM : op.call.op;
     for (const int64_t half : {0, 1}) {
-      parts_in.recv(half * most * all.itemsize(), half_of(me - 1, half).numel * all.itemsize());
-      send_piece(parts_out, all, 0, half_of(me, half));
+      parts_in.recv(half * max_segment_numel * all.itemsize(), half_range(me - 1, half).numel * all.itemsize());
+      send_range(parts_out, all, 0, half_range(me, half));
     }
     for (int64_t step = 1; step < ranks; ++step)
       for (const int64_t half : {0, 1}) {
-        const Piece piece = half_of(me - step, half);
+        const ChunkRange piece = half_range(me - step, half);
         if (piece.numel > 0) parts_in.wait_recv();
-        Tensor y = piece_of(all, piece);
-        if (piece.numel > 0) reduce_in_order({core::narrow(scratch, 0, half * most, piece.numel), y}, how, y);
-        send_piece(step + 1 < ranks ? parts_out : results_out, all, 0, piece);
+        Tensor y = narrow_to(all, piece);
+        if (piece.numel > 0)
+          reduce_in_order({core::narrow(scratch, 0, half * max_segment_numel, piece.numel), y}, how, y);
+        send_range(step + 1 < ranks ? parts_out : results_out, all, 0, piece);
         if (step + 1 < ranks)
-          parts_in.recv(half * most * all.itemsize(), half_of(me - step - 1, half).numel * all.itemsize());
+          parts_in.recv(half * max_segment_numel * all.itemsize(),
+                        half_range(me - step - 1, half).numel * all.itemsize());
       }
     for (int64_t step = 0; step + 1 < ranks; ++step)
       for (const int64_t half : {0, 1}) {
-        const Piece piece = half_of(me - step, half);
+        const ChunkRange piece = half_range(me - step, half);
         results_in.recv(piece.begin * all.itemsize(), piece.numel * all.itemsize());
         if (piece.numel > 0) results_in.wait_recv();
-        if (step + 2 < ranks) send_piece(results_out, all, 0, piece);
+        if (step + 2 < ranks) send_range(results_out, all, 0, piece);
       }
     parts_out.wait_all();
     results_out.wait_all();
@@ -313,7 +319,7 @@ class GlooCommunicator final : public Communicator {
   Rendezvous job_;
   StoreHost host_;  // declared before link_ and the others, so that it outlives them
   GlooLink link_;
-  size_t me_, size_;
+  size_t rank_, size_;
   std::unique_ptr<Watchdog> watchdog_;
   std::optional<ExitNotice> exit_notice_;
 };

@@ -15,10 +15,11 @@ namespace tandem::distributed {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr auto kGoodbye = milliseconds(5000);    // most time that a leaving rank waits for the other ranks to leave too
-constexpr auto kLastWords = milliseconds(2000);  // time in which data from a rank that has left may still arrive
-constexpr char kLeaving[] = "destroy_process_group";
-const Call& joining() {
+constexpr auto kLeaveTimeout =
+    milliseconds(5000);                          // most time that a leaving rank waits for the other ranks to leave too
+constexpr auto kDrainTime = milliseconds(2000);  // time in which data from a rank that has left may still arrive
+constexpr char kLeaveCallName[] = "destroy_process_group";
+const Call& join_call() {
   // never destroyed, because groups may be destroyed after static objects
   static const auto& call = *new Call{.name = "init_process_group", .about = {}};
   return call;
@@ -28,8 +29,8 @@ const Call& joining() {
 
 /// A call as it is sent to other ranks.
 struct GlooLink::Header {
-  // to_you, from_you: elements that an exchange sends to and receives from the peer
-  int64_t sequence, numel, to_you, from_you;
+  // sent_numel, received_numel: elements that an exchange sends to and receives from the peer
+  int64_t sequence, numel, sent_numel, received_numel;
   int64_t shape[detail::kMaxDims];
   int32_t dtype, other, reduces, op, dims;
   char name[32], about[128];
@@ -40,8 +41,8 @@ struct GlooLink::Header {
     std::memset(static_cast<void*>(&h), 0, sizeof h);
     h.sequence = call.sequence;
     h.numel = call.numel;
-    h.to_you = call.sends_to(peer);
-    h.from_you = call.receives_from(peer);
+    h.sent_numel = call.sends_to(peer);
+    h.received_numel = call.receives_from(peer);
     std::copy(call.shape.begin(), call.shape.end(), h.shape);
     h.dims = static_cast<int32_t>(call.shape.size());
     h.dtype = static_cast<int32_t>(call.dtype);
@@ -66,7 +67,7 @@ struct GlooLink::Header {
             members,
             IntArrayRef(shape, static_cast<size_t>(dims))};
   }
-  bool leaves() const { return std::strcmp(name, kLeaving) == 0; }
+  bool is_leave() const { return std::strcmp(name, kLeaveCallName) == 0; }
 };
 
 /// Buffers for headers. A receive for each rank's next header is always posted, so ranks can send headers at any time.
@@ -91,8 +92,8 @@ class GlooLink::Mesh final : public gloo::Context {
     transportContext_->setTimeout(timeout);
     setTimeout(timeout);
   }
-  static constexpr size_t kEach = 1 + gloo::transport::Address::kMaxByteSize;
-  /// Returns the addresses at which the other ranks reach this rank: kEach bytes for each rank.
+  static constexpr size_t kAddressBytes = 1 + gloo::transport::Address::kMaxByteSize;
+  /// Returns the addresses at which the other ranks reach this rank: kAddressBytes bytes for each rank.
   std::string addresses() {
     std::string all;
     for (int r = 0; r < size; ++r) {
@@ -105,25 +106,25 @@ class GlooLink::Mesh final : public gloo::Context {
   }
   /// Returns the entry for this rank in another rank's addresses().
   std::vector<char> find_address(const std::string& addresses) const {
-    const std::string one = addresses.substr(kEach * static_cast<size_t>(rank), kEach);
+    const std::string one = addresses.substr(kAddressBytes * static_cast<size_t>(rank), kAddressBytes);
     return {one.begin() + 1, one.begin() + 1 + static_cast<unsigned char>(one[0])};
   }
 };
 
 /// Registers a wait while the object lives, so that abort() can end it. If the group has failed already, ends it at
 /// once.
-class GlooLink::Waiting {
+class GlooLink::WaitGuard {
  public:
-  Waiting(GlooLink& link, int peer, std::function<void()> wake) : link_(link) {
+  WaitGuard(GlooLink& link, int peer, std::function<void()> wake) : link_(link) {
     const std::lock_guard lock(link_.mutex_);
     at_ = link_.waits_.insert(link_.waits_.end(), {peer, std::move(wake), Clock::now()});
     if (!link_.failure_.empty()) at_->wake();
   }
-  ~Waiting() {
+  ~WaitGuard() {
     const std::lock_guard lock(link_.mutex_);
     link_.waits_.erase(at_);
   }
-  Waiting(const Waiting&) = delete;
+  WaitGuard(const WaitGuard&) = delete;
 
  private:
   GlooLink& link_;
@@ -137,15 +138,15 @@ GlooLink::GlooLink(const Rendezvous& job, milliseconds timeout)
       timeout_(timeout),
       name_(job.name),
       members_(job.members),
-      may_share_(job.shared_memory && is_shared_memory_wanted()) {}
+      allow_shared_memory_(job.shared_memory && is_shared_memory_wanted()) {}
 GlooLink::~GlooLink() {
-  const NoPipeSignal no_signal;
+  const BlockSigpipeGuard sigpipe_guard;
   mailbox_.reset();
   context_.reset();
 }
 
 void GlooLink::connect() {
-  const NoPipeSignal no_signal;  // blocks SIGPIPE before Gloo starts a thread, which inherits the signal mask
+  const BlockSigpipeGuard sigpipe_guard;  // blocks SIGPIPE before Gloo starts a thread, which inherits the signal mask
   try {
     const Deadline deadline = after(timeout_);
     std::shared_ptr<Mesh> mesh;
@@ -154,26 +155,26 @@ void GlooLink::connect() {
     if (size_ > 1) {
       gloo::transport::tcp::attr attr(store_->local_address().c_str());
       mesh = std::make_shared<Mesh>(rank_, size_, gloo::transport::tcp::CreateDevice(attr), timeout_);
-      shared = std::make_shared<SharedMemory>(rank_, size_, sizeof(Header), may_share_);
+      shared = std::make_shared<SharedMemory>(rank_, size_, sizeof(Header), allow_shared_memory_);
       contact = mesh->addresses() + shared->contact();
     }
     const auto all = wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, contact, members_);
     if (size_ > 1) connect_all(std::move(mesh), all, deadline);
-    if (size_ > 1) share(std::move(shared), all);
-  } catch (const StoreLost&) {
+    if (size_ > 1) enable_shared_memory(std::move(shared), all);
+  } catch (const StoreConnectionLost&) {
     throw;
   } catch (const DistributedError& error) {
-    fail_here(error.what());
-    check(joining());
+    fail_locally(error.what());
+    check(join_call());
   } catch (const std::exception& error) {
-    fail(joining(),
-         "init_process_group: " + rank_text(rank_, members_) +
-             " cannot connect to the other ranks: " + without_place(error.what()),
+    fail(join_call(),
+         "init_process_group: " + describe_rank(rank_, members_) +
+             " cannot connect to the other ranks: " + strip_source_location(error.what()),
          milliseconds(0));
   }
 }
 void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& contacts, Deadline deadline) {
-  const size_t contact_bytes = Mesh::kEach * static_cast<size_t>(size_) + SharedMemory::kContactBytes;
+  const size_t contact_bytes = Mesh::kAddressBytes * static_cast<size_t>(size_) + SharedMemory::kSegmentAddressBytes;
   auto mailbox = std::make_unique<Mailbox>();
   mailbox->in.resize(static_cast<size_t>(size_));
   mailbox->out.resize(mailbox->in.size());
@@ -186,27 +187,27 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
     try {
       TANDEM_CHECK_AS(DistributedError, contacts[at].size() == contact_bytes, "it is not a rank of the backend gloo");
       auto& pair = *mesh->getPair(r);
-      const Waiting waiting(*this, r, [&pair] { pair.close(); });
+      const WaitGuard wait_guard(*this, r, [&pair] { pair.close(); });
       pair.connect(mesh->find_address(contacts[at]));
       mailbox->receivers[at] = mesh->createUnboundBuffer(&mailbox->in[at], sizeof(Header));
       mailbox->receivers[at]->recv(r, slot(Slot::header));
     } catch (const std::exception& error) {
       why = error.what();
     }
-    check(joining());
-    if (!why.empty()) lost(joining(), r, Clock::now() >= deadline ? SharedMemory::kLate : why);
+    check(join_call());
+    if (!why.empty()) fail_for_peer(join_call(), r, Clock::now() >= deadline ? SharedMemory::kTimedOutMessage : why);
   }
   mailbox_ = std::move(mailbox);
   const std::lock_guard lock(mutex_);
   context_ = std::move(mesh);
 }
 
-void GlooLink::share(std::shared_ptr<SharedMemory> shared, std::vector<std::string> contacts) {
-  for (std::string& contact : contacts) contact.erase(0, contact.size() - SharedMemory::kContactBytes);
-  Call call = joining();
+void GlooLink::enable_shared_memory(std::shared_ptr<SharedMemory> shared, std::vector<std::string> contacts) {
+  for (std::string& contact : contacts) contact.erase(0, contact.size() - SharedMemory::kSegmentAddressBytes);
+  Call call = join_call();
   // 0 if this rank can map the others' memory, otherwise -1; no error shows this number
   call.sequence = shared->open(contacts) ? 0 : -1;
-  for (const Header& header : meet({call, after(timeout_)}))
+  for (const Header& header : exchange_headers({call, after(timeout_)}))
     if (header.sequence != 0) return;
   shared->close_file();
   const std::lock_guard lock(mutex_);
@@ -214,15 +215,15 @@ void GlooLink::share(std::shared_ptr<SharedMemory> shared, std::vector<std::stri
 }
 
 void GlooLink::leave() {
-  if (context_ && !failed()) say_goodbye();
-  if (!failed()) leave_in_order(*store_, name_, global_rank(rank_, members_));
+  if (context_ && !failed()) wait_for_others_to_leave();
+  if (!failed()) leave_group(*store_, name_, global_rank(rank_, members_));
 }
-void GlooLink::say_goodbye() {
-  const NoPipeSignal no_signal;
+void GlooLink::wait_for_others_to_leave() {
+  const BlockSigpipeGuard sigpipe_guard;
   try {
-    const Call call{.name = kLeaving, .sequence = -1, .about = {}};
-    const Operation op{call, after(std::min(timeout_, kGoodbye))};
-    if (shared_) post_in_memory(call);
+    const Call call{.name = kLeaveCallName, .sequence = -1, .about = {}};
+    const Operation op{call, after(std::min(timeout_, kLeaveTimeout))};
+    if (shared_) post_in_shared_memory(call);
     for (int r = 0; r < size_ && !shared_; ++r)
       if (r != rank_) post(call, r);
     for (int r = 0; r < size_; ++r) {
@@ -231,9 +232,9 @@ void GlooLink::say_goodbye() {
       if (!(shared_ ? wait_once(op, r, SharedMemory::calls, calls_)
                     : wait_once(op, r, *mailbox_->receivers[at], Direction::recv)))
         return;
-      const Header& theirs = shared_ ? header_in_memory(r, rank_) : mailbox_->in[at];
+      const Header& peer_header = shared_ ? header_in_shared_memory(r, rank_) : mailbox_->in[at];
       // that rank waits for this rank in another call: leave at once, so that the store tells it
-      if (!theirs.leaves()) return;
+      if (!peer_header.is_leave()) return;
     }
     for (int r = 1; r < size_ && !shared_; ++r)
       if (!wait_once(op, r, *mailbox_->sender, Direction::send)) return;
@@ -244,23 +245,24 @@ void GlooLink::say_goodbye() {
 
 bool GlooLink::wait_once(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction) {
   const bool sends = direction == Direction::send;
-  const Waiting waiting(*this, peer, [&buffer, sends] { sends ? buffer.abortWaitSend() : buffer.abortWaitRecv(); });
-  const milliseconds left = std::max(left_until(op.deadline), milliseconds(1));
+  const WaitGuard wait_guard(*this, peer,
+                             [&buffer, sends] { sends ? buffer.abortWaitSend() : buffer.abortWaitRecv(); });
+  const milliseconds left = std::max(time_until(op.deadline), milliseconds(1));
   return sends ? buffer.waitSend(left) : buffer.waitRecv(left);
 }
 void GlooLink::wait(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction) {
   guard(op, peer, [&] { return wait_once(op, peer, buffer, direction); });
 }
 bool GlooLink::wait_once(const Operation& op, int peer, SharedMemory::Count what, uint64_t count) {
-  if (shared_->comes_soon(peer, what, count)) return true;
+  if (shared_->poll_briefly(peer, what, count)) return true;
   std::atomic<bool> stop{false};
-  const Waiting waiting(*this, peer, [&] { stop = true, shared_->nudge(peer); });
+  const WaitGuard wait_guard(*this, peer, [&] { stop = true, shared_->wake_waiters(peer); });
   return shared_->wait(peer, what, count, op.deadline, stop);
 }
 void GlooLink::wait(const Operation& op, int peer, SharedMemory::Count what, uint64_t count) {
   guard(op, peer, [&] { return wait_once(op, peer, what, count); });
 }
-void GlooLink::note_left(const LeftRanks& left) {
+void GlooLink::record_left_ranks(const LeftRanks& left) {
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
   for (const auto& [global, how] : left)
@@ -270,7 +272,7 @@ void GlooLink::note_left(const LeftRanks& left) {
     const auto at = left_.find(wait.peer);
     const bool waits_for_left = wait.peer < 0 ? static_cast<int>(left_.size()) == size_ - 1 : at != left_.end();
     const auto heard = at != left_.end() ? at->second : now;
-    return waits_for_left && now >= (wait.peer < 0 ? wait.begun : std::max(wait.begun, heard)) + kLastWords;
+    return waits_for_left && now >= (wait.peer < 0 ? wait.begun : std::max(wait.begun, heard)) + kDrainTime;
   };
   for (const Wait& wait : waits_)
     if (is_late(wait)) wait.wake();
@@ -286,13 +288,13 @@ void GlooLink::post(const Call& call, int peer) {
   mailbox_->sender->send(peer, slot(Slot::header), at * sizeof(Header), sizeof(Header));
 }
 
-void GlooLink::post_in_memory(const Call& call) {
+void GlooLink::post_in_shared_memory(const Call& call) {
   ++calls_;
   for (int r = 0; r < size_; ++r)
-    if (r != rank_) header_in_memory(rank_, r) = Header::of(call, r);
-  shared_->raise(SharedMemory::calls, calls_);
+    if (r != rank_) header_in_shared_memory(rank_, r) = Header::of(call, r);
+  shared_->set_count(SharedMemory::calls, calls_);
 }
-GlooLink::Header& GlooLink::header_in_memory(int rank, int for_rank) const {
+GlooLink::Header& GlooLink::header_in_shared_memory(int rank, int for_rank) const {
   return *static_cast<Header*>(shared_->call(rank, for_rank, calls_));
 }
 
@@ -305,12 +307,12 @@ void GlooLink::enter(const Call& call) {
 }
 void GlooLink::begin(const Operation& op) {
   enter(op.call);
-  if (context_) compare(op.call, meet(op));
+  if (context_) compare(op.call, exchange_headers(op));
 }
-std::vector<GlooLink::Header> GlooLink::meet(const Operation& op) {
+std::vector<GlooLink::Header> GlooLink::exchange_headers(const Operation& op) {
   std::vector<Header> headers(static_cast<size_t>(size_));
   headers[static_cast<size_t>(rank_)] = Header::of(op.call, rank_);
-  if (shared_) post_in_memory(op.call);
+  if (shared_) post_in_shared_memory(op.call);
   for (int r = 0; r < size_ && !shared_; ++r)
     if (r != rank_) guard(op, r, [&] { return post(op.call, r), true; });
   for (int r = 0; r < size_; ++r) {
@@ -320,8 +322,9 @@ std::vector<GlooLink::Header> GlooLink::meet(const Operation& op) {
       wait(op, r, SharedMemory::calls, calls_);
     else
       wait(op, r, *mailbox_->receivers[at], Direction::recv);
-    headers[at] = shared_ ? header_in_memory(r, rank_) : mailbox_->in[at];
-    if (headers[at].leaves()) fail(op.call, op.call.str() + ": " + rank_text(r, members_) + kHasLeft, milliseconds(0));
+    headers[at] = shared_ ? header_in_shared_memory(r, rank_) : mailbox_->in[at];
+    if (headers[at].is_leave())
+      fail(op.call, op.call.str() + ": " + describe_rank(r, members_) + kHasLeft, milliseconds(0));
     if (!shared_) guard(op, r, [&] { return mailbox_->receivers[at]->recv(r, slot(Slot::header)), true; });
   }
   for (int r = 0; r < size_ && !shared_; ++r)
@@ -335,22 +338,23 @@ void GlooLink::end() {
 void GlooLink::compare(const Call& mine, const std::vector<Header>& headers) {
   const Call first = headers[0].call(members_);
   for (int r = 1; r < size_; ++r)
-    if (const Call call = headers[static_cast<size_t>(r)].call(members_); !call.agrees(first))
+    if (const Call call = headers[static_cast<size_t>(r)].call(members_); !call.matches(first))
       fail(mine,
-           "Detected mismatch between collectives on ranks: " + rank_text(0, members_) + " calls " + first.str() +
-               ", but " + rank_text(r, members_) + " calls " + call.str(),
+           "Detected mismatch between collectives on ranks: " + describe_rank(0, members_) + " calls " + first.str() +
+               ", but " + describe_rank(r, members_) + " calls " + call.str(),
            milliseconds(0));
   if (mine.sends.empty()) return;
   for (int r = 0; r < size_; ++r) {
-    Call theirs = mine;
-    theirs.sends[static_cast<size_t>(rank_)] = headers[static_cast<size_t>(r)].to_you;
-    theirs.receives[static_cast<size_t>(rank_)] = headers[static_cast<size_t>(r)].from_you;
-    for (const std::string& what : {mismatch(mine, rank_, theirs, r), mismatch(theirs, r, mine, rank_)})
+    Call peer_header = mine;
+    peer_header.sends[static_cast<size_t>(rank_)] = headers[static_cast<size_t>(r)].sent_numel;
+    peer_header.receives[static_cast<size_t>(rank_)] = headers[static_cast<size_t>(r)].received_numel;
+    for (const std::string& what :
+         {describe_mismatch(mine, rank_, peer_header, r), describe_mismatch(peer_header, r, mine, rank_)})
       if (!what.empty()) fail(mine, what, milliseconds(0));
   }
 }
 
-int GlooLink::hear(const Operation& op, uint64_t slot, Header& header) {
+int GlooLink::wait_for_any_header(const Operation& op, uint64_t slot, Header& header) {
   std::vector<int> others;
   for (int r = 0; r < size_; ++r)
     if (r != rank_) others.push_back(r);
@@ -358,26 +362,26 @@ int GlooLink::hear(const Operation& op, uint64_t slot, Header& header) {
   int from = -1;
   guard(op, -1, [&] {
     buffer->recv(others, slot, 0, sizeof header);
-    const Waiting waiting(*this, -1, [&buffer] { buffer->abortWaitRecv(); });
-    return buffer->waitRecv(&from, std::max(left_until(op.deadline), milliseconds(1)));
+    const WaitGuard wait_guard(*this, -1, [&buffer] { buffer->abortWaitRecv(); });
+    return buffer->waitRecv(&from, std::max(time_until(op.deadline), milliseconds(1)));
   });
   return from;
 }
 int GlooLink::begin(const Operation& op, int tag, bool sends) {
   check(op.call);
-  Header mine = Header::of(op.call, -1), theirs = mine;
+  Header mine = Header::of(op.call, -1), peer_header = mine;
   const auto number = static_cast<uint32_t>(tag);
   const uint64_t here = slot(sends ? Slot::pair_send : Slot::pair_recv, number),
                  there = slot(sends ? Slot::pair_recv : Slot::pair_send, number);
-  const int peer = op.call.other >= 0 ? op.call.other : hear(op, there, theirs);
-  Channel out(*this, op, peer, here, &mine, sizeof mine), in(*this, op, peer, there, &theirs, sizeof theirs);
-  if (op.call.other >= 0) in.recv(0, sizeof theirs);
+  const int peer = op.call.other >= 0 ? op.call.other : wait_for_any_header(op, there, peer_header);
+  Channel out(*this, op, peer, here, &mine, sizeof mine), in(*this, op, peer, there, &peer_header, sizeof peer_header);
+  if (op.call.other >= 0) in.recv(0, sizeof peer_header);
   out.send(0, sizeof mine);
   in.wait_all();
   out.wait_send();
-  if (theirs.dtype == mine.dtype && theirs.numel == mine.numel) return peer;
-  const std::string us = rank_text(rank_, members_) + " calls " + mine.call(members_).str();
-  const std::string them = rank_text(peer, members_) + " calls " + theirs.call(members_).str();
+  if (peer_header.dtype == mine.dtype && peer_header.numel == mine.numel) return peer;
+  const std::string us = describe_rank(rank_, members_) + " calls " + mine.call(members_).str();
+  const std::string them = describe_rank(peer, members_) + " calls " + peer_header.call(members_).str();
   fail(op.call, "a send and its receive do not match: " + (sends ? us + ", but " + them : them + ", but " + us),
        milliseconds(0));
 }

@@ -60,13 +60,13 @@ class GlooLink {
   /// Fails the group on all ranks. May be called from any thread.
   void abort(const std::string& reason);
   /// Fails the group on this rank only, because the other ranks know of the failure. Returns the group's first failure.
-  std::string fail_here(const std::string& cause);
+  std::string fail_locally(const std::string& cause);
   /// Returns the rank that the oldest wait in progress waits for, as a rank in the default group; -1 if nothing waits,
   /// or if the wait is for any rank.
   int waits_for() const;
   /// Records which ranks have left the group, by rank in the default group. May be called from any thread. A wait for
-  /// such a rank ends after kLastWords, so that data in flight may still arrive.
-  void note_left(const LeftRanks& left);
+  /// such a rank ends after kDrainTime, so that data in flight may still arrive.
+  void record_left_ranks(const LeftRanks& left);
 
   enum class Direction { send, recv };
   /// Waits for the oldest transfer with a peer through a Gloo buffer. Another thread can end the wait by abort(). The
@@ -77,39 +77,39 @@ class GlooLink {
   /// Runs call_gloo(), which calls Gloo, and turns its exceptions into the group's failure. call_gloo() returns false
   /// if its wait was aborted.
   /// @param peer  rank that the failure names
-  template <class F> void guard(const Operation& op, int peer, F&& done) {
+  template <class F> void guard(const Operation& op, int peer, F&& call_gloo) {
     check(op.call);
     std::string why;
     try {
-      if (done()) return;
+      if (call_gloo()) return;
     } catch (const std::exception& error) {
       why = error.what();
     }
-    lost(op.call, peer, why);
+    fail_for_peer(op.call, peer, why);
   }
 
  private:
   struct Header;
   struct Mailbox;
   class Mesh;
-  class Waiting;
+  class WaitGuard;
   /// A wait in progress: the rank it waits for, and a function that ends it.
   struct Wait {
     int peer;
     std::function<void()> wake;
     Clock::time_point begun;
   };
-  void say_goodbye();
+  void wait_for_others_to_leave();
   /// Sends the header of this rank's call to a peer.
   void post(const Call& call, int peer);
   /// Writes the header of this rank's next call into shared memory, for every other rank.
-  void post_in_memory(const Call& call);
+  void post_in_shared_memory(const Call& call);
   /// Returns the place in shared memory where `rank` writes the header of its latest call for `for_rank`.
-  Header& header_in_memory(int rank, int for_rank) const;
+  Header& header_in_shared_memory(int rank, int for_rank) const;
   /// Sends the header of this rank's call to all ranks, and returns the headers of all ranks once they have arrived.
-  std::vector<Header> meet(const Operation& op);
+  std::vector<Header> exchange_headers(const Operation& op);
   /// Uses the shared memory if every rank can map the memory of every other rank.
-  void share(std::shared_ptr<SharedMemory> shared, std::vector<std::string> contacts);
+  void enable_shared_memory(std::shared_ptr<SharedMemory> shared, std::vector<std::string> contacts);
   /// Converts a rank of the default group to a rank of this group. Returns size() or more if it is not a member.
   int rank_of(int global) const;
   /// Waits for a transfer without handling errors. Returns false if the wait was aborted.
@@ -118,34 +118,35 @@ class GlooLink {
   void connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& contacts, Deadline deadline);
   void compare(const Call& mine, const std::vector<Header>& headers);
   /// Waits for a header from any rank. Returns the rank that sent it.
-  int hear(const Operation& op, uint64_t slot, Header& header);
+  int wait_for_any_header(const Operation& op, uint64_t slot, Header& header);
   /// Removes the source position, such as "[file.cc:12] ", from the beginning of one of Gloo's error messages.
-  static std::string without_place(const std::string& message);
+  static std::string strip_source_location(const std::string& message);
   /// Returns the process and machine of a rank of the default group, as text to append to an error.
-  std::string where_is(int global) const;
+  std::string describe_location(int global) const;
   /// Asks the store how a rank of the default group has left this group; "" if it has not left.
   std::string how_left(int global) const;
   /// Returns whether all other ranks have left the group.
   bool all_others_left() const;
   /// Fails the group because a peer did not complete a transfer.
-  [[noreturn]] void lost(const Call& call, int peer, const std::string& why);
-  /// Fails the group with the first cause that any rank publishes within `patience`, or with `own` if there is none.
-  [[noreturn]] void fail(const Call& call, const std::string& own, std::chrono::milliseconds patience);
-  std::string first_cause(const std::string& own, std::chrono::milliseconds patience);
+  [[noreturn]] void fail_for_peer(const Call& call, int peer, const std::string& why);
+  /// Fails the group with the first cause that any rank publishes within `grace_period`, or with `own` if there is
+  /// none.
+  [[noreturn]] void fail(const Call& call, const std::string& own, std::chrono::milliseconds grace_period);
+  std::string first_cause(const std::string& own, std::chrono::milliseconds grace_period);
   /// Adds to the failure the name of the first call of this rank that met it. The caller must hold mutex_.
-  void name_call(const Call& call);
+  void prepend_call_name(const Call& call);
   /// Closes all connections, so that the waits of the other ranks end even if the store is gone.
-  void cut();
+  void close_connections();
 
   int rank_, size_;
   std::shared_ptr<StoreClient> store_;
   std::chrono::milliseconds timeout_;
   std::string name_;  // name of the group in the store
   const MembersPtr members_;
-  const bool may_share_;
+  const bool allow_shared_memory_;
   mutable std::mutex mutex_;  // guards the members from failure_ to shared_
   std::string failure_;
-  bool names_call_ = false;
+  bool has_call_name_ = false;
   const Call* current_ = nullptr;
   std::list<Wait> waits_;                   // oldest wait first
   std::map<int, Clock::time_point> left_;   // time when this rank heard that a rank has left, by rank in this group

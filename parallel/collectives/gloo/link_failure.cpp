@@ -9,16 +9,17 @@
 namespace tandem::distributed {
 
 using std::chrono::milliseconds;
-static constexpr auto kPatience = milliseconds(400);  // time in which the cause of a closed connection may be published
+static constexpr auto kGracePeriod =
+    milliseconds(400);  // time in which the cause of a closed connection may be published
 
-std::string GlooLink::without_place(const std::string& message) {
+std::string GlooLink::strip_source_location(const std::string& message) {
   const size_t end = message.find("] ");
   return message[0] == '[' && end != std::string::npos ? message.substr(end + 2) : message;
 }
 
 void GlooLink::check(const Call& call) {
   const std::lock_guard lock(mutex_);
-  name_call(call);
+  prepend_call_name(call);
   if (!failure_.empty()) throw DistributedError(failure_);
 }
 /// Converts a rank of the default group to a rank of this group. Returns the number of members if it is not a member.
@@ -27,34 +28,37 @@ int GlooLink::rank_of(int global) const {
   const auto at = std::find(members_->ranks.begin(), members_->ranks.end(), global);
   return static_cast<int>(at - members_->ranks.begin());
 }
-void GlooLink::lost(const Call& call, int peer, const std::string& why) {
+void GlooLink::fail_for_peer(const Call& call, int peer, const std::string& why) {
   check(call);
   const std::string what = call.str();
   if (peer < 0 && all_others_left()) fail(call, what + ": every other rank" + kHasLeft, milliseconds(0));
   if (peer < 0)
-    fail(call, what + ": no rank sent anything within " + std::to_string(timeout_.count()) + " ms", kPatience);
+    fail(call, what + ": no rank sent anything within " + std::to_string(timeout_.count()) + " ms", kGracePeriod);
   const int global = global_rank(peer, members_);
   // True if the wait of this rank timed out. If the wait of a peer times out first, the peer closes the connection
   // instead.
-  if (why.find(SharedMemory::kLate) != std::string::npos) {
+  if (why.find(SharedMemory::kTimedOutMessage) != std::string::npos) {
     StoreClient::Blame blame{.rank = global};
     try {
       blame = store_->blame(name_, blame.rank);
     } catch (const StoreClosed&) {
       // The store is closed because rank 0 has left: blame the peer that this rank waits for.
-    } catch (const StoreLost& error) {
+    } catch (const StoreConnectionLost& error) {
       fail(call, what + ": " + error.what(), milliseconds(0));  // blame the host of the store
     }
     fail(call,
-         what + ": " + rank_text(rank_of(blame.rank), members_) + " did not arrive within " +
+         what + ": " + describe_rank(rank_of(blame.rank), members_) + " did not arrive within " +
              std::to_string(timeout_.count()) + " ms" + (blame.silence.empty() ? "" : ", and " + blame.silence) +
-             where_is(blame.rank),
+             describe_location(blame.rank),
          milliseconds(0));
   }
   if (const std::string how = how_left(global); !how.empty())
-    fail(call, what + ": " + rank_text(peer, members_) + kHasLeft + " (" + how + ")" + where_is(global),
+    fail(call, what + ": " + describe_rank(peer, members_) + kHasLeft + " (" + how + ")" + describe_location(global),
          milliseconds(0));
-  fail(call, what + ": " + rank_text(peer, members_) + " is gone: " + without_place(why) + where_is(global), kPatience);
+  fail(call,
+       what + ": " + describe_rank(peer, members_) + " is gone: " + strip_source_location(why) +
+           describe_location(global),
+       kGracePeriod);
 }
 bool GlooLink::all_others_left() const {
   const std::lock_guard lock(mutex_);
@@ -71,50 +75,51 @@ std::string GlooLink::how_left(int global) const {
     return {};  // the host of the store is lost
   }
 }
-std::string GlooLink::where_is(int global) const {
+std::string GlooLink::describe_location(int global) const {
   try {
     const std::string outermost = name_.substr(0, name_.find('/'));
-    return whereabouts(global, store_->find(came_key(outermost, global), milliseconds(0), StoreClient::kHasty));
+    return location_text(global,
+                         store_->find(joined_key(outermost, global), milliseconds(0), StoreClient::kShortAnswerTime));
   } catch (const DistributedError&) {
     return {};  // no answer: the host of the store has left or is lost
   }
 }
-void GlooLink::fail(const Call& call, const std::string& own, milliseconds patience) {
-  const std::string cause = fail_here(first_cause(own, patience));
+void GlooLink::fail(const Call& call, const std::string& own, milliseconds grace_period) {
+  const std::string cause = fail_locally(first_cause(own, grace_period));
   check(call);
   throw DistributedError(cause);
 }
-/// If the watchdog sets the group's failure within `patience`, returns `own`, which fail_here() then ignores. Otherwise
-/// publishes `own` in the store and returns the first failure there.
-std::string GlooLink::first_cause(const std::string& own, milliseconds patience) {
-  for (const Deadline deadline = after(patience); Clock::now() < deadline;) {
+/// If the watchdog sets the group's failure within `grace_period`, returns `own`, which fail_locally() then ignores.
+/// Otherwise publishes `own` in the store and returns the first failure there.
+std::string GlooLink::first_cause(const std::string& own, milliseconds grace_period) {
+  for (const Deadline deadline = after(grace_period); Clock::now() < deadline;) {
     if (failed()) return own;
     std::this_thread::sleep_for(milliseconds(1));
   }
   try {
-    return store_->publish_failure(name_, own, StoreClient::kHasty);
+    return store_->publish_failure(name_, own, StoreClient::kShortAnswerTime);
   } catch (const StoreClosed&) {
     return own;  // rank 0 has left and has closed the store
-  } catch (const StoreLost& error) {
+  } catch (const StoreConnectionLost& error) {
     return error.what();  // the host of the store is lost, which is the cause
   }
 }
-std::string GlooLink::fail_here(const std::string& cause) {
+std::string GlooLink::fail_locally(const std::string& cause) {
   {
     const std::lock_guard lock(mutex_);
     if (!failure_.empty()) return failure_;
     failure_ = cause;
-    if (current_) name_call(*current_);
+    if (current_) prepend_call_name(*current_);
     for (const Wait& wait : waits_) wait.wake();
   }
-  cut();
+  close_connections();
   const std::lock_guard lock(mutex_);
   return failure_;
 }
-void GlooLink::name_call(const Call& call) {
-  if (failure_.empty() || names_call_) return;
+void GlooLink::prepend_call_name(const Call& call) {
+  if (failure_.empty() || has_call_name_) return;
   if (failure_.find(call.str()) == std::string::npos) failure_ = call.str() + ": " + failure_;
-  names_call_ = true;
+  has_call_name_ = true;
 }
 void GlooLink::abort(const std::string& reason) {
   if (failed()) return;
@@ -123,9 +128,9 @@ void GlooLink::abort(const std::string& reason) {
     const std::lock_guard lock(mutex_);
     cause = current_ ? current_->str() + ": " + reason : reason;
   }
-  fail_here(first_cause(cause, milliseconds(0)));
+  fail_locally(first_cause(cause, milliseconds(0)));
 }
-void GlooLink::cut() {
+void GlooLink::close_connections() {
   std::shared_ptr<gloo::Context> context;
   std::shared_ptr<SharedMemory> shared;
   {
@@ -134,7 +139,7 @@ void GlooLink::cut() {
   }
   if (shared) shared->close();
   if (!context) return;
-  const NoPipeSignal no_signal;
+  const BlockSigpipeGuard sigpipe_guard;
   char nothing = 0;
   try {
     // A wait that times out makes Gloo close every connection of the context.

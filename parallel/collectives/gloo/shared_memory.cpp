@@ -23,8 +23,10 @@ namespace tandem::distributed {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr auto kNap = milliseconds(50);  // interval at which a waiting rank checks that the other process still runs
-constexpr size_t kLine = 128;            // alignment in bytes: two cache lines, because processors fetch them in pairs
+constexpr auto kWakeInterval =
+    milliseconds(50);  // interval at which a waiting rank checks that the other process still runs
+constexpr size_t kCacheLineAlignment =
+    128;  // alignment in bytes: two cache lines, because processors fetch them in pairs
 
 /// Random identity of a segment.
 struct Token {
@@ -38,15 +40,15 @@ Token new_token() {
   return {{first, part()}};
 }
 /// Data by which another rank finds and checks this rank's segment.
-struct Contact {
+struct SegmentAddress {
   Token token;
   uint64_t bytes, device, inode;
   int64_t process, file;  // file: descriptor in `process`; -1 if the rank has no segment
 };
-static_assert(sizeof(Contact) <= SharedMemory::kContactBytes);
+static_assert(sizeof(SegmentAddress) <= SharedMemory::kSegmentAddressBytes);
 
 /// Header of a segment.
-struct alignas(kLine) Head {
+struct alignas(kCacheLineAlignment) SegmentHeader {
   Token token;
   std::atomic<uint64_t> counts[4];
   std::atomic<uint32_t> events, sleepers, closed;
@@ -54,8 +56,8 @@ struct alignas(kLine) Head {
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 
 uint32_t* futex_of(std::atomic<uint32_t>& word) { return reinterpret_cast<uint32_t*>(&word); }
-void sleep_on(std::atomic<uint32_t>& word, uint32_t value, milliseconds most) {
-  const timespec time{.tv_sec = most.count() / 1000, .tv_nsec = most.count() % 1000 * 1000000};
+void sleep_on(std::atomic<uint32_t>& word, uint32_t value, milliseconds timeout) {
+  const timespec time{.tv_sec = timeout.count() / 1000, .tv_nsec = timeout.count() % 1000 * 1000000};
   ::syscall(SYS_futex, futex_of(word), FUTEX_WAIT, value, &time, nullptr, 0);
 }
 void wake_all(std::atomic<uint32_t>& word) {
@@ -74,7 +76,7 @@ class SharedMemory::Segment {
   }
   Segment(const Segment&) = delete;
   explicit operator bool() const { return memory_ != MAP_FAILED; }
-  Head& head() const { return *static_cast<Head*>(memory_); }
+  SegmentHeader& header() const { return *static_cast<SegmentHeader*>(memory_); }
   std::byte* at(size_t offset) const { return static_cast<std::byte*>(memory_) + offset; }
   size_t bytes() const { return bytes_; }
   // pidfd of the process that has the segment; empty for this process, or if the system has no pidfds
@@ -82,28 +84,29 @@ class SharedMemory::Segment {
 
   /// Registers the segment, so that other ranks in this process find it.
   static void publish(const std::shared_ptr<Segment>& segment) {
-    const std::lock_guard lock(known().mutex);
-    std::erase_if(known().segments, [](const auto& each) { return each.second.expired(); });
-    known().segments[segment->head().token] = segment;
+    const std::lock_guard lock(registry().mutex);
+    std::erase_if(registry().segments, [](const auto& each) { return each.second.expired(); });
+    registry().segments[segment->header().token] = segment;
   }
-  static std::shared_ptr<Segment> find_here(const Token& token) {
-    const std::lock_guard lock(known().mutex);
-    const auto at = known().segments.find(token);
-    return at == known().segments.end() ? nullptr : at->second.lock();
+  static std::shared_ptr<Segment> find_in_process(const Token& token) {
+    const std::lock_guard lock(registry().mutex);
+    const auto at = registry().segments.find(token);
+    return at == registry().segments.end() ? nullptr : at->second.lock();
   }
   /// Maps the segment of another process. Returns null on failure.
-  static std::shared_ptr<Segment> open(const Contact& contact) {
+  static std::shared_ptr<Segment> open(const SegmentAddress& contact) {
     const std::string path = "/proc/" + std::to_string(contact.process) + "/fd/" + std::to_string(contact.file);
-    struct stat is {};
+    struct stat file_status {};
     // Check the file: if the process is on another machine or in another container, the path may lead to an unrelated
     // file.
-    if (::stat(path.c_str(), &is) != 0 || !S_ISREG(is.st_mode) || is.st_dev != contact.device ||
-        is.st_ino != contact.inode || static_cast<uint64_t>(is.st_size) != contact.bytes)
+    if (::stat(path.c_str(), &file_status) != 0 || !S_ISREG(file_status.st_mode) ||
+        file_status.st_dev != contact.device || file_status.st_ino != contact.inode ||
+        static_cast<uint64_t>(file_status.st_size) != contact.bytes)
       return nullptr;
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
     if (!file) return nullptr;
     auto segment = std::make_shared<Segment>(file.get(), contact.bytes);
-    if (!*segment || segment->head().token != contact.token) return nullptr;
+    if (!*segment || segment->header().token != contact.token) return nullptr;
     segment->process = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, contact.process, 0)));
     return segment;
   }
@@ -113,27 +116,27 @@ class SharedMemory::Segment {
   }
 
  private:
-  struct Known {
+  struct SegmentRegistry {
     std::mutex mutex;
     std::map<Token, std::weak_ptr<Segment>> segments;
   };
-  static Known& known() {
-    static auto& all = *new Known;  // never destroyed, because groups may be static
+  static SegmentRegistry& registry() {
+    static auto& all = *new SegmentRegistry;  // never destroyed, because groups may be static
     return all;
   }
   void* memory_;
   size_t bytes_;
 };
 
-SharedMemory::SharedMemory(int rank, int size, size_t call_bytes, bool wanted)
+SharedMemory::SharedMemory(int rank, int size, size_t call_bytes, bool enabled)
     : rank_(rank), size_(size), call_bytes_(call_bytes), segments_(static_cast<size_t>(size)) {
-  if (!wanted) return;
-  const size_t bytes = slots_at() + static_cast<size_t>(kSlots * kPieceBytes);
+  if (!enabled) return;
+  const size_t bytes = slots_offset() + static_cast<size_t>(kSlots * kPieceBytes);
   Descriptor file(::memfd_create("tandem", MFD_CLOEXEC));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return;
   auto segment = std::make_shared<Segment>(file.get(), bytes);
   if (!*segment) return;
-  new (&segment->head()) Head{.token = new_token(), .counts = {}, .events = 0, .sleepers = 0, .closed = 0};
+  new (&segment->header()) SegmentHeader{.token = new_token(), .counts = {}, .events = 0, .sleepers = 0, .closed = 0};
   Segment::publish(segment);
   segments_[static_cast<size_t>(rank)] = std::move(segment);
   file_ = std::move(file);
@@ -141,78 +144,79 @@ SharedMemory::SharedMemory(int rank, int size, size_t call_bytes, bool wanted)
 SharedMemory::~SharedMemory() = default;
 
 std::string SharedMemory::contact() const {
-  Contact mine{};
+  SegmentAddress mine{};
   mine.file = -1;
-  struct stat is {};
-  if (file_ && ::fstat(file_.get(), &is) == 0) {
+  struct stat file_status {};
+  if (file_ && ::fstat(file_.get(), &file_status) == 0) {
     const Segment& segment = *segments_[static_cast<size_t>(rank_)];
-    mine = {segment.head().token, segment.bytes(), is.st_dev, is.st_ino, ::getpid(), file_.get()};
+    mine = {segment.header().token, segment.bytes(), file_status.st_dev, file_status.st_ino, ::getpid(), file_.get()};
   }
-  std::string bytes(kContactBytes, '\0');
+  std::string bytes(kSegmentAddressBytes, '\0');
   std::memcpy(bytes.data(), &mine, sizeof mine);
   return bytes;
 }
 bool SharedMemory::open(const std::vector<std::string>& contacts) {
   for (size_t r = 0; r < segments_.size(); ++r) {
     if (segments_[r]) continue;
-    Contact theirs;
-    std::memcpy(&theirs, contacts[r].data(), sizeof theirs);
-    if (theirs.file < 0) return false;
-    segments_[r] = Segment::find_here(theirs.token);
-    if (!segments_[r]) segments_[r] = Segment::open(theirs);
+    SegmentAddress peer_segment;
+    std::memcpy(&peer_segment, contacts[r].data(), sizeof peer_segment);
+    if (peer_segment.file < 0) return false;
+    segments_[r] = Segment::find_in_process(peer_segment.token);
+    if (!segments_[r]) segments_[r] = Segment::open(peer_segment);
     if (!segments_[r]) return false;
   }
   return true;
 }
 
-size_t SharedMemory::slots_at() const {
+size_t SharedMemory::slots_offset() const {
   constexpr size_t kPage = 4096;
-  return (sizeof(Head) + 2 * static_cast<size_t>(size_) * call_bytes_ + kPage - 1) / kPage * kPage;
+  return (sizeof(SegmentHeader) + 2 * static_cast<size_t>(size_) * call_bytes_ + kPage - 1) / kPage * kPage;
 }
 void* SharedMemory::call(int rank, int for_rank, uint64_t number) const {
   const size_t at = number % 2 * static_cast<size_t>(size_) + static_cast<size_t>(for_rank);
-  return segments_[static_cast<size_t>(rank)]->at(sizeof(Head) + at * call_bytes_);
+  return segments_[static_cast<size_t>(rank)]->at(sizeof(SegmentHeader) + at * call_bytes_);
 }
 void* SharedMemory::slot(int rank, uint64_t piece) const {
-  return segments_[static_cast<size_t>(rank)]->at(slots_at() + piece % kSlots * kPieceBytes);
+  return segments_[static_cast<size_t>(rank)]->at(slots_offset() + piece % kSlots * kPieceBytes);
 }
 
 uint64_t SharedMemory::count(int rank, Count what) const {
-  return segments_[static_cast<size_t>(rank)]->head().counts[what].load(std::memory_order_acquire);
+  return segments_[static_cast<size_t>(rank)]->header().counts[what].load(std::memory_order_acquire);
 }
-void SharedMemory::raise(Count what, uint64_t count) {
-  segments_[static_cast<size_t>(rank_)]->head().counts[what].store(count, std::memory_order_release);
-  nudge(rank_);
+void SharedMemory::set_count(Count what, uint64_t count) {
+  segments_[static_cast<size_t>(rank_)]->header().counts[what].store(count, std::memory_order_release);
+  wake_waiters(rank_);
 }
-void SharedMemory::nudge(int rank) const {
-  Head& head = segments_[static_cast<size_t>(rank)]->head();
-  ++head.events;
-  if (head.sleepers > 0) wake_all(head.events);
+void SharedMemory::wake_waiters(int rank) const {
+  SegmentHeader& header = segments_[static_cast<size_t>(rank)]->header();
+  ++header.events;
+  if (header.sleepers > 0) wake_all(header.events);
 }
 void SharedMemory::close() {
   const auto& mine = segments_[static_cast<size_t>(rank_)];
   if (!mine) return;
-  mine->head().closed = 1;
-  nudge(rank_);
+  mine->header().closed = 1;
+  wake_waiters(rank_);
 }
-bool SharedMemory::comes_soon(int rank, Count what, uint64_t least) const {
-  for (detail::Spinner spinner; count(rank, what) < least;)
-    if (!spinner.again()) return false;
+bool SharedMemory::poll_briefly(int rank, Count what, uint64_t min_count) const {
+  for (detail::Spinner spinner; count(rank, what) < min_count;)
+    if (!spinner.keep_spinning()) return false;
   return true;
 }
-bool SharedMemory::wait(int rank, Count what, uint64_t least, Deadline deadline, const std::atomic<bool>& stop) const {
-  const Segment& theirs = *segments_[static_cast<size_t>(rank)];
-  Head& head = theirs.head();
+bool SharedMemory::wait(int rank, Count what, uint64_t min_count, Deadline deadline,
+                        const std::atomic<bool>& stop) const {
+  const Segment& peer_segment = *segments_[static_cast<size_t>(rank)];
+  SegmentHeader& header = peer_segment.header();
   for (;;) {
-    const uint32_t seen = head.events;
+    const uint32_t seen = header.events;
     if (stop) return false;
-    if (count(rank, what) >= least) return true;
-    const milliseconds left = left_until(deadline);
-    if (head.closed > 0 || theirs.has_ended()) throw DistributedError("its shared memory is closed");
-    if (left.count() == 0) throw DistributedError(kLate);
-    ++head.sleepers;
-    sleep_on(head.events, seen, std::min(left, kNap));
-    --head.sleepers;
+    if (count(rank, what) >= min_count) return true;
+    const milliseconds left = time_until(deadline);
+    if (header.closed > 0 || peer_segment.has_ended()) throw DistributedError("its shared memory is closed");
+    if (left.count() == 0) throw DistributedError(kTimedOutMessage);
+    ++header.sleepers;
+    sleep_on(header.events, seen, std::min(left, kWakeInterval));
+    --header.sleepers;
   }
 }
 

@@ -32,12 +32,12 @@ class SharedMemory {
 
   /// @param call_bytes  bytes of the header of a call; a rank writes one header for every other rank
   /// @param enabled     if false, this rank has no segment, and contact() tells the other ranks so
-  SharedMemory(int rank, int size, size_t call_bytes, bool wanted);
+  SharedMemory(int rank, int size, size_t call_bytes, bool enabled);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
 
-  static constexpr size_t kContactBytes = 64;
-  /// Returns kContactBytes bytes, from which the other ranks find this rank's segment.
+  static constexpr size_t kSegmentAddressBytes = 64;
+  /// Returns kSegmentAddressBytes bytes, from which the other ranks find this rank's segment.
   std::string contact() const;
   /// Maps the segments of all other ranks. Returns false if a segment cannot be mapped.
   bool open(const std::vector<std::string>& contacts);
@@ -48,26 +48,26 @@ class SharedMemory {
   void* slot(int rank, uint64_t piece) const;
   uint64_t count(int rank, Count what) const;
   /// Raises one of this rank's counts.
-  void raise(Count what, uint64_t count);
+  void set_count(Count what, uint64_t count);
   /// Polls another rank's count for a short time. Returns whether it has reached `count`.
-  bool comes_soon(int rank, Count what, uint64_t count) const;
+  bool poll_briefly(int rank, Count what, uint64_t count) const;
   /// Sleeps until another rank's count reaches `count`. Returns false if `stop` is set; the thread that sets it must
   /// then call wake_waiters().
   /// @throws DistributedError if the other rank has closed its segment, if its process has ended, or if the deadline
-  /// has passed (then with the message kLate)
+  /// has passed (then with the message kTimedOutMessage)
   bool wait(int rank, Count what, uint64_t count, Deadline deadline, const std::atomic<bool>& stop) const;
   /// Wakes all ranks that wait for a count of `rank`. May be called from any thread.
-  void nudge(int rank) const;
+  void wake_waiters(int rank) const;
   /// Declares that this rank takes no part in later calls. May be called from any thread.
   void close();
-  static constexpr char kLate[] = "Timed out waiting";
+  static constexpr char kTimedOutMessage[] = "Timed out waiting";
 
   /// Number of the latest piece that a call has reserved.
   uint64_t pieces = 0;
 
  private:
   class Segment;
-  size_t slots_at() const;
+  size_t slots_offset() const;
   const int rank_, size_;
   const size_t call_bytes_;
   Descriptor file_;

@@ -76,7 +76,7 @@ struct Library {
 };
 
 /// Returns whether this build was configured with TANDEM_WITH_NCCL=OFF, so that it never loads NCCL.
-bool is_left_out() noexcept;
+bool is_disabled_in_build() noexcept;
 /// Loads the library at the first call: the file that TANDEM_NCCL_LIBRARY names, or else the first libnccl.so.2 found
 /// by the loader, in a CUDA toolkit or in a Python environment. For emulated GPUs, only TANDEM_NCCL_LIBRARY is tried.
 /// @throws NotImplementedError with the reason and the places searched, if there is no library

@@ -9,8 +9,8 @@
 namespace tandem::distributed::nccl {
 namespace {
 using std::chrono::microseconds;
-constexpr microseconds kFirstPause(20), kLongestPause(2000);
-constexpr std::chrono::seconds kGoodbye(10);
+constexpr microseconds kMinPause(20), kMaxPause(2000);
+constexpr std::chrono::seconds kLeaveTimeout(10);
 }  // namespace
 
 std::shared_ptr<NcclComm> NcclComm::connect(const Library& lib, int rank, int size, const UniqueId& id, Device device,
@@ -23,7 +23,7 @@ std::shared_ptr<NcclComm> NcclComm::connect(const Library& lib, int rank, int si
       const gpu::DeviceGuard guard(device.index());
       result = lib.ncclCommInitRankConfig(&made->comm_, size, id, rank, &config);
     }
-    made->settle("ncclCommInitRankConfig", deadline, result);
+    made->wait_until_accepted("ncclCommInitRankConfig", deadline, result);
   } catch (...) {
     end_all({made}, &NcclComm::abort);
     throw;
@@ -40,11 +40,11 @@ void NcclComm::call(const char* name, Deadline deadline, const std::function<Res
     const gpu::DeviceGuard guard(device_.index());
     result = f(comm_);
   }
-  settle(name, deadline, result);
+  wait_until_accepted(name, deadline, result);
 }
 
-void NcclComm::settle(const char* name, Deadline deadline, Result result) {
-  for (microseconds pause = kFirstPause; result == Result::in_progress; pause = std::min(2 * pause, kLongestPause)) {
+void NcclComm::wait_until_accepted(const char* name, Deadline deadline, Result result) {
+  for (microseconds pause = kMinPause; result == Result::in_progress; pause = std::min(2 * pause, kMaxPause)) {
     failure_->check();
     TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, name, " timed out");
     std::this_thread::sleep_for(pause);
@@ -55,21 +55,21 @@ void NcclComm::settle(const char* name, Deadline deadline, Result result) {
     if (result == Result::success) result = now;
   }
   const std::lock_guard lock(mutex_);
-  TANDEM_CHECK_AS(DistributedError, result == Result::success, name, ": ", text(result));
+  TANDEM_CHECK_AS(DistributedError, result == Result::success, name, ": ", error_text(result));
 }
 
-std::string NcclComm::problem() {
+std::string NcclComm::get_async_error() {
   const std::lock_guard lock(mutex_);
   if (!comm_) return {};
   Result now = Result::success;
   Result result = lib_.ncclCommGetAsyncError(comm_, &now);
   if (result == Result::success) result = now;
-  return result == Result::success || result == Result::in_progress ? std::string() : text(result);
+  return result == Result::success || result == Result::in_progress ? std::string() : error_text(result);
 }
 
 void NcclComm::close() noexcept {
   try {
-    call("ncclCommFinalize", after(kGoodbye / 2), lib_.ncclCommFinalize);
+    call("ncclCommFinalize", after(kLeaveTimeout / 2), lib_.ncclCommFinalize);
     end(lib_.ncclCommDestroy);
   } catch (const std::exception&) {
     abort();
@@ -77,9 +77,9 @@ void NcclComm::close() noexcept {
 }
 void NcclComm::abort() noexcept { end(lib_.ncclCommAbort); }
 
-/// Calls `how` with the communicator, without holding the mutex, because the call blocks. All other threads see a null
-/// comm_ from then on.
-void NcclComm::end(Result (*how)(Comm)) noexcept try {
+/// Calls `end_function` with the communicator, without holding the mutex, because the call blocks. All other threads
+/// see a null comm_ from then on.
+void NcclComm::end(Result (*end_function)(Comm)) noexcept try {
   Comm comm;
   {
     const std::lock_guard lock(mutex_);
@@ -87,12 +87,12 @@ void NcclComm::end(Result (*how)(Comm)) noexcept try {
   }
   if (!comm) return;
   const gpu::DeviceGuard guard(device_.index());
-  how(comm);
+  end_function(comm);
 } catch (const std::exception&) {
   // The GPU is lost, and with it the communicator's state there.
 }
 
-std::string NcclComm::text(Result result) const {
+std::string NcclComm::error_text(Result result) const {
   std::string out = lib_.ncclGetErrorString(result);
   const char* const more = lib_.ncclGetLastError(comm_);
   if (more && *more) out += std::string(" (") + more + ")";
@@ -100,7 +100,7 @@ std::string NcclComm::text(Result result) const {
 }
 
 void end_all(const NcclComms& comms, void (NcclComm::*end)() noexcept) {
-  const Deadline deadline = after(kGoodbye);
+  const Deadline deadline = after(kLeaveTimeout);
   std::vector<std::future<void>> ended;
   for (const auto& comm : comms) {
     std::packaged_task<void()> task([comm, end] { ((*comm).*end)(); });

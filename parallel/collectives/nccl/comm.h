@@ -24,7 +24,7 @@ class NcclComm {
   /// @param name  name of the function, for errors
   void call(const char* name, Deadline deadline, const std::function<Result(Comm)>& f);
   /// Returns an asynchronous error of the GPU or of NCCL's threads; empty if there is none.
-  std::string problem();
+  std::string get_async_error();
   /// Completes the calls in progress and closes the communicator, which all ranks must do together. If that fails,
   /// aborts it. May wait for all ranks.
   void close() noexcept;
@@ -34,10 +34,10 @@ class NcclComm {
  private:
   NcclComm(const Library& lib, Device device, std::shared_ptr<const FirstFailure> failure)
       : lib_(lib), device_(device), failure_(std::move(failure)) {}
-  void end(Result (*how)(Comm)) noexcept;
+  void end(Result (*end_function)(Comm)) noexcept;
   /// Returns the text of an error, such as "unhandled cuda error (details from NCCL)".
-  std::string text(Result result) const;
-  void settle(const char* name, Deadline deadline, Result result);
+  std::string error_text(Result result) const;
+  void wait_until_accepted(const char* name, Deadline deadline, Result result);
 
   const Library& lib_;
   const Device device_;

@@ -16,24 +16,24 @@ constexpr char kName[] = "libnccl.so.2";
 // Oldest version that is accepted, 2.23.4. Older ones have bugs: up to 2.18, ncclCommAbort affects the group call that
 // the calling thread has open; up to 2.22, the launch of a group call blocks the thread even if the communicator is
 // non-blocking.
-constexpr int kOldest = 22304;
+constexpr int kMinVersion = 22304;
 
 /// Adds the library in the NCCL wheel of a Python installation: lib/pythonX.Y/site-packages/nvidia/nccl/lib.
-void add_wheels(const std::string& prefix, std::vector<std::string>& places) {
+void add_wheels(const std::string& prefix, std::vector<std::string>& candidate_paths) {
   std::error_code error;
   for (const char* lib : {"lib", "lib64"})
     for (const auto& python : fs::directory_iterator(fs::path(prefix) / lib, error)) {
       if (python.path().filename().string().rfind("python3", 0) != 0) continue;
       for (const char* packages : {"site-packages", "dist-packages"}) {
         const fs::path file = python.path() / packages / "nvidia/nccl/lib" / kName;
-        if (fs::exists(file, error)) places.push_back(file.string());
+        if (fs::exists(file, error)) candidate_paths.push_back(file.string());
       }
     }
 }
 
 /// Lists the paths to try, in order. With emulated GPUs the list is empty unless TANDEM_NCCL_LIBRARY is set, because a
 /// real NCCL cannot use these GPUs.
-std::vector<std::string> places() {
+std::vector<std::string> candidate_paths() {
   if (const char* const named = std::getenv("TANDEM_NCCL_LIBRARY"); named && *named) return {named};
   if (gpu::implementation() == std::string("emulated")) return {};
 
@@ -70,19 +70,19 @@ std::string load(const std::string& path, Library& lib) {
   look_up(handle, "ncclGetErrorString", lib.ncclGetErrorString, missing);
   look_up(handle, "ncclGetLastError", lib.ncclGetLastError, missing);
   if (!missing.empty()) return path + " has no " + missing;
-  if (lib.ncclGetVersion(&lib.version) != Result::success || lib.version < kOldest)
+  if (lib.ncclGetVersion(&lib.version) != Result::success || lib.version < kMinVersion)
     return path + " is version " + std::to_string(lib.version) + "; accepted: 2.23.4 (22304) or newer";
   lib.path = path;
   return {};
 }
 
-struct Found {
+struct LoadResult {
   std::unique_ptr<Library> library;
-  std::string why_not;
+  std::string load_error;
 };
-Found search() {
-  if (is_left_out()) return {nullptr, "Distributed package doesn't have NCCL built in (TANDEM_WITH_NCCL=OFF)"};
-  const std::vector<std::string> all = places();
+LoadResult find_and_load() {
+  if (is_disabled_in_build()) return {nullptr, "Distributed package doesn't have NCCL built in (TANDEM_WITH_NCCL=OFF)"};
+  const std::vector<std::string> all = candidate_paths();
   if (all.empty()) return {nullptr, "emulated GPUs have no NCCL unless TANDEM_NCCL_LIBRARY names an emulated one"};
   std::string tried;
   for (const std::string& path : all) {
@@ -96,19 +96,19 @@ Found search() {
           "TANDEM_NCCL_LIBRARY to the path of libnccl.so.2 (" +
               tried + ")"};
 }
-const Found& found() {
+const LoadResult& load_result() {
   // never destroyed, because a thread may still be closing a communicator at exit
-  static const Found& result = *new Found(search());
+  static const LoadResult& result = *new LoadResult(find_and_load());
   return result;
 }
 
 }  // namespace
 
-bool is_left_out() noexcept { return TANDEM_NCCL_LEFT_OUT; }
-const Library* find_library() noexcept { return found().library.get(); }
+bool is_disabled_in_build() noexcept { return TANDEM_NCCL_LEFT_OUT; }
+const Library* find_library() noexcept { return load_result().library.get(); }
 const Library& library() {
-  TANDEM_CHECK_AS(NotImplementedError, found().library, "nccl: ", found().why_not);
-  return *found().library;
+  TANDEM_CHECK_AS(NotImplementedError, load_result().library, "nccl: ", load_result().load_error);
+  return *load_result().library;
 }
 
 }  // namespace tandem::distributed::nccl

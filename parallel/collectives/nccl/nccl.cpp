@@ -6,7 +6,7 @@
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/ops/shape/copy.h"
 #include "tandem/parallel/collectives/distributed.h"
-#include "tandem/parallel/collectives/nccl/watch.h"
+#include "tandem/parallel/collectives/nccl/watchdog.h"
 #include "tandem/parallel/collectives/store/exit_notice.h"
 #include "tandem/parallel/collectives/store/watchdog.h"
 
@@ -20,13 +20,13 @@ using nccl::Result;
 using nccl::Type;
 using std::chrono::milliseconds;
 
-/// NCCL type that transfers a dtype. If NCCL has no type of the same size, each element is sent as `each` NCCL
-/// elements.
-struct Wire {
+/// NCCL type that transfers a dtype. If NCCL has no type of the same size, each element is sent as `elements_per_value`
+/// NCCL elements.
+struct NcclType {
   Type type;
-  size_t each = 1;
+  size_t elements_per_value = 1;
 };
-Wire wire(DType dtype) {
+NcclType nccl_type(DType dtype) {
   switch (dtype) {
     case kFloat32: return {Type::float32};
     case kFloat64: return {Type::float64};
@@ -39,15 +39,15 @@ Wire wire(DType dtype) {
     default: return {Type::uint8};  // for kUInt8 and kBool
   }
 }
-size_t count(const Tensor& x) { return static_cast<size_t>(x.numel()) * wire(x.dtype()).each; }
+size_t count(const Tensor& x) { return static_cast<size_t>(x.numel()) * nccl_type(x.dtype()).elements_per_value; }
 
 /// Returns whether NCCL's reduction gives the same result as the other backends. NCCL does not reduce 16-bit integers
 /// and bool, and its MIN and MAX of floating-point numbers drop NaN.
-bool is_native(const Call& call) {
+bool is_supported_by_nccl(const Call& call) {
   if (call.dtype == kInt16 || call.dtype == kBool) return false;
   return (call.op != ReduceOp::MIN && call.op != ReduceOp::MAX) || !is_floating_point(call.dtype);
 }
-Op native(ReduceOp op) {
+Op nccl_op(ReduceOp op) {
   switch (op) {
     case ReduceOp::MIN: return Op::min;
     case ReduceOp::MAX: return Op::max;
@@ -57,7 +57,7 @@ Op native(ReduceOp op) {
 }
 
 /// Returns whether the tensors lie one after the other in memory, without gaps.
-bool is_one_block(const std::vector<Tensor>& list) {
+bool is_contiguous_list(const std::vector<Tensor>& list) {
   for (size_t i = 1; i < list.size(); ++i)
     if (list[i].storage() != list[0].storage() ||
         list[i].storage_offset() != list[i - 1].storage_offset() + list[i - 1].numel())
@@ -78,40 +78,40 @@ class NcclCommunicator final : public Communicator {
         store_(job_.store),
         name_(job_.name),
         failure_(std::make_shared<FirstFailure>()),
-        watch_(job_, device_, timeout_, failure_) {
-    take_place(job_);
+        nccl_watchdog_(job_, device_, timeout_, failure_) {
+    register_rank(job_);
     if (job_.watch) {
       Watchdog::Options options{.group = name_, .rank = job_.global(), .interval = report_interval(timeout_)};
       options.failed = [this](const std::string& cause) {
-        watch_.fail(cause, milliseconds(300));  // a short wait, because a lost rank never reports its call
+        nccl_watchdog_.fail(cause, milliseconds(300));  // a short wait, because a lost rank never reports its call
         return failure_->what();
       };
-      options.left = [this](const LeftRanks& left) { watch_.note_left(left); };
-      if (job_.is_process) options.told = job_.told;
+      options.left = [this](const LeftRanks& left) { nccl_watchdog_.record_left_ranks(left); };
+      if (job_.is_process) options.failure_reported = job_.failure_reported;
       watchdog_ = std::make_unique<Watchdog>(std::move(job_.watch), std::move(options));
     }
     wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, {}, job_.members);
-    host_.all_came = true;
+    host_.all_joined = true;
     comm_ = &connect(rank_, size_, name_ + "/nccl", "init_process_group");
     if (!job_.is_process) return;
-    exit_notice_.emplace(job_, [this](bool well, const std::string& why) {
-      if (!well) return watch_.fail(why, milliseconds(0));
+    exit_notice_.emplace(job_, [this](bool succeeded, const std::string& why) {
+      if (!succeeded) return nccl_watchdog_.fail(why, milliseconds(0));
       failure_->set(why);
       job_.flight->left();
     });
   }
   ~NcclCommunicator() override {
     exit_notice_.reset();
-    watch_.finish();
-    if (failure_->what().empty()) leave_in_order(*store_, name_, job_.global());
+    nccl_watchdog_.finish();
+    if (failure_->what().empty()) leave_group(*store_, name_, job_.global());
     watchdog_.reset();
     host_.failed = !failure_->what().empty();
   }
 
   void all_reduce(const Call& call, Tensor& x) override {
-    if (!is_native(call)) return reduce_gathered(call, x, true);
+    if (!is_supported_by_nccl(call)) return reduce_by_all_gather(call, x, true);
     enqueue(call, "ncclAllReduce", [this, call, x](Comm comm) {
-      return lib_.ncclAllReduce(x.raw_data(), x.raw_data(), count(x), wire(x.dtype()).type, native(call.op), comm,
+      return lib_.ncclAllReduce(x.raw_data(), x.raw_data(), count(x), nccl_type(x.dtype()).type, nccl_op(call.op), comm,
                                 stream());
     });
     if (call.op == ReduceOp::AVG) then([x, n = size_]() mutable { average(x, n); });
@@ -119,22 +119,23 @@ class NcclCommunicator final : public Communicator {
   }
   void broadcast(const Call& call, Tensor& x) override {
     enqueue(call, "ncclBroadcast", [this, call, x](Comm comm) {
-      return lib_.ncclBroadcast(x.raw_data(), x.raw_data(), count(x), wire(x.dtype()).type, call.other, comm, stream());
+      return lib_.ncclBroadcast(x.raw_data(), x.raw_data(), count(x), nccl_type(x.dtype()).type, call.other, comm,
+                                stream());
     });
     // the rank before the root is the last in the ring and sends nothing
     if (rank_ != (call.other + size_ - 1) % size_) bytes_sent += x.nbytes();
   }
   void reduce(const Call& call, Tensor& x) override {
-    if (!is_native(call)) return reduce_gathered(call, x, rank_ == call.other);
+    if (!is_supported_by_nccl(call)) return reduce_by_all_gather(call, x, rank_ == call.other);
     enqueue(call, "ncclReduce", [this, call, x](Comm comm) {
-      return lib_.ncclReduce(x.raw_data(), x.raw_data(), count(x), wire(x.dtype()).type, native(call.op), call.other,
-                             comm, stream());
+      return lib_.ncclReduce(x.raw_data(), x.raw_data(), count(x), nccl_type(x.dtype()).type, nccl_op(call.op),
+                             call.other, comm, stream());
     });
     if (call.op == ReduceOp::AVG && rank_ == call.other) then([x, n = size_]() mutable { average(x, n); });
     if (rank_ != call.other) bytes_sent += x.nbytes();
   }
   void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
-    const bool whole = is_one_block(outputs);
+    const bool whole = is_contiguous_list(outputs);
     const Tensor all = whole ? outputs[0] : core::empty({size_ * input.numel()}, input.dtype(), device_);
     gather(call, all, input);
     if (whole) return;
@@ -145,9 +146,9 @@ class NcclCommunicator final : public Communicator {
     });
   }
   void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
-    if (!is_native(call)) return reduce_exchanged(call, output, inputs);
+    if (!is_supported_by_nccl(call)) return reduce_scatter_by_sends(call, output, inputs);
     Tensor all = inputs[0];
-    if (!is_one_block(inputs)) {
+    if (!is_contiguous_list(inputs)) {
       const int64_t n = output.numel();
       all = core::empty({size_ * n}, output.dtype(), device_);
       for (size_t r = 0; r < inputs.size(); ++r)
@@ -155,8 +156,8 @@ class NcclCommunicator final : public Communicator {
                       core::try_view(core::narrow(all, 0, static_cast<int64_t>(r) * n, n), inputs[r].sizes()));
     }
     enqueue(call, "ncclReduceScatter", [this, call, output, all](Comm comm) {
-      return lib_.ncclReduceScatter(all.raw_data(), output.raw_data(), count(output), wire(output.dtype()).type,
-                                    native(call.op), comm, stream());
+      return lib_.ncclReduceScatter(all.raw_data(), output.raw_data(), count(output), nccl_type(output.dtype()).type,
+                                    nccl_op(call.op), comm, stream());
     });
     if (call.op == ReduceOp::AVG) then([output, n = size_]() mutable { average(output, n); });
     bytes_sent += (size_ - 1) * output.nbytes();
@@ -168,15 +169,15 @@ class NcclCommunicator final : public Communicator {
   }
   void send(const Call& call, const Tensor& x, int tag) override {
     enqueue_on(pair(call, tag, /*sends=*/true), {{call, "ncclSend", [this, x](Comm comm) {
-                                                    return lib_.ncclSend(x.raw_data(), count(x), wire(x.dtype()).type,
-                                                                         1, comm, stream());
+                                                    return lib_.ncclSend(x.raw_data(), count(x),
+                                                                         nccl_type(x.dtype()).type, 1, comm, stream());
                                                   }}});
     bytes_sent += x.nbytes();
   }
   int recv(const Call& call, Tensor& x, int tag) override {
     enqueue_on(pair(call, tag, /*sends=*/false), {{call, "ncclRecv", [this, x](Comm comm) {
-                                                     return lib_.ncclRecv(x.raw_data(), count(x), wire(x.dtype()).type,
-                                                                          0, comm, stream());
+                                                     return lib_.ncclRecv(x.raw_data(), count(x),
+                                                                          nccl_type(x.dtype()).type, 0, comm, stream());
                                                    }}});
     return call.other;
   }
@@ -195,24 +196,24 @@ class NcclCommunicator final : public Communicator {
                                       milliseconds timeout) override {
     return std::make_unique<NcclCommunicator>(job_.subgroup(name, rank, std::move(members), timeout), device_, timeout);
   }
-  void abort(const std::string& reason) override { watch_.fail(reason); }
+  void abort(const std::string& reason) override { nccl_watchdog_.fail(reason); }
 
-  void begin_group() override { grouping_ = true; }
+  void begin_group() override { in_group_call_ = true; }
   void end_group() override {
-    grouping_ = false;
-    const std::vector<Launch> group = std::exchange(group_, {});
-    const std::vector<std::function<void()>> after = std::exchange(after_, {});
+    in_group_call_ = false;
+    const std::vector<Launch> group = std::exchange(group_launches_, {});
+    const std::vector<std::function<void()>> after = std::exchange(after_group_, {});
     if (!group.empty()) enqueue_on(*comm_, group);
     for (const auto& f : after) f();
   }
   void then(std::function<void()> f) override {
-    if (grouping_)
-      after_.push_back(std::move(f));
+    if (in_group_call_)
+      after_group_.push_back(std::move(f));
     else
       f();
   }
   std::shared_ptr<const FirstFailure> failure() const override { return failure_; }
-  std::shared_ptr<std::atomic<bool>> told() const override { return job_.told; }
+  std::shared_ptr<std::atomic<bool>> failure_reported() const override { return job_.failure_reported; }
 
  private:
   /// Call to pass to the library.
@@ -228,24 +229,24 @@ class NcclCommunicator final : public Communicator {
 
   void gather(const Call& call, const Tensor& all, const Tensor& input) {
     enqueue(call, "ncclAllGather", [this, all, input](Comm comm) {
-      return lib_.ncclAllGather(input.raw_data(), all.raw_data(), count(input), wire(input.dtype()).type, comm,
+      return lib_.ncclAllGather(input.raw_data(), all.raw_data(), count(input), nccl_type(input.dtype()).type, comm,
                                 stream());
     });
     bytes_sent += (size_ - 1) * input.nbytes();
   }
-  std::vector<Tensor> parts_of(const Tensor& all) const {
+  std::vector<Tensor> split_by_rank(const Tensor& all) const {
     const int64_t n = all.numel() / size_;
     std::vector<Tensor> parts;
     for (int64_t r = 0; r < size_; ++r) parts.push_back(core::narrow(all, 0, r * n, n));
     return parts;
   }
-  /// Gathers x from all ranks. If `wanted` is true, reduces the gathered tensors into x.
-  void reduce_gathered(const Call& call, const Tensor& x, bool wanted) {
+  /// Gathers x from all ranks. If `is_receiver` is true, reduces the gathered tensors into x.
+  void reduce_by_all_gather(const Call& call, const Tensor& x, bool is_receiver) {
     const Tensor all = core::empty({size_ * x.numel()}, x.dtype(), device_);
     gather(call, all, x);
-    if (!wanted) return;
+    if (!is_receiver) return;
     then([this, call, all, y = core::try_view(x, {x.numel()})]() mutable {
-      reduce_in_order(parts_of(all), call.op, y);
+      reduce_in_order(split_by_rank(all), call.op, y);
     });
   }
   /// Sends inputs[r] to each rank r and receives outputs[r] from it, including r = this rank. Skips undefined and empty
@@ -256,9 +257,9 @@ class NcclCommunicator final : public Communicator {
       for (int r = 0; r < size_ && result == Result::success; ++r) {
         const Tensor &in = inputs[static_cast<size_t>(r)], &out = outputs[static_cast<size_t>(r)];
         if (in.defined() && in.numel() > 0)
-          result = lib_.ncclSend(in.raw_data(), count(in), wire(in.dtype()).type, r, comm, stream());
+          result = lib_.ncclSend(in.raw_data(), count(in), nccl_type(in.dtype()).type, r, comm, stream());
         if (result == Result::success && out.defined() && out.numel() > 0)
-          result = lib_.ncclRecv(out.raw_data(), count(out), wire(out.dtype()).type, r, comm, stream());
+          result = lib_.ncclRecv(out.raw_data(), count(out), nccl_type(out.dtype()).type, r, comm, stream());
       }
       const Result ended = lib_.ncclGroupEnd();
       return result == Result::success ? ended : result;
@@ -266,26 +267,26 @@ class NcclCommunicator final : public Communicator {
   }
   /// Reduce-scatter by sends: this rank sends inputs[r] to each rank r, and reduces the tensors that it receives into
   /// output.
-  void reduce_exchanged(const Call& call, const Tensor& output, const std::vector<Tensor>& inputs) {
+  void reduce_scatter_by_sends(const Call& call, const Tensor& output, const std::vector<Tensor>& inputs) {
     const Tensor all = core::empty({size_ * output.numel()}, output.dtype(), device_);
-    send_and_receive(call, parts_of(all), inputs);
+    send_and_receive(call, split_by_rank(all), inputs);
     bytes_sent += (size_ - 1) * output.nbytes();
     then([this, call, all, y = core::try_view(output, {output.numel()})]() mutable {
-      reduce_in_order(parts_of(all), call.op, y);
+      reduce_in_order(split_by_rank(all), call.op, y);
     });
   }
 
   // ---- calls on the GPU
 
   void enqueue(const Call& call, const char* name, std::function<Result(Comm)> f) {
-    if (grouping_)
-      group_.push_back({call, name, std::move(f)});
+    if (in_group_call_)
+      group_launches_.push_back({call, name, std::move(f)});
     else
       enqueue_on(*comm_, {{call, name, std::move(f)}});
   }
   /// Passes calls to the library. NCCL launches several calls as one group.
   void enqueue_on(NcclComm& comm, const std::vector<Launch>& launches) {
-    for (const Launch& launch : launches) watch_.called(launch.call);
+    for (const Launch& launch : launches) nccl_watchdog_.called(launch.call);
     failure_->check();
     const Deadline deadline = after(timeout_);
     try {
@@ -301,10 +302,10 @@ class NcclCommunicator final : public Communicator {
     }
     cuda::Event end;
     end.record(cuda::current_stream(device_));
-    for (const Launch& launch : launches) watch_.add(launch.call, end, deadline);
+    for (const Launch& launch : launches) nccl_watchdog_.add(launch.call, end, deadline);
   }
   [[noreturn]] void fail(const std::string& what, const std::exception& error) {
-    watch_.fail(what + ": " + error.what());
+    nccl_watchdog_.fail(what + ": " + error.what());
     failure_->check();
     throw DistributedError(error.what());
   }
@@ -322,12 +323,12 @@ class NcclCommunicator final : public Communicator {
         TANDEM_CHECK_AS(DistributedError, text.size() == sizeof id.internal, "the store has no NCCL id");
         std::memcpy(id.internal, text.data(), sizeof id.internal);
       }
-      return watch_.adopt(NcclComm::connect(lib_, rank, size, id, device_, deadline, failure_));
+      return nccl_watchdog_.take_ownership(NcclComm::connect(lib_, rank, size, id, device_, deadline, failure_));
     } catch (const std::exception& error) {
       fail(what, error);
     }
   }
-  /// Waits for a key by a series of short requests, so that the NcclWatch can use the store in between.
+  /// Waits for a key by a series of short requests, so that the NcclWatchdog can use the store in between.
   std::string wait_for_key(const std::string& key, Deadline deadline) {
     while (Clock::now() < deadline) {
       failure_->check();
@@ -344,7 +345,7 @@ class NcclCommunicator final : public Communicator {
       const std::lock_guard lock(mutex_);
       if (const auto at = pairs_.find({from, to, tag}); at != pairs_.end()) return *at->second;
     }
-    watch_.called(call);
+    nccl_watchdog_.called(call);
     failure_->check();
     std::ostringstream key;
     key << name_ << "/nccl " << from << " to " << to << " tag " << tag;
@@ -354,7 +355,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   Rendezvous job_;
-  StoreHost host_;  // declared before watch_ and the others, so that it outlives them
+  StoreHost host_;  // declared before nccl_watchdog_ and the others, so that it outlives them
   const nccl::Library& lib_;
   const int rank_, size_;
   const Device device_;
@@ -362,15 +363,16 @@ class NcclCommunicator final : public Communicator {
   const std::shared_ptr<StoreClient> store_;
   const std::string name_;
   const std::shared_ptr<FirstFailure> failure_;
-  nccl::NcclWatch watch_;
-  NcclComm* comm_ = nullptr;  // communicator of all ranks; watch_ owns it
+  nccl::NcclWatchdog nccl_watchdog_;
+  NcclComm* comm_ = nullptr;  // communicator of all ranks; nccl_watchdog_ owns it
 
   std::mutex mutex_;                                      // guards pairs_
   std::map<std::tuple<int, int, int>, NcclComm*> pairs_;  // made by pair(), by sender, receiver and tag
 
-  bool grouping_ = false;  // Only the thread that runs collectives uses grouping_, group_ and after_.
-  std::vector<Launch> group_;
-  std::vector<std::function<void()>> after_;
+  bool in_group_call_ =
+      false;  // Only the thread that runs collectives uses in_group_call_, group_launches_ and after_group_.
+  std::vector<Launch> group_launches_;
+  std::vector<std::function<void()>> after_group_;
   std::unique_ptr<Watchdog> watchdog_;
   std::optional<ExitNotice> exit_notice_;
 };

@@ -17,11 +17,11 @@ struct ExitNotice::Entry {
   bool has_launcher;
   // name of the group made by init_process_group, from which all other groups of this rank are made
   std::string outermost;
-  std::optional<std::string> came;  // value that this rank has set under came_key() in the outermost group
-  std::shared_ptr<void> job;        // identifies the rank: the same object in all its groups
+  std::optional<std::string> join_value;  // value that this rank has set under joined_key() in the outermost group
+  std::shared_ptr<void> job;              // identifies the rank: the same object in all its groups
   std::shared_ptr<StoreClient> store;
   std::shared_ptr<StoreServer> server;  // null if another process hosts the store
-  std::function<void(bool, const std::string&)> ended;
+  std::function<void(bool, const std::string&)> on_exit_callback;
 };
 
 namespace {
@@ -39,20 +39,20 @@ Registry& registry() {
 
 /// Tells the store how this rank ends. Opens a new connection, because another thread may be waiting on the group's
 /// connection. Does not replace an earlier failure of the group.
-void tell_store(const ExitNotice::Entry& e, int status, const std::string& why) try {
+void report_exit(const ExitNotice::Entry& e, int status, const std::string& why) try {
   const std::string failure = failure_key(e.outermost);
   if (status != 0 && e.has_launcher) return;  // the launcher reports the exit status and the output
   if (status != 0 && e.server) return e.server->find(failure) ? void() : e.server->set(failure, why);
-  const auto store = e.store->again(StoreClient::kHasty);
-  const std::string key = came_key(e.outermost, e.rank);
+  const auto store = e.store->reconnect(StoreClient::kShortAnswerTime);
+  const std::string key = joined_key(e.outermost, e.rank);
   // the ranks' next program already has a new store at this address
-  if (store->find(key, milliseconds(0), StoreClient::kHasty) != e.came) return;
-  status == 0 ? store->end(e.rank) : void(store->set_once(failure, why, StoreClient::kHasty));
+  if (store->find(key, milliseconds(0), StoreClient::kShortAnswerTime) != e.join_value) return;
+  status == 0 ? store->end(e.rank) : void(store->set_once(failure, why, StoreClient::kShortAnswerTime));
 } catch (const std::exception&) {
   // The store's host is lost.
 }
 
-void process_ends(int status, void*) {
+void on_process_exit(int status, void*) {
   // Try for half a second only, because a signal handler may call exit() while its own thread holds the mutex. This
   // polls because ThreadSanitizer does not support timed_mutex.
   std::unique_lock lock(registry().mutex, std::try_to_lock);
@@ -60,16 +60,17 @@ void process_ends(int status, void*) {
        (void)lock.try_lock())
     std::this_thread::sleep_for(milliseconds(1));
   if (!lock.owns_lock()) return;
-  std::set<void*> told;
+  std::set<void*> failure_reported;
   std::set<std::shared_ptr<StoreServer>> servers;
-  for (const bool tells : {true, false})  // first tell all stores, then end the groups, which closes connections
+  for (const bool notify_phase : {true, false})  // first tell all stores, then end the groups, which closes connections
     for (const ExitNotice::Entry& e : registry().entries) {
       if (e.process != ::getpid()) continue;
       const std::string why = "rank " + std::to_string(e.rank) + " is gone: it has ended with exit status " +
                               std::to_string(status) + " before it left the group (rank " + std::to_string(e.rank) +
                               " is process " + std::to_string(e.process) + " on " + host_name() + ")";
-      if (tells && told.insert(e.job.get()).second) tell_store(e, status, why);
-      if (!tells) e.ended(status == 0, "this process has ended with exit status " + std::to_string(status));
+      if (notify_phase && failure_reported.insert(e.job.get()).second) report_exit(e, status, why);
+      if (!notify_phase)
+        e.on_exit_callback(status == 0, "this process has ended with exit status " + std::to_string(status));
       if (e.server) servers.insert(e.server);
     }
   for (const auto& server : servers)
@@ -78,15 +79,15 @@ void process_ends(int status, void*) {
 
 }  // namespace
 
-ExitNotice::ExitNotice(const Rendezvous& job, std::function<void(bool, const std::string&)> ended) {
-  static const int registered = ::on_exit(process_ends, nullptr);
+ExitNotice::ExitNotice(const Rendezvous& job, std::function<void(bool, const std::string&)> on_exit_callback) {
+  static const int registered = ::on_exit(on_process_exit, nullptr);
   TANDEM_CHECK(registered == 0, "init_process_group: atexit() accepts no more exit handlers");
   const std::string outermost = job.name.substr(0, job.name.find('/'));
-  auto came = job.store->find(came_key(outermost, job.global()), milliseconds(0));
+  auto join_value = job.store->find(joined_key(outermost, job.global()), milliseconds(0));
   const std::lock_guard lock(registry().mutex);
   at_ = registry().entries.insert(registry().entries.end(),
-                                  {::getpid(), job.global(), job.has_launcher, outermost, std::move(came), job.told,
-                                   job.store, job.server, std::move(ended)});
+                                  {::getpid(), job.global(), job.has_launcher, outermost, std::move(join_value),
+                                   job.failure_reported, job.store, job.server, std::move(on_exit_callback)});
 }
 ExitNotice::~ExitNotice() {
   const std::lock_guard lock(registry().mutex);

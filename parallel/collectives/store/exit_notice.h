@@ -14,9 +14,9 @@ class ExitNotice {
  public:
   /// @param on_exit_callback  called at the exit, before this process closes a store that it hosts. It must end the
   /// group's work
-  ///               in this process. `well` is true if the exit status is 0. `why` is the error that later calls of the
-  ///               group throw
-  ExitNotice(const Rendezvous& job, std::function<void(bool well, const std::string& why)> ended);
+  ///               in this process. `succeeded` is true if the exit status is 0. `why` is the error that later calls of
+  ///               the group throw
+  ExitNotice(const Rendezvous& job, std::function<void(bool succeeded, const std::string& why)> on_exit_callback);
   ~ExitNotice();
   ExitNotice(const ExitNotice&) = delete;
   struct Entry;

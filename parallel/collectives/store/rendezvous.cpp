@@ -15,7 +15,7 @@ namespace {
 
 /// Returns "group N" for the N-th group, counted from 0, that this rank makes in this process. The names match between
 /// ranks because all ranks make groups in the same order.
-std::string next_name(int rank) {
+std::string next_group_name(int rank) {
   static std::mutex mutex;
   // never destroyed, because the destructor of a static object may join a group
   static auto& made = *new std::map<int, int>;
@@ -25,28 +25,28 @@ std::string next_name(int rank) {
 
 /// Key in rank 0's store whose value is the name of the group for which rank 0 hosts the store.
 constexpr char kHostedKey[] = "hosted";
-int number_of(const std::string& name) { return std::atoi(name.c_str() + sizeof "group"); }
+int group_number(const std::string& name) { return std::atoi(name.c_str() + sizeof "group"); }
 
-std::string place_key(const std::string& group, int rank) { return group + "/place " + std::to_string(rank); }
+std::string process_key(const std::string& group, int rank) { return group + "/place " + std::to_string(rank); }
 /// Key whose value describes the rank that came first. The other ranks compare their number of ranks with that value.
 std::string first_key(const std::string& group) { return group + "/first"; }
-std::string refused_key(const std::string& group) { return group + "/refused"; }
+std::string rejected_key(const std::string& group) { return group + "/refused"; }
 /// Describes this process in the format that location_text() parses.
-std::string about_me(int size) {
+std::string describe_process(int size) {
   std::random_device random;
   return std::to_string(size) + " " + std::to_string(::getpid()) + " " + std::to_string(random()) + " " + host_name();
 }
 
 /// Describes the group whose store already uses the address, as text to append to an error. Returns "" if that store
 /// does not answer.
-std::string whose_store(const JobEnvironment& env) {
+std::string describe_store_owner(const JobEnvironment& env) {
   using std::chrono::milliseconds;
   try {
     StoreClient store(env.address, env.port, env.token, milliseconds(2000));
     const auto group = store.find(kHostedKey, milliseconds(0));
-    const auto place = group ? store.find(place_key(*group, 0), milliseconds(0)) : std::nullopt;
+    const auto place = group ? store.find(process_key(*group, 0), milliseconds(0)) : std::nullopt;
     if (!place) return {};
-    return "; a group of " + place->substr(0, place->find(' ')) + " ranks is there" + whereabouts(0, place);
+    return "; a group of " + place->substr(0, place->find(' ')) + " ranks is there" + location_text(0, place);
   } catch (const StoreDenied&) {
     return "; the store of another job is there";
   } catch (const DistributedError&) {
@@ -57,11 +57,11 @@ std::shared_ptr<StoreServer> host_store(const JobEnvironment& env, const std::st
   try {
     auto server = std::make_shared<StoreServer>(env.token, env.address, env.port);
     server->set(kHostedKey, group);
-    server->set(first_key(group), "0 " + about_me(env.size));
+    server->set(first_key(group), "0 " + describe_process(env.size));
     return server;
   } catch (const DistributedError& error) {
-    throw DistributedError("init_process_group: rank 0 cannot host the job's store (" + env.found +
-                           "): " + error.what_without_backtrace() + whose_store(env));
+    throw DistributedError("init_process_group: rank 0 cannot host the job's store (" + env.sources +
+                           "): " + error.what_without_backtrace() + describe_store_owner(env));
   }
 }
 
@@ -73,8 +73,8 @@ struct StoreAddress {
 };
 /// Finds the store of a job that torchrun has started. torchrun's agent has its own store at MASTER_PORT. Rank 0 hosts
 /// Tandem's store on a free port and publishes its address in the agent's store, where the other ranks read it.
-StoreAddress meet_at_torchrun(int rank, const std::string& address, int port, const std::string& token,
-                              const std::string& group, Deadline deadline) {
+StoreAddress rendezvous_through_torchrun(int rank, const std::string& address, int port, const std::string& token,
+                                         const std::string& group, Deadline deadline) {
   TorchStore agent(address, port, deadline);
   const std::string key = "tandem/" + process_variable("TORCHELASTIC_RUN_ID") + "/" +
                           process_variable("TORCHELASTIC_RESTART_COUNT") + "/" + group;
@@ -93,24 +93,25 @@ StoreAddress meet_at_torchrun(int rank, const std::string& address, int port, co
 
 }  // namespace
 
-ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<ProcessGroupPtr(Rendezvous)>& make) {
+ProcessGroupPtr rendezvous_from_environment(const InitOptions& o,
+                                            const std::function<ProcessGroupPtr(Rendezvous)>& make) {
   const JobEnvironment env = read_job_environment(o);
   const bool launched = env.has_launcher_store;
   const int rank = env.rank;
-  const std::string name = next_name(rank), host_name = launched ? "tandem launch" : "rank 0";
+  const std::string name = next_group_name(rank), host_name = launched ? "tandem launch" : "rank 0";
   const auto start = Clock::now();
   const Deadline deadline = after(o.timeout);
-  const Deadline patience = after(std::min<std::chrono::milliseconds>(o.timeout, std::chrono::seconds(10)));
+  const Deadline grace_period = after(std::min<std::chrono::milliseconds>(o.timeout, std::chrono::seconds(10)));
   for (;;) try {
       Rendezvous job{.rank = rank, .size = env.size, .store = nullptr};
       StoreAddress place{env.address, env.port};
       if (env.has_agent_store)
-        place = meet_at_torchrun(rank, env.address, env.port, env.token, name, deadline);
+        place = rendezvous_through_torchrun(rank, env.address, env.port, env.token, name, deadline);
       else if (!launched && rank == 0)
         place.server = host_store(env, name);
-      show_once(env, place.address, place.port);
+      print_rendezvous_once(env, place.address, place.port);
       const auto connect = [&] {
-        return std::make_unique<StoreClient>(place.address, place.port, env.token, left_until(deadline), host_name,
+        return std::make_unique<StoreClient>(place.address, place.port, env.token, time_until(deadline), host_name,
                                              start);
       };
       job.store = connect();
@@ -119,8 +120,8 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
       // `watch` would be connected to the new store but `store` to the old one, and the new store would count this rank
       // as lost when `watch` closes. An answer on `store` shows that both connect to the same store.
       const auto hosted = job.store->find(kHostedKey, std::chrono::milliseconds(0));
-      TANDEM_CHECK_AS(DistributedError, !hosted || number_of(*hosted) <= number_of(name),
-                      "init_process_group: ", rank_text(rank, nullptr), " makes ", name,
+      TANDEM_CHECK_AS(DistributedError, !hosted || group_number(*hosted) <= group_number(name),
+                      "init_process_group: ", describe_rank(rank, nullptr), " makes ", name,
                       " (counted from 0), but the store at ", place.address, ":", place.port, " belongs to ", *hosted,
                       ": this process is too late, or belongs to another job");
       job.server = std::move(place.server);
@@ -130,20 +131,22 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
       return make(std::move(job));
     } catch (const StoreClosed&) {
       // The store belonged to the previous group of rank 0, which this rank has left: try again.
-      if (launched || rank == 0 || Clock::now() >= patience) throw;
+      if (launched || rank == 0 || Clock::now() >= grace_period) throw;
     }
 }
 
-Rendezvous Rendezvous::subgroup(const std::string& number, int its_rank, MembersPtr its_members,
+Rendezvous Rendezvous::subgroup(const std::string& number, int subgroup_rank, MembersPtr subgroup_members,
                                 std::chrono::milliseconds timeout) const {
-  Rendezvous job{.rank = its_rank, .size = static_cast<int>(its_members->ranks.size()), .store = store->again(timeout)};
-  job.watch = store->again(timeout);
+  Rendezvous job{.rank = subgroup_rank,
+                 .size = static_cast<int>(subgroup_members->ranks.size()),
+                 .store = store->reconnect(timeout)};
+  job.watch = store->reconnect(timeout);
   job.name = name + "/" + number;
   job.server = server;
   job.is_process = is_process;
   job.has_launcher = has_launcher;
-  job.members = std::move(its_members);
-  job.told = told;
+  job.members = std::move(subgroup_members);
+  job.failure_reported = failure_reported;
   job.flight = flight;
   job.shared_memory = shared_memory;
   return job;
@@ -153,8 +156,9 @@ std::optional<std::string> find_unless_failed(StoreClient& store, const std::str
                                               Deadline deadline, const std::function<bool()>& is_hopeless) {
   using std::chrono::milliseconds;
   for (;;) {
-    const milliseconds answer = std::max(StoreClient::kHasty, std::min(left_until(deadline), StoreClient::kUsual));
-    if (auto value = store.find(key, std::min(left_until(deadline), milliseconds(50)), answer)) return value;
+    const milliseconds answer =
+        std::max(StoreClient::kShortAnswerTime, std::min(time_until(deadline), StoreClient::kDefaultAnswerTime));
+    if (auto value = store.find(key, std::min(time_until(deadline), milliseconds(50)), answer)) return value;
     for (const std::string& failed : failure_keys(group))
       if (const auto failure = store.find(failed, milliseconds(0), answer)) throw DistributedError(*failure);
     if (Clock::now() >= deadline || (is_hopeless && is_hopeless())) return {};
@@ -165,68 +169,70 @@ std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "localhost";
 }
-std::string came_key(const std::string& group, int rank) { return group + "/rank " + std::to_string(rank); }
-std::string whereabouts(int rank, const std::optional<std::string>& came) {
+std::string joined_key(const std::string& group, int rank) { return group + "/rank " + std::to_string(rank); }
+std::string location_text(int rank, const std::optional<std::string>& came) {
   char process[32], host[256];
   if (!came || std::sscanf(came->c_str(), "%*s %31s %*s %255s", process, host) != 2) return {};
   return std::string(" (rank ").append(std::to_string(rank)) + " is process " + process + " on " + host + ")";
 }
 
-void take_place(const Rendezvous& job) {
+void register_rank(const Rendezvous& job) {
   if (job.members) return;  // no check needed: the ranks have their places in the group from which this one is made
   StoreClient& store = *job.store;
-  const std::string me = about_me(job.size);
-  const auto refuse = [&](const std::string& why) {
+  const std::string me = describe_process(job.size);
+  const auto reject = [&](const std::string& why) {
     const std::string text = why + "; the group continues without process " + std::to_string(::getpid()) + " on " +
                              host_name() +
                              ". Each process of a job needs its own RANK and the same WORLD_SIZE, and each job on a "
                              "machine needs its own MASTER_PORT";
-    store.set(refused_key(job.name), text);
+    store.set(rejected_key(job.name), text);
     throw DistributedError("init_process_group: " + text);
   };
   const std::string first = store.set_once(first_key(job.name), std::to_string(job.rank) + " " + me);
   const int first_rank = std::atoi(first.c_str());
-  const std::string its = first.substr(first.find(' ') + 1), count = its.substr(0, its.find(' '));
+  const std::string first_description = first.substr(first.find(' ') + 1),
+                    count = first_description.substr(0, first_description.find(' '));
   if (count != std::to_string(job.size))
-    refuse("the ranks have different world sizes: " + rank_text(job.rank, nullptr) + " has " +
-           std::to_string(job.size) + ", " + rank_text(first_rank, nullptr) + " has " + count +
-           whereabouts(first_rank, its));
-  const std::string there = store.set_once(place_key(job.name, job.rank), me);
+    reject("the ranks have different world sizes: " + describe_rank(job.rank, nullptr) + " has " +
+           std::to_string(job.size) + ", " + describe_rank(first_rank, nullptr) + " has " + count +
+           location_text(first_rank, first_description));
+  const std::string there = store.set_once(process_key(job.name, job.rank), me);
   if (there != me)
-    refuse("two processes claim to be " + rank_text(job.rank, nullptr) + ", and the other one joined first" +
-           whereabouts(job.rank, there));
+    reject("two processes claim to be " + describe_rank(job.rank, nullptr) + ", and the other one joined first" +
+           location_text(job.rank, there));
 }
 
 std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
                                             std::chrono::milliseconds timeout, const std::string& contact,
                                             const MembersPtr& members) {
   const Deadline deadline = after(timeout);
-  store.set(came_key(group, rank), about_me(size) + "\n" + contact);
+  store.set(joined_key(group, rank), describe_process(size) + "\n" + contact);
   std::vector<std::string> contacts;
   for (int r = 0; r < size; ++r) {
     std::string left;  // how rank r has left the group; empty if it has not
     const auto has_left = [&] {
-      const LeftRanks all = store.left(group, StoreClient::kUsual);
+      const LeftRanks all = store.left(group, StoreClient::kDefaultAnswerTime);
       if (const auto at = all.find(global_rank(r, members)); at != all.end()) left = at->second;
       return !left.empty();
     };
-    const auto theirs = find_unless_failed(store, group, came_key(group, r), deadline, has_left);
+    const auto theirs = find_unless_failed(store, group, joined_key(group, r), deadline, has_left);
     if (!theirs) {
-      std::string why = (members ? members->str() : "init_process_group") + ": " + rank_text(r, members);
+      std::string why = (members ? members->str() : "init_process_group") + ": " + describe_rank(r, members);
       if (left.empty())
         why += " of " + std::to_string(size) + " did not arrive within " + std::to_string(timeout.count()) + " ms";
       else
         why += " has left (" + left + ") before it joined";
-      if (const auto refused = store.find(refused_key(group), std::chrono::milliseconds(0), StoreClient::kHasty))
+      if (const auto refused =
+              store.find(rejected_key(group), std::chrono::milliseconds(0), StoreClient::kShortAnswerTime))
         why += "; a process was refused: " + *refused;
-      throw DistributedError(store.publish_failure(group, why, StoreClient::kHasty));
+      throw DistributedError(store.publish_failure(group, why, StoreClient::kShortAnswerTime));
     }
     contacts.push_back(theirs->substr(theirs->find('\n') + 1));
   }
   return contacts;
 }
 
-void leave_in_order(StoreClient& store, const std::string& group, int rank) noexcept {
+void leave_group(StoreClient& store, const std::string& group, int rank) noexcept {
   try {
     store.leave(group, rank);
   } catch (const std::exception&) {

@@ -23,19 +23,20 @@ struct Rendezvous {
   bool has_launcher = false;  // true if `tandem launch` has started the rank; it then reports the rank's exit status
   MembersPtr members = nullptr;
   /// Value of Communicator::failure_reported(). Groups made from this group share it, because they all fail together.
-  std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<std::atomic<bool>> failure_reported = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<FlightLog> flight = nullptr;  // flight record of this rank; if null, the group makes a new one
   bool shared_memory = true;                    // true if ranks on one machine may use shared memory; read by gloo only
 
   /// Returns this rank's rank in the default group.
   int global() const { return global_rank(rank, members); }
   /// Makes the Rendezvous of a group whose members are ranks of this group. It uses the same store.
-  Rendezvous subgroup(const std::string& number, int its_rank, MembersPtr its_members,
+  Rendezvous subgroup(const std::string& number, int subgroup_rank, MembersPtr subgroup_members,
                       std::chrono::milliseconds timeout) const;
 };
 
 /// Finds the job's store as the options and the environment say, or hosts it. Returns the group that make() then makes.
-ProcessGroupPtr meet_by_environment(const InitOptions& options, const std::function<ProcessGroupPtr(Rendezvous)>& make);
+ProcessGroupPtr rendezvous_from_environment(const InitOptions& options,
+                                            const std::function<ProcessGroupPtr(Rendezvous)>& make);
 
 /// Waits for a key of the group's store. Returns nullopt at the deadline, or when is_hopeless() returns true.
 /// @throws DistributedError with the failure of the job or of the group, if one of them fails before that
@@ -47,9 +48,9 @@ std::optional<std::string> find_unless_failed(StoreClient& store, const std::str
 /// to another job.
 /// @throws DistributedError naming the process that has already registered as this rank, or a rank that was started
 /// with another number of ranks
-void take_place(const Rendezvous& job);
+void register_rank(const Rendezvous& job);
 
-/// Announces this rank and waits for all other ranks of the group, which must have called take_place(). Returns the
+/// Announces this rank and waits for all other ranks of the group, which must have called register_rank(). Returns the
 /// `contact` of each rank, by rank.
 /// @throws DistributedError naming the rank that did not come, and a process that was rejected meanwhile
 std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
@@ -59,27 +60,27 @@ std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::strin
 /// Returns the name of this machine.
 std::string host_name();
 /// Returns the key that a rank of a group sets when it has joined.
-std::string came_key(const std::string& group, int rank);
+std::string joined_key(const std::string& group, int rank);
 /// Describes where a rank runs, as text to append to an error: " (rank 1 is process 4711 on node-b)".
-/// @param joined  value that the rank has set under came_key(); if there is none, the text is ""
-[[gnu::cold]] std::string whereabouts(int rank, const std::optional<std::string>& came);
+/// @param joined  value that the rank has set under joined_key(); if there is none, the text is ""
+[[gnu::cold]] std::string location_text(int rank, const std::optional<std::string>& joined);
 
 /// Tells the store that a rank leaves the group, so that it does not count as lost. `rank` is a rank of the default
 /// group. Has no effect if the store is gone.
-void leave_in_order(StoreClient& store, const std::string& group, int rank) noexcept;
+void leave_group(StoreClient& store, const std::string& group, int rank) noexcept;
 
 /// Keeps the store that this rank hosts alive for a short time after a failure, so that late ranks can still read the
 /// cause.
 struct StoreHost {
   std::shared_ptr<StoreServer> server;
-  bool failed = true, all_came = false;
+  bool failed = true, all_joined = false;
   ~StoreHost() {
-    constexpr std::chrono::milliseconds kLinger(300);
+    constexpr std::chrono::milliseconds kLingerTime(300);
     if (!server || !failed) return;
-    if (all_came)
-      server->wait_for_clients_to_leave(kLinger);
+    if (all_joined)
+      server->wait_for_clients_to_leave(kLingerTime);
     else
-      std::this_thread::sleep_for(kLinger);
+      std::this_thread::sleep_for(kLingerTime);
   }
 };
 

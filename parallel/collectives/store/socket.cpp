@@ -19,9 +19,9 @@ namespace tandem::distributed {
 namespace {
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
-std::string place(const std::string& address, int port) { return address + ":" + std::to_string(port); }
+std::string address_text(const std::string& address, int port) { return address + ":" + std::to_string(port); }
 
-AddressList look_up(const std::string& address, int port, int flags) {
+AddressList resolve(const std::string& address, int port, int flags) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -31,7 +31,7 @@ AddressList look_up(const std::string& address, int port, int flags) {
   int status = ::getaddrinfo(address.c_str(), service.c_str(), &hints, &found);
   if (status != 0 && address == "localhost")  // localhost is this machine (RFC 6761), even if /etc/hosts lacks it
     status = ::getaddrinfo("127.0.0.1", service.c_str(), &hints, &found);
-  TANDEM_CHECK_AS(DistributedError, status == 0, "store: the address ", place(address, port),
+  TANDEM_CHECK_AS(DistributedError, status == 0, "store: the address ", address_text(address, port),
                   " cannot be resolved: ", ::gai_strerror(status));
   return {found, &::freeaddrinfo};
 }
@@ -60,7 +60,7 @@ int try_connect(int fd, const addrinfo& a, Deadline deadline) {
 
 }  // namespace
 
-std::chrono::milliseconds left_until(Deadline deadline) {
+std::chrono::milliseconds time_until(Deadline deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
   return std::clamp<std::chrono::milliseconds>(left, std::chrono::milliseconds(0), std::chrono::hours(24));
 }
@@ -75,7 +75,7 @@ void Descriptor::close() {
 bool wait_until_ready(int fd, short events, Deadline deadline) {
   for (;;) {
     pollfd one{fd, events, 0};
-    const int n = ::poll(&one, 1, static_cast<int>(left_until(deadline).count()));
+    const int n = ::poll(&one, 1, static_cast<int>(time_until(deadline).count()));
     if (n > 0) return true;
     if (n == 0 && Clock::now() >= deadline) return false;
     if (n < 0 && errno != EINTR) return false;
@@ -83,7 +83,7 @@ bool wait_until_ready(int fd, short events, Deadline deadline) {
 }
 
 Descriptor listen_on(const std::string& address, int port) {
-  const AddressList list = look_up(address, port, AI_PASSIVE);
+  const AddressList list = resolve(address, port, AI_PASSIVE);
   int error = EADDRNOTAVAIL;
   for (const addrinfo* a = list.get(); a; a = a->ai_next) {
     Descriptor fd = make_socket(*a);
@@ -99,14 +99,14 @@ Descriptor listen_on(const std::string& address, int port) {
                   "store: The server socket has failed to listen on any local network address: port ", port, " of ",
                   address, " is in use; set MASTER_PORT to another port");
   TANDEM_CHECK_AS(DistributedError, false,
-                  "store: The server socket has failed to listen on any local network address: ", place(address, port),
-                  ": ", std::strerror(error));
+                  "store: The server socket has failed to listen on any local network address: ",
+                  address_text(address, port), ": ", std::strerror(error));
   return {};
 }
 
 Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host,
                       Clock::time_point start) {
-  const AddressList list = look_up(address, port, 0);
+  const AddressList list = resolve(address, port, 0);
   for (;;) {
     int error = EADDRNOTAVAIL;
     for (const addrinfo* a = list.get(); a; a = a->ai_next) {
@@ -119,7 +119,7 @@ Descriptor connect_to(const std::string& address, int port, Deadline deadline, c
       }
     }
     // a short pause, because the server may be about to start
-    const auto pause = std::min(left_until(deadline), std::chrono::milliseconds(20));
+    const auto pause = std::min(time_until(deadline), std::chrono::milliseconds(20));
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
     TANDEM_CHECK_AS(DistributedError, pause.count() > 0, "store: The client socket has timed out after ", waited,
                     "ms while trying to connect to (", address, ", ", port, "): ", host, " does not answer (",
@@ -132,12 +132,12 @@ void prepare_connection(int fd) {
   const auto set = [fd](int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, static_cast<int>(kLinkSilence.count() / 2));
-  set(IPPROTO_TCP, TCP_KEEPINTVL, static_cast<int>(kLinkSilence.count() / 4));
+  set(IPPROTO_TCP, TCP_KEEPIDLE, static_cast<int>(kLinkTimeout.count() / 2));
+  set(IPPROTO_TCP, TCP_KEEPINTVL, static_cast<int>(kLinkTimeout.count() / 4));
   set(IPPROTO_TCP, TCP_KEEPCNT, 2);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kLinkSilence.count() * 1000));
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kLinkTimeout.count() * 1000));
 }
-int port_of(int fd) {
+int socket_port(int fd) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;

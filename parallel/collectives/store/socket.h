@@ -9,9 +9,9 @@ namespace tandem::distributed {
 
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
-/// left_until() returns the time until a deadline: at least 0 and at most a day, so that sums do not overflow. after()
+/// time_until() returns the time until a deadline: at least 0 and at most a day, so that sums do not overflow. after()
 /// returns the deadline that is `time` from now.
-std::chrono::milliseconds left_until(Deadline deadline);
+std::chrono::milliseconds time_until(Deadline deadline);
 Deadline after(std::chrono::milliseconds time);
 
 /// Owns a file descriptor and closes it in the destructor.
@@ -43,12 +43,12 @@ Descriptor listen_on(const std::string& address, int port);
 /// @throws DistributedError naming address, port and `host`
 Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host = "its host",
                       Clock::time_point start = Clock::now());
-/// Sets the options of a connection: small messages are sent at once, and the connection fails within kLinkSilence if
+/// Sets the options of a connection: small messages are sent at once, and the connection fails within kLinkTimeout if
 /// the other machine or the link is lost. A peer whose process is only stopped keeps its connection, because its kernel
 /// still answers.
 void prepare_connection(int fd);
-constexpr std::chrono::seconds kLinkSilence(20);
-int port_of(int fd);
+constexpr std::chrono::seconds kLinkTimeout(20);
+int socket_port(int fd);
 /// Returns the numeric address of this end of a connection, which is that of the network interface it uses.
 std::string local_address(int fd);
 /// Waits for one of poll's `events` on a socket. Returns false at the deadline.

@@ -36,7 +36,7 @@ class StoreServer {
   ///                      (mark_ended_normally())
   /// @throws DistributedError naming the port when it is in use
   explicit StoreServer(std::string token, const std::string& address = "127.0.0.1", int port = 0,
-                       std::chrono::milliseconds patience = {});
+                       std::chrono::milliseconds grace_period = {});
   /// Tells the clients that the store shuts down, and ends the thread.
   ~StoreServer();
   StoreServer(const StoreServer&) = delete;
@@ -46,31 +46,31 @@ class StoreServer {
   std::optional<std::string> find(const std::string& key) const;
   /// Records that the rank's process has ended with status 0, so that the rank has left all groups. As
   /// StoreClient::end().
-  void excuse(int rank);
+  void mark_ended_normally(int rank);
   /// Shuts the server down now and tells the clients so. find() and set() still work on this object.
   void close();
   /// Waits until no client is connected, but at most for `most`.
   void wait_for_clients_to_leave(std::chrono::milliseconds most) const;
 
  private:
-  class Loop;
-  std::unique_ptr<Loop> loop_;
+  class EventLoop;
+  std::unique_ptr<EventLoop> event_loop_;
 };
 
 /// The connection to the store is lost because its host is gone, or the store does not answer because its host hangs.
-class StoreLost : public DistributedError {
+class StoreConnectionLost : public DistributedError {
  public:
   using DistributedError::DistributedError;
 };
 /// The store does not answer.
-class StoreSilent : public StoreLost {
+class StoreTimeout : public StoreConnectionLost {
  public:
-  using StoreLost::StoreLost;
+  using StoreConnectionLost::StoreConnectionLost;
 };
 /// The store has told this client that it shuts down.
-class StoreClosed : public StoreLost {
+class StoreClosed : public StoreConnectionLost {
  public:
-  using StoreLost::StoreLost;
+  using StoreConnectionLost::StoreConnectionLost;
 };
 /// For each rank that has left a group, a text that says how, such as "it ended normally".
 using LeftRanks = std::map<int, std::string>;
@@ -83,12 +83,12 @@ class StoreDenied : public DistributedError {
 };
 
 /// One connection to the store. Methods may be called from any thread, but requests run one at a time. Every method
-/// throws StoreLost if the connection is lost.
+/// throws StoreConnectionLost if the connection is lost.
 class StoreClient {
  public:
-  /// Time in which the store must answer, in addition to the time for which the request asks it to wait. kUsual is the
-  /// default. kHasty is for requests after a failure, which must not take long.
-  static constexpr std::chrono::milliseconds kUsual{20000}, kHasty{300};
+  /// Time in which the store must answer, in addition to the time for which the request asks it to wait.
+  /// kDefaultAnswerTime is the default. kShortAnswerTime is for requests after a failure, which must not take long.
+  static constexpr std::chrono::milliseconds kDefaultAnswerTime{20000}, kShortAnswerTime{300};
 
   /// Connects to the store, and waits for it to come up for at most `timeout`. @throws StoreDenied if the token is
   /// wrong
@@ -96,13 +96,15 @@ class StoreClient {
   /// @param start  time when the caller began to wait, for errors
   StoreClient(const std::string& address, int port, const std::string& token, std::chrono::milliseconds timeout,
               std::string host = "a rank or a launcher", Clock::time_point start = Clock::now());
-  void set(const std::string& key, const std::string& value, std::chrono::milliseconds answer = kUsual);
+  void set(const std::string& key, const std::string& value,
+           std::chrono::milliseconds answer_timeout = kDefaultAnswerTime);
   /// Sets the key to `value` unless it has a value already. Returns the value of the key after the call.
-  std::string set_once(const std::string& key, const std::string& value, std::chrono::milliseconds answer = kUsual);
+  std::string set_once(const std::string& key, const std::string& value,
+                       std::chrono::milliseconds answer_timeout = kDefaultAnswerTime);
   /// Publishes the failure of a group, unless there is an earlier failure of the job, of the group, or of a group from
   /// which it was made. Returns the first failure.
   std::string publish_failure(const std::string& group, const std::string& why,
-                              std::chrono::milliseconds answer = kUsual);
+                              std::chrono::milliseconds answer_timeout = kDefaultAnswerTime);
   /// Perform the operations of KeyValues in the store.
   int64_t add(const std::string& key, int64_t amount);
   std::string compare_set(const std::string& key, const std::string& expected, const std::string& desired);
@@ -110,7 +112,7 @@ class StoreClient {
   int64_t count(const std::string& prefix);
   /// Waits for the key. Returns nullopt if it was not set within the timeout.
   std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout,
-                                  std::chrono::milliseconds answer = kUsual);
+                                  std::chrono::milliseconds answer_timeout = kDefaultAnswerTime);
   /// Waits for the key. @throws DistributedError naming the key, if it was not set within the timeout
   std::string get(const std::string& key, std::chrono::milliseconds timeout);
   /// Waits for all keys.
@@ -124,17 +126,17 @@ class StoreClient {
   std::optional<std::string> report(const std::string& group, int rank, int waits_for, std::chrono::milliseconds time,
                                     LeftRanks* left = nullptr);
   /// Reports a member that is not a rank, such as a launcher. The member is lost if its next report does not come
-  /// within `silence`. Throws StoreSilent if the store does not answer within `silence`.
+  /// within `silence`. Throws StoreTimeout if the store does not answer within `silence`.
   /// @param name  name of the member in failures: "the launcher of node 1"
   std::optional<std::string> report_as(const std::string& name, const std::string& group, int member,
                                        std::chrono::milliseconds time, std::chrono::milliseconds silence);
   /// Makes the rank leave the group, so that it does not count as lost when its connection ends. Use another connection
   /// than the one that reports.
-  void leave(const std::string& group, int rank, std::chrono::milliseconds answer = kHasty);
+  void leave(const std::string& group, int rank, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
   /// Reports that the rank's process ends with status 0: the rank leaves all groups and is not lost.
-  void end(int rank, std::chrono::milliseconds answer = kHasty);
+  void end(int rank, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
   /// Returns the ranks that have left the group, and how.
-  LeftRanks left(const std::string& group, std::chrono::milliseconds answer = kHasty);
+  LeftRanks left(const std::string& group, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
   /// Result of blame(group, rank): the rank that holds up `rank`, which is `rank` itself or a rank for which it waits,
   /// directly or through other waiting ranks. `silence` is "has sent no heartbeat for 1234 ms" if the reports of that
   /// rank are overdue, otherwise "".
@@ -142,31 +144,32 @@ class StoreClient {
     int rank = 0;
     std::string silence = {};
   };
-  Blame blame(const std::string& group, int rank, std::chrono::milliseconds answer = kHasty);
+  Blame blame(const std::string& group, int rank, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
 
   /// Makes another connection to the same store.
-  std::unique_ptr<StoreClient> again(std::chrono::milliseconds timeout) const;
+  std::unique_ptr<StoreClient> reconnect(std::chrono::milliseconds timeout) const;
   /// Returns the address of this machine's end of the connection.
   std::string local_address() const { return distributed::local_address(socket_.get()); }
   /// Ends the request in progress, and all later ones, with an error. May be called from any thread.
   void interrupt();
 
  private:
-  void say_hello(const std::string& address, int port, const std::string& token, Deadline deadline,
+  void handshake(const std::string& address, int port, const std::string& token, Deadline deadline,
                  Clock::time_point start);
   /// Sends a request and waits for the reply. Returns the value in the reply. For a reply of the kind kNothing, returns
-  /// nullopt and writes the reply's text to `nothing`.
+  /// nullopt and writes the reply's text to `nothing_text`.
   std::optional<std::string> request(char op, const std::string& key, const std::string& value,
-                                     std::chrono::milliseconds wait, std::chrono::milliseconds answer = kUsual,
-                                     std::string* nothing = nullptr);
+                                     std::chrono::milliseconds wait,
+                                     std::chrono::milliseconds answer_timeout = kDefaultAnswerTime,
+                                     std::string* nothing_text = nullptr);
   const std::string address_;
   const int port_;
-  const std::string token_, place_, host_;
+  const std::string token_, address_text_, host_;
   Descriptor socket_;
   std::mutex mutex_;   // serializes requests
   std::string bytes_;  // received bytes after the last reply
-  // closed_: the store has shut down; hangs_: it did not answer in time
-  bool broken_ = false, closed_ = false, hangs_ = false;
+  // closed_: the store has shut down; timed_out_: it did not answer in time
+  bool broken_ = false, closed_ = false, timed_out_ = false;
 };
 
 /// Format of the messages between server and client: a length of four bytes, then that number of bytes. Numbers are in
@@ -193,9 +196,9 @@ std::string frame(const std::string& body);
 std::optional<std::string> take_message(std::string& bytes, size_t most = kMaxMessage);
 std::string encode(const Request& request);
 std::optional<Request> decode(const std::string& body);
-/// Encodes two texts as the value of one request. take_pair() is the inverse.
-std::string pair_of(const std::string& first, const std::string& second);
-std::optional<std::pair<std::string, std::string>> take_pair(const std::string& value);
+/// Encodes two texts as the value of one request. decode_pair() is the inverse.
+std::string encode_pair(const std::string& first, const std::string& second);
+std::optional<std::pair<std::string, std::string>> decode_pair(const std::string& value);
 }  // namespace store_messages
 
 }  // namespace tandem::distributed

@@ -9,11 +9,12 @@ std::string frame(const std::string& body) {
   const auto length = static_cast<uint32_t>(body.size());
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + body;
 }
-std::optional<std::string> take_message(std::string& bytes, size_t most) {
+std::optional<std::string> take_message(std::string& bytes, size_t max_bytes) {
   uint32_t length = 0;
   if (bytes.size() < sizeof length) return {};
   std::memcpy(&length, bytes.data(), sizeof length);
-  TANDEM_CHECK_AS(DistributedError, length <= most, "store: a message of ", length, " bytes; accepted: at most ", most);
+  TANDEM_CHECK_AS(DistributedError, length <= max_bytes, "store: a message of ", length, " bytes; accepted: at most ",
+                  max_bytes);
   if (bytes.size() < sizeof length + length) return {};
   std::string body = bytes.substr(sizeof length, length);
   bytes.erase(0, sizeof length + length);
@@ -41,8 +42,8 @@ std::optional<Request> decode(const std::string& body) {
   return r;
 }
 
-std::string pair_of(const std::string& first, const std::string& second) { return frame(first) + second; }
-std::optional<std::pair<std::string, std::string>> take_pair(const std::string& value) {
+std::string encode_pair(const std::string& first, const std::string& second) { return frame(first) + second; }
+std::optional<std::pair<std::string, std::string>> decode_pair(const std::string& value) {
   std::string rest = value;
   auto first = take_message(rest);
   if (!first) return {};

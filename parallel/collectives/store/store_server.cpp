@@ -26,9 +26,10 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr size_t kMaxConnections = 4096;
-constexpr size_t kMaxStrangers = 64;  // most connections that have not shown the token; a new one closes the oldest
-constexpr auto kGreetingTime = std::chrono::seconds(5);
-constexpr milliseconds kClosingTime(300);  // time in which clients may read the last reply
+constexpr size_t kMaxUnauthenticated =
+    64;  // most connections that have not shown the token; a new one closes the oldest
+constexpr auto kHandshakeTimeout = std::chrono::seconds(5);
+constexpr milliseconds kCloseTimeout(300);  // time in which clients may read the last reply
 
 /// Compares two tokens. If they have the same length, the time does not depend on where they differ, so that it reveals
 /// nothing about the token.
@@ -43,55 +44,55 @@ bool same_token(const std::string& a, const std::string& b) {
 struct Member {
   std::string group;
   int rank = 0, waits_for = -1;
-  Clock::time_point heard;  // time of the last report
-  milliseconds interval;    // time from one report to the next
-  milliseconds silence{0};  // without a report for this time, the member is lost; 0: never
+  Clock::time_point last_report;  // time of the last report
+  milliseconds interval;          // time from one report to the next
+  milliseconds silence{0};        // without a report for this time, the member is lost; 0: never
   std::string name = {};
-  bool is_lost() const { return silence.count() > 0 && Clock::now() >= heard + silence; }
+  bool is_lost() const { return silence.count() > 0 && Clock::now() >= last_report + silence; }
   /// Returns whether two reports are overdue.
-  bool silent() const { return Clock::now() > heard + 2 * interval + milliseconds(150); }
+  bool is_overdue() const { return Clock::now() > last_report + 2 * interval + milliseconds(150); }
 };
 struct Connection {
   Descriptor socket;
   std::string in = {}, out = {};
-  bool known = false;                   // the client has shown the token
+  bool authenticated = false;           // the client has shown the token
   bool closing = false;                 // close once `out` is sent
   std::optional<std::string> key = {};  // key that the client waits for
   std::optional<Member> member = {};
-  bool reports = false;  // true while a report waits for a failure of the group
+  bool has_pending_report = false;  // true while a report waits for a failure of the group
   // end of the current wait or, before the client has shown the token, of the time for doing so
   Deadline deadline = {};
-  bool waits() const { return key || reports; }
+  bool is_waiting() const { return key || has_pending_report; }
 };
 /// A rank whose connection has ended, or another member that has stopped reporting.
-struct Lost {
+struct LostMember {
   std::string group;
   int rank;
-  Deadline published;     // time at which the failure is published, unless another cause is known by then
-  std::string text = {};  // text of the failure; "" for a rank, whose text publish_lost() makes
+  Deadline publish_time;  // time at which the failure is published, unless another cause is known by then
+  std::string text = {};  // text of the failure; "" for a rank, whose text publish_lost_members() makes
 };
 
 }  // namespace
 
-class StoreServer::Loop {
+class StoreServer::EventLoop {
  public:
-  Loop(std::string token, const std::string& address, int port, milliseconds patience)
+  EventLoop(std::string token, const std::string& address, int port, milliseconds grace_period)
       : token_(std::move(token)),
-        patience_(patience),
+        grace_period_(grace_period),
         listener_(listen_on(address, port)),
         wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     TANDEM_CHECK_AS(DistributedError, static_cast<bool>(wake_),
                     "store: no file descriptor is left; `ulimit -n` shows how many there may be");
     thread_ = detail::start_thread("the store", [this] { serve(); });
   }
-  ~Loop() { stop(); }
+  ~EventLoop() { stop(); }
   void stop() {
     stop_ = true;
     wake();
     if (thread_.joinable()) thread_.join();
   }
-  Loop(const Loop&) = delete;
-  int port() const { return port_of(listener_.get()); }
+  EventLoop(const EventLoop&) = delete;
+  int port() const { return socket_port(listener_.get()); }
   void set(const std::string& key, const std::string& value) {
     {
       const std::lock_guard lock(mutex_);
@@ -103,7 +104,7 @@ class StoreServer::Loop {
     const std::lock_guard lock(mutex_);
     return values_.find(key);
   }
-  void excuse(int rank) {
+  void mark_ended_normally(int rank) {
     const std::lock_guard lock(mutex_);
     left_[kAllGroups][rank] = kEndedNormally;
   }
@@ -116,7 +117,7 @@ class StoreServer::Loop {
     const uint64_t one = 1;
     while (::write(wake_.get(), &one, sizeof one) < 0 && errno == EINTR) {}
   }
-  std::optional<std::string> failure_of(const std::string& group) const {
+  std::optional<std::string> find_failure(const std::string& group) const {
     const std::lock_guard lock(mutex_);
     for (const std::string& key : failure_keys(group))
       if (auto failure = values_.find(key)) return failure;
@@ -125,9 +126,9 @@ class StoreServer::Loop {
 
   void serve() {
     while (!stop_) {
-      serve_once();
-      publish_lost();
-      answer_waiting();
+      poll_once();
+      publish_lost_members();
+      answer_waiting_clients();
       clients_ = connections_.size();
     }
     close();
@@ -135,44 +136,45 @@ class StoreServer::Loop {
     listener_.close();
     clients_ = 0;
   }
-  void serve_once() {
+  void poll_once() {
     std::vector<pollfd> fds{{listener_.get(), short(connections_.size() < kMaxConnections ? POLLIN : 0), 0},
                             {wake_.get(), POLLIN, 0}};
     Deadline first = after(std::chrono::hours(1));
     for (const Connection& c : connections_) {
       // While the client waits for a reply or does not read its replies, do not read its next request from the socket.
-      const bool busy = c.waits() || c.closing || c.out.size() > kMaxMessage;
+      const bool busy = c.is_waiting() || c.closing || c.out.size() > kMaxMessage;
       const int events = (busy ? POLLRDHUP : POLLIN) | (c.out.empty() ? 0 : POLLOUT);
       fds.push_back({c.socket.get(), static_cast<short>(events), 0});
-      if (c.waits() || !c.known) first = std::min(first, c.deadline);
-      if (c.member && c.member->silence.count() > 0) first = std::min(first, c.member->heard + c.member->silence);
+      if (c.is_waiting() || !c.authenticated) first = std::min(first, c.deadline);
+      if (c.member && c.member->silence.count() > 0) first = std::min(first, c.member->last_report + c.member->silence);
     }
-    for (const Lost& each : lost_) first = std::min(first, each.published);
+    for (const LostMember& each : lost_members_) first = std::min(first, each.publish_time);
     // poll() fails if a signal interrupts it (EINTR)
-    if (::poll(fds.data(), fds.size(), static_cast<int>(left_until(first).count())) < 0) return;
+    if (::poll(fds.data(), fds.size(), static_cast<int>(time_until(first).count())) < 0) return;
     uint64_t wakes = 0;
     while (::read(wake_.get(), &wakes, sizeof wakes) < 0 && errno == EINTR) {}
     size_t i = 2;
     for (auto c = connections_.begin(); c != connections_.end(); ++i)
-      if (step(*c, fds[i].revents)) {
-        if (c->member && c->member->is_lost()) lose(*c, "it has sent no heartbeat for", c->member->silence);
+      if (process_events(*c, fds[i].revents)) {
+        if (c->member && c->member->is_lost()) mark_lost(*c, "it has sent no heartbeat for", c->member->silence);
         ++c;
       } else {
-        if (c->member) lose(*c, "its connection has ended", {});
+        if (c->member) mark_lost(*c, "its connection has ended", {});
         c = connections_.erase(c);
       }
-    if (fds[0].revents) accept_some();
+    if (fds[0].revents) accept_connections();
   }
 
-  void lose(Connection& c, const std::string& how, milliseconds silence) {
+  void mark_lost(Connection& c, const std::string& how, milliseconds silence) {
     const Member& m = *c.member;
     const std::string time = silence.count() > 0 ? " " + std::to_string(silence.count()) + " ms" : "";
-    lost_.push_back({m.group, m.rank, after(patience_), m.name.empty() ? "" : m.name + " is lost: " + how + time});
+    lost_members_.push_back(
+        {m.group, m.rank, after(grace_period_), m.name.empty() ? "" : m.name + " is lost: " + how + time});
     c.member.reset();
-    c.reports = false;
+    c.has_pending_report = false;
   }
 
-  void accept_some() {
+  void accept_connections() {
     for (int i = 0; i < 16; ++i) {
       const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (fd < 0) {
@@ -181,27 +183,28 @@ class StoreServer::Loop {
           std::this_thread::sleep_for(milliseconds(10));
         return;
       }
-      const auto stranger = [](const Connection& c) { return !c.known; };
-      if (std::count_if(connections_.begin(), connections_.end(), stranger) >= static_cast<int64_t>(kMaxStrangers))
-        connections_.erase(std::find_if(connections_.begin(), connections_.end(), stranger));
+      const auto is_unauthenticated = [](const Connection& c) { return !c.authenticated; };
+      if (std::count_if(connections_.begin(), connections_.end(), is_unauthenticated) >=
+          static_cast<int64_t>(kMaxUnauthenticated))
+        connections_.erase(std::find_if(connections_.begin(), connections_.end(), is_unauthenticated));
       prepare_connection(fd);
-      connections_.push_back({.socket = Descriptor(fd), .deadline = after(kGreetingTime)});
+      connections_.push_back({.socket = Descriptor(fd), .deadline = after(kHandshakeTimeout)});
     }
   }
 
   /// Reads requests, answers them, and sends replies, as far as this is possible without blocking. Returns false if the
   /// connection has ended.
-  bool step(Connection& c, short events) {
+  bool process_events(Connection& c, short events) {
     if (events & (POLLERR | POLLNVAL | POLLRDHUP)) return false;
-    if (!c.known && Clock::now() >= c.deadline) return false;
+    if (!c.authenticated && Clock::now() >= c.deadline) return false;
     if (events & (POLLIN | POLLHUP)) {
       char chunk[4096];
       const ssize_t n = ::recv(c.socket.get(), chunk, sizeof chunk, 0);
       if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) return false;
       if (n > 0) c.in.append(chunk, static_cast<size_t>(n));
       try {
-        while (!c.waits() && !c.closing) {
-          const auto body = take_message(c.in, c.known ? kMaxMessage : kMaxHello);
+        while (!c.is_waiting() && !c.closing) {
+          const auto body = take_message(c.in, c.authenticated ? kMaxMessage : kMaxHello);
           if (!body) break;
           answer(c, decode(*body));
         }
@@ -222,22 +225,22 @@ class StoreServer::Loop {
 
   static void reply(Connection& c, char kind, const std::string& value = {}) { c.out += frame(kind + value); }
   void answer(Connection& c, const std::optional<Request>& r) {
-    if (!r || (!c.known && r->op != kHello)) return refuse(c);
+    if (!r || (!c.authenticated && r->op != kHello)) return reject(c);
     if (r->op == kHello) {
-      c.known = r->value == kVersion && same_token(r->key, token_);
-      c.closing = !c.known;
-      return c.known ? reply(c, kValue, kVersion) : reply(c, kDenied);
+      c.authenticated = r->value == kVersion && same_token(r->key, token_);
+      c.closing = !c.authenticated;
+      return c.authenticated ? reply(c, kValue, kVersion) : reply(c, kDenied);
     }
-    if (r->op == kLeft) return reply(c, kValue, left_of(r->key));
-    if (r->op == kReport || r->op == kLeave || r->op == kBlame || r->op == kEnd) return answer_rank(c, *r);
+    if (r->op == kLeft) return reply(c, kValue, format_left_ranks(r->key));
+    if (r->op == kReport || r->op == kLeave || r->op == kBlame || r->op == kEnd) return answer_rank_request(c, *r);
     const std::lock_guard lock(mutex_);
     try {
-      answer_about_values(c, *r);
+      answer_key_request(c, *r);
     } catch (const DistributedError& error) {
       reply(c, kRefused, error.what_without_backtrace());
     }
   }
-  void answer_about_values(Connection& c, const Request& r) {
+  void answer_key_request(Connection& c, const Request& r) {
     switch (r.op) {
       case kSet: return values_.set(r.key, r.value), reply(c, kValue);
       case kSetOnce: return reply(c, kValue, values_.set_once(r.key, r.value));
@@ -245,25 +248,25 @@ class StoreServer::Loop {
       case kErase: return reply(c, values_.erase(r.key) ? kValue : kNothing);
       case kCount: return reply(c, kValue, std::to_string(values_.count(r.key)));
       case kCompareSet:
-        if (const auto both = take_pair(r.value))
+        if (const auto both = decode_pair(r.value))
           return reply(c, kValue, values_.compare_set(r.key, both->first, both->second));
-        return refuse(c);
+        return reject(c);
       case kGet:
         if (const auto value = values_.find(r.key)) return reply(c, kValue, *value);
         c.key = r.key;
         c.deadline = after(milliseconds(r.wait_ms));
         return;
-      default: return refuse(c);
+      default: return reject(c);
     }
   }
-  static void refuse(Connection& c) {
+  static void reject(Connection& c) {
     c.closing = true;
     reply(c, kBad);
   }
-  void answer_rank(Connection& c, const Request& r) {
+  void answer_rank_request(Connection& c, const Request& r) {
     std::istringstream text(r.value);
     int rank = 0, waits_for = -1;
-    if (!(text >> rank)) return refuse(c);
+    if (!(text >> rank)) return reject(c);
     if (r.op == kReport) {
       int64_t silence = 0;
       std::string name;
@@ -273,7 +276,7 @@ class StoreServer::Loop {
       silence = std::clamp<int64_t>(silence, 0, kDay);
       const milliseconds interval(r.wait_ms);  // 0 in the first report, which the second one follows at once
       c.member = Member{r.key, rank, waits_for, Clock::now(), interval, milliseconds(silence), name};
-      c.reports = true;
+      c.has_pending_report = true;
       c.deadline = after(interval);
       const std::lock_guard lock(mutex_);
       for (const std::string& group : {std::string(kAllGroups), r.key})
@@ -282,8 +285,8 @@ class StoreServer::Loop {
       for (Connection& each : connections_)
         if (each.member && each.member->rank == rank && (r.op == kEnd || each.member->group == r.key)) {
           each.member.reset();
-          if (each.reports) reply(each, kClosed), flush(each);
-          each.reports = false;
+          if (each.has_pending_report) reply(each, kClosed), flush(each);
+          each.has_pending_report = false;
         }
       reply(c, kValue);
       const std::lock_guard lock(mutex_);
@@ -300,7 +303,7 @@ class StoreServer::Loop {
     return at == connections_.end() ? nullptr : &*at;
   }
   /// Returns the ranks that have left the group and how: "1 it ended normally\n2 ...".
-  std::string left_of(const std::string& group) const {
+  std::string format_left_ranks(const std::string& group) const {
     const std::lock_guard lock(mutex_);
     std::map<int, std::string> ranks;
     for (const std::string& name : {std::string(kAllGroups), group})
@@ -315,8 +318,8 @@ class StoreServer::Loop {
     for (int r = rank; seen.insert(r).second;) {
       const Connection* const c = find_member(group, r);
       if (!c) return std::to_string(r);
-      const auto silence = std::chrono::duration_cast<milliseconds>(Clock::now() - c->member->heard).count();
-      if (c->member->silent())
+      const auto silence = std::chrono::duration_cast<milliseconds>(Clock::now() - c->member->last_report).count();
+      if (c->member->is_overdue())
         return std::to_string(r) + " has sent no heartbeat for " + std::to_string(silence) + " ms";
       if (c->member->waits_for < 0) return std::to_string(r);
       r = c->member->waits_for;
@@ -325,31 +328,31 @@ class StoreServer::Loop {
   }
 
   /// Publishes the failure of each lost rank or member whose time has come, unless another cause is known.
-  void publish_lost() {
+  void publish_lost_members() {
     const std::lock_guard lock(mutex_);
-    std::erase_if(lost_, [this](const Lost& each) {
+    std::erase_if(lost_members_, [this](const LostMember& each) {
       if (each.text.empty() && left_[kAllGroups].count(each.rank) > 0) return true;
       // if the group has failed already, its ranks may end without leaving it
       for (const std::string& key : failure_keys(each.group))
         if (values_.find(key)) return true;
-      if (Clock::now() < each.published) return false;
+      if (Clock::now() < each.publish_time) return false;
       const std::string outermost = each.group.substr(0, each.group.find('/'));
       const std::string rank = "rank " + std::to_string(each.rank) +
                                " is gone: its connection to the store ended before it left the group" +
-                               whereabouts(each.rank, values_.find(came_key(outermost, each.rank)));
+                               location_text(each.rank, values_.find(joined_key(outermost, each.rank)));
       values_.set_once(failure_key(outermost), each.text.empty() ? rank : each.text);
       return true;
     });
   }
   /// Answers each waiting client whose key or failure has been set, or whose time is over.
-  void answer_waiting() {
+  void answer_waiting_clients() {
     for (Connection& c : connections_) {
-      if (!c.waits()) continue;
-      const std::optional<std::string> value = c.key ? find(*c.key) : failure_of(c.member->group);
+      if (!c.is_waiting()) continue;
+      const std::optional<std::string> value = c.key ? find(*c.key) : find_failure(c.member->group);
       if (!value && Clock::now() < c.deadline) continue;
-      value ? reply(c, kValue, *value) : reply(c, kNothing, c.member ? left_of(c.member->group) : "");
+      value ? reply(c, kValue, *value) : reply(c, kNothing, c.member ? format_left_ranks(c.member->group) : "");
       c.key.reset();
-      c.reports = false;
+      c.has_pending_report = false;
       flush(c);  // ignore an error, because the next poll reports it
     }
   }
@@ -362,7 +365,7 @@ class StoreServer::Loop {
       ::shutdown(c.socket.get(), SHUT_WR);
     }
     std::erase_if(connections_, [](const Connection& c) { return !c.member; });
-    const Deadline deadline = after(kClosingTime);
+    const Deadline deadline = after(kCloseTimeout);
     for (Connection& c : connections_) {
       char chunk[4096];
       while (wait_until_ready(c.socket.get(), POLLIN, deadline) && ::recv(c.socket.get(), chunk, sizeof chunk, 0) > 0) {
@@ -371,10 +374,10 @@ class StoreServer::Loop {
   }
 
   const std::string token_;
-  const milliseconds patience_;
+  const milliseconds grace_period_;
   Descriptor listener_, wake_;
   std::list<Connection> connections_;
-  std::vector<Lost> lost_;
+  std::vector<LostMember> lost_members_;
   mutable std::mutex mutex_;  // guards values_ and left_
   KeyValues values_;
   std::map<std::string, std::map<int, std::string>> left_;  // how each rank has left each group, by group and rank
@@ -383,17 +386,17 @@ class StoreServer::Loop {
   std::thread thread_;
 };
 
-StoreServer::StoreServer(std::string token, const std::string& address, int port, milliseconds patience)
-    : loop_(std::make_unique<Loop>(std::move(token), address, port, patience)) {}
+StoreServer::StoreServer(std::string token, const std::string& address, int port, milliseconds grace_period)
+    : event_loop_(std::make_unique<EventLoop>(std::move(token), address, port, grace_period)) {}
 StoreServer::~StoreServer() = default;
-int StoreServer::port() const { return loop_->port(); }
-void StoreServer::set(const std::string& key, const std::string& value) { loop_->set(key, value); }
-void StoreServer::excuse(int rank) { loop_->excuse(rank); }
-void StoreServer::close() { loop_->stop(); }
+int StoreServer::port() const { return event_loop_->port(); }
+void StoreServer::set(const std::string& key, const std::string& value) { event_loop_->set(key, value); }
+void StoreServer::mark_ended_normally(int rank) { event_loop_->mark_ended_normally(rank); }
+void StoreServer::close() { event_loop_->stop(); }
 void StoreServer::wait_for_clients_to_leave(milliseconds most) const {
-  for (const Deadline deadline = after(most); loop_->clients() > 0 && Clock::now() < deadline;)
+  for (const Deadline deadline = after(most); event_loop_->clients() > 0 && Clock::now() < deadline;)
     std::this_thread::sleep_for(milliseconds(2));
 }
-std::optional<std::string> StoreServer::find(const std::string& key) const { return loop_->find(key); }
+std::optional<std::string> StoreServer::find(const std::string& key) const { return event_loop_->find(key); }
 
 }  // namespace tandem::distributed

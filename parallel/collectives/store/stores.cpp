@@ -23,7 +23,7 @@ void Store::wait(const std::vector<std::string>& keys) { wait(keys, timeout()); 
 void Store::wait(const std::vector<std::string>& keys, std::chrono::milliseconds timeout) {
   const Deadline deadline = after(timeout);
   for (const std::string& key : keys)
-    TANDEM_CHECK_AS(DistributedError, find(key, left_until(deadline)).has_value(), "store: wait timeout after ",
+    TANDEM_CHECK_AS(DistributedError, find(key, time_until(deadline)).has_value(), "store: wait timeout after ",
                     timeout.count(), "ms, keys: ", key);
 }
 bool Store::check(const std::vector<std::string>& keys) {
@@ -36,7 +36,7 @@ struct HashStore::State {
   std::condition_variable changed;
   KeyValues values;
   /// Runs f(values) while the mutex is held, and wakes all waiting threads.
-  template <class F> auto change(const F& f) {
+  template <class F> auto update(const F& f) {
     const std::lock_guard lock(mutex);
     changed.notify_all();
     return f(values);
@@ -45,19 +45,19 @@ struct HashStore::State {
 HashStore::HashStore() : state_(new State()) {}
 HashStore::~HashStore() = default;
 void HashStore::set(const std::string& key, const std::string& value) {
-  state_->change([&](KeyValues& v) { v.set(key, value); });
+  state_->update([&](KeyValues& v) { v.set(key, value); });
 }
 int64_t HashStore::add(const std::string& key, int64_t amount) {
-  return state_->change([&](KeyValues& v) { return v.add(key, amount); });
+  return state_->update([&](KeyValues& v) { return v.add(key, amount); });
 }
 std::string HashStore::compare_set(const std::string& key, const std::string& expected, const std::string& desired) {
-  return state_->change([&](KeyValues& v) { return v.compare_set(key, expected, desired); });
+  return state_->update([&](KeyValues& v) { return v.compare_set(key, expected, desired); });
 }
 bool HashStore::delete_key(const std::string& key) {
-  return state_->change([&](KeyValues& v) { return v.erase(key); });
+  return state_->update([&](KeyValues& v) { return v.erase(key); });
 }
 int64_t HashStore::num_keys() {
-  return state_->change([](KeyValues& v) { return v.count(""); });
+  return state_->update([](KeyValues& v) { return v.count(""); });
 }
 std::optional<std::string> HashStore::find(const std::string& key, std::chrono::milliseconds timeout) {
   std::unique_lock lock(state_->mutex);
@@ -76,9 +76,10 @@ namespace {
 using std::chrono::milliseconds;
 // kPrefix: prefix of users' keys. kWorkers: key of the number of connected stores, which users do not see.
 constexpr char kPrefix[] = "user/", kWorkers[] = "workers";
-constexpr milliseconds kSlice(50);  // longest single request of a wait, because it blocks the requests of other threads
+constexpr milliseconds kMaxRequestTime(
+    50);  // longest single request of a wait, because it blocks the requests of other threads
 
-std::string token_of(const TCPStoreOptions& options) {
+std::string resolve_token(const TCPStoreOptions& options) {
   const char* const token = std::getenv("TANDEM_JOB_TOKEN");
   return options.token.value_or(token ? token : "");
 }
@@ -93,9 +94,9 @@ struct TCPStore::State {
   std::optional<size_t> workers;
   State(const std::string& host, const TCPStoreOptions& o)
       : host(host),
-        server(o.isServer ? std::make_unique<StoreServer>(token_of(o), host, o.port) : nullptr),
+        server(o.isServer ? std::make_unique<StoreServer>(resolve_token(o), host, o.port) : nullptr),
         port(server ? server->port() : o.port),
-        client(host, port, token_of(o), o.timeout, "the process whose TCPStore is the server"),
+        client(host, port, resolve_token(o), o.timeout, "the process whose TCPStore is the server"),
         workers(o.numWorkers) {
     if (workers) client.add(kWorkers, 1);
   }
@@ -113,10 +114,10 @@ TCPStore::~TCPStore() = default;
 void TCPStore::waitForWorkers() {
   if (!state_->workers) return;
   for (const Deadline deadline = after(timeout());; std::this_thread::sleep_for(milliseconds(2))) {
-    const auto come = static_cast<size_t>(state_->client.add(kWorkers, 0));
-    if (come >= *state_->workers) return;
+    const auto num_connected = static_cast<size_t>(state_->client.add(kWorkers, 0));
+    if (num_connected >= *state_->workers) return;
     TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, "TCPStore: Timed out after ",
-                    static_cast<double>(timeout().count()) / 1e3, " seconds waiting for clients. ", come, "/",
+                    static_cast<double>(timeout().count()) / 1e3, " seconds waiting for clients. ", num_connected, "/",
                     *state_->workers, " clients joined.");
   }
 }
@@ -132,9 +133,9 @@ int64_t TCPStore::num_keys() { return state_->client.count(kPrefix); }
 std::optional<std::string> TCPStore::find(const std::string& key, milliseconds timeout) {
   const Deadline deadline = after(timeout);
   for (;;) {
-    const milliseconds left = left_until(deadline);
-    if (auto value = state_->client.find(kPrefix + key, std::min(left, kSlice))) return value;
-    if (left <= kSlice) return {};
+    const milliseconds left = time_until(deadline);
+    if (auto value = state_->client.find(kPrefix + key, std::min(left, kMaxRequestTime))) return value;
+    if (left <= kMaxRequestTime) return {};
   }
 }
 

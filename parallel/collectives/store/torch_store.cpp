@@ -18,18 +18,18 @@ constexpr char kTorchValidate = 0, kTorchSet = 1, kTorchGet = 3, kTorchWait = 6;
 constexpr uint32_t kMagic = 0x3C85F7CE;
 constexpr uint64_t kMaxValue = 1 << 16;  // longest value that is accepted; Tandem's own are far shorter
 
-template <class T> std::string bytes_of(T number) {
+template <class T> std::string to_bytes(T number) {
   return std::string(reinterpret_cast<const char*>(&number), sizeof number);
 }
-std::string text(const std::string& s) { return bytes_of<uint64_t>(s.size()) + s; }
+std::string encode_string(const std::string& s) { return to_bytes<uint64_t>(s.size()) + s; }
 
 }  // namespace
 
 TorchStore::TorchStore(const std::string& address, int port, Deadline deadline)
-    : place_("torchrun's store at " + address + ":" + std::to_string(port)),
+    : address_text_("torchrun's store at " + address + ":" + std::to_string(port)),
       deadline_(deadline),
       socket_(connect_to(address, port, deadline, "torchrun's agent")) {
-  send(kTorchValidate + bytes_of(kMagic));
+  send(kTorchValidate + to_bytes(kMagic));
 }
 void TorchStore::send(const std::string& bytes) {
   for (size_t at = 0; at < bytes.size();) {
@@ -39,37 +39,37 @@ void TorchStore::send(const std::string& bytes) {
     else
       TANDEM_CHECK_AS(DistributedError,
                       errno == EINTR || (errno == EAGAIN && wait_until_ready(socket_.get(), POLLOUT, deadline_)),
-                      "init_process_group: ", place_, " cannot be written to: ", std::strerror(errno));
+                      "init_process_group: ", address_text_, " cannot be written to: ", std::strerror(errno));
   }
 }
 std::string TorchStore::receive(size_t bytes, const std::string& who) {
-  std::string got(bytes, '\0');
+  std::string received(bytes, '\0');
   for (size_t at = 0; at < bytes;) {
-    const ssize_t n = ::recv(socket_.get(), got.data() + at, bytes - at, 0);
+    const ssize_t n = ::recv(socket_.get(), received.data() + at, bytes - at, 0);
     if (n > 0) {
       at += static_cast<size_t>(n);
       continue;
     }
-    TANDEM_CHECK_AS(DistributedError, n < 0 && (errno == EINTR || errno == EAGAIN), "init_process_group: ", place_,
-                    " has closed the connection");
+    TANDEM_CHECK_AS(DistributedError, n < 0 && (errno == EINTR || errno == EAGAIN),
+                    "init_process_group: ", address_text_, " has closed the connection");
     TANDEM_CHECK_AS(DistributedError, wait_until_ready(socket_.get(), POLLIN, deadline_), "init_process_group: ", who,
-                    " did not arrive: within the timeout it wrote nothing to ", place_);
+                    " did not arrive: within the timeout it wrote nothing to ", address_text_);
   }
-  return got;
+  return received;
 }
 void TorchStore::set(const std::string& key, const std::string& value) {
-  send(kTorchSet + text(key) + text(value) + kTorchWait + bytes_of<uint64_t>(1) + text(key));
+  send(kTorchSet + encode_string(key) + encode_string(value) + kTorchWait + to_bytes<uint64_t>(1) + encode_string(key));
   receive(1, "this rank");
 }
 std::string TorchStore::get(const std::string& key, const std::string& who) {
-  send(kTorchWait + bytes_of<uint64_t>(1) + text(key));
-  TANDEM_CHECK_AS(DistributedError, receive(1, who)[0] == 0, "init_process_group: ", place_,
+  send(kTorchWait + to_bytes<uint64_t>(1) + encode_string(key));
+  TANDEM_CHECK_AS(DistributedError, receive(1, who)[0] == 0, "init_process_group: ", address_text_,
                   " does not let this rank wait for a key");
-  send(kTorchGet + text(key));
+  send(kTorchGet + encode_string(key));
   uint64_t length = 0;
   std::memcpy(&length, receive(sizeof length, who).data(), sizeof length);
   TANDEM_CHECK_AS(DistributedError, length <= kMaxValue, "init_process_group: a value of ", length, " bytes in ",
-                  place_, "; accepted: at most ", kMaxValue);
+                  address_text_, "; accepted: at most ", kMaxValue);
   return receive(length, who);
 }
 

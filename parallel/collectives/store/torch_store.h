@@ -21,7 +21,7 @@ class TorchStore {
  private:
   void send(const std::string& bytes);
   std::string receive(size_t bytes, const std::string& who);
-  std::string place_;
+  std::string address_text_;
   Deadline deadline_;
   Descriptor socket_;
 };

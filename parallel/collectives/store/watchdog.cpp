@@ -58,22 +58,22 @@ void Watchdog::watch() {
       LeftRanks left;
       cause =
           store_->report(options_.group, options_.rank, options_.waits_for ? options_.waits_for() : -1, time, &left);
-      if (time.count() == 0) note_report();
+      if (time.count() == 0) notify_first_report();
       if (!cause && options_.left) options_.left(left);
     }
   } catch (const StoreClosed&) {
-    note_report();
+    notify_first_report();
     return store_->interrupt();  // close the connection, for which the store's host waits
   } catch (const std::exception& error) {
     cause = error.what();
-    note_report();
+    notify_first_report();
   }
   if (stopped()) return;
   const std::string error = options_.failed(*cause);
-  if (options_.told) end_process_unless_told(error);
+  if (options_.failure_reported) end_process_unless_reported(error);
 }
 
-void Watchdog::note_report() {
+void Watchdog::notify_first_report() {
   // set here, so that debuggers show this name only after the first report
   ::pthread_setname_np(::pthread_self(), kThreadName);
   const std::lock_guard lock(mutex_);
@@ -81,12 +81,12 @@ void Watchdog::note_report() {
   wake_.notify_all();
 }
 
-void Watchdog::end_process_unless_told(const std::string& error) {
+void Watchdog::end_process_unless_reported(const std::string& error) {
   {
     std::unique_lock lock(mutex_);
-    for (const Deadline deadline = after(kGrace); Clock::now() < deadline && !stop_ && !*options_.told;)
+    for (const Deadline deadline = after(kGrace); Clock::now() < deadline && !stop_ && !*options_.failure_reported;)
       wake_.wait_for(lock, std::chrono::milliseconds(10));
-    if (stop_ || *options_.told) return;
+    if (stop_ || *options_.failure_reported) return;
   }
   flush_standard_output();
   const std::string text = "tandem: rank " + std::to_string(options_.rank) +

@@ -26,7 +26,7 @@ class Watchdog {
     /// Flag that is set once the error has been thrown to the rank's program. If it is not set within kGrace of a
     /// failure, because the program computes or sleeps, the process prints the error and ends. If null, the process
     /// does not end.
-    std::shared_ptr<const std::atomic<bool>> told = nullptr;
+    std::shared_ptr<const std::atomic<bool>> failure_reported = nullptr;
   };
   static constexpr std::chrono::milliseconds kGrace{500};
   static constexpr char kThreadName[] = "watchdog";  // name of the thread in debuggers
@@ -38,8 +38,8 @@ class Watchdog {
  private:
   void watch();
   /// Tells the waiting constructor that the first report was answered or has failed.
-  void note_report();
-  void end_process_unless_told(const std::string& error);
+  void notify_first_report();
+  void end_process_unless_reported(const std::string& error);
   std::unique_ptr<StoreClient> store_;
   Options options_;
   std::mutex mutex_;

@@ -46,8 +46,8 @@ TEST_CASE("the current stream is the device's default, or what the innermost gua
     }
     CHECK(cuda::current_stream() == a);
     std::thread([&] { CHECK(cuda::current_stream() == first); }).join();
-    std::thread([context = RankContext::current(), &a] {
-      const RankContextGuard guard(context);
+    std::thread([context = ThreadContext::current(), &a] {
+      const ThreadContextGuard guard(context);
       CHECK(cuda::current_stream() == a);
     }).join();
     if (cuda::device_count() > 1) {

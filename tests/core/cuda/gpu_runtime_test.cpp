@@ -53,7 +53,7 @@ TEST_CASE("when kernels are loaded is what the environment says, or chosen", "[g
   const char* const mode = std::getenv("CUDA_MODULE_LOADING");
   REQUIRE(mode);
   CHECK((mode == std::string("EAGER") || mode == std::string("LAZY")));
-  CHECK(gpu::loads_kernels_at_start() == (mode == std::string("EAGER")));
+  CHECK(gpu::loads_kernels_eagerly() == (mode == std::string("EAGER")));
 }
 #endif
 

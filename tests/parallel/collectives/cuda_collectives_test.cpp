@@ -37,14 +37,14 @@ Tensor reduced(ReduceOp op, int size, const std::function<Tensor(int)>& of) {
   reduce_in_order(parts, op, result);
   return result;
 }
-int64_t differs(const Tensor& x, const Tensor& expected) { return x.cpu().equal(expected) ? 0 : 1; }
+int64_t count_mismatch(const Tensor& x, const Tensor& expected) { return x.cpu().equal(expected) ? 0 : 1; }
 
 /// Runs f(group, device) on every rank, and adds up what it returns. `apart`: each rank has a GPU of its own.
 int64_t count_wrong(const std::string& backend, int size, bool apart,
                     const std::function<int64_t(ProcessGroup&, Device)>& f) {
   std::atomic<int64_t> wrong{0};
-  test::run_over(backend, size, [&](const ProcessGroupPtr& group) {
-    wrong += f(*group, apart ? test::gpu_of(group->rank()) : Device(kCUDA, 0));
+  test::run_with_backend(backend, size, [&](const ProcessGroupPtr& group) {
+    wrong += f(*group, apart ? test::device_for_rank(group->rank()) : Device(kCUDA, 0));
   });
   return wrong;
 }
@@ -77,8 +77,8 @@ TEST_CASE("cuda: reductions equal those of the CPU, bit for bit", "[parallel][cu
                 group.all_reduce(x, op)->wait();
                 group.reduce(y, root, op)->wait();
                 group.reduce_scatter(z, inputs, op)->wait();
-                wrong += differs(x, sum(0)) + differs(y, rank == root ? sum(0) : input(dtype, rank, n)) +
-                         differs(z, sum(rank));
+                wrong += count_mismatch(x, sum(0)) + count_mismatch(y, rank == root ? sum(0) : input(dtype, rank, n)) +
+                         count_mismatch(z, sum(rank));
               }
           return wrong;
         }) == 0);
@@ -97,15 +97,15 @@ TEST_CASE("cuda: broadcast, all_gather, send and recv bring every element to its
             const int64_t n = 37;
             const Tensor mine = input(dtype, rank, n).to(device), x = mine.clone(), got = empty_like(x);
             group.broadcast(x, size - 1)->wait();
-            wrong += differs(x, input(dtype, size - 1, n));
+            wrong += count_mismatch(x, input(dtype, size - 1, n));
             std::vector<Tensor> all;
             for (int r = 0; r < size; ++r) all.push_back(empty_like(x));
             group.all_gather(all, mine)->wait();
-            for (int r = 0; r < size; ++r) wrong += differs(all[static_cast<size_t>(r)], input(dtype, r, n));
+            for (int r = 0; r < size; ++r) wrong += count_mismatch(all[static_cast<size_t>(r)], input(dtype, r, n));
             const WorkPtr sending = group.send(mine, next, 3);
             group.recv(got, before, 3)->wait();
             sending->wait();
-            wrong += differs(got, input(dtype, before, n));
+            wrong += count_mismatch(got, input(dtype, before, n));
           }
           return wrong;
         }) == 0);
@@ -131,7 +131,7 @@ TEST_CASE("cuda: what follows on the caller's stream comes after the collective,
           group.all_reduce(full({64}, 3.0f, device));
           const Tensor other = full({64}, 7.0f, device);
           group.barrier()->wait();
-          return wrong + differs(y, full({64}, 20.0f)) + differs(other, full({64}, 7.0f));
+          return wrong + count_mismatch(y, full({64}, 20.0f)) + count_mismatch(other, full({64}, 7.0f));
         }) == 0);
 }
 
@@ -157,9 +157,9 @@ TEST_CASE("cuda: strided tensors, many at once, and coalesced ones", "[parallel]
             works.push_back(group.all_gather(gathered, low));
           }
           for (const WorkPtr& work : works) work->wait();
-          return differs(x, full({11}, 1.5)) + differs(wide.select(1, 1), full({11}, rank + 1)) +
-                 differs(halves, full({5}, 1.0, kFloat16)) + differs(shorts, full({5}, 3, kInt16)) +
-                 differs(gathered[0], full({3}, 0.0f)) + differs(gathered[1], full({3}, 1.0f));
+          return count_mismatch(x, full({11}, 1.5)) + count_mismatch(wide.select(1, 1), full({11}, rank + 1)) +
+                 count_mismatch(halves, full({5}, 1.0, kFloat16)) + count_mismatch(shorts, full({5}, 3, kInt16)) +
+                 count_mismatch(gathered[0], full({3}, 0.0f)) + count_mismatch(gathered[1], full({3}, 1.0f));
         }) == 0);
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("nccl: to lock pages for a copy, a rank waits for its own GPU, not for
       empty_page_locked_cache();
       all_reduce(x);
     }
-    wrong += differs(x, full({3}, 2.0f));
+    wrong += count_mismatch(x, full({3}, 2.0f));
   });
   CHECK(wrong == 0);
 }
@@ -216,7 +216,7 @@ TEST_CASE("cuda: tensors on other devices than a collective takes are refused", 
   }
   const auto message = [](const std::string& backend, const std::function<void(ProcessGroup&)>& f) -> std::string {
     try {
-      test::run_over(backend, 2, [&](const ProcessGroupPtr& group) { f(*group); });
+      test::run_with_backend(backend, 2, [&](const ProcessGroupPtr& group) { f(*group); });
       return "nothing was thrown";
     } catch (const Error& error) {
       return error.what();

@@ -43,7 +43,7 @@ struct Call {
 
   bool made() const { return count != ~size_t(0); }
   /// A send agrees with its receive.
-  bool agrees(const Call& o) const {
+  bool matches(const Call& o) const {
     const bool both_transfer = kind >= Kind::send && o.kind >= Kind::send;
     return count == o.count && type == o.type && op == o.op && (both_transfer || (kind == o.kind && other == o.other));
   }
@@ -178,7 +178,7 @@ void run_and_forget(World& world, const World::Key& key) {
   ++ran;
 }
 
-int draw_delay() {
+int random_delay() {
   const std::lock_guard lock(global);
   return delays ? static_cast<int>(random_numbers() % 4) : 0;
 }
@@ -267,7 +267,7 @@ void follow(StreamHandle stream, StreamHandle leader, int device) {
 // where it meets those of the other ranks, and then to the gate. So a rank that aborts goes on alone.
 
 /// Brings one call to its operation: the first of all ranks makes it, the others must agree. Returns the gate.
-std::shared_ptr<StreamBarrier> bring(CommTag& comm, const Call& call, StreamHandle inner, bool stuck) {
+std::shared_ptr<StreamBarrier> copy_to_host(CommTag& comm, const Call& call, StreamHandle inner, bool stuck) {
   const std::shared_ptr<World> world = comm.world;
   const bool sends = call.kind == Kind::send, transfer = sends || call.kind == Kind::recv;
   const World::Key key = next_key(comm, call);
@@ -282,7 +282,7 @@ std::shared_ptr<StreamBarrier> bring(CommTag& comm, const Call& call, StreamHand
       one.meeting = std::make_shared<StreamBarrier>(std::string("nccl") + kNames[static_cast<int>(call.kind)], parties,
                                                     [world, key] { run_and_forget(*world, key); });
     }
-    for (const Call& other : one.calls) stuck = stuck || (other.made() && !call.agrees(other));
+    for (const Call& other : one.calls) stuck = stuck || (other.made() && !call.matches(other));
     one.calls[static_cast<size_t>(transfer ? !sends : comm.rank)] = call;
     if (stuck || world->aborted || !world->error.empty()) return gate;  // it never runs
     meeting = one.meeting;
@@ -306,14 +306,14 @@ void start(Comm comm, const std::vector<Posted>& calls) {
   }
   std::vector<std::shared_ptr<StreamBarrier>> gates;
   for (size_t i = 0; i < calls.size(); ++i)
-    gates.push_back(bring(*comm, calls[i].call, inner[i], comm->broken || hangs_now));
+    gates.push_back(copy_to_host(*comm, calls[i].call, inner[i], comm->broken || hangs_now));
   for (size_t i = 0; i < calls.size(); ++i) gates[i]->join(calls[i].stream);
   comm->gates.insert(comm->gates.end(), gates.begin(), gates.end());
 }
 
 /// The calls are taken in after a while, in order.
-Result take_in(Comm comm, std::vector<Posted> calls) {
-  const int delay = draw_delay();
+Result add_to_result(Comm comm, std::vector<Posted> calls) {
+  const int delay = random_delay();
   {
     const std::lock_guard lock(comm->mutex);
     if (!comm->initialised) return refuse(Result::invalid_usage, "fake nccl: the communicator is not ready");
@@ -332,7 +332,7 @@ Result post(Comm comm, const Call& call, StreamHandle stream) {
   if (call.count > 0 &&
       ((call.kind != Kind::recv && !on_device(call.in)) || (call.kind != Kind::send && !on_device(call.out))))
     return refuse(Result::invalid_argument, "fake nccl: a buffer is not in the memory of the rank's GPU");
-  if (depth == 0) return take_in(comm, {{comm, call, stream}});
+  if (depth == 0) return add_to_result(comm, {{comm, call, stream}});
   posted.push_back({comm, call, stream});
   return Result::success;
 }
@@ -379,7 +379,7 @@ Result ncclGetUniqueId(UniqueId* id) {
 Result ncclCommInitRankConfig(Comm* comm, int size, UniqueId id, int rank, Config* config) {
   if (rank < 0 || rank >= size || config->magic != 0xcafebeef || config->blocking != 0)
     return refuse(Result::invalid_argument, "fake nccl: impossible rank or configuration");
-  const int delay = draw_delay(), device = gpu::current_device();
+  const int delay = random_delay(), device = gpu::current_device();
   std::shared_ptr<World> world;
   {
     const std::lock_guard lock(global);
@@ -446,7 +446,7 @@ Result ncclGroupEnd() {
     const Comm comm = all[0].comm;
     const auto others =
         std::stable_partition(all.begin(), all.end(), [comm](const Posted& p) { return p.comm == comm; });
-    const Result result = take_in(comm, {all.begin(), others});
+    const Result result = add_to_result(comm, {all.begin(), others});
     if (result != Result::success) worst = result;
     all.erase(all.begin(), others);
   }

@@ -22,7 +22,7 @@ class FakeTorchStore {
     stop_ = true;
     thread_.join();
   }
-  int port() const { return distributed::port_of(listener_.get()); }
+  int port() const { return distributed::socket_port(listener_.get()); }
   std::string find(const std::string& key) {
     const std::lock_guard lock(mutex_);
     return values_[key];

@@ -11,24 +11,24 @@
 namespace tandem::test {
 
 /// How the ranks' data go.
-enum class Way { memory, tcp };
-inline std::ostream& operator<<(std::ostream& out, Way way) {
-  return out << (way == Way::memory ? "through shared memory" : "over TCP");
+enum class GlooTransport { memory, tcp };
+inline std::ostream& operator<<(std::ostream& out, GlooTransport transport) {
+  return out << (transport == GlooTransport::memory ? "through shared memory" : "over TCP");
 }
 
 inline std::vector<std::string> run_group(int size, std::chrono::milliseconds timeout,
                                           const std::function<void(distributed::ProcessGroup&)>& f,
-                                          Way way = Way::memory) {
+                                          GlooTransport transport = GlooTransport::memory) {
   return run_gloo_ranks(
       size, timeout, [&](const distributed::ProcessGroupPtr& group) { f(*group); },
-      [way](int) { return way == Way::memory; });
+      [transport](int) { return transport == GlooTransport::memory; });
 }
 /// The same, where each rank counts what is wrong: Catch2's assertions are not for several threads.
 inline int64_t count_wrong(int size, const std::function<int64_t(distributed::ProcessGroup&)>& f,
-                           Way way = Way::memory) {
+                           GlooTransport transport = GlooTransport::memory) {
   std::atomic<int64_t> wrong{0};
   const auto counted = [&](distributed::ProcessGroup& group) { wrong += f(group); };
-  for (const std::string& error : run_group(size, std::chrono::seconds(60), counted, way))
+  for (const std::string& error : run_group(size, std::chrono::seconds(60), counted, transport))
     if (!error.empty()) {
       UNSCOPED_INFO(error);
       ++wrong;

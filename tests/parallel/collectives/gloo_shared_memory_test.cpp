@@ -10,14 +10,14 @@
 using namespace tandem;
 using namespace tandem::distributed;
 using std::chrono::seconds;
-using test::count_wrong, test::differs, test::kDtypes, test::Way;
+using test::count_wrong, test::count_mismatch, test::kDtypes, test::GlooTransport;
 
 TEST_CASE("gloo: all_reduce through shared memory gives the bits of TCP", "[parallel][gloo][memory]") {
   if (test::without_gloo()) return;
   const int size = GENERATE(2, 3, 4);
   INFO(size << " ranks");
   constexpr int64_t kPiece = 128 << 10, kSmall = 16 << 10;  // bytes: of a slot, and that each rank reduces alone
-  const auto results = [&](Way way) {
+  const auto results = [&](GlooTransport transport) {
     std::vector<std::vector<Tensor>> all(static_cast<size_t>(size));
     const auto run = [&](ProcessGroup& group) {
       for (const DType dtype : kDtypes) {
@@ -37,14 +37,14 @@ TEST_CASE("gloo: all_reduce through shared memory gives the bits of TCP", "[para
       return int64_t(0);
     };
     CHECK(count_wrong(
-              size, [&](ProcessGroup& group) { return run(group); }, way) == 0);
+              size, [&](ProcessGroup& group) { return run(group); }, transport) == 0);
     return all;
   };
-  const auto by_memory = results(Way::memory), by_tcp = results(Way::tcp);
+  const auto by_memory = results(GlooTransport::memory), by_tcp = results(GlooTransport::tcp);
   int64_t wrong = 0;
   REQUIRE(by_memory[0].size() == 260);
   for (size_t r = 0; r < by_memory.size(); ++r)
-    for (size_t i = 0; i < by_memory[r].size(); ++i) wrong += differs(by_memory[r][i], by_tcp[0][i]);
+    for (size_t i = 0; i < by_memory[r].size(); ++i) wrong += count_mismatch(by_memory[r][i], by_tcp[0][i]);
   CHECK(wrong == 0);
 }
 
@@ -70,8 +70,8 @@ TEST_CASE("gloo: calls of all sizes in a row, sums and broadcasts, find their pl
           }
           for (size_t i = 0; i < all.size(); ++i) {
             works[i]->wait();
-            wrong +=
-                differs(all[i], full(all[i].sizes(), static_cast<double>(sum) * static_cast<double>(i % 9), kInt32));
+            wrong += count_mismatch(
+                all[i], full(all[i].sizes(), static_cast<double>(sum) * static_cast<double>(i % 9), kInt32));
           }
           return wrong;
         }) == 0);
@@ -93,7 +93,7 @@ TEST_CASE("gloo: where one rank shares no memory, none does", "[parallel][gloo][
         [&](const ProcessGroupPtr& group) {
           const Tensor x = full({40000}, group->rank() + 1.0);
           group->all_reduce(x)->wait();
-          if (differs(x, full({40000}, 6.0))) throw std::runtime_error("a wrong sum");
+          if (count_mismatch(x, full({40000}, 6.0))) throw std::runtime_error("a wrong sum");
           if (group->rank() == 0) seen = mapped();
           group->barrier()->wait();
         },

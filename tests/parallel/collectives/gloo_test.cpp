@@ -16,7 +16,7 @@ using namespace tandem;
 using namespace tandem::distributed;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using test::count_wrong, test::differs, test::input, test::kDtypes, test::run_group, test::Way;
+using test::count_wrong, test::count_mismatch, test::input, test::kDtypes, test::run_group, test::GlooTransport;
 
 namespace {
 
@@ -54,8 +54,8 @@ int64_t check_reductions(ProcessGroup& group, DType dtype, int64_t n, ReduceOp o
   std::vector<Tensor> inputs;  // rank r's for rank q: its elements begin elsewhere
   for (int q = 0; q < size; ++q) inputs.push_back(input(dtype, rank + q, n));
   group.reduce_scatter(z, inputs, op)->wait();
-  return differs(x, expected) + differs(y, rank == root ? expected : plain(rank)) +
-         differs(z, reduced(op, size, [&](int r) { return input(dtype, r + rank, n); }));
+  return count_mismatch(x, expected) + count_mismatch(y, rank == root ? expected : plain(rank)) +
+         count_mismatch(z, reduced(op, size, [&](int r) { return input(dtype, r + rank, n); }));
 }
 int64_t check_moves(ProcessGroup& group, DType dtype, int64_t n) {
   const int size = group.size(), rank = group.rank(), root = size - 1;
@@ -64,14 +64,14 @@ int64_t check_moves(ProcessGroup& group, DType dtype, int64_t n) {
   for (int r = 0; r < size; ++r) all.push_back(empty({n}, dtype));
   group.all_gather(all, x)->wait();
   group.broadcast(x, root)->wait();
-  int64_t wrong = differs(x, input(dtype, root, n));
-  for (int r = 0; r < size; ++r) wrong += differs(all[static_cast<size_t>(r)], input(dtype, r, n));
+  int64_t wrong = count_mismatch(x, input(dtype, root, n));
+  for (int r = 0; r < size; ++r) wrong += count_mismatch(all[static_cast<size_t>(r)], input(dtype, r, n));
   if (size == 1) return wrong;
   const Tensor got = empty({n}, dtype), sent = input(dtype, rank, n);  // round the ring
   const WorkPtr sending = group.send(sent, (rank + 1) % size, 5);
   group.recv(got, (rank + size - 1) % size, 5)->wait();
   sending->wait();
-  return wrong + differs(got, input(dtype, (rank + size - 1) % size, n));
+  return wrong + count_mismatch(got, input(dtype, (rank + size - 1) % size, n));
 }
 
 }  // namespace
@@ -79,8 +79,8 @@ int64_t check_moves(ProcessGroup& group, DType dtype, int64_t n) {
 TEST_CASE("gloo: every collective equals what is written out, to the bit", "[parallel][gloo]") {
   if (test::without_gloo()) return;
   const int size = GENERATE(1, 2, 3, 5, 8);  // the long test has all from one to eight
-  const Way way = GENERATE(Way::memory, Way::tcp);
-  INFO(size << " ranks, " << way);
+  const GlooTransport transport = GENERATE(GlooTransport::memory, GlooTransport::tcp);
+  INFO(size << " ranks, " << transport);
   const auto check = [&](ProcessGroup& group) {
     int64_t wrong = 0;
     for (const DType dtype : kDtypes) {
@@ -93,14 +93,14 @@ TEST_CASE("gloo: every collective equals what is written out, to the bit", "[par
     }
     return wrong;
   };
-  CHECK(count_wrong(size, check, way) == 0);
+  CHECK(count_wrong(size, check, transport) == 0);
 }
 
 TEST_CASE("gloo: a million elements go in segments", "[parallel][gloo]") {
   if (test::without_gloo()) return;
   const int size = GENERATE(2, 3, 8);
-  const Way way = GENERATE(Way::memory, Way::tcp);
-  INFO(size << " ranks, " << way);
+  const GlooTransport transport = GENERATE(GlooTransport::memory, GlooTransport::tcp);
+  INFO(size << " ranks, " << transport);
   constexpr int64_t kCount = (1 << 20) + 3;
   const auto check = [&](ProcessGroup& group) {
     int64_t wrong = 0;
@@ -110,21 +110,22 @@ TEST_CASE("gloo: a million elements go in segments", "[parallel][gloo]") {
       const int64_t sum = size * (size + 1) / 2;  // below 256: exact in bfloat16
       std::vector<Tensor> inputs(static_cast<size_t>(size), x.clone());
       const Tensor y = x.clone(), z = empty_like(x);
-      if (way == Way::tcp) group.reduce(y, size - 1)->wait();
-      if (way == Way::tcp) group.reduce_scatter(z, inputs)->wait();
+      if (transport == GlooTransport::tcp) group.reduce(y, size - 1)->wait();
+      if (transport == GlooTransport::tcp) group.reduce_scatter(z, inputs)->wait();
       group.all_reduce(x)->wait();
       const Tensor expected = base.mul(sum).to(dtype);
-      wrong += differs(x, expected);
-      if (way == Way::tcp) wrong += differs(z, expected) + (group.rank() == size - 1 ? differs(y, expected) : 0);
+      wrong += count_mismatch(x, expected);
+      if (transport == GlooTransport::tcp)
+        wrong += count_mismatch(z, expected) + (group.rank() == size - 1 ? count_mismatch(y, expected) : 0);
     }
     return wrong;
   };
-  CHECK(count_wrong(size, check, way) == 0);
+  CHECK(count_wrong(size, check, transport) == 0);
 }
 
 TEST_CASE("gloo: MIN and MAX carry NaN on, from any rank", "[parallel][gloo]") {
   if (test::without_gloo()) return;
-  const Way way = GENERATE(Way::memory, Way::tcp);
+  const GlooTransport transport = GENERATE(GlooTransport::memory, GlooTransport::tcp);
   const auto check = [](ProcessGroup& group) {
     int64_t wrong = 0;
     for (int from = 0; from < 3; ++from)
@@ -135,14 +136,14 @@ TEST_CASE("gloo: MIN and MAX carry NaN on, from any rank", "[parallel][gloo]") {
       }
     return wrong;
   };
-  CHECK(count_wrong(3, check, way) == 0);
+  CHECK(count_wrong(3, check, transport) == 0);
 }
 
 TEST_CASE("gloo: beyond eight ranks the ring gives all the same bits", "[parallel][gloo]") {
   if (test::without_gloo()) return;
   constexpr int kRanks = 9;
-  const Way way = GENERATE(Way::memory, Way::tcp);
-  INFO(way);
+  const GlooTransport transport = GENERATE(GlooTransport::memory, GlooTransport::tcp);
+  INFO(transport);
   std::vector<Tensor> sums(kRanks);
   const auto check = [&](ProcessGroup& group) {
     const auto me = static_cast<size_t>(group.rank());
@@ -151,11 +152,11 @@ TEST_CASE("gloo: beyond eight ranks the ring gives all the same bits", "[paralle
     const Tensor n = full({4}, group.rank(), kInt64), low = full({4}, group.rank() + 0.5, kFloat16);
     group.all_reduce(n)->wait();
     group.all_reduce(low, ReduceOp::MIN)->wait();
-    return differs(n, full({4}, 36, kInt64)) + differs(low, full({4}, 0.5, kFloat16));
+    return count_mismatch(n, full({4}, 36, kInt64)) + count_mismatch(low, full({4}, 0.5, kFloat16));
   };
-  CHECK(count_wrong(kRanks, check, way) == 0);
+  CHECK(count_wrong(kRanks, check, transport) == 0);
   for (const Tensor& sum : sums) CHECK(sum.equal(sums[0]));
-  if (way == Way::memory)  // which needs no ring
+  if (transport == GlooTransport::memory)  // which needs no ring
     CHECK(sums[0].equal(reduced(ReduceOp::AVG, kRanks, [](int r) { return input(kFloat32, r, 1000); })));
   const Tensor exact = reduced(ReduceOp::AVG, kRanks, [](int r) { return input(kFloat32, r, 1000).to(kFloat64); });
   CHECK(sums[0].to(kFloat64).sub(exact).abs().max().item<double>() < 1e-6);  // float sums of 9 terms below 2
@@ -163,7 +164,7 @@ TEST_CASE("gloo: beyond eight ranks the ring gives all the same bits", "[paralle
 
 TEST_CASE("gloo: strided tensors, and the bytes that are sent", "[parallel][gloo]") {
   if (test::without_gloo()) return;
-  const Way way = GENERATE(Way::memory, Way::tcp);
+  const GlooTransport transport = GENERATE(GlooTransport::memory, GlooTransport::tcp);
   std::atomic<int64_t> sent{0};
   constexpr int64_t kBytes = 1001 * 4;
   for (const int size : {1, 2, 3, 5}) {
@@ -172,9 +173,9 @@ TEST_CASE("gloo: strided tensors, and the bytes that are sent", "[parallel][gloo
       const Tensor wide = full({1001, 2}, 1.0), x = wide.select(1, 0);
       group.all_reduce(x)->wait();
       sent += group.bytes_sent();
-      return differs(x, full({1001}, size)) + differs(wide.select(1, 1), full({1001}, 1.0));
+      return count_mismatch(x, full({1001}, size)) + count_mismatch(wide.select(1, 1), full({1001}, 1.0));
     };
-    CHECK(count_wrong(size, check, way) == 0);
+    CHECK(count_wrong(size, check, transport) == 0);
     CHECK(sent == 2 * (size - 1) * kBytes);
   }
 }
@@ -211,7 +212,7 @@ TEST_CASE("collectives count the bytes that their ranks send to others", "[paral
   };
   std::vector<std::string> ways = {"local"};
   if (distributed::is_gloo_available()) ways.insert(ways.end(), {"memory", "tcp"});
-  for (const std::string& way : ways) {
+  for (const std::string& transport : ways) {
     std::vector<std::atomic<int64_t>> sent(std::size(cases));
     const auto run = [&](ProcessGroup& group) {
       for (size_t i = 0; i < std::size(cases); ++i) {
@@ -221,12 +222,12 @@ TEST_CASE("collectives count the bytes that their ranks send to others", "[paral
       }
       return int64_t{0};
     };
-    if (way == "local")
-      test::run_over("local", kSize, [&](const distributed::ProcessGroupPtr& group) { run(*group); });
+    if (transport == "local")
+      test::run_with_backend("local", kSize, [&](const distributed::ProcessGroupPtr& group) { run(*group); });
     else
-      CHECK(count_wrong(kSize, run, way == "tcp" ? Way::tcp : Way::memory) == 0);
+      CHECK(count_wrong(kSize, run, transport == "tcp" ? GlooTransport::tcp : GlooTransport::memory) == 0);
     for (size_t i = 0; i < std::size(cases); ++i) {
-      INFO(cases[i].name << ", " << way);
+      INFO(cases[i].name << ", " << transport);
       CHECK(sent[i] == cases[i].messages * kBytes);
     }
   }
@@ -240,11 +241,11 @@ TEST_CASE("gloo: sends and receives pair up by rank and tag, in order, beside co
           for (const int k : {0, 1, 2}) works.push_back(group.send(full({2}, 10.0 * rank + k), next, k == 2 ? -1 : 7));
           const Tensor sum = ones({1000});
           group.all_reduce(sum)->wait();
-          int64_t wrong = differs(sum, full({1000}, 3.0));
+          int64_t wrong = count_mismatch(sum, full({1000}, 3.0));
           for (const auto& [tag, k] : {std::pair(-1, 2), std::pair(7, 0), std::pair(7, 1)}) {
             const Tensor got = zeros({2});
             group.recv(got, before, tag)->wait();
-            wrong += differs(got, full({2}, 10.0 * before + k));
+            wrong += count_mismatch(got, full({2}, 10.0 * before + k));
           }
           for (const WorkPtr& work : works) work->wait();
           return wrong;
@@ -253,8 +254,8 @@ TEST_CASE("gloo: sends and receives pair up by rank and tag, in order, beside co
 
 TEST_CASE("gloo: ranks that do different things hear the same error", "[parallel][gloo][errors]") {
   if (test::without_gloo()) return;
-  const Way way = GENERATE(Way::memory, Way::tcp);
-  INFO(way);
+  const GlooTransport transport = GENERATE(GlooTransport::memory, GlooTransport::tcp);
+  INFO(transport);
   struct Case {
     std::function<void(ProcessGroup&)> call;
     const char *first, *second;
@@ -272,7 +273,7 @@ TEST_CASE("gloo: ranks that do different things hear the same error", "[parallel
        "barrier"},
   };
   for (const Case& c : cases) {
-    const std::vector<std::string> errors = run_group(3, seconds(60), c.call, way);
+    const std::vector<std::string> errors = run_group(3, seconds(60), c.call, transport);
     CHECK_THAT(errors[0],
                Contains("Detected mismatch between collectives on ranks") && Contains(c.first) && Contains(c.second));
     CHECK(errors[1] == errors[0]);
@@ -287,13 +288,13 @@ TEST_CASE("gloo: ranks that do different things hear the same error", "[parallel
 
 TEST_CASE("gloo: a rank that leaves or hangs ends the waits of the others, by name", "[parallel][gloo][errors]") {
   if (test::without_gloo()) return;
-  const Way way = GENERATE(Way::memory, Way::tcp);
-  INFO(way);
+  const GlooTransport transport = GENERATE(GlooTransport::memory, GlooTransport::tcp);
+  INFO(transport);
   const auto leaves = [](ProcessGroup& g) {
     g.all_reduce(ones({3}))->wait();
     if (g.rank() != 2) g.all_reduce(ones({3}), ReduceOp::SUM, "bucket 0")->wait();
   };
-  const auto gone = run_group(3, seconds(60), leaves, way);
+  const auto gone = run_group(3, seconds(60), leaves, transport);
   CHECK_THAT(gone[0], Contains("all_reduce #2 (bucket 0)") && Contains("rank 2 has left the group"));
   CHECK(gone[1] == gone[0]);
   CHECK(gone[2].empty());
@@ -312,7 +313,7 @@ TEST_CASE("gloo: a rank that leaves or hangs ends the waits of the others, by na
       throw;
     }
   };
-  const auto late = run_group(3, milliseconds(300), hangs, way);
+  const auto late = run_group(3, milliseconds(300), hangs, transport);
   CHECK_THAT(late[0],
              Contains("broadcast #1 of float32, 1000 elements") && Contains("rank 1 did not arrive within 300 ms"));
   CHECK(late[2] == late[0]);
@@ -376,8 +377,8 @@ TEST_CASE("a rank that throws before it joins ends the wait of those who did", "
 
 TEST_CASE("gloo: a group stays failed with its first error; abort tells the others", "[parallel][gloo][errors]") {
   if (test::without_gloo()) return;
-  const Way way = GENERATE(Way::memory, Way::tcp);
-  INFO(way);
+  const GlooTransport transport = GENERATE(GlooTransport::memory, GlooTransport::tcp);
+  INFO(transport);
   std::vector<std::string> second(2);
   const auto aborts = [&](ProcessGroup& g) {
     const auto me = static_cast<size_t>(g.rank());
@@ -394,7 +395,7 @@ TEST_CASE("gloo: a group stays failed with its first error; abort tells the othe
       g.barrier()->wait();
     }
   };
-  const auto errors = run_group(2, seconds(60), aborts, way);
+  const auto errors = run_group(2, seconds(60), aborts, transport);
   for (size_t r = 0; r < 2; ++r) {
     CHECK_THAT(errors[r], Contains("the data ran out"));
     CHECK(errors[r] == second[r]);
@@ -418,7 +419,7 @@ TEST_CASE("gloo: ranks that do not come together say who is missing or counts ot
   std::string first = "not yet";
   std::thread thread([&] { first = join(0, 2, "b", seconds(60)); });
   StoreClient store("127.0.0.1", server.port(), "", seconds(60));
-  store.get(came_key("b", 0), seconds(60));
+  store.get(joined_key("b", 0), seconds(60));
   const std::string here = "process " + std::to_string(::getpid()) + " on ";
   CHECK_THAT(join(1, 3, "b", seconds(60)),
              Contains("the ranks have different world sizes: rank 1 has 3, rank 0 has 2 (rank 0 is " + here) &&
@@ -432,7 +433,7 @@ TEST_CASE("gloo: ranks that do not come together say who is missing or counts ot
   CHECK(first.empty());
   // Who waits for a rank in vain hears who was refused.
   thread = std::thread([&] { first = join(0, 3, "c", milliseconds(2000)); });
-  store.get(came_key("c", 0), seconds(60));
+  store.get(joined_key("c", 0), seconds(60));
   CHECK_THAT(join(0, 3, "c", seconds(60)), Contains("two processes claim to be rank 0"));
   thread.join();
   CHECK_THAT(first, Contains("rank 1 of 3 did not arrive within 2000 ms; a process was refused: two "

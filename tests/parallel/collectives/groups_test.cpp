@@ -25,7 +25,7 @@ std::string wrong_of(const std::string& backend, int size, const std::vector<DTy
                      const std::vector<int64_t>& sizes) {
   std::mutex mutex;
   std::string all;
-  test::run_over(backend, size, [&](const ProcessGroupPtr& group) {
+  test::run_with_backend(backend, size, [&](const ProcessGroupPtr& group) {
     for (const DType dtype : dtypes)
       for (const int64_t n : sizes) {
         test::Oracle oracle(*group, group->device(), dtype, n);
@@ -47,7 +47,7 @@ std::vector<std::string> errors_of(const std::string& backend, int size, millise
                                    const std::function<void(int)>& f) {
   std::vector<std::string> errors(static_cast<size_t>(size));
   try {
-    test::run_over(
+    test::run_with_backend(
         backend, size,
         [&](const ProcessGroupPtr& group) {
           try {
@@ -64,10 +64,11 @@ std::vector<std::string> errors_of(const std::string& backend, int size, millise
 Tensor ones_on(const ProcessGroupPtr& group, int64_t n) {
   return ones({n}, TensorOptions(kFloat32).device(group->device()));
 }
-int64_t count_other(const Tensor& x, double value) {
+int64_t count_not_equal(const Tensor& x, double value) {
   constexpr int64_t kAtOnce = 1 << 26;  // what is compared takes memory too
   if (x.dim() != 1 || x.numel() <= kAtOnce) return (x != value).sum().item<int64_t>();
-  return count_other(x.narrow(0, 0, kAtOnce), value) + count_other(x.narrow(0, kAtOnce, x.numel() - kAtOnce), value);
+  return count_not_equal(x.narrow(0, 0, kAtOnce), value) +
+         count_not_equal(x.narrow(0, kAtOnce, x.numel() - kAtOnce), value);
 }
 void check_oracle(const std::string& backend, int ranks, const std::vector<DType>& dtypes,
                   const std::vector<int64_t>& sizes) {
@@ -104,17 +105,17 @@ TEST_CASE("collectives of more than 2 GiB", "[parallel][groups][.][long]") {
   const std::string backend = GENERATE(from_range(test::backends()));
   constexpr int64_t kCount = (int64_t{1} << 31) + 4099;
   std::atomic<int64_t> wrong{0};
-  test::run_over(
+  test::run_with_backend(
       backend, 2,
       [&](const ProcessGroupPtr& group) {
         const Tensor x = full({kCount}, group->rank() + 1, kInt8);
         x[kCount - 1].fill_(group->rank() == 0 ? 40 : 7);
         group->all_reduce(x)->wait();
-        wrong += count_other(x.narrow(0, 0, kCount - 1), 3) + count_other(x[kCount - 1], 47);
+        wrong += count_not_equal(x.narrow(0, 0, kCount - 1), 3) + count_not_equal(x[kCount - 1], 47);
         x.fill_(group->rank());
         x[kCount - 1].fill_(9 + group->rank());
         group->broadcast(x, 1)->wait();
-        wrong += count_other(x.narrow(0, 0, kCount - 1), 1) + count_other(x[kCount - 1], 10);
+        wrong += count_not_equal(x.narrow(0, 0, kCount - 1), 1) + count_not_equal(x[kCount - 1], 10);
       },
       seconds(600));
   empty_cache();
@@ -124,7 +125,7 @@ TEST_CASE("collectives of more than 2 GiB", "[parallel][groups][.][long]") {
 TEST_CASE("groups of some ranks work at the same time, and know their ranks", "[parallel][groups]") {
   const std::string backend = GENERATE(from_range(all_backends()));
   std::atomic<int64_t> wrong{0};
-  test::run_over(backend, 5, [&](const ProcessGroupPtr& all) {
+  test::run_with_backend(backend, 5, [&](const ProcessGroupPtr& all) {
     const int me = all->rank();
     const ProcessGroupPtr low = new_group({2, 0, 1}, {.name = "low"}), high = new_group({1, 3, 4}),
                           odd_or_even = split_group(me % 2, -me);
@@ -144,13 +145,13 @@ TEST_CASE("groups of some ranks work at the same time, and know their ranks", "[
       }
     }
     for (const WorkPtr& work : works) work->wait();
-    for (const auto& [x, sum] : results) wrong += count_other(x, sum);
+    for (const auto& [x, sum] : results) wrong += count_not_equal(x, sum);
     // Roots of functions are ranks of the default group, those of methods the group's.
     if (high->rank() >= 0) {
       const Tensor x = ones_on(high, 3).mul(me), y = x.clone();
       broadcast(x, 3, high);
       high->broadcast(y, 0)->wait();
-      wrong += count_other(x, 3) + count_other(y, 1);
+      wrong += count_not_equal(x, 3) + count_not_equal(y, 1);
     }
     // A group of a group.
     if (odd_or_even->size() == 3) {
@@ -159,7 +160,7 @@ TEST_CASE("groups of some ranks work at the same time, and know their ranks", "[
       if (me != 0) {
         const Tensor x = ones_on(pair, 2).mul(me);
         pair->all_reduce(x)->wait();
-        wrong += count_other(x, 6) + (pair->ranks() != std::vector<int>{4, 2});
+        wrong += count_not_equal(x, 6) + (pair->ranks() != std::vector<int>{4, 2});
       }
     }
     if (me < 3) destroy_process_group(low);
@@ -171,7 +172,7 @@ TEST_CASE("groups of some ranks work at the same time, and know their ranks", "[
 TEST_CASE("a mesh has a group along each dimension", "[parallel][groups]") {
   const std::string backend = GENERATE(from_range(all_backends()));
   std::atomic<int64_t> wrong{0};
-  test::run_over(backend, 6, [&](const ProcessGroupPtr& all) {
+  test::run_with_backend(backend, 6, [&](const ProcessGroupPtr& all) {
     const int me = all->rank();
     const DeviceMesh mesh = init_device_mesh({2, 3}, {"dp", "tp"});
     wrong += mesh.get_coordinate() != std::vector<int64_t>{me / 3, me % 3} || mesh.size() != 6 || mesh.size(-1) != 3;
@@ -181,7 +182,7 @@ TEST_CASE("a mesh has a group along each dimension", "[parallel][groups]") {
     const Tensor x = ones_on(all, 4).mul(me), y = x.clone();
     all_reduce(x, ReduceOp::SUM, mesh.get_group("dp"));
     all_reduce(y, ReduceOp::SUM, mesh.get_group("tp"));
-    wrong += count_other(x, 2 * (me % 3) + 3) + count_other(y, 9 * (me / 3) + 3);
+    wrong += count_not_equal(x, 2 * (me % 3) + 3) + count_not_equal(y, 9 * (me / 3) + 3);
   });
   CHECK(wrong == 0);
   const auto error = errors_of("local", 2, seconds(60), [](int) { init_device_mesh({3}); })[0];
@@ -192,7 +193,7 @@ TEST_CASE("a mesh has a group along each dimension", "[parallel][groups]") {
 TEST_CASE("bytes, several calls as one, monitored barriers", "[parallel][groups]") {
   const std::string backend = GENERATE(from_range(all_backends()));
   std::atomic<int64_t> wrong{0};
-  test::run_over(backend, 3, [&](const ProcessGroupPtr& all) {
+  test::run_with_backend(backend, 3, [&](const ProcessGroupPtr& all) {
     const int me = all->rank();
     const ProcessGroupPtr ends = new_group({0, 2});
     std::string text = me == 2 ? std::string("zero \0 inside", 13) : "mine";
@@ -208,9 +209,9 @@ TEST_CASE("bytes, several calls as one, monitored barriers", "[parallel][groups]
       xs.push_back(ones_on(all, k)), rows.push_back(ones_on(all, 3 * k)), columns.push_back(ones_on(all, k));
     all_reduce_coalesced(xs);
     all_gather_into_tensor_coalesced(rows, xs);
-    for (const Tensor& x : rows) wrong += count_other(x, 3);
+    for (const Tensor& x : rows) wrong += count_not_equal(x, 3);
     reduce_scatter_tensor_coalesced(columns, rows, ReduceOp::MAX);
-    for (const Tensor& x : columns) wrong += count_other(x, 3);
+    for (const Tensor& x : columns) wrong += count_not_equal(x, 3);
     monitored_barrier();
     if (ends->rank() >= 0) monitored_barrier(ends, seconds(60));
   });
@@ -220,7 +221,7 @@ TEST_CASE("bytes, several calls as one, monitored barriers", "[parallel][groups]
 TEST_CASE("a work says whether it is done, and what it failed with; a wait may be short", "[parallel][groups]") {
   const std::string backend = GENERATE(from_range(test::backends()));
   std::atomic<int64_t> wrong{0};
-  test::run_over(backend, 2, [&](const ProcessGroupPtr& all) {
+  test::run_with_backend(backend, 2, [&](const ProcessGroupPtr& all) {
     if (all->rank() == 1) recv(zeros({1}), 0, nullptr, 9);  // until rank 0 has waited in vain
     const Tensor x = ones({4});
     const WorkPtr work = all->all_reduce(x);
@@ -238,7 +239,7 @@ TEST_CASE("a work says whether it is done, and what it failed with; a wait may b
       send(zeros({1}), 1, nullptr, 9);
     }
     wrong += !work->wait() || !work->is_completed() || work->exception() || work->source_rank() != -1;
-    wrong += count_other(x, 2);
+    wrong += count_not_equal(x, 2);
     all->barrier()->wait();
     const WorkPtr failed = all->all_reduce(ones({all->rank() + 1}));
     while (!failed->is_completed()) std::this_thread::sleep_for(milliseconds(1));
@@ -251,7 +252,7 @@ TEST_CASE("a rank that is not in a group is refused, and so is what cannot be a 
   const std::string backend = GENERATE(from_range(test::backends()));
   const auto message = [&](const std::function<void(int)>& f) -> std::string {
     try {
-      test::run_over(
+      test::run_with_backend(
           backend, 3, [&](const ProcessGroupPtr& group) { f(group->rank()); }, seconds(60));
     } catch (const Error& error) {
       return error.what();
@@ -403,7 +404,7 @@ TEST_CASE("gather_into_tensor leaves the outputs of other ranks alone, and is in
   const std::string backend = GENERATE(from_range(all_backends()));
   const test::TemporaryFolder folder;
   std::atomic<int64_t> wrong{0};
-  test::run_over(backend, 4, [&](const ProcessGroupPtr& all) {
+  test::run_with_backend(backend, 4, [&](const ProcessGroupPtr& all) {
     const int me = all->rank();
     const ProcessGroupPtr pair = new_group({1, 3}, {.name = "tp"});
     if (pair->rank() < 0) return;

@@ -32,7 +32,7 @@ int64_t total(int size, const std::function<int64_t(int)>& f, milliseconds timeo
 
 TEST_CASE("a collective that is done holds no tensor", "[parallel][local]") {
   for (const std::string& backend : test::backends())
-    test::run_over(backend, 2, [](const ProcessGroupPtr& group) {
+    test::run_with_backend(backend, 2, [](const ProcessGroupPtr& group) {
       for (int i = 0; i < 1000; ++i) {
         const Tensor x = ones({4});
         const WorkPtr work = group->all_reduce(x);

@@ -29,11 +29,11 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 namespace {
-StoreClient client_of(const StoreServer& server, const std::string& token = "secret") {
+StoreClient make_client(const StoreServer& server, const std::string& token = "secret") {
   return StoreClient("127.0.0.1", server.port(), token, seconds(20));
 }
 /// What a connection that says `bytes` and nothing else is told until it is closed.
-std::string answer_to(const StoreServer& server, const std::string& bytes) {
+std::string raw_answer(const StoreServer& server, const std::string& bytes) {
   const Deadline deadline = after(seconds(20));
   const Descriptor socket = connect_to("127.0.0.1", server.port(), deadline);
   REQUIRE(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
@@ -50,7 +50,7 @@ std::string answer_to(const StoreServer& server, const std::string& bytes) {
 
 TEST_CASE("store: what one client sets another gets", "[parallel][store]") {
   StoreServer server("secret");
-  StoreClient a = client_of(server), b = client_of(server);
+  StoreClient a = make_client(server), b = make_client(server);
   a.set("key", "value");
   CHECK(b.get("key", seconds(20)) == "value");
   a.set("key", "another");
@@ -76,7 +76,7 @@ TEST_CASE("store: of those who set a key once, the first counts", "[parallel][st
   std::vector<std::string> got(8);
   for (size_t i = 0; i < got.size(); ++i)
     threads.emplace_back([&, i] {
-      StoreClient client = client_of(server);
+      StoreClient client = make_client(server);
       got[i] = client.set_once("key", std::to_string(i));
       firsts += got[i] == std::to_string(i);
     });
@@ -87,7 +87,7 @@ TEST_CASE("store: of those who set a key once, the first counts", "[parallel][st
 
 TEST_CASE("store: a get waits for the key, until the timeout", "[parallel][store]") {
   StoreServer server("secret");
-  StoreClient a = client_of(server), b = client_of(server);
+  StoreClient a = make_client(server), b = make_client(server);
   std::string got;
   std::thread waiting([&] { got = a.get("late", seconds(60)); });
   std::this_thread::sleep_for(milliseconds(20));
@@ -105,20 +105,20 @@ TEST_CASE("store: a get waits for the key, until the timeout", "[parallel][store
 TEST_CASE("store: a wrong token is refused, and said to be one", "[parallel][store][errors]") {
   const StoreServer server("secret");
   for (const char* token : {"", "secreT", "secret ", "secre"})
-    CHECK_THROWS_WITH(client_of(server, token), Contains("TANDEM_JOB_TOKEN"));
+    CHECK_THROWS_WITH(make_client(server, token), Contains("TANDEM_JOB_TOKEN"));
   const StoreServer open("");
-  client_of(open, "").set("key", "value");
-  CHECK_THROWS_WITH(client_of(open, "any"), Contains("TANDEM_JOB_TOKEN"));
+  make_client(open, "").set("key", "value");
+  CHECK_THROWS_WITH(make_client(open, "any"), Contains("TANDEM_JOB_TOKEN"));
 }
 
 TEST_CASE("store: what is no client is shown out", "[parallel][store][errors]") {
   StoreServer server("secret");
-  CHECK(answer_to(server, "GET / HTTP/1.0\r\n\r\n").empty());                              // a message of a GiB
-  CHECK(answer_to(server, frame(encode({kGet, 0, "key", ""}))) == frame("B"));             // no hello
-  CHECK(answer_to(server, frame("")) == frame("B"));                                       // nothing
-  CHECK(answer_to(server, frame(std::string("H\0\0\0\0\xff\xff\0\0", 9))) == frame("B"));  // a key beyond its end
-  CHECK(answer_to(server, frame(encode({kHello, 0, "secret", "tandem store 1"}))) == frame("D"));
-  client_of(server).set("key", "value");  // the others are served as before
+  CHECK(raw_answer(server, "GET / HTTP/1.0\r\n\r\n").empty());                              // a message of a GiB
+  CHECK(raw_answer(server, frame(encode({kGet, 0, "key", ""}))) == frame("B"));             // no hello
+  CHECK(raw_answer(server, frame("")) == frame("B"));                                       // nothing
+  CHECK(raw_answer(server, frame(std::string("H\0\0\0\0\xff\xff\0\0", 9))) == frame("B"));  // a key beyond its end
+  CHECK(raw_answer(server, frame(encode({kHello, 0, "secret", "tandem store 1"}))) == frame("D"));
+  make_client(server).set("key", "value");  // the others are served as before
 }
 
 TEST_CASE("store: a port in use, or with nothing behind it, is named", "[parallel][store][errors]") {
@@ -127,14 +127,14 @@ TEST_CASE("store: a port in use, or with nothing behind it, is named", "[paralle
   CHECK_THROWS_WITH(StoreServer("secret", "127.0.0.1", port),
                     Contains("port " + std::to_string(port)) && Contains("in use"));
   CHECK_THROWS_WITH(StoreServer("secret", "no.such.host.invalid"), Contains("no.such.host.invalid"));
-  StoreClient client = client_of(*server);
+  StoreClient client = make_client(*server);
   server.reset();
   CHECK_THROWS_WITH(client.get("key", seconds(20)), Contains("closed"));  // in order, also when asked later
   CHECK_THROWS_WITH(client.set("key", ""), Contains("closed"));
   CHECK_THROWS_WITH(StoreClient("127.0.0.1", port, "secret", milliseconds(50)),
                     Contains(std::to_string(port)) && Contains("MASTER_PORT"));
-  const StoreServer again("secret", "127.0.0.1", port);  // free at once
-  CHECK(again.port() == port);
+  const StoreServer reconnect("secret", "127.0.0.1", port);  // free at once
+  CHECK(reconnect.port() == port);
 }
 
 TEST_CASE("store: it may come after its clients, and goes without waiting for them", "[parallel][store]") {
@@ -152,7 +152,7 @@ TEST_CASE("store: it may come after its clients, and goes without waiting for th
   });
   std::this_thread::sleep_for(milliseconds(30));
   server = std::make_unique<StoreServer>("secret", "127.0.0.1", port);
-  client_of(*server).set("key", "value");
+  make_client(*server).set("key", "value");
   std::this_thread::sleep_for(milliseconds(60));
   server.reset();
   early.join();
@@ -161,9 +161,9 @@ TEST_CASE("store: it may come after its clients, and goes without waiting for th
 
 namespace {
 /// A watchdog's view of a store, for as long as it lives.
-class Watched {
+class WatchedRank {
  public:
-  Watched(const StoreServer& server, const std::string& group, int rank)
+  WatchedRank(const StoreServer& server, const std::string& group, int rank)
       : watchdog_(std::make_unique<StoreClient>("127.0.0.1", server.port(), "secret", seconds(20), "rank 0"),
                   {.group = group,
                    .rank = rank,
@@ -174,17 +174,17 @@ class Watched {
                          heard_.push_back(cause);
                          return cause;
                        },
-                   .told = nullptr}) {}
-  std::vector<std::string> heard() const {
+                   .failure_reported = nullptr}) {}
+  std::vector<std::string> is_failure_known() const {
     const std::lock_guard lock(mutex_);
     return heard_;
   }
   /// What it hears, which must come.
-  std::string wait_until_heard() const {
-    for (const Deadline deadline = after(seconds(20)); heard().empty() && Clock::now() < deadline;)
+  std::string wait_until_failure_known() const {
+    for (const Deadline deadline = after(seconds(20)); is_failure_known().empty() && Clock::now() < deadline;)
       std::this_thread::sleep_for(milliseconds(1));
-    REQUIRE(heard().size() == 1);
-    return heard()[0];
+    REQUIRE(is_failure_known().size() == 1);
+    return is_failure_known()[0];
   }
 
  private:
@@ -196,20 +196,20 @@ class Watched {
 
 TEST_CASE("watchdog: hears of the published failure, or that the store's host is gone", "[parallel][store]") {
   auto server = std::make_unique<StoreServer>("secret");
-  { const Watched ended(*server, "a", 1); }
-  const Watched job(*server, "b", 1), group(*server, "c", 1), closed(*server, "d", 1);
-  client_of(*server).set_once(failure_key("c"), "rank 2 did not come");
-  CHECK(group.wait_until_heard() == "rank 2 did not come");
-  CHECK(job.heard().empty());
+  { const WatchedRank ended(*server, "a", 1); }
+  const WatchedRank job(*server, "b", 1), group(*server, "c", 1), closed(*server, "d", 1);
+  make_client(*server).set_once(failure_key("c"), "rank 2 did not come");
+  CHECK(group.wait_until_failure_known() == "rank 2 did not come");
+  CHECK(job.is_failure_known().empty());
   server->set(kFailureKey, "rank 1 is gone");
-  CHECK(job.wait_until_heard() == "rank 1 is gone");
-  CHECK(closed.wait_until_heard() == "rank 1 is gone");
+  CHECK(job.wait_until_failure_known() == "rank 1 is gone");
+  CHECK(closed.wait_until_failure_known() == "rank 1 is gone");
   server = std::make_unique<StoreServer>("secret");
-  const Watched last(*server, "a", 1);
-  client_of(*server).set("other", "");
+  const WatchedRank last(*server, "a", 1);
+  make_client(*server).set("other", "");
   server.reset();  // in order: that is no failure
   std::this_thread::sleep_for(milliseconds(50));
-  CHECK(last.heard().empty());
+  CHECK(last.is_failure_known().empty());
 }
 
 TEST_CASE("store: a failure of the job or of an outer group goes before a group's own", "[parallel][store]") {
@@ -228,39 +228,40 @@ TEST_CASE("store: a failure of the job or of an outer group goes before a group'
 
 TEST_CASE("store: a rank whose connection ends is published as lost, one that left is not", "[parallel][store]") {
   StoreServer server("secret");
-  StoreClient lost = client_of(server), left = client_of(server), other = client_of(server);
+  StoreClient lost = make_client(server), left = make_client(server), other = make_client(server);
   CHECK_FALSE(lost.report("a", 2, -1, milliseconds(1)));
   CHECK_FALSE(left.report("a", 1, -1, milliseconds(1)));
-  const Watched same(server, "a", 0), elsewhere(server, "b", 0);
-  other.leave("a", 1, StoreClient::kUsual);
+  const WatchedRank same(server, "a", 0), elsewhere(server, "b", 0);
+  other.leave("a", 1, StoreClient::kDefaultAnswerTime);
   left.interrupt();
   std::this_thread::sleep_for(milliseconds(50));
-  CHECK(same.heard().empty());
+  CHECK(same.is_failure_known().empty());
   lost.interrupt();
-  CHECK_THAT(same.wait_until_heard(), Contains("rank 2 is gone"));
-  CHECK(elsewhere.heard().empty());
+  CHECK_THAT(same.wait_until_failure_known(), Contains("rank 2 is gone"));
+  CHECK(elsewhere.is_failure_known().empty());
 }
 
 TEST_CASE("store: who starts ranks may say first why one is lost, or that it ended well", "[parallel][store]") {
   StoreServer server("secret", "127.0.0.1", 0, std::chrono::hours(1));  // of patience: it says nothing itself
-  const Watched watched(server, "a", 0);
+  const WatchedRank watched(server, "a", 0);
   {
-    StoreClient one = client_of(server), two = client_of(server);
+    StoreClient one = make_client(server), two = make_client(server);
     one.report("a", 1, -1, milliseconds(1));
     two.report("a", 2, -1, milliseconds(1));
   }
-  server.excuse(1);
+  server.mark_ended_normally(1);
   server.set(kFailureKey, "rank 2 was ended by signal 9");
-  CHECK(watched.wait_until_heard() == "rank 2 was ended by signal 9");
+  CHECK(watched.wait_until_failure_known() == "rank 2 was ended by signal 9");
   StoreServer silent("secret", "127.0.0.1", 0, milliseconds(50));
-  const Watched other(silent, "a", 0);
-  client_of(silent).report("a", 1, -1, milliseconds(1));
-  CHECK_THAT(other.wait_until_heard(), Contains("rank 1 is gone"));
+  const WatchedRank other(silent, "a", 0);
+  make_client(silent).report("a", 1, -1, milliseconds(1));
+  CHECK_THAT(other.wait_until_failure_known(), Contains("rank 1 is gone"));
 }
 
 TEST_CASE("store: a rank whose process ends leaves all its groups, and the others hear how", "[parallel][store]") {
   StoreServer server("secret");
-  StoreClient one = client_of(server), inner = client_of(server), zero = client_of(server), other = client_of(server);
+  StoreClient one = make_client(server), inner = make_client(server), zero = make_client(server),
+              other = make_client(server);
   one.report("a", 1, -1, milliseconds(0));
   inner.report("a/b", 1, -1, milliseconds(0));
   LeftRanks left;
@@ -271,13 +272,13 @@ TEST_CASE("store: a rank whose process ends leaves all its groups, and the other
   for (const char* group : {"a", "a/b"}) CHECK(other.left(group) == LeftRanks{{1, kEndedNormally}});
   CHECK_FALSE(zero.report("a", 0, -1, milliseconds(50), &left));  // nobody is missed
   CHECK(left == LeftRanks{{1, kEndedNormally}});
-  server.excuse(2);
+  server.mark_ended_normally(2);
   CHECK(other.left("b") == LeftRanks{{1, kEndedNormally}, {2, kEndedNormally}});
   other.leave("a", 0);
   CHECK(other.left("a").count(0) == 1);
   CHECK(other.left("b").count(0) == 0);
-  StoreClient again = client_of(server);
-  again.report("a", 1, -1, milliseconds(0));  // another process of that number
+  StoreClient reconnect = make_client(server);
+  reconnect.report("a", 1, -1, milliseconds(0));  // another process of that number
   CHECK(other.left("a").count(1) == 0);
   server.close();
   for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(other.find("key", milliseconds(0)), StoreClosed);  // not lost, also later
@@ -285,14 +286,14 @@ TEST_CASE("store: a rank whose process ends leaves all its groups, and the other
 
 TEST_CASE("store: a member that says how long it may be silent is lost after that", "[parallel][store]") {
   const StoreServer server("secret");
-  StoreClient silent = client_of(server), other = client_of(server);
+  StoreClient silent = make_client(server), other = make_client(server);
   CHECK_FALSE(silent.report_as("the launcher of node 1", "nodes", 1, milliseconds(0), milliseconds(100)));
-  const Watched watched(server, "nodes", 0);
-  CHECK(watched.wait_until_heard() == "the launcher of node 1 is lost: it has sent no heartbeat for 100 ms");
+  const WatchedRank watched(server, "nodes", 0);
+  CHECK(watched.wait_until_failure_known() == "the launcher of node 1 is lost: it has sent no heartbeat for 100 ms");
   CHECK(silent.report_as("the launcher of node 1", "nodes", 1, milliseconds(0), milliseconds(100)) ==
-        watched.wait_until_heard());
+        watched.wait_until_failure_known());
   {
-    StoreClient ends = client_of(server);
+    StoreClient ends = make_client(server);
     ends.report_as("the launcher of node 2", "others", 2, milliseconds(0), seconds(20));
   }
   CHECK_THAT(other.get(failure_key("others"), seconds(20)), Contains("the launcher of node 2 is lost: its connection"));
@@ -363,15 +364,15 @@ TEST_CASE("store: a connection ends when the other machine is gone or the link i
 
 namespace {
 /// A rank of group "a" that has reported, and means to report again in an hour.
-class Reported {
+class ReportingRank {
  public:
-  Reported(const StoreServer& server, int rank, int waits_for)
-      : client_(client_of(server)), thread_([this, rank, waits_for] {
+  ReportingRank(const StoreServer& server, int rank, int waits_for)
+      : client_(make_client(server)), thread_([this, rank, waits_for] {
           try {
             client_.report("a", rank, waits_for, std::chrono::hours(1));
-          } catch (const StoreLost&) {}  // it has left, or the test is over
+          } catch (const StoreConnectionLost&) {}  // it has left, or the test is over
         }) {}
-  ~Reported() {
+  ~ReportingRank() {
     client_.interrupt();
     thread_.join();
   }
@@ -384,16 +385,16 @@ class Reported {
 
 TEST_CASE("store: who holds up the others is found along their waits", "[parallel][store]") {
   StoreServer server("secret");
-  StoreClient client = client_of(server), silent = client_of(server);
-  std::vector<std::unique_ptr<Reported>> ranks(3);
+  StoreClient client = make_client(server), silent = make_client(server);
+  std::vector<std::unique_ptr<ReportingRank>> ranks(3);
   const auto report = [&](int rank, int waits_for) {
-    client.leave("a", rank, StoreClient::kUsual);
-    ranks[static_cast<size_t>(rank)] = std::make_unique<Reported>(server, rank, waits_for);
+    client.leave("a", rank, StoreClient::kDefaultAnswerTime);
+    ranks[static_cast<size_t>(rank)] = std::make_unique<ReportingRank>(server, rank, waits_for);
   };
   // What the store says of rank 1 once it has heard what ranks have just reported.
-  const auto comes_to_blame = [&](int rank, bool silence) {
+  const auto is_eventually_blamed = [&](int rank, bool silence) {
     for (const Deadline deadline = after(seconds(20)); Clock::now() < deadline;) {
-      const StoreClient::Blame blame = client.blame("a", 1, StoreClient::kUsual);
+      const StoreClient::Blame blame = client.blame("a", 1, StoreClient::kDefaultAnswerTime);
       if (blame.rank == rank && silence == (blame.silence.find("has sent no heartbeat for") != std::string::npos))
         return true;
       std::this_thread::sleep_for(milliseconds(1));
@@ -401,13 +402,13 @@ TEST_CASE("store: who holds up the others is found along their waits", "[paralle
     return false;
   };
   report(0, 1), report(1, 2), report(2, 3);
-  CHECK(comes_to_blame(3, false));  // which has never come
+  CHECK(is_eventually_blamed(3, false));  // which has never come
   silent.report("a", 3, 0, milliseconds(0));
-  CHECK(comes_to_blame(3, true));  // it waits for rank 0, but reports no more
+  CHECK(is_eventually_blamed(3, true));  // it waits for rank 0, but reports no more
   report(2, -1);
-  CHECK(comes_to_blame(2, false));
+  CHECK(is_eventually_blamed(2, false));
   report(2, 0);
-  CHECK(comes_to_blame(1, false));  // a circle
+  CHECK(is_eventually_blamed(1, false));  // a circle
 }
 
 TEST_CASE("store: connections that say nothing cost next to nothing, and keep nobody out", "[parallel][store]") {
@@ -421,7 +422,7 @@ TEST_CASE("store: connections that say nothing cost next to nothing, and keep no
       if (i % 3 == (text == &talk ? 1 : 2))
         (void)::send(strangers.back().get(), text->data(), text->size(), MSG_NOSIGNAL);
   }
-  client_of(server).set("key", "value");
+  make_client(server).set("key", "value");
   int open = 0;
   for (const Descriptor& each : strangers) {
     char byte = 0;
@@ -463,12 +464,12 @@ TEST_CASE("store: a rank that comes while rank 0 changes stores is not missed by
     });
     int attempts = 0;
     std::string name;
-    meet_by_environment(options, [&](Rendezvous job) {
+    rendezvous_from_environment(options, [&](Rendezvous job) {
       ++attempts;
       name = job.name;
       job.watch->report(name, 1, -1, milliseconds(0));  // what the watchdog begins with
       job.store->set(name, "here");
-      job.store->leave(name, 1, StoreClient::kUsual);
+      job.store->leave(name, 1, StoreClient::kDefaultAnswerTime);
       return ProcessGroupPtr();
     });
     change.join();

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <map>
 
-#include "tandem/tests/parallel/faults/others.h"
+#include "tandem/tests/parallel/faults/misc_faults.h"
 #include "tandem/tests/parallel/faults/restarts.h"
 #include "tandem/tests/parallel/faults/trial.h"
 
@@ -104,9 +104,9 @@ int main(int argc, char** argv) try {
   }
   for (int64_t number = 0; number < options["--others"]; ++number) {
     if (!is_wanted(number)) continue;
-    const OtherTrial trial = OtherTrial::from_seed(static_cast<uint64_t>(options["--seed"]), number, timeout,
-                                                   milliseconds(options["--bound"]));
-    const FaultResult result = run_other(trial);
+    const MiscFaultTrial trial = MiscFaultTrial::from_seed(static_cast<uint64_t>(options["--seed"]), number, timeout,
+                                                           milliseconds(options["--bound"]));
+    const FaultResult result = run_misc_fault(trial);
     count(trial.name(), static_cast<int>(result.latencies.size()), result);
     report("other trial " + std::to_string(number) + " (" + trial.str() + ")", result.violations);
   }
@@ -117,7 +117,7 @@ int main(int argc, char** argv) try {
     if (options["--garbage"] == 0) break;
     const GarbageResult result = run_garbage(static_cast<int>(options["--garbage"]), launcher);
     std::printf("%lld garbage connections, %s: %lld KiB more memory\n", static_cast<long long>(options["--garbage"]),
-                launcher ? "tandem launch" : "no launcher", static_cast<long long>(result.more_kib));
+                launcher ? "tandem launch" : "no launcher", static_cast<long long>(result.rss_growth_kib));
     report("garbage connections", result.violations);
   }
   std::printf(

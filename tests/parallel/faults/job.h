@@ -47,9 +47,9 @@ class FaultJob {
     if (launched_) return start_launcher();
     for (int rank = 0; rank < ranks_; ++rank) start_rank(rank);
   }
-  void find_ranks() {
+  void find_rank_pids() {
     if (launcher_ > 0)
-      for (const auto& [rank, pid] : ranks_of(launcher_)) pids_[static_cast<size_t>(rank)] = pid;
+      for (const auto& [rank, pid] : child_rank_pids(launcher_)) pids_[static_cast<size_t>(rank)] = pid;
   }
   pid_t pid(int rank) const { return pids_[static_cast<size_t>(rank)]; }
   pid_t launcher() const { return launcher_; }
@@ -57,7 +57,7 @@ class FaultJob {
   /// Of rank 0's store, or the launcher's.
   int port() {
     if (!launched_) return port_;
-    return std::atoi(variable_of(pid(0), "MASTER_PORT").c_str());
+    return std::atoi(read_process_variable(pid(0), "MASTER_PORT").c_str());
   }
   bool ended(pid_t pid) {
     int status = 0;
@@ -65,11 +65,11 @@ class FaultJob {
     const pid_t got = ::waitpid(pid, &status, WNOHANG);
     if (got == pid) statuses_[pid] = status;
     if (got >= 0) return got == pid;
-    const char state = state_of(pid);  // not this process's child, but the launcher's
+    const char state = process_state(pid);  // not this process's child, but the launcher's
     return state == '\0' || state == 'Z';
   }
   int status(pid_t pid) const { return statuses_.at(pid); }
-  std::string said(int rank, const char* stream) const {
+  std::string output(int rank, const char* stream) const {
     if (!launched_) return contents(folder_ / (stream + std::to_string(rank)));
     std::istringstream all(contents(folder_ / stream));
     const std::string prefix = "[" + std::to_string(rank) + "] ";
@@ -78,11 +78,11 @@ class FaultJob {
       if (line.rfind(prefix, 0) == 0) text += line.substr(prefix.size()) + "\n";
     return text;
   }
-  std::string launcher_said() const { return contents(folder_ / "error"); }
+  std::string launcher_stderr() const { return contents(folder_ / "error"); }
   /// Waits until the rank has said it. False when the time is over.
-  bool wait_for_word(int rank, const std::string& word, Deadline deadline) const {
+  bool wait_for_output(int rank, const std::string& word, Deadline deadline) const {
     for (; Clock::now() < deadline; std::this_thread::sleep_for(milliseconds(2)))
-      if (said(rank, "out").find(word) != std::string::npos) return true;
+      if (output(rank, "out").find(word) != std::string::npos) return true;
     return false;
   }
   std::string folder() const { return folder_.path(); }
@@ -100,7 +100,7 @@ class FaultJob {
 };
 
 /// The ranks that a text holds to be the cause.
-inline std::set<int> blamed_in(const std::string& text) {
+inline std::set<int> parse_blamed_ranks(const std::string& text) {
   static const std::regex kBlame(
       "rank ([0-9]+)( of [0-9]+)? (is gone|did not arrive|was ended by|does not answer|is stopped by|has left|cannot)");
   std::set<int> ranks;

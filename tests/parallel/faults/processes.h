@@ -31,7 +31,7 @@ inline std::string contents(const std::string& path) {
   text << file.rdbuf();
   return text.str();
 }
-inline std::string name_of(int rank) { return "rank " + std::to_string(rank); }
+inline std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
 /// A child, whose output goes to files.
 inline pid_t start(const std::vector<std::string>& command, const std::vector<std::string>& environment,
@@ -54,13 +54,13 @@ inline pid_t start(const std::vector<std::string>& command, const std::vector<st
   ::_exit(127);
 }
 /// 'R', 'S', 'T', 'Z', ...; 0 when there is no such process.
-inline char state_of(pid_t pid) {
+inline char process_state(pid_t pid) {
   const std::string stat = contents("/proc/" + std::to_string(pid) + "/stat");
   const size_t at = stat.rfind(") ");
   return at == std::string::npos ? '\0' : stat[at + 2];
 }
 /// A variable of a process's environment; "" where there is none.
-inline std::string variable_of(pid_t pid, const std::string& name) {
+inline std::string read_process_variable(pid_t pid, const std::string& name) {
   const std::string environment = '\0' + contents("/proc/" + std::to_string(pid) + "/environ");
   const std::string begin = '\0' + name + "=";
   const size_t at = environment.find(begin);
@@ -68,13 +68,13 @@ inline std::string variable_of(pid_t pid, const std::string& name) {
   return environment.substr(at + begin.size(), environment.find('\0', at + 1) - at - begin.size());
 }
 /// Those that `tandem launch` has started by now, by rank; of that attempt alone.
-inline std::map<int, pid_t> ranks_of(pid_t launcher, int restarts = 0) {
+inline std::map<int, pid_t> child_rank_pids(pid_t launcher, int restarts = 0) {
   const std::string id = std::to_string(launcher);
   std::istringstream children(contents("/proc/" + id + "/task/" + id + "/children"));
   std::map<int, pid_t> ranks;
   for (pid_t pid = 0; children >> pid;) {
-    const std::string rank = variable_of(pid, "RANK");
-    if (!rank.empty() && variable_of(pid, "TANDEM_RESTART_COUNT") == std::to_string(restarts))
+    const std::string rank = read_process_variable(pid, "RANK");
+    if (!rank.empty() && read_process_variable(pid, "TANDEM_RESTART_COUNT") == std::to_string(restarts))
       ranks[std::atoi(rank.c_str())] = pid;
   }
   return ranks;

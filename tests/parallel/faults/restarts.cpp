@@ -89,26 +89,26 @@ RestartResult run_restarts(const RestartTrial& t, int max_restarts) {
     std::map<int, pid_t> ranks;
     while (!job.has_ended() && static_cast<int>(ranks.size()) < t.ranks && Clock::now() < deadline) {
       std::this_thread::sleep_for(milliseconds(1));
-      ranks = ranks_of(job.launcher, result.kills);
+      ranks = child_rank_pids(job.launcher, result.kills);
     }
     if (static_cast<int>(ranks.size()) < t.ranks) break;
     std::this_thread::sleep_for(delay);
-    if (variable_of(ranks[victim], "RANK") != std::to_string(victim)) break;  // it has ended
+    if (read_process_variable(ranks[victim], "RANK") != std::to_string(victim)) break;  // it has ended
     ::kill(ranks[victim], SIGKILL);
     ++result.kills;
   }
   if (!job.wait_for_end(deadline)) return wrong("the job does not end"), result;
-  const std::string said = contents(job.folder / "error"), out = contents(job.folder / "out");
-  if (job.exit_status != 0) wrong("tandem launch ends with status " + std::to_string(job.exit_status) + ": " + said);
+  const std::string output = contents(job.folder / "error"), out = contents(job.folder / "out");
+  if (job.exit_status != 0) wrong("tandem launch ends with status " + std::to_string(job.exit_status) + ": " + output);
   if (job.end() != expected) wrong("the parameters are not those of a job without faults");
-  result.restarts = count_of(said, "restarting all ranks");
+  result.restarts = count_of(output, "restarting all ranks");
   // A rank that was struck behind its last step may have ended well before.
   if (result.restarts > result.kills || result.restarts + 1 < result.kills)
-    wrong(std::to_string(result.kills) + " kills, " + std::to_string(result.restarts) + " restarts: " + said);
+    wrong(std::to_string(result.kills) + " kills, " + std::to_string(result.restarts) + " restarts: " + output);
   for (int i = 0; i < result.restarts; ++i) {
     const std::string name = "rank " + std::to_string(t.kills[static_cast<size_t>(i)].first) + " was ended by signal 9";
-    if (said.find("tandem launch: " + name) == std::string::npos)
-      wrong("tandem launch does not name " + name + ": " + said);
+    if (output.find("tandem launch: " + name) == std::string::npos)
+      wrong("tandem launch does not name " + name + ": " + output);
   }
   result.resumed = count_of(out, "[0] begins after step ") - count_of(out, "[0] begins after step 0\n");
   if (const int left = end_children(std::chrono::seconds(20))) wrong(std::to_string(left) + " processes are left");

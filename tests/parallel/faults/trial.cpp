@@ -33,8 +33,8 @@ FaultTrial FaultTrial::from_seed(uint64_t seed, int64_t number, milliseconds tim
   t.phase = t.stop ? (draws.below(2) == 0 ? Phase::start_up : Phase::training) : static_cast<Phase>(number / 2 % 3);
   t.ranks = 2 + draws.below(3);
   t.victim = draws.below(t.ranks);
-  t.starts.resize(static_cast<size_t>(t.ranks));
-  for (milliseconds& start : t.starts) start = milliseconds(draws.below(100));
+  t.start_delays.resize(static_cast<size_t>(t.ranks));
+  for (milliseconds& start : t.start_delays) start = milliseconds(draws.below(100));
   t.delay = milliseconds(draws.below(t.phase == Phase::start_up ? 250 : 150));
   return t;
 }
@@ -59,11 +59,11 @@ FaultResult run_trial(const FaultTrial& t) {
   const auto start_those_due = [&] {
     for (int r = 0; r < t.ranks; ++r) {
       const auto at = static_cast<size_t>(r);
-      if (is_started[at] || Clock::now() - begin < t.starts[at]) continue;
+      if (is_started[at] || Clock::now() - begin < t.start_delays[at]) continue;
       job.start_rank(r);
       is_started[at] = true, started[at] = Clock::now();
     }
-    job.find_ranks();
+    job.find_rank_pids();
   };
   if (t.launcher) job.start_launcher();
 
@@ -73,11 +73,12 @@ FaultResult run_trial(const FaultTrial& t) {
   auto due = begin + t.delay;
   for (; job.pid(t.victim) < 0 || !in_phase || Clock::now() < due; std::this_thread::sleep_for(milliseconds(1))) {
     start_those_due();
-    if (Clock::now() >= hopeless) return wrong("the job does not start: " + job.launcher_said()), result;
+    if (Clock::now() >= hopeless) return wrong("the job does not start: " + job.launcher_stderr()), result;
     if (in_phase || !std::all_of(is_started.begin(), is_started.end(), [](bool b) { return b; })) continue;
     for (int r = 0; r < t.ranks; ++r)
-      if (!job.wait_for_word(r, "trains", hopeless)) wrong(name_of(r) + " does not train: " + job.said(r, "error"));
-    if (computes >= 0) job.wait_for_word(computes, "computes", hopeless);
+      if (!job.wait_for_output(r, "trains", hopeless))
+        wrong(rank_name(r) + " does not train: " + job.output(r, "error"));
+    if (computes >= 0) job.wait_for_output(computes, "computes", hopeless);
     in_phase = true, due = Clock::now() + t.delay;
   }
   const pid_t victim = job.pid(t.victim);
@@ -86,7 +87,7 @@ FaultResult run_trial(const FaultTrial& t) {
     for (int r = 0; r < t.ranks; ++r)
       known[static_cast<size_t>(r)] = r != t.victim && job.pid(r) > 0 && is_known(job.pid(r));
     ::kill(victim, SIGSTOP);  // also before a kill: to see how far it came
-    for (char state = 'R'; state != 'T' && state != 'Z' && state != '\0'; state = state_of(victim)) {}
+    for (char state = 'R'; state != 'T' && state != 'Z' && state != '\0'; state = process_state(victim)) {}
     known[static_cast<size_t>(t.victim)] = is_known(victim);
   }
   ::kill(victim, t.stop ? SIGSTOP : SIGKILL);
@@ -112,10 +113,10 @@ FaultResult run_trial(const FaultTrial& t) {
   for (int r = 0; r < t.ranks; ++r) {
     if (r == t.victim) continue;
     const auto at = static_cast<size_t>(r);
-    const std::string said = job.said(r, "error");
+    const std::string output = job.output(r, "error");
     const auto from = std::max(struck, started[at]);
     if (ends.count(r) == 0) {
-      wrong(name_of(r) + " does not end");
+      wrong(rank_name(r) + " does not end");
       continue;
     }
     // Nobody tells of a rank that has not reached the store, or tells a rank that has not.
@@ -123,26 +124,26 @@ FaultResult run_trial(const FaultTrial& t) {
     const auto took = std::chrono::duration_cast<milliseconds>(ends[r] - from);
     const auto most = t.stop || !can_know ? t.timeout + t.bound : t.bound;
     if (took > most && (known[at] || took > t.timeout + t.bound))
-      wrong(name_of(r) + " ends after " + std::to_string(took.count()) + " ms: " + said);
+      wrong(rank_name(r) + " ends after " + std::to_string(took.count()) + " ms: " + output);
     can_know ? result.latencies.push_back(took) : void(++result.at_timeout);
-    if (said.find(name_of(t.victim)) == std::string::npos && (known[at] || t.victim == 0))
-      wrong(name_of(r) + " does not name " + name_of(t.victim) + ": '" + said + "'");
-    for (const int blamed : blamed_in(said))
-      if (blamed != t.victim && (known[at] || blamed != 0)) wrong(name_of(r) + " blames an innocent: " + said);
+    if (output.find(rank_name(t.victim)) == std::string::npos && (known[at] || t.victim == 0))
+      wrong(rank_name(r) + " does not name " + rank_name(t.victim) + ": '" + output + "'");
+    for (const int blamed : parse_blamed_ranks(output))
+      if (blamed != t.victim && (known[at] || blamed != 0)) wrong(rank_name(r) + " blames an innocent: " + output);
     if (!t.launcher && (!WIFEXITED(job.status(job.pid(r))) || WEXITSTATUS(job.status(job.pid(r))) == 0))
-      wrong(name_of(r) + " ends with status " + std::to_string(job.status(job.pid(r))) + ": " + said);
+      wrong(rank_name(r) + " ends with status " + std::to_string(job.status(job.pid(r))) + ": " + output);
   }
 
   // What is left.
   if (job.launcher() > 0) {
-    if (job.launcher_said().find("tandem launch: ") == std::string::npos ||
-        job.launcher_said().find(name_of(t.victim)) == std::string::npos)
-      wrong("tandem launch does not name " + name_of(t.victim) + ": " + job.launcher_said());
+    if (job.launcher_stderr().find("tandem launch: ") == std::string::npos ||
+        job.launcher_stderr().find(rank_name(t.victim)) == std::string::npos)
+      wrong("tandem launch does not name " + rank_name(t.victim) + ": " + job.launcher_stderr());
   } else if (t.stop) {
     ::kill(victim, SIGCONT);
     last = Clock::now() + t.timeout + t.bound;
     while (!job.ended(victim) && Clock::now() < last) std::this_thread::sleep_for(milliseconds(1));
-    if (!job.ended(victim)) wrong("the stopped rank goes on for ever: " + job.said(t.victim, "error"));
+    if (!job.ended(victim)) wrong("the stopped rank goes on for ever: " + job.output(t.victim, "error"));
   }
   if (const int left = end_children(milliseconds(1000))) wrong(std::to_string(left) + " processes are left");
   try {
@@ -165,9 +166,9 @@ GarbageResult run_garbage(int connections, bool launcher) {
     for (const int rank : {0, 1}) job.start_rank(rank);
   }
   for (const int rank : {0, 1})
-    if (!job.wait_for_word(rank, "trains", after(kStartTime)))
-      return result.violations.push_back("the job does not start: " + job.said(rank, "error")), result;
-  job.find_ranks();
+    if (!job.wait_for_output(rank, "trains", after(kStartTime)))
+      return result.violations.push_back("the job does not start: " + job.output(rank, "error")), result;
+  job.find_rank_pids();
   const auto memory = [&] {
     const std::string status = contents("/proc/" + std::to_string(job.host()) + "/status");
     const size_t at = status.find("VmRSS:");
@@ -184,17 +185,18 @@ GarbageResult run_garbage(int connections, bool launcher) {
     (void)::send(strangers.back().get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
   std::this_thread::sleep_for(milliseconds(200));
-  result.more_kib = memory() - before;
+  result.rss_growth_kib = memory() - before;
   constexpr int64_t kMostKib = TANDEM_TEST_SANITIZED ? 64 * 1024 : 5 * 1024;  // sanitizers keep what was freed
-  if (result.more_kib > kMostKib) result.violations.push_back(std::to_string(result.more_kib) + " KiB more memory");
+  if (result.rss_growth_kib > kMostKib)
+    result.violations.push_back(std::to_string(result.rss_growth_kib) + " KiB more memory");
   for (const int rank : {0, 1})
-    if (job.ended(job.pid(rank))) result.violations.push_back(name_of(rank) + " ended: " + job.said(rank, "error"));
+    if (job.ended(job.pid(rank))) result.violations.push_back(rank_name(rank) + " ended: " + job.output(rank, "error"));
   ::kill(launcher ? job.launcher() : job.pid(0), SIGKILL);  // and the usual follows
   for (const int rank : {0, 1})
     for (const Deadline deadline = after(milliseconds(20000)); !job.ended(job.pid(rank)) && Clock::now() < deadline;)
       std::this_thread::sleep_for(milliseconds(2));
-  if (!launcher && blamed_in(job.said(1, "error")) != std::set<int>{0})
-    result.violations.push_back("rank 1 does not name rank 0: " + job.said(1, "error"));
+  if (!launcher && parse_blamed_ranks(job.output(1, "error")) != std::set<int>{0})
+    result.violations.push_back("rank 1 does not name rank 0: " + job.output(1, "error"));
   return result;
 }
 

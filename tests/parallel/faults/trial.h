@@ -21,9 +21,9 @@ struct FaultTrial {
   int ranks = 2, victim = 0;
   bool launcher = false, stop = false;
   Phase phase = Phase::training;
-  std::chrono::milliseconds delay{0};               // within the phase
-  std::vector<std::chrono::milliseconds> starts{};  // of each rank, without a launcher
-  std::chrono::milliseconds timeout{2000};          // of the group
+  std::chrono::milliseconds delay{0};                     // within the phase
+  std::vector<std::chrono::milliseconds> start_delays{};  // of each rank, without a launcher
+  std::chrono::milliseconds timeout{2000};                // of the group
   std::chrono::milliseconds bound{1000};
 
   /// The other members follow from the seed and the number.
@@ -41,7 +41,7 @@ FaultResult run_trial(const FaultTrial& trial);
 
 struct GarbageResult {
   std::vector<std::string> violations{};
-  int64_t more_kib = 0;  // of the process that hosts the store
+  int64_t rss_growth_kib = 0;  // of the process that hosts the store
 };
 /// Opens so many connections to the store of a job in training, which say nothing, or nonsense, without end.
 GarbageResult run_garbage(int connections, bool launcher);

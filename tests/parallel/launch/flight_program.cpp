@@ -17,7 +17,7 @@ void sleep_long() { std::this_thread::sleep_for(std::chrono::minutes(1)); }
 
 /// Says that this rank has all its sums, and of rank 1 waits for the others: who is at the last one yet when a rank
 /// dies fails in that.
-void say_passed(int rank) {
+void print_passed(int rank) {
   const auto file = [](int of) {
     return std::string(std::getenv("TANDEM_FLIGHT_DIR")) + "/passed_" + std::to_string(of);
   };
@@ -54,7 +54,7 @@ void run(const std::string& what) {
     return distributed::barrier();
   }
   if (what == "killed") {
-    say_passed(rank);
+    print_passed(rank);
     if (rank == 1) std::raise(SIGKILL);
   }
   if (rank == 1 && what == "stopped") std::raise(SIGSTOP);

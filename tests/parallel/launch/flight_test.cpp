@@ -26,7 +26,7 @@ struct Verdict {
   std::vector<int> missing() const { return findings.at("missing").get<std::vector<int>>(); }
   std::string why() const { return findings.at("why").at(0).get<std::string>(); }
 };
-Verdict verdict_on(const std::string& folder) {
+Verdict find_verdict(const std::string& folder) {
   const std::string file = folder + "/findings.json";
   const ChildResult said = Child({kCommand, "flight", folder, "--json", file}).finish();
   INFO(said.error);
@@ -37,13 +37,13 @@ Verdict verdict_on(const std::string& folder) {
       verdict.records[r] = read_file(path);
   return verdict;
 }
-Verdict launched(int ranks, const std::string& what, int status) {
+Verdict run_launch(int ranks, const std::string& what, int status) {
   const TemporaryFolder folder;
   const ChildResult job =
       Child(launch({"-n", std::to_string(ranks), "--flight", folder.path(), "--", kFlightProgram, what})).finish();
   INFO(job.error);
   CHECK(job.status == status);
-  Verdict verdict = verdict_on(folder.path());
+  Verdict verdict = find_verdict(folder.path());
   verdict.launch_error = job.error;
   return verdict;
 }
@@ -52,7 +52,7 @@ Verdict launched(int ranks, const std::string& what, int status) {
 
 TEST_CASE("flight: a rank that was killed is named, with the call that it was missing in", "[flight]") {
   if (skipped()) return;
-  const Verdict v = launched(3, "killed", 128 + SIGKILL);
+  const Verdict v = run_launch(3, "killed", 128 + SIGKILL);
   INFO(v.text);
   CHECK(v.culprits() == std::vector<int>{1});
   CHECK(v.missing() == std::vector<int>{1});
@@ -70,12 +70,12 @@ TEST_CASE("flight: a rank that was killed is named, with the call that it was mi
 
 TEST_CASE("flight: a rank that is stopped, or does something else until the timeout, is named", "[flight]") {
   if (skipped()) return;
-  const Verdict stopped = launched(3, "stopped", 3);
+  const Verdict stopped = run_launch(3, "stopped", 3);
   INFO(stopped.text);
   CHECK(stopped.culprits() == std::vector<int>{1});
   CHECK(stopped.missing() == std::vector<int>{1});
   CHECK_THAT(stopped.why(), Contains("all_reduce #5 (the loss)"));
-  const Verdict late = launched(3, "late", 3);
+  const Verdict late = run_launch(3, "late", 3);
   INFO(late.text);
   CHECK(late.culprits() == std::vector<int>{1});
   CHECK(late.missing().empty());  // it lives, and hears of the failure
@@ -89,12 +89,12 @@ TEST_CASE("flight: a rank that is stopped, or does something else until the time
 
 TEST_CASE("flight: a rank that calls another collective, or of another shape, is named", "[flight]") {
   if (skipped()) return;
-  const Verdict other = launched(3, "other", 3);
+  const Verdict other = run_launch(3, "other", 3);
   INFO(other.text);
   CHECK(other.culprits() == std::vector<int>{2});
   CHECK_THAT(other.why(), Contains("rank 2 was missing in all_reduce #5 (the loss)") &&
                               Contains("it instead called broadcast #5 (weights)"));
-  const Verdict shape = launched(3, "shape", 3);
+  const Verdict shape = run_launch(3, "shape", 3);
   INFO(shape.text);
   CHECK(shape.culprits() == std::vector<int>{2});
   CHECK_THAT(shape.why(), Contains("float32 (2, 3)") && Contains("float32 (4,)"));
@@ -102,7 +102,7 @@ TEST_CASE("flight: a rank that calls another collective, or of another shape, is
 
 TEST_CASE("flight: a rank that calls a collective more than the others is named", "[flight]") {
   if (skipped()) return;
-  const Verdict v = launched(3, "more", 3);
+  const Verdict v = run_launch(3, "more", 3);
   INFO(v.text);
   CHECK(v.culprits() == std::vector<int>{0});
   CHECK(v.missing().empty());
@@ -111,12 +111,12 @@ TEST_CASE("flight: a rank that calls a collective more than the others is named"
 
 TEST_CASE("flight: of ranks that wait in different groups, the one for whom all wait is named", "[flight]") {
   if (skipped()) return;
-  const Verdict v = launched(4, "groups", 3);
+  const Verdict v = run_launch(4, "groups", 3);
   INFO(v.text);
   CHECK(v.culprits() == std::vector<int>{3});
   CHECK_THAT(v.why(), Contains("rank 3 was missing in"));
   CHECK_THAT(v.text, Contains("(the last of the pair)") && Contains("In group right of ranks 2, 3"));
-  const Verdict circle = launched(4, "circle", 3);
+  const Verdict circle = run_launch(4, "circle", 3);
   INFO(circle.text);
   CHECK(circle.culprits().empty());
   CHECK_THAT(circle.why(), Contains("ranks 2, 3 wait for each other in different groups"));
@@ -124,7 +124,7 @@ TEST_CASE("flight: of ranks that wait in different groups, the one for whom all 
 
 TEST_CASE("flight: a receive that nobody answers is named", "[flight]") {
   if (skipped()) return;
-  const Verdict v = launched(3, "pair", 3);
+  const Verdict v = run_launch(3, "pair", 3);
   INFO(v.text);
   CHECK(v.culprits() == std::vector<int>{2});
   CHECK_THAT(v.text, Contains("recv of float32 (2, 3), from rank 2, tag 5") && Contains("did not call send for it"));
@@ -136,14 +136,14 @@ TEST_CASE("flight: ranks that are threads write records too, and so does whoever
   ChildResult job = Child({kFlightProgram, "local other"}, {environment}).finish();
   INFO(job.error);
   CHECK(job.status == 3);
-  CHECK(verdict_on(folder.path()).culprits() == std::vector<int>{2});
+  CHECK(find_verdict(folder.path()).culprits() == std::vector<int>{2});
   job = Child({kFlightProgram, "local request"}, {environment}).finish();
   CHECK(job.status == 0);
   CHECK(Child::count(job.out, "/flight_rank_") == 3);
   const json record = parse_json(read_file(folder / "flight_rank_1.json"));
   CHECK(record["reason"] == "on request");
   CHECK(record["has_left"] == false);
-  const Verdict v = verdict_on(folder.path());
+  const Verdict v = find_verdict(folder.path());
   CHECK(v.culprits().empty());
   CHECK_THAT(v.why(), Contains("all calls finished on all ranks"));
 }
@@ -202,9 +202,9 @@ TEST_CASE("flight: files that are cut short or foreign are left out by name, tho
   const auto report_of = [&] {
     try {
       const tools::flight::Records records = tools::flight::read_records(folder.path());
-      const tools::flight::Findings found = tools::flight::find_trouble(records);
-      tools::flight::report_json(records, found);
-      return tools::flight::report(records, found);
+      const tools::flight::Findings sources = tools::flight::find_unfinished_calls(records);
+      tools::flight::report_json(records, sources);
+      return tools::flight::report(records, sources);
     } catch (const Error& error) {
       return std::string("error: ") + error.what();
     }
@@ -249,7 +249,7 @@ namespace {
 using tools::flight::Records;
 
 /// Records of ranks 0 to size - 1 in the default group, all of which have done all_reduce #1.
-Records records_of(int size) {
+Records make_records(int size) {
   Records records;
   for (int rank = 0; rank < size; ++rank) {
     tools::flight::Record record;
@@ -282,7 +282,7 @@ void add_group(Records& records, const std::string& id, const std::vector<int>& 
 TEST_CASE("flight: of two faults at once the one that explains the failure is blamed, or both", "[flight]") {
   using List = std::vector<int>;
   const auto started = [](int size) {
-    Records records = records_of(size);
+    Records records = make_records(size);
     for (int rank = 0; rank < size; ++rank) add_call(records, rank, "all_reduce", 1, "done");
     return records;
   };
@@ -292,31 +292,31 @@ TEST_CASE("flight: of two faults at once the one that explains the failure is bl
     for (const int rank : {0, 2}) add_call(records, rank, "all_reduce", 2, "started");
     add_call(records, 3, "broadcast", 2, "started", 0);
     records.erase(1);
-    const auto found = find_trouble(records);
-    CHECK(found.culprits == List{3});
-    CHECK(found.missing == List{1});
-    CHECK_THAT(found.why.at(0), Contains("rank 3 was missing in all_reduce #2") && Contains("broadcast #2"));
+    const auto sources = find_unfinished_calls(records);
+    CHECK(sources.culprits == List{3});
+    CHECK(sources.missing == List{1});
+    CHECK_THAT(sources.why.at(0), Contains("rank 3 was missing in all_reduce #2") && Contains("broadcast #2"));
   }
   {
     INFO("rank 1 was killed, and rank 2 is late");
     Records records = started(4);
     for (const int rank : {0, 3}) add_call(records, rank, "all_reduce", 2, "started");
     records.erase(1);
-    CHECK(find_trouble(records).culprits == List{1});
+    CHECK(find_unfinished_calls(records).culprits == List{1});
   }
   {
     INFO("two are killed; two are late");
     Records records = started(4);
     for (const int rank : {0, 1}) add_call(records, rank, "all_reduce", 2, "started");
-    const auto found = find_trouble(records);
-    CHECK(found.culprits == List{2, 3});
-    CHECK_FALSE(
-        found.troubles.at(0).is_divided);  // they have not left: that they are late is no other opinion of what to call
+    const auto sources = find_unfinished_calls(records);
+    CHECK(sources.culprits == List{2, 3});
+    CHECK_FALSE(sources.unfinished_calls.at(0)
+                    .is_divided);  // they have not left: that they are late is no other opinion of what to call
     records.at(2).has_left = records.at(3).has_left = true;
-    CHECK(find_trouble(records).troubles.at(0).is_divided);
+    CHECK(find_unfinished_calls(records).unfinished_calls.at(0).is_divided);
     records.erase(2), records.erase(3);
-    CHECK(find_trouble(records).culprits == List{2, 3});
-    CHECK(find_trouble(records).why.size() == 2);
+    CHECK(find_unfinished_calls(records).culprits == List{2, 3});
+    CHECK(find_unfinished_calls(records).why.size() == 2);
   }
   {
     INFO("a call that differs counts before a later one that a rank is missing in");
@@ -324,9 +324,9 @@ TEST_CASE("flight: of two faults at once the one that explains the failure is bl
     for (const int rank : {0, 1}) add_call(records, rank, "all_reduce", 2, "done");
     add_call(records, 2, "broadcast", 2, "done", 0);
     for (const int rank : {0, 2}) add_call(records, rank, "all_reduce", 3, "started");
-    const auto found = find_trouble(records);
-    CHECK(found.culprits == List{2});
-    CHECK_THAT(found.why.at(0), Contains("all_reduce #2"));
+    const auto sources = find_unfinished_calls(records);
+    CHECK(sources.culprits == List{2});
+    CHECK_THAT(sources.why.at(0), Contains("all_reduce #2"));
   }
   {
     INFO("in each of two groups a rank is missing");
@@ -335,10 +335,10 @@ TEST_CASE("flight: of two faults at once the one that explains the failure is bl
     add_call(records, 0, "all_reduce", 1, "started");
     add_group(records, "right", {2, 3});
     add_call(records, 2, "all_reduce", 1, "started");
-    const auto found = find_trouble(records);
-    CHECK(found.culprits == List{1, 3});
-    CHECK_THAT(found.why.at(0), Contains("rank 1") && Contains("group left"));
-    CHECK_THAT(found.why.at(1), Contains("rank 3") && Contains("group right"));
+    const auto sources = find_unfinished_calls(records);
+    CHECK(sources.culprits == List{1, 3});
+    CHECK_THAT(sources.why.at(0), Contains("rank 1") && Contains("group left"));
+    CHECK_THAT(sources.why.at(1), Contains("rank 3") && Contains("group right"));
   }
   {
     INFO("who waits in one group is not blamed in another, and the fault behind it is");
@@ -346,8 +346,8 @@ TEST_CASE("flight: of two faults at once the one that explains the failure is bl
     for (const int rank : {0, 1}) add_call(records, rank, "barrier", 2, "started");
     add_group(records, "right", {2, 3});
     add_call(records, 2, "all_reduce", 1, "started");
-    const auto found = find_trouble(records);
-    CHECK(found.culprits == List{3});
+    const auto sources = find_unfinished_calls(records);
+    CHECK(sources.culprits == List{3});
   }
   {
     INFO("a receive that nobody answers, and a rank that was killed");
@@ -355,7 +355,7 @@ TEST_CASE("flight: of two faults at once the one that explains the failure is bl
     add_call(records, 0, "recv", 0, "started", 2);
     add_call(records, 3, "all_reduce", 2, "started");
     records.erase(1);
-    const auto found = find_trouble(records);
-    CHECK(found.culprits == List{1, 2});
+    const auto sources = find_unfinished_calls(records);
+    CHECK(sources.culprits == List{1, 2});
   }
 }

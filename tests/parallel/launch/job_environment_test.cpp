@@ -79,14 +79,14 @@ TEST_CASE("each launcher's environment says rank, size, and where the store is",
   const JobEnvironment slurm = read(kStep);
   CHECK((slurm.launcher == "Slurm" && slurm.rank == 3 && slurm.size == 4 && slurm.address == "n09"));
   CHECK(slurm.token == "Slurm 77.0");
-  CHECK_THAT(slurm.found, Contains("SLURM_PROCID and SLURM_STEP_NUM_TASKS; address: SLURM_STEP_NODELIST"));
+  CHECK_THAT(slurm.sources, Contains("SLURM_PROCID and SLURM_STEP_NUM_TASKS; address: SLURM_STEP_NODELIST"));
   CHECK(read(kStep + Environment{{"SLURM_STEP_ID", "1"}}).port != slurm.port);
   CHECK(read(kStep + Environment{{"SLURM_STEP_NODELIST", "n09"}}).address == "127.0.0.1");
-  CHECK(*local_rank_of(of(kByHand)) == 0);
-  CHECK(*local_rank_of(of(kOpenMpi)) == 1);
-  CHECK(*local_rank_of(of(kPmi)) == 1);
-  CHECK(*local_rank_of(of(kStep)) == 1);
-  CHECK(!local_rank_of(of({})));
+  CHECK(*read_local_rank(of(kByHand)) == 0);
+  CHECK(*read_local_rank(of(kOpenMpi)) == 1);
+  CHECK(*read_local_rank(of(kPmi)) == 1);
+  CHECK(*read_local_rank(of(kStep)) == 1);
+  CHECK(!read_local_rank(of({})));
 }
 
 TEST_CASE("of several launchers the innermost counts, and what is given counts before all", "[launch][environment]") {
@@ -102,7 +102,7 @@ TEST_CASE("of several launchers the innermost counts, and what is given counts b
   options.rank = 0, options.world_size = 2, options.master_addr = "given", options.master_port = 7;
   const JobEnvironment given = read(kStep + kByHand, options);
   CHECK((given.rank == 0 && given.size == 2 && given.address == "given" && given.port == 7));
-  CHECK(given.found == "InitOptions; address: InitOptions; port: InitOptions");
+  CHECK(given.sources == "InitOptions; address: InitOptions; port: InitOptions");
 }
 
 TEST_CASE("RANK alone is no launcher: the one that gives rank and size counts", "[launch][environment]") {
@@ -110,7 +110,7 @@ TEST_CASE("RANK alone is no launcher: the one that gives rank and size counts", 
   for (const Environment& whole : {kOpenMpi, kPmi, kStep}) {
     const JobEnvironment with = read(whole + rank_alone), without = read(whole);
     CHECK((with.launcher == without.launcher && with.rank == without.rank && with.size == without.size));
-    CHECK(local_rank_of(of(whole + rank_alone)) == local_rank_of(of(whole)));
+    CHECK(read_local_rank(of(whole + rank_alone)) == read_local_rank(of(whole)));
   }
   CHECK(read(kStep + Environment{{"OMPI_COMM_WORLD_RANK", "0"}, {"PMI_RANK", "0"}}).launcher == "Slurm");
   CHECK_THROWS_WITH(read(kAllocation + rank_alone), Contains("environment variable WORLD_SIZE expected, but not set"));
@@ -125,10 +125,10 @@ TEST_CASE("RANK alone is no launcher: the one that gives rank and size counts", 
 TEST_CASE("the rank on the machine comes from whichever launcher counts the same ranks", "[launch][environment]") {
   Environment script = kStep + kByHand + Environment{{"RANK", "3"}};
   script.erase("LOCAL_RANK");
-  CHECK(*local_rank_of(of(script)) == 1);  // export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS
-  CHECK(!local_rank_of(of(script + Environment{{"RANK", "2"}})));
-  CHECK(!local_rank_of(of(script + Environment{{"WORLD_SIZE", "8"}})));
-  CHECK(*local_rank_of(of(script + Environment{{"LOCAL_RANK", "0"}})) == 0);
+  CHECK(*read_local_rank(of(script)) == 1);  // export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS
+  CHECK(!read_local_rank(of(script + Environment{{"RANK", "2"}})));
+  CHECK(!read_local_rank(of(script + Environment{{"WORLD_SIZE", "8"}})));
+  CHECK(*read_local_rank(of(script + Environment{{"LOCAL_RANK", "0"}})) == 0);
 }
 
 TEST_CASE("the tasks of srun --mpi=pmi2 are Slurm's: address, port and local rank are the step's",
@@ -136,8 +136,8 @@ TEST_CASE("the tasks of srun --mpi=pmi2 are Slurm's: address, port and local ran
   const JobEnvironment plain = read(kStep), pmi2 = read(kStep + kPmi2);
   CHECK(pmi2.launcher == "Slurm");
   CHECK((pmi2.rank == 3 && pmi2.size == 4 && pmi2.address == "n09"));
-  CHECK((pmi2.port == plain.port && pmi2.token == plain.token && pmi2.found == plain.found));
-  CHECK(*local_rank_of(of(kStep + kPmi2)) == 1);
+  CHECK((pmi2.port == plain.port && pmi2.token == plain.token && pmi2.sources == plain.sources));
+  CHECK(*read_local_rank(of(kStep + kPmi2)) == 1);
   const JobEnvironment next = read(kStep + kPmi2 + Environment{{"SLURM_STEP_ID", "1"}, {"PMI_JOBID", "77.1"}});
   CHECK((next.port != pmi2.port && next.token != pmi2.token));
   // An mpiexec within a step has ranks of its own.
@@ -148,7 +148,7 @@ TEST_CASE("the tasks of srun --mpi=pmi2 are Slurm's: address, port and local ran
 TEST_CASE("each job has a token of its own, where its launcher tells jobs apart", "[launch][environment]") {
   const JobEnvironment one = read(kPmi, {}, "n1:3001"), other = read(kPmi, {}, "n1:3002");
   CHECK((one.token == "PMI n1:3001" && one.port >= 10000 && one.port < 30000));
-  CHECK_THAT(one.found, Contains("port: from the control port of mpiexec"));
+  CHECK_THAT(one.sources, Contains("port: from the control port of mpiexec"));
   CHECK((other.token != one.token && other.port != one.port));
   CHECK(read(kAllocation + kPmi, {}, "n1:3001").token == one.token);  // two within one allocation are told apart
   CHECK(read(kAllocation + kPmi).token == "PMI 77");
@@ -233,7 +233,7 @@ TEST_CASE("rank 0 is found where srun -m arbitrary has put it", "[launch][enviro
   CHECK(task("n09", "0,2,3", "n[08-09]").address == "n09");
   CHECK(task("n08", "0", "n[08-09]").address == "n08");
   CHECK(task("n09", "1,2,3", "n[08-09]").address == "n08");
-  CHECK_THAT(task("n08", "1,2,3", "n[08-09]").found, Contains("SLURM_STEP_NODELIST and SLURM_GTIDS"));
+  CHECK_THAT(task("n08", "1,2,3", "n[08-09]").sources, Contains("SLURM_STEP_NODELIST and SLURM_GTIDS"));
   CHECK(task("n08", "1,2,3", "n08").address == "127.0.0.1");
   // Nodes of another name than the list's, or tasks in another form, say nothing.
   const Environment usual = {{"SLURM_GTIDS", "0-2"}, {"SLURMD_NODENAME", "n10"}};
@@ -268,20 +268,20 @@ TEST_CASE("what an environment lacks or has wrong is named", "[launch][environme
 
 TEST_CASE("lists of Slurm's nodes are read", "[launch][environment]") {
   using Hosts = std::vector<std::string>;
-  CHECK(hosts_of_node_list("n1") == Hosts{"n1"});
-  CHECK(hosts_of_node_list("n1,m2") == Hosts{"n1", "m2"});
-  CHECK(hosts_of_node_list("n[08-10,12],login") == Hosts{"n08", "n09", "n10", "n12", "login"});
-  CHECK(hosts_of_node_list("n[1-2]-ib") == Hosts{"n1-ib", "n2-ib"});
-  CHECK(hosts_of_node_list("rack[0-1]n[7,9]") == Hosts{"rack0n7", "rack0n9", "rack1n7", "rack1n9"});
-  CHECK(hosts_of_node_list("n[099-101]") == Hosts{"n099", "n100", "n101"});
-  CHECK(hosts_of_node_list("a-b-[3]") == Hosts{"a-b-3"});
-  CHECK(hosts_of_node_list("node[01-03,07],gpu-a[1-2]b") ==
+  CHECK(expand_node_list("n1") == Hosts{"n1"});
+  CHECK(expand_node_list("n1,m2") == Hosts{"n1", "m2"});
+  CHECK(expand_node_list("n[08-10,12],login") == Hosts{"n08", "n09", "n10", "n12", "login"});
+  CHECK(expand_node_list("n[1-2]-ib") == Hosts{"n1-ib", "n2-ib"});
+  CHECK(expand_node_list("rack[0-1]n[7,9]") == Hosts{"rack0n7", "rack0n9", "rack1n7", "rack1n9"});
+  CHECK(expand_node_list("n[099-101]") == Hosts{"n099", "n100", "n101"});
+  CHECK(expand_node_list("a-b-[3]") == Hosts{"a-b-3"});
+  CHECK(expand_node_list("node[01-03,07],gpu-a[1-2]b") ==
         Hosts{"node01", "node02", "node03", "node07", "gpu-a1b", "gpu-a2b"});
-  CHECK(hosts_of_node_list("n[8-11]") == Hosts{"n8", "n9", "n10", "n11"});
-  CHECK(hosts_of_node_list("n[098-102,5]-[1-2]", 3) == Hosts{"n098-1", "n098-2", "n099-1"});
-  CHECK(hosts_of_node_list("login.site-1.example.org") == Hosts{"login.site-1.example.org"});
-  CHECK(hosts_of_node_list("n[1-999999999]", 2) == Hosts{"n1", "n2"});
+  CHECK(expand_node_list("n[8-11]") == Hosts{"n8", "n9", "n10", "n11"});
+  CHECK(expand_node_list("n[098-102,5]-[1-2]", 3) == Hosts{"n098-1", "n098-2", "n099-1"});
+  CHECK(expand_node_list("login.site-1.example.org") == Hosts{"login.site-1.example.org"});
+  CHECK(expand_node_list("n[1-999999999]", 2) == Hosts{"n1", "n2"});
   for (const char* list :
        {"", "n[1", "n1]", "n[2-1]", "n[a]", "n[]", "a,,b", "n[1-]", "n[-1]", "n[1,]", "n[1-2-3]", "n[[1]]", "n1,"})
-    CHECK_THROWS_WITH(hosts_of_node_list(list), Contains("is not a Slurm node list"));
+    CHECK_THROWS_WITH(expand_node_list(list), Contains("is not a Slurm node list"));
 }

@@ -22,7 +22,7 @@ size_t shared_segments() {
   return count;
 }
 /// Collectives until rank 0 sees the file.
-void go_on_until(const char* file) {
+void train_until_file(const char* file) {
   std::printf("goes on\n");
   std::fflush(stdout);
   for (const Tensor end = zeros({1}); end.item<float>() == 0;
@@ -64,7 +64,7 @@ int main(int argc, char** argv) try {
   const std::string what = argc > 1 ? argv[1] : "sum";
   if (what == "local rank") {
     std::printf("rank %d has the local rank %d\n", distributed::read_job_environment({}).rank,
-                distributed::local_rank_of().value_or(-1));
+                distributed::read_local_rank().value_or(-1));
     return 0;
   }
   if (what == "wrong token") ::setenv("TANDEM_JOB_TOKEN", "guessed", 1);
@@ -108,7 +108,7 @@ int main(int argc, char** argv) try {
     distributed::destroy_process_group();
     distributed::init_process_group("gloo", options);
   }
-  if (what.find("go on") == 0) go_on_until(argv[2]);
+  if (what.find("go on") == 0) train_until_file(argv[2]);
   if (rank == 1 && what == "throw")
     std::this_thread::sleep_for(std::chrono::milliseconds(200));  // rank 0 waits by then
   if (rank == 1 && what == "throw") throw std::runtime_error("no data here");

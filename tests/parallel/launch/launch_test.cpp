@@ -19,7 +19,7 @@ TEST_CASE("launch: output comes by rank and line, each to its stream", "[launch]
   for (const char* line : {"[0] one\n", "[0] no end\n", "[1] one\n", "[1] no end\n"})
     CHECK(Child::count(r.out, line) == 1);
   for (const char* line : {"[0] two\n", "[1] two\n"}) CHECK(Child::count(r.error, line) == 1);
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("launch: a disk that is full takes none of the output, and the ranks go on", "[launch]") {
@@ -38,7 +38,7 @@ TEST_CASE("launch: a disk that is full takes none of the output, and the ranks g
   for (const char* rank : {"0", "1"}) CHECK(read_file(folder / ("result_" + std::string(rank))) == "done\n");
   CHECK(Child::count(r.error, "cannot write " + (folder / "rank_0.out") + ": No space left on device") == 1);
   CHECK(Child::count(r.error, (folder / "rank_0.out") + " lacks 8 bytes") == 1);
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("launch: the program's arguments are its own affair", "[launch]") {
@@ -76,19 +76,19 @@ TEST_CASE("launch: the first failure ends all, and is what it says", "[launch][e
       Child(launch_shell(3, "[ $RANK = 1 ] && { echo boom >&2; exit 7; }; exec sleep 100")).finish();
   CHECK(status.status == 7);
   CHECK_THAT(status.error, Contains("tandem launch: rank 1 exited with status 7: boom\n"));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
   const ChildResult signal = Child(launch_shell(2, "[ $RANK = 0 ] && kill -KILL $$; sleep 100 & wait")).finish();
   CHECK(signal.status == 128 + SIGKILL);
   CHECK_THAT(signal.error, Contains("rank 0 was ended by signal 9 (Killed)"));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
   const ChildResult late = Child(launch({"-n", "2", "--timeout", "1", "--", "sleep", "100"})).finish();
   CHECK(late.status == 124);
   CHECK_THAT(late.error, Contains("did not end within 1 s"));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
   const ChildResult none = Child(launch({"-n", "2", "--", "/no/such/program"})).finish();
   CHECK(none.status == 2);
   CHECK_THAT(none.error, Contains("cannot run '/no/such/program': No such file") && !Contains(".cpp:"));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("launch: signals are passed on; a second one does not wait", "[launch]") {
@@ -99,7 +99,7 @@ TEST_CASE("launch: signals are passed on; a second one does not wait", "[launch]
     const ChildResult r = child.finish();
     CHECK(r.status == 128 + signal);
     CHECK(Child::count(r.out, "goodbye") == 2);
-    CHECK(nothing_left());
+    CHECK(has_no_leftovers());
   }
   Child stubborn(launch_shell(2, "trap '' INT TERM; echo ready; while :; do sleep 0.01; done"));
   stubborn.read_until("ready", 2);
@@ -107,7 +107,7 @@ TEST_CASE("launch: signals are passed on; a second one does not wait", "[launch]
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   stubborn.signal(SIGINT);
   CHECK(stubborn.finish().status == 128 + SIGINT);
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("launch: a rank that writes without end leaves it its ears", "[launch][errors]") {
@@ -117,10 +117,10 @@ TEST_CASE("launch: a rank that writes without end leaves it its ears", "[launch]
   const ChildResult exit = discarded(command + flood + "exit 7'").finish();
   CHECK(exit.status == 7);
   CHECK_THAT(exit.error, Contains("rank 1 exited with status 7"));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
   const ChildResult late = discarded(command + "--timeout 1" + flood + "exec sleep 100'").finish();
   CHECK(late.status == 124);
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("launch: a reader that does not read holds nothing up", "[launch][errors]") {
@@ -131,9 +131,9 @@ TEST_CASE("launch: a reader that does not read holds nothing up", "[launch][erro
     if (signal != 0) child.signal(signal);
     ChildResult r;
     // A second for the timeout, one that the reader is given, and as much again for a busy machine; it hung before.
-    CHECK(child.finish_unread(r, std::chrono::seconds(20)) < std::chrono::seconds(15));
+    CHECK(child.finish_without_reading(r, std::chrono::seconds(20)) < std::chrono::seconds(15));
     CHECK(r.status == status);
-    CHECK(nothing_left());
+    CHECK(has_no_leftovers());
   }
 }
 
@@ -147,18 +147,18 @@ TEST_CASE("launch: a stopped rank is said to be one, and does not outlive the jo
                           Contains("; rank 1 is stopped by signal 19"));
   // 1.5 s, and as much for start and end on a busy machine; 7 s more were spent on waiting for the stopped rank.
   CHECK(Clock::now() - start < std::chrono::seconds(6));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("launch: what ranks have started ends with them, also when the launcher is killed", "[launch]") {
   const ChildResult done = Child(launch_shell(2, "sleep 1000 & echo ready")).finish();
   CHECK(done.status == 0);
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
   Child child(launch_shell(2, "sleep 1000 & echo ready; wait"));
   child.read_until("ready", 2);
   child.signal(SIGKILL);
   CHECK(child.finish().status == -SIGKILL);
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[launch][gloo]") {
@@ -203,7 +203,7 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
     CHECK(Clock::now() - start < std::chrono::seconds(30));  // half of what the group has
     CHECK(r.status == c.status);
     CHECK_THAT(r.error, Contains(c.cause) && Contains(c.others));
-    CHECK(nothing_left());
+    CHECK(has_no_leftovers());
   }
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
   const ChildResult taken = start(0, "sum").finish();
   CHECK(taken.status == 3);
   CHECK_THAT(taken.error, Contains("port " + std::to_string(port)) && Contains("in use"));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("launch: tasks of a step of Slurm find each other, and a batch script is told that it is alone",

@@ -8,12 +8,12 @@ using namespace tandem::test;
 
 namespace {
 
-struct Ends {
+struct ExitTimes {
   std::vector<ChildResult> ranks;  // by rank
   std::chrono::milliseconds time{0};
 };
 /// Three ranks of launch_program, which nobody started in common.
-Ends run_alone(const std::string& what) {
+ExitTimes run_alone(const std::string& what) {
   const auto start = Clock::now();
   const int port = free_port();
   std::vector<Child> children;
@@ -21,12 +21,12 @@ Ends run_alone(const std::string& what) {
     children.emplace_back(std::vector<std::string>{kLaunchProgram, what},
                           std::vector<std::string>{"RANK=" + std::to_string(rank), "WORLD_SIZE=3",
                                                    "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + std::to_string(port)});
-  Ends ends;
+  ExitTimes ends;
   for (Child& child : children) ends.ranks.push_back(child.finish());
   ends.time = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
   return ends;
 }
-std::string all_of(const Ends& ends) {
+std::string join_outputs(const ExitTimes& ends) {
   std::string text;
   for (const ChildResult& r : ends.ranks) text += std::to_string(r.status) + ": " + r.out + r.error;
   return text;
@@ -38,8 +38,8 @@ TEST_CASE("a rank that ends with status 0 leaves the others alone", "[launch][gl
   if (skipped()) return;
   for (const std::string what : {"leave 1 exit alone", "leave 1 destroy alone", "leave 2 return alone",
                                  "leave 0 exit alone", "leave 0 return alone"}) {
-    const Ends ends = run_alone(what);
-    INFO(what << ":\n" << all_of(ends));
+    const ExitTimes ends = run_alone(what);
+    INFO(what << ":\n" << join_outputs(ends));
     for (size_t r = 0; r < 3; ++r) {
       CHECK(ends.ranks[r].status == 0);
       CHECK(Child::count(ends.ranks[r].out, "goes on\n") == (what[6] == static_cast<char>('0' + r) ? 0 : 1));
@@ -52,15 +52,15 @@ TEST_CASE("a rank that ends with status 0 leaves the others alone", "[launch][gl
   // Without a goodbye only a launcher sees the status.
   const ChildResult silent = Child(launch_program(3, "leave 1 _exit alone")).finish();
   CHECK(silent.status == 0);
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("a call that needs a rank that has left fails at once, and names it", "[launch][gloo][leave][errors]") {
   if (skipped()) return;
   for (const std::string what :
        {"leave 1 exit later", "leave 1 return now", "leave 1 exit recv", "leave 0 exit now", "leave 0 destroy later"}) {
-    const Ends ends = run_alone(what);
-    INFO(what << ":\n" << all_of(ends));
+    const ExitTimes ends = run_alone(what);
+    INFO(what << ":\n" << join_outputs(ends));
     const size_t leaver = what[6] == '1' ? 1 : 0;
     CHECK(ends.time < std::chrono::seconds(20));  // of a minute that the group has
     CHECK(ends.ranks[leaver].status == 0);
@@ -77,7 +77,7 @@ TEST_CASE("a call that needs a rank that has left fails at once, and names it", 
     CHECK_THAT(r.error, Contains("rank " + std::string(1, what[6]) + " has left the group (it ended normally)") &&
                             Contains("tandem launch: rank ") && Contains("exited with status 3: error: all_reduce #"));
   }
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("a rank that ends with another status is lost, and the others hear that at once",
@@ -85,8 +85,8 @@ TEST_CASE("a rank that ends with another status is lost, and the others hear tha
   if (skipped()) return;
   for (const std::string what : {"leave 1 status_3 now", "leave 1 status_3 alone", "leave 0 status_3 alone",
                                  "leave 0 status_3 later", "leave 1 _exit alone"}) {
-    const Ends ends = run_alone(what);
-    INFO(what << ":\n" << all_of(ends));
+    const ExitTimes ends = run_alone(what);
+    INFO(what << ":\n" << join_outputs(ends));
     const size_t leaver = what[6] == '1' ? 1 : 0;
     CHECK(ends.time < std::chrono::seconds(20));
     for (const size_t r : {1 - leaver, size_t{2}}) {
@@ -97,7 +97,7 @@ TEST_CASE("a rank that ends with another status is lost, and the others hear tha
         CHECK_THAT(ends.ranks[r].error, Contains("it has ended with exit status 3"));
     }
   }
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("a rank that ends before it has joined fails those who wait for it, where a launcher sees that",
@@ -111,5 +111,5 @@ TEST_CASE("a rank that ends before it has joined fails those who wait for it, wh
   CHECK(r.status == 3);
   CHECK(Clock::now() - start < std::chrono::seconds(20));
   CHECK_THAT(r.error, Contains("init_process_group: rank 1 has left (it ended normally)"));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }

@@ -15,8 +15,8 @@ namespace {
 const std::vector<std::string> kSleep = {"sh", "-c", "echo node $GROUP_RANK; exec sleep 100"};
 
 /// The launcher of one rank; the first to listen at the port is node 0.
-Child node(int port, const std::vector<std::string>& options, const std::vector<std::string>& command, int nodes = 2,
-           const Relay* relay = nullptr) {
+Child launch_node(int port, const std::vector<std::string>& options, const std::vector<std::string>& command,
+                  int nodes = 2, const Relay* relay = nullptr) {
   std::vector<std::string> words = {
       "-n", "1", "--nodes", std::to_string(nodes), "--rdzv", "127.0.0.1:" + std::to_string(port)};
   words.insert(words.end(), options.begin(), options.end());
@@ -35,13 +35,13 @@ Child node(int port, const std::vector<std::string>& options, const std::vector<
 struct TwoNodes {
   TwoNodes(const std::vector<std::string>& options, const std::vector<std::string>& command, const std::string& ready,
            const Relay* relay = nullptr)
-      : port(free_port()), zero(node(port, options, command)), one(start_second(options, command, relay)) {
+      : port(free_port()), zero(launch_node(port, options, command)), one(start_second(options, command, relay)) {
     for (Child* each : {&zero, &one}) each->read_until(ready, 1);
   }
   Child start_second(const std::vector<std::string>& options, const std::vector<std::string>& command,
                      const Relay* relay) const {
     tandem::distributed::connect_to("127.0.0.1", port, after(seconds(60)));  // node 0 is there
-    return node(port, options, command, 2, relay);
+    return launch_node(port, options, command, 2, relay);
   }
   int port;
   Child zero, one;
@@ -52,7 +52,7 @@ std::string host() {
   return name;
 }
 /// The time until the launcher has ended.
-std::chrono::milliseconds finish_in(Child& child, ChildResult& result) {
+std::chrono::milliseconds time_to_finish(Child& child, ChildResult& result) {
   const auto start = Clock::now();
   result = child.finish();
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
@@ -68,7 +68,7 @@ TEST_CASE("launch: a launcher that is killed is named by the others at once, wit
       Child &killed = kills_zero ? nodes.zero : nodes.one, &other = kills_zero ? nodes.one : nodes.zero;
       killed.signal(SIGKILL);
       ChildResult r;
-      CHECK(finish_in(other, r) < seconds(15));  // two of them until its own rank is told to end
+      CHECK(time_to_finish(other, r) < seconds(15));  // two of them until its own rank is told to end
       INFO(r.error);
       CHECK(r.status == 1);
       CHECK_THAT(r.error, Contains("tandem launch: the launcher of node " + std::string(kills_zero ? "0" : "1") +
@@ -76,7 +76,7 @@ TEST_CASE("launch: a launcher that is killed is named by the others at once, wit
                               Contains("onnection"));
       CHECK(Child::count(r.error, "restarting all ranks") == 0);
       killed.finish();
-      CHECK(nothing_left());
+      CHECK(has_no_leftovers());
     }
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("launch: a launcher that is stopped is lost after --node-timeout, and 
     Child &stopped = stops_zero ? nodes.zero : nodes.one, &other = stops_zero ? nodes.one : nodes.zero;
     stopped.signal(SIGSTOP);
     ChildResult r;
-    CHECK(finish_in(other, r) < seconds(20));
+    CHECK(time_to_finish(other, r) < seconds(20));
     INFO(r.error);
     CHECK(r.status == 1);
     CHECK_THAT(
@@ -100,7 +100,7 @@ TEST_CASE("launch: a launcher that is stopped is lost after --node-timeout, and 
     INFO(late.error);
     CHECK(late.status == 1);
     CHECK_THAT(late.error, Contains("the launcher of node "));
-    CHECK(nothing_left());
+    CHECK(has_no_leftovers());
   }
 }
 
@@ -113,20 +113,20 @@ TEST_CASE("launch: both sides of a link that is cut end, and name each other", "
   TwoNodes nodes({"--node-timeout", "2", "--max-restarts", "2"}, {kLaunchProgram, "compute"}, "the sum is 3", &relay);
   relay.cut();
   ChildResult zero, one;
-  CHECK(finish_in(nodes.zero, zero) < seconds(20));
-  CHECK(finish_in(nodes.one, one) < seconds(20));
+  CHECK(time_to_finish(nodes.zero, zero) < seconds(20));
+  CHECK(time_to_finish(nodes.one, one) < seconds(20));
   INFO(zero.error << one.error);
   CHECK((zero.status == 1 && one.status == 1));
   CHECK_THAT(zero.error, Contains("tandem launch: the launcher of node 1 of 2 (" + host() +
                                   ") is lost: it has sent no heartbeat for 2000 ms"));
   CHECK_THAT(one.error,
              Contains("the launcher of node 0 of 2 (" + host() + ") is lost: it has not answered for 2000 ms"));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("launch: a launcher says whom it waits for", "[launch][nodes]") {
   const int port = free_port();
-  Child alone = node(port, {}, {"true"});
+  Child alone = launch_node(port, {}, {"true"});
   alone.read_error_until("tandem launch: waiting for node 1 of 2 to connect to 127.0.0.1:" + std::to_string(port) +
                          ", for up to 300 s");
   alone.signal(SIGTERM);
@@ -142,14 +142,14 @@ TEST_CASE("launch: a launcher says whom it waits for", "[launch][nodes]") {
 
 TEST_CASE("launch: a program that one node cannot start ends the job on all", "[launch][nodes][errors]") {
   const int port = free_port();
-  Child zero = node(port, {}, kSleep);
+  Child zero = launch_node(port, {}, kSleep);
   tandem::distributed::connect_to("127.0.0.1", port, after(seconds(60)));
-  Child one = node(port, {}, {"/no/such/program"});
+  Child one = launch_node(port, {}, {"/no/such/program"});
   CHECK(one.finish().status == 2);
   ChildResult r;
-  CHECK(finish_in(zero, r) < seconds(15));
+  CHECK(time_to_finish(zero, r) < seconds(15));
   INFO(r.error);
   CHECK(r.status == 1);
   CHECK_THAT(r.error, Contains("the launcher of node 1 of 2 (" + host() + ") is lost: its connection has ended"));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }

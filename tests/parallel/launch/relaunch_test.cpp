@@ -24,8 +24,8 @@ std::vector<std::string> launch_with(std::vector<std::string> options, const std
   return launch(options);
 }
 /// A launcher of two; the other one meets it at the port.
-Child node(int port, int ranks, std::vector<std::string> options, const std::vector<std::string>& command,
-           const std::string& token = "secret") {
+Child launch_node(int port, int ranks, std::vector<std::string> options, const std::vector<std::string>& command,
+                  const std::string& token = "secret") {
   for (const std::string& word :
        {std::string("--nodes"), std::string("2"), std::string("--rdzv"), "127.0.0.1:" + std::to_string(port),
         std::string("-n"), std::to_string(ranks), std::string("--")})
@@ -49,7 +49,7 @@ TEST_CASE("launch: after a failure all ranks are started again, as often as aske
                           Contains("; restarting all ranks (1 of 2)\n") &&
                           Contains("rank 1 exited with status 7; restarting all ranks (2 of 2)\n") &&
                           Contains("tandem launch: rank 1 exited with status 8: boom\n"));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
   const ChildResult well =
       Child(launch_with({"-n", "2", "--max-restarts", "5"}, "test $RANK$TANDEM_RESTART_COUNT != 00")).finish();
   CHECK(well.status == 0);
@@ -67,7 +67,7 @@ TEST_CASE("launch: neither a signal nor the timeout is a reason to start again",
   const ChildResult r = child.finish();
   CHECK(r.status == 128 + SIGTERM);
   CHECK(Child::count(r.error, "restarting all ranks") == 0);
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("launch: SIGUSR1 and SIGUSR2 reach the ranks, and end nothing", "[launch]") {
@@ -81,7 +81,7 @@ TEST_CASE("launch: SIGUSR1 and SIGUSR2 reach the ranks, and end nothing", "[laun
   const ChildResult r = child.finish();
   CHECK(r.status == 0);
   CHECK(Child::count(r.out, "second") == 2);
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("launch: each rank's output goes to files of its own, over all restarts", "[launch][restart]") {
@@ -115,13 +115,13 @@ TEST_CASE("launch: threads and processors are shared out", "[launch]") {
     REQUIRE(at != std::string::npos);
     return pinned.out.substr(at + begin.size(), pinned.out.find('\n', at) - at - begin.size());
   };
-  const std::vector<int> all = tandem::tools::cpus_of_part(0, 1);
+  const std::vector<int> all = tandem::tools::cpu_share(0, 1);
   if (all.size() >= 2) CHECK(list_of("0") != list_of("1"));
   // Every processor is of one part, and with more parts than processors each part has one.
   for (const int parts : {2, 3, 1000}) {
     std::vector<int> covered;
     for (int part = 0; part < parts; ++part) {
-      const std::vector<int> mine = tandem::tools::cpus_of_part(part, parts);
+      const std::vector<int> mine = tandem::tools::cpu_share(part, parts);
       CHECK(!mine.empty());
       covered.insert(covered.end(), mine.begin(), mine.end());
     }
@@ -153,13 +153,13 @@ TEST_CASE("launch: a rank that runs out of memory is a named cause", "[launch][g
   CHECK(r.status == 3);
   CHECK_THAT(r.error, Contains("tandem launch: rank 1 exited with status 3: error: allocate: out of memory on cpu:0") &&
                           Contains("[0] error: all_reduce #3"));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("launch: the launchers of two nodes meet, and their ranks are of one job", "[launch][nodes]") {
   const int port = free_port();
   const std::vector<std::string> say = {"sh", "-c", "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_RANK"};
-  Child first = node(port, 2, {}, say), second = node(port, 1, {}, say);
+  Child first = launch_node(port, 2, {}, say), second = launch_node(port, 1, {}, say);
   const ChildResult one = first.finish(), two = second.finish();
   INFO(one.error << two.error);
   CHECK((one.status == 0 && two.status == 0));
@@ -168,9 +168,10 @@ TEST_CASE("launch: the launchers of two nodes meet, and their ranks are of one j
   for (const char* line : in_order ? std::vector{"[0] 0 0 3 2 0\n", "[1] 1 1 3 2 0\n", "[2] 2 0 3 1 1\n"}
                                    : std::vector{"[0] 0 0 3 1 0\n", "[1] 1 0 3 2 1\n", "[2] 2 1 3 2 1\n"})
     CHECK(Child::count(one.out + two.out, line) == 1);
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
   if (skipped()) return;
-  Child third = node(port, 1, {}, {kLaunchProgram, "sum"}), fourth = node(port, 2, {}, {kLaunchProgram, "sum"});
+  Child third = launch_node(port, 1, {}, {kLaunchProgram, "sum"}),
+        fourth = launch_node(port, 2, {}, {kLaunchProgram, "sum"});
   const ChildResult three = third.finish(), four = fourth.finish();
   INFO(three.error << four.error);
   CHECK((three.status == 0 && four.status == 0));
@@ -183,7 +184,7 @@ TEST_CASE("launch: launchers of one machine meet at a port that is free a moment
   address.sin_family = AF_INET, address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   REQUIRE(::bind(taken, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-  Child first = node(port, 1, {}, {"true"}), second = node(port, 1, {}, {"true"});
+  Child first = launch_node(port, 1, {}, {"true"}), second = launch_node(port, 1, {}, {"true"});
   std::this_thread::sleep_for(std::chrono::milliseconds(300));  // so that both have found it taken
   ::close(taken);
   for (Child* each : {&first, &second}) {
@@ -197,8 +198,8 @@ TEST_CASE("launch: what ends a rank of one node is said on all, and all start ag
   const int port = free_port();
   const std::vector<std::string> command = {"sh", "-c",
                                             "echo try $TANDEM_RESTART_COUNT; [ $RANK = 1 ] || exit 0; exit 7"};
-  Child first = node(port, 1, {"--max-restarts", "1"}, command),
-        second = node(port, 1, {"--max-restarts", "1"}, command);
+  Child first = launch_node(port, 1, {"--max-restarts", "1"}, command),
+        second = launch_node(port, 1, {"--max-restarts", "1"}, command);
   for (Child* each : {&first, &second}) {
     const ChildResult r = each->finish();
     INFO(r.out << r.error);
@@ -206,36 +207,36 @@ TEST_CASE("launch: what ends a rank of one node is said on all, and all start ag
     CHECK(Child::count(r.out, "try 0") + Child::count(r.out, "try 1") == 2);
     CHECK_THAT(r.error, Contains("rank 1 exited with status 7; restarting all ranks (1 of 1)"));
   }
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
   for (const int signal : {SIGTERM, SIGKILL}) {  // to one launcher: the other's ranks do not outlive it
     const std::vector<std::string> sleep = {"sh", "-c", "echo ready; exec sleep 100"};
-    Child one = node(port, 1, {}, sleep), other = node(port, 1, {}, sleep);
+    Child one = launch_node(port, 1, {}, sleep), other = launch_node(port, 1, {}, sleep);
     one.read_until("ready", 1);
     other.read_until("ready", 1);
     one.signal(signal);
     if (signal == SIGKILL) other.signal(SIGTERM);  // ranks that talk to each other would notice
     CHECK(one.finish().status == (signal == SIGKILL ? -SIGKILL : 128 + signal));
     CHECK(other.finish().status > 0);
-    CHECK(nothing_left());
+    CHECK(has_no_leftovers());
   }
 }
 
 TEST_CASE("launch: a node that does not come, or does not agree, is named", "[launch][nodes][errors]") {
   const int port = free_port();
-  const ChildResult alone = node(port, 1, {"--rdzv-timeout", "1"}, {"true"}).finish();
+  const ChildResult alone = launch_node(port, 1, {"--rdzv-timeout", "1"}, {"true"}).finish();
   CHECK(alone.status == 1);
   CHECK_THAT(alone.error, Contains("node 1 of 2 did not connect to 127.0.0.1:") && Contains("within 1 s"));
   {
-    Child first = node(port, 1, {"--max-restarts", "1"}, {"true"}), second = node(port, 1, {}, {"true"});
+    Child first = launch_node(port, 1, {"--max-restarts", "1"}, {"true"}), second = launch_node(port, 1, {}, {"true"});
     const ChildResult one = first.finish(), two = second.finish();
     CHECK((one.status == 1 || two.status == 1));
     CHECK_THAT(one.error + two.error, Contains("they must be the same"));
   }
-  Child waiting = node(port, 1, {}, {"true"});
+  Child waiting = launch_node(port, 1, {}, {"true"});
   connect_to("127.0.0.1", port, after(std::chrono::seconds(60)));  // it is there, and waits
   waiting.signal(SIGTERM);
   CHECK(waiting.finish().status == 128 + SIGTERM);
-  const ChildResult none = node(port, 1, {}, {"true"}, "").finish();
+  const ChildResult none = launch_node(port, 1, {}, {"true"}, "").finish();
   CHECK(none.status == 2);
   CHECK_THAT(none.error, Contains("set TANDEM_JOB_TOKEN to the same value on all nodes"));
   for (const std::string place : {"here", "here:", ":29400", "here:2940O", "here:0", "here:65536"}) {
@@ -244,5 +245,5 @@ TEST_CASE("launch: a node that does not come, or does not agree, is named", "[la
     CHECK(nowhere.status == 2);
     CHECK_THAT(nowhere.error, Contains("--rdzv is '" + place + "'; accepted: HOST:PORT"));
   }
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }

@@ -35,12 +35,12 @@ class Relay {
   explicit Relay(const Options& options)
       : options_(options),
         listener_(distributed::listen_on("127.0.0.1", 0)),
-        words_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+        preload_socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     sockaddr_un own{};
     own.sun_family = AF_UNIX;
     path().copy(own.sun_path, sizeof own.sun_path - 1);
-    TANDEM_CHECK(::bind(words_.get(), reinterpret_cast<sockaddr*>(&own), sizeof own) == 0, "relay: no socket at ",
-                 path());
+    TANDEM_CHECK(::bind(preload_socket_.get(), reinterpret_cast<sockaddr*>(&own), sizeof own) == 0,
+                 "relay: no socket at ", path());
     thread_ = std::thread([this] { serve(); });
   }
   ~Relay() {
@@ -51,7 +51,7 @@ class Relay {
   /// Of a program that is to go through it.
   std::vector<std::string> environment() const {
     return {"TANDEM_SHARED_MEMORY=0",  // all is to go over the connections
-            "TANDEM_TEST_RELAY_PORT=" + std::to_string(distributed::port_of(listener_.get())),
+            "TANDEM_TEST_RELAY_PORT=" + std::to_string(distributed::socket_port(listener_.get())),
             "TANDEM_TEST_RELAY_PATH=" + path()};
   }
   /// Passes nothing on any more, and closes nothing: both sides hear no more of each other.
@@ -80,7 +80,7 @@ class Relay {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
         continue;
       }
-      accept_some();
+      accept_connections();
       bool idle = true;
       for (Connection& c : connections_now_)
         for (Direction* d : {&c.there, &c.back}) idle &= !step(c, *d);
@@ -88,14 +88,14 @@ class Relay {
       if (idle) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
-  void accept_some() {
+  void accept_connections() {
     const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     distributed::Descriptor from(fd);
     char text[32] = {};
-    while (::recv(words_.get(), text, sizeof text - 1, 0) > 0) {  // sent before the connection was made
+    while (::recv(preload_socket_.get(), text, sizeof text - 1, 0) > 0) {  // sent before the connection was made
       int own = 0, meant = 0;
-      if (std::sscanf(text, "%d %d", &own, &meant) == 2) meant_[own] = meant;
+      if (std::sscanf(text, "%d %d", &own, &meant) == 2) destinations_[own] = meant;
       std::fill(std::begin(text), std::end(text), '\0');
     }
     sockaddr_in peer{};
@@ -103,7 +103,7 @@ class Relay {
     ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length);
     try {
       distributed::Descriptor to =
-          distributed::connect_to("127.0.0.1", meant_[ntohs(peer.sin_port)], distributed::Clock::now());
+          distributed::connect_to("127.0.0.1", destinations_[ntohs(peer.sin_port)], distributed::Clock::now());
       const int a = from.get(), b = to.get();
       connections_now_.push_back({std::move(from), std::move(to), {a, b}, {b, a}});
       ++connections_;
@@ -144,8 +144,8 @@ class Relay {
 
   Options options_;
   TemporaryFolder folder_;
-  distributed::Descriptor listener_, words_;
-  std::map<int, int> meant_;
+  distributed::Descriptor listener_, preload_socket_;
+  std::map<int, int> destinations_;
   std::list<Connection> connections_now_;
   std::mt19937 random_{7};
   distributed::Deadline free_at_ = {};  // when the next byte may go

@@ -12,7 +12,7 @@ using namespace tandem::test;
 namespace {
 
 /// Sanitizers want to be loaded first.
-bool no_relay() {
+bool is_relay_unavailable() {
   if (!kRelayPreload) WARN("SKIPPED: no Gloo, or a sanitizer, which does not go with LD_PRELOAD");
   return !kRelayPreload;
 }
@@ -29,13 +29,13 @@ ChildResult train(const std::string& folder, const Relay* relay, const std::stri
     command.push_back(word);
   return Child(launch(command)).finish();
 }
-std::string end_of(const TemporaryFolder& folder) { return read_file(folder / "end.pt"); }
-const std::string& expected_end() {
+std::string read_final_model(const TemporaryFolder& folder) { return read_file(folder / "end.pt"); }
+const std::string& expected_final_model() {
   static const std::string kEnd = [] {
     const TemporaryFolder folder;
     REQUIRE(train(folder.path(), nullptr).status == 0);
-    REQUIRE(!end_of(folder).empty());
-    return end_of(folder);
+    REQUIRE(!read_final_model(folder).empty());
+    return read_final_model(folder);
   }();
   return kEnd;
 }
@@ -44,7 +44,7 @@ const std::string& expected_end() {
 
 TEST_CASE("a training over connections that are slow and cut all into pieces ends as over good ones",
           "[launch][gloo][relay]") {
-  if (no_relay()) return;
+  if (is_relay_unavailable()) return;
   for (const Relay::Options& options : {Relay::Options{.delay_us = 800}, Relay::Options{.delay_us = 60, .piece = 123},
                                         Relay::Options{.piece = 500, .bytes_per_second = 200000}}) {
     const TemporaryFolder folder;
@@ -54,7 +54,7 @@ TEST_CASE("a training over connections that are slow and cut all into pieces end
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     INFO(r.error);
     REQUIRE(r.status == 0);
-    CHECK(end_of(folder) == expected_end());
+    CHECK(read_final_model(folder) == expected_final_model());
     CHECK(relay.connections() >= 5);  // two to the store of each rank, and one between them
     CHECK(relay.bytes() > 100000);    // 40 gradients of 321 numbers, both ways
     const auto bytes = static_cast<double>(relay.bytes());
@@ -64,7 +64,7 @@ TEST_CASE("a training over connections that are slow and cut all into pieces end
 
 TEST_CASE("a network that becomes too slow for the timeout is an error that is named",
           "[launch][gloo][relay][errors]") {
-  if (no_relay()) return;
+  if (is_relay_unavailable()) return;
   const TemporaryFolder folder;
   const Relay relay({.piece = 100, .bytes_per_second = 500, .slow_after = 60000});  // in training: five seconds a step
   const auto start = Clock::now();
@@ -75,14 +75,14 @@ TEST_CASE("a network that becomes too slow for the timeout is an error that is n
   CHECK(relay.bytes() > 60000);
   CHECK_THAT(r.error, Contains("tandem launch: rank ") && Contains("error: ") && Contains("DDP 1: gradients"));
   CHECK(!std::filesystem::exists(folder / "end.pt"));
-  CHECK(nothing_left());
+  CHECK(has_no_leftovers());
 }
 
 TEST_CASE("a connection that is reset is named, and a restart makes up for it", "[launch][gloo][relay][errors]") {
-  if (no_relay()) return;
+  if (is_relay_unavailable()) return;
   for (const int64_t after : {20, 2000, 90000}) {  // in the greeting, at the start, in training
     INFO("after " << after << " bytes");
-    const TemporaryFolder folder, again;
+    const TemporaryFolder folder, reconnect;
     const Relay once({.reset_after = after});
     const ChildResult r = train(folder.path(), &once);
     INFO(r.error);
@@ -90,16 +90,16 @@ TEST_CASE("a connection that is reset is named, and a restart makes up for it", 
     // The greeting is said anew.
     if (r.status == 0) {
       CHECK(after == 20);
-      CHECK(end_of(folder) == expected_end());
+      CHECK(read_final_model(folder) == expected_final_model());
     } else {
       CHECK_THAT(r.error, Contains("tandem launch: rank ") && Contains("error: "));
       CHECK(!std::filesystem::exists(folder / "end.pt"));
     }
     const Relay twice({.reset_after = after});
-    const ChildResult restarted = train(again.path(), &twice, "2");
+    const ChildResult restarted = train(reconnect.path(), &twice, "2");
     INFO(restarted.error);
     REQUIRE(restarted.status == 0);
-    CHECK(end_of(again) == expected_end());
-    CHECK(nothing_left());
+    CHECK(read_final_model(reconnect) == expected_final_model());
+    CHECK(has_no_leftovers());
   }
 }

@@ -1,5 +1,5 @@
-// Implements hash_of, FingerprintObserver and first_difference: record hashes of operations' results, and compare two
-// lists of such hashes.
+// Implements hash_tensor, FingerprintObserver and first_difference: record hashes of operations' results, and compare
+// two lists of such hashes.
 #include "tandem/tools/compare/measure/fingerprint.h"
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace tandem::tools::compare {
 namespace {
 
-constexpr uint64_t kStart = 14695981039346656037U;  // initial value of FNV-1a
-constexpr const char* kSumOfRanks = "combine";      // operation in which a rank sums its chunk of an all-reduce
+constexpr uint64_t kFnvOffsetBasis = 14695981039346656037U;  // initial value of FNV-1a
+constexpr const char* kRankSumOp = "combine";  // operation in which a rank sums its chunk of an all-reduce
 
 uint64_t add_to_hash(uint64_t hash, const Tensor& t) {
   constexpr uint64_t kPrime = 1099511628211U;
@@ -30,7 +30,7 @@ uint64_t add_to_hash(uint64_t hash, const Tensor& t) {
 /// Returns whether first_difference ignores an operation: data movement, selection of a batch's rows, and losses.
 /// DataParallel's first device runs these on the whole batch, but the reference runs them shard by shard, so their
 /// results differ.
-bool is_passed_over(const std::string& op) {
+bool is_ignored_op(const std::string& op) {
   for (const char* const name : {"copy", "transfer", "fill", "arange", "remainder", "index_select", "store_words"})
     if (op == name) return true;
   return op.starts_with("cross_entropy") || op.starts_with("nll");
@@ -38,24 +38,24 @@ bool is_passed_over(const std::string& op) {
 
 }  // namespace
 
-uint64_t hash_of(const Tensor& t) { return add_to_hash(kStart, t); }
+uint64_t hash_tensor(const Tensor& t) { return add_to_hash(kFnvOffsetBasis, t); }
 
-void Fingerprints::on_call(const KernelCall& call) {
+void FingerprintObserver::on_call(const KernelCall& call) {
   if (!(call.device == device_) || !call.device.is_cpu()) return pass(call);
-  Fingerprint made{step_, call.op, kStart, kStart};
+  Fingerprint fingerprint{step_, call.op, kFnvOffsetBasis, kFnvOffsetBasis};
   for (const Tensor* t : call.reads)
-    if (t->is_cpu() && t->is_contiguous()) made.inputs = add_to_hash(made.inputs, *t);
+    if (t->is_cpu() && t->is_contiguous()) fingerprint.inputs = add_to_hash(fingerprint.inputs, *t);
   pass(call);
   int64_t numbers = 0;
   for (const Tensor* t : call.writes) {
     numbers += t->numel();
-    if (t->is_contiguous()) made.hash = add_to_hash(made.hash, *t);
+    if (t->is_contiguous()) fingerprint.hash = add_to_hash(fingerprint.hash, *t);
   }
-  if (numbers <= 1) return;  // a single number is usually a loss, which is_passed_over() ignores too
+  if (numbers <= 1) return;  // a single number is usually a loss, which is_ignored_op() ignores too
   const std::lock_guard lock(mutex_);
-  all_.push_back(std::move(made));
+  all_.push_back(std::move(fingerprint));
 }
-std::vector<Fingerprint> Fingerprints::take() {
+std::vector<Fingerprint> FingerprintObserver::take() {
   const std::lock_guard lock(mutex_);
   return std::move(all_);
 }
@@ -70,12 +70,12 @@ std::string first_difference(const std::vector<Fingerprint>& mode, const std::ve
   }
   for (size_t i = 0; i < mode.size(); ++i) {
     const Fingerprint& f = mode[i];
-    if (is_passed_over(f.op) || ops.count({f.step, f.op}) == 0 || results.count({f.step, f.op, f.hash}) != 0) continue;
-    const auto sums_ranks = [&](const Fingerprint& each) { return each.step == f.step && each.op == kSumOfRanks; };
+    if (is_ignored_op(f.op) || ops.count({f.step, f.op}) == 0 || results.count({f.step, f.op, f.hash}) != 0) continue;
+    const auto is_rank_sum = [&](const Fingerprint& each) { return each.step == f.step && each.op == kRankSumOp; };
     const auto at = mode.begin() + static_cast<std::ptrdiff_t>(i);
-    const bool after_sums = std::any_of(mode.begin(), at, sums_ranks) && std::none_of(at, mode.end(), sums_ranks);
-    const bool reads_others = inputs.count({f.step, f.op, f.inputs}) == 0;
-    return (after_sums && reads_others ? "all_reduce" : f.op) + ", step " + std::to_string(f.step + 1);
+    const bool after_sums = std::any_of(mode.begin(), at, is_rank_sum) && std::none_of(at, mode.end(), is_rank_sum);
+    const bool has_new_inputs = inputs.count({f.step, f.op, f.inputs}) == 0;
+    return (after_sums && has_new_inputs ? "all_reduce" : f.op) + ", step " + std::to_string(f.step + 1);
   }
   return "";
 }

@@ -11,7 +11,7 @@
 namespace tandem::tools::compare {
 
 /// Returns a hash of the bytes of a contiguous CPU tensor (FNV-1a, 8 bytes at a time).
-uint64_t hash_of(const Tensor& t);
+uint64_t hash_tensor(const Tensor& t);
 
 /// Hashes of the bytes that an operation wrote (`hash`) and read (`inputs`).
 struct Fingerprint {
@@ -22,9 +22,9 @@ struct Fingerprint {
 
 /// Records a fingerprint of each operation on one CPU device, except operations that write a single number. Operations
 /// on GPUs are ignored.
-class Fingerprints final : public detail::Observer {
+class FingerprintObserver final : public detail::Observer {
  public:
-  explicit Fingerprints(Device device) : device_(device) {}
+  explicit FingerprintObserver(Device device) : device_(device) {}
   void begin_step(int step) { step_ = step; }
   void on_call(const KernelCall& call) override;
   std::vector<Fingerprint> take();

@@ -12,19 +12,19 @@ namespace {
 
 constexpr int kRepeats = 9;
 /// Returns message sizes from 4 KiB to 16 MiB, each four times the previous one.
-std::vector<int64_t> sizes() {
+std::vector<int64_t> message_sizes() {
   std::vector<int64_t> out;
   for (int64_t bytes = 4096; bytes <= int64_t{16} << 20; bytes *= 4) out.push_back(bytes);
   return out;
 }
-void wait_for(Device device) {
+void synchronize_device(Device device) {
   if (device.is_cuda()) cuda::synchronize(device);
 }
 
-ProbedLink fitted(const std::string& name, const std::vector<std::vector<double>>& seconds, int ranks) {
+ProbedLink fit_probe(const std::string& name, const std::vector<std::vector<double>>& seconds, int ranks) {
   ProbedLink out;
   out.probe.name = name;
-  out.probe.bytes = sizes();
+  out.probe.bytes = message_sizes();
   std::vector<simulate::LinkPoint> points;
   for (size_t i = 0; i < seconds.size(); ++i) {
     out.probe.seconds.push_back(interval_of(seconds[i]));
@@ -47,26 +47,26 @@ ProbedLink probe_copies(const Job& job) {
   const DeviceType type = Device(job.device).type();
   const Device from(type, 0), to(type, 1);
   std::vector<std::vector<double>> seconds;
-  for (const int64_t bytes : sizes()) {
+  for (const int64_t bytes : message_sizes()) {
     const Tensor x = zeros({bytes}, TensorOptions(kUInt8).device(from));
     const Tensor y = zeros({bytes}, TensorOptions(kUInt8).device(to));
     std::vector<double> times;
     for (int i = 0; i <= kRepeats; ++i) {
       const double start = trace_clock();
       Tensor(y).copy_(x);
-      wait_for(from);
-      wait_for(to);
+      synchronize_device(from);
+      synchronize_device(to);
       if (i > 0) times.push_back(trace_clock() - start);
     }
     seconds.push_back(std::move(times));
   }
-  return fitted(from.str() + " -> " + to.str() + ", copy", seconds, 0);
+  return fit_probe(from.str() + " -> " + to.str() + ", copy", seconds, 0);
 }
 
 std::vector<std::vector<double>> time_all_reduces() {
   const distributed::ProcessGroupPtr group = distributed::default_group();
   std::vector<std::vector<double>> seconds;
-  for (const int64_t bytes : sizes()) {
+  for (const int64_t bytes : message_sizes()) {
     const Tensor x = zeros({bytes / 4}, TensorOptions(kFloat32).device(group->device()));
     std::vector<double> times;
     for (int i = 0; i <= kRepeats; ++i) {
@@ -84,8 +84,8 @@ ProbedLink probe_all_reduce(const Mode& mode, const Job& job) {
   Job probe = job;
   probe.probe = true;
   const Sample sample = run_sample(mode, probe);
-  return fitted("all-reduce, " + mode.backend + ", " + std::to_string(job.devices) + " ranks",
-                sample.ranks.at(0).all_reduce_seconds, job.devices);
+  return fit_probe("all-reduce, " + mode.backend + ", " + std::to_string(job.devices) + " ranks",
+                   sample.ranks.at(0).all_reduce_seconds, job.devices);
 }
 
 }  // namespace tandem::tools::compare

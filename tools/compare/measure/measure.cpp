@@ -37,7 +37,7 @@ Row make_row(const Settings& s, const std::string& model, const Mode& mode, int 
   row.job.batch = s.batch;
   row.job.seed = s.seed;
   row.job.threads = s.threads;
-  row.job.planted = parse_planted(s.planted);
+  row.job.fault = parse_fault(s.fault);
   row.run.model = model;
   row.run.mode = mode.key;
   row.run.label = mode.label;
@@ -58,7 +58,7 @@ Links probe_links(const Settings& s, std::vector<LinkProbe>& probes) {
     std::vector<std::string> backends = s.backends;
     if (!shares_one_gpu(s)) backends.emplace_back();
     for (const std::string& backend : backends) try {
-        const Mode mode = mode_of(backend.empty() ? "dp" : "ddp_" + backend);
+        const Mode mode = find_mode(backend.empty() ? "dp" : "ddp_" + backend);
         const Job job = make_row(s, s.models.at(0), mode, devices).job;
         ProbedLink probed = backend.empty() ? probe_copies(job) : probe_all_reduce(mode, job);
         links[{backend, devices}] = probed.link;
@@ -75,29 +75,29 @@ double parameter_bytes(const std::string& model) {
   for (const Tensor& p : Net(model)->parameters()) bytes += static_cast<double>(p.nbytes());
   return bytes;
 }
-std::vector<Row> rows_of(const Settings& s, const std::string& model, const Links& links) {
-  std::vector<Row> rows{make_row(s, model, mode_of("single"), 1)};
+std::vector<Row> make_rows(const Settings& s, const std::string& model, const Links& links) {
+  std::vector<Row> rows{make_row(s, model, find_mode("single"), 1)};
   const double bytes = parameter_bytes(model);
-  const auto is_asked_for = [&](const std::string& key) {
+  const auto is_requested = [&](const std::string& key) {
     return s.modes.empty() || std::find(s.modes.begin(), s.modes.end(), key) != s.modes.end();
   };
   for (const int devices : s.devices)
     for (const Mode& mode : default_modes(s.backends)) {
-      if (mode.kind == Mode::Kind::single || !is_asked_for(mode.key)) continue;
+      if (mode.kind == Mode::Kind::single || !is_requested(mode.key)) continue;
       rows.push_back(make_row(s, model, mode, devices));
       const auto link = links.find({mode.backend, devices});
       if (s.quick || mode.key != "ddp_" + mode.backend || link == links.end()) continue;
-      const Mode fitted = with_buckets(mode, bucket_for(link->second, bytes) / (1 << 20));
+      const Mode fitted = with_buckets(mode, optimal_bucket_bytes(link->second, bytes) / (1 << 20));
       rows.push_back(make_row(s, model, fitted, devices));
     }
   if (s.quick) return rows;
-  const int most = *std::max_element(s.devices.begin(), s.devices.end());
+  const int max_devices = *std::max_element(s.devices.begin(), s.devices.end());
   // Rows for weak scaling: the batch grows with the number of devices.
   for (const char* const key : {"single", "dp_loss", "ddp_local"})
     for (const int devices : s.devices) {
-      if (!is_asked_for(key) && std::string(key) != "single") continue;
-      Row row = make_row(s, model, mode_of(key), devices);
-      row.job.batch = row.run.batch = s.batch / most * devices;
+      if (!is_requested(key) && std::string(key) != "single") continue;
+      Row row = make_row(s, model, find_mode(key), devices);
+      row.job.batch = row.run.batch = s.batch / max_devices * devices;
       row.run.scaling = "weak";
       rows.push_back(std::move(row));
     }
@@ -108,7 +108,7 @@ using Stop = std::function<bool()>;
 
 /// Calls `f`. If `f` throws, stores the message in row.run.failed, so that the other modes still run. Ignores errors
 /// after Ctrl-C.
-template <class F> void guarded(Row& row, const Stop& stop, const F& f) {
+template <class F> void run_guarded(Row& row, const Stop& stop, const F& f) {
   if (!row.run.failed.empty() || stop()) return;
   try {
     f();
@@ -118,13 +118,13 @@ template <class F> void guarded(Row& row, const Stop& stop, const F& f) {
 }
 
 /// Returns the baseline for the row's speedup: the run on one device, with all cores and the same batch.
-const Row& rival_of(const Row& row, const std::vector<Row>& rows) {
+const Row& find_baseline(const Row& row, const std::vector<Row>& rows) {
   const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
     return r.mode.kind == Mode::Kind::single && r.job.batch == row.job.batch && r.run.scaling == row.run.scaling;
   });
   return at == rows.end() ? rows[0] : *at;
 }
-void finish_timing(Row& row, const Row& single) {
+void compute_statistics(Row& row, const Row& single) {
   Run& run = row.run;
   run.p50 = percentile(row.steps, 0.5);
   run.p95 = percentile(row.steps, 0.95);
@@ -147,7 +147,7 @@ std::vector<std::string> lane_names(const Row& row) {
 }
 
 /// Returns the phases, kernels and collectives of each lane's last step.
-std::vector<TimelineRow> timeline_of(const Row& row, const Sample& sample) {
+std::vector<TimelineRow> extract_timeline(const Row& row, const Sample& sample) {
   const std::vector<std::string> names = lane_names(row);
   std::vector<TimelineRow> rows;
   const bool ranks = row.mode.kind == Mode::Kind::distributed;
@@ -173,7 +173,7 @@ std::vector<TimelineRow> timeline_of(const Row& row, const Sample& sample) {
 }
 
 /// Returns each bucket's all-reduce in the last step, on rank 0.
-std::vector<BucketTimes> buckets_of(const Sample& sample) {
+std::vector<BucketTimes> extract_buckets(const Sample& sample) {
   const RankSample& rank = sample.ranks.at(0);
   const StepTimes step = rank.steps.back();
   std::vector<BucketTimes> buckets;
@@ -215,23 +215,23 @@ void trace_row(Row& row, std::vector<TraceEvent>* trace) {
     for (const Memory& memory : rank.memory) row.run.memory.push_back(memory);
   }
   const std::vector<TraceEvent> events = sample.events();
-  row.run.lanes = anatomy(events, steps, lane_names(row));
-  row.run.timeline = timeline_of(row, sample);
-  row.run.transfers = ledger(row.mode, job, sample);
-  if (row.mode.kind == Mode::Kind::distributed) row.run.buckets = buckets_of(sample);
+  row.run.lanes = compute_time_breakdown(events, steps, lane_names(row));
+  row.run.timeline = extract_timeline(row, sample);
+  row.run.transfers = list_transfers(row.mode, job, sample);
+  if (row.mode.kind == Mode::Kind::distributed) row.run.buckets = extract_buckets(sample);
   if (!trace) return;
   // Keeps only the last step: a trace of all steps would be too large for trace viewers.
   for (const TraceEvent& e : events)
     if (e.start >= steps[static_cast<size_t>(e.rank)].back().start) trace->push_back(e);
 }
 
-void agree(Row& row, int steps) {
+void check_agreement(Row& row, int steps) {
   if (row.mode.kind == Mode::Kind::single) return;
   Job job = row.job;
   job.plain = true;
   job.warmup = 0;
   job.steps = steps;
-  job.planted = {};
+  job.fault = {};
   const RankSample mine = run_sample(row.mode, job).ranks.at(0), reference = run_reference(row.mode, job);
   Agreement a;
   a.reference = "one device that adds up the gradients of the shards in the same order";
@@ -255,10 +255,10 @@ void predict(std::vector<Row>& rows, const Links& links, const Stop& stop) {
   for (Row& row : rows) {
     const auto link = links.find({row.mode.backend, row.job.devices});
     if (row.mode.kind == Mode::Kind::single || link == links.end()) continue;
-    guarded(row, stop, [&] {
+    run_guarded(row, stop, [&] {
       const std::pair<int, int64_t> key{row.job.devices, row.job.batch};
-      if (!profiles.count(key)) profiles[key] = profile_of(row.job);
-      row.run.predicted = predicted_seconds(row.mode, row.job, profiles[key], link->second);
+      if (!profiles.count(key)) profiles[key] = measure_profile(row.job);
+      row.run.predicted = predict_seconds(row.mode, row.job, profiles[key], link->second);
     });
   }
 }
@@ -273,19 +273,19 @@ void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& li
       continue;
     Job job = row.job;
     job.steps = std::max(3, steps / 2);
-    guarded(row, stop, [&] {
-      report.bucket_sweeps.push_back(sweep_buckets(row.mode, job, s.repeats, profile_of(job), link->second));
+    run_guarded(row, stop, [&] {
+      report.bucket_sweeps.push_back(sweep_buckets(row.mode, job, s.repeats, measure_profile(job), link->second));
     });
   }
   Job job = rows[0].job;
   job.devices = s.devices[0];
-  guarded(rows[0], stop, [&] { report.inference.push_back(sweep_inference(job, kForwards)); });
+  run_guarded(rows[0], stop, [&] { report.inference.push_back(sweep_inference(job, kForwards)); });
 }
 
 /// Measures the communication overhead of DDP over the first backend, for several numbers of devices and batches.
 /// Predicts each overhead from a link and a profile that were measured with s.devices[0] devices and batch s.batch.
 void measure_overheads(const Settings& s, std::vector<Row>& rows, int steps, const Stop& stop, Report& report) {
-  const Mode mode = mode_of("ddp_" + s.backends.at(0));
+  const Mode mode = find_mode("ddp_" + s.backends.at(0));
   const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
     return row.mode.key == mode.key && row.job.devices == s.devices[0] && row.run.scaling == "strong";
   });
@@ -293,8 +293,8 @@ void measure_overheads(const Settings& s, std::vector<Row>& rows, int steps, con
   const auto probe =
       std::find_if(report.links.begin(), report.links.end(), [&](const LinkProbe& link) { return link.name == name; });
   if (at == rows.end() || probe == report.links.end()) return;
-  guarded(*at, stop, [&] {
-    const simulate::StepProfile profile = profile_of(at->job);
+  run_guarded(*at, stop, [&] {
+    const simulate::StepProfile profile = measure_profile(at->job);
     for (const int devices : s.devices)
       for (const int64_t batch : {s.batch / 4, s.batch, s.batch * 2}) {
         if (stop() || batch < devices || batch % devices != 0) continue;
@@ -309,7 +309,7 @@ void measure_overheads(const Settings& s, std::vector<Row>& rows, int steps, con
 }
 
 /// Returns the number of steps that take about `seconds` in total.
-int steps_for(const Row& single, double seconds) {
+int estimate_num_steps(const Row& single, double seconds) {
   Job job = single.job;
   job.steps = 3;
   const std::vector<double> times = run_sample(single.mode, job).seconds();
@@ -328,68 +328,68 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
   if (!stop()) {
     // Seconds spent on measuring the overhead of tracing.
     constexpr double kSeconds = 3, kQuickSeconds = 0.8;
-    Row single = make_row(s, s.models.at(0), mode_of("single"), 1);
-    single.job.planted = {};
-    guarded(single, stop, [&] {
-      const int pairs = steps_for(single, (s.quick ? kQuickSeconds : kSeconds) / 2);
+    Row single = make_row(s, s.models.at(0), find_mode("single"), 1);
+    single.job.fault = {};
+    run_guarded(single, stop, [&] {
+      const int pairs = estimate_num_steps(single, (s.quick ? kQuickSeconds : kSeconds) / 2);
       report.tracing_cost = {tracing_cost(single.job, std::max(pairs, 6))};
     });
   }
   const Links links = probe_links(s, report.links);
-  for (const std::string& model : s.models) models.push_back(rows_of(s, model, links));
+  for (const std::string& model : s.models) models.push_back(make_rows(s, model, links));
   int64_t rows = 0;
-  for (const auto& of_model : models) rows += static_cast<int64_t>(of_model.size());
+  for (const auto& model_rows : models) rows += static_cast<int64_t>(model_rows.size());
   constexpr int kAgreementSteps = 20;
   Progress progress(rows * (s.repeats + 2));
-  for (auto& of_model : models) {
-    const int steps = stop() ? 3 : steps_for(of_model[0], s.sample_seconds);
+  for (auto& model_rows : models) {
+    const int steps = stop() ? 3 : estimate_num_steps(model_rows[0], s.sample_seconds);
     for (int repeat = 0; repeat < s.repeats && !stop(); ++repeat)
-      for (Row& row : of_model) {
+      for (Row& row : model_rows) {
         if (stop()) break;
         progress.next(row.run.model + ", " + row.run.label);
         row.job.warmup = 2;
         row.job.steps = steps;
-        guarded(row, stop, [&] {
+        run_guarded(row, stop, [&] {
           const std::vector<double> times = run_sample(row.mode, row.job).seconds();
           row.run.repeats.push_back(std::accumulate(times.begin(), times.end(), 0.0) /
                                     static_cast<double>(times.size()));
           row.steps.insert(row.steps.end(), times.begin(), times.end());
         });
       }
-    for (Row& row : of_model) {
-      finish_timing(row, rival_of(row, of_model));
+    for (Row& row : model_rows) {
+      compute_statistics(row, find_baseline(row, model_rows));
       if (row.run.scaling != "strong") continue;
       if (!stop()) {
         progress.next("anatomy of " + row.run.label);
-        guarded(row, stop, [&] { trace_row(row, trace); });
+        run_guarded(row, stop, [&] { trace_row(row, trace); });
       }
       if (!stop()) {
         progress.next("agreement of " + row.run.label);
-        guarded(row, stop, [&] { agree(row, kAgreementSteps); });
+        run_guarded(row, stop, [&] { check_agreement(row, kAgreementSteps); });
       }
     }
-    if (!stop()) predict(of_model, links, stop);
+    if (!stop()) predict(model_rows, links, stop);
     // Times measured on a real GPU can be projected onto more GPUs.
     if (!stop() && !report.virtual_devices)
-      guarded(of_model[0], stop, [&] {
-        add_projections(of_model[0].run.model, report.provenance.gpus.at(0) + ", measured", profile_of(of_model[0].job),
-                        report.projections);
+      run_guarded(model_rows[0], stop, [&] {
+        add_projections(model_rows[0].run.model, report.provenance.gpus.at(0) + ", measured",
+                        measure_profile(model_rows[0].job), report.projections);
       });
     if (!stop() && !s.quick) {
       progress.next("bucket sizes and inference");
-      sweep(s, of_model, steps, links, stop, report);
-      measure_overheads(s, of_model, steps, stop, report);
+      sweep(s, model_rows, steps, links, stop, report);
+      measure_overheads(s, model_rows, steps, stop, report);
     }
   }
   progress.end();
   report.published = published();
   std::vector<Projection> more = projections(s.profile);
   std::move(more.begin(), more.end(), std::back_inserter(report.projections));
-  report.notes = skill_of(report.overheads);
-  if (!stop())  // recorded_skill() takes long, so it is skipped after Ctrl-C
-    for (std::string& note : recorded_skill()) report.notes.push_back(std::move(note));
-  for (auto& of_model : models)
-    for (Row& row : of_model)
+  report.notes = describe_skill(report.overheads);
+  if (!stop())  // describe_recorded_skill() takes long, so it is skipped after Ctrl-C
+    for (std::string& note : describe_recorded_skill()) report.notes.push_back(std::move(note));
+  for (auto& model_rows : models)
+    for (Row& row : model_rows)
       if (!row.run.repeats.empty() || !row.run.failed.empty()) report.runs.push_back(std::move(row.run));
   if (stop()) {
     report.complete = false;

@@ -1,4 +1,4 @@
-// Implements memory_by_cause(): attributes each allocated block to its owner or to the phase that allocated it.
+// Implements attribute_memory(): attributes each allocated block to its owner or to the phase that allocated it.
 #include "tandem/tools/compare/measure/memory_by_cause.h"
 
 #include <unordered_map>
@@ -8,7 +8,7 @@
 namespace tandem::tools::compare {
 namespace {
 
-std::string cause_of(const char* phase) {
+std::string cause_from_phase(const char* phase) {
   const std::string name = phase ? phase : "";
   if (name == "input" || name == "scatter") return "input";
   if (name == "replicate") return "replicas";
@@ -21,8 +21,8 @@ std::string cause_of(const char* phase) {
 
 }  // namespace
 
-Memory memory_by_cause(const std::vector<MemoryEvent>& events, Device device, StepTimes step, int64_t before,
-                       const std::vector<Owned>& owned) {
+Memory attribute_memory(const std::vector<MemoryEvent>& events, Device device, StepTimes step, int64_t before,
+                        const std::vector<OwnedBlock>& owned) {
   // Maps the address of each block in use at the step's end to the index of its allocation event.
   std::unordered_map<const void*, size_t> last;
   for (size_t i = 0; i < events.size() && events[i].time <= step.end; ++i) {
@@ -34,21 +34,21 @@ Memory memory_by_cause(const std::vector<MemoryEvent>& events, Device device, St
   }
   // Maps the index of an owned block's allocation event to the block's cause.
   std::unordered_map<size_t, std::string> owner;
-  for (const Owned& each : owned)
+  for (const OwnedBlock& each : owned)
     if (const auto at = last.find(each.data); at != last.end()) owner[at->second] = each.cause;
 
   Memory memory;
   memory.device = device.str();
-  std::map<std::string, int64_t> now{{"input", before}};
+  std::map<std::string, int64_t> current_bytes{{"input", before}};
   std::unordered_map<const void*, std::string> cause_at;
   const auto total = [&] {
     int64_t sum = 0;
-    for (const auto& [cause, bytes] : now) sum += bytes;
+    for (const auto& [cause, bytes] : current_bytes) sum += bytes;
     return sum;
   };
-  const auto keep = [&](double time) {
+  const auto record_point = [&](double time) {
     memory.seconds.push_back(time - step.start);
-    for (const auto& [cause, bytes] : now) {
+    for (const auto& [cause, bytes] : current_bytes) {
       std::vector<int64_t>& points = memory.over_time[cause];
       // A cause that appears for the first time had 0 bytes at all earlier times.
       points.resize(memory.seconds.size() - 1);
@@ -56,32 +56,32 @@ Memory memory_by_cause(const std::vector<MemoryEvent>& events, Device device, St
     }
     if (const int64_t sum = total(); sum > memory.peak) {
       memory.peak = sum;
-      memory.at_peak = now;
+      memory.at_peak = current_bytes;
     }
   };
-  bool inside = false;
+  bool in_step = false;
   for (size_t i = 0; i < events.size(); ++i) {
     const MemoryEvent& e = events[i];
     if (!(e.device == device)) continue;
     if (e.time > step.end) break;
-    if (!inside && e.time >= step.start) {
-      inside = true;
-      keep(step.start);
+    if (!in_step && e.time >= step.start) {
+      in_step = true;
+      record_point(step.start);
     }
     if (e.bytes > 0) {
       const auto mine = owner.find(i);
-      const std::string cause = mine != owner.end() ? mine->second : cause_of(e.phase);
+      const std::string cause = mine != owner.end() ? mine->second : cause_from_phase(e.phase);
       cause_at[e.data] = cause;
-      now[cause] += e.bytes;
+      current_bytes[cause] += e.bytes;
     } else {
       const auto at = cause_at.find(e.data);
-      now[at == cause_at.end() ? "input" : at->second] += e.bytes;
+      current_bytes[at == cause_at.end() ? "input" : at->second] += e.bytes;
       if (at != cause_at.end()) cause_at.erase(at);
     }
-    if (inside) keep(e.time);
+    if (in_step) record_point(e.time);
   }
-  if (!inside) keep(step.start);
-  keep(step.end);
+  if (!in_step) record_point(step.start);
+  record_point(step.end);
   return memory;
 }
 

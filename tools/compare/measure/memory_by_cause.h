@@ -2,13 +2,13 @@
 // allocations.
 #pragma once
 #include "tandem/core/trace/memory_trace.h"
-#include "tandem/tools/compare/measure/anatomy.h"
+#include "tandem/tools/compare/measure/time_breakdown.h"
 #include "tandem/tools/compare/report.h"
 
 namespace tandem::tools::compare {
 
 /// Address and cause of a block of memory that is still in use at the end of the step.
-struct Owned {
+struct OwnedBlock {
   const void* data = nullptr;
   std::string cause;
 };
@@ -18,7 +18,7 @@ struct Owned {
 /// that was in use before recording began counts as "input", because it holds the data set.
 /// @param events  allocations and frees on all devices; recording must begin before the network is created
 /// @param before  bytes that were in use on `device` when recording began
-Memory memory_by_cause(const std::vector<detail::MemoryEvent>& events, Device device, StepTimes step, int64_t before,
-                       const std::vector<Owned>& owned);
+Memory attribute_memory(const std::vector<detail::MemoryEvent>& events, Device device, StepTimes step, int64_t before,
+                        const std::vector<OwnedBlock>& owned);
 
 }  // namespace tandem::tools::compare

@@ -8,7 +8,7 @@
 namespace tandem::tools::compare {
 namespace {
 
-constexpr double kPerParameter = 1e-9;  // in MiB; so small that each parameter gets a bucket of its own
+constexpr double kBucketPerParameterMib = 1e-9;  // in MiB; so small that each parameter gets a bucket of its own
 
 std::vector<Mode> all_modes() {
   using Kind = Mode::Kind;
@@ -24,7 +24,7 @@ std::vector<Mode> all_modes() {
                    .label = label + ", a bucket per parameter",
                    .kind = Kind::distributed,
                    .backend = backend,
-                   .bucket_mib = kPerParameter});
+                   .bucket_mib = kBucketPerParameterMib});
   }
   return all;
 }
@@ -45,7 +45,7 @@ Mode with_buckets(Mode mode, double mib) {
   return mode;
 }
 
-Mode mode_of(const std::string& key) {
+Mode find_mode(const std::string& key) {
   std::string keys;
   for (const Mode& mode : all_modes()) {
     if (mode.key == key) return mode;

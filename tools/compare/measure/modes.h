@@ -21,7 +21,7 @@ std::vector<Mode> default_modes(const std::vector<std::string>& backends);
 /// Returns `mode` with buckets of `mib` MiB, the size that the cost model chose for the link.
 Mode with_buckets(Mode mode, double mib);
 /// Returns the mode with this key. @throws Error that lists the keys if there is none
-Mode mode_of(const std::string& key);
+Mode find_mode(const std::string& key);
 
 /// One rank's network under a mode, with the functions that run its step.
 struct Worker {

@@ -16,9 +16,9 @@ void Progress::next(const std::string& what) {
     std::string bar(24, '.');
     std::fill_n(bar.begin(), static_cast<int>(24 * part), '#');
     std::fprintf(stderr, "\r[%s] %3.0f s left  %-44.44s", bar.c_str(), left, what.c_str());
-  } else if (static_cast<int64_t>(10 * part) > tenths_) {
-    tenths_ = static_cast<int64_t>(10 * part);
-    std::fprintf(stderr, "%3d %%  %3.0f s left  %s\n", static_cast<int>(tenths_ * 10), left, what.c_str());
+  } else if (static_cast<int64_t>(10 * part) > last_tenth_) {
+    last_tenth_ = static_cast<int64_t>(10 * part);
+    std::fprintf(stderr, "%3d %%  %3.0f s left  %s\n", static_cast<int>(last_tenth_ * 10), left, what.c_str());
   }
 }
 void Progress::end() {

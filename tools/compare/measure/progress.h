@@ -15,7 +15,7 @@ class Progress {
   void end();
 
  private:
-  int64_t total_, done_ = 0, tenths_ = -1;
+  int64_t total_, done_ = 0, last_tenth_ = -1;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

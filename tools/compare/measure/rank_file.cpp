@@ -25,11 +25,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankSample, rank, steps, losses, events, memo
 
 namespace {
 
-std::string path_of(const std::string& folder, int rank) { return folder + "/rank_" + std::to_string(rank) + ".json"; }
+std::string rank_file_path(const std::string& folder, int rank) {
+  return folder + "/rank_" + std::to_string(rank) + ".json";
+}
 
 }  // namespace
 
-std::vector<std::string> arguments_of(const Mode& mode, const Job& job) {
+std::vector<std::string> make_rank_arguments(const Mode& mode, const Job& job) {
   // The backend and the bucket size (--rank-bucket-mib) are enough to identify any DDP mode.
   std::vector<std::string> arguments = {"--mode", "ddp_" + mode.backend, "--model", job.model};
   const auto add = [&](const char* option, const std::string& value) {
@@ -44,7 +46,7 @@ std::vector<std::string> arguments_of(const Mode& mode, const Job& job) {
   const int threads = job.threads > 0 ? job.threads : get_num_threads();
   add("--threads", std::to_string(std::max(1, threads / job.devices)));
   add("--rank-steps", std::to_string(job.warmup) + "," + std::to_string(job.steps));
-  add("--plant", str(job.planted));
+  add("--plant", str(job.fault));
   if (job.probe) arguments.emplace_back("--rank-probe");
   if (job.plain) arguments.emplace_back("--rank-plain");
   if (job.fingerprints) arguments.emplace_back("--rank-fingerprints");
@@ -57,15 +59,15 @@ std::vector<std::string> arguments_of(const Mode& mode, const Job& job) {
 }
 
 void write_rank(const std::string& folder, const RankSample& sample) {
-  std::ofstream out(path_of(folder, sample.rank));
+  std::ofstream out(rank_file_path(folder, sample.rank));
   out << nlohmann::json(sample);
   out.close();
-  TANDEM_CHECK(out, "compare: cannot write ", path_of(folder, sample.rank));
+  TANDEM_CHECK(out, "compare: cannot write ", rank_file_path(folder, sample.rank));
 }
 
 RankSample read_rank(const std::string& folder, int rank) {
-  std::ifstream in(path_of(folder, rank));
-  TANDEM_CHECK(in, "compare: rank ", rank, " wrote no result to ", path_of(folder, rank));
+  std::ifstream in(rank_file_path(folder, rank));
+  TANDEM_CHECK(in, "compare: rank ", rank, " wrote no result to ", rank_file_path(folder, rank));
   return nlohmann::json::parse(in).get<RankSample>();
 }
 

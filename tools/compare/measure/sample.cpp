@@ -23,11 +23,11 @@ class Batches {
       Generator scratch;  // leaves the state of the default generator unchanged
       const GeneratorGuard guard(scratch);
       constexpr int64_t kImages = 4096, kClasses = 10;
-      keep(rand({kImages, 1, 28, 28}));
+      copy_images(rand({kImages, 1, 28, 28}));
       labels_ = randint(kClasses, {kImages}, kInt64);
     } else {
       const FashionMNIST set(job.data, FashionMNIST::Mode::kTest);
-      keep(set.images());
+      copy_images(set.images());
       labels_ = set.targets();
     }
   }
@@ -43,7 +43,7 @@ class Batches {
  private:
   /// Copies the images into memory outside the device allocators, so that measured memory does not include the data
   /// set.
-  void keep(const Tensor& images) {
+  void copy_images(const Tensor& images) {
     const float* const first = images.data_ptr<float>();
     pixels_.assign(first, first + images.numel());
     images_ = from_blob(pixels_.data(), images.sizes(), kFloat32);
@@ -55,17 +55,17 @@ class Batches {
   Tensor images_, labels_;
 };
 
-Device device_of(const Job& job, int index) { return {Device(job.device).type(), index}; }
+Device job_device(const Job& job, int index) { return {Device(job.device).type(), index}; }
 
 /// Runs one training step, and marks the phases that the time breakdown distinguishes.
 /// @param slept  incremented by the seconds of a fault that was planted in the input
-double step_once(Worker& worker, optim::Optimizer& optimizer, const Batches& batches, const Job& job, int64_t step,
-                 double& slept) {
+double run_step(Worker& worker, optim::Optimizer& optimizer, const Batches& batches, const Job& job, int64_t step,
+                double& slept) {
   data::Example<> batch;
   {
     const PhaseSpan phase("input");
     batch = batches.get(step);
-    if (job.planted.kind == Planted::Kind::input) slept += sleep_for(job.planted.seconds);
+    if (job.fault.kind == InjectedFault::Kind::input) slept += sleep_for(job.fault.seconds);
   }
   {
     const PhaseSpan phase("optimizer");
@@ -94,21 +94,21 @@ double step_once(Worker& worker, optim::Optimizer& optimizer, const Batches& bat
 }
 
 /// Memory allocated on purpose (fault "memory"), in a given phase; freed at the step's end.
-class PlantedMemory {
+class FaultMemory {
  public:
   /// @param fault    must outlive the memory trace, which keeps a pointer to the phase's name
-  PlantedMemory(const Planted& planted, Device device) {
-    const PhaseSpan phase(planted.phase.c_str());
-    held_ = core::empty({planted.bytes}, kUInt8, device);
+  FaultMemory(const InjectedFault& fault, Device device) {
+    const PhaseSpan phase(fault.phase.c_str());
+    buffer_ = core::empty({fault.bytes}, kUInt8, device);
   }
 
  private:
-  Tensor held_;
+  Tensor buffer_;
 };
 
 /// Returns the addresses of the memory of parameters, gradients and optimizer state, each with its cause.
-std::vector<Owned> owned_by(const Worker& worker, const optim::Optimizer& optimizer, bool in_buckets) {
-  std::vector<Owned> owned;
+std::vector<OwnedBlock> list_owned_blocks(const Worker& worker, const optim::Optimizer& optimizer, bool in_buckets) {
+  std::vector<OwnedBlock> owned;
   const auto add = [&](const Tensor& t, const char* cause) {
     if (t.defined()) owned.push_back({t.storage().data(), cause});
   };
@@ -121,7 +121,7 @@ std::vector<Owned> owned_by(const Worker& worker, const optim::Optimizer& optimi
   return owned;
 }
 
-std::vector<float> flat_parameters(const Net& net) {
+std::vector<float> concatenate_parameters(const Net& net) {
   const NoGradGuard guard;
   std::vector<float> all;
   for (const Tensor& p : net->parameters()) {
@@ -131,27 +131,27 @@ std::vector<float> flat_parameters(const Net& net) {
   return all;
 }
 
-int64_t moved_by(const Mode& mode) {
+int64_t bytes_moved_by(const Mode& mode) {
   if (mode.kind == Mode::Kind::data_parallel) return nn::parallel::bytes_moved();
   return mode.kind == Mode::Kind::distributed ? distributed::default_group()->bytes_sent() : 0;
 }
 
-/// Returns the observer that slows the device down, or null if `planted` is a fault of another kind.
-std::shared_ptr<Slowdown> make_slowdown(const Planted& planted, Device device, bool of_ranks) {
-  using Kind = Planted::Kind;
-  const bool slows = planted.kind == Kind::compute || planted.kind == Kind::slow || planted.kind == Kind::link;
-  return slows ? std::make_shared<Slowdown>(planted, device, of_ranks) : nullptr;
+/// Returns the observer that slows the device down, or null if `fault` is a fault of another kind.
+std::shared_ptr<Slowdown> make_slowdown(const InjectedFault& fault, Device device, bool between_ranks) {
+  using Kind = InjectedFault::Kind;
+  const bool slows = fault.kind == Kind::compute || fault.kind == Kind::slow || fault.kind == Kind::link;
+  return slows ? std::make_shared<Slowdown>(fault, device, between_ranks) : nullptr;
 }
 
-template <class F> auto in_phase(const char* name, F f) {
+template <class F> auto run_in_phase(const char* name, F f) {
   const PhaseSpan phase(name);
   return f();
 }
 
-std::vector<Device> devices_of(const Job& job) {
+std::vector<Device> job_devices(const Job& job) {
   std::vector<Device> devices;
   devices.reserve(static_cast<size_t>(job.devices));
-  for (int i = 0; i < job.devices; ++i) devices.push_back(device_of(job, i));
+  for (int i = 0; i < job.devices; ++i) devices.push_back(job_device(job, i));
   return devices;
 }
 
@@ -181,42 +181,43 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     sample.all_reduce_seconds = time_all_reduces();
     return sample;
   }
-  const std::vector<Device> devices = devices_of(job);
-  const Device home = distributed_mode && mode.backend != "gloo" ? devices[static_cast<size_t>(rank)] : devices[0];
+  const std::vector<Device> devices = job_devices(job);
+  const Device rank_device =
+      distributed_mode && mode.backend != "gloo" ? devices[static_cast<size_t>(rank)] : devices[0];
   if (job.trace) start_trace();  // starts before the network is created, so that the network's memory is recorded
-  const Batches batches = in_phase("input", [&] { return Batches(job, rank, ranks); });
+  const Batches batches = run_in_phase("input", [&] { return Batches(job, rank, ranks); });
   manual_seed(job.seed);
   Net net(job.model);
-  net->to(home);
+  net->to(rank_device);
   net->train(!job.plain);
-  Worker worker = in_phase("replicate", [&] { return make_worker(mode, net, devices); });
+  Worker worker = run_in_phase("replicate", [&] { return make_worker(mode, net, devices); });
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
-  const Planted& planted = job.planted;
-  const bool here = distributed_mode ? planted.where == rank : planted.where < job.devices;
-  const Device slow = distributed_mode || mode.kind == Mode::Kind::single ? home : device_of(job, planted.where);
-  const std::shared_ptr<Slowdown> slowdown = here ? make_slowdown(planted, slow, distributed_mode) : nullptr;
+  const InjectedFault& fault = job.fault;
+  const bool here = distributed_mode ? fault.target == rank : fault.target < job.devices;
+  const Device slow = distributed_mode || mode.kind == Mode::Kind::single ? rank_device : job_device(job, fault.target);
+  const std::shared_ptr<Slowdown> slowdown = here ? make_slowdown(fault, slow, distributed_mode) : nullptr;
   std::optional<ObserverGuard> observer;
   if (slowdown) observer.emplace(slowdown);
-  std::shared_ptr<Fingerprints> fingerprints;
+  std::shared_ptr<FingerprintObserver> fingerprints;
   std::optional<ObserverGuard> fingerprinting;
   if (job.fingerprints && rank == 0) {
-    fingerprints = std::make_shared<Fingerprints>(home);
+    fingerprints = std::make_shared<FingerprintObserver>(rank_device);
     fingerprinting.emplace(fingerprints);
   }
 
   if (mode.independent_ranks)
     // Suppresses the warning about ranks that call no collective, because here this is intended.
-    RankContext::current().state().warned_of_no_collective = true;
+    ThreadContext::current().state().warned_of_no_collective = true;
   add_sizes(net, sample);
   int64_t moved = 0;
   double slept = 0, slept_before = 0;
   for (int step = 0; step < job.warmup + job.steps; ++step) {
     if (distributed_mode && step == job.warmup) distributed::barrier();
     if (step == job.warmup) {
-      moved = moved_by(mode);
+      moved = bytes_moved_by(mode);
       slept = 0;
       slept_before = slowdown ? slowdown->slept() : 0;
-      TANDEM_CHECK(!here || planted.kind != Planted::Kind::fail, "compare: planted failure on ", slow);
+      TANDEM_CHECK(!here || fault.kind != InjectedFault::Kind::fail, "compare: planted failure on ", slow);
     }
     if (slowdown) slowdown->begin_step();
     if (fingerprints) fingerprints->begin_step(step);
@@ -224,9 +225,9 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     if (last && job.trace)
       for (const Device device : worker.devices) reset_peak_memory_stats(device);
     const double start = trace_clock(), cpu_start = thread_clock();
-    std::optional<PlantedMemory> memory;
-    if (here && planted.kind == Planted::Kind::memory) memory.emplace(planted, slow);
-    const double loss = step_once(worker, optimizer, batches, job, step, slept);
+    std::optional<FaultMemory> memory;
+    if (here && fault.kind == InjectedFault::Kind::memory) memory.emplace(fault, slow);
+    const double loss = run_step(worker, optimizer, batches, job, step, slept);
     if (step < job.warmup) continue;
     const double cpu_end = thread_clock();
     sample.steps.push_back({start, trace_clock(), cpu_start, cpu_end});
@@ -234,27 +235,27 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     if (last && job.trace)
       for (const Device device : worker.devices) sample.allocator_peaks.push_back(memory_stats(device).peak);
   }
-  sample.bytes_moved = moved_by(mode) - moved;
+  sample.bytes_moved = bytes_moved_by(mode) - moved;
   if (slowdown) slept += slowdown->slept() - slept_before;
   sample.planted_seconds = slept / std::max(1, job.steps);
   fingerprinting.reset();
   observer.reset();
   if (fingerprints) sample.fingerprints = fingerprints->take();
-  if (job.plain) sample.parameters = flat_parameters(net);
+  if (job.plain) sample.parameters = concatenate_parameters(net);
   if (!job.trace) return sample;
   sample.events = take_trace();
   sample.devices = worker.devices;
-  sample.owned = owned_by(worker, optimizer, distributed_mode);
+  sample.owned = list_owned_blocks(worker, optimizer, distributed_mode);
   return sample;
 }
 
 /// Calls `run`, which trains the ranks in this process. If job.trace is set, attributes each rank's memory to causes.
-std::vector<RankSample> with_memory(const Job& job, const std::function<std::vector<RankSample>()>& run) {
+std::vector<RankSample> run_with_memory_trace(const Job& job, const std::function<std::vector<RankSample>()>& run) {
   if (!job.trace) return run();
   const int count = Device(job.device).is_cpu() ? kMaxDevices : cuda::device_count();
   std::vector<int64_t> before;
   before.reserve(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) before.push_back(memory_stats(device_of(job, i)).current);
+  for (int i = 0; i < count; ++i) before.push_back(memory_stats(job_device(job, i)).current);
   start_memory_trace();
   std::vector<RankSample> samples;
   try {
@@ -266,8 +267,8 @@ std::vector<RankSample> with_memory(const Job& job, const std::function<std::vec
   const std::vector<MemoryEvent> events = take_memory_trace();
   for (RankSample& sample : samples)
     for (const Device device : sample.devices)
-      sample.memory.push_back(memory_by_cause(events, device, sample.steps.back(),
-                                              before[static_cast<size_t>(device.index())], sample.owned));
+      sample.memory.push_back(attribute_memory(events, device, sample.steps.back(),
+                                               before[static_cast<size_t>(device.index())], sample.owned));
   return samples;
 }
 
@@ -275,7 +276,7 @@ std::vector<RankSample> with_memory(const Job& job, const std::function<std::vec
 std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
   const benchmarks::ScratchFolder folder("compare");
   std::vector<std::string> arguments = {"--rank-result", folder.path()};
-  for (const std::string& argument : arguments_of(mode, job)) arguments.push_back(argument);
+  for (const std::string& argument : make_rank_arguments(mode, job)) arguments.push_back(argument);
   try {
     run_own_ranks("compare", mode.key, job.devices, arguments);
   } catch (const Interrupted&) {
@@ -310,7 +311,7 @@ RankSample run_reference(const Mode& mode, const Job& job) {
   const bool dp = mode.kind == Mode::Kind::data_parallel;
   manual_seed(job.seed);
   Net net(job.model);
-  const Device device = device_of(job, 0);
+  const Device device = job_device(job, 0);
   net->to(device);
   net->eval();
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
@@ -320,7 +321,7 @@ RankSample run_reference(const Mode& mode, const Job& job) {
   shards.reserve(static_cast<size_t>(job.devices));
   for (int r = 0; r < job.devices; ++r) shards.emplace_back(job, r, job.devices);
   RankSample sample;
-  const auto fingerprints = std::make_shared<Fingerprints>(device);
+  const auto fingerprints = std::make_shared<FingerprintObserver>(device);
   std::optional<ObserverGuard> observer;
   if (job.fingerprints) observer.emplace(fingerprints);
   for (int step = 0; step < job.warmup + job.steps; ++step) {
@@ -344,7 +345,7 @@ RankSample run_reference(const Mode& mode, const Job& job) {
   }
   observer.reset();
   sample.fingerprints = fingerprints->take();
-  sample.parameters = flat_parameters(net);
+  sample.parameters = concatenate_parameters(net);
   return sample;
 }
 
@@ -352,9 +353,9 @@ TracedSteps alternate_tracing(const Job& job, int pairs) {
   const Batches batches(job, 0, 1);
   manual_seed(job.seed);
   const Net net(job.model);
-  const std::vector<Device> devices = {device_of(job, 0)};
+  const std::vector<Device> devices = {job_device(job, 0)};
   net->to(devices[0]);
-  Worker worker = make_worker(mode_of("single"), net, devices);
+  Worker worker = make_worker(find_mode("single"), net, devices);
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
   double slept = 0;
   TracedSteps out;
@@ -363,7 +364,7 @@ TracedSteps alternate_tracing(const Job& job, int pairs) {
   const auto timed = [&](bool traced, std::vector<double>& seconds) {
     if (traced) start_trace();
     const double start = trace_clock();
-    step_once(worker, optimizer, batches, job, step++, slept);
+    run_step(worker, optimizer, batches, job, step++, slept);
     const double taken = trace_clock() - start;
     if (traced) take_trace();
     if (step > kWarmup) seconds.push_back(taken);
@@ -377,12 +378,12 @@ TracedSteps alternate_tracing(const Job& job, int pairs) {
 }
 
 RankSample run_process(const Mode& mode, const Job& job) {
-  return with_memory(job, [&] { return std::vector{run_rank(mode, job)}; }).at(0);
+  return run_with_memory_trace(job, [&] { return std::vector{run_rank(mode, job)}; }).at(0);
 }
 
 Sample run_sample(const Mode& mode, const Job& job) {
   if (mode.backend == "gloo" || mode.backend == "nccl") return {run_in_processes(mode, job)};
-  return {with_memory(job, [&] {
+  return {run_with_memory_trace(job, [&] {
     const bool ranks = mode.kind == Mode::Kind::distributed || mode.independent_ranks;
     std::vector<RankSample> samples(ranks ? static_cast<size_t>(job.devices) : 1);
     if (!ranks)

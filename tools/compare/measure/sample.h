@@ -2,9 +2,9 @@
 #pragma once
 #include "tandem/core/trace/trace.h"
 #include "tandem/tools/compare/measure/fingerprint.h"
+#include "tandem/tools/compare/measure/injected_fault.h"
 #include "tandem/tools/compare/measure/memory_by_cause.h"
 #include "tandem/tools/compare/measure/modes.h"
-#include "tandem/tools/compare/measure/planted.h"
 
 namespace tandem::tools::compare {
 
@@ -26,7 +26,7 @@ struct Job {
   /// mode with its reference.
   bool plain = false;
   bool fingerprints = false;  // record hashes of operations' results on rank 0's first device
-  Planted planted;
+  InjectedFault fault;
 };
 
 /// Measurements from one rank.
@@ -50,7 +50,7 @@ struct RankSample {
   std::vector<Fingerprint> fingerprints;
   std::vector<Device> devices;  // devices that this rank computes on
   /// Owners of memory blocks, from which `memory` is computed.
-  std::vector<Owned> owned;
+  std::vector<OwnedBlock> owned;
 };
 struct Sample {
   std::vector<RankSample> ranks;

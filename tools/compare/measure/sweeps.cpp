@@ -17,7 +17,7 @@ using namespace page;
 
 namespace {
 
-constexpr double kLeastBucket = 64 << 10;  // least bucket size in bytes
+constexpr double kMinBucketBytes = 64 << 10;  // least bucket size in bytes
 
 double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(std::max<size_t>(values.size(), 1));
@@ -25,8 +25,8 @@ double mean(const std::vector<double>& values) {
 
 }  // namespace
 
-double bucket_for(const simulate::Link& link, double bytes) {
-  return std::clamp(std::sqrt(bytes * link.bandwidth * link.latency), std::min(kLeastBucket, bytes), bytes);
+double optimal_bucket_bytes(const simulate::Link& link, double bytes) {
+  return std::clamp(std::sqrt(bytes * link.bandwidth * link.latency), std::min(kMinBucketBytes, bytes), bytes);
 }
 
 BucketSweep sweep_buckets(const Mode& mode, const Job& job, int repeats, const simulate::StepProfile& profile,
@@ -37,9 +37,9 @@ BucketSweep sweep_buckets(const Mode& mode, const Job& job, int repeats, const s
   sweep.backend = mode.backend;
   sweep.devices = job.devices;
   sweep.batch = job.batch;
-  for (double bytes = kLeastBucket; bytes < all; bytes *= 4) sweep.bytes.push_back(static_cast<int64_t>(bytes));
+  for (double bytes = kMinBucketBytes; bytes < all; bytes *= 4) sweep.bytes.push_back(static_cast<int64_t>(bytes));
   sweep.bytes.push_back(static_cast<int64_t>(all));
-  sweep.predicted_best = static_cast<int64_t>(bucket_for(link, all));
+  sweep.predicted_best = static_cast<int64_t>(optimal_bucket_bytes(link, all));
   std::vector<std::vector<double>> seconds(sweep.bytes.size());
   Mode swept = mode;
   for (int repeat = 0; repeat < repeats; ++repeat)
@@ -50,7 +50,7 @@ BucketSweep sweep_buckets(const Mode& mode, const Job& job, int repeats, const s
   for (size_t i = 0; i < sweep.bytes.size(); ++i) {
     sweep.seconds.push_back(interval_of(seconds[i]));
     swept.bucket_mib = static_cast<double>(sweep.bytes[i]) / (1 << 20);
-    sweep.predicted.push_back(predicted_seconds(swept, job, profile, link));
+    sweep.predicted.push_back(predict_seconds(swept, job, profile, link));
   }
   return sweep;
 }
@@ -64,17 +64,17 @@ Overhead measure_overhead(const Mode& mode, const Job& job, int repeats, const J
   out.fitted_devices = fitted.devices;
   out.batch = job.batch;
   out.fitted_batch = fitted.batch;
-  Mode alone = mode;
-  alone.kind = Mode::Kind::single;
-  alone.independent_ranks = true;
+  Mode no_communication = mode;
+  no_communication.kind = Mode::Kind::single;
+  no_communication.independent_ranks = true;
   std::vector<double> differences;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     const double with = percentile(run_sample(mode, job).seconds(), 0.5);
-    differences.push_back(with - percentile(run_sample(alone, job).seconds(), 0.5));
+    differences.push_back(with - percentile(run_sample(no_communication, job).seconds(), 0.5));
   }
   out.measured = interval_of(differences);
   // CPU devices are virtual and share the cores, so with twice as many devices, each one computes for twice as long.
-  simulate::StepProfile scaled = with_samples(profile, static_cast<double>(job.batch) / job.devices);
+  simulate::StepProfile scaled = scale_to_samples(profile, static_cast<double>(job.batch) / job.devices);
   if (Device(job.device).is_cpu())
     for (double* const seconds : {&scaled.forward_seconds, &scaled.backward_seconds})
       *seconds *= static_cast<double>(job.devices) / fitted.devices;
@@ -82,8 +82,8 @@ Overhead measure_overhead(const Mode& mode, const Job& job, int repeats, const J
     std::vector<simulate::LinkPoint> points;
     for (size_t i = 0; i < probe.bytes.size(); ++i)
       points.push_back({static_cast<double>(probe.bytes[i]), probe.seconds[i].*which, fitted.devices});
-    const double alone_seconds = single_seconds(scaled);
-    return predicted_seconds(mode, job, scaled, simulate::fit_ring(points).link) - alone_seconds;
+    const double alone_seconds = one_device_seconds(scaled);
+    return predict_seconds(mode, job, scaled, simulate::fit_ring(points).link) - alone_seconds;
   };
   out.predicted.median = exposed(&Interval::median);
   const double low = exposed(&Interval::low), high = exposed(&Interval::high);
@@ -100,10 +100,10 @@ Interval tracing_cost(const Job& job, int pairs) {
   return interval_of(ratios);
 }
 
-std::vector<std::string> skill_of(const std::vector<Overhead>& overheads) {
-  std::vector<double> by_model, by_none, by_same;
-  int held = 0, overlap = 0;
-  const auto fitted_of = [&](const Overhead& o) {
+std::vector<std::string> describe_skill(const std::vector<Overhead>& overheads) {
+  std::vector<double> model_errors, zero_overhead_errors, constant_overhead_errors;
+  int num_covered = 0, overlap = 0;
+  const auto fitted_overhead = [&](const Overhead& o) {
     const auto at = std::find_if(overheads.begin(), overheads.end(), [&](const Overhead& f) {
       return f.model == o.model && f.backend == o.backend && f.devices == o.fitted_devices && f.batch == o.fitted_batch;
     });
@@ -112,19 +112,19 @@ std::vector<std::string> skill_of(const std::vector<Overhead>& overheads) {
   for (const Overhead& o : overheads) {
     if (o.devices == o.fitted_devices && o.batch == o.fitted_batch) continue;
     const double measured = o.measured.median;
-    by_model.push_back(std::abs(o.predicted.median - measured));
-    by_none.push_back(std::abs(measured));
-    by_same.push_back(std::abs(fitted_of(o) - measured));
-    held += o.predicted.median >= o.measured.low && o.predicted.median <= o.measured.high ? 1 : 0;
+    model_errors.push_back(std::abs(o.predicted.median - measured));
+    zero_overhead_errors.push_back(std::abs(measured));
+    constant_overhead_errors.push_back(std::abs(fitted_overhead(o) - measured));
+    num_covered += o.predicted.median >= o.measured.low && o.predicted.median <= o.measured.high ? 1 : 0;
     overlap += o.predicted.high >= o.measured.low && o.predicted.low <= o.measured.high ? 1 : 0;
   }
-  if (by_model.empty()) return {};
-  const double model = mean(by_model), none = mean(by_none), same = mean(by_same);
+  if (model_errors.empty()) return {};
+  const double model = mean(model_errors), none = mean(zero_overhead_errors), same = mean(constant_overhead_errors);
   std::string text =
-      cat("What communication adds to a step of DDP here, for ", by_model.size(),
+      cat("What communication adds to a step of DDP here, for ", model_errors.size(),
           " numbers of ranks and batch sizes that the model was not fitted to: it is off by ", duration(model),
           " in the mean; \"nothing\" is off by ", duration(none), ", \"the same as where it was fitted\" by ",
-          duration(same), ". ", held, " of the measured intervals contain the prediction, ", overlap,
+          duration(same), ". ", num_covered, " of the measured intervals contain the prediction, ", overlap,
           " overlap with its interval. ");
   text += model < std::min(none, same) ? "So it has skill here." : "So it has no skill here: do not rely on it.";
   return {text};
@@ -144,7 +144,7 @@ Inference sweep_inference(const Job& job, int repeats) {
   net->eval();
   std::vector<Worker> workers;
   for (const char* const key : {"single", "dp", "dp_persistent"})
-    workers.push_back(make_worker(mode_of(key), net, devices));
+    workers.push_back(make_worker(find_mode(key), net, devices));
   for (const int64_t batch : {1, 8, 64, 512}) {
     const Tensor x = randn({batch, 1, 28, 28}, TensorOptions().device(devices[0]));
     std::vector<std::vector<double>> seconds(workers.size());

@@ -20,11 +20,11 @@ Interval tracing_cost(const Job& job, int pairs);
 /// Describes how many of the overheads the model predicts, leaving out those that it was fitted to. Also says whether
 /// the model is closer to the measurements than two baselines: "communication is free", and "the overhead is the same
 /// as where it was fitted".
-std::vector<std::string> skill_of(const std::vector<Overhead>& overheads);
+std::vector<std::string> describe_skill(const std::vector<Overhead>& overheads);
 /// Times forward passes without gradients on one device, and under DataParallel with and without persistent replicas.
 Inference sweep_inference(const Job& job, int repeats);
 /// Returns the bucket size with the shortest predicted time for `bytes` of gradients (S) over a link of latency a and
 /// bandwidth B: sqrt(S * B * a), but at least 64 KiB and at most S.
-double bucket_for(const simulate::Link& link, double bytes);
+double optimal_bucket_bytes(const simulate::Link& link, double bytes);
 
 }  // namespace tandem::tools::compare

@@ -32,8 +32,8 @@ int transfer_style(const std::string& what) {
 std::string bytes_sentence(const JobRuns& job) {
   const Run *dp = job.dp(), *ddp = job.ddp();
   if (!dp || !ddp || dp->transfers.empty() || ddp->transfers.empty()) return "";
-  return cat(job.name(), ": ", in_words(dp->label), " moves ", byte_size(step_bytes(*dp)), " in a step, ",
-             in_words(ddp->label), " ", byte_size(step_bytes(*ddp)), ".");
+  return cat(job.name(), ": ", format_label(dp->label), " moves ", byte_size(step_bytes(*dp)), " in a step, ",
+             format_label(ddp->label), " ", byte_size(step_bytes(*ddp)), ".");
 }
 
 LineChart link_chart(const std::vector<const LinkProbe*>& links, bool rate) {
@@ -68,7 +68,7 @@ LineChart link_chart(const std::vector<const LinkProbe*>& links, bool rate) {
 
 /// Returns the fastest DDP run with several parameters per bucket. If there is none, returns the fastest DDP run with
 /// recorded buckets.
-const Run* bucketed(const JobRuns& job) {
+const Run* select_bucketed_run(const JobRuns& job) {
   const Run* best = nullptr;
   const auto rank = [](const Run& run) {
     return std::pair(run.mode.find("naive") != std::string::npos, step_seconds(run));
@@ -149,8 +149,8 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
     figures += svg(chart);
     if (!chart.description.empty()) sentences.push_back(chart.description);
   }
-  int64_t rows = 0, differ = 0;
-  std::string which;
+  int64_t rows = 0, num_different = 0;
+  std::string different_rows;
   Table table("The ledger: every transfer beside its formula",
               {"run", "what", "link", "formula", "count", "bytes", "by formula", "difference"}, 4);
   for (const Run& run : report.runs)
@@ -158,9 +158,10 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
       ++rows;
       const int64_t difference = row.bytes - row.formula_bytes;
       if (difference != 0) {
-        ++differ;
-        if (differ <= 3)
-          which += cat(differ > 1 ? "; " : "", row.what, ", ", row.link, " (", run.label, ", ", job_name(run), ")");
+        ++num_different;
+        if (num_different <= 3)
+          different_rows +=
+              cat(num_different > 1 ? "; " : "", row.what, ", ", row.link, " (", run.label, ", ", job_name(run), ")");
       }
       table.add(
           {run.label + " (" + job_name(run) + ")", row.what, row.link, row.formula, count(row.count), count(row.bytes),
@@ -169,11 +170,12 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
     }
   if (rows == 0) return "";
   words += bullets(sentences);
-  words += paragraph(differ == 0
+  words += paragraph(num_different == 0
                          ? cat("All ", count(rows), " rows of the ledger equal their formula to the byte.")
-                         : cat(count(differ), " of ", count(rows),
-                               differ == 1 ? " rows of the ledger differs" : " rows of the ledger differ",
-                               " from the formula: ", which, differ > 3 ? "; and others, marked in the table." : "."));
+                         : cat(count(num_different), " of ", count(rows),
+                               num_different == 1 ? " rows of the ledger differs" : " rows of the ledger differ",
+                               " from the formula: ", different_rows,
+                               num_different > 3 ? "; and others, marked in the table." : "."));
   return charts(figures) + words + table.html();
 }
 
@@ -215,22 +217,22 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
                   sweep.predicted.empty() ? "" : duration(sweep.predicted[i])});
   }
   for (const JobRuns& job : main_jobs(report)) {
-    const Run* const run = bucketed(job);
+    const Run* const run = select_bucketed_run(job);
     if (!run) continue;
     BarChart chart;
     chart.title = cat("Each bucket's all-reduce: ", run->label, ", ", job.name());
     chart.x = {"time of the all-reduce", Unit::kSeconds};
     double hidden = 0, all = 0;
     // The chart shows only the first buckets; the table below lists all of them.
-    constexpr size_t kMostBuckets = 16;
-    if (run->buckets.size() > kMostBuckets)
-      chart.title += cat(" (the first ", kMostBuckets, " of ", run->buckets.size(), ")");
+    constexpr size_t kMaxBuckets = 16;
+    if (run->buckets.size() > kMaxBuckets)
+      chart.title += cat(" (the first ", kMaxBuckets, " of ", run->buckets.size(), ")");
     for (size_t i = 0; i < run->buckets.size(); ++i) {
       const BucketTimes& bucket = run->buckets[i];
       const double seconds = bucket.end - bucket.start, waited = bucket.start - bucket.ready;
       hidden += bucket.hidden;
       all += seconds;
-      if (i >= kMostBuckets) continue;
+      if (i >= kMaxBuckets) continue;
       chart.rows.push_back({cat("bucket ", i + 1, ", ", byte_size(static_cast<double>(bucket.bytes)), ", full at ",
                                 duration(bucket.ready)),
                             duration(seconds),
@@ -241,7 +243,7 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
     }
     chart.description = all > 0 ? cat(percent(hidden / all), " of the communication is hidden behind backward.") : "";
     overlap += svg(chart);
-    if (all > 0) words.push_back(cat(job.name(), ", ", in_words(run->label), ": ", chart.description));
+    if (all > 0) words.push_back(cat(job.name(), ", ", format_label(run->label), ": ", chart.description));
   }
   Table arrival("The figures: buckets in the order of their gradients' arrival",
                 {"run", "parameters", "bucket", "bytes", "ready", "start", "end", "hidden"}, 2);

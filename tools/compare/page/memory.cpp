@@ -9,7 +9,7 @@ namespace {
 std::string mib(double bytes) { return number(bytes / (1 << 20)) + " MiB"; }
 
 /// Returns the causes in the order of memory_causes(), followed by causes that memory_causes() does not list.
-std::vector<std::string> causes_in_order(const std::map<std::string, int64_t>& at_peak) {
+std::vector<std::string> sort_causes(const std::map<std::string, int64_t>& at_peak) {
   std::vector<std::string> order;
   for (const std::string& cause : memory_causes())
     if (at_peak.count(cause) != 0) order.push_back(cause);
@@ -20,7 +20,7 @@ std::vector<std::string> causes_in_order(const std::map<std::string, int64_t>& a
 
 /// Sets `bytes` to the peak memory of DP's first device minus the largest peak of the other devices. Returns false if
 /// fewer than two devices of the run have a memory record.
-bool excess(const Run* run, double* bytes) {
+bool compute_peak_excess(const Run* run, double* bytes) {
   if (!run || run->memory.size() < 2) return false;
   int64_t others = 0;
   for (size_t i = 1; i < run->memory.size(); ++i) others = std::max(others, run->memory[i].peak);
@@ -30,12 +30,12 @@ bool excess(const Run* run, double* bytes) {
 
 std::string excess_sentence(const JobRuns& job) {
   double plain = 0, inside = 0;
-  if (!excess(job.dp(), &plain)) return "";
+  if (!compute_peak_excess(job.dp(), &plain)) return "";
   const Run& dp = *job.dp();
   std::string out =
-      cat(job.name(), ": under ", in_words(dp.label), ", ", dp.memory[0].device, " needs ", mib(plain),
+      cat(job.name(), ": under ", format_label(dp.label), ", ", dp.memory[0].device, " needs ", mib(plain),
           " more than the largest of the others (", mib(static_cast<double>(dp.memory[0].peak)), " at its peak).");
-  if (job.dp_loss() && job.dp_loss() != &dp && excess(job.dp_loss(), &inside))
+  if (job.dp_loss() && job.dp_loss() != &dp && compute_peak_excess(job.dp_loss(), &inside))
     out += plain == inside
                ? std::string(" With the loss inside the replicas the excess is the same.")
                : cat(" With the loss inside the replicas the excess is ", mib(inside), ": ", mib(plain - inside),
@@ -43,27 +43,27 @@ std::string excess_sentence(const JobRuns& job) {
   return out;
 }
 
-/// Returns the indices of at most kMost points in time. Divides the step into equal stretches, and chooses the point
-/// with the most memory in each. Drawing thousands of points would make the page large.
-std::vector<size_t> moments(const Memory& memory) {
-  constexpr size_t kMost = 300;
-  const size_t n = memory.seconds.size(), stretches = std::min(n, kMost);
-  std::vector<size_t> chosen;
-  chosen.reserve(stretches);
-  for (size_t stretch = 0; stretch < stretches; ++stretch) {
+/// Returns the indices of at most kMaxPoints points in time. Divides the step into equal stretches, and chooses the
+/// point with the most memory in each. Drawing thousands of points would make the page large.
+std::vector<size_t> sample_times(const Memory& memory) {
+  constexpr size_t kMaxPoints = 300;
+  const size_t n = memory.seconds.size(), num_intervals = std::min(n, kMaxPoints);
+  std::vector<size_t> sample_indices;
+  sample_indices.reserve(num_intervals);
+  for (size_t interval = 0; interval < num_intervals; ++interval) {
     size_t best = 0;
-    int64_t most = -1;
-    for (size_t t = stretch * n / stretches; t < (stretch + 1) * n / stretches; ++t) {
+    int64_t max_bytes = -1;
+    for (size_t t = interval * n / num_intervals; t < (interval + 1) * n / num_intervals; ++t) {
       int64_t sum = 0;
       for (const auto& [cause, bytes] : memory.over_time) sum += bytes[t];
-      if (sum > most) {
-        most = sum;
+      if (sum > max_bytes) {
+        max_bytes = sum;
         best = t;
       }
     }
-    chosen.push_back(best);
+    sample_indices.push_back(best);
   }
-  return chosen;
+  return sample_indices;
 }
 
 std::string over_time(const Run& run, const Memory& memory, double highest) {
@@ -72,17 +72,17 @@ std::string over_time(const Run& run, const Memory& memory, double highest) {
   chart.description = cat("Peak ", byte_size(static_cast<double>(memory.peak)), ".");
   chart.x = {"time since the step began", Unit::kSeconds};
   chart.y = {"memory", Unit::kBytes};
-  const std::vector<size_t> chosen = moments(memory);
-  chart.at.reserve(chosen.size());
-  for (const size_t t : chosen) chart.at.push_back(memory.seconds[t]);
+  const std::vector<size_t> sample_indices = sample_times(memory);
+  chart.at.reserve(sample_indices.size());
+  for (const size_t t : sample_indices) chart.at.push_back(memory.seconds[t]);
   chart.y_max = highest;
   std::map<std::string, int64_t> causes;
   for (const auto& [cause, bytes] : memory.over_time) causes[cause] = 0;
-  for (const std::string& cause : causes_in_order(causes)) {
+  for (const std::string& cause : sort_causes(causes)) {
     const std::vector<int64_t>& bytes = memory.over_time.at(cause);
     AreaLayer layer{cause, cause_style(cause), {}};
-    layer.values.reserve(chosen.size());
-    for (const size_t t : chosen) layer.values.push_back(static_cast<double>(bytes[t]));
+    layer.values.reserve(sample_indices.size());
+    for (const size_t t : sample_indices) layer.values.push_back(static_cast<double>(bytes[t]));
     chart.layers.push_back(layer);
   }
   return chart.layers.empty() ? "" : svg(chart);
@@ -90,7 +90,7 @@ std::string over_time(const Run& run, const Memory& memory, double highest) {
 
 /// Draws the memory over time of DP's first two devices, and of the first device under DP with the loss in the replicas
 /// and under DDP.
-std::string areas(const JobRuns& job) {
+std::string draw_memory_over_time(const JobRuns& job) {
   std::vector<std::pair<const Run*, const Memory*>> shown;
   for (const Run* run : job.examples()) {
     if (!run->memory.empty()) shown.emplace_back(run, &run->memory[0]);
@@ -123,7 +123,7 @@ std::string memory_body(const Report& report, const ModeStyles&) {
     for (const Run* run : job.examples())
       for (const Memory& memory : run->memory) {
         BarRow row{memory.device + ": " + run->label, byte_size(static_cast<double>(memory.peak)), {}, {}};
-        for (const std::string& cause : causes_in_order(memory.at_peak)) {
+        for (const std::string& cause : sort_causes(memory.at_peak)) {
           const auto bytes = static_cast<double>(memory.at_peak.at(cause));
           row.segments.push_back({cause, cause_style(cause), bytes, byte_size(bytes)});
         }
@@ -133,13 +133,13 @@ std::string memory_body(const Report& report, const ModeStyles&) {
     if (const std::string text = excess_sentence(job); !text.empty()) words.push_back(text);
     if (i + 1 == jobs.size() || jobs[i + 1].model != job.model)
       // Draws the memory over time only for the largest number of devices of each model.
-      times += areas(job);
+      times += draw_memory_over_time(job);
   }
   std::map<std::string, int64_t> all_causes;
   for (const Run& run : report.runs)
     for (const Memory& memory : run.memory) all_causes.insert(memory.at_peak.begin(), memory.at_peak.end());
   std::vector<std::string> head = {"run", "device", "peak"};
-  const std::vector<std::string> causes = causes_in_order(all_causes);
+  const std::vector<std::string> causes = sort_causes(all_causes);
   head.insert(head.end(), causes.begin(), causes.end());
   Table table("The figures: each device at its peak", head, 2);
   for (const Run& run : report.runs)

@@ -10,9 +10,9 @@ namespace tandem::tools::compare {
 namespace {
 
 bool is_predicted(const Run& run) { return run.failed.empty() && run.predicted > 0 && step_seconds(run) > 0; }
-double error_of(const Run& run) { return run.predicted / step_seconds(run) - 1; }
+double relative_error(const Run& run) { return run.predicted / step_seconds(run) - 1; }
 
-std::string predicted_beside_measured(const Report& report) {
+std::string draw_predicted_vs_measured(const Report& report) {
   std::string figures;
   for (const std::string& model : models(report)) {
     LineChart chart;
@@ -154,17 +154,18 @@ std::string model_body(const Report& report, const ModeStyles&) {
   const Run* worst = nullptr;
   for (const Run& run : report.runs) {
     if (!is_predicted(run)) continue;
-    errors.push_back(std::abs(error_of(run)));
-    if (!worst || std::abs(error_of(run)) > std::abs(error_of(*worst))) worst = &run;
+    errors.push_back(std::abs(relative_error(run)));
+    if (!worst || std::abs(relative_error(run)) > std::abs(relative_error(*worst))) worst = &run;
     runs.add({run.label + " (" + job_name(run) + ", " + run.scaling + ")", duration(step_seconds(run)),
-              duration(run.predicted) + " (predicted)", (error_of(run) > 0 ? "+" : "") + percent(error_of(run))});
+              duration(run.predicted) + " (predicted)",
+              (relative_error(run) > 0 ? "+" : "") + percent(relative_error(run))});
   }
   std::string words;
   if (worst) {
     std::sort(errors.begin(), errors.end());
     words += paragraph(cat("Over ", errors.size(), " runs the prediction is off by ",
                            percent(errors[errors.size() / 2]), " in the median and by ", percent(errors.back()),
-                           " at worst (", in_words(worst->label), ", ", job_name(*worst), ")."));
+                           " at worst (", format_label(worst->label), ", ", job_name(*worst), ")."));
   }
   Table projections("The figures: projections, each predicted",
                     {"model", "device", "link", "mode", "batch per device", "devices", "efficiency"}, 4);
@@ -176,7 +177,7 @@ std::string model_body(const Report& report, const ModeStyles&) {
   std::vector<std::string> ends;
   for (const Projection& projection : report.projections)
     if (!projection.devices.empty())
-      ends.push_back(cat(projection.model, " under ", in_words(projection.mode), ", ", projection.device, " over ",
+      ends.push_back(cat(projection.model, " under ", format_label(projection.mode), ", ", projection.device, " over ",
                          projection.link, ": predicted to keep ", percent(projection.efficiency.back()),
                          " of each device's throughput on ", count(projection.devices.back()), " devices."));
   Table published("The figures: published measurements", {"what", "source", "value of", "published", "predicted"}, 3);
@@ -188,7 +189,7 @@ std::string model_body(const Report& report, const ModeStyles&) {
   Table overheads("The figures: what communication adds to a step",
                   {"model", "job", "measured", "from", "to", "predicted", "from", "to"}, 2);
   const std::string overhead = charts(overhead_charts(report, overheads));
-  return charts(predicted_beside_measured(report)) + words + overhead +
+  return charts(draw_predicted_vs_measured(report)) + words + overhead +
          (report.notes.empty() ? "" : "<h3>Where the model has skill</h3>\n" + bullets(report.notes)) +
          charts(projection_charts(report)) + bullets(ends) + charts(published_charts(report)) + runs.html() +
          overheads.html() + projections.html() + published.html();

@@ -5,11 +5,11 @@
 namespace tandem::tools::compare {
 namespace {
 
-struct Chapter {
+struct SectionBuilder {
   const char *id, *title;
   std::string (*body)(const Report&, const ModeStyles&);
 };
-constexpr Chapter kChapters[] = {
+constexpr SectionBuilder kSections[] = {
     {"verdict", "Verdict", verdict_body},
     {"throughput", "Throughput", throughput_body},
     {"anatomy", "The anatomy of a step", anatomy_body},
@@ -44,7 +44,7 @@ std::string html(const Report& report) {
         cat("<p class=\"warn\" role=\"alert\"><strong>This report is incomplete:</strong> ",
             escape(report.incomplete_because.empty() ? "no reason was recorded" : report.incomplete_because),
             ". It contains only what was measured until then.</p>\n");
-  for (const Chapter& chapter : kChapters) {
+  for (const SectionBuilder& chapter : kSections) {
     const std::string body = chapter.body(report, styles);
     if (!body.empty()) page.sections.push_back({chapter.id, chapter.title, body});
   }

@@ -60,7 +60,7 @@ const Run* JobRuns::dp() const {
 }
 const Run* JobRuns::dp_loss() const {
   for (const Run* run : runs)
-    if (has_loss_inside(*run)) return run;
+    if (computes_loss_in_replicas(*run)) return run;
   return nullptr;
 }
 const Run* JobRuns::ddp() const {

@@ -67,7 +67,7 @@ std::string agreement_body(const Report& report, const ModeStyles& styles) {
               {"run", "reference", "steps", "largest difference", "last loss", "reference's", "parts first at"}, 2);
   int64_t all = 0, equal = 0;
   int steps = 0;
-  std::vector<std::string> parted;
+  std::vector<std::string> different_runs;
   for (const Run& run : report.runs)
     for (const Agreement& agreement : run.agreement) {
       ++all;
@@ -76,8 +76,8 @@ std::string agreement_body(const Report& report, const ModeStyles& styles) {
       if (same)
         ++equal;
       else
-        parted.push_back(
-            cat(in_words(run.label), " (", job_name(run), ") differs by ", number(agreement.largest_difference),
+        different_runs.push_back(
+            cat(format_label(run.label), " (", job_name(run), ") differs by ", number(agreement.largest_difference),
                 agreement.first_difference.empty() ? "" : ", first at " + agreement.first_difference, "."));
       const auto last = [](const std::vector<double>& losses) {
         return losses.empty() ? "" : number(losses.back(), 6);
@@ -94,7 +94,7 @@ std::string agreement_body(const Report& report, const ModeStyles& styles) {
                 steps, " steps: the modes train the same model.")
           : cat(count(equal), " of ", count(all),
                 " runs end with the parameters of their reference to the last bit, after up to ", steps, " steps."));
-  return charts(figures) + words + bullets(parted) + table.html();
+  return charts(figures) + words + bullets(different_runs) + table.html();
 }
 
 std::string diagnosis_body(const Report& report, const ModeStyles&) {
@@ -106,7 +106,7 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
     chart.title = "Waiting time by device or rank waited for: " + job.name();
     chart.x = {"mean waiting of a lane, per step", Unit::kSeconds};
     const Run* worst = nullptr;
-    std::string whom;
+    std::string longest_wait_name;
     double longest = 0;
     for (const Run* run : job.runs) {
       std::map<std::string, double> sums;
@@ -126,17 +126,17 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
         if (seconds > longest) {
           longest = seconds;
           worst = run;
-          whom = name;
+          longest_wait_name = name;
         }
       }
       row.value = duration(all);
       if (all > 0) chart.rows.push_back(row);
     }
     if (!worst) continue;
-    chart.description = cat(whom, " is waited for longest, under ", in_words(worst->label), ".");
+    chart.description = cat(longest_wait_name, " is waited for longest, under ", format_label(worst->label), ".");
     figures += svg(chart);
-    words.push_back(cat(job.name(), ": ", whom, " is waited for longest, ", duration(longest),
-                        " of a lane's step in the mean, under ", in_words(worst->label), "."));
+    words.push_back(cat(job.name(), ": ", longest_wait_name, " is waited for longest, ", duration(longest),
+                        " of a lane's step in the mean, under ", format_label(worst->label), "."));
   }
   for (const Run& run : report.runs)
     for (const Lane& lane : run.lanes)

@@ -14,7 +14,7 @@ ChartPoint throughput_point(const Run& run, double x) {
           cat(plural(run.devices, "device"), ", batch ", count(run.batch), ": ", number(rate.median), " examples/s")};
 }
 
-const Run* single_with(const Report& report, const std::string& model, int64_t batch) {
+const Run* find_single_run(const Report& report, const std::string& model, int64_t batch) {
   for (const Run& run : report.runs)
     if (run.model == model && is_single(run) && run.batch == batch && run.failed.empty()) return &run;
   return nullptr;
@@ -36,16 +36,16 @@ void add_series(LineChart& chart, const std::vector<const Run*>& runs, const Mod
     std::sort(series.points.begin(), series.points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
 }
 
-std::vector<double> distinct(const std::vector<const Run*>& runs, double (*of)(const Run&)) {
+std::vector<double> distinct_values(const std::vector<const Run*>& runs, double (*get_value)(const Run&)) {
   std::vector<double> values;
   values.reserve(runs.size());
-  for (const Run* run : runs) values.push_back(of(*run));
+  for (const Run* run : runs) values.push_back(get_value(*run));
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }
-double devices_of(const Run& run) { return run.devices; }
-double batch_of(const Run& run) { return static_cast<double>(run.batch); }
+double get_devices(const Run& run) { return run.devices; }
+double get_batch(const Run& run) { return static_cast<double>(run.batch); }
 double batch_per_device(const Run& run) { return static_cast<double>(run.batch) / run.devices; }
 
 /// Returns the line of ideal throughput. Virtual devices share the cores of one machine, so their ideal is the constant
@@ -65,15 +65,15 @@ Series ideal_line(const Report& report, const Run& single, const std::vector<dou
 
 std::string scaling_chart(const Report& report, const ModeStyles& styles, const std::string& model, bool weak,
                           double batch, std::vector<const Run*> runs) {
-  const std::vector<double> counts = distinct(runs, devices_of);
+  const std::vector<double> counts = distinct_values(runs, get_devices);
   if (counts.size() < 2) return "";
-  const Run* const single = single_with(report, model, static_cast<int64_t>(batch));
+  const Run* const single = find_single_run(report, model, static_cast<int64_t>(batch));
   LineChart chart;
   chart.title = cat(weak ? "Weak scaling: " : "Strong scaling: ", model, ", batch ", round_number(batch),
                     weak ? " per device" : "");
   chart.x = {"devices", Unit::kNone, true, false, false, counts};
   chart.y = {"examples per second", Unit::kNone};
-  add_series(chart, runs, styles, devices_of);
+  add_series(chart, runs, styles, get_devices);
   if (single) {
     chart.x.only_ticks.insert(chart.x.only_ticks.begin(), 1);
     Series one{"", kInk, {throughput_point(*single, 1)}};
@@ -89,18 +89,20 @@ std::string scaling_chart(const Report& report, const ModeStyles& styles, const 
 /// Returns a sentence about the mode that is the fastest: how its throughput changes from the fewest devices to the
 /// most.
 std::string scaling_sentence(const std::string& model, bool weak, double batch, const std::vector<const Run*>& runs) {
-  const Run *best = nullptr, *few = nullptr;
+  const Run *best = nullptr, *fewest_devices = nullptr;
   for (const Run* run : runs)
     if (!best || run->devices > best->devices ||
         (run->devices == best->devices && run->examples_per_second.median > best->examples_per_second.median))
       best = run;
   for (const Run* run : runs)
-    if (best && run->mode == best->mode && (!few || run->devices < few->devices)) few = run;
-  if (!best || !few || few == best) return "";
+    if (best && run->mode == best->mode && (!fewest_devices || run->devices < fewest_devices->devices))
+      fewest_devices = run;
+  if (!best || !fewest_devices || fewest_devices == best) return "";
   return cat(model, weak ? ", weak scaling with " : ", strong scaling at ", "batch ", round_number(batch),
-             weak ? " per device: " : ": ", in_words(best->label), " goes from ",
-             number(few->examples_per_second.median), " examples/s on ", plural(few->devices, "device"), " to ",
-             number(best->examples_per_second.median), " on ", best->devices, ".");
+             weak ? " per device: " : ": ", format_label(best->label), " goes from ",
+             number(fewest_devices->examples_per_second.median), " examples/s on ",
+             plural(fewest_devices->devices, "device"), " to ", number(best->examples_per_second.median), " on ",
+             best->devices, ".");
 }
 
 std::string step_chart(const JobRuns& job, const ModeStyles& styles) {
@@ -134,7 +136,7 @@ std::string failures(const Report& report) {
   std::vector<std::string> sentences;
   sentences.reserve(reasons.size());
   for (const auto& [run, n] : reasons)
-    sentences.push_back(cat(in_words(run->label), ", ", job_name(*run),
+    sentences.push_back(cat(format_label(run->label), ", ", job_name(*run),
                             n > 1 ? cat(", and ", plural(n - 1, "other run")) : "", n > 1 ? " have" : " has",
                             " no figures: ", run->failed, "."));
   return bullets(sentences);
@@ -151,17 +153,17 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
       for (const Run& run : report.runs)
         if (run.model == model && (run.scaling == "weak") == weak && run.failed.empty() && !is_single(run))
           runs.push_back(&run);
-      const auto of = weak ? batch_per_device : batch_of;
-      for (const double batch : distinct(runs, of)) {
+      const auto get_value = weak ? batch_per_device : get_batch;
+      for (const double batch : distinct_values(runs, get_value)) {
         std::vector<const Run*> same;
         std::copy_if(runs.begin(), runs.end(), std::back_inserter(same),
-                     [&](const Run* run) { return of(*run) == batch; });
+                     [&](const Run* run) { return get_value(*run) == batch; });
         figures += scaling_chart(report, styles, model, weak, batch, same);
         if (const std::string text = scaling_sentence(model, weak, batch, same); !text.empty()) words.push_back(text);
       }
       if (weak) continue;
       // Charts of throughput against batch size, one for each number of devices.
-      for (const double devices : distinct(runs, devices_of)) {
+      for (const double devices : distinct_values(runs, get_devices)) {
         std::vector<const Run*> same;
         for (const Run& run : report.runs)
           if (run.model == model && run.scaling != "weak" && run.failed.empty() &&
@@ -171,18 +173,18 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
         chart.title = cat("Throughput by batch: ", model, ", ", plural(static_cast<int64_t>(devices), "device"));
         chart.x = {"batch over all devices", Unit::kNone, true, false};
         chart.y = {"examples per second", Unit::kNone};
-        add_series(chart, same, styles, batch_of);
+        add_series(chart, same, styles, get_batch);
         std::vector<const Run*> parallel;
         std::copy_if(same.begin(), same.end(), std::back_inserter(parallel),
                      [](const Run* run) { return !is_single(*run); });
-        if (distinct(parallel, batch_of).size() < 2) continue;
-        chart.x.only_ticks = distinct(same, batch_of);
+        if (distinct_values(parallel, get_batch).size() < 2) continue;
+        chart.x.only_ticks = distinct_values(same, get_batch);
         figures += svg(chart);
       }
     }
   }
-  const Run* jumpy = nullptr;
-  size_t fewest = SIZE_MAX;
+  const Run* most_variable = nullptr;
+  size_t min_repeats = SIZE_MAX;
   Table table("The figures: every run",
               {"model", "mode", "devices", "batch", "scaling", "p50", "p95", "examples/s", "from", "to", "speedup",
                "from", "to"},
@@ -192,8 +194,9 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
       table.add_failed({run.model, run.label, count(run.devices), count(run.batch), run.scaling}, run.failed);
       continue;
     }
-    fewest = std::min(fewest, run.repeats.size());
-    if (run.p50 > 0 && (!jumpy || run.p95 / run.p50 > jumpy->p95 / jumpy->p50)) jumpy = &run;
+    min_repeats = std::min(min_repeats, run.repeats.size());
+    if (run.p50 > 0 && (!most_variable || run.p95 / run.p50 > most_variable->p95 / most_variable->p50))
+      most_variable = &run;
     table.add({run.model, run.label, count(run.devices), count(run.batch), run.scaling, duration(run.p50),
                duration(run.p95), number(run.examples_per_second.median, 4), number(run.examples_per_second.low, 4),
                number(run.examples_per_second.high, 4), number(run.speedup.median), number(run.speedup.low),
@@ -202,10 +205,11 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
   if (table.empty()) return "";
   for (const JobRuns& job : main_jobs(report)) steps += step_chart(job, styles);
   std::string out = charts(figures) + bullets(words) + charts(steps);
-  if (jumpy)
-    out += paragraph(cat("Single steps vary most for ", in_words(jumpy->label), " (", job_name(*jumpy), "): p95 is ",
-                         number(jumpy->p95 / jumpy->p50), " times p50. Error bars are 95 % intervals over ", fewest,
-                         fewest < 5 ? " repeats, which are too few for reliable intervals." : " repeats or more."));
+  if (most_variable)
+    out += paragraph(cat(
+        "Single steps vary most for ", format_label(most_variable->label), " (", job_name(*most_variable), "): p95 is ",
+        number(most_variable->p95 / most_variable->p50), " times p50. Error bars are 95 % intervals over ", min_repeats,
+        min_repeats < 5 ? " repeats, which are too few for reliable intervals." : " repeats or more."));
   return out + failures(report) + table.html();
 }
 
@@ -223,7 +227,7 @@ std::string inference_body(const Report& report, const ModeStyles&) {
       int style;
       const std::vector<Interval>* seconds;
     };
-    int64_t turns = 0;
+    int64_t crossover_batch = 0;
     for (const Line& line :
          {Line{"one device, all cores", kInk, &inference.single}, Line{"DP, replicas per step", 1, &inference.dp},
           Line{"DP, persistent replicas", 3, &inference.dp_persistent}}) {
@@ -237,20 +241,22 @@ std::string inference_body(const Report& report, const ModeStyles&) {
              seconds.low > 0 ? batch / seconds.low : 0,
              cat("batch ", round_number(batch), ": ", number(batch / seconds.median), " examples/s")});
         chart.x.only_ticks.push_back(batch);
-        if (turns == 0 && line.style != kInk && i < inference.single.size() && seconds.high < inference.single[i].low)
-          turns = inference.batch[i];
+        if (crossover_batch == 0 && line.style != kInk && i < inference.single.size() &&
+            seconds.high < inference.single[i].low)
+          crossover_batch = inference.batch[i];
       }
       if (!series.points.empty()) chart.series.push_back(series);
     }
     std::sort(chart.x.only_ticks.begin(), chart.x.only_ticks.end());
     chart.x.only_ticks.erase(std::unique(chart.x.only_ticks.begin(), chart.x.only_ticks.end()),
                              chart.x.only_ticks.end());
-    chart.description =
-        turns == 0 ? "DP is never faster than one device." : cat("DP overtakes one device at batch ", turns, ".");
+    chart.description = crossover_batch == 0 ? "DP is never faster than one device."
+                                             : cat("DP overtakes one device at batch ", crossover_batch, ".");
     figures += svg(chart);
     words += paragraph(cat(inference.model, ": ",
-                           turns == 0 ? "DP is at no measured batch clearly faster than one device."
-                                      : cat("DP is clearly faster than one device from batch ", turns, " on.")));
+                           crossover_batch == 0
+                               ? "DP is at no measured batch clearly faster than one device."
+                               : cat("DP is clearly faster than one device from batch ", crossover_batch, " on.")));
     const auto text = [](const std::vector<Interval>& list, size_t i) {
       return i < list.size()
                  ? cat(duration(list[i].median), " (", duration(list[i].low), " to ", duration(list[i].high), ")")

@@ -7,32 +7,32 @@
 namespace tandem::tools::compare {
 namespace {
 
-struct Parts {
+struct TimeBreakdown {
   double step = 0, waiting = 0, unattributed = 0, hidden = 0;
   std::map<std::string, double> phases;
 };
-Parts parts_of(const Lane& lane) {
-  Parts parts{lane.step, 0, lane.unattributed, lane.hidden, lane.phases};
-  for (const auto& [name, seconds] : lane.waiting_for) parts.waiting += seconds;
-  return parts;
+TimeBreakdown compute_breakdown(const Lane& lane) {
+  TimeBreakdown breakdown{lane.step, 0, lane.unattributed, lane.hidden, lane.phases};
+  for (const auto& [name, seconds] : lane.waiting_for) breakdown.waiting += seconds;
+  return breakdown;
 }
-/// Returns the mean of parts_of() over a run's lanes.
-Parts mean_parts(const Run& run) {
-  Parts mean;
+/// Returns the mean of compute_breakdown() over a run's lanes.
+TimeBreakdown mean_breakdown(const Run& run) {
+  TimeBreakdown mean;
   const auto n = static_cast<double>(run.lanes.size());
   for (const Lane& lane : run.lanes) {
-    const Parts parts = parts_of(lane);
-    mean.step += parts.step / n;
-    mean.waiting += parts.waiting / n;
-    mean.unattributed += parts.unattributed / n;
-    mean.hidden += parts.hidden / n;
-    for (const auto& [phase, seconds] : parts.phases) mean.phases[phase] += seconds / n;
+    const TimeBreakdown breakdown = compute_breakdown(lane);
+    mean.step += breakdown.step / n;
+    mean.waiting += breakdown.waiting / n;
+    mean.unattributed += breakdown.unattributed / n;
+    mean.hidden += breakdown.hidden / n;
+    for (const auto& [phase, seconds] : breakdown.phases) mean.phases[phase] += seconds / n;
   }
   return mean;
 }
 
 /// Returns the phases in the order of kPhases, followed by phases that kPhases does not list.
-std::vector<std::string> phases_in_order(const std::map<std::string, double>& phases) {
+std::vector<std::string> sort_phases(const std::map<std::string, double>& phases) {
   std::vector<std::string> order;
   for (const std::string& phase : kPhases)
     if (phases.count(phase) != 0) order.push_back(phase);
@@ -41,24 +41,24 @@ std::vector<std::string> phases_in_order(const std::map<std::string, double>& ph
   return order;
 }
 
-BarRow bar_row(const std::string& label, const Parts& parts) {
-  BarRow row{label, duration(parts.step), {}, {}};
+BarRow bar_row(const std::string& label, const TimeBreakdown& breakdown) {
+  BarRow row{label, duration(breakdown.step), {}, {}};
   const auto tip = [&](double seconds) {
-    return cat(duration(seconds), parts.step > 0 ? ", " + percent(seconds / parts.step) : "");
+    return cat(duration(seconds), breakdown.step > 0 ? ", " + percent(seconds / breakdown.step) : "");
   };
-  std::map<std::string, double> phases = parts.phases;
+  std::map<std::string, double> phases = breakdown.phases;
   for (const std::string& phase : kPhases) phases.emplace(phase, 0);
-  for (const std::string& phase : phases_in_order(phases)) {
+  for (const std::string& phase : sort_phases(phases)) {
     const double seconds = phases.at(phase);
     row.segments.push_back({phase, phase_style(phase), seconds, tip(seconds)});
   }
-  row.segments.push_back({"waiting", kWaiting, parts.waiting, tip(parts.waiting)});
-  row.segments.push_back({"unattributed", kUnattributed, parts.unattributed, tip(parts.unattributed)});
-  row.beside.push_back({"hidden communication", kHidden, parts.hidden, tip(parts.hidden)});
+  row.segments.push_back({"waiting", kWaiting, breakdown.waiting, tip(breakdown.waiting)});
+  row.segments.push_back({"unattributed", kUnattributed, breakdown.unattributed, tip(breakdown.unattributed)});
+  row.sub_bar.push_back({"hidden communication", kHidden, breakdown.hidden, tip(breakdown.hidden)});
   return row;
 }
 
-std::string waits(const Lane& lane) {
+std::string describe_waits(const Lane& lane) {
   std::string out;
   for (const auto& [name, seconds] : lane.waiting_for)
     if (seconds > 0) out += cat(out.empty() ? "" : ", ", duration(seconds), " for ", name);
@@ -67,41 +67,42 @@ std::string waits(const Lane& lane) {
 
 /// Returns a sentence about the lane that waits for the largest fraction of its step, among all runs of a job.
 std::string waiting_sentence(const JobRuns& job) {
-  const Run* of = nullptr;
+  const Run* longest_run = nullptr;
   const Lane* longest = nullptr;
   double part = 0;
   for (const Run* run : job.runs)
     for (const Lane& lane : run->lanes)
-      if (lane.step > 0 && parts_of(lane).waiting / lane.step > part) {
-        of = run;
+      if (lane.step > 0 && compute_breakdown(lane).waiting / lane.step > part) {
+        longest_run = run;
         longest = &lane;
-        part = parts_of(lane).waiting / lane.step;
+        part = compute_breakdown(lane).waiting / lane.step;
       }
   if (!longest) return "";
-  return cat(longest->name, " waits the longest, ", percent(part), " of the step of ", in_words(of->label), " (",
-             waits(*longest), "). ");
+  return cat(longest->name, " waits the longest, ", percent(part), " of the step of ", format_label(longest_run->label),
+             " (", describe_waits(*longest), "). ");
 }
 std::string exposed_sentence(const JobRuns& job) {
-  const Run* most = nullptr;
+  const Run* most_exposed = nullptr;
   double exposed = 0, hidden = 0;
   for (const Run* run : job.runs) {
-    const Parts parts = mean_parts(*run);
-    const auto found = parts.phases.find("exposed communication");
-    if (found != parts.phases.end() && parts.step > 0 && found->second / parts.step > exposed) {
-      most = run;
-      exposed = found->second / parts.step;
-      hidden = parts.hidden / parts.step;
+    const TimeBreakdown breakdown = mean_breakdown(*run);
+    const auto found = breakdown.phases.find("exposed communication");
+    if (found != breakdown.phases.end() && breakdown.step > 0 && found->second / breakdown.step > exposed) {
+      most_exposed = run;
+      exposed = found->second / breakdown.step;
+      hidden = breakdown.hidden / breakdown.step;
     }
   }
-  return most ? cat("Exposed communication is largest under ", in_words(most->label), ", with ", percent(exposed),
-                    " of the step; another ", percent(hidden), " is hidden behind computation.")
-              : "";
+  return most_exposed
+             ? cat("Exposed communication is largest under ", format_label(most_exposed->label), ", with ",
+                   percent(exposed), " of the step; another ", percent(hidden), " is hidden behind computation.")
+             : "";
 }
 
 /// Returns the bars to draw for a row of the timeline. To keep the page small, extends the previous bar on the same
 /// level instead of adding a bar if the new one is shorter than two pixels, has the same style, and starts less than a
 /// pixel after the previous one.
-std::vector<TimelineMark> marks_of(const TimelineRow& row, double step) {
+std::vector<TimelineMark> make_marks(const TimelineRow& row, double step) {
   std::vector<TimelineMark> marks;
   std::map<int, size_t> last;  // index (in `marks`) of the last mark on each level
   std::vector<TimelineEvent> events = row.events;
@@ -135,7 +136,7 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
   for (const Run& run : report.runs)
     for (const Lane& lane : run.lanes) all_phases.insert(lane.phases.begin(), lane.phases.end());
   std::vector<std::string> head = {"run", "lane", "waits", "step"};
-  const std::vector<std::string> phases = phases_in_order(all_phases);
+  const std::vector<std::string> phases = sort_phases(all_phases);
   head.insert(head.end(), phases.begin(), phases.end());
   head.insert(head.end(), {"waiting", "unattributed", "hidden communication"});
   Table table("The figures: each lane of each run", head, 3);
@@ -146,27 +147,29 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
     chart.description = "The mean over the devices or ranks of each mode.";
     chart.x = {"mean over the lanes", Unit::kSeconds};
     if (job.single && !job.single->lanes.empty())
-      chart.rows.push_back(bar_row(job.single->label, mean_parts(*job.single)));
+      chart.rows.push_back(bar_row(job.single->label, mean_breakdown(*job.single)));
     for (const Run* run : job.runs)
-      if (!run->lanes.empty()) chart.rows.push_back(bar_row(run->label, mean_parts(*run)));
+      if (!run->lanes.empty()) chart.rows.push_back(bar_row(run->label, mean_breakdown(*run)));
     overview += svg(chart);
     BarChart each;
     each.title = "Each lane: " + job.name();
     each.description = "Each device of DP and each rank of DDP.";
     each.x = {"time of a step", Unit::kSeconds};
     for (const Run* run : job.examples())
-      for (const Lane& lane : run->lanes) each.rows.push_back(bar_row(lane.name + ": " + run->label, parts_of(lane)));
+      for (const Lane& lane : run->lanes)
+        each.rows.push_back(bar_row(lane.name + ": " + run->label, compute_breakdown(lane)));
     lanes += svg(each);
     if (const std::string text = waiting_sentence(job) + exposed_sentence(job); !text.empty())
       words.push_back(job.name() + ": " + text);
   }
   for (const Run& run : report.runs)
     for (const Lane& lane : run.lanes) {
-      std::vector<std::string> cells = {run.label + " (" + job_name(run) + ")", lane.name, waits(lane),
+      std::vector<std::string> cells = {run.label + " (" + job_name(run) + ")", lane.name, describe_waits(lane),
                                         duration(lane.step)};
       for (const std::string& phase : phases)
         cells.push_back(lane.phases.count(phase) != 0 ? duration(lane.phases.at(phase)) : "");
-      cells.insert(cells.end(), {duration(parts_of(lane).waiting), duration(lane.unattributed), duration(lane.hidden)});
+      cells.insert(cells.end(),
+                   {duration(compute_breakdown(lane).waiting), duration(lane.unattributed), duration(lane.hidden)});
       if (lane.step > 0) unattributed = std::max(unattributed, lane.unattributed / lane.step);
       table.add(cells);
     }
@@ -200,7 +203,7 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
         for (const TimelineEvent& event : row.events) end = std::max(end, event.end);
       TimelineGroup group{run->label, {}};
       for (const TimelineRow& row : run->timeline) {
-        group.lanes.push_back({row.name, marks_of(row, end)});
+        group.lanes.push_back({row.name, make_marks(row, end)});
         struct Sum {
           int64_t events = 0, bytes = 0;
           double seconds = 0;
@@ -217,7 +220,7 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
           table.add({run->label + " (" + job.name() + ")", row.name, kind, count(sum.events), duration(sum.seconds),
                      byte_size(static_cast<double>(sum.bytes))});
       }
-      sentence += cat(sentence.empty() ? "" : ", ", "the step of ", in_words(run->label), " takes ", duration(end));
+      sentence += cat(sentence.empty() ? "" : ", ", "the step of ", format_label(run->label), " takes ", duration(end));
       chart.groups.push_back(group);
     }
     for (const std::string& phase : kPhases)

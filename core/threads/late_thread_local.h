@@ -1,0 +1,34 @@
+// An object for each thread, usable until the thread has ended. Internal.
+#pragma once
+#include <pthread.h>
+
+namespace tandem::detail {
+
+/// Holds one T for each thread that calls get(). The T is destroyed after the thread's thread_local objects, whose
+/// destructors may still use it; if a later destructor calls get(), a new T is made. The main thread's T is never
+/// destroyed: destructors of static objects run on that thread.
+template <class T> class LateThreadLocal {
+ public:
+  static T& get() {
+    if (!mine_) make();
+    return *mine_;
+  }
+
+ private:
+  static void make() {
+    static const pthread_key_t key = [] {
+      // Invalid key. It stays invalid if the system has no key left, and then no T is destroyed.
+      pthread_key_t made = ~pthread_key_t(0);
+      ::pthread_key_create(&made, [](void* kept) {
+        mine_ = nullptr;
+        delete static_cast<T*>(kept);
+      });
+      return made;
+    }();
+    mine_ = new T;
+    ::pthread_setspecific(key, mine_);
+  }
+  static inline constinit thread_local T* mine_ = nullptr;
+};
+
+}  // namespace tandem::detail

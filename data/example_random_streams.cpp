@@ -1,0 +1,119 @@
+// Implements EpochRandomStreams, BatchRandomGuard and ExampleRandomGuard: number the random streams by epoch, rank and
+// position, and switch between streams.
+#include "tandem/data/example_random_streams.h"
+
+#include <atomic>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "tandem/core/generator.h"
+#include "tandem/core/internal.h"
+#include "tandem/core/thread_context.h"
+#include "tandem/kernels/philox.h"
+
+namespace tandem::data::detail {
+namespace {
+
+// Index of the random stream from which seeds are drawn. Models never draw from this stream: their stream indices are
+// ranks.
+constexpr uint64_t kSeedStream = uint64_t{1} << 63;
+constexpr int kRankShift = 40;     // a stream's index is rank << 40 | epoch
+constexpr int kExampleShift = 32;  // example i draws the Philox blocks from i << 32 on
+constexpr uint64_t kSeedBits = (uint64_t{1} << 63) - 1;
+
+struct DataRank : RankExtension {
+  std::atomic<int> rank{0};
+};
+std::atomic<int>& data_rank() { return ThreadContext::current().state().part<DataRank>().rank; }
+
+/// Returns a seed, and the number of the manual_seed() call that determines it. manual_seed() resets every generator,
+/// including this one, to block 0. If the block is 0, it is therefore set to the start of a range that belongs to no
+/// earlier manual_seed() of this process.
+std::pair<uint64_t, uint64_t> next_seed() {
+  static std::mutex mutex;
+  static uint64_t num_manual_seeds = 0;
+  const std::lock_guard lock(mutex);
+  Generator& generator = default_generator(kCPU, kSeedStream);
+  PhiloxState state = generator.get_state();
+  if (state.offset == 0) state.offset = ++num_manual_seeds << kExampleShift;
+  const uint64_t manual_seed_index = state.offset >> kExampleShift;
+  const uint64_t number = state.offset++ - (manual_seed_index << kExampleShift);
+  generator.set_state(state);
+  return {philox64(state.seed, state.stream, 0, number) & kSeedBits, manual_seed_index};
+}
+
+}  // namespace
+
+void set_data_rank(int rank) { data_rank() = rank; }
+
+EpochRandomStreams::EpochRandomStreams() { take_seed(); }
+uint64_t EpochRandomStreams::current_manual_seed_index() {
+  return default_generator(kCPU, kSeedStream).get_state().offset >> kExampleShift;
+}
+void EpochRandomStreams::take_seed() { std::tie(seed_, manual_seed_index_) = next_seed(); }
+void EpochRandomStreams::begin_epoch(size_t sampler_epoch) {
+  if (current_manual_seed_index() != manual_seed_index_) {
+    take_seed();
+    has_begun_ = false;
+  }
+  const bool is_set = sampler_epoch != (has_begun_ ? sampler_epoch_ : 0);
+  epoch_ = is_set ? sampler_epoch : has_begun_ ? epoch_ + 1 : 0;
+  sampler_epoch_ = sampler_epoch;
+  has_begun_ = true;
+}
+BatchRandomStreams EpochRandomStreams::batch(const ExamplePositions& positions, size_t count) const {
+  const uint64_t rank = positions.across_all_ranks ? 0 : static_cast<uint64_t>(data_rank());
+  return {seed_, rank << kRankShift | epoch_, positions, count};
+}
+struct BatchRandomState {
+  explicit BatchRandomState(const BatchRandomStreams& b) : batch(b), generator(b.seed, b.stream), guard(generator) {
+    seek(0);
+  }
+  uint64_t block_offset_of(size_t i) const {
+    return (batch.positions.first + i * batch.positions.stride) << kExampleShift;
+  }
+  void seek(size_t i) {
+    generator.set_state({batch.seed, batch.stream, block_offset_of(i) + (i < drawn.size() ? drawn[i] : 0)});
+    at = i;
+  }
+  void select(size_t i) {
+    if (i >= batch.count) i = 0;  // examples beyond the requested count use the first example's stream
+    if (i == at) return;
+    if (drawn.empty()) drawn.resize(batch.count);
+    drawn[at] = generator.get_state().offset - block_offset_of(at);
+    seek(i);
+  }
+
+  const BatchRandomStreams batch;
+  Generator generator;
+  GeneratorGuard guard;
+  std::vector<uint64_t> drawn;  // number of blocks already drawn from each example's stream
+  size_t at = 0;
+  bool in_loop = false;
+  BatchRandomState* outer = nullptr;  // the state that was current on this thread before this one
+};
+
+namespace {
+thread_local BatchRandomState* current = nullptr;
+}  // namespace
+
+BatchRandomGuard::BatchRandomGuard(const BatchRandomStreams& batch)
+    : state_(std::make_unique<BatchRandomState>(batch)) {
+  state_->outer = std::exchange(current, state_.get());
+}
+BatchRandomGuard::~BatchRandomGuard() { current = state_->outer; }
+
+ExampleRandomGuard::ExampleRandomGuard() : streams_(current && !current->in_loop ? current : nullptr) {
+  if (streams_) streams_->in_loop = true;
+}
+ExampleRandomGuard::~ExampleRandomGuard() {
+  if (!streams_) return;
+  streams_->select(0);
+  streams_->in_loop = false;
+}
+void ExampleRandomGuard::begin(size_t i) {
+  if (streams_) streams_->select(i);
+}
+
+}  // namespace tandem::data::detail

@@ -1,0 +1,148 @@
+// Implements GradientTracker: counts the gradients that each bucket still lacks, and finds parameters without a
+// gradient.
+#include "tandem/parallel/sync/gradient_tracker.h"
+
+#include <algorithm>
+#include <climits>
+
+#include "tandem/core/error.h"
+
+namespace tandem::nn::parallel::detail {
+
+GradientTracker::GradientTracker(std::string owner, std::vector<std::string> names, TrackerOptions options)
+    : owner_(std::move(owner)), names_(std::move(names)), options_(options), record_order_(options.record_order) {
+  const size_t n = names_.size();
+  expected_.resize(n), num_arrived_.resize(n), used_.resize(n), averaged_.resize(n);
+  forward_ = std::make_shared<Forward>(Forward{std::make_shared<const std::vector<bool>>(n, true)});
+}
+void GradientTracker::set_buckets(const std::vector<size_t>& bucket_of_parameter, size_t buckets) {
+  bucket_of_ = bucket_of_parameter;
+  progress_.assign(buckets, {});
+}
+
+ForwardPtr GradientTracker::begin(bool synchronize, double weight, std::vector<bool> requires_grad,
+                                  uint64_t first_node) {
+  synchronize_ = synchronize;
+  if (is_running()) reset();
+  const auto& last = forward_->requires_grad;
+  forward_ = std::make_shared<Forward>(
+      Forward{*last == requires_grad ? last : std::make_shared<const std::vector<bool>>(std::move(requires_grad)),
+              weight, first_node});
+  return forward_;
+}
+void GradientTracker::reset() {
+  running_ = false;
+  weight_ = 0;
+}
+bool GradientTracker::is_running() {
+  if (running_ && backward_token_.expired()) reset();
+  return running_;
+}
+
+void GradientTracker::start(const std::weak_ptr<const bool>& token) {
+  running_ = true;
+  backward_token_ = token;
+  next_ = 0;
+  if (record_order_) order_.clear();  // drop what an earlier backward that threw has recorded
+  expected_.assign(expected_.size(), false);
+  num_arrived_.assign(num_arrived_.size(), 0);
+  for (Progress& bucket : progress_) bucket = {};
+}
+bool GradientTracker::expect_gradients(size_t i) {
+  const size_t b = bucket_of_[i];
+  TANDEM_CHECK(
+      b >= next_, owner_, ": ", names_[i],
+      " got a gradient after its bucket was reduced, because it was frozen during the forward of this backward");
+  expected_[i] = true;
+  progress_[b].in_use = true;
+  const int coming = static_graph_counts_.empty() ? 1 : static_graph_counts_[i];
+  progress_[b].pending += static_cast<size_t>(coming);
+  return coming > 0;
+}
+void GradientTracker::count(size_t i) {
+  const int most = !options_.static_graph ? 1 : static_graph_counts_.empty() ? INT_MAX : static_graph_counts_[i];
+  ++num_arrived_[i];
+  TANDEM_CHECK(num_arrived_[i] <= most || options_.static_graph, owner_,
+               ": Expected to mark a variable ready only once. ", names_[i],
+               " got a second gradient in one backward; use no_sync() for all backwards but the last, or pass "
+               "static_graph(true) if the graph is the same in every step");
+  TANDEM_CHECK(num_arrived_[i] <= most, owner_,
+               ": Your training graph has changed in this iteration, which static_graph does not allow: ", names_[i],
+               " got ", num_arrived_[i], " gradients in this backward, but ", most, " in the first");
+  if (record_order_ && num_arrived_[i] == 1) order_.push_back(i);
+  if (num_arrived_[i] == 1 || !static_graph_counts_.empty()) --progress_[bucket_of_[i]].pending;
+}
+std::optional<size_t> GradientTracker::next_full_bucket() {
+  if (next_ == progress_.size() || progress_[next_].pending > 0) return {};
+  return next_++;
+}
+std::optional<size_t> GradientTracker::next() {
+  if (next_ == progress_.size()) return {};
+  return next_++;
+}
+bool GradientTracker::all_arrived() const {
+  return std::all_of(progress_.begin(), progress_.end(), [](auto& b) { return b.pending == 0; });
+}
+void GradientTracker::shadow() {
+  if (!static_graph_counts_.empty()) num_arrived_ = static_graph_counts_;
+  for (size_t i = 0; i < expected_.size(); ++i) {
+    if (!(*forward_->requires_grad)[i]) continue;
+    expected_[i] = progress_[bucket_of_[i]].in_use = true;
+    if (!allows_unused()) used_[i] = true;
+  }
+}
+void GradientTracker::learn_graph() {
+  if (should_delay_launch()) static_graph_counts_ = num_arrived_;
+}
+std::vector<bool> GradientTracker::got_expected_gradients() const {
+  std::vector<bool> got_expected(expected_.size());
+  for (size_t i = 0; i < got_expected.size(); ++i) {
+    if (!expected_[i] || (static_graph_counts_.empty() && !globally_used_.empty()))
+      got_expected[i] = true;
+    else if (globally_used_.empty())
+      got_expected[i] = used_[i];
+    // Expect the counts of the first backward. A rank without a batch in that backward knows only which parameters
+    // other ranks used.
+    else
+      got_expected[i] = static_graph_counts_[i] == num_arrived_[i] && (num_arrived_[i] == 0 || globally_used_[i]);
+  }
+  return got_expected;
+}
+void GradientTracker::set_averaged_locally() {
+  for (size_t i = 0; i < averaged_.size(); ++i)
+    averaged_[i] = expected_[i] && (globally_used_.empty() ? used_ : globally_used_)[i];
+}
+void GradientTracker::set_averaged_globally(const std::optional<std::vector<bool>>& globally_used) {
+  if (options_.static_graph && globally_used_.empty())
+    globally_used_ = globally_used ? *globally_used : std::vector<bool>(used_.size(), true);
+  for (size_t i = 0; globally_used && i < used_.size(); ++i) averaged_[i] = expected_[i] && (*globally_used)[i];
+}
+int64_t GradientTracker::unused() const {
+  int64_t unused = 0;
+  for (size_t i = 0; i < used_.size(); ++i) unused += expected_[i] && !used_[i];
+  return unused;
+}
+void GradientTracker::finish() {
+  used_.assign(used_.size(), false);
+  reset();
+  should_rebuild_buckets_ = std::exchange(record_order_, false) && progress_.size() > 1;
+}
+
+std::vector<size_t> GradientTracker::take_gradient_order() {
+  should_rebuild_buckets_ = false;
+  for (size_t i = names_.size(); i-- > 0;)
+    if (!std::count(order_.begin(), order_.end(), i)) order_.push_back(i);
+  return std::exchange(order_, {});
+}
+std::string GradientTracker::describe_unexpected() const {
+  std::string out;
+  for (size_t i = 0, end; i < expected_.size(); i = end + 1) {
+    for (end = i; end < expected_.size() && !expected_[end];) ++end;
+    if (end == i) continue;
+    out.append(out.empty() ? ", without parameters " : ", ").append(std::to_string(i));
+    if (end > i + 1) out.append("-").append(std::to_string(end - 1));
+  }
+  return out;
+}
+
+}  // namespace tandem::nn::parallel::detail
