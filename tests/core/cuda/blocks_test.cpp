@@ -59,7 +59,7 @@ TEST_CASE("blocks that are taken and given back at random stay apart, and fill t
     REQUIRE(block->is_free() == !taken.count(data));
     if (before) REQUIRE(before->data + before->bytes <= data);
     if (before && before->segment == block->segment) {
-      REQUIRE(before->after == block);
+      REQUIRE(before->next == block);
       REQUIRE_FALSE((before->is_free() && block->is_free()));  // neighbours are joined
     }
     held[block->segment] += block->bytes;
