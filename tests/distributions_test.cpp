@@ -222,7 +222,8 @@ TEST_CASE("distributions say which parameters they take", "[random][errors]") {
   CHECK_THROWS_WITH(multinomial(n, 1), Contains("multinomial: dtype is int64"));
   CHECK_THROWS_WITH(poisson(-x), Contains("poisson: invalid Poisson rate, expected rate to be non-negative"));
   CHECK_THROWS_WITH(binomial(x, x * 2), Contains("binomial: prob must be between 0 and 1; found 2"));
-  CHECK_THROWS_WITH(binomial(x, x.to(kFloat64)), Contains("binomial: count is float32"));
+  CHECK_THROWS_WITH(binomial(x, x.to(kFloat64)),
+                    Contains("binomial: expected count and prob to have the same dtype, but got: float32"));
   CHECK_THROWS_WITH(normal(x, -1.0), Contains("normal expects std >= 0.0, but found std -1"));
   CHECK_THROWS_WITH(normal(x, -x), Contains("normal expects all elements of std >= 0.0; found -1"));
   CHECK_THROWS_WITH(random(x, 3, nullopt), Contains("random: from is 3"));

@@ -169,7 +169,7 @@ TEST_CASE("indexing names what clashes", "[indexing][errors]") {
   CHECK_THROWS_WITH(searchsorted(x, ones({3, 1})),
                     Contains("searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions"));
   CHECK_THROWS_WITH(searchsorted(x, x, false, true, "left"), Contains("side and right can't be set to opposites"));
-  CHECK_THROWS_WITH(isin(tensor(true), i), Contains("isin: elements are bool"));
+  CHECK_THROWS_WITH(isin(tensor(true), i), Contains("Unsupported input type encountered for isin(): bool"));
   CHECK_THROWS_WITH(bincount(tensor({1, -2})),
                     Contains("bincount only supports 1-d non-negative integral inputs, got an element -2"));
   CHECK_THROWS_WITH(histc(i), Contains("histc: not implemented for 'int64'"));

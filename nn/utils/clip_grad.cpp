@@ -30,8 +30,8 @@ std::vector<Tensor> compute_block_norms(const std::vector<Tensor>& tensors, doub
   Groups groups;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const DType dtype = tensors[i].dtype();
-    TANDEM_CHECK_AS(NotImplementedError, is_floating_point(dtype), "norm: dtype is ", dtype,
-                    "; accepted: floating point");
+    TANDEM_CHECK_AS(NotImplementedError, is_floating_point(dtype),
+                    "norm: Expected a floating point or complex tensor as input. Got ", dtype);
     groups[{tensors[i].device(), dtype}].push_back(i);
   }
   std::vector<Tensor> parts(tensors.size());

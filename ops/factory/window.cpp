@@ -44,6 +44,10 @@ Tensor hamming_window(int64_t window_length, detail::Flag periodic, double alpha
   return window("hamming_window", window_length, periodic, options,
                 [=](double t) { return alpha - beta * std::cos(2 * std::numbers::pi * t); });
 }
+Tensor hann_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options) {
+  return window("hann_window", window_length, periodic, options,
+                [](double t) { return 0.5 - 0.5 * std::cos(2 * std::numbers::pi * t); });
+}
 Tensor kaiser_window(int64_t window_length, detail::Flag periodic, double beta, const TensorOptions& options) {
   // I0(beta) grows like e^|beta|, which must fit a double.
   TANDEM_CHECK(std::abs(beta) <= 700, "kaiser_window: beta is ", beta, "; accepted: -700 to 700");

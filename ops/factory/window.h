@@ -34,9 +34,7 @@ inline Tensor hamming_window(int64_t window_length, const TensorOptions& options
   return hamming_window(window_length, true, 0.54, 0.46, options);
 }
 /// Returns the weights 0.5 - 0.5 cos(2 pi n / N).
-inline Tensor hann_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {}) {
-  return hamming_window(window_length, periodic, 0.5, 0.5, options);
-}
+Tensor hann_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {});
 inline Tensor hann_window(int64_t window_length, const TensorOptions& options = {}) {
   return hann_window(window_length, true, options);
 }

@@ -110,7 +110,7 @@ TEST_CASE("sequences are padded and packed", "[nn][recurrent]") {
   CHECK_THROWS_WITH(rnn::pack_padded_sequence(x, int_tensor({4})),
                     Contains("Expected `len(lengths)` to be equal to batch_size, but got 1 (batch_size=2)"));
   CHECK_THROWS_WITH(rnn::pad_packed_sequence(packed, false, 0, 2),
-                    Contains("but got total_length=2 and max sequence length being 4"));
+                    Contains("but got total_length=2 and max sequence length being 3"));
   CHECK_THROWS_WITH(rnn::pad_sequence({}), Contains("received an empty list of sequences"));
   CHECK_THROWS_WITH(rnn::pad_sequence({zeros({2, 2}), zeros({3, 3})}),
                     Contains("sequences of (3, 3) and (2, 2) have different sizes"));
@@ -177,7 +177,8 @@ TEST_CASE("recurrent modules refuse what does not fit", "[nn][recurrent]") {
   CHECK_THROWS_WITH(lstm(zeros({4, 2}), pair(zeros({1, 5, 3}), zeros({1, 5, 3}))),
                     Contains("For unbatched 2-D input, hx and cx should also be 2-D but got (3-D, 3-D) tensors"));
   CHECK_THROWS_WITH(lstm(x.to(kFloat64)), Contains("float64") && Contains("float32"));
-  CHECK_THROWS_WITH(gru(x, zeros({1, 5, 3}, kFloat64)), Contains("hx is float64"));
+  CHECK_THROWS_WITH(gru(x, zeros({1, 5, 3}, kFloat64)),
+                    Contains("expected input and hx to have the same dtype, but got: float32 != float64"));
   CHECK_THROWS_WITH(gru(zeros({0, 5, 2})), Contains("Expected sequence length to be larger than 0 in RNN"));
   CHECK(std::get<0>(gru(zeros({4, 0, 2}))).sizes() == IntArrayRef{4, 0, 3});
   CHECK_THROWS_WITH(cell(zeros({4, 3})), Contains("GRUCell: input has inconsistent input_size: got 3 expected 2"));

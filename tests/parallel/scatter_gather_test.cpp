@@ -147,7 +147,8 @@ TEST_CASE("a shard that stays on its device is a view, and follows the rules for
   const Tensor x = ones({4}).requires_grad_();
   std::vector<Tensor> shards = scatter(x, devices.list);
   CHECK(shards[0].storage() == x.storage());
-  CHECK_THROWS_WITH(shards[0].add_(1), Contains("is being modified inplace"));
+  CHECK_THROWS_WITH(shards[0].add_(1),
+                    Contains("a view of a leaf Variable that requires grad is being used in an in-place operation"));
 }
 
 TEST_CASE("broadcast aliases at home and packs for the other devices", "[parallel][broadcast]") {
