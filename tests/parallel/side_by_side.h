@@ -13,7 +13,7 @@ struct SideBySideImpl : nn::Module {
   }
   Tensor forward(const Tensor& x, const std::string& use) {
     Tensor y = x.narrow(1, 0, 2);
-    // adding in this order makes the last layer's gradients come first in backward
+    // Adding in this order makes the last layer's gradients come first in backward.
     for (const char which : use) y = y * 1.0 + (*this)[which](x);
     return y;
   }
