@@ -33,7 +33,7 @@ struct FaultTrial {
 };
 struct FaultResult {
   std::vector<std::string> violations{};
-  // From the fault to the end of each survivor that could detect it.
+  // Time from the fault to the end of each survivor that could detect it.
   std::vector<std::chrono::milliseconds> latencies{};
   int at_timeout = 0;  // number of survivors that could only run into the timeout
 };
