@@ -9,7 +9,7 @@ folder, fixtures = sys.argv[1:]
 
 def same(ours, theirs, where="file"):
     if isinstance(theirs, torch.Size):
-        theirs = tuple(theirs)  # Tandem keeps a tuple
+        theirs = tuple(theirs)  # Tandem stores it as a tuple
     if isinstance(theirs, torch.nn.Parameter):
         theirs = theirs.detach().requires_grad_()
     assert type(ours) is type(theirs), (where, type(ours), type(theirs))

@@ -25,10 +25,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 RECORDS = ROOT / "tests/soak/records.jsonl"
 DOCUMENT = ROOT / "docs/soak.md"
 LOGS = ROOT / "build/soak"
-ENOUGH_AGREE, MOST_WANTED = 99.7, 1.5  # per cent of random programs: equal or different as intended; different as intended
+# Percentages of random programs: the minimum that agree or differ as intended, and the maximum that differ as intended.
+ENOUGH_AGREE, MOST_WANTED = 99.7, 1.5
 
 
-# ---------------------------------------------------------------- what a part's output says: figures, and what is wrong
+# ---------------------------------------------------------------- reading a part's output: figures and failures
 def judge_differential(status, text):
     found = re.findall(r"(\d+) programs of seed (\S+): (\d+) agree \([\d.]+ %; (\d+) of them with a second run of PyTorch\), "
                        r"(\d+) differ as intended .*?, (\d+) differ;", text)
