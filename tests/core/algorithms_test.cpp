@@ -41,7 +41,7 @@ TEST_CASE("products and convolutions on a GPU agree with the CPU under every swi
   manual_seed(1);
   const Device gpu("cuda");
   const Tensor a = randn({3, 17, 33}), b = randn({3, 33, 9}), x = randn({2, 4, 7, 6}), w = randn({6, 2, 3, 3});
-  // Highest: float sums of at most 33 terms near 6. high: TF32 keeps 10 bits of each factor.
+  // For "highest": float sums of at most 33 terms near 6. For "high": TF32 keeps 10 bits of each factor.
   const double tolerance = precision == "highest" ? 1e-4 : 0.1;
   const auto same = [&](const Tensor& ours, const Tensor& expected) {
     return ours.to(kCPU).sub(expected).abs().max().item<double>() < tolerance;

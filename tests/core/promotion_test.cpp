@@ -61,7 +61,7 @@ TEST_CASE("what an operation gives has the promoted dtype", "[promotion]") {
 }
 
 TEST_CASE("cat promotes with empty operands too", "[promotion]") {
-  // Dtype of torch.cat([a, b]).
+  // The expected dtypes were computed by torch.cat([a, b]).
   const auto dtype = [](const Tensor& a, const Tensor& b) { return cat({a, b}).dtype(); };
   CHECK(dtype(ones({2}, kInt64), ones({0}, kFloat32)) == kFloat32);
   CHECK(dtype(ones({0}, kFloat32), ones({2}, kInt64)) == kFloat32);

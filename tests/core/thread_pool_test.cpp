@@ -131,7 +131,7 @@ TEST_CASE("helpers take part, as many as there are threads, chunks or a share", 
 TEST_CASE("each thread begins at a part of its own, the caller at the first", "[core][thread_pool]") {
   const ThreadCount threads(3);
   std::mutex mutex;
-  std::map<std::thread::id, int64_t> first;  // first chunk of each thread
+  std::map<std::thread::id, int64_t> first;  // first chunk that each thread has run
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   parallel_for(32, 1, [&](int64_t begin, int64_t) {
     for (size_t here = 0; here < 3 && std::chrono::steady_clock::now() < deadline;) {

@@ -115,7 +115,7 @@ TEST_CASE("a resumed loader draws what it would have drawn", "[data][streams]") 
     whole->sampler().set_epoch(e);
     expected[e] = epoch_of(whole);
   }
-  for (size_t handed_out = 0; handed_out <= 4; ++handed_out) {  // 4: end of the epoch
+  for (size_t handed_out = 0; handed_out <= 4; ++handed_out) {  // after 4 batches the epoch ends
     INFO(before << " workers, then " << after << "; saved after " << handed_out << " batches");
     manual_seed(6);
     std::ostringstream file;
@@ -135,7 +135,7 @@ TEST_CASE("a resumed loader draws what it would have drawn", "[data][streams]") 
       loader->save(archive);
       archive.save_to(file);
     }
-    manual_seed(77);  // has no effect, because the seed is in the file
+    manual_seed(77);  // has no effect on the resumed loader, because the seed is in the file
     auto resumed = make_data_loader(augmented(13), ShardSampler(13), by(after));
     serialize::InputArchive archive;
     const std::string bytes = file.str();

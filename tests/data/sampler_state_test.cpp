@@ -223,14 +223,14 @@ TEST_CASE("a ShardSampler of another number of ranks goes on at the end of the e
       REQUIRE(rest_of(three).size() == 7);
     } else {
       restore(three, file);
-      REQUIRE(rest_of(three).size() == (taken == 3 ? 2 : 0));  // of each rank's 7, the last of which is padding
+      REQUIRE(rest_of(three).size() == (taken == 3 ? 2 : 0));  // 2 of its 7 remain; the last one is padding
       three.reset();
       REQUIRE(rest_of(three).size() == 7);
     }
   }
   ShardSampler padded(20, 3, 0), five(20, 5, 4);
   rest_of(padded);
-  restore(five, saved(padded));  // 21 were taken, one of them twice
+  restore(five, saved(padded));  // 21 examples were taken, one of them twice
   REQUIRE(rest_of(five).empty());
 }
 

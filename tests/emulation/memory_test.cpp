@@ -209,7 +209,7 @@ TEST_CASE("what release does not know is reported", "[emulation][memory]") {
   CHECK_NOTHROW(gpu::synchronize(1));
 }
 
-// ---- planted defects in kernels: each ends the program with words about it
+// ---- planted defects in kernels: each ends the program with a message that describes it
 
 /// Without memory protection keys on this CPU, access is checked only in the test run with TANDEM_EMULATION_GUARD=1.
 bool rights_are_checked() {
@@ -236,7 +236,7 @@ TEST_CASE("a kernel that uses freed memory dies at that line", "[emulation][memo
 }
 TEST_CASE("a kernel that writes out of bounds dies at that line", "[emulation][memory][defect]") {
   const Reset reset;
-  // Without AddressSanitizer only whole pages are protected.
+  // Unless AddressSanitizer is used, only whole pages are protected.
   const size_t beyond = kAddressSanitizer ? 100 : kPage / sizeof(int);
   const Death death = death_of([=] {
     const OwnStream stream;

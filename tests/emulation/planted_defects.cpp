@@ -1,4 +1,4 @@
-// Tests the checkers: each kernel has one defect, which the build for it must report with the right lines.
+// Tests the checkers: each kernel has one defect, which the emulation or a sanitizer must report with the right lines.
 // planted_defects.cmake runs them. The lines of a defect have the comment `// at NAME`.
 #include <cstdio>
 #include <cstring>

@@ -158,7 +158,7 @@ TEST_CASE("there are as many devices as a test asks for", "[emulation][devices]"
   unsetenv("TANDEM_EMULATED_DEVICES");
 }
 
-// ---- orders by seed: defects and what is right
+// ---- random stream orders: programs with a defect, and correct programs
 
 /// Returns the number of seeds for which a program does not return `right`.
 int wrong_results(int seeds, int right, const std::function<int()>& program) {

@@ -106,7 +106,7 @@ TEST_CASE("copies of pageable memory happen when the stream gets there", "[emula
   const Ints memory(2);
   std::vector<int> values{1, 2};
   gpu::copy_async(memory, values.data(), 8, stream);
-  values = {8, 9};  // overwritten too early: a program error, which shows
+  values = {8, 9};  // a program error: overwritten before the copy has read it, which shows
   add(memory, memory, 10, 2, stream);
   CHECK(emulation::pending(0) == 2);
   gpu::copy_async(values.data(), memory, 8, stream);
@@ -123,7 +123,7 @@ TEST_CASE("copies of page-locked memory happen when the stream gets there", "[em
   from[0] = 1;
   gpu::copy_async(memory, from, 4, stream);
   gpu::copy_async(to, memory, 4, stream);
-  from[0] = 2;  // overwritten too early: a program error, which shows
+  from[0] = 2;  // a program error: overwritten before the copy has read it, which shows
   CHECK(to[0] == -1);
   gpu::synchronize_stream(stream);
   CHECK(to[0] == 2);
@@ -156,7 +156,7 @@ TEST_CASE("what is discarded is NaN from there on", "[emulation][streams][defect
   set(memory, 1, 3, stream);
   gpu::copy_async(before, memory, 12, stream);
   gpu::discard(memory, 8, stream);
-  gpu::copy_async(after, memory, 12, stream);  // copied after the discard: a program error, which shows
+  gpu::copy_async(after, memory, 12, stream);  // a program error: copied after the discard, which shows
   CHECK(read(before, 3, stream) == std::vector<int>{1, 1, 1});
   CHECK(read(after, 3, stream) == std::vector<int>{-1, -1, 1});
 }

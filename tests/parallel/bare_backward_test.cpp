@@ -50,7 +50,7 @@ Grads mean_of(const Loss& loss, int ranks) {
 void check_equal(const char* what, const Grads& found, const Grads& expected) {
   for (size_t i = 0; i < expected.size(); ++i)
     TANDEM_CHECK(found[i].defined() && found[i].allclose(expected[i], 1e-12, 1e-14), what, ": gradient ", i, " is ",
-                 found[i], ", not ", expected[i]);  // float64, sums of two terms
+                 found[i], ", not ", expected[i]);  // tolerance for float64 sums of two terms
 }
 Tensor plain_loss(const std::function<Tensor(const Tensor&)>& net, int rank) {
   return net(rows_of(rank)).square().sum();
@@ -123,7 +123,7 @@ TEST_CASE("a bare backward between forward and backward adds to the rank's gradi
             Grads both = mean_of(plain_loss, 2);
             const Grads more = mean_of(other, 2);
             for (size_t i = 0; i < both.size(); ++i) both[i].add_(more[i]);
-            check_equal("after it", clone_gradients(*net), both);  // added locally, as under no_sync
+            check_equal("after it", clone_gradients(*net), both);  // the bare gradients are added, as under no_sync
           }
         }) == "");
 }
@@ -151,12 +151,12 @@ TEST_CASE("a backward through an output averages, whatever is between", "[parall
         const Tensor dx = autograd::grad({y.square().sum()}, {x}, {}, {}, /*create_graph=*/true)[0];
         return dx.square().sum() + y.sum();
       },
-      [](const Net& ddp, const Net&, int rank) {  // the backward reaches the output two graph nodes later
+      [](const Net& ddp, const Net&, int rank) {  // several ops between the wrapper's output and the loss
         return ddp(nn::Identity()(rows_of(rank))).narrow(1, 0, 1).exp().mean();
       },
   };
   const auto& loss = losses[through];
-  const bool last_unused = through == 5;  // in loss 5 the last layer's bias gets no gradient
+  const bool last_unused = through == 5;  // loss 5 gives the last layer's bias no gradient
   if (last_unused && !modes.find_unused && !modes.is_static) return;
   INFO("loss " << through << ", views " << modes.view << ", unused " << modes.find_unused << ", static "
                << modes.is_static);

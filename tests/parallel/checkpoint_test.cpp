@@ -197,7 +197,7 @@ TEST_CASE("the last checkpoints stay, what an interrupted save left goes, and no
   for (const int64_t step : {1, 2, 30, 4000}) checkpoints.save(step);
   CHECK(checkpoints.steps() == numbers({30, 4000}));
   checkpoints.save(4000);
-  CHECK(folder.count() == 4);  // two other files, and the file .owner
+  CHECK(folder.count() == 4);  // two checkpoints, notes.txt and .owner
   CHECK_THROWS_WITH(checkpoints.save(31), Contains("step 31 is older than") && Contains("step_4000.pt"));
   CHECK_THROWS_WITH(CheckpointManager(folder.path(), {.keep = 0}), Contains("keep is 0"));
   CHECK_THROWS_WITH(CheckpointManager(folder / "notes.txt"), Contains("notes.txt cannot be created"));
@@ -302,7 +302,7 @@ TEST_CASE("a sampler's place is that of other ranks only where they take turns",
     sampler.next(taken);
     return saved(sampler);
   };
-  // The two ranks together have taken 12 of 50.
+  // Saved after two ranks together have taken 12 of 50 examples.
   const std::vector<char> turns = saved_by(samplers::ShardSampler(50, 2, 1), 6);
   for (const size_t ranks : {1, 3, 4}) {
     samplers::ShardSampler whole(50), mine(50, ranks, ranks - 1);

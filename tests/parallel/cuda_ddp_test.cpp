@@ -103,7 +103,7 @@ TEST_CASE("weighted DDP, a compressing hook and Join on GPUs", "[parallel][cuda]
       // step it is the only one that counts.
       const int64_t rows = rank == 0 ? 1 : step == 1 ? 0 : 3;
       ddp(full({rows, 1}, rank == 0 ? 8.f : 4.f).to(dtype)).mean().backward();
-      const double expected = step == 0 ? (8 + 3 * 4) / 4. : step == 1 ? 8 : 4;  // each is exact in 8 bits
+      const double expected = step == 0 ? (8 + 3 * 4) / 4. : step == 1 ? 8 : 4;  // all values are exact in 8 bits
       TANDEM_CHECK(net->weight.grad().item<double>() == expected, "step ", step, ": ", net->weight.grad());
     }
     join.finish();

@@ -118,7 +118,7 @@ TEST_CASE("nccl: what a collective that was ended leaves on the GPU is not taken
   const std::vector<std::string> errors = errors_of(2, milliseconds(300), [](ProcessGroup& g, Device d) {
     const Tensor x = ones({3}, d);
     g.all_reduce(x)->wait();
-    std::printf("%g\n", x.sum().item<double>());  // waits for the GPU only, without a call of the group
+    std::printf("%g\n", x.sum().item<double>());  // waits for the GPU without calling the group
   });
   for (const std::string& error : errors) CHECK_THAT(error, Contains("it did not finish within 300 ms"));
 }

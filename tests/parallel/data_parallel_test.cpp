@@ -310,7 +310,7 @@ TEST_CASE("a factory makes replicas of what has no clone()", "[parallel][dp]") {
       net, [](Device device) { return std::make_shared<WithoutClone>(device); }, devices.list);
   CHECK(default_generator().get_state().offset == drawn);
   const Tensor x = randn({4, 3});
-  CHECK(dp(x).allclose(net->forward(x), 1e-6, 1e-6));  // matrix products of other sizes
+  CHECK(dp(x).allclose(net->forward(x), 1e-6, 1e-6));  // products of other sizes may add in another order
   dp(x).sum().backward();
   CHECK(net->fc->weight.grad().defined());
   const auto null = [](Device) { return std::shared_ptr<WithoutClone>(); };
@@ -354,7 +354,7 @@ TEST_CASE("an exception in a replica comes back with its device, and as what it 
                   devices.list);
   const Tensor x = ones({3, 2});
   CHECK_THROWS_AS(dp(x, std::string("index")), IndexError);
-  // Of several failed replicas, the lowest is reported.
+  // If several replicas fail, the lowest one is reported.
   CHECK_THROWS_WITH(dp(x, std::string("index")), "replica 1 on cpu:1: no such row");
   CHECK_THROWS_WITH(dp(x, std::string("other")), "replica 1 on cpu:1: of the user's");
   CHECK(dp(x, std::string("none")).equal(x));

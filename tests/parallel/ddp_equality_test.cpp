@@ -77,7 +77,7 @@ template <class Net> State with_ddp(const Job& job) {
   State result;
   test::run_with_backend(job.backend, job.ranks, [&](const ProcessGroupPtr& group) {
     const int rank = group->rank();
-    manual_seed(7 + static_cast<uint64_t>(rank));  // different initial values on each rank; those of rank 0 must win
+    manual_seed(7 + static_cast<uint64_t>(rank));  // initial values differ between ranks; DDP must use rank 0's
     Net net = make_net<Net>(job, rank);
     manual_seed(11);
     DistributedDataParallel ddp(net,
@@ -112,7 +112,7 @@ template <class Net> State with_one_device(const Job& job) {
   const Tensor x = images(job.rows, job.dtype).to(job.device()), y = labels(job.rows).to(job.device());
   for (int step = 0; step < job.steps; ++step) {
     optimizer.zero_grad();
-    // Each rank first accumulates its own backwards, then the ranks are summed. The buffers are those of rank 0.
+    // Each rank first accumulates its own backwards, then the ranks are summed. The buffers come from rank 0.
     std::vector<State> by_rank(static_cast<size_t>(job.ranks));
     const NoGradGuard no_grad;
     State buffers_before, buffers_after;
@@ -229,5 +229,5 @@ TEST_CASE("DP and DDP over three differ in rounding, so that comparing them can 
   job.ranks = 3;
   const double difference = largest_difference(with_ddp<SmallNet>(job), with_data_parallel<SmallNet>(job));
   CHECK(difference > 0);
-  CHECK(difference < 1e-5);  // float32, three steps
+  CHECK(difference < 1e-5);  // rounding of three float32 steps
 }

@@ -299,7 +299,7 @@ const Program kPrograms[] = {
 
 struct Outcome {
   std::string error;              // empty if the program ran
-  double largest_difference = 0;  // from PyTorch's numbers; relative for numbers above 1
+  double largest_difference = 0;  // difference from PyTorch's numbers; relative for numbers above 1
 };
 double difference(const Tensor& ours, const json& theirs) {
   if (theirs.is_null() || !ours.defined()) return theirs.is_null() && !ours.defined() ? 0 : INFINITY;

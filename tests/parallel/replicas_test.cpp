@@ -65,7 +65,7 @@ TEST_CASE("replicas see what an optimizer, load_state_dict and to() did", "[para
   nn::Linear net(3, 2);
   DataParallel dp(net, devices.list, {}, persistent(keep));
   Tensor x = randn({5, 3});
-  // Shards are smaller products, which may add in another order
+  // The shards' products are smaller, and may add in another order.
   const auto agree = [&] { return dp(x).allclose(net(x), 1e-6, 1e-6); };
   REQUIRE(agree());
   optim::SGD optimizer(dp.parameters(), 0.5);
@@ -141,7 +141,7 @@ TEST_CASE("the bytes of a step are those of the formula", "[parallel][replicas][
   optim::SGD optimizer(dp.parameters(), 0.01);
   const Tensor x = randn({rows, 1, 28, 28}), target = randint(0, 10, {rows});
   const int64_t parameters = count_packed_bytes(net->parameters()), buffers = count_packed_bytes(net->buffers());
-  // Away: rows on other devices
+  // away: number of rows on other devices
   const int64_t outputs = rows * 10 * 4, away = rows - shard_sizes(rows, static_cast<size_t>(k))[0];
   const int64_t step = away * (x.nbytes() + 2 * outputs) / rows + (k - 1) * (2 * parameters + buffers);
   for (int i = 0; i < 2; ++i) {
@@ -276,7 +276,7 @@ TEST_CASE("data_parallel and refresh() take along members that nested modules we
   net->dropout->options.p(0);
   net->list->at<nn::DropoutImpl>(1).options.p(0);
   const Tensor x = randn({4, 2}), expected = net(x);
-  // Each shard has two rows only, so products may add in another order
+  // The shards have two rows each, so their products may add in another order.
   const auto is_right = [&](const Tensor& y) { return y.allclose(expected, 1e-6, 1e-6); };
   CHECK(is_right(nn::parallel::data_parallel(net, x, devices.list)));
   CHECK(is_right(always(x)));

@@ -213,7 +213,7 @@ TEST_CASE("what crosses over to another device is counted", "[parallel][scatter]
   CHECK(count([&] { scatter(x, devices.list); }) == (2 + 2 + 2) * 40);
   CHECK(count([&] { scatter(x.to(kSecond), devices.list); }) == (3 + 2 + 2) * 40);
   CHECK(count([&] { gather(shards, kFirst); }) == (2 + 2 + 2) * 40);
-  // Each tensor is padded to a multiple of 64 elements
+  // Each tensor is padded to a multiple of 64 elements.
   CHECK(count([&] { broadcast_coalesced({x, arange(3)}, devices.list); }) == 3 * (128 * 4 + 64 * 8));
   CHECK(count([&] { reduce_add_coalesced({{ones({2})}, {ones({2}, kSecond)}}, kFirst); }) == 64 * 4);
   CHECK(count([&] { broadcast_coalesced({x}, {kFirst, kFirst}); }) == 0);

@@ -192,7 +192,7 @@ TEST_CASE("buckets are rebuilt in the order in which gradients came on rank 0", 
             const std::string use = rank == 0 ? use_0 : use_1;
             ddp(ones({4, 3}), use).sum().backward();
             const Tensor once = (*net)['a']->bias.grad().clone();
-            // Adds to the gradients that were there when the buckets were rebuilt
+            // Adds to the gradients that were there when the buckets were rebuilt.
             ddp(ones({4, 3}), use).sum().backward();
             TANDEM_CHECK((*net)['a']->bias.grad().allclose(2 * once), (*net)['a']->bias.grad(), once);
             for (const Tensor& p : net->parameters())
@@ -212,7 +212,7 @@ TEST_CASE("buckets are rebuilt in the order in which gradients came on rank 0", 
     return layers;
   };
   CHECK(layers_of(same) == std::vector<size_t>{2, 2, 1, 1, 0, 0});
-  // Rank 1 takes over rank 0's order
+  // Rank 1 takes over rank 0's order.
   CHECK(layers_of(plans(false, "cab", "abc").second) == std::vector<size_t>{1, 1, 0, 0, 2, 2});
   CHECK(plans(true, "cab", "cab").second == first);
 }

@@ -89,7 +89,7 @@ TEST_CASE("StepInBackward makes the optimizer's step, to the last bit", "[parall
   const std::string backend = GENERATE(from_range(test::backends())), name = GENERATE(from_range(kOptimizers));
   const int ranks = GENERATE(1, 2, 3);
   const bool view = GENERATE(true, false), keep = GENERATE(true, false);
-  // The same code as with the local backend above the transport
+  // Skipped: above the transport, these cases run the same code as with the local backend.
   if (backend == "gloo" && (ranks != 2 || view != keep)) return;
   INFO(backend << ", " << ranks << " ranks, " << name << ", views " << view << ", gradients kept " << keep);
   check_same_bits(backend, ranks, name, Options().gradient_as_bucket_view(view), keep,
@@ -152,8 +152,8 @@ TEST_CASE("StepInBackward: what a gradient that is not averaged brings is in the
 }
 
 TEST_CASE("StepInBackward steps a bucket while the next ones are under way", "[parallel][ddp][step]") {
-  // The hook result of a later bucket is processed after the first bucket is finished. By then the parameters of the
-  // first bucket have changed, but those of the later bucket have not.
+  // The hook result of a later bucket is processed after the first bucket is finished. At that time the parameters
+  // of the first bucket have changed, but the parameters of the later bucket have not.
   std::vector<int> seen(2);
   CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           SideBySide net(3);
@@ -173,7 +173,7 @@ TEST_CASE("StepInBackward steps a bucket while the next ones are under way", "[p
           const StepInBackward stepping(ddp, optimizer);
           ddp(input(group->rank(), 0), "abc").square().sum().backward();
         }) == "");
-  CHECK(seen == std::vector<int>{5, 5});  // six buckets, of which the last five see the first one's step
+  CHECK(seen == std::vector<int>{5, 5});  // six buckets: the last five see the first one's step
 }
 
 TEST_CASE("StepInBackward in a Join: ranks that ran out make the others' steps", "[parallel][ddp][step][uneven]") {

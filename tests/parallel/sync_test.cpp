@@ -95,7 +95,7 @@ TEST_CASE("a backward that threw is forgotten with its weight", "[parallel][arri
   arrivals.start(token);
   arrivals.apply_weight(*forward);
   arrivals.apply_weight(*forward);
-  CHECK(arrivals.weight() == 8);  // counted once
+  CHECK(arrivals.weight() == 8);  // the forward's weight counts once
   token = nullptr;
   CHECK_FALSE(arrivals.is_running());
   CHECK(arrivals.weight() == 0);
@@ -122,7 +122,7 @@ TEST_CASE("a static graph brings what its first backward brought", "[parallel][a
     CHECK(arrivals.allows_unused() == (step == 0));
     arrivals.start(std::make_shared<const bool>(true));
     CHECK(arrivals.expect_gradients(0));
-    // B gets no gradient in the first step, so it is not expected later
+    // Parameter b gets no gradient in the first step, so none is expected later.
     CHECK(arrivals.expect_gradients(1) == (step == 0));
     CHECK(arrivals.expect_gradients(2));
     bring(arrivals, {2, 0});

@@ -58,7 +58,7 @@ enum class Average { examples, all_ranks, active_ranks };
 /// Trains on one device with the batches of all ranks. In each step, averages the gradients of the ranks' mean losses
 /// with the weights that `average` specifies. Batch norm sees each rank's batch separately; its running statistics are
 /// those of the first rank with examples.
-/// @param new_optimizer_at  the optimizer is created anew before this step
+/// @param new_optimizer_at  step before which a new optimizer replaces the old one
 State on_one_device(const Rows& rows, Average average, bool with_norm = false,
                     std::optional<size_t> new_optimizer_at = {}) {
   nn::Sequential net = make_norm_net(with_norm);
@@ -118,7 +118,8 @@ TEST_CASE("weighted DDP gives the mean gradient of all ranks' examples, however 
   const Rows rows = GENERATE(Rows{{5, 1}, {2, 7}, {3, 3}, {0, 4}, {6, 0}}, Rows{{1, 12, 3}, {0, 0, 5}, {4, 2, 0}},
                              Rows{{5, 1, 2, 3}, {0, 9, 1, 0}, {2, 2, 2, 3}});
   const bool view = GENERATE(true, false), skip = GENERATE(true, false);
-  if (backend == "gloo" && view != skip) return;  // the same code as with the local backend above the transport
+  // Skipped: above the transport, these cases run the same code as with the local backend.
+  if (backend == "gloo" && view != skip) return;
   INFO(backend << ", " << rows[0].size() << " ranks, views " << view << ", skip_batch " << skip);
   const auto states = on_ranks(backend, rows[0].size(), false, [&](const ProcessGroupPtr& group, nn::Sequential& net) {
     DistributedDataParallel ddp(
@@ -161,7 +162,7 @@ TEST_CASE("uneven batches with convert_sync_batchnorm are one device's whole bat
       const auto [x, y] = batch(step, rank, rows[step][rank]);
       double total = 0;
       for (const int64_t n : rows[step]) total += static_cast<double>(n);
-      (mse_loss(ddp(x), y, Reduction::sum) * (3 / (2 * total))).backward();  // two columns, averaged over three ranks
+      (mse_loss(ddp(x), y, Reduction::sum) * (3 / (2 * total))).backward();  // 3: DDP averages over 3 ranks; 2: columns
       optimizer.step();
     }
   });
@@ -301,7 +302,8 @@ TEST_CASE("Join: ranks that run out of batches follow the others, and end with t
   const Rows rows = GENERATE(Rows{{4, 3}, {2, 5}, {kNoBatch, 3}, {kNoBatch, 2}},
                              Rows{{3, 2, kNoBatch, 4}, {kNoBatch, 2, kNoBatch, 5}, {kNoBatch, 3, kNoBatch, kNoBatch}},
                              Rows{{2, 2, 3}, {4, 2, 2}});
-  if (backend == "gloo" && (!with_norm || view)) return;  // the same code as with the local backend above the transport
+  // Skipped: above the transport, these cases run the same code as with the local backend.
+  if (backend == "gloo" && (!with_norm || view)) return;
   INFO(backend << ", average " << static_cast<int>(average) << ", batch norm " << with_norm << ", views " << view);
   const auto states =
       on_ranks(backend, rows[0].size(), with_norm, [&](const ProcessGroupPtr& group, nn::Sequential& net) {

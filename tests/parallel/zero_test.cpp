@@ -1,5 +1,5 @@
 // Implements ZeRO stages 1 and 2, in which each rank keeps the optimizer state of one shard, from the components of
-// DistributedDataParallel, and tests that results equal those of DistributedDataParallel bit for bit.
+// DistributedDataParallel, and tests that both give equal results bit for bit.
 #include "tandem/autograd/engine.h"
 #include "tandem/core/trace/trace.h"
 #include "tandem/parallel/sync/gradient_tracker.h"
@@ -184,7 +184,7 @@ TEST_CASE("a reduce-scatter over every backend gives ZeRO 2 the bits that an all
     CHECK(difference_from_ddp(backend, 3, 2, "Adam", kCPU, 2) == "");
   }
   if (!cuda::is_available()) return;
-  // Two ranks, because with more NCCL may add in another order
+  // Only two ranks: with more, NCCL may add in another order.
   for (const std::string& backend : test::backends(kCUDA)) {
     CAPTURE(backend);
     if (test::can_run(backend, 2)) CHECK(difference_from_ddp(backend, 2, 2, "Adam", kCUDA, 2) == "");

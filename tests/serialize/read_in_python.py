@@ -1,5 +1,5 @@
-"""read_in_python.py FOLDER FIXTURES: reads what the test case "Python reads what is written here" of pytorch_file_test.cpp
-wrote into FOLDER, with weights_only=True, and compares it with what make_pytorch_files.py wrote."""
+"""read_in_python.py FOLDER FIXTURES: reads the files that the test case "Python reads what is written here" wrote into
+FOLDER, with weights_only=True, and compares them with the files that make_pytorch_files.py wrote."""
 import sys
 
 import torch

@@ -122,8 +122,8 @@ TEST_CASE("intervals hold the median with 95 % by ranks", "[compare]") {
     std::iota(values.begin(), values.end(), 1);
     return interval_of(values);
   };
-  // From the binomial distribution: 6 values leave out none (3.1 %), 9 leave out one on each side (3.9 %), 20 five (4.1
-  // %).
+  // By the binomial distribution, the interval of 6 values leaves out none (3.1 %), of 9 values one on each side
+  // (3.9 %), of 20 values five (4.1 %).
   CHECK(to(6).low == 1);
   CHECK(to(6).high == 6);
   CHECK(to(9).low == 2);

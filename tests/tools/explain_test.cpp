@@ -80,7 +80,7 @@ TEST_CASE("explain: where nothing is planted, nothing is named but rounding", "[
       const Explanation e = run_explain(s);
       CHECK(cause_names(e, false).empty());
       CHECK(cause_names(e, true) == Names{"rounding"});
-      CHECK(e.difference.parameters < 1e-6);  // eight steps of float sums in another order
+      CHECK(e.difference.parameters < 1e-6);  // rounding: eight steps add floats in another order
     }
 }
 

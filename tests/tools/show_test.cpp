@@ -63,7 +63,8 @@ name                   dtype    shape   bytes
 2.bias                 float32  (1,)        4
 )");
   const std::string all = show_output(kPyTorch + "python_everything.pt");
-  // Base, view and expanded share a storage, so storages take 318 - 12 (view) - 32 (transposed) - 24 (expanded) bytes.
+  // The tensors base, view and expanded share a storage, so storages take 318 - 12 (view) - 32 (transposed) - 24
+  // (expanded) bytes.
   CHECK_THAT(
       all,
       Contains("bytes: 318\nthe storages take 250 bytes: some tensors share a storage, or view only a part of it\n"));

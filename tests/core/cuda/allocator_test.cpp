@@ -61,13 +61,13 @@ TEST_CASE("small requests share a segment, as do large ones, and the largest hav
   };
   CHECK(grows_by(100) == 2 * kMiB);
   CHECK(grows_by(kMiB) == 0);
-  CHECK(grows_by(kMiB - 512) == 0);  // the last byte of the segment
+  CHECK(grows_by(kMiB - 512) == 0);  // fits exactly into the rest of the segment
   CHECK(grows_by(1) == 2 * kMiB);
   CHECK(grows_by(2 * kMiB) == 20 * kMiB);
   CHECK(grows_by(9 * kMiB) == 0);
   CHECK(grows_by(9 * kMiB) == 0);
   CHECK(grows_by(2 * kMiB) == 20 * kMiB);
-  CHECK(grows_by(10 * kMiB) == 0);  // the rest of the last segment
+  CHECK(grows_by(10 * kMiB) == 0);  // fits exactly into the last segment
   CHECK(grows_by(11 * kMiB + 1) == 12 * kMiB);
   for (void* const each : all) give(each);
   empty_cache();
@@ -122,9 +122,9 @@ TEST_CASE("the stream of a block has it again at once, another only when that on
   gate.open();
   a.synchronize();
   const int64_t held = reserved();
-  void* const held_by_b = take(bytes, b);  // the block that b has cached itself
+  void* const held_by_b = take(bytes, b);  // reuses the block that b has freed
   void* const from_a = take(bytes, b);
-  CHECK((from_a == first) == (bytes > 10 * kMiB));  // smaller requests fit into b's own segment
+  CHECK((from_a == first) == (bytes > 10 * kMiB));  // b's own segment has room for two smaller blocks
   CHECK(reserved() == held);
   give(held_by_b);
   give(from_a);

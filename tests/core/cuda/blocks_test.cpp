@@ -34,7 +34,7 @@ TEST_CASE("blocks that are taken and given back at random stay apart, and fill t
     const size_t bytes = cuda::block_bytes(uniform(size_t(1) << uniform(24)));
     const auto mine = stream(uniform(2));
     Block* block = blocks.find(mine, bytes);
-    size_t best = SIZE_MAX;  // found by checking all blocks
+    size_t best = SIZE_MAX;  // size of the best block, found by checking all
     blocks.each([&](const Block& each) {
       const bool fits = each.is_free() && each.segment->stream == mine && each.bytes >= bytes;
       if (fits && each.segment->small == (bytes <= cuda::kSmallRequest)) best = std::min(best, each.bytes);

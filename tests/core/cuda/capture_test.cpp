@@ -194,7 +194,7 @@ TEST_CASE("another thread goes on while a Graph records", "[graph][cuda][paralle
   Graph graph;
   std::atomic<int> steps{0};
   std::atomic<bool> stop{false}, right{true};
-  std::thread other([&] {  // allocates and queries its own memory
+  std::thread other([&] {  // this thread allocates and queries its own memory
     const cuda::Stream stream(kGpu);
     const cuda::StreamGuard guard(stream);
     while (!stop) {

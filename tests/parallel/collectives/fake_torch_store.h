@@ -1,5 +1,5 @@
 // Implements the requests of PyTorch's TCPStore that ranks send to torchrun's agent: set a key, wait for a key, get a
-// key. The requests of its clients were compared with those of PyTorch 2.15.
+// key. Tandem's requests were compared with requests of PyTorch 2.15.
 #pragma once
 #include <poll.h>
 #include <sys/socket.h>

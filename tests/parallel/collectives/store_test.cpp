@@ -113,7 +113,7 @@ TEST_CASE("store: a wrong token is refused, and said to be one", "[parallel][sto
 
 TEST_CASE("store: what is no client is shown out", "[parallel][store][errors]") {
   StoreServer server("secret");
-  // The first bytes, read as a length, mean a message of half a GiB.
+  // The server reads the first bytes as a message length of half a GiB.
   CHECK(raw_answer(server, "GET / HTTP/1.0\r\n\r\n").empty());
   // A request before the hello.
   CHECK(raw_answer(server, frame(encode({kGet, 0, "key", ""}))) == frame("B"));
@@ -183,7 +183,7 @@ class WatchedRank {
     const std::lock_guard lock(mutex_);
     return heard_;
   }
-  /// Waits for a failure, of which there must be exactly one, and returns it.
+  /// Waits for a failure and returns it. Checks that there is exactly one.
   std::string wait_until_failure_known() const {
     for (const Deadline deadline = after(seconds(20)); is_failure_known().empty() && Clock::now() < deadline;)
       std::this_thread::sleep_for(milliseconds(1));
@@ -246,7 +246,7 @@ TEST_CASE("store: a rank whose connection ends is published as lost, one that le
 }
 
 TEST_CASE("store: who starts ranks may say first why one is lost, or that it ended well", "[parallel][store]") {
-  // With one hour of patience, so the store itself reports nothing.
+  // The patience is one hour, so the store itself reports no lost rank.
   StoreServer server("secret", "127.0.0.1", 0, std::chrono::hours(1));
   const WatchedRank watched(server, "a", 0);
   {

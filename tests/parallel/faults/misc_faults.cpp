@@ -10,7 +10,7 @@ namespace tandem::test {
 namespace {
 
 constexpr milliseconds kNodeTimeout(1000);
-constexpr milliseconds kLaunchersEnd(2500);  // for tandem launch, which gives its ranks two seconds to end
+constexpr milliseconds kLaunchersEnd(2500);  // for tandem launch to end; it gives its ranks two seconds
 
 /// Collects violations, and the times that processes take to end.
 struct Watch {
@@ -180,8 +180,8 @@ FaultResult link_cut_between_launchers(const MiscFaultTrial& t) {
   std::this_thread::sleep_for(t.delay);
   relay.cut();
   watch.struck = Clock::now();
-  // A launcher may send one more request to the other node before it notices, and then waits the timeout for the
-  // answer.
+  // A launcher may send one more request to the other node before it notices the cut, and then waits for the answer
+  // until --node-timeout.
   for (const int node : {0, 1}) two.check(node, watch, t.bound + kLaunchersEnd + 3 * kNodeTimeout);
   return watch.result;
 }

@@ -98,7 +98,7 @@ FaultResult run_trial(const FaultTrial& t) {
   std::map<int, Clock::time_point> ends;
   while (static_cast<int>(ends.size()) < t.ranks - 1 && Clock::now() < struck + longest) {
     start_those_due();
-    // Then ranks that it had not even started count as ended
+    // If the launcher has ended, ranks that it had not started count as ended too.
     const bool over = job.launcher() > 0 && job.ended(job.launcher());
     for (int r = 0; r < t.ranks; ++r) {
       const bool there = job.pid(r) > 0;

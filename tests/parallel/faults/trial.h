@@ -41,7 +41,7 @@ FaultResult run_trial(const FaultTrial& trial);
 
 struct GarbageResult {
   std::vector<std::string> violations{};
-  int64_t rss_growth_kib = 0;  // of the process that hosts the store
+  int64_t rss_growth_kib = 0;  // resident memory of the process that hosts the store
 };
 /// Opens `connections` connections to the store of a job in training. They send nothing, or random bytes without end.
 GarbageResult run_garbage(int connections, bool launcher);

@@ -310,8 +310,8 @@ TEST_CASE("flight: of two faults at once the one that explains the failure is bl
     for (const int rank : {0, 1}) add_call(records, rank, "all_reduce", 2, "started");
     const auto sources = find_unfinished_calls(records);
     CHECK(sources.culprits == List{2, 3});
-    CHECK_FALSE(sources.unfinished_calls.at(0)
-                    .is_divided);  // they have not left: that they are late is no other opinion of what to call
+    // Ranks 2 and 3 are late but have not left, so the ranks do not disagree about the next call.
+    CHECK_FALSE(sources.unfinished_calls.at(0).is_divided);
     records.at(2).has_left = records.at(3).has_left = true;
     CHECK(find_unfinished_calls(records).unfinished_calls.at(0).is_divided);
     records.erase(2), records.erase(3);

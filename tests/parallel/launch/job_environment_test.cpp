@@ -93,7 +93,7 @@ TEST_CASE("of several launchers the innermost counts, and what is given counts b
   CHECK(read(kStep + kOpenMpi + kPmi + kByHand).launcher == "the environment");
   CHECK(read(kStep + kOpenMpi + kPmi).launcher == "Open MPI");
   CHECK(read(kStep + kPmi).launcher == "PMI");
-  // Mpirun starts its helpers in a Slurm step, which may cover only some of the job's nodes.
+  // The helpers of mpirun run in a Slurm step, which may cover only some of the job's nodes.
   const Environment apart = {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}};
   CHECK(read(kStep + kOpenMpi + apart).address == "n08");
   CHECK(read(kOpenMpi + apart + Environment{{"MASTER_ADDR", "first"}}).address == "first");
@@ -150,7 +150,7 @@ TEST_CASE("each job has a token of its own, where its launcher tells jobs apart"
   CHECK((one.token == "PMI n1:3001" && one.port >= 10000 && one.port < 30000));
   CHECK_THAT(one.sources, Contains("port: from the control port of mpiexec"));
   CHECK((other.token != one.token && other.port != one.port));
-  // In an allocation too, jobs of mpiexec have different tokens
+  // Inside an allocation too, the token comes from mpiexec's control port.
   CHECK(read(kAllocation + kPmi, {}, "n1:3001").token == one.token);
   CHECK(read(kAllocation + kPmi).token == "PMI 77");
   Environment old = kOpenMpi + Environment{{"OMPI_MCA_ess_base_jobid", "77"}};
@@ -188,7 +188,7 @@ TEST_CASE("a shell in an allocation of Slurm is told so, and waits for nobody", 
   CHECK_THROWS_WITH(read(one), Contains("of 3 tasks"));  // Slurm's default is one task per node
   one["SLURM_JOB_NUM_NODES"] = "1";
   CHECK(read(one).size == 1);
-  // Salloc starts its shell on a node as a step with one task.
+  // The shell that salloc starts on a node is a step with one task.
   const Environment shell =
       batch +
       Environment{{"SLURM_STEP_ID", "4294967290"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_NODELIST", "n08"}};

@@ -98,7 +98,7 @@ int main(int argc, char** argv) try {
     nn::Linear net(3, 2);
     nn::parallel::DistributedDataParallel ddp(net);
     nn::parallel::Join join({&ddp});
-    // When rank 1 dies, rank 0 is out of batches and rank 2 continues
+    // When rank 1 dies, rank 0 is out of batches and rank 2 continues.
     for (int step = 0; step < 2 * rank + 1; ++step) {
       if (rank == 1 && step == 2) std::raise(SIGKILL);
       ddp(x.view({1, 3})).sum().backward();

@@ -68,7 +68,7 @@ TEST_CASE("launch: a launcher that is killed is named by the others at once, wit
       Child &killed = kills_zero ? nodes.zero : nodes.one, &other = kills_zero ? nodes.one : nodes.zero;
       killed.signal(SIGKILL);
       ChildResult r;
-      CHECK(time_to_finish(other, r) < seconds(15));  // it tells its own rank to end after two seconds
+      CHECK(time_to_finish(other, r) < seconds(15));  // the launcher waits two seconds before it ends its rank
       INFO(r.error);
       CHECK(r.status == 1);
       CHECK_THAT(r.error, Contains("tandem launch: the launcher of node " + std::string(kills_zero ? "0" : "1") +
@@ -132,7 +132,7 @@ TEST_CASE("launch: a launcher says whom it waits for", "[launch][nodes]") {
   alone.signal(SIGTERM);
   CHECK(alone.finish().status == 128 + SIGTERM);
   Child other = [&] {
-    // An address that no host has (RFC 5737)
+    // 192.0.2.1 is an address that no host has (RFC 5737).
     std::vector<std::string> words = {"--nodes", "2", "--rdzv", "192.0.2.1:9", "--", "true"};
     return Child(launch(words), {"TANDEM_JOB_TOKEN=secret"});
   }();

@@ -214,7 +214,7 @@ TEST_CASE("launch: what ends a rank of one node is said on all, and all start ag
     one.read_until("ready", 1);
     other.read_until("ready", 1);
     one.signal(signal);
-    // These ranks do not communicate, so they do not notice that the others are gone
+    // Ranks that only sleep do not notice that the other ranks are gone.
     if (signal == SIGKILL) other.signal(SIGTERM);
     CHECK(one.finish().status == (signal == SIGKILL ? -SIGKILL : 128 + signal));
     CHECK(other.finish().status > 0);

@@ -66,7 +66,7 @@ TEST_CASE("a network that becomes too slow for the timeout is an error that is n
           "[launch][gloo][relay][errors]") {
   if (is_relay_unavailable()) return;
   const TemporaryFolder folder;
-  // The limit starts in training and makes a step take five seconds
+  // The limit starts in training and makes a step take five seconds.
   const Relay relay({.piece = 100, .bytes_per_second = 500, .slow_after = 60000});
   const auto start = Clock::now();
   const ChildResult r = train(folder.path(), &relay, "0", "2000");
@@ -81,7 +81,7 @@ TEST_CASE("a network that becomes too slow for the timeout is an error that is n
 
 TEST_CASE("a connection that is reset is named, and a restart makes up for it", "[launch][gloo][relay][errors]") {
   if (is_relay_unavailable()) return;
-  // In the first message of a connection, at the start, and in training
+  // Resets a connection in its first message, at the start of the job, or in training.
   for (const int64_t after : {20, 2000, 90000}) {
     INFO("after " << after << " bytes");
     const TemporaryFolder folder, reconnect;
