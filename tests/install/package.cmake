@@ -12,7 +12,7 @@ file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_CPACK_COMMAND} --config ${BUILD}/CPackConfig.cmake -G DEB -B ${WORK})
 file(GLOB package ${WORK}/*.deb)
 
-# The dependencies of the package are all installed on this machine, which built it. They include the C and C++ libraries
+# All dependencies of the package are installed on this machine, which built it. They include the C and C++ libraries
 # and, if Tandem's library is static, the packages that programs must link.
 run(${dpkg-deb} --field ${package} Depends)
 message("${says}")

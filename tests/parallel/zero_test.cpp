@@ -1,5 +1,5 @@
 // Implements ZeRO stages 1 and 2, in which each rank keeps the optimizer state of one shard, from the components of
-// DistributedDataParallel, and tests that both give equal results bit for bit.
+// DistributedDataParallel, and compares the results with DistributedDataParallel bit for bit.
 #include "tandem/autograd/engine.h"
 #include "tandem/core/trace/trace.h"
 #include "tandem/parallel/sync/gradient_tracker.h"

@@ -1,4 +1,4 @@
-// Tests `tandem explain`: planted causes of a difference are named, alone and in pairs. Without them the two scripts
+// Tests `tandem explain`: planted causes of a difference are named, alone and in pairs. Otherwise the two scripts
 // agree to the last bit, and nothing else is named.
 #include <nlohmann/json.hpp>
 #include <set>
