@@ -1,4 +1,4 @@
-// The switches of core/algorithms.h, and products and convolutions on a GPU under each of them.
+// Tests the settings of core/algorithms.h, and matrix products and convolutions on a GPU under each of them.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
@@ -6,7 +6,7 @@ using namespace tandem;
 
 namespace {
 
-/// The switches as they were, at the end of a test.
+/// Restores the default settings at the end of a test.
 struct Restore {
   ~Restore() {
     use_deterministic_algorithms(true);
@@ -41,7 +41,7 @@ TEST_CASE("products and convolutions on a GPU agree with the CPU under every swi
   manual_seed(1);
   const Device gpu("cuda");
   const Tensor a = randn({3, 17, 33}), b = randn({3, 33, 9}), x = randn({2, 4, 7, 6}), w = randn({6, 2, 3, 3});
-  // highest: float sums of at most 33 terms near 6; high: TF32 keeps 10 bits of each factor
+  // For "highest": float sums of at most 33 terms near 6. For "high": TF32 keeps 10 bits of each factor.
   const double tolerance = precision == "highest" ? 1e-4 : 0.1;
   const auto same = [&](const Tensor& ours, const Tensor& expected) {
     return ours.to(kCPU).sub(expected).abs().max().item<double>() < tolerance;
@@ -56,7 +56,7 @@ TEST_CASE("products and convolutions on a GPU agree with the CPU under every swi
   const Tensor ours = convolve(ours_x, ours_w), expected = convolve(x, w);
   ours.square().sum().backward(), expected.square().sum().backward();
   CHECK(same(ours.detach(), expected.detach()));
-  CHECK(same(ours_x.grad() * 0.02, x.grad() * 0.02));  // gradients are some fifty times as large
+  CHECK(same(ours_x.grad() * 0.02, x.grad() * 0.02));  // gradients are about fifty times as large
   CHECK(same(ours_w.grad() * 0.02, w.grad() * 0.02));
 }
 #endif

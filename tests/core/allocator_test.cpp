@@ -1,4 +1,4 @@
-// The caching allocator: alignment, classes, reuse, statistics, threads, errors.
+// Tests the caching CPU allocator: alignment, size classes, reuse, statistics, threads, errors.
 #include "tandem/core/allocator.h"
 
 #include <atomic>
@@ -19,7 +19,7 @@ using namespace tandem;
 
 namespace {
 
-constexpr int kDevice = 37;  // that no other test uses
+constexpr int kDevice = 37;  // used by no other test
 MemoryStats stats() { return memory_stats(Device(kCPU, kDevice)); }
 
 }  // namespace
@@ -37,7 +37,7 @@ TEST_CASE("blocks are aligned, writable to the last byte, and at most an eighth 
     REQUIRE(held >= bytes);
     REQUIRE(held <= std::max(bytes + 63, bytes + bytes / 8 + 1));
     deallocate(kDevice, data, bytes);
-    REQUIRE(stats().reserved == before + static_cast<int64_t>(held));  // nothing is handed back
+    REQUIRE(stats().reserved == before + static_cast<int64_t>(held));  // no memory is returned to the system
   }
   empty_cache();
   REQUIRE(stats().reserved == 0);
@@ -88,7 +88,8 @@ TEST_CASE("a request that cannot be met names device and bytes, and leaves the c
   void* const kept = allocate(kDevice, 12345);
   const MemoryStats before = stats();
 #if TANDEM_TEST_ASAN || TANDEM_TEST_TSAN
-  const std::vector<size_t> requests = {SIZE_MAX, size_t(1) << 63, (size_t(1) << 47) + 1};  // others end a sanitizer
+  // Sanitizers abort for other sizes.
+  const std::vector<size_t> requests = {SIZE_MAX, size_t(1) << 63, (size_t(1) << 47) + 1};
 #else
   const std::vector<size_t> requests = {SIZE_MAX, size_t(1) << 63, (size_t(1) << 47) + 1, size_t(1) << 47};
 #endif
@@ -146,7 +147,7 @@ TEST_CASE("threads take and free each other's blocks", "[core][allocator]") {
 #if TANDEM_TEST_ASAN
 TEST_CASE("AddressSanitizer sees exactly the requested bytes, and none of a freed block", "[core][allocator]") {
   for (const size_t bytes : {size_t(100), size_t(64), size_t(5000), size_t(4) << 20}) {
-    for (int round = 0; round < 2; ++round) {  // fresh, and from the cache
+    for (int round = 0; round < 2; ++round) {  // first fresh memory, then a cached block
       char* const data = static_cast<char*>(allocate(kDevice, bytes));
       REQUIRE(__asan_region_is_poisoned(data, bytes) == nullptr);
       REQUIRE(__asan_address_is_poisoned(data + bytes));

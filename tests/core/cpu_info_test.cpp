@@ -1,4 +1,4 @@
-// Facts of the machine: what is read from the system, and how the instruction set is chosen.
+// Tests the facts read from the machine, and the choice of the instruction set.
 #include "tandem/core/threads/cpu_info.h"
 
 #include <unistd.h>
@@ -16,7 +16,7 @@ using namespace tandem;
 
 namespace {
 
-/// A cgroup mount of files written by the test, removed at the end.
+/// A cgroup mount with files written by the test, removed at the end.
 class FakeCgroup {
  public:
   FakeCgroup() : root_(std::filesystem::temp_directory_path() / ("tandem-cgroup-" + std::to_string(getpid()))) {
@@ -55,7 +55,7 @@ TEST_CASE("limits of cgroup version 2 are the tightest on the way to the root", 
   cgroup.write("a/memory.max", "max").write("a/b/memory.max", "1048576").write("other/memory.max", "4096");
   REQUIRE(cgroup.limits("0::/a/b").cores == 1.5);
   REQUIRE(cgroup.limits("0::/a/b").memory == 1048576);
-  REQUIRE(cgroup.limits("0::/not/visible/here").cores == 4);  // a container's own part of the hierarchy
+  REQUIRE(cgroup.limits("0::/not/visible/here").cores == 4);  // a container sees its own part of the hierarchy only
   REQUIRE(cgroup.limits("0::/").cores == 4);
   REQUIRE(cgroup.limits("0::/").memory == 0);
 }

@@ -53,7 +53,7 @@ TEST_CASE("a NaN prints without its sign, in every notation", "[print]") {
   }
 }
 
-// PyTorch 2.15's words, as no other device than its own fits into a fixture made on the CPU; ours are virtual.
+// PyTorch 2.15 prints devices in this way. The fixtures, made on a CPU, have no other device; these are virtual.
 TEST_CASE("a tensor on another device, with a history, or undefined says so", "[print]") {
   set_cpu_device_count(2);
   CHECK(ones({2}, Device("cpu:1")).str() == "tensor([1., 1.], device='cpu:1')");

@@ -61,7 +61,7 @@ TEST_CASE("what an operation gives has the promoted dtype", "[promotion]") {
 }
 
 TEST_CASE("cat promotes with empty operands too", "[promotion]") {
-  // torch.cat([...]).dtype
+  // The expected dtypes were computed by torch.cat([a, b]).
   const auto dtype = [](const Tensor& a, const Tensor& b) { return cat({a, b}).dtype(); };
   CHECK(dtype(ones({2}, kInt64), ones({0}, kFloat32)) == kFloat32);
   CHECK(dtype(ones({0}, kFloat32), ones({2}, kInt64)) == kFloat32);
@@ -74,7 +74,7 @@ TEST_CASE("cat promotes with empty operands too", "[promotion]") {
 TEST_CASE("clamp promotes with bounds of no dimension and of no elements as PyTorch does", "[promotion]") {
   struct Row {
     Tensor x, low, high;
-    DType expected;  // torch.clamp(x, low, high).dtype
+    DType expected;  // dtype of torch.clamp(x, low, high)
     std::vector<double> values;
   };
   const auto zero_dim = [](double value, DType dtype) { return full({}, value, dtype); };

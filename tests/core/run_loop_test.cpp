@@ -1,4 +1,4 @@
-// Running Loops: alone, several as one job, and through an observer.
+// Tests running Loops: alone, several in one parallel job, and through an observer.
 #include "tandem/core/loop/run_loop.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using namespace tandem;
 
 namespace {
 
-/// Adds 1 to each visited element of the int32 array that is its only operand.
+/// Adds 1 to each element in [begin, end) of the loop's only operand, an int32 array.
 void count_visits(const Loop& loop, int64_t begin, int64_t end) {
   auto* const visits = reinterpret_cast<int32_t*>(loop.operands[0].buffer->data);
   for (int64_t i = begin; i < end; ++i) ++visits[i];
@@ -38,7 +38,7 @@ struct Visits {
   }
 };
 
-/// Keeps the names of what it sees, and runs it where told to.
+/// An observer that records the names of loops, and runs them if `runs` is true.
 struct Recorder : Observer {
   bool runs = false;
   std::vector<std::string> names;
@@ -105,7 +105,7 @@ TEST_CASE("observers nest, and belong to the context that they were attached to 
     run(loop);
     inner->runs = false;
     run(loop);
-    std::thread([&] { run(loop); }).join();  // a context of its own
+    std::thread([&] { run(loop); }).join();  // this thread has a separate context
     std::thread([&, context = ThreadContext::current()] {
       const ThreadContextGuard guard(context);
       run(loop);

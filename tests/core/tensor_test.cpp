@@ -1,4 +1,4 @@
-// Sizes, views and numbers at their edges: what has no sense is an error that says so, and nothing overflows.
+// Tests sizes, views and numbers at their limits: invalid values throw errors, and nothing overflows.
 #include <cmath>
 #include <limits>
 
@@ -70,10 +70,10 @@ TEST_CASE("a number that a dtype cannot hold is refused", "[core][scalar]") {
   CHECK_THROWS_WITH(full({1}, NAN, kInt32), Contains("int32"));
   CHECK_THROWS_WITH(tensor({300}, kUInt8), Contains("uint8"));
   CHECK_THROWS_WITH(tensor(3e9).item<int32_t>(), Contains("int32"));
-  CHECK(zeros({1}, kUInt8).fill_(-1).item<int>() == 255);  // as PyTorch: negative numbers wrap in unsigned types
+  CHECK(zeros({1}, kUInt8).fill_(-1).item<int>() == 255);  // as in PyTorch, negative numbers wrap in unsigned types
   CHECK(zeros({1}, kInt64).fill_(1.5).item<int>() == 1);
   CHECK(zeros({1}, kBool).fill_(7).item<bool>());
-  CHECK((tensor({1}, kUInt8) + 300).item<int>() == 45);  // as PyTorch: beside a tensor a number wraps
+  CHECK((tensor({1}, kUInt8) + 300).item<int>() == 45);  // as in PyTorch, the number wraps to the tensor's dtype
   CHECK_THROWS_WITH(zeros({1}).fill_(1e300), Contains("1e+300") && Contains("float32"));
   CHECK(std::isinf((zeros({1}) + 1e300).item<float>()));
   CHECK_THROWS_WITH(empty({3}, kUInt8).random_(0, 300), Contains("random_") && Contains("300"));
@@ -96,7 +96,7 @@ static_assert(!TakesNumbersAsFlags<Tensor>, "as in PyTorch, a number is no keepd
 
 TEST_CASE("a number where a reduction takes dimensions or a flag is a dimension", "[core][reduce]") {
   const Tensor x = arange(6, kFloat64).view({2, 3});
-  const Tensor rows = tensor({1.0, 1.0}, kFloat64), columns = tensor({4.5, 4.5, 4.5}, kFloat64);  // variances
+  const Tensor rows = tensor({1.0, 1.0}, kFloat64), columns = tensor({4.5, 4.5, 4.5}, kFloat64);  // expected variances
   CHECK(x.var(1).equal(rows));
   CHECK(x.var(-1).equal(rows));
   CHECK(x.var(0).equal(columns));
@@ -106,7 +106,7 @@ TEST_CASE("a number where a reduction takes dimensions or a flag is a dimension"
   CHECK(x.std(0).equal(columns.sqrt()));
   CHECK(tandem::std(x, 0).equal(columns.sqrt()));
   CHECK(tandem::std(x, 1, true, true).equal(rows.view({2, 1})));
-  CHECK(x.var(false).item<double>() == Approx(35.0 / 12));  // a bool is still the flag
+  CHECK(x.var(false).item<double>() == Approx(35.0 / 12));  // a bool argument is still `unbiased`
   CHECK(x.std(true).item<double>() == Approx(std::sqrt(3.5)));
 }
 
@@ -162,5 +162,5 @@ TEST_CASE("options without a device keep a tensor where it is", "[core][devices]
 TEST_CASE("a device index out of range is refused, and does not wrap", "[core][devices]") {
   CHECK_THROWS_WITH(Device(kCPU, 256), Contains("256"));
   CHECK_THROWS_WITH(Device(kCPU, -2), Contains("-2"));
-  CHECK(Device(kCPU, -1) == Device("cpu"));  // LibTorch's way of writing the current one
+  CHECK(Device(kCPU, -1) == Device("cpu"));  // LibTorch's way to write the current device
 }

@@ -1,4 +1,4 @@
-// Visits of all tensors in a value, of every kind of value that can hold some.
+// Tests visiting all tensors in a value, for every type that can contain tensors.
 #include "tandem/core/tensor_tree.h"
 
 #include <string>
@@ -11,7 +11,7 @@ using namespace tandem;
 
 namespace {
 
-/// Names a tensor, so that the order of a visit can be read: "1 2 3".
+/// Creates a tensor with a number, which shows the order of a visit: "1 2 3".
 Tensor numbered(int64_t n) { return full({}, n, kInt64); }
 template <class T> std::string visited(T& value) {
   std::string out;
@@ -20,7 +20,7 @@ template <class T> std::string visited(T& value) {
   });
   return out;
 }
-/// What a visit finds, if those of the value, of a const one and of a changed copy agree.
+/// Visits a value, a const reference to it and a changed copy. Returns the tensors found, which must be equal.
 template <class T> std::string found(T value) {
   const std::string out = visited(value);
   CHECK(visited(std::as_const(value)) == out);
@@ -43,7 +43,7 @@ struct Output {
 struct Opaque {
   Tensor hidden;
 };
-/// A key that has no order.
+/// A key type without operator<.
 struct Key {
   int id;
   bool operator==(const Key&) const = default;
@@ -51,7 +51,7 @@ struct Key {
 struct KeyHash {
   size_t operator()(const Key& key) const { return static_cast<size_t>(key.id); }
 };
-/// A list of one's own, which cannot have tensor_parts().
+/// A user-defined container without tensor_parts().
 template <class T> struct Ring { std::array<T, 2> items; };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The thread pool: chunks, nesting, shares, several callers at once, errors, and no lost wakeups.
+// Tests the thread pool: chunks, nesting, shares, concurrent callers, errors, and missed wakeups.
 #include "tandem/core/threads/thread_pool.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using Chunks = std::vector<std::pair<int64_t, int64_t>>;
 
-/// The chunks of a loop, sorted.
+/// Returns the chunks of a loop, sorted.
 Chunks chunks_of(int64_t range, int64_t grain) {
   std::mutex mutex;
   Chunks chunks;
@@ -33,7 +33,7 @@ Chunks chunks_of(int64_t range, int64_t grain) {
   return chunks;
 }
 
-/// Sets the number of threads until it goes out of scope.
+/// Sets the number of threads until the end of the scope.
 class ThreadCount {
  public:
   explicit ThreadCount(int n) : saved_(get_num_threads()) { set_num_threads(n); }
@@ -43,8 +43,8 @@ class ThreadCount {
   int saved_;
 };
 
-/// How many threads take part in a loop whose chunks wait for `expected` of them to have come, ten seconds at most, and
-/// then leave time for one too many.
+/// Returns the number of threads that take part in a loop. Each chunk waits until `expected` threads have come, at most
+/// ten seconds.
 size_t threads_taking_part(int64_t chunks, size_t expected) {
   std::mutex mutex;
   std::set<std::thread::id> ids;
@@ -83,10 +83,10 @@ TEST_CASE("a grain below one is refused", "[core][thread_pool]") {
 }
 
 TEST_CASE("every element is visited once, in loops of all sizes", "[core][thread_pool]") {
-  const ThreadCount threads(GENERATE(1, 2, 3, 8, 20));  // 20: more than there are parts of a job
+  const ThreadCount threads(GENERATE(1, 2, 3, 8, 20));  // 20: more threads than a job has shares
   for (const int64_t range : {1, 2, 7, 64, 1000})
     for (const int64_t grain : {1, 3, 64}) {
-      std::vector<int> visits(static_cast<size_t>(range), 0);  // chunks do not overlap, so plain ints will do
+      std::vector<int> visits(static_cast<size_t>(range), 0);  // chunks do not overlap, so plain ints suffice
       parallel_for(range, grain, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
       });
@@ -131,7 +131,7 @@ TEST_CASE("helpers take part, as many as there are threads, chunks or a share", 
 TEST_CASE("each thread begins at a part of its own, the caller at the first", "[core][thread_pool]") {
   const ThreadCount threads(3);
   std::mutex mutex;
-  std::map<std::thread::id, int64_t> first;  // chunk of each thread
+  std::map<std::thread::id, int64_t> first;  // first chunk that each thread has run
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   parallel_for(32, 1, [&](int64_t begin, int64_t) {
     for (size_t here = 0; here < 3 && std::chrono::steady_clock::now() < deadline;) {
@@ -144,7 +144,7 @@ TEST_CASE("each thread begins at a part of its own, the caller at the first", "[
   REQUIRE(first[std::this_thread::get_id()] == 0);
   std::set<int64_t> starts;
   for (const auto& [thread, chunk] : first) starts.insert(chunk);
-  REQUIRE(starts == std::set<int64_t>{0, 11, 22});  // of 11, 11 and 10 chunks
+  REQUIRE(starts == std::set<int64_t>{0, 11, 22});  // shares of 11, 11 and 10 chunks
 }
 
 TEST_CASE("of several chunks that throw, the lowest one's exception arrives", "[core][thread_pool]") {
@@ -158,9 +158,9 @@ TEST_CASE("of several chunks that throw, the lowest one's exception arrives", "[
       });
     };
     REQUIRE_THROWS_WITH(loop(), "chunk 7");
-    REQUIRE(begun < 10'000);  // the rest is skipped
+    REQUIRE(begun < 10'000);  // the other chunks are skipped
   }
-  REQUIRE(chunks_of(10, 4).size() == 3);  // and the pool goes on
+  REQUIRE(chunks_of(10, 4).size() == 3);  // the pool still works
 }
 
 TEST_CASE("several callers at once get their own results", "[core][thread_pool]") {
@@ -195,7 +195,7 @@ TEST_CASE("more callers than the pool has room for all finish", "[core][thread_p
   for (int caller = 0; caller < 80; ++caller)
     callers.emplace_back([&] {
       parallel_for(4, 1, [&](int64_t begin, int64_t) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // so that all are at it together
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // so that all callers run at once
         sum += begin;
       });
     });
@@ -210,7 +210,8 @@ TEST_CASE("no wakeup is lost, however long the threads had slept", "[core][threa
     std::atomic<int64_t> sum{0};
     parallel_for(9, 1, [&](int64_t begin, int64_t) { sum += begin; });
     total += sum;
-    std::this_thread::sleep_for(std::chrono::microseconds(repeat % 8 * 15));  // around the moment of falling asleep
+    // Near the moment when workers fall asleep.
+    std::this_thread::sleep_for(std::chrono::microseconds(repeat % 8 * 15));
   }
   REQUIRE(total == 400 * 36);
   const auto all = static_cast<size_t>(get_num_threads());

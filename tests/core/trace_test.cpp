@@ -1,4 +1,4 @@
-// The trace: which calls it holds, of which threads, and its file.
+// Tests the trace: the calls and threads that it records, and its file.
 #include "tandem/core/trace/trace.h"
 
 #include <fstream>
@@ -24,7 +24,7 @@ json events_of(const std::string& path) {
   const json all = json::parse(file);
   json events = json::array();
   for (const json& e : all["traceEvents"])
-    if (e["ph"] == "X") events.push_back(e);  // and not the names of processes and threads
+    if (e["ph"] == "X") events.push_back(e);  // skips the names of processes and threads
   return events;
 }
 std::vector<std::string> names_of(const json& events) {
@@ -56,7 +56,7 @@ TEST_CASE("a trace holds each kernel call with its tensors, and spans around the
   const auto begin = [&](int i) { return events[i]["ts"].get<double>(); };
   const auto end = [&](int i) { return begin(i) + events[i]["dur"].get<double>(); };
   CHECK(begin(0) <= begin(1));
-  CHECK(end(1) <= begin(2) + 1e-3);  // microseconds with some digits
+  CHECK(end(1) <= begin(2) + 1e-3);  // the file stores microseconds with limited digits
   CHECK(end(2) <= end(0) + 1e-3);
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("a trace follows to threads that take over the context, and to no othe
   std::thread([&] { x.log(); }).join();
   stop_trace(path);
   CHECK(names_of(events_of(path)) == Names{"exp"});
-  std::thread([&] {  // whose context keeps the observer
+  std::thread([&] {  // the context still refers to the observer
     const ThreadContextGuard guard(context);
     x.exp();
   })

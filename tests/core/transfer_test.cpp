@@ -1,4 +1,4 @@
-// Copies between devices: all directions, strides and dtypes.
+// Tests copies between devices: all directions, strides and dtypes.
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/ops/factory/empty.h"
 #include "tandem/ops/factory/tensor.h"
@@ -12,7 +12,7 @@ using test::kGpu;
 
 namespace {
 
-/// 0 to 7, repeated: every dtype holds them (bool as 0 and 1).
+/// The numbers 0 to 7, repeated. Every dtype can hold them (bool as 0 and 1).
 Tensor numbers(DType dtype, IntArrayRef sizes) {
   Tensor x = core::empty(sizes, kInt64, kCPU);
   for (int64_t i = 0; i < x.numel(); ++i) x.data<int64_t>()[i] = (i * 5 + 3) % 8;
@@ -67,9 +67,9 @@ TEST_CASE("strides and broadcasting go through packed copies", "[cuda][transfer]
   for (const Tensor& x : views) {
     CAPTURE(x.sizes());
     const Tensor there = x.to(kGpu, to, non_blocking);
-    CHECK(core::is_dense(*there.impl()));  // in the order of x
+    CHECK(core::is_dense(*there.impl()));  // keeps the dimension order of x
     CHECK(there.cpu().equal(x.to(to)));
-    // Into views of a larger tensor, on either side, broadcast.
+    // Copies into views of a larger tensor, on the GPU and on the CPU, with broadcasting.
     Tensor big = zeros({3, 8, 6}, TensorOptions(to).device(kGpu));
     Shape sizes = x.sizes();
     if (sizes.size() == 2 && sizes[0] <= 6 && sizes[1] <= 8) {
@@ -82,7 +82,7 @@ TEST_CASE("strides and broadcasting go through packed copies", "[cuda][transfer]
       home.copy_(part.to(kGpu), non_blocking);
       cuda::synchronize();
       CHECK(home.equal(part.to(to).expand(home.sizes())));
-      CHECK(big.cpu().select(2, 5).narrow(1, 0, 1).sum().item<double>() == 0);  // beside the view
+      CHECK(big.cpu().select(2, 5).narrow(1, 0, 1).sum().item<double>() == 0);  // elements outside the view stay 0
     }
   }
 }
@@ -112,9 +112,9 @@ TEST_CASE("tensors go from GPU to GPU in the order of both streams", "[cuda][tra
   Tensor target = zeros({1000}).to(b);
   Tensor late = x.to(a);
   target.copy_(late);
-  test::fill(late.raw_data(), 0, 4000, on_a);  // after the copy
+  test::fill(late.raw_data(), 0, 4000, on_a);  // overwrites `late` after it was copied
   CHECK(target.cpu().equal(x));
-  {  // What b's stream still reads is not written over.
+  {  // memory that stream b still reads must not be overwritten
     test::Gate gate(on_b);
     const Tensor before = target.clone();
     target.copy_(numbers(kFloat32, {500}).repeat({2}).to(a));
@@ -160,7 +160,8 @@ TEST_CASE("a copy that nobody waits for reads page-locked memory late, and takes
   const cuda::Stream stream(kGpu);
   const cuda::StreamGuard guard(stream);
   Tensor x = full({1000}, 1.0), pinned = full({1000}, 2.0).pin_memory();
-  { const Tensor one = pinned.add(0).pin_memory(), other = pinned.add(0).pin_memory(); }  // for the copies' sake
+  // Caches two page-locked blocks for the copies below.
+  { const Tensor one = pinned.add(0).pin_memory(), other = pinned.add(0).pin_memory(); }
   Tensor from_x, from_pinned, back;
   {
     test::Gate gate(stream);

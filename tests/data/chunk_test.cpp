@@ -1,4 +1,4 @@
-// ChunkDataset: chunks that threads read, shuffled and cut into batches.
+// Tests ChunkDataset: chunks read by threads, shuffled, and divided into batches.
 #include <algorithm>
 #include <atomic>
 #include <set>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kPerChunk = 10;
 
-/// Chunk c holds 10 c, ..., 10 c + 9; every fifth chunk from 3 on is empty if that is asked for.
+/// Chunk c has the numbers 10 c, ..., 10 c + 9. If some_empty is true, every fifth chunk from chunk 3 on is empty.
 struct Tens : datasets::ChunkDataReader<int> {
   explicit Tens(size_t count, int bad = -1, bool some_empty = false) : count(count), bad(bad), some_empty(some_empty) {}
   std::vector<int> read_chunk(size_t index) override {
@@ -100,7 +100,7 @@ TEST_CASE("loaders take chunk datasets, with workers and without", "[data][chunk
     for (std::vector<int>& batch : *loader) seen.insert(batch.begin(), batch.end());
     REQUIRE(seen.size() == 70);
     REQUIRE(seen.count(35) == 0);
-    auto at = loader->begin();  // and leave it there
+    auto at = loader->begin();  // stop in the middle of an epoch
     REQUIRE(at->size() == 4);
   }
   auto other = make<RandomSampler>(Tens(2), Options(1, 4));
@@ -182,7 +182,7 @@ TEST_CASE("a chunk dataset goes on with the chunks that were not read", "[data][
           std::multiset<int>{40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59});
   std::stringstream at_end;
   save(dataset, at_end);
-  dataset.reset();  // what was loaded counts once
+  dataset.reset();  // only the first reset() after load() restores the saved position
   REQUIRE(joined(batches_of(dataset, 10)) == first(60));
   load(dataset, at_end);
   dataset.reset();

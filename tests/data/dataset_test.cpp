@@ -1,4 +1,4 @@
-// Datasets of all kinds and the transforms on them, without a loader.
+// Tests datasets of all types and the transforms on them, without a loader.
 #include <sstream>
 
 #include "tandem/data/data.h"
@@ -14,7 +14,7 @@ using namespace tandem::data;
 
 namespace {
 
-/// Numbers 0 to 9 as plain ints: examples need be no tensors.
+/// The numbers 0 to 9 as plain ints. Examples need not be tensors.
 struct Digits : datasets::Dataset<Digits, int> {
   int get(size_t index) override { return static_cast<int>(index); }
   std::optional<size_t> size() const override { return 10; }
@@ -28,7 +28,7 @@ struct CountingStream : datasets::StreamDataset<CountingStream, std::vector<int>
   std::optional<size_t> size() const override { return {}; }
   int next = 0;
 };
-/// 0, 1, ..., 6; then its epoch is over.
+/// Returns 0, 1, ..., 6, and then ends its epoch.
 struct Countdown : datasets::StatefulDataset<Countdown, std::vector<int>> {
   std::optional<std::vector<int>> get_batch(size_t count) override {
     std::vector<int> batch;

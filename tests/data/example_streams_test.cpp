@@ -1,4 +1,4 @@
-// Random numbers of examples: the same for any number of workers, after a resume, and whatever the model draws.
+// Tests the random numbers of examples: equal for any number of workers, after a resume, and whatever the model draws.
 #include "tandem/data/example_random_streams.h"
 
 #include <sstream>
@@ -22,7 +22,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-/// Example i: i, and a number that get() draws.
+/// Example i holds i and a random number drawn in get().
 struct Noisy : datasets::Dataset<Noisy> {
   explicit Noisy(size_t n) : n(n) {}
   Example<> get(size_t i) override {
@@ -31,12 +31,13 @@ struct Noisy : datasets::Dataset<Noisy> {
   std::optional<size_t> size() const override { return n; }
   size_t n;
 };
-/// Appends a number to an example, after as many draws as its index says: no other example's may change for that.
+/// Appends a random number to an example, after a number of draws that depends on the example's index. These draws must
+/// not affect other examples.
 Tensor jitter(const Tensor& x) {
   for (int i = 0; i < x[0].item<float>(); ++i) rand({i + 1});
   return cat({x, rand({1})});
 }
-/// Shifts a whole batch.
+/// Appends one random number to all rows of a batch.
 Example<> shift(Example<> batch) {
   batch.data = cat({batch.data, rand({1, 1}).expand({batch.data.size(0), 1})}, 1);
   return batch;
@@ -48,7 +49,7 @@ Numbers numbers_of(const Tensor& x) {
   const Tensor flat = x.to(kFloat64).contiguous().view({-1});
   return {flat.data<double>(), flat.data<double>() + flat.numel()};
 }
-/// All that an epoch's batches hold, while the consumer draws too.
+/// Returns all numbers in an epoch's batches. The consumer draws random numbers meanwhile.
 template <class Loader> Numbers epoch_of(Loader& loader, Numbers* consumer = nullptr) {
   Numbers all;
   for (auto& batch : *loader) {
@@ -59,7 +60,7 @@ template <class Loader> Numbers epoch_of(Loader& loader, Numbers* consumer = nul
   }
   return all;
 }
-/// For examples in order, the number that get() drew, and that of the transform.
+/// Returns one of the four numbers of every example, in order.
 Numbers column(const Numbers& all, size_t which) {
   Numbers out;
   for (size_t i = which; i < all.size(); i += 4) out.push_back(all[i]);
@@ -89,7 +90,7 @@ TEST_CASE("examples draw the same numbers by any number of workers, and the mode
       CHECK(epochs == expected);
       CHECK(consumer == model);
     }
-  // An example's numbers are those of its position, whatever the batches are; and no two draws are alike.
+  // An example's random numbers depend on its position only, not on the batches. No two draws are equal.
   manual_seed(5);
   auto single = make_data_loader<SequentialSampler>(augmented(10), by(0, 1));
   const Numbers one_by_one = epoch_of(single);
@@ -114,7 +115,7 @@ TEST_CASE("a resumed loader draws what it would have drawn", "[data][streams]") 
     whole->sampler().set_epoch(e);
     expected[e] = epoch_of(whole);
   }
-  for (size_t handed_out = 0; handed_out <= 4; ++handed_out) {  // 4: the epoch's end
+  for (size_t handed_out = 0; handed_out <= 4; ++handed_out) {  // after 4 batches the epoch ends
     INFO(before << " workers, then " << after << "; saved after " << handed_out << " batches");
     manual_seed(6);
     std::ostringstream file;
@@ -134,7 +135,7 @@ TEST_CASE("a resumed loader draws what it would have drawn", "[data][streams]") 
       loader->save(archive);
       archive.save_to(file);
     }
-    manual_seed(77);  // the seed is in the file
+    manual_seed(77);  // has no effect on the resumed loader, because the seed is in the file
     auto resumed = make_data_loader(augmented(13), ShardSampler(13), by(after));
     serialize::InputArchive archive;
     const std::string bytes = file.str();
@@ -180,7 +181,7 @@ TEST_CASE("seeds, loaders and epochs differ, and manual_seed repeats them", "[da
   CHECK(of_a != of_b);
   CHECK(of_a != of_a_next);
   manual_seed(1);
-  CHECK(epoch_of(a) == of_a);  // as in PyTorch, a loader that was there already repeats too
+  CHECK(epoch_of(a) == of_a);  // as in PyTorch, manual_seed affects existing loaders too
   CHECK(epoch_of(b) == of_b);
   manual_seed(2);
   CHECK(epoch_of(a) != of_a);
@@ -188,7 +189,7 @@ TEST_CASE("seeds, loaders and epochs differ, and manual_seed repeats them", "[da
   const Numbers zeroth = epoch_of(shard), first = epoch_of(shard);
   shard->sampler().set_epoch(1);
   CHECK(zeroth != first);
-  CHECK(epoch_of(shard) == first);  // set_epoch names an epoch, however many were begun
+  CHECK(epoch_of(shard) == first);  // set_epoch selects an epoch, however many were begun before
 }
 
 TEST_CASE("ranks draw by the position over all ranks, or each its own", "[data][streams]") {
@@ -239,14 +240,14 @@ TEST_CASE("a dataset within a dataset draws from the stream of the example that 
       for (const Tensor& x : examples) of_batches.back().push_back(x[1].item<float>());
   }
   CHECK(of_batches[0] == of_batches[1]);
-  manual_seed(3);  // without a loader, the caller's generator
+  manual_seed(3);  // without a loader, get() uses the caller's generator
   const Numbers direct = numbers_of(Noisy(6).get(0).data);
   manual_seed(3);
   CHECK(direct[1] == rand({1}).item<float>());
 }
 
 TEST_CASE("batches of other requests draw by the batch's first example", "[data][streams]") {
-  /// Hands out as many random numbers as are asked for.
+  /// Returns a batch of `n` random numbers.
   struct Stream : datasets::StreamDataset<Stream, Tensor> {
     Tensor get_batch(size_t n) override { return rand({static_cast<int64_t>(n)}); }
     std::optional<size_t> size() const override { return {}; }

@@ -1,4 +1,4 @@
-// Whether this build has utf8proc: tests of tokenizers are skipped without it.
+// Tells whether this build has utf8proc. Tests of tokenizers are skipped without it.
 #pragma once
 #include "tandem/data/text/unicode.h"
 #include "tandem/tests/catch.h"

@@ -1,4 +1,4 @@
-// IDX files made by the tests.
+// Writes IDX files for tests.
 #pragma once
 #include <zlib.h>
 
@@ -31,14 +31,14 @@ inline std::string gzip(const std::string& bytes) {
   return out;
 }
 
-/// `count` bytes, all values among them.
+/// `count` bytes that take all values
 inline std::string some_bytes(size_t count) {
   std::string out(count, '\0');
   for (size_t i = 0; i < count; ++i) out[i] = static_cast<char>(i * 37 + i / 256);
   return out;
 }
 
-/// A data set in MNIST's four files: no digits in truth, but labels 0 to 9, again and again.
+/// Writes a data set as MNIST's four files. The images are arbitrary bytes, the labels repeat 0 to 9.
 inline void write_digits(const std::string& folder, uint32_t train, uint32_t test) {
   for (const auto& [prefix, count] : {std::pair("train", train), std::pair("t10k", test)}) {
     std::string labels;

@@ -26,7 +26,7 @@ void write_set(const TemporaryFolder& folder, const std::string& prefix, uint32_
              gzip(idx_bytes({static_cast<uint32_t>(labels.size())}, labels)));
 }
 
-/// Mutated files either read as what they say or are an error; nothing else may happen.
+/// Checks that a mutated file is either read or throws an Error that names the file.
 void fuzz(size_t rounds) {
   const TemporaryFolder folder = TemporaryFolder::in_memory();
   const std::string path = folder / "mutated";
@@ -46,7 +46,7 @@ void fuzz(size_t rounds) {
       if (std::string(e.what()).find(path) == std::string::npos) FAIL(e.what());
     }
   }
-  REQUIRE(errors > rounds / 2);  // changes of pixels alone are no defects
+  REQUIRE(errors > rounds / 2);  // some mutations change pixels only, which is no error
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ TEST_CASE("a gzipped IDX file may have several members, cut anywhere", "[data][i
     INFO(cut);
     CHECK(content(read_idx(folder / "two", 2)) == pixels);
   }
-  std::string many;  // each of few bytes, so that members begin all over the blocks that are read
+  std::string many;  // members of few bytes, so that they begin at all positions in the blocks that are read
   for (size_t i = 0; i < bytes.size(); i += 17) many += gzip(bytes.substr(i, 17));
   REQUIRE(many.size() > (1 << 16));
   write_file(folder / "many", many);
@@ -132,7 +132,7 @@ TEST_CASE("every defect of an IDX file is an error that names the file and the v
   refuses(gzip(idx_bytes({4000000000u, 28, 28}, "")), "holds at most");
   refuses(idx_bytes({4000000000u, 4000000000u, 4000000000u}, ""), "more than memory can address");
   std::string damaged = gzip(good);
-  damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 1);  // the checksum
+  damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 1);  // changes the checksum
   refuses(damaged, "damaged");
 }
 
@@ -181,6 +181,7 @@ TEST_CASE("MNIST refuses files that do not belong together", "[data][mnist]") {
   REQUIRE_THROWS_WITH(MNIST(folder.path()), Contains("label 1") && Contains("is 10"));
   write_file(folder / "train-images-idx3-ubyte", idx_bytes({2, 14, 14}, some_bytes(392)));
   REQUIRE_THROWS_WITH(MNIST(folder.path()), Contains("14 x 14"));
-  write_file(folder / "train-images-idx3-ubyte", idx_bytes({2}, "\1\2"));  // the labels' file under the images' name
+  // The labels' file under the name of the images.
+  write_file(folder / "train-images-idx3-ubyte", idx_bytes({2}, "\1\2"));
   REQUIRE_THROWS_WITH(MNIST(folder.path()), Contains("1 dimensions; accepted: 3"));
 }

@@ -1,4 +1,4 @@
-// make_grid and save_image, against what torchvision makes of the same tensors.
+// Tests make_grid and save_image against torchvision's results for the same tensors.
 #include <filesystem>
 
 #include "tandem/tandem.h"
@@ -15,7 +15,7 @@ using data::save_image;
 
 namespace {
 
-/// Whether this build can write PNG files. If not, save_image must say so.
+/// Returns whether this build can write PNG files. If not, checks that save_image says so.
 bool can_save() {
   const TemporaryFolder folder;
   try {
@@ -61,7 +61,7 @@ TEST_CASE("grids and their pixels are torchvision's", "[data][image]") {
     if (!saves || grid.size(0) != 3) continue;
     save_image(x, folder / "grid.png", options);
     const Tensor pixels = data::read_image(folder / "grid.png");
-    const auto bytes = expected.at("bytes").get<std::vector<int>>();  // channel by channel
+    const auto bytes = expected.at("bytes").get<std::vector<int>>();  // in order of channels
     REQUIRE(pixels.numel() == static_cast<int64_t>(bytes.size()));
     for (int64_t i = 0; i < pixels.numel(); ++i) REQUIRE(pixels.data<uint8_t>()[i] == bytes[static_cast<size_t>(i)]);
   }
@@ -77,7 +77,7 @@ TEST_CASE("make_grid takes lists, half types and bytes, and needs no gradient", 
   CHECK(grid.equal(make_grid(batch.unbind(), MakeGridOptions().nrow(2).padding(1).pad_value(0.5))));
   CHECK(make_grid(batch.to(kBFloat16)).dtype() == kBFloat16);
   CHECK(make_grid(full({2, 1, 2, 2}, 7, kUInt8)).sizes() == IntArrayRef{3, 6, 10});
-  // What is normalized is a copy.
+  // Normalizing works on a copy.
   const Tensor before = batch.detach().clone();
   make_grid(batch, MakeGridOptions().normalize(true));
   CHECK(batch.detach().equal(before));

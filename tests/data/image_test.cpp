@@ -1,4 +1,4 @@
-// Reading of images, and folders of them.
+// Tests reading images and folders of images.
 #include <zlib.h>
 
 #include <filesystem>
@@ -24,7 +24,7 @@ namespace {
 
 std::string fixture(const std::string& name) { return std::string(test::kFixtures) + "/images/" + name; }
 
-/// Whether this build has the library for such files. If not, reading one must say so.
+/// Returns whether this build has the library for this file type. If not, checks that reading the file says so.
 bool can_read(const std::string& name) {
   try {
     read_image(fixture(name));
@@ -35,8 +35,8 @@ bool can_read(const std::string& name) {
   }
 }
 
-/// Gives the chunks of a PNG file the checksums that they should have, as far as its lengths make sense: what was
-/// changed in them gets to the decoder then.
+/// Corrects the checksums of a PNG file's chunks, as far as their lengths are valid, so that changed contents reach the
+/// decoder.
 void repair_checksums(std::string& png) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(png.data());
   for (size_t at = 8; at + 12 <= png.size();) {
@@ -49,7 +49,7 @@ void repair_checksums(std::string& png) {
   }
 }
 
-/// What becomes of `rounds` changed copies of each file: an image, or an error that names the file.
+/// Decodes `rounds` mutated copies of each file. Each must give an image, or an error that names the file.
 void decode_changed(int rounds) {
   std::mt19937_64 random(20);
   size_t images = 0, errors = 0;
@@ -85,7 +85,7 @@ TEST_CASE("images are those that Pillow reads", "[data][image]") {
     REQUIRE(image.dtype() == kUInt8);
     REQUIRE(image.sizes() == IntArrayRef{3, height, width});
     const Tensor pixels = image.permute({1, 2, 0}).contiguous();
-    const int tolerance = name.ends_with(".jpg") ? 3 : 0;  // libjpeg's versions round differently
+    const int tolerance = name.ends_with(".jpg") ? 3 : 0;  // versions of libjpeg round differently
     int worst = 0;
     for (int64_t i = 0; i < pixels.numel(); ++i)
       worst = std::max(worst, std::abs(pixels.data<uint8_t>()[i] - expected["rgb"][static_cast<size_t>(i)].get<int>()));
@@ -119,13 +119,13 @@ TEST_CASE("a file that was cut off anywhere is refused", "[data][image]") {
 TEST_CASE("a header that announces more than the file can hold is refused", "[data][image]") {
   if (can_read("colour.png")) {
     std::string png = test::read_file(fixture("colour.png"));
-    png[17] = png[21] = 7;  // width and height get 7 << 16 more
+    png[17] = png[21] = 7;  // adds 7 << 16 to width and height
     repair_checksums(png);
     REQUIRE_THROWS_WITH(data::detail::decode_image(png, "large.png"), Contains("large.png declares 458765 x 458771"));
   }
   if (can_read("colour.jpg")) {
     std::string jpeg = test::read_file(fixture("colour.jpg"));
-    const size_t header = jpeg.find("\xff\xc0");  // marker, length, precision, height, width
+    const size_t header = jpeg.find("\xff\xc0");  // start of frame: marker, length, precision, height, width
     REQUIRE(header != std::string::npos);
     jpeg[header + 5] = jpeg[header + 7] = static_cast<char>(0xf0);
     REQUIRE_THROWS_WITH(data::detail::decode_image(jpeg, "large.jpg"), Contains("large.jpg declares 61453 x 61459"));
@@ -193,7 +193,7 @@ TEST_CASE("a damaged image of a folder is named by the loader", "[data][image]")
 TEST_CASE("Resize and CenterCrop bring images to one size", "[data][image]") {
   const Tensor image = arange(2 * 4 * 6, kFloat32).view({2, 4, 6});
   data::transforms::Resize<> half(2, 3), area(2, 3, kArea);
-  // The middle of each square of four pixels: both ways are their mean.
+  // Each output pixel lies in the middle of 2 x 2 input pixels, so both modes give their mean.
   REQUIRE(half(image).equal(
       tensor({3.5f, 5.5f, 7.5f, 15.5f, 17.5f, 19.5f, 27.5f, 29.5f, 31.5f, 39.5f, 41.5f, 43.5f}).view({2, 2, 3})));
   REQUIRE(area(image).equal(half(image)));

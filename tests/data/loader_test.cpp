@@ -20,7 +20,7 @@ using transforms::Stack;
 
 namespace {
 
-/// n rows: data (i, i + 0.5), target i.
+/// n examples: data (i, i + 0.5), target i
 auto rows(int64_t n) {
   Tensor x = core::empty({n, 2}, kFloat32, kCPU), y = core::empty({n}, kInt64, kCPU);
   for (int64_t i = 0; i < n; ++i) {
@@ -31,12 +31,12 @@ auto rows(int64_t n) {
   return TensorPairDataset(x, y);
 }
 
-/// As LibTorch's documentation writes one: single examples, made one by one.
+/// A dataset as in LibTorch's documentation: get() makes one example.
 struct Squares : datasets::Dataset<Squares> {
   explicit Squares(size_t n, size_t bad = SIZE_MAX) : n(n), bad(bad) {}
   Example<> get(size_t i) override {
     TANDEM_CHECK(i != bad, "Squares: no square of ", i);
-    std::this_thread::sleep_for(std::chrono::microseconds(i * 7919 % 300));  // so that workers finish out of order
+    std::this_thread::sleep_for(std::chrono::microseconds(i * 7919 % 300));  // workers finish out of order
     return {core::scalar(static_cast<double>(i * i), kFloat32, kCPU),
             core::scalar(static_cast<int64_t>(i), kInt64, kCPU)};
   }
@@ -112,7 +112,7 @@ TEST_CASE("an exception in a worker reaches the consumer with its context", "[da
   auto loader = make_data_loader<SequentialSampler>(Squares(20, /*bad=*/7).map(Stack<>()),
                                                     DataLoaderOptions(2).workers(2).enforce_ordering(ordered));
   REQUIRE_THROWS_WITH(targets_of(loader), Contains("examples 6, 7") && Contains("Squares: no square of 7"));
-  REQUIRE_THROWS_AS(targets_of(loader), WorkerException);  // it can be iterated again
+  REQUIRE_THROWS_AS(targets_of(loader), WorkerException);  // the loader can be iterated again, and fails again
   auto inline_loader = make_data_loader<SequentialSampler>(Squares(20, 7).map(Stack<>()), 2);
   REQUIRE_THROWS_WITH(targets_of(inline_loader), Contains("Squares: no square of 7"));
 }
@@ -148,7 +148,7 @@ TEST_CASE("waiting beyond the timeout is an error", "[data][loader]") {
   try {
     REQUIRE_THROWS_WITH(*at, Contains("Timeout in DataLoader queue while waiting for next batch (timeout was 5 ms)"));
   } catch (...) {
-    released = true;  // the loader's end waits for its workers
+    released = true;  // destroying the loader waits for its workers
     throw;
   }
   released = true;
@@ -304,7 +304,7 @@ TEST_CASE("set_epoch reshuffles a loader's epochs, and the ranks still share the
       auto loader = make_data_loader(rows(size).map(Stack<>()),
                                      samplers::ShardSampler(size, world, rank, {.drop_last = false, .pad = false}),
                                      DataLoaderOptions(4).workers(1));
-      for (size_t earlier = 0; earlier < epoch; ++earlier) {  // a loader that lives on gives what a new one gives
+      for (size_t earlier = 0; earlier < epoch; ++earlier) {  // earlier epochs must not change the order of this one
         loader->sampler().set_epoch(earlier);
         targets_of(loader);
       }

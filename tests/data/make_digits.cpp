@@ -1,4 +1,4 @@
-// Writes a small data set in MNIST's format, easy enough to be learnt in seconds.
+// Writes a small data set in MNIST's format, which a network can learn in seconds.
 // usage: make_digits FOLDER
 #include <cstdint>
 #include <filesystem>
@@ -12,7 +12,7 @@ void put(std::ofstream& file, uint32_t number) {
   for (int shift = 24; shift >= 0; shift -= 8) file.put(static_cast<char>(number >> shift));
 }
 
-/// Label d is a bright bar whose direction and place say d: rows 5 j for the first five, columns for the others.
+/// An image of label d is a bright bar. Labels 0 to 4 are horizontal bars, 5 to 9 vertical bars, at five positions.
 void write_set(const std::filesystem::path& folder, const std::string& prefix, uint32_t count) {
   std::ofstream images(folder / (prefix + "-images-idx3-ubyte"), std::ios::binary);
   std::ofstream labels(folder / (prefix + "-labels-idx1-ubyte"), std::ios::binary);

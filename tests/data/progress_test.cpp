@@ -1,4 +1,4 @@
-// progress: the line that it draws, where it draws it, and that it iterates as what is in it.
+// Tests progress(): the line that it draws, the stream it draws on, and that it iterates like the range it wraps.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ using data::detail::format_progress_line;
 
 namespace {
 
-/// The standard error, put elsewhere until the end.
+/// Redirects standard error while it lives.
 class StderrTo {
  public:
   explicit StderrTo(int fd) : kept_(::dup(STDERR_FILENO)) {
@@ -33,7 +33,8 @@ class StderrTo {
   int kept_;
 };
 
-/// What `run` writes to its standard error, which is a terminal; where the system has none to give, it is not run.
+/// Returns what `run` writes to standard error, which is a terminal. If the system has no terminal, returns nullopt
+/// without running it.
 std::optional<std::string> on_a_terminal(const std::function<void()>& run) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0) return {};
@@ -113,5 +114,5 @@ TEST_CASE("progress knows how many batches a loader has, and draws them on a ter
   CHECK(rows == 14);
   CHECK_THAT(*drawn, Contains("\repoch 1:   0%|"));
   CHECK_THAT(*drawn, Contains("| 3/3 [00:00<00:00, ") && Contains(", rows 10]\x1b[K\r\n\repoch 2:"));
-  CHECK(drawn->ends_with("\n"));  // the bar of a loop that was left ends too
+  CHECK(drawn->ends_with("\n"));  // an interrupted loop's bar ends its line too
 }

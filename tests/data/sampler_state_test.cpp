@@ -1,4 +1,4 @@
-// LibTorch's samplers for streams and for several ranks, and what samplers keep in archives.
+// Tests LibTorch's samplers for streams and for several ranks, and the state that samplers save in archives.
 #include <algorithm>
 #include <random>
 #include <set>
@@ -36,7 +36,7 @@ template <class S> std::string saved(const S& sampler) {
   return file.str();
 }
 template <class S> void restore(S& sampler, const std::string& file) { load(sampler, file.data(), file.size()); }
-/// An archive of these int64 numbers.
+/// Returns an archive of these int64 numbers.
 std::string archive_of(const std::vector<std::pair<std::string, Tensor>>& entries) {
   serialize::OutputArchive archive;
   for (const auto& [key, value] : entries) archive.write(key, value, true);
@@ -63,7 +63,7 @@ TEST_CASE("StreamSampler hands out sizes that sum to the epoch's", "[data][sampl
 }
 
 TEST_CASE("DistributedSequentialSampler gives each rank a block, as LibTorch's", "[data][samplers]") {
-  using Sequential = DistributedSequentialSampler;  // the lists are those of LibTorch
+  using Sequential = DistributedSequentialSampler;  // the expected lists were computed by LibTorch
   REQUIRE(share<Sequential>(10, 4, 0, true) == List{0, 1, 2});
   REQUIRE(share<Sequential>(10, 4, 1, true) == List{3, 4, 5});
   REQUIRE(share<Sequential>(10, 4, 3, true) == List{9, 0, 1});
@@ -102,7 +102,7 @@ TEST_CASE("DistributedRandomSampler's blocks are of one permutation for each epo
       REQUIRE(*std::max_element(all.begin(), all.end()) == size - 1);
       if (size > 7) REQUIRE(all != next_epoch);
       REQUIRE(std::is_permutation(all.begin(), all.end(), next_epoch.begin(), next_epoch.end()));
-      List whole;  // one shuffle of all, the first ones again at the end
+      List whole;  // the list to shuffle: all examples, then the first ones again as padding
       for (size_t i = 0; i < all.size(); ++i) whole.push_back(i % size);
       for (const auto& [epoch, joined] : {std::pair(0U, all), std::pair(1U, next_epoch)}) {
         List shuffled = whole;
@@ -119,7 +119,7 @@ TEST_CASE("DistributedRandomSampler's blocks are of one permutation for each epo
   base = &sampler;
   base->set_epoch(4);
   REQUIRE(base->epoch() == 4);
-  const List before = rest_of(sampler);  // a new epoch begins with reset
+  const List before = rest_of(sampler);  // set_epoch takes effect at the next reset()
   REQUIRE(before == share<DistributedRandomSampler>(20, 1, 0, true, 0));
   sampler.reset();
   REQUIRE(rest_of(sampler) == share<DistributedRandomSampler>(20, 1, 0, true, 4));
@@ -211,7 +211,8 @@ TEST_CASE("a sampler goes on where another was saved", "[data][samplers]") {
 }
 
 TEST_CASE("a ShardSampler of another number of ranks goes on at the end of the epoch too", "[data][samplers]") {
-  // Five ranks share 20 examples; three, which would pad them, could not have taken 10, but have as little left of 20.
+  // Five ranks share 20 examples. Three ranks cannot continue after 10 examples, which they could not have taken
+  // evenly. They can continue after 15, and after all 20, which is the end of the epoch.
   for (const size_t taken : {size_t(2), size_t(3), size_t(4)}) {
     CAPTURE(taken);
     ShardSampler five(20, 5, 1), three(20, 3, 0);
@@ -222,14 +223,14 @@ TEST_CASE("a ShardSampler of another number of ranks goes on at the end of the e
       REQUIRE(rest_of(three).size() == 7);
     } else {
       restore(three, file);
-      REQUIRE(rest_of(three).size() == (taken == 3 ? 2 : 0));  // of 7, the last of which is padding
+      REQUIRE(rest_of(three).size() == (taken == 3 ? 2 : 0));  // 2 of its 7 remain; the last one is padding
       three.reset();
       REQUIRE(rest_of(three).size() == 7);
     }
   }
   ShardSampler padded(20, 3, 0), five(20, 5, 4);
   rest_of(padded);
-  restore(five, saved(padded));  // 21 were taken, one of them twice
+  restore(five, saved(padded));  // 21 examples were taken, one of them twice
   REQUIRE(rest_of(five).empty());
 }
 

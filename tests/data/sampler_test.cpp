@@ -13,7 +13,7 @@ using Indices = std::vector<size_t>;
 
 namespace {
 
-/// PyTorch's rule as its documentation tells it: extend or cut a list, then stride through it.
+/// Implements the rule in PyTorch's documentation: pads or truncates the list, then takes every world-th entry.
 Indices by_the_book(Indices order, size_t world, size_t rank, bool drop_last) {
   if (drop_last) {
     while (order.size() % world != 0) order.pop_back();
@@ -90,15 +90,16 @@ TEST_CASE("ShardSampler shuffles by seed and epoch, alike on all ranks", "[data]
     const Indices epoch0 = drain(sampler, 4);
     REQUIRE(epoch0.size() == sampler.local_sample_count());
     sampler.reset();
-    REQUIRE(drain(sampler, 5) == epoch0);  // without set_epoch, the same again
+    REQUIRE(drain(sampler, 5) == epoch0);  // the order repeats unless set_epoch is called
     sampler.set_epoch(1);
     sampler.reset();
     const Indices epoch1 = drain(sampler, 40);
     REQUIRE(epoch1 != epoch0);
     ShardSampler other(size, world, rank, {.shuffle = true, .seed = 4, .drop_last = false, .pad = false});
-    REQUIRE(other.indices() == epoch1);  // seed + epoch decides
+    REQUIRE(other.indices() == epoch1);  // the order depends on seed + epoch only
     const Indices whole = ShardSampler(size, 1, 0, {.shuffle = true, .seed = 4}).indices();
-    for (size_t i = 0; i < epoch1.size(); ++i) REQUIRE(epoch1[i] == whole[rank + i * world]);  // one shuffle, dealt out
+    // All ranks share one shuffled list.
+    for (size_t i = 0; i < epoch1.size(); ++i) REQUIRE(epoch1[i] == whole[rank + i * world]);
     all.insert(all.end(), epoch1.begin(), epoch1.end());
   }
   REQUIRE(sorted(all) == range(size));

@@ -1,4 +1,4 @@
-// Loaders that put their batches in page-locked memory, or on a device.
+// Tests loaders that put their batches in page-locked memory, or on a device.
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/data/data.h"
 #include "tandem/ops/factory/empty.h"
@@ -16,7 +16,7 @@ using transforms::Stack;
 
 namespace {
 
-/// Row i is i, i + 1, ...; target i.
+/// Row i is i, i + 1, ..., with target i.
 auto rows(int64_t n, int64_t columns) {
   Tensor x = core::empty({n, columns}, kFloat32, kCPU), y = core::empty({n}, kInt64, kCPU);
   for (int64_t i = 0; i < n * columns; ++i) x.data<float>()[i] = static_cast<float>(i / columns + i % columns);
@@ -70,7 +70,7 @@ TEST_CASE("batches of pairs, lists and types of one's own are moved", "[cuda][da
   CHECK(alone.data.cpu().equal(x));
   Tensor there = x.to(kGpu);
   CHECK(staging.receive(staging.send(there)).is_same(there));
-  {  // made by this thread's stream, which is not done: the batch is not there before
+  {  // the tensor depends on the sender's stream, so the receiver must wait for that stream
     const cuda::Stream maker(kGpu), consumer(kGpu);
     test::Gate gate(maker);
     data::detail::StagedBatch<Tensor> sent;
@@ -110,8 +110,8 @@ TEST_CASE("batches of maps, examples and structs that list their tensors are mov
 
 namespace {
 
-/// Computes on each batch as a training step would: late, on the consumer's stream, and drops it at once. Returns the
-/// sums of the batches' bytes as the GPU saw them.
+/// Copies each batch on the consumer's stream, as a training step would read it, and drops it at once. Then checks the
+/// copies.
 void consume(size_t workers, int64_t columns) {
   constexpr int64_t kRows = 26;
   auto loader = make_data_loader<SequentialSampler>(rows(kRows, columns).map(Stack<>()),
@@ -122,11 +122,12 @@ void consume(size_t workers, int64_t columns) {
     const cuda::StreamGuard guard(stream);
     for (auto& batch : *loader) {
       REQUIRE(batch.data.device() == kGpu);
-      Tensor result = core::empty(batch.data.sizes(), kFloat32, kGpu);  // a step's work: reads it in stream order
+      // Stands for a step's work, which reads the batch in stream order.
+      Tensor result = core::empty(batch.data.sizes(), kFloat32, kGpu);
       gpu::copy_async(result.raw_data(), batch.data.raw_data(), static_cast<size_t>(batch.data.nbytes()),
                       stream.handle());
       seen.push_back(result);
-      batch = {};  // before it was read
+      batch = {};  // dropped before it was read
     }
     REQUIRE(seen.size() == 7);
     for (size_t b = 0; b < seen.size(); ++b) {
@@ -153,14 +154,14 @@ TEST_CASE("the next batch is copied while the consumer's stream is busy", "[cuda
   const cuda::Stream stream(kGpu);
   const cuda::StreamGuard guard(stream);
   auto loader = make_data_loader<SequentialSampler>(rows(8, 3).map(Stack<>()), DataLoaderOptions(2).device(kGpu));
-  {  // pages for two batches of two tensors; to lock them later the driver might wait for the stream
+  {  // caches pages for two batches of two tensors: locking pages later might wait for the stream
     std::vector<Tensor> pinned(4);
     for (Tensor& t : pinned) t = ones({6}).pin_memory();
   }
   auto at = loader->begin();
   test::Gate gate(stream);
   const Example<> first = *at;
-  ++at;  // made, sent and received, although nothing of the stream is done
+  ++at;  // the next batch arrives while the consumer's stream is blocked
   CHECK(test::stays_busy(stream));
   const Tensor second = at->data;
   gate.open();
@@ -170,7 +171,7 @@ TEST_CASE("the next batch is copied while the consumer's stream is busy", "[cuda
 #if TANDEM_TEST_EMULATED
 TEST_CASE("a loader is right for 1,000 orders of the streams' work", "[cuda][data][loader]") {
   if (!test::has_gpu()) return;
-  const uint64_t seeds = TANDEM_TEST_SANITIZED ? 100 : 1000;  // each takes ten times as long there
+  const uint64_t seeds = TANDEM_TEST_SANITIZED ? 100 : 1000;  // under a sanitizer each seed takes ten times as long
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     emulation::set_stream_seed(seed);
     CAPTURE(seed);

@@ -1,4 +1,4 @@
-// Loaders of stateful datasets; iterators and loaders at their ends.
+// Tests loaders of stateful datasets, and the lifetime of iterators and loaders.
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Numbers from 0 to `count`, which any thread may ask for. It notices when it is reset while a batch is made.
+/// The numbers from 0 to `count`, for use by several threads. Detects a reset() during get_batch().
 struct Numbers : datasets::StatefulDataset<Numbers, std::vector<int>> {
   Numbers(int count, int bad) : count(count), bad(bad) {}
   std::optional<std::vector<int>> get_batch(size_t wanted) override {
@@ -44,7 +44,7 @@ struct Numbers : datasets::StatefulDataset<Numbers, std::vector<int>> {
 };
 auto numbers(int count, int bad = -1) { return datasets::make_shared_dataset<Numbers>(count, bad); }
 
-/// Tells when a worker is at an example, and how many were made.
+/// A slow dataset that counts the examples that workers have started.
 struct Slow : datasets::Dataset<Slow, int> {
   Slow(milliseconds each, std::atomic<int>& made) : each(each), made(&made) {}
   int get(size_t index) override {
@@ -189,7 +189,7 @@ TEST_CASE("an iterator of a loader that is gone, or was joined, cannot go on", "
     }
     loader = nullptr;
     REQUIRE_THROWS_WITH(++at, Contains("the loader was destroyed"));
-    REQUIRE(at->size() == 1);  // the batch that it has stays
+    REQUIRE(at->size() == 1);  // the iterator keeps its current batch
   }
 }
 
@@ -214,6 +214,6 @@ TEST_CASE("after a timeout the batch still comes", "[data][loader]") {
   std::optional<int> first;
   for (int tries = 0; !first && tries < 1000; ++tries) try {
       first = at->at(0);
-    } catch (const Error&) {}  // on a busy machine there may be no timeout at all
+    } catch (const Error&) {}  // on a busy machine there may be no timeout
   REQUIRE(first == 0);
 }

@@ -1,4 +1,4 @@
-// BertTokenizer against Hugging Face's tokenizers (fixtures/wordpiece.json).
+// Tests BertTokenizer against Hugging Face's tokenizers (fixtures/wordpiece.json).
 #include "tandem/data/text/wordpiece.h"
 
 #include "tandem/tests/catch.h"
@@ -34,7 +34,7 @@ TEST_CASE("BertTokenizer gives the numbers that Hugging Face's tokenizers give",
     }
   }
   const BertTokenizer tokenizer(folder / "vocab.txt");
-  for (size_t i = 0; i < fixture.at("bytes").size(); ++i) {  // not UTF-8
+  for (size_t i = 0; i < fixture.at("bytes").size(); ++i) {  // byte sequences that are not UTF-8
     const auto hex = fixture.at("bytes")[i].get<std::string>();
     std::string bytes;
     for (size_t k = 0; k < hex.size(); k += 2) bytes += static_cast<char>(std::stoi(hex.substr(k, 2), nullptr, 16));
@@ -47,7 +47,7 @@ TEST_CASE("BertTokenizer pads and truncates, and says what is wrong with a vocab
   if (!test::has_unicode()) return;
   const test::TemporaryFolder folder;
   const std::string path = folder / "vocab.txt";
-  test::write_file(path, "[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\na\r\nb\r\n##b\r\n");  // as on Windows
+  test::write_file(path, "[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\na\r\nb\r\n##b\r\n");  // line ends of Windows
   BertTokenizer tokenizer(path, BertTokenizerOptions().model_max_length(4));
   CHECK(tokenizer.vocab_size() == 8);
   CHECK(tokenizer.tokenize("abb c [MASK]") == std::vector<std::string>{"a", "##b", "##b", "[UNK]", "[MASK]"});

@@ -1,4 +1,5 @@
-// Stream capture of the emulated runtime: what becomes part of a graph, what a launch runs, and what CUDA refuses.
+// Tests stream capture of the emulated runtime: the work recorded in a graph, the work that a launch runs, and calls
+// that CUDA refuses during capture.
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -23,7 +24,7 @@ gpu::GraphHandle capture(gpu::StreamHandle stream, const std::function<void()>& 
   work();
   return gpu::end_capture(stream);
 }
-/// `to` waits for what is on `from` now.
+/// Makes `to` wait for the work that is now on `from`.
 void wait_for(gpu::StreamHandle to, gpu::StreamHandle from) {
   const OwnEvent event(from->device);
   gpu::record_event(event, from);
@@ -57,7 +58,7 @@ TEST_CASE("what is captured runs when the graph is launched, each time", "[emula
   CHECK(host[1] == 11);
   set(memory, 5, 1, other);
   gpu::launch_graph(graph, other);
-  gpu::launch_graph(graph, stream);  // after the other launch, though on another stream
+  gpu::launch_graph(graph, stream);  // runs after the other launch, though on another stream
   gpu::synchronize(0);
   CHECK(read(memory, 2, stream) == std::vector<int>{0, 10});
   CHECK(calls == 3);
@@ -90,7 +91,7 @@ TEST_CASE("streams that wait for a captured event take part until they are waite
     wait_for(side, stream);
     wait_for(far, stream);
     CHECK(gpu::is_capturing(far));
-    add(memory + 1, memory, 10, 1, side);  // beside the next
+    add(memory + 1, memory, 10, 1, side);  // may run concurrently with the kernel on `stream`
     gpu::copy_peer_async(away, 1, memory, 0, 4, far);
     add(away, away, 100, 1, far);
     add(memory + 2, memory, 20, 1, stream);
@@ -117,7 +118,7 @@ TEST_CASE("work of a graph runs in any order that its events permit", "[emulatio
     const OwnGraph graph(capture(stream, [&] {
       wait_for(side, stream);
       set(memory, 1, 1, side);
-      set(memory, 2, 1, stream);  // a race
+      set(memory, 2, 1, stream);  // race: either value may be written last
       wait_for(stream, side);
     }));
     gpu::launch_graph(graph, stream);
@@ -211,12 +212,12 @@ TEST_CASE("what CUDA refuses to a capture is refused, and invalidates it", "[emu
     CHECK_THROWS_WITH(gpu::end_capture(stream), Contains("cudaErrorStreamCaptureInvalidated"));
     CHECK_FALSE(gpu::is_capturing(stream));
     if (gpu::is_capturing(late)) CHECK_THROWS_WITH(gpu::end_capture(late), Contains("CaptureInvalidated"));
-    set(memory, 7, 1, stream);  // all is as before
+    set(memory, 7, 1, stream);  // the stream works as before
     CHECK(read_one(memory, stream) == 7);
     gpu::record_event(event, stream);
     CHECK_FALSE((gpu::is_done(event), false));
   }
-  // These fail without a word: the capture tells.
+  // release() reports no error. The capture reports it when it ends.
   for (const bool on_host : {false, true}) {
     void* const block = on_host ? gpu::allocate_host(16) : gpu::allocate(0, 16);
     const auto give_back = [&] { on_host ? gpu::release_host(block) : gpu::release(0, block); };
@@ -254,7 +255,7 @@ TEST_CASE("a capture ends where it began, with all its streams", "[emulation][ca
   gpu::destroy_graph(gpu::end_capture(stream));
   CHECK_THROWS_WITH(gpu::wait_event(side, event), Contains("cudaErrorCapturedEvent"));
   CHECK_THROWS_WITH(gpu::is_done(event), Contains("cudaErrorCapturedEvent"));
-  gpu::record_event(event, stream);  // an event like any other again
+  gpu::record_event(event, stream);  // usable like any other event again
   gpu::wait_event(side, event);
   gpu::synchronize_stream(side);
 
@@ -275,10 +276,10 @@ TEST_CASE("a capture of one thread forbids another little", "[emulation][capture
     const HostInts host(1);
     set(mine, 3, 1, other);
     CHECK(read_one(mine, other) == 3);
-    set(memory + 1, 2, 1, stream);  // into the capture
+    set(memory + 1, 2, 1, stream);  // recorded into the capture
   }).join();
   {
-    const gpu::UnsafeCallsGuard guard;  // and itself nothing then but to ask for what is captured
+    const gpu::UnsafeCallsGuard guard;  // allows unsafe calls in the capturing thread
     const Ints mine(1);
     gpu::synchronize_stream(other);
   }

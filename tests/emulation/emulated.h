@@ -1,5 +1,5 @@
-// What the tests of the emulated CUDA runtime share: streams, events and memory that end with a scope, two small
-// kernels, and a way to watch a program die.
+// Helpers for tests of the emulated CUDA runtime: streams, events and memory owned by a scope, two small kernels, and a
+// check of how a child process dies.
 #pragma once
 #include <cstdlib>
 #include <functional>
@@ -14,7 +14,8 @@
 
 namespace tandem::test {
 
-/// A test's settings, whatever the environment says; those of the environment again after it.
+/// Sets fixed emulation settings for a test, independent of the environment, and restores those of the environment when
+/// destroyed.
 struct Reset {
   Reset() {
     emulation::reset();
@@ -38,7 +39,7 @@ struct OwnEvent {
   ~OwnEvent() { gpu::destroy_event(handle); }
   operator gpu::EventHandle() const { return handle; }
 };
-/// Some ints on a device, or page-locked.
+/// An array of ints on a device, or in page-locked host memory
 struct Ints {
   int device, *data;
   explicit Ints(size_t count, int device = 0)
@@ -55,17 +56,17 @@ struct HostInts {
   operator int*() const { return data; }
 };
 
-/// to[i] = from[i] + amount, by one block
+/// Launches to[i] = from[i] + amount on one block.
 inline void add(int* to, const int* from, int amount, unsigned count, gpu::StreamHandle stream) {
   const gpu::DeviceGuard guard(stream->device);
   emulation::launch("add", dim3(1), dim3(count), 0, stream, [=] { to[threadIdx.x] = from[threadIdx.x] + amount; });
 }
-/// to[i] = value, by one block
+/// Launches to[i] = value on one block.
 inline void set(int* to, int value, unsigned count, gpu::StreamHandle stream) {
   const gpu::DeviceGuard guard(stream->device);
   emulation::launch("set", dim3(1), dim3(count), 0, stream, [=] { to[threadIdx.x] = value; });
 }
-/// What is in device memory when the stream has got there.
+/// Returns `count` ints of device memory after all earlier work of the stream.
 inline std::vector<int> read(const int* from, size_t count, gpu::StreamHandle stream) {
   std::vector<int> values(count);
   gpu::copy_async(values.data(), from, count * sizeof(int), stream);
@@ -74,10 +75,10 @@ inline std::vector<int> read(const int* from, size_t count, gpu::StreamHandle st
 }
 inline int read_one(const int* from, gpu::StreamHandle stream) { return read(from, 1, stream).front(); }
 
-/// How a copy of this process ended that called f.
+/// How a forked process that called f ended
 struct Death {
   bool died;
-  std::string words;  // what it wrote
+  std::string words;  // output of the process
 };
 Death death_of(const std::function<void()>& f);
 

@@ -1,4 +1,4 @@
-// How emulated grids run: what they refuse, what they say of threads that wait for ever, their orders, their stacks.
+// Tests how emulated grids run: limits, messages about deadlocks, thread orders, and stacks.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -42,7 +42,8 @@ TEST_CASE("a launch that no GPU accepts is refused", "[emulation]") {
     if (threadIdx.x == 0 && threadIdx.z == 0) tile[0] = 1;
   };
   CHECK_THAT(error_of([&] { run(1, 1, both, 227 * 1024); }), Contains("233472; accepted: up to 232448"));
-  // Up to 48 KiB of dynamic memory, launches ask for no more than that in all.
+  // With up to 48 KiB of dynamic shared memory, a launch does not raise the limit, so static and dynamic memory share
+  // 48 KiB.
   CHECK_THAT(error_of([&] { run(1, 1, both, 48 * 1024); }), Contains("takes 50176; accepted: up to 49152"));
   run(1, 1, both, 47 * 1024);
   run(1, dim3(16, 1, 64), both, 226 * 1024);
@@ -76,7 +77,7 @@ TEST_CASE("a barrier in two branches is divergent", "[emulation]") {
   });
   CHECK_THAT(text, Contains("kernel tested, block (0, 0, 0), thread (5, 0, 0): divergent barrier: it is in "
                             "__syncthreads, while thread (0, 0, 0) waits in __syncthreads [grid_test.cpp:"));
-  run(3, 64, [] {  // the same way for a whole block: fine
+  run(3, 64, [] {  // the whole block takes the same branch, which is allowed
     if (blockIdx.x == 1)
       __syncthreads();
     else
@@ -98,7 +99,8 @@ TEST_CASE("what a warp may not do is an error", "[emulation]") {
                if (threadIdx.x != 3) __shfl_xor_sync(kAll, 1.0f, 1);
              }),
              Contains("lane 2 reads lane 3, which has ended"));
-  CHECK_THAT(error([] { __shfl_down_sync(kAll, 1.0f, 8); }), Contains("reads lane 8, which has ended"));  // of 8 lanes
+  // The last warp has 8 lanes.
+  CHECK_THAT(error([] { __shfl_down_sync(kAll, 1.0f, 8); }), Contains("reads lane 8, which has ended"));
   CHECK_THAT(error([] { __ballot_sync(0xfff0, 1); }), Contains("lane 0 is not in its own mask 0xfff0"));
   CHECK_THAT(error([] { __shfl_sync(kAll, 1, 0, 12); }), Contains("width is 12; accepted: 1, 2, 4, 8, 16, 32"));
   CHECK_THAT(error([] {
@@ -115,7 +117,7 @@ TEST_CASE("what a warp may not do is an error", "[emulation]") {
 
 TEST_CASE("an exception ends the grid, and nothing of its threads is left", "[emulation]") {
   const Order forward;
-#if !TANDEM_TEST_TSAN  // which would mind that threads count in one place
+#if !TANDEM_TEST_TSAN  // ThreadSanitizer would report that threads count in one variable
   struct Counted {
     int& alive;
     explicit Counted(int& alive) : alive(alive) { ++alive; }

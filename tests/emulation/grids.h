@@ -1,4 +1,4 @@
-// Grids for tests of emulated kernels.
+// Runs small grids of emulated threads for tests of kernels.
 #pragma once
 #include <functional>
 #include <string>
@@ -14,7 +14,7 @@ inline constexpr unsigned kAll = 0xffffffffu;
 inline void run(dim3 grid, dim3 block, const std::function<void()>& thread, size_t shared_bytes = 0) {
   emulation::run_grid("tested", grid, block, shared_bytes, thread);
 }
-/// What every thread of one block gives.
+/// Returns f() of every thread of one block.
 template <class T, class F> std::vector<T> each(unsigned threads, F f) {
   std::vector<T> result(threads);
   run(1, threads, [&] { result[threadIdx.x] = f(); });
@@ -28,7 +28,7 @@ inline std::string error_of(const std::function<void()>& f) {
   }
   return "no CudaError";
 }
-struct Order {  // forward, until the scope ends: messages name the first thread
+struct Order {  // Runs threads in forward order while it lives, so that messages name the first thread.
   const emulation::OrderSetting saved = emulation::thread_order();
   Order() { emulation::set_thread_order(emulation::ThreadOrder::forward); }
   ~Order() { emulation::set_thread_order(saved.order, saved.seed); }

@@ -1,4 +1,5 @@
-// The emulated runtime's memory: whose it is, what may touch it, and what a copy refuses.
+// Tests the emulated runtime's memory: which device owns an address, which code may access it, and copies that are
+// refused.
 #include "emulated.h"
 
 #include <sys/wait.h>
@@ -50,7 +51,7 @@ TEST_CASE("a pointer tells whose memory it is", "[emulation][memory]") {
   CHECK(gpu::pointer_info(zero).device == 0);
   CHECK(gpu::pointer_info(three + 9).device == 3);
   CHECK(gpu::pointer_info(three).kind == gpu::MemoryKind::device);
-  CHECK(gpu::pointer_info(three + 10).kind == gpu::MemoryKind::pageable);  // behind its end
+  CHECK(gpu::pointer_info(three + 10).kind == gpu::MemoryKind::pageable);  // behind the end of the block
   CHECK(gpu::pointer_info(host).kind == gpu::MemoryKind::page_locked);
   CHECK(gpu::pointer_info(host).device == -1);
   CHECK(gpu::pointer_info(&local).kind == gpu::MemoryKind::pageable);
@@ -83,14 +84,14 @@ TEST_CASE("addresses come back as late as possible, and as fresh memory", "[emul
     REQUIRE(arena.release(again));
     ++others;
   }
-  CHECK(others == 64 / 3 - 1);  // two pages and a guard page each
+  CHECK(others == 64 / 3 - 1);  // each block takes two pages and a guard page
   CHECK(again[0] == 0xFF);
   CHECK(again[bytes - 1] == 0xFF);
   CHECK(arena.used() == bytes);
   CHECK(arena.allocate(64 * kPage) == nullptr);
   CHECK(arena.allocate(62 * kPage) == nullptr);
   REQUIRE(arena.release(again));
-  CHECK(arena.allocate(62 * kPage));  // all that was freed has grown together
+  CHECK(arena.allocate(62 * kPage));  // freed blocks are merged
 }
 
 TEST_CASE("a device's memory has a limit, and says how much is left", "[emulation][memory]") {
@@ -208,9 +209,9 @@ TEST_CASE("what release does not know is reported", "[emulation][memory]") {
   CHECK_NOTHROW(gpu::synchronize(1));
 }
 
-// ---- planted defects in kernels: each ends the program with words about it
+// ---- planted defects in kernels: each ends the program with a message that describes it
 
-/// Where the processor has no keys for it, this is looked at only by the pass with TANDEM_EMULATION_GUARD=1.
+/// Without memory protection keys on this CPU, access is checked only in the test run with TANDEM_EMULATION_GUARD=1.
 bool rights_are_checked() {
   if (emulation::guards_memory()) return true;
   WARN("SKIPPED: this processor has no memory protection keys");
@@ -235,7 +236,8 @@ TEST_CASE("a kernel that uses freed memory dies at that line", "[emulation][memo
 }
 TEST_CASE("a kernel that writes out of bounds dies at that line", "[emulation][memory][defect]") {
   const Reset reset;
-  const size_t beyond = kAddressSanitizer ? 100 : kPage / sizeof(int);  // else only whole pages are seen
+  // Unless AddressSanitizer is used, only whole pages are protected.
+  const size_t beyond = kAddressSanitizer ? 100 : kPage / sizeof(int);
   const Death death = death_of([=] {
     const OwnStream stream;
     int* const memory = static_cast<int*>(gpu::allocate(0, 400));

@@ -1,5 +1,6 @@
-# cmake -D PROGRAM= -D SOURCE= -D DEFECT= -D REPORT= -P: passes if the program, with that defect, fails with a report
-# that matches REPORT and names every line of SOURCE with the comment `// at DEFECT`. Without a defect it must be clean.
+# cmake -D PROGRAM= -D SOURCE= -D DEFECT= -D REPORT= -P: passes if the program with that defect fails, and its report
+# matches REPORT and names every line of SOURCE with the comment `// at DEFECT`. Without a defect, the program must
+# print "clean".
 execute_process(COMMAND ${PROGRAM} ${DEFECT} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(NOT DEFECT)
   if(NOT status EQUAL 0 OR NOT output STREQUAL "clean\n")

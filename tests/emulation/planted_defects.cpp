@@ -1,5 +1,5 @@
-// Tests of the tests: kernels with one defect each, which the build that is meant for it must find, and name its lines.
-// planted_defects.cmake runs them: the lines of a defect are those with the comment `// at NAME`.
+// Tests the checkers: each kernel has one defect, which the emulation or a sanitizer must report with the right lines.
+// planted_defects.cmake runs them. The lines of a defect have the comment `// at NAME`.
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -23,7 +23,7 @@ __global__ void write_out(float* y, int n) {
   if (planted("global") && i == n - 1) y[i + 1] = 2;  // at global
 }
 
-/// Sums of two neighbours, which it reads at once.
+/// Adds pairs of neighbours, which it reads as one float2.
 __global__ void add_pairs(const float* x, float* y, int pairs) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= pairs) return;
@@ -32,7 +32,7 @@ __global__ void add_pairs(const float* x, float* y, int pairs) {
   y[i] = pair.x + pair.y;
 }
 
-/// Reverses each block's part of x.
+/// Reverses each block of x.
 __global__ void reverse(float* x) {
   TANDEM_SHARED(float, tile, [kBlock]);
   TANDEM_DYNAMIC_SHARED(float, copy);
@@ -47,14 +47,14 @@ __global__ void reverse(float* x) {
   x[t] = tile[kBlock - 1 - t] + copy[t] - copy[t];  // at barrier
 }
 
-/// A few blocks, far from one another, count in one place.
+/// Blocks that are far apart count in one variable.
 __global__ void count(int* total) {
   if (blockIdx.x % 5 != 1) return;
   if (threadIdx.x != 0) return;
   if (!planted("accumulation")) atomicAdd(total, 1);
   if (planted("accumulation")) *total += 1;  // at accumulation
 }
-/// A barrier in between orders the threads of a block, but not two blocks.
+/// The barrier orders the threads of a block, but not two blocks.
 __global__ void count_behind_barriers(int* total) {
   __syncthreads();
   if (threadIdx.x == blockIdx.x % 2) {
@@ -64,18 +64,18 @@ __global__ void count_behind_barriers(int* total) {
   __syncthreads();
 }
 
-/// Every lane takes its neighbour's value through shared memory.
+/// Each lane reads its neighbour's value through shared memory.
 __global__ void rotate(float* x) {
   TANDEM_SHARED(float, tile, [32]);
   tile[threadIdx.x] = x[threadIdx.x];  // at syncwarp
   if (planted("syncwarp"))
-    __shfl_xor_sync(0xffffffffu, 1, 1);  // brings the lanes together, but orders no memory
+    __shfl_xor_sync(0xffffffffu, 1, 1);  // synchronizes the lanes, but does not order memory
   else
     __syncwarp();
   x[threadIdx.x] = tile[(threadIdx.x + 1) % 32];  // at syncwarp
 }
 
-/// The block that comes last adds up what all have left.
+/// The last block to arrive adds up the values of all blocks.
 __global__ void add_up(float* partial, unsigned* arrived, float* total) {
   if (threadIdx.x != 0) return;
   partial[blockIdx.x] = 1;  // at first_fence // at second_fence // at block_fence

@@ -1,4 +1,4 @@
-// The emulated runtime's errors and devices, and orders of streams by seed.
+// Tests the emulated runtime's errors, devices, and random stream orders.
 #include <algorithm>
 #include <thread>
 
@@ -23,7 +23,7 @@ TEST_CASE("a kernel's error comes with the next wait, names the kernel, and stay
   CHECK_THROWS_WITH(gpu::allocate(0, 1), Contains("kernel wild"));
   CHECK_NOTHROW(gpu::synchronize_stream(other));
   emulation::reset();
-  CHECK(read_one(memory, stream) == -1);  // nothing ran behind the error
+  CHECK(read_one(memory, stream) == -1);  // no kernel ran after the error
 }
 TEST_CASE("a launch that no device accepts fails at once", "[emulation][errors]") {
   const Reset reset;
@@ -86,7 +86,7 @@ TEST_CASE("the n-th call of any function can be made to fail", "[emulation][erro
   const OwnStream stream;
   const OwnEvent event(0, true);
   const Ints memory(2);
-  static int value = 0;  // which copies read until the end of the test
+  static int value = 0;  // static, because queued copies read it until the end of the test
   gpu::record_event(event, stream);
   gpu::synchronize_event(event);
   const std::vector<std::pair<std::string, std::function<void()>>> calls{
@@ -158,9 +158,9 @@ TEST_CASE("there are as many devices as a test asks for", "[emulation][devices]"
   unsetenv("TANDEM_EMULATED_DEVICES");
 }
 
-// ---- orders by seed: defects and what is right
+// ---- random stream orders: programs with a defect, and correct programs
 
-/// Under how many of the seeds a program does not give `right`.
+/// Returns the number of seeds for which a program does not return `right`.
 int wrong_results(int seeds, int right, const std::function<int()>& program) {
   int wrong = 0;
   for (int seed = 1; seed <= seeds; ++seed) {
@@ -172,7 +172,7 @@ int wrong_results(int seeds, int right, const std::function<int()>& program) {
   return wrong;
 }
 
-/// A producer's stream fills a buffer, a consumer's reads it. `wait` is what makes it right.
+/// A stream fills a buffer, and another stream reads it. The result is right only with `wait`.
 int produce_and_consume(bool wait) {
   const OwnStream producer, consumer;
   const OwnEvent event;
@@ -193,8 +193,8 @@ TEST_CASE("with the event it is right for 1000 seeds", "[emulation][seeds]") {
   CHECK(wrong_results(1000, 13, [] { return produce_and_consume(true); }) == 0);
 }
 
-/// A copy stream fills one staging buffer for each of three batches that a compute stream adds up. `wait` makes the
-/// copy wait until the batch before was read.
+/// A copy stream fills one staging buffer for each of three batches, which a compute stream adds up. With `wait`, each
+/// copy waits until the previous batch was read.
 int add_batches(bool wait) {
   const OwnStream copies, compute;
   const OwnEvent copied, read;
@@ -221,7 +221,7 @@ TEST_CASE("a buffer that is used again in time is right for 1000 seeds", "[emula
   const Reset reset;
   CHECK(wrong_results(1000, 7, [] { return add_batches(true); }) == 0);
 }
-/// The same with page-locked memory that the host writes again.
+/// Like add_batches, but the host overwrites page-locked memory.
 int stage_batches(bool wait) {
   const OwnStream stream;
   const OwnEvent copied;

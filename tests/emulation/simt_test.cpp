@@ -1,4 +1,4 @@
-// The words of emulated kernels, each against its definition.
+// Tests the intrinsics of emulated kernels against their definitions.
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -56,7 +56,7 @@ TEST_CASE("barriers and votes count the threads that have not ended", "[emulatio
     return 100 * all + __syncthreads_count(1) + 1000 * __syncthreads_and(1);
   });
   for (unsigned i = 0; i < 70; ++i) REQUIRE(counts[i] == (i % 2 ? -1 : i < 40 ? 35 : 3500 + 15 + 1000));
-  // lanes that have ended, or never were, are not waited for
+  // Lanes that have ended or do not exist are not waited for.
   const auto ballots = each<unsigned>(40, [] {
     if (threadIdx.x % 4 == 1) return 0u;
     return __ballot_sync(kAll, 1);
@@ -176,7 +176,7 @@ TEST_CASE("atomic operations", "[emulation]") {
   REQUIRE(c.any == 255);
   REQUIRE(c.odd == 0);
   REQUIRE(c.up == 128 % 6);
-  REQUIRE(c.down == 5);  // 3, 2, 1, 0, then from 9 again: 124 steps of a cycle of 10
+  REQUIRE(c.down == 5);  // 3, 2, 1, 0, then 9 again: 124 steps in a cycle of 10
   REQUIRE(c.taken == 0u - 128u);
   REQUIRE(std::accumulate(winners.begin(), winners.end(), 0) == 1);
   REQUIRE(winners[c.exchanged] == 1);

@@ -1,4 +1,4 @@
-// The emulated runtime's streams, events and meetings, with one host thread and with several.
+// Tests the emulated runtime's streams, events and stream barriers, with one host thread and with several.
 #include <atomic>
 #include <thread>
 
@@ -22,7 +22,7 @@ TEST_CASE("nothing runs before the host waits", "[emulation][streams]") {
   CHECK(host[0] == 0);
   gpu::synchronize_stream(one);
   CHECK(host[0] == 1);
-  CHECK(host[1] == 0);  // nobody asked for it
+  CHECK(host[1] == 0);  // no call has waited for this stream
   CHECK(emulation::pending(0) == 1);
   gpu::synchronize(0);
   CHECK(host[1] == 2);
@@ -36,7 +36,7 @@ TEST_CASE("a wait brings in what the event recorded, and no more", "[emulation][
   const Ints memory(1);
   set(memory, 1, 1, producer);
   gpu::record_event(event, producer);
-  set(memory, 2, 1, producer);  // after the record
+  set(memory, 2, 1, producer);  // after the event was recorded
   gpu::wait_event(consumer, event);
   CHECK(read_one(memory, consumer) == 1);
   CHECK(gpu::is_done(event));
@@ -50,7 +50,7 @@ TEST_CASE("a wait is for what was recorded when it was made", "[emulation][strea
   const OwnEvent event;
   const Ints memory(1);
   set(memory, 0, 1, producer);
-  gpu::wait_event(consumer, event);  // never recorded: no wait
+  gpu::wait_event(consumer, event);  // the event was never recorded, so no wait
   gpu::synchronize_stream(consumer);
   CHECK(emulation::pending(0) == 1);
   CHECK(gpu::is_done(event));
@@ -60,7 +60,7 @@ TEST_CASE("a wait is for what was recorded when it was made", "[emulation][strea
   gpu::record_event(event, producer);
   gpu::wait_event(consumer, event);
   set(memory, 2, 1, producer);
-  gpu::record_event(event, producer);  // does not change the wait
+  gpu::record_event(event, producer);  // recording again does not change the earlier wait
   CHECK(read_one(memory, consumer) == 1);
   gpu::synchronize_event(event);
   CHECK(read_one(memory, consumer) == 2);
@@ -106,7 +106,7 @@ TEST_CASE("copies of pageable memory happen when the stream gets there", "[emula
   const Ints memory(2);
   std::vector<int> values{1, 2};
   gpu::copy_async(memory, values.data(), 8, stream);
-  values = {8, 9};  // too early: a defect that is seen
+  values = {8, 9};  // a program error: overwritten before the copy has read it, which shows
   add(memory, memory, 10, 2, stream);
   CHECK(emulation::pending(0) == 2);
   gpu::copy_async(values.data(), memory, 8, stream);
@@ -123,12 +123,12 @@ TEST_CASE("copies of page-locked memory happen when the stream gets there", "[em
   from[0] = 1;
   gpu::copy_async(memory, from, 4, stream);
   gpu::copy_async(to, memory, 4, stream);
-  from[0] = 2;  // too early: a defect that is seen
+  from[0] = 2;  // a program error: overwritten before the copy has read it, which shows
   CHECK(to[0] == -1);
   gpu::synchronize_stream(stream);
   CHECK(to[0] == 2);
   gpu::copy_async(to, from, 0, stream);
-  gpu::copy_async(from, to, 4, stream);  // between host memories: done at the call
+  gpu::copy_async(from, to, 4, stream);  // both are host memory, so the copy is done at once
   CHECK(emulation::pending(0) == 0);
 }
 
@@ -140,13 +140,13 @@ TEST_CASE("page-locked memory comes and goes when the current device has done it
   set(host, 1, 1, stream);
   set(host + 2, 1, 1, other);
   {
-    const HostInts more(1);  // waits
+    const HostInts more(1);  // allocating waits for the current device
     CHECK(host[0] == 1);
     set(host + 1, 1, 1, stream);
     CHECK(host[1] == 0);
-  }  // and this waits
+  }  // freeing waits too
   CHECK(host[1] == 1);
-  CHECK(host[2] == 0);  // of a device that is not current
+  CHECK(host[2] == 0);  // work of another device is not waited for
   gpu::synchronize(1);
 }
 TEST_CASE("what is discarded is NaN from there on", "[emulation][streams][defect]") {
@@ -156,7 +156,7 @@ TEST_CASE("what is discarded is NaN from there on", "[emulation][streams][defect
   set(memory, 1, 3, stream);
   gpu::copy_async(before, memory, 12, stream);
   gpu::discard(memory, 8, stream);
-  gpu::copy_async(after, memory, 12, stream);  // too late: a defect that is seen
+  gpu::copy_async(after, memory, 12, stream);  // a program error: copied after the discard, which shows
   CHECK(read(before, 3, stream) == std::vector<int>{1, 1, 1});
   CHECK(read(after, 3, stream) == std::vector<int>{-1, -1, 1});
 }
@@ -347,7 +347,7 @@ TEST_CASE("a meeting with a device that has failed never takes place", "[emulati
   }
   CHECK_THROWS_WITH(gpu::synchronize_stream(side), Contains("went wrong"));
   if (!came_before) meeting.join(lost);
-  CHECK_THROWS_WITH(gpu::synchronize_stream(lost), Contains("went wrong"));  // comes to its end
+  CHECK_THROWS_WITH(gpu::synchronize_stream(lost), Contains("went wrong"));  // completes with the error
   meeting.join(other);
   set(memory, 4, 1, other);
   for (int i = 0; i < 10; ++i) CHECK_FALSE(gpu::is_done(other));

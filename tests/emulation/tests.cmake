@@ -1,7 +1,7 @@
-# The emulated device's own tests: kernels here are ordinary C++ files.
+# Tests of the emulated device itself. Its kernels are ordinary C++ files.
 tandem_test(simt_test emulation/grid_test.cpp emulation/simt_test.cpp)
 if(NOT TANDEM_SANITIZE)
-  # The engine as processors other than x86-64 have it, in the place of the library's.
+  # Tests the sources used on CPUs other than x86-64; they replace the library's.
   set(engine block fences fiber grid synchronize shared_memory thread_order)
   list(TRANSFORM engine REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/emulation/\\1.cpp")
   tandem_test_program(ucontext_test emulation/grid_test.cpp ${engine})
@@ -12,7 +12,8 @@ endif()
 add_executable(planted_defects emulation/planted_defects.cpp)
 target_link_libraries(planted_defects PRIVATE Tandem::tandem)
 
-# planted_defect(name report): passes if the program with that defect fails so, naming the defect's lines.
+# planted_defect(name report): adds a test that passes if the program with that defect fails with that report, and names
+# the lines of the defect.
 function(planted_defect name report)
   add_test(NAME "planted defect: ${name}"
            COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:planted_defects> -D "DEFECT=${name}" -D "REPORT=${report}"
@@ -23,7 +24,7 @@ planted_defect("" "")
 planted_defect(divergence "CudaError: kernel diverge, .*divergent barrier")
 planted_defect(deadlock "CudaError: kernel wait_for_ever, .*deadlock")
 if(TANDEM_SANITIZE STREQUAL "address")
-  target_compile_options(planted_defects PRIVATE -fsanitize=alignment)  # as kernels are
+  target_compile_options(planted_defects PRIVATE -fsanitize=alignment)  # like the library's kernels
   planted_defect(misaligned "runtime error: .*misaligned address")
   planted_defect(global "AddressSanitizer: heap-buffer-overflow")
   planted_defect(shared "AddressSanitizer: use-after-poison")

@@ -1,5 +1,5 @@
-// Fuzzed: what load() reads by its content: PyTorch's zip files and the pickles in them, and safetensors. Whatever the
-// bytes, there are values in the end, or tandem::Error is thrown.
+// Fuzz target for load(): PyTorch's zip files, the pickles in them, and safetensors. For any bytes, load() returns
+// values or throws tandem::Error.
 #include <cstdint>
 
 #include "tandem/serialize/archive.h"
@@ -8,7 +8,7 @@ namespace {
 
 void look_at(const tandem::IValue& value) {
   if (value.isTensor() && value.toTensor().defined())
-    value.toTensor().to(tandem::kFloat64).sum();  // every byte is there
+    value.toTensor().to(tandem::kFloat64).sum();  // reads every element
   else if (value.isList() || value.isTuple())
     for (const tandem::IValue& element : value.elements()) look_at(element);
   else if (value.isGenericDict())

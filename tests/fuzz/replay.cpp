@@ -1,4 +1,4 @@
-// Runs a fuzz target on files and on the files of folders: what libFuzzer's main does with -runs=0, for every compiler.
+// Runs a fuzz target on given files and folders of files, like libFuzzer's main with -runs=0, but for any compiler.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Fuzzed: the store's protocol. The bytes go to a server, with an even first byte behind a good hello, else as a
-// stranger's. Whatever they are, the server goes on to serve others.
+// Fuzz target for the store's protocol. Sends the bytes to a server: if the first byte is even, after a valid hello,
+// otherwise as an unknown client. The server must still serve other clients afterwards.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace {
 
 const std::string kToken = "token";
 
-/// Sends the bytes, says that no more will come, and reads what the server answers until it closes.
+/// Sends the bytes, closes the sending side, and reads the server's answers until it closes the connection.
 void talk(int port, const std::string& bytes) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -33,7 +33,7 @@ void talk(int port, const std::string& bytes) {
   char answer[4096];
   ssize_t n = 0;
   while ((n = ::recv(fd, answer, sizeof answer, 0)) > 0) {}
-  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) std::abort();  // it hangs
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) std::abort();  // the server hangs
   ::close(fd);
 }
 
@@ -42,7 +42,7 @@ void talk(int port, const std::string& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static std::optional<StoreServer> server;
   static int count = 0;
-  if (count++ % 1000 == 0) server.emplace(kToken);  // what was set takes memory
+  if (count++ % 1000 == 0) server.emplace(kToken);  // a new server frees the memory of old keys
   std::string bytes(reinterpret_cast<const char*>(data), size);
   try {
     std::string rest = bytes;

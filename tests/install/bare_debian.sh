@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# bare_debian.sh FOLDER [SUITE]: on a Debian that has nothing but itself (bookworm, or SUITE: trixie has g++ 14), made in
-# FOLDER: the build's own setup, then a build without a warning,
-# `cmake --install` of a static and of a shared library; programs that use them by find_package and pkg-config, with g++ and
-# with clang++; the tandem command where it is installed; a project that takes the sources in; and the .deb, installed by
-# apt on another bare Debian and removed. Needs root, debootstrap, and a mirror as the machine's apt knows it.
-# CCACHE_DIR, where it is set, is lent to the build. TANDEM_JOBS says how many compilers run at once.
+# bare_debian.sh FOLDER [SUITE]: creates a minimal Debian (bookworm, or SUITE: trixie has g++ 14) in FOLDER, and tests
+# there: setup and a build without warnings; `cmake --install` of a static and of a shared library; programs that use
+# them by find_package and pkg-config, with g++ and clang++; the installed tandem command; a project that includes the
+# sources; and the .deb, installed by apt on another minimal Debian and removed. Needs root, debootstrap, and a package
+# mirror from the machine's apt settings. If CCACHE_DIR is set, the build uses it. TANDEM_JOBS: number of compilers to
+# run at once.
 set -euo pipefail
 sources=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$1 suite=${2:-bookworm}
@@ -19,7 +19,7 @@ done
 
 mounted=()
 trap 'for ((i = ${#mounted[@]} - 1; i >= 0; i--)); do umount "${mounted[i]}"; done' EXIT
-# debian NAME: a fresh one, in $folder/NAME.
+# debian NAME: creates a fresh Debian in $folder/NAME.
 debian() {
   [ -d "$folder/base-$suite" ] || debootstrap --variant=minbase "$suite" "$folder/base-$suite" >"$folder/debootstrap.log"
   rm -rf "${folder:?}/$1"
@@ -33,7 +33,7 @@ debian() {
   mounted+=("$folder/$1/dev/pts")
   inside "$1" apt-get update -qq
 }
-# inside NAME COMMAND...: runs it there.
+# inside NAME COMMAND...: runs the command there.
 inside() {
   local name=$1
   shift

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# headers.sh COMPILER SOURCES: each public header compiles alone, whatever a program includes before it. A header that
-# includes core/tensor.h, as most do, is given that one precompiled: a sixth of the time.
+# headers.sh COMPILER SOURCES: tests that each public header compiles alone, without any include before it. Headers that
+# include core/tensor.h, as most do, get it precompiled, which takes a sixth of the time.
 set -euo pipefail
 compiler=$1 sources=$2
 work=$(mktemp -d)
@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 ln -s "$sources" "$work/tandem"
 mapfile -t headers < <(cmake -D SOURCE="$sources" -P "$sources/cmake/install_headers.cmake" 2>&1)
 
-# Those that include it, by any way: by a walk from it to what includes it.
+# Finds the headers that include core/tensor.h, directly or indirectly.
 cd "$sources"
 includers=$(grep -oE '^#include ["<]tandem/[^">]+' "${headers[@]}" | sed -E 's/:#include ["<]tandem\// /')
 tensor=" core/tensor.h "

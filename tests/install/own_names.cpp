@@ -1,5 +1,5 @@
-// A program whose own names are those that Tandem has inside: none of them is seen here, whatever it says `using
-// namespace` of. Otherwise the name is ambiguous where it is used.
+// A program that uses names from inside Tandem as its own. None of Tandem's names may be visible here after its `using
+// namespace`, otherwise a use of the name would be ambiguous.
 #define X 1
 #include <tandem/models/models.h>
 #include <tandem/tandem.h>

@@ -1,4 +1,4 @@
-# Packages a build as a .deb, looks at what it asks for, installs it into a folder, runs the command and removes it.
+# Packages a build as a .deb, checks its dependencies, installs it into a folder, runs the command and removes it.
 # cmake -D BUILD=folder -D WORK=folder -P package.cmake
 foreach(tool dpkg dpkg-deb dpkg-query dpkg-shlibdeps file)
   find_program(${tool} ${tool})
@@ -12,8 +12,8 @@ file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_CPACK_COMMAND} --config ${BUILD}/CPackConfig.cmake -G DEB -B ${WORK})
 file(GLOB package ${WORK}/*.deb)
 
-# It asks for packages that this machine has, as the build has used them: among them the C library's and, where the
-# library is static, those that programs link.
+# All dependencies of the package are installed on this machine, which built it. They include the C and C++ libraries
+# and, if Tandem's library is static, the packages that programs must link.
 run(${dpkg-deb} --field ${package} Depends)
 message("${says}")
 if(EXISTS ${BUILD}/tools/tandem AND NOT says MATCHES "libc6 .*libstdc[+][+]6 ")

@@ -1,5 +1,6 @@
-# Takes Tandem into a project of another standard, by add_subdirectory and by FetchContent. Configures, and compiles the
-# project's own file; with -D WHOLE=subdirectory or fetch that one is built with the library, and run.
+# Includes Tandem in a project with another C++ standard, by add_subdirectory and by FetchContent. Configures it, and
+# compiles the project's own file. With -D WHOLE=subdirectory or fetch, that variant is also built with the library, and
+# run.
 # cmake -D SOURCE=folder -D WORK=folder -D COMPILER=path -P parent.cmake
 include(${CMAKE_CURRENT_LIST_DIR}/run_command.cmake)
 file(REMOVE_RECURSE ${WORK})
@@ -9,7 +10,8 @@ foreach(case "subdirectory 17" "fetch 23")
   set(build ${WORK}/${how})
   run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/parent -B ${build} -G Ninja -D CMAKE_CXX_COMPILER=${COMPILER}
       -D TANDEM=${SOURCE} -D HOW=${how} -D STANDARD=${case} -D CMAKE_EXPORT_COMPILE_COMMANDS=ON)
-  # The program is compiled in C++20 where the project asks for less, and else in what it asks for. The library is not.
+  # The program is compiled as C++20 if the project asks for an older standard, otherwise with the project's standard.
+  # The library is always compiled as C++20.
   set(standard -std=c\\+\\+20)
   if(case GREATER 20)
     set(standard "-std=c\\+\\+(${case}|2b)")

@@ -1,4 +1,4 @@
-# Installs a build into a new prefix, builds the outside project against it, and runs it.
+# Installs a build into a new prefix, builds a separate project against it, and runs the project.
 # cmake -D BUILD=folder -D WORK=folder -D GENERATOR=name -D COMPILER=path -D FLAGS=... -P run.cmake
 include(${CMAKE_CURRENT_LIST_DIR}/run_command.cmake)
 file(REMOVE_RECURSE ${WORK})
@@ -10,7 +10,7 @@ run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/app)
 run(${WORK}/build/own_names)
 run(${WORK}/build/libtorch_app)
-# The public headers alone: no kernel's, no emulation's, no library's, and not the one that opens namespace detail.
+# Only public headers are installed: none of kernels, emulation, benchmarks, tools and tests, and no internal.h.
 file(GLOB_RECURSE headers RELATIVE ${WORK}/prefix ${WORK}/prefix/*.h)
 list(LENGTH headers count)
 foreach(header ${headers})
@@ -20,7 +20,7 @@ foreach(header ${headers})
 endforeach()
 message("${count} headers")
 
-# The command finds the library and its data from where it is.
+# The installed command finds the library and its data relative to its own path.
 if(EXISTS ${prefix}/bin/tandem)
   run(${prefix}/bin/tandem doctor)
   if(NOT EXISTS ${prefix}/share/tandem/published_points.json)
@@ -34,7 +34,7 @@ if(EXISTS ${prefix}/bin/tandem)
   if(NOT EXISTS ${prefix}/share/tandem/fetch_fashion_mnist.sh)
     message(FATAL_ERROR "the script that fetches the data of `tandem demo` is not installed")
   endif()
-  # What the help and the command's messages name as a file is a file of the installation.
+  # Files named by the command's help and messages are part of the installation.
   foreach(command "" demo compare explain bench launch flight trace simulate doctor)
     execute_process(COMMAND ${prefix}/bin/tandem ${command} --help OUTPUT_VARIABLE says ERROR_QUIET)
     string(APPEND helps "${says}")
@@ -52,7 +52,7 @@ if(EXISTS ${prefix}/bin/tandem)
   message("files that the help texts and messages mention: ${named}")
 endif()
 
-# What is installed may be moved, and used where libraries lie elsewhere: it names no folder.
+# The installed files name no absolute folder, so they can be moved, and used where libraries are elsewhere.
 file(GLOB_RECURSE files ${prefix}/*.cmake ${prefix}/*.pc)
 foreach(file ${files})
   file(STRINGS ${file} lines REGEX "[\"; =:IL]/[A-Za-z]")
@@ -66,7 +66,7 @@ if(NOT FLAGS AND EXISTS ${prefix}/lib/libtandem.a)
   include(${CMAKE_CURRENT_LIST_DIR}/shared.cmake)
 endif()
 
-# pkg-config, and another compiler than the library's where there is one.
+# Tests pkg-config, and a compiler other than the library's if there is one.
 find_program(pkg_config pkg-config)
 if(pkg_config)
   find_program(other clang++)
@@ -81,13 +81,14 @@ if(pkg_config)
       -Wl,-rpath,${prefix}/lib)
   run(${WORK}/by_pkg_config)
 
-  # Where types of the standard library lie otherwise in memory, a program does not link, and the message says why.
+  # If a program's options change the layout of standard library types, it does not link, and the message tells the
+  # reason.
   file(WRITE ${WORK}/layout.cpp "#include <tandem/core/version.h>\nint main() {}\n")
   foreach(option _GLIBCXX_DEBUG _GLIBCXX_USE_CXX11_ABI=0 _GLIBCXX_ASSERTIONS)
     execute_process(COMMAND ${COMPILER} -std=c++20 ${FLAGS} -D${option} ${WORK}/layout.cpp -o ${WORK}/layout ${options}
                     RESULT_VARIABLE status ERROR_VARIABLE says)
     string(REPLACE "=" "_" word ${option})
-    if(option STREQUAL "_GLIBCXX_ASSERTIONS")  # which changes no layout
+    if(option STREQUAL "_GLIBCXX_ASSERTIONS")  # does not change the layout
       if(NOT status EQUAL 0)
         message(FATAL_ERROR "a program compiled with -D${option} does not link: ${says}")
       endif()
@@ -99,7 +100,7 @@ else()
   message("SKIPPED pkg-config: it is not installed")
 endif()
 
-# In C++17 the first error is the one that says so.
+# In C++17, the first error message says that C++20 is needed.
 foreach(header tandem/tandem.h tandem/models/models.h tandem/core/tensor.h torch/torch.h)
   file(WRITE ${WORK}/old.cpp "#include <${header}>\n")
   execute_process(COMMAND ${COMPILER} -std=c++17 -fsyntax-only -I${prefix}/include -I${prefix}/include/tandem/libtorch ${WORK}/old.cpp

@@ -1,4 +1,5 @@
-# run(COMMAND...): what it says is in ${says} afterwards; an exit status other than 0 is an error that shows it.
+# run(COMMAND...): runs the command and stores its output in ${says}. An exit status other than 0 is an error that shows
+# the output.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE says ERROR_VARIABLE says)
   if(NOT status EQUAL 0)

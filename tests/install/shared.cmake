@@ -1,5 +1,5 @@
-# The shared library without compiling it: its objects are those of the static one, linked as the build would. Run by
-# run.cmake, whose outside programs then run with it.
+# Links a shared library from the objects of the static one, in the same way as the build would, so that nothing is
+# compiled again. run.cmake includes this file, and then runs its separate programs with the shared library.
 file(STRINGS ${prefix}/lib/pkgconfig/tandem.pc libs REGEX "^Libs:")
 string(REGEX REPLACE "^Libs: [^ ]+ -ltandem" "" libs "${libs}")
 separate_arguments(libs UNIX_COMMAND ${libs})

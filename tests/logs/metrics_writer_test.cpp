@@ -1,4 +1,4 @@
-// MetricsWriter: CSV and JSON Lines, what they cannot hold, and files that go on.
+// Tests MetricsWriter: CSV and JSON Lines, values they cannot hold, and appending to files.
 #include <filesystem>
 #include <limits>
 #include <regex>
@@ -13,7 +13,7 @@ using tandem::logs::MetricsWriter;
 
 namespace {
 
-/// With 0 in place of the seconds, which differ from run to run.
+/// Replaces the seconds, which differ from run to run, by 0.
 std::string without_times(const std::string& csv) {
   return std::regex_replace(csv, std::regex("(^|\n)(-?\\d+),[0-9.e-]+"), "$1$2,0");
 }
@@ -60,7 +60,7 @@ TEST_CASE("a MetricsWriter goes on where another ended, or begins anew", "[logs]
   MetricsWriter(path).add(1, {{"loss", 1}});
   MetricsWriter(path, /*append=*/true).add(2, {{"loss", 2}});
   CHECK(without_times(read_file(path)) == "step,seconds,loss\n1,0,1\n2,0,2\n");
-  write_file(path, read_file(path) + "3,0.5");  // cut off by a crash
+  write_file(path, read_file(path) + "3,0.5");  // a line cut off by a crash
   MetricsWriter(path, true).add(4, {{"loss", 4}});
   CHECK(without_times(read_file(path)) == "step,seconds,loss\n1,0,1\n2,0,2\n3,0\n4,0,4\n");
   CHECK_THROWS_WITH(MetricsWriter(path, true).add(5, {{"accuracy", 4}}),

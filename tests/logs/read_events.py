@@ -1,4 +1,4 @@
-"""Prints what TensorBoard's own reader, which checks every record's checksums, finds in a folder of event files, as JSON.
+"""Reads a folder of event files with TensorBoard's reader, which checks all checksums, and prints the contents as JSON.
 
 usage: read_events.py FOLDER     needs tensorboard, and Pillow for the pixels of images
 """

@@ -1,4 +1,4 @@
-// SummaryWriter: its files against TensorBoard's own, byte for byte, and in TensorBoard's own reader.
+// Tests SummaryWriter: its files equal TensorBoard's byte for byte, and TensorBoard reads them.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -31,7 +31,7 @@ uint64_t little_endian(const std::string& bytes, size_t at, size_t count) {
   return value;
 }
 
-/// The records of an event file, whose checksums must be right.
+/// Returns the records of an event file, and checks their checksums.
 std::vector<std::string> records(const std::string& file) {
   using tandem::logs::masked_crc32c;
   std::vector<std::string> all;
@@ -46,7 +46,7 @@ std::vector<std::string> records(const std::string& file) {
   return all;
 }
 
-/// The one file in a folder, apart from other folders.
+/// Returns the path of the only file in a folder; ignores subfolders.
 std::string only_file(const std::string& folder) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -55,7 +55,7 @@ std::string only_file(const std::string& folder) {
   return files[0];
 }
 
-/// The calls of tests/fixtures/make_event_fixtures.py.
+/// Makes the calls of tests/fixtures/make_event_fixtures.py.
 void write_as_the_fixture(SummaryWriter& writer) {
   constexpr double kTime = 1700000000.25;
   writer.add_scalar("loss", 0.5, 1, kTime);
@@ -72,7 +72,7 @@ void write_as_the_fixture(SummaryWriter& writer) {
   writer.add_histogram("tiny and large", tensor({1e-13, -1e-12, 0.5, 1e19}), 7, kTime);
 }
 
-/// A Python that has TensorBoard; empty where none is known.
+/// Returns a Python with TensorBoard, or "" if none is known.
 std::string python_with_tensorboard() {
   const char* const named = std::getenv("TANDEM_PEERS_PYTHON");
   for (const std::string python : {named ? named : "", "python3"})
@@ -81,7 +81,7 @@ std::string python_with_tensorboard() {
   return {};
 }
 
-/// Whether this build can write PNG files. If not, add_image must say so.
+/// Returns whether this build can write PNG files. If not, checks that add_image says so.
 bool can_write_images() {
   const TemporaryFolder folder;
   SummaryWriter writer(folder.path());
@@ -107,7 +107,7 @@ TEST_CASE("CRC-32C has the values of RFC 3720, and is masked as TensorFlow does"
   CHECK(crc32c(std::string(up.rbegin(), up.rend())) == 0x113fdb5c);
   CHECK(crc32c("123456789") == 0xe3069283);
   CHECK(masked_crc32c(std::string(32, '\0')) == ((0x8a9136aaU >> 15 | 0x8a9136aaU << 17) + 0xa282ead8U));
-  // A record of three bytes as TensorBoard's RecordWriter lays it out.
+  // A record of three bytes, in the layout of TensorBoard's RecordWriter.
   CHECK(frame_record("abc").substr(0, 8) == std::string("\x03\0\0\0\0\0\0\0", 8));
   CHECK(frame_record("abc").size() == 19);
 }
@@ -151,7 +151,7 @@ TEST_CASE("events wait in memory until there are max_queue, or flush or close is
   CHECK(written() == 5);
   writer.close();
   writer.close();
-  writer.add_scalar("a", 1, 5);  // in a new file
+  writer.add_scalar("a", 1, 5);  // starts a new file
   CHECK(folder.count() == 2);
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("TensorBoard's own reader loads what was written", "[logs][python]") {
     SummaryWriter crashed(folder / "run");
     crashed.add_scalar("loss", 9, 1, 1.0), crashed.add_scalar("loss", 9, 5, 2.0);
   }
-  // TensorBoard reads the files of a folder by their names, which begin with their seconds.
+  // TensorBoard reads the files of a folder in order of their names, which begin with the time in seconds.
   fs::rename(only_file(folder / "run"), folder / "run/events.out.tfevents.0000000001.host.1.0");
   SummaryWriter writer(folder / "run", SummaryWriterOptions().purge_step(2));
   writer.add_scalar("later", 0.125, 3, 4.0);
@@ -242,7 +242,7 @@ TEST_CASE("TensorBoard's own reader loads what was written", "[logs][python]") {
   REQUIRE(result.status == 0);
   const auto found = parse_json(result.output);
   const auto& loss = found.at("scalars").at("loss");
-  REQUIRE(loss.size() == 4);  // step 5 of the run that crashed is hidden
+  REQUIRE(loss.size() == 4);  // step 5 of the crashed run is hidden
   CHECK(loss.at(0) == nlohmann::json({1, 1.0, "9.0"}));
   CHECK(loss.at(1) == nlohmann::json({1, 1700000000.25, "0.5"}));
   CHECK(loss.at(2).at(2) == "nan");

@@ -1,4 +1,5 @@
-// Which backwards DistributedDataParallel averages: those through its outputs, and not those of the module itself.
+// Tests which backwards DistributedDataParallel averages: those through its own outputs, but not those through the
+// wrapped module called directly ("bare").
 #include "tandem/parallel/reducer.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
@@ -28,7 +29,7 @@ Grads clone_gradients(const nn::Module& net) {
   for (const Tensor& p : net.parameters()) out.push_back(p.grad().defined() ? p.grad().clone() : Tensor());
   return out;
 }
-/// The gradients of a rank's loss, without other ranks.
+/// Returns the gradients of a rank's loss, computed on the bare module without communication.
 using Loss = std::function<Tensor(const std::function<Tensor(const Tensor&)>& net, int rank)>;
 Grads alone(const Loss& loss, int rank) {
   nn::Sequential net = small_net();
@@ -49,7 +50,7 @@ Grads mean_of(const Loss& loss, int ranks) {
 void check_equal(const char* what, const Grads& found, const Grads& expected) {
   for (size_t i = 0; i < expected.size(); ++i)
     TANDEM_CHECK(found[i].defined() && found[i].allclose(expected[i], 1e-12, 1e-14), what, ": gradient ", i, " is ",
-                 found[i], ", not ", expected[i]);  // float64, sums of two
+                 found[i], ", not ", expected[i]);  // tolerance for float64 sums of two terms
 }
 Tensor plain_loss(const std::function<Tensor(const Tensor&)>& net, int rank) {
   return net(rows_of(rank)).square().sum();
@@ -122,7 +123,7 @@ TEST_CASE("a bare backward between forward and backward adds to the rank's gradi
             Grads both = mean_of(plain_loss, 2);
             const Grads more = mean_of(other, 2);
             for (size_t i = 0; i < both.size(); ++i) both[i].add_(more[i]);
-            check_equal("after it", clone_gradients(*net), both);  // as what adds up under no_sync
+            check_equal("after it", clone_gradients(*net), both);  // the bare gradients are added, as under no_sync
           }
         }) == "");
 }
@@ -131,7 +132,7 @@ TEST_CASE("a backward through an output averages, whatever is between", "[parall
   const Modes modes = all_modes();
   const auto through = GENERATE(as<size_t>(), 0, 1, 2, 3, 4, 5, 6, 7);
   using Net = std::function<Tensor(const Tensor&)>;
-  // Each gets the wrapper and the module itself.
+  // Each loss is given the wrapper and the bare module.
   const std::vector<std::function<Tensor(const Net& ddp, const Net& net, int rank)>> losses = {
       [](const Net& ddp, const Net&, int rank) { return (ddp(rows_of(rank)) + ddp(rows_of(rank, 3))).exp().sum(); },
       [](const Net& ddp, const Net& net, int rank) { return (ddp(rows_of(rank)) * net(rows_of(rank, 3))).sum(); },
@@ -140,22 +141,22 @@ TEST_CASE("a backward through an output averages, whatever is between", "[parall
       [](const Net& ddp, const Net&, int rank) {
         return nn::utils::checkpoint([ddp](const Tensor& x) { return ddp(x).square(); }, rows_of(rank)).sum();
       },
-      [](const Net& ddp, const Net&, int rank) {  // a gradient penalty alone
+      [](const Net& ddp, const Net&, int rank) {  // a gradient penalty without another loss
         const Tensor x = rows_of(rank).requires_grad_();
         const Tensor dx = autograd::grad({ddp(x).sum()}, {x}, {}, {}, /*create_graph=*/true)[0];
         return dx.square().sum();
       },
-      [](const Net& ddp, const Net&, int rank) {  // and beside the loss
+      [](const Net& ddp, const Net&, int rank) {  // a gradient penalty added to the loss
         const Tensor x = rows_of(rank).requires_grad_(), y = ddp(x);
         const Tensor dx = autograd::grad({y.square().sum()}, {x}, {}, {}, /*create_graph=*/true)[0];
         return dx.square().sum() + y.sum();
       },
-      [](const Net& ddp, const Net&, int rank) {  // two steps of the graph away
+      [](const Net& ddp, const Net&, int rank) {  // several ops between the wrapper's output and the loss
         return ddp(nn::Identity()(rows_of(rank))).narrow(1, 0, 1).exp().mean();
       },
   };
   const auto& loss = losses[through];
-  const bool last_unused = through == 5;  // the last bias gets no gradient
+  const bool last_unused = through == 5;  // loss 5 gives the last layer's bias no gradient
   if (last_unused && !modes.find_unused && !modes.is_static) return;
   INFO("loss " << through << ", views " << modes.view << ", unused " << modes.find_unused << ", static "
                << modes.is_static);
@@ -181,14 +182,14 @@ TEST_CASE("a backward through an output averages, whatever is between", "[parall
 }
 
 namespace {
-/// Returns a view, which may be changed in place, and keeps a loss besides.
+/// Returns a view, which the caller may modify in place, and also stores a loss as a member.
 struct ViewsImpl : nn::Module {
   Tensor forward(const Tensor& x) { return fc(x).view({-1}); }
   nn::Linear fc = register_module("fc", nn::Linear(3, 2));
 };
 TANDEM_MODULE(Views);
 struct Hidden {
-  Tensor loss;  // no tensor_parts()
+  Tensor loss;  // has no tensor_parts(), so DistributedDataParallel cannot find this tensor in the output
 };
 struct HiddenOutputImpl : nn::Module {
   Hidden forward(const Tensor& x) { return {fc(x).square().sum()}; }
@@ -201,7 +202,7 @@ struct ReturnsWeightImpl : nn::Module {
 };
 TANDEM_MODULE(ReturnsWeight);
 
-/// Whether the ranks' gradients are the same, from different inputs.
+/// Returns true if all ranks have equal gradients, although their inputs differ.
 bool agree(const ProcessGroupPtr& group, const nn::Linear& fc) {
   const std::vector<Tensor> all = {empty({2, 3}), empty({2, 3})};
   group->all_gather(all, fc->weight.grad())->synchronize();
@@ -249,7 +250,8 @@ TEST_CASE("a backward that throws leaves nothing to the next", "[parallel][ddp][
             }
             TANDEM_CHECK(what.find(with) != std::string::npos, "it says '", what, "'");
           };
-          // Stopped on its way to the first layer, by a hook of the program; then a bare one must not go on with it.
+          // A hook that throws stops this backward before it reaches the first layer. A bare backward afterwards must
+          // not continue it.
           const Tensor y = ddp(x);
           const unsigned hook = net->at<nn::LinearImpl>(0).weight.register_hook(
               [](const Tensor&) -> Tensor { TANDEM_FAIL("a hook that throws"); });
@@ -286,7 +288,8 @@ TEST_CASE("a first backward that names unused parameters leaves the order of buc
             TANDEM_CHECK(agree(group, (*net)['a']) && agree(group, (*net)['b']), "step ", step);
             int64_t bytes = 0;
             for (const int64_t of_bucket : ddp.reducer().bucket_sizes()) bytes += of_bucket;
-            TANDEM_CHECK(bytes == 2 * (6 + 2) * 4, "step ", step, ": buckets of ", bytes, " bytes");  // each once
+            // Each gradient has one place in the buckets.
+            TANDEM_CHECK(bytes == 2 * (6 + 2) * 4, "step ", step, ": buckets of ", bytes, " bytes");
           }
         }) == "");
 }
@@ -297,7 +300,7 @@ TEST_CASE("gradients that were dropped do not count as used", "[parallel][ddp][b
           SideBySide net(2);
           DistributedDataParallel ddp(net, Options().find_unused_parameters(true));
           const Tensor x = rows_of(rank).to(kFloat32);
-          if (rank == 0) net->forward(x, "b").sum().backward();  // a validation, say
+          if (rank == 0) net->forward(x, "b").sum().backward();  // for example a validation loss on one rank
           net->zero_grad();
           ddp(x, "a").sum().backward();
           TANDEM_CHECK(!(*net)['b']->weight.grad().defined(), "no rank used b in this step");

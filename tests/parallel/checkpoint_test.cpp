@@ -1,5 +1,5 @@
-// CheckpointManager: a training that is cut short and goes on ends as one that was not, bit for bit; and files that are
-// not what they should be.
+// Tests CheckpointManager: a training run that is interrupted and resumed must end exactly like an uninterrupted one.
+// Also tests damaged and foreign files.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -56,7 +56,8 @@ TEST_CASE("a training that goes on ends as one that was never cut short, bit for
   ResumableTraining t{.folder = whole.path(), .workers = workers};
   const State expected = train(t, samplers::RandomSampler(50));
   t.folder = parts.path();
-  for (const int64_t cut : {5, 10, 13}) {  // within an epoch of 6 steps: from steps 4, 8 and 12
+  // Each cut lies within an epoch of 6 steps; training resumes from step 4, 8 or 12.
+  for (const int64_t cut : {5, 10, 13}) {
     t.steps = cut;
     train(t, samplers::RandomSampler(50));
   }
@@ -102,7 +103,8 @@ TEST_CASE("so do the ranks of a DistributedDataParallel", "[checkpoint][ddp]") {
 }
 
 TEST_CASE("another number of ranks goes on with the same batches", "[checkpoint][ddp]") {
-  // float64: rounding of 18 steps' sums in another order, where a wrong example would show in the second digit.
+  // float64, so that a different summation order over 18 steps changes only the last digits. A wrong example would
+  // change the second digit.
   const test::TemporaryFolder whole;
   ResumableTraining t{.folder = whole.path(), .dropout = false, .dtype = kFloat64};
   const State expected = train_ranks(t, 2, "local");
@@ -147,7 +149,8 @@ TEST_CASE("a damaged checkpoint is named, and the one before it taken only when 
   checkpoints.restore_step(10);
   CHECK(number == 1);
   for (const int64_t step : {10, 20}) test::write_file(checkpoints.path_of(step), "nothing");
-  CHECK_THROWS_WITH(checkpoints.restore(/*or_before=*/true), Contains("step_10.pt"));  // and does not begin anew
+  // An unreadable checkpoint must not restart training from the beginning.
+  CHECK_THROWS_WITH(checkpoints.restore(/*or_before=*/true), Contains("step_10.pt"));
 }
 
 TEST_CASE("a checkpoint of another program is refused before anything is loaded", "[checkpoint][errors]") {
@@ -194,7 +197,7 @@ TEST_CASE("the last checkpoints stay, what an interrupted save left goes, and no
   for (const int64_t step : {1, 2, 30, 4000}) checkpoints.save(step);
   CHECK(checkpoints.steps() == numbers({30, 4000}));
   checkpoints.save(4000);
-  CHECK(folder.count() == 4);  // and the file that says whose the folder is
+  CHECK(folder.count() == 4);  // two checkpoints, notes.txt and .owner
   CHECK_THROWS_WITH(checkpoints.save(31), Contains("step 31 is older than") && Contains("step_4000.pt"));
   CHECK_THROWS_WITH(CheckpointManager(folder.path(), {.keep = 0}), Contains("keep is 0"));
   CHECK_THROWS_WITH(CheckpointManager(folder / "notes.txt"), Contains("notes.txt cannot be created"));
@@ -204,11 +207,12 @@ TEST_CASE("a second job may read a folder of checkpoints, but not save there", "
   const test::TemporaryFolder folder;
   int64_t number = 1;
   {
-    CheckpointManager first(folder.path()), second(folder.path());  // one job may have several
+    CheckpointManager first(folder.path()), second(folder.path());  // one job may have several managers
     first.add("number", number), second.add("number", number);
     first.save(1), second.save(2);
   }
-  const int other = ::open((folder / ".owner").c_str(), O_RDWR);  // a lock is of an open file: as good as a process
+  // A flock belongs to the open file, so a second open() acts like another process.
+  const int other = ::open((folder / ".owner").c_str(), O_RDWR);
   REQUIRE(::flock(other, LOCK_EX | LOCK_NB) == 0);
   test::write_file(folder / ".owner", "process 7 on elsewhere\n");
   test::write_file(folder / "step_3.pt.tmp.7.0", "half");
@@ -284,7 +288,7 @@ TEST_CASE("a loader is saved behind what it has handed out, whatever its workers
   load_into(*reconnect, place);
   for (auto& batch : *reconnect) got.push_back(first_of(batch));
   CHECK(got == std::vector<double>(expected.begin() + 5, expected.end()));
-  place = saved(*loader);  // the loop has seen the end: a new epoch is next
+  place = saved(*loader);  // the loop has reached the end of the epoch, so the next epoch starts
   reconnect = make();
   load_into(*reconnect, place);
   CHECK(std::distance(reconnect->begin(), reconnect->end()) == 13);
@@ -298,7 +302,8 @@ TEST_CASE("a sampler's place is that of other ranks only where they take turns",
     sampler.next(taken);
     return saved(sampler);
   };
-  const std::vector<char> turns = saved_by(samplers::ShardSampler(50, 2, 1), 6);  // 12 of 50
+  // Saved after two ranks together have taken 12 of 50 examples.
+  const std::vector<char> turns = saved_by(samplers::ShardSampler(50, 2, 1), 6);
   for (const size_t ranks : {1, 3, 4}) {
     samplers::ShardSampler whole(50), mine(50, ranks, ranks - 1);
     load_into(mine, turns);
@@ -334,7 +339,8 @@ TEST_CASE("schedules go on from where they were saved", "[checkpoint][scheduler]
     optim::Adam optimizer({zeros({2}).requires_grad_()}, 0.1), later({zeros({2}).requires_grad_()}, 0.1);
     const auto schedule = each.second(optimizer), goes_on = each.second(later);
     for (int i = 0; i < 5; ++i) schedule->step();
-    optimizer.set_lr(optimizer.lr() * 0.9);  // by somebody else: a schedule that can goes on from there
+    // Set by the user: a schedule that can start from any learning rate continues from this one.
+    optimizer.set_lr(optimizer.lr() * 0.9);
     schedule->step();
     load_into(later, saved(optimizer));
     load_into(*goes_on, saved(*schedule));

@@ -1,4 +1,4 @@
-// Programs that tests of the launcher start, and what they leave behind.
+// Runs the programs that tests of `tandem launch` start, and checks the processes, output and ports they leave behind.
 #pragma once
 #include <fcntl.h>
 #include <poll.h>
@@ -27,10 +27,11 @@ using distributed::Deadline;
 using distributed::Descriptor;
 
 struct ChildResult {
-  int status = 0;  // -signal when a signal ended it
+  int status = 0;  // exit status, or -signal if a signal ended the process
   std::string out, error;
 };
-/// A child process whose output is collected. Orphans of its own come to this process, which so sees what is left.
+/// A child process whose output is collected. When a child ends, its own children are adopted by this process, so
+/// has_no_leftovers() can find them.
 class Child {
  public:
   explicit Child(std::vector<std::string> command, const std::vector<std::string>& environment = {}) {
@@ -47,7 +48,7 @@ class Child {
       ::dup2(error[1], STDERR_FILENO);
       for (const int fd : {out[0], out[1], error[0], error[1]}) ::close(fd);
       for (const std::string& entry : environment) ::putenv(const_cast<char*>(entry.c_str()));
-      ::alarm(120);  // what hangs is ended by a signal, and fails
+      ::alarm(120);  // a child that hangs is ended by SIGALRM, and its test fails
       ::execv(argv[0], argv.data());
       ::_exit(127);
     }
@@ -56,14 +57,14 @@ class Child {
     out_ = Descriptor(out[0]);
     error_ = Descriptor(error[0]);
   }
-  /// Reads until `text` has come on the standard output `times` times.
+  /// Reads until `text` has appeared `times` times on standard output.
   void read_until(const std::string& text, int times) {
     while (count(result_.out, text) < times && read_some()) {}
     REQUIRE(count(result_.out, text) >= times);
   }
-  /// Waits until nobody reads what it has written, and it can write no more.
+  /// Waits until the child's output pipe is full, so that its next write blocks.
   void wait_until_full() const {
-    const int full = ::fcntl(out_.get(), F_GETPIPE_SZ) - PIPE_BUF;  // a write of up to PIPE_BUF bytes is never cut
+    const int full = ::fcntl(out_.get(), F_GETPIPE_SZ) - PIPE_BUF;  // a write of up to PIPE_BUF bytes is never split
     int waiting = 0;
     for (const Deadline deadline = after(std::chrono::seconds(60)); waiting <= full && Clock::now() < deadline;) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -71,7 +72,7 @@ class Child {
     }
     REQUIRE(waiting > full);
   }
-  /// Reads nothing until the end, which must come before the deadline. The time it took.
+  /// Waits for the child to end without reading its output; kills it after `most`. Returns the time that took.
   std::chrono::milliseconds finish_without_reading(ChildResult& result, std::chrono::seconds most) {
     const auto start = Clock::now();
     int status = 0;
@@ -85,7 +86,7 @@ class Child {
     return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
   }
   void signal(int number) const { ::kill(pid_, number); }
-  /// Reads until `text` has come on the standard error.
+  /// Reads until `text` has appeared on standard error.
   void read_error_until(const std::string& text) {
     while (count(result_.error, text) == 0 && read_some()) {}
     REQUIRE(count(result_.error, text) > 0);
@@ -133,7 +134,7 @@ inline std::vector<std::string> launch_shell(int count, const std::string& scrip
 inline std::vector<std::string> launch_program(int count, const std::string& what) {
   return launch({"-n", std::to_string(count), "--", kLaunchProgram, what});
 }
-/// Ends when no descendant of this process lives, and gives those up that live on.
+/// Returns true once no descendant of this process is alive, or false if one still is after 20 seconds.
 inline bool has_no_leftovers() {
   for (const Deadline deadline = after(std::chrono::seconds(20)); Clock::now() < deadline;) {
     const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
@@ -142,13 +143,13 @@ inline bool has_no_leftovers() {
   }
   return false;
 }
-/// One below those that systems give away by themselves, of which another process may get one at any moment.
+/// Returns a free port below the range of ephemeral ports, from which other processes may be given a port at any time.
 inline int free_port() {
   static int port = 20000 + ::getpid() % 10000;
-  for (++port;; ++port) try {  // another each time, as connections of the last may linger
+  for (++port;; ++port) try {  // a new port each time, because connections to the last one may linger
       const distributed::StoreServer free_now("", "127.0.0.1", port);
       return port;
-    } catch (const Error&) {  // it is taken
+    } catch (const Error&) {  // the port is taken
     }
 }
 inline bool skipped() {

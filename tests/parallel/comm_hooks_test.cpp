@@ -1,4 +1,5 @@
-// Communication hooks of DistributedDataParallel: compression, hooks of one's own, and what must not be lost to them.
+// Tests communication hooks of DistributedDataParallel: the compression hooks, user-defined hooks, and features that
+// must keep working with a hook.
 #include "tandem/parallel/reducer.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
@@ -22,11 +23,11 @@ Tensor batch_of(int rank) {
   const Tensor x = arange(12, TensorOptions(kFloat32)).view({4, 3});
   return (x * (0.37 + 0.11 * rank) - 1.3 * rank).sin();
 }
-/// The gradients of a backward under such a hook, and those of each rank before they are averaged.
+/// Gradients of a backward under a hook, and the gradients of each rank before averaging
 struct Gradients {
   std::vector<Tensor> averaged;
   std::vector<std::vector<Tensor>> by_rank;
-  int64_t bytes = 0;  // that rank 0 sent
+  int64_t bytes = 0;  // bytes sent by rank 0
 };
 Gradients gradients_under(const CommHook& hook, const std::string& backend, int ranks, const Options& options = {}) {
   Gradients out;
@@ -55,7 +56,7 @@ Gradients gradients_under(const CommHook& hook, const std::string& backend, int 
   return out;
 }
 
-/// Each rank's vote counts as much: the sign of the sum of signs. It waits for nothing before backward's end.
+/// Majority vote: returns the sign of the sum of the ranks' signs. Waits for the all-reduce only when backward ends.
 CommFuture majority_hook(const ProcessGroupPtr& group, const GradBucket& bucket) {
   const Tensor votes = bucket.buffer().sign();
   return CommFuture(group->all_reduce(votes, ReduceOp::SUM, bucket.about()), votes).then([](const Tensor& sum) {
@@ -73,13 +74,14 @@ TEST_CASE("compressing hooks average within the rounding of their type, in half 
   const std::string backend = GENERATE(from_range(test::backends()));
   const int ranks = GENERATE(2, 3);
   const bool half = GENERATE(true, false), view = GENERATE(true, false), find = GENERATE(true, false);
-  if (backend == "gloo" && (ranks == 2 || view != find)) return;  // the same above what it sends
+  // Skipped: above the transport, these cases run the same code as with the local backend.
+  if (backend == "gloo" && (ranks == 2 || view != find)) return;
   INFO(backend << ", " << ranks << " ranks, " << (half ? "float16" : "bfloat16") << ", views " << view);
   const Options options = Options().gradient_as_bucket_view(view).find_unused_parameters(find).bucket_cap_mb(1e-4);
   const Gradients got = gradients_under(half ? nn::parallel::fp16_compress_hook : nn::parallel::bf16_compress_hook,
                                         backend, ranks, options);
   const Gradients exact = gradients_under(nullptr, backend, ranks, options);
-  // Each rank's share is rounded once, and so is each sum: to 11 bits or 8; float16's least step is 2^-24.
+  // Each rank's gradient is rounded once, and so is each sum: to 11 or 8 bits. The smallest float16 step is 2^-24.
   const double epsilon = half ? 0x1p-11 : 0x1p-8;
   double largest = 0;
   for (size_t i = 0; i < got.averaged.size(); ++i) {
@@ -94,8 +96,9 @@ TEST_CASE("compressing hooks average within the rounding of their type, in half 
     CHECK(exact.averaged[i].to(kFloat64).allclose(average, 1e-5, 1e-6));
     largest = std::max(largest, error.max().item<double>());
   }
-  CHECK(largest > epsilon * 1e-3);                             // it was compressed
-  CHECK(got.bytes < 0.65 * static_cast<double>(exact.bytes));  // half, and what the ranks used by itself
+  CHECK(largest > epsilon * 1e-3);  // the result differs, so it was compressed
+  // Half the bytes, plus the flags of used parameters, which are not compressed.
+  CHECK(got.bytes < 0.65 * static_cast<double>(exact.bytes));
 }
 
 TEST_CASE("allreduce_hook does what is done without a hook, bit for bit", "[parallel][ddp][hooks]") {
@@ -162,8 +165,7 @@ TEST_CASE("what the ranks used is not lost to a hook", "[parallel][ddp][hooks]")
     ddp.register_comm_hook(hook);
     ddp(ones({4, 3}), group->rank() == 0).sum().backward();
     const double sum = b->weight.grad().sum().item<double>();
-    TANDEM_CHECK(sum == 12 || sum == 0,
-                 "b: ", sum);  // 4 on one of two ranks, six times; or what nothing_hook makes of it
+    TANDEM_CHECK(sum == 12 || sum == 0, "b: ", sum);  // b: (4 + 0) / 2 in six elements; 0 under nothing_hook
   });
   if (find)
     CHECK(failure == "");
@@ -180,7 +182,8 @@ TEST_CASE("hooks under weights and Join see zeros of ranks that have no batch", 
           Join join({&ddp});
           for (int step = 0; step <= group->rank(); ++step) {
             net->zero_grad();
-            // In the last step rank 2 alone; in the one before, rank 1 has one row of 4, and rank 2 three of 8.
+            // Step 0: rank 0 has one row of 0, rank 1 one row of 4, rank 2 three rows of 8. Step 1: ranks 1 and 2 only.
+            // Step 2: rank 2 only.
             ddp(full({group->rank() == 2 ? 3 : 1, 1}, 4.f * static_cast<float>(group->rank()))).mean().backward();
             const double g = net->weight.grad().item<double>();
             const double expected = step == 0 ? (0 + 4 + 3 * 8) / 5. : step == 1 ? (4 + 3 * 8) / 4. : 8;
@@ -247,13 +250,13 @@ TEST_CASE("a hook that comes later is called in a group of one rank too", "[para
       for (const Tensor& p : net->parameters()) all.push_back(p.grad().clone());
       return all;
     };
-    const std::vector<Tensor> once = gradients();  // where backward puts them: there is nothing to average
+    const std::vector<Tensor> once = gradients();  // with one rank there is nothing to average
     size_t called = 0;
     ddp.register_comm_hook([&](const ProcessGroupPtr&, const GradBucket& bucket) {
       ++called;
       return CommFuture(nullptr, bucket.buffer() * 3.0);
     });
-    const std::vector<Tensor> added = gradients();  // to what was there
+    const std::vector<Tensor> added = gradients();  // accumulates into the gradients of the first backward
     CHECK(called == ddp.reducer().buckets().size());
     CHECK(called > 1);
     for (size_t i = 0; i < once.size(); ++i) CHECK(added[i].equal((once[i] + once[i]) * 3.0));

@@ -1,4 +1,4 @@
-// DistributedDataParallel on GPUs: what differs from the CPU.
+// Tests DistributedDataParallel on GPUs where the behaviour differs from the CPU.
 #include <mutex>
 
 #include "tandem/parallel/reducer.h"
@@ -14,7 +14,7 @@ using nn::parallel::DistributedDataParallelOptions;
 
 namespace {
 
-/// Two linear layers, of which the second may be left out.
+/// Two linear layers; forward may skip the second.
 struct BranchesImpl : nn::Cloneable<BranchesImpl> {
   BranchesImpl() { reset(); }
   void reset() override {
@@ -26,7 +26,7 @@ struct BranchesImpl : nn::Cloneable<BranchesImpl> {
 };
 TANDEM_MODULE(Branches);
 
-/// Runs f(group, device) on two ranks; returns what each threw, "" for nothing.
+/// Runs f(group, device) on two ranks. Returns each rank's error, "" for none.
 std::vector<std::string> errors_of(const std::string& backend,
                                    const std::function<void(const ProcessGroupPtr&, Device)>& f) {
   std::vector<std::string> errors(2);
@@ -55,7 +55,7 @@ TEST_CASE("DDP on GPUs names a parameter without a gradient one step late, on ev
       ++steps[static_cast<size_t>(group->rank())];
     }
   });
-  CHECK(steps == std::vector<int>{3, 3});  // 0, 1, and 2, which has the mistake
+  CHECK(steps == std::vector<int>{3, 3});  // both ranks ran three steps; the third has the mistake
   for (const std::string& error : errors)
     CHECK_THAT(error, Contains("b.weight on rank 1; b.bias on rank 1") && Contains("in the previous backward"));
 }
@@ -99,10 +99,11 @@ TEST_CASE("weighted DDP, a compressing hook and Join on GPUs", "[parallel][cuda]
     nn::parallel::Join join({&ddp});
     for (int step = 0; step < (rank == 0 ? 2 : 3); ++step) {
       net->zero_grad();
-      // Rank 0: one row of 8; rank 1: three of 4, in the second step none, in the third alone.
+      // Rank 0 has one row of 8 in each step. Rank 1 has three rows of 4, none in the second step, and in the third
+      // step it is the only one that counts.
       const int64_t rows = rank == 0 ? 1 : step == 1 ? 0 : 3;
       ddp(full({rows, 1}, rank == 0 ? 8.f : 4.f).to(dtype)).mean().backward();
-      const double expected = step == 0 ? (8 + 3 * 4) / 4. : step == 1 ? 8 : 4;  // each exact in 8 bits
+      const double expected = step == 0 ? (8 + 3 * 4) / 4. : step == 1 ? 8 : 4;  // all values are exact in 8 bits
       TANDEM_CHECK(net->weight.grad().item<double>() == expected, "step ", step, ": ", net->weight.grad());
     }
     join.finish();
@@ -144,7 +145,8 @@ TEST_CASE("DDP on GPUs refuses ranks whose models differ, and a group for anothe
     CHECK_THAT(error, Contains("Rank 0 has parameter 1.weight float32 (1, 2), while rank 1 has parameter 1.weight "));
   if (backend != "nccl") return;
   nn::Linear nets[] = {nn::Linear(3, 2), nn::Linear(3, 2)};
-  // Moved before there are ranks: a copy waits for the other GPU, whose rank would wait in a collective for this one.
+  // Moved before the ranks start: moving waits for the other GPU, whose rank may already wait in a collective for this
+  // rank.
   for (int rank = 0; rank < 2; ++rank) nets[rank]->to(Device(kCUDA, 1 - rank));
   const auto elsewhere = errors_of(backend, [&](const ProcessGroupPtr& group, Device) {
     DistributedDataParallel ddp(nets[group->rank()], DistributedDataParallelOptions().process_group(group));

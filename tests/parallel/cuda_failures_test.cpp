@@ -1,4 +1,5 @@
-// What goes wrong between ranks with GPUs, over the fake NCCL: every rank says which rank, which collective, what for.
+// Tests failures between ranks with GPUs over the fake NCCL. Every rank's error must name the rank, the collective and
+// its purpose.
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -22,7 +23,7 @@ using std::chrono::seconds;
 
 namespace {
 
-/// Runs f(group, device) on the ranks of an nccl group. Returns what each threw, "" for nothing.
+/// Runs f(group, device) on the ranks of an NCCL group. Returns each rank's error, "" for none.
 std::vector<std::string> errors_of(int size, milliseconds timeout,
                                    const std::function<void(ProcessGroup&, Device)>& f) {
   std::vector<std::string> errors(static_cast<size_t>(size));
@@ -36,7 +37,7 @@ std::vector<std::string> errors_of(int size, milliseconds timeout,
   });
   return errors;
 }
-/// A settled failure: two more calls say the same.
+/// Checks that two more calls on a failed group report one and the same error.
 void call_again(ProcessGroup& group, Device device) {
   std::string first;
   for (int i = 0; i < 2; ++i) try {
@@ -62,7 +63,7 @@ TEST_CASE("nccl: ranks that call different things are found, and every rank says
        },
        "rank 0 called last: all_reduce #2 (the loss) of float32, 5 elements, SUM, on cuda",
        "rank 1 called last: all_reduce #2 (the loss) of float32, 4 elements, SUM, on cuda:1"},
-      {[](ProcessGroup& g, Device d) {  // the order is another on rank 1
+      {[](ProcessGroup& g, Device d) {  // rank 1 calls the two collectives in the opposite order
          const Tensor x = zeros({3}, d), y = zeros({3}, d);
          const WorkPtr one = g.rank() == 1 ? g.broadcast(y, 0, "buffers") : g.all_reduce(x, ReduceOp::SUM, "bucket 0");
          const WorkPtr two = g.rank() == 1 ? g.all_reduce(x, ReduceOp::SUM, "bucket 0") : g.broadcast(y, 0, "buffers");
@@ -71,7 +72,7 @@ TEST_CASE("nccl: ranks that call different things are found, and every rank says
        },
        "(bucket 0)", "(buffers)"},
       {[](ProcessGroup& g,
-          Device d) {  // only what they are about differs: NCCL itself takes them until the watch looks
+          Device d) {  // only the descriptions differ: NCCL accepts that, Tandem's watchdog thread finds it
          for (int i = 0; i < 1000; ++i) {
            g.all_reduce(zeros({3}, d), ReduceOp::SUM, g.rank() == 1 ? "accuracy" : "gradients")->synchronize();
            std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -99,7 +100,7 @@ TEST_CASE("nccl: ranks that call different things are found, and every rank says
 
 TEST_CASE("nccl: a collective that hangs ends within the timeout, with its name, on every rank", "[parallel][nccl]") {
   if (test::without_fake_nccl()) return;
-  test::fake_nccl()->hang(1, 2);  // its third call: the first is that of init_process_group
+  test::fake_nccl()->hang(1, 2);  // hangs in its third call; the first one is made by init_process_group
   const std::vector<std::string> errors = errors_of(2, milliseconds(700), [](ProcessGroup& g, Device d) {
     const Tensor x = ones({3}, d);
     g.all_reduce(x)->wait();
@@ -117,7 +118,7 @@ TEST_CASE("nccl: what a collective that was ended leaves on the GPU is not taken
   const std::vector<std::string> errors = errors_of(2, milliseconds(300), [](ProcessGroup& g, Device d) {
     const Tensor x = ones({3}, d);
     g.all_reduce(x)->wait();
-    std::printf("%g\n", x.sum().item<double>());  // waits for the GPU: no word of the group
+    std::printf("%g\n", x.sum().item<double>());  // waits for the GPU without calling the group
   });
   for (const std::string& error : errors) CHECK_THAT(error, Contains("it did not finish within 300 ms"));
 }
@@ -177,7 +178,7 @@ TEST_CASE("nccl: a rank that the store has lost ends what the others have under 
       [](Rendezvous job, int rank) { return make_nccl_group(std::move(job), Device(kCUDA, rank), seconds(60)); },
       [](ProcessGroup& group, const auto& lose) {
         const WorkPtr work = group.all_reduce(ones({3}, Device(kCUDA, 0)), ReduceOp::SUM, "bucket 7");
-        while (group.bytes_sent() == 0) std::this_thread::sleep_for(milliseconds(1));  // until it was called
+        while (group.bytes_sent() == 0) std::this_thread::sleep_for(milliseconds(1));  // until rank 0 has called it
         lose();
         work->synchronize();
       });
@@ -196,8 +197,8 @@ TEST_CASE("nccl: a rank whose GPU has failed is waited for no longer than the ti
     g.all_reduce(x)->wait();
     std::printf("%g\n", x.sum().item<double>());
   });
-  emulation::reset();  // the GPU is well again
-  // On a busy machine rank 1 may have said what it has found, in whatever call, before the others' time is over.
+  emulation::reset();  // the emulated GPU works again
+  // On a busy machine rank 1 may publish its error before the other ranks time out.
   for (const int rank : {0, 2})
     CHECK_THAT(errors[size_t(rank)],
                Contains("it did not finish within 500 ms") ||
@@ -224,7 +225,7 @@ TEST_CASE("nccl: a rank that throws ends the others' wait", "[parallel][nccl]") 
   CHECK_THROWS_WITH(run_ranks(2,
                               [&](int rank) {
                                 try {
-                                  init_process_group("nccl");  // where rank 0 may still be
+                                  init_process_group("nccl");  // rank 0 may still be in this call when rank 1 throws
                                   if (rank == 1) throw std::runtime_error("no data here");
                                   default_group()->all_reduce(ones({3}, Device(kCUDA, 0)))->synchronize();
                                 } catch (const std::exception& error) {
@@ -262,7 +263,7 @@ TEST_CASE("nccl: the communicators of sends both ways and in a ring are left in 
 #if TANDEM_TEST_EMULATED
 TEST_CASE("cuda: a collective without memory on one rank fails on all of them, with the cause", "[parallel][cuda]") {
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
-  if (backend == "gloo") return;  // its memory is the host's
+  if (backend == "gloo") return;  // Gloo communicates through host memory
   INFO(backend);
   cuda::empty_cache();
   emulation::set_memory_limit(1, size_t{16} << 20);
@@ -328,7 +329,7 @@ TEST_CASE("nccl: the default backend follows the device, as PyTorch's", "[parall
     TANDEM_CHECK(default_group()->backend() == "nccl" && default_group()->device() == Device("cuda:2"), "not nccl");
   });
   run_ranks(1, [](int) {
-    init_process_group();  // emulated GPUs are not chosen unasked
+    init_process_group();  // with emulated GPUs, NCCL is not the default backend
     TANDEM_CHECK(default_group()->backend() == "local", "not local");
   });
 }

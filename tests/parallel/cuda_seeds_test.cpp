@@ -1,5 +1,5 @@
-// Training steps on emulated GPUs while their streams run in a thousand orders: what depends on an order that no event
-// asks for shows as another result. Emulated builds only.
+// Runs training steps on emulated GPUs while their streams are scheduled in a thousand random orders. A result that
+// depends on an order without an event to enforce it differs between orders. Emulated builds only.
 #include <atomic>
 
 #include "tandem/emulation/emulation.h"
@@ -48,7 +48,7 @@ template <class Backward> State train(SmallNet& net, const Backward& backward) {
   }
   return state_of(*net);
 }
-/// The rows of one rank in one step.
+/// Input rows of one rank in one step
 Tensor rows(int step, int rank) {
   manual_seed(static_cast<uint64_t>(10 + 2 * step + rank));
   return rand({kRows, 4});
@@ -87,7 +87,7 @@ struct Reset {
 TEST_CASE("a DDP step gives the same bits in a thousand orders of the streams", "[parallel][cuda][seeds]") {
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
   const Reset reset;
-  // Gloo's collectives lie in the host's memory: the streams have fewer orders, and it takes ten times as long.
+  // Gloo's collectives run in host memory, so streams have fewer orders, and each run takes ten times as long.
   const uint64_t seeds = backend == "gloo" ? kSeeds / 10 : kSeeds;
   std::atomic<uint64_t> wrong{0};
   State expected;
@@ -104,7 +104,8 @@ TEST_CASE("a DDP step gives the same bits in a thousand orders of the streams", 
   });
   INFO(backend << ", the first seed that differs: " << wrong.load());
   CHECK(wrong == 0);
-  CHECK(equal(expected, with_dp({"cuda:0", "cuda:1"})));  // shards, rows and ranks are powers of two
+  // Bit for bit, because the numbers of shards, rows and ranks are powers of two.
+  CHECK(equal(expected, with_dp({"cuda:0", "cuda:1"})));
 }
 
 TEST_CASE("a DataParallel step gives the same bits in a thousand orders of the streams", "[parallel][cuda][seeds]") {
@@ -121,7 +122,7 @@ TEST_CASE("a DataParallel step gives the same bits in a thousand orders of the s
   CHECK(wrong == 0);
 }
 
-#if !TANDEM_TEST_TSAN  // which would report the planted race itself
+#if !TANDEM_TEST_TSAN  // ThreadSanitizer would report the planted race itself
 TEST_CASE("a collective that is not waited for is found by the order of streams", "[parallel][cuda][seeds]") {
   const std::string backend = GENERATE(from_range(test::backends(kCUDA)));
   const Reset reset;
@@ -133,7 +134,7 @@ TEST_CASE("a collective that is not waited for is found by the order of streams"
       group->barrier()->wait();
       const Tensor x = ones({8}, Device(kCUDA, group->rank()));
       const WorkPtr work = group->all_reduce(x);
-      const Tensor early = x * 1;  // planted: before work->wait()
+      const Tensor early = x * 1;  // planted race: reads x before work->wait()
       work->wait();
       found += !early.cpu().equal(full({8}, 2.0f));
     }

@@ -1,4 +1,5 @@
-// DataParallel as its users see it: what goes in and comes out, errors, threads, random numbers, the functional forms.
+// Tests DataParallel through its public interface: inputs and outputs, errors, threads, random numbers, and the
+// functional forms.
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -21,7 +22,7 @@ using test::kSecond;
 using test::kThird;
 
 namespace {
-/// A module whose forward is any function; `Function` is its type, so that every test has a class of its own.
+/// A module whose forward is any callable. `Function` is the callable's type, so every test gets its own class.
 template <class Function> struct ModuleOf : nn::Cloneable<ModuleOf<Function>> {
   explicit ModuleOf(Function f) : function(std::move(f)) {}
   void reset() override {}
@@ -64,7 +65,7 @@ TEST_CASE("handles, shared pointers and references are modules; all devices are 
   CHECK(b.output_device() == kThird);
   CHECK(b(x).device() == kThird);
   CHECK(b(x).to(kFirst).equal(gather(scatter(a(x), {kFirst}), kFirst)));
-  CHECK(c(x).allclose(a(x), 1e-5, 1e-6));  // products of other sizes may be added in another order
+  CHECK(c(x).allclose(a(x), 1e-5, 1e-6));  // matrix products of other sizes may add in another order
   CHECK(d(x).sizes() == IntArrayRef({5, 10}));
   CHECK(e.devices().size() == 3);
 }
@@ -119,7 +120,7 @@ TEST_CASE("inputs and outputs are maps by key, and structs that say what their t
   using Map = std::map<std::string, Tensor>;
   using HashMap = std::unordered_map<std::string, Tensor>;
   DataParallel maps(module_of([](const Map& in, const OrderedDict<std::string, Tensor>& dict) {
-                      // The two replicas list their keys in another order.
+                      // Different bucket counts make the replicas iterate their keys in different orders.
                       HashMap out(in.at("a").device() == kFirst ? 1 : 97);
                       for (int i = 0; i < 9; ++i) out[std::to_string(i)] = in.at("a") * i + in.at("b") + dict["c"];
                       return std::pair(Map{{"all", in.at("a")}}, out);
@@ -185,7 +186,7 @@ TEST_CASE("inputs are cut along another dimension if asked", "[parallel][dp]") {
 
 TEST_CASE("each input has a dimension of its own, or goes to every replica whole", "[parallel][dp]") {
   const test::Devices devices(2);
-  // x is cut by rows, w goes round whole, the steps of s are in dimension 0 and its rows in dimension 1.
+  // x is split by rows, w is broadcast whole, and s is split along dimension 1 because its dimension 0 is time.
   const auto net = module_of([](const Tensor& x, const Tensor& w, const std::vector<Tensor>& s) {
     return matmul(x, w) + s[0].sum(0) + s[1].sum(0);
   });
@@ -194,7 +195,7 @@ TEST_CASE("each input has a dimension of its own, or goes to every replica whole
   const Tensor y = dp(x, w, std::vector<Tensor>{s, s});
   CHECK(y.allclose(matmul(x, w) + 2 * s.sum(0)));
   y.sum().backward();
-  CHECK(w.grad().allclose(x.sum(0).unsqueeze(1).expand({3, 2})));  // both replicas' parts of it
+  CHECK(w.grad().allclose(x.sum(0).unsqueeze(1).expand({3, 2})));  // the sum of both replicas' gradients
   CHECK_THROWS_WITH(dp(x, w, std::vector<Tensor>{s, x}), Contains("dimension 0 and 1: (5, 3) and (5, 3)"));
   DataParallel few(module_of([](const Tensor& a) { return a; }), devices.list, {},
                    DataParallelOptions().input_dims({0, 0}));
@@ -245,7 +246,7 @@ TEST_CASE("unequal devices are warned about, with what can be done", "[parallel]
 }
 
 namespace {
-/// Whether all values of two modules are equal.
+/// Returns whether all parameters and buffers of two modules are equal.
 bool same(const nn::Module& a, const nn::Module& b) {
   const nn::NamedParameters others = b.state_dict();
   for (const auto& item : a.state_dict())
@@ -262,7 +263,7 @@ TEST_CASE("what a wrapper saves the bare module loads, and the other way round",
   distributed::run_ranks(1, [&](int) {
     distributed::init_process_group("local");
     models::FashionCnn net, other;
-    // The wrapper as what its users call, and as the module that it is.
+    // Checks the wrapper through its own type and as an nn::Module.
     const auto check = [&](auto& wrapped) {
       nn::Module& module = wrapped;
       CHECK(module.state_dict().keys() == net->state_dict().keys());
@@ -276,7 +277,7 @@ TEST_CASE("what a wrapper saves the bare module loads, and the other way round",
       CHECK(same(*net, *third));
       wrapped.load_state_dict(other->state_dict());
       CHECK(same(*net, *other));
-      nn::NamedParameters prefixed;  // as PyTorch's wrappers name it
+      nn::NamedParameters prefixed;  // names with the prefix "module.", as in state dicts of PyTorch's wrappers
       std::vector<std::pair<std::string, Tensor>> tensors;
       for (const auto& item : third->state_dict()) {
         prefixed.insert("module." + item.key(), item.value());
@@ -309,7 +310,7 @@ TEST_CASE("a factory makes replicas of what has no clone()", "[parallel][dp]") {
       net, [](Device device) { return std::make_shared<WithoutClone>(device); }, devices.list);
   CHECK(default_generator().get_state().offset == drawn);
   const Tensor x = randn({4, 3});
-  CHECK(dp(x).allclose(net->forward(x), 1e-6, 1e-6));  // products of other sizes
+  CHECK(dp(x).allclose(net->forward(x), 1e-6, 1e-6));  // products of other sizes may add in another order
   dp(x).sum().backward();
   CHECK(net->fc->weight.grad().defined());
   const auto null = [](Device) { return std::shared_ptr<WithoutClone>(); };
@@ -353,14 +354,15 @@ TEST_CASE("an exception in a replica comes back with its device, and as what it 
                   devices.list);
   const Tensor x = ones({3, 2});
   CHECK_THROWS_AS(dp(x, std::string("index")), IndexError);
-  CHECK_THROWS_WITH(dp(x, std::string("index")), "replica 1 on cpu:1: no such row");  // the lowest that failed
+  // If several replicas fail, the lowest one is reported.
+  CHECK_THROWS_WITH(dp(x, std::string("index")), "replica 1 on cpu:1: no such row");
   CHECK_THROWS_WITH(dp(x, std::string("other")), "replica 1 on cpu:1: of the user's");
   CHECK(dp(x, std::string("none")).equal(x));
 }
 
 TEST_CASE("an exception in a replica's backward comes back with its number and device", "[parallel][dp]") {
   const test::Devices devices(3);
-  const bool twice = GENERATE(false, true);  // one device for all: the graph runs on one thread
+  const bool twice = GENERATE(false, true);  // three replicas on one device, so backward runs on one thread
   const auto list = twice ? std::vector<Device>{kFirst, kFirst, kFirst} : devices.list;
   DataParallel dp(module_of([&](const Tensor& a, const std::string& where) {
                     const Tensor y = a * 2;
@@ -369,13 +371,14 @@ TEST_CASE("an exception in a replica's backward comes back with its number and d
                     return y.exp();
                   }),
                   list);
-  const Tensor x = arange(6).to(kFloat32).reshape({3, 2}).square().requires_grad_();  // shard 2: 16 + 25
+  // Shard 2 has the values 16 and 25.
+  const Tensor x = arange(6).to(kFloat32).reshape({3, 2}).square().requires_grad_();
   CHECK_THROWS_WITH(dp(x, std::string("replica")).sum().backward(),
                     "replica 2 on " + list[2].str() + ": of the user's");
   const auto sum = [](const Tensor& y, const Tensor&) { return LossPart(y.sum(), Tensor()); };
   CHECK_THROWS_WITH(dp.loss(sum, x, std::string("replica"), zeros({3})).backward(),
                     "replica 2 on " + list[2].str() + ": of the user's");
-  // What all replicas come from, and what is made of them all, belongs to none.
+  // An error in the graph before the inputs are scattered, or after the outputs are gathered, belongs to no replica.
   Tensor shared = x * 1;
   shared.register_hook([](const Tensor&) { throw std::runtime_error("of the user's"); });
   CHECK_THROWS_WITH(dp(shared, std::string("none")).sum().backward(), "of the user's");
@@ -398,7 +401,8 @@ TEST_CASE("replicas run at the same time, with the caller's grad mode and a shar
                     ids.insert(std::this_thread::get_id()), share = get_thread_share(), grad = is_grad_enabled();
                     ++inside;
                     both.notify_all();
-                    both.wait(lock, [&] { return inside == 2; });  // neither leaves before the other is there
+                    // Neither replica leaves before the other has entered.
+                    both.wait(lock, [&] { return inside == 2; });
                     return a;
                   }),
                   devices.list);
@@ -425,7 +429,8 @@ TEST_CASE("shards draw from streams of their own, which manual_seed repeats", "[
   CHECK(dp(x).equal(first));
   CHECK(dp(x).equal(second));
   manual_seed(11);
-  CHECK(drop(x.narrow(0, 0, 2)).equal(first.narrow(0, 0, 2)));  // shard 0 draws what one device would
+  // Shard 0 draws the same random numbers as one device would.
+  CHECK(drop(x.narrow(0, 0, 2)).equal(first.narrow(0, 0, 2)));
 }
 
 TEST_CASE("a gradient may be taken inside a replica", "[parallel][dp]") {
@@ -447,7 +452,7 @@ TEST_CASE("a gradient may be taken inside a replica", "[parallel][dp]") {
   const Tensor found = net->fc->weight.grad().clone();
   net->zero_grad();
   net->forward(x).square().sum().backward();
-  CHECK(found.allclose(net->fc->weight.grad(), 1e-12, 1e-12));  // sums of four in another order
+  CHECK(found.allclose(net->fc->weight.grad(), 1e-12, 1e-12));  // sums of four terms in another order
 }
 
 TEST_CASE("the functional forms do one step", "[parallel][dp][functional]") {

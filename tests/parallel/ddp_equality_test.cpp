@@ -1,5 +1,5 @@
-// DistributedDataParallel against its reference, bit for bit: one device that accumulates the gradients of the shards'
-// mean losses in order and multiplies them by 1 / k. And against DataParallel, where the two must coincide.
+// Tests DistributedDataParallel against a reference, bit for bit: one device accumulates the gradients of the shards'
+// mean losses in order and multiplies them by 1 / k. Also compares with DataParallel where the two must be equal.
 #include "tandem/models/models.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/devices.h"
@@ -17,7 +17,7 @@ using State = std::vector<Tensor>;
 
 namespace {
 
-/// Rows [first, end) of rank r of k: as even as they can be.
+/// Rows of rank r of k, divided as evenly as possible
 Tensor shard(const Tensor& x, int r, int k) {
   const int64_t n = x.size(0), first = n * r / k, end = n * (r + 1) / k;
   return x.narrow(0, first, end - first);
@@ -38,16 +38,17 @@ double largest_difference(const State& a, const State& b) {
 struct Job {
   DeviceType type = kCPU;
   std::string backend = "local";
-  int ranks = 2, steps = 2, accumulate = 1;  // backwards under no_sync before each step's last
+  int ranks = 2, steps = 2, accumulate = 1;  // accumulate: backwards per step, all but the last under no_sync
   int64_t rows = 12;
   DType dtype = kFloat32;
   bool train = true;
   double bucket_mb = 25;
-  bool apart = true;  // of GPUs: each rank has one of its own, as far as they go
-  /// Of a rank; virtual CPU devices are all the first.
+  bool apart = true;  // GPUs only: each rank has its own GPU, as far as there are enough
+  /// Device of a rank. On the CPU, all ranks use the first virtual device.
   Device device(int rank = 0) const { return type == kCUDA ? test::nth_gpu(apart ? rank : 0) : Device(kCPU); }
 };
-/// A type of device, and a backend for it. On an emulated GPU under a sanitizer an image takes seconds.
+/// Returns a job on this device type over this backend. Emulated GPUs under a sanitizer take seconds per image, so they
+/// get fewer rows.
 Job job_on(const std::pair<DeviceType, std::string>& where) {
   Job job;
   job.type = where.first, job.backend = where.second;
@@ -58,7 +59,8 @@ std::vector<std::pair<DeviceType, std::string>> everywhere() {
   std::vector<std::pair<DeviceType, std::string>> all;
   for (const DeviceType type : test::device_types())
     for (const std::string& backend : test::backends(type))
-      if (backend != "nccl" || cuda::device_count() >= 4) all.emplace_back(type, backend);  // a GPU for each rank
+      // NCCL needs one GPU per rank
+      if (backend != "nccl" || cuda::device_count() >= 4) all.emplace_back(type, backend);
   return all;
 }
 template <class Net> Net make_net(const Job& job, int rank = 0) {
@@ -75,7 +77,7 @@ template <class Net> State with_ddp(const Job& job) {
   State result;
   test::run_with_backend(job.backend, job.ranks, [&](const ProcessGroupPtr& group) {
     const int rank = group->rank();
-    manual_seed(7 + static_cast<uint64_t>(rank));  // the initial values of rank 0 count
+    manual_seed(7 + static_cast<uint64_t>(rank));  // initial values differ between ranks; DDP must use rank 0's
     Net net = make_net<Net>(job, rank);
     manual_seed(11);
     DistributedDataParallel ddp(net,
@@ -93,7 +95,7 @@ template <class Net> State with_ddp(const Job& job) {
       optimizer.step();
     }
     if (rank == 0) result = state_of(*net);
-    for (const Tensor& p : net->parameters()) {  // all ranks have the same
+    for (const Tensor& p : net->parameters()) {  // all ranks must have equal parameters
       const Tensor first = p.detach().clone();
       group->broadcast(first, 0)->wait();
       TANDEM_CHECK(first.equal(p.detach()), "rank ", rank, " has other parameters than rank 0");
@@ -110,7 +112,7 @@ template <class Net> State with_one_device(const Job& job) {
   const Tensor x = images(job.rows, job.dtype).to(job.device()), y = labels(job.rows).to(job.device());
   for (int step = 0; step < job.steps; ++step) {
     optimizer.zero_grad();
-    // Each rank adds up its own backwards before the ranks are added up; the buffers are those of shard 0.
+    // Each rank first accumulates its own backwards, then the ranks are summed. The buffers come from rank 0.
     std::vector<State> by_rank(static_cast<size_t>(job.ranks));
     const NoGradGuard no_grad;
     State buffers_before, buffers_after;
@@ -162,7 +164,8 @@ TEST_CASE("DDP over k ranks equals one device that accumulates the shards, bit f
   const int64_t rows = GENERATE(12, 13);
   job.dtype = GENERATE(kFloat32, kFloat64);
   job.train = GENERATE(true, false);
-  if (TANDEM_TEST_SANITIZED && (job.dtype == kFloat64 || !job.train)) return;  // the same threads and memory
+  // Skipped: same threads and memory as the other cases.
+  if (TANDEM_TEST_SANITIZED && (job.dtype == kFloat64 || !job.train)) return;
   if (job.type == kCUDA && (job.dtype == kFloat64 || job.ranks % 2 == 1 || (rows == 13) != job.train)) return;
   if (job.type == kCUDA && test::kSlowGpus && job.ranks != 2) return;
   if (job.type == kCPU || !test::kSlowGpus) job.rows = rows;
@@ -174,7 +177,7 @@ TEST_CASE("DDP over k ranks equals one device that accumulates the shards, bit f
 TEST_CASE("DDP of the shared models equals its reference, bit for bit", "[parallel][ddp]") {
   Job job = job_on(GENERATE(from_range(everywhere())));
   job.ranks = GENERATE(2, 3, 4);
-  job.bucket_mb = GENERATE(0.01, 25.0);  // many buckets, and one
+  job.bucket_mb = GENERATE(0.01, 25.0);  // many buckets, or one
   if (TANDEM_TEST_SANITIZED && job.ranks != 3) return;
   if (job.type == kCUDA && (test::kSlowGpus || job.ranks != 2 || job.bucket_mb == 25)) return;
   CHECK(largest_difference(with_ddp<models::Mlp>(job), with_one_device<models::Mlp>(job)) == 0);
@@ -186,7 +189,7 @@ TEST_CASE("DDP: gradients that add up under no_sync are reduced by the first bac
   job.ranks = GENERATE(2, 3, 4);
   job.accumulate = 3;
   job.bucket_mb = 0.01;
-  if (TANDEM_TEST_SANITIZED && job.ranks == 4) return;  // 2: on a GPU, 3: on the CPU
+  if (TANDEM_TEST_SANITIZED && job.ranks == 4) return;  // 2 ranks are tested on GPUs, 3 on the CPU
   if (job.type == kCUDA) {
     if (job.ranks == 2) CHECK(largest_difference(with_ddp<SmallNet>(job), with_one_device<SmallNet>(job)) == 0);
     return;
@@ -199,7 +202,7 @@ TEST_CASE("DDP: gradients that add up under no_sync are reduced by the first bac
 
 TEST_CASE("DDP of ranks that share a GPU equals its reference, bit for bit", "[parallel][ddp][cuda]") {
   for (const auto& where : everywhere()) {
-    if (where.first != kCUDA || where.second == "nccl") continue;  // which has one rank to a GPU
+    if (where.first != kCUDA || where.second == "nccl") continue;  // NCCL does not let ranks share a GPU
     Job job = job_on(where);
     job.apart = false;
     INFO(job.backend);
@@ -226,5 +229,5 @@ TEST_CASE("DP and DDP over three differ in rounding, so that comparing them can 
   job.ranks = 3;
   const double difference = largest_difference(with_ddp<SmallNet>(job), with_data_parallel<SmallNet>(job));
   CHECK(difference > 0);
-  CHECK(difference < 1e-5);  // float32, three steps
+  CHECK(difference < 1e-5);  // rounding of three float32 steps
 }

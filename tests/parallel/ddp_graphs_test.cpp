@@ -1,5 +1,5 @@
-// DistributedDataParallel beside graphs that are not one forward and one backward: what a backward is expected to
-// bring, what it leaves alone, where gradients live, and what is compared between ranks.
+// Tests DistributedDataParallel on graphs other than one forward and one backward: the gradients that a backward is
+// expected to produce, the gradients it must not change, their storage, and the checks between ranks.
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
 #include "tandem/tests/parallel/side_by_side.h"
@@ -29,7 +29,7 @@ TEST_CASE("DDP: a gradient under create_graph has no history, and keeps no graph
           for (int step = 0; step < 2; ++step) {
             const Tensor y = ddp(batch()).square();
             graph = y.grad_fn();
-            y.sum().backward({}, {}, /*create_graph=*/true);  // the second time it adds to the first
+            y.sum().backward({}, {}, /*create_graph=*/true);  // the second backward adds to the first gradient
             TANDEM_CHECK(!net->weight.grad().requires_grad(), "a gradient has a history");
           }
           TANDEM_CHECK(graph.expired(), "the graph lives on");
@@ -39,12 +39,12 @@ TEST_CASE("DDP: a gradient under create_graph has no history, and keeps no graph
 TEST_CASE("DDP leaves a gradient that no rank adds to as it is, to the last bit", "[parallel][ddp]") {
   const bool view = GENERATE(true, false);
   CHECK(find_backend_failure(
-            "local", 3, [view](const ProcessGroupPtr&) {  // of three, an average of equal numbers is rounded
+            "local", 3, [view](const ProcessGroupPtr&) {  // with three ranks, averaging equal values would round them
               SideBySide net(2);
               DistributedDataParallel ddp(net, Options().find_unused_parameters(true).gradient_as_bucket_view(view));
               const Tensor before = full({2, 3}, 0.1f) + arange(6).view({2, 3}) * 0.7f;
               (*net)['b']->weight.set_grad(before.clone());
-              ddp(batch(), "b").sum().backward();  // it lies in a bucket, if views do
+              ddp(batch(), "b").sum().backward();  // with gradient views, this gradient now lies in a bucket
               const Tensor averaged = (*net)['b']->weight.grad().clone();
               for (int step = 0; step < 2; ++step) ddp(batch(), "a").sum().backward();
               TANDEM_CHECK((*net)['b']->weight.grad().equal(averaged), (*net)['b']->weight.grad(), averaged);
@@ -96,12 +96,12 @@ TEST_CASE("DDP does not exchange what is frozen, and ranks that freeze different
           "[parallel][ddp]") {
   CHECK(find_backend_failure("local", 2, [](const ProcessGroupPtr& group) {
           SideBySide net(2);
-          DistributedDataParallel ddp(net, Options().bucket_cap_mb(1e-5));  // a bucket each
+          DistributedDataParallel ddp(net, Options().bucket_cap_mb(1e-5));  // a bucket for each parameter
           require_gradients(*(*net)['b'], false);
           const int64_t before = group->bytes_sent();
           ddp(batch(), "ab").sum().backward();
-          // Each of two ranks moves a's 6 and 2 elements, and the one that says whether all were used; chunks are cut
-          // at 16 bytes.
+          // Each of the two ranks sends the 6 + 2 gradient elements of a and one element that tells whether all
+          // parameters were used. Chunks are rounded to 16 bytes, which may add 2 elements.
           TANDEM_CHECK(group->bytes_sent() - before <= 2 * 4 * (8 + 2 + 1), group->bytes_sent() - before);
           require_gradients(*net, false);
           const Tensor x = batch().clone().requires_grad_();
@@ -151,7 +151,7 @@ TEST_CASE("DDP leaves alone what it is told to ignore", "[parallel][ddp]") {
   CHECK(find_backend_failure("local", 2, [](const ProcessGroupPtr& group) {
           const int rank = group->rank();
           SideBySide net(2);
-          nn::BatchNorm1d norm(rank + 2);  // of another size on each rank, and on another device
+          nn::BatchNorm1d norm(rank + 2);  // has another size on each rank, and is on another device
           norm->to(Device("cpu:1"));
           net->register_module("own", norm);
           (*net)['b']->weight.set_data(full({2, 3}, 1.f + static_cast<float>(rank)));

@@ -1,4 +1,5 @@
-// What a DistributedDataParallel says about itself, ranks that drift apart, and buckets that follow from the link.
+// Tests the logging data of DistributedDataParallel, the check for parameters that diverge between ranks, and bucket
+// sizes chosen from the measured link.
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -19,7 +20,7 @@ using Options = nn::parallel::DistributedDataParallelOptions;
 
 namespace {
 
-/// Two linear layers, of which b may be left out; with a buffer. Its forward takes at least `wait`.
+/// Two linear layers and a buffer; forward may skip layer b. Its forward takes at least `wait`.
 struct TwoLayersImpl : nn::Module {
   TwoLayersImpl() {
     a = register_module("a", nn::Linear(3, 5));
@@ -36,7 +37,7 @@ struct TwoLayersImpl : nn::Module {
 };
 TANDEM_MODULE(TwoLayers);
 
-/// What each rank threw, "" for nothing.
+/// Runs f on `ranks` ranks and returns each rank's error, "" for none.
 std::vector<std::string> errors_of(int ranks, const std::function<void(int)>& f) {
   std::vector<std::string> errors(static_cast<size_t>(ranks));
   distributed::run_ranks(ranks, [&](int rank) {
@@ -66,7 +67,8 @@ TEST_CASE("DDP says what it is, and what its last step took", "[parallel][ddp]")
     TANDEM_CHECK(data.world_size == 2 && data.rank == group->rank() && data.backend == "local" && data.device == "cpu",
                  data.world_size, data.rank, data.backend, data.device);
     TANDEM_CHECK(data.num_parameter_tensors == 3 && data.total_parameter_size_bytes == 4 * (15 + 10 + 2), "counts");
-    // In reverse order, at most 40 bytes each: b.bias alone, as b.weight has 40; a.weight has more.
+    // In reverse order, at most 40 bytes per bucket: b.bias alone, because b.weight already has 40 bytes; then
+    // b.weight; then a.weight, which is larger than the limit.
     TANDEM_CHECK((data.bucket_sizes == std::vector<int64_t>{8, 40, 60}), "bucket sizes");
     TANDEM_CHECK(data.bucket_cap_bytes == 40 && data.first_bucket_bytes == 40, data.bucket_cap_bytes);
     TANDEM_CHECK(data.find_unused_parameters && data.gradient_as_bucket_view && data.broadcast_buffers, "options");
@@ -124,7 +126,7 @@ TEST_CASE("DDP names the parameter and the rank that have drifted away, at the s
     TwoLayers net;
     DistributedDataParallel ddp(net, Options().check_parameters_every(3));
     for (int step = 1; step <= 6; ++step) {
-      if (step == 4 && rank == 2) {  // by one bit, in the last places of two parameters
+      if (step == 4 && rank == 2) {  // changes the last bit of two parameters
         add_to_first(net->b->weight, 1e-3f);
         add_to_first(net->b->bias, 1e-3f);
       }
@@ -136,7 +138,7 @@ TEST_CASE("DDP names the parameter and the rank that have drifted away, at the s
   for (const std::string& error : errors)
     CHECK_THAT(error,
                Contains("DDP 1: the ranks' models have diverged: b.weight of rank 2 differs from that of most ranks"));
-  // Of two ranks rank 0 counts.
+  // With two ranks there is no majority, so rank 0 is taken as right.
   for (const std::string& error : errors_of(2, [](int rank) {
          TwoLayers net;
          DistributedDataParallel ddp(net, Options().check_parameters_every(1));
@@ -152,7 +154,7 @@ TEST_CASE("DDP does not look at buffers, which may be each rank's own, and costs
     for (const bool drifts : {true, false}) {
       const auto errors = errors_of(2, [&](int rank) {
         TwoLayers net;
-        const nn::BatchNorm1d norm(3);  // whose running statistics are those of the rank's batches
+        const nn::BatchNorm1d norm(3);  // each rank's running statistics follow its own batches
         const nn::Sequential all(norm, net);
         DistributedDataParallel ddp(all, Options().check_parameters_every(2).broadcast_buffers(broadcast));
         for (int step = 0; step < 4; ++step) {
@@ -201,8 +203,8 @@ TEST_CASE("DDP in a Join looks at the parameters while all ranks have batches", 
         }
         join.finish();
       };
-      train(3 + rank, drift_at);  // from the fourth step on rank 0 has none; in the end all get rank 2's parameters
-      train(4, -1);               // in which the first step is the fourth of all
+      train(3 + rank, drift_at);  // rank 0 has no fourth batch; at the end all ranks get rank 2's parameters
+      train(4, -1);               // its first step counts as the fourth step of all ranks
     });
   };
   for (const std::string& error : errors(1))
@@ -213,12 +215,12 @@ TEST_CASE("DDP in a Join looks at the parameters while all ranks have batches", 
 TEST_CASE("DDP: the size of buckets follows from the link, alike on all ranks", "[parallel][ddp]") {
   using nn::parallel::detail::LinkEstimate;
   using nn::parallel::detail::optimal_bucket_bytes;
-  // 100 MB of gradients, 10 GB/s, 100 us: sqrt(1e8 * 1e10 * 1e-4) = 1e7.
+  // Optimal size for 100 MB of gradients at 10 GB/s and 100 us latency: sqrt(1e8 * 1e10 * 1e-4) = 1e7 bytes
   CHECK(optimal_bucket_bytes(LinkEstimate{1e-4, 1e10}, 100000000) == 10000000);
-  // It is the best of all sizes for k * latency + size / bandwidth, where k = bytes / size buckets go one by one.
+  // This size minimizes the time k * latency + size / bandwidth, where k = bytes / size buckets are sent one by one.
   const auto cost = [](double size) { return 1e8 / size * 1e-4 + size / 1e10; };
   for (double size = 1e5; size < 1e8; size *= 1.3) CHECK(cost(1e7) <= cost(size));
-  CHECK(optimal_bucket_bytes(LinkEstimate{1, 1e10}, 1000000) == 1000000);  // all in one
+  CHECK(optimal_bucket_bytes(LinkEstimate{1, 1e10}, 1000000) == 1000000);  // one bucket for all gradients
   CHECK(optimal_bucket_bytes(LinkEstimate{1e-9, 1e6}, 1000000) == 64 << 10);
 
   std::mutex mutex;
@@ -243,7 +245,7 @@ TEST_CASE("DDP: the size of buckets follows from the link, alike on all ranks", 
 TEST_CASE("DDP alone allocates nothing beyond the gradients and what the bare module's step does", "[parallel][ddp]") {
   test::run_with_backend("local", 1, [](const distributed::ProcessGroupPtr& group) {
     struct Use {
-      int64_t allocations, peak;  // of a step, beyond what lives before it
+      int64_t allocations, peak;  // in one step, beyond the memory allocated before it
     };
     const auto measured = [](const auto& step) {
       for (int i = 0; i < 3; ++i) step();
@@ -256,11 +258,11 @@ TEST_CASE("DDP alone allocates nothing beyond the gradients and what the bare mo
     };
     const Tensor x = ones({16, 1, 28, 28}), y = zeros({16}, kInt64);
     const auto backward = [&](const Tensor& output) { cross_entropy(output, y).backward(); };
-    models::FashionCnn bare, wrapped;  // with batch norm, whose buffers go nowhere
+    models::FashionCnn bare, wrapped;  // with batch norm; one rank need not broadcast its buffers
     const Use without = measured([&] { backward(bare->forward(x)); });
     const int64_t before = memory_stats().current;
     DistributedDataParallel ddp(wrapped);
-    const int64_t wrapping = memory_stats().current - before;  // a number for each bucket
+    const int64_t wrapping = memory_stats().current - before;  // about one number per bucket
     TANDEM_CHECK(wrapping <= 64 * static_cast<int64_t>(ddp.reducer().buckets().size()), "wrapping keeps ", wrapping);
     const Use with = measured([&] { backward(ddp(x)); });
     TANDEM_CHECK(with.allocations <= without.allocations, with.allocations, " allocations, and ", without.allocations,

@@ -1,5 +1,5 @@
-// DistributedDataParallel: what it refuses and names, its buckets, its overlap with backward, and the bytes that it
-// moves.
+// Tests DistributedDataParallel: errors and the names in them, bucket planning, overlap of communication with backward,
+// and the number of bytes sent.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ using test::SmallNet;
 
 namespace {
 
-/// Two linear layers; which of them `use` says is used.
+/// Linear layers a, b and c. The argument `use` of forward names the layers to use besides a.
 struct BranchesImpl : nn::Cloneable<BranchesImpl> {
   BranchesImpl() { reset(); }
   void reset() override {
@@ -145,7 +145,7 @@ TEST_CASE("DDP takes over gradients that are there, or that somebody has replace
           nn::Linear net(2, 1);
           net->weight.set_grad(full({1, 2}, 1.f + static_cast<float>(rank)));
           DistributedDataParallel ddp(net);
-          ddp(ones({1, 2})).sum().backward();  // d/dweight = 1, added to 1 and 2, averaged
+          ddp(ones({1, 2})).sum().backward();  // adds 1 to gradients of 1 and 2, then averages
           TANDEM_CHECK(net->weight.grad().equal(full({1, 2}, 2.5f)), net->weight.grad());
           net->weight.set_grad(full({1, 2}, 4.f * static_cast<float>(rank)));
           ddp(ones({1, 2})).sum().backward();
@@ -157,7 +157,7 @@ TEST_CASE("DDP: what is averaged for a parameter without a gradient is the one t
   CHECK(thrown(2, [](int rank) {
           Branches net;
           DistributedDataParallel ddp(net, DistributedDataParallelOptions().find_unused_parameters(true));
-          ddp(ones({4, 3}), std::string("b")).sum().backward();  // leaves 4 in the bucket
+          ddp(ones({4, 3}), std::string("b")).sum().backward();  // leaves gradients of 4 in the bucket
           if (rank == 1) net->b->weight.set_grad(full({2, 3}, 8.f));
           if (rank == 0) net->b->weight.set_grad(zeros({2, 3}));
           ddp(ones({4, 3}), std::string(rank == 0 ? "b" : "")).sum().backward();
@@ -176,7 +176,7 @@ TEST_CASE("DDP: a module is in one at a time", "[parallel][ddp][errors]") {
 }
 
 namespace {
-/// Adds up all that it is given.
+/// Adds up all tensors of its input.
 struct TotalImpl : nn::Cloneable<TotalImpl> {
   TotalImpl() { reset(); }
   void reset() override { scale = register_parameter("scale", full({1}, 2.0)); }
@@ -221,9 +221,10 @@ TEST_CASE("buckets are filled from the last parameter, the first one small", "[p
   CHECK(plan({4, 100, 4}, 8, 8) == Plan{{2}, {1}, {0}});
   CHECK(plan({4, 4, 4}, 100, 100) == Plan{{2, 1, 0}});
   CHECK(plan({}, 4, 8).empty());
-  CHECK(plan({4, 4, 100, 4}, 8, 1000) == Plan{{3}, {2}, {1, 0}});  // what comes last is small as well
+  CHECK(plan({4, 4, 100, 4}, 8, 1000) == Plan{{3}, {2}, {1, 0}});  // the bucket reduced last is kept small too
   CHECK(plan({100, 4, 4}, 8, 1000) == Plan{{2, 1}, {0}});
-  CHECK(plan({100, 4, 100, 4}, 8, 1000) == Plan{{3}, {2, 1, 0}});  // the last gradient is a large one
+  // The last bucket is not split off, because its gradient is large.
+  CHECK(plan({100, 4, 100, 4}, 8, 1000) == Plan{{3}, {2, 1, 0}});
   const nn::parallel::BucketItem four{kFloat32, kCPU, 4};
   CHECK(nn::parallel::plan_buckets({four, four, four, four}, 4, 8, {1, 3, 2, 0}) == Plan{{1}, {3, 2}, {0}});
   CHECK(nn::parallel::plan_buckets({{kFloat32, kCPU, 4}, {kFloat64, kCPU, 8}, {kFloat32, kCPU, 4}}, 100, 100) ==
@@ -232,7 +233,7 @@ TEST_CASE("buckets are filled from the last parameter, the first one small", "[p
 
 namespace {
 
-/// A local communicator whose all_reduce takes at least so long.
+/// A local communicator whose all_reduce takes at least `delay`.
 class SlowCommunicator final : public Communicator {
  public:
   SlowCommunicator(std::unique_ptr<Communicator> inner, std::chrono::milliseconds delay)
@@ -265,7 +266,7 @@ class SlowCommunicator final : public Communicator {
   std::chrono::milliseconds delay_;
 };
 
-/// Two layers; backward takes a while between them.
+/// Two layers. Backward sleeps between them.
 struct SlowMiddleImpl : nn::Cloneable<SlowMiddleImpl> {
   SlowMiddleImpl() { reset(); }
   void reset() override {
@@ -308,11 +309,13 @@ TEST_CASE("DDP: in evaluation every rank has the running statistics of rank 0", 
     init_process_group("local");
     SmallNet net;
     DistributedDataParallel ddp(net);
-    cross_entropy(ddp(images(4, kFloat32) * (rank + 1)), labels(4)).backward();  // statistics of its own
+    // Each rank updates its running statistics from its own batch.
+    cross_entropy(ddp(images(4, kFloat32) * (rank + 1)), labels(4)).backward();
     const NoGradGuard guard;
     ddp.eval();
     outputs[static_cast<size_t>(rank)] = ddp(images(2, kFloat32));
-    ddp(images(2 + rank, kFloat32));  // no collective any more: ranks may evaluate as much as they like
+    // This forward runs no collective, so ranks may evaluate different numbers of batches.
+    ddp(images(2 + rank, kFloat32));
     if (rank == 1) ddp(images(2, kFloat32));
   });
   CHECK(outputs[1].equal(outputs[0]));
@@ -334,10 +337,11 @@ TEST_CASE("DDP moves 2 (k - 1) times the gradients, and the buffers once to each
     for (const Tensor& p : net->parameters())
       TANDEM_CHECK(reinterpret_cast<uintptr_t>(p.grad().raw_data()) % 16 == 0, "a gradient is not at a whole vector");
     if (rank != 0) return;
-    for (const Tensor& p : net->parameters()) gradients += (p.nbytes() + 15) / 16 * 16;  // as buckets hold them
+    // Buckets pad each gradient to 16 bytes.
+    for (const Tensor& p : net->parameters()) gradients += (p.nbytes() + 15) / 16 * 16;
     for (const Tensor& b : net->buffers()) buffers += b.nbytes();
   });
-  constexpr int64_t kAllUsed = 4;  // the element that says whether every parameter got a gradient
+  constexpr int64_t kAllUsed = 4;  // bytes of the element that tells whether every parameter got a gradient
   CHECK(bytes == 2 * (ranks - 1) * (gradients + kAllUsed) + (ranks - 1) * buffers);
 }
 

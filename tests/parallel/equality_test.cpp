@@ -1,4 +1,4 @@
-// DataParallel over k devices against one device that takes the same shards one after the other: bit for bit.
+// Tests DataParallel over k devices against one device that processes the same shards in sequence: bit for bit.
 #include "tandem/models/models.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
@@ -9,7 +9,7 @@ using namespace tandem::nn::parallel;
 
 namespace {
 
-/// A small network with all that could go wrong: convolution, batch norm, pooling, dropout.
+/// A small network with the layers that are hardest to keep equal: convolution, batch norm, pooling, dropout.
 struct ConvNetImpl : nn::Cloneable<ConvNetImpl> {
   ConvNetImpl() { reset(); }
   void reset() override {
@@ -40,8 +40,8 @@ std::unique_ptr<optim::Optimizer> make_optimizer(bool adam, const nn::Module& mo
   return std::make_unique<optim::SGD>(module.parameters(), optim::SGDOptions(0.05).momentum(0.9));
 }
 
-/// The reference: gradients of (sum of the shard's losses) / weight, added up shard by shard, each with the random
-/// numbers of its shard; running buffers as after the first.
+/// Reference: accumulates the gradients of (sum of the shard's losses) / weight shard by shard. Each shard uses its own
+/// random numbers. The buffers are those after the first shard.
 template <class Net, class ShardLoss> void accumulate_shards(Net& net, const Batch& batch, size_t k, ShardLoss loss) {
   const std::vector<int64_t> sizes = shard_sizes(batch.x.size(0), k);
   std::vector<Tensor> after_first;
@@ -65,7 +65,7 @@ void require_equal(const nn::Module& a, const nn::Module& b) {
   }
 }
 
-/// Trains both ways, and compares parameters and buffers after every step.
+/// Trains in both ways, and compares parameters and buffers after every step.
 template <class Net>
 void compare(const std::vector<Device>& devices, DType dtype, bool train, bool adam, bool log_probabilities) {
   const Device device = devices[0];
@@ -77,7 +77,7 @@ void compare(const std::vector<Device>& devices, DType dtype, bool train, bool a
   const auto copied = std::dynamic_pointer_cast<typename Net::ContainedType>(single->clone());
   DataParallel dp(copied, devices);
   const auto one = make_optimizer(adam, *single), many = make_optimizer(adam, dp);
-  for (const int64_t rows : {8, 11}) {  // 11 rows: shards of 6 and 5; 4, 4, 3; 3, 3, 3, 2
+  for (const int64_t rows : {8, 11}) {  // 11 rows give shards of 6 and 5; 4, 4, 3; 3, 3, 3, 2
     const std::vector<Batch> batches = make_batches(rows, 2, dtype, device);
     for (size_t i = 0; i < batches.size(); ++i) {
       const Batch& batch = batches[i];
@@ -109,10 +109,10 @@ TEST_CASE("DataParallel equals one device that takes the shards in order, bit fo
   const test::Devices devices(4, type);
   for (const int k : {2, 3, 4})
     for (const DType dtype : {kFloat32, kFloat64})
-      for (const bool train : {true, false})  // with dropout and batch statistics, and without
+      for (const bool train : {true, false})  // with and without dropout and batch statistics
         for (const bool adam : {false, true}) {
           if (TANDEM_TEST_SANITIZED && (dtype == kFloat64 || adam != train)) continue;
-          if (type == kCUDA && (k == 3 || adam != train || dtype == kFloat64)) continue;  // emulated: slow
+          if (type == kCUDA && (k == 3 || adam != train || dtype == kFloat64)) continue;  // emulated GPUs are slow
           if (type == kCUDA && test::kSlowGpus && (k == 4 || !train)) continue;
           const std::vector<Device> list = devices.first(k);
           compare<ConvNet>(list, dtype, train, adam, false);
@@ -142,7 +142,8 @@ TEST_CASE("loss() gives the batch's true mean, with ignored targets and class we
   if (type == kCUDA && test::kSlowGpus && (!weighted || k != 2)) return;
   CAPTURE(device, weighted, k);
   Batch batch = make_batches(11, 1, kFloat32, device)[0];
-  batch.target[0].fill_(-100), batch.target[9].fill_(-100), batch.target[10].fill_(-100);  // the last shard: nothing
+  // The targets of the last shard are all ignored.
+  batch.target[0].fill_(-100), batch.target[9].fill_(-100), batch.target[10].fill_(-100);
   nn::CrossEntropyLossOptions options;
   if (weighted) options.weight(linspace(0.5, 2, 10).to(device));
   const nn::CrossEntropyLoss criterion(options);
@@ -158,7 +159,7 @@ TEST_CASE("loss() gives the batch's true mean, with ignored targets and class we
   const Tensor safe = where(counted, batch.target, zeros_like(batch.target));
   const Tensor weights = weighted ? options.weight().index_select(0, safe) : ones({11}, device);
   const Tensor counts = weights * counted.to(kFloat32);
-  Tensor total = zeros({}, device);  // added up shard by shard
+  Tensor total = zeros({}, device);  // summed shard by shard
   for (const Tensor& shard : scatter(counts, std::vector<Device>(static_cast<size_t>(k), device)))
     total = total + shard.sum();
   accumulate_shards(single, batch, static_cast<size_t>(k), [&](const Tensor& out, const Tensor& target) {

@@ -1,6 +1,6 @@
-// Every collective of a group against what is written out here: rank r's elements for rank q are a formula of r, q and
-// the place, so that any rank knows what all others have. Counts what is wrong: Catch2's assertions are not for several
-// threads.
+// Checks every collective of a group against results computed locally. Rank r's input for rank q is a formula of r, q
+// and the index, so each rank can compute the inputs of all ranks. Counts errors instead of asserting, because Catch2's
+// assertions are not thread-safe.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,8 @@ class Oracle {
 
  private:
   static constexpr int64_t kPeriod = 7;
-  /// Of one period. Small, so that sums over 8 ranks are exact in every dtype, and at most 16 as a product.
+  /// Input element i (of kPeriod) of rank `from` for rank `to`. The values are small, so that sums over 8 ranks are
+  /// exact in every dtype.
   double element(int from, int to, int64_t i) const {
     const int64_t v = (i * (from + 1) + to * 3 + i * i) % 8;
     return static_cast<double>(dtype_ == kBool ? v % 2 : v);
@@ -37,7 +38,7 @@ class Oracle {
   double factor(int from, int to, int64_t i) const {
     return from < 4 ? std::fmod(element(from, to, i), dtype_ == kBool ? 2 : 3) : 1;
   }
-  /// n elements, of which f(i) gives one period.
+  /// Returns n elements that repeat f(0), ..., f(kPeriod - 1).
   Tensor periodic(const std::function<double(int64_t)>& f, int64_t n) const {
     std::vector<double> period;
     for (int64_t i = 0; i < kPeriod; ++i) period.push_back(f(i));
@@ -57,7 +58,7 @@ class Oracle {
     for (int r = 0; r < size_; ++r) all.push_back(make_output(n_));
     return all;
   }
-  /// The reduction of what all have for `to`.
+  /// Returns the reduction over all ranks of their inputs for rank `to`.
   Tensor reduced(ReduceOp op, int to) const {
     return periodic(
         [&](int64_t i) {
@@ -132,7 +133,8 @@ class Oracle {
     expect("all_to_all", cat(outputs), cat(expected));
     expect("all_to_all_single", single, cat(expected));
   }
-  /// Of sizes that differ from pair to pair, some of them 0, and with strides. Some n elements for each rank in all.
+  /// Checks the collectives with sizes that differ between ranks, are sometimes 0, and with strided tensors. Each rank
+  /// has about n_ elements in total.
   void check_uneven() {
     const int64_t n = n_ / size_;
     const auto count = [&](int from, int to) { return (n_ + from + 2 * to) % 5 == 0 ? 0 : n + (from * 3 + to) % 4; };
@@ -155,7 +157,7 @@ class Oracle {
     expect("all_to_all_single of several sizes", single, cat(expected));
     expect("all_gather of several sizes", cat(gathered), cat(all));
   }
-  /// Round the ring; then all to rank 0, which takes them as they come.
+  /// Sends around the ring; then all ranks send to rank 0, which receives from any source.
   void check_transfers() {
     const int next = (rank_ + 1) % size_, last = (rank_ + size_ - 1) % size_;
     const Tensor got = make_output(n_);

@@ -1,4 +1,4 @@
-// Losses that are computed inside the replicas. That their gradients are right to the bit is in equality_test.cpp.
+// Tests losses that are computed inside the replicas. equality_test.cpp checks their gradients bit for bit.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/devices.h"
@@ -12,7 +12,7 @@ TEST_CASE("loss() takes loss modules and functions", "[parallel][dp][loss]") {
   nn::Linear net(3, 2);
   DataParallel dp(net, devices.list);
   const Tensor x = randn({5, 3}), target = randn({5, 2});
-  // 1e-6: sums of ten, in another order
+  // 1e-6: sums of ten terms in another order
   const auto close = [](const Tensor& a, const Tensor& b) { return a.allclose(b, 1e-6, 1e-6); };
   CHECK(close(dp.loss(nn::MSELoss(), x, target), mse_loss(net(x), target)));
   const nn::MSELoss sum(nn::MSELossOptions().reduction(kSum));
@@ -31,7 +31,7 @@ TEST_CASE("losses of half types are added up in float32", "[parallel][dp][loss]"
   const test::Devices devices(2);
   nn::Sequential same{nn::Flatten()};
   DataParallel dp(same, devices.list);
-  // 140,000 is beyond float16, and in bfloat16 a sum of ones stays at 256.
+  // A sum of 140,000 ones overflows float16, and stays at 256 in bfloat16.
   for (const DType dtype : {kFloat16, kBFloat16}) {
     const Tensor loss = dp.loss(nn::MSELoss(), ones({70000, 2}, dtype), zeros({70000, 2}, dtype));
     CHECK(loss.dtype() == kFloat32);
@@ -45,8 +45,9 @@ TEST_CASE("loss() moves targets and two numbers in place of the outputs", "[para
   DataParallel dp(net, devices.list);
   const Tensor x = randn({6, 10}), target = randint(0, 10, {6});
   const int64_t parameters = count_packed_bytes(net->parameters());
-  // Half of the inputs; sum and weight there, the sum's gradient back, each packed as 64; parameters there and
-  // gradients back.
+  // Half of the inputs go to the second device, together with the parameters. The shard's loss sum and weight come
+  // back, the gradient of the sum goes to the second device, and the gradients come back. Each scalar is padded to 64
+  // elements.
   const int64_t before = bytes_moved();
   dp.loss(nn::CrossEntropyLoss(), x, target).backward();
   CHECK(bytes_moved() - before == (x.nbytes() + target.nbytes()) / 2 + 3 * 64 * 4 + 2 * parameters);

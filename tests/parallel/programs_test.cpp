@@ -1,6 +1,6 @@
-// Programs with two ranks, each written twice: here, and in fixtures/make_parallel_fixtures.py for PyTorch, which says
-// what data they have. What they end with is compared with PyTorch's numbers in fixtures/parallel.json, over every
-// backend; `./run programs` prints the table.
+// Programs with two ranks, each written twice: here, and in fixtures/make_parallel_fixtures.py for PyTorch with the
+// same data. Their results are compared with PyTorch's numbers in fixtures/parallel.json, over every backend. `./run
+// programs` prints the table.
 #include <cstdio>
 #include <map>
 
@@ -19,7 +19,7 @@ using Options = nn::parallel::DistributedDataParallelOptions;
 namespace {
 
 constexpr int kRanks = 2;
-using Numbers = std::map<std::string, Tensor>;  // undefined where PyTorch has None
+using Numbers = std::map<std::string, Tensor>;  // a tensor is undefined where PyTorch has None
 
 Tensor formula(IntArrayRef sizes, uint32_t salt) {
   int64_t count = 1;
@@ -272,7 +272,7 @@ struct Program {
   Numbers (*run)(int rank);
   const char* pytorch = "runs";
   const char* difference = "none";
-  const char* refusal = nullptr;  // what Tandem says where PyTorch's numbers are not the ranks' average
+  const char* refusal = nullptr;  // Tandem's error, if PyTorch's numbers are not the ranks' average
 };
 #define TANDEM_PROGRAM(name) #name, name
 const Program kPrograms[] = {
@@ -298,8 +298,8 @@ const Program kPrograms[] = {
 };
 
 struct Outcome {
-  std::string error;              // empty: it ran
-  double largest_difference = 0;  // from PyTorch's numbers, relative to those beyond 1
+  std::string error;              // empty if the program ran
+  double largest_difference = 0;  // difference from PyTorch's numbers; relative for numbers above 1
 };
 double difference(const Tensor& ours, const json& theirs) {
   if (theirs.is_null() || !ours.defined()) return theirs.is_null() && !ours.defined() ? 0 : INFINITY;
@@ -350,7 +350,7 @@ TEST_CASE("programs with two ranks end with PyTorch's numbers, or with an error 
       CHECK_THAT(outcome.error, Contains(program.refusal));
     } else {
       CHECK(outcome.error == "");
-      CHECK(outcome.largest_difference < 1e-12);  // float64: sums of some dozen terms in another order
+      CHECK(outcome.largest_difference < 1e-12);  // float64, sums of some dozen terms in another order
     }
   }
 }

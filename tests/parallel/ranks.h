@@ -1,4 +1,4 @@
-// Threads that are the ranks of a group: over Gloo too, where they would be processes.
+// Runs the ranks of a group as threads of one process, over Gloo too, where ranks are normally processes.
 #pragma once
 #include <dlfcn.h>
 
@@ -16,11 +16,12 @@ namespace tandem::test {
 
 inline constexpr DType kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64,
                                     kInt32,   kInt16,   kInt8,    kUInt8,    kBool};
-/// 1 or 0: Catch2's assertions are not for several threads, so that ranks count what is wrong.
+/// Returns 0 if the tensors are equal, else 1. Ranks add up these counts, because Catch2's assertions are not
+/// thread-safe.
 inline int64_t count_mismatch(const Tensor& x, const Tensor& expected) { return x.equal(expected) ? 0 : 1; }
 
-/// Runs f(group) on `size` threads, each a rank of one group. Returns what each threw, "" for nothing.
-/// @param shares  whether rank r may share memory; without it all
+/// Runs f(group) on `size` threads, one per rank of a Gloo group. Returns each rank's error message, "" if none.
+/// @param shares  returns whether a rank may use shared memory; nullptr: all may
 inline std::vector<std::string> run_gloo_ranks(int size, std::chrono::milliseconds timeout,
                                                const std::function<void(const distributed::ProcessGroupPtr&)>& f,
                                                const std::function<bool(int)>& shares = nullptr) {
@@ -46,9 +47,9 @@ inline std::vector<std::string> run_gloo_ranks(int size, std::chrono::millisecon
   return errors;
 }
 
-/// What rank 0 is told when rank 2, which only the store knows of, is lost during a call. make(job, rank) is a group of
-/// ranks 0 and 1; call(group, lose) is what rank 0 does, and `lose` loses rank 2. All within half of the minute that a
-/// group is to be given.
+/// Returns the error of rank 0 when rank 2 is lost during a call. Only the store knows rank 2: make(job, rank) creates
+/// a group of ranks 0 and 1. Rank 0 runs call(group, lose), where `lose` disconnects rank 2 from the store. Checks that
+/// all this takes less than 30 seconds; `make` should give the group a timeout of one minute.
 template <class Make, class Call> std::string error_when_rank_2_is_lost(const Make& make, const Call& call) {
   using namespace distributed;
   using std::chrono::milliseconds, std::chrono::seconds;
@@ -84,14 +85,14 @@ template <class Make, class Call> std::string error_when_rank_2_is_lost(const Ma
   return error;
 }
 
-/// Says so where there is no Gloo to test.
+/// Returns true, with a warning, if this build has no Gloo.
 inline bool without_gloo() {
   if (TANDEM_HAS_GLOO) return false;
   WARN("SKIPPED: built without Gloo");
   return true;
 }
 
-/// The fake NCCL where this program was built with it, loaded as the real one is; null elsewhere.
+/// The fake NCCL, loaded like the real library, or nullptr if this program was built without it
 inline const FakeNccl* fake_nccl() {
   if (!kFakeNccl) return nullptr;
   static const FakeNccl* const fake = [] {
@@ -102,28 +103,29 @@ inline const FakeNccl* fake_nccl() {
   return fake;
 }
 
-/// The backends that are there for tensors on such devices.
+/// Names of the backends that this build has for tensors on such devices
 inline std::vector<std::string> backends(DeviceType type = kCPU) {
   std::vector<std::string> all = {"local"};
   if (TANDEM_HAS_GLOO) all.push_back("gloo");
   if (type == kCUDA && (fake_nccl() || distributed::is_nccl_available())) all.push_back("nccl");
   return all;
 }
-/// True, with a line that says so, if this build has no double of NCCL to run with.
+/// Returns true, with a warning, if this build has no fake NCCL.
 inline bool without_fake_nccl() {
   if (fake_nccl()) return false;
   WARN("SKIPPED: built without the double of NCCL");
   return true;
 }
-/// Whether ranks on GPUs can be had: nccl wants a GPU for each, others share what there is. Says so if not.
+/// Returns whether there are enough GPUs for `size` ranks: NCCL needs one GPU per rank, with other backends ranks can
+/// share one. Warns if there are too few.
 inline bool can_run(const std::string& backend, int size) {
   const int needed = backend == "nccl" ? size : 1, present = cuda::device_count();
   if (present < needed) WARN("SKIPPED " << backend << ": it needs " << needed << " GPUs; there are " << present);
   return present >= needed;
 }
-/// The GPU of a rank: of its own if there are enough.
+/// GPU of a rank. Ranks share GPUs if there are too few.
 inline Device device_for_rank(int rank) { return Device(kCUDA, rank % cuda::device_count()); }
-/// f(group) on every rank of a group over that backend. @throws what a rank throws
+/// Runs f(group) on every rank of a group over the given backend. @throws Error if a rank throws
 inline void run_with_backend(const std::string& backend, int size,
                              const std::function<void(const distributed::ProcessGroupPtr&)>& f,
                              std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
@@ -133,7 +135,7 @@ inline void run_with_backend(const std::string& backend, int size,
   });
 }
 
-/// What the first rank that fails says; "" if none does.
+/// Returns the message of the first rank that fails, or "" if none does.
 inline std::string find_backend_failure(const std::string& backend, int size,
                                         const std::function<void(const distributed::ProcessGroupPtr&)>& f) {
   try {

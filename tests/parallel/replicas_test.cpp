@@ -1,4 +1,5 @@
-// How replicas follow their module: values, versions, buffers, flags; and what that moves.
+// Tests how DataParallel's replicas follow their module: values, versions, buffers, flags, and the bytes moved for
+// that.
 #include "tandem/models/models.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
@@ -25,7 +26,7 @@ TEST_CASE("gradients are added to the module's own parameters", "[parallel][repl
   const Tensor x = randn({7, 3});
   dp(x).sum().backward();
   const Tensor once = net->weight.grad().clone();
-  CHECK(once.allclose(x.sum({0}).expand({2, 3}), 1e-5, 1e-6));  // sums of seven, in another order
+  CHECK(once.allclose(x.sum({0}).expand({2, 3}), 1e-5, 1e-6));  // sums of seven terms in another order
   dp(x).sum().backward();
   CHECK(net->weight.grad().equal(once + once));
   CHECK(net->weight.is_leaf());
@@ -64,7 +65,8 @@ TEST_CASE("replicas see what an optimizer, load_state_dict and to() did", "[para
   nn::Linear net(3, 2);
   DataParallel dp(net, devices.list, {}, persistent(keep));
   Tensor x = randn({5, 3});
-  const auto agree = [&] { return dp(x).allclose(net(x), 1e-6, 1e-6); };  // shards may take another product's order
+  // The shards' products are smaller, and may add in another order.
+  const auto agree = [&] { return dp(x).allclose(net(x), 1e-6, 1e-6); };
   REQUIRE(agree());
   optim::SGD optimizer(dp.parameters(), 0.5);
   dp(x).sum().backward();
@@ -76,7 +78,8 @@ TEST_CASE("replicas see what an optimizer, load_state_dict and to() did", "[para
   x = x.to(kFloat64);
   CHECK(agree());
   CHECK(dp(x).dtype() == kFloat64);
-  // A write that no version sees: per-step replicas follow, persistent ones cannot know.
+  // Writing through data() changes no version counter. Replicas made in each step see the new value, persistent ones
+  // cannot.
   net->weight.data().mul_(3);
   CHECK(agree() != keep);
 }
@@ -112,7 +115,7 @@ TEST_CASE("running buffers follow the first device, flags follow the module", "[
   dp.eval();
   CHECK_FALSE(net->is_training());
   alone->eval();
-  CHECK(dp(x).equal(alone(x)));  // the second device normalises with the first one's statistics
+  CHECK(dp(x).equal(alone(x)));  // the second device normalizes with the first one's statistics
   CHECK(net->num_batches_tracked.item<int64_t>() == 2);
 }
 
@@ -138,7 +141,8 @@ TEST_CASE("the bytes of a step are those of the formula", "[parallel][replicas][
   optim::SGD optimizer(dp.parameters(), 0.01);
   const Tensor x = randn({rows, 1, 28, 28}), target = randint(0, 10, {rows});
   const int64_t parameters = count_packed_bytes(net->parameters()), buffers = count_packed_bytes(net->buffers());
-  const int64_t outputs = rows * 10 * 4, away = rows - shard_sizes(rows, static_cast<size_t>(k))[0];  // rows elsewhere
+  // away: number of rows on other devices
+  const int64_t outputs = rows * 10 * 4, away = rows - shard_sizes(rows, static_cast<size_t>(k))[0];
   const int64_t step = away * (x.nbytes() + 2 * outputs) / rows + (k - 1) * (2 * parameters + buffers);
   for (int i = 0; i < 2; ++i) {
     CHECK(count_moved_bytes([&] {
@@ -167,7 +171,7 @@ TEST_CASE("second derivatives pass through the replicas", "[parallel][replicas]"
     return net->at<nn::LinearImpl>(0).weight.grad().clone();
   };
   const Tensor expected = penalty(net);
-  CHECK(penalty(dp).allclose(expected, 1e-12, 1e-12));  // float64, sums of five in another order
+  CHECK(penalty(dp).allclose(expected, 1e-12, 1e-12));  // float64, sums of five terms in another order
 }
 
 TEST_CASE("a layer that stands in two places gets one gradient", "[parallel][replicas]") {
@@ -192,7 +196,7 @@ TEST_CASE("a layer that stands in two places gets one gradient", "[parallel][rep
 }
 
 namespace {
-/// A layer beside members that no parameter or buffer holds.
+/// A linear layer, and members that are neither parameters nor buffers
 struct WithMembersImpl : nn::Cloneable<WithMembersImpl> {
   WithMembersImpl() { reset(); }
   void reset() override { fc = register_module("fc", nn::Linear(2, 2)); }
@@ -222,7 +226,7 @@ TEST_CASE("the first device runs the module itself: what forward writes stays, w
   net->scale = 3;
   const Tensor half = dp(x);
   CHECK(half.narrow(0, 0, 2).equal(once.narrow(0, 0, 2) * 3));
-  CHECK(half.narrow(0, 2, 2).equal(once.narrow(0, 2, 2)));  // the other device has the members it was built with
+  CHECK(half.narrow(0, 2, 2).equal(once.narrow(0, 2, 2)));  // the second replica keeps the members from its creation
   dp.refresh();
   CHECK(dp(x).equal(once * 3));
   CHECK(net->calls == 3);
@@ -246,7 +250,7 @@ TEST_CASE("the module is what it was after a forward that throws", "[parallel][r
 }
 
 namespace {
-/// Members on several levels: a layer with one, a dropout, a container.
+/// Members of nested modules: a layer with plain members, a dropout, a container
 struct LevelsImpl : nn::Cloneable<LevelsImpl> {
   LevelsImpl() { reset(); }
   void reset() override {
@@ -272,7 +276,8 @@ TEST_CASE("data_parallel and refresh() take along members that nested modules we
   net->dropout->options.p(0);
   net->list->at<nn::DropoutImpl>(1).options.p(0);
   const Tensor x = randn({4, 2}), expected = net(x);
-  const auto is_right = [&](const Tensor& y) { return y.allclose(expected, 1e-6, 1e-6); };  // products of two rows
+  // The shards have two rows each, so their products may add in another order.
+  const auto is_right = [&](const Tensor& y) { return y.allclose(expected, 1e-6, 1e-6); };
   CHECK(is_right(nn::parallel::data_parallel(net, x, devices.list)));
   CHECK(is_right(always(x)));
   dp.refresh();
@@ -293,7 +298,7 @@ TEST_CASE("a replica that its own forward changed gives the module nothing, and 
     Tensor forward(const Tensor& x) {
       if (writes) {
         const NoGradGuard guard;
-        fc->weight.fill_(7);  // a parameter, a buffer and a member of the replica
+        fc->weight.fill_(7);  // writes to a parameter, a buffer and a member of the replica
         seen.fill_(7);
         factor = 7;
       }
@@ -308,7 +313,7 @@ TEST_CASE("a replica that its own forward changed gives the module nothing, and 
   const bool persistent = GENERATE(true, false);
   DataParallel dp(net, devices.list, {}, DataParallelOptions().persistent_replicas(persistent));
   const Tensor x = randn({4, 2});
-  const auto same_rows = [&] {  // on both devices, of the module as it is
+  const auto same_rows = [&] {  // checks that both replicas give the module's current output
     const NoGradGuard guard;
     const Tensor y = dp(x);
     CHECK(y.allclose(net->forward(x), 1e-6, 1e-6));
@@ -327,7 +332,7 @@ TEST_CASE("a replica that its own forward changed gives the module nothing, and 
     net->seen.fill_(0.25);
   }
   dp.refresh();
-  same_rows();  // nothing of what the replica wrote is left
+  same_rows();  // nothing that the replica wrote is left
 }
 
 TEST_CASE("what a replica's forward wrote to its tensors is overwritten by the next call", "[parallel][replicas]") {
@@ -353,7 +358,7 @@ TEST_CASE("what a replica's forward wrote to its tensors is overwritten by the n
   const Tensor x = randn({4, 2}), expected = net->forward(x).detach();
   for (int call = 0; call < 3; ++call) {
     const NoGradGuard guard;
-    CHECK(dp(x).allclose(expected, 1e-6, 1e-6));  // rows in groups of two
+    CHECK(dp(x).allclose(expected, 1e-6, 1e-6));  // shards of two rows may add in another order
   }
   CHECK(net->seen.item<float>() == 0);
 }
@@ -376,7 +381,7 @@ TEST_CASE("DataParallel runs the module's hooks on each shard, those too that co
   nn::RemovableHandle of_wrapper = dp.register_forward_hook(count(wrapper));
   const Tensor hooked = net(x);
   root = 0, inner = 0;
-  CHECK(dp(x).allclose(hooked * 2, 1e-6, 1e-6));  // rows in groups of two
+  CHECK(dp(x).allclose(hooked * 2, 1e-6, 1e-6));  // shards of two rows may add in another order
   CHECK((root == 2 && inner == 2 && wrapper == 1));
   CHECK(dp.forward(x).allclose(hooked, 1e-6, 1e-6));
   of_root.remove(), of_wrapper.remove();

@@ -1,11 +1,11 @@
-// A training with all that a checkpoint must hold: random transforms, dropout, moments, a schedule, and a loader whose
-// threads are ahead.
+// A training run with everything that a checkpoint must hold: random transforms, dropout, optimizer state, a learning
+// rate schedule, and a data loader whose workers prefetch.
 #pragma once
 #include "tandem/tandem.h"
 
 namespace tandem::test {
 
-/// 50 examples: six numbers, and one to learn from them.
+/// 50 examples of six features and one target
 struct Points : data::datasets::Dataset<Points> {
   explicit Points(DType dtype) : dtype(dtype) {}
   data::Example<> get(size_t index) override {
@@ -21,14 +21,14 @@ struct Points : data::datasets::Dataset<Points> {
 struct ResumableTraining {
   std::string folder;
   int64_t steps = 18, save_every = 4;
-  bool dropout = true, jitter = true;  // jitter: a random transform of each example
-  size_t batch = 8, workers = 2;       // the batch over all ranks
+  bool dropout = true, jitter = true;  // jitter: add noise to each example
+  size_t batch = 8, workers = 2;       // batch: total over all ranks
   DType dtype = kFloat32;
   int64_t keep = 3;
-  std::function<void(int64_t)> begin = [](int64_t) {};  // with the step that it goes on after
+  std::function<void(int64_t)> begin = [](int64_t) {};  // called with the step of the restored checkpoint, or 0
 };
 
-/// Trains on from the last checkpoint, as this rank of its group if there is one. The parameters at the end.
+/// Resumes training from the last checkpoint, on this rank if ranks > 1. Returns the final parameters.
 template <class Sampler> std::vector<Tensor> train(const ResumableTraining& t, Sampler sampler, int ranks = 1) {
   manual_seed(7);
   nn::Sequential net(nn::Linear(6, 16), nn::ReLU(), nn::Dropout(t.dropout ? 0.3 : 0.0), nn::Linear(16, 1));

@@ -1,4 +1,4 @@
-// Scatter, gather, broadcast and reduce-add: what they give, their derivatives, and what they move.
+// Tests scatter, gather, broadcast and reduce-add: results, derivatives, and the bytes they move.
 #include "tandem/parallel/scatter_gather.h"
 #include "tandem/ops/gradcheck.h"
 #include "tandem/parallel/broadcast.h"
@@ -43,7 +43,7 @@ TEST_CASE("rows are shared in proportion to chunk sizes, and no device is left w
       for (size_t r = 0; r < sizes.size(); ++r) {
         sum += sizes[r];
         REQUIRE((rows == 0 || sizes[r] > 0));
-        // Rounding, and the row that each device gets at least, move a boundary by less than one row for each device.
+        // Rounding, and the minimum of one row per device, each move a boundary by less than one row per device.
         const double share = static_cast<double>(rows * chunks[r]) / static_cast<double>(total);
         REQUIRE(std::abs(static_cast<double>(sizes[r]) - share) < 1 + static_cast<double>(chunks.size()));
       }
@@ -75,7 +75,8 @@ TEST_CASE("every split of up to 127 rows over up to 8 devices comes back whole",
         int64_t rows = 0;
         for (size_t r = 0; r < shards.size(); ++r) {
           REQUIRE(shards[r].device() == list[r]);
-          // Independently of how it is computed: device r begins where r of k equal parts, the longer ones first, end.
+          // Computed differently from the implementation: shard r is the r-th of k nearly equal parts, the longer ones
+          // first.
           const int64_t size = shards[r].size(dim);
           REQUIRE(size == (n + k - 1 - static_cast<int64_t>(r)) / k);
           REQUIRE(shards[r].to(kFirst).equal(whole.narrow(dim, rows, size)));
@@ -157,11 +158,11 @@ TEST_CASE("broadcast aliases at home and packs for the other devices", "[paralle
   const auto copies = broadcast_coalesced({a, b, c}, devices.list);
   CHECK(copies[0][0].storage() == a.storage());
   for (const size_t r : {1, 2}) {
-    CHECK(copies[r][0].storage() == copies[r][2].storage());  // of one dtype, so in one buffer
+    CHECK(copies[r][0].storage() == copies[r][2].storage());  // tensors of one dtype share a buffer
     CHECK(copies[r][1].dtype() == kInt64);
     for (const Tensor& t : copies[r]) {
       CHECK(t.device() == devices.list[r]);
-      CHECK(reinterpret_cast<uintptr_t>(t.raw_data()) % 64 == 0);  // as a tensor of its own would lie
+      CHECK(reinterpret_cast<uintptr_t>(t.raw_data()) % 64 == 0);  // aligned like a separate tensor
     }
     CHECK(copies[r][0].to(kFirst).equal(a));
     CHECK(copies[r][1].to(kFirst).equal(b));
@@ -185,7 +186,7 @@ TEST_CASE("only those that want a gradient have a history", "[parallel][broadcas
 
 TEST_CASE("sums run through the devices in order, straight", "[parallel][broadcast]") {
   const test::Devices devices(4);
-  // In float32, 1e8 + 1 is 1e8: the four orders of adding these up give different sums.
+  // In float32, 1e8 + 1 equals 1e8, so the sum depends on the order of these values.
   const std::vector<float> values = {1e8f, 1.0f, -1e8f, 1.0f};
   std::vector<std::vector<Tensor>> lists;
   for (size_t r = 0; r < 4; ++r) lists.push_back({full({3}, values[r], devices.list[r]), Tensor()});
@@ -213,7 +214,8 @@ TEST_CASE("what crosses over to another device is counted", "[parallel][scatter]
   CHECK(count([&] { scatter(x, devices.list); }) == (2 + 2 + 2) * 40);
   CHECK(count([&] { scatter(x.to(kSecond), devices.list); }) == (3 + 2 + 2) * 40);
   CHECK(count([&] { gather(shards, kFirst); }) == (2 + 2 + 2) * 40);
-  CHECK(count([&] { broadcast_coalesced({x, arange(3)}, devices.list); }) == 3 * (128 * 4 + 64 * 8));  // in 64s
+  // Each tensor is padded to a multiple of 64 elements.
+  CHECK(count([&] { broadcast_coalesced({x, arange(3)}, devices.list); }) == 3 * (128 * 4 + 64 * 8));
   CHECK(count([&] { reduce_add_coalesced({{ones({2})}, {ones({2}, kSecond)}}, kFirst); }) == 64 * 4);
   CHECK(count([&] { broadcast_coalesced({x}, {kFirst, kFirst}); }) == 0);
 }

@@ -1,4 +1,4 @@
-// A network whose graph is chosen with each forward.
+// A network that chooses the layers it uses in each forward.
 #pragma once
 #include <string>
 
@@ -13,7 +13,8 @@ struct SideBySideImpl : nn::Module {
   }
   Tensor forward(const Tensor& x, const std::string& use) {
     Tensor y = x.narrow(1, 0, 2);
-    for (const char which : use) y = y * 1.0 + (*this)[which](x);  // so that the gradients of the last one come first
+    // Adding in this order makes the last layer's gradients come first in backward.
+    for (const char which : use) y = y * 1.0 + (*this)[which](x);
     return y;
   }
   nn::Linear& operator[](char which) { return layers.at(static_cast<size_t>(which - 'a')); }

@@ -1,11 +1,11 @@
-// A network in which much could go wrong between ranks, and data for it.
+// A network with the layers that are hardest to keep equal across ranks, and input data for it.
 #pragma once
 #include "tandem/tandem.h"
 #include "tandem/tests/formula.h"
 
 namespace tandem::test {
 
-/// A convolution, batch norm, dropout and a shared linear layer, which is used twice.
+/// A convolution, batch norm, dropout, and a linear layer that is used twice
 struct SmallNetImpl : nn::Cloneable<SmallNetImpl> {
   SmallNetImpl() { reset(); }
   void reset() override {
@@ -26,13 +26,13 @@ struct SmallNetImpl : nn::Cloneable<SmallNetImpl> {
 };
 TANDEM_MODULE(SmallNet);
 
-/// Pixels in [0, 1), from the formula.
+/// Images with pixels in [0, 1), computed by unit() of formula.h
 inline Tensor images(int64_t n, DType dtype) {
   std::vector<double> values;
   for (int64_t i = 0; i < n * 784; ++i) values.push_back(unit(i, 3));
   return tensor(values, kFloat64).to(dtype).view({n, 1, 28, 28});
 }
-/// Targets of ten classes.
+/// Target classes from 0 to 9
 inline Tensor labels(int64_t n) {
   std::vector<int64_t> values;
   for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<int64_t>(10 * unit(i, 4)));

@@ -1,5 +1,5 @@
-// DistributedDataParallel on graphs that are the same in each step: static_graph, and buckets in the order in which
-// gradients come.
+// Tests DistributedDataParallel on graphs that are the same in each step: static_graph, and buckets rebuilt in the
+// order in which gradients arrive.
 #include "tandem/autograd/function.h"
 #include "tandem/parallel/reducer.h"
 #include "tandem/tests/catch.h"
@@ -15,7 +15,7 @@ using Options = nn::parallel::DistributedDataParallelOptions;
 
 namespace {
 
-/// Runs a layer without a graph, and again in backward, in a backward of its own.
+/// Runs a layer without recording it. Its backward runs the layer again, followed by a nested backward.
 struct Reentrant : autograd::Function<Reentrant> {
   static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x, nn::Linear layer) {
     ctx->save_for_backward({x});
@@ -31,7 +31,7 @@ struct Reentrant : autograd::Function<Reentrant> {
     return {x.grad(), Tensor()};
   }
 };
-/// One layer, twice, by itself or reentrantly.
+/// Applies one layer twice, directly or through Reentrant.
 struct TwiceImpl : nn::Module {
   Tensor forward(const Tensor& x, bool reentrant) {
     const auto run = [&](const Tensor& t) { return reentrant ? Reentrant::apply(t, layer) : layer(t); };
@@ -58,7 +58,7 @@ TEST_CASE("static_graph: parameters may go unused, and only the first backward h
               net, Options().process_group(group).static_graph(true).gradient_as_bucket_view(view).bucket_cap_mb(1e-5));
           std::vector<int64_t> bytes;
           for (int step = 0; step < 4; ++step) {
-            // What each rank's backward alone gives, added up in rank order.
+            // Sum of the gradients of the ranks' own backwards, added in rank order
             std::vector<Tensor> expected(6);
             for (int rank = 0; rank < 3; ++rank) {
               net->zero_grad();
@@ -81,7 +81,7 @@ TEST_CASE("static_graph: parameters may go unused, and only the first backward h
                              ", parameter ", i, ": ", parameters[i].grad(), expected[i] / 3.0);
             }
           }
-          // The second forward brings the order of gradients; from then on there are gradients and one number.
+          // The second forward exchanges the order of gradients. Later steps send the gradients and one element only.
           TANDEM_CHECK(bytes[0] > bytes[2] && bytes[2] == bytes[3], bytes[0], " ", bytes[2], " ", bytes[3]);
         }) == "");
 }
@@ -115,7 +115,7 @@ TEST_CASE("static_graph: a change of the graph is an error that names the parame
     CHECK(thrown == "");
     return errors;
   };
-  for (const std::string& error : changed("ab", "a", 1))  // both ranks hear of it
+  for (const std::string& error : changed("ab", "a", 1))  // both ranks report the change
     CHECK_THAT(error,
                Contains("Your training graph has changed in this iteration, which static_graph does not allow: these "
                         "parameters got fewer or more gradients than in the first backward: b.weight on rank 1; "
@@ -192,7 +192,8 @@ TEST_CASE("buckets are rebuilt in the order in which gradients came on rank 0", 
             const std::string use = rank == 0 ? use_0 : use_1;
             ddp(ones({4, 3}), use).sum().backward();
             const Tensor once = (*net)['a']->bias.grad().clone();
-            ddp(ones({4, 3}), use).sum().backward();  // adds to what was there when the buckets changed
+            // Adds to the gradients that were there when the buckets were rebuilt.
+            ddp(ones({4, 3}), use).sum().backward();
             TANDEM_CHECK((*net)['a']->bias.grad().allclose(2 * once), (*net)['a']->bias.grad(), once);
             for (const Tensor& p : net->parameters())
               TANDEM_CHECK(reinterpret_cast<uintptr_t>(p.grad().raw_data()) % 16 == 0 || !view, "not in a bucket");
@@ -202,7 +203,7 @@ TEST_CASE("buckets are rebuilt in the order in which gradients came on rank 0", 
     CHECK(after[0] == after[1]);
     return std::pair(before[0], after[0]);
   };
-  // Each parameter has a bucket: a.weight 0, a.bias 1, b.weight 2, ...
+  // Each parameter has its own bucket: a.weight is 0, a.bias 1, b.weight 2, ...
   const auto [first, same] = plans(false, "abc", "abc");
   CHECK(first == Plan{{5}, {4}, {3}, {2}, {1}, {0}});
   const auto layers_of = [](const Plan& plan) {
@@ -211,6 +212,7 @@ TEST_CASE("buckets are rebuilt in the order in which gradients came on rank 0", 
     return layers;
   };
   CHECK(layers_of(same) == std::vector<size_t>{2, 2, 1, 1, 0, 0});
-  CHECK(layers_of(plans(false, "cab", "abc").second) == std::vector<size_t>{1, 1, 0, 0, 2, 2});  // rank 1 follows
+  // Rank 1 takes over rank 0's order.
+  CHECK(layers_of(plans(false, "cab", "abc").second) == std::vector<size_t>{1, 1, 0, 0, 2, 2});
   CHECK(plans(true, "cab", "cab").second == first);
 }

@@ -1,4 +1,4 @@
-// Steps made in backward, bucket by bucket, against the separate step: to the last bit, and what is refused.
+// Tests optimizer steps made during backward, bucket by bucket, against separate steps: bit for bit. Also tests errors.
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
 #include "tandem/tests/parallel/side_by_side.h"
@@ -18,7 +18,7 @@ using Options = nn::parallel::DistributedDataParallelOptions;
 namespace {
 
 const std::vector<std::string> kOptimizers = {"SGD", "Adam", "AdamW", "RMSprop"};
-/// Of two groups: layer b learns by a rate of its own.
+/// An optimizer with three parameter groups. Layer b has its own learning rate.
 std::unique_ptr<optim::Optimizer> make_optimizer(const std::string& name, SideBySide& net) {
   std::vector<optim::OptimizerParamGroup> groups;
   groups.emplace_back(std::vector<Tensor>{(*net)['a']->weight, (*net)['c']->weight, (*net)['c']->bias});
@@ -37,8 +37,8 @@ Tensor input(int rank, int64_t step, int64_t rows = 4) {
   return (arange(3 * rows, TensorOptions(kFloat32)).view({rows, 3}) * (0.3 + rank + 0.7 * static_cast<double>(step)))
       .sin();
 }
-/// Parameters and state of all ranks after some steps, which `train(ddp, rank, step, separate)` makes, where the
-/// optimizer's are separate: it is called to make them.
+/// train(ddp, rank, step, separate) makes one training step. If the optimizer's step is not part of backward,
+/// `separate` performs it. trained() returns the parameters and optimizer states of all ranks.
 using Train = std::function<void(DistributedDataParallel<SideBySide>&, int rank, int step,
                                  const std::function<void()>& separate)>;
 std::vector<std::vector<Tensor>> trained(const std::string& backend, int ranks, const std::string& name,
@@ -89,7 +89,8 @@ TEST_CASE("StepInBackward makes the optimizer's step, to the last bit", "[parall
   const std::string backend = GENERATE(from_range(test::backends())), name = GENERATE(from_range(kOptimizers));
   const int ranks = GENERATE(1, 2, 3);
   const bool view = GENERATE(true, false), keep = GENERATE(true, false);
-  if (backend == "gloo" && (ranks != 2 || view != keep)) return;  // the same above what it sends
+  // Skipped: above the transport, these cases run the same code as with the local backend.
+  if (backend == "gloo" && (ranks != 2 || view != keep)) return;
   INFO(backend << ", " << ranks << " ranks, " << name << ", views " << view << ", gradients kept " << keep);
   check_same_bits(backend, ranks, name, Options().gradient_as_bucket_view(view), keep,
                   [](auto& ddp, int rank, int step, const auto& separate) {
@@ -138,7 +139,7 @@ TEST_CASE("StepInBackward with weights: ranks without a batch make the step too"
 }
 
 TEST_CASE("StepInBackward: what a gradient that is not averaged brings is in the step too", "[parallel][ddp][step]") {
-  // c.weight is each rank's own affair; b is frozen, with a gradient that is there.
+  // c.weight is not averaged; b.weight is frozen in every second step, with a gradient set by hand.
   const bool view = GENERATE(true, false);
   const Options options = Options().gradient_as_bucket_view(view).parameters_to_ignore({"c.weight"});
   check_same_bits("local", 2, "SGD", options, /*keep=*/false, [](auto& ddp, int rank, int step, const auto& separate) {
@@ -151,8 +152,8 @@ TEST_CASE("StepInBackward: what a gradient that is not averaged brings is in the
 }
 
 TEST_CASE("StepInBackward steps a bucket while the next ones are under way", "[parallel][ddp][step]") {
-  // The hook of bucket 1 is waited for when bucket 0 is done: by then the parameters of bucket 0 have changed, its own
-  // have not.
+  // The hook result of a later bucket is processed after the first bucket is finished. At that time the parameters
+  // of the first bucket have changed, but the parameters of the later bucket have not.
   std::vector<int> seen(2);
   CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           SideBySide net(3);
@@ -172,7 +173,7 @@ TEST_CASE("StepInBackward steps a bucket while the next ones are under way", "[p
           const StepInBackward stepping(ddp, optimizer);
           ddp(input(group->rank(), 0), "abc").square().sum().backward();
         }) == "");
-  CHECK(seen == std::vector<int>{5, 5});  // six buckets
+  CHECK(seen == std::vector<int>{5, 5});  // six buckets: the last five see the first one's step
 }
 
 TEST_CASE("StepInBackward in a Join: ranks that ran out make the others' steps", "[parallel][ddp][step][uneven]") {
@@ -197,7 +198,7 @@ TEST_CASE("StepInBackward in a Join: ranks that ran out make the others' steps",
             }
             join.finish();
             for (const Tensor& p : net->parameters()) (*all)[static_cast<size_t>(rank)].push_back(p.detach().clone());
-            if (all == &with)  // the state of the others' optimizer followed
+            if (all == &with)  // the optimizer on ranks without batches has made all steps too
               TANDEM_CHECK(optimizer.state()[0].second.item<float>() == 4, "steps: ", optimizer.state()[0].second);
           }) == "");
   }
@@ -227,7 +228,7 @@ TEST_CASE("StepInBackward refuses what does not go with it, and ends with its sc
     CHECK(!before.equal((*net)['a']->weight));
     CHECK_THROWS_WITH(optimizer.step_some({4}), Contains("there is no parameter 4; accepted: 0 to 3"));
     StepInBackward after_another(ddp, another);
-    // The module may go first.
+    // The wrapper may be destroyed before `stepping`.
     auto gone = std::make_unique<DistributedDataParallel<SideBySide>>(SideBySide(1));
     optim::SGD last(gone->module()->parameters(), 0.1);
     const StepInBackward stepping(*gone, last);

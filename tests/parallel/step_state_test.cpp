@@ -1,5 +1,5 @@
-// What a step of DistributedDataParallel must leave alone, or to itself: gradients that are kept or frozen, weights,
-// tensors that were saved for backward.
+// Tests state that a step of DistributedDataParallel must not change: gradients that the user keeps or whose parameters
+// are frozen, weights, and tensors saved for backward.
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
 #include "tandem/tests/parallel/side_by_side.h"
@@ -18,14 +18,14 @@ namespace {
 Tensor rows_at(int rank, int step) {
   return (arange(12, TensorOptions(kFloat32)).view({4, 3}) * (0.3 + rank) + step).sin();
 }
-/// Both ranks' values of x.
+/// Returns both ranks' values of x.
 std::vector<Tensor> on_both(const ProcessGroupPtr& group, const Tensor& x) {
   const std::vector<Tensor> all = {empty_like(x), empty_like(x)};
   group->all_gather(all, x)->synchronize();
   return all;
 }
 
-/// A collective of two ranks whose result is x, of (2, 3). Null on a rank that gets none.
+/// A collective of two ranks that writes x of shape (2, 3). on_rank tells the ranks that get a result.
 struct Collective {
   const char* name;
   std::function<WorkPtr(ProcessGroup&, const Tensor& x)> call;
@@ -152,7 +152,7 @@ TEST_CASE("a collective into elements that share memory is refused before anythi
                 group->all_to_all({x, x.view({3, 2})}, {y, y});
               },
               "outputs 0 and 1 share memory");
-          // The ranks are still in step, and outputs that lie beside each other are fine.
+          // The ranks are still synchronized, and outputs that do not overlap are accepted.
           const Tensor rows = zeros({4, 3}), columns = zeros({3, 2, 2}).transpose(0, 2);
           group->all_gather({rows.narrow(0, 0, 2), rows.narrow(0, 2, 2)}, y * (group->rank() + 1.0))->synchronize();
           TANDEM_CHECK(rows.select(0, 3).equal(full({3}, 2.f)), rows);
@@ -170,13 +170,13 @@ TEST_CASE("a gradient that is kept stays as it was, where gradients are no views
                                                .find_unused_parameters(find && !is_static)
                                                .static_graph(is_static)
                                                .gradient_as_bucket_view(false));
-          std::vector<std::pair<Tensor, Tensor>> kept;  // handles, and their values then
+          std::vector<std::pair<Tensor, Tensor>> kept;  // gradients, and copies of their values
           for (int step = 0; step < 4; ++step) {
             if (none || step == 0)
               net->zero_grad();
-            else  // each parameter gets a gradient of its own again
+            else  // give each parameter a new gradient tensor
               for (const Tensor& p : net->parameters()) Tensor(p).set_grad(zeros(p.sizes()));
-            // Where that is allowed, rank 1 has no gradient for b, and is given that of rank 0.
+            // If allowed, rank 1 has no gradient for b, and receives rank 0's.
             const bool some_unused = (find || is_static) && group->rank() == 1;
             ddp(rows_at(group->rank(), step), some_unused ? "a" : "ab").square().sum().backward();
             for (const auto& [grad, value] : kept)
@@ -189,7 +189,7 @@ TEST_CASE("a gradient that is kept stays as it was, where gradients are no views
 
 TEST_CASE("gradients that differ between ranks stay so while their parameters are frozen", "[parallel][ddp]") {
   const bool view = GENERATE(true, false), find = GENERATE(true, false);
-  const double cap = GENERATE(25, 1e-5);  // one bucket for all, and one for each
+  const double cap = GENERATE(25, 1e-5);  // one bucket for all parameters, or one for each
   INFO("views " << view << ", find_unused " << find << ", bucket_cap_mb " << cap);
   CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           const int rank = group->rank();
@@ -199,7 +199,7 @@ TEST_CASE("gradients that differ between ranks stay so while their parameters ar
           ddp(rows_at(rank, 0), "ab").square().sum().backward();
           net->zero_grad();
           const nn::Linear a = (*net)['a'], b = (*net)['b'];
-          net->forward(rows_at(rank, 1), "b").square().sum().backward();  // of this rank alone
+          net->forward(rows_at(rank, 1), "b").square().sum().backward();  // local gradient, not averaged
           const Tensor own = b->weight.grad().clone();
           b->weight.requires_grad_(false), b->bias.requires_grad_(false);
           for (int step = 2; step < 5; ++step) {
@@ -219,9 +219,9 @@ TEST_CASE("gradients that differ between ranks stay so while their parameters ar
 
 namespace {
 struct HiddenLoss {
-  Tensor loss;  // no tensor_parts(), so that DistributedDataParallel sees no output
+  Tensor loss;  // has no tensor_parts(), so DistributedDataParallel finds no output
 };
-/// The mean of its rows, scaled.
+/// Returns the mean of the rows of x times a scale.
 struct MeanOfRowsImpl : nn::Module {
   HiddenLoss forward(const Tensor& x) { return {(x * scale).mean()}; }
   Tensor scale = register_parameter("scale", ones({1}, kFloat64));
@@ -233,7 +233,7 @@ TEST_CASE("weighted DDP counts a forward under no_sync whose output it does not 
   CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           MeanOfRows net;
           DistributedDataParallel ddp(net, Options().weighted_average(true));
-          const Tensor rows = arange(5, TensorOptions(kFloat64)) + 1.0;  // 1 2 3 4 on rank 0, and 5 on rank 1
+          const Tensor rows = arange(5, TensorOptions(kFloat64)) + 1.0;  // rank 0 gets 1 2 3 4, rank 1 gets 5
           for (int step = 0; step < 3; ++step) {
             net->zero_grad();
             if (group->rank() == 0) {
@@ -246,7 +246,7 @@ TEST_CASE("weighted DDP counts a forward under no_sync whose output it does not 
               ddp(rows.narrow(0, 4, 1)).loss.backward();
             }
             const double mean = net->scale.grad().item<double>();
-            TANDEM_CHECK(std::abs(mean - 3) < 1e-12, "step ", step, ": ", mean);  // float64, sums of five
+            TANDEM_CHECK(std::abs(mean - 3) < 1e-12, "step ", step, ": ", mean);  // float64, sums of five terms
           }
         }) == "");
 }
@@ -255,7 +255,7 @@ TEST_CASE("DistributedDataParallel runs the module's hooks, and its own when it 
   CHECK(find_backend_failure("local", 2, [&](const ProcessGroupPtr& group) {
           nn::Linear net(3, 2);
           DistributedDataParallel ddp(net);
-          const auto shared = std::make_shared<nn::LinearImpl>(3, 2);  // without a handle
+          const auto shared = std::make_shared<nn::LinearImpl>(3, 2);  // a shared_ptr instead of a module handle
           DistributedDataParallel of_pointer(shared);
           int root = 0, wrapper = 0, backward = 0;
           const auto doubled = [](int& calls) {

@@ -1,4 +1,4 @@
-// SyncBatchNorm against the batch norm of the whole batch, whose parts the ranks have.
+// Tests SyncBatchNorm, with the batch split over the ranks, against batch norm of the whole batch.
 #include <atomic>
 
 #include "tandem/tandem.h"
@@ -9,15 +9,16 @@ using namespace tandem;
 
 namespace {
 
-constexpr int64_t kRows[] = {4, 0, 3};  // of each rank
+constexpr int64_t kRows[] = {4, 0, 3};  // number of rows of each rank
 int64_t first_row(int rank) { return rank > 0 ? first_row(rank - 1) + kRows[rank - 1] : 0; }
 Tensor part(const Tensor& whole, int rank) { return whole.narrow(0, first_row(rank), kRows[rank]); }
-/// 1e-12: sums of some 30 float64 values in two orders.
+/// 1e-12: sums of about 30 float64 values in another order
 int64_t is_far(const Tensor& a, const Tensor& b) {
   return a.sizes() == b.sizes() && a.cpu().allclose(b.cpu(), /*rtol=*/1e-12, /*atol=*/1e-12) ? 0 : 1;
 }
 
-/// Three steps of `sync`, of which every rank has one, and of a BatchNorm2d on the whole batch: what differs.
+/// Runs three steps of `sync` on the ranks' rows, and of a BatchNorm2d on the whole batch. Returns the number of
+/// differences.
 int64_t compare(nn::BatchNorm2d reference, const std::function<Tensor(const Tensor&)>& sync, nn::Module& module,
                 MemoryFormat format, const distributed::ProcessGroupPtr& group) {
   const int rank = group->rank();
@@ -28,7 +29,7 @@ int64_t compare(nn::BatchNorm2d reference, const std::function<Tensor(const Tens
   int64_t wrong = ours.size() == theirs.size() ? 0 : 1;
   manual_seed(5);
   for (int step = 0; step < 3; ++step) {
-    // A mean far from 0, where the mean of squares would lose digits.
+    // The mean is far from 0, where variance as mean of squares minus squared mean would lose digits.
     const Tensor whole = (randn({7, 3, 2, 2}, kFloat64) * 3 + 100).requires_grad_();
     const Tensor up = randn({7, 3, 2, 2}, kFloat64);
     const Tensor x = part(whole.detach(), rank).contiguous(format).to(device).requires_grad_();

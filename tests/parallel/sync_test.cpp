@@ -1,4 +1,5 @@
-// The parts that bring gradients together, on plain numbers: where they lie, and which of them have come.
+// Tests the components of gradient synchronization on plain numbers: the layout of flat buffers, and the tracking of
+// arrived gradients.
 #include "tandem/parallel/sync/gradient_tracker.h"
 #include "tandem/parallel/sync/layout.h"
 #include "tandem/parallel/sync/status_exchange.h"
@@ -26,7 +27,7 @@ TEST_CASE("a flat layout is cut at blocks from a tensor's start, or outside of t
       for (int64_t s = 0; s < shards; ++s)
         for (const ShardRange& piece : list_shard_ranges(plan, elements, s)) {
           const size_t i = piece.tensor;
-          CHECK(piece.from == seen[i]);  // nothing twice, nothing left out
+          CHECK(piece.from == seen[i]);  // no element is listed twice or left out
           CHECK(piece.from % 4096 == 0);
           CHECK((piece.elements % 4096 == 0 || piece.from + piece.elements == elements[i]));
           CHECK(s * plan.shard + piece.at == plan.at[i] + piece.from);
@@ -46,7 +47,7 @@ TEST_CASE("a flat layout is cut at blocks from a tensor's start, or outside of t
 }
 
 namespace {
-/// Of three parameters, the last two in bucket 0.
+/// A tracker of three parameters; the last two are in bucket 0.
 GradientTracker three(TrackerOptions rules = {}) {
   GradientTracker arrivals("An owner", {"a", "b", "c"}, rules);
   arrivals.set_buckets({1, 0, 0}, 2);
@@ -68,7 +69,7 @@ TEST_CASE("buckets are handed out in order, each when all that is expected of it
   CHECK(arrivals.is_running());
   for (const size_t i : {0, 1, 2}) CHECK(arrivals.expect_gradients(i));
   bring(arrivals, {0});
-  CHECK_FALSE(arrivals.next_full_bucket());  // of bucket 1, which is full before bucket 0
+  CHECK_FALSE(arrivals.next_full_bucket());  // only bucket 1 is full, but bucket 0 comes first
   bring(arrivals, {2});
   CHECK_FALSE(arrivals.next_full_bucket());
   bring(arrivals, {1});
@@ -94,7 +95,7 @@ TEST_CASE("a backward that threw is forgotten with its weight", "[parallel][arri
   arrivals.start(token);
   arrivals.apply_weight(*forward);
   arrivals.apply_weight(*forward);
-  CHECK(arrivals.weight() == 8);  // once
+  CHECK(arrivals.weight() == 8);  // the forward's weight counts once
   token = nullptr;
   CHECK_FALSE(arrivals.is_running());
   CHECK(arrivals.weight() == 0);
@@ -110,7 +111,7 @@ TEST_CASE("what has not come is missing, and averaged only where some rank has i
   CHECK(arrivals.got_expected_gradients() == Bits{true, false, true});
   arrivals.set_averaged_locally();
   CHECK(arrivals.averaged() == Bits{false, false, true});
-  arrivals.set_averaged_globally(Bits{true, true, true});  // another rank has b
+  arrivals.set_averaged_globally(Bits{true, true, true});  // another rank has a gradient for b
   CHECK(arrivals.averaged() == Bits{false, true, true});
 }
 TEST_CASE("a static graph brings what its first backward brought", "[parallel][arrivals]") {
@@ -121,7 +122,8 @@ TEST_CASE("a static graph brings what its first backward brought", "[parallel][a
     CHECK(arrivals.allows_unused() == (step == 0));
     arrivals.start(std::make_shared<const bool>(true));
     CHECK(arrivals.expect_gradients(0));
-    CHECK(arrivals.expect_gradients(1) == (step == 0));  // it never comes
+    // Parameter b gets no gradient in the first step, so none is expected later.
+    CHECK(arrivals.expect_gradients(1) == (step == 0));
     CHECK(arrivals.expect_gradients(2));
     bring(arrivals, {2, 0});
     CHECK_FALSE((step > 0 && arrivals.next_full_bucket()));
@@ -152,7 +154,7 @@ TEST_CASE("a rank without a backward expects what learns, and counts as having i
 
 TEST_CASE("a dtype tells one rank of many from none only up to some number of ranks", "[parallel][ddp]") {
   using nn::parallel::can_detect_one_rank;
-  // Ones that are added up one after the other, each sum rounded; then the mean.
+  // Adds ones one by one, rounding each sum, and returns the mean.
   const auto mean = [](DType dtype, int ranks, int describe_unexpected) {
     Tensor sum = zeros({}, dtype);
     for (int r = 0; r < ranks; ++r) sum += r < describe_unexpected ? 0 : 1;
@@ -165,14 +167,14 @@ TEST_CASE("a dtype tells one rank of many from none only up to some number of ra
       CHECK(mean(dtype, ranks, 0) > 1 - 0.5 / ranks);
       CHECK(mean(dtype, ranks, 1) < 1 - 0.5 / ranks);
     }
-  CHECK(mean(kBFloat16, 300, 0) < 1 - 0.5 / 300);  // 256: one more is lost
+  CHECK(mean(kBFloat16, 300, 0) < 1 - 0.5 / 300);  // the sum stays at 256
   CHECK(
       (can_detect_one_rank(kBFloat16, 8) && !can_detect_one_rank(kBFloat16, 256) && can_detect_one_rank(kFloat16, 16)));
   CHECK((can_detect_one_rank(kFloat32, 2048) && !can_detect_one_rank(kFloat32, 1 << 20) &&
          can_detect_one_rank(kFloat64, 1 << 20)));
 }
 TEST_CASE("the rank of twelve that lacks a gradient is named in bfloat16 too", "[parallel][ddp]") {
-  CHECK_FALSE(nn::parallel::can_detect_one_rank(kBFloat16, 12));  // so that the status does not travel in the bucket
+  CHECK_FALSE(nn::parallel::can_detect_one_rank(kBFloat16, 12));  // so the status is not sent in the gradient bucket
   const auto failure = [](int lacking) {
     return test::find_backend_failure("local", 12, [&](const distributed::ProcessGroupPtr& group) {
       test::SideBySide net(2);

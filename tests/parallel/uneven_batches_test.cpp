@@ -1,5 +1,5 @@
-// DistributedDataParallel where ranks have uneven batches, or not as many: weighted averages and Join, against one
-// device.
+// Tests DistributedDataParallel if ranks have batches of different sizes, or different numbers of batches: weighted
+// averages and Join, compared with one device.
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/ranks.h"
 #include "tandem/tests/parallel/small_net.h"
@@ -15,7 +15,7 @@ using State = std::vector<Tensor>;
 
 namespace {
 
-/// rows[step][rank]: how many examples. kNoBatch: the rank has no batch.
+/// rows[step][rank]: number of examples; kNoBatch: the rank has no batch in this step
 using Rows = std::vector<std::vector<int64_t>>;
 constexpr int64_t kNoBatch = -1;
 
@@ -30,7 +30,7 @@ nn::Sequential make_norm_net(bool with_norm) {
 optim::SGD make_optimizer(nn::Sequential& net) {
   return optim::SGD(net->parameters(), optim::SGDOptions(0.1).momentum(0.9));
 }
-/// The batch of a rank: (rows, 3) inputs, (rows, 2) targets, all different.
+/// Returns a rank's batch: inputs (rows, 3) and targets (rows, 2), all values different.
 std::pair<Tensor, Tensor> batch(size_t step, size_t rank, int64_t rows) {
   const auto values = [&](int64_t columns, uint32_t salt) {
     std::vector<double> all;
@@ -55,9 +55,10 @@ double difference(const State& a, const State& b) {
 
 enum class Average { examples, all_ranks, active_ranks };
 
-/// What one device makes of the same batches: in each step the ranks' mean gradients, weighed as `average` says. Of
-/// batch norm, each rank's batch by itself, and the running statistics of the first rank that has one.
-/// @param new_optimizer_at  step before which the optimizer is made anew
+/// Trains on one device with the batches of all ranks. In each step, averages the gradients of the ranks' mean losses
+/// with the weights that `average` specifies. Batch norm sees each rank's batch separately; its running statistics are
+/// those of the first rank with examples.
+/// @param new_optimizer_at  step before which a new optimizer replaces the old one
 State on_one_device(const Rows& rows, Average average, bool with_norm = false,
                     std::optional<size_t> new_optimizer_at = {}) {
   nn::Sequential net = make_norm_net(with_norm);
@@ -89,11 +90,11 @@ State on_one_device(const Rows& rows, Average average, bool with_norm = false,
   return state_of(*net);
 }
 
-/// The states of all ranks at the end of f(group, net), which is given the same net on each.
+/// Runs f(group, net) on all ranks, each with an equal net. Returns the ranks' final states.
 std::vector<State> on_ranks(const std::string& backend, size_t ranks, bool with_norm,
                             const std::function<void(const ProcessGroupPtr&, nn::Sequential&)>& f) {
   std::vector<State> states(ranks);
-  // Made one after the other: the default generator is of the process where ranks are threads.
+  // Created in sequence, because ranks that are threads share the default generator.
   std::vector<nn::Sequential> nets;
   for (size_t r = 0; r < ranks; ++r) nets.push_back(make_norm_net(with_norm));
   test::run_with_backend(backend, static_cast<int>(ranks), [&](const ProcessGroupPtr& group) {
@@ -117,7 +118,8 @@ TEST_CASE("weighted DDP gives the mean gradient of all ranks' examples, however 
   const Rows rows = GENERATE(Rows{{5, 1}, {2, 7}, {3, 3}, {0, 4}, {6, 0}}, Rows{{1, 12, 3}, {0, 0, 5}, {4, 2, 0}},
                              Rows{{5, 1, 2, 3}, {0, 9, 1, 0}, {2, 2, 2, 3}});
   const bool view = GENERATE(true, false), skip = GENERATE(true, false);
-  if (backend == "gloo" && view != skip) return;  // the same above what it sends
+  // Skipped: above the transport, these cases run the same code as with the local backend.
+  if (backend == "gloo" && view != skip) return;
   INFO(backend << ", " << rows[0].size() << " ranks, views " << view << ", skip_batch " << skip);
   const auto states = on_ranks(backend, rows[0].size(), false, [&](const ProcessGroupPtr& group, nn::Sequential& net) {
     DistributedDataParallel ddp(
@@ -131,12 +133,12 @@ TEST_CASE("weighted DDP gives the mean gradient of all ranks' examples, however 
       if (rows[step][rank] == 0 && skip)
         ddp.skip_batch();
       else
-        mse_loss(ddp(x), y).backward();  // of an empty batch NaN, and so are its gradients
+        mse_loss(ddp(x), y).backward();  // the mean over an empty batch is NaN, and so are its gradients
       optimizer.step();
     }
   });
   check_all_equal(states, on_one_device(rows, Average::examples));
-  // The other average differs, so that the check above can see it.
+  // The other average gives a different result, so the check above can tell them apart.
   if (rows[0].size() == 2) CHECK(difference(states[0], on_one_device(rows, Average::all_ranks)) > 1e-3);
 }
 
@@ -160,8 +162,7 @@ TEST_CASE("uneven batches with convert_sync_batchnorm are one device's whole bat
       const auto [x, y] = batch(step, rank, rows[step][rank]);
       double total = 0;
       for (const int64_t n : rows[step]) total += static_cast<double>(n);
-      (mse_loss(ddp(x), y, Reduction::sum) * (3 / (2 * total)))
-          .backward();  // of two columns, averaged over three ranks
+      (mse_loss(ddp(x), y, Reduction::sum) * (3 / (2 * total))).backward();  // 3: DDP averages over 3 ranks; 2: columns
       optimizer.step();
     }
   });
@@ -193,7 +194,7 @@ TEST_CASE("weighted DDP: forwards under no_sync add to a rank's weight, and set_
       optimizer.zero_grad();
       const int64_t n = rows[step][rank];
       const auto [x, y] = batch(step, rank, n);
-      if (rank == 1 && step == 0) {  // the batch of one row in two of the same: each counts for half of it
+      if (rank == 1 && step == 0) {  // two backwards with the same one-row batch, each with half the weight
         const auto backward = [&, x = x, y = y] {
           ddp.set_weight(0.5);
           (mse_loss(ddp(x), y) / 2).backward();
@@ -203,7 +204,7 @@ TEST_CASE("weighted DDP: forwards under no_sync add to a rank's weight, and set_
           backward();
         }
         backward();
-      } else if (rank == 1) {  // each row twice, which is no reason to count twice
+      } else if (rank == 1) {  // each row twice, which must not change its weight
         ddp.set_weight(static_cast<double>(n));
         mse_loss(ddp(x.repeat({2, 1})), y.repeat({2, 1})).backward();
       } else {
@@ -226,7 +227,7 @@ TEST_CASE("weighted DDP: grad() through a forward does not count it, and one for
       const auto guard = ddp.no_sync();
       autograd::grad({ddp(ones({7, 1})).sum()}, {net->weight});
     }
-    // Rank 0: 3 rows of 1, in two backwards; rank 1: one row of 5.
+    // Rank 0 has three rows of 1, in two backwards. Rank 1 has one row of 5.
     const Tensor y = ddp(rank == 0 ? ones({3, 1}) : full({1, 1}, 5.f));
     y.mean().backward({}, /*retain_graph=*/true);
     net->zero_grad();
@@ -237,7 +238,7 @@ TEST_CASE("weighted DDP: grad() through a forward does not count it, and one for
 }
 
 namespace {
-/// The mean of its inputs, scaled: of no inputs NaN, and so is the scale's gradient.
+/// Returns the mean of the inputs times a scale. For no inputs, the mean and the scale's gradient are NaN.
 struct ScaledMeanImpl : nn::Module {
   Tensor forward(const Tensor& x) { return x.mean() * scale; }
   Tensor scale = register_parameter("scale", ones({1}));
@@ -253,7 +254,8 @@ TEST_CASE("weighted DDP: a gradient that is NaN for want of examples adds nothin
             net->zero_grad();
             const int64_t rows = group->rank() == 1 || step == 2 ? 0 : 1 + group->rank();
             ddp(full({rows}, 2.f + static_cast<float>(group->rank()))).backward();
-            const float expected = step == 2 ? 0 : (1 * 2 + 3 * 4) / 4.f;  // nobody has examples: no gradient at all
+            // In step 2 no rank has examples, so the gradient is 0.
+            const float expected = step == 2 ? 0 : (1 * 2 + 3 * 4) / 4.f;
             const float g = net->scale.grad().item<float>();
             TANDEM_CHECK(std::abs(g - expected) < 1e-5, "step ", step, ": ", g);  // a few float32 roundings
           }
@@ -270,9 +272,9 @@ TEST_CASE("weighted DDP: large weights of half types neither overflow nor lose d
     DistributedDataParallel ddp(net, Options().weighted_average(true).gradient_as_bucket_view(view));
     for (int step = 0; step < 2; ++step) {
       net->zero_grad();
-      ddp.set_weight(group->rank() == 0 ? 3e5 : 1e5);  // tokens
+      ddp.set_weight(group->rank() == 0 ? 3e5 : 1e5);  // weights as numbers of tokens
       (ddp(ones({1, 1}, dtype)) * (group->rank() == 0 ? 1.0 : 5.0)).sum().backward();
-      // The mean of 1, three times, and 5; each gradient, their sum and the result are rounded.
+      // Expected: the mean of 1 with weight 3 and 5 with weight 1. Each gradient, their sum and the result are rounded.
       TANDEM_CHECK(std::abs(net->weight.grad().item<double>() - 2) <= 3 * 2 * epsilon, net->weight.grad());
     }
   });
@@ -300,7 +302,8 @@ TEST_CASE("Join: ranks that run out of batches follow the others, and end with t
   const Rows rows = GENERATE(Rows{{4, 3}, {2, 5}, {kNoBatch, 3}, {kNoBatch, 2}},
                              Rows{{3, 2, kNoBatch, 4}, {kNoBatch, 2, kNoBatch, 5}, {kNoBatch, 3, kNoBatch, kNoBatch}},
                              Rows{{2, 2, 3}, {4, 2, 2}});
-  if (backend == "gloo" && (!with_norm || view)) return;  // the same above what it sends
+  // Skipped: above the transport, these cases run the same code as with the local backend.
+  if (backend == "gloo" && (!with_norm || view)) return;
   INFO(backend << ", average " << static_cast<int>(average) << ", batch norm " << with_norm << ", views " << view);
   const auto states =
       on_ranks(backend, rows[0].size(), with_norm, [&](const ProcessGroupPtr& group, nn::Sequential& net) {
@@ -318,14 +321,14 @@ TEST_CASE("Join: ranks that run out of batches follow the others, and end with t
           mse_loss(ddp(x), y).backward();
           optimizer.step();
         }
-        if (rank != 1) join.finish();  // on rank 1 at the end of the scope
+        if (rank != 1) join.finish();  // rank 1 finishes at the end of the scope
       });
   check_all_equal(states, on_one_device(rows, average, with_norm));
 }
 
 TEST_CASE("Join: a second one, after a step outside of both, begins anew", "[parallel][ddp][uneven]") {
   const Average average = GENERATE(Average::examples, Average::all_ranks, Average::active_ranks);
-  // The first ends with rank 1, the second with rank 0.
+  // In the first Join, rank 1 has the last batch; in the second, rank 0.
   const Rows first = {{4, 3}, {kNoBatch, 5}}, between = {{3, 3}}, second = {{2, 2}, {4, kNoBatch}};
   Rows all = first;
   all.insert(all.end(), between.begin(), between.end());
@@ -349,16 +352,17 @@ TEST_CASE("Join: a second one, after a step outside of both, begins anew", "[par
       join.finish();
     };
     joined(first, 0);
-    optimizer.emplace(make_optimizer(net));  // states of optimizers do not follow a Join
+    optimizer.emplace(make_optimizer(net));  // Join does not synchronize the optimizers' states
     steps(between, 2);
     joined(second, 3);
   });
-  // On one device: a new optimizer after the first two steps, as above.
+  // The reference has a new optimizer after the first two steps, as above.
   check_all_equal(states, on_one_device(all, average, /*with_norm=*/true, /*new_optimizer_at=*/2));
 }
 
 TEST_CASE("Join: under no_sync and in evaluation the others follow too, of several modules in order",
           "[parallel][ddp][uneven]") {
+  // Fails, because each step runs the first module twice before the second one.
   CHECK(find_backend_failure("local", 3, [](const ProcessGroupPtr& group) {
           nn::Sequential one(nn::Linear(2, 2), nn::BatchNorm1d(2)), two(nn::Linear(2, 1));
           DistributedDataParallel first(one, Options().find_unused_parameters(true)), second(two);
@@ -373,8 +377,7 @@ TEST_CASE("Join: under no_sync and in evaluation the others follow too, of sever
             first(x).sum().backward();
           }
           join.finish();
-        }).find("Detected mismatch between collectives on ranks") != std::string::npos);  // two forwards of the first,
-                                                                                          // then the second
+        }).find("Detected mismatch between collectives on ranks") != std::string::npos);
   CHECK(find_backend_failure("local", 3, [](const ProcessGroupPtr& group) {
           nn::Sequential one(nn::Linear(2, 2), nn::BatchNorm1d(2)), two(nn::Linear(2, 1));
           DistributedDataParallel first(one, Options().find_unused_parameters(true)), second(two);

@@ -1,5 +1,5 @@
-// ZeRO's stages 1 and 2 (each rank keeps the optimizer's state of a shard), made of the parts that
-// DistributedDataParallel is made of: as that, to the last bit.
+// Implements ZeRO stages 1 and 2, in which each rank keeps the optimizer state of one shard, from the components of
+// DistributedDataParallel, and compares the results with DistributedDataParallel bit for bit.
 #include "tandem/autograd/engine.h"
 #include "tandem/core/trace/trace.h"
 #include "tandem/parallel/sync/gradient_tracker.h"
@@ -18,8 +18,8 @@ namespace {
 
 int64_t blocks(int64_t elements) { return (elements + kNormBlock - 1) / kNormBlock; }
 
-/// All gradients lie in one flat tensor of a shard for each rank. Stage 1 averages all of it, stage 2 only the rank's
-/// shard. The optimizer knows the parts of parameters that the shard has.
+/// All gradients are in one flat tensor, divided into one shard per rank. Stage 1 averages the whole tensor, stage 2
+/// only the rank's own shard. The optimizer has the parts of parameters that are in the rank's shard.
 class Zero {
  public:
   Zero(const nn::Sequential& net, ProcessGroupPtr group, int stage)
@@ -43,7 +43,7 @@ class Zero {
       parts.back().set_grad(buckets.shard(0, group_->rank()).narrow(0, piece.at, piece.elements));
     }
   }
-  /// After the optimizer's step of `parts`: all ranks get all parameters.
+  /// Gathers all parameters on all ranks, after the optimizer has stepped `parts`.
   void gather_parameters() {
     const NoGradGuard guard;
     const Tensor mine = zeros_like(gradients_.buckets().shard(0, 0)), all = zeros_like(gradients_.buckets().flat(0));
@@ -53,7 +53,7 @@ class Zero {
       each_part(r, [&](const Piece& piece, Tensor part) { part.copy_(of(all, piece, r * mine.numel())); });
     for (const Tensor& p : gradients_.parameters()) p.set_grad(Tensor());
   }
-  /// For clip_grad_norm_ of `parts`: the blocks of all ranks in the order of the parameters.
+  /// Returns the blocks of all ranks in parameter order, for clip_grad_norm_ of `parts`.
   Tensor gather_blocks(const Tensor& mine) const {
     std::vector<int64_t> first = {0};
     for (const Tensor& p : gradients_.parameters()) first.push_back(first.back() + blocks(p.numel()));
@@ -126,13 +126,13 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const std::string& name, const 
   if (name == "Adam") return std::make_unique<optim::Adam>(parameters, optim::AdamOptions(0.01).weight_decay(0.1));
   return std::make_unique<optim::SGD>(parameters, optim::SGDOptions(0.1).momentum(0.9));
 }
-/// One backward of a step of this rank.
+/// Runs one backward of a rank's step.
 template <class Net> void backward(Net& net, int rank, int step, Device device = kCPU) {
   manual_seed(static_cast<uint64_t>(100 * step + rank));
   const Tensor x = randn({6, 64}), y = randint(10, {6}, kInt64);
   cross_entropy(net.forward(x.to(device)), y.to(device)).backward();
 }
-/// Trains with ZeRO and with DDP. Returns what differs first, or "".
+/// Trains with ZeRO and with DDP. Returns the first difference, or "".
 std::string difference_from_ddp(const std::string& backend, int ranks, int stage, const std::string& optimizer,
                                 DeviceType type = kCPU, int steps = 4) {
   return test::find_backend_failure(backend, ranks, [&](const ProcessGroupPtr& group) {
@@ -184,7 +184,8 @@ TEST_CASE("a reduce-scatter over every backend gives ZeRO 2 the bits that an all
     CHECK(difference_from_ddp(backend, 3, 2, "Adam", kCPU, 2) == "");
   }
   if (!cuda::is_available()) return;
-  for (const std::string& backend : test::backends(kCUDA)) {  // two ranks: with more, NCCL may add in another order
+  // Only two ranks: with more, NCCL may add in another order.
+  for (const std::string& backend : test::backends(kCUDA)) {
     CAPTURE(backend);
     if (test::can_run(backend, 2)) CHECK(difference_from_ddp(backend, 2, 2, "Adam", kCUDA, 2) == "");
   }

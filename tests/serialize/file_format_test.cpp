@@ -1,4 +1,4 @@
-// What load takes a file for: by what only that format can be, and what errors call a damaged one.
+// Tests how load() detects a file's format from its contents, and the errors for damaged files.
 #include "tandem/serialize/file_format.h"
 
 #include <set>
@@ -17,13 +17,13 @@ namespace {
 FileFormat format_of_bytes(const std::string& bytes) {
   return detail::format_of(detail::MemorySource("bytes", bytes.data(), bytes.size()));
 }
-/// A safetensors file whose header takes `header` bytes, of which spaces fill the rest.
+/// Returns a safetensors file whose header is padded with spaces to `header` bytes.
 std::string safetensors_of(size_t header, const std::string& json, const std::string& data) {
   std::string out;
   for (int i = 0; i < 8; ++i) out += static_cast<char>(header >> (8 * i));
   return out + json + std::string(header - json.size(), ' ') + data;
 }
-/// "" if load reads the bytes, or else its error.
+/// Returns load()'s error for these bytes, or "" for none.
 std::string error_of(const std::string& bytes) {
   serialize::InputArchive archive;
   try {
@@ -43,7 +43,7 @@ template <class T> std::string saved(const T& value, const std::string& name) {
 
 TEST_CASE("safetensors are read whatever byte their header's length begins with", "[serialize]") {
   const std::string json = R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
-  const std::string data("\0\0\x80?\0\0\0@", 8);  // 1 and 2
+  const std::string data("\0\0\x80?\0\0\0@", 8);  // the values 1 and 2
   for (size_t header = json.size(); header <= 3000; ++header) {
     const std::string bytes = safetensors_of(header, json, data);
     serialize::InputArchive archive;
@@ -52,7 +52,8 @@ TEST_CASE("safetensors are read whatever byte their header's length begins with"
     archive.read("x", x);
     if (!x.equal(tensor({1.f, 2.f}))) FAIL(header);
   }
-  const std::string empty = "{}";  // a file of no tensors; and headers as long as other formats' first bytes say
+  // No tensors; below, header lengths whose bytes equal the first bytes of other formats.
+  const std::string empty = "{}";
   for (size_t header = 2; header < 80; ++header) CHECK(error_of(safetensors_of(header, empty, "")).empty());
   for (const size_t header : {0x4b50, 0x1f8b, 0x0280, 0x0580, 0x8080, 0x4b4b50, 0x028a0280})
     CHECK(error_of(safetensors_of(header, empty, "")).empty());
@@ -78,7 +79,7 @@ TEST_CASE("files that are cut, or have another byte, are read or named for what 
   struct Format {
     std::string bytes;
     std::vector<std::string> names;
-    size_t least;  // bytes by which it is known
+    size_t least;  // number of bytes needed to detect the format
   };
   const std::string zip = saved(net, "a.pt"), safetensors = saved(net, "a.safetensors");
   const std::string legacy = read_file(pytorch_file("python_legacy"));
@@ -89,7 +90,7 @@ TEST_CASE("files that are cut, or have another byte, are read or named for what 
                                        {pickle, {"bare pickle"}, 2}};
   const auto check = [](const Format& format, const std::string& bytes, const std::string& how) {
     const std::string error = error_of(bytes);
-    if (error.empty()) return;  // an element's byte, which no format checks; zip does
+    if (error.empty()) return;  // an element has changed, which only zip's checksums detect
     for (const std::string& name : format.names)
       if (error.find(name) != std::string::npos) return;
     FAIL(how << ": " << error);
@@ -103,7 +104,7 @@ TEST_CASE("files that are cut, or have another byte, are read or named for what 
     for (size_t i = 0; i < format.bytes.size(); ++i)
       for (const unsigned char other : {0x00, 0x01, 0x50, 0x7b, 0x80, 0xff}) {
         std::string bytes = format.bytes;
-        if (&format == &formats[3] && i < 2) continue;  // no pickle begins otherwise
+        if (&format == &formats[3] && i < 2) continue;  // these two bytes identify a pickle
         bytes[i] = static_cast<char>(static_cast<unsigned char>(bytes[i]) ^ (other | 1));
         check(format, bytes, "byte " + std::to_string(i) + " changed by " + std::to_string(other | 1));
       }

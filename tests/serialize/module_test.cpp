@@ -64,7 +64,7 @@ TEST_CASE("a file that does not fit a module is refused with all three lists", "
   }
   prefixed.clear();
   for (const auto& item : net->state_dict()) prefixed[item.key()] = item.value().detach();
-  prefixed["beside"] = ones({1});  // beside a state that is whole, other tensors are left alone
+  prefixed["beside"] = ones({1});  // with a complete state, other tensors are ignored
   save(IValue(prefixed), folder / "a.pt");
   load(net, folder / "a.pt");
 }
@@ -85,12 +85,12 @@ TEST_CASE("an optimizer's options are saved, those of each group, and what its s
   SGD loaded(groups(7), SGDOptions(0.5));
   load(loaded, folder / "sgd");
   const auto& options = static_cast<SGDOptions&>(loaded.param_groups()[0].options());
-  CHECK(options.lr() == 1.0 / 3 * 0.5);  // to the last bit
+  CHECK(options.lr() == 1.0 / 3 * 0.5);  // equal to the last bit
   CHECK(options.momentum() == 0.9);
   CHECK(options.weight_decay() == 1e-4);
   CHECK(options.nesterov());
   CHECK(loaded.param_groups()[1].options().get_lr() == 0.005);
-  CHECK(loaded.param_groups()[0].initial_lr() == 1.0 / 3);  // and not the rate of the moment
+  CHECK(loaded.param_groups()[0].initial_lr() == 1.0 / 3);  // the initial learning rate, not the current one
 
   AdamW adam(groups(1)[0].params(), AdamWOptions(0.3).betas({0.8, 0.99}).eps(1e-5).amsgrad(true));
   save(adam, folder / "adam");
@@ -107,7 +107,7 @@ TEST_CASE("an optimizer's options are saved, those of each group, and what its s
       Contains("loaded state dict has a different number of parameter groups: the file has 2, the optimizer 1"));
   CHECK(loaded.param_groups()[1].options().get_lr() == 0.005);
   CHECK(now.lr() == 0.3);
-  save_safetensors(saved.state(), folder / "bare", {{"format", "pt"}});  // as Python writes: without options
+  save_safetensors(saved.state(), folder / "bare", {{"format", "pt"}});  // without options, as Python writes it
   load(other, folder / "bare");
   CHECK(now.lr() == 0.3);
   for (const char* bad : {"fast", "", "-1"}) {
@@ -214,7 +214,7 @@ TEST_CASE("archives hold values under keys, and archives within them", "[seriali
   again->load(inner);
   CHECK(again->parameters()[2].equal(net->parameters()[2]));
   serialize::InputArchive first;
-  inner.read("0", first);  // "0.weight" counts as "weight" in "0"
+  inner.read("0", first);  // "0.weight" is read as "weight" of "0"
   CHECK(first.keys() == std::vector<std::string>{"weight", "bias"});
 
   nn::Linear linear(3, 4);

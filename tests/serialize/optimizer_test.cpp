@@ -14,7 +14,7 @@ template <class O, class Options> Maker maker(const Options& options) {
   return [options](const Params& params) { return std::make_unique<O>(params, options); };
 }
 
-/// Made with other options than the file's: it must take them from there.
+/// Optimizers with other options than the file's, which load() must replace.
 const std::map<std::string, Maker> kMakers = {{"Adam", maker<optim::Adam>(optim::AdamOptions(7))},
                                               {"AdamW", maker<optim::AdamW>(optim::AdamWOptions(7))},
                                               {"SGD", maker<optim::SGD>(optim::SGDOptions(7))},
@@ -57,7 +57,7 @@ TEST_CASE("every optimizer goes on from the state that Python's saved, as Python
     const Params params = trained(start);
     const auto optimizer = make(params);
     optimizer->load(state);
-    // The same through a file of ours, in either format.
+    // Saves and loads the optimizer through a file of Tandem's, in both formats.
     for (const char* path : {"state.pt", "state.safetensors"}) {
       save(*optimizer, folder / path);
       const Params copies = trained(start);
@@ -129,13 +129,13 @@ TEST_CASE("state that an optimizer cannot go on from is refused, and changes not
   changed.insert("state", states);
   refuses(changed, "'exp_avg' of parameter 0 is a list");
   refuses(IValue(1), "an int");
-  // What says how a step is computed, and what is off, is no obstacle.
+  // Options that only choose an implementation, and options that are off, are accepted.
   std::stringstream stream;
   save(with_option("foreach", true), stream);
   load(adam, stream);
 }
 
-// TANDEM_PEERS_PYTHON names a Python that has torch, as for ./run differential; CI has none, and reads back alone.
+// TANDEM_PEERS_PYTHON names a Python with torch, as for ./run differential. CI has none, so it only reads files back.
 TEST_CASE("Python reads what is written here", "[serialize][.][python]") {
   const char* const python = std::getenv("TANDEM_PEERS_PYTHON");
   if (!python) {

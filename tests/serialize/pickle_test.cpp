@@ -13,7 +13,7 @@ namespace {
 
 const std::string kProto("\x80\x02", 2);
 
-/// _rebuild_tensor_v2 of storage "0" with these pickled arguments behind the storage.
+/// Returns a pickle of _rebuild_tensor_v2 with storage "0" and the given arguments after the storage.
 std::string tensor_pickle(const std::string& storage, const std::string& numel, const std::string& rest) {
   return kProto + "ctorch._utils\n_rebuild_tensor_v2\n((X" + std::string("\7\0\0\0storage", 11) + "ctorch\n" + storage +
          "\nX" + std::string("\1\0\0\0000", 5) + "X" + std::string("\3\0\0\0cpu", 7) + numel + "tQ" + rest +
@@ -33,7 +33,7 @@ void fuzz_pickles(size_t rounds) {
     std::string bytes;
     if (i % 2) {
       bytes = mutate(good, random);
-    } else {  // only one entry changes, and the zip around it is whole: deeper than a first glance
+    } else {  // changes one entry of a valid zip, so that the mutation gets past the zip reader
       const detail::MemorySource source("good", good.data(), good.size());
       const detail::ZipReader zip(source);
       std::vector<std::pair<std::string, std::string>> entries;
@@ -119,7 +119,7 @@ TEST_CASE("pickles that are damaged, or larger than they look, are errors", "[se
   refuses(kProto + "]q\1h\1a.", "contains itself");
   refuses(kProto + std::string("]q\0]q\1h\0ah\0h\1a.", 15), "may contain itself");
   refuses(kProto + std::string("}q\0X\1\0\0\0ah\0s.", 13), "contains itself");
-  // A list of lists of lists ... that would be 2^60 when written out takes little, and is written back as small.
+  // A list of lists with 2^60 leaves takes few bytes because lists are shared. It must be written as compactly.
   std::string doubled = kProto + "]";
   for (int i = 0; i < 60; ++i) doubled += std::string("q\0", 2) + "0" + std::string("]h\0ah\0a", 7);
   const IValue many = read_bytes(file_of_pickle(doubled + "."));
@@ -183,8 +183,8 @@ TEST_CASE("zip files that are damaged are errors that name the entry", "[seriali
   refuses(changed(directory, "PK\1\3"), "entry 0 of 3 in the zip directory is damaged");
   refuses(changed(directory + 8, "\1"), "'a/data.pkl' is encrypted");
   refuses(changed(directory + 10, "\x0c"), "method 12");
-  refuses(changed(directory + 10, "\x08"), "'a/data.pkl'");   // what is stored is no deflate stream
-  refuses(changed(directory + 24, "\xff\xff"), "declares ");  // stored: larger than its place
+  refuses(changed(directory + 10, "\x08"), "'a/data.pkl'");   // the stored bytes are no deflate stream
+  refuses(changed(directory + 24, "\xff\xff"), "declares ");  // stored, but larger than the space in the file
   refuses(changed(directory + 42, "\xff\xff"), "has the declared position 65535");
   refuses(changed(directory + 42, "\1"), "does not begin at 1");
   refuses(changed(end + 10, "\xfe\xff"), "the zip directory of 65534 entries");
@@ -198,7 +198,7 @@ TEST_CASE("zip files that are damaged are errors that name the entry", "[seriali
   refuses(zip_of({{"a", "x"}, {"a", "y"}}), "'a' occurs twice");
   refuses(zip_of({{"a/data.pkl", kProto + "N."}, {"a/byteorder", "middle"}}), "byte order is 'middle'");
   refuses(kProto + "K\1.", "a bare pickle");
-  // Two entries of one place: each would be read again.
+  // Two entries at the same position would be read twice.
   std::string twice = zip_of({{"a/data.pkl", kProto + "N."}, {"a/data/00000", "x"}});
   const size_t second = twice.find("PK\1\2", twice.find("PK\1\2") + 1);
   twice.replace(second + 42, 4, std::string(4, '\0')).replace(second + 16, 4, std::string(4, '\0'));

@@ -16,7 +16,7 @@ void check_same(const Tensor& read, const Tensor& expected) {
     CHECK(std::memcmp(ours.raw_data(), theirs.raw_data(), static_cast<size_t>(theirs.nbytes())) == 0);
 }
 
-/// What make_pytorch_files.py calls `everything`.
+/// Checks the value that make_pytorch_files.py calls `everything`.
 void check_everything(const IValue& read) {
   const Tensor n = arange(6);
   const std::vector<std::pair<std::string, Tensor>> expected = {{"float32", n.to(kFloat32).div(4).reshape({2, 3})},
@@ -108,10 +108,11 @@ TEST_CASE("files with sizes of 64 bits are the same files", "[serialize]") {
   detail::write_pytorch_file(
       value, [&](const void* from, uint64_t n) { bytes.append(static_cast<const char*>(from), n); }, 1);
   CHECK(read_bytes(bytes).at("x").toTensor().equal(arange(5.0)));
-  // Where the directory says 64 bits and gives none, that is an error.
+  // If the directory promises 64-bit sizes but has none, that is an error.
   const size_t directory = bytes.find("PK\1\2");
   std::string bad = bytes;
-  bad[directory + 46 + std::string("archive/data.pkl").size()] = 9;  // another tag
+  // Overwrites the tag of the field with 64-bit sizes.
+  bad[directory + 46 + std::string("archive/data.pkl").size()] = 9;
   REQUIRE_THROWS_WITH(read_bytes(bad), Contains("no 64-bit sizes"));
 }
 
@@ -147,7 +148,7 @@ TEST_CASE("tensors keep their storages, strides and offsets through streams and 
   Tensor given = handle;
   std::stringstream one;
   save(base, one);
-  load(given, one);  // in place, as LibTorch does: every handle sees it
+  load(given, one);  // in place like LibTorch, so every handle sees the new values
   CHECK(handle.equal(base));
   REQUIRE_THROWS_WITH(save(tensors, [](const void*, size_t) { return size_t{0}; }), Contains("wrote 0 of"));
   REQUIRE_THROWS_WITH(save(Tensor(), stream), Contains("undefined"));

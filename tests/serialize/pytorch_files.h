@@ -1,4 +1,4 @@
-// Files that Python's and LibTorch's torch.save wrote, and pickles written by hand, for the tests beside this.
+// Files that torch.save of Python and of LibTorch wrote, and helpers to build archives from pickles written by hand.
 #pragma once
 #include <cstring>
 #include <string>
@@ -11,11 +11,11 @@
 namespace tandem::test {
 
 inline std::string pytorch_file(const std::string& name) { return std::string(kFixtures) + "/pytorch/" + name + ".pt"; }
-/// k / 16 for k from -8 to 7, in an order that salt turns: make_pytorch_files.py.
+/// The values k / 16 for k from -8 to 7, rotated by `salt`; the same as in make_pytorch_files.py.
 inline Tensor file_values(IntArrayRef sizes, int64_t salt) {
   return arange(detail::numel_of(sizes)).mul(7).add(salt).remainder(16).sub(8).to(kFloat32).div(16).reshape(sizes);
 }
-/// A zip file of entries by name.
+/// Returns a zip archive of the entries (name, contents).
 inline std::string zip_of(const std::vector<std::pair<std::string, std::string>>& entries) {
   std::string out;
   detail::ZipWriter zip([&](const void* from, uint64_t bytes) { out.append(static_cast<const char*>(from), bytes); });
@@ -23,7 +23,7 @@ inline std::string zip_of(const std::vector<std::pair<std::string, std::string>>
   zip.finish();
   return out;
 }
-/// A file with this pickle and one storage of 16 bytes, "0".
+/// Returns a PyTorch file with this pickle and one 16-byte storage, "0".
 inline std::string file_of_pickle(const std::string& pickle) {
   return zip_of({{"a/data.pkl", pickle}, {"a/data/0", std::string("0123456789abcdef")}, {"a/version", "3\n"}});
 }

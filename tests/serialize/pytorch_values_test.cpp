@@ -1,5 +1,5 @@
-// What stands beside the tensors of a checkpoint: make_pytorch_values.py. torch.load(weights_only=True) takes all of
-// it.
+// Tests the values other than tensors in a checkpoint, which make_pytorch_values.py wrote.
+// torch.load(weights_only=True) accepts all of them.
 #include <sstream>
 
 #include "tandem/tandem.h"
@@ -43,11 +43,12 @@ void check_values(const IValue& read) {
   CHECK(read.at("trained").toTensor().requires_grad());
   CHECK(read.at("pairs").at("b").toInt() == 2);
   const IValue& keys = read.at("keys");
-  CHECK((keys.at(1).toStringRef() == "one" && keys.at("1.0").toStringRef() == "text"));  // 1 == True in Python
+  // In Python 1 == True, so it is one key.
+  CHECK((keys.at(1).toStringRef() == "one" && keys.at("1.0").toStringRef() == "text"));
   CHECK((keys.at("2.5").toStringRef() == "float" && keys.at("None").toStringRef() == "none"));
   CHECK((keys.at("(1, 'a')").toStringRef() == "tuple" && keys.at("(3,)").toStringRef() == "single"));
   std::vector<std::string> large = strings(read.at("large"));
-  CHECK(large.back().size() == 603);  // 2^2000 begins 11481306952742545242...
+  CHECK(large.back().size() == 603);  // 2^2000, which begins with 11481306952742545242
   CHECK(large.back().starts_with("11481306952742545242"));
   large.pop_back();
   const std::string ten(40, '0');
@@ -171,7 +172,7 @@ TEST_CASE("the other protocols' sets, bytes and objects are read too", "[seriali
   refuses("ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._tensor\n_rebuild_from_type_v2\nNNNtR", "without a function");
   refuses("ctorch.nn.parameter\nParameter\nK\1\x85R", "an int");
   refuses("}]K\1s", "a list for a key");
-  // A short text does not become many copies of what it holds.
+  // A short pickle must not expand to many copies of a string.
   std::string many = "X" + std::string("\0\4\0\0", 4) + std::string(1024, 'x') + "q\1](";
   for (int i = 0; i < 20; ++i) many += "c_codecs\nencode\nh\1\x8c\6latin1\x86R";
   refuses(many + "e", "many times");

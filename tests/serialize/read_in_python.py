@@ -1,5 +1,5 @@
-"""read_in_python.py FOLDER FIXTURES: reads what the test case "Python reads what is written here" of pytorch_file_test.cpp
-wrote into FOLDER, with weights_only=True, and compares it with what make_pytorch_files.py wrote."""
+"""read_in_python.py FOLDER FIXTURES: reads the files that the test case "Python reads what is written here" wrote into
+FOLDER, with weights_only=True, and compares them with the files that make_pytorch_files.py wrote."""
 import sys
 
 import torch
@@ -9,7 +9,7 @@ folder, fixtures = sys.argv[1:]
 
 def same(ours, theirs, where="file"):
     if isinstance(theirs, torch.Size):
-        theirs = tuple(theirs)  # Tandem keeps a tuple
+        theirs = tuple(theirs)  # Tandem stores it as a tuple
     if isinstance(theirs, torch.nn.Parameter):
         theirs = theirs.detach().requires_grad_()
     assert type(ours) is type(theirs), (where, type(ours), type(theirs))

@@ -36,7 +36,7 @@ template <class T> Tensor of(IntArrayRef sizes, T (*value)(int64_t)) {
   return t;
 }
 
-/// Mutated files either read or are an error that names the file; nothing else may happen.
+/// Checks that a mutated file is either read or throws an Error that names the file.
 void fuzz(size_t rounds) {
   const TemporaryFolder folder = TemporaryFolder::in_memory();
   const std::string path = folder / "mutated";
@@ -45,7 +45,8 @@ void fuzz(size_t rounds) {
   std::mt19937_64 random(2);
   size_t errors = 0;
   for (size_t i = 0; i < rounds; ++i) {
-    // Every other time only the header changes, and its length is put right: deeper than a first glance.
+    // In every second round only the header changes, with its length corrected, so that the mutation reaches the JSON
+    // parser.
     std::string bytes = i % 2 ? mutate(good, random) : "";
     if (bytes.empty()) {
       const std::string json = good.substr(8, header - 8);
@@ -61,7 +62,7 @@ void fuzz(size_t rounds) {
       if (std::string(e.what()).find(path) == std::string::npos) FAIL(e.what());
     }
   }
-  REQUIRE(errors > rounds / 4);  // other names and other numbers are no defects
+  REQUIRE(errors > rounds / 4);  // some mutations change names or numbers only, which is no error
 }
 
 }  // namespace
@@ -203,7 +204,7 @@ TEST_CASE("a disk that is full leaves the old file and nothing half-written", "[
   const std::string path = folder / "model";
   save(core::scalar(1, kFloat32, kCPU), path);
   const std::string before = read_file(path);
-  // A limit on file sizes stands in for the disk's end: write() fails in the same place, with another reason.
+  // A limit on file sizes stands for a full disk: write() fails at the same point, with another error.
   rlimit old{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &old) == 0);
   rlimit small = old;

@@ -25,10 +25,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 RECORDS = ROOT / "tests/soak/records.jsonl"
 DOCUMENT = ROOT / "docs/soak.md"
 LOGS = ROOT / "build/soak"
-ENOUGH_AGREE, MOST_WANTED = 99.7, 1.5  # per cent of random programs: equal or different as intended; different as intended
+# Percentages of random programs: the minimum that agree or differ as intended, and the maximum that differ as intended.
+ENOUGH_AGREE, MOST_WANTED = 99.7, 1.5
 
 
-# ---------------------------------------------------------------- what a part's output says: figures, and what is wrong
+# ---------------------------------------------------------------- reading a part's output: figures and failures
 def judge_differential(status, text):
     found = re.findall(r"(\d+) programs of seed (\S+): (\d+) agree \([\d.]+ %; (\d+) of them with a second run of PyTorch\), "
                        r"(\d+) differ as intended .*?, (\d+) differ;", text)
@@ -79,7 +80,7 @@ class Part:
         self.commands = command if isinstance(command[0], list) else [command]
 
     def filled(self, seed):
-        """The commands, with this commit's numbers in the place of SEED: new ones for each commit."""
+        """Returns the commands with SEED replaced by `seed`, which differs for each commit."""
         return [[word.replace("SEED", str(seed)) for word in command] for command in self.commands]
 
 
@@ -111,7 +112,7 @@ def output_of(*command):
 
 
 def commit_now():
-    """With a + where the sources are not those of the commit; what this script itself writes does not count."""
+    """Returns the commit, followed by + if the sources differ from it. Files that this script writes are ignored."""
     status = output_of("git", "status", "--porcelain", "--", ".", f":!{RECORDS.relative_to(ROOT)}",
                        f":!{DOCUMENT.relative_to(ROOT)}")
     return output_of("git", "rev-parse", "--short=9", "HEAD") + ("+" if status else "")
@@ -134,7 +135,7 @@ def last_of(name, all_records):
 
 # ---------------------------------------------------------------- running
 def run(command, log, seconds):
-    """The exit status, or None where the time was up. What it started ends with it."""
+    """Returns the exit status, or None if the time limit was reached. Ends all processes that the command started."""
     with subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, start_new_session=True) as process:
         try:
             return process.wait(timeout=seconds)

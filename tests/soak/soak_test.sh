@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# soak.py in a checkout that is made up, where ./run and the test programs only print: it records what each part said, goes on
-# where it was stopped, repeats nothing that has passed at a commit, ends a part that hangs, and writes its page.
+# Tests soak.py in a made-up checkout, where ./run and the test programs only print. It must record each part's output,
+# continue where it was stopped, not repeat parts that have passed at a commit, end a part that hangs, and write its
+# page.
 set -euo pipefail
 for tool in python3 git; do
   command -v $tool >/dev/null || { echo "SKIPPED: no $tool" >&2; exit 77; }
@@ -63,7 +64,7 @@ soak >said
 soak fuzz --again >said
 [ "$(wc -l <build/calls)" = $((calls + 1)) ] || fail "--again did not run it again"
 
-# The same records at another commit: all is due again. A part that fails says why, and the others run.
+# With these records but another commit, all parts run again. A part that fails says why, and the others still run.
 git add -A && git -c user.name=a -c user.email=a@b commit -qm second
 touch build/differ build/hang
 ! soak differential-1 fuzz collectives --limit 2 >said || fail "a part that fails ended with 0"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# The exit status of `tandem bench --baseline`, against a build that is always faster: only overhead rows count in it.
+# Tests the exit status of `tandem bench --baseline` against a build that is always faster. Only overhead rows affect
+# it.
 set -euo pipefail
 tandem=$1 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-# Passes the list of benchmarks on, and says of every case that it takes a picosecond.
+# A fake build: lists Tandem's benchmarks, and reports a picosecond for every case.
 cat >"$folder/faster" <<END
 #!/bin/sh
 [ "\$2" = --list ] && exec "$tandem" bench --list
@@ -16,7 +17,7 @@ echo "{\"programs\": [{\"version\": \"1\"}], \"build\": {\"commit\": \"\"}, \"be
   [{\"name\": \"\$asked\", \"results\": {\"tandem\": {\"median_ms\": 1e-9}}}]}" >"\$file"
 END
 chmod +x "$folder/faster"
-status_of() {  # CASE...
+status_of() {  # CASE...: exit status of a bench run with these cases
   local cases=() status=0
   for each in "$@"; do cases+=(--case "$each"); done
   "$tandem" bench "${cases[@]}" --repeats 6 --seconds 0.001 --baseline "$folder/faster" >"$folder/said" 2>&1 || status=$?

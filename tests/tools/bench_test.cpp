@@ -1,4 +1,4 @@
-// `tandem bench`: its tables, its runner on programs made for the purpose, peers as shell scripts, and its files.
+// Tests `tandem bench`: its tables, its runner on fake programs, peers that are shell scripts, and its files.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -14,7 +14,7 @@ using test::TemporaryFolder;
 
 namespace {
 
-/// Says what a script tells it to, and notes what it was asked.
+/// A fake program with scripted results that records the requests it got.
 class ScriptedProgram final : public Program {
  public:
   ScriptedProgram(std::string name, std::vector<std::string>& log, std::string unknown = "")
@@ -124,7 +124,7 @@ TEST_CASE("a peer is a process that is asked line by line", "[bench]") {
   CHECK(programs[1]->version() == "1.2");
   REQUIRE(rows[0].programs.size() == 2);
   CHECK(rows[0].programs[1].seconds == std::vector<double>{0.5, 0.5});
-  CHECK(rows[1].programs.size() == 1);  // it said that it has no such case
+  CHECK(rows[1].programs.size() == 1);  // the second program reported that it lacks this case
   CHECK_THAT(table(rows), Contains("a/forward  2x3,4") && Contains("500 ms"));
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("a tuned peer on a GPU is told so, and the others are not", "[bench]")
   CHECK(told("pytorch-compiled-tuned", "compiled"));
   CHECK(told("pytorch-compiled-tuned", "--tuned"));
   for (const char* plain : {"pytorch", "pytorch-graphs", "pytorch-compiled"}) CHECK_FALSE(told(plain, "--tuned"));
-  CHECK_FALSE(told("pytorch-graphs-tuned", "--channels-last"));  // of the CPU's
+  CHECK_FALSE(told("pytorch-graphs-tuned", "--channels-last"));  // channels_last is a setting of the CPU peer only
   REQUIRE_THROWS_WITH(peer_command("pytorch-tuned", 2, "cuda"), Contains("'pytorch-tuned' is not a peer"));
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("what was measured can be read back, and becomes a Markdown table", "[
 
   const std::string text = markdown(path, "a/,nothing");
   CHECK_THAT(text, Contains("| benchmark | tandem | peer | best peer / tandem |") && Contains("| a/forward 2x3,4 |"));
-  CHECK_THAT(text, !Contains("b/forward"));  // no peer has it
+  CHECK_THAT(text, !Contains("b/forward"));  // no peer has this case
   test::write_file(folder / "other.json", "[1, 2]");
   REQUIRE_THROWS_WITH(markdown(folder / "other.json", ""), Contains("is not a file that `tandem bench --json` wrote"));
   REQUIRE_THROWS_WITH(markdown(folder / "missing.json", ""), Contains("cannot read"));
@@ -200,13 +200,14 @@ TEST_CASE("rows are held against what the machine does at best", "[bench]") {
   const auto fewest = [&](const Benchmark& b) { return limits.min_seconds({&b, {{1 << 16}}}); };
   const double copy = limits.bandwidth(MachineLimits::Traffic::copy, 1 << 19);
   CHECK(copy > 0);
-  CHECK(copy == limits.bandwidth(MachineLimits::Traffic::copy, (1 << 19) + 1));  // measured once
+  // The limit is measured once and then reused.
+  CHECK(copy == limits.bandwidth(MachineLimits::Traffic::copy, (1 << 19) + 1));
   CHECK(fewest(copies) == Approx((1 << 19) / copy));
   CHECK(fewest(reads) == Approx((1 << 18) / limits.bandwidth(MachineLimits::Traffic::read, 1 << 18)));
   CHECK(fewest(matmul_flops) == Approx((1 << 16) / limits.matmul_flops(kFloat32)));
   CHECK(fewest(neither) == 0);
 
-  // Twice as long as it takes at best.
+  // A row that takes twice its minimum time.
   const Row row{.c = {&copies, {{1 << 16}}}, .programs = {{"tandem", 1, {2 * fewest(copies)}}}};
   CHECK_THAT(table({row}, &limits), Contains("of limit") && Contains(" 50 %") && Contains("GB/s in copies of 512 MiB"));
   CHECK_THAT(table({row}), !Contains("of limit"));
@@ -219,7 +220,7 @@ TEST_CASE("rows are held against what the machine does at best", "[bench]") {
 
 namespace {
 
-/// A build folder whose program is a script: `sample` makes the JSON that a sample writes.
+/// Creates a build folder whose program is a script. `sample` is the shell code that prints the JSON of a sample.
 std::string scripted_build(const TemporaryFolder& folder, const std::string& list, const std::string& sample) {
   const std::filesystem::path tools = std::filesystem::path(folder / "build") / "tools";
   std::filesystem::create_directories(tools);
@@ -236,7 +237,7 @@ const char* const kSample =
     R"(echo "{\"programs\": [{\"version\": \"1.0\"}], \"build\": {\"commit\": \"abc\"}, \"benchmarks\":
        [{\"name\": \"$asked\", \"results\": {\"tandem\": {\"median_ms\": 250}}}]}" > "$file")";
 
-/// A row as if both builds had been timed: this one took 1 s in every round.
+/// A row as if both builds had been timed, with 1 s in every round for this build.
 Row timed_row(const Benchmark& benchmark, const std::vector<double>& baseline) {
   return {.c = {&benchmark, {{4}}},
           .programs = {{"tandem", 1, std::vector<double>(baseline.size(), 1.0)}, {"baseline", 1, baseline}}};
@@ -245,8 +246,8 @@ Row timed_row(const Benchmark& benchmark, const std::vector<double>& baseline) {
 }  // namespace
 
 TEST_CASE("the interval of a median reaches between the ranks that the binomial distribution says", "[bench]") {
-  // P(fewer than k of n heads) <= 2.5 %: k = 1 for 6 (1/64 = 1.6 %) to 8, 2 for 9 (10/512 = 2.0 %), 6 for 20 (2.1 %),
-  // 40 for 100 (1.8 %).
+  // Largest k for which P(fewer than k of n coin tosses are heads) <= 2.5 %: k = 1 for n = 6 (1/64 = 1.6 %) to 8, 2 for
+  // 9 (10/512 = 2.0 %), 6 for 20 (2.1 %), 40 for 100 (1.8 %).
   const std::vector<std::pair<int, int>> ranks = {{6, 1},  {7, 1},  {8, 1},  {9, 2},  {10, 2},   {11, 2},    {12, 3},
                                                   {13, 3}, {14, 3}, {15, 4}, {20, 6}, {100, 40}, {2000, 956}};
   for (const auto& [n, k] : ranks) {
@@ -264,7 +265,7 @@ TEST_CASE("the interval of a median reaches between the ranks that the binomial 
 
 TEST_CASE("the interval holds the true median in 95 of 100 experiments, however the noise is distributed", "[bench]") {
   std::mt19937 random(1);
-  std::lognormal_distribution<double> noise(0, 1);  // its median is 1
+  std::lognormal_distribution<double> noise(0, 1);  // with median 1
   int held = 0;
   constexpr int kExperiments = 4000;
   for (int i = 0; i < kExperiments; ++i) {
@@ -273,14 +274,14 @@ TEST_CASE("the interval holds the true median in 95 of 100 experiments, however 
     const Comparison c = median_interval(ratios);
     held += c.low <= 1 && 1 <= c.high;
   }
-  // 96.1 % are expected, with a standard deviation of 0.3 %.
+  // Expected: 96.1 % of the experiments, with a standard deviation of 0.3 %.
   CHECK(held > 0.95 * kExperiments);
   CHECK(held < 0.972 * kExperiments);
 }
 
 TEST_CASE("a row is slower when its whole interval lies below 0.95", "[bench]") {
   const std::vector<Benchmark>& table = two_benchmarks();
-  // The second largest of nine ratios is the interval's end: 0.949, then 0.951.
+  // The end of the interval is the second largest of nine ratios: 0.949 here, 0.951 below.
   const std::vector<double> below = {0.9, 0.8, 0.949, 2.0, 0.9, 0.9, 0.9, 0.9, 0.9};
   std::vector<double> reaches = below;
   reaches[2] = 0.951;
@@ -289,7 +290,7 @@ TEST_CASE("a row is slower when its whole interval lies below 0.95", "[bench]") 
                                  {.c = {&table[1], {{5}}}, .programs = {{"tandem", 1, std::vector<double>(9, 1.0)}}}};
   REQUIRE(compare(rows[0])->is_slower());
   REQUIRE_FALSE(compare(rows[1])->is_slower());
-  REQUIRE_FALSE(compare(rows[2]).has_value());  // the baseline lacks it
+  REQUIRE_FALSE(compare(rows[2]).has_value());  // the baseline lacks this case
   const std::string text = baseline_table(rows);
   CHECK_THAT(text, Contains("a/forward  4    1000 ms    900 ms  0.900  0.900 to 0.949  slower"));
   CHECK_THAT(text, Contains("b/forward  4    1000 ms    900 ms  0.900  0.900 to 0.951\n"));
@@ -303,7 +304,7 @@ TEST_CASE("the geometric mean is taken over the rows in each round", "[bench]") 
   const std::vector<Benchmark>& table = two_benchmarks();
   const std::vector<Row> rows = {timed_row(table[0], {1, 2, 4, 8, 16, 32}),
                                  timed_row(table[1], {4, 8, 16, 32, 64, 128})};
-  const std::optional<Comparison> mean = compare(rows);  // of rounds: 2, 4, 8, 16, 32, 64
+  const std::optional<Comparison> mean = compare(rows);  // per round: 2, 4, 8, 16, 32, 64
   REQUIRE(mean.has_value());
   CHECK(mean->ratio == Approx(12));
   CHECK(mean->low == Approx(2));

@@ -1,4 +1,4 @@
-// Whether a page is well formed.
+// Checks that a page's HTML is well formed.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace tandem::test {
 
-/// Tags that open and close in order. Void elements are those of HTML, and those that end in "/>".
+/// Returns "" if all tags are closed in order, else a description of the first mistake. Tags that need no closing tag
+/// are <meta> and those that end in "/>".
 inline std::string check_nesting(const std::string& page) {
   std::vector<std::string> open;
   for (size_t at = page.find('<', page.find("<html")); at != std::string::npos; at = page.find('<', at + 1)) {

@@ -1,4 +1,4 @@
-// The `tandem` command with good and with bad input: its exit status, what it says, and what it leaves behind.
+// Tests the `tandem` command with valid and invalid input: its exit status, its output, and the files it leaves.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ using namespace tandem::test;
 
 namespace {
 
-/// The command's files may have `file_limit` bytes at most; beyond them a write fails, as on a full disk.
+/// Runs the command. Its files may have at most `file_limit` bytes: a write beyond that fails as on a full disk.
 Result run(const std::vector<std::string>& arguments, rlim_t file_limit = RLIM_INFINITY,
            const char* standard_output = nullptr) {
   return run_program(kCommand, arguments, [=] {
@@ -28,7 +28,7 @@ Result run(const std::vector<std::string>& arguments, rlim_t file_limit = RLIM_I
   });
 }
 
-/// A data set of 40 images to train on and 10 to test with.
+/// A data set of 40 training images and 10 test images.
 struct Data {
   Data() { write_digits(folder.path(), 40, 10); }
   std::string path(const std::string& prefix, bool images) const {
@@ -192,7 +192,7 @@ TEST_CASE("a disk that fills up leaves no half-written file", "[command]") {
   INFO(save.output);
   CHECK(save.status == 1);
   CHECK_THAT(save.output, Contains(out / "state") && Contains("File too large"));
-  CHECK_THAT(save.output, Contains("test accuracy"));  // what was measured is not lost for that
+  CHECK_THAT(save.output, Contains("test accuracy"));  // measured results are printed although saving failed
   const Result json = run(data.demo({"--json", out / "json"}), 100);
   INFO(json.output);
   CHECK(json.status == 1);

@@ -1,4 +1,4 @@
-// `tandem compare` as a program: what it leaves behind, with good and with bad input.
+// Tests `tandem compare` as a program: the files it leaves with valid and invalid input.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -39,7 +39,7 @@ TEST_CASE("tandem compare leaves a report, a page and a trace", "[compare]") {
 
 namespace {
 
-/// `tandem compare` of one small job.
+/// Arguments of `tandem compare` for one small job
 std::vector<std::string> small_compare(const std::string& out, std::vector<std::string> more,
                                        const char* repeats = "2") {
   std::vector<std::string> arguments = {"compare", "--model",   "mlp",   "--devices", "2",     "--quick", "--device",
@@ -59,7 +59,7 @@ TEST_CASE("a mode that fails half-way has its reason in its row, and the rest of
   CHECK(result.status == 0);
   const Report report = read_report(out + "/report.json");
   REQUIRE(report.runs.size() == 3);
-  CHECK(report.runs[0].failed.empty());  // one device has no device 1
+  CHECK(report.runs[0].failed.empty());  // the planted failure is on device 1, which this run does not use
   CHECK_THAT(report.runs[1].failed, Contains("planted failure on cpu:1"));
   CHECK_THAT(report.runs[2].failed, Contains("rank 1") && Contains("planted"));
   CHECK_THAT(result.output, Contains("failed: "));
@@ -80,7 +80,8 @@ TEST_CASE("more ranks than GPUs can share the first one, and the report says tha
     all.insert(all.end(), more.begin(), more.end());
     return all;
   };
-  // To the end it takes an emulated GPU too long; what is said does not depend on how much was measured.
+  // Interrupted early, because a whole run takes too long on an emulated GPU. The messages do not depend on how much
+  // was measured.
   const test::Result result = test::interrupt_program(
       test::kCommand, arguments("ddp_gloo", "2", {"--quick", "--batch-size", "4"}), "mlp, one device");
   CAPTURE(result.output);
@@ -89,7 +90,8 @@ TEST_CASE("more ranks than GPUs can share the first one, and the report says tha
   CHECK(read_report(out + "/report.json").virtual_devices);
   CHECK_THAT(test::read_file(out + "/report.html"), Contains("The ranks shared one GPU"));
 
-  // Beyond the number of GPUs only this may be asked for: a later check is the one that complains then.
+  // Only --backend gloo --mode ddp_gloo may use more ranks than there are GPUs. The command accepts it, and then
+  // reports the invalid --plant instead.
   const std::string more = std::to_string(cuda::device_count() + 1);
   const std::vector<std::string> last = {"--batch-size", std::to_string(4 * (cuda::device_count() + 1)), "--plant",
                                          "fail:99"};
@@ -101,7 +103,7 @@ TEST_CASE("more ranks than GPUs can share the first one, and the report says tha
 }
 
 TEST_CASE("Ctrl-C leaves a report that says it is incomplete", "[compare]") {
-  // The signal comes while ranks are threads of this process, and while they are processes of their own.
+  // The signal arrives while ranks are threads of the process, or while they are separate processes.
   for (const char* const mode : {"ddp_local", "ddp_gloo"}) {
     if (std::string(mode) == "ddp_gloo" && !distributed::is_gloo_available()) continue;
     CAPTURE(mode);
@@ -135,7 +137,8 @@ TEST_CASE("a disk that fills up leaves no half-written report", "[compare]") {
   CHECK(result.status == 1);
   CHECK_THAT(result.output, Contains("cannot write " + out + "/report.json: File too large"));
   CHECK_THAT(result.output, Contains("cannot write " + out + "/report.html: File too large"));
-  CHECK_THAT(result.output, Contains("of 1 runs end with the parameters"));  // the verdict, before the files
+  // The verdict is printed before the files are written.
+  CHECK_THAT(result.output, Contains("of 1 runs end with the parameters"));
   CHECK(std::filesystem::is_empty(out));
 }
 

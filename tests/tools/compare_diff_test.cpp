@@ -1,4 +1,4 @@
-// The difference of two reports, what `tandem compare` does with files, and the table on the terminal.
+// Tests the difference of two reports, how `tandem compare` handles files, and its table on the terminal.
 #include <cmath>
 #include <sstream>
 
@@ -20,16 +20,17 @@ using tools::compare::throughput_ratio;
 using tools::compare::write_report;
 
 TEST_CASE("the ratio of throughputs has Welch's interval", "[compare]") {
-  // scipy.stats.ttest_ind(log a, log b, equal_var=False).confidence_interval() of these, with the degrees of freedom
-  // rounded down: computed by hand below. log a = {0, 0.2}, log b = {0, 0.1, 0.2}.
+  // Equals scipy.stats.ttest_ind(log a, log b, equal_var=False).confidence_interval(), except that the degrees of
+  // freedom are rounded down. Computed by hand below, with log a = {0, 0.2} and log b = {0, 0.1, 0.2}.
   const std::vector<double> a = {1, std::exp(0.2)}, b = {1, std::exp(0.1), std::exp(0.2)};
-  // Means 0.1 and 0.1; variances of the means 0.02/2 and 0.01/3; freedom (0.04/3)^2 / (0.01^2/1 + (0.01/3)^2/2) = 1.68.
+  // The means are 0.1 and 0.1, and the variances of the means 0.02/2 and 0.01/3. Degrees of freedom: (0.04/3)^2 /
+  // (0.01^2/1 + (0.01/3)^2/2) = 1.68.
   const Interval ratio = throughput_ratio(a, b);
   const double half = 12.706 * std::sqrt(0.01 + 0.01 / 3);
   CHECK(ratio.median == Approx(1));
   CHECK(ratio.low == Approx(std::exp(-half)));
   CHECK(ratio.high == Approx(std::exp(half)));
-  CHECK(throughput_ratio({2, 2}, {1, 1}).low == Approx(2));  // half the time, without noise: exactly twice as fast
+  CHECK(throughput_ratio({2, 2}, {1, 1}).low == Approx(2));  // half the time without noise: exactly twice as fast
   CHECK_THROWS_WITH(throughput_ratio({1}, {1, 1}), Contains("two repeats"));
 }
 
@@ -37,7 +38,7 @@ TEST_CASE("a difference of reports finds each kind of regression, and nothing wh
   const Report before = sample_report();
   Report after = before;
   CHECK(diff(before, after).regressions == 0);
-  CHECK(diff(before, after).compared == static_cast<int>(before.runs.size()) - 2);  // two failed
+  CHECK(diff(before, after).compared == static_cast<int>(before.runs.size()) - 2);  // two runs failed
   const auto worse = [&](const auto& change, const char* reason) {
     after = before;
     change(after.runs[4]);
@@ -45,7 +46,7 @@ TEST_CASE("a difference of reports finds each kind of regression, and nothing wh
     INFO(difference.text);
     CHECK(difference.regressions == 1);
     CHECK(difference.text.find(reason) != std::string::npos);
-    CHECK(diff(after, before).regressions == 0);  // the other way it is an improvement
+    CHECK(diff(after, before).regressions == 0);  // in the other direction it is an improvement
   };
   const auto scaled = [](double factor) {
     return [factor](Run& run) {
@@ -58,7 +59,7 @@ TEST_CASE("a difference of reports finds each kind of regression, and nothing wh
   worse([](Run& run) { run.agreement[0].largest_difference = 1e-7; }, "differ from those of the reference by");
   worse([](Run& run) { run.failed = "no more"; }, "it fails now: no more");
   after = before;
-  scaled(1.04)(after.runs[4]);  // within 0.95
+  scaled(1.04)(after.runs[4]);  // still within the tolerance of 0.95
   after.runs[5].memory.clear();
   after.runs[6].memory[0].peak = after.runs[6].memory[0].peak * 104 / 100;
   CHECK(diff(before, after).regressions == 0);

@@ -1,4 +1,4 @@
-// Small jobs for the tests of `tandem compare`, and the anatomy of their steps.
+// Small jobs for the tests of `tandem compare`, and helpers to run them and read their steps.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,11 +15,11 @@ using tools::compare::Mode;
 using tools::compare::RankSample;
 using tools::compare::Sample;
 
-/// A few short steps of a small network on two or three virtual devices, images of random numbers.
+/// A few short steps of a small network on virtual CPU devices, with random images
 inline Job small_job(int devices, const std::string& model = "mlp") {
   if (cpu_device_count() < 4) set_cpu_device_count(4);
   Job job;
-  // Two steps are not counted: in the second, DistributedDataParallel's ranks agree on the order of the buckets.
+  // Two warm-up steps are not timed, because DistributedDataParallel's ranks agree on the bucket order in the second.
   job.model = model, job.devices = devices, job.batch = 12, job.warmup = 2, job.steps = 2, job.trace = true;
   return job;
 }

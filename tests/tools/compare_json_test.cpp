@@ -1,4 +1,4 @@
-// report.json: what is written is read back the same, and what is wrong with a file is named.
+// Tests report.json: a written report reads back equal, and errors in a file are reported by name.
 #include <cmath>
 #include <limits>
 
@@ -17,14 +17,14 @@ TEST_CASE("a report is written and read back the same", "[compare]") {
   const TemporaryFolder folder;
   Report report = sample_report();
   report.runs[1].label = "quotes \" and \\, <tags>, a tab\t, \xc3\xa9";
-  report.runs[2].p95 = std::numeric_limits<double>::quiet_NaN();  // a loss may be none: JSON says null
+  report.runs[2].p95 = std::numeric_limits<double>::quiet_NaN();  // losses may be NaN, which JSON stores as null
   write_report(folder / "a.json", report);
   CHECK(folder.count() == 1);
   const Report again = read_report(folder / "a.json");
   CHECK(again.runs.size() == report.runs.size());
   CHECK(again.runs[1].label == report.runs[1].label);
   CHECK(std::isnan(again.runs[2].p95));
-  CHECK(again.runs[0].examples_per_second.low == report.runs[0].examples_per_second.low);  // to the last bit
+  CHECK(again.runs[0].examples_per_second.low == report.runs[0].examples_per_second.low);  // equal to the last bit
   CHECK(again.runs[4].lanes[1].waiting_for == report.runs[4].lanes[1].waiting_for);
   CHECK(again.provenance.seed == 17);
   write_report(folder / "b.json", again);

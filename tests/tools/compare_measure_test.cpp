@@ -1,5 +1,5 @@
-// What compare makes of a trace: the anatomy of a step, memory by cause, the ledger of bytes, intervals. On traces that
-// are written by hand, and on real steps into which something was planted.
+// Tests the evaluation of a trace by `tandem compare`: the breakdown of a step, memory by cause, the table of
+// transferred bytes, and intervals. Uses traces written by hand, and real steps with planted faults.
 #include <cmath>
 #include <numeric>
 
@@ -37,7 +37,7 @@ double total_seconds(const Lane& lane) {
 }  // namespace
 
 TEST_CASE("the anatomy of DataParallel's step: innermost phases, and waiting for the lane that works", "[compare]") {
-  // Device 0 scatters, computes until 3, and waits for device 1 until 5; nobody works until 6; then it steps.
+  // Device 0 scatters, computes until 3, and waits for device 1 until 5. No device works until 6. Then device 0 steps.
   const std::vector<TraceEvent> events = {phase("forward", 0, 0, 6), phase("scatter", 0, 0.5, 1),
                                           phase("forward", 0, 1, 3), phase("forward", 1, 1, 5),
                                           phase("wait", 0, 3, 6),    phase("optimizer", 0, 6, 7)};
@@ -52,7 +52,7 @@ TEST_CASE("the anatomy of DataParallel's step: innermost phases, and waiting for
 }
 
 TEST_CASE("the anatomy of DDP's step: waiting for the last rank, then communication, exposed or hidden", "[compare]") {
-  // Both ranks are in backward; rank 0 waits for its bucket from 4 on. Rank 1 comes to the all-reduce at 5 only.
+  // Both ranks are in backward. Rank 0 waits for its bucket from 4 on. Rank 1 does not start the all-reduce before 5.
   const std::vector<TraceEvent> events = {event(Kind::phase, "backward", 0, 0, 0, 4),
                                           event(Kind::phase, "exposed communication", 0, 0, 4, 8),
                                           event(Kind::communication, "all_reduce", 0, 0, 3, 8),
@@ -65,13 +65,13 @@ TEST_CASE("the anatomy of DDP's step: waiting for the last rank, then communicat
   CHECK(lanes[0].hidden == 0);
   CHECK(lanes[1].waiting_for.empty());
   CHECK(lanes[1].phases == std::map<std::string, double>{{"backward", 6}, {"exposed communication", 2}});
-  CHECK(lanes[1].hidden == 1);  // from 5, when both had come, to 6
+  CHECK(lanes[1].hidden == 1);  // from 5, when both ranks had started the all-reduce, to 6
   CHECK(lanes[1].unattributed == 1);
   for (const Lane& lane : lanes) CHECK(total_seconds(lane) == lane.step);
 }
 
 TEST_CASE("between two phases a lane waits for a core as long as its thread had none", "[compare]") {
-  // From 2 to 4 the thread had half a second of a processor, from 6 to the end all of the time.
+  // From 2 to 4 the thread used half a second of CPU time. From 6 to the end it used CPU time without a gap.
   TraceEvent forward = phase("forward", 0, 0, 2), backward = phase("backward", 0, 4, 6);
   forward.cpu_start = 10, forward.cpu_end = 11;
   backward.cpu_start = 11.5, backward.cpu_end = 13;
@@ -100,12 +100,12 @@ TEST_CASE("memory by cause: by phase, by owner, and what was there before", "[co
   const Device cpu(kCPU, 0), other(kCPU, 1);
   int blocks[4];
   const std::vector<detail::MemoryEvent> events = {
-      {1, cpu, &blocks[0], 100, "replicate"},                                         // owned: a parameter
-      {2, cpu, &blocks[1], 10, "forward"},                                            // given back before the step
-      {3, cpu, &blocks[1], -10, "backward"},   {10, cpu, &blocks[1], 40, "forward"},  // within the step
+      {1, cpu, &blocks[0], 100, "replicate"},                                         // owned before: a parameter
+      {2, cpu, &blocks[1], 10, "forward"},                                            // freed before the step
+      {3, cpu, &blocks[1], -10, "backward"},   {10, cpu, &blocks[1], 40, "forward"},  // allocated within the step
       {11, other, &blocks[3], 999, "forward"}, {12, cpu, &blocks[2], 5, nullptr},
       {13, cpu, &blocks[1], -40, "backward"},  {14, cpu, &blocks[1], 7, "backward"},  // owned at the end of the step
-      {30, cpu, &blocks[2], -5, nullptr}};                                            // after it
+      {30, cpu, &blocks[2], -5, nullptr}};                                            // freed after the step
   const Memory memory =
       attribute_memory(events, cpu, {9, 20}, 1000, {{&blocks[0], "parameters"}, {&blocks[1], "gradients"}});
   CHECK(memory.peak == 1145);
@@ -122,16 +122,17 @@ TEST_CASE("intervals hold the median with 95 % by ranks", "[compare]") {
     std::iota(values.begin(), values.end(), 1);
     return interval_of(values);
   };
-  // Of the binomial distribution: 6 values leave out none (3.1 %), 9 one on each side (3.9 %), 20 five (4.1 %).
+  // By the binomial distribution, the interval of 6 values leaves out none (3.1 %), of 9 values one on each side
+  // (3.9 %), of 20 values five (4.1 %).
   CHECK(to(6).low == 1);
   CHECK(to(6).high == 6);
   CHECK(to(9).low == 2);
   CHECK(to(9).high == 8);
   CHECK(to(20).low == 6);
   CHECK(to(20).high == 15);
-  // Each n against the binomial coefficients, exactly in integers: at most 2.5 % of 2^n ways have fewer than k heads.
+  // Checks each n against exact binomial coefficients: at most 2.5 % of the 2^n outcomes have fewer than k heads.
   for (int n = 6; n <= 40; ++n) {
-    int64_t ways = 1, fewer = 0;  // n over k, and its sum below k
+    int64_t ways = 1, fewer = 0;  // n over k, and the sum of n over j for all j < k
     int k = 0;
     for (; 40 * (fewer + ways) <= (int64_t{1} << n); ++k) {
       fewer += ways;
@@ -200,17 +201,17 @@ TEST_CASE("a mode trains the same model as its reference on one device, to the b
 TEST_CASE("a mode that parts from its reference is told with the first operation that does", "[compare]") {
   const std::vector<Fingerprint> reference = {{0, "matmul", 1}, {0, "relu", 2}, {1, "matmul", 3}, {1, "relu", 4}};
   CHECK(first_difference(reference, reference) == "");
-  // Copies, calls that the reference does not make, and another order are no difference.
+  // Copies, ops that the reference does not have, and a different order are not reported as differences.
   CHECK(first_difference({{0, "copy", 9}, {0, "gather", 9}, {0, "relu", 2}, {0, "matmul", 1}}, reference) == "");
   CHECK(first_difference({{0, "matmul", 1}, {0, "relu", 2}, {1, "matmul", 3}, {1, "relu", 5}}, reference) ==
         "relu, step 2");
-  // A sum over the ranks has no counterpart. What follows it and reads other gradients was given wrong ones.
+  // A sum over the ranks has no counterpart in the reference. A later op that reads other gradients got wrong sums.
   const std::vector<Fingerprint> steps = {{0, "matmul", 1, 10}, {0, "add", 5, 11}};
   CHECK(first_difference({{0, "matmul", 1, 10}, {0, "combine", 8, 0}, {0, "add", 6, 12}}, steps) ==
         "all_reduce, step 1");
   CHECK(first_difference({{0, "matmul", 1, 10}, {0, "combine", 8, 0}, {0, "add", 6, 11}}, steps) == "add, step 1");
   CHECK(first_difference({{0, "combine", 8, 0}, {0, "matmul", 2, 9}, {0, "combine", 8, 0}}, steps) == "matmul, step 1");
-  // Real steps: the same in every mode; from other initial values the first product is another.
+  // Real steps are equal in every mode. With other initial values the first product differs.
   Job job = small_job(2);
   job.trace = false, job.plain = true, job.fingerprints = true, job.warmup = 0, job.steps = 2;
   for (const char* const key : {"dp_loss", "ddp_local"}) {
@@ -232,7 +233,7 @@ TEST_CASE("what communication adds is judged beside two guesses that need no mod
     return o;
   };
   CHECK(describe_skill({}).empty());
-  CHECK(describe_skill({overhead(2, 0.01, 0.01)}).empty());  // that was fitted
+  CHECK(describe_skill({overhead(2, 0.01, 0.01)}).empty());  // points used for the fit are not counted
   const std::string good = describe_skill({overhead(2, 0.01, 0.01), overhead(4, 0.02, 0.0205)}).at(0);
   CHECK_THAT(good, Contains("off by 500 µs in the mean") && Contains("\"nothing\" is off by 20.0 ms") &&
                        Contains("by 10.0 ms") && Contains("So it has skill here."));
@@ -244,6 +245,7 @@ TEST_CASE("steps are timed with a trace and without, in turn", "[compare]") {
   const TracedSteps steps = alternate_tracing(job, 20);
   CHECK(steps.with.size() == 20);
   CHECK(steps.without.size() == 20);
-  CHECK(percentile(steps.with, 0.5) < 3 * percentile(steps.without, 0.5));  // the cost itself is in docs/compare.md
+  // A loose bound; docs/compare.md states the cost.
+  CHECK(percentile(steps.with, 0.5) < 3 * percentile(steps.without, 0.5));
   CHECK(!detail::current_tracer());
 }

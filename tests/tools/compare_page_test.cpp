@@ -1,5 +1,5 @@
-// The page of `tandem compare`: every section, the report's own numbers, nothing that asks the network, no way out for
-// text.
+// Tests the HTML page of `tandem compare`: every section is there, figures are those of the report, it uses no network,
+// and text is escaped.
 #include <algorithm>
 #include <vector>
 
@@ -19,7 +19,7 @@ using tools::page::duration;
 
 namespace {
 
-/// A failing CHECK of this prints no page.
+/// Returns a bool, so that a failing CHECK does not print the whole page.
 bool contains(const std::string& page, const std::string& text) { return page.find(text) != std::string::npos; }
 
 const char* const kIds[] = {"verdict", "throughput", "anatomy",   "timeline",  "memory",    "bytes",     "links",
@@ -43,7 +43,7 @@ TEST_CASE("the page has every section, asks for nothing, and nests", "[compare]"
     CHECK(page.find(request) == std::string::npos);
   }
   CHECK(page.find(" onload=") == std::string::npos);
-  CHECK(page.find("\"nan") == std::string::npos);  // a coordinate
+  CHECK(page.find("\"nan") == std::string::npos);  // NaN must not appear as a coordinate
   CHECK(page.find("\"inf\"") == std::string::npos);
 }
 
@@ -61,7 +61,8 @@ TEST_CASE("the page's numbers are the report's", "[compare]") {
     CHECK(contains(page, cell(duration(run.p95))));
   }
   CHECK(contains(page, "reaches 0.665 times (95 % interval 0.651 to 0.679)"));
-  // By hand: the first device of DP over 2 devices has optimizer 2 P + outputs + workspace P beyond the replica.
+  // Computed by hand: the first device of DP over 2 devices needs more memory than the replica, namely 2 P for the
+  // optimizer, the outputs, and P of workspace (P: bytes of the parameters).
   const int64_t excess = report.runs[4].memory[0].peak - report.runs[4].memory[1].peak;
   CHECK(contains(page, "cpu:0 needs " + tools::page::number(static_cast<double>(excess) / 1048576.0) + " MiB more"));
   CHECK(contains(page, "12 of 252 rows of the ledger differ"));
@@ -84,13 +85,13 @@ TEST_CASE("verdicts and turning points follow the runs of each batch", "[compare
   };
   Report report;
   report.runs = {run("single", 32, 1), run("dp", 32, 0.5), run("ddp_local", 32, 1.5)};
-  CHECK(find_turning_points(report).empty());  // one batch, though of several runs
+  CHECK(find_turning_points(report).empty());  // the runs have one batch size only
   CHECK_THAT(verdict_from_runs(report), Contains("For mlp at batch 32 use ddp_local on 2 devices"));
   report.runs.push_back(run("ddp_local", 64, 2, "weak"));
-  CHECK(find_turning_points(report).empty());  // the batch of weak scaling is no batch of the comparison
+  CHECK(find_turning_points(report).empty());  // the batch size of a weak-scaling run is not compared
   report.runs.push_back(run("weakly", 32, 2, "weak"));
   CHECK(contains(table(report), "ddp_local"));
-  CHECK_FALSE(contains(table(report), "weakly"));  // no row of it beside those of the same batch
+  CHECK_FALSE(contains(table(report), "weakly"));  // weak-scaling runs have no row among those with equal batch sizes
   report.runs.pop_back();
   for (const Run& each : {run("ddp_local", 128, 1.2), run("dp", 128, 0.8)}) report.runs.push_back(each);
   CHECK(find_turning_points(report) ==
@@ -139,7 +140,7 @@ TEST_CASE("a part that was not measured leaves its section out, and an incomplet
     CHECK(page.find("<section id=\"" + std::string(id)) == std::string::npos);
   CHECK(contains(page, "This report is incomplete:</strong> interrupted"));
   CHECK(check_nesting(page) == "");
-  CHECK(check_nesting(html(Report())) == "");  // nothing at all was measured
+  CHECK(check_nesting(html(Report())) == "");  // a report without any measurement
   Report failed;
   failed.runs = {sample_report().runs.back()};
   CHECK(contains(html(failed), "NCCL needs a GPU"));
@@ -152,14 +153,14 @@ TEST_CASE("thousands of moments and events do not make a large page", "[compare]
       memory.seconds.clear();
       for (auto& [cause, bytes] : memory.over_time) bytes.assign(20000, 1 << 20);
       for (int i = 0; i < 20000; ++i) memory.seconds.push_back(i * 1e-6);
-      if (!memory.over_time.empty()) memory.over_time.begin()->second[7] = int64_t(1) << 30;  // a peak of one moment
+      if (!memory.over_time.empty()) memory.over_time.begin()->second[7] = int64_t(1) << 30;  // a short peak
     }
     for (auto& row : run.timeline)
       for (int i = 0; i < 20000; ++i) row.events.push_back({"add", "kernel", i * 1e-7, i * 1e-7 + 5e-8, 0});
   }
   const std::string page = html(report);
   CHECK(page.size() < 2'000'000);
-  CHECK(contains(page, "1 GiB"));  // on the axis: the peak is not thinned out
+  CHECK(contains(page, "1 GiB"));  // the axis shows the peak, although points are thinned out
 }
 
 TEST_CASE("numbers are written for people", "[compare]") {

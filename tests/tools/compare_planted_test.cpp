@@ -1,4 +1,4 @@
-// What is planted into real steps is found in its place, and named in the right words.
+// Tests that faults planted into real steps are found in the right place and described correctly.
 #include <string>
 #include <vector>
 
@@ -12,10 +12,10 @@ using namespace tandem::tools::compare;
 
 namespace {
 
-/// What the report says of one run of a mode, on a job.
+/// The report's findings about one run of a mode
 struct DiagnosedRun {
   std::vector<Lane> lanes;
-  std::vector<double> fault;  // seconds that a planted fault slept in a step, by rank
+  std::vector<double> fault;  // seconds that the planted fault slept in a step, by rank
   std::vector<Diagnosis> diagnosis;
   bool has_diagnosis(const std::string& kind, const std::string& words) const {
     for (const Diagnosis& d : diagnosis)
@@ -53,18 +53,19 @@ double sum(const Lane& lane, const std::vector<std::string>& phases) {
 double waiting_seconds(const Lane& lane, const std::string& for_whom) {
   return lane.waiting_for.count(for_whom) ? lane.waiting_for.at(for_whom) : 0;
 }
-/// A lane's own work, which may take long on a busy machine, and so long it waits for nobody.
+/// Seconds of a lane's own work. On a busy machine this work takes long, which shortens the wait for others.
 double working_seconds(const Lane& lane) {
   double seconds = 0;
   for (const auto& [phase, of_phase] : lane.phases)
     if (phase != "exposed communication") seconds += of_phase;
   return seconds + lane.unattributed + waiting_seconds(lane, "a free core");
 }
-constexpr double kMinShare = 0.95;  // of what was planted is to be found in its place
+constexpr double kMinShare = 0.95;  // minimum share of the planted time that must be found
 
 }  // namespace
 
-// Sleeps are a hundred times as long as a step; what a busy machine adds to the work of those who wait is taken off.
+// The sleeps take a hundred times as long as a step. Time that a busy machine adds to the work of waiting lanes is
+// subtracted.
 TEST_CASE("what is planted is found in the right place, in the right words", "[compare]") {
   SECTION("a rank's compute under DDP") {
     const DiagnosedRun t = run_and_diagnose("ddp_local", "compute:1:0.1");
@@ -87,7 +88,7 @@ TEST_CASE("what is planted is found in the right place, in the right words", "[c
     const DiagnosedRun t = run_and_diagnose("ddp_local", "link:1:0.1");
     INFO(t.all());
     REQUIRE(t.fault[1] >= 0.1);
-    for (const Lane& lane : t.lanes)  // neither rank comes late: the bytes do
+    for (const Lane& lane : t.lanes)  // both ranks are on time, but the transferred bytes are late
       CHECK(sum(lane, {"exposed communication"}) + lane.hidden >= kMinShare * t.fault[1]);
     CHECK(t.has_diagnosis("link-bound", "Exposed communication takes"));
     CHECK(!t.has_diagnosis("straggler", ""));
@@ -112,11 +113,12 @@ TEST_CASE("what is planted is found in the right place, in the right words", "[c
     }
   }
   SECTION("a first device that is slower") {
-    // Half as fast: a kernel and its sleep take as long, and both are among what the device computes.
+    // Half as fast: the added sleep takes as long as the kernel, and the device's compute time includes both.
     const DiagnosedRun half = run_and_diagnose("dp_loss", "slow:0:2", 2, 8192);
     REQUIRE(half.fault[0] > 1e-3);
     CHECK(sum(half.lanes[0], kPhases) >= kMinShare * 2 * half.fault[0]);
-    // So slow that a busy machine does not matter. With 512 rows forward and backward take most of the step.
+    // So slow that other load on the machine does not matter. With 512 rows, forward and backward take most of the
+    // step.
     const DiagnosedRun t = run_and_diagnose("dp_loss", "slow:0:50", 2, 512);
     INFO(t.all());
     CHECK(sum(t.lanes[0], kPhases) >= kMinShare * 50 / 49 * t.fault[0]);

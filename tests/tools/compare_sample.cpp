@@ -1,4 +1,4 @@
-// The invented report: step times from a simple formula with some noise, everything else made to fit them.
+// An invented report: step times from a simple formula with some noise, and all other figures consistent with them.
 #include "tandem/tests/tools/compare_sample.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@ constexpr int64_t kMiB = int64_t(1) << 20;
 struct SampleModel {
   std::string name;
   int64_t parameters;  // bytes
-  double per_example;  // seconds on all the cores
+  double per_example;  // seconds per example, using all cores
   double fixed;        // seconds per step
 };
 struct SampleMode {
@@ -180,7 +180,7 @@ void add_transfers(Run& run, const SampleModel& model, const SampleMode& mode) {
     if (!mode.loss_inside) add("outputs", from, 1, shard * 10 * 4, "(1 - n0/N) outputs");
     add("gradients", from, 10, p, "P");
   }
-  if (mode.key == "dp_loss") run.transfers.back().bytes += 4;  // the row that the page has to mark
+  if (mode.key == "dp_loss") run.transfers.back().bytes += 4;  // a wrong byte count, which the page must mark
 }
 
 void add_buckets(Run& run, const SampleModel& model) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# PyTorch's report is one that `tandem compare` reads, and its runs enter a report of Tandem's. Exits with 77, "skipped"
-# for ctest, where no known Python has torch.
+# Tests that `tandem compare` reads PyTorch's report, and adds its runs to a report of Tandem's. Exits with 77
+# ("skipped" for ctest) if no known Python has torch.
 # usage: compare_torch.sh TANDEM_COMMAND
 set -euo pipefail
 python=$(./python_with.sh torch)
@@ -16,7 +16,7 @@ $exporter --into "$folder/report.json"
 "$1" compare page "$folder/report.json"
 grep -q 'PyTorch DDP over' "$folder/report.html" && grep -q 'DDP over local' "$folder/report.html"
 "$1" compare diff "$folder/report.json" "$folder/report.json"
-# What cannot be is refused, and leaves no file.
+# An invalid request is refused, and leaves no file.
 ! $exporter --devices 3 --out "$folder/bad.json" 2>"$folder/said" || exit 1
 grep -q 'multiple of the ranks' "$folder/said"
 [ ! -e "$folder/bad.json" ]

@@ -1,4 +1,4 @@
-// The page of `tandem demo --report`: what it holds, that it asks for nothing, and runs without curves or mistakes.
+// Tests the page of `tandem demo --report`: its contents, that it loads nothing, and runs without curves or mistakes.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ using tools::DemoSettings;
 
 namespace {
 
-/// A failing CHECK of this prints no page.
+/// Returns a bool, so that a failing CHECK does not print the whole page.
 bool has(const std::string& page, const std::string& text) { return page.find(text) != std::string::npos; }
 size_t count(const std::string& page, const std::string& text) {
   size_t found = 0;
@@ -25,7 +25,7 @@ size_t count(const std::string& page, const std::string& text) {
   return found;
 }
 
-/// What every page must be.
+/// Checks that hold for every page.
 void check_page(const std::string& page) {
   CHECK(check_nesting(page) == "");
   for (const char* id : {"curves", "resources", "confusion", "mistakes", "provenance"}) {
@@ -38,7 +38,7 @@ void check_page(const std::string& page) {
     CHECK_FALSE(has(page, request));
   }
   CHECK(count(page, "src=") == count(page, "src=\"data:image/png;base64,"));
-  CHECK_FALSE(has(page, "\"nan"));  // a coordinate
+  CHECK_FALSE(has(page, "\"nan"));  // NaN must not appear as a coordinate
   CHECK_FALSE(has(page, "\"inf"));
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("demo --report writes one page about all modes", "[demo]") {
   }
   CHECK(count(page, "<rect class=\"cell right\" x=\"") >= 10);
   CHECK((has(page, "<img alt=\"test image ") || has(page, "libpng-dev") || has(page, "There are none")));
-  // The looks at the test images are no part of the training.
+  // Evaluating the test images for the report must not change the training.
   const Result without =
       run_program(kCommand, {"demo", "--mode", "single,dp,ddp_local", "--model", "mlp", "--batch-size", "16",
                              "--epochs", "3", "--data", data.path(), "--json", out / "without.json"});

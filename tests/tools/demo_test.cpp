@@ -1,4 +1,5 @@
-// The demo's proof of agreement: no difference, and the smallest one is seen.
+// Tests how the demo compares the parameters of two modes: they are equal, and the smallest possible change is
+// detected.
 #include <cmath>
 
 #include "tandem/tandem.h"
@@ -15,7 +16,7 @@ using tools::largest_difference;
 
 namespace {
 
-/// One weight, one unit in the last place up.
+/// Increases one weight by one unit in the last place.
 void nudge(nn::Module& module) {
   const NoGradGuard guard;
   Tensor first = module.parameters()[0].detach();
@@ -47,7 +48,7 @@ TEST_CASE("agreement is exact, and one unit in the last place of one weight is r
   s.batch_size = 7;
   s.devices = s.ranks = GENERATE(2, 3, 4);
   s.device = GENERATE("cpu", "cuda");
-  // Each model over one number of devices, the smallest over all.
+  // Each model is tested with one number of devices, and the smallest model with all.
   if (s.device == "cpu" && s.devices != (s.model == "lenet" ? 4 : 3) && s.model != "mlp") return;
   if (s.device == "cuda" && (test::kSlowGpus || cuda::device_count() < 2 || s.devices != 2)) return;
   for (const char* mode : {"dp", "ddp_local"}) {
@@ -55,6 +56,6 @@ TEST_CASE("agreement is exact, and one unit in the last place of one weight is r
     CHECK(difference(mode, s, data.train, nullptr) == 0);
     const double nudged = difference(mode, s, data.train, nudge);
     CHECK(nudged > 0);
-    CHECK(nudged < 1e-6);  // weights are below 1
+    CHECK(nudged < 1e-6);  // all weights are below 1
   }
 }

@@ -1,4 +1,4 @@
-// `tandem demo --device cuda` as it is run, on emulated GPUs: every model in every mode, processes among them.
+// Tests `tandem demo --device cuda` on emulated GPUs: every model in every mode, including modes with processes.
 #include <sstream>
 
 #include "tandem/tests/catch.h"
@@ -10,7 +10,7 @@ using namespace tandem::test;
 
 namespace {
 
-/// With batches of 7: shards of 4 and 3.
+/// Runs the demo with batches of 7, which give shards of 4 and 3.
 Result demo(const std::string& data, const std::vector<std::string>& more) {
   std::vector<std::string> arguments = {"demo", "--data", data, "--device", "cuda", "--devices", "2", "--ranks", "2"};
   arguments.insert(arguments.end(), {"--batch-size", "7", "--compare-steps", "2"});
@@ -22,7 +22,7 @@ size_t count(const std::string& text, const std::string& part) {
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
   return found;
 }
-/// The last word of the table's line about a mode; "" without one.
+/// Returns the last word of the table's line about a mode, or "" if there is none.
 std::string last_column(const std::string& output, const std::string& mode) {
   std::istringstream lines(output.substr(std::min(output.size(), output.find("largest difference"))));
   for (std::string line; std::getline(lines, line);)
@@ -45,7 +45,8 @@ void check_all_modes(const std::string& model) {
     CHECK(last_column(result.output, mode) == "0");
     CHECK_THAT(json, Contains("\"" + mode + "\""));
   }
-  CHECK(count(json, "\"max_parameter_difference\": 0.0") == parallel.size() + 1);  // and the largest of all
+  // One per run, and the maximum over all runs.
+  CHECK(count(json, "\"max_parameter_difference\": 0.0") == parallel.size() + 1);
   CHECK(count(json, "\"max_parameter_difference\"") == parallel.size() + 1);
   CHECK_THAT(json, Contains("\"device\": \"cuda\""));
   CHECK_THAT(result.output,

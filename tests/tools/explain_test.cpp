@@ -1,5 +1,5 @@
-// `tandem explain`: what is planted is named, alone and in pairs, and with all of it off the scripts agree to the last
-// bit; what is not planted is not named.
+// Tests `tandem explain`: planted causes of a difference are named, alone and in pairs. Otherwise the two scripts
+// agree to the last bit, and nothing else is named.
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -20,13 +20,13 @@ namespace {
 
 using Names = std::set<std::string>;
 
-/// A script on one device, and one by this mode that does the same.
+/// Settings of a script on one device, and of an equivalent script in this mode
 Settings default_settings(const std::string& mode, const std::string& model = "mlp") {
   Settings s;
   s.model = model, s.modes = {mode}, s.batch = 8, s.global_batch = 8, s.examples = 16;
   return s;
 }
-/// What is named, in the script or in the mode.
+/// Returns the names of the causes: those inherent to the mode, or those of the script.
 Names cause_names(const Explanation& e, bool is_inherent) {
   Names names;
   for (const Cause& c : e.causes)
@@ -47,7 +47,7 @@ Explanation run_explain(const Settings& s) {
 }
 
 struct InjectedCause {
-  std::string name;  // of the cause
+  std::string name;  // name of the cause
   void (*plant)(Settings&);
 };
 std::vector<InjectedCause> injected_causes(bool ddp) {
@@ -63,7 +63,7 @@ std::vector<InjectedCause> injected_causes(bool ddp) {
     all.push_back({"sampler", [](Settings& s) { s.sampler = "block"; }});
     all.push_back({"uneven rows", [](Settings& s) { s.uneven = true; }});
   } else {
-    // 7 rows are uneven for two backwards too.
+    // The last batch of 7 rows is also uneven for two accumulated backwards.
     all.push_back({"uneven rows", [](Settings& s) { s.examples = 23, s.mean_in_replicas = true; }});
   }
   return all;
@@ -80,7 +80,7 @@ TEST_CASE("explain: where nothing is planted, nothing is named but rounding", "[
       const Explanation e = run_explain(s);
       CHECK(cause_names(e, false).empty());
       CHECK(cause_names(e, true) == Names{"rounding"});
-      CHECK(e.difference.parameters < 1e-6);  // eight steps of float sums in another order
+      CHECK(e.difference.parameters < 1e-6);  // rounding: eight steps add floats in another order
     }
 }
 
@@ -94,7 +94,8 @@ TEST_CASE("explain names what is planted, alone and in pairs", "[explain]") {
       all[a].plant(s), all[b].plant(s);
       const Explanation e = run_explain(s);
       Names expected = {all[a].name, all[b].name};
-      if (s.sampler == "block") expected.erase("shuffling seed");  // it has none: without effect then
+      // The block sampler does not shuffle, so a seed has no effect.
+      if (s.sampler == "block") expected.erase("shuffling seed");
       const Names found = cause_names(e, false);
       CHECK(found.count("sum or mean") == expected.count("sum or mean"));
       if (s.sampler == "block") expected.insert(found.count("shuffling seed") ? "shuffling seed" : "sampler");
@@ -110,7 +111,7 @@ TEST_CASE("explain: the batch of every rank, batch norm and dropout are causes o
     Explanation e = run_explain(s);
     CHECK(cause_names(e, false).empty());
     CHECK(cause_names(e, true) == Names{"batch-norm groups", "random stream", "rounding"});
-    CHECK(find_cause(e, "random stream").remaining < 1e-5);  // only rounding is left
+    CHECK(find_cause(e, "random stream").remaining < 1e-5);  // only rounding error is left
     CHECK_THAT(find_cause(e, "batch-norm groups").remedy,
                Contains(mode == "ddp" ? "nn::convert_sync_batchnorm(net);" : "nn::GroupNorm(8, channels)"));
     if (mode == "dp" || TANDEM_TEST_SANITIZED) continue;
@@ -136,7 +137,7 @@ TEST_CASE("explain: three parts, any tail, accumulation, Adam and DataParallel's
   s.tail = GENERATE("pad", "drop", "keep");
   const Explanation uneven = run_explain(s);
   CHECK(cause_names(uneven, false) == Names{"uneven rows"});
-  // What these remedies do is in uneven_batches_test.cpp.
+  // uneven_batches_test.cpp tests the effect of these remedies.
   CHECK_THAT(find_cause(uneven, "uneven rows").remedy,
              Contains("DistributedDataParallelOptions().weighted_average(true)"));
   s.accumulate = 2, s.divide_loss = true;
@@ -170,7 +171,7 @@ TEST_CASE("explain: effects have the size and the step that they must have", "[e
   s.steps = 1, s.epochs = 1, s.batch = s.global_batch = s.examples = 8, s.lr_scale = 2;
   const Cause rate = find_cause(run_explain(s), "learning rate");
   CHECK(rate.alone.step == 1);
-  // Twice the rate makes the first step twice as long: the difference is the largest step of SGD.
+  // With twice the rate the first step is twice as long, so the difference is the largest element of the SGD step.
   manual_seed(s.seed);
   models::Mlp net;
   Generator own(s.seed);
@@ -188,10 +189,10 @@ TEST_CASE("explain: effects have the size and the step that they must have", "[e
   s.no_set_epoch = true;
   const Explanation e = run_explain(s);
   const Cause& epoch = find_cause(e, "sampler's epoch");
-  CHECK(epoch.alone.step == e.one_device.steps / 2 + 1);  // the first of the second epoch
+  CHECK(epoch.alone.step == e.one_device.steps / 2 + 1);  // the first step of the second epoch
   CHECK_THAT(epoch.alone.op, Contains("step " + std::to_string(epoch.alone.step)));
   s.epochs = 1;
-  CHECK(cause_names(run_explain(s), false).empty());  // in a single epoch it makes no difference
+  CHECK(cause_names(run_explain(s), false).empty());  // no effect with one epoch
 }
 
 TEST_CASE("explain: layers in groups do what the replicas' layers do, each on its rows", "[explain]") {
@@ -203,7 +204,7 @@ TEST_CASE("explain: layers in groups do what the replicas' layers do, each on it
   apply_in_groups(*norm, groups);
   const Tensor y = norm(x);
   CHECK(y.narrow(0, 0, 3).equal(alone(x.narrow(0, 0, 3))));
-  CHECK(norm->running_mean.equal(alone->running_mean));  // that of the first replica
+  CHECK(norm->running_mean.equal(alone->running_mean));  // the running mean of the first replica
   CHECK(norm->num_batches_tracked.item<int64_t>() == 1);
   CHECK(y.narrow(0, 3, 2).equal(alone(x.narrow(0, 3, 2))));
   norm->running_mean.zero_(), norm->running_var.fill_(1);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# benchmarks/gpu_session.sh in a checkout that is made up, where nvidia-smi, the test programs and the tandem command only note
-# how they were called: which parts run, that none is repeated, what a changed kernel brings, that a part which hangs is ended
-# and named, and what the records hold. Of this checkout it looks whether each CUDA file has the tests that concern it.
+# Tests benchmarks/gpu_session.sh in a made-up checkout, where nvidia-smi, the test programs and the tandem command only
+# record how they were called: which parts run, that no part is repeated, the effect of a changed kernel, that a part
+# which hangs is ended and named, and the contents of the records. Also checks that each CUDA file of the real checkout
+# has tests.
 set -euo pipefail
 for tool in git python3 timeout; do
   command -v $tool >/dev/null || { echo "SKIPPED: no $tool" >&2; exit 77; }
@@ -11,7 +12,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() { echo "gpu_session_test: $*"; exit 1; }
 
-# Each file of the CUDA backend has tags, each tag has tests, and each test's tag is known.
+# Each file of the CUDA backend has tags, each tag has tests, and the tag of each test is known.
 script=$source/benchmarks/gpu_session.sh
 eval "$(sed -n '/^tags_of()/,/^}/p; /^all_tags=/p' "$script")"
 for file in "$source"/kernels/cuda/*; do
@@ -56,7 +57,7 @@ status_of() { "$@" && echo 0 || echo $?; }
 calls() { wc -l <build/calls; }
 last() { tail -n "$1" benchmarks/results/gpu_session.jsonl; }
 
-# Without a GPU: the plan, and a refusal.
+# Without a GPU, the script can print the plan, and refuses to run.
 PATH=/usr/bin:/bin benchmarks/gpu_session.sh --plan >said || fail "--plan needs a GPU: $(cat said)"
 grep -q '^tests  *at most 150 s$' said || fail "the plan names no limit"
 total=$(sed -n 's/^at most \([0-9]*\) s in all$/\1/p' said)
@@ -68,7 +69,7 @@ mv bin/nvidia-smi build/
 [ "$(status_of session tests)" = 3 ] || fail "without a GPU the status is not 3"
 mv build/nvidia-smi bin/
 
-# All parts of a session.
+# All parts of a session run.
 [ "$(status_of session)" = 0 ] || fail "a session of parts that pass: $(cat said)"
 [ "$(grep -c '^cuda_kernels_test \[' build/calls)" = 26 ] || fail "without a record both tools look at all 13 tags"
 grep -q '^ops_test \[values\] of view$' build/calls || fail "the op tests did not run by families"
@@ -94,7 +95,7 @@ assert open("benchmarks/results/gpu_ops.txt").read().splitlines()[1:] == ["activ
 END
 grep -q benchmarks/results/gpu_session.jsonl <<<"$(tar tzf out/gpu_session.tar.gz)" || fail "the archive lacks the record"
 
-# Nothing twice at a commit; what is asked for again is.
+# No part is repeated at one commit, unless asked for again by name.
 before=$(calls)
 session || fail "the second call: $(cat said)"
 [ "$(calls)" = "$before" ] || fail "a part that has passed at this commit was repeated"
@@ -103,7 +104,7 @@ session steps --again && [ "$(calls)" = $((before + 1)) ] || fail "--again did n
 keep results
 session host && [ "$(calls)" = $((before + 2)) ] || fail "another commit is not measured anew"
 
-# Of a changed kernel the tags that concern it.
+# After a kernel has changed, the tags of that kernel run.
 echo changed >kernels/cuda/softmax.cu && keep softmax
 : >build/calls
 session memcheck racecheck && [ "$(cat build/calls)" = $'cuda_kernels_test [norm]\ncuda_kernels_test [norm]' ] ||
@@ -112,7 +113,7 @@ keep nothing
 session memcheck
 grep -q '"outcome": "skipped: no kernel has changed since' <<<"$(last 1)" || fail "nothing changed, and $(last 1)"
 
-# A part that hangs is ended and named, one that fails too, and the next ones run.
+# A part that hangs is ended and named, a part that fails is reported, and the next parts run.
 touch build/hang build/break
 [ "$(TANDEM_PART_SECONDS=5 status_of session tests steps compare)" = 1 ] || fail "a failure has not status 1: $(cat said)"
 grep -q '"outcome": "failed:.*cuda_core_test: not done within [1-5] s' <<<"$(last 3)" || fail "what hangs is not named: $(last 3)"
@@ -128,7 +129,7 @@ grep -q '^cuda_core_test' build/calls || fail "the part that had failed was not 
 echo changed >>kernels/cuda/pool.cu
 session host && grep -q '"commit": "[0-9a-f]*+"' <<<"$(last 1)" || fail "sources that are not a commit's are not marked"
 
-# Packed here, unpacked where there is no git, at another path.
+# A build is packed here, and unpacked at another path without git.
 git checkout -q . && rm -f build/gpu_session/wrong/* && mkdir -p build/gpu/CMakeFiles && touch build/gpu/libtandem.so.0.1 build/gpu/tests/notes.txt
 keep packed
 printf '#!/bin/sh\necho "cmake $*" >>build/calls\n' >bin/cmake && chmod +x bin/cmake && : >build/calls

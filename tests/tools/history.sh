@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# benchmarks/history.py on results that are made up: it keeps ratios to the fastest peer, and says which row fell.
+# Tests benchmarks/history.py on made-up results: it keeps ratios to the fastest peer, and names the row that became
+# slower.
 set -euo pipefail
 command -v python3 >/dev/null || { echo "SKIPPED: no python3" >&2; exit 77; }
 folder=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Opens a page of `tandem compare` in headless Chromium, 1280 and 390 pixels wide, light and dark: it must ask for
-# nothing, raise no error, and cut nothing off. Exits with 77, "skipped" for ctest, where there is no Chromium.
-# usage: page_in_browser.sh PAGE.html [FOLDER]      FOLDER: a screenshot of each goes there
+# Opens a page of `tandem compare` in headless Chromium, 1280 and 390 pixels wide, light and dark. The page must load
+# nothing, raise no error, and cut nothing off. Exits with 77 ("skipped" for ctest) if there is no Chromium.
+# usage: page_in_browser.sh PAGE.html [FOLDER]      FOLDER: receives a screenshot of each variant
 set -euo pipefail
 page=$(realpath "$1")
 shots=${2:-}
@@ -11,7 +11,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cp "$page" "$folder/page.html"
 
-# The page in a frame of the width asked for, and what looks at it there.
+# Shows the page in a frame of the given width, with a script that inspects it.
 frame() {
   cat >"$folder/frame.html" <<HTML
 <!DOCTYPE html><meta charset="utf-8"><body style="margin:0">

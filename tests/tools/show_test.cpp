@@ -1,4 +1,4 @@
-// `tandem show`: what it lists of files that Tandem, PyTorch and LibTorch have written, and what it says of others.
+// Tests `tandem show`: its listing of files written by Tandem, PyTorch and LibTorch, and its errors for other files.
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -46,7 +46,7 @@ metadata
              Contains(": safetensors in several files; tensors: 3, elements: 41, bytes: 144\n"));
 }
 
-// What tests/fixtures/make_pytorch_files.py saved.
+// The file was saved by tests/fixtures/make_pytorch_files.py.
 TEST_CASE("show lists what PyTorch has saved", "[command][show]") {
   CHECK(show_output(kPyTorch + "python_state_dict.pt") ==
         kPyTorch + R"(python_state_dict.pt: torch.save; tensors: 9, elements: 38, bytes: 156
@@ -63,7 +63,8 @@ name                   dtype    shape   bytes
 2.bias                 float32  (1,)        4
 )");
   const std::string all = show_output(kPyTorch + "python_everything.pt");
-  // Bytes of storages: base, view and expanded are of one; 318 - 12 (view) - 32 (transposed) - 24 (expanded).
+  // The tensors base, view and expanded share a storage, so storages take 318 - 12 (view) - 32 (transposed) - 24
+  // (expanded) bytes.
   CHECK_THAT(
       all,
       Contains("bytes: 318\nthe storages take 250 bytes: some tensors share a storage, or view only a part of it\n"));
@@ -113,7 +114,7 @@ TEST_CASE("show says what is wrong with a file, and ends with 2", "[command][sho
   write_file(folder / "text", "neither of the formats");
   write_file(folder / "empty", "");
   write_file(folder / "report.json", "{}");
-  IValue twice(1);  // a list of lists, 2^100 of them in all
+  IValue twice(1);  // nested lists with 2^100 leaves
   for (int i = 0; i < 100; ++i) twice = IValue::list({twice, twice});
   serialize::OutputArchive archive;
   archive.write("twice", twice);

@@ -1,4 +1,4 @@
-// `tandem simulate` with good and bad files: what it predicts, what it says, and what it leaves behind.
+// Tests `tandem simulate` with valid and invalid files: its predictions, output, and the files it leaves.
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -24,7 +24,7 @@ const char* const kJob = R"({
   "devices": [1, 2, 4, 8], "global_batch": 64
 })";
 
-/// kJob with one piece of it replaced.
+/// Returns kJob with one part of the text replaced.
 std::string with(const std::string& old_text, const std::string& new_text) {
   std::string text = kJob;
   const size_t at = text.find(old_text);
@@ -44,14 +44,14 @@ TEST_CASE("tandem simulate predicts what the formulas say, as a table and as JSO
   const nlohmann::json json = nlohmann::json::parse(read_file(folder / "out.json"));
   CHECK(json.at("predicted") == true);
   CHECK(json.at("cluster").at("between").at("bandwidth") == Approx(3.125e9));
-  // Four buckets of 1 MB round a ring of two: 2 (a + S / (2 B)) each, after the backward.
+  // Four buckets of 1 MB on a ring of two devices take 2 (a + S / (2 B)) each, after the backward.
   const double ring = 4 * 2 * (1e-5 + 5e5 / 1e10);
   CHECK(json.at("weak").at(1).at("ddp").at("exposed") == Approx(ring));
   CHECK(json.at("weak").at(1).at("ddp").at("efficiency") == Approx(0.031 / (0.031 + ring)));
   CHECK(json.at("weak").at(0).at("ddp").at("efficiency") == Approx(1));
   CHECK(json.at("weak").at(0).at("data_parallel").at("efficiency") == Approx(1));
   CHECK(json.at("strong").at(0).at("data_parallel").at("efficiency") == Approx(1));
-  CHECK(json.at("weak").at(3).at("data_parallel").is_null());  // DataParallel stays on one node
+  CHECK(json.at("weak").at(3).at("data_parallel").is_null());  // DataParallel runs on one node only
   CHECK(json.at("strong").at(2).at("samples_per_device") == Approx(16));
   CHECK(folder.count() == 2);
 }
@@ -81,7 +81,8 @@ TEST_CASE("the example's file predicts what docs/simulate.md teaches", "[simulat
   const sim::Predictions p = sim::predict(job);
   REQUIRE(p.weak.size() == 10);
   CHECK(p.weak.back().devices == 1024);
-  for (size_t i = 1; i < p.weak.size(); ++i) {  // more devices: more samples a second, each with less
+  // More devices process more samples per second in total, but fewer per device.
+  for (size_t i = 1; i < p.weak.size(); ++i) {
     CHECK(p.weak[i].ddp.samples_per_second > p.weak[i - 1].ddp.samples_per_second);
     CHECK(p.weak[i].ddp_efficiency <= p.weak[i - 1].ddp_efficiency);
     if (p.weak[i].dp) CHECK(p.weak[i].dp_efficiency < p.weak[i].ddp_efficiency);
@@ -163,7 +164,7 @@ TEST_CASE("published figures are shown with predictions where their sources tell
     for (size_t i = 0; i < p.predicted.size(); ++i) {
       ++predicted;
       CHECK((p.predicted[i] > 0 && p.predicted[i] <= 1));
-      CHECK(p.predicted[i] == Approx(p.values[i]).epsilon(0.25));  // by 3 to 22 %, as docs/simulate.md says
+      CHECK(p.predicted[i] == Approx(p.values[i]).epsilon(0.25));  // off by 3 to 22 %, as docs/simulate.md says
     }
   }
   CHECK(predicted == 11);

@@ -1,5 +1,5 @@
-// The cost model predicts what it was not fitted to, within the bounds that docs/simulate.md states, and says where it
-// does not.
+// Tests the cost model's predictions for measurements that it was not fitted to: within the bounds in docs/simulate.md,
+// and with a statement where they do not hold.
 #include <cmath>
 
 #include "tandem/core/error.h"
@@ -29,18 +29,17 @@ TEST_CASE("held-out depths, widths and batch sizes are predicted within the stat
       CHECK(held.model.median <= 0.06);
       CHECK(held.model.mean <= 0.084);
     }
-    CHECK(held.model.median < 0.5 * held.flops.median);  // arithmetic alone is the baseline to beat
+    CHECK(held.model.median < 0.5 * held.flops.median);  // counting FLOPs alone is the baseline to beat
     CHECK(held.model.median < held.constant.median);
   }
   CHECK(skill.held_out[0].what == "12 layers");
-  CHECK(skill.calibrated_max <= 0.08);  // whichever row calibrates
+  CHECK(skill.calibrated_max <= 0.08);  // for every choice of the row that calibrates
   REQUIRE(skill.all_reduces.size() == 5);
   const sim::AllReduceErrors &ring = skill.all_reduces.front(), &nearest = skill.all_reduces.back();
   CHECK(ring.all.median < 0.06);
   CHECK(ring.large.median < 0.03);
   CHECK((ring.all.median < nearest.all.median && ring.large.median < nearest.large.median));
-  // What the fit found is what an A100 has: 312 TFLOP/s at most, memory of 1.6 to 2 TB/s, links of
-  // 300 GB/s.
+  // The fitted values are plausible for an A100: at most 312 TFLOP/s, memory of 1.6 to 2 TB/s, links of 300 GB/s.
   CHECK((skill.model.rate > 100e12 && skill.model.rate < 312e12));
   CHECK((skill.model.bandwidth > 0.5e12 && skill.model.bandwidth < 2e12));
   CHECK((skill.model.link.bandwidth > 150e9 && skill.model.link.bandwidth < 350e9));
@@ -104,9 +103,10 @@ TEST_CASE("rows that a model makes give that model back, and noise on them is se
 TEST_CASE("a GPT's parameters and FLOPs are those that its papers count", "[simulate]") {
   sim::GptRow row;
   row.hidden = 1600, row.layers = 48, row.sequence = 1024, row.heads = 25, row.micro_batch = 1;
-  // GPT-2 XL has 1.56e9 parameters with one matrix for embedding and output; here these are two of 51200 x 1600.
+  // GPT-2 XL has 1.56e9 parameters, and shares one matrix between embedding and output. Here these are two matrices of
+  // 51200 x 1600.
   CHECK(sim::gpt_parameters(row) - 51200.0 * 1600 == Approx(1.558e9).epsilon(0.005));
-  // Six FLOPs for each parameter and token (Kaplan et al. 2020), attention and embedding apart.
+  // Six FLOPs per parameter and token (Kaplan et al. 2020); attention is added, the embedding is not counted.
   const double matrices = 12.0 * 1600 * 1600 * 48 + 51200.0 * 1600, attention = 12.0 * 48 * 1600 * 1024 * 1024;
   CHECK(sim::gpt_pass_flops(row) == Approx(6 * matrices * 1024 + attention));
 }
@@ -125,15 +125,16 @@ TEST_CASE("a GPT's layer takes the time of its arithmetic, its bytes or its laun
     return model.seconds(row) / kPasses;
   };
   CHECK(seconds(0, 1e12, kMuch) == Approx(sim::gpt_pass_flops(row) / 1e12));
-  // Elements of a layer. Each product reads two operands and writes one, in the forward and for either gradient.
+  // Elements per layer. Each matrix product reads two operands and writes one, in forward and for each of two
+  // gradients.
   const double products = 3 * ((t + 3 * t + 3 * matrix) + 2 * (2 * t + scores) + (2 * t + matrix) +
                                (t + 4 * t + 4 * matrix) + (4 * t + t + 4 * matrix));
-  // Elements that the forward of the others reads and writes; the backward reads half as many more. A mask of dropout
-  // counts half: two layer norms, softmax, dropout, two sums with dropout, GELU.
+  // Elements that the other ops read and write in forward; backward moves 1.5 times as many. A dropout mask counts
+  // half. The ops are two layer norms, softmax, dropout, two sums with dropout, GELU.
   const double forward = 2 * (2 * t) + 2 * scores + 2.5 * scores + 2 * (3.5 * t) + 2 * (4 * t);
   const double elements = row.layers * (products + 2.5 * forward) + 10 * logits;
-  CHECK(seconds(0, kMuch, 1e12) == Approx(2 * elements / 1e12));  // two bytes each
-  // Six products, each with two gradients, and seven others, each with one.
+  CHECK(seconds(0, kMuch, 1e12) == Approx(2 * elements / 1e12));  // two bytes per element
+  // Six products with two gradients each, and seven other ops with one gradient each.
   CHECK(seconds(1e-5, kMuch, kMuch) == Approx(row.layers * (3 * 6 + 2 * 7) * 1e-5));
 }
 

@@ -1,5 +1,5 @@
-// The cost model's formulas against what they are by hand, against a simulation of single messages, and in their
-// limits.
+// Tests the cost model's formulas against values computed by hand, against a simulation of single messages, and in
+// their limits.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -12,8 +12,8 @@ using namespace tandem::simulate;
 
 namespace {
 
-/// A ring all-reduce message by message: in each of 2 (n - 1) rounds a device sends a block when it has the one that
-/// came in the round before, and its link is free.
+/// Simulates a ring all-reduce message by message. In each of 2 (n - 1) rounds, a device sends a block as soon as it
+/// has the block of the previous round and its link is free.
 double simulate_ring_messages(double bytes, int n, const std::vector<Link>& links) {
   std::vector<double> has(static_cast<size_t>(n)), next(has);
   for (int round = 0; round < 2 * (n - 1); ++round) {
@@ -25,9 +25,9 @@ double simulate_ring_messages(double bytes, int n, const std::vector<Link>& link
   }
   return *std::max_element(has.begin(), has.end());
 }
-/// A broadcast by a chain of n devices in k blocks, message by message.
+/// Simulates a broadcast along a chain of n devices in k blocks, message by message.
 double simulate_chain_messages(double bytes, int n, int k, const Link& link) {
-  std::vector<double> has(static_cast<size_t>(n));  // when each device has the latest block
+  std::vector<double> has(static_cast<size_t>(n));  // time when each device has the latest block
   for (int block = 0; block < k; ++block)
     for (size_t i = 1; i < has.size(); ++i)
       has[i] = std::max(has[i], i > 1 ? has[i - 1] : 0.0) + link.seconds(bytes / k);
@@ -59,11 +59,11 @@ TEST_CASE("all-reduces cost what their formulas say, and a ring what its message
     CHECK(all_reduce_seconds(AllReduce::ring, s, n, kLink) ==
           Approx(simulate_ring_messages(s, n, std::vector<Link>(static_cast<size_t>(n), kLink))));
     CHECK(all_reduce_seconds(AllReduce::direct, s, n, kLink) == Approx(2 * (a + (n - 1) * s / (n * b))));
-    // No algorithm sends less than 2 (n-1)/n S from each device.
+    // No algorithm can send fewer than 2 (n-1)/n S bytes from each device.
     for (const AllReduce algorithm : all_reduces())
       CHECK(all_reduce_seconds(algorithm, s, n, kLink) >= 2 * (n - 1) * s / (n * b));
   }
-  // A tree's latency grows with log2 n, a ring's with n; a ring sends least.
+  // Latency grows with log2 n for a tree, and with n for a ring. The ring sends the fewest bytes.
   CHECK(all_reduce_seconds(AllReduce::tree, 0, 1024, kLink) == Approx(4 * 10 * a));
   CHECK(all_reduce_seconds(AllReduce::tree, 1e3, 1024, kLink) < all_reduce_seconds(AllReduce::ring, 1e3, 1024, kLink));
   CHECK(all_reduce_seconds(AllReduce::ring, 1e10, 8, kLink) < all_reduce_seconds(AllReduce::tree, 1e10, 8, kLink));
@@ -75,7 +75,7 @@ TEST_CASE("on several nodes a ring goes at the pace of its slowest link, and a h
   const double s = 100e6;
   std::vector<Link> links(16, kCluster.inside);
   links[7] = links[15] = kCluster.between;
-  // The ring by messages may run ahead inside of nodes; it is never slower than the lockstep of the formula.
+  // The message simulation may run ahead inside nodes, so it is never slower than the formula, which assumes lockstep.
   const double ring = all_reduce_seconds(AllReduce::ring, s, 16, kCluster);
   CHECK(ring == Approx(2 * 15 * kCluster.between.seconds(s / 16)));
   CHECK(simulate_ring_messages(s, 16, links) <= ring * 1.0001);
@@ -94,7 +94,8 @@ TEST_CASE("a broadcast by a chain takes what the best number of blocks takes, me
   for (const int n : {2, 3, 8}) {
     double least = INFINITY;
     for (int k = 1; k < 400; ++k) least = std::min(least, simulate_chain_messages(20e6, n, k, kLink));
-    CHECK(broadcast_seconds(Broadcast::chain, 20e6, n, kLink) == Approx(least).epsilon(1e-3));  // k is rounded down
+    // The formula rounds k down.
+    CHECK(broadcast_seconds(Broadcast::chain, 20e6, n, kLink) == Approx(least).epsilon(1e-3));
     CHECK(broadcast_seconds(Broadcast::flat, 20e6, n, kLink) == Approx((n - 1) * kLink.seconds(20e6)));
   }
   CHECK(broadcast_seconds(Broadcast::binomial, 20e6, 8, kLink) == Approx(3 * kLink.seconds(20e6)));
@@ -122,9 +123,10 @@ TEST_CASE("a fit finds the link that the points were made with, and refuses poin
   for (const AllReduce algorithm : all_reduces())
     CHECK(all_reduce_seconds(algorithm, 1e6, 4, copying) ==
           Approx(all_reduce_seconds(algorithm, 1e6, 4, kLink) + 1e-4));
-  // One number of devices cannot tell copies from a lower bandwidth; the fit then takes one of them.
+  // Measurements with one number of devices cannot separate copies from a lower bandwidth. The fit then chooses one.
   CHECK(fit_ring_with_copies({{1e6, 1e-3, 4}, {2e6, 1.9e-3, 4}, {4e6, 3.8e-3, 4}}).largest_error < 0.02);
-  CHECK(fit_link({{1e6, 1e-3}, {2e6, 2.2e-3}}).link.latency == 0);  // not the negative one of the line through them
+  // Instead of the negative latency of the line through the points.
+  CHECK(fit_link({{1e6, 1e-3}, {2e6, 2.2e-3}}).link.latency == 0);
   CHECK_THROWS_WITH(fit_link({{1e6, 1e-3}}), Contains("1 points") && Contains("2 or more"));
   CHECK_THROWS_WITH(fit_link({{1e6, 1e-3}, {1e6, 2e-3}}), Contains("the same size"));
   CHECK_THROWS_WITH(fit_link({{1e6, 1e-3}, {2e6, -1}}), Contains("-1 s"));
@@ -132,7 +134,7 @@ TEST_CASE("a fit finds the link that the points were made with, and refuses poin
 
 TEST_CASE("a step of DDP hides what fits under the backward, and exposes the rest", "[simulate]") {
   const StepProfile p = measure_profile(100e6, 10);
-  // A bucket for each group of 10 MB: all but the last are sent while the backward runs, which takes 2 ms a group.
+  // One bucket per 10 MB. All but the last are sent during the backward, which takes 2 ms per bucket.
   const double bucket = all_reduce_seconds(AllReduce::ring, 10e6, 8, kCluster);
   REQUIRE(bucket < 0.002);
   DdpOptions options;
@@ -145,14 +147,14 @@ TEST_CASE("a step of DDP hides what fits under the backward, and exposes the res
   CHECK(ddp.samples_per_second == Approx(8 * 32 / ddp.seconds));
   options.overlap = false;
   CHECK(predict_ddp(p, kCluster, 8, 10e6, options).exposed == Approx(10 * bucket));
-  // On a slow link the lane is never free: the last bucket waits for all before it.
+  // On a slow link, the communication lane is always busy: the last bucket waits for all buckets before it.
   Cluster slow = kCluster;
   slow.inside.bandwidth = 1e9;
   options.overlap = true;
   const DdpPrediction late = predict_ddp(p, slow, 8, 10e6, options);
   CHECK(late.exposed == Approx(0.002 + late.communication - 0.020));
   CHECK(predict_ddp(p, kCluster, 1, 10e6).seconds == Approx(one_device_seconds(p)));
-  // Passes whose gradients are added up first pay for one all-reduce.
+  // With gradient accumulation, only the last pass pays for an all-reduce.
   options.passes = 4;
   CHECK(predict_ddp(p, kCluster, 8, 10e6, options).seconds == Approx(4 * 0.030 + 0.001 + bucket));
 }
@@ -223,7 +225,7 @@ TEST_CASE("the exposed time of random buckets is the longest way through them", 
     for (ParameterGroup& group : p.parameters) group = {std::floor(1e7 * uniform(random)), uniform(random)};
     const Cluster cluster{8, {1e-4 * uniform(random), 1e9 + 2e10 * uniform(random)}, {}, false};
     const DdpPrediction ddp = predict_ddp(p, cluster, 8, 1 + 2e7 * uniform(random));
-    // Whichever bucket the lane last waited for, it and those after it go without a gap.
+    // After the last time that the lane waited for a bucket, this and all later buckets are sent without a gap.
     double end = 0, sent = 0;
     for (size_t k = ddp.buckets.size(); k-- > 0;) {
       sent += all_reduce_seconds(AllReduce::fastest, ddp.buckets[k].bytes, 8, cluster);
@@ -268,11 +270,11 @@ TEST_CASE("scaling counts samples as it says, and one device is all efficient", 
     if (row.devices == 1) CHECK((row.ddp_efficiency == Approx(1) && row.dp_efficiency == Approx(1)));
   }
   const std::vector<ScalingRow> strong = predict_strong(p, kCluster, {1, 2, 8, 64, 1024}, 256, modes);
-  REQUIRE(strong.size() == 4);  // 1024 devices have no sample each
+  REQUIRE(strong.size() == 4);  // 256 samples are too few for 1024 devices
   for (const ScalingRow& row : strong) {
     CHECK(row.samples == Approx(256.0 / row.devices));
     CHECK(row.ddp.samples_per_second * row.ddp.seconds == Approx(256));
   }
   CHECK(strong[0].ddp_efficiency == Approx(1));
-  CHECK(strong[0].ddp.forward == Approx(8 * p.forward_seconds));  // in passes of 32 samples
+  CHECK(strong[0].ddp.forward == Approx(8 * p.forward_seconds));  // passes of 32 samples
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# HolisticTraceAnalysis loads a trace of an emulated GPU, and finds the same idle, compute and non-compute time as
-# `tandem trace` does, within 1 %. Exits with 77, "skipped" for ctest, where no known Python has it (pip install
-# HolisticTraceAnalysis).
+# Tests that HolisticTraceAnalysis (HTA) loads a trace of an emulated GPU, and finds the same idle, compute and
+# non-compute time as `tandem trace`, within 1 %. Exits with 77 ("skipped" for ctest) if no known Python has HTA (pip
+# install HolisticTraceAnalysis).
 # usage: trace_in_hta.sh TANDEM_COMMAND
 set -euo pipefail
 python=$(./python_with.sh hta)
@@ -11,7 +11,7 @@ trap 'rm -rf "$folder"' EXIT
 import struct
 import sys
 
-# MNIST's four files, of 64 images and 16.
+# Writes MNIST's four files, with 64 training and 16 test images.
 for name, count in (("train", 64), ("t10k", 16)):
     with open(f"{sys.argv[1]}/{name}-images-idx3-ubyte", "wb") as f:
         f.write(struct.pack(">IIII", 0x803, count, 28, 28) + bytes(i * 37 % 256 for i in range(count * 784)))
@@ -20,7 +20,7 @@ for name, count in (("train", 64), ("t10k", 16)):
 PYTHON
 "$1" trace --out "$folder/trace.json" --json "$folder/table.json" -- "$1" demo --device cuda --mode single --model mlp \
   --batch-size 16 --data "$folder" | tail -n 12
-# HTA rounds to microseconds by itself, which is much of a short kernel.
+# By default HTA rounds to microseconds, which is a large error for short kernels.
 HTA_DISABLE_NS_ROUNDING=1 "$python" - "$folder" <<'PYTHON'
 import json
 import sys

@@ -1,4 +1,4 @@
-// `tandem trace`: the table of a trace against counts by hand, and the command on programs of every kind.
+// Tests `tandem trace`: the table of a trace against counts by hand, and the command on programs of every kind.
 #include "tandem/tools/trace/trace.h"
 
 #include <sys/resource.h>
@@ -23,7 +23,7 @@ using nlohmann::json;
 
 namespace {
 
-/// The table of what `f` does.
+/// Returns the table of the ops that `f` runs.
 OpTable trace_to_table(const std::function<void()>& f) {
   const TemporaryFolder folder;
   start_trace();
@@ -55,7 +55,7 @@ Result trace_program(const std::string& out, std::vector<std::string> more) {
 
 TEST_CASE("the table of a trace has the counts, bytes and operations that were run", "[trace]") {
   const Tensor a = ones({2, 8, 16}), b = ones({2, 16, 4}), x = ones({3, 6, 10, 10}), bias = ones({4});
-  const Tensor w = ones({4, 3, 3, 3}).requires_grad_();  // 4 outputs of 2 groups with 3 inputs each
+  const Tensor w = ones({4, 3, 3, 3}).requires_grad_();  // 4 output channels in 2 groups with 3 input channels each
   const OpTable table = trace_to_table([&] {
     bmm(a, b);
     bmm(a, b);
@@ -70,7 +70,8 @@ TEST_CASE("the table of a trace has the counts, bytes and operations that were r
   CHECK(products.flops == 2 * 2 * (2 * 8 * 4 * 16));
   CHECK(products.bytes == 2 * 4 * (2 * 8 * 16 + 2 * 16 * 4 + 2 * 8 * 4));
   CHECK(products.seconds > 0);
-  const double convolution = 2.0 * (3 * 4 * 8 * 8) * (3 * 3 * 3);  // for each output the products that make it
+  // FLOPs of one convolution: outputs times products per output.
+  const double convolution = 2.0 * (3 * 4 * 8 * 8) * (3 * 3 * 3);
   CHECK(find_row(table, "conv2d").flops == 2 * convolution);
   CHECK(find_row(table, "conv2d_backward_weight").flops == convolution);
   CHECK(find_row(table, "conv2d_backward_weight_and_bias").flops == convolution);
@@ -91,7 +92,7 @@ TEST_CASE("sizes of a trace's tensors are read, and what are none refused", "[tr
 
 TEST_CASE("a GPU is busy while any of its streams is, and computes while any kernel runs", "[trace]") {
   OpTable table;
-  // Kernels from 0 to 2 and from 1 to 3; a copy from 2.5 to 4, alone from 3 on; nothing until a kernel from 6 to 7.
+  // Kernels run from 0 to 2, 1 to 3 and 6 to 7. A copy runs from 2.5 to 4, from 3 on without a kernel.
   for (const Line& line : {gpu_work("a", "kernel", 0, 2), gpu_work("b", "kernel", 1, 3),
                            gpu_work("Memcpy HtoD", "gpu_memcpy", 2.5, 4), gpu_work("a", "kernel", 6, 7)})
     table.add(line);
@@ -138,7 +139,7 @@ TEST_CASE("tandem trace gives any program a trace and a table, with all its thre
     std::set<int> processes, threads;
     bool reduces = false;
     for (const json& event : trace["traceEvents"]) {
-      if (event.at("ph") == "M") continue;  // the name of a process or thread
+      if (event.at("ph") == "M") continue;  // metadata: the name of a process or thread
       processes.insert(event.at("pid").get<int>());
       threads.insert(event.at("tid").get<int>());
       reduces = reduces || event.at("cat") == "communication";
@@ -161,7 +162,8 @@ TEST_CASE("a trace of processes names their ranks, whoever launched them", "[tra
   }
   const TemporaryFolder folder;
   const int port = free_port();
-  // As Open MPI's mpirun starts ranks: no RANK. Rank 1 comes first, so that the order of files does not say the rank.
+  // Set the variables of Open MPI's mpirun, which sets no RANK. Rank 1 starts first, so the order of files differs from
+  // the order of ranks.
   const std::string program = kLaunchProgram;
   const std::string ranks = "export OMPI_COMM_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port) +
                             "; OMPI_COMM_WORLD_RANK=1 " + program + " & sleep .2; OMPI_COMM_WORLD_RANK=0 " + program +
@@ -225,7 +227,7 @@ TEST_CASE("tandem trace says how many events of its processes are left out", "[t
       for (const char* const name : {"first", "second", "third"}) tracer.add({.name = name});
       detail::write_process_trace(folder / process, tracer, 3);
     }
-    // A program whose processes leave these files where the command looks for them.
+    // Traces a program that moves these files to the folder where the command expects the traces of its processes.
     return trace_program(folder / "trace",
                          {"--", "/bin/sh", "-c", "mv " + (folder / "[12].*") + " $TANDEM_TRACE_FOLDER"});
   };

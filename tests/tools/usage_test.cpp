@@ -1,4 +1,4 @@
-// Wrong calls of the `tandem` command and of ./run: the exit status, what they say, and that it helps. Ctrl-C likewise.
+// Tests wrong calls of the `tandem` command and of ./run: exit status, error message and hint. Also tests Ctrl-C.
 #include <unistd.h>
 
 #include <filesystem>
@@ -141,7 +141,7 @@ TEST_CASE("help and version succeed, and every option of demo shows its default"
   CHECK(version.status == 0);
   CHECK_THAT(version.output, Catch::Matchers::Matches("tandem [0-9]+\\.[0-9]+\\.[0-9]+\n"));
   const auto check_file = [](const std::string& command, const std::string& help_now) {
-    // What `./run demo --help` shows before anything is built.
+    // `./run demo --help` prints this file before anything is built.
     INFO("tools/help/record.sh writes these files anew");
     CHECK(read_file(kSource + "/tools/help/" + command + ".txt") == help_now);
   };
@@ -149,7 +149,7 @@ TEST_CASE("help and version succeed, and every option of demo shows its default"
   std::istringstream listed(help.substr(help.find("\ncommands:\n") + 11));
   int commands = 0;
   for (std::string line; std::getline(listed, line) && line.starts_with("  ");) {
-    if (line[2] == ' ') continue;  // goes on with the line before
+    if (line[2] == ' ') continue;  // continues the previous line
     const std::string command = line.substr(2, line.find(' ', 2) - 2);
     const Result result = run_program(kCommand, {command, "--help"});
     INFO(command);
@@ -211,7 +211,7 @@ TEST_CASE("Ctrl-C leaves a report of what compare has measured", "[command][usag
   const TemporaryFolder out;
   std::vector<std::string> arguments = {"compare", "--model", "mlp",     "--quick",   "--device", "cpu",   "--repeats",
                                         "1000",    "--mode",  "dp_loss", "--seconds", "0.001",    "--out", out.path()};
-  if (TANDEM_HAS_GLOO)  // most of the time is the ranks'
+  if (TANDEM_HAS_GLOO)  // most of the time is spent in ranks that are processes
     arguments.insert(arguments.end(), {"--backend", "gloo", "--mode", "ddp_gloo"});
   const Result result = interrupt_program(kCommand, arguments, "  0 %");
   INFO(result.output);
@@ -234,7 +234,7 @@ TEST_CASE("the script run helps before anything is built", "[command][usage]") {
   CHECK_THAT(demo.output, Contains("usage: tandem demo") && Contains("(default: fashion_cnn)"));
   const Result doctor = run_program(run, {"doctor"});
   INFO(doctor.output);
-  CHECK(doctor.status <= 1);  // a problem of this machine makes it 1
+  CHECK(doctor.status <= 1);  // 1 if this machine has a problem
   CHECK_THAT(doctor.output, Contains("compiler") && Contains("cmake") && Contains("not built yet"));
   const Result unknown = run_program(run, {"frobnicate"});
   CHECK(unknown.status == 2);

@@ -1,4 +1,4 @@
-// The caching allocator of GPUs: blocks, streams, statistics, threads, errors.
+// Tests the caching allocator of GPUs: blocks, streams, statistics, threads, errors.
 #include "tandem/core/cuda/allocator.h"
 
 #include <cstring>
@@ -29,7 +29,7 @@ void* take(size_t bytes, const cuda::Stream& stream) {
   return take(bytes);
 }
 void give(void* data) { cuda::deallocate(kGpu, data); }
-/// Starts a test from an empty cache; false when there is no GPU.
+/// Starts a test with an empty cache. Returns false if there is no GPU.
 bool fresh() {
   empty_cache();
   return test::has_gpu();
@@ -61,13 +61,13 @@ TEST_CASE("small requests share a segment, as do large ones, and the largest hav
   };
   CHECK(grows_by(100) == 2 * kMiB);
   CHECK(grows_by(kMiB) == 0);
-  CHECK(grows_by(kMiB - 512) == 0);  // to the last byte
+  CHECK(grows_by(kMiB - 512) == 0);  // fits exactly into the rest of the segment
   CHECK(grows_by(1) == 2 * kMiB);
   CHECK(grows_by(2 * kMiB) == 20 * kMiB);
   CHECK(grows_by(9 * kMiB) == 0);
   CHECK(grows_by(9 * kMiB) == 0);
   CHECK(grows_by(2 * kMiB) == 20 * kMiB);
-  CHECK(grows_by(10 * kMiB) == 0);  // what is left of the last one
+  CHECK(grows_by(10 * kMiB) == 0);  // fits exactly into the last segment
   CHECK(grows_by(11 * kMiB + 1) == 12 * kMiB);
   for (void* const each : all) give(each);
   empty_cache();
@@ -94,7 +94,7 @@ TEST_CASE("a block is split for a smaller request, and joins its neighbours agai
     give(again);
   }
   SECTION("and the smallest that fits is taken") {
-    give(b);  // 4 MiB between a and c; 8 MiB behind c
+    give(b);  // now 4 MiB are free between a and c, and 8 MiB behind c
     void* const d = take(3 * kMiB);
     CHECK(d == b);
     void* const e = take(5 * kMiB);
@@ -122,9 +122,9 @@ TEST_CASE("the stream of a block has it again at once, another only when that on
   gate.open();
   a.synchronize();
   const int64_t held = reserved();
-  void* const held_by_b = take(bytes, b);  // its own
+  void* const held_by_b = take(bytes, b);  // reuses the block that b has freed
   void* const from_a = take(bytes, b);
-  CHECK((from_a == first) == (bytes > 10 * kMiB));  // b has room for smaller ones in its own segment
+  CHECK((from_a == first) == (bytes > 10 * kMiB));  // b's own segment has room for two smaller blocks
   CHECK(reserved() == held);
   give(held_by_b);
   give(from_a);
@@ -137,7 +137,7 @@ TEST_CASE("what another stream once waited for says nothing of later work", "[cu
   {
     test::Gate gate(a);
     give(first);
-    give(take(30 * kMiB, b));  // asks for a's: a's work so far is remembered
+    give(take(30 * kMiB, b));  // finds a's block busy, and remembers the work on a that it must wait for
   }
   a.synchronize();
   REQUIRE(take(30 * kMiB, a) == first);
@@ -173,7 +173,7 @@ TEST_CASE("what another stream uses waits for it", "[cuda][allocator][stream]") 
   CHECK(reserved() == held);
   for (void* const each : seen) give(each);
   char foreign = 0;
-  cuda::record_stream(kGpu, &foreign, b);  // not the allocator's: nothing to do
+  cuda::record_stream(kGpu, &foreign, b);  // memory of another origin is ignored
 }
 
 TEST_CASE("scratch memory may be dropped right after the work that uses it is queued", "[cuda][allocator][stream]") {
@@ -193,8 +193,8 @@ TEST_CASE("scratch memory may be dropped right after the work that uses it is qu
 
 namespace {
 
-/// What the allocator should do, by brute force: no two live blocks overlap, contents stay until a block is given back
-/// although streams run late, and the figures are right.
+/// Brute-force model of the allocator: no two live blocks overlap, contents stay until a block is freed although
+/// streams run late, and the statistics are right.
 class Model {
  public:
   explicit Model(uint32_t seed) : random_(seed), start_(memory_stats(kGpu).current) {
@@ -235,7 +235,7 @@ class Model {
     const int kind = draw(0, 9);
     return static_cast<size_t>(kind < 5 ? draw(1, 5000) : kind < 8 ? draw(5000, 1 << 20) : draw(1 << 20, 12 << 20));
   }
-  /// Few bytes of a block carry its mark: the first and the last.
+  /// Marks the first and the last bytes of a block.
   static void write(const Live& block, const cuda::Stream& stream) {
     const size_t part = std::min<size_t>(block.bytes, 64);
     test::fill(block.data, block.value, part, stream);
@@ -260,7 +260,7 @@ class Model {
     else
       remove(static_cast<size_t>(&block - live_.data()), &other);
   }
-  /// Reads it in stream order, and gives it back before that is done.
+  /// Reads the block in stream order, and frees it before the read is done.
   void remove(size_t index, const cuda::Stream* reader = nullptr) {
     const Live block = live_[index];
     live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(index));

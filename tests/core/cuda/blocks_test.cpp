@@ -1,4 +1,4 @@
-// The books of a GPU's memory, against a plain list of which bytes are whose.
+// Tests the bookkeeping of a GPU's memory blocks against a plain list of blocks.
 #include "tandem/core/cuda/blocks.h"
 
 #include <map>
@@ -34,7 +34,7 @@ TEST_CASE("blocks that are taken and given back at random stay apart, and fill t
     const size_t bytes = cuda::block_bytes(uniform(size_t(1) << uniform(24)));
     const auto mine = stream(uniform(2));
     Block* block = blocks.find(mine, bytes);
-    size_t best = SIZE_MAX;  // by looking at all of them
+    size_t best = SIZE_MAX;  // size of the best block, found by checking all
     blocks.each([&](const Block& each) {
       const bool fits = each.is_free() && each.segment->stream == mine && each.bytes >= bytes;
       if (fits && each.segment->small == (bytes <= cuda::kSmallRequest)) best = std::min(best, each.bytes);
@@ -60,7 +60,7 @@ TEST_CASE("blocks that are taken and given back at random stay apart, and fill t
     if (before) REQUIRE(before->data + before->bytes <= data);
     if (before && before->segment == block->segment) {
       REQUIRE(before->next == block);
-      REQUIRE_FALSE((before->is_free() && block->is_free()));  // neighbours are joined
+      REQUIRE_FALSE((before->is_free() && block->is_free()));  // free neighbours are merged
     }
     held[block->segment] += block->bytes;
     before = block;

@@ -1,4 +1,4 @@
-// What Graphs of GPUs keep and use: memory of their pools, streams, page-locked memory, and the runtime's errors.
+// Tests the resources of CUDA Graphs: memory of their pools, streams, page-locked memory, and the runtime's errors.
 #include <atomic>
 #include <functional>
 #include <string>
@@ -19,14 +19,15 @@ TEST_CASE("a graph's memory is its own until it is reset", "[graph][cuda][alloca
   cuda::synchronize(kGpu);
   empty_cache();
   const int64_t reserved_before = cuda::memory_reserved(kGpu);
-  const StreamSeed seed(TANDEM_TEST_SANITIZED ? 3 : GENERATE(0, 3, 5));  // one takes half a minute there
+  // Under a sanitizer one seed takes half a minute.
+  const StreamSeed seed(TANDEM_TEST_SANITIZED ? 3 : GENERATE(0, 3, 5));
   {
     const Tensor x = filled({1000, 1000}, 1);
     Tensor y;
     Graph graph;
     const int64_t allocated = cuda::memory_allocated(kGpu);
     graph.capture([&] {
-      Tensor a = x + 1;  // each of the next may have what the one before the last had
+      Tensor a = x + 1;  // each sum may reuse the memory of the one before its input
       for (int i = 0; i < 10; ++i) a = a + 1;
       y = a;
     });
@@ -36,7 +37,7 @@ TEST_CASE("a graph's memory is its own until it is reset", "[graph][cuda][alloca
     CHECK((graph.pool() != cuda::MempoolId_t{}));
     for (int i = 0; i < (TANDEM_TEST_SANITIZED ? 1 : 3); ++i) {
       graph.replay();
-      std::vector<Tensor> others;  // whose memory must not be the temporaries'
+      std::vector<Tensor> others;  // must not get the memory of the graph's temporaries
       for (int k = 0; k < 5; ++k) others.push_back(filled({1000, 1000}, -1));
       empty_cache();
       graph.replay();
@@ -47,7 +48,7 @@ TEST_CASE("a graph's memory is its own until it is reset", "[graph][cuda][alloca
     empty_cache();
     CHECK(cuda::memory_reserved(kGpu) >= held);
     graph.reset();
-    CHECK(y.equal(filled({1000, 1000}, 12)));  // a tensor lives as long as somebody refers to it
+    CHECK(y.equal(filled({1000, 1000}, 12)));  // a tensor outlives the graph
     y = Tensor();
     empty_cache();
     CHECK(cuda::memory_reserved(kGpu) <= reserved - held);
@@ -70,7 +71,8 @@ TEST_CASE("graphs share a pool, and are replayed in turn", "[graph][cuda][alloca
   second.capture_begin(first.pool());
   b = (a + 1) + (a + 2);
   second.capture_end();
-  CHECK(second.summary().gpu_bytes <= bytes + b.nbytes() + int64_t(2 * kMiB));  // its temporaries are the first's
+  // Reuses the memory of the first graph's temporaries.
+  CHECK(second.summary().gpu_bytes <= bytes + b.nbytes() + int64_t(2 * kMiB));
   third.capture([&] { (x + 1).add_(1); });
   CHECK(third.pool() != pool);
   for (int i = 0; i < 2; ++i) {
@@ -79,7 +81,7 @@ TEST_CASE("graphs share a pool, and are replayed in turn", "[graph][cuda][alloca
     CHECK(b.equal(filled({1000, 1000}, 13)));
   }
   first.reset();
-  second.replay();  // its input is held, and so is the pool
+  second.replay();  // the graph keeps its input and the pool alive
   CHECK(b.equal(filled({1000, 1000}, 13)));
   first.capture_begin(pool);
   Graph other;
@@ -115,18 +117,19 @@ TEST_CASE("a capture is on the stream that is current, and others join it", "[gr
   later.wait_stream(own);
   {
     const cuda::StreamGuard guard(later);
-    graph.replay();  // after the first, wherever that was
+    graph.replay();  // runs after the first replay, though on another stream
     CHECK(z.equal(filled({100}, 331)));
     CHECK_THROWS_WITH(graph.capture([&] {
       x.add_(1);
-      const cuda::StreamGuard beside(side);  // which has waited for nothing
+      // This stream does not wait for the captured one, so it is not part of the capture.
+      const cuda::StreamGuard beside(side);
       y = x * 10;
     }),
                       Contains("its stream on cuda:0 is not part of the capture"));
     CHECK_THROWS_WITH(graph.capture([&] {
       x.add_(1);
       side.wait_stream(cuda::current_stream());
-      const cuda::StreamGuard beside(side);  // and is not waited for
+      const cuda::StreamGuard beside(side);  // the captured stream does not wait for this one
       x.add_(1);
     }),
                       Contains("cudaErrorStreamCaptureUnjoined"));
@@ -158,7 +161,7 @@ TEST_CASE("what is given back during a capture waits for streams of the capture"
   const StreamSeed seed(GENERATE(0, 1, 2, 3));
   const cuda::Stream side(kGpu);
   constexpr size_t kBytes = 3 * kMiB;
-  void* const eager = cuda::allocate(kGpu, kBytes);  // of the default stream, and of one that is capturing
+  void* const eager = cuda::allocate(kGpu, kBytes);  // used by the default stream and by a capturing one
   Tensor x = filled({4}, 1), y;
   Graph graph;
   void *first = nullptr, *second = nullptr;
@@ -180,7 +183,7 @@ TEST_CASE("what is given back during a capture waits for streams of the capture"
   CHECK(second != first);
   graph.replay();
   cuda::synchronize(kGpu);
-  empty_cache();  // no event of the capture is asked
+  empty_cache();  // must not query events that belong to the capture
   CHECK(x.equal(filled({4}, 2)));
 }
 
@@ -191,7 +194,7 @@ TEST_CASE("another thread goes on while a Graph records", "[graph][cuda][paralle
   Graph graph;
   std::atomic<int> steps{0};
   std::atomic<bool> stop{false}, right{true};
-  std::thread other([&] {  // with memory and questions of its own
+  std::thread other([&] {  // this thread allocates and queries its own memory
     const cuda::Stream stream(kGpu);
     const cuda::StreamGuard guard(stream);
     while (!stop) {
@@ -208,7 +211,7 @@ TEST_CASE("another thread goes on while a Graph records", "[graph][cuda][paralle
         Tensor z = x;
         for (int k = 0; k < 20; ++k) z = z + 1;
         y = z;
-        empty_cache();  // nothing
+        empty_cache();  // has nothing to free during a capture
       });
       graph.replay();
       CHECK(y.equal(filled({1000}, 21)));

@@ -1,4 +1,4 @@
-// Streams, events, and page-locked memory.
+// Tests streams, events, and page-locked memory.
 #include "tandem/core/cuda/cuda.h"
 
 #include <thread>
@@ -22,7 +22,7 @@ using test::kGpu;
 
 namespace {
 
-/// 1,000 bytes of a value, put there on a stream.
+/// Fills x with a byte value on a stream.
 void fill(const Tensor& x, int value, const cuda::Stream& stream) {
   test::fill(x.raw_data(), value, static_cast<size_t>(x.nbytes()), stream);
 }
@@ -74,7 +74,7 @@ TEST_CASE("a stream that nobody names any more is kept for the next", "[cuda][st
     const bool known = std::find(all.begin(), all.end(), one) != all.end();
     if (!known) all.push_back(one);
   }
-  CHECK(all.size() == 100);  // those in the list are named
+  CHECK(all.size() == 100);  // streams are reused only after all handles to them are gone
   std::vector<gpu::StreamHandle> handles;
   for (const cuda::Stream& each : all) handles.push_back(each.handle());
   all.clear();
@@ -86,7 +86,7 @@ TEST_CASE("streams wait for each other, and the host for them", "[cuda][stream]"
   if (!test::has_gpu()) return;
   const cuda::Stream a(kGpu), b(kGpu);
   const Tensor x = bytes_on(kGpu), y = bytes_on(kGpu);
-  a.wait_stream(cuda::current_stream());  // whose memory it is
+  a.wait_stream(cuda::current_stream());  // the memory of x and y belongs to the current stream
   cuda::Event event;
   CHECK(event.query());
   event.synchronize();
@@ -172,7 +172,7 @@ TEST_CASE("freed page-locked memory waits for the copies that use it", "[cuda][p
   const Tensor y = bytes_on(kGpu);
   { const Tensor one = core::empty_pinned({1000}, kUInt8), other = core::empty_pinned({1000}, kUInt8); }
   {
-    test::Gate gate(stream);  // behind which nothing can be locked: the two above serve
+    test::Gate gate(stream);  // locking pages would wait for this stream, so the two cached blocks are used
     void* first = nullptr;
     {
       Tensor x = core::empty_pinned({1000}, kUInt8);
@@ -196,5 +196,5 @@ TEST_CASE("freed page-locked memory waits for the copies that use it", "[cuda][p
   dropped.record_stream(stream);
   CHECK(page_locked_memory_stats().reserved >= 1024);
   empty_cache();
-  CHECK(page_locked_memory_stats().reserved >= 1024);  // one is in use
+  CHECK(page_locked_memory_stats().reserved >= 1024);  // one block is in use
 }

@@ -1,5 +1,5 @@
-// For tests of GPUs: the one they use, whether there is one, and a stream that is held up, so that what is put on it
-// stays undone until the test says so.
+// Helpers for GPU tests: the device to use, whether there is a GPU, and a gate that blocks a stream until the test
+// opens it.
 #pragma once
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/cuda/gpu_runtime.h"
@@ -17,7 +17,8 @@ inline const Device kGpu("cuda");
 inline constexpr size_t kMiB = size_t(1) << 20;
 
 #if TANDEM_TEST_EMULATED
-/// A meeting with a stream that never comes. It takes no host thread, of which the emulated device has one.
+/// Blocks a stream on a barrier of two whose other stream never joins. This needs no host thread, unlike a host
+/// function: the emulated device has only one for them.
 class Gate {
  public:
   explicit Gate(const cuda::Stream& stream) : meeting_("gate", 2, [] {}) { meeting_.join(stream.handle()); }
@@ -56,20 +57,20 @@ inline bool has_gpu() {
   return cuda::is_available();
 }
 
-/// Bytes of a GPU's memory, or of page-locked memory, on a stream.
+/// Fills bytes of a GPU's memory, or of page-locked memory, on a stream.
 inline void fill(void* to, int value, size_t bytes, const cuda::Stream& stream) {
   const gpu::DeviceGuard guard(stream.device().index());
   gpu::fill_bytes_async(to, value, bytes, stream.handle());
 }
 
-/// Whether a stream has work that does not end by itself: asking an emulated one runs a little of it each time.
+/// Returns true if a stream has work that stays pending. Each query of an emulated stream runs a part of its work.
 inline bool stays_busy(const cuda::Stream& stream) {
   for (int i = 0; i < 100; ++i)
     if (stream.query()) return false;
   return true;
 }
 
-/// The order of streams while it lives, of the emulated device.
+/// Seed of the order in which emulated streams run, while this object lives; no effect on a real GPU
 struct StreamSeed {
   explicit StreamSeed([[maybe_unused]] uint64_t seed) {
 #if TANDEM_TEST_EMULATED

@@ -1,4 +1,4 @@
-// The door to the GPU: on a machine without one as well. Emulated devices have tests of their own beside these.
+// Tests the GPU runtime interface, also on a machine without a GPU. Emulated devices have additional tests.
 #include "tandem/core/cuda/cuda.h"
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ using namespace tandem;
 
 TEST_CASE("without a GPU a build works on the CPU, and an error says why there is none", "[gpu]") {
   const int count = gpu::device_count();
-  REQUIRE(count >= 0);  // the runtime leaves -1 without a driver
+  REQUIRE(count >= 0);  // the runtime sets -1 if there is no driver
   CHECK(cuda::is_available() == (count > 0));
   CHECK(ones({3}).sum().item<float>() == 3);
   if (count > 0) return;
@@ -49,7 +49,7 @@ TEST_CASE("a failed call names itself, its bytes and its device", "[gpu]") {
 
 #if !TANDEM_TEST_EMULATED
 TEST_CASE("when kernels are loaded is what the environment says, or chosen", "[gpu]") {
-  gpu::device_count();  // the first call
+  gpu::device_count();  // the first call of the runtime
   const char* const mode = std::getenv("CUDA_MODULE_LOADING");
   REQUIRE(mode);
   CHECK((mode == std::string("EAGER") || mode == std::string("LAZY")));

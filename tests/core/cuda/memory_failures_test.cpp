@@ -1,4 +1,4 @@
-// What happens when an emulated GPU has no more memory, or its runtime fails; and that a misuse of memory is seen.
+// Tests an emulated GPU that runs out of memory or whose runtime fails, and checks that misuse of memory is detected.
 #include <cstring>
 #include <future>
 #include <thread>
@@ -19,7 +19,7 @@ using test::kMiB;
 
 namespace {
 
-const Device kLimited("cuda:3");  // that no other test uses
+const Device kLimited("cuda:3");  // used by no other test
 
 void* take_limited(size_t bytes, const cuda::Stream& stream) {
   const cuda::StreamGuard guard(stream);
@@ -28,7 +28,7 @@ void* take_limited(size_t bytes, const cuda::Stream& stream) {
 void give_limited(void* data) { cuda::deallocate(kLimited, data); }
 size_t reserved_limited() { return static_cast<size_t>(cuda::memory_reserved(kLimited)); }
 
-/// A device of so many MiB, and the emulation's own settings afterwards.
+/// Limits a device to `mebibytes` MiB while it lives.
 struct Limit {
   explicit Limit(size_t mebibytes) {
     empty_cache();
@@ -49,9 +49,9 @@ TEST_CASE("without memory a GPU's cache is emptied, and then the error says who 
   const cuda::Stream stream(kLimited), other(kLimited);
   void* const large = take_limited(30 * kMiB, stream);
   give_limited(large);
-  void* const larger = take_limited(50 * kMiB, stream);  // in place of the first
+  void* const larger = take_limited(50 * kMiB, stream);  // frees the cached 30 MiB first
   REQUIRE(reserved_limited() == 50 * kMiB);
-  void* const a = take_limited(3 * kMiB, stream);  // a segment of 20 MiB would not fit
+  void* const a = take_limited(3 * kMiB, stream);  // a full segment of 20 MiB would not fit
   REQUIRE(reserved_limited() == 54 * kMiB);
   void* const b = take_limited(3 * kMiB, other);
   void* const c = take_limited(100, other);
@@ -67,7 +67,7 @@ TEST_CASE("without memory a GPU's cache is emptied, and then the error says who 
                           Contains("Reserved by this process: 58 MiB") &&
                           Contains("Most in use: 1 x 50 MiB, 2 x 3 MiB"));
   give_limited(larger);
-  void* const again = take_limited(8 * kMiB, stream);  // from what the last one left
+  void* const again = take_limited(8 * kMiB, stream);  // from the cached segment of `larger`
   for (void* const each : {again, a, b}) give_limited(each);
 }
 
@@ -153,12 +153,13 @@ TEST_CASE("page-locked memory that cannot be had is an error that says what is h
 
 namespace {
 
-/// Calls `waits` on a thread whose current device is held up and, once the runtime waits there for that device, `other`
-/// on another thread. @return whether that one ended while the first still waited
+/// Calls `waits` on a thread whose current device is blocked. When the runtime waits there for the device, calls
+/// `other` on a second thread.
+/// @return whether `other` returned while the first thread still waited
 bool goes_on_beside(const std::function<void()>& waits, const std::function<void()>& other) {
   const cuda::Stream stream(Device("cuda:5"));
   std::promise<void> waiting, done;
-  gpu::call_on_host(  // runs when somebody waits for the stream
+  gpu::call_on_host(  // runs when the runtime waits for the stream
       stream.handle(), [](void* waiting) { static_cast<std::promise<void>*>(waiting)->set_value(); }, &waiting);
   test::Gate gate(stream);
   std::thread first([&] {
@@ -211,7 +212,7 @@ TEST_CASE("a block used on another stream without record_stream is seen to be re
   if (!test::has_gpu()) return;
   const cuda::Stream a(kLimited), b(kLimited);
   const bool announced = GENERATE(true, false);
-  if (TANDEM_ASAN && !announced) return;  // where it ends the program
+  if (TANDEM_ASAN && !announced) return;  // AddressSanitizer would end the program
   int wrong = 0;
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     emulation::set_stream_seed(seed);

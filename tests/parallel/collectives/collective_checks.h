@@ -1,5 +1,5 @@
-// What a group of ranks with GPUs must do, as a table of small checks against arithmetic on the host. nccl_program.cpp
-// runs it over NCCL, cuda_collectives_test.cpp over the fake.
+// Checks a process group over NCCL against arithmetic on the host, as a table of small checks. nccl_program.cpp runs
+// the table over the real NCCL, cuda_collectives_test.cpp over the fake one.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -11,8 +11,8 @@ namespace tandem::test {
 
 using distributed::ProcessGroup, distributed::ReduceOp;
 
-/// Element i of rank r: so small that every dtype holds the sums of a few ranks, and of two the average. Of bool:
-/// whether it is not 0.
+/// Element i of rank r. The values are so small that every dtype can hold the sum over a few ranks, and the average of
+/// two. For bool: whether the value is not 0.
 inline double element(DType dtype, int rank, int64_t i) {
   const auto value = static_cast<double>((rank * 2 + i) % 4);
   return dtype == kBool ? value != 0 : value;
@@ -22,7 +22,7 @@ inline Tensor elements(DType dtype, int rank, int64_t n, Device device) {
   for (int64_t i = 0; i < n; ++i) values.push_back(element(dtype, rank, i));
   return tensor(values, kFloat64).to(dtype).to(device);
 }
-/// x[i] is f(i), to the bit.
+/// Checks that x[i] equals f(i) exactly.
 template <class F> void expect(const char* what, const Tensor& x, const F& f) {
   const Tensor here = x.to(kCPU).to(kFloat64).contiguous();
   for (int64_t i = 0; i < here.numel(); ++i)
@@ -78,7 +78,7 @@ inline void check_large(ProcessGroup& group, Device device) {
   const int sum = group.size() * (group.size() + 1) / 2;
   expect("all_reduce of 4 MiB", sums, [&](int64_t i) { return i < 2 ? sum : 2 * sum; });
 }
-/// To the next rank and from the one before, of several tags and at once.
+/// Checks sends to the next rank and receives from the previous one, with several tags at once.
 inline void check_sends(ProcessGroup& group, Device device) {
   const int next = (group.rank() + 1) % group.size(), before = (group.rank() + group.size() - 1) % group.size();
   for (const DType dtype : {kFloat32, kInt16, kBool}) {
@@ -126,7 +126,7 @@ inline void check_nan(ProcessGroup& group, Device device) {
   }
 }
 
-/// Three steps of DistributedDataParallel are those of one process with all rows, on the CPU.
+/// Checks that three steps of DistributedDataParallel give the parameters of one process on the CPU with all rows.
 inline void check_training(ProcessGroup& group, Device device) {
   constexpr int64_t kRows = 4;
   manual_seed(3);
@@ -151,7 +151,7 @@ inline void check_training(ProcessGroup& group, Device device) {
   };
   const auto alone = trained(kCPU, 0, group.size() * kRows, false);
   const auto together = trained(device, group.rank() * kRows, kRows, true);
-  for (size_t i = 0; i < alone.size(); ++i)  // float32, sums in another order
+  for (size_t i = 0; i < alone.size(); ++i)  // float32 sums, added in another order
     TANDEM_CHECK(together[i].allclose(alone[i], 1e-4, 1e-5), "DistributedDataParallel: parameter ", i, " is ",
                  together[i], "; accepted: ", alone[i]);
 }
@@ -165,7 +165,7 @@ inline constexpr CollectiveCheck kCollectiveChecks[] = {
     {"coalesced", check_coalesced},   {"NaN", check_nan},       {"training", check_training},
 };
 
-/// What a group says of f's calls.
+/// Checks that f throws a DistributedError that contains `says` on the default group; then destroys the group.
 inline void expect_failure(const char* what, const std::string& says, const std::function<void(ProcessGroup&)>& f) {
   std::string error = "nothing";
   try {
@@ -178,9 +178,9 @@ inline void expect_failure(const char* what, const std::string& says, const std:
   distributed::destroy_process_group();
 }
 
-/// On two ranks or four: runs the table in one group, and then lets two more fail, whose successors must work. `done`
-/// hears of each part.
-/// @throws Error for the first thing that is wrong
+/// Runs on two or four ranks: all checks of the table in one group, then two groups that are made to fail, and then a
+/// group that must work. Calls done(name) after each check.
+/// @throws Error at the first check that fails
 template <class Done>
 void run_collective_checks(distributed::InitOptions options, std::chrono::milliseconds short_timeout,
                            const Done& done) {
@@ -198,7 +198,7 @@ void run_collective_checks(distributed::InitOptions options, std::chrono::millis
   expect_failure("ranks that differ", "broadcast #2", [&](ProcessGroup& group) {
     const Tensor x = zeros({5}, device());
     (group.rank() == 0 ? group.all_reduce(x) : group.broadcast(x, 0))->synchronize();
-    group.barrier()->wait();  // where both may meet if that went through
+    group.barrier()->wait();  // ranks would meet here if the differing calls had gone through
   });
   done("ranks that differ");
 

@@ -1,4 +1,4 @@
-// Collectives of CUDA tensors over every backend, against reductions written out on the CPU.
+// Tests collectives on CUDA tensors over every backend against reductions computed on the CPU.
 #include <atomic>
 #include <limits>
 #include <thread>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr ReduceOp kOps[] = {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::MAX};
 
-/// Rank r's elements: fractions that rounding touches for floating dtypes, small integers otherwise.
+/// Element i of rank r: fractions that get rounded for floating-point dtypes, small integers for the others.
 Tensor input(DType dtype, int rank, int64_t n) {
   std::vector<double> values;
   values.reserve(static_cast<size_t>(n));
@@ -29,7 +29,7 @@ Tensor input(DType dtype, int rank, int64_t n) {
   }
   return tensor(values, kFloat64).to(dtype);
 }
-/// The reduction of what ranks have, by the CPU's kernel.
+/// Returns the reduction of of(r) over all ranks r, computed by the CPU kernels.
 Tensor reduced(ReduceOp op, int size, const std::function<Tensor(int)>& of) {
   std::vector<Tensor> parts;
   for (int r = 0; r < size; ++r) parts.push_back(of(r));
@@ -39,7 +39,7 @@ Tensor reduced(ReduceOp op, int size, const std::function<Tensor(int)>& of) {
 }
 int64_t count_mismatch(const Tensor& x, const Tensor& expected) { return x.cpu().equal(expected) ? 0 : 1; }
 
-/// Runs f(group, device) on every rank, and adds up what it returns. `apart`: each rank has a GPU of its own.
+/// Runs f(group, device) on every rank and returns the sum of its results. `apart`: each rank has its own GPU.
 int64_t count_wrong(const std::string& backend, int size, bool apart,
                     const std::function<int64_t(ProcessGroup&, Device)>& f) {
   std::atomic<int64_t> wrong{0};
@@ -59,7 +59,8 @@ TEST_CASE("cuda: reductions equal those of the CPU, bit for bit", "[parallel][cu
   const int size = GENERATE(1, 2, 4);
   const bool apart = GENERATE(true, false);
   if (!can_run(backend, size, apart)) return;
-  if (backend == "nccl" && size > 2 && !test::fake_nccl()) return;  // it adds in an order of its own
+  // With more than two ranks the real NCCL adds in its own order.
+  if (backend == "nccl" && size > 2 && !test::fake_nccl()) return;
   INFO(backend << ", " << size << " ranks, apart " << apart);
   CHECK(count_wrong(backend, size, apart, [&](ProcessGroup& group, Device device) {
           int64_t wrong = 0;
@@ -120,14 +121,14 @@ TEST_CASE("cuda: what follows on the caller's stream comes after the collective,
           const cuda::Stream stream(device);
           const cuda::StreamGuard guard(stream);
           Tensor x = zeros({64}, device);
-          for (int i = 0; i < 5; ++i) x.add_(1);  // queued, perhaps not yet done
+          for (int i = 0; i < 5; ++i) x.add_(1);  // queued on the stream, perhaps still running
           const WorkPtr work = group.all_reduce(x);
           work->wait();
           Tensor y = x * 2;
           x.zero_();
           work->synchronize();
           int64_t wrong = !work->is_completed() + (work->seconds() < 0);
-          // A tensor that nobody holds any more while its collective runs.
+          // The only reference to this tensor is dropped while its collective runs.
           group.all_reduce(full({64}, 3.0f, device));
           const Tensor other = full({64}, 7.0f, device);
           group.barrier()->wait();
@@ -187,7 +188,7 @@ TEST_CASE("nccl: to lock pages for a copy, a rank waits for its own GPU, not for
     const Device device = default_group()->device();
     const Tensor x = ones({3}, device);
     if (rank == 0) {
-      all_reduce(x);  // waits on the stream: the host goes on
+      all_reduce(x);  // waits on the stream only, so the host continues
       called = true;
     } else {
       while (!called) std::this_thread::yield();

@@ -1,8 +1,8 @@
-// A libnccl.so.2 for tests on emulated GPUs, whose ranks are threads of one process. Operations run as NCCL's do, when
-// all ranks' streams have come to them, and in rank order. As with NCCL nobody says so when the ranks call different
-// things (operation, count, type, reduction, root), which then never run, and a communicator is destroyed when all its
-// ranks destroy it. Unlike NCCL it looks at every pointer, when it is called and again when it runs. Its undefined
-// symbols are those of the program that loads it.
+// Implements a fake libnccl.so.2 for tests on emulated GPUs. Its ranks are threads of one process. An operation runs in
+// rank order once the streams of all ranks have reached it. As in NCCL, no error is reported if ranks call different
+// operations (op, count, dtype, reduction, root): these never run. A communicator is destroyed once all its ranks
+// destroy it. Unlike NCCL, it checks every pointer at the call and again when the operation runs. Its undefined symbols
+// are resolved by the program that loads it.
 #include "tandem/tests/parallel/collectives/fake_nccl.h"
 
 #include <algorithm>
@@ -31,18 +31,18 @@ namespace {
 enum class Kind { all_reduce, reduce, broadcast, all_gather, reduce_scatter, send, recv };
 constexpr const char* kNames[] = {"AllReduce", "Reduce", "Broadcast", "AllGather", "ReduceScatter", "Send", "Recv"};
 
-/// What one rank calls.
+/// Arguments of one rank's call
 struct Call {
   Kind kind;
   const void* in = nullptr;
   void* out = nullptr;
-  size_t count = ~size_t(0);  // of a call that was not made yet
+  size_t count = ~size_t(0);  // this value marks a call that was not made yet
   Type type = Type::int8;
   Op op = Op::sum;
-  int other = -1;  // root or peer
+  int other = -1;  // root or peer rank
 
   bool made() const { return count != ~size_t(0); }
-  /// A send agrees with its receive.
+  /// Returns whether two ranks' calls belong to the same operation. A send matches its receive.
   bool matches(const Call& o) const {
     const bool both_transfer = kind >= Kind::send && o.kind >= Kind::send;
     return count == o.count && type == o.type && op == o.op && (both_transfer || (kind == o.kind && other == o.other));
@@ -70,7 +70,7 @@ template <class T>
 requires(std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) T combine(T a, T b, Op op) {
   return T(combine<float>(float(a), float(b), op));
 }
-/// sum = sum op more
+/// Computes sum = op(sum, more) elementwise.
 template <class T> void accumulate(void* sum, const void* more, size_t count, Op op) {
   T* const y = static_cast<T*>(sum);
   const T* const x = static_cast<const T*>(more);
@@ -93,7 +93,7 @@ void check_live(const void* memory, const char* what) {
   if (gpu::pointer_info(memory).kind != gpu::MemoryKind::device)
     throw std::runtime_error(std::string("fake nccl: the ") + what + " buffer is no GPU memory any more");
 }
-/// What the operation does, once all have come.
+/// Runs the operation after all ranks have joined it.
 void run(const std::vector<Call>& calls) {
   const Call& c = calls[0];
   const size_t ranks = calls.size(), each = c.count * bytes_of(c.type),
@@ -111,7 +111,7 @@ void run(const std::vector<Call>& calls) {
     for (size_t r = 1; r < ranks; ++r) accumulate(sum, in(r, at), c.count, c.type, c.op);
     return memory;
   };
-  std::vector<std::vector<double>> results;  // all are made before any is written: buffers may be the same
+  std::vector<std::vector<double>> results;  // computed before any output is written, because in and out may overlap
   switch (c.kind) {
     case Kind::all_reduce:
     case Kind::reduce:
@@ -135,32 +135,33 @@ void run(const std::vector<Call>& calls) {
   }
 }
 
-/// What the ranks of a communicator share.
+/// State shared by the ranks of a communicator
 struct World {
   struct Operation {
-    std::vector<Call> calls;  // of a collective by rank; of a transfer: the send and the receive
+    std::vector<Call> calls;  // for a collective: by rank; for a transfer: the send, then the receive
     std::shared_ptr<StreamBarrier> meeting;
   };
   explicit World(int size) : size(size), devices(static_cast<size_t>(size), -1) {}
   const int size;
   std::mutex mutex;
   int joined = 0;
-  std::vector<int> devices;  // by rank
-  std::string error;         // of all ranks
-  bool aborted = false;      // by a rank: nothing starts any more
-  int leaving = 0;           // ranks that destroy or abort it
+  std::vector<int> devices;  // GPU of each rank
+  std::string error;         // error seen by all ranks
+  bool aborted = false;      // true once a rank has aborted; then no operation starts
+  int leaving = 0;           // number of ranks that have destroyed or aborted the communicator
   std::condition_variable left;
-  /// By sender, receiver and number; collectives have no sender. There until they have run.
+  /// Sender, receiver and sequence number; collectives have sender and receiver -1. An operation is erased when it
+  /// runs.
   using Key = std::tuple<int, int, int64_t>;
   std::map<Key, Operation> operations;
 };
 
-std::mutex global;  // guards the next four
+std::mutex global;  // guards worlds, next_id, random_numbers, delays, failures and hangs
 std::map<std::string, std::weak_ptr<World>> worlds;
 int next_id = 0;
 std::mt19937_64 random_numbers;
 bool delays = false;
-std::map<int, int> failures, hangs;  // by rank, calls until then
+std::map<int, int> failures, hangs;  // rank -> number of calls before the failure or hang
 std::atomic<int> alive{0};
 std::atomic<int64_t> ran{0};
 thread_local std::string last_error;
@@ -182,7 +183,7 @@ int random_delay() {
   const std::lock_guard lock(global);
   return delays ? static_cast<int>(random_numbers() % 4) : 0;
 }
-/// Counts a call of the rank down; true once.
+/// Counts down the calls planned for this rank. Returns true exactly once, when the count is over.
 bool due(std::map<int, int>& plan, int rank) {
   const std::lock_guard lock(global);
   const auto at = plan.find(rank);
@@ -206,13 +207,14 @@ struct CommTag {
   }
   const std::shared_ptr<World> world;
   const int rank, device;
-  std::mutex mutex;  // guards what follows
-  int delay;         // answers "in progress" still to be given
+  std::mutex mutex;  // guards all members below
+  int delay;         // number of "in progress" results still to return
   bool initialised = false, broken = false;
-  std::vector<std::function<void()>> waiting;  // what is taken in when these are given
+  std::vector<std::function<void()>> waiting;  // calls that start once `delay` is 0
   int64_t collectives = 0;
-  std::map<int, int64_t> sends, recvs;  // by peer, how many
-  std::vector<StreamHandle> inner;      // streams: of what runs in order, and of what runs side by side in a group
+  std::map<int, int64_t> sends, recvs;  // number of transfers by peer
+  // Stream 0 runs collectives in order; the others run transfers of a group concurrently.
+  std::vector<StreamHandle> inner;
   std::vector<std::shared_ptr<StreamBarrier>> gates;
 
   ~CommTag() {
@@ -241,7 +243,7 @@ struct CommTag {
 
 namespace {
 
-/// A call and its stream; a group's start together.
+/// A call and its stream. The calls of a group start together.
 struct Posted {
   Comm comm;
   Call call;
@@ -250,7 +252,7 @@ struct Posted {
 thread_local int depth = 0;
 thread_local std::vector<Posted> posted;
 
-/// The operation that the comm's next call of this kind belongs to.
+/// Key of the operation that the next call of this kind belongs to
 World::Key next_key(CommTag& comm, const Call& call) {
   if (call.kind == Kind::send) return {comm.rank, call.other, comm.sends[call.other]++};
   if (call.kind == Kind::recv) return {call.other, comm.rank, comm.recvs[call.other]++};
@@ -263,10 +265,11 @@ void follow(StreamHandle stream, StreamHandle leader, int device) {
   gpu::destroy_event(event);
 }
 
-// A rank's stream waits at a gate of its own, which abort opens; a stream of the communicator's goes to the operation,
-// where it meets those of the other ranks, and then to the gate. So a rank that aborts goes on alone.
+// The caller's stream waits at a gate of this rank, which abort opens. A stream of the communicator first waits for the
+// streams of the other ranks at the operation, then arrives at the gate. So a rank that aborts can continue alone.
 
-/// Brings one call to its operation: the first of all ranks makes it, the others must agree. Returns the gate.
+/// Adds one call to its operation. The first rank creates the operation, the calls of the others must match. Returns
+/// the gate.
 std::shared_ptr<StreamBarrier> copy_to_host(CommTag& comm, const Call& call, StreamHandle inner, bool stuck) {
   const std::shared_ptr<World> world = comm.world;
   const bool sends = call.kind == Kind::send, transfer = sends || call.kind == Kind::recv;
@@ -284,19 +287,19 @@ std::shared_ptr<StreamBarrier> copy_to_host(CommTag& comm, const Call& call, Str
     }
     for (const Call& other : one.calls) stuck = stuck || (other.made() && !call.matches(other));
     one.calls[static_cast<size_t>(transfer ? !sends : comm.rank)] = call;
-    if (stuck || world->aborted || !world->error.empty()) return gate;  // it never runs
+    if (stuck || world->aborted || !world->error.empty()) return gate;  // the operation never runs
     meeting = one.meeting;
   }
-  meeting->join(inner);  // without the lock: it may run what is ready
+  meeting->join(inner);  // without the lock, because join may run the operation
   gate->join(inner);
   return gate;
 }
 
-/// Puts the calls of a group on their streams. Sends and receives run side by side, the collectives in order.
+/// Enqueues the calls of a group. Sends and receives run concurrently, collectives in order.
 void start(Comm comm, const std::vector<Posted>& calls) {
   const bool fails = due(failures, comm->rank), hangs_now = due(hangs, comm->rank);
   comm->broken = comm->broken || fails;
-  std::vector<StreamHandle> inner;  // of each call
+  std::vector<StreamHandle> inner;  // stream of each call
   for (const Posted& each : calls) {
     const bool aside = calls.size() > 1 && (each.call.kind == Kind::send || each.call.kind == Kind::recv);
     const size_t lane = aside ? inner.size() + 1 : 0;
@@ -311,7 +314,7 @@ void start(Comm comm, const std::vector<Posted>& calls) {
   comm->gates.insert(comm->gates.end(), gates.begin(), gates.end());
 }
 
-/// The calls are taken in after a while, in order.
+/// Queues the calls, which start in order after a random delay.
 Result add_to_result(Comm comm, std::vector<Posted> calls) {
   const int delay = random_delay();
   {
@@ -337,7 +340,7 @@ Result post(Comm comm, const Call& call, StreamHandle stream) {
   return Result::success;
 }
 
-/// Whoever goes last takes away what never came together, and still waits on the streams.
+/// Destroys the communicator. The last rank also cancels operations that never ran, whose streams still wait.
 void end(Comm comm) {
   std::map<World::Key, World::Operation> rest;
   {
@@ -351,7 +354,7 @@ void end(Comm comm) {
 
 }  // namespace
 
-// The functions are found by name: their types are those that nccl/api.h declares.
+// The functions are found by name and have the types declared in nccl/api.h.
 extern "C" {
 
 Result ncclGetVersion(int* version) {
@@ -442,7 +445,7 @@ Result ncclGroupEnd() {
   if (--depth > 0) return Result::success;
   std::vector<Posted> all = std::exchange(posted, {});
   Result worst = Result::success;
-  while (!all.empty()) {  // communicator by communicator
+  while (!all.empty()) {  // one communicator after the other
     const Comm comm = all[0].comm;
     const auto others =
         std::stable_partition(all.begin(), all.end(), [comm](const Posted& p) { return p.comm == comm; });

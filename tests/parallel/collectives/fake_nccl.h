@@ -1,20 +1,21 @@
-// What tests can ask of the fake libnccl.so.2.
+// Controls and counters of the fake libnccl.so.2, for tests.
 #pragma once
 #include <cstdint>
 
 namespace tandem::test {
 
-/// Found by dlsym(library, "fake_nccl"). Ranks are those of the communicators made last.
+/// Function table exported by the fake library as "fake_nccl" (for dlsym). Ranks are those of the communicators created
+/// last.
 struct FakeNccl {
-  /// How many answers "in progress" come before a call is taken in, and so when: random, by the seed. 0: none.
+  /// Seeds the random number of "in progress" results that a call returns before it is accepted. 0: none.
   void (*set_seed)(uint64_t seed);
-  /// After so many more calls, rank's communicator has an asynchronous error, and its next call never starts.
+  /// After `calls` more calls, rank's communicator reports an asynchronous error, and its next call never starts.
   void (*fail)(int rank, int calls);
-  /// After so many more calls, rank's next one never starts, and nothing says so.
+  /// After `calls` more calls, rank's next call never starts, and no error is reported.
   void (*hang)(int rank, int calls);
-  /// Communicators that were neither destroyed nor aborted.
+  /// Number of communicators that were neither destroyed nor aborted.
   int (*communicators)();
-  /// Operations that ran so far, of all communicators.
+  /// Number of operations that have run so far, over all communicators.
   int64_t (*operations)();
 };
 

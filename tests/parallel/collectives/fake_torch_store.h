@@ -1,5 +1,5 @@
-// As much of PyTorch's TCPStore as ranks ask of torchrun's agent: to set a key, to wait for one, to get it. What its
-// clients say was compared with those of PyTorch 2.15.
+// Implements the requests of PyTorch's TCPStore that ranks send to torchrun's agent: set a key, wait for a key, get a
+// key. Tandem's requests were compared with requests of PyTorch 2.15.
 #pragma once
 #include <poll.h>
 #include <sys/socket.h>
@@ -51,7 +51,7 @@ class FakeTorchStore {
   static void send(const Client& c, const std::string& bytes) {
     (void)::send(c.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
-  /// A length and a text from `at` on; false when they are not all there.
+  /// Reads a length and a text at offset `at` of `in`. Returns false if they have not arrived completely.
   static bool take(const std::string& in, size_t& at, std::string& text) {
     uint64_t length = 0;
     if (in.size() < at + sizeof length) return false;
@@ -61,7 +61,7 @@ class FakeTorchStore {
     at += sizeof length + length;
     return true;
   }
-  /// Answers one request. False when there is none.
+  /// Answers one request. Returns false if none has arrived completely.
   bool step(Client& c) {
     const std::lock_guard lock(mutex_);
     if (!c.waits_for.empty()) {
@@ -77,14 +77,14 @@ class FakeTorchStore {
       c.valid = c.in.substr(0, 5) == std::string("\0\xce\xf7\x85\x3c", 5);
       if (!c.valid) c.socket.close();
       at = 5;
-    } else if (c.in[0] == 1) {  // set
+    } else if (c.in[0] == 1) {  // request: set a key
       if (!take(c.in, at, key) || !take(c.in, at, value)) return false;
       values_[key] = value;
-    } else if (c.in[0] == 3) {  // get
+    } else if (c.in[0] == 3) {  // request: get a key
       if (!take(c.in, at, key)) return false;
       const uint64_t length = values_[key].size();
       send(c, std::string(reinterpret_cast<const char*>(&length), sizeof length) + values_[key]);
-    } else {  // wait for keys, of which there is one
+    } else {  // request: wait for a list of keys, which always has one entry
       at = 1 + sizeof(uint64_t);
       if (!take(c.in, at, c.waits_for)) return false;
     }

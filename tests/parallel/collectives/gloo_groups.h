@@ -1,4 +1,4 @@
-// Groups over Gloo between threads that are ranks, and what they are given, for tests.
+// Helpers for tests over Gloo: process groups whose ranks are threads, and their input data.
 #pragma once
 #include <atomic>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace tandem::test {
 
-/// How the ranks' data go.
+/// How ranks exchange data
 enum class GlooTransport { memory, tcp };
 inline std::ostream& operator<<(std::ostream& out, GlooTransport transport) {
   return out << (transport == GlooTransport::memory ? "through shared memory" : "over TCP");
@@ -23,7 +23,8 @@ inline std::vector<std::string> run_group(int size, std::chrono::milliseconds ti
       size, timeout, [&](const distributed::ProcessGroupPtr& group) { f(*group); },
       [transport](int) { return transport == GlooTransport::memory; });
 }
-/// The same, where each rank counts what is wrong: Catch2's assertions are not for several threads.
+/// Runs f on every rank and returns the sum of the errors that the ranks counted: Catch2's assertions are not
+/// thread-safe.
 inline int64_t count_wrong(int size, const std::function<int64_t(distributed::ProcessGroup&)>& f,
                            GlooTransport transport = GlooTransport::memory) {
   std::atomic<int64_t> wrong{0};
@@ -35,7 +36,7 @@ inline int64_t count_wrong(int size, const std::function<int64_t(distributed::Pr
     }
   return wrong;
 }
-/// Rank r's elements: fractions that rounding touches for floating dtypes, small integers otherwise.
+/// Element i of rank r: fractions that get rounded for floating-point dtypes, small integers for the others.
 inline double element(DType dtype, int rank, int64_t i) {
   const double unit = test::unit(i, static_cast<uint32_t>(rank + 1));
   if (is_floating_point(dtype)) return 3 * unit - 1;

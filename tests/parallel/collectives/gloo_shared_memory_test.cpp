@@ -1,5 +1,5 @@
-// all_reduce and broadcast over Gloo through memory that the ranks share: the same bits as over TCP, at every edge of
-// its pieces.
+// Tests all_reduce and broadcast over Gloo through shared memory: the results must equal those over TCP bit for bit,
+// for sizes around every boundary of the pieces into which tensors are split.
 #include <thread>
 
 #include "tandem/tandem.h"
@@ -16,20 +16,22 @@ TEST_CASE("gloo: all_reduce through shared memory gives the bits of TCP", "[para
   if (test::without_gloo()) return;
   const int size = GENERATE(2, 3, 4);
   INFO(size << " ranks");
-  constexpr int64_t kPiece = 128 << 10, kSmall = 16 << 10;  // bytes: of a slot, and that each rank reduces alone
+  // Bytes of a slot, and the largest number of bytes for which each rank computes the whole reduction.
+  constexpr int64_t kPiece = 128 << 10, kSmall = 16 << 10;
   const auto results = [&](GlooTransport transport) {
     std::vector<std::vector<Tensor>> all(static_cast<size_t>(size));
     const auto run = [&](ProcessGroup& group) {
       for (const DType dtype : kDtypes) {
         const int64_t piece = kPiece / element_size(dtype), small = kSmall / element_size(dtype);
-        // Again and again the same, but at no distance that pieces or slots have.
+        // The data repeat with a period that divides no piece or slot size, so that data at a wrong offset are found.
         constexpr int64_t kPeriod = 1021;
         const Tensor x = test::input(dtype, group.rank(), kPeriod).repeat({5 * piece / kPeriod + 2});
         for (const ReduceOp op : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::MAX})
           for (const int64_t n : {int64_t(0), int64_t(1), int64_t(7), int64_t(300), small, small + 1, piece - 1, piece,
                                   piece + 1, 5 * piece + 17}) {
             if (op == ReduceOp::AVG && !is_floating_point(dtype)) continue;
-            if (n > 300 && op != ReduceOp::AVG && op != ReduceOp::MAX) continue;  // sizes and ops do not meet
+            // Large sizes need not be tested with every op.
+            if (n > 300 && op != ReduceOp::AVG && op != ReduceOp::MAX) continue;
             all[static_cast<size_t>(group.rank())].push_back(x.narrow(0, x.numel() - n, n).clone());
             group.all_reduce(all[static_cast<size_t>(group.rank())].back(), op)->wait();
           }
@@ -60,7 +62,7 @@ TEST_CASE("gloo: calls of all sizes in a row, sums and broadcasts, find their pl
           std::vector<WorkPtr> works;
           for (int64_t i = 0; i < 120; ++i) {
             const int64_t n = i * i * i % 70001;
-            const bool sums = i % 3 != 1;  // or a rank of those gives its own
+            const bool sums = i % 3 != 1;  // if false: broadcast from one rank
             const int root = static_cast<int>(i / 3 % size);
             const double factor = sums ? group.rank() + 1 : group.rank() == root ? sum : -1;
             all.push_back(full({n}, factor * static_cast<double>(i % 9), kInt32));
@@ -79,7 +81,7 @@ TEST_CASE("gloo: calls of all sizes in a row, sums and broadcasts, find their pl
 
 TEST_CASE("gloo: where one rank shares no memory, none does", "[parallel][gloo][memory]") {
   if (test::without_gloo()) return;
-  const auto mapped = [] {  // segments in this process
+  const auto mapped = [] {  // counts the shared segments mapped by this process
     const std::string maps = test::read_file("/proc/self/maps");
     int count = 0;
     for (size_t at = maps.find("/memfd:tandem"); at != std::string::npos; at = maps.find("/memfd:tandem", at + 1))

@@ -1,5 +1,5 @@
-// Collectives over Gloo between threads that are ranks, against sums written out; what happens when ranks disagree, are
-// late, or leave.
+// Tests collectives over Gloo, with ranks that are threads, against reductions computed in the test. Also tests ranks
+// that disagree, are late, or leave.
 #include "tandem/parallel/collectives/gloo/gloo.h"
 
 #include <unistd.h>
@@ -20,8 +20,8 @@ using test::count_wrong, test::count_mismatch, test::input, test::kDtypes, test:
 
 namespace {
 
-/// The reduction over ranks of inputs that `of` gives, written out: one by one in rank order, each step rounded to the
-/// dtype. A float's sum is exact in double, and so is rounded once.
+/// Returns the reduction over ranks r of of(r), computed in rank order with each step rounded to the dtype. A sum of
+/// two floats is exact in double, so it is rounded once.
 Tensor reduced(ReduceOp op, int size, const std::function<Tensor(int)>& of) {
   const DType dtype = of(0).dtype();
   Tensor total = of(0).to(kFloat64);
@@ -51,7 +51,7 @@ int64_t check_reductions(ProcessGroup& group, DType dtype, int64_t n, ReduceOp o
   const Tensor x = plain(rank), y = plain(rank), z = empty({n}, dtype);
   group.all_reduce(x, op)->wait();
   group.reduce(y, root, op)->wait();
-  std::vector<Tensor> inputs;  // rank r's for rank q: its elements begin elsewhere
+  std::vector<Tensor> inputs;  // rank r's input for rank q is input(dtype, r + q, n)
   for (int q = 0; q < size; ++q) inputs.push_back(input(dtype, rank + q, n));
   group.reduce_scatter(z, inputs, op)->wait();
   return count_mismatch(x, expected) + count_mismatch(y, rank == root ? expected : plain(rank)) +
@@ -67,7 +67,7 @@ int64_t check_moves(ProcessGroup& group, DType dtype, int64_t n) {
   int64_t wrong = count_mismatch(x, input(dtype, root, n));
   for (int r = 0; r < size; ++r) wrong += count_mismatch(all[static_cast<size_t>(r)], input(dtype, r, n));
   if (size == 1) return wrong;
-  const Tensor got = empty({n}, dtype), sent = input(dtype, rank, n);  // round the ring
+  const Tensor got = empty({n}, dtype), sent = input(dtype, rank, n);  // sent around the ring
   const WorkPtr sending = group.send(sent, (rank + 1) % size, 5);
   group.recv(got, (rank + size - 1) % size, 5)->wait();
   sending->wait();
@@ -78,13 +78,14 @@ int64_t check_moves(ProcessGroup& group, DType dtype, int64_t n) {
 
 TEST_CASE("gloo: every collective equals what is written out, to the bit", "[parallel][gloo]") {
   if (test::without_gloo()) return;
-  const int size = GENERATE(1, 2, 3, 5, 8);  // the long test has all from one to eight
+  const int size = GENERATE(1, 2, 3, 5, 8);  // the long test has all sizes from 1 to 8
   const GlooTransport transport = GENERATE(GlooTransport::memory, GlooTransport::tcp);
   INFO(size << " ranks, " << transport);
   const auto check = [&](ProcessGroup& group) {
     int64_t wrong = 0;
     for (const DType dtype : kDtypes) {
-      if (size != 3 && dtype != kFloat32 && dtype != kBFloat16) continue;  // more ranks show nothing more of others
+      // Dtypes other than float32 and bfloat16 are tested with one group size only.
+      if (size != 3 && dtype != kFloat32 && dtype != kBFloat16) continue;
       for (const int64_t n : {int64_t(0), int64_t(1), int64_t(7), int64_t(300)}) {
         wrong += check_moves(group, dtype, n);
         for (const ReduceOp op : kOps)
@@ -107,7 +108,7 @@ TEST_CASE("gloo: a million elements go in segments", "[parallel][gloo]") {
     for (const DType dtype : {kFloat32, kBFloat16, kInt64}) {
       const int64_t step = group.rank() + 1;
       const Tensor x = arange(kCount).remainder(7).mul(step).to(dtype), base = arange(kCount).remainder(7);
-      const int64_t sum = size * (size + 1) / 2;  // below 256: exact in bfloat16
+      const int64_t sum = size * (size + 1) / 2;  // below 256, so exact in bfloat16
       std::vector<Tensor> inputs(static_cast<size_t>(size), x.clone());
       const Tensor y = x.clone(), z = empty_like(x);
       if (transport == GlooTransport::tcp) group.reduce(y, size - 1)->wait();
@@ -156,10 +157,10 @@ TEST_CASE("gloo: beyond eight ranks the ring gives all the same bits", "[paralle
   };
   CHECK(count_wrong(kRanks, check, transport) == 0);
   for (const Tensor& sum : sums) CHECK(sum.equal(sums[0]));
-  if (transport == GlooTransport::memory)  // which needs no ring
+  if (transport == GlooTransport::memory)  // only the transport over TCP uses a ring
     CHECK(sums[0].equal(reduced(ReduceOp::AVG, kRanks, [](int r) { return input(kFloat32, r, 1000); })));
   const Tensor exact = reduced(ReduceOp::AVG, kRanks, [](int r) { return input(kFloat32, r, 1000).to(kFloat64); });
-  CHECK(sums[0].to(kFloat64).sub(exact).abs().max().item<double>() < 1e-6);  // float sums of 9 terms below 2
+  CHECK(sums[0].to(kFloat64).sub(exact).abs().max().item<double>() < 1e-6);  // for float sums of 9 terms below 2
 }
 
 TEST_CASE("gloo: strided tensors, and the bytes that are sent", "[parallel][gloo]") {
@@ -182,13 +183,13 @@ TEST_CASE("gloo: strided tensors, and the bytes that are sent", "[parallel][gloo
 
 TEST_CASE("collectives count the bytes that their ranks send to others", "[parallel][gloo]") {
   constexpr int kSize = 3, kRoot = 1;
-  constexpr int64_t kNumel = 12, kBytes = kNumel * 4;  // three ranks cut it evenly
+  constexpr int64_t kNumel = 12, kBytes = kNumel * 4;  // can be split evenly among three ranks
   const auto one = [] { return ones({kNumel}); };
   const auto each = [&] { return std::vector<Tensor>{one(), one(), one()}; };
   const auto at_root = [&](ProcessGroup& g) { return g.rank() == kRoot ? each() : std::vector<Tensor>(); };
   struct Case {
     const char* name;
-    int64_t messages;  // of kBytes, of all ranks together
+    int64_t messages;  // number of messages of kBytes, over all ranks
     std::function<void(ProcessGroup&)> call;
   };
   const Case cases[] = {
@@ -335,7 +336,7 @@ TEST_CASE("gloo: who waits for a rank that itself waits blames the one behind it
       return;
     }
     try {
-      if (g.rank() == 1) std::this_thread::sleep_for(milliseconds(100));  // rank 0's time is over first
+      if (g.rank() == 1) std::this_thread::sleep_for(milliseconds(100));  // so that rank 0 reaches its timeout first
       g.recv(ones({3}), g.rank() + 1)->wait();
     } catch (const std::exception&) {
       ++failed;
@@ -351,7 +352,7 @@ TEST_CASE("gloo: a rank that the store has lost wakes who waits for another", "[
   const std::string error = test::error_when_rank_2_is_lost(
       [](Rendezvous job, int) { return make_gloo_group(std::move(job), seconds(60)); },
       [](ProcessGroup& group, const auto& lose) {
-        const WorkPtr work = group.recv(ones({3}), 1);  // that never comes: nobody else would wake it
+        const WorkPtr work = group.recv(ones({3}), 1);  // rank 1 never sends, so only the store can end this wait
         lose();
         work->wait();
       });
@@ -415,7 +416,7 @@ TEST_CASE("gloo: ranks that do not come together say who is missing or counts ot
     }
   };
   CHECK_THAT(join(0, 3, "a", milliseconds(200)), Contains("rank 1 of 3 did not arrive within 200 ms"));
-  // Who counts otherwise, or comes to a place that is taken, is refused alone: the group comes together without it.
+  // A process that has another world size, or claims a rank that is taken, is refused. The group forms without it.
   std::string first = "not yet";
   std::thread thread([&] { first = join(0, 2, "b", seconds(60)); });
   StoreClient store("127.0.0.1", server.port(), "", seconds(60));
@@ -431,7 +432,7 @@ TEST_CASE("gloo: ranks that do not come together say who is missing or counts ot
   CHECK(join(1, 2, "b", seconds(60)).empty());
   thread.join();
   CHECK(first.empty());
-  // Who waits for a rank in vain hears who was refused.
+  // If a rank waits for another one in vain, its error also tells which process was refused.
   thread = std::thread([&] { first = join(0, 3, "c", milliseconds(2000)); });
   store.get(joined_key("c", 0), seconds(60));
   CHECK_THAT(join(0, 3, "c", seconds(60)), Contains("two processes claim to be rank 0"));

@@ -1,5 +1,5 @@
-// Every collective on every backend against the oracle; groups of some of the ranks: which are in them, what they do at
-// the same time, and what happens when one fails.
+// Tests every collective on every backend against the oracle (oracle.h). Tests subgroups: which ranks they have,
+// several groups in use at the same time, and failures of one group.
 #include <atomic>
 #include <mutex>
 #include <numeric>
@@ -20,7 +20,7 @@ using std::chrono::seconds;
 
 namespace {
 
-/// What is wrong with every collective, by the oracle.
+/// Returns one line for every rank, dtype and size for which a collective differs from the oracle.
 std::string wrong_of(const std::string& backend, int size, const std::vector<DType>& dtypes,
                      const std::vector<int64_t>& sizes) {
   std::mutex mutex;
@@ -36,13 +36,13 @@ std::string wrong_of(const std::string& backend, int size, const std::vector<DTy
         all += out.str();
       }
   });
-  empty_cache();  // the next number of ranks has other sizes
+  empty_cache();  // the next group size allocates other sizes
   return all;
 }
-/// Those to run over: of nccl each rank has a GPU.
+/// Names of the backends to test. With NCCL, each rank has its own GPU.
 std::vector<std::string> all_backends() { return test::backends(test::fake_nccl() ? kCUDA : kCPU); }
 
-/// What each rank of a group over `backend` threw, by rank.
+/// Returns the error of each rank of a group over `backend`, "" for none.
 std::vector<std::string> errors_of(const std::string& backend, int size, milliseconds timeout,
                                    const std::function<void(int)>& f) {
   std::vector<std::string> errors(static_cast<size_t>(size));
@@ -58,14 +58,14 @@ std::vector<std::string> errors_of(const std::string& backend, int size, millise
           }
         },
         timeout);
-  } catch (const Error&) {}  // the first of them
+  } catch (const Error&) {}  // rethrown error of one rank; `errors` has all
   return errors;
 }
 Tensor ones_on(const ProcessGroupPtr& group, int64_t n) {
   return ones({n}, TensorOptions(kFloat32).device(group->device()));
 }
 int64_t count_not_equal(const Tensor& x, double value) {
-  constexpr int64_t kAtOnce = 1 << 26;  // what is compared takes memory too
+  constexpr int64_t kAtOnce = 1 << 26;  // compares in chunks, because the comparison allocates memory too
   if (x.dim() != 1 || x.numel() <= kAtOnce) return (x != value).sum().item<int64_t>();
   return count_not_equal(x.narrow(0, 0, kAtOnce), value) +
          count_not_equal(x.narrow(0, kAtOnce, x.numel() - kAtOnce), value);
@@ -82,11 +82,12 @@ const std::vector<DType> kEveryDtype(std::begin(test::kDtypes), std::end(test::k
 
 }  // namespace
 
-// Two ranks with every dtype, every number of ranks with two; a million elements with two numbers of ranks.
+// All dtypes with two ranks; two dtypes with each other group size
 TEST_CASE("every collective equals the oracle", "[parallel][groups]") {
   const std::string backend = GENERATE(from_range(all_backends()));
   const int ranks = GENERATE(range(1, 9));
-  if (TANDEM_TEST_SANITIZED && (ranks == 4 || ranks == 6 || ranks == 7)) return;  // memory and threads as for 5 and 8
+  // Group sizes 4, 6 and 7 use memory and threads in the same way as 5 and 8.
+  if (TANDEM_TEST_SANITIZED && (ranks == 4 || ranks == 6 || ranks == 7)) return;
   check_oracle(backend, ranks, ranks == 2 ? kEveryDtype : kTwoDtypes, {0, 1, 7, 300});
 }
 TEST_CASE("every collective equals the oracle, of a million elements", "[parallel][groups][.][long]") {
@@ -94,7 +95,7 @@ TEST_CASE("every collective equals the oracle, of a million elements", "[paralle
   const int ranks = GENERATE(2, 5);
   check_oracle(backend, ranks, kTwoDtypes, {kMillion});
 }
-// All of it, on demand: some ten minutes.
+// The full product of dtypes, sizes and ranks. Takes about ten minutes, so it runs on demand only.
 TEST_CASE("every collective equals the oracle, for all dtypes, sizes and ranks", "[parallel][groups][.][full]") {
   const std::string backend = GENERATE(from_range(all_backends()));
   const int ranks = GENERATE(range(1, 9));
@@ -133,7 +134,7 @@ TEST_CASE("groups of some ranks work at the same time, and know their ranks", "[
     wrong += get_world_size(low) != (me < 3 ? 3 : -1);
     wrong += odd_or_even->ranks() != (me % 2 ? std::vector<int>{3, 1} : std::vector<int>{4, 2, 0});
     wrong += get_group_rank(high, 4) != 2 || get_global_rank(odd_or_even, 0) != (me % 2 ? 3 : 4);
-    // All at once, each many times: ranks are in two or three of them.
+    // Starts many collectives in several groups before waiting for any. Each rank is in two or three of the groups.
     std::vector<std::pair<Tensor, double>> results;
     std::vector<WorkPtr> works;
     for (int k = 0; k < 20; ++k) {
@@ -146,14 +147,14 @@ TEST_CASE("groups of some ranks work at the same time, and know their ranks", "[
     }
     for (const WorkPtr& work : works) work->wait();
     for (const auto& [x, sum] : results) wrong += count_not_equal(x, sum);
-    // Roots of functions are ranks of the default group, those of methods the group's.
+    // Roots passed to free functions are ranks of the default group. Roots passed to methods are ranks of the group.
     if (high->rank() >= 0) {
       const Tensor x = ones_on(high, 3).mul(me), y = x.clone();
       broadcast(x, 3, high);
       high->broadcast(y, 0)->wait();
       wrong += count_not_equal(x, 3) + count_not_equal(y, 1);
     }
-    // A group of a group.
+    // Splits a subgroup again.
     if (odd_or_even->size() == 3) {
       const ProcessGroupPtr pair = split_group(odd_or_even->rank() < 2 ? 0 : -1, 0, odd_or_even);
       wrong += pair->rank() != (me == 0 ? -1 : odd_or_even->rank());
@@ -222,7 +223,7 @@ TEST_CASE("a work says whether it is done, and what it failed with; a wait may b
   const std::string backend = GENERATE(from_range(test::backends()));
   std::atomic<int64_t> wrong{0};
   test::run_with_backend(backend, 2, [&](const ProcessGroupPtr& all) {
-    if (all->rank() == 1) recv(zeros({1}), 0, nullptr, 9);  // until rank 0 has waited in vain
+    if (all->rank() == 1) recv(zeros({1}), 0, nullptr, 9);  // blocks until rank 0 has timed out and sends
     const Tensor x = ones({4});
     const WorkPtr work = all->all_reduce(x);
     if (all->rank() == 0) {
@@ -319,7 +320,7 @@ TEST_CASE("a rank that is not in a group is refused, and so is what cannot be a 
 
 namespace {
 
-/// A communicator without ranks: a collective fails, or the end of a group of them, or both.
+/// A communicator of one rank whose collectives fail, or whose end_group fails, or both.
 class FailingCommunicator final : public Communicator {
  public:
   FailingCommunicator(bool call_fails, bool end_fails) : call_fails_(call_fails), end_fails_(end_fails) {}
@@ -363,7 +364,7 @@ TEST_CASE("coalesced collectives end with the first error of the group", "[paral
         what = error.what();
       }
       if (first.empty()) first = what;
-      CHECK(what == first);  // the calls of a group share their end
+      CHECK(what == first);  // all calls of a coalesced group fail with the same error
     }
     return first;
   };
@@ -379,9 +380,9 @@ TEST_CASE("ranks of a group that call different things are named, in the group a
   const auto different = errors_of(backend, 4, seconds(60), [](int rank) {
     const ProcessGroupPtr pair = new_group({1, 3}, {.name = "tp"});
     if (pair->rank() >= 0) all_reduce(ones({rank}), ReduceOp::SUM, pair);
-    barrier();  // the default group is as it was
+    barrier();  // the default group still works
     if (pair->rank() < 0) return;
-    barrier(pair);  // fails with the first error
+    barrier(pair);  // throws the first error of `pair`
   });
   for (const size_t rank : {1, 3})
     CHECK_THAT(different[rank],
@@ -444,7 +445,7 @@ TEST_CASE("what fails a group fails the groups made of its ranks, not the other 
   const auto errors = errors_of(backend, 4, seconds(60), [&](int rank) {
     const ProcessGroupPtr all = default_group(), pair = new_group({0, 2}), other = new_group({1, 3});
     if (rank == 0) pair->abort("planned");
-    if (rank % 2 == 1) all_reduce(ones_on(other, 3), ReduceOp::SUM, other);  // these do not hear of it
+    if (rank % 2 == 1) all_reduce(ones_on(other, 3), ReduceOp::SUM, other);  // the other pair is not affected
     if (rank % 2 == 0) try {
         pair->all_reduce(ones_on(pair, 3))->synchronize();
         pair->barrier()->wait();
@@ -469,7 +470,7 @@ TEST_CASE("monitored_barrier names who did not come", "[parallel][groups][errors
     const ProcessGroupPtr group = new_group({0, 1, 2, 4});
     if (rank == 3) return;
     if (rank != 2 && rank != 4) monitored_barrier(group, milliseconds(150), /*wait_all_ranks=*/true);
-    barrier(group);  // it has failed
+    barrier(group);  // this group has already failed
   });
   for (const size_t rank : {0, 1, 2, 4})
     CHECK_THAT(errors[rank],

@@ -1,4 +1,4 @@
-// Collectives between threads beyond those of groups_test.cpp: the order of sums, strides, and what happens when ranks
+// Tests collectives of the local backend beyond groups_test.cpp: the order of sums, strided tensors, and ranks that
 // disagree, are late, or leave.
 #include <atomic>
 #include <limits>
@@ -15,10 +15,10 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Catch2's assertions are not for several threads: each rank counts its wrong elements.
+/// Returns the number of wrong elements. Ranks count them, because Catch2's assertions are not thread-safe.
 int64_t wrong(const Tensor& x, double expected) { return (x != expected).sum().item<int64_t>(); }
 
-/// Runs f(rank) in a local group of `size` and returns what the ranks' results add up to.
+/// Runs f(rank) in a local group of `size` ranks and returns the sum of the results.
 int64_t total(int size, const std::function<int64_t(int)>& f, milliseconds timeout = kDefaultTimeout) {
   std::atomic<int64_t> sum{0};
   run_ranks(size, [&](int rank) {
@@ -61,7 +61,7 @@ TEST_CASE("local: a million elements, in several collectives at once", "[paralle
 }
 
 TEST_CASE("local: sums are in rank order, to the bit", "[parallel][local]") {
-  // The 1 survives only when the two large ones have met before it.
+  // The 1 is lost to rounding unless 1e8 and -1e8 have cancelled before it is added.
   const float values[] = {1e8f, -1e8f, 1.f, 0.f};
   for (int first = 0; first < 4; ++first) {
     float expected = 0;
@@ -103,7 +103,7 @@ TEST_CASE("local: send and recv pair up by rank and tag, in order", "[parallel][
 }
 
 namespace {
-/// What run_ranks throws, and in `others` what the other ranks saw.
+/// Returns the error that run_ranks throws. `seen` receives an error of another rank.
 std::string failure_of(int size, milliseconds timeout, const std::function<void(int)>& f, std::string* seen = nullptr) {
   std::mutex mutex;
   try {
@@ -176,7 +176,7 @@ TEST_CASE("local: a rank that does not come, or throws, ends the wait of the oth
                           recv(zeros({4}), 1);
                         }),
              Contains("rank 1 sent nothing within 200 ms"));
-  // A group that failed stays so, with its first error.
+  // A failed group reports its first error again.
   CHECK_THAT(failure_of(2, milliseconds(200),
                         [&](int rank) {
                           if (rank == 1) return late();
@@ -203,7 +203,7 @@ TEST_CASE("local: nobody waits for a rank that has left, as one with fewer batch
                           if (rank == 0) send(zeros({4}), 1);
                         }),
              Contains("rank 1 has left the group"));
-  // Two that stay need nothing of a third.
+  // Collectives between two ranks do not need the third one, which has left.
   CHECK(total(3, [](int rank) {
           const Tensor x = full({2}, rank);
           if (rank == 2) return int64_t{0};

@@ -1,4 +1,4 @@
-// Our declarations of NCCL's C API against its own header, where that is installed.
+// Compares Tandem's declarations of NCCL's C API with the installed nccl.h.
 #include <nccl.h>
 
 #include <cstddef>
@@ -11,7 +11,8 @@ namespace ours = tandem::distributed::nccl;
 
 namespace {
 
-/// Whether the machine passes the two alike: pointers, structs of one size, integers and enumerations of one size.
+/// True if values of the two types are passed in the same way: both pointers, or structs, integers or enumerations of
+/// equal size.
 template <class A, class B>
 constexpr bool kAlike =
     sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B>&& std::is_class_v<A> == std::is_class_v<B>;

@@ -1,4 +1,4 @@
-// A build with TANDEM_WITH_NCCL=OFF: no NCCL is loaded, not even one that is there and named.
+// Tests a build with TANDEM_WITH_NCCL=OFF: it loads no NCCL library, even if one is installed and named.
 #include <dlfcn.h>
 
 #include <cstdlib>

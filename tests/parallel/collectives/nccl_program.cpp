@@ -1,6 +1,5 @@
-// Two ranks of NCCL on one GPU, which benchmarks/gpu_session.sh launches where there is one. NCCL refuses ranks that
-// share a GPU unless they seem to be machines of their own, which then talk by sockets: right or wrong is all that this
-// shows.
+// Runs two NCCL ranks on one GPU; benchmarks/gpu_session.sh starts it. NCCL refuses two ranks on one GPU unless they
+// appear to be on different machines. They then communicate over sockets, so this checks results and not speed.
 #include <cstdio>
 #include <cstdlib>
 

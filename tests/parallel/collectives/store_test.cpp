@@ -1,4 +1,4 @@
-// The store that ranks meet at: what it keeps, how it waits, and what it refuses.
+// Tests the store through which ranks find each other: its keys, waiting, and invalid requests.
 #include "tandem/parallel/collectives/store/store.h"
 
 #include <net/if.h>
@@ -32,7 +32,7 @@ namespace {
 StoreClient make_client(const StoreServer& server, const std::string& token = "secret") {
   return StoreClient("127.0.0.1", server.port(), token, seconds(20));
 }
-/// What a connection that says `bytes` and nothing else is told until it is closed.
+/// Sends `bytes` on a new connection and returns everything received until the server closes it.
 std::string raw_answer(const StoreServer& server, const std::string& bytes) {
   const Deadline deadline = after(seconds(20));
   const Descriptor socket = connect_to("127.0.0.1", server.port(), deadline);
@@ -99,7 +99,7 @@ TEST_CASE("store: a get waits for the key, until the timeout", "[parallel][store
   CHECK_THROWS_WITH(a.get("never", milliseconds(30)), Contains("wait timeout after 30ms, keys: never"));
   a.wait({"late"}, seconds(20));
   CHECK_THROWS_WITH(a.wait({"late", "never"}, milliseconds(30)), Contains("'never'"));
-  CHECK(a.get("late", seconds(20)) == "here");  // what timed out has left nothing behind
+  CHECK(a.get("late", seconds(20)) == "here");  // a wait that timed out must not disturb later calls
 }
 
 TEST_CASE("store: a wrong token is refused, and said to be one", "[parallel][store][errors]") {
@@ -113,12 +113,15 @@ TEST_CASE("store: a wrong token is refused, and said to be one", "[parallel][sto
 
 TEST_CASE("store: what is no client is shown out", "[parallel][store][errors]") {
   StoreServer server("secret");
-  CHECK(raw_answer(server, "GET / HTTP/1.0\r\n\r\n").empty());                              // a message of a GiB
-  CHECK(raw_answer(server, frame(encode({kGet, 0, "key", ""}))) == frame("B"));             // no hello
-  CHECK(raw_answer(server, frame("")) == frame("B"));                                       // nothing
-  CHECK(raw_answer(server, frame(std::string("H\0\0\0\0\xff\xff\0\0", 9))) == frame("B"));  // a key beyond its end
+  // The server reads the first bytes as a message length of half a GiB.
+  CHECK(raw_answer(server, "GET / HTTP/1.0\r\n\r\n").empty());
+  // A request before the hello.
+  CHECK(raw_answer(server, frame(encode({kGet, 0, "key", ""}))) == frame("B"));
+  CHECK(raw_answer(server, frame("")) == frame("B"));  // an empty message
+  // A key longer than the message.
+  CHECK(raw_answer(server, frame(std::string("H\0\0\0\0\xff\xff\0\0", 9))) == frame("B"));
   CHECK(raw_answer(server, frame(encode({kHello, 0, "secret", "tandem store 1"}))) == frame("D"));
-  make_client(server).set("key", "value");  // the others are served as before
+  make_client(server).set("key", "value");  // other clients are still served
 }
 
 TEST_CASE("store: a port in use, or with nothing behind it, is named", "[parallel][store][errors]") {
@@ -129,11 +132,12 @@ TEST_CASE("store: a port in use, or with nothing behind it, is named", "[paralle
   CHECK_THROWS_WITH(StoreServer("secret", "no.such.host.invalid"), Contains("no.such.host.invalid"));
   StoreClient client = make_client(*server);
   server.reset();
-  CHECK_THROWS_WITH(client.get("key", seconds(20)), Contains("closed"));  // in order, also when asked later
+  // The server closed in order; later calls report the same.
+  CHECK_THROWS_WITH(client.get("key", seconds(20)), Contains("closed"));
   CHECK_THROWS_WITH(client.set("key", ""), Contains("closed"));
   CHECK_THROWS_WITH(StoreClient("127.0.0.1", port, "secret", milliseconds(50)),
                     Contains(std::to_string(port)) && Contains("MASTER_PORT"));
-  const StoreServer reconnect("secret", "127.0.0.1", port);  // free at once
+  const StoreServer reconnect("secret", "127.0.0.1", port);  // the port can be used again at once
   CHECK(reconnect.port() == port);
 }
 
@@ -160,7 +164,7 @@ TEST_CASE("store: it may come after its clients, and goes without waiting for th
 }
 
 namespace {
-/// A watchdog's view of a store, for as long as it lives.
+/// Collects the failures that a watchdog of this rank reports, for as long as this object lives.
 class WatchedRank {
  public:
   WatchedRank(const StoreServer& server, const std::string& group, int rank)
@@ -179,7 +183,7 @@ class WatchedRank {
     const std::lock_guard lock(mutex_);
     return heard_;
   }
-  /// What it hears, which must come.
+  /// Waits for a failure and returns it. Checks that there is exactly one.
   std::string wait_until_failure_known() const {
     for (const Deadline deadline = after(seconds(20)); is_failure_known().empty() && Clock::now() < deadline;)
       std::this_thread::sleep_for(milliseconds(1));
@@ -207,7 +211,7 @@ TEST_CASE("watchdog: hears of the published failure, or that the store's host is
   server = std::make_unique<StoreServer>("secret");
   const WatchedRank last(*server, "a", 1);
   make_client(*server).set("other", "");
-  server.reset();  // in order: that is no failure
+  server.reset();  // an orderly shutdown, which is no failure
   std::this_thread::sleep_for(milliseconds(50));
   CHECK(last.is_failure_known().empty());
 }
@@ -242,7 +246,8 @@ TEST_CASE("store: a rank whose connection ends is published as lost, one that le
 }
 
 TEST_CASE("store: who starts ranks may say first why one is lost, or that it ended well", "[parallel][store]") {
-  StoreServer server("secret", "127.0.0.1", 0, std::chrono::hours(1));  // of patience: it says nothing itself
+  // The patience is one hour, so the store itself reports no lost rank.
+  StoreServer server("secret", "127.0.0.1", 0, std::chrono::hours(1));
   const WatchedRank watched(server, "a", 0);
   {
     StoreClient one = make_client(server), two = make_client(server);
@@ -270,7 +275,7 @@ TEST_CASE("store: a rank whose process ends leaves all its groups, and the other
   other.end(1);
   one.interrupt(), inner.interrupt();
   for (const char* group : {"a", "a/b"}) CHECK(other.left(group) == LeftRanks{{1, kEndedNormally}});
-  CHECK_FALSE(zero.report("a", 0, -1, milliseconds(50), &left));  // nobody is missed
+  CHECK_FALSE(zero.report("a", 0, -1, milliseconds(50), &left));  // the rank that left is not missed
   CHECK(left == LeftRanks{{1, kEndedNormally}});
   server.mark_ended_normally(2);
   CHECK(other.left("b") == LeftRanks{{1, kEndedNormally}, {2, kEndedNormally}});
@@ -278,10 +283,11 @@ TEST_CASE("store: a rank whose process ends leaves all its groups, and the other
   CHECK(other.left("a").count(0) == 1);
   CHECK(other.left("b").count(0) == 0);
   StoreClient reconnect = make_client(server);
-  reconnect.report("a", 1, -1, milliseconds(0));  // another process of that number
+  reconnect.report("a", 1, -1, milliseconds(0));  // a new process with the same rank
   CHECK(other.left("a").count(1) == 0);
   server.close();
-  for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(other.find("key", milliseconds(0)), StoreClosed);  // not lost, also later
+  // Closed in order, so not a lost connection; later calls report the same.
+  for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(other.find("key", milliseconds(0)), StoreClosed);
 }
 
 TEST_CASE("store: a member that says how long it may be silent is lost after that", "[parallel][store]") {
@@ -300,8 +306,8 @@ TEST_CASE("store: a member that says how long it may be silent is lost after tha
 }
 
 namespace {
-/// Runs f in a child that has a network of its own: loopback alone, from whose ports `range` are given out by
-/// themselves. False where that is not allowed.
+/// Runs f in a child process with its own network namespace, which has a loopback device only and ephemeral ports from
+/// `range`. Returns false if the system does not allow that.
 bool in_own_network(const std::string& range, const std::function<bool()>& f) {
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -323,7 +329,8 @@ bool in_own_network(const std::string& range, const std::function<bool()>& f) {
 }  // namespace
 
 TEST_CASE("store: a client that waits for its host is not connected to itself", "[parallel][store]") {
-  // Every second connect() to one of two ports would get that port for its own end.
+  // With two ephemeral ports, every second connect() to one of them would choose that port as its own and so connect to
+  // itself.
   const bool ran = in_own_network("40000 40001", [] {
     try {
       StoreClient("127.0.0.1", 40000, "secret", milliseconds(500), "rank 0");
@@ -363,14 +370,14 @@ TEST_CASE("store: a connection ends when the other machine is gone or the link i
 }
 
 namespace {
-/// A rank of group "a" that has reported, and means to report again in an hour.
+/// A rank of group "a" that has sent one report and will send the next one in an hour.
 class ReportingRank {
  public:
   ReportingRank(const StoreServer& server, int rank, int waits_for)
       : client_(make_client(server)), thread_([this, rank, waits_for] {
           try {
             client_.report("a", rank, waits_for, std::chrono::hours(1));
-          } catch (const StoreConnectionLost&) {}  // it has left, or the test is over
+          } catch (const StoreConnectionLost&) {}  // this object interrupts the report in its destructor
         }) {}
   ~ReportingRank() {
     client_.interrupt();
@@ -391,7 +398,7 @@ TEST_CASE("store: who holds up the others is found along their waits", "[paralle
     client.leave("a", rank, StoreClient::kDefaultAnswerTime);
     ranks[static_cast<size_t>(rank)] = std::make_unique<ReportingRank>(server, rank, waits_for);
   };
-  // What the store says of rank 1 once it has heard what ranks have just reported.
+  // Waits until the store blames `rank` for blocking rank 1, with or without silence as the reason.
   const auto is_eventually_blamed = [&](int rank, bool silence) {
     for (const Deadline deadline = after(seconds(20)); Clock::now() < deadline;) {
       const StoreClient::Blame blame = client.blame("a", 1, StoreClient::kDefaultAnswerTime);
@@ -402,13 +409,13 @@ TEST_CASE("store: who holds up the others is found along their waits", "[paralle
     return false;
   };
   report(0, 1), report(1, 2), report(2, 3);
-  CHECK(is_eventually_blamed(3, false));  // which has never come
+  CHECK(is_eventually_blamed(3, false));  // rank 3 has never reported
   silent.report("a", 3, 0, milliseconds(0));
-  CHECK(is_eventually_blamed(3, true));  // it waits for rank 0, but reports no more
+  CHECK(is_eventually_blamed(3, true));  // rank 3 waits for rank 0, but has stopped reporting
   report(2, -1);
   CHECK(is_eventually_blamed(2, false));
   report(2, 0);
-  CHECK(is_eventually_blamed(1, false));  // a circle
+  CHECK(is_eventually_blamed(1, false));  // the ranks wait in a cycle
 }
 
 TEST_CASE("store: connections that say nothing cost next to nothing, and keep nobody out", "[parallel][store]") {
@@ -467,7 +474,7 @@ TEST_CASE("store: a rank that comes while rank 0 changes stores is not missed by
     rendezvous_from_environment(options, [&](Rendezvous job) {
       ++attempts;
       name = job.name;
-      job.watch->report(name, 1, -1, milliseconds(0));  // what the watchdog begins with
+      job.watch->report(name, 1, -1, milliseconds(0));  // the first request that the watchdog sends
       job.store->set(name, "here");
       job.store->leave(name, 1, StoreClient::kDefaultAnswerTime);
       return ProcessGroupPtr();

@@ -1,4 +1,4 @@
-// The public stores against a map: random calls one after the other, and clients at the same time.
+// Tests the public Store classes against a std::map: random calls in sequence, and concurrent clients.
 #include "tandem/parallel/collectives/store/stores.h"
 
 #include <atomic>
@@ -18,12 +18,12 @@ using tandem::test::TemporaryFolder;
 
 namespace {
 
-/// A kind of store: client() opens one more view of the same.
+/// A store type. client() opens another client of the same store.
 struct Kind {
   std::string name;
   std::function<std::shared_ptr<Store>()> client;
 };
-/// All kinds, made anew; `keep` is what they need.
+/// Creates a new store of each type. `keep` owns the objects that the clients need.
 std::vector<Kind> kinds(std::vector<std::shared_ptr<void>>& keep) {
   const auto hash = std::make_shared<HashStore>();
   const std::shared_ptr<TemporaryFolder> folder(new TemporaryFolder(TemporaryFolder::in_memory()));
@@ -39,7 +39,7 @@ std::vector<Kind> kinds(std::vector<std::shared_ptr<void>>& keep) {
           {"prefix",
            [folder] { return std::make_shared<PrefixStore>("a", std::make_shared<FileStore>(*folder / "prefixed")); }}};
 }
-/// f(i) in so many threads.
+/// Runs f(i) in `count` threads.
 void in_threads(int count, const std::function<void(int)>& f) {
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i) threads.emplace_back(f, i);
@@ -105,7 +105,7 @@ TEST_CASE("stores: what clients do at the same time is done one after the other"
         for (int64_t seen = last; seen < sum && !last.compare_exchange_weak(seen, sum);) {}
         for (std::string now = store->compare_set("swapped", "", "0");;) {
           const std::string next = std::to_string(std::stoll(now) + 1), got = store->compare_set("swapped", now, next);
-          if (got == next && ++swaps) break;  // nobody else sets a number twice
+          if (got == next && ++swaps) break;  // no other thread can have set this number
           now = got;
         }
       }
@@ -159,7 +159,7 @@ TEST_CASE("FileStore: what a killed writer left half written is dropped; the las
   const std::string path = folder / "store";
   FileStore(path).set("key", "value");
   std::string bytes = tandem::test::read_file(path);
-  bytes.resize(bytes.size() - 2);  // as if it had been killed then
+  bytes.resize(bytes.size() - 2);  // as if the writer had been killed at this point
   tandem::test::write_file(path, bytes);
   CHECK(!FileStore(path).check({"key"}));
   FileStore(path).set("other", "x");

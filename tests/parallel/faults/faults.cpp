@@ -1,8 +1,7 @@
-// Kills and stops ranks at random, and looks what the others do: `./run faults`. Each trial follows from the seed and
-// its number. See faults_trial.h for what must hold. `--others N` says how many trials of other faults there are:
-// faults_others.h.
+// Kills and stops random ranks, and checks how the other ranks end: `./run faults`. Each trial is determined by the
+// seed and its number. trial.h lists the checks. `--others N` runs N trials with other faults (misc_faults.h).
 // usage: faults [--kills N] [--others N] [--seed S] [--timeout MS] [--bound MS] [--garbage N] [--only NUMBER]
-// With --max-restarts M the ranks are of jobs that are started again, each up to M times: faults_restarts.h.
+// With --max-restarts M, the ranks belong to jobs that are restarted up to M times each (restarts.h).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +29,7 @@ void print_row(const std::string& name, Row row) {
               static_cast<long long>(n > 0 ? row.latencies[n - 1] : 0), row.at_timeout, row.violations);
 }
 
-/// Jobs until so many ranks were killed. The number of violations.
+/// Runs jobs until `kills` ranks were killed. Returns the number of violations.
 int kill_and_restart(int64_t kills, uint64_t seed, int max_restarts, int64_t only) {
   RestartResult all;
   int64_t jobs = 0;

@@ -1,4 +1,4 @@
-// The processes of a job that a trial of faults strikes, and what they have said.
+// Implements a job of several rank processes for fault trials, and reads the output of its ranks.
 #pragma once
 #include <map>
 #include <regex>
@@ -15,15 +15,15 @@
 
 namespace tandem::test {
 
-constexpr milliseconds kStartTime(60000);  // for a job to come so far that it can be struck
+constexpr milliseconds kStartTime(60000);  // time limit for a job to reach the phase in which the fault happens
 
-/// The processes of one job.
+/// The rank processes of one job, started by `tandem launch` or one by one
 class FaultJob {
  public:
-  /// @param what  the last argument of faults_program
+  /// @param what  last command-line argument of faults_program
   FaultJob(int ranks, bool launcher, milliseconds timeout, int64_t steps, const std::string& what)
       : ranks_(ranks), launched_(launcher), pids_(static_cast<size_t>(ranks), -1) {
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // whatever is left comes to this process
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans are adopted by this process
     command_ = {kFaultsProgram, folder_.path(), std::to_string(timeout.count()), std::to_string(steps), what};
     const distributed::StoreServer free_now("");
     port_ = free_now.port();
@@ -42,7 +42,7 @@ class FaultJob {
       environment.push_back(entry);
     pids_[static_cast<size_t>(rank)] = start(command_, environment, folder_ / ("out" + r), folder_ / ("error" + r));
   }
-  /// All of them, as the launcher's or alone.
+  /// Starts all ranks, through the launcher or one by one.
   void start_all() {
     if (launched_) return start_launcher();
     for (int rank = 0; rank < ranks_; ++rank) start_rank(rank);
@@ -54,7 +54,7 @@ class FaultJob {
   pid_t pid(int rank) const { return pids_[static_cast<size_t>(rank)]; }
   pid_t launcher() const { return launcher_; }
   pid_t host() const { return launched_ ? launcher_ : pids_[0]; }
-  /// Of rank 0's store, or the launcher's.
+  /// Port of the launcher's store, or of rank 0's store in a job without launcher
   int port() {
     if (!launched_) return port_;
     return std::atoi(read_process_variable(pid(0), "MASTER_PORT").c_str());
@@ -65,7 +65,7 @@ class FaultJob {
     const pid_t got = ::waitpid(pid, &status, WNOHANG);
     if (got == pid) statuses_[pid] = status;
     if (got >= 0) return got == pid;
-    const char state = process_state(pid);  // not this process's child, but the launcher's
+    const char state = process_state(pid);  // pid is a child of the launcher, not of this process
     return state == '\0' || state == 'Z';
   }
   int status(pid_t pid) const { return statuses_.at(pid); }
@@ -79,7 +79,7 @@ class FaultJob {
     return text;
   }
   std::string launcher_stderr() const { return contents(folder_ / "error"); }
-  /// Waits until the rank has said it. False when the time is over.
+  /// Waits until the rank has printed `word`. Returns false if the deadline passes first.
   bool wait_for_output(int rank, const std::string& word, Deadline deadline) const {
     for (; Clock::now() < deadline; std::this_thread::sleep_for(milliseconds(2)))
       if (output(rank, "out").find(word) != std::string::npos) return true;
@@ -99,7 +99,7 @@ class FaultJob {
   std::map<pid_t, int> statuses_;
 };
 
-/// The ranks that a text holds to be the cause.
+/// Returns the ranks that an error message names as the cause.
 inline std::set<int> parse_blamed_ranks(const std::string& text) {
   static const std::regex kBlame(
       "rank ([0-9]+)( of [0-9]+)? (is gone|did not arrive|was ended by|does not answer|is stopped by|has left|cannot)");

@@ -10,14 +10,14 @@ namespace tandem::test {
 namespace {
 
 constexpr milliseconds kNodeTimeout(1000);
-constexpr milliseconds kLaunchersEnd(2500);  // of tandem launch: its ranks have two seconds to end by themselves
+constexpr milliseconds kLaunchersEnd(2500);  // for tandem launch to end; it gives its ranks two seconds
 
-/// Collects what is wrong, and how long things take.
+/// Collects violations, and the times that processes take to end.
 struct Watch {
   FaultResult result = {};
   Clock::time_point struck = Clock::now();
   void wrong(const std::string& what) { result.violations.push_back(what); }
-  /// Waits until the process has ended, which is wrong after `most`.
+  /// Waits until the process has ended. Taking longer than `most` is a violation.
   void wait_for_end(FaultJob& job, pid_t pid, const std::string& name, milliseconds most) {
     const Deadline hopeless = struck + most + milliseconds(10000);
     while (!job.ended(pid) && Clock::now() < hopeless) std::this_thread::sleep_for(milliseconds(1));
@@ -48,7 +48,7 @@ FaultResult leave_group(const MiscFaultTrial& t) {
     if (!parse_blamed_ranks(job.output(r, "error")).empty())
       watch.wrong(rank_name(r) + " blames a rank: " + job.output(r, "error"));
   }
-  watch.result.latencies.clear();  // there is no fault
+  watch.result.latencies.clear();  // the trial has no fault to measure from
   return watch.result;
 }
 
@@ -80,7 +80,7 @@ FaultResult leave_while_needed(const MiscFaultTrial& t) {
   return watch.result;
 }
 
-/// What a job ends with in which that rank runs bare backwards; "" when it fails.
+/// Returns the final parameters of a job in which rank `who` runs bare backwards, or "" if the job fails.
 std::string end_beside_bare_backwards(const MiscFaultTrial& t, int who, Watch& watch) {
   FaultJob job(t.ranks, t.launcher, milliseconds(5000), /*steps=*/20, "bare=" + std::to_string(who));
   job.start_all();
@@ -98,11 +98,11 @@ FaultResult bare_backwards(const MiscFaultTrial& t) {
   const std::string expected = end_beside_bare_backwards(t, -1, watch);
   if (end_beside_bare_backwards(t, t.victim, watch) != expected || expected.empty())
     watch.wrong("the parameters are not those of a job without bare backwards");
-  watch.result.latencies.clear();  // there is no fault
+  watch.result.latencies.clear();  // the trial has no fault to measure from
   return watch.result;
 }
 
-/// Two launchers of a job, each with a rank; node 1 goes through a relay if there is one.
+/// A job with two launchers of one rank each. Node 1 connects through the relay, unless it is nullptr.
 class TwoLaunchers {
  public:
   explicit TwoLaunchers(const Relay* relay) : job_(2, true, milliseconds(60000), 1000000, "-1") {
@@ -118,7 +118,7 @@ class TwoLaunchers {
       environments_.push_back(environment);
     }
   }
-  /// False if the ranks do not come to train.
+  /// Returns false if the ranks do not start training.
   bool start_all() {
     for (const size_t node : {0, 1}) {
       pids_[node] = start({kCommand, "launch", "-n", "1", "--threads", "1", "--nodes", "2", "--rdzv",
@@ -136,7 +136,7 @@ class TwoLaunchers {
   pid_t pid(int node) const { return pids_[static_cast<size_t>(node)]; }
   std::string output(int node, const char* stream) const { return contents(path(stream, static_cast<size_t>(node))); }
   FaultJob& job() { return job_; }
-  /// That a launcher ends with status 1 in time, and names the other's node.
+  /// Checks that the launcher of `node` ends in time with status 1, and names the other node.
   void check(int node, Watch& watch, milliseconds most) {
     const std::string name = "the launcher of node " + std::to_string(node);
     watch.wait_for_end(job_, pid(node), name, most);
@@ -180,7 +180,8 @@ FaultResult link_cut_between_launchers(const MiscFaultTrial& t) {
   std::this_thread::sleep_for(t.delay);
   relay.cut();
   watch.struck = Clock::now();
-  // Each may ask the other's store once more before it knows, and waits as long for the answer.
+  // A launcher may send one more request to the other node before it notices the cut, and then waits for the answer
+  // until --node-timeout.
   for (const int node : {0, 1}) two.check(node, watch, t.bound + kLaunchersEnd + 3 * kNodeTimeout);
   return watch.result;
 }
@@ -192,7 +193,7 @@ FaultResult link_cut_between_ranks(const MiscFaultTrial& t) {
   for (int r = 0; r < t.ranks; ++r) {
     std::vector<std::string> environment = relay.environment();
     environment.push_back("LD_PRELOAD=" + std::string(kRelayPreload));
-    // To its own store rank 0 has no link.
+    // Rank 0 hosts the store, so its connection to the store does not cross the link.
     if (r == 0) environment.push_back("TANDEM_TEST_RELAY_EXCEPT=" + std::to_string(job.port()));
     job.start_rank(r, environment);
   }
@@ -220,7 +221,7 @@ MiscFaultTrial MiscFaultTrial::from_seed(uint64_t seed, int64_t number, millisec
     Kind kind;
     bool launcher;
   };
-  // A launcher is lost only where there is one.
+  // A launcher can be lost only in a job that has one.
   static constexpr Case kCases[] = {
       {Kind::leave_group, false},       {Kind::leave_group, true},     {Kind::leave_while_needed, false},
       {Kind::leave_while_needed, true}, {Kind::bare_backwards, false}, {Kind::bare_backwards, true},

@@ -1,4 +1,4 @@
-// Processes that trials of faults start, and what the system says of them.
+// Starts the processes of fault trials, and reads their state and environment from /proc.
 #pragma once
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -33,7 +33,7 @@ inline std::string contents(const std::string& path) {
 }
 inline std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
-/// A child, whose output goes to files.
+/// Starts a child process whose output goes to two files.
 inline pid_t start(const std::vector<std::string>& command, const std::vector<std::string>& environment,
                    const std::string& out, const std::string& error) {
   std::vector<char*> argv;
@@ -53,13 +53,13 @@ inline pid_t start(const std::vector<std::string>& command, const std::vector<st
   ::execv(argv[0], argv.data());
   ::_exit(127);
 }
-/// 'R', 'S', 'T', 'Z', ...; 0 when there is no such process.
+/// State of a process as in /proc/PID/stat ('R', 'S', 'T', 'Z', ...), or 0 if there is no such process.
 inline char process_state(pid_t pid) {
   const std::string stat = contents("/proc/" + std::to_string(pid) + "/stat");
   const size_t at = stat.rfind(") ");
   return at == std::string::npos ? '\0' : stat[at + 2];
 }
-/// A variable of a process's environment; "" where there is none.
+/// Value of an environment variable of a process, or "" if it is not set.
 inline std::string read_process_variable(pid_t pid, const std::string& name) {
   const std::string environment = '\0' + contents("/proc/" + std::to_string(pid) + "/environ");
   const std::string begin = '\0' + name + "=";
@@ -67,7 +67,7 @@ inline std::string read_process_variable(pid_t pid, const std::string& name) {
   if (at == std::string::npos) return "";
   return environment.substr(at + begin.size(), environment.find('\0', at + 1) - at - begin.size());
 }
-/// Those that `tandem launch` has started by now, by rank; of that attempt alone.
+/// Process IDs by rank of the children that `tandem launch` has started for this restart.
 inline std::map<int, pid_t> child_rank_pids(pid_t launcher, int restarts = 0) {
   const std::string id = std::to_string(launcher);
   std::istringstream children(contents("/proc/" + id + "/task/" + id + "/children"));
@@ -80,7 +80,7 @@ inline std::map<int, pid_t> child_rank_pids(pid_t launcher, int restarts = 0) {
   return ranks;
 }
 
-/// Waits so long for this process's children to end, and kills those that are left. How many these were.
+/// Waits up to `patience` for this process's children to end, then kills the rest. Returns the number killed.
 inline int end_children(milliseconds patience) {
   for (const Deadline deadline = after(patience); Clock::now() < deadline;) {
     const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
@@ -95,7 +95,7 @@ inline int end_children(milliseconds patience) {
   return left;
 }
 
-/// Numbers for a trial, which follow from the seed and the trial's own number.
+/// Random numbers of one trial, determined by the seed and the trial's number.
 class TrialDraws {
  public:
   TrialDraws(uint64_t seed, int64_t number) : random_(seed * 1000003 + static_cast<uint64_t>(number)) {}

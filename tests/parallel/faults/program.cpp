@@ -1,19 +1,20 @@
-// What faults.cpp starts and strikes: a rank that trains a small network under DistributedDataParallel.
+// The program that faults.cpp starts as a rank: trains a small network under DistributedDataParallel.
 // usage: faults_program FOLDER TIMEOUT_MS STEPS COMPUTES
-// Rank 0 writes FOLDER/checkpoint.safetensors every few steps. The rank COMPUTES (-1: none) computes from its fourth
-// step on, and meets nobody any more.
+// Rank 0 writes FOLDER/checkpoint.safetensors every few steps. The rank COMPUTES (-1: none) computes without end from
+// its fourth step on, and takes part in no more collectives.
 //
 // usage: faults_program FOLDER TIMEOUT_MS STEPS ends=HOW:MS,HOW:MS,...
-// By rank, how the process ends MS milliseconds after five steps that all train. "exit" calls exit(0) and "return"
-// returns from main, both while the rank holds its group; "destroy" and "destroy+exit" call destroy_process_group()
-// first; "train" goes on training.
+// For each rank: how the process ends, MS milliseconds after five steps that all ranks train. "exit" calls exit(0) and
+// "return" returns from main, both while the rank has a group. "destroy" and "destroy+exit" call
+// destroy_process_group() first. "train" continues training.
 //
 // usage: faults_program FOLDER TIMEOUT_MS STEPS bare=RANK
-// The named rank (-1: none) runs backwards through the bare module between steps, as for a saliency map. Rank 0 writes
-// the parameters, which are the same on all ranks, to FOLDER/end.pt.
+// The rank RANK (-1: none) runs backward through the bare module between steps, as for a saliency map. Rank 0 writes
+// the
+// parameters, which are equal on all ranks, to FOLDER/end.pt.
 //
 // usage: faults_program FOLDER TIMEOUT_MS STEPS resumes
-// It goes on from the last checkpoint in FOLDER, and writes FOLDER/end.pt.
+// Resumes from the last checkpoint in FOLDER, and writes FOLDER/end.pt.
 #include <unistd.h>
 
 #include <cstdio>
@@ -43,12 +44,12 @@ void train_from_checkpoint(const std::string& folder, int64_t steps) {
   const std::vector<Tensor> end = test::train(training, sampler, ranks);
   if (rank == 0) save(end, folder + "/end.pt");
 }
-/// What a rank does by what "ends=..." says of it.
+/// Trains and ends as `ends` ("ends=HOW:MS,...") specifies for this rank.
 int train_and_end(const std::string& ends, int64_t steps) {
   std::istringstream list(ends.substr(ends.find('=') + 1));
   std::string end;
   for (int r = 0; r <= distributed::get_rank(); ++r) std::getline(list, end, ',');
-  // Never destroyed, as in a program that calls exit() in its depths.
+  // Never destroyed, as in a program that calls exit() deep inside other functions.
   static auto* const net = new nn::Linear(16, 4);
   static auto* const ddp = new nn::parallel::DistributedDataParallel<nn::Linear>(*net);
   const std::string how = end.substr(0, end.find(':'));
@@ -75,12 +76,12 @@ void train_beside_bare_backwards(const std::string& folder, int who, int64_t ste
     if (rank == who && step % 3 == 0) net->forward(full({2, 16}, 5.0)).sum().backward();
   };
   for (int64_t step = 0; step < steps; ++step) {
-    bare(step);  // before the first step too
+    bare(step);  // also before the first step
     optimizer.zero_grad();
     mse_loss(ddp(x), y).backward();
     optimizer.step();
   }
-  bare(0);  // the others have no step to come
+  bare(0);  // also after the last step
   for (const Tensor& p : net->parameters()) {
     const Tensor zeros_of = p.detach().clone();
     distributed::broadcast(zeros_of, 0);

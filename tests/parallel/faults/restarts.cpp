@@ -9,13 +9,13 @@
 namespace tandem::test {
 namespace {
 
-constexpr auto kLongest = std::chrono::minutes(3);  // of a job with all its restarts, on a busy machine
+constexpr auto kLongest = std::chrono::minutes(3);  // time limit of a job with all its restarts, on a busy machine
 constexpr int kSteps = 400;
 
-/// A job that trains to the end.
+/// A job that trains to the end, unless its ranks are killed.
 struct RestartJob {
   RestartJob(int ranks, int max_restarts) {
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // whatever is left comes to this process
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans are adopted by this process
     launcher =
         start({kCommand, "launch", "-n", std::to_string(ranks), "--max-restarts", std::to_string(max_restarts),
                "--threads", "1", "--", kFaultsProgram, folder.path(), "60000", std::to_string(kSteps), "resumes"},
@@ -43,7 +43,7 @@ struct RestartJob {
   bool ended = false;
   int exit_status = 0;
 };
-/// The parameters that a job of so many ranks ends with when nothing happens.
+/// Returns the final parameters of a job of `ranks` ranks without faults.
 const std::string& expected_end(int ranks) {
   static std::map<int, std::string> ends;
   std::string& end = ends[ranks];
@@ -93,7 +93,7 @@ RestartResult run_restarts(const RestartTrial& t, int max_restarts) {
     }
     if (static_cast<int>(ranks.size()) < t.ranks) break;
     std::this_thread::sleep_for(delay);
-    if (read_process_variable(ranks[victim], "RANK") != std::to_string(victim)) break;  // it has ended
+    if (read_process_variable(ranks[victim], "RANK") != std::to_string(victim)) break;  // the rank has already ended
     ::kill(ranks[victim], SIGKILL);
     ++result.kills;
   }
@@ -102,7 +102,7 @@ RestartResult run_restarts(const RestartTrial& t, int max_restarts) {
   if (job.exit_status != 0) wrong("tandem launch ends with status " + std::to_string(job.exit_status) + ": " + output);
   if (job.end() != expected) wrong("the parameters are not those of a job without faults");
   result.restarts = count_of(output, "restarting all ranks");
-  // A rank that was struck behind its last step may have ended well before.
+  // The last rank may have been killed after its last step, when the job needed no restart any more.
   if (result.restarts > result.kills || result.restarts + 1 < result.kills)
     wrong(std::to_string(result.kills) + " kills, " + std::to_string(result.restarts) + " restarts: " + output);
   for (int i = 0; i < result.restarts; ++i) {

@@ -1,9 +1,10 @@
-// A job under `tandem launch --max-restarts` is killed at random, rank by rank, and must end as one that never was:
+// Trials that kill random ranks of a job under `tandem launch --max-restarts`. The job must end like a job without
+// faults:
 //
-//   - the launcher ends well, and names each rank that was struck and no other
-//   - rank 0 goes on from the last checkpoint: no step is trained anew that was saved before
-//   - the parameters at the end are those of a job without faults, bit for bit
-//   - nothing that was started is left
+//   - the launcher exits with status 0, and names each rank that was killed and no other
+//   - rank 0 resumes from the last checkpoint: no step before that checkpoint is trained again
+//   - the final parameters equal those of a job without faults, bit for bit
+//   - no process that was started is left
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -15,14 +16,15 @@ namespace tandem::test {
 
 struct RestartTrial {
   int ranks = 2;
-  /// Who is killed in each attempt, and how long after its ranks were all there.
+  /// For each attempt, the rank to kill and the delay after all ranks of the attempt have started
   std::vector<std::pair<int, std::chrono::milliseconds>> kills{};
   static RestartTrial from_seed(uint64_t seed, int64_t number, int max_restarts);
   std::string str() const;
 };
 struct RestartResult {
   std::vector<std::string> violations{};
-  int kills = 0, restarts = 0, resumed = 0;  // resumed: went on from a checkpoint, not from the beginning
+  // resumed: attempts that resumed from a checkpoint instead of starting from the beginning
+  int kills = 0, restarts = 0, resumed = 0;
 };
 RestartResult run_restarts(const RestartTrial& trial, int max_restarts);
 

@@ -15,7 +15,7 @@
 namespace tandem::test {
 namespace {
 
-/// Whether the rank has reported to the store.
+/// Returns whether the rank has started the watchdog thread, which reports to the store.
 bool is_known(pid_t pid) {
   std::error_code error;
   for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error))
@@ -67,7 +67,7 @@ FaultResult run_trial(const FaultTrial& t) {
   };
   if (t.launcher) job.start_launcher();
 
-  // Up to the fault.
+  // Run until the fault.
   const Deadline hopeless = after(kStartTime);
   bool in_phase = t.phase == Phase::start_up;
   auto due = begin + t.delay;
@@ -86,19 +86,20 @@ FaultResult run_trial(const FaultTrial& t) {
   if (!t.launcher) {
     for (int r = 0; r < t.ranks; ++r)
       known[static_cast<size_t>(r)] = r != t.victim && job.pid(r) > 0 && is_known(job.pid(r));
-    ::kill(victim, SIGSTOP);  // also before a kill: to see how far it came
+    ::kill(victim, SIGSTOP);  // stopped before a kill too, to see whether it has reached the store
     for (char state = 'R'; state != 'T' && state != 'Z' && state != '\0'; state = process_state(victim)) {}
     known[static_cast<size_t>(t.victim)] = is_known(victim);
   }
   ::kill(victim, t.stop ? SIGSTOP : SIGKILL);
   const auto struck = Clock::now();
 
-  // Until the survivors' ends.
+  // Wait until the survivors end.
   const auto longest = t.timeout + t.bound + milliseconds(8000);
   std::map<int, Clock::time_point> ends;
   while (static_cast<int>(ends.size()) < t.ranks - 1 && Clock::now() < struck + longest) {
     start_those_due();
-    const bool over = job.launcher() > 0 && job.ended(job.launcher());  // ranks that it had not even started
+    // If the launcher has ended, ranks that it had not started count as ended too.
+    const bool over = job.launcher() > 0 && job.ended(job.launcher());
     for (int r = 0; r < t.ranks; ++r) {
       const bool there = job.pid(r) > 0;
       if (r != t.victim && ends.count(r) == 0 && (there ? job.ended(job.pid(r)) : over)) ends[r] = Clock::now();
@@ -106,7 +107,7 @@ FaultResult run_trial(const FaultTrial& t) {
     std::this_thread::sleep_for(milliseconds(1));
   }
   auto last = struck + (t.stop ? t.timeout + t.bound : t.bound) + milliseconds(100);
-  if (job.launcher() > 0) {  // which passes on what they said
+  if (job.launcher() > 0) {  // wait for the launcher, which forwards the ranks' errors
     while (!job.ended(job.launcher()) && Clock::now() < struck + longest) std::this_thread::sleep_for(milliseconds(1));
     if (Clock::now() > last) wrong("tandem launch ends late, or not at all");
   }
@@ -119,7 +120,8 @@ FaultResult run_trial(const FaultTrial& t) {
       wrong(rank_name(r) + " does not end");
       continue;
     }
-    // Nobody tells of a rank that has not reached the store, or tells a rank that has not.
+    // The loss of a rank that has not reached the store goes unnoticed. If rank 0, which hosts the store, is lost, only
+    // ranks that are connected to the store notice.
     const bool can_know = known[static_cast<size_t>(t.victim)] && (t.victim != 0 || known[at]);
     const auto took = std::chrono::duration_cast<milliseconds>(ends[r] - from);
     const auto most = t.stop || !can_know ? t.timeout + t.bound : t.bound;
@@ -134,7 +136,7 @@ FaultResult run_trial(const FaultTrial& t) {
       wrong(rank_name(r) + " ends with status " + std::to_string(job.status(job.pid(r))) + ": " + output);
   }
 
-  // What is left.
+  // Check the launcher, the stopped rank, leftover processes and the checkpoint.
   if (job.launcher() > 0) {
     if (job.launcher_stderr().find("tandem launch: ") == std::string::npos ||
         job.launcher_stderr().find(rank_name(t.victim)) == std::string::npos)
@@ -186,12 +188,12 @@ GarbageResult run_garbage(int connections, bool launcher) {
   }
   std::this_thread::sleep_for(milliseconds(200));
   result.rss_growth_kib = memory() - before;
-  constexpr int64_t kMostKib = TANDEM_TEST_SANITIZED ? 64 * 1024 : 5 * 1024;  // sanitizers keep what was freed
+  constexpr int64_t kMostKib = TANDEM_TEST_SANITIZED ? 64 * 1024 : 5 * 1024;  // sanitizers keep freed memory
   if (result.rss_growth_kib > kMostKib)
     result.violations.push_back(std::to_string(result.rss_growth_kib) + " KiB more memory");
   for (const int rank : {0, 1})
     if (job.ended(job.pid(rank))) result.violations.push_back(rank_name(rank) + " ended: " + job.output(rank, "error"));
-  ::kill(launcher ? job.launcher() : job.pid(0), SIGKILL);  // and the usual follows
+  ::kill(launcher ? job.launcher() : job.pid(0), SIGKILL);  // ends the job by killing the store's host
   for (const int rank : {0, 1})
     for (const Deadline deadline = after(milliseconds(20000)); !job.ended(job.pid(rank)) && Clock::now() < deadline;)
       std::this_thread::sleep_for(milliseconds(2));

@@ -1,12 +1,11 @@
-// One rank of a job is killed or stopped; what must hold then.
+// Trials that kill or stop one rank of a job. Each trial checks the following.
 //
-//   - every survivor ends: within the bound after a kill; within the group's timeout and the bound after a stop.
-//   Without
-//     a launcher nobody knows of a rank that has not yet reached the store: then as after a stop, whose timeout is also
-//     that of the start-up.
-//   - its error names the rank that was struck, and blames no other
-//   - nothing that was started is left, and a stopped rank that goes on ends as well
-//   - the checkpoint that rank 0 writes meanwhile can be read
+//   - Every survivor ends: within the bound after a kill, or within the group's timeout plus the bound after a stop.
+//     Without a launcher, no rank knows of a rank that has not yet connected to the store. A kill then takes as long
+//     to detect as a stop, with the timeout of the start-up.
+//   - The error of every survivor names the rank that was killed or stopped, and blames no other rank.
+//   - No process that was started is left, and a stopped rank that is continued ends as well.
+//   - The checkpoint that rank 0 writes during the trial can be read.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -21,29 +20,30 @@ struct FaultTrial {
   int ranks = 2, victim = 0;
   bool launcher = false, stop = false;
   Phase phase = Phase::training;
-  std::chrono::milliseconds delay{0};                     // within the phase
-  std::vector<std::chrono::milliseconds> start_delays{};  // of each rank, without a launcher
-  std::chrono::milliseconds timeout{2000};                // of the group
+  std::chrono::milliseconds delay{0};                     // from the start of the phase to the fault
+  std::vector<std::chrono::milliseconds> start_delays{};  // delay of each rank's start, in a job without launcher
+  std::chrono::milliseconds timeout{2000};                // timeout of the process group
   std::chrono::milliseconds bound{1000};
 
-  /// The other members follow from the seed and the number.
+  /// Derives all other members from the seed and the trial's number.
   static FaultTrial from_seed(uint64_t seed, int64_t number, std::chrono::milliseconds timeout,
                               std::chrono::milliseconds bound);
-  std::string kind() const;  // "kill in training, tandem launch"
+  std::string kind() const;  // for example "kill in training, tandem launch"
   std::string str() const;
 };
 struct FaultResult {
   std::vector<std::string> violations{};
-  std::vector<std::chrono::milliseconds> latencies{};  // of survivors that knew, from the fault to their end
-  int at_timeout = 0;                                  // survivors that could not know
+  // Time from the fault to the end of each survivor that could detect it.
+  std::vector<std::chrono::milliseconds> latencies{};
+  int at_timeout = 0;  // number of survivors that could only run into the timeout
 };
 FaultResult run_trial(const FaultTrial& trial);
 
 struct GarbageResult {
   std::vector<std::string> violations{};
-  int64_t rss_growth_kib = 0;  // of the process that hosts the store
+  int64_t rss_growth_kib = 0;  // resident memory of the process that hosts the store
 };
-/// Opens so many connections to the store of a job in training, which say nothing, or nonsense, without end.
+/// Opens `connections` connections to the store of a job in training. They send nothing, or random bytes without end.
 GarbageResult run_garbage(int connections, bool launcher);
 
 }  // namespace tandem::test

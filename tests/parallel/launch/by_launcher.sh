@@ -1,13 +1,13 @@
 #!/bin/sh
-# by_launcher.sh torchrun|mpirun|mpiexec.hydra PROGRAM: two ranks of launch_program, started by a launcher that is not
-# ours, find each other. It exits with 77, "skipped" for ctest, where the launcher is not there: torchrun of a known Python
-# with torch; mpirun of Open MPI; mpiexec.hydra of MPICH.
+# by_launcher.sh torchrun|mpirun|mpiexec.hydra PROGRAM: starts two ranks of launch_program by a launcher other than
+# tandem launch, and checks that they find each other. Exits with 77 ("skipped" for ctest) if the launcher is missing:
+# torchrun of a known Python with torch, mpirun of Open MPI, or mpiexec.hydra of MPICH.
 set -u
 launcher=$1 program=$2
 folder=$(mktemp -d)
 out=$folder/out
 trap 'rm -rf "$folder"' EXIT
-check() { # WORDS COMMAND...: both ranks have the sum, and rank 0 says that WORDS is where it looked
+check() { # WORDS COMMAND...: both ranks print the sum, and rank 0 says that it was configured by WORDS
   words=$1
   shift
   "$@" >"$out" 2>&1 </dev/null || { echo "failed: $*"; cat "$out"; exit 1; }
@@ -22,7 +22,7 @@ case $launcher in
     torchrun="timeout -k 5 100 $python -m torch.distributed.run --nproc-per-node 2 --no-python"
     check torchrun $torchrun --standalone "$program"
     check torchrun $torchrun --master-addr 127.0.0.1 --master-port "$port" "$program"
-    # Where the agent keeps its store to itself, MASTER_PORT is free for ours.
+    # If the agent does not share its store, MASTER_PORT is free for Tandem's own store.
     check torchrun env TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 $torchrun --standalone "$program"
     ;;
   mpirun)
@@ -40,8 +40,8 @@ case $launcher in
     command -v mpiexec.hydra >/dev/null || { echo "SKIPPED: there is no mpiexec.hydra; on Debian: apt install mpich"; exit 77; }
     mpiexec="timeout -k 5 100 mpiexec.hydra -n 2"
     check PMI $mpiexec "$program"
-    check PMI $mpiexec sh -c '"$1"; exit' sh "$program"  # its helper is then the parent's parent
-    # Two jobs at once, first each with a port of its own, then both on the same one.
+    check PMI $mpiexec sh -c '"$1"; exit' sh "$program"  # the shell makes the MPI helper the parent's parent
+    # Two jobs at once: first each with its own default port, then both with one MASTER_PORT.
     for port in '' $((30000 + $$ % 2000)); do
       export MASTER_PORT=$port
       rm -f "$folder/end"

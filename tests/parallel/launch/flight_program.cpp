@@ -1,4 +1,4 @@
-// What flight_test.cpp launches: ranks that sum a few times, until one of them does what the argument says.
+// The program that flight_test.cpp launches: ranks that sum a few times, until one of them fails as the argument says.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -12,11 +12,11 @@ using namespace tandem;
 
 namespace {
 
-/// So long that whoever waits for this rank has given up.
+/// Sleeps so long that ranks that wait for this rank give up.
 void sleep_long() { std::this_thread::sleep_for(std::chrono::minutes(1)); }
 
-/// Says that this rank has all its sums, and of rank 1 waits for the others: who is at the last one yet when a rank
-/// dies fails in that.
+/// Records that this rank has finished all its sums. Rank 1 also waits for the records of the other ranks: it dies
+/// afterwards, and a rank still in its last sum would fail in that sum.
 void print_passed(int rank) {
   const auto file = [](int of) {
     return std::string(std::getenv("TANDEM_FLIGHT_DIR")) + "/passed_" + std::to_string(of);

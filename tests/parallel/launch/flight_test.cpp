@@ -1,4 +1,4 @@
-// Planted failures, the ranks' records of them, and what `tandem flight` says.
+// Tests `tandem flight` on planted failures: the records that the ranks write, and the report about them.
 #include <filesystem>
 #include <map>
 
@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-/// What `tandem flight` says about a job of flight_program.
+/// Report of `tandem flight` about a job of flight_program.
 struct Verdict {
   std::string text, launch_error;
   std::map<int, std::string> records;
@@ -78,7 +78,7 @@ TEST_CASE("flight: a rank that is stopped, or does something else until the time
   const Verdict late = run_launch(3, "late", 3);
   INFO(late.text);
   CHECK(late.culprits() == std::vector<int>{1});
-  CHECK(late.missing().empty());  // it lives, and hears of the failure
+  CHECK(late.missing().empty());  // the rank is alive, and writes a record when the group fails
   const std::string host = parse_json(late.records.at(1)).at("host").get<std::string>();
   CHECK_THAT(late.launch_error, Contains("did not arrive within 1500 ms") && Contains("(rank 1 is process ") &&
                                     Contains(" on " + host + ")"));
@@ -156,7 +156,7 @@ TEST_CASE("flight: a record holds what a call was, for as many calls as there is
     const Tensor x = ones({4});
     for (int i = 0; i < 1500; ++i)
       group->all_reduce(x, distributed::ReduceOp::MAX, "call " + std::to_string(i))->wait();
-    const std::string letter = "\xc3\xa4";  // an a with two dots, of two bytes
+    const std::string letter = "\xc3\xa4";  // the letter a with two dots, two bytes in UTF-8
     std::string name = "a \"name\" \\ of many letters: ";
     while (name.size() < 200) name += letter;
     group->broadcast(ones({2, 5}, kInt64), 1, name)->wait();
@@ -166,7 +166,7 @@ TEST_CASE("flight: a record holds what a call was, for as many calls as there is
   const json record = parse_json(read_file(folder / "flight_rank_0.json"));
   const json& group = record["groups"][0];
   const json& calls = group["calls"];
-  CHECK(group["calls_made"] == 1502);  // with the barrier of init_process_group
+  CHECK(group["calls_made"] == 1502);  // including the barrier of init_process_group
   REQUIRE(calls.size() == 1000);
   CHECK(calls[0]["sequence"] == 503);
   const json& reduce = calls[998];
@@ -183,7 +183,7 @@ TEST_CASE("flight: a record holds what a call was, for as many calls as there is
   CHECK(last["queued"].get<double>() <= last["started"].get<double>());
   CHECK(last["started"].get<double>() <= last["done"].get<double>());
   CHECK_THAT(last["about"].get<std::string>(), Contains("a \"name\" \\ of many"));
-  CHECK(last["about"].get<std::string>().size() == 126);  // no half letter at the end
+  CHECK(last["about"].get<std::string>().size() == 126);  // the text is not cut inside a two-byte letter
 }
 
 TEST_CASE("flight: a record that cannot be written is a warning, and the first error is what it was", "[flight]") {
@@ -236,7 +236,7 @@ TEST_CASE("flight: files that are cut short or foreign are left out by name, tho
   write_file(path, larger);
   CHECK_THAT(report_of(), Contains("error: ") && Contains(path) && Contains("of a job of 3 ranks"));
   std::mt19937_64 random(1);
-  for (int i = 0; i < 200; ++i) {  // whatever a damaged file says, it is read, or refused by name
+  for (int i = 0; i < 200; ++i) {  // a damaged file must be read, or rejected by name
     write_file(path, mutate(whole, random));
     if (const std::string text = report_of(); text.starts_with("error: ")) CHECK_THAT(text, Contains(folder.path()));
   }
@@ -248,7 +248,7 @@ TEST_CASE("flight: files that are cut short or foreign are left out by name, tho
 namespace {
 using tools::flight::Records;
 
-/// Records of ranks 0 to size - 1 in the default group, all of which have done all_reduce #1.
+/// Returns records of ranks 0 to size - 1 in the default group, without calls.
 Records make_records(int size) {
   Records records;
   for (int rank = 0; rank < size; ++rank) {
@@ -262,7 +262,7 @@ Records make_records(int size) {
   }
   return records;
 }
-/// Adds a call to what a rank recorded of its last group.
+/// Adds a call to the record of a rank, in the last group of the record.
 void add_call(Records& records, int rank, const std::string& op, int64_t sequence, const std::string& state,
               int64_t peer = -1) {
   tools::flight::Call call;
@@ -310,8 +310,8 @@ TEST_CASE("flight: of two faults at once the one that explains the failure is bl
     for (const int rank : {0, 1}) add_call(records, rank, "all_reduce", 2, "started");
     const auto sources = find_unfinished_calls(records);
     CHECK(sources.culprits == List{2, 3});
-    CHECK_FALSE(sources.unfinished_calls.at(0)
-                    .is_divided);  // they have not left: that they are late is no other opinion of what to call
+    // Ranks 2 and 3 are late but have not left, so the ranks do not disagree about the next call.
+    CHECK_FALSE(sources.unfinished_calls.at(0).is_divided);
     records.at(2).has_left = records.at(3).has_left = true;
     CHECK(find_unfinished_calls(records).unfinished_calls.at(0).is_divided);
     records.erase(2), records.erase(3);

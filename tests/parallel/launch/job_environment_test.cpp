@@ -1,5 +1,5 @@
-// What init_process_group reads from the environments of launchers, written down as torchrun, Open MPI 4.1, MPICH 4.0
-// and Slurm 22.05 set them. by_launcher.sh and slurm_test.sh read the environments of real ones.
+// Tests the settings that init_process_group reads from the environment variables of torchrun, Open MPI 4.1, MPICH 4.0
+// and Slurm 22.05, which are written down here. by_launcher.sh and slurm_test.sh test the real launchers.
 #include "tandem/parallel/collectives/job_environment.h"
 
 #include <atomic>
@@ -41,7 +41,7 @@ const Environment kStep =
     Environment{{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_STEP_NODELIST", "n[09-10]"},
                 {"SLURM_PROCID", "3"},  {"SLURM_LOCALID", "1"},        {"SLURMD_NODENAME", "n10"},
                 {"SLURM_GTIDS", "2,3"}};
-/// What `srun --mpi=pmi2` sets besides.
+/// Additional variables set by `srun --mpi=pmi2`
 const Environment kPmi2 = {
     {"PMI_FD", "11"}, {"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"PMI_JOBID", "77.0"}, {"SLURM_MPI_TYPE", "pmi2"}};
 
@@ -93,7 +93,7 @@ TEST_CASE("of several launchers the innermost counts, and what is given counts b
   CHECK(read(kStep + kOpenMpi + kPmi + kByHand).launcher == "the environment");
   CHECK(read(kStep + kOpenMpi + kPmi).launcher == "Open MPI");
   CHECK(read(kStep + kPmi).launcher == "PMI");
-  // mpirun's helpers are a step of some nodes.
+  // The helpers of mpirun run in a Slurm step, which may cover only some of the job's nodes.
   const Environment apart = {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}};
   CHECK(read(kStep + kOpenMpi + apart).address == "n08");
   CHECK(read(kOpenMpi + apart + Environment{{"MASTER_ADDR", "first"}}).address == "first");
@@ -117,7 +117,7 @@ TEST_CASE("RANK alone is no launcher: the one that gives rank and size counts", 
   CHECK_THROWS_WITH(read(kAllocation + rank_alone + Environment{{"SLURM_PROCID", "0"}}),
                     Contains("a batch script runs once"));
   InitOptions options;
-  options.world_size = 2;  // then RANK is all that was missing
+  options.world_size = 2;  // with this, only RANK is missing
   const Environment place = {{"MASTER_ADDR", "here"}, {"MASTER_PORT", "1"}};
   CHECK(read(kStep + rank_alone + place, options).launcher == "the environment");
 }
@@ -125,7 +125,7 @@ TEST_CASE("RANK alone is no launcher: the one that gives rank and size counts", 
 TEST_CASE("the rank on the machine comes from whichever launcher counts the same ranks", "[launch][environment]") {
   Environment script = kStep + kByHand + Environment{{"RANK", "3"}};
   script.erase("LOCAL_RANK");
-  CHECK(*read_local_rank(of(script)) == 1);  // export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS
+  CHECK(*read_local_rank(of(script)) == 1);  // a script with export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS
   CHECK(!read_local_rank(of(script + Environment{{"RANK", "2"}})));
   CHECK(!read_local_rank(of(script + Environment{{"WORLD_SIZE", "8"}})));
   CHECK(*read_local_rank(of(script + Environment{{"LOCAL_RANK", "0"}})) == 0);
@@ -140,7 +140,7 @@ TEST_CASE("the tasks of srun --mpi=pmi2 are Slurm's: address, port and local ran
   CHECK(*read_local_rank(of(kStep + kPmi2)) == 1);
   const JobEnvironment next = read(kStep + kPmi2 + Environment{{"SLURM_STEP_ID", "1"}, {"PMI_JOBID", "77.1"}});
   CHECK((next.port != pmi2.port && next.token != pmi2.token));
-  // An mpiexec within a step has ranks of its own.
+  // The ranks of an mpiexec within a Slurm step are not those of the step.
   CHECK(read(kStep + kPmi2 + kPmi).launcher == "PMI");
   CHECK(read(kStep + kPmi2 + Environment{{"PMI_JOBID", "78.0"}}).token == "PMI 78.0");
 }
@@ -150,7 +150,8 @@ TEST_CASE("each job has a token of its own, where its launcher tells jobs apart"
   CHECK((one.token == "PMI n1:3001" && one.port >= 10000 && one.port < 30000));
   CHECK_THAT(one.sources, Contains("port: from the control port of mpiexec"));
   CHECK((other.token != one.token && other.port != one.port));
-  CHECK(read(kAllocation + kPmi, {}, "n1:3001").token == one.token);  // two within one allocation are told apart
+  // Inside an allocation too, the token comes from mpiexec's control port.
+  CHECK(read(kAllocation + kPmi, {}, "n1:3001").token == one.token);
   CHECK(read(kAllocation + kPmi).token == "PMI 77");
   Environment old = kOpenMpi + Environment{{"OMPI_MCA_ess_base_jobid", "77"}};
   old.erase("PMIX_NAMESPACE");
@@ -158,7 +159,7 @@ TEST_CASE("each job has a token of its own, where its launcher tells jobs apart"
   CHECK(read(kByHand + Environment{{"TORCHELASTIC_RUN_ID", "x"}}).token == "the environment x");
   for (const Environment& each : {kStep, kOpenMpi, kByHand})
     CHECK(read(each + Environment{{"TANDEM_JOB_TOKEN", "mine"}, {"TORCHELASTIC_RUN_ID", "x"}}).token == "mine");
-  InitOptions options;  // ranks that a program counts itself, over several steps perhaps
+  InitOptions options;  // the program numbers its own ranks, perhaps over several steps
   options.rank = 0, options.world_size = 2;
   CHECK(read(kStep, options).token.empty());
 }
@@ -184,10 +185,10 @@ TEST_CASE("a shell in an allocation of Slurm is told so, and waits for nobody", 
   Environment one = batch + Environment{{"SLURM_NTASKS", "1"}};
   CHECK(read(one).size == 1);
   one.erase("SLURM_NTASKS");
-  CHECK_THROWS_WITH(read(one), Contains("of 3 tasks"));  // one on each node unless said otherwise
+  CHECK_THROWS_WITH(read(one), Contains("of 3 tasks"));  // Slurm's default is one task per node
   one["SLURM_JOB_NUM_NODES"] = "1";
   CHECK(read(one).size == 1);
-  // The shell that salloc starts on a node is a step, of one task.
+  // The shell that salloc starts on a node is a step with one task.
   const Environment shell =
       batch +
       Environment{{"SLURM_STEP_ID", "4294967290"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_NODELIST", "n08"}};
@@ -211,7 +212,7 @@ TEST_CASE("rank 0 of a step of Slurm is on the first node of its list", "[launch
   CHECK(address("rack[0]n[7]") == "127.0.0.1");
   CHECK(address("n08,n09") == "n08");
   CHECK_THROWS_WITH(address("n[08"), Contains("'n[08' is not a Slurm node list: a bracket is not closed"));
-  // Older versions say SLURM_NODELIST alone.
+  // Older versions of Slurm set SLURM_NODELIST only.
   Environment old = kStep + Environment{{"SLURM_NODELIST", "m[1-2]"}};
   old.erase("SLURM_STEP_NODELIST"), old.erase("SLURM_JOB_NODELIST");
   CHECK(read(old).address == "m1");
@@ -228,18 +229,18 @@ TEST_CASE("rank 0 is found where srun -m arbitrary has put it", "[launch][enviro
                                     {"SLURM_STEP_NODELIST", nodes},
                                     {"SLURM_HOSTFILE", file}});
   };
-  // Of two nodes, each knows.
+  // With two nodes, each task can tell the node of rank 0.
   CHECK(task("n08", "1,10", "n[08-09]").address == "n09");
   CHECK(task("n09", "0,2,3", "n[08-09]").address == "n09");
   CHECK(task("n08", "0", "n[08-09]").address == "n08");
   CHECK(task("n09", "1,2,3", "n[08-09]").address == "n08");
   CHECK_THAT(task("n08", "1,2,3", "n[08-09]").sources, Contains("SLURM_STEP_NODELIST and SLURM_GTIDS"));
   CHECK(task("n08", "1,2,3", "n08").address == "127.0.0.1");
-  // Nodes of another name than the list's, or tasks in another form, say nothing.
+  // If a node's name is not in the list, or SLURM_GTIDS has another form, these variables are ignored.
   const Environment usual = {{"SLURM_GTIDS", "0-2"}, {"SLURMD_NODENAME", "n10"}};
   CHECK(read(kStep + usual).address == "n09");
   CHECK(read(kStep + Environment{{"SLURMD_NODENAME", "alias"}, {"SLURM_GTIDS", "0"}}).address == "n09");
-  // Of more nodes, the host file says it.
+  // With more nodes, the host file tells the node of rank 0.
   const test::TemporaryFolder folder;
   const auto file = [&](const std::string& text) {
     const std::string path = folder / "hosts";

@@ -1,4 +1,4 @@
-// What launch_test.cpp launches: a rank that takes part in collectives, and does what its argument says at the second.
+// The program that launch_test.cpp launches: a rank that runs a first collective, and then does what its argument says.
 #include <unistd.h>
 
 #include <csignal>
@@ -14,14 +14,14 @@
 using namespace tandem;
 
 namespace {
-/// How many ranks' memory this process has mapped.
+/// Returns the number of ranks whose shared memory this process has mapped.
 size_t shared_segments() {
   std::ifstream maps("/proc/self/maps");
   size_t count = 0;
   for (std::string line; std::getline(maps, line);) count += line.find("/memfd:tandem") != std::string::npos;
   return count;
 }
-/// Collectives until rank 0 sees the file.
+/// Runs collectives until rank 0 finds the file.
 void train_until_file(const char* file) {
   std::printf("goes on\n");
   std::fflush(stdout);
@@ -31,9 +31,9 @@ void train_until_file(const char* file) {
     distributed::all_reduce(end);
   }
 }
-/// "leave R HOW WHEN": rank R ends its process as HOW says, while it holds the group. The others compute on for a
-/// second (WHEN is "alone"), need it in an all_reduce after that ("later"), or wait for it there when it ends ("now"),
-/// or in a recv ("recv").
+/// "leave R HOW WHEN": rank R ends its process in the way HOW, while it has a group. The others compute for one second
+/// (WHEN is "alone"), call all_reduce after that second ("later"), or wait in all_reduce ("now") or recv ("recv") when
+/// rank R ends.
 int leave(const std::string& words) {
   int leaver = 0;
   char how[16] = {}, when[16] = {};
@@ -79,14 +79,14 @@ int main(int argc, char** argv) try {
   distributed::all_reduce(x);
   std::printf("the sum is %g\n", x[0].item<double>());
   std::fflush(stdout);
-  // Rank 1 waits until the others have the sum as well: its end is to meet them in the next collective.
+  // Rank 1 waits until the others have the sum too, so that its end hits them in the next collective.
   for (int r = 0; rank == 1 && r < distributed::get_world_size(); ++r)
     if (r != rank) distributed::default_group()->recv(x.clone(), r)->wait();
   if (rank != 1) distributed::default_group()->send(x, 1)->wait();
   if (what == "die in a group") {
     const auto pair = distributed::new_group({1, 2});
     if (rank == 1) {
-      distributed::recv(x.clone(), 2);  // then rank 2 has the group too
+      distributed::recv(x.clone(), 2);  // rank 2 sends this after it has joined the group
       std::raise(SIGKILL);
     }
     if (rank == 2) {
@@ -98,7 +98,8 @@ int main(int argc, char** argv) try {
     nn::Linear net(3, 2);
     nn::parallel::DistributedDataParallel ddp(net);
     nn::parallel::Join join({&ddp});
-    for (int step = 0; step < 2 * rank + 1; ++step) {  // rank 0 has run out when rank 1 dies, rank 2 goes on
+    // When rank 1 dies, rank 0 is out of batches and rank 2 continues.
+    for (int step = 0; step < 2 * rank + 1; ++step) {
       if (rank == 1 && step == 2) std::raise(SIGKILL);
       ddp(x.view({1, 3})).sum().backward();
     }
@@ -110,13 +111,13 @@ int main(int argc, char** argv) try {
   }
   if (what.find("go on") == 0) train_until_file(argv[2]);
   if (rank == 1 && what == "throw")
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // rank 0 waits by then
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // by then rank 0 waits in its next collective
   if (rank == 1 && what == "throw") throw std::runtime_error("no data here");
   if (rank == 1 && what == "memory")
     for (std::vector<Tensor> kept;;) kept.push_back(empty({1 << 26}));
   if (rank == 1 && what == "die") std::raise(SIGKILL);
   if (rank == 1 && what == "stop") std::raise(SIGSTOP);
-  if (rank == 1 && what.find("in pieces") != std::string::npos) {  // the others wait for the rest of its tensor
+  if (rank == 1 && what.find("in pieces") != std::string::npos) {  // the others wait for the rest of this rank's tensor
     std::thread([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(300));
       std::raise(what == "die in pieces" ? SIGKILL : SIGSTOP);
@@ -132,7 +133,7 @@ int main(int argc, char** argv) try {
   if (rank == 1 && what == "uncaught") std::thread([] { throw std::runtime_error("nobody catches this"); }).join();
   distributed::all_reduce(x);
   distributed::destroy_process_group();
-  distributed::init_process_group("gloo", options);  // and once more
+  distributed::init_process_group("gloo", options);  // a second group must work too
   distributed::barrier();
   distributed::destroy_process_group();
   return 0;

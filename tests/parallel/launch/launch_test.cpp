@@ -1,4 +1,4 @@
-// `tandem launch`: what it passes on, how it ends, and that nothing is left behind.
+// Tests `tandem launch`: what it passes on, its exit status, and that no process is left.
 #include <csignal>
 #include <filesystem>
 #include <thread>
@@ -49,7 +49,7 @@ TEST_CASE("launch: the program's arguments are its own affair", "[launch]") {
 }
 
 TEST_CASE("launch: lines of several ranks are never mixed, none is lost", "[launch]") {
-  // Written in parts, so that a line seldom comes in one piece.
+  // Each line is written in parts, so it seldom arrives in one read.
   const ChildResult r =
       Child(launch_shell(3, "i=0; while [ $i -lt 500 ]; do printf 'line %s' $i; echo \" of $RANK\"; i=$((i+1)); done"))
           .finish();
@@ -130,7 +130,8 @@ TEST_CASE("launch: a reader that does not read holds nothing up", "[launch][erro
     if (signal != 0) child.wait_until_full();
     if (signal != 0) child.signal(signal);
     ChildResult r;
-    // A second for the timeout, one that the reader is given, and as much again for a busy machine; it hung before.
+    // One second for the timeout, one second that the reader is given, and the rest for a busy machine. An earlier
+    // version hung.
     CHECK(child.finish_without_reading(r, std::chrono::seconds(20)) < std::chrono::seconds(15));
     CHECK(r.status == status);
     CHECK(has_no_leftovers());
@@ -145,7 +146,8 @@ TEST_CASE("launch: a stopped rank is said to be one, and does not outlive the jo
   CHECK(r.status == 3);
   CHECK_THAT(r.error, Contains("rank 1 did not arrive within 1500 ms") && Contains("has sent no heartbeat for") &&
                           Contains("; rank 1 is stopped by signal 19"));
-  // 1.5 s, and as much for start and end on a busy machine; 7 s more were spent on waiting for the stopped rank.
+  // 1.5 s for the timeout, and the rest for start and end on a busy machine. An earlier version waited 7 s longer for
+  // the stopped rank.
   CHECK(Clock::now() - start < std::chrono::seconds(6));
   CHECK(has_no_leftovers());
 }
@@ -169,7 +171,7 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
   for (const char* line : {"[0] the sum is 6\n", "[1] the sum is 6\n", "[2] the sum is 6\n"})
     CHECK(Child::count(sum.out, line) == 1);
   CHECK(Child::count(sum.out, "] 3 segments are shared\n") == 3);
-  const ChildResult tcp =  // one rank is enough
+  const ChildResult tcp =  // if one rank disables shared memory, no rank uses it
       Child(launch({"-n", "3", "--", "sh", "-c",
                     "TANDEM_SHARED_MEMORY=$RANK exec " + std::string(kLaunchProgram) + " sum"}))
           .finish();
@@ -200,7 +202,7 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
     const auto start = Clock::now();
     const ChildResult r = Child(launch_program(3, c.what)).finish();
     INFO(c.what << ":\n" << r.out << r.error);
-    CHECK(Clock::now() - start < std::chrono::seconds(30));  // half of what the group has
+    CHECK(Clock::now() - start < std::chrono::seconds(30));  // half the timeout of the group
     CHECK(r.status == c.status);
     CHECK_THAT(r.error, Contains(c.cause) && Contains(c.others));
     CHECK(has_no_leftovers());
@@ -224,7 +226,7 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
         what == std::string("die in a Join") ? "(DDP 1: which ranks continue in a Join)" : "all_reduce #3";
     if (std::string(what) != "sum") CHECK_THAT(two.error, Contains(call) && Contains("rank 1 is gone"));
   }
-  // Who waits for nobody is ended by its watchdog.
+  // A rank that waits for no other rank is ended by its watchdog.
   for (const int victim : {0, 1}) {
     Child ranks[] = {start(0, "compute"), start(1, "compute")};
     for (Child& rank : ranks) rank.read_until("computes", 1);
@@ -236,7 +238,7 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
                             Contains("rank " + std::to_string(victim) + " is gone"));
     CHECK(ranks[victim].finish().status == -SIGKILL);
   }
-  const StoreServer other("", "localhost");  // which has two addresses on many machines
+  const StoreServer other("", "localhost");  // on many machines, localhost has two addresses
   port = other.port();
   const ChildResult taken = start(0, "sum").finish();
   CHECK(taken.status == 3);
@@ -264,7 +266,7 @@ TEST_CASE("launch: tasks of a step of Slurm find each other, and a batch script 
   CHECK(Child::count(one.out + two.out, "the sum is 3\n") == 2);
   CHECK_THAT(two.error, Contains("tandem: 2 ranks, found by Slurm (SLURM_PROCID and SLURM_STEP_NUM_TASKS; address: "
                                  "SLURM_STEP_NODELIST, one machine; port: from SLURM_JOB_ID and SLURM_STEP_ID)"));
-  const ChildResult batch = start({"SLURM_PROCID=0", "SLURM_LOCALID=0"}).finish();  // as sbatch runs it, once
+  const ChildResult batch = start({"SLURM_PROCID=0", "SLURM_LOCALID=0"}).finish();  // sbatch runs the script once
   CHECK(batch.status == 3);
   CHECK_THAT(batch.error,
              Contains("of 2 tasks, but is not a task of a step") && Contains("start the ranks by `srun PROGRAM`"));
@@ -279,7 +281,7 @@ TEST_CASE("launch: ranks that torchrun started meet at its agent's store, whose 
                   "MASTER_PORT=" + std::to_string(agent.port()), "TORCHELASTIC_USE_AGENT_STORE=True",
                   "TORCHELASTIC_RUN_ID=some-run", "TORCHELASTIC_RESTART_COUNT=" + restart});
   };
-  for (const char* restart : {"0", "1"}) {  // the words of the first attempt mislead nobody
+  for (const char* restart : {"0", "1"}) {  // keys that the first attempt left in the store must not mislead the second
     Child one = start(1, restart), zero = start(0, restart);
     const ChildResult r1 = one.finish(), r0 = zero.finish();
     INFO(r0.error << r1.error);

@@ -1,4 +1,5 @@
-// Ranks whose processes end while the others go on: with status 0 they have left, otherwise they are lost.
+// Tests ranks whose processes end while others continue: with status 0 they have left the group, otherwise they are
+// lost.
 #include <thread>
 
 #include "tandem/tests/catch.h"
@@ -9,10 +10,10 @@ using namespace tandem::test;
 namespace {
 
 struct ExitTimes {
-  std::vector<ChildResult> ranks;  // by rank
+  std::vector<ChildResult> ranks;  // result of each rank
   std::chrono::milliseconds time{0};
 };
-/// Three ranks of launch_program, which nobody started in common.
+/// Runs three ranks of launch_program without a launcher.
 ExitTimes run_alone(const std::string& what) {
   const auto start = Clock::now();
   const int port = free_port();
@@ -49,7 +50,7 @@ TEST_CASE("a rank that ends with status 0 leaves the others alone", "[launch][gl
     CHECK(launched.status == 0);
     CHECK(Child::count(launched.out, "goes on\n") == 2);
   }
-  // Without a goodbye only a launcher sees the status.
+  // _exit() sends no goodbye to the store, so only a launcher sees the status.
   const ChildResult silent = Child(launch_program(3, "leave 1 _exit alone")).finish();
   CHECK(silent.status == 0);
   CHECK(has_no_leftovers());
@@ -62,7 +63,7 @@ TEST_CASE("a call that needs a rank that has left fails at once, and names it", 
     const ExitTimes ends = run_alone(what);
     INFO(what << ":\n" << join_outputs(ends));
     const size_t leaver = what[6] == '1' ? 1 : 0;
-    CHECK(ends.time < std::chrono::seconds(20));  // of a minute that the group has
+    CHECK(ends.time < std::chrono::seconds(20));  // the group's timeout is one minute
     CHECK(ends.ranks[leaver].status == 0);
     const std::string named = "rank " + std::to_string(leaver) + " has left the group (it ended normally)";
     for (const size_t r : {1 - leaver, size_t{2}}) {

@@ -1,4 +1,4 @@
-// `tandem launch` on several nodes: launchers watch each other, and name the node that is lost.
+// Tests `tandem launch` on several nodes: launchers watch each other, and report the node that is lost.
 #include <unistd.h>
 
 #include <csignal>
@@ -14,7 +14,7 @@ namespace {
 
 const std::vector<std::string> kSleep = {"sh", "-c", "echo node $GROUP_RANK; exec sleep 100"};
 
-/// The launcher of one rank; the first to listen at the port is node 0.
+/// Starts the launcher of one rank. The first launcher to listen at the port becomes node 0.
 Child launch_node(int port, const std::vector<std::string>& options, const std::vector<std::string>& command,
                   int nodes = 2, const Relay* relay = nullptr) {
   std::vector<std::string> words = {
@@ -31,7 +31,7 @@ Child launch_node(int port, const std::vector<std::string>& options, const std::
   }
   return Child(launch(words), environment);
 }
-/// Node 0 and node 1 of a job that has started; node 1 goes through the relay if there is one.
+/// Node 0 and node 1 of a job that has started. Node 1 connects through the relay, unless it is nullptr.
 struct TwoNodes {
   TwoNodes(const std::vector<std::string>& options, const std::vector<std::string>& command, const std::string& ready,
            const Relay* relay = nullptr)
@@ -40,7 +40,7 @@ struct TwoNodes {
   }
   Child start_second(const std::vector<std::string>& options, const std::vector<std::string>& command,
                      const Relay* relay) const {
-    tandem::distributed::connect_to("127.0.0.1", port, after(seconds(60)));  // node 0 is there
+    tandem::distributed::connect_to("127.0.0.1", port, after(seconds(60)));  // waits until node 0 listens
     return launch_node(port, options, command, 2, relay);
   }
   int port;
@@ -51,7 +51,7 @@ std::string host() {
   ::gethostname(name, sizeof name - 1);
   return name;
 }
-/// The time until the launcher has ended.
+/// Waits until the launcher has ended. Returns the time that took.
 std::chrono::milliseconds time_to_finish(Child& child, ChildResult& result) {
   const auto start = Clock::now();
   result = child.finish();
@@ -68,7 +68,7 @@ TEST_CASE("launch: a launcher that is killed is named by the others at once, wit
       Child &killed = kills_zero ? nodes.zero : nodes.one, &other = kills_zero ? nodes.one : nodes.zero;
       killed.signal(SIGKILL);
       ChildResult r;
-      CHECK(time_to_finish(other, r) < seconds(15));  // two of them until its own rank is told to end
+      CHECK(time_to_finish(other, r) < seconds(15));  // the launcher waits two seconds before it ends its rank
       INFO(r.error);
       CHECK(r.status == 1);
       CHECK_THAT(r.error, Contains("tandem launch: the launcher of node " + std::string(kills_zero ? "0" : "1") +
@@ -132,7 +132,8 @@ TEST_CASE("launch: a launcher says whom it waits for", "[launch][nodes]") {
   alone.signal(SIGTERM);
   CHECK(alone.finish().status == 128 + SIGTERM);
   Child other = [&] {
-    std::vector<std::string> words = {"--nodes", "2", "--rdzv", "192.0.2.1:9", "--", "true"};  // no host's (RFC 5737)
+    // 192.0.2.1 is an address that no host has (RFC 5737).
+    std::vector<std::string> words = {"--nodes", "2", "--rdzv", "192.0.2.1:9", "--", "true"};
     return Child(launch(words), {"TANDEM_JOB_TOKEN=secret"});
   }();
   other.read_error_until("tandem launch: waiting for node 0, whose launcher must listen at 192.0.2.1:9");

@@ -1,5 +1,5 @@
-// `tandem launch`: restarts, several launchers of one job, the ranks' share of the machine, and where their output
-// goes.
+// Tests `tandem launch`: restarts, several launchers of one job, threads and CPUs per rank, and the destination of the
+// ranks' output.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
@@ -23,7 +23,7 @@ std::vector<std::string> launch_with(std::vector<std::string> options, const std
   options.push_back(script);
   return launch(options);
 }
-/// A launcher of two; the other one meets it at the port.
+/// Starts one of two launchers of a job, which find each other at the port.
 Child launch_node(int port, int ranks, std::vector<std::string> options, const std::vector<std::string>& command,
                   const std::string& token = "secret") {
   for (const std::string& word :
@@ -117,7 +117,7 @@ TEST_CASE("launch: threads and processors are shared out", "[launch]") {
   };
   const std::vector<int> all = tandem::tools::cpu_share(0, 1);
   if (all.size() >= 2) CHECK(list_of("0") != list_of("1"));
-  // Every processor is of one part, and with more parts than processors each part has one.
+  // Every CPU belongs to one share. If there are more shares than CPUs, each share has one CPU.
   for (const int parts : {2, 3, 1000}) {
     std::vector<int> covered;
     for (int part = 0; part < parts; ++part) {
@@ -163,7 +163,7 @@ TEST_CASE("launch: the launchers of two nodes meet, and their ranks are of one j
   const ChildResult one = first.finish(), two = second.finish();
   INFO(one.error << two.error);
   CHECK((one.status == 0 && two.status == 0));
-  // Which of them is node 0 is a matter of who came first.
+  // The launcher that connects first is node 0.
   const bool in_order = Child::count(one.out, "0 0 3 2 0\n") == 1;
   for (const char* line : in_order ? std::vector{"[0] 0 0 3 2 0\n", "[1] 1 1 3 2 0\n", "[2] 2 0 3 1 1\n"}
                                    : std::vector{"[0] 0 0 3 1 0\n", "[1] 1 0 3 2 1\n", "[2] 2 1 3 2 1\n"})
@@ -185,7 +185,7 @@ TEST_CASE("launch: launchers of one machine meet at a port that is free a moment
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   REQUIRE(::bind(taken, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   Child first = launch_node(port, 1, {}, {"true"}), second = launch_node(port, 1, {}, {"true"});
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // so that both have found it taken
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // so that both launchers have found the port taken
   ::close(taken);
   for (Child* each : {&first, &second}) {
     const ChildResult r = each->finish();
@@ -208,13 +208,14 @@ TEST_CASE("launch: what ends a rank of one node is said on all, and all start ag
     CHECK_THAT(r.error, Contains("rank 1 exited with status 7; restarting all ranks (1 of 1)"));
   }
   CHECK(has_no_leftovers());
-  for (const int signal : {SIGTERM, SIGKILL}) {  // to one launcher: the other's ranks do not outlive it
+  for (const int signal : {SIGTERM, SIGKILL}) {  // a signal to one launcher must also end the other one's ranks
     const std::vector<std::string> sleep = {"sh", "-c", "echo ready; exec sleep 100"};
     Child one = launch_node(port, 1, {}, sleep), other = launch_node(port, 1, {}, sleep);
     one.read_until("ready", 1);
     other.read_until("ready", 1);
     one.signal(signal);
-    if (signal == SIGKILL) other.signal(SIGTERM);  // ranks that talk to each other would notice
+    // Ranks that only sleep do not notice that the other ranks are gone.
+    if (signal == SIGKILL) other.signal(SIGTERM);
     CHECK(one.finish().status == (signal == SIGKILL ? -SIGKILL : 128 + signal));
     CHECK(other.finish().status > 0);
     CHECK(has_no_leftovers());
@@ -233,7 +234,7 @@ TEST_CASE("launch: a node that does not come, or does not agree, is named", "[la
     CHECK_THAT(one.error + two.error, Contains("they must be the same"));
   }
   Child waiting = launch_node(port, 1, {}, {"true"});
-  connect_to("127.0.0.1", port, after(std::chrono::seconds(60)));  // it is there, and waits
+  connect_to("127.0.0.1", port, after(std::chrono::seconds(60)));  // waits until the launcher listens
   waiting.signal(SIGTERM);
   CHECK(waiting.finish().status == 128 + SIGTERM);
   const ChildResult none = launch_node(port, 1, {}, {"true"}, "").finish();

@@ -1,5 +1,6 @@
-// A network between ranks that is worse than loopback: it delays what it passes on, passes on so many bytes a second,
-// in small pieces, resets a connection, and is cut. relay_preload.cpp leads the ranks' connections through it.
+// Implements a relay that makes the network between ranks worse than loopback: it delays data, limits the bytes per
+// second, forwards small pieces, resets a connection, or stops forwarding. relay_preload.cpp redirects the ranks'
+// connections to the relay.
 #pragma once
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -26,11 +27,11 @@ namespace tandem::test {
 class Relay {
  public:
   struct Options {
-    int delay_us = 0;              // each piece waits for up to so long
-    size_t piece = 1 << 16;        // bytes that are passed on at once
-    int64_t bytes_per_second = 0;  // all connections together; 0: as many as there are
-    int64_t slow_after = 0;        // bytes in all, when that begins
-    int64_t reset_after = -1;      // bytes in all, when the connection that carries the next is reset, once; -1: never
+    int delay_us = 0;              // maximum delay of each piece
+    size_t piece = 1 << 16;        // maximum number of bytes forwarded at once
+    int64_t bytes_per_second = 0;  // limit over all connections; 0: none
+    int64_t slow_after = 0;        // total number of bytes forwarded before the limit applies
+    int64_t reset_after = -1;      // total number of bytes after which one connection is reset, once; -1: never
   };
   explicit Relay(const Options& options)
       : options_(options),
@@ -48,13 +49,13 @@ class Relay {
     thread_.join();
   }
   Relay(const Relay&) = delete;
-  /// Of a program that is to go through it.
+  /// Environment variables for a program whose connections shall go through the relay
   std::vector<std::string> environment() const {
-    return {"TANDEM_SHARED_MEMORY=0",  // all is to go over the connections
+    return {"TANDEM_SHARED_MEMORY=0",  // send all data over the connections
             "TANDEM_TEST_RELAY_PORT=" + std::to_string(distributed::socket_port(listener_.get())),
             "TANDEM_TEST_RELAY_PATH=" + path()};
   }
-  /// Passes nothing on any more, and closes nothing: both sides hear no more of each other.
+  /// Stops forwarding without closing any connection, so neither side receives anything more from the other.
   void cut() { cut_ = true; }
   int64_t bytes() const { return bytes_; }
   int connections() const { return connections_; }
@@ -93,7 +94,8 @@ class Relay {
     if (fd < 0) return;
     distributed::Descriptor from(fd);
     char text[32] = {};
-    while (::recv(preload_socket_.get(), text, sizeof text - 1, 0) > 0) {  // sent before the connection was made
+    // relay_preload.cpp sends this before it connects
+    while (::recv(preload_socket_.get(), text, sizeof text - 1, 0) > 0) {
       int own = 0, meant = 0;
       if (std::sscanf(text, "%d %d", &own, &meant) == 2) destinations_[own] = meant;
       std::fill(std::begin(text), std::end(text), '\0');
@@ -108,10 +110,11 @@ class Relay {
       connections_now_.push_back({std::move(from), std::move(to), {a, b}, {b, a}});
       ++connections_;
     } catch (const Error&) {
-      // Nobody listens there yet: who asks is refused, as he would be without the relay, and asks again.
+      // No one listens at the target port yet. The rank's connection is refused, as without the relay, and it tries
+      // again.
     }
   }
-  /// Whether something was done.
+  /// Forwards the next piece if it is due. Returns true if anything was done.
   bool step(Connection& c, Direction& d) {
     using distributed::Clock;
     if (c.reset || d.ended) return false;
@@ -132,7 +135,7 @@ class Relay {
     if (options_.reset_after >= 0 && bytes_ > options_.reset_after && !reset_.exchange(true)) {
       const linger at_once{1, 0};
       for (const int fd : {d.from, d.to}) ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-      return c.reset = true;  // and closed, which with this option resets
+      return c.reset = true;  // closing the socket with SO_LINGER 0 resets the connection
     }
     const ssize_t n = ::send(d.to, d.pending.data(), d.pending.size(), MSG_NOSIGNAL);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
@@ -148,7 +151,7 @@ class Relay {
   std::map<int, int> destinations_;
   std::list<Connection> connections_now_;
   std::mt19937 random_{7};
-  distributed::Deadline free_at_ = {};  // when the next byte may go
+  distributed::Deadline free_at_ = {};  // when the next byte may be sent under the limit
   std::atomic<int64_t> bytes_{0};
   std::atomic<int> connections_{0};
   std::atomic<bool> stop_{false}, reset_{false}, cut_{false};

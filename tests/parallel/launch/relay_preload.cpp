@@ -1,6 +1,6 @@
-// Loaded into a rank (LD_PRELOAD), it has the rank's connections to this machine go through the relay of relay.h: it
-// tells the relay which port was meant for the socket's own one, and connects to the relay's. Connections to the port
-// TANDEM_TEST_RELAY_EXCEPT go past it.
+// Redirects a rank's TCP connections to this machine through the relay of relay.h. Loaded into the rank by LD_PRELOAD,
+// it replaces connect(): it tells the relay the socket's own port and the intended port, and connects to the relay.
+// Connections to the port TANDEM_TEST_RELAY_EXCEPT are not redirected.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <sys/socket.h>
@@ -24,7 +24,7 @@ extern "C" int connect(int fd, const sockaddr* address, socklen_t length) {
   std::memset(&own, 0, sizeof own);
   own.sin_family = AF_INET;
   own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  (void)::bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof own);  // who has bound it already keeps that
+  (void)::bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof own);  // fails harmlessly if the socket is already bound
   socklen_t own_length = sizeof own;
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_length) != 0) return kReal(fd, address, length);
 

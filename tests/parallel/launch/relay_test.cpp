@@ -1,4 +1,4 @@
-// Ranks over a bad network: what is late changes nothing, and a connection that is reset is an error that is named, or
+// Tests ranks over a bad network: delays change no result. A connection that is reset causes an error that names it, or
 // a restart from the last checkpoint.
 #include "tandem/tests/parallel/launch/relay.h"
 
@@ -11,12 +11,12 @@ using namespace tandem::test;
 
 namespace {
 
-/// Sanitizers want to be loaded first.
+/// Returns true, with a warning, in builds without the relay: a sanitizer must be loaded before any LD_PRELOAD library.
 bool is_relay_unavailable() {
   if (!kRelayPreload) WARN("SKIPPED: no Gloo, or a sanitizer, which does not go with LD_PRELOAD");
   return !kRelayPreload;
 }
-/// Two ranks that train some steps and save checkpoints in the folder.
+/// Runs two ranks that train some steps, resume from checkpoints in the folder, and save checkpoints there.
 ChildResult train(const std::string& folder, const Relay* relay, const std::string& restarts = "0",
                   const std::string& timeout_ms = "30000") {
   std::vector<std::string> command = {"-n", "2", "--threads", "1", "--max-restarts", restarts, "--", "env"};
@@ -55,8 +55,8 @@ TEST_CASE("a training over connections that are slow and cut all into pieces end
     INFO(r.error);
     REQUIRE(r.status == 0);
     CHECK(read_final_model(folder) == expected_final_model());
-    CHECK(relay.connections() >= 5);  // two to the store of each rank, and one between them
-    CHECK(relay.bytes() > 100000);    // 40 gradients of 321 numbers, both ways
+    CHECK(relay.connections() >= 5);  // two from each rank to the store, and one between the ranks
+    CHECK(relay.bytes() > 100000);    // 40 steps with 321 gradient values, in both directions
     const auto bytes = static_cast<double>(relay.bytes());
     if (options.bytes_per_second > 0) CHECK(seconds > 0.9 * bytes / static_cast<double>(options.bytes_per_second));
   }
@@ -66,7 +66,8 @@ TEST_CASE("a network that becomes too slow for the timeout is an error that is n
           "[launch][gloo][relay][errors]") {
   if (is_relay_unavailable()) return;
   const TemporaryFolder folder;
-  const Relay relay({.piece = 100, .bytes_per_second = 500, .slow_after = 60000});  // in training: five seconds a step
+  // The limit starts in training and makes a step take five seconds.
+  const Relay relay({.piece = 100, .bytes_per_second = 500, .slow_after = 60000});
   const auto start = Clock::now();
   const ChildResult r = train(folder.path(), &relay, "0", "2000");
   INFO(r.error);
@@ -80,14 +81,15 @@ TEST_CASE("a network that becomes too slow for the timeout is an error that is n
 
 TEST_CASE("a connection that is reset is named, and a restart makes up for it", "[launch][gloo][relay][errors]") {
   if (is_relay_unavailable()) return;
-  for (const int64_t after : {20, 2000, 90000}) {  // in the greeting, at the start, in training
+  // Resets a connection in its first message, at the start of the job, or in training.
+  for (const int64_t after : {20, 2000, 90000}) {
     INFO("after " << after << " bytes");
     const TemporaryFolder folder, reconnect;
     const Relay once({.reset_after = after});
     const ChildResult r = train(folder.path(), &once);
     INFO(r.error);
     REQUIRE(once.has_reset());
-    // The greeting is said anew.
+    // A connection that is reset in its first message is opened again, so the job may succeed.
     if (r.status == 0) {
       CHECK(after == 20);
       CHECK(read_final_model(folder) == expected_final_model());

@@ -1,10 +1,10 @@
 #!/bin/bash
-# slurm_nodes.sh FOLDER COMMAND...: runs the command on the head of a real Slurm, whose nodes are on this machine: tn1 and
-# tn2, and tn3 besides in the partition `three`. Each has a network, a host name and processes of its own (namespaces),
-# reaches the others over a bridge only, and shares no memory with them. Returns the command's exit status, or 77 where
-# this machine cannot do that, and says why. Needs root, Debian's packages slurmctld slurmd slurm-client munge iproute2,
-# and neither systemd nor cgroups. FOLDER, which is empty, gets Slurm's state and logs. Nothing outside it changes; all
-# processes and networks end with this one.
+# slurm_nodes.sh FOLDER COMMAND...: runs the command on the head node of a real Slurm cluster whose nodes all run on
+# this machine: tn1 and tn2, and in the partition `three` also tn3. Each node has its own network, host name and
+# processes (namespaces), reaches the others over a bridge only, and shares no memory with them. Returns the command's
+# exit status, or 77 with the reason if this machine cannot run Slurm. Needs root, and Debian's packages slurmctld
+# slurmd slurm-client munge iproute2; needs neither systemd nor cgroups. FOLDER must be empty, and gets Slurm's state
+# and logs. Nothing outside FOLDER changes. All processes and networks end with this script.
 set -euo pipefail
 export PATH=$PATH:/usr/sbin:/sbin
 nodes=(tn1 tn2 tn3) cpus=4 net=10.77.0
@@ -58,7 +58,7 @@ END
     >> "$folder/slurm.conf"
 }
 
-# On a node, in its namespaces: waits for its network device, then becomes its slurmd.
+# Runs in the namespaces of a node: waits for the node's network device, then becomes its slurmd.
 run_node() { # NAME ADDRESS
   local i
   hostname "$1"
@@ -72,7 +72,7 @@ run_node() { # NAME ADDRESS
   exec slurmd -D -f "$SLURM_CONF"
 }
 
-# On the head, in its namespaces, whose first process this is: all others end with it.
+# Runs in the namespaces of the head node, as their first process: when it ends, all other processes end.
 run_head() { # COMMAND...
   hostname head
   ip link set lo up
@@ -85,7 +85,7 @@ run_head() { # COMMAND...
     echo "$net.1 head"
     for i in "${!nodes[@]}"; do echo "$net.$((i + 2)) ${nodes[i]}"; done
   } > "$folder/hosts"
-  mount --bind "$folder/hosts" /etc/hosts  # in this namespace and the nodes'
+  mount --bind "$folder/hosts" /etc/hosts  # visible in this mount namespace and those of the nodes
 
   (umask 077 && head -c 128 /dev/urandom > "$folder/munge/key")
   munged --force --key-file "$folder/munge/key" --socket "$folder/munge/socket" --pid-file "$folder/munge/pid" \

@@ -1,7 +1,7 @@
 #!/bin/bash
-# slurm_test.sh TANDEM PROGRAM: ranks of launch_program that a real Slurm starts on its nodes (slurm_nodes.sh) find each
-# other, get the right local ranks, and are told what is wrong. Exits with 77, "skipped" for ctest, where Slurm cannot be
-# started here, and says why. Ends within 150 s, with all that it started.
+# slurm_test.sh TANDEM PROGRAM: starts ranks of launch_program by a real Slurm on its nodes (slurm_nodes.sh), and checks
+# that they find each other, get the right local ranks, and report errors. Exits with 77 ("skipped" for ctest) and the
+# reason if Slurm cannot run here. Ends within 150 s, together with all processes that it started.
 set -uo pipefail
 cd "$(dirname "$0")"
 self=$PWD/slurm_test.sh
@@ -10,7 +10,7 @@ if [[ ${1:-} != --on-head ]]; then
   folder=$(mktemp -d)
   trap 'rm -rf "$folder" 2> /dev/null || { sleep 1; rm -rf "$folder"; }' EXIT
   trap 'kill -KILL $!; wait $!; exit 1' INT TERM
-  # Each process here ends with the one that started it, killed or not.
+  # Each of these processes ends when its parent ends, even if the parent is killed.
   setpriv --pdeathsig KILL timeout -k 5 150 \
     setpriv --pdeathsig KILL ./slurm_nodes.sh "$folder" "$self" --on-head "$1" "$2" "$folder" &
   wait $!
@@ -20,11 +20,11 @@ tandem=$2 program=$3 out=$4/test/out
 mkdir "$4/test"
 cd "$4/test"
 
-# says TIMES TEXT: the last command's output has the text so often.
+# says TIMES TEXT: the last command's output contains TEXT exactly TIMES times.
 says() {
   [[ $(grep -cF -- "$2" "$out") = "$1" ]] || { echo "failed: '$2' is not said $1 times by: $last"; cat "$out"; exit 1; }
 }
-# starts STATUS COMMAND...: runs it, which is to end with that status (+: any but 0 and that of a timeout).
+# starts STATUS COMMAND...: runs COMMAND, which must end with STATUS (+: any except 0 and a timeout's).
 starts() {
   local status=0 wanted=$1 start=$SECONDS
   shift
@@ -42,10 +42,10 @@ begun=$SECONDS
 starts 0 srun -N2 -n3 "$program" sum
 says 3 "the sum is 6"
 says 1 "tandem: 3 ranks, found by Slurm (SLURM_PROCID and SLURM_STEP_NUM_TASKS; address: SLURM_STEP_NODELIST; port: from"
-starts 0 env RANK=1 LOCAL_RANK=7 srun -N2 -n3 "$program" sum  # RANK alone is no launcher
+starts 0 env RANK=1 LOCAL_RANK=7 srun -N2 -n3 "$program" sum  # RANK alone does not name a launcher
 says 3 "the sum is 6"
 
-# PMI's variables beside Slurm's: the step counts, and there are local ranks.
+# If PMI variables are set beside Slurm's, the step's values are used, and there are local ranks.
 for mpi in none pmi2; do
   starts 0 srun --mpi=$mpi -N2 -n3 "$program" "local rank"
   says 1 "rank 0 has the local rank 0"
@@ -55,7 +55,7 @@ done
 starts 0 srun --mpi=pmi2 -N2 -n3 "$program" sum
 says 3 "the sum is 6"
 
-# Two steps at once in one allocation, one on the second node alone.
+# Two steps at once in one allocation; the second runs on tn2 only.
 cat > two_steps <<END
 #!/bin/bash
 : > first
@@ -70,7 +70,7 @@ starts 0 salloc -N2 -n4 --ntasks-per-node=2 ./two_steps
 says 4 "the sum is 3"
 says 2 "tandem: 2 ranks, found by Slurm"
 
-# Rank 0 elsewhere than on the first node.
+# Rank 0 runs on another node than the first.
 printf '%s\n' tn2 tn1 tn1 > hosts
 starts 0 env SLURM_HOSTFILE="$PWD/hosts" srun -N2 -n3 -m arbitrary "$program" sum
 says 3 "the sum is 6"
@@ -81,10 +81,10 @@ printf '%s\n' tn3 tn1 tn2 > hosts
 starts 0 env SLURM_HOSTFILE="$PWD/hosts" srun -p three -N3 -n3 -m arbitrary "$program" sum
 says 3 "the sum is 6"
 says 1 "address: SLURM_STEP_NODELIST and SLURM_HOSTFILE"
-starts 3 srun -p three -N3 -n3 -m arbitrary -w tn3,tn1,tn2 "$program" sum  # which Slurm tells nobody
+starts 3 srun -p three -N3 -n3 -m arbitrary -w tn3,tn1,tn2 "$program" sum  # Slurm tells no task the node of rank 0
 says 3 "has put rank 0 on one of 3 nodes, but Slurm does not say on which"
 
-# Shells of an allocation are no ranks, and say so.
+# Shells of an allocation are no ranks. The program reports that.
 starts 3 salloc -N2 -n3 "$program" sum
 says 1 "of 3 tasks, but is not a task of a step"
 starts 3 salloc -N2 -n3 srun --interactive --preserve-env "$program" sum
@@ -94,7 +94,7 @@ grep -q "(a batch script runs once)" batch || { cat batch; exit 1; }
 starts 0 sbatch --wait -N2 -n4 -o "$PWD/batch" --wrap "srun '$program' sum"
 [[ $(grep -c "the sum is 10" batch) = 4 ]] || { cat batch; exit 1; }
 
-# Two jobs on one port: the second is refused, the first goes on.
+# Two jobs use one port: the second is refused, the first continues.
 export MASTER_ADDR=tn1 MASTER_PORT=29500
 rm -f end
 : > first
@@ -107,7 +107,7 @@ touch end
 wait $! || { echo "failed: the first of two jobs on one port"; cat first; exit 1; }
 unset MASTER_ADDR MASTER_PORT
 
-# A rank that fails, one that is killed with its job, and launchers of ours as tasks.
+# A rank that fails, a rank that is killed with its job, and tandem launch as the tasks.
 starts + srun --kill-on-bad-exit=1 -N2 -n3 "$program" throw
 says 1 "error: no data here"
 : > first

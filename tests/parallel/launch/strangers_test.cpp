@@ -1,5 +1,5 @@
-// Processes that come to a group which is complete: of another job, with a RANK that is taken, or too late. Each is
-// refused and told why, and the group goes on.
+// Tests processes that connect to a group that is already complete: from another job, with a RANK that is taken, or too
+// late. Each is refused with the reason, and the group continues.
 #include <unistd.h>
 
 #include "tandem/tests/parallel/child.h"
@@ -14,7 +14,7 @@ Environment rank_environment(int rank, int size, int port) {
   return {"RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(size), "MASTER_ADDR=127.0.0.1",
           "MASTER_PORT=" + std::to_string(port)};
 }
-/// Two ranks that no launcher of ours has started, which make collectives until finish().
+/// Two ranks without a launcher, which run collectives until finish().
 class Job {
  public:
   explicit Job(const std::string& what = "go on", const Environment& more = {})
@@ -42,7 +42,7 @@ class Job {
   const int port_ = free_port();
   Child ranks_[2];
 };
-/// What a process says that is refused.
+/// Returns the error of a process that is refused.
 std::string failure_text(const Environment& environment) {
   const ChildResult r = Child({kLaunchProgram, "sum"}, environment).finish();
   CHECK(r.status == 3);
