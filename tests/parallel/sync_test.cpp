@@ -49,115 +49,114 @@ TEST_CASE("a flat layout is cut at blocks from a tensor's start, or outside of t
 namespace {
 /// A tracker of three parameters; the last two are in bucket 0.
 GradientTracker three(TrackerOptions rules = {}) {
-  GradientTracker arrivals("An owner", {"a", "b", "c"}, rules);
-  arrivals.set_buckets({1, 0, 0}, 2);
-  return arrivals;
+  GradientTracker tracker("An owner", {"a", "b", "c"}, rules);
+  tracker.set_buckets({1, 0, 0}, 2);
+  return tracker;
 }
-void bring(GradientTracker& arrivals, const std::vector<size_t>& parameters) {
+void bring(GradientTracker& tracker, const std::vector<size_t>& parameters) {
   for (const size_t i : parameters) {
-    arrivals.mark_used(i);
-    arrivals.count(i);
+    tracker.mark_used(i);
+    tracker.count(i);
   }
 }
 }  // namespace
 
 TEST_CASE("buckets are handed out in order, each when all that is expected of it has come", "[parallel][arrivals]") {
-  GradientTracker arrivals = three({.record_order = true});
+  GradientTracker tracker = three({.record_order = true});
   const auto token = std::make_shared<const bool>(true);
-  CHECK_FALSE(arrivals.is_running());
-  arrivals.start(token);
-  CHECK(arrivals.is_running());
-  for (const size_t i : {0, 1, 2}) CHECK(arrivals.expect_gradients(i));
-  bring(arrivals, {0});
-  CHECK_FALSE(arrivals.next_full_bucket());  // only bucket 1 is full, but bucket 0 comes first
-  bring(arrivals, {2});
-  CHECK_FALSE(arrivals.next_full_bucket());
-  bring(arrivals, {1});
-  CHECK(arrivals.next_full_bucket() == 0u);
-  CHECK(arrivals.next_full_bucket() == 1u);
-  CHECK_FALSE(arrivals.next());
-  CHECK((arrivals.all_arrived() && arrivals.got_expected_gradients() == Bits{true, true, true} &&
-         arrivals.unused() == 0));
+  CHECK_FALSE(tracker.is_running());
+  tracker.start(token);
+  CHECK(tracker.is_running());
+  for (const size_t i : {0, 1, 2}) CHECK(tracker.expect_gradients(i));
+  bring(tracker, {0});
+  CHECK_FALSE(tracker.next_full_bucket());  // only bucket 1 is full, but bucket 0 comes first
+  bring(tracker, {2});
+  CHECK_FALSE(tracker.next_full_bucket());
+  bring(tracker, {1});
+  CHECK(tracker.next_full_bucket() == 0u);
+  CHECK(tracker.next_full_bucket() == 1u);
+  CHECK_FALSE(tracker.next());
+  CHECK((tracker.all_arrived() && tracker.got_expected_gradients() == Bits{true, true, true} && tracker.unused() == 0));
   CHECK_THROWS_WITH(
-      arrivals.count(2),
+      tracker.count(2),
       Catch::Contains(
           "An owner: Expected to mark a variable ready only once. c got a second gradient in one backward"));
-  CHECK_THROWS_WITH(arrivals.expect_gradients(1),
+  CHECK_THROWS_WITH(tracker.expect_gradients(1),
                     Catch::Contains("An owner: b got a gradient after its bucket was reduced"));
-  arrivals.finish();
-  CHECK((arrivals.should_rebuild_buckets() && arrivals.take_gradient_order() == std::vector<size_t>{0, 2, 1}));
-  CHECK_FALSE(arrivals.should_rebuild_buckets());
+  tracker.finish();
+  CHECK((tracker.should_rebuild_buckets() && tracker.take_gradient_order() == std::vector<size_t>{0, 2, 1}));
+  CHECK_FALSE(tracker.should_rebuild_buckets());
 }
 TEST_CASE("a backward that threw is forgotten with its weight", "[parallel][arrivals]") {
-  GradientTracker arrivals = three();
+  GradientTracker tracker = three();
   auto token = std::make_shared<const bool>(true);
-  const ForwardPtr forward = arrivals.begin(true, 8, {true, true, true}, 0);
-  arrivals.start(token);
-  arrivals.apply_weight(*forward);
-  arrivals.apply_weight(*forward);
-  CHECK(arrivals.weight() == 8);  // the forward's weight counts once
+  const ForwardPtr forward = tracker.begin(true, 8, {true, true, true}, 0);
+  tracker.start(token);
+  tracker.apply_weight(*forward);
+  tracker.apply_weight(*forward);
+  CHECK(tracker.weight() == 8);  // the forward's weight counts once
   token = nullptr;
-  CHECK_FALSE(arrivals.is_running());
-  CHECK(arrivals.weight() == 0);
+  CHECK_FALSE(tracker.is_running());
+  CHECK(tracker.weight() == 0);
 }
 TEST_CASE("what has not come is missing, and averaged only where some rank has it", "[parallel][arrivals]") {
-  GradientTracker arrivals = three({.find_unused_parameters = true});
-  arrivals.start(std::make_shared<const bool>(true));
-  arrivals.expect_gradients(1);
-  arrivals.expect_gradients(2);
-  bring(arrivals, {2});
-  CHECK((arrivals.is_missing(1) && !arrivals.is_missing(0) && !arrivals.is_in_use(1) && !arrivals.all_arrived()));
-  CHECK(arrivals.describe_unexpected() == ", without parameters 0");
-  CHECK(arrivals.got_expected_gradients() == Bits{true, false, true});
-  arrivals.set_averaged_locally();
-  CHECK(arrivals.averaged() == Bits{false, false, true});
-  arrivals.set_averaged_globally(Bits{true, true, true});  // another rank has a gradient for b
-  CHECK(arrivals.averaged() == Bits{false, true, true});
+  GradientTracker tracker = three({.find_unused_parameters = true});
+  tracker.start(std::make_shared<const bool>(true));
+  tracker.expect_gradients(1);
+  tracker.expect_gradients(2);
+  bring(tracker, {2});
+  CHECK((tracker.is_missing(1) && !tracker.is_missing(0) && !tracker.is_in_use(1) && !tracker.all_arrived()));
+  CHECK(tracker.describe_unexpected() == ", without parameters 0");
+  CHECK(tracker.got_expected_gradients() == Bits{true, false, true});
+  tracker.set_averaged_locally();
+  CHECK(tracker.averaged() == Bits{false, false, true});
+  tracker.set_averaged_globally(Bits{true, true, true});  // another rank has a gradient for b
+  CHECK(tracker.averaged() == Bits{false, true, true});
 }
 TEST_CASE("a static graph brings what its first backward brought", "[parallel][arrivals]") {
-  GradientTracker arrivals = three({.static_graph = true});
+  GradientTracker tracker = three({.static_graph = true});
   for (int step = 0; step < 3; ++step) {
     CAPTURE(step);
-    CHECK(arrivals.should_delay_launch() == (step == 0));
-    CHECK(arrivals.allows_unused() == (step == 0));
-    arrivals.start(std::make_shared<const bool>(true));
-    CHECK(arrivals.expect_gradients(0));
+    CHECK(tracker.should_delay_launch() == (step == 0));
+    CHECK(tracker.allows_unused() == (step == 0));
+    tracker.start(std::make_shared<const bool>(true));
+    CHECK(tracker.expect_gradients(0));
     // Parameter b gets no gradient in the first step, so none is expected later.
-    CHECK(arrivals.expect_gradients(1) == (step == 0));
-    CHECK(arrivals.expect_gradients(2));
-    bring(arrivals, {2, 0});
-    CHECK_FALSE((step > 0 && arrivals.next_full_bucket()));
-    bring(arrivals, {2});
-    CHECK((step == 0 || arrivals.next_full_bucket() == 0u));
-    arrivals.learn_graph();
-    CHECK(arrivals.got_expected_gradients() == (step == 0 ? Bits{true, false, true} : Bits{true, true, true}));
-    arrivals.set_averaged_locally();
-    arrivals.set_averaged_globally(step == 0 ? std::optional(Bits{true, false, true}) : std::nullopt);
-    CHECK(arrivals.averaged() == Bits{true, false, true});
+    CHECK(tracker.expect_gradients(1) == (step == 0));
+    CHECK(tracker.expect_gradients(2));
+    bring(tracker, {2, 0});
+    CHECK_FALSE((step > 0 && tracker.next_full_bucket()));
+    bring(tracker, {2});
+    CHECK((step == 0 || tracker.next_full_bucket() == 0u));
+    tracker.learn_graph();
+    CHECK(tracker.got_expected_gradients() == (step == 0 ? Bits{true, false, true} : Bits{true, true, true}));
+    tracker.set_averaged_locally();
+    tracker.set_averaged_globally(step == 0 ? std::optional(Bits{true, false, true}) : std::nullopt);
+    CHECK(tracker.averaged() == Bits{true, false, true});
     if (step == 2)
       CHECK_THROWS_WITH(
-          arrivals.count(0),
+          tracker.count(0),
           Catch::Contains("Your training graph has changed in this iteration, which static_graph does not allow: "
                           "a got 2 gradients in this backward, but 1"));
-    arrivals.finish();
+    tracker.finish();
   }
 }
 TEST_CASE("a rank without a backward expects what learns, and counts as having it all", "[parallel][arrivals]") {
-  GradientTracker arrivals = three();
-  arrivals.begin(true, 0, {true, false, true}, 0);
-  arrivals.start({});
-  arrivals.shadow();
-  CHECK((arrivals.is_expected(0) && !arrivals.is_expected(1) && arrivals.is_expected(2)));
-  CHECK(arrivals.got_expected_gradients() == Bits{true, true, true});
-  CHECK(arrivals.next() == 0u);
+  GradientTracker tracker = three();
+  tracker.begin(true, 0, {true, false, true}, 0);
+  tracker.start({});
+  tracker.shadow();
+  CHECK((tracker.is_expected(0) && !tracker.is_expected(1) && tracker.is_expected(2)));
+  CHECK(tracker.got_expected_gradients() == Bits{true, true, true});
+  CHECK(tracker.next() == 0u);
 }
 
 TEST_CASE("a dtype tells one rank of many from none only up to some number of ranks", "[parallel][ddp]") {
   using nn::parallel::can_detect_one_rank;
   // Adds ones one by one, rounding each sum, and returns the mean.
-  const auto mean = [](DType dtype, int ranks, int describe_unexpected) {
+  const auto mean = [](DType dtype, int ranks, int lacking) {
     Tensor sum = zeros({}, dtype);
-    for (int r = 0; r < ranks; ++r) sum += r < describe_unexpected ? 0 : 1;
+    for (int r = 0; r < ranks; ++r) sum += r < lacking ? 0 : 1;
     return (sum / ranks).item<double>();
   };
   for (const DType dtype : {kBFloat16, kFloat16})

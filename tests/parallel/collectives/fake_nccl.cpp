@@ -270,7 +270,7 @@ void follow(StreamHandle stream, StreamHandle leader, int device) {
 
 /// Adds one call to its operation. The first rank creates the operation, the calls of the others must match. Returns
 /// the gate.
-std::shared_ptr<StreamBarrier> copy_to_host(CommTag& comm, const Call& call, StreamHandle inner, bool stuck) {
+std::shared_ptr<StreamBarrier> join_operation(CommTag& comm, const Call& call, StreamHandle inner, bool stuck) {
   const std::shared_ptr<World> world = comm.world;
   const bool sends = call.kind == Kind::send, transfer = sends || call.kind == Kind::recv;
   const World::Key key = next_key(comm, call);
@@ -309,13 +309,13 @@ void start(Comm comm, const std::vector<Posted>& calls) {
   }
   std::vector<std::shared_ptr<StreamBarrier>> gates;
   for (size_t i = 0; i < calls.size(); ++i)
-    gates.push_back(copy_to_host(*comm, calls[i].call, inner[i], comm->broken || hangs_now));
+    gates.push_back(join_operation(*comm, calls[i].call, inner[i], comm->broken || hangs_now));
   for (size_t i = 0; i < calls.size(); ++i) gates[i]->join(calls[i].stream);
   comm->gates.insert(comm->gates.end(), gates.begin(), gates.end());
 }
 
 /// Queues the calls, which start in order after a random delay.
-Result add_to_result(Comm comm, std::vector<Posted> calls) {
+Result queue_calls(Comm comm, std::vector<Posted> calls) {
   const int delay = random_delay();
   {
     const std::lock_guard lock(comm->mutex);
@@ -335,7 +335,7 @@ Result post(Comm comm, const Call& call, StreamHandle stream) {
   if (call.count > 0 &&
       ((call.kind != Kind::recv && !on_device(call.in)) || (call.kind != Kind::send && !on_device(call.out))))
     return refuse(Result::invalid_argument, "fake nccl: a buffer is not in the memory of the rank's GPU");
-  if (depth == 0) return add_to_result(comm, {{comm, call, stream}});
+  if (depth == 0) return queue_calls(comm, {{comm, call, stream}});
   posted.push_back({comm, call, stream});
   return Result::success;
 }
@@ -449,7 +449,7 @@ Result ncclGroupEnd() {
     const Comm comm = all[0].comm;
     const auto others =
         std::stable_partition(all.begin(), all.end(), [comm](const Posted& p) { return p.comm == comm; });
-    const Result result = add_to_result(comm, {all.begin(), others});
+    const Result result = queue_calls(comm, {all.begin(), others});
     if (result != Result::success) worst = result;
     all.erase(all.begin(), others);
   }

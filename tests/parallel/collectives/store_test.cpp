@@ -179,16 +179,16 @@ class WatchedRank {
                          return cause;
                        },
                    .failure_reported = nullptr}) {}
-  std::vector<std::string> is_failure_known() const {
+  std::vector<std::string> failures() const {
     const std::lock_guard lock(mutex_);
     return heard_;
   }
   /// Waits for a failure and returns it. Checks that there is exactly one.
   std::string wait_until_failure_known() const {
-    for (const Deadline deadline = after(seconds(20)); is_failure_known().empty() && Clock::now() < deadline;)
+    for (const Deadline deadline = after(seconds(20)); failures().empty() && Clock::now() < deadline;)
       std::this_thread::sleep_for(milliseconds(1));
-    REQUIRE(is_failure_known().size() == 1);
-    return is_failure_known()[0];
+    REQUIRE(failures().size() == 1);
+    return failures()[0];
   }
 
  private:
@@ -204,7 +204,7 @@ TEST_CASE("watchdog: hears of the published failure, or that the store's host is
   const WatchedRank job(*server, "b", 1), group(*server, "c", 1), closed(*server, "d", 1);
   make_client(*server).set_once(failure_key("c"), "rank 2 did not come");
   CHECK(group.wait_until_failure_known() == "rank 2 did not come");
-  CHECK(job.is_failure_known().empty());
+  CHECK(job.failures().empty());
   server->set(kFailureKey, "rank 1 is gone");
   CHECK(job.wait_until_failure_known() == "rank 1 is gone");
   CHECK(closed.wait_until_failure_known() == "rank 1 is gone");
@@ -213,7 +213,7 @@ TEST_CASE("watchdog: hears of the published failure, or that the store's host is
   make_client(*server).set("other", "");
   server.reset();  // an orderly shutdown, which is no failure
   std::this_thread::sleep_for(milliseconds(50));
-  CHECK(last.is_failure_known().empty());
+  CHECK(last.failures().empty());
 }
 
 TEST_CASE("store: a failure of the job or of an outer group goes before a group's own", "[parallel][store]") {
@@ -239,10 +239,10 @@ TEST_CASE("store: a rank whose connection ends is published as lost, one that le
   other.leave("a", 1, StoreClient::kDefaultAnswerTime);
   left.interrupt();
   std::this_thread::sleep_for(milliseconds(50));
-  CHECK(same.is_failure_known().empty());
+  CHECK(same.failures().empty());
   lost.interrupt();
   CHECK_THAT(same.wait_until_failure_known(), Contains("rank 2 is gone"));
-  CHECK(elsewhere.is_failure_known().empty());
+  CHECK(elsewhere.failures().empty());
 }
 
 TEST_CASE("store: who starts ranks may say first why one is lost, or that it ended well", "[parallel][store]") {
