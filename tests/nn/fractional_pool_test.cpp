@@ -1,4 +1,5 @@
-// Fractional max pools as modules and functionals; values and gradients are rows of tests/op_cases/pool_ranks.cpp.
+// Tests fractional max pooling modules and functionals. Values and gradients are tested in
+// tests/op_cases/pool_ranks.cpp.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
