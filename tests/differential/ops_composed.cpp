@@ -1,4 +1,4 @@
-// The table's operations that are made of others.
+// Op table of the differential tests: operations that are composed of other operations.
 #include "tandem/tests/differential/op_table.h"
 
 namespace tandem::differential {
