@@ -1,4 +1,4 @@
-// Device on which tests run if they can run on any device.
+// Selects the device for tests that can run on any device.
 #pragma once
 #include "tandem/core/device.h"
 

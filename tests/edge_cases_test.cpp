@@ -347,7 +347,7 @@ TEST_CASE("what PyTorch refuses is refused, with a sentence", "[edges]") {
   });
   // only forward() rejects the padding mode
   nn::ConvTranspose1d(nn::ConvTranspose1dOptions(1, 1, 2).padding_mode(kReflect));
-  // no weights or running statistics to mismatch
+  // without weights and running statistics, the module accepts any number of channels
   CHECK(nn::InstanceNorm2d(2)(zeros({2, 3, 2, 2})).sizes() == IntArrayRef({2, 3, 2, 2}));
   // only the Hardtanh module rejects min_val above max_val
   CHECK(hardtanh(counted({3}), 1, -1).equal(full({3}, -1.f)));

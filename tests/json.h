@@ -1,4 +1,4 @@
-// Reads JSON fixtures. Only json.cpp includes the parser's full header, because it takes seconds to compile.
+// Reads JSON fixtures. Only json.cpp calls the parser, because its templates take seconds to compile.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

@@ -324,7 +324,7 @@ TEST_CASE("a part that is assigned to has the gradients of the formula", "[autog
 
 TEST_CASE("a factor may be changed in place after a product if the other factor needs no gradient", "[inplace]") {
   const Tensor w = tensor({{2., 3.}, {5., 7.}}), one = ones({2, 2});
-  // gradient of the sum of product(x, w) by x, where x is changed before backward
+  // Returns the gradient by x of the sum of product(x, w), where x is changed between the product and backward.
   const auto gradient = [&](auto product) {
     Tensor kept = w.clone(), x = tensor({{1., 2.}, {3., 4.}}).requires_grad_();
     const Tensor y = product(x, kept);

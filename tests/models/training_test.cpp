@@ -51,7 +51,7 @@ Setup make(const std::string& name, DType dtype) {
     s.optimizer = std::make_unique<optim::SGD>(s.module->parameters(), optim::SGDOptions(0.01).momentum(0.9));
   } else if (name == "lenet") {
     take(s, models::Lenet(), dtype);
-    s.module->eval();  // it has nothing but dropout that would notice
+    s.module->eval();  // only turns dropout off
     s.loss = [](const Tensor& x, const Tensor& target) { return nll_loss(x, target); };
     s.optimizer = std::make_unique<optim::SGD>(s.module->parameters(), optim::SGDOptions(0.01).momentum(0.5));
   } else {
@@ -63,7 +63,7 @@ Setup make(const std::string& name, DType dtype) {
   return s;
 }
 
-/// The initial weights of the fixture's script.
+/// Sets the initial weights of the fixture's script.
 void initialise(nn::Module& root) {
   const NoGradGuard guard;
   uint32_t salt = 1000;

@@ -63,7 +63,7 @@ TEST_CASE("scaled_dot_product_attention gives PyTorch's values and gradients", "
   const Tensor y = scaled_dot_product_attention(q, k, v, mask);
   CHECK(scaled_dot_product_attention(q, k, v, numbers).equal(y));
   CHECK(y[0].equal(zeros({2})));
-  // With dropout probability 1 the output is zero. With 0.5 it is a sum of some of the weights, each doubled.
+  // With dropout probability 1 the output is zero. With 0.5 it is the sum of the kept weights (all 1/4), each doubled.
   CHECK(scaled_dot_product_attention(q, k, v, {}, 1).equal(zeros({2, 2})));
   const Tensor same = scaled_dot_product_attention(zeros({1000, 3}), k, ones({4, 1}), {}, 0.5);
   CHECK(same.mul(2).equal(same.mul(2).round()));  // possible values: 0, 1/2, 1, 3/2, 2

@@ -1,5 +1,4 @@
-// Tests fractional max pooling modules and functionals. Values and gradients are tested in
-// tests/op_cases/pool_ranks.cpp.
+// Tests fractional max pooling modules and functionals. tests/op_cases/pool_ranks.cpp tests values and gradients.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 

@@ -38,7 +38,7 @@ std::vector<Case> cases(Device device) {
       {"softmax", {rows}, [](const auto& in) { return softmax(in[0], 1); }, 0, 0, 0},
       {"log_softmax", {rows}, [](const auto& in) { return log_softmax(in[0], 1); }, 0, 0, 0},
       {"softmax of columns", {rows}, [](const auto& in) { return softmax(in[0], 0); }, 0, 0, 0},
-      // A log-sum, a weight, a loss and a target per row. The averaged values are doubles.
+      // A log-sum, a weight, a loss and a target per row. For the mean, they are doubles.
       {"cross_entropy",
        {rows},
        [](const auto& in) { return cross_entropy(in[0], classes(in[0])); },

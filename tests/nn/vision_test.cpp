@@ -109,7 +109,7 @@ TEST_CASE("an affine grid samples the image that it maps", "[nn][vision]") {
   CHECK(F::grid_sample(x, F::affine_grid(identity, x.sizes()), options).allclose(x));
   CHECK(F::grid_sample(x, F::affine_grid(flipped, x.sizes()), options).allclose(x.flip({3})));
   const auto exact = F::GridSampleFuncOptions().mode(kNearest).padding_mode(kBorder).align_corners(true);
-  // translation by one image width to the right
+  // moves the sampling grid by one image width to the right
   const Tensor moved = identity + tensor({{{0.0, 0.0, 2.0}, {0.0, 0.0, 0.0}}}, kFloat64);
   CHECK(F::grid_sample(x, F::affine_grid(moved, x.sizes(), true), exact).equal(x.narrow(3, 3, 1).expand({1, 1, 3, 4})));
   auto mirrored = exact;

@@ -1,3 +1,4 @@
+// Tests learning-rate schedules against closed forms and PyTorch's rates.
 #include <cmath>
 
 #include "tandem/optim/lr_scheduler.h"

@@ -2,11 +2,11 @@
 of machine.cpp; machine.h describes programs and results."""
 
 import math
-import operator  # =import operator  # noqa: F401  (used by the expressions of ops)
+import operator  # noqa: F401  (used by the expressions of ops)
 import warnings
 
 import torch
-import torch.nn.functional as F  # =import torch.nn.functional as F  # noqa: F401  (used by the expressions of ops)
+import torch.nn.functional as F  # noqa: F401  (used by the expressions of ops)
 
 warnings.filterwarnings("ignore")
 torch.set_num_threads(1)
