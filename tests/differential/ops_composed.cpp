@@ -4,7 +4,6 @@
 namespace tandem::differential {
 
 // clang-format off
-// Made of other operations.
 void add_composed_ops(OpTable& table) {
   OP("movedim", (Tensor x, int64_t source, int64_t destination), x.movedim(source, destination))
   OP("diagonal", (Tensor x, int64_t offset, int64_t dim1, int64_t dim2), x.diagonal(offset, dim1, dim2))

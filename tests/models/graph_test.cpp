@@ -14,7 +14,7 @@ using namespace tandem::test;
 TEST_CASE("captured training is eager training, bit for bit", "[graph][one_thread]") {
   for (const char* name : {"simple_model", "mlp", "lenet", "fashion_cnn"}) {
     CAPTURE(name);
-    const int steps = std::string(name) == "fashion_cnn" ? 20 : 100;  // its step takes 20 times as long
+    const int steps = std::string(name) == "fashion_cnn" ? 20 : 100;  // a step of fashion_cnn takes 20 times as long
     const std::vector<Tensor> eager = train(name, steps, false), replayed = train(name, steps, true);
     require_same(replayed, eager);
     REQUIRE(!eager[0].equal(eager[1]));  // each step has a new batch, so losses differ

@@ -15,7 +15,7 @@ FIELDS = ("dtype", "sizes", "strides", "flags", "storage", "same")
 
 @dataclass
 class Difference:
-    kind: str  # crash, error, missing, undefined, one of FIELDS, values, finite, grad..., hook...
+    kind: str  # one of crash, error, missing, undefined, FIELDS, values, finite, grad..., hook...
     step: int  # index of the step whose result differs
     detail: str
 

@@ -19,7 +19,8 @@ WITHOUT_NUMBER = EXTREMES + ["atan2", "nextafter", "igamma", "igammac", "gcd", "
 COMPARE = op_lists.names("COMPARE")
 LOGICAL = ["logical_and", "logical_or", "logical_xor"]
 BITWISE = op_lists.names("BITWISE")
-NO_DERIVATIVE_IN_PLACE = ["logical_not", "asinh", "acosh", "atanh"]  # in PyTorch
+# PyTorch has no derivative of their in-place variants
+NO_DERIVATIVE_IN_PLACE = ["logical_not", "asinh", "acosh", "atanh"]
 INTEGERS = op_lists.names("INTEGER")
 
 mostly_real = tensor(REAL, mostly=0.85)

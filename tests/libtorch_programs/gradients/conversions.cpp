@@ -49,7 +49,7 @@ int main() {
     x.sum().backward();
   }) << "\n";
   x.mutable_grad() = at::Tensor();
-  // the first gradient is not the tensor that was passed to backward
+  // the accumulated gradient is not the tensor that was passed to backward
   at::Tensor dy = at::ones({3});
   at::Tensor z = x + 0;
   z.backward(dy);

@@ -44,7 +44,7 @@ int main() {
     base.matmul(base).sum().backward();
     std::cout << x.grad() << "\n";
   }
-  {  // running sums in place
+  {  // in-place cumulative sums
     Tensor x = leaf(), sums = torch::zeros({3}, torch::kDouble);
     for (int64_t i = 0; i < x.size(0); ++i) {
       sums += x[i] * (i + 1);

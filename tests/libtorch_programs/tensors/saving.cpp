@@ -41,7 +41,7 @@ int main() {
   torch::load(b, two);
   torch::load(a, one);
   std::cout << (b - a).sum() << std::endl;
-  // an archive with names
+  // an archive of named values
   torch::serialize::OutputArchive out;
   out.write("weights", x);
   out.write("steps", torch::IValue(int64_t{12}));
