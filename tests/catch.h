@@ -1,6 +1,6 @@
-// Catch2, version 2 or 3.
+// Includes Catch2, version 2 or 3, and tandem/core/internal.h for tests of internal types.
 #pragma once
-#include "tandem/core/internal.h"  // tests look inside
+#include "tandem/core/internal.h"  // lets tests use internal declarations
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>

@@ -1,5 +1,6 @@
-// Random numbers: their distributions by counts and moments with fixed seeds, same seeds, what a Graph draws, and what
-// is refused. Bounds are five standard errors of so many draws, unless a comment says otherwise.
+// Tests random numbers: their distributions by counts and moments at fixed seeds, reproducibility for equal seeds,
+// draws
+// inside a Graph, and error messages. Tolerances are five standard errors, unless a comment says otherwise.
 #include <cmath>
 #include <functional>
 
@@ -11,9 +12,9 @@ namespace {
 
 constexpr int64_t kDraws = 20000;
 double mean_of(const Tensor& x) { return x.to(kFloat64).mean().item<double>(); }
-/// How much of it is true.
+/// Returns the fraction of elements of `mask` that are true.
 double part_of(const Tensor& mask) { return mean_of(mask); }
-/// Whether a part of kDraws that is expected to be p is near to it.
+/// Checks that the fraction of true elements among kDraws elements is within five standard errors of p.
 void check_part(const Tensor& mask, double p) {
   CHECK(std::abs(part_of(mask) - p) < 5 * std::sqrt(p * (1 - p) / kDraws) + 1e-12);
 }
@@ -30,7 +31,7 @@ TEST_CASE("continuous distributions have their distribution functions", "[random
   struct Case {
     const char* name;
     std::function<Tensor()> draw;
-    std::function<double(double)> below;  // the distribution function
+    std::function<double(double)> below;  // cumulative distribution function
   };
   const double pi = std::acos(-1.0);
   const auto normal_below = [](double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); };
@@ -75,7 +76,7 @@ TEST_CASE("counts have their probabilities", "[random]") {
       below += probability(k);
       check_part(x <= k, std::min(below, 1.0));
     }
-    CHECK(std::abs(below - 1) < 1e-6);  // all of it was looked at
+    CHECK(std::abs(below - 1) < 1e-6);  // the probabilities of 0 to `most` sum to 1
   };
   for (const double rate : {0.0, 0.7, 9.5, 10.5, 60.0}) {
     CAPTURE(rate);
@@ -105,7 +106,7 @@ TEST_CASE("counts have their probabilities", "[random]") {
   const Tensor coins = seeded([] { return zeros({kDraws, 2}, kInt64).bernoulli_(tensor({0.1, 0.8})); });
   check_part(coins.select(1, 0) == 1, 0.1);
   check_part(coins.select(1, 1) == 1, 0.8);
-  // one number for all or a tensor of it: the same coins
+  // A scalar probability and a tensor of one element draw the same numbers.
   CHECK(seeded([] {
           return zeros({1000}).bernoulli_(0.3);
         }).equal(seeded([] { return zeros({1000}).bernoulli_(full({}, 0.3)); })));
@@ -118,7 +119,7 @@ TEST_CASE("multinomial draws positions by their weights", "[random]") {
   for (const auto& [place, p] :
        std::vector<std::pair<int64_t, double>>{{0, 0}, {1, 0.375}, {2, 0.125}, {3, 0}, {4, 0.5}, {5, 0}})
     check_part(x == place, p);
-  // Each of three at most once: the first by its weight, the second by its weight among those that are left.
+  // Draws without replacement: the first index by weight, the second by weight among the indices not yet drawn.
   const Tensor rows = weights.expand({kDraws, 6}).to(kFloat32);
   const Tensor y = seeded([&] { return multinomial(rows, 3); }), first = y.select(1, 0), second = y.select(1, 1);
   CHECK(std::get<0>(y.sort()).equal(tensor({1, 2, 4}).expand({kDraws, 3})));
@@ -169,7 +170,7 @@ TEST_CASE("parameters at random get a gradient of zero, and a Graph draws anew",
     CHECK(p.grad().equal(zeros({4})));
     p.zero_grad();
   }
-  // Parameters of two sizes: each gets zeros of its own size and dtype.
+  // Two parameters of different shapes: each gets zeros of its own shape and dtype.
   for (const DType dtype : {kFloat32, kFloat64}) {
     const Tensor column = full({3, 1}, 0.5, dtype).requires_grad_(), row = full({2}, 0.5, dtype).requires_grad_();
     Tensor one = full({3, 2}, 0.5, dtype).requires_grad_();

@@ -1,4 +1,5 @@
-// Sentinels, empty inputs, integers and single slices: what PyTorch 2.15 computes or refuses there, by its own numbers.
+// Tests edge cases against values and errors of PyTorch 2.15: NaN, infinities, empty inputs, integer dtypes and inputs
+// with a single slice.
 #include <limits>
 
 #include "tandem/tandem.h"
@@ -12,7 +13,7 @@ constexpr DType kIntegers[] = {kUInt8, kInt8, kInt16, kInt32, kInt64};
 Tensor counted(IntArrayRef sizes, DType dtype = kFloat32) {
   return arange(numel_of(sizes), kInt64).view(sizes).to(dtype);
 }
-/// 2 sin(0, 1, 2, ...)
+/// Returns 2 * sin(0), 2 * sin(1), ... in the given shape, as a leaf.
 Tensor sines(IntArrayRef sizes) { return (counted(sizes).sin() * 2).detach().requires_grad_(); }
 bool close(const Tensor& x, const Tensor& expected) {
   return x.sizes() == expected.sizes() &&
@@ -55,7 +56,8 @@ TEST_CASE("a query that may look at no key is NaN in attention modules, as in Li
   nn::MultiheadAttention m(4, 2);
   nn::TransformerEncoderLayer encoder(nn::TransformerEncoderLayerOptions(4, 2).dropout(0));
   nn::TransformerDecoderLayer decoder(nn::TransformerDecoderLayerOptions(4, 2).dropout(0));
-  const auto check = [](const Tensor& y, int64_t dim) {  // (L, N, E): NaN at 1 of dim, and nowhere else
+  // y is (L, N, E): NaN at index 1 of `dim`, finite everywhere else
+  const auto check = [](const Tensor& y, int64_t dim) {
     CHECK(y.select(dim, 1).isnan().all().item<bool>());
     CHECK(y.isfinite().sum().item<int64_t>() == y.numel() - y.select(dim, 1).numel());
   };
@@ -143,7 +145,7 @@ TEST_CASE("products and pools of integers are integers", "[edges]") {
   }
   const Tensor image = counted({1, 1, 4, 4}, kInt64);
   CHECK(avg_pool2d(image, 2).flatten().equal(tensor({2, 4, 10, 12})));
-  CHECK(avg_pool2d(image.neg(), 2).flatten().equal(tensor({-2, -4, -10, -12})));  // towards zero
+  CHECK(avg_pool2d(image.neg(), 2).flatten().equal(tensor({-2, -4, -10, -12})));  // integer averages round towards zero
   CHECK(avg_pool2d(image, 2, 2, 1).flatten().equal(tensor({0, 0, 0, 3, 7, 4, 3, 6, 3})));
   CHECK(avg_pool2d(image, 2, 2, 1, false, false).flatten().equal(tensor({0, 1, 3, 6, 7, 9, 12, 13, 15})));
   CHECK(avg_pool2d(image, 2, 2, 0, false, true, 3).flatten().equal(tensor({3, 6, 14, 16})));
@@ -160,7 +162,7 @@ TEST_CASE("a mean keeps nothing, so that a second backward may go through it", "
   for (const DType type : {kFloat32, kFloat16}) {
     const Tensor x = counted({4, 2}, type).requires_grad_(), all = x.mean(), rows = x.mean(0);
     for (int i = 0; i < 2; ++i) all.backward(), rows.sum().backward();
-    CHECK(x.grad().equal(full({4, 2}, 0.75, type)));  // 2 (1 / 8 + 1 / 4)
+    CHECK(x.grad().equal(full({4, 2}, 0.75, type)));  // summed over two backwards: 2 * (1 / 8 + 1 / 4)
   }
 }
 
@@ -273,7 +275,8 @@ TEST_CASE("any and all over an empty list of dimensions are the elements' own", 
   CHECK(b.all(IntArrayRef{}, true).equal(b));
   CHECK(tensor({2., 0.}).all(IntArrayRef{}).equal(tensor({true, false})));
   CHECK(tensor({2, 0}, kUInt8).any(IntArrayRef{}).equal(tensor({1, 0}, kUInt8)));
-  CHECK(tensor({2., 0.}).sum(IntArrayRef{}).item<double>() == 2);  // the other reductions take all
+  // unlike any and all, the other reductions reduce all dimensions
+  CHECK(tensor({2., 0.}).sum(IntArrayRef{}).item<double>() == 2);
 }
 
 TEST_CASE("what PyTorch refuses is refused, with a sentence", "[edges]") {
@@ -309,7 +312,8 @@ TEST_CASE("what PyTorch refuses is refused, with a sentence", "[edges]") {
        {"Conv2d: in_channels, groups and out_channels must be a positive integer"}},
       {"ConvTranspose3d",
        [&] { nn::ConvTranspose3d(nn::ConvTranspose3dOptions(1, 1, 2).padding_mode(kCircular))(image); },
-       {"Only `zeros` padding mode is supported for ConvTranspose3d, got circular"}},  // it can be made, as in LibTorch
+       // constructing the module succeeds, as in LibTorch
+       {"Only `zeros` padding mode is supported for ConvTranspose3d, got circular"}},
       {"unique_dim",
        [] {
          unique_dim(zeros({0, 0}), 0);
@@ -341,9 +345,12 @@ TEST_CASE("what PyTorch refuses is refused, with a sentence", "[edges]") {
        },
        {"at least one output channel"}},
   });
-  nn::ConvTranspose1d(nn::ConvTranspose1dOptions(1, 1, 2).padding_mode(kReflect));  // only forward() refuses the mode
-  CHECK(nn::InstanceNorm2d(2)(zeros({2, 3, 2, 2})).sizes() == IntArrayRef({2, 3, 2, 2}));  // has nothing of 2 elements
-  CHECK(hardtanh(counted({3}), 1, -1).equal(full({3}, -1.f)));  // the function has no such check
+  // only forward() rejects the padding mode
+  nn::ConvTranspose1d(nn::ConvTranspose1dOptions(1, 1, 2).padding_mode(kReflect));
+  // without weights and running statistics, the module accepts any number of channels
+  CHECK(nn::InstanceNorm2d(2)(zeros({2, 3, 2, 2})).sizes() == IntArrayRef({2, 3, 2, 2}));
+  // only the Hardtanh module rejects min_val above max_val
+  CHECK(hardtanh(counted({3}), 1, -1).equal(full({3}, -1.f)));
 }
 
 TEST_CASE("what has no elements is accepted where PyTorch accepts it, and keeps its history", "[edges]") {

@@ -1,4 +1,4 @@
-// An error names the operation that was called, not one that it is made of.
+// Tests that an error names the operation that the user called, not an operation used to implement it.
 #include <functional>
 #include <string>
 #include <utility>
@@ -11,8 +11,8 @@ using namespace tandem;
 using tandem::test::check;
 
 namespace {
-/// Each call throws, and the message begins with the name of the op that was called, not of one that it is made of:
-/// "op: ", "op(): " or "op expects".
+/// Checks that each call throws an error whose message begins with the name of the called op, not of an op used to
+/// implement it: "op: ", "op(): " or "op expects".
 void check_begins(const std::vector<std::pair<const char*, std::function<void()>>>& calls) {
   for (size_t i = 0; i < calls.size(); ++i) {
     const auto& [op, call] = calls[i];

@@ -1,4 +1,4 @@
-// What the engine says of input that cannot be: the op, the values that clash, and what would be accepted.
+// Tests the error messages for invalid arguments: they name the op, the clashing values, and what would be accepted.
 #include <functional>
 
 #include "tandem/tandem.h"

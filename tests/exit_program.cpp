@@ -1,12 +1,14 @@
-// exit_program WHEN [CALL]: calls the library when the process, or a thread of it, is about to end. WHEN:
-//   unused        in the destructor of a static object that was made before the library's first use, which is this call
-//   first         there too, after the same call in main
-//   last          in the destructor of a static object that was made after the library's first use
-//   thread_local  in the destructor of a thread_local object, of a thread and of main
-//   computing     by two threads, while main calls exit()
-//   elsewhere     by two threads, while a third one calls exit()
-//   joined        by a thread that the destructor of a static object stops and waits for
-// Without CALL all calls of the table, one after the other. Ends with status 0. `exit_program list` prints the table.
+// exit_program WHEN [CALL]: calls the library while the process, or one of its threads, is ending. WHEN:
+//   unused        in the destructor of a static object constructed before the library is first used; this is the first
+// use
+//   first         in the same destructor, after the same call in main
+//   last          in the destructor of a static object constructed after the library's first use
+//   thread_local  in the destructors of the thread_local objects of a thread and of main
+//   computing     in two threads, while main calls exit()
+//   elsewhere     in two threads, while a third thread calls exit()
+//   joined        in a thread that the destructor of a static object stops and joins
+// Without CALL, all calls of the table run one after another. The exit status is 0. `exit_program list` prints the
+// table.
 #include <unistd.h>
 
 #include <array>
@@ -33,12 +35,12 @@ struct Numbers : data::datasets::Dataset<Numbers> {
   data::Example<> get(size_t i) override { return {full({4}, static_cast<double>(i)), tensor(int64_t(i))}; }
   std::optional<size_t> size() const override { return 8; }
 };
-std::string own_file() {  // of each thread one
+std::string own_file() {  // one file per thread
   std::ostringstream name;
   name << "tandem_exit_" << ::getpid() << "_" << std::this_thread::get_id();
   return (std::filesystem::temp_directory_path() / name.str()).string();
 }
-/// Another one each time, so that a library prepares itself anew.
+/// Returns a new size at each call (up to 40 sizes, then repeated), so that a backend library sets up its kernels anew.
 int64_t new_size(int64_t least) {
   static std::atomic<int64_t> calls{0};
   return least + calls++ % 40;
@@ -95,7 +97,7 @@ constexpr std::array kCalls{
              conv2d(x, w, {}, 1, 1).sum().backward();
              return w.grad().to(kBFloat16);
            };
-           // Sums of ones, which float32 holds, rounded once.
+           // The gradients are sums of ones: exact in float32, then rounded once to bfloat16.
            if (!gradient(kBFloat16).equal(gradient(kFloat32))) throw std::runtime_error("another gradient");
          }},
     Call{"linalg",
@@ -167,7 +169,7 @@ constexpr std::array kCalls{
 };
 
 }  // namespace
-/// ThreadSanitizer's options: a thread that computes while the process exits is joined by nobody.
+/// Options for ThreadSanitizer: nobody joins a thread that still computes while the process exits.
 extern "C" const char* __tsan_default_options() { return "report_thread_leaks=0"; }
 namespace {
 std::string& wanted = *new std::string;  // never destroyed: threads and destructors read it
@@ -222,7 +224,7 @@ int main(int argc, char** argv) {
       while (!computing.stops) run_calls();
     });
   } else if (when == "computing" || when == "elsewhere") {
-    run_calls();  // what libraries make at their first call; core/threads/library_calls.cpp says why
+    run_calls();  // the first calls create the libraries' state; core/threads/library_calls.cpp explains why
     for (int i = 0; i < 2; ++i)
       std::thread([] {
         for (;;) run_calls();

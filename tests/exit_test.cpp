@@ -1,5 +1,5 @@
-// What the library may be called for when the process ends: each call of exit_program's table, after main and beside
-// it.
+// Tests that the library works while the process ends: runs each call of exit_program's table after main has returned,
+// and in other threads while main exits.
 #include <chrono>
 #include <cstdlib>
 #include <sstream>
@@ -23,7 +23,7 @@ std::vector<std::string> calls() {
   REQUIRE(all.size() > 20);
   return all;
 }
-/// A process that hangs is ended by a signal, and so fails.
+/// Runs exit_program and checks its status. A process that hangs is killed by a signal, so it fails.
 void check(const std::vector<std::string>& arguments) {
   const Result result = run_program(kProgram, arguments, [] {
     ::setenv("TANDEM_NUM_THREADS", "2", 1);
@@ -45,9 +45,10 @@ TEST_CASE("destructors of static objects use the library, whenever these were ma
 }
 TEST_CASE("destructors of a thread's objects use the library", "[exit]") { check({"thread_local"}); }
 TEST_CASE("exit() while other threads compute ends with its status", "[exit]") {
-  if (!TANDEM_TEST_TSAN)  // there each takes a second, and the runs of all calls below show the same races
+  // under ThreadSanitizer each takes a second, and the runs of all calls below show the same races
+  if (!TANDEM_TEST_TSAN)
     for (const std::string& call : calls()) check({"computing", call});
-  // All calls at once. Each run ends at another place.
+  // Each run makes all calls, and exit() interrupts each run at a different point.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(4);
   for (int i = 0; i < 10 && std::chrono::steady_clock::now() < deadline; ++i)
     for (const char* const when : {"computing", "elsewhere"}) check({when});

@@ -1,5 +1,5 @@
-// Numbers that C++ and Python make alike: one integer formula, evaluated in both (fixtures/formula.py). A fixture
-// commits no inputs, only what an input looks like (InputSpec), and of results only checksums.
+// Numbers that C++ and Python generate identically from one integer formula (fixtures/formula.py has the Python side).
+// A fixture commits no input values, only a description of each input (InputSpec), and only checksums of most results.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -13,10 +13,12 @@
 namespace tandem::test {
 
 inline constexpr uint32_t kChecksumSalt = 7;
-/// Input k of a case has salt k + 1; the upstream gradient of its output j has salt 101 + j and lies in [-1, 1).
+/// Salt of the upstream gradient of output 0; output j has salt 101 + j, and its values lie in [-1, 1). Input k of a
+/// case
+/// has salt k + 1.
 inline constexpr uint32_t kOutputGradientSalt = 101;
 
-/// u(i, salt) in [0, 1): a multiple of 2^-24, exact in float.
+/// Returns u(i, salt), a number in [0, 1). It is a multiple of 2^-24, so float represents it exactly.
 inline double unit(int64_t i, uint32_t salt) {
   uint32_t x = static_cast<uint32_t>(i) * 2654435761u + salt * 2246822519u;
   x ^= x >> 15;
@@ -27,56 +29,56 @@ inline double unit(int64_t i, uint32_t salt) {
   return (x >> 8) * 0x1p-24;
 }
 
-/// value(i, salt) in [-1, 1): exact in float.
+/// Returns value(i, salt), a number in [-1, 1) that float represents exactly.
 inline double value(int64_t i, uint32_t salt) { return 2.0 * unit(i, salt) - 1.0; }
 
-/// What an input looks like; which numbers it holds follows from a salt.
+/// Shape and kind of an input. A salt then determines its values.
 struct InputSpec {
   enum class Kind { real, integer, boolean, permutation };
   std::vector<int64_t> shape;
   double lo = -1.0, hi = 1.0;
   Kind kind = Kind::real;
   int64_t n = 0;                     // integers lie in [0, n)
-  std::optional<double> avoid = {};  // real numbers keep 0.05 away from it
-  bool constant = false;             // real, yet takes no gradient: class weights, running statistics
-  std::vector<double> listed = {};   // real: these numbers, again and again, in place of the formula's
+  std::optional<double> avoid = {};  // real numbers keep a distance of 0.05 from this value
+  bool constant = false;             // real, but without a gradient, such as class weights and running statistics
+  std::vector<double> listed = {};   // real numbers, repeated cyclically, used in place of the formula's numbers
 
   int64_t numel() const { return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()); }
   bool differentiable() const { return kind == Kind::real && !constant; }
   bool operator==(const InputSpec&) const = default;
 };
 
-/// lo + (hi - lo) u, rounded to float, so that runs in float and double see the same numbers.
+/// Numbers lo + (hi - lo) * u, rounded to float, so that runs in float and double use the same numbers.
 inline InputSpec real(std::vector<int64_t> shape, double lo = -1.0, double hi = 1.0) {
   return {.shape = std::move(shape), .lo = lo, .hi = hi};
 }
-/// As real; what is closer to c than 0.05 is raised by 0.1: no kink or pole at c is met.
+/// Like real(), but numbers within 0.05 of c are raised by 0.1, so that no input lies near a kink or pole at c.
 inline InputSpec away_from(double c, std::vector<int64_t> shape, double lo = -1.0, double hi = 1.0) {
   return {.shape = std::move(shape), .lo = lo, .hi = hi, .avoid = c};
 }
-/// The same numbers, without a gradient.
+/// Returns `spec` with gradients turned off; its numbers stay the same.
 inline InputSpec constant(InputSpec spec) {
   spec.constant = true;
   return spec;
 }
-/// Real numbers that are listed, for kinks, ties, infinities and NaNs; repeated until the shape is full.
+/// Real numbers from a list, such as kinks, ties, infinities and NaNs. The list is repeated until the shape is full.
 inline InputSpec listed(std::vector<double> numbers, std::vector<int64_t> shape) {
   return {.shape = std::move(shape), .listed = std::move(numbers)};
 }
-/// floor(u n): int64 in [0, n).
+/// int64 numbers floor(u * n), which lie in [0, n).
 inline InputSpec integer(int64_t n, std::vector<int64_t> shape) {
   return {.shape = std::move(shape), .kind = InputSpec::Kind::integer, .n = n};
 }
-/// u > 1/2, as 0 and 1.
+/// Boolean numbers: u > 1/2, as 0 and 1.
 inline InputSpec boolean(std::vector<int64_t> shape) {
   return {.shape = std::move(shape), .kind = InputSpec::Kind::boolean};
 }
-/// int64: each row along the last dimension is the order that sorts its u.
+/// int64 permutations: each row along the last dimension is the argsort of its numbers u.
 inline InputSpec permutation(std::vector<int64_t> shape) {
   return {.shape = std::move(shape), .kind = InputSpec::Kind::permutation};
 }
 
-/// The numbers that a spec and a salt stand for, in row-major order.
+/// Returns the numbers defined by a spec and a salt, in row-major order.
 inline std::vector<double> evaluate(const InputSpec& spec, uint32_t salt) {
   std::vector<double> v(static_cast<size_t>(spec.numel()));
   for (size_t i = 0; i < v.size(); ++i) {
@@ -106,10 +108,11 @@ inline std::vector<double> evaluate(const InputSpec& spec, uint32_t salt) {
   return v;
 }
 
-/// What a fixture keeps of a tensor; element i counts in row-major order.
+/// Summary of a tensor that a fixture stores in place of its elements. Element i counts in row-major order.
 struct Checksum {
-  double sum = 0, abs_sum = 0, weighted = 0;  // weighted = sum_i v_i value(i, 7): it sees a permutation too
-  std::vector<double> head;                   // the first four, or fewer
+  // weighted = sum_i v_i * value(i, kChecksumSalt): unlike the other sums, it changes if elements are permuted
+  double sum = 0, abs_sum = 0, weighted = 0;
+  std::vector<double> head;                   // the first four elements, or all if there are fewer
 };
 inline Checksum checksum(const std::vector<double>& v) {
   Checksum c;

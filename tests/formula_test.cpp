@@ -1,4 +1,4 @@
-// The formula gives what tests/fixtures/formula.py gives: the numbers below were printed by it.
+// Tests that formula.h computes the same numbers as tests/fixtures/formula.py, which printed the numbers below.
 #include "tandem/tests/formula.h"
 
 #include "tandem/tests/catch.h"
@@ -40,7 +40,7 @@ TEST_CASE("only real inputs that are not constant take a gradient", "[formula]")
 
 TEST_CASE("checksums are Python's up to the order of a sum", "[formula]") {
   const Checksum c = checksum(evaluate(real({3, 4, 5}), 1));
-  // 1e-12: sums of 60 doubles below one, in another order
+  // Tolerance 1e-12: the sums of 60 doubles below one may be added in another order.
   CHECK(c.sum == Approx(-8.255064725875854).epsilon(1e-12));
   CHECK(c.abs_sum == Approx(31.55066156387329).epsilon(1e-12));
   CHECK(c.weighted == Approx(0.6710189975281935).epsilon(1e-12));

@@ -1,4 +1,5 @@
-// Tensors that change their shape or storage, what a tensor says of itself, forms of unique, and what indexing refuses.
+// Tests operations that change a tensor's shape or storage in place, tensor properties, variants of unique, and errors
+// of indexing.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
@@ -37,7 +38,7 @@ TEST_CASE("resize_ keeps the elements in the order of memory", "[shapes]") {
 
 TEST_CASE("views in place change the tensor that they are called on, and its history", "[shapes]") {
   Tensor x = arange(6, kFloat32).view({2, 3});
-  Tensor other = x;  // the same tensor
+  Tensor other = x;  // shares the TensorImpl of x
   x.t_();
   CHECK(other.sizes() == IntArrayRef({3, 2}));
   CHECK(other.equal(arange(6, kFloat32).view({2, 3}).t()));
@@ -50,7 +51,7 @@ TEST_CASE("views in place change the tensor that they are called on, and its his
     leaf.t_();
   }
   CHECK(leaf.sizes() == IntArrayRef({3, 2}));
-  // A view of a tensor in a graph: what is done to it before and after reaches the whole.
+  // A view of a non-leaf tensor: operations before and after unsqueeze_ also change the base tensor `h`.
   const Tensor w = rand({3, 2}, kFloat64).requires_grad_();
   Tensor h = w * 2, part = h.narrow(0, 1, 2);
   part.unsqueeze_(0);
@@ -61,7 +62,8 @@ TEST_CASE("views in place change the tensor that they are called on, and its his
   Tensor saved = w.detach().requires_grad_().exp();
   const Tensor y = saved * saved;
   saved.t_();
-  CHECK_THROWS_WITH(y.sum().backward(), Contains("version 1"));  // as in PyTorch
+  // t_ raised the version of the saved tensor, as in PyTorch
+  CHECK_THROWS_WITH(y.sum().backward(), Contains("version 1"));
 }
 
 TEST_CASE("a tensor says what it is", "[shapes]") {
@@ -134,7 +136,7 @@ TEST_CASE("positions in a flattened tensor may lie in any shape", "[indexing]") 
   const Tensor x = (arange(6, kFloat32) * 10).reshape({2, 3}).t(), at = tensor({{5, 0}, {2, 2}});
   const Tensor chosen = tensor({{50.f, 0.f}, {10.f, 10.f}});
   CHECK(x.take(at).equal(chosen));
-  CHECK(take_along_dim(x, at).equal(chosen.reshape({4})));  // one dimension, as in PyTorch
+  CHECK(take_along_dim(x, at).equal(chosen.reshape({4})));  // without dim the result has one dimension, as in PyTorch
   CHECK(take_along_dim(x, tensor(3)).equal(tensor({40.f})));
   CHECK(x.contiguous().put_(at, -chosen, /*accumulate=*/true).take(at).equal(tensor({{0.f, 0.f}, {-10.f, -10.f}})));
 }
@@ -191,7 +193,7 @@ TEST_CASE("index_put_ by its own elements reads them before it writes, and posit
           "[indexing]") {
   const auto whole = [](const std::vector<int64_t>& v) { return tensor(v, kInt64); };
   Tensor x = whole({2, 0, 1});
-  x.index_put_({x}, whole({10, 20, 30}));  // which PyTorch refuses
+  x.index_put_({x}, whole({10, 20, 30}));  // PyTorch rejects an index that overlaps the tensor it writes to
   CHECK(x.equal(whole({20, 30, 10})));
   const Tensor y = zeros({3}, kInt64), at = whole({-1, 0});
   y.index_put_({at}, whole({5, 7}));
@@ -208,7 +210,7 @@ TEST_CASE("index_put_ by its own elements reads them before it writes, and posit
 }
 
 TEST_CASE("index_put_ and its like take positions that do not lie side by side", "[indexing]") {
-  const Tensor at = tensor({1, 0, 2, 0}, kInt64).slice(0, 0, 4, 2);  // 1 and 2
+  const Tensor at = tensor({1, 0, 2, 0}, kInt64).slice(0, 0, 4, 2);  // a strided view with the elements 1 and 2
   const Tensor expected = tensor({{0, 0}, {4, 4}, {4, 4}}, kInt64);
   CHECK(zeros({3, 2}, kInt64).index_put_({at}, tensor(4, kInt64)).equal(expected));
   CHECK(zeros({3, 2}, kInt64).index_put_({at}, tensor(4, kInt64), /*accumulate=*/true).equal(expected));

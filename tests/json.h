@@ -1,4 +1,4 @@
-// The fixtures that are JSON. The parser takes seconds to compile, so that json.cpp alone has it.
+// Reads JSON fixtures. Only json.cpp calls the parser, because its templates take seconds to compile.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace tandem::test {
 
-/// A file of tests/fixtures. @throws when it cannot be read, or is not JSON
+/// Reads a file of tests/fixtures. @throws if it cannot be read or is not JSON
 nlohmann::json read_json(const std::string& name);
-/// JSON that a program printed. @throws when it is none
+/// Parses JSON that a program printed. @throws if it is not JSON
 nlohmann::json parse_json(const std::string& text);
-/// @throws Error when there is none of that name
+/// Returns the dtype with this name. @throws Error if no dtype has this name
 DType dtype_named(const std::string& text);
 
 }  // namespace tandem::test

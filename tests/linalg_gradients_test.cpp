@@ -1,5 +1,6 @@
-// First and second derivatives of linear algebra where matrices are not in general position: symmetric, singular, of
-// equal eigenvalues, tall and wide, in batches. Against PyTorch's numbers, and against formulas where it has none.
+// Tests first and second derivatives of linear algebra at special matrices: symmetric, singular, with equal
+// eigenvalues,
+// tall and wide, batched. Expected values come from PyTorch, or from formulas where PyTorch has no value.
 #include <functional>
 #include <map>
 
@@ -14,7 +15,7 @@ using namespace tandem;
 namespace {
 
 using Function = Tensor (*)(const Tensor&);
-/// The table of make_linalg_fixtures.py.
+/// Functions by name; the names are those in make_linalg_fixtures.py.
 const std::map<std::string, Function>& functions() {
   static const std::map<std::string, Function> all = {
       {"det", [](const Tensor& a) { return linalg_det(a); }},
@@ -64,8 +65,8 @@ Tensor weighted(const Tensor& y, uint32_t salt) {
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = test::value(static_cast<int64_t>(i), salt);
   return (y * tensor(numbers, kFloat64).view(y.sizes())).sum();
 }
-/// The gradient of f's weighted outputs at a, and the gradient of that gradient's weighted elements; 0 where it is
-/// flat.
+/// Returns the gradient of the weighted sum of f's outputs at `matrix`, and the gradient of the weighted sum of that
+/// gradient (zeros if the gradient is constant).
 std::pair<Tensor, Tensor> derivatives(Function f, const Tensor& matrix) {
   const Tensor a = matrix.clone().requires_grad_();
   const Tensor first = autograd::grad({weighted(f(a), 101)}, {a}, {}, true, /*create_graph=*/true)[0];
@@ -93,7 +94,7 @@ TEST_CASE("derivatives of linear algebra at special matrices are PyTorch's", "[l
           .view(row.at("shape").get<std::vector<int64_t>>());
     };
     const auto [first, second] = derivatives(functions().at(op), read("matrix"));
-    // 1e-6: PyTorch's own formulas divide by differences of singular values, here down to 1e-3
+    // Tolerance 1e-6: PyTorch's formulas divide by differences of singular values, which are as small as 1e-3 here.
     CHECK(first.allclose(read("first"), 1e-6, 1e-8));
     CHECK(second.allclose(read("second"), 1e-6, 1e-7));
   }
@@ -103,7 +104,7 @@ TEST_CASE("gradients of functions of symmetric matrices are symmetric", "[linalg
   if (skipped_without_lapack()) return;
   const Tensor a = tensor({{2., 1.}, {1., 3.}}, kFloat64).requires_grad_();
   std::get<1>(linalg_eigh(a))[0].abs().sum().backward();
-  // torch.linalg.eigh(a)[1][0].abs().sum().backward()
+  // Expected values: gradient of torch.linalg.eigh(a)[1][0].abs().sum().
   CHECK(a.grad().allclose(tensor({{0.064983939247, 0.032491969623}, {0.032491969623, -0.064983939247}}, kFloat64),
                           1e-10));
   for (const char* op : {"eigvalsh", "eigh_values", "eigh_vectors", "cholesky", "cholesky_upper", "pinv_hermitian"}) {
@@ -116,7 +117,7 @@ TEST_CASE("gradients of functions of symmetric matrices are symmetric", "[linalg
 
 TEST_CASE("second derivatives of determinants are those of the polynomial, whatever the rank", "[linalg][gradients]") {
   if (skipped_without_lapack()) return;
-  // The determinant of 3 x 3 matrices by its six products.
+  // Computes the determinant of a 3 x 3 matrix as the sum of its six products.
   const Function by_products = [](const Tensor& a) {
     const auto at = [&](int64_t i, int64_t j) { return a.select(-2, i).select(-1, j); };
     Tensor total;
@@ -128,11 +129,11 @@ TEST_CASE("second derivatives of determinants are those of the polynomial, whate
     return total;
   };
   const std::vector<std::vector<double>> matrices = {
-      {1, 2, 3, 2, 4, 6, -1, -2, -3},     // of rank 1
-      {0, 0, 0, 0, 0, 0, 0, 0, 0},        // of rank 0
-      {1, 0, 0, 0, 1, 0, 0, 0, 0},        // equal singular values, and a zero
-      {1, 2, 3, 4, 5, 6, 7, 8, 9},        // 6.7e-16 by its factors
-      {1, 2, 3, 2, 4, 1, 3, 6, 4},        // of rank 2
+      {1, 2, 3, 2, 4, 6, -1, -2, -3},     // rank 1
+      {0, 0, 0, 0, 0, 0, 0, 0, 0},        // rank 0
+      {1, 0, 0, 0, 1, 0, 0, 0, 0},        // equal singular values, and a singular value 0
+      {1, 2, 3, 4, 5, 6, 7, 8, 9},        // singular, but its LU factors give the determinant 6.7e-16
+      {1, 2, 3, 2, 4, 1, 3, 6, 4},        // rank 2
       {1e5, 0, 0, 0, 1e-5, 0, 0, 0, 1},   // regular
       {2, 1, -1, 0.5, 3, 1, 1, -2, 1.5},  // regular
   };

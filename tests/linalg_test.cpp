@@ -1,5 +1,5 @@
-// Linear algebra beyond the rows of tests/op_cases/linalg.cpp: matrices that are singular, empty, not finite, not
-// contiguous; errors; what holds for any factorization, whatever its signs.
+// Tests linear algebra beyond the cases of tests/op_cases/linalg.cpp: matrices that are singular, empty, not finite or
+// not contiguous; error messages; properties that hold for every factorization, whatever signs it chooses.
 #include <cmath>
 
 #include "tandem/kernels/lapack.h"
@@ -19,7 +19,7 @@ bool without_lapack() {
 TensorOptions real64() { return kFloat64; }
 bool close(const Tensor& a, const Tensor& b) { return a.allclose(b, 1e-10, 1e-12, /*equal_nan=*/true); }
 Tensor identity(int64_t n) { return eye(n, real64()); }
-/// Random numbers that are the same in each run.
+/// Returns random numbers that are the same in each run.
 Tensor numbers(IntArrayRef sizes, uint64_t seed = 1) {
   manual_seed(seed);
   return randn(sizes, real64());
@@ -31,7 +31,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::nu
 TEST_CASE("factors multiply to the matrix, and are of their kind", "[linalg]") {
   if (without_lapack()) return;
   for (const auto& sizes : std::vector<std::vector<int64_t>>{{2, 5, 3}, {2, 3, 5}, {4, 4}, {1, 1}, {1, 4}, {4, 1}}) {
-    const Tensor a = numbers(sizes).mT().contiguous().mT();  // by columns
+    const Tensor a = numbers(sizes).mT().contiguous().mT();  // column-major
     const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
     const auto [P, Lo, U] = L::lu(a);
     CHECK(close(P.matmul(Lo).matmul(U), a));
@@ -119,7 +119,7 @@ TEST_CASE("singular matrices give errors, or what PyTorch gives", "[linalg]") {
   for (const Scalar p : {Scalar(1), Scalar(-1), Scalar(kInf)}) CHECK(L::cond(zero, p).item<double>() == kInf);
   CHECK(std::isnan(L::cond(zero).item<double>()));
   CHECK(close(L::cond(stack({zero, identity(2)}), "fro"), tensor({kInf, 2.}, real64())));
-  // The gradient of a determinant is the cofactors, of a singular matrix too, and so are its derivatives.
+  // The gradient of a determinant is the cofactor matrix, also for a singular matrix. Its derivatives exist there too.
   const Tensor x = one.clone().requires_grad_();
   const Tensor cofactors = tensor({{4., -2.}, {-2., 1.}}, real64());
   L::det(x).backward();
@@ -180,7 +180,7 @@ TEST_CASE("least squares of every driver, of full rank and below", "[linalg]") {
   CHECK(close(std::get<0>(L::lstsq(a[0], b[0].select(1, 0))), best[0].select(1, 0)));
   CHECK_THROWS_WITH(L::lstsq(a, b, {}, "qr"),
                     Contains("parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got qr"));
-  // Bounds for singular values: given as numbers, tensors, or by the default.
+  // Thresholds for singular values: given as numbers, as tensors, or by default.
   const Tensor d = tensor({3., 1e-3, 0.}, real64()).diag();
   CHECK(L::matrix_rank(d).item<int64_t>() == 2);
   CHECK(L::matrix_rank(d, 0.01).item<int64_t>() == 1);

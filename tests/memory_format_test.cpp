@@ -1,4 +1,5 @@
-// Memory formats: what users ask for, refusals, and the strides of results, which are PyTorch's (strides.json).
+// Tests memory formats: the user-facing calls, errors, and the strides of results, which equal PyTorch's
+// (strides.json).
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/device.h"
@@ -19,7 +20,7 @@ using Call = std::function<Tensor(const In&)>;
 Tensor places(const std::vector<int64_t>& numbers) {
   return tensor(numbers, TensorOptions(kInt64).device(test_device()));
 }
-/// An output without elements, after it was given a result.
+/// Calls write(out) with an empty output, which the op resizes, and returns the output.
 template <class Write> Tensor resized(const Write& write) {
   Tensor out = empty({0}, test_device());
   write(out);
@@ -191,7 +192,8 @@ TEST_CASE("results and gradients lie as PyTorch's do, whatever the layouts and s
     y.backward(ones_like(y));
     for (size_t k = 0; k < inputs.size(); ++k) {
       if (row.at("gradients")[k].is_null()) continue;
-      // The steps of a backward are not PyTorch's: the strides of sizes of 1, which say nothing, may be others.
+      // The backward formulas differ from PyTorch's, so strides of dimensions of size 1 may differ. They carry no
+      // meaning.
       auto want = row.at("gradients")[k].get<std::vector<int64_t>>(), got = inputs[k].grad().strides().vec();
       for (size_t d = 0; d < got.size(); ++d)
         if (inputs[k].sizes()[d] == 1) want[d] = got[d] = 0;
@@ -201,7 +203,7 @@ TEST_CASE("results and gradients lie as PyTorch's do, whatever the layouts and s
 }
 
 TEST_CASE("sizes of 1 leave the format open, and strides decide", "[memory_format]") {
-  const Tensor x = rand({2, 1, 4, 5}, test_device());  // it lies in both
+  const Tensor x = rand({2, 1, 4, 5}, test_device());  // contiguous and channels-last at the same time
   CHECK(x.is_contiguous());
   CHECK(x.is_contiguous(MemoryFormat::ChannelsLast));
   CHECK(x.suggest_memory_format() == MemoryFormat::Contiguous);

@@ -1,4 +1,4 @@
-// Mistakes and what the engine's errors must say of them, for the tests of errors.
+// Helper for tests of error messages: a list of mistakes, and the words that each error message must contain.
 #pragma once
 #include <functional>
 #include <string>
@@ -12,9 +12,9 @@ namespace tandem::test {
 struct Mistake {
   const char* name;
   std::function<void()> make;
-  std::vector<std::string> words;  // all of them are in the message
+  std::vector<std::string> words;  // the message contains all of them
 };
-/// Each mistake throws an Error whose message has all its words.
+/// Checks that each mistake throws an Error whose message contains all its words.
 inline void check(const std::vector<Mistake>& mistakes) {
   for (const Mistake& m : mistakes) {
     INFO(m.name);

@@ -1,4 +1,4 @@
-// Norms, moments and running values of numbers whose squares float32 does not hold, and of many numbers.
+// Tests norms, moments and running sums of numbers whose squares overflow or underflow float32, and of many numbers.
 #include <cmath>
 
 #include "tandem/tandem.h"
@@ -12,7 +12,7 @@ namespace F = tandem::nn::functional;
 
 namespace {
 
-/// Numbers around 10 times `scale`, which are floats.
+/// Returns numbers close to 10 * `scale`, rounded to float.
 Tensor around_ten(int64_t count, double scale) {
   std::vector<float> numbers(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i)
@@ -33,8 +33,8 @@ template <class Call> Results run(const Call& call, const Tensor& x) {
   (y * weights_for(y)).sum().backward();
   return {y.detach().to(kCPU), leaf.grad().to(kCPU)};
 }
-/// The largest difference, relative to the largest element of `want`, or to 1e-34, below which floats have fewer
-/// digits; 0 where all are as they should be, infinite ones among them.
+/// Returns the largest difference, relative to the largest element of `want` (at least 1e-34, below which floats lose
+/// digits). Returns 0 if all elements are equal, including infinities.
 double error(const Tensor& got, const Tensor& want) {
   const Tensor rounded = want.to(kFloat32).to(kFloat64), found = got.to(kFloat64);
   const Tensor off = where(found == rounded, Scalar(0), (found - rounded).abs() / rounded.abs().max().clamp_min(1e-34));
@@ -143,7 +143,7 @@ const Call kCalls[] = {
        return rms_norm(x.view({10, 100}), {100}, {}, 0.0);
      }},
 };
-/// PyTorch's kernels of GPUs sum squares in float, and so do ours of normalisations.
+/// Returns whether the normalization sums squares in float32. On GPUs it does, as PyTorch's kernels do.
 bool sums_in_float(const Call& call) {
   const std::string name = call.name;
   return test_device().is_cuda() && (name.find("batch_norm") == 0 || name.find("instance") == 0 ||
@@ -159,7 +159,9 @@ TEST_CASE("moments and norms of float32 are right from 1e-30 to 1e30, and so are
       CAPTURE(call.name, scale);
       const Tensor x = around_ten(1000, scale).to(test_device());
       const Results got = run(call.run, x), want = run(call.run, x.to(kFloat64));
-      // 2e-6: some roundings of float32 in elements, 1,000 of them in sums of float32; PyTorch's own are at 3e-7
+      // Tolerance 2e-6: a few float32 rounding errors per element, and sums of 1,000 elements in float32. PyTorch's own
+      // errors
+      // are about 3e-7.
       CHECK(error(got.y, want.y) < 2e-6);
       CHECK(error(got.gradient, want.gradient) < 5e-6);
     }
@@ -177,16 +179,16 @@ TEST_CASE("second derivatives of norms and normalisations are right at extreme s
         return autograd::grad({(first * weights_for(first)).sum()}, {leaf})[0].to(kCPU);
       };
       const Tensor x = around_ten(1000, scale).to(test_device());
-      // 1e-4: differences of float32 gradients
+      // Tolerance 1e-4: the second derivatives subtract nearly equal float32 gradients.
       CHECK(error(second(x), second(x.to(kFloat64))) < 1e-4);
     }
 }
 
 TEST_CASE("moments of numbers far from zero do not cancel", "[moments]") {
-  // The mean of 1e6 + [-2, 2) must be known to more digits than float32 has.
+  // The mean of 1e6 + [-2, 2) must be accumulated with more digits than float32 has.
   const Tensor x = (around_ten(1000, 1).to(kFloat64) + 1e6).to(kFloat32).to(test_device());
   const double want = x.to(kFloat64).std().item<double>();
-  CHECK(std::abs(x.std().item<double>() / want - 1) < 1e-6);  // rounded once
+  CHECK(std::abs(x.std().item<double>() / want - 1) < 1e-6);  // tolerance: one rounding
   CHECK(std::abs(x.view({10, 100}).t().std().item<double>() / want - 1) < 1e-6);
 }
 
@@ -200,7 +202,7 @@ TEST_CASE("norms and deviations of half types fit where they do", "[moments]") {
       for (const double p : {2.0, 3.0, 0.5}) {
         const double want = wide.norm(p).to(dtype).item<double>();
         const double got = x.norm(p).item<double>();
-        CHECK((got == want || std::abs(got / want - 1) <= digit));  // rounded once
+        CHECK((got == want || std::abs(got / want - 1) <= digit));  // tolerance: one rounding
       }
       CHECK(std::abs(x.std().item<double>() / wide.std().item<double>() - 1) <= digit);
       CHECK(std::abs(std::get<0>(std_mean(x.view({10, 100}), {0}))[3].item<double>() /
@@ -226,7 +228,7 @@ TEST_CASE("running sums and products of many numbers do not drift", "[moments][s
   }
   constexpr int64_t kMany = 20'000'000;
   {
-    const Tensor y = ones({kMany}).cumsum(0);  // a float no longer changes at 2^24 = 16,777,216
+    const Tensor y = ones({kMany}).cumsum(0);  // a float32 sum of ones stops growing at 2^24 = 16,777,216
     CHECK(y[kMany - 1].item<double>() == double(kMany));
     const Tensor x = ones({kMany}).requires_grad_();
     x.cumsum(0).sum().backward();
@@ -234,7 +236,7 @@ TEST_CASE("running sums and products of many numbers do not drift", "[moments][s
   }
   const Tensor steps = full({1'000'000}, 1.0000001);
   const double step = steps[0].item<double>();
-  // 1e-7: rounded once
+  // Tolerance 1e-7: one rounding to float32.
   CHECK(std::abs(steps.cumprod(0)[999'999].item<double>() / std::pow(step, 1e6) - 1) < 1e-7);
   CHECK(std::abs(zeros({1'000'000}).logcumsumexp(0)[999'999].item<double>() / std::log(1e6) - 1) < 1e-7);
   for (const DType dtype : {kFloat16, kBFloat16}) {
@@ -249,7 +251,7 @@ TEST_CASE("running sums and products of many numbers do not drift", "[moments][s
 
 TEST_CASE("logcumsumexp of infinities, NaNs and zeros is PyTorch's", "[scan]") {
   constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-  // torch.tensor(x).logcumsumexp(0)
+  // Expected values: torch.tensor(x).logcumsumexp(0).
   const std::pair<std::vector<double>, std::vector<double>> rows[] = {
       {{-inf, -inf, 0, 1}, {-inf, -inf, 0, 1.3132616875182228}},
       {{-inf, inf, 0, -inf}, {-inf, inf, inf, inf}},
@@ -269,14 +271,15 @@ TEST_CASE("sums of long rows and tall columns keep their digits", "[moments]") {
     WARN("SKIPPED: the order of sums is the CPU's");
     return;
   }
-  // 5e-6: runs of 128 floats are added one after the other
+  // Tolerance 5e-6: runs of 128 floats are added one after another.
   const Tensor tall = full({64, 40'000, 2}, 0.1);
   CHECK(std::abs(tall.sum(1)[5][1].item<double>() / (40'000 * double(0.1f)) - 1) < 5e-6);
   constexpr int64_t kLong = 1 << 21;
   const Tensor row = (rand({1, kLong}) + 100).to(kFloat32), wide = row.to(kFloat64);
   const auto [y, mean, rstd] = native_layer_norm(row, {kLong}, {}, {}, 1e-5);
   const Tensor normed = layer_norm(row, {kLong}), want = layer_norm(wide, {kLong});
-  CHECK((normed.to(kFloat64) - want).abs().max().item<double>() < 5e-5);  // x itself has 4e-6 of its deviation 0.29
+  // the rounding error of x alone is 4e-6 standard deviations; the standard deviation is 0.29
+  CHECK((normed.to(kFloat64) - want).abs().max().item<double>() < 5e-5);
   CHECK(std::abs(mean.item<double>() / wide.mean().item<double>() - 1) < 1e-7);
 }
 
@@ -291,6 +294,6 @@ TEST_CASE("batch norm of planes and of rows is right where single channels leave
   const auto normed = [](const Tensor& input) { return batch_norm(input, {}, {}, {}, {}, true, 0.1, 1e-60); };
   const Tensor want = normed(x.to(kFloat64));
   for (const Tensor& input : {x, x.to(kChannelsLast)})
-    // 2e-5: an element of 10 has rounding errors of 1e-6 and is divided by a deviation of 1.15
+    // Tolerance 2e-5: elements near 10 have rounding errors of 1e-6 and are divided by a standard deviation of 1.15.
     CHECK((normed(input).to(kFloat64) - want).abs().max().item<double>() < 2e-5);
 }

@@ -1,4 +1,5 @@
-// LibTorch's names: other spellings of operations, forms with outputs, and what its programs write in other ways.
+// Tests LibTorch names: aliases of operations, overloads with output arguments, and other spellings that LibTorch
+// programs use.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -19,7 +20,7 @@ bool same(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.sizes() == b.sizes() && a.allclose(b, 0, 0, /*equal_nan=*/true);
 }
 
-/// Another name, and what it stands for, of the sample or what is made of it.
+/// Two expressions of the sample tensor x that must give the same result: an alias and the original spelling.
 struct Spelling {
   const char* name;
   Tensor (*other)(const Tensor& x);
@@ -177,7 +178,7 @@ TEST_CASE("a form with an output gives what the operation gives", "[names][out]"
   const void* memory = (out = empty({3, 3}, kFloat64)).data_ptr();
   matmul_out(out, x[0], x[1].t());
   CHECK(out.data_ptr() == memory);
-  CHECK(same(matmul_out(out, x[0].t(), x[1]), matmul(x[0].t(), x[1])));  // with a warning: it gets these sizes
+  CHECK(same(matmul_out(out, x[0].t(), x[1]), matmul(x[0].t(), x[1])));  // warns, because it resizes a non-empty output
   CHECK_THROWS_WITH(matmul_out(integers, x[0], x[1].t()), Contains("matmul_out") && Contains("int64"));
   const Tensor leaf = x[0].clone().requires_grad_();
   CHECK_THROWS_WITH(matmul_out(out, leaf, x[1].t()), Contains("NoGradGuard"));
@@ -230,7 +231,7 @@ TEST_CASE("the bytes of a tensor are seen as another dtype", "[names]") {
   CHECK_THROWS_WITH(zeros({3}).view(kDouble), Contains("self.size(-1) must be divisible by 2"));
 }
 TEST_CASE("Bessel's and Airy's functions are their integrals and series", "[names][special]") {
-  // J_n(x) is the mean over t in [0, pi] of cos(n t - x sin t), which midpoints give to the last digit.
+  // J_n(x) is the mean over t in [0, pi] of cos(n t - x sin t). The midpoint rule gives it to the last digit.
   const auto integral = [](int n, double x) {
     double sum = 0;
     for (int k = 0; k < 400; ++k) {
@@ -251,7 +252,7 @@ TEST_CASE("Bessel's and Airy's functions are their integrals and series", "[name
     const Tensor at = tensor(x, kFloat64);
     CHECK(special::bessel_j0(at).item<double>() == Approx(integral(0, x)).margin(1e-14));
     CHECK(special::bessel_j1(at).item<double>() == Approx(integral(1, x)).margin(1e-14));
-    // J_1 Y_0 - J_0 Y_1 = 2 / (pi x)
+    // Wronskian: J_1 Y_0 - J_0 Y_1 = 2 / (pi x)
     const double wronskian =
         (special::bessel_j1(at) * special::bessel_y0(at) - special::bessel_j0(at) * special::bessel_y1(at))
             .item<double>();
@@ -261,7 +262,7 @@ TEST_CASE("Bessel's and Airy's functions are their integrals and series", "[name
     CHECK(special::airy_ai(tensor(x, kFloat64)).item<double>() == Approx(airy(x)).margin(1e-12));
   const Tensor leaf = ones({2}, kFloat64).requires_grad_();
   special::bessel_j0(leaf).sum().backward();
-  CHECK(leaf.grad().allclose(-special::bessel_j1(leaf.detach()), 1e-12, 0));  // J0' = -J1
+  CHECK(leaf.grad().allclose(-special::bessel_j1(leaf.detach()), 1e-12, 0));  // derivative: J_0' = -J_1
   CHECK_THROWS_AS(special::airy_ai(leaf).sum().backward(), Error);
 }
 TEST_CASE("steps of recurrent networks are those of the cells", "[names]") {
@@ -331,7 +332,7 @@ TEST_CASE("a Scalar has LibTorch's conversions, and prints as LibTorch's", "[nam
   CHECK(Scalar(true).isBoolean());
   CHECK(Scalar(1.0).isFloatingPoint());
   std::ostringstream text;
-  text << Scalar(true) << " " << Scalar(2) << " " << Scalar(2.5);  // as LibTorch 2.15 printed them
+  text << Scalar(true) << " " << Scalar(2) << " " << Scalar(2.5);  // expected text: the output of LibTorch 2.15
   CHECK(text.str() == "true 2 2.5");
   const Half h = 1.5f;
   const BFloat16 b = 2.5f;

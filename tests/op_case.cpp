@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A number; JSON has no others than finite ones, so that "nan", "inf" and "-inf" stand for themselves.
+/// Parses a number. JSON has no infinities or NaN, so they are stored as the strings "nan", "inf" and "-inf".
 double parse_number(const Json& j) { return j.is_string() ? std::stod(j.get<std::string>()) : j.get<double>(); }
 std::vector<double> parse_numbers(const Json& list) {
   std::vector<double> out;
@@ -114,7 +114,7 @@ Tensor make_input(const InputSpec& spec, size_t k, DType real) {
 
 Tensor scattered_copy(const Tensor& x) {
   if (x.dim() == 0) return x;
-  // Dimensions in reverse order, and between any two elements one that is nobody's: NaN, or 77.
+  // Reverses the order of dimensions in memory and puts an unused element (NaN, or 77) between any two elements.
   Shape reversed(static_cast<size_t>(x.dim()), 0), order = reversed;
   for (size_t d = 0; d < order.size(); ++d) {
     order[d] = x.dim() - 1 - static_cast<int64_t>(d);
@@ -173,8 +173,9 @@ void compare(const std::string& what, const Tensor& got, const Fixture::Sum& wan
     return;
   }
   const Checksum c = checksum(elements(got));
-  // Sums of mixed signs cancel: errors are measured by the sum of absolute values. 1e-3 per element: where all is
-  // nearly zero, what remains is the rounding of numbers near one.
+  // Sums of mixed signs cancel, so errors are measured relative to the sum of absolute values. At least 1e-3 per
+  // element:
+  // if all elements are nearly zero, the remaining errors are roundings of numbers near one.
   const double n = static_cast<double>(std::max<int64_t>(got.numel(), 1));
   const double scale = std::max(want.abs_sum, 1e-3 * n);
   const auto check = [&](const char* part, double a, double b, double margin) {
@@ -183,7 +184,8 @@ void compare(const std::string& what, const Tensor& got, const Fixture::Sum& wan
   };
   check("the sum", c.sum, want.sum, tolerance * scale);
   check("the sum of absolute values", c.abs_sum, want.abs_sum, tolerance * scale);
-  check("the weighted sum", c.weighted, want.weighted, std::max(tolerance, 1e-13) * scale);  // of rounded products
+  // the weights multiply each element, which rounds
+  check("the weighted sum", c.weighted, want.weighted, std::max(tolerance, 1e-13) * scale);
   for (size_t i = 0; i < want.head.size(); ++i)
     check("one of the first elements", c.head[i], want.head[i],
           tolerance * std::max(std::abs(want.head[i]), scale / n));

@@ -1,5 +1,5 @@
-// The op tests: a row names an op's call, and the harness checks it against PyTorch's numbers (fixtures/ops.json),
-// finite differences, other dtypes, other layouts and other numbers of threads.
+// The op tests: an OpCase names a fixture and calls an op. The checks compare the op with PyTorch's numbers
+// (fixtures/ops.json), finite differences, other dtypes, other memory layouts and other numbers of threads.
 #pragma once
 #include <span>
 #include <string>
@@ -15,27 +15,28 @@ namespace tandem::test {
 
 using In = const std::vector<Tensor>&;
 
-/// What a call gives: one tensor, or several.
+/// Outputs of an op: one tensor, two, or a list.
 struct Outputs : std::vector<Tensor> {
   Outputs(Tensor one) : std::vector<Tensor>{std::move(one)} {}
   Outputs(std::tuple<Tensor, Tensor> two) : std::vector<Tensor>{std::get<0>(two), std::get<1>(two)} {}
   Outputs(std::vector<Tensor> list) : std::vector<Tensor>(std::move(list)) {}
 };
 
-/// What is special about a row. A check is left out only for a reason, which the table of `./run ops` shows.
+/// Exceptions that apply to an op case. A check is left out only for a reason; `./run ops` shows the reasons in its
+/// table.
 struct Notes {
-  bool integers = false;  // check integers of every width too, in place of the real numbers if there are any
-  bool view = false;      // gives views of its inputs, or an input itself
+  bool integers = false;  // also checks integers of every width, in place of real inputs if there are any
+  bool view = false;      // outputs are views of inputs, or inputs themselves
   const char* no_gradcheck = nullptr;
   const char* no_gradgradcheck = nullptr;
   const char* no_half = nullptr;
   const char* no_strided = nullptr;
   const char* no_empty = nullptr;
   const char* no_storage = nullptr;
-  bool refuses_half = false;  // half types are an error, as in PyTorch
+  bool refuses_half = false;  // half types throw an error, as in PyTorch
 };
 
-/// One row: a fixture's name and the op's call, a lambda without captures from In to what Outputs takes.
+/// Name of a fixture, and the op's call: a lambda without captures whose result converts to Outputs.
 struct OpCase {
   template <class F>
   requires std::is_empty_v<F>
@@ -46,19 +47,19 @@ struct OpCase {
   Notes notes;
 };
 
-/// The rows of tests/op_cases/<name>.cpp.
+/// The op cases of tests/op_cases/NAME.cpp.
 struct Family {
   const char* name;
   std::span<const OpCase> cases;
 };
 std::span<const Family> families();
 
-/// What ops.json holds of an op.
+/// Inputs of an op case, and PyTorch's results for them, as stored in ops.json.
 struct Fixture {
   struct Sum : Checksum {
     std::vector<int64_t> shape;
     std::string dtype;
-    std::vector<double> elements;  // all of them where some are not finite; there are no sums then
+    std::vector<double> elements;  // all elements, stored if some are not finite; the sums are unset then
   };
   std::string name, family;
   std::vector<InputSpec> inputs;
@@ -66,53 +67,56 @@ struct Fixture {
   std::vector<std::optional<Sum>> grads;
 };
 const std::vector<Fixture>& fixtures();
-/// @throws Error when there is none of that name
+/// Returns the fixture with this name. @throws Error if ops.json has no fixture of this name
 const Fixture& fixture(const char* name);
-/// The same with what half.json holds for a half type; null where it holds nothing.
+/// Returns the fixture with PyTorch's results for a half type (half.json), or null if half.json has none.
 const Fixture* half_fixture(const char* name, DType half);
 
-/// The numbers of a spec (input k has salt k + 1) as a tensor on test_device(): real ones of `real`, integers int64,
-/// bool.
+/// Returns input k of a fixture as a tensor on test_device(), with salt k + 1. Real inputs have dtype `real`, integers
+/// int64, and booleans bool.
 Tensor make_input(const InputSpec& spec, size_t k, DType real);
-/// A tensor of the same elements whose strides are those of no contiguous one.
+/// Returns a copy of x that is not contiguous: dimensions are stored in reverse order, with gaps between elements.
 Tensor scattered_copy(const Tensor& x);
-/// Outputs, and the gradients of sum_j <outputs[j], value(i, 101 + j)>, undefined for an input that gets none.
+/// Outputs of an op, and gradients of sum_j sum_i outputs[j][i] * value(i, 101 + j). The gradient is undefined for an
+/// input that gets none.
 struct Ran {
   std::vector<Tensor> outputs, grads;
 };
 Ran run_case(const OpCase& row, const std::vector<Tensor>& inputs, bool scattered_seeds = false);
 
-/// Throws Error, which says where they differ, unless `got` has the fixture's shape, dtype and sums.
+/// Compares `got` with the fixture's shape, dtype and sums. @throws Error that says where they differ
 void compare(const std::string& what, const Tensor& got, const Fixture::Sum& want, DType real, double tolerance);
 
-// Each check throws Error, which says what differs; "" says that it was done, anything else why it was not.
+// Each check throws an Error that says what differs. It returns "" if it was made, else the reason why it was left out.
 
-/// Outputs and gradients are PyTorch's, in float64 or float32.
+/// Checks that outputs and gradients equal PyTorch's, in float64 or float32.
 std::string check_fixture(const OpCase& row, DType real);
-/// Half types give what float64 gives for the same numbers, up to rounding.
+/// Checks that a half type gives the same as float64 for the same inputs, up to rounding.
 std::string check_half(const OpCase& row, DType half);
-/// Half types give what PyTorch's kernels of half types give, up to the rounding of both.
+/// Checks that a half type gives the same as PyTorch's kernels for it, up to the rounding errors of both.
 std::string check_half_fixture(const OpCase& row, DType half);
-/// int64 gives what float64 gives, narrow integers what int64 gives.
+/// Checks that int64 gives the same as float64, and narrower integers the same as int64.
 std::string check_integers(const OpCase& row);
-/// Inputs on two devices give an error that names both. Ops that take any device give what one device gives.
+/// Checks that inputs on two devices give an error that names both devices. Ops that accept inputs on any device must
+/// give the result that they give on one device.
 std::string check_devices(const OpCase& row);
 std::string check_gradcheck(const OpCase& row);
 std::string check_gradgradcheck(const OpCase& row);
-/// Inputs and upstream gradients that are not contiguous change nothing.
+/// Checks that results do not change if inputs and upstream gradients are not contiguous.
 std::string check_strided(const OpCase& row);
-/// Channels-last inputs change nothing, where there are inputs of four dimensions.
+/// Checks that results do not change if the inputs of four dimensions are channels-last.
 std::string check_channels_last(const OpCase& row);
-/// Tensors of zero rows go through, forward and backward.
+/// Checks that forward and backward accept a batch of size 0.
 std::string check_empty(const OpCase& row);
-/// 1, 2 and 3 threads give the same bits, in outputs and gradients.
+/// Checks that outputs and gradients have the same bits with 1, 2 and 3 threads.
 std::string check_threads(const OpCase& row, const std::vector<Tensor>& inputs);
 std::string check_threads(const OpCase& row, DType real);
 
-/// Views share an input's storage and say so; everything else lies without gaps and has storage of its own.
+/// Checks that views share an input's storage and are recorded as views, and that all other outputs are dense and have
+/// storage of their own.
 std::string check_storage(const OpCase& row);
 
-/// FNV-1a over the bytes of a tensor's elements, in row-major order.
+/// Returns the FNV-1a hash of the bytes of a tensor's elements, in row-major order.
 uint64_t digest(const Tensor& t, uint64_t start = 14695981039346656037u);
 
 }  // namespace tandem::test

@@ -1,4 +1,4 @@
-// The checks that a row of the op tests buys.
+// The checks of the op tests, which are made for each op case (see op_case.h).
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -24,7 +24,9 @@
 namespace tandem::test {
 namespace {
 
-/// Finite differences take two calls for each element: larger inputs are left to the op's smaller rows.
+/// Largest number of elements for finite differences, which take two calls per element. An op with larger inputs also
+/// has
+/// cases with smaller ones.
 constexpr int64_t kMostElements = 600;
 
 std::vector<Tensor> make_inputs(const Fixture& f, DType real) {
@@ -43,14 +45,14 @@ void compare_with_fixture(const Ran& ran, const Fixture& f, DType real, double t
   TANDEM_CHECK(ran.outputs.size() == f.outputs.size(), ran.outputs.size(), " outputs, PyTorch's ", f.outputs.size());
   for (size_t j = 0; j < f.outputs.size(); ++j) compare(output(j), ran.outputs[j], f.outputs[j], real, tolerance);
   for (size_t k = 0; k < f.grads.size(); ++k) {
-    const bool is_zero = f.grads[k] && f.grads[k]->abs_sum == 0;  // which an undefined gradient stands for
+    const bool is_zero = f.grads[k] && f.grads[k]->abs_sum == 0;  // an undefined gradient stands for zeros
     TANDEM_CHECK(ran.grads[k].defined() ? f.grads[k].has_value() : is_zero || !f.grads[k], gradient(k), " is ",
                  f.grads[k] ? "missing" : "there, but PyTorch has none");
     if (ran.grads[k].defined()) compare(gradient(k), ran.grads[k], *f.grads[k], real, tolerance);
   }
 }
 
-/// Elements of a within `margin` of those of b, NaN equal to NaN.
+/// Checks that each element of a is within `relative` and `absolute` tolerance of the element of b. NaN equals NaN.
 void compare_elements(const std::string& what, const Tensor& a, const Tensor& b, double relative, double absolute) {
   TANDEM_CHECK(a.sizes() == b.sizes(), what, " has shape ", a.sizes(), " and not ", b.sizes());
   const NoGradGuard guard;
@@ -62,7 +64,7 @@ void compare_elements(const std::string& what, const Tensor& a, const Tensor& b,
                  "; accepted: off by ", relative * std::abs(q) + absolute);
   }
 }
-/// Of the elements that are finite.
+/// Returns the largest absolute value among the finite elements.
 double largest(const Tensor& x) {
   const NoGradGuard guard;
   if (x.numel() == 0 || !x.is_floating_point()) return 0;
@@ -74,7 +76,9 @@ double largest(const Tensor& x) {
 
 std::string check_fixture(const OpCase& row, DType real) {
   const Fixture& f = fixture(row.name);
-  // 1e-9: float64 sums of up to 1e5 terms in another order, and functions within a few ulp; 1e-4 the same in float32
+  // Tolerance 1e-9: float64 sums of up to 1e5 terms in another order, and functions within a few ulp. 1e-4 in float32
+  // for
+  // the same reasons.
   compare_with_fixture(run_case(row, make_inputs(f, real)), f, real, real == kFloat64 ? 1e-9 : 1e-4);
   return "";
 }
@@ -97,8 +101,8 @@ std::string check_half(const OpCase& row, DType half) {
   for (const Tensor& t : inputs)
     wide.push_back(t.is_floating_point() ? t.detach().to(kFloat64).requires_grad_(t.requires_grad()) : t);
   const Ran got = run_case(row, inputs), want = run_case(row, wide);
-  // Each op rounds once: half a unit in the last place. Composed ops round their intermediate results, which are as
-  // large as the largest element, a few times, and gradients a few times more.
+  // Each op rounds once, by half a unit in the last place. A composed op also rounds intermediate results, which are as
+  // large as the largest element, a few times. Gradients are rounded a few times more.
   const double unit = half == kFloat16 ? 0x1p-11 : 0x1p-8;
   for (size_t j = 0; j < want.outputs.size(); ++j) {
     const Tensor& y = got.outputs[j];
@@ -118,18 +122,19 @@ std::string check_half(const OpCase& row, DType half) {
 std::string check_half_fixture(const OpCase& row, DType half) {
   const Fixture* const f = half_fixture(row.name, half);
   if (f == nullptr) return "not among PyTorch's results in half types";
-  // Both round a result once: a unit in the last place between them. PyTorch's CPU kernels round some intermediate
-  // results more: gradients of averages, products of several factors.
+  // Each side rounds a result once, so results differ by a unit in the last place. PyTorch's CPU kernels round some
+  // intermediate results too: gradients of averages, products of several factors.
   compare_with_fixture(run_case(row, make_inputs(*f, half)), *f, half, 4 * (half == kFloat16 ? 0x1p-11 : 0x1p-8));
   return "";
 }
 
-/// They copy between devices, or treat each input alone; index_put moves its values.
+/// Ops (by prefix) that accept inputs on different devices: they copy between devices, treat each input alone, or, like
+/// index_put, move the values to the tensor's device.
 const char* const kOfAnyDevice[] = {"copy_", "broadcast_tensors", "atleast_", "index_put"};
 std::string check_devices(const OpCase& row) {
   const std::vector<Tensor> inputs = make_inputs(fixture(row.name), kFloat32);
   if (inputs.size() < 2 || !cuda::is_available() || !test_device().is_cpu()) return "";
-  // A number without dimensions may stand beside a tensor of another device. These rows take any device.
+  // Ops also accept a zero-dimensional tensor of another device.
   const std::string op = row.name;
   const bool takes_any =
       std::any_of(inputs.begin(), inputs.end(), [](const Tensor& x) { return x.dim() == 0; }) ||
@@ -137,7 +142,7 @@ std::string check_devices(const OpCase& row) {
   const NoGradGuard guard;
   const std::vector<Tensor> want = row.run(inputs);
   for (size_t k = 0; k < inputs.size(); ++k)
-    for (const bool alone : {true, false}) {  // on a GPU, or all others are
+    for (const bool alone : {true, false}) {  // true: input k alone is on a GPU; false: all others are
       const std::string which = "input " + std::to_string(k) + (alone ? " on a GPU" : " on the CPU");
       std::vector<Tensor> mixed = inputs;
       for (size_t j = 0; j < mixed.size(); ++j)
@@ -166,7 +171,7 @@ std::string check_integers(const OpCase& row) {
   std::vector<Tensor> real, wide;
   for (size_t k = 0; k < f.inputs.size(); ++k) {
     const InputSpec& spec = f.inputs[k];
-    // 1 to 6: no division by zero, and no product leaves int8
+    // Integers from 1 to 6: no division by zero, and no product overflows int8.
     const bool number = spec.kind == replaced;
     wide.push_back(number ? make_input(integer(6, spec.shape), k, kFloat64) + 1 : make_input(spec, k, kFloat64));
     real.push_back(number && has_real(f) ? wide[k].to(kFloat64) : wide[k]);
@@ -190,7 +195,8 @@ std::string check_integers(const OpCase& row) {
 
 namespace {
 #if TANDEM_TEST_ASAN
-/// Memory errors show at the first call. The differences are thousands of them, which other builds compare.
+/// Replaces gradcheck in builds with AddressSanitizer: memory errors show at the first call, while finite differences
+/// would take thousands of calls. Other builds compare the differences.
 void differentiate(const autograd::GradcheckFunction& f, const std::vector<Tensor>& inputs, bool second) {
   std::vector<Tensor> wanted;
   std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(wanted),
@@ -215,7 +221,7 @@ std::string check_differences(const OpCase& row, bool second) {
   for (const InputSpec& s : f.inputs) n += s.differentiable() ? s.numel() : 0;
   if (n > kMostElements) return "large: a smaller row of the op is checked";
   const std::vector<Tensor> inputs = make_inputs(f, kFloat64);
-  std::vector<size_t> recorded;  // not those that are no function of the inputs to autograd, as running statistics
+  std::vector<size_t> recorded;  // outputs that require a gradient, so not running statistics, for example
   const Outputs probe = row.run(inputs);
   for (size_t j = 0; j < probe.size(); ++j)
     if (probe[j].requires_grad()) recorded.push_back(j);
@@ -241,7 +247,7 @@ std::string check_strided(const OpCase& row) {
   if (row.notes.no_strided) return row.notes.no_strided;
   std::vector<Tensor> inputs;
   for (const Tensor& t : make_inputs(f, kFloat64)) inputs.push_back(scattered_copy(t));
-  // 1e-9: sums may run in another order than over contiguous elements
+  // Tolerance 1e-9: sums may be added in another order than over contiguous elements.
   compare_with_fixture(run_case(row, inputs, /*scattered_seeds=*/true), f, kFloat64, 1e-9);
   return "";
 }
@@ -256,7 +262,7 @@ std::string check_channels_last(const OpCase& row) {
     any = true;
   }
   if (!any) return "no input of four dimensions";
-  // 1e-9: sums may run in another order than over contiguous elements
+  // Tolerance 1e-9: sums may be added in another order than over contiguous elements.
   compare_with_fixture(run_case(row, inputs), f, kFloat64, 1e-9);
   compare_with_fixture(run_case(row, inputs, /*scattered_seeds=*/true), f, kFloat64, 1e-9);
   return "";
@@ -265,7 +271,7 @@ std::string check_empty(const OpCase& row) {
   const Fixture& f = fixture(row.name);
   if (row.notes.no_empty) return row.notes.no_empty;
   if (f.inputs[0].shape.empty() || f.inputs[0].numel() == 0) return "no rows to take away";
-  // The first dimension of the first input is taken for the batch, in every input that has it.
+  // Takes the first dimension of the first input as the batch, and sets it to 0 in every input that has it.
   const int64_t rows = f.inputs[0].shape[0];
   std::vector<Tensor> inputs;
   for (size_t k = 0; k < f.inputs.size(); ++k) {
@@ -274,7 +280,7 @@ std::string check_empty(const OpCase& row) {
       if (!spec.shape.empty() && spec.shape[0] == rows) spec.shape[0] = 0;
     inputs.push_back(make_input(spec, k, kFloat64));
   }
-  run_case(row, inputs);  // it checks the gradients' shapes
+  run_case(row, inputs);  // also checks the shapes of gradients
   return "";
 }
 
@@ -307,7 +313,7 @@ std::string check_storage(const OpCase& row) {
   for (size_t j = 0; j < outputs.size(); ++j) {
     const Tensor& y = outputs[j];
     const autograd::AutogradMeta* const m = autograd::get_autograd_meta(y);
-    const Tensor base = m ? m->base : Tensor();  // what y says that it is a view of
+    const Tensor base = m ? m->base : Tensor();  // recorded base of the view y
     const auto holds = [&](const Tensor& x) { return x.storage() == y.storage(); };
     const auto owner = std::find_if(inputs.begin(), inputs.end(), holds);
     if (row.notes.view) {

@@ -1,4 +1,5 @@
-// Ops beyond their rows: shapes that several threads share, every instruction-set level, and ops that have no fixture.
+// Tests ops at shapes that are split over several threads, ops at every instruction-set level, and ops without a
+// fixture.
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -22,7 +23,8 @@ std::vector<Tensor> make_inputs(const std::vector<InputSpec>& specs, DType real)
   return inputs;
 }
 
-/// A line for each call that gives integers or a mask, and for random numbers: what must not depend on the level.
+/// Returns a line with a hash for each call that gives integers or a mask, and for random numbers. None of these may
+/// depend on the instruction-set level.
 std::string digests() {
   std::ostringstream out;
   const NoGradGuard guard;
@@ -77,7 +79,7 @@ TEST_CASE("integers, masks and uniforms have the same bits on every instruction-
       continue;
     }
     const std::string file = folder / name(isa);
-    // The level is chosen once in a process, so each has its own.
+    // A process selects the instruction-set level once, so each level needs its own process.
     REQUIRE(std::system(("TANDEM_CPU_ISA=" + std::string(name(isa)) + " TANDEM_OP_DIGESTS='" + file + "' '" + program +
                          "' '[.digests]' >/dev/null")
                             .c_str()) == 0);
@@ -93,7 +95,7 @@ TEST_CASE("dropout scales what it keeps, and its gradient is the same mask", "[o
   CHECK(y.detach().allclose(where(kept, x.detach() / 0.75, 0.0), 1e-15));
   y.sum().backward();
   CHECK(x.grad().allclose(kept.to(kFloat64) / 0.75, 1e-15));
-  // 2000 draws at 0.75: standard deviation 19.4; five of them
+  // 2000 draws with probability 0.75 have a standard deviation of 19.4. The tolerance is five standard deviations.
   CHECK(std::abs(kept.to(kFloat64).sum().item<double>() - 1500) < 97);
   CHECK(dropout(x, 0.5, /*training=*/false).is_same(x));
   CHECK(dropout(x, 1.0).detach().abs().max().item<double>() == 0);
@@ -108,7 +110,7 @@ TEST_CASE("dropout2d keeps or zeroes whole channels", "[ops][others]") {
   CHECK(x.grad().equal(y.detach()));
 }
 TEST_CASE("as_strided_backward sums what the view holds more than once", "[ops][others]") {
-  // rows of three, one step apart, over five elements: element i is in min(i, 2, 4 - i) + 1 of them
+  // Three overlapping rows of three elements over five elements: element i lies in min(i, 2, 4 - i) + 1 rows.
   const Tensor dy = ones({3, 3}, kFloat64);
   const Tensor base = zeros({5}, kFloat64);
   const ViewGeometry rows(base, base.as_strided({3, 3}, {1, 1})), spread(base, base.as_strided({1, 3}, {9, 2}));
@@ -126,7 +128,7 @@ TEST_CASE("nonzero gives positions in row-major order", "[ops][others]") {
 TEST_CASE("several index tensors broadcast, and go in front when they are apart", "[ops][others]") {
   const Tensor x = arange(60).view({3, 4, 5}), i = tensor({0, 2}), j = tensor({{1}, {-1}});
   using indexing::Slice;
-  // x[i, :, j]: (2, 2) in front of the dimension between; element [a][b][c] is x[i[b]][c][j[a]]
+  // Index tensors separated by a slice: their shape (2, 2) comes first. Element [a][b][c] is x[i[b]][c][j[a]].
   const Tensor apart = x.index({i, Slice(), j});
   REQUIRE(apart.sizes() == IntArrayRef({2, 2, 4}));
   for (int64_t a = 0; a < 2; ++a)

@@ -1,6 +1,7 @@
-// Every op against PyTorch's numbers and finite differences: one test case for each kind of check, over the rows of
-// tests/op_cases/. TANDEM_OP_FAMILY limits it to one family; TANDEM_OP_REPORT names a file that gets a line for each
-// row and check ("row column", and the reason where a check does not apply), from which `./run ops` makes its table.
+// Tests every op against PyTorch's numbers and finite differences: one test case for each kind of check, over the cases
+// of tests/op_cases/. TANDEM_OP_FAMILY restricts the tests to one family. TANDEM_OP_REPORT names a file that gets one
+// line per op case and check ("case column", then the reason if a check was left out); `./run ops` makes its table
+// from it.
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -21,13 +22,13 @@ std::string setting(const char* name) {
   return value ? value : "";
 }
 
-/// Does one check of every row, names those that fail, and reports the others under `column`.
-/// On a GPU one column, "emulated" or "cuda", stands for all of them.
+/// Runs one check on every op case. Failures name the case; other results go to the report under `column`.
+/// On a GPU, the float32 check is reported under "emulated" or "cuda", and no other check is reported.
 void check_all(std::string column, const std::function<std::string(const OpCase&)>& check) {
   if (test_device().is_cuda()) column = column == "float32" ? gpu::implementation() : "";
   const std::string only = setting("TANDEM_OP_FAMILY"), report = setting("TANDEM_OP_REPORT");
   std::ofstream out;
-  static bool begun = false;  // a run of the program replaces the report of the one before
+  static bool begun = false;  // the first check of a run overwrites an older report
   if (!report.empty()) out.open(report, begun ? std::ios::app : std::ios::trunc);
   begun = true;
   for (const Family& family : families()) {

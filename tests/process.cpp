@@ -10,7 +10,8 @@
 namespace tandem::test {
 namespace {
 
-/// @param on_output  called with the process and all that it has printed so far
+/// Runs a program and collects its output.
+/// @param on_output  called with the process and everything it has printed so far
 Result run(const std::string& program, const std::vector<std::string>& arguments, const std::function<void()>& prepare,
            const std::function<void(pid_t, const std::string&)>& on_output) {
   int ends[2];

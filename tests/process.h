@@ -1,4 +1,4 @@
-// Programs that a test runs.
+// Runs programs for tests.
 #pragma once
 #include <functional>
 #include <string>
@@ -7,15 +7,15 @@
 namespace tandem::test {
 
 struct Result {
-  int status;          // exit status; -1: ended by a signal
-  std::string output;  // standard output and error
+  int status;          // exit status; -1 if a signal ended the program
+  std::string output;  // standard output and standard error
 };
-/// @param prepare  called in the new process before the program takes it over
-/// A program that hangs is ended after two minutes, by a signal.
+/// Runs a program and waits for it. A program that hangs is killed by a signal after two minutes.
+/// @param prepare  called in the new process before the program replaces it
 Result run_program(const std::string& program, const std::vector<std::string>& arguments,
                    const std::function<void()>& prepare = {});
 
-/// The same, but when the output holds `until`, the program gets SIGINT, as by Ctrl-C.
+/// Like run_program, but sends SIGINT (as Ctrl-C does) as soon as the output contains `until`.
 Result interrupt_program(const std::string& program, const std::vector<std::string>& arguments,
                          const std::string& until);
 

@@ -1,5 +1,5 @@
-// NaNs, infinities, ties, dtypes and broadcasting where random programs once differed from PyTorch; PyTorch 2.15's
-// numbers.
+// Tests NaNs, infinities, ties, dtypes and broadcasting in cases where random programs once showed a difference from
+// PyTorch. Expected values come from PyTorch 2.15.
 #include <cmath>
 #include <limits>
 
@@ -8,7 +8,7 @@
 
 namespace tandem {
 namespace {
-/// 2 sin(0, 1, 2, ...)
+/// Returns 2 * sin(0), 2 * sin(1), ... in the given shape, as a leaf.
 Tensor waves(IntArrayRef sizes) { return (arange(numel_of(sizes)).sin() * 2).view(sizes).detach().requires_grad_(); }
 }  // namespace
 
@@ -17,10 +17,11 @@ TEST_CASE("take_along_dim counts an index outside of the dimension modulo its si
   CHECK(x.take_along_dim(tensor({{5, -1, -4, 3, 7}}), 1).equal(tensor({{30.f, 30.f, 30.f, 10.f, 20.f}})));
   CHECK(x.take_along_dim(tensor({{1}}), 0).equal(x));
   CHECK(zeros({0, 1}).take_along_dim(zeros({0, 1}, kInt64), 1).sizes() == Shape{0, 1});
-  CHECK_THROWS_WITH(x.take_along_dim(tensor({5})), Contains("accepted: 0 to 2"));  // without dim, as in PyTorch
+  // without dim, indices are not taken modulo the size, as in PyTorch
+  CHECK_THROWS_WITH(x.take_along_dim(tensor({5})), Contains("accepted: 0 to 2"));
   const Tensor rows = waves({2, 3}), index = zeros({2, 1}, kInt64);
   const Tensor y = rows.take_along_dim(index, 1);
-  index.fill_(1);  // which the backward does not need
+  index.fill_(1);  // allowed: backward keeps its own copy of the index
   y.sum().backward();
   CHECK(rows.grad().equal(tensor({{1.f, 0.f, 0.f}, {1.f, 0.f, 0.f}})));
 }
@@ -95,7 +96,8 @@ TEST_CASE("distances with p = 0 are NaN beside a NaN, and count infinities as on
   CHECK(x.grad().equal(zeros({3, 2})));
   CHECK(cdist(zeros({2, 0}), zeros({1, 0}), INFINITY).equal(zeros({2, 1})));
   CHECK_THROWS_WITH(cdist(b, ones({1, 2}, kInt64)), Contains("cdist: not implemented for 'int64'"));
-  CHECK(tensor({NAN, 1.f}).dist(tensor({0.f, 1.f}), 0).item<float>() == 1);  // as norm does
+  // the zero norm ignores NaN here, as norm() does
+  CHECK(tensor({NAN, 1.f}).dist(tensor({0.f, 1.f}), 0).item<float>() == 1);
 }
 
 TEST_CASE("losses have PyTorch's dtypes beside a target of another dtype", "[edges]") {
@@ -109,19 +111,19 @@ TEST_CASE("losses have PyTorch's dtypes beside a target of another dtype", "[edg
   CHECK(cosine_similarity(x, tensor(1.0, kFloat64), 0).dtype() == kFloat64);
   CHECK(cosine_similarity(tensor({1, 2}), tensor(1.f, kFloat16), 0).dtype() == kFloat16);
   const Tensor half = waves({5}).detach().to(kFloat16), wide = waves({9}).detach().to(kFloat64).narrow(0, 4, 5);
-  const Tensor in_half = (half / half.norm(2)).to(kFloat64);  // the vector of a half type is divided in its dtype
+  const Tensor in_half = (half / half.norm(2)).to(kFloat64);  // a half vector is divided by its norm in the half dtype
   CHECK(cosine_similarity(half, wide, 0).allclose((in_half * (wide / wide.norm(2))).sum(), 1e-12, 0));
 }
 
 TEST_CASE("binary cross-entropy keeps small probabilities and small weights", "[edges]") {
-  const Tensor small = tensor(3.125e-21f);  // -(t ln x + (1 - t) ln(1 - x)), where ln(1 - x) is -x
+  const Tensor small = tensor(3.125e-21f);  // loss: -(t ln x + (1 - t) ln(1 - x)), where ln(1 - x) is about -x
   CHECK(binary_cross_entropy(small, small).item<float>() == Approx(1.5067140e-19f).epsilon(1e-5));
   const Tensor x = ones({3}).requires_grad_(), target = ones({3});
   const Tensor weights = tensor({1.f, 1.f, 1e-4f}).to(kBFloat16);
   binary_cross_entropy_with_logits(x, target, {}, weights, Reduction::sum).backward();
-  const Tensor w = weights.to(kFloat32);  // w sigmoid(1) - w
+  const Tensor w = weights.to(kFloat32);  // gradient by x: w sigmoid(1) - w
   CHECK(x.grad().allclose(w * (ones({3}).sigmoid() - 1), 1e-5, 0));
-  const Tensor positive = ones({3}).requires_grad_();  // d/dt = ln sigmoid(-x) - w ln sigmoid(x)
+  const Tensor positive = ones({3}).requires_grad_();  // gradient by the target: ln sigmoid(-x) - w ln sigmoid(x)
   binary_cross_entropy_with_logits(x.detach(), positive, {}, weights, Reduction::sum).backward();
   CHECK(positive.grad().allclose(log_sigmoid(-ones({3})) - w * log_sigmoid(ones({3})), 1e-5, 0));
 }
@@ -133,7 +135,7 @@ TEST_CASE("renorm leaves what it does not shorten its gradient, beside a NaN too
   const Tensor over = tensor({{NAN, 1.f}, {3.f, 4.f}}).requires_grad_();
   over.renorm(2, 0, 1).sum().backward();
   CHECK(over.grad()[0].equal(ones({2})));
-  const Tensor slope = tensor({0.2f - 7.f / 5 * 3 / 25, 0.2f - 7.f / 5 * 4 / 25});  // of (a + b) / |(a, b)|
+  const Tensor slope = tensor({0.2f - 7.f / 5 * 3 / 25, 0.2f - 7.f / 5 * 4 / 25});  // gradient of (a + b) / |(a, b)|
   CHECK(over.grad()[1].allclose(slope, 1e-5, 1e-6));
 }
 
@@ -171,7 +173,7 @@ TEST_CASE("quantiles that are elements are infinite where these are", "[edges]")
 TEST_CASE("unique_dim orders slices by their elements in row-major order", "[edges]") {
   const Tensor x = tensor({{{1.f, 1.f}, {-3.f, 1.f}}, {{1.f, -2.5f}, {1.f, 1.f}}});
   const auto [values, inverse, counts] = unique_dim(x, 2, true, true, true);
-  CHECK(inverse.equal(tensor({0, 1})));  // 1, -3, 1, 1 comes before 1, 1, -2.5, 1
+  CHECK(inverse.equal(tensor({0, 1})));  // 1, -3, 1, 1 sorts before 1, 1, -2.5, 1
   CHECK(values.equal(x));
   CHECK(counts.equal(tensor({1, 1})));
   const auto [middle, places, each] = unique_dim(x.flip({2}).transpose(1, 2), 1, true, true, true);
@@ -208,13 +210,13 @@ TEST_CASE("factors of a product of integers must fit their dtype", "[edges]") {
   CHECK_THROWS_WITH(b.baddbmm(b, b, 1, -1), Contains("value cannot be converted to type uint8"));
   CHECK_THROWS_WITH(m.addbmm(b, b, 300, 1), Contains("value cannot be converted to type uint8"));
   const Tensor none = zeros({0, 2}, kUInt8);
-  CHECK(none.addmm(none, m, -2, 1).sizes() == Shape{0, 2});  // where nothing is multiplied
+  CHECK(none.addmm(none, m, -2, 1).sizes() == Shape{0, 2});  // an empty product does not check the factor
   CHECK(m.to(kInt8).addmm(m.to(kInt8), m.to(kInt8), 1, -2).equal(full({2, 2}, -3, kInt8)));
 }
 
 TEST_CASE("einsum sums a factor over a label for which the other has size 1", "[edges]") {
   const Tensor a = tensor({{{2.75e30f}}}), b = tensor({{{1.f, 2.5e29f}, {1.f, -2.5e29f}}});
-  CHECK(einsum("bij,bjk->bik", {a, b}).equal(tensor({{{5.5e30f, 0.f}}})));  // no product overflows
+  CHECK(einsum("bij,bjk->bik", {a, b}).equal(tensor({{{5.5e30f, 0.f}}})));  // no intermediate product overflows
   CHECK(einsum("bjk,bij->bik", {b, a}).equal(tensor({{{5.5e30f, 0.f}}})));
   const Tensor x = waves({2, 3, 1}).detach(), y = waves({1, 3, 4}).detach(), z = waves({2, 4}).detach();
   const Tensor whole = einsum("abc,abc,ac->ab", {x.expand({2, 3, 4}), y.expand({2, 3, 4}), z});
@@ -258,12 +260,13 @@ TEST_CASE("a hook on a matrix norm sees the gradient of a second derivative", "[
   y.register_hook([&](const Tensor&) { ++calls; });
   const Tensor slope = autograd::grad({y}, {x}, {}, true, /*create_graph=*/true)[0];
   slope.sum().backward();
-  CHECK(calls == 2);  // x / y depends on the norm itself
+  CHECK(calls == 2);  // second call: the derivative x / y depends on the norm y
 }
 
 TEST_CASE("log-softmax and cross-entropy are exact beside large inputs", "[losses]") {
-  // The sizes go by short rows, rows, pieces of rows and columns. Tolerance: each result is rounded, 1 + what is small
-  // too, and a sum of many terms in float32 many times.
+  // The shapes select the kernels for short rows, rows, split rows and columns. Tolerance: each result is rounded, as
+  // is
+  // 1 + a small number, and a sum of many terms in float32 is rounded many times.
   const auto [sizes, dim] = GENERATE(std::pair(detail::Shape{5, 3}, 1), std::pair(detail::Shape{3, 300}, 1),
                                      std::pair(detail::Shape{1, 70000}, 1), std::pair(detail::Shape{300, 4}, 0));
   const double floor = sizes[1] > 1000 ? 3e-5 : 3e-7;

@@ -1,5 +1,5 @@
-// Every operation that reduces or walks along dimensions, over each of them: against loops over indices. The sizes all
-// differ, so that an exchange of two dimensions shows, and elements lie in memory in three ways.
+// Tests every operation that reduces or scans along dimensions, over each dimension, against loops over indices. All
+// sizes differ, so that swapped dimensions show, and elements lie in memory in three layouts.
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -18,10 +18,10 @@ using Numbers = std::vector<double>;
 using Dims = std::vector<int64_t>;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
 
-/// What stands along some dimensions, for each place in the others.
+/// Elements along some dimensions, one slice for each index into the other dimensions.
 struct Slices {
   std::vector<Numbers> all;
-  Dims kept, dropped;  // the result's sizes, with the dimensions as 1 and without them
+  Dims kept, dropped;  // result sizes with keepdim (reduced dimensions are 1) and without
 };
 Slices slices_of(const Tensor& x, const Dims& dims) {
   const Tensor rows = x.to(kCPU, kFloat64).contiguous();
@@ -51,12 +51,12 @@ Slices slices_of(const Tensor& x, const Dims& dims) {
   }
   return s;
 }
-/// 1e-12: double, at most 120 elements.
+/// Tolerance 1e-12: doubles, at most 120 elements.
 bool near(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) || a == b ||
          std::abs(a - b) <= 1e-12 * std::max({std::abs(a), std::abs(b), 1.0});
 }
-/// `got` has the sizes, and at each place in the kept dimensions what f makes of the slice.
+/// Checks that `got` has the expected sizes and that each element is f(slice) for its slice of x over `dims`.
 template <class F> void check(const Tensor& got, const Tensor& x, const Dims& dims, bool keepdim, F f) {
   const Slices s = slices_of(x, dims);
   REQUIRE(got.sizes() == IntArrayRef(keepdim ? s.kept : s.dropped));
@@ -66,7 +66,7 @@ template <class F> void check(const Tensor& got, const Tensor& x, const Dims& di
     REQUIRE(near(flat.data<double>()[i], double(f(s.all[i]))));
   }
 }
-/// The slices of `got` along d are what f makes of those of x.
+/// Checks that each slice of `got` along dimension d is f(slice) for the slice of x.
 template <class F> void check_along(const Tensor& got, const Tensor& x, int64_t d, F f) {
   const Slices from = slices_of(x, {d}), to = slices_of(got, {d});
   REQUIRE(from.kept == to.kept);
@@ -121,17 +121,18 @@ template <class Join> Numbers running(const Numbers& v, Join join) {
   return made;
 }
 
-/// Sizes 2, 3, 4, 5, every number once, in no order.
+/// Returns distinct numbers in shuffled order, with sizes 2, 3, 4, 5.
 Tensor distinct() {
   std::vector<double> numbers(120);
   for (size_t i = 0; i < 120; ++i) numbers[i] = double((i * 77) % 120) / 16.0 - 3.5;
   return tensor(numbers, kFloat64).view({2, 3, 4, 5}).to(test_device());
 }
-/// The same element at the same place, lying in memory in three ways.
+/// Returns x in three memory layouts; all tensors are equal.
 std::vector<Tensor> layouts(const Tensor& x) {
   return {x, x.to(kChannelsLast), x.permute({3, 1, 0, 2}).contiguous().permute({2, 1, 3, 0})};
 }
-/// All lists of dimensions, the empty one, which means all, among them; some in another order and from the end.
+/// Returns all lists of dimensions, including the empty list, which means all dimensions. Some are reversed or use
+/// negative dimensions.
 std::vector<Dims> lists() {
   std::vector<Dims> all;
   for (unsigned mask = 0; mask < 16; ++mask) {
@@ -152,7 +153,7 @@ TEST_CASE("reductions over every list of dimensions", "[reduce][dims]") {
     for (const Tensor& laid : layouts(input))
       for (const Dims& dims : lists())
         for (const bool keepdim : {false, true}) {
-          if (dims.empty() && (name == std::string("all") || name == std::string("any"))) continue;  // below
+          if (dims.empty() && (name == std::string("all") || name == std::string("any"))) continue;  // tested below
           INFO(name << " over " << IntArrayRef(dims) << (keepdim ? ", keepdim" : "") << ", strides " << laid.strides());
           check(call(laid, IntArrayRef(dims), keepdim), input, dims, keepdim, f);
         }
@@ -174,7 +175,9 @@ TEST_CASE("reductions over every list of dimensions", "[reduce][dims]") {
     return std::log(total);
   });
 #undef TANDEM_OVER
-  // Over no dimension each element is a truth value of its own, as in PyTorch: torch.ones(2, 3).all(dim=()) is (2, 3).
+  // Over an empty list of dimensions, each element gives its own truth value, as in PyTorch: torch.ones(2,
+  // 3).all(dim=())
+  // has shape (2, 3).
   CHECK(few.all(IntArrayRef()).equal(few != 0));
   CHECK(few.any(IntArrayRef(), true).equal(few != 0));
   for (const bool unbiased : {false, true}) {
@@ -243,7 +246,7 @@ TEST_CASE("reductions along every dimension", "[reduce][dims]") {
             return left.empty() ? kNan : quantile_of(left, fraction);
           });
         }
-        for (int64_t k = 0; k < 2; ++k) {  // of several fractions, which come first
+        for (int64_t k = 0; k < 2; ++k) {  // for a tensor of fractions: the result's first dimension is the fraction
           const double fraction = k == 0 ? 0.25 : 0.9;
           const auto wanted = [fraction](const Numbers& v) { return quantile_of(v, fraction); };
           check(t.quantile(q, dim, keepdim).select(0, k), x, dims, keepdim, wanted);
@@ -314,7 +317,7 @@ TEST_CASE("matrix norms in every pair of dimensions", "[reduce][dims]") {
           const Dims dims{rows, columns};
           check(linalg_matrix_norm(t, "fro", dims, keepdim), x, dims, keepdim,
                 [](const Numbers& v) { return power_norm(v, 2); });
-          // The slice has the dimension that comes first outside.
+          // The slice is row-major in the order of the dimensions of x.
           const size_t n = size_t(x.size(rows)), m = size_t(x.size(columns));
           check(linalg_matrix_norm(t, 1, dims, keepdim), x, dims, keepdim, [&](const Numbers& v) {
             double most = 0;
@@ -335,7 +338,7 @@ TEST_CASE("mode takes the most frequent number, and a NaN only where there is no
     double value;
     int64_t index;
   };
-  // torch.tensor(x).mode(). A NaN is unequal to every other, so that each counts once.
+  // Expected values: torch.tensor(x).mode(). A NaN is unequal to every other NaN, so each counts once.
   std::vector<Row> rows = {{{1, 1, n, n, n}, 1, 1},
                            {{n, n, n}, n, 0},
                            {{n}, n, 0},
@@ -346,7 +349,7 @@ TEST_CASE("mode takes the most frequent number, and a NaN only where there is no
                            {{-0.0, 0, 1, 1}, 0, 1},
                            {{3, n, 3, n, 2, 2, 2}, 2, 6},
                            {{kInf, kInf, n, n, n, 1}, kInf, 1}};
-  // PyTorch does not find these: its sort stops at NaNs.
+  // PyTorch's mode misses these values, because its sort of NaNs stops early.
   rows.insert(rows.end(), {{{n, 1}, 1, 1}, {{2, n, 1, n, 1}, 1, 4}, {{0, 1, n, 0, 1}, 0, 3}});
   for (const Row& row : rows) {
     CAPTURE(row.x);
@@ -366,8 +369,10 @@ TEST_CASE("gradients of scatter_reduce and index_reduce are PyTorch's, ties and 
     bool include_self;
     Numbers dx, dsource;
   };
-  // (y = x.scatter_reduce(0, index, source, reduce, include_self=...)).backward(torch.arange(1., 4)), the same with
-  // index_reduce. An element of x that ties takes its share even where it does not count.
+  // Expected gradients: (y = x.scatter_reduce(0, index, source, reduce, include_self=...)).backward(torch.arange(1.,
+  // 4)),
+  // and the same for index_reduce. An element of x that ties gets its share of the gradient even if include_self is
+  // false.
   const double third = 1.0 / 3;
   const std::vector<Row> rows = {
       {{1, 2, 3},
@@ -407,7 +412,7 @@ TEST_CASE("gradients of scatter_reduce and index_reduce are PyTorch's, ties and 
   };
   for (const Row& row : rows)
     for (const bool by_index : {false, true}) {
-      if (by_index && row.reduce == std::string("sum")) continue;  // which index_reduce does not have
+      if (by_index && row.reduce == std::string("sum")) continue;  // index_reduce has no "sum"
       CAPTURE(row.x, row.source, row.index, row.reduce, row.include_self, by_index);
       const Tensor x = tensor(row.x, kFloat64).to(test_device()).requires_grad_();
       const Tensor source = tensor(row.source, kFloat64).to(test_device()).requires_grad_();

@@ -1,6 +1,7 @@
-// Signals arrive while the library computes: a program's timer of 1,000 Hz, as profilers and schedulers have them. A
-// handler runs on the stack of the thread that it interrupts: code that keeps anything else in the stack pointer has
-// its memory overwritten. Every result must have the bits that it has without signals.
+// Tests that signals do not change results: timers send signals at 1,000 Hz while the library computes, as profilers
+// and
+// schedulers do. A signal handler runs on the stack of the interrupted thread, so code that misuses the stack pointer
+// register has its memory overwritten. Every result must have the same bits as without signals.
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/time.h>
@@ -26,12 +27,13 @@ namespace {
 
 std::atomic<int64_t> arrived{0};
 void on_signal(int) {
-  volatile char room[512];  // as a handler that does something
+  volatile char room[512];  // writes to the stack, as a real handler does
   for (volatile char& byte : room) byte = 1;
   ++arrived;
 }
-/// Sends SIGALRM by the clock, which threads of the program get, and SIGPROF by the processor's time, which the pool's
-/// threads get as well.
+/// Sends SIGALRM by wall-clock time, which threads of the program receive, and SIGPROF by CPU time, which threads of
+/// the
+/// pool receive too.
 class Timers {
  public:
   Timers() {
@@ -60,12 +62,13 @@ class Timers {
   struct sigaction before_[2];
 };
 
-/// A call, and a digest of all that it gives.
+/// A named call that returns a hash of all its results.
 struct Work {
   std::string name;
   std::function<uint64_t()> run;
 };
-/// Runs all, in turn, for that long and at least once while signals arrive.
+/// Runs each work once without signals, then all of them in turn while signals arrive, for `seconds` and at least once.
+/// Checks that the hashes are equal.
 void check(const std::vector<Work>& all, double seconds) {
   const int before = get_num_threads();
   set_num_threads(2);
@@ -90,7 +93,7 @@ uint64_t digest_of(const std::vector<Tensor>& tensors) {
   return all;
 }
 
-/// The rows of the op tests, forward and backward; every `step`-th.
+/// Returns every `step`-th op case, with forward and backward.
 std::vector<Work> rows(size_t step) {
   std::vector<Work> all;
   size_t number = 0;
@@ -120,8 +123,8 @@ Work gradients(const std::string& name, std::vector<Tensor> inputs,
             return digest_of(all);
           }};
 }
-/// Sizes at which the libraries have their kernels: products in each layout and type, convolutions of every kind,
-/// factorizations.
+/// Returns calls at sizes for which the libraries use their fast kernels: matrix products in each layout and dtype,
+/// convolutions of every kind, factorizations.
 std::vector<Work> large() {
   manual_seed(1);
   std::vector<Work> all;
@@ -178,7 +181,7 @@ std::vector<Work> large() {
   return all;
 }
 
-/// A step of training: the gradients of all parameters, from the same seed each time.
+/// Returns a training step that hashes the loss and the gradients of all parameters. Each run uses the same seed.
 template <class Module>
 Work training(const std::string& name, Module net, const Tensor& x,
               const std::function<Tensor(const Tensor& output)>& loss) {
@@ -209,7 +212,7 @@ std::vector<Work> training_steps() {
           })};
 }
 
-/// Of each thread of this process but the caller, the signals that it blocks, one bit each.
+/// Returns the mask of blocked signals of each thread of this process other than the caller, one bit per signal.
 std::vector<uint64_t> blocked_by_threads() {
   std::vector<uint64_t> all;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/task"), ::closedir);
@@ -241,12 +244,13 @@ TEST_CASE("threads of the library leave a program's signals to its own threads",
   const int before = get_num_threads();
   set_num_threads(3);
   set_cpu_device_count(2);
-  const size_t others = blocked_by_threads().size();  // a library's own: OpenBLAS starts some when it is loaded
+  // threads of other libraries: OpenBLAS starts some when it is loaded
+  const size_t others = blocked_by_threads().size();
   std::vector<uint64_t> all;
   distributed::run_ranks(2, [&](int rank) {
     distributed::init_process_group("local");
     const Tensor a = ones({50000}).requires_grad_(), b = ones({50}, Device("cpu:1")).requires_grad_();
-    (a.exp().sum() + (b * 2).to("cpu:0").sum()).backward();  // the pool's, and two workers of backward
+    (a.exp().sum() + (b * 2).to("cpu:0").sum()).backward();  // uses the thread pool and two backward threads
     Tensor x = ones({10});
     distributed::all_reduce(x)->wait();
     distributed::barrier();
@@ -256,7 +260,7 @@ TEST_CASE("threads of the library leave a program's signals to its own threads",
   set_num_threads(before);
   int many = 0;
   for (const uint64_t set : all) {
-    if (!blocks(set, SIGALRM)) continue;  // the test's own: the one that has started the ranks
+    if (!blocks(set, SIGALRM)) continue;  // a thread of the test itself: the one that started the ranks
     ++many;
     for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGUSR1, SIGVTALRM, SIGHUP}) CHECK(blocks(set, signal));
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF})

@@ -1,22 +1,23 @@
-// Folders and files for tests of reading and writing.
+// Temporary folders, and reading and writing of files for tests.
 #pragma once
 #include <random>
 #include <string>
 
 namespace tandem::test {
 
-/// A new empty folder, removed with everything in it at the end.
+/// A new empty folder. The destructor removes it with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder();
-  /// In memory where the system has that (/dev/shm): for small files that are written over thousands of times, which
-  /// some file systems take to the disk each time.
+  /// Creates the folder in memory if the system supports it (/dev/shm), for small files that are overwritten thousands
+  /// of
+  /// times. Some file systems write each of them to disk.
   static TemporaryFolder in_memory();
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   const std::string& path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  /// Files and folders directly in it.
+  /// Returns the number of files and folders directly in this folder.
   size_t count() const;
 
  private:
@@ -27,7 +28,7 @@ class TemporaryFolder {
 void write_file(const std::string& path, const std::string& bytes);
 std::string read_file(const std::string& path);
 
-/// One to three random changes of a file: bytes set, bits flipped, ends cut, bytes inserted or doubled.
+/// Returns `bytes` after one to three random changes: bytes set, bits flipped, ends cut, bytes inserted or duplicated.
 std::string mutate(std::string bytes, std::mt19937_64& random);
 
 }  // namespace tandem::test

@@ -1,4 +1,6 @@
-// Writing into tensors that share elements: with others, with themselves, and with a base that does not lie densely.
+// Tests writing into tensors that share elements with other tensors or with themselves, and into views of a base that
+// is
+// not dense.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
@@ -17,7 +19,7 @@ TEST_CASE("a copy between overlapping views reads everything before it writes", 
   x.narrow(0, 1, 99999).copy_(x.narrow(0, 0, 99999));
   check_equal(x.narrow(0, 1, 99999), before.narrow(0, 0, 99999));
   Tensor m = counting(12).view({3, 4}), old = m.clone();
-  m.narrow(1, 1, 3).copy_(m.narrow(1, 0, 3));  // neither lies densely
+  m.narrow(1, 1, 3).copy_(m.narrow(1, 0, 3));  // both views have gaps between rows
   check_equal(m.narrow(1, 1, 3), old.narrow(1, 0, 3));
   Tensor s = counting(9).view({3, 3}), square = s.clone();
   s.copy_(s.t());
@@ -36,7 +38,7 @@ TEST_CASE("in-place arithmetic with a view of the tensor itself sees its old ele
   x.div_(x[0]);
   check_equal(x, (old + 1) / (old + 1)[0]);
   x = old.clone();
-  x.sub_(x);  // the same elements in the same places need no copy
+  x.sub_(x);  // an exact overlap needs no copy
   check_equal(x, zeros_like(old));
 }
 
@@ -57,12 +59,12 @@ TEST_CASE("gradients through a view of a base that does not lie densely are righ
                                              : counting(24).view({3, 8}).slice(1, 0, {}, 2).detach();
   const Tensor factors = counting(12).view({3, 4}) + 1;
   Tensor w = ones({2, 2}, kFloat64).requires_grad_();
-  Tensor t = base.narrow(0, 0, 3).detach();  // a base of its own, with the strides of the one above
+  Tensor t = base.narrow(0, 0, 3).detach();  // detached, so it is a base itself, with the strides of the tensor above
   Tensor corner = t.narrow(0, 1, 2).narrow(1, 2, 2);
   corner.copy_(w * 3);
   (t * factors).sum().backward();
   check_equal(w.grad(), factors.narrow(0, 1, 2).narrow(1, 2, 2) * 3);
-  // and what the rest of the base came from gets the rest
+  // The tensor that filled the rest of the base gets the gradient of the rest.
   Tensor v = ones({3, 4}, kFloat64).requires_grad_();
   Tensor u = (v * 2).t().detach();
   u.copy_((v * 2).t());
@@ -139,9 +141,9 @@ TEST_CASE("an index of one place is a view, so that it can be written through", 
   Tensor x = counting(6).view({2, 3});
   x.index({tensor(1), tensor(-1).to(kInt32)}).fill_(10);
   CHECK(x[1][2].item<double>() == 10);
-  x.index({tensor({1})}).fill_(0);  // a tensor of one place points: a copy
+  x.index({tensor({1})}).fill_(0);  // a one-element index tensor with a dimension makes a copy
   CHECK(x[1][2].item<double>() == 10);
-  x.index({tensor(true), 1}).fill_(0);  // a mask: a copy
+  x.index({tensor(true), 1}).fill_(0);  // a mask makes a copy
   CHECK(x[1][2].item<double>() == 10);
   CHECK_THROWS_AS(x.index({tensor(2)}), IndexError);
 }

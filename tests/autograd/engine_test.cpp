@@ -1,4 +1,4 @@
-// Backward: values against derivatives done by hand, and gradients against finite differences.
+// Tests backward: values against derivatives computed by hand, and gradients against finite differences.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
@@ -13,7 +13,7 @@ using Case = std::pair<const char*, std::function<variable_list(const variable_l
 TEST_CASE("backward adds up what it should", "[autograd]") {
   Tensor a = tensor({{1.0, 2.0}, {3.0, 4.0}}).requires_grad_();
   (a * ones({2, 2}) + a.exp()).sum().backward();
-  CHECK(a.grad()[1][1].item<double>() == Approx(1 + std::exp(4.0)).epsilon(1e-6));  // float32
+  CHECK(a.grad()[1][1].item<double>() == Approx(1 + std::exp(4.0)).epsilon(1e-6));  // float32 rounding
   (a * 2).sum().backward();
   CHECK(a.grad()[0][0].item<double>() == Approx(3 + std::exp(1.0)).epsilon(1e-6));
 }
@@ -73,7 +73,7 @@ TEST_CASE("a wrong gradient is found and named", "[autograd][gradcheck]") {
       return x * x;
     }
     static variable_list backward(autograd::AutogradContext* ctx, variable_list dy) {
-      return {dy[0] * ctx->get_saved_variables()[0]};  // half of what it is
+      return {dy[0] * ctx->get_saved_variables()[0]};  // half of the true derivative
     }
   };
   CHECK_THROWS_WITH(autograd::gradcheck([](const variable_list& in) -> variable_list { return {Wrong::apply(in[0])}; },
@@ -188,21 +188,21 @@ TEST_CASE("Adam and SGD make a small regression fit", "[optim]") {
 TEST_CASE("a gradient that someone holds is not written over by the relu before it", "[autograd][engine]") {
   const auto values = [](const Tensor& t) { return std::vector<float>(t.data_ptr<float>(), t.data_ptr<float>() + 4); };
   const Tensor x = full({4}, -1, kFloat32).requires_grad_(), seed = full({4}, 3, kFloat32);
-  relu(x).backward(seed);  // the caller's gradient
+  relu(x).backward(seed);  // seed is owned by the caller
   REQUIRE(values(seed) == std::vector<float>(4, 3));
   REQUIRE(values(x.grad()) == std::vector<float>(4, 0));
 
   const Tensor h = x * 1, y = relu(h);
   Tensor seen;
-  y.register_hook([&](const Tensor& dy) { return seen = dy, Tensor(); });  // a hook's
+  y.register_hook([&](const Tensor& dy) { return seen = dy, Tensor(); });  // the hook keeps the gradient
   (y * 3).sum().backward();
   REQUIRE(values(seen) == std::vector<float>(4, 3));
 
-  const Tensor z = x * 1, sum = z + relu(z);  // one gradient for two inputs
+  const Tensor z = x * 1, sum = z + relu(z);  // the same gradient goes to two inputs
   (sum * 3).sum().backward();
   REQUIRE(values(x.grad()) == std::vector<float>(4, 3));
 
-  const Tensor w = relu(x), c = w * 3;  // captured
+  const Tensor w = relu(x), c = w * 3;  // autograd::grad returns this gradient
   const auto grads = autograd::grad({c.sum()}, {w, x});
   REQUIRE(values(grads[0]) == std::vector<float>(4, 3));
   REQUIRE(values(grads[1]) == std::vector<float>(4, 0));

@@ -1,5 +1,5 @@
-// The forms that every line of core/elementwise_ops.h has: in place, and with an output. They give what the function
-// gives, gradients included; where they cannot, they say why.
+// Tests the variants that every op of core/elementwise_ops.h has: in place, and with an output argument. They give the
+// same values and gradients as the function. If they cannot, their error says why.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
@@ -12,7 +12,7 @@ struct Unary {
   Tensor (*call)(const Tensor&);
   Tensor& (*inplace)(Tensor&);
   Tensor& (*out)(Tensor&, const Tensor&);
-  bool converts;  // an output may be of another dtype that holds the result
+  bool converts;  // the output may have another dtype that can hold the result
 };
 struct Binary {
   const char* name;
@@ -35,14 +35,14 @@ const Binary kBinary[] = {TANDEM_ALL_BINARY_OPS(X)};
 #undef X
 constexpr DType kDTypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt16, kInt8, kUInt8, kBool};
 
-/// Numbers of which most operations give other numbers.
+/// Inputs for which most operations return values different from the input.
 Tensor first(DType dtype) { return (arange(1, 7).to(kFloat32) * 0.75 - 1).view({2, 3}).to(dtype); }
 Tensor second(DType dtype) { return tensor({2.0, 1.0, 3.0}).to(dtype); }
 int kind(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
 bool same(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.sizes() == b.sizes() && a.allclose(b, 0, 0, /*equal_nan=*/true);
 }
-/// What `make` gives, or an undefined tensor where it throws.
+/// Returns make(), or an undefined tensor if it throws.
 template <class F> Tensor attempt(F make) {
   try {
     return make();
@@ -125,7 +125,7 @@ TEST_CASE("with an output an operation writes there, converted, and gives an emp
       CHECK(same(alias, out.view({6})));
       CHECK(same(write(grown), want.to(type)));
       CHECK(same(write(turned).contiguous(), want.to(type)));
-      Tensor other = zeros({3, 3}, type);  // which gets the result's sizes, in the memory that it has
+      Tensor other = zeros({3, 3}, type);  // gets resized, within its own memory
       const void* const memory = other.data_ptr();
       CHECK(same(write(other), want.to(type)));
       CHECK(other.data_ptr() == memory);
@@ -236,7 +236,8 @@ TEST_CASE("a shuffle that moves nothing is no alias of its input", "[autograd]")
 }
 
 TEST_CASE("instance norm of one value for each channel gives the bias", "[autograd]") {
-  // torch.instance_norm gives it within rounding; running_mean moves, and running_var, which PyTorch makes NaN, stays.
+  // torch.instance_norm gives the same up to rounding. running_mean is updated. running_var stays unchanged, whereas
+  // PyTorch sets it to NaN.
   const Tensor x = tensor({{{3.f}, {5.f}}}).requires_grad_(), weight = ones({2}).requires_grad_();
   const Tensor bias = tensor({0.25f, -1.f}), mean = ones({2}), var = ones({2});
   const Tensor y = instance_norm(x, weight, bias, mean, var, true, 0.1, 1e-5);

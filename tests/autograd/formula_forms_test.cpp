@@ -1,5 +1,6 @@
-// The forms in place and with an output of operations that are made of others: they give what the function gives,
-// gradients included, and refuse a tensor that cannot hold it.
+// Tests the in-place and output-argument variants of composite operations: they give the same values and gradients as
+// the
+// function, and throw if the tensor cannot hold the result.
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -25,12 +26,12 @@ struct OutForm {
 bool same_elements(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.sizes() == b.sizes() && a.allclose(b, 0, 0, /*equal_nan=*/true);
 }
-/// Between 0.1 and 0.9, where all of them are defined and smooth.
+/// Numbers between 0.1 and 0.9, for which all tested functions are defined and smooth.
 Tensor fractions() { return arange(1, 10).to(kFloat64).view({3, 3}) * 0.1 + 0.01; }
 Tensor halves() { return full({3, 3}, 0.5, kFloat64); }
 Tensor operand_of_three() { return arange(1, 4).to(kFloat64) * 0.7; }
 
-// The method, or the function, and the same in place.
+// Name of an operation, its method or function, and its in-place variant.
 #define METHOD(name, ...)                                                                                           \
   {                                                                                                                 \
 #name, [](const Tensor& x) { return x.name(__VA_ARGS__); }, [](Tensor &                                         \
@@ -146,7 +147,7 @@ TEST_CASE("addcmul and addcdiv overflow where PyTorch's do, and integers wrap", 
   const int64_t large = (int64_t{1} << 62) + 3, odd = (int64_t{1} << 53) + 1;
   const auto whole = [](const std::vector<int64_t>& v) { return tensor(v, kInt64); };
   const Tensor x = whole({1, -5, large, odd}), a = whole({large, odd, 3, odd}), b = whole({3, odd, -7, 3});
-  // What PyTorch 2.15 gives.
+  // Expected values: PyTorch 2.15.
   CHECK(x.addcmul(a, b, Scalar(odd))
             .equal(whole({-4530621225134718966, 27021597764222972, 4422534834077827054, 63050394783186948})));
   CHECK(x.addcmul(a, b, 3).equal(
@@ -245,7 +246,7 @@ TEST_CASE("nextafter steps by one in the bits of half types", "[forms]") {
   for (const DType type : {kFloat16, kBFloat16}) {
     const bool half = type == kFloat16;
     const double most = half ? 65504 : 3.3895313892515355e38, least = half ? 0x1p-24 : 0x1p-133;
-    const double gap = half ? 0x1p-10 : 0x1p-7;  // above 1; below it half of that
+    const double gap = half ? 0x1p-10 : 0x1p-7;  // gap above 1; below 1 it is half of that
     const Tensor x = tensor({1., 1., -1., 0., -0., inf, most, 2., least, nan, 1.}, kFloat64).to(type);
     const Tensor y = tensor({2., 0., inf, -1., 3., 0., inf, 2., 0., 1., nan}, kFloat64).to(type);
     const Tensor want =
@@ -303,13 +304,13 @@ TEST_CASE("namespace special has the functions under their names there", "[forms
   CHECK(same_elements(special::logsumexp(x, {0}), x.logsumexp({0})));
 }
 
-// Numbers are PyTorch's.
+// Expected values: PyTorch's.
 TEST_CASE("values and derivatives where a formula has its edge", "[forms][edges]") {
   CHECK_FALSE(tensor(1.0).allclose(tensor(INFINITY)));
   CHECK(tensor(INFINITY).allclose(tensor(INFINITY)));
   CHECK(tensor({1}, kInt64).clamp(tensor(1.0, kFloat32), tensor(1.0, kFloat64)).dtype() == kFloat64);
 
-  const Tensor slope = gelu_backward(tensor(1.0, kFloat32), tensor(1.0, kFloat64));  // of two dtypes
+  const Tensor slope = gelu_backward(tensor(1.0, kFloat32), tensor(1.0, kFloat64));  // arguments of two dtypes
   CHECK(slope.dtype() == kFloat64);
   CHECK(slope.item<double>() == Approx(1.0833154705876864).epsilon(1e-15));
 
@@ -318,16 +319,16 @@ TEST_CASE("values and derivatives where a formula has its edge", "[forms][edges]
   Tensor z = tensor({1.f, 0.f, -0.f, inf}).requires_grad_();
   z.cumprod(0).backward(ones({4}));
   CHECK(same_elements(z.grad(), tensor({1.f, 1.f, 0.f, 0.f})));
-  x.cumprod(1).backward(ones({3, 4}));  // an element before a 0 has nothing to do with the products from there on
+  x.cumprod(1).backward(ones({3, 4}));  // an element before a 0 does not affect the products after the 0
   CHECK(same_elements(x.grad(), tensor({{-inf, -inf, NAN, -inf}, {-inf, -inf, -inf, NAN}, {4.f, 0.f, 0.f, 0.f}})));
 
-  Tensor at = tensor({0.5, 0.25}, kFloat64).requires_grad_();  // at the threshold the second derivative is 0
+  Tensor at = tensor({0.5, 0.25}, kFloat64).requires_grad_();  // at the threshold (0.5) the second derivative is 0
   const Tensor first = autograd::grad({softplus(at, 2.0, 1.0).sum()}, {at}, {}, true, true)[0];
   first.sum().backward();
   const double s = 1 / (1 + std::exp(-0.5));
   CHECK(at.grad().allclose(tensor({0.0, 2 * s * (1 - s)}, kFloat64), 1e-14, 0));
 
-  Tensor mean = ones({2}, kFloat16), var = ones({2}, kFloat16);  // whose batch variance float16 does not hold
+  Tensor mean = ones({2}, kFloat16), var = ones({2}, kFloat16);  // their batch variance overflows float16
   batch_norm(tensor({{1, 1}, {1, 1000}}).to(kFloat16), {}, {}, mean, var, true, 0.1, 1e-3);
   CHECK(same_elements(var, tensor({0.89990234375, 49888.0}).to(kFloat16)));
 }

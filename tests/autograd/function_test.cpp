@@ -1,4 +1,4 @@
-// Custom functions, and gradcheck, which has to fail where a derivative is wrong.
+// Tests custom functions, and that gradcheck fails for a wrong derivative.
 #include "tandem/tandem.h"
 #include "tandem/tests/autograd/sines.h"
 #include "tandem/tests/catch.h"
@@ -10,7 +10,7 @@ using test::sines;
 
 namespace {
 
-/// y = k x exp(x), which saves its input and an output
+/// y = k * x * exp(x). Saves its input and its output.
 struct Scaled : autograd::Function<Scaled> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, double k) {
     ctx->saved_data["k"] = k;
@@ -25,7 +25,7 @@ struct Scaled : autograd::Function<Scaled> {
   }
 };
 
-/// (a b, a + b); counts what backward is asked for
+/// Returns (a * b, a + b). Records which gradients backward was asked for.
 struct Pair2 : autograd::Function<Pair2> {
   static inline bool wants_a = false, wants_b = false;
   static variable_list forward(AutogradContext* ctx, const Tensor& a, const Tensor& b) {
@@ -54,7 +54,7 @@ TEST_CASE("a custom function is told which gradients are wanted", "[autograd][fu
   const Tensor a = sines({3}), b = ones({3}, kFloat64);
   Pair2::apply(a, b)[0].sum().backward();
   CHECK((Pair2::wants_a && !Pair2::wants_b));
-  CHECK(a.grad().equal(b));  // the second output took no part: its gradient came as zeros
+  CHECK(a.grad().equal(b));  // the second output is unused, so backward gets zeros for its gradient
 }
 
 TEST_CASE("a custom function records nothing without need, and its outputs know it otherwise", "[autograd][function]") {
@@ -66,7 +66,7 @@ TEST_CASE("a custom function records nothing without need, and its outputs know 
 }
 
 TEST_CASE("a custom function that returns its input leaves the input's history alone", "[autograd][function]") {
-  struct Reverse : autograd::Function<Reverse> {  // the identity, with the gradient turned round
+  struct Reverse : autograd::Function<Reverse> {  // identity whose backward negates the gradient
     static Tensor forward(AutogradContext*, const Tensor& x) { return x; }
     static variable_list backward(AutogradContext*, variable_list dy) { return {-dy[0]}; }
   };
@@ -102,7 +102,7 @@ TEST_CASE("a backward that returns the wrong number or shape of gradients is nam
 }
 
 TEST_CASE("gradcheck finds a wrong derivative and names input, element and both values", "[autograd][gradcheck]") {
-  struct Wrong : autograd::Function<Wrong> {  // x^2 + 3 y, whose derivative by y[1] is said to be 4
+  struct Wrong : autograd::Function<Wrong> {  // x^2 + 3 y; backward returns 4 in place of 3 for the derivative by y[1]
     static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& y) {
       ctx->save_for_backward({x});
       return x * x + y * 3;
@@ -129,7 +129,7 @@ TEST_CASE("gradgradcheck finds a first derivative that is right and a second tha
     }
     static variable_list backward(AutogradContext* ctx, variable_list dy) {
       const Tensor x = ctx->get_saved_variables()[0];
-      return {dy[0] * x.detach() * x * 3};  // half of the second derivative gets lost
+      return {dy[0] * x.detach() * x * 3};  // detach() loses half of the second derivative
     }
   };
   const auto f = [](const variable_list& in) -> variable_list { return {Cubed::apply(in[0])}; };
@@ -139,7 +139,7 @@ TEST_CASE("gradgradcheck finds a first derivative that is right and a second tha
 
 namespace {
 
-/// x *= k in place, as LibTorch's documentation has it.
+/// x *= k in place, as in LibTorch's documentation.
 struct ScaleInPlace : autograd::Function<ScaleInPlace> {
   static variable_list forward(AutogradContext* ctx, double k, Tensor x) {
     ctx->saved_data["k"] = k;
@@ -192,7 +192,8 @@ TEST_CASE("a custom function may change its input in place", "[autograd][functio
 }
 
 TEST_CASE("outputs that are marked so have no gradient, and gradients may stay undefined", "[autograd][function]") {
-  struct Sorted : autograd::Function<Sorted> {  // x, its ranks as numbers, and x again
+  // returns x, the ranks of its elements as numbers, 2 x, and an undefined tensor
+  struct Sorted : autograd::Function<Sorted> {
     static variable_list forward(AutogradContext* ctx, const Tensor& x, bool materialize) {
       ctx->set_materialize_grads(materialize);
       const Tensor ranks = x.argsort().to(kFloat64);

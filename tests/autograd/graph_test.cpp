@@ -1,4 +1,4 @@
-// What users do with a graph: hooks, several backwards, parts of a graph, accumulation.
+// Tests what users do with a graph: hooks, several backward calls, gradients of parts of a graph, accumulation.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
@@ -74,7 +74,7 @@ TEST_CASE("an exception in a hook reaches the caller, and the next backward work
 TEST_CASE("post-hooks of an accumulator run after each accumulation, with the sum", "[autograd][hooks]") {
   Tensor x = leaf({1.0}), other = leaf({1.0});
   const auto accumulator = autograd::grad_accumulator(x);
-  CHECK(accumulator == autograd::grad_accumulator(x));  // one for as long as somebody holds it
+  CHECK(accumulator == autograd::grad_accumulator(x));  // the accumulator is unique as long as it is referenced
   std::vector<double> sums;
   const unsigned hook = accumulator->add_post_hook([&](const Tensor& v) { sums.push_back(v.grad().item<double>()); });
   (x * 2 * other).backward();
@@ -104,11 +104,11 @@ TEST_CASE("callbacks run in order when the whole backward is done, those that th
   h.register_hook([&](const Tensor&) {
     for (int i = 0; i < 3; ++i)
       autograd::queue_callback([&order, &x, i] {
-        CHECK(x.grad().item<double>() == 6);  // complete, although the hook ran before
+        CHECK(x.grad().item<double>() == 6);  // the gradient is complete, although the hook ran before that
         order.push_back(i);
         if (i == 0)
           for (int k = 0; k < 20; ++k) autograd::queue_callback([&order, k] { order.push_back(10 + k); });
-        CHECK(order[0] == 0);  // what it holds is still there
+        CHECK(order[0] == 0);  // the callback's captures are still alive
       });
     return Tensor();
   });
@@ -127,7 +127,7 @@ TEST_CASE("a second backward needs retain_graph, and the error says so", "[autog
   CHECK(x.grad().item<double>() == 12);
   CHECK_THROWS_WITH(y.backward(), Contains("mul") && Contains("second time") && Contains("retain_graph"));
   CHECK(x.grad().item<double>() == 12);
-  const Tensor linear = x + 1;  // saves nothing, so there is nothing to miss
+  const Tensor linear = x + 1;  // saves nothing, so a second backward works
   linear.backward();
   linear.backward();
   CHECK(x.grad().item<double>() == 14);
@@ -142,7 +142,7 @@ TEST_CASE("a second backward needs retain_graph, and the error says so", "[autog
 
 TEST_CASE("create_graph gives higher derivatives", "[autograd]") {
   Tensor x = leaf({2.0});
-  const Tensor y = x * x * x;  // x^3: 12, 12, 6 at 2
+  const Tensor y = x * x * x;  // derivatives of x^3 at 2: 12, 12, 6
   const Tensor first = autograd::grad({y}, {x}, {}, {}, /*create_graph=*/true)[0];
   const Tensor second = autograd::grad({first}, {x}, {}, {}, true)[0];
   const Tensor third = autograd::grad({second}, {x})[0];
@@ -180,7 +180,7 @@ TEST_CASE("backward with inputs touches only these, leaves or not", "[autograd]"
 TEST_CASE("grad returns gradients of any tensor and leaves grad() alone", "[autograd]") {
   Tensor a = leaf({2.0}), b = leaf({5.0}), unused = leaf({1.0}), h = a * b;
   const variable_list g = autograd::grad({h * h}, {a, h});
-  CHECK(g[0].item<double>() == 100);  // 2 a b^2
+  CHECK(g[0].item<double>() == 100);  // derivative by a of (a b)^2: 2 a b^2
   CHECK(g[1].item<double>() == 20);
   CHECK_FALSE(a.grad().defined());
   CHECK_THROWS_WITH(autograd::grad({a * b}, {a, unused}), Contains("input 1") && Contains("allow_unused"));
@@ -215,7 +215,7 @@ TEST_CASE("nothing is recorded under NoGradGuard, and modes nest", "[autograd]")
       CHECK((x * 2).requires_grad());
     }
     CHECK_FALSE(is_grad_enabled());
-    x.add_(1);  // a leaf may be changed here
+    x.add_(1);  // allowed for a leaf without grad mode
   }
   CHECK(is_grad_enabled());
   CHECK(x.item<double>() == 2);
@@ -227,7 +227,7 @@ TEST_CASE("detach shares elements without history; detach_ cuts where it stands"
   CHECK_FALSE(apart.requires_grad());
   CHECK(apart.raw_data() == h.raw_data());
   (h * apart).backward();
-  CHECK(x.grad().item<double>() == 18);  // 3 * 6, with the second factor constant
+  CHECK(x.grad().item<double>() == 18);  // 3 * 6, because `apart` is a constant
   Tensor cut = x * 5;
   cut.detach_();
   CHECK((cut.is_leaf() && !cut.requires_grad()));
@@ -250,13 +250,13 @@ TEST_CASE("retain_grad keeps the gradient of a result, as its hooks leave it", "
   y.backward();
   CHECK(h.grad().item<double>() == 20);
   CHECK(x.grad().item<double>() == 60);
-  x.retain_grad();  // a leaf has its gradient anyway
+  x.retain_grad();  // no effect: a leaf always keeps its gradient
   CHECK_THROWS_WITH(ones({2}).retain_grad(), Contains("can't retain_grad on Tensor that has requires_grad=False"));
   CHECK_THROWS_WITH((x * 2).detach().retain_grad(),
                     Contains("can't retain_grad on Tensor that has requires_grad=False"));
   Tensor k = x * 3;
   k.retain_grad();
-  k.mul_(10);  // it is the gradient of what k is now
+  k.mul_(10);  // afterwards k.grad() is the gradient with respect to the new value of k
   (k * 7).backward();
   CHECK(k.grad().item<double>() == 7);
 }
@@ -274,7 +274,7 @@ TEST_CASE("gradients add up into what is there, without touching what others hol
   x.zero_grad(/*set_to_none=*/false);
   CHECK(x.grad().equal(number({0.0, 0.0})));
   Tensor a = leaf({1.0}), b = leaf({1.0});
-  (a + b).backward();  // both get the same tensor at first
+  (a + b).backward();  // backward passes the same gradient tensor to both
   a.mutable_grad().fill_(9);
   CHECK(b.grad().item<double>() == 1);
 }
@@ -284,7 +284,7 @@ TEST_CASE("gradients that do not exist stay undefined, on the way and at the end
   const auto [values, positions] = x.sort(1);
   CHECK_FALSE(positions.requires_grad());
   const std::vector<Tensor> parts = x.unbind(0);
-  (parts[1] * 2).sum().backward();  // nothing comes from the other outputs
+  (parts[1] * 2).sum().backward();  // the other outputs get no gradient
   CHECK(x.grad().equal(number({{0.0, 0.0}, {2.0, 2.0}})));
   Tensor y = leaf({1.0});
   (y.detach() * x.sum()).backward();
@@ -294,7 +294,8 @@ TEST_CASE("gradients that do not exist stay undefined, on the way and at the end
 TEST_CASE("parts that were cut together have one node, which fills in what is missing", "[autograd]") {
   Tensor x = leaf({{3.0, 1.0, 4.0}, {2.0, 5.0, 6.0}});
   for (const std::vector<Tensor>& parts : {x.unbind(1), x.split({1, 0, 2}, 1), x.chunk(3, 1)}) {
-    CHECK(parts[0].grad_fn() == parts.back().grad_fn());  // a backward of n parts does not add up n gradients of x
+    // one shared node, so backward does not add up n gradients of x
+    CHECK(parts[0].grad_fn() == parts.back().grad_fn());
     x.zero_grad();
     parts.back().square().sum().backward();
     Tensor expected = zeros_like(x);
@@ -310,7 +311,7 @@ TEST_CASE("an op of the same tensor twice, and a diamond, add up both ways", "[a
   CHECK(x.grad().item<double>() == 7);
   x.zero_grad();
   const Tensor h = x * 2, left = h * h, right = h * 3;
-  (left * right).backward();  // 3 (2x)^3: 72 x^2
+  (left * right).backward();  // 3 (2x)^3, with derivative 72 x^2
   CHECK(x.grad().item<double>() == 72 * 9);
 }
 
@@ -334,7 +335,7 @@ TEST_CASE("a backward within a backward works", "[autograd]") {
 
 TEST_CASE("a leaf that changes its dtype gets gradients of the new one while an old graph lives", "[autograd]") {
   nn::Linear fc(2, 1);
-  const Tensor old = fc(ones({1, 2}));  // holds the accumulators
+  const Tensor old = fc(ones({1, 2}));  // keeps the gradient accumulators alive
   fc->to(kFloat64);
   fc(ones({1, 2}, kFloat64)).sum().backward();
   CHECK(fc->weight.grad().dtype() == kFloat64);
@@ -405,7 +406,7 @@ TEST_CASE("what one kernel gives several gradients of leads to all its inputs, a
       autograd::grad({batch_norm(x, weight, {}, mean, var, false, 0.1, 1e-5).sum()}, {x}, {}, true, true)[0];
   CHECK(in_evaluation.requires_grad());
   CHECK(autograd::grad({in_evaluation.sum()}, {weight})[0].defined());
-  // One input alone requires a gradient, and gets one whose derivative does not exist.
+  // Only one input requires a gradient. That gradient is recorded, but does not depend on the input.
   using Function = Tensor (*)(const Tensor&);
   for (const auto& [f, input] : {std::pair(Function([](const Tensor& in) {
                                              return conv_transpose1d(in, ones({2, 3, 2}), ones({3}));
@@ -440,7 +441,7 @@ TEST_CASE("what one kernel gives several gradients of leads to all its inputs, a
     CHECK(first.requires_grad());
     CHECK_FALSE(autograd::grad({first.sum()}, {leaf}, {}, {}, false, true)[0].defined());
   }
-  for (const bool volume : {false, true}) {  // a transposed convolution's gradient of its bias leads to its images
+  for (const bool volume : {false, true}) {  // the bias's gradient stays connected to the images
     const Tensor image = (volume ? ones({1, 3, 2, 2, 2}) : ones({1, 3, 2, 2})).requires_grad_(),
                  c = ones({1}).requires_grad_();
     const Tensor y =
@@ -489,10 +490,10 @@ TEST_CASE("hardswish's second gradient is constant between its kinks", "[autogra
 }
 
 TEST_CASE("second derivatives of transposed convolutions are those of the sum", "[autograd]") {
-  // y = x * k for one pixel and a kernel of one element: d/dx of (dy/dk summed) is 1.
+  // y = x * k for one pixel and a kernel of one element. dy/dk summed is x, so its derivative by x is 1.
   const Tensor x = full({1, 1, 1, 1}, 3.0, kFloat64).requires_grad_(),
                k = full({1, 1, 1, 1}, 5.0, kFloat64).requires_grad_();
-  for (const int64_t more : {0, 1}) {  // with pixels of the bias alone too
+  for (const int64_t more : {0, 1}) {  // 1: adds output pixels that contain only the bias
     const Tensor y = conv_transpose2d(x, k, full({1}, 7.0, kFloat64), 1, 0, more, 1, /*dilation=*/2);
     CHECK(y.sizes() == IntArrayRef{1, 1, 1 + more, 1 + more});
     CHECK(y.sum().item<double>() == 15 + 7 * (1 + more) * (1 + more));

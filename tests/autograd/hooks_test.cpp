@@ -1,4 +1,4 @@
-// Hooks and errors while backward runs: a hook may do what any code may, and an error says where it came from.
+// Tests hooks and errors during backward: a hook may run any code, and an error says where it came from.
 #include <thread>
 
 #include "tandem/tandem.h"
@@ -14,7 +14,7 @@ TEST_CASE("a hook may remove itself and add others while it runs", "[hooks]") {
     int calls = 0;
     unsigned position = 0;
     position = h.register_hook([&](const Tensor& grad) -> Tensor {
-      const std::string kept(100, 'k');  // what this hook holds must outlive its removal
+      const std::string kept(100, 'k');  // the hook's variables must stay alive after its removal
       h.remove_hook(position);
       for (int i = 0; i < 100; ++i) h.register_hook([&calls](const Tensor&) { ++calls; });
       CHECK(kept.size() == 100);
@@ -25,7 +25,7 @@ TEST_CASE("a hook may remove itself and add others while it runs", "[hooks]") {
     CHECK(x.grad()[0].item<float>() == 6);
     const int after_first = calls;
     (h * 3).sum().backward();
-    CHECK(calls == after_first + 100);  // the first is gone, those that it added run
+    CHECK(calls == after_first + 100);  // the first hook is gone; the 100 hooks that it added run
   }
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("an error in a backward keeps its type and gains the name of the opera
   Tensor x = ones({2}).requires_grad_();
   CHECK_THROWS_AS(Fails::apply(x).sum().backward(), IndexError);
   CHECK_THROWS_WITH(Fails::apply(x).sum().backward(), Contains("backward of CustomFunction") && Contains("narrow"));
-  // on a worker, too, and the next backward works
+  // An error on a backward thread of another device is reported too, and the next backward works.
   CHECK_THROWS_AS(Fails::apply(x.to("cpu:1")).to("cpu").sum().backward(), IndexError);
   x.zero_grad();
   (x.to("cpu:1") * 2).to("cpu").sum().backward();

@@ -1,4 +1,5 @@
-// In-place operations: their gradients are those of the same formula out of place, and what must not change is guarded.
+// Tests in-place operations: their gradients equal those of the out-of-place formula, and tensors that must not change
+// are protected.
 #include "tandem/tandem.h"
 #include "tandem/tests/autograd/sines.h"
 #include "tandem/tests/catch.h"
@@ -9,8 +10,9 @@ using test::sines;
 
 namespace {
 using Formula = std::function<Tensor(const Tensor& x, const Tensor& w)>;
-/// Both formulas give the same values and, for uneven upstream gradients, the same gradients; finite differences agree
-/// with the first and second derivatives of the in-place one.
+/// Checks that both formulas give the same values and, for uneven upstream gradients, the same gradients. Checks first
+/// and
+/// second derivatives of the in-place formula by finite differences.
 void same(const Formula& in_place, const Formula& out_of_place) {
   const Tensor x = sines({3, 4}), w = sines({3, 4}, 2);
   const Tensor a = in_place(x, w), b = out_of_place(x, w);
@@ -22,7 +24,7 @@ void same(const Formula& in_place, const Formula& out_of_place) {
   for (size_t i = 0; i < 2; ++i) {
     CAPTURE(i);
     const auto dense = [&](const Tensor& g) { return g.defined() ? g : zeros({3, 4}, kFloat64); };
-    CHECK(dense(one[i]).allclose(dense(two[i]), 1e-13, 1e-13));  // the order of a few float64 sums
+    CHECK(dense(one[i]).allclose(dense(two[i]), 1e-13, 1e-13));  // tolerance: another order of a few float64 sums
   }
   const auto f = [&](const variable_list& in) -> variable_list { return {in_place(in[0], in[1])}; };
   CHECK(autograd::gradcheck(f, {x, w}));
@@ -106,7 +108,7 @@ TEST_CASE("the base may itself lie in part of a larger storage, in any order", "
   const auto base_of = [](const Tensor& x, bool transposed) {
     Tensor large = zeros({7, 9}, kFloat64);
     Tensor base = transposed ? large.narrow(0, 2, 4).narrow(1, 3, 3).t().detach() : large.narrow(0, 1, 3).detach();
-    base = transposed ? base : base.narrow(1, 4, 4).detach();  // (3, 4), not contiguous, and nobody's view
+    base = transposed ? base : base.narrow(1, 4, 4).detach();  // (3, 4), not contiguous, not a view
     base.copy_(x);
     return base;
   };
@@ -175,7 +177,7 @@ TEST_CASE("what is written over gets a gradient of zeros", "[autograd][inplace]"
   }
   CHECK(source.grad().equal(ones({2}, kFloat64)));
   Tensor whole = tensor({3, 4});
-  whole.copy_(source);  // integers get no history
+  whole.copy_(source);  // integer tensors are not recorded by autograd
   CHECK_FALSE(whole.requires_grad());
   CHECK(whole.equal(tensor({1, 1})));
 }
@@ -214,7 +216,8 @@ TEST_CASE("in-place operations keep shape and kind", "[autograd][inplace]") {
 
 TEST_CASE("a saved tensor that was changed since is an error with op, shape and versions", "[autograd][saved]") {
   Tensor x = ones({2, 3}).requires_grad_();
-#define MESSAGE Contains("(2, 3)") && Contains("version 1") && Contains("version 0")  // matchers hold references
+// matchers keep references, so this is a macro
+#define MESSAGE Contains("(2, 3)") && Contains("version 1") && Contains("version 0")
   Tensor h = x * 1;
   Tensor y = h * h;
   h.add_(1);
@@ -233,7 +236,7 @@ TEST_CASE("a saved tensor that was changed since is an error with op, shape and 
   CHECK_THROWS_WITH(y.sum().backward(), MESSAGE);
   h = x * 1;
   y = h.square();
-  h.data().add_(1);  // data() is for those who know what they do
+  h.data().add_(1);  // data() bypasses the version check
   y.sum().backward();
   CHECK(x.grad().equal(full({2, 3}, 4.0)));
   h = x * 1;
@@ -254,13 +257,13 @@ TEST_CASE("parts that were cut together are not changed in place where gradients
     std::vector<Tensor> parts = parts_of(y, how);
     const std::string refused = std::string("Output of ") + names[how] + " is a view and is being modified inplace";
     CHECK_THROWS_WITH(parts[0].add_(1), Contains("add_") && Contains(refused));
-    CHECK_THROWS_WITH(parts[0].view({-1}).add_(1), Contains(refused));  // nor is a view of one
+    CHECK_THROWS_WITH(parts[0].view({-1}).add_(1), Contains(refused));  // a view of such an output is protected too
     CHECK_THROWS_WITH(parts_of(leaf, how)[0].add_(1), Contains(refused));
     const Tensor plain = ones({4});
-    parts_of(plain, how)[0].add_(1);  // without gradients they are
+    parts_of(plain, how)[0].add_(1);  // allowed, because no gradient is required
     CHECK(plain[0].item<float>() == 2);
     CHECK_THROWS_WITH(parts_of(plain, how)[0].add_(leaf[0]), Contains(refused));
-    y.add_(1);  // the parts have no history that fits
+    y.add_(1);  // makes the outputs' recorded history stale
     CHECK_THROWS_WITH(parts[0].sum(), Contains(names[how]) && Contains("again after the change"));
     parts = parts_of(y, how);
     parts[0].sum().backward();
@@ -271,12 +274,12 @@ TEST_CASE("parts that were cut together are not changed in place where gradients
 TEST_CASE("a quotient may be changed in place before its backward", "[autograd][inplace][saved]") {
   const Tensor x = tensor({1.0, 2.0, 4.0}).requires_grad_();
   Tensor y = 8 / x;
-  y.square().sum().backward();  // d/dx 64 / x^2 = -128 / x^3
+  y.square().sum().backward();  // 64 / x^2, with derivative -128 / x^3
   CHECK(x.grad().equal(tensor({-128.0, -16.0, -2.0})));
   x.zero_grad();
   y = 8 / x;
   y.mul_(2);
-  y.sum().backward();  // d/dx 16 / x = -16 / x^2
+  y.sum().backward();  // 16 / x, with derivative -16 / x^2
   CHECK(x.grad().equal(tensor({-16.0, -4.0, -1.0})));
 }
 
@@ -291,10 +294,10 @@ TEST_CASE("what is assigned to a part is written to the whole", "[autograd][inpl
   x.index({indexing::Slice(), indexing::Slice(1, 3)}) = 2.5;
   CHECK(equal(x, tensor({{1., 2.5, 2.5}, {7., 2.5, 2.5}}, kFloat32)));
   Tensor counts = arange(4);
-  counts[0] = 9.9;  // converted to its dtype
+  counts[0] = 9.9;  // converted to int64
   CHECK(equal(counts, tensor({9, 1, 2, 3})));
   CHECK_THROWS_WITH(x[0] = ones({4}), Catch::Matchers::Contains("copy_"));
-  // A variable takes the tensor itself.
+  // Assigning to a variable rebinds the variable.
   Tensor y = ones({3});
   y = x[0];
   CHECK(y.is_alias_of(x));
@@ -321,7 +324,8 @@ TEST_CASE("a part that is assigned to has the gradients of the formula", "[autog
 
 TEST_CASE("a factor may be changed in place after a product if the other factor needs no gradient", "[inplace]") {
   const Tensor w = tensor({{2., 3.}, {5., 7.}}), one = ones({2, 2});
-  const auto gradient = [&](auto product) {  // of the sum of product(w, x) by w, where w was changed in between
+  // Returns the gradient by x of the sum of product(x, w), where x is changed between the product and backward.
+  const auto gradient = [&](auto product) {
     Tensor kept = w.clone(), x = tensor({{1., 2.}, {3., 4.}}).requires_grad_();
     const Tensor y = product(x, kept);
     x.detach().add_(1);
@@ -350,7 +354,7 @@ TEST_CASE("logic in place leaves a tensor the history that it has, as in PyTorch
   CHECK(y.detach().equal(ones({3})));
   y.sum().backward();
   CHECK(x.grad().equal(full({3}, 2.0)));
-  x.logical_not_();  // a leaf too
+  x.logical_not_();  // allowed for a leaf too
   CHECK(x.is_leaf());
   CHECK(x.requires_grad());
   CHECK(x.detach().equal(tensor({0.0, 1.0, 0.0})));

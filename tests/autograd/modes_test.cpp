@@ -1,4 +1,4 @@
-// Inference mode and anomaly mode. What is refused was seen to be refused by PyTorch 2.15.
+// Tests inference mode and anomaly mode. The tested errors are those that PyTorch 2.15 throws.
 #include "tandem/tandem.h"
 #include "tandem/tests/autograd/sines.h"
 #include "tandem/tests/catch.h"
@@ -29,7 +29,7 @@ TEST_CASE("what inference mode makes is an inference tensor, its views too", "[a
       CHECK((w * 2).requires_grad());
     }
     CHECK((w * 2).is_inference());
-    a.add_(1);  // allowed here
+    a.add_(1);  // allowed in inference mode
   }
   CHECK_FALSE(InferenceMode::is_enabled());
   CHECK(is_grad_enabled());
@@ -87,7 +87,7 @@ TEST_CASE("a model gives in inference mode what it gives otherwise", "[autograd]
   const Tensor x = randn({5, 4}), y = model->forward(x);
   const InferenceMode guard;
   CHECK(model->forward(x).equal(y));
-  model->to(kFloat64);  // writes to the parameters, which are ordinary tensors
+  model->to(kFloat64);  // writes to the parameters, which are not inference tensors
   CHECK_FALSE(model->parameters()[0].is_inference());
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("anomaly mode names the node whose backward made NaN, and where it was
   const autograd::DetectAnomalyGuard guard;
   CHECK(autograd::AnomalyMode::is_enabled());
   const Tensor x = zeros({2}, kFloat64).requires_grad_();
-  const Tensor y = (x.sqrt() * 0).sum();  // 0 / 0 in sqrt's backward
+  const Tensor y = (x.sqrt() * 0).sum();  // the backward of sqrt computes 0 / 0
   CHECK_THROWS_WITH(y.backward(),
                     Contains("backward of sqrt returned nan values in its 0th output, a gradient of (2,)") &&
                         Contains("sqrt was recorded at:") && Contains("sqrt(") && !Contains("-rdynamic"));
@@ -134,7 +134,7 @@ TEST_CASE("anomaly mode says where a node was recorded whose backward throws", "
 TEST_CASE("anomaly mode names the backward that made a node of a second derivative", "[autograd][anomaly]") {
   const autograd::detect_anomaly guard;
   const Tensor x = zeros({1}, kFloat64).requires_grad_();
-  const Tensor y = x.pow(1.5).sum();  // its second derivative, 0.75 / sqrt(x), is infinite, times 0 NaN
+  const Tensor y = x.pow(1.5).sum();  // the second derivative 0.75 / sqrt(x) is infinite, and infinity * 0 is NaN
   const Tensor dx = autograd::grad({y}, {x}, {}, true, /*create_graph=*/true)[0];
   CHECK_THROWS_WITH((dx * 0).sum().backward(), Contains("returned nan values") && Contains("in the backward of pow"));
 }

@@ -1,4 +1,5 @@
-// Plain numbers beside tensors of integers and bools: values are PyTorch's, and where it throws so do we.
+// Tests scalars combined with integer and bool tensors: values equal PyTorch's, and errors are thrown where PyTorch
+// throws.
 #include <limits>
 
 #include "tandem/autograd/meta.h"
@@ -35,7 +36,8 @@ TEST_CASE("a number is divided as it is, not as the integer dtype would hold it"
 
 TEST_CASE("integers divided by zero throw, real numbers give what IEEE 754 says", "[numbers]") {
   const Tensor x = tensor({3, -4}), zeros_too = tensor({1, 0});
-  CHECK_THROWS_WITH(bytes({3}) % 256, Contains("remainder") && Contains("ZeroDivisionError"));  // 256 wraps to 0
+  // as uint8, 256 wraps to 0
+  CHECK_THROWS_WITH(bytes({3}) % 256, Contains("remainder") && Contains("ZeroDivisionError"));
   CHECK_THROWS_WITH(x % 0, Contains("remainder"));
   CHECK_THROWS_WITH(x.fmod(0), Contains("fmod"));
   CHECK_THROWS_WITH(x.floor_divide(0), Contains("floor_divide"));
@@ -112,7 +114,7 @@ TEST_CASE("what a number is put into must hold it", "[numbers]") {
 }
 
 TEST_CASE("integers wrap where a result does not fit", "[numbers][devices]") {
-  // Only a sanitizer sees the difference between wrapping and an overflow that C++ leaves undefined.
+  // Only a sanitizer can tell wrapping from signed overflow, which is undefined in C++.
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
   for (const Device device : cuda::is_available() ? std::vector<Device>{kCPU, kCUDA} : std::vector<Device>{kCPU}) {
     const auto on_device = [device](std::initializer_list<int64_t> values) {
@@ -147,7 +149,7 @@ TEST_CASE("floor_divide has no derivative, and says so in backward", "[numbers]"
   CHECK_THROWS_WITH(y.sum().backward(), Contains("floor_divide"));
   CHECK_FALSE(x.detach().floor_divide(2).requires_grad());
   CHECK_FALSE(tensor({5, 2}).floor_divide(2).requires_grad());
-  // The divisor's gradient of remainder is made with it, and has derivatives all the same.
+  // The gradient of remainder by its divisor is recorded, so it has derivatives too.
   const Tensor b = tensor({3.0, 3.0}).requires_grad_();
   const Tensor db = autograd::grad({(x % b).square().sum()}, {b}, {}, true, true)[0];  // -2 (x % b) floor(x / b)
   check_values(db.detach(), kFloat32, {-4, 2});

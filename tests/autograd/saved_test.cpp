@@ -1,4 +1,4 @@
-// What happens to tensors that are saved for backward: hooks on them, checkpoints, and backwards that leave work out.
+// Tests tensors saved for backward: saved-tensor hooks, checkpoints, and backward calls that skip unneeded gradients.
 #include "tandem/tandem.h"
 #include "tandem/tests/autograd/sines.h"
 #include "tandem/tests/catch.h"
@@ -30,8 +30,8 @@ TEST_CASE("saved tensors go through the hooks, and gradients stay", "[autograd][
         });
     y = loss();
   }
-  const Tensor outside = (x * w).sum();  // no hooks any more
-  CHECK(packed == 3);                    // both factors, and exp's own output
+  const Tensor outside = (x * w).sum();  // recorded after the hooks were removed
+  CHECK(packed == 3);                    // both factors of the product, and the output of exp
   CHECK(unpacked == 0);
   y.backward();
   CHECK(unpacked == 3);
@@ -77,7 +77,7 @@ TEST_CASE("what is saved lies on the host under save_on_cpu", "[autograd][saved]
 
 namespace {
 
-/// A count of the runs, of a function with dropout in it.
+/// A function with dropout that counts its calls.
 struct Block {
   Tensor w = sines({6, 6});
   std::shared_ptr<int> runs = std::make_shared<int>(0);
@@ -98,7 +98,7 @@ TEST_CASE("a checkpoint gives the gradients of a plain call, with the same dropo
     *f.runs = 0;
     const Tensor h = x * 2;
     const Tensor y = checkpointed ? nn::utils::checkpoint(f, h, 0.5) : f(h, 0.5);
-    const Tensor between = rand({3});  // a backward must not move the stream
+    const Tensor between = rand({3});  // recomputation in backward must not change the generator's state
     y.square().sum().backward();
     return variable_list{y.detach(), x.grad(), f.w.grad(), between, rand({3})};
   };
@@ -143,7 +143,7 @@ TEST_CASE("a checkpoint keeps its inputs only, and lets go of what it computed a
   }
   CHECK_FALSE(alive.expired());
   y.backward();
-  CHECK(alive.expired());  // the frame went with what the nodes had saved
+  CHECK(alive.expired());  // backward released the function together with the saved tensors
   CHECK(x.grad().allclose((x.detach() + x.detach().exp()).exp()));
 }
 
@@ -228,7 +228,7 @@ TEST_CASE("a backward to some inputs does not compute the other gradients", "[au
   y.backward();
   CHECK(Asked::seen() == std::vector<bool>{true, true, true, true});
 
-  // A formula: of a product only the factor that is asked for is read.
+  // A product's backward unpacks only the factor needed for the requested gradient.
   const Tensor p = sines({3}), q = sines({3}, 1);
   int read = 0;
   Tensor z;

@@ -1,4 +1,4 @@
-// Backward on GPUs: which streams it runs on. On the emulated device, in many orders of them; a GPU has one.
+// Tests on which GPU streams backward runs. The emulated device tries many execution orders; a GPU has one.
 #include <vector>
 
 #include "tandem/tandem.h"
@@ -22,9 +22,9 @@ struct Orders {
 };
 #endif
 
-/// A graph in two parts, each recorded on `first` or `second`, with a gradient that comes from both.
+/// A graph in two parts, recorded on the streams `first` and `second`, with a gradient that comes from both parts.
 struct Chain {
-  Tensor x, w, hidden, loss;  // x and w, which the streams use, outlive their work
+  Tensor x, w, hidden, loss;  // x and w are used on the streams, so they must outlive the work on them
   Chain(Device device, const cuda::Stream* first, const cuda::Stream* second) {
     manual_seed(5);
     x = randn({6, 7}).to(device);
@@ -42,7 +42,8 @@ struct Chain {
   }
 };
 
-/// Calls check(graph, the same without streams of its own, its two streams) in each order.
+/// Calls check(graph, plain, first, second) for each execution order. `plain` is the same graph without its own
+/// streams.
 template <class Check> void in_many_orders(Check check) {
   if (!test::has_gpu()) return;
   const cuda::Stream first(kGpu), second(kGpu);
@@ -63,7 +64,8 @@ TEST_CASE("backward runs on the streams of its forward, and its gradients are re
   in_many_orders([](const Chain& graph, const Chain& plain, const cuda::Stream& first, const cuda::Stream& second) {
     graph.loss.backward();
     const Tensor hidden_grad = graph.hidden.grad();
-    for (const cuda::Stream* stream : {&first, &second}) {  // what was saved there is free now: no one may read it
+    // reuses the memory of released saved tensors, which nothing may read now
+    for (const cuda::Stream* stream : {&first, &second}) {
       const cuda::StreamGuard guard(*stream);
       for (int i = 0; i < 8; ++i) full({6, 7}, 99, kGpu), full({7, 7}, 99, kGpu);
     }

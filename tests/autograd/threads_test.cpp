@@ -1,4 +1,4 @@
-// Graphs over several devices and threads, and graphs so deep that no recursion would survive them.
+// Tests graphs over several devices and threads, and graphs so deep that a recursive backward would overflow the stack.
 #include <atomic>
 #include <filesystem>
 #include <thread>
@@ -12,13 +12,13 @@ using namespace tandem;
 using autograd::variable_list;
 
 namespace {
-/// Virtual devices for as long as it lives.
+/// Sets the number of virtual CPU devices during its lifetime.
 struct Devices {
   explicit Devices(int count) : before(cpu_device_count()) { set_cpu_device_count(count); }
   ~Devices() { set_cpu_device_count(before); }
   int before;
 };
-constexpr int kDeep = TANDEM_TEST_SANITIZED ? 20000 : 100000;  // whose frames are larger, if there is recursion
+constexpr int kDeep = TANDEM_TEST_SANITIZED ? 20000 : 100000;  // sanitizers need larger stack frames
 }  // namespace
 
 TEST_CASE("a graph over several devices gives bit for bit the gradients of one", "[autograd][devices]") {
@@ -28,7 +28,7 @@ TEST_CASE("a graph over several devices gives bit for bit the gradients of one",
     const Tensor x = randn({8, 16}), w = randn({16, 16}).requires_grad_(), v = randn({16, 4}).requires_grad_();
     const Tensor there = matmul(x, w).to(second).tanh();
     const Tensor left = matmul(there.to(third), v.to(third)), right = matmul(there, v.to(second)).sigmoid();
-    // w's gradient is a sum of five paths, some of which arrive from other devices at the same time
+    // The gradient of w is a sum over five paths. Some of them arrive from other devices at the same time.
     const Tensor loss = left.to(kCPU).square().sum() + right.to(kCPU).sum() + (w * w).sum() + there.to(kCPU).mean() +
                         left.to(second).sum().to(kCPU);
     variable_list out = autograd::grad({loss}, {w, v});
@@ -69,7 +69,7 @@ TEST_CASE("the engine's workers run with the caller's grad mode and rank", "[aut
     CHECK(thread != std::this_thread::get_id());
     CHECK(done);
     CHECK(x.grad().requires_grad() == create);
-    x.zero_grad();  // under create_graph the gradient holds a graph that holds x
+    x.zero_grad();  // breaks a reference cycle: under create_graph the gradient's graph holds x
   }
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("workers of several devices divide the cores of the thread that called
     y.sum().backward();
     return share;
   };
-  CHECK(share_in_backward({kCPU}) == 0);  // on the thread that called: as it was
+  CHECK(share_in_backward({kCPU}) == 0);  // runs on the calling thread, whose share is unchanged
   CHECK(share_in_backward({kCPU, "cpu:1"}) == 4);
   CHECK(share_in_backward({kCPU, "cpu:1", "cpu:2"}) == 3);
   const ThreadShareGuard guard(2);
@@ -114,7 +114,8 @@ TEST_CASE("the engine's workers end with their rank", "[autograd][devices]") {
     for (auto& rank : ranks) run(rank = std::make_shared<RankState>());
     CHECK(threads() >= before + 10);
   }
-  for (int wait = 0; wait < 1000 && threads() > before; ++wait)  // one that let go of its rank itself is not joined
+  // a worker that releases the last reference to its rank is not joined
+  for (int wait = 0; wait < 1000 && threads() > before; ++wait)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   CHECK(threads() <= before);
 }
@@ -154,7 +155,8 @@ TEST_CASE("threads run graphs of their own, and may share leaves", "[autograd][t
     });
   for (std::thread& t : threads) t.join();
   for (int t = 0; t < kThreads; ++t) CHECK(own[static_cast<size_t>(t)] == kRounds * (1 + 2 * (t + 1.0)));
-  CHECK(shared.grad().equal(full({16}, kRounds * (1.0 + 2 + 3 + 4), kFloat64)));  // integers: any order
+  // sums of integers are exact in any order
+  CHECK(shared.grad().equal(full({16}, kRounds * (1.0 + 2 + 3 + 4), kFloat64)));
 }
 
 TEST_CASE("threads run graphs over several devices at the same time", "[autograd][threads][devices]") {
@@ -191,7 +193,7 @@ TEST_CASE("100,000 operations deep: chains that save, that write in place, that 
   const Tensor x = ones({1}, kFloat64).requires_grad_();
   SECTION("saved inputs") {
     Tensor y = x;
-    for (int i = 0; i < kDeep; ++i) y = y * x;  // every node saves the one before it
+    for (int i = 0; i < kDeep; ++i) y = y * x;  // each node saves the output of the previous node
     y.backward();
     CHECK(x.grad().item<double>() == kDeep + 1);
   }

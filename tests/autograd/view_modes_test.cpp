@@ -1,5 +1,5 @@
-// Views made without grad mode, in inference mode and in a Function: what may be changed in place later, as in
-// LibTorch.
+// Tests views made without grad mode, in inference mode and in a custom Function: which of them may later be changed in
+// place, as in LibTorch.
 #include "tandem/tandem.h"
 #include "tandem/tests/autograd/sines.h"
 #include "tandem/tests/catch.h"
@@ -10,7 +10,7 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 using Cut = Tensor (*)(const Tensor& x);
-/// Every operation that gives a view, on a tensor of (2, 3).
+/// Every operation that returns a view, applied to a tensor of shape (2, 3).
 constexpr std::pair<const char*, Cut> kViews[] = {
     {"view",
      [](const Tensor& x) {
@@ -46,7 +46,7 @@ Tensor in_inference(Cut cut, const Tensor& x) {
   const InferenceMode guard;
   return cut(x);
 }
-/// A leaf of (2, 3), and what is computed from it.
+/// A leaf of shape (2, 3), and a tensor computed from it.
 struct Chain {
   Tensor leaf = ones({2, 3}).requires_grad_(), sum = leaf * 1;
 };
@@ -63,10 +63,10 @@ TEST_CASE("a view made without grad mode is not changed in place where gradients
       CHECK_THROWS_WITH(v.mul_(ones({}).requires_grad_()),
                         StartsWith("A view was created in no_grad mode and is being"));
       CHECK_THROWS_WITH(in_mode.mul_(2), StartsWith("A view was created in inference mode and is being modified"));
-      const Tensor part = v.unsqueeze(0);  // a view of such a view, made in grad mode
+      const Tensor part = v.unsqueeze(0);  // a view of the view, made in grad mode
       CHECK_THROWS_WITH(part.mul_(2), StartsWith("A view was created in no_grad mode"));
       x.sum().backward();
-      CHECK(c.leaf.grad().equal(ones({2, 3})));  // nothing was changed
+      CHECK(c.leaf.grad().equal(ones({2, 3})));  // the elements are unchanged
     }
   }
 }
@@ -106,7 +106,7 @@ TEST_CASE("a view made without grad mode is not used after a recorded change of 
   CHECK_THROWS_WITH(v * 2,
                     StartsWith("A view was created in no_grad mode and its base or another view of its base has"));
   CHECK_THROWS_WITH(in_mode * 2, StartsWith("A view was created in inference mode and its base or another view"));
-  CHECK(v.detach().equal(full({3, 2}, 3.0)));  // its elements may be read, and printed
+  CHECK(v.detach().equal(full({3, 2}, 3.0)));  // reading and printing are allowed
   CHECK_THAT(v.str(), Contains("grad_fn=<Invalid>"));
 }
 
@@ -119,16 +119,17 @@ TEST_CASE("within the guard, views are changed as before, and operations make ne
     for (const Tensor& row : x.unbind()) row.add_(1);
   }
   CHECK(x.detach().equal(full({2, 3}, 3.0)));
-  // Results of operations that take views inside belong to nobody else.
+  // Results of operations that use views internally may be changed in place.
   Tensor y = x.roll(1, 1), z = x.flip({0}), s = x.cumsum(1), m = x.mean(0);
   for (Tensor* t : {&y, &z, &s, &m}) t->mul_(2);
   (y.sum() + z.sum() + s.sum() + m.sum()).backward();
   CHECK(x.grad().allclose(
-      tensor({{11.f, 9.f, 7.f}, {11.f, 9.f, 7.f}})));  // 2 of roll, 2 of flip, 6 4 2 of cumsum, 1 of mean
+      // each element is the sum of 2 (roll), 2 (flip), 6, 4 or 2 (cumsum), and 1 (mean)
+      tensor({{11.f, 9.f, 7.f}, {11.f, 9.f, 7.f}})));
 }
 
 namespace {
-/// Gives a view of its input, or the input itself; backward is not that of the view.
+/// Returns a view of its input, or the input itself. Its backward is not the backward of the view.
 struct Tenfold : autograd::Function<Tenfold> {
   static Tensor forward(autograd::AutogradContext*, const Tensor& x, bool itself) { return itself ? x : x.view({-1}); }
   static variable_list backward(autograd::AutogradContext*, const variable_list& grads) {

@@ -1,4 +1,4 @@
-// Prints a program as the C++ that a user would write.
+// Prints a recorded program as C++ code that a user would write.
 #include <cctype>
 
 #include "tandem/tests/differential/machine.h"
@@ -20,9 +20,10 @@ std::string dtype_text(const std::string& dtype) {
   return found == names.end() ? "" : found->second;
 }
 
-/// How each value is named: "$3.1" is t3[1] where step 3 makes a list.
+/// Maps references to C++ names. "$3.1" becomes t3[1] if step 3 returns a list, and std::get<1>(t3) if it returns a
+/// tuple.
 struct Names {
-  std::map<std::string, Returns> returns;  // by step
+  std::map<std::string, Returns> returns;  // by step number
   std::string operator()(const std::string& reference) const {
     const size_t dot = reference.find('.');
     const std::string step = reference.substr(1, dot == std::string::npos ? dot : dot - 1);
@@ -60,7 +61,7 @@ std::string argument_text(const Json& v, const std::string& type, const Names& n
   return v.dump();
 }
 
-/// The words of `expression` that are parameters, replaced by their arguments.
+/// Replaces each word of `expression` that is a parameter by its argument.
 std::string filled_in(const std::string& expression, const std::map<std::string, std::string>& arguments) {
   std::string text;
   for (size_t i = 0; i < expression.size();) {
@@ -85,7 +86,7 @@ std::string call_text(const Op& op, const Json& step, const Names& names) {
   list = list.substr(1, list.size() - 2) + ",";
   for (size_t i = 1, at = 0; i < step.size(); ++i) {
     const size_t end = list.find(',', at);
-    const std::string parameter = list.substr(at, end - at);  // "Tensor x"
+    const std::string parameter = list.substr(at, end - at);  // for example "Tensor x"
     const size_t space = parameter.rfind(' ');
     const std::string type = parameter.substr(0, space);
     std::string text = argument_text(step[i], type, names);
@@ -96,7 +97,7 @@ std::string call_text(const Op& op, const Json& step, const Names& names) {
   return filled_in(op.expression, arguments);
 }
 
-/// Nested braces of these sizes around values[first], ...
+/// Returns nested braces of these sizes around values[next], values[next + 1], ...
 std::string nested(const std::vector<std::string>& values, const Json& sizes, size_t dim, size_t& next) {
   if (dim == sizes.size()) return values[next++];
   std::vector<std::string> rows;

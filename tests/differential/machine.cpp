@@ -38,7 +38,7 @@ Values to_values(const Json& step) {
   return values;
 }
 
-// JSON has no word for what is not finite.
+// Infinities and NaN become strings, because JSON has no numbers for them.
 Json number(double x) {
   if (std::isfinite(x)) return x;
   return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
@@ -50,7 +50,7 @@ Json elements(const Tensor& t) {
   visit_dtype(host.dtype(), [&]<class T>() {
     const T* data = host.data_ptr<T>();
     for (int64_t i = 0; i < host.numel(); ++i) {
-      if constexpr (std::is_same_v<T, bool>)  // any byte, where nothing was ever written
+      if constexpr (std::is_same_v<T, bool>)  // memory that was never written may hold any byte
         list.push_back(static_cast<int64_t>(reinterpret_cast<const unsigned char*>(data)[i] != 0));
       else if constexpr (std::is_integral_v<T>)
         list.push_back(static_cast<int64_t>(data[i]));
@@ -81,7 +81,7 @@ Tensor Machine::make(const Values& arguments) const {
   Tensor x = core::empty(sizes, dtype, device_);
   if (!arguments[2].is_none()) {
     x = core::empty_strided(sizes, read<Ints>(arguments[2], none), dtype, device_);
-    core::as_strided(x, {x.storage()->bytes / x.itemsize()}, {1}, 0).zero_();  // what lies between the elements
+    core::as_strided(x, {x.storage()->bytes / x.itemsize()}, {1}, 0).zero_();  // also clears the gaps between elements
   }
   copy_elements(host, x);
   if (arguments[4].integer != 0) x.requires_grad_();
@@ -109,7 +109,7 @@ std::vector<Tensor> Machine::step(size_t number, const Json& step) {
   if (op == op_table().end()) throw Missing("no op is called " + name);
   const AutoGradMode mode(!without_grad);
   std::vector<Tensor> made = op->second.run(arguments, lookup);
-  for (Tensor& t : made)  // of factories, and of ops that give numbers
+  for (Tensor& t : made)  // factories, and ops that return numbers, make CPU tensors
     if (t.defined() && t.device() != device_) t = t.to(device_);
   if (!planted_.empty()) plant(planted_, name, arguments, lookup, made);
   return made;
@@ -122,7 +122,7 @@ Json Machine::log_entry(const Tensor& grad) const {
 Json Machine::seen(const std::string& name, const Tensor& t, bool gradient) const {
   if (!t.defined()) return nullptr;
   try {
-    // The stride of a dimension of one element, or of a tensor without any, is no property that shows.
+    // Hides strides without meaning: those of dimensions of size 1, and those of tensors without elements.
     Json strides = t.strides().vec();
     for (int64_t d = 0; d < t.dim(); ++d)
       if (t.size(d) == 1) strides[d] = 0;

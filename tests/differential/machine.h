@@ -1,4 +1,4 @@
-// Runs a program, step by step, and tells all that can be seen of it.
+// Runs a program of the differential tests step by step, and reports everything observable about its tensors.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -8,25 +8,24 @@ namespace tandem::differential {
 
 using Json = nlohmann::json;
 
-/// A list of steps, ["op", arguments...]; a step that failed leaves nothing, and the program goes on. Steps that are no
-/// op of the table:
-///   ["make", dtype, sizes, strides or null, values (repeated as often as it takes), requires_grad]
+/// Runs lists of steps, ["op", arguments...]. If a step throws, it has no result and the program continues. These steps
+/// are not ops of the table:
+///   ["make", dtype, sizes, strides or null, values (repeated until the tensor is full), requires_grad]
 ///   ["hook", tensor, "look" or "double"]
-///   ["no_grad:op", ...] runs op without recording
-///   null is a step that was taken out
+///   ["no_grad:op", ...] runs op without grad mode
+///   null is a step that was removed
 class Machine {
  public:
-  /// @param planted  the name of a defect that falsifies what some ops give ("" for none): injected_fault.h
+  /// @param planted  name of a deliberate defect that changes the results of some ops; "" for none (see plant())
   Machine(Device device, std::string planted) : device_(device), planted_(std::move(planted)) {}
-  /// {"errors": [what each step threw, or null], "values": {"3": tensor, "4.1": ...}, "grads": {"3": ...},
-  ///  "hooks": {"5": [the gradients that the hook of step 5 saw]}}, where a tensor is
-  /// [dtype, sizes, strides, flags, the first value with the same storage, the first that is the same, values], with
-  /// null for what no program should rely on: the strides of a contiguous tensor (PyTorch's may keep those of its
-  /// inputs; every view of ours is legal), and whether a gradient is a copy. The flags: r requires_grad, l leaf, v a
-  /// view, which is told only of what histories depend on: floating-point results, no gradients, of programs without
-  /// no_grad, that share the storage of another, earlier value. PyTorch composes repeat_interleave, inner and the
-  /// losses of positions so that their results are views of a tensor that nobody can reach, and no history depends on
-  /// that.
+  /// Runs the steps. Returns {"errors": [each step's error message, or null], "values": {"3": tensor, "4.1": ...},
+  ///   "grads": {"3": ...}, "hooks": {"5": [gradients that the hook of step 5 got]}}. A tensor is reported as
+  ///   [dtype, sizes, strides, flags, first value with the same storage, first value that is the same tensor, values].
+  /// Properties that programs should not rely on are null: strides of a contiguous tensor (PyTorch may keep those of
+  /// its inputs, and all views are valid), and whether a gradient is a copy. Flags are r (requires_grad), l (leaf) and
+  /// v (view). The flag v is only reported where autograd depends on it: for floating-point results that share storage
+  /// with an earlier value, in programs without no_grad, and not for gradients. PyTorch composes repeat_interleave,
+  /// inner and some losses in a way that returns a view of an unreachable tensor, which does not affect autograd.
   Json run(const Json& steps);
 
  private:
@@ -40,10 +39,10 @@ class Machine {
   std::string planted_;
   std::vector<std::pair<std::string, Tensor>> values_;  // in the order of the steps
   Json hooks_ = Json::object();
-  bool recorded_ = true;  // no step ran without recording
+  bool recorded_ = true;  // true if all steps so far ran in grad mode
 };
 
-/// The C++ text of a program.
+/// Returns the C++ text of a program.
 std::string cpp_text(const Json& steps);
 
 }  // namespace tandem::differential

@@ -1,4 +1,5 @@
-// The C++ side of the search for differences from PyTorch (differential.py), and the replay of what it recorded.
+// Main program of the differential tests: serves the search (`./run differential`), prints programs as C++, and replays
+// recorded programs.
 #include <unistd.h>
 
 #include <iostream>
@@ -17,7 +18,7 @@ constexpr const char* kUsage =
 
 int serve(tandem::Device device) {
   for (std::string line; std::getline(std::cin, line);) {
-    alarm(60);  // a program that hangs
+    alarm(60);  // ends a program that hangs
     std::cout << Machine(device, "").run(Json::parse(line)).dump() << std::endl;
     alarm(0);
   }

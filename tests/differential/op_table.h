@@ -1,4 +1,4 @@
-// The table of ops that programs call: one entry each, whose C++ text is what is compiled and what is printed.
+// Table of the ops that programs call. The C++ text of each entry is both compiled and printed.
 #pragma once
 #include <functional>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace tandem::differential {
 
-/// Finds the tensor that "$3.1" names. @throws Missing when the step that makes it failed
+/// Finds the tensor with the reference "$3.1". @throws Missing if the step that makes it failed
 using Lookup = std::function<Tensor(const std::string&)>;
 struct Missing : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -21,8 +21,8 @@ struct Missing : std::runtime_error {
 enum class Returns { nothing, one, tuple, list };
 struct Op {
   std::function<std::vector<Tensor>(const Values&, const Lookup&)> run;
-  const char* parameters;  // "(Tensor x, Ints dims)"
-  const char* expression;  // "x.sum(dims)"
+  const char* parameters;  // for example "(Tensor x, Ints dims)"
+  const char* expression;  // for example "x.sum(dims)"
   Returns returns;
 };
 using OpTable = std::map<std::string, Op>;
@@ -62,7 +62,7 @@ template <class T> T read(const Value& v, const Lookup& find) {
   else if constexpr (std::is_same_v<T, MaybeInt> || std::is_same_v<T, MaybeScalar> || std::is_same_v<T, MaybeBool>) {
     if (v.is_none()) return std::nullopt;
     return read<typename T::value_type>(v, find);
-  } else {  // a list
+  } else {  // T is a list
     T list;
     for (const Value& each : v.list) {
       if constexpr (std::is_same_v<T, Indices>)
@@ -107,7 +107,7 @@ void define(OpTable& table, const char* name, R (*function)(P...), const char* p
   if (!table.emplace(name, Op{std::move(run), parameters, expression, kReturns<R>}).second)
     throw Missing(std::string(name) + " is in the table twice");
 }
-// OP("sum", (Tensor x), x.sum())
+// Adds an op to the table. Example: OP("sum", (Tensor x), x.sum()).
 #define OP(name, parameters, ...) \
   define(                         \
       table, name, +[] parameters { return __VA_ARGS__; }, #parameters, #__VA_ARGS__);

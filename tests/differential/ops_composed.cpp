@@ -1,10 +1,9 @@
-// The table's operations that are made of others.
+// Op table of the differential tests: operations that are composed of other operations.
 #include "tandem/tests/differential/op_table.h"
 
 namespace tandem::differential {
 
 // clang-format off
-// Made of other operations.
 void add_composed_ops(OpTable& table) {
   OP("movedim", (Tensor x, int64_t source, int64_t destination), x.movedim(source, destination))
   OP("diagonal", (Tensor x, int64_t offset, int64_t dim1, int64_t dim2), x.diagonal(offset, dim1, dim2))

@@ -1,4 +1,4 @@
-// The table's elementwise operations, their in-place forms, and conversions.
+// Op table of the differential tests: elementwise operations, their in-place variants, and conversions.
 #include "tandem/ops/backward.h"
 #include "tandem/tests/differential/op_table.h"
 
@@ -27,7 +27,7 @@ void add_elementwise_ops(OpTable& table) {
   TANDEM_ALL_UNARY_OPS(UNARY)
   TANDEM_PREDICATE_OPS(PREDICATE)
   TANDEM_ALL_BINARY_OPS(BINARY)
-  // Forms that PyTorch does not have.
+  // Removes variants that PyTorch does not have.
   for (const std::string name : {"logical_and", "logical_or", "logical_xor", "maximum", "minimum", "atan2", "fmax", "fmin",
                                  "nextafter", "igamma", "igammac", "gcd", "lcm"})
     table.erase(name + "/scalar"), table.erase(name + "_/scalar");

@@ -1,4 +1,4 @@
-// The table's products, layers, losses and factories, and what a program does with gradients.
+// Op table of the differential tests: products, layers, losses, factories, and calls that deal with gradients.
 #include "tandem/tests/differential/op_table.h"
 
 namespace tandem::differential {

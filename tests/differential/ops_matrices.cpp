@@ -1,4 +1,4 @@
-// The table's products and decompositions of matrices.
+// Op table of the differential tests: matrix products and decompositions.
 #include "tandem/tests/differential/op_table.h"
 
 namespace tandem::differential {
@@ -6,7 +6,7 @@ namespace {
 
 using std::string;
 
-// Eigenvectors and singular vectors are unique but for their signs: their squares are compared.
+// Squares eigenvectors and singular vectors before they are compared, because their signs are not unique.
 Tensors squared(const std::tuple<Tensor, Tensor>& t) {
   const auto& [w, v] = t;
   return {w, v * v};

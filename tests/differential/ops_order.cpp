@@ -1,4 +1,5 @@
-// The table's operations that depend on the order of elements: scans, quantiles, positions, unique values.
+// Op table of the differential tests: operations that depend on the order of elements, such as scans, quantiles,
+// indices and unique values.
 #include "tandem/tests/differential/op_table.h"
 
 namespace tandem::differential {

@@ -1,4 +1,4 @@
-// The table's views, joins, indexing and reductions.
+// Op table of the differential tests: views, joins, indexing and reductions.
 #include "tandem/autograd/ops.h"
 #include "tandem/tests/differential/op_table.h"
 

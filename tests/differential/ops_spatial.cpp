@@ -1,4 +1,5 @@
-// Layers of every rank: convolutions, pools, norms, resampling, recurrent cells; and the losses that remain.
+// Op table of the differential tests: convolutions and pooling in one to three dimensions, norms, resampling, recurrent
+// cells, and more losses.
 #include "tandem/tests/differential/op_table.h"
 
 namespace tandem::differential {

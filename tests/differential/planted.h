@@ -1,15 +1,15 @@
-// Defects of the kinds that were once in the library, put into what an op gives: a test of the search itself.
+// Puts deliberate defects into results, like defects that the library once had, to test that the search finds them.
 #pragma once
 #include "tandem/tests/differential/op_table.h"
 
 namespace tandem::differential {
 
-/// Falsifies what `op` has made, if `planted` is a defect of that op.
-///   alias     repeat with ones alone gives its input back
-///   gradient  where maximum's or minimum's operands are equal, both get the whole gradient, not half of it
-///   value     std where all elements are equal is NaN
+/// Changes the result of `op` if the defect `planted` applies to it:
+///   alias     repeat() with ones only returns its input
+///   gradient  at equal operands of maximum or minimum, each operand gets the whole gradient instead of half
+///   value     std of equal elements is NaN
 ///   crash     max_pool2d with a dilation ends the process
-/// @throws Missing on any other name
+/// @throws Missing if `planted` has another name
 inline void plant(const std::string& planted, const std::string& op, const Values& arguments, const Lookup& find,
                   std::vector<Tensor>& made) {
   if (made.empty()) return;

@@ -15,16 +15,17 @@
 namespace tandem::differential {
 namespace {
 
-// The projections that record_corpus.py makes: sums with weights that no exchange of elements keeps.
+// Weight of element i in the sums that record_corpus.py stores. Exchanging two elements changes the sums.
 double weight(int projection, int64_t i) {
   const double x = (i + 1) * (projection == 0 ? 0.6180339887498949 : 0.7548776662466927);
   const double positive = 0.5 + (x - std::floor(x));
   return projection == 1 && i % 2 == 1 ? -positive : positive;
 }
 
-/// Values against their projections: {"p": [two sums], "b": bound, "odd": "3nan5inf", left out when all are finite}.
+/// Compares values with the recorded sums: {"p": [two sums], "b": tolerance, "odd": "3nan5inf"}. "odd" lists elements
+/// that are not finite; it is missing if all are finite. Returns the difference, or "" if there is none.
 std::string value_difference(const Json& expected, const Json& values) {
-  if (expected.is_null()) return "";  // drawn at random
+  if (expected.is_null()) return "";  // random values are not compared
   double sums[2] = {0, 0};
   std::string odd;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -41,8 +42,9 @@ std::string value_difference(const Json& expected, const Json& values) {
   return "";
 }
 
-/// `expected`: as Machine::run gives it, with null for the strides of a contiguous tensor, without the two names of the
-/// storage and of the tensor where both are its own, and with projections in the place of values.
+/// Compares a tensor with the recorded one. `expected` has the form of Machine::run's result, with these changes:
+/// strides of a contiguous tensor are null, the names of storage and tensor are missing if they are the tensor's own,
+/// and sums replace the values. Returns the difference, or "" if there is none.
 std::string tensor_difference(const std::string& name, const Json& expected, const Json& tensor) {
   if (expected.is_null() || tensor.is_null()) return expected == tensor ? "" : "one is undefined";
   if (!tensor.is_array()) return "cannot be read: " + tensor.dump();
@@ -55,7 +57,7 @@ std::string tensor_difference(const std::string& name, const Json& expected, con
   return value_difference(expected.back(), tensor[6]);
 }
 
-/// The name of the first tensor that differs, and in what.
+/// Returns the name of the first tensor that differs, and the difference. Returns empty strings if none differs.
 std::pair<std::string, std::string> tensors_difference(const Json& expected, const Json& tensors) {
   for (const auto& [name, tensor] : expected.items()) {
     if (!tensors.contains(name)) return {name, "does not exist"};
@@ -91,8 +93,8 @@ constexpr bool kArm64 = true;
 constexpr bool kArm64 = false;
 #endif
 
-/// The ids of a file whose lines are "id reason". A reason that begins with "cuda:" holds for GPUs alone, one that
-/// begins with "sanitized:" for builds under a sanitizer, one that begins with "arm64:" for that processor.
+/// Reads the IDs of a file with lines "id reason". A line counts only on GPUs if its reason begins with "cuda:", only
+/// with sanitizers if with "sanitized:", and only on that CPU if with "arm64:".
 std::set<std::string> read_left_out(const std::string& path, Device device) {
   std::set<std::string> ids;
   std::ifstream file(path);
@@ -106,16 +108,16 @@ std::set<std::string> read_left_out(const std::string& path, Device device) {
 }
 
 struct Progress {
-  size_t program;  // the one that runs
+  size_t program;  // index of the running program
   int failed;
-  int agree;  // of those left out
+  int agree;  // number of left-out programs that agree
 };
 struct Corpus {
   std::vector<std::string> lines;
   std::set<std::string> left_out;
 };
 
-/// Whether a program needs LAPACK, which a build may lack.
+/// Returns whether a program needs LAPACK, which a build may lack.
 bool calls_lapack(const Json& steps) {
   return std::any_of(steps.begin(), steps.end(), [](const Json& step) {
     if (step.is_null()) return false;
@@ -126,7 +128,7 @@ bool calls_lapack(const Json& steps) {
 }
 void replay_program(const Corpus& corpus, const ReplayOptions& options, Progress& progress) {
   const Json entry = Json::parse(corpus.lines[progress.program]);
-  // Where a GPU is told what to refuse, it says so later, or not at all.
+  // On a GPU, kernels report errors later or not at all, so programs that expect errors are skipped.
   if (!options.device.is_cpu() && !entry["expect"]["errors"].empty()) return;
   const std::string id = entry["id"];
   const bool left_out = corpus.left_out.contains(id);
@@ -177,12 +179,11 @@ int replay(const ReplayOptions& options) {
     TANDEM_CHECK(child >= 0, "cannot start the replaying process");
     if (child == 0) {
       for (; progress.program < count; progress.program += options.every) {
-        alarm(60);  // a program that hangs
+        alarm(60);  // ends a program that hangs
         replay_program(corpus, options, progress);
       }
       std::fflush(stdout);
-      _exit(
-          0);  // no memory is looked for that leaks: the cycle that create_graph makes of a leaf and its gradient does
+      _exit(0);  // no leak check: with create_graph, a leaf and its gradient form a reference cycle
     }
     int status = 0;
     waitpid(child, &status, 0);

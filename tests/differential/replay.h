@@ -1,4 +1,4 @@
-// Replays a recorded corpus: programs with what PyTorch gave for them.
+// Replays recorded programs and compares their results with PyTorch's recorded results.
 #pragma once
 #include <string>
 
@@ -7,19 +7,20 @@
 namespace tandem::differential {
 
 struct ReplayOptions {
-  std::string corpus;    // a file with {"id", "steps", "expect"} on each line
-  std::string left_out;  // a file of ids, each with the reason why it differs: those that agree are named
+  std::string corpus;  // file with {"id", "steps", "expect"} on each line
+  // file of IDs of programs that differ, each with the reason. Programs that agree nevertheless are printed.
+  std::string left_out;
   Device device = kCPU;
-  std::string planted;  // see injected_fault.h
-  size_t every = 1;     // replays each n-th program
-  bool strict = false;  // that one which is left out agrees counts as a failure
+  std::string planted;  // name of a deliberate defect (see plant() in planted.h); "" for none
+  size_t every = 1;     // replays every n-th program
+  bool strict = false;  // counts a left-out program that agrees as a failure
 };
-/// Runs the programs in a process of their own, so that one that ends it is named and the next ones still run. Prints
-/// each program that differs, in C++, and where; and each that is left out and agrees.
-/// @returns how many differ, and, if `strict`, how many are left out and agree
+/// Runs the programs in a separate process. If a program ends the process, it is reported and the next programs still
+/// run. Prints each program that differs as C++, with the difference, and each left-out program that agrees.
+/// @returns the number of programs that differ, plus, if `strict`, the number of left-out programs that agree
 int replay(const ReplayOptions& options);
 
-/// Where `result` (of Machine::run) is not what was recorded; "" when nowhere.
+/// Returns where `result` (of Machine::run) differs from the recorded result, or "" if it does not differ.
 std::string difference(const Json& steps, const Json& expected, const Json& result);
 
 }  // namespace tandem::differential

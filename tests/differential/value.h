@@ -1,4 +1,4 @@
-// An argument of a program's step, as its JSON says it, so that the table of ops compiles without a JSON parser.
+// An argument of a step as parsed from JSON, so that the table of ops compiles without a JSON parser.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,15 +6,15 @@
 
 namespace tandem::differential {
 
-/// null, true, 3, 0.5, "text", [...]: a text "$3" is what step 3 made, "$3.1" its second output; "float32" a dtype;
-/// "nan" and "inf" are numbers, which JSON has no words for. {"slice": [start, stop, step]} is a slice.
+/// null, true, 3, 0.5, "text" or [...]. The text "$3" is the result of step 3, "$3.1" its second output, "float32" a
+/// dtype. "nan" and "inf" are numbers, which JSON cannot represent. {"slice": [start, stop, step]} is a slice.
 struct Value {
   enum class Kind { none, boolean, integer, real, text, list, slice };
   Kind kind = Kind::none;
-  int64_t integer = 0;  // also of a boolean
+  int64_t integer = 0;  // also used for booleans
   double real = 0;
   std::string text;
-  std::vector<Value> list;  // also of a slice
+  std::vector<Value> list;  // also used for slices
 
   bool is_none() const { return kind == Kind::none; }
   bool is_tensor() const { return kind == Kind::text && text.size() > 1 && text[0] == '$'; }

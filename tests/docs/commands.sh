@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# commands.sh SOURCE BUILD DIGITS: runs the commands that README.md and docs/*.md show, with the programs of BUILD and small
-# files in MNIST's format for the data. Not those of ./run and cmake, which build the project: CI and tests/install do. A
-# comment before a block says why others are not run:
+# commands.sh SOURCE BUILD DIGITS: runs the commands shown in README.md and docs/*.md, with the programs of BUILD and
+# small data files in MNIST's format. It does not run ./run and cmake, which build the project: CI and tests/install do
+# that. A comment before a block gives the reason why other commands are not run:
 #   <!-- not run: REASON -->
-# Of these, and of commands in the text, it looks whether their jobs, subcommands and options exist.
+# For commands that are not run, and for commands in the text, it checks that their jobs, subcommands and options exist.
 set -euo pipefail
 source=$1 build=$2 digits=$3
 work=$(mktemp -d)
@@ -14,8 +14,8 @@ cp "$source/benchmarks/data/cluster_example.json" "$work/my_cluster.json"
 cd "$work"
 failed=0
 
-# PAGE:LINE <tab> run, look or text <tab> COMMAND, for each command: lines of blocks that begin with the name of a program,
-# and what stands between backquotes and begins with ./run or tandem.
+# Prints PAGE:LINE <tab> run, look or text <tab> COMMAND for each command: lines of code blocks that begin with the name
+# of a program, and text between backquotes that begins with ./run or tandem.
 list() {
   (cd "$source" && awk -v programs="$(ls "$build/tools" "$build/tests" "$build/examples" | tr '\n' ' ')" '
     BEGIN {
@@ -53,7 +53,7 @@ list() {
 }
 
 "$source/run" help >run.help
-# look PLACE COMMAND: whether its job or subcommand, and the options behind it, exist.
+# look PAGE:LINE COMMAND: checks that the job or subcommand of COMMAND and its options exist.
 look() {
   local place=$1 word options=() help
   shift

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# demo_table.sh SOURCE BUILD DIGITS: the columns of memory and of bytes in the tables of `tandem demo` that README.md and
-# docs/course.md show, against what the command says now. Neither depends on what the images show, on the number of
-# threads, or on how many steps there are; so it trains on the few images in DIGITS and adds what those of FashionMNIST
-# take, which lie on the first device, or on that of each process. There the loader's thread may have a batch or two more or
-# less ready when memory is at its peak: 0.4 MiB each. Seconds and accuracies are not compared.
+# demo_table.sh SOURCE BUILD DIGITS: compares the memory and bytes columns of the `tandem demo` tables in README.md and
+# docs/course.md with the command's output. These numbers do not depend on the images, the number of threads or the
+# number of steps. So the test trains on the few images in DIGITS and adds the memory of FashionMNIST's images, which
+# are on the first device, or in each process. At the peak, the loader's thread may have prepared a batch or two more or
+# less, 0.4 MiB each. Seconds and accuracies are not compared.
 set -euo pipefail
 source=$1 build=$2 digits=$3
 "$build/tools/tandem" doctor 2>&1 | grep -q '^oneDNN *used' || {
@@ -12,7 +12,7 @@ source=$1 build=$2 digits=$3
 }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# PLACE <tab> OPTIONS of the command <tab> MODE <tab> PEAKS <tab> MIB, for each row that a page shows.
+# Lists PAGE:LINE <tab> OPTIONS of the command <tab> MODE <tab> PEAKS <tab> MIB for each table row.
 awk '
   /^ *(tandem|\.\/run) demo/ { options = $0; sub(/^ *(tandem|\.\/run) demo */, "", options); sub(/  +#.*/, "", options) }
   /^    (single|dp|ddp_gloo|ddp_local) +[0-9.]+ +[0-9]+ +[0-9.]+ % / {
@@ -33,7 +33,7 @@ while IFS=$'\t' read -r place options mode peaks moved; do
     cat "$work/$model"
     exit 1
   }
-  # An image has 784 bytes, its label 8; of the 70,000 the data set in DIGITS has 2,300.
+  # An image has 784 bytes and its label 8. FashionMNIST has 70,000 images, the data set in DIGITS 2,300.
   awk -v place="$place" -v mode="$mode" -v peaks="$peaks" -v moved="$moved" '
     function differ(a, b, most) { return a - b > most || b - a > most }
     $1 == mode && / % / {

@@ -1,9 +1,10 @@
-# Takes the C++ blocks out of Markdown: awk -v OUT=FOLDER -v SOURCE=CHECKOUT -f extract.awk README.md docs/*.md
-# OUT gets a source file for each block, tandem_PAGE_LINE.cpp, or libtorch_... where it is written against torch::, and
-# cases_tandem.cpp and cases_libtorch.cpp with a test case that runs each. A comment before a block says otherwise:
-#   <!-- after FILE -->      the block is statements, which come after those of FILE
-#   <!-- from FILE -->       nothing is compiled: each of its lines stands in FILE
-#   <!-- not run: REASON --> nothing is done
+# Extracts the C++ blocks of Markdown pages: awk -v OUT=FOLDER -v SOURCE=CHECKOUT -f extract.awk README.md docs/*.md
+# Writes to OUT a source file for each block, tandem_PAGE_LINE.cpp, or libtorch_PAGE_LINE.cpp if the block uses torch::.
+# Also writes cases_tandem.cpp and cases_libtorch.cpp, with a test case that runs each block. A comment before a block
+# changes this:
+#   <!-- after FILE -->      the block is statements, which follow the code of FILE
+#   <!-- from FILE -->       the block is not compiled; each of its lines must occur in FILE
+#   <!-- not run: REASON --> the block is ignored
 function begin_block() {
   lines = 0
   start = FNR
@@ -47,8 +48,8 @@ function write_block(prelude, i, line, file, name, kind, is_program, includes, b
       takes_arguments = line ~ /argc/
       sub(/int main/, "int program", line)
     }
-    if (i == lines && line == "}" && is_program) line = "  return 0;\n}"  # which main alone may leave out
-    if (prelude != "") gsub(/"cuda:/, "\"cpu:", line)  # what a page shows for GPUs runs on virtual devices
+    if (i == lines && line == "}" && is_program) line = "  return 0;\n}"  # main may omit it, but this function may not
+    if (prelude != "") gsub(/"cuda:/, "\"cpu:", line)  # code for GPUs runs on virtual CPU devices
     body = body line "\n"
   }
   name = page "_" start

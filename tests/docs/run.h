@@ -1,4 +1,4 @@
-// Runs the code of a page: for the test cases that extract.awk writes.
+// Runs the code of a page, for the test cases that extract.awk writes.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tandem::test {
 
-/// In a folder of its own, as programs of pages write files.
+/// Runs `program` in a temporary folder, because the programs of pages write files.
 template <class Program> void run(Program* program) {
   const TemporaryFolder folder;
   const std::filesystem::path before = std::filesystem::current_path();

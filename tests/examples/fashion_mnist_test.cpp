@@ -1,5 +1,5 @@
-// The three fashion_mnist examples on emulated GPUs: what they save equals, bit for bit, what one GPU learns that takes
-// the shards of each step one after the other.
+// Tests the three fashion_mnist examples on emulated GPUs. The model that they save must equal, bit for bit, a model
+// trained on one GPU that processes the shards of each step one after another.
 #include <unistd.h>
 
 #include <functional>
@@ -15,7 +15,7 @@ using namespace tandem::test;
 
 namespace {
 
-/// As in the examples.
+/// Makes the network of the examples.
 nn::Sequential make_network() {
   return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(1, 16, 3).padding(1)), nn::BatchNorm2d(16), nn::ReLU(),
                         nn::MaxPool2d(2), nn::Conv2d(nn::Conv2dOptions(16, 32, 3).padding(1)), nn::BatchNorm2d(32),
@@ -36,7 +36,7 @@ Shards cut(const data::Example<>& batch, size_t count) {
   }
   return shards;
 }
-/// A function of the epoch: its steps, each as the shards of its batch.
+/// Returns a function that maps an epoch to its steps. Each step is the list of shards of its batch.
 std::function<std::vector<Shards>(size_t)> make_steps(TrainingMode mode, size_t count, const std::string& folder) {
   const auto stacked = data::datasets::FashionMNIST(folder).map(data::transforms::Stack<>());
   if (mode != TrainingMode::ddp) {
@@ -63,8 +63,9 @@ std::function<std::vector<Shards>(size_t)> make_steps(TrainingMode mode, size_t 
   };
 }
 
-/// The gradients of a step: of dp those of (sum of the shard's losses) / N added up, otherwise the average of those of
-/// the shards' mean losses. Shard r has random stream r, and batch norm follows the first.
+/// Computes the gradients of a step. In mode dp it adds the gradients of (sum of the shard's losses) / N; otherwise it
+/// averages the gradients of the shards' mean losses. Shard r uses generator r, and the running statistics of batch
+/// norm are those after the first shard.
 void backward(TrainingMode mode, nn::Sequential& net, const Shards& shards, Device device) {
   int64_t rows = 0;
   for (const data::Example<>& shard : shards) rows += shard.data.size(0);
@@ -85,7 +86,7 @@ void backward(TrainingMode mode, nn::Sequential& net, const Shards& shards, Devi
   for (size_t i = 0; i < after_first.size(); ++i) Tensor(net->buffers()[i]).copy_(after_first[i]);
 }
 
-/// What one GPU learns.
+/// Trains on one GPU and returns the network.
 nn::Sequential train(TrainingMode mode, size_t shards, const std::string& folder) {
   const Device device("cuda");
   manual_seed(1);
@@ -106,12 +107,12 @@ nn::Sequential train(TrainingMode mode, size_t shards, const std::string& folder
   return net;
 }
 
-/// Runs the command in a folder of its own, and compares what it leaves there.
+/// Runs an example in a temporary folder, and compares the model that it saves there.
 void check(TrainingMode mode, const std::string& program, const std::string& end,
            std::vector<std::string> launcher = {}) {
   const size_t shards = mode == TrainingMode::single ? 1 : 2;
   const TemporaryFolder folder;
-  write_digits(folder.path(), 13, 4);  // shards of 7 and 6; the ranks' are padded to 7
+  write_digits(folder.path(), 13, 4);  // shards of 7 and 6 images; ddp pads them to 7
   std::vector<std::string> command = std::move(launcher);
   command.insert(command.end(),
                  {std::string(kExamples) + "/" + program, folder.path(), std::to_string(kEpochs), "cuda"});

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sentence_embeddings.sh PROGRAM: compare.py, where its Python and the model are known; 77 where they are not.
-# TANDEM_MINILM: the folder of the model
+# sentence_embeddings.sh PROGRAM: runs compare.py if its Python packages and the model are present, else exits with 77.
+# TANDEM_MINILM: folder of the model
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 model=${TANDEM_MINILM:-$root/.deps/all-MiniLM-L6-v2}

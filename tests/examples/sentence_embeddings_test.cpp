@@ -1,4 +1,4 @@
-// The example sentence_embeddings on a small model: what it prints, and how it ends.
+// Tests the example sentence_embeddings with a small model: its output and its exit status.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ TEST_CASE("example sentence_embeddings prints vectors, tokens and similar lines"
   REQUIRE(vectors.status == 0);
   const auto rows = lines_of(vectors.output);
   REQUIRE(rows.size() == 6);
-  // One text at two places of a batch: its vectors differ by rounding.
+  // The same text at two positions of a batch gives vectors that differ by rounding.
   const std::vector<double> first = numbers_of(rows[0]), again = numbers_of(rows[4]), other = numbers_of(rows[1]);
   REQUIRE(first.size() == 16);
   REQUIRE(again.size() == 16);

@@ -1,5 +1,4 @@
-// Convolutions as the sums that define them, written down as loops, in double: what the CPU's and the GPU's are held
-// against.
+// Computes convolutions and their gradients with plain loops in double, as the reference for the CPU and GPU kernels.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -26,7 +25,7 @@ struct ConvCase {
   Shape y_sizes() const { return {images, filters, out(0), out(1)}; }
 };
 
-/// Calls f(index in x, in w, in y) for every product of the convolution.
+/// Calls f(index in x, index in w, index in y) for every product of the convolution.
 template <class F> void for_products(const ConvCase& c, F f) {
   const kernels::ConvShape& s = c.shape;
   const int64_t out_height = c.out(0), out_width = c.out(1), per_group = c.per_group();
@@ -49,15 +48,16 @@ template <class F> void for_products(const ConvCase& c, F f) {
           }
 }
 
-/// What one tensor should hold, and for each element the sum of what was added up without signs.
+/// Expected elements of a tensor (`value`), and for each element the sum of the absolute values of its terms (`size`).
 struct Wanted {
   std::vector<double> value, size;
   explicit Wanted(const Tensor& t) : value(static_cast<size_t>(t.numel())), size(value) {}
   void add(int64_t i, double product) {
     value[static_cast<size_t>(i)] += product, size[static_cast<size_t>(i)] += std::abs(product);
   }
-  /// The largest error, in units of rounding of that sum, or with `transformed` of the largest of those sums: a
-  /// transform adds up numbers of neighbours too.
+  /// Returns the largest error, in units of rounding of the element's `size`. If `transformed`, the errors are relative
+  /// to
+  /// the largest `size` instead, because a transform also adds up neighbouring elements.
   double worst(const Tensor& got, bool transformed) const {
     const double unit = unit_of(got.dtype()), largest = size.empty() ? 0 : *std::max_element(size.begin(), size.end());
     double worst = 0;
@@ -70,12 +70,12 @@ struct Wanted {
   }
 };
 
-/// Requires of a convolution's result and its gradients that they are the sums over x, w and dy.
+/// Requires that a convolution's output and gradients equal the sums over x, w and dy that define them.
 inline void require_sums(const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& dy,
                          const Tensor& got_y, const Tensor& got_dx, const Tensor& got_dw, bool transformed = false) {
   Wanted y(dy), dx(x), dw(w);
   for (int64_t i = 0; bias.defined() && i < dy.numel(); ++i) y.add(i, at(bias, i / (c.out(0) * c.out(1)) % c.filters));
-  // Plain pointers: these are millions of products, in a program that is not optimised.
+  // Uses plain pointers, because these are millions of products in a program compiled without optimization.
   const Tensor x64 = x.to(kFloat64), w64 = w.to(kFloat64), dy64 = dy.to(kFloat64);
   const double *const xs = x64.data<double>(), *const ws = w64.data<double>(), *const dys = dy64.data<double>();
   double *const y_value = y.value.data(), *const y_size = y.size.data();
@@ -86,9 +86,10 @@ inline void require_sums(const ConvCase& c, const Tensor& x, const Tensor& w, co
     y_value[o] += xw, dx_value[i] += dyw, dw_value[k] += dyx;
     y_size[o] += xw < 0 ? -xw : xw, dx_size[i] += dyw < 0 ? -dyw : dyw, dw_size[k] += dyx < 0 ? -dyx : dyx;
   });
-  // Every addition rounds a sum that grows like the square root of the number of terms: 5.3 units were the most of
-  // 37,000 sums of 288 products, one after the other. Transforms multiply by numbers that undo each other: 2139 units
-  // were seen of a gradient of weights (cuDNN on an H200).
+  // Every addition rounds a partial sum, and the error grows like the square root of the number of terms. The largest
+  // error
+  // of 37,000 sums of 288 products, added one after another, was 5.3 units. Transforms multiply by numbers that cancel
+  // later, so their errors are larger: 2139 units were measured for a weight gradient (cuDNN on an H200).
   const double units = transformed ? 5000 : 6;
   REQUIRE(y.worst(got_y, transformed) <= units);
   REQUIRE(dx.worst(got_dx, transformed) <= units);

@@ -1,4 +1,4 @@
-// Convolutions on the CPU against the sums that define them.
+// Tests convolutions on the CPU against the sums that define them.
 #include "tandem/kernels/convolution.h"
 
 #include <set>
@@ -20,35 +20,35 @@ namespace {
 
 // images, C, H, W, O, kernel, stride, padding, dilation, groups
 const ConvCase kCases[] = {
-    {2, 1, 28, 28, 32, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},   // FashionCNN's first
-    {4, 32, 14, 14, 64, {3, 3}, {{1, 1}, {0, 0}, {1, 1}, 1}},  // and second
-    {3, 10, 12, 12, 20, {5, 5}, {{1, 1}, {0, 0}, {1, 1}, 1}},  // LeNet's second: channels that fill no block
-    {1, 3, 7, 9, 5, {3, 2}, {{2, 3}, {1, 2}, {1, 1}, 1}},      // one image, odd sizes, nothing square
-    {5, 4, 11, 8, 6, {3, 3}, {{1, 2}, {2, 0}, {2, 1}, 1}},     // dilation by rows alone
-    {3, 6, 9, 9, 4, {2, 3}, {{2, 1}, {0, 3}, {3, 2}, 2}},      // two groups, padding as wide as the kernel
-    {2, 8, 6, 5, 16, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 8}},     // a group for each channel
-    {7, 5, 6, 6, 3, {1, 1}, {{1, 1}, {0, 0}, {1, 1}, 1}},      // 1 x 1: a matrix product
-    {2, 5, 7, 6, 3, {1, 1}, {{2, 2}, {1, 1}, {1, 1}, 1}},      // 1 x 1 that is none
-    {3, 4, 5, 5, 4, {5, 5}, {{1, 1}, {0, 0}, {1, 1}, 4}},      // one output pixel
-    {67, 2, 5, 4, 3, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},     // a prime number of images
-    {4, 16, 9, 8, 24, {3, 2}, {{2, 1}, {1, 2}, {1, 2}, 1}},    // channels that fill blocks, nothing square
-    {3, 32, 6, 5, 40, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 2}},    // and two groups of them
+    {2, 1, 28, 28, 32, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},   // first layer of FashionCNN
+    {4, 32, 14, 14, 64, {3, 3}, {{1, 1}, {0, 0}, {1, 1}, 1}},  // second layer of FashionCNN
+    // second layer of LeNet: its channels do not fill a block
+    {3, 10, 12, 12, 20, {5, 5}, {{1, 1}, {0, 0}, {1, 1}, 1}},
+    {1, 3, 7, 9, 5, {3, 2}, {{2, 3}, {1, 2}, {1, 1}, 1}},    // one image, odd sizes, nothing square
+    {5, 4, 11, 8, 6, {3, 3}, {{1, 2}, {2, 0}, {2, 1}, 1}},   // dilation in height only
+    {3, 6, 9, 9, 4, {2, 3}, {{2, 1}, {0, 3}, {3, 2}, 2}},    // two groups, padding as wide as the kernel
+    {2, 8, 6, 5, 16, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 8}},   // depthwise: one group per channel
+    {7, 5, 6, 6, 3, {1, 1}, {{1, 1}, {0, 0}, {1, 1}, 1}},    // 1 x 1: a matrix product
+    {2, 5, 7, 6, 3, {1, 1}, {{2, 2}, {1, 1}, {1, 1}, 1}},    // 1 x 1, but strided and padded: not a matrix product
+    {3, 4, 5, 5, 4, {5, 5}, {{1, 1}, {0, 0}, {1, 1}, 4}},    // one output pixel
+    {67, 2, 5, 4, 3, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},   // a prime number of images
+    {4, 16, 9, 8, 24, {3, 2}, {{2, 1}, {1, 2}, {1, 2}, 1}},  // channels fill whole blocks, nothing square
+    {3, 32, 6, 5, 40, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 2}},  // two groups whose channels fill whole blocks
     {5, 16, 6, 6, 8, {1, 1}, {{1, 1}, {0, 0}, {1, 1}, 1}},
     {0, 3, 8, 8, 4, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},
-    {3, 2, 9, 28, 11, {2, 5}, {{1, 1}, {1, 0}, {1, 1}, 1}},  // few channels: filters and windows that are left over
+    {3, 2, 9, 28, 11, {2, 5}, {{1, 1}, {1, 0}, {1, 1}, 1}},  // few channels: remainders of filters and windows
     {2, 3, 6, 17, 9, {4, 3}, {{1, 1}, {0, 2}, {1, 1}, 1}},
-    {3, 1, 9, 13, 16, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // few channels and filters that fill vectors
+    {3, 1, 9, 13, 16, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // few channels, and filters that fill whole vectors
     {2, 3, 11, 10, 48, {5, 3}, {{2, 1}, {2, 0}, {1, 1}, 1}},
     {2, 4, 8, 9, 24, {2, 4}, {{1, 2}, {0, 3}, {1, 1}, 1}},
     {5, 2, 7, 6, 32, {1, 1}, {{1, 1}, {0, 0}, {1, 1}, 1}},
     {2, 3, 9, 9, 16, {7, 7}, {{1, 1}, {3, 3}, {1, 1}, 1}},
-    {2, 20, 9, 13, 7, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // channels that fill no block, rows with a vector left
-                                                             // over
+    {2, 20, 9, 13, 7, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // channels that fill no block, row remainders
     {3, 12, 7, 15, 9, {2, 3}, {{1, 1}, {0, 1}, {1, 1}, 1}},
-    {3, 16, 7, 8, 80, {4, 4}, {{1, 1}, {0, 0}, {1, 1}, 1}},  // channels and filters that fill vectors: parts of tiles
+    {3, 16, 7, 8, 80, {4, 4}, {{1, 1}, {0, 0}, {1, 1}, 1}},  // channels and filters fill vectors: partial tiles
     {5, 48, 6, 5, 112, {2, 3}, {{2, 1}, {0, 0}, {1, 1}, 1}},
     {3, 32, 9, 8, 16, {3, 5}, {{2, 3}, {1, 2}, {1, 1}, 1}},
-    {2, 0, 4, 4, 3, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // no channels: the bias alone
+    {2, 0, 4, 4, 3, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // no channels: only the bias
 };
 
 struct Tensors {
@@ -72,7 +72,7 @@ void check(const ConvCase& c, const Tensors& t, bool with_bias) {
   test::require_sums(c, t.x.contiguous(), t.w.contiguous(), with_bias ? t.bias : Tensor(), t.dy.contiguous(),
                      t.y.contiguous(), t.dx.contiguous(), t.dw.contiguous());
 }
-/// The cases, row-major and channels-last.
+/// Returns all cases, row-major and then channels-last.
 std::vector<ConvCase> all_cases() {
   std::vector<ConvCase> all(std::begin(kCases), std::end(kCases));
   for (ConvCase c : kCases) {
@@ -89,7 +89,8 @@ TEST_CASE("a convolution and its two gradients are the sums that define them", "
   for (const ConvCase& c : cases)
     for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16})
       for (const bool with_bias : {true, false}) {
-        if (TANDEM_TEST_SANITIZED && with_bias != (dtype != kFloat64)) continue;  // each of them once is enough
+        // with sanitizers, one bias setting per dtype is enough
+        if (TANDEM_TEST_SANITIZED && with_bias != (dtype != kFloat64)) continue;
         CAPTURE(&c - cases.data(), with_bias, static_cast<int>(dtype));
         Tensors t(c, dtype);
         t.run(c, with_bias);
@@ -107,7 +108,7 @@ TEST_CASE("the bias's gradient in the pass to the weights is the sum over images
       Tensor dw = full_like(t.dw, 99), db = full({c.filters}, 99, dtype);
       kernels::cpu::conv2d_backward_weight_and_bias(t.dy, t.x, c.shape, dw, db);
       CHECK(same_bits(dw, t.dw));
-      // Every addition rounds a sum that grows like the square root of the number of terms.
+      // Rounding errors grow like the square root of the number of terms.
       const Tensor dy = t.dy.to(kFloat64), most = dy.abs().sum({0, 2, 3}) * (5 * test::unit_of(dtype));
       CHECK(((db.to(kFloat64) - dy.sum({0, 2, 3})).abs() <= most).all().item<bool>());
     }
@@ -125,7 +126,7 @@ kernels::cpu::ConvProblem problem_of(const ConvCase& c, kernels::ConvPass pass) 
           c.shape,
           pass == kernels::ConvPass::forward};
 }
-/// Runs a pass over all images by `block`.
+/// Runs one pass over all images with the implementation `block`.
 template <class T> void run_pass(const kernels::cpu::ConvBlock<T>& block, kernels::ConvPass pass, const Tensors& t) {
   using Packed = kernels::OpMath<T>;
   const bool forward = pass == kernels::ConvPass::forward, to_input = pass == kernels::ConvPass::backward_input;
@@ -150,7 +151,7 @@ TEMPLATE_TEST_CASE("every implementation of the convolution on the CPU is chosen
     if (c.images * c.channels == 0) continue;
     CAPTURE(&c - cases.data());
     Tensors t(c, dtype_of<TestType>());
-    t.run(c, true);  // by the chosen ones, which another test compares with the sums
+    t.run(c, true);  // runs the default implementations, which another test compares with the sums
     std::set<ConvPass> done;
     for (const auto& each : list) {
       CAPTURE(each.name);
@@ -176,7 +177,7 @@ TEMPLATE_TEST_CASE("every implementation of the convolution on the CPU is chosen
     const std::string name = each.name;
     CAPTURE(name);
     const bool patches = name.rfind("patches", 0) == 0, loops = name.find("channels, ") != std::string::npos;
-    if (loops && cpu_isa() != CpuIsa::v3 && cpu_isa() != CpuIsa::v4) continue;  // they need AVX2
+    if (loops && cpu_isa() != CpuIsa::v3 && cpu_isa() != CpuIsa::v4) continue;  // these implementations need AVX2
     if (name == "oneDNN" && !library) continue;
     if (patches && single && library) continue;  // whether oneDNN declines a case depends on its version
     if (patches && std::is_same_v<TestType, BFloat16> && !kernels::cpu::onednn_supports_bfloat16()) continue;

@@ -1,4 +1,5 @@
-// Attention on the GPU against its definition, in double, and where numbers are not finite against the CPU's kernel.
+// Tests attention on the GPU against its definition in double. Inputs that are not finite are compared with the CPU's
+// kernel instead.
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -16,14 +17,14 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 enum class MaskKind { none, causal, boolean, floating };
 
 struct Problem {
-  Tensor q, k, v, dout, mask;  // on the CPU; mask of the scores' four dimensions or undefined
+  Tensor q, k, v, dout, mask;  // on the CPU; mask: four dimensions like the scores, or undefined
   bool causal = false;
   double scale = 1;
 };
-/// out, lse, dq, dk, dv
+/// out, lse (log-sum-exp of the scores), dq, dk, dv
 using Results = std::vector<Tensor>;
 
-/// What attention is, sum by sum.
+/// Computes attention and its gradients from the definition, with plain loops in double.
 Results defined(const Problem& p) {
   const int64_t n = p.q.size(0) * p.q.size(1), l = p.q.size(2), s = p.k.size(2), e = p.q.size(3), width = p.v.size(3);
   const auto zeros_of = [](IntArrayRef sizes) { return zeros(sizes, kFloat64); };
@@ -79,7 +80,7 @@ Results defined(const Problem& p) {
 
 Results computed(const Problem& p, Device device) {
   const NoGradGuard guard;
-  const auto there = [&](const Tensor& x) {  // laid out as it is here
+  const auto there = [&](const Tensor& x) {  // copies x to the device with its strides
     if (device.is_cpu()) return x;
     const auto count = static_cast<int64_t>(x.storage().nbytes() / x.itemsize());
     return core::as_strided(to_device(core::as_strided(x, {count}, {1}, 0), device), x.sizes(), x.strides(),
@@ -123,7 +124,7 @@ void check(const Problem& p) {
   const Results got = computed(p, kCUDA), want = defined(p);
   for (size_t i = 0; i < got.size(); ++i) {
     CAPTURE(i, p.q.sizes(), p.k.sizes(), p.v.sizes(), p.causal, p.q.dtype());
-    // Sums of up to some hundred terms of size 1.
+    // Tolerance: sums of up to a few hundred terms of size 1.
     const double unit = unit_of(p.q.dtype());
     CHECK(got[i].to(kFloat64).allclose(want[i], 100 * unit, 50 * unit));
   }
@@ -145,12 +146,12 @@ TEST_CASE("attention on the GPU is what defines it, at every size of head and ti
       {1, 2, 33, 131, 3, 8}, {1, 1, 70, 66, 64, 64}, {1, 1, 40, 300, 96, 20}, {1, 1, 40, 70, 128, 128},
       {1, 1, 70, 1, 64, 1},  {1, 1, 64, 530, 5, 33}, {1, 1, 300, 40, 8, 8},
   };
-  int turn = 0;  // each size with each kind of mask would be slow: they take turns
+  int turn = 0;  // testing each size with each kind of mask would be slow, so each size uses the next kind
   for (const Sizes& z : all) {
     for (const DType dtype : {kFloat32, kFloat64})
       for (int i = dtype == kFloat64; i < 2; ++i) check(problem(z, dtype, static_cast<MaskKind>(turn++ % 4)));
   }
-  if (!TANDEM_TEST_SANITIZED)  // more blocks than run at a time
+  if (!TANDEM_TEST_SANITIZED)  // more blocks than the GPU runs at the same time
     check(problem({1, 130, 65, 2, 1, 1}, kFloat32, MaskKind::causal));
 }
 
@@ -158,17 +159,17 @@ TEST_CASE("attention on the GPU gives 0 where a mask hides all keys", "[cuda][at
   TANDEM_NEEDS_GPU();
   manual_seed(22);
   for (const DType dtype : {kFloat32, kFloat64})
-    for (const int64_t keys : {70, 600}) {  // in one block, and in parts that are joined
+    for (const int64_t keys : {70, 600}) {  // 70 fit in one block; 600 are split into parts that are merged
       Problem p = problem({1, 2, 5, keys, 4, 4}, dtype);
       Tensor seen = ones({5, keys}, kBool);
       seen[1].fill_(0);
-      seen[2].slice(0, 3).fill_(0);            // all but the first keys
-      seen[3].slice(0, 0, keys - 2).fill_(0);  // all but the last
+      seen[2].slice(0, 3).fill_(0);            // hides all keys but the first three
+      seen[3].slice(0, 0, keys - 2).fill_(0);  // hides all keys but the last two
       p.mask = seen.view({1, 1, 5, keys});
       check(p);
       p.mask = zeros({1, 1, 5, keys}, dtype).masked_fill(p.mask.logical_not(), -kInfinity);
       check(p);
-      p.v[0][0][0][0] = kInfinity;  // what nobody sees does not matter
+      p.v[0][0][0][0] = kInfinity;  // a value that no query attends to must not matter
       const Tensor out = computed(p, kCUDA)[0];
       CHECK(out.select(2, 1).equal(zeros({1, 2, 4}, dtype)));
     }
@@ -187,7 +188,9 @@ TEST_CASE("attention on the GPU treats NaN and infinity as the CPU's kernel does
         const Results got = computed(p, kCUDA), want = computed(p, kCPU);
         CHECK(got[0].allclose(want[0], 1e-5, 1e-6, /*equal_nan=*/true));
         CHECK(got[1].allclose(want[1], 1e-5, 1e-6, /*equal_nan=*/true));
-        // With `causal` 0 times NaN reaches whom no query sees, but only in the blocks that are computed at all.
+        // If causal, a hidden key may still get NaN (0 * NaN), but only in blocks that are computed at all. So dk and
+        // dv are not
+        // compared.
         for (size_t i = 2; i < (p.causal ? 3U : 5U); ++i) CHECK(got[i].isnan().equal(want[i].isnan()));
       }
 }
@@ -201,7 +204,7 @@ TEST_CASE("attention on the GPU takes heads as they lie", "[cuda][attention]") {
     const auto part = [&](int64_t i) { return packed.select(2, i).transpose(1, 2); };
     const Problem strided{part(0), part(1), part(2), randn({2, length, heads, width}).transpose(1, 2), {}, true, 0.3};
     check(strided);
-    const Problem repeated{part(0),  // one head of keys for all
+    const Problem repeated{part(0),  // one key head is expanded to all heads
                            part(1).slice(1, 0, 1).expand({2, heads, length, width}),
                            part(2),
                            strided.dout,

@@ -1,4 +1,4 @@
-// Convolutions on the GPU, our own and the library's, against the sums that define them.
+// Tests convolutions on the GPU (Tandem's own kernels and cuDNN's) against the sums that define them.
 #include "tandem/kernels/convolution.h"
 #include "tandem/tests/kernels/conv_sums.h"
 #include "tandem/tests/kernels/cuda_tensors.h"
@@ -10,18 +10,18 @@ namespace {
 // images, C, H, W, O, kernel, stride, padding, dilation, groups
 const ConvCase kConvs[] = {
     {1, 3, 7, 9, 5, {3, 2}, {{2, 3}, {1, 2}, {1, 1}, 1}},    // odd sizes, nothing square
-    {3, 4, 6, 8, 6, {3, 3}, {{1, 2}, {2, 0}, {2, 1}, 1}},    // dilation by rows alone
+    {3, 4, 6, 8, 6, {3, 3}, {{1, 2}, {2, 0}, {2, 1}, 1}},    // dilation in height only
     {2, 6, 9, 9, 8, {2, 3}, {{2, 1}, {0, 3}, {3, 2}, 2}},    // two groups, padding as wide as the kernel
-    {2, 8, 6, 5, 16, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 8}},   // a group for each channel: a thread for each result
+    {2, 8, 6, 5, 16, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 8}},   // depthwise: one thread per result
     {3, 5, 6, 6, 3, {1, 1}, {{1, 1}, {0, 0}, {1, 1}, 1}},    // 1 x 1: a matrix product
-    {2, 5, 7, 6, 3, {1, 1}, {{2, 2}, {1, 1}, {1, 1}, 1}},    // 1 x 1 that is none
+    {2, 5, 7, 6, 3, {1, 1}, {{2, 2}, {1, 1}, {1, 1}, 1}},    // 1 x 1, but strided and padded: not a matrix product
     {3, 4, 5, 5, 4, {5, 5}, {{1, 1}, {0, 0}, {1, 1}, 4}},    // one output pixel
     {5, 1, 9, 9, 1, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},    // one channel, one filter
-    {2, 17, 8, 7, 33, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // tiles that are not full; k in parts
+    {2, 17, 8, 7, 33, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // partial tiles; the sum over k is split
     {2, 34, 6, 6, 40, {1, 2}, {{1, 1}, {0, 1}, {1, 1}, 1}},  // wider tiles
-    {1, 2, 20, 21, 3, {3, 3}, {{3, 3}, {1, 1}, {1, 1}, 1}},  // a stride that leaves pixels out
+    {1, 2, 20, 21, 3, {3, 3}, {{3, 3}, {1, 1}, {1, 1}, 1}},  // a stride that skips pixels
     {0, 3, 8, 8, 4, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},
-    {2, 0, 4, 4, 3, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // no channels: the bias alone
+    {2, 0, 4, 4, 3, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1}},  // no channels: only the bias
 };
 
 struct Result {
@@ -71,7 +71,7 @@ TEST_CASE("a convolution on the GPU and its two gradients are the sums that defi
                    bias = with_bias ? randn({c.filters}, dtype) : Tensor(), dy = randn(c.y_sizes(), dtype);
       for_each_server([&](bool own) {
         const Result got = run(own, c, x, w, bias, dy), again = run(own, c, x, w, bias, dy);
-        // Those that a search finds may go through transforms, and add up where blocks meet.
+        // Algorithms that the cuDNN search selects may use transforms and atomic additions, so their bits may vary.
         const bool sums = are_deterministic_algorithms_enabled();
         require_sums(c, x, w, bias, dy, got.y, got.dx, got.dw, !sums);
         if (!sums) return;

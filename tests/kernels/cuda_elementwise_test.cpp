@@ -1,4 +1,6 @@
-// Elementwise kernels on CUDA against the CPU's: every dtype, layout and vector width, ragged ends, in place.
+// Tests elementwise kernels on CUDA against the CPU's: every dtype, layout and vector width, sizes that leave a
+// remainder,
+// and in-place calls.
 #include "tandem/kernels/elementwise.h"
 
 #include "tandem/kernels/cuda/divider.cuh"
@@ -11,7 +13,7 @@ using namespace tandem::test;
 
 namespace {
 
-/// Both results of y = op(inputs...), each broadcast to `sizes`.
+/// Results of y = op(inputs...) on the GPU (`got`) and on the CPU (`want`), with shape `sizes`.
 struct Results {
   Tensor got, want;
 };
@@ -26,7 +28,7 @@ double tolerance(DType dtype) {
   return dtype == kFloat64 ? 1e-13 : dtype == kFloat32 ? 2e-6 : dtype == kFloat16 ? 1e-3 : 8e-3;
 }
 
-/// A view of `sizes` elements that is laid out as asked, over memory of its own.
+/// Memory layouts of a matrix: contiguous, with a storage offset, with gaps between rows, or transposed.
 enum class Spacing { plain, shifted, gaps, turned };
 Tensor laid_out(const Tensor& x, Spacing spacing) {
   const int64_t rows = x.size(0), columns = x.size(1);
@@ -169,7 +171,8 @@ TEST_CASE("copies on CUDA convert every dtype into every other", "[cuda][element
         CAPTURE(from, to, n);
         const Tensor x = few_values({2, n}, from);
         Tensor want = core::empty(x.sizes(), to, kCPU), got = core::empty(x.sizes(), to, kGpu);
-        if (to == kUInt8 && from != kUInt8 && from != kBool && is_floating_point(from)) continue;  // of negative ones
+        // casting negative numbers to uint8 is not portable
+        if (to == kUInt8 && from != kUInt8 && from != kBool && is_floating_point(from)) continue;
         kernels::cpu::copy(x, want);
         kernels::cuda::copy(x.to(kGpu), got);
         CHECK(differing(got, want) == 0);

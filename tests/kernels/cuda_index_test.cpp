@@ -1,4 +1,4 @@
-// Index kernels on CUDA against the CPU's, bit for bit: sums follow the order of the index on both.
+// Tests index kernels on CUDA against the CPU's, bit for bit: sums are added in the order of the index on both devices.
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/kernels/index.h"
 #include "tandem/tests/catch.h"
@@ -9,7 +9,7 @@ using namespace tandem::test;
 
 namespace {
 
-/// m places below n, many of them equal.
+/// Returns indices below n, with many duplicates.
 Tensor places(IntArrayRef sizes, int64_t n, uint32_t salt) {
   Tensor index = core::empty(sizes, kInt64, kCPU);
   for (int64_t i = 0; i < index.numel(); ++i)
@@ -19,10 +19,10 @@ Tensor places(IntArrayRef sizes, int64_t n, uint32_t salt) {
 struct IndexCase {
   int64_t outer, n, m, inner;
 };
-// Few rows and many columns, rows to sort in one tile and in several, and the smallest.
+// Few rows and many columns, indices sorted in one tile and in several, and the smallest sizes.
 const IndexCase kIndexCases[] = {{1, 1, 1, 1},  {2, 5, 3, 4},     {3, 4, 40, 1},   {1, 7, 100, 33},
                                  {2, 9, 33, 5}, {1, 50, 1500, 2}, {4, 6, 32, 130}, {1, 3, 0, 4}};
-/// All dtypes where little is moved; where much is, some of each size.
+/// Returns whether to skip a case: large cases are tested for one dtype of each item size only.
 bool left_out(const IndexCase& c, DType dtype) {
   return c.outer * c.m * c.inner > 500 && dtype != kFloat32 && dtype != kFloat16 && dtype != kInt64 && dtype != kUInt8;
 }
@@ -54,7 +54,7 @@ TEST_CASE("index_add, index_copy and scatter on CUDA put in the order of the ind
       if (left_out(c, dtype)) continue;
       CAPTURE(c.outer, c.n, c.m, c.inner, dtype);
       const bool real = is_floating_point(dtype);
-      // Reals whose sums depend on the order.
+      // Floating-point inputs whose sums depend on the order of additions.
       const Tensor x = real ? reals({c.outer, c.m, c.inner}, dtype, 7) : few_values({c.outer, c.m, c.inner}, dtype);
       const Tensor y = real ? reals({c.outer, c.n, c.inner}, dtype, 8) : few_values({c.outer, c.n, c.inner}, dtype);
       const Tensor index = places({c.m}, c.n, 1), each = places(x.sizes(), c.n, 2);

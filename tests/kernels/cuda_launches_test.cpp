@@ -1,5 +1,6 @@
-// How many kernels calls start on a GPU, where a small one costs as much time as its launch; and that they give what
-// the same calls give on the CPU.
+// Tests how many kernels a call launches on a GPU, where a small kernel takes no longer than its launch. Also tests
+// that
+// the calls give the same results as on the CPU.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/kernels/cuda_rows.h"
@@ -92,7 +93,7 @@ const Row kLaunchRows[] = {
      },
      {{6, 5, 4, 4}}},
     {"the gradient of dropout",
-     4,  // x, its elements, the seed, and the gradient
+     4,  // one launch each for x, its elements, the seed and the gradient
      [](const Inputs& in) {
        manual_seed(5);
        const Tensor x = (in[0] * 2).requires_grad_();
@@ -101,7 +102,7 @@ const Row kLaunchRows[] = {
      },
      {{6, 5, 3}}},
     {"cross_entropy and its gradient",
-     6,  // x, the target, the losses, their mean, the seed and the gradient
+     6,  // one launch each for x, the target, the losses, their mean, the seed and the gradient
      [](const Inputs& in) {
        const Tensor x = (in[0] * 2).requires_grad_();
        const Tensor target = zeros({40}, in[0].options().dtype(kInt64));
@@ -132,7 +133,7 @@ const Row kLaunchRows[] = {
 };
 
 #if TANDEM_TEST_EMULATED
-/// How many kernels f starts: it fails at each of them in turn.
+/// Returns the number of kernels that f launches. It makes the first launch fail, then the second, until f succeeds.
 template <class F> int launches(F f) {
   for (int n = 1;; ++n) {
     emulation::fail_call("launch", n);

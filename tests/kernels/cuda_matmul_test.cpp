@@ -1,4 +1,4 @@
-// Products of matrices on the GPU, our own and the library's, against the sum that defines them, in double.
+// Tests matrix products on the GPU (Tandem's own kernels and cuBLASLt's) against sums in double.
 #include <set>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 struct ProductCase {
   int64_t batch, m, n, k;
 };
-// As the kernels cut them: a tile that is not full, several tiles, k in parts, vectors.
+// Sizes for each path of the kernels: a partial tile, several tiles, a split sum over k, vectors.
 const ProductCase kProducts[] = {
     {1, 1, 1, 1},     {1, 3, 5, 7},   {1, 32, 32, 8},  {1, 33, 31, 9},   {2, 17, 40, 33},
     {1, 65, 64, 16},  {3, 70, 33, 5}, {1, 5, 3, 1023}, {1, 65, 67, 300}, {2, 4, 4, 257},
@@ -21,7 +21,9 @@ const ProductCase kProducts[] = {
     {1, 600, 40, 10}, {2, 3, 4, 0},   {0, 3, 4, 5},    {1, 0, 4, 5},     {2, 1, 1, 0},
 };
 
-/// (batch, rows, columns) on the GPU: transposed in memory or not, and one for all of the batch or not.
+/// Copies (batch, rows, columns) to the GPU. If `turned`, each matrix is transposed in memory. If `repeated`, one
+/// matrix is
+/// expanded over the batch.
 Tensor laid_out(const Tensor& x, bool turned, bool repeated) {
   const NoGradGuard guard;
   const int64_t rows = x.size(1), columns = x.size(2), batch = repeated ? 1 : x.size(0);
@@ -36,7 +38,7 @@ Tensor laid_out(const Tensor& x, bool turned, bool repeated) {
                           0);
 }
 
-/// The element, and the sum of what was added up without signs.
+/// An element of a product, and the sum of the absolute values of its terms (`size`).
 struct Sum {
   double value, size;
 };
@@ -50,7 +52,7 @@ Sum product_at(const Tensor& a, const Tensor& b, const ProductCase& c, int64_t i
   }
   return sum;
 }
-/// Calls f(implementation) for each of Tandem's own that serves the product, in the order in which they are tried.
+/// Calls f(implementation) for each of Tandem's own implementations that supports the product, in order of preference.
 template <class F> void for_own(const Tensor& a, const Tensor& b, const Tensor& bias, F f) {
   Tensor y = core::empty({a.size(0), a.size(1), b.size(2)}, a.dtype(), kCUDA);
   for (const auto& each : kernels::cuda::matmul_implementations())
@@ -64,7 +66,8 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
   manual_seed(11);
   int number = 0;
   std::set<std::string> chosen;
-  std::vector<std::pair<ProductCase, DType>> all;  // half types last: the numbers that the others draw stay
+  // half types come last, so that they do not change the random numbers of the others
+  std::vector<std::pair<ProductCase, DType>> all;
   for (const auto& [first, second] : {std::pair(kFloat32, kFloat64), std::pair(kFloat16, kBFloat16)})
     for (const ProductCase& c : kProducts) all.insert(all.end(), {{c, first}, {c, second}});
   for (const auto& each : all) {
@@ -72,7 +75,7 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
     const DType dtype = each.second;
     const Tensor a = randn({c.batch, c.m, c.k}, dtype), b = randn({c.batch, c.k, c.n}, dtype),
                  bias = randn({c.n}, dtype);
-    // Every layout with every size would be slow under ThreadSanitizer: they take turns.
+    // Testing every layout with every size would be slow under ThreadSanitizer, so each size uses the next two layouts.
     for (int turn = 0; turn < 2; ++turn, ++number) {
       const bool a_turned = number % 2 != 0, b_turned = number / 2 % 2 != 0, biased = number % 3 == 0;
       const bool a_repeats = number % 5 == 1 && c.batch > 0, b_repeats = number % 7 == 2 && c.batch > 0;
@@ -87,8 +90,9 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
           multiply(again);
           REQUIRE(same_bits(got, to_cpu(again)));
         }
-        // k roundings, each of a sum that grows like sqrt(k): together a part of the terms' sum, not k times it. Half
-        // types round once more.
+        // The k roundings act on partial sums that grow like sqrt(k), so the total error is a fraction of the sum of
+        // absolute
+        // terms, not k times that sum. Half types round once more.
         const double unit = unit_of(dtype);
         double worst = 0;
         for (int64_t i = 0; i < got.numel(); ++i) {
@@ -112,12 +116,12 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
       });
     }
   }
-  CHECK(chosen == std::set<std::string>{"dots", "tiles"});  // each of Tandem's own kernels is the first to serve some
+  CHECK(chosen == std::set<std::string>{"dots", "tiles"});  // each of Tandem's own kernels is preferred for some case
 }
 
 TEST_CASE("a product of many tiles takes the widest, and gives every element its place", "[cuda][matmul]") {
   TANDEM_NEEDS_GPU();
-  // 128 tiles of 128 x 128, the last of each row and column not full; whole numbers, so that sums are exact.
+  // 128 tiles of 128 x 128; the last tile of each row and column is partial. Integers make the sums exact.
   const ProductCase c{1, 1925, 905, 2};
   const Tensor a = randint(-3, 4, {1, c.m, c.k}).to(kFloat32), b = randint(-3, 4, {1, c.k, c.n}).to(kFloat32);
   for_each_server([&](bool own) {
@@ -142,13 +146,13 @@ TEST_CASE("linear adds its bias to every row, wherever it lies and whoever multi
     for (const DType dtype : {kFloat32, kFloat64, kBFloat16}) {
       const Tensor x = randn({c.m, c.k}).to(dtype), w = randn({c.n, c.k}).to(dtype),
                    all = randn({2 * c.n + 1}).to(dtype);
-      // At the start of its memory, one element behind it, every second element: libraries care for its alignment.
+      // A bias at the start of its memory, one element later, and with stride 2: libraries depend on its alignment.
       for (const Tensor& bias : {all.slice(0, 0, c.n), all.slice(0, 1, c.n + 1), all.slice(0, 1, 2 * c.n + 1, 2)}) {
         CAPTURE(c.m, c.n, c.k, dtype, bias.storage_offset(), bias.strides());
         const auto wide = [](const Tensor& t) { return t.to(kFloat64); };
         const Tensor want = matmul(wide(x), wide(w).t()) + wide(bias);
         const Tensor size = matmul(wide(x).abs(), wide(w).abs().t()) + wide(bias).abs();
-        // As above; a result of bfloat16 is rounded once to 8 bits.
+        // Tolerance: like above; a bfloat16 result is rounded once to 8 bits.
         const double unit = dtype == kFloat32 ? 3e-7 : dtype == kFloat64 ? 6e-16 : 4e-3;
         const Tensor there = all.to(kCUDA).as_strided(bias.sizes(), bias.strides(), bias.storage_offset());
         for (const Tensor& y : {linear(x, w, bias), linear(x.to(kCUDA), w.to(kCUDA), there).to(kCPU)})

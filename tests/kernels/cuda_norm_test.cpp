@@ -1,4 +1,4 @@
-// Softmax, losses and normalisation on CUDA against the CPU's.
+// Tests softmax, losses and normalization on CUDA against the CPU's.
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/kernels/nll.h"
 #include "tandem/kernels/norm.h"
@@ -10,27 +10,31 @@ using namespace tandem::test;
 
 namespace {
 
-/// 5e-6: sums of up to 40,000 floats in another order, through an exponential; 1e-12 in double. Half types compute in
-/// float and round once: a unit in the last place where the floats lie on two sides of a boundary.
+/// Returns the relative tolerance. 5e-6: sums of up to 40,000 floats in another order, through an exponential; 1e-12 in
+/// double. Half types compute in float and round once, so results may differ by a unit in the last place.
 double bound(DType dtype) {
   return dtype == kFloat16 ? 0x1p-10 : dtype == kBFloat16 ? 0x1p-7 : dtype == kFloat32 ? 5e-6 : 1e-12;
 }
-/// The dtype of what there is one of for each row, channel or class.
+/// Returns the dtype of values that exist once per row, channel or class: float32 for half types.
 DType wide(DType dtype) { return is_half(dtype) ? kFloat32 : dtype; }
 Tensor on_gpu(const Tensor& t) { return t.defined() ? t.to(kGpu) : t; }
 Tensor room(IntArrayRef sizes, DType dtype, Device device) { return core::empty(sizes, dtype, device); }
 
-/// Held by a few lanes, a warp, a block; not held, whole and in pieces.
+/// (rows, columns). Rows fit into a few lanes, a warp or a block. Larger rows do not fit; they use one block or
+/// several.
 const std::vector<std::vector<int64_t>> kRows = {{3, 1},     {33, 10}, {5, 31},   {3, 128},  {4, 129},
                                                  {2, 500},   {3, 513}, {1, 1000}, {1, 4099}, {1, 8192},
                                                  {1, 16500}, {0, 7},   {4, 0}};
-/// Along the middle: fewer columns than a block has, several groups of them, fewer and more elements than lanes.
+/// Softmax along the middle dimension: fewer columns than a block has, several groups of columns, fewer and more
+/// elements
+/// than lanes.
 const std::vector<std::vector<int64_t>> kColumns = {{2, 5, 3}, {3, 1, 33}, {1, 40, 70}, {5, 17, 2}, {2, 0, 3}};
 
 using Forward = void (*)(const Tensor&, Tensor&);
 using Backward = void (*)(const Tensor&, const Tensor&, Tensor&);
 
-/// What a result near 0 may be off: log-softmax is the difference of numbers up to 16, so by an ulp or two of those.
+/// Returns the absolute tolerance near 0. log-softmax subtracts numbers up to 16, so it is off by an ulp or two of
+/// them.
 /// float16 has no number between 0 and 6e-8.
 double least_bound(Forward op, DType dtype) {
   const double least = bound(wide(dtype)) * (op == kernels::cpu::log_softmax ? 0.4 : 2e-4);
@@ -68,7 +72,7 @@ TEST_CASE("softmax on CUDA treats infinities and NaN as the CPU does", "[cuda][n
   for (const int64_t n : {5, 300, 16500})
     for (const double special : {double(INFINITY), -double(INFINITY), double(NAN)}) {
       Tensor x = reals({4, n}, kFloat32, 1, 3.0);
-      for (int64_t i = 0; i < n; ++i) x.data<float>()[i] = static_cast<float>(special);  // row 0 throughout
+      for (int64_t i = 0; i < n; ++i) x.data<float>()[i] = static_cast<float>(special);  // fills row 0
       x.data<float>()[n] = x.data<float>()[2 * n + n / 2] = x.data<float>()[4 * n - 1] = static_cast<float>(special);
       for (const auto& [cuda_op, cpu_op] : {std::pair<Forward, Forward>{kernels::cuda::softmax, kernels::cpu::softmax},
                                             {kernels::cuda::log_softmax, kernels::cpu::log_softmax}}) {
@@ -86,7 +90,8 @@ TEST_CASE("nll on CUDA weighs, ignores and averages as the CPU does", "[cuda][no
   for (const auto& [rows, n] : {std::pair<int64_t, int64_t>{1, 1}, {37, 10}, {5, 1000}, {20000, 3}})
     for (const bool weighted : {false, true})
       for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
-        if (rows > 1000 && (weighted || dtype != kFloat32)) continue;  // for the mean in two passes
+        // the large case only tests the mean, which takes two passes
+        if (rows > 1000 && (weighted || dtype != kFloat32)) continue;
         CAPTURE(rows, n, weighted, dtype);
         const Tensor x = reals({rows, n}, dtype, 1);
         const int64_t classes = n;
@@ -123,7 +128,7 @@ TEST_CASE("cross-entropy in one read is nll of log-softmax, on the CPU and on CU
         const Tensor x = reals(sizes, dtype, 1, 9.0), dloss = reals({rows}, wide(dtype), 6);
         const Tensor target = made({rows}, kInt64, [=](int64_t i) { return i % 7 == 3 ? -100.0 : double(i * 5 % n); });
         const Tensor weight = weighted ? reals({n}, wide(dtype), 4, 0.5, 1.0) : Tensor();
-        // Of half types too in floats, so that what lies between is not rounded.
+        // For half types the reference is computed in float, so that intermediate results are not rounded.
         Tensor log_prob = room(sizes, wide(dtype), kCPU), slope = log_prob.clone(), dx = log_prob.clone();
         Tensor losses = room({rows}, wide(dtype), kCPU), weights = losses.clone();
         kernels::cpu::log_softmax(x.to(wide(dtype)), log_prob);
@@ -201,7 +206,7 @@ TEST_CASE("batch norm on CUDA finds a small variance beside a large mean", "[cud
   Tensor exact = room({3}, kFloat64, kCPU), spread = room({3}, kFloat64, kCPU), unused = room({3}, kFloat64, kCPU);
   kernels::cuda::batch_norm_stats(on_gpu(x), 0, mean, var, rstd);
   kernels::cpu::batch_norm_stats(x.to(kFloat64), 0, exact, spread, unused);
-  CHECK(differing(var.to(kFloat64), spread, 1e-5) == 0);  // x itself is a multiple of 2^-10 there
+  CHECK(differing(var.to(kFloat64), spread, 1e-5) == 0);  // the elements of x are multiples of 2^-10 here
 }
 
 TEST_CASE("layer norm on CUDA gives what the CPU's gives", "[cuda][norm]") {

@@ -1,4 +1,5 @@
-// Optimizer steps, gradient clipping and combine on the GPU against the CPU's, or against sums in double.
+// Tests optimizer steps, gradient clipping and the kernel `combine` on the GPU against the CPU's, or against sums in
+// double.
 #include <vector>
 
 #include "tandem/kernels/combine.h"
@@ -11,7 +12,8 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-// One element, a packet and a part, none, more than a block; or more tensors than fit into a launch.
+// Sizes of parameters: one element, a partial packet, none, more than a block; then more tensors than fit into a
+// launch.
 const std::vector<std::vector<int64_t>> kSizes = {{1, 3, 0, 1025, 4}, std::vector<int64_t>(150, 5), {20001}, {}};
 
 template <class Make> Tensors tensors(const std::vector<int64_t>& sizes, Make make) {
@@ -26,7 +28,7 @@ Tensors all_to_gpu(const Tensors& all) {
   for (const Tensor& t : all) copies.push_back(test::to_gpu(t));
   return copies;
 }
-/// Every second one begins between the 16 bytes that one load can take.
+/// Copies tensors to the GPU. Every second copy starts one element into its memory, so it is not aligned to 16 bytes.
 Tensors to_odd_places(const Tensors& all) {
   Tensors copies = all_to_gpu(all);
   for (size_t i = 0; i < all.size(); i += 2) {
@@ -39,7 +41,8 @@ Tensors to_odd_places(const Tensors& all) {
   }
   return copies;
 }
-/// Relative to the larger of 1 and the value: a few roundings a step, some more where a compiler fuses operations.
+/// Compares relative to the larger of 1 and the value: a few roundings per step, and more if a compiler fuses
+/// operations.
 void require_close(const Tensors& got, const Tensors& want) {
   REQUIRE(got.size() == want.size());
   double worst = 0;
@@ -67,7 +70,7 @@ TEST_CASE("Adam on the GPU takes the CPU's steps", "[cuda][optim]") {
         CAPTURE(sizes.size(), dtype, amsgrad);
         const auto random = [&](int64_t n) { return randn({n}, dtype); };
         const auto zero = [&](int64_t n) { return zeros({n}, dtype); };
-        // decoupled weight decay without amsgrad
+        // Without amsgrad, weight decay is decoupled (AdamW).
         const Tensor step = values_of({0.01, 0.9, 0.99, 0.1, 0.01, 1e-8, amsgrad ? 0.1 : 0, amsgrad ? 1 : 0.999});
         Tensors p = tensors(sizes, random), m = tensors(sizes, zero), v = tensors(sizes, zero),
                 top = amsgrad ? tensors(sizes, zero) : Tensors(sizes.size());
@@ -75,7 +78,7 @@ TEST_CASE("Adam on the GPU takes the CPU's steps", "[cuda][optim]") {
                 gpu_top = amsgrad ? all_to_gpu(top) : Tensors(sizes.size());
         for (int k = 1; k <= 3; ++k) {
           const Tensors g = tensors(sizes, random);
-          Tensors steps;  // each its own
+          Tensors steps;  // a separate step count per parameter
           for (size_t i = 0; i < sizes.size(); ++i) steps.push_back(full({}, k + static_cast<int>(i % 3), kFloat32));
           kernels::cpu::adam(step, amsgrad, g, steps, p, m, v, top);
           kernels::cuda::adam(step.to(kCUDA), amsgrad, k == 2 ? to_odd_places(g) : all_to_gpu(g), all_to_gpu(steps),
@@ -93,7 +96,7 @@ TEST_CASE("SGD on the GPU takes the CPU's steps", "[cuda][optim]") {
   manual_seed(9);
   for (const auto& sizes : kSizes)
     for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16})
-      for (const int kind : {0, 1, 2}) {  // plain, with momentum, Nesterov's
+      for (const int kind : {0, 1, 2}) {  // plain, with momentum, with Nesterov momentum
         CAPTURE(sizes.size(), dtype, kind);
         const auto random = [&](int64_t n) { return randn({n}, dtype); };
         Tensors p = tensors(sizes, random), buffers = kind > 0 ? tensors(sizes, random) : Tensors(sizes.size());
@@ -132,7 +135,7 @@ TEST_CASE("blocks of many tensors on the GPU are reduced to the same numbers whe
         Tensor numbers = core::empty({static_cast<int64_t>(want.size())}, kFloat64, kCUDA), again = empty_like(numbers);
         kernels::cuda::reduce_blocks(all_to_gpu(x), p, 4096, numbers);
         kernels::cuda::reduce_blocks(to_odd_places(x), p, 4096, again);
-        for (size_t b = 0; b < want.size(); ++b)  // 4,096 terms in double
+        for (size_t b = 0; b < want.size(); ++b)  // each is a sum of 4,096 terms in double
           REQUIRE(std::abs(at(to_cpu(numbers), static_cast<int64_t>(b)) - want[b]) <= 1e-13 * want[b]);
         REQUIRE(same_bits(to_cpu(numbers), to_cpu(again)));
       }
@@ -169,7 +172,7 @@ TEST_CASE("combine on the GPU gives the CPU's bits for every dtype", "[cuda][com
         kernels::cpu::combine(parts, how, scale, want);
         kernels::cuda::combine(all_to_gpu(parts), how, scale, y);
         REQUIRE(same_bits(to_cpu(y), want));
-        Tensors odd = to_odd_places(parts);  // and into one of the parts
+        Tensors odd = to_odd_places(parts);  // also writes the result into one of the inputs
         kernels::cuda::combine(odd, how, scale, odd[2]);
         REQUIRE(same_bits(to_cpu(odd[2]), want));
       }

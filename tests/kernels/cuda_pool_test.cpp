@@ -1,4 +1,4 @@
-// Pooling on the GPU against the CPU's, which has tests of its own.
+// Tests pooling on the GPU against the CPU's, which layers_test.cpp tests.
 #include <limits>
 
 #include "tandem/kernels/pool.h"
@@ -21,26 +21,27 @@ struct PoolCase {
 // planes, H, W, kernel, stride, padding, dilation
 const PoolCase kPools[] = {
     {3, 8, 6, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},
-    {2, 9, 7, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},  // a row and a column are left over
+    {2, 9, 7, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},  // no window covers the last row and column
     {2, 10, 8, {{3, 2}, {3, 2}, {0, 0}, {1, 1}, true}},
-    {2, 9, 7, {{3, 3}, {2, 2}, {1, 1}, {1, 1}, false}, true},  // windows that reach over the edge
+    {2, 9, 7, {{3, 3}, {2, 2}, {1, 1}, {1, 1}, false}, true},  // windows that extend past the edge
     {3, 9, 11, {{3, 2}, {2, 1}, {1, 1}, {1, 2}, true}},        // dilation
-    {2, 8, 8, {{3, 3}, {1, 1}, {1, 1}, {1, 1}, false}},        // windows that overlap
-    {1, 7, 10, {{2, 3}, {3, 4}, {0, 1}, {1, 1}, true}},        // and that leave pixels out
+    {2, 8, 8, {{3, 3}, {1, 1}, {1, 1}, {1, 1}, false}},        // overlapping windows
+    {1, 7, 10, {{2, 3}, {3, 4}, {0, 1}, {1, 1}, true}},        // windows that skip pixels
     {1, 1, 1, {{1, 1}, {1, 1}, {0, 0}, {1, 1}, true}},
-    {2, 12, 11, {{9, 8}, {2, 3}, {3, 2}, {1, 1}, false}},  // a warp for each window
+    {2, 12, 11, {{9, 8}, {2, 3}, {3, 2}, {1, 1}, false}},  // one warp per window
     {0, 8, 8, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},
 };
 
-/// Small whole numbers, so that many are equal, and here and there a NaN.
+/// Returns small integers with many duplicates, and a NaN in every 37th element.
 Tensor values(IntArrayRef sizes, DType dtype) {
   Tensor x = randint(-3, 4, sizes).to(kFloat64);
   for (int64_t i = 5; i < x.numel(); i += 37) x.data<double>()[i] = std::numeric_limits<double>::quiet_NaN();
   return x.to(dtype);
 }
 void require_close(const Tensor& got, const Tensor& want) {
-  // A few terms near 1 in another order; hundreds where a warp adds up one window. Half types: a unit in the last place
-  // of numbers up to 4.
+  // Tolerance: a few terms near 1 in another order, or hundreds of terms if a warp sums one window. For half types, a
+  // unit
+  // in the last place of numbers up to 4.
   const DType dtype = want.dtype();
   const double bound = dtype == kFloat16 ? 0x1p-9 : dtype == kBFloat16 ? 0x1p-6 : dtype == kFloat32 ? 2e-6 : 4e-15;
   double worst = 0;
@@ -75,7 +76,7 @@ TEST_CASE("max pooling on the GPU chooses the CPU's elements, and adds their gra
 
 TEST_CASE("a window of max pooling that meets no pixel chooses none", "[cuda][pool]") {
   TANDEM_NEEDS_GPU();
-  // Kernel 3, padding 1 and dilation 2 on a single column: the places -1, 1 and 3.
+  // Kernel 3, padding 1 and dilation 2 on a column of height 2: the window covers rows -1, 1 and 3.
   const kernels::PoolShape shape{{1, 3}, {1, 1}, {0, 1}, {1, 2}, true};
   Tensor y = core::empty({1, 2, 1}, kFloat32, kCUDA), index = core::empty({1, 2, 1}, kInt64, kCUDA),
          dx = core::empty({1, 2, 1}, kFloat32, kCUDA);

@@ -1,4 +1,5 @@
-// Random numbers on CUDA: integers, uniforms and masks are the CPU's bits, normals the CPU's within rounding.
+// Tests random numbers on CUDA: integers, uniforms and masks equal the CPU's bits, normals equal the CPU's up to
+// rounding.
 #include "tandem/kernels/fill.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/kernels/cuda_rows.h"
@@ -8,7 +9,7 @@ using namespace tandem::test;
 
 namespace {
 
-// One in memory beside a number of blocks: both are added.
+// Generator state (seed, stream, offset). A draw adds kOffset to the stored offset.
 const Tensor kState = tensor({0x123456789abcdef0, int64_t{5}, int64_t{0x1fffffff0}}, kInt64);
 constexpr uint64_t kOffset = 15;
 Tensor gpu_state() { return kState.to(kGpu); }
@@ -17,7 +18,7 @@ bool bit_equal(const Tensor& got, const Tensor& want) {
   const Tensor a = got.to(kCPU);
   return std::memcmp(a.raw_data(), want.raw_data(), static_cast<size_t>(want.nbytes())) == 0;
 }
-/// Draws n numbers on both devices.
+/// Draws n numbers on each device and returns whether their bits are equal.
 template <class Cpu, class Cuda> bool draws_bit_equal(DType dtype, int64_t n, Cpu on_cpu, Cuda on_gpu) {
   Tensor want = core::empty({n}, dtype, kCPU), got = core::empty({n}, dtype, kGpu);
   on_cpu(want);

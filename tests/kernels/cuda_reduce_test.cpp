@@ -1,5 +1,5 @@
-// Reductions and running sums on CUDA against the CPU's. The numbers are such that every sum is exact, so that equality
-// can be asked for in any order of adding.
+// Tests reductions and running sums on CUDA against the CPU's. The numbers are chosen so that every sum is exact.
+// Results must therefore be equal in any order of additions.
 #include "tandem/kernels/reduce.h"
 
 #include "tandem/tests/kernels/cuda_rows.h"
@@ -12,7 +12,8 @@ namespace {
 using Reduction = void (*)(const Tensor&, Tensor&);
 using Places = void (*)(const Tensor&, Tensor&, Tensor&);
 
-/// (outer, n, inner): one lane to several blocks a row, ragged ends, cut ones, several outer indices in a block, no
+/// (outer, n, inner): from one lane to several blocks per row, remainders, split rows, several outer indices per block,
+/// no
 /// elements, no results.
 const std::vector<std::vector<int64_t>> kShapes = {
     {1, 1, 1},    {37, 3, 1},    {5, 31, 1}, {4, 33, 1},  {3, 520, 1},  {2, 1025, 1}, {2, 16500, 1},
@@ -42,7 +43,8 @@ TEST_CASE("reductions on CUDA give what the CPU's give, in every dtype and shape
   TANDEM_NEEDS_GPU();
   for (const std::vector<int64_t>& sizes : kShapes)
     for (const DType dtype : kAllDTypes) {
-      // Every dtype where sizes are small, below; above, one for each way elements are read and states are kept.
+      // Small sizes are tested in every dtype. Large sizes are tested in one dtype for each way to read and accumulate
+      // elements.
       const int64_t elements = sizes[0] * sizes[1] * sizes[2];
       if (elements > 1000 && dtype != kFloat32 && dtype != kFloat16 && dtype != kInt8) continue;
       if (elements > 1000 && TANDEM_TEST_SANITIZED && dtype != kFloat16) continue;
@@ -97,7 +99,7 @@ TEST_CASE("a float sum on CUDA has the same bits in every run, and is close to t
       kernels::cuda::sum(on_gpu, y);
       runs.push_back(y.to(kCPU));
     });
-    CHECK(differing(runs[0].to(kFloat64), exact, 2e-6) == 0);  // 2e-6: chains of at most 64 additions, twice
+    CHECK(differing(runs[0].to(kFloat64), exact, 2e-6) == 0);  // tolerance: two chains of at most 64 additions
     for (const Tensor& run : runs) CHECK(differing(run, runs[0]) == 0);
   }
 }
@@ -110,7 +112,8 @@ TEST_CASE("running sums on CUDA give what the CPU's give, forwards and in revers
   for (const std::vector<int64_t>& sizes : shapes)
     for (const DType dtype : kAllDTypes) {
       if (dtype == kBool || (is_half(dtype) && sizes[1] > 4097)) continue;
-      const bool small = dtype == kFloat16 || dtype == kBFloat16;  // sums that their few digits hold exactly
+      // half types: alternating +1 and -1, whose sums are exact
+      const bool small = dtype == kFloat16 || dtype == kBFloat16;
       const Tensor x =
           small ? made(sizes, dtype, [](int64_t i) { return i % 2 == 0 ? 1.0 : -1.0; }) : few_values(sizes, dtype);
       for (const bool reverse : {false, true}) {
@@ -136,7 +139,8 @@ TEST_CASE("half types are summed in float, and powers in double, on CUDA as on t
       kernels::cpu::sum(wide, want);
       kernels::cpu::sum(x, got);
       kernels::cuda::sum(x.to(kGpu), there);
-      // 1e-6 of the terms: float sums in blocks, whose terms are of both signs
+      // Tolerance: 1e-6 of the sum of absolute terms. Sums are added in float, in blocks, and the terms have both
+      // signs.
       const double size = 1e-6 * 310.0 * static_cast<double>(sizes[1]);
       for (const Tensor& y : {got, there}) CHECK(differing(y, want.to(kFloat32), 0, size) == 0);
     }
@@ -144,7 +148,7 @@ TEST_CASE("half types are summed in float, and powers in double, on CUDA as on t
        {std::vector<int64_t>{3, 70, 1}, {1, 50000, 1}, {2, 300, 5}, {1, 9000, 3}, {2, 0, 3}, {200, 9, 1}})
     for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
       CAPTURE(sizes, dtype);
-      const double scale = dtype == kFloat16 ? 1 : 1e30;  // whose squares no float holds
+      const double scale = dtype == kFloat16 ? 1 : 1e30;  // their squares overflow float32
       const Tensor x = reals(sizes, dtype, 1, 300.0, 10.0) * scale, wide = x.to(kFloat64);
       const Tensor center = reals({sizes[0], sizes[2]}, kFloat64, 2) * scale;
       Tensor want = core::empty(center.sizes(), kFloat64, kCPU), got = core::empty(center.sizes(), kFloat64, kCPU);
@@ -154,14 +158,14 @@ TEST_CASE("half types are summed in float, and powers in double, on CUDA as on t
         kernels::cpu::sum(off.square(), want);
         kernels::cpu::sum_of_squares_about(x, about, got);
         kernels::cuda::sum_of_squares_about(x.to(kGpu), about.defined() ? about.to(kGpu) : about, there);
-        // 1e-12: sums of up to 50,000 doubles in different orders
+        // Tolerance 1e-12: sums of up to 50,000 doubles in different orders.
         for (const Tensor& y : {got, there}) CHECK(differing(y, want, 1e-12) == 0);
       }
       const Tensor most = full_like(center, 310.0 * scale).to(is_half(dtype) ? kFloat32 : dtype);
       kernels::cpu::sum((wide.abs() / most.to(kFloat64).unsqueeze(1)).pow(3), want);
       kernels::cpu::sum_of_powers(x, most, 3, got);
       kernels::cuda::sum_of_powers(x.to(kGpu), most.to(kGpu), 3, there);
-      // 1e-6: powers of floats
+      // Tolerance 1e-6: powers are computed in float.
       for (const Tensor& y : {got, there}) CHECK(differing(y, want, dtype == kFloat64 ? 1e-12 : 1e-6) == 0);
     }
 }

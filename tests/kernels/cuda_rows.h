@@ -1,4 +1,4 @@
-// What the tests of CUDA's row kernels share: tensors of every dtype, there and back, and how far two differ.
+// Helpers for tests of CUDA kernels: make tensors of every dtype, and count the elements in which two tensors differ.
 #pragma once
 #include <cmath>
 #include <cstdlib>
@@ -13,14 +13,15 @@ namespace tandem::test {
 inline const DType kAllDTypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64,
                                    kInt32,   kInt16,   kInt8,    kUInt8,    kBool};
 
-/// A CPU tensor of f(i).
+/// Returns a CPU tensor whose element i is f(i).
 template <class F> Tensor made(IntArrayRef sizes, DType dtype, F f) {
   Tensor x = core::empty(sizes, kFloat64, kCPU);
   for (int64_t i = 0; i < x.numel(); ++i) x.data<double>()[i] = f(i);
   return x.to(dtype);
 }
-/// Integers of a few dozen values, so that many are equal and every sum is exact; with `specials` also NaN, infinities
-/// and both zeros where the dtype has them. Unsigned types get none below 0.
+/// Returns integers with many duplicates, whose sums are exact. If `specials`, floating dtypes also get NaN, infinities
+/// and
+/// both zeros. Unsigned dtypes get no negative numbers.
 inline Tensor few_values(IntArrayRef sizes, DType dtype, bool specials = false) {
   const double special[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0};
   const bool sign = dtype != kUInt8 && dtype != kBool;
@@ -34,7 +35,8 @@ inline Tensor reals(IntArrayRef sizes, DType dtype, uint32_t salt, double scale 
   return made(sizes, dtype, [=](int64_t i) { return value(i, salt) * scale + shift; });
 }
 
-/// Where the elements of two tensors differ by more than the bounds; NaN equals NaN.
+/// Returns the number of elements that differ by more than the tolerance, or -1 if shapes or dtypes differ. NaN equals
+/// NaN.
 inline int64_t differing(const Tensor& got, const Tensor& want, double relative = 0, double absolute = 0) {
   if (got.sizes() != want.sizes() || got.dtype() != want.dtype()) return -1;
   const Tensor a = got.to(kCPU).to(kFloat64), b = want.to(kFloat64);
@@ -47,7 +49,7 @@ inline int64_t differing(const Tensor& got, const Tensor& want, double relative 
   return count;
 }
 
-/// Runs f on the emulated device with its threads in three orders. On a GPU they are what they are.
+/// Runs f three times, with the emulated device's threads in another order each time. A GPU keeps its own order.
 template <class F> void in_every_order(F f) {
   const char* const before = std::getenv("TANDEM_EMULATION_ORDER");
   const std::string saved = before ? before : "";

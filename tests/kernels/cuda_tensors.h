@@ -1,4 +1,4 @@
-// What the tests of CUDA kernels share. They run on the emulated device as on a GPU.
+// Helpers for tests of CUDA kernels, which run on a GPU or on the emulated device.
 #pragma once
 #include <cmath>
 
@@ -8,7 +8,7 @@
 #include "tandem/tests/catch.h"
 #include "tandem/tests/kernels/elements.h"
 
-/// Ends a test case where there is no GPU.
+/// Skips a test case if there is no GPU.
 #define TANDEM_NEEDS_GPU()                                    \
   do {                                                        \
     if (tandem::cuda::device_count() == 0) {                  \
@@ -19,7 +19,7 @@
 
 namespace tandem::test {
 
-/// A copy of a dense tensor, by the runtime alone.
+/// Copies a dense tensor to `device` by the CUDA runtime only, without Tandem's copy operation.
 inline Tensor to_device(const Tensor& x, Device device) {
   const Device there = x.is_cuda() ? x.device() : device;
   Tensor y = core::empty(x.sizes(), x.dtype(), device);
@@ -32,9 +32,11 @@ inline Tensor to_device(const Tensor& x, Device device) {
 inline Tensor to_gpu(const Tensor& x) { return to_device(x, kCUDA); }
 inline Tensor to_cpu(const Tensor& x) { return to_device(x, kCPU); }
 
-/// Calls check(own) with true for our own kernels; then with false for what the dispatch takes, cuBLASLt or cuDNN where
-/// the build has them, first by the rule and then by the search (deterministic algorithms off). The emulated device has
-/// neither: it would be our own once more.
+/// Calls check(true) for Tandem's own kernels, then check(false) twice for the kernels that the dispatch selects
+/// (cuBLASLt
+/// or cuDNN in builds that have them): by the deterministic rule, and by search. The emulated device has no such
+/// library,
+/// so it only gets check(true).
 template <class Check> void for_each_server(Check check) {
   check(true);
   if (TANDEM_TEST_EMULATED) return;

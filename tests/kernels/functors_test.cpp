@@ -1,5 +1,5 @@
-// The scalar math against the C library in double, the half types over all their patterns, and Philox against its
-// published vectors. Nothing of Tensor.
+// Tests the scalar math functions against the C library in double, the half types over all bit patterns, and Philox
+// against its published vectors. Uses no Tensor.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -18,10 +18,9 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
 
-/// The largest error over the floats of [low, high], every `step`-th pattern of them, in units of the result's last
-/// place.
+/// Returns the largest error of f over every `step`-th float of [low, high], in units in the last place of the result.
 template <class F, class Exact> double worst_ulp(float low, float high, uint32_t step, F f, Exact exact) {
-  const auto ordered = [](float x) {  // floats in their order, as integers
+  const auto ordered = [](float x) {  // maps floats to integers in the same order
     const int32_t i = __builtin_bit_cast(int32_t, x);
     return int64_t(i < 0 ? INT32_MIN - i : i);
   };
@@ -45,8 +44,8 @@ bool is_zero_with_sign(float x, bool negative) { return x == 0 && std::signbit(x
 }  // namespace
 
 TEST_CASE("float functions of one number are within a few units in the last place", "[functors][one_thread]") {
-  // Bounds: measured over these samples with and without fused multiply-adds, rounded up. Results below 2^-126 count in
-  // units of 2^-149.
+  // Error bounds were measured on these samples with and without fused multiply-adds, and rounded up. For results below
+  // 2^-126 a unit is 2^-149.
   struct Row {
     const char* name;
     float low, high;
@@ -55,7 +54,7 @@ TEST_CASE("float functions of one number are within a few units in the last plac
     double (*exact)(double);
     double bound;
   };
-  const uint32_t step = 509, fine = 101;  // primes: patterns of no regular spacing
+  const uint32_t step = 509, fine = 101;  // primes, so that the sampled bit patterns are not regular
   const float large = 3.4e38f;
 #define TANDEM_ROW_OF(name) #name, [](float x) { return math::name(x); }, [](double x) { return std::name(x); }
   const auto row = [](const char* name, float (*f)(float), double (*exact)(double), float low, float high,
@@ -102,14 +101,14 @@ TEST_CASE("float functions of one number are within a few units in the last plac
            row(TANDEM_ROW_OF(tan), 1, math::kMaxFastAngle, fine, 3.7),
        }) {
     CAPTURE(r.name, r.low, r.high);
-    constexpr uint32_t kEach = TANDEM_TEST_SANITIZED ? 20 : 1;  // sanitizers look at no rounding
+    constexpr uint32_t kEach = TANDEM_TEST_SANITIZED ? 20 : 1;  // sanitizers do not check rounding
     CHECK(worst_ulp(r.low, r.high, kEach * r.step, r.f, r.exact) <= r.bound);
   }
 #undef TANDEM_ROW_OF
 }
 
 TEST_CASE("sine and cosine are right at the floats nearest to multiples of pi/2", "[functors][one_thread]") {
-  // k pi/2 rounded to float is where the reduction cancels most; a double's libm reduces exactly.
+  // Floats nearest to k pi/2 cancel most in the range reduction. The C library's double functions reduce exactly.
   double worst = 0;
   for (int k = 1; k < 63000; ++k) {
     const float x = float(k * 1.57079632679489661923);
@@ -121,7 +120,7 @@ TEST_CASE("sine and cosine are right at the floats nearest to multiples of pi/2"
 }
 
 TEST_CASE("the slopes of gelu and silu are those of their definitions", "[functors][one_thread]") {
-  double worst_gelu = 0, worst_silu = 0;  // absolute: both have a zero
+  double worst_gelu = 0, worst_silu = 0;  // absolute errors: both derivatives have a zero
   for (float x = -15; x < 15; x += 0.00037f) {
     const double at = x, density = std::exp(-0.5 * at * at) * 0.39894228040143267794;
     const double s = 1 / (1 + std::exp(-at));
@@ -129,8 +128,8 @@ TEST_CASE("the slopes of gelu and silu are those of their definitions", "[functo
                           std::fabs(math::gelu_derivative(x) - (0.5 * std::erfc(at * -std::sqrt(0.5)) + at * density)));
     worst_silu = std::max(worst_silu, std::fabs(math::silu_derivative(x) - s * (1 + at * (1 - s))));
   }
-  CHECK(worst_gelu <= 4e-7);  // three roundings of numbers up to 1.13, and those of their parts
-  CHECK(worst_silu <= 1e-6);  // x (1 - s) multiplies the rounding of 1 - s, at most 2^-24, by up to 15
+  CHECK(worst_gelu <= 4e-7);  // three roundings of numbers up to 1.13, and errors of their parts
+  CHECK(worst_silu <= 1e-6);  // x (1 - s) multiplies the rounding error of 1 - s, at most 2^-24, by up to 15
 }
 
 TEST_CASE("float pow is within a unit in the last place, and keeps C's special values", "[functors][one_thread]") {
@@ -169,7 +168,7 @@ TEST_CASE("float fmod is exact", "[functors][one_thread]") {
   for (uint64_t i = 0; i < 1000000; ++i) {
     const PhiloxBlock random = philox(2, 0, i);
     const auto a = __builtin_bit_cast(float, random.word[0]), b = __builtin_bit_cast(float, random.word[1]);
-    const float near = a / float(1 + (random.word[2] >> (random.word[3] % 32)));  // a quotient close to a whole number
+    const float near = a / float(1 + (random.word[2] >> (random.word[3] % 32)));  // a / near is close to an integer
     wrong += !agrees(a, b) + !agrees(a, near) + !agrees(a, std::nextafter(near, kInf)) + !agrees(near, a);
   }
   CHECK(wrong == 0);
@@ -294,7 +293,7 @@ TEST_CASE("all 65536 patterns of the half types survive the way to float and bac
     const float from_h = float(h), from_b = float(b);
     lost += std::isnan(from_h) ? !std::isnan(float(Half(from_h))) : Half(from_h).bits != bits;
     lost += std::isnan(from_b) ? !std::isnan(float(BFloat16(from_b))) : BFloat16(from_b).bits != bits;
-    // The value, from the definition of binary16.
+    // Expected value, from the definition of binary16.
     const int exponent = int(bits >> 10 & 31), fraction = int(bits & 1023);
     const double size = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
     const double want = exponent == 31 ? double(kInf) : size;
@@ -308,7 +307,8 @@ TEST_CASE("all 65536 patterns of the half types survive the way to float and bac
 
 TEST_CASE("a float rounds to the nearest half, ties to even, and overflows to infinity", "[half][one_thread]") {
   int wrong = 0;
-  for (uint32_t bits = 0; bits < 0x7c00; ++bits) {  // between each finite pattern and the next (the last: 65536)
+  // between each finite pattern and the next one (after the last: 65536)
+  for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
     Half low, high;
     low.bits = uint16_t(bits), high.bits = uint16_t(bits + 1);
     const float a = float(low), b = bits + 1 == 0x7c00 ? 65536.0f : float(high), middle = a + (b - a) / 2;

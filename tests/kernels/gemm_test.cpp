@@ -1,4 +1,4 @@
-// The implementations of the matrix product against three loops in double, and which of them is chosen.
+// Tests the implementations of the matrix product against three loops in double, and which implementation is chosen.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +20,7 @@ template <class T> struct Product {
   Gemm g;
   std::vector<T> a, b, c, before;
 
-  /// Rows are three elements longer than they need be.
+  /// Makes random operands. Rows are padded by three elements.
   Product(int64_t m, int64_t n, int64_t k, bool turn_a, bool turn_b, bool accumulate)
       : g{turn_a, turn_b, accumulate, m, n, k, (turn_a ? m : k) + 3, (turn_b ? k : n) + 3, n + 3} {
     fill(a, (turn_a ? k : m) * g.lda, 1);
@@ -32,8 +32,9 @@ template <class T> struct Product {
     to.resize(static_cast<size_t>(size));
     for (size_t i = 0; i < to.size(); ++i) to[i] = static_cast<T>(uniform_float(philox32(salt, 0, 0, i)) * 2 - 1);
   }
-  /// Returns the expected c, summed in double over k. (The tests are not optimised, so the operands are converted once
-  /// and read through pointers.)
+  /// Returns the expected c, summed in double over k. Tests are compiled without optimization, so it converts the
+  /// operands
+  /// once and reads them through pointers.
   std::vector<double> sums() const {
     const std::vector<double> left(a.begin(), a.end()), right(b.begin(), b.end());
     std::vector<double> all(before.begin(), before.end());
@@ -49,8 +50,10 @@ template <class T> struct Product {
     return all;
   }
   int64_t wrong(const std::vector<double>& sums) const {
-    // k products of numbers below 1, and what was there: 4 units for each root of a term; and what a sum of one term
-    // after the other adds to that, as OpenBLAS takes it of one row. Half types are summed as floats, and rounded once.
+    // Tolerance for k products of numbers below 1, plus the old c: rounding errors grow like sqrt(k). OpenBLAS adds the
+    // terms
+    // of a single row one after another, which adds an error that grows like k. Half types are summed in float and
+    // rounded once.
     const double terms = static_cast<double>(g.k);
     const double bound = (std::is_same_v<T, double> ? 4.5e-16 : 2.4e-7) * (std::sqrt(terms) * 3 + terms / 6 + 2);
     const double rounding = std::is_same_v<T, Half> ? 0x1p-11 : std::is_same_v<T, BFloat16> ? 0x1p-8 : 0;
@@ -83,7 +86,7 @@ template <class T> void check(int64_t m, int64_t n, int64_t k) {
       }
 }
 
-/// Requires that gemm's choice for p is the implementation of that name, and that it computes the product.
+/// Requires that the implementation chosen for p has this name, and that it computes the product.
 template <class T> void check_choice(const std::string& name, Product<T> p) {
   CAPTURE(name);
   const std::vector<double> sums = p.sums();
@@ -107,10 +110,10 @@ TEST_CASE("a matrix product is the sum that defines it, at every edge of a tile 
     check<Half>(s[0], s[1], s[2]);
     check<BFloat16>(s[0], s[1], s[2]);
   }
-  // Few rows beside many, of which the transpose is made, at the edges of its blocks.
+  // Few rows, which are transposed first, at the edges of blocks.
   for (const auto& s : {std::array<int64_t, 3>{16, 40, 400}, {17, 600, 30}, {481, 970, 2}})
     check<float>(s[0], s[1], s[2]);
-  // Fewer rows than two tiles have, of every height of a tile.
+  // Fewer rows than two tiles have, for every height of a tile.
   for (const auto& s : {std::array<int64_t, 3>{1, 701, 1003},
                         {2, 130, 2049},
                         {3, 97, 2000},
@@ -124,7 +127,7 @@ TEST_CASE("a matrix product is the sum that defines it, at every edge of a tile 
                         {15, 4200, 9}})
     check<float>(s[0], s[1], s[2]);
   for (const auto& s : {std::array<int64_t, 3>{71, 130, 77}, {33, 601, 65}, {5, 30, 2049}})
-    check<BFloat16>(s[0], s[1], s[2]);  // which oneDNN does, where the processor multiplies bfloat16
+    check<BFloat16>(s[0], s[1], s[2]);  // uses oneDNN if the CPU multiplies bfloat16
 }
 
 TEST_CASE("every implementation of the product on the CPU is chosen for some product", "[gemm][one_thread]") {
@@ -137,7 +140,7 @@ TEST_CASE("every implementation of the product on the CPU is chosen for some pro
   check_choice<float>("few rows in order", {3, 400, 500, false, false, false});
   check_choice<float>("rows by a column", column);
   check_choice<float>("tiles", {90, 100, 110, false, false, true});
-  // OpenBLAS declines where the build has none.
+  // OpenBLAS declines in a build without it.
   const Product<double> any(9, 8, 7, false, false, false);
   Product<double> tried = any;
   const auto list = kernels::cpu::gemm_implementations<double>();
@@ -147,7 +150,7 @@ TEST_CASE("every implementation of the product on the CPU is chosen for some pro
   check_choice<float>(last, {9, 8, 7, false, false, false});
   if (kernels::cpu::onednn_supports_bfloat16()) check_choice<BFloat16>("oneDNN", {60, 60, 60, false, false, false});
   check_choice<BFloat16>("tiles", {9, 8, 7, false, false, false});
-  CHECK(kernels::cpu::gemm_implementations<float>().size() == 8);  // all of them are above
+  CHECK(kernels::cpu::gemm_implementations<float>().size() == 8);  // all are tested above
   CHECK(kernels::cpu::gemm_implementations<BFloat16>().size() == 2);
 }
 
@@ -175,7 +178,7 @@ TEST_CASE("a product of tensors is dot products where rows meet a column, and pi
       CAPTURE(each.name);
       c.fill_(99);
       REQUIRE(each.run(call));
-      // Every addition rounds a sum that grows like the square root of the number of terms.
+      // Rounding errors grow like the square root of the number of terms.
       const double unit = dtype == kFloat64 ? 0x1p-53 : dtype == kFloat32 ? 0x1p-24 : 0x1p-11;
       CHECK(((c.to(kFloat64) - terms.sum(2)).abs() <= terms.abs().sum(2) * (4 * unit)).all().item<bool>());
     }

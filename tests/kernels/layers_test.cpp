@@ -1,4 +1,4 @@
-// Pooling and batch norm against their definitions, written down one element at a time.
+// Tests pooling, batch norm, softmax and losses on the CPU against their definitions, computed one element at a time.
 #include <cmath>
 #include <limits>
 #include <set>
@@ -36,24 +36,24 @@ struct PoolCase {
 };
 // planes, H, W, kernel, stride, padding, dilation
 const PoolCase kPools[] = {
-    {64, 28, 28, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},   // FashionCNN's
+    {64, 28, 28, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},   // pooling of FashionCNN
     {300, 12, 12, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},  // rows shorter than a vector
     {5, 2, 2, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},
     {3, 4, 4100, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},  // rows longer than a tile
-    {4, 9, 7, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},     // odd sizes: a row and a column are left over
+    {4, 9, 7, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},     // odd sizes: no window covers the last row and column
     {4, 9, 7, {{3, 2}, {2, 1}, {1, 1}, {1, 2}, true}},
     {2, 8, 8, {{2, 2}, {2, 2}, {1, 1}, {1, 1}, true}},
-    {2, 8, 8, {{2, 2}, {1, 1}, {0, 0}, {1, 1}, true}},  // windows that overlap
+    {2, 8, 8, {{2, 2}, {1, 1}, {0, 0}, {1, 1}, true}},  // overlapping windows
     {0, 8, 8, {{2, 2}, {2, 2}, {0, 0}, {1, 1}, true}},
-    {3, 11, 29, {{3, 3}, {1, 1}, {1, 1}, {1, 1}, true}},       // a vector of windows or two, and some
-    {2, 5, 700, {{2, 3}, {1, 1}, {0, 1}, {1, 2}, true}},       // more windows than lie side by side at a time
-    {2, 6, 300, {{3, 9}, {2, 5}, {1, 4}, {1, 1}, true}},       // apart
-    {1, 3, 20000, {{2, 3}, {1, 3}, {1, 1}, {2, 6000}, true}},  // a window's row in pieces
+    {3, 11, 29, {{3, 3}, {1, 1}, {1, 1}, {1, 1}, true}},       // one or two vectors of windows, and a remainder
+    {2, 5, 700, {{2, 3}, {1, 1}, {0, 1}, {1, 2}, true}},       // more windows than are computed side by side at a time
+    {2, 6, 300, {{3, 9}, {2, 5}, {1, 4}, {1, 1}, true}},       // windows that do not overlap
+    {1, 3, 20000, {{2, 3}, {1, 3}, {1, 1}, {2, 6000}, true}},  // a window whose row is split
     {1, 2, 20000, {{2, 3}, {1, 9000}, {0, 0}, {1, 2}, true}},
-    {2, 3, 2, {{2, 2}, {1, 1}, {1, 1}, {1, 3}, true}},  // padding alone
+    {2, 3, 2, {{2, 2}, {1, 1}, {1, 1}, {1, 3}, true}},  // windows that cover only padding
 };
 
-/// Small whole numbers, so that many are equal, and here and there a NaN.
+/// Returns small integers with many duplicates, and a NaN in every 37th element.
 Tensor values(IntArrayRef sizes, DType dtype) {
   const Tensor x = randint(-3, 4, sizes).to(dtype);
   for (int64_t i = 5; i < x.numel(); i += 37) set(x, i, std::numeric_limits<double>::quiet_NaN());
@@ -91,7 +91,7 @@ TEST_CASE("max pooling takes the first of the largest, or the last NaN, and hand
         if (best >= 0) gradient[static_cast<size_t>(plane + best)] += at(dy, i);
       }
       REQUIRE(wrong == 0);
-      for (int64_t i = 0; i < dx.numel(); ++i)  // at most nine gradients meet; one rounding each
+      for (int64_t i = 0; i < dx.numel(); ++i)  // at most nine gradients are added, one rounding each
         wrong += !(std::abs(at(dx, i) - gradient[static_cast<size_t>(i)]) <= 1e-6 * 9);
       REQUIRE(wrong == 0);
     }
@@ -132,7 +132,7 @@ TEST_CASE("batch norm's statistics and gradients are the sums that define them, 
   for (const Case& c : {Case{64, 3, 144}, Case{5, 2, 7}, Case{3000, 4, 1}, Case{2, 1, 5000}, Case{1, 2, 17}})
     for (const DType dtype : {kFloat32, kFloat64}) {
       CAPTURE(c.n, c.c, c.l);
-      // A mean far from zero: the variance must not cancel.
+      // The mean is far from zero, so a naive variance would cancel.
       const Tensor x = randn({c.n, c.c, c.l}, dtype) + 30.0, dy = randn({c.n, c.c, c.l}, dtype),
                    weight = randn({c.c}, dtype);
       Tensor mean = empty({c.c}, dtype), var = empty({c.c}, dtype), rstd = empty({c.c}, dtype);
@@ -140,7 +140,7 @@ TEST_CASE("batch norm's statistics and gradients are the sums that define them, 
              y = empty(x.sizes(), dtype);
       bool first = true;
       const auto count = static_cast<double>(c.n * c.l);
-      // float: sums of up to 9,216 terms in sixteen lanes of numbers near 30, and of their products with dy
+      // Tolerance in float: up to 9,216 terms near 30 are summed in sixteen lanes, and so are their products with dy.
       const double near = dtype == kFloat32 ? 3e-5 : 1e-12, sums = near * std::sqrt(count) * 4;
       for (const auto& each : kernels::cpu::batch_norm_implementations()) {
         if (!each.supports(x)) continue;
@@ -204,7 +204,7 @@ TEST_CASE("softmax, cross entropy and their gradients are right for rows and col
   manual_seed(11);
   for (const DType dtype : {kFloat32, kFloat64})
     for (const int64_t n : {1, 2, 5, 10, 16, 17, 31, 32, 33, 40, 65})
-      for (const int64_t rows : {1, 3, 31, 32, 33, 100}) {  // short rows are worked on 32 at a time
+      for (const int64_t rows : {1, 3, 31, 32, 33, 100}) {  // short rows are processed 32 at a time
         CAPTURE(name(dtype), n, rows);
         const Tensor x = (randn({rows, n}) * 3).to(dtype), dy = randn({rows, n}).to(dtype);
         if (rows > 2 && n > 1) set(x, n + 1, -std::numeric_limits<double>::infinity());
@@ -237,7 +237,7 @@ TEST_CASE("softmax, cross entropy and their gradients are right for rows and col
           REQUIRE(at(loss, 0) == total);
         REQUIRE(worst <=
                 (dtype == kFloat32 ? 1e-6 : 1e-14));  // a few units in the last place of numbers around 1 to 20
-        // Columns are summed in the order of rows.
+        // Columns are summed in the same order as rows, so the results have the same bits.
         const Tensor columns = x.t().contiguous();
         REQUIRE(same_bits(softmax(columns, 0), softmax(x, 1).t().contiguous()));
         REQUIRE(same_bits(log_softmax(columns, 0), log_softmax(x, 1).t().contiguous()));

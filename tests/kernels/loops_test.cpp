@@ -1,4 +1,4 @@
-// The walk that all elementwise loops share: every layout and dtype against elements computed one by one.
+// Tests the traversal that all elementwise loops share: every layout and dtype, against elements computed one by one.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr DType kAll[] = {DType::float32, DType::float64, DType::float16, DType:
                           DType::int32,   DType::int16,   DType::int8,    DType::uint8,    DType::boolean};
 
 Tensor make(std::vector<int64_t> sizes, DType dtype) { return core::empty(sizes, dtype, Device(kCPU)); }
-/// Element i of the storage, and the same as a number.
+/// Writes `value` to element i of the storage, converted to its dtype.
 void put(const Tensor& t, int64_t i, double value) {
   char* const at = static_cast<char*>(t.raw_data()) + i * t.itemsize();
   switch (t.dtype()) {
@@ -52,18 +52,20 @@ double get(const Tensor& t, int64_t i) {
   }
   return 0;
 }
-/// Element (r, c) of a matrix with any strides, also a broadcast one.
+/// Returns element (r, c) of a matrix with any strides, including a broadcast one.
 double entry(const Tensor& t, int64_t r, int64_t c) {
   return get(t, (t.size(0) == 1 ? 0 : r * t.stride(0)) + (t.size(1) == 1 ? 0 : c * t.stride(1)));
 }
-/// Small whole numbers that every dtype holds, and whose sums and products it holds too.
+/// Returns small integers that every dtype represents, together with their sums and products.
 Tensor counted(std::vector<int64_t> sizes, DType dtype, int64_t salt) {
   Tensor t = make(std::move(sizes), dtype);
   for (int64_t i = 0; i < t.numel(); ++i)
     put(t, i, dtype == DType::boolean ? double((i * 7 + salt) % 3 == 0) : double((i * 7 + salt) % 11));
   return t;
 }
-/// x as (rows, cols) in several layouts: as it is, transposed, every second column, one row, one column.
+/// Returns inputs that broadcast to (rows, cols) in several layouts: contiguous, transposed, every second column, one
+/// row,
+/// one column, one element.
 std::vector<Tensor> layouts(int64_t rows, int64_t cols, DType dtype, int64_t salt) {
   return {counted({rows, cols}, dtype, salt),
           core::transpose(counted({cols, rows}, dtype, salt), 0, 1),
@@ -128,7 +130,7 @@ TEST_CASE("every dtype casts to every other, and copies within itself, in any la
 }
 
 TEST_CASE("a transposed copy of three dimensions is right wherever the threads cut it", "[loops]") {
-  const int64_t a = 5, b = 150, c = 210;  // more elements than a chunk holds
+  const int64_t a = 5, b = 150, c = 210;  // more elements than one chunk
   Tensor x = counted({a, c, b}, DType::float32, 0), y = make({a, b, c}, DType::float32);
   for (int64_t i = 0; i < x.numel(); ++i) put(x, i, double(i));
   kernel::copy(core::transpose(x, 1, 2), y);
@@ -181,7 +183,7 @@ TEST_CASE("integers are exact, wrap as PyTorch's do, and floats become integers 
   CHECK(binary(DType::boolean, 1, 1, kernel::bitwise_xor) == 0);
 
   Tensor wide = make({1}, DType::int64), copied = make({1}, DType::int64);
-  *wide.data<int64_t>() = (int64_t(1) << 53) + 1;  // no double is that
+  *wide.data<int64_t>() = (int64_t(1) << 53) + 1;  // no double represents it
   kernel::copy(wide, copied);
   CHECK(*copied.data<int64_t>() == *wide.data<int64_t>());
 
@@ -217,7 +219,7 @@ TEST_CASE("edge values of floats are PyTorch's", "[loops]") {
   CHECK(std::isnan(binary(5, 0, kernel::remainder)));
   CHECK(std::isnan(binary(nan, 1, kernel::maximum)));
   CHECK(std::isnan(binary(1, nan, kernel::minimum)));
-  CHECK(binary(1, nan, kernel::relu_backward) == 1);  // saved NaN: the gradient passes
+  CHECK(binary(1, nan, kernel::relu_backward) == 1);  // a saved NaN passes the gradient on
   CHECK(binary(1, 0, kernel::relu_backward) == 0);
   const auto clamp = [&](double x, double low, double high) {
     Tensor in = make({1}, dtype), y = make({1}, dtype);
@@ -225,7 +227,7 @@ TEST_CASE("edge values of floats are PyTorch's", "[loops]") {
     kernel::clamp(in, low, high, y);
     return get(y, 0);
   };
-  CHECK(clamp(1, 5, 2) == 2);  // crossed bounds: the upper one
+  CHECK(clamp(1, 5, 2) == 2);  // if min > max, the result is max
   CHECK(std::isnan(clamp(nan, 0, 1)));
   const auto unary = [&](double x, auto run) {
     return binary(x, 0, [&](const Tensor& a, const Tensor&, Tensor& y) { run(a, y); });
@@ -237,7 +239,8 @@ TEST_CASE("edge values of floats are PyTorch's", "[loops]") {
 }
 
 TEST_CASE("an element's sine or remainder does not depend on a huge neighbour, in place either", "[loops]") {
-  // A loop takes the few hard numbers out of a block: what is beside them must come out as in a block without them.
+  // A loop recomputes the few hard arguments of a block separately. The other elements must have the same bits as in a
+  // block without hard arguments.
   const int64_t n = 1000;
   const auto fill = [&](const Tensor& t, bool with_hard) {
     for (int64_t i = 0; i < n; ++i) put(t, i, with_hard && i % 97 == 5 ? 3e30 : 0.37 * double(i - 500));
@@ -258,7 +261,7 @@ TEST_CASE("an element's sine or remainder does not depend on a huge neighbour, i
     for (int64_t i = 0; i < n; ++i) {
       if (i % 97 != 5) differ += get(y, i) != get(mixed, i);
       const double want = exact(i % 97 == 5 ? 3e30f : float(0.37 * double(i - 500)), float(0.7 + 0.001 * double(i)));
-      wrong += std::fabs(get(mixed, i) - want) > 4e-7 * std::max(1.0, std::fabs(want));  // a few roundings of float
+      wrong += std::fabs(get(mixed, i) - want) > 4e-7 * std::max(1.0, std::fabs(want));  // a few float roundings
     }
   };
   check(kernel::sin, [](float x, float) { return std::sin(double(x)); });
@@ -307,8 +310,8 @@ TEST_CASE("relu keeps -0 and NaN, as PyTorch does, in whole vectors too", "[loop
 
 TEST_CASE("a special value at any place of a block gives what it gives alone, and changes no other",
           "[loops][one_thread]") {
-  // Blocks of 256 elements are made of vectors of 16 (elementwise.h): whole ones, one more than whole, and the last
-  // few.
+  // Blocks of 256 elements consist of vectors of 16 (elementwise.h). The sizes are whole vectors, one element more, and
+  // short remainders.
   using Unary = void (*)(const Tensor&, Tensor&);
   using Binary = void (*)(const Tensor&, const Tensor&, Tensor&);
 #define TANDEM_TEST_ROW(name, ...) {#name, &kernel::name},
@@ -325,7 +328,7 @@ TEST_CASE("a special value at any place of a block gives what it gives alone, an
                             -3e38f,
                             1e5f};
   const auto same = [](float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b); };
-  // run(x, y) computes y from x; what is wrong is counted, since a check for each place would take long.
+  // run(x, y) computes y from x. Errors are counted, because one CHECK per position would be slow.
   const auto check = [&](const char* op, const auto& run) {
     for (const int64_t n : {16, 17, 255, 256, 257, 273}) {
       Tensor x = make({n}, DType::float32), y = make({n}, DType::float32), one = make({1}, DType::float32),
@@ -392,6 +395,6 @@ TEST_CASE("results so large that they go past the cache are those of small parts
   check(make({n}, DType::float32), x, relu);
   check(make({n}, DType::float32), x, exp);
   check(make({n}, DType::float32), x, add);
-  check(core::as_strided(room, {n}, {1}, 1), x, mul);  // no multiple of 16
+  check(core::as_strided(room, {n}, {1}, 1), x, mul);  // output not aligned to 16 elements
   check(x, x, add);
 }

@@ -1,5 +1,6 @@
-// Random fills and dropout against numbers drawn one by one in code for the baseline processor: whatever instruction
-// set runs the loops (TANDEM_CPU_ISA) and however threads cut them, integers, uniforms and masks are the same bits.
+// Tests random fills and dropout against numbers drawn one by one with code for the baseline CPU. Integers, uniforms
+// and
+// masks must have the same bits for every instruction set (TANDEM_CPU_ISA) and every split over threads.
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -18,9 +19,10 @@ namespace kernel = tandem::kernels::cpu;
 
 namespace {
 
-constexpr int64_t kCount = 200003;  // several chunks, and no multiple of a Philox block
+constexpr int64_t kCount = 200003;  // several chunks, and not a multiple of a Philox block
 constexpr uint64_t kSeed = 0x123456789abcdef0, kStream = 5, kOffset = 0x1ffffffff;
-const Tensor kState = tensor({int64_t{kSeed}, int64_t{kStream}, int64_t{kOffset} - 7}, kInt64);  // with 7 beside it
+// draws add 7, which gives kOffset
+const Tensor kState = tensor({int64_t{kSeed}, int64_t{kStream}, int64_t{kOffset} - 7}, kInt64);
 
 Tensor drawn(DType dtype) { return core::empty({kCount}, dtype, Device(kCPU)); }
 uint32_t word(int64_t i) { return philox32(kSeed, kStream, kOffset, uint64_t(i)); }
@@ -37,7 +39,7 @@ TEST_CASE("uniform numbers are bit-equal to one at a time", "[random]") {
   Tensor f = drawn(DType::float32), d = drawn(DType::float64);
   kernel::uniform(-0.1, 0.7, kState, 7, f);
   kernel::uniform(-0.1, 0.7, kState, 7, d);
-  // Stored, so that no compiler fuses the sum with the product.
+  // Stored in volatile variables, so that no compiler fuses the product and the sum.
   volatile float f_product = 0;
   volatile double d_product = 0;
   const float f_width = float(0.7 - -0.1);
@@ -74,11 +76,11 @@ TEST_CASE("normal numbers are Box-Muller's, each of a pair of words of its own",
     const double u = (double(uint32_t(wide(i))) + 0.5) * 0x1p-32, v = double(wide(i) >> 32) * 0x1p-32;
     const double r = std::sqrt(-2 * std::log(u)), z = r * std::cos(6.283185307179586 * v);
     d_error = std::max(d_error, std::abs(d.data<double>()[i] - z));
-    // Rounding u to a float moves r by 2^-24 / r: much where r is small.
+    // Rounding u to float moves r by 2^-24 / r, which is much if r is small.
     f_error = std::max(f_error, std::abs(double(f.data<float>()[i]) - z) / (1 + 0x1p-4 / r));
   }
   CHECK(d_error < 1e-15 * 8);
-  CHECK(f_error < 4e-6);  // a float logarithm, root and cosine, of numbers up to 6.8
+  CHECK(f_error < 4e-6);  // float logarithm, root and cosine of numbers up to 6.8
 }
 
 TEST_CASE("normal numbers have the moments of a normal distribution", "[random]") {
@@ -90,14 +92,14 @@ TEST_CASE("normal numbers have the moments of a normal distribution", "[random]"
     const double z = ((dtype == DType::float32 ? double(y.data<float>()[i]) : y.data<double>()[i]) - 3) / 2;
     sum += z, square += z * z, fourth += z * z * z * z;
   }
-  // Five standard errors of 200,003 draws: 1, sqrt(2) and sqrt(96) over sqrt(n).
+  // Tolerance: five standard errors of 200,003 draws. The standard errors are 1, sqrt(2) and sqrt(96) over sqrt(n).
   CHECK(std::abs(sum / kCount) < 0.0112);
   CHECK(std::abs(square / kCount - 1) < 0.0159);
   CHECK(std::abs(fourth / kCount - 3) < 0.1096);
 }
 
 TEST_CASE("draws of any count in a row share no number of the stream", "[random]") {
-  // A block of Philox has two 64-bit numbers, so that after an odd count half a block is left over.
+  // A Philox block has two 64-bit numbers, so half a block is left over after an odd count.
   for (const int64_t first : {1, 2, 3, 4, 5, 7, 8, 255, 257}) {
     for (const DType dtype : {kFloat64, kFloat32, kInt64}) {
       manual_seed(3);

@@ -1,5 +1,6 @@
-// Sorting, selection and positions by mask against plain code, at sizes where the kernels go digit by digit, select by
-// a limit, or cut a mask into blocks; rows that are added and copied by index, at sizes where threads share them.
+// Tests sorting, selection and indices of a mask against plain code, at sizes for which the kernels use a radix sort,
+// select by a threshold, or split a mask into blocks. Also tests rows that are added and copied by index, at sizes for
+// which threads share them.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -20,7 +21,7 @@ using namespace tandem;
 
 namespace {
 
-/// A few hundred different values, so that many are equal; with `specials` also NaN, infinities and both zeros.
+/// Returns numbers with many duplicates; if `specials`, also NaN, infinities and both zeros.
 Tensor many(IntArrayRef sizes, DType dtype, bool specials) {
   Tensor x = core::empty(sizes, kFloat64, kCPU);
   const double special[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0};
@@ -31,7 +32,7 @@ Tensor many(IntArrayRef sizes, DType dtype, bool specials) {
   return x.to(dtype);
 }
 bool before(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
-/// The stable order of a row.
+/// Returns the stable argsort of a row.
 std::vector<int64_t> order(const double* x, int64_t n, bool descending) {
   std::vector<int64_t> at(static_cast<size_t>(n));
   std::iota(at.begin(), at.end(), 0);
@@ -86,7 +87,8 @@ TEST_CASE("rows that meet are added and copied in the index's order, however the
   const int64_t inner = GENERATE(7, 96, 300), outer = GENERATE(1, 2), n = 43, m = 1501;
   CAPTURE(inner, outer);
   Tensor index = core::empty({m}, kInt64, kCPU), x = core::empty({outer, m, inner}, kFloat32, kCPU);
-  for (int64_t i = 0; i < m; ++i) index.data<int64_t>()[i] = i < 500 ? 11 : i * i % n;  // one row very often
+  // index 11 occurs 500 times in a row
+  for (int64_t i = 0; i < m; ++i) index.data<int64_t>()[i] = i < 500 ? 11 : i * i % n;
   for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] = 1.0f / static_cast<float>(i % 1999 + 3);
   const Tensor y = zeros({outer, n, inner});
   Tensor added = y.clone(), copied = y.clone();

@@ -1,4 +1,4 @@
-// The special functions in double against closed forms, sums and integrals of them written out.
+// Tests the special functions in double against closed forms, sums and integrals.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -42,7 +42,8 @@ TEST_CASE("zeta gives Riemann's values, and the sums of its terms", "[functors][
   CHECK(relative(math::zeta(2.0, 0.5), 3 * two) < 1e-15);
   for (const double x : {1.25, 3.5, 9.0})
     for (const double q : {0.25, 1.75, 40.0}) {
-      // The rest as an integral from the middle between two terms, with the first correction of Euler and Maclaurin.
+      // Terms from k = 5001 on are replaced by their integral (midpoint rule) with the first Euler-Maclaurin
+      // correction.
       const long double s = x, at = 5000.5L + q;
       long double sum = std::pow(at, 1 - s) / (s - 1) - s * std::pow(at, -s - 1) / 24;
       for (int k = 5000; k >= 0; --k) sum += std::pow(k + static_cast<long double>(q), -s);
@@ -54,8 +55,9 @@ TEST_CASE("zeta gives Riemann's values, and the sums of its terms", "[functors][
 }
 
 TEST_CASE("modified Bessel functions are their integrals", "[functors][one_thread]") {
-  // (1 / pi) integral over [0, pi] of e^(x cos t) cos(n t): the trapezoidal rule, which of periodic functions converges
-  // faster than any power.
+  // Expected: (1 / pi) * integral over [0, pi] of e^(x cos t) cos(n t). The trapezoidal rule converges faster than any
+  // power
+  // for periodic functions.
   for (const double x : {1e-3, 0.5, 1.0, 7.0, 19.9, 20.1, 60.0, 650.0}) {
     const int points = 2000;
     long double sums[2] = {0, 0};
@@ -65,13 +67,13 @@ TEST_CASE("modified Bessel functions are their integrals", "[functors][one_threa
     }
     CAPTURE(x);
     CHECK(relative(math::i0e(x), sums[0]) < 3e-15);
-    CHECK(relative(math::i1e(x), sums[1]) < 1e-14);  // of small x the integral loses digits
+    CHECK(relative(math::i1e(x), sums[1]) < 1e-14);  // the integral loses digits if x is small
     CHECK(relative(math::i0(x), sums[0] * std::exp(static_cast<long double>(x))) < 5e-15);
     CHECK(math::i1(-x) == -math::i1(x));
     CHECK(math::i0(-x) == math::i0(x));
   }
   CHECK((math::i0(0.0) == 1 && math::i1(0.0) == 0 && math::i0e(kInfinity) == 0));
-  CHECK((std::isnan(math::i0(kInfinity)) && std::isnan(math::i1(-kInfinity))));  // as PyTorch's
+  CHECK((std::isnan(math::i0(kInfinity)) && std::isnan(math::i1(-kInfinity))));  // as in PyTorch
   CHECK((math::i0(712.0) < kInfinity && math::i0(720.0) == kInfinity));
   CHECK((std::isnan(math::i0(std::nan(""))) && std::isnan(math::i1e(std::nan("")))));
 }
@@ -85,8 +87,8 @@ TEST_CASE("erfcx, erfinv and ndtri agree with erfc and undo it", "[functors][one
   CHECK((math::erfcx(-30.0) == kInfinity && math::erfcx(kInfinity) == 0 && std::isnan(math::erfcx(std::nan("")))));
   for (double y = 0.01; y < 26; y *= 1.37) {
     const double x = std::erf(y), q = std::erfc(y);
-    if (x < 0.99) CHECK(relative(math::erfinv(-x), -y) < 1e-14);  // beyond, x alone does not say y
-    // An error of q is one of 1 / (2 y^2) times its size in y.
+    if (x < 0.99) CHECK(relative(math::erfinv(-x), -y) < 1e-14);  // close to 1, x does not determine y accurately
+    // A relative error of q changes y by 1 / (2 y^2) of that relative error.
     CHECK(relative(math::ndtri(0.5 * q), -y * std::sqrt(2.0L)) < (y < 0.1 ? 3e-15 : 1e-15) * (1 + 1 / y));
   }
   CHECK(math::ndtri(5e-324) < -38);
@@ -100,7 +102,7 @@ TEST_CASE("incomplete gamma functions are the error function and Poisson's sums"
     CHECK(relative(math::igammac(0.5, x), std::erfc(std::sqrt(static_cast<long double>(x)))) < 1e-13);
     CHECK(relative(math::igammac(1.0, x), std::exp(-static_cast<long double>(x))) < 1e-13);
   }
-  // Q(n, x) = e^-x sum of x^k / k! over k < n; 200000 is in the reach of the uniform expansion.
+  // Q(n, x) = e^-x * sum of x^k / k! over k < n. For n = 200000 the implementation uses the uniform expansion.
   for (const int n : {5, 60, 1000, 200000})
     for (const double ratio : {0.7, 0.99, 0.999, 1.0, 1.002, 1.02}) {
       const long double x = static_cast<double>(n) * ratio;
@@ -112,7 +114,7 @@ TEST_CASE("incomplete gamma functions are the error function and Poisson's sums"
       }
       CAPTURE(n, ratio);
       const auto upper = static_cast<double>(sum);
-      const double bound = 3e-13 + 1e-17 * n;  // of k ln(x), rounded to long double
+      const double bound = 3e-13 + 1e-17 * n;  // the error of k ln(x) in long double grows with n
       CHECK(std::fabs(math::igammac(double(n), double(x)) - upper) < bound * upper + 1e-300);
       CHECK(std::fabs(math::igamma(double(n), double(x)) + upper - 1) < bound);
     }
@@ -123,7 +125,8 @@ TEST_CASE("divisors, multiples and shifts of the ends of their range", "[functor
   const int64_t least = std::numeric_limits<int64_t>::min();
   CHECK((math::gcd(0, 0) == 0 && math::gcd(-12, 18) == 6 && math::gcd(least, 0) == least && math::gcd(least, 6) == 2));
   CHECK((math::lcm(0, 5) == 0 && math::lcm(-4, 6) == 12 && math::lcm(21, 6) == 42));
-  const int64_t most = std::numeric_limits<int64_t>::max();  // what does not fit is taken modulo 2^64, without a sign
+  // lcm overflows: the product is taken modulo 2^64, without its sign
+  const int64_t most = std::numeric_limits<int64_t>::max();
   CHECK(math::lcm(most - 1, most) == most - 1);
   CHECK((math::left_shift(1, 63) == least && math::left_shift(1, 64) == 0 && math::left_shift(1, -1) == 0));
   CHECK((math::right_shift(-5, 1) == -3 && math::right_shift(-5, 70) == -1 && math::right_shift(5, -1) == 0));

@@ -1,4 +1,4 @@
-// A walk through automatic differentiation as a user of LibTorch takes it. Every result is checked.
+// A tour of automatic differentiation, as a LibTorch user would write it. The program checks every result.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -48,7 +48,7 @@ void vector_jacobian_product() {
   TORCH_CHECK(!detached.requires_grad() && x.eq(detached).all().item<bool>());
 }
 
-/// WGAN-GP's penalty on the norm of a gradient: a derivative of a derivative.
+/// Gradient penalty of WGAN-GP, which needs a second derivative.
 void gradient_penalty() {
   torch::manual_seed(0);
   auto model = torch::nn::Linear(4, 3);
@@ -64,7 +64,7 @@ void gradient_penalty() {
   auto combined = loss + penalty;
   combined.backward();
 
-  // d output / d input is the weight summed over outputs, the same for every row.
+  // d output / d input is the weight summed over outputs. It is the same for every row.
   auto row = model->weight.detach().sum(0);
   expect("gradient", gradient, row.expand({3, 4}));
   auto length = row.norm();
@@ -110,7 +110,7 @@ class MulConstant : public Function<MulConstant> {
   }
 };
 
-// Two results, of which backward may get one alone.
+// A function with two outputs, of which only one may get a gradient.
 struct SumAndDifference : public Function<SumAndDifference> {
   static variable_list forward(AutogradContext*, Variable a, Variable b) { return {a + b, a - b}; }
   static variable_list backward(AutogradContext*, variable_list grads) {
@@ -156,7 +156,7 @@ void hooks_and_inner_gradients() {
   expect("inner gradient", h.grad(), 2 * h.detach());
   expect("seen by a hook", seen, h.grad());
 
-  // Third derivative of x^4, one grad at a time.
+  // Computes the third derivative of x^4 by three calls of grad.
   auto t = torch::tensor(2.0, torch::dtype(torch::kDouble).requires_grad(true));
   auto d = t.pow(4);
   for (int order = 1; order <= 3; ++order)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# check.sh FAMILY EXPECTED: runs each program of the executable FAMILY, and compares what it prints with the file of its
-# name in the folder EXPECTED. Shows the first lines that differ, and says at the end which programs failed.
+# check.sh FAMILY EXPECTED: runs each program of the executable FAMILY, and compares its output with the file of the
+# same name in the folder EXPECTED. Shows the first differing lines, and finally lists the programs that failed.
 set -uo pipefail
 failed=()
 programs=$("$1") || exit 1
 for program in $programs; do
   printed=$(mktemp)
-  "$1" "$program" | sed "s/program_$program:://g" >"$printed"  # the namespace that stands around each here
+  "$1" "$program" | sed "s/program_$program:://g" >"$printed"  # removes the namespace that surrounds each program
   status=${PIPESTATUS[0]}
   difference=$(diff "$2/$program.txt" "$printed") && [ $status = 0 ] || {
     failed+=("$program")

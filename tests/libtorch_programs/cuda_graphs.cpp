@@ -1,5 +1,5 @@
-// Streams, events and graphs of GPUs under LibTorch's names: a training step is captured on a stream of its own, and
-// its replays must give the parameters that eager steps give, bit for bit. Without a GPU there is nothing to do.
+// GPU streams, events and graphs under LibTorch's names. Captures a training step on a side stream. Replays must give
+// the same parameters as eager steps, bit for bit. Does nothing without a GPU.
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
 #include <ATen/cuda/CUDAGraph.h>
@@ -39,7 +39,8 @@ void step(Net& net, torch::optim::Optimizer& optimizer, const torch::Tensor& x, 
   optimizer.step();
 }
 
-/// The parameters and the last loss after three steps to warm up and five more, which are replays if `captured`.
+/// Returns the parameters and the last loss after three warm-up steps and five more steps. If `captured`, the five
+/// steps are replays.
 std::vector<torch::Tensor> train(bool captured) {
   torch::manual_seed(4);
   torch::cuda::manual_seed_all(5);

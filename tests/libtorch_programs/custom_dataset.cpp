@@ -1,4 +1,5 @@
-// A dataset of one's own, as a user of LibTorch writes one: points in a plane, and which of three rings they are in.
+// A user-defined dataset, as a LibTorch user would write it: points in a plane, classified by the ring that contains
+// them.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -31,7 +32,7 @@ class RingDataset : public torch::data::datasets::Dataset<RingDataset> {
   size_t size_;
 };
 
-// Whole batches at once: numbers 0, 1, 2, ... as one tensor.
+// Returns whole batches: the numbers 0, 1, 2, ... as one tensor.
 class CountingDataset
     : public torch::data::datasets::BatchDataset<CountingDataset, torch::data::Example<>, torch::ArrayRef<size_t>> {
  public:
@@ -43,7 +44,7 @@ class CountingDataset
   std::optional<size_t> size() const override { return 10; }
 };
 
-// Only inputs, no targets.
+// A dataset with inputs but no targets.
 class SquaresDataset : public torch::data::datasets::Dataset<SquaresDataset, torch::data::TensorExample> {
  public:
   torch::data::TensorExample get(size_t index) override { return torch::tensor(static_cast<int64_t>(index * index)); }

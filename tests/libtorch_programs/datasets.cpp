@@ -1,4 +1,4 @@
-// Datasets, transforms, samplers and loaders of all kinds. Prints what LibTorch prints.
+// Datasets, transforms, samplers and loaders of all kinds. The output must equal LibTorch's.
 #include <torch/torch.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// A generator and a discriminator that play against each other, as a user of LibTorch writes them.
+// A generator and a discriminator trained against each other, as a LibTorch user would write them.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ struct GeneratorImpl : torch::nn::Module {
 };
 TORCH_MODULE(Generator);
 
-/// Bright squares on a dark ground, 8 x 8 pixels, with some noise.
+/// Returns 8 x 8 pixel images of bright squares on a dark background, with some noise.
 torch::Tensor real_images() {
   torch::Tensor x = torch::full({kBatch, 1, 8, 8}, -0.9);
   x.slice(2, 2, 6).slice(3, 2, 6).fill_(0.9);
@@ -43,7 +43,7 @@ int main() {
                                          torch::optim::AdamOptions(1e-2).betas(std::make_tuple(0.5, 0.999)));
   torch::optim::Adam discriminator_optimizer(discriminator->parameters(),
                                              torch::optim::AdamOptions(2e-3).betas(std::make_tuple(0.5, 0.999)));
-  const auto distance = [&] {  // from what is real
+  const auto distance = [&] {  // distance between generated and real images
     torch::NoGradGuard guard;
     return (generator(torch::randn({kBatch, kNoise, 1, 1})).mean(0) - real_images().mean(0)).abs().mean().item<float>();
   };

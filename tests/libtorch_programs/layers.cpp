@@ -1,5 +1,5 @@
-// Losses, pools, paddings, normalisations and layers of images as programs for LibTorch write them. It prints the sizes
-// of what they give.
+// Losses, pooling, padding, normalization and image layers, as LibTorch programs use them. Prints the sizes of their
+// results.
 #include <torch/nn/functional/vision.h>
 #include <torch/nn/modules/loss.h>
 #include <torch/torch.h>

@@ -1,4 +1,4 @@
-// An MNIST trainer as a user of LibTorch writes one.
+// An MNIST training program, as a LibTorch user would write it.
 // usage: mnist FOLDER [EPOCHS [LEAST_ACCURACY]]
 #include <torch/torch.h>
 
@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
     accuracy = test(model, device, *test_loader, test_size);
   }
 
-  // What was learnt outlives the process.
+  // Saves and reloads the trained model.
   auto trained = std::make_shared<Net>(model), restored = std::make_shared<Net>();
   torch::save(trained, "mnist_model.pt");
   torch::save(optimizer, "mnist_optimizer.pt");

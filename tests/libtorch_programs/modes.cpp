@@ -1,5 +1,5 @@
-// Inference mode, anomaly mode, what a custom function may say of its tensors, and options of convolutions, as a user
-// of LibTorch writes them.
+// Inference mode, anomaly mode, calls that a custom function may make about its tensors, and convolution options, as a
+// LibTorch user would write them.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -10,7 +10,7 @@ using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Numbers by a formula, that both libraries make alike.
+/// Returns numbers from a formula, so that they are the same in both libraries.
 Tensor numbers(std::vector<int64_t> sizes, double step = 0.37) {
   int64_t count = 1;
   for (const int64_t size : sizes) count *= size;

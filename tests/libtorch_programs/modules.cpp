@@ -1,4 +1,4 @@
-// Modules as LibTorch prints them.
+// Prints modules. The output must equal LibTorch's.
 #include <torch/torch.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// Tensors and sizes as LibTorch prints them.
+// Prints tensors and sizes. The output must equal LibTorch's.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-/// Numbers of all magnitudes up to 10^most, by a formula.
+/// Returns numbers of all magnitudes up to 10^most, from a formula.
 torch::Tensor numbers(torch::IntArrayRef sizes, double most, double least, int seed) {
   int64_t count = 1;
   for (const int64_t size : sizes) count *= size;

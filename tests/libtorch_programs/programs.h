@@ -1,4 +1,5 @@
-// What units of several programs include before them: inside a program's namespace its own includes then read nothing.
+// Headers for units of several programs. They are included first, so that #include lines within a program's namespace
+// have no effect.
 #pragma once
 #include <torch/torch.h>
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# record.sh PYTHON PROGRAM...: what these programs (layers, tensors/indexing, ...) print when they are compiled with the
-# LibTorch that this Python has, into the folder expected beside each. Committed: the tests do not need LibTorch.
+# record.sh PYTHON PROGRAM...: compiles programs (layers, tensors/indexing, ...) with the LibTorch of this Python, and
+# writes their output to the folder `expected` beside each program. The output is committed, so the tests do not need
+# LibTorch.
 set -euo pipefail
 python=$1
 shift
@@ -8,7 +9,7 @@ cd "$(dirname "$0")"
 torch=$("$python" -c 'import torch, os; print(os.path.dirname(torch.__file__))')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cuda=()  # where LibTorch has it, data_parallel is there
+cuda=()  # the CUDA library of LibTorch contains data_parallel
 [ ! -e "$torch/lib/libtorch_cuda.so" ] || cuda=(-ltorch_cuda -Wl,--allow-shlib-undefined)
 flags=(-std=gnu++20 -O0 -w -I"$torch/include" -I"$torch/include/torch/csrc/api/include")
 c++ "${flags[@]}" -x c++-header programs.h -o "$work/programs.h.gch"

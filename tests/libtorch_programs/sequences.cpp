@@ -1,5 +1,5 @@
-// Networks on sequences, written for LibTorch: an LSTM on packed words learns to count, a GRU cell, attention, a
-// transformer that learns to copy, and modules behind AnyModule and Sequential.
+// Sequence networks written for LibTorch: an LSTM on packed sequences that learns to count, a GRU cell, attention, a
+// transformer that learns to copy, and modules in AnyModule and Sequential.
 #include <torch/torch.h>
 
 #include <cstdlib>
@@ -37,7 +37,7 @@ struct CounterImpl : torch::nn::Module {
 };
 TORCH_MODULE(Counter);
 
-// How many ones there are among the words.
+// Trains a network to count the ones in a sequence.
 static void count() {
   Counter model(3, 8);
   torch::optim::Adam optimizer(model->parameters(), torch::optim::AdamOptions(0.02));
@@ -57,7 +57,7 @@ static void count() {
   REQUIRE(loss < 0.05);
 }
 
-// A target that is the source, one place later.
+// Trains a transformer to copy its source, shifted by one position.
 static void copy() {
   torch::nn::Transformer model(torch::nn::TransformerOptions(8, 2, 1, 1).dim_feedforward(16).dropout(0.0));
   torch::optim::Adam optimizer(model->parameters(), torch::optim::AdamOptions(0.01));

@@ -1,4 +1,4 @@
-// BertModel against Hugging Face's transformers (fixtures/bert.json), and what it refuses.
+// Tests BertModel against Hugging Face transformers (fixtures/bert.json), and its errors.
 #include "tandem/models/bert.h"
 
 #include "tandem/tests/nn/module_rows.h"
@@ -41,11 +41,11 @@ TEST_CASE("BertModel begins as BERT does, copies itself, and names what does not
   manual_seed(1);
   BertModel model(tiny().vocab_size(400).hidden_dropout_prob(0.5));
   const Tensor words = model->embeddings->word_embeddings->weight.detach();
-  CHECK(words[0].equal(zeros({16})));  // [PAD]
+  CHECK(words[0].equal(zeros({16})));  // row of the padding token [PAD]
   CHECK(words.slice(0, 1).std().item<double>() == Approx(0.02).epsilon(0.05));
   CHECK(model->pooler->dense->bias.equal(zeros({16})));
   const Tensor ids = tensor({1, 2, 3, 4, 5, 6}).reshape({2, 3});
-  CHECK(!std::get<0>(model(ids)).equal(std::get<0>(model(ids))));  // dropout
+  CHECK(!std::get<0>(model(ids)).equal(std::get<0>(model(ids))));  // differs by dropout
   model->eval();
   const auto copy = std::dynamic_pointer_cast<models::BertModelImpl>(model->clone());
   CHECK(std::get<1>(copy->forward(ids)).equal(std::get<1>(model(ids))));
@@ -62,7 +62,7 @@ TEST_CASE("BertModel begins as BERT does, copies itself, and names what does not
 TEST_CASE("BertModel loads files with the older names of BERT", "[models][bert]") {
   manual_seed(2);
   const BertModel model(tiny());
-  NamedTensors old = {{"cls.predictions.bias", zeros({11})}};  // of a head, which the model has not
+  NamedTensors old = {{"cls.predictions.bias", zeros({11})}};  // belongs to a head that the model does not have
   for (const auto& parameter : model->named_parameters()) {
     std::string older = "bert." + parameter.key();
     for (const auto& [now, before] :

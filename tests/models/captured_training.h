@@ -1,4 +1,5 @@
-// A model in training with everything that a step may have, run eagerly and as a Graph: for the tests of both devices.
+// Trains a model with dropout, batch norm, clipping and a schedule, either eagerly or as a captured Graph, for tests on
+// the CPU and on GPUs.
 #pragma once
 #include <functional>
 #include <memory>
@@ -11,12 +12,12 @@
 
 namespace tandem::test {
 
-/// A model in training, with everything that a step may have: dropout, batch norm, clipping, a schedule.
+/// A model with its loss, optimizer and input generators.
 struct Training {
   std::shared_ptr<nn::Module> module;
   std::function<Tensor(const Tensor&)> forward;
   std::function<Tensor(const Tensor&, const Tensor&)> loss;
-  std::function<Tensor()> input, target;  // on the host, whose generator makes them
+  std::function<Tensor()> input, target;  // on the CPU, from its generator
   std::unique_ptr<optim::Optimizer> optimizer;
 
   template <class Model> void take(const Model& model, Device device) {
@@ -52,7 +53,7 @@ inline Training make_training(const std::string& name, Device device = kCPU, int
   return t;
 }
 
-/// Losses of the steps, then what the module holds.
+/// Returns the losses of `steps` steps, followed by the module's parameters and buffers.
 inline std::vector<Tensor> train(const std::string& name, int steps, bool captured, Device device = kCPU,
                                  int64_t batch = 8) {
   Training t = make_training(name, device, batch);
@@ -68,7 +69,7 @@ inline std::vector<Tensor> train(const std::string& name, int steps, bool captur
     t.optimizer->step();
     loss = loss.detach();
   };
-  step();  // the optimizer's first, which makes its state
+  step();  // the first step creates the optimizer's state, so it runs eagerly
   Graph graph;
   if (captured) graph.capture(step);
   std::vector<Tensor> out;

@@ -1,4 +1,4 @@
-// Networks in channels-last: what is copied on the way, and that results are those of row-major tensors.
+// Tests networks in channels-last: which tensors are copied, and that results equal those of row-major tensors.
 #include <atomic>
 #include <cstring>
 
@@ -14,7 +14,7 @@ using tandem::distributed::run_ranks;
 
 namespace {
 
-/// Counts the copies of tensors of four dimensions, in whatever kernel's call.
+/// Counts copies of tensors of four dimensions, by any kernel call.
 class CopyCounter : public Observer {
  public:
   void on_call(const KernelCall& call) override {
@@ -47,7 +47,9 @@ nn::Sequential make_net() {
   return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(3, 8, 3).padding(1)), nn::BatchNorm2d(8), nn::ReLU(),
                         nn::MaxPool2d(2), nn::Conv2d(8, 6, 3), nn::BatchNorm2d(6), nn::ReLU(), nn::MaxPool2d(2));
 }
-/// The largest difference, measured by the largest element; gradients before a batch norm are 0 up to rounding.
+/// Returns the largest difference relative to the largest element. The floor of 0.1 matters for gradients before a
+/// batch
+/// norm, which are zero up to rounding.
 double difference(const Tensor& a, const Tensor& b) {
   return ((a - b).abs().max() / b.abs().max().clamp_min(0.1)).item<double>();
 }
@@ -86,7 +88,7 @@ TEST_CASE("a convolution net runs channels-last forward and backward without a c
   CHECK(copies == 0);
   for (size_t i = 0; i < plain.size(); ++i) {
     CAPTURE(i);
-    CHECK(difference(last[i], plain[i]) < 1e-4);  // float sums of a few thousand terms, in another order
+    CHECK(difference(last[i], plain[i]) < 1e-4);  // tolerance: float sums of a few thousand terms, in another order
   }
 }
 
@@ -98,7 +100,7 @@ TEST_CASE("of a whole network only flatten copies", "[channels_last]") {
   const Tensor x = rand({3, 1, 28, 28}, device).to(kChannelsLast);
   Tensor loss;
   CHECK(copies_of([&] { loss = net(x).square().mean(); }) == 1);
-  CHECK(copies_of([&] { loss.backward(); }) == 1);  // its gradient becomes images again
+  CHECK(copies_of([&] { loss.backward(); }) == 1);  // the gradient of flatten becomes channels-last again
 }
 
 TEST_CASE("elementwise results are the same bits in either format", "[channels_last]") {
@@ -107,14 +109,14 @@ TEST_CASE("elementwise results are the same bits in either format", "[channels_l
   const Tensor la = a.to(kChannelsLast), lb = b.to(kChannelsLast);
   const auto same = [](const Tensor& last, const Tensor& plain) {
     CHECK(is_last(last));
-    CHECK(last.nan_to_num(7).equal(plain.nan_to_num(7)));  // no number is in the domain of all of them
+    CHECK(last.nan_to_num(7).equal(plain.nan_to_num(7)));  // NaN outside of an op's domain
   };
 #define X(name, ...) same(lb.name(), b.name());
   TANDEM_UNARY_OPS(X)
 #undef X
   same(la + lb, a + b), same(la * c, a * c), same(la / lb, a / b), same(lb.pow(la), b.pow(a)), same(la < lb, a < b);
   same(where(la > 0, la, lb), where(a > 0, a, b)), same(la.to(kFloat16), a.to(kFloat16)), same(gelu(la), gelu(a));
-  // Beside a row-major tensor the first one decides.
+  // With inputs of different formats, the first input determines the format.
   same(la + b, a + b);
   CHECK((a + lb).is_contiguous());
 }
@@ -123,7 +125,8 @@ TEST_CASE("pools of channels-last images give what they give of planes", "[chann
   const Device device = GENERATE(from_range(devices()));
   for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
     CAPTURE(device, dtype);
-    // 70 channels are more than a group that is worked on side by side; equal numbers show which one is chosen.
+    // 70 channels exceed the group of channels that is processed together. Equal numbers show which of them max pooling
+    // picks.
     const Tensor x = (randint(-9, 10, {2, 70, 9, 7}, device).to(kFloat32) / 4).to(dtype);
     const auto compare = [&](const auto& pool, bool bits) {
       const Tensor plain = x.clone().requires_grad_(), last = x.clone(kChannelsLast).requires_grad_();
@@ -132,7 +135,8 @@ TEST_CASE("pools of channels-last images give what they give of planes", "[chann
       want.backward(dy), got.backward(dy.to(kChannelsLast));
       CHECK(is_last(got));
       CHECK(is_last(last.grad()));
-      const double bound = bits ? 0 : dtype == kFloat64 ? 1e-14 : dtype == kFloat32 ? 1e-6 : 1e-2;  // a unit or two
+      // one or two units in the last place
+      const double bound = bits ? 0 : dtype == kFloat64 ? 1e-14 : dtype == kFloat32 ? 1e-6 : 1e-2;
       CHECK(difference(got.detach(), want.detach()) <= bound);
       CHECK(difference(last.grad(), plain.grad()) <= bound);
     };
@@ -165,7 +169,7 @@ TEST_CASE("batch norm of rows adds up in the order of planes, bit for bit", "[ch
           return std::vector<Tensor>{y.detach(), input.grad(), weight.grad(), bias.grad(), mean, var};
         };
         const auto rows = run([](const Tensor& t) { return t; });
-        // One image of as many pixels: the kernel for planes.
+        // One image with the same pixels, which uses the kernel for planes.
         const auto planes = run([](const Tensor& t) { return t.t().unsqueeze(0).contiguous(); });
         for (size_t i = 0; i < rows.size(); ++i) {
           CAPTURE(i);
@@ -176,7 +180,7 @@ TEST_CASE("batch norm of rows adds up in the order of planes, bit for bit", "[ch
 
 TEST_CASE("a captured step in channels-last is the eager one, bit for bit", "[channels_last][graph]") {
   const Device device = GENERATE(from_range(devices()));
-  if (device.is_cuda() && TANDEM_TEST_SANITIZED) return;  // more than a minute, for the kernels of the tests above
+  if (device.is_cuda() && TANDEM_TEST_SANITIZED) return;  // takes over a minute and only repeats kernels tested above
   CAPTURE(device);
   const auto train = [&](bool captured, MemoryFormat format) {
     manual_seed(3);
@@ -210,7 +214,8 @@ TEST_CASE("a captured step in channels-last is the eager one, bit for bit", "[ch
                             plain = train(false, kContiguous);
   for (size_t i = 0; i < eager.size(); ++i) {
     CHECK(replayed[i].equal(eager[i]));
-    if (i < 3) CHECK(difference(eager[i], plain[i]) < 1e-2);  // losses, after steps of Adam that turn on signs
+    // losses after steps of Adam, which depend on the signs of tiny gradients
+    if (i < 3) CHECK(difference(eager[i], plain[i]) < 1e-2);
   }
 }
 
@@ -228,7 +233,7 @@ TEST_CASE("optimizers, clipping and state files take channels-last parameters", 
   optim::SGD a(net->parameters(), optim::SGDOptions(0.1).momentum(0.9)),
       b(last->parameters(), optim::SGDOptions(0.1).momentum(0.9));
   for (int i = 0; i < 2; ++i) step(net, a, x), step(last, b, x.to(kChannelsLast));
-  last->to(kContiguous);  // the momenta follow
+  last->to(kContiguous);  // momentum buffers change their format too
   step(net, a, x), step(last, b, x);
   last->to(kChannelsLast);
   save(last, folder / "net");
@@ -285,7 +290,7 @@ TEST_CASE("both kinds of data parallelism take channels-last modules", "[channel
       net->to(format);
       if (rank == 1) {
         const NoGradGuard guard;
-        for (Tensor p : net->parameters()) p.zero_();  // they come from rank 0
+        for (Tensor p : net->parameters()) p.zero_();  // DistributedDataParallel broadcasts them from rank 0
       }
       nn::parallel::DistributedDataParallel ddp(net);
       ddp(x.narrow(0, 3 * rank, 3).to(format)).square().mean().backward();

@@ -1,4 +1,5 @@
-// Graphs of steps on GPUs: captured steps against the same steps run eagerly, and what cannot be recorded.
+// Tests Graphs of training steps on GPUs: captured steps against the same steps run eagerly, and calls that cannot be
+// captured.
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ Tensor on_gpu(Shape sizes, double value) { return full(sizes, value, TensorOptio
 
 TEST_CASE("captured training on a GPU is eager training, bit for bit", "[graph][cuda][one_thread]") {
   if (!has_gpu()) return;
-  // Under a sanitizer these take minutes: two models and one order lead through the same code.
+  // All models would take minutes under a sanitizer. Two models and one execution order cover the same code.
   const StreamSeed seed(TANDEM_TEST_SANITIZED ? 7 : GENERATE(0, 7));
   const std::vector<std::string> all = {"simple_model", "mlp", "lenet", "fashion_cnn"},
                                  some = {"simple_model", "lenet"};
@@ -27,7 +28,7 @@ TEST_CASE("captured training on a GPU is eager training, bit for bit", "[graph][
     const int steps = TANDEM_TEST_SANITIZED ? 2 : name == "simple_model" ? 12 : 4;
     const std::vector<Tensor> eager = train(name, steps, false, kGpu, 2), replayed = train(name, steps, true, kGpu, 2);
     require_same(replayed, eager);
-    REQUIRE(!eager[0].equal(eager[1]));  // new batches, another loss
+    REQUIRE(!eager[0].equal(eager[1]));  // each step has a new batch, so losses differ
   }
 }
 
@@ -100,7 +101,7 @@ TEST_CASE("what a replay writes before the launch is no temporary's", "[graph][c
   const TensorOptions options(kGpu);
   const auto step = [&] {
     Tensor y = ones({50}, options);
-    for (int i = 0; i < 5; ++i) y = dropout(y + 1, 0.5, true);  // states come after many temporaries
+    for (int i = 0; i < 5; ++i) y = dropout(y + 1, 0.5, true);  // random states are allocated after many temporaries
     return y;
   };
   manual_seed(3);

@@ -1,4 +1,4 @@
-// GptModel against Hugging Face's transformers (fixtures/gpt.json), and what it refuses.
+// Tests GptModel against Hugging Face transformers (fixtures/gpt.json), and its errors.
 #include "tandem/models/gpt.h"
 
 #include "tandem/models/bert.h"
@@ -69,11 +69,11 @@ TEST_CASE("GptModel begins as GPT-2 does, copies itself, and names what does not
   CHECK(deviation(block->mlp->c_proj->weight) == Approx(0.005).epsilon(0.05));
   CHECK(block->mlp->c_fc->bias.equal(zeros({256})));
   const Tensor ids = tensor({1, 2, 3, 4, 5, 6}).reshape({2, 3});
-  CHECK(!model(ids).equal(model(ids)));  // dropout
+  CHECK(!model(ids).equal(model(ids)));  // differs by dropout
   model->eval();
   const auto copy = std::dynamic_pointer_cast<models::GptModelImpl>(model->clone());
   CHECK(copy->forward(ids).equal(model(ids)));
-  // A place says the same whatever follows it.
+  // The output at a position does not depend on later tokens.
   const Tensor longer = cat({ids, tensor({7, 8}).reshape({2, 1})}, 1);
   CHECK(model(longer).narrow(1, 0, 3).allclose(model(ids), 1e-5, 1e-6));
 
@@ -91,10 +91,10 @@ TEST_CASE("GptModel loads files of GPT2LMHeadModel and of GPT2Model", "[models][
   const GptModel model(tiny_gpt());
   const Tensor ids = tensor({1, 2, 3, 4, 5, 6}).reshape({2, 3});
   for (const char* const prefix : {"transformer.", ""}) {
-    NamedTensors file = {{"lm_head.weight", zeros({11, 16})}};  // tied: it counts not
+    NamedTensors file = {{"lm_head.weight", zeros({11, 16})}};  // shared with the token embedding, so it is ignored
     for (const auto& parameter : model->named_parameters())
       file.emplace(std::string(prefix).append(parameter.key()), parameter.value().detach());
-    file.emplace(std::string(prefix).append("h.0.attn.bias"), ones({7, 7}));  // the mask that older files have
+    file.emplace(std::string(prefix).append("h.0.attn.bias"), ones({7, 7}));  // mask stored in older files
     const test::TemporaryFolder folder;
     const std::string path = folder.path() + "/model.safetensors";
     save_safetensors(file, path);

@@ -1,5 +1,6 @@
-// Captured elementwise ops, which a replay runs together tile by tile: the same to the last bit as run one by one, in
-// whatever way they share memory, and without what nobody reads.
+// Tests captured elementwise ops, which a replay runs tile by tile in chains. Results have the same bits as ops run one
+// by
+// one, however tensors share memory. Ops whose results nobody reads are left out.
 #include <functional>
 #include <random>
 #include <string>
@@ -40,8 +41,8 @@ TEST_CASE("elementwise ops of a record run tile by tile, their temporaries in th
 
 namespace {
 
-/// Elementwise ops at random on tensors that share memory in every way: the same, shifted against each other, single
-/// elements, every second one, other types; in place or not, with results that are kept and such that nobody reads.
+/// Random elementwise ops on tensors that share memory: the same tensor, shifted views, single elements, strided views,
+/// other dtypes. Ops are in place or not, and their results are kept or dropped.
 class RandomProgram {
  public:
   RandomProgram(uint32_t seed, int64_t n) : random_(seed), n_(n) {
@@ -51,7 +52,7 @@ class RandomProgram {
     exact_ = rand({n}).to(kFloat64);
     half_ = rand({n}).to(kFloat16);
   }
-  /// Runs it. Called again on the same values, it does the same.
+  /// Runs the program. A second run with the same tensor values repeats it exactly.
   std::vector<Tensor> run() {
     std::mt19937 random = random_;
     const auto pick = [&](size_t count) { return std::uniform_int_distribution<size_t>(0, count - 1)(random); };
@@ -91,7 +92,7 @@ class RandomProgram {
     }
     return results;
   }
-  /// What a run changes.
+  /// Tensors that a run may change.
   std::vector<Tensor> state() const { return {memory_, whole_, exact_, half_}; }
 
  private:
@@ -119,7 +120,7 @@ TEST_CASE("random elementwise programs on shared memory: a record does what they
     loops += graph.summary().loops;
   }
   INFO(chained << " of " << loops);
-  CHECK(chained > loops / 2);  // or the test shows little
+  CHECK(chained > loops / 2);  // otherwise the test would show little
 }
 
 TEST_CASE("a record leaves out what nobody reads, but not what may throw", "[graph]") {
@@ -138,7 +139,7 @@ TEST_CASE("a record leaves out what nobody reads, but not what may throw", "[gra
   graph.replay();
   zero.zero_();
   CHECK_THROWS_WITH(graph.replay(), Contains("remainder"));
-  // Parts of what is read stay, as does what was written before a part of it is written again.
+  // An op stays if a part of its result is read later, even if another part is overwritten in between.
   graph.capture([&] {
     Tensor z = x * 3;
     z.narrow(0, 0, 50).fill_(7);

@@ -1,4 +1,4 @@
-// Graphs: captured steps against the same steps run eagerly, what cannot be recorded, and the memory of a record.
+// Tests Graphs: captured steps against the same steps run eagerly, calls that cannot be captured, and memory use.
 #include "tandem/core/loop/graph.h"
 
 #include <functional>
@@ -14,10 +14,10 @@ using namespace tandem::test;
 TEST_CASE("captured training is eager training, bit for bit", "[graph][one_thread]") {
   for (const char* name : {"simple_model", "mlp", "lenet", "fashion_cnn"}) {
     CAPTURE(name);
-    const int steps = std::string(name) == "fashion_cnn" ? 20 : 100;  // its step takes 20 times as long
+    const int steps = std::string(name) == "fashion_cnn" ? 20 : 100;  // a step of fashion_cnn takes 20 times as long
     const std::vector<Tensor> eager = train(name, steps, false), replayed = train(name, steps, true);
     require_same(replayed, eager);
-    REQUIRE(!eager[0].equal(eager[1]));  // new batches, another loss
+    REQUIRE(!eager[0].equal(eager[1]));  // each step has a new batch, so losses differ
   }
 }
 
@@ -51,9 +51,9 @@ TEST_CASE("temporaries of a record share memory, and a capture takes no more tha
                 << graph.summary().unshared_bytes);
   CHECK(graph.summary().bytes <= eager);
   CHECK(graph.summary().bytes < graph.summary().unshared_bytes / 2);
-  CHECK(capture <= eager + eager / 4);  // as it frees what it has no more use for, and then lays out the memory
+  CHECK(capture <= eager + eager / 4);  // capture frees tensors when they are no longer used, and then plans the memory
   const int64_t replay = peak_of([&] { graph.replay(); });
-  CHECK(replay <= eager / 4);  // what kernels take while they run
+  CHECK(replay <= eager / 4);  // only scratch memory of kernels
 }
 
 TEST_CASE("a record sees the values of its inputs, and what kernels refuse", "[graph][errors]") {
@@ -81,10 +81,10 @@ TEST_CASE("what the host wrote into a record's temporaries is there at each repl
   graph.capture([&] {
     Tensor table = tensor({1.0, 2.0, 3.0});
     y = table * x;
-    table.add_(x);  // which the next replay must not see
+    table.add_(x);  // each replay must see the original table
     y = y + table;
     Tensor other = tensor({1.0, 2.0, 3.0});
-    other[1].copy_(x[0]);  // the rest stays
+    other[1].copy_(x[0]);  // the other elements keep the host's values
     y = y + other;
   });
   for (int i = 0; i < 3; ++i) {
@@ -171,7 +171,7 @@ TEST_CASE("a capture runs nothing, in two halves as in one call", "[graph]") {
   Graph graph;
   graph.capture_begin();
   x.add_(1);
-  std::thread([&] { x.add_(10); }).join();  // a thread of its own records nothing
+  std::thread([&] { x.add_(10); }).join();  // other threads are not captured
   graph.capture_end();
   CHECK(x.equal(full({3}, 10.0)));
   graph.replay();

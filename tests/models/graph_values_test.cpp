@@ -1,5 +1,5 @@
-// Graphs of steps that choose by values: records compute all choices, and a replay takes the one that its values ask
-// for.
+// Tests Graphs of steps whose computation depends on tensor values. A capture records every branch, and a replay takes
+// the branch for its current values.
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -12,7 +12,7 @@
 using namespace tandem;
 
 namespace {
-/// The CPU, and a GPU where there is one.
+/// Returns the CPU, and a GPU if there is one.
 std::vector<Device> recording_devices() {
   std::vector<Device> out = {kCPU};
   if (cuda::is_available()) out.emplace_back(kCUDA, 0);

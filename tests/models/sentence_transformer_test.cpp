@@ -1,4 +1,4 @@
-// SentenceTransformer on a small folder that is made here: what it computes, and what it says of damaged ones.
+// Tests SentenceTransformer on a small model folder made by the test: its vectors, and its errors for damaged folders.
 #include "tandem/models/sentence_transformer.h"
 
 #include <filesystem>
@@ -34,7 +34,7 @@ TEST_CASE("SentenceTransformer averages the states of a text's tokens, whatever 
     CHECK(on_gpu.encode(texts, 2).allclose(vectors, 1e-5, 1e-6));
   }
 
-  // Gradients reach all parameters through forward.
+  // Backward through forward() reaches all parameters.
   const Tensor both = st.forward(st.tokenizer({"a b", "c"}));
   (both[0] * both[1]).sum().backward();
   for (const auto& item : st.model->named_parameters()) {
@@ -53,7 +53,7 @@ TEST_CASE("SentenceTransformer reads what the files beside the weights say", "[m
   CHECK(st.tokenizer.options.model_max_length() == 4);
   CHECK(st.tokenizer.tokenize("A a") == std::vector<std::string>{"[UNK]", "a"});
   CHECK(!st.normalize);
-  // Weights as torch.save writes them.
+  // The weights may also come from a file of torch.save.
   folder.remove("model.safetensors");
   save(folder.model, folder.at / "pytorch_model.bin");
   CHECK_NOTHROW(SentenceTransformer(folder.at.path()));

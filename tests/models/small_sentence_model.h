@@ -1,4 +1,4 @@
-// A folder with a sentence model of nine tokens, made anew for each test.
+// Makes a folder with a sentence model of nine tokens, anew for each test.
 #pragma once
 #include <filesystem>
 

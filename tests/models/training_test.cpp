@@ -1,5 +1,5 @@
-// Twenty steps of four models against PyTorch's, from the same weights and batches: fixtures/training.json. And a model
-// in bfloat16.
+// Tests twenty steps of four models against PyTorch, from the same weights and batches (fixtures/training.json), and
+// training in bfloat16.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,7 +25,7 @@ Tensor from_spec(const test::InputSpec& spec, uint32_t salt, DType dtype) {
   return t.to(test::test_device(), spec.kind == test::InputSpec::Kind::integer ? kInt64 : dtype);
 }
 
-/// A model as the fixture's script has it: without dropout, and with its loss and its optimizer.
+/// A model as in the fixture's script (without dropout), with its loss and optimizer.
 struct Setup {
   std::shared_ptr<nn::Module> module;
   std::function<Tensor(const Tensor&)> forward;
@@ -51,7 +51,7 @@ Setup make(const std::string& name, DType dtype) {
     s.optimizer = std::make_unique<optim::SGD>(s.module->parameters(), optim::SGDOptions(0.01).momentum(0.9));
   } else if (name == "lenet") {
     take(s, models::Lenet(), dtype);
-    s.module->eval();  // it has nothing but dropout that would notice
+    s.module->eval();  // only turns dropout off
     s.loss = [](const Tensor& x, const Tensor& target) { return nll_loss(x, target); };
     s.optimizer = std::make_unique<optim::SGD>(s.module->parameters(), optim::SGDOptions(0.01).momentum(0.5));
   } else {
@@ -63,7 +63,7 @@ Setup make(const std::string& name, DType dtype) {
   return s;
 }
 
-/// The initial weights of the fixture's script.
+/// Sets the initial weights of the fixture's script.
 void initialise(nn::Module& root) {
   const NoGradGuard guard;
   uint32_t salt = 1000;
@@ -84,7 +84,7 @@ void initialise(nn::Module& root) {
   }
 }
 
-/// The norm of a tensor, and sum_i v_i value(i, 7), which sees where its elements are.
+/// Returns the norm of a tensor, and sum_i v_i * value(i, 7), which depends on the order of elements.
 std::array<double, 2> summary(const Tensor& t) {
   const Tensor v = t.detach().cpu().to(kFloat64).contiguous();
   double squares = 0, weighted = 0;
@@ -95,15 +95,17 @@ std::array<double, 2> summary(const Tensor& t) {
   }
   return {std::sqrt(squares), weighted};
 }
-/// How far both numbers of a summary may be off, relative to the norm: the weighted sum is of its size, and may cancel
-/// to less. float64: 1e-6. Rounding of 1e-16 grows over twenty steps, most where Adam divides a small gradient by the
-/// root of its mean square. float32: 1e-3, since its rounding is 5e8 times as large and orders of summation differ;
-/// 1e-2 for gradients, because two elements of a pooling window may differ by less than rounding, and the gradient that
-/// then goes elsewhere was seen to change those of the layers below by 4e-3.
+/// Returns the tolerance of both numbers of a summary, relative to the norm. (The weighted sum is of the same size, but
+/// may cancel.) float64: 1e-6. Rounding errors of 1e-16 grow over twenty steps, most of all if Adam divides a small
+/// gradient by the root of its mean square. float32: 1e-3, because its rounding errors are 5e8 times as large and sums
+/// are added in another order. float32 gradients: 1e-2, because two elements of a pooling window may differ by less
+/// than
+/// rounding. Then the gradient goes to the other element, which changed gradients of earlier layers by 4e-3.
 double tolerance(DType dtype, bool gradients) { return dtype == kFloat64 ? 1e-6 : gradients ? 1e-2 : 1e-3; }
-/// A bias before batch norm (`rounding_only`) has a gradient of nothing but rounding. In float64 that is far below
-/// Adam's eps; in float32 Adam makes steps of up to lr of it, of any sign. So two runs part by up to 2 * 20 lr = 0.04
-/// in each element after twenty steps, and the running means behind it follow.
+/// Returns the tolerance for a bias before batch norm (`rounding_only`), whose gradient is only rounding error. In
+/// float64
+/// the gradient is far below Adam's eps. In float32, Adam turns it into steps of up to lr with any sign. After twenty
+/// steps two runs may differ by up to 2 * 20 * lr = 0.04 per element, and so may the running means of the batch norm.
 double noise_margin(const Tensor& t) { return 0.04 * std::sqrt(static_cast<double>(t.numel())); }
 
 void compare(const nn::NamedParameters& ours, const json& theirs, DType dtype, bool gradients, const json& noise) {
@@ -138,7 +140,7 @@ void follow(const json& run) {
   }
   const json& losses = run.at("losses");
   const json& noise = run.at("rounding_only");
-  // An emulated GPU takes a second for what a GPU does in a millisecond.
+  // An emulated GPU takes a second for work that a GPU does in a millisecond.
   const bool emulated = test::test_device().is_cuda() && gpu::implementation() == std::string("emulated");
   const size_t steps = emulated && name != "simple_model" ? 2 : losses.size();
   for (uint32_t step = 1; step <= steps; ++step) {
@@ -162,7 +164,7 @@ void follow(const json& run) {
 }  // namespace
 
 TEST_CASE("LeNet trains in bfloat16, all of it", "[models][training]") {
-  // Two classes that differ in where the image is bright.
+  // Two classes that differ in the bright half of the image.
   if (test::test_device().is_cuda() && gpu::implementation() == std::string("emulated")) {
     WARN("SKIPPED: an emulated GPU takes too long to learn it");
     return;
@@ -172,7 +174,7 @@ TEST_CASE("LeNet trains in bfloat16, all of it", "[models][training]") {
     manual_seed(5);
     const models::Lenet net;
     net->to(test::test_device(), kBFloat16);
-    net->eval();  // without dropout, so that losses can be compared
+    net->eval();  // turns dropout off, so that losses can be compared
     const Tensor target = arange(32).remainder(2).to(test::test_device(), kInt64);
     Tensor x = rand({32, 1, 28, 28});
     for (int64_t i = 0; i < 32; ++i) x.select(0, i).narrow(1, 14 * (i % 2), 14).add_(1.0);
@@ -192,7 +194,7 @@ TEST_CASE("LeNet trains in bfloat16, all of it", "[models][training]") {
       last = loss.item<double>();
       if (step == 0) first = last;
     }
-    CHECK(first > 1);  // near ln 10
+    CHECK(first > 1);  // the loss starts near ln 10
     CHECK(last < 0.1 * first);
     for (const Tensor& p : net->parameters()) {
       CHECK(p.dtype() == kBFloat16);

@@ -1,4 +1,4 @@
-// Modules of activations and similarities: what they compute by formulas written out, how they print, what clone
+// Tests activation and similarity modules: their values against written-out formulas, how they print, and what clone()
 // copies.
 #include <cmath>
 #include <functional>
@@ -55,7 +55,7 @@ TEST_CASE("modules of activations are their formulas, and print as Python's", "[
     const Tensor y = c.module.forward(x);
     for (int64_t i = 0; i < x.size(0); ++i) {
       INFO(x[i].item<double>());
-      // 4 units in the last place of float32, of the value or of what the formula subtracts.
+      // Tolerance: 4 float32 units in the last place, of the value or of a number that the formula subtracts.
       CHECK(y[i].item<double>() == Approx(c.formula(x[i].item<double>())).epsilon(5e-7).margin(5e-7));
     }
     const nn::AnyModule copy = c.module.clone();
@@ -92,7 +92,7 @@ TEST_CASE("RReLU draws its slopes in training, and takes their middle else", "[n
   const Tensor slopes = -module(x);
   CHECK(slopes.ge(0.25).all().item<bool>());
   CHECK(slopes.lt(0.5).all().item<bool>());
-  CHECK(slopes.std().item<double>() > 0.05);  // uniform: 0.25 / sqrt(12) = 0.07
+  CHECK(slopes.std().item<double>() > 0.05);  // a uniform distribution has 0.25 / sqrt(12) = 0.07
   module->eval();
   CHECK(module(x).equal(full({1000}, -0.375)));
   CHECK(module(ones({3})).equal(ones({3})));
@@ -124,7 +124,7 @@ TEST_CASE("PReLU trains a weight for each channel", "[nn][layers]") {
 TEST_CASE("modules of similarities", "[nn][layers]") {
   const Tensor a = tensor({3.0, 4.0, 1.0, 0.0}).reshape({2, 2}), b = tensor({4.0, 3.0, 0.0, 2.0}).reshape({2, 2});
   const Tensor similar = nn::CosineSimilarity()(a, b);
-  CHECK(similar[0].item<double>() == Approx(24.0 / 25).epsilon(1e-6));  // of float32
+  CHECK(similar[0].item<double>() == Approx(24.0 / 25).epsilon(1e-6));  // float32 rounding
   CHECK(similar[1].item<double>() == Approx(0).margin(1e-6));
   const Tensor far = nn::PairwiseDistance(nn::PairwiseDistanceOptions().p(1).eps(0).keepdim(true))(a, b);
   CHECK(far.equal(tensor({2.0, 3.0}).reshape({2, 1})));

@@ -1,4 +1,4 @@
-// AdaptiveLogSoftmaxWithLoss against PyTorch's numbers (tests/fixtures/module_cases/adaptive.py), and its errors.
+// Tests AdaptiveLogSoftmaxWithLoss against PyTorch's numbers (tests/fixtures/module_cases/adaptive.py), and its errors.
 #include "tandem/nn/adaptive_log_softmax.h"
 #include "tandem/tests/nn/module_rows.h"
 

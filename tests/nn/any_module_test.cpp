@@ -1,4 +1,4 @@
-// AnyModule, AnyValue and Sequential: forwards of any number of arguments and any types.
+// Tests AnyModule, AnyValue and Sequential: forward methods with any number of arguments of any types.
 #include "tandem/nn/containers/any_module.h"
 
 #include "tandem/tandem.h"
@@ -6,7 +6,8 @@
 
 namespace tandem {
 
-/// a n, or twice that; (quotient, rest); a template.
+/// Modules whose forward methods take a default argument (Times), return a tuple (Divide), take a tuple (Count), or are
+/// templates (Anything). Times computes a * n, or 2 * a * n.
 struct TimesImpl : nn::Cloneable<TimesImpl> {
   void reset() override {}
   Tensor forward(const Tensor& a, int64_t n, bool twice = false) { return a * (twice ? 2 * n : n); }
@@ -53,7 +54,7 @@ TEST_CASE("AnyModule calls a forward of several arguments, some of which have de
 
   const nn::AnyModule divide{Divide()};
   CHECK(divide.forward<std::tuple<int, int>>(17, 5) == std::make_tuple(3, 2));
-  CHECK(nn::AnyModule(Anything()).forward(x).equal(x));  // of a template, what takes a tensor
+  CHECK(nn::AnyModule(Anything()).forward(x).equal(x));  // uses the template's instance for Tensor
 
   const nn::AnyModule lstm{nn::LSTM(2, 3)};
   using Output = std::tuple<Tensor, std::tuple<Tensor, Tensor>>;

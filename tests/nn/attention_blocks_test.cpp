@@ -1,4 +1,4 @@
-// Attention by blocks gives what the operations that it stands for give.
+// Tests that block-wise attention (the fused kernel) gives the same results as the separate operations.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -27,7 +27,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return x.sizes() == y.sizes() && std::memcmp(x.raw_data(), y.raw_data(), x.nbytes()) == 0;
 }
 
-/// With ones in front: only what has four dimensions goes by blocks.
+/// Prepends dimensions of size 1 until x has four: only tensors of four dimensions use block-wise attention.
 Tensor four(Tensor x) {
   while (x.dim() < 4) x = x.unsqueeze(0);
   return x;
@@ -41,7 +41,7 @@ struct Case {
 bool goes_by_blocks(const Tensor& y) {
   return y.grad_fn() && std::string(y.grad_fn()->name()) == "scaled_dot_product_attention";
 }
-/// The result and the gradients of q, k and v.
+/// Returns the output and the gradients of q, k and v.
 std::vector<Tensor> run(bool blocks, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
                         std::optional<double> scale = {}) {
   const FusionGuard fusion(blocks);
@@ -60,7 +60,7 @@ void check(const Case& c) {
   const auto found = run(true, q, k, v, c.mask, c.causal), expected = run(false, q, k, v, c.mask, c.causal);
   for (size_t i = 0; i < found.size(); ++i) {
     CAPTURE(i);
-    // float sums of up to some hundred terms of size 1 in another order
+    // Tolerance: float sums of up to a few hundred terms of size 1, in another order.
     CHECK(found[i].allclose(expected[i], 1e-5, c.dtype == kFloat64 ? 1e-13 : 5e-6, /*equal_nan=*/true));
     CHECK(found[i].sizes() == expected[i].sizes());
   }
@@ -76,12 +76,12 @@ TEST_CASE("Attention by blocks gives what the composition gives", "[nn][attentio
       same({1, 1}, {1, 1}, {1, 1});
       same({1, 5}, {7, 5}, {7, 3});
       same({2, 3, 7, 5}, {2, 3, 7, 5}, {2, 3, 7, 5});
-      same({2, 65, 9}, {2, 33, 9}, {2, 33, 4});             // causal: L > S
-      same({1, 2, 33, 8}, {1, 2, 131, 8}, {1, 2, 131, 8});  // and L < S
+      same({2, 65, 9}, {2, 33, 9}, {2, 33, 4});             // causal with L > S
+      same({1, 2, 33, 8}, {1, 2, 131, 8}, {1, 2, 131, 8});  // causal with L < S
       same({3, 1, 129, 1}, {3, 1, 129, 1}, {3, 1, 129, 17});
       same({2, 130, 16}, {2, 600, 16}, {2, 600, 16});  // several blocks of keys
-      same({600, 8}, {530, 8}, {530, 8});              // a matrix whose gradients are made by several units
-      same({2, 3, 6, 4}, {3, 6, 4}, {2, 1, 6, 4});     // leading dimensions that broadcast
+      same({600, 8}, {530, 8}, {530, 8});              // one matrix whose gradients are split over several work units
+      same({2, 3, 6, 4}, {3, 6, 4}, {2, 1, 6, 4});     // broadcast leading dimensions
       same({2, 3, 6, 4}, {5, 4}, {1, 1, 5, 4});
     }
 }
@@ -97,18 +97,18 @@ TEST_CASE("Attention by blocks takes masks as the composition does", "[nn][atten
       check({q, k, k, false, zeros(mask_sizes, dtype).masked_fill(seen.logical_not(), nowhere), dtype});
     };
     both({9, 70}, {2, 3, 9, 5}, {2, 3, 70, 5});
-    both({2, 1, 1, 7}, {2, 3, 5, 4}, {2, 3, 7, 4});  // padding
-    both({5, 1}, {3, 5, 4}, {3, 7, 4});              // some queries may look nowhere
+    both({2, 1, 1, 7}, {2, 3, 5, 4}, {2, 3, 7, 4});  // padding mask
+    both({5, 1}, {3, 5, 4}, {3, 7, 4});              // some queries are masked completely
     both({2, 3, 66, 530}, {2, 3, 66, 4}, {2, 3, 530, 4});
     both({}, {3, 5, 4}, {3, 7, 4});
-    check({{3, 5, 4}, {3, 7, 4}, {3, 7, 4}, false, zeros({1}, kBool), dtype});  // nobody may look anywhere
-    // all that is hidden from the first queries fills whole blocks of keys, in front or at the end
+    check({{3, 5, 4}, {3, 7, 4}, {3, 7, 4}, false, zeros({1}, kBool), dtype});  // every query is masked completely
+    // Masks that hide whole blocks of keys from the first queries, at the beginning or at the end.
     const Tensor front = ones({70, 1100}, kBool), end = ones({70, 1100}, kBool);
     front.slice(0, 0, 3).slice(1, 0, 1050).fill_(0), end.slice(0, 0, 3).slice(1, 40).fill_(0);
     front[5].fill_(0);
     for (const Tensor& mask : {front, end}) check({{2, 70, 6}, {2, 1100, 6}, {2, 1100, 6}, false, mask, dtype});
   }
-  // A mask that takes a gradient itself goes the other way.
+  // A mask that requires a gradient uses the separate operations.
   const Tensor q = randn({1, 1, 3, 4}).requires_grad_(), mask = randn({3, 3}).requires_grad_();
   CHECK_FALSE(goes_by_blocks(scaled_dot_product_attention(q, q, q, mask)));
 }
@@ -143,7 +143,7 @@ TEST_CASE("Attention by blocks takes heads as they lie and gives them back so", 
     for (size_t i = 0; i < copied.size(); ++i) CHECK(same_bits(as_it_lies[i], copied[i]));
     CHECK(as_it_lies[0].transpose(1, 2).is_contiguous());
   }
-  // columns that do not lie side by side, and rows that lie on top of each other
+  // Columns that are not contiguous, and rows that share memory.
   const Tensor columns = randn({n, width, length}).transpose(1, 2),
                row = randn({n, 1, width}).expand({n, length, width});
   const auto found = run(true, columns, row, columns, {}, false),
@@ -165,7 +165,8 @@ TEST_CASE("Attention by blocks has the gradients that differences give, first an
       CHECK(autograd::gradcheck(f, in));
       CHECK(autograd::gradgradcheck(f, in));
     }
-  const Tensor q = leaf({1, 1, 3, 2}), k = randn({1, 1, 3, 2}, kFloat64), v = leaf({1, 1, 3, 2});  // k takes none
+  // k requires no gradient
+  const Tensor q = leaf({1, 1, 3, 2}), k = randn({1, 1, 3, 2}, kFloat64), v = leaf({1, 1, 3, 2});
   const Tensor y = scaled_dot_product_attention(q, k, v);
   const auto first = autograd::grad({y.square().sum()}, {q, v}, {}, std::nullopt, /*create_graph=*/true);
   const auto second = autograd::grad({first[0].square().sum()}, {q, v});

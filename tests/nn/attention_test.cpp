@@ -1,4 +1,4 @@
-// Attention and transformers against PyTorch's (fixtures/modules.json), and what they refuse.
+// Tests attention and transformers against PyTorch (fixtures/modules.json), and their errors.
 #include "tandem/nn/attention.h"
 
 #include "tandem/nn/transformer.h"
@@ -55,7 +55,7 @@ TEST_CASE("scaled_dot_product_attention gives PyTorch's values and gradients", "
   check("sdpa/nowhere",
         [](const Tensors& in) { return scaled_dot_product_attention(in[0], in[1], in[2], in[3] != 0); });
 
-  // The numbers that a bool mask stands for give the same, where a query may look nowhere too.
+  // A bool mask and the equivalent mask of -infinity give the same result, also if a query may attend to no key.
   manual_seed(5);
   const Tensor q = randn({2, 3}), k = randn({4, 3}), v = randn({4, 2});
   const Tensor mask = tensor({0, 0, 0, 0, 1, 0, 1, 1}).reshape({2, 4}) != 0;
@@ -63,10 +63,10 @@ TEST_CASE("scaled_dot_product_attention gives PyTorch's values and gradients", "
   const Tensor y = scaled_dot_product_attention(q, k, v, mask);
   CHECK(scaled_dot_product_attention(q, k, v, numbers).equal(y));
   CHECK(y[0].equal(zeros({2})));
-  // A dropout of everything leaves nothing, one of half a sum of doubled parts.
+  // With dropout probability 1 the output is zero. With 0.5 it is the sum of the kept weights (all 1/4), each doubled.
   CHECK(scaled_dot_product_attention(q, k, v, {}, 1).equal(zeros({2, 2})));
   const Tensor same = scaled_dot_product_attention(zeros({1000, 3}), k, ones({4, 1}), {}, 0.5);
-  CHECK(same.mul(2).equal(same.mul(2).round()));  // 0, 1/2, 1, 3/2 or 2
+  CHECK(same.mul(2).equal(same.mul(2).round()));  // possible values: 0, 1/2, 1, 3/2, 2
   CHECK(same.mean().item<double>() == Approx(1).margin(0.1));
 
   CHECK_THROWS_WITH(scaled_dot_product_attention(q, k, v, mask, 0, true),
@@ -94,7 +94,8 @@ TEST_CASE("scaled_dot_product_attention gives PyTorch's values and gradients", "
 
 TEST_CASE("scaled_dot_product_attention of three dimensions: NaN, half types and a key that changes",
           "[nn][attention]") {
-  // A NaN makes all of its query's weights one, those of the keys that is_causal hides too, as adding -infinity does.
+  // A NaN in a query makes all its weights NaN, including keys hidden by is_causal, because -infinity is added to the
+  // scores.
   Tensor q = ones({5, 2}), k = ones({3, 2}).requires_grad_();
   q[1][0] = NAN;
   scaled_dot_product_attention(q, k, ones({3, 1}), {}, 0, /*is_causal=*/true).backward(ones({5, 1}));
@@ -102,7 +103,7 @@ TEST_CASE("scaled_dot_product_attention of three dimensions: NaN, half types and
 
   manual_seed(7);
   const Tensor x = randn({2, 6, 8}) * 3, y = randn({2, 6, 8}) * 3;
-  for (const DType half : {kFloat16, kBFloat16}) {  // computed in float32 and rounded once
+  for (const DType half : {kFloat16, kBFloat16}) {  // halves are computed in float32 and rounded once
     const Tensor a = x.to(half), b = y.to(half);
     const Tensor exact = scaled_dot_product_attention(a.to(kFloat32), b.to(kFloat32), a.to(kFloat32));
     CHECK(scaled_dot_product_attention(a, b, a).equal(exact.to(half)));
@@ -110,7 +111,7 @@ TEST_CASE("scaled_dot_product_attention of three dimensions: NaN, half types and
 
   Tensor query = x.clone().requires_grad_(), key = y.clone();
   const Tensor out = scaled_dot_product_attention(query, key, y);
-  key.add_(1);  // a scaled copy of which was saved
+  key.add_(1);  // forward saved a scaled copy of the key, so this does not affect backward
   out.sum().backward();
   Tensor again = x.clone().requires_grad_();
   scaled_dot_product_attention(again, y, y).sum().backward();
@@ -122,14 +123,15 @@ TEST_CASE("MultiheadAttention: static keys, dropout, initial values, refusals", 
   nn::MultiheadAttention m(nn::MultiheadAttentionOptions(4, 2).add_bias_kv(true).dropout(0.5));
   CHECK(m->in_proj_bias.equal(zeros({12})));
   CHECK(m->out_proj->bias.equal(zeros({4})));
-  CHECK(m->in_proj_weight.abs().max().item<double>() <= std::sqrt(6.0 / 16));  // Xavier: 6 / (12 + 4)
+  CHECK(m->in_proj_weight.abs().max().item<double>() <= std::sqrt(6.0 / 16));  // Xavier bound: sqrt(6 / (12 + 4))
   CHECK(m->bias_k.abs().max().item<double>() > 0);
   const Tensor q = randn({3, 2, 4}), k = randn({5, 2, 4});
   CHECK_FALSE(std::get<0>(m(q, k, k)).equal(std::get<0>(m(q, k, k))));
   m->eval();
   CHECK(std::get<0>(m(q, k, k)).equal(std::get<0>(m(q, k, k))));
   CHECK(std::get<0>(m->clone()->as<nn::MultiheadAttention>()->forward(q, k, k)).equal(std::get<0>(m(q, k, k))));
-  // A dropout of every weight leaves the bias of the output, whether the weights are asked for or not.
+  // If dropout drops every attention weight, the output is the bias of the output projection, with and without
+  // need_weights.
   nn::MultiheadAttention dropped(nn::MultiheadAttentionOptions(4, 2).dropout(1));
   nn::init::uniform_(dropped->out_proj->bias, 1, 2);
   for (const bool need_weights : {false, true}) {
@@ -140,7 +142,7 @@ TEST_CASE("MultiheadAttention: static keys, dropout, initial values, refusals", 
     CHECK_FALSE(std::get<0>(dropped(q, k, k, Tensor(), need_weights)).equal(dropped->out_proj->bias.expand({3, 2, 4})));
   }
 
-  // Keys and values that were projected already.
+  // Passes keys and values that are already projected (static_k, static_v).
   const auto options = [&](const Tensor& in_proj) {
     return F::MultiheadAttentionForwardFuncOptions(4, 2, in_proj, {}, {}, {}, false, 0, m->out_proj->weight, {});
   };
@@ -200,7 +202,7 @@ TEST_CASE("transformers: copies, custom parts, batches first, refusals", "[nn][t
   const auto options = nn::TransformerOptions(4, 2, 2, 1).dim_feedforward(6);
   nn::Transformer m(options);
   const Tensor src = randn({5, 2, 4}), tgt = randn({3, 2, 4});
-  CHECK_FALSE(m(src, tgt).equal(m(src, tgt)));  // dropout
+  CHECK_FALSE(m(src, tgt).equal(m(src, tgt)));  // differs by dropout
   m->eval();
   const Tensor y = m(src, tgt);
   const auto copy = m->clone();
@@ -212,7 +214,7 @@ TEST_CASE("transformers: copies, custom parts, batches first, refusals", "[nn][t
   CHECK(turned(src.transpose(0, 1), tgt.transpose(0, 1)).allclose(y.transpose(0, 1), 0, 1e-6));
   CHECK(m(src.select(1, 1), tgt.select(1, 1)).allclose(y.select(1, 1), 0, 1e-6));
 
-  // The layers of an encoder are copies of one, with its values.
+  // The layers of an encoder are copies of the given layer and start with its values.
   const nn::TransformerEncoder again(nn::TransformerEncoderLayer(4, 2), 2);
   const auto weight = [&](size_t i) { return again->layers->at<nn::TransformerEncoderLayerImpl>(i).linear1->weight; };
   CHECK(weight(0).equal(weight(1)));

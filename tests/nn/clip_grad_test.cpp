@@ -1,4 +1,4 @@
-// Norms of gradients that lie in parts on several ranks.
+// Tests norms of gradients that are sharded over several ranks.
 #include <cmath>
 #include <random>
 
@@ -12,8 +12,8 @@ namespace {
 
 using Parts = std::vector<std::vector<Tensor>>;
 
-/// The tensors, one behind the other, cut at random multiples of kNormBlock from the start of one of them, or between
-/// two: a list of parts for each of `ranks` ranks, of which some may have none.
+/// Concatenates the tensors and splits them into `ranks` lists of shards. Splits are at random multiples of kNormBlock
+/// within a tensor, or between tensors. A rank may get no shard.
 Parts cut(const std::vector<Tensor>& tensors, size_t ranks, std::mt19937& random) {
   Parts parts(ranks);
   size_t rank = 0;
@@ -30,7 +30,7 @@ Parts cut(const std::vector<Tensor>& tensors, size_t ranks, std::mt19937& random
   }
   return parts;
 }
-/// What the ranks' parts bring, one rank after the other, in each call of a norm's `gather`.
+/// Returns, for each call of `gather` in get_total_norm, the contributions of all ranks in order of rank.
 std::vector<Tensor> gathered(const Parts& parts, double p) {
   std::vector<Tensor> calls;
   for (;;) {
@@ -75,7 +75,8 @@ TEST_CASE("a norm taken by parts has the bits of the whole, for 200 cuts at bloc
       const Tensor whole = utils::get_total_norm(tensors, p);
       std::vector<Tensor> exact;
       for (const Tensor& t : tensors) exact.push_back(t.cpu().to(kFloat64));
-      CHECK(whole.item<double>() == Approx(cat(exact).norm(p).item<double>()).epsilon(1e-5));  // float32 adds up
+      // tolerance: float32 sums
+      CHECK(whole.item<double>() == Approx(cat(exact).norm(p).item<double>()).epsilon(1e-5));
       size_t call = 0;
       const auto gather = [&](const Tensor& mine) { return calls[call++ % calls.size()].to(mine.device()); };
       const std::vector<Tensor> clipped = with_gradients(tensors);
@@ -89,7 +90,8 @@ TEST_CASE("a norm taken by parts has the bits of the whole, for 200 cuts at bloc
     }
   }
   const std::vector<Tensor> three = {zeros({2}), ones({3}), ones({2, 2})};
-  CHECK(utils::get_total_norm(three, 0).item<double>() == 2);  // as in PyTorch, tensors that are not all 0
+  // the zero norm counts tensors that are not all zero, as in PyTorch
+  CHECK(utils::get_total_norm(three, 0).item<double>() == 2);
   CHECK_THROWS_WITH(utils::get_total_norm(three, 0, false, [](const Tensor& mine) { return mine; }),
                     Catch::Contains("norm_type 0 is not supported for sharded gradients"));
 }

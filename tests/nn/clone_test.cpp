@@ -1,4 +1,4 @@
-// clone(): members of modules on every level, containers, what is shared, and what cannot be copied.
+// Tests clone(): nested modules, containers, shared modules and parameters, and modules that cannot be cloned.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::shared_ptr<nn::Module>>>;
 
-/// A factor beside a layer, so that both a member and tensors have to be copied.
+/// A module with data members, a submodule, a parameter and a buffer, all of which clone() must copy.
 struct ScaledImpl : nn::Cloneable<ScaledImpl> {
   explicit ScaledImpl(int64_t width = 3) : width(width) { reset(); }
   void reset() override {
@@ -24,14 +24,14 @@ struct ScaledImpl : nn::Cloneable<ScaledImpl> {
   Tensor offset, count;
 };
 TANDEM_MODULE(Scaled);
-/// A factor and nothing else.
+/// A module with a data member only.
 struct FactorImpl : nn::Cloneable<FactorImpl> {
   void reset() override {}
   Tensor forward(const Tensor& x) { return x * factor; }
   double factor = 1;
 };
 TANDEM_MODULE(Factor);
-/// Registers its children in several ways.
+/// A module that registers its children in several ways.
 struct NestedImpl : nn::Cloneable<NestedImpl> {
   NestedImpl() { reset(); }
   void reset() override {
@@ -51,7 +51,7 @@ struct NestedImpl : nn::Cloneable<NestedImpl> {
     parameters_list = register_module("parameters_list", nn::ParameterList(ones({2})));
     table = register_module("table", nn::Embedding(3, 3));
     out = register_module("out", nn::Linear(nn::LinearOptions(3, 3).bias(false)));
-    out->weight = table->weight;  // tied
+    out->weight = table->weight;  // shared parameter
   }
   Tensor forward(const Tensor& x) {
     Tensor h = norm(dropout(factor(a(x))));
@@ -76,7 +76,7 @@ TANDEM_MODULE(Nested);
 template <class Holder> Holder copy_of(const Holder& module, std::optional<Device> device = {}) {
   return Holder(std::dynamic_pointer_cast<typename Holder::ContainedType>(module->clone(device)));
 }
-/// Whether no tensor of one module is one of the other.
+/// Returns whether the modules share no tensors.
 bool is_apart(const nn::Module& a, const nn::Module& b) {
   for (const auto& x : a.state_dict())
     for (const auto& y : b.state_dict())
@@ -201,7 +201,7 @@ TEST_CASE("clone says what reset() does not make", "[nn][clone]") {
       other->clone(),
       Contains("different type than the submodule it was to be cloned into: child 'any' of Nested is a Tanh"));
   Nested wide;
-  wide->a = wide->replace_module("a", Scaled(4));  // of the class that reset() makes, and of another size
+  wide->a = wide->replace_module("a", Scaled(4));  // reset() registers the same class, but with another size
   const Nested copy = copy_of(wide);
   CHECK(copy->a->fc->weight.equal(wide->a->fc->weight));
   Nested fewer;

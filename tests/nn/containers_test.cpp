@@ -1,4 +1,4 @@
-// ModuleList, ModuleDict, ParameterList, ParameterDict, and the dictionary below them.
+// Tests ModuleList, ModuleDict, ParameterList, ParameterDict, and the ordered dictionary that they use.
 #include "tandem/nn/containers/containers.h"
 
 #include <sstream>
@@ -47,11 +47,12 @@ TEST_CASE("containers give their modules as what they are, and refuse what they 
   CHECK_THROWS_AS(net->ptr<nn::LinearImpl>(2), IndexError);
   CHECK_THROWS_WITH(net[2], Contains("Sequential: Index out of range: index is 2"));
   net->replace_module("1", nn::Tanh().ptr());
-  CHECK(net->ptr(1)->as<nn::ReLU>());  // what runs is what was pushed, as in LibTorch
+  // as in LibTorch, replace_module does not change the modules that Sequential runs
+  CHECK(net->ptr(1)->as<nn::ReLU>());
 
   nn::ModuleList list(nn::Linear(2, 3), nn::ReLU());
   CHECK(list->ptr<nn::LinearImpl>(0) == list[0]);
-  CHECK(list->ptr<nn::LinearImpl>(1) == nullptr);  // as in LibTorch, whose Sequential throws
+  CHECK(list->ptr<nn::LinearImpl>(1) == nullptr);  // returns null, as in LibTorch; Sequential throws
   CHECK_THROWS_WITH(list->ptr<nn::LinearImpl>(2), Contains("ModuleList: Index out of range: index is 2"));
   CHECK(&std::as_const(*list).at<nn::LinearImpl>(0) == list[0].get());
 }
@@ -81,7 +82,7 @@ TEST_CASE("ModuleDict keeps the order of its names, replaces and gives away", "[
 
   CHECK(dict->pop("in")->name() == "Linear");
   CHECK(dict->keys() == Names{"act", "out"});
-  CHECK(dict->ptr("out")->name() == "Linear");  // which has moved up
+  CHECK(dict->ptr("out")->name() == "Linear");  // "out" moved to the next lower index
   CHECK_THROWS_WITH(dict->pop("in"), Contains("'in'"));
   dict->clear();
   CHECK(dict->empty());
@@ -129,7 +130,7 @@ TEST_CASE("ParameterDict keeps the order of its names, replaces and gives away",
   CHECK_THROWS_WITH(dict->update({{"none", other}}), Contains("'none'"));
   CHECK(dict->keys() == Names{"scale", "shift", "last"});
   CHECK(dict->get("shift").is_same(other));
-  CHECK(dict->parameters().size() == 2);  // a shared one is listed once
+  CHECK(dict->parameters().size() == 2);  // a parameter under two names is listed once
   CHECK(dict->pop("scale").is_same(scale));
   CHECK(dict->keys() == Names{"shift", "last"});
   CHECK(dict->get("last").is_same(scale));

@@ -1,4 +1,4 @@
-// Convolutions of volumes as modules and functionals; values and gradients are rows of tests/op_cases/matmul.cpp.
+// Tests 3-d convolution modules and functionals. Values and gradients are tested in tests/op_cases/matmul.cpp.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
@@ -20,7 +20,7 @@ TEST_CASE("Conv3d and ConvTranspose3d are the functions with their parameters", 
   CHECK(back(x).sizes() == IntArrayRef{2, 2, 11, 9, 13});
   CHECK(
       back(x).equal(F::conv_transpose3d(x, back->weight, F::ConvTranspose3dFuncOptions().stride(2).output_padding(1))));
-  // The transposed convolution is the gradient of the other by its input.
+  // The transposed convolution computes the gradient of conv3d with respect to the input.
   const Tensor volume = randn({1, 2, 5, 6, 7}, kFloat64).requires_grad_(), weight = randn({3, 2, 2, 3, 2}, kFloat64);
   const Tensor y = conv3d(volume, weight, {}, 2, 1), dy = randn(y.sizes(), kFloat64);
   y.backward(dy);

@@ -1,5 +1,5 @@
-// Convolutions of one, two and three dimensions whose padding is a word or a mode, and transposed ones that are told
-// the size of their output, against PyTorch (tests/fixtures/module_cases/convolution.py).
+// Tests convolutions of one, two and three dimensions with padding "same", "valid" or a padding mode, and transposed
+// convolutions with a given output size, against PyTorch (tests/fixtures/module_cases/convolution.py).
 #include "tandem/tests/nn/module_rows.h"
 
 using namespace tandem;
@@ -34,7 +34,7 @@ TEST_CASE("transposed convolutions give the output size that they are told", "[n
       up(x, IntArrayRef({9, 7})),
       Contains("requested an output size of (9, 7), but valid sizes range from 7 to 8 in spatial dimension 0"));
   CHECK_THROWS_WITH(up(x, IntArrayRef({7, 7, 7})), Contains("output_size must have 2 or 4 elements (got 3)"));
-  nn::Sequential in_a_row(up, nn::Conv2d(1, 1, 1));  // where what has a default is left out
+  nn::Sequential in_a_row(up, nn::Conv2d(1, 1, 1));  // Sequential calls forward() without the optional output_size
   CHECK(in_a_row->forward(x).sizes() == IntArrayRef({1, 1, 7, 7}));
 }
 

@@ -1,12 +1,12 @@
-// Modules on sequences give on a GPU what they give on the CPU, forward and backward.
+// Tests that sequence modules give the same results on a GPU as on the CPU, forward and backward.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 
 namespace tandem {
 namespace rnn = nn::utils::rnn;
 
-/// forward(to) computes on the device that `to` brings tensors to; its result and the gradients of the module's
-/// parameters are compared.
+/// Runs forward(to) on the CPU and on the GPU, where `to` moves a tensor to the device. Compares the output and the
+/// gradients of the module's parameters.
 static void check_on_gpu(nn::Module& m,
                          const std::function<Tensor(const std::function<Tensor(const Tensor&)>& to)>& forward) {
   INFO(m.name());
@@ -21,7 +21,7 @@ static void check_on_gpu(nn::Module& m,
     return out;
   };
   const std::vector<Tensor> expected = run(kCPU), found = run(kCUDA);
-  // Sums of up to a hundred products of numbers near 1, in another order
+  // Tolerance: sums of up to a hundred products of numbers near 1, in another order.
   for (size_t i = 0; i < expected.size(); ++i) CHECK(found[i].allclose(expected[i], 1e-4, 1e-5));
 }
 

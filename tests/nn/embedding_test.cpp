@@ -1,4 +1,4 @@
-// Embedding, EmbeddingBag and Bilinear against PyTorch's (fixtures/modules.json), and parameters as one vector.
+// Tests Embedding, EmbeddingBag and Bilinear against PyTorch (fixtures/modules.json), and parameters as one vector.
 #include "tandem/nn/embedding.h"
 
 #include "tandem/nn/utils/convert_parameters.h"
@@ -47,7 +47,7 @@ TEST_CASE("tables that exist are taken over", "[nn][embedding]") {
   const auto trained =
       nn::Embedding::from_pretrained(table.clone(), nn::EmbeddingFromPretrainedOptions().freeze(false).padding_idx(-1));
   CHECK(trained->weight.requires_grad());
-  CHECK(trained->weight[2].equal(table[2]));  // as it was given
+  CHECK(trained->weight[2].equal(table[2]));  // from_pretrained does not zero the row of padding_idx
   CHECK(trained->options.padding_idx() == 2);
   const auto bag = nn::EmbeddingBag::from_pretrained(table, nn::EmbeddingBagFromPretrainedOptions().mode(kSum));
   CHECK(bag(tensor({{0, 1}, {2, 2}})).equal(tensor({{2.0, 4.0}, {8.0, 10.0}})));
@@ -96,7 +96,7 @@ TEST_CASE("Bilinear gives PyTorch's outputs and gradients", "[nn][layers]") {
   const nn::Bilinear plain(nn::BilinearOptions(3, 1, 2).bias(false));
   check_module("bilinear/plain", *plain, [&](const Tensors& in) { return Tensors{plain(in[0], in[1])}; });
   const nn::Bilinear wide(16, 2, 50);
-  CHECK(wide->weight.abs().max().item<double>() == Approx(0.25).margin(0.005));  // 1 / sqrt(16)
+  CHECK(wide->weight.abs().max().item<double>() == Approx(0.25).margin(0.005));  // bound: 1 / sqrt(16)
   CHECK(wide->bias.abs().max().item<double>() <= 0.25);
   CHECK_THROWS_WITH(m(ones({5, 3}).to(kFloat64), ones({4, 4}).to(kFloat64)), Contains("(5, 3)") && Contains("(4, 4)"));
   CHECK_THROWS_WITH(m(ones({5, 2}).to(kFloat64), ones({5, 4}).to(kFloat64)),

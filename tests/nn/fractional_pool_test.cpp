@@ -1,4 +1,4 @@
-// Fractional max pools as modules and functionals; values and gradients are rows of tests/op_cases/pool_ranks.cpp.
+// Tests fractional max pooling modules and functionals. tests/op_cases/pool_ranks.cpp tests values and gradients.
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 

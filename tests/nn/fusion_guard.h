@@ -1,10 +1,10 @@
-// Switches layer fusion for a test.
+// Guard that turns layer fusion on or off in a test.
 #pragma once
 #include "tandem/nn/containers/sequential.h"
 
 namespace tandem::test {
 
-/// While it lives, layers and operations that can be computed as one are, or are not.
+/// Turns fused layers and operations on or off during its lifetime.
 class FusionGuard {
  public:
   explicit FusionGuard(bool on) : saved_(nn::layer_fusion()) { nn::set_layer_fusion(on); }

@@ -1,5 +1,6 @@
-// What layers and losses of half types take, by the allocator's counters: none of them makes or keeps a float32 copy of
-// its input, forward or backward.
+// Tests the memory use of layers and losses of half types, by the allocator's counters: no layer makes or keeps a
+// float32
+// copy of its input, in forward or backward.
 #include <array>
 #include <functional>
 #include <vector>
@@ -14,8 +15,8 @@ namespace {
 
 constexpr int64_t kKiB = 1024;
 
-/// An op, and what it may take beside its inputs, its output and their gradients, in bytes: what it keeps for backward,
-/// and the most that it has at a time. Each bound is less than a float32 copy of the first input would be.
+/// An op, and the most bytes that it may use in addition to inputs, output and their gradients: kept for backward, and
+/// at the peak of forward and of backward. Each bound is less than a float32 copy of the first input.
 struct Case {
   const char* op;
   std::vector<Shape> inputs;
@@ -27,37 +28,40 @@ Tensor classes(const Tensor& x) { return arange(x.size(0), x.options().dtype(kIn
 
 std::vector<Case> cases(Device device) {
   const Shape rows{512, 1024}, n{1024}, images{32, 16, 32, 32}, c{16};
-  const Shape square{240, 240};  // sums so short that CUDA does not cut them into parts
-  // On the CPU a block of a few images is widened in scratch memory: many images, so that it is small beside them. CUDA
-  // sums the weights' gradient in parts.
+  const Shape square{240, 240};  // small enough that CUDA does not split the sums
+  // On the CPU, a block of a few images is widened to float32 in scratch memory, so many images keep the block
+  // relatively
+  // small. CUDA sums parts of the weights' gradient.
   const Shape pictures{device.is_cuda() ? 4 : 64, 8, 64, 64}, filters{8, 8, 3, 3};
   const int64_t picture_bytes = numel_of(pictures) * 2;
   return {
       {"softmax", {rows}, [](const auto& in) { return softmax(in[0], 1); }, 0, 0, 0},
       {"log_softmax", {rows}, [](const auto& in) { return log_softmax(in[0], 1); }, 0, 0, 0},
       {"softmax of columns", {rows}, [](const auto& in) { return softmax(in[0], 0); }, 0, 0, 0},
-      // A log-sum, a weight, a loss and a target for each row; in double where they are averaged
+      // A log-sum, a weight, a loss and a target per row. For the mean, they are doubles.
       {"cross_entropy",
        {rows},
        [](const auto& in) { return cross_entropy(in[0], classes(in[0])); },
        16 * kKiB,
        32 * kKiB,
        16 * kKiB},
-      // Mean and deviation of each row, weight and bias as floats; backward, their gradients from groups of rows
+      // Mean and standard deviation of each row, and float copies of weight and bias. Backward also needs their
+      // gradients for
+      // groups of rows.
       {"layer_norm",
        {rows, n, n},
        [](const auto& in) { return layer_norm(in[0], in[0].sizes().slice(1, 1), in[1], in[2]); },
        4 * kKiB,
        16 * kKiB,
        640 * kKiB},
-      // Statistics of each channel, and of pieces of it
+      // Statistics of each channel, and of parts of a channel.
       {"batch_norm",
        {images, c, c},
        [](const auto& in) { return batch_norm(in[0], in[1], in[2], {}, {}, true); },
        1 * kKiB,
        64 * kKiB,
        64 * kKiB},
-      // The index: eight bytes for each quarter of the input
+      // The index: eight bytes for every fourth input element.
       {"max_pool2d",
        {images},
        [](const auto& in) { return max_pool2d(in[0], 2); },
@@ -67,7 +71,7 @@ std::vector<Case> cases(Device device) {
       {"avg_pool2d", {images}, [](const auto& in) { return avg_pool2d(in[0], 2); }, 0, 0, 0},
       {"matmul", {square, square}, [](const auto& in) { return matmul(in[0], in[1]); }, 0, 0, 0},
       {"linear", {square, square, {240}}, [](const auto& in) { return linear(in[0], in[1], in[2]); }, 0, 0, 8 * kKiB},
-      // Backward, the bias's sum takes a copy of dy, of its own dtype
+      // Backward makes a copy of dy, in its own dtype, to sum the gradient of the bias.
       {"conv2d",
        {pictures, filters, {8}},
        [](const auto& in) { return conv2d(in[0], in[1], in[2], 1, 1); },
@@ -79,10 +83,11 @@ std::vector<Case> cases(Device device) {
   };
 }
 
-/// Shapes that have one large piece each: a loop of the CPU that took a row, a column or a plane at a time as floats
-/// would take a copy of the whole input.
+/// Shapes with one very long row, column or plane. A CPU loop that widened a whole row, column or plane to float32
+/// would
+/// need a copy of the whole input.
 std::vector<Case> large_cases() {
-  constexpr int64_t kMany = 1 << 18, kBig = 16 * kKiB;  // a float32 copy takes a megabyte
+  constexpr int64_t kMany = 1 << 18, kBig = 16 * kKiB;  // a float32 copy would take a megabyte
   const Shape row{1, kMany}, columns{kMany / 4, 4}, plane{1, 1, 512, 512}, line{1, 1, 1, kMany}, tall{1, 1, kMany, 1};
   const auto index = [](int64_t windows) { return windows * 8; };
   std::vector<Case> out;
@@ -109,7 +114,7 @@ std::vector<Case> large_cases() {
   add(
       "norm, long columns", columns, [](const Tensor& x) { return x.norm(2, {0}); }, kKiB, kBig, kBig);
   for (const Shape& x : {plane, line, tall}) {
-    // Windows of three, and of a quarter of the image, along each dimension that is there.
+    // Windows of 3, and of a quarter of the image, along each dimension larger than 1.
     const int64_t h = x[2], w = x[3], kh = h > 1 ? 3 : 1, kw = w > 1 ? 3 : 1, many = h * w;
     const std::array<int64_t, 2> small{kh, kw}, wide{(h + 3) / 4, (w + 3) / 4};
     const auto max = [](std::array<int64_t, 2> kernel) {
@@ -133,7 +138,7 @@ std::vector<Case> large_cases() {
         return adaptive_avg_pool2d(v, {h > 1 ? count : 1, w > 1 && (count > 2 || h == 1) ? count : 1});
       });
   }
-  // Channels-last: rows of many pixels, and of many channels, whose statistics are floats.
+  // Channels-last: many pixels per row, or many channels. Statistics per channel are floats.
   for (const Shape& x : {Shape{1, 6, kMany / 96, 16}, Shape{1, 6, 6, kMany / 32}}) {
     const auto images = [](const Tensor& v) { return v.permute({0, 3, 1, 2}); };
     const int64_t channels = 32 * x[3];
@@ -148,7 +153,7 @@ std::vector<Case> large_cases() {
   return out;
 }
 
-/// Of one thread: each has scratch memory of its own.
+/// Sets the number of threads to 1 during its lifetime, because each thread has its own scratch memory.
 class OneThread {
  public:
   OneThread() { set_num_threads(1); }
@@ -164,7 +169,7 @@ void check(const Case& op, DType dtype, Device device) {
   for (const Shape& sizes : op.inputs) inputs.push_back(randn(sizes).to(device, dtype).requires_grad_());
   int64_t gradients = 0;
   for (const Tensor& x : inputs) gradients += x.nbytes();
-  const int64_t copy = inputs[0].numel() * 4;  // what a float32 copy would take
+  const int64_t copy = inputs[0].numel() * 4;  // size of a float32 copy
   CHECK(op.kept < copy);
   CHECK(op.forward < copy);
   CHECK(op.backward < copy);
@@ -190,7 +195,8 @@ void check(const Case& op, DType dtype, Device device) {
 TEST_CASE("no layer makes or keeps a float32 copy of a half input", "[nn][half]") {
   const OneThread guard;
   std::vector<Device> devices{kCPU};
-  if (cuda::is_available() && !TANDEM_TEST_SANITIZED) devices.push_back(kCUDA);  // half a minute, for the same numbers
+  // would take half a minute with a sanitizer and give the same numbers
+  if (cuda::is_available() && !TANDEM_TEST_SANITIZED) devices.push_back(kCUDA);
   for (const Device device : devices)
     for (const DType dtype : {kFloat16, kBFloat16})
       for (const Case& op : cases(device)) check(op, dtype, device);
@@ -208,7 +214,8 @@ TEST_CASE("layer norm makes no float copy of a half weight and bias that are as 
     CHECK(memory_stats(kCPU).peak - before <= y.nbytes() + kKiB);
     const Tensor off = x.to(kFloat64) - x.to(kFloat64).mean();
     const Tensor expected = off / (off.square().mean() + 1e-5).sqrt() * w.to(kFloat64) + b.to(kFloat64);
-    CHECK(y.to(kFloat64).allclose(expected, dtype == kFloat16 ? 1e-3 : 8e-3, 1e-4));  // rounded once; sums of 2^18
+    // tolerance: one rounding, and sums of 2^18 terms
+    CHECK(y.to(kFloat64).allclose(expected, dtype == kFloat16 ? 1e-3 : 8e-3, 1e-4));
   }
 }
 
@@ -226,7 +233,8 @@ TEST_CASE("layer norm's gradient makes no float copy of a half weight either", "
     const Tensor off = x.to(kFloat64) - x.to(kFloat64).mean(), r = (off.square().mean() + 1e-5).rsqrt();
     const Tensor g = dy.to(kFloat64) * w.to(kFloat64), xhat = off * r;
     const Tensor expected = (g - g.mean() - xhat * (g * xhat).mean()) * r;
-    CHECK(x.grad().to(kFloat64).allclose(expected, dtype == kFloat16 ? 1e-3 : 8e-3, 1e-4));  // as above
+    // tolerance: one rounding, and sums of 2^18 terms
+    CHECK(x.grad().to(kFloat64).allclose(expected, dtype == kFloat16 ? 1e-3 : 8e-3, 1e-4));
   }
 }
 

@@ -1,4 +1,4 @@
-// Hooks of modules, and weights made of other parameters, against PyTorch's numbers
+// Tests module hooks, and weights computed from other parameters, against PyTorch's numbers
 // (tests/fixtures/module_cases/parametrizations.py).
 #include <map>
 #include <set>
@@ -89,7 +89,7 @@ TEST_CASE("forward hooks see the tensors of maps, lists and structs that a modul
     return more;
   });
   const auto [scores, map] = net(ones({}, kInt64));
-  CHECK(seen == "1 2 3 4 5 ");  // a dict's in the order of insertion, a map's by key
+  CHECK(seen == "1 2 3 4 5 ");  // an ordered dict in order of insertion, then a map by key
   CHECK(scores.by_name["b"].item<int64_t>() == 11);
   CHECK(scores.by_name["a"].item<int64_t>() == 12);
   CHECK(scores.layers[0]->item<int64_t>() == 13);
@@ -245,7 +245,8 @@ TEST_CASE("the library's modules call those below them so that hooks run", "[nn]
   transformer(randn({3, 2, 4}), randn({2, 2, 4}));
   std::set<std::string> not_called = {"encoder.layers", "decoder.layers"};
   for (const auto& item : transformer->named_modules())
-    if (item.key().ends_with(".out_proj")) not_called.insert(item.key());  // as in PyTorch, a function takes its weight
+    // out_proj is not called: a function uses its weight, as in PyTorch
+    if (item.key().ends_with(".out_proj")) not_called.insert(item.key());
   once(*transformer, not_called);
   nn::AdaptiveLogSoftmaxWithLoss adaptive(nn::AdaptiveLogSoftmaxWithLossOptions(4, 6, {2, 4}).div_value(2));
   watch(*adaptive);

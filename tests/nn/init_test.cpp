@@ -1,4 +1,4 @@
-// Initial values: bounds, moments, fans; clipping of gradients.
+// Tests initial values (bounds, moments, fan-in and fan-out) and gradient clipping.
 #include <cmath>
 #include <limits>
 
@@ -13,11 +13,12 @@ namespace {
 
 double average(const Tensor& t) { return t.detach().to(kFloat64).mean().item<double>(); }
 double deviation(const Tensor& t) { return t.detach().to(kFloat64).std().item<double>(); }
-/// All of t is within the bound, some of it close, and the moments are those of a uniform distribution: six standard
-/// errors of n values.
+/// Checks that all elements are within the bound, that some are close to it, and that mean and standard deviation match
+/// a
+/// uniform distribution within six standard errors.
 void is_uniform(const Tensor& t, double bound) {
   const double n = static_cast<double>(t.numel()), sigma = bound / std::sqrt(3.0);
-  CHECK(t.abs().max().item<double>() <= bound * (1 + 1e-6));  // 1e-6: the bound rounded to float
+  CHECK(t.abs().max().item<double>() <= bound * (1 + 1e-6));  // 1e-6: the bound is rounded to float
   CHECK(t.abs().max().item<double>() > 0.99 * bound);
   CHECK(std::abs(average(t)) < 6 * sigma / std::sqrt(n));
   CHECK(std::abs(deviation(t) - sigma) < 6 * sigma / std::sqrt(n));
@@ -26,7 +27,8 @@ void is_normal(const Tensor& t, double center, double sigma) {
   const double n = static_cast<double>(t.numel());
   CHECK(std::abs(average(t) - center) < 6 * sigma / std::sqrt(n));
   CHECK(std::abs(deviation(t) - sigma) < 6 * sigma / std::sqrt(2 * n));
-  CHECK(t.sub(center).abs().max().item<double>() > 3 * sigma);  // tails, of 12000 values and more
+  // the largest of at least 12000 values lies in the tails
+  CHECK(t.sub(center).abs().max().item<double>() > 3 * sigma);
 }
 Tensor with_grad(const std::vector<float>& grad) {
   const Tensor p = zeros({static_cast<int64_t>(grad.size())}).requires_grad_();
@@ -54,7 +56,7 @@ TEST_CASE("gains are PyTorch's", "[nn][init]") {
 
 TEST_CASE("initial values have the bounds and moments that the papers give", "[nn][init]") {
   manual_seed(3);
-  const Tensor w = empty({60, 50, 2, 2}).requires_grad_();  // fan in 200, fan out 240
+  const Tensor w = empty({60, 50, 2, 2}).requires_grad_();  // fan-in 200, fan-out 240
   is_uniform(init::uniform_(w, -0.5, 0.5), 0.5);
   is_normal(init::normal_(w, 2, 0.5), 2, 0.5);
   is_uniform(init::xavier_uniform_(w), std::sqrt(6.0 / 440));
@@ -68,7 +70,7 @@ TEST_CASE("initial values have the bounds and moments that the papers give", "[n
   CHECK(init::constant_(w, 1.5).equal(full(w.sizes(), 1.5)));
   CHECK(init::ones_(w).equal(ones(w.sizes())));
   CHECK(init::zeros_(w).equal(zeros(w.sizes())));
-  CHECK(w.is_leaf());  // nothing was recorded
+  CHECK(w.is_leaf());  // not recorded by autograd
   CHECK(w.requires_grad());
 }
 
@@ -77,7 +79,7 @@ TEST_CASE("layers start as PyTorch's do", "[nn][init]") {
   Linear linear(100, 300);
   is_uniform(linear->weight, 0.1);
   is_uniform(linear->bias, 0.1);
-  Conv2d conv(Conv2dOptions(8, 64, 5).groups(2));  // fan in 4 * 25
+  Conv2d conv(Conv2dOptions(8, 64, 5).groups(2));  // fan-in 4 * 25
   is_uniform(conv->weight, 0.1);
   CHECK(conv->bias.abs().max().item<double>() <= 0.1);
   Embedding table(EmbeddingOptions(300, 50).padding_idx(-1));
@@ -95,7 +97,7 @@ TEST_CASE("clip_grad_norm_ scales to the joint norm, and leaves smaller ones", "
     INFO("norm " << row.p);
     auto p = parameters();
     CHECK(utils::clip_grad_norm_(p, 1, row.p) == Approx(row.norm));
-    // 1e-5: PyTorch adds 1e-6 to the norm that it divides by
+    // Tolerance 1e-5: PyTorch divides by the norm + 1e-6.
     CHECK(p[0].grad().sub(tensor({3.f, 0.f}) / row.norm).abs().max().item<double>() < 1e-5);
     CHECK(p[1].grad().item<double>() == Approx(-4 / row.norm).epsilon(1e-5));
     CHECK_FALSE(p[2].grad().defined());
@@ -103,10 +105,10 @@ TEST_CASE("clip_grad_norm_ scales to the joint norm, and leaves smaller ones", "
     utils::clip_grad_norm_(p, 100, row.p);
     CHECK(p[0].grad().equal(tensor({3.f, 0.f})));
   }
-  // PyTorch divides by the norm plus 1e-6, which matters where the norm is as small: 1e-6 / (5e-6 + 1e-6)
+  // PyTorch divides by the norm + 1e-6, which matters if the norm is as small as that: 1e-6 / (5e-6 + 1e-6).
   const Tensor tiny = with_grad({3e-6f, 4e-6f});
   CHECK(utils::clip_grad_norm_(tiny, 1e-6) == Approx(5e-6));
-  CHECK(tiny.grad().allclose(tensor({5e-7f, 4e-6f / 6}), 1e-5, 0));  // 1e-5: float32
+  CHECK(tiny.grad().allclose(tensor({5e-7f, 4e-6f / 6}), 1e-5, 0));  // 1e-5: float32 rounding
   const Tensor strided = zeros({2, 2}).requires_grad_();
   strided.set_grad(tensor({{3.f, 0.f}, {0.f, 4.f}}).t());
   CHECK(utils::clip_grad_norm_(strided, 1) == Approx(5));
@@ -118,7 +120,7 @@ TEST_CASE("clip_grad_norm_ scales to the joint norm, and leaves smaller ones", "
   CHECK(utils::clip_grad_norm_(with_grad({6, 8}), 1) == Approx(10));
 }
 
-/// Values from -1 to 1, the same in every run.
+/// Returns values from -1 to 1 that are the same in every run.
 Tensor numbers(IntArrayRef sizes) {
   const int64_t n = numel_of(sizes);
   std::vector<double> values;
@@ -151,12 +153,12 @@ TEST_CASE("clip_grad_norm_ takes gradients of every size, dtype and layout toget
     parameters.push_back(empty(g.sizes(), g.dtype()));
     parameters.back().set_grad(g);
   };
-  add(numbers({100, 700}));  // several partial sums
+  add(numbers({100, 700}));  // large enough for several partial sums
   add(numbers({7}).to(kFloat64));
   add(numbers({5, 6}).t());
   add(numbers({3}).to(kBFloat16));
   add(empty({0, 2}));
-  parameters.push_back(parameters[0]);  // listed twice
+  parameters.push_back(parameters[0]);  // a parameter that is listed twice
   double squares = 0;
   std::vector<Tensor> before;
   for (size_t i = 0; i < 5; ++i) {
@@ -164,7 +166,8 @@ TEST_CASE("clip_grad_norm_ takes gradients of every size, dtype and layout toget
     squares += before[i].mul(before[i]).sum().item<double>();
   }
   const double norm = std::sqrt(squares);
-  CHECK(utils::clip_grad_norm_(parameters, 2) == Approx(norm).epsilon(1e-3));  // bfloat16's norm has 8 bits
+  // the norm of the bfloat16 gradient has 8 bits
+  CHECK(utils::clip_grad_norm_(parameters, 2) == Approx(norm).epsilon(1e-3));
   for (size_t i = 0; i < 5; ++i) {
     INFO("gradient " << i);
     const double digits = i == 3 ? 1e-2 : 1e-3;

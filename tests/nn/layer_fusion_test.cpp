@@ -1,4 +1,4 @@
-// Layers that a Sequential runs as one give, to the last bit, what they give one after the other.
+// Tests that layers which a Sequential fuses give the same bits as the layers run one by one.
 #include <cmath>
 #include <cstring>
 
@@ -28,7 +28,7 @@ struct Layers {
     all = nn::Sequential(nn::Identity(), norm, nn::ReLU(), nn::MaxPool2d(pool));
   }
 };
-/// One step: the result, the gradients of x, weight and bias, and the buffers afterwards.
+/// Runs one training step and returns the output, the gradients of x, weight and bias, and the buffers afterwards.
 std::vector<Tensor> step(bool fused, Layers layers, const Tensor& from, const Tensor& slope) {
   const FusionGuard fusion(fused);
   const Tensor x = from.clone().requires_grad_();
@@ -63,7 +63,8 @@ TEST_CASE("Batch norm, ReLU and max pooling as one give what they give one by on
           Layers made(nn::BatchNorm2dOptions(c.x[1]).affine(affine), nn::MaxPool2dOptions({c.kh, c.kw}));
           manual_seed(3);
           if (affine) {
-            made.norm->weight.detach().copy_(randn({c.x[1]}));  // also negative: the largest is not x's largest
+            // with a negative weight, the maximum of the output is not at the maximum of x
+            made.norm->weight.detach().copy_(randn({c.x[1]}));
             made.norm->bias.detach().copy_(randn({c.x[1]}) * 0.2);
           }
           made.norm->running_mean.copy_(randn({c.x[1]}));
@@ -135,7 +136,7 @@ TEST_CASE("Layers as one have second derivatives, and can be recorded", "[nn][fu
       found.push_back(autograd::grad({penalty}, {x, p->weight, p->bias}));
       found.back().insert(found.back().end(), first.begin(), first.end());
     }
-    // The same formulas, in another order where the statistics are taken anew.
+    // Tolerance: the same formulas, in another order if the batch statistics are recomputed.
     for (size_t i = 0; i < found[0].size(); ++i) CHECK(found[0][i].allclose(found[1][i], 1e-4, 1e-5));
   }
   Layers eager(nn::BatchNorm2dOptions(3), nn::MaxPool2dOptions(2)),
@@ -258,7 +259,8 @@ TEST_CASE("Layers as one in anomaly mode: a gradient of NaN is theirs, by name",
   const FusionGuard fusion(true);
   const autograd::DetectAnomalyGuard guard;
   Layers layers(nn::BatchNorm2dOptions(2).eps(0), nn::MaxPool2dOptions(2));
-  const Tensor x = ones({1, 2, 2, 2}).contiguous(MemoryFormat::ChannelsLast).requires_grad_();  // of no variance
+  // constant, so the variance is 0
+  const Tensor x = ones({1, 2, 2, 2}).contiguous(MemoryFormat::ChannelsLast).requires_grad_();
   const Tensor y = layers.all(x);
   CHECK(is_fused(y));
   CHECK_THROWS_WITH(y.backward(ones({1, 2, 1, 1})),

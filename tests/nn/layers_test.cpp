@@ -1,4 +1,4 @@
-// Layers at the edges of what they take: no rows, one row, options.
+// Tests layers at the limits of their inputs: no rows, one row, unusual options.
 #include <cmath>
 
 #include "tandem/tandem.h"
@@ -71,7 +71,7 @@ TEST_CASE("batch norm's running statistics follow their definition, by momentum 
     norm(x);
     double m = 0, v = 0;
     for (int64_t i = 0; i < 5; ++i) m += x[i][1].item<double>() / 5;
-    for (int64_t i = 0; i < 5; ++i) v += std::pow(x[i][1].item<double>() - m, 2) / 4;  // unbiased
+    for (int64_t i = 0; i < 5; ++i) v += std::pow(x[i][1].item<double>() - m, 2) / 4;  // unbiased variance
     const double part = cumulative ? 1.0 / batch : 0.1;
     mean += part * (m - mean), var += part * (v - var);
   }
@@ -123,7 +123,7 @@ TEST_CASE("F::embedding counts a negative padding_idx from the end, and refuses 
 }
 
 TEST_CASE("a window of max pooling that holds only padding gives -infinity and passes no gradient", "[nn][layers]") {
-  // Of one column, kernel 2, padding 1 and dilation 2 see the columns -1 and 1.
+  // On a single column, kernel 2 with padding 1 and dilation 2 covers the columns -1 and 1, both padding.
   const Tensor x = arange(8, kFloat64).view({1, 1, 8, 1}).requires_grad_();
   const auto [y, index] = max_pool2d_with_indices(x, 2, {}, 1, 2);
   CHECK(y.equal(full({1, 1, 4, 1}, -INFINITY, kFloat64)));
@@ -133,7 +133,7 @@ TEST_CASE("a window of max pooling that holds only padding gives -infinity and p
   const Tensor dy = ones_like(y).requires_grad_();
   const Tensor of_dy = autograd::grad({max_pool2d(x, 2, {}, 1, 2)}, {x}, {dy}, {}, /*create_graph=*/true)[0];
   CHECK(autograd::grad({of_dy.sum()}, {dy})[0].equal(zeros_like(dy)));
-  // Windows that reach over the edge: of two columns they see -1 and 1, 0 and 2.
+  // Windows that extend past the edge: on two columns they cover the columns -1 and 1, then 0 and 2.
   const Tensor two = tensor({{{1.0, 2.0}}}, kFloat64).requires_grad_();
   max_pool2d(two, {1, 2}, 1, {0, 1}, {1, 2}).sum().backward();
   CHECK(two.grad().equal(tensor({{{1.0, 1.0}}}, kFloat64)));
@@ -155,7 +155,7 @@ TEST_CASE("windows and kernels without elements, and planes without pixels, are 
   CHECK_THROWS_WITH(conv1d(x, ones({1, 1, 2})), Contains("conv1d") && Contains("(1, 1, 4, 4)"));
   CHECK(max_pool2d(ones({0, 1, 4, 4}), 2).sizes() == IntArrayRef{0, 1, 2, 2});
   CHECK(conv2d(ones({0, 1, 4, 4}), ones({1, 1, 2, 2})).sizes() == IntArrayRef{0, 1, 3, 3});
-  // With ceil_mode a window may be larger than the plane, by less than a stride.
+  // With ceil_mode a window may be larger than the plane, but by less than a stride.
   CHECK_THROWS_WITH(max_pool2d(ones({1, 2, 2}), 3, 1, 0, 1, true), Contains("a window of 3 is larger"));
   CHECK_THROWS_WITH(max_pool2d(ones({1, 2, 2}), 5, 2, 0, 1, true), Contains("a window of 5 is larger"));
   CHECK_THROWS_WITH(max_pool2d(ones({1, 2, 2}), 3), Contains("a window of 3 is larger"));
@@ -167,13 +167,13 @@ TEST_CASE("dropout drops its share, scales the rest, and whole channels in its s
   const Tensor x = ones({200, 50});
   const Tensor y = drop(x);
   const double kept = (y != 0).to(kFloat64).mean().item<double>();
-  CHECK(std::abs(kept - 0.75) < 6 * std::sqrt(0.75 * 0.25 / 10000));  // six standard errors
+  CHECK(std::abs(kept - 0.75) < 6 * std::sqrt(0.75 * 0.25 / 10000));  // tolerance: six standard errors
   CHECK(y.max().item<double>() == Approx(1 / 0.75));
   drop->eval();
   CHECK(drop(x).equal(x));
   Dropout2d channels(0.5);
   const Tensor z = channels(ones({10, 20, 3, 3})).flatten(2);
-  CHECK(z.amax({2}).equal(z.amin({2})));  // a channel is all there or all gone
+  CHECK(z.amax({2}).equal(z.amin({2})));  // each channel is kept or dropped as a whole
   CHECK(Dropout(1.0)(ones({3})).equal(zeros({3})));
   CHECK_THROWS_WITH(Dropout(1.5)(ones({3})), Contains("1.5"));
   CHECK_THROWS_WITH(Dropout2d(-0.1)(ones({3, 1})), Contains("-0.1"));
@@ -223,7 +223,8 @@ TEST_CASE("dropout gives x itself where there is nothing to drop, whatever its d
   CHECK(tandem::dropout2d(nothing, 0.5, true).is_same(nothing));
   CHECK_THROWS_WITH(tandem::dropout(arange(3), 0.5, true), Contains("dropout") && Contains("int64"));
   for (const Tensor& x :
-       {ones({2, 3}), arange(6).view({2, 3}), ones({2, 3}, kBool)}) {  // what drops all multiplies none
+       // with probability 1 nothing is multiplied, so integers work too
+       {ones({2, 3}), arange(6).view({2, 3}), ones({2, 3}, kBool)}) {
     CHECK(tandem::dropout(x, 1, true).equal(zeros_like(x)));
     CHECK(tandem::dropout(x, 1, true).dtype() == x.dtype());
     CHECK(tandem::dropout2d(x, 1, true).equal(zeros_like(x)));
@@ -259,7 +260,7 @@ TEST_CASE("half types take weights, biases and statistics of float32, and give g
       REQUIRE(y.dtype() == half);
       const auto got = autograd::grad({y}, {x, w, b}, {seed}, nullopt, false, true);
       const auto exact = autograd::grad({want}, {wide_x, wide_w, wide_b}, {seed.to(kFloat32)}, nullopt, false, true);
-      // A few roundings of numbers up to 8 to 8 bits
+      // Tolerance: a few roundings to 8 bits, of numbers up to 8.
       CHECK(y.to(kFloat32).allclose(want, 0, 0.1));
       for (size_t i = 0; i < got.size(); ++i) {
         if (!got[i].defined()) continue;

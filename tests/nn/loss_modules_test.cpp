@@ -1,5 +1,5 @@
-// Modules of losses: that every option arrives, by formulas written out or the plain functions that ops_test compares
-// with PyTorch, and how they print.
+// Tests loss modules: that each option has its effect, against written-out formulas or functions that ops_test compares
+// with PyTorch, and how the modules print.
 #include <cmath>
 #include <sstream>
 
@@ -74,7 +74,7 @@ TEST_CASE("a triplet's distance may be any function", "[nn][loss]") {
                n = tensor({{3.0, 0.0}, {1.0, 3.0}});
   const auto city = [](const Tensor& u, const Tensor& v) { return (u - v).abs().sum({-1}); };
   const auto options = nn::TripletMarginWithDistanceLossOptions().distance_function(city).margin(2).reduction(kNone);
-  // distances of the positives 1, 1; of the negatives 3, 2; with swap also 2, 1
+  // Distances to the positives: 1, 1. Distances to the negatives: 3, 2, or with swap: 2, 1.
   CHECK(nn::TripletMarginWithDistanceLoss(options)(a, p, n).equal(tensor({0.0, 1.0})));
   auto swapped = options;
   CHECK(nn::TripletMarginWithDistanceLoss(swapped.swap(true))(a, p, n).equal(tensor({1.0, 2.0})));
@@ -82,7 +82,7 @@ TEST_CASE("a triplet's distance may be any function", "[nn][loss]") {
 }
 
 TEST_CASE("CTCLoss sums over the ways to spell a target", "[nn][loss]") {
-  // Two steps, classes blank, 1, 2. The target (1) is spelled by 11, 1_, _1.
+  // Two time steps with the classes blank, 1 and 2. The paths 11, 1_ and _1 spell the target (1).
   const Tensor p = tensor({0.2, 0.5, 0.3, 0.6, 0.1, 0.3}, kFloat64).reshape({2, 1, 3});
   const double spelled = 0.5 * 0.1 + 0.5 * 0.6 + 0.2 * 0.1;
   const Tensor one = tensor({1}), two = tensor({2});
@@ -90,14 +90,15 @@ TEST_CASE("CTCLoss sums over the ways to spell a target", "[nn][loss]") {
   CHECK(ctc_loss(p.log(), tensor({1, 2}), {2}, {2}).item<double>() == Approx(-std::log(0.5 * 0.3) / 2));
   CHECK(ctc_loss(p.log(), tensor({1, 2}), {2}, {2}, 0, kSum).item<double>() == Approx(-std::log(0.5 * 0.3)));
   CHECK(ctc_loss(p.log(), tensor({0, 2}), {2}, {2}, 1, kSum).item<double>() == Approx(-std::log(0.2 * 0.3)));
-  // Two equal ones need a blank between them, for which there is no step.
+  // Two equal labels need a blank between them, but there are only two time steps.
   CHECK(std::isinf(ctc_loss(p.log(), tensor({1, 1}), {2}, {2}).item<double>()));
   const Tensor x = p.log().requires_grad_();
   const Tensor none = nn::CTCLoss(nn::CTCLossOptions().zero_infinity(true))(x, tensor({{1, 1}}), two, two);
   none.backward();
   CHECK(none.item<double>() == 0);
   CHECK(x.grad().equal(zeros({2, 1, 3}, kFloat64)));
-  CHECK(ctc_loss(p.log(), tensor({{1}}), {0}, {0}, 0, kNone).equal(zeros({1}, kFloat64)));  // nothing spells nothing
+  // the empty target has probability 1
+  CHECK(ctc_loss(p.log(), tensor({{1}}), {0}, {0}, 0, kNone).equal(zeros({1}, kFloat64)));
 }
 
 TEST_CASE("CTC names lengths and targets that do not fit", "[nn][loss]") {

@@ -1,4 +1,4 @@
-// Losses against sums written out: class weights, ignored targets, smoothing, saturated probabilities.
+// Tests losses against written-out sums: class weights, ignored targets, label smoothing, saturated probabilities.
 #include <cmath>
 #include <limits>
 
@@ -11,9 +11,9 @@ namespace {
 
 struct Expected {
   std::vector<double> losses;
-  double weights = 0;  // of the targets that count
+  double weights = 0;  // sum of the weights of targets that are not ignored
 };
-/// Cross-entropy by its definition: -sum_c q[c] w[c] log p[c], q the target smoothed by s.
+/// Computes cross-entropy from its definition: -sum_c q[c] w[c] log p[c], where q is the target smoothed by s.
 Expected by_definition(const Tensor& x, const std::vector<int64_t>& target, const std::vector<double>& w,
                        int64_t ignored, double s) {
   Expected e;
@@ -58,7 +58,8 @@ TEST_CASE("cross-entropy in one step is nll of log-softmax, gradients and half t
   const Reduction reduction = GENERATE(kNone, kMean, kSum);
   const bool weighted = GENERATE(false, true);
   const DType dtype = GENERATE(kFloat64, kFloat32, kBFloat16);
-  // float32: a few roundings of logarithms below 10; bfloat16: both forms round to 8 bits, log-softmax once more
+  // Tolerance in float32: a few roundings of logarithms below 10. In bfloat16 each result rounds to 8 bits, and the
+  // separate log-softmax rounds once more.
   const double bound = dtype == kFloat64 ? 1e-14 : dtype == kFloat32 ? 3e-6 : 0.04;
   for (const Shape& sizes : {Shape{7}, Shape{6, 7}, Shape{4, 7, 3}, Shape{2, 7, 3, 2}, Shape{0, 7}}) {
     CAPTURE(reduction, weighted, dtype, sizes);
@@ -112,7 +113,7 @@ TEST_CASE("with every target ignored, the mean is NaN, the sum and the gradient 
   loss(kSum).backward();
   loss(kMean).backward();
   CHECK(x.grad().equal(zeros({2, 3})));
-  CHECK(std::isnan(nll_loss(zeros({0, 3}), zeros({0}, kInt64)).item<float>()));  // nothing at all likewise
+  CHECK(std::isnan(nll_loss(zeros({0, 3}), zeros({0}, kInt64)).item<float>()));  // an empty batch also gives NaN
   CHECK(std::isnan(mse_loss(zeros({0}), zeros({0})).item<float>()));
 }
 
@@ -149,10 +150,10 @@ TEST_CASE("losses of images take a target for each position", "[nn][loss]") {
 TEST_CASE("binary cross-entropy has finite gradients where a probability is 0 or 1, PyTorch's", "[nn][loss]") {
   const Tensor x = tensor({0.f, 0.f, 1.f, 1.f, 0.25f}).requires_grad_(), t = tensor({0.f, 1.f, 0.f, 1.f, 1.f});
   const Tensor losses = binary_cross_entropy(x, t, {}, kNone);
-  CHECK(losses.allclose(tensor({0.f, 100.f, 100.f, 0.f, 1.3862944f})));  // a logarithm is at least -100
+  CHECK(losses.allclose(tensor({0.f, 100.f, 100.f, 0.f, 1.3862944f})));  // logarithms are clamped to at least -100
   losses.sum().backward();
   CHECK(x.grad().allclose(tensor({0.f, -1e12f, 1e12f, 0.f, -4.f})));
-  // A saturated sigmoid: nothing but zeros comes back, no NaN.
+  // With a saturated sigmoid the gradients are zero, not NaN.
   const Tensor logits = tensor({200.f, -200.f}).requires_grad_();
   binary_cross_entropy(logits.sigmoid(), tensor({1.f, 0.f})).backward();
   CHECK(logits.grad().equal(zeros({2})));
@@ -182,14 +183,14 @@ TEST_CASE("with logits the loss is that of the sigmoid, and weights multiply as 
   const Tensor p = x.sigmoid();
   const Tensor expected = (t * p.log() * 3 + (1 - t) * (1 - p).log()).neg();
   CHECK(binary_cross_entropy_with_logits(x, t, {}, positive, kNone).allclose(expected));
-  CHECK(binary_cross_entropy_with_logits(tensor({1000.f}), tensor({1.f})).item<float>() == 0);  // no overflow
+  CHECK(binary_cross_entropy_with_logits(tensor({1000.f}), tensor({1.f})).item<float>() == 0);  // does not overflow
 }
 
 TEST_CASE("with logits the gradient is sigmoid minus target, at zero and far from it", "[nn][loss]") {
   const Tensor x = tensor({0.0, 0.0, -40.0, 40.0}, kFloat64).requires_grad_(),
                t = tensor({0.0, 1.0, 0.0, 1.0}, kFloat64);
   binary_cross_entropy_with_logits(x, t, {}, {}, kSum).backward();
-  const double far = 1 / (1 + std::exp(40.0));  // which 1 - sigmoid(40) would cancel to 0
+  const double far = 1 / (1 + std::exp(40.0));  // computing 1 - sigmoid(40) would cancel to 0
   CHECK(x.grad().allclose(tensor({0.5, -0.5, far, -far}, kFloat64), 1e-7, 1e-16));
   const Tensor w = tensor({2.0, 3.0, 0.5, 1.0}, kFloat64).requires_grad_(), soft = full({4}, 0.3, kFloat64);
   const auto loss = [](const std::vector<Tensor>& in) {
@@ -225,7 +226,7 @@ TEST_CASE("class indices may be uint8", "[loss]") {
 
 TEST_CASE("gaussian_nll_loss refuses variances that are negative, or of sizes that do not fit", "[loss]") {
   const Tensor x = zeros({4, 3}), target = ones({4, 3});
-  // ln(2) / 2 + 1 / 4 of each element, whichever way the variances are given.
+  // Each element gives ln(2) / 2 + 1 / 4, for every shape of the variances.
   for (const Tensor& var : {full({4, 3}, 2.0), full({4}, 2.0), full({4, 1}, 2.0), full({1, 3}, 2.0)})
     CHECK(gaussian_nll_loss(x, target, var).item<double>() == Approx(std::log(2.0) / 2 + 0.25));
   CHECK_THROWS_WITH(

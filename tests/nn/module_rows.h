@@ -1,4 +1,4 @@
-// Modules against fixtures/modules.json and bert.json: their parameters, outputs and gradients, and how they print.
+// Compares modules with fixtures/modules.json and bert.json: parameters, outputs, gradients, and how the modules print.
 #pragma once
 #include <sstream>
 
@@ -45,7 +45,9 @@ inline void check_tensor(const std::string& what, const Tensor& t, const nlohman
   for (size_t i = 0; i < head.size(); ++i) CHECK(c.head[i] == Approx(head[i]).epsilon(0).margin(margin));
 }
 
-/// Gives the module the fixture's state, by the names that Python has, and compares all that the row of `all` holds.
+/// Sets the module's parameters and buffers to the fixture's values, by their Python names. Then compares everything
+/// that
+/// the entry `name` of `all` contains.
 inline void check_module(const nlohmann::json& all, const std::string& name, nn::Module& module,
                          const std::function<Tensors(const Tensors& inputs)>& forward) {
   const auto row = std::find_if(all.begin(), all.end(), [&](const auto& r) { return r.at("name") == name; });
@@ -61,7 +63,7 @@ inline void check_module(const nlohmann::json& all, const std::string& name, nn:
   nn::NamedParameters state;
   uint32_t salt = 1000;
   const nn::NamedParameters own = module.state_dict();
-  for (const auto& item : own)  // in their order, which is Python's
+  for (const auto& item : own)  // in registration order, as in Python
     state.insert(item.key(), tensor_of(real(item->sizes().vec(), -0.6, 0.6), salt++));
   REQUIRE(state.size() == row->at("parameters").size());
   for (const auto& [key, sizes] : row->at("parameters").items()) {

@@ -1,4 +1,4 @@
-// Modules: names, order, sharing, copies, moves, printing, state.
+// Tests modules: names, order, shared parameters, copies, moves between devices and dtypes, printing, state.
 #include <sstream>
 
 #include "tandem/tandem.h"
@@ -33,7 +33,7 @@ struct Net : nn::Cloneable<Net> {
   std::shared_ptr<Block> first, second;
   nn::Dropout drop{nullptr};
 };
-/// One table used twice under two names, and one layer registered twice.
+/// A module with one parameter under two names, and with one layer registered twice.
 struct Tied : nn::Module {
   Tied() {
     embedding = register_module("embedding", nn::Embedding(5, 2));
@@ -108,7 +108,7 @@ TEST_CASE("names must be new, and neither empty nor dotted", "[nn][module]") {
     CHECK_THROWS_WITH(m.register_parameter(bad, ones({1})), Contains("Parameter name must not "));
   CHECK_THROWS_WITH(m.register_module("empty", nn::Linear(nullptr)), Contains("'empty' is an empty ModuleHolder"));
   CHECK(m.children().size() == 1);
-  m.register_parameter("none", Tensor());  // a place that stays empty: not listed
+  m.register_parameter("none", Tensor());  // an undefined parameter is not listed
   m.register_parameter("frozen", ones({1}), /*requires_grad=*/false);
   CHECK(m.named_parameters().keys() == Names{"w", "frozen"});
   CHECK(m.named_parameters()["w"].requires_grad());
@@ -122,7 +122,7 @@ TEST_CASE("what is shared is trained once, and saved under all its names", "[nn]
   int visits = 0;
   tied.apply([&](nn::Module&) { ++visits; });
   CHECK(visits == 3);
-  // Each of the names alone is enough to load it.
+  // A shared parameter can be loaded under any one of its names.
   nn::NamedParameters state;
   state.insert("embedding.weight", full({5, 2}, 7.0));
   state.insert("a.weight", zeros({2, 2}));
@@ -174,7 +174,7 @@ TEST_CASE("zero_grad clears the gradients of all parameters", "[nn][module]") {
 TEST_CASE("clone is a deep copy: values, dtypes, devices, flags, and nobody's random numbers", "[nn][module]") {
   set_cpu_device_count(2);
   Net net;
-  net.forward(ones({4, 3}).cumsum(0));  // running statistics that are not the initial ones
+  net.forward(ones({4, 3}).cumsum(0));  // changes the running statistics
   net.second->norm->eval();
   net.first->scale.requires_grad_(false);
   net.to(kFloat64);
@@ -233,7 +233,7 @@ TEST_CASE("to moves values and gradients in place, under the same handles", "[nn
   CHECK(w.dtype() == kFloat64);
   CHECK(w.grad().dtype() == kFloat64);
   CHECK(w.grad().device() == Device("cpu:1"));
-  CHECK(net.first->count.dtype() == kInt64);  // integers stay integers
+  CHECK(net.first->count.dtype() == kInt64);  // integers keep their dtype
   CHECK(net.first->count.device() == Device("cpu:1"));
   const Tensor before = w.detach().clone();
   run(ones({4, 3}, TensorOptions(kFloat64).device("cpu:1")).cumsum(0));  // gradients of both runs are added
@@ -270,7 +270,7 @@ TEST_CASE("a state must have the module's names and shapes, or nothing is change
   CHECK(layer->weight.requires_grad());
 }
 
-TEST_CASE("modules print as they do in Python", "[nn][module]") {  // the texts are PyTorch 2.15's
+TEST_CASE("modules print as they do in Python", "[nn][module]") {  // texts from PyTorch 2.15
   using namespace nn;
   CHECK(text(Linear(2, 3)) == "Linear(in_features=2, out_features=3, bias=True)");
   CHECK(text(Conv2d(1, 32, 3)) == "Conv2d(1, 32, kernel_size=(3, 3), stride=(1, 1))");
@@ -327,7 +327,7 @@ TEST_CASE("Sequential takes modules, names and functions, and hands them out", "
   CHECK(net->named_parameters().keys() == Names{"fc.weight", "fc.bias", "out.weight", "out.bias"});
   CHECK(net->size() == 4);
   CHECK(net->named_children().keys() == Names{"fc", "act", "out", "3"});
-  CHECK(net(ones({5, 2})).equal(zeros({5, 1})));  // log softmax over one class
+  CHECK(net(ones({5, 2})).equal(zeros({5, 1})));  // log-softmax over one class is 0
   CHECK(net->at<nn::LinearImpl>(2).options.in_features() == 3);
   CHECK_THROWS_WITH(net->at<nn::LinearImpl>(1), Contains("Unable to cast module[1]") && Contains("ReLU"));
   CHECK_THROWS_AS(net[4], IndexError);

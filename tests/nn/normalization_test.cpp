@@ -1,4 +1,4 @@
-// Modules of normalisations and of dropouts: formulas written out, statistics, how they print, what clone copies.
+// Tests normalization and dropout modules: written-out formulas, statistics, how they print, and what clone() copies.
 #include <cmath>
 #include <sstream>
 
@@ -42,7 +42,8 @@ TEST_CASE("InstanceNorm normalises each image's channels, and tracks their means
   nn::InstanceNorm2d plain(3);
   CHECK(plain(x).allclose(batch_norm(x.reshape({1, 6, 4, 5}), {}, {}, {}, {}, true).view(x.sizes())));
   plain->eval();
-  CHECK(plain(x[0]).allclose(instance_norm(x, {}, {}, {}, {}, true, 0.1, 1e-5)[0]));  // without a batch; still its own
+  // input without a batch dimension; uses its own statistics in eval mode too
+  CHECK(plain(x[0]).allclose(instance_norm(x, {}, {}, {}, {}, true, 0.1, 1e-5)[0]));
   nn::InstanceNorm2d tracked(nn::InstanceNorm2dOptions(3).affine(true).track_running_stats(true).momentum(0.5));
   tracked->to(kFloat64);
   tracked(x);
@@ -65,8 +66,9 @@ TEST_CASE("InstanceNorm normalises each image's channels, and tracks their means
 }
 
 TEST_CASE("CrossMapLRN2d gives what PyTorch gives", "[nn][norm]") {
-  // torch.nn.CrossMapLRN2d(size, 0.5, 0.75, 2) of arange(10).reshape(1, 5, 1, 2) / 4 in PyTorch 2.15, whose gradient is
-  // not that of its values
+  // Expected: torch.nn.CrossMapLRN2d(size, 0.5, 0.75, 2) of arange(10).reshape(1, 5, 1, 2) / 4 in PyTorch 2.15.
+  // PyTorch's
+  // gradient is not the derivative of its forward.
   const auto run = [](int64_t size, const Tensor& x) {
     return nn::CrossMapLRN2d(nn::CrossMapLRN2dOptions(size).alpha(0.5).beta(0.75).k(2))(x);
   };
@@ -140,7 +142,7 @@ TEST_CASE("alpha dropout keeps mean and variance, and drops to one value", "[nn]
   const double p = 0.3, low = 1.7580993408473766, a = 1 / std::sqrt((low * low * p + 1) * (1 - p));
   nn::AlphaDropout module(p);
   const Tensor x = randn({20000}, kFloat64).requires_grad_(), y = module(x);
-  CHECK(std::abs(y.mean().item<double>()) < 0.03);  // four standard deviations
+  CHECK(std::abs(y.mean().item<double>()) < 0.03);  // tolerance: four standard deviations
   CHECK(std::abs(y.var().item<double>() - 1) < 0.05);
   y.sum().backward();
   const Tensor kept = x.grad() != 0;
@@ -152,7 +154,7 @@ TEST_CASE("alpha dropout keeps mean and variance, and drops to one value", "[nn]
   CHECK(alpha_dropout(ones({3}), 1, true).equal(zeros({3})));
   CHECK_THROWS_WITH(alpha_dropout(x, 1.5, true),
                     Contains("alpha_dropout: dropout probability has to be between 0 and 1, but got 1.5"));
-  CHECK(F::alpha_dropout(x).is_same(x));  // training is off unless asked for, as in LibTorch
+  CHECK(F::alpha_dropout(x).is_same(x));  // training is off by default, as in LibTorch
 }
 
 TEST_CASE("dropouts of channels drop them whole", "[nn][dropout]") {
@@ -167,7 +169,7 @@ TEST_CASE("dropouts of channels drop them whole", "[nn][dropout]") {
     CHECK((y == y[0][0][0][0]).to(kFloat32).mean().item<double>() == Approx(0.5).margin(0.25));
   }
   CHECK(whole(nn::Dropout3d(0.5)(volumes), 2));
-  // Without a batch the first dimension is that of the channels.
+  // Without a batch dimension, the first dimension is the channels.
   CHECK(whole(nn::Dropout2d(0.5)(images[0]), 1));
   CHECK(nn::Dropout2d(0.5)(ones({64, 3, 3})).sum({1, 2}).max().item<float>() == 18);
   CHECK(whole(nn::Dropout3d(0.5)(volumes[0]), 1));

@@ -1,4 +1,4 @@
-// Modules of paddings: elements written out, how they print, and what is refused.
+// Tests padding modules: written-out elements, how the modules print, and errors.
 #include <sstream>
 
 #include "tandem/tandem.h"

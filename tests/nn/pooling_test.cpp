@@ -1,4 +1,6 @@
-// Modules and functionals of pools: that options arrive, how they print, what the indices of a max pool give back.
+// Tests pooling modules and functionals: that each option has its effect, how they print, and that unpooling restores
+// the
+// elements at the indices of a max pool.
 #include <sstream>
 
 #include "tandem/tandem.h"
@@ -48,8 +50,8 @@ TEST_CASE("a max unpool puts elements back, with the sizes that a pool rounds aw
   const auto [y, index] = F::max_pool2d_with_indices(x, F::MaxPool2dFuncOptions(2));
   const Tensor back = nn::MaxUnpool2d(2)(y, index, std::vector<int64_t>{9, 9});
   CHECK(back.sizes() == x.sizes());
-  CHECK(back.sum().item<float>() == y.sum().item<float>());  // each is there once
-  CHECK(where(back != 0, x, Scalar(0)).equal(back));         // and where it was
+  CHECK(back.sum().item<float>() == y.sum().item<float>());  // each maximum occurs once
+  CHECK(where(back != 0, x, Scalar(0)).equal(back));         // and at its original position
   CHECK(nn::MaxUnpool2d(nn::MaxUnpool2dOptions(2).stride(2).padding(0))(y, index % 64).sizes() ==
         IntArrayRef{2, 2, 8, 8});
   const auto [line, places] = F::max_pool1d_with_indices(x[0], F::MaxPool1dFuncOptions(3).stride(2).padding(1));
@@ -72,7 +74,8 @@ TEST_CASE("norms of windows", "[nn][pool]") {
   CHECK(nn::LPPool1d(2, 2)(x.reshape({1, 6}))
             .allclose(tensor({5.0, std::sqrt(5.0), std::sqrt(29.0)}, kFloat64).reshape({1, 3})));
   CHECK(nn::LPPool1d(nn::LPPool1dOptions(1, 4).stride(3).ceil_mode(true))(x.reshape({1, 6}).detach())
-            .allclose(tensor({{10.0, 2 + 2 + 5.0 + 3}}, kFloat64)));  // PyTorch's: the mean of three, four times
+            // PyTorch's value for the incomplete window: the mean of its three elements, times four
+            .allclose(tensor({{10.0, 2 + 2 + 5.0 + 3}}, kFloat64)));
   const Tensor plane = nn::LPPool2d(nn::LPPool2dOptions(3, {2, 3}))(x.reshape({1, 2, 3}));
   CHECK(nn::LPPool2d(nn::LPPool2dOptions(3, std::vector<int64_t>{2, 3}))(x.reshape({1, 2, 3})).equal(plane));
   CHECK(plane.item<double>() == Approx(std::cbrt(27.0 + 64 + 1 + 8 + 8 + 125)));
@@ -109,7 +112,7 @@ TEST_CASE("adaptive pools of nothing, and to nothing, are PyTorch's", "[nn][pool
     CHECK_THROWS_WITH(adaptive_max_pool2d(zeros(empty), 2),
                       Contains("Expected input to have non-zero size for non-batch dimensions"));
   }
-  CHECK(adaptive_avg_pool2d(zeros({1, 2, 0, 3}), 1).isnan().all().item<bool>());  // the mean of nothing
+  CHECK(adaptive_avg_pool2d(zeros({1, 2, 0, 3}), 1).isnan().all().item<bool>());  // mean of no elements
   CHECK(adaptive_avg_pool2d(zeros({1, 0, 3, 3}), 2).sizes() == Shape{1, 0, 2, 2});
   CHECK(adaptive_avg_pool2d(zeros({1, 0, 3, 3}), 0).sizes() == Shape{1, 0, 0, 0});
   CHECK_THROWS_WITH(adaptive_max_pool2d(zeros({1, 0, 3, 3}), 2),

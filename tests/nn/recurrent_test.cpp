@@ -1,4 +1,4 @@
-// RNN, LSTM, GRU, their cells and packed sequences against PyTorch's (fixtures/modules.json), and what they refuse.
+// Tests RNN, LSTM, GRU, their cells and packed sequences against PyTorch (fixtures/modules.json), and their errors.
 #include "tandem/nn/rnn.h"
 
 #include "tandem/tests/nn/module_rows.h"
@@ -8,7 +8,7 @@ namespace rnn = nn::utils::rnn;
 using test::check_module;
 using test::Tensors;
 
-/// The module on inputs (x, h) or (x, h, c), the states left out where there are none; all that it gives, as a list.
+/// Calls the module on (x, h) or (x, h, c), or on x only if no states are given. Returns all results as a list.
 template <class M> static Tensors states_of(const nn::ModuleHolder<M>& m, const Tensors& in) {
   constexpr bool pairs = requires { std::tuple_size<std::decay_t<decltype(std::get<1>(m->forward(in[0])))>>(); };
   if constexpr (std::is_same_v<decltype(m->forward(in[0])), Tensor>) {
@@ -123,10 +123,10 @@ TEST_CASE("dropout lies between recurrent layers, in training", "[nn][recurrent]
   const Tensor x = randn({4, 2, 3});
   const auto forward = [&](const nn::GRU& m) { return std::get<0>(m->forward(x)); };
   const nn::GRU one(nn::GRUOptions(3, 4).dropout(0.5)), two(nn::GRUOptions(3, 4).num_layers(2).dropout(0.5));
-  CHECK(forward(one).equal(forward(one)));  // the last layer's outputs are left as they are
+  CHECK(forward(one).equal(forward(one)));  // no dropout after the last layer
   CHECK_FALSE(forward(two).equal(forward(two)));
   const nn::GRU nothing(nn::GRUOptions(3, 4).num_layers(2).dropout(1));
-  const Tensor alone = forward(nothing);  // the second layer has seen zeros
+  const Tensor alone = forward(nothing);  // the input of the second layer is all zeros
   CHECK(alone.select(1, 0).equal(alone.select(1, 1)));
   two->eval();
   CHECK(forward(two).equal(forward(two)));
@@ -139,7 +139,7 @@ TEST_CASE("recurrent modules: weights, copies, second derivatives", "[nn][recurr
   m->flatten_parameters();
   CHECK(m->all_weights()[4].is_same(m->named_parameters()["weight_ih_l0_reverse"]));
   for (const Tensor& weight : m->all_weights()) {
-    CHECK(weight.abs().max().item<double>() <= 0.25);  // 1 / sqrt(16)
+    CHECK(weight.abs().max().item<double>() <= 0.25);  // bound: 1 / sqrt(16)
     CHECK(weight.abs().max().item<double>() > 0.2);
   }
   const Tensor x = randn({3, 2});

@@ -1,4 +1,4 @@
-// Layers of images: that options arrive, sizes from factors, how they print, and what is refused.
+// Tests image layers: that each option has its effect, output sizes from scale factors, how they print, and errors.
 #include <sstream>
 
 #include "tandem/tandem.h"
@@ -34,7 +34,7 @@ TEST_CASE("interpolate takes sizes or factors, in every mode", "[nn][vision]") {
   CHECK(F::interpolate(line, sized({2}).mode(kArea)).equal(adaptive_avg_pool1d(line, 2)));
   CHECK(F::interpolate(plane, sized({3, 2}).mode(kArea)).equal(adaptive_avg_pool2d(plane, {3, 2})));
   CHECK(F::interpolate(volume, scaled({0.5, 1, 0.5}).mode(kArea)).equal(adaptive_avg_pool3d(volume, {1, 3, 2})));
-  // Of three pixels the exact nearest to the centre of one is the middle; the other takes the first.
+  // Downsampling three pixels to one: nearest-exact takes the middle pixel, nearest takes the first.
   const Tensor three = tensor({{{1.0, 2.0, 3.0}}});
   CHECK(F::interpolate(three, sized({1}).mode(kNearestExact)).item<double>() == 2);
   CHECK(F::interpolate(three, sized({1})).item<double>() == 1);
@@ -77,7 +77,7 @@ TEST_CASE("pixels, channels and patches go there and back", "[nn][vision]") {
   const Tensor x = randn({2, 8, 4, 6});
   const Tensor shuffled = nn::PixelShuffle(2)(x);
   CHECK(shuffled.sizes() == IntArrayRef{2, 2, 8, 12});
-  CHECK(shuffled[1][1][3][4].equal(x[1][6][1][2]));  // channel 1 4 + (3 % 2) 2 + 4 % 2
+  CHECK(shuffled[1][1][3][4].equal(x[1][6][1][2]));  // channel 1 * 4 + (3 % 2) * 2 + 4 % 2
   CHECK(nn::PixelUnshuffle(2)(shuffled).equal(x));
   const Tensor dealt = nn::ChannelShuffle(2)(x);
   CHECK(dealt.select(1, 1).equal(x.select(1, 4)));
@@ -86,7 +86,8 @@ TEST_CASE("pixels, channels and patches go there and back", "[nn][vision]") {
   const Tensor columns = nn::Unfold(window)(x);
   CHECK(columns.sizes() == IntArrayRef{2, 48, 4});
   CHECK(nn::Fold(nn::FoldOptions({4, 6}, {2, 3}).stride({2, 3}))(columns).equal(x));
-  // Where windows overlap an element is added up as often as windows hold it: in the corner once, inside 4 times.
+  // If windows overlap, fold adds an element once for each window that contains it: once in the corner, 4 times in the
+  // middle.
   const Tensor counted = F::fold(F::unfold(ones({1, 1, 3, 3}), 2), F::FoldFuncOptions(3, 2));
   CHECK(counted.equal(tensor({{{{1.f, 2.f, 1.f}, {2.f, 4.f, 2.f}, {1.f, 2.f, 1.f}}}})));
   CHECK_THROWS_WITH(pixel_shuffle(x, 3),
@@ -108,7 +109,8 @@ TEST_CASE("an affine grid samples the image that it maps", "[nn][vision]") {
   CHECK(F::grid_sample(x, F::affine_grid(identity, x.sizes()), options).allclose(x));
   CHECK(F::grid_sample(x, F::affine_grid(flipped, x.sizes()), options).allclose(x.flip({3})));
   const auto exact = F::GridSampleFuncOptions().mode(kNearest).padding_mode(kBorder).align_corners(true);
-  const Tensor moved = identity + tensor({{{0.0, 0.0, 2.0}, {0.0, 0.0, 0.0}}}, kFloat64);  // one width to the right
+  // moves the sampling grid by one image width to the right
+  const Tensor moved = identity + tensor({{{0.0, 0.0, 2.0}, {0.0, 0.0, 0.0}}}, kFloat64);
   CHECK(F::grid_sample(x, F::affine_grid(moved, x.sizes(), true), exact).equal(x.narrow(3, 3, 1).expand({1, 1, 3, 4})));
   auto mirrored = exact;
   CHECK(F::grid_sample(x, F::affine_grid(moved, x.sizes(), true), mirrored.padding_mode(kReflection).mode(kBilinear))

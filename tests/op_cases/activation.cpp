@@ -1,4 +1,4 @@
-// Activations and softmax.
+// Op cases of activations and softmax.
 #include "tandem/ops/nn/activation.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary.h"

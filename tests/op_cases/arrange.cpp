@@ -1,4 +1,4 @@
-// Elements in another order or number: flips, rolls, tiles, splits, joins and diagonals.
+// Op cases that reorder, repeat or drop elements: flips, rolls, tiles, splits, joins and diagonals.
 #include "tandem/ops/elementwise/fill.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/linalg/vander.h"

@@ -1,4 +1,4 @@
-// Gradients as ops: their values are first derivatives, and their gradients second ones.
+// Op cases of backward operations: their outputs are first derivatives, and their gradients are second derivatives.
 #include "tandem/ops/backward.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/ops/elementwise/fill.h"
@@ -22,13 +22,13 @@
 namespace tandem::test {
 namespace {
 
-/// f's gradient for x, given dy: an op in both, whether or not gradients are being recorded.
+/// Returns the gradient of f at x for the upstream gradient dy. It is differentiable in both, even without grad mode.
 template <class F> Tensor pullback(F f, const Tensor& dy, const Tensor& x) {
   const EnableGradGuard on;
   const Tensor at = x.requires_grad() ? x : x.detach().requires_grad_();
   return autograd::grad({f(at)}, {at}, {dy}, /*retain_graph=*/true, /*create_graph=*/true)[0];
 }
-/// The same for an f that is linear in x: where x is does not matter.
+/// Like pullback, for a function f that is linear in x, so that the gradient does not depend on x. `sizes`: shape of x.
 template <class F> Tensor linear_pullback(F f, const Tensor& dy, IntArrayRef sizes) {
   return pullback(f, dy, zeros(sizes, dy.options()));
 }

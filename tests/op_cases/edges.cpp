@@ -1,4 +1,4 @@
-// Ops where they have kinks, ties, poles, NaNs and infinities, nothing to reduce, or no dimension.
+// Op cases at kinks, ties, poles, NaNs and infinities, with nothing to reduce, or without dimensions.
 #include <cmath>
 
 #include "tandem/ops/elementwise/add_sub.h"
@@ -43,7 +43,7 @@ constexpr const char* kConvention = "PyTorch's convention, where there is no der
 constexpr const char* kEmptied = "an extreme of nothing is an error, as in PyTorch";
 constexpr Notes kEdge{.no_gradcheck = kConvention};
 constexpr Notes kExtreme{.no_gradcheck = kConvention, .no_empty = kEmptied};
-// A NaN that a half type's sum of squares overflows to is none in float64.
+// In half types, an overflowing sum of squares gives NaN where float64 gives a number.
 constexpr Notes kNoHalf{.no_gradcheck = kConvention, .no_half = "rounds its intermediate results away"};
 
 Tensor infinite_where_ignored(const Tensor& x, const Tensor& target) {

@@ -1,4 +1,4 @@
-// Elementwise ops, copies and casts.
+// Op cases of elementwise operations, copies and casts.
 #include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/binary.h"
 #include "tandem/ops/elementwise/bitwise.h"
@@ -16,7 +16,7 @@
 
 namespace tandem::test {
 
-// Whether what a line of core/elementwise_ops.h accepts includes integers that stay integers.
+// Whether an op of core/elementwise_ops.h maps integers to integers, by the dtypes that the op's line says it accepts.
 enum Integers { of_any = 1, of_numbers = 1, of_counted = 1, of_rounded = 1, of_floating = 0, of_real = 0 };
 
 static constexpr OpCase kElementwiseCases[] = {

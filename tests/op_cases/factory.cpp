@@ -1,4 +1,4 @@
-// Tensors that are made of numbers: windows, sequences; the first input says the dtype.
+// Op cases that make tensors from numbers: windows and sequences. The first input determines the dtype.
 #include "tandem/ops/factory/arange.h"
 #include "tandem/ops/factory/linspace.h"
 #include "tandem/ops/factory/tensor.h"

@@ -1,4 +1,4 @@
-// All families of op cases.
+// Lists all families of op cases.
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

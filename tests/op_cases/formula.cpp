@@ -1,4 +1,4 @@
-// Elementwise operations and activations that are made of others.
+// Op cases of elementwise operations and activations that are composed of other operations.
 #include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/addcmul.h"
 #include "tandem/ops/elementwise/binary.h"

@@ -1,4 +1,4 @@
-// Reading and writing by index and by mask.
+// Op cases that read and write by index and by mask.
 #include "tandem/ops/index/gather.h"
 #include "tandem/ops/index/index_add.h"
 #include "tandem/ops/index/index_select.h"

@@ -1,12 +1,12 @@
-// Shapes at which work is cut into chunks for several threads, for whatever has a loop of its own. No fixture: the
-// small rows hold the values, these hold that no bit depends on who computes it.
+// Ops at shapes that are split into chunks for several threads, one for each kernel with its own loop. They have no
+// fixture: the small op cases test values, and these test that no bit depends on the number of threads.
 #include "tandem/tandem.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {
 namespace {
 
-/// Two steps of an optimizer on a parameter; the gradient of its two halves is in[1].
+/// Runs two steps of an optimizer on the two halves of in[0], with the halves of in[1] as gradients.
 template <class Optimizer, class Options> std::vector<Tensor> stepped(In in, const Options& options) {
   std::vector<Tensor> parameters;
   for (const Tensor& half : in[0].detach().chunk(2)) parameters.push_back(half.clone().requires_grad_());

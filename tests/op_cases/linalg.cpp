@@ -1,4 +1,5 @@
-// Linear algebra. Signs of vectors are LAPACK's choice: results that have them are compared by absolute values.
+// Op cases of linear algebra. LAPACK chooses the signs of vectors, so results with vectors are compared by absolute
+// values.
 #include "tandem/ops/linalg/linalg.h"
 #include "tandem/ops/elementwise/fill.h"
 #include "tandem/ops/elementwise/operators.h"
@@ -18,15 +19,15 @@ namespace tandem::test {
 static constexpr const char* kSquare = "asks for square matrices";
 static constexpr const char* kFits = "asks for sizes that fit";
 static constexpr const char* kExtremes = "an extreme of no elements";
-// Factorizations refuse half types, as PyTorch's do.
+// Factorizations throw for half types, as PyTorch's do.
 static constexpr Notes kBatched{.refuses_half = true};
 static constexpr Notes kOne{.no_empty = kSquare, .refuses_half = true};
 static constexpr Notes kGaps{.no_storage = "x lies among what the solver needs, as in PyTorch", .refuses_half = true};
 static constexpr Notes kOfSizes{.no_empty = kFits, .refuses_half = true};
 
-/// Far from singular.
+/// Moves the eigenvalues away from 0, so that the matrix is not singular.
 static Tensor good(const Tensor& a) { return a + 2 * eye(a.size(-1), a.options()); }
-/// With singular values that are apart.
+/// Makes the singular values distinct.
 static Tensor spread(const Tensor& a) {
   return a * 0.5 + eye(a.size(-2), a.size(-1), a.options()) * (arange(a.size(-1), a.options()) * 2 + 2);
 }
@@ -52,7 +53,7 @@ static Outputs solved(const std::tuple<Tensor, Tensor, Tensor, Tensor>& t, int c
   const std::vector<Tensor> all{std::get<0>(t), std::get<1>(t), std::get<2>(t), std::get<3>(t)};
   return std::vector<Tensor>(all.begin(), all.begin() + count);
 }
-/// As many numbers as six rows and columns have ones, in the sizes given.
+/// Returns 3 times the identity matrix of size 6, reshaped to `sizes`, with the dtype and device of `like`.
 static Tensor six(IntArrayRef sizes, const Tensor& like) { return eye(6, like.options()).view(sizes) * 3; }
 
 static constexpr OpCase kLinalgCases[] = {

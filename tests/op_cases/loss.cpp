@@ -1,4 +1,4 @@
-// Losses.
+// Op cases of losses.
 #include "tandem/ops/loss/binary_cross_entropy.h"
 #include "tandem/ops/loss/cross_entropy.h"
 #include "tandem/ops/loss/l1_loss.h"

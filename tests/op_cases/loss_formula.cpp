@@ -1,4 +1,4 @@
-// Losses that are made of other operations, and targets that are probabilities.
+// Op cases of losses that are composed of other operations, and of targets that are probabilities.
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/loss/cross_entropy.h"
 #include "tandem/ops/loss/ctc_loss.h"

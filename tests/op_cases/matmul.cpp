@@ -1,4 +1,4 @@
-// Products and convolutions.
+// Op cases of matrix products and convolutions.
 #include "tandem/ops/products/matmul.h"
 #include "tandem/ops/nn/convolution.h"
 #include "tandem/ops/nn/linear.h"

@@ -1,4 +1,4 @@
-// Normalisation and pooling.
+// Op cases of normalization and pooling.
 #include "tandem/ops/elementwise/compare.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary.h"
@@ -12,7 +12,7 @@
 namespace tandem::test {
 namespace {
 
-/// The output and the running statistics after it.
+/// Returns the output of batch_norm and the running statistics after the call.
 Outputs normed(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var,
                bool training, double momentum = 0.1, double eps = 1e-5) {
   const Tensor m = mean.clone(), v = var.clone();

@@ -1,4 +1,4 @@
-// Normalisations that are made of others.
+// Op cases of normalizations that are composed of other operations.
 #include "tandem/ops/nn/batch_norm.h"
 #include "tandem/ops/nn/group_norm.h"
 #include "tandem/ops/nn/instance_norm.h"
@@ -7,7 +7,7 @@
 
 namespace tandem::test {
 
-/// The running statistics change: copies of them.
+/// Copies the running statistics, because instance_norm changes them.
 static std::vector<Tensor> tracked_instances(In in) {
   const Tensor mean = in[1].clone(), var = in[2].clone();
   const Tensor y = instance_norm(in[0], {}, {}, mean, var, true, 0.3, 1e-5);

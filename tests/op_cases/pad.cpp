@@ -1,4 +1,4 @@
-// Padding.
+// Op cases of padding.
 #include "tandem/ops/nn/pad.h"
 #include "tandem/tests/op_cases/families.h"
 

@@ -1,4 +1,4 @@
-// Pools of one and of three dimensions, adaptive max pools, and their opposites.
+// Op cases of pooling in one and three dimensions, adaptive max pooling, and unpooling.
 #include "tandem/ops/nn/avg_pool.h"
 #include "tandem/ops/nn/max_pool.h"
 #include "tandem/tests/op_cases/families.h"

@@ -1,4 +1,4 @@
-// Products that are made of others, and distances.
+// Op cases of products that are composed of other operations, and of distances.
 #include "tandem/ops/linalg/cross.h"
 #include "tandem/ops/linalg/multi_dot.h"
 #include "tandem/ops/nn/attention.h"

@@ -1,4 +1,4 @@
-// Reductions, scans and order.
+// Op cases of reductions, scans and sorting.
 #include "tandem/ops/elementwise/compare.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/index/tensor_index.h"

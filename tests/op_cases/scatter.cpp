@@ -1,4 +1,4 @@
-// Writing by index and by mask.
+// Op cases that write by index and by mask.
 #include "tandem/ops/index/scatter.h"
 #include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/binary.h"

@@ -1,4 +1,4 @@
-// Searching in order, and counting.
+// Op cases of searching in sorted tensors, and of counting.
 #include "tandem/ops/elementwise/compare.h"
 #include "tandem/ops/factory/arange.h"
 #include "tandem/ops/factory/tensor.h"

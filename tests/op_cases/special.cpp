@@ -1,4 +1,4 @@
-// Special functions.
+// Op cases of special functions.
 #include "tandem/ops/elementwise/special.h"
 #include "tandem/tests/op_cases/families.h"
 

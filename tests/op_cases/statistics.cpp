@@ -1,4 +1,4 @@
-// Statistics and scans that are made of other operations.
+// Op cases of statistics and scans that are composed of other operations.
 #include "tandem/ops/index/nonzero.h"
 #include "tandem/ops/linalg/norm.h"
 #include "tandem/ops/reduce/covariance.h"
@@ -20,7 +20,7 @@ namespace tandem::test {
 
 static constexpr const char* kNoElements = "an extreme of nothing is an error, as in PyTorch";
 static constexpr const char* kNoQuantile = "is refused, as in PyTorch";
-/// What quantile accepts.
+/// Converts half types to float32, because quantile does not accept half types.
 static Tensor wide(const Tensor& x) { return detail::is_half(x.dtype()) ? x.to(kFloat32) : x; }
 static constexpr OpCase kStatisticsCases[] = {
     {"count_nonzero", [](In in) { return count_nonzero(in[0]); }},

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The table of `./run ops`: which op is checked how. What must be in it comes from the sources (every function and method
-# that gives tensors, every operation that autograd records); what was checked, from the reports of ops_test. A hole that
-# neither the report nor holes.txt gives a reason for is an error.
-# usage: table.sh REPORTS [BENCHMARKS]     REPORTS: the folder of reports; BENCHMARKS: a file with a name on each line
+# Makes the table of `./run ops`, which says how each op is checked. The sources determine which ops must be in it: every
+# function and method that returns tensors, and every operation that autograd records. The reports of ops_test say which
+# checks were made. A check that is missing without a reason from the report or from holes.txt is an error.
+# usage: table.sh REPORTS [BENCHMARKS]     REPORTS: folder of reports; BENCHMARKS: file that lists the benchmarks
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 reports=$1 benchmarks=${2:-}
 
 {
-  # Functions in the headers of ops/ that users get, but those that make tensors or only spell another one, methods in
-  # tensor.h from the views on, and the lists of operations. (`name` is the parameter of macros.)
+  # Lists the public functions in the headers of ops/ (except factories and aliases), the methods of tensor.h from the
+  # section "views" on, and the ops of the X-macro lists. (`name` is a macro parameter.)
   headers=$(sed -nE 's|^#include "tandem/(ops/[a-z]+/[a-z_0-9]+.h)"|\1|p' "$root"/ops/{ops,out_forms,linalg/linalg}.h |
     grep -vE '^ops/(factory|random)/|/(linalg|linalg_namespace|bessel|polynomials|rnn_cell)\.h$' | sort -u)
   (cd "$root" && awk 'FNR == 1 { hidden = 0 } /^namespace.* detail \{|^namespace .*::detail \{/ { hidden = 1 } /^}  \/\/ namespace/ { hidden = 0 }
@@ -18,14 +18,15 @@ reports=$1 benchmarks=${2:-}
     sed -nE 's/^(inline )?(Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\3/p'
   sed -n '/---- views/,/ private:/p' "$root/core/tensor.h" |
     sed -nE 's/^  (Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\2/p'
-  grep -oE '^  X\([a-z0-9_]+' "$root"/core/{elementwise,reduce}_ops.h | sed 's/.*(//'  # in place: tests/autograd/forms_test.cpp
-  # What is recorded under a name of its own.
+  # in-place variants: tests/autograd/forms_test.cpp
+  grep -oE '^  X\([a-z0-9_]+' "$root"/core/{elementwise,reduce}_ops.h | sed 's/.*(//'
+  # Names under which operations are recorded by autograd.
   tr '\n' ' ' < <(cat "$root"/{autograd,ops,ops/*}/*.cpp) | grep -oE '(record|record_view|record_list|inplace)\( *"[a-z0-9_]+"' |
     sed -E 's/.*"(.*)"/\1/'
 } | grep -vx name | sort -u >"${TMPDIR:-/tmp}/tandem_ops.$$"
 trap 'rm -f "${TMPDIR:-/tmp}/tandem_ops.$$"' EXIT
 
-# What a GPU has been seen to do: "# DATE ...", then lines of a report ("row cuda").
+# Checks that passed on a real GPU: "# DATE ...", then lines of a report ("op-case cuda").
 gpu=() gpu_date=
 if [ -e "$root/benchmarks/results/gpu_ops.txt" ]; then
   gpu=("$root/benchmarks/results/gpu_ops.txt")
@@ -40,7 +41,7 @@ awk -v with_benchmarks="${benchmarks:+1}" -v gpu_date="$gpu_date" '
     title[14] = gpu_date == "" ? "GPU" : "GPU:" gpu_date
   }
   function op_of(name) { sub("/.*", "", name); return name }
-  # Why an op that was checked nowhere has an empty cell. A kernel without a twin for CUDA is a link error.
+  # Reason for an empty cell of an op that no report mentions. (A missing CUDA kernel would be a link error.)
   function default_reason(col) {
     if (col == "cuda_kernel") return with_cuda ? "made of other ops, no kernel of its own" : "a build without CUDA"
     if (col == "emulated" && !any[col]) return "a build without the emulated device"
@@ -59,7 +60,7 @@ awk -v with_benchmarks="${benchmarks:+1}" -v gpu_date="$gpu_date" '
   /^#/ { next }
   FILENAME == benchmark_file {
     done[op_of($1), "benchmark"]
-    if ($1 ~ /\/backward$/) done[op_of($1) "_backward", "benchmark"]  # the kernel that this calls
+    if ($1 ~ /\/backward$/) done[op_of($1) "_backward", "benchmark"]  # benchmark of a backward op
     next
   }
   {
@@ -71,7 +72,7 @@ awk -v with_benchmarks="${benchmarks:+1}" -v gpu_date="$gpu_date" '
   END {
     count = 0
     for (op in ops) sorted[++count] = op
-    for (i = 2; i <= count; i++) {  # by name; awk has no sort of its own
+    for (i = 2; i <= count; i++) {  # sorts by name; awk has no sort function
       key = sorted[i]
       for (j = i - 1; j >= 1 && sorted[j] > key; j--) sorted[j + 1] = sorted[j]
       sorted[j + 1] = key

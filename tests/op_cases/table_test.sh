@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The table notices what is gone: a copy of the reports passes, and fails as soon as a case or one of its checks is cut
-# out, or a benchmark.
+# Tests table.sh: it accepts a copy of the reports, and fails if an op case, one of its checks or a benchmark is removed
+# from the copy.
 # usage: table_test.sh REPORTS [BENCHMARKS]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -8,7 +8,7 @@ reports=$1 benchmarks=${2:-}
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 
-# without PATTERN TEXT: the table fails on reports and benchmarks without the lines that match, and says TEXT.
+# without PATTERN TEXT: removes matching lines from the copy, and requires that the table fails and prints TEXT.
 without() {
   rm -rf "$copy/reports" && mkdir "$copy/reports"
   for report in "$reports"/*; do sed -E "/$1/d" "$report" >"$copy/reports/$(basename "$report")"; done

@@ -1,4 +1,4 @@
-// Views, joins and splits, in-place changes.
+// Op cases of views, joins, splits and in-place operations.
 #include "tandem/ops/shape/view.h"
 #include "tandem/ops/elementwise/clamp.h"
 #include "tandem/ops/elementwise/fill.h"
@@ -24,7 +24,7 @@
 namespace tandem::test {
 namespace {
 
-/// `change` applied in place to a copy: what history is rebased on.
+/// Applies `change` in place to a copy of a, so that autograd must rebase the copy's history.
 template <class F> Tensor changed(const Tensor& a, F change) {
   Tensor y = a.clone();
   change(y);

@@ -1,4 +1,4 @@
-// Images: upsampling, patches, pixels and channels in another order, grids.
+// Op cases on images: upsampling, patches, pixel and channel shuffles, grid sampling.
 #include "tandem/ops/nn/fold.h"
 #include "tandem/ops/nn/grid_sampler.h"
 #include "tandem/ops/nn/pixel_shuffle.h"

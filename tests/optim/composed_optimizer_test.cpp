@@ -1,4 +1,4 @@
-// What holds of every optimizer whose step is composed of tensor operations: state, records, half types, errors.
+// Tests every optimizer whose step is composed of tensor operations: state, captured steps, half types, errors.
 #include "tandem/tests/catch.h"
 #include "tandem/tests/optim/from_fixture.h"
 
@@ -9,7 +9,7 @@ struct Variant {
   const char* kind;
   nlohmann::json settings;
 };
-/// Each with all the state that it can have.
+/// Optimizers, with the settings that create all of their state.
 const std::vector<Variant>& variants() {
   static const std::vector<Variant> all = {
       {"Adadelta", {{"weight_decay", 0.1}}},
@@ -24,7 +24,7 @@ const std::vector<Variant>& variants() {
 Parameters parameters(DType dtype) {
   return {from_formula({3, 2}, 1, dtype).requires_grad_(), from_formula({}, 2, dtype).requires_grad_()};
 }
-/// The gradients of step `step`, and the step.
+/// Sets the gradients of step number `step` and runs the step.
 void train(optim::Optimizer& optimizer, const Parameters& p, uint32_t step) {
   for (uint32_t k = 0; k < p.size(); ++k)
     p[k].set_grad(from_formula(p[k].sizes(), 100 * step + k + 1, p[k].dtype()).to(p[k].device()));
@@ -41,7 +41,7 @@ TEST_CASE("five steps, a saved state and five more are ten steps, bit for bit", 
     const auto ten = make_optimizer(v.kind, v.settings, whole), five = make_optimizer(v.kind, v.settings, parts);
     for (uint32_t step = 1; step <= 10; ++step) train(*ten, whole, step);
     for (uint32_t step = 1; step <= 5; ++step) train(*five, parts, step);
-    const auto more = make_optimizer(v.kind, {}, parts);  // the settings come with the state
+    const auto more = make_optimizer(v.kind, {}, parts);  // load_state also restores the settings
     more->load_state(five->state(), five->settings());
     for (uint32_t step = 6; step <= 10; ++step) train(*more, parts, step);
     for (size_t k = 0; k < whole.size(); ++k) CHECK(whole[k].equal(parts[k]));
@@ -93,7 +93,7 @@ TEST_CASE("a recorded step of every optimizer goes on as steps do, with the rate
       train(*a, eager, 1);
       train(*b, recorded, 1);
       graph.capture([&] { b->step(); });
-      for (uint32_t step = 2; step <= 8; ++step) {  // RAdam's rate is rectified from the sixth on
+      for (uint32_t step = 2; step <= 8; ++step) {  // RAdam's rectification starts at step six
         if (step == 4) a->set_lr(0.003), b->set_lr(0.003);
         train(*a, eager, step);
         for (uint32_t k = 0; k < recorded.size(); ++k)

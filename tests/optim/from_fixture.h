@@ -1,4 +1,4 @@
-// Optimizers and parameters as tests/fixtures/make_optim_fixtures.py makes them.
+// Makes optimizers and parameters like tests/fixtures/make_optim_fixtures.py.
 #pragma once
 #include <memory>
 
@@ -17,7 +17,7 @@ inline Tensor from_formula(IntArrayRef sizes, uint32_t salt, DType dtype = kFloa
   return t.to(dtype);
 }
 
-/// The settings that `o` has under PyTorch's names; others keep our defaults.
+/// Reads settings from `o`, which uses PyTorch's names. Settings missing in `o` keep Tandem's defaults.
 template <class Options> Options read_options(Options options, const nlohmann::json& o) {
   const std::map<std::string, std::pair<const char*, size_t>> in_pairs = {{"beta1", {"betas", 0}},
                                                                           {"beta2", {"betas", 1}},
@@ -35,7 +35,8 @@ template <class Options> Options read_options(Options options, const nlohmann::j
   return options;
 }
 
-/// An optimizer of one or two parameters. `grouped`: b alone in a group with ten times the rate.
+/// Makes an optimizer of two parameters. If `grouped`, the second is in a group of its own with ten times the learning
+/// rate.
 template <class Optimizer, class Options>
 std::unique_ptr<optim::Optimizer> make(const Options& options, const Parameters& p, bool grouped) {
   if (!grouped) return std::make_unique<Optimizer>(p, options);
@@ -47,7 +48,7 @@ std::unique_ptr<optim::Optimizer> make(const Options& options, const Parameters&
   return std::make_unique<Optimizer>(groups, options);
 }
 
-/// By PyTorch's name of the class and of its settings.
+/// Makes an optimizer from PyTorch's name of its class and PyTorch's names of its settings.
 inline std::unique_ptr<optim::Optimizer> make_optimizer(const std::string& kind, const nlohmann::json& settings,
                                                         const Parameters& p, bool grouped = false) {
   const auto made = [&]<class Optimizer, class Options>(std::type_identity<Optimizer>, Options defaults) {

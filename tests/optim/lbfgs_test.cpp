@@ -1,4 +1,4 @@
-// L-BFGS against PyTorch's: fixtures/optim.json.
+// Tests L-BFGS against PyTorch (fixtures/optim.json).
 #include <cmath>
 
 #include "tandem/optim/strong_wolfe.h"
@@ -8,7 +8,7 @@
 namespace tandem::test {
 namespace {
 
-/// Rosenbrock's function of all parameters in a row, as the fixture's script has it.
+/// Returns a closure of Rosenbrock's function of all parameters, concatenated, as in the fixture's script.
 optim::Optimizer::LossClosure rosenbrock(optim::Optimizer& optimizer, const Parameters& p, int64_t& calls) {
   return [&optimizer, p, &calls] {
     ++calls;
@@ -45,7 +45,7 @@ TEST_CASE("LBFGS calls its closure as often as PyTorch's and finds the same para
     const auto closure = rosenbrock(optimizer, p, calls);
     for (const nlohmann::json& step : row.at("steps")) {
       const Tensor loss = optimizer.step(closure);
-      // Roundings grow as a search goes on: by the curvature, and by the quotients of small differences.
+      // Rounding errors grow during a search, through the curvature and through quotients of small differences.
       const double margin = dtype == kFloat64 ? 1e-8 : 1e-3;
       CHECK(loss.item<double>() == Approx(step.at("loss").get<double>()).epsilon(margin));
       CHECK(calls == step.at("calls"));
@@ -89,8 +89,8 @@ TEST_CASE("LBFGS counts a parameter without a gradient as one that does not matt
   CHECK(p[0].detach().allclose(full({3}, 3.0), 1e-5));
 }
 
-// Steps, losses and counts of torch.optim.lbfgs._strong_wolfe of PyTorch 2.15. In half of the rows,
-// a point lowers the loss enough, but less than the best point before it.
+// Expected: step sizes, losses and evaluation counts of torch.optim.lbfgs._strong_wolfe in PyTorch 2.15. In half of the
+// rows, some point lowers the loss enough, but less than the best earlier point.
 TEST_CASE("the line search takes PyTorch's steps along curves of many minima", "[optim]") {
   struct Row {
     double height, frequency, phase, width, first, step, loss;
@@ -125,7 +125,7 @@ TEST_CASE("the line search takes PyTorch's steps along curves of many minima", "
     };
     int64_t evaluations = 0;
     const auto found = optim::detail::strong_wolfe(point, point(0), row.first, /*largest=*/1, 25, evaluations);
-    CHECK(found.t == Approx(row.step).epsilon(1e-9));  // 12 digits are written above
+    CHECK(found.t == Approx(row.step).epsilon(1e-9));  // the table has 12 digits
     CHECK(found.loss == Approx(row.loss).epsilon(1e-9));
     CHECK(found.gradient.item<double>() == found.directional_derivative);
     CHECK(evaluations == row.evaluations);

@@ -1,3 +1,4 @@
+// Tests learning-rate schedules against closed forms and PyTorch's rates.
 #include <cmath>
 
 #include "tandem/optim/lr_scheduler.h"
@@ -10,7 +11,7 @@ using namespace tandem::optim;
 namespace {
 
 SGD make_optimizer(double lr) { return {{zeros({1}, requires_grad())}, SGDOptions(lr)}; }
-/// The rates before the first step and after each of twelve, beside their closed form.
+/// Checks the learning rate before the first step and after each of twelve steps against a closed form.
 void follows(Optimizer& optimizer, LRScheduler& schedule, const std::function<double(int)>& expected) {
   for (int step = 0; step <= 12; ++step) {
     INFO("step " << step);
@@ -19,7 +20,7 @@ void follows(Optimizer& optimizer, LRScheduler& schedule, const std::function<do
     schedule.step();
   }
 }
-/// As a program written for LibTorch has it.
+/// A user-defined schedule, as a LibTorch program would write it.
 class Quartering : public LRScheduler {
  public:
   Quartering(Optimizer& optimizer, size_t groups) : LRScheduler(optimizer), groups_(groups) {}
@@ -85,9 +86,9 @@ TEST_CASE("a rate that was changed by hand is where a schedule goes on", "[optim
   three_steps();
   optimizer.set_lr(8);
   three_steps();
-  // As torch.optim.lr_scheduler.StepLR does.
+  // Expected: the rates of torch.optim.lr_scheduler.StepLR.
   CHECK(rates == std::vector<double>{0.7, 0.35, 0.35, 4, 4, 2});
-  // Two schedules that are both stepped change the rate one after the other.
+  // Two schedules of one optimizer both change the rate, one after the other.
   SGD other = make_optimizer(1);
   ExponentialLR first(other, 0.5), second(other, 0.25);
   for (int i = 1; i <= 3; ++i) {

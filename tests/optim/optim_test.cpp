@@ -1,4 +1,4 @@
-// Optimizers and schedules against PyTorch's: fixtures/optim.json.
+// Tests optimizers and schedules against PyTorch (fixtures/optim.json).
 #include <cmath>
 #include <memory>
 
@@ -67,7 +67,7 @@ std::unique_ptr<optim::LRScheduler> make_scheduler(const std::string& name, opti
 }  // namespace
 
 TEST_CASE("ten steps of every optimizer give PyTorch's parameters", "[optim]") {
-  const bool strided = GENERATE(false, true);  // gradients of which every second element is nobody's
+  const bool strided = GENERATE(false, true);  // true: gradients with stride 2
   size_t compared = 0;
   for (const json& row : fixture().at("optimizers")) {
     const std::string name = row.at("name");
@@ -90,7 +90,7 @@ TEST_CASE("ten steps of every optimizer give PyTorch's parameters", "[optim]") {
         CAPTURE(step, k);
         REQUIRE(p[k].numel() == static_cast<int64_t>(expected.size()));
         const Tensor found = p[k].detach().to(kFloat64);
-        const double margin = dtype == kFloat64 ? 1e-12 : 2e-6;  // ten updates of numbers near 1
+        const double margin = dtype == kFloat64 ? 1e-12 : 2e-6;  // tolerance: ten updates of numbers near 1
         for (size_t i = 0; i < expected.size(); ++i)
           CHECK(found.data_ptr<double>()[i] == Approx(expected[i]).epsilon(0).margin(margin));
       }
@@ -111,7 +111,7 @@ TEST_CASE("schedules give PyTorch's learning rates, before the first step and af
     const auto scheduler = make_scheduler(row.at("name"), optimizer);
     for (size_t step = 0; step < row.at("rates").size(); ++step) {
       CAPTURE(step);
-      // PyTorch multiplies step by step, we evaluate the closed form: twenty roundings
+      // PyTorch multiplies step by step, Tandem evaluates the closed form: twenty roundings apart.
       for (size_t group = 0; group < 2; ++group) {
         const double rate = row["rates"][step][group];
         CHECK(scheduler->get_last_lr().at(group) == Approx(rate).epsilon(1e-12).margin(1e-16));
@@ -221,7 +221,7 @@ TEST_CASE("groups are changed one by one, by LibTorch's idiom, and added later",
 TEST_CASE("one optimizer updates parameters on two devices as two optimizers would", "[optim]") {
   set_cpu_device_count(2);
   const bool adam = GENERATE(true, false);
-  const auto train = [&](std::vector<Parameters> each) {  // one optimizer for each list
+  const auto train = [&](std::vector<Parameters> each) {  // makes one optimizer for each list of parameters
     std::vector<std::unique_ptr<optim::Optimizer>> optimizers;
     for (const Parameters& p : each)
       if (adam)
@@ -298,7 +298,7 @@ TEST_CASE("an optimizer's state goes where its module goes", "[optim]") {
 
 #if TANDEM_TEST_EMULATED
 TEST_CASE("an optimizer's step on a GPU takes the same few launches for any number of parameters", "[optim][cuda]") {
-  emulation::set_stream_seed(0);  // nothing runs before it is waited for
+  emulation::set_stream_seed(0);  // emulated work stays queued until it is waited for
   const bool adam = GENERATE(true, false);
   Parameters p;
   for (int64_t i = 1; i <= 60; ++i) {
@@ -307,8 +307,8 @@ TEST_CASE("an optimizer's step on a GPU takes the same few launches for any numb
   }
   std::unique_ptr<optim::Optimizer> optimizer = std::make_unique<optim::SGD>(p, optim::SGDOptions(0.1).momentum(0.9));
   if (adam) optimizer = std::make_unique<optim::Adam>(p, optim::AdamOptions(0.1));
-  optimizer->step();  // which makes its state
-  optimizer->step();  // whose momentum buffers no longer begin: its numbers are others
+  optimizer->step();  // creates the state
+  optimizer->step();  // momentum buffers exist from now on, which changes the kernel's arguments
   cuda::synchronize(kCUDA);
   optimizer->step();
   CHECK(emulation::pending(0) == (adam ? 2 : 1));
@@ -323,7 +323,7 @@ TEST_CASE("what a group's own options leave as it was is the optimizer's", "[opt
     groups.emplace_back(Parameters{zeros({1}, requires_grad())}, std::make_unique<Options>(options));
     return groups;
   };
-  // The numbers that LibTorch 2.15 gives. A rate of 0.001, which SGD has no default for, counts as not set.
+  // Expected: LibTorch 2.15. It treats a rate of 0.001 as not set, although SGD has no default rate.
   for (const auto& [given, used] : {std::pair(0.5, 0.5), {0.001, 0.7}, {0.0, 0.0}}) {
     SGD sgd(group(SGDOptions(given).nesterov(false)), SGDOptions(0.7).momentum(0.9).weight_decay(0.25));
     const auto& options = static_cast<const SGDOptions&>(sgd.param_groups()[0].options());
@@ -335,7 +335,7 @@ TEST_CASE("what a group's own options leave as it was is the optimizer's", "[opt
             AdamOptions(0.7).betas({0.6, 0.5}).eps(0.25).amsgrad(true));
   const auto& options = static_cast<const AdamOptions&>(adam.param_groups()[0].options());
   CHECK(options.lr() == 0.7);
-  CHECK(options.betas() == std::tuple(0.8, 0.999));  // one setting
+  CHECK(options.betas() == std::tuple(0.8, 0.999));  // both betas are one setting
   CHECK(options.eps() == 0.25);
   CHECK(options.weight_decay() == 0.5);
   CHECK(options.amsgrad());

@@ -1,5 +1,5 @@
-"""What ops are called with: each function gives one that draws an argument, from the generator `g` and from the arguments
-`a` that were drawn before."""
+"""Functions that draw the arguments of ops. Each returns a function that draws an argument, given the generator `g` and
+the arguments `a` drawn so far."""
 
 import math
 
@@ -9,7 +9,7 @@ import frequencies as freq
 from machine import NAMES
 
 REAL = ("float32", "float64", "float16", "bfloat16")
-WIDE = ("float32", "float64")  # of what PyTorch has for these alone
+WIDE = ("float32", "float64")  # dtypes that some PyTorch ops are limited to
 INTEGER = ("int64", "int32", "int16", "int8", "uint8")
 BOOL = ("bool",)
 NUMBER = REAL + INTEGER
@@ -18,7 +18,7 @@ ANY = NUMBER + BOOL
 
 # ---- tensors
 def tensor(kinds=ANY, fits=None, sizes=None, style=None, mostly=0.97):
-    """One of these dtypes; sometimes one of any other."""
+    """Draws a tensor of one of the dtypes `kinds`, or rarely of any other dtype."""
     def draw(g, a):
         allowed = kinds if g.chance(mostly) else ANY
         return g.tensor(allowed, fits, sizes and (lambda: sizes(g, a)), style)
@@ -33,7 +33,7 @@ boolean = tensor(BOOL)
 
 
 def fewest(rank, kinds=REAL, most=5):
-    """With at least `rank` dimensions."""
+    """Draws a tensor of at least `rank` dimensions."""
     def sizes(g, a):
         drawn = [g.weighted(freq.SIZES) for _ in range(g.rng.randint(rank, max(rank, min(most, rank + 1))))]
         return drawn if math.prod(drawn) <= freq.MOST_ELEMENTS else [2] * rank
@@ -45,7 +45,8 @@ def exactly(rank, kinds=REAL):
 
 
 def target(kinds=ANY, history=1.0):
-    """What an in-place op changes: seldom a leaf that requires a gradient; in a share of the draws with a history."""
+    """Draws a tensor for an in-place op to change: rarely a leaf that requires a gradient, and with probability
+    `history` one that may have a history."""
     def draw(g, a):
         leaf_too, history_too = g.chance(freq.FRESH_LEAF_IN_PLACE), g.chance(history)
         fits = lambda t: (leaf_too or not (t.is_leaf and t.requires_grad)) and (history_too or not t.requires_grad)
@@ -57,7 +58,7 @@ def target(kinds=ANY, history=1.0):
 
 
 def partner(x, kinds=ANY, shrink_only=False, style=None):
-    """A tensor that broadcasts with argument `x`; mostly of its dtype."""
+    """Draws a tensor that broadcasts with argument `x`, mostly of the dtype of `x`."""
     def draw(g, a):
         t = g.get(a[x])
         sizes = list(t.shape)
@@ -81,7 +82,7 @@ def partner(x, kinds=ANY, shrink_only=False, style=None):
 
 
 def same_shape(x, kinds=None, style=None, mostly=0.97):
-    """A tensor of the sizes and dtype (or of one of `kinds`) of argument `x`."""
+    """Draws a tensor with the sizes of argument `x`, and with the dtype of `x` or one of `kinds`."""
     def draw(g, a):
         t = g.get(a[x])
         if g.wrong():
@@ -92,7 +93,8 @@ def same_shape(x, kinds=None, style=None, mostly=0.97):
 
 
 def saved_for(dy):
-    """What a backward function gets beside the gradient: of its sizes and dtype, and without a history of its own."""
+    """Draws an input of a backward function other than the gradient `dy`: with the same sizes and dtype, requiring no
+    gradient."""
     def draw(g, a):
         t = g.get(a[dy])
         return g.tensor((NAMES[t.dtype],), lambda u: u.shape == t.shape and not u.requires_grad,
@@ -101,7 +103,7 @@ def saved_for(dy):
 
 
 def output(*inputs, kinds=None, mostly=0.9):
-    """What the form of an op with an output writes: of the result's sizes, or empty; mostly of the first input's dtype."""
+    """Draws an output argument: with the result's sizes, or empty, and mostly of the first input's dtype."""
     def draw(g, a):
         given = [g.get(a[x]) for x in inputs]
         try:
@@ -111,7 +113,7 @@ def output(*inputs, kinds=None, mostly=0.9):
         if g.chance(0.1):
             sizes = [0]
         dtype = NAMES[given[0].dtype] if kinds is None else g.choice(kinds)
-        # None that is wider than the input's: it would show the last bit of what was computed in that.
+        # Not float64 if the input is narrower: it would show rounding differences of the narrower computation.
         others = [t for t in ANY if t == dtype or t != "float64"]
         return g.tensor((dtype if g.chance(mostly) else g.choice(others),),
                         lambda t: list(t.shape) == sizes and not t.requires_grad, sizes, requires_grad=False)
@@ -119,7 +121,7 @@ def output(*inputs, kinds=None, mostly=0.9):
 
 
 def of_size(size, x=None, style=None, optional=0.0):
-    """A 1-d tensor of `size(g, a)` elements of x's dtype; none in a share of the draws."""
+    """Draws a 1-d tensor of `size(g, a)` elements of x's dtype, or None with probability `optional`."""
     def draw(g, a):
         if g.chance(optional):
             return None
@@ -130,7 +132,7 @@ def of_size(size, x=None, style=None, optional=0.0):
 
 
 def constant(draw_one, style=None, often=0.97):
-    """What PyTorch has no derivative for: mostly one that requires no gradient."""
+    """Draws an argument for which PyTorch has no derivative: it mostly requires no gradient."""
     def draw(g, a):
         drawn = draw_one(g, a)
         if drawn is None or not g.get(drawn).requires_grad or not g.chance(often):
@@ -140,7 +142,7 @@ def constant(draw_one, style=None, often=0.97):
 
 
 def operand(draw_one, x="x"):
-    """What an in-place op combines with `x`: seldom one that requires a gradient where x is of integers."""
+    """Draws the other operand of an in-place op on `x`. If `x` is an integer tensor, it rarely requires a gradient."""
     unrecorded = constant(draw_one)
     return lambda g, a: (draw_one if NAMES[g.get(a[x]).dtype] in REAL else unrecorded)(g, a)
 
@@ -151,7 +153,7 @@ def optional(draw_one, p=0.4):
 
 # ---- numbers
 def scalar(x=None):
-    """A Python number: bool, int or float, inside and outside of the range of x's dtype."""
+    """Draws a Python number: bool, int or float, inside or outside of the range of x's dtype."""
     def draw(g, a):
         kind = g.weighted(freq.NUMBERS)
         if kind == "small":
@@ -178,7 +180,7 @@ def integers(low, high):
 
 
 def bound(x):
-    """Of clamp: often where elements of x are."""
+    """Draws a bound for clamp, often equal to an element of x."""
     def draw(g, a):
         if g.chance(0.25):
             return None
@@ -203,7 +205,7 @@ def one_dim(g, rank):
 
 
 def dim(x, extra=0):
-    """`extra` 1: of a result with one more dimension."""
+    """Draws a dimension of x, or, with `extra` 1, of a result with one more dimension."""
     return lambda g, a: one_dim(g, rank_of(g, a, x) + extra)
 
 
@@ -212,7 +214,7 @@ def maybe_dim(x):
 
 
 def dims(x):
-    """A list, in any order; sometimes empty, sometimes with one twice."""
+    """Draws a list of dimensions in any order; it may be empty, or contain a dimension twice."""
     def draw(g, a):
         rank = rank_of(g, a, x)
         if rank == 0:
@@ -224,7 +226,7 @@ def dims(x):
 
 
 def maybe_dims(x):
-    """A list of at least one; or none, which stands for all."""
+    """Draws a list of at least one dimension, or None, which means all dimensions."""
     return lambda g, a: None if g.chance(0.4) else dims(x)(g, a) or None
 
 
@@ -237,7 +239,7 @@ def permutation(x):
 
 
 def factors(g, n):
-    """Sizes whose product is n."""
+    """Draws sizes whose product is n."""
     sizes = []
     while n > 1 and len(sizes) < 3:
         divisor = g.choice([d for d in range(1, n + 1) if n % d == 0])
@@ -248,7 +250,7 @@ def factors(g, n):
 
 
 def new_sizes(x, dim=None):
-    """Sizes of as many elements as x (or its dimension `dim`) has; sometimes with a -1."""
+    """Draws sizes for as many elements as x (or its dimension `dim`) has, sometimes with a -1."""
     def draw(g, a):
         t = g.get(a[x])
         if dim is not None:
@@ -279,7 +281,7 @@ any_sizes = lambda g, a: g.sizes() if not g.wrong() else [2, -3]
 
 
 def shrunk_sizes(x):
-    """Sizes that broadcast to those of x."""
+    """Draws sizes that broadcast to those of x."""
     def draw(g, a):
         sizes = [1 if g.chance(0.4) else n for n in g.get(a[x]).shape]
         return sizes[1:] if sizes and g.chance(0.3) else sizes
@@ -302,7 +304,7 @@ def position(x, dim):
 
 
 def indices_below(g, n, sizes, negative=False):
-    """A new int64 tensor with values in [0, n)."""
+    """Makes an int64 tensor with values in [0, n), or in [-n, n) if `negative`."""
     count = max(1, min(math.prod(sizes), 7))
     low = -n if negative else 0
     values = [g.rng.randint(low, n - 1) if n > 0 else 0 for _ in range(count)]
@@ -312,12 +314,12 @@ def indices_below(g, n, sizes, negative=False):
 
 
 def index_along(x, dim):
-    """1-d positions along a dimension of x."""
+    """Draws 1-d indices along a dimension of x."""
     return lambda g, a: indices_below(g, size_at(g, a, x, dim), [g.rng.randint(0, 4)] if g.chance(0.9) else [])
 
 
 def index_like(x, dim, longer=False):
-    """What gather and scatter take: of x's rank, no larger beside dim."""
+    """Draws an index for gather and scatter: as many dimensions as x, and no larger than x except along dim."""
     def draw(g, a):
         t = g.get(a[x])
         sizes = [g.rng.randint(1, n) if n > 1 and g.chance(0.3) else n for n in t.shape]
@@ -328,7 +330,7 @@ def index_like(x, dim, longer=False):
 
 
 def source_for(index, x):
-    """What scatter writes: at least as large as the index."""
+    """Draws a source for scatter: at least as large as the index."""
     def draw(g, a):
         sizes = [n + (1 if g.chance(0.1) else 0) for n in g.get(a[index]).shape]
         if g.wrong() and sizes:
@@ -357,11 +359,11 @@ def a_slice(g, n):
 
 
 def index_list(x):
-    """What stands in brackets: numbers, slices, None, Ellipsis, and index and mask tensors."""
+    """Draws a list of indices in brackets: numbers, slices, None, Ellipsis, and index and mask tensors."""
     def draw(g, a):
         left, entries = list(g.get(a[x]).shape), []
         ellipsis = False
-        together = [g.rng.randint(1, 3)]  # the shape of index tensors
+        together = [g.rng.randint(1, 3)]  # shape that most index tensors share
         while left and g.chance(0.8) or not entries:
             kind = g.rng.random()
             if kind < 0.12:
@@ -390,7 +392,7 @@ def index_list(x):
 
 
 def value_at(x, indices):
-    """What index_put_ writes: mostly what broadcasts to the place."""
+    """Draws a value for index_put_, mostly one that broadcasts to the indexed shape."""
     def draw(g, a):
         t = g.get(a[x])
         try:

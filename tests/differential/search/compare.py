@@ -1,4 +1,4 @@
-"""Where the results of a program differ: PyTorch's (machine.py) and Tandem's (machine.cpp)."""
+"""Finds the differences between the results of PyTorch (machine.py) and Tandem (machine.cpp) for a program."""
 
 import math
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from machine import NO_GRAD, NUMBERS
 from op import RANDOM
 
-# Relative to the value, and to the largest value of its tensor (as sums cancel). Programs have at most eight steps; each
-# rounds to half a unit in the last place, functions to a few units, and sums and products of up to 400 terms in an order of
-# their own to some ten. Integers and bools are equal.
+# Tolerance relative to the largest value of the tensor (because sums cancel). Programs have at most eight steps. Each
+# step rounds to half a unit in the last place, functions to a few units, and sums of up to 400 terms, in another order,
+# to about ten units. Integers and bools must be equal.
 TOLERANCE = {"float64": 1e-11, "float32": 2e-5, "float16": 1e-2, "bfloat16": 6e-2}
 FIELDS = ("dtype", "sizes", "strides", "flags", "storage", "same")
 
 
 @dataclass
 class Difference:
-    kind: str  # crash, error, missing, undefined, one of FIELDS, values, finite, grad..., hook...
-    step: int  # whose result it is
+    kind: str  # one of crash, error, missing, undefined, FIELDS, values, finite, grad..., hook...
+    step: int  # index of the step whose result differs
     detail: str
 
     def __str__(self):
@@ -28,13 +28,14 @@ def finite(values):
 
 
 def floor_of(steps):
-    """The smallest magnitude that counts: what is left of a program's inputs where they cancel, a hundredth of them."""
+    """Returns the smallest magnitude that is compared: a hundredth of the program's inputs, because results may
+    cancel."""
     made = [max(finite(s[4]), default=0) for s in steps if s and s[0] == "make" and s[1] in TOLERANCE]
     return 1e-2 * min(1, max(made, default=1) or 1)
 
 
 def bounds(dtype, values, floor=1e-2):
-    """How far each value may be off."""
+    """Returns the tolerance of each value."""
     tolerance = TOLERANCE.get(dtype, 0)
     scale = max(finite(values), default=0) if tolerance else 0
     return [tolerance * max(scale, floor)] * len(values)
@@ -55,7 +56,7 @@ def values_differ(dtype, ours, theirs, floor=1e-2):
 
 
 def random_names(steps):
-    """Names of values that are drawn at random, each with all its outputs."""
+    """Returns the names of random values, with all outputs of their steps."""
     names = set()
     for i, step in enumerate(steps):
         if step and step[0].removeprefix(NO_GRAD) in RANDOM:
@@ -82,7 +83,7 @@ def tensors(what, steps, ours, theirs):
                 yield Difference(what + "unreadable", step, f"t{name}: Tandem {a}, PyTorch {b}")
             continue
         for field, x, y in zip(FIELDS, a, b):
-            if x != y and x is not None:  # null: what no program should rely on (machine.h)
+            if x != y and x is not None:  # null: programs should not rely on it (machine.h)
                 yield Difference(what + field, step, f"t{name}: Tandem {x}, PyTorch {y}")
         if a[:2] == b[:2] and name not in skipped:
             differ = values_differ(a[0], a[6], b[6], floor)
@@ -104,7 +105,8 @@ def hooks(ours, theirs):
 
 
 def differences(steps, ours, theirs):
-    """The differences, the first step's first; what only follows from another that throws is left out."""
+    """Returns the differences, those of earlier steps first. If a step throws on one side only, returns only that
+    difference."""
     if "crash" in ours:
         return [Difference("crash", len(steps) - 1, ours["crash"])]
     for i, (a, b) in enumerate(zip(ours["errors"], theirs["errors"])):

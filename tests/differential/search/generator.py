@@ -1,5 +1,5 @@
-"""Draws programs: the tensors and numbers that ops are called with, and how a program is put together. PyTorch runs each
-step as soon as it is drawn, so that the next knows the shapes, dtypes and flags of what there is."""
+"""Draws random programs: tensors and numbers as arguments of ops, and the sequence of steps. PyTorch runs each step as
+soon as it is drawn, so that the next step can use the shapes, dtypes and flags of earlier results."""
 
 import math
 import random
@@ -22,7 +22,7 @@ class Generator:
         self.rng = random.Random(seed)
         self.machine = Machine(OPS)
         self.steps = []
-        self.random_values = set()  # names of what is drawn at random: nobody reads it
+        self.random_values = set()  # names of random values, which later steps must not read
         self.invalid = self.chance(freq.INVALID)
         self.scale = 10.0 ** self.choice(freq.SCALES) if self.chance(freq.SCALED) else 1.0
 
@@ -37,7 +37,7 @@ class Generator:
         return self.rng.choices(list(weights), list(weights.values()))[0]
 
     def wrong(self):
-        """Whether the argument that is drawn now is to be an invalid one: at most once in a program."""
+        """Returns whether to draw an invalid argument now; at most once per program."""
         if self.invalid and self.chance(0.25):
             self.invalid = False
             return True
@@ -57,8 +57,8 @@ class Generator:
         return self.machine.values[reference[1:]]
 
     def add(self, step):
-        """Runs a step; returns references to what it made. One that PyTorch has no answer to is left out, and so is one that it
-        refuses after it has changed something: what that leaves is not defined."""
+        """Runs a step and returns references to its results. Drops a step for which PyTorch has no result. Also drops a
+        step that PyTorch rejects after changing a tensor, because the remaining state is undefined."""
         self.steps.append(step)
         made = self.machine.step(step)
         error = self.machine.errors[-1]
@@ -71,7 +71,8 @@ class Generator:
         return ["$" + name for name in made]
 
     def seen(self, machine):
-        """All that can be seen of the values of a machine, but for what is drawn at random; as text, where a NaN equals a NaN."""
+        """Returns everything observable about a machine's values, without random values, as text in which NaN equals
+        NaN."""
         result = machine.result()
         values = {name: t for name, t in result["values"].items() if name not in self.random_values}
         return repr((values, {} if self.random_values else result["grads"], {} if self.random_values else result["hooks"]))
@@ -94,7 +95,7 @@ class Generator:
         elif layout == "channels_last" and len(sizes) == 4:
             order = [0, 2, 3, 1]
         if layout in ("contiguous", "expanded") or len(sizes) == 0:
-            return None  # "expanded" is a step of its own
+            return None  # an expanded tensor is made by a separate step
         strides = [0] * len(sizes)
         for d in reversed(order):
             strides[d] = step
@@ -133,7 +134,7 @@ class Generator:
         return self.choice([1000.0, -1000.0, 88.0, -100.0, 1e-4, 12.5, 0.0])
 
     def readable(self, kinds=ANY, fits=None):
-        """References to what an op may read."""
+        """Returns references to tensors that an op may read."""
         found = []
         for name, t in self.machine.values.items():
             if t is None or name in self.random_values or NAMES[t.dtype] not in kinds or t.numel() > freq.MOST_ELEMENTS:
@@ -141,12 +142,13 @@ class Generator:
             try:
                 if t.dim() <= 6 and (fits is None or fits(t)):
                     found.append("$" + name)
-            except RuntimeError:  # the history of a view that an in-place change has broken
+            except RuntimeError:  # a view whose history an in-place change has invalidated
                 pass
         return found
 
     def tensor(self, kinds=ANY, fits=None, sizes=None, style=None, requires_grad=None):
-        """An earlier result of one of these dtypes that `fits`, or a new tensor of `sizes` (called, if it can be)."""
+        """Draws an earlier result of one of these dtypes for which `fits` is true, or a new tensor of `sizes` (a list
+        or function)."""
         found = self.readable(kinds, fits)
         if found and self.chance(freq.REUSE):
             return self.choice(found[-4:] if self.chance(0.6) else found)
@@ -234,7 +236,7 @@ class Generator:
 
 
 def program(seed, index):
-    """The program number `index` of a seed, with what PyTorch makes of it."""
+    """Returns program number `index` of a seed, and PyTorch's results for it."""
     generator = Generator(f"{seed}:{index}")
     steps = generator.program()
     return steps, generator.machine.result()

@@ -1,12 +1,12 @@
-"""Runs a program under PyTorch, step by step, and tells all that can be seen of it: the twin of machine.cpp, which
-describes the form of programs and results."""
+"""Runs a program under PyTorch step by step, and reports everything observable about its tensors. It is the counterpart
+of machine.cpp; machine.h describes programs and results."""
 
 import math
-import operator  # noqa: F401  (for the expressions of ops)
+import operator  # noqa: F401  (used by the expressions of ops)
 import warnings
 
 import torch
-import torch.nn.functional as F  # noqa: F401  (for the expressions of ops)
+import torch.nn.functional as F  # noqa: F401  (used by the expressions of ops)
 
 warnings.filterwarnings("ignore")
 torch.set_num_threads(1)
@@ -18,7 +18,8 @@ NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 NO_GRAD = "no_grad:"
 
 
-# What PyTorch says where it has no kernel or no formula, or fails by a mistake of its own: there is nothing to compare with.
+# Messages with which PyTorch says that it has no kernel or formula, or failed by a bug of its own. Such steps are not
+# compared.
 NO_ANSWER = ("not implemented for '", "does not support bool", "is not implemented", "INTERNAL ASSERT FAILED",
              "is not differentiable with respect to argument", "grad_input must be contiguous", "needs_dynamic_casting")
 
@@ -28,7 +29,7 @@ def has_no_answer(error):
 
 
 class Missing(Exception):
-    """A step names what another one failed to make."""
+    """Raised if a step uses the result of a step that failed."""
 
 
 def make(dtype, sizes, strides, values, requires_grad):
@@ -36,7 +37,7 @@ def make(dtype, sizes, strides, values, requires_grad):
     values = [NUMBERS.get(v, v) for v in values]
     flat = torch.tensor([values[i % len(values)] for i in range(numel)], dtype=DTYPES[dtype])
     x = torch.empty(sizes, dtype=DTYPES[dtype]) if strides is None else torch.empty_strided(sizes, strides, dtype=DTYPES[dtype])
-    x.untyped_storage().fill_(0)  # what lies between the elements
+    x.untyped_storage().fill_(0)  # also clears the gaps between elements
     return x.copy_(flat.reshape(sizes)).requires_grad_(requires_grad)
 
 
@@ -49,11 +50,11 @@ def elements(t):
 
 class Machine:
     def __init__(self, ops, perturb=None):
-        """ops: the table, by name. perturb(op, tensor) may change what a step has made."""
+        """ops: table by name. perturb(name, tensor), if given, may change the results of each step."""
         self.ops, self.perturb = ops, perturb
-        self.values = {}  # by name, in the order of the steps; None: undefined
+        self.values = {}  # by name, in the order of the steps; None if undefined
         self.names, self.errors, self.hooks = [], [], {}
-        self.recorded = True  # no step ran without recording
+        self.recorded = True  # true if all steps so far ran in grad mode
 
     def run(self, steps):
         for step in steps:
@@ -61,7 +62,7 @@ class Machine:
         return self.result()
 
     def step(self, step):
-        """Returns the names of what it made."""
+        """Runs a step and returns the names of its results."""
         number = len(self.errors)
         self.names.append(step and step[0])
         self.errors.append(None)
@@ -73,7 +74,7 @@ class Machine:
         except Missing:
             self.errors[-1] = "missing"
             return []
-        except Exception as e:  # whatever PyTorch throws
+        except Exception as e:  # any error of PyTorch
             self.errors[-1] = f"{type(e).__name__}: {str(e)[:300]}"
             return []
         names = [f"{number}.{k}" if k else str(number) for k in range(len(made))]
@@ -117,7 +118,7 @@ class Machine:
         log = self.hooks[str(number)] = []
 
         def hook(grad):
-            if grad is None:  # PyTorch calls hooks with none at all; Tandem does not
+            if grad is None:  # PyTorch also calls hooks without a gradient, Tandem does not
                 return None
             log.append([NAMES[grad.dtype], list(grad.shape), elements(grad)])
             return grad * 2 if kind == "double" else None
@@ -139,7 +140,7 @@ class Machine:
         def seen(name, t, gradient):
             try:
                 return facts(name, t, gradient)
-            except RuntimeError as e:  # a tensor of storage that was never allocated
+            except RuntimeError as e:  # the tensor's storage was never allocated
                 return {"error": str(e)}
 
         def facts(name, t, gradient):

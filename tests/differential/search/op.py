@@ -1,5 +1,5 @@
-"""The table of ops: name, PyTorch's expression (which is run and printed), and how each of its arguments is drawn. The twin
-of op_table.h, in the same order of arguments."""
+"""Table of ops: name, PyTorch's expression (which is run and printed), and how to draw each argument. It is the
+counterpart of op_table.h and has the same order of arguments."""
 
 import re
 
@@ -12,15 +12,16 @@ class Op:
         self.run = eval(f"lambda {', '.join(draws)}: {expression}", vars(machine))
 
     def text(self, arguments):
-        """The expression with the texts of its arguments in place of their names."""
+        """Returns the expression with its parameters replaced by the argument texts."""
         by_name = dict(zip(self.draws, arguments))
         return re.sub(r"(?<![\w.])(\w+)\b(?!=[^=])", lambda m: by_name.get(m[1], m[1]), self.expression)
 
 
-OPS = {}  # by name
-BASES = {}  # the ops that are forms of one: "add", "add/scalar"; without those that only autograd's steps call
-RANDOM = set()  # ops whose values are drawn at random
-INEXACT = set()  # ops whose results round: what wanted.py perturbs
+OPS = {}  # ops by name
+# variants by name of the base op: "add", "add/scalar"; without ops that only the generator's gradient steps call
+BASES = {}
+RANDOM = set()  # names of ops with random results
+INEXACT = set()  # names of ops whose results are rounded
 
 
 def op(name, expression, *, drawn=True, random=False, **draws):

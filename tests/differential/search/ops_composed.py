@@ -1,4 +1,4 @@
-"""Ops that are made of others: see op.py."""
+"""Ops that are composed of other operations. See op.py."""
 
 from arguments import (ANY, NUMBER, REAL, anything, dim, dims, exactly, expanded_sizes, fewest, flag, integers, maybe_dim, number, one_of,
                        partner, real, scalar, target)

@@ -1,4 +1,4 @@
-"""Elementwise operations, their in-place forms, and conversions: see op.py."""
+"""Elementwise operations, their in-place variants, and conversions. See op.py."""
 
 import pathlib
 import sys
@@ -14,12 +14,13 @@ import op_lists  # noqa: E402
 
 PREDICATES = op_lists.names("PREDICATE")
 BINARY = op_lists.names("BINARY")
-EXTREMES = ["maximum", "minimum", "fmax", "fmin"]  # without a form with a number, as are
+EXTREMES = ["maximum", "minimum", "fmax", "fmin"]  # these have no variant with a number, nor have the ops added to them
 WITHOUT_NUMBER = EXTREMES + ["atan2", "nextafter", "igamma", "igammac", "gcd", "lcm"]
 COMPARE = op_lists.names("COMPARE")
 LOGICAL = ["logical_and", "logical_or", "logical_xor"]
 BITWISE = op_lists.names("BITWISE")
-NO_DERIVATIVE_IN_PLACE = ["logical_not", "asinh", "acosh", "atanh"]  # in PyTorch
+# PyTorch has no derivative of their in-place variants
+NO_DERIVATIVE_IN_PLACE = ["logical_not", "asinh", "acosh", "atanh"]
 INTEGERS = op_lists.names("INTEGER")
 
 mostly_real = tensor(REAL, mostly=0.85)
@@ -29,7 +30,7 @@ for name in op_lists.names("UNARY") + op_lists.names("NOT") + PREDICATES:
     x = mostly_real if reals else tensor(INTEGER + BOOL) if name == "bitwise_not" else anything
     if name in ("floor", "ceil", "round", "trunc"):
         x = tensor(NUMBER, mostly=0.98)
-    method, aten = hasattr(torch.Tensor, name), name in ("silu", "gelu", "relu")  # the latter: forms of no public name
+    method, aten = hasattr(torch.Tensor, name), name in ("silu", "gelu", "relu")  # aten: variants without a public name
     call = f"torch.ops.aten.{name}" if aten else f"torch.{name}" if hasattr(torch, name) else f"F.{name}"
     op(name, f"x.{name}()" if method else f"{call}(x)", x=x)
     op(name + "/free", f"{call}(x)", x=x)
@@ -37,7 +38,8 @@ for name in op_lists.names("UNARY") + op_lists.names("NOT") + PREDICATES:
         continue
     change = target(REAL if reals else INTEGER + BOOL if name == "bitwise_not" else ANY, 0.0 if name in NO_DERIVATIVE_IN_PLACE else 1.0)
     op(name + "_", f"x.{name}_()" if method else f"{call}_(x)", x=change)
-    op(name + "/out", f"{call}(x, out=out)", x=constant(x), out=output("x", mostly=1 if aten else 0.9))  # aten: of that dtype
+    # aten variants need an output of the exact dtype
+    op(name + "/out", f"{call}(x, out=out)", x=constant(x), out=output("x", mostly=1 if aten else 0.9))
 for name in BINARY + COMPARE + BITWISE + INTEGERS:
     kinds = INTEGER + BOOL if name in BITWISE else INTEGER if name in INTEGERS else ANY
     x = tensor(kinds) if name in BITWISE + INTEGERS else anything
@@ -109,7 +111,7 @@ op("masked_fill_", "x.masked_fill_(mask, value)", x=target(), mask=partner("x", 
 
 
 def fresh(kinds):
-    """A tensor that nothing else shares, as its values become random."""
+    """Draws a tensor that shares no memory, because the op makes its values random."""
     return lambda g, a: g.make(g.dtype(kinds if g.chance(0.9) else ANY), g.sizes(), None, False)
 
 

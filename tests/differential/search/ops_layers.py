@@ -1,4 +1,4 @@
-"""Products, layers, losses, factories, and what programs do with gradients: see op.py."""
+"""Products, layers, losses, factories, and calls that deal with gradients. See op.py."""
 
 from arguments import (ANY, INTEGER, NUMBER, REAL, any_sizes, anything, constant, dtype, exactly, fewest, flag, indices_below, integers, number,
                        of_size, one_of, optional, partner, real, real_dtype, reduction, same_shape, scalar, tensor)
@@ -7,7 +7,7 @@ from op import op
 
 
 def shaped(x, sizes, kinds=None):
-    """A tensor of x's dtype whose sizes follow from earlier arguments."""
+    """Draws a tensor of x's dtype whose sizes follow from earlier arguments."""
     def draw(g, a):
         wanted = sizes(g, a)
         if g.wrong() and wanted:
@@ -110,7 +110,7 @@ def target_of(g, a):
     count = sizes[1] if len(sizes) > 1 else sizes[0] if sizes else 1
     left = [] if len(sizes) <= 1 else [sizes[0], *sizes[2:]]
     made = indices_below(g, count, left)
-    if g.chance(0.25):  # some are ignored
+    if g.chance(0.25):  # some targets are ignored
         return g.make("int64", left, None, False, [-100 if g.chance(0.5) else g.rng.randrange(max(count, 1)) for _ in range(3)])
     return made
 

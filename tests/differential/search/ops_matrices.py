@@ -1,4 +1,4 @@
-"""Products and decompositions of matrices: see op.py."""
+"""Matrix products and decompositions. See op.py."""
 
 from arguments import REAL, WIDE, anything, exactly, fewest, flag, maybe_dims, one_of, partner, real, same_shape
 from machine import NAMES
@@ -7,7 +7,8 @@ from ops_layers import shape, shaped
 
 
 def matrices(kind, singular=0.04):
-    """Well-conditioned matrices, and a share of singular ones: `kind` says "square", "symmetric" (positive definite) or "any"."""
+    """Draws well-conditioned matrices, and some singular ones. `kind`: "square", "symmetric" (positive definite) or
+    "any"."""
     def draw(g, a):
         n = g.rng.randint(0 if g.chance(0.06) else 1, 4)
         m = n if kind != "any" else g.rng.randint(0 if g.chance(0.06) else 1, 4)
@@ -29,7 +30,8 @@ def matrices(kind, singular=0.04):
 
 
 square, symmetric, rectangular = matrices("square"), matrices("symmetric"), matrices("any")
-distinct = {kind: matrices(kind, singular=0) for kind in ("symmetric", "any")}  # where equal values leave vectors undefined
+# not singular: equal eigenvalues would leave vectors undefined
+distinct = {kind: matrices(kind, singular=0) for kind in ("symmetric", "any")}
 right_sides = shaped("a", lambda g, a: [*shape(g, a, "a")[:-2], shape(g, a, "a")[-2], g.rng.randint(0 if g.chance(0.05) else 1, 3)])
 op("linalg_det", "torch.linalg.det(a)", a=square)
 op("linalg_slogdet", "tuple(torch.linalg.slogdet(a))", a=square)
@@ -53,7 +55,7 @@ def symmetric_of(g, a):
     return g.make(NAMES[t.dtype], [n, n], None, None, values or [0.0])
 
 
-# The signs of eigenvectors, singular vectors and of Q are not defined: their squares are.
+# The signs of eigenvectors, singular vectors and Q are not defined, so their squares are compared.
 op("linalg_qr", "[t * t for t in torch.linalg.qr(a)]", a=distinct["any"])
 op("linalg_eigh", "(lambda r: [r[0], r[1] * r[1]])(torch.linalg.eigh(a))", a=distinct["symmetric"])
 op("linalg_eigvalsh", "torch.linalg.eigvalsh(a)", a=symmetric)
@@ -92,7 +94,7 @@ op("addbmm", "torch.addbmm(bias, x, y, beta=beta, alpha=alpha)", bias=exactly(2)
 
 
 def operands(g, a):
-    """Tensors of sizes that fit the equation's letters."""
+    """Draws tensors whose sizes fit the letters of the equation."""
     size = {letter: g.rng.randint(0 if g.chance(0.05) else 1, 3) for letter in "ijklb"}
     dtype = g.dtype(REAL)
     terms = a["equation"].split("->")[0].split(",")

@@ -1,4 +1,4 @@
-"""Operations that depend on the order of elements: scans, quantiles, positions, unique values: see op.py."""
+"""Operations that depend on the order of elements: scans, quantiles, indices, unique values. See op.py."""
 
 import math
 
@@ -15,7 +15,7 @@ op("quantile/one", "x.quantile(q, dim, keepdim)", x=tensor(WIDE), q=share, dim=m
 op("nanquantile", "x.nanquantile(q, dim, keepdim)", x=tensor(WIDE), q=share, dim=maybe_dim("x"), keepdim=flag)
 op("median/dim", "tuple(x.median(dim, keepdim))", x=number, dim=dim("x"), keepdim=flag)
 op("nanmedian", "tuple(x.nanmedian(dim, keepdim))", x=number, dim=dim("x"), keepdim=flag)
-# Which of equal elements is meant is not defined, nor is its index.
+# The index of mode, and of other choices among equal elements, is not defined, so only values are compared.
 op("mode", "x.mode(dim, keepdim)[0]", x=number, dim=dim("x"), keepdim=flag)
 
 
@@ -52,7 +52,7 @@ op("index_reduce", "x.index_reduce(dim, index, source, reduce, include_self=incl
 
 
 def distinct(x, d):
-    """Positions of which none comes twice: which of two is written last is not defined."""
+    """Draws indices without duplicates, because the order of writes is not defined."""
     def draw(g, a):
         n = size_at(g, a, x, d)
         chosen = g.rng.sample(range(n), g.rng.randint(0, min(n, 4)))
@@ -66,7 +66,7 @@ op("index_fill", "x.index_fill(dim, index, value)", x=fewest(1, ANY), dim=dim("x
 enough = lambda g, a: g.tensor((str(g.get(a["x"]).dtype)[6:],), lambda t: t.numel() >= g.get(a["x"]).numel(), [g.get(a["x"]).numel() + 2])
 op("masked_scatter", "x.masked_scatter(mask, source)", x=anything, mask=partner("x", BOOL, shrink_only=True), source=enough)
 def inside(g, a):
-    """Positions inside x along its last dimension: outside of them PyTorch does not always throw."""
+    """Draws indices within the last dimension of x, because PyTorch does not always throw for others."""
     sizes = list(g.get(a["x"]).shape)
     count = max(1, min(math.prod(sizes), 7))
     return g.make("int64", sizes, None, False, [g.rng.randrange(max(sizes[-1], 1)) for _ in range(count)])

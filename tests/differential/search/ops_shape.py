@@ -1,4 +1,4 @@
-"""Views, joins, indexing and reductions: see op.py."""
+"""Views, joins, indexing and reductions. See op.py."""
 
 from arguments import (ANY, BOOL, INTEGER, NUMBER, REAL, added_rows, anything, dim, dims, expanded_sizes, exactly, fewest, flag,
                        index_along, index_like, index_list, indices_below, integers, maybe_dim, new_sizes, number, one_of,
@@ -71,7 +71,7 @@ op("repeat", "x.repeat(repeats)", x=anything, repeats=lambda g, a: [g.choice([1,
 
 # ---- joining and indexing
 def joined(new_dim):
-    """A list of tensors that agree beside one dimension (for cat), or in all (for stack)."""
+    """Draws a list of tensors whose sizes agree except in dimension 0 (for cat), or in all dimensions (for stack)."""
     def draw(g, a):
         first = g.tensor(ANY, lambda t: t.dim() > 0 or new_dim, None)
         t, chosen = g.get(first), [first]

@@ -1,4 +1,5 @@
-"""Layers of every rank: convolutions, pools, norms, resampling, recurrent cells, and the rest of the losses: see op.py."""
+"""Convolutions and pooling in one to three dimensions, norms, resampling, recurrent cells, and more losses. See
+op.py."""
 
 from arguments import REAL, WIDE, constant, dim, exactly, fewest, flag, indices_below, integers, of_size, one_of, optional, partner, real, reduction, same_shape
 from op import op
@@ -6,7 +7,7 @@ from ops_layers import channels, classes, images, pair, shape, shaped, target_of
 
 
 def grid_of(rank, kinds=REAL):
-    """x (N, C, ...) of so many spatial dimensions; sometimes without N."""
+    """Draws x (N, C, ...) with `rank` spatial dimensions, sometimes without N."""
     def draw(g, a):
         sizes = [g.rng.randint(0 if g.chance(0.04) else 1, 2), g.choice([1, 2, 4]), *[g.rng.randint(1, 5) for _ in range(rank)]]
         sizes = sizes[1:] if g.chance(0.12) else sizes

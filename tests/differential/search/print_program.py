@@ -1,4 +1,4 @@
-"""The texts of a program: PyTorch's Python, and (from the differential program) Tandem's C++."""
+"""Prints a program as Python for PyTorch, and (through the program `differential`) as C++ for Tandem."""
 
 import json
 import math
@@ -22,7 +22,7 @@ def argument_text(a):
 
 
 def nested(values, sizes):
-    """The text of nested lists of these sizes."""
+    """Returns the text of nested lists of these sizes."""
     if not sizes:
         return argument_text(values[0])
     step = len(values) // sizes[0]
@@ -41,7 +41,7 @@ def make_text(dtype, sizes, strides, values, requires_grad):
 
 
 def python_text(steps):
-    lists = set()  # steps that make several values, of which "$3" is the first
+    lists = set()  # steps with several results, of which "$3" is the first
     for step in steps:
         for a in json.dumps(step).split('"'):
             if a.startswith("$") and "." in a:

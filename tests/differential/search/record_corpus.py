@@ -1,6 +1,6 @@
-"""Records programs with what PyTorch gives for them, for `differential replay`: corpus.jsonl. Those that are wanted to
-differ (wanted.py), or differ from one run of PyTorch but not from another (second_run.py), are not recorded, nor those whose numbers do, which may agree in another build; the others that disagree
-today are, and are named in left_out.txt.
+"""Records programs with PyTorch's results in corpus.jsonl, for `differential replay`. Programs are not recorded if
+their differences are intended (wanted.py) or depend on the run of PyTorch (second_run.py), or if numbers differ, which
+may agree in another build. Other programs that differ today are recorded and listed in left_out.txt.
 usage: record_corpus.py BINARY [PROGRAMS [SEED]]"""
 
 import json
@@ -21,17 +21,17 @@ FOLDER = pathlib.Path(__file__).parent.parent
 
 
 def weight(projection, i):
-    """As in replay.cpp."""
+    """Returns the same weight as weight() in replay.cpp."""
     x = (i + 1) * (0.6180339887498949 if projection == 0 else 0.7548776662466927)
     positive = 0.5 + x % 1
     return -positive if projection == 1 and i % 2 == 1 else positive
 
 
 def projected(dtype, values, floor):
-    """Two weighted sums, how far they may be off, and where values are not finite."""
+    """Returns two weighted sums, their tolerance, and the positions of values that are not finite."""
     finite = [(i, float(v)) for i, v in enumerate(values) if abs(v) < float("inf")]
     sums = [sum(weight(k, i) * v for i, v in finite) for k in range(2)]
-    rounded = 1e-9 * sum(1.5 * abs(v) for _, v in finite)  # ten digits are written
+    rounded = 1e-9 * sum(1.5 * abs(v) for _, v in finite)  # sums are written with ten digits
     record = {"p": [float(f"{s:.10g}") for s in sums], "b": float(f"{sum(1.5 * b for b in bounds(dtype, values, floor)) + rounded:.2g}")}
     odd = "".join(f"{i}{v}" for i, v in enumerate(values) if not abs(v) < float("inf"))
     return {**record, "odd": odd} if odd else record
@@ -47,7 +47,7 @@ def contiguous(sizes, strides):
 
 
 def expected(steps, result):
-    """What replay.cpp compares with (tensor_difference)."""
+    """Returns the results in the form that replay.cpp compares (tensor_difference)."""
     skipped, floor = random_names(steps), floor_of(steps)
 
     def tensor(name, t):

@@ -1,4 +1,4 @@
-"""Runs programs on both sides."""
+"""Runs programs under PyTorch and under Tandem."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from op import OPS
 
 
 class Tandem:
-    """The process that runs programs under Tandem; started again when a program ends it."""
+    """A process that runs programs under Tandem. It is restarted after a program ends it."""
 
     def __init__(self, program, device="cpu"):
         self.command = [program, "serve", "--device", device]
@@ -33,7 +33,7 @@ class Tandem:
 
 
 def run_both(tandem, steps, theirs=None):
-    """Returns the differences, and both results."""
+    """Returns the differences, Tandem's results and PyTorch's results."""
     theirs = theirs or Machine(OPS).run(steps)
     ours = tandem.run(steps)
     return differences(steps, ours, theirs), ours, theirs

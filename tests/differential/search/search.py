@@ -32,7 +32,7 @@ def base(name):
 
 
 def class_of(kind, step_op, message, ops):
-    """What disagreements have in common: the kind, and the message that one side throws, or the op."""
+    """Returns the key of a class of differences: the kind, and the error message of one side or the op."""
     if kind in ("throws", "does not throw"):
         side = "Tandem: " if kind == "throws" else "PyTorch: "
         text = message.split(side)[-1].split("; PyTorch: None")[0]
@@ -68,20 +68,20 @@ def report_of(tandem, options, index, shrunk):
 
 
 def search(options, first, reports):
-    """Sends the reports of a worker's programs from `first` on, and None at the end."""
+    """Runs a worker's programs from `first` on, sends their reports, and then sends None."""
     tandem = Tandem(options.binary, options.device)
-    shrunk = collections.Counter()  # how many were shrunk of each kind and op
+    shrunk = collections.Counter()  # number of programs shrunk, by kind of difference and op
     for index in range(first, options.first + options.programs, options.workers):
         try:
             reports.send(report_of(tandem, options, index, shrunk))
-        except Exception:  # of the search itself
+        except Exception:  # an error of the search itself
             reports.send({"index": index, "failed": traceback.format_exc()})
     reports.send(None)
 
 
 class Worker:
-    """Runs each program whose number is `first` modulo the number of workers, in a process; where a program ends the
-    process, for it ran into a defect of PyTorch, another one goes on behind it."""
+    """Runs each program whose number is `first` modulo the number of workers, in a process. If a bug of PyTorch ends
+    the process, a new process continues with the next program."""
 
     def __init__(self, options, first):
         self.options = options
@@ -95,7 +95,7 @@ class Worker:
         theirs.close()
 
     def report(self):
-        """The next report, None after the last one."""
+        """Returns the next report, or None after the last one."""
         index = self.next
         self.next += self.options.workers
         try:

@@ -1,5 +1,5 @@
-"""Other runs of PyTorch, which settle a difference: what it computes where every step's result is moved by rounding, where all is
-float64, and where steps may change what backward has saved."""
+"""Explains differences by other runs of PyTorch: with the results of each step moved by rounding, with everything in
+float64, and with in-place changes of saved tensors allowed."""
 
 import math
 import random
@@ -12,16 +12,17 @@ from op import OPS, RANDOM
 from wanted import calls, reason_of, sources
 
 EPSILON = {torch.float32: 5e-7, torch.float64: 1e-15, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
-DRAWS = 8  # runs with moved results
+DRAWS = 8  # number of runs with moved results
 NORMS = ("batch_norm", "group_norm", "instance_norm", "layer_norm", "var", "std", "var_mean")
-FACTOR = 10  # how much further than those Tandem's value may be from PyTorch's: a step rounds more often than it is moved
+FACTOR = 10  # factor by which Tandem may differ more than the moved runs: a step rounds more often than it is moved
 
 
 def moved(steps, draw):
-    """PyTorch's results where the result of each step is off by a few units in its last place."""
+    """Returns PyTorch's results if the result of each step is moved by a few units in its last place."""
     rng = random.Random(draw)
     if calls(steps, *NORMS, *(name for name in OPS if name.startswith(("linalg_", "logdet", "cholesky")))):
-        # Whether a matrix is singular, and how nearly equal numbers are spread, is decided by the last place of the elements.
+        # Also moves the inputs: rounding decides whether a matrix is singular, and affects statistics of nearly equal
+        # numbers.
         steps = [["make", *s[1:4], [v * (1 + EPSILON[getattr(torch, s[1])] * rng.uniform(-1, 1)) if isinstance(v, float) else v
                                     for v in s[4]], s[5]]
                  if s and s[0] == "make" and s[1] in ("float32", "float64") else s for s in steps]
@@ -35,7 +36,7 @@ def moved(steps, draw):
 
 
 def numbers_of(result, difference):
-    """The dtype and the numbers of the tensor, or of a hook's calls, that a difference is about; None where there is none."""
+    """Returns the dtype and numbers of the tensor (or the hook's calls) that a difference is about, or None."""
     if difference.kind.startswith("hook"):
         calls_of_hook = result["hooks"].get(str(difference.step), [])
         dtype, values = calls_of_hook[0][0] if calls_of_hook else "", [v for call in calls_of_hook for v in call[2]]
@@ -48,8 +49,8 @@ def numbers_of(result, difference):
 
 
 def rounding(difference, steps, ours, theirs):
-    """Whether each element of PyTorch's own result moves as far: a comparison of nearly equal numbers, a step function at a jump,
-    a difference of large numbers."""
+    """Returns whether PyTorch's own result moves as far in each element, as in a comparison of nearly equal numbers, a
+    step function at a jump, or a difference of large numbers."""
     a, b = numbers_of(ours, difference), numbers_of(theirs, difference)
     runs = [numbers_of(moved(steps, draw), difference) for draw in range(DRAWS)]
     if not a or not b or not all(runs) or len({len(n) for _, n in (a, b, *runs)}) > 1:
@@ -67,7 +68,7 @@ def rounding(difference, steps, ours, theirs):
 
 
 def wide(steps):
-    """PyTorch's results where all is float64."""
+    """Returns PyTorch's results with every floating-point tensor in float64."""
     torch.set_default_dtype(torch.float64)
     try:
         return Machine(OPS).run([["make", "float64", *s[2:]] if s and s[0] == "make" and "float" in s[1] else s for s in steps])
@@ -76,8 +77,8 @@ def wide(steps):
 
 
 def in_float64(difference, steps, ours, theirs):
-    """Whether Tandem's values are as near as PyTorch's to those that PyTorch gives where all is float64. As near is four times
-    as far: both round, each in an order of its own."""
+    """Returns whether Tandem's values are about as close as PyTorch's to the values that PyTorch computes in float64.
+    Up to four times the distance is allowed, because both round, each in another order."""
     if {int(name.split(".")[0]) for name in random_names(steps)} & sources(difference.step, steps):
         return False
     a, b, e = (numbers_of(side, difference) for side in (ours, theirs, wide(steps)))
@@ -87,7 +88,8 @@ def in_float64(difference, steps, ours, theirs):
     numbers = list(zip(a[1], b[1], exact))
     finite = [three for three in numbers if all(math.isfinite(v) for v in three)]
     off = 4 * max((abs(y - z) for _, y, z in finite), default=0)
-    bound = 1e-4 if b[0] in ("float32", "float64") else 2e-2  # of what PyTorch could not hold on the way
+    # relative error allowed if PyTorch's narrower computation overflowed
+    bound = 1e-4 if b[0] in ("float32", "float64") else 2e-2
 
     def settled(x, y, z):
         if x == y or x != x and y != y:
@@ -100,15 +102,15 @@ def in_float64(difference, steps, ours, theirs):
 
 
 def with_copies(difference, steps, ours, theirs):
-    """Whether Tandem gives what PyTorch gives where it keeps a copy of what an in-place step changes and backward needs.
-    (Tandem may have saved another tensor, and then need not refuse.)"""
+    """Returns whether Tandem's results equal PyTorch's if PyTorch copies saved tensors that an in-place step changes.
+    (Tandem may have saved another tensor, and then does not need to throw.)"""
     with torch.autograd.graph.allow_mutation_on_saved_tensors():
         copied = Machine(OPS).run(steps)
     return all(reason_of(d, steps, ours, copied) for d in differences(steps, ours, copied))
 
 
 def settled_by(difference, steps, ours, theirs):
-    """Which run of PyTorch gives what Tandem gives, or moves as far, or None."""
+    """Returns the kind of PyTorch run that explains a difference, or None."""
     if difference.kind.endswith(("values", "finite")):
         if rounding(difference, steps, ours, theirs):
             return "results moved by rounding"

@@ -1,4 +1,4 @@
-"""Makes a program that disagrees as small as it can be and still disagree in the same way."""
+"""Shrinks a program with a difference as long as the same kind of difference remains."""
 
 import copy
 import math
@@ -17,7 +17,7 @@ def references(argument):
 
 
 def without(steps, index):
-    """The program without a step and all that needs what it makes."""
+    """Returns the program without a step and without the steps that use its results."""
     gone, kept = {index}, []
     for i, step in enumerate(steps):
         if i in gone or step is None or any(r in gone for r in references(step[1:])):
@@ -29,7 +29,7 @@ def without(steps, index):
 
 
 def bypassed(steps, index):
-    """The program with a step's first tensor argument in place of its result."""
+    """Returns the program with the result of a step replaced by the step's first tensor argument."""
     first = next((a for a in steps[index][1:] if isinstance(a, str) and a.startswith("$")), None)
     if first is None:
         return None
@@ -43,7 +43,7 @@ def bypassed(steps, index):
 
 
 def simpler(steps):
-    """Programs that are a little smaller."""
+    """Yields programs that are a little smaller."""
     for i in reversed(range(len(steps))):
         if steps[i] is not None:
             yield without(steps, i)

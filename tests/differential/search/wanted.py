@@ -1,4 +1,4 @@
-"""Differences from PyTorch that are wanted, each with its reason. A program with no other difference counts as wanted."""
+"""Intended differences from PyTorch, each with its reason. A program with only such differences is not reported."""
 
 from machine import NO_GRAD
 
@@ -6,7 +6,7 @@ WANTED = []
 
 
 def wanted(name, reason):
-    """Adds a class of differences: matches(difference, steps, ours, theirs)."""
+    """Decorator that adds a class of differences, with a function matches(difference, steps, ours, theirs)."""
     def add(matches):
         WANTED.append((name, reason, matches))
         return matches
@@ -22,19 +22,19 @@ def op_name(step):
 
 
 def calls(steps, *ops):
-    """Whether one of these operations is among the steps, in any form."""
+    """Returns whether one of these operations is among the steps, in any variant."""
     return any(s and op_name(s) in ops for s in steps)
 
 
 def names_in(argument):
-    """The names of the values in an argument of a step."""
+    """Returns the names of the values in an argument of a step."""
     if isinstance(argument, list):
         return {name for each in argument for name in names_in(each)}
     return {argument[1:]} if isinstance(argument, str) and argument.startswith("$") else set()
 
 
 def sources(step, steps):
-    """The steps whose results a step was made of, itself included."""
+    """Returns the steps whose results a step depends on, including itself."""
     found, left = set(), [step]
     while left:
         at = left.pop()
@@ -45,7 +45,7 @@ def sources(step, steps):
 
 
 def only_theirs_requires_grad(difference):
-    """Whether Tandem's tensor requires no gradient, where PyTorch's does: its flags, or what then follows."""
+    """Returns whether only PyTorch's tensor requires a gradient: its flags differ, or an error follows from this."""
     if difference.kind == "throws":
         return any(text in difference.detail for text in ("not require grad", "doesn't require grad", "requires_grad=False"))
     tandem, _, pytorch = difference.detail.partition(": Tandem ")[2].partition(", PyTorch ")
@@ -53,18 +53,18 @@ def only_theirs_requires_grad(difference):
 
 
 def inputs_of(step, values):
-    """The tensors that a step was given, in order."""
+    """Returns the tensors passed to a step, in order."""
     given = [values.get(name) for argument in step[1:] for name in sorted(names_in(argument))]
     return [t for t in given if isinstance(t, list)]
 
 
 def made_by(steps, *ops):
-    """The numbers of the steps that are one of these operations, in any form."""
+    """Returns the indices of the steps that are one of these operations, in any variant."""
     return [at for at, s in enumerate(steps) if s and op_name(s) in ops]
 
 
 def both_sides(difference):
-    """Tandem's values and PyTorch's, as the difference tells them."""
+    """Returns the texts of Tandem's and PyTorch's values in a difference."""
     tandem, _, pytorch = difference.detail.partition(", PyTorch ")
     return tandem, pytorch.partition(" (element")[0]
 
@@ -74,17 +74,18 @@ def results_of(step, theirs):
 
 
 def is_view_of_leaf(name, steps, theirs):
-    """Whether PyTorch's value is a view that has no history of its own."""
+    """Returns whether PyTorch's value is a view without a history of its own."""
     value = theirs["values"][name]
     if not isinstance(value, list) or "float" not in value[0]:
         return False
     op = steps[int(name.split(".")[0])][0]
-    unrecorded, handed_on = op.startswith(NO_GRAD), op == "grad" and value[3] == "rl"  # the gradient that was passed, viewed
+    # grad() may return a view of the gradient passed to it
+    unrecorded, handed_on = op.startswith(NO_GRAD), op == "grad" and value[3] == "rl"
     return value[3] == "rlv" or handed_on or unrecorded and value[3] == "l" and value[4] != name
 
 
 def contiguous_strides(sizes):
-    """As machine.py tells them: 0 for what does not matter."""
+    """Returns the strides of a contiguous tensor as machine.py reports them, with 0 for strides without meaning."""
     strides, expected = [], 1
     for size in reversed(sizes):
         strides.insert(0, 0 if 0 in sizes or size == 1 else expected)
@@ -100,7 +101,7 @@ CONVOLUTIONS = {"conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpos
 
 
 def reason_of(difference, steps, ours, theirs):
-    """The name of the class that a difference belongs to, or None."""
+    """Returns the name of the class that a difference belongs to, or None."""
     return next((name for name, _, matches in WANTED if matches(difference, steps, ours, theirs)), None)
 
 

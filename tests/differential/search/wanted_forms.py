@@ -1,4 +1,4 @@
-"""Wanted differences (wanted.py) of strides, storage and flags: what lies where, and what has a history."""
+"""Intended differences (wanted.py) of strides, storage and flags: memory layout, and which tensors have a history."""
 
 from machine import NO_GRAD
 from wanted import contiguous_strides, is_view_of_leaf, only_theirs_requires_grad, op_of, results_of, sources, wanted
@@ -35,7 +35,7 @@ def _(difference, steps, ours, theirs):
             and ("float" not in ours["values"][str(difference.step)][0] or own))
 
 
-# Ops whose gradients lie otherwise than PyTorch's.
+# Ops whose gradients have another memory layout than PyTorch's.
 MEANS = {"mean", "nanmean", "var_mean", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "cov"}
 PRODUCTS = {"matmul", "mm", "bmm", "mv", "linear", "addmm", "addmv", "addbmm", "baddbmm", "einsum", "cdist", "scaled_dot_product_attention"}
 LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "poisson_nll_loss", "multi_margin_loss",
@@ -52,13 +52,13 @@ def _(difference, steps, ours, theirs):
         made & (MEANS | PRODUCTS | LOSSES | {"conv_transpose3d"}))
 
 
-# Ops whose results are contiguous, where PyTorch leaves them as its kernels made them.
+# Ops whose results are contiguous, whereas PyTorch keeps the layout of its kernels.
 CONTIGUOUS = {"sort", "argsort", "msort", "nonzero", "quantile", "nanquantile", "unique_dim", "unique_consecutive", "kron", "addr",
               "einsum", "linalg_cholesky", "linalg_qr", "gru_cell", "group_norm", "adaptive_max_pool1d", "adaptive_max_pool2d",
               "max_pool3d", "grad"}
 
 
-# Ops whose results lie as their operands, where PyTorch's are contiguous.
+# Ops whose results have the layout of their operands, whereas PyTorch's are contiguous.
 AS_OPERANDS = {"conv1d", "conv_transpose1d", "scaled_dot_product_attention"}
 
 
@@ -94,7 +94,8 @@ def _(difference, steps, ours, theirs):
 def _(difference, steps, ours, theirs):
     name = difference.detail[1:].split(":")[0]
     value = ours["values"].get(name)
-    handed_on = isinstance(value, list) and value[5] != name  # another value of the program
+    handed_on = isinstance(value, list) and value[5] != name  # the result is another value of the program
     is_leaf_too = difference.kind == "flags" and (difference.detail.endswith("Tandem r, PyTorch rl") or handed_on)
-    accumulates = difference.kind == "grad undefined" and handed_on  # a later backward, into the program's own tensor
+    # a later backward accumulates into the program's own tensor
+    accumulates = difference.kind == "grad undefined" and handed_on
     return op_of(difference, steps) == "grad" and (difference.kind in ("same", "storage") or is_leaf_too or accumulates)

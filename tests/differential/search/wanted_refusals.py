@@ -1,4 +1,4 @@
-"""Wanted differences (wanted.py) where one side refuses a step and the other does it."""
+"""Intended differences (wanted.py) in which one side throws and the other does not."""
 
 import re
 
@@ -14,14 +14,14 @@ def _(difference, steps, ours, theirs):
         return False
     texts = []
     called = {s[0].removeprefix(NO_GRAD).split("/")[0] for s in steps if s}
-    if op_of(difference, steps) in ("backward", "grad"):  # where PyTorch's formulas of some derivatives end
+    if op_of(difference, steps) in ("backward", "grad"):  # PyTorch lacks formulas for some derivatives
         if any(s and s[0].removeprefix(NO_GRAD) == "dist" and s[-1] == 0 for s in steps):
             texts.append("Expected a proper Tensor but got None")
         if "addcdiv" in called:
             texts.append("can't be cast to the desired output type")
         if called & {"atan2", "logaddexp", "pow"}:
             texts += ["with a bool tensor is not supported", "on a bool tensor is not supported"]
-        if "layer_norm" in called:  # without a weight, whose second derivative PyTorch looks for
+        if "layer_norm" in called:  # layer_norm without a weight, whose second derivative PyTorch needs
             texts.append("Expected a proper Tensor but got None")
         if called & {"igamma", "igammac"}:
             texts.append("Subtraction, the `-` operator, with a bool tensor")
@@ -62,7 +62,7 @@ def _(difference, steps, ours, theirs):
     sizes = [[t[1] for t in inputs_of(steps[at], theirs["values"])[1:]] for at in made_by(steps, "scatter_reduce")]
     text = theirs["errors"][difference.step]
     return "Function Scatter" in text or "The size of tensor a" in text and op_of(difference, steps) in ("backward", "grad") and any(
-        len({str(size) for size in each}) > 1 for each in sizes)  # of the index and the source
+        len({str(size) for size in each}) > 1 for each in sizes)  # sizes of index and source
 
 
 @wanted("layers of integers",
@@ -100,7 +100,7 @@ def _(difference, steps, ours, theirs):
         "parameter of another dtype, and resizes an output before it finds a dtype that it refuses; Tandem checks first. "
         "Which leaves have a gradient after a failed backward is undefined")
 def _(difference, steps, ours, theirs):
-    def holders(name):  # of the memory of a value
+    def holders(name):  # steps that share the memory of a value
         value = theirs["values"].get(name)
         of = value[4] if isinstance(value, list) else name
         return {int(each.split(".")[0]) for each, t in theirs["values"].items() if each == name or isinstance(t, list) and t[4] == of}
@@ -120,7 +120,7 @@ def _(difference, steps, ours, theirs):
 def _(difference, steps, ours, theirs):
     if op_of(difference, steps) == "binary_cross_entropy_with_logits" and difference.kind in ("dtype", "values", "does not throw"):
         inputs = [ours["values"][name] for a in steps[difference.step][1:] for name in names_in(a)]
-        return len({t[0] for t in inputs}) > 1  # PyTorch's losses are of the dtype of the target
+        return len({t[0] for t in inputs}) > 1  # PyTorch's losses have the dtype of the target
     return difference.kind == "does not throw" and any(
         text in theirs["errors"][difference.step] for text in
         ("mixed dtype", "did not match", "expected scalar type", "Found dtype", "to have the same dtype", "must have the same dtype",

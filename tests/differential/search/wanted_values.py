@@ -1,4 +1,5 @@
-"""Wanted differences (wanted.py) of numbers: NaNs and infinities, ties, and what PyTorch computes otherwise."""
+"""Intended differences (wanted.py) of numbers: NaNs and infinities, ties, and results that PyTorch computes
+differently."""
 
 import math
 import re
@@ -143,7 +144,8 @@ def _(difference, steps, ours, theirs):
 
 
 def nearly_equal(name, difference, ours, theirs):
-    """Whether values of float64 are apart by what some of PyTorch's series are off, less than 1e-8 of the largest among them."""
+    """Returns whether float64 values differ by less than 1e-8 of the largest value, the error of some of PyTorch's
+    series."""
     table = "grads" if difference.kind.startswith("grad") else "values"
     a, b = ours[table].get(name), theirs[table].get(name)
     if not isinstance(a, list) or not isinstance(b, list) or b[0] != "float64" or len(a[6]) != len(b[6]):
@@ -153,7 +155,7 @@ def nearly_equal(name, difference, ours, theirs):
 
 
 def wanted_of_series(name, reason, *ops):
-    """Adds a class: these operations, or their gradients, come from a series that is less exact in PyTorch."""
+    """Adds a class: these operations, or their gradients, use a series that is less exact in PyTorch."""
     @wanted(name, reason + ". Tandem's values are exact to the last digits")
     def _(difference, steps, ours, theirs):
         of = difference.detail[1:].split(":")[0]
@@ -173,7 +175,8 @@ def _(difference, steps, ours, theirs):
     name = "$" + difference.detail[1:].split(":")[0]
     gelus = [(at, step) for at, step in enumerate(steps) if step and step[0].removeprefix(NO_GRAD).split("/")[0].rstrip("_") == "gelu"]
     return difference.kind == "finite" and "inf" in tandem and "nan" in pytorch and any(
-        at == difference.step or name in step[1:] for at, step in gelus)  # in place, or with an output, it wrote to its argument
+        # in-place and output variants wrote to their argument
+        at == difference.step or name in step[1:] for at, step in gelus)
 
 
 @wanted("zero weights of resampling",
@@ -220,7 +223,8 @@ def _(difference, steps, ours, theirs):
 
 
 def is_corner(at, steps, theirs):
-    """Whether some determinant or norm is 0, up to rounding: a determinant next to the product of its rows' lengths."""
+    """Returns whether a determinant or norm is 0 up to rounding, relative to the largest input element (to the power n for
+    the determinant of an n x n matrix)."""
     made = theirs["values"].get(str(at))
     if not isinstance(made, list):
         return False

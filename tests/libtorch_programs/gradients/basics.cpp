@@ -1,4 +1,4 @@
-// Gradients of scalars and of tensors, leaves, and where gradients are accumulated.
+// Prints gradients of scalars and tensors, leaf properties, and accumulated gradients.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -11,7 +11,7 @@ int main() {
   std::cout << y << "\n" << y.requires_grad() << y.is_leaf() << (y.grad_fn() != nullptr) << "\n";
   y.pow(2).sum().backward();
   std::cout << x.grad() << "\n";
-  (x * x).sum().backward();  // added to what is there
+  (x * x).sum().backward();  // accumulates into x.grad()
   std::cout << x.grad() << "\n";
   x.mutable_grad().zero_();
   (3 * x).backward(torch::tensor({1.0, 0.0, -1.0, 2.0}, torch::kFloat64));
@@ -19,7 +19,7 @@ int main() {
   x.mutable_grad().reset();
   std::cout << x.grad().defined() << "\n";
 
-  // a graph is used once, unless it is kept
+  // a graph can be used once, unless it is retained
   torch::Tensor loss = x.exp().sum() + x.sum();
   loss.backward({}, /*retain_graph=*/true);
   loss.backward();
@@ -54,7 +54,7 @@ int main() {
   } catch (const c10::Error&) {
     std::cout << "integers have no gradient\n";
   }
-  // broadcast tensors get the sum over what they were repeated for
+  // gradients of broadcast tensors are summed over the broadcast dimensions
   const torch::Tensor row = torch::ones({1, 3}, torch::dtype(torch::kFloat64).requires_grad(true));
   const torch::Tensor column = torch::full({2, 1}, 2.0, torch::dtype(torch::kFloat64).requires_grad(true));
   (row * column * torch::arange(6).reshape({2, 3})).sum().backward();

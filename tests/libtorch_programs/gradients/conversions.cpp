@@ -1,4 +1,4 @@
-// Gradients where dtypes change and meet, where tensors are copied, and where gradients are set by hand.
+// Prints gradients through dtype conversions and type promotion, through copies, and with gradients set by hand.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -15,7 +15,7 @@ template <class F> bool refused(F&& f) {
 int main() {
   at::Tensor x = at::tensor({1.0f, 2.0f, 3.0f}).requires_grad_(true);
   at::Tensor w = at::tensor({0.5, -1.0, 2.0}, at::kDouble).requires_grad_(true);
-  at::Tensor y = x * w;  // double
+  at::Tensor y = x * w;  // float64
   y.sum().backward();
   std::cout << y.scalar_type() << "\n" << x.grad() << "\n" << w.grad() << "\n";
   x.mutable_grad().reset();
@@ -24,7 +24,7 @@ int main() {
   x.mutable_grad().reset();
   (x.to(at::kBFloat16) * at::tensor({1, 2, 3})).sum().backward();
   std::cout << x.grad() << "\n";
-  // integers cut, and so do comparisons
+  // integers and comparisons cut the graph
   std::cout << x.to(at::kLong).requires_grad() << (x > 1).requires_grad() << x.argmax().requires_grad()
             << x.round().requires_grad() << at::ones_like(x).requires_grad() << x.new_zeros({1}).requires_grad()
             << x.sum(at::kDouble).requires_grad() << "\n";
@@ -40,7 +40,7 @@ int main() {
   rows.pow(2).sum().backward();
   std::cout << rows << "\n" << x.grad() << "\n";
 
-  // a gradient that is set by hand, of another shape and dtype
+  // a gradient set by hand, with another shape and dtype
   x.mutable_grad() = at::full({3}, 7.0f);
   x.sum().backward();
   std::cout << x.grad() << "\n";
@@ -49,7 +49,7 @@ int main() {
     x.sum().backward();
   }) << "\n";
   x.mutable_grad() = at::Tensor();
-  // the first gradient is not the tensor that was passed to backward
+  // the accumulated gradient is not the tensor that was passed to backward
   at::Tensor dy = at::ones({3});
   at::Tensor z = x + 0;
   z.backward(dy);
@@ -57,7 +57,7 @@ int main() {
   std::cout << x.grad() << "\n";
   std::cout << refused([&] { (x * 2).backward(at::ones({2})); }) << refused([&] { (x * 2).backward(); })
             << refused([&] { x.detach().sum().backward(); }) << "\n";
-  // with create_graph gradients have a history of their own
+  // with create_graph, gradients have a history
   x.mutable_grad().reset();
   x.pow(3).sum().backward({}, /*retain_graph=*/true, /*create_graph=*/true);
   std::cout << x.grad() << "\n" << x.grad().requires_grad() << "\n";
@@ -74,7 +74,7 @@ int main() {
   leaf.set_data(at::tensor({3.0f, 4.0f}));
   leaf.prod().backward();
   std::cout << leaf.grad() << "\n" << leaf.requires_grad() << leaf.is_leaf() << "\n";
-  // requires_grad of a tensor that is already used
+  // requires_grad of a tensor that was used before
   at::Tensor late = at::ones({2}), before = late * 2;
   late.requires_grad_();
   std::cout << before.requires_grad() << (late * 2).requires_grad() << late.requires_grad_(false).requires_grad()

@@ -1,4 +1,5 @@
-// Fitting by hand: gradient descent under NoGradGuard, Newton's method, and a step through a step.
+// Fits by hand-written optimizers: gradient descent under NoGradGuard, Newton's method, and differentiation through
+// steps.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -29,7 +30,7 @@ int main() {
   }
   std::cout << w << std::endl;
 
-  // the same with momentum, through .data(), and a new gradient each time
+  // gradient descent with momentum, through .data(), with a new gradient each time
   w.data().fill_(0);
   w.mutable_grad() = torch::Tensor();
   torch::Tensor velocity = torch::zeros_like(w);
@@ -41,7 +42,7 @@ int main() {
   }
   std::cout << w << std::endl << w.grad().defined() << std::endl;
 
-  // Newton on Rosenbrock's function
+  // Newton's method on Rosenbrock's function
   torch::Tensor p = torch::tensor({-1.2, 1.0}, torch::kFloat64).requires_grad_();
   for (int step = 0; step < 7; ++step) {
     torch::Tensor f = (1 - p[0]).pow(2) + 100 * (p[1] - p[0].pow(2)).pow(2);
@@ -54,7 +55,7 @@ int main() {
   }
   std::cout << p << "\n";
 
-  // the gradient of a loss after three steps, with respect to the learning rate and to the start
+  // gradient of a loss after three steps, with respect to the learning rate and to the starting point
   torch::Tensor rate = torch::tensor(0.1, torch::requires_grad()),
                 start = torch::tensor({2.0, -1.0}, torch::requires_grad());
   torch::Tensor q = start;

@@ -1,4 +1,4 @@
-// Operations with a backward of their own.
+// Custom autograd functions.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -62,7 +62,7 @@ struct DoubleInPlace : Function<DoubleInPlace> {
   static variable_list backward(AutogradContext*, variable_list dys) { return {dys[0] * 2}; }
 };
 
-struct Sides : Function<Sides> {  // tells which gradients came
+struct Sides : Function<Sides> {  // prints which outputs got a gradient
   static variable_list forward(AutogradContext* ctx, const torch::Tensor& x) {
     ctx->set_materialize_grads(false);
     return {x * 2, x * 3};

@@ -1,4 +1,4 @@
-// The graph behind a tensor: its nodes and edges, what keeps it alive, and what is cut off from it.
+// Prints the graph of a tensor: nodes and edges, their lifetime, and how the graph is cut.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -31,7 +31,7 @@ int main() {
             << "\n";
   std::cout << (d.grad_fn()->next_edge(0).function == c.grad_fn()) << d.grad_fn()->next_edge(0).input_nr << "\n";
   std::cout << (torch::autograd::impl::gradient_edge(d).function == d.grad_fn()) << "\n";
-  // the accumulator of a leaf is one node for all its uses
+  // all uses of a leaf share one gradient accumulator
   auto of_a = c.grad_fn()->next_edge(0).function;
   std::cout << (of_a == torch::autograd::impl::grad_accumulator(a))
             << (of_a == (a * 2).grad_fn()->next_edge(0).function) << "\n";
@@ -40,7 +40,7 @@ int main() {
   std::cout << mixed.grad_fn()->next_edge(0).is_valid() << mixed.grad_fn()->next_edge(1).is_valid() << "\n";
   std::cout << mixed.grad_fn()->should_compute_output(0) << mixed.grad_fn()->should_compute_output(1) << "\n";
 
-  // what comes out of backward does not depend on the tensors of the middle being alive
+  // backward does not need the intermediate tensors to be alive
   Tensor out;
   {
     Tensor inner = a.sin();
@@ -52,7 +52,7 @@ int main() {
   out = Tensor();
   std::cout << a.grad() << "\n";
 
-  // detaching cuts; results of no_grad are leaves; a result assigned to a name again goes on with the graph
+  // detach cuts the graph; results under no_grad are leaves; reassigning a variable continues the graph
   Tensor f = a * 2;
   f = f * f.detach();
   a.mutable_grad().zero_();
@@ -65,7 +65,7 @@ int main() {
   std::cout << a.grad() << "\n";
   leaves = 0;
   std::cout << count_nodes(h, &leaves) << " " << leaves << "\n";
-  // one tensor used many times, and many results of one backward
+  // one tensor used many times, and several results of one backward
   std::vector<Tensor> losses;
   for (int i = 1; i <= 3; ++i) losses.push_back((a.pow(i) * b).sum());
   a.mutable_grad().zero_();
@@ -74,7 +74,7 @@ int main() {
   const auto grads =
       torch::autograd::grad({a.pow(2), b.pow(3)}, {a, b}, {torch::ones({2, 2}), torch::full({2, 2}, 0.5)});
   std::cout << grads[0] << "\n" << grads[1] << "\n";
-  // gradients of tensors in the middle
+  // gradients of intermediate tensors
   Tensor m = a * b, n = m.relu() + m;
   std::cout << torch::autograd::grad({n.sum()}, {m}, {}, true)[0] << "\n"
             << torch::autograd::grad({n.sum()}, {n}, {}, true)[0] << "\n";

@@ -1,4 +1,4 @@
-// Derivatives of derivatives, by torch::autograd::grad.
+// Higher derivatives by torch::autograd::grad.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -6,7 +6,7 @@
 
 using torch::autograd::grad;
 
-/// The matrix of dy[i] / dx[j], a row at a time.
+/// Returns the matrix of dy[i] / dx[j], computed row by row.
 torch::Tensor jacobian(const torch::Tensor& y, const torch::Tensor& x, bool create_graph = false) {
   std::vector<torch::Tensor> rows;
   for (int64_t i = 0; i < y.size(0); ++i) rows.push_back(grad({y[i]}, {x}, {}, /*retain_graph=*/true, create_graph)[0]);
@@ -26,21 +26,21 @@ int main() {
   const torch::Tensor f = (x[0].pow(2) * x[1] + x[2].log() * x[0]);
   const torch::Tensor first = grad({f}, {x}, {}, true, true)[0];
   std::cout << first << "\n" << jacobian(first, x) << "\n";
-  // a vector times the Jacobian, the Jacobian times a vector by two of these, and a Hessian times a vector
+  // vector-Jacobian product, Jacobian-vector product by two vector-Jacobian products, and Hessian-vector product
   const torch::Tensor v = torch::tensor({1.0, 2.0, -1.0}, torch::kFloat64);
   std::cout << grad({y}, {x}, {v}, true)[0] << "\n";
   const torch::Tensor u = torch::zeros({3}, torch::dtype(torch::kFloat64).requires_grad(true));
   const torch::Tensor vjp = grad({y}, {x}, {u}, true, true)[0];
   std::cout << grad({vjp}, {u}, {v}, true)[0] << "\n" << grad({first}, {x}, {v}, true)[0] << "\n";
 
-  // a penalty on the gradient
+  // gradient penalty
   const torch::Tensor w = torch::linspace(-1, 1, 6, torch::kFloat64).reshape({2, 3}).requires_grad_();
   const torch::Tensor out = torch::tanh(w.matmul(x)).sum();
   const torch::Tensor slope = grad({out}, {x}, {}, true, true)[0];
   (slope.norm(2) - 1).pow(2).backward();
   std::cout << w.grad() << "\n" << x.grad().sizes() << "\n";
 
-  // several outputs and inputs; an input that is not used
+  // several outputs and inputs, and an unused input
   const torch::Tensor a = torch::ones({2}, torch::requires_grad()), b = torch::full({2}, 3.0, torch::requires_grad());
   const torch::Tensor c = torch::ones({1}, torch::requires_grad());
   const auto both = grad({(a * b).sum(), (a + b).sum()}, {a, b}, {}, true);

@@ -1,4 +1,4 @@
-// Hooks on tensors, and gradients that are kept.
+// Tensor hooks and retained gradients.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -15,7 +15,7 @@ int main() {
   (x * x).sum().backward();
   std::cout << x.grad() << "\n";
 
-  // of a result in the middle
+  // hook on an intermediate result
   x.mutable_grad().zero_();
   torch::Tensor y = x * 3;
   y.register_hook([](torch::Tensor dy) { return dy.clamp_max(5); });
@@ -36,7 +36,7 @@ int main() {
   } catch (const c10::Error&) {
     std::cout << "no grad to keep\n";
   }
-  // in the order of backward
+  // order of hooks in backward
   std::vector<int> order;
   torch::Tensor a = torch::ones({1}, torch::requires_grad()), b = a * 2, c = b * 3;
   a.register_hook([&](torch::Tensor) { order.push_back(0); });
@@ -45,13 +45,13 @@ int main() {
   c.backward();
   for (const int i : order) std::cout << i << " ";
   std::cout << "\n";
-  // a hook on a tensor that is then changed in place belongs to the old value
+  // a hook registered before an in-place change belongs to the old value
   torch::Tensor d = a * 2;
   d.register_hook([](torch::Tensor dy) { std::cout << "before: " << dy.item<float>() << "\n"; });
   d.mul_(5);
   d.register_hook([](torch::Tensor dy) { std::cout << "after: " << dy.item<float>() << "\n"; });
   d.sum().backward();
-  // what a hook throws arrives
+  // an exception thrown by a hook reaches the caller
   torch::Tensor e = a * 2;
   e.register_hook([](torch::Tensor) -> torch::Tensor { throw std::runtime_error("stop"); });
   try {

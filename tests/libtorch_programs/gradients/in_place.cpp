@@ -1,4 +1,4 @@
-// Changes in place: what is allowed, versions, and views.
+// In-place operations: which are allowed, version counters, and views.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -64,7 +64,7 @@ int main() {
   attempt("into integers", [&] { torch::arange(3).copy_(x); });
   std::cout << x.grad() << "\n";
 
-  // through views
+  // changes through views
   x.mutable_grad().zero_();
   torch::Tensor base = x * 1;
   torch::Tensor part = base.narrow(0, 1, 2);
@@ -73,7 +73,7 @@ int main() {
   std::cout << base << "\n" << part << "\n" << base._version() << part._version() << "\n";
   (base * base).sum().backward();
   std::cout << x.grad() << "\n";
-  torch::Tensor zeros = torch::zeros({4});  // no leaf any more, once what requires grad is written to it
+  torch::Tensor zeros = torch::zeros({4});  // not a leaf after a tensor that requires a gradient was written to it
   zeros.slice(0, 0, 3).copy_(x);
   std::cout << zeros.requires_grad() << zeros.is_leaf() << "\n";
   x.mutable_grad().zero_();

@@ -1,5 +1,5 @@
-// Which derivative elementwise functions have where they have none, at the ends of what they are defined for, and at
-// ties.
+// Prints the gradients that elementwise functions return where no derivative exists: at kinks, at the ends of their
+// domain, and at ties.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ using torch::Tensor;
 template <class F> void show(const char* name, const Tensor& at, F f) {
   Tensor x = at.detach().clone().set_requires_grad(true);
   f(x).sum().backward();
-  std::cout << name << "\n" << x.grad().masked_fill(x.grad().isnan(), NAN) << "\n";  // whatever sign a NaN has
+  std::cout << name << "\n" << x.grad().masked_fill(x.grad().isnan(), NAN) << "\n";  // hides the sign of NaN
 }
 
 int main() {

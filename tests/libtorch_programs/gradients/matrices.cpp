@@ -1,4 +1,4 @@
-// Gradients of products, decompositions and solutions, compared with what calculus says.
+// Gradients of products, decompositions and solutions, compared with formulas.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -14,7 +14,7 @@ int main() {
     Tensor a = base.clone().requires_grad_(true);
     return torch::autograd::grad({f(a)}, {a})[0].detach();
   };
-  // d det = det * inv^T, and of the logarithm inv^T alone
+  // d det = det * inv^T; the derivative of log det is inv^T
   const Tensor of_det = gradient([](const Tensor& a) { return torch::det(a); });
   std::cout << tidy(of_det) << "\n" << torch::allclose(of_det, torch::det(base) * base.inverse().t()) << "\n";
   const Tensor of_logarithm = gradient([](const Tensor& a) { return std::get<1>(torch::slogdet(a)); });

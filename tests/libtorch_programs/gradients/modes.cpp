@@ -1,4 +1,4 @@
-// Guards that turn the recording of gradients off and on.
+// Guards that turn grad mode off and on.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -24,7 +24,7 @@ int main() {
       std::cout << torch::GradMode::is_enabled() << (x * 2).requires_grad() << "\n";
     }
     std::cout << torch::GradMode::is_enabled() << "\n";
-    x.add_(1);  // allowed here
+    x.add_(1);  // allowed without grad mode
   }
   std::cout << x << "\n" << x.is_leaf() << x._version() << "\n";
   attempt("in place on a leaf", [&] { x.add_(1); });

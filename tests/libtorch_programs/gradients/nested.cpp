@@ -1,4 +1,4 @@
-// Functions that compute gradients inside, keep numbers of all kinds, and answer for only some of their arguments.
+// Custom functions that compute gradients inside, save numbers of all kinds, and return only some gradients.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -7,7 +7,7 @@
 
 using namespace torch::autograd;
 
-// y = f(f(x)), of which only x is kept: backward computes the rest anew
+// y = f(f(x)). Saves only x; backward recomputes the rest.
 class Recomputed : public Function<Recomputed> {
  public:
   static torch::Tensor f(const torch::Tensor& x) { return torch::tanh(x * x) + x; }
@@ -24,7 +24,7 @@ class Recomputed : public Function<Recomputed> {
   }
 };
 
-// an operation of two tensors that looks at which gradients are asked for
+// a function of two tensors that checks which gradients are needed
 class Weighted : public Function<Weighted> {
  public:
   static torch::Tensor forward(AutogradContext* ctx, torch::Tensor a, torch::Tensor b, int64_t power,
@@ -52,14 +52,14 @@ class Weighted : public Function<Weighted> {
   }
 };
 
-// straight through: rounds, and lets the gradient pass
+// straight-through estimator: rounds, and passes the gradient unchanged
 class Round : public Function<Round> {
  public:
   static torch::Tensor forward(AutogradContext*, torch::Tensor x) { return torch::round(x); }
   static tensor_list backward(AutogradContext*, tensor_list grads) { return {grads[0]}; }
 };
 
-// a result that is kept for backward, and a view of the argument as a second one
+// saves its result for backward, and returns a view of its argument as second output
 class Softplus : public Function<Softplus> {
  public:
   static tensor_list forward(AutogradContext* ctx, torch::Tensor x) {

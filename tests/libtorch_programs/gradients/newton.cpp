@@ -1,4 +1,4 @@
-// Newton's method, products with Hessians, Jacobians row by row and column by column, and an implicit derivative.
+// Newton's method, Hessian-vector products, Jacobians by rows and by columns, and implicit differentiation.
 #include <torch/torch.h>
 
 #include <iomanip>
@@ -31,13 +31,13 @@ int main() {
   }
   std::cout << x << std::endl;
 
-  // The product of the Hessian with a vector, by two passes and by the matrix.
+  // Hessian-vector product, by two backward passes and by the full matrix.
   const auto v = torch::tensor({1.0, -2.0, 0.5}, torch::kDouble);
   const auto gradient = torch::autograd::grad({rosenbrock(x)}, {x}, {}, true, true)[0];
   const auto product = torch::autograd::grad({gradient}, {x}, {v}, true)[0];
   std::cout << torch::allclose(product, hessian(rosenbrock(x), x).mv(v)) << std::endl;
 
-  // A Jacobian by rows, and by columns: the derivative of a product with a dummy.
+  // A Jacobian by rows, and by columns with the double-backward trick.
   const auto w = (torch::arange(12, torch::kDouble) * 0.7).cos().view({4, 3});
   const auto a = torch::tensor({0.1, -0.4, 0.9}, torch::dtype(torch::kDouble).requires_grad(true));
   const auto y = torch::tanh(w.mv(a)) * a.sum();
@@ -54,7 +54,7 @@ int main() {
   const auto p = torch::tensor({0.5, 2.0, 10.0}, torch::dtype(torch::kDouble).requires_grad(true));
   auto z = torch::ones(3, torch::kDouble);
   for (int step = 0; step < 30; ++step) z = z - (z.pow(3) + z - p.detach()) / (3 * z.pow(2) + 1);
-  z = z - (z.pow(3) + z - p) / (3 * z.pow(2) + 1).detach();  // one step that is recorded
+  z = z - (z.pow(3) + z - p) / (3 * z.pow(2) + 1).detach();  // one step that autograd records
   z.sum().backward();
   std::cout << z << std::endl << p.grad() << std::endl << (1 / (3 * z.pow(2) + 1)) << std::endl;
   return 0;

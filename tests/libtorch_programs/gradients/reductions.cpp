@@ -1,4 +1,4 @@
-// Gradients of sums, products, extremes, norms and scans, at ties and zeros too.
+// Gradients of sums, products, extrema, norms and scans, including ties and zeros.
 #include <torch/torch.h>
 
 #include <functional>
@@ -6,7 +6,7 @@
 
 using namespace torch;
 
-/// The gradient of the sum of f(x), weighted so that no two elements have the same weight.
+/// Prints the gradient of the weighted sum of f(x), where no two elements have the same weight.
 void show(const char* name, const Tensor& x, const std::function<Tensor(const Tensor&)>& f) {
   Tensor leaf = x.clone().requires_grad_();
   Tensor y = f(leaf);

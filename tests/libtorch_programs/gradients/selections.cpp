@@ -1,4 +1,4 @@
-// Gradients of what is picked, sorted, joined and written into other tensors.
+// Gradients of operations that select, sort, join and scatter elements.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -11,7 +11,7 @@ int main() {
   torch::Tensor x = torch::tensor({{4.0, 1.0, 3.0}, {2.0, 6.0, 5.0}}, options);
   torch::Tensor y = torch::tensor({{1.0, -1.0, 0.5}, {2.0, 0.0, -2.0}}, options);
   const torch::Tensor weights = torch::arange(1, 7, torch::kFloat64).reshape({2, 3});
-  // prints and clears the gradients of both
+  // prints and clears the gradients of both inputs
   auto report = [&](const char* what, torch::Tensor loss) {
     loss.backward();
     std::cout << what << " = " << loss.item<double>() << '\n';

@@ -1,4 +1,4 @@
-// Views and changes in place, together: whose gradients go where.
+// Gradients through combinations of views and in-place changes.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -9,7 +9,7 @@ using torch::indexing::Slice;
 int main() {
   const auto leaf = [] { return torch::arange(1, 7, torch::kDouble).view({2, 3}).clone().requires_grad_(); };
   const Tensor weights = torch::tensor({{1.0, 10.0, 100.0}, {-1.0, -10.0, -100.0}}, torch::kDouble);
-  {  // a view that is changed changes its base, and the other way round
+  {  // changing a view changes its base, and vice versa
     Tensor x = leaf(), y = x * 1, row = y[0];
     row.mul_(3);
     y.select(1, 2).add_(x.select(1, 0));
@@ -19,7 +19,7 @@ int main() {
     (y * weights).sum().backward();
     std::cout << x.grad() << "\n";
   }
-  {  // a view of a view, transposed; and the view's own gradient
+  {  // a transposed view of a view, and the gradient of the view itself
     Tensor x = leaf(), y = x * 2, part = y.t().narrow(0, 1, 2);
     part[1].pow_(2);
     part.retain_grad();
@@ -27,7 +27,7 @@ int main() {
     ((y * weights).sum() + part.sum()).backward();
     std::cout << x.grad() << "\n" << part.grad() << "\n";
   }
-  {  // copy_, fill_, zero_ and index assignment cut off what they overwrite
+  {  // copy_, fill_, zero_ and index assignment cut the history of the elements that they overwrite
     Tensor x = leaf(), y = x * 1;
     y.index_put_({0}, x[1]);
     y.index_put_({Slice(), 1}, 0);
@@ -36,7 +36,7 @@ int main() {
     (y * weights).sum().backward();
     std::cout << y << "\n" << x.grad() << "\n";
   }
-  {  // a base that requires no gradient until something that does is written to it
+  {  // a base gets a history when a tensor that requires a gradient is written to it
     Tensor x = leaf(), base = torch::zeros({3, 3}, torch::kDouble), diagonal = base.diagonal();
     std::cout << base.requires_grad() << diagonal.requires_grad();
     diagonal.copy_(x[1]);
@@ -44,7 +44,7 @@ int main() {
     base.matmul(base).sum().backward();
     std::cout << x.grad() << "\n";
   }
-  {  // running sums in place
+  {  // in-place cumulative sums
     Tensor x = leaf(), sums = torch::zeros({3}, torch::kDouble);
     for (int64_t i = 0; i < x.size(0); ++i) {
       sums += x[i] * (i + 1);
@@ -54,7 +54,7 @@ int main() {
     sums.sum().backward();
     std::cout << sums << "\n" << x.grad() << "\n";
   }
-  {  // detach, data and no_grad share memory and no gradient
+  {  // detach, data and no_grad results share memory, but not gradients
     Tensor x = leaf(), y = x * 2, cut = y.detach();
     cut[0][0] = 100;
     std::cout << y[0][0].item<double>() << cut.requires_grad() << cut._version() << y._version() << "\n";
@@ -65,7 +65,7 @@ int main() {
     y.sum().backward();
     std::cout << x.grad() << "\n";
   }
-  {  // expanding and taking apart
+  {  // expand and unbind
     Tensor x = leaf(), wide = x.unsqueeze(0).expand({2, 2, 3});
     const auto parts = wide.unbind(2);
     (parts[0].pow(2).sum() + parts[2].sum() * 3).backward();
@@ -81,7 +81,7 @@ int main() {
     x.as_strided({2, 2}, {1, 2}, 1).mul(torch::tensor({{1.0, 2.0}, {3.0, 4.0}}, torch::kDouble)).sum().backward();
     std::cout << x.grad() << "\n";
   }
-  {  // activations in place
+  {  // in-place activations
     Tensor x = leaf(), y = x - 3.5;
     y.mul_(2);
     torch::sigmoid_(y);
@@ -93,7 +93,7 @@ int main() {
     z.prod().backward();
     std::cout << x.grad() << "\n";
   }
-  {  // swapping what two names mean, and resizing in place
+  {  // swapping two variables, and resizing in place
     Tensor x = leaf(), y = x * 1;
     y.t_().unsqueeze_(0).squeeze_().transpose_(0, 1);
     std::cout << y.sizes() << y.is_leaf() << "\n";

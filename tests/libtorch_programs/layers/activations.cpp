@@ -1,4 +1,4 @@
-// All activation modules: how they print, what they give, and their gradients.
+// All activation modules: how they print, their results, and their gradients.
 #include <torch/torch.h>
 
 #include <iostream>

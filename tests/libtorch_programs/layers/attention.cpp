@@ -1,4 +1,4 @@
-// Multi-head attention, and encoders and decoders of the transformer, with masks.
+// Multi-head attention, and transformer encoders and decoders, with masks.
 #include <torch/torch.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// Modules that containers give back: typed and untyped pointers, references, iterators, and what is refused.
+// Access to modules in containers: typed and untyped pointers, references, iterators, and errors.
 #include <torch/torch.h>
 
 #include <iostream>

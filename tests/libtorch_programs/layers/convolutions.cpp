@@ -1,4 +1,4 @@
-// Convolutions of one to three dimensions and transposed ones, with strides, groups, paddings and their gradients.
+// Convolutions and transposed convolutions in one to three dimensions, with strides, groups, padding and gradients.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -13,7 +13,7 @@ torch::Tensor wave(torch::IntArrayRef sizes, double step = 0.7) {
   return (torch::arange(count, torch::kFloat64) * step + 0.3).sin().view(sizes);
 }
 
-/// Gives a module in float64 parameters that are known.
+/// Converts a module to float64 and sets its parameters to fixed values.
 template <class M> M known(M module) {
   module->to(torch::kFloat64);
   torch::NoGradGuard guard;

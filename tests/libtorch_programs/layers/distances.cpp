@@ -1,4 +1,4 @@
-// Linear, bilinear and identity layers, distances and similarities, and dropout in evaluation.
+// Linear, bilinear and identity layers, distances and similarities, and dropout in evaluation mode.
 #include <torch/torch.h>
 
 #include <iostream>

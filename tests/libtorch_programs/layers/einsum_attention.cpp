@@ -1,4 +1,4 @@
-// Attention written with einsum: heads, masks, rotary positions, a cache of keys; checked against the library's own.
+// Attention written with einsum: heads, masks, rotary positions, a key cache. Compared with the library's attention.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -16,7 +16,8 @@ torch::Tensor wave(std::vector<int64_t> sizes, double step) {
   for (int64_t s : sizes) n *= s;
   return (torch::arange(n, torch::kDouble) * step).sin().reshape(sizes);
 }
-/// x (B, H, T, D): each pair of its last dimension is turned by an angle of its position.
+/// Rotary position embedding of x (B, H, T, D): rotates each pair along the last dimension by a position-dependent
+/// angle.
 torch::Tensor rotary(const torch::Tensor& x, int64_t first) {
   const int64_t half = x.size(-1) / 2;
   const auto frequency = torch::pow(100.0, -torch::arange(half, x.options()) / double(half));
@@ -46,7 +47,7 @@ int main() {
   const auto own = torch::scaled_dot_product_attention(q, k, v, {}, 0.0, /*is_causal=*/true);
   std::cout << "as the library's: " << torch::allclose(y, own) << "\n";
 
-  // Token by token, with a cache of what was seen.
+  // Computes token by token, with a cache of keys and values.
   torch::Tensor keys, values;
   std::vector<torch::Tensor> rows;
   for (int64_t t = 0; t < T; ++t) {

@@ -1,4 +1,4 @@
-// Embeddings and bags of embeddings: options, gradients, pretrained tables and offsets.
+// Embedding and EmbeddingBag: options, gradients, pretrained tables and offsets.
 #include <torch/torch.h>
 
 #include <iostream>

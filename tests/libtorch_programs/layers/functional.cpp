@@ -1,4 +1,4 @@
-// A network without modules: weights in a struct, and torch::nn::functional with its option structs.
+// A network without modules: weights in a struct, and functions of torch::nn::functional with their option structs.
 #include <torch/torch.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// Layers of images: upsampling and interpolation, pixel shuffles, Fold and Unfold, grids and affine maps.
+// Image layers: upsampling and interpolation, pixel shuffles, Fold and Unfold, grids and affine maps.
 #include <torch/torch.h>
 
 #include <iostream>

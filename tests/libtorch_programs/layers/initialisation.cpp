@@ -1,4 +1,4 @@
-// How parameters begin: what torch::nn::init fills without chance, and bounds, means and products of what it draws.
+// Functions of torch::nn::init: values of deterministic ones, and bounds, means and products of random ones.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -45,7 +45,7 @@ int main() {
   std::cout << torch::allclose(tall.t().mm(tall), 4 * torch::eye(3), 1e-4, 1e-5)
             << torch::allclose(wide.view({3, 8}).mm(wide.view({3, 8}).t()), torch::eye(3), 1e-4, 1e-5) << std::endl;
 
-  // A module's parameters by apply, and what nobody may fill.
+  // Initializes a module's parameters with apply, and prints errors of invalid arguments.
   torch::nn::Sequential net(torch::nn::Conv2d(2, 4, 3), torch::nn::BatchNorm2d(4), torch::nn::Linear(6, 2));
   net->apply([](torch::nn::Module& module) {
     torch::NoGradGuard guard;

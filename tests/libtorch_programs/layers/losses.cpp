@@ -1,4 +1,4 @@
-// Losses between a prediction and numbers: distances, divergences and binary targets.
+// Regression and binary losses: distances, divergences and binary targets.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -13,7 +13,7 @@ torch::Tensor wave(torch::IntArrayRef sizes, double step = 0.7) {
   return (torch::arange(count, torch::kFloat64) * step + 0.3).sin().view(sizes);
 }
 
-/// A number as a tensor of one: what has no dimensions prints all its digits.
+/// Reshapes a scalar to one element, because tensors without dimensions print all their digits.
 torch::Tensor listed(const torch::Tensor& y) { return y.dim() == 0 ? y.view(1) : y; }
 
 template <class M, class... Targets> void show(const std::string& name, M loss, const Targets&... targets) {

@@ -1,4 +1,4 @@
-// Norms: of batches in training and evaluation, of groups, instances, layers and neighbouring channels.
+// Normalization: batch norm in training and evaluation, group, instance, layer and local response norm.
 #include <torch/torch.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// Paddings in all modes and dimensions, with their gradients.
+// Padding in all modes and dimensions, with gradients.
 #include <torch/torch.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// Pools: maximum, average, powers, adaptive and fractional ones, and unpools.
+// Pooling: maximum, average, power-average, adaptive and fractional pooling, and unpooling.
 #include <torch/torch.h>
 
 #include <iostream>

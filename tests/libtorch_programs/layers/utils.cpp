@@ -1,4 +1,4 @@
-// torch::nn::utils: clipped gradients, parameters as one vector, sequences of different lengths.
+// Functions of torch::nn::utils: gradient clipping, parameters as one vector, sequences of different lengths.
 #include <torch/torch.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// Small algorithms in tensors: a game of life, k-means, power iteration, Floyd and Warshall, a Fourier sum, primes.
+// Small tensor algorithms: game of life, k-means, power iteration, Floyd-Warshall, a Fourier sum, primes.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ int main() {
   for (int step = 0; step < 8; ++step) glider = life(glider);
   std::cout << glider << "\n";
 
-  // two heaps of points, told apart
+  // two clusters of points
   torch::Tensor corner =
       torch::stack({torch::arange(5, torch::kFloat64).remainder(2), torch::arange(5, torch::kFloat64).div(5)}, 1);
   torch::Tensor points = torch::cat({corner, corner + 6}), centres = points.index({Slice(None, 2)}).clone(), cluster;
@@ -54,7 +54,7 @@ int main() {
     if (prime[i].item<bool>()) prime.index_put_({Slice(i * i, None, i)}, false);
   std::cout << prime.nonzero().squeeze(1) << "\n";
 
-  // a discrete Fourier transform by its matrix of cosines and sines, there and back
+  // a discrete Fourier transform by its matrix of cosines and sines, and its inverse
   const int64_t n = 8;
   torch::Tensor t = torch::arange(n, torch::kDouble), angle = torch::outer(t, t) * (2 * M_PI / n),
                 signal = torch::sin(t * M_PI / 2) + 0.5;

@@ -1,4 +1,4 @@
-// Writing to parts of tensors.
+// Assignment to parts of tensors.
 #include <torch/torch.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// How tensors are made, and of which dtype they are.
+// Factory functions, and the dtypes of their results.
 #include <torch/torch.h>
 
 #include <iostream>

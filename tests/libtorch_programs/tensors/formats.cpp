@@ -1,4 +1,4 @@
-// The order of elements in memory: which strides results get, of channels-last, transposed and expanded tensors.
+// Memory formats: strides of results for channels-last, transposed and expanded tensors.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -57,7 +57,7 @@ int main() {
   show("adaptive", torch::adaptive_avg_pool2d(last, {1, 2}));
   show("upsample", torch::upsample_nearest2d(last, {4, 4}));
   show("batch_norm", torch::batch_norm(last, {}, {}, {}, {}, true, 0.1, 1e-5, false));
-  // broadcast and expanded ones
+  // broadcast and expanded tensors
   const torch::Tensor row = torch::ones({3}).expand({2, 3}), column = torch::ones({2, 1}).expand({2, 3});
   show("row", row);
   show("row + 1", row + 1);

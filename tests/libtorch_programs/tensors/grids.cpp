@@ -1,4 +1,4 @@
-// Grids, pairs and patterns of indices, and small automata that are built of them.
+// Grids, pairs and patterns of indices, and small cellular automata built from them.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -20,7 +20,7 @@ int main() {
   std::cout << torch::diag_embed(torch::tensor({{1, 2}, {3, 4}}), 1).sizes() << torch::diagflat(torch::arange(3), -1)
             << std::endl;
 
-  // A glider in the game of life: neighbours by rolled copies, and by a convolution.
+  // A glider in the game of life: counts neighbours by rolled copies, and by a convolution.
   auto board = torch::zeros({6, 6});
   const std::vector<std::pair<int, int>> alive = {{0, 1}, {1, 2}, {2, 0}, {2, 1}, {2, 2}};
   for (const auto& [row, column] : alive) board[row][column] = 1;
@@ -38,7 +38,7 @@ int main() {
   }
   std::cout << board.to(torch::kInt) << std::endl;
 
-  // Rule 110: three neighbours make a number, and the number chooses a bit.
+  // Rule 110: three neighbouring cells form a number, which selects a bit.
   const auto rule = (torch::tensor(110).bitwise_right_shift(torch::arange(8))).bitwise_and(1);
   auto cells = torch::zeros({16}, torch::kLong);
   cells[-1] = 1;

@@ -1,4 +1,4 @@
-// Reading parts of tensors by numbers, slices, ellipses, lists and masks.
+// Indexing by numbers, slices, ellipses, lists and masks.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -16,7 +16,7 @@ int main() {
   std::cout << x.index({Ellipsis, None}).sizes() << x.index({None, Ellipsis}).sizes() << x.index({Slice(5)}).sizes()
             << x.index({Slice(2, 1)}).sizes() << "\n";
   std::cout << x.index({true}).sizes() << x.index({false}).sizes() << "\n";
-  // lists of indices, which are broadcast together
+  // lists of indices, which broadcast
   const torch::Tensor rows = torch::tensor({1, 0, 1}), columns = torch::tensor({2, 0, -1});
   std::cout << x.index({rows}).sizes() << "\n" << x.index({rows, columns}) << "\n";
   std::cout << x.index({rows, Slice(), columns}) << "\n"
@@ -29,13 +29,13 @@ int main() {
   std::cout << x.index({x > 100}).sizes() << torch::nonzero(x > 100).sizes() << "\n";
   const auto where = torch::where(x > 21);
   std::cout << where.size() << "\n" << where[0] << "\n" << where[2] << "\n";
-  // the functions of the same purpose
+  // equivalent functions
   std::cout << x.select(1, 2) << "\n" << x.narrow(2, 1, 2) << "\n" << x.slice(2, 0, 4, 3) << "\n";
   std::cout << x.index_select(1, torch::tensor({2, 0})) << "\n";
   std::cout << torch::take(x, torch::tensor({0, 5, -1})) << "\n";
   std::cout << x.gather(2, torch::tensor({{{0}, {1}, {2}}, {{3}, {2}, {1}}})) << "\n";
   std::cout << torch::take_along_dim(x, x.argmax(2, /*keepdim=*/true), 2) << "\n";
-  // what is indexed by numbers and slices shares the storage, what is indexed by lists does not
+  // indexing by numbers and slices shares storage, indexing by lists does not
   std::cout << x.index({0, Slice(1, 3)}).is_alias_of(x) << x.index({rows}).is_alias_of(x) << "\n";
   return 0;
 }

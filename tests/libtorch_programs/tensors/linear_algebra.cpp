@@ -1,4 +1,4 @@
-// Norms, factorizations and solutions; of what is unique up to a sign, the absolute values.
+// Norms, factorizations and solutions. Prints absolute values of results whose sign is not unique.
 #include <torch/torch.h>
 
 #include <cmath>

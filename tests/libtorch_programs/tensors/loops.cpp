@@ -1,4 +1,4 @@
-// Kernels of a program's own: loops over pointers, accessors and packed accessors, for every dtype.
+// User-defined kernels: loops over pointers, accessors and packed accessors, for every dtype.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/util/irange.h>
@@ -78,7 +78,7 @@ int main() {
             << total<double>(turned.packed_accessor32<double, 3>()) << "\n";
   auto packed = cube.packed_accessor64<double, 3>();
   std::cout << packed.size(2) << " " << packed.stride(0) << " " << packed[1][2][3] << " " << packed.data()[5] << "\n";
-  // strides by hand
+  // strides computed by hand
   const double* data = turned.data_ptr<double>();
   double sum = 0;
   for (const auto i : c10::irange(turned.size(0)))

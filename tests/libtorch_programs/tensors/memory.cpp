@@ -1,4 +1,4 @@
-// Tensors of a program's own memory, and elements by accessors and pointers.
+// Tensors over the user's own memory, and element access by accessors and pointers.
 #include <torch/torch.h>
 
 #include <iostream>

@@ -1,4 +1,5 @@
-// Numbers in few bits: integers that wrap, half precision that rounds and overflows, and what is computed in more.
+// Narrow dtypes: integers that wrap, half precision that rounds and overflows, and operations that compute in a wider
+// dtype.
 #include <torch/torch.h>
 
 #include <iostream>

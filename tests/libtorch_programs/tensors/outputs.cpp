@@ -1,4 +1,4 @@
-// Results written into tensors that are there already, and operations in place, by their names in at::.
+// Functions with output arguments and in-place functions, by their names in at::.
 #include <ATen/ATen.h>
 #include <torch/torch.h>
 
@@ -42,7 +42,7 @@ int main() {
             << at::gather_out(out, a, 1, at::zeros({2, 3}, at::kLong)) << '\n';
   std::cout << at::arange_out(out, 4) << '\n' << at::linspace_out(out, 0, 1, 3) << '\n' << at::eye_out(out, 2) << '\n';
   std::cout << at::zeros_out(out, {2}) << '\n' << at::full_out(out, {1, 2}, 8) << '\n';
-  // an output of another dtype takes what its dtype can hold
+  // an output of another dtype, if it can hold the result
   Tensor single = at::empty({0}, at::kFloat), whole = at::empty({0}, at::kInt);
   std::cout << at::add_out(single, a, b) << '\n';
   try {

@@ -32,7 +32,7 @@ int main() {
             << torch::linalg_cross(a, a.flip(1)) << "\n"
             << torch::tensordot(a, b, {1}, {0}) << "\n";
   std::cout << torch::tensordot(batch, a, {1, 2}, {0, 1}) << "\n" << torch::vdot(v, w) << "\n";
-  // Einstein's sums
+  // einsum
   std::cout << torch::einsum("ij,jk->ik", {a, b}) << "\n"
             << torch::einsum("ij->ji", {a}) << "\n"
             << torch::einsum("ij->", {a}) << "\n";

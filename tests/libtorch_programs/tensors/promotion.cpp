@@ -1,4 +1,4 @@
-// The dtype of a result, of tensors with dimensions, tensors without and numbers.
+// Type promotion of tensors with dimensions, tensors without dimensions, and numbers.
 #include <torch/torch.h>
 
 #include <iostream>

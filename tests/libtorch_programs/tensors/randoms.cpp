@@ -1,10 +1,10 @@
-// Random numbers: what holds of them whatever the generator is.
+// Random numbers: properties that hold for every generator.
 #include <torch/torch.h>
 
 #include <cmath>
 #include <iostream>
 
-// prints the statistic, and whether it is within the bounds
+// Prints the statistic, and whether it is within the bounds.
 void check(const char* name, const torch::Tensor& value, double expected, double tolerance) {
   std::cout << name << ": "
             << (std::abs(value.item<double>() - expected) <= tolerance ? "as expected" : "NOT AS EXPECTED") << "\n";
@@ -52,13 +52,13 @@ int main() {
   check("poisson", torch::poisson(torch::full({n}, 6.0)).mean(), 6, 0.1);
   std::cout << torch::randint(5, {2, 2}).random_(10).lt(10).all().item<bool>() << torch::rand_like(g).sizes()
             << torch::randn_like(u).scalar_type() << torch::randint_like(dice, 3).max().item<int64_t>() << "\n";
-  // dropout keeps the mean, and only in training
+  // dropout keeps the mean, and drops in training only
   const torch::Tensor ones = torch::ones({n});
   const torch::Tensor dropped = torch::dropout(ones, 0.25, /*train=*/true);
   check("dropout", dropped.mean(), 1, 0.02);
   check("how many are dropped", dropped.eq(0).to(torch::kFloat32).mean(), 0.25, 0.01);
   std::cout << torch::equal(torch::dropout(ones, 0.25, false), ones) << dropped.max().item<float>() << "\n";
-  // pi by throwing points, and a random walk's independence of the number of threads
+  // estimates pi from random points; checks that a random walk does not depend on the number of threads
   const torch::Tensor points = torch::rand({n, 2}, torch::kFloat64);
   check("pi", points.square().sum(1).lt(1).to(torch::kFloat64).mean() * 4, M_PI, 0.05);
   torch::manual_seed(1);

@@ -1,4 +1,4 @@
-// Sums, products, extremes and what they keep of the shape.
+// Sums, products and extrema, and the shapes of their results.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -53,7 +53,7 @@ int main() {
             << holes.max().isnan() << "\n"
             << holes.nan_to_num(-1) << "\n"
             << holes.nanmedian() << "\n";
-  // of nothing and of one element
+  // reductions of empty tensors and of one element
   const torch::Tensor none = torch::zeros({0, 3});
   std::cout << none.sum() << "\n" << none.sum(0) << "\n" << none.prod(0) << "\n" << none.sum(1).sizes() << "\n";
   std::cout << none.any() << "\n"

@@ -1,4 +1,4 @@
-// Calls that are refused, and their neighbours that are not.
+// Calls that throw, and similar calls that do not.
 #include <torch/torch.h>
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Tensors saved to a stream and read again.
+// Saves tensors to a stream and loads them again.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -33,7 +33,7 @@ int main() {
 
   std::vector<torch::Tensor> list = {x, torch::tensor({1, 2}), torch::tensor(true)};
   for (const torch::Tensor& y : through(list)) std::cout << y << std::endl;
-  // several tensors in one stream, one behind the other in archives of their own
+  // several tensors in one stream, one archive after another
   std::stringstream one, two;
   torch::save(x, one);
   torch::save(x + 1, two);
@@ -41,7 +41,7 @@ int main() {
   torch::load(b, two);
   torch::load(a, one);
   std::cout << (b - a).sum() << std::endl;
-  // an archive with names
+  // an archive of named values
   torch::serialize::OutputArchive out;
   out.write("weights", x);
   out.write("steps", torch::IValue(int64_t{12}));
@@ -66,7 +66,7 @@ int main() {
   std::cout << in.try_read("inner", part) << in.try_read("nothing", missing) << missing.defined() << std::endl;
   part.read("bias", missing, true);
   std::cout << missing << std::endl;
-  // Python's pickle
+  // Python pickle
   std::vector<char> bytes = torch::pickle_save(torch::IValue(std::vector<torch::Tensor>{x, x * 2}));
   for (const torch::Tensor& y : torch::pickle_load(bytes).toTensorVector()) std::cout << y << std::endl;
   try {

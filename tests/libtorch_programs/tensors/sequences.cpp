@@ -1,4 +1,4 @@
-// Padding, masking and cutting sequences, as models of language and signals do.
+// Padding, masking and slicing of sequences, as in language and signal models.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -12,7 +12,7 @@ using torch::indexing::Slice;
 namespace rnn = torch::nn::utils::rnn;
 
 int main() {
-  // words to numbers, padded to one length
+  // maps words to numbers, padded to the same length
   const std::vector<std::string> sentences = {"the cat sat", "the dog", "a cat saw the dog"};
   std::map<std::string, int64_t> vocabulary = {{"<pad>", 0}};
   std::vector<torch::Tensor> rows;
@@ -37,11 +37,11 @@ int main() {
   std::cout << counts << "\n" << torch::one_hot(batch, 7).sum({0, 1}) << "\n";
   const torch::Tensor pairs = batch.unfold(1, 2, 1).reshape({-1, 2});
   std::cout << std::get<0>(torch::unique_dim(pairs.index({pairs.prod(1) > 0}), 0)) << "\n";
-  // the last element of each, and the sequences backwards
+  // the last element of each sequence, and reversed sequences
   std::cout << batch.gather(1, (lengths - 1).unsqueeze(1)).squeeze(1) << "\n";
   const torch::Tensor back = (lengths.unsqueeze(1) - 1 - torch::arange(batch.size(1))).clamp_min(0);
   std::cout << torch::where(mask, batch.gather(1, back), torch::zeros_like(batch)) << "\n";
-  // means over what is there; attention with a mask
+  // means over the unpadded elements; attention with a mask
   torch::Tensor vectors = torch::arange(7 * 2, torch::kDouble).view({7, 2}).index({batch});
   const torch::Tensor mean = (vectors * mask.unsqueeze(-1)).sum(1) / lengths.unsqueeze(1);
   std::cout << vectors.sizes() << "\n" << mean << "\n";
@@ -67,7 +67,7 @@ int main() {
   std::cout << values << "\n" << runs << "\n" << inverse.max() << "\n";
   std::cout << torch::searchsorted(torch::cumsum(torch::tensor({0.1, 0.2, 0.7}), 0), torch::tensor({0.05, 0.15, 0.5}))
             << "\n";
-  // a positional encoding, greedy and best-first choice
+  // a positional encoding, greedy choice and best-first choice
   const torch::Tensor position = torch::arange(3, torch::kDouble).unsqueeze(1),
                       rate = torch::exp(torch::arange(0, 4, 2, torch::kDouble) * (-std::log(10000.0) / 4));
   torch::Tensor encoding = torch::zeros({3, 4}, torch::kDouble);

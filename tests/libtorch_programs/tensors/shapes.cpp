@@ -1,4 +1,4 @@
-// Joining, repeating, turning and padding.
+// Joining, repeating, rotating and padding tensors.
 #include <torch/torch.h>
 
 #include <iostream>

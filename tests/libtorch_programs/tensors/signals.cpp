@@ -1,4 +1,4 @@
-// Signals: windows, filters, frames, a transform by its matrix, correlations, interpolation, areas and slopes.
+// Signal processing: windows, filters, frames, a Fourier matrix, correlation, interpolation, integrals and slopes.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ int main() {
   for (int64_t i = 0; i < signal.size(0); ++i) recursive[i] = last = 0.8 * last + 0.2 * signal[i].item<double>();
   std::cout << recursive.slice(0, 40) << std::endl;
 
-  // Frames of 16 with steps of 8, weighted, and the power of each frequency by the transform's matrix.
+  // Weighted frames of 16 samples with a hop of 8, and the power of each frequency by the Fourier matrix.
   const auto frames = signal.unfold(0, 16, 8) * torch::hann_window(16, options);
   const auto angle = 2 * pi * torch::outer(torch::arange(9, options), torch::arange(16, options)) / 16;
   const auto power = frames.mm(angle.cos().t()).square() + frames.mm(angle.sin().t()).square();
@@ -38,7 +38,7 @@ int main() {
     std::cout << (signal * signal.roll(lags[i].item<int64_t>())).mean().item<double>() << " ";
   std::cout << std::endl;
 
-  // Between samples: the neighbours by searchsorted, and their weights.
+  // Interpolates between samples: neighbours by searchsorted, and their weights.
   const auto wanted = torch::tensor({0.01, 0.5, 1.234, 2.9}, options);
   const auto right = torch::searchsorted(time, wanted).clamp(1, 47), left = right - 1;
   const auto share = (wanted - time.index({left})) / (time.index({right}) - time.index({left}));
@@ -53,7 +53,7 @@ int main() {
       ((signal.slice(0, 1, -1) > signal.slice(0, 0, -2)) & (signal.slice(0, 1, -1) > signal.slice(0, 2))).nonzero();
   std::cout << peaks.flatten() + 1 << std::endl;
 
-  // A line and two waves are fitted by least squares, in two ways.
+  // Fits a line and two waves by least squares, in two ways.
   const auto design = torch::stack({torch::ones_like(time), time, (4 * pi * time).sin(), (10 * pi * time).cos()}, 1);
   std::cout << torch::pinverse(design).mv(signal).mul(100).round().abs()
             << std::get<0>(torch::linalg_lstsq(design, signal.unsqueeze(1))).flatten().mul(100).round().abs()

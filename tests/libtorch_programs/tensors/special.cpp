@@ -15,7 +15,7 @@ void show(const char* name, const torch::Tensor& y) {
     if (std::isnan(value))
       std::cout << " nan";
     else
-      std::cout << " " << (std::abs(value) < 1e-9 ? 0 : value);  // what rounding leaves
+      std::cout << " " << (std::abs(value) < 1e-9 ? 0 : value);  // hides rounding errors
   }
   std::cout << "\n";
 }

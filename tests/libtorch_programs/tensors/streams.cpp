@@ -1,4 +1,4 @@
-// What goes to std::ostream: options, indices, sizes, lists, numbers of all kinds, and tensors beside manipulators.
+// Output to std::ostream: options, indices, sizes, lists, numbers of all kinds, and tensors with stream manipulators.
 #include <torch/torch.h>
 
 #include <iomanip>
@@ -23,7 +23,7 @@ int main() {
             << " " << c10::BFloat16(3.0f) << std::endl;
   std::cout << std::vector<torch::Tensor>{torch::ones({1}), torch::tensor(2)} << std::endl;
   std::cout << std::make_pair(torch::zeros({2}), 3) << std::endl;
-  // manipulators of the program's own come through
+  // the program's own manipulators stay in effect
   std::cout << std::fixed << std::setprecision(2) << 3.14159 << std::endl;
   std::cout << torch::tensor({3.14159, 100.5}) << std::endl
             << torch::tensor(3.14159) << std::endl
@@ -33,7 +33,7 @@ int main() {
             << torch::tensor({7}) << std::endl
             << std::hex << 255 << std::dec << std::endl;
   std::cout << std::boolalpha << true << std::noboolalpha << true << torch::tensor({true}) << std::endl;
-  // into a string, and at most so wide
+  // into a string, and with a limited line width
   std::ostringstream out;
   out << torch::arange(3) << torch::eye(2);
   std::cout << out.str().size() << std::endl << out.str() << std::endl;

@@ -1,4 +1,4 @@
-// What introductions to LibTorch show, in their manner: options, conversions, slices, lists of lists, devices.
+// Typical examples from introductions to LibTorch: options, conversions, slices, nested lists, devices.
 #include <torch/torch.h>
 
 #include <array>

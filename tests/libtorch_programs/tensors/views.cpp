@@ -1,4 +1,4 @@
-// Views share the storage of what they are made of.
+// Views, which share the storage of their base.
 #include <torch/torch.h>
 
 #include <iostream>

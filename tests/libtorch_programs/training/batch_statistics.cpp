@@ -1,4 +1,4 @@
-// Running statistics of batch norms over steps: momentum, cumulative averages, evaluation, buffers, and their reset.
+// Running statistics of batch norm over several steps: momentum, cumulative averages, evaluation, buffers, reset.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -63,7 +63,7 @@ int main() {
   const auto x = wave({4, 2, 6, 6}, 0.23);
   const auto target = torch::tensor({0, 1, 1, 0});
   for (int step = 0; step < 6; ++step) {
-    net->train(step < 4);  // then with the statistics as they are
+    net->train(step < 4);  // from step 4 on, the running statistics are fixed
     optimizer.zero_grad();
     const auto loss = torch::cross_entropy_loss(net(x), target);
     loss.backward();

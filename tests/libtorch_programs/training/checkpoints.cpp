@@ -1,5 +1,5 @@
-// Modules, optimizers, tensors and values of a program's own are saved and loaded, and training goes on as if never
-// stopped.
+// Saves and loads modules, optimizers, tensors and user-defined values. Training then continues as if it had not been
+// interrupted.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ torch::Tensor wave(torch::IntArrayRef sizes, double step = 0.7) {
   return (torch::arange(count, torch::kFloat64) * step + 0.3).sin().view(sizes);
 }
 
-/// Gives a module in float64 parameters that are known, small for wide layers.
+/// Converts a module to float64 and sets its parameters to fixed values; the wider a layer, the smaller the values.
 void known(torch::nn::Module& module, double scale = 1) {
   module.to(torch::kFloat64);
   torch::NoGradGuard guard;

@@ -1,5 +1,5 @@
-// Methods that need no network: k-means, principal components, a nearest neighbour vote, logistic regression by
-// weighted least squares, and a filter of Kalman's. All data come from formulas.
+// Methods without a network: k-means, principal components, nearest-neighbour vote, logistic regression by weighted
+// least squares, and a Kalman filter. All data come from formulas.
 #include <torch/torch.h>
 
 #include <cmath>

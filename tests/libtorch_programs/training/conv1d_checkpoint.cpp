@@ -1,5 +1,5 @@
-// A network of 1-d convolutions that is stopped half-way, saved with its optimizer, loaded into others, and goes on
-// alike.
+// A network of 1-d convolutions is saved with its optimizer in the middle of training, loaded into new objects, and
+// continues with the same results.
 #include <torch/torch.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Losses of a program's own: focal, dice, contrastive, quantile, and one with a backward written by hand.
+// User-defined losses: focal, dice, contrastive, quantile, and one with a hand-written backward.
 #include <torch/torch.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// A dataset of the program's own with transforms and loaders, and a line that is fitted to its batches.
+// A user-defined dataset with transforms and loaders, and a line that is fitted to its batches.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -25,7 +25,7 @@ class Points : public torch::data::datasets::Dataset<Points> {
   torch::Tensor x_, y_;
 };
 
-/// Adds what is known to the inputs; targets stay.
+/// Adds a constant to the inputs and keeps the targets.
 struct Shift : torch::data::transforms::TensorTransform<> {
   explicit Shift(double by) : by(by) {}
   torch::Tensor operator()(torch::Tensor input) override { return input + by; }

@@ -1,4 +1,4 @@
-// One step of data parallelism by hand and by torch::nn::parallel: chunks, clones, gradients that add up.
+// A data-parallel step by hand and by torch::nn::parallel: chunks, clones, summed gradients.
 #include <torch/nn/parallel/data_parallel.h>
 #include <torch/torch.h>
 
@@ -32,7 +32,7 @@ int main() {
   std::vector<torch::Tensor> wanted;
   for (auto& p : net->parameters()) wanted.push_back(p.grad().clone());
 
-  // Two replicas, each with its part of the batch.
+  // Two replicas, each with a part of the batch.
   net->zero_grad();
   const auto parts = x.chunk(2), targets = y.chunk(2);
   std::vector<Net> replicas;
@@ -48,7 +48,7 @@ int main() {
               << replicas[0]->parameters()[k].is_same(net->parameters()[k]) << "\n";
   }
 
-  // The same by the library, on the devices that every machine has.
+  // The same step by the library, on the CPU.
   const std::vector<torch::Device> devices{torch::Device(torch::kCPU)};
   auto out = torch::nn::parallel::data_parallel(net, x, devices, torch::Device(torch::kCPU));
   std::cout << out.sizes() << " " << torch::allclose(out, net(x)) << " " << out.device() << "\n";

@@ -1,11 +1,11 @@
-// Mixed dtypes: weights in bfloat16 with masters in float32, a loss that is scaled, double that is exact.
+// Mixed precision: bfloat16 weights with float32 master weights, loss scaling, and float64.
 #include <torch/torch.h>
 
 #include <cmath>
 #include <iostream>
 #include <vector>
 
-/// Steps on the masters, and rounds them into the weights.
+/// Updates float32 master weights, and rounds them to the module's weights.
 class MasterWeights {
  public:
   explicit MasterWeights(std::vector<torch::Tensor> weights) : weights_(std::move(weights)) {

@@ -1,4 +1,4 @@
-// A bidirectional GRU labels sequences of several lengths, packed; the padding counts for nothing.
+// A bidirectional GRU labels packed sequences of several lengths; padding is ignored.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@ torch::Tensor wave(torch::IntArrayRef sizes, double step = 0.7) {
   return (torch::arange(count, torch::kFloat64) * step + 0.3).sin().view(sizes);
 }
 
-/// Gives a module in float64 parameters that are known, small for wide layers.
+/// Converts a module to float64 and sets its parameters to fixed values; the wider a layer, the smaller the values.
 void known(torch::nn::Module& module, double scale = 1) {
   module.to(torch::kFloat64);
   torch::NoGradGuard guard;
@@ -47,7 +47,7 @@ struct TaggerImpl : torch::nn::Module {
 TORCH_MODULE(Tagger);
 
 int main() {
-  // the tag of a word: 0 before the first 5 of a sequence, then 1; 2 at each 9
+  // Tag of a word: 2 if the word is 9, else 0 before the sentence's first 5 and 1 from it on.
   const std::vector<std::vector<int64_t>> sentences = {{3, 5, 2, 9}, {1, 2, 5, 4, 9, 6}, {9, 4}, {5, 9, 9, 1, 3}};
   std::vector<torch::Tensor> words, tags;
   std::vector<int64_t> sizes;

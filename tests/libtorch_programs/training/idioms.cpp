@@ -1,5 +1,4 @@
-// What programs for LibTorch do in passing: options, accessors, sizes, devices, guards, printing, containers of
-// modules.
+// Idioms of LibTorch programs: options, accessors, sizes, devices, guards, printing, containers of modules.
 #include <torch/torch.h>
 
 #include <algorithm>

@@ -1,11 +1,11 @@
-// A mixture of Gaussians, by expectation and maximisation and by gradients; k-means before it.
+// A mixture of Gaussians, fitted by expectation maximization and by gradients, after k-means.
 #include <torch/torch.h>
 
 #include <cmath>
 #include <iostream>
 #include <limits>
 
-/// Three clouds, whose points lie on spirals.
+/// Returns three clusters of points, which lie on spirals.
 torch::Tensor points() {
   const auto i = torch::arange(30, torch::kFloat64);
   const auto radius = (i / 30).sqrt() * 0.8, angle = i * 2.399963;

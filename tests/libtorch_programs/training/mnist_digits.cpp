@@ -1,4 +1,4 @@
-// A convolutional network learns digits that are drawn by a formula, as the MNIST example of LibTorch does.
+// A convolutional network learns digits drawn by a formula, like the MNIST example of LibTorch.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@ torch::Tensor wave(torch::IntArrayRef sizes, double step = 0.7) {
   return (torch::arange(count, torch::kFloat64) * step + 0.3).sin().view(sizes);
 }
 
-/// Gives a module in float64 parameters that are known, small for wide layers.
+/// Converts a module to float64 and sets its parameters to fixed values; the wider a layer, the smaller the values.
 void known(torch::nn::Module& module, double scale = 1) {
   module.to(torch::kFloat64);
   torch::NoGradGuard guard;
@@ -47,7 +47,7 @@ struct NetImpl : torch::nn::Module {
 };
 TORCH_MODULE(Net);
 
-/// Digit d: waves of a direction and length of its own, a little shifted in each example.
+/// Images of digits: each digit is a wave with its own direction and length, shifted a little in each example.
 torch::Tensor digits(const torch::Tensor& labels, double shift) {
   const auto row = torch::arange(14, torch::kFloat64).view({1, 14, 1}), column = row.transpose(1, 2);
   const auto d = labels.to(torch::kFloat64).view({-1, 1, 1});

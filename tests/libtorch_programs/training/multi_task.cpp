@@ -1,4 +1,4 @@
-// One trunk with several heads in a ModuleDict, learned weights of the tasks, and gradients that are accumulated.
+// A shared trunk with several heads in a ModuleDict, learned task weights, and accumulated gradients.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ torch::Tensor wave(torch::IntArrayRef sizes, double step = 0.7) {
   return (torch::arange(count, torch::kFloat64) * step + 0.3).sin().view(sizes);
 }
 
-/// Gives a module in float64 parameters that are known, small for wide layers.
+/// Converts a module to float64 and sets its parameters to fixed values; the wider a layer, the smaller the values.
 void known(torch::nn::Module& module, double scale = 1) {
   module.to(torch::kFloat64);
   torch::NoGradGuard guard;

@@ -1,4 +1,4 @@
-// Every optimizer of LibTorch on the same small problem, with options, groups of parameters and closures.
+// Every optimizer of LibTorch on the same small problem, with options, parameter groups and closures.
 #include <torch/torch.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// REINFORCE with a baseline on a corridor of the program's own: an actor and a critic with one body.
+// REINFORCE with a baseline in a small corridor environment: an actor and a critic with a shared body.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ torch::Tensor wave(torch::IntArrayRef sizes, double step = 0.7) {
   return (torch::arange(count, torch::kFloat64) * step + 0.3).sin().view(sizes);
 }
 
-/// Gives a module in float64 parameters that are known, small for wide layers.
+/// Converts a module to float64 and sets its parameters to fixed values; the wider a layer, the smaller the values.
 void known(torch::nn::Module& module, double scale = 1) {
   module.to(torch::kFloat64);
   torch::NoGradGuard guard;
@@ -24,7 +24,7 @@ void known(torch::nn::Module& module, double scale = 1) {
   }
 }
 
-/// A walk along seven cells from the middle: 1 at the right end, -1 at the left.
+/// A walk along seven cells from the middle. Reward 1 at the right end, -1 at the left end.
 class Corridor {
  public:
   torch::Tensor reset() {

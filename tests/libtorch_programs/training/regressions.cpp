@@ -1,4 +1,4 @@
-// Regressions: a polynomial in float32 as the tutorial has it, logistic, ridge by a solve, Poisson, and robust losses.
+// Regressions: a polynomial in float32 as in the tutorial, logistic, ridge by solve, Poisson, and robust losses.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-/// The powers x, x^2, ... up to the degree.
+/// Returns the powers x, x^2, ... up to `degree`.
 torch::Tensor make_features(torch::Tensor x, int64_t degree) {
   x = x.unsqueeze(1);
   std::vector<torch::Tensor> powers;

@@ -1,4 +1,4 @@
-// Learning rates that change: by a plan of the program's own, when the loss stays, and by hand.
+// Learning-rate schedules: user-defined, reduced when the loss stays, and set by hand.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ struct CosineAnnealing : torch::optim::LRScheduler {
   unsigned steps, count = 1;
 };
 
-/// Rises for some steps and falls with the root of the step, as the transformer's paper does.
+/// Rate that rises during warm-up and then falls with the square root of the step, as in the transformer paper.
 double noam(int step, int size, int warmup) {
   return std::pow(size, -0.5) * std::min(std::pow(step, -0.5), step * std::pow(warmup, -1.5));
 }

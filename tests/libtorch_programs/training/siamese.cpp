@@ -1,4 +1,4 @@
-// A siamese network: one tower for two inputs, a contrastive loss, then triplets and cosine embeddings.
+// A siamese network: one tower for two inputs, a contrastive loss, then triplet and cosine-embedding losses.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@ torch::Tensor wave(torch::IntArrayRef sizes, double step = 0.7) {
   return (torch::arange(count, torch::kFloat64) * step + 0.3).sin().view(sizes);
 }
 
-/// Gives a module in float64 parameters that are known, small for wide layers.
+/// Converts a module to float64 and sets its parameters to fixed values; the wider a layer, the smaller the values.
 void known(torch::nn::Module& module, double scale = 1) {
   module.to(torch::kFloat64);
   torch::NoGradGuard guard;
@@ -37,7 +37,7 @@ struct SiameseImpl : torch::nn::Module {
 };
 TORCH_MODULE(Siamese);
 
-/// Waves of a class: one length, any phase.
+/// Waves whose length depends on the class, with any phase.
 torch::Tensor signals(const torch::Tensor& classes, double phase) {
   const auto time = torch::arange(10, torch::kFloat64).view({1, 1, 10});
   const auto length = (0.4 + 0.5 * classes.to(torch::kFloat64)).view({-1, 1, 1});

@@ -1,5 +1,5 @@
-// Word vectors by skip-gram with negative samples (Mikolov et al. 2013): embeddings, bmm, log-sigmoid, sparse use of
-// rows.
+// Word vectors by skip-gram with negative sampling (Mikolov et al. 2013): embeddings, bmm, log-sigmoid, gradients in
+// few rows.
 #include <torch/torch.h>
 
 #include <cstdio>
@@ -18,7 +18,7 @@ struct SkipGramImpl : torch::nn::Module {
     centers->weight.copy_((grid * 0.37).sin() * 0.5);
     contexts->weight.copy_((grid * 0.53).cos() * 0.5);
   }
-  /// center (B), positive (B), negative (B, K) -> the mean loss.
+  /// Maps center (B), positive (B), negative (B, K) to the mean loss.
   torch::Tensor forward(const torch::Tensor& center, const torch::Tensor& positive, const torch::Tensor& negative) {
     const auto v = centers(center);
     const auto near = (v * contexts(positive)).sum(1);
@@ -52,7 +52,7 @@ int main() {
   const auto centers = torch::tensor(center),
              positives = torch::from_blob(positive.data(), {(int64_t)positive.size()}, torch::kLong);
   const auto pairs = centers.size(0);
-  // Three samples for each pair that stand for random ones: those that follow in the vocabulary.
+  // Three negative samples for each pair, taken from the words that follow in the vocabulary instead of at random.
   const auto negatives =
       (positives.unsqueeze(1) + torch::tensor({1, 3, 4}) + torch::arange(pairs).unsqueeze(1) % 2) % count;
   std::cout << centers.sizes() << " " << negatives.sizes() << " " << negatives.scalar_type() << "\n";

@@ -1,4 +1,4 @@
-// What modules know of themselves: names, kinds, copies, functions that are applied to all, dtypes and modes.
+// Structure of modules: names, types, copies, apply, dtypes and modes.
 #include <torch/torch.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Weights that two layers share, layers that are frozen and thawed, and deep copies that train apart.
+// Weights shared by two layers, layers that are frozen and unfrozen, and deep copies that train independently.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@ torch::Tensor wave(torch::IntArrayRef sizes, double step = 0.7) {
   return (torch::arange(count, torch::kFloat64) * step + 0.3).sin().view(sizes);
 }
 
-/// Gives a module in float64 parameters that are known, small for wide layers.
+/// Converts a module to float64 and sets its parameters to fixed values; the wider a layer, the smaller the values.
 void known(torch::nn::Module& module, double scale = 1) {
   module.to(torch::kFloat64);
   torch::NoGradGuard guard;
@@ -28,7 +28,7 @@ struct LanguageModelImpl : torch::nn::Cloneable<LanguageModelImpl> {
     embedding = register_module("embedding", torch::nn::Embedding(words, size));
     hidden = register_module("hidden", torch::nn::Linear(size, size));
     decoder = register_module("decoder", torch::nn::Linear(torch::nn::LinearOptions(size, words).bias(false)));
-    decoder->weight = embedding->weight;  // tied
+    decoder->weight = embedding->weight;  // shared weight
   }
   torch::Tensor forward(const torch::Tensor& tokens) { return decoder(torch::tanh(hidden(embedding(tokens)))); }
   int64_t words, size;
@@ -79,7 +79,7 @@ int main() {
                 static_cast<int>(parameter->requires_grad()),
                 (parameter.value() - before[parameter.key()]).abs().max().item<double>(),
                 static_cast<int>(parameter->grad().defined()));
-  // thawed: the rest learns slower
+  // unfrozen; the other parameters get a smaller learning rate
   std::vector<torch::Tensor> rest;
   for (auto& parameter : net->parameters())
     if (!parameter.requires_grad()) rest.push_back(parameter.requires_grad_(true));

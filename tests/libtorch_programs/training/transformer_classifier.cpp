@@ -1,4 +1,4 @@
-// A transformer's encoder with positions tells sequences apart by the order of their tokens.
+// A transformer encoder with positions classifies sequences by the order of their tokens.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@ torch::Tensor wave(torch::IntArrayRef sizes, double step = 0.7) {
   return (torch::arange(count, torch::kFloat64) * step + 0.3).sin().view(sizes);
 }
 
-/// Gives a module in float64 parameters that are known, small for wide layers.
+/// Converts a module to float64 and sets its parameters to fixed values; the wider a layer, the smaller the values.
 void known(torch::nn::Module& module, double scale = 1) {
   module.to(torch::kFloat64);
   torch::NoGradGuard guard;
@@ -68,7 +68,7 @@ struct ClassifierImpl : torch::nn::Module {
 TORCH_MODULE(Classifier);
 
 int main() {
-  // class 1: the 1 stands before the 2
+  // class 1 if token 1 comes before token 2
   const auto tokens =
       torch::tensor({{1, 0, 2, 3}, {2, 3, 1, 0}, {0, 1, 3, 2}, {3, 2, 0, 1}, {1, 2, 0, 3}, {0, 3, 2, 1}});
   const auto labels = torch::tensor({1, 0, 1, 0, 1, 0});

@@ -1,4 +1,4 @@
-// A small U-Net marks the bright discs of images.
+// A small U-Net that segments the bright discs of images.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@ torch::Tensor wave(torch::IntArrayRef sizes, double step = 0.7) {
   return (torch::arange(count, torch::kFloat64) * step + 0.3).sin().view(sizes);
 }
 
-/// Gives a module in float64 parameters that are known, small for wide layers.
+/// Converts a module to float64 and sets its parameters to fixed values; the wider a layer, the smaller the values.
 void known(torch::nn::Module& module, double scale = 1) {
   module.to(torch::kFloat64);
   torch::NoGradGuard guard;

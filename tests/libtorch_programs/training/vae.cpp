@@ -1,4 +1,4 @@
-// A variational autoencoder, whose noise is given by a formula.
+// A variational autoencoder with noise from a formula.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@ torch::Tensor wave(torch::IntArrayRef sizes, double step = 0.7) {
   return (torch::arange(count, torch::kFloat64) * step + 0.3).sin().view(sizes);
 }
 
-/// Gives a module in float64 parameters that are known, small for wide layers.
+/// Converts a module to float64 and sets its parameters to fixed values; the wider a layer, the smaller the values.
 void known(torch::nn::Module& module, double scale = 1) {
   module.to(torch::kFloat64);
   torch::NoGradGuard guard;
