@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -246,14 +248,15 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
   out << json.dump(1) << "\n";
   out.close();
   if (!out || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string reason = std::strerror(errno);  // std::remove may change errno
     std::remove(temporary.c_str());
-    TANDEM_FAIL("bench: cannot write ", path);
+    TANDEM_FAIL("bench: cannot write ", path, ": ", reason);
   }
 }
 
 std::string markdown(const std::string& path, const std::string& filter) {
   std::ifstream in(path);
-  TANDEM_CHECK(in, "bench: cannot read ", path);
+  TANDEM_CHECK(in, "bench: cannot read ", path, ": ", std::strerror(errno));
   const Json json = Json::parse(in, nullptr, /*allow_exceptions=*/false);
   TANDEM_CHECK(json.is_object() && json.contains("programs") && json.contains("benchmarks"), "bench: ", path,
                " is not a file that `tandem bench --json` wrote");

@@ -70,9 +70,4 @@ void detail::check_device_exists(Device device) {
               " virtual CPU devices (set with set_cpu_device_count or TANDEM_CPU_DEVICES)");
 }
 
-namespace cuda {
-bool is_available() { return device_count() > 0; }
-int device_count() { return gpu::device_count(); }
-}  // namespace cuda
-
 }  // namespace tandem

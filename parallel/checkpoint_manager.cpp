@@ -3,7 +3,9 @@
 #include "tandem/parallel/checkpoint_manager.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -239,7 +241,7 @@ void CheckpointManager::check(const InputArchive& archive, int64_t step) const {
 std::string CheckpointManager::read_checked(int64_t step) const {
   const std::string path = path_of(step);
   std::ifstream file(path, std::ios::binary);
-  TANDEM_CHECK(file, "CheckpointManager: cannot read the file ", path);
+  TANDEM_CHECK(file, "CheckpointManager: cannot read the file ", path, ": ", std::strerror(errno));
   std::string bytes(std::istreambuf_iterator<char>(file), {});
   InputArchive archive;
   detail::with_error_context(path, [&] { archive.load_from(bytes.data(), bytes.size()); });

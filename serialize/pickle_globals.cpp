@@ -312,7 +312,8 @@ IValue call_global(const Global& global, const Arguments& given, TensorSource& t
     case Global::set:  // a set becomes a list, in the order of the file
       if (given.empty()) return IValue::list({});
       TANDEM_CHECK(get_argument(given, 0, global).isList() || get_argument(given, 0, global).isTuple(), "it calls ",
-                   global.name, " with ", get_argument(given, 0, global).tagKind(), "; accepted: a list");
+                   global.name, " with a first argument of type ", get_argument(given, 0, global).tagKind(),
+                   "; accepted: a list or a tuple");
       return get_argument(given, 0, global);
     case Global::byte_array:
       if (given.empty()) return IValue("");

@@ -124,7 +124,7 @@ void ZipReader::read_directory(uint64_t at, uint64_t bytes, uint64_t count) {
     TANDEM_CHECK(entry.compressed_size <= source_.size() && (entry.deflated ? entry.size / 1040 <= entry.compressed_size
                                                                             : entry.size == entry.compressed_size),
                  name, ": '", entry_name, "' declares ", entry.size, " bytes, stored in ", entry.compressed_size,
-                 " bytes of a file of ", source_.size());
+                 " bytes of a file of ", source_.size(), "; the file is damaged, or not a zip archive");
     TANDEM_CHECK(entries_.emplace(entry_name, entry).second, name, ": the entry '", entry_name, "' occurs twice");
     from += kCentralHeaderBytes + name_size + extra + comment;
   }

@@ -12,6 +12,10 @@
 #include "tandem/core/cuda/streams.h"
 
 namespace tandem::cuda {
+
+bool is_available() { return device_count() > 0; }
+int device_count() { return gpu::device_count(); }
+
 static void check_exists(Device device, const char* op) {
   TANDEM_CHECK(device.is_cuda(), op, ": got ", device, "; accepted: a CUDA device");
   check_device_exists(device);

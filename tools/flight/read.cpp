@@ -1,4 +1,6 @@
 // Implements read_records(): reads the ranks' files, which parallel/collectives/flight_recorder.cpp writes.
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -49,7 +51,7 @@ Record read_record(const std::string& path, int rank) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
-  TANDEM_CHECK(in, "flight: cannot read ", path);
+  TANDEM_CHECK(in, "flight: cannot read ", path, ": ", std::strerror(errno));
   try {
     const json j = json::parse(text.str());
     TANDEM_CHECK(j.is_object() && j.value("format", "") == kFormat, "flight: ", path,

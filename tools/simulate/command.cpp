@@ -1,6 +1,8 @@
 // `tandem simulate`: reads the description of a cluster and a training step, and prints predictions. Can also check the
 // model against recorded times.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -30,7 +32,7 @@ void simulate(const SimulateSettings& settings) {
     std::ifstream file(path);
     std::ostringstream text;
     text << file.rdbuf();
-    TANDEM_CHECK(file, "simulate: cannot read the installed example: ", path);
+    TANDEM_CHECK(file, "simulate: cannot read the installed example ", path, ": ", std::strerror(errno));
     std::printf("%s", text.str().c_str());
     return;
   }

@@ -127,7 +127,8 @@ std::optional<std::string> StoreClient::request(char op, const std::string& key,
   broken_ = received != Received::all || reply.empty() || reply[0] == kClosed;
   timed_out_ = timed_out_ || received == Received::late;
   closed_ = closed_ || (!reply.empty() && reply[0] == kClosed);
-  TANDEM_CHECK_AS(StoreTimeout, !timed_out_, host_, " does not answer: it hosts the store at ", address_text_);
+  TANDEM_CHECK_AS(StoreTimeout, !timed_out_, host_, " does not answer: it hosts the store at ", address_text_,
+                  "; it may be stopped, or the network may be cut");
   TANDEM_CHECK_AS(StoreClosed, !closed_, "store: ", host_, " has closed it at ", address_text_);
   TANDEM_CHECK_AS(StoreConnectionLost, !broken_, host_, " is gone: it hosted the store at ", address_text_,
                   ", to which the connection is lost");

@@ -1,6 +1,8 @@
 // Implements write_rank and read_rank: write and read a rank's measurements as a JSON file.
 #include "tandem/tools/compare/measure/rank_file.h"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -62,7 +64,7 @@ void write_rank(const std::string& folder, const RankSample& sample) {
   std::ofstream out(rank_file_path(folder, sample.rank));
   out << nlohmann::json(sample);
   out.close();
-  TANDEM_CHECK(out, "compare: cannot write ", rank_file_path(folder, sample.rank));
+  TANDEM_CHECK(out, "compare: cannot write ", rank_file_path(folder, sample.rank), ": ", std::strerror(errno));
 }
 
 RankSample read_rank(const std::string& folder, int rank) {
