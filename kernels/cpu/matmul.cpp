@@ -1,4 +1,4 @@
-// Plans the CPU loops of matrix products. A product is divided into pieces by shape alone; each piece is one product in
+// Plans the CPU loops of matrix products. A product is divided into tiles by shape alone; each tile is one product in
 // one thread.
 #include "tandem/kernels/matmul.h"
 
@@ -12,33 +12,33 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-/// Numbers of rows and columns of one piece of a product.
-struct PieceSize {
+/// Numbers of rows and columns of one tile of a product.
+struct TileSize {
   int64_t rows, columns;
 };
-/// Chooses the size of the pieces by the sizes alone, so that results do not depend on the number of threads. Among all
-/// divisions into equally many pieces it takes the squarest pieces, because a piece reads as many lines of a and b as
-/// it has rows and columns. But if b is row-major (`b_in_rows`) and its rows are short, the pieces are bands of a's
+/// Chooses the size of the tiles by the sizes alone, so that results do not depend on the number of threads. Among all
+/// divisions into equally many tiles it takes the squarest tiles, because a tile reads as many lines of a and b as
+/// it has rows and columns. But if b is row-major (`b_in_rows`) and its rows are short, the tiles are bands of a's
 /// rows, so that b is read in place.
-PieceSize choose_piece_size(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
+TileSize choose_tile_size(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
   const double work = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const int64_t wanted = work < 1e6 ? 1 : work < 64e6 ? 2 : work < 1e9 ? 4 : 16;
   constexpr int64_t kBand = 16, kShort = 640;
   if (b_in_rows && n <= kShort && m >= wanted * kBand) return {ceil_div(ceil_div(m, wanted), kBand) * kBand, n};
-  const auto step = [](int64_t size, int64_t piece_count) {
-    piece_count = std::min(piece_count, std::max<int64_t>(size / 32, 1));
-    return std::max<int64_t>(ceil_div(ceil_div(size, piece_count), 16) * 16, 1);
+  const auto step = [](int64_t size, int64_t tile_count) {
+    tile_count = std::min(tile_count, std::max<int64_t>(size / 32, 1));
+    return std::max<int64_t>(ceil_div(ceil_div(size, tile_count), 16) * 16, 1);
   };
-  PieceSize best{step(m, 1), step(n, 1)};
+  TileSize best{step(m, 1), step(n, 1)};
   int64_t best_count = 0;
   for (int64_t by_rows = wanted; by_rows >= 1; by_rows /= 2) {
-    const PieceSize piece_size{step(m, by_rows), step(n, wanted / by_rows)};
-    const int64_t piece_count = std::min(wanted, ceil_div(m, piece_size.rows) * ceil_div(n, piece_size.columns));
-    if (piece_count < best_count ||
-        (piece_count == best_count && piece_size.rows + piece_size.columns >= best.rows + best.columns))
+    const TileSize tile_size{step(m, by_rows), step(n, wanted / by_rows)};
+    const int64_t tile_count = std::min(wanted, ceil_div(m, tile_size.rows) * ceil_div(n, tile_size.columns));
+    if (tile_count < best_count ||
+        (tile_count == best_count && tile_size.rows + tile_size.columns >= best.rows + best.columns))
       continue;
-    best = piece_size;
-    best_count = piece_count;
+    best = tile_size;
+    best_count = tile_count;
   }
   return best;
 }
@@ -48,7 +48,7 @@ PieceSize choose_piece_size(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
 TANDEM_DECLARE_LOOP(dot)
 namespace {
 /// Returns whether c consists of dot products of dense rows of a with one dense column of b, and either each matrix of
-/// a has one row, or a is one matrix of a half type. matmul_in_pieces() would compute such products in one thread, or
+/// a has one row, or a is one matrix of a half type. matmul_in_tiles() would compute such products in one thread, or
 /// pack half types as floats.
 bool is_dot(const MatmulCall& call) {
   const auto& [a, b, bias, c] = call;
@@ -74,28 +74,28 @@ bool dot(const MatmulCall& call) {
   return true;
 }
 
-/// A batch of products in pieces. `one` describes the product of a piece, except for its m and n. Strides are in
+/// A batch of products in tiles. `one` describes the product of a tile, except for its m and n. Strides are in
 /// elements.
-struct PiecedProduct {
+struct TiledProduct {
   Gemm one;
-  PieceSize piece_size;
-  // Sizes m and n of one product, number of pieces across its columns, and number of pieces in all.
-  int64_t m, n, across, pieces;
+  TileSize tile_size;
+  // Sizes m and n of one product, number of tiles across its columns, and number of tiles in all.
+  int64_t m, n, tiles_across, num_tiles;
   int64_t a_batch, a_row, b_batch, b_column;
 };
-template <class T> void run_pieces(const PiecedProduct& p, const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void run_tiles(const TiledProduct& p, const Loop& loop, int64_t begin, int64_t end) {
   for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t i = unit / p.pieces;
-    const int64_t row = unit % p.pieces / p.across * p.piece_size.rows,
-                  column = unit % p.pieces % p.across * p.piece_size.columns;
+    const int64_t i = unit / p.num_tiles;
+    const int64_t row = unit % p.num_tiles / p.tiles_across * p.tile_size.rows,
+                  column = unit % p.num_tiles % p.tiles_across * p.tile_size.columns;
     Gemm g = p.one;
-    g.m = std::min(p.piece_size.rows, p.m - row);
-    g.n = std::min(p.piece_size.columns, p.n - column);
+    g.m = std::min(p.tile_size.rows, p.m - row);
+    g.n = std::min(p.tile_size.columns, p.n - column);
     gemm(g, data<T>(loop, 1) + i * p.a_batch + row * p.a_row, data<T>(loop, 2) + i * p.b_batch + column * p.b_column,
          data<T>(loop, 0) + (i * p.m + row) * p.n + column);
   }
 }
-bool matmul_in_pieces(const MatmulCall& call) {
+bool matmul_in_tiles(const MatmulCall& call) {
   const Tensor &a = call.a, &b = call.b, &bias = call.bias;
   Tensor& c = call.c;
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
@@ -105,22 +105,22 @@ bool matmul_in_pieces(const MatmulCall& call) {
   Gemm g{ta, tb, accumulate, m, n, k, ta ? a.stride(2) : a.stride(1), tb ? b.stride(2) : b.stride(1), n};
   if (!ta && m == 1) g.lda = k;
   if (!tb && k == 1) g.ldb = n;
-  const PieceSize piece_size = choose_piece_size(m, n, k, !tb);
-  const int64_t across = ceil_div(n, piece_size.columns), pieces = ceil_div(m, piece_size.rows) * across;
-  const PiecedProduct p{g, piece_size, m, n, across, pieces, a.stride(0), a.stride(1), b.stride(0), b.stride(2)};
+  const TileSize tile_size = choose_tile_size(m, n, k, !tb);
+  const int64_t tiles_across = ceil_div(n, tile_size.columns), num_tiles = ceil_div(m, tile_size.rows) * tiles_across;
+  const TiledProduct p{g, tile_size, m, n, tiles_across, num_tiles, a.stride(0), a.stride(1), b.stride(0), b.stride(2)};
   visit_floating("matmul", c.dtype(), [&]<class T>() {
-    const auto body = [](const PiecedProduct& each, const Loop& loop, int64_t begin, int64_t end) {
-      run_pieces<T>(each, loop, begin, end);
+    const auto body = [](const TiledProduct& each, const Loop& loop, int64_t begin, int64_t end) {
+      run_tiles<T>(each, loop, begin, end);
     };
     if (accumulate)
-      run(plan_call("matmul", c.dtype(), {c}, {a, b, c}, p, body, batch * pieces, 1));
+      run(plan_call("matmul", c.dtype(), {c}, {a, b, c}, p, body, batch * num_tiles, 1));
     else
-      run(plan_call("matmul", c.dtype(), {c}, {a, b}, p, body, batch * pieces, 1));
+      run(plan_call("matmul", c.dtype(), {c}, {a, b}, p, body, batch * num_tiles, 1));
   });
   return true;
 }
 
-constexpr Implementation<bool, MatmulCall> kMatmul[] = {{"dot", is_dot, dot}, {"pieces", always, matmul_in_pieces}};
+constexpr Implementation<bool, MatmulCall> kMatmul[] = {{"dot", is_dot, dot}, {"tiles", always, matmul_in_tiles}};
 }  // namespace
 
 std::span<const Implementation<bool, MatmulCall>> matmul_implementations() { return kMatmul; }

@@ -164,8 +164,8 @@ TEST_CASE("a product of tensors is dot products where rows meet a column, and pi
   for (const auto& [chosen, a_sizes, b_sizes, dtype] : {Case{"dot", {3, 1, 70}, {3, 70, 1}, kFloat32},
                                                         {"dot", {1, 1, 40'000}, {1, 40'000, 1}, kFloat64},
                                                         {"dot", {1, 9, 70}, {1, 70, 1}, kFloat16},
-                                                        {"pieces", {1, 9, 70}, {1, 70, 1}, kFloat32},
-                                                        {"pieces", {2, 9, 70}, {2, 70, 5}, kFloat64}}) {
+                                                        {"tiles", {1, 9, 70}, {1, 70, 1}, kFloat32},
+                                                        {"tiles", {2, 9, 70}, {2, 70, 5}, kFloat64}}) {
     CAPTURE(chosen, a_sizes, b_sizes, dtype);
     const Tensor a = randn(a_sizes, dtype), b = randn(b_sizes, dtype), none;
     const Tensor terms = a.to(kFloat64).unsqueeze(3) * b.to(kFloat64).unsqueeze(1);  // (batch, m, k, n)
