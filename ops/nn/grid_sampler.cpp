@@ -74,8 +74,7 @@ Tensor pixels_at(const Tensor& rows, IntArrayRef sizes, const std::vector<Tensor
 
 }  // namespace
 
-Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
-                    Flag align_corners) {
+static void check_grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode) {
   check_real("grid_sampler", x);
   check_same_dtype_and_device("grid_sampler", "x", x, "grid", grid);
   const int64_t spatial = x.dim() - 2;
@@ -94,6 +93,11 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
                interpolation_mode, "; accepted: 0 (bilinear), 1 (nearest) and, for 4D input, 2 (bicubic)");
   TANDEM_CHECK(padding_mode >= 0 && padding_mode <= 2, "grid_sampler: padding_mode is ", padding_mode,
                "; accepted: 0 (zeros), 1 (border), 2 (reflection)");
+}
+Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
+                    Flag align_corners) {
+  check_grid_sampler(x, grid, interpolation_mode, padding_mode);
+  const int64_t spatial = x.dim() - 2;
   if (x.numel() == 0) {
     Shape out{x.size(0), x.size(1)};
     for (int64_t d = 0; d < spatial; ++d) out.push_back(grid.size(d + 1));
