@@ -138,7 +138,7 @@ std::string difference_from_ddp(const std::string& backend, int ranks, int stage
   return test::find_backend_failure(backend, ranks, [&](const ProcessGroupPtr& group) {
     const int rank = group->rank();
     const Device device = type == kCUDA ? test::device_for_rank(rank) : Device(kCPU);
-    nn::Sequential whole = make_zero_net(), cut = make_net();
+    nn::Sequential whole = make_zero_net(), cut = make_zero_net();
     whole->to(device);
     cut->to(device);
     nn::parallel::DistributedDataParallel ddp(whole, Options().process_group(group));

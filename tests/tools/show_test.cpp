@@ -123,7 +123,7 @@ TEST_CASE("show says what is wrong with a file, and ends with 2", "[command][sho
        {std::pair(folder / "nowhere", "No such file"), std::pair(folder.path(), "is not a file"),
         std::pair(folder / "cut.pt", "truncated"), std::pair(folder / "cut.safetensors", "truncated"),
         std::pair(folder / "text", "neither a zip file of torch.save nor safetensors"),
-        std::pair(folder / "empty", "these 0 bytes are neither"), std::pair(folder / "report.json", "no weight_map"),
+        std::pair(folder / "empty", "its 0 bytes are neither"), std::pair(folder / "report.json", "no weight_map"),
         std::pair(folder / "twice.pt", "the values and their names take more than"),
         std::pair(kPyTorch + "python_legacy.pt", "before PyTorch 1.6"),
         std::pair(kPyTorch + "python_refused_module.pt", "torch.nn")}) {

@@ -139,7 +139,8 @@ TEST_CASE("local: ranks that do different things hear of it, on every rank", "[p
                             all_reduce(zeros({4}));
                         }),
              Contains("rank 0 calls broadcast") && Contains("rank 1 calls all_reduce"));
-  CHECK_THAT(failure_of(2, milliseconds(5000), [](int rank) { broadcast(zeros({4}), rank); }), Contains("different"));
+  CHECK_THAT(failure_of(2, milliseconds(5000), [](int rank) { broadcast(zeros({4}), rank); }),
+             Contains("Detected mismatch"));
   CHECK_THAT(failure_of(2, milliseconds(5000),
                         [](int rank) {
                           if (rank == 0) send(zeros({4}), 1);
