@@ -11,7 +11,7 @@ reports=$1 benchmarks=${2:-}
 {
   # Lists the public functions in the headers of ops/ (except factories and aliases), the methods of tensor.h from the
   # section "views" on, and the ops of the X-macro lists. (`name` is a macro parameter.)
-  headers=$(sed -nE 's|^#include "tandem/(ops/[a-z]+/[a-z_0-9]+.h)"|\1|p' "$root"/ops/{ops,out_forms,linalg/linalg}.h |
+  headers=$(sed -nE 's|^#include "tandem/(ops/[a-z]+/[a-z_0-9]+.h)"|\1|p' "$root"/ops/{ops,out_variants,linalg/linalg}.h |
     grep -vE '^ops/(factory|random)/|/(linalg|linalg_namespace|bessel|polynomials|rnn_cell)\.h$' | sort -u)
   (cd "$root" && awk 'FNR == 1 { hidden = 0 } /^namespace.* detail \{|^namespace .*::detail \{/ { hidden = 1 } /^}  \/\/ namespace/ { hidden = 0 }
     !hidden' autograd/ops.h $headers) |
