@@ -112,7 +112,7 @@ inline std::vector<double> evaluate(const InputSpec& spec, uint32_t salt) {
 struct Checksum {
   // weighted = sum_i v_i * value(i, kChecksumSalt): unlike the other sums, it changes if elements are permuted
   double sum = 0, abs_sum = 0, weighted = 0;
-  std::vector<double> head;                   // the first four elements, or all if there are fewer
+  std::vector<double> head;  // the first four elements, or all if there are fewer
 };
 inline Checksum checksum(const std::vector<double>& v) {
   Checksum c;

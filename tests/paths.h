@@ -14,6 +14,6 @@ extern const char* const kFaultsProgram;  // program that the tool `faults` star
 extern const char* const kFlightProgram;  // program whose ranks fail as its arguments say
 // preloaded library that routes a rank's connections through a relay; null if unsupported
 extern const char* const kRelayPreload;
-extern const char* const kFakeNccl;       // library that replaces NCCL; null if it was not built
+extern const char* const kFakeNccl;  // library that replaces NCCL; null if it was not built
 
 }  // namespace tandem::test
