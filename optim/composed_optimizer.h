@@ -31,7 +31,7 @@ class ComposedOptimizer : public Optimizer {
   /// always float32. The value, the gradient and the other state entries have at least one dimension.
   struct Parameter {
     Tensor value, gradient;
-    std::vector<Tensor> state;         // in the order of the StateEntry list; undefined if never wanted
+    std::vector<Tensor> state;         // in the order of the StateEntry list; undefined if no step has needed the entry
     std::vector<Tensor> coefficients;  // 0-dim, in the order of coefficients()
   };
   using ReadHyperparameters = Hyperparameters (*)(const OptimizerOptions& options);

@@ -20,7 +20,7 @@ struct LBFGSOptions : OptimizerCloneableOptions<LBFGSOptions> {
   TANDEM_ARG(std::optional<std::string>, line_search_fn) = std::nullopt;  // "strong_wolfe" or nullopt
 
  public:
-  /// Visits integers as doubles, and the line search as the flag "strong_wolfe".
+  /// Passes integer options to the visitor as doubles, and line_search_fn as a bool named "strong_wolfe".
   void visit(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<LBFGSOptions>;

@@ -50,8 +50,8 @@ class Join {
     // Status of the first rank in active: its forward synchronizes; buffers must be broadcast before that forward.
     bool synchronizes, has_buffers;
   };
-  /// Tells the other ranks that this rank runs a forward. Returns the rank that broadcasts its buffers before it: the
-  /// first of the ranks that ran the previous forward, so that running statistics continue from there.
+  /// Tells the other ranks that this rank runs a forward. Returns the rank that broadcasts its buffers before this
+  /// forward: the first of the ranks that ran the previous forward, so that running statistics continue from there.
   int notify_join(DistributedDataParallelBase& module, bool synchronizes);
   /// Returns whether all ranks run the current forward.
   bool all_ranks_active() const { return last_active_.size() == static_cast<size_t>(modules_[0]->group_->size()); }

@@ -65,7 +65,7 @@ class FirstFailure {
     const std::lock_guard lock(mutex_);
     return message_;
   }
-  /// @throws DistributedError if there was one
+  /// @throws DistributedError if there has been a failure
   void check() const {
     const std::lock_guard lock(mutex_);
     if (!message_.empty()) throw DistributedError(message_);

@@ -171,7 +171,7 @@ class LocalHub {
   struct Barrier {
     std::vector<bool> present;
     int arrived = 0;
-    int64_t num_completed = 0;  // number of times that all ranks have arrived
+    int64_t num_completed = 0;  // number of times that all ranks have arrived at this barrier
   };
   struct PendingSend {
     Call call;

@@ -35,7 +35,7 @@ ProcessGroup::ProcessGroup(int rank, int size, std::string backend, std::chrono:
 }
 
 std::string Members::str() const {
-  constexpr size_t kMaxListedRanks = 16;  // most ranks that an error lists
+  constexpr size_t kMaxListedRanks = 16;  // maximum number of ranks that an error lists
   std::ostringstream out;
   out << "group " << (name.empty() ? "" : name + " ") << "of ranks ";
   for (size_t r = 0; r < std::min(ranks.size(), kMaxListedRanks); ++r) out << (r > 0 ? ", " : "") << ranks[r];

@@ -63,7 +63,7 @@ class StatusExchange {
   const distributed::ProcessGroupPtr group_;
   const bool weighted_, static_graph_;
   double weight_unit_ = 1;
-  bool has_weight_unit_;    // always true without weights
+  bool has_weight_unit_;    // whether the unit of weights is known; always true without weights
   Tensor separate_status_;  // the status, if it is outside the buckets
   Tensor all_used_;         // first element of the status: whether this rank used all parameters
   Tensor rank_weight_;  // second element of the status: the weight of this rank, and after averaging the mean weight

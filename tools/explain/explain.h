@@ -50,7 +50,8 @@ struct Explanation {
   std::string unexplained;  // first operation whose result differs, if `equal` is false
 };
 
-/// Explains each mode in settings.modes. @throws UsageError if a script with these settings cannot run
+/// Compares the scripts under each parallel mode in settings.modes (dp, ddp), and explains the differences. @throws
+/// UsageError if a script with these settings cannot run
 std::vector<Explanation> explain_all(const Settings& settings);
 /// Format the table of causes of the difference and their remedies, as text and as JSON.
 std::string format_text(const Settings& settings, const std::vector<Explanation>& all);

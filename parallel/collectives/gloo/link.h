@@ -148,8 +148,9 @@ class GlooLink {
   std::string failure_;
   bool has_call_name_ = false;
   const Call* current_ = nullptr;
-  std::list<Wait> waits_;                   // oldest wait first
-  std::map<int, Clock::time_point> left_;   // time when this rank heard that a rank has left, by rank in this group
+  std::list<Wait> waits_;  // oldest wait first
+  // for each rank that has left: when this rank learned of it, by rank in this group
+  std::map<int, Clock::time_point> left_;
   std::shared_ptr<gloo::Context> context_;  // null if there is one rank
   std::shared_ptr<SharedMemory> shared_;
   std::unique_ptr<Mailbox> mailbox_;

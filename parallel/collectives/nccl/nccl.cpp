@@ -216,7 +216,7 @@ class NcclCommunicator final : public Communicator {
   std::shared_ptr<std::atomic<bool>> failure_reported() const override { return job_.failure_reported; }
 
  private:
-  /// Call to pass to the library.
+  /// A call of the NCCL function `name`. f(comm) makes the call.
   struct Launch {
     Call call;
     const char* name;

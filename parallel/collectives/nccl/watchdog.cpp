@@ -194,7 +194,7 @@ std::string NcclWatchdog::describe_last_calls(milliseconds grace_period) {
   }
   store_->set(key(rank_), mine);
   const Deadline deadline = after(grace_period);
-  constexpr int kMaxRanks = 8;  // most ranks that an error lists
+  constexpr int kMaxRanks = 8;  // maximum number of ranks that an error lists
   std::string out;
   for (int r = 0; r < std::min(size_, kMaxRanks); ++r) {
     const auto theirs = r == rank_ ? mine : store_->find(key(r), time_until(deadline)).value_or("");

@@ -177,7 +177,7 @@ std::string location_text(int rank, const std::optional<std::string>& came) {
 }
 
 void register_rank(const Rendezvous& job) {
-  if (job.members) return;  // no check needed: the ranks have their places in the group from which this one is made
+  if (job.members) return;  // no check needed: the ranks have registered in the default group
   StoreClient& store = *job.store;
   const std::string me = describe_process(job.size);
   const auto reject = [&](const std::string& why) {

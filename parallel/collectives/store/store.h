@@ -24,8 +24,9 @@ std::vector<std::string> failure_keys(const std::string& group);
 /// listens on loopback alone unless another address is given.
 ///
 /// The server watches over ranks. A rank is lost if the connection on which it reports (StoreClient::report) ends
-/// before the rank has left its group. The server then publishes a failure of the outermost group that this group was
-/// made from, unless that group has failed already. All ranks that the store knows are ranks of the outermost group.
+/// before the rank has left its group. The server then publishes a failure of the outermost group (the one made by
+/// init_process_group, from which this group was made), unless that group has failed already. All ranks that the store
+/// knows are ranks of the outermost group.
 ///
 /// A rank whose process ends with status 0 has left all its groups and is not lost (StoreClient::end,
 /// mark_ended_normally).
@@ -44,7 +45,7 @@ class StoreServer {
   /// As StoreClient::set() and StoreClient::find().
   void set(const std::string& key, const std::string& value);
   std::optional<std::string> find(const std::string& key) const;
-  /// Records that the rank's process has ended with status 0, so that the rank has left all groups. As
+  /// Records that the rank's process has ended with status 0, so that the rank has left all groups. Same as
   /// StoreClient::end().
   void mark_ended_normally(int rank);
   /// Shuts the server down now and tells the clients so. find() and set() still work on this object.

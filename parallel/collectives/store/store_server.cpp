@@ -27,7 +27,7 @@ namespace {
 
 constexpr size_t kMaxConnections = 4096;
 constexpr size_t kMaxUnauthenticated =
-    64;  // most connections that have not shown the token; a new one closes the oldest
+    64;  // maximum for connections that have not shown the token; one more closes the oldest
 constexpr auto kHandshakeTimeout = std::chrono::seconds(5);
 constexpr milliseconds kCloseTimeout(300);  // time in which clients may read the last reply
 

@@ -13,7 +13,7 @@ struct Mode {
   bool persistent = false;         // DP only: keep replicas between steps, and update them only if parameters changed
   bool loss_in_replicas = false;   // DP only: compute the loss in the replicas, not on the first device
   double bucket_mib = 25;          // DDP only: maximum size of a bucket in MiB
-  bool independent_ranks = false;  // single only: each rank trains its own network and sends nothing
+  bool independent_ranks = false;  // used in mode `single` only: each rank trains its own network and sends nothing
 };
 
 /// Returns the modes that run by default: one device, then the DP modes, then DDP over each of `backends`.
