@@ -32,7 +32,7 @@ class ComposedOptimizer : public Optimizer {
   struct Parameter {
     Tensor value, gradient;
     std::vector<Tensor> state;         // in the order of the StateEntry list; undefined if no step has needed the entry
-    std::vector<Tensor> coefficients;  // 0-dim, in the order of coefficients()
+    std::vector<Tensor> coefficients;  // results of coefficients() for this parameter, in order; 0-dim
   };
   using ReadHyperparameters = Hyperparameters (*)(const OptimizerOptions& options);
   /// Reads the options that Adamax, NAdam and RAdam share.

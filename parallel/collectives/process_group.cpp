@@ -1,4 +1,5 @@
-// Describes ranks, calls and groups for errors, compares the calls of two ranks, and reduces tensors in rank order.
+// Describes ranks, calls and groups for error messages, compares the calls of two ranks, and reduces tensors in rank
+// order.
 #include "tandem/parallel/collectives/process_group.h"
 
 #include <numeric>

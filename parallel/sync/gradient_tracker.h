@@ -35,7 +35,7 @@ struct TrackerOptions {
 class GradientTracker {
  public:
   /// @param owner  name with which errors begin: "DistributedDataParallel"
-  /// @param names  names of the parameters, for errors
+  /// @param names  names of the parameters, for error messages
   GradientTracker(std::string owner, std::vector<std::string> names, TrackerOptions options);
   /// Sets the bucket of each parameter. May be called only between two backwards.
   void set_buckets(const std::vector<size_t>& bucket_of_parameter, size_t buckets);

@@ -34,7 +34,7 @@ class Transport {
   void start();
   /// Releases the tensors and collectives of the last step.
   void reset();
-  /// Starts the reduction of a full bucket. @param about  description of the collective, for errors
+  /// Starts the reduction of a full bucket. @param about  description of the collective, for error messages
   void send(size_t bucket, std::string about);
   /// Makes the end of the step wait for `work` after all buckets. If `work` is null, has no effect.
   void send_after_buckets(distributed::WorkPtr work) { extra_work_ = std::move(work); }

@@ -21,7 +21,7 @@ struct Settings {
   /// Examples per step over all ranks. 0 means the batch of a script whose network was wrapped and nothing else
   /// changed: `batch` on each rank under DDP, `batch` in total under DataParallel.
   int64_t global_batch = 0;
-  int64_t steps = 0;                     // 0: as many steps as `epochs` epochs have
+  int64_t steps = 0;                     // number of steps; 0: as many as `epochs` epochs have
   std::optional<uint64_t> sampler_seed;  // nullopt: `seed`
   double lr_scale = 1;
   bool no_set_epoch = false, uneven = false, divide_loss = false, mean_in_replicas = false, rank_seeds = false;

@@ -258,7 +258,7 @@ void Attempt::done() {
     nodes_->store_->set(key("done/" + std::to_string(nodes_->node())), "done");
     for (int i = 0; i < nodes_->options_.nodes; ++i)
       if (!nodes_->store_->find(key("done/" + std::to_string(i)), milliseconds(0))) return;
-    // The launcher that gets here last sees the keys of all launchers.
+    // The last launcher that gets here finds the keys of all launchers, and ends the attempt.
     nodes_->store_->set_once(key("end"), encode_result({}));
   } catch (const DistributedError&) {
     // Node 0 is lost; Attempt::watch() reports this.

@@ -100,7 +100,7 @@ class GlooLink {
     Clock::time_point begun;
   };
   void wait_for_others_to_leave();
-  /// Sends the header of this rank's call to a peer.
+  /// Sends a header, which describes this rank's call, to a peer.
   void post(const Call& call, int peer);
   /// Writes the header of this rank's next call into shared memory, for every other rank.
   void post_in_shared_memory(const Call& call);
@@ -160,7 +160,7 @@ class GlooLink {
 /// Kinds of messages. Gloo matches a send with a receive if their slots are equal. The highest byte of a slot is the
 /// kind; Gloo's own collectives use the kinds 1 to 8.
 enum class Slot : uint64_t { header = 0x40, parts, results, pair_send, pair_recv, pair_data };
-constexpr char kHasLeft[] = " has left the group";  // text that follows the name of a rank in errors
+constexpr char kHasLeft[] = " has left the group";  // text that follows the name of a rank in error messages
 constexpr uint64_t slot(Slot kind, uint32_t tag = 0) { return static_cast<uint64_t>(kind) << 56 | tag; }
 
 }  // namespace tandem::distributed

@@ -12,7 +12,7 @@ namespace tandem::distributed::nccl {
 namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kPollInterval(100);  // interval at which operations are polled
-constexpr milliseconds kGracePeriod(1000);  // after a failure: most time to wait for operations to end
+constexpr milliseconds kGracePeriod(1000);  // after a failure: longest time to wait for operations to end
 constexpr milliseconds kDrainTime(2000);    // after a rank has left: time in which calls in progress may still complete
 /// Mixes into an FNV-1a hash those arguments of a call on which ranks must agree.
 uint64_t hash_call(uint64_t hash, const Call& call) {

@@ -38,8 +38,8 @@ class Descriptor {
 /// @throws DistributedError naming address and port
 Descriptor listen_on(const std::string& address, int port);
 /// Connects to a port, and retries until a server listens there or the deadline has passed. The socket is non-blocking.
-/// @param host   name of the host that should run the server, for errors
-/// @param start  time when the caller began to wait, for errors
+/// @param host   name of the host that should run the server, for error messages
+/// @param start  time when the caller began to wait, for error messages
 /// @throws DistributedError naming address, port and `host`
 Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host = "its host",
                       Clock::time_point start = Clock::now());

@@ -93,8 +93,8 @@ class StoreClient {
 
   /// Connects to the store, and waits for it to come up for at most `timeout`. @throws StoreDenied if the token is
   /// wrong
-  /// @param host   name of the store's host, for errors: "rank 0"
-  /// @param start  time when the caller began to wait, for errors
+  /// @param host   name of the store's host, for error messages: "rank 0"
+  /// @param start  time when the caller began to wait, for error messages
   StoreClient(const std::string& address, int port, const std::string& token, std::chrono::milliseconds timeout,
               std::string host = "a rank or a launcher", Clock::time_point start = Clock::now());
   void set(const std::string& key, const std::string& value,
@@ -181,8 +181,9 @@ constexpr char kAdd = '+', kCompareSet = '=', kErase = '-', kCount = '#';
 constexpr char kReport = 'R', kLeave = 'L', kBlame = 'A';  // requests of ranks; the key is the name of the group
 constexpr char kEnd = 'E', kLeft = 'W';
 constexpr char kValue = 'V', kNothing = 'N', kDenied = 'D', kBad = 'B';  // kinds of replies; the value follows the kind
-constexpr char kRefused = 'F';                                           // the value is the reason of the refusal
-constexpr char kClosed = 'C';                                            // may also be sent without a request
+constexpr char kRefused = 'F';                                           // reply whose value is the reason of a refusal
+// message that the store has shut down; may also be sent without a request
+constexpr char kClosed = 'C';
 constexpr char kVersion[] = "tandem store 4";  // value of the first request and of the reply to it
 constexpr size_t kMaxMessage = 64 + kMaxStoreKey + kMaxStoreValue;
 constexpr size_t kMaxHello = 64 + kMaxStoreKey;  // longest message that is accepted before the token
