@@ -47,7 +47,8 @@ class Join {
   /// Status of all ranks, which they exchange before each forward.
   struct RankStatus {
     std::vector<int> active;  // ranks that run the forward
-    // Status of the first rank in active: its forward synchronizes; buffers must be broadcast before that forward.
+    // synchronizes: whether the forward of the first rank in `active` synchronizes. has_buffers: whether buffers must
+    // be broadcast before that forward.
     bool synchronizes, has_buffers;
   };
   /// Tells the other ranks that this rank runs a forward. Returns the rank that broadcasts its buffers before this

@@ -96,8 +96,8 @@ class Communicator {
   /// Receives from call.other, or from any rank if that is -1. Returns the sender.
   virtual int recv(const Call& call, Tensor& x, int tag) = 0;
   virtual void barrier(const Call& call) = 0;
-  /// Makes a communicator of the ranks in `members`, in which this rank has the number `rank`. Only these ranks call
-  /// it. `name` is unique among the groups made from this one.
+  /// Makes a communicator of the ranks in `members`, in which this rank has the number `rank`. Only the ranks in
+  /// `members` call this function. `name` is unique among the groups made from this one.
   virtual std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
                                               std::chrono::milliseconds timeout) = 0;
   /// Ends the calls in progress with an error that contains `reason`. May be called from any thread.
@@ -106,14 +106,15 @@ class Communicator {
   /// Begins a batch of collectives, which may be launched together at end_group().
   virtual void begin_group() {}
   virtual void end_group() {}
-  /// Calls f once all collectives called so far are on the stream: immediately, or at end_group() between begin_group()
-  /// and end_group().
+  /// Calls f once all collectives called so far are on the stream: at end_group() if a group call is open (after
+  /// begin_group()), otherwise immediately.
   virtual void then(std::function<void()> f) { f(); }
   /// Returns the failure of an operation on the GPU that happens after the call has returned; null if the backend has
   /// no such failures.
   virtual std::shared_ptr<const FirstFailure> failure() const { return nullptr; }
 
-  /// Returns a flag to set when the group's failure is thrown to the program; null if nothing reads such a flag.
+  /// Returns a flag that the caller sets when it throws the group's failure to the program; null if nothing reads the
+  /// flag.
   virtual std::shared_ptr<std::atomic<bool>> failure_reported() const { return nullptr; }
 
   /// Returns ProcessGroup::bytes_sent().

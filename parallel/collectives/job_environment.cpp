@@ -16,7 +16,7 @@ namespace {
 constexpr int kMaxRanks = 1024;
 constexpr int kDefaultPort = 29500;  // PyTorch's default
 
-/// Names of the variables that a launcher sets; null if it does not set one.
+/// Names of the environment variables that a launcher sets. A name is null if the launcher has no such variable.
 struct Launcher {
   const char *name, *rank, *size, *local_rank, *local_size;
 };

@@ -54,7 +54,8 @@ class GradientTracker {
   double weight() const { return weight_; }
 
   // ---- the running backward
-  /// Returns whether a synchronized backward is running. If its token is gone, it threw; then its state is forgotten.
+  /// Returns whether a synchronized backward is running. If the backward's token has expired, the backward has thrown,
+  /// and its state is dropped.
   bool is_running();
   /// Returns whether a synchronized backward is running, like is_running(), but also if that backward has thrown.
   bool has_started() const { return running_; }

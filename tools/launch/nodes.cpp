@@ -144,7 +144,7 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
                  " --max-restarts ", options_.max_restarts, "; they must be the same");
     if (i < node_) first_rank_ += ranks;
     world_size_ += ranks;
-    // Starts the watch once node 0 has reported, because from then on node_name(0) contains its host name.
+    // Starts the NodeWatchdog once node 0 has reported, because from then on node_name(0) contains its host name.
     if (i == 0)
       watch_ = std::make_unique<NodeWatchdog>(connect(), node_, node_name(node_), node_name(0), options_.silence);
   }

@@ -40,7 +40,8 @@ class GlooLink {
   /// Returns the shared memory of the ranks; null if they share none.
   SharedMemory* shared_memory() const { return shared_.get(); }
   Operation operation(const Call& call) const { return {call, after(timeout_)}; }
-  /// Marks the beginning of a call, which abort() names in its error until end(). @throws DistributedError as check()
+  /// Marks the beginning of a call. Until end(), abort() names this call in its error. @throws DistributedError as
+  /// check()
   void enter(const Call& call);
   /// Begins a collective: calls enter(), and returns when all ranks have called the collective. If the ranks call
   /// different collectives, throws the same error on every rank.
@@ -129,11 +130,11 @@ class GlooLink {
   bool all_others_left() const;
   /// Fails the group because a peer did not complete a transfer.
   [[noreturn]] void fail_for_peer(const Call& call, int peer, const std::string& why);
-  /// Fails the group with the first cause that any rank publishes within `grace_period`, or with `own` if there is
-  /// none.
+  /// Fails the group with the first cause that any rank publishes within `grace_period`. If no rank publishes a cause,
+  /// fails the group with the cause `own`.
   [[noreturn]] void fail(const Call& call, const std::string& own, std::chrono::milliseconds grace_period);
   std::string first_cause(const std::string& own, std::chrono::milliseconds grace_period);
-  /// Adds to the failure the name of the first call of this rank that met it. The caller must hold mutex_.
+  /// Prepends to the failure the name of the first call of this rank that met the failure. The caller must hold mutex_.
   void prepend_call_name(const Call& call);
   /// Closes all connections, so that the waits of the other ranks end even if the store is gone.
   void close_connections();

@@ -42,7 +42,7 @@ class NcclComm {
   const Library& lib_;
   const Device device_;
   const std::shared_ptr<const FirstFailure> failure_;
-  // held during every call of the library, because these do not block; not held by the call that ends comm_
+  // held during every call of the library, because these calls do not block; not held by the call that ends comm_
   std::mutex mutex_;
   Comm comm_ = nullptr;  // null after close() or abort()
 };

@@ -59,7 +59,7 @@ void NcclWatchdog::called(const Call& call) {
   last_ = call;
   if (call.sequence == 0 || size_ == 1) return;  // a send or receive involves only two ranks, so it is not compared
   hash_ = hash_call(hash_, call);
-  // rank 0 needs only its latest call, which it publishes; other ranks keep theirs until they have been compared
+  // rank 0 needs only its latest call, which it publishes; other ranks keep their calls until these have been compared
   if (rank_ == 0) called_.clear();
   called_.push_back({call, hash_});
 }

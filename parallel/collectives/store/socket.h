@@ -49,7 +49,8 @@ Descriptor connect_to(const std::string& address, int port, Deadline deadline, c
 void prepare_connection(int fd);
 constexpr std::chrono::seconds kLinkTimeout(20);
 int socket_port(int fd);
-/// Returns the numeric address of this end of a connection, which is that of the network interface it uses.
+/// Returns the numeric address of this end of a connection: the address of the network interface that the connection
+/// uses.
 std::string local_address(int fd);
 /// Waits for one of poll's `events` on a socket. Returns false at the deadline.
 bool wait_until_ready(int fd, short events, Deadline deadline);

@@ -1,5 +1,5 @@
-// A small key-value store over TCP, of which a job has one. Its ranks find each other through it and publish the causes
-// of failures. The server also notices when ranks are lost. Internal.
+// A small key-value store over TCP. Each job has one. The job's ranks find each other through the store, and publish
+// the causes of failures in it. The server also notices when ranks are lost. Internal.
 #pragma once
 #include <map>
 #include <mutex>
