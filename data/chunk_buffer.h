@@ -87,7 +87,7 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
 
  private:
   const size_t batch_size_, capacity_;
-  size_t writers_, examples_ = 0;  // examples_: number in all batches_
+  size_t writers_, examples_ = 0;  // examples_: number of examples in batches_
   bool stopped_ = false;
   ExampleSampler& sampler_;          // used only while mutex_ is held
   std::map<size_t, Batch> batches_;  // batches by batch number; all but the last are full

@@ -160,7 +160,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
       // receives the exception must be the last to release it.
       const bool is_chunk = what.starts_with("chunk");
       buffer_->add_error(std::move(error), std::move(what));
-      if (!is_chunk) break;  // the sampler threw, and might throw at every call
+      if (!is_chunk) break;  // the sampler threw the exception, and might throw at every call
     }
     buffer_->writer_done();
   }

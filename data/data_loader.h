@@ -85,7 +85,8 @@ class StatelessDataLoader
   size_t sampler_epoch() const override { return detail::get_sampler_epoch(sampler_); }
   void start_epoch() override {
     start_position_ = this->position_;
-    // With workers, the sampler is ahead of the returned batches, so save() needs a copy from the start of the epoch.
+    // With workers, the sampler is ahead of the returned batches, so save() needs a copy of the sampler from the start
+    // of the epoch.
     if constexpr (std::copy_constructible<Sampler>)
       if (this->options_.workers > 0) start_.emplace(sampler_);
   }

@@ -128,9 +128,9 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   const FullDataLoaderOptions options_;
   std::unique_ptr<Dataset> main_thread_dataset_;
   detail::Staging staging_;
-  std::unique_ptr<Workers> workers_;  // ends before the members that the workers use, because it is declared after them
-  bool in_epoch_ = false;             // whether an epoch has begun whose end was not reached
-  bool resume_epoch_ = false;         // whether the next begin() continues the loaded epoch
+  std::unique_ptr<Workers> workers_;  // declared after the members that the workers use, so that the workers end first
+  bool in_epoch_ = false;             // true from begin() until the end of the epoch has been reached
+  bool resume_epoch_ = false;         // true if the next begin() continues the epoch that load() has read
   size_t returned_batches_ = 0;       // number of batches returned since begin()
   size_t position_ = 0;               // number of examples requested in this epoch
   detail::EpochRandomStreams streams_;

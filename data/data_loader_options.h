@@ -37,11 +37,12 @@ class DataLoaderOptions {
 struct FullDataLoaderOptions {
   /// @throws Error if batch_size or max_jobs is 0
   explicit FullDataLoaderOptions(const DataLoaderOptions& options);
-  /// Options of the same names in DataLoaderOptions. If max_jobs was nullopt there, it has its default here.
+  /// Values of the options of the same names in DataLoaderOptions. If max_jobs was nullopt there, it has its default
+  /// here.
   size_t batch_size, workers, max_jobs;
   /// Time to wait for a batch; nullopt means unlimited.
   std::optional<std::chrono::milliseconds> timeout;
-  /// Options of the same names in DataLoaderOptions.
+  /// Values of the options of the same names in DataLoaderOptions.
   bool enforce_ordering, drop_last, pin_memory;
   /// Device to which batches are moved; if nullopt, batches are not moved.
   std::optional<Device> device;

@@ -1,5 +1,5 @@
-// Implements EpochRandomStreams, BatchRandomGuard and ExampleRandomGuard: number the random streams by epoch, rank and
-// position, and switch between streams.
+// Implements EpochRandomStreams, BatchRandomGuard and ExampleRandomGuard, which number the random streams by epoch,
+// rank and position, and switch between the streams.
 #include "tandem/data/example_random_streams.h"
 
 #include <atomic>

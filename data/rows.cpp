@@ -1,5 +1,5 @@
-// Implements stack_rows and gather_rows: copy bytes row by row, or call stack and index_select if autograd must record
-// the operation.
+// Implements stack_rows and gather_rows, which copy bytes row by row, or call stack and index_select if autograd must
+// record the operation.
 #include "tandem/data/rows.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Functions that combine many rows to one tensor, for the Stack transform and for datasets that consist of tensors.
+// Functions that combine many rows into one tensor, for the Stack transform and for datasets that consist of tensors.
 #pragma once
 #include "tandem/core/tensor.h"
 

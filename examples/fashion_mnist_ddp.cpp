@@ -66,7 +66,7 @@ void train(const std::string& folder, int epochs, DeviceType type) {
       optimizer.zero_grad();
       const Tensor loss = cross_entropy(ddp(batch.data), batch.target);
       loss.backward();
-      nn::utils::clip_grad_norm_(net->parameters(), 5.0);  // gradients are already averaged: all ranks clip alike
+      nn::utils::clip_grad_norm_(net->parameters(), 5.0);  // gradients are already averaged, so all ranks clip alike
       optimizer.step();
       loss_sum += loss.detach();
       ++batches;

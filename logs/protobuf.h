@@ -20,7 +20,7 @@ class ProtoMessage {
   /// Appends a string, bytes, or another message.
   ProtoMessage& bytes(int field, std::string_view value);
   ProtoMessage& message(int field, const ProtoMessage& value) { return bytes(field, value.bytes_); }
-  /// Appends a packed `repeated double`; packed_float32(): a packed `repeated float`.
+  /// packed_float64() appends a packed `repeated double`, and packed_float32() a packed `repeated float`.
   ProtoMessage& packed_float64(int field, const std::vector<double>& values);
   ProtoMessage& packed_float32(int field, const std::vector<float>& values);
   const std::string& str() const { return bytes_; }

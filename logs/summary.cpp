@@ -72,8 +72,8 @@ std::string histogram_summary(const std::string& tag, const Tensor& values) {
     else if (*v == limits.back())
       ++counts.back();
   }
-  // TensorBoard identifies bins by their upper limits. An empty bin before the first counted one defines its lower
-  // limit.
+  // TensorBoard identifies bins by their upper limits. An empty bin before the first bin with a count therefore defines
+  // the lower limit of that bin.
   const auto counted = [](double count) { return count > 0; };
   const auto first = std::find_if(counts.begin(), counts.end(), counted);
   TANDEM_CHECK(first != counts.end(), "add_histogram: no value of '", tag, "' is between ", limits.front(), " and ",

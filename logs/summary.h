@@ -21,7 +21,7 @@ std::string text_summary(const std::string& tag, const std::string& text);
 
 /// Returns an Event that holds a Summary.
 std::string summary_event(const std::string& summary, std::optional<int64_t> step, double wall_time);
-/// Returns the Event at the beginning of a file.
+/// Returns the Event with which an event file begins. It states the version of the file format.
 std::string version_event(double wall_time);
 /// Returns an Event that makes TensorBoard hide the events of `step` and later steps that were written before a crash.
 std::string restart_event(int64_t step, double wall_time);

@@ -18,13 +18,13 @@ struct GptConfig {
   TANDEM_ARG(int64_t, n_embd) = 768;        // size of a hidden state
   TANDEM_ARG(int64_t, n_layer) = 12;
   TANDEM_ARG(int64_t, n_head) = 12;
-  TANDEM_ARG(std::string, activation_function) = "gelu_new";  // gelu's tanh approximation; alternatives: "gelu", "relu"
-  TANDEM_ARG(double, resid_pdrop) = 0.1;                      // dropout of the outputs of attention and MLP
+  TANDEM_ARG(std::string, activation_function) = "gelu_new";  // "gelu_new" (tanh approximation), "gelu" or "relu"
+  TANDEM_ARG(double, resid_pdrop) = 0.1;                      // dropout probability after attention and after MLP
   TANDEM_ARG(double, embd_pdrop) = 0.1;
   TANDEM_ARG(double, attn_pdrop) = 0.1;
   TANDEM_ARG(double, layer_norm_epsilon) = 1e-5;
   TANDEM_ARG(double, initializer_range) = 0.02;  // standard deviation of the initial weights
-  TANDEM_ARG(bool, tie_word_embeddings) = true;  // if true, wte's weight computes the logits, without lm_head
+  TANDEM_ARG(bool, tie_word_embeddings) = true;  // if true, wte's weight is also the output layer's (no lm_head)
 };
 
 /// Linear layer x W + b whose weight is transposed relative to nn::Linear's, as in GPT-2's files.

@@ -26,7 +26,8 @@ void print_norm(std::ostream& out, const std::string& name, const nn::InstanceNo
 /// Increments num_batches_tracked in training. Returns whether to normalise by the statistics of the batch rather than
 /// by the running statistics.
 bool begin_batch(const nn::Module& module, NormTensors& tensors);
-/// Applies batch norm to x. @param dims  number of spatial dimensions. @throws Error unless x has as many
+/// Applies batch norm to x. @param dims  number of spatial dimensions. @throws Error if x has another number of spatial
+/// dimensions
 Tensor normalize_batch(const nn::Module& module, NormTensors& tensors, const nn::BatchNormOptions& options, size_t dims,
                        const Tensor& x);
 Tensor normalize_instances(const nn::Module& module, const NormTensors& tensors, const nn::InstanceNormOptions& options,

@@ -100,7 +100,7 @@ struct HingeEmbeddingLossOptions {
 };
 struct MultiMarginLossOptions {
   TANDEM_ARG(int64_t, p) = 1;                          // exponent of the margin violations, 1 or 2
-  TANDEM_ARG(double, margin) = 1;                      // required lead of the target's score over each other class's
+  TANDEM_ARG(double, margin) = 1;                      // minimum by which the target's score should exceed the others
   TANDEM_ARG(Tensor, weight);                          // weight of each class
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
@@ -123,7 +123,7 @@ struct MultiLabelSoftMarginLossOptions {
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct TripletMarginLossOptions {
-  TANDEM_ARG(double, margin) = 1;                      // required excess of the negative's distance over the positive's
+  TANDEM_ARG(double, margin) = 1;                      // how much farther the negative should be than the positive
   TANDEM_ARG(double, p) = 2;                           // order p of the norm
   TANDEM_ARG(double, eps) = 1e-6;                      // added to each difference
   TANDEM_ARG(bool, swap) = false;                      // if true, also uses the distance between positive and negative
@@ -132,7 +132,7 @@ struct TripletMarginLossOptions {
 struct TripletMarginWithDistanceLossOptions {
   using distance_function_t = std::function<Tensor(const Tensor&, const Tensor&)>;
   TANDEM_ARG_DECLARED(std::optional<distance_function_t>, distance_function);  // pairwise_distance unless set
-  TANDEM_ARG(double, margin) = 1;                      // required excess of the negative's distance over the positive's
+  TANDEM_ARG(double, margin) = 1;                      // how much farther the negative should be than the positive
   TANDEM_ARG(bool, swap) = false;                      // if true, also uses the distance between positive and negative
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };

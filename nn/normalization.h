@@ -22,7 +22,7 @@ struct LocalResponseNormOptions {
   TANDEM_ARG(int64_t, size);         // number of neighbouring channels whose squares are summed
   TANDEM_ARG(double, alpha) = 1e-4;  // factor of the sum of squares / size
   TANDEM_ARG(double, beta) = 0.75;   // exponent of the divisor
-  TANDEM_ARG(double, k) = 1;         // added before the power
+  TANDEM_ARG(double, k) = 1;         // added to the divisor before the power is taken
 };
 struct CrossMapLRN2dOptions {
   /// size: number of neighbouring channels whose squares are summed.
@@ -30,20 +30,20 @@ struct CrossMapLRN2dOptions {
   TANDEM_ARG(int64_t, size);         // number of neighbouring channels whose squares are summed
   TANDEM_ARG(double, alpha) = 1e-4;  // factor of the sum of squares / size
   TANDEM_ARG(double, beta) = 0.75;   // exponent of the divisor
-  TANDEM_ARG(int64_t, k) = 1;        // added before the power
+  TANDEM_ARG(int64_t, k) = 1;        // added to the divisor before the power is taken
 };
 /// LibTorch has no RMSNorm; names and defaults follow Python's PyTorch.
 struct RMSNormOptions {
   RMSNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
   TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the last dimensions, to normalise over
-  TANDEM_ARG(std::optional<double>, eps);              // added to the mean square; nullopt: as in tandem::rms_norm
+  TANDEM_ARG(std::optional<double>, eps);              // added to the mean square; nullopt: the dtype's machine epsilon
   TANDEM_ARG(bool, elementwise_affine) = true;         // whether the module has a trainable weight
 };
 
 namespace functional {
 struct BatchNormFuncOptions {
-  TANDEM_ARG(Tensor, weight);                         // one factor per channel; undefined for none
-  TANDEM_ARG(Tensor, bias);                           // one value to add per channel; undefined for none
+  TANDEM_ARG(Tensor, weight);                         // one factor per channel; if undefined, all are 1
+  TANDEM_ARG(Tensor, bias);                           // one value to add per channel; if undefined, all are 0
   TANDEM_ARG(bool, training) = false;                 // if true, uses the batch's own mean and variance
   TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // weight of the batch in the running statistics; nullopt: 1
   TANDEM_ARG(double, eps) = 1e-5;                     // added to the variance to avoid division by zero
@@ -51,22 +51,22 @@ struct BatchNormFuncOptions {
 struct LayerNormFuncOptions {
   LayerNormFuncOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
   TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the last dimensions, to normalise over
-  TANDEM_ARG(Tensor, weight);                          // sizes normalized_shape; undefined: not applied
-  TANDEM_ARG(Tensor, bias);                            // sizes normalized_shape; undefined: not applied
+  TANDEM_ARG(Tensor, weight);                          // factors, of sizes normalized_shape; if undefined, all are 1
+  TANDEM_ARG(Tensor, bias);                            // addends, of sizes normalized_shape; if undefined, all are 0
   TANDEM_ARG(double, eps) = 1e-5;                      // added to the variance to avoid division by zero
 };
 struct GroupNormFuncOptions {
   GroupNormFuncOptions(int64_t num_groups) : num_groups_(num_groups) {}
   TANDEM_ARG(int64_t, num_groups);  // number of groups; each group of channels is normalised together
-  TANDEM_ARG(Tensor, weight);       // one factor per channel; undefined for none
-  TANDEM_ARG(Tensor, bias);         // one value to add per channel; undefined for none
+  TANDEM_ARG(Tensor, weight);       // one factor per channel; if undefined, all are 1
+  TANDEM_ARG(Tensor, bias);         // one value to add per channel; if undefined, all are 0
   TANDEM_ARG(double, eps) = 1e-5;   // added to the variance to avoid division by zero
 };
 struct InstanceNormFuncOptions {
-  TANDEM_ARG(Tensor, running_mean);          // running mean of the previous batches; undefined for none
-  TANDEM_ARG(Tensor, running_var);           // running variance of the previous batches; undefined for none
-  TANDEM_ARG(Tensor, weight);                // one factor per channel; undefined for none
-  TANDEM_ARG(Tensor, bias);                  // one value to add per channel; undefined for none
+  TANDEM_ARG(Tensor, running_mean);          // running mean of the previous batches; if undefined, none is kept
+  TANDEM_ARG(Tensor, running_var);           // running variance of the previous batches; if undefined, none is kept
+  TANDEM_ARG(Tensor, weight);                // one factor per channel; if undefined, all are 1
+  TANDEM_ARG(Tensor, bias);                  // one value to add per channel; if undefined, all are 0
   TANDEM_ARG(bool, use_input_stats) = true;  // if true, uses x's own mean and variance
   TANDEM_ARG(double, momentum) = 0.1;        // weight of the batch in the running statistics
   TANDEM_ARG(double, eps) = 1e-5;            // added to the variance to avoid division by zero

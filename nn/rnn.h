@@ -183,7 +183,8 @@ class RNNCellImpl : public detail::RNNCellImplBase<RNNCellImpl> {
  public:
   RNNCellImpl(int64_t input_size, int64_t hidden_size) : RNNCellImpl(RNNCellOptions(input_size, hidden_size)) {}
   explicit RNNCellImpl(const RNNCellOptions& o);
-  /// Returns the next hx (B, hidden_size) from input (B, input_size) and hx, zeros if undefined. All may lack B.
+  /// Returns the next hx (B, hidden_size) from input (B, input_size) and hx, zeros if undefined. All tensors may lack
+  /// the dimension B.
   Tensor forward(const Tensor& input, const Tensor& hx = {});
   RNNCellOptions options;
 

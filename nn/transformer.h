@@ -30,10 +30,10 @@ struct TransformerEncoderLayerOptions {
   TANDEM_ARG(int64_t, nhead);                             // number of attention heads
   TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // number of features between the two linear layers
   TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability, within and after each part of a layer
-  TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the linear layers: kReLU, kGELU or a function
+  TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // feed-forward activation: kReLU, kGELU or a function
   // LibTorch lacks the options below. They follow Python's PyTorch.
   TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each part, not the residual sum
-  TANDEM_ARG(bool, batch_first) = false;  // if true, (N, L, E) instead of (L, N, E)
+  TANDEM_ARG(bool, batch_first) = false;  // if true, tensors are (N, L, E) instead of (L, N, E)
 };
 using TransformerDecoderLayerOptions = TransformerEncoderLayerOptions;
 
@@ -152,11 +152,11 @@ struct TransformerOptions {
   TANDEM_ARG(int64_t, num_decoder_layers) = 6;            // number of decoder layers
   TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // number of features between the two linear layers
   TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability, within and after each part of a layer
-  TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the linear layers: kReLU, kGELU or a function
+  TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // feed-forward activation: kReLU, kGELU or a function
   TANDEM_ARG_DECLARED(AnyModule, custom_encoder);         // replaces the TransformerEncoder; called with 3 arguments
   TANDEM_ARG_DECLARED(AnyModule, custom_decoder);         // replaces the TransformerDecoder; called with 6 arguments
   TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each part, not the residual sum
-  TANDEM_ARG(bool, batch_first) = false;  // if true, (N, L, E) instead of (L, N, E)
+  TANDEM_ARG(bool, batch_first) = false;  // if true, tensors are (N, L, E) instead of (L, N, E)
 };
 /// An encoder of the source and a decoder of the target, each with a final LayerNorm.
 class TransformerImpl : public Cloneable<TransformerImpl> {

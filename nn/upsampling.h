@@ -23,7 +23,7 @@ namespace tandem::nn {
 
 struct UpsampleOptions {
   TANDEM_ARG_DECLARED(std::optional<std::vector<int64_t>>, size);         // output sizes of the spatial dimensions
-  TANDEM_ARG_DECLARED(std::optional<std::vector<double>>, scale_factor);  // sizes as multiples of the input's
+  TANDEM_ARG_DECLARED(std::optional<std::vector<double>>, scale_factor);  // output sizes as multiples of input sizes
   TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;      // how values between pixels are computed
   TANDEM_ARG(std::optional<bool>, align_corners);                         // if true, aligns the corner pixels' centres
 };
@@ -31,7 +31,7 @@ struct UpsampleOptions {
 namespace functional {
 struct InterpolateFuncOptions {
   TANDEM_ARG_DECLARED(std::optional<std::vector<int64_t>>, size);         // output sizes of the spatial dimensions
-  TANDEM_ARG_DECLARED(std::optional<std::vector<double>>, scale_factor);  // sizes as multiples of the input's
+  TANDEM_ARG_DECLARED(std::optional<std::vector<double>>, scale_factor);  // output sizes as multiples of input sizes
   TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;      // how values between pixels are computed
   TANDEM_ARG(std::optional<bool>, align_corners);                         // if true, aligns the corner pixels' centres
   TANDEM_ARG(std::optional<bool>, recompute_scale_factor);  // if true, recomputes the factors from the sizes

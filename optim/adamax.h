@@ -10,7 +10,7 @@ struct AdamaxOptions : OptimizerCloneableOptions<AdamaxOptions> {
   AdamaxOptions(double lr = 2e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
   TANDEM_ARG(double, lr);                        // learning rate
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decay factors of the mean and of the largest gradient
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decay factors of the mean gradient and of the largest gradient
   TANDEM_ARG(double, eps) = 1e-8;                // added to absolute gradients to avoid division by zero
   TANDEM_ARG(double, weight_decay) = 0;          // weight_decay * parameter is added to the gradient
 

@@ -31,8 +31,8 @@ class ComposedOptimizer : public Optimizer {
   /// always float32. The value, the gradient and the other state entries have at least one dimension.
   struct Parameter {
     Tensor value, gradient;
-    std::vector<Tensor> state;         // in the order of the StateEntry list; undefined if never wanted
-    std::vector<Tensor> coefficients;  // 0-dim, in the order of coefficients()
+    std::vector<Tensor> state;         // state tensors in StateEntry order; undefined if no step has needed the entry
+    std::vector<Tensor> coefficients;  // results of coefficients() for this parameter, in order; 0-dim
   };
   using ReadHyperparameters = Hyperparameters (*)(const OptimizerOptions& options);
   /// Reads the options that Adamax, NAdam and RAdam share.

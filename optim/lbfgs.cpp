@@ -184,7 +184,7 @@ Tensor LBFGS::step(const LossClosure& closure) {
       optimal = max_abs(now.gradient) <= o.tolerance_grad();
     } else {
       move(t);
-      if (i != o.max_iter()) {  // skipped in the last iteration: the next step() evaluates
+      if (i != o.max_iter()) {  // skipped in the last iteration, because the next step() evaluates the loss
         now = evaluate(closure);
         optimal = max_abs(now.gradient) <= o.tolerance_grad();
         ++evaluations;

@@ -156,14 +156,16 @@ class Optimizer {
   /// Adds the groups passed to the constructor. @throws Error if there is no parameter
   void add_param_groups(std::vector<OptimizerParamGroup> groups);
 
-  /// A member that can hold a state tensor.
+  /// A member variable of the optimizer that can hold a state tensor of a parameter.
   struct Slot {
     std::string name;
     const Tensor& parameter;
     bool scalar;  // whether the state is a 0-dim number, such as a step count
     Tensor& tensor;
-    std::optional<tandem::detail::Shape> sizes = {};  // nullopt: 0-dim if scalar, else the parameter's sizes
-    std::optional<DType> dtype = {};                  // nullopt: float32 if scalar, else the parameter's dtype
+    // sizes of the state; nullopt: 0-dim if scalar, else the parameter's sizes
+    std::optional<tandem::detail::Shape> sizes = {};
+    // dtype of the state; nullopt: float32 if scalar, else the parameter's dtype
+    std::optional<DType> dtype = {};
   };
   virtual std::vector<Slot> slots() = 0;
   /// Updates a group whose first parameter is parameters()[first]. Not recorded by autograd.

@@ -16,7 +16,7 @@ class ReduceLROnPlateauScheduler {
   /// @param factor     factor of the rates in a reduction, below 1
   /// @param patience   number of calls without improvement that are tolerated
   /// @param threshold  improvement that counts: a fraction of the best metric (rel) or a difference (abs)
-  /// @param cooldown   number of calls after a reduction that do not count as bad
+  /// @param cooldown   number of calls after a reduction that do not count towards `patience`
   /// @param min_lr     lowest rate of each group; by default 0
   /// @param eps        reductions by this amount or less are skipped
   /// @param verbose    if true, prints a line for every reduction

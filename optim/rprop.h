@@ -10,7 +10,7 @@ struct RpropOptions : OptimizerCloneableOptions<RpropOptions> {
   RpropOptions(double lr = 1e-2) : lr_(lr) {}
   using Pair = std::tuple<double, double>;
   TANDEM_ARG(double, lr);                         // initial step size
-  TANDEM_ARG(Pair, etas) = Pair(0.5, 1.2);        // factors of a step size: after a sign change, and without one
+  TANDEM_ARG(Pair, etas) = Pair(0.5, 1.2);        // factors of a step size if the gradient's sign changed, and if not
   TANDEM_ARG(Pair, step_sizes) = Pair(1e-6, 50);  // smallest and largest step size
 
  public:

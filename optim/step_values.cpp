@@ -8,7 +8,7 @@
 
 namespace tandem::optim::detail {
 
-// Size in 64-bit words. AdamValues is the largest struct that is stored.
+// Size of the memory in 64-bit words. AdamValues is the largest struct that is stored.
 constexpr int64_t kWords = static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));
 
 StepValues::StepValues(Device device) {

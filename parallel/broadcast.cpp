@@ -151,7 +151,8 @@ std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>&
           return autograd::tensor_requires_grad(list[i]);
         }))
       continue;
-    // if there is one addend, the sum is that tensor: alias it, because it must keep its own history
+    // If there is only one addend, the sum is the addend itself: alias it, because the addend must keep its own
+    // history.
     if (!is_new[i]) sums[i] = core::alias(sums[i]);
     recorded.push_back(i);
     outputs.push_back(sums[i]);

@@ -30,7 +30,7 @@ class GradBucket {
   const std::vector<Tensor>& gradients() const { return gradients_; }
   /// The parameters whose gradients are in this bucket.
   const std::vector<Tensor>& parameters() const { return parameters_; }
-  /// Description of this bucket's collectives for errors: "DDP 1: gradients, bucket 0 of 2, from fc.bias".
+  /// Description of this bucket's collectives for error messages: "DDP 1: gradients, bucket 0 of 2, from fc.bias".
   const std::string& about() const { return about_; }
 
  private:

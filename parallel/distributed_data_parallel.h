@@ -36,11 +36,12 @@ struct DistributedDataParallelOptions {
   /// If true, grad() is a view of a bucket (see ReducerOptions). Unlike in PyTorch, the default is true: it saves the
   /// memory and the copies of a second set of gradients. Pass false if you keep a p.grad() across the next backward.
   TANDEM_ARG(bool, gradient_as_bucket_view) = true;
-  /// If true, each rank counts in proportion to its examples. Gradients become sum(n_r * g_r) / sum(n_r), the gradient
-  /// of the mean over the batches of all ranks, even if batches differ in size. The loss of each rank must be the mean
-  /// over the rank's own batch. n_r is the first size of the first tensor passed to forward, or the value of
-  /// set_weight(); forwards under no_sync() add to it. A rank without examples contributes nothing: it runs an empty
-  /// batch or calls skip_batch(). Not allowed with SyncBatchNorm, whose backward already sums over the ranks' losses.
+  /// If true, the gradients of each rank are weighted by its number of examples. The average becomes sum(n_r * g_r) /
+  /// sum(n_r), the gradient of the mean over the batches of all ranks, even if batches differ in size. The loss of each
+  /// rank must be the mean over the rank's own batch. n_r is the first size of the first tensor passed to forward, or
+  /// the value of set_weight(); forwards under no_sync() add to it. A rank without examples contributes nothing: it
+  /// runs an empty batch or calls skip_batch(). Not allowed with SyncBatchNorm, whose backward already sums over the
+  /// ranks' losses.
   TANDEM_ARG(bool, weighted_average) = false;
   /// If true, the graph must be the same in each step: each parameter gets as many gradients as in the first step on
   /// the same rank. A parameter may then have no gradient, at less cost per step than with find_unused_parameters. A
@@ -145,7 +146,7 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   distributed::ProcessGroupPtr group_;
   DistributedDataParallelOptions options_;
   Device device_;
-  std::string ddp_name_;    // number of this object in its process group: "DDP 1" is the first
+  std::string ddp_name_;    // name with the number of this object in its process group: "DDP 1" is the first
   DDPLoggingData logging_;  // settings, and the time of the last forward; get_ddp_logging_data() adds the rest
   int64_t forwards_ = 0;    // number of forwards that check_parameters() has counted
   std::chrono::steady_clock::time_point forward_start_;

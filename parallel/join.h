@@ -47,11 +47,12 @@ class Join {
   /// Status of all ranks, which they exchange before each forward.
   struct RankStatus {
     std::vector<int> active;  // ranks that run the forward
-    // Status of the first rank in active: its forward synchronizes; buffers must be broadcast before that forward.
+    // synchronizes: whether the forward of the first rank in `active` synchronizes. has_buffers: whether buffers must
+    // be broadcast before that forward.
     bool synchronizes, has_buffers;
   };
-  /// Tells the other ranks that this rank runs a forward. Returns the rank that broadcasts its buffers before it: the
-  /// first of the ranks that ran the previous forward, so that running statistics continue from there.
+  /// Tells the other ranks that this rank runs a forward. Returns the rank that broadcasts its buffers before this
+  /// forward: the first of the ranks that ran the previous forward, so that running statistics continue from there.
   int notify_join(DistributedDataParallelBase& module, bool synchronizes);
   /// Returns whether all ranks run the current forward.
   bool all_ranks_active() const { return last_active_.size() == static_cast<size_t>(modules_[0]->group_->size()); }

@@ -39,8 +39,8 @@ class ReplicatedTensors {
  public:
   /// @param module_is_replica  true if the module itself is the replica on the first device
   ReplicatedTensors(const NamedParameters& originals, std::vector<Device> devices, bool module_is_replica);
-  /// Registers the tensor of replica r that corresponds to `original`. Returns false if `original` is not in this
-  /// Mirror.
+  /// Registers the tensor of replica r that corresponds to `original`. Returns false if `original` is not one of the
+  /// module's tensors listed here.
   bool add(size_t replica, const Tensor& original, const Tensor& tensor);
   /// Updates the tensors of the first `count` replicas.
   /// @param persistent  if true, copies to a device only if a version counter shows a change there or in the original

@@ -47,7 +47,7 @@ void assign(Tensor& to, const Tensor& from, bool is_buffer) {
     return;
   }
   const NoGradGuard guard;
-  // Increase the version, so that backward detects the change if the tensor was saved for it.
+  // Increase the version, so that backward detects the change if an operation has saved the tensor.
   const uint32_t version = to.impl()->version().load(std::memory_order_relaxed) + 1;
   to.impl()->shallow_copy_from(*read.impl());
   to.impl()->version().store(version, std::memory_order_relaxed);

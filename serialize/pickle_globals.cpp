@@ -177,8 +177,8 @@ Tensor rebuild_parameter(const Arguments& given, const Global& of) {
   return set_requires_grad(core::alias(get_argument(given, 0, of).toTensor()),
                            given.size() < 2 || to_requires_grad(get_argument(given, 1, of)));
 }
-/// Returns the tensor that the function in the first argument makes. The tensor's Python class and attributes are
-/// ignored.
+/// Returns the tensor that the function in the first argument makes. Ignores the tensor's Python class and attributes,
+/// which the other arguments contain.
 IValue rebuild_from_type(const Arguments& given, const Global& of, TensorSource& tensors) {
   const auto* const function =
       given.size() < 3 ? nullptr : std::get_if<std::shared_ptr<const Global>>(&given[0].content);

@@ -23,17 +23,18 @@ struct Global {
     tensor,
     tensor_v2,
     tensor_v3,
-    cpu_tensor,  // function that rebuilds a tensor of a device that saves its tensors as CPU tensors
+    cpu_tensor,  // rebuilds a tensor whose device, such as XLA, saves its tensors as CPU tensors
     parameter,
     parameter_class,
-    rebuild_from_type,  // function that calls another function, which rebuilds a tensor, and then sets attributes
-    unsupported,        // function that makes a tensor of a kind that Tandem does not support
+    // calls the function in its first argument to rebuild a tensor, then sets attributes of the tensor
+    rebuild_from_type,
+    unsupported,  // function that makes a tensor of a kind that Tandem lacks
     size,
     device,
     storage,
     list,
     tagged,
-    class_name,  // class of tensors or storages, which pickles only mention and never call
+    class_name,  // class of tensors or storages; pickles name such a class but never call it
     object
   };
   std::string name;

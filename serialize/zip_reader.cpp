@@ -58,7 +58,7 @@ ZipReader::ZipReader(const ByteSource& source) : source_(source) {
                  tail_size = std::min<uint64_t>(size, kEndRecordBytes + 0xffff + kZip64LocatorBytes);
   std::string tail(tail_size, '\0');
   source.read(size - tail_size, tail.data(), tail_size);
-  // Search backwards for the end record. A comment may follow it, whose length is in the end record.
+  // Search backwards for the end record. A comment may follow the end record, which states the length of the comment.
   uint64_t end = 0;
   bool found = false;
   for (uint64_t back = kEndRecordBytes; back <= tail_size && !found; ++back) {

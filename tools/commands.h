@@ -9,7 +9,7 @@ struct Settings;
 
 namespace tandem::tools {
 
-/// Trains once under each mode in settings.modes, and prints a table of the results.
+/// Trains once under each training mode in settings.modes (single, dp, ddp_...), and prints a table of the results.
 void demo(DemoSettings settings);
 /// The options of `tandem simulate`.
 struct SimulateSettings {

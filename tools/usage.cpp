@@ -1,4 +1,4 @@
-// Implements did_you_mean, comma_separated and usable_threads: suggest corrections for misspelt names, and check
+// Implements did_you_mean, comma_separated and usable_threads, which suggest corrections for misspelt names and check
 // values.
 #include "tandem/tools/usage.h"
 

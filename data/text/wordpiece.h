@@ -31,8 +31,8 @@ struct BatchEncoding {
 /// word it takes the longest piece that the vocabulary has, then the longest piece of the rest (stored as "##rest"),
 /// and so on. A word of more than 100 characters, or with a part that matches no piece, becomes [UNK]. If the text
 /// contains the name of a special token, such as "[MASK]", the name becomes that token. Bytes that are not UTF-8 are
-/// dropped. Characters are classified by utf8proc. Hugging Face's table is of 2015, so it treats newer accents and
-/// punctuation as ordinary characters.
+/// dropped. Characters are classified by utf8proc. Hugging Face's tables date from 2015, so its tokenizers treat newer
+/// accents and punctuation as ordinary characters.
 class BertTokenizer {
  public:
   /// @param vocab_file  vocab.txt, one token per line; a token's number is the number of its line, from 0

@@ -1,13 +1,14 @@
-// LibTorch's macros that call a lambda with `scalar_t` as the C++ type of a dtype:
+// LibTorch's macros that call a lambda in which `scalar_t` is the C++ type of a dtype:
 //   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "name", [&] { run(x.data_ptr<scalar_t>()); });
-// What the lambda returns is the value of the whole. @throws NotImplementedError for a dtype that is not among them
+// The value of the macro is the value that the lambda returns. @throws NotImplementedError if the macro has no case for
+// the dtype
 #pragma once
 #include <string>
 
 #include "tandem/core/dtype.h"
 
 namespace tandem::detail {
-/// The C++ type of a dtype that is known when the program is compiled.
+/// C++ type of a dtype that is a template argument: CppType<DType::float32>::type is float.
 template <DType dtype> struct CppType;
 template <> struct CppType<DType::float32> { using type = float; };
 template <> struct CppType<DType::float64> { using type = double; };
@@ -25,7 +26,7 @@ template <> struct CppType<DType::boolean> { using type = bool; };
 }
 }  // namespace tandem::detail
 
-// One case, whose type has the name HINT; several of them make a switch.
+// Case of a switch over dtypes: calls the lambda with HINT as the name of the C++ type of DTYPE.
 #define AT_PRIVATE_CASE_TYPE_USING_HINT(DTYPE, HINT, ...)                          \
   case DTYPE: {                                                                    \
     using HINT [[maybe_unused]] = typename ::tandem::detail::CppType<DTYPE>::type; \
@@ -60,7 +61,7 @@ template <> struct CppType<DType::boolean> { using type = bool; };
 #define AT_DISPATCH_REDUCED_FLOATING_TYPES(TYPE, NAME, ...) \
   AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_REDUCED_FLOATING_TYPES(__VA_ARGS__))
 
-// A family, and with one to three dtypes more.
+// Dispatch macros for a family of dtypes. Those named _AND, _AND2 and _AND3 also accept one to three more dtypes.
 #define AT_DISPATCH_FLOATING_TYPES(TYPE, NAME, ...) \
   AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__))
 #define AT_DISPATCH_FLOATING_TYPES_AND(A, TYPE, NAME, ...) \
@@ -91,7 +92,7 @@ template <> struct CppType<DType::boolean> { using type = bool; };
                      AT_DISPATCH_CASE(A, __VA_ARGS__) AT_DISPATCH_CASE(B, __VA_ARGS__) \
                          AT_DISPATCH_CASE(C, __VA_ARGS__) AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
 
-// The integers of indices, as index_t.
+// Dispatch macro for the dtypes of indices, int32 and int64. The lambda sees the C++ type as index_t.
 #define AT_DISPATCH_INDEX_TYPES(TYPE, NAME, ...)                                                   \
   AT_DISPATCH_SWITCH(TYPE, NAME,                                                                   \
                      AT_PRIVATE_CASE_TYPE_USING_HINT(::tandem::DType::int32, index_t, __VA_ARGS__) \

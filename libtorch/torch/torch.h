@@ -1,5 +1,5 @@
-// Tandem under LibTorch's names, for programs that are to compile as they are: see docs/libtorch.md. A program that is
-// written for Tandem includes <tandem/tandem.h> instead.
+// Tandem under LibTorch's names, for LibTorch programs that are compiled without changes: see docs/libtorch.md.
+// Programs that are written for Tandem include <tandem/tandem.h> instead.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -29,15 +29,15 @@
 
 namespace tandem {
 
-// What c10 has for C++ of before 2020.
+// Names of LibTorch's namespace c10 that stand for features of newer C++ standards.
 using std::optional;
-/// 0, 1, ... end - 1
+/// Returns the range of the integers 0, 1, ..., end - 1; empty if `end` is negative.
 template <std::integral I> auto irange(I end) { return std::views::iota(I{0}, std::max(I{0}, end)); }
-/// begin, ... end - 1, of end's type
+/// Returns the range of the integers begin, ..., end - 1, in the type of `end`.
 template <std::integral From, std::integral I> auto irange(From begin, I end) {
   return std::views::iota(static_cast<I>(begin), std::max(static_cast<I>(begin), end));
 }
-/// The arguments as operator<< prints them, one behind the other.
+/// Returns the text that operator<< prints for each argument, concatenated.
 template <class... Args> std::string str(const Args&... args) {
   std::ostringstream out;
   (out << ... << args);
@@ -50,8 +50,8 @@ inline const bool chosen_print_style = prints_as_libtorch = true;
 
 }  // namespace tandem
 
-// LibTorch prints these of the standard library too. Of any number of types, as there, so that an operator of the
-// program's own is preferred.
+// Operators that print containers of the standard library, as LibTorch does. They are templates with any number of
+// types, as in LibTorch, so that overload resolution prefers an operator that the program defines.
 namespace std {
 template <class... Types> ostream& operator<<(ostream& out, const vector<Types...>& values);
 template <class... Types> ostream& operator<<(ostream& out, const map<Types...>& values);
@@ -61,7 +61,7 @@ template <class First, class Second> ostream& operator<<(ostream& out, const pai
 
 namespace tandem {
 namespace detail {
-/// The first hundred, with a space between them.
+/// Prints the first hundred values, separated by spaces.
 template <class Container> std::ostream& print_some(std::ostream& out, const Container& values) {
   int printed = 0;
   for (const auto& value : values) {
@@ -95,17 +95,18 @@ namespace c10 = tandem;
 namespace c10d = tandem::distributed;
 
 namespace tandem {
-/// Writes a tensor as `out << x` does, in lines of so many characters; without a stream to std::cout.
+/// Prints a tensor as `out << x` does, but with lines of `linesize` characters. The overload without a stream prints to
+/// std::cout.
 inline std::ostream& print(std::ostream& out, const Tensor& x, int64_t linesize) {
   return out << detail::libtorch_text(x, linesize);
 }
 inline void print(const Tensor& x, int64_t linesize = 80) { print(std::cout, x, linesize); }
-/// The dtype of a C++ type: CppTypeToScalarType<double>::value is kFloat64.
+/// The dtype of a C++ type, as a constant: CppTypeToScalarType<double>::value is kFloat64.
 template <class T> struct CppTypeToScalarType : std::integral_constant<DType, detail::dtype_of<T>()> {};
 }  // namespace tandem
 
 namespace caffe2 {
-/// A dtype, where LibTorch has a type of its own: TypeMeta::Make<double>() is kFloat64.
+/// Stands for LibTorch's class TypeMeta. Make() returns a dtype: TypeMeta::Make<double>() is kFloat64.
 struct TypeMeta {
   template <class T> static tandem::DType Make() { return tandem::detail::dtype_of<T>(); }
 };

@@ -24,7 +24,7 @@ class IdentityNode final : public autograd::Node {
  private:
   Backward backward_;
 };
-/// Inserts a IdentityNode node after the tensors that require a gradient. `backward` takes and returns one gradient per
+/// Inserts an IdentityNode after the tensors that require a gradient. `backward` takes and returns one gradient per
 /// tensor, undefined for tensors that require none. @return whether a node was inserted
 bool insert_identity_node(const char* name, HookTensors& tensors,
                           const std::function<HookTensors(HookTensors)>& backward) {

@@ -60,7 +60,7 @@ template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& h
   }
 }
 
-// Note [The door to a module]: every call of a module goes through call_module(). Handles (ModuleHolder, Sequential,
+// Note [Calls of modules]: every call of a module goes through call_module(). Handles (ModuleHolder, Sequential,
 // AnyModule), wrappers (DataParallel, DistributedDataParallel) and the library's own modules use it. Only
 // `fc->forward(x)`, as in LibTorch, bypasses it. Anything that acts before or after a module (a hook, a
 // parametrization, sharded parameters, a cast policy, a pipeline stage, a summary, a profile by module) is a member of
@@ -68,7 +68,7 @@ template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& h
 // a pointer. Code that fuses several modules (nn/containers/layer_fusion.cpp) first checks with
 // ModuleAccess::find_hooks that they have none.
 
-/// Calls module.forward(args...) with the module's hooks and parametrizations: see Note [The door to a module].
+/// Calls module.forward(args...) with the module's hooks and parametrizations: see Note [Calls of modules].
 template <class M, class... Args> auto call_module(M& module, Args&&... args) {
   if (ModuleHooks* const hooks = ModuleAccess::find_hooks(module)) [[unlikely]]
     return call_with_hooks<M, Args...>(module, *hooks, std::forward<Args>(args)...);

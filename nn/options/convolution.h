@@ -35,7 +35,7 @@ template <size_t D> struct ConvOptions {
   TANDEM_ARG(int64_t, out_channels);           // number of output channels
   TANDEM_ARG(ExpandingArray<D>, kernel_size);  // size of the kernel
   TANDEM_ARG(ExpandingArray<D>, stride) = 1;   // distance between neighbouring windows
-  TANDEM_ARG(padding_t, padding) = 0;          // elements added on each side; or kSame, kValid
+  TANDEM_ARG(padding_t, padding) = 0;          // number of elements added on each side, or kSame or kValid
 
  public:
   /// Sets one padding per dimension: `padding({1, 2})`.
@@ -63,7 +63,7 @@ template <size_t D> struct ConvTransposeOptions {
   TANDEM_ARG(int64_t, groups) = 1;                    // number of groups of channels; each group has its own kernels
   TANDEM_ARG(bool, bias) = true;                      // whether a bias is added
   TANDEM_ARG(ExpandingArray<D>, dilation) = 1;        // distance between neighbouring elements of a window
-  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // the only accepted mode
+  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // must be kZeros
 };
 using ConvTranspose1dOptions = ConvTransposeOptions<1>;
 using ConvTranspose2dOptions = ConvTransposeOptions<2>;
@@ -76,7 +76,7 @@ template <size_t D> struct ConvFuncOptions {
   using padding_t = detail::ConvPadding<D>;
   TANDEM_ARG(Tensor, bias);                   // (out_channels); undefined: no bias
   TANDEM_ARG(ExpandingArray<D>, stride) = 1;  // distance between neighbouring windows
-  TANDEM_ARG(padding_t, padding) = 0;         // elements added on each side; or kSame, kValid
+  TANDEM_ARG(padding_t, padding) = 0;         // number of elements added on each side, or kSame or kValid
 
  public:
   /// Sets one padding per dimension: `padding({1, 2})`.
@@ -136,7 +136,7 @@ template <size_t D> struct ConvNdOptions {
   TANDEM_ARG(int64_t, out_channels);                  // number of output channels
   TANDEM_ARG(ExpandingArray<D>, kernel_size);         // size of the kernel
   TANDEM_ARG(ExpandingArray<D>, stride) = 1;          // distance between neighbouring windows
-  TANDEM_ARG(padding_t, padding) = 0;                 // elements added on each side; or kSame, kValid
+  TANDEM_ARG(padding_t, padding) = 0;                 // number of elements added on each side, or kSame or kValid
   TANDEM_ARG(ExpandingArray<D>, dilation) = 1;        // distance between neighbouring elements of a window
   TANDEM_ARG(bool, transposed) = false;               // whether the convolution is transposed
   TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // number of elements added to one side of the output

@@ -13,7 +13,7 @@ struct BatchNormOptions {
   BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
   TANDEM_ARG(int64_t, num_features);                  // number of input channels
   TANDEM_ARG(double, eps) = 1e-5;                     // added to the variance to avoid division by zero
-  TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // batch's weight in running statistics; nullopt: average of all
+  TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // weight of a batch in running statistics; nullopt: plain average
   TANDEM_ARG(bool, affine) = true;                    // whether the module has a trainable weight and bias
   TANDEM_ARG(bool, track_running_stats) = true;       // whether running statistics are kept for evaluation
 };

@@ -139,7 +139,7 @@ template <class Size> struct MaxUnpoolFuncOptions : MaxUnpoolOptions<Size> {
   MaxUnpoolFuncOptions& padding(const Size& value) { return MaxUnpoolOptions<Size>::padding(value), *this; }
   using MaxUnpoolOptions<Size>::stride;
   using MaxUnpoolOptions<Size>::padding;
-  TANDEM_ARG(std::optional<std::vector<int64_t>>, output_size);  // max pool's input sizes; nullopt: from x's sizes
+  TANDEM_ARG(std::optional<std::vector<int64_t>>, output_size);  // max pool's input sizes; nullopt: computed from x
 };
 using MaxUnpool1dFuncOptions = MaxUnpoolFuncOptions<int64_t>;
 using MaxUnpool2dFuncOptions = MaxUnpoolFuncOptions<detail::Pair>;

@@ -20,7 +20,7 @@ struct SavedTensorInfo {
 };
 /// States of the random generators that this thread draws from.
 struct RngStates {
-  bool named = false;  // a GeneratorGuard is active; its generator serves all devices
+  bool named = false;  // true if a GeneratorGuard is active, whose generator serves all devices
   std::vector<std::pair<Generator*, PhiloxState>> states;
 
   static RngStates capture(const variable_list& inputs) {
@@ -44,7 +44,8 @@ struct RngStates {
       const GeneratorGuard guard(scratch);
       return f();
     }
-    static std::recursive_mutex one_at_a_time;  // backward's threads for several devices share these generators
+    // held while f runs, because backward's threads for several devices share these generators
+    static std::recursive_mutex one_at_a_time;
     const std::lock_guard lock(one_at_a_time);
     struct RestoreGuard {
       std::vector<std::pair<Generator*, PhiloxState>> states;
@@ -158,7 +159,7 @@ Tensor CheckpointFrame::Members::get(const std::shared_ptr<CheckpointFrame>& fra
   const std::lock_guard lock(m.mutex);
   if (!m.recomputed.count(number)) {
     m.recompute();
-    // If backward retains the graph, the tickets stay alive, so a callback at the end of backward frees the tensors.
+    // If backward retains the graph, the handles stay alive, so a callback at the end of backward frees the tensors.
     if (is_backward_running())
       queue_callback([frame] {
         const std::lock_guard held(frame->members_->mutex);

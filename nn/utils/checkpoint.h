@@ -33,7 +33,8 @@ struct CheckpointGuard : graph::saved_tensors_hooks {
   explicit CheckpointGuard(const std::shared_ptr<CheckpointFrame>& frame) { enter(CheckpointFrame::hooks(frame)); }
 };
 
-/// Stores an argument of a checkpoint's function. A tensor is stored in the frame, any other value in this object.
+/// Stores an argument of a function that is run under checkpoint(). Tensors are stored in the CheckpointFrame, other
+/// values in this object.
 template <class T> struct CheckpointArgument {
   explicit CheckpointArgument(const T& value) : value_(value) {}
   static void list(const T&, variable_list&) {}

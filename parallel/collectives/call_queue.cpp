@@ -1,4 +1,5 @@
-// Implements CallQueue: posts calls to the threads of the lanes, runs them there, and coalesces collectives.
+// Implements CallQueue: posts calls to its lanes (a lane is a thread with one stream per GPU), runs the calls there,
+// and coalesces collectives.
 #include "tandem/parallel/collectives/call_queue.h"
 
 #include <list>
@@ -75,7 +76,7 @@ WorkPtr CallQueue::enqueue_on(Lane& lane, Job job, int tag) {
   return work;
 }
 void CallQueue::post(Lane& lane, std::vector<Job> jobs) {
-  ThreadContext context;  // has no rank: a rank's state owns this group, so the group must not own the state
+  ThreadContext context;  // without the rank's state: the state owns this group, so the group must not own the state
   context.grad_enabled = false;
   context.thread_share = ThreadContext::current().thread_share;
   context.observer = ThreadContext::current().observer;

@@ -14,13 +14,14 @@ struct Job {
   std::vector<Tensor> tensors;  // tensors that the call uses
   std::function<void(const Call&, QueuedWork&)> run;
   std::shared_ptr<QueuedWork> work = nullptr;
-  cuda::Event ready = cuda::Event();  // for CUDA tensors: the end of the work that the caller's stream held at the call
-  double enqueue_time = 0;            // time of the call by trace_clock(); 0 if no trace is being recorded
+  // for CUDA tensors: event after the work that the caller's stream held at the time of the call
+  cuda::Event ready = cuda::Event();
+  double enqueue_time = 0;  // time of the call by trace_clock(); 0 if no trace is being recorded
 };
 
 class CallQueue {
  public:
-  /// @param flight  log of the rank, which is told of failures
+  /// @param flight  log of this rank's calls, to which failures are reported
   /// @param record  part of `flight` for this group, which records every call
   CallQueue(Communicator& communicator, int rank, std::shared_ptr<FlightLog> flight,
             std::shared_ptr<FlightRecorder> record)
@@ -40,7 +41,7 @@ class CallQueue {
   }
 
  private:
-  /// Runs calls in order, on a thread of its own and on one stream for each GPU.
+  /// Queue of calls that run in order, on a thread of the lane and on one stream of the lane for each GPU.
   class Lane {
    public:
     void post(detail::ThreadContext context, std::function<void()> job) {
@@ -64,8 +65,9 @@ class CallQueue {
   std::mutex mutex_;  // guards the members below, and the order in which collectives are posted
   int64_t sequence_ = 0;
   bool coalescing_ = false;
-  std::vector<Job> coalesced_;                            // collectives called since start_coalescing()
-  std::map<std::tuple<int, int, bool>, Lane> transfers_;  // one lane for each peer, tag and direction
+  std::vector<Job> coalesced_;  // collectives called since start_coalescing()
+  // lanes for sends and receives: one for each peer, tag and direction
+  std::map<std::tuple<int, int, bool>, Lane> transfers_;
   Lane lane_;
 };
 

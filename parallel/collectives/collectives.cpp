@@ -29,7 +29,7 @@ WorkPtr wait_unless_async(WorkPtr work, bool async_op) {
   if (!async_op) work->wait();
   return work;
 }
-/// Calls f(0), ..., f(count - 1), which start one collective each, and coalesces these.
+/// Calls f(i) for i from 0 to count - 1, where each call starts one collective, and coalesces these collectives.
 template <class F>
 WorkPtr run_coalesced(const char* name, ProcessGroup& group, size_t count, bool async_op, const F& f) {
   TANDEM_CHECK(count > 0, name, ": requires non-empty tensor list");

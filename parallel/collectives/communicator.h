@@ -12,14 +12,14 @@ namespace tandem::distributed {
 struct Members {
   std::string name;        // empty if the group has no name
   std::vector<int> ranks;  // rank of each member in the default group
-  /// Describes the group for errors: "group tp of ranks 1, 3, 5".
+  /// Describes the group for error messages: "group tp of ranks 1, 3, 5".
   std::string str() const;
 };
 using MembersPtr = std::shared_ptr<const Members>;  // null for the default group
 inline int global_rank(int rank, const MembersPtr& members) {
   return members && rank >= 0 ? members->ranks[static_cast<size_t>(rank)] : rank;
 }
-/// Describes a rank for errors: "rank 1", or "rank 1 (global rank 5)" in a group other than the default group.
+/// Describes a rank for error messages: "rank 1", or "rank 1 (global rank 5)" in a group other than the default group.
 std::string describe_rank(int rank, const MembersPtr& members);
 
 /// Description of a call. Ranks compare it with the other ranks' calls, and errors show it.
@@ -41,7 +41,7 @@ struct Call {
   std::vector<int64_t> sends = {}, receives = {};
   int64_t sends_to(int rank) const { return sends.empty() ? 0 : sends[static_cast<size_t>(rank)]; }
   int64_t receives_from(int rank) const { return receives.empty() ? 0 : receives[static_cast<size_t>(rank)]; }
-  /// Describes the call for errors: "all_reduce #12 (bucket 0 of 3) of float32, 1000 elements, SUM".
+  /// Describes the call for error messages: "all_reduce #12 (bucket 0 of 3) of float32, 1000 elements, SUM".
   std::string str() const;
   /// Returns whether two ranks' calls match in everything on which all ranks must agree.
   bool matches(const Call& other_rank) const;
@@ -65,7 +65,7 @@ class FirstFailure {
     const std::lock_guard lock(mutex_);
     return message_;
   }
-  /// @throws DistributedError if there was one
+  /// @throws DistributedError if there has been a failure
   void check() const {
     const std::lock_guard lock(mutex_);
     if (!message_.empty()) throw DistributedError(message_);
@@ -91,13 +91,13 @@ class Communicator {
   /// outputs[r] = inputs[R] of rank r, where R is this rank. An undefined tensor means that nothing is sent to, or
   /// received from, that rank. `call` has the sizes of all messages. gather, scatter and all_to_all use this method.
   virtual void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) = 0;
-  /// May be called from other threads, at the same time as a collective.
+  /// Sends x to rank call.other. May be called from other threads, at the same time as a collective.
   virtual void send(const Call& call, const Tensor& x, int tag) = 0;
   /// Receives from call.other, or from any rank if that is -1. Returns the sender.
   virtual int recv(const Call& call, Tensor& x, int tag) = 0;
   virtual void barrier(const Call& call) = 0;
-  /// Makes a communicator of the ranks in `members`, in which this rank has the number `rank`. Only these ranks call
-  /// it. `name` is unique among the groups made from this one.
+  /// Makes a communicator of the ranks in `members`, in which this rank has the number `rank`. Only the ranks in
+  /// `members` call this function. `name` is unique among the groups made from this one.
   virtual std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
                                               std::chrono::milliseconds timeout) = 0;
   /// Ends the calls in progress with an error that contains `reason`. May be called from any thread.
@@ -106,14 +106,15 @@ class Communicator {
   /// Begins a batch of collectives, which may be launched together at end_group().
   virtual void begin_group() {}
   virtual void end_group() {}
-  /// Calls f once all collectives called so far are on the stream: immediately, or at end_group() between begin_group()
-  /// and end_group().
+  /// Calls f once all collectives called so far are on the stream: at end_group() if a group call is open (after
+  /// begin_group()), otherwise immediately.
   virtual void then(std::function<void()> f) { f(); }
   /// Returns the failure of an operation on the GPU that happens after the call has returned; null if the backend has
   /// no such failures.
   virtual std::shared_ptr<const FirstFailure> failure() const { return nullptr; }
 
-  /// Returns a flag to set when the group's failure is thrown to the program; null if nothing reads such a flag.
+  /// Returns a flag that the caller sets when it throws the group's failure to the program; null if nothing reads the
+  /// flag.
   virtual std::shared_ptr<std::atomic<bool>> failure_reported() const { return nullptr; }
 
   /// Returns ProcessGroup::bytes_sent().

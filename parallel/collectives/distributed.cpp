@@ -26,18 +26,19 @@
 namespace tandem::distributed {
 namespace {
 
-/// Rank of a thread that run_ranks started, and state shared with the other threads of that run_ranks.
+/// Rank of a thread that run_ranks started, and the state that it shares with the other threads of the same call of
+/// run_ranks.
 struct ThreadRank {
   int rank = 0, size = 1;
   struct LaunchContext* launch_context = nullptr;
 };
 thread_local ThreadRank thread_rank;
 
-/// State shared by the threads of one run_ranks. The first thread that initialises a group creates the hub or store
-/// that the group needs.
+/// State shared by the threads of one call of run_ranks. The first thread that initialises a group creates the LocalHub
+/// (backend local) or the store (other backends) that the group needs.
 struct LaunchContext {
   std::mutex mutex;
-  std::map<size_t, std::shared_ptr<LocalHub>> hubs;  // hub of each group, by number of the group
+  std::map<size_t, std::shared_ptr<LocalHub>> hubs;  // LocalHub of each group, by number of the group
   std::vector<size_t> num_groups;                    // number of groups that each rank has made so far, by rank
   std::string failure;
   std::vector<std::shared_ptr<FlightLog>> flights;
@@ -77,7 +78,8 @@ struct LaunchContext {
       if (store) store->set(kFailureKey, failure);
       all = flights;
     }
-    for (const auto& flight : all) flight->failed(reason);  // also reaches ranks that make no more calls
+    // failed() also reaches ranks that make no more calls
+    for (const auto& flight : all) flight->failed(reason);
   }
 };
 

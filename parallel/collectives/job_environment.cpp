@@ -16,7 +16,7 @@ namespace {
 constexpr int kMaxRanks = 1024;
 constexpr int kDefaultPort = 29500;  // PyTorch's default
 
-/// Names of the variables that a launcher sets; null if it does not set one.
+/// Names of the environment variables that a launcher sets. A name is null if the launcher has no such variable.
 struct Launcher {
   const char *name, *rank, *size, *local_rank, *local_size;
 };
@@ -130,7 +130,7 @@ std::string find_hydra_control_port() {
     if (std::filesystem::path(program).filename().string().rfind("hydra", 0) == 0)
       while (std::getline(arguments, word, '\0'))
         if (word == "--control-port" && std::getline(arguments, word, '\0')) return word;
-    std::getline(status, stat);  // such as "4711 (name) S 4710 ...", where the name may contain any character
+    std::getline(status, stat);  // a line such as "4711 (name) S 4710 ..."; the name may contain any character
     const size_t name_end = stat.rfind(')');
     process = name_end != std::string::npos && stat.size() > name_end + 4 ? std::atoll(&stat[name_end + 4]) : 0;
   }

@@ -171,7 +171,7 @@ class LocalHub {
   struct Barrier {
     std::vector<bool> present;
     int arrived = 0;
-    int64_t num_completed = 0;  // number of times that all ranks have arrived
+    int64_t num_completed = 0;  // number of times that all ranks have arrived at this barrier
   };
   struct PendingSend {
     Call call;
@@ -261,7 +261,8 @@ class LocalHub {
   }
 
   const MembersPtr members_;
-  std::mutex mutex_;  // a thread that holds it may lock the mutex of a child, never of a parent
+  // Lock order: a thread that holds this mutex may lock the mutex of a hub made from this hub, but never the reverse.
+  std::mutex mutex_;
   std::condition_variable changed_;
   std::chrono::milliseconds timeout_;
   std::string failure_;  // first failure of the hub, which is never cleared; "" if there is none

@@ -1,4 +1,5 @@
-// Describes ranks, calls and groups for errors, compares the calls of two ranks, and reduces tensors in rank order.
+// Describes ranks, calls and groups for error messages, compares the calls of two ranks, and reduces tensors in rank
+// order.
 #include "tandem/parallel/collectives/process_group.h"
 
 #include <numeric>
@@ -35,7 +36,7 @@ ProcessGroup::ProcessGroup(int rank, int size, std::string backend, std::chrono:
 }
 
 std::string Members::str() const {
-  constexpr size_t kMaxListedRanks = 16;  // most ranks that an error lists
+  constexpr size_t kMaxListedRanks = 16;  // maximum number of ranks that an error lists
   std::ostringstream out;
   out << "group " << (name.empty() ? "" : name + " ") << "of ranks ";
   for (size_t r = 0; r < std::min(ranks.size(), kMaxListedRanks); ++r) out << (r > 0 ? ", " : "") << ranks[r];

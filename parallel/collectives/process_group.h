@@ -69,7 +69,7 @@ using ProcessGroupPtr = std::shared_ptr<ProcessGroup>;
 
 /// Options of a group made from the ranks of another group.
 struct GroupOptions {
-  /// Name of the group in errors: "in group tp of ranks 0, 2".
+  /// Name of the group in error messages: "in group tp of ranks 0, 2".
   std::string name = {};
   /// Time that a call waits for other ranks. 0 means the timeout of the group from which this group is made.
   std::chrono::milliseconds timeout = kNoTimeout;

@@ -28,7 +28,8 @@ std::vector<Tensor> contiguous_like(const std::vector<Tensor>& list) {
     out.push_back(!y.defined() || y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device()));
   return out;
 }
-/// Copies the result `make_contiguous` to y, unless `make_contiguous` is y.
+/// Copies the values of `make_contiguous`, the contiguous copy of a result, to the result y. If they are the same
+/// tensor, only increments its version.
 void copy_result(const Tensor& make_contiguous, const Tensor& y) {
   if (make_contiguous.is_same(y)) return y.bump_version();
   Tensor(y.detach()).copy_(make_contiguous);

@@ -17,8 +17,8 @@ std::vector<std::string> expand_node_list(const std::string& list, size_t max_ho
 /// salloc, although they run in steps too.
 bool is_slurm_task(const Variables& variable);
 
-/// Returns whether PMI's variables come from `srun --mpi=pmi2`, which sets PMI's and its own variables for the same
-/// tasks.
+/// Returns whether PMI's variables come from `srun --mpi=pmi2`, which sets both PMI's and Slurm's variables for the
+/// same tasks.
 bool is_slurm_pmi(const Variables& variable);
 
 /// Throws if this process is in an allocation of several tasks but was not started by srun, because it would wait for

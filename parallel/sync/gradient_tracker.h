@@ -35,7 +35,7 @@ struct TrackerOptions {
 class GradientTracker {
  public:
   /// @param owner  name with which errors begin: "DistributedDataParallel"
-  /// @param names  names of the parameters, for errors
+  /// @param names  names of the parameters, for error messages
   GradientTracker(std::string owner, std::vector<std::string> names, TrackerOptions options);
   /// Sets the bucket of each parameter. May be called only between two backwards.
   void set_buckets(const std::vector<size_t>& bucket_of_parameter, size_t buckets);
@@ -54,14 +54,15 @@ class GradientTracker {
   double weight() const { return weight_; }
 
   // ---- the running backward
-  /// Returns whether a synchronized backward is running. If its token is gone, it threw; then its state is forgotten.
+  /// Returns whether a synchronized backward is running. If the backward's token has expired, the backward has thrown,
+  /// and its state is dropped.
   bool is_running();
   /// Returns whether a synchronized backward is running, like is_running(), but also if that backward has thrown.
   bool has_started() const { return running_; }
-  /// Begins a synchronized backward. @param token  object that lives as long as the backward
+  /// Begins a synchronized backward. @param token  expires when the backward ends or throws
   void start(const std::weak_ptr<const bool>& token);
-  /// Expects gradients of a parameter in the running backward. Returns false if the graph is static and adds none to
-  /// it.
+  /// Records that the running backward should add a gradient to the parameter. Returns false if the graph is static and
+  /// adds none.
   /// @throws Error if the parameter's bucket has been returned already
   bool expect_gradients(size_t parameter);
   bool is_expected(size_t parameter) const { return expected_[parameter]; }
@@ -82,12 +83,13 @@ class GradientTracker {
   /// Returns whether all expected gradients have arrived.
   bool all_arrived() const;
   bool is_missing(size_t parameter) const { return expected_[parameter] && num_arrived_[parameter] == 0; }
-  /// Takes part in a backward of other ranks, without a backward on this rank: expects all parameters that require a
-  /// gradient in the latest forward, and counts them as arrived. They also count as used, unless allows_unused() is
-  /// true.
+  /// Takes part in a backward of other ranks, without a backward on this rank: expects a gradient of every parameter
+  /// that required one in the latest forward, and counts these gradients as arrived. The parameters also count as used,
+  /// unless allows_unused() is true.
   void shadow();
-  /// Returns a list of the parameters that are not expected, such as ", without parameters 0, 3-5". It is part of the
-  /// description of a collective, so all ranks must expect the same parameters.
+  /// Returns a list of the parameters for which this backward expects no gradient, such as ", without parameters 0,
+  /// 3-5". The list is part of the description of a collective, which must be equal on all ranks, so all ranks must
+  /// expect gradients of the same parameters.
   std::string describe_unexpected() const;
 
   // ---- unused parameters
@@ -96,7 +98,8 @@ class GradientTracker {
   bool allows_unused() const {
     return options_.static_graph ? globally_used_.empty() : options_.find_unused_parameters;
   }
-  /// Returns whether it is possible that no rank has a gradient of the parameter, if this rank has none.
+  /// Returns whether it is possible that the parameter has a gradient on no rank: unused parameters are allowed, and
+  /// this rank has no gradient of it.
   bool may_be_globally_unused(size_t parameter) const {
     return (options_.find_unused_parameters || options_.static_graph) && !used_[parameter];
   }
@@ -107,7 +110,7 @@ class GradientTracker {
   void learn_graph();
   /// Returns, for each parameter, whether this rank got the gradients that it must get.
   std::vector<bool> got_expected_gradients() const;
-  /// Returns the number of expected parameters that have no gradient on this rank.
+  /// Returns the number of parameters whose gradient is expected but missing on this rank.
   int64_t unused() const;
   /// averaged() returns, for each parameter, whether this backward averages its gradient. set_averaged_locally()
   /// decides this from what this rank knows.
@@ -127,8 +130,8 @@ class GradientTracker {
 
  private:
   struct Progress {
-    size_t pending = 0;   // number of expected gradients that have not arrived
-    bool in_use = false;  // whether some gradient is expected
+    size_t pending = 0;   // number of expected gradients of the bucket that have not arrived
+    bool in_use = false;  // whether a gradient of some parameter in the bucket is expected
   };
   void reset();
 
@@ -149,7 +152,7 @@ class GradientTracker {
       static_graph_counts_;          // static graph: number of gradients in each backward; empty before the first one
   std::vector<bool> globally_used_;  // static graph: whether some rank used the parameter; empty in the first backward
   std::vector<bool> used_;      // whether the parameter got a gradient since the last average, also under no_sync()
-  std::vector<bool> averaged_;  // whether the backward that ends averages its gradient
+  std::vector<bool> averaged_;  // whether the backward averages the parameter's gradient
   // record_order_: the first backward records the order of gradients. should_rebuild_buckets_: the next forward
   // rebuilds the buckets in this order.
   bool record_order_, should_rebuild_buckets_ = false;

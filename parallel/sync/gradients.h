@@ -43,9 +43,10 @@ class Gradients {
   /// Call this after backward has added to a gradient. Detaches the gradient from its history and, if gradients are
   /// views, moves it into its slot.
   void finalize_gradient(size_t parameter);
-  /// Copies a gradient into its slot, unless it is in the slot already.
+  /// Copies a gradient into its slot in the bucket, unless it is there already.
   void copy_to_slot(size_t parameter);
-  /// Fills the slot of a parameter that gets no gradient in this backward: with its old gradient, or with zeros.
+  /// Fills the slot, in its bucket, of a parameter that gets no gradient in this backward: with its old gradient, or
+  /// with zeros.
   /// @param keep  if true, keeps a copy of the old gradient, which copy_from_bucket() can restore
   void fill_slot(size_t parameter, bool keep);
   /// Copies the gradients in a reduced bucket to grad(). Restores gradients that were not averaged, if fill_slot() kept

@@ -103,7 +103,7 @@ Buckets::Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t
     const Tensor flat = zeros({capacity + status}, TensorOptions(like.dtype()).device(like.device()));
     for (size_t k = 0; k < plan_[b].size(); ++k) {
       const size_t i = plan_[b][k];
-      const Tensor& p = parameters[i];  // has the same strides as its gradient
+      const Tensor& p = parameters[i];  // parameter, whose gradient has the same strides
       const auto strides =
           is_single_rank ? tandem::detail::Shape(p.sizes().size(), 0) : core::preserved_strides(*p.impl());
       slots_[i] = core::as_strided(flat, p.sizes(), strides, is_single_rank ? 0 : flat_plans_[b].at[k]).data();

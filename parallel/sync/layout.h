@@ -65,7 +65,7 @@ class Buckets {
   Tensor shard(size_t bucket, int64_t number) const;
   /// Lists the ranges of gradients that lie in a shard. ShardRange::tensor is the index of the parameter.
   std::vector<ShardRange> shard_ranges(size_t bucket, int64_t number) const;
-  /// Returns a view of the status elements; undefined if there are none.
+  /// Returns a view of the status elements at the end of the last bucket; undefined if there are none.
   const Tensor& status() const { return status_; }
 
  private:

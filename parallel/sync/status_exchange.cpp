@@ -64,7 +64,7 @@ void StatusExchange::all_reduce_weight_unit(double weight) {
 }
 void StatusExchange::apply_weight(Tensor gradients, double weight) const {
   if (weight == 0)
-    gradients.zero_();  // without examples, the mean loss and its gradients are NaN
+    gradients.zero_();  // a rank without examples has NaN as mean loss and as gradients
   else if (weight != weight_unit_)
     gradients.mul_(weight / weight_unit_);
 }

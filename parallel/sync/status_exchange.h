@@ -37,14 +37,14 @@ class StatusExchange {
   /// first gradient is sent.
   bool has_weight_unit() const { return has_weight_unit_; }
   void all_reduce_weight_unit(double weight);
-  /// Multiplies a bucket's gradients by weight / unit.
+  /// Multiplies a bucket's gradients by weight / unit, where unit is the unit of weights described above.
   void apply_weight(Tensor gradients, double weight) const;
   /// Writes the status of this rank. Call this before the last bucket is sent.
   void set_status(bool all_used, double weight);
   /// Starts to average a status that is outside the buckets. Returns null if the status is in a bucket.
   distributed::WorkPtr send();
-  /// Converts the mean over all ranks to the mean over the ranks that count, in all buckets that were sent.
-  /// @param divisor  number of ranks that count; ignored with weights
+  /// Converts the mean over all ranks to the mean over the ranks that have gradients, in all buckets that were sent.
+  /// @param divisor  number of ranks that have gradients; ignored with weights
   void rescale(const Transport& sent, const Buckets& buckets, int divisor) const;
   /// Evaluates the averaged status. Returns, for each parameter, whether some rank got the expected gradients. Returns
   /// nullopt if all ranks got all gradients, or if this is not known yet (see Note [Unused parameters on a GPU]).
@@ -63,8 +63,8 @@ class StatusExchange {
   const distributed::ProcessGroupPtr group_;
   const bool weighted_, static_graph_;
   double weight_unit_ = 1;
-  bool has_weight_unit_;    // always true without weights
-  Tensor separate_status_;  // the status, if it is outside the buckets
+  bool has_weight_unit_;    // whether the unit of weights is known; always true without weights
+  Tensor separate_status_;  // memory of the status, if the status is not a part of the last bucket
   Tensor all_used_;         // first element of the status: whether this rank used all parameters
   Tensor rank_weight_;  // second element of the status: the weight of this rank, and after averaging the mean weight
   cuda::Event status_copied_;

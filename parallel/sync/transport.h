@@ -14,7 +14,7 @@ struct ReduceTimes {
   double exposed = 0;
   double backward = 0;      // seconds from the beginning to the end of backward, including exposed communication
   bool overlapped = false;  // whether the first collective began before the last gradient existed
-  int64_t unused = 0;       // number of expected parameters without a gradient on this rank
+  int64_t unused = 0;       // number of parameters whose gradient was expected but missing on this rank
   /// Returns the share of the communication that overlapped with backward, from 0 to 1.
   double hidden_share() const { return communication > 0 ? std::max(0.0, 1 - exposed / communication) : 0; }
 };
@@ -34,7 +34,7 @@ class Transport {
   void start();
   /// Releases the tensors and collectives of the last step.
   void reset();
-  /// Starts the reduction of a full bucket. @param about  description of the collective, for errors
+  /// Starts the reduction of a full bucket. @param about  description of the collective, for error messages
   void send(size_t bucket, std::string about);
   /// Makes the end of the step wait for `work` after all buckets. If `work` is null, has no effect.
   void send_after_buckets(distributed::WorkPtr work) { extra_work_ = std::move(work); }

@@ -21,7 +21,7 @@ struct Settings {
   /// Examples per step over all ranks. 0 means the batch of a script whose network was wrapped and nothing else
   /// changed: `batch` on each rank under DDP, `batch` in total under DataParallel.
   int64_t global_batch = 0;
-  int64_t steps = 0;                     // 0: as many steps as `epochs` epochs have
+  int64_t steps = 0;                     // number of steps; 0: as many as `epochs` epochs have
   std::optional<uint64_t> sampler_seed;  // nullopt: `seed`
   double lr_scale = 1;
   bool no_set_epoch = false, uneven = false, divide_loss = false, mean_in_replicas = false, rank_seeds = false;
@@ -50,7 +50,8 @@ struct Explanation {
   std::string unexplained;  // first operation whose result differs, if `equal` is false
 };
 
-/// Explains each mode in settings.modes. @throws UsageError if a script with these settings cannot run
+/// Compares the scripts under each parallel mode in settings.modes (dp, ddp), and explains the differences. @throws
+/// UsageError if a script with these settings cannot run
 std::vector<Explanation> explain_all(const Settings& settings);
 /// Format the table of causes of the difference and their remedies, as text and as JSON.
 std::string format_text(const Settings& settings, const std::vector<Explanation>& all);

@@ -117,7 +117,8 @@ Outcome run_rank(const Job& job, const Script& script, int rank) {
 /// Returns the groups of a step, in the order in which the parallel mode sums their gradients: first the groups in each
 /// inner list are summed, then the sums.
 std::vector<std::vector<Group>> make_groups(const Job& job, const Step& step) {
-  // Each inner list holds groups whose gradients are summed first.
+  // Each inner list holds groups whose gradients are added to each other first; the sums of the inner lists are added
+  // then.
   std::vector<std::vector<Group>> sums;
   if (job.ddp) {
     for (size_t r = 0; r < step.size(); ++r) {

@@ -59,7 +59,7 @@ Records read_records(const std::string& folder);
 
 /// How far one rank of a group got with the call that went wrong.
 struct RankState {
-  /// otherwise: made another call in its place. left: was not in the group (any more). no_file: has no readable record.
+  /// different_call: made another call instead. left: was not in the group any more. no_file: has no readable record.
   enum class Kind { finished, unfinished, different_call, not_begun, left, no_file };
   int rank = 0;
   Kind kind = Kind::finished;
@@ -83,9 +83,11 @@ struct Findings {
   int world_size = 0;
   std::vector<int> missing;  // ranks without a flight record; unreadable records do not count as missing
   std::vector<UnfinishedCall> unfinished_calls;
-  /// Culprits of all troubles, except ranks that were blocked in another trouble. Without troubles, `missing`.
+  /// Culprits of all unfinished calls, except ranks that were blocked in another unfinished call. If there are no
+  /// unfinished calls, `missing`.
   std::vector<int> culprits;
-  /// A sentence for each culprit of a trouble. If there is none, one sentence that says what the records show.
+  /// A sentence for each culprit of an unfinished call. If there is no culprit, one sentence that says what the records
+  /// show.
   std::vector<std::string> why;
 };
 Findings find_unfinished_calls(const Records& records);

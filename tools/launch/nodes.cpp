@@ -144,7 +144,7 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
                  " --max-restarts ", options_.max_restarts, "; they must be the same");
     if (i < node_) first_rank_ += ranks;
     world_size_ += ranks;
-    // Starts the watch once node 0 has reported, because from then on node_name(0) contains its host name.
+    // Starts the NodeWatchdog once node 0 has reported, because from then on node_name(0) contains its host name.
     if (i == 0)
       watch_ = std::make_unique<NodeWatchdog>(connect(), node_, node_name(node_), node_name(0), options_.silence);
   }
@@ -258,7 +258,7 @@ void Attempt::done() {
     nodes_->store_->set(key("done/" + std::to_string(nodes_->node())), "done");
     for (int i = 0; i < nodes_->options_.nodes; ++i)
       if (!nodes_->store_->find(key("done/" + std::to_string(i)), milliseconds(0))) return;
-    // The launcher that gets here last sees the keys of all launchers.
+    // The last launcher that gets here finds the keys of all launchers, and ends the attempt.
     nodes_->store_->set_once(key("end"), encode_result({}));
   } catch (const DistributedError&) {
     // Node 0 is lost; Attempt::watch() reports this.

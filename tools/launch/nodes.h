@@ -46,7 +46,8 @@ class Nodes {
   struct Options {
     /// Number of nodes of the job (`nodes`), and number of ranks that this launcher starts (`ranks`).
     int nodes = 2, ranks = 1;
-    int max_restarts = 0;                                          // must have the same value on all nodes
+    // maximum number of restarts; must be equal on all nodes
+    int max_restarts = 0;
     std::string rdzv = {};                                         // "HOST:PORT"
     std::string token = {};                                        // shared secret of the launchers
     std::chrono::milliseconds timeout = std::chrono::minutes(5);   // time limit until all launchers have connected

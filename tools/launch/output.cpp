@@ -1,4 +1,4 @@
-// Implements Sink, Output and Sinks: read the ranks' output and write it on line by line, without blocking if the
+// Implements Sink, Output and Sinks, which read the ranks' output and write it on line by line, without blocking if the
 // reader is slow.
 #include "tandem/tools/launch/output.h"
 

@@ -63,7 +63,7 @@ class Output {
   std::string prefix_, buffer_, last_line_;
 };
 
-/// All sinks of a launcher. They are kept when the ranks are restarted.
+/// The destinations (sinks) of the output of all ranks of a launcher. They are kept when the ranks are restarted.
 class Sinks {
  public:
   /// @param folder  folder for the files rank_R.out and rank_R.err of each rank R; if "", output goes to the launcher's

@@ -50,7 +50,7 @@ struct RankEnvironment {
   std::string token = {};
   /// Number of compute threads. 0 means TANDEM_NUM_THREADS or, if that is not set, an equal share of the cores.
   int threads = 0;
-  /// Folder for the rank's flight record. If "", TANDEM_FLIGHT_DIR applies.
+  /// Folder for the rank's flight record, a log of its last calls. If "", TANDEM_FLIGHT_DIR applies.
   std::string flight = {};
   std::vector<int> cpus = {};  // CPUs on which the rank may run; empty: the same as the launcher
 };

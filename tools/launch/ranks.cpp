@@ -1,4 +1,4 @@
-// Implements run_processes and run_own_ranks: run a job, and restart it up to max_restarts times.
+// Implements run_processes and run_own_ranks, which run a job and restart it up to max_restarts times.
 #include "tandem/tools/launch/ranks.h"
 
 #include <poll.h>

@@ -44,7 +44,7 @@ struct LineChart {
   double mark_x = 0;  // x coordinate of a vertical line; 0: no line
   std::string mark_name;
 };
-/// Returns the chart as a <figure>; "" if there is nothing to draw. So do the other overloads.
+/// Returns the chart as a <figure>; "" if there is nothing to draw. The other overloads do the same.
 std::string svg(const LineChart& chart);
 
 struct Segment {

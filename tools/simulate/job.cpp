@@ -1,4 +1,4 @@
-// Implements parse_job and read_job: check the JSON key by key, and name the key in every error.
+// Implements parse_job and read_job, which check the JSON key by key and name the key in every error.
 #include "tandem/tools/simulate/job.h"
 
 #include <algorithm>

@@ -46,7 +46,7 @@ struct LinkFit {
 /// Fits latency and bandwidth to the times of single messages, seconds = latency + bytes / bandwidth, by least squares
 /// of the relative errors. The fitted values are never negative.
 /// @throws Error if there are fewer than two sizes, if a time or size is not positive, if `devices` is less than 2, or
-/// if the times do not grow with the sizes; so do the other fits
+/// if the times do not grow with the sizes. The other fits throw the same errors
 LinkFit fit_link(const std::vector<LinkPoint>& points);
 /// Fits latency and bandwidth to the times of ring all-reduces over n = `devices`: seconds = 2 (n - 1) * (latency +
 /// bytes / (n * bandwidth)).

@@ -1,5 +1,5 @@
-// Implements predict, as_text and as_json: compute the predictions of a job, and format them together with the job's
-// links.
+// Implements predict, as_text and as_json, which compute the predictions of a job, and format them together with the
+// job's links.
 #include "tandem/tools/simulate/report.h"
 
 #include <algorithm>

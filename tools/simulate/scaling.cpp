@@ -1,4 +1,4 @@
-// Implements predict_strong and predict_weak: compute a row of predictions for each number of devices.
+// Implements predict_strong and predict_weak, which compute a row of predictions for each number of devices.
 #include "tandem/tools/simulate/scaling.h"
 
 #include <algorithm>

@@ -31,13 +31,14 @@ struct Overhead {
 };
 /// Results of check_skill.
 struct Skill {
-  /// Errors for each part of the rows that was left out of the fit: a depth, width, number of GPUs or batch size.
+  /// Errors on each subset of the recorded steps that was left out of the fit: one depth, width, number of GPUs or
+  /// batch size.
   std::vector<HeldOut> held_out;
   std::vector<Overhead> overheads;
   /// Errors on all-reduces over numbers of GPUs to which the ring was not fitted.
   std::vector<AllReduceErrors> all_reduces;
-  /// The model is calibrated with each row of the larger widths in turn. Range of the median error on the rows with
-  /// another micro-batch.
+  /// Smallest and largest median error on recorded steps of larger widths, after the model was calibrated with one of
+  /// these steps. Each step was used for calibration in turn, and then judged on the steps with another micro-batch.
   double calibrated_min = 0, calibrated_max = 0;
   /// How much the recorded difference between two numbers of GPUs varies over batch sizes, in seconds. In real
   /// measurements, noise makes this milliseconds. Zero means that the recorded times are not measurements but sums of

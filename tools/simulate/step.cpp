@@ -1,5 +1,5 @@
-// Implements predict_ddp and predict_dp: compute when gradients are ready, when buckets are sent, and how much of the
-// communication is not hidden by the backward.
+// Implements predict_ddp and predict_dp, which compute when gradients are ready, when buckets are sent, and how much of
+// the communication is not hidden by the backward.
 #include "tandem/tools/simulate/step.h"
 
 #include <algorithm>

@@ -80,8 +80,8 @@ struct DpOptions {
   bool loss_inside = false;      ///< whether the replicas compute the loss of their samples
   /// Number of forwards and backwards per step; gradients are reduced after each of them.
   int passes = 1;
-  /// Whether one host thread launches the kernels of all devices. If so, the fixed fraction of forward and backward
-  /// takes n times as long on n devices.
+  /// Whether one host thread launches the kernels of all devices. If so, the part of forward and backward that does not
+  /// depend on the number of samples (StepProfile::fixed_fraction) takes n times as long on n devices.
   bool serial_launch = false;
 };
 /// A predicted step of DataParallel. Its parts run one after the other; each part is summed over all passes. `loss` is

@@ -1,5 +1,5 @@
-// LibTorch's names for streams, events and seeds of GPUs. What they stand for is in tandem/core/cuda/cuda.h, under the
-// names of Python's torch.cuda.
+// LibTorch's names for CUDA streams, events and seeds. tandem/core/cuda/cuda.h implements them, under the names of
+// Python's torch.cuda.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,11 +11,11 @@
 namespace tandem::cuda {
 
 namespace detail {
-/// The GPU of an index, where -1 stands for the first one: Tandem has no current device.
+/// Returns the GPU with this index; for -1 the first GPU, because Tandem has no current device.
 inline Device device_of(int64_t index) { return Device(kCUDA, index < 0 ? 0 : static_cast<int>(index)); }
 }  // namespace detail
 
-/// A stream, which is a Stream under another name: either is taken where the other is asked for.
+/// LibTorch's name for Stream. A CUDAStream converts to a Stream and a Stream to a CUDAStream.
 class CUDAStream : public Stream {
  public:
   explicit(false) CUDAStream(Stream stream) : Stream(std::move(stream)) {}
@@ -24,11 +24,12 @@ class CUDAStream : public Stream {
   tandem::detail::gpu::StreamHandle stream() const { return handle(); }
 };
 
-/// A stream that nobody else has until the last copy of it is gone. (LibTorch deals out 32, and then the same again.)
+/// Returns a stream that no other caller gets as long as a copy of it exists. (LibTorch hands out the 32 streams of a
+/// pool in turn, so that several callers may get the same stream.)
 inline CUDAStream getStreamFromPool(bool isHighPriority = false, int64_t device = -1) {
   return Stream(detail::device_of(device), isHighPriority);
 }
-/// The same for a priority, of which those below 0 are high.
+/// Returns a stream as the overload above does. A negative priority means high priority.
 inline CUDAStream getStreamFromPool(int priority, int64_t device = -1) {
   return getStreamFromPool(priority < 0, device);
 }
@@ -38,18 +39,20 @@ inline CUDAStream getDefaultCUDAStream(int64_t device_index = -1) {
 inline CUDAStream getCurrentCUDAStream(int64_t device_index = -1) {
   return current_stream(detail::device_of(device_index));
 }
-/// Work of this thread on the stream's device goes to it from now on, until a guard that stood before goes.
+/// Makes `stream` the current stream of its device on this thread, until a stream guard that was created earlier is
+/// destroyed.
 inline void setCurrentCUDAStream(const CUDAStream& stream) { set_stream(stream); }
 
-/// Makes a stream the current one of its device until the guard goes.
+/// Makes a stream the current stream of its device while the guard exists.
 struct CUDAStreamGuard : StreamGuard {
   using StreamGuard::StreamGuard;
 };
 
-/// A point in a stream's work.
+/// An event, which marks a point in the work of a stream.
 class CUDAEvent {
  public:
-  /// @param flags  CUDA's: an event measures time unless they have cudaEventDisableTiming, as they have by default
+  /// @param flags  CUDA's event flags. The event measures time unless they contain cudaEventDisableTiming, as the
+  /// default does
   explicit(false) CUDAEvent(unsigned int flags = kDisableTiming) : event_((flags & kDisableTiming) == 0) {}
   void record() { record(getCurrentCUDAStream()); }
   void record(const CUDAStream& stream) {
@@ -59,11 +62,11 @@ class CUDAEvent {
   void recordOnce(const CUDAStream& stream) {
     if (!isCreated()) record(stream);
   }
-  /// What is put on `stream` from now on waits for what was recorded.
+  /// Makes work that is put on `stream` from now on wait for the work before the recorded event.
   void block(const CUDAStream& stream) const { event_.wait(stream); }
   void synchronize() const { event_.synchronize(); }
   bool query() const { return event_.query(); }
-  /// Milliseconds from this event to `end`.
+  /// Returns the milliseconds between this event and `end`.
   float elapsed_time(const CUDAEvent& end) const { return event_.elapsed_time(end.event_); }
   bool isCreated() const { return device_.has_value(); }
   std::optional<Device> device() const { return device_; }
@@ -71,14 +74,14 @@ class CUDAEvent {
  private:
   static constexpr unsigned int kDisableTiming = 2;
   Event event_;
-  std::optional<Device> device_;  // of the last record
+  std::optional<Device> device_;  // device of the stream at the last record()
 };
 
-/// Seeds the random numbers of the first GPU, and leaves those of the CPU as they are. Nothing where there is no GPU.
+/// Seeds the default generator of the first GPU. The CPU's generator keeps its state. Does nothing if there is no GPU.
 inline void manual_seed(uint64_t seed) {
   if (is_available()) default_generator(kCUDA).set_current_seed(seed);
 }
-/// The same for every GPU.
+/// Seeds the default generators of all GPUs.
 inline void manual_seed_all(uint64_t seed) {
   for (int i = 0; i < device_count(); ++i) default_generator(Device(kCUDA, i)).set_current_seed(seed);
 }

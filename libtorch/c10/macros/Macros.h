@@ -1,4 +1,4 @@
-// LibTorch's short names of attributes and hints to the compiler.
+// LibTorch's macros for C++ attributes and for branch hints to the compiler.
 #pragma once
 
 #define C10_UNUSED [[maybe_unused]]

@@ -30,7 +30,8 @@ class Channel {
         buffer_(link.context()->createUnboundBuffer(const_cast<void*>(data), static_cast<size_t>(bytes))) {}
   void send(int64_t offset, int64_t bytes);
   void recv(int64_t offset, int64_t bytes);
-  /// Waits for the oldest send (wait_recv(): the oldest receive) that has not been waited for yet.
+  /// wait_send() waits for the oldest send that has not been waited for yet, and wait_recv() for the oldest such
+  /// receive.
   void wait_send();
   void wait_recv();
   void wait_all();

@@ -82,7 +82,8 @@ class GlooCommunicator final : public Communicator {
 
   ~GlooCommunicator() override {
     exit_notice_.reset();
-    link_.leave();  // before the watchdog stops, because it reports the rank that leave() waits for
+    // Leave before the watchdog stops, because the watchdog reports for which rank leave() waits.
+    link_.leave();
     watchdog_.reset();
     host_.failed = link_.failed();
   }

@@ -15,8 +15,8 @@ namespace tandem::distributed {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr auto kLeaveTimeout =
-    milliseconds(5000);                          // most time that a leaving rank waits for the other ranks to leave too
+// longest time that a leaving rank waits for the other ranks to leave too
+constexpr auto kLeaveTimeout = milliseconds(5000);
 constexpr auto kDrainTime = milliseconds(2000);  // time in which data from a rank that has left may still arrive
 constexpr char kLeaveCallName[] = "destroy_process_group";
 const Call& join_call() {
@@ -27,7 +27,7 @@ const Call& join_call() {
 
 }  // namespace
 
-/// A call as it is sent to other ranks.
+/// A call in the format in which it is sent to other ranks.
 struct GlooLink::Header {
   // sent_numel, received_numel: elements that an exchange sends to and receives from the peer
   int64_t sequence, numel, sent_numel, received_numel;
@@ -78,7 +78,7 @@ struct GlooLink::Mailbox {
   std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> receivers;
 };
 
-/// Connections to all other ranks, with their addresses, before the connections are made.
+/// A Gloo context that connects this rank to all other ranks. The ranks exchange addresses() before they connect.
 class GlooLink::Mesh final : public gloo::Context {
  public:
   Mesh(int rank, int size, const std::shared_ptr<gloo::transport::Device>& device, milliseconds timeout)
@@ -205,7 +205,8 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
 void GlooLink::enable_shared_memory(std::shared_ptr<SharedMemory> shared, std::vector<std::string> contacts) {
   for (std::string& contact : contacts) contact.erase(0, contact.size() - SharedMemory::kSegmentAddressBytes);
   Call call = join_call();
-  // 0 if this rank can map the others' memory, otherwise -1; no error shows this number
+  // The sequence number tells the other ranks whether this rank can map their memory: 0 if it can, -1 if not. Errors
+  // never show this number.
   call.sequence = shared->open(contacts) ? 0 : -1;
   for (const Header& header : exchange_headers({call, after(timeout_)}))
     if (header.sequence != 0) return;
@@ -233,7 +234,7 @@ void GlooLink::wait_for_others_to_leave() {
                     : wait_once(op, r, *mailbox_->receivers[at], Direction::recv)))
         return;
       const Header& peer_header = shared_ ? header_in_shared_memory(r, rank_) : mailbox_->in[at];
-      // that rank waits for this rank in another call: leave at once, so that the store tells it
+      // Rank r waits for this rank in another call: leave at once, so that the store tells rank r.
       if (!peer_header.is_leave()) return;
     }
     for (int r = 1; r < size_ && !shared_; ++r)

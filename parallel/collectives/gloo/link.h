@@ -40,7 +40,8 @@ class GlooLink {
   /// Returns the shared memory of the ranks; null if they share none.
   SharedMemory* shared_memory() const { return shared_.get(); }
   Operation operation(const Call& call) const { return {call, after(timeout_)}; }
-  /// Marks the beginning of a call, which abort() names in its error until end(). @throws DistributedError as check()
+  /// Marks the beginning of a call. Until end(), abort() names this call in its error. @throws DistributedError as
+  /// check()
   void enter(const Call& call);
   /// Begins a collective: calls enter(), and returns when all ranks have called the collective. If the ranks call
   /// different collectives, throws the same error on every rank.
@@ -100,7 +101,7 @@ class GlooLink {
     Clock::time_point begun;
   };
   void wait_for_others_to_leave();
-  /// Sends the header of this rank's call to a peer.
+  /// Sends a header, which describes this rank's call, to a peer.
   void post(const Call& call, int peer);
   /// Writes the header of this rank's next call into shared memory, for every other rank.
   void post_in_shared_memory(const Call& call);
@@ -129,11 +130,11 @@ class GlooLink {
   bool all_others_left() const;
   /// Fails the group because a peer did not complete a transfer.
   [[noreturn]] void fail_for_peer(const Call& call, int peer, const std::string& why);
-  /// Fails the group with the first cause that any rank publishes within `grace_period`, or with `own` if there is
-  /// none.
+  /// Fails the group with the first cause that any rank publishes within `grace_period`. If no rank publishes a cause,
+  /// fails the group with the cause `own`.
   [[noreturn]] void fail(const Call& call, const std::string& own, std::chrono::milliseconds grace_period);
   std::string first_cause(const std::string& own, std::chrono::milliseconds grace_period);
-  /// Adds to the failure the name of the first call of this rank that met it. The caller must hold mutex_.
+  /// Prepends to the failure the name of the first call of this rank that met the failure. The caller must hold mutex_.
   void prepend_call_name(const Call& call);
   /// Closes all connections, so that the waits of the other ranks end even if the store is gone.
   void close_connections();
@@ -148,8 +149,9 @@ class GlooLink {
   std::string failure_;
   bool has_call_name_ = false;
   const Call* current_ = nullptr;
-  std::list<Wait> waits_;                   // oldest wait first
-  std::map<int, Clock::time_point> left_;   // time when this rank heard that a rank has left, by rank in this group
+  std::list<Wait> waits_;  // oldest wait first
+  // for each rank that has left: when this rank learned of it, by rank in this group
+  std::map<int, Clock::time_point> left_;
   std::shared_ptr<gloo::Context> context_;  // null if there is one rank
   std::shared_ptr<SharedMemory> shared_;
   std::unique_ptr<Mailbox> mailbox_;
@@ -159,7 +161,7 @@ class GlooLink {
 /// Kinds of messages. Gloo matches a send with a receive if their slots are equal. The highest byte of a slot is the
 /// kind; Gloo's own collectives use the kinds 1 to 8.
 enum class Slot : uint64_t { header = 0x40, parts, results, pair_send, pair_recv, pair_data };
-constexpr char kHasLeft[] = " has left the group";  // text that follows the name of a rank in errors
+constexpr char kHasLeft[] = " has left the group";  // text that follows the name of a rank in error messages
 constexpr uint64_t slot(Slot kind, uint32_t tag = 0) { return static_cast<uint64_t>(kind) << 56 | tag; }
 
 }  // namespace tandem::distributed

@@ -10,7 +10,7 @@ namespace tandem::distributed {
 
 using std::chrono::milliseconds;
 static constexpr auto kGracePeriod =
-    milliseconds(400);  // time in which the cause of a closed connection may be published
+    milliseconds(400);  // time to wait until another rank publishes why a connection is closed
 
 std::string GlooLink::strip_source_location(const std::string& message) {
   const size_t end = message.find("] ");

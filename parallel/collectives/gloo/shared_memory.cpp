@@ -39,11 +39,11 @@ Token new_token() {
   const uint64_t first = part();
   return {{first, part()}};
 }
-/// Data by which another rank finds and checks this rank's segment.
+/// Data by which another rank finds and checks this rank's shared memory segment.
 struct SegmentAddress {
   Token token;
   uint64_t bytes, device, inode;
-  int64_t process, file;  // file: descriptor in `process`; -1 if the rank has no segment
+  int64_t process, file;  // file: descriptor of the segment in `process`; -1 if the rank has no segment
 };
 static_assert(sizeof(SegmentAddress) <= SharedMemory::kSegmentAddressBytes);
 

@@ -62,7 +62,7 @@ class SharedMemory {
   void close();
   static constexpr char kTimedOutMessage[] = "Timed out waiting";
 
-  /// Number of the latest piece that a call has reserved.
+  /// Number of the latest piece of a tensor that a call has reserved. See Note [Shared memory].
   uint64_t pieces = 0;
 
  private:

@@ -57,7 +57,7 @@ class SharedMemoryCollective {
       if (r != link_.rank()) copy(slot_address(r, k, share(k, r)), tensor_address(share(k, r)), share(k, r));
     memory_.set_count(SharedMemory::done, piece_number(k));
   }
-  /// Reads piece k from the slot of `root`.
+  /// Copies piece k of the tensor from the slot of `root` in shared memory into x.
   void read_piece_from(int root, int64_t k) {
     if (root != link_.rank()) {
       link_.wait(op_, root, SharedMemory::filled, piece_number(k));

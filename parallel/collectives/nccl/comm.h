@@ -21,7 +21,7 @@ class NcclComm {
 
   /// Runs f(comm), which calls one or several functions of the library, on the communicator's device. Waits until NCCL
   /// has accepted the call.
-  /// @param name  name of the function, for errors
+  /// @param name  name of the function, for error messages
   void call(const char* name, Deadline deadline, const std::function<Result(Comm)>& f);
   /// Returns an asynchronous error of the GPU or of NCCL's threads; empty if there is none.
   std::string get_async_error();
@@ -42,7 +42,7 @@ class NcclComm {
   const Library& lib_;
   const Device device_;
   const std::shared_ptr<const FirstFailure> failure_;
-  // held during every call of the library, because these do not block; not held by the call that ends comm_
+  // held during every call of the library, because these calls do not block; not held by the call that ends comm_
   std::mutex mutex_;
   Comm comm_ = nullptr;  // null after close() or abort()
 };

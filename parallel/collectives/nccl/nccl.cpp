@@ -216,7 +216,7 @@ class NcclCommunicator final : public Communicator {
   std::shared_ptr<std::atomic<bool>> failure_reported() const override { return job_.failure_reported; }
 
  private:
-  /// Call to pass to the library.
+  /// A call of the NCCL function `name`. f(comm) makes the call.
   struct Launch {
     Call call;
     const char* name;
@@ -337,8 +337,8 @@ class NcclCommunicator final : public Communicator {
     throw DistributedError("the other rank did not arrive within " + std::to_string(timeout_.count()) + " ms");
   }
   /// Returns a communicator of two ranks, used only for sends with one tag in one direction. The sender is its rank 0.
-  /// The host queues its calls independently of all other calls. NCCL promises no more: on the GPU, kernels of one
-  /// communicator may wait for kernels of another.
+  /// The host queues its calls independently of all other calls. On the GPU, however, kernels of one communicator may
+  /// wait for kernels of another; NCCL does not promise more.
   NcclComm& pair(const Call& call, int tag, bool sends) {
     const int from = sends ? rank_ : call.other, to = sends ? call.other : rank_;
     {

@@ -12,7 +12,7 @@ namespace tandem::distributed::nccl {
 namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kPollInterval(100);  // interval at which operations are polled
-constexpr milliseconds kGracePeriod(1000);  // after a failure: most time to wait for operations to end
+constexpr milliseconds kGracePeriod(1000);  // after a failure: longest time to wait for operations to end
 constexpr milliseconds kDrainTime(2000);    // after a rank has left: time in which calls in progress may still complete
 /// Mixes into an FNV-1a hash those arguments of a call on which ranks must agree.
 uint64_t hash_call(uint64_t hash, const Call& call) {
@@ -59,7 +59,7 @@ void NcclWatchdog::called(const Call& call) {
   last_ = call;
   if (call.sequence == 0 || size_ == 1) return;  // a send or receive involves only two ranks, so it is not compared
   hash_ = hash_call(hash_, call);
-  // rank 0 needs only its latest call, which it publishes; other ranks keep theirs until they have been compared
+  // rank 0 needs only its latest call, which it publishes; other ranks keep their calls until these have been compared
   if (rank_ == 0) called_.clear();
   called_.push_back({call, hash_});
 }
@@ -194,7 +194,7 @@ std::string NcclWatchdog::describe_last_calls(milliseconds grace_period) {
   }
   store_->set(key(rank_), mine);
   const Deadline deadline = after(grace_period);
-  constexpr int kMaxRanks = 8;  // most ranks that an error lists
+  constexpr int kMaxRanks = 8;  // maximum number of ranks that an error lists
   std::string out;
   for (int r = 0; r < std::min(size_, kMaxRanks); ++r) {
     const auto theirs = r == rank_ ? mine : store_->find(key(r), time_until(deadline)).value_or("");

@@ -17,12 +17,12 @@ class NcclWatchdog {
  public:
   NcclWatchdog(const Rendezvous& job, Device device, std::chrono::milliseconds timeout,
                std::shared_ptr<FirstFailure> failure);
-  /// Stops the thread of the watch, and closes the communicators.
+  /// Stops the watchdog's thread, and closes the communicators.
   ~NcclWatchdog();
 
   /// Takes ownership of a communicator, polls its errors, and aborts it when the group fails.
   NcclComm& take_ownership(std::shared_ptr<NcclComm> comm);
-  /// Records that this rank makes `call`. If the ranks' collectives differ, which NCCL does not check, the watch
+  /// Records that this rank makes `call`. If the ranks' collectives differ, which NCCL does not check, the watchdog
   /// reports it after a few polls.
   void called(const Call& call);
   /// Records that the call is on the GPU's stream, and that the event `end` follows it there.
@@ -77,7 +77,7 @@ class NcclWatchdog {
   bool stop_ = false;
   std::condition_variable wake_;
   std::mutex fail_mutex_;
-  // Only the thread of the watch uses the members from last_compared_ to rank_0_call_.
+  // Only the watchdog's thread uses the members from last_compared_ to rank_0_call_.
   int64_t last_compared_ = 0;    // number of the last collective that has been compared
   int64_t rank_0_sequence_ = 0;  // number of rank 0's latest collective, when last read
   uint64_t rank_0_hash_ = 0;

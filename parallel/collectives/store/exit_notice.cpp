@@ -17,8 +17,9 @@ struct ExitNotice::Entry {
   bool has_launcher;
   // name of the group made by init_process_group, from which all other groups of this rank are made
   std::string outermost;
-  std::optional<std::string> join_value;  // value that this rank has set under joined_key() in the outermost group
-  std::shared_ptr<void> job;              // identifies the rank: the same object in all its groups
+  // value that this rank has set under joined_key() in the group `outermost`; it identifies the rank's process
+  std::optional<std::string> join_value;
+  std::shared_ptr<void> job;  // identifies the rank: all groups of the rank share this object
   std::shared_ptr<StoreClient> store;
   std::shared_ptr<StoreServer> server;  // null if another process hosts the store
   std::function<void(bool, const std::string&)> on_exit_callback;
@@ -45,7 +46,7 @@ void report_exit(const ExitNotice::Entry& e, int status, const std::string& why)
   if (status != 0 && e.server) return e.server->find(failure) ? void() : e.server->set(failure, why);
   const auto store = e.store->reconnect(StoreClient::kShortAnswerTime);
   const std::string key = joined_key(e.outermost, e.rank);
-  // the ranks' next program already has a new store at this address
+  // If the value differs, the store at this address is already the store of another program, started after this one.
   if (store->find(key, milliseconds(0), StoreClient::kShortAnswerTime) != e.join_value) return;
   status == 0 ? store->end(e.rank) : void(store->set_once(failure, why, StoreClient::kShortAnswerTime));
 } catch (const std::exception&) {

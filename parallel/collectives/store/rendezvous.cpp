@@ -28,7 +28,8 @@ constexpr char kHostedKey[] = "hosted";
 int group_number(const std::string& name) { return std::atoi(name.c_str() + sizeof "group"); }
 
 std::string process_key(const std::string& group, int rank) { return group + "/place " + std::to_string(rank); }
-/// Key whose value describes the rank that came first. The other ranks compare their number of ranks with that value.
+/// Key whose value describes the first rank that registered. Each other rank compares its own number of ranks with the
+/// number in that value.
 std::string first_key(const std::string& group) { return group + "/first"; }
 std::string rejected_key(const std::string& group) { return group + "/refused"; }
 /// Describes this process in the format that location_text() parses.
@@ -177,7 +178,7 @@ std::string location_text(int rank, const std::optional<std::string>& came) {
 }
 
 void register_rank(const Rendezvous& job) {
-  if (job.members) return;  // no check needed: the ranks have their places in the group from which this one is made
+  if (job.members) return;  // no check needed: the ranks have registered in the default group
   StoreClient& store = *job.store;
   const std::string me = describe_process(job.size);
   const auto reject = [&](const std::string& why) {

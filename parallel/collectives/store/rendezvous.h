@@ -24,8 +24,9 @@ struct Rendezvous {
   MembersPtr members = nullptr;
   /// Value of Communicator::failure_reported(). Groups made from this group share it, because they all fail together.
   std::shared_ptr<std::atomic<bool>> failure_reported = std::make_shared<std::atomic<bool>>(false);
-  std::shared_ptr<FlightLog> flight = nullptr;  // flight record of this rank; if null, the group makes a new one
-  bool shared_memory = true;                    // true if ranks on one machine may use shared memory; read by gloo only
+  // log of this rank's last calls (flight record); if null, the group makes a new log
+  std::shared_ptr<FlightLog> flight = nullptr;
+  bool shared_memory = true;  // true if ranks on one machine may use shared memory; read by gloo only
 
   /// Returns this rank's rank in the default group.
   int global() const { return global_rank(rank, members); }

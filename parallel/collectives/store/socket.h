@@ -38,8 +38,8 @@ class Descriptor {
 /// @throws DistributedError naming address and port
 Descriptor listen_on(const std::string& address, int port);
 /// Connects to a port, and retries until a server listens there or the deadline has passed. The socket is non-blocking.
-/// @param host   name of the host that should run the server, for errors
-/// @param start  time when the caller began to wait, for errors
+/// @param host   name of the host that should run the server, for error messages
+/// @param start  time when the caller began to wait, for error messages
 /// @throws DistributedError naming address, port and `host`
 Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host = "its host",
                       Clock::time_point start = Clock::now());
@@ -49,7 +49,8 @@ Descriptor connect_to(const std::string& address, int port, Deadline deadline, c
 void prepare_connection(int fd);
 constexpr std::chrono::seconds kLinkTimeout(20);
 int socket_port(int fd);
-/// Returns the numeric address of this end of a connection, which is that of the network interface it uses.
+/// Returns the numeric address of this end of a connection: the address of the network interface that the connection
+/// uses.
 std::string local_address(int fd);
 /// Waits for one of poll's `events` on a socket. Returns false at the deadline.
 bool wait_until_ready(int fd, short events, Deadline deadline);

@@ -1,5 +1,5 @@
-// A small key-value store over TCP, of which a job has one. Its ranks find each other through it and publish the causes
-// of failures. The server also notices when ranks are lost. Internal.
+// A small key-value store over TCP. Each job has one. The job's ranks find each other through the store, and publish
+// the causes of failures in it. The server also notices when ranks are lost. Internal.
 #pragma once
 #include <map>
 #include <mutex>
@@ -24,8 +24,9 @@ std::vector<std::string> failure_keys(const std::string& group);
 /// listens on loopback alone unless another address is given.
 ///
 /// The server watches over ranks. A rank is lost if the connection on which it reports (StoreClient::report) ends
-/// before the rank has left its group. The server then publishes a failure of the outermost group that this group was
-/// made from, unless that group has failed already. All ranks that the store knows are ranks of the outermost group.
+/// before the rank has left its group. The server then publishes a failure of the outermost group (the one made by
+/// init_process_group, from which this group was made), unless that group has failed already. All ranks that the store
+/// knows are ranks of the outermost group.
 ///
 /// A rank whose process ends with status 0 has left all its groups and is not lost (StoreClient::end,
 /// mark_ended_normally).
@@ -44,7 +45,7 @@ class StoreServer {
   /// As StoreClient::set() and StoreClient::find().
   void set(const std::string& key, const std::string& value);
   std::optional<std::string> find(const std::string& key) const;
-  /// Records that the rank's process has ended with status 0, so that the rank has left all groups. As
+  /// Records that the rank's process has ended with status 0, so that the rank has left all groups. Same as
   /// StoreClient::end().
   void mark_ended_normally(int rank);
   /// Shuts the server down now and tells the clients so. find() and set() still work on this object.
@@ -92,8 +93,8 @@ class StoreClient {
 
   /// Connects to the store, and waits for it to come up for at most `timeout`. @throws StoreDenied if the token is
   /// wrong
-  /// @param host   name of the store's host, for errors: "rank 0"
-  /// @param start  time when the caller began to wait, for errors
+  /// @param host   name of the store's host, for error messages: "rank 0"
+  /// @param start  time when the caller began to wait, for error messages
   StoreClient(const std::string& address, int port, const std::string& token, std::chrono::milliseconds timeout,
               std::string host = "a rank or a launcher", Clock::time_point start = Clock::now());
   void set(const std::string& key, const std::string& value,
@@ -180,8 +181,9 @@ constexpr char kAdd = '+', kCompareSet = '=', kErase = '-', kCount = '#';
 constexpr char kReport = 'R', kLeave = 'L', kBlame = 'A';  // requests of ranks; the key is the name of the group
 constexpr char kEnd = 'E', kLeft = 'W';
 constexpr char kValue = 'V', kNothing = 'N', kDenied = 'D', kBad = 'B';  // kinds of replies; the value follows the kind
-constexpr char kRefused = 'F';                                           // the value is the reason of the refusal
-constexpr char kClosed = 'C';                                            // may also be sent without a request
+constexpr char kRefused = 'F';                                           // reply whose value is the reason of a refusal
+// message that the store has shut down; may also be sent without a request
+constexpr char kClosed = 'C';
 constexpr char kVersion[] = "tandem store 4";  // value of the first request and of the reply to it
 constexpr size_t kMaxMessage = 64 + kMaxStoreKey + kMaxStoreValue;
 constexpr size_t kMaxHello = 64 + kMaxStoreKey;  // longest message that is accepted before the token

@@ -27,7 +27,7 @@ namespace {
 
 constexpr size_t kMaxConnections = 4096;
 constexpr size_t kMaxUnauthenticated =
-    64;  // most connections that have not shown the token; a new one closes the oldest
+    64;  // maximum for connections that have not shown the token; one more closes the oldest
 constexpr auto kHandshakeTimeout = std::chrono::seconds(5);
 constexpr milliseconds kCloseTimeout(300);  // time in which clients may read the last reply
 
@@ -60,7 +60,7 @@ struct Connection {
   std::optional<std::string> key = {};  // key that the client waits for
   std::optional<Member> member = {};
   bool has_pending_report = false;  // true while a report waits for a failure of the group
-  // end of the current wait or, before the client has shown the token, of the time for doing so
+  // deadline of the current wait; before the client has shown the token, the deadline for showing it
   Deadline deadline = {};
   bool is_waiting() const { return key || has_pending_report; }
 };
@@ -327,7 +327,7 @@ class StoreServer::EventLoop {
     return std::to_string(rank);  // the ranks wait for each other in a cycle
   }
 
-  /// Publishes the failure of each lost rank or member whose time has come, unless another cause is known.
+  /// Publishes the failure of each lost rank or member whose publish_time has come, unless another cause is known.
   void publish_lost_members() {
     const std::lock_guard lock(mutex_);
     std::erase_if(lost_members_, [this](const LostMember& each) {

@@ -77,7 +77,7 @@ using std::chrono::milliseconds;
 // kPrefix: prefix of users' keys. kWorkers: key of the number of connected stores, which users do not see.
 constexpr char kPrefix[] = "user/", kWorkers[] = "workers";
 constexpr milliseconds kMaxRequestTime(
-    50);  // longest single request of a wait, because it blocks the requests of other threads
+    50);  // longest time of one request by wait(), because a request blocks other threads' requests
 
 std::string resolve_token(const TCPStoreOptions& options) {
   const char* const token = std::getenv("TANDEM_JOB_TOKEN");

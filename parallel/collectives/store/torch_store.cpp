@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kTorchValidate = 0, kTorchSet = 1, kTorchGet = 3, kTorchWait = 6;
 constexpr uint32_t kMagic = 0x3C85F7CE;
-constexpr uint64_t kMaxValue = 1 << 16;  // longest value that is accepted; Tandem's own are far shorter
+constexpr uint64_t kMaxValue = 1 << 16;  // longest value that is accepted; Tandem's own values are far shorter
 
 template <class T> std::string to_bytes(T number) {
   return std::string(reinterpret_cast<const char*>(&number), sizeof number);

@@ -63,7 +63,7 @@ void Watchdog::watch() {
     }
   } catch (const StoreClosed&) {
     notify_first_report();
-    return store_->interrupt();  // close the connection, for which the store's host waits
+    return store_->interrupt();  // close the connection: the store's host waits for that
   } catch (const std::exception& error) {
     cause = error.what();
     notify_first_report();
@@ -92,7 +92,7 @@ void Watchdog::end_process_unless_reported(const std::string& error) {
   const std::string text = "tandem: rank " + std::to_string(options_.rank) +
                            " ends because its job has failed: " + error.substr(0, 3000) + "\n";
   if (wait_until_ready(STDERR_FILENO, POLLOUT,
-                       after(std::chrono::milliseconds(100))))  // a short wait: the reader may be blocked
+                       after(std::chrono::milliseconds(100))))  // short, because the reader of stderr may be blocked
     (void)!::write(STDERR_FILENO, text.data(), text.size());
   std::_Exit(1);
 }

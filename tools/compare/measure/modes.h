@@ -9,11 +9,11 @@ struct Mode {
   enum class Kind : int8_t { single, data_parallel, distributed };
   std::string key, label;
   Kind kind = Kind::single;
-  std::string backend = {};        // DDP only: local (ranks are threads), gloo or nccl (ranks are processes)
-  bool persistent = false;         // DP only: keep replicas between steps, and update them only if parameters changed
-  bool loss_in_replicas = false;   // DP only: compute the loss in the replicas, not on the first device
-  double bucket_mib = 25;          // DDP only: maximum size of a bucket in MiB
-  bool independent_ranks = false;  // single only: each rank trains its own network and sends nothing
+  std::string backend = {};        // under DDP: local (ranks are threads), gloo or nccl (ranks are processes)
+  bool persistent = false;         // under DP: keep replicas between steps, and update them only if parameters changed
+  bool loss_in_replicas = false;   // under DP: compute the loss in the replicas, not on the first device
+  double bucket_mib = 25;          // under DDP: maximum size of a bucket in MiB
+  bool independent_ranks = false;  // if kind is single: each rank trains its own network and sends nothing
 };
 
 /// Returns the modes that run by default: one device, then the DP modes, then DDP over each of `backends`.

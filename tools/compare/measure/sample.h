@@ -37,7 +37,7 @@ struct RankSample {
   std::vector<TraceEvent> events;
   std::vector<Memory> memory;            // memory over the last step, for each of `devices`
   std::vector<int64_t> allocator_peaks;  // peak over the last step according to the allocator, for each of `devices`
-  /// Seconds per step slept because of a planted fault, mean over the measured steps.
+  /// Seconds per step that this rank slept because of a fault injected by --plant; mean over the measured steps.
   double planted_seconds = 0;
   /// Bytes moved between devices (DP), or sent by this rank (DDP), summed over the measured steps.
   int64_t bytes_moved = 0;
