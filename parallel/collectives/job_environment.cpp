@@ -87,9 +87,9 @@ JobId read_job_id(const Launcher& launcher, const Variables& variable,
   return has_name(launcher, "Slurm") ? JobId(job + "." + step, "SLURM_JOB_ID and SLURM_STEP_ID") : from("SLURM_JOB_ID");
 }
 /// Derives a port from a text, between 10000 and 29999. Systems assign ports automatically only above this range.
-int port_from_hash(const std::string& read_job_id) {
+int port_from_hash(const std::string& job_id) {
   uint32_t hash = 2166136261;  // FNV-1a hash, which is the same on every machine
-  for (const char c : read_job_id) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+  for (const char c : job_id) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
   return static_cast<int>(10000 + hash % 20000);
 }
 

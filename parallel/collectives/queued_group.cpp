@@ -28,11 +28,11 @@ std::vector<Tensor> contiguous_like(const std::vector<Tensor>& list) {
     out.push_back(!y.defined() || y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device()));
   return out;
 }
-/// Copies the values of `make_contiguous`, the contiguous copy of a result, to the result y. If they are the same
+/// Copies the values of `contiguous`, the contiguous copy of a result, to the result y. If they are the same
 /// tensor, only increments its version.
-void copy_result(const Tensor& make_contiguous, const Tensor& y) {
-  if (make_contiguous.is_same(y)) return y.bump_version();
-  Tensor(y.detach()).copy_(make_contiguous);
+void copy_result(const Tensor& contiguous, const Tensor& y) {
+  if (contiguous.is_same(y)) return y.bump_version();
+  Tensor(y.detach()).copy_(contiguous);
 }
 /// Returns whether two outputs share an element. If one is not contiguous, only checks whether both begin at the same
 /// element.
@@ -382,9 +382,9 @@ class QueuedGroup final : public ProcessGroup {
         {std::move(call), {x}, [this, x, f](const Call& c, QueuedWork&) { run_in_place(c, x, f); }});
   }
   template <class F> void run_in_place(const Call& call, const Tensor& x, const F& f) {
-    Tensor make_contiguous = x.is_contiguous() ? x : x.detach().contiguous();
-    f(call, make_contiguous);
-    communicator_->then([make_contiguous, x] { copy_result(make_contiguous, x); });
+    Tensor contiguous = x.is_contiguous() ? x : x.detach().contiguous();
+    f(call, contiguous);
+    communicator_->then([contiguous, x] { copy_result(contiguous, x); });
   }
   /// Runs f(call, outputs). Outputs that are not contiguous are replaced by contiguous tensors, whose values are then
   /// copied to them.
@@ -459,9 +459,9 @@ class QueuedGroup final : public ProcessGroup {
   WorkPtr receive(Call call, const Tensor& x, int tag) {
     check_outputs_distinct(call, {x});
     const auto run = [this, x, tag](const Call& c, QueuedWork& work) {
-      Tensor make_contiguous = x.is_contiguous() ? x : x.detach().contiguous();
-      work.set_source(communicator_->recv(c, make_contiguous, tag));
-      copy_result(make_contiguous, x);
+      Tensor contiguous = x.is_contiguous() ? x : x.detach().contiguous();
+      work.set_source(communicator_->recv(c, contiguous, tag));
+      copy_result(contiguous, x);
     };
     return queue_->transfer({std::move(call), {x}, run}, tag, /*sends=*/false);
   }
