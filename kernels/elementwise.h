@@ -6,17 +6,17 @@
 #include "tandem/core/tensor.h"
 
 // Kernels whose only arguments are tensors. The planners and the tests expand these lists.
-#define TANDEM_PLAIN_UNARY_KERNELS(X) \
+#define TANDEM_PARAMETERLESS_UNARY_KERNELS(X) \
   TANDEM_ALL_UNARY_OPS(X) TANDEM_SPECIAL_OPS(X) TANDEM_PREDICATE_OPS(X) X(gelu_tanh, GeluTanh)
-#define TANDEM_PLAIN_BINARY_KERNELS(X) \
-  TANDEM_ALL_BINARY_OPS(X)             \
+#define TANDEM_PARAMETERLESS_BINARY_KERNELS(X) \
+  TANDEM_ALL_BINARY_OPS(X)                     \
   TANDEM_SPECIAL_BINARY_OPS(X) TANDEM_GRADIENT_OPS(X) X(squared_difference, SquaredDifference)
 #define TANDEM_DECLARE_UNARY(op, ...) void op(const Tensor& x, Tensor& y);
 #define TANDEM_DECLARE_BINARY(op, ...) void op(const Tensor& a, const Tensor& b, Tensor& y);
 
 #define TANDEM_ELEMENTWISE_KERNELS                                                                           \
-  TANDEM_PLAIN_UNARY_KERNELS(TANDEM_DECLARE_UNARY)                                                           \
-  TANDEM_PLAIN_BINARY_KERNELS(TANDEM_DECLARE_BINARY) /* comparisons write bool */                            \
+  TANDEM_PARAMETERLESS_UNARY_KERNELS(TANDEM_DECLARE_UNARY)                                                   \
+  TANDEM_PARAMETERLESS_BINARY_KERNELS(TANDEM_DECLARE_BINARY) /* comparisons write bool */                    \
   /* y = a + alpha b */                                                                                      \
   void add(const Tensor& a, const Tensor& b, const Scalar& alpha, Tensor& y);                                \
   void clamp(const Tensor& x, const Scalar& low, const Scalar& high, Tensor& y);                             \

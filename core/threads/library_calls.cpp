@@ -1,4 +1,4 @@
-// Implements LibraryCallGuard: makes exit() wait for calls into other libraries, whose data it frees.
+// Implements DelayExitGuard: makes exit() wait for calls into other libraries, whose data it frees.
 #include "tandem/core/threads/library_calls.h"
 
 #include <unistd.h>
@@ -44,7 +44,7 @@ Threads& threads() {
 /// State of a thread that has called a library.
 struct ThreadState {
   std::atomic<ExitStage> current_call{
-      ExitStage::none};  // argument of the current LibraryCallGuard; Ending::none outside of calls
+      ExitStage::none};  // argument of the current DelayExitGuard; Ending::none outside of calls
 
   ThreadState() {
     const std::lock_guard lock(threads().mutex);
@@ -89,7 +89,7 @@ thread_local ExitHook exit_hook;
 
 }  // namespace
 
-LibraryCallGuard::LibraryCallGuard(ExitStage end) : end_(end) {
+DelayExitGuard::DelayExitGuard(ExitStage end) : end_(end) {
   ThreadState& thread = LateThreadLocal<ThreadState>::get();
   thread.current_call = end;
   const ExitStage now = exit_stage;
@@ -99,7 +99,7 @@ LibraryCallGuard::LibraryCallGuard(ExitStage end) : end_(end) {
   thread.current_call = ExitStage::none;
   for (;;) ::pause();
 }
-LibraryCallGuard::~LibraryCallGuard() {
+DelayExitGuard::~DelayExitGuard() {
   static std::atomic<int> seen{0};
   // Registers exit_begins() again, so that it runs before the destructors of tables that the call has created. After a
   // thousand calls, the library has created all its tables.

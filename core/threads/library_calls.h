@@ -1,4 +1,4 @@
-// LibraryCallGuard: guards calls into other libraries whose data exit() frees while other threads may still use it.
+// DelayExitGuard: guards calls into other libraries whose data exit() frees while other threads may still use it.
 // Internal.
 #pragma once
 
@@ -13,14 +13,14 @@ enum class ExitStage {
 
 /// While this object lives, this thread is inside a library that must not be used once exit() reaches stage `end`. At
 /// that stage exit() waits for the threads inside, ten seconds at most.
-class LibraryCallGuard {
+class DelayExitGuard {
  public:
   /// Marks this thread as inside the library. If `end` is libraries_ended and exit() has reached it, blocks until the
   /// process is gone, unless this thread called exit(). No code of the program that could wait for this thread runs at
   /// that stage.
-  explicit LibraryCallGuard(ExitStage end);
-  ~LibraryCallGuard();
-  LibraryCallGuard(const LibraryCallGuard&) = delete;
+  explicit DelayExitGuard(ExitStage end);
+  ~DelayExitGuard();
+  DelayExitGuard(const DelayExitGuard&) = delete;
   /// Whether the library may be used. Check this if `end` is exit_began.
   bool allowed() const { return allowed_; }
 

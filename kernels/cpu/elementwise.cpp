@@ -6,15 +6,15 @@
 
 namespace tandem::kernels::cpu {
 
-#define TANDEM_CPU_UNARY_PLANNER(op, ...) \
-  TANDEM_DECLARE_LOOP(op)                 \
+#define TANDEM_DEFINE_CPU_UNARY_KERNEL(op, ...) \
+  TANDEM_DECLARE_LOOP(op)                       \
   void op(const Tensor& x, Tensor& y) { run(plan_elementwise(#op, loops::op, {y}, {x}, {}, /*cost=*/4)); }
-TANDEM_PLAIN_UNARY_KERNELS(TANDEM_CPU_UNARY_PLANNER)
+TANDEM_PARAMETERLESS_UNARY_KERNELS(TANDEM_DEFINE_CPU_UNARY_KERNEL)
 
-#define TANDEM_CPU_BINARY_PLANNER(op, ...) \
-  TANDEM_DECLARE_LOOP(op)                  \
+#define TANDEM_DEFINE_CPU_BINARY_KERNEL(op, ...) \
+  TANDEM_DECLARE_LOOP(op)                        \
   void op(const Tensor& a, const Tensor& b, Tensor& y) { run(plan_elementwise(#op, loops::op, {y}, {a, b})); }
-TANDEM_PLAIN_BINARY_KERNELS(TANDEM_CPU_BINARY_PLANNER)
+TANDEM_PARAMETERLESS_BINARY_KERNELS(TANDEM_DEFINE_CPU_BINARY_KERNEL)
 
 TANDEM_DECLARE_LOOP(add)
 void add(const Tensor& a, const Tensor& b, const Scalar& alpha, Tensor& y) {

@@ -101,7 +101,7 @@ template <class T> bool openblas(const Gemm& g, const T* a, const T* b, T* c) {
     function(CblasRowMajor, order(g.transpose_a), order(g.transpose_b), i(g.m), i(g.n), i(g.k), T(1), a, lead(g.lda), b,
              lead(g.ldb), T(g.accumulate), c, lead(g.ldc));
   };
-  const LibraryCallGuard inside(ExitStage::libraries_ended);
+  const DelayExitGuard inside(ExitStage::libraries_ended);
   if constexpr (std::is_same_v<T, float>)
     call(cblas_sgemm);
   else

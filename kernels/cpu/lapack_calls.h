@@ -42,7 +42,7 @@ template <class... P> class LapackRoutine {
  public:
   explicit constexpr LapackRoutine(void (*routine)(P...)) : routine_(routine) {}
   void operator()(P... arguments) const {
-    const detail::LibraryCallGuard inside(detail::ExitStage::libraries_ended);
+    const detail::DelayExitGuard inside(detail::ExitStage::libraries_ended);
     routine_(arguments...);
   }
 

@@ -72,7 +72,7 @@ template <class Problem, class Primitive> class OnednnCache {
       known->second.used = ++clock_;
       return known->second.primitive;
     }
-    const detail::LibraryCallGuard inside(detail::ExitStage::exit_began);
+    const detail::DelayExitGuard inside(detail::ExitStage::exit_began);
     if (!inside.allowed()) return nullptr;
     const auto at = entries_.try_emplace(problem).first;
     at->second.used = ++clock_;

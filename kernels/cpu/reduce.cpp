@@ -83,23 +83,23 @@ void squared_error(const Tensor& x, const Tensor& target, double divisor, Tensor
     run(plan_call("squared_error", y.dtype(), {y}, {partial}, Finish{blocks, divisor}, finish, 1, 1));
   });
 }
-#define TANDEM_REDUCE_PLANNER(op) \
-  TANDEM_DECLARE_LOOP(op)         \
+#define TANDEM_DEFINE_REDUCE_KERNEL(op) \
+  TANDEM_DECLARE_LOOP(op)               \
   void op(const Tensor& x, Tensor& y) { reduce(#op, loops::op, loops::op, loops::op, y.dtype(), x, y); }
-TANDEM_REDUCE_PLANNER(prod)
-TANDEM_REDUCE_PLANNER(amax)
-TANDEM_REDUCE_PLANNER(amin)
-TANDEM_REDUCE_PLANNER(any)
-TANDEM_REDUCE_PLANNER(all)
+TANDEM_DEFINE_REDUCE_KERNEL(prod)
+TANDEM_DEFINE_REDUCE_KERNEL(amax)
+TANDEM_DEFINE_REDUCE_KERNEL(amin)
+TANDEM_DEFINE_REDUCE_KERNEL(any)
+TANDEM_DEFINE_REDUCE_KERNEL(all)
 
-#define TANDEM_EXTREMUM_PLANNER(op)                                                                               \
+#define TANDEM_DEFINE_EXTREMUM_KERNEL(op)                                                                         \
   TANDEM_DECLARE_LOOP(op)                                                                                         \
   void op(const Tensor& x, Tensor& y, Tensor& index) {                                                            \
     run(plan_raw(#op, select_body(loops::op, x.dtype(), #op), x.dtype(), {y, index}, {x},                         \
                  {integer(x.size(1)), integer(x.size(2))}, y.numel(), kBlock / std::max<int64_t>(x.size(1), 1))); \
   }
-TANDEM_EXTREMUM_PLANNER(max_with_index)
-TANDEM_EXTREMUM_PLANNER(min_with_index)
+TANDEM_DEFINE_EXTREMUM_KERNEL(max_with_index)
+TANDEM_DEFINE_EXTREMUM_KERNEL(min_with_index)
 
 TANDEM_DECLARE_LOOP(cumsum)
 TANDEM_DECLARE_LOOP(cumprod)

@@ -6,19 +6,19 @@
 
 namespace tandem::kernels::cuda {
 
-#define TANDEM_CUDA_UNARY_PLANNER(op, ...) \
-  namespace tables {                       \
-  extern const ElementKernelTable op;      \
-  }                                        \
+#define TANDEM_DEFINE_CUDA_UNARY_KERNEL(op, ...) \
+  namespace tables {                             \
+  extern const ElementKernelTable op;            \
+  }                                              \
   void op(const Tensor& x, Tensor& y) { elementwise(#op, tables::op, y, {x}); }
-TANDEM_PLAIN_UNARY_KERNELS(TANDEM_CUDA_UNARY_PLANNER)
+TANDEM_PARAMETERLESS_UNARY_KERNELS(TANDEM_DEFINE_CUDA_UNARY_KERNEL)
 
-#define TANDEM_CUDA_BINARY_PLANNER(op, ...) \
-  namespace tables {                        \
-  extern const ElementKernelTable op;       \
-  }                                         \
+#define TANDEM_DEFINE_CUDA_BINARY_KERNEL(op, ...) \
+  namespace tables {                              \
+  extern const ElementKernelTable op;             \
+  }                                               \
   void op(const Tensor& a, const Tensor& b, Tensor& y) { elementwise(#op, tables::op, y, {a, b}); }
-TANDEM_PLAIN_BINARY_KERNELS(TANDEM_CUDA_BINARY_PLANNER)
+TANDEM_PARAMETERLESS_BINARY_KERNELS(TANDEM_DEFINE_CUDA_BINARY_KERNEL)
 
 namespace tables {
 extern const ElementKernelTable add, clamp, clamp_backward, leaky_relu, leaky_relu_backward, elu, elu_backward,

@@ -85,8 +85,8 @@ namespace {
 struct SavedTensorHandle {
   std::shared_ptr<CheckpointFrame> frame;
   size_t number;
-  std::function<void()> drop;
-  ~SavedTensorHandle() { drop(); }
+  std::function<void()> free_recomputed;
+  ~SavedTensorHandle() { free_recomputed(); }
 };
 thread_local bool second_run = false;
 struct RecomputeGuard : graph::saved_tensors_hooks {
@@ -181,7 +181,7 @@ SavedTensorHooks CheckpointFrame::hooks(const std::shared_ptr<CheckpointFrame>& 
     Members& m = *frame->members_;
     const size_t number = m.saved.size();
     m.saved.push_back({x.sizes(), x.dtype(), x.device()});
-    const auto drop = [&m, number] {
+    const auto free_recomputed = [&m, number] {
       Tensor last;  // destroyed after the unlock, because its destructor may call drop() again
       const std::lock_guard lock(m.mutex);
       if (const auto at = m.recomputed.find(number); at != m.recomputed.end()) {
@@ -189,7 +189,7 @@ SavedTensorHooks CheckpointFrame::hooks(const std::shared_ptr<CheckpointFrame>& 
         m.recomputed.erase(at);
       }
     };
-    return std::shared_ptr<SavedTensorHandle>(new SavedTensorHandle{frame, number, drop});
+    return std::shared_ptr<SavedTensorHandle>(new SavedTensorHandle{frame, number, free_recomputed});
   };
   hooks.unpack = [](const std::any& packed) {
     const auto& handle = std::any_cast<const std::shared_ptr<SavedTensorHandle>&>(packed);

@@ -49,31 +49,31 @@ template <class F> void for_products(const ConvCase& c, F f) {
 }
 
 /// Expected elements of a tensor (`value`), and for each element the sum of the absolute values of its terms (`size`).
-struct Wanted {
+struct ExpectedTensor {
   std::vector<double> value, size;
-  explicit Wanted(const Tensor& t) : value(static_cast<size_t>(t.numel())), size(value) {}
+  explicit ExpectedTensor(const Tensor& t) : value(static_cast<size_t>(t.numel())), size(value) {}
   void add(int64_t i, double product) {
     value[static_cast<size_t>(i)] += product, size[static_cast<size_t>(i)] += std::abs(product);
   }
   /// Returns the largest error, in units of rounding of the element's `size`. If `transformed`, the errors are relative
   /// to
   /// the largest `size` instead, because a transform also adds up neighbouring elements.
-  double worst(const Tensor& got, bool transformed) const {
+  double largest_error(const Tensor& got, bool transformed) const {
     const double unit = unit_of(got.dtype()), largest = size.empty() ? 0 : *std::max_element(size.begin(), size.end());
-    double worst = 0;
+    double largest_error = 0;
     for (int64_t i = 0; i < got.numel(); ++i) {
       const auto n = static_cast<size_t>(i);
       const double error = std::abs(at(got, i) - value[n]), of = unit * (transformed ? largest : size[n]);
-      if (!(error == 0)) worst = std::max(worst, std::isnan(error) ? HUGE_VAL : error / of);
+      if (!(error == 0)) largest_error = std::max(largest_error, std::isnan(error) ? HUGE_VAL : error / of);
     }
-    return worst;
+    return largest_error;
   }
 };
 
 /// Requires that a convolution's output and gradients equal the sums over x, w and dy that define them.
 inline void require_sums(const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& dy,
                          const Tensor& got_y, const Tensor& got_dx, const Tensor& got_dw, bool transformed = false) {
-  Wanted y(dy), dx(x), dw(w);
+  ExpectedTensor y(dy), dx(x), dw(w);
   for (int64_t i = 0; bias.defined() && i < dy.numel(); ++i) y.add(i, at(bias, i / (c.out(0) * c.out(1)) % c.filters));
   // Uses plain pointers, because these are millions of products in a program compiled without optimization.
   const Tensor x64 = x.to(kFloat64), w64 = w.to(kFloat64), dy64 = dy.to(kFloat64);
@@ -91,9 +91,9 @@ inline void require_sums(const ConvCase& c, const Tensor& x, const Tensor& w, co
   // of 37,000 sums of 288 products, added one after another, was 5.3 units. Transforms multiply by numbers that cancel
   // later, so their errors are larger: 2139 units were measured for a weight gradient (cuDNN on an H200).
   const double units = transformed ? 5000 : 6;
-  REQUIRE(y.worst(got_y, transformed) <= units);
-  REQUIRE(dx.worst(got_dx, transformed) <= units);
-  REQUIRE(dw.worst(got_dw, transformed) <= units);
+  REQUIRE(y.largest_error(got_y, transformed) <= units);
+  REQUIRE(dx.largest_error(got_dx, transformed) <= units);
+  REQUIRE(dw.largest_error(got_dw, transformed) <= units);
 }
 
 }  // namespace tandem::test

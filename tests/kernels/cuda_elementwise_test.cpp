@@ -59,7 +59,7 @@ TEST_CASE("unary kernels on CUDA do what the CPU's do, for every dtype", "[cuda]
     void (*cuda)(const Tensor&, Tensor&);
   };
 #define X(op, ...) {#op, kernels::cpu::op, kernels::cuda::op},
-  const Row rows[] = {TANDEM_PLAIN_UNARY_KERNELS(X)};
+  const Row rows[] = {TANDEM_PARAMETERLESS_UNARY_KERNELS(X)};
 #undef X
   for (const Row& row : rows)
     for (const DType dtype : kAllDTypes) {
@@ -79,7 +79,7 @@ TEST_CASE("unary kernels on CUDA do what the CPU's do, for every dtype", "[cuda]
         continue;
       }
       row.cuda(x.to(kGpu), y.got);
-      CHECK(differing(y.got, y.want, made ? 0 : tolerance(dtype), is_half(dtype) ? 1e-6 : 1e-12) == 0);
+      CHECK(count_differences(y.got, y.want, made ? 0 : tolerance(dtype), is_half(dtype) ? 1e-6 : 1e-12) == 0);
     }
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("binary kernels on CUDA do what the CPU's do, for every dtype", "[cuda
     void (*cuda)(const Tensor&, const Tensor&, Tensor&);
   };
 #define X(op, ...) {#op, kernels::cpu::op, kernels::cuda::op},
-  const Row rows[] = {TANDEM_PLAIN_BINARY_KERNELS(X)};
+  const Row rows[] = {TANDEM_PARAMETERLESS_BINARY_KERNELS(X)};
 #undef X
   for (const Row& row : rows)
     for (const DType dtype : kAllDTypes) {
@@ -113,7 +113,7 @@ TEST_CASE("binary kernels on CUDA do what the CPU's do, for every dtype", "[cuda
         continue;
       }
       row.cuda(a.to(kGpu), b.to(kGpu), y.got);
-      CHECK(differing(y.got, y.want, made ? 0 : tolerance(dtype), is_half(dtype) ? 1e-3 : 1e-6) == 0);
+      CHECK(count_differences(y.got, y.want, made ? 0 : tolerance(dtype), is_half(dtype) ? 1e-3 : 1e-6) == 0);
     }
 }
 
@@ -128,10 +128,10 @@ TEST_CASE("elementwise kernels on CUDA take every length, alignment and layout",
         kernels::cpu::add(a, b, 2, want);
         Tensor x = laid_out(a.to(kGpu), spacing), y = laid_out(b.to(kGpu), Spacing::plain);
         kernels::cuda::add(x, y, 2, y);  // in place
-        CHECK(differing(y, want) == 0);
+        CHECK(count_differences(y, want) == 0);
         Tensor z = laid_out(a.to(kGpu), spacing);
         kernels::cuda::add(x, b.to(kGpu), 2, z);
-        CHECK(differing(z.contiguous(), want) == 0);
+        CHECK(count_differences(z.contiguous(), want) == 0);
       }
 }
 
@@ -145,18 +145,18 @@ TEST_CASE("elementwise kernels on CUDA broadcast, also a number that lies on the
       const Tensor number = core::scalar(3, dtype, kCPU);
       for (const Tensor& other : {row, column, one}) {
         const auto y = both(x.sizes(), dtype, kernels::cpu::mul, kernels::cuda::mul, x, other);
-        CHECK(differing(y.got, y.want) == 0);
+        CHECK(count_differences(y.got, y.want) == 0);
       }
       Tensor got = core::empty(x.sizes(), dtype, kGpu), want = core::empty(x.sizes(), dtype, kCPU);
       kernels::cpu::mul(x, number, want);
       kernels::cuda::mul(x.to(kGpu), number, got);
-      CHECK(differing(got, want) == 0);
+      CHECK(count_differences(got, want) == 0);
       kernels::cuda::mul(number, x.to(kGpu), got);
-      CHECK(differing(got, want) == 0);
+      CHECK(count_differences(got, want) == 0);
       const Tensor mask = few_values({3, columns}, kBool);
       kernels::cpu::where(mask, x, number, want);
       kernels::cuda::where(mask.to(kGpu), x.to(kGpu), number, got);
-      CHECK(differing(got, want) == 0);
+      CHECK(count_differences(got, want) == 0);
     }
   Tensor y = core::empty({4}, kFloat32, kGpu);
   const Tensor two = few_values({2, 2}, kFloat32);
@@ -175,10 +175,10 @@ TEST_CASE("copies on CUDA convert every dtype into every other", "[cuda][element
         if (to == kUInt8 && from != kUInt8 && from != kBool && is_floating_point(from)) continue;
         kernels::cpu::copy(x, want);
         kernels::cuda::copy(x.to(kGpu), got);
-        CHECK(differing(got, want) == 0);
+        CHECK(count_differences(got, want) == 0);
         Tensor turned = core::transpose(core::empty({n, 2}, to, kGpu), 0, 1);
         kernels::cuda::copy(x.to(kGpu), turned);
-        CHECK(differing(turned.contiguous(), want) == 0);
+        CHECK(count_differences(turned.contiguous(), want) == 0);
       }
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("permuted copies on CUDA move every element to its place", "[cuda][ele
         Tensor want = core::empty(x.sizes(), dtype, kCPU), got = core::empty(x.sizes(), dtype, kGpu);
         kernels::cpu::copy(x, want);
         kernels::cuda::copy(core::permute(few_values(shape, dtype).to(kGpu), order), got);
-        CHECK(differing(got, want) == 0);
+        CHECK(count_differences(got, want) == 0);
       }
 }
 
@@ -207,12 +207,12 @@ TEST_CASE("fills and sequences on CUDA are the CPU's", "[cuda][elementwise]") {
       Tensor want = core::empty({2, n}, dtype, kCPU), got = core::empty({2, n}, dtype, kGpu);
       kernels::cpu::fill(3, want);
       kernels::cuda::fill(3, got);
-      CHECK(differing(got, want) == 0);
+      CHECK(count_differences(got, want) == 0);
       if (dtype == kBool) continue;
       Tensor ordered = core::empty({n}, dtype, kCPU), on_gpu = core::empty({n}, dtype, kGpu);
       kernels::cpu::arange(3, 2, ordered);
       kernels::cuda::arange(3, 2, on_gpu);
-      CHECK(differing(on_gpu, ordered) == 0);
+      CHECK(count_differences(on_gpu, ordered) == 0);
     }
   Tensor none = core::empty({0, 3}, kFloat32, kGpu);
   CHECK_NOTHROW(kernels::cuda::fill(1, none));

@@ -59,11 +59,11 @@ TEST_CASE("softmax and log-softmax on CUDA give what the CPU's give", "[cuda][no
         Tensor want = room(sizes, dtype, kCPU), got = room(sizes, dtype, kGpu);
         cpu_op(x, want);
         cuda_op(on_gpu(x), got);
-        CHECK(differing(got, want, bound(dtype), least_bound(cpu_op, dtype)) == 0);
+        CHECK(count_differences(got, want, bound(dtype), least_bound(cpu_op, dtype)) == 0);
         Tensor slope = room(sizes, dtype, kCPU), got_slope = room(sizes, dtype, kGpu);
         cpu_backward(dy, want, slope);
         cuda_backward(on_gpu(dy), on_gpu(want), got_slope);
-        CHECK(differing(got_slope, slope, 10 * bound(dtype), 10 * bound(dtype)) == 0);
+        CHECK(count_differences(got_slope, slope, 10 * bound(dtype), 10 * bound(dtype)) == 0);
       }
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("softmax on CUDA treats infinities and NaN as the CPU does", "[cuda][n
         Tensor want = room(x.sizes(), kFloat32, kCPU), got = room(x.sizes(), kFloat32, kGpu);
         cpu_op(x, want);
         cuda_op(on_gpu(x), got);
-        CHECK(differing(got, want, bound(kFloat32), least_bound(cpu_op, kFloat32)) == 0);
+        CHECK(count_differences(got, want, bound(kFloat32), least_bound(cpu_op, kFloat32)) == 0);
       }
     }
 }
@@ -103,17 +103,17 @@ TEST_CASE("nll on CUDA weighs, ignores and averages as the CPU does", "[cuda][no
         Tensor losses2 = on_gpu(losses), weights2 = on_gpu(weights), loss2 = on_gpu(loss), total2 = on_gpu(total);
         kernels::cpu::nll(x, target, weight, -100, losses, weights);
         kernels::cuda::nll(on_gpu(x), on_gpu(target), on_gpu(weight), -100, losses2, weights2);
-        CHECK(differing(losses2, losses) == 0);
-        CHECK(differing(weights2, weights) == 0);
+        CHECK(count_differences(losses2, losses) == 0);
+        CHECK(count_differences(weights2, weights) == 0);
         kernels::cpu::nll_mean(losses, weights, loss, total);
         kernels::cuda::nll_mean(losses2, weights2, loss2, total2);
-        CHECK(differing(loss2, loss, 1e-7) == 0);
-        CHECK(differing(total2, total, 1e-7) == 0);
+        CHECK(count_differences(loss2, loss, 1e-7) == 0);
+        CHECK(count_differences(total2, total, 1e-7) == 0);
         const Tensor dloss = reals({rows}, wide(dtype), 6);
         Tensor dx = room({rows, n}, dtype, kCPU), dx2 = room({rows, n}, dtype, kGpu);
         kernels::cpu::nll_backward(dloss, Tensor(), target, weights, -100, dx);
         kernels::cuda::nll_backward(on_gpu(dloss), Tensor(), on_gpu(target), weights2, -100, dx2);
-        CHECK(differing(dx2, dx) == 0);
+        CHECK(count_differences(dx2, dx) == 0);
       }
 }
 
@@ -144,9 +144,10 @@ TEST_CASE("cross-entropy in one read is nll of log-softmax, on the CPU and on CU
         kernels::cuda::cross_entropy_backward(on_gpu(dloss), Tensor(), on_gpu(x), on_gpu(target), weights2, log_sum2,
                                               -100, dx2);
         const double exact = bound(wide(dtype));
-        for (const Tensor& got : {losses1, losses2}) CHECK(differing(got, losses, exact, exact) == 0);
-        for (const Tensor& got : {weights1, weights2}) CHECK(differing(got, weights) == 0);
-        for (const Tensor& got : {dx1, dx2}) CHECK(differing(got, dx.to(dtype), 4 * bound(dtype), bound(dtype)) == 0);
+        for (const Tensor& got : {losses1, losses2}) CHECK(count_differences(got, losses, exact, exact) == 0);
+        for (const Tensor& got : {weights1, weights2}) CHECK(count_differences(got, weights) == 0);
+        for (const Tensor& got : {dx1, dx2})
+          CHECK(count_differences(got, dx.to(dtype), 4 * bound(dtype), bound(dtype)) == 0);
       }
 }
 
@@ -181,21 +182,21 @@ TEST_CASE("batch norm on CUDA gives what the CPU's gives", "[cuda][norm]") {
         Tensor mean2 = on_gpu(mean), var2 = on_gpu(mean), rstd2 = on_gpu(mean);
         kernels::cpu::batch_norm_stats(x, 1e-5, mean, var, rstd);
         kernels::cuda::batch_norm_stats(on_gpu(x), 1e-5, mean2, var2, rstd2);
-        CHECK(differing(mean2, mean, exact) == 0);
-        CHECK(differing(var2, var, exact, exact) == 0);
-        CHECK(differing(rstd2, rstd, exact) == 0);
+        CHECK(count_differences(mean2, mean, exact) == 0);
+        CHECK(count_differences(var2, var, exact, exact) == 0);
+        CHECK(count_differences(rstd2, rstd, exact) == 0);
         Tensor y = room(sizes, dtype, kCPU), y2 = room(sizes, dtype, kGpu);
         kernels::cpu::batch_norm_apply(x, mean, rstd, weight, bias, y);
         kernels::cuda::batch_norm_apply(on_gpu(x), on_gpu(mean), on_gpu(rstd), on_gpu(weight), on_gpu(bias), y2);
-        CHECK(differing(y2, y, bound(dtype), bound(dtype)) == 0);
+        CHECK(count_differences(y2, y, bound(dtype), bound(dtype)) == 0);
         Tensor sum = room({c}, wide(dtype), kCPU), sum_xhat = sum.clone(), sum2 = on_gpu(sum), sum_xhat2 = on_gpu(sum);
         Tensor dx = room(sizes, dtype, kCPU), dx2 = room(sizes, dtype, kGpu);
         kernels::cpu::batch_norm_backward(dy, x, mean, rstd, weight, training, sum, sum_xhat, dx);
         kernels::cuda::batch_norm_backward(on_gpu(dy), on_gpu(x), on_gpu(mean), on_gpu(rstd), on_gpu(weight), training,
                                            sum2, sum_xhat2, dx2);
-        CHECK(differing(sum2, sum, 10 * exact, 10 * exact) == 0);
-        CHECK(differing(sum_xhat2, sum_xhat, 10 * exact, 10 * exact) == 0);
-        CHECK(differing(dx2, dx, 10 * bound(dtype), 10 * bound(dtype)) == 0);
+        CHECK(count_differences(sum2, sum, 10 * exact, 10 * exact) == 0);
+        CHECK(count_differences(sum_xhat2, sum_xhat, 10 * exact, 10 * exact) == 0);
+        CHECK(count_differences(dx2, dx, 10 * bound(dtype), 10 * bound(dtype)) == 0);
       }
 }
 
@@ -206,7 +207,7 @@ TEST_CASE("batch norm on CUDA finds a small variance beside a large mean", "[cud
   Tensor exact = room({3}, kFloat64, kCPU), spread = room({3}, kFloat64, kCPU), unused = room({3}, kFloat64, kCPU);
   kernels::cuda::batch_norm_stats(on_gpu(x), 0, mean, var, rstd);
   kernels::cpu::batch_norm_stats(x.to(kFloat64), 0, exact, spread, unused);
-  CHECK(differing(var.to(kFloat64), spread, 1e-5) == 0);  // the elements of x are multiples of 2^-10 here
+  CHECK(count_differences(var.to(kFloat64), spread, 1e-5) == 0);  // the elements of x are multiples of 2^-10 here
 }
 
 TEST_CASE("layer norm on CUDA gives what the CPU's gives", "[cuda][norm]") {
@@ -225,19 +226,19 @@ TEST_CASE("layer norm on CUDA gives what the CPU's gives", "[cuda][norm]") {
         Tensor y2 = room(sizes, dtype, kGpu), mean2 = on_gpu(mean), rstd2 = on_gpu(rstd);
         kernels::cpu::layer_norm(x, weight, bias, 1e-5, y, mean, rstd);
         kernels::cuda::layer_norm(on_gpu(x), on_gpu(weight), on_gpu(bias), 1e-5, y2, mean2, rstd2);
-        CHECK(differing(mean2, mean, exact) == 0);
-        CHECK(differing(rstd2, rstd, exact) == 0);
-        CHECK(differing(y2, y, bound(dtype), 4 * bound(dtype)) == 0);
+        CHECK(count_differences(mean2, mean, exact) == 0);
+        CHECK(count_differences(rstd2, rstd, exact) == 0);
+        CHECK(count_differences(y2, y, bound(dtype), 4 * bound(dtype)) == 0);
         Tensor dx = room(sizes, dtype, kCPU), dx2 = room(sizes, dtype, kGpu);
         Tensor dweight = affine ? room({n}, wide(dtype), kCPU) : Tensor(), dbias = affine ? dweight.clone() : Tensor();
         Tensor dweight2 = on_gpu(dweight), dbias2 = on_gpu(dbias);
         kernels::cpu::layer_norm_backward(dy, x, mean, rstd, weight, dx, dweight, dbias);
         kernels::cuda::layer_norm_backward(on_gpu(dy), on_gpu(x), on_gpu(mean), on_gpu(rstd), on_gpu(weight), dx2,
                                            dweight2, dbias2);
-        CHECK(differing(dx2, dx, 10 * bound(dtype), 10 * bound(dtype)) == 0);
+        CHECK(count_differences(dx2, dx, 10 * bound(dtype), 10 * bound(dtype)) == 0);
         if (!affine) continue;
-        CHECK(differing(dweight2, dweight, 10 * exact, 10 * exact) == 0);
-        CHECK(differing(dbias2, dbias, 10 * exact, 10 * exact) == 0);
+        CHECK(count_differences(dweight2, dweight, 10 * exact, 10 * exact) == 0);
+        CHECK(count_differences(dbias2, dbias, 10 * exact, 10 * exact) == 0);
       }
 }
 
@@ -252,5 +253,5 @@ TEST_CASE("normalisation and softmax on CUDA have the same bits in every run", "
     kernels::cuda::softmax(rows, y);
     runs.insert(runs.end(), {mean.to(kCPU), var.to(kCPU), y.to(kCPU)});
   });
-  for (size_t i = 3; i < runs.size(); ++i) CHECK(differing(runs[i], runs[i % 3]) == 0);
+  for (size_t i = 3; i < runs.size(); ++i) CHECK(count_differences(runs[i], runs[i % 3]) == 0);
 }

@@ -59,7 +59,7 @@ TEST_CASE("normals on CUDA are the CPU's within rounding", "[cuda][random]") {
       Tensor want = core::empty({n}, dtype, kCPU), got = core::empty({n}, dtype, kGpu);
       kernels::cpu::normal(0.5, 2.0, kState, kOffset, want);
       kernels::cuda::normal(0.5, 2.0, gpu_state(), kOffset, got);
-      CHECK(differing(got, want, bound, bound) == 0);
+      CHECK(count_differences(got, want, bound, bound) == 0);
     }
 }
 
@@ -84,12 +84,12 @@ TEST_CASE("random numbers on CUDA follow the logical order of a tensor with gaps
          turned = core::transpose(core::empty({7, 9}, kFloat32, kGpu), 0, 1);
   kernels::cuda::uniform(0, 1, gpu_state(), kOffset, plain);
   kernels::cuda::uniform(0, 1, gpu_state(), kOffset, turned);
-  CHECK(differing(turned.contiguous(), plain.to(kCPU)) == 0);
+  CHECK(count_differences(turned.contiguous(), plain.to(kCPU)) == 0);
   Tensor shifted = core::as_strided(core::empty({20}, kFloat32, kGpu), {13}, {1}, 1);
   Tensor whole = core::empty({13}, kFloat32, kGpu), none = core::empty({0}, kFloat32, kGpu), integers = none.to(kInt32);
   kernels::cuda::uniform(0, 1, gpu_state(), kOffset, shifted);
   kernels::cuda::uniform(0, 1, gpu_state(), kOffset, whole);
-  CHECK(differing(shifted.contiguous(), whole.to(kCPU)) == 0);
+  CHECK(count_differences(shifted.contiguous(), whole.to(kCPU)) == 0);
   CHECK_NOTHROW(kernels::cuda::normal(0, 1, gpu_state(), kOffset, none));
   CHECK_THROWS_AS(kernels::cuda::uniform(0, 1, gpu_state(), kOffset, integers), NotImplementedError);
 }

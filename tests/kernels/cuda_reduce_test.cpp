@@ -26,7 +26,7 @@ int64_t compare(Reduction gpu, Reduction cpu, const Tensor& x, DType dtype) {
   Tensor want = core::empty({x.size(0), x.size(2)}, dtype, kCPU), got = core::empty(want.sizes(), dtype, kGpu);
   cpu(x, want);
   gpu(x.to(kGpu), got);
-  return differing(got, want);
+  return count_differences(got, want);
 }
 int64_t compare_places(Places gpu, Places cpu, const Tensor& x) {
   const std::vector<int64_t> sizes{x.size(0), x.size(2)};
@@ -34,7 +34,7 @@ int64_t compare_places(Places gpu, Places cpu, const Tensor& x) {
   Tensor got = core::empty(sizes, x.dtype(), kGpu), got_at = core::empty(sizes, kInt64, kGpu);
   cpu(x, want, at);
   gpu(x.to(kGpu), got, got_at);
-  return differing(got, want) + differing(got_at, at);
+  return count_differences(got, want) + count_differences(got_at, at);
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ TEST_CASE("reductions on CUDA read rows that start off a 16-byte boundary", "[cu
              got = core::empty(want.sizes(), want.dtype(), kGpu);
       kernels::cpu::sum(core::try_view(same, sizes), want);
       kernels::cuda::sum(core::try_view(x, sizes), got);
-      CHECK(differing(got, want) == 0);
+      CHECK(count_differences(got, want) == 0);
     }
   }
 }
@@ -99,8 +99,8 @@ TEST_CASE("a float sum on CUDA has the same bits in every run, and is close to t
       kernels::cuda::sum(on_gpu, y);
       runs.push_back(y.to(kCPU));
     });
-    CHECK(differing(runs[0].to(kFloat64), exact, 2e-6) == 0);  // tolerance: two chains of at most 64 additions
-    for (const Tensor& run : runs) CHECK(differing(run, runs[0]) == 0);
+    CHECK(count_differences(runs[0].to(kFloat64), exact, 2e-6) == 0);  // tolerance: two chains of at most 64 additions
+    for (const Tensor& run : runs) CHECK(count_differences(run, runs[0]) == 0);
   }
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("running sums on CUDA give what the CPU's give, forwards and in revers
         Tensor want = core::empty(sizes, dtype, kCPU), got = core::empty(sizes, dtype, kGpu);
         kernels::cpu::cumsum(x, reverse, want);
         kernels::cuda::cumsum(x.to(kGpu), reverse, got);
-        CHECK(differing(got, want) == 0);
+        CHECK(count_differences(got, want) == 0);
       }
     }
 }
@@ -142,7 +142,7 @@ TEST_CASE("half types are summed in float, and powers in double, on CUDA as on t
       // Tolerance: 1e-6 of the sum of absolute terms. Sums are added in float, in blocks, and the terms have both
       // signs.
       const double size = 1e-6 * 310.0 * static_cast<double>(sizes[1]);
-      for (const Tensor& y : {got, there}) CHECK(differing(y, want.to(kFloat32), 0, size) == 0);
+      for (const Tensor& y : {got, there}) CHECK(count_differences(y, want.to(kFloat32), 0, size) == 0);
     }
   for (const std::vector<int64_t>& sizes :
        {std::vector<int64_t>{3, 70, 1}, {1, 50000, 1}, {2, 300, 5}, {1, 9000, 3}, {2, 0, 3}, {200, 9, 1}})
@@ -159,13 +159,13 @@ TEST_CASE("half types are summed in float, and powers in double, on CUDA as on t
         kernels::cpu::sum_of_squares_about(x, about, got);
         kernels::cuda::sum_of_squares_about(x.to(kGpu), about.defined() ? about.to(kGpu) : about, there);
         // Tolerance 1e-12: sums of up to 50,000 doubles in different orders.
-        for (const Tensor& y : {got, there}) CHECK(differing(y, want, 1e-12) == 0);
+        for (const Tensor& y : {got, there}) CHECK(count_differences(y, want, 1e-12) == 0);
       }
       const Tensor most = full_like(center, 310.0 * scale).to(is_half(dtype) ? kFloat32 : dtype);
       kernels::cpu::sum((wide.abs() / most.to(kFloat64).unsqueeze(1)).pow(3), want);
       kernels::cpu::sum_of_powers(x, most, 3, got);
       kernels::cuda::sum_of_powers(x.to(kGpu), most.to(kGpu), 3, there);
       // Tolerance 1e-6: powers are computed in float.
-      for (const Tensor& y : {got, there}) CHECK(differing(y, want, dtype == kFloat64 ? 1e-12 : 1e-6) == 0);
+      for (const Tensor& y : {got, there}) CHECK(count_differences(y, want, dtype == kFloat64 ? 1e-12 : 1e-6) == 0);
     }
 }

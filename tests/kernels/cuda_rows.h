@@ -37,7 +37,7 @@ inline Tensor reals(IntArrayRef sizes, DType dtype, uint32_t salt, double scale 
 
 /// Returns the number of elements that differ by more than the tolerance, or -1 if shapes or dtypes differ. NaN equals
 /// NaN.
-inline int64_t differing(const Tensor& got, const Tensor& want, double relative = 0, double absolute = 0) {
+inline int64_t count_differences(const Tensor& got, const Tensor& want, double relative = 0, double absolute = 0) {
   if (got.sizes() != want.sizes() || got.dtype() != want.dtype()) return -1;
   const Tensor a = got.to(kCPU).to(kFloat64), b = want.to(kFloat64);
   int64_t count = 0;

@@ -178,7 +178,8 @@ class StoreClient {
 namespace store_messages {
 constexpr char kHello = 'H', kSet = 'S', kSetOnce = 'O', kGet = 'G';  // kinds of requests
 constexpr char kAdd = '+', kCompareSet = '=', kErase = '-', kCount = '#';
-constexpr char kReport = 'R', kLeave = 'L', kBlame = 'A';  // requests of ranks; the key is the name of the group
+constexpr char kReport = 'R', kLeave = 'L',
+               kFindFailedRank = 'A';  // requests of ranks; the key is the name of the group
 constexpr char kEnd = 'E', kLeft = 'W';
 constexpr char kValue = 'V', kNothing = 'N', kDenied = 'D', kBad = 'B';  // kinds of replies; the value follows the kind
 constexpr char kRefused = 'F';                                           // reply whose value is the reason of a refusal

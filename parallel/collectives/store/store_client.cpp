@@ -204,7 +204,7 @@ LeftRanks StoreClient::left(const std::string& group, milliseconds answer_timeou
   return parse_left_ranks(request(kLeft, group, "", {}, answer_timeout).value_or(""));
 }
 StoreClient::Blame StoreClient::blame(const std::string& group, int rank, milliseconds answer_timeout) {
-  std::istringstream text(request(kBlame, group, std::to_string(rank), {}, answer_timeout).value_or(""));
+  std::istringstream text(request(kFindFailedRank, group, std::to_string(rank), {}, answer_timeout).value_or(""));
   Blame blame{.rank = rank};
   text >> blame.rank >> std::ws;
   std::getline(text, blame.silence);

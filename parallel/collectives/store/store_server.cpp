@@ -232,7 +232,8 @@ class StoreServer::EventLoop {
       return c.authenticated ? reply(c, kValue, kVersion) : reply(c, kDenied);
     }
     if (r->op == kLeft) return reply(c, kValue, format_left_ranks(r->key));
-    if (r->op == kReport || r->op == kLeave || r->op == kBlame || r->op == kEnd) return answer_rank_request(c, *r);
+    if (r->op == kReport || r->op == kLeave || r->op == kFindFailedRank || r->op == kEnd)
+      return answer_rank_request(c, *r);
     const std::lock_guard lock(mutex_);
     try {
       answer_key_request(c, *r);

@@ -101,10 +101,10 @@ class FaultJob {
 
 /// Returns the ranks that an error message names as the cause.
 inline std::set<int> parse_blamed_ranks(const std::string& text) {
-  static const std::regex kBlame(
+  static const std::regex kFindFailedRank(
       "rank ([0-9]+)( of [0-9]+)? (is gone|did not arrive|was ended by|does not answer|is stopped by|has left|cannot)");
   std::set<int> ranks;
-  for (std::sregex_iterator at(text.begin(), text.end(), kBlame), end; at != end; ++at)
+  for (std::sregex_iterator at(text.begin(), text.end(), kFindFailedRank), end; at != end; ++at)
     ranks.insert(std::stoi((*at)[1]));
   return ranks;
 }

@@ -8,7 +8,7 @@
 namespace tandem::tools::compare {
 namespace {
 
-constexpr double kBucketPerParameterMib = 1e-9;  // in MiB; so small that each parameter gets a bucket of its own
+constexpr double kSingleParameterBucketMib = 1e-9;  // in MiB; so small that each parameter gets a bucket of its own
 
 std::vector<Mode> all_modes() {
   using Kind = Mode::Kind;
@@ -24,7 +24,7 @@ std::vector<Mode> all_modes() {
                    .label = label + ", a bucket per parameter",
                    .kind = Kind::distributed,
                    .backend = backend,
-                   .bucket_mib = kBucketPerParameterMib});
+                   .bucket_mib = kSingleParameterBucketMib});
   }
   return all;
 }
