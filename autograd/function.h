@@ -77,7 +77,7 @@ class CustomNode : public Node {
 
   std::vector<bool> is_tensor_;            // for each argument of forward, whether it is a tensor
   std::vector<bool> is_undefined_output_;  // for each output of forward, whether it was undefined
-  variable_list inputs_;                   // tensor arguments of forward; cleared by wrap_outputs()
+  variable_list inputs_;                   // tensor arguments of forward; wrap_outputs() clears the list
   bool any_input_requires_grad_ = false;
 };
 

@@ -37,16 +37,16 @@ struct NodeState {
 struct GraphTask {
   std::unordered_map<Node*, NodeState> nodes;
   bool retain_graph, create_graph, several_devices = false;
-  bool pruned = false;  // whether only some gradients are needed: see NodeState::reached
+  bool pruned = false;  // whether only the gradients of requested tensors are needed: see NodeState::reached
   bool accumulates_into_all =
-      true;  // whether gradients accumulate into all leaves, or only into the leaves in `accumulate_nodes`
+      true;  // whether gradients accumulate into all leaves; if false, only into the leaves in `accumulate_nodes`
   std::set<const Node*> accumulate_nodes;
   int devices = 1;  // number of devices on which the nodes run
   ThreadContext context;
-  uint64_t last_sequence = 0;  // sequence number that follows the numbers of all nodes made by workers
-  std::mutex mutex;            // guards the members while several workers run
+  uint64_t last_sequence = 0;  // sequence number that follows the numbers of all nodes that workers have made
+  std::mutex mutex;            // guards the members of this task while several workers run its nodes
   std::condition_variable done;
-  int outstanding = 0;  // number of nodes queued or running
+  int outstanding = 0;  // number of nodes of this backward that are queued or running
   std::exception_ptr failure;
   std::vector<std::function<void()>> callbacks;
   std::set<cuda::Streams> streams;  // streams, other than the caller's, on which nodes ran

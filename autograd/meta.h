@@ -9,13 +9,13 @@ namespace tandem::autograd {
 enum class CreationMode { in_grad_mode, in_no_grad_mode, in_inference_mode, in_function };
 
 struct AutogradMeta : AutogradMetaInterface {
-  bool requires_grad = false;  // set for leaves only: a tensor with a node always requires a gradient
+  bool requires_grad = false;  // set for leaves only, because a tensor with a node always requires a gradient
   Tensor grad;
   std::shared_ptr<Tensor> retained;  // gradient of a non-leaf, after retain_grad()
   NodePtr node;
   uint32_t slot = 0;
   std::weak_ptr<AccumulateGrad> accumulator;
-  std::mutex mutex;               // guards `accumulator`, which graphs on several threads may request
+  std::mutex mutex;               // guards `accumulator`, because graphs on several threads may request it
   std::vector<TensorHook> hooks;  // for leaves
   // `base`: for a view, the tensor that it was taken from, which owns the history; else undefined. `node_version`:
   // version of the view for which `node` is valid.

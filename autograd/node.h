@@ -40,7 +40,7 @@ struct SavedTensorHooks {
   std::function<std::any(const Tensor&)> pack;
   std::function<Tensor(const std::any&)> unpack;
 };
-/// Stack and parent of a node, kept in anomaly mode: autograd/anomaly_mode.h.
+/// Stack trace and parent node of a node, kept in anomaly mode: autograd/anomaly_mode.h.
 struct AnomalyMetadata;
 struct PackedTensor;
 
@@ -58,7 +58,8 @@ class SavedTensor {
 
  private:
   Tensor tensor_;
-  std::shared_ptr<const PackedTensor> packed_;  // used instead of tensor_ if hooks packed the tensor
+  // result of the pack hook, used instead of tensor_ if hooks packed the tensor
+  std::shared_ptr<const PackedTensor> packed_;
   uint32_t version_ = 0, slot_ = 0;
   bool is_output_ = false;
 };
@@ -187,7 +188,7 @@ class Node : public std::enable_shared_from_this<Node> {
   }
   /// Zeros with the sizes, dtype and device of result i, for a result without gradient.
   Tensor zeros_for(size_t i) const;
-  /// Stack and parent of the node, if it was made in anomaly mode; else null.
+  /// Stack trace and parent node of this node, if it was made in anomaly mode; else null.
   const std::shared_ptr<const detail::AnomalyMetadata>& anomaly_metadata() const { return anomaly_metadata_; }
 
  protected:
@@ -228,7 +229,7 @@ class AccumulateGrad final : public Node {
   void accumulate(Tensor new_grad);
 
   Tensor variable_, grad_buffer_;
-  std::mutex mutex_;  // needed because graphs on several threads may share a leaf
+  std::mutex mutex_;  // guards the gradient and the post-hooks, because graphs on several threads may share a leaf
   std::vector<std::function<void(const Tensor&)>> post_hooks_;
 };
 

@@ -31,7 +31,7 @@ class Error : public std::runtime_error {
  private:
   std::runtime_error message_;  // an exception object, because copies of a std::string may throw
 };
-/// Thrown if an index is out of range: of a dimension, an element, or an example of a data set.
+/// Thrown if the index of a dimension, an element or an example of a data set is out of range.
 class IndexError : public Error {
  public:
   using Error::Error;

@@ -33,8 +33,8 @@ class Tracer;
 /// Base class for per-rank state that a higher layer adds with RankState::part().
 struct RankExtension {
   virtual ~RankExtension() = default;
-  /// Ends activities at exit, for example process groups that the rank has joined. Called only for the process's first
-  /// rank, which is never destroyed.
+  /// Ends this extension's activities at exit, for example process groups that the rank has joined. Called only for the
+  /// process's first rank, which is never destroyed.
   virtual void on_process_exit() {}
 };
 
@@ -82,7 +82,8 @@ struct ThreadContext {
   std::shared_ptr<Observer> observer;  // innermost observer, set by ObserverGuard
   std::shared_ptr<Tracer> tracer;      // tracer of the current trace, or null
   int lane = 0;  // index of the DataParallel device that this thread works for, recorded in traces
-  std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;  // of the innermost guard, or null
+  // hooks of the innermost saved_tensors_hooks guard, or null
+  std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;
   uint64_t next_sequence = 0;  // number of the next autograd node; higher than that of any node it depends on
 
   ThreadContext();

@@ -21,7 +21,7 @@ struct GraphNode {
 /// A capture in progress, or a capture that is over while events still refer to it.
 struct Capture {
   std::thread::id thread;
-  std::vector<std::shared_ptr<gpu::StreamTag>> streams;  // streams in the capture; it began on the first
+  std::vector<std::shared_ptr<gpu::StreamTag>> streams;  // streams in the capture; the capture began on the first
   std::vector<int> devices;                              // device of each lane
   std::vector<GraphNode> nodes;
   bool ended = false, invalid = false;
@@ -75,7 +75,8 @@ namespace detail::gpu {
 struct GraphTag {
   std::vector<int> devices;  // device of each lane
   std::vector<emulation::GraphNode> nodes;
-  std::vector<std::shared_ptr<emulation::SyncEvent>> last;  // marks that are reached when the latest launch is done
+  // events of the latest launch, which are reached when it is done
+  std::vector<std::shared_ptr<emulation::SyncEvent>> last;
 };
 }  // namespace detail::gpu
 }  // namespace tandem

@@ -12,7 +12,8 @@ namespace detail::gpu {
 struct EventTag {
   int device;
   bool timing;
-  std::shared_ptr<emulation::SyncEvent> recorded;    // mark of the last record_event; null if none, or if captured
+  // event of the last record_event call; null if none, or if captured
+  std::shared_ptr<emulation::SyncEvent> recorded;
   std::shared_ptr<emulation::Capture> capture = {};  // capture of the last record_event; null if it was not captured
   std::vector<size_t> nodes = {};                    // nodes of the capture that the event waits for
 };
@@ -170,7 +171,7 @@ void release(int device, void* memory) noexcept {
 void discard(void* memory, size_t bytes, StreamHandle handle) noexcept try {
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "discard");
-  if (stream->queue.empty() && !stream->capture) {  // the stream is idle and must stay idle: do it at once
+  if (stream->queue.empty() && !stream->capture) {  // the stream is idle and must stay idle: discard the memory at once
     const DeviceAccess access(device_bit(stream->device), "discard");
     std::memset(memory, kFillByte, bytes);
     return;

@@ -34,7 +34,8 @@ MemoryInfo memory_info(int device);
 int driver_version();  // CUDA version that the driver supports: 13000 for 13.0
 int runtime_version();
 
-/// The device that this thread's runtime calls apply to. Kernels and streams specify their own device; use DeviceGuard.
+/// Device to which this thread's runtime calls apply if they name no device (cudaGetDevice()). To change it for a
+/// scope, use DeviceGuard.
 int current_device();
 void set_device(int device);
 /// Restores the current device. Does not switch to device 0 unless this process uses it, because a context there would

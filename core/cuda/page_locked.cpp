@@ -114,7 +114,7 @@ class CachingHostAllocator {
     int log = 0;
     size_t requested = 0;
     cuda::StreamUses uses;
-    Block* next = nullptr;  // next free block of the class, or next waiting block
+    Block* next = nullptr;  // next block in the list of free blocks of the size class, or in the list of waiting blocks
   };
 
   /// Frees the waiting blocks whose copies are done. Does nothing on a capturing thread, which must not query events.

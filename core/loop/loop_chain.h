@@ -31,7 +31,7 @@ class LoopChain {
   const Loop& loop() const { return loops_.size() == 1 ? loops_[0].get() : chain_loop_; }
 
  private:
-  /// An operand whose storage is a temporary.
+  /// An operand whose storage is a temporary. While the chain runs, it is redirected to the memory of one tile.
   struct RedirectedOperand {
     size_t loop;
     int operand;
@@ -49,7 +49,7 @@ class LoopChain {
   Loop chain_loop_{};
 };
 
-/// Loops that a replay runs at once: independent loops, or a chain.
+/// Loops that a replay runs at once: independent loops, or a chain (elementwise loops fused into one pass).
 struct LoopGroup {
   std::vector<RecordedLoop> loops;
   std::unique_ptr<LoopChain> chain;
