@@ -80,8 +80,8 @@ template <class T> Tensor empty_packed(const ConvBlockPtr<T>& block, int64_t cou
   return core::empty({count * block->packed_weights()}, dtype_of<OpMath<T>>(), w.device());
 }
 
-/// A ConvBlock, the distances (in elements of x and y) from one block of images to the next, and the positions of x and
-/// y among the loop's operands.
+/// A ConvBlock (one pass over a block of images), the distances in elements of x and y from one block of images to the
+/// next, and the positions of x and y among the loop's operands.
 template <class T> struct Blocks {
   ConvBlockPtr<T> block;
   int64_t x_step, y_step;

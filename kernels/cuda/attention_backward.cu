@@ -132,7 +132,8 @@ __device__ __forceinline__ void gradients_of_tile(const AttentionBackward<T>& a,
       });
     for_pairs([&](int i, int j, int, int, bool there) {
       const int own = (kOfKeys ? j : i) % kQueries;
-      const T below = weight[i][j] - lse[own];  // at most 0, apart from rounding errors
+      // at most 0, apart from rounding errors, because lse is at least each score
+      const T below = weight[i][j] - lse[own];
       weight[i][j] = attention_exp(!there ? -T(__builtin_inf()) : below > T(0) ? T(0) : below);
       score_gradient[i][j] = there ? weight[i][j] * (score_gradient[i][j] - mean[own]) * a.scale : T(0);
     });

@@ -31,7 +31,7 @@ template <class I> struct ImageLayout {
   I planes, size[2];
   I plane_step, row_step, pixel_step;  // strides of channels, rows and pixels, in elements
   DividerOf<std::make_unsigned_t<I>> by_width;
-  Divider by_pixels;  // divides a pixel index that counts over all images
+  Divider by_pixels;  // divides a pixel index, which counts over all images, by the number of pixels per image
   ImageLayout(const Tensor& images, int64_t planes, bool channels_last)
       : planes(static_cast<I>(planes)),
         size{static_cast<I>(images.size(2)), static_cast<I>(images.size(3))},
@@ -111,7 +111,8 @@ template <class T, class I, bool kBackward> struct Patches {
       if (I(down) < 0 || I(right) < 0) return C(0);
       row = s.by_stride[0].split(down);
       column = s.by_stride[1].split(right);
-      if (down != 0 || right != 0) return C(0);  // because of the stride, no pixel of dy uses this element
+      // because of the stride, no pixel of dy uses this element of the kernel
+      if (down != 0 || right != 0) return C(0);
     } else {
       row = U(p.top + t.down);
       column = U(p.left + t.right);

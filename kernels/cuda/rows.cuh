@@ -40,7 +40,8 @@ struct RowShape {
   __device__ void load_row(const S* from, OpMath<S> missing, OpMath<S> (&held)[K]) const {
     constexpr int kWidth = kPack<T>, kLoad = kPack<S> < kWidth ? kPack<S> : kWidth;
     const bool valid = from != nullptr;
-    // `missing` is assigned before the loads: a selection after each load would make the next load wait for it.
+    // `missing` is assigned before the loads: if each load were followed by a selection, the next load would wait for
+    // it.
     for (int k = 0; k < K; ++k) held[k] = missing;
     if (packed) {
 #pragma unroll

@@ -12,7 +12,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kTile = 1024;  // number of entries that a block sorts or merges
+constexpr int kTile = 1024;  // number of entries that a thread block sorts or merges
 constexpr int kMergeThreads = 128;
 constexpr int kEntriesPerThread = kTile / kMergeThreads;
 

@@ -65,7 +65,7 @@ TANDEM_HD float multiply_add(float a, float b, float c) {
 }
 /// Returns the larger (max) or the smaller (min) number; NaN if one of them is NaN.
 template <class T> TANDEM_HD T max(T a, T b) {
-  const T larger = b > a ? b : a;  // compiles to one instruction, which keeps a NaN in a
+  const T larger = b > a ? b : a;  // compiles to one instruction; the result is NaN if a is NaN
   return b != b ? b : larger;
 }
 template <class T> TANDEM_HD T min(T a, T b) {

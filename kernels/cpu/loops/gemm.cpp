@@ -125,8 +125,8 @@ TANDEM_NOINLINE void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
   const auto place_b = [&](int64_t pc, int64_t j) { return pc * b.row + (jc + j) * b.column; };
   for (int64_t ic = begin; ic < end; ic += kBlockRows) {
     const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
-    // First row that is packed: 0, or the first row of an incomplete last tile. Such a tile has to be packed, because
-    // it reads more rows than there are.
+    // Index of the first row that is packed: 0, or the first row of an incomplete last tile. An incomplete tile has to
+    // be packed, because the kernel reads more rows than the tile has.
     const int64_t packed = a.elements.is_half() || a.column != 1 ? 0 : mc / kRows * kRows;
     const bool few = !b.elements.is_half() && b.column == 1 && mc <= kFewRows;
     for (int64_t pc = 0; pc < k; pc += kDepth) {

@@ -188,7 +188,7 @@ struct AverageWindows {
   }
   Span windows(int d, int64_t i) const {
     const int64_t size = d ? v.w : v.h, out = d ? v.ow : v.oh;
-    // For adaptive pooling, calls adaptive_window() with input and output exchanged.
+    // In adaptive pooling, adaptive_window() with input and output exchanged gives the windows that contain pixel i.
     return adaptive() ? adaptive_window(i, out, size) : windows_covering(v, d, i, i + 1, out);
   }
   template <class C> C scale(int64_t oh, int64_t ow) const {
