@@ -117,7 +117,7 @@ inline Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dty
 inline Tensor logsumexp(const Tensor& x, IntArrayRef dims, detail::Flag keepdim = false) {
   return x.logsumexp(dims, keepdim);
 }
-/// Defines `form`, the out version of `function`, for any list of arguments.
+/// Defines `form` as the out version of `function`, for any list of arguments.
 #define TANDEM_SPECIAL_OUT(form, function)                                                 \
   template <class... Args> Tensor& form(Tensor& out, const Args&... args) {                \
     return tandem::detail::write_result(#function "_out", out, tandem::function(args...)); \

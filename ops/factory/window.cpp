@@ -35,7 +35,7 @@ Tensor bartlett_window(int64_t window_length, detail::Flag periodic, const Tenso
 Tensor blackman_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options) {
   return window("blackman_window", window_length, periodic, options, [](double t) {
     const double angle = 2 * std::numbers::pi * t;
-    // Summed in this order, the ends are exactly 0, as in PyTorch.
+    // In this order of the terms, the sum is exactly 0 at both ends of the window, as in PyTorch.
     return 0.08 * std::cos(2 * angle) - 0.5 * std::cos(angle) + 0.42;
   });
 }

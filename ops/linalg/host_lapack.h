@@ -33,7 +33,7 @@ Tensor transpose_result(const Tensor& y);
 /// info that is not 0; it names the matrix if there are several
 void check_info(const char* op, const Tensor& info, const char* before, const char* after);
 
-/// Factors of P^T a = L U on the host, as the kernel lu_factor returns them.
+/// Factors of P^T a = L U on the host, in the form in which the kernel lu_factor returns them.
 struct LuFactors {
   Tensor lu, pivots, info;
 };

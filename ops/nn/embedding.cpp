@@ -51,7 +51,7 @@ Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_
   sizes.push_back(weight.size(1));
   const Tensor flat = index.reshape({-1});
   Tensor rows = select_rows("embedding", weight, 0, flat);
-  if (padding_idx && *padding_idx >= 0)  // padding rows keep their values, but pass no gradient on
+  if (padding_idx && *padding_idx >= 0)  // rows of padding_idx keep their values, but pass no gradient on
     rows = where((flat == *padding_idx).unsqueeze(1), rows.detach(), rows);
   return reshape_result(rows, sizes);
 }

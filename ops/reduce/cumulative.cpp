@@ -104,7 +104,8 @@ Tensor Tensor::logcumsumexp(int64_t dim) const {
   const int64_t d = wrap_dim("logcumsumexp", dim, this->dim());
   const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH(from.device(), logcumsumexp, from, to); };
   const Tensor y = scan(*this, d, kernel, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
-  if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);  // -0 becomes 0, as in a sum
+  // adding 0 turns a first element of -0 into 0, as in a sum
+  if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);
   return record("logcumsumexp", y, {*this}, {*this, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
     if (dy.dim() == 0 || dy.numel() == 0) return {dy};
     return {logcumsumexp_backward(dy, ctx.saved(0), ctx.saved(1), d)};
