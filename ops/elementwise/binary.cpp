@@ -106,8 +106,7 @@ Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> mode) co
       y = o.a.floor_divide(o.b);
     else if (!tandem::is_floating_point(o.a.dtype()))
       y = (o.a - o.a.fmod(o.b)).floor_divide(o.b);
-    // computed in float32, because a quotient rounded to half precision may reach the next integer
-    else if (is_half(o.a.dtype()))
+    else if (is_half(o.a.dtype()))  // in float32: a quotient rounded to half precision may reach the next integer
       y = o.a.to(kFloat32).div(o.b.to(kFloat32)).trunc().to(o.a.dtype());
     else
       y = o.a.div(o.b).trunc();

@@ -94,9 +94,9 @@ Statistics compute_statistics(const Tensor& input, const Tensor& x, const Tensor
     mean.zero_();
     rstd.zero_();
     var.zero_();
+  } else if (update_fused) {
     // updates the running statistics in the launch that computes the batch statistics: a second launch would take as
     // long
-  } else if (update_fused) {
     Tensor updated_mean = running_mean, updated_var = running_var, updated_batches = num_batches_tracked;
     updated_mean.bump_version();
     updated_var.bump_version();
