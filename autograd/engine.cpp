@@ -145,7 +145,8 @@ void run_on_this_thread(const std::shared_ptr<GraphTask>& task, std::vector<Node
 
 void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr> ready) {
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads();
-  task->context.thread_share = (cores + task->devices - 1) / task->devices;  // rounded up, so that no core is left idle
+  // rounded up, so that the devices' threads together use every core
+  task->context.thread_share = (cores + task->devices - 1) / task->devices;
   task->outstanding = static_cast<int>(ready.size());
   for (NodePtr& node : ready) Workers::push({std::move(node), task});
   const PhaseSpan phase("wait");

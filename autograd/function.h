@@ -7,7 +7,7 @@
 
 namespace tandem::autograd {
 
-using IndexRange = std::pair<size_t, size_t>;  // range of tensor arguments [first, second)
+using IndexRange = std::pair<size_t, size_t>;  // range [first, second) of positions among the tensor arguments
 
 namespace detail {
 class CustomNode;

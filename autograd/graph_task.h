@@ -41,7 +41,7 @@ struct GraphTask {
   bool accumulates_into_all =
       true;  // whether gradients accumulate into all leaves; if false, only into the leaves in `accumulate_nodes`
   std::set<const Node*> accumulate_nodes;
-  int devices = 1;  // number of devices on which the nodes run
+  int devices = 1;  // number of devices on which the nodes of this backward run
   ThreadContext context;
   uint64_t last_sequence = 0;  // sequence number that follows the numbers of all nodes that workers have made
   std::mutex mutex;            // guards the members of this task while several workers run its nodes
@@ -65,7 +65,7 @@ class MultiBranchNode {
 // backward's caller. If a gradient is used on other streams, these wait for the streams that computed it, and its
 // memory is kept until both are done. When backward returns, the caller's streams wait for all of its work.
 
-/// Streams on which a node runs.
+/// Returns the streams on which a node runs; see Note [Streams of backward].
 inline const cuda::Streams& streams_for(const GraphTask& task, const Node& node) {
   return node.edges().empty() ? task.context.streams : node.streams();
 }

@@ -11,7 +11,7 @@ enum class CreationMode { in_grad_mode, in_no_grad_mode, in_inference_mode, in_f
 struct AutogradMeta : AutogradMetaInterface {
   bool requires_grad = false;  // set for leaves only, because a tensor with a node always requires a gradient
   Tensor grad;
-  std::shared_ptr<Tensor> retained;  // gradient of a non-leaf, after retain_grad()
+  std::shared_ptr<Tensor> retained;  // gradient of a non-leaf tensor, kept after retain_grad()
   NodePtr node;
   uint32_t slot = 0;
   std::weak_ptr<AccumulateGrad> accumulator;

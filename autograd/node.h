@@ -166,7 +166,7 @@ class Node : public std::enable_shared_from_this<Node> {
   void retain_grad_in(uint32_t slot, std::shared_ptr<Tensor> cell);
   /// Ends retain_grad_in() for this cell.
   void stop_retaining_grad(const std::shared_ptr<Tensor>& cell);
-  /// The slots and cells passed to retain_grad_in().
+  /// The slots, and the tensors (cells) in which their gradients are kept, as passed to retain_grad_in().
   const std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>>& retained() const { return retained_; }
   /// Applies the hooks of a slot, adds the result to the cells of retain_grad_in(), and returns it.
   virtual Tensor run_hooks(uint32_t slot, Tensor grad) const;
@@ -180,7 +180,7 @@ class Node : public std::enable_shared_from_this<Node> {
     /// Device of the result.
     Device device;
   };
-  /// Expected properties of the gradient of result i.
+  /// Properties (sizes, dtype, device) that the gradient of result i must have.
   const Slot& slot(size_t i) const { return slots_[i]; }
   /// Whether t has the sizes, dtype and device of result i.
   bool fits(size_t i, const Tensor& t) const {
@@ -214,7 +214,7 @@ class AccumulateGrad final : public Node {
   explicit AccumulateGrad(const Tensor& variable);
   detail::Grads apply(detail::Grads&& grads) override;
   void release() override {}
-  Tensor run_hooks(uint32_t slot, Tensor grad) const override;  // runs the hooks of the leaf
+  Tensor run_hooks(uint32_t slot, Tensor grad) const override;  // runs the hooks that are registered on the leaf
   /// The leaf whose gradient is accumulated.
   const Tensor& variable() const { return variable_; }
   /// Adds a hook that is called after each accumulation. Returns the position for remove_post_hook().

@@ -34,7 +34,7 @@ struct ValueContainer {
 
  private:
   void register_child(const IValue& value);
-  std::map<IValue, size_t, KeyLess> index_;  // position in `entries` of each key
+  std::map<IValue, size_t, KeyLess> index_;  // index in `entries` of each key
 };
 
 }  // namespace tandem::detail

@@ -113,7 +113,8 @@ double MachineLimits::bandwidth(Traffic traffic, double bytes) {
   double& best = bandwidths_[{traffic, power}];
   if (best > 0) return best;
   const int64_t total = int64_t(1) << power, each = traffic == Traffic::copy ? total / 2 : total, floats = each / 4;
-  const Tensor from = ones({floats}), to = ones({floats});  // ones() writes to all pages, which maps them
+  // ones() writes to every page, so that all pages are mapped before the measurement
+  const Tensor from = ones({floats}), to = ones({floats});
   const float* const in = from.data_ptr<float>();
   float* const out = to.data_ptr<float>();
   // One chunk per thread, so that all threads get equal work.

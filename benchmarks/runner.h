@@ -11,7 +11,7 @@ namespace tandem::benchmarks {
 struct Settings {
   std::string filter;              // substrings, separated by commas; benchmarks run whose name contains any of them
   int repeats = 9;                 // number of samples per case and program
-  double seconds = 0.05;           // target duration of a sample
+  double seconds = 0.05;           // target duration of a sample, in seconds
   int threads = 0;                 // number of threads of each program; 0 means Tandem's default
   std::vector<std::string> peers;  // names from peer_names()
   // another build of Tandem to compare with; it is then the only peer. Empty if there is none

@@ -50,7 +50,7 @@ struct RankState {
     return static_cast<T&>(part(typeid(T), []() -> RankExtension* { return new T; }));
   }
 
-  int world_size = 1;  // size of the default process group
+  int world_size = 1;  // number of ranks in the default process group
   // Index of the GPU on which the rank's collectives run. -1 if the rank has no GPU, or uses the GPU of each tensor.
   int gpu = -1;
   std::atomic<int64_t> collective_count{0};  // number of collectives that this rank has started
@@ -69,7 +69,7 @@ struct ThreadContext {
   std::shared_ptr<RankState> rank;
   bool grad_enabled = true;
   bool inference_mode = false;     // whether InferenceMode is on: new tensors are inference tensors
-  bool anomaly_mode = false;       // see autograd/anomaly_mode.h
+  bool anomaly_mode = false;       // whether anomaly mode is on: see autograd/anomaly_mode.h
   bool anomaly_check_nan = false;  // whether backward checks gradients for NaN
   DType default_dtype = DType::float32;
   bool deterministic_algorithms = true;  // see core/algorithms.h

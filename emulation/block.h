@@ -130,7 +130,7 @@ class Block {
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
   unsigned alive_ = 0;
-  std::vector<Thread*> queue_;  // ring buffer of the runnable threads
+  std::vector<Thread*> queue_;  // ring buffer that queues the runnable threads
   size_t queue_head_ = 0, queue_size_ = 0;
   Thread* running_ = nullptr;
   Thread* deferred_ = nullptr;  // thread that a fiber took from the queue, but could not run

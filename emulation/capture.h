@@ -30,7 +30,7 @@ struct Capture {
 /// All captures in progress, and the rules for calls during a capture.
 class Captures {
  public:
-  /// @throws CudaError if the stream is already capturing
+  /// Starts a capture on the stream. @throws CudaError if the stream is already capturing
   void begin(const std::shared_ptr<gpu::StreamTag>& stream);
   /// Ends the capture, and returns its graph. @throws CudaError if the stream is not capturing, if the capture is
   /// invalid or did not begin on this stream and this thread, or if the stream has not joined all captured work

@@ -15,7 +15,7 @@ struct EventTag {
   // event of the last record_event call; null if none, or if captured
   std::shared_ptr<emulation::SyncEvent> recorded;
   std::shared_ptr<emulation::Capture> capture = {};  // capture of the last record_event; null if it was not captured
-  std::vector<size_t> nodes = {};                    // nodes of the capture that the event waits for
+  std::vector<size_t> nodes = {};                    // nodes of the capture on which the recorded event depends
 };
 
 namespace {
@@ -194,7 +194,7 @@ void release_host(void* memory) noexcept {
   if (!memory) return;
   Lock lock(state().mutex);
   if (!state().captures.unsafe_call_reason("release_host").empty()) return;
-  if (!state().page_locked.release(memory)) std::abort();  // aborts like free() of an invalid pointer
+  if (!state().page_locked.release(memory)) std::abort();  // aborts, as free() does for an invalid pointer
   state().streams.finish(lock, state().streams.ends(current));
 }
 PointerInfo pointer_info(const void* memory) {

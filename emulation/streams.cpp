@@ -41,7 +41,7 @@ gpu::StreamHandle Streams::create(int device) {
 }
 void Streams::destroy(gpu::StreamHandle stream) {
   const auto at = std::find_if(streams_.begin(), streams_.end(), [stream](const auto& s) { return s.get() == stream; });
-  if (at == streams_.end() || stream->destroyed) std::abort();  // aborts like free() of an invalid pointer
+  if (at == streams_.end() || stream->destroyed) std::abort();  // aborts, as free() does for an invalid pointer
   stream->destroyed = true;
   if (stream->capture) stream->capture->invalid = true;
   if (stream->queue.empty()) streams_.erase(at);

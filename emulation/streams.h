@@ -134,7 +134,7 @@ struct StreamTag {
   bool destroyed = false;                            // whether the stream is to be deleted once its queue is empty
   std::shared_ptr<emulation::Capture> capture = {};  // the capture in which the stream takes part (capture.h), or null
   std::vector<size_t> last_nodes = {};               // nodes on which the stream's next captured node will depend
-  mutable bool visited = false;                      // true while find_blocking_stream() searches the stream
+  mutable bool visited = false;                      // whether find_blocking_stream() is searching this stream
 };
 }  // namespace detail::gpu
 }  // namespace tandem

@@ -117,7 +117,7 @@ class DeviceCachingAllocator {
   Blocks blocks_;
   // Linked list of waiting blocks (freed, but still used by other streams), in the order in which they were freed.
   Block *first_waiting_ = nullptr, *last_waiting_ = nullptr;
-  std::vector<uint64_t> captures_;  // private pools of the captures under way
+  std::vector<uint64_t> captures_;  // numbers of the private pools into which captures are under way
   // Linked list of blocks that were freed during a capture while several streams of the capture used them.
   Block* waiting_private_ = nullptr;
   MemoryStats stats_;
@@ -201,7 +201,7 @@ Block* DeviceCachingAllocator::allocate_segment(Lock& lock, int device, gpu::Str
                                                 uint64_t pool) {
   auto segment = std::make_unique<Segment>(
       Segment{nullptr, segment_bytes(bytes), bytes <= kSmallRequest, stream, {}, pool, false});
-  lock.unlock();  // gpu::allocate() may take long
+  lock.unlock();  // the lock is released because gpu::allocate() may take long
   segment->data = static_cast<char*>(gpu::allocate(device, segment->bytes));
   if (!segment->data && segment->bytes > min_segment_bytes(bytes)) {
     segment->bytes = min_segment_bytes(bytes);

@@ -99,7 +99,7 @@ Capture::Capture(MempoolId_t pool, Streams streams, std::function<void()> before
 Capture::~Capture() {
   try {
     end();
-  } catch (const std::exception&) {  // ignored: the captured work is dropped
+  } catch (const std::exception&) {  // errors are ignored, because the captured work is dropped
   }
 }
 

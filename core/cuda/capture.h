@@ -101,7 +101,7 @@ class Capture {
   std::mutex mutex_;
   bool ended_ = false;
   std::map<int, Stream> streams_;  // by device index
-  std::vector<Device> devices_;    // captured devices, in the order of first use
+  std::vector<Device> devices_;    // devices whose streams are captured, in the order of first use
 };
 
 }  // namespace detail

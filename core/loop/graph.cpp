@@ -312,7 +312,7 @@ Owned<Graph::Record> Graph::stop(bool keep) {
     std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end();
     if (!keep) return {};
     record->finish(std::move(work), optimize_);
-  } catch (const std::exception&) {  // the runtime has invalidated the capture
+  } catch (const std::exception&) {  // for example because the runtime has invalidated the capture
     if (keep) throw;
     return {};
   }

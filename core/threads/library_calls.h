@@ -7,7 +7,7 @@ namespace tandem::detail {
 /// Progress of exit().
 enum class ExitStage {
   none,
-  exit_began,       // static objects are being destroyed, also in other libraries
+  exit_began,       // exit() is destroying static objects of all libraries
   libraries_ended,  // static objects are destroyed; the destructors of libraries are running
 };
 

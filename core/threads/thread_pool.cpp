@@ -209,7 +209,8 @@ class Pool {
     const std::lock_guard lock(mutex_);
     shut_down_ = true;
     for (const std::thread& worker : workers_)
-      if (worker.get_id() == std::this_thread::get_id()) return;  // exit() was called inside a chunk
+      // this worker called exit() inside a chunk, and cannot join itself
+      if (worker.get_id() == std::this_thread::get_id()) return;
     stop();
   }
 
@@ -267,7 +268,7 @@ class Pool {
   }
 
   std::array<JobSlot, kSlotCount> slots_;
-  std::atomic<size_t> used_slots_{0};  // number of slots ever used
+  std::atomic<size_t> used_slots_{0};  // number of slots that were used so far; slots are never freed
   alignas(kCacheLinePair) std::atomic<uint32_t> epoch_{0};
   alignas(kCacheLinePair) std::atomic<int> sleepers_{0};
   std::atomic<int> size_{1};

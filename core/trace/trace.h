@@ -37,7 +37,7 @@ struct TraceEvent {
   std::string name;
   int rank = 0;    // rank that recorded the event; set by code that merges traces
   int lane = 0;    // index of the DataParallel device that the thread works for
-  int thread = 0;  // number of the thread within the process
+  int thread = 0;  // number of the thread, counted within the process
   /// Device of the activity; for a transfer, source and destination.
   Device device = {}, to = {};
   double start = 0, end = 0;  // seconds of std::chrono::steady_clock, which all processes of a machine share

@@ -145,7 +145,7 @@ void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& 
   conv2d_backward_weight_and_bias(dy, x, s, dw, no_bias);
 }
 void conv2d_backward_weight_and_bias(const Tensor& dy, const Tensor& x, const ConvShape& s, Tensor& dw, Tensor& db) {
-  const auto sum_pixels = [&] {  // computes db from channels-last dy
+  const auto sum_pixels = [&] {  // computes db, the gradient of the bias, from a channels-last dy
     const int64_t filters = dy.size(1), pixels = filters == 0 ? 0 : dy.numel() / filters;
     Tensor to = core::try_view(db, {1, filters});
     sum(core::as_strided(dy, {1, pixels, filters}, {0, filters, 1}, dy.storage_offset()), to);

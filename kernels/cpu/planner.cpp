@@ -56,7 +56,8 @@ Loop plan_elementwise(const char* name, const LoopTables& tables, TensorRefs wri
     loop.extents.rank = 1;
     loop.extents.size[0] = loop.range;
     for (Operand* o = loop.operands; o < loop.operands + count; ++o)
-      if (o->bytes == o->strides[0] && loop.range != 1) o->strides[0] = 0;  // stride 0 repeats a single element
+      // an operand with a single element is repeated by stride 0
+      if (o->bytes == o->strides[0] && loop.range != 1) o->strides[0] = 0;
     return loop;
   }
   const Tensor* all[kMaxOperands];

@@ -61,7 +61,7 @@ __device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T
       continue;
     }
     const Normalizer<T> norm(peak[i], sum[i], visible);
-    if (norm.hidden) {  // exact zeros, because 0 * NaN would be NaN
+    if (norm.hidden) {  // writes exact zeros, because multiplying by 0 would keep a NaN
 #pragma unroll
       for (auto& group : sums[i]) group = {};
     }
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     for (int i = 0; i < kRowsPerThread; ++i) {
       T found = peak[i];
 #pragma unroll
-      for (int j = 0; j < 4; ++j) found = ::max(found, x[i][j]);  // max() ignores NaN, but the sum becomes NaN
+      for (int j = 0; j < 4; ++j) found = ::max(found, x[i][j]);  // max() ignores NaN, but a NaN makes the sum NaN
       Tile::for_lanes_of_row([&](int bit) { found = ::max(found, __shfl_xor_sync(kFullWarp, found, bit)); });
       const T base = found == kMinusInfinity ? T(0) : found;  // 0 if all keys so far are hidden; all weights are then 0
       const T rescale = attention_exp(peak[i] - base);

@@ -72,7 +72,7 @@ template <class I> struct Sizes {
 /// Position of the convolution kernel for one pixel of the result: the group's planes of the image that is read, and
 /// the row and column of the pixel under the kernel's first element.
 template <class T, class I> struct Pixel {
-  const T* image;  // null if the pixel does not exist
+  const T* image;  // start of the group's planes in the image; null if the pixel does not exist
   I top, left;
 };
 /// A channel (or filter) and an element of the convolution kernel, as offsets from a Pixel.

@@ -293,7 +293,7 @@ bool cudnn_convolution(const ConvCall& call) {
   }
   Plan& plan = at->second;
   if (!plan.searched) {
-    // During stream capture, nothing can be timed.
+    // During stream capture, nothing can be timed, so the heuristic chooses the algorithm.
     if (problem.deterministic || tandem::cuda::is_current_stream_capturing())
       choose_algorithm(context.handle, plan, problem, call);
     else

@@ -11,7 +11,7 @@ constexpr int kMaxElementInputs = 3;
 constexpr int kElementThreads = 128;  // maximum number of threads in a block
 // Number of items per thread: kVectorsPerThread if items are vectors, kScalarsPerThread if they are single elements.
 constexpr int kVectorsPerThread = 2, kScalarsPerThread = 4;
-/// Number of elements in a vector, by compute type.
+/// Number of elements in a vector, for each compute type C.
 template <class C> constexpr int kVectorWidth = 4;
 template <> inline constexpr int kVectorWidth<double> = 2;
 

@@ -72,7 +72,7 @@ __global__ void gather_kernel(IndexTensor indices, const Word* __restrict__ x, W
 
 // ---- joining rows
 
-constexpr int kMaxParts = 32;  // maximum number of parts per launch
+constexpr int kMaxParts = 32;  // maximum number of tensors per launch
 /// Tensors to concatenate along the rows of y, in units of words. Each tensor is a Part. The launch first has the
 /// blocks of the first part, then those of the second part, and so on. Indices have 32 bits.
 struct CatInputs {

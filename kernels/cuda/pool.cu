@@ -196,7 +196,7 @@ template <class T, class Axis>
 __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
                                         PositionMap<false> positions, bool include_padding) {
   const int64_t i = this_thread() / kWarpSize;
-  if (i >= positions.elements) return;  // all lanes of the warp return together
+  if (i >= positions.elements) return;  // `i` is the same in all lanes, so all lanes of the warp return together
   const OutputPosition at = positions(i);
   const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
   const int64_t width = across.last - across.first, lane = threadIdx.x % kWarpSize;

@@ -39,7 +39,7 @@ enum class Order { unsigned_integer, signed_integer, floating };
 struct Elements {
   const void* x;
   int64_t n;
-  uint64_t infinity;  // bits of infinity, for floating-point dtypes
+  uint64_t infinity;  // bits of infinity, if the dtype is a floating-point dtype
   int bytes;
   Order order;
   bool descending;
@@ -247,7 +247,7 @@ void select_rows(const char* name, const Elements& x, int64_t rows, const SortOu
   if (k > kTile / 2) return sort_rows<Entry>(name, x, rows, result, device);
   int64_t n = x.n;
   Entries<Entry> left(0, device);
-  const Entry* entries = nullptr;  // null in the first pass, which reads the elements
+  const Entry* entries = nullptr;  // null in the first pass, which reads the elements of x
   while (n > kTile) {
     const int64_t width = kept_width(n, k);
     const Entries<Entry> kept(rows * width, device);

@@ -61,7 +61,8 @@ TANDEM_HD float exp_of_negative(float x) {
   const float shifted = clamped * 1.44269504f + 12582976.0f;  // as in exp_argument
   const float n = shifted - 12582976.0f;
   const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
-  return scale_below_one(exp_fraction(r) + 1.0f, shifted) + (clamped - clamped);  // adds 0, or NaN if x is NaN
+  // the last term adds 0, or NaN if x is NaN
+  return scale_below_one(exp_fraction(r) + 1.0f, shifted) + (clamped - clamped);
 }
 
 /// Returns e^x - 1, computed as 2^k q + (2^k - 1) with q = e^r - 1. This is accurate near zero, where k = 0. Error

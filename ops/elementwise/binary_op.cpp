@@ -74,7 +74,7 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
     run(op, a, copy_if_overlapping(a, b), a);
   };
   const auto compute_out_of_place = [&](const Tensor& old) {
-    if (op.returns_bool)  // comparisons are step functions: their gradient is 0
+    if (op.returns_bool)  // comparisons are step functions, so their gradient is 0
       return record(op.inplace_name, binary(op, old, b).to(old.dtype()), {old, b}, {},
                     [sizes = Shape(b.sizes())](const Context&, const Tensor& dz) -> Grads {
                       return {zeros_like(dz), zeros(sizes, dz.options())};

@@ -49,7 +49,7 @@ Tensor hann_window(int64_t window_length, detail::Flag periodic, const TensorOpt
                 [](double t) { return 0.5 - 0.5 * std::cos(2 * std::numbers::pi * t); });
 }
 Tensor kaiser_window(int64_t window_length, detail::Flag periodic, double beta, const TensorOptions& options) {
-  // I0(beta) grows like e^|beta|, which must fit a double.
+  // I0(beta) grows like e^|beta| and must fit into a double.
   TANDEM_CHECK(std::abs(beta) <= 700, "kaiser_window: beta is ", beta, "; accepted: -700 to 700");
   return window("kaiser_window", window_length, periodic, options, [beta](double t) {
     const double x = 2 * t - 1;

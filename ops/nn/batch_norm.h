@@ -17,7 +17,7 @@ namespace detail {
 /// with the statistics of the whole batch. Implemented by SyncBatchNorm.
 struct BatchStatsReducer {
   virtual ~BatchStatsReducer() = default;
-  /// Returns whether the batch has only one part.
+  /// Returns whether the whole batch is on this rank.
   virtual bool is_single_rank() const = 0;
   /// Replaces the mean and the biased variance of this part, which has `count` values per channel, by the mean and the
   /// variance of the whole batch. Returns the number of values per channel in the whole batch.

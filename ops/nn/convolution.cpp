@@ -57,7 +57,7 @@ std::string by(IntArrayRef sizes) {
   for (const int64_t n : sizes) text += (text.empty() ? "" : " x ") + std::to_string(n);
   return text;
 }
-/// @param spatial  number of dimensions of an image
+/// Checks the number of dimensions of x and weight. @param spatial  number of spatial dimensions of an image
 void check_dimensions(const char* op, const Tensor& x, const Tensor& weight, int64_t spatial) {
   TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": Expected ", spatial + 1, "D (unbatched) or ",
                spatial + 2, "D (batched) input to ", op, ", but got input of size: ", x.sizes());
@@ -328,7 +328,8 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
   std::vector<Tensor> taps;  // for each layer of the kernel, the part of x that it covers
   for (int64_t k = 0; k < layers; ++k)
     taps.push_back(padded.slice(2, k * dilation[0], k * dilation[0] + (depth - 1) * stride[0] + 1, stride[0]));
-  const Tensor depth_patches = layers == 1 ? taps[0].unsqueeze(2) : stack(taps, 2);  // shape (N, C, KD, OD, H, W)
+  // its shape is (N, C, KD, OD, H, W)
+  const Tensor depth_patches = layers == 1 ? taps[0].unsqueeze(2) : stack(taps, 2);
   const Tensor images =
       depth_patches.permute({0, 3, 1, 2, 4, 5}).reshape({x.size(0) * depth, x.size(1) * layers, x.size(3), x.size(4)});
   const Tensor kernels = weight.reshape({weight.size(0), weight.size(1) * layers, weight.size(3), weight.size(4)});

@@ -170,7 +170,7 @@ Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingB
                               .norm_type(o.norm_type())
                               .padding_idx(o.padding_idx())
                               .scale_grad_by_freq(o.scale_grad_by_freq()));
-  Tensor padded;  // (n, 1) mask of the indices equal to padding_idx
+  Tensor padded;  // mask (n, 1) of the indices that equal padding_idx
   if (const auto padding = wrap_padding_idx(kOp, o.padding_idx(), weight.size(0)))
     padded = (flat == *padding).unsqueeze(1);
   if (is_max) return max_per_bag(rows, padded, bounds);

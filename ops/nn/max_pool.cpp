@@ -204,7 +204,7 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
     // For three dimensions, random_samples lists them in order; for two, in reverse order.
     const Tensor starts = window_starts(
         samples.select(2, dims == 2 ? 1 - d : d).detach().to(accumulate_type(x.dtype())), in, kernel[i], out[i]);
-    const Tensor along = starts.unsqueeze(-1) + arange(kernel[i], positions);  // shape (N, C, out, kernel)
+    const Tensor along = starts.unsqueeze(-1) + arange(kernel[i], positions);  // its shape is (N, C, out, kernel)
     at = (at.unsqueeze(3).unsqueeze(5) * in + along.unsqueeze(2).unsqueeze(4)).flatten(4, 5).flatten(2, 3);
     sizes.push_back(out[i]);
   }

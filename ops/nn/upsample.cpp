@@ -18,7 +18,7 @@ namespace {
 /// A tap of the interpolation along one dimension: output i is the sum over taps of weights[i] x[positions[i]].
 struct Tap {
   std::vector<int64_t> positions;
-  std::vector<double> weights;  // if empty, all weights are 1
+  std::vector<double> weights;  // weights of the inputs; if empty, all weights are 1
 };
 /// Returns Keys' kernel with a = -0.75 at distance d.
 double cubic_kernel(double d) {

@@ -71,7 +71,8 @@ Tensor cumprod_backward_differentiable(const Tensor& dy, const Tensor& x, const 
 /// Returns the gradient of y = logcumsumexp(x): sum_{i >= k} dy_i e^(x_k - y_i), computed with logarithms to avoid
 /// overflow.
 Tensor logcumsumexp_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
-  if (is_half(x.dtype())) {  // differences of logarithms in half precision are too inaccurate
+  // computes half types in float32, because differences of logarithms would be too inaccurate
+  if (is_half(x.dtype())) {
     const Tensor wide = x.to(kFloat32);
     return logcumsumexp_backward(dy.to(kFloat32), wide, wide.logcumsumexp(d), d).to(x.dtype());
   }

@@ -163,7 +163,8 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
     }
     return;
   }
-  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // v.k becomes the extent of a window, with dilation
+  // replaces v.k by the extent of a window, dilation included
+  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;
   Scratch<C> scratch;
   for (int64_t plane = begin; plane < end; ++plane)
     compute_plane(result, v, plane, [&](const PlanePart<C>& part) {

@@ -106,7 +106,7 @@ template <class C> class Plane {
   const C* cached_data_ = nullptr;
   Scratch<C> scratch_;
 };
-// See Note [Pooling by 2 x 2].
+// Number of windows in a tile, and number of elements in a step along a row; see Note [Pooling by 2 x 2].
 constexpr int64_t kTileWindows = 1024, kStep = 8;
 /// A row of pixels for adjacent windows, copied in type C together with padding, so that the pixels at one kernel
 /// position are contiguous over all of these windows.

@@ -164,7 +164,8 @@ template <class C> void max_body(const Loop& loop, int64_t begin, int64_t end) {
 template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   PoolGeometry v(loop);
   const int64_t channels = loop.extents.size[1];
-  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // v.k becomes the extent of a window, with dilation
+  // replaces v.k by the extent of a window, dilation included
+  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;
   const auto down = [&](int64_t h) { return windows_covering(v, 0, h, h + 1, v.oh); };
   const auto across = [&](int64_t w) { return windows_covering(v, 1, w, w + 1, v.ow); };
   for_groups(loop, begin, end, v.h, v.w, down, across,
