@@ -13,7 +13,7 @@
 #else
 #define TANDEM_IVDEP _Pragma("GCC ivdep")
 #define TANDEM_NO_UNROLL _Pragma("GCC unroll 1")
-// noclone: prevents that gcc compiles a copy of the function for each constant argument
+// noclone: keeps gcc from compiling a copy of the function for each constant argument
 #define TANDEM_NOINLINE __attribute__((noinline, noclone))
 #endif
 // Prevents vectorisation of a loop that is a small part of the work. Vectorised code with checks for overlapping
