@@ -170,7 +170,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   const auto task = std::make_shared<GraphTask>();
   task->create_graph = create_graph;
   task->retain_graph = retain_graph.value_or(create_graph);
-  ThreadContext::current().state();  // creates the rank's state now, so that workers share it
+  ThreadContext::current().state();  // creates the state of this thread's rank now, so that workers share it
   task->context = ThreadContext::current();
   task->context.grad_enabled = create_graph;
   const AutoGradMode mode(create_graph);

@@ -24,7 +24,7 @@ class AutogradContext {
   /// Saves tensors for backward: inputs, outputs, others or undefined tensors. It is an error to change them in place
   /// before backward. Call this in forward, once.
   void save_for_backward(variable_list tensors);
-  /// The saved tensors, in order. @throws Error if one was changed in place since
+  /// The saved tensors, in order. @throws Error if a saved tensor was changed in place after it was saved
   variable_list get_saved_variables() const;
   /// Declares that forward changes these inputs in place. forward must return each of them; they become outputs.
   /// If one is not returned, is not an argument of forward, or is a leaf that requires a gradient, apply() throws

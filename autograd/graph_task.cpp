@@ -51,7 +51,7 @@ Tensor validate_grad(const Node& from, const Node& to, uint32_t index, uint32_t 
   return grad;
 }
 
-/// @throws Error that names the node and the input if a gradient contains NaN
+/// Checks that no gradient contains NaN. @throws Error that names the node and the input if one does
 void check_no_nan(const Node& node, const Grads& grads) {
   for (size_t i = 0; i < grads.size(); ++i)
     TANDEM_CHECK(!grads[i].defined() || !grads[i].is_floating_point() || !grads[i].isnan().any().item<bool>(),

@@ -26,8 +26,9 @@ struct IncomingGrad {
 struct NodeState {
   size_t visit = 0;  // position in the order in which compute_dependencies() found the nodes
   int dependencies = 0;
-  bool needed = true;   // whether the node runs
-  bool reached = true;  // whether its gradient is needed: the node runs, or the gradient was requested
+  bool needed = true;  // whether the node runs
+  // whether its gradient is needed: because the node runs, or because grad() asks for the gradient
+  bool reached = true;
   std::vector<std::vector<IncomingGrad>> slots;
   // Slots whose gradients were requested, and the tensors in which to return them.
   std::vector<std::pair<uint32_t, Tensor*>> captures;

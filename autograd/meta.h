@@ -26,7 +26,7 @@ struct AutogradMeta : AutogradMetaInterface {
   // gradient.
   const char* multi_view_op = nullptr;
   CreationMode made =
-      CreationMode::in_grad_mode;  // mode in which this view, or the view that it was taken from, was made
+      CreationMode::in_grad_mode;  // mode that was active when this view, or the view that it was taken from, was made
 };
 
 /// The metadata, or null if the tensor has none.

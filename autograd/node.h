@@ -53,7 +53,7 @@ class SavedTensor {
   SavedTensor(const Tensor& tensor, bool is_output);
   /// Returns the saved tensor. @throws Error that names op, shape and versions if the tensor was changed in place since
   Tensor unpack(const Node& owner) const;
-  /// Returns a saved tensor that is not an output. @param owner  name used in errors
+  /// Returns a saved tensor that is not an output. @param owner  name of the saving operation, for errors
   Tensor unpack(const std::string& owner) const;
 
  private:
@@ -129,7 +129,7 @@ class Node : public std::enable_shared_from_this<Node> {
   uint32_t num_outputs() const { return static_cast<uint32_t>(edges_.size()); }
   /// edges() by LibTorch's name.
   const std::vector<Edge>& next_edges() const { return edges_; }
-  /// Edge to the node that receives the gradient of one argument.
+  /// Edge to the node that receives the gradient of the argument with index `output`.
   const Edge& next_edge(size_t output) const { return edges_.at(output); }
   /// needs_grad() by LibTorch's name.
   bool should_compute_output(size_t output) const { return needs_grad(output); }

@@ -117,7 +117,7 @@ Tensor AccumulateGrad::run_hooks(uint32_t, Tensor grad) const {
   return apply_hooks(std::move(grad), "a leaf", [&](size_t i) { return i < hooks.size() ? &hooks[i] : nullptr; });
 }
 Grads AccumulateGrad::apply(Grads&& grads) {
-  // The leaf may have required a gradient when the graph was made, but not any more.
+  // The leaf may have required a gradient when the graph was made, but does not any more.
   if (!variable_.requires_grad()) return {};
   accumulate(std::move(grads[0]));
   // Calls the hooks without holding the lock: a hook may add and remove hooks, and run a backward that calls this

@@ -50,7 +50,7 @@ void* allocate_from_system(size_t bytes) {
     const size_t before = -reinterpret_cast<uintptr_t>(begin) % kHugePage;
     if (before > 0) munmap(begin, before);
     if (before < kHugePage) munmap(begin + before + bytes, kHugePage - before);
-    // Errors are ignored: huge pages only reduce the number of page faults.
+    // Errors are ignored, because huge pages only reduce the number of page faults.
     madvise(begin + before, bytes, MADV_HUGEPAGE);
     return begin + before;
   }

@@ -88,7 +88,7 @@ class Scalar {
   uint8_t toByte() const { return to<uint8_t>(); }
   /// to<bool>().
   bool toBool() const { return to<bool>(); }
-  /// float64, int64 or bool, by the kind of the number.
+  /// Dtype for the kind of the number: float64, int64 or bool.
   DType type() const { return is_floating_point() ? kFloat64 : is_boolean() ? kBool : kInt64; }
   /// to<double>().
   double to_double() const { return to<double>(); }

@@ -65,7 +65,8 @@ struct RankState {
 enum class Float32Precision : int8_t { highest, high, medium };
 
 struct ThreadContext {
-  // State of this thread's rank; if null when first needed, set to the process's first rank.
+  // State of this thread's rank. If it is null when it is first needed, it is set to the state of the process's first
+  // rank.
   std::shared_ptr<RankState> rank;
   bool grad_enabled = true;
   bool inference_mode = false;     // whether InferenceMode is on: new tensors are inference tensors

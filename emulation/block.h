@@ -51,7 +51,7 @@ class Block {
   void run(uint3 index);
   void end_grid();
 
-  // Implementations of the functions in running_thread.h, where the documentation is.
+  // Implementations of the functions that running_thread.h declares and documents.
   Votes barrier(const char* function_name, bool vote, SourceLocation location);
   struct LaneResult {
     uint64_t value;  // value that lane `source` passed; 0 if `source` is negative (no lane's value was requested)

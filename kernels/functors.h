@@ -133,7 +133,7 @@ TANDEM_FUNCTOR2(RightShift, math::right_shift(a, b))
 TANDEM_FUNCTOR2(GeluBackward, a* math::gelu_derivative(b))
 TANDEM_FUNCTOR2(GeluTanhBackward, a* math::gelu_tanh_derivative(b))
 TANDEM_FUNCTOR2(SiluBackward, math::silu_derivative(b) * a)
-TANDEM_FUNCTOR2(ReluBackward, b <= T(0) ? T(0) : a)  // b is the output y; if it is NaN, the gradient passes
+TANDEM_FUNCTOR2(ReluBackward, b <= T(0) ? T(0) : a)  // b is the output y; if b is NaN, the gradient a passes through
 TANDEM_FUNCTOR2(SigmoidBackward, a* b*(T(1) - b))    // b is the output y
 TANDEM_FUNCTOR2(TanhBackward, a*(T(1) - b * b))      // b is the output y
 /// a + alpha * b

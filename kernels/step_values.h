@@ -14,7 +14,7 @@ struct AdamValues {
 };
 struct SgdValues {
   double lr, momentum, decay;
-  double old, added;  // momentum buffer = old * momentum buffer + added * gradient
+  double old, added;  // new momentum buffer = old * momentum buffer + added * gradient
 };
 
 }  // namespace tandem::kernels

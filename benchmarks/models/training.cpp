@@ -37,7 +37,7 @@ Run training_step(bool captured, Module module, Options options, const Tensor& x
       value->item<float>();
       *value = {};  // frees the autograd graph, as the end of an iteration does in a training loop
     };
-  step();  // creates the optimizer's state, which must exist before the capture
+  step();  // the first step creates the optimizer's state, which must exist before the capture
   const auto graph = std::make_shared<Graph>();
   graph->capture(step);
   return [=] {

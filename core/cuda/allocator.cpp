@@ -72,7 +72,7 @@ void set_usable(const Segment& segment, char* data, size_t bytes, bool usable) n
           (range->usable ? unpoison : poison)(range->data, range->bytes);
         },
         new Range{data, bytes, usable});
-  } catch (const std::exception&) {  // ignored: the device has failed, and later work reports it
+  } catch (const std::exception&) {  // errors are ignored: the device has failed, and later work reports it
   }
 }
 
@@ -388,7 +388,7 @@ void DeviceCachingAllocator::empty(int device) noexcept {
   try {
     wait_for_users(lock, device);
     release_cached_blocks(lock, device);
-  } catch (const std::exception&) {  // ignored: memory of a failed device cannot be returned
+  } catch (const std::exception&) {  // errors are ignored: memory of a failed device cannot be returned
   }
 }
 

@@ -17,7 +17,7 @@ using GraphHandle = struct GraphTag*;  // cudaGraphExec_t: captured work, ready 
 
 // ---- devices
 
-/// Number of GPUs that can be used; 0 without a driver, and then unavailable_reason() says why.
+/// Number of GPUs that can be used. It is 0 without a driver; unavailable_reason() says why.
 int device_count() noexcept;
 std::string unavailable_reason();
 /// Name of the implementation: "cuda", "emulated" or "none".

@@ -237,8 +237,8 @@ class Graph::Record {
   std::unordered_map<StorageImpl*, StorageUse> uses_;
   std::vector<StorageImpl*> live_;
   std::unordered_map<StorageImpl*, GpuStorageUse> gpu_uses_;
-  std::vector<StorageImpl*> gpu_live_;  // keys of gpu_uses_ whose memory is from the graph's pool
-  std::vector<Storage> retained_;       // memory that launches use and that is not from the pool
+  std::vector<StorageImpl*> gpu_live_;  // storages in gpu_uses_ whose memory is from the graph's pool
+  std::vector<Storage> retained_;       // memory that GPU launches use and that is not from the graph's pool
   std::unique_ptr<cuda::CapturedWork> work_;
   std::vector<Storage> written_, memory_;
   std::vector<StorageUse*> restored_;

@@ -56,7 +56,7 @@ struct Loop {
   int operand_count, write_count;
   Extents extents;
   LoopScalar scalars[kMaxScalars];
-  LoopContext context;  // further data for the body; null pointers if it needs none
+  LoopContext context;  // further data for the loop body; its pointers are null if the body needs none
   int64_t scratch;      // bytes of scratch memory for each part of the range while it runs: see loop_scratch()
   // Number of indices, and number of indices in a chunk. The grain depends only on sizes, never on the number of
   // threads.

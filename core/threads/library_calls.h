@@ -8,7 +8,7 @@ namespace tandem::detail {
 enum class ExitStage {
   none,
   exit_began,       // exit() is destroying static objects of all libraries
-  libraries_ended,  // static objects are destroyed; the destructors of libraries are running
+  libraries_ended,  // all static objects are destroyed, and the destructors of shared libraries run
 };
 
 /// While this object lives, this thread is inside a library that must not be used once exit() reaches stage `end`. At

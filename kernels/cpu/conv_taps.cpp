@@ -11,7 +11,7 @@ TANDEM_DECLARE_LOOP(conv_taps)
 TANDEM_DECLARE_LOOP(conv_taps_forward)
 namespace {
 
-constexpr int64_t kLanes = 8;  // number of windows (pixels of the output) in a vector
+constexpr int64_t kLanes = 8;  // number of output pixels (and so of windows) in a vector
 
 class ConvTapsBlock final : public ConvBlock<float> {
  public:

@@ -123,7 +123,7 @@ template std::span<const ConvImplementation<BFloat16>> conv_implementations();
 
 void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& s, Tensor& y) {
   if (y.numel() == 0) return;
-  if (x.numel() == 0) {  // x has no elements, so y is the bias or 0
+  if (x.numel() == 0) {  // x has no elements, so y is the bias, or 0 without a bias
     if (!bias.defined()) return fill(0, y);
     return copy(core::expand(core::try_view(bias, {bias.numel(), 1, 1}), y.sizes()), y);
   }

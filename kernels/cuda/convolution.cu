@@ -201,7 +201,8 @@ bool fits_int32(const Tensor& x, const Tensor& w, const Tensor& y, const ConvSha
   return small;
 }
 template <class T>
-constexpr int kWidestTile = sizeof(OpMath<T>) == 4 ? 64 : 32;  // double has one tile size only: it is used for checks
+// double has only one tile size, because it is used only for checks
+constexpr int kWidestTile = sizeof(OpMath<T>) == 4 ? 64 : 32;
 
 /// Calls visitor.template operator()<T>(sizes) with the element type T. The type of `sizes` determines the integer type
 /// of indices within an image.

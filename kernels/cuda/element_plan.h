@@ -37,7 +37,7 @@ struct ElementPlan {
 using ElementKernel = void (*)(ElementPlan);
 /// Kernels of one operation by compute type. A kernel is null if the operation does not support the type.
 struct ElementKernelTable {
-  ElementKernel float32, float64, int64, boolean;  // float32 is also for half types, int64 for all integers
+  ElementKernel float32, float64, int64, boolean;  // float32 also serves the half types, int64 all integers
 };
 
 }  // namespace tandem::kernels::cuda

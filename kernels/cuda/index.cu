@@ -78,7 +78,7 @@ constexpr int kMaxParts = 32;  // maximum number of tensors per launch
 struct CatInputs {
   struct Part {
     const void* data;
-    // Number of words in the part, number per row, and offset in the rows of y.
+    // Number of words in the part, number of words per row, and offset of the part in the rows of y.
     uint32_t items, length, column;
     uint32_t last_block;  // total number of blocks of this part and all previous parts
     Divider32 by_length;

@@ -155,7 +155,7 @@ __global__ void merge_runs(const Entry* __restrict__ from, Entry* __restrict__ t
   TANDEM_SHARED(int64_t, split, [2]);
   const int64_t tiles = ceil_div(n, kTile), row = quotient(blockIdx.x, tiles),
                 start = (blockIdx.x - row * tiles) * kTile;
-  // Offset of the tile from the start of the pair
+  // start of the pair of runs that this tile belongs to, and offset of the tile from that start
   const int64_t pair = start / (2 * length) * (2 * length), offset = start - pair;
   const Entry* const a = from + row * n + pair;
   const int64_t na = math::min(length, n - pair), nb = math::min(length, n - pair - na);

@@ -41,7 +41,7 @@ Tensor& special_xlog1py_out(Tensor& out, const Tensor& x, const Tensor& y);
 Tensor& special_xlog1py_out(Tensor& out, const Tensor& x, const Scalar& y);
 Tensor& special_xlog1py_out(Tensor& out, const Scalar& x, const Tensor& y);
 
-// Aliases of unary operations, with the prefix special_ here, and without it in tandem::special.
+// Defines aliases of unary operations: with the prefix special_ in this namespace, and without it in tandem::special.
 #define TANDEM_SPECIAL_SPELLING(alias, name)                                 \
   inline Tensor special_##alias(const Tensor& x) { return tandem::name(x); } \
   inline Tensor& special_##alias##_out(Tensor& out, const Tensor& x) { return tandem::name##_out(out, x); }

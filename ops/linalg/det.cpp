@@ -28,7 +28,7 @@ Tensor prod_last_dim(const Tensor& x) {
 Tensor cofactors_along(const Tensor& a, const Tensor& h) {
   const auto [U, S, Vh] = linalg_svd(a);
   const Tensor one = eye(a.size(-1), a.options()),
-               left_out = (one.unsqueeze(-2) + one.unsqueeze(-3)) != 0;  // true at (i, j, k) if k is i or j
+               left_out = (one.unsqueeze(-2) + one.unsqueeze(-3)) != 0;  // at (i, j, k): true if k is i or j
   const Tensor p = prod_last_dim(where(left_out, Scalar(1), S.unsqueeze(-2).unsqueeze(-2))) * (1 - one);
   const Tensor sign = linalg_det(U.detach()).round() * linalg_det(Vh.detach()).round();
   const Tensor B = U.mT().matmul(h).matmul(Vh.mT());

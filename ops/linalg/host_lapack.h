@@ -8,9 +8,9 @@
 
 namespace tandem::detail {
 
-/// @throws Error unless x has shape (..., m, n) and is float32 or float64
+/// Checks a matrix argument. @throws Error unless x has shape (..., m, n) and is float32 or float64
 void check_matrices(const char* op, const Tensor& x, const char* name = "A");
-/// @throws Error unless x has shape (..., n, n) and is float32 or float64
+/// Checks a square matrix argument. @throws Error unless x has shape (..., n, n) and is float32 or float64
 void check_square(const char* op, const Tensor& x);
 /// Returns the sizes of x without the last `last` ones: the batch dimensions.
 inline IntArrayRef leading_sizes(const Tensor& x, size_t last = 2) {

@@ -19,7 +19,7 @@ TANDEM_CAST_POLICY(none, norm_except_dim);
 namespace {
 
 Tensor to_optional_dtype(const Tensor& x, std::optional<DType> dtype) { return dtype ? x.to(*dtype) : x; }
-/// Moves the two dimensions of the matrices to the end, in order.
+/// Moves the two dimensions `dim`, which hold the matrices, to the end, in order.
 Tensor move_matrix_dims_last(const char* op, const Tensor& x, IntArrayRef dim) {
   TANDEM_CHECK(x.dim() >= 2, op, ": The input tensor A must have at least 2 dimensions, got ", x.sizes());
   TANDEM_CHECK(dim.size() == 2, op, ": dim must be a 2-tuple. Got ", dim);

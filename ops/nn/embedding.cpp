@@ -42,7 +42,7 @@ Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, 
   const Tensor at = index.reshape({-1}), rows = weight.index_select(0, at);
   const Tensor norms = rows.norm(norm_type, {1}, /*keepdim=*/true);
   const Tensor limited = where(norms > max_norm, rows * (max_norm / (norms + 1e-7)), rows);
-  return weight.index_put_({at}, limited);  // a row that index names twice is written twice, with equal values
+  return weight.index_put_({at}, limited);  // if index names a row twice, the row is written twice, with equal values
 }
 Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx) {
   TANDEM_CHECK(weight.dim() == 2, "embedding: 'weight' must be 2-D, but is ", weight.sizes());

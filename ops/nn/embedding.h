@@ -60,7 +60,8 @@ struct EmbeddingBagFuncOptions {
   TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // reduction of the rows of a bag
   TANDEM_ARG(Tensor, per_sample_weights);                // factor for each index; used in mode kSum only
   TANDEM_ARG(bool, include_last_offset) = false;         // whether the last offset is the number of indices
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);       // index of the row that is left out and gets no gradient
+  // index of the row that bags leave out and that gets no gradient
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);
 };
 /// tandem::embedding with index as the first argument, as in PyTorch's functional form.
 /// @throws Error as tandem::embedding

@@ -14,7 +14,8 @@ namespace {
 /// are zeros. Upwards, a binary tree of products is computed: of pairs, of pairs of pairs, and so on. Downwards, each
 /// half of a pair gets the product of all elements outside of it.
 Tensor products_of_others(const Tensor& x) {
-  std::vector<Tensor> levels = {x};  // levels of the tree: each has an even size, except the last, which has size 1
+  // levels of the tree; every level but the last (of size 1) is padded to an even size
+  std::vector<Tensor> levels = {x};
   while (levels.back().size(0) > 1) {
     Tensor& level = levels.back();
     if (level.size(0) % 2 == 1) level = cat({level, ones({1}, level.options())});

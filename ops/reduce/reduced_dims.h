@@ -42,7 +42,7 @@ struct ChannelDims {
 
   // input as (N, C, L), not recorded by autograd; undefined if the layout of the input does not allow this
   Tensor x;
-  Shape in_memory_order;  // `kept` in the order in which dimensions lie in memory
+  Shape in_memory_order;  // the sizes in `kept`, in the order in which the dimensions lie in memory
   Shape kept;             // sizes of the input with reduced dimensions set to 1
   Shape dropped;          // sizes of the input without reduced dimensions
   Shape order;            // memory order of the input's dimensions if the input is channels-last; otherwise empty

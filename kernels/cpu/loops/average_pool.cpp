@@ -62,7 +62,7 @@ template <class T> void scale_windows(const PoolGeometry& v, int64_t oh, int64_t
 Span meeting(int64_t at, int64_t count, int64_t stride, int64_t width) {
   return {at < 0 ? (-at + stride - 1) / stride : 0, at < width ? min64(count, (width - 1 - at) / stride + 1) : 0};
 }
-/// `count` adjacent windows in row `oh` of the output, starting with window `first`.
+/// A run of `count` adjacent windows in row `oh` of the output, starting with window `first`.
 struct Windows {
   int64_t oh, first, count;
 };

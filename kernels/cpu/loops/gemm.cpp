@@ -181,7 +181,8 @@ TANDEM_NOINLINE void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
 template <class C>
 void store_transposed(const C* block, int64_t rows, int64_t columns, C* to, int64_t ldc, bool accumulate) {
   if (!accumulate) return transpose<C, kVectorBytes>(block, columns, to, ldc, rows, columns);
-  constexpr int64_t kFew = kVectorWidth<C>;  // number of columns whose transposed copy stays in the L1 cache
+  // number of columns of the block that are transposed at a time, so that their copy stays in the L1 cache
+  constexpr int64_t kFew = kVectorWidth<C>;
   C transposed[kFew * kBlockRows];
   for (int64_t column = 0; column < columns; column += kFew) {
     const int64_t count = columns - column < kFew ? columns - column : kFew;

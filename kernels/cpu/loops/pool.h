@@ -60,7 +60,7 @@ inline Span adaptive_window(int64_t o, int64_t in, int64_t out) {
 /// A rectangle of a plane (ranges of rows and columns), and its memory.
 template <class C> struct PlanePart {
   Span rows, columns;
-  C* data;  // points to the element in the first row and column
+  C* data;  // address of the element in the part's first row and column
   int64_t stride;
   C* row(int64_t h) const { return data + (h - rows.first) * stride; }
 };
