@@ -200,8 +200,8 @@ bool fits_int32(const Tensor& x, const Tensor& w, const Tensor& y, const ConvSha
     small = small && x.size(d + 2) + 2 * s.padding[d] + s.stride[d] + w.size(d + 2) * s.dilation[d] < kLimit;
   return small;
 }
-// double has only one tile size, because it is used only for checks
-template <class T> constexpr int kWidestTile = sizeof(OpMath<T>) == 4 ? 64 : 32;
+template <class T>
+constexpr int kWidestTile = sizeof(OpMath<T>) == 4 ? 64 : 32;  // double has one size, as it is used for checks only
 
 /// Calls visitor.template operator()<T>(sizes) with the element type T. The type of `sizes` determines the integer type
 /// of indices within an image.
