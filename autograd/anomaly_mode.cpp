@@ -67,7 +67,8 @@ std::string detail::format_anomaly_metadata(const AnomalyMetadata& metadata) {
     out += "\n  " + name;
     if (++shown == kMaxFramesShown) break;
   }
-  if (out.find("tandem::") == std::string::npos) {  // symbols of a statically linked Tandem are not visible
+  // no frame names Tandem: the symbols of a statically linked Tandem are not visible
+  if (out.find("tandem::") == std::string::npos) {
     out += "\n(link the program with -rdynamic to see names here, or give the addresses to addr2line -Cfe)";
   }
   if (!metadata.parent_name.empty()) {

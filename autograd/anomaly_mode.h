@@ -50,7 +50,7 @@ struct AnomalyMetadata {
 };
 /// Returns the stack trace of this thread.
 std::shared_ptr<const AnomalyMetadata> capture_anomaly_metadata();
-/// Returns a place as lines of text, innermost call first.
+/// Formats the stack trace as lines of text, innermost call first.
 std::string format_anomaly_metadata(const AnomalyMetadata& metadata);
 
 /// While this guard lives, nodes that this thread makes are attributed to the backward of the node with this name and

@@ -23,8 +23,8 @@ thread_local bool is_worker_thread = false;
 struct NodeTask {
   NodePtr node;
   std::shared_ptr<GraphTask> task;
-  // The node made last has the highest priority, except that accumulators come first, so that their hooks start early,
-  // for example the all-reduce of a bucket.
+  // The node made last has the highest priority. Exception: accumulators of leaves come first, so that their hooks
+  // start early, for example a hook that all-reduces a bucket.
   friend bool operator<(const NodeTask& a, const NodeTask& b) { return a.priority() < b.priority(); }
   uint64_t priority() const { return node->edges().empty() ? ~uint64_t(0) : node->sequence(); }
 };
@@ -145,16 +145,18 @@ void run_on_this_thread(const std::shared_ptr<GraphTask>& task, std::vector<Node
 
 void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr> ready) {
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads();
-  task->context.thread_share = (cores + task->devices - 1) / task->devices;  // rounded up, so that no core is left idle
+  // rounded up, so that the devices' threads together use every core
+  task->context.thread_share = (cores + task->devices - 1) / task->devices;
   task->outstanding = static_cast<int>(ready.size());
   for (NodePtr& node : ready) Workers::push({std::move(node), task});
   const PhaseSpan phase("wait");
   std::unique_lock lock(task->mutex);
   task->done.wait(lock, [&] { return task->outstanding == 0; });
   uint64_t& next_sequence = ThreadContext::current().next_sequence;
-  // Nodes recorded after this backward get higher numbers.
+  // Nodes that this thread records after this backward get higher sequence numbers than the nodes of the backward.
   next_sequence = std::max(next_sequence, task->last_sequence);
-  // Moved out of the task: a worker may be the last owner of the task, and the exception is still used here afterwards.
+  // Moves the exception out of the task: a worker may be the last owner of the task, and the exception is still used
+  // here afterwards.
   if (task->failure) std::rethrow_exception(std::exchange(task->failure, nullptr));
 }
 
@@ -168,7 +170,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   const auto task = std::make_shared<GraphTask>();
   task->create_graph = create_graph;
   task->retain_graph = retain_graph.value_or(create_graph);
-  ThreadContext::current().state();  // creates the rank's state now, so that workers share it
+  ThreadContext::current().state();  // creates the state of this thread's rank now, so that workers share it
   task->context = ThreadContext::current();
   task->context.grad_enabled = create_graph;
   const AutoGradMode mode(create_graph);
@@ -203,7 +205,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
     task->pruned = true;
     for (const NodePtr& node : input_nodes)
       if (const auto at = task->nodes.find(node.get()); at != task->nodes.end())
-        // An accumulator must run to store the gradient; other nodes need not.
+        // An accumulator must run, because it stores the gradient. Other nodes in `inputs` need not run.
         at->second.needed |= node->edges().empty();
     for (size_t i = 0; i < targets.size(); ++i)
       if (const auto at = task->nodes.find(targets[i].function.get()); at != task->nodes.end())
@@ -225,7 +227,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
       run_on_this_thread(task, std::move(ready));
     for (const auto& streams : task->streams) cuda::wait_for_streams(task->context.streams, streams);
     for (size_t i = 0; i < task->callbacks.size(); ++i) {
-      // Moved out of the vector, because the callback may queue others, which can reallocate the vector.
+      // Moves the callback out of the vector, because it may queue others, which can reallocate the vector.
       const auto callback = std::move(task->callbacks[i]);
       callback();
     }
@@ -246,7 +248,7 @@ void backward(TensorList tensors, TensorList grad_tensors, std::optional<bool> r
   for (const Tensor& input : inputs) {
     TANDEM_CHECK(input.defined() && input.requires_grad(),
                  "backward: One of the differentiated Tensors does not require grad: input ", input_nodes.size());
-    input.retain_grad();  // no effect on leaves: their accumulator stores the gradient
+    input.retain_grad();  // Has no effect on leaves, whose accumulator stores the gradient.
     input_nodes.push_back(gradient_edge(input).function);
   }
   execute(tensors, grad_tensors, retain_graph, create_graph, {}, nullptr, input_nodes);

@@ -7,7 +7,7 @@
 
 namespace tandem::autograd {
 
-using IndexRange = std::pair<size_t, size_t>;  // range of tensor arguments [first, second)
+using IndexRange = std::pair<size_t, size_t>;  // range [first, second) of positions among the tensor arguments
 
 namespace detail {
 class CustomNode;
@@ -24,7 +24,7 @@ class AutogradContext {
   /// Saves tensors for backward: inputs, outputs, others or undefined tensors. It is an error to change them in place
   /// before backward. Call this in forward, once.
   void save_for_backward(variable_list tensors);
-  /// The saved tensors, in order. @throws Error if one was changed in place since
+  /// The saved tensors, in order. @throws Error if a saved tensor was changed in place after it was saved
   variable_list get_saved_variables() const;
   /// Declares that forward changes these inputs in place. forward must return each of them; they become outputs.
   /// If one is not returned, is not an argument of forward, or is a leaf that requires a gradient, apply() throws
@@ -77,7 +77,7 @@ class CustomNode : public Node {
 
   std::vector<bool> is_tensor_;            // for each argument of forward, whether it is a tensor
   std::vector<bool> is_undefined_output_;  // for each output of forward, whether it was undefined
-  variable_list inputs_;                   // tensor arguments of forward; cleared by wrap_outputs()
+  variable_list inputs_;                   // tensor arguments of forward; wrap_outputs() clears the list
   bool any_input_requires_grad_ = false;
 };
 

@@ -51,7 +51,7 @@ Tensor validate_grad(const Node& from, const Node& to, uint32_t index, uint32_t 
   return grad;
 }
 
-/// @throws Error that names the node and the input if a gradient contains NaN
+/// Checks that no gradient contains NaN. @throws Error that names the node and the input if one does
 void check_no_nan(const Node& node, const Grads& grads) {
   for (size_t i = 0; i < grads.size(); ++i)
     TANDEM_CHECK(!grads[i].defined() || !grads[i].is_floating_point() || !grads[i].isnan().any().item<bool>(),
@@ -151,7 +151,7 @@ void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence, size_t v
   if (state.slots.empty()) state.slots.resize(edge.function->slot_count());
   auto& incoming = state.slots[edge.input_nr];
   if (!task.several_devices && incoming.size() == 1) {
-    // A single thread delivers gradients in the right order, so they can be summed at once.
+    // If a single thread runs the backward, it delivers gradients in the right order, so they can be summed at once.
     const cuda::StreamGuard guard(streams);
     incoming[0].grad = incoming[0].grad.add(grad);
     return;
@@ -233,7 +233,8 @@ std::vector<NodePtr> evaluate_function(GraphTask& task, const NodePtr& node) {
     const Edge& edge = node->edges()[i];
     if (!edge.function) continue;
     const auto next = task.nodes.find(edge.function.get());
-    if (next == task.nodes.end() || !next->second.reached) continue;  // not on a path to a requested tensor
+    // this edge is not on a path to a requested tensor
+    if (next == task.nodes.end() || !next->second.reached) continue;
     if (i < results.size() && results[i].defined())
       deliver_grad(task, *node, node->sequence(), state.visit, i, edge, std::move(results[i]));
     if (task.several_devices) lock.lock();

@@ -26,8 +26,9 @@ struct IncomingGrad {
 struct NodeState {
   size_t visit = 0;  // position in the order in which compute_dependencies() found the nodes
   int dependencies = 0;
-  bool needed = true;   // whether the node runs
-  bool reached = true;  // whether its gradient is needed: the node runs, or the gradient was requested
+  bool needed = true;  // whether the node runs
+  // whether its gradient is needed: because the node runs, or because grad() asks for the gradient
+  bool reached = true;
   std::vector<std::vector<IncomingGrad>> slots;
   // Slots whose gradients were requested, and the tensors in which to return them.
   std::vector<std::pair<uint32_t, Tensor*>> captures;
@@ -37,16 +38,16 @@ struct NodeState {
 struct GraphTask {
   std::unordered_map<Node*, NodeState> nodes;
   bool retain_graph, create_graph, several_devices = false;
-  bool pruned = false;  // whether only some gradients are needed: see NodeState::reached
+  bool pruned = false;  // whether only the gradients of requested tensors are needed: see NodeState::reached
   bool accumulates_into_all =
-      true;  // whether gradients accumulate into all leaves, or only into the leaves in `accumulate_nodes`
+      true;  // whether gradients accumulate into all leaves; if false, only into the leaves in `accumulate_nodes`
   std::set<const Node*> accumulate_nodes;
-  int devices = 1;  // number of devices on which the nodes run
+  int devices = 1;  // number of devices on which the nodes of this backward run
   ThreadContext context;
-  uint64_t last_sequence = 0;  // sequence number that follows the numbers of all nodes made by workers
-  std::mutex mutex;            // guards the members while several workers run
+  uint64_t last_sequence = 0;  // sequence number that follows the numbers of all nodes that workers have made
+  std::mutex mutex;            // guards the members of this task while several workers run its nodes
   std::condition_variable done;
-  int outstanding = 0;  // number of nodes queued or running
+  int outstanding = 0;  // number of nodes of this backward that are queued or running
   std::exception_ptr failure;
   std::vector<std::function<void()>> callbacks;
   std::set<cuda::Streams> streams;  // streams, other than the caller's, on which nodes ran
@@ -65,7 +66,7 @@ class MultiBranchNode {
 // backward's caller. If a gradient is used on other streams, these wait for the streams that computed it, and its
 // memory is kept until both are done. When backward returns, the caller's streams wait for all of its work.
 
-/// Streams on which a node runs.
+/// Returns the streams on which a node runs; see Note [Streams of backward].
 inline const cuda::Streams& streams_for(const GraphTask& task, const Node& node) {
   return node.edges().empty() ? task.context.streams : node.streams();
 }

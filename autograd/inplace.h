@@ -14,13 +14,14 @@ void check_no_internal_overlap(const char* op, const Tensor& x);
 void check_inplace(const char* op, const Tensor& x);
 /// Whether an in-place operation uses the old elements or replaces them.
 enum class OldValue { used, replaced };
-/// Assigns y, elements and history, to x: x becomes an output of the operation that made y. If x is a view, the history
-/// of its base changes. y must have x's shape, dtype and device. The old value of x gets its gradient through y if it
-/// was used, and zeros if it was replaced.
+/// Assigns y's elements and autograd history to x: x becomes an output of the operation that made y. If x is a view,
+/// the history of its base changes. y must have x's shape, dtype and device. If the operation used the old value of x,
+/// backward computes the gradient of that value through y; if the operation replaced it, that gradient is zero.
 void assign(const char* op, Tensor& x, const Tensor& y, OldValue old);
 
-/// Runs an in-place operation: `direct()` writes into x; `op(x)` computes the result out of place, recorded. Because x
-/// is overwritten afterwards, an op that saves its input must be given a copy.
+/// Runs an in-place operation. If no gradient is needed, calls direct(), which writes into x. Otherwise calls op(x),
+/// which computes the result out of place and is recorded by autograd. Because x is overwritten afterwards, an op that
+/// saves its input must be given a copy.
 template <class Direct, class Op>
 Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op,
                 OldValue old = OldValue::used) {

@@ -18,7 +18,7 @@ struct ValueEntry;
 class IValue {
  public:
   /// Makes None. The other constructors store their argument; a vector becomes a list, a map with string keys a dict.
-  /// @throws Error if containers are nested more than 200 deep, and as insert()
+  /// @throws Error if containers are nested more than 200 deep, and for the reasons for which insert() throws
   IValue() = default;
   template <std::same_as<bool> B> IValue(B value) : tag_(Tag::boolean), integer_(value) {}
   template <std::integral I>

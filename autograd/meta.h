@@ -9,13 +9,13 @@ namespace tandem::autograd {
 enum class CreationMode { in_grad_mode, in_no_grad_mode, in_inference_mode, in_function };
 
 struct AutogradMeta : AutogradMetaInterface {
-  bool requires_grad = false;  // set for leaves only: a tensor with a node always requires a gradient
+  bool requires_grad = false;  // set for leaves only, because a tensor with a node always requires a gradient
   Tensor grad;
-  std::shared_ptr<Tensor> retained;  // gradient of a non-leaf, after retain_grad()
+  std::shared_ptr<Tensor> retained;  // gradient of a non-leaf tensor, kept after retain_grad()
   NodePtr node;
   uint32_t slot = 0;
   std::weak_ptr<AccumulateGrad> accumulator;
-  std::mutex mutex;               // guards `accumulator`, which graphs on several threads may request
+  std::mutex mutex;               // guards `accumulator`, because graphs on several threads may request it
   std::vector<TensorHook> hooks;  // for leaves
   // `base`: for a view, the tensor that it was taken from, which owns the history; else undefined. `node_version`:
   // version of the view for which `node` is valid.
@@ -26,7 +26,7 @@ struct AutogradMeta : AutogradMetaInterface {
   // gradient.
   const char* multi_view_op = nullptr;
   CreationMode made =
-      CreationMode::in_grad_mode;  // mode in which this view, or the view that it was taken from, was made
+      CreationMode::in_grad_mode;  // mode that was active when this view, or the view that it was taken from, was made
 };
 
 /// The metadata, or null if the tensor has none.

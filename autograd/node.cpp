@@ -23,7 +23,8 @@ static void release_iteratively(NodeContents contents) {
   std::vector<NodeContents> queue;
   deferred_releases = &queue;
   for (;;) {
-    { const NodeContents last = std::move(contents); }  // the destructor of `last` adds to the queue
+    // The destructor of `last` adds the contents of further nodes to the queue.
+    { const NodeContents last = std::move(contents); }
     if (queue.empty()) break;
     contents = std::move(queue.back());
     queue.pop_back();
@@ -35,7 +36,7 @@ static void release_iteratively(NodeContents contents) {
 struct detail::PackedTensor {
   std::shared_ptr<const SavedTensorHooks> hooks;
   std::any value;
-  Edge edge;  // history of the tensor, unless it is an output of the saving node
+  Edge edge;  // edge to the node that made the tensor; not set for an output of the saving node
 };
 
 SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_output) {
@@ -51,7 +52,7 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_o
     const auto packed = std::make_shared<PackedTensor>();
     packed->hooks = hooks;
     if (!is_output) packed->edge = gradient_edge(tensor);
-    const NoGradGuard guard;  // operations that the hook calls must not save tensors
+    const NoGradGuard guard;  // the operations that the hook calls must not save tensors in turn
     packed->value = hooks->pack(core::alias(tensor));
     packed_ = packed;
     return;
@@ -163,7 +164,7 @@ void Node::stop_retaining_grad(const std::shared_ptr<Tensor>& cell) {
 }
 Tensor detail::apply_hooks(Tensor grad, const std::string& where, const std::function<const TensorHook*(size_t)>& at) {
   for (size_t i = 0; const TensorHook* const there = at(i); ++i) {
-    const TensorHook hook = *there;  // a copy, because the hook may change the list
+    const TensorHook hook = *there;  // a copy of the hook, because the call may change the list of hooks
     if (!hook) continue;
     Tensor replaced = hook(grad);
     if (!replaced.defined()) continue;

@@ -40,7 +40,7 @@ struct SavedTensorHooks {
   std::function<std::any(const Tensor&)> pack;
   std::function<Tensor(const std::any&)> unpack;
 };
-/// Stack and parent of a node, kept in anomaly mode: autograd/anomaly_mode.h.
+/// Stack trace and parent node of a node, kept in anomaly mode: autograd/anomaly_mode.h.
 struct AnomalyMetadata;
 struct PackedTensor;
 
@@ -53,12 +53,13 @@ class SavedTensor {
   SavedTensor(const Tensor& tensor, bool is_output);
   /// Returns the saved tensor. @throws Error that names op, shape and versions if the tensor was changed in place since
   Tensor unpack(const Node& owner) const;
-  /// Returns a saved tensor that is not an output. @param owner  name used in errors
+  /// Returns a saved tensor that is not an output. @param owner  name of the saving operation, for errors
   Tensor unpack(const std::string& owner) const;
 
  private:
   Tensor tensor_;
-  std::shared_ptr<const PackedTensor> packed_;  // used instead of tensor_ if hooks packed the tensor
+  // result of the pack hook, used instead of tensor_ if hooks packed the tensor
+  std::shared_ptr<const PackedTensor> packed_;
   uint32_t version_ = 0, slot_ = 0;
   bool is_output_ = false;
 };
@@ -128,7 +129,7 @@ class Node : public std::enable_shared_from_this<Node> {
   uint32_t num_outputs() const { return static_cast<uint32_t>(edges_.size()); }
   /// edges() by LibTorch's name.
   const std::vector<Edge>& next_edges() const { return edges_; }
-  /// Edge to the node that receives the gradient of one argument.
+  /// Edge to the node that receives the gradient of the argument with index `output`.
   const Edge& next_edge(size_t output) const { return edges_.at(output); }
   /// needs_grad() by LibTorch's name.
   bool should_compute_output(size_t output) const { return needs_grad(output); }
@@ -165,7 +166,7 @@ class Node : public std::enable_shared_from_this<Node> {
   void retain_grad_in(uint32_t slot, std::shared_ptr<Tensor> cell);
   /// Ends retain_grad_in() for this cell.
   void stop_retaining_grad(const std::shared_ptr<Tensor>& cell);
-  /// The slots and cells passed to retain_grad_in().
+  /// The slots, and the tensors (cells) in which their gradients are kept, as passed to retain_grad_in().
   const std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>>& retained() const { return retained_; }
   /// Applies the hooks of a slot, adds the result to the cells of retain_grad_in(), and returns it.
   virtual Tensor run_hooks(uint32_t slot, Tensor grad) const;
@@ -179,7 +180,7 @@ class Node : public std::enable_shared_from_this<Node> {
     /// Device of the result.
     Device device;
   };
-  /// Expected properties of the gradient of result i.
+  /// Properties (sizes, dtype, device) that the gradient of result i must have.
   const Slot& slot(size_t i) const { return slots_[i]; }
   /// Whether t has the sizes, dtype and device of result i.
   bool fits(size_t i, const Tensor& t) const {
@@ -187,7 +188,7 @@ class Node : public std::enable_shared_from_this<Node> {
   }
   /// Zeros with the sizes, dtype and device of result i, for a result without gradient.
   Tensor zeros_for(size_t i) const;
-  /// Stack and parent of the node, if it was made in anomaly mode; else null.
+  /// Stack trace and parent node of this node, if it was made in anomaly mode; else null.
   const std::shared_ptr<const detail::AnomalyMetadata>& anomaly_metadata() const { return anomaly_metadata_; }
 
  protected:
@@ -213,7 +214,7 @@ class AccumulateGrad final : public Node {
   explicit AccumulateGrad(const Tensor& variable);
   detail::Grads apply(detail::Grads&& grads) override;
   void release() override {}
-  Tensor run_hooks(uint32_t slot, Tensor grad) const override;  // runs the hooks of the leaf
+  Tensor run_hooks(uint32_t slot, Tensor grad) const override;  // runs the hooks that are registered on the leaf
   /// The leaf whose gradient is accumulated.
   const Tensor& variable() const { return variable_; }
   /// Adds a hook that is called after each accumulation. Returns the position for remove_post_hook().
@@ -228,7 +229,7 @@ class AccumulateGrad final : public Node {
   void accumulate(Tensor new_grad);
 
   Tensor variable_, grad_buffer_;
-  std::mutex mutex_;  // needed because graphs on several threads may share a leaf
+  std::mutex mutex_;  // guards the gradient and the post-hooks, because graphs on several threads may share a leaf
   std::vector<std::function<void(const Tensor&)>> post_hooks_;
 };
 

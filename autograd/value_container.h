@@ -13,11 +13,12 @@ struct KeyLess {
 struct ValueContainer {
   enum class Kind { list, tuple, dict, ordered_dict, object };
   explicit ValueContainer(Kind k) : kind(k) {}
-  static constexpr int kMaxDepth = 200;  // limits the stack needed by recursive code
+  static constexpr int kMaxDepth = 200;  // maximum nesting of containers; limits the stack that recursive code needs
   bool is_sequence() const { return kind == Kind::list || kind == Kind::tuple; }
   /// Appends an element. @throws Error if containers are nested deeper than kMaxDepth
   void append(IValue value);
-  /// Sets the value of a key. @throws Error if the key is neither a string nor an int, or as append()
+  /// Sets the value of a key. @throws Error if the key is neither a string nor an int, or if containers are nested
+  /// deeper than kMaxDepth
   void insert(IValue key, IValue value);
   const IValue* find(const IValue& key) const;
 
@@ -26,14 +27,14 @@ struct ValueContainer {
   static ValueContainer* of(const IValue& value);
 
   Kind kind;
-  bool has_parent = false;  // whether this container was added to another one
-  int depth = 1;            // levels of containers, including this one
+  bool has_parent = false;  // whether this container was added to another container
+  int depth = 1;            // number of nested levels of containers, including this one
   std::vector<IValue> elements;
   std::vector<ValueEntry> entries;
 
  private:
   void register_child(const IValue& value);
-  std::map<IValue, size_t, KeyLess> index_;  // position in `entries` of each key
+  std::map<IValue, size_t, KeyLess> index_;  // index in `entries` of each key
 };
 
 }  // namespace tandem::detail

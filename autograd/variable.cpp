@@ -18,7 +18,7 @@ AutogradMeta& materialize_autograd_meta(const Tensor& t) {
 
 static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
   AutogradMeta& m = materialize_autograd_meta(t);
-  if (m.retained) {  // from now on, retain the gradient of the new value
+  if (m.retained) {  // from now on, retain the gradient of the tensor's new value
     if (m.node) m.node->stop_retaining_grad(m.retained);
     node->retain_grad_in(slot, m.retained);
   }
@@ -96,7 +96,7 @@ std::shared_ptr<AccumulateGrad> detail::grad_accumulator(const Tensor& leaf) {
                "grad_accumulator() should be only called on leaf Variables that require a gradient");
   const std::lock_guard lock(m.mutex);
   std::shared_ptr<AccumulateGrad> existing = m.accumulator.lock();
-  // An accumulator from before the leaf changed its dtype or device is of no use for a new graph.
+  // An accumulator that was made before the leaf changed its dtype or device does not fit a new graph.
   if (!existing || !existing->fits(0, leaf)) m.accumulator = existing = std::make_shared<AccumulateGrad>(leaf);
   return existing;
 }
@@ -117,7 +117,7 @@ Tensor AccumulateGrad::run_hooks(uint32_t, Tensor grad) const {
   return apply_hooks(std::move(grad), "a leaf", [&](size_t i) { return i < hooks.size() ? &hooks[i] : nullptr; });
 }
 Grads AccumulateGrad::apply(Grads&& grads) {
-  // The leaf may have required a gradient when the graph was made, but not any more.
+  // The leaf may have required a gradient when the graph was made, but does not any more.
   if (!variable_.requires_grad()) return {};
   accumulate(std::move(grads[0]));
   // Calls the hooks without holding the lock: a hook may add and remove hooks, and run a backward that calls this
@@ -345,7 +345,7 @@ void Tensor::retain_grad() const {
   if (is_leaf()) return;
   auto& retained = materialize_autograd_meta(*this).retained;
   if (retained) return;
-  // A separate object, because the tensor may be gone when its gradient arrives.
+  // The retained gradient is a separate object, because the tensor may be gone when its gradient arrives.
   retained = std::make_shared<Tensor>();
   autograd::grad_fn(*this)->retain_grad_in(materialize_autograd_meta(*this).slot, retained);
 }

@@ -19,16 +19,18 @@ double numel(const std::vector<int64_t>& sizes);
 using Run = std::function<void()>;
 
 struct Benchmark {
-  std::string name;                           // op/variant, for example "softmax/forward"
-  std::vector<Shapes> cases;                  // shapes to run on, smallest first
-  double (*bytes)(const Shapes&) = nullptr;   // bytes read and written by a call; null if they do not bound its speed
-  double (*flops)(const Shapes&) = nullptr;   // floating-point operations of a call; null if they are not counted
+  std::string name;           // operation and variant, for example "softmax/forward"
+  std::vector<Shapes> cases;  // shapes to run on, smallest first
+  // function that returns the bytes read and written by a call; null if memory does not bound its speed
+  double (*bytes)(const Shapes&) = nullptr;
+  // function that returns the floating-point operations of a call; null if they are not counted
+  double (*flops)(const Shapes&) = nullptr;
   std::function<Run(const Shapes&)> prepare;  // makes the inputs and returns the function to time
 };
 
 std::vector<Benchmark> all_benchmarks();
 
-// Tables of the sources in ops/.
+// Functions that return the tables of the sources in ops/.
 std::vector<Benchmark> overhead_benchmarks();
 std::vector<Benchmark> elementwise_benchmarks();
 std::vector<Benchmark> inplace_benchmarks();
@@ -41,7 +43,7 @@ std::vector<Benchmark> index_benchmarks();
 std::vector<Benchmark> view_benchmarks();
 std::vector<Benchmark> fill_benchmarks();
 std::vector<Benchmark> optim_benchmarks();
-// Tables of the sources in models/.
+// Functions that return the tables of the sources in models/.
 std::vector<Benchmark> training_benchmarks();
 
 // ---- helpers for writing the tables

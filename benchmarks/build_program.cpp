@@ -21,7 +21,7 @@ namespace tandem::benchmarks {
 namespace {
 
 struct ProcessResult {
-  int status;          // exit status; 128 + signal number if a signal ended the process; 127 if it did not start
+  int status;          // exit status of the process; 128 + signal number if a signal ended it; 127 if it did not start
   std::string output;  // standard output and standard error of the process
 };
 ProcessResult run(const std::vector<std::string>& arguments) {

@@ -19,7 +19,7 @@ Comparison median_interval(std::vector<double> ratios) {
                " rounds are too few for a confidence interval; accepted: ", kMinRounds, " or more");
   std::sort(ratios.begin(), ratios.end());
   size_t k = 0;
-  for (double below = 0;; ++k) {  // below: probability of at most k heads in n tosses
+  for (double below = 0;; ++k) {  // `below` is the probability that n coin tosses give at most k heads
     const auto heads = static_cast<double>(k);
     below += std::exp(std::lgamma(n + 1) - std::lgamma(heads + 1) - std::lgamma(n - heads + 1) - n * std::log(2));
     if (below > 0.025) break;

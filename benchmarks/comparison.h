@@ -12,7 +12,8 @@ struct Comparison {
   double low, high;  // interval that contains the true median with a probability of 95 % or more
   bool is_slower() const { return high < 0.95; }
 };
-constexpr int kMinRounds = 6;  // with fewer, P(smallest <= true median <= largest) is below 95 %
+// minimum number of rounds: with fewer, P(smallest <= true median <= largest) is below 95 %
+constexpr int kMinRounds = 6;
 
 /// Returns the median of independent values with its 95 % interval. The interval assumes nothing about the
 /// distribution: each value lies below the true median with probability 1/2, so the k-th smallest value lies above the
@@ -21,13 +22,14 @@ constexpr int kMinRounds = 6;  // with fewer, P(smallest <= true median <= large
 /// either end by at most one rank.
 /// @throws Error if there are fewer than kMinRounds values
 Comparison median_interval(std::vector<double> ratios);
-/// Compares the rounds of one row. programs[0] is this build, programs[1] the baseline.
+/// Compares the times of one case in all rounds. programs[0] is this build, programs[1] the baseline.
 /// @return nullopt if the baseline does not have the case
 std::optional<Comparison> compare(const Row& row);
-/// Compares the geometric means of the ratios, which are taken in each round over all rows that the baseline has.
+/// Compares the builds over all rows: takes, in each round, the geometric mean of the ratios of all rows that the
+/// baseline has.
 /// @return nullopt if the baseline has none of the rows
 std::optional<Comparison> compare(const std::vector<Row>& rows);
-/// Returns whether the row measures the overhead of a call rather than the speed of the computation.
+/// Returns whether the benchmark of the row measures the overhead of a call rather than the speed of the computation.
 bool is_overhead(const Row& row);
 
 }  // namespace tandem::benchmarks

@@ -17,6 +17,7 @@ int main() {
   loss.backward();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  // Printing the sum keeps the compiler from dropping the computation. ru_maxrss is the peak resident memory in KiB.
+  // The sum is printed so that the compiler does not drop the computation. ru_maxrss is the peak resident memory in
+  // KiB.
   std::printf("%g %ld\n", model->weight.grad().abs().sum().item<double>(), usage.ru_maxrss);
 }

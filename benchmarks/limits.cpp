@@ -36,15 +36,15 @@ typedef float Vector16 __attribute__((vector_size(16), may_alias));
 typedef float Vector32 __attribute__((vector_size(32), may_alias));
 typedef float Vector64 __attribute__((vector_size(64), may_alias));
 
-/// Runs 12 independent chains of multiply-adds; fewer would already hide the latency.
+/// Runs 12 independent chains of multiply-adds, more than are needed to hide the latency.
 template <class Vector> [[gnu::always_inline]] inline void multiply_and_add(int64_t rounds) {
   Vector sums[12] = {}, factor = {}, term = {};
   factor += 0.999F, term += 0.001F;
-  for (Vector& sum : sums) asm volatile("" : "+m"(sum));  // otherwise the compiler merges the equal sums
+  for (Vector& sum : sums) asm volatile("" : "+m"(sum));  // keeps the compiler from merging the sums, which are equal
   for (int64_t r = 0; r < rounds; ++r)
 #pragma GCC unroll 12
     for (Vector& sum : sums) sum = sum * factor + term;
-  for (Vector& sum : sums) asm volatile("" : "+m"(sum));  // otherwise the compiler removes the loop
+  for (Vector& sum : sums) asm volatile("" : "+m"(sum));  // keeps the compiler from removing the loop
 }
 template <class Vector> [[gnu::always_inline]] inline void read(const float* from, int64_t count) {
   constexpr int64_t kFloats = sizeof(Vector) / sizeof(float);
@@ -113,7 +113,8 @@ double MachineLimits::bandwidth(Traffic traffic, double bytes) {
   double& best = bandwidths_[{traffic, power}];
   if (best > 0) return best;
   const int64_t total = int64_t(1) << power, each = traffic == Traffic::copy ? total / 2 : total, floats = each / 4;
-  const Tensor from = ones({floats}), to = ones({floats});  // ones() writes to all pages, which maps them
+  // ones() writes to every page, so that all pages are mapped before the measurement
+  const Tensor from = ones({floats}), to = ones({floats});
   const float* const in = from.data_ptr<float>();
   float* const out = to.data_ptr<float>();
   // One chunk per thread, so that all threads get equal work.

@@ -28,7 +28,8 @@ class MachineLimits {
  private:
   double fma_flops_ = 0;
   std::map<DType, double> matmul_flops_;
-  std::map<std::pair<Traffic, int>, double> bandwidths_;  // key: traffic, and log2 of the number of bytes, rounded
+  // best rate by kind of traffic and log2 of the number of bytes, rounded
+  std::map<std::pair<Traffic, int>, double> bandwidths_;
 };
 
 }  // namespace tandem::benchmarks

@@ -94,7 +94,7 @@ std::string PeerProgram::read_line(const std::string& request) {
 }
 std::string PeerProgram::ask(const std::string& line) {
   const std::string message = line + "\n";
-  // No check here: if the peer has ended, read_line() throws.
+  // The result of send() is not checked, because read_line() throws if the peer has ended.
   [[maybe_unused]] const ssize_t sent = send(socket_, message.data(), message.size(), MSG_NOSIGNAL);
   return read_line(line);
 }

@@ -22,7 +22,7 @@ double seconds_per_call(const Run& run, int64_t iterations) {
 /// Returns the mean seconds per call, timed by events on the stream. Each call follows a fill that overwrites the L2
 /// cache. While the GPU runs the fill, the host has time to launch the call.
 double seconds_on_gpu(const Run& run, int64_t iterations) {
-  constexpr int64_t kMaxCalls = 200;  // more calls do not improve the mean, and each needs two events
+  constexpr int64_t kMaxCalls = 200;  // more calls do not improve the mean, and each call needs two events
   const auto count = static_cast<size_t>(std::min(iterations, kMaxCalls));
   const tandem::cuda::Stream stream = tandem::cuda::current_stream(device());
   const gpu::DeviceGuard guard(device().index());

@@ -55,8 +55,8 @@ class PeerProgram final : public Program {
  public:
   struct Command {
     std::string name;                      // name shown in tables
-    std::vector<std::string> arguments;    // arguments, beginning with the program
-    std::vector<std::string> environment;  // "NAME=value"; added to the environment of this process
+    std::vector<std::string> arguments;    // command line of the peer, beginning with the program
+    std::vector<std::string> environment;  // variables "NAME=value" that are added to the environment of this process
   };
   /// Starts the peer and reads its version.
   /// @throws Error if the peer cannot be started, ends, does not answer within timeout_s, or answers no version
@@ -89,7 +89,7 @@ class BuildProgram final : public Program {
   /// @throws Error if `build` is not a build of Tandem or has no benchmarks
   BuildProgram(std::string name, const std::string& build, double seconds, std::vector<std::string> options);
   const std::string& name() const override { return name_; }
-  std::string version() const override { return version_; }  // of the build; known after the first sample
+  std::string version() const override { return version_; }  // version of the build; known after the first sample
   std::optional<double> prepare(const Case& c) override;
   /// Returns the seconds per call of one sample. The build chooses the number of calls by itself.
   double time(const Case& c, int64_t) override;

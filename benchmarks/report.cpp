@@ -241,7 +241,7 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
   }
 
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code ignored;  // if this fails, opening the file fails too
+  std::error_code ignored;  // errors are ignored here, because opening the file then fails too
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
   std::ofstream out(temporary, std::ios::trunc);

@@ -9,16 +9,17 @@ namespace tandem::benchmarks {
 
 /// Options of a run of `tandem bench`.
 struct Settings {
-  std::string filter;                 // substrings, separated by commas; selects names that contain any of them
-  int repeats = 9;                    // samples per case and program
-  double seconds = 0.05;              // target duration of a sample
-  int threads = 0;                    // threads of each program; 0: Tandem's default
-  std::vector<std::string> peers;     // names from peer_names()
-  std::string baseline;               // another build of Tandem, then the only peer; empty: none
+  std::string filter;              // substrings, separated by commas; benchmarks run whose name contains any of them
+  int repeats = 9;                 // number of samples per case and program
+  double seconds = 0.05;           // target duration of a sample, in seconds
+  int threads = 0;                 // number of threads of each program; 0 means Tandem's default
+  std::vector<std::string> peers;  // names from peer_names()
+  // another build of Tandem to compare with; it is then the only peer. Empty if there is none
+  std::string baseline;
   std::string device = "cpu";         // "cpu", or "cuda": Tandem and its peers run on the first GPU
   std::string precision = "highest";  // precision of float32 products on a GPU (set_float32_matmul_precision)
-  std::vector<std::string> cases;     // "name shapes"; if not empty, only these cases run and `filter` is ignored
-  std::string json;                   // file for the results; empty: none
+  std::vector<std::string> cases;     // cases "name shapes"; if not empty, only these run and `filter` is ignored
+  std::string json;                   // JSON file for the results; empty if none is to be written
 };
 
 /// All samples of one program on one case.
@@ -34,7 +35,7 @@ double percentile(std::vector<double> samples, double fraction);
 /// One case with the samples of all programs.
 struct Row {
   Case c;
-  std::vector<Samples> programs;  // Tandem first, then the peers that have this case
+  std::vector<Samples> programs;  // samples of Tandem first, then of the peers that have this case
 };
 
 /// Returns all cases of the benchmarks whose name contains one of the comma-separated substrings in `filter`, in the

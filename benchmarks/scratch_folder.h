@@ -35,7 +35,7 @@ class ScratchFolder {
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_;  // mkdtemp replaces its six X by random letters
+  std::string path_;  // path of the folder; mkdtemp replaces its six X by random letters
 };
 
 }  // namespace tandem::benchmarks

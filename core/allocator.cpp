@@ -28,7 +28,7 @@ constexpr size_t kMaxBytes = size_t(1) << kMaxLog,
 
 size_t size_class_of(size_t bytes) {
   if (bytes <= kMaxSmallBytes) return (bytes - 1) / kAlignment;
-  const int log = std::bit_width(bytes - 1) - 1;  // so that 2^log < bytes <= 2^(log + 1)
+  const int log = std::bit_width(bytes - 1) - 1;  // `log` is chosen so that 2^log < bytes <= 2^(log + 1)
   const size_t eighth = ((bytes - 1) >> (log - 3)) - kClassesPerPowerOfTwo;
   return kSmallClassCount + static_cast<size_t>(log - 10) * kClassesPerPowerOfTwo + eighth;
 }
@@ -50,7 +50,7 @@ void* allocate_from_system(size_t bytes) {
     const size_t before = -reinterpret_cast<uintptr_t>(begin) % kHugePage;
     if (before > 0) munmap(begin, before);
     if (before < kHugePage) munmap(begin + before + bytes, kHugePage - before);
-    // Errors are ignored: huge pages only reduce the number of page faults.
+    // Errors are ignored, because huge pages only reduce the number of page faults.
     madvise(begin + before, bytes, MADV_HUGEPAGE);
     return begin + before;
   }
@@ -76,7 +76,8 @@ class CachingAllocator {
       data = mine.free.back();
       mine.free.pop_back();
     } else {
-      // Reserve room for all blocks of the size class, so that give() needs no memory and cannot fail.
+      // Reserve room in the list of free blocks for all blocks of the size class, so that give() allocates nothing and
+      // cannot fail.
       if (mine.free.capacity() == mine.blocks) mine.free.reserve(2 * mine.blocks + 1);
       data = allocate_from_system(held);
       if (!data) return nullptr;
@@ -127,7 +128,7 @@ class CachingAllocator {
  private:
   struct SizeClass {
     std::vector<void*> free;
-    size_t blocks = 0;  // number of blocks, in use or free
+    size_t blocks = 0;  // number of blocks of this size class, in use or free
   };
 
   std::mutex mutex_;

@@ -23,7 +23,7 @@ void deallocate(int device_index, void* data, size_t bytes) noexcept;
 
 /// Memory statistics of one device.
 struct MemoryStats {
-  int64_t current = 0;      // bytes in use, as requested
+  int64_t current = 0;      // bytes in use, as requested by the callers (before rounding up)
   int64_t peak = 0;         // maximum of `current` since the last reset
   int64_t reserved = 0;     // bytes obtained from the system, including cached free blocks
   int64_t allocations = 0;  // blocks handed out so far

@@ -95,7 +95,8 @@ template <class T> std::ostream& print_list(std::ostream& out, ArrayRef<T> list)
   return out << (!python ? "]" : list.size() == 1 ? ",)" : ")");
 }
 }  // namespace detail
-/// Prints (2, 3), (5,) for a single size and () for none; in LibTorch's style [2, 3], [5] and [].
+/// Prints sizes as Python prints a tuple: (2, 3), or (5,) for a single size, or () for none. In LibTorch's style,
+/// prints [2, 3], [5] or [].
 inline std::ostream& operator<<(std::ostream& out, IntArrayRef sizes) { return detail::print_list(out, sizes); }
 template <class T> std::ostream& operator<<(std::ostream& out, ArrayRef<T> list) {
   return detail::print_list(out, list);

@@ -14,8 +14,8 @@ enum class CastPolicy {
 /// initializers.
 template <CastPolicy policy> struct CastPolicyOf { CastPolicy value = policy; };
 
-/// TANDEM_CAST_POLICY(lower, mm, bmm) declares cast_policy::mm and cast_policy::bmm. The policies follow
-/// PyTorch's autocast lists for CUDA; an operation that only the lists for the CPU name follows those.
+/// TANDEM_CAST_POLICY(lower, mm, bmm) declares cast_policy::mm and cast_policy::bmm. The policies follow PyTorch's
+/// autocast lists for CUDA. If an operation is only in PyTorch's lists for the CPU, its policy follows these.
 #define TANDEM_CAST_POLICY(policy, ...)                          \
   namespace cast_policy {                                        \
   inline constexpr CastPolicyOf<CastPolicy::policy> __VA_ARGS__; \

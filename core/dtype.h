@@ -44,7 +44,7 @@ constexpr const char* libtorch_name(DType dtype) {
   return names[static_cast<int>(dtype)];
 }
 }  // namespace detail
-/// Prints "float32", or "Float" in LibTorch's style.
+/// Prints the dtype as "float32" or, in LibTorch's style, as "Float".
 inline std::ostream& operator<<(std::ostream& out, DType dtype) {
   return out << (detail::prints_as_libtorch ? detail::libtorch_name(dtype) : detail::name(dtype));
 }

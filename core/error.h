@@ -29,14 +29,14 @@ class Error : public std::runtime_error {
   std::string msg() const { return message_.what(); }
 
  private:
-  std::runtime_error message_;  // an exception object, because copies of a std::string may throw
+  std::runtime_error message_;  // stored as an exception object, because copies of a std::string may throw
 };
-/// Thrown if an index is out of range: of a dimension, an element, or an example of a data set.
+/// Thrown if the index of a dimension, an element or an example of a data set is out of range.
 class IndexError : public Error {
  public:
   using Error::Error;
 };
-/// Thrown if an operation exists, but not for these dtypes or not in this build.
+/// Thrown if an operation exists, but does not support these dtypes, or is not part of this build.
 class NotImplementedError : public Error {
  public:
   using Error::Error;

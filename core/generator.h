@@ -43,7 +43,7 @@ class Generator {
 Generator& default_generator(Device device = kCPU);
 /// The generator of a stream, regardless of any GeneratorGuard.
 Generator& default_generator(Device device, uint64_t stream);
-/// Seeds the generators of this rank for all devices, used yet or not.
+/// Seeds the generators of this rank for all devices, also for devices that were not used yet.
 void manual_seed(uint64_t seed);
 
 /// While this guard lives, random operations on this thread draw from `generator`.

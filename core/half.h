@@ -52,7 +52,8 @@ struct Half {
     const float shifted = __builtin_bit_cast(float, magnitude) + 0.5f;
     const uint32_t small = __builtin_bit_cast(uint32_t, shifted) - 0x3f000000u;
     const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-    const uint32_t finite = magnitude < 0x38800000u ? small : normal;    // 0x38800000 is 2^-14, the smallest normal
+    // 0x38800000 is 2^-14, the smallest normal number of binary16
+    const uint32_t finite = magnitude < 0x38800000u ? small : normal;
     const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;  // NaN, or infinity
     // 0x47800000 is 65536; `normal` already rounds 65520 to 65535 up to infinity
     bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));

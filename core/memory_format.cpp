@@ -16,7 +16,7 @@ std::ostream& operator<<(std::ostream& out, MemoryFormat format) {
 namespace detail::core {
 namespace {
 
-constexpr size_t kInnermostFirst[] = {1, 3, 2, 0};  // dimensions of a channels-last tensor: C, W, H, N
+constexpr size_t kInnermostFirst[] = {1, 3, 2, 0};  // dimensions of a channels-last tensor, innermost first: C, W, H, N
 
 /// Orders the dimensions, innermost first, by the strides of the inputs. Strides of 0 are ignored. Of two dimensions
 /// with equal strides, the dimension of smaller size comes first.
@@ -102,7 +102,8 @@ bool suggests_channels_last(IntArrayRef sizes, IntArrayRef strides) {
   int64_t least = 0;
   for (const size_t d : kInnermostFirst) {
     if (sizes[d] == 0 || strides[d] < least) return false;
-    if (d == 0 && least == strides[1]) return false;  // (N, 1, 1, 1) is ambiguous: not channels-last
+    // the strides of sizes (N, 1, 1, 1) are ambiguous, and count as not channels-last
+    if (d == 0 && least == strides[1]) return false;
     least = strides[d];
     if (sizes[d] > 1) least *= sizes[d];
   }

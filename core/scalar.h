@@ -51,7 +51,7 @@ class Scalar {
       if (kind_ == Kind::floating) {
         constexpr T middle = Limits::max() / 2 + 1;  // a power of two, which a double represents exactly
         const bool fits = real_ >= static_cast<double>(Limits::min()) && real_ < static_cast<double>(middle) * 2;
-        if (!fits) refuse(detail::dtype_of<T>());  // `fits` is false for NaN, too
+        if (!fits) refuse(detail::dtype_of<T>());  // `fits` is also false for NaN
       } else if constexpr (sizeof(T) < sizeof(int64_t)) {
         constexpr int64_t low = std::is_signed_v<T> ? Limits::min() : -int64_t(Limits::max());
         if (integer_ < low || integer_ > int64_t(Limits::max())) refuse(detail::dtype_of<T>());
@@ -88,7 +88,7 @@ class Scalar {
   uint8_t toByte() const { return to<uint8_t>(); }
   /// to<bool>().
   bool toBool() const { return to<bool>(); }
-  /// float64, int64 or bool, by the kind of the number.
+  /// Dtype for the kind of the number: float64, int64 or bool.
   DType type() const { return is_floating_point() ? kFloat64 : is_boolean() ? kBool : kInt64; }
   /// to<double>().
   double to_double() const { return to<double>(); }

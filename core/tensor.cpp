@@ -120,7 +120,8 @@ Shape detail::broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
 }
 
 int64_t detail::compute_nbytes(const char* op, IntArrayRef sizes, DType dtype) {
-  // Number of bytes if sizes of 0 counted as 1, because strides must not overflow either.
+  // Number of bytes that the tensor would have if sizes of 0 were 1. It is checked too, because strides must not
+  // overflow either.
   int64_t widest = element_size(dtype);
   bool empty = false;
   for (int64_t s : sizes) {

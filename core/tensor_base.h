@@ -24,7 +24,7 @@ namespace detail {
 [[noreturn]] void throw_dim_out_of_range(const char* op, int64_t dim, int64_t rank, bool scalar_has_one);
 /// Returns dim, or dim + rank if dim is negative. @throws IndexError that names op, dim and rank
 inline int64_t wrap_dim(const char* op, int64_t dim, int64_t rank) {
-  const int64_t limit = rank == 0 ? 1 : rank;  // a scalar is treated as having one dimension
+  const int64_t limit = rank == 0 ? 1 : rank;  // a 0-dim tensor is treated as having one dimension
   if (dim < -limit || dim >= limit) [[unlikely]]
     throw_dim_out_of_range(op, dim, rank, /*scalar_has_one=*/true);
   return dim < 0 ? dim + limit : dim;

@@ -24,7 +24,7 @@ namespace detail::core {
 /// @param op  operation that an error names
 Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op = "empty");
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device);
-/// Uninitialised tensor with these strides, which must leave no gaps.
+/// Uninitialised tensor with these strides, which must be dense (without gaps).
 Tensor empty_dense(IntArrayRef sizes, const Shape& strides, DType dtype, Device device);
 /// Strides of a copy of x in `format`; Preserve keeps the strides of a dense x.
 Shape strides_like(const Tensor& x, MemoryFormat format);

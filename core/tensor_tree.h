@@ -40,7 +40,7 @@ template <class T, class F> void visit_tensors(T& value, const F& f) {
   using Tree = TensorTree<std::remove_const_t<T>>;
   if constexpr (Tree::kHolds) Tree::visit(value, f);
 }
-/// Constants of TensorTree for a type composed of the types Parts.
+/// The constants kHolds, kKnown and kOnly of TensorTree for a type that is composed of the types Parts.
 template <class... Parts> struct TreeOf {
   static constexpr bool kHolds = (TensorTree<std::remove_cvref_t<Parts>>::kHolds || ...);
   static constexpr bool kKnown = (TensorTree<std::remove_cvref_t<Parts>>::kKnown && ...);

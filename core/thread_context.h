@@ -33,8 +33,8 @@ class Tracer;
 /// Base class for per-rank state that a higher layer adds with RankState::part().
 struct RankExtension {
   virtual ~RankExtension() = default;
-  /// Ends activities at exit, for example process groups that the rank has joined. Called only for the process's first
-  /// rank, which is never destroyed.
+  /// Ends this extension's activities at exit, for example process groups that the rank has joined. Called only for the
+  /// process's first rank, which is never destroyed.
   virtual void on_process_exit() {}
 };
 
@@ -50,7 +50,7 @@ struct RankState {
     return static_cast<T&>(part(typeid(T), []() -> RankExtension* { return new T; }));
   }
 
-  int world_size = 1;  // size of the default process group
+  int world_size = 1;  // number of ranks in the default process group
   // Index of the GPU on which the rank's collectives run. -1 if the rank has no GPU, or uses the GPU of each tensor.
   int gpu = -1;
   std::atomic<int64_t> collective_count{0};  // number of collectives that this rank has started
@@ -65,11 +65,12 @@ struct RankState {
 enum class Float32Precision : int8_t { highest, high, medium };
 
 struct ThreadContext {
-  // State of this thread's rank; if null when first needed, set to the process's first rank.
+  // State of this thread's rank. If it is null when it is first needed, it is set to the state of the process's first
+  // rank.
   std::shared_ptr<RankState> rank;
   bool grad_enabled = true;
   bool inference_mode = false;     // whether InferenceMode is on: new tensors are inference tensors
-  bool anomaly_mode = false;       // see autograd/anomaly_mode.h
+  bool anomaly_mode = false;       // whether anomaly mode is on: see autograd/anomaly_mode.h
   bool anomaly_check_nan = false;  // whether backward checks gradients for NaN
   DType default_dtype = DType::float32;
   bool deterministic_algorithms = true;  // see core/algorithms.h
@@ -82,7 +83,8 @@ struct ThreadContext {
   std::shared_ptr<Observer> observer;  // innermost observer, set by ObserverGuard
   std::shared_ptr<Tracer> tracer;      // tracer of the current trace, or null
   int lane = 0;  // index of the DataParallel device that this thread works for, recorded in traces
-  std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;  // of the innermost guard, or null
+  // hooks of the innermost saved_tensors_hooks guard, or null
+  std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;
   uint64_t next_sequence = 0;  // number of the next autograd node; higher than that of any node it depends on
 
   ThreadContext();

@@ -16,7 +16,7 @@
 namespace tandem::emulation {
 namespace {
 
-// Bytes between the page's start and the data: as on a GPU, data is aligned to 256 bytes only
+// Bytes between the start of the first page and the data: as on a GPU, data is aligned to 256 bytes only
 constexpr size_t kRedzone = 256;
 
 /// Page size: 4, 16 or 64 KiB. A function instead of a global variable, because the initialisation of other globals may

@@ -181,11 +181,12 @@ void Block::work() {
   for (Thread* thread = running_;;) {
     run_thread(*thread);
     thread->fiber = nullptr;
-    // With ThreadSanitizer, a fiber has a fixed identity, so it cannot continue with a thread of another identity.
+    // With ThreadSanitizer, a fiber has a fixed identity, so it cannot continue with a CUDA thread that has another
+    // identity.
     if (kTsanEnabled || error_) return;
     thread = next_runnable();
     if (!thread) return;
-    if (thread->fiber) {  // the thread has its own fiber, which only the host can resume
+    if (thread->fiber) {  // the thread already has a fiber of its own, which only the host thread can resume
       deferred_ = thread;
       return;
     }

@@ -51,16 +51,16 @@ class Block {
   void run(uint3 index);
   void end_grid();
 
-  // Implementations of the functions in running_thread.h, where the documentation is.
+  // Implementations of the functions that running_thread.h declares and documents.
   Votes barrier(const char* function_name, bool vote, SourceLocation location);
   struct LaneResult {
-    uint64_t value;  // value that lane `source` passed; 0 if `source` is negative
+    uint64_t value;  // value that lane `source` passed; 0 if `source` is negative (no lane's value was requested)
     unsigned lanes;  // lanes that met
   };
   LaneResult sync_lanes(const char* function_name, unsigned mask, uint64_t value, int source, uint64_t* all,
                         SourceLocation location);
   void yield();
-  void* shared_array(const SharedArray* declaration, size_t bytes);  // null declaration: the dynamic array
+  void* shared_array(const SharedArray* declaration, size_t bytes);  // a null declaration means the dynamic array
   void fence(FenceScope scope);
   void before_atomic(const void* address);
   void after_atomic(const void* address);
@@ -82,8 +82,8 @@ class Block {
   };
   struct WarpGroup {  // lanes that wait for each other with the same mask
     unsigned mask = 0, arrived = 0, phase = 0;
-    // Used alternately for consecutive meetings. With a single SyncPoint, a lane that arrives at the next meeting would
-    // be ordered before lanes that are still leaving this one.
+    // Consecutive synchronizations of the group use these two in turn. With a single SyncPoint, a lane that arrives at
+    // the next synchronization would be ordered before lanes that are still leaving this one.
     std::array<SyncPoint, 2> order{};
   };
   struct Warp {
@@ -130,7 +130,7 @@ class Block {
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
   unsigned alive_ = 0;
-  std::vector<Thread*> queue_;  // ring buffer of the runnable threads
+  std::vector<Thread*> queue_;  // ring buffer that queues the runnable threads
   size_t queue_head_ = 0, queue_size_ = 0;
   Thread* running_ = nullptr;
   Thread* deferred_ = nullptr;  // thread that a fiber took from the queue, but could not run

@@ -20,13 +20,13 @@ void invalidate(const std::shared_ptr<Capture>& capture) {
 void check_valid(const char* call, const Capture& capture) {
   if (capture.invalid) fail_capture(call, "cudaErrorStreamCaptureInvalidated");
 }
-/// Returns the index of the stream among the streams of the capture, in the order in which they joined.
+/// Returns the lane of a stream: its index among the streams of the capture, in the order in which they joined.
 size_t lane_of(Capture& capture, const gpu::StreamTag& stream) {
   const auto at = std::find_if(capture.streams.begin(), capture.streams.end(),
                                [&](const auto& each) { return each.get() == &stream; });
   return static_cast<size_t>(at - capture.streams.begin());
 }
-/// Returns, for each node, whether it is in `of` or a node in `of` depends on it.
+/// Returns, for each node, whether it is in `of` or a node in `of` depends on it, directly or indirectly.
 std::vector<bool> ancestors(const std::vector<GraphNode>& nodes, const std::vector<size_t>& of) {
   std::vector<bool> reached(nodes.size());
   std::vector<size_t> worklist = of;

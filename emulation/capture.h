@@ -21,7 +21,7 @@ struct GraphNode {
 /// A capture in progress, or a capture that is over while events still refer to it.
 struct Capture {
   std::thread::id thread;
-  std::vector<std::shared_ptr<gpu::StreamTag>> streams;  // streams in the capture; it began on the first
+  std::vector<std::shared_ptr<gpu::StreamTag>> streams;  // streams in the capture; the capture began on the first
   std::vector<int> devices;                              // device of each lane
   std::vector<GraphNode> nodes;
   bool ended = false, invalid = false;
@@ -30,7 +30,7 @@ struct Capture {
 /// All captures in progress, and the rules for calls during a capture.
 class Captures {
  public:
-  /// @throws CudaError if the stream is already capturing
+  /// Starts a capture on the stream. @throws CudaError if the stream is already capturing
   void begin(const std::shared_ptr<gpu::StreamTag>& stream);
   /// Ends the capture, and returns its graph. @throws CudaError if the stream is not capturing, if the capture is
   /// invalid or did not begin on this stream and this thread, or if the stream has not joined all captured work
@@ -75,7 +75,8 @@ namespace detail::gpu {
 struct GraphTag {
   std::vector<int> devices;  // device of each lane
   std::vector<emulation::GraphNode> nodes;
-  std::vector<std::shared_ptr<emulation::SyncEvent>> last;  // marks that are reached when the latest launch is done
+  // events of the latest launch, which are reached when it is done
+  std::vector<std::shared_ptr<emulation::SyncEvent>> last;
 };
 }  // namespace detail::gpu
 }  // namespace tandem

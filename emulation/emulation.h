@@ -49,8 +49,8 @@ class StreamBarrier {
   /// @param work     function that runs once, with access to the memory of all devices; if it throws, work of all the
   ///     streams' devices has failed
   StreamBarrier(const std::string& name, int streams, std::function<void()> work);
-  /// Queues the barrier on a stream. The work may run before this returns, so it must not need a lock that the caller
-  /// holds.
+  /// Queues the barrier on a stream. The barrier's work may run before this returns, so it must not need a lock that
+  /// the caller holds.
   void join(gpu::StreamHandle stream);
   /// Lets the streams continue without the work, as if a communicator had been aborted.
   void cancel();

@@ -42,7 +42,7 @@ class Fiber {
   void switch_out();
 
   const RaceIdentity& identity_;
-  char* mapping_;       // guard page, then the stack, which grows down towards it
+  char* mapping_;       // memory map of the fiber: a guard page, then the stack, which grows down towards it
   size_t stack_bytes_;  // size of the stack in bytes
   bool ended_ = true;
   void (*body_)(void*) = nullptr;

@@ -41,8 +41,9 @@ const Keys& keys() {
 /// accessible to all threads while at least one thread may access it, and otherwise to no thread.
 struct PageProtection {
   std::mutex mutex;
-  std::array<int, kMaxDevices> users{};                         // number of threads that may access the device's memory
-  std::array<std::map<uintptr_t, size_t>, kMaxDevices> memory;  // maps the address of allocated pages to their size
+  std::array<int, kMaxDevices> users{};  // number of threads that may access the device's memory
+  // maps the address of each range of allocated pages to the size of the range
+  std::array<std::map<uintptr_t, size_t>, kMaxDevices> memory;
 
   static bool is_enabled() {
     static const bool asked = [] {
@@ -97,7 +98,8 @@ void set_rights(uint64_t devices) {
 struct WatchedRange {
   std::atomic<uintptr_t> begin{0}, end{0};
 };
-std::array<WatchedRange, kMaxDevices + 1> watched;  // one per device; the last is for page-locked memory
+// address range of each device; the last one is for page-locked memory
+std::array<WatchedRange, kMaxDevices + 1> watched;
 struct sigaction before;  // the previous signal handler, which is called after the explanation
 std::atomic<bool> explained{false};
 

@@ -12,9 +12,10 @@ namespace detail::gpu {
 struct EventTag {
   int device;
   bool timing;
-  std::shared_ptr<emulation::SyncEvent> recorded;    // mark of the last record_event; null if none, or if captured
+  // event of the last record_event call; null if none, or if captured
+  std::shared_ptr<emulation::SyncEvent> recorded;
   std::shared_ptr<emulation::Capture> capture = {};  // capture of the last record_event; null if it was not captured
-  std::vector<size_t> nodes = {};                    // nodes of the capture that the event waits for
+  std::vector<size_t> nodes = {};                    // nodes of the capture on which the recorded event depends
 };
 
 namespace {
@@ -170,7 +171,7 @@ void release(int device, void* memory) noexcept {
 void discard(void* memory, size_t bytes, StreamHandle handle) noexcept try {
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "discard");
-  if (stream->queue.empty() && !stream->capture) {  // the stream is idle and must stay idle: do it at once
+  if (stream->queue.empty() && !stream->capture) {  // the stream is idle and must stay idle: discard the memory at once
     const DeviceAccess access(device_bit(stream->device), "discard");
     std::memset(memory, kFillByte, bytes);
     return;
@@ -193,7 +194,7 @@ void release_host(void* memory) noexcept {
   if (!memory) return;
   Lock lock(state().mutex);
   if (!state().captures.unsafe_call_reason("release_host").empty()) return;
-  if (!state().page_locked.release(memory)) std::abort();  // aborts like free() of an invalid pointer
+  if (!state().page_locked.release(memory)) std::abort();  // aborts, as free() does for an invalid pointer
   state().streams.finish(lock, state().streams.ends(current));
 }
 PointerInfo pointer_info(const void* memory) {

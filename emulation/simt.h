@@ -22,7 +22,7 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__  // empty: an ordinary variable serves, as kernels only read these tables
+#define __constant__  // empty: an ordinary variable is enough, because kernels only read these tables
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)

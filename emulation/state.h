@@ -39,7 +39,8 @@ struct State {
   Settings settings;
   Streams streams{mutex};
   Captures captures;
-  std::array<std::unique_ptr<Arena>, kMaxDevices> arenas;  // null for devices on which nothing was allocated yet
+  // memory of each device; null if nothing was allocated on the device yet
+  std::array<std::unique_ptr<Arena>, kMaxDevices> arenas;
   Arena page_locked{kPageLocked};
   std::array<uint64_t, kMaxDevices> peers{};  // bit mask of the peers whose memory each device may access
 
@@ -59,7 +60,7 @@ State& state();
 /// Every function that can fail calls this first, with its own name. @throws CudaError if fail_call() requested that
 /// this call fails, or if the caller is a host function of a stream
 void begin_call(const char* call);
-/// @throws CudaError if there is no such device
+/// Checks that a device exists. @throws CudaError if it does not
 void check_exists(const char* call, int device);
 /// @throws CudaError if there is no such device, or if work of the device has failed before
 void check_usable(const char* call, int device);

@@ -41,7 +41,7 @@ gpu::StreamHandle Streams::create(int device) {
 }
 void Streams::destroy(gpu::StreamHandle stream) {
   const auto at = std::find_if(streams_.begin(), streams_.end(), [stream](const auto& s) { return s.get() == stream; });
-  if (at == streams_.end() || stream->destroyed) std::abort();  // aborts like free() of an invalid pointer
+  if (at == streams_.end() || stream->destroyed) std::abort();  // aborts, as free() does for an invalid pointer
   stream->destroyed = true;
   if (stream->capture) stream->capture->invalid = true;
   if (stream->queue.empty()) streams_.erase(at);
@@ -101,7 +101,8 @@ void Streams::finish(Lock& lock, const std::vector<StreamPosition>& goal) {
     if (gpu::StreamTag* const stream = choose_stream(goal)) {
       run_next(lock, *stream);
     } else {
-      // Another host thread runs the item, or has not yet queued the arrival of its stream at a barrier.
+      // Another host thread runs the item that this thread needs, or has not yet queued the arrival of its stream at a
+      // barrier.
       changed_.wait(lock);
     }
   }
@@ -130,7 +131,8 @@ void Streams::drain(Lock& lock) {
       break;
     }
   }
-  for (const auto& stream : streams_) {  // the remaining items wait for a barrier that some stream will never reach
+  // the remaining items wait for a barrier at which some stream will never arrive
+  for (const auto& stream : streams_) {
     for (const WorkItem& item : stream->queue)
       if (item.arrive) reached(item.arrive);
     stream->finished += stream->queue.size();

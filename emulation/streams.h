@@ -30,19 +30,21 @@ struct StreamPosition {
   bool passed() const;
 };
 
-/// A recorded event, or a barrier of several streams. It is reached when all arrivals are done.
+/// A recorded event, or a barrier of several streams. Each stream that reaches it counts as an arrival. It is reached
+/// when all arrivals are done.
 struct SyncEvent {
-  int pending_arrivals = 1;              // number of arrivals that are not done
-  bool reached = false;                  // whether all arrivals and the work are done
-  std::function<void()> work;            // work of a barrier, which the last arrival runs; may be empty
+  int pending_arrivals = 1;              // number of streams that still have to arrive
+  bool reached = false;                  // whether all streams have arrived and the work is done
+  std::function<void()> work;            // work of a barrier, which the last stream to arrive runs; may be empty
   std::vector<StreamPosition> arrivals;  // arrivals that are queued
   std::chrono::steady_clock::time_point time;
 };
 
 /// Entry of a stream's queue.
 struct WorkItem {
-  std::string name = {};            // description for messages, for example "kernel relu"
-  std::function<void()> work = {};  // empty if the item is only an arrival or a wait
+  std::string name = {};  // description for messages, for example "kernel relu"
+  // function to run; empty if the item only records an event, waits for one or arrives at a barrier
+  std::function<void()> work = {};
   std::shared_ptr<SyncEvent> arrive = {}, wait = {};
   uint64_t devices = 0;  // bit mask of the devices whose memory the work touches
   bool on_host = false;  // whether the work is a host function
@@ -69,8 +71,8 @@ class Streams {
   StreamPosition push(const std::shared_ptr<gpu::StreamTag>& stream, WorkItem item);
   /// If a seed was set (set_stream_seed), runs some items that are ready, as a device would while the host continues.
   void run_some(Lock& lock);
-  /// end() returns the current end of a stream's queue; ends() returns the current ends of all non-empty queues of a
-  /// device.
+  /// end() returns the position at the end of a stream's queue; ends() returns these positions for all non-empty queues
+  /// of a device.
   StreamPosition end(const std::shared_ptr<gpu::StreamTag>& stream) const;
   std::vector<StreamPosition> ends(int device) const;
   /// Runs items until all positions in `goal` are passed.
@@ -90,11 +92,12 @@ class Streams {
 
  private:
   bool has_failed(const gpu::StreamTag& stream) const;
-  /// Returns whether the front item can run now: the mark that it waits for is reached, or its device has failed.
+  /// Returns whether the front item can run now: the event or barrier that it waits for is reached, or its device has
+  /// failed.
   bool is_front_runnable(const gpu::StreamTag& stream) const;
   bool is_ready(const gpu::StreamTag& stream) const;
-  /// Returns false if the mark is a barrier and one of its devices has failed. The other streams of the barrier then
-  /// wait until it is cancelled.
+  /// Returns false if `sync_event` is a barrier and one of its devices has failed. The other streams of the barrier
+  /// then wait until it is cancelled.
   bool can_complete(const SyncEvent& sync_event) const;
   gpu::StreamTag* find_blocking_stream(const std::vector<StreamPosition>& goal) const;
   gpu::StreamTag* random_ready_stream();
@@ -131,7 +134,7 @@ struct StreamTag {
   bool destroyed = false;                            // whether the stream is to be deleted once its queue is empty
   std::shared_ptr<emulation::Capture> capture = {};  // the capture in which the stream takes part (capture.h), or null
   std::vector<size_t> last_nodes = {};               // nodes on which the stream's next captured node will depend
-  mutable bool visited = false;                      // true while find_blocking_stream() searches the stream
+  mutable bool visited = false;                      // whether find_blocking_stream() is searching this stream
 };
 }  // namespace detail::gpu
 }  // namespace tandem

@@ -111,7 +111,8 @@ void Block::complete_lane_sync(size_t warp, WarpGroup& group) {
     if (!thread.all) continue;
     for (unsigned i = 0; i < kWarp; ++i) thread.all[i] = arrived >> i & 1 ? lanes[i].value : 0;
   }
-  // These lanes run next, before other warps, because the data of 32 threads fits into the L1 cache.
+  // The lanes that were synchronized run next, before other warps, because the data of 32 threads fits into the L1
+  // cache.
   const bool backwards = order_.order == ThreadOrder::reverse;
   for (unsigned i = 0; i < kWarp; ++i)
     if (const unsigned lane = backwards ? i : kWarp - 1 - i; arrived >> lane & 1) make_runnable_first(lanes[lane]);
@@ -123,7 +124,7 @@ void Block::on_thread_end(const Thread& thread) {
   Warp& warp = warps_[w];
   warp.alive &= ~(1u << thread.number % kWarp);
   if (error_) return;
-  // Other threads may have waited for this thread only.
+  // If all other threads of the block or of the warp group have arrived, they waited only for this thread.
   if (barrier_.arrived && barrier_.arrived == alive_) release_barrier();
   for (WarpGroup& group : warp.groups)
     if (group.arrived && group.arrived == (group.mask & warp.alive)) complete_lane_sync(w, group);

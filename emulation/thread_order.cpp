@@ -10,7 +10,7 @@
 
 namespace tandem::emulation {
 
-static std::atomic<int> order_override{-1};  // -1 if no test has set the order
+static std::atomic<int> order_override{-1};  // order that a test has set; -1 if none has
 static std::atomic<uint64_t> seed_override{0};
 
 void set_thread_order(ThreadOrder order, uint64_t seed) {

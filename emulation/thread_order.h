@@ -10,7 +10,7 @@ namespace tandem::emulation {
 enum class ThreadOrder {
   forward,  // 0, 1, 2, ...
   reverse,
-  shuffle,  // in random order, which depends only on the seed and the kernel's name
+  shuffle,  // runs blocks and threads in a random order, which depends only on the seed and the kernel's name
 };
 struct OrderSetting {
   ThreadOrder order = ThreadOrder::forward;

@@ -4,7 +4,7 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
-/// Declares a kernel in two namespaces, for the kernels of the CPU and of CUDA.
+/// Declares a kernel in two namespaces: kernels::cpu for the CPU, and kernels::cuda for GPUs.
 #define TANDEM_KERNEL(...)          \
   namespace tandem::kernels::cpu {  \
   __VA_ARGS__;                      \

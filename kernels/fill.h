@@ -19,6 +19,6 @@ namespace tandem::kernels::cuda {
 /// dx = mask ? dy * scale : 0, where dx is contiguous
 void dropout_backward(const Tensor& dy, const Tensor& mask, double scale, Tensor& dx);
 }  // namespace tandem::kernels::cuda
-/// Sets `y`, contiguous elements of 64 bits, to `words`. On a GPU, the words (at most 16) are passed as kernel
+/// Writes `words` to y, which has contiguous elements of 64 bits. On a GPU, the words (at most 16) are passed as kernel
 /// arguments, so no copy from host memory is needed; the write is ordered by the current stream
 TANDEM_KERNEL(void store_words(ArrayRef<uint64_t> words, Tensor& y))

@@ -37,7 +37,7 @@ TANDEM_FUNCTOR1(Ceil, math::ceil(x))
 TANDEM_FUNCTOR1(Trunc, math::trunc(x))
 TANDEM_FUNCTOR1(Round, math::rint(x))  // half to even
 TANDEM_FUNCTOR1(Frac, x - math::trunc(x))
-TANDEM_FUNCTOR1(Relu, x < T(0) ? T(0) : x)  // keeps -0 and NaN, as in PyTorch
+TANDEM_FUNCTOR1(Relu, x < T(0) ? T(0) : x)  // keeps -0 and NaN unchanged, as in PyTorch
 TANDEM_FUNCTOR1(Silu, x* math::sigmoid(x))
 TANDEM_FUNCTOR1(GeluTanh, math::gelu_tanh(x))
 TANDEM_FUNCTOR1(Softsign, x / (T(1) + math::abs(x)))
@@ -133,7 +133,7 @@ TANDEM_FUNCTOR2(RightShift, math::right_shift(a, b))
 TANDEM_FUNCTOR2(GeluBackward, a* math::gelu_derivative(b))
 TANDEM_FUNCTOR2(GeluTanhBackward, a* math::gelu_tanh_derivative(b))
 TANDEM_FUNCTOR2(SiluBackward, math::silu_derivative(b) * a)
-TANDEM_FUNCTOR2(ReluBackward, b <= T(0) ? T(0) : a)  // b is the output y; if it is NaN, the gradient passes
+TANDEM_FUNCTOR2(ReluBackward, b <= T(0) ? T(0) : a)  // b is the output y; if b is NaN, the gradient a passes through
 TANDEM_FUNCTOR2(SigmoidBackward, a* b*(T(1) - b))    // b is the output y
 TANDEM_FUNCTOR2(TanhBackward, a*(T(1) - b * b))      // b is the output y
 /// a + alpha * b
@@ -208,7 +208,7 @@ template <class T> struct Pow {
       return math::pow(a, b);
     else {
       if (b < T(0)) return a == T(1) ? T(1) : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : T(0);
-      uint64_t result = 1, base = uint64_t(a);  // unsigned, so that overflow wraps
+      uint64_t result = 1, base = uint64_t(a);  // computed as unsigned numbers, so that overflow wraps
       for (T e = b; e > T(0); e = T(e / 2), base *= base)
         if (e % 2) result *= base;
       return T(result);

@@ -13,8 +13,8 @@ TANDEM_KERNEL(void index_copy(const char* op, const Tensor& x, const Tensor& ind
 TANDEM_KERNEL(void gather(const Tensor& x, const Tensor& index, Tensor& y))
 /// y[o, index[o, i, j], j] = source[o, i, j], or += if `add`; index and source have the same shape
 TANDEM_KERNEL(void scatter(const char* op, const Tensor& index, const Tensor& source, bool add, Tensor& y))
-/// Creates coordinates (number of hits, rank) int64: those of the elements of mask (contiguous, bool) that are
-/// true, in order
+/// Creates coordinates, an int64 tensor (number of true elements of mask, rank), and writes to it the coordinates of
+/// the true elements, in order. mask is contiguous and bool
 TANDEM_KERNEL(void nonzero(const Tensor& mask, Tensor& coordinates))
 namespace tandem::kernels::cuda {
 /// Concatenates the parts, matrices with `rows` rows each, along columns into y (rows, n). All are contiguous and have

@@ -33,8 +33,8 @@ void geqrf(Tensor& a, Tensor& tau);
 /// Replaces a (m, n), whose first columns hold k reflectors with the factors tau (batch, k), by the first n columns of
 /// the product of the reflectors
 void orgqr(Tensor& a, const Tensor& tau);
-/// Multiplies c in place by the product of the reflectors in a (by its transpose if `transpose`), from the left if
-/// `left`, otherwise from the right
+/// Multiplies c in place by the product of the reflectors that a and tau hold (by its transpose if `transpose`), from
+/// the left if `left`, otherwise from the right
 void ormqr(const Tensor& a, const Tensor& tau, bool left, bool transpose, Tensor& c);
 /// Computes the SVD a = U diag(s) V^T; destroys a (m, n). u and vt are (m, m) and (n, n), or (m, k) and (k, n) with k =
 /// min(m, n). If both are undefined, only s is computed

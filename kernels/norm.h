@@ -19,7 +19,7 @@ TANDEM_KERNEL(void batch_norm_backward(const Tensor& dy, const Tensor& x, const 
                                        const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat,
                                        Tensor& dx))
 namespace tandem::kernels::cpu {
-/// One implementation of batch_norm_stats, batch_norm_apply and batch_norm_backward.
+/// Pointers to one implementation of batch_norm_stats, batch_norm_apply and batch_norm_backward.
 struct BatchNormKernels {
   decltype(batch_norm_stats)* stats;
   decltype(batch_norm_apply)* apply;

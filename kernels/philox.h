@@ -11,7 +11,8 @@ struct PhiloxBlock {
   uint32_t word[4];
 };
 
-constexpr uint32_t kPhiloxStep0 = 0x9E3779B9u, kPhiloxStep1 = 0xBB67AE85u;  // increments of the two round keys
+// numbers that each round adds to the two round keys
+constexpr uint32_t kPhiloxStep0 = 0x9E3779B9u, kPhiloxStep1 = 0xBB67AE85u;
 
 /// Computes one of the ten rounds, with the keys k0 and k1 of this round.
 TANDEM_HD PhiloxBlock philox_round(PhiloxBlock c, uint32_t k0, uint32_t k1) {

@@ -19,7 +19,7 @@ inline void check_real(const char* op, const Tensor& x) {
                   "'; accepted: floating point");
 }
 /// Checks that both tensors have one dtype. Every operation that does not promote its operands calls this function, so
-/// that a cast policy can act in one place.
+/// that mixed precision (core/cast_policy.h) can convert operands in one place.
 /// @throws Error that names op and both tensors unless they are of one dtype
 inline void check_same_dtype(const char* op, const char* a_name, const Tensor& a, const char* b_name, const Tensor& b) {
   TANDEM_CHECK(a.dtype() == b.dtype(), op, ": expected ", a_name, " and ", b_name,
@@ -79,7 +79,7 @@ inline void check_representable(const char* op, DType type, const Scalar& s) {
       return !(size > max_finite(dtype_of<T>())) || std::isinf(size);
     } else {
       constexpr T min_value = std::numeric_limits<T>::min(), max_value = std::numeric_limits<T>::max();
-      constexpr T half_range = max_value / 2 + 1;  // middle: a power of two, so a double represents it exactly
+      constexpr T half_range = max_value / 2 + 1;  // a power of two, which a double represents exactly
       if (s.is_floating_point())
         return s.to_double() >= static_cast<double>(min_value) && s.to_double() < static_cast<double>(half_range) * 2;
       return s.to_int64() >= (std::is_signed_v<T> ? int64_t{min_value} : -int64_t{max_value}) &&

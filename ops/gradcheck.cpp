@@ -48,7 +48,7 @@ bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double e
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& x = inputs[i];
     if (!x.requires_grad() || x.numel() == 0) continue;
-    // numeric[e][o]: derivative of output o, all elements, with respect to element e of the input
+    // numeric[e][o]: derivative of all elements of output o with respect to element e of the input
     double* const element = x.detach().data<double>();
     std::vector<variable_list> numeric;
     for (int64_t e = 0; e < x.numel(); ++e) {
@@ -93,7 +93,7 @@ bool gradgradcheck(const GradcheckFunction& f, const variable_list& inputs, doub
     all.push_back(seed.requires_grad_());
   }
   const auto gradients = [&](const variable_list& in) -> variable_list {
-    const EnableGradGuard on;  // finite differences run with gradients off, but gradients() needs autograd
+    const EnableGradGuard on;  // the finite differences are computed with grad mode off, but gradients() needs autograd
     variable_list args, seeds, wanted;
     for (size_t i = 0; i < in.size(); ++i) {
       Tensor t = in[i];

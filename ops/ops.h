@@ -141,4 +141,4 @@
 #include "tandem/ops/shape/unfold.h"
 #include "tandem/ops/shape/view.h"
 
-#include "tandem/ops/out_variants.h"  // must come after the headers of the operations
+#include "tandem/ops/out_variants.h"  // comes last, because it uses the headers of the operations above

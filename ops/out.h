@@ -18,8 +18,8 @@ void set_strides(const Tensor& out, const Shape& strides);
 /// source that are still to be read. Identical views do not count as overlapping.
 bool overlaps(const Tensor& target, const Tensor& source);
 
-/// Writes the elementwise result of one or two `inputs` into `out`; run(y) computes it into y. If `out` has the
-/// result's dtype and overlaps no input, y is `out`; otherwise y is a temporary tensor that is copied.
+/// Writes the elementwise result of one or two `inputs` into `out`. run(y) computes the result into y: y is `out` if
+/// `out` has the result's dtype and overlaps no input; otherwise y is a temporary tensor, which is then copied.
 template <class Run>
 Tensor& write_out(const char* op, Tensor& out, autograd::TensorRefs inputs, IntArrayRef sizes, DType dtype,
                   Device device, Run&& run) {

@@ -42,7 +42,7 @@ namespace tandem {
   X(uniform) X(unsqueeze_copy) X(upsample_bicubic2d) X(upsample_bilinear2d) X(upsample_linear1d)                       \
   X(upsample_nearest1d) X(upsample_nearest2d) X(upsample_nearest3d) X(upsample_trilinear3d) X(var) X(vdot)             \
   X(view_copy) X(where) X(zero) X(zeros_like) X(conv_tbc) X(convolution) X(embedding_renorm)
-// Functions whose second argument is a list of numbers, which callers may write in braces.
+// Out versions of functions whose second argument is a list of numbers, which callers may write in braces.
 #define TANDEM_OUT_VARIANTS_OF_LISTS(X)                                                                                   \
   X(adaptive_avg_pool1d) X(adaptive_avg_pool2d) X(adaptive_avg_pool3d) X(affine_grid_generator) X(all) X(any)          \
   X(as_strided_copy) X(avg_pool1d) X(avg_pool2d) X(avg_pool3d) X(col2im) X(constant_pad_nd) X(count_nonzero)           \
@@ -51,14 +51,14 @@ namespace tandem {
   X(replication_pad3d) X(resize) X(roll) X(special_logsumexp) X(squeeze_copy) X(std) X(upsample_bicubic2d)             \
   X(upsample_bilinear2d) X(upsample_linear1d) X(upsample_nearest1d) X(upsample_nearest2d) X(upsample_nearest3d)        \
   X(upsample_trilinear3d) X(var) X(view_copy)
-// Functions of a list of tensors.
+// Out versions of functions of a list of tensors.
 #define TANDEM_OUT_VARIANTS_OF_TENSORS(X)                                                                                 \
   X(block_diag) X(cat) X(chain_matmul) X(column_stack) X(concat) X(concatenate) X(dstack) X(hstack)                    \
   X(linalg_multi_dot) X(row_stack) X(stack) X(vstack)
-// Functions that make a tensor of given sizes, with the dtype and device of `out`.
+// Out versions of functions that make a tensor of given sizes, with the dtype and device of `out`.
 #define TANDEM_OUT_VARIANTS_OF_SIZES(X)                                                                                   \
   X(full) X(ones) X(rand) X(randn) X(zeros)
-// Functions that make a tensor from numbers, with the dtype and device of `out`.
+// Out versions of functions that make a tensor from numbers, with the dtype and device of `out`.
 #define TANDEM_OUT_VARIANTS_OF_NUMBERS(X)                                                                                 \
   X(arange) X(bartlett_window) X(blackman_window) X(eye) X(hamming_window) X(hann_window) X(kaiser_window)             \
   X(linspace) X(logspace) X(randint) X(randperm) X(range) X(scalar_tensor) X(tril_indices) X(triu_indices)

@@ -114,7 +114,7 @@ inline Operands promote_real_operands(const char* op, const Tensor& a, const Ten
   return o;
 }
 
-/// @throws NotImplementedError that names op, for half types
+/// Checks that the dtype is not a half type. @throws NotImplementedError that names op, for half types
 inline void check_not_half(const char* op, DType dtype) {
   TANDEM_CHECK_AS(NotImplementedError, !is_half(dtype), op, ": not implemented for '", dtype,
                   "'; accepted: float32 and float64");

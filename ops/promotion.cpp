@@ -11,11 +11,11 @@ DType promote_types(DType a, DType b) {
     if (!is_floating_point(a)) return b;
     if (!is_floating_point(b)) return a;
     if (a == kFloat64 || b == kFloat64) return kFloat64;
-    return kFloat32;  // two different dtypes out of float32, float16 and bfloat16
+    return kFloat32;  // a and b are two different dtypes out of float32, float16 and bfloat16
   }
   if (a == kBool) return b;
   if (b == kBool) return a;
-  if (a == kUInt8 || b == kUInt8) {  // the result is the smallest type that holds both
+  if (a == kUInt8 || b == kUInt8) {  // the result is the smallest integer type that holds the values of both
     const DType other = a == kUInt8 ? b : a;
     return other == kInt8 ? kInt16 : other;
   }
@@ -24,7 +24,8 @@ DType promote_types(DType a, DType b) {
 
 DType result_type(const Tensor& a, const Tensor& b) {
   if ((a.dim() == 0) == (b.dim() == 0)) return promote_types(a.dtype(), b.dtype());
-  const Tensor& ranked = a.dim() ? a : b;  // its dtype decides unless the other tensor's category is higher
+  // tensor with dimensions; its dtype decides unless the 0-dim tensor's category is higher
+  const Tensor& ranked = a.dim() ? a : b;
   const Tensor& plain = a.dim() ? b : a;
   return detail::dtype_category(plain.dtype()) > detail::dtype_category(ranked.dtype())
              ? promote_types(ranked.dtype(), plain.dtype())

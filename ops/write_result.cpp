@@ -12,7 +12,7 @@ void write_results(const char* op, TensorList out, const std::vector<Tensor>& pa
   TANDEM_CHECK(out.size() == parts.size(), op, ": got ", out.size(), " output tensors for ", parts.size(),
                " results; pass one for each");
   for (size_t i = 0; i < parts.size(); ++i) {
-    Tensor each = out[i];  // a second handle to the tensor out[i]
+    Tensor each = out[i];  // another handle on the tensor out[i], because write_result takes a non-const handle
     write_result(op, each, parts[i]);
   }
 }

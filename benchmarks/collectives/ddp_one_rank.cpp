@@ -33,7 +33,7 @@ template <class Module> void compare(const char* name, Module bare, Module wrapp
   const auto with_ddp = [&] { step(ddp_optimizer, [&](const Tensor& in) { return ddp(in); }); };
   std::vector<double> ratios, times;
   for (int i = -3; i < pairs; ++i) {
-    // The bare module is timed first in every other pair, and second in the others.
+    // In every other pair the bare module is timed first; in the others, the wrapped module.
     double without = 0, with = 0;
     if (i % 2) without = seconds(alone);
     with = seconds(with_ddp);

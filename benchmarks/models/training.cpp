@@ -37,7 +37,7 @@ Run training_step(bool captured, Module module, Options options, const Tensor& x
       value->item<float>();
       *value = {};  // frees the autograd graph, as the end of an iteration does in a training loop
     };
-  step();  // creates the optimizer's state, which must exist before the capture
+  step();  // the first step creates the optimizer's state, which must exist before the capture
   const auto graph = std::make_shared<Graph>();
   graph->capture(step);
   return [=] {
@@ -73,8 +73,8 @@ models::GptModel small_gpt(int64_t context) {
 }
 Tensor classes(const Shapes& s) { return integers(10, {s[0][0]}); }
 
-/// Number of multiply-adds in matrix products and convolutions for one row of a batch. `first`: in the first layer,
-/// whose input needs no gradient in training. `others`: in all other layers.
+/// Number of multiply-adds in matrix products and convolutions for one row of a batch. `first` counts the first layer,
+/// whose input needs no gradient in training; `others` counts all other layers.
 struct MultiplyAdds {
   double first, others;
   double training(const Shapes& s) const { return 2 * static_cast<double>(s[0][0]) * (2 * first + 3 * others); }
@@ -83,7 +83,7 @@ struct MultiplyAdds {
 constexpr MultiplyAdds kMlp{784 * 128, 128 * 64 + 64 * 10};
 constexpr MultiplyAdds kLenet{24 * 24 * 10 * 25, 8 * 8 * 20 * 250 + 320 * 50 + 50 * 10};
 constexpr MultiplyAdds kFashionCnn{28 * 28 * 32 * 9, 12 * 12 * 64 * 288 + 2304 * 600 + 600 * 120 + 120 * 10};
-double gpt_flops(const Shapes& s) {  // counts only the unmasked half of the attention
+double gpt_flops(const Shapes& s) {  // counts only the half of the attention scores that the causal mask leaves visible
   const auto length = static_cast<double>(s[0][1]);
   return MultiplyAdds{0, length * (4 * (12 * 256 * 256 + length * 256) + 256 * kVocabulary)}.training(s);
 }

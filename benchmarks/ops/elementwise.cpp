@@ -93,7 +93,7 @@ std::vector<Benchmark> elementwise_benchmarks() {
   out.push_back({.name = "mul/backward", .cases = {{kMiddle, kMiddle}}, .prepare = backward([](const Inputs& in) {
                                                                           return in[0] * in[1];
                                                                         })});
-  // Gradients that have their own kernel.
+  // Benchmarks of gradients that have their own kernel.
   out.push_back(binary("relu_backward", relu_backward));
   out.push_back(binary("sigmoid_backward", sigmoid_backward));
   out.push_back(binary("tanh_backward", tanh_backward));
@@ -140,7 +140,8 @@ std::vector<Benchmark> elementwise_benchmarks() {
   return out;
 }
 
-/// Every call does the same work: the values stay the same (x * 1), change their sign, or reach a fixed value.
+/// Returns benchmarks of in-place operations. Every call does the same work: the values stay the same (x * 1), change
+/// their sign, or reach a fixed value.
 std::vector<Benchmark> inplace_benchmarks() {
   const std::vector<Shapes> one = {{kMiddle}};
   const auto unary = [&](const char* name, void (*change)(Tensor&)) -> Benchmark {

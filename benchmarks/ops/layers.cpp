@@ -79,7 +79,7 @@ std::vector<Benchmark> layer_benchmarks() {
     out.push_back({.name = variant + "forward", .cases = heads, .prepare = forward(op)});
     out.push_back({.name = variant + "backward", .cases = heads, .prepare = backward(op)});
   }
-  // batch_norm in training mode, without running statistics
+  // batch_norm is timed in training mode, without running statistics
   both("batch_norm", normal, [](const Inputs& in) { return batch_norm(in[0], in[1], in[2], {}, {}, true); });
   both("layer_norm", rows, [](const Inputs& in) { return layer_norm(in[0], {in[1].size(0)}, in[1], in[2]); });
   out.push_back(

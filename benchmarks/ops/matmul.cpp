@@ -18,7 +18,7 @@ std::vector<Benchmark> matmul_benchmarks() {
                                         {{64, 600}, {600, 2304}},     {{1024, 256}, {256, 1024}},
                                         {{1024, 256}, {256, 8192}},   {{1024, 8192}, {8192, 256}},
                                         {{1024, 1024}, {1024, 1024}}, {{2048, 2048}, {2048, 2048}}};
-  // shapes of the product that gives a weight's gradient, for a batch of 64 rows
+  // shapes of the products that give the gradients of weights, for a batch of 64 rows
   const std::vector<Shapes> gradients = {{{64, 128}, {64, 784}}, {{64, 600}, {64, 2304}}};
   const std::vector<Shapes> layers = {{{64, 784}, {128, 784}, {128}}, {{64, 2304}, {600, 2304}, {600}}};
   const Op linear = [](const Inputs& in) { return tandem::linear(in[0], in[1], in[2]); };

@@ -28,8 +28,10 @@ double elements(const Shapes& shapes) {
   for (const auto& sizes : shapes) sum += numel(sizes);
   return sum;
 }
-double sgd_bytes(const Shapes& s) { return 20 * elements(s); }   // 4 bytes each: reads p, g, buffer; writes p, buffer
-double adam_bytes(const Shapes& s) { return 28 * elements(s); }  // 4 bytes each: reads p, g, m, v; writes p, m, v
+// 4 bytes for each access per element: reads parameter, gradient, buffer; writes parameter, buffer
+double sgd_bytes(const Shapes& s) { return 20 * elements(s); }
+// 4 bytes for each access per element: reads parameter, gradient and two moments; writes parameter and moments
+double adam_bytes(const Shapes& s) { return 28 * elements(s); }
 
 }  // namespace
 

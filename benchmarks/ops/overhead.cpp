@@ -19,7 +19,7 @@ std::vector<Benchmark> overhead_benchmarks() {
        .prepare = [](const Shapes& s) -> Run {
          return [a = values(s[0]), b = values(s[0]), c = values(s[0])] { (a * b + c).sum(); };
        }},
-      // forward, backward through three nodes, and accumulation into the gradients of three leaves
+      // Times forward, backward through three nodes, and accumulation into the gradients of three leaves.
       {.name = "mul_add_sum/overhead_backward",
        .cases = few,
        .prepare = [](const Shapes& s) -> Run {

@@ -172,7 +172,8 @@ void add_products(Table& table) {
   both(table, "linear", [](const Inputs& in) { return torch::linear(in[0], in[1], in[2]); });
 }
 
-Inputs first_layer(const Shapes& s) {  // only the weight and bias require a gradient
+// Returns the inputs of a network's first convolution: only the weight and bias require a gradient.
+Inputs first_layer(const Shapes& s) {
   Inputs in = inputs(s);
   in[1].requires_grad_(), in[2].requires_grad_();
   return in;
@@ -367,7 +368,7 @@ int main(int argc, char** argv) {
   for (std::string line; std::getline(std::cin, line);) {
     try {
       std::cout << answer(table, ready, line) << std::endl;
-    } catch (const std::exception& error) {  // the peer answers with the first line of the message
+    } catch (const std::exception& error) {  // the answer is the first line of the error message
       const std::string what = error.what();
       std::cout << "error: " << what.substr(0, what.find('\n')) << std::endl;
     }

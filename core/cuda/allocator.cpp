@@ -49,8 +49,8 @@ bool is_poisoning_enabled() {
   static const bool emulated = std::strcmp(gpu::implementation(), "emulated") == 0;
   return TANDEM_ASAN && emulated;
 }
-/// Marks memory as usable or poisoned, in stream order. Private pools are not marked, because the marking would be
-/// captured.
+/// Marks memory as usable or poisoned for AddressSanitizer, in stream order. Memory of private pools (for graph
+/// captures) is not marked, because the capture would include the marking.
 void set_usable(const Segment& segment, char* data, size_t bytes, bool usable) noexcept {
   if (!is_poisoning_enabled() || segment.pool) return;
   const gpu::StreamHandle stream = segment.stream;
@@ -72,7 +72,7 @@ void set_usable(const Segment& segment, char* data, size_t bytes, bool usable) n
           (range->usable ? unpoison : poison)(range->data, range->bytes);
         },
         new Range{data, bytes, usable});
-  } catch (const std::exception&) {  // ignored: the device has failed, and later work reports it
+  } catch (const std::exception&) {  // errors are ignored: the device has failed, and later work reports it
   }
 }
 
@@ -115,18 +115,18 @@ class DeviceCachingAllocator {
 
   std::mutex mutex_;
   Blocks blocks_;
-  // List of waiting blocks, in the order in which they were freed.
+  // Linked list of waiting blocks (freed, but still used by other streams), in the order in which they were freed.
   Block *first_waiting_ = nullptr, *last_waiting_ = nullptr;
-  std::vector<uint64_t> captures_;  // private pools of the captures under way
-  // List of blocks that were freed during a capture while several of its streams used them.
+  std::vector<uint64_t> captures_;  // numbers of the private pools into which captures are under way
+  // Linked list of blocks that were freed during a capture while several streams of the capture used them.
   Block* waiting_private_ = nullptr;
   MemoryStats stats_;
 };
 
 void DeviceCachingAllocator::set_free(Block* block) {
   const Segment& segment = *block->segment;
-  // On a capturing stream, the discard becomes part of the capture and is repeated at each replay. This is right for
-  // memory of the capture's own pool, and wrong for other memory.
+  // On a capturing stream, the call of gpu::discard() becomes part of the capture and is repeated at each replay. This
+  // is right for memory of the capture's own pool, and wrong for other memory.
   {
     CapturesLock held(captured_streams_mutex(), std::defer_lock);
     if (!captures_.empty()) held.lock();
@@ -176,7 +176,7 @@ gpu::EventHandle record_last_use(Segment& segment, int device) {
 /// segments whose stream is done with them. If `wait` is true, considers all, and `stream` waits for the work of the
 /// other stream.
 Block* DeviceCachingAllocator::find_in_other_streams(int device, gpu::StreamHandle stream, size_t bytes, bool wait) {
-  // Unless `wait`, leaves segments that are much larger than needed to larger requests.
+  // Unless `wait`, skips segments that are much larger than needed, so that they remain for larger requests.
   const size_t max_bytes = wait ? kMaxBytes : 2 * segment_bytes(bytes);
   Block* best = nullptr;
   const CapturesLock held(captured_streams_mutex());
@@ -201,7 +201,7 @@ Block* DeviceCachingAllocator::allocate_segment(Lock& lock, int device, gpu::Str
                                                 uint64_t pool) {
   auto segment = std::make_unique<Segment>(
       Segment{nullptr, segment_bytes(bytes), bytes <= kSmallRequest, stream, {}, pool, false});
-  lock.unlock();  // gpu::allocate() may take long
+  lock.unlock();  // the lock is released because gpu::allocate() may take long
   segment->data = static_cast<char*>(gpu::allocate(device, segment->bytes));
   if (!segment->data && segment->bytes > min_segment_bytes(bytes)) {
     segment->bytes = min_segment_bytes(bytes);
@@ -247,7 +247,8 @@ void DeviceCachingAllocator::wait_for_users(Lock& lock, int device) {
       if (is_stream_capturing(stream)) continue;
       gpu::record_event(now.handle(), stream);
     }
-    gpu::synchronize_event(now.handle());  // waits for the event, because the stream may be capturing by now
+    // waits for the event, not for the stream, because the stream may be capturing by now
+    gpu::synchronize_event(now.handle());
   }
   lock.lock();
   Block* waiting = std::exchange(first_waiting_, nullptr);
@@ -321,7 +322,8 @@ void DeviceCachingAllocator::deallocate(Device device, void* data) noexcept {
     trace_memory(device, data, -static_cast<int64_t>(block->requested));
   const uint64_t pool = block->segment->pool;
   const bool captured = pool && is_captured(pool);
-  // Forgets which other streams use the block: nothing else gets the block while graphs of the pool exist.
+  // After the capture into a private pool has ended, forgets which other streams use a block of the pool. This is safe,
+  // because no other allocation gets the block while graphs of the pool exist.
   if (pool && !captured) block->uses.clear();
   if (block->uses.empty()) return set_free(block);
   block->state = Block::State::waiting;
@@ -335,7 +337,7 @@ void DeviceCachingAllocator::deallocate(Device device, void* data) noexcept {
 void DeviceCachingAllocator::begin_pool(uint64_t pool) {
   const std::lock_guard lock(mutex_);
   captures_.push_back(pool);
-  set_retired(pool, false);  // the pool may have been retired: a capture may use the ID of an earlier pool again
+  set_retired(pool, false);  // clears the mark `retired`: a capture may use the ID of an earlier, retired pool again
 }
 void DeviceCachingAllocator::end_pool(uint64_t pool) noexcept {
   const std::lock_guard lock(mutex_);
@@ -386,7 +388,7 @@ void DeviceCachingAllocator::empty(int device) noexcept {
   try {
     wait_for_users(lock, device);
     release_cached_blocks(lock, device);
-  } catch (const std::exception&) {  // ignored: memory of a failed device cannot be returned
+  } catch (const std::exception&) {  // errors are ignored: memory of a failed device cannot be returned
   }
 }
 

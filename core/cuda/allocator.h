@@ -38,7 +38,7 @@ void end_private_pool(Device device, uint64_t pool) noexcept;
 /// Declares that nothing captures into the pool or replays its graphs any more. Each segment returns to the device when
 /// it is wholly free and the cache is emptied or the device runs out of memory.
 void retire_private_pool(Device device, uint64_t pool) noexcept;
-/// The private pool of memory from allocate(); 0: none.
+/// Returns the number of the private pool that memory from allocate() belongs to; 0 if it belongs to none.
 uint64_t private_pool_of(Device device, void* data);
 /// Bytes of the device's memory that a private pool holds.
 int64_t private_pool_reserved(Device device, uint64_t pool);

@@ -36,7 +36,7 @@ struct Segment {
 };
 
 struct Block {
-  enum class State { free, in_use, waiting };  // waiting: freed, but still used by other streams
+  enum class State { free, in_use, waiting };  // waiting: the block was freed, but other streams still use it
   Segment* segment;
   char* data;
   size_t bytes, requested = 0;

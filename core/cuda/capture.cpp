@@ -99,7 +99,7 @@ Capture::Capture(MempoolId_t pool, Streams streams, std::function<void()> before
 Capture::~Capture() {
   try {
     end();
-  } catch (const std::exception&) {  // ignored: the captured work is dropped
+  } catch (const std::exception&) {  // errors are ignored, because the captured work is dropped
   }
 }
 
@@ -120,7 +120,7 @@ void Capture::begin(const Stream& current) {
   // Kernels may need the fault word. It is allocated before the capture, because the capture forbids the allocation.
   fault_word(device);
   const Stream& mine = current == default_stream(device) ? pool_->stream(device) : current;
-  // Creates the pool's stream, because the streams of a pool tell on which devices it has memory.
+  // Creates the pool's stream on this device, because the pool's streams show on which devices the pool has memory.
   pool_->stream(device);
   begin_private_pool(device, pool_number_);
   try {

@@ -61,7 +61,7 @@ class CapturedWork {
  private:
   gpu::GraphHandle graph_;
   std::shared_ptr<MemoryPool> pool_;
-  std::vector<Device> devices_;  // devices of the work, which is launched on the current stream of the first one
+  std::vector<Device> devices_;  // devices that the work uses; it is launched on the current stream of the first one
   Event last_launch_;
   std::unique_ptr<Stream> launched_on_;
 };
@@ -101,7 +101,7 @@ class Capture {
   std::mutex mutex_;
   bool ended_ = false;
   std::map<int, Stream> streams_;  // by device index
-  std::vector<Device> devices_;    // captured devices, in the order of first use
+  std::vector<Device> devices_;    // devices whose streams are captured, in the order of first use
 };
 
 }  // namespace detail

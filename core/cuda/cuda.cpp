@@ -92,7 +92,7 @@ void Event::record(const Stream& stream) {
 void Event::wait(const Stream& stream) const {
   if (!impl_) return;
   std::unique_lock alone(captured_streams_mutex(), std::defer_lock);
-  if (current_capture()) alone.lock();  // waiting for the event may make the stream join the capture
+  if (current_capture()) alone.lock();  // exclusive, because waiting for the event may make the stream join the capture
   gpu::wait_event(stream.handle(), impl_->event.handle());
 }
 void Event::synchronize() const {
@@ -111,7 +111,7 @@ float Event::elapsed_time(const Event& end) const {
   return gpu::elapsed_milliseconds(impl_->event.handle(), end.impl_->event.handle());
 }
 
-/// Current streams that a thread's guards have set, by device index.
+/// Current streams that a thread's guards have set; the keys are device indices.
 class detail::StreamSet : public std::map<int, Stream> {};
 
 static const Stream& default_stream_of(Device device, const char* op) {
@@ -176,7 +176,7 @@ void connect_peers(Device a, Device b) {
   if (known[a.index()][b.index()].load(std::memory_order_acquire)) return;
   for (const auto& [device, peer] : {std::pair(a.index(), b.index()), std::pair(b.index(), a.index())}) try {
       if (gpu::can_access_peer(device, peer)) gpu::enable_peer_access(device, peer);
-    } catch (const CudaError&) {  // ignored: if a GPU has too many peers, copies go through the host
+    } catch (const CudaError&) {  // errors are ignored: if a GPU has too many peers, copies go through the host
     }
   known[a.index()][b.index()].store(true, std::memory_order_release);
 }

@@ -21,7 +21,7 @@ struct HostFailure {
   std::exception_ptr failure;
 };
 HostFailure& host_failure(Device device) {
-  // Never destroyed: static process groups may report failures.
+  // Never destroyed, because static process groups may report failures while the process exits.
   static auto& all = *new std::array<HostFailure, kMaxDevices>();
   return all[static_cast<size_t>(device.index())];
 }

@@ -17,7 +17,7 @@ using GraphHandle = struct GraphTag*;  // cudaGraphExec_t: captured work, ready 
 
 // ---- devices
 
-/// Number of GPUs that can be used; 0 without a driver, and then unavailable_reason() says why.
+/// Number of GPUs that can be used. It is 0 without a driver; unavailable_reason() says why.
 int device_count() noexcept;
 std::string unavailable_reason();
 /// Name of the implementation: "cuda", "emulated" or "none".
@@ -34,7 +34,8 @@ MemoryInfo memory_info(int device);
 int driver_version();  // CUDA version that the driver supports: 13000 for 13.0
 int runtime_version();
 
-/// The device that this thread's runtime calls apply to. Kernels and streams specify their own device; use DeviceGuard.
+/// Device to which this thread's runtime calls apply if they name no device (cudaGetDevice()). To change it for a
+/// scope, use DeviceGuard.
 int current_device();
 void set_device(int device);
 /// Restores the current device. Does not switch to device 0 unless this process uses it, because a context there would

@@ -102,7 +102,7 @@ bool may_load_lazily() {
   for (const char* const rank : {"RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
     if (std::getenv(rank)) return true;
   if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES")) return !std::strchr(visible, ',');
-  std::error_code failure;  // set if the driver does not list its GPUs; then there may be several
+  std::error_code failure;  // set if the driver does not list its GPUs, so that there may be several GPUs
   const std::filesystem::directory_iterator gpus("/proc/driver/nvidia/gpus", failure);
   return !failure && std::distance(gpus, std::filesystem::directory_iterator()) == 1;
 }

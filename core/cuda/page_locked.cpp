@@ -39,7 +39,7 @@ class CachingHostAllocator {
     if (!free_[static_cast<size_t>(log)]) {
       auto made = std::make_unique<Block>();
       made->log = log;
-      lock.unlock();  // see Note [No lock while the driver may wait]
+      lock.unlock();  // because the driver may wait: see Note [No lock while the driver may wait]
       const gpu::UnsafeCallsGuard guard;
       const gpu::DeviceGuard current(gpu_of_rank());
       made->data = gpu::allocate_host(size_t(1) << log);
@@ -94,7 +94,7 @@ class CachingHostAllocator {
         stats_.reserved -= int64_t(1) << block->log;
         first = std::exchange(block->next, std::exchange(unused, block));
       }
-    lock.unlock();        // see Note [No lock while the driver may wait]
+    lock.unlock();        // because the driver may wait: see Note [No lock while the driver may wait]
     if (!unused) return;  // nothing to free; without a GPU there is no driver to call
     const gpu::DeviceGuard current(gpu_of_rank());
     while (unused) {
@@ -114,7 +114,7 @@ class CachingHostAllocator {
     int log = 0;
     size_t requested = 0;
     cuda::StreamUses uses;
-    Block* next = nullptr;  // next free block of the class, or next waiting block
+    Block* next = nullptr;  // next block in the list of free blocks of the size class, or in the list of waiting blocks
   };
 
   /// Frees the waiting blocks whose copies are done. Does nothing on a capturing thread, which must not query events.

@@ -17,16 +17,16 @@
 namespace tandem {
 namespace {
 
-/// Use of a storage by the groups of loops.
+/// How the recorded loops use one storage. A group is a set of loops that a replay runs at once (see LoopGroup).
 struct StorageUse {
   Storage storage;
   int64_t bytes;
   size_t order;       // position of the storage in the order of first use
-  int first, last;    // first and last group that use the storage; last is -1 if none does
+  int first, last;    // indices of the first and the last group that use the storage; last is -1 if no group uses it
   bool has_contents;  // whether the storage has contents that the recorded loops do not produce
   bool written;
-  std::vector<char> start;  // contents to restore before each replay
-  /// Whether the contents are not needed before or after a replay.
+  std::vector<char> start;  // contents of the storage that each replay restores before it starts
+  /// Whether the storage is a temporary: nothing needs its contents before or after a replay.
   bool is_temporary() const { return storage->use_count() == 1 && !has_contents; }
 };
 
@@ -185,8 +185,8 @@ class Graph::Record {
     });
   }
 
-  /// Determines the lifetimes of all storages for the groups as they are now. Temporaries of a single chain need no
-  /// memory afterwards.
+  /// Determines the lifetimes of all storages for the current groups. A temporary that only one chain (elementwise
+  /// loops fused into one pass) uses needs no memory of its own afterwards.
   void set_lifetimes() {
     for (auto& [impl, use] : uses_) use.last = -1;
     for (size_t g = 0; g < groups_.size(); ++g)
@@ -201,7 +201,8 @@ class Graph::Record {
       if (group.chain)
         group.chain->finish([&](const StorageImpl* storage) { return is_chain_temporary(uses_.at(key(storage))); });
   }
-  /// Whether the storage is a temporary that only the loops of one chain use.
+  /// Whether the storage is a temporary that is used only within one chain of elementwise loops, which are fused into
+  /// one pass.
   bool is_chain_temporary(const StorageUse& use) const {
     const LoopGroup& group = groups_[static_cast<size_t>(use.first)];
     return use.is_temporary() && use.first == use.last && group.chain && group.chain->loops().size() > 1;
@@ -231,13 +232,13 @@ class Graph::Record {
 
   std::vector<LoopGroup> groups_;
   std::vector<const Loop*> replay_loops_;  // loops that a replay runs
-  std::vector<size_t> group_ends_;         // index in replay_loops_ of the end of each group
+  std::vector<size_t> group_ends_;         // for each group of loops, the index in replay_loops_ after its last loop
   std::vector<std::function<void()>> updates_;
   std::unordered_map<StorageImpl*, StorageUse> uses_;
   std::vector<StorageImpl*> live_;
   std::unordered_map<StorageImpl*, GpuStorageUse> gpu_uses_;
-  std::vector<StorageImpl*> gpu_live_;  // keys of gpu_uses_ whose memory is from the graph's pool
-  std::vector<Storage> retained_;       // memory that launches use and that is not from the pool
+  std::vector<StorageImpl*> gpu_live_;  // storages in gpu_uses_ whose memory is from the graph's pool
+  std::vector<Storage> retained_;       // memory that GPU launches use and that is not from the graph's pool
   std::unique_ptr<cuda::CapturedWork> work_;
   std::vector<Storage> written_, memory_;
   std::vector<StorageUse*> restored_;
@@ -260,7 +261,7 @@ class Graph::Recorder : public Observer {
     const std::lock_guard lock(mutex_);
     if (recording_) record_->add(call, capture_->pool());
   }
-  /// Releases GPU memory that only the record refers to.
+  /// Releases GPU memory to which only the record of this recorder refers.
   void release() {
     const std::lock_guard lock(mutex_);
     if (recording_) record_->release_gpu_temporaries();
@@ -276,7 +277,7 @@ class Graph::Recorder : public Observer {
     pass(op, why);
   }
   bool is_recording() const override { return recording_ || Observer::is_recording(); }
-  /// Ends the recording. @return the record of the loops
+  /// Ends the recording. @return the record of the kernel calls and loops seen so far
   Owned<Record> stop() {
     const std::lock_guard lock(mutex_);
     recording_ = false;
@@ -311,7 +312,7 @@ Owned<Graph::Record> Graph::stop(bool keep) {
     std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end();
     if (!keep) return {};
     record->finish(std::move(work), optimize_);
-  } catch (const std::exception&) {  // the runtime has invalidated the capture
+  } catch (const std::exception&) {  // for example because the runtime has invalidated the capture
     if (keep) throw;
     return {};
   }

@@ -59,12 +59,12 @@ class Graph {
   /// in the cache. Elementwise kernels whose results nothing reads are removed.
   void set_optimize(bool optimize) { optimize_ = optimize; }
 
-  /// Size of a record: its work and its memory.
+  /// Amount of work and memory in a record.
   struct Summary {
     /// `loops`: number of loops on CPU devices. `bytes`: size of the memory that their temporaries share.
     /// `unshared_bytes`: size of the memory that the temporaries would need without sharing.
     int64_t loops = 0, bytes = 0, unshared_bytes = 0;
-    /// Number of loops that run as part of a chain.
+    /// Number of loops that run as part of a chain: elementwise loops fused into one pass.
     int64_t chained_loops = 0;
     /// `gpu_calls`: number of kernel calls on GPUs. `gpu_bytes`: size of their memory pool.
     int64_t gpu_calls = 0, gpu_bytes = 0;

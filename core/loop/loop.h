@@ -34,8 +34,8 @@ union LoopScalar {
 };
 }  // namespace detail
 
-/// Data that a body reads besides operands and scalars: a struct specific to the loop. Code that keeps a loop after the
-/// call that made it must copy the struct.
+/// Data that the body of a loop reads besides operands and scalars: a struct specific to the loop. Code that keeps a
+/// loop after the call that made it must copy the struct.
 struct LoopContext {
   const void* data;
   void* (*copy)(const void* data);
@@ -56,18 +56,19 @@ struct Loop {
   int operand_count, write_count;
   Extents extents;
   LoopScalar scalars[kMaxScalars];
-  LoopContext context;  // further data for the body; null pointers if it needs none
-  int64_t scratch;      // bytes of scratch memory for each running part: see loop_scratch()
+  LoopContext context;  // further data for the loop body; its pointers are null if the body needs none
+  int64_t scratch;      // bytes of scratch memory for each part of the range while it runs: see loop_scratch()
   // Number of indices, and number of indices in a chunk. The grain depends only on sizes, never on the number of
   // threads.
   int64_t range, grain;
   Operand operands[kMaxOperands];  // last member, so that the copy in a RecordedLoop can omit the unused operands
 };
 
-/// Scratch memory of the part of a loop that this thread runs: `scratch` bytes of the loop, aligned to 64 bytes.
+/// Returns the scratch memory of the part of a loop that this thread is running: Loop::scratch bytes, aligned to 64
+/// bytes.
 char* loop_scratch();
 
-/// Bodies of one operation by dtype; null if the operation does not exist for a dtype.
+/// Loop bodies of one operation, indexed by dtype. An entry is null if the operation does not exist for the dtype.
 struct LoopTable {
   LoopBody by_dtype[kDTypeCount];
 };

@@ -10,8 +10,9 @@
 namespace tandem::detail {
 namespace {
 
-// Number of elements in a tile. It is so small that an out-of-order core starts to load for the next loop before the
-// current loop ends. With 64 elements, the calls would take longer than the work.
+// Number of elements in a tile, which all loops of a chain process before the next tile. It is so small that an
+// out-of-order core starts to load for the next loop before the current loop ends. With 64 elements, the calls would
+// take longer than the work.
 constexpr int64_t kTile = 256;
 // Prefetch distance in elements. Tiles are too short for the prefetcher of the hardware to detect a stream.
 constexpr int64_t kPrefetchDistance = 2 * kTile;
@@ -109,7 +110,7 @@ const Loop& LoopChain::finish(const std::function<bool(const StorageImpl*)>& is_
   chain_loop_.name = "chain";
   chain_loop_.dtype = loops_[0].get().dtype;
   chain_loop_.operand_count = chain_loop_.write_count = 1;
-  chain_loop_.operands[0] = loops_[0].get().operands[0];  // tells on which device the chain runs
+  chain_loop_.operands[0] = loops_[0].get().operands[0];  // operand 0 tells on which device the chain runs
   chain_loop_.context = {this, nullptr, nullptr};
   chain_loop_.scratch = end;
   chain_loop_.range = loops_[0].get().range;
@@ -139,7 +140,8 @@ void LoopChain::run(const Loop& chain_loop, int64_t begin, int64_t end) {
       const int64_t bytes = (to - from) * stream->strides[0];
       for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
     }
-    for (const RedirectedOperand& each : chain.redirected_) {  // index `from` becomes the start of the tile
+    // shifts the offset so that index `from` accesses the start of the tile's memory
+    for (const RedirectedOperand& each : chain.redirected_) {
       Operand& operand = copy(each.loop)->operands[each.operand];
       operand.offset = -from * operand.strides[0];
     }

@@ -31,7 +31,7 @@ class LoopChain {
   const Loop& loop() const { return loops_.size() == 1 ? loops_[0].get() : chain_loop_; }
 
  private:
-  /// An operand whose storage is a temporary.
+  /// An operand whose storage is a temporary. While the chain runs, it is redirected to the memory of one tile.
   struct RedirectedOperand {
     size_t loop;
     int operand;
@@ -49,7 +49,7 @@ class LoopChain {
   Loop chain_loop_{};
 };
 
-/// Loops that a replay runs at once: independent loops, or a chain.
+/// Loops that a replay runs at once: independent loops, or a chain (elementwise loops fused into one pass).
 struct LoopGroup {
   std::vector<RecordedLoop> loops;
   std::unique_ptr<LoopChain> chain;
@@ -59,7 +59,7 @@ struct LoopGroup {
 /// Removes loops whose results nothing reads, for example the gradient of an input, or a copy whose reader was removed.
 /// @param is_temporary  whether the memory of an operand is not needed after the loops
 void drop_unused_loops(std::vector<LoopGroup>& groups, const std::function<bool(const Operand&)>& is_temporary);
-/// Joins consecutive elementwise loops into chains where possible. Afterwards no group is empty.
+/// Joins consecutive elementwise loops into chains (fused loops) where possible. Afterwards no group is empty.
 void chain_elementwise_loops(std::vector<LoopGroup>& groups);
 
 }  // namespace tandem::detail

@@ -25,7 +25,7 @@ class RecordedLoop {
       mutable_loop().context.destroy(const_cast<void*>(mutable_loop().context.data));
   }
   const Loop& get() const { return *reinterpret_cast<const Loop*>(memory_.get()); }
-  /// Bytes of a loop up to the end of its last operand in use.
+  /// Number of bytes from the start of a loop to the end of its last operand in use.
   static size_t size_of(const Loop& loop) {
     return offsetof(Loop, operands) + static_cast<size_t>(loop.operand_count) * sizeof(Operand);
   }

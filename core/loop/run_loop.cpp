@@ -13,7 +13,7 @@ namespace {
 
 thread_local char* current_scratch = nullptr;
 
-/// Scratch memory of one part, from the allocator of the device of the loop's first operand.
+/// Scratch memory for one part of a loop, from the allocator of the device of the loop's first operand.
 class Scratch {
  public:
   explicit Scratch(const Loop& loop)

@@ -149,7 +149,7 @@ static std::string node_name(const Tensor& x) {
   }
 }
 std::string Tensor::str() const {
-  if (!defined()) return "[ Tensor (undefined) ]";  // LibTorch's text; Python has no undefined tensors
+  if (!defined()) return "[ Tensor (undefined) ]";  // printed as by LibTorch, because Python has no undefined tensors
   std::string out = kPrefix + (numel() == 0 ? "[]" : Printer(is_cpu() ? *this : detach().cpu()).text());
   std::vector<std::string> suffixes;
   if (device() != Device()) suffixes.push_back("device='" + device().str() + "'");
@@ -164,7 +164,7 @@ std::string Tensor::str() const {
   else if (requires_grad())
     suffixes.push_back("requires_grad=True");
 
-  size_t line = out.size() - (out.rfind('\n') + 1) + 2;  // length of the last line, as PyTorch computes it
+  size_t line = out.size() - (out.rfind('\n') + 1) + 2;  // length of the last line of `out`, as PyTorch computes it
   for (const std::string& suffix : suffixes) {
     if (line + suffix.size() + 2 > kLineWidth) {
       out += ",\n" + std::string(kIndent, ' ') + suffix;

@@ -72,7 +72,8 @@ detail::CgroupLimits detail::read_cgroup_limits(const std::string& root, const s
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     // If cgroup version 2 is mounted beside version 1, it is at `unified`. A container may see only its own part of the
-    // hierarchy. Then the lower folders are missing, and its limits are in the root folder, where the inner loop ends.
+    // hierarchy. Then the folders below the root are missing, and the container's limits are in the root folder, at
+    // which the inner loop ends.
     for (const std::string& mount : {root + "/" + controllers, root + "/unified"}) {
       std::string path = line.substr(second + 1);
       for (;;) {
@@ -127,8 +128,8 @@ std::span<const CpuIsa> compiled_isas() { return kCompiledIsas; }
 
 bool cpu_supports(CpuIsa isa) {
 #if defined(__x86_64__)
-  // Tests single features, because clang 14's builtin knows neither "x86-64-v3" nor the three features read from cpuid
-  // here. The builtin also checks that the operating system saves the wide registers.
+  // Tests each CPU feature of the level, because clang 14's builtin knows neither "x86-64-v3" nor the three features
+  // that are read from cpuid here. The builtin also checks that the operating system saves the wide registers.
   unsigned a = 0, b = 0, basic = 0, extended = 0, d = 0;
   __get_cpuid(1, &a, &b, &basic, &d);
   __get_cpuid(0x80000001, &a, &b, &extended, &d);

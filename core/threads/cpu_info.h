@@ -20,22 +20,22 @@ int64_t memory_limit();
 /// Instruction sets that the loops are compiled for: the levels of x86-64, or the compiler's default on other
 /// processors.
 enum class CpuIsa : uint8_t { v2, v3, v4, base };
-/// Name of a level as in TANDEM_CPU_ISA and in the loops' namespaces, for example "v3".
+/// Name of an instruction set, as in TANDEM_CPU_ISA and in the namespaces of the loops, for example "v3".
 const char* name(CpuIsa isa);
-/// The levels that this build contains, lowest first.
+/// The instruction sets for which this build contains loops, lowest level first.
 std::span<const CpuIsa> compiled_isas();
-/// Whether this processor and operating system can run code compiled for that level.
+/// Whether this processor and operating system can run code compiled for that instruction set.
 bool cpu_supports(CpuIsa isa);
 
-/// The level in use, chosen once: the one that the environment variable TANDEM_CPU_ISA names, else the highest level of
-/// this build that the processor supports. @throws Error if the processor supports no level of this build, or if
-/// TANDEM_CPU_ISA is unknown or unsupported
+/// The instruction set in use, chosen once: the one that the environment variable TANDEM_CPU_ISA names, else the
+/// highest level of this build that the processor supports. @throws Error if the processor supports no level of this
+/// build, or if TANDEM_CPU_ISA is unknown or unsupported
 CpuIsa cpu_isa();
 /// Whether the processor has bfloat16 multiplications (AVX-512 BF16), and cpu_isa() is v4.
 bool cpu_supports_bfloat16();
 /// Index of cpu_isa() in compiled_isas(), and so in the rows of kernels/cpu/isa.h.
 int cpu_isa_level();
-/// Name of the level in use, for example "x86-64-v3".
+/// Name of the instruction set in use, for example "x86-64-v3".
 std::string cpu_isa_name();
 
 namespace detail {

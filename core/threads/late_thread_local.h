@@ -17,7 +17,7 @@ template <class T> class LateThreadLocal {
  private:
   static void make() {
     static const pthread_key_t key = [] {
-      // Invalid key. It stays invalid if the system has no key left, and then no T is destroyed.
+      // Initially an invalid key. It stays invalid if the system has no key left, and then no T is destroyed.
       pthread_key_t made = ~pthread_key_t(0);
       ::pthread_key_create(&made, [](void* kept) {
         mine_ = nullptr;

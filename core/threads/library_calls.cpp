@@ -44,7 +44,7 @@ Threads& threads() {
 /// State of a thread that has called a library.
 struct ThreadState {
   std::atomic<ExitStage> current_call{
-      ExitStage::none};  // argument of the current DelayExitGuard; Ending::none outside of calls
+      ExitStage::none};  // argument of the current DelayExitGuard; ExitStage::none outside of calls
 
   ThreadState() {
     const std::lock_guard lock(threads().mutex);
@@ -68,7 +68,7 @@ void enter_stage(ExitStage next) {
   ThreadState* const mine = &LateThreadLocal<ThreadState>::get();
   exiting_thread = mine;
   exit_stage = next;
-  if (threads().process != ::getpid()) return;  // in a forked child, the listed threads do not exist
+  if (threads().process != ::getpid()) return;  // in a forked child, the threads in the list do not exist
   // Polls the mutex, because ThreadSanitizer does not support the timed wait of a std::timed_mutex.
   std::unique_lock lock(threads().mutex, std::try_to_lock);
   for (; !lock.owns_lock() && Clock::now() < deadline; (void)lock.try_lock())

@@ -7,8 +7,8 @@ namespace tandem::detail {
 /// Progress of exit().
 enum class ExitStage {
   none,
-  exit_began,       // static objects are being destroyed, also in other libraries
-  libraries_ended,  // static objects are destroyed; the destructors of libraries are running
+  exit_began,       // exit() is destroying static objects of all libraries
+  libraries_ended,  // all static objects are destroyed, and the destructors of shared libraries run
 };
 
 /// While this object lives, this thread is inside a library that must not be used once exit() reaches stage `end`. At

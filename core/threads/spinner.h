@@ -20,7 +20,7 @@ class Spinner {
       return true;
     }
     const auto now = std::chrono::steady_clock::now();
-    // About the time between two small operations.
+    // The limit, 50 us, is about the time between two small operations.
     if (spin_count_ == kMaxPauses + 1) end_ = now + std::chrono::microseconds(50);
     std::this_thread::yield();
     return now < end_;

@@ -58,7 +58,7 @@ class alignas(kCacheLinePair) JobSlot {
     for (int part = 0; part < parts_; ++part) next_[part].store(first_chunk_of(part), std::memory_order_relaxed);
     seats_.store(helpers * kFree, std::memory_order_release);
   }
-  /// Number of free seats; 0 once the seats are closed.
+  /// Number of free seats for helpers; 0 once the seats are closed.
   int free_seats() const { return static_cast<int>(seats_.load(std::memory_order_relaxed) / kFree); }
   bool try_take_seat() {
     uint32_t seats = seats_.load(std::memory_order_relaxed);
@@ -69,10 +69,10 @@ class alignas(kCacheLinePair) JobSlot {
   void release_seat() {
     if (seats_.fetch_sub(kTaken, std::memory_order_acq_rel) == kTaken) seats_.notify_one();
   }
-  /// Returns the part that thread i starts with.
+  /// Returns the part of the range from which thread i takes its first chunks.
   int initial_part(size_t i) const { return static_cast<int>(i % static_cast<size_t>(parts_)); }
-  /// Runs one chunk of `part`, or of the next part that has chunks left, and sets `part` to it. Returns false if no
-  /// chunk is left.
+  /// Runs one chunk of part `part` of the range, or of the next part that has chunks left, and sets `part` to it.
+  /// Returns false if no chunk is left.
   bool run_chunk(int& part) {
     for (int tried = 0; tried < parts_; ++tried, part = part + 1 < parts_ ? part + 1 : 0) {
       const int64_t last = first_chunk_of(part + 1);
@@ -96,7 +96,8 @@ class alignas(kCacheLinePair) JobSlot {
   }
 
  private:
-  static constexpr uint32_t kTaken = 1, kFree = 1 << 16;  // seats_ = taken seats * kTaken + free seats * kFree
+  // seats_ = number of taken seats * kTaken + number of free seats * kFree
+  static constexpr uint32_t kTaken = 1, kFree = 1 << 16;
 
   int64_t first_chunk_of(int part) const { return chunks_ / parts_ * part + std::min<int64_t>(chunks_ % parts_, part); }
   void run(int64_t chunk) {
@@ -118,7 +119,8 @@ class alignas(kCacheLinePair) JobSlot {
   std::atomic<int64_t> failed_chunk_;
   std::exception_ptr error_;
   int parts_;
-  alignas(kCacheLinePair) std::atomic<int64_t> next_[kMaxParts];  // index of the next chunk of each part
+  // index of the next chunk that is not taken, for each part of the range
+  alignas(kCacheLinePair) std::atomic<int64_t> next_[kMaxParts];
 };
 
 class Pool {
@@ -207,7 +209,8 @@ class Pool {
     const std::lock_guard lock(mutex_);
     shut_down_ = true;
     for (const std::thread& worker : workers_)
-      if (worker.get_id() == std::this_thread::get_id()) return;  // exit() was called inside a chunk
+      // this worker called exit() inside a chunk, and cannot join itself
+      if (worker.get_id() == std::this_thread::get_id()) return;
     stop();
   }
 
@@ -221,7 +224,8 @@ class Pool {
     return nullptr;
   }
   int awake_worker_count() const { return size() - 1 - sleepers_.load(std::memory_order_relaxed); }
-  /// Alerts all workers that are awake, and wakes up to `wanted` sleeping ones. Returns the number woken.
+  /// Increments the epoch, so that workers that are awake look for the job, and wakes up to `wanted` sleeping workers.
+  /// Returns the number woken.
   int wake_workers(int wanted) {
     epoch_.fetch_add(1);
     const int woken = std::min(wanted, sleepers_.load());
@@ -264,7 +268,7 @@ class Pool {
   }
 
   std::array<JobSlot, kSlotCount> slots_;
-  std::atomic<size_t> used_slots_{0};  // number of slots ever used
+  std::atomic<size_t> used_slots_{0};  // number of slots that were used so far; slots are never freed
   alignas(kCacheLinePair) std::atomic<uint32_t> epoch_{0};
   alignas(kCacheLinePair) std::atomic<int> sleepers_{0};
   std::atomic<int> size_{1};

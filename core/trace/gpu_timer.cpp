@@ -53,7 +53,7 @@ void GpuTimer::collect() {
       span.event.start = anchor.host + kMillisecond * anchor.event.elapsed_time(span.begin);
       span.event.end = span.event.start + kMillisecond * span.begin.elapsed_time(span.end);
       events_.push_back(std::move(span.event));
-    } catch (const std::exception&) {  // the GPU failed: keep the rest of the trace
+    } catch (const std::exception&) {  // if the GPU failed, keeps the rest of the trace
     }
   spans_.clear();
 }

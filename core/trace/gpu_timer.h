@@ -26,7 +26,7 @@ class GpuTimer {
   std::vector<TraceEvent> take();
 
  private:
-  /// A moment that is known both as host time and as an event of the GPU.
+  /// A moment that is known both in host time and as a GPU event; used to convert times of GPU events to host time.
   struct Anchor {
     double host = 0;
     cuda::Event event{true};

@@ -25,8 +25,9 @@ struct KernelCall {
 
 namespace detail {
 
-/// Intercepts kernel calls and groups of loops: only what it passes on is executed. It belongs to the ThreadContext it
-/// was attached to and to copies of that context. All their threads call it, several at once.
+/// Intercepts kernel calls and groups of loops: only what on_call() and the other handlers pass on is executed. An
+/// observer belongs to the ThreadContext to which it was attached and to copies of that context. Threads with these
+/// contexts may call it at the same time.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -53,7 +54,7 @@ class Observer {
  private:
   friend void attach_observer(std::shared_ptr<Observer> observer);
   std::atomic<bool> attached_{false};
-  std::shared_ptr<Observer> outer_;  // set once, before any thread sees this observer
+  std::shared_ptr<Observer> outer_;  // the observer behind this one; set once, before any thread sees this observer
 };
 
 /// Attaches an observer to this thread's context, in front of the current one. @throws Error if it was attached before

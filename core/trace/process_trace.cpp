@@ -36,7 +36,8 @@ ProcessTrace* process_trace() {
 
 void write_at_exit() {
   ProcessTrace& trace = *process_trace();
-  if (trace.process != ::getpid()) return;  // a forked child writes nothing: the events are its parent's
+  // a forked child writes nothing, because the recorded events are its parent's
+  if (trace.process != ::getpid()) return;
   try {
     write_process_trace(trace.folder + "/" + std::to_string(trace.process), *trace.tracer, process_rank);
   } catch (const std::exception& error) {

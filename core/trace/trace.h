@@ -25,7 +25,7 @@ struct TraceEvent {
   enum class Kind : int8_t {
     kernel,         // a kernel call on `device`; for a GPU, it ends when the work is queued on the stream
     gpu,            // work of a GPU, from start to end; its kernel call has the same `correlation`
-    phase,          // a phase such as "forward", "scatter" or "wait"; of nested phases, the innermost counts
+    phase,          // a phase such as "forward", "scatter" or "wait"; if phases are nested, only the innermost counts
     communication,  // a collective, from the time when this rank starts it; `queued` is the time of the call
     transfer,       // a copy between devices, from `device` to `to`
     gradient,       // an instant: DistributedDataParallel received the gradient of parameter `name`
@@ -37,7 +37,7 @@ struct TraceEvent {
   std::string name;
   int rank = 0;    // rank that recorded the event; set by code that merges traces
   int lane = 0;    // index of the DataParallel device that the thread works for
-  int thread = 0;  // number of the thread within the process
+  int thread = 0;  // number of the thread, counted within the process
   /// Device of the activity; for a transfer, source and destination.
   Device device = {}, to = {};
   double start = 0, end = 0;  // seconds of std::chrono::steady_clock, which all processes of a machine share

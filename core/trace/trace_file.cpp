@@ -29,7 +29,8 @@ std::string list(const std::vector<TraceTensor>& tensors) {
     out << (i ? " " : "") << tensors[i].dtype << IntArrayRef(tensors[i].sizes);
   return json_string(out.str());
 }
-/// Row of an event in the view of its rank: its thread, or for a GPU event its stream, numbered after all threads.
+/// Row in which viewers show an event within its rank: the event's thread, or for a GPU event its stream, numbered
+/// after all threads.
 int row_of(const TraceEvent& e) {
   constexpr int kStreams = 1000000;
   return e.kind == TraceEvent::Kind::gpu ? kStreams + e.stream : e.thread;
@@ -72,7 +73,7 @@ void write_trace(const std::string& path, const std::vector<TraceEvent>& events)
   out.precision(16);
   const int rank = events.empty() ? 0 : events[0].rank;
   out << "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": " << rank << "}, \"traceEvents\": [\n";
-  std::map<std::pair<int, int>, std::string> rows;  // name of each row in the view of a trace, by rank and row number
+  std::map<std::pair<int, int>, std::string> rows;  // name of each row in a trace viewer, by rank and row number
   for (const TraceEvent& e : events) {
     std::string name = e.kind == TraceEvent::Kind::gpu
                            ? e.device.str() + " stream " + std::to_string(e.stream)

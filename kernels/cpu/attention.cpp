@@ -18,7 +18,8 @@ namespace {
 // Numbers of queries and keys in a block. The scores of a block, and in backward also their gradients, stay in the L2
 // cache.
 constexpr int64_t kQueries = 64, kKeys = 512, kBackwardKeys = 256;
-// Number of units of work that backward aims at. If there are fewer matrices, the keys of each are split into groups.
+// Number of units of work that backward aims at. If there are fewer matrices than this, the keys of each matrix are
+// split into groups, which are units of work.
 constexpr int64_t kUnits = 16;
 
 struct Attention {
@@ -26,10 +27,10 @@ struct Attention {
   bool causal;
   double scale;
   bool mask_is_bool;
-  int64_t pieces;  // units of work per matrix: blocks of queries (forward), groups of keys (backward)
+  int64_t pieces;  // number of units of work per matrix: blocks of queries (forward) or groups of keys (backward)
   int64_t group;   // number of keys in a group (backward)
   int64_t matrices;
-  /// Returns the number of keys that some query before `query_end` sees.
+  /// Returns the number of keys that the queries before index `query_end` see, counted from key 0.
   int64_t keys(int64_t query_end) const { return causal ? std::min(s, query_end) : s; }
 };
 

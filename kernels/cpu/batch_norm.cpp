@@ -35,7 +35,8 @@ void run_blocks(const char* name, const LoopTables& loops, TensorRefs writes, Te
                 std::min(rows, kBlockLength) * std::min(channels, kColumns)));
 }
 
-/// Sizes for combining the sums of each channel's blocks into the channel's statistics.
+/// Sizes that are needed to combine the sums of a channel's blocks (kBlockLength rows each) into the channel's
+/// statistics.
 struct Finish {
   int64_t blocks, channels;
   double count, eps;

@@ -29,7 +29,7 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
                                                        : loops::combine_min;
   for (size_t next = 0; next < parts.size();) {
     std::vector<std::reference_wrapper<const Tensor>> reads;
-    if (next > 0) reads.push_back(y);  // result of the previous passes
+    if (next > 0) reads.push_back(y);  // in later passes, y is an input: it holds the result of the previous passes
     while (reads.size() < kAtOnce && next < parts.size()) reads.push_back(parts[next++]);
     run(plan_raw("combine", select_body(tables, y.dtype(), "combine"), y.dtype(), {y}, reads,
                  {integer(next == parts.size() && scale != 1), real(scale)}, y.numel(), kElementwiseGrain));

@@ -11,7 +11,7 @@ TANDEM_DECLARE_LOOP(conv_taps)
 TANDEM_DECLARE_LOOP(conv_taps_forward)
 namespace {
 
-constexpr int64_t kLanes = 8;  // number of windows (pixels of the output) in a vector
+constexpr int64_t kLanes = 8;  // number of output pixels (and so of windows) in a vector
 
 class ConvTapsBlock final : public ConvBlock<float> {
  public:
@@ -46,9 +46,11 @@ bool conv_taps_supports(const ConvProblem& p) {
   const bool forward = p.pass == ConvPass::forward;
   const ConvShape& s = p.shape;
   const bool plain = s.groups * s.stride[0] * s.stride[1] * s.dilation[0] * s.dilation[1] == 1 && !s.channels_last;
-  // The library is faster with more channels, and with channels that fill its blocks.
+  // A library is faster with 16 channels or more. With 16 to 31 channels in forward, this holds only if the channels
+  // fill the library's blocks of eight.
   const bool few = p.channels < 16 || (forward && p.channels < 32 && p.channels % 8 != 0);
-  // Width of the output, and this width rounded up to whole vectors. In a narrow plane many lanes would be empty.
+  // Width of the output, and this width rounded up to whole vectors. If the output is narrow, many lanes of its vectors
+  // would be empty.
   const int64_t width = p.out_size[1], filled = ceil_div(width, kLanes) * kLanes;
   return p.pass != ConvPass::backward_input && plain && few && width >= kLanes && width * 4 >= filled * 3 &&
          (forward || p.kernel[1] == 3 || p.kernel[1] == 5);

@@ -80,8 +80,8 @@ template <class T> Tensor empty_packed(const ConvBlockPtr<T>& block, int64_t cou
   return core::empty({count * block->packed_weights()}, dtype_of<OpMath<T>>(), w.device());
 }
 
-/// A ConvBlock, the distances (in elements of x and y) from one block of images to the next, and the positions of x and
-/// y among the loop's operands.
+/// A ConvBlock (one pass over a block of images), the distances in elements of x and y from one block of images to the
+/// next, and the positions of x and y among the loop's operands.
 template <class T> struct Blocks {
   ConvBlockPtr<T> block;
   int64_t x_step, y_step;
@@ -123,7 +123,7 @@ template std::span<const ConvImplementation<BFloat16>> conv_implementations();
 
 void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& s, Tensor& y) {
   if (y.numel() == 0) return;
-  if (x.numel() == 0) {  // x has no elements, so y is the bias or 0
+  if (x.numel() == 0) {  // x has no elements, so y is the bias, or 0 without a bias
     if (!bias.defined()) return fill(0, y);
     return copy(core::expand(core::try_view(bias, {bias.numel(), 1, 1}), y.sizes()), y);
   }
@@ -145,7 +145,7 @@ void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& 
   conv2d_backward_weight_and_bias(dy, x, s, dw, no_bias);
 }
 void conv2d_backward_weight_and_bias(const Tensor& dy, const Tensor& x, const ConvShape& s, Tensor& dw, Tensor& db) {
-  const auto sum_pixels = [&] {  // computes db from channels-last dy
+  const auto sum_pixels = [&] {  // computes db, the gradient of the bias, from a channels-last dy
     const int64_t filters = dy.size(1), pixels = filters == 0 ? 0 : dy.numel() / filters;
     Tensor to = core::try_view(db, {1, filters});
     sum(core::as_strided(dy, {1, pixels, filters}, {0, filters, 1}, dy.storage_offset()), to);

@@ -65,7 +65,7 @@ template <class T> class WideningBlock final : public ConvBlock<T> {
  private:
   ConvProblem p_;
   ConvBlockPtr<float> block_;
-  int64_t x_, y_;  // numbers of elements in a block's images of x and of y
+  int64_t x_, y_;  // numbers of elements of x and of y in a block of images
 };
 
 }  // namespace

@@ -132,7 +132,7 @@ inline bool is_few_transposed_by_rows(const Gemm& g) {
   return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a;
 }
 inline bool is_few_in_order(const Gemm& g) {
-  return is_large(g) && g.m < 16 && !g.transpose_b && g.n >= 96;  // 96 is the number of columns of the widest tile
+  return is_large(g) && g.m < 16 && !g.transpose_b && g.n >= 96;  // 96 is the number of columns of the widest tile of c
 }
 inline bool is_rows_by_column(const Gemm& g) {
   return is_large(g) && g.m >= 16 && g.n == 1 && !g.transpose_a && g.ldc == 1 && (g.transpose_b || g.ldb == 1);

@@ -53,7 +53,8 @@ class Patches {
     for (int64_t c = 0; c < channels_; ++c)
       for (int64_t kh = 0; kh < p_.kernel[0]; ++kh)
         for (int64_t kw = 0; kw < p_.kernel[1]; ++kw) {
-          const int64_t shift = kw * s.dilation[1] - s.padding[1];  // input column that output column 0 reads
+          // input column that output column 0 reads at kernel column kw
+          const int64_t shift = kw * s.dilation[1] - s.padding[1];
           const int64_t low = std::min(shift < 0 ? ceil_div(-shift, step) : 0, p_.out_size[1]);
           const int64_t high =
               std::clamp(width > shift ? ceil_div(width - shift, step) : int64_t(0), low, p_.out_size[1]);

@@ -29,7 +29,7 @@ struct IndexCheck {
   const char* op;
   int64_t size;
 };
-/// Checks that all indices lie in [0, size), in a pass of its own.
+/// Checks that all indices lie in [0, size), in a separate pass over the index.
 void check_indices(const char* op, const Tensor& index, int64_t size) {
   const auto check = [](const IndexCheck& c, const Loop& loop, int64_t begin, int64_t end) {
     check_index_run(c.op, data<int64_t>(loop, 0) + begin, begin, end - begin, c.size);

@@ -214,7 +214,7 @@ void least_squares(LeastSquares driver, double rcond, Tensor& a, Tensor& b, Tens
     T *const a = data<T>(loop, 0) + i * s.m * s.n, *const b = data<T>(loop, 1) + i * tall * s.k;
     T* const singular = data<T>(loop, 2) + i * small;
     const T rcond = static_cast<T>(s.rcond);
-    std::vector<LapackInt> iwork(static_cast<size_t>(s.n), 0);  // column pivots for gelsy: 0 lets it move the column
+    std::vector<LapackInt> iwork(static_cast<size_t>(s.n), 0);  // column pivots for gelsy: 0 lets gelsy move the column
     LapackInt iwork_size = 0;
     with_workspace<T>([&](T* work, LapackInt lwork) {
       switch (s.driver) {

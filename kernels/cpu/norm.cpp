@@ -8,8 +8,8 @@
 
 namespace tandem::kernels::cpu {
 
-/// Returns the dtype of a weight or bias as a loop scalar. If the weight or bias is undefined, returns the dtype in
-/// which x is computed.
+/// Returns the dtype of a weight or bias as a loop scalar, which tells the loop how to read it. If the weight or bias
+/// is undefined, returns the dtype in which x is computed.
 static LoopScalar parameter_dtype(const Tensor& part, DType x) {
   return integer(static_cast<int64_t>(part.defined() ? part.dtype() : x == kFloat64 ? kFloat64 : kFloat32));
 }

@@ -31,10 +31,10 @@ memory::format_tag layout_of(const ConvProblem& p) {
     const bool wide = channels >= 64 && p.out_channels / s.groups >= 64 && !pointwise;
     return wide && p.pass != ConvPass::backward_weight ? memory::format_tag::any : memory::format_tag::nhwc;
   }
-  // A matrix product, which reads images in place.
+  // oneDNN computes this case as a matrix product, which reads images in place.
   if (pointwise && s.groups == 1) return memory::format_tag::nchw;
   if (p.pass == ConvPass::forward || channels % 16 == 0) return memory::format_tag::any;
-  if (channels > 4) return memory::format_tag::nhwc;  // in blocks, the channels would be padded with zeros
+  if (channels > 4) return memory::format_tag::nhwc;  // in oneDNN's blocks of channels, zeros would pad them
   return p.pass == ConvPass::backward_input ? memory::format_tag::nchw : memory::format_tag::any;
 }
 

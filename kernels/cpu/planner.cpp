@@ -28,7 +28,8 @@ static Loop start(const char* name, LoopBody body, DType dtype, TensorRefs write
     const TensorImpl* const x = t.impl();
     const int64_t size = x ? element_size(x->dtype) : 0;
     to->buffer = x ? x->storage.get() : nullptr;
-    to->offset = x && x->numel > 0 ? x->offset * size : 0;  // a tensor without elements may have no memory
+    // offset 0 for a tensor without elements, which may have no memory
+    to->offset = x && x->numel > 0 ? x->offset * size : 0;
     to->bytes = x ? x->numel * size : 0;
     to->strides[0] = size;
     is_flat = is_flat && x && (x->numel == 1 || (x->contiguous && x->numel == first->numel));
@@ -55,7 +56,8 @@ Loop plan_elementwise(const char* name, const LoopTables& tables, TensorRefs wri
     loop.extents.rank = 1;
     loop.extents.size[0] = loop.range;
     for (Operand* o = loop.operands; o < loop.operands + count; ++o)
-      if (o->bytes == o->strides[0] && loop.range != 1) o->strides[0] = 0;  // stride 0 repeats a single element
+      // an operand with a single element is repeated by stride 0
+      if (o->bytes == o->strides[0] && loop.range != 1) o->strides[0] = 0;
     return loop;
   }
   const Tensor* all[kMaxOperands];

@@ -13,7 +13,8 @@ TANDEM_DECLARE_POOL(avg_pool2d_backward)
 TANDEM_DECLARE_POOL(adaptive_avg_pool2d)
 TANDEM_DECLARE_POOL(adaptive_avg_pool2d_backward)
 namespace {
-/// Loops of one operation: for planes, and for channels-last images.
+/// Tables of loop bodies of one pooling operation: one for contiguous planes (planes, H, W), one for channels-last
+/// images.
 struct PoolTables {
   const LoopTables &planes, &channels_last;
 };

@@ -68,7 +68,8 @@ template <class T, class K> void select_entries(const T* x, int64_t n, int64_t k
   const int64_t capacity = 2 * k;
   int64_t count = 0;
   K limit = static_cast<K>(~K(0));
-  // Whether `limit` is the key of the k-th entry so far. A later entry with an equal key is not among the first k.
+  // Whether `limit` is the key of the k-th smallest entry so far. A later entry with an equal key is not among the
+  // first k.
   bool limited = false;
   for (int64_t i = 0; i < n; ++i) {
     const K key = key_of(x[i], flip);

@@ -61,7 +61,7 @@ __device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T
       continue;
     }
     const Normalizer<T> norm(peak[i], sum[i], visible);
-    if (norm.hidden) {  // exact zeros, because 0 * NaN would be NaN
+    if (norm.hidden) {  // writes exact zeros, because multiplying by 0 would keep a NaN
 #pragma unroll
       for (auto& group : sums[i]) group = {};
     }
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     peak[i] = kMinusInfinity;
     sum[i] = T(0);
   }
-  unsigned seen = 0;  // bit i: a key was visible to the thread's i-th query
+  unsigned seen = 0;  // bit i tells whether a key was visible to the thread's i-th query
   Tile::template load<ScoreSide::rows>(q, b, h, shape.e, first, shape.l, queries);
   for (int from = part * Tile::kColumns; from < key_end; from += parts.count * Tile::kColumns) {
     __syncthreads();
@@ -129,9 +129,10 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     for (int i = 0; i < kRowsPerThread; ++i) {
       T found = peak[i];
 #pragma unroll
-      for (int j = 0; j < 4; ++j) found = ::max(found, x[i][j]);  // max() ignores NaN, but the sum becomes NaN
+      for (int j = 0; j < 4; ++j) found = ::max(found, x[i][j]);  // max() ignores NaN, but a NaN makes the sum NaN
       Tile::for_lanes_of_row([&](int bit) { found = ::max(found, __shfl_xor_sync(kFullWarp, found, bit)); });
-      const T base = found == kMinusInfinity ? T(0) : found;  // 0 if all keys so far are hidden; all weights are then 0
+      // 0 if the mask hides all keys so far; all weights are then 0
+      const T base = found == kMinusInfinity ? T(0) : found;
       const T rescale = attention_exp(peak[i] - base);
       peak[i] = found;
       sum[i] *= rescale;

@@ -90,17 +90,18 @@ template <class T, int D> struct AttentionTile {
   /// kRowsPerThread rows of each of two gradients.
   static constexpr int kRowsPerThread = (D > 64 ? 16 : 32) / static_cast<int>(sizeof(T));
   static constexpr int kRows = kAttentionThreads / 16 * kRowsPerThread, kColumns = 64;
-  // Distance between rows in shared memory, in elements
+  // Distance, in elements, from one row to the next in shared memory, for tiles of queries, keys and values, and for
+  // tiles of scores.
   static constexpr int kRowPitch = D + 4, kScorePitch = kColumns + 16;
   static constexpr int kRowTile = kRows * kRowPitch, kColumnTile = kColumns * kRowPitch, kScores = kRows * kScorePitch;
   static constexpr size_t kForwardBytes = (kRowTile + 2 * kColumnTile + kScores) * sizeof(T);
   static constexpr size_t kBackwardBytes = kForwardBytes + kRowTile * sizeof(T);
-  // Of a result with D columns, a thread computes kGroups groups of kWidth consecutive columns.
+  // A thread computes kGroups groups of kWidth consecutive columns of a result with D columns.
   static constexpr int kWidth = D < 64 ? D / 16 : 4, kGroups = D / 16 / kWidth;
   using Sums = Packet<T, kWidth>[kRowsPerThread][kGroups];
 
-  /// A thread computes the rows row() + 2 i of a score tile (0 <= i < kRowsPerThread), and there the columns 4 column()
-  /// to 4 column() + 3.
+  /// A thread computes rows row() + 2 i (0 <= i < kRowsPerThread) of a score tile, and in each of these rows the
+  /// columns 4 column() to 4 column() + 3.
   __device__ static int row() { return threadIdx.x / kWarpSize * 2 * kRowsPerThread + (threadIdx.x >> 1 & 1); }
   __device__ static int column() { return (threadIdx.x & 1) | (threadIdx.x >> 1 & 14); }
   /// Calls f(bit) for each bit of the lane number in which the lanes with the same rows differ, for a reduction over

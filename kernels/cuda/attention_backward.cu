@@ -132,7 +132,8 @@ __device__ __forceinline__ void gradients_of_tile(const AttentionBackward<T>& a,
       });
     for_pairs([&](int i, int j, int, int, bool there) {
       const int own = (kOfKeys ? j : i) % kQueries;
-      const T below = weight[i][j] - lse[own];  // at most 0, apart from rounding errors
+      // at most 0, apart from rounding errors, because lse is at least each score
+      const T below = weight[i][j] - lse[own];
       weight[i][j] = attention_exp(!there ? -T(__builtin_inf()) : below > T(0) ? T(0) : below);
       score_gradient[i][j] = there ? weight[i][j] * (score_gradient[i][j] - mean[own]) * a.scale : T(0);
     });
@@ -183,7 +184,7 @@ void compute_gradients(const Tensor& dout, const Tensor& q, const Tensor& k, con
                   query_tiles = shape.matrices * ceil_div(shape.l, Tile::kRows);
     const int query_parts = attention_parts(key_tiles, kAttentionFullGpuBlocks / 2, shape.l),
               key_parts = attention_parts(query_tiles, kAttentionFullGpuBlocks / 2, shape.s);
-    std::vector<Tensor> scratch;  // keeps the parts until all kernels are launched
+    std::vector<Tensor> scratch;  // keeps the parts of the gradients alive until all kernels are launched
     const auto gradient = [&](const Tensor& to, int parts) {
       if (parts > 1) scratch.push_back(core::empty(Shape{parts - 1, to.numel()}, to.dtype(), device));
       return Gradient<T>{head_rows<T>(to), parts > 1 ? scratch.back().template data<T>() : nullptr, to.numel()};

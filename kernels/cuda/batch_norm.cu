@@ -18,7 +18,7 @@ constexpr int kLoads = 4, kThreads = 256;
 /// in all images, are divided into `pieces` pieces of `length` packs.
 struct Channels {
   int64_t images, channels, packs;  // packs: number of packs in a plane
-  int64_t pieces, length, blocks;   // blocks: number of blocks for one piece of all channels
+  int64_t pieces, length, blocks;   // blocks: number of thread blocks for one piece of all channels
   int64_t count;                    // elements of a channel
 };
 
@@ -195,10 +195,10 @@ __global__ void finish_channels(Sums sums, Channels shape, const typename Sums::
 template <class T, int V> struct Apply {
   using C = OpMath<T>;
   const T* x;
-  const C *mean, *rstd, *weight, *bias;  // weight and bias may be null, for 1 and 0
+  const C *mean, *rstd, *weight, *bias;  // weight: null means 1; bias: null means 0
   T* y;
   bool aligned;
-  const C* var;  // if not null, 1 / sqrt(var + eps) is used as rstd
+  const C* var;  // if var is not null, 1 / sqrt(var + eps) replaces rstd
   C eps;
   using Loaded = Pack<T, V>;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }

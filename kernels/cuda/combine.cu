@@ -69,7 +69,7 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
       some.data[some.count++] = part.raw_data();
       some.aligned = some.aligned && is_aligned(part.raw_data(), 16);
     };
-    if (next > 0) name(y);  // y holds the result of the previous passes
+    if (next > 0) name(y);  // in later passes, y is an input: it holds the result of the previous passes
     while (some.count < kMaxParts && next < parts.size()) name(parts[next++]);
     const bool scaled = next == parts.size() && scale != 1;
     visit_dtype(y.dtype(), [&]<class T>() {

@@ -31,7 +31,7 @@ template <class I> struct ImageLayout {
   I planes, size[2];
   I plane_step, row_step, pixel_step;  // strides of channels, rows and pixels, in elements
   DividerOf<std::make_unsigned_t<I>> by_width;
-  Divider by_pixels;  // divides a pixel index that counts over all images
+  Divider by_pixels;  // divides a pixel index, which counts over all images, by the number of pixels per image
   ImageLayout(const Tensor& images, int64_t planes, bool channels_last)
       : planes(static_cast<I>(planes)),
         size{static_cast<I>(images.size(2)), static_cast<I>(images.size(3))},
@@ -72,7 +72,7 @@ template <class I> struct Sizes {
 /// Position of the convolution kernel for one pixel of the result: the group's planes of the image that is read, and
 /// the row and column of the pixel under the kernel's first element.
 template <class T, class I> struct Pixel {
-  const T* image;  // null if the pixel does not exist
+  const T* image;  // start of the group's planes in the image; null if the pixel does not exist
   I top, left;
 };
 /// A channel (or filter) and an element of the convolution kernel, as offsets from a Pixel.
@@ -111,7 +111,8 @@ template <class T, class I, bool kBackward> struct Patches {
       if (I(down) < 0 || I(right) < 0) return C(0);
       row = s.by_stride[0].split(down);
       column = s.by_stride[1].split(right);
-      if (down != 0 || right != 0) return C(0);  // because of the stride, no pixel of dy uses this element
+      // because of the stride, no pixel of dy uses this element of the kernel
+      if (down != 0 || right != 0) return C(0);
     } else {
       row = U(p.top + t.down);
       column = U(p.left + t.right);
@@ -200,7 +201,7 @@ bool fits_int32(const Tensor& x, const Tensor& w, const Tensor& y, const ConvSha
   return small;
 }
 template <class T>
-constexpr int kWidestTile = sizeof(OpMath<T>) == 4 ? 64 : 32;  // double has one tile size only: it is used for checks
+constexpr int kWidestTile = sizeof(OpMath<T>) == 4 ? 64 : 32;  // double has one size, as it is used for checks only
 
 /// Calls visitor.template operator()<T>(sizes) with the element type T. The type of `sizes` determines the integer type
 /// of indices within an image.

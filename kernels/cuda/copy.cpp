@@ -50,7 +50,8 @@ void copy(const Tensor& x, Tensor& y) {
   const bool same_layout =
       (x.is_contiguous() && y.is_contiguous()) || (x.strides() == y.strides() && core::is_dense(*x.impl()));
   if (x.dtype() == y.dtype() && x.sizes() == y.sizes() && same_layout) {
-    if (x.raw_data() == y.raw_data()) return;  // a copy of a tensor to itself: the CUDA runtime rejects it
+    // nothing to do for a copy of a tensor to itself, which the CUDA runtime rejects
+    if (x.raw_data() == y.raw_data()) return;
     const gpu::DeviceGuard guard(y.device().index());
     gpu::copy_async(y.raw_data(), x.raw_data(), static_cast<size_t>(y.nbytes()),
                     tandem::cuda::current_stream(y.device()).handle());

@@ -12,7 +12,7 @@ struct CastKernelTable {
 };
 // cast_from_int64 is for all integer dtypes and bool
 extern const CastKernelTable cast_from_float32, cast_from_float64, cast_from_int64;
-extern const ElementKernel copy_bits, where_bits;  // for any dtype, without conversion
+extern const ElementKernel copy_bits, where_bits;  // kernels for any dtype, which move elements without conversion
 
 /// Copies x to y, of the same dtype, where y is contiguous along dimension 0 of the plan, and x along dimension 1.
 /// `planes` is the product of the sizes of the other dimensions.

@@ -99,8 +99,9 @@ struct Plan {
   }
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
-  bool searched = false;                                  // whether an algorithm was already searched for
-  std::optional<cublasLtMatmulHeuristicResult_t> chosen;  // nullopt: cuBLASLt has no algorithm for this problem
+  bool searched = false;  // whether this plan already searched for an algorithm
+  // nullopt: no search so far, or cuBLASLt has no algorithm for this problem
+  std::optional<cublasLtMatmulHeuristicResult_t> chosen;
 };
 
 cublasLtMatrixLayout_t make_layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t leading, int64_t batch,

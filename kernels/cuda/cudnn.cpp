@@ -104,8 +104,8 @@ struct Plan {
   cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
   cudnnFilterDescriptor_t w = nullptr;
   cudnnConvolutionDescriptor_t convolution = nullptr;
-  bool searched = false;         // whether an algorithm was already searched for
-  std::optional<int> algorithm;  // nullopt: use Tandem's own kernels
+  bool searched = false;         // whether this plan already searched for an algorithm
+  std::optional<int> algorithm;  // cuDNN's algorithm; nullopt: use Tandem's own kernels
   size_t workspace_bytes = 0;
 };
 
@@ -293,7 +293,7 @@ bool cudnn_convolution(const ConvCall& call) {
   }
   Plan& plan = at->second;
   if (!plan.searched) {
-    // During stream capture, nothing can be timed.
+    // During stream capture, nothing can be timed, so the heuristic chooses the algorithm.
     if (problem.deterministic || tandem::cuda::is_current_stream_capturing())
       choose_algorithm(context.handle, plan, problem, call);
     else

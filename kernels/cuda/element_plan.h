@@ -11,12 +11,12 @@ constexpr int kMaxElementInputs = 3;
 constexpr int kElementThreads = 128;  // maximum number of threads in a block
 // Number of items per thread: kVectorsPerThread if items are vectors, kScalarsPerThread if they are single elements.
 constexpr int kVectorsPerThread = 2, kScalarsPerThread = 4;
-/// Number of elements in a vector, by compute type.
+/// Number of elements in a vector, for each compute type C.
 template <class C> constexpr int kVectorWidth = 4;
 template <> inline constexpr int kVectorWidth<double> = 2;
 
 struct ElementOperand {
-  char* data;                 // null if every element is `value`
+  char* data;                 // null if the operand is a scalar, so that every element is `value`
   uint64_t value;             // bits of one element
   int64_t strides[kMaxDims];  // in bytes
   DType dtype;
@@ -28,7 +28,7 @@ struct ElementPlan {
   // Whether all vectors are full, and every operand is contiguous float32 or a scalar that the plan holds.
   bool plain;
   uint32_t items, count;         // number of items and of elements, fewer than 2^31
-  Divider32 dividers[kMaxDims];  // divide by the dimensions' sizes in items; innermost first
+  Divider32 dividers[kMaxDims];  // divide an item index by the sizes of the dimensions (in items), innermost first
   int operand_count;
   ElementOperand operands[1 + kMaxElementInputs];  // output first
   LoopScalar scalars[2];
@@ -37,7 +37,7 @@ struct ElementPlan {
 using ElementKernel = void (*)(ElementPlan);
 /// Kernels of one operation by compute type. A kernel is null if the operation does not support the type.
 struct ElementKernelTable {
-  ElementKernel float32, float64, int64, boolean;  // float32 is also for half types, int64 for all integers
+  ElementKernel float32, float64, int64, boolean;  // float32 also serves the half types, int64 all integers
 };
 
 }  // namespace tandem::kernels::cuda

@@ -220,7 +220,8 @@ void check_supported(const char* op, DType dtype, bool exists) {
 }  // namespace
 
 void fill(const Scalar& value, Tensor& y) {
-  value.loop_scalar(y.dtype());  // throws if y's dtype is an integer dtype that cannot represent the value
+  // called only for its check: throws if y's dtype is an integer dtype that cannot represent the value
+  value.loop_scalar(y.dtype());
   uint64_t bits = 0;
   visit_dtype(y.dtype(), [&]<class T>() {
     const T element = value.wrapped<T>();

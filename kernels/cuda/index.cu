@@ -72,13 +72,13 @@ __global__ void gather_kernel(IndexTensor indices, const Word* __restrict__ x, W
 
 // ---- joining rows
 
-constexpr int kMaxParts = 32;  // maximum number of parts per launch
+constexpr int kMaxParts = 32;  // maximum number of tensors per launch
 /// Tensors to concatenate along the rows of y, in units of words. Each tensor is a Part. The launch first has the
 /// blocks of the first part, then those of the second part, and so on. Indices have 32 bits.
 struct CatInputs {
   struct Part {
     const void* data;
-    // Number of words in the part, number per row, and offset in the rows of y.
+    // Number of words in the part, number of words per row, and offset of the part in the rows of y.
     uint32_t items, length, column;
     uint32_t last_block;  // total number of blocks of this part and all previous parts
     Divider32 by_length;

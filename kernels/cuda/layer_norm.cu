@@ -80,7 +80,7 @@ template <class T> struct Backward {
   const T *dy, *x;
   const C *mean, *rstd, *weight;  // weight: null means 1
   T* dx;
-  C *weights, *biases;    // sums for the gradients: one row per team, or null
+  C *weights, *biases;    // partial sums of the gradients of weight and bias, one row for each team; or null
   int64_t rows_per_team;  // number of rows per team
 };
 
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(512) layer_norm_backward_persistent(Backward<T
     const C mean = valid ? a.mean[row] : C(0), rstd = valid ? a.rstd[row] : C(0);
     for (int k = 0; k < K; ++k) {
       off[k] -= mean;
-      dweight[k] += g[k] * (off[k] * rstd);  // adds 0 after the end of the row, where g is 0
+      dweight[k] += g[k] * (off[k] * rstd);  // after the end of the row g is 0, so this adds 0
       dbias[k] += g[k];
     }
     if (a.weight) {

@@ -17,7 +17,7 @@ struct Moments {
   __device__ static State combine(const State& a, const State& b) {
     if (a.count == 0.0 || b.count == 0.0) return a.count == 0.0 ? b : a;
     const double count = a.count + b.count, delta = b.mean - a.mean, squares = a.squares + b.squares;
-    // In most calls, the counts are equal. The division can then be skipped, which takes as long as everything else.
+    // In most calls, both counts are equal. This case skips the division, which takes as long as everything else.
     if (a.count == b.count) return {count, 0.5 * (a.mean + b.mean), squares + delta * delta * (0.5 * a.count)};
     const double each = 1.0 / count;
     return {count, (a.mean * a.count + b.mean * b.count) * each, squares + delta * delta * (a.count * b.count * each)};

@@ -55,7 +55,7 @@ __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict
   }
 }
 
-/// Writes the gradient, with a team of threads for each row.
+/// Writes the gradient dx of nll, with a team of threads for each row.
 template <class T>
 __global__ void nll_backward_rows(const OpMath<T>* __restrict__ dloss, const OpMath<T>* __restrict__ total,
                                   const int64_t* __restrict__ target, const OpMath<T>* __restrict__ weights,

@@ -24,7 +24,7 @@ template <int kPointers> struct TensorListMetadata {
   static constexpr int kCapacity = 3840 / (kPointers * 8 + 8 + 4 + 1);
   void* data[kCapacity][kPointers];  // null for arrays that the update does not use
   int64_t size[kCapacity];
-  unsigned last_block[kCapacity];  // total number of blocks for this tensor and all previous tensors
+  unsigned last_block[kCapacity];  // total number of thread blocks for this tensor and all previous tensors
   bool aligned[kCapacity];
   int tensors;
   int chunk;

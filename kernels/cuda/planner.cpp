@@ -9,7 +9,8 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int64_t kMaxElements = 0x7fffffff;  // maximum per launch, because kernels use 32-bit indices
+// maximum number of elements per launch, because kernels use 32-bit indices
+constexpr int64_t kMaxElements = 0x7fffffff;
 // Larger calls are split at multiples of this number of elements, so that all parts have the same alignment.
 constexpr int64_t kPartMultiple = 4096;
 

@@ -39,12 +39,12 @@ struct Windows {
   }
   /// Returns the range of windows whose extent contains pixel i.
   __device__ Range windows_covering(int64_t i) const {
-    // Minimum start of a window that contains i, plus padding
+    // Minimum start of a window that contains pixel i, counted from the start of the padding.
     const int64_t reach = i + padding - (kernel - 1) * dilation;
     const int64_t first = reach <= 0 ? 0 : int64_t(by_stride.divide(uint64_t(reach + stride - 1)));
     return {first, math::min(int64_t(by_stride.divide(uint64_t(i + padding))) + 1, out)};
   }
-  /// Returns the divisor of the average of window o, a number of pixels.
+  /// Returns the divisor of window o in average pooling: the number of its pixels, with or without padding.
   __device__ int64_t count(int64_t o, bool include_padding) const {
     const Range inside = pixels(o);
     return include_padding ? math::min(start(o) + kernel, in + padding) - start(o) : inside.last - inside.first;
@@ -196,7 +196,7 @@ template <class T, class Axis>
 __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
                                         PositionMap<false> positions, bool include_padding) {
   const int64_t i = this_thread() / kWarpSize;
-  if (i >= positions.elements) return;  // all lanes of the warp return together
+  if (i >= positions.elements) return;  // `i` is the same in all lanes, so all lanes of the warp return together
   const OutputPosition at = positions(i);
   const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
   const int64_t width = across.last - across.first, lane = threadIdx.x % kWarpSize;
@@ -310,7 +310,7 @@ void avg_pool2d_backward(const Tensor& dy, const PoolShape& shape, Tensor& dx) {
 
 void adaptive_avg_pool2d(const Tensor& x, Tensor& y) {
   const int64_t pixels = x.size(-2) * x.size(-1);
-  if (y.size(-2) * y.size(-1) == 1 && x.numel() > 0) {  // one window per plane: the mean of a contiguous plane
+  if (y.size(-2) * y.size(-1) == 1 && x.numel() > 0) {  // if there is one window per plane, y is the mean of each plane
     const bool last = x.dim() == 4;
     const int64_t images = x.size(0), channels = last ? x.size(1) : 1;
     const Tensor planes = core::try_view(last ? core::permute(x, {0, 2, 3, 1}) : x, {images, pixels, channels});

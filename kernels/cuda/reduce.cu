@@ -187,7 +187,7 @@ template <class T> struct Extreme : MaxOp<OpMath<T>> {
   using State = OpMath<T>;
   using Sign = std::conditional_t<math::kFloating<State>, State, int64_t>;
   Target<T> y;
-  Sign input_sign, output_sign;  // sign of inputs and of results: a factor (float) or an XOR mask (integer)
+  Sign input_sign, output_sign;  // signs of the inputs and of the results: a factor (float) or an XOR mask (integer)
   Extreme(const Tensor& y, bool smallest) : y(y), input_sign(smallest ? Sign(-1) : kKeep), output_sign(input_sign) {}
   Extreme second_pass() const {
     Extreme op = *this;
@@ -219,7 +219,8 @@ template <class T> struct ArgExtreme {
   Target<T> y;
   int64_t* index;
   bool smallest;
-  const ArgExtreme& second_pass() const { return *this; }  // the second pass combines states by the same operator
+  // the second pass combines the states of the pieces by the same operator
+  const ArgExtreme& second_pass() const { return *this; }
   __device__ static State start() { return {OpMath<T>(0), -1}; }
   __device__ State combine(const State& a, const State& b) const {
     if (a.position < 0 || b.position < 0) return a.position < 0 ? b : a;
@@ -338,7 +339,7 @@ void launch_columns(const char* name, const Op& op, const Source<T>& x, int64_t 
   using State = typename Op::State;
   constexpr int kWidth = kColumns<T>;
   const int64_t packs = ceil_div(inner, kWidth);
-  const int64_t tall = power_of_two(ceil_div(n, 2 * kLoads), 1, 8);  // blockDim.y if there are enough columns
+  const int64_t tall = power_of_two(ceil_div(n, 2 * kLoads), 1, 8);  // value of blockDim.y if there are enough columns
   const int64_t wide = power_of_two(packs, 1, kColumnThreads / tall), strips = ceil_div(packs, wide);
   Cut cut{n, 1, n};
   if (n > 64 && outer * strips < kPieces / 2) {
@@ -348,7 +349,7 @@ void launch_columns(const char* name, const Op& op, const Source<T>& x, int64_t 
   }
   const int64_t units = outer * cut.pieces, high = power_of_two(ceil_div(cut.length, kLoads), 1, kColumnThreads / wide);
   const int64_t most_deep = std::min<int64_t>(kColumnThreads / (wide * high), 64);  // CUDA limits blockDim.z to 64
-  // Units per block, more than 1 if there are many small units
+  // Units per block. It is more than 1 if there are many small units (pieces of n for one outer index).
   const int64_t deep = power_of_two(ceil_div(units, kPieces), 1, most_deep);
   const dim3 block(static_cast<unsigned>(wide), static_cast<unsigned>(high), static_cast<unsigned>(deep));
   const LaunchShape shape{checked_grid(ceil_div(units, deep) * strips), block};

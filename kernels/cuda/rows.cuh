@@ -40,7 +40,8 @@ struct RowShape {
   __device__ void load_row(const S* from, OpMath<S> missing, OpMath<S> (&held)[K]) const {
     constexpr int kWidth = kPack<T>, kLoad = kPack<S> < kWidth ? kPack<S> : kWidth;
     const bool valid = from != nullptr;
-    // `missing` is assigned before the loads: a selection after each load would make the next load wait for it.
+    // `missing` is assigned before the loads: if each load were followed by a selection, the next load would wait for
+    // it.
     for (int k = 0; k < K; ++k) held[k] = missing;
     if (packed) {
 #pragma unroll
@@ -148,7 +149,7 @@ template <class T> PieceShape piece_shape(int64_t rows, int64_t n, std::initiali
   PieceShape shape{n, 1, n, n % kPack<T> == 0};
   for (const void* each : operands) shape.aligned &= is_aligned(each, 16);
   if (rows < 256) {
-    // Elements per piece if there are 1024 blocks, which keep every multiprocessor busy
+    // number of elements per piece if there are 1024 blocks, which keep every multiprocessor busy
     const int64_t wanted = ceil_div(n * rows, 1024);
     shape.length = ceil_div(math::max<int64_t>(wanted, 4096), kPack<T>) * kPack<T>;
     shape.pieces = ceil_div(n, shape.length);

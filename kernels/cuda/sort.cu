@@ -12,7 +12,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kTile = 1024;  // number of entries that a block sorts or merges
+constexpr int kTile = 1024;  // number of entries that a thread block sorts or merges
 constexpr int kMergeThreads = 128;
 constexpr int kEntriesPerThread = kTile / kMergeThreads;
 
@@ -39,7 +39,7 @@ enum class Order { unsigned_integer, signed_integer, floating };
 struct Elements {
   const void* x;
   int64_t n;
-  uint64_t infinity;  // bits of infinity, for floating-point dtypes
+  uint64_t infinity;  // bits of infinity, if the dtype is a floating-point dtype
   int bytes;
   Order order;
   bool descending;
@@ -155,7 +155,7 @@ __global__ void merge_runs(const Entry* __restrict__ from, Entry* __restrict__ t
   TANDEM_SHARED(int64_t, split, [2]);
   const int64_t tiles = ceil_div(n, kTile), row = quotient(blockIdx.x, tiles),
                 start = (blockIdx.x - row * tiles) * kTile;
-  // Offset of the tile from the start of the pair
+  // start of the pair of runs that this tile belongs to, and offset of the tile from that start
   const int64_t pair = start / (2 * length) * (2 * length), offset = start - pair;
   const Entry* const a = from + row * n + pair;
   const int64_t na = math::min(length, n - pair), nb = math::min(length, n - pair - na);
@@ -247,7 +247,7 @@ void select_rows(const char* name, const Elements& x, int64_t rows, const SortOu
   if (k > kTile / 2) return sort_rows<Entry>(name, x, rows, result, device);
   int64_t n = x.n;
   Entries<Entry> left(0, device);
-  const Entry* entries = nullptr;  // null in the first pass, which reads the elements
+  const Entry* entries = nullptr;  // null in the first pass, which reads the elements of x
   while (n > kTile) {
     const int64_t width = kept_width(n, k);
     const Entries<Entry> kept(rows * width, device);

@@ -41,7 +41,7 @@ constexpr int kTileDepth = 8;
 template <class T> struct MatrixWriter {
   T* data;
   int64_t m, n;
-  const T* bias;  // bias of each column, or null
+  const T* bias;  // bias of each column of c, or null
   __device__ void put(int64_t batch, int64_t row, int64_t column, OpMath<T> value) const {
     data[(batch * m + row) * n + column] = T(bias ? OpMath<T>(bias[column]) + value : value);
   }
@@ -96,7 +96,8 @@ template <class T, int kSide, int kThreads, class Reader> class TileLoader {
 
  private:
   static constexpr int kLoads = kSide * kTileDepth / kThreads;
-  // Neighbouring threads load neighbouring elements in memory.
+  // line_of() and depth_of() assign the elements of a tile to threads, so that neighbouring threads load neighbouring
+  // elements in memory.
   __device__ static int line_of(const Reader& reader, int i) {
     const int t = threadIdx.x;
     return reader.is_contiguous_along_k() ? t / kTileDepth + i * (kThreads / kTileDepth) : t % kSide;

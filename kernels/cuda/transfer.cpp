@@ -40,7 +40,7 @@ void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
   if (non_blocking && host.is_pinned())
     record_page_locked(host.storage()->data, stream);
   else
-    stream.synchronize();  // also after a copy from pageable memory, which the driver may still be reading
+    stream.synchronize();  // also waits after a copy from pageable memory, which the driver may still be reading
 }
 
 }  // namespace

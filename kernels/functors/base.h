@@ -21,7 +21,8 @@ TANDEM_MATH1(rint)
 TANDEM_HD float copysign(float x, float sign) { return __builtin_copysignf(x, sign); }
 TANDEM_HD double copysign(double x, double sign) { return __builtin_copysign(x, sign); }
 
-template <class A, class B> inline constexpr bool kSame = __is_same(A, B);  // gcc 14 rejects __is_same in signatures
+// a constant, because gcc 14 rejects __is_same in signatures
+template <class A, class B> inline constexpr bool kSame = __is_same(A, B);
 template <class T> inline constexpr bool kFloating = T(0.5) != T(0) && T(0.5) != T(1);  // bool(0.5) is true
 
 /// Addition, multiplication and negation. Integers wrap on overflow, as in PyTorch. They are computed as unsigned,
@@ -65,7 +66,7 @@ TANDEM_HD float multiply_add(float a, float b, float c) {
 }
 /// Returns the larger (max) or the smaller (min) number; NaN if one of them is NaN.
 template <class T> TANDEM_HD T max(T a, T b) {
-  const T larger = b > a ? b : a;  // compiles to one instruction, which keeps a NaN in a
+  const T larger = b > a ? b : a;  // compiles to one instruction; the result is NaN if a is NaN
   return b != b ? b : larger;
 }
 template <class T> TANDEM_HD T min(T a, T b) {

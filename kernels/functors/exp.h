@@ -18,7 +18,8 @@ struct ExpArgument {
 TANDEM_HD ExpArgument exp_argument(float x) {
   const float shifted = x * 1.44269504f + 12582912.0f;  // adding 1.5 * 2^23 rounds to an integer
   const float n = shifted - 12582912.0f;
-  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 is split into two parts, the first with few bits
+  // ln 2 is split into two parts; the first has so few bits that its product with n is exact
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
   return {r, __builtin_bit_cast(int32_t, shifted) - 0x4b400000};
 }
 /// Returns e^r - 1 for |r| <= 0.4.
@@ -60,7 +61,8 @@ TANDEM_HD float exp_of_negative(float x) {
   const float shifted = clamped * 1.44269504f + 12582976.0f;  // as in exp_argument
   const float n = shifted - 12582976.0f;
   const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
-  return scale_below_one(exp_fraction(r) + 1.0f, shifted) + (clamped - clamped);  // adds 0, or NaN if x is NaN
+  // the last term adds 0, or NaN if x is NaN
+  return scale_below_one(exp_fraction(r) + 1.0f, shifted) + (clamped - clamped);
 }
 
 /// Returns e^x - 1, computed as 2^k q + (2^k - 1) with q = e^r - 1. This is accurate near zero, where k = 0. Error

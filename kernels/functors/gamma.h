@@ -132,7 +132,7 @@ TANDEM_HD IncompleteGamma incomplete_gamma_limits(double a, double x) {
   const double nan = __builtin_nan(""), inf = __builtin_inf();
   if (a < 0 || x < 0 || (a == 0 && !(x > 0)) || (a == inf && x == inf)) return {nan, nan};
   if (a == 0) return {1, 0};
-  if (x == 0 || a == inf) return {0, 1};  // applies even if the other argument is NaN, as in PyTorch
+  if (x == 0 || a == inf) return {0, 1};  // this limit holds even if the other argument is NaN, as in PyTorch
   if (x == inf) return {1, 0};
   return a == a && x == x ? incomplete_gamma(a, x) : IncompleteGamma{nan, nan};
 }

@@ -4,8 +4,8 @@
 
 namespace tandem::math {
 
-/// Returns |x| as an unsigned number, so that it also exists for the lowest integer. A gcd that does not fit into int64
-/// wraps.
+/// Returns |x| as an unsigned number, because |x| of the lowest integer does not fit into int64. A gcd that does not
+/// fit into int64 wraps.
 TANDEM_HD uint64_t unsigned_abs(int64_t x) { return x < 0 ? -uint64_t(x) : uint64_t(x); }
 TANDEM_HD uint64_t gcd_unsigned(uint64_t a, uint64_t b) {
   while (b != 0) {

@@ -10,7 +10,7 @@ inline Tensor add(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { r
 /// Returns a - alpha b. @throws Error if a or b is bool
 inline Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
 inline Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
-/// Out versions of add and sub. ops/declare_op.h says what `out` must be.
+/// Out versions of add and sub, which write the result into `out`. ops/declare_op.h says which `out` they accept.
 Tensor& add_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
 Tensor& sub_out(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha = 1);
 /// Alias of sub.

@@ -89,7 +89,7 @@ double k(double order, double x) {
 /// Returns Ai(x), computed from the Bessel functions of order 1/3 at z = 2/3 |x|^(3/2).
 double airy(double x) {
   if (!std::isfinite(x)) return kNan;
-  if (x == 0) return 0.35502805388781723926;  // Ai(0) = 3^(-2/3) / Gamma(2/3)
+  if (x == 0) return 0.35502805388781723926;  // the value is Ai(0) = 3^(-2/3) / Gamma(2/3)
   const double z = 2.0 / 3 * std::pow(std::abs(x), 1.5), third = 1.0 / 3;
   if (x > 0) return std::sqrt(x * third) / std::numbers::pi * k(third, z);
   // Ai(-x) = sqrt(x) / 3 (J_{1/3}(z) + J_{-1/3}(z)), and J_{-1/3} = cos(pi / 3) J_{1/3} - sin(pi / 3) Y_{1/3}.

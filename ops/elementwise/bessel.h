@@ -28,7 +28,7 @@ TANDEM_SPECIAL_BESSEL_OPS(TANDEM_DECLARE_SPECIAL_OP)
   X(spherical_bessel_j0,       "sin(x) / x; 1 at 0")
 // clang-format on
 
-// Defines `form`, the out version of `function`, for any list of arguments.
+// Defines `form` as the out version of `function`, for any list of arguments.
 #define TANDEM_BESSEL_OUT(form, function)                                                  \
   template <class... Args> Tensor& form(Tensor& out, const Args&... args) {                \
     return tandem::detail::write_result(#function "_out", out, tandem::function(args...)); \

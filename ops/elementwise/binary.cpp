@@ -35,7 +35,7 @@ TANDEM_BINARY_DERIVATIVES(pow) {
   if (ctx.needs_grad(1)) dy = dz * where((x == 0) & (y >= 0), zeros_like(dz), ctx.saved(2) * x.log());
   return {dx, dy};
 }
-/// Records the rounded quotient of x and y with derivatives of zero.
+/// Records `rounded`, the rounded quotient of x and y, with derivatives of zero.
 Tensor rounded_quotient(const Tensor& rounded, const Tensor& x, const Tensor& y) {
   return record("rounded_quotient", rounded, {x, y}, {},
                 [x = Shape(x.sizes()), y = Shape(y.sizes())](const Context&, const Tensor& dz) -> Grads {
@@ -106,7 +106,7 @@ Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> mode) co
       y = o.a.floor_divide(o.b);
     else if (!tandem::is_floating_point(o.a.dtype()))
       y = (o.a - o.a.fmod(o.b)).floor_divide(o.b);
-    else if (is_half(o.a.dtype()))  // float32: a quotient rounded to half precision may reach the next integer
+    else if (is_half(o.a.dtype()))  // in float32: a quotient rounded to half precision may reach the next integer
       y = o.a.to(kFloat32).div(o.b.to(kFloat32)).trunc().to(o.a.dtype());
     else
       y = o.a.div(o.b).trunc();
@@ -151,10 +151,10 @@ Tensor Tensor::copysign(const Tensor& other) const {
   {
     const NoGradGuard guard;
     const Tensor size = o.a.abs(), negative = o.b.signbit(), opposite = -size;
-    y = empty_result(o, o.a.dtype());  // an output of where() would have the layout of `negative`
+    y = empty_result(o, o.a.dtype());  // y is allocated here, because where() would give it the layout of `negative`
     TANDEM_DISPATCH(o.device, where, negative, opposite, size, y);
   }
-  const Tensor none;  // the gradient of the sign is 0 and needs no saved tensor
+  const Tensor none;  // saved instead of the sign's tensor, because the gradient of the sign is 0
   const bool wanted = autograd::tensor_requires_grad(o.a);
   return record("copysign", y, {o.a, o.b}, {wanted ? o.a : none, wanted ? y : none},
                 [](const Context& ctx, const Tensor& dy) -> Grads {

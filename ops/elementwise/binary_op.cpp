@@ -74,7 +74,7 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
     run(op, a, copy_if_overlapping(a, b), a);
   };
   const auto compute_out_of_place = [&](const Tensor& old) {
-    if (op.returns_bool)  // comparisons are step functions: their gradient is 0
+    if (op.returns_bool)  // comparisons are step functions, so their gradient is 0
       return record(op.inplace_name, binary(op, old, b).to(old.dtype()), {old, b}, {},
                     [sizes = Shape(b.sizes())](const Context&, const Tensor& dz) -> Grads {
                       return {zeros_like(dz), zeros(sizes, dz.options())};
@@ -86,7 +86,8 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
   return autograd::inplace(op.inplace_name, a, {b}, direct, compute_out_of_place);
 }
 Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b) {
-  const Tensor none;  // in place of operands that need no check, because there is no derivative
+  // undefined tensor, passed instead of the operands if the operation has no derivative, so that nothing is checked
+  const Tensor none;
   check_out(op.out_name, out, {op.derivative ? a : none, op.derivative ? b : none});
   const Operands o = operands(op, op.out_name, a, b);
   return write_out(op.out_name, out, {o.a, o.b}, o.sizes, result_type(op, o), o.device,
@@ -97,7 +98,7 @@ Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b) {
     return b.to_double() != 0 ? a.clone() : ones_like(a);
   const Tensor y = number(op, op.name, a, b);
   if (op.accepts == Accepts::powers && b.to_double() == 0 && autograd::any_requires_grad({a})) {
-    // Without a graph: there is no second derivative, as in PyTorch.
+    // Recorded with a gradient of zeros that has no graph: as in PyTorch, there is no second derivative.
     const Tensor ones = ones_like(a, TensorOptions(y.dtype()));
     return record(op.name, ones, {a}, {}, [](const Context&, const Tensor& dz) -> Grads { return {zeros_like(dz)}; });
   }

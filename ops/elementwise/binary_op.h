@@ -24,7 +24,7 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b);
 Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b);
 /// Converts the number b to a tensor that can be the second operand of op if a is the first.
 Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scalar& b);
-/// @throws NotImplementedError if a gradient of the first operand is required
+/// Checks that no gradient of the first operand is required. @throws NotImplementedError if it is
 void check_first_not_differentiated(const Context& ctx, const char* op);
 
 }  // namespace tandem::detail

@@ -13,7 +13,8 @@ Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
   check_inplace_allowed(op, x);
   detail::check_representable(op, x.dtype(), value);
   const auto direct = [&] { TANDEM_DISPATCH(x.device(), fill, value, x); };
-  if (!x.requires_grad()) {  // fills overlapping elements, as in an expanded tensor, too: all get the same value
+  // allowed even if elements share memory (as in an expanded tensor), because all get the same value
+  if (!x.requires_grad()) {
     direct();
     x.bump_version();
     return x;

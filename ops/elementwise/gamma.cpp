@@ -49,7 +49,7 @@ Tensor Tensor::polygamma(int64_t n) const {
   if (n == 0) return x.digamma();
   Tensor y;
   {
-    const NoGradGuard guard;  // computed from the zeta function (Abramowitz and Stegun 6.4.10)
+    const NoGradGuard guard;  // the value is computed from the zeta function (Abramowitz and Stegun 6.4.10)
     y = special_zeta(Scalar(n + 1), x) * ((n % 2 == 1 ? 1 : -1) * std::tgamma(static_cast<double>(n) + 1));
   }
   return record("polygamma", y, {x}, {x},

@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(none, nan_to_num);
 Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const {
   if (!is_floating_point()) return clone();
   const double most = detail::max_finite(dtype());
-  // A value out of the dtype's range becomes infinite.
+  // Converts a replacement value to x's dtype. A value out of the dtype's range becomes infinite.
   const auto number = [&](double value) { return wrapped_scalar_tensor(device(), value, dtype()); };
   Tensor y;
   {

@@ -41,7 +41,7 @@ Tensor& special_xlog1py_out(Tensor& out, const Tensor& x, const Tensor& y);
 Tensor& special_xlog1py_out(Tensor& out, const Tensor& x, const Scalar& y);
 Tensor& special_xlog1py_out(Tensor& out, const Scalar& x, const Tensor& y);
 
-// Aliases of unary operations, with the prefix special_ here, and without it in tandem::special.
+// Defines aliases of unary operations: with the prefix special_ in this namespace, and without it in tandem::special.
 #define TANDEM_SPECIAL_SPELLING(alias, name)                                 \
   inline Tensor special_##alias(const Tensor& x) { return tandem::name(x); } \
   inline Tensor& special_##alias##_out(Tensor& out, const Tensor& x) { return tandem::name##_out(out, x); }
@@ -117,7 +117,7 @@ inline Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dty
 inline Tensor logsumexp(const Tensor& x, IntArrayRef dims, detail::Flag keepdim = false) {
   return x.logsumexp(dims, keepdim);
 }
-/// Defines `form`, the out version of `function`, for any list of arguments.
+/// Defines `form` as the out version of `function`, for any list of arguments.
 #define TANDEM_SPECIAL_OUT(form, function)                                                 \
   template <class... Args> Tensor& form(Tensor& out, const Args&... args) {                \
     return tandem::detail::write_result(#function "_out", out, tandem::function(args...)); \

@@ -50,18 +50,19 @@ Tensor& unary_inplace(const UnaryOp& op, Tensor& x) {
   const auto compute_out_of_place = [&](const Tensor& old) {
     return unary(op, op.saves == UnaryOp::Saves::input ? old.clone() : old).to(x.dtype());
   };
-  // Not recorded if the operation has no derivative: x keeps its history, as in PyTorch.
+  // If the operation has no derivative, it is not recorded, and x keeps its history, as in PyTorch.
   const AutoGradMode mode(is_grad_enabled() && op.derivative);
   return autograd::inplace(op.inplace_name, x, {}, direct, compute_out_of_place);
 }
 Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
-  const Tensor none;  // in place of an input that needs no check, because there is no derivative
+  // undefined tensor, passed instead of the input if the operation has no derivative, so that nothing is checked
+  const Tensor none;
   check_out(op.out_name, out, {op.derivative ? input : none});
   const Tensor x = operand(op, op.out_name, input);
   const bool converts = op.returns_bool || op.accepts == Accepts::floating || op.accepts == Accepts::counted;
   TANDEM_CHECK(converts || out.dtype() == x.dtype(), op.out_name, ": Expected out tensor to have dtype ", x.dtype(),
                ", but got ", out.dtype(),
-               " instead");  // PyTorch, too, converts the dtype for just these operations
+               " instead");  // PyTorch, too, converts the result's dtype for only these operations
   return write_out(op.out_name, out, {x}, x.sizes(), result_type(op, x), x.device(),
                    [&](Tensor& y) { is_rounded_already(op, x) ? copy_elements(x, y) : op.run(x, y); });
 }

@@ -36,7 +36,7 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions& op
 }
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
   const DType type = options.dtype();
-  // Computed in float64, because exponents rounded to `type` would be too inaccurate.
+  // The powers are computed in float64, because exponents rounded to `type` would be too inaccurate.
   const TensorOptions wide = options.requires_grad(false).dtype(kFloat64);
   TANDEM_CHECK(type != kBool, "logspace: not implemented for '", type, "'");
   Tensor y = linspace(start.to_double(), end.to_double(), steps, wide);

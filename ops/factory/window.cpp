@@ -35,7 +35,7 @@ Tensor bartlett_window(int64_t window_length, detail::Flag periodic, const Tenso
 Tensor blackman_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options) {
   return window("blackman_window", window_length, periodic, options, [](double t) {
     const double angle = 2 * std::numbers::pi * t;
-    // Summed in this order, the ends are exactly 0, as in PyTorch.
+    // In this order of the terms, the sum is exactly 0 at both ends of the window, as in PyTorch.
     return 0.08 * std::cos(2 * angle) - 0.5 * std::cos(angle) + 0.42;
   });
 }
@@ -49,7 +49,7 @@ Tensor hann_window(int64_t window_length, detail::Flag periodic, const TensorOpt
                 [](double t) { return 0.5 - 0.5 * std::cos(2 * std::numbers::pi * t); });
 }
 Tensor kaiser_window(int64_t window_length, detail::Flag periodic, double beta, const TensorOptions& options) {
-  // I0(beta) grows like e^|beta|, which must fit a double.
+  // I0(beta) grows like e^|beta| and must fit into a double.
   TANDEM_CHECK(std::abs(beta) <= 700, "kaiser_window: beta is ", beta, "; accepted: -700 to 700");
   return window("kaiser_window", window_length, periodic, options, [beta](double t) {
     const double x = 2 * t - 1;

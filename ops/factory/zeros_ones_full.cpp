@@ -31,7 +31,8 @@ Tensor ones_like(const Tensor& x, const TensorOptions& options, std::optional<Me
 }
 Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options) {
   const DType dtype = options.dtype_or(value.dtype());
-  if (is_half(dtype) && numel_of(sizes) == 1)  // the value of a single element may overflow to infinity, as in PyTorch
+  // if there is a single element, the value may overflow to infinity, as in PyTorch
+  if (is_half(dtype) && numel_of(sizes) == 1)
     return make_filled("full", sizes, core::scalar(value, dtype, kCPU).item(), dtype, options);
   return make_filled("full", sizes, value, dtype, options);
 }

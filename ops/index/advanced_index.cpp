@@ -49,7 +49,7 @@ Tensor detail::apply_slicing(const char* op, const Tensor& self, ArrayRef<indexi
       if (t.dim() > 0) {
         tensors.emplace_back(dim, t);
         dim += is_mask(t) ? t.dim() : 1;
-      } else if (is_mask(t)) {  // a 0-dim mask masks a new dimension of size 1
+      } else if (is_mask(t)) {  // a 0-dim mask adds a dimension of size 1 to x and masks it
         x = x.unsqueeze(dim);
         tensors.emplace_back(dim++, t.reshape({1}).to(x.device()));
       } else {
@@ -107,7 +107,7 @@ detail::AdvancedIndex detail::resolve_index_tensors(const char* op, const Tensor
     dims.push_back(dim);
     if (index.is_cpu()) {
       positions.push_back(wrap_index_on_host(op, x, dim, index64));
-    } else {  // on a GPU, the kernel reports positions out of range, so that nothing synchronizes here
+    } else {  // on a GPU, the kernel reports positions that are out of range, so the host need not synchronize here
       positions.push_back(where(index64 < 0, index64 + x.size(dim), index64));
     }
   }

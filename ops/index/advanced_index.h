@@ -18,7 +18,8 @@ struct AdvancedIndex {
   Tensor permuted;  // x.permute(order), which makes the indexed dimensions adjacent
   Shape order;
   int64_t dim = 0, count;  // dim: first indexed dimension of `permuted`; count: number of indexed dimensions
-  Tensor at;               // positions along dimension dim of flat(), in the broadcast shape of the index tensors
+  // positions that the index tensors name, along dimension dim of flat(); its shape is their broadcast shape
+  Tensor at;
   Tensor flat() const { return count > 1 ? permuted.flatten(dim, dim + count - 1) : permuted; }
 };
 AdvancedIndex resolve_index_tensors(const char* op, const Tensor& x,

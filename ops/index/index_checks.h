@@ -11,9 +11,10 @@ Tensor wrap_negative_indices(const Tensor& positions, int64_t n);
 Tensor check_gather_index(const char* op, const Tensor& x, int64_t dim, const Tensor& index);
 /// Returns whether tensors of the sizes a and b broadcast.
 bool broadcasts(IntArrayRef a, IntArrayRef b);
-/// @throws Error unless index has at most one dimension, and one element if x is 0-dim
+/// Checks the index of an operation on slices. @throws Error unless index has at most one dimension, and one element if
+/// x is 0-dim
 void check_vector_index(const char* op, const Tensor& x, const Tensor& index);
-/// @throws Error unless source has x's sizes, except index.numel() slices along dim
+/// Checks the sizes of source. @throws Error unless source has x's sizes, except index.numel() slices along dim
 void check_source_slices(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
 
 }  // namespace tandem::detail

@@ -31,10 +31,12 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
                  tandem::where(mask.reshape(sizes), accumulate ? x + value.to(dtype()) : value.to(dtype()), x));
     return self();
   }
-  check_same_dtype("index_put_", "x", *this, "value", value);  // masks, handled above, accept a value of another dtype
+  // a mask, which is handled above, accepts a value of another dtype
+  check_same_dtype("index_put_", "x", *this, "value", value);
   const AdvancedIndex p = resolve_index_tensors("index_put_", x, tensors);
   const Tensor flat = p.flat();
-  // whole: `part`, with dimension dim replaced by the shape of p.at.
+  // `whole` is the shape of the indexed elements: the shape of `flat`, with dimension dim replaced by the shape of
+  // p.at. `part` is the same shape with p.at flattened; `column` is a shape in which p.at broadcasts to `part`.
   Shape part = flat.sizes(), column(part.size(), 1), whole;
   const auto dim = static_cast<size_t>(p.dim);
   for (size_t d = 0; d < dim; ++d) whole.push_back(part[d]);
@@ -45,7 +47,7 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
                "index_put_: shape mismatch: value tensor of shape ", value.sizes(),
                " cannot be broadcast to indexing result of shape ", whole);
   const Tensor rows = value.expand(whole).reshape(part);
-  const auto put = [&] {  // returns the result as a new tensor
+  const auto put = [&] {  // returns a copy of x with the values written or added
     const Tensor wide = p.at.reshape(column).expand(part);
     Shape back(p.order.size(), 0);
     for (size_t d = 0; d < back.size(); ++d) back[static_cast<size_t>(p.order[d])] = static_cast<int64_t>(d);

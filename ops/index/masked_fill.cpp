@@ -13,7 +13,7 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
                mask.dtype());
   check_representable("masked_fill", dtype(), value);
   return launch_where("masked_fill", mask, wrapped_scalar_tensor(device(), value, dtype()), *this,
-                      /*row_major=*/true);  // because PyTorch's result and gradient are contiguous
+                      /*row_major=*/true);  // row-major, because PyTorch's result and gradient are contiguous
 }
 Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
   TANDEM_CHECK(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",

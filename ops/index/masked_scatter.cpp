@@ -31,7 +31,8 @@ Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
   // The k-th true position takes element k of source. The kernel reports an error if k is out of range.
   const Tensor positions = (hit.to(kInt64).cumsum(0) - 1).masked_fill(hit.logical_not(), 0);
   const Tensor from = select_rows("masked_scatter", source.reshape({-1}), 0, positions).reshape(sizes);
-  return tandem::where(hit.reshape(sizes), from, x);  // the result is contiguous for any strides of the mask
+  // hit.reshape(sizes) is contiguous, and so is the result, for any strides of the mask
+  return tandem::where(hit.reshape(sizes), from, x);
 }
 Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const {
   TANDEM_CHECK(broadcast_shapes("masked_scatter_", sizes(), mask.sizes()) == sizes(),

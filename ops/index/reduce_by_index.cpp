@@ -54,7 +54,7 @@ Tensor count_per_index(const Tensor& x, int64_t d, const Tensor& index, DType dt
 }
 Tensor scatter_mean(const Tensor& x, int64_t d, const Tensor& index, const Tensor& source, bool include_self,
                     const Tensor& hit) {
-  if (is_half(x.dtype()))  // float32, because the sum may overflow a half type
+  if (is_half(x.dtype()))  // computed in float32, because the sum may overflow a half type
     return scatter_mean(x.to(kFloat32), d, index, source.to(kFloat32), include_self, hit).to(x.dtype());
   const Tensor sum = (include_self ? x : x.masked_fill(hit, Scalar(0))).scatter_add(d, index, source);
   const Tensor count = count_per_index(x, d, index, x.is_floating_point() ? x.dtype() : kInt64);

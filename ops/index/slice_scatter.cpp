@@ -9,7 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter);
 
 namespace {
-/// Copies source into view(whole) and returns whole.
+/// Copies source into view(whole), a view of whole, and returns whole.
 template <class View> Tensor replace_view(const char* op, const Tensor& whole, const Tensor& source, const View& view) {
   Tensor y = whole, part = view(y);
   check_same_dtype_and_device(op, "x", whole, "source", source);

@@ -29,7 +29,7 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& a, bool upper, bool 
                 [upper](const Context& ctx, const Grads& dy) -> Grads {
                   const Tensor L = upper ? ctx.saved(0).mT() : ctx.saved(0), dL = upper ? dy[0].mT() : dy[0];
                   const Tensor inner = L.mT().matmul(dL).tril();
-                  const Tensor both = inner + inner.tril(-1).mT();  // 2 L^T da L, where da is the gradient of a
+                  const Tensor both = inner + inner.tril(-1).mT();  // equals 2 L^T da L, where da is the gradient of a
                   const Tensor left = linalg_solve_triangular(L.mT(), both * 0.5, /*upper=*/true);
                   return {linalg_solve_triangular(L, left, /*upper=*/false, /*left=*/false)};
                 });

@@ -14,8 +14,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, linalg_cond);
 
 namespace {
-/// Returns whether a has no elements: no matrices, or empty ones. Their condition number is 0, for any dtype and
-/// without a graph, as in PyTorch.
+/// Returns whether a has no elements: there are no matrices, or the matrices are empty. Then the condition numbers are
+/// 0, for any dtype and without a graph, as in PyTorch.
 bool is_empty(const Tensor& a) { return a.dim() >= 2 && a.numel() == 0; }
 template <class Ord> Tensor cond_by_inverse(const Tensor& a, const Ord& p) {
   check_square("linalg_cond", a);

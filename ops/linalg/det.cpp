@@ -18,7 +18,7 @@ Tensor permutation_sign(const Tensor& pivots, DType dtype) {
   const Tensor own = arange(1, pivots.size(-1) + 1, TensorOptions(kInt32).device(pivots.device()));
   return ((pivots != own).to(kInt64).sum(-1) % 2 * -2 + 1).to(dtype);
 }
-/// Returns the product over the last dimension; 1 if it has no elements.
+/// Returns the product over the last dimension, which is 1 if that dimension has size 0.
 Tensor prod_last_dim(const Tensor& x) {
   return x.size(-1) == 0 ? ones(leading_sizes(x, 1), x.options()) : x.cumprod(-1).select(-1, -1);
 }
@@ -28,7 +28,7 @@ Tensor prod_last_dim(const Tensor& x) {
 Tensor cofactors_along(const Tensor& a, const Tensor& h) {
   const auto [U, S, Vh] = linalg_svd(a);
   const Tensor one = eye(a.size(-1), a.options()),
-               left_out = (one.unsqueeze(-2) + one.unsqueeze(-3)) != 0;  // true at (i, j, k) if k is i or j
+               left_out = (one.unsqueeze(-2) + one.unsqueeze(-3)) != 0;  // at (i, j, k): true if k is i or j
   const Tensor p = prod_last_dim(where(left_out, Scalar(1), S.unsqueeze(-2).unsqueeze(-2))) * (1 - one);
   const Tensor sign = linalg_det(U.detach()).round() * linalg_det(Vh.detach()).round();
   const Tensor B = U.mT().matmul(h).matmul(Vh.mT());
@@ -73,7 +73,8 @@ Tensor linalg_det(const Tensor& a) {
   }
   return record(kName, y, {a}, {a, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor a = ctx.saved(0);
-    if (a.size(-1) <= 1) return {dy.unsqueeze(-1).unsqueeze(-1).expand(a.sizes())};  // a 1x1 determinant is its element
+    // the determinant of a 1x1 matrix is its element
+    if (a.size(-1) <= 1) return {dy.unsqueeze(-1).unsqueeze(-1).expand(a.sizes())};
     if (a.numel() == 0) return {zeros_like(a)};
     if (!is_grad_enabled() || any_nearly_singular(a)) return {dy.unsqueeze(-1).unsqueeze(-1) * cofactors(a)};
     return {linalg_solve(a.mT(), scaled_identity(dy * linalg_det(a), a.size(-1)))};
@@ -94,7 +95,7 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& a) {
     value = from_host(d.abs().log().sum(-1), leading_sizes(a), a.device());
   }
   return record(kName, std::tuple(sign, value), {a}, {a}, [](const Context& ctx, const Grads& dy) -> Grads {
-    if (!dy[1].defined()) return {Tensor()};  // the sign has a gradient of 0
+    if (!dy[1].defined()) return {Tensor()};  // the gradient with respect to the sign is 0
     const Tensor a = ctx.saved(0);
     // If a is singular, the gradient is infinite or NaN. A second derivative does not exist then and throws, as in
     // PyTorch.

@@ -8,9 +8,9 @@
 
 namespace tandem::detail {
 
-/// @throws Error unless x has shape (..., m, n) and is float32 or float64
+/// Checks a matrix argument. @throws Error unless x has shape (..., m, n) and is float32 or float64
 void check_matrices(const char* op, const Tensor& x, const char* name = "A");
-/// @throws Error unless x has shape (..., n, n) and is float32 or float64
+/// Checks a square matrix argument. @throws Error unless x has shape (..., n, n) and is float32 or float64
 void check_square(const char* op, const Tensor& x);
 /// Returns the sizes of x without the last `last` ones: the batch dimensions.
 inline IntArrayRef leading_sizes(const Tensor& x, size_t last = 2) {
@@ -33,7 +33,7 @@ Tensor transpose_result(const Tensor& y);
 /// info that is not 0; it names the matrix if there are several
 void check_info(const char* op, const Tensor& info, const char* before, const char* after);
 
-/// Factors of P^T a = L U on the host, as the kernel lu_factor returns them.
+/// Factors of P^T a = L U on the host, in the form in which the kernel lu_factor returns them.
 struct LuFactors {
   Tensor lu, pivots, info;
 };

@@ -19,7 +19,7 @@ TANDEM_CAST_POLICY(none, norm_except_dim);
 namespace {
 
 Tensor to_optional_dtype(const Tensor& x, std::optional<DType> dtype) { return dtype ? x.to(*dtype) : x; }
-/// Moves the two dimensions of the matrices to the end, in order.
+/// Moves the two dimensions `dim`, which hold the matrices, to the end, in order.
 Tensor move_matrix_dims_last(const char* op, const Tensor& x, IntArrayRef dim) {
   TANDEM_CHECK(x.dim() >= 2, op, ": The input tensor A must have at least 2 dimensions, got ", x.sizes());
   TANDEM_CHECK(dim.size() == 2, op, ": dim must be a 2-tuple. Got ", dim);
@@ -59,7 +59,8 @@ Tensor linalg_matrix_norm(const Tensor& x, std::string_view ord, IntArrayRef dim
   TANDEM_CHECK(ord == "fro" || ord == "nuc", kName, ": Order ", ord,
                " not supported; accepted: \"fro\", \"nuc\" and numbers");
   const Tensor m = move_matrix_dims_last(kName, to_optional_dtype(x, dtype), dim);
-  if (ord == "fro") return to_optional_dtype(x, dtype).norm(2, dim, keepdim);  // norm() has a backward of its own
+  // calls norm(), which has a backward of its own
+  if (ord == "fro") return to_optional_dtype(x, dtype).norm(2, dim, keepdim);
   return restore_kept_dims(linalg_svdvals(m).sum(-1), x, dim, keepdim);
 }
 
@@ -101,7 +102,7 @@ Tensor frobenius_norm(const Tensor& x, IntArrayRef dim, Flag keepdim) {
 }
 
 Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Tensor& wide_y) {
-  if (p == 2 && is_half(x.dtype())) {  // only dy and y, which are smaller than x, are float32
+  if (p == 2 && is_half(x.dtype())) {  // only dy and y are converted to float32, not x, which is larger
     const Tensor flat = wide_y == 0, scaled_grad = wide_dy / tandem::where(flat, Scalar(1), wide_y);
     return x * scaled_grad.masked_fill(flat, 0).to(x.dtype());
   }
@@ -111,7 +112,7 @@ Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Ten
     const Tensor flat = y == 0;
     return dy * (x / tandem::where(flat, Scalar(1), y)).masked_fill(flat, 0);
   }
-  if (std::isinf(p)) {  // equal extremes share the gradient evenly, and so do NaNs
+  if (std::isinf(p)) {  // equal extremes share the gradient evenly, and so do several NaNs
     const Tensor size = x.abs(), hit = ((size == y) | (size.isnan() & y.isnan())).to(dy.dtype());
     return x.sign() * hit * (dy / sum_to_size(hit, y.sizes()));
   }

@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(float32, geqrf, linalg_householder_product, linalg_qr, orgqr,
 
 namespace {
 
-/// Reflectors and their scale factors, as geqrf returns them: on the host, column-major.
+/// Householder reflectors (a) and their scale factors (tau), as geqrf returns them: on the host, column-major.
 struct Reflectors {
   Tensor a, tau;
 };
@@ -25,7 +25,7 @@ Reflectors factor_qr(const char* op, const Tensor& x) {
 /// Returns the gradient of a = Q R (Giles 2008; Walter and Lehmann 2010). dQ or dR may be undefined.
 Tensor qr_backward(const Tensor& Q, const Tensor& R, const Tensor& dQ, const Tensor& dR) {
   const int64_t k = Q.size(-1), n = R.size(-1);
-  if (n > k) {  // columns k to n - 1 of R are Q^T times the same columns of a
+  if (n > k) {  // wide R: columns k to n - 1 of R are Q^T times the same columns of a
     const Tensor dV = dR.defined() ? dR.narrow(-1, k, n - k) : zeros_like(R.narrow(-1, k, n - k));
     const Tensor part = Q.matmul(R.narrow(-1, k, n - k)).matmul(dV.mT());
     const Tensor dU = dR.defined() ? dR.narrow(-1, 0, k) : Tensor();

@@ -62,7 +62,8 @@ Factors decompose(const char* op, const Tensor& a, bool full, bool vectors) {
     u = make({batch, full ? m : k, m});
     vt = make({batch, n, full ? n : k});
   }
-  if (k == 0) {  // no singular values: identity matrices serve as singular vectors, without LAPACK
+  // if there are no singular values, the singular vectors are identity matrices, and LAPACK is not needed
+  if (k == 0) {
     const NoGradGuard guard;
     if (vectors && u.numel() > 0) u.copy_(eye(m, u.options()).expand(u.sizes()));
     if (vectors && vt.numel() > 0) vt.copy_(eye(n, vt.options()).expand(vt.sizes()));

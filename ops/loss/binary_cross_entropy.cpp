@@ -50,7 +50,8 @@ Tensor bce_with_logits_per_element(const Tensor& x, const Tensor& target, const 
                   Tensor dx, dt, dw;
                   if (ctx.needs_grad(0) && !w.defined()) dx = (x.sigmoid() - t) * dy;
                   if (ctx.needs_grad(0) && w.defined()) {
-                    const Tensor scaled = w * t;  // multiplied first, because 1 - w may round to 1 in w's dtype
+                    // w is multiplied by t first, because 1 - w may round to 1 in w's dtype
+                    const Tensor scaled = w * t;
                     dx = ((scaled + 1 - t) * x.sigmoid() - scaled) * dy;
                   }
                   if (ctx.needs_grad(1))

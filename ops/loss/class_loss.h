@@ -13,7 +13,8 @@ using RowLoss = Tensor(const Tensor& x, const Tensor& target, const Tensor& weig
 /// Returns an uninitialised tensor with one element for each row, in the dtype that accumulate_type gives for rows.
 Tensor empty_per_row(const Tensor& rows);
 struct WeightedMean {
-  Tensor loss, total;  // total: sum of the weights; undefined if loss holds each row's loss
+  // total: sum of the weights. It is undefined if `loss` holds the loss of each row instead of the mean
+  Tensor loss, total;
 };
 WeightedMean weighted_mean(const Tensor& losses, const Tensor& weights, bool mean);
 /// Converts uint8 indices, which PyTorch accepts too, to int64. Other dtypes are returned unchanged; compute_class_loss

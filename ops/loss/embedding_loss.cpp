@@ -21,7 +21,7 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
   TANDEM_CHECK(a.dim() == target.dim() + 1 && b.dim() == a.dim(), "cosine_embedding_loss: ", target.dim(),
                "D target tensor expects ", target.dim() + 1, "D input tensors, but found inputs with sizes ", a.sizes(),
                " and ", b.sizes(), ".");
-  constexpr double kEps = 1e-12;  // keeps the cosine of a row of zeros finite
+  constexpr double kEps = 1e-12;  // added to the squared norms, so that the cosine of a row of zeros is finite
   const Tensor aa = (a * a).sum({-1}) + kEps, bb = (b * b).sum({-1}) + kEps;
   const Tensor cosine = (a * b).sum({-1}) / (aa * bb).sqrt();
   const Tensor alike = where(target == 1, 1 - cosine, Scalar(0));

@@ -23,7 +23,7 @@ namespace {
 Tensor broadcast_variance(const Tensor& x, const Tensor& var) {
   if (var.sizes() == x.sizes()) return var;
   if (x.dim() > 0 && var.sizes() == x.sizes().slice(0, x.dim() - 1)) return var.unsqueeze(-1);
-  int64_t unlike = 0;  // sum of the sizes of var in the dimensions where x has another size
+  int64_t unlike = 0;  // sum of var's sizes over the dimensions in which var and x differ
   for (int64_t d = 0; d < x.dim() && var.dim() == x.dim(); ++d) unlike += var.size(d) == x.size(d) ? 0 : var.size(d);
   TANDEM_CHECK(unlike == 1, "gaussian_nll_loss: var is of incorrect size: var is ", var.sizes(), " and x ", x.sizes(),
                "; accepted for var: x's shape, x's shape without the last dimension, or x's shape with one size of 1");

@@ -11,8 +11,9 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, Reduction reduction, do
   check_real("huber_loss", x);
   TANDEM_CHECK(delta > 0, "huber_loss does not support non-positive values for delta. Got ", delta);
   const Tensor d = (x - target).abs();
-  const Tensor far = d >= delta;                 // false for NaN
-  const Tensor near = where(far, Scalar(0), d);  // an infinite d, squared, would make the gradient NaN
+  const Tensor far = d >= delta;  // false for NaN
+  // 0 where d is large: the square of an infinite d would make the gradient NaN
+  const Tensor near = where(far, Scalar(0), d);
   const Tensor losses = where(far, (d - 0.5 * delta) * delta, near.square() * 0.5);
   return apply_loss_reduction(losses.to(x.dtype()), reduction);
 }

@@ -18,8 +18,9 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction
   TANDEM_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta. Got ", beta);
   if (beta == 0) return l1_loss(x, target, reduction);
   const Tensor d = difference(x, target).abs();
-  const Tensor far = d >= beta;                  // false for NaN
-  const Tensor near = where(far, Scalar(0), d);  // an infinite d, squared, would make the gradient NaN
+  const Tensor far = d >= beta;  // false for NaN
+  // 0 where d is large: the square of an infinite d would make the gradient NaN
+  const Tensor near = where(far, Scalar(0), d);
   return apply_loss_reduction(where(far, d - 0.5 * beta, near.square() * (0.5 / beta)), reduction);
 }
 

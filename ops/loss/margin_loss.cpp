@@ -80,7 +80,7 @@ Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction r
   const Tensor t = target.reshape(rows.sizes());
   const Tensor listed = (t < 0).to(kInt64).cumsum(1) == 0, safe = where(listed, t, Scalar(0));
   const Tensor is_target = zeros_like(t).scatter_add(1, safe, listed.to(kInt64)) > 0;
-  // Shape (N, entries of the target, classes).
+  // 1 - x[n, t] + x[n, i], clamped at 0, for all samples n, entries t of the target and classes i.
   const Tensor over = (rows.unsqueeze(1) - rows.gather(1, safe).unsqueeze(2) + 1).relu();
   const Tensor counts = listed.unsqueeze(2) & is_target.logical_not().unsqueeze(1);
   const Tensor losses = where(counts, over, Scalar(0)).sum({1, 2}) / static_cast<double>(rows.size(1));

@@ -14,7 +14,8 @@ namespace {
 /// `total` is the sum of the weights; otherwise it is undefined.
 Tensor nll_backward(const Tensor& dloss, const Tensor& total, const Tensor& target, const Tensor& weights,
                     int64_t ignore_index, IntArrayRef sizes, DType dtype) {
-  if (total.defined() && is_grad_enabled())  // second derivatives include the division, so it must be recorded
+  // divides before the kernel, so that autograd records the division for second derivatives
+  if (total.defined() && is_grad_enabled())
     return nll_backward((dloss / total).expand({sizes[0]}), {}, target, weights, ignore_index, sizes, dtype);
   const Tensor g = contiguous_detached(dloss);
   Tensor dx = core::empty(sizes, dtype, dloss.device());

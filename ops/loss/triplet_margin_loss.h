@@ -15,7 +15,7 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
 
 namespace detail {
 using PairDistance = std::function<Tensor(const Tensor&, const Tensor&)>;
-/// triplet_margin_loss with any distance; the default is pairwise_distance.
+/// Computes triplet_margin_loss with any distance function; the default is pairwise_distance.
 Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                                          const std::optional<PairDistance>& distance_function, double margin, bool swap,
                                          Reduction reduction);

@@ -239,7 +239,7 @@ Tensor log_sigmoid(const Tensor& x) {
   Tensor y;
   {
     const NoGradGuard guard;
-    const Tensor rows = x.contiguous();  // PyTorch's result is contiguous for any layout of x
+    const Tensor rows = x.contiguous();  // because PyTorch's result is contiguous for any layout of x
     y = rows.clamp({}, 0.0) - (-rows.abs()).exp().log1p();
   }
   return record("log_sigmoid", y, {x}, {x},

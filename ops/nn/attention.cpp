@@ -36,7 +36,8 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
   TANDEM_CHECK(q.size(-1) == k.size(-1) && k.size(-2) == v.size(-2), op, ": query is ", q.sizes(), ", key ", k.sizes(),
                " and value ", v.sizes(), "; accepted: (..., L, E), (..., S, E) and (..., S, V)");
 }
-/// Repeats the heads of x, so that x has as many heads as query: one head of x serves several heads of query.
+/// Repeats each head of x, which serves several heads of query, so that x has as many heads as query (grouped-query
+/// attention).
 Tensor repeat_kv_heads(const Tensor& x, const Tensor& query) {
   TANDEM_CHECK(query.dim() >= 3 && x.dim() >= 3 && x.size(-3) > 0 && query.size(-3) % x.size(-3) == 0,
                "scaled_dot_product_attention: Number of heads in key and value must divide the number of heads in "
@@ -50,7 +51,7 @@ void check_mask(const Tensor& mask, const Tensor& query, IntArrayRef scores) {
                "scaled_dot_product_attention: attn_mask is ", mask.sizes(), "; it must broadcast to ", scores);
 }
 IntArrayRef batch_sizes(const Tensor& x) { return x.sizes().slice(0, x.sizes().size() - 2); }
-/// Arguments of one call. key and value have as many heads as query.
+/// Arguments of one call of attention, after key and value were given as many heads as query.
 struct AttentionArgs {
   Tensor query, key, value, mask;
   double dropout_p;
@@ -152,7 +153,8 @@ Tensor flash_attention(const AttentionArgs& call) {
   const auto backward = [=](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor q = ctx.saved(0), k = ctx.saved(1), v = ctx.saved(2), mask = ctx.saved(3), out = ctx.saved(4),
                  lse = ctx.saved(5);
-    if (is_grad_enabled()) {  // second derivatives: recompute with differentiable operations
+    // second derivatives are required: recomputes the gradients with differentiable operations
+    if (is_grad_enabled()) {
       const auto compose = [&](const std::vector<Tensor>& in) {
         return math_attention({in[0], in[1], in[2], mask, /*dropout_p=*/0, causal, scale});
       };
@@ -328,7 +330,7 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
     weights = weights.unflatten(0, {batch, heads});
     if (o.average_attn_weights()) weights = weights.mean(1);
   } else {
-    // Adds a batch dimension, because attention is computed block by block only for operands of four dimensions.
+    // A batch dimension is added, because attention is computed block by block only for operands of four dimensions.
     const auto one = [](const Tensor& x) { return x.unsqueeze(0); };
     output = tandem::scaled_dot_product_attention(one(q), one(k), one(v), mask, dropout_p).squeeze(0);
     // A query that may attend to no key gets NaN, as from softmax, rather than 0.

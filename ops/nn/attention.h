@@ -43,17 +43,18 @@ struct MultiheadAttentionForwardFuncOptions {
   TANDEM_ARG(Tensor, out_proj_weight);      // (E, E): weight of the output projection
   TANDEM_ARG(Tensor, out_proj_bias);        // (E): bias of the output projection
   TANDEM_ARG(bool, training) = true;        // whether dropout is applied
-  TANDEM_ARG(Tensor, key_padding_mask);     // (N, S): keys to ignore (bool), or numbers to add to scores
+  TANDEM_ARG(Tensor, key_padding_mask);     // (N, S): keys to ignore (a bool mask), or numbers to add to the scores
   TANDEM_ARG(bool, need_weights) = true;    // whether to return the attention weights too
-  // (L, S) or (N * heads, L, S): bool (true: hidden), or numbers to add.
+  // (L, S) or (N * heads, L, S): a bool mask (true: the key is hidden from the query), or numbers to add to the scores.
   TANDEM_ARG(Tensor, attn_mask);
-  TANDEM_ARG(bool, use_separate_proj_weight) = false;  // use q_, k_ and v_proj_weight instead of in_proj_weight
-  TANDEM_ARG(Tensor, q_proj_weight);                   // weight of the query projection, if separate
-  TANDEM_ARG(Tensor, k_proj_weight);                   // weight of the key projection, if separate
-  TANDEM_ARG(Tensor, v_proj_weight);                   // weight of the value projection, if separate
-  TANDEM_ARG(Tensor, static_k);                        // (N * heads, S, E / heads): replaces the projected keys
-  TANDEM_ARG(Tensor, static_v);                        // (N * heads, S, E / heads): replaces the projected values
-  TANDEM_ARG(bool, average_attn_weights) = true;       // whether returned weights are averaged over heads
+  // whether q_, k_ and v_proj_weight are used instead of in_proj_weight
+  TANDEM_ARG(bool, use_separate_proj_weight) = false;
+  TANDEM_ARG(Tensor, q_proj_weight);              // weight of the query projection, if use_separate_proj_weight
+  TANDEM_ARG(Tensor, k_proj_weight);              // weight of the key projection, if use_separate_proj_weight
+  TANDEM_ARG(Tensor, v_proj_weight);              // weight of the value projection, if use_separate_proj_weight
+  TANDEM_ARG(Tensor, static_k);                   // (N * heads, S, E / heads): replaces the projected keys
+  TANDEM_ARG(Tensor, static_v);                   // (N * heads, S, E / heads): replaces the projected values
+  TANDEM_ARG(bool, average_attn_weights) = true;  // whether returned weights are averaged over heads
 };
 /// Computes the forward of MultiheadAttention with the given parameters. Returns (output, attention weights); the
 /// weights are undefined unless need_weights.

@@ -39,7 +39,7 @@ Tensor avg_pool_integers(const Tensor& x, const kernels::PoolShape& s, bool ceil
   const auto around = [&](const Tensor& t, int64_t value) {
     return constant_pad_nd(t, {s.padding[1], s.padding[1], s.padding[0], s.padding[0]}, value);
   };
-  // Sums of all windows; t is extended by zeros, because windows may extend beyond t.
+  // Returns the sums over all windows of t. First extends t by zeros, because windows may extend beyond t.
   const auto sums = [&, oh = count(0), ow = count(1)](const Tensor& t) {
     const int64_t below = std::max<int64_t>((oh - 1) * s.stride[0] + s.kernel[0] - t.size(-2), 0),
                   right = std::max<int64_t>((ow - 1) * s.stride[1] + s.kernel[1] - t.size(-1), 0);
@@ -99,7 +99,7 @@ Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   if (size[0] == 1 && size[1] == 1 && (input.dim() == 3 || input.dim() == 4)) {
     check_real("adaptive_avg_pool2d", input);
     const Tensor y = input.mean({-2, -1}, true);
-    if (is_channels_last(input))  // the sizes are (..., C, 1, 1), so channels-last strides describe the same elements
+    if (is_channels_last(input))  // the spatial sizes are 1, so channels-last strides describe the same elements
       y.impl()->shallow_copy_from(
           *core::as_strided(y, y.sizes(), core::strides_of("pool", y.sizes(), MemoryFormat::ChannelsLast), 0).impl());
     return y;

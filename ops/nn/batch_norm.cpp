@@ -48,15 +48,16 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
 bool can_update_in_kernel(const Tensor& running, DType dtype) {
   return running.defined() && running.dtype() == dtype && running.is_contiguous();
 }
-/// Sets running = (1 - momentum) running + part batch, where `part` is the factor of the batch statistics.
+/// Sets running = (1 - momentum) * running + part * batch. `part` is the factor of the batch statistics.
 void update_running_stats(const Tensor& running, const Tensor& batch, double momentum, double part) {
   const NoGradGuard guard;
-  // Half types are updated in the dtype of batch, and rounded once, at the end.
+  // Running statistics of a half type are updated in the dtype of `batch`, and rounded once, at the end.
   const Tensor wide = is_half(running.dtype()) ? running.to(batch.dtype()) : running;
   wide.mul_(1 - momentum).add_(batch.to(wide.dtype()), part);
   if (!wide.is_same(running)) running.copy_(wide);
 }
-/// Statistics that normalize the channels. count: number of values per channel, over all parts of the batch.
+/// Statistics that normalize the channels. count: number of values per channel in the whole batch, which may be
+/// distributed over ranks.
 struct Statistics {
   Tensor mean, rstd;
   int64_t count;
@@ -80,7 +81,8 @@ Statistics compute_statistics(const Tensor& input, const Tensor& x, const Tensor
     TANDEM_CHECK(values != 1, "batch_norm: Expected more than 1 value per channel when training, got input size ",
                  input.sizes());
   };
-  // Checks the number of values per channel, even if there are no channels.
+  // Checks the number of values per channel, even if there are no channels. (With a stats_reducer, the values of all
+  // ranks count.)
   if (!stats_reducer) check_count(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)));
   const bool update_fused = count > 0 && !stats_reducer && x.is_cuda() &&
                             can_update_in_kernel(running_mean, statistic) &&
@@ -88,11 +90,13 @@ Statistics compute_statistics(const Tensor& input, const Tensor& x, const Tensor
                             (!num_batches_tracked.defined() ||
                              (num_batches_tracked.dtype() == kInt64 && num_batches_tracked.device() == x.device()));
   if (num_batches_tracked.defined() && !update_fused) num_batches_tracked.add_(1);
-  if (count == 0) {  // no values: the statistics may be any finite numbers; zeros make weight's gradient zero
+  if (count == 0) {  // without values, any finite statistics will do; zeros make the gradient of weight zero
     mean.zero_();
     rstd.zero_();
     var.zero_();
-  } else if (update_fused) {  // moves the running statistics in the same launch: a second launch would take as long
+  } else if (update_fused) {
+    // updates the running statistics in the launch that computes the batch statistics: a second launch would take as
+    // long
     Tensor updated_mean = running_mean, updated_var = running_var, updated_batches = num_batches_tracked;
     updated_mean.bump_version();
     updated_var.bump_version();
@@ -144,7 +148,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
   const auto backward = [training, eps, last, stats_reducer, count = statistics.count](const Context& ctx,
                                                                                        const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
-    if (is_grad_enabled()) {  // second derivatives: the same formula, composed of public operations
+    if (is_grad_enabled()) {  // second derivatives are required: computes the same formula with public operations
       TANDEM_CHECK_AS(NotImplementedError, !stats_reducer,
                       "SyncBatchNorm: second derivatives over several ranks are not implemented; call backward without "
                       "create_graph");
@@ -170,8 +174,8 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
                  w = prepare_parameter(weight, x.dtype());
     TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training && !stats_reducer, sum_dy,
                     sum_xhat, dx_rows);
-    // If the batch has several parts, dx lacks the derivative through the joint statistics: -(sum_dy + xhat sum_xhat) /
-    // count rstd weight.
+    // If the batch is distributed over ranks, dx lacks the derivative through the joint statistics: -(sum_dy + xhat
+    // sum_xhat) / count rstd weight.
     if (stats_reducer) {
       const Tensor sums = stack({sum_dy, sum_xhat}), rest = make_like(x, last);
       stats_reducer->add(sums);
@@ -228,7 +232,7 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
   const auto backward = [=, training = bool(training)](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3), bias = ctx.saved(4),
                  argmax = ctx.saved(5);
-    if (is_grad_enabled()) {  // second derivatives: recompute with batch_norm, relu and max_pool2d
+    if (is_grad_enabled()) {  // second derivatives are required: recomputes with batch_norm, relu and max_pool2d
       const Tensor variance = training ? Tensor() : rstd.pow(-2) - eps, center = training ? Tensor() : mean;
       return compute_composed_gradients(
           [&](const std::vector<Tensor>& in) {

@@ -43,7 +43,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const kernels::ConvShape& s
 Tensor conv2d_integers(const Tensor& x, const Tensor& weight, IntArrayRef out, Pair stride, Pair padding, Pair dilation,
                        int64_t groups) {
   Tensor patches = constant_pad_nd(x, {padding[1], padding[1], padding[0], padding[0]});
-  for (int64_t d = 0; d < 2; ++d)  // resulting shape: (N, C, OH, OW, KH, KW)
+  for (int64_t d = 0; d < 2; ++d)  // after both steps, the shape is (N, C, OH, OW, KH, KW)
     patches =
         patches.unfold(d + 2, dilation[d] * (weight.size(d + 2) - 1) + 1, stride[d]).slice(-1, 0, {}, dilation[d]);
   const int64_t each = weight.numel() / weight.size(0);  // number of elements of a patch that a kernel covers
@@ -57,7 +57,7 @@ std::string by(IntArrayRef sizes) {
   for (const int64_t n : sizes) text += (text.empty() ? "" : " x ") + std::to_string(n);
   return text;
 }
-/// @param spatial  number of dimensions of an image
+/// Checks the number of dimensions of x and weight. @param spatial  number of spatial dimensions of an image
 void check_dimensions(const char* op, const Tensor& x, const Tensor& weight, int64_t spatial) {
   TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": Expected ", spatial + 1, "D (unbatched) or ",
                spatial + 2, "D (batched) input to ", op, ", but got input of size: ", x.sizes());
@@ -111,7 +111,7 @@ void check_kernel_fits(const char* op, const Tensor& x, const Tensor& weight, In
   for (const int64_t n : x.sizes().slice(2, padding.size()))
     TANDEM_CHECK(n > 0, op, ": Only zero batch or zero channel inputs are supported, but got input shape: ", x.sizes());
 }
-/// Checks the output padding and the output size of a transposed convolution.
+/// Checks the output padding and the output size `out` of a transposed convolution.
 void check_transposed(const char* op, const Tensor& x, IntArrayRef output_padding, IntArrayRef stride,
                       IntArrayRef dilation, const Shape& out) {
   const IntArrayRef in = x.sizes().slice(2, stride.size()), made = IntArrayRef(out).slice(2, stride.size());
@@ -188,7 +188,8 @@ Tensor backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_size
   }
   return record("conv2d_backward_input", dx, {dy, weight}, {dy, weight},
                 [shape](const Context& ctx, const Tensor& g) -> Grads {
-                  const Tensor dy = ctx.saved(0), w = ctx.saved(1);  // the gradient is linear in dy and in w
+                  // this gradient is linear in dy and in w, so its derivatives are passes of a convolution
+                  const Tensor dy = ctx.saved(0), w = ctx.saved(1);
                   return {ctx.needs_grad(0) ? conv2d(g, w, shape) : Tensor(),
                           ctx.needs_grad(1) ? backward_weight(dy, g, w.sizes(), shape) : Tensor()};
                 });
@@ -241,8 +242,8 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
                  output_padding[i] + 1;
   check_transposed(kName, x, output_padding, stride, dilation, out);
   check_bias(kName, x, weight, bias, out[1], /*transposed=*/true);
-  // conv2d maps the output size back to x's size only if output_padding is less than the stride; otherwise x is
-  // extended by pixels of zeros.
+  // If an output_padding reaches the stride, conv2d maps the output size to more pixels than x has. So x is padded with
+  // zeros to this size.
   const Shape more{0, output_padding[1] / stride[1], 0, output_padding[0] / stride[0]};
   const auto whole = [more](const Tensor& image) {
     return more[1] + more[3] > 0 ? constant_pad_nd(image, more) : image;
@@ -327,7 +328,8 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
   std::vector<Tensor> taps;  // for each layer of the kernel, the part of x that it covers
   for (int64_t k = 0; k < layers; ++k)
     taps.push_back(padded.slice(2, k * dilation[0], k * dilation[0] + (depth - 1) * stride[0] + 1, stride[0]));
-  const Tensor depth_patches = layers == 1 ? taps[0].unsqueeze(2) : stack(taps, 2);  // shape (N, C, KD, OD, H, W)
+  // its shape is (N, C, KD, OD, H, W)
+  const Tensor depth_patches = layers == 1 ? taps[0].unsqueeze(2) : stack(taps, 2);
   const Tensor images =
       depth_patches.permute({0, 3, 1, 2, 4, 5}).reshape({x.size(0) * depth, x.size(1) * layers, x.size(3), x.size(4)});
   const Tensor kernels = weight.reshape({weight.size(0), weight.size(1) * layers, weight.size(3), weight.size(4)});

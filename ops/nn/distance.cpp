@@ -42,7 +42,7 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   const Tensor difference =
       attach_inputs_to_backward(a, b).unsqueeze(-2) - attach_inputs_to_backward(b, a).unsqueeze(-3);
   if (p != 0 && a.size(-1) > 0) return difference.norm(p, -1);
-  const Tensor y = count_nonzero_per_row(difference);  // norms of empty rows are 0
+  const Tensor y = count_nonzero_per_row(difference);  // the norm of an empty row is 0
   return record("cdist", y, {a, b}, {},
                 [one = Shape(a.sizes()), two = Shape(b.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                   const auto flat = [&](IntArrayRef sizes) {

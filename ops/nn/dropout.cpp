@@ -25,7 +25,7 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
     y = core::empty(x.sizes(), x.dtype(), x.device());
     mask = core::empty(x.sizes(), kBool, x.device());
     TANDEM_DISPATCH(x.device(), dropout, x, 1 - p, scale, draw.state, draw.offset, y, mask);
-  } else {  // draws the same numbers as the fused kernel, in logical order
+  } else {  // if x is not contiguous, draws the same numbers as the fused kernel, in logical order
     const NoGradGuard guard;
     mask = core::empty_like(x, kBool, x.device());
     TANDEM_DISPATCH(x.device(), bernoulli, 1 - p, draw.state, draw.offset, mask);
@@ -65,7 +65,8 @@ static Tensor apply_alpha_dropout(const char* op, const Tensor& x, double p, boo
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
   check_real(op, x);
-  constexpr double kLowest = 1.7580993408473766;  // SELU's scale times its alpha, the negative of its lowest value
+  // SELU's scale times its alpha, which is the negative of SELU's lowest value
+  constexpr double kLowest = 1.7580993408473766;
   const double scale = 1 / std::sqrt((kLowest * kLowest * p + 1) * (1 - p));
   const Tensor kept = empty(sizes, x.options()).bernoulli_(1 - p);
   return x * (kept * scale) + ((kept - 1) * (kLowest * scale) + kLowest * scale * p);
@@ -106,7 +107,7 @@ Tensor detail::dropout_channels(Tensor x, int64_t batched, double p, bool traini
   if (x.dim() == batched) return inplace ? feature_dropout_(x, p, training) : feature_dropout(x, p, training);
   Tensor one = x.unsqueeze(0);
   if (!inplace) return feature_dropout(one, p, training).squeeze(0);
-  feature_dropout_(one, p, training);  // `one` is a view, so this changes x
+  feature_dropout_(one, p, training);  // `one` is a view of x, so this call changes x
   return x;
 }
 

@@ -15,7 +15,7 @@ inline Tensor feature_dropout(const Tensor& x, double p, detail::Flag training) 
 /// shifts all elements, so that mean 0 and variance 1 are preserved (Klambauer et al. 2017, arXiv:1706.02515).
 Tensor alpha_dropout(const Tensor& x, double p, detail::Flag training);
 Tensor feature_alpha_dropout(const Tensor& x, double p, detail::Flag training);
-// In-place versions. @throws Error under the rules for in-place operations
+// In-place versions: write the result into x. @throws Error under the rules for in-place operations
 
 Tensor& dropout_(Tensor& x, double p, detail::Flag training);
 Tensor& feature_dropout_(Tensor& x, double p, detail::Flag training);

@@ -42,7 +42,7 @@ Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, 
   const Tensor at = index.reshape({-1}), rows = weight.index_select(0, at);
   const Tensor norms = rows.norm(norm_type, {1}, /*keepdim=*/true);
   const Tensor limited = where(norms > max_norm, rows * (max_norm / (norms + 1e-7)), rows);
-  return weight.index_put_({at}, limited);  // a row that index names twice is written twice, with equal values
+  return weight.index_put_({at}, limited);  // if index names a row twice, the row is written twice, with equal values
 }
 Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx) {
   TANDEM_CHECK(weight.dim() == 2, "embedding: 'weight' must be 2-D, but is ", weight.sizes());
@@ -51,7 +51,7 @@ Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_
   sizes.push_back(weight.size(1));
   const Tensor flat = index.reshape({-1});
   Tensor rows = select_rows("embedding", weight, 0, flat);
-  if (padding_idx && *padding_idx >= 0)  // padding rows keep their values, but pass no gradient on
+  if (padding_idx && *padding_idx >= 0)  // rows of padding_idx keep their values, but pass no gradient on
     rows = where((flat == *padding_idx).unsqueeze(1), rows.detach(), rows);
   return reshape_result(rows, sizes);
 }
@@ -170,7 +170,7 @@ Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingB
                               .norm_type(o.norm_type())
                               .padding_idx(o.padding_idx())
                               .scale_grad_by_freq(o.scale_grad_by_freq()));
-  Tensor padded;  // (n, 1) mask of the indices equal to padding_idx
+  Tensor padded;  // mask (n, 1) of the indices that equal padding_idx
   if (const auto padding = wrap_padding_idx(kOp, o.padding_idx(), weight.size(0)))
     padded = (flat == *padding).unsqueeze(1);
   if (is_max) return max_per_bag(rows, padded, bounds);

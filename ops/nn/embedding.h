@@ -46,19 +46,22 @@ namespace functional {
 
 struct EmbeddingFuncOptions {
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of the row that gets no gradient
-  TANDEM_ARG(std::optional<double>, max_norm);      // rows that are looked up are scaled down to this norm
+  TANDEM_ARG(std::optional<double>, max_norm);      // maximum norm: rows that are looked up are scaled down to it
   TANDEM_ARG(double, norm_type) = 2;                // exponent p of the norm that max_norm limits
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;     // divide a row's gradient by how often the row is used
+  // whether a row's gradient is divided by the number of times that the row is looked up
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;
 };
 struct EmbeddingBagFuncOptions {
-  TANDEM_ARG(Tensor, offsets);                           // position in index at which each bag begins
-  TANDEM_ARG(std::optional<double>, max_norm);           // rows that are looked up are scaled down to this norm
-  TANDEM_ARG(double, norm_type) = 2;                     // exponent p of the norm that max_norm limits
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;          // divide a row's gradient by how often the row is used
+  TANDEM_ARG(Tensor, offsets);                  // position in index at which each bag begins
+  TANDEM_ARG(std::optional<double>, max_norm);  // maximum norm: rows that are looked up are scaled down to it
+  TANDEM_ARG(double, norm_type) = 2;            // exponent p of the norm that max_norm limits
+  // whether a row's gradient is divided by the number of times that the row is looked up
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;
   TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // reduction of the rows of a bag
-  TANDEM_ARG(Tensor, per_sample_weights);                // factor for each index; for kSum only
+  TANDEM_ARG(Tensor, per_sample_weights);                // factor for each index; used in mode kSum only
   TANDEM_ARG(bool, include_last_offset) = false;         // whether the last offset is the number of indices
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);       // index of the row that is left out and gets no gradient
+  // index of the row that bags leave out and that gets no gradient
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);
 };
 /// tandem::embedding with index as the first argument, as in PyTorch's functional form.
 /// @throws Error as tandem::embedding

@@ -12,7 +12,7 @@ namespace {
 /// All windows along one dimension: element k of window o is at position o stride + k dilation of the padded input.
 struct Windows {
   int64_t kernel, count, padded;
-  Tensor positions;  // positions of the elements of all windows (kernel * count)
+  Tensor positions;  // positions of the elements of all windows in the padded input (kernel * count)
   Windows(const char* op, int64_t size, int64_t kernel, int64_t dilation, int64_t padding, int64_t stride,
           Device device)
       : kernel(kernel), padded(size + 2 * padding) {

@@ -23,7 +23,8 @@ Tensor to_pixel_coordinates(const Tensor& position, int64_t size, bool align) {
 Tensor reflect_coordinates(const Tensor& at, int64_t size, bool align) {
   const double low = align ? 0 : -0.5, span = static_cast<double>(size) - (align ? 1 : 0);
   if (span == 0) return at * 0;
-  const Tensor there_and_back = (at - low).remainder(2 * span);  // position in one period: forth and back
+  // position within one period, which goes through the image and back
+  const Tensor there_and_back = (at - low).remainder(2 * span);
   return where(there_and_back > span, 2 * span - there_and_back, there_and_back) + low;
 }
 /// Returns the position inside the image that replaces `at`. In mode zeros, it is `at` itself. As in PyTorch, NaN
@@ -34,7 +35,7 @@ Tensor compute_coordinates(const Tensor& at, int64_t size, PaddingMode mode, boo
   return where(near.isnan(), Scalar(0), near.clamp(0, static_cast<double>(size - 1)));
 }
 
-/// A tap along one dimension: the pixels, as floating-point numbers, and their weights.
+/// Pixels that one tap of the interpolation reads along one dimension, as floating-point positions, and their weights.
 struct GridTap {
   Tensor position, weight;
 };
@@ -43,7 +44,7 @@ std::vector<GridTap> linear_taps(const Tensor& at) {
   return {{first, 1 - t}, {first + 1, t}};
 }
 std::vector<GridTap> cubic_taps(const Tensor& at, int64_t size, PaddingMode mode, bool align) {
-  constexpr double a = -0.75;  // parameter of Keys' kernel
+  constexpr double a = -0.75;  // parameter of Keys' cubic convolution kernel
   const Tensor first = at.detach().floor(), t = at - first;
   const auto near = [](const Tensor& d) { return ((d * (a + 2) - (a + 3)) * d) * d + 1; };
   const auto far = [](const Tensor& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
@@ -51,8 +52,8 @@ std::vector<GridTap> cubic_taps(const Tensor& at, int64_t size, PaddingMode mode
   return {{position(-1), far(t + 1)}, {position(0), near(t)}, {position(1), near(1 - t)}, {position(2), far(2 - t)}};
 }
 
-/// Reads the pixels of x at `positions`: (N, C, ...). x is given as rows (N, C, pixels), and places has a tensor (N,
-/// ...) for each dimension. Pixels outside the image are 0.
+/// Reads the pixels of x at `positions` and returns them as (N, C, ...). x is given as rows (N, C, pixels), and
+/// `positions` has a tensor (N, ...) for each spatial dimension. Pixels outside the image are 0.
 Tensor pixels_at(const Tensor& rows, IntArrayRef sizes, const std::vector<Tensor>& positions) {
   Tensor index, valid;
   for (size_t d = 0; d < positions.size(); ++d) {
@@ -111,16 +112,16 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
   const PaddingMode mode = kModes[padding_mode];
   const DType wide = detail::accumulate_type(x.dtype());
   Tensor image = x;
-  // Connects the gradient to x and grid, as in PyTorch.
+  // Connects the gradient of x to both x and grid, as in PyTorch.
   if (autograd::any_requires_grad({x}))
     image = record("alias", core::alias(x), {x, grid}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
       return {ctx.attach_zero_derivative({0, 1}, dy)};
     });
   const Tensor rows = image.to(wide).flatten(2),
-               at = grid.to(wide).contiguous();  // the positions determine the result's strides
+               at = grid.to(wide).contiguous();  // the strides of `at` determine the result's strides
   const IntArrayRef sizes = x.sizes().slice(2, static_cast<size_t>(spatial));
 
-  // Taps for each dimension of x. The grid lists dimensions in reverse order.
+  // Interpolation taps for each spatial dimension of x. The grid lists the dimensions in reverse order.
   std::vector<std::vector<GridTap>> taps;
   for (int64_t d = 0; d < spatial; ++d) {
     const int64_t size = sizes[static_cast<size_t>(d)];
@@ -175,7 +176,7 @@ Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, Flag align_c
   for (const int64_t n : size)
     TANDEM_CHECK(n > 0, "affine_grid_generator: Expected non-zero, positive output size. Got ", size);
   const Shape out = size.slice(2, static_cast<size_t>(spatial));
-  std::vector<Tensor> parts;  // x, y, (z), 1 at each position
+  std::vector<Tensor> parts;  // coordinates of each output position: x, y, (z), 1
   for (int64_t d = spatial - 1; d >= 0; --d) {
     const int64_t n = out[static_cast<size_t>(d)];
     const double edge = n == 1 ? 0 : align_corners ? 1 : static_cast<double>(n - 1) / static_cast<double>(n);

@@ -37,7 +37,7 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
   const auto backward = [eps, bias_sizes](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     const bool wants_weight = weight.defined() && ctx.needs_grad(1), wants_bias = ctx.needs_grad(2);
-    if (is_grad_enabled()) {  // second derivatives: the same formula, composed of public operations
+    if (is_grad_enabled()) {  // second derivatives are required: computes the same formula with public operations
       const Tensor m = x.mean({1}, true), r = compute_rstd(x, m, {1}, eps);
       const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * weight.to(x.dtype()).reshape({1, -1}) : dy;
       return {

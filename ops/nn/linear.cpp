@@ -63,7 +63,7 @@ Tensor nn::functional::bilinear(const Tensor& x1, const Tensor& x2, const Tensor
   TANDEM_CHECK(!bias.defined() || bias.sizes() == IntArrayRef(weight.size(0)),
                "bilinear: bias size does not match weight size: got ", bias.sizes(), " but expected ", weight.size(0));
   const int64_t outputs = weight.size(0), rows = numel_of(rest(x1));
-  // left holds the matrix weight[o] x1 for each row; x2 multiplies it.
+  // `left` holds, for each row of x1, the matrix whose row o is x1 weight[o]. The next line multiplies it by x2.
   const Tensor left = matmul(x1.reshape({rows, weight.size(1)}), weight.transpose(0, 1).flatten(1));
   const Tensor y = left.view({rows, outputs, weight.size(2)}).bmm(x2.reshape({rows, weight.size(2), 1}));
   Shape sizes = rest(x1);

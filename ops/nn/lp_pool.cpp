@@ -12,7 +12,7 @@ namespace {
 /// Returns the norms of windows, computed from the averages of x^p.
 Tensor lp_norm_from_means(const char* op, const Tensor& means, double p, int64_t elements) {
   TANDEM_CHECK(p != 0, op, ": norm_type must be a non-zero value, but got 0");
-  // PyTorch's formula, which gives PyTorch's gradient at 0.
+  // PyTorch's formula: an equivalent formula would have another gradient at 0.
   return (means.sign() * means.abs().relu() * static_cast<double>(elements)).pow(1 / p);
 }
 }  // namespace

@@ -32,7 +32,7 @@ Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::P
 }
 /// Returns (values, indices). The indices tensor is undefined if `indices` is false.
 std::tuple<Tensor, Tensor> max_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, bool indices) {
-  if (is_integer(input.dtype())) {  // computed in float64, which holds all but the largest int64 exactly
+  if (is_integer(input.dtype())) {  // integers are pooled in float64, which holds all but the largest int64 exactly
     const Tensor wide = input.to(kFloat64);
     if (input.dtype() == kInt64 && input.numel() > 0) {
       check_not_recorded("max_pool2d", "the host looks whether float64 holds the elements of int64");
@@ -87,8 +87,8 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, Triple k, In
   const auto [y, row] =
       max_pool2d_with_indices(planes_to_depth_images(inner), {k[0], 1}, {s[0], 1}, {p[0], 0}, {d[0], 1}, ceil_mode);
   const Tensor maxima = planes_to_volumes(y, x, inner);
-  // Combines two indices. `row` counts the elements of `inner` with the depth as the outer dimension. inner_index
-  // counts the elements of one plane of x.
+  // Combines the indices of two pools. `row` is an index into the elements of `inner`, with the depth as the outer
+  // dimension. inner_index is an index into one plane of x.
   const NoGradGuard guard;
   const Tensor safe = row.clamp_min(0), position = inner_index.flatten(1).gather(1, safe.flatten(1)).view(row.sizes());
   const Tensor depth = safe.floor_divide(inner.size(-2) * inner.size(-1));
@@ -138,7 +138,7 @@ std::tuple<Tensor, Tensor> adaptive_max_pool_nd(const char* op, const Tensor& x,
                  " with dimension ", d, " being empty");
   for (const int64_t size : sizes) TANDEM_CHECK(size >= 0, op, ": output_size is ", sizes, "; accepted: 0 or more");
   Tensor y = attach_inputs_to_backward(x), index;
-  int64_t below = 1;  // number of elements of x per step along the dimension
+  int64_t below = 1;  // stride of dimension d in an index that counts over the pooled dimensions of x
   for (int64_t d = x.dim() - 1; d >= x.dim() - spatial; --d) {
     const int64_t count = sizes[static_cast<size_t>(d - x.dim() + spatial)];
     const auto [values, positions] = adaptive_max_along(y, d, count);
@@ -189,7 +189,8 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
   TANDEM_CHECK(samples.sizes() == IntArrayRef({x.size(0), x.size(1), dims}), op, ": random_samples are ",
                samples.sizes(), "; accepted: (", x.size(0), ", ", x.size(1), ", ", dims, ")");
   const TensorOptions positions = TensorOptions(kInt64).device(x.device());
-  // Positions (N, C, windows, elements of a window), extended one dimension at a time.
+  // Positions of the elements of all windows, (N, C, windows, elements of a window), extended by one dimension at a
+  // time.
   Tensor at = zeros({x.size(0), x.size(1), 1, 1}, positions);
   Shape sizes{x.size(0), x.size(1)};
   for (int64_t d = 0; d < dims; ++d) {
@@ -200,10 +201,10 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
     TANDEM_CHECK(out[i] > 0, op, ": output_size should be greater than zero, but got ", out);
     TANDEM_CHECK(out[i] + kernel[i] - 1 <= in, op, ": pool ", side, " ", kernel[i], " too large relative to input ",
                  side, " ", in, "; output_size ", out, " + kernel_size ", kernel, " - 1 must fit into it");
-    // random_samples lists three dimensions in order, but two in reverse order.
+    // For three dimensions, random_samples lists them in order; for two, in reverse order.
     const Tensor starts = window_starts(
         samples.select(2, dims == 2 ? 1 - d : d).detach().to(accumulate_type(x.dtype())), in, kernel[i], out[i]);
-    const Tensor along = starts.unsqueeze(-1) + arange(kernel[i], positions);  // shape (N, C, out, kernel)
+    const Tensor along = starts.unsqueeze(-1) + arange(kernel[i], positions);  // its shape is (N, C, out, kernel)
     at = (at.unsqueeze(3).unsqueeze(5) * in + along.unsqueeze(2).unsqueeze(4)).flatten(4, 5).flatten(2, 3);
     sizes.push_back(out[i]);
   }

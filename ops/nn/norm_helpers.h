@@ -30,7 +30,7 @@ inline void check_normalized_shape(const char* op, const Tensor& x, IntArrayRef 
                ": Given normalized_shape=", normalized_shape, ", expected input with shape ", expected(),
                ", but got input of size", x.sizes());
 }
-/// Checks the shape of a weight or bias, which may be undefined.
+/// Checks the shape of `part`, a weight or bias, which may be undefined.
 inline void check_shape_of_part(const char* op, const char* name, const Tensor& part, IntArrayRef normalized_shape) {
   TANDEM_CHECK(!part.defined() || part.sizes() == normalized_shape, op, ": Expected ", name,
                " to be of same shape as normalized_shape, but got ", name, " of shape ", part.sizes(),

@@ -105,7 +105,8 @@ Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
   Shape back;
   for (const int64_t p : pad) back.push_back(-p);
   return record("constant_pad_nd", y, {x}, {}, [back](const Context&, const Tensor& dy) -> Grads {
-    // The negative pads `back` remove the padding. Elements that the forward cut off get gradient 0.
+    // `back` holds the negated pads. Padding dy by them cuts off what the forward added; elements that the forward cut
+    // off get gradient 0.
     return {constant_pad_nd(dy, back, 0)};
   });
 }

@@ -52,8 +52,8 @@ inline Tensor empty_pool_tensor(const Tensor& x, DType dtype, int64_t h, int64_t
 inline Tensor reshape_to(const Tensor& y, IntArrayRef sizes) { return y.dim() == 4 ? y : core::try_view(y, sizes); }
 
 struct PoolInput {
-  Tensor x;   // the input in the form that kernels take
-  Shape out;  // sizes of the result of the operation
+  Tensor x;   // input of the pool, in the form that kernels take
+  Shape out;  // sizes of the operation's result
   int64_t oh, ow;
   PoolInput(const char* op, const Tensor& input, const kernels::PoolShape& s, bool ceil, bool channels_last)
       : PoolInput(op, input, channels_last) {

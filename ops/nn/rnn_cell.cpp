@@ -9,7 +9,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(lower, gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell);
 
 namespace {
-/// @param number  0 for the hidden state, 1 for the cell state of an LSTM
+/// Checks the batch size of a state. @param number  index of the state: 0 for the hidden state, 1 for the cell state of
+/// an LSTM
 /// @throws Error unless x and state have the same batch size
 void check_batch(const char* op, const Tensor& x, const Tensor& state, int number = 0) {
   TANDEM_CHECK(x.dim() == state.dim(), op, ": x is ", x.sizes(), " and hx ", state.sizes(),

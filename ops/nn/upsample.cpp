@@ -15,10 +15,10 @@ TANDEM_CAST_POLICY(float32, upsample_bicubic2d, upsample_bilinear2d, upsample_li
 using detail::Resampling;
 namespace {
 
-/// A tap along one dimension: output i is the sum over taps of weights[i] x[places[i]].
+/// A tap of the interpolation along one dimension: output i is the sum over taps of weights[i] x[positions[i]].
 struct Tap {
   std::vector<int64_t> positions;
-  std::vector<double> weights;  // if empty, all weights are 1
+  std::vector<double> weights;  // weights of the inputs; if empty, all weights are 1
 };
 /// Returns Keys' kernel with a = -0.75 at distance d.
 double cubic_kernel(double d) {
@@ -90,7 +90,8 @@ Tensor detail::resample(const char* op, const Tensor& x, IntArrayRef size,
     const double scale = !align    ? given ? 1 / *given : ratio
                          : out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1)
                                    : 0.0;
-    // A dimension of unchanged size is copied for any scale, unless in bicubic mode, as in PyTorch.
+    // As in PyTorch, a dimension whose size does not change is not resampled; in bicubic mode, this holds only if the
+    // scale is 1.
     if (in == out && (scale == 1 || kind != Resampling::cubic)) continue;
     y = resample_dim(y, k + 2, compute_taps(in, out, scale, kind, align, x.dtype() == kFloat64));
   }

@@ -44,7 +44,7 @@ namespace detail {
 /// Returns the name of the mode in Python, for example "nearest-exact", or of LibTorch's constant, for example
 /// "kNearestExact".
 const char* mode_name(InterpolationMode mode, bool as_libtorch = false);
-/// nn::functional::interpolate with its options as arguments.
+/// Computes nn::functional::interpolate, with the fields of its options as arguments.
 Tensor interpolate(const Tensor& x, const std::optional<std::vector<int64_t>>& output_size,
                    const std::optional<std::vector<double>>& scale_factor, InterpolationMode mode,
                    std::optional<bool> align_corners, bool recompute_scale_factor);

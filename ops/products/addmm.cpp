@@ -36,7 +36,8 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
   const Shape sizes{a.size(0), b.size(1)};
   TANDEM_CHECK(broadcast_shapes("addmm", bias.sizes(), sizes) == sizes, "addmm: bias is ", bias.sizes(),
                "; it must broadcast to ", sizes);
-  const Tensor added = scaled(bias, beta);  // recorded before the product, so that backward visits the product first
+  // The scaled bias is recorded before the product, so that backward visits the product first.
+  const Tensor added = scaled(bias, beta);
   const Tensor product = mm(a, b);
   check_scalars_fit("addmm", product, beta, alpha);
   return scaled(product, alpha) + added;
@@ -64,7 +65,7 @@ Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, do
 Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha) const {
   TANDEM_CHECK(a.dim() == 1, "addr: Expected 1-D argument vec1, but got ", a.dim(), "-D");
   TANDEM_CHECK(b.dim() == 1, "addr: Expected 1-D argument vec2, but got ", b.dim(), "-D");
-  // Of the functions in this file, only addr promotes dtypes, as in PyTorch.
+  // addr promotes dtypes, as in PyTorch. The other functions in this file do not.
   const DType type = promote_types(dtype(), promote_types(a.dtype(), b.dtype()));
   return add_product("addr", to(type), a.to(type).outer(b.to(type)), beta, alpha);
 }

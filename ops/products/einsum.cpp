@@ -78,8 +78,8 @@ Tensor permute_to(const LabeledTensor& t, const Labels& order) {
   for (const int label : order) dims.push_back(std::find(t.labels.begin(), t.labels.end(), label) - t.labels.begin());
   return t.x.permute(dims);
 }
-/// Broadcasts labels that have size 1 in one of two terms only. Expands that term if the label is kept; otherwise sums
-/// the other term.
+/// Broadcasts a label that has size 1 in only one of a and b. If the label is kept, expands the tensor in which its
+/// size is 1; otherwise sums the other tensor over the label.
 void broadcast_labels(LabeledTensor& a, LabeledTensor& b, const Labels& kept) {
   for (size_t i = 0; i < a.labels.size(); ++i) {
     const auto found = std::find(b.labels.begin(), b.labels.end(), a.labels[i]);
@@ -103,12 +103,12 @@ void broadcast_labels(LabeledTensor& a, LabeledTensor& b, const Labels& kept) {
     }
   }
 }
-/// Returns the product of two terms, summed over the labels that both terms have and that are not kept.
+/// Returns the product of two labeled tensors, summed over the labels that both have and that are not in `kept`.
 LabeledTensor contract(LabeledTensor a, LabeledTensor b, const Labels& kept) {
   broadcast_labels(a, b, kept);
   Labels batch, only_a, only_b, inner;
   Shape sizes;
-  int64_t counts[4] = {1, 1, 1, 1};  // numbers of elements in the groups batch, only_a, inner, only_b
+  int64_t counts[4] = {1, 1, 1, 1};  // numbers of elements, for the labels in batch, only_a, inner and only_b
   const auto sort_out = [&](const LabeledTensor& t, const LabeledTensor& other, Labels& only, int64_t& count) {
     for (size_t i = 0; i < t.labels.size(); ++i) {
       if (contains(other.labels, t.labels[i])) continue;
@@ -199,7 +199,7 @@ Tensor einsum(const std::string& equation, TensorList operands) {
   }
   LabeledTensor result = terms[0];
   for (size_t i = 0; i < terms.size(); ++i) {
-    Labels kept = wanted;  // labels still needed after this product
+    Labels kept = wanted;  // labels that the result or a later operand still needs
     for (size_t j = i + 1; j < terms.size(); ++j)
       kept.insert(kept.end(), terms[j].labels.begin(), terms[j].labels.end());
     if (i == 0) {
@@ -211,7 +211,8 @@ Tensor einsum(const std::string& equation, TensorList operands) {
     result = sum_labels(contract(result, sum_labels(terms[i], needed), kept), kept);
   }
   if (result.labels == wanted) return result.x;
-  const Tensor y = permute_to(result, wanted);  // a view if there is only one operand, as in PyTorch
+  // returned without a copy if there is only one operand, so that the result is a view, as in PyTorch
+  const Tensor y = permute_to(result, wanted);
   return operands.size() == 1 ? y : y.clone(MemoryFormat::Contiguous);
 }
 

@@ -9,7 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(lower, bmm, linalg_matmul, matmul, mm, mv);
 
 namespace {
-/// Returns whether columns are dense in memory and rows are not.
+/// Returns whether the columns of x are dense in memory, and its rows are not.
 bool is_transposed(const Tensor& x) { return x.stride(-2) == 1 && x.stride(-1) != 1; }
 /// Multiplies (batch, m, k) by (batch, k, n), or (m, k) by (k, n); recorded by autograd.
 Tensor recorded_matmul(const char* op, const Tensor& a, const Tensor& b) {
@@ -80,14 +80,15 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
                a.dim(), "D and ", b.dim(), "D");
   if (a.size(-1) != b.size(b.dim() == 1 ? 0 : -2)) [[unlikely]]
     fail_to_multiply(a, b);
-  if (a.dim() == 1 || b.dim() == 1) {  // a vector becomes a row or a column; this dimension is removed from the result
+  // a vector becomes a matrix with one row or column, and this dimension is removed from the result
+  if (a.dim() == 1 || b.dim() == 1) {
     Shape out;
     for (int64_t d = 0; d + 1 < a.dim(); ++d) out.push_back(a.size(d));
     for (int64_t d = 0; d < b.dim(); ++d)
       if (a.dim() == 1 && b.dim() > 1 && d != b.dim() - 2) out.push_back(b.size(d));
     return reshape_result(matmul(a.dim() == 1 ? a.unsqueeze(0) : a, b.dim() == 1 ? b.unsqueeze(1) : b), out);
   }
-  if (b.dim() == 2) {  // one matrix product for the rows of all batches of a
+  if (b.dim() == 2) {  // b is a single matrix: computes one product for the rows of all batches of a
     if (a.dim() == 2) return recorded_matmul("mm", a, b);
     Shape out = a.sizes();
     const int64_t rows = numel_of(a.sizes().slice(0, out.size() - 1));

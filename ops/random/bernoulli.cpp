@@ -6,7 +6,8 @@
 
 namespace tandem {
 
-/// Returns whether uniform numbers are below p. They have 24 bits, as in the kernel of bernoulli_(double).
+/// Returns a mask of the elements whose uniform random number is below p. The numbers have 24 bits, as in the kernel of
+/// bernoulli_(double).
 static Tensor draw_below(const Tensor& p, IntArrayRef sizes) {
   const NoGradGuard guard;
   check_each_in_range("bernoulli", "p must be between 0 and 1", p, 0, 1);

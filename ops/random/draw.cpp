@@ -33,7 +33,7 @@ struct States : RankExtension {
       state = empty_state(device);
       random.offset = 0;
       store_state(random, state);
-      // Waits, because other streams may read the state too.
+      // Synchronizes, because other streams may read the state too.
       if (device.is_cuda()) cuda::current_stream(device).synchronize();
     }
     if (device.is_cuda()) state.record_stream(cuda::current_stream(device));
@@ -50,7 +50,7 @@ Draw reserve_random_numbers(Device device, int64_t elements) {
     const PhiloxState random = generator.reserve(count);
     return {ThreadContext::current().state().part<States>().get_initial_state(device, random), random.offset};
   }
-  // A state that belongs to one recorded operation, so that each replay draws new numbers.
+  // Makes a state for one operation that a Graph records, so that each replay draws new numbers.
   const auto own_state = [&] {
     const cuda::UncapturedGuard guard;
     return empty_state(device);

@@ -50,7 +50,7 @@ inline void check_floating(const char* op, const Tensor& x) {
 inline void check_each_in_range(const char* op, const char* rule, const Tensor& x, double least, double most) {
   if (!x.is_cpu() || ThreadContext::current().observer || x.numel() == 0) return;
   const NoGradGuard guard;
-  // low and high are NaN if an element is NaN.
+  // If an element is NaN, low and high are NaN, and the check fails.
   const double low = x.detach().amin().item<double>(), high = x.detach().amax().item<double>();
   TANDEM_CHECK(low >= least && high <= most, op, ": ", rule, "; found ", low >= least ? high : low);
 }

@@ -26,9 +26,11 @@ Tensor Tensor::multinomial(int64_t num_samples, Flag replacement) const {
   Tensor y;
   if (replacement) {
     const Tensor sums = p.cumsum(1), total = sums.narrow(1, n - 1, 1);
-    const Tensor last = (sums < total).sum(1, true);  // last index with a probability above 0
+    const Tensor last = (sums < total).sum(1, true);  // index of the last element with a probability above 0
     y = searchsorted(sums, rand({p.size(0), num_samples}, wide) * total, false, /*right=*/true).minimum(last);
-  } else {  // without replacement: event i happens at a random time, with rate p[i]; takes the earliest events
+  } else {
+    // Without replacement: gives each index i a random exponential time with rate p[i], and takes the indices with the
+    // earliest times.
     const Tensor times =
         tandem::where(p > 0, (-rand(p.sizes(), wide)).log1p() * -1.0 / p, std::numeric_limits<double>::infinity());
     y = std::get<1>(times.topk(num_samples, 1, /*largest=*/false));

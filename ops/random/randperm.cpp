@@ -30,7 +30,8 @@ Tensor randperm(int64_t n, const TensorOptions& options) {
       r[i] %= i + 1;
     }
   });
-  constexpr int64_t kAhead = 16;  // swap partners are at random positions, so they are prefetched
+  // number of steps by which swap partners are prefetched ahead, because their positions are random
+  constexpr int64_t kAhead = 16;
   for (int64_t i = n - 1; i > 0; --i) {
     if (i > kAhead) __builtin_prefetch(p + r[i - kAhead], 1);
     std::swap(p[i], p[r[i]]);

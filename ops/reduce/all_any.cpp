@@ -17,7 +17,7 @@ Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepd
     TANDEM_DISPATCH(x.device(), all, r.x, flat);
   else
     TANDEM_DISPATCH(x.device(), any, r.x, flat);
-  // uint8 stays uint8, because it was the dtype of masks in early versions of PyTorch.
+  // If x is uint8, the result is uint8, because uint8 was the dtype of masks in early versions of PyTorch.
   return r.restore(x.dtype() == kUInt8 ? flat.to(kUInt8) : flat, keepdim);
 }
 /// Returns all() or any() for an empty list of dimensions: as in PyTorch, no dimension is reduced.

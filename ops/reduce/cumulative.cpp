@@ -71,7 +71,8 @@ Tensor cumprod_backward_differentiable(const Tensor& dy, const Tensor& x, const 
 /// Returns the gradient of y = logcumsumexp(x): sum_{i >= k} dy_i e^(x_k - y_i), computed with logarithms to avoid
 /// overflow.
 Tensor logcumsumexp_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
-  if (is_half(x.dtype())) {  // differences of logarithms in half precision are too inaccurate
+  // computes half types in float32, because differences of logarithms would be too inaccurate
+  if (is_half(x.dtype())) {
     const Tensor wide = x.to(kFloat32);
     return logcumsumexp_backward(dy.to(kFloat32), wide, wide.logcumsumexp(d), d).to(x.dtype());
   }
@@ -104,7 +105,8 @@ Tensor Tensor::logcumsumexp(int64_t dim) const {
   const int64_t d = wrap_dim("logcumsumexp", dim, this->dim());
   const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH(from.device(), logcumsumexp, from, to); };
   const Tensor y = scan(*this, d, kernel, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
-  if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);  // -0 becomes 0, as in a sum
+  // adding 0 turns a first element of -0 into 0, as in a sum
+  if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);
   return record("logcumsumexp", y, {*this}, {*this, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
     if (dy.dim() == 0 || dy.numel() == 0) return {dy};
     return {logcumsumexp_backward(dy, ctx.saved(0), ctx.saved(1), d)};

@@ -13,7 +13,7 @@ TANDEM_CAST_POLICY(none, diff);
 Tensor Tensor::diff(int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) const {
   TANDEM_CHECK(this->dim() > 0, "diff expects input to be at least one-dimensional, got a scalar");
   TANDEM_CHECK(n >= 0, "diff: order must be non-negative but got ", n);
-  if (n == 0) return clone();  // n = 0 ignores prepend, append and dim
+  if (n == 0) return clone();  // if n is 0, prepend, append and dim are ignored
   const int64_t d = wrap_dim("diff", dim, this->dim());
   std::vector<Tensor> parts;
   if (prepend.defined()) parts.push_back(prepend);

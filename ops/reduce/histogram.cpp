@@ -37,7 +37,7 @@ Tensor Tensor::bincount(const Tensor& weights, int64_t minlength) const {
 
 namespace {
 /// Sums the weights `each` of the elements in each of `bins` bins, or counts the elements if `each` is undefined.
-/// `position` is the bin of each element, or -1 for none.
+/// `position` is the index of each element's bin, or -1 if the element is in no bin.
 Tensor sum_per_bin(const Tensor& position, int64_t bins, const Tensor& each) {
   const Tensor at = where(position < 0, bins, position);
   const Tensor what = each.defined() ? each : ones(position.sizes(), position.options());
@@ -46,7 +46,8 @@ Tensor sum_per_bin(const Tensor& position, int64_t bins, const Tensor& each) {
 struct Range {
   double low, high;
 };
-/// Returns the given range, or x's range if from_x. If both ends are equal, the range is extended by `margin`.
+/// Returns the range `given`, or, if from_x, the range of x's elements. If both ends are equal, the range is extended
+/// by `margin`.
 Range resolve_range(const char* op, const Tensor& x, Range given, bool from_x, double margin) {
   if (from_x) {
     check_not_recorded(op, "the range depends on the values, unless it is given");

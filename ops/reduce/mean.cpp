@@ -47,7 +47,8 @@ Tensor Tensor::nanmean(IntArrayRef dims, Flag keepdim) const {
   check_accepted_dtype("nanmean", Accepts::real, dtype());
   const Tensor count = (*this == *this).sum(dims, keepdim);
   if (!is_half(dtype())) return nansum(dims, keepdim) / count;
-  return (to(kFloat32).nansum(dims, keepdim) / count).to(dtype());  // float32, because the sum may overflow a half type
+  // computed in float32, because the sum may overflow a half type
+  return (to(kFloat32).nansum(dims, keepdim) / count).to(dtype());
 }
 
 }  // namespace tandem

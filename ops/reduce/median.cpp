@@ -42,7 +42,7 @@ Tensor median_of_all(const char* op, const Tensor& x, bool ignore_nan) {
   return record(op, y, {x}, {x, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1);
     const Tensor hit = ((x == y) | (x.isnan() & y.isnan())).contiguous();
-    // dx gets the layout of hit, which is contiguous, as in PyTorch.
+    // dx gets the layout of `hit`, and so is contiguous, as in PyTorch.
     return {where(hit, dy / hit.sum(), Scalar(0))};
   });
 }

@@ -14,7 +14,8 @@ namespace {
 /// NaN.
 Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme, bool nans) {
   Tensor hits = x == extreme;
-  if (nans) hits = (hits | (x.isnan() & extreme.isnan())).contiguous();  // makes dx contiguous, as in PyTorch
+  // contiguous(): dx is contiguous, as in PyTorch
+  if (nans) hits = (hits | (x.isnan() & extreme.isnan())).contiguous();
   const Tensor hit = hits.to(dy.dtype());
   return (dy / sum_to_size(hit, extreme.sizes())) * hit;
 }

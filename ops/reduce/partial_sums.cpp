@@ -54,7 +54,8 @@ Tensor detail::record_sum(const char* op, const Tensor& y, const Tensor& x, unsi
 Tensor detail::sum_over_non_channels(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, double divisor) {
   if (!x.is_cuda() || dims.size() < 2) return {};
   const ChannelDims c(op, x, dims);
-  if (!c.x.defined() || c.x.size(0) == 1 || c.x.size(2) == 1) return {};  // the reduced dims are adjacent
+  // if N or L is 1, the reduced dims are adjacent, and one ordinary reduction suffices
+  if (!c.x.defined() || c.x.size(0) == 1 || c.x.size(2) == 1) return {};
   Tensor flat = core::empty({c.x.size(1)}, detail::accumulate_type(x.dtype()), x.device());
   TANDEM_DISPATCH_CUDA(x.device(), channel_mean, c.x, divisor, flat);
   const NoGradGuard guard;

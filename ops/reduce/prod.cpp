@@ -10,11 +10,12 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, prod);
 
 namespace {
-/// Returns, for each element of a vector, the product of all others. All derivatives are correct even if there are
-/// zeros. Products of pairs, of pairs of pairs and so on are computed up a tree. On the way down, each half gets the
-/// product of everything outside of it.
+/// Returns, for each element of a vector, the product of all other elements. All derivatives are correct even if there
+/// are zeros. Upwards, a binary tree of products is computed: of pairs, of pairs of pairs, and so on. Downwards, each
+/// half of a pair gets the product of all elements outside of it.
 Tensor products_of_others(const Tensor& x) {
-  std::vector<Tensor> levels = {x};  // levels of the tree: each has an even size, except the last, which has size 1
+  // levels of the tree; every level but the last (of size 1) is padded to an even size
+  std::vector<Tensor> levels = {x};
   while (levels.back().size(0) > 1) {
     Tensor& level = levels.back();
     if (level.size(0) % 2 == 1) level = cat({level, ones({1}, level.options())});
@@ -37,7 +38,7 @@ Tensor Tensor::prod() const {
   return record("prod", y, {*this}, {*this, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1), zero = x == 0, any_zero = zero.any();
     const auto compute_with_zeros = [&] { return dy * products_of_others(x.reshape({-1})).view(x.sizes()); };
-    if (is_graph_recording())  // the host cannot read any_zero while a graph is recorded, so both cases are computed
+    if (is_graph_recording())  // while a Graph records, the host cannot read any_zero, so both cases are computed
       return {tandem::where(any_zero, compute_with_zeros(), dy * y / x.masked_fill(zero, 1))};
     return {any_zero.item<bool>() ? compute_with_zeros() : dy * y / x};
   });

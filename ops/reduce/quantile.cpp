@@ -23,12 +23,13 @@ Tensor quantile_impl(const char* op, const Tensor& x, const Tensor& q, std::opti
   TANDEM_CHECK(known, op, "() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ",
                interpolation);
   const int64_t d = given ? wrap_dim(op, *given, x.dim()) : 0;
-  const Tensor rows = given && x.dim() > 0 ? x.movedim(d, -1) : x.reshape({-1});  // sorts along the last dimension
+  // the dimension to sort along becomes the last one
+  const Tensor rows = given && x.dim() > 0 ? x.movedim(d, -1) : x.reshape({-1});
   const Tensor sorted = std::get<0>(rows.sort(-1)), last = sorted.narrow(-1, sorted.size(-1) - 1, 1);
   Tensor low, high, weight;
   {
     const NoGradGuard guard;
-    // Position of the last element: one for all rows, or, if NaNs are ignored, one per row.
+    // Sorted position of the largest element: one number for all rows, or, if NaNs are ignored, one per row.
     Tensor last_place = full({1}, static_cast<double>(sorted.size(-1) - 1), q.options());
     if (ignore_nan) last_place = (sorted.isnan().logical_not().sum(-1, true) - 1).clamp_min(0).to(q.dtype());
     Tensor position = q.detach().reshape({-1}) * last_place;
@@ -44,12 +45,12 @@ Tensor quantile_impl(const char* op, const Tensor& x, const Tensor& q, std::opti
     return ignore_nan ? sorted.gather(-1, at) : sorted.index_select(-1, at);
   };
   Tensor y = chosen(low);
-  // Only these modes interpolate. The other modes return an element unchanged: it may be infinite, and lerp would turn
-  // infinity into NaN.
+  // Only "linear" and "midpoint" interpolate. The other modes return an element unchanged: it may be infinite, and lerp
+  // would turn infinity into NaN.
   if (interpolation == "linear" || interpolation == "midpoint") y = y.lerp(chosen(high), weight);
   if (!ignore_nan) y = where(last.isnan(), last, y);
   if (given && x.dim() > 0) {
-    y = y.movedim(-1, 0);  // sizes (q, ...), where ... is x without dimension d
+    y = y.movedim(-1, 0);  // the sizes become (q, ...), where ... are x's sizes without dimension d
     if (keepdim) y = y.unsqueeze(d + 1);
   } else {
     if (keepdim)

@@ -104,15 +104,15 @@ ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dim
   in_memory_order = kept_sizes(permuted.sizes(), mask);
   if (!permuted.is_contiguous() || permuted.numel() == 0 || !permuted.is_floating_point()) return;
   int64_t sizes[3] = {1, 1, 1};
-  int part = 0;  // index in sizes of the product that is being collected
+  int part = 0;  // index in `sizes` of the size that the loop is multiplying up: N, C or L
   for (int64_t d = 0; d < permuted.dim(); ++d) {
     if (permuted.size(d) == 1) continue;
     const int wanted = !(mask >> d & 1) ? 1 : part == 0 ? 0 : 2;
-    if (wanted < part) return;  // a reduced dimension lies between kept ones: not (N, C, L)
+    if (wanted < part) return;  // a reduced dimension lies between kept ones, so x does not have the form (N, C, L)
     part = wanted;
     sizes[part] *= permuted.size(d);
   }
-  if (sizes[1] == 1) std::swap(sizes[0], sizes[2]);  // no dimension is kept: treats all elements as one row
+  if (sizes[1] == 1) std::swap(sizes[0], sizes[2]);  // if no dimension is kept, treats all elements as one row
   x = core::try_view(permuted, {sizes[0], sizes[1], sizes[2]});
 }
 Tensor ChannelDims::restore(const Tensor& flat, bool keepdim) const {

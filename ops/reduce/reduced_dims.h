@@ -26,10 +26,10 @@ struct ReducedDims {
   Tensor allocate_output(DType dtype) const { return core::empty({x.size(0), x.size(2)}, dtype, x.device()); }
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
-  Tensor x;       // (outer, count, inner), contiguous, not recorded by autograd
-  Shape kept;     // sizes with reduced dimensions set to 1
-  Shape dropped;  // sizes without reduced dimensions
-  Shape order;    // memory order of x's dimensions if x is channels-last; otherwise empty
+  Tensor x;       // input as (outer, count, inner): contiguous, not recorded by autograd
+  Shape kept;     // sizes of the input with reduced dimensions set to 1
+  Shape dropped;  // sizes of the input without reduced dimensions
+  Shape order;    // memory order of the input's dimensions if the input is channels-last; otherwise empty
   int64_t count = 1;
 };
 
@@ -40,11 +40,12 @@ struct ChannelDims {
   /// Reshapes the output of a kernel, C numbers, to the sizes of the operation's result.
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
-  Tensor x;               // (N, C, L), not recorded by autograd; undefined if the layout does not allow it
-  Shape in_memory_order;  // `kept` in the order in which dimensions lie in memory
-  Shape kept;             // sizes with reduced dimensions set to 1
-  Shape dropped;          // sizes without reduced dimensions
-  Shape order;            // memory order of x's dimensions if x is channels-last; otherwise empty
+  // input as (N, C, L), not recorded by autograd; undefined if the layout of the input does not allow this
+  Tensor x;
+  Shape in_memory_order;  // the sizes in `kept`, in the order in which the dimensions lie in memory
+  Shape kept;             // sizes of the input with reduced dimensions set to 1
+  Shape dropped;          // sizes of the input without reduced dimensions
+  Shape order;            // memory order of the input's dimensions if the input is channels-last; otherwise empty
 };
 
 /// Reshapes a gradient of the reduced result to `kept` sizes, so that it broadcasts against the input.

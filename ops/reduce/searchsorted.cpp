@@ -59,7 +59,8 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, Flag ou
     for (int64_t left = n; left > 0; left /= 2) {
       const Tensor middle = (low + high).floor_divide(2), at = sequence.gather(1, middle.clamp_max(n - 1));
       const Tensor beyond =
-          (upper ? at > wanted : at >= wanted).logical_not() & (low < high);  // true for NaN, which goes to the end
+          // for a NaN this is true in every step, so a NaN goes to the end
+          (upper ? at > wanted : at >= wanted).logical_not() & (low < high);
       high = where(beyond, high, where(low < high, middle, high));
       low = where(beyond, middle + 1, low);
     }

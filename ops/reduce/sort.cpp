@@ -9,8 +9,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, argsort, kthvalue, sort, topk);
 
 namespace {
-/// Calls fill(rows, values, index) for the rows of x along dim; fill writes `count` values and indices per row.
-/// Recorded by autograd.
+/// Calls fill(rows, values, index) for x as rows along dim. fill writes `count` values and their indices for each row.
+/// The result is recorded by autograd.
 template <class Fill>
 std::tuple<Tensor, Tensor> apply_sort(const char* op, const Tensor& x, int64_t dim, int64_t count, Fill fill) {
   Tensor index, values;

@@ -51,7 +51,7 @@ Tensor std_or_var(const char* op, const Tensor& x, IntArrayRef dims, double corr
                             const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
     Tensor scaled_grad = dy * (2 / divisor);
-    if (take_sqrt) {  // where y is 0, the slope is infinite; PyTorch takes the subgradient 0
+    if (take_sqrt) {  // where y is 0, the derivative of sqrt is infinite; as in PyTorch, the gradient there is 0
       const Tensor y = ctx.saved(1), flat = y == 0;
       scaled_grad = tandem::where(flat, Scalar(0), scaled_grad) / tandem::where(flat, Scalar(1), y * 2);
     }

@@ -19,7 +19,7 @@ Tensor trapezoid_areas(const char* op, const Tensor& y, const Tensor& x, const S
   const Tensor pairs = y.narrow(d, 0, gaps) + y.narrow(d, y.size(d) - gaps, gaps);
   if (!x.defined()) return pairs * dx;
   Tensor positions = x;
-  if (x.dim() == 1) {  // x holds coordinates along dimension d
+  if (x.dim() == 1) {  // x is a vector of coordinates along dimension d
     TANDEM_CHECK(x.size(0) == y.size(d), op, ": There must be one `x` value for each sample point, got x ", x.sizes(),
                  " and y ", y.sizes());
     Shape sizes(static_cast<size_t>(y.dim()), 1);
@@ -40,7 +40,8 @@ Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
 }
 Tensor cumulative_trapezoid(const Tensor& y, const Scalar& dx, int64_t dim) {
   const Tensor pairs = trapezoid_areas("cumulative_trapezoid", y, {}, 1, dim);
-  return (pairs * (dx.to_double() / 2)).cumsum(dim);  // integers are summed in floating point, as in PyTorch
+  // the floating-point factor makes integers sum in floating point, as in PyTorch
+  return (pairs * (dx.to_double() / 2)).cumsum(dim);
 }
 
 }  // namespace tandem

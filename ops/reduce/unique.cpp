@@ -9,8 +9,9 @@ namespace {
 
 using Unique = std::tuple<Tensor, Tensor, Tensor>;
 
-/// Returns (values, inverse, counts) for rows (n, ...): the first row of each run of equal rows, the run of each row,
-/// and the length of each run. `order` maps rows to the rows of x; undefined means the identity.
+/// Returns (values, inverse, counts) for rows (n, ...): the first row of each run of equal rows, the index of each
+/// row's run, and the length of each run. `order` maps indices of rows to indices of x's slices; undefined means that
+/// they are the same.
 Unique unique_runs(const char* op, const Tensor& rows, const Tensor& order, bool return_inverse, bool return_counts) {
   check_not_recorded(op, "the number of rows depends on the values");
   const NoGradGuard guard;
@@ -42,7 +43,8 @@ Unique unique_slices(const char* op, const Tensor& x, int64_t dim, bool sort, bo
   TANDEM_CHECK(each > 0, op,
                ": There are 0 sized dimensions, and they aren't selected, so unique cannot be applied, got ", x.sizes(),
                " and dim ", d);
-  if (sort && x.numel() > 0) {  // sorts by the last column first, because sorting is stable
+  // sorts by the last column first and by the first column last, which works because sorting is stable
+  if (sort && x.numel() > 0) {
     const Tensor columns = rows.reshape({rows.size(0), -1});
     order = arange(rows.size(0), TensorOptions(kInt64).device(x.device()));
     for (int64_t c = columns.size(1) - 1; c >= 0; --c)

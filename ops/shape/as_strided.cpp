@@ -11,7 +11,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, as_strided);
 
 bool may_overlap(IntArrayRef sizes, IntArrayRef strides) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // (stride, size) of each dimension
+  std::vector<std::pair<int64_t, int64_t>> dims;  // (stride, size) of each dimension of size 2 or more
   for (size_t d = 0; d < sizes.size(); ++d)
     if (sizes[d] > 1) dims.emplace_back(strides[d], sizes[d]);
   std::sort(dims.begin(), dims.end());

@@ -62,7 +62,8 @@ Tensor cat(TensorList tensors, int64_t dim) {
                    parts.size() - 1, " in the list, in dimension ", d, " of ", first->sizes(), " and ", t.sizes());
   }
   sizes[static_cast<size_t>(dim)] = total;
-  MemoryFormat format = first->suggest_memory_format();  // the common format of all tensors, or Contiguous
+  // memory format of y: the format that all tensors share, or Contiguous
+  MemoryFormat format = first->suggest_memory_format();
   for (const Tensor& t : tensors)
     if (t.suggest_memory_format() != format) format = MemoryFormat::Contiguous;
   Tensor y = core::empty_dense(sizes, core::strides_of("cat", sizes, format), type, first->device());
@@ -75,7 +76,7 @@ Tensor cat(TensorList tensors, int64_t dim) {
     for (size_t i = 0; i < tensors.size(); offset += parts[i++])
       if (!is_legacy_empty(tensors[i])) copy_elements(tensors[i], core::narrow(y, dim, offset, parts[i]));
   }
-  std::vector<bool> flat;  // whether each tensor has shape (0,)
+  std::vector<bool> flat;  // for each tensor, whether it has shape (0,)
   for (const Tensor& t : tensors) flat.push_back(is_legacy_empty(t));
   return record_list("cat", y, tensors, {}, [dim, parts, flat](const Context& ctx, const Tensor& dy) -> Grads {
     Grads grads;

@@ -28,7 +28,8 @@ Tensor combinations(const Tensor& x, int64_t r, Flag with_replacement) {
   while (n > 0 && row.back() <= most(row.size() - 1)) {
     rows.insert(rows.end(), row.begin(), row.end());
     size_t k = row.size();
-    while (k > 0 && row[k - 1] == most(k - 1)) --k;  // finds the last index that can increase: k - 1
+    // moves k so that k - 1 is the last index of the row that can increase
+    while (k > 0 && row[k - 1] == most(k - 1)) --k;
     if (k == 0) break;
     ++row[k - 1];
     for (size_t j = k; j < row.size(); ++j) row[j] = row[j - 1] + (with_replacement ? 0 : 1);

@@ -46,8 +46,8 @@ Tensor Tensor::contiguous(MemoryFormat format) const {
 
 static Tensor convert(const Tensor& x, Device device, DType dtype, bool non_blocking, bool pinned,
                       MemoryFormat format) {
-  // As in PyTorch, and unlike in clone(), a tensor with gaps keeps its memory format here, not the order of its
-  // dimensions.
+  // As in PyTorch, a tensor with gaps keeps its memory format here. (clone() keeps the order of its dimensions
+  // instead.)
   if (format == MemoryFormat::Preserve && !x.impl()->row_major && !core::is_dense(*x.impl()))
     format = x.suggest_memory_format();
   Tensor y;

@@ -10,8 +10,8 @@ namespace tandem {
 Tensor copy_if_overlapping(const Tensor& target, const Tensor& source);
 /// Implements x.copy_(source). Error messages name the calling operation, `op`.
 Tensor& copy_inplace(const char* op, Tensor& x, const Tensor& source, bool non_blocking = false);
-/// Reshapes the contiguous result of an operation, to which no other reference exists. The returned tensor does not
-/// count as a view.
+/// Reshapes the contiguous result of an operation, to which no other reference exists. Autograd does not track the
+/// returned tensor as a view.
 Tensor reshape_result(const Tensor& y, IntArrayRef sizes);
 
 }  // namespace tandem

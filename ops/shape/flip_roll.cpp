@@ -57,7 +57,7 @@ Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const {
   TANDEM_CHECK_AS(IndexError, dim() > 0, "roll: Dimension specified as ", dims[0],
                   " but tensor has no dimensions; pass no dims for a scalar");
   Tensor y;
-  // Shifts that undo the roll, one for each entry of dims: a dimension may occur more than once.
+  // Shifts that undo the roll. There is one for each entry of dims, because a dimension may occur more than once.
   std::vector<int64_t> back;
   {
     const NoGradGuard guard;

@@ -50,7 +50,7 @@ Tensor& Tensor::set_(const Tensor& source) const {
   TANDEM_CHECK(source.device() == device(), "set_: Could not set tensor on device ", source.device(),
                " to a tensor on device ", device());
   if (source.is_same(self())) return self();
-  impl()->autograd = {};  // x may have been a view: discards its autograd history
+  impl()->autograd = {};  // drops the autograd metadata, because x may have been a view
   impl()->shallow_copy_from(*source.impl());
   bump_version();
   return self();

@@ -34,7 +34,7 @@ std::vector<Tensor> split_with_sizes_impl(const char* op, const Tensor& x, IntAr
         return {cat(all, d)};
       });
 }
-/// Splits x into parts of size `part`; the last part has the rest. A dimension of size 0 gives one part.
+/// Splits x into parts of size `part`; the last part may be smaller. A dimension of size 0 gives one part.
 std::vector<Tensor> split_evenly(const char* op, const Tensor& x, int64_t part, int64_t d) {
   const int64_t size = x.size(d);
   std::vector<int64_t> sizes;
@@ -125,7 +125,8 @@ std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t d) const {
 }
 
 namespace {
-/// Returns the dimension that hsplit, vsplit or dsplit splits.
+/// Returns the dimension along which hsplit, vsplit or dsplit splits. @throws Error that names op if x has fewer than
+/// `least` dimensions
 int64_t named_split_dim(const char* op, const Tensor& x, int64_t least) {
   TANDEM_CHECK(x.dim() >= least, op, " requires a tensor with at least ", least, " dimension, but got a tensor with ",
                x.dim(), " dimensions! x is ", x.sizes());

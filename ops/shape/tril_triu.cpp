@@ -34,7 +34,7 @@ Tensor& Tensor::triu_(int64_t diagonal) const {
 }
 
 namespace {
-/// Returns the indices of a triangle, row by row: columns first(row) to last(row) - 1.
+/// Returns the indices of a triangle, row by row. Row `row` has the columns first(row) to last(row) - 1.
 template <class First, class Last>
 Tensor triangle_indices(const char* op, int64_t rows, const First& first, const Last& last, int64_t columns,
                         const TensorOptions& options) {

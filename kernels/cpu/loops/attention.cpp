@@ -73,7 +73,8 @@ template <class C> void attention_exps_body(const Loop& loop, int64_t begin, int
     mask.apply(x, r, n, scale);
     const C found = reduce_lanes<NanIgnoringMax>(x, n), before = first ? kMinusInfinity<C> : peaks[r],
             peak = found > before ? found : before;
-    const C base = peak == kMinusInfinity<C> ? C(0) : peak;  // if all keys so far are hidden, base 0 makes all powers 0
+    // if the mask hides all keys so far, subtracting 0 (not -infinity) makes all powers 0
+    const C base = peak == kMinusInfinity<C> ? C(0) : peak;
     const C sum = exps(x, n, base);
     for (int64_t i = n; i < columns; ++i) x[i] = C(0);
     peaks[r] = peak;

@@ -62,7 +62,7 @@ template <class T> void scale_windows(const PoolGeometry& v, int64_t oh, int64_t
 Span meeting(int64_t at, int64_t count, int64_t stride, int64_t width) {
   return {at < 0 ? (-at + stride - 1) / stride : 0, at < width ? min64(count, (width - 1 - at) / stride + 1) : 0};
 }
-/// `count` adjacent windows in row `oh` of the output, starting with window `first`.
+/// A run of `count` adjacent windows in row `oh` of the output, starting with window `first`.
 struct Windows {
   int64_t oh, first, count;
 };
@@ -74,8 +74,8 @@ void add_windows(const PoolGeometry& v, const Windows& row, const PlanePart<X>& 
   const int64_t last = min64(h0 + v.k[0], x.rows.last);
   for (int64_t h = max64(h0, x.rows.first); h < last; ++h)
     for (int64_t k = 0; k < v.k[1]; ++k) {
-      // Column, relative to the part, of the pixel that the first window reads. It may be outside the part although the
-      // pixels of other windows are inside.
+      // Column, relative to the part, of the pixel that the first window reads. It may be outside the part even if the
+      // pixels of later windows are inside.
       const int64_t at = row.first * s - v.p[1] + k - x.columns.first;
       const Span those = meeting(at, row.count, s, x.columns.last - x.columns.first);
       X* const from = x.row(h) + at;

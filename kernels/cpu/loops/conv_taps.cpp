@@ -1,6 +1,6 @@
 // Row-major convolutions with few channels: forward, and the gradient of the weights. A vector holds adjacent pixels of
-// the output. One weight is multiplied by adjacent pixels of the input for them; for the next weight of the kernel's
-// row, these pixels are shifted by one.
+// the output. Each weight is multiplied by the adjacent input pixels that these output pixels read; for the next weight
+// in the kernel's row, the input pixels are shifted by one.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 

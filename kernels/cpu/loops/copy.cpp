@@ -71,7 +71,7 @@ template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) 
       continue;
     }
     count = rows * width;
-    for_rows<2>(loop, at, at + 1, [&](int64_t, char** p) {  // runs once, only to get the pointers
+    for_rows<2>(loop, at, at + 1, [&](int64_t, char** p) {  // this loop runs once, only to get the pointers
       for (int64_t r = 0; r < rows; r += kEdge)
         for (int64_t c = 0; c < width; c += kEdge) {
           const int64_t high = rows - r < kEdge ? rows - r : kEdge, wide = width - c < kEdge ? width - c : kEdge;

@@ -69,7 +69,7 @@ template <class C> class Elements {
     if constexpr (__is_same(C, float))
       if (is_half()) narrow(dtype_, values, address(at), width, rows, stride);
   }
-  /// Stores n elements that were computed in other memory than place() returns.
+  /// Stores n elements that were computed elsewhere than in the memory that place() returns.
   void put(int64_t at, int64_t n, const C* values) const {
     if (is_half()) return write(at, n, values);
     C* const to = reinterpret_cast<C*>(address(at));
@@ -100,7 +100,8 @@ template <class C> class Elements {
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-// Defines the table of a loop that has one body for float and the half types, and one for double.
+// Defines the dispatch table (loop bodies by dtype) of a loop with two bodies: one computes float32 and the half types
+// in float, the other computes float64 in double.
 #define TANDEM_COMPUTED_TABLE(op, BODY, F) \
   TANDEM_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, float), BODY(F, float))
 #define TANDEM_FLOATING_BODY(op, body) TANDEM_COMPUTED_TABLE(op, TANDEM_BY_TYPE, body)

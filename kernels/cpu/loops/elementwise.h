@@ -13,14 +13,15 @@
 #else
 #define TANDEM_IVDEP _Pragma("GCC ivdep")
 #define TANDEM_NO_UNROLL _Pragma("GCC unroll 1")
-#define TANDEM_NOINLINE __attribute__((noinline, noclone))  // noclone: no copy of the function per constant argument
+// noclone: keeps gcc from compiling a copy of the function for each constant argument
+#define TANDEM_NOINLINE __attribute__((noinline, noclone))
 #endif
 // Prevents vectorisation of a loop that is a small part of the work. Vectorised code with checks for overlapping
 // operands would take kilobytes.
 #define TANDEM_NO_VECTORIZE asm volatile("");
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
-namespace {  // internal linkage: an object file exports its tables only
+namespace {  // internal linkage: an object file exports only its tables of loop bodies
 
 constexpr int64_t kTile = 256;
 
@@ -29,7 +30,7 @@ constexpr int64_t kTile = 256;
 template <class Op, int kLanes, class A> TANDEM_HD A reduce_lane_array(A* lane) {
   if constexpr (kLanes == 1) {
     return lane[0];
-  } else if constexpr (__is_same(A, float)) {  // the constant width keeps the lanes in registers
+  } else if constexpr (__is_same(A, float)) {  // a constant width lets the compiler keep the lanes in registers
     constexpr int kHalf = kLanes / 2;
     for (int k = 0; k < kHalf; ++k) lane[k] = Op::combine(lane[k], lane[k + kHalf]);
     return reduce_lane_array<Op, kHalf>(lane);
@@ -191,7 +192,7 @@ TANDEM_NOINLINE void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
     direct[k] = converters[k].direct && stride[k] == converters[k].size;
     all_direct = all_direct && direct[k];
   }
-  // The usual case; the small tiles of a LoopChain (fused loops) take it, too.
+  // The usual case. The small tiles of a LoopChain (elementwise loops fused into one pass) also take this path.
   if (all_direct && loop.extents.rank == 1) {
     const auto at = [&](int k) {
       const Operand& o = loop.operands[k];
@@ -337,8 +338,8 @@ void binary_strip(const LoopScalar* scalars, void* to, const void* const* from, 
     for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
   }
 }
-/// Whether functor F is so fast that filling a tile with one broadcast number would take noticeable time. Such functors
-/// have a scalar_strip.
+/// Whether functor F computes so fast that, by comparison, it would take noticeable time to fill a tile with a
+/// broadcast number. Such functors have a scalar_strip, which takes the number itself.
 template <class F> constexpr bool kHasScalarStrip = false;
 template <> constexpr bool kHasScalarStrip<Mul<float>> = true;
 template <> constexpr bool kHasScalarStrip<Div<float>> = true;
@@ -352,8 +353,8 @@ void scalar_strip(const LoopScalar* scalars, void* to, const void* const* from, 
   for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b);
 }
 
-/// Ports of loops with one or two inputs. The result is computed as Result and stored as Out; inputs are stored as In
-/// and computed as C.
+/// Converters of loops with one or two inputs: first for the output, then for each input. The result is computed as
+/// Result and stored as Out; inputs are stored as In and computed as C.
 template <class Out, class Result, class In, class C>
 constexpr Converter kConverters[] = {output<Out, Result>(), input<In, C>(), input<In, C>()};
 
@@ -371,7 +372,8 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
   walk<2>(loop, begin, end, binary_strip<F, C, Result>, kConverters<Out, Result, In, C>, strip_for_scalar);
 }
 
-// Loop bodies, as arguments of the table macros below: F is a functor template, T the C++ type of the dtype.
+// Loop bodies, as arguments of the table macros below: F is the template of a functor (the operation on one element), T
+// the C++ type of the dtype.
 #define TANDEM_UNARY_BODY(F, T) unary<F<Accumulate<T>>, T, T>
 #define TANDEM_PREDICATE_BODY(F, T) unary<F<Accumulate<T>>, T, bool>
 #define TANDEM_BINARY_BODY(F, T) binary<F<Accumulate<T>>, T, T>
@@ -381,8 +383,8 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-// Defines the table of an operation: its loop bodies in the order of DType. The table is constinit, because code that
-// initialises it at startup would be compiled for an instruction set that the processor may not have.
+// Defines the dispatch table of an operation: its loop bodies in the order of DType. The table is constinit, because
+// code that initialises it at startup would be compiled for an instruction set that the processor may not have.
 #define TANDEM_TABLE(op, ...)                  \
   namespace tandem::kernels::cpu::TANDEM_ISA { \
   extern const LoopTable op;                   \
@@ -403,8 +405,8 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
   TANDEM_TABLE(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
                BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
 
-// Table macro for each set of dtypes in core/elementwise_ops.h: TANDEM_LOOPS_OF_any is for operations that accept `any`
-// dtype, and so on.
+// Macro that defines the table of loop bodies, for each set of dtypes in core/elementwise_ops.h: TANDEM_LOOPS_OF_any is
+// for operations that accept `any` dtype, and so on.
 #define TANDEM_LOOPS_OF_any TANDEM_ALL_TABLE
 #define TANDEM_LOOPS_OF_numbers TANDEM_ARITHMETIC_TABLE
 #define TANDEM_LOOPS_OF_counted TANDEM_ARITHMETIC_TABLE

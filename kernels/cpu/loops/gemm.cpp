@@ -125,8 +125,8 @@ TANDEM_NOINLINE void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
   const auto place_b = [&](int64_t pc, int64_t j) { return pc * b.row + (jc + j) * b.column; };
   for (int64_t ic = begin; ic < end; ic += kBlockRows) {
     const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
-    // First row that is packed: 0, or the first row of an incomplete last tile. Such a tile has to be packed, because
-    // it reads more rows than there are.
+    // Index of the first row that is packed: 0, or the first row of an incomplete last tile. An incomplete tile has to
+    // be packed, because the kernel reads more rows than the tile has.
     const int64_t packed = a.elements.is_half() || a.column != 1 ? 0 : mc / kRows * kRows;
     const bool few = !b.elements.is_half() && b.column == 1 && mc <= kFewRows;
     for (int64_t pc = 0; pc < k; pc += kDepth) {
@@ -181,7 +181,8 @@ TANDEM_NOINLINE void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
 template <class C>
 void store_transposed(const C* block, int64_t rows, int64_t columns, C* to, int64_t ldc, bool accumulate) {
   if (!accumulate) return transpose<C, kVectorBytes>(block, columns, to, ldc, rows, columns);
-  constexpr int64_t kFew = kVectorWidth<C>;  // number of columns whose transposed copy stays in the L1 cache
+  // number of columns of the block that are transposed at a time, so that their copy stays in the L1 cache
+  constexpr int64_t kFew = kVectorWidth<C>;
   C transposed[kFew * kBlockRows];
   for (int64_t column = 0; column < columns; column += kFew) {
     const int64_t count = columns - column < kFew ? columns - column : kFew;

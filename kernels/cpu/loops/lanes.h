@@ -75,8 +75,8 @@ template <class Op, class A, int kBytes> TANDEM_HD A reduce_vector(LaneVector<A,
     return v[0];
   }
 }
-/// Reduces x[0, n). In-order operations have 32 lanes on every instruction set (fewer if n is smaller than a vector);
-/// other operations have as many lanes as is fastest. Sums of floats may still round differently on different
+/// Reduces x[0, n). Operations with kOrderMatters have 32 lanes on every instruction set (fewer if n is smaller than a
+/// vector); other operations have as many lanes as is fastest. Sums of floats may still round differently on different
 /// instruction sets, because the incomplete last vector depends on the size of a vector. An incomplete last vector is
 /// loaded together with elements before it, which are replaced by the neutral element.
 template <class Op, class A, int kBytes = kLaneBytes> TANDEM_HD A reduce_lanes(const A* x, int64_t n) {

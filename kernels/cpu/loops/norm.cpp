@@ -192,7 +192,7 @@ TANDEM_NOINLINE void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& a
     TANDEM_IVDEP
     for (int64_t i = 0; i < n; ++i) {
       if constexpr (kPlain)
-        y[i] = (x[i] - mean) * rstd + C(0);  // + 0 turns -0 into 0, as adding a bias does
+        y[i] = (x[i] - mean) * rstd + C(0);  // adding 0 turns -0 into 0, as adding a bias does
       else
         y[i] = (x[i] - mean) * rstd * (weight ? weight[i] : C(1)) + (bias ? bias[i] : C(0));
     }

@@ -191,7 +191,7 @@ struct GradientSums {
       for (int c = 0; c < kColumns; c += kWidth) {
         const Floats gradient = g.read(i, c);
         *reinterpret_cast<Floats*>(to + c) += gradient;
-        // A statement of its own, because clang fuses multiplication and addition within one expression.
+        // A separate statement, because clang fuses a multiplication and an addition within one expression.
         const Floats product = gradient * (load(x + c) - load(mean + c));
         *reinterpret_cast<Floats*>(to_dot + c) += product;
       }

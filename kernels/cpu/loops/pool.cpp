@@ -163,7 +163,8 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
     }
     return;
   }
-  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // v.k becomes the extent of a window, with dilation
+  // replaces v.k by the extent of a window, dilation included
+  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;
   Scratch<C> scratch;
   for (int64_t plane = begin; plane < end; ++plane)
     compute_plane(result, v, plane, [&](const PlanePart<C>& part) {
@@ -171,7 +172,7 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
       const int64_t count = (part.rows.last - part.rows.first) * part.stride;
       const Span down = windows_covering(v, 0, part.rows.first, part.rows.last, v.oh);
       const Span across = windows_covering(v, 1, part.columns.first, part.columns.last, v.ow);
-      // If all windows of a row are covered, the rows of windows are contiguous.
+      // If the windows covered span whole rows, the rows of windows are contiguous and are treated as one run.
       const bool all = across.last - across.first == v.ow;
       const int64_t run = (across.last - across.first) * (all ? down.last - down.first : 1);
       for (int64_t oh = down.first; oh < down.last; oh += all ? v.oh : 1) {

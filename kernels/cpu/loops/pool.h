@@ -60,7 +60,7 @@ inline Span adaptive_window(int64_t o, int64_t in, int64_t out) {
 /// A rectangle of a plane (ranges of rows and columns), and its memory.
 template <class C> struct PlanePart {
   Span rows, columns;
-  C* data;  // points to the element in the first row and column
+  C* data;  // address of the element in the part's first row and column
   int64_t stride;
   C* row(int64_t h) const { return data + (h - rows.first) * stride; }
 };
@@ -106,7 +106,7 @@ template <class C> class Plane {
   const C* cached_data_ = nullptr;
   Scratch<C> scratch_;
 };
-// See Note [Pooling by 2 x 2].
+// Number of windows in a tile, and number of elements in a step along a row; see Note [Pooling by 2 x 2].
 constexpr int64_t kTileWindows = 1024, kStep = 8;
 /// A row of pixels for adjacent windows, copied in type C together with padding, so that the pixels at one kernel
 /// position are contiguous over all of these windows.

@@ -164,7 +164,8 @@ template <class C> void max_body(const Loop& loop, int64_t begin, int64_t end) {
 template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   PoolGeometry v(loop);
   const int64_t channels = loop.extents.size[1];
-  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // v.k becomes the extent of a window, with dilation
+  // replaces v.k by the extent of a window, dilation included
+  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;
   const auto down = [&](int64_t h) { return windows_covering(v, 0, h, h + 1, v.oh); };
   const auto across = [&](int64_t w) { return windows_covering(v, 1, w, w + 1, v.ow); };
   for_groups(loop, begin, end, v.h, v.w, down, across,
@@ -188,7 +189,7 @@ struct AverageWindows {
   }
   Span windows(int d, int64_t i) const {
     const int64_t size = d ? v.w : v.h, out = d ? v.ow : v.oh;
-    // For adaptive pooling, calls adaptive_window() with input and output exchanged.
+    // In adaptive pooling, adaptive_window() with input and output exchanged gives the windows that contain pixel i.
     return adaptive() ? adaptive_window(i, out, size) : windows_covering(v, d, i, i + 1, out);
   }
   template <class C> C scale(int64_t oh, int64_t ow) const {

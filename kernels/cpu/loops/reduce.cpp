@@ -117,13 +117,14 @@ void reduce_long_columns(const T* x, int64_t rows, int64_t stride, int64_t width
   }
 }
 
-/// Reduces units [begin, end). converters[0] converts y, and converters[1] converts x, which is read as T: in place or,
-/// if kConverted and its type in memory is not T, from a converted copy.
+/// Reduces units [begin, end). A unit is a pair (outer, block). converters[0] converts y, and converters[1]
+/// converts x, which is read as T: in place or, if kConverted and its type in memory is not T, from a converted copy.
 template <class Op, class A, class T, bool kConverted>
 void reduce_units(const Loop& loop, int64_t begin, int64_t end, const Converter* converters) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
                 length = loop.scalars[3].integer;
-  const Converter out = converters[0], in = converters[1];  // local copies, which no store to y can change
+  // local copies, so that the compiler knows that no store to y changes them
+  const Converter out = converters[0], in = converters[1];
   const bool direct = !kConverted || in.direct;
   char* const y = loop.operands[0].buffer->data + loop.operands[0].offset;
   char* const x = loop.operands[1].buffer->data + loop.operands[1].offset;
@@ -274,7 +275,8 @@ template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-// Defines the table of a sum or product. The result has the dtype of the input; for integers and bool it is int64.
+// Defines the dispatch table (loop bodies by dtype) of a sum or product. The result has the dtype of the input; for
+// integers and bool it is int64.
 #define TANDEM_SUM_TABLE(op, Op)                                                                                       \
   TANDEM_TABLE(op, reduce<Op, float, float, float>, reduce<Op, double, double, double>, reduce<Op, Half, float, Half>, \
                reduce<Op, BFloat16, float, BFloat16>, reduce<Op, int64_t, uint64_t, int64_t>,                          \
@@ -284,7 +286,7 @@ template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int
 TANDEM_SUM_TABLE(sum, Sum)
 TANDEM_TABLE(sum_wide, reduce<Sum, float, double, double>)
 TANDEM_SUM_TABLE(prod, Prod)
-// Table of the first pass over half types, which keeps its partial sums in float.
+// Dispatch table (loop bodies by dtype) of a sum's first pass over half types, which keeps its partial sums in float.
 TANDEM_TABLE(sum_partial, nullptr, nullptr, reduce<Sum, Half, float, float>, reduce<Sum, BFloat16, float, float>)
 TANDEM_TABLE(sum_finish_float16, reduce<Sum, float, float, Half>)
 TANDEM_TABLE(sum_finish_bfloat16, reduce<Sum, float, float, BFloat16>)

@@ -98,7 +98,7 @@ template <class C> class RowBands {
   RowBands(const Elements<C>& all, int64_t at, int64_t n, int64_t stride = 1, int64_t width = 1)
       : all_(all), at_(at), n_(n), memory_stride_(stride), width_(width) {
     const int64_t most = stride == 1 ? kBandSize : kBandSize / kColumns;
-    // Bands are short enough that elements that are read several times stay in the L1 cache.
+    // A band is so short that the elements stay in the L1 cache while a loop reads them several times.
     step_ = !all.is_half() || n <= most ? n : most / 4;
   }
   int64_t size() const { return n_; }

@@ -23,7 +23,7 @@ struct RunningLogarithm {
   template <class A> static A combine(A a, A b) {
     if (a != a || b != b) return a + b;
     const A high = a > b ? a : b, low = a > b ? b : a;
-    if (low == start<A>() || high == A(__builtin_inf())) return high + A(0);  // + 0 turns -0 into 0, as in a sum
+    if (low == start<A>() || high == A(__builtin_inf())) return high + A(0);  // adding 0 turns -0 into 0, as in a sum
     return high + math::log1p(math::exp(low - high));
   }
 };

@@ -50,7 +50,8 @@ template <class C> void softmax_row(RowBands<C>& x, const Elements<C>& result) {
   const C scale = C(1) / lanes.fold();
   x.each([&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
-    if (!x.is_single_band()) exps(v, y, count, peak);  // later bands have overwritten the powers
+    // computes the powers again, because later bands have overwritten them
+    if (!x.is_single_band()) exps(v, y, count, peak);
     for (int64_t i = 0; i < count; ++i) y[i] *= scale;
     x.write(result, first, count, y);
   });
@@ -329,8 +330,8 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
     }
   });
 }
-/// Returns the gradient of row r's loss. It is dloss[r], where dloss is operand 1, or, if operand k holds the total
-/// weight, the gradient of the mean divided by this weight.
+/// Returns the gradient of row r's loss. If operand k is undefined, it is dloss[r], where dloss is operand 1. If
+/// operand k holds the total weight of a mean, it is the gradient of the mean divided by the total weight.
 template <class C> C loss_gradient(const Loop& loop, int k, int64_t r) {
   const C *const dloss = data<const C>(loop, 1), *const total = data<const C>(loop, k);
   return total ? *dloss / *total : dloss[r];
@@ -343,7 +344,8 @@ template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t be
   for (int64_t r = begin; r < end; ++r) {
     const int64_t t = data<const int64_t>(loop, 3)[r];
     if (t == ignore) {
-      // Not 0 times a slope: the slope is infinite if every target is ignored.
+      // Writes zeros instead of multiplying the gradient by 0, because the gradient is infinite if every target is
+      // ignored.
       result.set_zero(r * n, n);
       continue;
     }
