@@ -78,7 +78,8 @@ variable_list CustomNode::wrap_outputs(variable_list outputs) {
                  " that is not an argument of forward");
   }
   if (!any_input_requires_grad_) return outputs;
-  variable_list kept = outputs;  // for each output, the tensor that is saved if forward asked to save this output
+  variable_list kept =
+      outputs;  // for each output: the tensor to store if forward called save_for_backward() with this output
   for (size_t i = 0; i < outputs.size(); ++i) {
     Tensor& output = outputs[i];
     is_undefined_output_.push_back(!output.defined());

@@ -39,7 +39,7 @@ class Generator {
 };
 
 /// The generator from which this rank's random operations on a device draw: the one set by a GeneratorGuard, else
-/// stream 0 of the rank. If a batch is split over devices or ranks, shard r draws from stream r.
+/// random stream 0 of the rank. If a batch is split over devices or ranks, shard r draws from stream r.
 Generator& default_generator(Device device = kCPU);
 /// The generator of a stream, regardless of any GeneratorGuard.
 Generator& default_generator(Device device, uint64_t stream);

@@ -27,9 +27,9 @@ struct DataRank : RankExtension {
 };
 std::atomic<int>& data_rank() { return ThreadContext::current().state().part<DataRank>().rank; }
 
-/// Returns a seed, and the number of the manual_seed() call that determines it. manual_seed() resets every generator,
-/// including this one, to block 0. If the block is 0, it is therefore set to the start of a range that belongs to no
-/// earlier manual_seed() of this process.
+/// Returns a seed, and the index of the manual_seed() call that it follows. manual_seed() resets every
+/// generator to its first block of random numbers, so equal seeds would give equal streams again. The generator is
+/// therefore moved to a range of blocks that no earlier manual_seed() call has used.
 std::pair<uint64_t, uint64_t> next_seed() {
   static std::mutex mutex;
   static uint64_t num_manual_seeds = 0;

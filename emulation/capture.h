@@ -75,7 +75,7 @@ namespace detail::gpu {
 struct GraphTag {
   std::vector<int> devices;  // device of each lane
   std::vector<emulation::GraphNode> nodes;
-  // events of the latest launch, which are reached when it is done
+  // events that complete when the latest launch of the graph has ended
   std::vector<std::shared_ptr<emulation::SyncEvent>> last;
 };
 }  // namespace detail::gpu

@@ -8,7 +8,7 @@
 namespace tandem::nn {
 
 namespace {
-// Format the options of a loss as LibTorch prints them. Return an empty string in Python's style, which prints no
+// Each returns the options of a loss as LibTorch prints them, or "" if modules are printed as in Python, without
 // options.
 template <class Options> std::string format_margin(const Options& o) {
   if (!prints_as_libtorch) return {};

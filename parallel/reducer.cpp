@@ -144,7 +144,7 @@ void Reducer::on_gradient(size_t i) {
   tracker_.count(i);
   gradients_.copy_to_slot(i);
   last_gradient_ = std::chrono::steady_clock::now();
-  if (!status_exchange_.has_weight_unit() || tracker_.should_delay_launch()) return;
+  if (!status_exchange_.has_weight_scale() || tracker_.should_delay_launch()) return;
   while (const auto full = tracker_.next_full_bucket()) launch(*full, /*all_used=*/true);
 }
 /// Sends a bucket. With the last bucket, also sends the status.
@@ -162,7 +162,7 @@ void Reducer::launch(size_t b, bool all_used) {
   if (last) transport_->send_after_buckets(status_exchange_.send());
 }
 void Reducer::launch_rest(bool all_used) {
-  if (!status_exchange_.has_weight_unit()) status_exchange_.all_reduce_weight_unit(tracker_.weight());
+  if (!status_exchange_.has_weight_scale()) status_exchange_.all_reduce_weight_scale(tracker_.weight());
   while (const auto next = tracker_.next()) launch(*next, all_used);
 }
 

@@ -38,7 +38,7 @@ ReplicatedTensors::ReplicatedTensors(const NamedParameters& originals, std::vect
       originals_(originals.values()),
       devices_(std::move(devices)),
       module_is_replica_(module_is_replica),
-      copies_(devices_.size()),
+      replicas_(devices_.size()),
       replica_tensors_(devices_.size()) {
   check_on_first_device();
 }
@@ -60,7 +60,7 @@ bool ReplicatedTensors::add(size_t replica, const Tensor& original, const Tensor
   return false;
 }
 
-bool ReplicatedTensors::is_stale(const Copies& copies, size_t i) const {
+bool ReplicatedTensors::is_stale(const DeviceReplicas& copies, size_t i) const {
   return copies.versions.empty() || copies.original_versions[i] != originals_[i]._version() ||
          copies.versions[i] != copies.buffers.tensors()[i]._version();
 }
@@ -68,7 +68,7 @@ bool ReplicatedTensors::is_stale(const Copies& copies, size_t i) const {
 void ReplicatedTensors::transfer(size_t count, bool persistent) {
   FlatBuffers packed;  // copies of all originals on the first device, made when a device first needs a transfer
   for (size_t r = 1; r < count; ++r) {
-    Copies& copies = copies_[r];
+    DeviceReplicas& copies = replicas_[r];
     if (!copies.buffers.has_same_layout(originals_)) copies = {FlatBuffers(originals_, devices_[r]), {}, {}};
     std::vector<bool> changes(originals_.size());
     for (size_t i = 0; i < originals_.size(); ++i) changes[i] = is_stale(copies, i);
@@ -96,7 +96,7 @@ HistorySwapGuard ReplicatedTensors::refresh(size_t count, bool persistent) {
   std::vector<std::vector<Tensor>> aliases(count);  // new aliases, which receive the history of the broadcast
   for (size_t r = 0; r < count; ++r) {
     aliases[r].reserve(originals_.size());
-    for (const Tensor& t : r == 0 ? originals_ : copies_[r].buffers.tensors()) aliases[r].push_back(core::alias(t));
+    for (const Tensor& t : r == 0 ? originals_ : replicas_[r].buffers.tensors()) aliases[r].push_back(core::alias(t));
   }
   record_broadcast(originals_, aliases);
   for (size_t r = 0; r < count; ++r)

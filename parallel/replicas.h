@@ -47,19 +47,20 @@ class ReplicatedTensors {
   HistorySwapGuard refresh(size_t count, bool persistent);
 
  private:
-  struct Copies {  // copies of all originals on a device other than the first, and versions after the last transfer
+  struct DeviceReplicas {  // copies of all originals on a device other than the first, and versions after the last
+                           // transfer
     FlatBuffers buffers;
     std::vector<uint32_t> original_versions, versions;
   };
   void check_on_first_device() const;
-  bool is_stale(const Copies& copies, size_t i) const;
+  bool is_stale(const DeviceReplicas& copies, size_t i) const;
   void transfer(size_t count, bool persistent);
 
   std::vector<std::string> names_;
   std::vector<Tensor> originals_;
   std::vector<Device> devices_;
   bool module_is_replica_;
-  std::vector<Copies> copies_;  // copies on each device
+  std::vector<DeviceReplicas> replicas_;  // copies on each device
   // for each replica: pairs of the index of an original and the replica's tensor
   std::vector<std::vector<std::pair<size_t, Tensor>>> replica_tensors_;
 };

@@ -154,7 +154,7 @@ void read_state(const std::string& position, const IValue& state,
 
 }  // namespace
 
-IValue optimizer_value(const Optimizer& optimizer) {
+IValue optimizer_state_dict(const Optimizer& optimizer) {
   IValue groups = IValue::list({}), state = IValue::dict();
   size_t first = 0;
   for (const OptimizerParamGroup& group : optimizer.param_groups()) {
@@ -240,7 +240,7 @@ void save_optimizer_as_safetensors(const IValue& value, const std::string& path)
 }  // namespace detail
 
 void optim::Optimizer::save(serialize::OutputArchive& archive) const {
-  const IValue value = optimizer_value(*this);
+  const IValue value = optimizer_state_dict(*this);
   for (const IValue::Entry& entry : value.entries()) archive.write(entry.key().toStringRef(), entry.value());
 }
 void optim::Optimizer::load(serialize::InputArchive& archive) {

@@ -15,7 +15,7 @@ struct OptimizerState {
 
 /// Converts an optimizer's state and options to the dict that Python's optimizers save: {"state": {0: {"step": ...,
 /// "exp_avg": ...}}, "param_groups": [{"lr": ..., "betas": (...), "params": [0, 1]}]}
-IValue optimizer_value(const optim::Optimizer& optimizer);
+IValue optimizer_state_dict(const optim::Optimizer& optimizer);
 /// Converts the dict that Python's optimizers save, or the object that LibTorch's optimizers save, to the arguments of
 /// load_state. (LibTorch's object uses other keys for the parameters.)
 /// @throws Error if groups or parameters do not match the optimizer, or Tandem does not support the value of an option

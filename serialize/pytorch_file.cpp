@@ -34,7 +34,7 @@ class StorageReader : public TensorSource {
     LoadedStorage& loaded = find(storage, dtype);
     const int64_t numel = loaded.storage->bytes / element_size(dtype);
     TANDEM_CHECK(0 <= offset && offset <= numel, "a tensor of storage '", storage.key, "' begins at element ", offset,
-                 " of ", numel);
+                 " of ", numel, ", which is outside the storage; the file is damaged");
     const Tensor all(IntrusivePtr<TensorImpl>(new TensorImpl(loaded.storage, Shape{numel}, 0, dtype)));
     return core::as_strided(all, sizes, strides, offset);
   }

@@ -128,9 +128,7 @@ inline bool is_wide_rows_by_rows(const Gemm& g) {
 // The implementations for these cases read it once, in place, and are used with AVX2 and AVX-512 alike.
 inline bool is_large(const Gemm& g) { return multiplications(g) >= 500'000; }
 inline bool is_few_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && !g.transpose_a; }
-inline bool is_few_transposed_by_rows(const Gemm& g) {
-  return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a;
-}
+inline bool is_small_m_transposed(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a; }
 inline bool is_few_in_order(const Gemm& g) {
   return is_large(g) && g.m < 16 && !g.transpose_b && g.n >= 96;  // 96 is the number of columns of the widest tile of c
 }
@@ -158,7 +156,7 @@ template <>
 constexpr GemmImplementation<float> kGemm<float>[] = {
     {"transposed tiles", is_wide_rows_by_rows, transposed_tiles},
     {"few rows by rows", is_few_by_rows, few_by_rows},
-    {"few transposed rows by rows", is_few_transposed_by_rows, few_transposed_by_rows},
+    {"few transposed rows by rows", is_small_m_transposed, few_transposed_by_rows},
     {"few rows in order", is_few_in_order, few_in_order},
     {"rows by a column", is_rows_by_column, rows_by_column},
     {"tiles", is_faster_by_tiles, tiles},

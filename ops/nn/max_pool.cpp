@@ -87,8 +87,8 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, Triple k, In
   const auto [y, row] =
       max_pool2d_with_indices(planes_to_depth_images(inner), {k[0], 1}, {s[0], 1}, {p[0], 0}, {d[0], 1}, ceil_mode);
   const Tensor maxima = planes_to_volumes(y, x, inner);
-  // Combines the indices of two pools. `row` is an index into the elements of `inner`, with the depth as the outer
-  // dimension. inner_index is an index into one plane of x.
+  // A 3-d pool is a pool of each plane, whose maxima are `inner`, and then a pool over the depth. `row` indexes `inner`
+  // as (depth, plane's elements); inner_index indexes a plane of x. Their combination indexes the volume of x.
   const NoGradGuard guard;
   const Tensor safe = row.clamp_min(0), position = inner_index.flatten(1).gather(1, safe.flatten(1)).view(row.sizes());
   const Tensor depth = safe.floor_divide(inner.size(-2) * inner.size(-1));
@@ -287,7 +287,7 @@ void detail::check_output_size_or_ratio(const char* op, bool has_output_size, Ar
                has_output_size ? ": only one of output_size and output_ratio may be specified"
                                : ": requires specifying either an output_size or an output_ratio");
   for (const double ratio : ratios)
-    TANDEM_CHECK(ratio > 0 && ratio < 1, op, ": output_ratio must be between 0 and 1 (got ", ratio, ")");
+    TANDEM_CHECK(ratio > 0 && ratio < 1, op, ": output_ratio must be between 0 and 1 (got ", ratio, "), both excluded");
 }
 namespace {
 /// Returns the output size, which is given either directly or as ratios of the sizes of x's last dimensions.

@@ -112,7 +112,7 @@ ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dim
     part = wanted;
     sizes[part] *= permuted.size(d);
   }
-  if (sizes[1] == 1) std::swap(sizes[0], sizes[2]);  // if no dimension is kept, treats all elements as one row
+  if (sizes[1] == 1) std::swap(sizes[0], sizes[2]);  // a reduction over all dimensions becomes one of a single row
   x = core::try_view(permuted, {sizes[0], sizes[1], sizes[2]});
 }
 Tensor ChannelDims::restore(const Tensor& flat, bool keepdim) const {

@@ -35,7 +35,7 @@ FlatPlan plan_flat(const std::vector<int64_t>& elements, int64_t vector, int64_t
 struct ShardRange {
   size_t tensor;           // index of the tensor
   int64_t from, elements;  // range of elements within the tensor
-  int64_t at;              // offset of the first element in the shard
+  int64_t at;              // offset within the shard at which the elements begin
   bool operator==(const ShardRange&) const = default;
 };
 /// Lists the parts of tensors that lie in a shard, in the order of the plan.

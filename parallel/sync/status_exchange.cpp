@@ -22,7 +22,7 @@ StatusExchange::StatusExchange(std::string owner, std::string name, distributed:
       group_(std::move(group)),
       weighted_(weighted),
       static_graph_(static_graph),
-      has_weight_unit_(!weighted) {}
+      has_weight_scale_(!weighted) {}
 StatusExchange::~StatusExchange() {
   if (!status_copy_pending_) return;
   try {
@@ -56,17 +56,17 @@ void StatusExchange::allocate(const Tensor& in_bucket, bool any_float64, Device 
     host_all_used_ = core::empty_pinned({1}, all_used_.dtype());
 }
 
-void StatusExchange::all_reduce_weight_unit(double weight) {
+void StatusExchange::all_reduce_weight_scale(double weight) {
   const Tensor mean = full({1}, weight, TensorOptions(kFloat64).device(group_->device()));
   group_->all_reduce(mean, distributed::ReduceOp::AVG, name_ + ": the ranks' first weights")->synchronize();
   if (const double m = mean.item<double>(); m > 0)
-    weight_unit_ = std::exp2(std::round(std::log2(m))), has_weight_unit_ = true;
+    weight_scale_ = std::exp2(std::round(std::log2(m))), has_weight_scale_ = true;
 }
 void StatusExchange::apply_weight(Tensor gradients, double weight) const {
   if (weight == 0)
     gradients.zero_();  // a rank without examples has NaN as mean loss and as gradients
-  else if (weight != weight_unit_)
-    gradients.mul_(weight / weight_unit_);
+  else if (weight != weight_scale_)
+    gradients.mul_(weight / weight_scale_);
 }
 void StatusExchange::set_status(bool all_used, double weight) {
   all_used_.fill_(all_used);
@@ -80,10 +80,10 @@ void StatusExchange::rescale(const Transport& sent, const Buckets& buckets, int 
   double factor = static_cast<double>(group_->size()) / divisor;
   Tensor device_factor;  // defined with weights on a GPU, so that the host need not wait for the factor
   if (weighted_ && rank_weight_.is_cuda()) {
-    device_factor = weight_unit_ / rank_weight_.clamp_min(1e-30);
+    device_factor = weight_scale_ / rank_weight_.clamp_min(1e-30);
   } else if (weighted_) {
     const double mean = rank_weight_.item<double>();
-    factor = mean > 0 ? weight_unit_ / mean : 0;
+    factor = mean > 0 ? weight_scale_ / mean : 0;
   }
   if (factor == 1 && !device_factor.defined()) return;
   for (size_t b = 0; b < buckets.size(); ++b) {

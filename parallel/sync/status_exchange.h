@@ -35,8 +35,8 @@ class StatusExchange {
   /// Returns whether the ranks have agreed on the unit of weights. Gradients are multiplied by weight / unit. The unit
   /// is a power of two near the mean weight, so that half types do not overflow. All ranks must agree on it before the
   /// first gradient is sent.
-  bool has_weight_unit() const { return has_weight_unit_; }
-  void all_reduce_weight_unit(double weight);
+  bool has_weight_scale() const { return has_weight_scale_; }
+  void all_reduce_weight_scale(double weight);
   /// Multiplies a bucket's gradients by weight / unit, where unit is the unit of weights described above.
   void apply_weight(Tensor gradients, double weight) const;
   /// Writes the status of this rank. Call this before the last bucket is sent.
@@ -62,8 +62,8 @@ class StatusExchange {
   const std::string owner_, name_;
   const distributed::ProcessGroupPtr group_;
   const bool weighted_, static_graph_;
-  double weight_unit_ = 1;
-  bool has_weight_unit_;    // whether the unit of weights is known; always true without weights
+  double weight_scale_ = 1;
+  bool has_weight_scale_;   // whether the unit of weights is known; always true without weights
   Tensor separate_status_;  // memory of the status, if the status is not a part of the last bucket
   Tensor all_used_;         // first element of the status: whether this rank used all parameters
   Tensor rank_weight_;  // second element of the status: the weight of this rank, and after averaging the mean weight

@@ -79,12 +79,12 @@ class AccuracyProbe {
                 DemoRun& run)
       : training_mode_(training_mode), test_(data.test), mode_(mode), run_(run) {
     const int64_t steps = s.epochs * ((static_cast<int64_t>(*data.train.size()) + s.batch_size - 1) / s.batch_size);
-    if (s.history) interval_ = std::max<int64_t>(1, steps / History::kNumEvaluations);
+    if (s.history) record_interval_ = std::max<int64_t>(1, steps / History::kNumEvaluations);
     // Never classifies more images at once than a training step has, so that peak memory does not rise.
     batch_size_ = std::min<int64_t>(s.batch_size, 500);
   }
   void after_step(int64_t step) {
-    if (interval_ == 0 || step % interval_ != 0) return;
+    if (record_interval_ == 0 || step % record_interval_ != 0) return;
     for (const Device device : training_mode_.devices)
       if (device.is_cuda()) cuda::synchronize(device);
     const auto start = std::chrono::steady_clock::now();
@@ -101,7 +101,7 @@ class AccuracyProbe {
   const FashionMNIST& test_;
   const std::string& mode_;
   DemoRun& run_;
-  int64_t interval_ = 0, batch_size_ = 0;
+  int64_t record_interval_ = 0, batch_size_ = 0;
 };
 
 /// Classifies every test image on one device, and fills in the confusion matrix and the list of mistakes.

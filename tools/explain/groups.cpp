@@ -58,7 +58,7 @@ void apply_in_groups(nn::Module& layer, const std::shared_ptr<std::vector<Group>
     m.eval();
   });
   layer.register_forward_hook([=](nn::Module& m, const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
-    // An undefined tensor means: keep the result of forward.
+    // A forward hook that returns an undefined tensor keeps the result of forward.
     if (!*training) return Tensor();
     m.train();
     return forward_in_groups(m, inputs[0], *groups);

@@ -48,7 +48,7 @@ bool has_dropout(const Job& job);
 
 /// Differences between two runs.
 struct Comparison {
-  double parameters = 0;   // largest absolute difference of any parameter element at the end
+  double parameters = 0;   // largest absolute difference between the elements of both runs' parameters after training
   std::string largest_in;  // name of the parameter with the largest difference
   double loss = 0;         // absolute difference of Outcome::loss
   /// First step, counted from 1, after which a parameter differs, or that only one of the runs has; 0 if none differs.

@@ -227,7 +227,7 @@ void read_dp(Object o, DpOptions& dp) {
 
 std::vector<int> read_devices(const Json& list, const std::string& path) {
   TANDEM_CHECK(list.is_array() && !list.empty() && list.size() <= 1000, path, " is ", Object::short_json(list),
-               "; accepted: a list of 1 to 1000 numbers of devices");
+               "; accepted: a list of 1 to 1000 device counts");
   std::vector<int> devices;
   devices.reserve(list.size());
   for (const Json& value : list) {

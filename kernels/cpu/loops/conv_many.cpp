@@ -24,7 +24,7 @@ class PixelIterator {
   PixelIterator(const ConvImage& s, int64_t plane) : s_(s), plane_(plane) {}
   /// Returns the offset of the next of `pixels` pixels. After the last pixel, returns the last offset again.
   TANDEM_NOINLINE int64_t next(int64_t pixels) {
-    const int64_t at = image_ * plane_ + row_ * s_.stride_h * s_.line() + column_ * s_.step();
+    const int64_t at = image_index_ * plane_ + row_ * s_.stride_h * s_.line() + column_ * s_.step();
     if (++done_ >= pixels) return at;
     if (++column_ == s_.ow) {
       column_ = 0;
@@ -32,14 +32,14 @@ class PixelIterator {
     }
     if (row_ == s_.oh) {
       row_ = 0;
-      ++image_;
+      ++image_index_;
     }
     return at;
   }
 
  private:
   const ConvImage& s_;
-  int64_t plane_, image_ = 0, row_ = 0, column_ = 0, done_ = 0;
+  int64_t plane_, image_index_ = 0, row_ = 0, column_ = 0, done_ = 0;
 };
 
 /// Computes kPixels pixels of y for kVectors vectors of filters, and stores the first `count` pixels. `weights`:

@@ -161,7 +161,7 @@ struct PoolGradient {
   const PixelLocations& locations;
   const float* dy;
   const uint8_t* chosen;
-  /// Writes the gradient of normalised pixel i, for `width` channels, to `gradient`.
+  /// Writes the gradient of the loss by pixel i of batch norm's result, for `width` channels, to `gradient`.
   void read(int64_t i, int64_t width, float* gradient) const {
     const float* const window_dy = dy + locations.window[i];
     const uint8_t* const from = chosen + locations.window[i];
@@ -172,7 +172,7 @@ struct PoolGradient {
       gradient[c] = from[c] == here ? all : 0;
     }
   }
-  /// Returns the gradient of normalised pixel i for a vector of channels, from channel c on.
+  /// Returns the gradient of the loss by pixel i of batch norm's result, for one vector of channels from channel c on.
   TANDEM_HD Floats read(int64_t i, int64_t c) const {
     const Bytes from = *reinterpret_cast<const Bytes*>(chosen + locations.window[i] + c);
     const Ints is_here = widened(from) == int32_t(locations.index_in_window[i]);

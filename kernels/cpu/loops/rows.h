@@ -162,8 +162,8 @@ template <class C> class TransposedRows {
   alignas(64) C columns_[kShortRow * kColumns];
   C scratch_[kShortRow * kColumns];
 };
-/// Divides columns [begin, end) of the outer * inner columns of (outer, n, inner) into adjacent groups, and calls
-/// f(offset of the first column, number of columns).
+/// A tensor (outer, n, inner) has outer * inner columns of n elements. Divides columns [begin, end) into groups whose
+/// columns are adjacent in memory, and calls f(offset of the group's first element, number of columns) for each group.
 template <class F> void for_columns(int64_t n, int64_t inner, int64_t begin, int64_t end, F f) {
   while (begin < end) {
     const int64_t column = begin % inner, left = inner - column < end - begin ? inner - column : end - begin;

@@ -25,7 +25,7 @@ std::shared_ptr<NcclComm> NcclComm::connect(const Library& lib, int rank, int si
     }
     made->wait_until_accepted("ncclCommInitRankConfig", deadline, result);
   } catch (...) {
-    end_all({made}, &NcclComm::abort);
+    close_or_abort_all({made}, &NcclComm::abort);
     throw;
   }
   return made;
@@ -99,7 +99,7 @@ std::string NcclComm::error_text(Result result) const {
   return out;
 }
 
-void end_all(const NcclComms& comms, void (NcclComm::*end)() noexcept) {
+void close_or_abort_all(const NcclComms& comms, void (NcclComm::*end)() noexcept) {
   const Deadline deadline = after(kLeaveTimeout);
   std::vector<std::future<void>> ended;
   for (const auto& comm : comms) {

@@ -50,6 +50,6 @@ class NcclComm {
 using NcclComms = std::vector<std::shared_ptr<NcclComm>>;
 /// Closes or aborts all communicators, in parallel, because one may wait for another on this or another rank. Returns
 /// after some seconds at most; detached threads do the rest.
-void end_all(const NcclComms& comms, void (NcclComm::*end)() noexcept);
+void close_or_abort_all(const NcclComms& comms, void (NcclComm::*end)() noexcept);
 
 }  // namespace tandem::distributed::nccl

@@ -45,7 +45,7 @@ NcclWatchdog::~NcclWatchdog() {
   }
   wake_.notify_all();
   thread_.join();
-  end_all(comms_, &NcclComm::close);
+  close_or_abort_all(comms_, &NcclComm::close);
   cuda::report_failure(device_, nullptr);  // clear the failure, so that a later group on this device starts without it
 }
 
@@ -181,7 +181,7 @@ void NcclWatchdog::fail(const std::string& what, milliseconds grace_period) {
     const std::lock_guard lock(mutex_);
     comms = comms_;
   }
-  end_all(comms, &NcclComm::abort);
+  close_or_abort_all(comms, &NcclComm::abort);
 }
 
 /// Returns the latest call of each rank: "; rank 0 called last: all_reduce #3 ...; rank 1 does not answer".
