@@ -100,7 +100,8 @@ svg .hollow{fill:var(--paper);stroke-width:1.6}svg .so{stroke:var(--others)}svg 
 svg .fw{fill:var(--card);stroke:var(--soft);stroke-width:.9}
 svg .fu{fill:var(--rule);stroke:var(--soft);stroke-width:.8;stroke-dasharray:2 2}
 svg .fh{fill:url(#stripes7);fill-opacity:.5}
-svg .in{font-size:10.5px;paint-order:stroke;stroke-width:6px;stroke-linejoin:round}
+svg .in{font-size:10.5px}
+svg [class*="in ih"]{paint-order:stroke;stroke-width:4.5px;stroke-linejoin:round}
 )";
 
 constexpr int kLineColours = 5, kAreaColours = 8;
@@ -111,10 +112,10 @@ std::string page_style() {
   std::string style = std::string(kColours) + kText + kCharts;
   for (int i = 0; i < kLineColours; ++i)
     style += cat("svg .f", i, "{fill:var(--c", i, ")}svg .s", i, "{stroke:var(--c", i, ")}svg .if", i,
-                 "{fill:var(--paper);stroke:var(--c", i, ")}\n");
+                 "{fill:var(--paper)}\n");
   for (int i = 0; i < kAreaColours; ++i)
     style += cat("svg .p", i, "{fill:var(--p", i, ")}svg .h", i, "{fill:url(#stripes", i, ")}svg .ip", i, ",svg .ih", i,
-                 "{fill:var(--o", i, ");stroke:var(--p", i, ")}\n");
+                 "{fill:var(--o", i, ")}svg .ih", i, "{stroke:var(--p", i, ")}\n");
   return style;
 }
 
