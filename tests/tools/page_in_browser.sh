@@ -27,7 +27,7 @@ frame() {
 const found = [];
 addEventListener('error', e => found.push('error: ' + e.message));
 document.getElementById('frame').onload = function () {
-  const page = this.contentDocument, view = this.contentWindow, name = e => e.tagName + ' "' + e.textContent.trim().slice(0, 40) + '"';
+  const page = this.contentDocument, view = this.contentWindow, name = e => e.tagName + ' "' + e.textContent.trim().replace(/\s+/g, ' ').slice(0, 60) + '"';
   view.addEventListener('error', e => found.push('error: ' + e.message));
   page.querySelectorAll('details').forEach(d => d.open = true);
   if (page.documentElement.scrollWidth > $1) found.push('wider than the window: ' + page.documentElement.scrollWidth);

@@ -59,8 +59,8 @@ Rgb linear_colour(const std::string& name, bool dark) {
 /// Returns the contrast of two colours by WCAG 2: (lighter + 0.05) / (darker + 0.05), of relative luminances.
 double contrast(const Rgb& a, const Rgb& b) {
   const auto luminance = [](const Rgb& c) { return 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2]; };
-  const auto [low, high] = std::minmax(luminance(a), luminance(b));
-  return (high + 0.05) / (low + 0.05);
+  const double first = luminance(a), second = luminance(b);
+  return (std::max(first, second) + 0.05) / (std::min(first, second) + 0.05);
 }
 
 /// Returns the colour in CIELAB as a reader with normal vision (0), protanopia, deuteranopia or tritanopia sees it. The
