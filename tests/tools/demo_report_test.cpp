@@ -1,6 +1,8 @@
 // Tests the page of `tandem demo --report`: its contents, that it loads nothing, and runs without curves or mistakes.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 
 #include "tandem/tests/catch.h"
 #include "tandem/tests/data/idx_files.h"
@@ -32,11 +34,11 @@ void check_page(const std::string& page) {
     INFO(id);
     CHECK(has(page, std::string("<section id=\"") + id + "\""));
   }
-  for (const char* request :
-       {"http:", "https:", "url(", "@import", "<script", "<link", "<iframe", "<object", " onload="}) {
+  for (const char* request : {"http:", "https:", "@import", "<script", "<link", "<iframe", "<object", " onload="}) {
     INFO(request);
     CHECK_FALSE(has(page, request));
   }
+  CHECK(count(page, "url(") == count(page, "url(#stripes"));  // patterns of the page itself
   CHECK(count(page, "src=") == count(page, "src=\"data:image/png;base64,"));
   CHECK_FALSE(has(page, "\"nan"));  // NaN must not appear as a coordinate
   CHECK_FALSE(has(page, "\"inf"));
@@ -61,6 +63,14 @@ TEST_CASE("demo --report writes one page about all modes", "[demo]") {
     CHECK(has(page, text));
   }
   CHECK(count(page, "<rect class=\"cell right\" x=\"") >= 10);
+  CHECK(count(page, "<figure class=\"chart") == count(page, "<small>n = "));
+  // One run says nothing about speed: what leads is certain.
+  const size_t lead = page.find("<p class=\"verdict\">");
+  const std::string first = page.substr(lead, page.find("</p>", lead) - lead);
+  CHECK(first.starts_with("<p class=\"verdict\">All modes train the same model: after "));
+  CHECK_FALSE((has(first, "fast") || has(first, "per second")));
+  CHECK(has(page, "Each mode ran once, not repeated: timings are indicative."));
+  CHECK(count(page, "<a href=\"#confusion\">Confusion matrix</a>") == 1);
   CHECK((has(page, "<img alt=\"test image ") || has(page, "libpng-dev") || has(page, "There are none")));
   // Evaluating the test images for the report must not change the training.
   const Result without =
@@ -100,5 +110,36 @@ TEST_CASE("a report has a page without steps, without mistakes, and of a loss th
   const std::string nan = read_file(folder / "nan.html");
   check_page(nan);
   CHECK(has(nan, "no number"));
-  CHECK((has(nan, "is <b>dress</b><br/>taken for <b>sneaker</b>, 99") || has(nan, "libpng-dev")));
+  CHECK((has(nan, "is <b>dress</b><br/>taken for <b>sneaker</b>, <span>99") || has(nan, "libpng-dev")));
+}
+
+TEST_CASE("the two forms of DDP have colours of their own", "[demo][page]") {
+  const TemporaryFolder folder;
+  write_digits(folder.path(), 10, 10);
+  const tools::DemoData data(folder.path());
+  DemoSettings s;
+  s.data = folder.path(), s.model = "mlp", s.device = "cpu", s.devices = s.ranks = 2;
+  std::vector<DemoRun> runs(4);
+  const char* const modes[] = {"single", "dp", "ddp_gloo", "ddp_local"};
+  for (size_t i = 0; i < runs.size(); ++i) {
+    runs[i].mode = modes[i];
+    runs[i].samples_per_second = 1000.0 * static_cast<double>(i + 1);
+    runs[i].peak_mib_per_device = {1.5};
+    runs[i].history.confusion.assign(100, 1);
+    runs[i].history.mistakes = {{3, 3, 7, 0.99}};
+    runs[i].history.losses = {{1, 2.0}, {2, 1.0}};
+    runs[i].history.accuracies = {{1, 0.5}, {2, 0.75}};
+  }
+  write_report(folder / "page.html", s, data, runs);
+  const std::string page = read_file(folder / "page.html");
+  check_page(page);
+  std::vector<std::string> classes;  // of the bars of speed, a bar for each mode
+  const std::string end = " seg\"";
+  for (size_t at = page.find("<title>images per second: "); at != std::string::npos;
+       at = page.find("<title>images per second: ", at + 1)) {
+    const size_t begin = page.rfind("class=\"", at) + 7;
+    classes.push_back(page.substr(begin, page.find(end, begin) - begin));
+  }
+  CHECK(classes == std::vector<std::string>{"f0", "f1", "f3", "f2"});
+  if (const char* const path = std::getenv("TANDEM_TEST_PAGE")) std::ofstream(path) << page;  // for page_in_browser.sh
 }

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Opens a page of `tandem compare` in headless Chromium, 1280 and 390 pixels wide, light and dark. The page must load
-# nothing, raise no error, and cut nothing off. Exits with 77 ("skipped" for ctest) if there is no Chromium.
-# usage: page_in_browser.sh PAGE.html [FOLDER]      FOLDER: receives a screenshot of each variant
+# Opens a page of `tandem compare` or `tandem demo` in headless Chromium, 1280 and 390 pixels wide, light and dark. Fails
+# if the page loads anything, raises an error, is wider than the window, cuts text off, or draws text over other text or
+# lines; if a link leads nowhere; or if something is cut off without a shadow that says so. Exits with 77, "skipped" for
+# ctest, if there is no Chromium.
+# usage: page_in_browser.sh PAGE.html|TEST_PROGRAM [FOLDER]
+#   TEST_PROGRAM: writes a page in its tests with the tag [page]      FOLDER: for a screenshot of each width and scheme
 set -euo pipefail
 page=$(realpath "$1")
 shots=${2:-}
@@ -9,9 +12,13 @@ chromium=$(command -v chromium || command -v chromium-browser || command -v goog
 [ -n "$chromium" ] || { echo "skipped: no Chromium was found; on Debian: apt install chromium"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-cp "$page" "$folder/page.html"
+if [[ "$page" == *.html ]]; then
+  cp "$page" "$folder/page.html"
+else
+  TANDEM_TEST_PAGE="$folder/page.html" "$page" "[page]" >"$folder/log" || { cat "$folder/log"; exit 1; }
+fi
 
-# Shows the page in a frame of the given width, with a script that inspects it.
+# The page in a frame of the width asked for, and what looks at it there.
 frame() {
   cat >"$folder/frame.html" <<HTML
 <!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
@@ -20,21 +27,43 @@ frame() {
 const found = [];
 addEventListener('error', e => found.push('error: ' + e.message));
 document.getElementById('frame').onload = function () {
-  const page = this.contentDocument, view = this.contentWindow, name = e => e.tagName + ' "' + e.textContent.trim().slice(0, 40) + '"';
+  const page = this.contentDocument, view = this.contentWindow, name = e => e.tagName + ' "' + e.textContent.trim().replace(/\s+/g, ' ').slice(0, 60) + '"';
   view.addEventListener('error', e => found.push('error: ' + e.message));
   page.querySelectorAll('details').forEach(d => d.open = true);
   if (page.documentElement.scrollWidth > $1) found.push('wider than the window: ' + page.documentElement.scrollWidth);
   for (const e of view.performance.getEntriesByType('resource')) found.push('request: ' + e.name);
-  for (const text of page.querySelectorAll('svg text')) {
-    const svg = text.ownerSVGElement.getBoundingClientRect(), box = text.getBoundingClientRect();
-    if (box.left < svg.left - 1 || box.right > svg.right + 1 || box.top < svg.top - 1 || box.bottom > svg.bottom + 1)
-      found.push('cut off: ' + name(text) + ' in ' + name(text.closest('figure').querySelector('figcaption, h3, h4') || text));
+  const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2;
+  for (const plot of page.querySelectorAll('.plot')) {
+    const where = ' in ' + name(plot.closest('figure').querySelector('figcaption'));
+    const frame = plot.getBoundingClientRect(), top = plot.firstElementChild.getBoundingClientRect().top;
+    const texts = [...plot.querySelectorAll('text')].map(e => [e, e.getBoundingClientRect()]);
+    texts.forEach(([text, box], i) => {
+      if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1)
+        found.push('cut off: ' + name(text) + where);
+      if (text.hasAttribute('transform')) return;  // the box of turned text is larger than the text
+      for (const [other, place] of texts.slice(i + 1))
+        if (!other.hasAttribute('transform') && meet(box, place)) found.push(name(text) + ' over ' + name(other) + where);
+    });
+    for (const line of plot.querySelectorAll('line.g, line.ref')) {
+      const box = line.getBoundingClientRect(), y1 = +line.getAttribute('y1'), y2 = +line.getAttribute('y2');
+      const [dash, gap] = (line.getAttribute('stroke-dasharray') || (y2 - y1) + ' 1').split(' ').map(Number);
+      for (let y = y1; y < y2; y += dash + gap) {
+        const part = {left: box.left - 2, right: box.left + 2, top: top + y, bottom: top + Math.min(y + dash, y2)};
+        for (const [text, place] of texts)
+          if (!text.classList.contains('in') && meet(part, place)) found.push('a line crosses ' + name(text) + where);
+      }
+    }
   }
+  for (const link of page.querySelectorAll('a[href^="#"]'))
+    if (!page.getElementById(link.getAttribute('href').slice(1))) found.push('a link to nowhere: ' + name(link));
   for (const e of page.querySelectorAll('main *')) {
-    if (e.closest('svg') || !e.clientWidth || e.scrollWidth <= e.clientWidth + 1) continue;
-    const style = view.getComputedStyle(e);  // what scrolls shows all it has
+    if (e.closest('svg') || !e.clientWidth || e.scrollWidth <= e.clientWidth + 1 || e.classList.contains('plot')) continue;
+    const style = view.getComputedStyle(e);
     if (style.overflowX === 'hidden' || style.overflowX === 'clip') found.push('hidden: ' + name(e));
+    else if (e.classList.contains('box') && !style.backgroundImage.includes('gradient')) found.push('no shadow: ' + name(e));
+    else if (style.overflowX === 'visible' && !e.closest('.box')) found.push('sticks out: ' + name(e));
   }
+  if (page.querySelectorAll('.plot').length === 0) found.push('no chart');
   page.querySelectorAll('details').forEach(d => d.open = false);
   this.style.height = page.documentElement.scrollHeight + 'px';
   document.getElementById('said').textContent =
@@ -44,7 +73,7 @@ document.getElementById('frame').onload = function () {
 HTML
 }
 open_page() {
-  timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --hide-scrollbars --allow-file-access-from-files \
+  timeout 180 "$chromium" --headless --no-sandbox --disable-gpu --hide-scrollbars --allow-file-access-from-files \
     --user-data-dir="$folder/profile" --host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=4000 \
     --blink-settings=preferredColorScheme="$1" --enable-logging=stderr "${@:2}" "file://$folder/frame.html"
 }

@@ -102,6 +102,9 @@ struct Run {
   double predicted = 0;              // seconds per step, predicted by the cost model; 0 if there is no prediction
 };
 
+/// Number of times that a transfer of each size is measured.
+inline constexpr int kLinkRepeats = 9;
+
 /// Measured times of transfers of several sizes S over one link, and the line a + S / B that was fitted to them.
 struct LinkProbe {
   std::string name;  // such as "cpu:0 -> cpu:1, copy" or "all-reduce, local, 2 ranks"

@@ -98,7 +98,8 @@ std::string verdict_body(const Report& report, const ModeStyles& styles) {
     chart.x = {"times one device with all the cores", Unit::kNone};
     chart.reference = 1;
     chart.reference_name = "one device, all cores";
-    chart.dot_name = "median and 95 % interval";
+    chart.note = median_note(job.runs, "Median");
+    chart.dot_name = "median";
     const Run* best = nullptr;
     for (const Run* run : job.runs) {
       if (run->speedup.median <= 0) continue;

@@ -15,6 +15,7 @@
 namespace tandem::tools {
 namespace {
 
+using compare::mode_style;
 using page::cat;
 using page::count;
 using page::escape;
@@ -22,10 +23,6 @@ using page::number;
 using page::percent;
 using page::plural;
 
-/// Returns the style of a mode, which gives it the same colour in all charts.
-int mode_style(const std::string& mode) {
-  return mode == "single" ? page::kInk : mode == "dp" ? 1 : mode == "ddp_gloo" ? 0 : mode == "ddp_local" ? 2 : 5;
-}
 std::string mode_label(const std::string& mode) {
   return mode == "single"      ? "one device"
          : mode == "dp"        ? "DataParallel"
@@ -35,24 +32,45 @@ std::string mode_label(const std::string& mode) {
                                : mode;
 }
 
-std::string summary(const DemoSettings& s, const std::vector<DemoRun>& runs) {
-  const DemoRun& first = runs[0];
-  const auto* fastest = &*std::max_element(runs.begin(), runs.end(), [](const DemoRun& a, const DemoRun& b) {
-    return a.samples_per_second < b.samples_per_second;
-  });
-  std::string text =
-      cat(s.model, " classifies ", number(100 * first.test_accuracy, 4), " % of the test images correctly after ",
-          plural(s.epochs, "epoch"), " (", mode_label(first.mode), ").");
-  if (runs.size() > 1)
-    text += cat(" Of ", runs.size(), " training modes, ", mode_label(fastest->mode), " was the fastest, with ",
-                count(std::llround(fastest->samples_per_second)), " images per second.");
+double sum_memory(const DemoRun& run) {
+  double mib = 0;
+  for (const double each : run.peak_mib_per_device) mib += each;
+  return mib * (1 << 20);
+}
+
+/// Returns "A to B", or only "A" if both texts are equal.
+std::string range(const std::string& low, const std::string& high) { return low == high ? low : low + " to " + high; }
+
+/// Returns what the runs prove: agreement, accuracy, memory and bytes. Their times are not repeated, so they prove
+/// nothing.
+std::string summary(const DemoSettings& s, const DemoData& data, const std::vector<DemoRun>& runs) {
+  const auto by = [&](auto value) {
+    return std::minmax_element(runs.begin(), runs.end(),
+                               [&](const DemoRun& a, const DemoRun& b) { return value(a) < value(b); });
+  };
+  const auto accuracy = by([](const DemoRun& run) { return run.test_accuracy; });
+  const auto memory = by(sum_memory);
+  const auto moved = by([](const DemoRun& run) { return run.mib_moved_per_step; });
   double largest = -1;
   for (const DemoRun& run : runs) largest = std::max(largest, run.max_parameter_difference.value_or(-1));
+  std::string text;
   if (largest >= 0)
-    text += cat(" After ", s.compare_steps,
-                " steps every parallel mode has the parameters of its reference on one device, ",
-                largest == 0 ? "to the last bit." : cat("with a difference of up to ", number(largest), "."));
-  return text;
+    text += largest == 0
+                ? cat("All modes train the same model: after ", s.compare_steps,
+                      " steps every parallel mode has the parameters of its reference on one device, to the last bit. ")
+                : cat("After ", s.compare_steps, " steps the parameters of a parallel mode differ by up to ",
+                      number(largest), " from those of its reference on one device. ");
+  text +=
+      cat("After ", plural(s.epochs, "epoch"), " ", s.model, " classifies ",
+          range(number(100 * accuracy.first->test_accuracy, 4), number(100 * accuracy.second->test_accuracy, 4)),
+          " % of the ", count(data.test.targets().size(0)), " test images correctly. It needs ",
+          range(page::byte_size(sum_memory(*memory.first)), page::byte_size(sum_memory(*memory.second))), " of memory");
+  if (moved.second->mib_moved_per_step > 0)
+    text += cat(", and moves ",
+                range(page::byte_size(moved.first->mib_moved_per_step * (1 << 20)),
+                      page::byte_size(moved.second->mib_moved_per_step * (1 << 20))),
+                " between devices in a step");
+  return text + (runs.size() > 1 ? ", depending on the mode." : ".");
 }
 
 /// Averages every `each` consecutive points into one, to smooth the noise of single batches.
@@ -75,13 +93,14 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
   const size_t each = std::max<size_t>(1, runs[0].history.losses.size() / 60);
   page::LineChart loss, accuracy;
   loss.title = "Training loss";
+  loss.note = accuracy.note = "n = 1 run of each mode.";
   loss.description = "The loss of each training mode, over the steps.";
   loss.x = {"step"};
   loss.y = {each == 1 ? "cross entropy of a batch, nats" : cat("cross entropy, mean of ", each, " batches, nats")};
   accuracy.title = "Test accuracy";
   accuracy.description = "The share of test images that are classified correctly, over the steps.";
   accuracy.x = {"step"};
-  accuracy.y = {cat("of ", count(std::min(test_images, History::kEvaluationImages)), " test images"),
+  accuracy.y = {cat("of ", count(std::min(test_images, History::kEvaluationImages)), " test images (not from 0)"),
                 page::Unit::kPercent};
   accuracy.y.from_zero = false;
   for (const DemoRun& run : runs) {
@@ -100,37 +119,53 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
       std::any_of(runs.begin(), runs.end(), [](const DemoRun& run) { return run.mode.starts_with("ddp"); });
   return page::charts(svg(loss) + svg(accuracy)) +
          page::paragraph(cat(ranks ? "The loss of DDP is that of rank 0's part of each batch. " : "",
-                             "Training pauses while the accuracy is measured; that time is not counted."));
+                             "Lines of modes with the same values cover each other; the dashed one shows what is "
+                             "below. Training pauses "
+                             "while the accuracy is measured; that time is not counted."));
 }
 
 std::string resources(const std::vector<DemoRun>& runs) {
-  page::BarChart speed{"Speed", "Images per second of each training mode.", {"images per second"}, {}};
   page::BarChart memory{"Peak memory",
                         "Peak memory in use on each device.",
                         {"peak memory, all devices together", page::Unit::kBytes},
-                        {}};
-  page::Table table("All figures", {"Way", "Seconds", "Images/s", "Test accuracy", "Last loss", "Peak memory",
+                        {},
+                        "n = 1 run of each mode. Bar: the sum of the devices' peaks.",
+                        false};
+  page::BarChart moved{"Bytes moved",
+                       "Bytes sent between devices in a step.",
+                       {"sent in a step, all devices together", page::Unit::kBytes},
+                       {},
+                       "n = 1 run of each mode. Bar: counted bytes.",
+                       false,
+                       false};
+  page::BarChart speed{"Speed, not repeated",
+                       "Images per second of each training mode.",
+                       {"images per second"},
+                       {},
+                       "n = 1 run of each mode, so timings are indicative.",
+                       false,
+                       false};
+  page::Table table("All figures", {"Mode", "Seconds", "Images/s", "Test accuracy", "Last loss", "Peak memory",
                                     "Moved per step", "Largest difference"});
   for (const DemoRun& run : runs) {
-    const std::string images = count(std::llround(run.samples_per_second));
-    speed.rows.push_back(
-        {mode_label(run.mode), images, {{"images per second", 0, run.samples_per_second, images}}, {}});
-    page::BarRow row{mode_label(run.mode), "", {}, {}};
-    double sum = 0;
+    const std::string images = count(std::llround(run.samples_per_second)), label = mode_label(run.mode);
+    const double bytes_moved = run.mib_moved_per_step * (1 << 20);
+    const std::string moved_text = page::byte_size(bytes_moved);
+    const int style = mode_style(run.mode);
+    speed.rows.push_back({label, images, {{"images per second", style, run.samples_per_second, images}}, {}});
+    moved.rows.push_back({label, moved_text, {{"bytes", style, bytes_moved, moved_text}}, {}});
+    page::BarRow row{label, page::byte_size(sum_memory(run)), {}, {}};
     std::string peaks;
     for (size_t i = 0; i < run.peak_mib_per_device.size(); ++i) {
       const double bytes = run.peak_mib_per_device[i] * (1 << 20);
-      row.segments.push_back({cat("device ", i), static_cast<int>(i), bytes, page::byte_size(bytes)});
+      row.segments.push_back({cat("device ", i), style, bytes, page::byte_size(bytes)});
       peaks += (i == 0 ? "" : " + ") + page::byte_size(bytes);
-      sum += bytes;
     }
-    row.value = page::byte_size(sum);
     memory.rows.push_back(row);
-    table.add({mode_label(run.mode), number(run.seconds), images, percent(run.test_accuracy), number(run.final_loss),
-               peaks, page::byte_size(run.mib_moved_per_step * (1 << 20)),
-               run.max_parameter_difference ? number(*run.max_parameter_difference) : "-"});
+    table.add({label, number(run.seconds), images, percent(run.test_accuracy), number(run.final_loss), peaks,
+               moved_text, run.max_parameter_difference ? number(*run.max_parameter_difference) : "-"});
   }
-  return page::charts(svg(speed) + svg(memory)) + table.html();
+  return page::charts(svg(memory) + svg(moved) + svg(speed)) + table.html();
 }
 
 std::string base64(const std::string& bytes) {
@@ -155,8 +190,8 @@ std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
         cat("test image ", m.image, ": ", kClasses[m.truth], ", taken for ", kClasses[m.predicted]);
     out += cat("<figure><img alt=\"", what, "\" width=\"84\" height=\"84\" src=\"data:image/png;base64,",
                base64(data::tensor_to_png("demo", pixels)), "\"/><figcaption>is <b>", kClasses[m.truth],
-               "</b><br/>taken for <b>", kClasses[m.predicted], "</b>, ", percent(m.probability),
-               "</figcaption></figure>\n");
+               "</b><br/>taken for <b>", kClasses[m.predicted], "</b>, <span>", percent(m.probability),
+               "</span></figcaption></figure>\n");
   }
   return page::paragraph(
              "The misclassified test images with the highest predicted probability, which is shown below each.") +
@@ -165,22 +200,28 @@ std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
   return page::paragraph(error.msg() + ".");
 }
 
-/// Returns a sentence that names the classes with the highest and the lowest fraction of correctly classified images.
-std::string describe_class_accuracy(const std::vector<int64_t>& counts) {
-  std::vector<std::pair<double, int>> class_accuracies;
+/// Style of correctly classified images: the colour of the confusion matrix's diagonal.
+constexpr int kCorrect = 1;
+
+/// Returns a chart of the fraction of each class's images that are classified correctly.
+std::string class_accuracy_chart(const DemoRun& run) {
+  page::BarChart chart{"Accuracy of each class, " + mode_label(run.mode),
+                       "The share of each class's test images that are classified correctly.",
+                       {"of the class's images", page::Unit::kPercent},
+                       {},
+                       "n = all test images of the class. Bar: share that is classified correctly.",
+                       false,
+                       false};
   for (int truth = 0; truth < kClassCount; ++truth) {
     int64_t all = 0;
-    for (int p = 0; p < kClassCount; ++p) all += counts[static_cast<size_t>(truth * kClassCount + p)];
-    if (all > 0)
-      class_accuracies.emplace_back(
-          static_cast<double>(counts[static_cast<size_t>(truth * (kClassCount + 1))]) / static_cast<double>(all),
-          truth);
+    const auto row = run.history.confusion.begin() + truth * kClassCount;
+    for (int p = 0; p < kClassCount; ++p) all += row[p];
+    if (all == 0) continue;
+    const double share = static_cast<double>(row[truth]) / static_cast<double>(all);
+    const std::string text = cat(percent(share), " of ", count(all));
+    chart.rows.push_back({kClasses[truth], text, {{"correct", kCorrect, share, text}}, {}});
   }
-  if (class_accuracies.empty()) return "";
-  std::sort(class_accuracies.begin(), class_accuracies.end());
-  return cat("Best known: ", kClasses[class_accuracies.back().second], " (", percent(class_accuracies.back().first),
-             "). Least known: ", kClasses[class_accuracies.front().second], " (",
-             percent(class_accuracies.front().first), ").");
+  return svg(chart);
 }
 
 std::string provenance(const DemoSettings& s) {
@@ -200,39 +241,42 @@ std::string provenance(const DemoSettings& s) {
 
 const char* const kStyle = R"(
 dl{grid-template-columns:12.5em 1fr}dl+dl{margin-top:-8px}
-svg .cell{fill:var(--c3);stroke:var(--grid);stroke-width:.6}
-svg .right{fill:var(--c0)}
-svg .count{font-size:10px;text-anchor:middle;stroke:none}
-svg .on{fill:var(--o0)}
-svg .class{font-size:10px}
+svg .cell{fill:var(--p5);stroke:var(--rule);stroke-width:.6}
+svg .right{fill:var(--p1)}
+svg .count{font-size:11px;text-anchor:middle}
+svg .on-right{fill:var(--o1)}svg .on-wrong{fill:var(--o5)}
 .mistakes{display:grid;grid-template-columns:repeat(auto-fill,minmax(104px,1fr));gap:16px 10px}
 .mistakes figure{margin:0}
-.mistakes b{white-space:nowrap}
+.mistakes b,.mistakes span{white-space:nowrap}
 .mistakes img{display:block;image-rendering:pixelated;border:1px solid var(--rule)}
 .mistakes figcaption{font-weight:400;font-size:.78rem;line-height:1.3;margin-top:4px}
 )";
 
 using page::format_coordinate;
+using page::format_x;
 
-constexpr double kWidth = 360, kLeft = 66, kRight = 24, kTop = 68, kCell = (kWidth - kLeft - kRight) / kClassCount,
-                 kCellHeight = 25;
+constexpr double kLeft = 76, kRight = 40, kTop = 68, kCell = 100.0 / kClassCount, kCellHeight = 25;
 
 /// Returns the opacity of a cell of the confusion matrix. The square root keeps small counts of wrong images visible
 /// beside large counts of correct ones.
 double opacity(double share) { return std::sqrt(share); }
 
 std::string cell(int truth, int predicted, int64_t images, double share) {
-  const double x = kLeft + kCell * predicted, y = kTop + kCellHeight * truth;
+  const double x = kCell * predicted, y = kTop + kCellHeight * truth;
   const std::string tip = cat(count(images), " images of class ", kClasses[truth], ", ", percent(share),
                               " of them, are predicted as ", kClasses[predicted]);
   std::string out =
-      cat("<rect class=\"cell", truth == predicted ? " right" : "", "\" x=\"", format_coordinate(x), "\" y=\"",
-          format_coordinate(y), "\" width=\"", format_coordinate(kCell), "\" height=\"", format_coordinate(kCellHeight),
+      cat("<rect class=\"cell", truth == predicted ? " right" : "", "\" x=\"", format_x(x), "\" y=\"",
+          format_coordinate(y), "\" width=\"", format_x(kCell), "\" height=\"", format_coordinate(kCellHeight),
           "\" style=\"fill-opacity:", format_coordinate(100 * opacity(share)), "%\"><title>", escape(tip),
           "</title></rect>");
   if (images > 0)
-    out += cat("<text class=\"count", opacity(share) > 0.6 ? " on" : "", "\" x=\"", format_coordinate(x + kCell / 2),
-               "\" y=\"", format_coordinate(y + kCellHeight / 2 + 3.5), "\">", images, "</text>\n");
+    out += cat("<text class=\"count",
+               opacity(share) <= 0.6 ? ""
+               : truth == predicted  ? " on-right"
+                                     : " on-wrong",
+               "\" x=\"", format_x(x + kCell / 2), "\" y=\"", format_coordinate(y + kCellHeight / 2 + 4), "\">", images,
+               "</text>\n");
   return out;
 }
 
@@ -252,29 +296,29 @@ void write_report(const std::string& path, const DemoSettings& s, const DemoData
   page::Page page{.title = "tandem demo: " + title,
                   .heading = title,
                   .style = kStyle,
-                  .introduction = "<p class=\"verdict\">" + escape(summary(s, runs)) + "</p>\n",
+                  .introduction = "<p class=\"verdict\">" + escape(summary(s, data, runs)) +
+                                  "</p>\n<p class=\"note\">Each mode ran once, not repeated: timings are indicative. "
+                                  "<code>tandem compare</code> repeats them.</p>\n",
                   .footer = "Made by tandem demo --report."};
-  page.sections = {{"curves", "Training curves", curves(runs, data.test.targets().size(0))},
-                   {"resources", "Time and memory", resources(runs)},
-                   {"confusion", "Confusion matrix",
-                    confusion_chart(cat("The test images, ", mode_label(first.mode)), first.history.confusion) +
-                        page::paragraph(describe_class_accuracy(first.history.confusion))},
-                   {"mistakes", "Mistakes", mistakes(first, data.test)},
-                   {"provenance", "Settings and versions", provenance(s)}};
+  page.sections = {
+      {"curves", "Training curves", curves(runs, data.test.targets().size(0))},
+      {"resources", "Memory, bytes and speed", resources(runs)},
+      {"confusion", "Confusion matrix",
+       page::charts(confusion_chart("Confusion matrix, " + mode_label(first.mode), first.history.confusion) +
+                    class_accuracy_chart(first))},
+      {"mistakes", "Mistakes", mistakes(first, data.test)},
+      {"provenance", "Settings and versions", provenance(s)}};
   write_file_atomically("demo", path, html(page));
 }
 
 std::string confusion_chart(const std::string& title, const std::vector<int64_t>& counts) {
-  std::string picture =
-      cat("<text class=\"al\" x=\"2\" y=\"", format_coordinate(kTop - 6), "\">truth ↓</text><text class=\"al e\" x=\"",
-          format_coordinate(kLeft - 4), "\" y=\"12\">predicted as →</text>\n");
+  std::string picture = cat("<text class=\"al\" x=\"", 2 - kLeft, "\" y=\"", kTop - 6,
+                            "\">truth ↓</text><text class=\"al\" x=\"", 2 - kLeft, "\" y=\"12\">predicted →</text>\n");
   int64_t right = 0, all = 0;
   for (int truth = 0; truth < kClassCount; ++truth) {
-    const double middle = kCell * (truth + 0.5) + kLeft, y = kTop + kCellHeight * (truth + 0.5) + 3.5;
-    picture +=
-        cat("<text class=\"e class\" x=\"", format_coordinate(kLeft - 4), "\" y=\"", format_coordinate(y), "\">",
-            kClasses[truth], "</text><text class=\"class\" transform=\"translate(", format_coordinate(middle + 3), " ",
-            format_coordinate(kTop - 5), ") rotate(-60)\">", kClasses[truth], "</text>\n");
+    picture += cat("<text class=\"e\" x=\"-5\" y=\"", format_coordinate(kTop + kCellHeight * (truth + 0.5) + 4), "\">",
+                   kClasses[truth], "</text><svg x=\"", format_x(kCell * (truth + 0.5)), "\" y=\"", kTop - 5,
+                   "\"><text transform=\"translate(4 0) rotate(-55)\">", kClasses[truth], "</text></svg>\n");
     int64_t class_total = 0;
     for (int p = 0; p < kClassCount; ++p) class_total += counts[static_cast<size_t>(truth * kClassCount + p)];
     for (int p = 0; p < kClassCount; ++p) {
@@ -289,7 +333,9 @@ std::string confusion_chart(const std::string& title, const std::vector<int64_t>
                                       " images are on the diagonal: they are classified correctly.");
   std::string legend = "<li>share of the class:</li>";
   for (const int share : {1, 10, 50, 100}) legend += legend_key(share);
-  return page::figure(title, description, kWidth, kTop + kCellHeight * kClassCount + 2, picture, legend);
+  return page::figure(title,
+                      cat("n = ", count(all), " test images. Number: images; shade: share of the class's images."),
+                      description, {kTop + kCellHeight * kClassCount + 2, kLeft, kRight}, picture, legend);
 }
 
 }  // namespace tandem::tools

@@ -1,16 +1,22 @@
 // Declares charts, drawn as inline SVG without scripts: lines, dots with intervals, stacked bars, stacked areas, and a
-// timeline. Each chart is a <figure> with a title, a legend and a description for screen readers. Its colours come from
-// the CSS of the page (style.cpp: classes f0... for fills, s0... for strokes). Charts are 360 units wide, which fits a
-// phone's screen without scaling.
+// timeline. Each chart is a <figure> with a title, a note, a legend and a description for screen readers. Its colours
+// come from the CSS of the page (style.cpp). Horizontal positions are percentages of the chart's width, so a chart
+// fills its column at any width, and its text keeps its size.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace tandem::tools::page {
 
-/// Special styles: text colour, waiting, unattributed time, and hidden communication. Styles 0 to 9 are colours. Higher
-/// numbers repeat these colours with other markers.
-inline constexpr int kInk = 100, kWaiting = 101, kUnattributed = 102, kHidden = 103;
+/// Styles. On a page, each colour stands for one thing; patterns and markers tell its variants apart.
+/// Areas: 0 to 7 are colours. Adding kStriped draws stripes on the colour.
+inline constexpr int kStriped = 10;
+/// Lines and points: kLine + 0 (text colour) to kLine + 4 are colours. Adding multiples of 10 changes the marker.
+inline constexpr int kLine = 100, kInk = kLine;
+/// Grey markers: data that somebody else published. kPublished + 1 and so on are other markers.
+inline constexpr int kPublished = 200;
+/// Areas without a colour of their own: waiting (white) and everything else (grey). kFaded: area 7 with stripes, pale.
+inline constexpr int kWaiting = 300, kOther = 301, kFaded = 302;
 
 /// Unit of an axis. Determines which tick values are round and how tick labels are written.
 enum class Unit { kNone, kSeconds, kBytes, kBandwidth, kPercent };
@@ -32,26 +38,28 @@ struct ChartPoint {
 
 struct Series {
   std::string name;
-  int style = 0;  // index of the colour and marker
+  int style = 0;
   std::vector<ChartPoint> points;
   bool line = true, markers = true, dashed = false, in_legend = true;
 };
 
+/// In all charts, `note` is shown below the title: the number of measurements, and the meaning of a bar or whisker.
 struct LineChart {
   std::string title, description;
   Axis x, y;
   std::vector<Series> series;
   double mark_x = 0;  // x coordinate of a vertical line; 0: no line
-  std::string mark_name;
+  std::string mark_name, note;
 };
 /// Returns the chart as a <figure>; "" if there is nothing to draw. The other overloads do the same.
 std::string svg(const LineChart& chart);
 
 struct Segment {
   std::string name;  // text in the legend
-  int style = 0;     // index of the colour
+  int style = 0;
   double value = 0;
   std::string tip;
+  std::string label = {};  // text inside the segment if there is room; if empty, the name
 };
 /// One stacked bar. A segment with value 0 is not drawn, but keeps its position in the order of the legend. The legend
 /// shows it if its value in another row is positive.
@@ -65,6 +73,8 @@ struct BarChart {
   std::string title, description;
   Axis x;
   std::vector<BarRow> rows;
+  std::string note = {};
+  bool has_legend = true, has_labels = true;  // has_labels: whether segments have text inside
 };
 std::string svg(const BarChart& chart);
 
@@ -82,7 +92,7 @@ struct DotChart {
   Axis x;
   std::vector<DotRow> rows;
   double reference = -1;  // position of a vertical line; negative: no line
-  std::string reference_name, dot_name, second_name;
+  std::string reference_name, dot_name, second_name, note;
 };
 std::string svg(const DotChart& chart);
 
@@ -91,12 +101,14 @@ struct AreaLayer {
   int style = 0;
   std::vector<double> values;
 };
+/// A chart of stacked step functions: each value holds from its x coordinate to the next one.
 struct AreaChart {
   std::string title, description;
   Axis x, y;
   std::vector<double> at;  // x coordinates of the values of all layers
   std::vector<AreaLayer> layers;
   double y_max = 0;  // the y axis extends at least to this value, so that charts side by side can have the same scale
+  std::string note;
 };
 std::string svg(const AreaChart& chart);
 
@@ -114,12 +126,13 @@ struct TimelineGroup {
   std::string name;
   std::vector<TimelineLane> lanes;
 };
-/// Shows the devices of several runs, one below the other, on a common time axis. It is wider than other charts, so it
-/// scrolls in a box of its own.
+/// Shows the devices of several runs, one below the other, on a common time axis. Each group's time starts at its first
+/// mark. The chart is as wide as the page; on narrow screens it scrolls in a box of its own.
 struct TimelineChart {
   std::string title, description;
   std::vector<TimelineGroup> groups;
   std::vector<Segment> legend;  // names and colours for the legend
+  std::string note;
 };
 std::string svg(const TimelineChart& chart);
 

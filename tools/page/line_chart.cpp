@@ -1,6 +1,7 @@
 // Draws charts with two axes: lines with error bars, and stacked areas.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tandem/tools/page/format.h"
 #include "tandem/tools/page/scale.h"
@@ -8,9 +9,7 @@
 namespace tandem::tools::page {
 namespace {
 
-constexpr double kWidth = 360, kHeight = 232, kTop = 24, kBottom = 40, kRight = 14, kText = 11;
-
-double text_width(const std::string& text) { return 0.56 * kText * static_cast<double>(character_count(text)); }
+constexpr double kHeight = 236, kTop = 24, kBottom = 40, kRight = 16;
 
 struct Range {
   double low = INFINITY, high = -INFINITY;
@@ -26,52 +25,65 @@ double left_margin(const Axis& y, const Range& range) {
   double width = 0;
   const Scale scale(y, range.low, range.high, 0, 1, 5);
   for (const Tick& tick : scale.ticks()) width = std::max(width, text_width(tick.text));
-  return width + 9;
+  return width + 8;
 }
 
 std::string axes(const Axis& x, const Axis& y, const Scale& scale_x, const Scale& scale_y, double left) {
-  const double floor = kHeight - kBottom;
-  std::string out = cat("<text class=\"al\" x=\"2\" y=\"12\">", truncate_text(y.label, kWidth - 4, kText), "</text>\n");
+  const double floor = kHeight - kBottom, width = kNarrowest - left - kRight;
+  const auto px = format_coordinate;
+  std::string out =
+      cat("<text class=\"al\" x=\"", px(2 - left), "\" y=\"12\">", truncate_text(y.label, kNarrowest - 4), "</text>\n");
   for (const Tick& tick : scale_y.ticks()) {
     const double at = scale_y(tick.value);
-    out +=
-        cat("<line class=\"g\" x1=\"", format_coordinate(left), "\" x2=\"", format_coordinate(kWidth - kRight),
-            "\" y1=\"", format_coordinate(at), "\" y2=\"", format_coordinate(at), "\"/><text class=\"e\" x=\"",
-            format_coordinate(left - 5), "\" y=\"", format_coordinate(at + 3.5), "\">", escape(tick.text), "</text>\n");
+    out += cat("<line class=\"g\" x2=\"100%\" y1=\"", px(at), "\" y2=\"", px(at), "\"/><text class=\"e\" x=\"-5\" y=\"",
+               px(at + 3.5), "\">", escape(tick.text), "</text>\n");
   }
   double free_from = -INFINITY;
   for (const Tick& tick : scale_x.ticks()) {
-    const double width = text_width(tick.text);
-    const double at = scale_x(tick.value), middle = std::min(at, kWidth - width / 2 - 1);
-    out += cat("<line class=\"ax\" x1=\"", format_coordinate(at), "\" x2=\"", format_coordinate(at), "\" y1=\"",
-               format_coordinate(floor), "\" y2=\"", format_coordinate(floor + 4), "\"/>");
-    if (middle - width / 2 < free_from) continue;
-    free_from = middle + width / 2 + 5;
-    out += cat("<text class=\"c\" x=\"", format_coordinate(middle), "\" y=\"", format_coordinate(floor + 16), "\">",
-               escape(tick.text), "</text>\n");
+    const double half = text_width(tick.text) / 2, at = scale_x(tick.value), middle = at / 100 * width;
+    out += cat("<line class=\"ax\" x1=\"", format_x(at), "\" x2=\"", format_x(at), "\" y1=\"", px(floor), "\" y2=\"",
+               px(floor + 4), "\"/>");
+    const bool last = middle + half > width + kRight;
+    if ((last ? width + kRight - 2 * half : middle - half) < free_from) continue;
+    free_from = middle + half + 5;
+    out += cat("<text class=\"", last ? "al e" : "c", "\" x=\"", format_x(at), "\"",
+               last ? cat(" dx=\"", kRight - 2, "\"") : "", " y=\"", px(floor + 16), "\">", escape(tick.text),
+               "</text>\n");
   }
-  return out + cat("<line class=\"ax\" x1=\"", format_coordinate(left), "\" x2=\"", format_coordinate(kWidth - kRight),
-                   "\" y1=\"", format_coordinate(floor), "\" y2=\"", format_coordinate(floor),
-                   "\"/><text class=\"al e\" x=\"", format_coordinate(kWidth - 2), "\" y=\"",
-                   format_coordinate(kHeight - 7), "\">", truncate_text(x.label, kWidth - 4, kText), "</text>\n");
+  return out + cat("<line class=\"ax\" x2=\"100%\" y1=\"", px(floor), "\" y2=\"", px(floor),
+                   "\"/><text class=\"al e\" x=\"100%\" dx=\"", kRight - 2, "\" y=\"", px(kHeight - 7), "\">",
+                   truncate_text(x.label, kNarrowest - 4), "</text>\n");
 }
 
-std::string draw(const Series& series, const Scale& x, const Scale& y) {
-  std::string path, out;
+/// Width of the coordinates of curves, which are stretched to the width of the chart.
+constexpr double kCurveWidth = 500;
+double curve_x(double percent) { return percent / 100 * kCurveWidth; }
+std::string stretch(const std::string& paths) {
+  return cat("<svg class=\"curves\" viewBox=\"0 0 ", kCurveWidth, " ", kHeight, "\" width=\"100%\" height=\"", kHeight,
+             "\" preserveAspectRatio=\"none\">\n", paths, "</svg>\n");
+}
+
+std::string draw_line(const Series& series, const Scale& x, const Scale& y) {
+  if (!series.line || series.points.size() < 2) return "";
+  std::string path;
   for (const ChartPoint& point : series.points)
     if (std::isfinite(point.y))
-      path += cat(path.empty() ? "M" : "L", format_coordinate(x(point.x)), " ", format_coordinate(y(point.y)));
-  if (series.line && series.points.size() > 1)
-    out += cat("<path class=\"", stroke_class(series.style), " l", series.dashed ? " dash" : "", "\" d=\"", path,
-               "\"><title>", escape(series.name), "</title></path>\n");
+      path += cat(path.empty() ? "M" : "L", format_coordinate(curve_x(x(point.x))), " ", format_coordinate(y(point.y)));
+  return cat("<path class=\"", stroke_class(series.style), " l", series.dashed ? " dash" : "", "\" d=\"", path,
+             "\"><title>", escape(series.name), "</title></path>\n");
+}
+
+std::string draw_points(const Series& series, const Scale& x, const Scale& y) {
+  std::string out;
   for (const ChartPoint& point : series.points) {
     if (!std::isfinite(point.y)) continue;
-    const double at = x(point.x);
-    if (point.high > point.low)
-      out += cat("<path class=\"", stroke_class(series.style), " w\" d=\"M", format_coordinate(at), " ",
-                 format_coordinate(y(point.low)), "V", format_coordinate(y(point.high)), "M", format_coordinate(at - 3),
-                 " ", format_coordinate(y(point.low)), "h6M", format_coordinate(at - 3), " ",
-                 format_coordinate(y(point.high)), "h6\"/>\n");
+    const std::string at = format_x(x(point.x));
+    if (point.high > point.low) {
+      const double low = y(point.low), high = y(point.high);
+      out += cat("<svg x=\"", at, "\"><path class=\"", stroke_class(series.style), " w\" d=\"M0 ",
+                 format_coordinate(low), "V", format_coordinate(high), "M-3 ", format_coordinate(low), "h6M-3 ",
+                 format_coordinate(high), "h6\"/></svg>\n");
+    }
     if (series.markers)
       out +=
           marker(series.style, at, y(point.y), 3.4, point.tip.empty() ? series.name : series.name + ": " + point.tip) +
@@ -97,18 +109,18 @@ std::string svg(const LineChart& chart) {
   const double left = left_margin(chart.y, range_y);
   const Scale y(chart.y, range_y.low, range_y.high, kHeight - kBottom, kTop, 5);
   // Keeps the first and last markers away from the edge of the chart.
-  const double inset = chart.x.only_ticks.empty() ? 0 : 14;
-  const Scale x(chart.x, range_x.low, range_x.high, left + inset, kWidth - kRight - inset, 5);
-  std::string picture = axes(chart.x, chart.y, x, y, left), legend;
+  const double inset = chart.x.only_ticks.empty() ? 0 : 5;
+  const Scale x(chart.x, range_x.low, range_x.high, inset, 100 - inset, 5);
+  std::string picture = axes(chart.x, chart.y, x, y, left), lines, points, legend;
   if (chart.mark_x > 0) {
-    const double at = x(chart.mark_x);
-    picture += cat("<line class=\"si l dash\" x1=\"", format_coordinate(at), "\" x2=\"", format_coordinate(at),
-                   "\" y1=\"", kTop, "\" y2=\"", format_coordinate(kHeight - kBottom), "\"><title>",
-                   escape(chart.mark_name), "</title></line>\n");
+    const std::string at = format_x(x(chart.mark_x));
+    picture += cat("<line class=\"s0 l dash\" x1=\"", at, "\" x2=\"", at, "\" y1=\"", kTop, "\" y2=\"",
+                   format_coordinate(kHeight - kBottom), "\"><title>", escape(chart.mark_name), "</title></line>\n");
     legend += legend_entry(chart.mark_name, kInk, 'd');
   }
   for (const Series& series : chart.series) {
-    picture += draw(series, x, y);
+    lines += draw_line(series, x, y);
+    points += draw_points(series, x, y);
     if (series.in_legend)
       legend += legend_entry(series.name, series.style,
                              !series.line     ? 'm'
@@ -116,37 +128,54 @@ std::string svg(const LineChart& chart) {
                              : series.dashed  ? 'd'
                                               : 's');
   }
-  return figure(chart.title, chart.description, kWidth, kHeight, picture, legend);
+  return figure(chart.title, chart.note, chart.description, {kHeight, left, kRight}, picture + stretch(lines) + points,
+                legend);
 }
+
+namespace {
+
+/// Draws the area between two step functions. Both hold their i-th value from at[i] to at[i + 1].
+std::string step_path(const std::vector<double>& at, const std::vector<double>& above, const std::vector<double>& below,
+                      const Scale& x, const Scale& y) {
+  const size_t n = at.size();
+  const auto across = [&](size_t i) { return "H" + format_coordinate(curve_x(x(at[i]))); };
+  const auto up = [&](double value) { return "V" + format_coordinate(y(value)); };
+  std::string path = cat("M", format_coordinate(curve_x(x(at[0]))), " ", format_coordinate(y(above[0])));
+  for (size_t i = 1; i < n; ++i)
+    if (above[i] != above[i - 1]) path += across(i) + up(above[i]);
+  path += across(n - 1) + up(below[n - 1]);
+  for (size_t i = n - 1; i > 0; --i)
+    if (below[i] != below[i - 1]) path += across(i) + up(below[i - 1]);
+  return path + across(0) + "Z";
+}
+
+}  // namespace
 
 std::string svg(const AreaChart& chart) {
   if (chart.at.size() < 2) return "";
-  std::vector<double> floor(chart.at.size(), 0);
   double highest = chart.y_max;
   for (size_t i = 0; i < chart.at.size(); ++i) {
     double sum = 0;
     for (const AreaLayer& layer : chart.layers) sum += layer.values[i];
     highest = std::max(highest, sum);
   }
-  const Range range_y{0, highest};
-  const double left = left_margin(chart.y, range_y);
+  const double left = left_margin(chart.y, {0, highest});
   const Scale y(chart.y, 0, highest, kHeight - kBottom, kTop, 5);
   Axis axis_x = chart.x;
   axis_x.exact_ends = true;
-  const Scale x(axis_x, chart.at.front(), chart.at.back(), left, kWidth - kRight, 5);
+  const Scale x(axis_x, chart.at.front(), chart.at.back(), 0, 100, 5);
+  std::vector<double> below(chart.at.size(), 0);
   std::string areas, legend;
   for (const AreaLayer& layer : chart.layers) {
-    std::string above, below;
-    for (size_t i = 0; i < chart.at.size(); ++i) {
-      below = cat("L", format_coordinate(x(chart.at[i])), " ", format_coordinate(y(floor[i])), below);
-      floor[i] += layer.values[i];
-      above += cat(i == 0 ? "M" : "L", format_coordinate(x(chart.at[i])), " ", format_coordinate(y(floor[i])));
-    }
-    areas += cat("<path class=\"", fill_class(layer.style), " seg\" d=\"", above, below, "Z\"><title>",
-                 escape(layer.name), "</title></path>\n");
+    std::vector<double> above = below;
+    for (size_t i = 0; i < above.size(); ++i) above[i] += layer.values[i];
+    areas += cat("<path class=\"", fill_class(layer.style), " seg\" d=\"", step_path(chart.at, above, below, x, y),
+                 "\"><title>", escape(layer.name), "</title></path>\n");
     legend = legend_entry(layer.name, layer.style, 'b') + legend;  // lists the highest layer first
+    below = std::move(above);
   }
-  return figure(chart.title, chart.description, kWidth, kHeight, axes(axis_x, chart.y, x, y, left) + areas, legend);
+  return figure(chart.title, chart.note, chart.description, {kHeight, left, kRight},
+                axes(axis_x, chart.y, x, y, left) + stretch(areas), legend);
 }
 
 }  // namespace tandem::tools::page

@@ -12,16 +12,16 @@ std::string html(const Page& page) {
   std::string contents, sections;
   for (const Section& section : page.sections) {
     contents += cat("<li><a href=\"#", section.id, "\">", escape(section.title), "</a></li>\n");
-    sections +=
-        cat("<section id=\"", section.id, "\">\n<h2>", escape(section.title), "</h2>\n", section.body, "</section>\n");
+    sections += cat("<section id=\"", section.id, "\">\n<a class=\"up\" href=\"#contents\">↑ contents</a><h2>",
+                    escape(section.title), "</h2>\n", section.body, "</section>\n");
   }
-  if (page.contents) contents = "<nav aria-label=\"Contents\"><ol>\n" + contents + "</ol></nav>\n";
   return cat(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
-      escape(page.title), "</title>\n<style>", page_style(), page.style, "</style>\n</head>\n<body>\n<header>\n<h1>",
-      escape(page.heading), "</h1>\n", page.introduction, "</header>\n", page.contents ? contents : "", "<main>\n",
-      sections, "</main>\n<footer><p class=\"meta\">", escape(page.footer), "</p></footer>\n</body>\n</html>\n");
+      escape(page.title), "</title>\n<style>", page_style(), page.style, "</style>\n</head>\n<body>\n", page_patterns(),
+      "<header>\n<h1>", escape(page.heading), "</h1>\n", page.introduction,
+      "</header>\n<nav id=\"contents\" aria-label=\"Contents\"><ol>\n", contents, "</ol></nav>\n<main>\n", sections,
+      "</main>\n<footer><p class=\"meta\">", escape(page.footer), "</p></footer>\n</body>\n</html>\n");
 }
 
 std::string charts(const std::string& figures) {
@@ -48,6 +48,10 @@ std::string charts(const std::string& figures) {
   without_legends += figures.substr(at);
   if (legends < 2 || clash) return "<div class=\"charts\">\n" + figures + "</div>\n";
   return begin + entries + end + "<div class=\"charts\">\n" + without_legends + "</div>\n";
+}
+std::string fold(const std::string& summary, const std::string& body) {
+  return body.empty() ? ""
+                      : "<details class=\"fold\"><summary>" + escape(summary) + "</summary>\n" + body + "</details>\n";
 }
 std::string paragraph(const std::string& text) { return text.empty() ? "" : "<p>" + escape(text) + "</p>\n"; }
 std::string bullets(const std::vector<std::string>& texts) {

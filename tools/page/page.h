@@ -15,7 +15,6 @@ struct Page {
   std::string title, heading;  // title: text in the browser's tab; heading: text at the top of the page
   std::string style = {};      // CSS to append to page_style()
   std::string introduction;    // HTML below the heading
-  bool contents = false;       // whether the page begins with links to its sections
   std::vector<Section> sections = {};
   std::string footer;
 };
@@ -23,6 +22,8 @@ std::string html(const Page& page);
 
 /// Returns the CSS that all pages share.
 std::string page_style();
+/// Returns an invisible SVG that defines the patterns to which the CSS refers.
+std::string page_patterns();
 
 /// Lays out charts side by side if there is room. They share one legend, unless two charts use the same mark with
 /// different meanings. Returns "" if `figures` is empty.
@@ -30,6 +31,9 @@ std::string charts(const std::string& figures);
 /// Returns a paragraph with escaped text; "" for an empty text.
 std::string paragraph(const std::string& text);
 std::string bullets(const std::vector<std::string>& texts);
+
+/// Returns <details> that hide `body` until they are opened; "" if `body` is empty.
+std::string fold(const std::string& summary, const std::string& body);
 
 /// A table inside <details>.
 class Table {

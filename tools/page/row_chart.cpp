@@ -8,31 +8,49 @@
 namespace tandem::tools::page {
 namespace {
 
-constexpr double kWidth = 360, kLeft = 4, kRight = 14, kText = 11;
+constexpr double kLeft = 4, kRight = 16, kLabel = 15;  // kLabel: height of the line of text above a bar
 
 /// Returns the SVG text above a row: the label on the left, the value at the right end.
 std::string row_text(const std::string& label, const std::string& value, double y) {
-  const double value_width = 0.56 * kText * static_cast<double>(value.size());
-  return cat("<text x=\"", kLeft, "\" y=\"", format_coordinate(y), "\">",
-             truncate_text(label, kWidth - 12 - value_width, kText), "</text><text class=\"e\" x=\"", kWidth - 2,
-             "\" y=\"", format_coordinate(y), "\">", escape(value), "</text>\n");
+  return cat("<text y=\"", format_coordinate(y), "\">",
+             truncate_text(label, kNarrowest - kLeft - 4 - text_width(value)),
+             "</text><text class=\"e\" x=\"100%\" dx=\"", kRight - 2, "\" y=\"", format_coordinate(y), "\">",
+             escape(value), "</text>\n");
 }
 
-std::string axis_below(const Axis& axis, const Scale& scale, double top, double floor) {
+/// Rows of a chart: the first row's label starts at `top`. Vertical lines are drawn beside the bars only, so that no
+/// line crosses a label.
+struct Rows {
+  double top, pitch, bar;  // bar: height below the label that lines may use
+  size_t count;
+  double bottom() const { return top + pitch * static_cast<double>(count); }
+  std::string line(const std::string& kind, const std::string& x) const {
+    return cat("<line class=\"", kind, "\" x1=\"", x, "\" x2=\"", x, "\" y1=\"", format_coordinate(top + kLabel),
+               "\" y2=\"", format_coordinate(bottom()), "\" stroke-dasharray=\"", format_coordinate(bar), " ",
+               format_coordinate(pitch - bar), "\"");
+  }
+};
+
+std::string axis_below(const Axis& axis, const Scale& scale, const Rows& rows) {
   std::string out;
+  const double width = kNarrowest - kLeft - kRight;
   double free_from = -INFINITY;
   for (const Tick& tick : scale.ticks()) {
-    const double at = scale(tick.value), width = 0.66 * kText * static_cast<double>(tick.text.size());
-    const double middle = std::clamp(at, width / 2 + 1, kWidth - width / 2 - 1);
-    out += cat("<line class=\"g\" x1=\"", format_coordinate(at), "\" x2=\"", format_coordinate(at), "\" y1=\"",
-               format_coordinate(top), "\" y2=\"", format_coordinate(floor), "\"/>");
-    if (middle - width / 2 < free_from) continue;
-    free_from = middle + width / 2 + 5;
-    out += cat("<text class=\"c\" x=\"", format_coordinate(middle), "\" y=\"", format_coordinate(floor + 14), "\">",
-               escape(tick.text), "</text>\n");
+    const double at = scale(tick.value), middle = at / 100 * width, half = text_width(tick.text) / 2;
+    out += rows.line("g", format_x(at)) + "/>";
+    const bool first = middle<half, last = middle + half> width + kRight;
+    if ((first ? 0 : last ? width - 2 * half : middle - half) < free_from) continue;
+    free_from = (first ? 2 * half : middle + half) + 5;
+    out += cat("<text class=\"",
+               first  ? "al"
+               : last ? "al e"
+                      : "c",
+               "\" x=\"", format_x(at), "\"", last ? cat(" dx=\"", kRight - 2, "\"") : "", " y=\"",
+               format_coordinate(rows.bottom() + 14), "\">", escape(tick.text), "</text>\n");
   }
-  return out + cat("<text class=\"al e\" x=\"", kWidth - 2, "\" y=\"", format_coordinate(floor + 29), "\">",
-                   truncate_text(axis.label, kWidth - 4, kText), "</text>\n");
+  return out + cat("<text class=\"al e\" x=\"100%\" dx=\"", kRight - 2, "\" y=\"",
+                   format_coordinate(rows.bottom() + 29), "\">", truncate_text(axis.label, kNarrowest - 8),
+                   "</text>\n");
 }
 
 std::string bar(const std::vector<Segment>& segments, const Scale& x, double y, double height, bool labels) {
@@ -42,13 +60,13 @@ std::string bar(const std::vector<Segment>& segments, const Scale& x, double y, 
     if (!(segment.value > 0)) continue;
     const double from = x(sum), width = x(sum + segment.value) - from;
     sum += segment.value;
-    out += cat("<rect class=\"", fill_class(segment.style), " seg\" x=\"", format_coordinate(from), "\" y=\"",
-               format_coordinate(y), "\" width=\"", format_coordinate(width), "\" height=\"", format_coordinate(height),
+    out += cat("<rect class=\"", fill_class(segment.style), " seg\" x=\"", format_x(from), "\" y=\"",
+               format_coordinate(y), "\" width=\"", format_x(width), "\" height=\"", format_coordinate(height),
                "\"><title>", escape(segment.name + ": " + segment.tip), "</title></rect>\n");
-    if (labels && 0.56 * kText * static_cast<double>(segment.name.size()) + 6 < width)
-      out += cat("<text class=\"in i", segment.style >= kInk ? "w" : std::to_string(segment.style % 10), "\" x=\"",
-                 format_coordinate(from + 4), "\" y=\"", format_coordinate(y + height / 2 + 3.6), "\">",
-                 escape(segment.name), "</text>\n");
+    const std::string& label = segment.label.empty() ? segment.name : segment.label;
+    if (labels && text_width(label) + 8 < width / 100 * (kNarrowest - kLeft - kRight))
+      out += cat("<text class=\"in i", fill_class(segment.style), "\" x=\"", format_x(from), "\" dx=\"4\" y=\"",
+                 format_coordinate(y + height / 2 + 3.8), "\">", escape(label), "</text>\n");
   }
   return out;
 }
@@ -65,9 +83,9 @@ std::string svg(const BarChart& chart) {
     double sum = 0;
     for (const Segment& segment : row.segments) sum += std::max(0.0, segment.value);
     longest = std::max(longest, sum);
-    has_sub_bars |= !row.sub_bar.empty();
     for (const auto* list : {&row.segments, &row.sub_bar})
       for (const Segment& segment : *list) {
+        has_sub_bars |= list == &row.sub_bar && segment.value > 0;
         const auto found =
             std::find_if(names.begin(), names.end(), [&](const Segment& n) { return n.name == segment.name; });
         if (found == names.end())
@@ -76,20 +94,45 @@ std::string svg(const BarChart& chart) {
           found->value = std::max(found->value, segment.value);
       }
   }
-  const double pitch = has_sub_bars ? 46 : 40, floor = 4 + pitch * static_cast<double>(chart.rows.size());
-  Axis axis = chart.x;
-  const Scale x(axis, 0, longest, kLeft, kWidth - kRight, 5);
-  std::string picture = axis_below(axis, x, 4, floor), legend;
-  double y = 4;
+  constexpr double kBar = 16, kSubBar = 5;
+  const Rows rows{2, has_sub_bars ? 44.0 : 38.0, has_sub_bars ? kBar + kSubBar + 2 : kBar, chart.rows.size()};
+  const Scale x(chart.x, 0, longest, 0, 100, 5);
+  std::string picture = axis_below(chart.x, x, rows), legend;
+  double y = rows.top;
   for (const BarRow& row : chart.rows) {
-    picture += row_text(row.label, row.value, y + 11) + bar(row.segments, x, y + 15, 17, true) +
-               bar(row.sub_bar, x, y + 33.5, 5, false);
-    y += pitch;
+    picture += row_text(row.label, row.value, y + 11) + bar(row.segments, x, y + kLabel, kBar, chart.has_labels) +
+               bar(row.sub_bar, x, y + kLabel + kBar + 1.5, kSubBar, false);
+    y += rows.pitch;
   }
   for (const Segment& entry : names)
-    if (entry.value > 0) legend += legend_entry(entry.name, entry.style, 'b');
-  return figure(chart.title, chart.description, kWidth, floor + 34, picture, legend);
+    if (chart.has_legend && entry.value > 0) legend += legend_entry(entry.name, entry.style, 'b');
+  return figure(chart.title, chart.note, chart.description, {rows.bottom() + 34, kLeft, kRight}, picture, legend);
 }
+
+namespace {
+
+/// Returns the marks of a row of a DotChart. @param middle  their y coordinate
+std::string dot_marks(const DotChart& chart, const DotRow& row, const Scale& x, double middle) {
+  std::string out;
+  const auto line = [&](const char* kind, double from, double to, double above, double below) {
+    out += cat("<line class=\"", stroke_class(row.style), " ", kind, "\" x1=\"", format_x(x(from)), "\" x2=\"",
+               format_x(x(to)), "\" y1=\"", format_coordinate(middle - above), "\" y2=\"",
+               format_coordinate(middle + below), "\"/>");
+  };
+  if (row.high > row.low) {
+    line("w", row.low, row.high, 0, 0);
+    line("w", row.low, row.low, 3, 3);
+    line("w", row.high, row.high, 3, 3);
+  }
+  if (row.second >= 0) {
+    line("thin", row.value, row.second, 0, 0);
+    out += cat("<circle class=\"", stroke_class(row.style), " hollow\" cx=\"", format_x(x(row.second)), "\" cy=\"",
+               format_coordinate(middle), "\" r=\"3.4\"><title>", escape(chart.second_name), "</title></circle>");
+  }
+  return out + marker(row.style, format_x(x(row.value)), middle, 4, row.label + ": " + row.text) + "\n";
+}
+
+}  // namespace
 
 std::string svg(const DotChart& chart) {
   if (chart.rows.empty()) return "";
@@ -109,95 +152,96 @@ std::string svg(const DotChart& chart) {
   }
   if (chart.reference >= 0) add(chart.reference);
   if (high < low) return "";
-  const double pitch = 33, floor = 6 + pitch * static_cast<double>(chart.rows.size());
-  double texts = 0;  // width of the column with the values' texts, which marks must not overlap
-  for (const DotRow& row : chart.rows) texts = std::max(texts, 0.56 * kText * static_cast<double>(row.text.size()));
-  const Scale x(chart.x, low, high, kLeft + 6, kWidth - texts - 12, 4);
-  std::string picture = axis_below(chart.x, x, 6, floor), legend;
+  const Rows rows{2, 31, 14, chart.rows.size()};
+  const Scale x(chart.x, low, high, 0, 100, 4);
+  std::string picture = axis_below(chart.x, x, rows), legend;
   if (chart.reference >= 0)
-    picture += cat("<line class=\"si l dash\" x1=\"", format_coordinate(x(chart.reference)), "\" x2=\"",
-                   format_coordinate(x(chart.reference)), "\" y1=\"6\" y2=\"", format_coordinate(floor), "\"><title>",
-                   escape(chart.reference_name), "</title></line>\n");
-  double y = 6;
+    picture += cat(rows.line("s0 ref", format_x(x(chart.reference))), "><title>", escape(chart.reference_name),
+                   "</title></line>\n");
+  double y = rows.top;
   for (const DotRow& row : chart.rows) {
-    const double middle = y + 22;
-    picture += row_text(row.label, row.text, y + 11);
-    if (row.high > row.low)
-      picture += cat("<path class=\"", stroke_class(row.style), " w\" d=\"M", format_coordinate(x(row.low)), " ",
-                     format_coordinate(middle), "H", format_coordinate(x(row.high)), "M", format_coordinate(x(row.low)),
-                     " ", format_coordinate(middle - 3), "v6M", format_coordinate(x(row.high)), " ",
-                     format_coordinate(middle - 3), "v6\"/>\n");
-    if (row.second >= 0)
-      picture +=
-          cat("<path class=\"", stroke_class(row.style), " thin\" d=\"M", format_coordinate(x(row.value)), " ",
-              format_coordinate(middle), "H", format_coordinate(x(row.second)), "\"/><circle class=\"",
-              stroke_class(row.style), " hollow\" cx=\"", format_coordinate(x(row.second)), "\" cy=\"",
-              format_coordinate(middle), "\" r=\"3.4\"><title>", escape(chart.second_name), "</title></circle>\n");
-    picture += marker(row.style, x(row.value), middle, 4, row.label + ": " + row.text) + "\n";
-    y += pitch;
+    picture += row_text(row.label, row.text, y + 11) + dot_marks(chart, row, x, y + kLabel + 7);
+    y += rows.pitch;
   }
   if (!chart.dot_name.empty())
-    legend += "<li><svg class=\"key\" viewBox=\"0 0 22 12\" aria-hidden=\"true\">" + marker(kInk, 11, 6, 4, "") +
-              "</svg>" + escape(chart.dot_name) + "</li>";
-  if (!chart.second_name.empty())
-    legend +=
-        "<li><svg class=\"key\" viewBox=\"0 0 22 12\" aria-hidden=\"true\"><circle class=\"si hollow\" cx=\"11\" "
-        "cy=\"6\" "
-        "r=\"3.4\"/></svg>" +
-        escape(chart.second_name) + "</li>";
-  if (chart.reference >= 0) legend += legend_entry(chart.reference_name, kInk, 'd');
-  return figure(chart.title, chart.description, kWidth, floor + 34, picture, legend);
+    legend += legend_entry(chart.dot_name, chart.rows[0].style >= kPublished ? kPublished : kInk, 'm');
+  if (!chart.second_name.empty()) legend += legend_entry(chart.second_name, kInk, 'h');
+  if (chart.reference >= 0) legend += legend_entry(chart.reference_name, kInk, 's');
+  return figure(chart.title, chart.note, chart.description, {rows.bottom() + 34, kLeft, kRight}, picture, legend);
 }
 
+namespace {
+
+constexpr double kNames = 140;  // width of the lanes' names, left of a timeline
+
+/// Returns the time at which a group's first mark starts.
+double group_start(const TimelineGroup& group) {
+  double start = INFINITY;
+  for (const TimelineLane& lane : group.lanes)
+    for (const TimelineMark& mark : lane.marks) start = std::min(start, mark.start);
+  return std::isfinite(start) ? start : 0;
+}
+
+/// Returns a lane of a timeline, and adds its height to y.
+std::string draw_lane(const TimelineLane& lane, const std::string& name, double start, const Scale& x, double& y) {
+  bool phases = false, sub_bar = false, kernels = false;
+  for (const TimelineMark& mark : lane.marks) {
+    phases |= mark.level == 0;
+    sub_bar |= mark.level == 1;
+    kernels |= mark.level == 2;
+  }
+  // If a lane shows only communication, the row is as high as the lane's name.
+  const double sub_bar_top = phases ? y + 19 : y + 5;
+  const double tops[] = {y, sub_bar_top, sub_bar ? sub_bar_top + 8 : sub_bar_top};
+  const double heights[] = {18, 7, 4};
+  std::string out = cat("<text", phases ? "" : " class=\"al\"", " x=\"", -kNames + 2, "\" y=\"",
+                        format_coordinate(y + 13), "\">", truncate_text(name, kNames - 6), "</text>\n");
+  for (const TimelineMark& mark : lane.marks) {
+    const double from = x(mark.start - start), width = std::max(0.07, x(mark.end - start) - from);
+    out += cat("<rect class=\"", fill_class(mark.style), width > 0.4 && mark.level < 2 ? " seg" : "", "\" x=\"",
+               format_x(from), "\" y=\"", format_coordinate(tops[mark.level]), "\" width=\"", format_x(width),
+               "\" height=\"", heights[mark.level], "\"><title>", escape(mark.tip), "</title></rect>\n");
+  }
+  y += (phases ? 26 : 12) + (sub_bar ? 8 : 0) + (kernels ? 5 : 0);
+  return out;
+}
+
+}  // namespace
+
 std::string svg(const TimelineChart& chart) {
-  constexpr double kWide = 960, kNames = 150;
   double end = 0;
   for (const TimelineGroup& group : chart.groups)
     for (const TimelineLane& lane : group.lanes)
-      for (const TimelineMark& mark : lane.marks) end = std::max(end, mark.end);
+      for (const TimelineMark& mark : lane.marks) end = std::max(end, mark.end - group_start(group));
   if (end <= 0) return "";
-  Axis axis{"time since the step began", Unit::kSeconds};
+  Axis axis{"time since the first lane began the step", Unit::kSeconds};
   axis.exact_ends = true;
-  const Scale x(axis, 0, end, kNames, kWide - 24, 10);
-  std::string rows, legend;
-  double y = 8;
+  const Scale x(axis, 0, end, 0, 100, 10);
+  std::string rows, grid, legend;
+  double y = 4;
   for (const TimelineGroup& group : chart.groups) {
-    rows += cat("<text class=\"b\" x=\"2\" y=\"", format_coordinate(y + 11), "\">",
-                truncate_text(group.name, kWide - 10, 12), "</text>\n");
+    rows += cat("<text class=\"b\" x=\"", -kNames + 2, "\" y=\"", format_coordinate(y + 11), "\">", escape(group.name),
+                "</text>\n");
     y += 18;
+    const double top = y;
+    std::string previous;
     for (const TimelineLane& lane : group.lanes) {
-      bool phases = false, sub_bar = false, kernels = false;
-      for (const TimelineMark& mark : lane.marks) {
-        phases |= mark.level == 0;
-        sub_bar |= mark.level == 1;
-        kernels |= mark.level == 2;
-      }
-      // If a lane shows only communication, the row is as high as the lane's name.
-      const double sub_bar_top = phases ? y + 19 : y + 5;
-      const double tops[] = {y, sub_bar_top, sub_bar ? sub_bar_top + 8 : sub_bar_top};
-      const double heights[] = {18, 7, 4};
-      rows += cat("<text x=\"2\" y=\"", format_coordinate(y + 13), "\">", truncate_text(lane.name, kNames - 6, kText),
-                  "</text>\n");
-      for (const TimelineMark& mark : lane.marks) {
-        const double from = x(mark.start), width = std::max(0.6, x(mark.end) - from);
-        rows += cat("<rect class=\"", fill_class(mark.style), " seg\" x=\"", format_coordinate(from), "\" y=\"",
-                    format_coordinate(tops[mark.level]), "\" width=\"", format_coordinate(width), "\" height=\"",
-                    format_coordinate(heights[mark.level]), "\"><title>", escape(mark.tip), "</title></rect>\n");
-      }
-      y += (phases ? 26 : 12) + (sub_bar ? 8 : 0) + (kernels ? 5 : 0);
+      const bool part = !previous.empty() && lane.name.starts_with(previous + ", ");
+      rows += draw_lane(lane, part ? lane.name.substr(previous.size() + 2) : lane.name, group_start(group), x, y);
+      if (!part) previous = lane.name;
     }
+    for (const Tick& tick : x.ticks())
+      grid += cat("<line class=\"g\" x1=\"", format_x(x(tick.value)), "\" x2=\"", format_x(x(tick.value)), "\" y1=\"",
+                  format_coordinate(top), "\" y2=\"", format_coordinate(y), "\"/>");
     y += 8;
   }
-  std::string picture;
   for (const Tick& tick : x.ticks())
-    picture +=
-        cat("<line class=\"g\" x1=\"", format_coordinate(x(tick.value)), "\" x2=\"", format_coordinate(x(tick.value)),
-            "\" y1=\"24\" y2=\"", format_coordinate(y), "\"/><text class=\"c\" x=\"", format_coordinate(x(tick.value)),
-            "\" y=\"", format_coordinate(y + 14), "\">", escape(tick.text), "</text>\n");
-  picture += cat("<text class=\"al e\" x=\"", kWide - 4, "\" y=\"", format_coordinate(y + 29), "\">", axis.label,
-                 "</text>\n", rows);
+    grid += cat("<text class=\"c\" x=\"", format_x(x(tick.value)), "\" y=\"", format_coordinate(y + 8), "\">",
+                escape(tick.text), "</text>\n");
+  grid +=
+      cat("<text class=\"al e\" x=\"100%\" dx=\"20\" y=\"", format_coordinate(y + 24), "\">", axis.label, "</text>\n");
   for (const Segment& entry : chart.legend) legend += legend_entry(entry.name, entry.style, 'b');
-  return figure(chart.title, chart.description, kWide, y + 34, picture, legend, "wide");
+  return figure(chart.title, chart.note, chart.description, {y + 30, kNames, 24}, grid + rows, legend, "wide");
 }
 
 }  // namespace tandem::tools::page

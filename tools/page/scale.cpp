@@ -148,8 +148,19 @@ std::string format_coordinate(double value) {
   return text;
 }
 
-std::string truncate_text(const std::string& text, double width, double size) {
-  const auto max_characters = static_cast<size_t>(std::max(1.0, width / (0.56 * size)));
+std::string format_x(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", value);
+  std::string out = text;
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+  return out + "%";
+}
+
+double text_width(const std::string& text) { return 0.6 * kText * static_cast<double>(character_count(text)); }
+
+std::string truncate_text(const std::string& text, double width) {
+  const auto max_characters = static_cast<size_t>(std::max(1.0, width / (0.53 * kText)));
   size_t characters = 0, end = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;  // skips continuation bytes of UTF-8
@@ -160,56 +171,58 @@ std::string truncate_text(const std::string& text, double width, double size) {
 }
 
 std::string fill_class(int style) {
-  if (style == kInk) return "fi";
   if (style == kWaiting) return "fw";
-  if (style == kUnattributed) return "fu";
-  if (style == kHidden) return "fh";
-  return cat("f", style % 10);
+  if (style == kOther) return "fu";
+  if (style == kFaded) return "fh";
+  if (style >= kPublished) return "fo";
+  if (style >= kLine) return cat("f", style % 10);
+  return cat(style >= kStriped ? "h" : "p", style % 10 % 8);
 }
-std::string stroke_class(int style) { return style >= kInk ? "si" : cat("s", style % 10); }
+std::string stroke_class(int style) {
+  return style >= kPublished ? "so" : style >= kLine ? cat("s", style % 10) : "s0";
+}
 
-std::string marker(int style, double x, double y, double size, const std::string& tip) {
+std::string marker(int style, const std::string& x, double y, double size, const std::string& tip) {
   const std::string title = tip.empty() ? "" : "<title>" + escape(tip) + "</title>";
-  const std::string begin = " class=\"" + fill_class(style) + " m\"";
-  const double r = size;
-  switch (style == kInk ? 0 : (style + style / 10) % 4) {
-    case 0:
-      return cat("<circle", begin, " cx=\"", format_coordinate(x), "\" cy=\"", format_coordinate(y), "\" r=\"",
-                 format_coordinate(r), "\">", title, "</circle>");
-    case 1:
-      return cat("<rect", begin, " x=\"", format_coordinate(x - r * 0.9), "\" y=\"", format_coordinate(y - r * 0.9),
-                 "\" width=\"", format_coordinate(1.8 * r), "\" height=\"", format_coordinate(1.8 * r), "\">", title,
-                 "</rect>");
-    case 2:
-      return cat("<path", begin, " d=\"M", format_coordinate(x), " ", format_coordinate(y - 1.2 * r), "L",
-                 format_coordinate(x + 1.15 * r), " ", format_coordinate(y + 0.85 * r), "L",
-                 format_coordinate(x - 1.15 * r), " ", format_coordinate(y + 0.85 * r), "Z\">", title, "</path>");
-    default:
-      return cat("<path", begin, " d=\"M", format_coordinate(x), " ", format_coordinate(y - 1.3 * r), "L",
-                 format_coordinate(x + 1.3 * r), " ", format_coordinate(y), "L", format_coordinate(x), " ",
-                 format_coordinate(y + 1.3 * r), "L", format_coordinate(x - 1.3 * r), " ", format_coordinate(y), "Z\">",
-                 title, "</path>");
-  }
+  const std::string begin = cat(" class=\"", fill_class(style), " m\"");
+  const auto px = format_coordinate;
+  const int shape = style >= kPublished ? style % 4 : (style % 10 + style % 100 / 10) % 4;
+  if (shape == 0)
+    return cat("<circle", begin, " cx=\"", x, "\" cy=\"", px(y), "\" r=\"", px(size), "\">", title, "</circle>");
+  std::string path;  // around (0, 0)
+  if (shape == 1)
+    path =
+        cat("M", px(-0.9 * size), " ", px(-0.9 * size), "h", px(1.8 * size), "v", px(1.8 * size), "h", px(-1.8 * size));
+  if (shape == 2) path = cat("M0 ", px(-1.2 * size), "L", px(1.15 * size), " ", px(0.85 * size), "H", px(-1.15 * size));
+  if (shape == 3)
+    path = cat("M0 ", px(-1.3 * size), "L", px(1.3 * size), " 0L0 ", px(1.3 * size), "L", px(-1.3 * size), " 0");
+  return cat("<svg x=\"", x, "\" y=\"", px(y), "\"><path", begin, " d=\"", path, "Z\">", title, "</path></svg>");
 }
 
-std::string figure(const std::string& title, const std::string& description, double width, double height,
-                   const std::string& picture, const std::string& legend, const std::string& kind) {
+std::string figure(const std::string& title, const std::string& note, const std::string& description,
+                   const PlotArea& area, const std::string& picture, const std::string& legend,
+                   const std::string& kind) {
   return cat("<figure class=\"chart", kind.empty() ? "" : " ", kind, "\">\n<figcaption>", escape(title),
-             "</figcaption>\n<div class=\"box\"><svg viewBox=\"0 0 ", format_coordinate(width), " ",
-             format_coordinate(height), "\" role=\"img\" aria-label=\"", escape(title + ". " + description), "\">\n",
-             picture, "</svg></div>\n", legend.empty() ? "" : "<ul class=\"legend\">" + legend + "</ul>\n",
-             "</figure>\n");
+             note.empty() ? "" : "<small>" + escape(note) + "</small>",
+             "</figcaption>\n<div class=\"box\"><div "
+             "class=\"plot\" style=\"padding:0 ",
+             format_coordinate(area.right), "px 0 ", format_coordinate(area.left), "px\"><svg height=\"",
+             format_coordinate(area.height), "\" role=\"img\" aria-label=\"", escape(title + ". " + description),
+             "\">\n", picture, "</svg></div></div>\n",
+             legend.empty() ? "" : "<ul class=\"legend\">" + legend + "</ul>\n", "</figure>\n");
 }
 
 std::string legend_entry(const std::string& name, int style, char mark) {
   std::string picture;
-  if (mark == 'm')
-    picture = marker(style, 11, 6, 3.6, "");
+  if (mark == 'h')
+    picture = cat("<circle class=\"", stroke_class(style), " hollow\" cx=\"11\" cy=\"6\" r=\"3.4\"/>");
+  else if (mark == 'm')
+    picture = marker(style, "11", 6, 3.6, "");
   else if (mark == 'b')
-    picture = cat("<rect class=\"", fill_class(style), "\" x=\"4\" y=\"1\" width=\"14\" height=\"10\"/>");
+    picture = cat("<rect class=\"", fill_class(style), " seg\" x=\"3\" y=\"1\" width=\"16\" height=\"10\"/>");
   else
     picture = cat("<line class=\"", stroke_class(style), " l", mark == 'd' ? " dash" : "",
-                  "\" x1=\"0\" x2=\"22\" y1=\"6\" y2=\"6\"/>", mark == 'l' ? marker(style, 11, 6, 3.6, "") : "");
+                  "\" x1=\"0\" x2=\"22\" y1=\"6\" y2=\"6\"/>", mark == 'l' ? marker(style, "11", 6, 3.6, "") : "");
   return cat("<li><svg class=\"key\" viewBox=\"0 0 22 12\" aria-hidden=\"true\">", picture, "</svg>", escape(name),
              "</li>");
 }

@@ -30,22 +30,36 @@ class Scale {
   std::vector<Tick> ticks_;
 };
 
+/// Smallest width in pixels at which a chart's text must fit: the column on a phone's screen.
+inline constexpr double kNarrowest = 350;
+inline constexpr double kText = 11.5;  // font size of a chart's text, in pixels
+
 /// Formats an SVG coordinate with one decimal place.
 std::string format_coordinate(double value);
-/// Truncates `text` with an ellipsis, so that it fits in `width` units at font size `size`, and escapes it. Assumes
-/// that a character is 0.56 * size wide.
-std::string truncate_text(const std::string& text, double width, double size);
-/// Return the CSS class for the fill or stroke colour of a style. The ten colours repeat.
+/// Formats a horizontal position as a percentage of the chart's width, such as "12.34%".
+std::string format_x(double value);
+/// Returns the width of text in a chart, in pixels. Assumes wide letters.
+double text_width(const std::string& text);
+/// Truncates `text` with an ellipsis, so that it fits in `width` pixels if its letters have an average width, and
+/// escapes it.
+std::string truncate_text(const std::string& text, double width);
+/// Return the CSS class for the fill or stroke colour of a style.
 std::string fill_class(int style);
 std::string stroke_class(int style);
 /// Returns the SVG marker of a point. Its shape depends on the style: circle, square, triangle or diamond.
-/// @param tip  tooltip
-std::string marker(int style, double x, double y, double size, const std::string& tip);
-/// Returns a <figure> with a title, an SVG image with the content `picture`, and the legend below it.
-std::string figure(const std::string& title, const std::string& description, double width, double height,
-                   const std::string& picture, const std::string& legend, const std::string& kind = "");
+/// @param x  position as returned by format_x()  @param tip  tooltip
+std::string marker(int style, const std::string& x, double y, double size, const std::string& tip);
+
+/// Size of the area between a chart's axes: its height, and the space on its left and right, in pixels.
+struct PlotArea {
+  double height, left, right;
+};
+/// Returns a <figure> with a title, a note, an SVG image with the content `picture`, and the legend below it.
+std::string figure(const std::string& title, const std::string& note, const std::string& description,
+                   const PlotArea& area, const std::string& picture, const std::string& legend,
+                   const std::string& kind = "");
 /// Returns a legend entry. @param mark  symbol of the entry: 'b' box, 'l' line with marker, 'm' marker, 'd' dashed
-/// line, 's' solid line
+/// line, 's' solid line, 'h' hollow marker
 std::string legend_entry(const std::string& name, int style, char mark);
 
 }  // namespace tandem::tools::page

@@ -10,7 +10,6 @@
 namespace tandem::tools::compare {
 namespace {
 
-constexpr int kRepeats = 9;
 /// Returns message sizes from 4 KiB to 16 MiB, each four times the previous one.
 std::vector<int64_t> message_sizes() {
   std::vector<int64_t> out;
@@ -51,7 +50,7 @@ ProbedLink probe_copies(const Job& job) {
     const Tensor x = zeros({bytes}, TensorOptions(kUInt8).device(from));
     const Tensor y = zeros({bytes}, TensorOptions(kUInt8).device(to));
     std::vector<double> times;
-    for (int i = 0; i <= kRepeats; ++i) {
+    for (int i = 0; i <= kLinkRepeats; ++i) {
       const double start = trace_clock();
       Tensor(y).copy_(x);
       synchronize_device(from);
@@ -69,7 +68,7 @@ std::vector<std::vector<double>> time_all_reduces() {
   for (const int64_t bytes : message_sizes()) {
     const Tensor x = zeros({bytes / 4}, TensorOptions(kFloat32).device(group->device()));
     std::vector<double> times;
-    for (int i = 0; i <= kRepeats; ++i) {
+    for (int i = 0; i <= kLinkRepeats; ++i) {
       group->barrier()->wait();
       const double start = trace_clock();
       group->all_reduce(x)->synchronize();

@@ -14,19 +14,29 @@ double step_bytes(const Run& run) {
   return sum;
 }
 
-/// Returns the style of a transfer. The first entry of the list whose word occurs in the transfer's name decides.
-int transfer_style(const std::string& what) {
-  static const std::vector<std::pair<std::string, int>> styles = {{"all-reduce", 2},
-                                                                  {"gradients of the outputs", 4},
-                                                                  {"gradients of the loss", 9},
-                                                                  {"gradient", 0},
-                                                                  {"parameter", 3},
-                                                                  {"targets", 7},
-                                                                  {"input", 6},
-                                                                  {"output", 5}};
-  for (const auto& [word, style] : styles)
-    if (what.find(word) != std::string::npos) return style;
-  return 8;
+/// A kind of transfer: transfers whose name contains `word`. Charts call it `name`, and draw it in the style of the
+/// phase that moves the same data.
+struct TransferKind {
+  const char *word, *name, *phase;
+};
+/// Returns the kind of a transfer with this name: the first one whose word occurs in the name.
+const TransferKind& transfer_kind(const std::string& what) {
+  static const std::vector<TransferKind> kinds = {
+      {"all-reduce", "all-reduce of the gradients", "exposed communication"},
+      {"gradients of the outputs", "loss and its gradients", "loss"},
+      {"loss", "loss and its gradients", "loss"},
+      {"gradient", "gradients to the first device", "reduce"},
+      {"parameter", "parameters and buffers", "replicate"},
+      {"target", "inputs and targets", "scatter"},
+      {"input", "inputs and targets", "scatter"},
+      {"output", "outputs", "gather"},
+      {"", "other transfers", ""}};
+  return *std::find_if(kinds.begin(), kinds.end(),
+                       [&](const TransferKind& kind) { return what.find(kind.word) != std::string::npos; });
+}
+int transfer_style(const TransferKind& kind) {
+  const int style = phase_style(kind.phase);
+  return style < kStriped ? style + kStriped : style;  // stripes, because all transfers move data
 }
 
 std::string bytes_sentence(const JobRuns& job) {
@@ -36,16 +46,25 @@ std::string bytes_sentence(const JobRuns& job) {
              format_label(ddp->label), " ", byte_size(step_bytes(*ddp)), ".");
 }
 
+/// Returns the colour of the mode that uses the link: DP for copies between devices ("cpu:0 -> cpu:1, copy"), DDP for
+/// all-reduces.
+int link_style(const std::string& name) {
+  return mode_style(name.find("->") != std::string::npos ? "dp" : "ddp " + name);
+}
+
 LineChart link_chart(const std::vector<const LinkProbe*>& links, bool rate) {
   LineChart chart;
   chart.title = rate ? "Bandwidth of each link by size" : "Time of a transfer by size";
   chart.description = "Points are measured, dashed lines are the fit a + S/B.";
   chart.x = {"bytes of a transfer, S", Unit::kBytes, true, false};
   chart.y = {rate ? "bytes per second" : "time", rate ? Unit::kBandwidth : Unit::kSeconds, true, false};
-  for (size_t i = 0; i < links.size(); ++i) {
-    const LinkProbe& link = *links[i];
-    Series measured{link.name, static_cast<int>(i), {}, false, true, false, true};
-    Series fit{link.name + ", a + S/B", static_cast<int>(i), {}, true, false, true, false};
+  chart.note = cat("Median of n = ", kLinkRepeats, " transfers; whisker: 95 % interval. Dashed: the fit.");
+  std::map<int, int> links_by_colour;
+  for (const LinkProbe* each : links) {
+    const LinkProbe& link = *each;
+    const int colour = link_style(link.name), style = colour + 10 * (links_by_colour[colour]++ % 4);
+    Series measured{link.name, style, {}, false, true, false, true};
+    Series fit{link.name + ", a + S/B", style, {}, true, false, true, false};
     for (size_t k = 0; k < link.bytes.size(); ++k) {
       const auto bytes = static_cast<double>(link.bytes[k]);
       const Interval& seconds = link.seconds[k];
@@ -78,12 +97,15 @@ const Run* select_bucketed_run(const JobRuns& job) {
   return best;
 }
 
-std::string sweep_chart(const BucketSweep& sweep) {
+std::string sweep_chart(const BucketSweep& sweep, const std::string& note) {
   LineChart chart;
   chart.title = cat("Bucket size: ", sweep.model, ", ", sweep.backend, ", ", plural(sweep.devices, "rank"));
   chart.x = {"bytes of a bucket", Unit::kBytes, true, false};
-  chart.y = {"time of a step (not from 0)", Unit::kSeconds, false, false};
-  Series measured{"measured", 0, {}}, predicted{"predicted", 1, {}, true, false, true, true};
+  chart.y = {"time of a step", Unit::kSeconds};
+  chart.note = note;
+  const int style = backend_style(sweep.backend);
+  Series measured{"measured over " + sweep.backend, style, {}};
+  Series predicted{"predicted for " + sweep.backend, style, {}, true, false, true, true};
   for (size_t i = 0; i < sweep.bytes.size(); ++i) {
     const auto bytes = static_cast<double>(sweep.bytes[i]);
     const Interval& seconds = sweep.seconds[i];
@@ -129,6 +151,7 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
     BarChart chart;
     chart.title = "Bytes of a step: " + job.name();
     chart.x = {"all transfers of a step together", Unit::kBytes};
+    chart.note = "n = 1 step of each mode. Bar: counted bytes; every step moves the same.";
     for (const Run* run : job.runs) {
       if (run->transfers.empty()) continue;
       BarRow row{run->label, byte_size(step_bytes(*run)), {}, {}};
@@ -140,8 +163,8 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
         found->second += static_cast<double>(transfers.bytes);
       }
       for (const auto& [what, bytes] : sums) {
-        const int style = transfer_style(what);
-        row.segments.push_back({what, style, bytes, byte_size(bytes)});
+        const TransferKind& kind = transfer_kind(what);
+        row.segments.push_back({kind.name, transfer_style(kind), bytes, cat(what, ", ", byte_size(bytes))});
       }
       chart.rows.push_back(row);
     }
@@ -209,7 +232,7 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
   Table sweeps("The figures: step time by bucket size",
                {"model", "backend", "ranks", "bucket", "time", "from", "to", "predicted"}, 2);
   for (const BucketSweep& sweep : report.bucket_sweeps) {
-    figures += sweep_chart(sweep);
+    figures += sweep_chart(sweep, median_note(successful_runs(report), "Median"));
     if (!sweep.bytes.empty()) words.push_back(sweep_sentence(sweep));
     for (size_t i = 0; i < sweep.bytes.size(); ++i)
       sweeps.add({sweep.model, sweep.backend, count(sweep.devices), byte_size(static_cast<double>(sweep.bytes[i])),
@@ -221,7 +244,8 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
     if (!run) continue;
     BarChart chart;
     chart.title = cat("Each bucket's all-reduce: ", run->label, ", ", job.name());
-    chart.x = {"time of the all-reduce", Unit::kSeconds};
+    chart.x = {"time since the bucket was full", Unit::kSeconds};
+    chart.note = "n = 1 step. Bar: from a full bucket to the end of its all-reduce. Right: the all-reduce alone.";
     double hidden = 0, all = 0;
     // The chart shows only the first buckets; the table below lists all of them.
     constexpr size_t kMaxBuckets = 16;
@@ -236,9 +260,11 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
       chart.rows.push_back({cat("bucket ", i + 1, ", ", byte_size(static_cast<double>(bucket.bytes)), ", full at ",
                                 duration(bucket.ready)),
                             duration(seconds),
-                            {{"waits for its turn", kWaiting, waited, duration(waited)},
-                             {"hidden", 2, bucket.hidden, duration(bucket.hidden)},
-                             {"exposed", 3, seconds - bucket.hidden, duration(seconds - bucket.hidden)}},
+                            {{"waiting for its turn", kWaiting, waited, duration(waited), "waiting"},
+                             {"hidden communication", phase_style("hidden communication"), bucket.hidden,
+                              duration(bucket.hidden), "hidden"},
+                             {"exposed communication", phase_style("exposed communication"), seconds - bucket.hidden,
+                              duration(seconds - bucket.hidden), "exposed"}},
                             {}});
     }
     chart.description = all > 0 ? cat(percent(hidden / all), " of the communication is hidden behind backward.") : "";

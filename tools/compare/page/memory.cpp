@@ -43,27 +43,37 @@ std::string excess_sentence(const JobRuns& job) {
   return out;
 }
 
-/// Returns the indices of at most kMaxPoints points in time. Divides the step into equal stretches, and chooses the
-/// point with the most memory in each. Drawing thousands of points would make the page large.
-std::vector<size_t> sample_times(const Memory& memory) {
+/// A time, and the index of the entry of Memory::over_time to draw from then on.
+struct DrawnPoint {
+  double seconds;
+  size_t index;
+};
+/// Returns the points to draw. If there are more than kMaxPoints, divides the step into equal times and draws each with
+/// the most memory that the device had during it: drawing thousands of points would make the page large.
+std::vector<DrawnPoint> points_to_draw(const Memory& memory) {
   constexpr size_t kMaxPoints = 300;
-  const size_t n = memory.seconds.size(), num_intervals = std::min(n, kMaxPoints);
-  std::vector<size_t> sample_indices;
-  sample_indices.reserve(num_intervals);
-  for (size_t interval = 0; interval < num_intervals; ++interval) {
-    size_t best = 0;
-    int64_t max_bytes = -1;
-    for (size_t t = interval * n / num_intervals; t < (interval + 1) * n / num_intervals; ++t) {
-      int64_t sum = 0;
-      for (const auto& [cause, bytes] : memory.over_time) sum += bytes[t];
-      if (sum > max_bytes) {
-        max_bytes = sum;
-        best = t;
-      }
-    }
-    sample_indices.push_back(best);
+  const size_t n = memory.seconds.size();
+  std::vector<DrawnPoint> points;
+  if (n <= kMaxPoints) {
+    points.reserve(n);
+    for (size_t i = 0; i < n; ++i) points.push_back({memory.seconds[i], i});
+    return points;
   }
-  return sample_indices;
+  const auto total = [&](size_t i) {
+    int64_t sum = 0;
+    for (const auto& [cause, bytes] : memory.over_time) sum += bytes[i];
+    return sum;
+  };
+  const double begin = memory.seconds.front(), width = (memory.seconds.back() - begin) / kMaxPoints;
+  size_t now = 0;  // index of the last entry before the end of the current part
+  for (size_t part = 0; part < kMaxPoints; ++part) {
+    size_t most = now;
+    while (now + 1 < n && memory.seconds[now + 1] <= begin + width * static_cast<double>(part + 1))
+      if (total(++now) > total(most)) most = now;
+    points.push_back({begin + width * static_cast<double>(part), most});
+  }
+  points.push_back({memory.seconds.back(), n - 1});
+  return points;
 }
 
 std::string over_time(const Run& run, const Memory& memory, double highest) {
@@ -72,17 +82,18 @@ std::string over_time(const Run& run, const Memory& memory, double highest) {
   chart.description = cat("Peak ", byte_size(static_cast<double>(memory.peak)), ".");
   chart.x = {"time since the step began", Unit::kSeconds};
   chart.y = {"memory", Unit::kBytes};
-  const std::vector<size_t> sample_indices = sample_times(memory);
-  chart.at.reserve(sample_indices.size());
-  for (const size_t t : sample_indices) chart.at.push_back(memory.seconds[t]);
+  chart.note = cat("n = 1 step. Peak: ", byte_size(static_cast<double>(memory.peak)), ".");
+  const std::vector<DrawnPoint> points = points_to_draw(memory);
+  chart.at.reserve(points.size());
+  for (const DrawnPoint& point : points) chart.at.push_back(point.seconds);
   chart.y_max = highest;
   std::map<std::string, int64_t> causes;
   for (const auto& [cause, bytes] : memory.over_time) causes[cause] = 0;
   for (const std::string& cause : sort_causes(causes)) {
     const std::vector<int64_t>& bytes = memory.over_time.at(cause);
     AreaLayer layer{cause, cause_style(cause), {}};
-    layer.values.reserve(sample_indices.size());
-    for (const size_t t : sample_indices) layer.values.push_back(static_cast<double>(bytes[t]));
+    layer.values.reserve(points.size());
+    for (const DrawnPoint& point : points) layer.values.push_back(static_cast<double>(bytes[point.index]));
     chart.layers.push_back(layer);
   }
   return chart.layers.empty() ? "" : svg(chart);
@@ -120,6 +131,7 @@ std::string memory_body(const Report& report, const ModeStyles&) {
     chart.title = "Peak memory by device: " + job.name();
     chart.description = excess_sentence(job);
     chart.x = {"memory at the peak", Unit::kBytes};
+    chart.note = "n = 1 step of each mode. Bar: all memory in use at the peak.";
     for (const Run* run : job.examples())
       for (const Memory& memory : run->memory) {
         BarRow row{memory.device + ": " + run->label, byte_size(static_cast<double>(memory.peak)), {}, {}};
@@ -131,8 +143,9 @@ std::string memory_body(const Report& report, const ModeStyles&) {
       }
     peaks += svg(chart);
     if (const std::string text = excess_sentence(job); !text.empty()) words.push_back(text);
-    if (i + 1 == jobs.size() || jobs[i + 1].model != job.model)
-      // Draws the memory over time only for the largest number of devices of each model.
+    // Draws the memory over time only for the largest number of devices of each model.
+    if (std::none_of(jobs.begin() + static_cast<std::ptrdiff_t>(i) + 1, jobs.end(),
+                     [&](const JobRuns& later) { return later.model == job.model; }))
       times += draw_memory_over_time(job);
   }
   std::map<std::string, int64_t> all_causes;

@@ -1,8 +1,8 @@
 // Builds the page's section on the cost model: predictions beside measurements, and projections to more devices.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "tandem/tools/compare/page/parts.h"
 
@@ -19,19 +19,21 @@ std::string draw_predicted_vs_measured(const Report& report) {
     chart.title = "Predicted and measured times: " + model;
     chart.x = {"measured time of a step", Unit::kSeconds, true, false};
     chart.y = {"predicted time of a step", Unit::kSeconds, true, false};
-    std::vector<Series> kinds = {{"one device", kInk, {}, false, true, false, true},
-                                 {"DP", 1, {}, false, true, false, true},
-                                 {"DDP", 0, {}, false, true, false, true}};
+    std::vector<Series> kinds;
+    for (const auto& [name, mode] : {std::pair{"one device", "single"},
+                                     {"DP", "dp"},
+                                     {"DDP over local", "ddp_local"},
+                                     {"DDP over gloo", "ddp_gloo"},
+                                     {"DDP over nccl", "ddp_nccl"}})
+      kinds.push_back({name, mode_style(mode), {}, false, true, false, true});
     double low = INFINITY, high = 0;
     for (const Run& run : report.runs) {
       if (run.model != model || !is_predicted(run)) continue;
       const double seconds = step_seconds(run);
-      kinds[is_dp(run)    ? 1
-            : is_ddp(run) ? 2
-                          : 0]
-          .points.push_back({seconds, run.predicted, 0, 0,
-                             cat(run.label, ", ", job_name(run), ": predicted ", duration(run.predicted), ", measured ",
-                                 duration(seconds))});
+      std::find_if(kinds.begin(), kinds.end(), [&](const Series& kind) { return kind.style == mode_style(run.mode); })
+          ->points.push_back({seconds, run.predicted, 0, 0,
+                              cat(run.label, ", ", job_name(run), ": predicted ", duration(run.predicted),
+                                  ", measured ", duration(seconds))});
       low = std::min({low, seconds, run.predicted});
       high = std::max({high, seconds, run.predicted});
     }
@@ -39,6 +41,7 @@ std::string draw_predicted_vs_measured(const Report& report) {
       if (!series.points.empty()) chart.series.push_back(series);
     if (chart.series.empty()) continue;
     chart.series.push_back({"equal", kInk, {{low, low, 0, 0, ""}, {high, high, 0, 0, ""}}, true, false, true, true});
+    chart.note = cat("Point: a run; measured: median of ", count_repeats(successful_runs(report)), ".");
     chart.description = "Points on the dashed line were predicted exactly.";
     figures += svg(chart);
   }
@@ -53,15 +56,16 @@ std::string overhead_charts(const Report& report, Table& table) {
     DotChart chart;
     chart.title = "What communication adds to a step: " + model;
     chart.description = "Measured with its 95 % interval, and predicted from the one row that was fitted.";
-    chart.x = {"extra time of a DDP step over ranks that do not communicate", Unit::kSeconds};
-    chart.dot_name = "measured, 95 % interval";
-    chart.second_name = "predicted";
+    chart.x = {"extra time of a step of DDP", Unit::kSeconds};
+    chart.note = median_note(successful_runs(report), "Measured: median");
+    chart.dot_name = "measured";
+    chart.second_name = "predicted (in brackets)";
     for (const Overhead& o : report.overheads) {
       if (o.model != model) continue;
       const std::string name =
           cat(o.backend, ", ", plural(o.devices, "rank"), ", batch ", count(o.batch), is_fitted(o) ? " (fitted)" : "");
-      chart.rows.push_back({name, is_fitted(o) ? 5 : 0, o.measured.median, o.measured.low, o.measured.high,
-                            cat(duration(o.measured.median), ", predicted ", duration(o.predicted.median)),
+      chart.rows.push_back({name, backend_style(o.backend), o.measured.median, o.measured.low, o.measured.high,
+                            cat(duration(o.measured.median), " (", duration(o.predicted.median), ")"),
                             o.predicted.median});
       table.add({model, name, duration(o.measured.median), duration(o.measured.low), duration(o.measured.high),
                  duration(o.predicted.median), duration(o.predicted.low), duration(o.predicted.high)});
@@ -85,32 +89,31 @@ std::string projection_charts(const Report& report) {
     chart.x = {"devices", Unit::kNone, true, false};
     chart.y = {"efficiency (predicted)", Unit::kPercent};
     std::set<double> counts;
-    int dp = 1, ddp = 0;
+    int lines = 0;
     for (const Projection& projection : report.projections) {
       if (projection.model != first.model || projection.device != first.device || projection.link != first.link ||
           projection.batch_per_device != first.batch_per_device)
         continue;
       const bool is_ddp_mode = projection.mode.starts_with("DDP") || projection.mode.starts_with("ddp");
-      int& style = is_ddp_mode ? ddp : dp;
-      Series series{projection.mode + " (predicted)", style, {}, true, false, true, true};
-      style += is_ddp_mode ? 4 : 2;
+      const int style = (is_ddp_mode ? backend_style("nccl") : mode_style("dp")) + 10 * (lines++ / 2 % 4);
+      Series series{projection.mode + (is_ddp_mode ? " over nccl (predicted)" : " (predicted)"),
+                    style,
+                    {},
+                    true,
+                    false,
+                    true,
+                    true};
       for (size_t i = 0; i < projection.devices.size(); ++i) {
         series.points.push_back({static_cast<double>(projection.devices[i]), projection.efficiency[i], 0, 0, ""});
         counts.insert(projection.devices[i]);
       }
       chart.series.push_back(series);
     }
-    constexpr std::array<int, 6> kPublishedStyles = {kInk, 5, 7, 2, 6, 8};
-    size_t shown = 0;
+    chart.note = "Lines: predicted, n = 0 measurements. Marks: published by others, n = 1 each.";
+    int shown = 0;
     for (const Published& published : report.published) {
       if (published.devices.empty()) continue;
-      Series series{published.what + " (published)",
-                    kPublishedStyles[shown++ % kPublishedStyles.size()],
-                    {},
-                    false,
-                    true,
-                    false,
-                    true};
+      Series series{published.what + " (published)", kPublished + shown++, {}, false, true, false, true};
       for (size_t i = 0; i < published.values.size(); ++i) {
         series.points.push_back(
             {published.devices[i], published.values[i], 0, 0,
@@ -131,14 +134,14 @@ std::string published_charts(const Report& report) {
     DotChart chart;
     chart.title = cat(published.what, " (", published.source, ")");
     chart.x = {published.unit, Unit::kNone};
+    chart.note = "n = 1 published value in each row.";
     chart.dot_name = "published";
-    if (!published.predicted.empty()) chart.second_name = "predicted";
+    if (!published.predicted.empty()) chart.second_name = "predicted (in brackets)";
     for (size_t i = 0; i < published.values.size(); ++i) {
       const bool has = !published.predicted.empty();
-      chart.rows.push_back(
-          {published.labels[i], 0, published.values[i], 0, 0,
-           cat(number(published.values[i]), has ? cat(", predicted ", number(published.predicted[i])) : ""),
-           has ? published.predicted[i] : -1});
+      chart.rows.push_back({published.labels[i], kPublished, published.values[i], 0, 0,
+                            cat(number(published.values[i]), has ? cat(" (", number(published.predicted[i]), ")") : ""),
+                            has ? published.predicted[i] : -1});
     }
     chart.description = "Published values and what the cost model predicts.";
     figures += svg(chart);
@@ -189,10 +192,11 @@ std::string model_body(const Report& report, const ModeStyles&) {
   Table overheads("The figures: what communication adds to a step",
                   {"model", "job", "measured", "from", "to", "predicted", "from", "to"}, 2);
   const std::string overhead = charts(overhead_charts(report, overheads));
-  return charts(draw_predicted_vs_measured(report)) + words + overhead +
-         (report.notes.empty() ? "" : "<h3>Where the model has skill</h3>\n" + bullets(report.notes)) +
-         charts(projection_charts(report)) + bullets(ends) + charts(published_charts(report)) + runs.html() +
-         overheads.html() + projections.html() + published.html();
+  return charts(draw_predicted_vs_measured(report)) + words + overhead + runs.html() + overheads.html() +
+         fold("Where the predictions are better than simple guesses, and where not", bullets(report.notes)) +
+         fold("Predictions for devices that this machine does not have",
+              charts(projection_charts(report)) + bullets(ends) + projections.html()) +
+         fold("Measurements that others published", charts(published_charts(report)) + published.html());
 }
 
 }  // namespace tandem::tools::compare

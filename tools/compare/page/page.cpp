@@ -12,17 +12,17 @@ struct SectionBuilder {
 constexpr SectionBuilder kSections[] = {
     {"verdict", "Verdict", verdict_body},
     {"throughput", "Throughput", throughput_body},
-    {"anatomy", "The anatomy of a step", anatomy_body},
+    {"anatomy", "Where the time of a step goes", anatomy_body},
     {"timeline", "The timeline of a step", timeline_body},
     {"memory", "Memory", memory_body},
-    {"bytes", "The ledger of bytes", transfers_body},
-    {"links", "Links", links_body},
+    {"bytes", "Bytes moved", transfers_body},
+    {"links", "Links between devices", links_body},
     {"buckets", "Bucket sizes", buckets_body},
-    {"model", "The cost model", model_body},
-    {"agreement", "The same model in every mode", agreement_body},
-    {"diagnosis", "Stragglers and diagnosis", diagnosis_body},
+    {"model", "Predictions", model_body},
+    {"agreement", "Agreement with one device", agreement_body},
+    {"diagnosis", "Waiting and diagnosis", diagnosis_body},
     {"inference", "Inference", inference_body},
-    {"provenance", "Provenance", provenance_body},
+    {"provenance", "Machine and versions", provenance_body},
 };
 
 }  // namespace
@@ -37,13 +37,13 @@ std::string html(const Report& report) {
             .heading = "One device, DataParallel and DDP compared",
             .introduction = cat("<p class=\"meta\">",
                                 escape(cat(names, names.empty() ? "" : " · ", from.cpu, " · ", from.date)), "</p>\n"),
-            .contents = true,
             .footer = "Made by tandem compare from report.json; docs/compare.md says how to read it."};
   if (!report.complete)
     page.introduction +=
         cat("<p class=\"warn\" role=\"alert\"><strong>This report is incomplete:</strong> ",
             escape(report.incomplete_because.empty() ? "no reason was recorded" : report.incomplete_because),
             ". It contains only what was measured until then.</p>\n");
+  page.introduction += colour_key(report);
   for (const SectionBuilder& chapter : kSections) {
     const std::string body = chapter.body(report, styles);
     if (!body.empty()) page.sections.push_back({chapter.id, chapter.title, body});

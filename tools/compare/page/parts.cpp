@@ -3,47 +3,128 @@
 #include "tandem/tools/compare/page/parts.h"
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
 #include <set>
 #include <utility>
 
+#include "tandem/tools/page/scale.h"
+
 namespace tandem::tools::compare {
 
+namespace {
+
+// Colours of lines and points.
+constexpr int kDp = kLine + 1, kDdpLocal = kLine + 2, kDdpGloo = kLine + 3, kDdpNccl = kLine + 4;
+// Colours of areas, by the data that a phase computes, memory holds, or a transfer moves.
+constexpr int kInput = 0, kParameters = 1, kForward = 2, kOutputs = 3, kLoss = 4, kGradients = 5, kOptimizer = 6,
+              kAllReduce = 7;
+
+}  // namespace
+
+int backend_style(const std::string& backend) {
+  return backend == "nccl" ? kDdpNccl : backend == "gloo" ? kDdpGloo : kDdpLocal;
+}
+int mode_style(const std::string& mode) {
+  if (mode.starts_with("dp")) return kDp;
+  if (!mode.starts_with("ddp")) return kInk;
+  return backend_style(mode.find("nccl") != std::string::npos   ? "nccl"
+                       : mode.find("gloo") != std::string::npos ? "gloo"
+                                                                : "local");
+}
+
 ModeStyles::ModeStyles(const Report& report) {
-  constexpr std::array<int, 4> kWarm = {1, 3, 5, 7};
-  constexpr std::array<int, 6> kCool = {0, 4, 2, 8, 6, 9};
-  size_t dp = 0, ddp = 0;
-  for (const Run& run : report.runs) {
-    if (styles_.count(run.mode) != 0) continue;
-    int style = kInk;
-    if (is_dp(run)) {
-      style = kWarm[dp % kWarm.size()] + 10 * static_cast<int>(dp / kWarm.size());
-      ++dp;
-    } else if (is_ddp(run)) {
-      style = kCool[ddp % kCool.size()] + 10 * static_cast<int>(ddp / kCool.size());
-      ++ddp;
+  std::map<int, int> modes;  // number of modes so far with each colour
+  for (const Run& run : report.runs)
+    if (styles_.count(run.mode) == 0) {
+      const int style = mode_style(run.mode);
+      styles_[run.mode] = style == kInk ? kInk : style + 10 * (modes[style]++ % 4);
     }
-    styles_[run.mode] = style;
-  }
 }
 int ModeStyles::operator[](const Run& run) const { return styles_.at(run.mode); }
 
 int phase_style(const std::string& phase) {
-  static const std::map<std::string, int> styles = {
-      {"input", 6}, {"scatter", 1},  {"replicate", 3}, {"forward", 4},   {"gather", 5},
-      {"loss", 2},  {"backward", 0}, {"reduce", 7},    {"optimizer", 8}, {"exposed communication", 9}};
-  if (phase == "communication") return kHidden;
-  if (phase == "wait" || phase == "waiting") return kWaiting;
+  static const std::map<std::string, int> styles = {{"input", kInput},
+                                                    {"scatter", kInput + kStriped},
+                                                    {"replicate", kParameters + kStriped},
+                                                    {"forward", kForward},
+                                                    {"gather", kOutputs + kStriped},
+                                                    {"loss", kLoss},
+                                                    {"backward", kGradients},
+                                                    {"reduce", kGradients + kStriped},
+                                                    {"optimizer", kOptimizer},
+                                                    {"exposed communication", kAllReduce + kStriped},
+                                                    {"communication", kAllReduce},
+                                                    {"hidden communication", kFaded},
+                                                    {"wait", kWaiting},
+                                                    {"waiting", kWaiting},
+                                                    {"kernel", kInk}};
   const auto found = styles.find(phase);
-  return found == styles.end() ? kInk : found->second;
+  return found == styles.end() ? kOther : found->second;
 }
 
 int cause_style(const std::string& cause) {
-  static const std::map<std::string, int> styles = {{"parameters", 0}, {"replicas", 1},    {"optimizer", 8},
-                                                    {"gradients", 4},  {"buckets", 9},     {"input", 6},
-                                                    {"workspace", 5},  {"activations", 2}, {"outputs", 3}};
+  static const std::map<std::string, int> styles = {{"parameters", kParameters}, {"replicas", kParameters + kStriped},
+                                                    {"optimizer", kOptimizer},   {"gradients", kGradients},
+                                                    {"buckets", kAllReduce},     {"input", kInput},
+                                                    {"activations", kForward},   {"outputs", kOutputs}};
   const auto found = styles.find(cause);
-  return found == styles.end() ? 7 : found->second;
+  return found == styles.end() ? kOther : found->second;
+}
+
+std::string colour_key(const Report& report) {
+  std::string out;
+  for (const auto& [name, style] : {std::pair{"one device", kInk},
+                                    {"DP", kDp},
+                                    {"DDP over local (threads)", kDdpLocal},
+                                    {"DDP over gloo (processes)", kDdpGloo},
+                                    {"DDP over nccl (processes)", kDdpNccl}})
+    if (std::any_of(report.runs.begin(), report.runs.end(),
+                    [s = style](const Run& run) { return mode_style(run.mode) == s; }))
+      out += legend_entry(name, style, 'm');
+  for (const auto& [name, style] : {std::pair{"input", kInput},
+                                    {"parameters", kParameters},
+                                    {"forward and its activations", kForward},
+                                    {"outputs", kOutputs},
+                                    {"loss", kLoss},
+                                    {"backward and its gradients", kGradients},
+                                    {"optimizer", kOptimizer},
+                                    {"communication of DDP: buckets and all-reduce", kAllReduce},
+                                    {"waiting", kWaiting},
+                                    {"everything else", kOther}})
+    out += legend_entry(name, style, 'b');
+  return fold(
+      "What the colours mean",
+      "<ul class=\"legend\">" + out + "</ul>\n" +
+          paragraph("Stripes: moved between devices, or a copy. Dashed lines: predictions, fits and references. "
+                    "Grey marks: published by others. Marks of different shape: variants of a mode."));
+}
+
+std::vector<const Run*> successful_runs(const Report& report) {
+  std::vector<const Run*> runs;
+  for (const Run& run : report.runs)
+    if (run.failed.empty()) runs.push_back(&run);
+  return runs;
+}
+std::string count_repeats(const std::vector<const Run*>& runs) {
+  size_t least = SIZE_MAX, most = 0;
+  for (const Run* run : runs) {
+    least = std::min(least, run->repeats.size());
+    most = std::max(most, run->repeats.size());
+  }
+  if (most == 0) return "";
+  return least == most ? "n = " + plural(static_cast<int64_t>(most), "repeat")
+                       : cat("n = ", least, " to ", most, " repeats");
+}
+
+std::string median_note(const std::vector<const Run*>& runs, const std::string& what) {
+  size_t least = SIZE_MAX;
+  for (const Run* run : runs) least = std::min(least, run->repeats.size());
+  const std::string n = count_repeats(runs);
+  if (n.empty()) return what + ".";
+  return cat(what, " of ", n,
+             least < 2   ? "."
+             : least < 6 ? "; whisker: fastest to slowest repeat."
+                         : "; whisker: 95 % interval.");
 }
 
 const std::vector<std::string>& memory_causes() {
@@ -121,6 +202,8 @@ std::vector<JobRuns> main_jobs(const Report& report) {
       found->runs.push_back(&run);
     }
   }
+  // Puts charts with equally many rows side by side.
+  std::stable_sort(jobs.begin(), jobs.end(), [](const JobRuns& a, const JobRuns& b) { return a.devices < b.devices; });
   return jobs;
 }
 

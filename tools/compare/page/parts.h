@@ -10,7 +10,11 @@ namespace tandem::tools::compare {
 
 using namespace page;  // the sections use its charts, tables and formatting functions
 
-/// Assigns a colour and a marker to each mode, the same in all charts: warm colours for DP, cool colours for DDP.
+/// Returns the style of a training mode with this key: its colour stands for one device, DP, or DDP over a backend.
+int mode_style(const std::string& mode);
+/// Returns the style of DDP over a backend: "local", "gloo" or "nccl".
+int backend_style(const std::string& backend);
+/// Assigns a style to each mode, the same in all charts. Modes with the same colour have different markers.
 class ModeStyles {
  public:
   explicit ModeStyles(const Report& report);
@@ -20,6 +24,7 @@ class ModeStyles {
   std::map<std::string, int> styles_;
 };
 
+/// Returns the style of a phase. Its colour stands for the data that the phase computes or moves; stripes mark moving.
 int phase_style(const std::string& phase);
 /// Returns the style of a cause of memory.
 int cause_style(const std::string& cause);
@@ -42,12 +47,22 @@ struct JobRuns {
   /// Returns dp(), dp_loss() and ddp(), without nulls and duplicates.
   std::vector<const Run*> examples() const;
 };
-/// Returns the jobs that the page shows in detail: each model and number of devices, at main_batch().
+/// Returns the jobs that the page shows in detail: each number of devices and model, at main_batch().
 std::vector<JobRuns> main_jobs(const Report& report);
 /// Returns the batch size at which strong scaling was measured for the most numbers of devices.
 int64_t main_batch(const Report& report, const std::string& model);
 std::vector<std::string> models(const Report& report);
 double step_seconds(const Run& run);
+
+/// Returns the legend of all colours of the page.
+std::string colour_key(const Report& report);
+/// Returns the runs that did not fail. Sweeps take as many repeats as the runs do.
+std::vector<const Run*> successful_runs(const Report& report);
+/// Returns "n = 6 repeats" or "n = 6 to 9 repeats" for the repeats of these runs.
+std::string count_repeats(const std::vector<const Run*>& runs);
+/// Returns the note of a chart of medians of these runs' repeats: the number of repeats, and the meaning of a whisker.
+/// @param what  the meaning of a mark, such as "Median"
+std::string median_note(const std::vector<const Run*>& runs, const std::string& what);
 
 /// Return the HTML content of each section, without its heading; "" if the report has no data for it.
 std::string verdict_body(const Report& report, const ModeStyles& styles);

@@ -1,7 +1,6 @@
 // Builds the page's sections on how far the figures can be trusted: comparison with the reference, diagnosis, and
 // provenance.
 #include <algorithm>
-#include <cstdlib>
 
 #include "tandem/tools/compare/page/parts.h"
 
@@ -37,7 +36,8 @@ std::string loss_chart(const JobRuns& job, const ModeStyles& styles) {
     }
   if (lines.empty()) return "";
   const auto draw = [&](const std::string& name, int style, const std::vector<double>& losses, bool reference) {
-    Series series{name, style, {}, true, false, reference, true};
+    constexpr size_t kMaxMarkers = 40;
+    Series series{name, style, {}, true, !reference && losses.size() <= kMaxMarkers, reference, true};
     for (size_t i = 0; i < losses.size(); ++i)
       series.points.push_back({static_cast<double>(i + 1), losses[i], 0, 0, ""});
     series.in_legend = !reference || losses == *references[0].losses;
@@ -48,6 +48,7 @@ std::string loss_chart(const JobRuns& job, const ModeStyles& styles) {
              (line.others == 0 ? "" : cat(", and ", plural(line.others, "other mode"), " with the same losses")),
          styles[*line.run], *line.losses, false);
   for (const Line& line : references) draw("reference on one device", kInk, *line.losses, true);
+  chart.note = "n = 1 training of each mode.";
   chart.description = cat("Losses of ", job.runs.size(), " modes, step by step.");
   return svg(chart);
 }
@@ -104,7 +105,8 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
   for (const JobRuns& job : main_jobs(report)) {
     BarChart chart;
     chart.title = "Waiting time by device or rank waited for: " + job.name();
-    chart.x = {"mean waiting of a lane, per step", Unit::kSeconds};
+    chart.x = {"mean waiting of a device or rank, per step", Unit::kSeconds};
+    chart.note = "n = 1 recording of each mode. Bar: mean over its steps and over its devices or ranks.";
     const Run* worst = nullptr;
     std::string longest_wait_name;
     double longest = 0;
@@ -119,9 +121,10 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
         // A name without a number, such as "cpu", is the first device. "threads to wake up" is not a device.
         const std::string number =
             name.find(' ') == std::string::npos && trailing_number(name).empty() ? "0" : trailing_number(name);
-        row.segments.push_back({number.empty() ? name : "device or rank " + number,
-                                number.empty() ? kUnattributed : std::atoi(number.c_str()) % 10, seconds,
-                                name + ", " + duration(seconds)});
+        row.segments.push_back(
+            {number.empty() ? "a free core, or threads to wake up" : "waiting; inside: the device or rank waited for",
+             number.empty() ? kOther : kWaiting, seconds, name + ", " + duration(seconds),
+             number.empty() ? name : number});
         all += seconds;
         if (seconds > longest) {
           longest = seconds;

@@ -81,6 +81,7 @@ std::string scaling_chart(const Report& report, const ModeStyles& styles, const 
     chart.series.push_back(one);
     chart.series.push_back(ideal_line(report, *single, chart.x.only_ticks));
   }
+  chart.note = median_note(runs, "Median");
   chart.description = cat(plural(static_cast<int64_t>(chart.series.size()), "line"), " over ",
                           plural(static_cast<int64_t>(counts.size()), "count"), " of devices.");
   return svg(chart);
@@ -105,18 +106,26 @@ std::string scaling_sentence(const std::string& model, bool weak, double batch, 
              best->devices, ".");
 }
 
+/// Returns "1.2 / 3.4 ms" if both times have the same unit, else "800 µs / 1.2 ms".
+std::string two_durations(double low, double high) {
+  const std::string first = duration(low), last = duration(high);
+  const size_t space = first.find(' ');
+  const bool same = space != std::string::npos && last.ends_with(first.substr(space));
+  return cat(same ? first.substr(0, space) : first, " / ", last);
+}
+
 std::string step_chart(const JobRuns& job, const ModeStyles& styles) {
   DotChart chart;
   chart.title = "Time of single steps: " + job.name();
   chart.x = {"time of a step", Unit::kSeconds};
-  chart.dot_name = "p50";
+  chart.dot_name = "p50 (median)";
   chart.second_name = "p95";
   std::vector<const Run*> runs = job.runs;
   if (job.single) runs.insert(runs.begin(), job.single);
   for (const Run* run : runs)
     if (run->p50 > 0)
-      chart.rows.push_back(
-          {run->label, styles[*run], run->p50, 0, 0, cat(duration(run->p50), " to ", duration(run->p95)), run->p95});
+      chart.rows.push_back({run->label, styles[*run], run->p50, 0, 0, two_durations(run->p50, run->p95), run->p95});
+  chart.note = cat("Half of all steps, and 95 % of them, are faster. Steps of ", count_repeats(runs), ".");
   chart.description = cat(chart.rows.size(), " modes.");
   return svg(chart);
 }
@@ -173,6 +182,7 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
         chart.title = cat("Throughput by batch: ", model, ", ", plural(static_cast<int64_t>(devices), "device"));
         chart.x = {"batch over all devices", Unit::kNone, true, false};
         chart.y = {"examples per second", Unit::kNone};
+        chart.note = median_note(same, "Median");
         add_series(chart, same, styles, get_batch);
         std::vector<const Run*> parallel;
         std::copy_if(same.begin(), same.end(), std::back_inserter(parallel),
@@ -214,12 +224,14 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
 }
 
 std::string inference_body(const Report& report, const ModeStyles&) {
+  const std::vector<const Run*> all_runs = successful_runs(report);
   std::string figures, words;
   Table table("The figures: seconds of a forward pass",
               {"model", "devices", "batch", "one device", "DP", "DP, persistent"});
   for (const Inference& inference : report.inference) {
     LineChart chart;
     chart.title = cat("Inference: ", inference.model, ", ", plural(inference.devices, "device"));
+    chart.note = median_note(all_runs, "Median");
     chart.x = {"batch over all devices", Unit::kNone, true, false};
     chart.y = {"examples per second", Unit::kNone};
     struct Line {
@@ -228,9 +240,9 @@ std::string inference_body(const Report& report, const ModeStyles&) {
       const std::vector<Interval>* seconds;
     };
     int64_t crossover_batch = 0;
-    for (const Line& line :
-         {Line{"one device, all cores", kInk, &inference.single}, Line{"DP, replicas per step", 1, &inference.dp},
-          Line{"DP, persistent replicas", 3, &inference.dp_persistent}}) {
+    for (const Line& line : {Line{"one device, all cores", kInk, &inference.single},
+                             Line{"DP, replicas per step", mode_style("dp"), &inference.dp},
+                             Line{"DP, persistent replicas", mode_style("dp") + 10, &inference.dp_persistent}}) {
       Series series{line.name, line.style, {}};
       for (size_t i = 0; i < line.seconds->size(); ++i) {
         const Interval& seconds = (*line.seconds)[i];

@@ -53,8 +53,8 @@ BarRow bar_row(const std::string& label, const TimeBreakdown& breakdown) {
     row.segments.push_back({phase, phase_style(phase), seconds, tip(seconds)});
   }
   row.segments.push_back({"waiting", kWaiting, breakdown.waiting, tip(breakdown.waiting)});
-  row.segments.push_back({"unattributed", kUnattributed, breakdown.unattributed, tip(breakdown.unattributed)});
-  row.sub_bar.push_back({"hidden communication", kHidden, breakdown.hidden, tip(breakdown.hidden)});
+  row.segments.push_back({"unattributed", kOther, breakdown.unattributed, tip(breakdown.unattributed)});
+  row.sub_bar.push_back({"hidden communication", kFaded, breakdown.hidden, tip(breakdown.hidden)});
   return row;
 }
 
@@ -110,7 +110,7 @@ std::vector<TimelineMark> make_marks(const TimelineRow& row, double step) {
   const double pixel = step / 800;
   for (const TimelineEvent& event : events) {
     const int level = event.kind == "kernel" ? 2 : event.kind == "communication" ? 1 : 0;
-    const int style = level == 2 ? kInk : phase_style(event.kind);
+    const int style = phase_style(event.kind);
     const auto found = last.find(level);
     if (found != last.end()) {
       TimelineMark& before = marks[found->second];
@@ -145,6 +145,7 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
     BarChart chart;
     chart.title = "Where a step goes: " + job.name();
     chart.description = "The mean over the devices or ranks of each mode.";
+    chart.note = "n = 1 recording of each mode. Bar: mean over its steps and over its devices or ranks.";
     chart.x = {"mean over the lanes", Unit::kSeconds};
     if (job.single && !job.single->lanes.empty())
       chart.rows.push_back(bar_row(job.single->label, mean_breakdown(*job.single)));
@@ -154,6 +155,7 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
     BarChart each;
     each.title = "Each lane: " + job.name();
     each.description = "Each device of DP and each rank of DDP.";
+    each.note = "n = 1 recording of each mode. Bar: mean over its steps.";
     each.x = {"time of a step", Unit::kSeconds};
     for (const Run* run : job.examples())
       for (const Lane& lane : run->lanes)
@@ -194,16 +196,20 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
   for (const JobRuns& job : main_jobs(report)) {
     TimelineChart chart;
     chart.title = "One step: " + job.name();
+    chart.note = "n = 1 step of each mode. Tall: phases; below them: communication, then kernels.";
     std::map<std::string, int> kinds;
     std::string sentence;
     for (const Run* run : {job.dp(), job.ddp()}) {
       if (!run || run->timeline.empty()) continue;
-      double end = 0;
+      double end = 0, start = INFINITY;
       for (const TimelineRow& row : run->timeline)
-        for (const TimelineEvent& event : row.events) end = std::max(end, event.end);
+        for (const TimelineEvent& event : row.events) {
+          start = std::min(start, event.start);
+          end = std::max(end, event.end);
+        }
       TimelineGroup group{run->label, {}};
       for (const TimelineRow& row : run->timeline) {
-        group.lanes.push_back({row.name, make_marks(row, end)});
+        group.lanes.push_back({row.name, make_marks(row, end - start)});
         struct Sum {
           int64_t events = 0, bytes = 0;
           double seconds = 0;
@@ -214,18 +220,19 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
           ++sum.events;
           sum.bytes += event.bytes;
           sum.seconds += event.end - event.start;
-          kinds[event.kind] = event.kind == "kernel" ? kInk : phase_style(event.kind);
+          kinds[event.kind] = phase_style(event.kind);
         }
         for (const auto& [kind, sum] : sums)
           table.add({run->label + " (" + job.name() + ")", row.name, kind, count(sum.events), duration(sum.seconds),
                      byte_size(static_cast<double>(sum.bytes))});
       }
-      sentence += cat(sentence.empty() ? "" : ", ", "the step of ", format_label(run->label), " takes ", duration(end));
+      sentence +=
+          cat(sentence.empty() ? "" : ", ", "the step of ", format_label(run->label), " takes ", duration(end - start));
       chart.groups.push_back(group);
     }
     for (const std::string& phase : kPhases)
       if (kinds.erase(phase) != 0) chart.legend.push_back({phase, phase_style(phase), 0, ""});
-    for (const auto& [kind, style] : kinds) chart.legend.push_back({kind, style, 0, ""});
+    for (const auto& [kind, style] : kinds) chart.legend.push_back({kind == "wait" ? "waiting" : kind, style, 0, ""});
     chart.description = sentence;
     const std::string picture = svg(chart);
     if (picture.empty()) continue;
