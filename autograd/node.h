@@ -40,7 +40,7 @@ struct SavedTensorHooks {
   std::function<std::any(const Tensor&)> pack;
   std::function<Tensor(const std::any&)> unpack;
 };
-/// Stack and parent of a node, kept in anomaly mode: autograd/anomaly_mode.h.
+/// Where a node was made, kept in anomaly mode and during a trace: autograd/anomaly_mode.h.
 struct AnomalyMetadata;
 struct PackedTensor;
 
@@ -187,7 +187,7 @@ class Node : public std::enable_shared_from_this<Node> {
   }
   /// Zeros with the sizes, dtype and device of result i, for a result without gradient.
   Tensor zeros_for(size_t i) const;
-  /// Stack and parent of the node, if it was made in anomaly mode; else null.
+  /// Where the node was made, if anomaly mode or a trace was on; else null.
   const std::shared_ptr<const detail::AnomalyMetadata>& anomaly_metadata() const { return anomaly_metadata_; }
 
  protected:

@@ -81,20 +81,23 @@ template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& h
 // `fc->forward(x)`, as in LibTorch, bypasses it. Anything that acts before or after a module (a hook, a
 // parametrization, sharded parameters, a cast policy, a pipeline stage, a summary) is a member of ModuleHooks, run by
 // HookedCall::run_pre_hooks() and run_post_hooks(). A module without such members costs one test of a pointer. A trace
-// records each call by a ModuleSpan; without a trace this costs one test of a global number. Code that fuses several modules (nn/containers/layer_fusion.cpp) first checks with
-// ModuleAccess::find_hooks that they have none.
+// records each call by a ModuleSpan; without a trace this costs one test of a global number. Code that fuses several
+// modules (nn/containers/layer_fusion.cpp) first checks with ModuleAccess::find_hooks that they have none.
 
-template <class M, class... Args> auto call_untraced(M& module, Args&&... args) {
+template <class M, class... Args> [[gnu::always_inline]] inline auto call_untraced(M& module, Args&&... args) {
   if (ModuleHooks* const hooks = ModuleAccess::find_hooks(module)) [[unlikely]]
     return call_with_hooks<M, Args...>(module, *hooks, std::forward<Args>(args)...);
   return module.forward(std::forward<Args>(args)...);
 }
+/// Kept out of call_module(), so that a call without a trace stays as short as it would be without traces.
+template <class M, class... Args> [[gnu::noinline, gnu::cold]] auto call_traced(M& module, Args&&... args) {
+  const ModuleSpan span(module);
+  return call_untraced<M, Args...>(module, std::forward<Args>(args)...);
+}
 /// Calls module.forward(args...) with the module's hooks and parametrizations: see Note [The door to a module].
 template <class M, class... Args> auto call_module(M& module, Args&&... args) {
-  if (is_any_trace_recording_kernels()) [[unlikely]] {
-    const ModuleSpan span(module);
-    return call_untraced<M, Args...>(module, std::forward<Args>(args)...);
-  }
+  if (is_any_trace_recording_kernels()) [[unlikely]]
+    return call_traced<M, Args...>(module, std::forward<Args>(args)...);
   return call_untraced<M, Args...>(module, std::forward<Args>(args)...);
 }
 
