@@ -75,7 +75,8 @@ std::string detail::format_anomaly_metadata(const AnomalyMetadata& metadata) {
   }
   if (!metadata.parent_name.empty()) {
     out += "\nin the backward of " + metadata.parent_name;
-    if (metadata.parent && !metadata.parent->frames.empty()) out += ", which was recorded at:" + format_anomaly_metadata(*metadata.parent);
+    if (metadata.parent && !metadata.parent->frames.empty())
+      out += ", which was recorded at:" + format_anomaly_metadata(*metadata.parent);
   }
   return out;
 }

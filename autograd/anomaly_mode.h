@@ -42,8 +42,8 @@ using detect_anomaly = DetectAnomalyGuard;  // Python's name
 
 namespace detail {
 
-/// Where a node was made. In anomaly mode: the stack trace, and the node in whose backward it was made, if any. During a
-/// trace: the module.
+/// Where a node was made. In anomaly mode: the stack trace, and the node in whose backward it was made, if any. During
+/// a trace: the module.
 struct AnomalyMetadata {
   std::vector<void*> frames;  // empty without anomaly mode
   std::string module_path;    // such as "Net.conv1"; empty without a trace, and outside of modules

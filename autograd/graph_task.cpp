@@ -79,7 +79,7 @@ Grads apply_with_error_context(Node& node, Grads&& grads) {
       what += "\n" + node.name();
       what += node.anomaly_metadata() && !node.anomaly_metadata()->frames.empty()
                   ? " was recorded at:" + format_anomaly_metadata(*node.anomaly_metadata())
-                                      : " was recorded without anomaly mode; run the forward under it to learn where";
+                  : " was recorded without anomaly mode; run the forward under it to learn where";
     }
     return what;
   };

@@ -1,5 +1,5 @@
-// Traces: records of kernel calls, modules, phases of each device's thread, transfers and collectives, with their times. A trace
-// can be written as Chrome's trace JSON, or returned as a list of events.
+// Traces: records of kernel calls, modules, phases of each device's thread, transfers and collectives, with their
+// times. A trace can be written as Chrome's trace JSON, or returned as a list of events.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -64,8 +64,8 @@ void write_event(std::ostream& out, const TraceEvent& e) {
   const double microseconds = 1e6;
   out << "{\"ph\": \"X\", \"cat\": \"" << category(e) << "\", \"name\": " << json_string(e.name)
       << ", \"pid\": " << e.rank << ", \"tid\": " << row_of(e) << ", \"ts\": " << e.start * microseconds
-      << ", \"dur\": " << (e.end - e.start) * microseconds
-      << ", \"args\": {\"kind\": \"" << kind_name(e.kind) << "\", \"device\": " << json_string(e.device.str());
+      << ", \"dur\": " << (e.end - e.start) * microseconds << ", \"args\": {\"kind\": \"" << kind_name(e.kind)
+      << "\", \"device\": " << json_string(e.device.str());
   if (e.kind == TraceEvent::Kind::transfer) out << ", \"to\": " << json_string(e.to.str());
   if (e.kind == TraceEvent::Kind::communication) out << ", \"queued\": " << e.queued * microseconds;
   if (e.kind == TraceEvent::Kind::kernel) out << ", \"reads\": " << list(e.reads) << ", \"writes\": " << list(e.writes);
