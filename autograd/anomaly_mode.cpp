@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tandem/core/internal.h"
+#include "tandem/core/trace/scope.h"
 
 namespace tandem::autograd {
 namespace {
@@ -50,6 +51,8 @@ bool is_internal_frame(const std::string& call) {
 
 std::shared_ptr<const AnomalyMetadata> detail::capture_anomaly_metadata() {
   const auto metadata = std::make_shared<AnomalyMetadata>();
+  if (current_module_frame) metadata->module_path = current_module_frame->path;
+  if (!AnomalyMode::is_enabled()) return metadata;
   metadata->frames.resize(kMaxFrames);
   metadata->frames.resize(static_cast<size_t>(backtrace(metadata->frames.data(), static_cast<int>(kMaxFrames))));
   if (current_parent_name) {
@@ -73,7 +76,8 @@ std::string detail::format_anomaly_metadata(const AnomalyMetadata& metadata) {
   }
   if (!metadata.parent_name.empty()) {
     out += "\nin the backward of " + metadata.parent_name;
-    if (metadata.parent) out += ", which was recorded at:" + format_anomaly_metadata(*metadata.parent);
+    if (metadata.parent && !metadata.parent->frames.empty())
+      out += ", which was recorded at:" + format_anomaly_metadata(*metadata.parent);
   }
   return out;
 }

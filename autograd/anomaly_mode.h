@@ -42,13 +42,15 @@ using detect_anomaly = DetectAnomalyGuard;  // Python's name
 
 namespace detail {
 
-/// Stack trace of the code that made a node, and the node in whose backward it was made, if any.
+/// Where a node was made. In anomaly mode: the stack trace, and the node in whose backward it was made, if any. During
+/// a trace: the module.
 struct AnomalyMetadata {
-  std::vector<void*> frames;
+  std::vector<void*> frames;  // empty without anomaly mode
+  std::string module_path;    // such as "Net.conv1"; empty without a trace, and outside of modules
   std::string parent_name;
   std::shared_ptr<const AnomalyMetadata> parent;
 };
-/// Returns the stack trace of this thread.
+/// Returns the place where this thread is now.
 std::shared_ptr<const AnomalyMetadata> capture_anomaly_metadata();
 /// Formats the stack trace as lines of text, innermost call first.
 std::string format_anomaly_metadata(const AnomalyMetadata& metadata);

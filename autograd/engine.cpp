@@ -167,6 +167,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
              const std::vector<Edge>& targets, std::vector<Tensor>* captured, const std::vector<NodePtr>& input_nodes) {
   TANDEM_CHECK(grad_tensors.empty() || grad_tensors.size() == tensors.size(), "backward: got ", tensors.size(),
                " tensors and ", grad_tensors.size(), " gradients");
+  const PhaseSpan phase("backward");  // until the task is destroyed too
   const auto task = std::make_shared<GraphTask>();
   task->create_graph = create_graph;
   task->retain_graph = retain_graph.value_or(create_graph);
@@ -174,7 +175,6 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   task->context = ThreadContext::current();
   task->context.grad_enabled = create_graph;
   const AutoGradMode mode(create_graph);
-  const PhaseSpan phase("backward");
 
   std::vector<Edge> roots;
   std::vector<Tensor> root_grads;

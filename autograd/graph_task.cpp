@@ -2,12 +2,14 @@
 #include "tandem/autograd/graph_task.h"
 
 #include <algorithm>
+#include <optional>
 #include <typeinfo>
 
 #include "tandem/autograd/anomaly_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/cuda/streams.h"
+#include "tandem/core/trace/scope.h"
 
 namespace tandem::autograd {
 namespace {
@@ -75,8 +77,9 @@ Grads apply_with_error_context(Node& node, Grads&& grads) {
     if (what.find("backward of") == std::string::npos) what = "backward of " + node.name() + ": " + what;
     if (AnomalyMode::is_enabled()) {
       what += "\n" + node.name();
-      what += node.anomaly_metadata() ? " was recorded at:" + format_anomaly_metadata(*node.anomaly_metadata())
-                                      : " was recorded without anomaly mode; run the forward under it to learn where";
+      what += node.anomaly_metadata() && !node.anomaly_metadata()->frames.empty()
+                  ? " was recorded at:" + format_anomaly_metadata(*node.anomaly_metadata())
+                  : " was recorded without anomaly mode; run the forward under it to learn where";
     }
     return what;
   };
@@ -247,6 +250,10 @@ std::vector<NodePtr> evaluate_function(GraphTask& task, const NodePtr& node) {
 }  // namespace
 
 std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node) {
+  std::optional<OpSpan> span;
+  if (is_any_trace_recording_kernels()) [[unlikely]]
+    span.emplace(node->edges().empty() ? node->name() : node->name() + " backward",
+                 node->anomaly_metadata() ? node->anomaly_metadata()->module_path : "");
   try {
     return evaluate_function(task, node);
   } catch (...) {

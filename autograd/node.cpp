@@ -6,6 +6,7 @@
 #include "tandem/autograd/anomaly_mode.h"
 #include "tandem/autograd/meta.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/trace/scope.h"
 
 namespace tandem::autograd {
 
@@ -126,7 +127,7 @@ Node::Node(std::string name)
     : sequence_(ThreadContext::current().next_sequence++),
       streams_(ThreadContext::current().streams),
       name_(std::move(name)) {
-  if (AnomalyMode::is_enabled()) [[unlikely]]
+  if (AnomalyMode::is_enabled() || current_module_frame) [[unlikely]]
     anomaly_metadata_ = capture_anomaly_metadata();
 }
 Node::~Node() { release_iteratively({std::move(edges_), std::move(saved_)}); }

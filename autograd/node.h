@@ -40,7 +40,7 @@ struct SavedTensorHooks {
   std::function<std::any(const Tensor&)> pack;
   std::function<Tensor(const std::any&)> unpack;
 };
-/// Stack trace and parent node of a node, kept in anomaly mode: autograd/anomaly_mode.h.
+/// Stack trace, parent node and module of a node, kept in anomaly mode and while tracing: autograd/anomaly_mode.h.
 struct AnomalyMetadata;
 struct PackedTensor;
 
@@ -188,7 +188,7 @@ class Node : public std::enable_shared_from_this<Node> {
   }
   /// Zeros with the sizes, dtype and device of result i, for a result without gradient.
   Tensor zeros_for(size_t i) const;
-  /// Stack trace and parent node of this node, if it was made in anomaly mode; else null.
+  /// Stack trace, parent node and module of this node, if it was made in anomaly mode or while tracing; else null.
   const std::shared_ptr<const detail::AnomalyMetadata>& anomaly_metadata() const { return anomaly_metadata_; }
 
  protected:

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tandem/core/loop/run_loop.h"
+#include "tandem/core/trace/tracer.h"
 #include "tandem/ops/ops.h"
 #include "tandem/optim/strong_wolfe.h"
 #include "tandem/optim/update.h"
@@ -139,6 +140,8 @@ Tensor LBFGS::step(const LossClosure& closure) {
   check_parameters();
   detail::warn_if_ranks_never_communicate();
   const NoGradGuard guard;
+  const PhaseSpan phase("optimizer");  // contains the forwards and backwards of the closure
+  const OpSpan span("LBFGS.step");
   const auto o = static_cast<const LBFGSOptions&>(param_groups().front().options());
   const Tensor& first = parameters().front();
   for (Slot& slot : slots())  // moves the state to the parameters' device and dtype

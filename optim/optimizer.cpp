@@ -2,11 +2,15 @@
 // and loading of state.
 #include "tandem/optim/optimizer.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
+#include <typeinfo>
 
+#include "tandem/core/trace/tracer.h"
 #include "tandem/optim/step_values.h"
 #include "tandem/optim/update.h"
 
@@ -107,6 +111,17 @@ void Optimizer::add_param_groups(std::vector<OptimizerParamGroup> groups) {
   TANDEM_CHECK(!parameters_.empty(), "optimizer got an empty parameter list");
 }
 
+/// Returns the class of an optimizer without its namespace, such as "Adam".
+static std::string class_name(const Optimizer& optimizer) {
+  int status = 0;
+  char* const text = abi::__cxa_demangle(typeid(optimizer).name(), nullptr, nullptr, &status);
+  std::string name = status == 0 ? text : typeid(optimizer).name();
+  std::free(text);
+  name = name.substr(0, name.find('<'));
+  const size_t colons = name.rfind("::");
+  return colons == std::string::npos ? name : name.substr(colons + 2);
+}
+
 Tensor Optimizer::step(const LossClosure& closure) {
   TANDEM_CHECK(step_owner_.empty(), "Optimizer::step: ", step_owner_,
                " already steps this optimizer; do not call step()");
@@ -117,6 +132,8 @@ Tensor Optimizer::step(const LossClosure& closure) {
   }
   detail::warn_if_ranks_never_communicate();
   const NoGradGuard guard;
+  const PhaseSpan phase("optimizer");
+  const OpSpan span([&] { return class_name(*this) + ".step"; });
   size_t first = 0;
   for (const OptimizerParamGroup& group : groups_) {
     update(group, first);
@@ -126,6 +143,7 @@ Tensor Optimizer::step(const LossClosure& closure) {
 }
 void Optimizer::step_some(std::vector<size_t> numbers) {
   const NoGradGuard guard;
+  const OpSpan span([&] { return class_name(*this) + ".step"; });
   std::sort(numbers.begin(), numbers.end());
   TANDEM_CHECK(numbers.empty() || numbers.back() < parameters_.size(), "Optimizer::step_some: there is no parameter ",
                numbers.back(), "; accepted: 0 to ", parameters_.size() - 1);

@@ -191,7 +191,11 @@ void add_trace(CLI::App& app, const std::vector<std::string>& arguments) {
   CLI::App* const c =
       app.add_subcommand("trace", "Run a program that uses Tandem, and show how long its operations took");
   option(*c, "--out", s->out, "FILE", "Write the trace to FILE, for Perfetto or chrome://tracing");
-  option(*c, "--json", s->json, "FILE", "Write the table to FILE")->default_str("not written");
+  option(*c, "--json", s->json, "FILE", "Write the tables to FILE")->default_str("not written");
+  option(*c, "--report", s->report, "FILE", "Write an HTML page with a flame graph and the tables")
+      ->default_str("not written");
+  c->add_flag("--kernels", s->kernels, "List the kernels of each operation below it");
+  c->add_flag("--shapes", s->shapes, "Count calls with other input shapes as other operations");
   option(*c, "PROGRAM", s->command, "-- PROGRAM [ARGS...]", "The program to run and its arguments, after --")
       ->required();
   c->footer("example: tandem trace -- ./my_program --epochs 1");

@@ -1,5 +1,5 @@
-// Traces: records of kernel calls, phases of each device's thread, transfers and collectives, with their times. A trace
-// can be written as Chrome's trace JSON, or returned as a list of events.
+// Traces: records of kernel calls, modules, phases of each device's thread, transfers and collectives, with their
+// times. A trace can be written as Chrome's trace JSON, or returned as a list of events.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -29,7 +29,9 @@ struct TraceEvent {
     communication,  // a collective, from the time when this rank starts it; `queued` is the time of the call
     transfer,       // a copy between devices, from `device` to `to`
     gradient,       // an instant: DistributedDataParallel received the gradient of parameter `name`
-    span            // a TraceSpan
+    span,           // a TraceSpan
+    module,         // a call of a module; its name is a path such as "Net.conv1"
+    op              // an operation that may run several kernels, such as "Adam.step", or a node of backward
   };
   /// Kind of this event.
   Kind kind = Kind::span;
@@ -50,11 +52,13 @@ struct TraceEvent {
   int64_t bytes = 0;        // total size of the tensors of a kernel call, or size of the tensor of a collective
   /// For a kernel call: the tensors that it read and wrote.
   std::vector<TraceTensor> reads = {}, writes = {};
+  /// For a node of backward: path of the module whose forward recorded the node; empty if there is none.
+  std::string module = {};
 };
 
 /// Starts to record this thread, and threads that start working for it from now on (autograd, DataParallel, data
 /// loaders, collectives). Each rank has its own trace. Drops an earlier trace.
-/// @param kernels  whether to record each kernel call
+/// @param kernels  whether to record each kernel call, and the modules and operations that made it
 void start_trace(bool kernels = true);
 /// Stops the trace and returns its events, sorted by start time; empty if no trace was on.
 std::vector<TraceEvent> take_trace();

@@ -39,21 +39,38 @@ int row_of(const TraceEvent& e) {
 const char* category(const TraceEvent& e) {
   switch (e.kind) {
     case TraceEvent::Kind::kernel:
+    case TraceEvent::Kind::op:
     case TraceEvent::Kind::transfer: return "cpu_op";
     case TraceEvent::Kind::gpu: return e.name.rfind("Memcpy", 0) == 0 ? "gpu_memcpy" : "kernel";
     case TraceEvent::Kind::communication: return "communication";
     default: return "user_annotation";
   }
 }
+/// Kind of an event, by which `tandem trace` tells events of one category apart.
+const char* kind_name(TraceEvent::Kind kind) {
+  switch (kind) {
+    case TraceEvent::Kind::kernel: return "kernel";
+    case TraceEvent::Kind::gpu: return "gpu";
+    case TraceEvent::Kind::phase: return "phase";
+    case TraceEvent::Kind::communication: return "communication";
+    case TraceEvent::Kind::transfer: return "transfer";
+    case TraceEvent::Kind::gradient: return "gradient";
+    case TraceEvent::Kind::module: return "module";
+    case TraceEvent::Kind::op: return "op";
+    case TraceEvent::Kind::span: break;
+  }
+  return "span";
+}
 void write_event(std::ostream& out, const TraceEvent& e) {
   const double microseconds = 1e6;
   out << "{\"ph\": \"X\", \"cat\": \"" << category(e) << "\", \"name\": " << json_string(e.name)
       << ", \"pid\": " << e.rank << ", \"tid\": " << row_of(e) << ", \"ts\": " << e.start * microseconds
-      << ", \"dur\": " << (e.end - e.start) * microseconds
-      << ", \"args\": {\"device\": " << json_string(e.device.str());
+      << ", \"dur\": " << (e.end - e.start) * microseconds << ", \"args\": {\"kind\": \"" << kind_name(e.kind)
+      << "\", \"device\": " << json_string(e.device.str());
   if (e.kind == TraceEvent::Kind::transfer) out << ", \"to\": " << json_string(e.to.str());
   if (e.kind == TraceEvent::Kind::communication) out << ", \"queued\": " << e.queued * microseconds;
   if (e.kind == TraceEvent::Kind::kernel) out << ", \"reads\": " << list(e.reads) << ", \"writes\": " << list(e.writes);
+  if (!e.module.empty()) out << ", \"module\": " << json_string(e.module);
   if (e.kind == TraceEvent::Kind::gpu) out << ", \"stream\": " << e.stream;
   if (e.correlation > 0) out << ", \"correlation\": " << e.correlation;
   if (e.bytes > 0) out << ", \"bytes\": " << e.bytes;

@@ -71,11 +71,14 @@ void Tracer::append_event(TraceEvent event) {
   else
     ++dropped_count_;
 }
+void Tracer::stop_recording() {
+  if (recording_.exchange(false) && kernels_) --kernel_trace_count;
+}
 std::vector<TraceEvent> Tracer::stop() {
   std::vector<TraceEvent> events;
   {
     const std::lock_guard lock(mutex_);
-    recording_ = false;
+    stop_recording();
     events = std::move(events_);
   }
   for (TraceEvent& event : gpu_.take()) events.push_back(std::move(event));

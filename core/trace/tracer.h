@@ -7,6 +7,7 @@
 #include "tandem/core/thread_context.h"
 #include "tandem/core/trace/gpu_timer.h"
 #include "tandem/core/trace/observer.h"
+#include "tandem/core/trace/scope.h"
 #include "tandem/core/trace/trace.h"
 
 namespace tandem::detail {
@@ -25,7 +26,10 @@ class Tracer final : public Observer {
   /// @param enclosing  enclosing trace, which gets the same events; null if there is none
   /// @param max_events  maximum number of events; later ones are only counted
   explicit Tracer(bool kernels, std::shared_ptr<Tracer> enclosing = nullptr, size_t max_events = SIZE_MAX)
-      : kernels_(kernels), max_events_(max_events), enclosing_(std::move(enclosing)) {}
+      : kernels_(kernels), max_events_(max_events), enclosing_(std::move(enclosing)) {
+    if (kernels_) ++kernel_trace_count;
+  }
+  ~Tracer() override { stop_recording(); }
   void on_call(const KernelCall& call) override;
   /// Adds an event to this trace and the enclosing ones, with the thread and the `lane` of the caller.
   void add(TraceEvent event);
@@ -36,6 +40,7 @@ class Tracer final : public Observer {
 
  private:
   void append_event(TraceEvent event);
+  void stop_recording();
   const bool kernels_;
   const size_t max_events_;
   const std::shared_ptr<Tracer> enclosing_;

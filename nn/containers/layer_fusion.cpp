@@ -38,6 +38,9 @@ size_t detail::try_fused_forward(const std::vector<nn::AnyModule>& modules, size
     if (can_norm_relu_pool(*x, o.kernel_size(), o.stride(), o.padding(), o.dilation(), o.ceil_mode()))
       kernel = o.kernel_size(), count = 3;
   }
+  std::optional<ModuleSpan> span;
+  if (is_any_trace_recording_kernels()) [[unlikely]]
+    span.emplace(*norm, *modules[first + count - 1].ptr());
   const bool training = begin_batch(*norm, *norm);
   value = nn::AnyValue(norm_relu_pool(*x, norm->weight, norm->bias, norm->running_mean, norm->running_var, training,
                                       *norm->options.momentum(), norm->options.eps(), kernel));

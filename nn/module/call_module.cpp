@@ -1,7 +1,8 @@
-// Runs hooks before and after a module's forward and in its backward.
+// Runs hooks before and after a module's forward and in its backward, and records calls of modules in traces.
 #include "tandem/nn/module/call_module.h"
 
 #include "tandem/autograd/record.h"
+#include "tandem/core/trace/tracer.h"
 #include "tandem/nn/module.h"
 #include "tandem/nn/module/hook_lists.h"
 
@@ -150,6 +151,60 @@ void HookedCall::run_post_hooks(ArrayRef<Tensor*> positions) {
     insert_identity_node("full_backward_hook", outputs,
                          [call = backward_](HookTensors grads) { return call->on_grad_outputs(std::move(grads)); });
   replace_tensors(std::move(outputs), positions);
+}
+
+namespace {
+
+/// Returns the path from a module to one of its descendants, such as ".layer.0". Returns "" if it is not a descendant.
+std::string find_descendant(const nn::Module& from, const nn::Module& module) {
+  const auto& children = ModuleAccess::children(from);
+  for (const auto& child : children)
+    if (child.value().get() == &module) return "." + child.key();
+  for (const auto& child : children)
+    if (const std::string rest = find_descendant(*child.value(), module); !rest.empty())
+      return "." + child.key() + rest;
+  return "";
+}
+/// Returns the path of a module below the innermost running module that contains it. For a module that none of them
+/// contains, returns the name of its class.
+std::string find_path(const nn::Module& module) {
+  for (const ModuleFrame* frame = current_module_frame; frame; frame = frame->outer) {
+    if (!frame->module) continue;
+    if (frame->module == &module) return frame->path;
+    const std::string below = find_descendant(*static_cast<const nn::Module*>(frame->module), module);
+    if (!below.empty()) return frame->path + below;
+  }
+  const std::string name = module.name();
+  return name.substr(0, name.find('<'));
+}
+
+}  // namespace
+
+struct ModuleSpan::Open {
+  std::shared_ptr<Tracer> tracer;
+  TraceEvent event{.kind = TraceEvent::Kind::module, .name = {}};
+  ModuleFrame frame;
+};
+
+ModuleSpan::ModuleSpan(const nn::Module& first, const nn::Module& last) {
+  std::shared_ptr<Tracer> tracer = ThreadContext::current().tracer;
+  if (!tracer) return;
+  std::string path = find_path(first);
+  if (&first != &last) {
+    const std::string end = find_path(last);
+    path += "-" + end.substr(end.rfind('.') + 1);
+  }
+  open_ = new Open{.tracer = std::move(tracer), .frame = {&first, path, current_module_frame}};
+  open_->event.name = std::move(path);
+  current_module_frame = &open_->frame;
+  open_->event.start = trace_clock();
+}
+ModuleSpan::~ModuleSpan() {
+  if (!open_) return;
+  open_->event.end = trace_clock();
+  current_module_frame = open_->frame.outer;
+  open_->tracer->add(std::move(open_->event));
+  delete open_;
 }
 
 }  // namespace tandem::detail

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "tandem/core/tensor_tree.h"
+#include "tandem/core/trace/scope.h"
 #include "tandem/nn/module/module_hooks.h"
 
 namespace tandem::detail {
@@ -28,6 +29,21 @@ class HookedCall {
   ModuleHooks& hooks_;
   HookTensors inputs_;
   std::shared_ptr<Backward> backward_;
+};
+
+/// Marks a call of a module in the trace, from construction to destruction. Construct it only if
+/// is_any_trace_recording_kernels().
+class ModuleSpan {
+ public:
+  explicit ModuleSpan(const nn::Module& module) : ModuleSpan(module, module) {}
+  /// For consecutive children of a Sequential that are computed at once; their path ends with "1-3", for example.
+  ModuleSpan(const nn::Module& first, const nn::Module& last);
+  ModuleSpan(const ModuleSpan&) = delete;
+  ~ModuleSpan();
+
+ private:
+  struct Open;
+  Open* open_ = nullptr;
 };
 
 /// How an argument is stored before forward: tensors by value, because a hook may replace them; others by reference.
@@ -63,16 +79,26 @@ template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& h
 // Note [Calls of modules]: every call of a module goes through call_module(). Handles (ModuleHolder, Sequential,
 // AnyModule), wrappers (DataParallel, DistributedDataParallel) and the library's own modules use it. Only
 // `fc->forward(x)`, as in LibTorch, bypasses it. Anything that acts before or after a module (a hook, a
-// parametrization, sharded parameters, a cast policy, a pipeline stage, a summary, a profile by module) is a member of
-// ModuleHooks, run by HookedCall::run_pre_hooks() and run_post_hooks(). A module without such members costs one test of
-// a pointer. Code that fuses several modules (nn/containers/layer_fusion.cpp) first checks with
-// ModuleAccess::find_hooks that they have none.
+// parametrization, sharded parameters, a cast policy, a pipeline stage, a summary) is a member of ModuleHooks, run by
+// HookedCall::run_pre_hooks() and run_post_hooks(). A module without such members costs one test of a pointer. A trace
+// records each call by a ModuleSpan; without a trace this costs one test of a global number. Code that fuses several
+// modules (nn/containers/layer_fusion.cpp) first checks with ModuleAccess::find_hooks that they have none.
 
-/// Calls module.forward(args...) with the module's hooks and parametrizations: see Note [Calls of modules].
-template <class M, class... Args> auto call_module(M& module, Args&&... args) {
+template <class M, class... Args> [[gnu::always_inline]] inline auto call_untraced(M& module, Args&&... args) {
   if (ModuleHooks* const hooks = ModuleAccess::find_hooks(module)) [[unlikely]]
     return call_with_hooks<M, Args...>(module, *hooks, std::forward<Args>(args)...);
   return module.forward(std::forward<Args>(args)...);
+}
+/// Kept out of call_module(), so that a call without a trace stays as short as it would be without traces.
+template <class M, class... Args> [[gnu::noinline, gnu::cold]] auto call_traced(M& module, Args&&... args) {
+  const ModuleSpan span(module);
+  return call_untraced<M, Args...>(module, std::forward<Args>(args)...);
+}
+/// Calls module.forward(args...) with the module's hooks and parametrizations: see Note [The door to a module].
+template <class M, class... Args> auto call_module(M& module, Args&&... args) {
+  if (is_any_trace_recording_kernels()) [[unlikely]]
+    return call_traced<M, Args...>(module, std::forward<Args>(args)...);
+  return call_untraced<M, Args...>(module, std::forward<Args>(args)...);
 }
 
 }  // namespace tandem::detail

@@ -39,6 +39,9 @@ void ModuleAccess::sync_hooks(nn::Module& copy, const nn::Module& original) {
   to.backward.sync_with(from->backward);
 }
 const nn::NamedParameters& ModuleAccess::parameters(const nn::Module& module) { return module.parameters_; }
+const OrderedDict<std::string, std::shared_ptr<nn::Module>>& ModuleAccess::children(const nn::Module& module) {
+  return module.children_;
+}
 Tensor ModuleAccess::extract_parameter(nn::Module& module, const char* op, const std::string& name) {
   const Tensor* const found = module.parameters_.find(name);
   TANDEM_CHECK(found && found->defined(), op, ": ", module.name(), " has no parameter '", name, "'");

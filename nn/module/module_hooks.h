@@ -62,6 +62,8 @@ struct ModuleAccess {
   static void sync_hooks(nn::Module& copy, const nn::Module& original);
   /// Returns the module's own parameters, including undefined ones, but not its children's.
   static const OrderedDict<std::string, Tensor>& parameters(const nn::Module& module);
+  /// Returns the module's own children.
+  static const OrderedDict<std::string, std::shared_ptr<nn::Module>>& children(const nn::Module& module);
   /// Removes a parameter and returns it. @throws Error if there is no defined parameter of this name
   static Tensor extract_parameter(nn::Module& module, const char* op, const std::string& name);
   /// Returns a parameter or buffer of the module itself. @throws Error if there is no such parameter or buffer

@@ -7,6 +7,7 @@
 
 #include "tandem/core/dispatch.h"
 #include "tandem/core/loop/run_loop.h"
+#include "tandem/core/trace/scope.h"
 #include "tandem/kernels/optim.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/ops.h"
@@ -105,6 +106,7 @@ Tensor compute_joint_norm(const std::vector<Tensor>& tensors, double p, const Ga
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
                        bool error_if_nonfinite, const GatherBlocks& gather) {
   check_not_recorded("clip_grad_norm_", "the host reads the norm; use get_total_norm and clip_grads_with_norm_");
+  const OpSpan span("clip_grad_norm_");
   const NoGradGuard guard;
   std::vector<Tensor> gradients;
   for (const Tensor& p : parameters) {
@@ -136,6 +138,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
 }
 Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type, bool error_if_nonfinite,
                       const GatherBlocks& gather) {
+  const OpSpan span("get_total_norm");
   const NoGradGuard guard;
   const Tensor joint = compute_joint_norm(tensors, norm_type, gather), total = norm_type == 2 ? joint.sqrt() : joint;
   TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total.item<double>()), "get_total_norm: The total norm of order ",

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tandem/core/trace/scope.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/elementwise/unary.h"
@@ -147,6 +148,7 @@ Tensor compute_norm(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
 }  // namespace
 Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
 Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
+  const OpSpan span("norm");
   TANDEM_CHECK_AS(NotImplementedError, is_floating_point(),
                   "norm: Expected a floating point or complex tensor as input. Got ", dtype());
   const unsigned mask = dim_mask("norm", dims, dim());

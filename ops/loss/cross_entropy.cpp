@@ -1,6 +1,7 @@
 // Cross entropy of class indices and of probabilities: cross_entropy and its gradient.
 #include "tandem/ops/loss/cross_entropy.h"
 
+#include "tandem/core/trace/scope.h"
 #include "tandem/kernels/nll.h"
 #include "tandem/ops/loss/class_loss.h"
 #include "tandem/ops/loss/loss_helpers.h"
@@ -73,6 +74,7 @@ Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight,
                      int64_t ignore_index, double label_smoothing) {
   TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1,
                "cross_entropy: label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
+  const OpSpan span("cross_entropy");
   if (given.is_floating_point() && given.sizes() == x.sizes())
     return cross_entropy_prob_target(x, given, weight, reduction, ignore_index, label_smoothing);
   const Tensor target = to_class_indices(given);

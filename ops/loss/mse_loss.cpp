@@ -1,6 +1,7 @@
 // The mean squared error: mse_loss.
 #include "tandem/ops/loss/mse_loss.h"
 
+#include "tandem/core/trace/scope.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/loss/loss_helpers.h"
 
@@ -22,6 +23,7 @@ Tensor squared_error(const Tensor& x, const Tensor& target, bool mean) {
 }  // namespace
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  const OpSpan span("mse_loss");
   check_loss_inputs("mse_loss", x, target);
   if (reduction != Reduction::none && x.dtype() == target.dtype() && !is_half(x.dtype()) && x.is_contiguous() &&
       target.is_contiguous() && x.numel() > 0)

@@ -1,6 +1,7 @@
 // Negative log likelihood: nll_loss and its gradient.
 #include "tandem/ops/loss/nll_loss.h"
 
+#include "tandem/core/trace/scope.h"
 #include "tandem/kernels/nll.h"
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/loss/class_loss.h"
@@ -38,6 +39,7 @@ Tensor detail::nll_rows(const Tensor& x, const Tensor& target, const Tensor& wei
 }
 Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight, Reduction reduction,
                 int64_t ignore_index) {
+  const OpSpan span("nll_loss");
   return compute_class_loss("nll_loss", "log_prob", log_prob, to_class_indices(target), weight, reduction, ignore_index,
                             nll_rows);
 }

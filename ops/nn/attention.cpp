@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "tandem/core/trace/scope.h"
 #include "tandem/kernels/attention.h"
 #include "tandem/kernels/implementation.h"
 #include "tandem/ops/define_op.h"
@@ -179,6 +180,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& given_key
                                     const Tensor& mask, double dropout_p, Flag is_causal, std::optional<double> scale,
                                     Flag enable_gqa) {
   check_attention(query, given_key, given_value);
+  const OpSpan span("scaled_dot_product_attention");
   const Tensor key = enable_gqa ? repeat_kv_heads(given_key, query) : given_key,
                value = enable_gqa ? repeat_kv_heads(given_value, query) : given_value;
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));

@@ -2,6 +2,7 @@
 // max pool.
 #include "tandem/ops/nn/batch_norm.h"
 
+#include "tandem/core/trace/scope.h"
 #include "tandem/kernels/norm.h"
 #include "tandem/ops/fusion.h"
 #include "tandem/ops/nn/activation.h"
@@ -130,6 +131,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
                           const std::shared_ptr<const BatchStatsReducer>& given_stats_reducer,
                           const Tensor& num_batches_tracked) {
   check_batch_norm(input, weight, bias, running_mean, running_var, training);
+  const OpSpan span("batch_norm");
   const std::shared_ptr<const BatchStatsReducer> stats_reducer =
       training && given_stats_reducer && !given_stats_reducer->is_single_rank() ? given_stats_reducer : nullptr;
   const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
@@ -214,6 +216,7 @@ bool detail::can_norm_relu_pool(const Tensor& x, Pair kernel, Pair stride, Pair 
 Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                               const Tensor& running_var, Flag training, double momentum, double eps, Pair kernel) {
   check_batch_norm(input, weight, bias, running_mean, running_var, training);
+  const OpSpan span("batch_norm_relu_max_pool2d");
   const int64_t kh = kernel[0], kw = kernel[1];
   const auto images = [](const Tensor& t) {
     const NoGradGuard guard;

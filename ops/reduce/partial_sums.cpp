@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "tandem/core/trace/scope.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/define_op.h"
 
@@ -56,6 +57,7 @@ Tensor detail::sum_over_non_channels(const char* op, const Tensor& x, IntArrayRe
   const ChannelDims c(op, x, dims);
   // if N or L is 1, the reduced dims are adjacent, and one ordinary reduction suffices
   if (!c.x.defined() || c.x.size(0) == 1 || c.x.size(2) == 1) return {};
+  const OpSpan span(op);
   Tensor flat = core::empty({c.x.size(1)}, detail::accumulate_type(x.dtype()), x.device());
   TANDEM_DISPATCH_CUDA(x.device(), channel_mean, c.x, divisor, flat);
   const NoGradGuard guard;
@@ -73,6 +75,7 @@ Tensor detail::sum_of_squares(const ReducedDims& r, bool about_mean) {
   return flat;
 }
 Tensor root_mean_square(const Tensor& x, IntArrayRef dims, double eps) {
+  const OpSpan span("root_mean_square");
   Tensor y;
   const ReducedDims r("root_mean_square", x, dims);
   const double count = static_cast<double>(r.count);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/trace/scope.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/partial_sums.h"
@@ -32,6 +33,7 @@ Tensor std_or_var_fused(const char* op, const Tensor& x, IntArrayRef dims, doubl
 }
 /// Returns the variance, or its square root, which is taken before rounding.
 Tensor std_or_var(const char* op, const Tensor& x, IntArrayRef dims, double correction, bool take_sqrt, bool keepdim) {
+  const OpSpan span(op);
   TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op,
                   ": std and var only support floating point and complex dtypes, got ", x.dtype());
   const unsigned mask = dim_mask(op, dims, x.dim());

@@ -2,6 +2,7 @@
 #include "tandem/core/trace/trace.h"
 
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/core/trace/scope.h"
 #include "tandem/ops/ops.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/temporary.h"
@@ -85,6 +87,51 @@ TEST_CASE("a trace follows to threads that take over the context, and to no othe
   stop_trace(path);
   CHECK(names_of(events_of(path)) == Names{"cos"});
   CHECK(!ThreadContext::current().observer);
+}
+
+TEST_CASE("a trace has operations around their kernels, and the nodes of backward", "[core][trace]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "trace.json";
+  const Tensor x = ones({2, 3}).requires_grad_();
+  start_trace();
+  {
+    const detail::OpSpan named("an operation");
+    const detail::OpSpan lazy([] { return std::string("made by a function"); });
+    x.exp();
+  }
+  x.mul(2).sum().backward();
+  stop_trace(path);
+  std::map<std::string, json> by_name;
+  for (const json& event : events_of(path)) by_name[event["name"]] = event;
+  for (const char* const name :
+       {"an operation", "made by a function", "sum backward", "mul backward", "AccumulateGrad"}) {
+    CAPTURE(name);
+    REQUIRE(by_name.count(name) == 1);
+    CHECK(by_name[name]["args"]["kind"] == "op");
+    CHECK(by_name[name]["cat"] == "cpu_op");
+    CHECK(!by_name[name]["args"].contains("module"));  // no module recorded it
+  }
+  CHECK(by_name["exp"]["args"]["kind"] == "kernel");
+  CHECK(by_name["backward"]["args"]["kind"] == "phase");
+  const auto contains = [&](const char* outer, const char* inner) {
+    const auto start = [&](const char* name) { return by_name[name]["ts"].get<double>(); };
+    const auto end = [&](const char* name) { return start(name) + by_name[name]["dur"].get<double>(); };
+    return start(outer) <= start(inner) && end(inner) <= end(outer) + 1e-3;  // microseconds with some digits
+  };
+  CHECK(contains("an operation", "made by a function"));
+  CHECK(contains("made by a function", "exp"));
+  CHECK(contains("backward", "mul backward"));
+}
+
+TEST_CASE("without a trace, an operation makes no name and records nothing", "[core][trace]") {
+  bool made = false;
+  {
+    const detail::OpSpan span([&] { return made = true, std::string(); });
+  }
+  CHECK(!made);
+  start_trace();
+  std::thread([] { const detail::OpSpan span("on a thread without the trace"); }).join();
+  CHECK(take_trace().empty());
 }
 
 TEST_CASE("a trace that cannot be written names the file", "[core][trace]") {

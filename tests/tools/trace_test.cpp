@@ -14,7 +14,7 @@
 #include "tandem/tests/paths.h"
 #include "tandem/tests/process.h"
 #include "tandem/tests/temporary.h"
-#include "tandem/tools/trace/op_table.h"
+#include "tandem/tools/trace/page.h"
 
 using namespace tandem;
 using namespace tandem::test;
@@ -23,28 +23,32 @@ using nlohmann::json;
 
 namespace {
 
-/// Returns the table of the ops that `f` runs.
-OpTable trace_to_table(const std::function<void()>& f) {
+/// Returns the events that `f` causes.
+std::vector<Event> trace_to_events(const std::function<void()>& f) {
   const TemporaryFolder folder;
   start_trace();
   f();
   stop_trace(folder / "trace.json");
-  OpTable table;
+  std::vector<Event> events;
   std::vector<std::string> lines;
-  read_trace(folder / "trace.json", 0, table, lines);
-  return table;
+  read_trace(folder / "trace.json", 0, events, lines);
+  return events;
 }
-OpRow find_row(const OpTable& table, const std::string& op) {
-  for (const OpRow& row : table.rows())
-    if (row.op == op) return row;
-  FAIL("no row of " << op << " in\n" << table.str());
+/// The row of an operation, or of a kernel of any operation.
+OpRow find_row(const std::vector<OpRow>& rows, const std::string& name) {
+  for (const OpRow& row : rows) {
+    if (row.name == name) return row;
+    for (const OpRow& kernel : row.kernels)
+      if (kernel.name == name) return kernel;
+  }
+  FAIL("no row of " << name);
   return {};
 }
-Line gpu_work(const char* name, const char* category, double start, double end) {
-  Line line;
-  line.name = name, line.category = category, line.device = "cuda:0", line.stream = 1;
-  line.start = start, line.seconds = end - start;
-  return line;
+Event gpu_work(const char* name, const char* category, int64_t start, int64_t end) {
+  Event event;
+  event.name = name, event.kind = "gpu", event.category = category, event.device = "cuda:0", event.stream = 1;
+  event.start = start, event.end = end;
+  return event;
 }
 Result trace_program(const std::string& out, std::vector<std::string> more) {
   more.insert(more.begin(), {"trace", "--out", out});
@@ -56,28 +60,28 @@ Result trace_program(const std::string& out, std::vector<std::string> more) {
 TEST_CASE("the table of a trace has the counts, bytes and operations that were run", "[trace]") {
   const Tensor a = ones({2, 8, 16}), b = ones({2, 16, 4}), x = ones({3, 6, 10, 10}), bias = ones({4});
   const Tensor w = ones({4, 3, 3, 3}).requires_grad_();  // 4 output channels in 2 groups with 3 input channels each
-  const OpTable table = trace_to_table([&] {
+  const CallTree tree(trace_to_events([&] {
     bmm(a, b);
     bmm(a, b);
     const auto options = nn::functional::Conv2dFuncOptions().groups(2);
     nn::functional::conv2d(x, w, nn::functional::Conv2dFuncOptions(options).bias(bias)).sum().backward();
     const Tensor last = x.contiguous(MemoryFormat::ChannelsLast), learned = bias.clone().requires_grad_();
     nn::functional::conv2d(last, w, nn::functional::Conv2dFuncOptions(options).bias(learned)).sum().backward();
-  });
-  INFO(table.str());
+  }));
+  const std::vector<OpRow> table = op_rows(tree);
+  INFO(format_tables(tree, true));
   const OpRow products = find_row(table, "matmul");
-  CHECK(products.count == 2);
+  CHECK(products.calls == 2);
   CHECK(products.flops == 2 * 2 * (2 * 8 * 4 * 16));
   CHECK(products.bytes == 2 * 4 * (2 * 8 * 16 + 2 * 16 * 4 + 2 * 8 * 4));
-  CHECK(products.seconds > 0);
-  // FLOPs of one convolution: outputs times products per output.
-  const double convolution = 2.0 * (3 * 4 * 8 * 8) * (3 * 3 * 3);
+  CHECK(products.self > 0);
+  const double convolution = 2.0 * (3 * 4 * 8 * 8) * (3 * 3 * 3);  // outputs times products per output
   CHECK(find_row(table, "conv2d").flops == 2 * convolution);
   CHECK(find_row(table, "conv2d_backward_weight").flops == convolution);
   CHECK(find_row(table, "conv2d_backward_weight_and_bias").flops == convolution);
   CHECK(find_row(table, "sum").flops == 0);
-  CHECK_THAT(table.str(),
-             Contains("operation              device   count    total share     mean   bytes     B/s  FLOP/s"));
+  // The kernels of a node of backward count as the node's.
+  CHECK(find_row(table, "conv2d backward").flops >= 2 * convolution);
 }
 
 TEST_CASE("sizes of a trace's tensors are read, and what are none refused", "[trace]") {
@@ -91,16 +95,19 @@ TEST_CASE("sizes of a trace's tensors are read, and what are none refused", "[tr
 }
 
 TEST_CASE("a GPU is busy while any of its streams is, and computes while any kernel runs", "[trace]") {
-  OpTable table;
-  // Kernels run from 0 to 2, 1 to 3 and 6 to 7. A copy runs from 2.5 to 4, from 3 on without a kernel.
-  for (const Line& line : {gpu_work("a", "kernel", 0, 2), gpu_work("b", "kernel", 1, 3),
-                           gpu_work("Memcpy HtoD", "gpu_memcpy", 2.5, 4), gpu_work("a", "kernel", 6, 7)})
-    table.add(line);
-  const GpuUtilization busy = table.busy().at("cuda:0");
+  // Kernels from 0 to 2 and from 1 to 3; a copy from 2.5 to 4, alone from 3 on; nothing until a kernel from 6 to 7.
+  constexpr int64_t kSecond = 1'000'000'000;
+  const std::map<std::string, GpuUtilization> all =
+      compute_gpu_utilization({gpu_work("a", "kernel", 0, 2 * kSecond), gpu_work("b", "kernel", kSecond, 3 * kSecond),
+                               gpu_work("Memcpy HtoD", "gpu_memcpy", 5 * kSecond / 2, 4 * kSecond),
+                               gpu_work("a", "kernel", 6 * kSecond, 7 * kSecond)});
+  REQUIRE(all.size() == 1);
+  const GpuUtilization busy = all.at("cuda:0");
   CHECK(busy.compute == 4);
   CHECK(busy.non_compute == 1);
   CHECK(busy.idle == 2);
-  CHECK_THAT(table.str(), Contains("cuda:0: 7.00 s from its first work to its last; computing 57.1 %"));
+  CHECK_THAT(describe_gpu("cuda:0", busy),
+             Contains("cuda:0: 7.00 s from its first work to its last; computing 57.1 %"));
 }
 
 TEST_CASE("tandem trace gives any program a trace and a table, with all its threads and processes", "[trace]") {
@@ -129,12 +136,14 @@ TEST_CASE("tandem trace gives any program a trace and a table, with all its thre
   for (const char* const mode : {"ddp_local", "ddp_gloo"}) {
     if (std::string(mode) == "ddp_gloo" && !distributed::is_gloo_available()) continue;
     CAPTURE(mode);
-    std::vector<std::string> arguments = {"--json", folder / "table.json", "--"};
+    std::vector<std::string> arguments = {"--json", folder / "table.json", "--report", folder / "page.html", "--"};
     for (const std::string& word : demo(mode)) arguments.push_back(word);
     const Result result = trace_program(folder / "trace.json", arguments);
     CAPTURE(result.output);
     REQUIRE(result.status == 0);
-    CHECK_THAT(result.output, Contains("matmul") && Contains("the trace, for Perfetto"));
+    CHECK_THAT(result.output, Contains("matmul") && Contains("the trace, for Perfetto") &&
+                                  Contains("the page, for a browser: " + folder / "page.html"));
+    CHECK_THAT(read_file(folder / "page.html"), Contains("<title>optimizer: "));
     const json trace = json::parse(read_file(folder / "trace.json"));
     std::set<int> processes, threads;
     bool reduces = false;
@@ -148,10 +157,15 @@ TEST_CASE("tandem trace gives any program a trace and a table, with all its thre
     CHECK(threads.size() > 2);
     CHECK((processes.size() > 2) == (std::string(mode) == "ddp_gloo"));
     const json table = json::parse(read_file(folder / "table.json"));
-    bool has_products = false;
+    bool has_products = false, has_layers = false;
     for (const json& row : table["operations"])
       if (row["operation"] == "matmul") has_products = row["count"] > 10 && row["flops"] > 1e6;
     CHECK(has_products);
+    for (const json& row : table["modules"])
+      has_layers |= row["module"].get<std::string>().find('.') != std::string::npos && row["forward_seconds"] > 0 &&
+                    row["backward_seconds"] > 0;
+    CHECK(has_layers);
+    CHECK(table["wall_seconds"] > table["uncovered_seconds"]);
   }
 }
 

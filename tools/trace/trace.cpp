@@ -1,5 +1,5 @@
 // Implements trace(): runs the program with tracing enabled, merges the trace files of its processes, and prints the
-// table.
+// tables.
 #include "tandem/tools/trace/trace.h"
 
 #include <spawn.h>
@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +21,7 @@
 #include "tandem/benchmarks/scratch_folder.h"
 #include "tandem/core/error.h"
 #include "tandem/tools/atomic_file.h"
+#include "tandem/tools/trace/page.h"
 
 extern char** environ;
 
@@ -70,34 +72,66 @@ int run(const std::vector<std::string>& command, const std::string& folder) {
   return 128 + WTERMSIG(status);
 }
 
-Line parse_event(const json& event) {
+Event parse_event(const json& event) {
   const json& arguments = event.at("args");
-  Line line;
-  line.name = event.at("name");
-  line.category = event.at("cat");
-  line.process = event.at("pid");
-  constexpr double kMicrosecond = 1e-6;
-  line.start = event.at("ts").get<double>() * kMicrosecond;
-  line.seconds = event.at("dur").get<double>() * kMicrosecond;
-  line.device = arguments.value("device", "");
-  line.reads = arguments.value("reads", "");
-  line.writes = arguments.value("writes", "");
-  line.bytes = arguments.value("bytes", int64_t(0));
-  line.correlation = arguments.value("correlation", int64_t(0));
-  line.stream = arguments.value("stream", 0);
-  return line;
+  Event out;
+  out.name = event.at("name");
+  out.category = event.at("cat");
+  out.kind = arguments.value("kind", "");
+  out.process = event.at("pid");
+  out.thread = event.at("tid");
+  const double start = event.at("ts"), duration = event.at("dur");
+  constexpr double kNanosecondsPerMicrosecond = 1e3;
+  out.start = std::llround(start * kNanosecondsPerMicrosecond);
+  out.end = std::llround((start + duration) * kNanosecondsPerMicrosecond);
+  out.device = arguments.value("device", "");
+  out.module = arguments.value("module", "");
+  out.reads = arguments.value("reads", "");
+  out.writes = arguments.value("writes", "");
+  out.bytes = arguments.value("bytes", int64_t(0));
+  out.correlation = arguments.value("correlation", int64_t(0));
+  out.stream = arguments.value("stream", 0);
+  return out;
 }
 
-json table_to_json(const OpTable& table) {
-  json out = {{"operations", json::array()}, {"gpus", json::array()}};
-  for (const OpRow& row : table.rows())
-    out["operations"].push_back({{"operation", row.op},
-                                 {"device", row.device},
-                                 {"count", row.count},
-                                 {"seconds", row.seconds},
-                                 {"bytes", row.bytes},
-                                 {"flops", row.flops}});
-  for (const auto& [device, busy] : table.busy())
+double seconds(int64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
+json op_to_json(const OpRow& row) {
+  json out = {{"operation", row.name},
+              {"count", row.calls},
+              {"self_seconds", seconds(row.self)},
+              {"total_seconds", seconds(row.total)},
+              {"gpu_seconds", seconds(row.gpu)},
+              {"bytes", row.bytes},
+              {"flops", row.flops}};
+  if (!row.shapes.empty()) out["shapes"] = row.shapes;
+  for (const OpRow& kernel : row.kernels) out["kernels"].push_back(op_to_json(kernel));
+  return out;
+}
+json tables_to_json(const CallTree& tree, const std::map<std::string, GpuUtilization>& gpus) {
+  json out = {{"wall_seconds", seconds(tree.wall())},
+              {"uncovered_seconds", seconds(tree.uncovered())},
+              {"operations", json::array()},
+              {"modules", json::array()},
+              {"phases", json::array()},
+              {"gpus", json::array()}};
+  for (const OpRow& row : op_rows(tree)) out["operations"].push_back(op_to_json(row));
+  for (const ModuleRow& row : module_rows(tree))
+    out["modules"].push_back({{"module", row.path},
+                              {"count", row.calls},
+                              {"self_seconds", seconds(row.self)},
+                              {"total_seconds", seconds(row.total())},
+                              {"forward_seconds", seconds(row.forward)},
+                              {"backward_seconds", seconds(row.backward)},
+                              {"gpu_seconds", seconds(row.gpu)},
+                              {"bytes", row.bytes}});
+  for (const PhaseRow& row : phase_rows(tree))
+    out["phases"].push_back({{"phase", row.name},
+                             {"is_span", row.is_span},
+                             {"count", row.calls},
+                             {"self_seconds", seconds(row.self)},
+                             {"total_seconds", seconds(row.total)},
+                             {"gpu_seconds", seconds(row.gpu)}});
+  for (const auto& [device, busy] : gpus)
     out["gpus"].push_back({{"device", device},
                            {"compute_seconds", busy.compute},
                            {"non_compute_seconds", busy.non_compute},
@@ -113,8 +147,7 @@ int assign_process_id(const std::string& path, std::set<int>& used_ids) {
   std::getline(file, head);
   const size_t rank = head.find("\"rank\": ");
   int process = rank == std::string::npos ? 0 : std::atoi(head.c_str() + rank + std::strlen("\"rank\": "));
-  constexpr int kOthers = 1000;
-  if (used_ids.count(process)) process = kOthers + static_cast<int>(used_ids.size());
+  if (used_ids.count(process)) process = kOtherProcesses + static_cast<int>(used_ids.size());
   used_ids.insert(process);
   return process;
 }
@@ -127,7 +160,7 @@ int64_t read_num_dropped(std::filesystem::path file) {
 
 }  // namespace
 
-void read_trace(const std::string& path, int process, OpTable& table, std::vector<std::string>& lines) {
+void read_trace(const std::string& path, int process, std::vector<Event>& events, std::vector<std::string>& lines) {
   std::ifstream file(path);
   std::string text;
   std::getline(file, text);  // skips the header line before the events
@@ -137,48 +170,74 @@ void read_trace(const std::string& path, int process, OpTable& table, std::vecto
     json event = json::parse(text, nullptr, /*allow_exceptions=*/false);
     TANDEM_CHECK(event.is_object(), "trace: ", path, " has a line that is not an event: ", text.substr(0, 80));
     event["pid"] = process;
-    if (event.value("ph", "") == "X") table.add(parse_event(event));
+    if (event.value("ph", "") == "X") events.push_back(parse_event(event));
     lines.push_back(event.dump());
   }
+}
+
+/// Everything that the traced processes wrote.
+struct Trace {
+  std::vector<Event> events;
+  std::vector<std::string> lines;
+  std::set<int> processes;
+  int64_t num_dropped = 0;
+};
+static Trace read_folder(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  Trace trace;
+  for (const std::filesystem::path& file : files) {
+    const int process = assign_process_id(file.string(), trace.processes);
+    read_trace(file.string(), process, trace.events, trace.lines);
+    trace.num_dropped += read_num_dropped(file);
+  }
+  return trace;
+}
+static std::string merge_lines(const Trace& trace) {
+  std::string text =
+      "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": " + std::to_string(*trace.processes.begin()) +
+      "}, \"traceEvents\": [\n";
+  for (size_t i = 0; i < trace.lines.size(); ++i) text += trace.lines[i] + (i + 1 < trace.lines.size() ? ",\n" : "\n");
+  return text + "]}\n";
+}
+static std::string join(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
+  return out;
 }
 
 int trace(const Settings& settings) {
   check_can_write("--out", settings.out);
   check_can_write("--json", settings.json);
+  check_can_write("--report", settings.report);
   const benchmarks::ScratchFolder folder("trace");
   const int status = run(settings.command, folder.path());
-  OpTable table;
-  std::vector<std::string> lines;
-  std::set<int> used_ids;
-  int64_t num_dropped = 0;
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (const std::filesystem::path& file : files) {
-    read_trace(file.string(), assign_process_id(file.string(), used_ids), table, lines);
-    num_dropped += read_num_dropped(file);
-  }
-  if (lines.empty()) {
+  const Trace trace = read_folder(folder.path());
+  if (trace.lines.empty()) {
     if (status == 0)
       std::fprintf(stderr,
                    "tandem: trace: %s wrote no trace; accepted: a program that uses Tandem and ends by exit()\n",
                    settings.command[0].c_str());
     return status == 0 ? 1 : status;
   }
-  std::string text = "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": " + std::to_string(*used_ids.begin()) +
-                     "}, \"traceEvents\": [\n";
-  for (size_t i = 0; i < lines.size(); ++i) text += lines[i] + (i + 1 < lines.size() ? ",\n" : "\n");
-  std::printf("%s", table.str().c_str());
-  if (num_dropped > 0)
-    std::printf("%lld later events are left out: the trace and this table end before the program does\n",
-                static_cast<long long>(num_dropped));
+  const CallTree tree(trace.events, settings.shapes);
+  const std::map<std::string, GpuUtilization> gpus = compute_gpu_utilization(trace.events);
+  std::printf("%s", format_tables(tree, settings.kernels).c_str());
+  for (const auto& [device, gpu] : gpus) std::printf("%s\n", describe_gpu(device, gpu).c_str());
+  if (trace.num_dropped > 0) std::printf("%s\n", describe_dropped(trace.num_dropped).c_str());
   ResultFiles results;
-  results.add([&] { write_file_atomically("trace", settings.out, text + "]}\n"); });
+  results.add([&] { write_file_atomically("trace", settings.out, merge_lines(trace)); });
   if (!settings.json.empty())
-    results.add([&] { write_file_atomically("trace", settings.json, table_to_json(table).dump(1) + "\n"); });
+    results.add([&] { write_file_atomically("trace", settings.json, tables_to_json(tree, gpus).dump(1) + "\n"); });
+  if (!settings.report.empty())
+    results.add([&] {
+      write_file_atomically("trace", settings.report, html({join(settings.command), tree, gpus, trace.num_dropped}));
+    });
   results.finish();
   std::printf("the trace, for Perfetto or chrome://tracing: %s\n", settings.out.c_str());
+  if (!settings.report.empty()) std::printf("the page, for a browser: %s\n", settings.report.c_str());
   return status;
 }
 

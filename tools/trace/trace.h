@@ -1,22 +1,26 @@
-// `tandem trace -- PROGRAM`: traces a program that uses Tandem, and prints a table of its operations.
+// `tandem trace -- PROGRAM`: traces a program that uses Tandem, and prints tables of its operations, modules and
+// phases.
 #pragma once
-#include "tandem/tools/trace/op_table.h"
+#include "tandem/tools/trace/event.h"
 
 namespace tandem::tools::trace {
 
 struct Settings {
   std::vector<std::string> command;
   std::string out = "trace.json";  // file for the trace
-  std::string json;                // file for the table as JSON; "" writes no file
+  std::string json;                // file for the tables as JSON; "" writes no file
+  std::string report;              // file for the page; "" writes no file
+  bool kernels = false;            // whether the printed table lists the kernels of each operation
+  bool shapes = false;             // whether calls with other input shapes are other operations
 };
 
-/// Runs the program and the processes that it starts, writes the merged trace, and prints the table.
+/// Runs the program and the processes that it starts, writes the merged trace, and prints the tables.
 /// @return the program's exit status; 128 + n if signal n ended it; 127 if it could not be started; 1 if it ended with
 /// 0 but wrote no trace
 /// @throws UsageError if a result cannot be written, before the program starts; Error if writing it fails later
 int trace(const Settings& settings);
-/// Adds the events of a trace file (see write_trace()) to `table`, and appends its lines to `lines`, with process ID
+/// Appends the events of a trace file (see write_trace()) to `events`, and its lines to `lines`, with process ID
 /// `process`. @throws Error if a line is not an event
-void read_trace(const std::string& path, int process, OpTable& table, std::vector<std::string>& lines);
+void read_trace(const std::string& path, int process, std::vector<Event>& events, std::vector<std::string>& lines);
 
 }  // namespace tandem::tools::trace

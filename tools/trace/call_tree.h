@@ -1,0 +1,63 @@
+// CallTree: nests the events of a trace by their times, and merges calls with the same stack.
+#pragma once
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "tandem/tools/trace/event.h"
+
+namespace tandem::tools::trace {
+
+/// All calls with the same stack, such as rank 0 > thread 0 > backward > Net > Net.conv1 > conv2d backward. Times are
+/// in nanoseconds and summed over the calls; the total contains the totals of the children.
+struct Frame {
+  enum class Kind : int8_t { root, process, thread, span, phase, module, operation, kernel };
+  Kind kind = Kind::root;
+  std::string name;
+  std::string shapes;  // tensors that the first kernel of an operation reads, if the tree tells shapes apart
+  /// Whether a module's frame holds nodes of backward that the module's forward recorded, instead of calls of forward.
+  bool backward = false;
+  const Frame* parent = nullptr;
+  int64_t calls = 0, total = 0;
+  int64_t gpu = 0;  // time of the GPU for the kernels of this frame, without its children
+  int64_t bytes = 0;
+  double flops = 0;
+  std::vector<std::unique_ptr<Frame>> children;  // in the order of their first calls
+
+  /// Time outside of all children.
+  int64_t self() const;
+  /// Time of the GPU, with the children.
+  int64_t gpu_total() const;
+  /// Returns the child with this key, which the first call creates.
+  Frame& child(Kind kind, const std::string& name, const std::string& shapes = "", bool backward = false);
+
+ private:
+  std::map<std::tuple<Kind, std::string, std::string, bool>, Frame*> by_key_;
+};
+
+class CallTree {
+ public:
+  /// @param with_shapes  whether calls of an operation with other input shapes get a frame of their own
+  explicit CallTree(const std::vector<Event>& events, bool with_shapes = false);
+  /// The root has a child for each process, which has a child for each thread.
+  const Frame& root() const { return root_; }
+  /// Time from the first to the last event of a process, summed over the processes, in nanoseconds.
+  int64_t wall() const { return wall_; }
+  /// Part of wall() in which no thread of the process was in an event, so that nothing is known.
+  int64_t uncovered() const { return uncovered_; }
+  size_t num_threads() const { return num_threads_; }
+
+ private:
+  void add_thread(Frame& thread, const std::vector<const Event*>& events, bool with_shapes);
+  void add_gpu_times(const std::vector<const Event*>& works);
+  void measure_wall();
+
+  Frame root_;
+  int64_t wall_ = 0, uncovered_ = 0;
+  size_t num_threads_ = 0;
+  std::vector<std::pair<int64_t, int64_t>> covered_;    // events of one process that no other event contains
+  std::map<std::pair<int, int64_t>, Frame*> launches_;  // frames of kernels by process and correlation ID
+};
+
+}  // namespace tandem::tools::trace

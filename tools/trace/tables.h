@@ -1,0 +1,57 @@
+// Tables of a trace: by operation, by module and by phase. Times are in nanoseconds.
+#pragma once
+#include "tandem/tools/trace/call_tree.h"
+
+namespace tandem::tools::trace {
+
+/// All calls of an operation, or of a kernel that no operation in the trace contains. The kernels of an operation count
+/// as its own time; operations that it contains have rows of their own.
+struct OpRow {
+  std::string name, shapes;
+  int64_t calls = 0;
+  int64_t self = 0;   // time outside of other operations
+  int64_t total = 0;  // time with the operations inside
+  int64_t gpu = 0;    // time of the GPU, for its own kernels
+  int64_t bytes = 0;
+  double flops = 0;
+  std::vector<OpRow> kernels;  // its kernels, longest first; empty if the row is a kernel
+};
+/// All calls of a module, and the nodes of backward that its forward recorded.
+struct ModuleRow {
+  std::string path;
+  int64_t calls = 0;
+  int64_t self = 0;                   // time outside of other modules, of forward and backward
+  int64_t forward = 0, backward = 0;  // times with the modules inside
+  int64_t gpu = 0;                    // time of the GPU, without other modules
+  int64_t bytes = 0;                  // without other modules
+  int64_t total() const { return forward + backward; }
+};
+/// A phase of the program: those that Tandem marks, "forward" for modules outside of all others, and the program's own
+/// TraceSpans.
+struct PhaseRow {
+  std::string name;
+  bool is_span = false;
+  int64_t calls = 0;
+  int64_t self = 0;  // time outside of other phases
+  int64_t total = 0, gpu = 0;
+};
+/// Name of the row for operations in no phase.
+inline constexpr const char* kNoPhase = "(no phase)";
+
+/// Return the rows of a tree, longest self time first; if a GPU worked, longest time of the GPU first.
+std::vector<OpRow> op_rows(const CallTree& tree);
+std::vector<ModuleRow> module_rows(const CallTree& tree);
+std::vector<PhaseRow> phase_rows(const CallTree& tree);
+
+/// Explains the name of a kernel, or of an operation, that is not a name of the API. Returns null for other names.
+const char* explain_name(const std::string& name);
+/// Returns the explanations of the names in these rows: "store_words: stores ...".
+std::vector<std::string> explain_names(const std::vector<OpRow>& rows, bool with_kernels);
+/// Returns sentences about the whole trace: its wall time, and the time in which nothing was recorded.
+std::vector<std::string> describe_coverage(const CallTree& tree);
+
+/// Formats the three tables as text of about 100 columns. @param with_kernels  whether the kernels of an operation are
+/// listed below it
+std::string format_tables(const CallTree& tree, bool with_kernels);
+
+}  // namespace tandem::tools::trace
