@@ -409,10 +409,9 @@ TEST_CASE("a flame graph's boxes are as wide as their values, and escaped", "[tr
   graph.root.children.push_back({.name = "second", .style = 2, .value = 500, .tip = "half", .children = {}});
   graph.root.children.push_back({.name = "thin", .style = 2, .value = 0.1, .tip = "too narrow", .children = {}});
   const std::string svg = page::svg(graph);
-  // The picture is 960 units wide, with an edge of 1.
-  CHECK_THAT(svg, Contains("<title>the root</title><rect class=\"f0 seg\" x=\"1.0\" y=\"1.0\" width=\"958.0\""));
-  CHECK_THAT(svg, Contains("<title>a &amp; b</title><rect class=\"f1 seg\" x=\"1.0\" y=\"19.0\" width=\"239.5\""));
-  CHECK_THAT(svg, Contains("<title>half</title><rect class=\"f2 seg\" x=\"240.5\" y=\"19.0\" width=\"479.0\""));
+  CHECK_THAT(svg, Contains("<title>the root</title><rect class=\"p0 seg\" x=\"0%\" y=\"1.0\" width=\"100%\""));
+  CHECK_THAT(svg, Contains("<title>a &amp; b</title><rect class=\"p1 seg\" x=\"0%\" y=\"19.0\" width=\"25%\""));
+  CHECK_THAT(svg, Contains("<title>half</title><rect class=\"p2 seg\" x=\"25%\" y=\"19.0\" width=\"50%\""));
   CHECK_THAT(svg, Contains("&lt;b&gt;") && !Contains("<b>") && !Contains("too narrow"));
   graph.root.value = 0;
   CHECK(page::svg(graph).empty());
@@ -425,10 +424,12 @@ TEST_CASE("the page of a trace has a flame graph and the tables, and no script o
   const std::string page = html({"./train --lr <1>", tree, compute_gpu_utilization(events), 12});
   CHECK(check_nesting(page) == "");
   for (const char* const request :
-       {"http:", "https:", "src=", "url(", "@import", "<script", "<link", "<iframe", "<object", " onload=", "\"nan"}) {
+       {"http:", "https:", "src=", "@import", "<script", "<link", "<iframe", "<object", " onload=", "\"nan"}) {
     INFO(request);
     CHECK(page.find(request) == std::string::npos);
   }
+  for (size_t at = page.find("url("); at != std::string::npos; at = page.find("url(", at + 1))
+    CHECK(page.compare(at, 7, "url(#st") == 0);  // a pattern of the page itself
   const auto has = [&](const std::string& text) { return page.find(text) != std::string::npos; };
   for (const char* const id : {"flame", "modules", "operations", "phases"})
     CHECK(has("<section id=\"" + std::string(id) + "\""));

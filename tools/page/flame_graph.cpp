@@ -9,20 +9,21 @@
 namespace tandem::tools::page {
 namespace {
 
-constexpr double kWidth = 960, kRow = 18, kNarrowest = 0.4, kText = 11;
+// Height of a row in pixels; widths below are percentages of the chart's width, which is at least kMinWidth pixels.
+constexpr double kRow = 18, kMinFrameWidth = 0.05, kMinWidth = 760;
 
 /// Appends the SVG of a frame and its children. Returns the bottom of the lowest of them.
 double draw(std::string& out, const FlameFrame& frame, double x, double y, double scale) {
   const double width = frame.value * scale;
-  if (width < kNarrowest) return y;
+  if (width < kMinFrameWidth) return y;
   out += cat("<g><title>", escape(frame.tip), "</title><rect class=\"", fill_class(frame.style), " seg\" x=\"",
-             format_coordinate(x), "\" y=\"", format_coordinate(y), "\" width=\"", format_coordinate(width),
-             "\" height=\"", kRow - 1, "\"/>");
+             format_x(x), "\" y=\"", format_coordinate(y), "\" width=\"", format_x(width), "\" height=\"", kRow - 1,
+             "\"/>");
   constexpr double kMargin = 3, kShortestText = 24;
-  if (width > kShortestText)
-    out += cat("<text class=\"in ", frame.style < kInk ? cat("i", frame.style % 10) : "iw", "\" x=\"",
-               format_coordinate(x + kMargin), "\" y=\"", format_coordinate(y + kRow - 6), "\">",
-               truncate_text(frame.name, width - 2 * kMargin, kText), "</text>");
+  const double pixels = width / 100 * kMinWidth;
+  if (pixels > kShortestText)
+    out += cat("<text class=\"in i", fill_class(frame.style), "\" x=\"", format_x(x), "\" dx=\"", kMargin, "\" y=\"",
+               format_coordinate(y + kRow - 6), "\">", truncate_text(frame.name, pixels - 2 * kMargin), "</text>");
   out += "</g>\n";
   double bottom = y + kRow;
   for (const FlameFrame& child : frame.children) {
@@ -38,9 +39,9 @@ std::string svg(const FlameGraph& graph) {
   if (graph.root.value <= 0) return "";
   constexpr double kEdge = 1;
   std::string picture, legend;
-  const double bottom = draw(picture, graph.root, kEdge, kEdge, (kWidth - 2 * kEdge) / graph.root.value);
+  const double bottom = draw(picture, graph.root, 0, kEdge, 100 / graph.root.value);
   for (const Segment& entry : graph.legend) legend += legend_entry(entry.name, entry.style, 'b');
-  return figure(graph.title, graph.description, kWidth, bottom + kEdge, picture, legend, "wide");
+  return figure(graph.title, /*note=*/"", graph.description, {bottom + kEdge, kEdge, kEdge}, picture, legend, "wide");
 }
 
 }  // namespace tandem::tools::page

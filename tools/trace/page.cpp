@@ -179,7 +179,6 @@ std::string html(const Report& report) {
   page::Page page;
   page.title = "tandem trace";
   page.heading = "Where the time went";
-  page.contents = true;
   page.introduction = "<p class=\"meta\"><code>" + escape(report.command) + "</code></p>\n";
   for (const std::string& sentence : describe_coverage(tree)) page.introduction += page::paragraph(sentence);
   page.introduction += page::paragraph(describe_dropped(report.num_dropped)) + gpus;
