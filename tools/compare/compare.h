@@ -18,7 +18,7 @@ struct Settings {
   /// Number of samples of each mode. 0: as many as the verdict needs, within time_limit.
   int repeats = 0;
   double sample_seconds = 0.15;  // seconds that each mode runs per repeat
-  /// Seconds after which no repeat begins if `repeats` is 0, summed over all models. 0: 300, or 35 if `quick`.
+  /// Seconds after which no repeat begins if `repeats` is 0, summed over all models. 0: 300, or 40 if `quick`.
   double time_limit = 0;
   bool quick = false;  // measure only 2 devices, with shorter runs
   std::string fault = "none";

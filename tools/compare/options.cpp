@@ -112,7 +112,7 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
       ->check(whole_number(1, 1000));
   option(*c, "--time-limit", s->time_limit, "SECONDS",
          "Time after which no further repeat begins, summed over all networks; not for --repeats")
-      ->default_str("300, with --quick 35")
+      ->default_str("300, with --quick 40")
       ->check(number(1e-3, 1e6));
   option(*c, "--seconds", s->sample_seconds, "SECONDS", "Target duration of a sample on one device")
       ->check(number(1e-3, 3600.0));

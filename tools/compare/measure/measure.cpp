@@ -303,7 +303,7 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
   for (const std::string& model : s.models) models.push_back(make_rows(s, model, links));
   int64_t rows = 0;
   for (const auto& model_rows : models) rows += static_cast<int64_t>(model_rows.size());
-  constexpr int kAgreementSteps = 20;
+  const int agreement_steps = s.quick ? 8 : 20;
   int64_t repeats = 0;
   for (const auto& model_rows : models) repeats += count_samples(s, model_rows);
   Progress progress(repeats + 2 * rows);
@@ -323,7 +323,7 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
       }
       if (!stop()) {
         progress.next("agreement of " + row.run.label);
-        run_guarded(row, stop, [&] { check_agreement(row, kAgreementSteps); });
+        run_guarded(row, stop, [&] { check_agreement(row, agreement_steps); });
       }
     }
     if (!stop()) predict(model_rows, links, stop);
