@@ -32,10 +32,10 @@ template <class F> void run_guarded(Row& row, const Stop& stop, const F& f) {
 std::vector<size_t> shuffled_order(size_t n, uint64_t seed, int repeat);
 /// Returns the number of samples that measure_repeats() takes at first. It may add more, which it tells `progress`.
 int64_t count_samples(const Settings& s, const std::vector<Row>& rows);
-/// Takes a sample of each row of each model in every repeat, in a shuffled order, so that a drift of the machine's speed
-/// affects all rows alike. Fills run.repeats and `steps`. Unless s.repeats sets the number of repeats, ends for each
-/// model when its verdict is settled, at the latest after four times the repeats that it needs, or when s.time_limit is
-/// over. Rows of weak scaling then get only as many repeats as an interval by itself needs.
+/// Takes a sample of each row of each model in every repeat, in a shuffled order, so that a drift of the machine's
+/// speed affects all rows alike. Fills run.repeats and `steps`. Unless s.repeats sets the number of repeats, ends for
+/// each model when its verdict is settled, at the latest after four times the repeats that it needs, or when
+/// s.time_limit is over. Rows of weak scaling then get only as many repeats as an interval by itself needs.
 /// @param steps  number of measured steps in each sample, by model
 std::vector<Repeats> measure_repeats(const Settings& s, std::vector<std::vector<Row>>& models,
                                      const std::vector<int>& steps, Progress& progress, const Stop& stop);
