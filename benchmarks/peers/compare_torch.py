@@ -28,19 +28,16 @@ import torch.nn.functional as F
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import torch_models
 
-NO_INTERVAL = {"median": 0.0, "low": 0.0, "high": 0.0}
 
-
-def interval(values):
-    """Returns the median and its 95 % interval, computed as in tools/compare/statistics.cpp."""
-    values, n, tail, k = sorted(values), len(values), 0.0, 0
-    while n and k < n // 2:
-        tail += 2 * math.comb(n, k) / 2**n
-        if tail > 0.05:
-            break
+def interval(values, error=0.05):
+    """Returns the median and its interval, computed as in tools/compare/statistics.cpp; no interval for too few values."""
+    values, n, k, outside = sorted(values), len(values), 0, 0.0
+    needed = math.ceil(1 - math.log2(error))
+    while k < (n + 1) // 2 and 2 * (outside + math.comb(n, k) / 2**n) <= error:
+        outside += math.comb(n, k) / 2**n
         k += 1
-    k = max(k, 1)
-    return {"median": statistics.median(values), "low": values[k - 1], "high": values[-k]} if n else NO_INTERVAL
+    ends = {"low": values[k - 1], "high": values[-k]} if k else {"low": None, "high": None}
+    return {"median": statistics.median(values) if n else 0.0, **ends, "n": n, "needed": needed}
 
 
 def percentile(values, p):
@@ -108,13 +105,21 @@ def rank_main(rank, o, port, out):
     dist.destroy_process_group()
 
 
-def run_of(o, mode, label, devices, samples, single):
+def speedup(single, means, error):
+    """Returns the speedup over one device, paired by repeat. If `single` was measured by another program, at another time,
+    pairs mean nothing, and there is no interval: n is 0."""
+    if error is None:
+        return interval([]) | {"median": statistics.median(single) / statistics.median(means)}
+    return interval([s / m for s, m in zip(single, means)], error)
+
+
+def run_of(o, mode, label, devices, samples, single, error):
     means = [statistics.mean(sample) for sample in samples]
     steps = [seconds for sample in samples for seconds in sample]
     return {"model": o.model, "mode": mode, "label": label, "devices": devices, "batch": o.batch_size,
             "scaling": "strong", "failed": "", "repeats": means, "p50": percentile(steps, 0.5),
             "p95": percentile(steps, 0.95), "examples_per_second": interval([o.batch_size / m for m in means]),
-            "speedup": interval([s / m for s, m in zip(single, means)]), "lanes": [], "timeline": [], "memory": [],
+            "speedup": speedup(single, means, error), "lanes": [], "timeline": [], "memory": [],
             "transfers": [], "buckets": [], "agreement": [], "predicted": 0.0}
 
 
@@ -128,8 +133,8 @@ def processor():
 
 def report_of(o, runs, measured):
     gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    return {"schema": 1, "complete": True, "incomplete_because": "", "virtual_devices": not measured["gpus"],
-            "verdict": "", "turning_points": [], "diagnosis": [], "runs": runs, "links": [], "bucket_sweeps": [],
+    return {"schema": 2, "complete": True, "incomplete_because": "", "virtual_devices": not measured["gpus"],
+            "measured_on": "gpus" if measured["gpus"] else "cpu", "repeats": [], "verdict": "", "turning_points": [], "diagnosis": [], "runs": runs, "links": [], "bucket_sweeps": [],
             "overheads": [], "inference": [], "projections": [], "published": [], "tracing_cost": [],
             "notes": [], "provenance": {
                 "version": f"PyTorch {torch.__version__}", "commit": "", "cpu": processor(),
@@ -187,15 +192,16 @@ def main():
     single = tandem["repeats"] if tandem else [statistics.mean(sample) for sample in samples["single"]]
     labels = {"dp_torch": "PyTorch DataParallel", "ddp_torch_gloo": "PyTorch DDP over gloo",
               "ddp_torch_nccl": "PyTorch DDP over nccl"}
-    runs = [run_of(o, mode, label, o.devices, samples[mode], single)
-            for mode, label in labels.items() if mode in samples]
+    modes = [mode for mode in labels if mode in samples]
+    error = None if tandem else 0.05 / len(modes)  # the intervals of all modes hold together
+    runs = [run_of(o, mode, labels[mode], o.devices, samples[mode], single, error) for mode in modes]
     if report:
-        modes = [(run["mode"], run["model"], run["devices"], run["batch"]) for run in runs]
-        report["runs"] = [r for r in report["runs"] if (r["mode"], r["model"], r["devices"], r["batch"]) not in modes]
+        jobs = [(run["mode"], run["model"], run["devices"], run["batch"]) for run in runs]
+        report["runs"] = [r for r in report["runs"] if (r["mode"], r["model"], r["devices"], r["batch"]) not in jobs]
         report["runs"] += runs
     else:
-        report = report_of(o, [run_of(o, "single", "PyTorch, one device", 1, samples["single"], single), *runs],
-                           measured)
+        one = run_of(o, "single", "PyTorch, one device", 1, samples["single"], single, error)
+        report = report_of(o, [one, *runs], measured)
     write_whole(target, json.dumps(report, indent=1) + "\n")
     for run in report["runs"]:
         if "PyTorch" in run["label"]:

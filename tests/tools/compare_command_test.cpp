@@ -27,14 +27,44 @@ TEST_CASE("tandem compare leaves a report, a page and a trace", "[compare]") {
   CHECK(report.complete);
   CHECK(report.virtual_devices);
   REQUIRE(report.runs.size() == 3);
+  CHECK(report.measured_on == "cpu");
+  REQUIRE(report.repeats.size() == 1);
+  CHECK(report.repeats[0].done == 2);
+  CHECK(report.repeats[0].needed == 7);  // for two modes
+  CHECK(report.repeats[0].ended == "as asked");
+  CHECK_THAT(result.output, Contains("There is no verdict for mlp at batch 128: 2 repeats are too few.") &&
+                                Contains("(n = 2: no interval)"));
   for (const Run& run : report.runs) {
     CHECK(run.failed.empty());
     CHECK(run.repeats.size() == 2);
+    CHECK(!run.speedup.exists());
+    CHECK(!run.examples_per_second.exists());
     CHECK(run.lanes.size() == static_cast<size_t>(run.devices));
   }
   CHECK(report.links.size() == 2);
   CHECK(std::filesystem::file_size(out + "/report.html") > 10000);
   CHECK(std::filesystem::file_size(out + "/trace.json") > 1000);
+}
+
+TEST_CASE("tandem compare measures until its intervals exist, or until the time is up, and says which", "[compare]") {
+  const test::TemporaryFolder folder;
+  const std::string out = folder / "report";
+  const auto measured = [&](const std::string& seconds) {
+    const test::Result result = test::run_program(
+        test::kCommand, {"compare", "--model", "mlp", "--quick", "--seconds", "0.001", "--device", "cpu", "--backend",
+                         "local", "--mode", "dp_loss", "--time-limit", seconds, "--out", out});
+    CAPTURE(result.output);
+    CHECK(result.status == 0);
+    CHECK_THAT(result.output, Contains("This is from "));
+    return read_report(out + "/report.json");
+  };
+  const Report enough = measured("300"), few = measured("0.001");
+  CHECK(enough.repeats.at(0).ended == "as needed");
+  CHECK(enough.repeats.at(0).done == 6);
+  CHECK(enough.runs.at(1).speedup.exists());
+  CHECK(few.repeats.at(0).ended == "time up");
+  CHECK(few.repeats.at(0).done == 1);
+  CHECK_THAT(few.verdict, Contains("1 repeat is too few") && Contains("after which the time was up"));
 }
 
 namespace {
@@ -62,7 +92,7 @@ TEST_CASE("a mode that fails half-way has its reason in its row, and the rest of
   CHECK(report.runs[0].failed.empty());  // the planted failure is on device 1, which this run does not use
   CHECK_THAT(report.runs[1].failed, Contains("planted failure on cpu:1"));
   CHECK_THAT(report.runs[2].failed, Contains("rank 1") && Contains("planted"));
-  CHECK_THAT(result.output, Contains("failed: "));
+  CHECK_THAT(result.output, Contains("failed: ") && Contains("There is no verdict for mlp at batch 128"));
   CHECK(std::filesystem::exists(out + "/report.html"));
 }
 
@@ -119,6 +149,11 @@ TEST_CASE("Ctrl-C leaves a report that says it is incomplete", "[compare]") {
     const Report report = read_report(out + "/report.json");
     CHECK(!report.complete);
     CHECK(report.incomplete_because == "interrupted");
+    for (const Repeats& repeats : report.repeats) {
+      CHECK(repeats.ended == "interrupted");
+      CHECK(repeats.done < 1000);
+      if (repeats.done < repeats.needed) CHECK_THAT(report.verdict, Contains("There is no verdict"));
+    }
     for (const Run& run : report.runs) CHECK(run.failed.empty());
     CHECK_THAT(test::read_file(out + "/report.html"), Contains("This report is incomplete:"));
   }

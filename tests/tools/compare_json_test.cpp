@@ -44,8 +44,8 @@ TEST_CASE("what is wrong with a report is named with its place", "[compare]") {
   };
   CHECK_THROWS_WITH(read_report(folder / "none.json"), Contains("cannot read") && Contains("No such file"));
   CHECK_THROWS_WITH(read_report(with("{", "[")), Contains("is not a report"));
-  CHECK_THROWS_WITH(read_report(with("\"schema\": 1", "\"scheme\": 1")), Contains("no `schema`"));
-  CHECK_THROWS_WITH(read_report(with("\"schema\": 1", "\"schema\": 2")), Contains("schema 2; accepted: 1"));
+  CHECK_THROWS_WITH(read_report(with("\"schema\": 2", "\"scheme\": 2")), Contains("no `schema`"));
+  CHECK_THROWS_WITH(read_report(with("\"schema\": 2", "\"schema\": 1")), Contains("schema 1; accepted: 2"));
   CHECK_THROWS_WITH(read_report(with("\"p50\"", "\"p51\"")), Contains("(/runs/0)") && Contains("'p50' not found"));
   CHECK_THROWS_WITH(read_report(with("\"label\": \"One", "\"label\": 1, \"x\": \"")),
                     Contains("(/runs/0/label)") && Contains("must be string, but is number"));

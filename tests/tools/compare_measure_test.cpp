@@ -143,6 +143,17 @@ TEST_CASE("intervals hold the median with 95 % by ranks", "[compare]") {
     CHECK(to(n).high == n + 1 - k);
   }
   CHECK(to(9).median == 5);
+  // With fewer than six values even the largest interval misses the median too often: there is none.
+  for (int n = 0; n < 6; ++n) {
+    CAPTURE(n);
+    CHECK(!to(n).exists());
+    CHECK(std::isnan(to(n).low));
+    CHECK(to(n).n == n);
+    CHECK(to(n).needed == 6);
+  }
+  CHECK(values_needed(0.05 / 17) == 10);
+  CHECK(interval_of({1, 2, 3, 4, 5, 6, 7, 8, 9}, 0.05 / 17).exists() == false);
+  CHECK(interval_of({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 0.05 / 17).low == 1);
   CHECK(interval_of({}).median == 0);
   CHECK(percentile({4, 1, 3, 2}, 0.5) == 2.5);
   CHECK(percentile({1, 2}, 1) == 2);
@@ -228,7 +239,7 @@ TEST_CASE("a mode that parts from its reference is told with the first operation
 TEST_CASE("what communication adds is judged beside two guesses that need no model", "[compare]") {
   const auto overhead = [](int devices, double measured, double predicted) {
     Overhead o{"mlp", "local", devices, 2, 128, 128, {}, {}};
-    o.measured = {measured, measured - 0.001, measured + 0.001};
+    o.measured = {measured, measured - 0.001, measured + 0.001, 6, 6};
     o.predicted = {predicted, predicted, predicted};
     return o;
   };
@@ -237,7 +248,11 @@ TEST_CASE("what communication adds is judged beside two guesses that need no mod
   const std::string good = describe_skill({overhead(2, 0.01, 0.01), overhead(4, 0.02, 0.0205)}).at(0);
   CHECK_THAT(good, Contains("off by 500 µs in the mean") && Contains("\"nothing\" is off by 20.0 ms") &&
                        Contains("by 10.0 ms") && Contains("So it has skill here."));
+  CHECK_THAT(good, Contains("1 of the 1 measured intervals contain the prediction"));
   CHECK_THAT(describe_skill({overhead(2, 0.01, 0.01), overhead(4, 0.011, 0.03)}).at(0), Contains("no skill here"));
+  Overhead few = overhead(4, 0.02, 0.02);
+  few.measured = interval_of({0.01, 0.02, 0.03});
+  CHECK_THAT(describe_skill({overhead(2, 0.01, 0.01), few}).at(0), Contains("no intervals, which need 6 repeats"));
 }
 
 TEST_CASE("steps are timed with a trace and without, in turn", "[compare]") {

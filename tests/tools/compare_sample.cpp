@@ -1,8 +1,12 @@
 // An invented report: step times from a simple formula with some noise, and all other figures consistent with them.
 #include "tandem/tests/tools/compare_sample.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
+
+#include "tandem/tools/compare/comparison.h"
+#include "tandem/tools/compare/statistics.h"
 
 namespace tandem::test {
 namespace {
@@ -42,14 +46,16 @@ const std::vector<SampleMode>& sample_modes() {
 
 std::mt19937_64 random_numbers;
 double noise(double size) { return 1 + size * (static_cast<double>(random_numbers() % 2001) / 1000 - 1); }
-Interval around(double value, double width) { return {value, value * (1 - width), value * (1 + width)}; }
+constexpr int kRepeats = 12;
+Interval around(double value, double width) {
+  return {value, value * (1 - width), value * (1 + width), kRepeats, values_needed()};
+}
 
-void add_times(Run& run, double step, double single_step) {
-  for (int i = 0; i < 7; ++i) run.repeats.push_back(step * noise(0.02));
+void add_times(Run& run, double step) {
+  for (int i = 0; i < kRepeats; ++i) run.repeats.push_back(step * noise(0.02));
   run.p50 = step * 0.99;
   run.p95 = step * 1.13;
   run.examples_per_second = around(static_cast<double>(run.batch) / step, 0.017);
-  run.speedup = run.mode == "single" ? Interval{1, 1, 1} : around(single_step / step, 0.021);
   run.predicted = step * noise(0.12);
 }
 
@@ -219,7 +225,7 @@ Run single_run(const SampleModel& model, int64_t batch) {
   run.batch = batch;
   run.scaling = "strong";
   const double step = model.fixed + model.per_example * static_cast<double>(batch);
-  add_times(run, step, step);
+  add_times(run, step);
   run.lanes = {{"cpu:0",
                 step,
                 {{"input", step * 0.02},
@@ -244,10 +250,9 @@ void add_runs(Report& report, const SampleModel& model) {
     run.devices = devices;
     run.batch = batch;
     run.scaling = scaling;
-    const double single = model.fixed + model.per_example * static_cast<double>(batch);
     const double step = model.fixed + model.per_example * static_cast<double>(batch) * (mode.ddp ? 0.94 : 1.03) +
                         mode.overhead * devices;
-    add_times(run, step, single);
+    add_times(run, step);
     add_transfers(run, model, mode);
     if (details) {
       add_lanes(run, mode, step);
@@ -274,6 +279,25 @@ void add_runs(Report& report, const SampleModel& model) {
   failed.scaling = "strong";
   failed.failed = "NCCL needs a GPU for each rank; this machine has none";
   report.runs.push_back(failed);
+}
+
+/// Fills in all speedups: paired by repeat with the run on one device with the same batch.
+void add_speedups(Report& report) {
+  for (Run& run : report.runs) {
+    const auto single = std::find_if(report.runs.begin(), report.runs.end(), [&](const Run& other) {
+      return other.mode == "single" && other.model == run.model && other.batch == run.batch;
+    });
+    if (!run.failed.empty() || single == report.runs.end()) continue;
+    std::vector<double> ratios;
+    for (size_t i = 0; i < run.repeats.size(); ++i) ratios.push_back(single->repeats[i] / run.repeats[i]);
+    run.speedup = interval_of(ratios);
+  }
+  for (const SampleModel& model : sample_models())
+    for (const int64_t batch : {32, 128, 512}) {
+      const Comparison comparison = compare_modes(report, model.name, batch);
+      for (Run& run : report.runs)
+        if (const Interval speedup = comparison.speedup(&run); speedup.n > 0) run.speedup = speedup;
+    }
 }
 
 void add_links(Report& report) {
@@ -343,7 +367,7 @@ void add_model_parts(Report& report) {
        {8, 64, 256},
        {1.0, 0.97, 0.93}},
       {"DDP of BERT, 32 GPUs, step time", "Li et al. 2020, figure 9", "s", {"NCCL", "Gloo"}, {0.31, 1.7}, {}, {}}};
-  report.tracing_cost = {{0.012, -0.003, 0.021}};
+  report.tracing_cost = {{0.012, -0.003, 0.021, 40, 6}};
   report.notes = {"The model predicts step times within 15 % where links are memory copies and devices share cores.",
                   "It has no skill for steps below 1 ms, where starting the threads is most of the time."};
 }
@@ -370,6 +394,8 @@ Report sample_report() {
   report.turning_points = {"mlp: one device stays ahead at every batch up to 512.",
                            "fashion_cnn: DDP draws level at batch 256."};
   for (const SampleModel& model : sample_models()) add_runs(report, model);
+  add_speedups(report);
+  report.repeats = {{"mlp", kRepeats, 10, 1, "as asked"}, {"fashion_cnn", kRepeats, 10, 1, "as asked"}};
   report.diagnosis = {
       {"too small", "A step of mlp takes 0.81 ms, of which 0.30 ms do not shrink with the batch.",
        "DDP, buckets, local"},

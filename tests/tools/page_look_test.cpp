@@ -224,7 +224,7 @@ TEST_CASE("every figure says how many measurements it is made from", "[compare]"
   Report few = sample_report();
   for (Run& run : few.runs) run.repeats.resize(std::min<size_t>(run.repeats.size(), 3));
   const std::string page = html(few);
-  CHECK(has_text(page, "Median of n = 3 repeats; whisker: fastest to slowest repeat."));
+  CHECK(has_text(page, "Median of n = 3 repeats: too few for an interval."));
   CHECK_FALSE(has_text(page, "repeats; whisker: 95 %"));
 }
 

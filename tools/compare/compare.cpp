@@ -57,8 +57,9 @@ void resolve_settings(Settings& s) {
               "--device is cuda, but no GPU can be used: ", gpu::unavailable_reason(), "; accepted here: cpu");
   if (s.quick) {
     s.devices = {2};
-    s.sample_seconds = std::min(s.sample_seconds, 0.12);
+    s.sample_seconds = std::min(s.sample_seconds, 0.06);
   }
+  if (s.time_limit <= 0) s.time_limit = s.quick ? 40 : 300;
   const int available = Device(s.device).is_cpu() || shares_one_gpu(s) ? kMaxDevices : cuda::device_count();
   for (const int n : s.devices) {
     check_usage(n >= 2 && n <= available, "--devices names ", n, "; accepted: 2 to ", available, " ",

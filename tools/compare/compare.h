@@ -15,9 +15,12 @@ struct Settings {
   int64_t batch = 128;
   uint64_t seed = 1;
   int threads = 0;
-  int repeats = 6;
-  double sample_seconds = 0.5;  // seconds that each mode runs per repeat
-  bool quick = false;           // measure only 2 devices, with shorter runs
+  /// Number of samples of each mode. 0: as many as the verdict needs, within time_limit.
+  int repeats = 0;
+  double sample_seconds = 0.15;  // seconds that each mode runs per repeat
+  /// Seconds after which no repeat begins if `repeats` is 0, summed over all models. 0: 300, or 40 if `quick`.
+  double time_limit = 0;
+  bool quick = false;  // measure only 2 devices, with shorter runs
   std::string fault = "none";
   /// File for `tandem simulate` that contains the step to project onto clusters. If empty, projects ResNet-50 on V100
   /// GPUs.

@@ -106,8 +106,14 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   option(*c, "--data", s->data, "FOLDER", "Folder with the four IDX files of FashionMNIST, plain or .gz")
       ->default_str("/usr/share/datasets/fashion-mnist");
   option(*c, "--out", s->out, "FOLDER", "Folder to write the report to");
-  option(*c, "--repeats", s->repeats, "N", "Number of samples of each mode; 95 % intervals need at least 6")
+  option(*c, "--repeats", s->repeats, "N",
+         "Number of samples of each mode; the verdict on 7 modes needs 9, on 18 modes 10")
+      ->default_str("until the verdict is settled or --time-limit is reached; with --quick, what the verdict needs")
       ->check(whole_number(1, 1000));
+  option(*c, "--time-limit", s->time_limit, "SECONDS",
+         "Time after which no further repeat begins, summed over all networks; not for --repeats")
+      ->default_str("300, with --quick 40")
+      ->check(number(1e-3, 1e6));
   option(*c, "--seconds", s->sample_seconds, "SECONDS", "Target duration of a sample on one device")
       ->check(number(1e-3, 3600.0));
   option(*c, "--threads", s->threads, "N", "Number of threads, summed over all devices")

@@ -2,15 +2,22 @@
 // made from it. Times are in seconds, sizes in bytes. A list is empty if its values were not measured.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace tandem::tools::compare {
 
-/// A median with its confidence interval: at least 95 % if it comes from six repeats or more.
+/// A median of repeated measurements with its confidence interval. If there are fewer values than the interval needs,
+/// it does not exist.
 struct Interval {
-  double median = 0, low = 0, high = 0;
+  double median = 0;
+  /// Ends of the interval; NaN if it does not exist, so that every comparison with them is false.
+  double low = std::numeric_limits<double>::quiet_NaN(), high = std::numeric_limits<double>::quiet_NaN();
+  int n = 0;       // number of values; 0 if the figure was not computed from repeats
+  int needed = 0;  // number of values that the interval needs
+  bool exists() const { return low <= high; }
 };
 
 /// Phases of a training step, in the order in which pages and tables list them. Waiting and unattributed time are not
@@ -90,8 +97,9 @@ struct Run {
   std::string failed;           // error message if the run failed, else ""
   std::vector<double> repeats;  // mean seconds per step, for each repeat
   double p50 = 0, p95 = 0;      // percentiles of the seconds of single steps
-  Interval examples_per_second;
-  /// Speedup over one device with all cores. The ratio is computed for each repeat.
+  Interval examples_per_second;  // a 95 % interval by itself
+  /// Speedup over one device with all cores, computed for each repeat. At the main batch, the intervals of all modes
+  /// hold together with a probability of 95 % (see compare_modes()); elsewhere each one by itself.
   Interval speedup;
   std::vector<Lane> lanes;
   std::vector<TimelineRow> timeline;  // timeline of one step
@@ -177,13 +185,28 @@ struct Provenance {
   std::vector<std::string> gpus, libraries;
 };
 
+/// Numbers of repeats of one model's modes.
+struct Repeats {
+  std::string model;
+  int done = 0, needed = 0;  // repeats that all modes completed; repeats that the intervals of the speedups need
+  /// Number of times at which the results could end the measurement. The intervals are corrected for this number.
+  int looks = 1;
+  /// Why the measurement ended: "as asked" (a fixed number), "as needed" (exactly what the intervals need), "settled",
+  /// "time up", "most" (the largest number of repeats) or "interrupted".
+  std::string ended;
+};
+
 struct Report {
-  int schema = 1;
+  int schema = 2;
   Provenance provenance;
   bool complete = true;
   std::string incomplete_because;  // "interrupted", or an error message
   /// Whether the devices share CPU cores or one GPU. If so, the times do not apply to several GPUs.
   bool virtual_devices = false;
+  /// Kind of hardware that the times were measured on: "cpu", "gpus", "shared gpu" (all ranks on one) or "emulated
+  /// gpus".
+  std::string measured_on = "cpu";
+  std::vector<Repeats> repeats;
   std::string verdict;                      // a sentence for each model: which mode is the best
   std::vector<std::string> turning_points;  // sentences about batch sizes at which the best mode changes
   std::vector<Diagnosis> diagnosis;
@@ -206,11 +229,12 @@ void check(const Report& report);
 void write_report(const std::string& path, const Report& report);
 /// Reads a report. @throws Error that names a part that is missing or has a wrong type
 Report read_report(const std::string& path);
-/// Returns a sentence for each model, computed from report.runs: which mode to use, and its speedup over one device
-/// with all cores. The page shows these sentences if report.verdict is empty.
+/// Returns sentences for each model, computed from the repeats of report.runs: which mode to use and its speedup over
+/// one device with all cores, or why there is no verdict. The page shows them if report.verdict is empty.
 std::string verdict_from_runs(const Report& report);
-/// Returns a sentence for each pair of neighbouring batch sizes with different best modes. For a model whose best mode
-/// never changes, returns one sentence. The page shows these sentences if report.turning_points is empty.
+/// Returns a sentence for each pair of neighbouring batch sizes with different verdicts. For a model whose verdict
+/// never changes, returns one sentence. Leaves out batch sizes with too few repeats for a verdict. The page shows these
+/// sentences if report.turning_points is empty.
 std::vector<std::string> find_turning_points(const Report& report);
 /// Returns the table that the terminal shows above the verdict, 80 columns wide, with each model's runs at its main
 /// batch.

@@ -1,5 +1,6 @@
 // Writes report.json (schema in docs/compare.md), and reads it with error messages that name the invalid part.
 #define JSON_DIAGNOSTICS 1
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -13,7 +14,7 @@
 
 namespace tandem::tools::compare {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Interval, median, low, high)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Interval, median, low, high, n, needed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Lane, name, step, phases, waiting_for, unattributed, hidden)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimelineEvent, name, kind, start, end, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimelineRow, name, events)
@@ -36,13 +37,14 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Published, what, source, unit, labels, values
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagnosis, kind, sentence, row)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Provenance, version, commit, date, command, cpu, os, compiler, cores, threads,
                                    memory_gib, seed, gpus, libraries)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Report, schema, provenance, complete, incomplete_because, virtual_devices, verdict,
-                                   turning_points, diagnosis, runs, links, bucket_sweeps, overheads, inference,
-                                   projections, published, tracing_cost, notes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Repeats, model, done, needed, looks, ended)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Report, schema, provenance, complete, incomplete_because, virtual_devices,
+                                   measured_on, repeats, verdict, turning_points, diagnosis, runs, links, bucket_sweeps,
+                                   overheads, inference, projections, published, tracing_cost, notes)
 
 namespace {
 
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;
 
 /// Replaces null by NaN. JSON has no NaN, so the writer stores NaN as null, and no other value is stored as null.
 void nan_for_null(nlohmann::json& json) {
@@ -61,6 +63,12 @@ void check_lengths(const std::string& where, const char* first, size_t n, const 
 }  // namespace
 
 void check(const Report& report) {
+  const std::vector<std::string> kinds = {"cpu", "gpus", "shared gpu", "emulated gpus"};
+  TANDEM_CHECK(std::find(kinds.begin(), kinds.end(), report.measured_on) != kinds.end(), "compare: measured_on is '",
+               report.measured_on, "'; accepted: cpu, gpus, shared gpu, emulated gpus");
+  for (const Repeats& repeats : report.repeats)
+    TANDEM_CHECK(repeats.looks >= 1, "compare: the repeats of ", repeats.model, " have ", repeats.looks,
+                 " looks; accepted: at least 1");
   for (const Run& run : report.runs)
     TANDEM_CHECK(run.devices >= 1 && run.batch >= 0, "compare: ", run.label, " of ", run.model, " has ", run.devices,
                  " devices and batch ", run.batch, "; accepted: at least 1 device and batch 0");

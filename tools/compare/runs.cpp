@@ -23,6 +23,7 @@ std::string format_label(const std::string& label) {
 }
 
 std::string with_interval(const Interval& interval, const std::string& unit) {
+  if (!interval.exists()) return cat(number(interval.median), unit, " (n = ", interval.n, ": no interval)");
   return cat(number(interval.median), unit, " (", number(interval.low), " to ", number(interval.high), ")");
 }
 

@@ -17,7 +17,15 @@ std::string job_name(const Run& run);
 /// Rewrites a run's label so that it can stand inside a sentence: "DP, x" becomes "DP (x)", and "DDP, x" becomes "DDP
 /// (x)".
 std::string format_label(const std::string& label);
-/// Formats an interval as "1.84 (1.80 to 1.88)", with `unit` after the median.
+/// Formats an interval as "1.84 (1.80 to 1.88)", or as "1.84 (n = 3: no interval)", with `unit` after the median.
 std::string with_interval(const Interval& interval, const std::string& unit = "");
+/// Format the ends of an interval for neighbouring cells of a table, which say "n = 3" and "no interval" if it does not
+/// exist.
+template <class Format> std::string format_low(const Interval& interval, Format format) {
+  return interval.exists() ? format(interval.low) : "n = " + std::to_string(interval.n);
+}
+template <class Format> std::string format_high(const Interval& interval, Format format) {
+  return interval.exists() ? format(interval.high) : "no interval";
+}
 
 }  // namespace tandem::tools::compare

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tandem/core/error.h"
+
 namespace tandem::tools::compare {
 
 double percentile(std::vector<double> values, double p) {
@@ -15,21 +17,35 @@ double percentile(std::vector<double> values, double p) {
   return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
-Interval interval_of(std::vector<double> values) {
-  if (values.empty()) return {};
+int values_needed(double error) {
+  TANDEM_CHECK(error > 0 && error < 1, "compare: an interval's error is ", error, "; accepted: between 0 and 1");
+  // All n values lie on one side of the true median with probability 2 / 2^n.
+  int n = 1;
+  for (double outside = 1; outside > error; outside /= 2) ++n;
+  return n;
+}
+
+Interval interval_of(std::vector<double> values, double error) {
+  Interval out;
+  out.n = static_cast<int>(values.size());
+  out.needed = values_needed(error);
+  out.median = percentile(values, 0.5);
+  if (out.n < out.needed) return out;
   std::sort(values.begin(), values.end());
   const size_t n = values.size();
   // The k-th smallest value lies above the true median with probability sum_{i < k} C(n, i) / 2^n; the k-th largest
   // lies below it with the same probability.
   double outside = std::pow(0.5, static_cast<double>(n)), term = outside;
   size_t k = 0;  // number of values that are dropped at each end of the sorted list
-  while (true) {
+  while (2 * (k + 1) < n) {
     term *= static_cast<double>(n - k) / static_cast<double>(k + 1);
-    if (2 * (outside + term) > 0.05 || 2 * (k + 1) >= n) break;
+    if (2 * (outside + term) > error) break;
     outside += term;
     ++k;
   }
-  return {percentile(values, 0.5), values[k], values[n - 1 - k]};
+  out.low = values[k];
+  out.high = values[n - 1 - k];
+  return out;
 }
 
 }  // namespace tandem::tools::compare

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "tandem/tools/compare/comparison.h"
 #include "tandem/tools/compare/page/parts.h"
 
 namespace tandem::tools::compare {
@@ -37,6 +38,12 @@ std::string wrap_text(const std::string& text) {
   return line.empty() ? out : out + line + "\n";
 }
 
+/// Returns the second line of the heading of the speedups.
+std::string describe_intervals(const Report& report, const std::string& model, int64_t batch) {
+  const Comparison comparison = compare_modes(report, model, batch);
+  return comparison.has_intervals() ? "(joint 95 % interval)" : cat("(n = ", comparison.n, ": no interval)");
+}
+
 std::string format_row(const Run& run) {
   const std::string begin = align_left(run.label, 38) + align_right(count(run.devices), 3);
   if (!run.failed.empty())
@@ -53,9 +60,9 @@ std::string format_row(const Run& run) {
     return std::string(text);
   };
   const Interval& speedup = run.speedup;
-  const std::string times =
-      is_single(run) ? "1"
-                     : cat(decimals(speedup.median), " (", decimals(speedup.low), "-", decimals(speedup.high), ")");
+  std::string times = is_single(run) ? "1" : decimals(speedup.median);
+  if (!is_single(run))
+    times += speedup.exists() ? cat(" (", decimals(speedup.low), "-", decimals(speedup.high), ")") : " (none)";
   return begin + align_right(number(1000 * step_seconds(run)), 8) + align_right(times, 18) +
          align_right(mib(bytes, !run.transfers.empty()), 6) + align_right(mib(peak, !run.memory.empty()), 7) + "\n";
 }
@@ -69,7 +76,7 @@ std::string table(const Report& report) {
     const int64_t batch = main_batch(report, model);
     out += align_left(cat(model, ", batch ", count(batch)), 37) + align_right("dev", 4) + align_right("ms/step", 8) +
            align_right("times one device", 18) + align_right("MiB", 6) + align_right("peak", 7) + "\n" +
-           align_left("", 49) + align_right("(95 % interval)", 18) + align_right("moved", 6) + align_right("MiB", 7) +
+           align_right(describe_intervals(report, model, batch), 67) + align_right("moved", 6) + align_right("MiB", 7) +
            "\n";
     for (const Run& run : report.runs) {
       if (run.model != model || run.batch != batch || run.scaling == "weak") continue;
@@ -94,6 +101,7 @@ std::string table(const Report& report) {
         wrap_text(cat(agreeing, " of ", compared, " runs end with the parameters of their reference to the last bit."));
   if (shown < report.runs.size())
     out += wrap_text(cat(report.runs.size() - shown, " more runs, with other batches, are on the page."));
+  out += wrap_text(describe_unpaired_times(report));
   if (!report.complete) out += wrap_text("This report is incomplete: " + report.incomplete_because);
   return out;
 }

@@ -1,62 +1,145 @@
-// Derives the conclusions of a report for each model: the best mode, its speedup, and the batch sizes at which the best
-// mode changes.
+// Derives the conclusions of a report for each model: which mode to use, its speedup, and the batch sizes at which the
+// verdict changes.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "tandem/tools/compare/comparison.h"
 #include "tandem/tools/compare/page/parts.h"
 
 namespace tandem::tools::compare {
 namespace {
 
+const char* const kOneDevice = "one device with all the cores";
 const char* const kVirtual =
     "These are virtual CPU devices: they share the cores, and their links are memory copies. The report shows that the "
     "modes train the same model, and how many bytes, calls and how much memory they need. It says nothing about the "
     "speed of GPUs.";
 
-std::string describe_run(const Run& run) { return cat(format_label(run.label), " on ", plural(run.devices, "device")); }
-std::string format_speedup(const Run& run) {
-  return cat(number(run.speedup.median), " times (95 % interval ", number(run.speedup.low), " to ",
-             number(run.speedup.high), ")");
+/// Where the times were measured, as verdicts say it.
+struct Scope {
+  const char *where, *limits;  // beginning of a verdict; what it does not say, with its punctuation
+  bool recommends = true;      // whether times from there can recommend a parallel mode
+};
+Scope scope_of(const Report& report) {
+  if (report.measured_on == "gpus") return {"On these GPUs", ""};
+  if (report.measured_on == "shared gpu")
+    return {"With all ranks on one GPU", "; this says nothing about several GPUs", false};
+  if (report.measured_on == "emulated gpus")
+    return {"On GPUs that the CPU emulates", "; this says nothing about real GPUs", false};
+  return {"On this machine's CPU", "; all modes share its cores, so this says nothing about GPUs"};
 }
 
-/// Returns the key by which runs are ranked. The first part is the lower end of the speedup's interval (at least 1),
-/// which is the certain part of the speedup; the second part is the median speedup.
-std::pair<double, double> ranking_key(const Run& run) { return {std::max(run.speedup.low, 1.0), run.speedup.median}; }
+std::string describe_run(const Report& report, const Run& run) {
+  const bool cpu = report.measured_on == "cpu", processes = run.mode.find("gloo") != std::string::npos;
+  const std::string devices = plural(run.devices, processes ? "process" : cpu ? "virtual device" : "device");
+  return cat(format_label(run.label), " on ", processes && run.devices > 1 ? cat(run.devices, " processes") : devices);
+}
+std::string format_speedup(const Interval& speedup) { return with_interval(speedup, " times"); }
 
-/// Returns the model's fastest parallel run at this batch, by the lower end of the speedup's interval. If no run is
-/// certainly faster than one device, compares the median speedups. (Comparing only medians would favour runs with much
-/// noise.) Returns null if there is no successful parallel run.
-const Run* find_fastest(const Report& report, const std::string& model, int64_t batch) {
-  const Run* best = nullptr;
-  for (const Run& run : report.runs)
-    if (run.model == model && run.batch == batch && !is_single(run) && run.failed.empty() && run.speedup.median > 0 &&
-        (!best || ranking_key(run) > ranking_key(*best)))
-      best = &run;
-  return best;
+/// Returns the names of all runs but `first`, up to three of them.
+std::string list_others(const Report& report, const std::vector<const Run*>& runs, const Run* first) {
+  constexpr size_t kMost = 3;
+  std::string out;
+  size_t others = 0;
+  for (const Run* run : runs) {
+    if (run == first || ++others > kMost) continue;
+    out += cat(out.empty() ? "" : ", ", describe_run(report, *run));
+  }
+  return others > kMost ? cat(out, " and ", plural(static_cast<int64_t>(others - kMost), "other")) : out;
+}
+
+/// Returns the sentence that recommends parallel modes: the simplest of them, and the one with the best median.
+std::string recommend(const Report& report, const Scope& scope, const std::string& job, const Comparison& comparison) {
+  const Run& first = *comparison.recommended.front();
+  std::string out = cat(scope.where, ", use ", describe_run(report, first), " for ", job, ": it trains ",
+                        format_speedup(comparison.speedup(&first)), " as fast as ", kOneDevice, scope.limits, ".");
+  if (comparison.among_best.size() == 1) return out;
+  out += cat(" It is the simplest of ", comparison.among_best.size(), " modes that may be the best; the others are ",
+             list_others(report, comparison.among_best, &first), ".");
+  if (comparison.best != &first)
+    out += cat(" The best median has ", describe_run(report, *comparison.best), ", ",
+               format_speedup(comparison.speedup(comparison.best)), ".");
+  return out;
+}
+
+/// Returns the sentence for a comparison that recommends no parallel mode.
+std::string keep_one_device(const Report& report, const Scope& scope, const std::string& job,
+                            const Comparison& comparison) {
+  // The parallel mode with the best median, which `comparison.best` is not if that is one device.
+  size_t best = 0;
+  for (size_t i = 1; i < comparison.modes.size(); ++i)
+    if (comparison.speedups[i].median > comparison.speedups[best].median) best = i;
+  const std::string reaches = cat(describe_run(report, *comparison.modes[best]), ", reaches ",
+                                  format_speedup(comparison.speedups[best]), " its throughput", scope.limits, ".");
+  if (!scope.recommends)
+    return cat(scope.where, ", no mode is recommended for ", job, ": the best median, of ", reaches);
+  const std::string begin = cat(scope.where, ", use ", kOneDevice, " for ", job),
+                    margin = cat(round_number(100 * kSmallestDifference), " %");
+  if (comparison.is_settled())
+    return cat(begin, ": no parallel mode is more than ", margin, " faster, and the best median, of ", reaches);
+  return cat(begin, ", the simplest of ", comparison.among_best.size(), " that may be the best: no parallel mode is ",
+             "certainly more than ", margin, " faster, and the best median, of ", reaches);
+}
+
+std::string describe_repeats(const Report& report, const std::string& model, const Comparison& comparison) {
+  std::string ended;
+  for (const Repeats& repeats : report.repeats) {
+    if (repeats.model != model) continue;
+    if (repeats.ended == "settled") ended = ", after which the verdict was settled";
+    if (repeats.ended == "time up") ended = ", after which the time was up";
+    if (repeats.ended == "most") ended = ", the most that `tandem compare` measures";
+    if (repeats.ended == "interrupted") ended = ", until the interruption";
+  }
+  return cat("This is from ", plural(comparison.n, "repeat"), ended, "; the intervals of ",
+             plural(static_cast<int64_t>(comparison.modes.size()), "parallel mode"), ", which hold together with a ",
+             "probability of 95 %, need ", comparison.needed, ".");
+}
+
+std::string verdict_of(const Report& report, const std::string& model) {
+  const int64_t batch = main_batch(report, model);
+  const std::string job = cat(model, " at batch ", count(batch));
+  const Comparison comparison = compare_modes(report, model, batch);
+  if (!comparison.single) return cat("There is no verdict for ", job, ": one device has no figures.");
+  if (comparison.modes.empty()) return cat("There is no verdict for ", job, ": no parallel mode has figures.");
+  if (!comparison.has_intervals())
+    return cat("There is no verdict for ", job, ": ", plural(comparison.n, "repeat"),
+               comparison.n == 1 ? " is" : " are", " too few. ", describe_repeats(report, model, comparison));
+  const Scope scope = scope_of(report);
+  if (comparison.recommended.empty() || !scope.recommends)
+    return cat(keep_one_device(report, scope, job, comparison), " ", describe_repeats(report, model, comparison));
+  return cat(recommend(report, scope, job, comparison), " ", describe_repeats(report, model, comparison));
 }
 
 }  // namespace
 
 std::string verdict_from_runs(const Report& report) {
   std::string out;
-  for (const std::string& model : models(report)) {
-    const int64_t batch = main_batch(report, model);
-    const Run* const best = find_fastest(report, model, batch);
-    if (!best) continue;
-    if (!out.empty()) out += " ";
-    if (best->speedup.low > 1)
-      out += cat("For ", model, " at batch ", count(batch), " use ", describe_run(*best), ": it trains ",
-                 format_speedup(*best), " as fast as one device with all the cores.");
-    else if (best->speedup.high < 1)
-      out +=
-          cat("For ", model, " at batch ", count(batch), " use one device with all the cores: the best parallel mode, ",
-              describe_run(*best), ", reaches ", format_speedup(*best), " its throughput.");
-    else
-      out += cat("For ", model, " at batch ", count(batch),
-                 " no parallel mode is clearly faster than one device with all the cores: the best, ",
-                 describe_run(*best), ", reaches ", format_speedup(*best), " its throughput.");
-  }
+  for (const std::string& model : models(report)) out += cat(out.empty() ? "" : "\n", verdict_of(report, model));
   return out;
+}
+
+std::string describe_unpaired_times(const Report& report) {
+  const Run *example = nullptr, *example_single = nullptr;
+  int64_t number_of_runs = 0;
+  double largest = std::log1p(kSmallestDifference);
+  for (const JobRuns& job : main_jobs(report))
+    for (const Run* run : job.runs) {
+      if (!job.single || run->speedup.median <= 0 || step_seconds(*run) <= 0) continue;
+      const double unpaired = step_seconds(*job.single) / step_seconds(*run);
+      const double difference = std::abs(std::log(unpaired / run->speedup.median));
+      if (difference > std::log1p(kSmallestDifference)) ++number_of_runs;
+      if (difference <= largest) continue;
+      largest = difference;
+      example = run;
+      example_single = job.single;
+    }
+  if (!example) return "";
+  return cat("Times and speedups of ", plural(number_of_runs, "run"), " do not fit each other: a step takes ",
+             duration(step_seconds(*example)), " with ", describe_run(report, *example), " (", example->model, ") and ",
+             duration(step_seconds(*example_single)), " on one device, but the speedup is ",
+             number(example->speedup.median), ". Times are medians over all repeats. Speedups are medians of the ",
+             "ratios within each repeat, because this machine was slower in some repeats than in others.");
 }
 
 std::vector<std::string> find_turning_points(const Report& report) {
@@ -69,17 +152,20 @@ std::vector<std::string> find_turning_points(const Report& report) {
         batches.push_back(run.batch);
     std::sort(batches.begin(), batches.end());
     std::vector<std::pair<int64_t, std::string>> winners;
-    for (const int64_t batch : batches)
-      if (const Run* const best = find_fastest(report, model, batch))
-        winners.emplace_back(batch, best->speedup.low > 1 ? describe_run(*best) : "one device with all the cores");
+    for (const int64_t batch : batches) {
+      const Comparison comparison = compare_modes(report, model, batch);
+      if (comparison.has_intervals())
+        winners.emplace_back(
+            batch, comparison.recommended.empty() ? kOneDevice : describe_run(report, *comparison.recommended.front()));
+    }
     if (winners.size() < 2) continue;
     const size_t before = out.size();
     for (size_t i = 1; i < winners.size(); ++i)
       if (winners[i].second != winners[i - 1].second)
         out.push_back(cat(model, ": between batch ", count(winners[i - 1].first), " and ", count(winners[i].first),
-                          " the best mode changes from ", winners[i - 1].second, " to ", winners[i].second, "."));
+                          " the verdict changes from ", winners[i - 1].second, " to ", winners[i].second, "."));
     if (out.size() == before)
-      out.push_back(cat(model, ": ", winners[0].second, " is the best at every batch from ",
+      out.push_back(cat(model, ": the verdict is ", winners[0].second, " at every batch from ",
                         count(winners.front().first), " to ", count(winners.back().first), "."));
   }
   return out;
@@ -87,18 +173,23 @@ std::vector<std::string> find_turning_points(const Report& report) {
 
 std::string verdict_body(const Report& report, const ModeStyles& styles) {
   const std::string verdict = report.verdict.empty() ? verdict_from_runs(report) : report.verdict;
-  std::string out = verdict.empty() ? "" : "<p class=\"verdict\">" + escape(verdict) + "</p>\n", figures;
-  if (report.virtual_devices && verdict.find("irtual") == std::string::npos)
-    out += cat("<p class=\"note\">", kVirtual, "</p>\n");
+  std::string out = "", figures;
+  std::istringstream models_verdicts(verdict);
+  for (std::string line; std::getline(models_verdicts, line);) out += "<p class=\"verdict\">" + escape(line) + "</p>\n";
+  if (report.virtual_devices && report.measured_on == "cpu") out += cat("<p class=\"note\">", kVirtual, "</p>\n");
+  if (const std::string text = describe_unpaired_times(report); !text.empty()) out += paragraph(text);
   Table table("The figures: throughput over that of one device with all the cores",
-              {"model", "mode", "devices", "batch", "speedup", "from", "to"}, 2);
+              {"model", "mode", "devices", "batch", "repeats", "speedup", "from", "to", "may be the best"}, 2);
   for (const JobRuns& job : main_jobs(report)) {
     DotChart chart;
     chart.title = "Throughput against one device: " + job.name();
     chart.x = {"times one device with all the cores", Unit::kNone};
     chart.reference = 1;
     chart.reference_name = "one device, all cores";
-    chart.note = median_note(job.runs, "Median");
+    const Comparison comparison = compare_modes(report, job.model, job.batch);
+    chart.note = comparison.has_intervals()
+                     ? cat("Median of n = ", comparison.n, " repeats; whisker: interval (all together 95 %).")
+                     : cat("Median of n = ", comparison.n, " repeats: too few for an interval.");
     chart.dot_name = "median";
     const Run* best = nullptr;
     for (const Run* run : job.runs) {
@@ -106,17 +197,24 @@ std::string verdict_body(const Report& report, const ModeStyles& styles) {
       if (!best || run->speedup.median > best->speedup.median) best = run;
       chart.rows.push_back({run->label, styles[*run], run->speedup.median, run->speedup.low, run->speedup.high,
                             cat(number(run->speedup.median), " ×"), -1});
-      table.add({run->model, run->label, count(run->devices), count(run->batch), number(run->speedup.median),
-                 number(run->speedup.low), number(run->speedup.high)});
+      const auto format = [](double value) { return number(value); };
+      const std::vector<const Run*>& among_best = comparison.among_best;
+      const bool is_among_best = std::find(among_best.begin(), among_best.end(), run) != among_best.end();
+      table.add({run->model, run->label, count(run->devices), count(run->batch), count(run->speedup.n),
+                 number(run->speedup.median), format_low(run->speedup, format), format_high(run->speedup, format),
+                 !comparison.has_intervals() ? "unknown"
+                 : is_among_best             ? "yes"
+                                             : "no"});
     }
     if (best)
-      chart.description = cat("The fastest is ", format_label(best->label), " with ", format_speedup(*best), ".");
+      chart.description =
+          cat("The best median has ", format_label(best->label), ", ", format_speedup(best->speedup), ".");
     figures += svg(chart);
   }
   out += charts(figures);
   const std::vector<std::string> turning_points =
       report.turning_points.empty() ? find_turning_points(report) : report.turning_points;
-  if (!turning_points.empty()) out += "<h3>Where the best mode changes</h3>\n" + bullets(turning_points);
+  if (!turning_points.empty()) out += "<h3>Where the verdict changes</h3>\n" + bullets(turning_points);
   return out.empty() ? "" : out + table.html();
 }
 

@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/compare/compare.h"
-#include "tandem/tools/compare/measure/progress.h"
+#include "tandem/tools/compare/measure/repeats.h"
 #include "tandem/tools/compare/measure/sweeps.h"
 #include "tandem/tools/compare/statistics.h"
 
@@ -18,14 +17,6 @@ namespace {
 const char* const kSharedGpu =
     "The ranks shared one GPU, as virtual devices: the report shows that they train the same model, and how many "
     "bytes, calls and how much memory they need. Its times say nothing about several GPUs. ";
-
-/// One row of the results table, with its settings and measurements.
-struct Row {
-  Mode mode;
-  Job job;
-  Run run;
-  std::vector<double> steps;  // seconds of each measured step, over all repeats
-};
 
 Row make_row(const Settings& s, const std::string& model, const Mode& mode, int devices) {
   Row row;
@@ -102,39 +93,6 @@ std::vector<Row> make_rows(const Settings& s, const std::string& model, const Li
       rows.push_back(std::move(row));
     }
   return rows;
-}
-
-using Stop = std::function<bool()>;
-
-/// Calls `f`. If `f` throws, stores the message in row.run.failed, so that the other modes still run. Ignores errors
-/// after Ctrl-C.
-template <class F> void run_guarded(Row& row, const Stop& stop, const F& f) {
-  if (!row.run.failed.empty() || stop()) return;
-  try {
-    f();
-  } catch (const std::exception& error) {
-    if (!stop()) row.run.failed = error.what();
-  }
-}
-
-/// Returns the baseline for the row's speedup: the run on one device, with all cores and the same batch.
-const Row& find_baseline(const Row& row, const std::vector<Row>& rows) {
-  const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
-    return r.mode.kind == Mode::Kind::single && r.job.batch == row.job.batch && r.run.scaling == row.run.scaling;
-  });
-  return at == rows.end() ? rows[0] : *at;
-}
-void compute_statistics(Row& row, const Row& single) {
-  Run& run = row.run;
-  run.p50 = percentile(row.steps, 0.5);
-  run.p95 = percentile(row.steps, 0.95);
-  std::vector<double> rates, ratios;
-  for (size_t i = 0; i < run.repeats.size(); ++i) {
-    rates.push_back(static_cast<double>(run.batch) / run.repeats[i]);
-    if (i < single.run.repeats.size()) ratios.push_back(single.run.repeats[i] / run.repeats[i]);
-  }
-  run.examples_per_second = interval_of(rates);
-  run.speedup = interval_of(ratios);
 }
 
 std::vector<std::string> lane_names(const Row& row) {
@@ -263,6 +221,9 @@ void predict(std::vector<Row>& rows, const Links& links, const Stop& stop) {
   }
 }
 
+/// Returns the number of repeats of each value of a sweep.
+int sweep_repeats(const Settings& s) { return s.repeats > 0 ? s.repeats : values_needed(); }
+
 /// Runs one model's sweeps over bucket sizes and over inference batch sizes, with s.devices[0] devices.
 void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& links, const Stop& stop, Report& report) {
   constexpr int kForwards = 15;
@@ -274,7 +235,8 @@ void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& li
     Job job = row.job;
     job.steps = std::max(3, steps / 2);
     run_guarded(row, stop, [&] {
-      report.bucket_sweeps.push_back(sweep_buckets(row.mode, job, s.repeats, measure_profile(job), link->second));
+      report.bucket_sweeps.push_back(
+          sweep_buckets(row.mode, job, sweep_repeats(s), measure_profile(job), link->second));
     });
   }
   Job job = rows[0].job;
@@ -303,7 +265,7 @@ void measure_overheads(const Settings& s, std::vector<Row>& rows, int steps, con
         job.batch = batch;
         job.warmup = 2;
         job.steps = std::max(3, steps / 2);
-        report.overheads.push_back(measure_overhead(mode, job, s.repeats, at->job, profile, *probe));
+        report.overheads.push_back(measure_overhead(mode, job, sweep_repeats(s), at->job, profile, *probe));
       }
   });
 }
@@ -323,7 +285,9 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
   Report report;
   report.provenance = provenance(s);
   const bool shared = shares_one_gpu(s);
-  report.virtual_devices = Device(s.device).is_cpu() || gpu::implementation() == std::string("emulated") || shared;
+  const bool emulated = gpu::implementation() == std::string("emulated");
+  report.virtual_devices = Device(s.device).is_cpu() || emulated || shared;
+  report.measured_on = Device(s.device).is_cpu() ? "cpu" : emulated ? "emulated gpus" : shared ? "shared gpu" : "gpus";
   std::vector<std::vector<Row>> models;
   if (!stop()) {
     // Seconds spent on measuring the overhead of tracing.
@@ -339,25 +303,19 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
   for (const std::string& model : s.models) models.push_back(make_rows(s, model, links));
   int64_t rows = 0;
   for (const auto& model_rows : models) rows += static_cast<int64_t>(model_rows.size());
-  constexpr int kAgreementSteps = 20;
-  Progress progress(rows * (s.repeats + 2));
+  const int agreement_steps = s.quick ? 8 : 20;
+  int64_t repeats = 0;
+  for (const auto& model_rows : models) repeats += count_samples(s, model_rows);
+  Progress progress(repeats + 2 * rows);
+  std::vector<int> steps;
   for (auto& model_rows : models) {
-    const int steps = stop() ? 3 : estimate_num_steps(model_rows[0], s.sample_seconds);
-    for (int repeat = 0; repeat < s.repeats && !stop(); ++repeat)
-      for (Row& row : model_rows) {
-        if (stop()) break;
-        progress.next(row.run.model + ", " + row.run.label);
-        row.job.warmup = 2;
-        row.job.steps = steps;
-        run_guarded(row, stop, [&] {
-          const std::vector<double> times = run_sample(row.mode, row.job).seconds();
-          row.run.repeats.push_back(std::accumulate(times.begin(), times.end(), 0.0) /
-                                    static_cast<double>(times.size()));
-          row.steps.insert(row.steps.end(), times.begin(), times.end());
-        });
-      }
+    steps.push_back(3);
+    run_guarded(model_rows[0], stop, [&] { steps.back() = estimate_num_steps(model_rows[0], s.sample_seconds); });
+  }
+  report.repeats = measure_repeats(s, models, steps, progress, stop);
+  for (size_t m = 0; m < models.size(); ++m) {
+    std::vector<Row>& model_rows = models[m];
     for (Row& row : model_rows) {
-      compute_statistics(row, find_baseline(row, model_rows));
       if (row.run.scaling != "strong") continue;
       if (!stop()) {
         progress.next("anatomy of " + row.run.label);
@@ -365,7 +323,7 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
       }
       if (!stop()) {
         progress.next("agreement of " + row.run.label);
-        run_guarded(row, stop, [&] { check_agreement(row, kAgreementSteps); });
+        run_guarded(row, stop, [&] { check_agreement(row, agreement_steps); });
       }
     }
     if (!stop()) predict(model_rows, links, stop);
@@ -377,10 +335,11 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
       });
     if (!stop() && !s.quick) {
       progress.next("bucket sizes and inference");
-      sweep(s, model_rows, steps, links, stop, report);
-      measure_overheads(s, model_rows, steps, stop, report);
+      sweep(s, model_rows, steps[m], links, stop, report);
+      measure_overheads(s, model_rows, steps[m], stop, report);
     }
   }
+  for (size_t i = 0; i < models.size(); ++i) compute_statistics(models[i], report.repeats[i].looks);
   progress.end();
   report.published = published();
   std::vector<Projection> more = projections(s.profile);

@@ -12,6 +12,8 @@ class Progress {
   explicit Progress(int64_t total) : total_(total) {}
   /// Announces that the next of `total` items begins.
   void next(const std::string& what);
+  /// Adds items to the total, or removes items if the number is negative.
+  void expect(int64_t items) { total_ += items; }
   void end();
 
  private:

@@ -7,53 +7,13 @@
 #include "tandem/benchmarks/scratch_folder.h"
 #include "tandem/core/trace/tracer.h"
 #include "tandem/tandem.h"
+#include "tandem/tools/compare/measure/batches.h"
 #include "tandem/tools/compare/measure/links.h"
 #include "tandem/tools/compare/measure/rank_file.h"
 #include "tandem/tools/launch/ranks.h"
 
 namespace tandem::tools::compare {
 namespace {
-
-/// Serves batches of consecutive images, and starts over at the end of the data set.
-class Batches {
- public:
-  Batches(const Job& job, int rank, int ranks) : batch_(job.batch), rank_(rank), ranks_(ranks) {
-    using data::datasets::FashionMNIST;
-    if (job.data.empty()) {
-      Generator scratch;  // leaves the state of the default generator unchanged
-      const GeneratorGuard guard(scratch);
-      constexpr int64_t kImages = 4096, kClasses = 10;
-      copy_images(rand({kImages, 1, 28, 28}));
-      labels_ = randint(kClasses, {kImages}, kInt64);
-    } else {
-      const FashionMNIST set(job.data, FashionMNIST::Mode::kTest);
-      copy_images(set.images());
-      labels_ = set.targets();
-    }
-  }
-  // Movable but not copyable, because images_ is a view of the memory of pixels_.
-  Batches(Batches&&) noexcept = default;
-  /// Returns this rank's rows of the batch for `step`.
-  data::Example<> get(int64_t step) const {
-    const int64_t first = batch_ * rank_ / ranks_, end = batch_ * (rank_ + 1) / ranks_, n = images_.size(0);
-    const Tensor rows = arange(step * batch_ + first, step * batch_ + end).remainder(n);
-    return {images_.index_select(0, rows), labels_.index_select(0, rows)};
-  }
-
- private:
-  /// Copies the images into memory outside the device allocators, so that measured memory does not include the data
-  /// set.
-  void copy_images(const Tensor& images) {
-    const float* const first = images.data_ptr<float>();
-    pixels_.assign(first, first + images.numel());
-    images_ = from_blob(pixels_.data(), images.sizes(), kFloat32);
-  }
-
-  int64_t batch_;
-  int rank_, ranks_;
-  std::vector<float> pixels_;
-  Tensor images_, labels_;
-};
 
 Device job_device(const Job& job, int index) { return {Device(job.device).type(), index}; }
 

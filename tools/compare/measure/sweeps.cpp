@@ -102,7 +102,7 @@ Interval tracing_cost(const Job& job, int pairs) {
 
 std::vector<std::string> describe_skill(const std::vector<Overhead>& overheads) {
   std::vector<double> model_errors, zero_overhead_errors, constant_overhead_errors;
-  int num_covered = 0, overlap = 0;
+  int num_intervals = 0, num_covered = 0, overlap = 0;
   const auto fitted_overhead = [&](const Overhead& o) {
     const auto at = std::find_if(overheads.begin(), overheads.end(), [&](const Overhead& f) {
       return f.model == o.model && f.backend == o.backend && f.devices == o.fitted_devices && f.batch == o.fitted_batch;
@@ -115,17 +115,20 @@ std::vector<std::string> describe_skill(const std::vector<Overhead>& overheads) 
     model_errors.push_back(std::abs(o.predicted.median - measured));
     zero_overhead_errors.push_back(std::abs(measured));
     constant_overhead_errors.push_back(std::abs(fitted_overhead(o) - measured));
+    num_intervals += o.measured.exists() ? 1 : 0;
     num_covered += o.predicted.median >= o.measured.low && o.predicted.median <= o.measured.high ? 1 : 0;
     overlap += o.predicted.high >= o.measured.low && o.predicted.low <= o.measured.high ? 1 : 0;
   }
   if (model_errors.empty()) return {};
   const double model = mean(model_errors), none = mean(zero_overhead_errors), same = mean(constant_overhead_errors);
-  std::string text =
-      cat("What communication adds to a step of DDP here, for ", model_errors.size(),
-          " numbers of ranks and batch sizes that the model was not fitted to: it is off by ", duration(model),
-          " in the mean; \"nothing\" is off by ", duration(none), ", \"the same as where it was fitted\" by ",
-          duration(same), ". ", num_covered, " of the measured intervals contain the prediction, ", overlap,
-          " overlap with its interval. ");
+  std::string text = cat("What communication adds to a step of DDP here, for ", model_errors.size(),
+                         " numbers of ranks and batch sizes that the model was not fitted to: it is off by ",
+                         duration(model), " in the mean; \"nothing\" is off by ", duration(none),
+                         ", \"the same as where it was fitted\" by ", duration(same), ". ");
+  text += num_intervals > 0
+              ? cat(num_covered, " of the ", num_intervals, " measured intervals contain the prediction, ", overlap,
+                    " overlap with its interval. ")
+              : cat("The measured figures have no intervals, which need ", values_needed(), " repeats. ");
   text += model < std::min(none, same) ? "So it has skill here." : "So it has no skill here: do not rely on it.";
   return {text};
 }

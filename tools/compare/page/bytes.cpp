@@ -210,7 +210,8 @@ std::string links_body(const Report& report, const ModeStyles&) {
     for (size_t i = first; i < std::min(first + kPerChart, report.links.size()); ++i) links.push_back(&report.links[i]);
     figures += svg(link_chart(links, false)) + svg(link_chart(links, true));
   }
-  Table table("The figures: each size over each link", {"link", "bytes", "time", "from", "to", "bandwidth", "fit"});
+  Table table("The figures: each size over each link (95 % intervals, each by itself)",
+              {"link", "bytes", "time", "from", "to", "bandwidth", "fit"});
   std::vector<std::string> lines;
   for (const LinkProbe& link : report.links) {
     lines.push_back(cat(link.name, ": a = ", duration(link.latency), ", B = ", bandwidth(link.bandwidth),
@@ -218,8 +219,8 @@ std::string links_body(const Report& report, const ModeStyles&) {
     for (size_t i = 0; i < link.bytes.size(); ++i) {
       const auto bytes = static_cast<double>(link.bytes[i]);
       const Interval& seconds = link.seconds[i];
-      table.add({link.name, count(link.bytes[i]), duration(seconds.median), duration(seconds.low),
-                 duration(seconds.high), seconds.median > 0 ? bandwidth(bytes / seconds.median) : "",
+      table.add({link.name, count(link.bytes[i]), duration(seconds.median), format_low(seconds, duration),
+                 format_high(seconds, duration), seconds.median > 0 ? bandwidth(bytes / seconds.median) : "",
                  link.bandwidth > 0 ? duration(link.latency + bytes / link.bandwidth) : ""});
     }
   }
@@ -229,14 +230,15 @@ std::string links_body(const Report& report, const ModeStyles&) {
 std::string buckets_body(const Report& report, const ModeStyles&) {
   std::string figures, overlap;
   std::vector<std::string> words;
-  Table sweeps("The figures: step time by bucket size",
+  Table sweeps("The figures: step time by bucket size (95 % intervals, each by itself)",
                {"model", "backend", "ranks", "bucket", "time", "from", "to", "predicted"}, 2);
   for (const BucketSweep& sweep : report.bucket_sweeps) {
     figures += sweep_chart(sweep, median_note(successful_runs(report), "Median"));
     if (!sweep.bytes.empty()) words.push_back(sweep_sentence(sweep));
     for (size_t i = 0; i < sweep.bytes.size(); ++i)
       sweeps.add({sweep.model, sweep.backend, count(sweep.devices), byte_size(static_cast<double>(sweep.bytes[i])),
-                  duration(sweep.seconds[i].median), duration(sweep.seconds[i].low), duration(sweep.seconds[i].high),
+                  duration(sweep.seconds[i].median), format_low(sweep.seconds[i], duration),
+                  format_high(sweep.seconds[i], duration),
                   sweep.predicted.empty() ? "" : duration(sweep.predicted[i])});
   }
   for (const JobRuns& job : main_jobs(report)) {

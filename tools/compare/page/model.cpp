@@ -67,8 +67,9 @@ std::string overhead_charts(const Report& report, Table& table) {
       chart.rows.push_back({name, backend_style(o.backend), o.measured.median, o.measured.low, o.measured.high,
                             cat(duration(o.measured.median), " (", duration(o.predicted.median), ")"),
                             o.predicted.median});
-      table.add({model, name, duration(o.measured.median), duration(o.measured.low), duration(o.measured.high),
-                 duration(o.predicted.median), duration(o.predicted.low), duration(o.predicted.high)});
+      table.add({model, name, duration(o.measured.median), format_low(o.measured, duration),
+                 format_high(o.measured, duration), duration(o.predicted.median), format_low(o.predicted, duration),
+                 format_high(o.predicted, duration)});
     }
     figures += svg(chart);
   }

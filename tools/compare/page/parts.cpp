@@ -121,10 +121,7 @@ std::string median_note(const std::vector<const Run*>& runs, const std::string& 
   for (const Run* run : runs) least = std::min(least, run->repeats.size());
   const std::string n = count_repeats(runs);
   if (n.empty()) return what + ".";
-  return cat(what, " of ", n,
-             least < 2   ? "."
-             : least < 6 ? "; whisker: fastest to slowest repeat."
-                         : "; whisker: 95 % interval.");
+  return cat(what, " of ", n, least < 6 ? ": too few for an interval." : "; whisker: 95 % interval.");
 }
 
 const std::vector<std::string>& memory_causes() {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tandem/tools/compare/comparison.h"
 #include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/compare/statistics.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -193,6 +195,8 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
       }
     }
   }
+  const auto three = [](double value) { return number(value); };
+  const auto four = [](double value) { return number(value, 4); };
   const Run* most_variable = nullptr;
   size_t min_repeats = SIZE_MAX;
   Table table("The figures: every run",
@@ -208,25 +212,29 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
     if (run.p50 > 0 && (!most_variable || run.p95 / run.p50 > most_variable->p95 / most_variable->p50))
       most_variable = &run;
     table.add({run.model, run.label, count(run.devices), count(run.batch), run.scaling, duration(run.p50),
-               duration(run.p95), number(run.examples_per_second.median, 4), number(run.examples_per_second.low, 4),
-               number(run.examples_per_second.high, 4), number(run.speedup.median), number(run.speedup.low),
-               number(run.speedup.high)});
+               duration(run.p95), number(run.examples_per_second.median, 4), format_low(run.examples_per_second, four),
+               format_high(run.examples_per_second, four), number(run.speedup.median), format_low(run.speedup, three),
+               format_high(run.speedup, three)});
   }
   if (table.empty()) return "";
   for (const JobRuns& job : main_jobs(report)) steps += step_chart(job, styles);
   std::string out = charts(figures) + bullets(words) + charts(steps);
   if (most_variable)
-    out += paragraph(cat(
-        "Single steps vary most for ", format_label(most_variable->label), " (", job_name(*most_variable), "): p95 is ",
-        number(most_variable->p95 / most_variable->p50), " times p50. Error bars are 95 % intervals over ", min_repeats,
-        min_repeats < 5 ? " repeats, which are too few for reliable intervals." : " repeats or more."));
+    out += paragraph(
+        cat("Single steps vary most for ", format_label(most_variable->label), " (", job_name(*most_variable),
+            "): p95 is ", number(most_variable->p95 / most_variable->p50), " times p50. ",
+            min_repeats < static_cast<size_t>(values_needed())
+                ? cat("Runs with fewer than ", values_needed(), " repeats have no interval: n = ", min_repeats, ". ")
+                : "",
+            "Error bars are 95 % intervals of the throughput of each run by itself, over ", min_repeats,
+            " repeats or more. They do not tell two modes apart: the verdict does, from ratios within each repeat."));
   return out + failures(report) + table.html();
 }
 
 std::string inference_body(const Report& report, const ModeStyles&) {
   const std::vector<const Run*> all_runs = successful_runs(report);
   std::string figures, words;
-  Table table("The figures: seconds of a forward pass",
+  Table table("The figures: seconds of a forward pass (95 % interval, each by itself)",
               {"model", "devices", "batch", "one device", "DP", "DP, persistent"});
   for (const Inference& inference : report.inference) {
     LineChart chart;
@@ -254,7 +262,7 @@ std::string inference_body(const Report& report, const ModeStyles&) {
              cat("batch ", round_number(batch), ": ", number(batch / seconds.median), " examples/s")});
         chart.x.only_ticks.push_back(batch);
         if (crossover_batch == 0 && line.style != kInk && i < inference.single.size() &&
-            seconds.high < inference.single[i].low)
+            (1 + kSmallestDifference) * seconds.high < inference.single[i].low)
           crossover_batch = inference.batch[i];
       }
       if (!series.points.empty()) chart.series.push_back(series);
@@ -270,9 +278,9 @@ std::string inference_body(const Report& report, const ModeStyles&) {
                                ? "DP is at no measured batch clearly faster than one device."
                                : cat("DP is clearly faster than one device from batch ", crossover_batch, " on.")));
     const auto text = [](const std::vector<Interval>& list, size_t i) {
-      return i < list.size()
-                 ? cat(duration(list[i].median), " (", duration(list[i].low), " to ", duration(list[i].high), ")")
-                 : "";
+      if (i >= list.size()) return std::string();
+      if (!list[i].exists()) return cat(duration(list[i].median), " (n = ", list[i].n, ": no interval)");
+      return cat(duration(list[i].median), " (", duration(list[i].low), " to ", duration(list[i].high), ")");
     };
     for (size_t i = 0; i < inference.batch.size(); ++i)
       table.add({inference.model, count(inference.devices), count(inference.batch[i]), text(inference.single, i),

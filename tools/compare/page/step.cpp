@@ -182,8 +182,11 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
          (report.tracing_cost.empty()
               ? ""
               : paragraph(cat("Recording costs ", percent(report.tracing_cost[0].median), " of a step of ",
-                              models(report).at(0), " on one device (95 % interval ",
-                              percent(report.tracing_cost[0].low), " to ", percent(report.tracing_cost[0].high),
+                              models(report).at(0), " on one device (",
+                              report.tracing_cost[0].exists()
+                                  ? cat("95 % interval ", percent(report.tracing_cost[0].low), " to ",
+                                        percent(report.tracing_cost[0].high))
+                                  : cat("n = ", report.tracing_cost[0].n, ": no interval"),
                               "); the times elsewhere on this page are of steps that were not recorded."))) +
          table.html();
 }
