@@ -1,6 +1,8 @@
 // `tandem compare` as a program: what it leaves behind, with good and with bad input.
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 
@@ -31,6 +33,15 @@ TEST_CASE("tandem compare leaves a report, a page and a trace", "[compare]") {
     CHECK(run.failed.empty());
     CHECK(run.repeats.size() == 2);
     CHECK(run.lanes.size() == static_cast<size_t>(run.devices));
+    // The timeline is of the step of median duration, and its bars lie in it.
+    REQUIRE(run.steps.size() == run.lanes.size());
+    std::vector<double> seconds = run.steps[0].seconds.at("step");
+    CHECK(run.shown_step.of == static_cast<int>(seconds.size()));
+    CHECK(run.shown_step.of >= 12);
+    CHECK(std::abs(run.shown_step.seconds - seconds.at(static_cast<size_t>(run.shown_step.number - 1))) < 1e-6);
+    std::sort(seconds.begin(), seconds.end());
+    CHECK(std::abs(run.shown_step.seconds - seconds[(seconds.size() - 1) / 2]) < 1e-6);
+    for (const TimelineEvent& event : run.timeline.at(0).events) CHECK(event.end < 1.1 * run.shown_step.seconds);
   }
   CHECK(report.links.size() == 2);
   CHECK(std::filesystem::file_size(out + "/report.html") > 10000);
