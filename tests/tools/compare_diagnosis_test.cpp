@@ -129,6 +129,7 @@ TEST_CASE("each disturbance has its name, with evidence and without another name
     CHECK_THAT(d[0].sentence, Contains("Exposed communication takes") && Contains("20 MB/s"));
     // Exposed communication in which the ranks copy and sum is no slow link.
     CHECK(kinds(named([](Step& step) { step.exposed += 15; })) == Kinds{});
+    CHECK(kinds(named([](Step& step) { step.exposed += 30, step.link = 0.4 * step.exposed; })) == Kinds{});
     // A neighbour delays rank 0 more than rank 1. Without other programs, the ranks took the cores from each other.
     const auto neighbour = [](Step& step) {
       for (const int r : {0, 1}) {
@@ -142,6 +143,25 @@ TEST_CASE("each disturbance has its name, with evidence and without another name
     CHECK(kinds(named(neighbour, 0.1)) == Kinds{});
     CHECK(kinds(named(neighbour, -1)) == Kinds{});
   }
+}
+
+TEST_CASE("DataParallel's first device is not blamed for waits for a core", "[compare]") {
+  const auto named = [](double first, double without_core) {
+    Run run;
+    run.mode = "dp", run.devices = 2, run.shown_step.of = kSteps, run.cores_of_others = 1.5;
+    for (const double seconds : {first, 0.004}) {
+      LaneSteps lane{"cpu:" + std::to_string(run.steps.size()), {}};
+      for (const auto& [what, value] : std::map<std::string, double>{
+               {"step", 0.02}, {"forward", seconds}, {"without a core", without_core}, {"optimizer", 0.001}})
+        lane.seconds[what] = std::vector<double>(kSteps, value);
+      run.steps.push_back(lane);
+    }
+    run.steps[0].seconds["waiting for threads to wake up"] = std::vector<double>(kSteps, 0.004);
+    return kinds(diagnose_run(run));
+  };
+  CHECK(named(0.013, 0) == Kinds{"too small", "first-device-bound"});
+  CHECK(named(0.013, 0.005) == Kinds{"contention"});
+  CHECK(named(0.004, 0) == Kinds{"too small"});
 }
 
 TEST_CASE("a cause in every third step is found, and its share is between the ends of its interval", "[compare]") {
@@ -179,6 +199,7 @@ TEST_CASE("the interval of a share covers the true share", "[compare]") {
 TEST_CASE("recorded disturbances have their names", "[compare]") {
   for (const auto& [file, expected] :
        std::vector<std::pair<std::string, Kinds>>{{"none", {"contention"}},
+                                                  {"none_loaded", {"contention"}},
                                                   {"stop", {"contention", "straggler"}},
                                                   {"stop_loaded", {"contention", "straggler"}},
                                                   {"neighbour", {"contention"}},

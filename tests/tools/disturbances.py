@@ -8,7 +8,7 @@ Each run measures DDP over Gloo with two ranks, as `tandem compare --quick` does
   stop       rank 1 is stopped (SIGSTOP) for 20 of every 30 ms
   neighbour  as many busy processes as there are cores
   loader     each batch comes 20 ms late (--plant input:0.02)
-  link       the ranks' connections go through a relay that passes on 5 MB/s
+  link       the ranks' connections go through a relay that passes on 20 MB/s
 A run is right if the expected name is there and no other is. "contention" is no wrong name if this script, too, finds
 that other programs used a quarter of a core during the run: it then is true. Fails if fewer than nine in ten runs of a
 disturbance are right, or if a run without one has a wrong name."""
@@ -155,7 +155,7 @@ def run(disturbance, options, folder):
     if disturbance == "loader":
         command += ["--plant", "input:0.02"]
     if disturbance == "link":
-        relay = Relay(folder, 5e6)
+        relay = Relay(folder, 20e6)
         environment |= relay.environment(str(options.build / "tests/librelay_preload.so"))
     if disturbance == "neighbour":
         helpers = [multiprocessing.Process(target=spin, daemon=True) for _ in os.sched_getaffinity(0)]
@@ -212,7 +212,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20, help="runs of each disturbance")
     parser.add_argument("--only", default=",".join(EXPECTED), help="disturbances, separated by commas")
-    parser.add_argument("--model", default="lenet")
+    parser.add_argument("--model", default="mlp", help="mlp, lenet or fashion_cnn")
     parser.add_argument("--build", type=lambda p: Path(p).resolve(), default=ROOT / "build/release")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="folder for the figures of each run")
     options = parser.parse_args()

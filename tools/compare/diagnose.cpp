@@ -102,6 +102,11 @@ class TracedRun {
     }
     return out;
   }
+  /// Returns `cause` without the time in which any device of DP had no core: it is not known which device was delayed.
+  Series less_waits(Series cause) const {
+    for (size_t l = 0; l < lanes(); ++l) cause = add(std::move(cause), column(l, "without a core"), -1);
+    return cause;
+  }
   /// Returns a + factor * b.
   static Series add(Series a, const Series& b, double factor) {
     for (size_t k = 0; k < a.size(); ++k) a[k] += factor * b[k];
@@ -167,10 +172,10 @@ std::string describe_straggler(const TracedRun& run, size_t lane) {
          ms(mean(run.mean_column("without a core", lane))) + ".";
 }
 
-void find_straggler(const TracedRun& run, size_t first_candidate) {
+void find_straggler(const TracedRun& run, bool dp) {
   const std::string kStop = "waiting for the end of a stop";
-  for (size_t lane = first_candidate; lane < run.lanes(); ++lane) {
-    const Series late = lateness(run, lane);
+  for (size_t lane = dp ? 1 : 0; lane < run.lanes(); ++lane) {  // DP's first device has a diagnosis of its own
+    const Series late = dp ? run.less_waits(lateness(run, lane)) : lateness(run, lane);
     const std::string start = "The other lanes wait longer for " + run.name(lane) + " than it waits for them";
     // A stop is seen directly, so it is surer than the lateness that follows from it.
     const Series stopped = TracedRun::add(run.column(lane, kStop), run.mean_column(kStop, lane), -1);
@@ -202,6 +207,10 @@ void find_contention(const TracedRun& traced, const Run& run) {
 }
 
 void find_link(const TracedRun& traced, const Run& run, const std::vector<LinkProbe>& links) {
+  // If cores are busy, the time of the link is less certain. Then copying, summing and waiting for a core take most of
+  // the exposed communication.
+  const Series link_time = traced.mean_column("link"), exposed = traced.mean_column("exposed communication");
+  if (mean(link_time) < 0.5 * mean(exposed)) return;
   std::string backend = run.mode.substr(run.mode.find('_') + 1);
   backend = backend.substr(0, backend.find('_'));
   std::string probe;
@@ -213,19 +222,19 @@ void find_link(const TracedRun& traced, const Run& run, const std::vector<LinkPr
           << ".";
       probe = out.str();
     }
-  traced.diagnose("link-bound", traced.mean_column("link"), traced.with_cores(), kMinShare,
-                  [&](const std::string& evidence) {
-                    return "Exposed communication takes " + ms(mean(traced.mean_column("exposed communication"))) +
-                           " after the last rank has called it. Meanwhile no rank used a core or waited for one for " +
-                           evidence + ": the link is what they wait for." + probe;
-                  });
+  traced.diagnose("link-bound", link_time, traced.with_cores(), kMinShare, [&](const std::string& evidence) {
+    return "Exposed communication takes " + ms(mean(exposed)) +
+           " after the last rank has called it. Meanwhile no rank used a core or waited for one for " + evidence +
+           ": the link is what they wait for." + probe;
+  });
 }
 
 /// The other devices always wait for DataParallel's first device. It limits the step if its own tasks take long, or if
 /// its forward and backward take longer than theirs.
 void find_first_device_bound(const TracedRun& run) {
-  run.diagnose("first-device-bound", run.sum_columns(0, {"scatter", "replicate", "gather", "reduce", "optimizer"}),
-               run.with_cores(), 0.25, [&](const std::string& evidence) {
+  run.diagnose("first-device-bound",
+               run.less_waits(run.sum_columns(0, {"scatter", "replicate", "gather", "reduce", "optimizer"})),
+               run.step(), 0.25, [&](const std::string& evidence) {
                  return "The work that only the first device does (scatter, replicate, gather, reduce, optimizer) "
                         "takes " +
                         evidence + ", while the others wait.";
@@ -234,7 +243,7 @@ void find_first_device_bound(const TracedRun& run) {
   Series others(own.size(), 0.0);
   for (const char* const phase : {"forward", "backward"}) others = TracedRun::add(others, run.mean_column(phase, 0), 1);
   if (mean(own) <= 1.5 * mean(others)) return;
-  run.diagnose("first-device-bound", TracedRun::add(own, others, -1), run.with_cores(), kMinShare,
+  run.diagnose("first-device-bound", run.less_waits(TracedRun::add(own, others, -1)), run.step(), kMinShare,
                [&](const std::string& evidence) {
                  return "The first device computes " + ms(mean(own)) + " per step, the others " + ms(mean(others)) +
                         ": it is slower, and they wait for it. The difference is " + evidence + ".";
@@ -259,14 +268,14 @@ void diagnose(const Run& run, const std::vector<LinkProbe>& links, std::vector<D
   if (run.devices < 2) return;
   if (!dp) find_link(traced, run, links);
   if (dp) {
-    traced.diagnose("too small", traced.column(0, "waiting for threads to wake up"), traced.with_cores(),
+    traced.diagnose("too small", traced.less_waits(traced.column(0, "waiting for threads to wake up")), traced.step(),
                     kMinContention, [](const std::string& evidence) {
                       return "Waking threads takes " + evidence +
                              ": the work between two synchronizations is too small to split.";
                     });
     find_first_device_bound(traced);
   }
-  find_straggler(traced, dp ? 1 : 0);
+  find_straggler(traced, dp);
 }
 
 }  // namespace

@@ -31,7 +31,9 @@ struct Lane {
   /// Seconds of exposed communication in which the ranks that communicate neither used a core nor waited for one, so
   /// that only the link can have been busy.
   double link = 0;
-  double without_core = 0;  // seconds in which the lane's thread was runnable but had no core
+  /// Seconds in which the lane's thread was runnable but had no core. For DP: the sum over all threads of the process,
+  /// divided by the number of devices.
+  double without_core = 0;
 };
 
 /// Durations of one lane's phases and waits in each traced step. The diagnosis is derived from them.

@@ -54,20 +54,28 @@ double read_clock(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-}  // namespace
-
-double Activity::busy(double from, double to) const {
+/// Returns by how much a counter increased between two times; interpolates between beats.
+template <class Counter>
+double difference(const std::vector<Beat>& beats, double from, double to, const Counter& counter) {
   const auto at = [&](double time) {
     const auto after =
         std::lower_bound(beats.begin(), beats.end(), time, [](const Beat& b, double t) { return b.time < t; });
-    if (after == beats.end()) return beats.back().cpu + beats.back().waited;
-    const double end = after->cpu + after->waited;
-    if (after == beats.begin()) return end;
+    if (after == beats.end()) return counter(beats.back());
+    if (after == beats.begin()) return counter(*after);
     const Beat& before = *std::prev(after);
-    const double start = before.cpu + before.waited;
-    return start + (end - start) * (time - before.time) / (after->time - before.time);
+    const double part = (time - before.time) / (after->time - before.time);
+    return counter(before) + (counter(*after) - counter(before)) * part;
   };
   return beats.empty() ? 0 : std::max(0.0, at(to) - at(from));
+}
+
+}  // namespace
+
+double Activity::busy(double from, double to) const {
+  return difference(beats, from, to, [](const Beat& beat) { return beat.cpu + beat.waited; });
+}
+double Activity::waited(double from, double to) const {
+  return difference(beats, from, to, [](const Beat& beat) { return beat.waited; });
 }
 
 CoreWait::CoreWait(const char* path) : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}

@@ -26,6 +26,8 @@ struct Activity {
   /// Returns the seconds between `from` and `to` in which threads of the process used a core or waited for one, summed
   /// over the threads; interpolates between beats. Returns 0 if there are no beats.
   double busy(double from, double to) const;
+  /// Returns the part of busy() in which the threads waited for a core.
+  double waited(double from, double to) const;
 };
 
 /// Number of seconds that one thread has been runnable without having a core.

@@ -251,6 +251,10 @@ std::vector<std::vector<Lane>> break_down_steps(const std::vector<TraceEvent>& e
       all.lanes.push_back(select_phases(rank, ranks == 1 && lanes > 1 ? static_cast<int>(l) : -1, step));
     }
     if (ranks == 1) {
+      // The threads of DataParallel's devices belong to one process, whose waits are not known by thread.
+      if (lanes > 1 && !activities.empty())
+        for (Lane& lane : out[k])
+          lane.without_core = activities[0].waited(steps[0][k].start, steps[0][k].end) / static_cast<double>(lanes);
       partition_devices(all.lanes, steps[0][k], lane_names, all.stops(0), out[k]);
       continue;
     }
