@@ -188,6 +188,7 @@ TEST_CASE("tandem compare refuses what it cannot measure, and leaves no file", "
   refused({"--plant", "compute:4:0.1"}, "--plant compute:4:0.1: there is no device or rank 4; accepted: 0 to 3");
   refused({"--backend", "nccl"}, "--backend nccl cannot run here: NCCL needs GPUs");
   refused({"--plant", "heat:1"}, "accepted: none, compute:RANK:SECONDS");
+  refused({"--plant", "memory:1:1000:froward"}, "there is no phase 'froward'; accepted: input, scatter,");
   refused({"--model", "vgg"}, "vgg");
   refused({"--profile", "/no/such/file.json"}, "/no/such/file.json");
   refused({"--out", "/proc/nowhere"}, "cannot be created");
