@@ -119,7 +119,8 @@ def run_of(o, mode, label, devices, samples, single, error):
     return {"model": o.model, "mode": mode, "label": label, "devices": devices, "batch": o.batch_size,
             "scaling": "strong", "failed": "", "repeats": means, "p50": percentile(steps, 0.5),
             "p95": percentile(steps, 0.95), "examples_per_second": interval([o.batch_size / m for m in means]),
-            "speedup": speedup(single, means, error), "lanes": [], "timeline": [], "memory": [],
+            "speedup": speedup(single, means, error), "lanes": [], "steps": [], "cores_of_others": -1,
+            "shown_step": {"number": 0, "of": 0, "seconds": 0.0}, "timeline": [], "memory": [],
             "transfers": [], "buckets": [], "agreement": [], "predicted": 0.0}
 
 

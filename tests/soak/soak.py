@@ -68,6 +68,13 @@ def judge_fuzz(status, text):
     return {"inputs": sum(runs), "targets": len(runs)}, f"ended with status {status}" if status or not runs else ""
 
 
+def judge_disturbances(status, text):
+    found = re.findall(r"^(\w+): (\d+) of (\d+) right, (\d+) with a wrong name", text, re.M)
+    figures = {f"{name} of {runs}": int(right) for name, right, runs, _ in found}
+    figures["wrong names without a disturbance"] = sum(int(wrong) for name, _, _, wrong in found if name == "none")
+    return figures, f"ended with status {status}" if status or not found else ""
+
+
 def judge_catch(status, text):
     found = re.findall(r"All tests passed \((\d+) assertions? in (\d+) test cases?\)", text)
     figures = {"assertions": sum(int(a) for a, _ in found), "test cases": sum(int(c) for _, c in found)}
@@ -100,6 +107,9 @@ def parts():
         Part("collectives", "every collective against its oracle: all dtypes, sizes and numbers of ranks",
              [binaries + "distributed_test", "[full]"], 2, judge_catch,
              "two ranks with all dtypes, one to eight with two, and a million elements with two numbers of ranks"),
+        Part("disturbances", "`tandem compare` disturbed in five ways, twenty times each: whether its diagnosis names the disturbance",
+             ["tests/tools/disturbances.py", "--runs", "20"], 2, judge_disturbances,
+             "the steps of one run of each, and made-up ones (tests/tools/compare_diagnosis_test.cpp)"),
         Part("long", "changed files of all formats, collectives of a million elements and of more than 2 GiB",
              [[binaries + program, "[long]"] for program in ("data_test", "serialize_test", "distributed_test")], 2,
              judge_catch, "all of them, in `./run test --all`"),

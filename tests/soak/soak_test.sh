@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-mkdir -p tests/soak docs build/release/tests
+mkdir -p tests/soak tests/tools docs build/release/tests
 cp "$here/soak.py" tests/soak/
 printf "build\nsaid\nlast\n" >.gitignore
 cat >run <<'END'
@@ -28,7 +28,12 @@ case "$1" in
 esac
 END
 printf '#!/bin/sh\necho "All tests passed (7 assertions in 2 test cases)"\n' >build/release/tests/distributed_test
-chmod +x run build/release/tests/distributed_test
+cat >tests/tools/disturbances.py <<'END'
+#!/bin/sh
+echo "none: $2 of $2 right, 0 with a wrong name
+stop: 19 of $2 right, 1 with a wrong name"
+END
+chmod +x run build/release/tests/distributed_test tests/tools/disturbances.py
 cp build/release/tests/distributed_test build/release/tests/data_test
 cp build/release/tests/distributed_test build/release/tests/serialize_test
 git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm first
@@ -42,7 +47,7 @@ grep -q '| `faults` .* | never |' docs/soak.md || fail "a part that has not run 
 grep -q "'nothing' is not a part; accepted: differential-1" said || fail "the parts are not named"
 
 soak >said || fail "all parts pass: $(cat said)"
-[ "$(wc -l <tests/soak/records.jsonl)" = 8 ] || fail "there are $(wc -l <tests/soak/records.jsonl) records of 8 parts"
+[ "$(wc -l <tests/soak/records.jsonl)" = 9 ] || fail "there are $(wc -l <tests/soak/records.jsonl) records of 9 parts"
 soak --check || fail "the page is not written with the records"
 python3 - <<'END' || fail "the records are wrong"
 import json, re
@@ -56,6 +61,7 @@ assert len({records[f"differential-{i}"]["figures"]["seed"] for i in (1, 2, 3)})
 assert records["faults"]["figures"] == {"violations": 0, "trials": 200, "survivors": 400, "worst ms": 310}
 assert records["restarts"]["figures"]["ranks killed"] == 200
 assert records["fuzz"]["figures"] == {"inputs": 3000, "targets": 3}
+assert records["disturbances"]["figures"] == {"none of 20": 20, "stop of 20": 19, "wrong names without a disturbance": 0}
 assert records["long"]["figures"] == {"assertions": 21, "test cases": 6}
 END
 calls=$(wc -l <build/calls)

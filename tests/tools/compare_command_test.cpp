@@ -1,6 +1,8 @@
 // Tests `tandem compare` as a program: the files it leaves with valid and invalid input.
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 
@@ -40,6 +42,15 @@ TEST_CASE("tandem compare leaves a report, a page and a trace", "[compare]") {
     CHECK(!run.speedup.exists());
     CHECK(!run.examples_per_second.exists());
     CHECK(run.lanes.size() == static_cast<size_t>(run.devices));
+    // The timeline is of the step of median duration, and its bars lie in it.
+    REQUIRE(run.steps.size() == run.lanes.size());
+    std::vector<double> seconds = run.steps[0].seconds.at("step");
+    CHECK(run.shown_step.of == static_cast<int>(seconds.size()));
+    CHECK(run.shown_step.of >= 12);
+    CHECK(std::abs(run.shown_step.seconds - seconds.at(static_cast<size_t>(run.shown_step.number - 1))) < 1e-6);
+    std::sort(seconds.begin(), seconds.end());
+    CHECK(std::abs(run.shown_step.seconds - seconds[(seconds.size() - 1) / 2]) < 1e-6);
+    for (const TimelineEvent& event : run.timeline.at(0).events) CHECK(event.end < 1.1 * run.shown_step.seconds);
   }
   CHECK(report.links.size() == 2);
   CHECK(std::filesystem::file_size(out + "/report.html") > 10000);
@@ -215,6 +226,7 @@ TEST_CASE("tandem compare refuses what it cannot measure, and leaves no file", "
   refused({"--plant", "compute:4:0.1"}, "--plant compute:4:0.1: there is no device or rank 4; accepted: 0 to 3");
   refused({"--backend", "nccl"}, "--backend nccl cannot run here: NCCL needs GPUs");
   refused({"--plant", "heat:1"}, "accepted: none, compute:RANK:SECONDS");
+  refused({"--plant", "memory:1:1000:froward"}, "there is no phase 'froward'; accepted: input, scatter,");
   refused({"--model", "vgg"}, "vgg");
   refused({"--profile", "/no/such/file.json"}, "/no/such/file.json");
   refused({"--out", "/proc/nowhere"}, "cannot be created");

@@ -23,13 +23,16 @@ inline Job small_job(int devices, const std::string& model = "mlp") {
   job.model = model, job.devices = devices, job.batch = 12, job.warmup = 2, job.steps = 2, job.trace = true;
   return job;
 }
-inline std::vector<Lane> lanes_of(const Mode& mode, const Job& job, const Sample& sample) {
+inline std::vector<std::vector<Lane>> lanes_by_step(const Mode& mode, const Job& job, const Sample& sample) {
   std::vector<std::vector<tools::compare::StepTimes>> steps;
   for (const RankSample& rank : sample.ranks) steps.push_back(rank.steps);
   std::vector<std::string> names;
   for (int i = 0; i < (mode.kind == Mode::Kind::single ? 1 : job.devices); ++i)
     names.push_back((mode.kind == Mode::Kind::distributed ? "rank " : "cpu:") + std::to_string(i));
-  return compute_time_breakdown(sample.events(), steps, names);
+  return break_down_steps(sample.events(), steps, names, sample.activities());
+}
+inline std::vector<Lane> lanes_of(const Mode& mode, const Job& job, const Sample& sample) {
+  return mean_lanes(lanes_by_step(mode, job, sample));
 }
 
 }  // namespace tandem::test

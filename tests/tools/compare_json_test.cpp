@@ -54,6 +54,10 @@ TEST_CASE("what is wrong with a report is named with its place", "[compare]") {
 TEST_CASE("a report whose lists do not fit each other is refused", "[compare]") {
   const TemporaryFolder folder;
   Report report = sample_report();
+  report.runs[4].steps.at(0).seconds["step"].pop_back();
+  CHECK_THROWS_WITH(write_report(folder / "a.json", report),
+                    Contains("cpu:0") && Contains("40 traced steps and 39 step"));
+  report = sample_report();
   report.links[0].bytes.pop_back();
   CHECK_THROWS_WITH(write_report(folder / "a.json", report),
                     Contains("cpu:0 -> cpu:1") && Contains("8 bytes and 9 seconds"));

@@ -88,6 +88,54 @@ TEST_CASE("between two phases a lane waits for a core as long as its thread had 
   }
 }
 
+TEST_CASE("a collective that starts late because the one before it still runs is communication, not lateness",
+          "[compare]") {
+  // Both ranks call the second all-reduce at 2. Rank 1's first one ends at 4, one second later than rank 0's.
+  std::vector<TraceEvent> events;
+  for (const int rank : {0, 1}) {
+    events.push_back(event(Kind::phase, "exposed communication", rank, 0, 1, 8));
+    events.push_back(event(Kind::communication, "all_reduce", rank, 0, 1, 3 + rank));
+    events.push_back(event(Kind::communication, "all_reduce", rank, 0, 3 + rank, 8));
+    events[events.size() - 2].queued = 1, events.back().queued = 2;
+  }
+  for (const Lane& lane : compute_time_breakdown(events, {{{1, 8}}, {{1, 8}}}, {"rank 0", "rank 1"})) {
+    CHECK(lane.waiting_for.empty());
+    CHECK(lane.phases == std::map<std::string, double>{{"exposed communication", 7}});
+  }
+}
+
+TEST_CASE("a rank that is stopped waits for the end of the stop, and the others wait for it", "[compare]") {
+  // Rank 1 is stopped from 2 to 3, in its backward, and from 5 to 7, while both communicate. Both ranks use half a core
+  // from 4 to 5 and none later.
+  std::vector<TraceEvent> events;
+  for (const int rank : {0, 1}) {
+    events.push_back(event(Kind::phase, "backward", rank, 0, 0, 3.0 + rank));
+    events.push_back(event(Kind::phase, "exposed communication", rank, 0, 3.0 + rank, 8));
+    events.push_back(event(Kind::communication, "all_reduce", rank, 0, 3.0 + rank, 8));
+  }
+  const std::vector<Beat> beats = {{0, 0, 0}, {4, 4, 0}, {5, 4.25, 0.25}, {8, 4.25, 0.25}};
+  const std::vector<Activity> activities = {{beats, {}}, {beats, {{2, 3}, {5, 7}}}};
+  const auto steps = break_down_steps(events, {{{0, 8}}, {{0, 8}}}, {"rank 0", "rank 1"}, activities);
+  REQUIRE(steps.size() == 1);
+  const Lane &first = steps[0][0], &second = steps[0][1];
+  CHECK(first.waiting_for == std::map<std::string, double>{{"rank 1", 3}});
+  CHECK(first.phases == std::map<std::string, double>{{"backward", 3}, {"exposed communication", 2}});
+  CHECK(second.waiting_for == std::map<std::string, double>{{"the end of a stop", 3}});
+  CHECK(second.phases == std::map<std::string, double>{{"backward", 3}, {"exposed communication", 2}});
+  for (const Lane& lane : steps[0]) {
+    CHECK(lane.link == 1);  // from 7 to 8; from 4 to 5 the two ranks together kept a core busy
+    CHECK(total_seconds(lane) == lane.step);
+  }
+  // The same steps by lane.
+  const std::vector<LaneSteps> lists = list_steps({steps[0], steps[0]});
+  CHECK(lists[0].name == "rank 0");
+  CHECK(lists[0].seconds == std::map<std::string, std::vector<double>>{{"step", {8, 8}},
+                                                                       {"backward", {3, 3}},
+                                                                       {"exposed communication", {2, 2}},
+                                                                       {"waiting for rank 1", {3, 3}},
+                                                                       {"link", {1, 1}}});
+}
+
 TEST_CASE("the anatomy of several steps is their mean", "[compare]") {
   const std::vector<TraceEvent> events = {phase("forward", 0, 0, 1), phase("forward", 0, 10, 13)};
   const Lane lane = compute_time_breakdown(events, {{{0, 2}, {10, 14}}}, {"cpu:0"}).at(0);
@@ -184,6 +232,20 @@ TEST_CASE("bytes equal their formulas, lanes add up, and memory by cause is the 
           CHECK(sum == rank.allocator_peaks.at(i));
         }
     }
+}
+
+TEST_CASE("the step that is shown is the one of median duration on the first lane, for all ranks", "[compare]") {
+  for (const char* const key : {"dp", "ddp_local"}) {
+    Job job = small_job(2);
+    job.steps = 6;
+    const Sample sample = run_sample(find_mode(key), job);
+    std::vector<double> seconds = sample.seconds();
+    REQUIRE(seconds.size() == 6);
+    const double shown = seconds.at(static_cast<size_t>(sample.ranks[0].shown_step));
+    std::sort(seconds.begin(), seconds.end());
+    CHECK(shown == seconds[2]);
+    for (const RankSample& rank : sample.ranks) CHECK(rank.shown_step == sample.ranks[0].shown_step);
+  }
 }
 
 TEST_CASE("less than a fiftieth of a step belongs to no phase", "[compare]") {

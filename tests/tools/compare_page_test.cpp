@@ -116,6 +116,20 @@ TEST_CASE("verdicts and turning points follow the runs of each batch", "[compare
   CHECK(find_turning_points(report).size() == 1);
 }
 
+TEST_CASE("the page says of how many steps its figures are, which step it shows, and that it has no diagnosis",
+          "[compare]") {
+  Report report = sample_report();
+  CHECK(!contains(html(report), "No diagnosis"));
+  report.diagnosis.clear();
+  for (Run& run : report.runs)
+    if (run.shown_step.of > 0) run.shown_step.seconds = 0.0217;
+  const std::string page = html(report);
+  CHECK(contains(page, ": step 12 of 40, the median: 21.7 ms"));
+  CHECK(contains(page, "All figures are means over 40 traced steps."));
+  CHECK(contains(page, "Step 12 of 40, the one of median duration."));
+  CHECK(contains(page, "No diagnosis"));
+}
+
 TEST_CASE("text from the report cannot leave its place in the page", "[compare]") {
   Report report = sample_report();
   const std::string hostile = "</title></svg><script>alert('1')</script>\"onload=\"x & \x01\xff";

@@ -256,6 +256,9 @@ void add_runs(Report& report, const SampleModel& model) {
     add_transfers(run, model, mode);
     if (details) {
       add_lanes(run, mode, step);
+      run.shown_step = {12, 40, step};
+      run.cores_of_others = 0.1;
+      for (const Lane& lane : run.lanes) run.steps.push_back({lane.name, {{"step", std::vector<double>(40, step)}}});
       add_timeline(run, mode);
       add_memory(run, model, mode);
       if (mode.ddp) add_buckets(run, model);

@@ -44,7 +44,7 @@ void run_rank_process(const std::string& folder, const Mode& mode, const Job& jo
 
 /// Returns the measured transfers per step, by kind and link, with the bytes that the formulas predict.
 std::vector<Transfers> list_transfers(const Mode& mode, const Job& job, const Sample& sample);
-/// Fills report.diagnosis from the time breakdown (Run::lanes) of all runs.
+/// Fills report.diagnosis from the traced steps (Run::steps) of all runs.
 void diagnose(Report& report);
 Provenance provenance(const Settings& settings);
 

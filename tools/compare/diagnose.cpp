@@ -1,5 +1,10 @@
-// Implements diagnose(): derives from each run's time breakdown why the run is slow.
-#include <map>
+// Implements diagnose(): derives from each run's traced steps why the run is slow. A diagnosis is made only if its
+// cause is large enough at the lower end of an interval that allows for the differences between steps.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <random>
 #include <sstream>
 
 #include "tandem/tools/compare/compare.h"
@@ -7,84 +12,277 @@
 namespace tandem::tools::compare {
 namespace {
 
+using Series = std::vector<double>;  // one value for each traced step
+
+constexpr double kMinShare = 0.2;        // part of a step that a cause must take
+constexpr double kMinContention = 0.15;  // part of a step without a core
+constexpr double kMinCores = 0.25;       // cores that other programs must use
+constexpr size_t kMinSteps = 5;
+
 std::string ms(double seconds) {
   std::ostringstream out;
   out.precision(3);
   out << seconds * 1e3 << " ms";
   return out.str();
 }
-std::string percent(double phase_fraction) {
-  return std::to_string(static_cast<int>(phase_fraction * 100 + 0.5)) + " %";
+std::string percent(double part) { return std::to_string(static_cast<int>(std::lround(part * 100))) + " %"; }
+
+double mean(const Series& values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-double phase_fraction(const Lane& lane, const char* phase) {
-  const auto at = lane.phases.find(phase);
-  return at == lane.phases.end() || lane.step <= 0 ? 0 : at->second / lane.step;
-}
-
-/// Appends the diagnoses of one run to `out`, derived from run.lanes.
-void diagnose(const Run& run, std::vector<Diagnosis>& out) {
-  if (run.lanes.empty()) return;
-  const std::string row =
-      run.model + ", " + run.label + ", " + std::to_string(run.devices) + (run.devices == 1 ? " device" : " devices");
-  const auto add = [&](const char* kind, const std::string& sentence) { out.push_back({kind, sentence, row}); };
-  double input = 0, exposed = 0, step = 0;
-  std::map<std::string, double> waited_for;
-  for (const Lane& lane : run.lanes) {
-    const auto n = static_cast<double>(run.lanes.size());
-    input += phase_fraction(lane, "input") / n;
-    exposed += phase_fraction(lane, "exposed communication") / n;
-    step += lane.step / n;
-    for (const auto& [name, seconds] : lane.waiting_for) waited_for[name] += seconds;
-  }
-  if (input > 0.2)
-    add("data-starved", "Loading the next batch takes " + percent(input) + " of a step of " + ms(step) + ".");
-  if (run.devices < 2) return;
-  if (const double threads = waited_for["threads to wake up"]; threads > 0.15 * step)
-    add("too small", "Waking threads takes " + percent(threads / step) + " of a step of " + ms(step) +
-                         ": the work between two synchronizations is too small to split.");
-  const bool dp = run.mode.rfind("dp", 0) == 0;
-  const Lane& first = run.lanes[0];
-  const double master = phase_fraction(first, "scatter") + phase_fraction(first, "replicate") +
-                        phase_fraction(first, "gather") + phase_fraction(first, "reduce") +
-                        phase_fraction(first, "optimizer");
-  if (exposed > 0.2)
-    add("link-bound", "Exposed communication takes " + percent(exposed) + " of a step of " + ms(step) + ".");
-  if (dp && master > 0.25)
-    add("first-device-bound",
-        "The work that only the first device does (scatter, replicate, gather, reduce, optimizer) takes " +
-            percent(master) + " of a step of " + ms(first.step) + ", while the others wait.");
-  // A lane is a straggler if the other lanes wait longer for it than it waits for them.
-  const auto others = static_cast<double>(run.lanes.size() - 1);
-  for (const Lane& lane : run.lanes) {
-    double own = 0;
-    for (const auto& [name, seconds] : lane.waiting_for) own += seconds;
-    const double excess = waited_for[lane.name] / others - own;
-    if (!(dp && lane.name == first.name) && excess > 0.2 * step)
-      add("straggler",
-          "The other lanes wait " + ms(excess) + " longer in each step for " + lane.name + " than it waits for them.");
-  }
-  if (dp) {
-    // The other devices always wait for DataParallel's first device. It is a straggler only if its own forward and
-    // backward take longer than theirs.
-    double forward = 0, count = 0;
-    for (size_t l = 1; l < run.lanes.size(); ++l) {
-      forward += phase_fraction(run.lanes[l], "forward") * run.lanes[l].step +
-                 phase_fraction(run.lanes[l], "backward") * run.lanes[l].step;
-      ++count;
+/// Returns sum(part) / sum(whole) with its 98 % interval: the quantiles at 1 % and 99 % of a bootstrap over blocks of
+/// consecutive steps. Blocks, because a disturbance of the machine often lasts for several steps. A cause that shows in
+/// one block only is absent from more than 1 % of the resamples, so that its lower end is about 0.
+Interval share_of(const Series& part, const Series& whole) {
+  constexpr int kResamples = 2000;
+  const size_t n = whole.size(), block = static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(n))));
+  std::mt19937_64 random(1);
+  Series ratios;
+  for (int i = 0; i < kResamples; ++i) {
+    double parts = 0, wholes = 0;
+    for (size_t taken = 0; taken < n; taken += block) {
+      const size_t first = random() % n;
+      for (size_t k = first; k < first + block; ++k) {
+        parts += part[k % n];
+        wholes += whole[k % n];
+      }
     }
-    const double own = (phase_fraction(first, "forward") + phase_fraction(first, "backward")) * first.step;
-    if (own > 1.5 * forward / count && own - forward / count > 0.2 * first.step)
-      add("first-device-bound", "The first device computes " + ms(own) + " per step, the others " +
-                                    ms(forward / count) + ": it is slower, and they wait for it.");
+    ratios.push_back(parts / wholes);
   }
+  std::sort(ratios.begin(), ratios.end());
+  return {mean(part) / mean(whole), ratios[kResamples / 100], ratios[kResamples - 1 - kResamples / 100]};
+}
+
+/// One run's traced steps.
+class TracedRun {
+ public:
+  TracedRun(const Run& run, std::vector<Diagnosis>& out) : run_(run), out_(out) {
+    for (size_t l = 0; l < run.steps.size(); ++l) names_.push_back(run.steps[l].name);
+    if (names_.empty()) return;
+    step_.assign(column(0, "step").size(), 0);
+    for (size_t l = 0; l < names_.size(); ++l) step_ = add(step_, column(l, "step"), 1.0 / count());
+    with_cores_ = add(step_, mean_column("without a core"), -1);
+    for (size_t k = 0; k < step_.size(); ++k) with_cores_[k] = std::max(with_cores_[k], 0.05 * step_[k]);
+  }
+  size_t lanes() const { return names_.size(); }
+  double count() const { return static_cast<double>(names_.size()); }
+  const std::string& name(size_t lane) const { return names_[lane]; }
+  const Series& step() const { return step_; }
+  /// Returns the part of each step in which the lanes did not wait for a core. Causes other than contention are
+  /// compared with it, so that a busy machine does not hide them.
+  const Series& with_cores() const { return with_cores_; }
+  bool is_too_short() const { return step_.size() < kMinSteps || mean(step_) <= 0; }
+
+  /// Returns the seconds that a lane spent on `what` in each step.
+  Series column(size_t lane, const std::string& what) const {
+    const std::map<std::string, Series>& seconds = run_.steps[lane].seconds;
+    const auto at = seconds.find(what);
+    return at != seconds.end() ? at->second : Series(static_cast<size_t>(run_.shown_step.of), 0.0);
+  }
+  Series sum_columns(size_t lane, const std::vector<std::string>& whats) const {
+    Series sum(step_.size(), 0.0);
+    for (const std::string& what : whats) sum = add(sum, column(lane, what), 1);
+    return sum;
+  }
+  /// Returns the mean of a column over all lanes but `except`.
+  Series mean_column(const std::string& what, size_t except = SIZE_MAX) const {
+    Series sum(step_.size(), 0.0);
+    const double n = count() - (except < lanes() ? 1 : 0);
+    for (size_t l = 0; l < lanes(); ++l)
+      if (l != except) sum = add(sum, column(l, what), 1 / n);
+    return sum;
+  }
+  /// Returns the smallest value of a column over all lanes.
+  Series min_column(const std::string& what) const {
+    Series out = column(0, what);
+    for (size_t l = 1; l < lanes(); ++l) {
+      const Series lane = column(l, what);
+      for (size_t k = 0; k < out.size(); ++k) out[k] = std::min(out[k], lane[k]);
+    }
+    return out;
+  }
+  /// Returns `cause` without the time in which any device of DP had no core: it is not known which device was delayed.
+  Series less_waits(Series cause) const {
+    for (size_t l = 0; l < lanes(); ++l) cause = add(std::move(cause), column(l, "without a core"), -1);
+    return cause;
+  }
+  /// Returns a + factor * b.
+  static Series add(Series a, const Series& b, double factor) {
+    for (size_t k = 0; k < a.size(); ++k) a[k] += factor * b[k];
+    return a;
+  }
+  /// Appends a diagnosis if `cause` takes more than `least` of `whole` at the lower end of its interval.
+  /// @param whole  step() or with_cores()
+  /// @param sentence  called with the evidence: "12 ms of a step of 30 ms (...)"
+  /// @return whether it did
+  bool diagnose(const char* kind, const Series& cause, const Series& whole, double least,
+                const std::function<std::string(const std::string&)>& sentence) const {
+    if (mean(cause) <= least * mean(whole)) return false;
+    const Interval share = share_of(cause, whole);
+    if (share.low <= least) return false;
+    int steps = 0;
+    for (size_t k = 0; k < cause.size(); ++k) steps += cause[k] > least * whole[k];
+    const int n = static_cast<int>(step_.size());
+    const std::string waits = &whole == &step_ ? "" : " without the waits for a core";
+    const std::string evidence = ms(mean(cause)) + " of a step of " + ms(mean(step_)) + " (" + percent(share.median) +
+                                 waits + ", 98 % interval " + percent(share.low) + " to " + percent(share.high) +
+                                 "; more than " + percent(least) + " in " + std::to_string(steps) + " of " +
+                                 std::to_string(n) + " traced steps)";
+    out_.push_back({kind, sentence(evidence),
+                    run_.model + ", " + run_.label + ", " + std::to_string(run_.devices) +
+                        (run_.devices == 1 ? " device" : " devices"),
+                    share, n});
+    return true;
+  }
+
+ private:
+  const Run& run_;
+  std::vector<Diagnosis>& out_;
+  std::vector<std::string> names_;
+  Series step_, with_cores_;  // means over the lanes
+};
+
+/// Returns how much longer the others wait for `lane` than it waits for them. Subtracts the time that it lost because
+/// it got a core less often than they did: that is no fault of the lane.
+Series lateness(const TracedRun& run, size_t lane) {
+  Series late = run.mean_column("waiting for " + run.name(lane), lane);
+  for (size_t l = 0; l < run.lanes(); ++l)
+    if (l != lane) late = TracedRun::add(late, run.column(lane, "waiting for " + run.name(l)), -1);
+  const Series own = run.column(lane, "without a core"), others = run.mean_column("without a core", lane);
+  for (size_t k = 0; k < late.size(); ++k) late[k] -= std::max(0.0, own[k] - others[k]);
+  return late;
+}
+
+/// Returns the phase in which a straggler is slower than the others, and how long it waits for a core.
+std::string describe_straggler(const TracedRun& run, size_t lane) {
+  std::string slowest;
+  double longest = 0;
+  for (const std::string& phase : kPhases) {
+    const double more = mean(run.column(lane, phase)) - mean(run.mean_column(phase, lane));
+    if (phase == "exposed communication" || more <= longest) continue;
+    longest = more;
+    slowest = phase;
+  }
+  std::string text;
+  if (!slowest.empty())
+    text = " Its " + slowest + " takes " + ms(mean(run.column(lane, slowest))) + ", that of the others " +
+           ms(mean(run.mean_column(slowest, lane))) + ".";
+  return text + " It waits for a core for " + ms(mean(run.column(lane, "without a core"))) + ", the others for " +
+         ms(mean(run.mean_column("without a core", lane))) + ".";
+}
+
+void find_straggler(const TracedRun& run, bool dp) {
+  const std::string kStop = "waiting for the end of a stop";
+  for (size_t lane = dp ? 1 : 0; lane < run.lanes(); ++lane) {  // DP's first device has a diagnosis of its own
+    const Series late = dp ? run.less_waits(lateness(run, lane)) : lateness(run, lane);
+    const std::string start = "The other lanes wait longer for " + run.name(lane) + " than it waits for them";
+    // A stop is seen directly, so it is surer than the lateness that follows from it.
+    const Series stopped = TracedRun::add(run.column(lane, kStop), run.mean_column(kStop, lane), -1);
+    const bool is_stopped =
+        mean(late) > 0 && run.diagnose("straggler", stopped, run.step(), kMinShare, [&](const std::string& evidence) {
+          return start + " (" + ms(mean(late)) + "): its process was stopped for " + evidence +
+                 ". It neither ran nor waited for a core then.";
+        });
+    if (is_stopped) continue;
+    run.diagnose("straggler", late, run.with_cores(), kMinShare, [&](const std::string& evidence) {
+      return start + ": " + evidence + "." + describe_straggler(run, lane);
+    });
+  }
+}
+
+void find_contention(const TracedRun& traced, const Run& run) {
+  const Series waits = traced.mean_column("without a core");
+  // Ranks also wait for cores that other ranks use. Other programs are the cause only if they used a good part of the
+  // time that was missing.
+  const double lost = mean(waits) * traced.count(), used = run.cores_of_others * mean(traced.step());
+  if (run.cores_of_others < kMinCores || used < 0.5 * lost) return;
+  traced.diagnose("contention", waits, traced.step(), kMinContention, [&](const std::string& evidence) {
+    std::ostringstream cores;
+    cores.precision(2);
+    cores << run.cores_of_others;
+    return "A lane could run but had no core for " + evidence + ". Other programs used " + cores.str() +
+           " cores meanwhile.";
+  });
+}
+
+void find_link(const TracedRun& traced, const Run& run, const std::vector<LinkProbe>& links) {
+  // If cores are busy, the time of the link is less certain. Then copying, summing and waiting for a core take most of
+  // the exposed communication.
+  const Series link_time = traced.mean_column("link"), exposed = traced.mean_column("exposed communication");
+  if (mean(link_time) < 0.5 * mean(exposed)) return;
+  std::string backend = run.mode.substr(run.mode.find('_') + 1);
+  backend = backend.substr(0, backend.find('_'));
+  std::string probe;
+  for (const LinkProbe& link : links)
+    if (link.name == "all-reduce, " + backend + ", " + std::to_string(run.devices) + " ranks") {
+      std::ostringstream out;
+      out.precision(3);
+      out << " The probe of this link found " << link.bandwidth * 1e-6 << " MB/s and a latency of " << ms(link.latency)
+          << ".";
+      probe = out.str();
+    }
+  traced.diagnose("link-bound", link_time, traced.with_cores(), kMinShare, [&](const std::string& evidence) {
+    return "Exposed communication takes " + ms(mean(exposed)) +
+           " after the last rank has called it. Meanwhile no rank used a core or waited for one for " + evidence +
+           ": the link is what they wait for." + probe;
+  });
+}
+
+/// The other devices always wait for DataParallel's first device. It limits the step if its own tasks take long, or if
+/// its forward and backward take longer than theirs.
+void find_first_device_bound(const TracedRun& run) {
+  run.diagnose("first-device-bound",
+               run.less_waits(run.sum_columns(0, {"scatter", "replicate", "gather", "reduce", "optimizer"})),
+               run.step(), 0.25, [&](const std::string& evidence) {
+                 return "The work that only the first device does (scatter, replicate, gather, reduce, optimizer) "
+                        "takes " +
+                        evidence + ", while the others wait.";
+               });
+  const Series own = run.sum_columns(0, {"forward", "backward"});
+  Series others(own.size(), 0.0);
+  for (const char* const phase : {"forward", "backward"}) others = TracedRun::add(others, run.mean_column(phase, 0), 1);
+  if (mean(own) <= 1.5 * mean(others)) return;
+  run.diagnose("first-device-bound", run.less_waits(TracedRun::add(own, others, -1)), run.step(), kMinShare,
+               [&](const std::string& evidence) {
+                 return "The first device computes " + ms(mean(own)) + " per step, the others " + ms(mean(others)) +
+                        ": it is slower, and they wait for it. The difference is " + evidence + ".";
+               });
+}
+
+/// Appends the diagnoses of one run to `out`.
+void diagnose(const Run& run, const std::vector<LinkProbe>& links, std::vector<Diagnosis>& out) {
+  const TracedRun traced(run, out);
+  if (run.steps.empty() || traced.is_too_short()) return;
+  const bool dp = run.mode.rfind("dp", 0) == 0;
+  // Under DDP, a loader that is slow on one rank only makes that rank a straggler.
+  traced.diagnose("data-starved", dp ? traced.column(0, "input") : traced.min_column("input"), traced.with_cores(),
+                  kMinShare,
+                  [](const std::string& evidence) { return "Loading the next batch takes " + evidence + "."; });
+  traced.diagnose("stopped", traced.min_column("waiting for the end of a stop"), traced.with_cores(), kMinShare,
+                  [](const std::string& evidence) {
+                    return "All lanes were stopped from outside: they neither ran nor waited for a core for " +
+                           evidence + ".";
+                  });
+  find_contention(traced, run);
+  if (run.devices < 2) return;
+  if (!dp) find_link(traced, run, links);
+  if (dp) {
+    traced.diagnose("too small", traced.less_waits(traced.column(0, "waiting for threads to wake up")), traced.step(),
+                    kMinContention, [](const std::string& evidence) {
+                      return "Waking threads takes " + evidence +
+                             ": the work between two synchronizations is too small to split.";
+                    });
+    find_first_device_bound(traced);
+  }
+  find_straggler(traced, dp);
 }
 
 }  // namespace
 
 void diagnose(Report& report) {
   report.diagnosis.clear();
-  for (const Run& run : report.runs) diagnose(run, report.diagnosis);
+  for (const Run& run : report.runs) diagnose(run, report.links, report.diagnosis);
 }
 
 }  // namespace tandem::tools::compare

@@ -27,14 +27,33 @@ inline const std::vector<std::string> kPhases = {
     "loss",  "backward", "reduce",    "optimizer", "exposed communication"};
 
 /// How one lane (a device or a rank) spent a training step. Each moment belongs to one phase, to waiting for one lane
-/// (or for "a free core" or "threads to wake up"), or to `unattributed`.
+/// (or for "a free core", "threads to wake up" or "the end of a stop"), or to `unattributed`.
 struct Lane {
   std::string name;                           // name of the lane, such as "cpu:1" or "rank 0"
-  double step = 0;                            // duration of a step: the sum of all fields below except `hidden`
+  double step = 0;                            // duration of a step: the sum of the next three fields
   std::map<std::string, double> phases;       // seconds by phase, with the names in kPhases
   std::map<std::string, double> waiting_for;  // seconds by the name of the lane that this lane waited for
   double unattributed = 0;
   double hidden = 0;  // seconds of communication that overlap computation
+  /// Seconds of exposed communication in which the ranks that communicate neither used a core nor waited for one, so
+  /// that only the link can have been busy.
+  double link = 0;
+  /// Seconds in which the lane's thread was runnable but had no core. For DP: the sum over all threads of the process,
+  /// divided by the number of devices.
+  double without_core = 0;
+};
+
+/// Durations of one lane's phases and waits in each traced step. The diagnosis is derived from them.
+struct LaneSteps {
+  std::string name;
+  /// Seconds in each step, by activity: "step" (the duration), the phases, "waiting for " and the name of a
+  /// lane, "link" (Lane::link) and "without a core" (Lane::without_core). A name is absent if it is 0 in all steps.
+  std::map<std::string, std::vector<double>> seconds;
+};
+/// The traced step that the timeline, the buckets and the memory show: the one of median duration on the first lane.
+struct ShownStep {
+  int number = 0, of = 0;  // number of the step, from 1, and number of traced steps; 0 if no step was traced
+  double seconds = 0;      // its duration on the first lane
 };
 
 /// One bar on the timeline of a step. Times count from the step's start.
@@ -48,7 +67,7 @@ struct TimelineRow {
   std::vector<TimelineEvent> events;
 };
 
-/// The memory of one device over a step, by cause: parameters, gradients, optimizer, activations, outputs, replicas,
+/// The memory of one device over one step, by cause: parameters, gradients, optimizer, activations, outputs, replicas,
 /// buckets, input, workspace.
 struct Memory {
   std::string device;
@@ -101,8 +120,12 @@ struct Run {
   /// Speedup over one device with all cores, computed for each repeat. At the main batch, the intervals of all modes
   /// hold together with a probability of 95 % (see compare_modes()); elsewhere each one by itself.
   Interval speedup;
-  std::vector<Lane> lanes;
-  std::vector<TimelineRow> timeline;  // timeline of one step
+  std::vector<Lane> lanes;       // means over the traced steps
+  std::vector<LaneSteps> steps;  // the traced steps one by one
+  /// CPU time that other programs used during the traced steps, divided by the duration of these steps; -1 if unknown
+  double cores_of_others = -1;
+  ShownStep shown_step;
+  std::vector<TimelineRow> timeline;  // timeline of shown_step
   std::vector<Memory> memory;
   std::vector<Transfers> transfers;
   std::vector<BucketTimes> buckets;
@@ -172,9 +195,13 @@ struct Published {
 };
 
 struct Diagnosis {
-  std::string kind;      // "data-starved", "too small", "link-bound", "first-device-bound" or "straggler"
+  /// "straggler", "link-bound", "data-starved", "contention", "stopped", "first-device-bound" or "too small"
+  std::string kind;
   std::string sentence;  // explanation with the measured figures
   std::string row;       // model, label and number of devices of the run
+  /// The part of a step that the cause takes. `low` and `high` are the ends of its 98 % interval over the traced steps.
+  Interval share = {};
+  int steps = 0;  // number of traced steps
 };
 
 struct Provenance {

@@ -15,7 +15,9 @@
 namespace tandem::tools::compare {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Interval, median, low, high, n, needed)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Lane, name, step, phases, waiting_for, unattributed, hidden)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Lane, name, step, phases, waiting_for, unattributed, hidden, link, without_core)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaneSteps, name, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShownStep, number, of, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimelineEvent, name, kind, start, end, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimelineRow, name, events)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Memory, device, peak, at_peak, seconds, over_time)
@@ -24,8 +26,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BucketTimes, bytes, ready, start, end, hidden
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Agreement, reference, steps, largest_difference, losses, reference_losses,
                                    first_difference)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Run, model, mode, label, devices, batch, scaling, failed, repeats, p50, p95,
-                                   examples_per_second, speedup, lanes, timeline, memory, transfers, buckets, agreement,
-                                   predicted)
+                                   examples_per_second, speedup, lanes, steps, cores_of_others, shown_step, timeline,
+                                   memory, transfers, buckets, agreement, predicted)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LinkProbe, name, bytes, seconds, latency, bandwidth, error)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BucketSweep, model, backend, devices, batch, bytes, seconds, predicted,
                                    predicted_best)
@@ -34,7 +36,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Overhead, model, backend, devices, fitted_dev
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Inference, model, devices, batch, single, dp, dp_persistent)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Projection, model, device, link, mode, batch_per_device, devices, efficiency)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Published, what, source, unit, labels, values, devices, predicted)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagnosis, kind, sentence, row)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagnosis, kind, sentence, row, share, steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Provenance, version, commit, date, command, cpu, os, compiler, cores, threads,
                                    memory_gib, seed, gpus, libraries)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Repeats, model, done, needed, looks, ended)
@@ -72,6 +74,11 @@ void check(const Report& report) {
   for (const Run& run : report.runs)
     TANDEM_CHECK(run.devices >= 1 && run.batch >= 0, "compare: ", run.label, " of ", run.model, " has ", run.devices,
                  " devices and batch ", run.batch, "; accepted: at least 1 device and batch 0");
+  for (const Run& run : report.runs)
+    for (const LaneSteps& lane : run.steps)
+      for (const auto& [what, seconds] : lane.seconds)
+        check_lengths("the steps of " + lane.name + " (" + run.label + ")", "traced steps",
+                      static_cast<size_t>(run.shown_step.of), what.c_str(), seconds.size());
   for (const Run& run : report.runs)
     for (const Memory& memory : run.memory)
       for (const auto& [cause, bytes] : memory.over_time)

@@ -8,6 +8,7 @@
 
 #include "tandem/core/tensor.h"
 #include "tandem/core/trace/tracer.h"
+#include "tandem/tools/compare/report.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -15,6 +16,17 @@ namespace {
 [[noreturn]] void reject(const std::string& text) {
   TANDEM_FAIL("compare: --plant is '", text, "'; accepted: none, compute:RANK:SECONDS, input:SECONDS, ",
               "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE, fail:RANK");
+}
+
+/// Throws if a fault of kind "memory" names a phase that no step has.
+void check_phase(const std::string& text, const std::string& phase) {
+  std::string known;
+  for (const std::string& each : kPhases) {
+    if (each == "exposed communication") continue;  // nothing is allocated while a rank waits
+    if (each == phase) return;
+    known += (known.empty() ? "" : ", ") + each;
+  }
+  TANDEM_FAIL("compare: --plant is '", text, "', but there is no phase '", phase, "'; accepted: ", known);
 }
 
 /// Returns whether an operation copies data between `device` and another device.
@@ -73,6 +85,7 @@ InjectedFault parse_fault(const std::string& text) {
     fault.kind = InjectedFault::Kind::memory;
     fault.bytes = static_cast<int64_t>(number(2));
     fault.phase = parts[3];
+    check_phase(text, fault.phase);
   } else {
     reject(text);
   }

@@ -24,7 +24,7 @@ struct InjectedFault {
 };
 /// Parses "none", "compute:RANK:SECONDS", "input:SECONDS", "slow:RANK:FACTOR", "link:RANK:SECONDS",
 /// "memory:RANK:BYTES:PHASE", "fail:RANK".
-/// "" is "none". @throws Error that lists these forms if `text` has another
+/// "" is "none". @throws Error that lists these forms if `text` has another, or the phases if PHASE is none of them
 InjectedFault parse_fault(const std::string& text);
 /// Returns the text form of `fault`, which parse_fault() accepts.
 std::string str(const InjectedFault& fault);

@@ -104,17 +104,19 @@ std::vector<std::string> lane_names(const Row& row) {
   return names;
 }
 
-/// Returns the phases, kernels and collectives of each lane's last step.
+const StepTimes& shown_step(const RankSample& rank) { return rank.steps[static_cast<size_t>(rank.shown_step)]; }
+
+/// Returns the phases, kernels and collectives of each lane in the shown step.
 std::vector<TimelineRow> extract_timeline(const Row& row, const Sample& sample) {
   const std::vector<std::string> names = lane_names(row);
   std::vector<TimelineRow> rows;
   const bool ranks = row.mode.kind == Mode::Kind::distributed;
-  const double start = sample.ranks[0].steps.back().start;
+  const double start = shown_step(sample.ranks[0]).start;
   for (size_t l = 0; l < names.size(); ++l) {
     const RankSample& rank = sample.ranks[ranks ? l : 0];
     TimelineRow phases{names[l], {}}, communication{names[l] + ", communication", {}};
     for (const TraceEvent& e : rank.events) {
-      if (e.end <= rank.steps.back().start || e.start >= rank.steps.back().end) continue;
+      if (e.end <= shown_step(rank).start || e.start >= shown_step(rank).end) continue;
       const bool here = ranks || names.size() == 1 || static_cast<size_t>(e.lane) == l;
       if (e.kind == TraceEvent::Kind::phase && here)
         phases.events.push_back({e.name, e.name, e.start - start, e.end - start, 0});
@@ -130,10 +132,10 @@ std::vector<TimelineRow> extract_timeline(const Row& row, const Sample& sample) 
   return rows;
 }
 
-/// Returns each bucket's all-reduce in the last step, on rank 0.
+/// Returns each bucket's all-reduce in the shown step, on rank 0.
 std::vector<BucketTimes> extract_buckets(const Sample& sample) {
   const RankSample& rank = sample.ranks.at(0);
-  const StepTimes step = rank.steps.back();
+  const StepTimes step = shown_step(rank);
   std::vector<BucketTimes> buckets;
   double backward_end = step.start;
   for (const TraceEvent& e : rank.events)
@@ -160,12 +162,24 @@ std::vector<BucketTimes> extract_buckets(const Sample& sample) {
   return buckets;
 }
 
+/// Returns how many cores other programs used during the traced steps, in the mean; -1 if unknown.
+double cores_of_others(const Sample& sample) {
+  const RankSample& first = sample.ranks[0];
+  const double seconds = first.steps.back().end - first.steps.front().start;
+  if (first.machine_cpu < 0 || seconds <= 0) return -1;
+  double own = 0;
+  for (const RankSample& rank : sample.ranks)
+    if (!rank.activity.beats.empty()) own += rank.process_cpu;  // ranks that are threads share a process
+  return std::max(0.0, first.machine_cpu - own) / seconds;
+}
+
 void trace_row(Row& row, std::vector<TraceEvent>* trace) {
   Job job = row.job;
-  // Runs enough steps to average out noise.
+  // Runs enough steps to average out noise, and to tell a lasting cause from a single event.
+  constexpr double kSeconds = 0.6, kMinSteps = 12, kMaxSteps = 40;
   job.trace = true;
   job.warmup = 3;
-  job.steps = static_cast<int>(std::clamp(0.2 / std::max(percentile(row.steps, 0.5), 1e-6), 5.0, 40.0));
+  job.steps = static_cast<int>(std::clamp(kSeconds / std::max(percentile(row.steps, 0.5), 1e-6), kMinSteps, kMaxSteps));
   const Sample sample = run_sample(row.mode, job);
   std::vector<std::vector<StepTimes>> steps;
   for (const RankSample& rank : sample.ranks) {
@@ -173,14 +187,25 @@ void trace_row(Row& row, std::vector<TraceEvent>* trace) {
     for (const Memory& memory : rank.memory) row.run.memory.push_back(memory);
   }
   const std::vector<TraceEvent> events = sample.events();
-  row.run.lanes = compute_time_breakdown(events, steps, lane_names(row));
+  std::vector<Activity> activities = sample.activities();
+  // On a GPU, threads of the CPU say nothing about the link.
+  if (!Device(job.device).is_cpu())
+    for (Activity& activity : activities) activity.beats.clear();
+  const auto by_step = break_down_steps(events, steps, lane_names(row), activities);
+  row.run.lanes = mean_lanes(by_step);
+  row.run.steps = list_steps(by_step);
+  row.run.cores_of_others = cores_of_others(sample);
+  const StepTimes shown = shown_step(sample.ranks[0]);
+  row.run.shown_step = {sample.ranks[0].shown_step + 1, job.steps, shown.end - shown.start};
   row.run.timeline = extract_timeline(row, sample);
   row.run.transfers = list_transfers(row.mode, job, sample);
   if (row.mode.kind == Mode::Kind::distributed) row.run.buckets = extract_buckets(sample);
   if (!trace) return;
-  // Keeps only the last step: a trace of all steps would be too large for trace viewers.
-  for (const TraceEvent& e : events)
-    if (e.start >= steps[static_cast<size_t>(e.rank)].back().start) trace->push_back(e);
+  // Keeps only the shown step: a trace of all steps would be too large for trace viewers.
+  for (const TraceEvent& e : events) {
+    const StepTimes step = shown_step(sample.ranks[static_cast<size_t>(e.rank)]);
+    if (e.start >= step.start && e.start < step.end) trace->push_back(e);
+  }
 }
 
 void check_agreement(Row& row, int steps) {

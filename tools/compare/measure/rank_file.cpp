@@ -20,10 +20,14 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TraceEvent, kind, name, lane, thread, device,
 namespace tandem::tools::compare {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Memory, device, peak, at_peak, seconds, over_time)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepTimes, start, end, cpu_start, cpu_end)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepTimes, start, end, cpu_start, cpu_end, without_core)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Beat, time, cpu, waited)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimeSpan, start, end)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Activity, beats, stops)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Fingerprint, step, op, hash, inputs)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankSample, rank, steps, losses, events, memory, bytes_moved, planted_seconds,
-                                   parameter_bytes, buffer_bytes, parameters, fingerprints, all_reduce_seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankSample, rank, steps, losses, events, shown_step, memory, activity, machine_cpu,
+                                   process_cpu, bytes_moved, planted_seconds, parameter_bytes, buffer_bytes, parameters,
+                                   fingerprints, all_reduce_seconds)
 
 namespace {
 

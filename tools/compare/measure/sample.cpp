@@ -2,7 +2,9 @@
 // memory.
 #include "tandem/tools/compare/measure/sample.h"
 
+#include <algorithm>
 #include <csignal>
+#include <numeric>
 
 #include "tandem/benchmarks/scratch_folder.h"
 #include "tandem/core/trace/tracer.h"
@@ -130,6 +132,21 @@ void add_sizes(const Net& net, RankSample& sample) {
   }
 }
 
+/// Returns the index of the step of median duration; the shorter one of the two in the middle if their number is even.
+int find_median_step(const std::vector<StepTimes>& steps) {
+  std::vector<int> order(steps.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto seconds = [&](int i) { return steps[static_cast<size_t>(i)].end - steps[static_cast<size_t>(i)].start; };
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return seconds(a) < seconds(b); });
+  return order.at((order.size() - 1) / 2);
+}
+/// Returns the step that rank 0 chose.
+int agree_on_step(int mine) {
+  std::string text = std::to_string(mine);
+  distributed::broadcast_bytes(text, 0);
+  return std::stoi(text);
+}
+
 /// Runs one rank's part of the training. For DDP the process group must be initialised.
 RankSample run_rank(const Mode& mode, const Job& job) {
   const bool distributed_mode = mode.kind == Mode::Kind::distributed || mode.independent_ranks;
@@ -170,31 +187,41 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     ThreadContext::current().state().warned_of_no_collective = true;
   add_sizes(net, sample);
   int64_t moved = 0;
-  double slept = 0, slept_before = 0;
+  double slept = 0, slept_before = 0, machine_cpu = -1, process_cpu = 0;
+  std::vector<std::vector<OwnedBlock>> owned;
+  std::vector<std::vector<int64_t>> peaks;
+  const CoreWait core_wait;
   for (int step = 0; step < job.warmup + job.steps; ++step) {
     if (distributed_mode && step == job.warmup) distributed::barrier();
     if (step == job.warmup) {
       moved = bytes_moved_by(mode);
+      machine_cpu = machine_cpu_seconds();
+      process_cpu = process_cpu_seconds();
       slept = 0;
       slept_before = slowdown ? slowdown->slept() : 0;
       TANDEM_CHECK(!here || fault.kind != InjectedFault::Kind::fail, "compare: planted failure on ", slow);
     }
     if (slowdown) slowdown->begin_step();
     if (fingerprints) fingerprints->begin_step(step);
-    const bool last = step + 1 == job.warmup + job.steps;
-    if (last && job.trace)
+    if (job.trace)
       for (const Device device : worker.devices) reset_peak_memory_stats(device);
+    const double waited = job.trace ? core_wait.seconds() : 0;
     const double start = trace_clock(), cpu_start = thread_clock();
     std::optional<FaultMemory> memory;
     if (here && fault.kind == InjectedFault::Kind::memory) memory.emplace(fault, slow);
     const double loss = run_step(worker, optimizer, batches, job, step, slept);
     if (step < job.warmup) continue;
     const double cpu_end = thread_clock();
-    sample.steps.push_back({start, trace_clock(), cpu_start, cpu_end});
+    sample.steps.push_back({start, trace_clock(), cpu_start, cpu_end, 0});
     sample.losses.push_back(loss);
-    if (last && job.trace)
-      for (const Device device : worker.devices) sample.allocator_peaks.push_back(memory_stats(device).peak);
+    if (!job.trace) continue;
+    sample.steps.back().without_core = core_wait.seconds() - waited;
+    peaks.emplace_back();
+    for (const Device device : worker.devices) peaks.back().push_back(memory_stats(device).peak);
+    owned.push_back(list_owned_blocks(worker, optimizer, distributed_mode));
   }
+  if (const double now = machine_cpu_seconds(); now >= 0 && machine_cpu >= 0) sample.machine_cpu = now - machine_cpu;
+  sample.process_cpu = process_cpu_seconds() - process_cpu;
   sample.bytes_moved = bytes_moved_by(mode) - moved;
   if (slowdown) slept += slowdown->slept() - slept_before;
   sample.planted_seconds = slept / std::max(1, job.steps);
@@ -205,11 +232,16 @@ RankSample run_rank(const Mode& mode, const Job& job) {
   if (!job.trace) return sample;
   sample.events = take_trace();
   sample.devices = worker.devices;
-  sample.owned = list_owned_blocks(worker, optimizer, distributed_mode);
+  sample.shown_step = find_median_step(sample.steps);
+  if (mode.kind == Mode::Kind::distributed) sample.shown_step = agree_on_step(sample.shown_step);
+  const auto shown = static_cast<size_t>(sample.shown_step);
+  sample.owned = std::move(owned[shown]);
+  sample.allocator_peaks = std::move(peaks[shown]);
   return sample;
 }
 
-/// Calls `run`, which trains the ranks in this process. If job.trace is set, attributes each rank's memory to causes.
+/// Calls `run`, which trains the ranks in this process. If job.trace is set, attributes each rank's memory to causes,
+/// and records the activity of the process.
 std::vector<RankSample> run_with_memory_trace(const Job& job, const std::function<std::vector<RankSample>()>& run) {
   if (!job.trace) return run();
   const int count = Device(job.device).is_cpu() ? kMaxDevices : cuda::device_count();
@@ -217,6 +249,7 @@ std::vector<RankSample> run_with_memory_trace(const Job& job, const std::functio
   before.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) before.push_back(memory_stats(job_device(job, i)).current);
   start_memory_trace();
+  ActivityRecorder recorder;
   std::vector<RankSample> samples;
   try {
     samples = run();
@@ -225,9 +258,10 @@ std::vector<RankSample> run_with_memory_trace(const Job& job, const std::functio
     throw;
   }
   const std::vector<MemoryEvent> events = take_memory_trace();
+  samples[0].activity = recorder.take();
   for (RankSample& sample : samples)
     for (const Device device : sample.devices)
-      sample.memory.push_back(attribute_memory(events, device, sample.steps.back(),
+      sample.memory.push_back(attribute_memory(events, device, sample.steps[static_cast<size_t>(sample.shown_step)],
                                                before[static_cast<size_t>(device.index())], sample.owned));
   return samples;
 }
@@ -255,6 +289,12 @@ std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
 std::vector<double> Sample::seconds() const {
   std::vector<double> out;
   for (const StepTimes& step : ranks.at(0).steps) out.push_back(step.end - step.start);
+  return out;
+}
+std::vector<Activity> Sample::activities() const {
+  std::vector<Activity> out;
+  for (const RankSample& rank : ranks)
+    if (!rank.activity.beats.empty()) out.push_back(rank.activity);
   return out;
 }
 std::vector<TraceEvent> Sample::events() const {

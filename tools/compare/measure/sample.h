@@ -35,8 +35,15 @@ struct RankSample {
   std::vector<StepTimes> steps;
   std::vector<double> losses;
   std::vector<TraceEvent> events;
-  std::vector<Memory> memory;            // memory over the last step, for each of `devices`
-  std::vector<int64_t> allocator_peaks;  // peak over the last step according to the allocator, for each of `devices`
+  /// Index in `steps` of the step that the report shows, the same for all ranks: the step of median duration on rank 0.
+  /// Set if job.trace is set.
+  int shown_step = 0;
+  std::vector<Memory> memory;            // memory over the shown step, for each of `devices`
+  std::vector<int64_t> allocator_peaks;  // peak over the shown step according to the allocator, for each of `devices`
+  /// Activity of the process during the whole job. If all ranks are threads of one process, only rank 0 has it.
+  Activity activity;
+  double machine_cpu = -1;  // CPU seconds of all programs of the machine during the measured steps; -1 if unknown
+  double process_cpu = 0;   // CPU seconds of this process during the measured steps
   /// Seconds per step that this rank slept because of a fault injected by --plant; mean over the measured steps.
   double planted_seconds = 0;
   /// Bytes moved between devices (DP), or sent by this rank (DDP), summed over the measured steps.
@@ -49,13 +56,15 @@ struct RankSample {
   std::vector<float> parameters;  // concatenated final parameters, if job.plain is set
   std::vector<Fingerprint> fingerprints;
   std::vector<Device> devices;  // devices that this rank computes on
-  /// Owners of memory blocks, from which `memory` is computed.
+  /// Owners of memory blocks at the end of the shown step, from which `memory` is computed.
   std::vector<OwnedBlock> owned;
 };
 struct Sample {
   std::vector<RankSample> ranks;
   /// Returns the seconds of each measured step on rank 0.
   std::vector<double> seconds() const;
+  /// Returns the activity of each process: of each rank, or one for ranks that are threads. Empty without a trace.
+  std::vector<Activity> activities() const;
   /// Returns the trace events of all ranks.
   std::vector<TraceEvent> events() const;
 };

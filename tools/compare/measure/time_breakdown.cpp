@@ -1,8 +1,9 @@
-// Implements compute_time_breakdown(): splits each lane's step at the start and end of its events, and attributes each
-// piece to a phase, to waiting, or to neither.
+// Implements break_down_steps(): splits each lane's step at the start and end of its events, and attributes each piece
+// to a phase, to waiting, or to neither.
 #include "tandem/tools/compare/measure/time_breakdown.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace tandem::tools::compare {
@@ -14,12 +15,14 @@ using Kind = TraceEvent::Kind;
 const char* const kThreadWakeup = "threads to wake up";
 /// Pseudo-lane for which a lane waits while its thread is runnable but no core is free.
 const char* const kFreeCore = "a free core";
+/// Pseudo-lane for which a lane waits while its process is stopped.
+const char* const kEndOfStop = "the end of a stop";
 
 /// One collective: its start and end on every rank.
 struct Collective {
   std::vector<double> start, end;  // times at which each rank entered and left the collective
-  double all_entered = 0;          // time at which the last rank entered the collective
-  size_t last = 0;                 // rank that entered last
+  double all_called = 0;           // time at which the last rank called the collective
+  size_t last = 0;                 // rank that called it last
 };
 
 /// Matches the ranks' events to collectives. The k-th event of each rank belongs to the k-th collective, because all
@@ -33,8 +36,11 @@ std::vector<Collective> match_collectives(const std::vector<std::vector<const Tr
       const TraceEvent& e = *by_rank[r][k];
       out[k].start.push_back(e.start);
       out[k].end.push_back(e.end);
-      if (r == 0 || e.start > out[k].all_entered) {
-        out[k].all_entered = e.start;
+      // A collective starts later than its call if the one before it still runs. That delay is communication, no
+      // lateness of this rank.
+      const double called = e.queued > 0 ? e.queued : e.start;
+      if (r == 0 || called > out[k].all_called) {
+        out[k].all_called = called;
         out[k].last = r;
       }
     }
@@ -101,14 +107,29 @@ void attribute_gap(const LaneStep& lane, double from, double to, Lane& out) {
   out.unattributed += to - from - waited;
 }
 
+bool covers(const std::vector<TimeSpan>& spans, double from, double to) {
+  return std::any_of(spans.begin(), spans.end(),
+                     [&](const TimeSpan& span) { return span.start <= from && span.end >= to; });
+}
+void add_boundaries(const std::vector<TimeSpan>& spans, StepTimes step, std::set<double>& boundaries) {
+  for (const TimeSpan& span : spans)
+    for (const double t : {span.start, span.end})
+      if (t > step.start && t < step.end) boundaries.insert(t);
+}
+
 /// Attributes the time of a DataParallel step, whose lanes are devices of one process. A lane waits while another lane
 /// works.
 void partition_devices(const std::vector<LaneStep>& lanes, StepTimes step, const std::vector<std::string>& names,
-                       std::vector<Lane>& out) {
+                       const std::vector<TimeSpan>& stops, std::vector<Lane>& out) {
   std::set<double> boundaries{step.start, step.end};
   for (const LaneStep& lane : lanes) lane.add_boundaries(boundaries);
+  add_boundaries(stops, step, boundaries);
   for (auto at = boundaries.begin(); std::next(at) != boundaries.end(); ++at) {
     const double from = *at, to = *std::next(at);
+    if (covers(stops, from, to)) {
+      for (Lane& lane : out) lane.waiting_for[kEndOfStop] += to - from;
+      continue;
+    }
     size_t last = lanes.size();  // index of the working lane that finishes last
     for (size_t l = 0; l < lanes.size(); ++l)
       if (lanes[l].is_working(from, to) &&
@@ -129,82 +150,174 @@ void partition_devices(const std::vector<LaneStep>& lanes, StepTimes step, const
   }
 }
 
+/// All ranks of a DDP job in the same step.
+struct RankSteps {
+  std::vector<LaneStep> lanes;
+  std::vector<StepTimes> steps;
+  const std::vector<Activity>& activities;  // one for each rank, one for all, or none
+
+  const std::vector<TimeSpan>& stops(size_t rank) const {
+    static const std::vector<TimeSpan> kNone;
+    if (activities.empty()) return kNone;
+    return activities[activities.size() == 1 ? 0 : rank].stops;
+  }
+  bool is_blocked(size_t rank, double from, double to) const {
+    const TraceEvent* const phase = lanes[rank].at(from, to);
+    return phase && (phase->name == "exposed communication" || phase->name == "wait");
+  }
+  /// Returns the rank other than `rank` whose process is stopped between `from` and `to`, or the number of ranks.
+  size_t find_stopped(size_t rank, double from, double to) const {
+    for (size_t r = 0; r < lanes.size(); ++r)
+      if (r != rank && covers(stops(r), from, to)) return r;
+    return lanes.size();
+  }
+  /// Returns the seconds between `from` and `to`, during which `rank` communicates, in which no rank that communicates
+  /// used a core or waited for one. The activity of ranks that compute meanwhile is not known to be communication.
+  double link_seconds(size_t rank, double from, double to) const {
+    double busy = activities.size() == 1 ? activities[0].busy(from, to) : 0;
+    for (size_t r = 0; activities.size() > 1 && r < lanes.size(); ++r)
+      if (r == rank || is_blocked(r, from, to)) busy += activities[r].busy(from, to);
+    return std::max(0.0, to - from - busy);
+  }
+};
+
 /// Attributes the time of one rank's step under DDP. @param collectives  the collectives that overlap the step
-void partition_rank(const LaneStep& lane, size_t rank, StepTimes step, const std::vector<Collective>& collectives,
+void partition_rank(const RankSteps& all, size_t rank, const std::vector<Collective>& collectives,
                     const std::vector<std::string>& names, Lane& out) {
+  const StepTimes step = all.steps[rank];
   std::set<double> boundaries{step.start, step.end};
-  lane.add_boundaries(boundaries);
+  for (size_t r = 0; r < all.lanes.size(); ++r) add_boundaries(all.stops(r), step, boundaries);
+  all.lanes[rank].add_boundaries(boundaries);
   for (const Collective& c : collectives)
-    for (const double t : {c.start[rank], c.all_entered, c.end[rank]})
+    for (const double t : {c.start[rank], c.all_called, c.end[rank]})
       if (t > step.start && t < step.end) boundaries.insert(t);
   for (auto at = boundaries.begin(); std::next(at) != boundaries.end(); ++at) {
     const double from = *at, to = *std::next(at);
     const Collective* active_collective = nullptr;
     for (const Collective& c : collectives)
       if (c.start[rank] <= from && c.end[rank] >= to) active_collective = &c;
-    const bool is_transferring = active_collective && from >= active_collective->all_entered;
-    const TraceEvent* const phase = lane.at(from, to);
-    const bool is_waiting = phase && (phase->name == "exposed communication" || phase->name == "wait");
-    if (is_transferring && !is_waiting) out.hidden += to - from;
-    if (!phase)
-      attribute_gap(lane, from, to, out);
-    else if (is_waiting && active_collective && !is_transferring)
+    const bool is_transferring = active_collective && from >= active_collective->all_called;
+    const TraceEvent* const phase = all.lanes[rank].at(from, to);
+    const bool is_waiting = all.is_blocked(rank, from, to);
+    const size_t stopped = all.find_stopped(rank, from, to);
+    if (covers(all.stops(rank), from, to))
+      out.waiting_for[kEndOfStop] += to - from;
+    else if (!phase)
+      attribute_gap(all.lanes[rank], from, to, out);
+    else if (!is_waiting) {
+      out.phases[phase->name] += to - from;
+      if (is_transferring) out.hidden += to - from;
+    } else if (active_collective && !is_transferring)
       out.waiting_for[names[active_collective->last]] += to - from;
-    else
-      out.phases[is_waiting ? "exposed communication" : phase->name] += to - from;
+    else if (stopped < names.size())
+      out.waiting_for[names[stopped]] += to - from;
+    else {
+      out.phases["exposed communication"] += to - from;
+      out.link += all.link_seconds(rank, from, to);
+    }
   }
 }
 
 }  // namespace
 
+std::vector<std::vector<Lane>> break_down_steps(const std::vector<TraceEvent>& events,
+                                                const std::vector<std::vector<StepTimes>>& steps,
+                                                const std::vector<std::string>& lane_names,
+                                                const std::vector<Activity>& activities) {
+  const size_t ranks = steps.size(), lanes = lane_names.size(), count = steps.at(0).size();
+  std::vector<std::vector<const TraceEvent*>> calls(ranks);
+  for (const TraceEvent& e : events)
+    if (e.kind == Kind::communication) calls[static_cast<size_t>(e.rank)].push_back(&e);
+  const std::vector<Collective> collectives = match_collectives(calls);
+  const auto select_phases = [&](size_t rank, int lane, StepTimes step) {
+    std::vector<const TraceEvent*> phases;
+    for (const TraceEvent& e : events)
+      if (e.kind == Kind::phase && static_cast<size_t>(e.rank) == rank && (lane < 0 || e.lane == lane) &&
+          e.end > step.start && e.start < step.end)
+        phases.push_back(&e);
+    return LaneStep(std::move(phases), step);
+  };
+  std::vector<std::vector<Lane>> out(count);
+  for (size_t k = 0; k < count; ++k) {
+    out[k].resize(lanes);
+    RankSteps all{{}, {}, activities};
+    for (size_t l = 0; l < lanes; ++l) {
+      const size_t rank = ranks == 1 ? 0 : l;
+      const StepTimes step = steps[rank][k];
+      out[k][l].name = lane_names[l];
+      out[k][l].step = step.end - step.start;
+      out[k][l].without_core = step.without_core;
+      all.steps.push_back(step);
+      all.lanes.push_back(select_phases(rank, ranks == 1 && lanes > 1 ? static_cast<int>(l) : -1, step));
+    }
+    if (ranks == 1) {
+      // The threads of DataParallel's devices belong to one process, whose waits are not known by thread.
+      if (lanes > 1 && !activities.empty())
+        for (Lane& lane : out[k])
+          lane.without_core = activities[0].waited(steps[0][k].start, steps[0][k].end) / static_cast<double>(lanes);
+      partition_devices(all.lanes, steps[0][k], lane_names, all.stops(0), out[k]);
+      continue;
+    }
+    for (size_t r = 0; r < ranks; ++r) {
+      std::vector<Collective> overlapping;
+      for (const Collective& c : collectives)
+        if (c.end[r] > steps[r][k].start && c.start[r] < steps[r][k].end) overlapping.push_back(c);
+      partition_rank(all, r, overlapping, lane_names, out[k][r]);
+    }
+  }
+  return out;
+}
+
+std::vector<Lane> mean_lanes(const std::vector<std::vector<Lane>>& steps) {
+  if (steps.empty()) return {};
+  std::vector<Lane> mean(steps[0].size());
+  const double share = 1.0 / static_cast<double>(steps.size());
+  for (size_t l = 0; l < mean.size(); ++l) {
+    Lane& lane = mean[l];
+    lane.name = steps[0][l].name;
+    for (const std::vector<Lane>& step : steps) {
+      for (const auto& [name, seconds] : step[l].phases) lane.phases[name] += seconds;
+      for (const auto& [name, seconds] : step[l].waiting_for) lane.waiting_for[name] += seconds;
+      lane.step += step[l].step;
+      lane.unattributed += step[l].unattributed;
+      lane.hidden += step[l].hidden;
+      lane.link += step[l].link;
+      lane.without_core += step[l].without_core;
+    }
+    for (auto& [name, seconds] : lane.phases) seconds *= share;
+    for (auto& [name, seconds] : lane.waiting_for) seconds *= share;
+    for (double* seconds : {&lane.step, &lane.unattributed, &lane.hidden, &lane.link, &lane.without_core})
+      *seconds *= share;
+  }
+  return mean;
+}
+
 std::vector<Lane> compute_time_breakdown(const std::vector<TraceEvent>& events,
                                          const std::vector<std::vector<StepTimes>>& steps,
                                          const std::vector<std::string>& lane_names) {
-  const size_t ranks = steps.size(), lanes = lane_names.size(), count = steps.at(0).size();
-  std::vector<Lane> out(lanes);
-  for (size_t l = 0; l < lanes; ++l) out[l].name = lane_names[l];
-  const auto overlaps = [](const TraceEvent& e, StepTimes s) { return e.end > s.start && e.start < s.end; };
-  for (size_t k = 0; k < count; ++k) {
-    // Collects the communication events of each rank over all steps. Only those that overlap step k are used below.
-    std::vector<std::vector<const TraceEvent*>> collectives(ranks);
-    for (const TraceEvent& e : events)
-      if (e.kind == Kind::communication) collectives[static_cast<size_t>(e.rank)].push_back(&e);
-    const auto select_phases = [&](size_t rank, int lane, StepTimes step) {
-      std::vector<const TraceEvent*> phases;
-      for (const TraceEvent& e : events)
-        if (e.kind == Kind::phase && static_cast<size_t>(e.rank) == rank && (lane < 0 || e.lane == lane) &&
-            overlaps(e, step))
-          phases.push_back(&e);
-      return LaneStep(std::move(phases), step);
-    };
-    if (ranks == 1) {
-      std::vector<LaneStep> device_steps;
-      device_steps.reserve(lanes);
-      for (size_t l = 0; l < lanes; ++l)
-        device_steps.push_back(select_phases(0, lanes == 1 ? -1 : static_cast<int>(l), steps[0][k]));
-      partition_devices(device_steps, steps[0][k], lane_names, out);
-    } else {
-      const std::vector<Collective> all = match_collectives(collectives);
-      for (size_t r = 0; r < ranks; ++r) {
-        const StepTimes step = steps[r][k];
-        std::vector<Collective> overlapping;
-        for (const Collective& c : all)
-          if (c.end[r] > step.start && c.start[r] < step.end) overlapping.push_back(c);
-        partition_rank(select_phases(r, -1, step), r, step, overlapping, lane_names, out[r]);
-      }
+  return mean_lanes(break_down_steps(events, steps, lane_names));
+}
+
+std::vector<LaneSteps> list_steps(const std::vector<std::vector<Lane>>& steps) {
+  if (steps.empty()) return {};
+  std::vector<LaneSteps> out(steps[0].size());
+  for (size_t l = 0; l < out.size(); ++l) {
+    out[l].name = steps[0][l].name;
+    for (size_t k = 0; k < steps.size(); ++k) {
+      const auto set = [&](const std::string& what, double seconds) {
+        const double rounded = std::round(seconds * 1e6) / 1e6;
+        if (rounded == 0) return;
+        std::vector<double>& list = out[l].seconds[what];
+        list.resize(steps.size());
+        list[k] = rounded;
+      };
+      const Lane& lane = steps[k][l];
+      set("step", lane.step);
+      for (const auto& [name, seconds] : lane.phases) set(name, seconds);
+      for (const auto& [name, seconds] : lane.waiting_for) set("waiting for " + name, seconds);
+      set("link", lane.link);
+      set("without a core", lane.without_core);
     }
-    for (size_t l = 0; l < lanes; ++l) {
-      const StepTimes step = steps[ranks == 1 ? 0 : l][k];
-      out[l].step += step.end - step.start;
-    }
-  }
-  const double share = 1.0 / static_cast<double>(std::max<size_t>(count, 1));
-  for (Lane& lane : out) {
-    for (auto& [name, seconds] : lane.phases) seconds *= share;
-    for (auto& [name, seconds] : lane.waiting_for) seconds *= share;
-    lane.step *= share;
-    lane.unattributed *= share;
-    lane.hidden *= share;
   }
   return out;
 }

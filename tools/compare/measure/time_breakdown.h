@@ -2,6 +2,7 @@
 // communication that overlaps computation.
 #pragma once
 #include "tandem/core/trace/trace.h"
+#include "tandem/tools/compare/measure/activity.h"
 #include "tandem/tools/compare/report.h"
 
 namespace tandem::tools::compare {
@@ -10,22 +11,36 @@ namespace tandem::tools::compare {
 struct StepTimes {
   double start = 0, end = 0;
   double cpu_start = 0, cpu_end = 0;
+  double without_core = 0;  // seconds in which the rank's thread was runnable but had no core
 };
 
-/// Returns how each lane spent a step, as the mean over the given steps. A lane is a rank or, under DataParallel, a
-/// device of the only rank. If several phases are open on a lane, time counts for the phase that began last.
+/// Returns how each lane spent each of the given steps: a list of lanes for each step. A lane is a rank or, under
+/// DataParallel, a device of the only rank. If several phases are open on a lane, time counts for the phase that began
+/// last.
 ///   - Under DataParallel, a device that does nothing waits for the device that is working. If several devices work, it
 ///     waits for the one that finishes last. If none works, the other devices wait for the first device, and the first
 ///     device, while it waits for its threads, waits for "threads to wake up".
-///   - Under DDP, a rank in a collective waits for the last rank until that rank has entered the collective. The rest
+///   - Under DDP, a rank in a collective waits for the last rank until that rank has called the collective. The rest
 ///     of the time in which a rank is blocked in the collective is exposed communication. The time in which the
 ///     collective overlaps other phases is hidden.
+///   - While its process is stopped, a lane waits for "the end of a stop". In exposed communication, the other lanes
+///     then wait for the lane that is stopped.
 ///   - Between two phases, a lane waits for "a free core" while its thread is runnable but has no core, which happens
 ///     if there are more ranks than cores.
 /// @param events  events of all ranks; TraceEvent::rank tells the rank
 /// @param steps   start and end of the steps of each rank; the same number of steps for each rank
+/// @param activities  one for each rank, or one if all ranks belong to one process; empty if they are unknown
+std::vector<std::vector<Lane>> break_down_steps(const std::vector<TraceEvent>& events,
+                                                const std::vector<std::vector<StepTimes>>& steps,
+                                                const std::vector<std::string>& lane_names,
+                                                const std::vector<Activity>& activities = {});
+/// Returns the mean of each lane over the steps that break_down_steps() returned.
+std::vector<Lane> mean_lanes(const std::vector<std::vector<Lane>>& steps);
+/// Returns the mean over all steps of break_down_steps().
 std::vector<Lane> compute_time_breakdown(const std::vector<TraceEvent>& events,
                                          const std::vector<std::vector<StepTimes>>& steps,
                                          const std::vector<std::string>& lane_names);
+/// Returns the same figures by lane, with the durations of all steps in one list, rounded to microseconds.
+std::vector<LaneSteps> list_steps(const std::vector<std::vector<Lane>>& steps);
 
 }  // namespace tandem::tools::compare

@@ -80,6 +80,8 @@ std::string over_time(const Run& run, const Memory& memory, double highest) {
   AreaChart chart;
   chart.title = cat(memory.device, ": ", run.label);
   chart.description = cat("Peak ", byte_size(static_cast<double>(memory.peak)), ".");
+  if (const ShownStep& step = run.shown_step; step.of > 0)
+    chart.description += cat(" Step ", count(step.number), " of ", count(step.of), ", the one of median duration.");
   chart.x = {"time since the step began", Unit::kSeconds};
   chart.y = {"memory", Unit::kBytes};
   chart.note = cat("n = 1 step. Peak: ", byte_size(static_cast<double>(memory.peak)), ".");

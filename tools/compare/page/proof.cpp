@@ -153,6 +153,10 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
     out += cat("<dt>", escape(diagnosis.kind), "</dt><dd>", escape(diagnosis.sentence), " <span class=\"meta\">(",
                escape(diagnosis.row), ")</span></dd>\n");
   if (!report.diagnosis.empty()) out += "</dl>\n";
+  const bool traced =
+      std::any_of(report.runs.begin(), report.runs.end(), [](const Run& r) { return !r.steps.empty(); });
+  if (report.diagnosis.empty() && traced)
+    out += paragraph("No diagnosis: in no run does a cause take a large part of the steps that is certain over them.");
   return out + table.html();
 }
 

@@ -127,6 +127,26 @@ std::vector<TimelineMark> make_marks(const TimelineRow& row, double step) {
   return marks;
 }
 
+/// Returns the number of traced steps of the runs: "40 traced steps", or "12 to 40 traced steps".
+std::string traced_steps_of(const Report& report) {
+  int least = 0, most = 0;
+  for (const Run& run : report.runs)
+    if (const int n = run.shown_step.of; n > 0) {
+      least = least == 0 ? n : std::min(least, n);
+      most = std::max(most, n);
+    }
+  if (most == 0) return "the traced steps";
+  return least == most ? plural(most, "traced step")
+                       : cat(count(least), " to ", plural(most, "traced step"), " of each mode");
+}
+
+/// Returns which step the timeline shows. @param seconds  length of the timeline
+std::string describe_step(const Run& run, double seconds) {
+  const ShownStep& step = run.shown_step;
+  if (step.of == 0) return cat("one step of ", duration(seconds));
+  return cat("step ", count(step.number), " of ", count(step.of), ", the median: ", duration(step.seconds));
+}
+
 }  // namespace
 
 std::string anatomy_body(const Report& report, const ModeStyles&) {
@@ -135,17 +155,17 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
   std::map<std::string, double> all_phases;
   for (const Run& run : report.runs)
     for (const Lane& lane : run.lanes) all_phases.insert(lane.phases.begin(), lane.phases.end());
-  std::vector<std::string> head = {"run", "lane", "waits", "step"};
+  std::vector<std::string> head = {"run", "lane", "waits", "traced steps", "mean step"};
   const std::vector<std::string> phases = sort_phases(all_phases);
   head.insert(head.end(), phases.begin(), phases.end());
   head.insert(head.end(), {"waiting", "unattributed", "hidden communication"});
-  Table table("The figures: each lane of each run", head, 3);
+  Table table("The figures: each lane of each run, as the mean over the traced steps", head, 3);
   double unattributed = 0;
   for (const JobRuns& job : main_jobs(report)) {
     BarChart chart;
     chart.title = "Where a step goes: " + job.name();
-    chart.description = "The mean over the devices or ranks of each mode.";
-    chart.note = "n = 1 recording of each mode. Bar: mean over its steps and over its devices or ranks.";
+    chart.description = "The mean over the traced steps and over the devices or ranks of each mode.";
+    chart.note = "n = 12 to 40 traced steps of each mode. Bar: mean over these steps and over the devices or ranks.";
     chart.x = {"mean over the lanes", Unit::kSeconds};
     if (job.single && !job.single->lanes.empty())
       chart.rows.push_back(bar_row(job.single->label, mean_breakdown(*job.single)));
@@ -167,7 +187,7 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
   for (const Run& run : report.runs)
     for (const Lane& lane : run.lanes) {
       std::vector<std::string> cells = {run.label + " (" + job_name(run) + ")", lane.name, describe_waits(lane),
-                                        duration(lane.step)};
+                                        run.shown_step.of > 0 ? count(run.shown_step.of) : "", duration(lane.step)};
       for (const std::string& phase : phases)
         cells.push_back(lane.phases.count(phase) != 0 ? duration(lane.phases.at(phase)) : "");
       cells.insert(cells.end(),
@@ -177,7 +197,8 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
     }
   if (table.empty()) return "";
   return charts(overview) + charts(lanes) + bullets(words) +
-         paragraph(cat("Each moment of a lane is counted once; at most ", percent(unattributed),
+         paragraph(cat("All figures are means over ", traced_steps_of(report),
+                       ". Each moment of a lane is counted once; at most ", percent(unattributed),
                        " of a step belongs to no phase.")) +
          (report.tracing_cost.empty()
               ? ""
@@ -229,8 +250,7 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
           table.add({run->label + " (" + job.name() + ")", row.name, kind, count(sum.events), duration(sum.seconds),
                      byte_size(static_cast<double>(sum.bytes))});
       }
-      sentence +=
-          cat(sentence.empty() ? "" : ", ", "the step of ", format_label(run->label), " takes ", duration(end - start));
+      sentence += cat(sentence.empty() ? "" : "; ", format_label(run->label), ": ", describe_step(*run, end));
       chart.groups.push_back(group);
     }
     for (const std::string& phase : kPhases)
