@@ -2,6 +2,7 @@
 // out of place and then assigned, so that one rule (assign) creates the history of every in-place operation.
 #pragma once
 #include "tandem/autograd/record.h"
+#include "tandem/core/autocast.h"
 
 namespace tandem::autograd {
 
@@ -20,10 +21,12 @@ enum class OldValue { used, replaced };
 void assign(const char* op, Tensor& x, const Tensor& y, OldValue old);
 
 /// Runs an in-place operation: `direct()` writes into x; `op(x)` computes the result out of place, recorded. Because x
-/// is overwritten afterwards, an op that saves its input must be given a copy.
+/// is overwritten afterwards, an op that saves its input must be given a copy. Autocast does not act on in-place
+/// operations: they compute in the dtype of x.
 template <class Direct, class Op>
 Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op,
                 OldValue old = OldValue::used) {
+  const AutocastOffGuard guard;
   check_inplace_allowed(name, x);
   if (!x.is_contiguous()) check_no_internal_overlap(name, x);
   const bool real = x.is_floating_point();  // whether x can have a gradient: integer tensors have none

@@ -125,6 +125,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
                           const Tensor& running_var, Flag training, double momentum, double eps,
                           const std::shared_ptr<const BatchStatsReducer>& given_stats_reducer,
                           const Tensor& num_batches_tracked) {
+  const AutocastOffGuard uncast;
   check_batch_norm(input, weight, bias, running_mean, running_var, training);
   const std::shared_ptr<const BatchStatsReducer> stats_reducer =
       training && given_stats_reducer && !given_stats_reducer->is_single_rank() ? given_stats_reducer : nullptr;
@@ -188,6 +189,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
 std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                                      const Tensor& running_mean, const Tensor& running_var,
                                                      Flag training, double momentum, double eps) {
+  const AutocastOffGuard uncast;
   const Tensor y = batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps);
   if (!training) return {y, x.new_empty({0}), x.new_empty({0})};
   Shape dims;
@@ -209,6 +211,7 @@ bool detail::can_norm_relu_pool(const Tensor& x, Pair kernel, Pair stride, Pair 
 }
 Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                               const Tensor& running_var, Flag training, double momentum, double eps, Pair kernel) {
+  const AutocastOffGuard uncast;
   check_batch_norm(input, weight, bias, running_mean, running_var, training);
   const int64_t kh = kernel[0], kw = kernel[1];
   const auto images = [](const Tensor& t) {

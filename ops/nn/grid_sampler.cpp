@@ -76,6 +76,8 @@ Tensor pixels_at(const Tensor& rows, IntArrayRef sizes, const std::vector<Tensor
 
 Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
                     Flag align_corners) {
+  if (const Autocast cast{cast_policy::grid_sampler, x, grid})
+    return grid_sampler(cast(x), cast(grid), interpolation_mode, padding_mode, align_corners);
   check_real("grid_sampler", x);
   check_same_dtype_and_device("grid_sampler", "x", x, "grid", grid);
   const int64_t spatial = x.dim() - 2;
@@ -159,6 +161,7 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
 }
 
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, Flag align_corners) {
+  const AutocastOffGuard uncast;
   check_real("affine_grid_generator", theta);
   const auto spatial = static_cast<int64_t>(size.size()) - 2;
   TANDEM_CHECK(spatial == 2 || spatial == 3,
