@@ -39,6 +39,11 @@ TEST_CASE("results under autocast have PyTorch's dtypes, and gradients those of 
   for (const nlohmann::json& row : file.at("cases")) {
     const std::string op = row.at("name");
     if (!cases.count(op)) continue;
+    const std::string base = op.substr(0, op.find('/'));
+    // On GPUs autocast refuses the first, and the others give statistics of another dtype, with and without autocast.
+    if (device == kCUDA &&
+        (base == "binary_cross_entropy" || base == "native_batch_norm" || base == "native_group_norm"))
+      continue;
     const OpCase& each = *cases.at(op);
     for (size_t k = 0; k < operands.size(); ++k) {
       if (row.at("dtypes").at(k).is_null()) continue;

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, linalg_matrix_exp, matrix_exp);
+TANDEM_CAST_POLICY(float32, linalg_matrix_exp, matrix_exp);
 
 namespace {
 /// Returns the Taylor polynomial of degree 19, sum of x^i / i!, which is exact in double for norms up to 1.09. It is
@@ -37,7 +37,7 @@ Tensor exponential(const char* op, const Tensor& a) {
 }
 }  // namespace
 Tensor linalg_matrix_exp(const Tensor& a) {
-  const AutocastOffGuard uncast;
+  if (const Autocast cast{cast_policy::linalg_matrix_exp, a}) return linalg_matrix_exp(cast(a));
   static constexpr const char* kName = "linalg_matrix_exp";
   check_square(kName, a);
   Tensor y;
