@@ -32,13 +32,14 @@ inline bool is_autocast_available(DeviceType) { return true; }
 
 }  // namespace autocast
 
-/// While this guard lives, operations on tensors of one device type cast their operands, as in PyTorch's autocast:
-/// products, convolutions and attention to `dtype`; softmax, norms, losses, sums and exponentials to float32. Other
-/// operations compute in the dtype of their operands. Weights stay float32, and so do their gradients.
+/// Turns autocast on for one device type until the guard ends. Operations on tensors of that type cast their operands,
+/// as in PyTorch's autocast: products, convolutions and attention to `dtype`; softmax, norms, losses, sums and
+/// exponentials to float32. Other operations compute in the dtype of their operands. Weights and gradients stay
+/// float32.
 ///   AutocastGuard guard(kCPU, kBFloat16);
 ///   loss = cross_entropy(net->forward(x), y);
 /// The guard with `enabled` false turns autocast off again within another guard. The outermost guard frees the casts of
-/// weights that were kept. Without a dtype, get_autocast_dtype() stays as it is.
+/// weights that were kept. If no dtype is given, get_autocast_dtype() stays as it is.
 class AutocastGuard {
  public:
   /// @throws Error unless dtype is float16 or bfloat16
@@ -55,7 +56,7 @@ class AutocastGuard {
 
 namespace detail {
 
-/// While this guard lives, no operation of this thread casts its operands.
+/// Turns autocast off for this thread until the guard ends.
 class AutocastOffGuard {
  public:
   AutocastOffGuard() : state_(ThreadContext::current().autocast) {

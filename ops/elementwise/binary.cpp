@@ -11,7 +11,7 @@ namespace tandem {
 
 TANDEM_CAST_POLICY(float32, pow);
 TANDEM_CAST_POLICY(promote, atan2);
-TANDEM_CAST_POLICY(none, copysign, div, float_power, floor_divide, fmax, fmin, fmod, heaviside, hypot, ldexp, maximum,
+TANDEM_CAST_POLICY(none, copysign, div, floor_divide, float_power, fmax, fmin, fmod, heaviside, hypot, ldexp, maximum,
                    minimum, mul, nextafter, remainder, xlogy);
 
 namespace {
