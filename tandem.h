@@ -8,6 +8,7 @@
 #include "tandem/autograd/saved_tensors_hooks.h"
 #include "tandem/core/algorithms.h"
 #include "tandem/core/allocator.h"
+#include "tandem/core/autocast.h"
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/generator.h"
 #include "tandem/core/loop/graph.h"

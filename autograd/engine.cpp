@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tandem/autograd/graph_task.h"
+#include "tandem/core/autocast.h"
 #include "tandem/core/cuda/streams.h"
 #include "tandem/core/threads/start_thread.h"
 #include "tandem/core/threads/thread_pool.h"
@@ -171,6 +172,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   const auto task = std::make_shared<GraphTask>();
   task->create_graph = create_graph;
   task->retain_graph = retain_graph.value_or(create_graph);
+  const AutocastOffGuard uncast;     // a backward computes in the dtypes of its forward
   ThreadContext::current().state();  // creates the state of this thread's rank now, so that workers share it
   task->context = ThreadContext::current();
   task->context.grad_enabled = create_graph;

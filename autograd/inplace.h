@@ -2,6 +2,7 @@
 // out of place and then assigned, so that one rule (assign) creates the history of every in-place operation.
 #pragma once
 #include "tandem/autograd/record.h"
+#include "tandem/core/autocast.h"
 
 namespace tandem::autograd {
 
@@ -21,10 +22,12 @@ void assign(const char* op, Tensor& x, const Tensor& y, OldValue old);
 
 /// Runs an in-place operation. If no gradient is needed, calls direct(), which writes into x. Otherwise calls op(x),
 /// which computes the result out of place and is recorded by autograd. Because x is overwritten afterwards, an op that
-/// saves its input must be given a copy.
+/// saves its input must be given a copy. Autocast does not act on in-place
+/// operations: they compute in the dtype of x.
 template <class Direct, class Op>
 Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op,
                 OldValue old = OldValue::used) {
+  const AutocastOffGuard guard;
   check_inplace_allowed(name, x);
   if (!x.is_contiguous()) check_no_internal_overlap(name, x);
   const bool real = x.is_floating_point();  // whether x can have a gradient: integer tensors have none

@@ -8,9 +8,11 @@ usage: files.py           prints "NAME  FILE..." for each public function: the s
   - a file does not begin with a comment that says what it is for
   - a comment names a file that does not exist
   - two places define one macro
-  - a public operation has no cast policy (TANDEM_CAST_POLICY, core/cast_policy.h) in the source that defines it, or two
+  - a public operation has no cast policy (TANDEM_CAST_POLICY, core/cast_policy.h) in the source that defines it, or two;
+    or no test calls an operation with a policy under autocast
 Needs universal-ctags."""
 import collections
+import json
 import os
 import re
 import subprocess
@@ -162,6 +164,17 @@ def wrong_cast_policies():
         yield f"{named[name][0]} names a cast policy of {name}, which is not a public operation that returns tensors"
 
 
+def untested_cast_policies():
+    rows = {row["name"].split("/")[0] for row in json.loads(read("tests/fixtures/autocast.json"))["cases"]}
+    tests = read("tests/autocast/autocast_test.cpp")
+    refused = {"linalg_eig", "linalg_eigvals"}  # they always throw
+    for file in tracked(*(f"{room}/*.cpp" for room in ROOMS)):
+        for names in re.findall(r"^TANDEM_CAST_POLICY\((?:lower|float32|promote), ([^)]*)\)", read(file), re.M):
+            for name in sorted(set(re.split(r",\s*", names)) - rows - refused):
+                if f"{name}(" not in tests:
+                    yield f"no test calls {name} of {file} under autocast; tests/fixtures/autocast.json has no row of it"
+
+
 if __name__ == "__main__":
     if len(sys.argv) == 1:
         sources = definitions()
@@ -171,6 +184,6 @@ if __name__ == "__main__":
     else:
         code = [f for f in tracked(*FOLDERS, "emulation", "tools") if f.endswith((".h", ".cpp", ".cu", ".cuh"))]
         wrong = [*wrong_pairs(), *too_many_files(), *without_a_first_line(code), *absent_files(code),
-                 *macros_defined_twice(code), *wrong_cast_policies()]
+                 *macros_defined_twice(code), *wrong_cast_policies(), *untested_cast_policies()]
         print("\n".join(wrong))
         sys.exit(1 if wrong else 0)

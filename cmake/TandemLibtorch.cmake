@@ -1,7 +1,7 @@
 # Tandem::libtorch: a program that links this target finds headers with LibTorch's names, which declare Tandem. One of
 # them has the contents (libtorch/torch/torch.h, with its parts beside it); the others include it.
 set(tandem_libtorch_headers
-    ATen/ATen.h ATen/Functions.h ATen/Parallel.h ATen/core/Tensor.h ATen/core/ivalue.h ATen/cuda/CUDAContext.h
+    ATen/ATen.h ATen/autocast_mode.h ATen/Functions.h ATen/Parallel.h ATen/core/Tensor.h ATen/core/ivalue.h ATen/cuda/CUDAContext.h
     ATen/cuda/CUDAEvent.h ATen/cuda/CUDAGraph.h
     c10/core/Device.h c10/core/DeviceType.h c10/core/InferenceMode.h c10/core/MemoryFormat.h c10/core/Scalar.h c10/core/ScalarType.h
     c10/core/TensorOptions.h c10/cuda/CUDAEvent.h c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h

@@ -1,5 +1,6 @@
 // Cast policies: what mixed precision does with the floating operands of an operation before the operation sees them.
-// The source file of each operation declares its policy. ci/files.py checks that every public operation has one.
+// The source file of each operation declares its policy, and the operation acts on it by Autocast (ops/autocast.h).
+// ci/files.py checks that every public operation has one.
 #pragma once
 
 namespace tandem {

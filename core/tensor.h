@@ -422,9 +422,9 @@ class Tensor : public TensorBase {
   Tensor norm(double p = 2) const;
   Tensor norm(double p, IntArrayRef dims, detail::Flag keepdim = false) const;
   Tensor norm(double p, IntArrayRef dims, detail::Flag keepdim, DType dtype) const {
-    return to(dtype).norm(p, dims, keepdim);
+    return to(dtype).norm(p, dims, keepdim).to(dtype);
   }
-  Tensor norm(double p, DType dtype) const { return to(dtype).norm(p); }
+  Tensor norm(double p, DType dtype) const { return to(dtype).norm(p).to(dtype); }
   Tensor max() const;
   Tensor min() const;
   std::tuple<Tensor, Tensor> max(int64_t dim, detail::Flag keepdim = false) const;
@@ -450,11 +450,11 @@ class Tensor : public TensorBase {
   Tensor& cumsum_(int64_t dim) const;
   Tensor softmax(int64_t dim) const;
   Tensor softmax(int64_t dim, std::optional<DType> dtype) const {
-    return to(dtype.value_or(this->dtype())).softmax(dim);
+    return dtype ? to(*dtype).softmax(dim).to(*dtype) : softmax(dim);
   }
   Tensor log_softmax(int64_t dim) const;
   Tensor log_softmax(int64_t dim, std::optional<DType> dtype) const {
-    return to(dtype.value_or(this->dtype())).log_softmax(dim);
+    return dtype ? to(*dtype).log_softmax(dim).to(*dtype) : log_softmax(dim);
   }
   /// The first parameter is LibTorch's `stable`: sorting is stable in any case.
   template <std::same_as<bool> Bool> std::tuple<Tensor, Tensor> sort(Bool, int64_t dim, detail::Flag descending) const {

@@ -1,7 +1,9 @@
-// Thread-local state of a rank, or of one device's thread in a rank: generators, grad mode, observers, the autograd
-// sequence. Worker threads of the autograd engine use a copy of the state of the thread that called backward(); threads
-// of data loaders copy the state of the thread that created them. No other global state affects results.
+// Thread-local state of a rank, or of one device's thread in a rank: generators, grad mode, autocast, observers, the
+// autograd sequence. Worker threads of the autograd engine use a copy of the state of the thread that called
+// backward(); threads of data loaders copy the state of the thread that created them. No other global state affects
+// results.
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -27,6 +29,7 @@ struct SavedTensorHooks;
 
 namespace detail {
 
+class AutocastCache;
 class Observer;
 class Tracer;
 
@@ -64,6 +67,17 @@ struct RankState {
 
 enum class Float32Precision : int8_t { highest, high, medium };
 
+/// State of mixed precision, see core/autocast.h. Arrays have an element for each DeviceType.
+struct AutocastState {
+  std::array<bool, 2> enabled{};
+  bool any = false;  // whether autocast is enabled for a device type
+  bool cache_enabled = true;
+  int nesting = 0;  // number of guards that are alive
+  std::array<DType, 2> dtypes{DType::bfloat16, DType::float16};
+  // Casts of weights; null until one is kept. Copies of the context share it.
+  std::shared_ptr<AutocastCache> cache;
+};
+
 struct ThreadContext {
   // State of this thread's rank. If it is null when it is first needed, it is set to the state of the process's first
   // rank.
@@ -85,6 +99,7 @@ struct ThreadContext {
   int lane = 0;  // index of the DataParallel device that this thread works for, recorded in traces
   // hooks of the innermost saved_tensors_hooks guard, or null
   std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;
+  AutocastState autocast;
   uint64_t next_sequence = 0;  // number of the next autograd node; higher than that of any node it depends on
 
   ThreadContext();

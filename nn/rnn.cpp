@@ -7,6 +7,7 @@
 
 #include "tandem/nn/module/print.h"
 #include "tandem/ops/argument.h"
+#include "tandem/ops/autocast.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::detail {
@@ -227,13 +228,16 @@ template <class Derived> void RNNImplBase<Derived>::pretty_print(std::ostream& o
   out << ')';
 }
 
-template <class Derived> std::pair<Tensor, States> RNNImplBase<Derived>::run(const Tensor& given, States states) const {
+template <class Derived> std::pair<Tensor, States> RNNImplBase<Derived>::run(const Tensor& x, States states) const {
   const RNNOptionsBase& o = options_base;
+  const Autocast cast(CastPolicy::lower, x);
+  const Tensor given = cast(x);
+  states = cast(states);
   const bool batched = given.dim() == 3;
   TANDEM_CHECK(batched || given.dim() == 2, mode_name(o.mode()), ": Expected input to be 2D or 3D, got ", given.dim(),
                "D instead; accepted: ", o.batch_first() ? "(B, T, input_size)" : "(T, B, input_size)",
                ", or (T, input_size) for one sequence");
-  const std::vector<Tensor> weights = all_weights();
+  const std::vector<Tensor> weights = cast(all_weights());
   check_input(o, given, weights[0]);
   const Tensor input = !batched ? given.unsqueeze(1) : o.batch_first() ? given.transpose(0, 1) : given;
   const int64_t steps = input.size(0), batch = input.size(1);
@@ -255,10 +259,12 @@ template <class Derived>
 std::pair<nn::utils::rnn::PackedSequence, States> RNNImplBase<Derived>::run(
     const nn::utils::rnn::PackedSequence& packed, States states) const {
   const RNNOptionsBase& o = options_base;
-  const Tensor& data = packed.data();
+  const Autocast cast(CastPolicy::lower, packed.data());
+  const Tensor data = cast(packed.data());
+  states = cast(states);
   TANDEM_CHECK(data.dim() == 2, mode_name(o.mode()), ": input must have 2 dimensions, got ", data.dim(),
                "; packed data is (rows, input_size)");
-  const std::vector<Tensor> weights = all_weights();
+  const std::vector<Tensor> weights = cast(all_weights());
   check_input(o, data, weights[0]);
   const Tensor sizes = packed.batch_sizes().contiguous();
   const std::vector<int64_t> batch_sizes(sizes.data<int64_t>(), sizes.data<int64_t>() + sizes.numel());
@@ -309,8 +315,11 @@ template <class Derived> void RNNCellImplBase<Derived>::pretty_print(std::ostrea
   out << this->name() << '(' << options_base.input_size() << ", " << options_base.hidden_size()
       << (options_base.bias() ? "" : ", bias=False") << nonlinearity_text() << ')';
 }
-template <class Derived> States RNNCellImplBase<Derived>::step(RNNMode mode, const Tensor& given, States states) const {
+template <class Derived> States RNNCellImplBase<Derived>::step(RNNMode mode, const Tensor& x, States states) const {
   const RNNCellOptionsBase& o = options_base;
+  const Autocast cast(CastPolicy::lower, x);
+  const Tensor given = cast(x);
+  states = cast(states);
   const bool batched = given.dim() == 2;
   TANDEM_CHECK(batched || given.dim() == 1, this->name(), ": Expected input to be 1D or 2D, got ", given.dim(),
                "D instead; input is ", given.sizes());
@@ -330,7 +339,7 @@ template <class Derived> States RNNCellImplBase<Derived>::step(RNNMode mode, con
     TANDEM_CHECK(state.size(1) == expected[1], this->name(), ": ", label, " has inconsistent hidden_size: got ",
                  state.size(1), ", expected ", expected[1]);
   }
-  const CellParams w{weight_ih, weight_hh, bias_ih, bias_hh, {}};
+  const CellParams w{cast(weight_ih), cast(weight_hh), cast(bias_ih), cast(bias_hh), {}};
   States next = detail::step(mode, input_gates(mode, input, w), states, w);
   if (!batched)
     for (Tensor& state : next) state = state.squeeze(0);

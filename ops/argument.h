@@ -18,8 +18,7 @@ inline void check_real(const char* op, const Tensor& x) {
   TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op, ": not implemented for '", x.dtype(),
                   "'; accepted: floating point");
 }
-/// Checks that both tensors have one dtype. Every operation that does not promote its operands calls this function, so
-/// that mixed precision (core/cast_policy.h) can convert operands in one place.
+/// Checks that both tensors have one dtype. Every operation that does not promote its operands calls this function.
 /// @throws Error that names op and both tensors unless they are of one dtype
 inline void check_same_dtype(const char* op, const char* a_name, const Tensor& a, const char* b_name, const Tensor& b) {
   TANDEM_CHECK(a.dtype() == b.dtype(), op, ": expected ", a_name, " and ", b_name,

@@ -7,6 +7,7 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/ops/argument.h"
+#include "tandem/ops/autocast.h"
 #include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"

@@ -2,6 +2,7 @@
 #pragma once
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/autocast.h"
 
 namespace tandem::detail {
 
@@ -39,11 +40,12 @@ Tensor& write_out(const char* op, Tensor& out, autograd::TensorRefs inputs, IntA
 }
 
 /// Copies the result of compute() into `out`. Meant for results that are small compared with the `inputs`, and for
-/// operations that are composed of others.
+/// operations that are composed of others. Autocast does not act on operations with an output.
 template <class Compute>
 Tensor& assign_out(const char* op, Tensor& out, autograd::TensorRefs inputs, Compute&& compute) {
   check_out(op, out, inputs);
   const NoGradGuard guard;
+  const AutocastOffGuard uncast;
   const Tensor y = compute();
   if (prepare_out(op, out, y.sizes(), y.dtype(), y.device()))
     set_strides(out, core::strides_like(y, MemoryFormat::Preserve));

@@ -1,8 +1,9 @@
 // Out versions of operations that compute the result first and then copy it into the given tensors. name_out(out, ...)
 // takes the arguments of name(...); ops/declare_op.h says what `out` must be. Out versions are not recorded by
-// autograd, and throw if a gradient is required. Operations whose kernels write into `out` directly declare their out
-// versions beside the operation.
+// autograd, throw if a gradient is required, and are not cast under autocast. Operations whose kernels write into `out`
+// directly declare their out versions beside the operation.
 #pragma once
+#include "tandem/core/autocast.h"
 #include "tandem/ops/linalg/norm.h"
 #include "tandem/ops/ops.h"
 #include "tandem/ops/write_result.h"
@@ -81,18 +82,21 @@ namespace tandem {
     { tandem::name(args...) } -> std::same_as<Tensor>;                     \
   }                                                                        \
   Tensor& name##_out(Tensor& out, const Args&... args) {                   \
+    const detail::AutocastOffGuard uncast;                                 \
     return detail::write_result(#name "_out", out, tandem::name(args...)); \
   }
 TANDEM_OUT_VARIANTS(TANDEM_DECLARE_OUT)
 #undef TANDEM_DECLARE_OUT
 #define TANDEM_DECLARE_OUT_OF_LIST(name)                                                                             \
   template <class... Args> Tensor& name##_out(Tensor& out, const Tensor& x, IntArrayRef list, const Args&... args) { \
+    const detail::AutocastOffGuard uncast;                                                                           \
     return detail::write_result(#name "_out", out, tandem::name(x, list, args...));                                  \
   }
 TANDEM_OUT_VARIANTS_OF_LISTS(TANDEM_DECLARE_OUT_OF_LIST)
 #undef TANDEM_DECLARE_OUT_OF_LIST
 #define TANDEM_DECLARE_OUT_OF_TENSORS(name)                                                           \
   template <class... Args> Tensor& name##_out(Tensor& out, TensorList tensors, const Args&... args) { \
+    const detail::AutocastOffGuard uncast;                                                            \
     return detail::write_result(#name "_out", out, tandem::name(tensors, args...));                   \
   }
 TANDEM_OUT_VARIANTS_OF_TENSORS(TANDEM_DECLARE_OUT_OF_TENSORS)
@@ -115,6 +119,7 @@ TANDEM_OUT_VARIANTS_OF_NUMBERS(TANDEM_DECLARE_OUT_OF_NUMBERS)
     { tandem::name(args...) } -> std::same_as<std::tuple<Tensor, Tensor>>;                      \
   }                                                                                             \
   std::tuple<Tensor&, Tensor&> name##_out(Tensor& first, Tensor& second, const Args&... args) { \
+    const detail::AutocastOffGuard uncast;                                                      \
     const std::tuple<Tensor, Tensor> y = tandem::name(args...);                                 \
     return {detail::write_result(#name "_out", first, std::get<0>(y)),                          \
             detail::write_result(#name "_out", second, std::get<1>(y))};                        \
@@ -125,6 +130,7 @@ TANDEM_TWO_OUT_VARIANTS(TANDEM_DECLARE_TWO_OUT)
   template <class... Args>                                                                       \
   std::tuple<Tensor&, Tensor&, Tensor&> name##_out(Tensor& first, Tensor& second, Tensor& third, \
                                                    const Args&... args) {                        \
+    const detail::AutocastOffGuard uncast;                                                       \
     const std::tuple<Tensor, Tensor, Tensor> y = tandem::name(args...);                          \
     return {detail::write_result(#name "_out", first, std::get<0>(y)),                           \
             detail::write_result(#name "_out", second, std::get<1>(y)),                          \

@@ -29,6 +29,8 @@ tandem_example_test("example data_parallel_inference prints its table" COMMAND e
                     EXPECT "batch +plain +DP over 1 +persistent.*\n +512( +[0-9.]+)+")
 tandem_example_test("example captured_step learns by replays" COMMAND example_captured_step 300
                     EXPECT "captured: .* us a step, loss 0[.][0-4].*loops")
+tandem_example_test("example mixed_precision learns in bfloat16" COMMAND example_mixed_precision
+                    EXPECT "output in bfloat16, loss in float32.*weights and gradients in float32, loss 0[.][0-3]")
 if(TANDEM_CUDA_EMULATED)
   tandem_example_test("example captured_step learns by replays on a GPU" COMMAND example_captured_step 100 cuda
                       EXPECT "captured: .* us a step, loss 0[.][0-6].*calls of kernels")

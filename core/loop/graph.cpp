@@ -7,6 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "tandem/core/autocast/autocast_cache.h"
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/capture.h"
 #include "tandem/core/loop/loop_chain.h"
@@ -252,6 +253,11 @@ class Graph::Recorder : public Observer {
       : capture_(std::make_shared<cuda::Capture>(pool, ThreadContext::current().streams, [this] { release(); })) {}
   /// The capture of GPU work.
   const std::shared_ptr<cuda::Capture>& capture() const { return capture_; }
+  /// The capture's cache of autocast's casts. It is empty at first, so that a replay casts the weights again. A weight
+  /// that the step uses twice is cast once, as without a capture.
+  const std::shared_ptr<AutocastCache>& casts() const { return casts_; }
+  /// The cache that the thread had before the capture.
+  const std::shared_ptr<AutocastCache>& outer_casts() const { return outer_casts_; }
   void on_call(const KernelCall& call) override {
     if (!recording_ || call.device.is_cpu()) return pass(call);
     const cuda::Stream& stream = cuda::current_stream(call.device);
@@ -293,6 +299,8 @@ class Graph::Recorder : public Observer {
   std::atomic<bool> recording_{true};
   std::mutex mutex_;
   Owned<Record> record_{new Record};
+  const std::shared_ptr<AutocastCache> casts_ = std::make_shared<AutocastCache>(),
+                                       outer_casts_ = ThreadContext::current().autocast.cache;
   const std::shared_ptr<cuda::Capture> capture_;
 };
 
@@ -306,6 +314,8 @@ Owned<Graph::Record> Graph::stop(bool keep) {
   ThreadContext& context = ThreadContext::current();
   if (context.observer == recorder) context.observer = std::shared_ptr(recorder->outer());
   if (context.capture == recorder->capture()) context.capture = nullptr;
+  if (context.autocast.cache == recorder->casts()) context.autocast.cache = recorder->outer_casts();
+  recorder->casts()->clear();
   Owned<Record> record = recorder->stop();
   try {
     // Ends the capture before the record's memory is released.
@@ -336,6 +346,7 @@ void Graph::capture_begin(cuda::MempoolId_t pool) {
   recorder_ = std::make_shared<Recorder>(pool);
   attach_observer(recorder_);
   ThreadContext::current().capture = recorder_->capture();
+  ThreadContext::current().autocast.cache = recorder_->casts();
 }
 void Graph::capture_end() {
   TANDEM_CHECK(

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "tandem/autograd/engine.h"
+#include "tandem/core/autocast/autocast_cache.h"
 #include "tandem/core/generator.h"
 #include "tandem/core/internal.h"
 
@@ -69,6 +70,7 @@ struct CheckpointFrame::Members {
   std::vector<SavedTensor> inputs;
   std::vector<bool> requires_grad;
   std::optional<RngStates> random;
+  AutocastState autocast = ThreadContext::current().autocast;
   Run run;
   bool finished = false;
   std::vector<SavedTensorInfo> saved;  // tensors that the first run saved, in order
@@ -89,6 +91,15 @@ struct SavedTensorHandle {
   ~SavedTensorHandle() { free_recomputed(); }
 };
 thread_local bool second_run = false;
+/// Sets the first run's state of autocast, with a cache of its own, whose casts end with the second run.
+struct AutocastRestoreGuard {
+  explicit AutocastRestoreGuard(const AutocastState& first)
+      : saved(std::exchange(ThreadContext::current().autocast, first)) {
+    ThreadContext::current().autocast.cache = std::make_shared<AutocastCache>();
+  }
+  ~AutocastRestoreGuard() { ThreadContext::current().autocast = std::move(saved); }
+  AutocastState saved;
+};
 struct RecomputeGuard : graph::saved_tensors_hooks {
   explicit RecomputeGuard(SavedTensorHooks hooks) { enter(std::move(hooks)); }
   ~RecomputeGuard() { second_run = outer_; }
@@ -108,6 +119,7 @@ CheckpointFrame::CheckpointFrame(const variable_list& inputs, bool preserve_rng_
   }
   if (preserve_rng_state) members_->random = RngStates::capture(inputs);
   members_->run = std::move(run);
+  members_->autocast.cache = nullptr;
 }
 CheckpointFrame::~CheckpointFrame() = default;
 void CheckpointFrame::finish() { members_->finished = true; }
@@ -142,6 +154,7 @@ void CheckpointFrame::Members::recompute() {
   const auto second_run = [&] {
     const RecomputeGuard guard(std::move(hooks));
     const EnableGradGuard recorded;
+    const AutocastRestoreGuard dtypes(autocast);
     run(recompute_inputs);
   };
   if (random)

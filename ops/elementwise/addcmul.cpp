@@ -8,6 +8,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(promote, addcdiv, addcmul);
 
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
+  if (const Autocast cast{cast_policy::addcmul, *this, a, b}) return cast(*this).addcmul(cast(a), cast(b), value);
   const DType type = result_type(*this, a, b);
   check_accepted_dtype("addcmul", Accepts::numbers, type);
   // If the result has an integer dtype, the fraction of `value` is dropped, as in PyTorch. A `value` out of the dtype's
@@ -21,6 +22,7 @@ Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) 
   return compute_inplace("addcmul_", self(), {a, b}, [&](const Tensor& x) { return x.addcmul(a, b, value); });
 }
 Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) const {
+  if (const Autocast cast{cast_policy::addcdiv, *this, a, b}) return cast(*this).addcdiv(cast(a), cast(b), value);
   TANDEM_CHECK(a.is_floating_point() || b.is_floating_point(),
                "addcdiv: Integer division with addcdiv is no longer supported, but the operands are ", a.dtype(),
                " and ", b.dtype(), "; one must be floating point");

@@ -9,10 +9,10 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, float_power, pow);
+TANDEM_CAST_POLICY(float32, pow);
 TANDEM_CAST_POLICY(promote, atan2);
-TANDEM_CAST_POLICY(none, copysign, div, floor_divide, fmax, fmin, fmod, heaviside, hypot, ldexp, maximum, minimum, mul,
-                   nextafter, remainder, xlogy);
+TANDEM_CAST_POLICY(none, copysign, div, floor_divide, float_power, fmax, fmin, fmod, heaviside, hypot, ldexp, maximum,
+                   minimum, mul, nextafter, remainder, xlogy);
 
 namespace {
 
@@ -122,7 +122,10 @@ Tensor& Tensor::div_(const Tensor& other, std::optional<std::string_view> mode) 
 Tensor& Tensor::div_(const Scalar& other, std::optional<std::string_view> mode) const {
   return compute_inplace("div_", self(), {}, [&](const Tensor& x) { return x.div(other, mode); });
 }
-Tensor pow(const Scalar& base, const Tensor& exponent) { return wrap_scalar(exponent, base).pow(exponent); }
+Tensor pow(const Scalar& base, const Tensor& exponent) {
+  if (const Autocast cast{cast_policy::pow, exponent}) return pow(base, cast(exponent));
+  return wrap_scalar(exponent, base).pow(exponent);
+}
 Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent) {
   return assign_out("pow_out", out, exponent, [&] { return pow(base, exponent); });
 }
@@ -130,6 +133,7 @@ Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent) {
 // ---- composed of other operations
 
 Tensor Tensor::hypot(const Tensor& other) const {
+  const AutocastOffGuard uncast;
   const Operands o = promote_real_operands("hypot", *this, other);
   Tensor y;
   {
@@ -169,6 +173,7 @@ Tensor Tensor::copysign(const Scalar& other) const {
 }
 
 Tensor Tensor::xlogy(const Tensor& other) const {
+  const AutocastOffGuard uncast;
   const Operands o = promote_operands("xlogy", *this, other, /*to_floating=*/true);
   Tensor y;
   {
@@ -190,6 +195,7 @@ Tensor float_power(const Scalar& x, const Tensor& exponent) {
   return wrapped_scalar_tensor(exponent.device(), x, kFloat64).pow(exponent.to(kFloat64));
 }
 Tensor Tensor::ldexp(const Tensor& other) const {
+  const AutocastOffGuard uncast;
   if (!is_floating_point() || other.is_floating_point()) return *this * wrap_scalar(other, 2.0).pow(other);
   // The exponent is float32, because 2^other may overflow a half type.
   const Tensor exponent = other.to(dtype() == kFloat64 ? kFloat64 : kFloat32);

@@ -47,6 +47,7 @@ Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scala
   return op.accepts == Accepts::floating ? wrap_scalar_as_floating(a, b) : wrap_scalar(a, b);
 }
 Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b) {
+  if (const Autocast cast{op.policy, a, b}) return binary(op, cast(a), cast(b));
   const Operands o = operands(op, op.name, a, b);
   Tensor z = empty_result(o, result_type(op, o));
   run(op, o.a, o.b, z);
@@ -94,6 +95,7 @@ Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tenso
                    [&](Tensor& z) { run(op, o.a, o.b, z); });
 }
 Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b) {
+  if (const Autocast cast{op.policy, a}) return binary(op, cast(a), b);
   if (op.accepts == Accepts::powers && a.dtype() == kBool && b.is_boolean())
     return b.to_double() != 0 ? a.clone() : ones_like(a);
   const Tensor y = number(op, op.name, a, b);

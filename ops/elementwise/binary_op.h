@@ -11,6 +11,7 @@ struct BinaryOp {
   /// Bit set of the tensors that are saved because the gradients need them.
   enum class Saves : unsigned { nothing = 0, x = 1, y = 2, x_y = 3, output = 4, x_y_output = 7 };
   const char *name, *inplace_name, *out_name;
+  CastPolicy policy;
   Accepts accepts;
   Saves for_x, for_y;
   bool returns_bool;
@@ -35,11 +36,12 @@ void check_first_not_differentiated(const Context& ctx, const char* op);
 #define TANDEM_BINARY_DERIVATIVES(name) \
   Grads derivative::name([[maybe_unused]] const Context& ctx, [[maybe_unused]] const Tensor& dz)
 /// Defines one line of a list in core/elementwise_ops.h as a constant of type BinaryOp.
-#define TANDEM_BINARY_LINE(name, accepts, for_x, for_y, returns_bool, derivative)                      \
+#define TANDEM_BINARY_LINE(name, policy, accepts, for_x, for_y, returns_bool, derivative)              \
   constexpr BinaryOp name{                                                                             \
       #name,                                                                                           \
       #name "_",                                                                                       \
       #name "_out",                                                                                    \
+      policy,                                                                                          \
       Accepts::accepts,                                                                                \
       BinaryOp::Saves::for_x,                                                                          \
       BinaryOp::Saves::for_y,                                                                          \
@@ -47,11 +49,11 @@ void check_first_not_differentiated(const Context& ctx, const char* op);
       [](const Tensor& a, const Tensor& b, Tensor& z) { TANDEM_DISPATCH(z.device(), name, a, b, z); }, \
       derivative};
 #define TANDEM_DIFFERENTIABLE_BINARY_LINE(name, F, accepts, for_x, for_y, what) \
-  TANDEM_BINARY_LINE(name, accepts, for_x, for_y, false, derivative::name)
+  TANDEM_BINARY_LINE(name, cast_policy::name.value, accepts, for_x, for_y, false, derivative::name)
 #define TANDEM_INTEGRAL_BINARY_LINE(name, F, accepts, for_x, for_y, what) \
-  TANDEM_BINARY_LINE(name, accepts, for_x, for_y, false, nullptr)
+  TANDEM_BINARY_LINE(name, CastPolicy::none, accepts, for_x, for_y, false, nullptr)
 #define TANDEM_COMPARISON_LINE(name, F, accepts, for_x, for_y, what) \
-  TANDEM_BINARY_LINE(name, accepts, for_x, for_y, true, nullptr)
+  TANDEM_BINARY_LINE(name, CastPolicy::none, accepts, for_x, for_y, true, nullptr)
 /// Defines the methods of an operation, and its out versions.
 #define TANDEM_DEFINE_BINARY(name, ...)                                                                           \
   Tensor Tensor::name(const Tensor& other) const { return binary(line::name, *this, other); }                     \

@@ -12,7 +12,7 @@ namespace {
 namespace line {
 TANDEM_BITWISE_OPS(TANDEM_INTEGRAL_BINARY_LINE)
 TANDEM_SHIFT_OPS(TANDEM_INTEGRAL_BINARY_LINE)
-TANDEM_UNARY_LINE(bitwise_not, integral, nothing, false, nullptr)
+TANDEM_UNARY_LINE(bitwise_not, CastPolicy::none, integral, nothing, false, nullptr)
 }  // namespace line
 }  // namespace
 

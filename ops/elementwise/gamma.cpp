@@ -56,6 +56,7 @@ Tensor Tensor::polygamma(int64_t n) const {
                 [n](const Context& ctx, const Tensor& dy) -> Grads { return {dy * ctx.saved(0).polygamma(n + 1)}; });
 }
 Tensor Tensor::mvlgamma(int64_t p) const {
+  const AutocastOffGuard uncast;
   TANDEM_CHECK(p >= 1, "mvlgamma: p has to be greater than or equal to 1, got ", p);
   const Tensor x = floating(*this);
   Tensor y = x.lgamma();

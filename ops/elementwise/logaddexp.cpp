@@ -12,6 +12,7 @@ TANDEM_CAST_POLICY(none, logaddexp, logaddexp2);
 namespace {
 /// Returns log(base^a + base^b); `scale` is the natural logarithm of the base.
 Tensor log_add_exp(const char* op, const Tensor& a, const Tensor& b, double scale) {
+  const AutocastOffGuard uncast;
   const Operands o = promote_real_operands(op, a, b);
   Tensor y;
   {

@@ -11,7 +11,7 @@ TANDEM_CAST_POLICY(none, logical_not);
 namespace {
 namespace line {
 TANDEM_LOGICAL_OPS(TANDEM_COMPARISON_LINE)
-TANDEM_UNARY_LINE(logical_not, any, nothing, true, nullptr)
+TANDEM_UNARY_LINE(logical_not, CastPolicy::none, any, nothing, true, nullptr)
 }  // namespace line
 }  // namespace
 

@@ -48,6 +48,7 @@ TANDEM_SPECIAL_BINARY_OPS(TANDEM_DEFINE_SPECIAL_BINARY)
 #undef TANDEM_DEFINE_SPECIAL_BINARY
 
 Tensor special_entr(const Tensor& input) {
+  const AutocastOffGuard uncast;
   const Tensor x = floating(input);
   Tensor y;
   {
@@ -59,12 +60,14 @@ Tensor special_entr(const Tensor& input) {
 }
 Tensor special_ndtr(const Tensor& x) { return (floating(x) * -(0.5 * std::numbers::sqrt2)).erfc() * 0.5; }
 Tensor special_log_ndtr(const Tensor& input) {
+  const AutocastOffGuard uncast;
   const Tensor x = floating(input), far = x < -1, t = x * (0.5 * std::numbers::sqrt2);
   const Tensor below = (special_erfcx(where(far, -t, Scalar(1))) * 0.5).log() - t * t;
   const Tensor above = (where(far, Scalar(0), t).erfc() * -0.5).log1p();
   return where(far, below, above);
 }
 Tensor special_xlog1py(const Tensor& x, const Tensor& y) {
+  const AutocastOffGuard uncast;
   const Operands o = promote_operands("special_xlog1py", x, y, /*to_floating=*/true);
   Tensor z;
   {

@@ -8,9 +8,10 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, acos, asin, cosh, exp, expm1, log, log10, log1p, log2, reciprocal, rsqrt, sinh, tan);
+TANDEM_CAST_POLICY(float32, acos, asin, cosh, exp, expm1, log, log10, log1p, log2, reciprocal, rsqrt, sinh, square,
+                   tan);
 TANDEM_CAST_POLICY(none, abs, acosh, angle, asinh, atan, atanh, ceil, cos, deg2rad, exp2, floor, frac, frexp, logit,
-                   neg, positive, rad2deg, round, sign, signbit, sin, sinc, sqrt, square, tanh, trunc);
+                   neg, positive, rad2deg, round, sign, signbit, sin, sinc, sqrt, tanh, trunc);
 
 namespace {
 
@@ -85,6 +86,7 @@ Tensor Tensor::sinc() const {
   return (angle.sin() / angle).masked_fill(zero, Scalar(1));
 }
 Tensor Tensor::logit(std::optional<double> eps) const {
+  const AutocastOffGuard uncast;
   const Tensor real = floating(*this);
   Tensor y;
   {

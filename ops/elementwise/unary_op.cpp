@@ -17,6 +17,7 @@ DType result_type(const UnaryOp& op, const Tensor& x) { return op.returns_bool ?
 }  // namespace
 
 Tensor unary(const UnaryOp& op, const Tensor& input) {
+  if (const Autocast cast{op.policy, input}) return unary(op, cast(input));
   const Tensor x = operand(op, op.name, input);
   if (is_rounded_already(op, x)) return x.clone();
   Tensor y = core::empty_result(x.sizes(), result_type(op, x), x.device(), x);

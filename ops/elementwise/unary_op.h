@@ -10,6 +10,7 @@ namespace tandem::detail {
 struct UnaryOp {
   enum class Saves { nothing, input, output };
   const char *name, *inplace_name, *out_name;
+  CastPolicy policy;
   Accepts accepts;
   Saves saves;
   bool returns_bool;
@@ -27,17 +28,18 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input);
 #define TANDEM_DECLARE_UNARY_DERIVATIVE(name, ...) Tensor name(const Tensor& dy, const Tensor& s);
 #define TANDEM_UNARY_DERIVATIVE(name) Tensor derivative::name(const Tensor& dy, [[maybe_unused]] const Tensor& s)
 /// Defines one line of a list in core/elementwise_ops.h as a constant of type UnaryOp.
-#define TANDEM_UNARY_LINE(name, accepts, saves, returns_bool, derivative)                             \
+#define TANDEM_UNARY_LINE(name, policy, accepts, saves, returns_bool, derivative)                     \
   constexpr UnaryOp name{#name,                                                                       \
                          #name "_",                                                                   \
                          #name "_out",                                                                \
+                         policy,                                                                      \
                          Accepts::accepts,                                                            \
                          UnaryOp::Saves::saves,                                                       \
                          returns_bool,                                                                \
                          [](const Tensor& x, Tensor& y) { TANDEM_DISPATCH(y.device(), name, x, y); }, \
                          derivative};
 #define TANDEM_DIFFERENTIABLE_UNARY_LINE(name, F, accepts, saves, what) \
-  TANDEM_UNARY_LINE(name, accepts, saves, false, derivative::name)
+  TANDEM_UNARY_LINE(name, cast_policy::name.value, accepts, saves, false, derivative::name)
 /// Defines the methods of an operation, and its out version.
 #define TANDEM_DEFINE_UNARY(name, ...)                                          \
   Tensor Tensor::name() const { return unary(line::name, *this); }              \

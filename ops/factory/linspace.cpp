@@ -35,6 +35,7 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions& op
   return apply_requires_grad(out, options);
 }
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
+  const AutocastOffGuard uncast;
   const DType type = options.dtype();
   // The powers are computed in float64, because exponents rounded to `type` would be too inaccurate.
   const TensorOptions wide = options.requires_grad(false).dtype(kFloat64);

@@ -38,6 +38,8 @@ Tensor check_index_copy(const char* op, const Tensor& x, int64_t dim, const Tens
 }
 }  // namespace
 Tensor Tensor::index_copy(int64_t dim, const Tensor& index, const Tensor& source) const {
+  if (const Autocast cast{cast_policy::index_copy, *this, index, source})
+    return cast(*this).index_copy(dim, cast(index), cast(source));
   const int64_t d = wrap_dim("index_copy", dim, this->dim());
   return scatter(d, check_index_copy("index_copy", *this, d, index, source), source);
 }

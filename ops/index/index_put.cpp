@@ -74,9 +74,12 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar
   return index_put_(indices, full({}, value, options()));
 }
 Tensor Tensor::index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, Flag accumulate) const {
+  if (const Autocast cast{cast_policy::index_put, *this, value})
+    return cast(*this).index_put(indices, cast(value), accumulate);
   return clone().index_put_(indices, value, accumulate);
 }
 Tensor Tensor::index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const {
+  if (const Autocast cast{cast_policy::index_put, *this}) return cast(*this).index_put(indices, value);
   return clone().index_put_(indices, value);
 }
 

@@ -31,6 +31,8 @@ Tensor narrow_source_to_index(const char* op, const Tensor& x, const Tensor& ind
 }
 }  // namespace
 Tensor Tensor::scatter_add(int64_t dim, const Tensor& index, const Tensor& source) const {
+  if (const Autocast cast{cast_policy::scatter_add, *this, index, source})
+    return cast(*this).scatter_add(dim, cast(index), cast(source));
   dim = wrap_dim("scatter_add", dim, this->dim());
   const Tensor positions = check_gather_index("scatter_add", *this, dim, index);
   const Tensor part = narrow_source_to_index("scatter_add", *this, positions, source);

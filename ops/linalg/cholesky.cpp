@@ -10,6 +10,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, cholesky_inverse, cholesky_solve, linalg_cholesky, linalg_cholesky_ex);
 
 std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& a, bool upper, bool check_errors) {
+  if (const Autocast cast{cast_policy::linalg_cholesky_ex, a}) return linalg_cholesky_ex(cast(a), upper, check_errors);
   static constexpr const char* kName = "linalg_cholesky_ex";
   check_square(kName, a);
   Tensor columns = to_column_major(kName, a), info = core::empty({columns.size(0)}, kInt32, columns.device());
@@ -38,6 +39,7 @@ Tensor linalg_cholesky(const Tensor& a, bool upper) {
   return std::get<0>(linalg_cholesky_ex(a, upper, /*check_errors=*/true));
 }
 Tensor cholesky_solve(const Tensor& b, const Tensor& L, bool upper) {
+  if (const Autocast cast{cast_policy::cholesky_solve, b, L}) return cholesky_solve(cast(b), cast(L), upper);
   check_square("cholesky_solve", L);
   TANDEM_CHECK(b.dim() >= 2, "cholesky_solve: b should have at least 2 dimensions, but has ", b.dim(),
                " dimensions instead");
@@ -47,6 +49,7 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& L, bool upper) {
   return linalg_solve_triangular(lower.mT(), linalg_solve_triangular(lower, b, /*upper=*/false), /*upper=*/true);
 }
 Tensor cholesky_inverse(const Tensor& L, bool upper) {
+  if (const Autocast cast{cast_policy::cholesky_inverse, L}) return cholesky_inverse(cast(L), upper);
   check_square("cholesky_inverse", L);
   return tandem::cholesky_solve(eye(L.size(-1), L.options()), L, upper);
 }

@@ -3,6 +3,7 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/ops/argument.h"
+#include "tandem/ops/autocast.h"
 #include "tandem/ops/elementwise/operators.h"
 
 namespace tandem {
@@ -10,6 +11,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(promote, cross, linalg_cross);
 
 Tensor Tensor::cross(const Tensor& other, std::optional<int64_t> dim) const {
+  if (const Autocast cast{cast_policy::cross, *this, other}) return cast(*this).cross(cast(other), dim);
   TANDEM_CHECK(this->dim() == other.dim(), "cross: inputs must have the same number of dimensions, got ", this->sizes(),
                " and ", other.sizes());
   check_same_dtype("cross", "x", *this, "other", other);

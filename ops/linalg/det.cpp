@@ -62,6 +62,7 @@ bool any_nearly_singular(const Tensor& a) {
 }  // namespace
 
 Tensor linalg_det(const Tensor& a) {
+  if (const Autocast cast{cast_policy::linalg_det, a}) return linalg_det(cast(a));
   static constexpr const char* kName = "linalg_det";
   check_square(kName, a);
   Tensor y;
@@ -84,6 +85,7 @@ Tensor det(const Tensor& a) { return linalg_det(a); }
 Tensor Tensor::det() const { return linalg_det(*this); }
 
 std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& a) {
+  if (const Autocast cast{cast_policy::linalg_slogdet, a}) return linalg_slogdet(cast(a));
   static constexpr const char* kName = "linalg_slogdet";
   check_square(kName, a);
   Tensor sign, value;

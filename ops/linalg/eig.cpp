@@ -25,6 +25,7 @@ std::pair<Tensor, Tensor> eigen(const char* op, const Tensor& a, std::string_vie
 }
 }  // namespace
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& a, std::string_view UPLO) {
+  if (const Autocast cast{cast_policy::linalg_eigh, a}) return linalg_eigh(cast(a), UPLO);
   const auto [w, v] = eigen("linalg_eigh", a, UPLO, true);
   return record("linalg_eigh", std::tuple(w, v), {a}, {w, v}, [](const Context& ctx, const Grads& dy) -> Grads {
     const Tensor w = ctx.saved(0), v = ctx.saved(1);
@@ -39,6 +40,7 @@ std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& a, std::string_view UPLO) {
   });
 }
 Tensor linalg_eigvalsh(const Tensor& a, std::string_view UPLO) {
+  if (const Autocast cast{cast_policy::linalg_eigvalsh, a}) return linalg_eigvalsh(cast(a), UPLO);
   if (autograd::any_requires_grad({a})) return std::get<0>(linalg_eigh(a, UPLO));
   return eigen("linalg_eigvalsh", a, UPLO, false).first;
 }

@@ -8,6 +8,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, inverse, linalg_inv, linalg_inv_ex);
 
 std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& a, bool check_errors) {
+  if (const Autocast cast{cast_policy::linalg_inv_ex, a}) return linalg_inv_ex(cast(a), check_errors);
   static constexpr const char* kName = "linalg_inv_ex";
   check_square(kName, a);
   const LuFactors f = factor_lu(kName, a);

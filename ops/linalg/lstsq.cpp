@@ -23,6 +23,7 @@ kernels::LeastSquares parse_driver(std::optional<std::string_view> name) {
 }  // namespace
 std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& a, const Tensor& b, std::optional<double> rcond,
                                                         std::optional<std::string_view> driver) {
+  if (const Autocast cast{cast_policy::linalg_lstsq, a, b}) return linalg_lstsq(cast(a), cast(b), rcond, driver);
   static constexpr const char* kName = "linalg_lstsq";
   using kernels::LeastSquares;
   check_matrices(kName, a);

@@ -55,6 +55,8 @@ Tensor lu_backward(const Tensor& L, const Tensor& U, const Tensor& gL, const Ten
 }  // namespace
 
 ThreeTensors linalg_lu_factor_ex(const Tensor& a, bool pivot, bool check_errors) {
+  if (const Autocast cast{cast_policy::linalg_lu_factor_ex, a})
+    return linalg_lu_factor_ex(cast(a), pivot, check_errors);
   static constexpr const char* kName = "linalg_lu_factor_ex";
   check_matrices(kName, a);
   TANDEM_CHECK(pivot, kName, ": LU without pivoting is not implemented; pass pivot = true");
@@ -79,6 +81,7 @@ std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& a, bool pivot) {
   return {lu, pivots};
 }
 ThreeTensors lu_unpack(const Tensor& LU, const Tensor& pivots, bool unpack_data, bool unpack_pivots) {
+  if (const Autocast cast{cast_policy::lu_unpack, LU}) return lu_unpack(cast(LU), pivots, unpack_data, unpack_pivots);
   check_matrices("lu_unpack", LU);
   if (unpack_pivots) {
     const Shape expected = append_sizes(leading_sizes(LU), {std::min(LU.size(-2), LU.size(-1))});
@@ -99,6 +102,8 @@ ThreeTensors linalg_lu(const Tensor& a, bool pivot) {
   return lu_unpack(lu, pivots);
 }
 Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& b, bool left, bool adjoint) {
+  if (const Autocast cast{cast_policy::linalg_lu_solve, LU, pivots, b})
+    return linalg_lu_solve(cast(LU), cast(pivots), cast(b), left, adjoint);
   check_square("linalg_lu_solve", LU);
   if (!left) return transpose_result(linalg_lu_solve(LU, pivots, b.mT(), true, !adjoint));
   TANDEM_CHECK(b.dim() >= 2, "linalg_lu_solve: The input tensor B must have at least 2 dimensions, got ", b.sizes());

@@ -37,6 +37,7 @@ Tensor exponential(const char* op, const Tensor& a) {
 }
 }  // namespace
 Tensor linalg_matrix_exp(const Tensor& a) {
+  if (const Autocast cast{cast_policy::linalg_matrix_exp, a}) return linalg_matrix_exp(cast(a));
   static constexpr const char* kName = "linalg_matrix_exp";
   check_square(kName, a);
   Tensor y;

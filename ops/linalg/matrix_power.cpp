@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, linalg_matrix_power, matrix_power);
+TANDEM_CAST_POLICY(none, linalg_matrix_power, matrix_power);
 
 Tensor linalg_matrix_power(const Tensor& a, int64_t n) {
   TANDEM_CHECK(a.dim() >= 2, "linalg_matrix_power: The input tensor A must have at least 2 dimensions, got ",

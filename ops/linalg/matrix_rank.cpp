@@ -14,6 +14,7 @@ TANDEM_CAST_POLICY(float32, linalg_matrix_rank);
 
 namespace {
 Tensor rank_of_matrix(const Tensor& a, const Tolerances& tolerances, bool hermitian) {
+  if (const Autocast cast{cast_policy::linalg_matrix_rank, a}) return rank_of_matrix(cast(a), tolerances, hermitian);
   static constexpr const char* kName = "linalg_matrix_rank";
   hermitian ? check_square(kName, a) : check_matrices(kName, a);
   const NoGradGuard guard;

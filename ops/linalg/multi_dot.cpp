@@ -1,6 +1,7 @@
 // Products of many matrices in the cheapest order: linalg_multi_dot, chain_matmul.
 #include "tandem/ops/linalg/multi_dot.h"
 
+#include "tandem/ops/autocast.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {
@@ -44,10 +45,12 @@ Tensor multiply_all(const char* op, const std::vector<Tensor>& matrices) {
 }
 }  // namespace
 Tensor chain_matmul(TensorList matrices) {
+  if (const Autocast cast{cast_policy::chain_matmul, matrices}) return chain_matmul(cast(matrices));
   TANDEM_CHECK(!matrices.empty(), "chain_matmul(): Expected one or more matrices");
   return multiply_all("chain_matmul", matrices.vec());
 }
 Tensor linalg_multi_dot(TensorList tensors) {
+  if (const Autocast cast{cast_policy::linalg_multi_dot, tensors}) return linalg_multi_dot(cast(tensors));
   TANDEM_CHECK(tensors.size() >= 2, "linalg_multi_dot(): expected at least 2 tensors but got ", tensors.size());
   std::vector<Tensor> matrices = tensors.vec();
   const bool row = matrices.front().dim() == 1, column = matrices.back().dim() == 1;

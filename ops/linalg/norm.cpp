@@ -41,10 +41,14 @@ Tensor restore_kept_dims(const Tensor& y, const Tensor& x, IntArrayRef dim, bool
 
 Tensor linalg_vector_norm(const Tensor& x, const Scalar& ord, OptionalDims dim, Flag keepdim,
                           std::optional<DType> dtype) {
+  if (const Autocast cast{cast_policy::linalg_vector_norm, x})
+    return linalg_vector_norm(cast(x), ord, dim, keepdim, dtype);
   return to_optional_dtype(x, dtype).norm(ord.to<double>(), dim.dims, keepdim);
 }
 Tensor linalg_matrix_norm(const Tensor& x, const Scalar& ord, IntArrayRef dim, Flag keepdim,
                           std::optional<DType> dtype) {
+  if (const Autocast cast{cast_policy::linalg_matrix_norm, x})
+    return linalg_matrix_norm(cast(x), ord, dim, keepdim, dtype);
   static constexpr const char* kName = "linalg_matrix_norm";
   const double p = ord.to<double>(), size = std::abs(p);
   TANDEM_CHECK(size == 1 || size == 2 || std::isinf(p), kName, ": Order ", p,
@@ -56,6 +60,8 @@ Tensor linalg_matrix_norm(const Tensor& x, const Scalar& ord, IntArrayRef dim, F
 }
 Tensor linalg_matrix_norm(const Tensor& x, std::string_view ord, IntArrayRef dim, Flag keepdim,
                           std::optional<DType> dtype) {
+  if (const Autocast cast{cast_policy::linalg_matrix_norm, x})
+    return linalg_matrix_norm(cast(x), ord, dim, keepdim, dtype);
   static constexpr const char* kName = "linalg_matrix_norm";
   TANDEM_CHECK(ord == "fro" || ord == "nuc", kName, ": Order ", ord,
                " not supported; accepted: \"fro\", \"nuc\" and numbers");
@@ -148,6 +154,7 @@ Tensor compute_norm(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
 }  // namespace
 Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
 Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
+  if (const Autocast cast{cast_policy::norm, *this}) return cast(*this).norm(p, dims, keepdim);
   const OpSpan span("norm");
   TANDEM_CHECK_AS(NotImplementedError, is_floating_point(),
                   "norm: Expected a floating point or complex tensor as input. Got ", dtype());
@@ -167,6 +174,7 @@ Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
 }
 
 Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
+  if (const Autocast cast{cast_policy::renorm, *this}) return cast(*this).renorm(p, dim, maxnorm);
   check_accepted_dtype("renorm", Accepts::real, dtype());
   TANDEM_CHECK(this->dim() >= 2, "renorm: input needs at least 2 dimensions, got ", this->dim(), " dimensions");
   TANDEM_CHECK(p.to_double() > 0, "renorm: non-positive-norm not supported, got p ", p);

@@ -21,6 +21,7 @@ Tensor detail::pinv_backward(const Tensor& dp, const Tensor& p, const Tensor& a)
 /// Returns the pseudoinverse. Its gradient is computed by pinv_backward, because singular vectors of equal singular
 /// values have no gradient.
 static Tensor pseudoinverse(const char* op, const Tensor& a, const Tolerances& tolerances, bool hermitian) {
+  if (const Autocast cast{cast_policy::linalg_pinv, a}) return pseudoinverse(op, cast(a), tolerances, hermitian);
   hermitian ? check_square(op, a) : check_matrices(op, a);
   Tensor p;
   {

@@ -43,6 +43,7 @@ Tensor qr_backward(const Tensor& Q, const Tensor& R, const Tensor& dQ, const Ten
 }  // namespace
 
 std::tuple<Tensor, Tensor> linalg_qr(const Tensor& a, std::string_view mode) {
+  if (const Autocast cast{cast_policy::linalg_qr, a}) return linalg_qr(cast(a), mode);
   static constexpr const char* kName = "linalg_qr";
   check_matrices(kName, a);
   TANDEM_CHECK(mode == "reduced" || mode == "complete" || mode == "r", kName, ": qr received unrecognized mode '", mode,
@@ -75,6 +76,7 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& a, std::string_view mode) {
 }
 
 std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
+  if (const Autocast cast{cast_policy::geqrf, a}) return geqrf(cast(a));
   check_matrices("geqrf", a);
   const Reflectors f = factor_qr("geqrf", a);
   const IntArrayRef leading = leading_sizes(a);
@@ -118,6 +120,8 @@ Tensor host_factors(const Tensor& tau) {
 }
 }  // namespace
 Tensor linalg_householder_product(const Tensor& x, const Tensor& tau) {
+  if (const Autocast cast{cast_policy::linalg_householder_product, x, tau})
+    return linalg_householder_product(cast(x), cast(tau));
   static constexpr const char* kName = "linalg_householder_product";
   check_reflectors(kName, x, tau);
   if (autograd::any_requires_grad({x, tau})) {
@@ -133,6 +137,7 @@ Tensor orgqr(const Tensor& x, const Tensor& tau) { return linalg_householder_pro
 Tensor Tensor::orgqr(const Tensor& tau) const { return linalg_householder_product(*this, tau); }
 
 Tensor ormqr(const Tensor& x, const Tensor& tau, const Tensor& c, bool left, bool transpose) {
+  if (const Autocast cast{cast_policy::ormqr, x, tau, c}) return ormqr(cast(x), cast(tau), cast(c), left, transpose);
   static constexpr const char* kName = "ormqr";
   check_reflectors(kName, x, tau);
   check_matrices(kName, c);

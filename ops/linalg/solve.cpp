@@ -42,9 +42,12 @@ std::tuple<Tensor, Tensor> detail::solve(const char* op, const Tensor& a, const 
   return {left ? x : transpose_result(x), info};
 }
 std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& a, const Tensor& b, bool left, bool check_errors) {
+  if (const Autocast cast{cast_policy::linalg_solve_ex, a, b})
+    return linalg_solve_ex(cast(a), cast(b), left, check_errors);
   return solve("linalg_solve_ex", a, b, left, check_errors);
 }
 Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left) {
+  if (const Autocast cast{cast_policy::linalg_solve, a, b}) return linalg_solve(cast(a), cast(b), left);
   return std::get<0>(solve("linalg_solve", a, b, left, true));
 }
 
@@ -68,6 +71,8 @@ Tensor solve_triangle(const Tensor& a, const Tensor& b, bool upper, bool unitria
 }
 }  // namespace
 Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unitriangular) {
+  if (const Autocast cast{cast_policy::linalg_solve_triangular, a, b})
+    return linalg_solve_triangular(cast(a), cast(b), upper, left, unitriangular);
   static constexpr const char* kName = "linalg_solve_triangular";
   check_square(kName, a);
   check_matrices(kName, b, "B");
@@ -79,6 +84,8 @@ Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, boo
 }
 std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& a, bool upper, bool transpose,
                                             bool unitriangular) {
+  if (const Autocast cast{cast_policy::triangular_solve, b, a})
+    return triangular_solve(cast(b), cast(a), upper, transpose, unitriangular);
   check_square("triangular_solve", a);
   check_matrices("triangular_solve", b, "b");
   const auto [wide_a, wide_b] = broadcast_batch_dims("triangular_solve", a, b);

@@ -82,6 +82,7 @@ Factors decompose(const char* op, const Tensor& a, bool full, bool vectors) {
 }  // namespace
 
 ThreeTensors linalg_svd(const Tensor& a, bool full_matrices, std::optional<std::string_view> driver) {
+  if (const Autocast cast{cast_policy::linalg_svd, a}) return linalg_svd(cast(a), full_matrices, driver);
   static constexpr const char* kName = "linalg_svd";
   check_matrices(kName, a);
   check_no_driver(kName, driver);
@@ -97,6 +98,7 @@ ThreeTensors linalg_svd(const Tensor& a, bool full_matrices, std::optional<std::
       });
 }
 Tensor linalg_svdvals(const Tensor& a, std::optional<std::string_view> driver) {
+  if (const Autocast cast{cast_policy::linalg_svdvals, a}) return linalg_svdvals(cast(a), driver);
   static constexpr const char* kName = "linalg_svdvals";
   check_matrices(kName, a);
   check_no_driver(kName, driver);
@@ -104,6 +106,7 @@ Tensor linalg_svdvals(const Tensor& a, std::optional<std::string_view> driver) {
   return decompose(kName, a, false, false).s;
 }
 ThreeTensors svd(const Tensor& a, bool some, bool compute_uv) {
+  if (const Autocast cast{cast_policy::svd, a}) return svd(cast(a), some, compute_uv);
   check_matrices("svd", a);
   if (compute_uv) {
     const auto [U, S, Vh] = linalg_svd(a, /*full_matrices=*/!some);

@@ -1,6 +1,7 @@
 // Linear maps of tensors: linalg_tensorsolve, linalg_tensorinv.
 #include "tandem/ops/linalg/tensorsolve.h"
 
+#include "tandem/ops/autocast.h"
 #include "tandem/ops/linalg/inverse.h"
 #include "tandem/ops/linalg/solve.h"
 #include "tandem/ops/shape/copy.h"
@@ -10,6 +11,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, linalg_tensorinv, linalg_tensorsolve);
 
 Tensor linalg_tensorinv(const Tensor& a, int64_t ind) {
+  if (const Autocast cast{cast_policy::linalg_tensorinv, a}) return linalg_tensorinv(cast(a), ind);
   TANDEM_CHECK(ind > 0, "linalg_tensorinv: Expected a strictly positive integer for 'ind', but got ", ind);
   TANDEM_CHECK(ind <= a.dim(), "linalg_tensorinv: 'ind' is ", ind, ", but the tensor ", a.sizes(), " has ", a.dim(),
                " dimensions");
@@ -25,6 +27,7 @@ Tensor linalg_tensorinv(const Tensor& a, int64_t ind) {
   return reshape_result(linalg_inv(a.reshape({n, n})).contiguous(), sizes);
 }
 Tensor linalg_tensorsolve(const Tensor& a, const Tensor& b, OptionalDims dims) {
+  if (const Autocast cast{cast_policy::linalg_tensorsolve, a, b}) return linalg_tensorsolve(cast(a), cast(b), dims);
   Tensor map = a;
   if (dims.given) {
     std::vector<int64_t> source, last;

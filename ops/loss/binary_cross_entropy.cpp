@@ -72,6 +72,15 @@ Tensor apply_weight(const char* op, const Tensor& losses, const Tensor& weight) 
 }  // namespace
 
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction) {
+  if (const Autocast cast{cast_policy::binary_cross_entropy, x, target, weight}) {
+    TANDEM_CHECK(!x.is_cuda(),
+                 "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+                 "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+                 "In this case, combine the two layers using torch.nn.functional.binary_cross_entropy_with_logits\n"
+                 "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
+                 "safe to autocast.");
+    return binary_cross_entropy(cast(x), cast(target), cast(weight), reduction);
+  }
   check_loss_inputs("binary_cross_entropy", x, target);
   check_same_dtype("binary_cross_entropy", "x", x, "target", target);
   if (kernels::checks_probabilities(x.device())) {
@@ -85,6 +94,8 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor&
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight,
                                         const Tensor& pos_weight, Reduction reduction) {
+  if (const Autocast cast{cast_policy::binary_cross_entropy_with_logits, x, target, weight, pos_weight})
+    return binary_cross_entropy_with_logits(cast(x), cast(target), cast(weight), cast(pos_weight), reduction);
   check_loss_inputs("binary_cross_entropy_with_logits", x, target);
   TANDEM_CHECK(target.is_floating_point(), "binary_cross_entropy_with_logits: target is ", target.dtype(),
                "; accepted: floating point");

@@ -72,6 +72,8 @@ Tensor cross_entropy_prob_target(const Tensor& x, const Tensor& given, const Ten
 
 Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight, Reduction reduction,
                      int64_t ignore_index, double label_smoothing) {
+  if (const Autocast cast{cast_policy::cross_entropy, x, given, weight})
+    return cross_entropy(cast(x), cast(given), cast(weight), reduction, ignore_index, label_smoothing);
   TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1,
                "cross_entropy: label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
   const OpSpan span("cross_entropy");

@@ -69,6 +69,8 @@ Tensor length_column(IntArrayRef lengths, const Tensor& like) {
 
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef input_lengths, IntArrayRef target_lengths,
                 int64_t blank, Reduction reduction, Flag zero_infinity) {
+  if (const Autocast cast{cast_policy::ctc_loss, log_probs, targets})
+    return ctc_loss(cast(log_probs), cast(targets), input_lengths, target_lengths, blank, reduction, zero_infinity);
   check_real("ctc_loss", log_probs);
   TANDEM_CHECK(log_probs.dim() == 2 || log_probs.dim() == 3, "ctc_loss: log_probs is ", log_probs.sizes(),
                "; accepted: (T, N, C) or (T, C)");

@@ -9,12 +9,16 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, cosine_embedding_loss, hinge_embedding_loss);
 
 Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, Reduction reduction) {
+  if (const Autocast cast{cast_policy::hinge_embedding_loss, x, target})
+    return hinge_embedding_loss(cast(x), cast(target), margin, reduction);
   check_real("hinge_embedding_loss", x);
   const Tensor near = where(target != 1, (margin - x).clamp_min(0), Scalar(0));
   return apply_loss_reduction(near + where(target != -1, x, Scalar(0)), reduction);
 }
 Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
                              Reduction reduction) {
+  if (const Autocast cast{cast_policy::cosine_embedding_loss, a, b, target})
+    return cosine_embedding_loss(cast(a), cast(b), cast(target), margin, reduction);
   TANDEM_CHECK(target.dim() <= 1,
                "cosine_embedding_loss: 0D or 1D target tensor expected, multi-target not supported, but target is ",
                target.sizes());

@@ -34,6 +34,8 @@ Tensor broadcast_variance(const Tensor& x, const Tensor& var) {
 
 Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var, bool full, double eps,
                          Reduction reduction) {
+  if (const Autocast cast{cast_policy::gaussian_nll_loss, x, target, var})
+    return gaussian_nll_loss(cast(x), cast(target), cast(var), full, eps, reduction);
   check_real("gaussian_nll_loss", x);
   TANDEM_CHECK(!var.is_cpu() || is_graph_recording() || !(var < 0).any().item<bool>(),
                "gaussian_nll_loss: var has negative entry/entries; accepted: 0 or more");

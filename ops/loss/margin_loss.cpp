@@ -14,11 +14,15 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, margin_ranking_loss, multi_margin_loss, multilabel_margin_loss, soft_margin_loss);
 
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin, Reduction reduction) {
+  if (const Autocast cast{cast_policy::margin_ranking_loss, a, b, target})
+    return margin_ranking_loss(cast(a), cast(b), cast(target), margin, reduction);
   TANDEM_CHECK(a.dim() == b.dim() && a.dim() == target.dim(), "margin_ranking_loss: a is ", a.sizes(), ", b is ",
                b.sizes(), " and target is ", target.sizes(), "; all must have the same number of dimensions");
   return apply_loss_reduction((target.neg() * (a - b) + margin).clamp_min(0), reduction);
 }
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  if (const Autocast cast{cast_policy::soft_margin_loss, x, target})
+    return soft_margin_loss(cast(x), cast(target), reduction);
   check_real("soft_margin_loss", x);
   TANDEM_CHECK(x.sizes() == target.sizes(), "soft_margin_loss: x is ", x.sizes(), " and target is ", target.sizes(),
                "; both must have the same shape");
@@ -57,6 +61,8 @@ Tensor apply_row_reduction(const Tensor& losses, const Tensor& x, Reduction redu
 
 Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p, const Scalar& margin,
                          const Tensor& weight, Reduction reduction) {
+  if (const Autocast cast{cast_policy::multi_margin_loss, x, target, weight})
+    return multi_margin_loss(cast(x), cast(target), p, margin, cast(weight), reduction);
   const Tensor rows = class_rows("multi_margin_loss", x, target);
   TANDEM_CHECK(p.to_double() == 1 || p.to_double() == 2, "multi_margin_loss: only p == 1 and p == 2 supported, got ",
                p);
@@ -74,6 +80,8 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p,
   return apply_row_reduction(where(others, over, Scalar(0)).sum({1}) / static_cast<double>(classes), x, reduction);
 }
 Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  if (const Autocast cast{cast_policy::multilabel_margin_loss, x, target})
+    return multilabel_margin_loss(cast(x), cast(target), reduction);
   const Tensor rows = class_rows("multilabel_margin_loss", x, target);
   TANDEM_CHECK(target.sizes() == x.sizes(), "multilabel_margin_loss: inconsistent target size: ", target.sizes(),
                " for input of size: ", x.sizes());

@@ -39,6 +39,8 @@ Tensor detail::nll_rows(const Tensor& x, const Tensor& target, const Tensor& wei
 }
 Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight, Reduction reduction,
                 int64_t ignore_index) {
+  if (const Autocast cast{cast_policy::nll_loss, log_prob, target, weight})
+    return nll_loss(cast(log_prob), cast(target), cast(weight), reduction, ignore_index);
   const OpSpan span("nll_loss");
   return compute_class_loss("nll_loss", "log_prob", log_prob, to_class_indices(target), weight, reduction, ignore_index,
                             nll_rows);

@@ -11,6 +11,8 @@ TANDEM_CAST_POLICY(float32, poisson_nll_loss);
 
 Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, Flag log_input, Flag full, double eps,
                         Reduction reduction) {
+  if (const Autocast cast{cast_policy::poisson_nll_loss, x, target})
+    return poisson_nll_loss(cast(x), cast(target), log_input, full, eps, reduction);
   check_real("poisson_nll_loss", x);
   Tensor losses = log_input ? x.exp() - target * x : x - target * (x + eps).log();
   if (full) {

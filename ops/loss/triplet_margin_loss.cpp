@@ -10,6 +10,8 @@ TANDEM_CAST_POLICY(float32, triplet_margin_loss);
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin,
                            double p, double eps, Flag swap, Reduction reduction) {
+  if (const Autocast cast{cast_policy::triplet_margin_loss, anchor, positive, negative})
+    return triplet_margin_loss(cast(anchor), cast(positive), cast(negative), margin, p, eps, swap, reduction);
   TANDEM_CHECK(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(),
                "triplet_margin_loss: The anchor, positive, and negative tensors are expected to have the same number "
                "of dimensions, but got: anchor ",

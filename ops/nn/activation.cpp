@@ -12,9 +12,9 @@
 namespace tandem {
 
 TANDEM_CAST_POLICY(lower, prelu);
-TANDEM_CAST_POLICY(float32, log_sigmoid, softplus);
-TANDEM_CAST_POLICY(none, celu, elu, gelu, glu, hardshrink, hardsigmoid, hardswish, hardtanh, leaky_relu, mish, relu,
-                   relu6, rrelu, selu, sigmoid, silu, softshrink, softsign, tanhshrink, threshold);
+TANDEM_CAST_POLICY(float32, softplus);
+TANDEM_CAST_POLICY(none, celu, elu, gelu, glu, hardshrink, hardsigmoid, hardswish, hardtanh, leaky_relu, log_sigmoid,
+                   mish, relu, relu6, rrelu, selu, sigmoid, silu, softshrink, softsign, tanhshrink, threshold);
 
 /// Begins the body of a gradient operation, which programs may call directly. Checks that dy and x are on one device,
 /// and promotes both to one dtype.
@@ -65,6 +65,7 @@ Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha) {
   });
 }
 Tensor softplus(const Tensor& x, double beta, double threshold) {
+  if (const Autocast cast{cast_policy::softplus, x}) return softplus(cast(x), beta, threshold);
   TANDEM_CHECK(x.is_floating_point(), "softplus: x must be floating point, got ", x.dtype());
   Tensor y = core::empty_result(x.sizes(), x.dtype(), x.device(), x);
   TANDEM_DISPATCH(x.device(), softplus, x, beta, threshold, y);
@@ -188,6 +189,7 @@ Tensor tanhshrink(const Tensor& x) {
   return x - x.tanh();
 }
 Tensor celu(const Tensor& x, const Scalar& alpha) {
+  const AutocastOffGuard uncast;
   check_accepted_dtype("celu", Accepts::real, x.dtype());
   const double a = alpha.to_double();
   TANDEM_CHECK(a != 0, "celu: alpha cannot be 0 for CELU");
@@ -231,10 +233,12 @@ Tensor hardswish(const Tensor& x) {
   });
 }
 Tensor mish(const Tensor& x) {
+  const AutocastOffGuard uncast;
   check_accepted_dtype("mish", Accepts::real, x.dtype());
   return x * softplus(x).tanh();
 }
 Tensor log_sigmoid(const Tensor& x) {
+  const AutocastOffGuard uncast;
   check_accepted_dtype("log_sigmoid", Accepts::real, x.dtype());
   Tensor y;
   {
@@ -253,6 +257,7 @@ Tensor glu(const Tensor& x, int64_t dim) {
   return x.narrow(d, 0, half) * x.narrow(d, half, half).sigmoid();
 }
 Tensor Tensor::prelu(const Tensor& weight) const {
+  if (const Autocast cast{cast_policy::prelu, *this, weight}) return cast(*this).prelu(cast(weight));
   check_accepted_dtype("prelu", Accepts::real, dtype());
   const int64_t channels = dim() > 1 ? size(1) : 1;
   check_same_dtype("prelu", "x", *this, "weight", weight);

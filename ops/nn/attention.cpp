@@ -179,6 +179,9 @@ constexpr kernels::Implementation<Tensor, AttentionArgs> kAttention[] = {
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& given_key, const Tensor& given_value,
                                     const Tensor& mask, double dropout_p, Flag is_causal, std::optional<double> scale,
                                     Flag enable_gqa) {
+  if (const Autocast cast{cast_policy::scaled_dot_product_attention, query, given_key, given_value, mask})
+    return scaled_dot_product_attention(cast(query), cast(given_key), cast(given_value), cast(mask), dropout_p,
+                                        is_causal, scale, enable_gqa);
   check_attention(query, given_key, given_value);
   const OpSpan span("scaled_dot_product_attention");
   const Tensor key = enable_gqa ? repeat_kv_heads(given_key, query) : given_key,

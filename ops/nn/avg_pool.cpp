@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, avg_pool1d, avg_pool2d,
-                   avg_pool3d);
+TANDEM_CAST_POLICY(float32, adaptive_avg_pool3d, avg_pool3d);
+TANDEM_CAST_POLICY(none, adaptive_avg_pool1d, adaptive_avg_pool2d, avg_pool1d, avg_pool2d);
 
 namespace {
 /// Average pooling and its backward are linear, and each is the derivative of the other.
@@ -84,6 +84,8 @@ Tensor avg_pool1d(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t p
 }
 Tensor avg_pool3d(const Tensor& x, Triple k, IntArrayRef stride, Triple p, Flag ceil_mode, Flag count_include_pad,
                   std::optional<int64_t> divisor) {
+  if (const Autocast cast{cast_policy::avg_pool3d, x})
+    return avg_pool3d(cast(x), k, stride, p, ceil_mode, count_include_pad, divisor);
   TANDEM_CHECK(!divisor || *divisor != 0, "avg_pool3d: divisor must be not zero, but divisor_override is 0");
   const Triple s = resolve_stride("avg_pool3d", stride, k);
   const std::optional<int64_t> sum = divisor ? std::optional<int64_t>(1) : std::nullopt;
@@ -135,6 +137,7 @@ Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size) {
   return squeeze_height(adaptive_avg_pool2d(unsqueeze_height("adaptive_avg_pool1d", x), {1, size}));
 }
 Tensor adaptive_avg_pool3d(const Tensor& x, Triple size) {
+  if (const Autocast cast{cast_policy::adaptive_avg_pool3d, x}) return adaptive_avg_pool3d(cast(x), size);
   const Tensor inner = adaptive_avg_pool2d(volumes_to_planes("adaptive_avg_pool3d", x), {size[1], size[2]});
   return planes_to_volumes(
       adaptive_avg_pool2d(planes_to_depth_images(inner), {size[0], inner.size(-2) * inner.size(-1)}), x, inner);

@@ -130,6 +130,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
                           const Tensor& running_var, Flag training, double momentum, double eps,
                           const std::shared_ptr<const BatchStatsReducer>& given_stats_reducer,
                           const Tensor& num_batches_tracked) {
+  const AutocastOffGuard uncast;
   check_batch_norm(input, weight, bias, running_mean, running_var, training);
   const OpSpan span("batch_norm");
   const std::shared_ptr<const BatchStatsReducer> stats_reducer =
@@ -194,6 +195,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
 std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                                      const Tensor& running_mean, const Tensor& running_var,
                                                      Flag training, double momentum, double eps) {
+  const AutocastOffGuard uncast;
   const Tensor y = batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps);
   if (!training) return {y, x.new_empty({0}), x.new_empty({0})};
   Shape dims;
@@ -215,6 +217,7 @@ bool detail::can_norm_relu_pool(const Tensor& x, Pair kernel, Pair stride, Pair 
 }
 Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                               const Tensor& running_var, Flag training, double momentum, double eps, Pair kernel) {
+  const AutocastOffGuard uncast;
   check_batch_norm(input, weight, bias, running_mean, running_var, training);
   const OpSpan span("batch_norm_relu_max_pool2d");
   const int64_t kh = kernel[0], kw = kernel[1];

@@ -130,6 +130,8 @@ void check_transposed(const char* op, const Tensor& x, IntArrayRef output_paddin
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair stride, Pair padding, Pair dilation,
               int64_t groups) {
+  if (const Autocast cast{cast_policy::conv2d, x, weight, bias})
+    return conv2d(cast(x), cast(weight), cast(bias), stride, padding, dilation, groups);
   check_operands("conv2d", x, weight);
   if (x.dim() == 3) {
     const Tensor y = conv2d(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups);
@@ -226,6 +228,8 @@ Tensor conv2d_backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef wei
 
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair stride, Pair padding,
                         Pair output_padding, int64_t groups, Pair dilation) {
+  if (const Autocast cast{cast_policy::conv_transpose2d, x, weight, bias})
+    return conv_transpose2d(cast(x), cast(weight), cast(bias), stride, padding, output_padding, groups, dilation);
   constexpr const char* kName = "conv_transpose2d";
   check_operands(kName, x, weight);
   check_real(kName, x);
@@ -280,12 +284,16 @@ Tensor drop_height(const Tensor& y) {
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
               int64_t dilation, int64_t groups) {
+  if (const Autocast cast{cast_policy::conv1d, x, weight, bias})
+    return conv1d(cast(x), cast(weight), cast(bias), stride, padding, dilation, groups);
   check_dimensions("conv1d", x, weight, 1);
   return drop_height(
       conv2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding}, {1, dilation}, groups));
 }
 Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
                         int64_t output_padding, int64_t groups, int64_t dilation) {
+  if (const Autocast cast{cast_policy::conv_transpose1d, x, weight, bias})
+    return conv_transpose1d(cast(x), cast(weight), cast(bias), stride, padding, output_padding, groups, dilation);
   check_dimensions("conv_transpose1d", x, weight, 1);
   return drop_height(conv_transpose2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding},
                                       {0, output_padding}, groups, {1, dilation}));
@@ -306,6 +314,8 @@ Tensor to_images(const Tensor& x) {
 
 Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple stride, Triple padding, Triple dilation,
               int64_t groups) {
+  if (const Autocast cast{cast_policy::conv3d, x, weight, bias})
+    return conv3d(cast(x), cast(weight), cast(bias), stride, padding, dilation, groups);
   constexpr const char* kName = "conv3d";
   check_operands(kName, x, weight);
   if (x.dim() == 4) {
@@ -339,6 +349,8 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
 
 Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple stride, Triple padding,
                         Triple output_padding, int64_t groups, Triple dilation) {
+  if (const Autocast cast{cast_policy::conv_transpose3d, x, weight, bias})
+    return conv_transpose3d(cast(x), cast(weight), cast(bias), stride, padding, output_padding, groups, dilation);
   constexpr const char* kName = "conv_transpose3d";
   check_operands(kName, x, weight);
   check_real(kName, x);
@@ -382,6 +394,9 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
 
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
                    IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups) {
+  if (const Autocast cast{cast_policy::convolution, x, weight, bias})
+    return convolution(cast(x), cast(weight), cast(bias), stride, padding, dilation, transposed, output_padding,
+                       groups);
   const int64_t dims = weight.dim() - 2;
   TANDEM_CHECK(dims >= 1, "convolution: weight should have at least three dimensions, but has sizes ", weight.sizes());
   TANDEM_CHECK(dims <= 3, "convolution: weight is ", weight.sizes(), "; accepted: 3, 4 or 5 dimensions");
@@ -401,6 +416,8 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, In
                     : conv3d(x, weight, bias, stride, padding, dilation, groups);
 }
 Tensor conv_tbc(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t pad) {
+  if (const Autocast cast{cast_policy::conv_tbc, x, weight, bias})
+    return conv_tbc(cast(x), cast(weight), cast(bias), pad);
   TANDEM_CHECK(x.dim() == 3, "conv_tbc: Input must have 3 dims: time, batch, in_channel, but has sizes ", x.sizes());
   TANDEM_CHECK(weight.dim() == 3,
                "conv_tbc: Weight tensor must have 3 dims: kernel_width, in_channels, out_channels. Got sizes ",

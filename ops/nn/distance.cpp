@@ -11,6 +11,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, cdist, cosine_similarity, dist, pairwise_distance, pdist);
 
 Tensor Tensor::dist(const Tensor& other, double p) const {
+  if (const Autocast cast{cast_policy::dist, *this, other}) return cast(*this).dist(cast(other), p);
   const Operands o = promote_operands("dist", *this, other);
   Tensor y;
   {
@@ -32,6 +33,7 @@ static Tensor count_nonzero_per_row(const Tensor& rows) {
   return rows.abs().ceil().clamp_max(1).sum(-1);
 }
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
+  if (const Autocast cast{cast_policy::cdist, a, b}) return cdist(cast(a), cast(b), p);
   for (const Tensor& each : {a, b}) check_accepted_dtype("cdist", Accepts::real, each.dtype());
   TANDEM_CHECK(a.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ", a.dim(), "D");
   TANDEM_CHECK(b.dim() >= 2, "cdist only supports at least 2D tensors, X2 got: ", b.dim(), "D");
@@ -52,6 +54,7 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
                 });
 }
 Tensor pdist(const Tensor& x, double p) {
+  if (const Autocast cast{cast_policy::pdist, x}) return pdist(cast(x), p);
   check_accepted_dtype("pdist", Accepts::real, x.dtype());
   TANDEM_CHECK(x.dim() == 2, "pdist only supports 2D tensors, got: ", x.dim(), "D");
   TANDEM_CHECK(p >= 0, "pdist only supports non-negative p values, got ", p);
@@ -65,6 +68,7 @@ Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps,
   return (a - b + eps).norm(p, -1, keepdim);
 }
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double eps) {
+  if (const Autocast cast{cast_policy::cosine_similarity, a, b}) return cosine_similarity(cast(a), cast(b), dim, eps);
   const Shape sizes = promote_operands("cosine_similarity", a, b).sizes;
   const DType type = promote_types(a.dtype(), b.dtype());
   check_accepted_dtype("cosine_similarity", Accepts::real, type);

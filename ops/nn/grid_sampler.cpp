@@ -97,6 +97,8 @@ static void check_grid_sampler(const Tensor& x, const Tensor& grid, int64_t inte
 }
 Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
                     Flag align_corners) {
+  if (const Autocast cast{cast_policy::grid_sampler, x, grid})
+    return grid_sampler(cast(x), cast(grid), interpolation_mode, padding_mode, align_corners);
   check_grid_sampler(x, grid, interpolation_mode, padding_mode);
   const int64_t spatial = x.dim() - 2;
   if (x.numel() == 0) {
@@ -164,6 +166,7 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
 }
 
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, Flag align_corners) {
+  const AutocastOffGuard uncast;
   check_real("affine_grid_generator", theta);
   const auto spatial = static_cast<int64_t>(size.size()) - 2;
   TANDEM_CHECK(spatial == 2 || spatial == 3,

@@ -19,6 +19,8 @@ Tensor broadcast_to_channels(const Tensor& part, const Tensor& x) {
 }  // namespace
 
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
+  if (const Autocast cast{cast_policy::group_norm, x, weight, bias})
+    return group_norm(cast(x), groups, cast(weight), cast(bias), eps);
   check_channels("group_norm", x, weight, bias);
   TANDEM_CHECK(groups > 0, "group_norm: Expected num groups to be greater than 0, got ", groups);
   TANDEM_CHECK(
@@ -38,6 +40,7 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
 }
 std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                                      int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {
+  const AutocastOffGuard uncast;
   TANDEM_CHECK(x.numel() == N * C * HxW, "native_group_norm: Expected X.numel() == N * C * HxW, but X is ", x.sizes(),
                ", N is ", N, ", C is ", C, " and HxW is ", HxW);
   const Tensor y = group_norm(x, group, weight, bias, eps);

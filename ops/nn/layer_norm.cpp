@@ -13,6 +13,8 @@ TANDEM_CAST_POLICY(float32, layer_norm, native_layer_norm, rms_norm);
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
                   double eps) {
+  if (const Autocast cast{cast_policy::layer_norm, input, weight, bias})
+    return layer_norm(cast(input), normalized_shape, cast(weight), cast(bias), eps);
   check_real("layer_norm", input);
   const int64_t n = numel_of(normalized_shape);
   check_normalized_shape("layer_norm", input, normalized_shape);
@@ -59,6 +61,8 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
 }
 std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& x, IntArrayRef normalized_shape,
                                                      const Tensor& weight, const Tensor& bias, double eps) {
+  if (const Autocast cast{cast_policy::native_layer_norm, x, weight, bias})
+    return native_layer_norm(cast(x), normalized_shape, cast(weight), cast(bias), eps);
   const Tensor y = layer_norm(x, normalized_shape, weight, bias, eps);
   Shape dims;
   for (size_t d = 0; d < normalized_shape.size(); ++d) dims.push_back(-1 - static_cast<int64_t>(d));
@@ -75,6 +79,8 @@ static double default_epsilon(DType dtype) {
   }
 }
 Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight, std::optional<double> eps) {
+  if (const Autocast cast{cast_policy::rms_norm, x, weight})
+    return rms_norm(cast(x), normalized_shape, cast(weight), eps);
   check_real("rms_norm", x);
   const size_t tail = normalized_shape.size();
   check_normalized_shape("rms_norm", x, normalized_shape);

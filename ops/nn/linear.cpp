@@ -11,6 +11,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(lower, linear);
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
+  if (const Autocast cast{cast_policy::linear, x, weight, given}) return linear(cast(x), cast(weight), cast(given));
   TANDEM_CHECK(x.dim() > 0, "linear: both arguments to linear need to be at least 1D, but they are ", x.dim(), "D and ",
                weight.dim(), "D");
   TANDEM_CHECK(weight.dim() == 2, "linear: weight is ", weight.sizes(), "; accepted: (out_features, in_features)");
@@ -49,6 +50,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
 }
 
 Tensor nn::functional::bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias) {
+  if (const Autocast cast{CastPolicy::promote, x1, x2, weight, bias})
+    return nn::functional::bilinear(cast(x1), cast(x2), cast(weight), cast(bias));
   const auto rest = [](const Tensor& x) { return x.sizes().slice(0, x.sizes().size() - 1); };
   TANDEM_CHECK(weight.dim() == 3, "bilinear: weight is ", weight.sizes(),
                "; accepted: (out_features, in1_features, in2_features)");

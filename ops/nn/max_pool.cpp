@@ -12,9 +12,10 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d, fractional_max_pool2d,
-                   fractional_max_pool3d, max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool2d_with_indices,
-                   max_pool3d, max_pool3d_with_indices, max_unpool2d, max_unpool3d);
+TANDEM_CAST_POLICY(float32, adaptive_max_pool3d, fractional_max_pool2d, fractional_max_pool3d, max_pool3d, max_unpool2d,
+                   max_unpool3d);
+TANDEM_CAST_POLICY(none, adaptive_max_pool1d, adaptive_max_pool2d, max_pool1d, max_pool1d_with_indices, max_pool2d,
+                   max_pool2d_with_indices, max_pool3d_with_indices);
 
 namespace {
 Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::PoolShape& s, IntArrayRef x_sizes) {
@@ -96,6 +97,8 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, Triple k, In
   return {maxima, planes_to_volumes(index, x, inner)};
 }
 Tensor max_pool3d(const Tensor& x, Triple kernel, IntArrayRef stride, Triple padding, Triple dilation, Flag ceil_mode) {
+  if (const Autocast cast{cast_policy::max_pool3d, x})
+    return max_pool3d(cast(x), kernel, stride, padding, dilation, ceil_mode);
   return std::get<0>(max_pool3d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
 }
 
@@ -158,6 +161,7 @@ std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& x, Pair size) {
   return adaptive_max_pool_nd("adaptive_max_pool2d", x, size);
 }
 std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& x, Triple size) {
+  if (const Autocast cast{cast_policy::adaptive_max_pool3d, x}) return adaptive_max_pool3d(cast(x), size);
   return adaptive_max_pool_nd("adaptive_max_pool3d", x, size);
 }
 
@@ -218,10 +222,14 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
 
 std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& x, Pair kernel_size, Pair output_size,
                                                  const Tensor& random_samples) {
+  if (const Autocast cast{cast_policy::fractional_max_pool2d, x, random_samples})
+    return fractional_max_pool2d(cast(x), kernel_size, output_size, cast(random_samples));
   return fractional_pool("fractional_max_pool2d", x, kernel_size, output_size, random_samples);
 }
 std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& x, Triple kernel_size, Triple output_size,
                                                  const Tensor& random_samples) {
+  if (const Autocast cast{cast_policy::fractional_max_pool3d, x, random_samples})
+    return fractional_max_pool3d(cast(x), kernel_size, output_size, cast(random_samples));
   return fractional_pool("fractional_max_pool3d", x, kernel_size, output_size, random_samples);
 }
 
@@ -252,10 +260,14 @@ Tensor unpool(const char* op, const Tensor& x, const Tensor& indices, IntArrayRe
 }  // namespace
 
 Tensor max_unpool2d(const Tensor& x, const Tensor& indices, IntArrayRef output_size) {
+  if (const Autocast cast{cast_policy::max_unpool2d, x, indices})
+    return max_unpool2d(cast(x), cast(indices), output_size);
   return unpool("max_unpool2d", x, indices, output_size, 2);
 }
 Tensor max_unpool3d(const Tensor& x, const Tensor& indices, IntArrayRef output_size, IntArrayRef stride,
                     IntArrayRef padding) {
+  if (const Autocast cast{cast_policy::max_unpool3d, x, indices})
+    return max_unpool3d(cast(x), cast(indices), output_size, stride, padding);
   for (const int64_t s : Triple(stride))
     TANDEM_CHECK(s > 0, "max_unpool3d: strides should be greater than zero, but got stride: ", stride);
   for (const int64_t p : Triple(padding))

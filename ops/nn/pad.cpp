@@ -7,8 +7,9 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, constant_pad_nd, pad, reflection_pad1d, reflection_pad2d, reflection_pad3d, replication_pad1d,
-                   replication_pad2d, replication_pad3d);
+TANDEM_CAST_POLICY(float32, reflection_pad1d, reflection_pad2d, replication_pad1d, replication_pad2d,
+                   replication_pad3d);
+TANDEM_CAST_POLICY(none, constant_pad_nd, pad, reflection_pad3d);
 
 namespace {
 
@@ -121,6 +122,10 @@ Tensor pad(const Tensor& x, IntArrayRef pad, PaddingMode mode, double value) {
   TANDEM_CHECK(spatial >= 1 && spatial <= 3 && (x.dim() == spatial + 1 || x.dim() == spatial + 2), "pad: Padding size ",
                pad.size(), " is not supported for ", x.dim(),
                "D input tensor. Accepted in this mode: 2 for 2D or 3D input, 4 for 3D or 4D, 6 for 4D or 5D");
+  // Autocast treats this call as one of reflection_pad1d, replication_pad2d, ...
+  const bool is_listed = mode == PaddingMode::replicate || (mode == PaddingMode::reflect && spatial < 3);
+  if (const Autocast cast{is_listed ? CastPolicy::float32 : CastPolicy::none, x})
+    return pad_nd("pad", cast(x), pad, mode, spatial);
   return pad_nd("pad", x, pad, mode, spatial);
 }
 Tensor pad(const Tensor& x, IntArrayRef pads, const std::string& mode, std::optional<double> value) {
@@ -141,21 +146,26 @@ const char* detail::mode_name(PaddingMode mode) {
   }
 }
 Tensor reflection_pad1d(const Tensor& x, IntArrayRef padding) {
+  if (const Autocast cast{cast_policy::reflection_pad1d, x}) return reflection_pad1d(cast(x), padding);
   return pad_nd("reflection_pad1d", x, padding, PaddingMode::reflect, 1);
 }
 Tensor reflection_pad2d(const Tensor& x, IntArrayRef padding) {
+  if (const Autocast cast{cast_policy::reflection_pad2d, x}) return reflection_pad2d(cast(x), padding);
   return pad_nd("reflection_pad2d", x, padding, PaddingMode::reflect, 2);
 }
 Tensor reflection_pad3d(const Tensor& x, IntArrayRef padding) {
   return pad_nd("reflection_pad3d", x, padding, PaddingMode::reflect, 3);
 }
 Tensor replication_pad1d(const Tensor& x, IntArrayRef padding) {
+  if (const Autocast cast{cast_policy::replication_pad1d, x}) return replication_pad1d(cast(x), padding);
   return pad_nd("replication_pad1d", x, padding, PaddingMode::replicate, 1);
 }
 Tensor replication_pad2d(const Tensor& x, IntArrayRef padding) {
+  if (const Autocast cast{cast_policy::replication_pad2d, x}) return replication_pad2d(cast(x), padding);
   return pad_nd("replication_pad2d", x, padding, PaddingMode::replicate, 2);
 }
 Tensor replication_pad3d(const Tensor& x, IntArrayRef padding) {
+  if (const Autocast cast{cast_policy::replication_pad3d, x}) return replication_pad3d(cast(x), padding);
   return pad_nd("replication_pad3d", x, padding, PaddingMode::replicate, 3);
 }
 

@@ -22,16 +22,22 @@ void check_batch(const char* op, const Tensor& x, const Tensor& state, int numbe
 
 Tensor rnn_tanh_cell(const Tensor& x, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,
                      const Tensor& b_hh) {
+  if (const Autocast cast{cast_policy::rnn_tanh_cell, x, hx, w_ih, w_hh, b_ih, b_hh})
+    return rnn_tanh_cell(cast(x), cast(hx), cast(w_ih), cast(w_hh), cast(b_ih), cast(b_hh));
   check_batch("rnn_tanh_cell", x, hx);
   return (linear(x, w_ih, b_ih) + linear(hx, w_hh, b_hh)).tanh();
 }
 Tensor rnn_relu_cell(const Tensor& x, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,
                      const Tensor& b_hh) {
+  if (const Autocast cast{cast_policy::rnn_relu_cell, x, hx, w_ih, w_hh, b_ih, b_hh})
+    return rnn_relu_cell(cast(x), cast(hx), cast(w_ih), cast(w_hh), cast(b_ih), cast(b_hh));
   check_batch("rnn_relu_cell", x, hx);
   return (linear(x, w_ih, b_ih) + linear(hx, w_hh, b_hh)).relu();
 }
 std::tuple<Tensor, Tensor> lstm_cell(const Tensor& x, TensorList hx, const Tensor& w_ih, const Tensor& w_hh,
                                      const Tensor& b_ih, const Tensor& b_hh) {
+  if (const Autocast cast{cast_policy::lstm_cell, x, hx, w_ih, w_hh, b_ih, b_hh})
+    return lstm_cell(cast(x), cast(hx), cast(w_ih), cast(w_hh), cast(b_ih), cast(b_hh));
   TANDEM_CHECK(hx.size() == 2, "lstm_cell expects two hidden states, but got ", hx.size());
   detail::check_real("lstm_cell", x);
   for (int i = 0; i < 2; ++i) check_batch("lstm_cell", x, hx[static_cast<size_t>(i)], i);
@@ -43,6 +49,8 @@ std::tuple<Tensor, Tensor> lstm_cell(const Tensor& x, TensorList hx, const Tenso
 }
 Tensor gru_cell(const Tensor& x, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,
                 const Tensor& b_hh) {
+  if (const Autocast cast{cast_policy::gru_cell, x, hx, w_ih, w_hh, b_ih, b_hh})
+    return gru_cell(cast(x), cast(hx), cast(w_ih), cast(w_hh), cast(b_ih), cast(b_hh));
   detail::check_real("gru_cell", x);
   check_batch("gru_cell", x, hx);
   const std::vector<Tensor> of_x = linear(x, w_ih, b_ih).chunk(3, -1), of_h = linear(hx, w_hh, b_hh).chunk(3, -1);

@@ -62,11 +62,13 @@ Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
 }  // namespace
 
 Tensor softmax(const Tensor& given, int64_t dim, std::optional<DType> dtype) {
+  if (const Autocast cast{cast_policy::softmax, given}) return softmax(cast(given), dim, dtype);
   const Tensor x = dtype ? given.to(*dtype) : given;
   check_real("softmax", x);
   return softmax_impl(x, wrap_dim("softmax", dim, x.dim()));
 }
 Tensor log_softmax(const Tensor& given, int64_t dim, std::optional<DType> dtype) {
+  if (const Autocast cast{cast_policy::log_softmax, given}) return log_softmax(cast(given), dim, dtype);
   const Tensor x = dtype ? given.to(*dtype) : given;
   check_real("log_softmax", x);
   return log_softmax_impl(x, wrap_dim("log_softmax", dim, x.dim()));

@@ -31,6 +31,7 @@ Tensor scaled(const Tensor& x, double factor) {
 }  // namespace
 
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, double alpha) {
+  if (const Autocast cast{cast_policy::addmm, bias, a, b}) return addmm(cast(bias), cast(a), cast(b), beta, alpha);
   check_operands("addmm", a, b);
   check_matrices("addmm", a, b);
   const Shape sizes{a.size(0), b.size(1)};
@@ -56,6 +57,8 @@ Tensor Tensor::addmm(const Tensor& a, const Tensor& b, double beta, double alpha
   return tandem::addmm(*this, a, b, beta, alpha);
 }
 Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, double alpha) const {
+  if (const Autocast cast{cast_policy::addmv, *this, matrix, vector})
+    return cast(*this).addmv(cast(matrix), cast(vector), beta, alpha);
   TANDEM_CHECK(matrix.dim() == 2 && vector.dim() == 1, "addmv: vector + matrix @ vector expected, got ", dim(), ", ",
                matrix.dim(), ", ", vector.dim());
   TANDEM_CHECK(matrix.size(1) == vector.size(0), "addmv: size mismatch, got input (", matrix.size(0), "), mat (",
@@ -63,6 +66,7 @@ Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, do
   return add_product("addmv", *this, matrix.mv(vector), beta, alpha);
 }
 Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+  if (const Autocast cast{cast_policy::addr, *this, a, b}) return cast(*this).addr(cast(a), cast(b), beta, alpha);
   TANDEM_CHECK(a.dim() == 1, "addr: Expected 1-D argument vec1, but got ", a.dim(), "-D");
   TANDEM_CHECK(b.dim() == 1, "addr: Expected 1-D argument vec2, but got ", b.dim(), "-D");
   // addr promotes dtypes, as in PyTorch. The other functions in this file do not.
@@ -70,9 +74,11 @@ Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha)
   return add_product("addr", to(type), a.to(type).outer(b.to(type)), beta, alpha);
 }
 Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+  if (const Autocast cast{cast_policy::baddbmm, *this, a, b}) return cast(*this).baddbmm(cast(a), cast(b), beta, alpha);
   return add_product("baddbmm", *this, a.bmm(b), beta, alpha);
 }
 Tensor Tensor::addbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+  if (const Autocast cast{cast_policy::addbmm, *this, a, b}) return cast(*this).addbmm(cast(a), cast(b), beta, alpha);
   return add_product("addbmm", *this, a.bmm(b).sum(0).to(a.dtype()), beta, alpha);
 }
 

@@ -141,6 +141,7 @@ LabeledTensor contract(LabeledTensor a, LabeledTensor b, const Labels& kept) {
 }  // namespace
 
 Tensor einsum(const std::string& equation, TensorList operands) {
+  if (const Autocast cast{cast_policy::einsum, operands}) return einsum(equation, cast(operands));
   TANDEM_CHECK(!operands.empty(), "einsum: must provide at least one operand");
   std::string text;
   for (const char c : equation)

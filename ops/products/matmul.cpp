@@ -61,11 +61,13 @@ Tensor recorded_matmul(const char* op, const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor mm(const Tensor& a, const Tensor& b) {
+  if (const Autocast cast{cast_policy::mm, a, b}) return mm(cast(a), cast(b));
   check_operands("mm", a, b);
   check_matrices("mm", a, b);
   return recorded_matmul("mm", a, b);
 }
 Tensor bmm(const Tensor& a, const Tensor& b) {
+  if (const Autocast cast{cast_policy::bmm, a, b}) return bmm(cast(a), cast(b));
   check_operands("bmm", a, b);
   TANDEM_CHECK(a.dim() == 3, "bmm: batch1 must be a 3D tensor, but is ", a.sizes());
   TANDEM_CHECK(b.dim() == 3, "bmm: batch2 must be a 3D tensor, but is ", b.sizes());
@@ -75,6 +77,7 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   return recorded_matmul("bmm", a, b);
 }
 Tensor matmul(const Tensor& a, const Tensor& b) {
+  if (const Autocast cast{cast_policy::matmul, a, b}) return matmul(cast(a), cast(b));
   check_operands("matmul", a, b);
   TANDEM_CHECK(a.dim() > 0 && b.dim() > 0, "matmul: both arguments to matmul need to be at least 1D, but they are ",
                a.dim(), "D and ", b.dim(), "D");
@@ -113,6 +116,7 @@ Tensor Tensor::matmul(const Tensor& other) const { return tandem::matmul(*this, 
 Tensor Tensor::mm(const Tensor& other) const { return tandem::mm(*this, other); }
 Tensor Tensor::bmm(const Tensor& other) const { return tandem::bmm(*this, other); }
 Tensor Tensor::mv(const Tensor& other) const {
+  if (const Autocast cast{cast_policy::mv, *this, other}) return cast(*this).mv(cast(other));
   check_operands("mv", *this, other);
   TANDEM_CHECK(dim() == 2 && other.dim() == 1, "mv: vector + matrix @ vector expected, got 1, ", dim(), ", ",
                other.dim());

@@ -9,8 +9,8 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, cumprod, cumsum, logcumsumexp);
-TANDEM_CAST_POLICY(none, cummax, cummin);
+TANDEM_CAST_POLICY(float32, cumprod, cumsum);
+TANDEM_CAST_POLICY(none, cummax, cummin, logcumsumexp);
 
 namespace {
 Tensor cumsum_impl(const Tensor& x, int64_t dim, bool reverse) {
@@ -23,7 +23,10 @@ Tensor cumsum_impl(const Tensor& x, int64_t dim, bool reverse) {
                 [dim, reverse](const Context&, const Tensor& dy) -> Grads { return {cumsum_impl(dy, dim, !reverse)}; });
 }
 }  // namespace
-Tensor Tensor::cumsum(int64_t dim) const { return cumsum_impl(*this, wrap_dim("cumsum", dim, this->dim()), false); }
+Tensor Tensor::cumsum(int64_t dim) const {
+  if (const Autocast cast{cast_policy::cumsum, *this}) return cast(*this).cumsum(dim);
+  return cumsum_impl(*this, wrap_dim("cumsum", dim, this->dim()), false);
+}
 
 namespace {
 /// Combines each element with all elements before it. The result is contiguous and without a graph. The CPU has a
@@ -88,6 +91,7 @@ Tensor logcumsumexp_backward(const Tensor& dy, const Tensor& x, const Tensor& y,
 }
 }  // namespace
 Tensor Tensor::cumprod(int64_t dim) const {
+  if (const Autocast cast{cast_policy::cumprod, *this}) return cast(*this).cumprod(dim);
   const int64_t d = wrap_dim("cumprod", dim, this->dim());
   const Tensor x = is_floating_point() ? *this : to(kInt64);
   const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH(from.device(), cumprod, from, to); };
@@ -101,6 +105,7 @@ Tensor Tensor::cumprod(int64_t dim) const {
   });
 }
 Tensor Tensor::logcumsumexp(int64_t dim) const {
+  const AutocastOffGuard uncast;
   check_accepted_dtype("logcumsumexp", Accepts::real, dtype());
   const int64_t d = wrap_dim("logcumsumexp", dim, this->dim());
   const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH(from.device(), logcumsumexp, from, to); };

@@ -9,6 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, logsumexp);
 
 Tensor Tensor::logsumexp(IntArrayRef dims, Flag keepdim) const {
+  if (const Autocast cast{cast_policy::logsumexp, *this}) return cast(*this).logsumexp(dims, keepdim);
   const Tensor x = is_floating_point() ? *this : to(get_default_dtype());
   const Shape kept = kept_sizes(x.sizes(), dim_mask("logsumexp", dims, x.dim()));
   Tensor y;

@@ -31,6 +31,7 @@ Tensor products_of_others(const Tensor& x) {
 }
 }  // namespace
 Tensor Tensor::prod() const {
+  if (const Autocast cast{cast_policy::prod, *this}) return cast(*this).prod();
   const ReducedDims r("prod", *this, {});
   Tensor flat = r.allocate_output(is_floating_point() ? dtype() : kInt64);
   TANDEM_DISPATCH(device(), prod, r.x, flat);
@@ -45,6 +46,7 @@ Tensor Tensor::prod() const {
 }
 
 Tensor Tensor::prod(int64_t dim, Flag keepdim, std::optional<DType> dtype) const {
+  if (const Autocast cast{cast_policy::prod, *this}) return cast(*this).prod(dim, keepdim, dtype);
   if (dtype && !tandem::is_floating_point(*dtype)) return to(*dtype).prod(dim, keepdim).to(*dtype);
   const Tensor x = dtype ? to(*dtype) : is_floating_point() ? *this : to(kInt64);
   const int64_t d = wrap_dim("prod", dim, x.dim());

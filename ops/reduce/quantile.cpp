@@ -61,17 +61,24 @@ Tensor quantile_impl(const char* op, const Tensor& x, const Tensor& q, std::opti
 }  // namespace
 Tensor Tensor::quantile(const Tensor& q, std::optional<int64_t> dim, Flag keepdim,
                         const std::string& interpolation) const {
+  if (const Autocast cast{cast_policy::quantile, *this, q})
+    return cast(*this).quantile(cast(q), dim, keepdim, interpolation);
   return quantile_impl("quantile", *this, q, dim, keepdim, interpolation, /*ignore_nan=*/false);
 }
 Tensor Tensor::nanquantile(const Tensor& q, std::optional<int64_t> dim, Flag keepdim,
                            const std::string& interpolation) const {
+  if (const Autocast cast{cast_policy::nanquantile, *this, q})
+    return cast(*this).nanquantile(cast(q), dim, keepdim, interpolation);
   return quantile_impl("nanquantile", *this, q, dim, keepdim, interpolation, /*ignore_nan=*/true);
 }
 Tensor Tensor::nanquantile(double q, std::optional<int64_t> dim, Flag keepdim, const std::string& interpolation) const {
+  if (const Autocast cast{cast_policy::nanquantile, *this})
+    return cast(*this).nanquantile(q, dim, keepdim, interpolation);
   TANDEM_CHECK(q >= 0 && q <= 1, "nanquantile() q must be in the range [0, 1] but got ", q);
   return nanquantile(full({}, q, options()), dim, keepdim, interpolation);
 }
 Tensor Tensor::quantile(double q, std::optional<int64_t> dim, Flag keepdim, const std::string& interpolation) const {
+  if (const Autocast cast{cast_policy::quantile, *this}) return cast(*this).quantile(q, dim, keepdim, interpolation);
   TANDEM_CHECK(q >= 0 && q <= 1, "quantile() q must be in the range [0, 1] but got ", q);
   return quantile(full({}, q, options()), dim, keepdim, interpolation);
 }

@@ -6,10 +6,11 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, nansum, sum);
-TANDEM_CAST_POLICY(none, sum_to_size);
+TANDEM_CAST_POLICY(float32, sum);
+TANDEM_CAST_POLICY(none, nansum, sum_to_size);
 
 Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
+  if (const Autocast cast{cast_policy::sum, *this}) return cast(*this).sum(dims, keepdim);
   Tensor y = sum_over_non_channels("sum", *this, dims, keepdim, 1);
   if (!y.defined()) y = sum_in_two_steps(*this, dims, keepdim);
   if (y.defined()) return record_sum("sum", y, *this, dim_mask("sum", dims, dim()));
@@ -19,6 +20,7 @@ Tensor& sum_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {
   return detail::assign_out("sum_out", out, x, [&] { return x.sum(dims, keepdim); });
 }
 Tensor Tensor::nansum(IntArrayRef dims, Flag keepdim) const {
+  const AutocastOffGuard uncast;
   return is_floating_point() ? tandem::where(isnan(), Scalar(0), *this).sum(dims, keepdim) : sum(dims, keepdim);
 }
 

@@ -30,6 +30,7 @@ void cat_in_one_launch(TensorList tensors, int64_t dim, const Tensor& y) {
 }  // namespace
 
 Tensor cat(TensorList tensors, int64_t dim) {
+  if (const Autocast cast{cast_policy::cat, tensors}) return cat(cast(tensors), dim);
   TANDEM_CHECK(!tensors.empty(), "cat: expected a non-empty list of Tensors");
   // A tensor of shape (0,) may be concatenated with any others, and contributes only its dtype.
   const auto is_legacy_empty = [](const Tensor& t) { return t.dim() == 1 && t.numel() == 0; };
@@ -89,6 +90,7 @@ Tensor cat(TensorList tensors, int64_t dim) {
   });
 }
 Tensor stack(TensorList tensors, int64_t dim) {
+  if (const Autocast cast{cast_policy::stack, tensors}) return stack(cast(tensors), dim);
   TANDEM_CHECK(!tensors.empty(), "stack expects a non-empty TensorList");
   dim = wrap_dim("stack", dim, tensors[0].dim() + 1);
   std::vector<Tensor> rows;

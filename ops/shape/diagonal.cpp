@@ -55,6 +55,7 @@ Tensor Tensor::diag(int64_t offset) const {
 }
 Tensor Tensor::diagflat(int64_t offset) const { return reshape({-1}).diag(offset); }
 Tensor Tensor::trace() const {
+  if (const Autocast cast{cast_policy::trace, *this}) return cast(*this).trace();
   TANDEM_CHECK(dim() == 2, "trace: expected a matrix, but got tensor with dim ", dim(), " and sizes ", sizes());
   return diagonal().sum();
 }

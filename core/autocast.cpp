@@ -1,0 +1,59 @@
+// Sets and reads the state of autocast, which is in the thread's context.
+#include "tandem/core/autocast.h"
+
+#include "tandem/core/autocast/autocast_cache.h"
+#include "tandem/core/error.h"
+
+namespace tandem {
+namespace {
+
+AutocastState& autocast_state() { return ThreadContext::current().autocast; }
+size_t number_of(DeviceType type) { return static_cast<size_t>(type); }
+
+}  // namespace
+
+bool autocast::is_autocast_enabled(DeviceType device_type) { return autocast_state().enabled[number_of(device_type)]; }
+void autocast::set_autocast_enabled(DeviceType device_type, bool enabled) {
+  AutocastState& now = autocast_state();
+  now.enabled[number_of(device_type)] = enabled;
+  now.any = now.enabled[0] || now.enabled[1];
+}
+DType autocast::get_autocast_dtype(DeviceType device_type) { return autocast_state().dtypes[number_of(device_type)]; }
+void autocast::set_autocast_dtype(DeviceType device_type, DType dtype) {
+  TANDEM_CHECK(is_half(dtype), "set_autocast_dtype: got ", dtype, "; accepted: float16 and bfloat16");
+  autocast_state().dtypes[number_of(device_type)] = dtype;
+}
+bool autocast::is_autocast_cache_enabled() { return autocast_state().cache_enabled; }
+void autocast::set_autocast_cache_enabled(bool enabled) { autocast_state().cache_enabled = enabled; }
+void autocast::clear_cache() {
+  if (autocast_state().cache) autocast_state().cache->clear();
+}
+int autocast::increment_nesting() {
+  // Made here, so that threads that work for this thread share the cache and the end of the region clears it.
+  if (!autocast_state().cache) autocast_state().cache = std::make_shared<AutocastCache>();
+  return ++autocast_state().nesting;
+}
+int autocast::decrement_nesting() {
+  TANDEM_CHECK(autocast_state().nesting > 0,
+               "decrement_nesting: this thread is in no region; call increment_nesting first");
+  return --autocast_state().nesting;
+}
+
+AutocastGuard::AutocastGuard(DeviceType device_type, std::optional<DType> dtype, bool enabled, bool cache_enabled)
+    : device_type_(device_type),
+      dtype_(autocast::get_autocast_dtype(device_type)),
+      enabled_(autocast::is_autocast_enabled(device_type)),
+      cache_enabled_(autocast::is_autocast_cache_enabled()) {
+  autocast::set_autocast_dtype(device_type, dtype.value_or(dtype_));
+  autocast::set_autocast_enabled(device_type, enabled);
+  autocast::set_autocast_cache_enabled(cache_enabled);
+  autocast::increment_nesting();
+}
+AutocastGuard::~AutocastGuard() {
+  if (--autocast_state().nesting == 0) autocast::clear_cache();
+  autocast::set_autocast_cache_enabled(cache_enabled_);
+  autocast::set_autocast_enabled(device_type_, enabled_);
+  autocast::set_autocast_dtype(device_type_, dtype_);
+}
+
+}  // namespace tandem

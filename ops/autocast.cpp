@@ -1,0 +1,53 @@
+// Casts of operands under autocast.
+#include "tandem/ops/autocast.h"
+
+#include "tandem/core/autocast/autocast_cache.h"
+
+namespace tandem::detail {
+
+bool Autocast::accepts(const Tensor& x) const {
+  return is_on_ && x.defined() && x.is_floating_point() && x.dtype() != kFloat64 && x.device().type() == type_;
+}
+void Autocast::begin(CastPolicy policy, std::initializer_list<TensorList> operands) {
+  AutocastState& state = ThreadContext::current().autocast;
+  for (const TensorList list : operands)
+    for (const Tensor& x : list)
+      if (!is_on_ && x.defined() && state.enabled[static_cast<size_t>(x.device().type())]) {
+        is_on_ = true;
+        type_ = x.device().type();
+      }
+  if (!is_on_) return;
+  const DType lower = state.dtypes[static_cast<size_t>(type_)];
+  dtype_ = policy == CastPolicy::float32 ? kFloat32 : lower;
+  if (policy == CastPolicy::promote)
+    for (const TensorList list : operands)
+      for (const Tensor& x : list)
+        if (accepts(x) && x.dtype() != lower) dtype_ = kFloat32;
+  saved_ = std::exchange(state.enabled, {});
+  state.any = false;
+}
+void Autocast::end() {
+  AutocastState& state = ThreadContext::current().autocast;
+  state.enabled = saved_;
+  state.any = true;
+}
+
+Tensor Autocast::operator()(const Tensor& x) const {
+  if (!accepts(x) || x.dtype() == dtype_) return x;
+  AutocastState& state = ThreadContext::current().autocast;
+  const bool is_weight = x.dtype() == kFloat32 && x.requires_grad() && x.is_leaf();
+  if (!is_weight || !state.cache_enabled) return x.to(dtype_);
+  if (!state.cache) state.cache = std::make_shared<AutocastCache>();
+  return state.cache->cast(x, dtype_);
+}
+std::vector<Tensor> Autocast::operator()(TensorList list) const {
+  std::vector<Tensor> out;
+  out.reserve(list.size());
+  for (const Tensor& x : list) out.push_back((*this)(x));
+  return out;
+}
+std::optional<Tensor> Autocast::operator()(const std::optional<Tensor>& x) const {
+  return x ? std::optional((*this)(*x)) : x;
+}
+
+}  // namespace tandem::detail
