@@ -94,7 +94,7 @@ template <class M, class... Args> [[gnu::noinline, gnu::cold]] auto call_traced(
   const ModuleSpan span(module);
   return call_untraced<M, Args...>(module, std::forward<Args>(args)...);
 }
-/// Calls module.forward(args...) with the module's hooks and parametrizations: see Note [The door to a module].
+/// Calls module.forward(args...) with the module's hooks and parametrizations: see Note [Calls of modules].
 template <class M, class... Args> auto call_module(M& module, Args&&... args) {
   if (is_any_trace_recording_kernels()) [[unlikely]]
     return call_traced<M, Args...>(module, std::forward<Args>(args)...);
