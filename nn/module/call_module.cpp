@@ -192,7 +192,8 @@ ModuleSpan::ModuleSpan(const nn::Module& first, const nn::Module& last) {
   std::string path = find_path(first);
   if (&first != &last) {
     const std::string end = find_path(last);
-    path += "-" + end.substr(end.rfind('.') + 1);
+    path += '-';
+    path.append(end, end.rfind('.') + 1);
   }
   open_ = new Open{.tracer = std::move(tracer), .frame = {&first, path, current_module_frame}};
   open_->event.name = std::move(path);
