@@ -230,3 +230,20 @@ TEST_CASE("the order of modes is shuffled anew in every repeat, and follows the 
     for (const int count : places) CHECK(std::abs(count - 200) < 64);
   CHECK(shuffled_order(20, 7, 0) != shuffled_order(20, 8, 0));
 }
+
+TEST_CASE("without a repeat of one device there are no speedups and no verdict", "[compare]") {
+  // As after Ctrl-C in the first repeat, in whose shuffled order a parallel mode came first.
+  Report report = make_report(1, {{"dp", 2, 1.5}});
+  for (const bool listed : {true, false}) {
+    CAPTURE(listed);
+    report.runs[0].repeats.clear();
+    if (!listed) report.runs.erase(report.runs.begin());
+    std::vector<const Run*> runs;
+    for (const Run& run : report.runs) runs.push_back(&run);
+    const Comparison comparison = compare_modes(runs, 1);
+    CHECK_FALSE(comparison.has_intervals());
+    CHECK_FALSE(comparison.is_settled());
+    for (const Run* run : runs) CHECK_FALSE(comparison.speedup(run).exists());
+    CHECK_THAT(verdict_from_runs(report), !Contains("use dp"));
+  }
+}

@@ -40,8 +40,9 @@ bool Comparison::is_settled() const {
 }
 
 Interval Comparison::speedup(const Run* run) const {
-  const auto at = std::find(modes.begin(), modes.end(), run);
-  return at == modes.end() ? Interval() : speedups[static_cast<size_t>(at - modes.begin())];
+  // Without a run on one device, as after Ctrl-C in the first repeat, there are modes but no speedups.
+  const auto i = static_cast<size_t>(std::find(modes.begin(), modes.end(), run) - modes.begin());
+  return i < speedups.size() ? speedups[i] : Interval();
 }
 
 int repeats_needed(int num_modes, int looks) {
