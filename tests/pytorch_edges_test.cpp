@@ -290,4 +290,23 @@ TEST_CASE("log-softmax and cross-entropy are exact beside large inputs", "[losse
   }
 }
 
+TEST_CASE("isin finds numbers beside NaNs, and no NaN", "[pytorch_edges]") {
+  // What PyTorch gives. A binary search among NaNs would lose its way.
+  constexpr float kInf = INFINITY, kNan = NAN;
+  const Tensor x = tensor({0.0f, kNan, kInf, -kInf, 1.0f, 2.0f});
+  const std::pair<std::vector<float>, std::vector<int>> cases[] = {{{0, kNan}, {1, 0, 0, 0, 0, 0}},
+                                                                   {{kNan, kNan, kNan, 1}, {0, 0, 0, 0, 1, 0}},
+                                                                   {{kInf, kNan, -kInf}, {0, 0, 1, 1, 0, 0}},
+                                                                   {{kNan}, {0, 0, 0, 0, 0, 0}},
+                                                                   {{2, kNan, 1, kNan, 0}, {1, 0, 0, 0, 1, 1}}};
+  for (const auto& [among, expected] : cases) {
+    CAPTURE(among);
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16}) {
+      const Tensor found = isin(x.to(dtype), tensor(among).to(dtype));
+      CHECK(found.to(kInt32).equal(tensor(expected).to(kInt32)));
+      CHECK(isin(x.to(dtype), tensor(among).to(dtype), false, true).equal(found.logical_not()));
+    }
+  }
+}
+
 }  // namespace tandem

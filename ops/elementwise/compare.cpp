@@ -2,6 +2,7 @@
 // isreal, isposinf, isneginf.
 #include "tandem/ops/elementwise/compare.h"
 
+#include <cmath>
 #include <limits>
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/binary_op.h"
@@ -20,7 +21,9 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, Flag, Flag inve
   const Tensor x = elements.to(type), others = std::get<0>(test_elements.to(type).reshape({-1}).sort());
   const bool wanted = !invert;
   if (others.numel() == 0) return full(x.sizes(), !wanted, TensorOptions(kBool).device(x.device()));
-  const Tensor flat = x.reshape({-1}), at = searchsorted(others, flat).clamp_max(others.numel() - 1);
+  // NaNs, which are sorted last, are searched as infinities: a binary search must not compare with a NaN.
+  const Tensor keys = is_floating_point(type) ? others.nan_to_num(INFINITY, INFINITY, -INFINITY) : others;
+  const Tensor flat = x.reshape({-1}), at = searchsorted(keys, flat).clamp_max(others.numel() - 1);
   const Tensor found = others.index_select(0, at) == flat;
   return (wanted ? found : found.logical_not()).reshape(x.sizes());
 }
