@@ -15,8 +15,8 @@ using std::chrono::milliseconds;
 namespace {
 
 /// The numbers from 0 to `count`, for use by several threads. Detects a reset() during get_batch().
-struct Numbers : datasets::StatefulDataset<Numbers, std::vector<int>> {
-  Numbers(int count, int bad) : count(count), bad(bad) {}
+struct CountingDataset : datasets::StatefulDataset<CountingDataset, std::vector<int>> {
+  CountingDataset(int count, int bad) : count(count), bad(bad) {}
   std::optional<std::vector<int>> get_batch(size_t wanted) override {
     ++at_work;
     std::vector<int> batch;
@@ -26,7 +26,7 @@ struct Numbers : datasets::StatefulDataset<Numbers, std::vector<int>> {
     }
     std::this_thread::sleep_for(std::chrono::microseconds(batch.size() * 7919 % 300));
     --at_work;
-    for (const int i : batch) TANDEM_CHECK(i != bad, "Numbers: there is no ", i);
+    for (const int i : batch) TANDEM_CHECK(i != bad, "CountingDataset: there is no ", i);
     if (batch.empty()) return {};
     return batch;
   }
@@ -42,7 +42,7 @@ struct Numbers : datasets::StatefulDataset<Numbers, std::vector<int>> {
   std::atomic<int> at_work{0};
   std::atomic<bool> disturbed{false};
 };
-auto numbers(int count, int bad = -1) { return datasets::make_shared_dataset<Numbers>(count, bad); }
+auto numbers(int count, int bad = -1) { return datasets::make_shared_dataset<CountingDataset>(count, bad); }
 
 /// A slow dataset that counts the examples that workers have started.
 struct Slow : datasets::Dataset<Slow, int> {
@@ -102,7 +102,7 @@ TEST_CASE("an exception of a stateful dataset reaches the consumer, and the rest
       seen.insert(at->begin(), at->end());
       ++at;
     } catch (const Error& e) {
-      REQUIRE_THAT(e.what(), Contains("Numbers: there is no 5"));
+      REQUIRE_THAT(e.what(), Contains("CountingDataset: there is no 5"));
       ++failures;
       ++at;
     }
