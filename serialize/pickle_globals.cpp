@@ -251,7 +251,7 @@ void append_key(const IValue& value, std::string& text, bool is_nested) {
     text += '(';
     for (size_t i = 0; i < value.elements().size(); ++i) {
       if (i > 0) text += ", ";
-      append_key(value.elements()[i], text, /*within=*/true);
+      append_key(value.elements()[i], text, /*is_nested=*/true);
     }
     text += value.elements().size() == 1 ? ",)" : ")";
   }
@@ -265,7 +265,7 @@ IValue to_dict_key(const IValue& value) {
   if (value.isDouble() && std::abs(value.toDouble()) < 0x1p63 && value.toDouble() == std::trunc(value.toDouble()))
     return IValue(static_cast<int64_t>(value.toDouble()));
   std::string text;
-  append_key(value, text, /*within=*/false);
+  append_key(value, text, /*is_nested=*/false);
   return IValue(std::move(text));
 }
 IValue decode_int(const std::string& bytes) {

@@ -64,16 +64,16 @@ Tensor std_or_var(const char* op, const Tensor& x, IntArrayRef dims, double corr
 }
 }  // namespace
 Tensor Tensor::var(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
-  return std_or_var("var", *this, dims, unbiased ? 1 : 0, /*root=*/false, keepdim);
+  return std_or_var("var", *this, dims, unbiased ? 1 : 0, /*take_sqrt=*/false, keepdim);
 }
 Tensor detail::corrected_var(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim) {
-  return std_or_var("var", x, dims, correction.value_or(1).to<double>(), /*root=*/false, keepdim);
+  return std_or_var("var", x, dims, correction.value_or(1).to<double>(), /*take_sqrt=*/false, keepdim);
 }
 Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
-  return std_or_var("std", *this, dims, unbiased ? 1 : 0, /*root=*/true, keepdim);
+  return std_or_var("std", *this, dims, unbiased ? 1 : 0, /*take_sqrt=*/true, keepdim);
 }
 Tensor detail::corrected_std(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim) {
-  return std_or_var("std", x, dims, correction.value_or(1).to<double>(), /*root=*/true, keepdim);
+  return std_or_var("std", x, dims, correction.value_or(1).to<double>(), /*take_sqrt=*/true, keepdim);
 }
 std::tuple<Tensor, Tensor> std_mean(const Tensor& x, IntArrayRef dims, Flag unbiased, Flag keepdim) {
   return {x.std(dims, unbiased, keepdim), x.mean(dims, keepdim)};

@@ -25,7 +25,7 @@ class Zero {
   Zero(const nn::Sequential& net, ProcessGroupPtr group, int stage)
       : group_(std::move(group)),
         status_exchange_("ZeRO", "ZeRO 1", group_, /*weighted=*/false, /*static_graph=*/false),
-        gradients_("ZeRO", net->named_parameters(), /*are_views=*/true),
+        gradients_("ZeRO", net->named_parameters(), /*gradient_as_bucket_view=*/true),
         tracker_("ZeRO", gradients_.names(), {}) {
     const Buckets& buckets = gradients_.buckets();
     if (stage == 1)

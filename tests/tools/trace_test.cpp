@@ -226,7 +226,7 @@ TEST_CASE("a tracer gives its marks to the one around it, and keeps no more than
   CHECK(names(inner.stop()) == std::vector<std::string>{"mark"});
   inner.add({.name = "after its end"});
   CHECK(names(outer->stop()) == std::vector<std::string>{"mark", "after its end"});
-  detail::Tracer small(true, nullptr, /*most=*/1);
+  detail::Tracer small(true, nullptr, /*max_events=*/1);
   small.add({.name = "kept"});
   small.add({.name = "counted"});
   CHECK(small.dropped_count() == 1);

@@ -17,6 +17,7 @@ template <class Row> std::vector<Row> sorted_rows(std::vector<Row> rows) {
 }
 template <class Key, class Row> std::vector<Row> rows_of(std::map<Key, Row> by_key) {
   std::vector<Row> rows;
+  rows.reserve(by_key.size());
   for (auto& [key, row] : by_key) rows.push_back(std::move(row));
   return sorted_rows(std::move(rows));
 }
