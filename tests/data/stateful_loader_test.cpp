@@ -157,8 +157,11 @@ TEST_CASE("copies of an iterator go on together; past its end it is refused", "[
   auto at = loader->begin();
   auto copy = at;
   REQUIRE(at == copy);
+  // With workers, either may be the first to ask the dataset for a batch.
+  const bool in_order = *at == std::vector<int>{0, 1};
+  REQUIRE((in_order || workers > 0));
   ++at;
-  REQUIRE(*copy == std::vector<int>{2, 3});
+  REQUIRE(*copy == (in_order ? std::vector<int>{2, 3} : std::vector<int>{0, 1}));
   REQUIRE(copy != loader->end());
   ++copy;
   REQUIRE(at == loader->end());
