@@ -34,7 +34,7 @@ MemoryInfo memory_info(int device);
 int driver_version();  // CUDA version that the driver supports: 13000 for 13.0
 int runtime_version();
 
-/// Device to which this thread's runtime calls apply if they name no device (cudaGetDevice()). To change it for a
+/// Device to which this thread's runtime calls apply if they name no device (cudaGetDevice). To change it for a
 /// scope, use DeviceGuard.
 int current_device();
 void set_device(int device);
