@@ -51,7 +51,7 @@ def _(difference, steps, ours, theirs):
     value = theirs["values"].get(made[0])
     if difference.kind != "throws":
         return False
-    is_check = re.search("accepted: |expected|must |should |cannot |only |invalid ", ours["errors"][difference.step], re.IGNORECASE)
+    is_check = re.search("accepted: |expected|must |should |cannot |only |invalid |too small", ours["errors"][difference.step], re.IGNORECASE)
     return bool(is_check) and isinstance(value, list) and 0 in value[1]
 
 
