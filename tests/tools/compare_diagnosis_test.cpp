@@ -18,6 +18,7 @@ namespace {
 /// What two ranks do in one step, in milliseconds.
 struct Step {
   double input[2] = {0.5, 0.5}, compute[2] = {10, 10}, stop[2] = {0, 0}, without_core[2] = {0.5, 0.5};
+  double input_without_core = 0;   // on both ranks
   double exposed = 4, link = 0.5;  // after both have called the collective
 };
 /// Returns a run of `count` steps. The rank that is ready first waits for the other. `disturb` changes a step that has
@@ -56,6 +57,7 @@ Run make_run(int count, const std::function<void(Step&, int)>& disturb, unsigned
       lane.waiting_for["rank " + std::to_string(1 - r)] = wait / 1e3;
       lane.link = step.link / 1e3;
       lane.without_core = step.without_core[r] / 1e3;
+      lane.input_without_core = step.input_without_core / 1e3;
       lane.step = (ready[r] + wait + step.exposed) / 1e3;
     }
     steps.push_back(lanes);
@@ -142,6 +144,14 @@ TEST_CASE("each disturbance has its name, with evidence and without another name
     CHECK_THAT(d[0].sentence, Contains("Other programs used 1.2 cores meanwhile"));
     CHECK(kinds(named(neighbour, 0.1)) == Kinds{});
     CHECK(kinds(named(neighbour, -1)) == Kinds{});
+    // Loading batches uses the CPU too. While it waits for a core, the loader is not to blame.
+    d = named(
+        [](Step& step) {
+          step.input_without_core = 19;
+          for (const int r : {0, 1}) step.input[r] += 20, step.without_core[r] += 19;
+        },
+        1.2);
+    CHECK(kinds(d) == Kinds{"contention"});
   }
 }
 

@@ -104,6 +104,16 @@ TEST_CASE("a collective that starts late because the one before it still runs is
   }
 }
 
+TEST_CASE("waits for a core while a batch is loaded are counted apart", "[compare]") {
+  // Threads wait for a core for half of the time from 2 to 6, and the loader runs from 1 to 4.
+  const std::vector<TraceEvent> events = {event(Kind::phase, "input", 0, 0, 1, 4),
+                                          event(Kind::phase, "forward", 0, 0, 4, 8)};
+  const std::vector<Activity> activities = {{{{0, 0, 0}, {2, 2, 0}, {6, 4, 2}, {8, 6, 2}}, {}}};
+  const auto steps = break_down_steps(events, {{{0, 8}}}, {"cpu"}, activities);
+  CHECK(steps.at(0).at(0).input_without_core == 1);
+  CHECK(list_steps(steps).at(0).seconds.at("input without a core") == std::vector<double>{1});
+}
+
 TEST_CASE("a rank that is stopped waits for the end of the stop, and the others wait for it", "[compare]") {
   // Rank 1 is stopped from 2 to 3, in its backward, and from 5 to 7, while both communicate. Both ranks use half a core
   // from 4 to 5 and none later.

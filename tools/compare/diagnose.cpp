@@ -95,12 +95,12 @@ class TracedRun {
   }
   /// Returns the smallest value of a column over all lanes.
   Series min_column(const std::string& what) const {
-    Series out = column(0, what);
-    for (size_t l = 1; l < lanes(); ++l) {
-      const Series lane = column(l, what);
-      for (size_t k = 0; k < out.size(); ++k) out[k] = std::min(out[k], lane[k]);
-    }
-    return out;
+    return min_over_lanes([&](size_t lane) { return column(lane, what); });
+  }
+  /// Returns the seconds that a lane spent on loading batches, without those in which it waited for a core.
+  Series loading(size_t lane) const { return add(column(lane, "input"), column(lane, "input without a core"), -1); }
+  Series min_loading() const {
+    return min_over_lanes([&](size_t lane) { return loading(lane); });
   }
   /// Returns `cause` without the time in which any device of DP had no core: it is not known which device was delayed.
   Series less_waits(Series cause) const {
@@ -137,6 +137,15 @@ class TracedRun {
   }
 
  private:
+  Series min_over_lanes(const std::function<Series(size_t)>& get) const {
+    Series out = get(0);
+    for (size_t l = 1; l < lanes(); ++l) {
+      const Series lane = get(l);
+      for (size_t k = 0; k < out.size(); ++k) out[k] = std::min(out[k], lane[k]);
+    }
+    return out;
+  }
+
   const Run& run_;
   std::vector<Diagnosis>& out_;
   std::vector<std::string> names_;
@@ -256,8 +265,7 @@ void diagnose(const Run& run, const std::vector<LinkProbe>& links, std::vector<D
   if (run.steps.empty() || traced.is_too_short()) return;
   const bool dp = run.mode.rfind("dp", 0) == 0;
   // Under DDP, a loader that is slow on one rank only makes that rank a straggler.
-  traced.diagnose("data-starved", dp ? traced.column(0, "input") : traced.min_column("input"), traced.with_cores(),
-                  kMinShare,
+  traced.diagnose("data-starved", dp ? traced.loading(0) : traced.min_loading(), traced.with_cores(), kMinShare,
                   [](const std::string& evidence) { return "Loading the next batch takes " + evidence + "."; });
   traced.diagnose("stopped", traced.min_column("waiting for the end of a stop"), traced.with_cores(), kMinShare,
                   [](const std::string& evidence) {

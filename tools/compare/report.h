@@ -41,13 +41,17 @@ struct Lane {
   /// Seconds in which the lane's thread was runnable but had no core. For DP: the sum over all threads of the process,
   /// divided by the number of devices.
   double without_core = 0;
+  /// Seconds of the phase "input" in which the lane's process had threads that were runnable but had no core. Only the
+  /// diagnosis uses it, by way of LaneSteps.
+  double input_without_core = 0;
 };
 
 /// Durations of one lane's phases and waits in each traced step. The diagnosis is derived from them.
 struct LaneSteps {
   std::string name;
   /// Seconds in each step, by activity: "step" (the duration), the phases, "waiting for " and the name of a
-  /// lane, "link" (Lane::link) and "without a core" (Lane::without_core). A name is absent if it is 0 in all steps.
+  /// lane, "link" (Lane::link), "without a core" (Lane::without_core) and "input without a core". A name is absent if
+  /// it is 0 in all steps.
   std::map<std::string, std::vector<double>> seconds;
 };
 /// The traced step that the timeline, the buckets and the memory show: the one of median duration on the first lane.

@@ -100,7 +100,10 @@ int main(int argc, char** argv) try {
     nn::parallel::Join join({&ddp});
     // When rank 1 dies, rank 0 is out of batches and rank 2 continues.
     for (int step = 0; step < 2 * rank + 1; ++step) {
-      if (rank == 1 && step == 2) std::raise(SIGKILL);
+      if (rank == 1 && step == 2) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));  // by then the others have the last step's sums
+        std::raise(SIGKILL);
+      }
       ddp(x.view({1, 3})).sum().backward();
     }
     join.finish();

@@ -90,6 +90,15 @@ class LaneStep {
     if (cpu_start == 0 || cpu_end == 0) return 0;
     return (to - from) * std::clamp(1 - (cpu_end - cpu_start) / (end - start), 0.0, 1.0);
   }
+  /// Returns the seconds of the phase "input" in which threads of the process waited for a core.
+  double input_without_core(const Activity& activity) const {
+    double seconds = 0;
+    for (const TraceEvent* e : phases_) {
+      const double start = std::max(e->start, step_.start), end = std::min(e->end, step_.end);
+      if (e->name == "input") seconds += std::min(activity.waited(start, end), end - start);
+    }
+    return seconds;
+  }
   void add_boundaries(std::set<double>& boundaries) const {
     for (const TraceEvent* e : phases_)
       for (const double t : {e->start, e->end})
@@ -249,6 +258,9 @@ std::vector<std::vector<Lane>> break_down_steps(const std::vector<TraceEvent>& e
       out[k][l].without_core = step.without_core;
       all.steps.push_back(step);
       all.lanes.push_back(select_phases(rank, ranks == 1 && lanes > 1 ? static_cast<int>(l) : -1, step));
+      if (!activities.empty())
+        out[k][l].input_without_core =
+            all.lanes.back().input_without_core(activities[activities.size() == 1 ? 0 : rank]);
     }
     if (ranks == 1) {
       // The threads of DataParallel's devices belong to one process, whose waits are not known by thread.
@@ -283,10 +295,12 @@ std::vector<Lane> mean_lanes(const std::vector<std::vector<Lane>>& steps) {
       lane.hidden += step[l].hidden;
       lane.link += step[l].link;
       lane.without_core += step[l].without_core;
+      lane.input_without_core += step[l].input_without_core;
     }
     for (auto& [name, seconds] : lane.phases) seconds *= share;
     for (auto& [name, seconds] : lane.waiting_for) seconds *= share;
-    for (double* seconds : {&lane.step, &lane.unattributed, &lane.hidden, &lane.link, &lane.without_core})
+    for (double* seconds :
+         {&lane.step, &lane.unattributed, &lane.hidden, &lane.link, &lane.without_core, &lane.input_without_core})
       *seconds *= share;
   }
   return mean;
@@ -317,6 +331,7 @@ std::vector<LaneSteps> list_steps(const std::vector<std::vector<Lane>>& steps) {
       for (const auto& [name, seconds] : lane.waiting_for) set("waiting for " + name, seconds);
       set("link", lane.link);
       set("without a core", lane.without_core);
+      set("input without a core", lane.input_without_core);
     }
   }
   return out;
