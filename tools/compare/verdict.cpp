@@ -135,7 +135,7 @@ std::string describe_unpaired_times(const Report& report) {
       example_single = job.single;
     }
   if (!example) return "";
-  return cat("Times and speedups of ", plural(number_of_runs, "run"), " do not fit each other: a step takes ",
+  return cat("Times and speedups of ", plural(number_of_runs, "run"), " seem to contradict each other: a step takes ",
              duration(step_seconds(*example)), " with ", describe_run(report, *example), " (", example->model, ") and ",
              duration(step_seconds(*example_single)), " on one device, but the speedup is ",
              number(example->speedup.median), ". Times are medians over all repeats. Speedups are medians of the ",
