@@ -331,7 +331,8 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::functi
     if (span > 0) span += (sizes[d] - 1) * strides[d];
   }
   const int64_t bytes = compute_nbytes("from_blob", {span}, options.dtype());
-  TANDEM_CHECK(data || bytes == 0, "from_blob: data is null, but sizes are ", sizes);
+  TANDEM_CHECK(data || bytes == 0, "from_blob: data is null, but sizes are ", sizes,
+               "; null is accepted only for 0 elements");
   if (!deleter) deleter = [](void*) {};
   const Storage storage(new StorageImpl(options.device(), bytes, data, std::move(deleter)));
   Tensor out(IntrusivePtr<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, options.dtype())));

@@ -208,7 +208,9 @@ class TensorBase {
     return {data_ptr<T>(), sizes().data(), strides().data()};
   }
   const detail::TensorImpl& checked() const {
-    TANDEM_CHECK(impl_, "this tensor is undefined (default-constructed, or a gradient that does not exist)");
+    TANDEM_CHECK(impl_,
+                 "this tensor is undefined (default-constructed, or a gradient that does not exist); assign a tensor "
+                 "to it, or ask defined() first");
     return *impl_;
   }
   detail::IntrusivePtr<detail::TensorImpl> impl_;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <sstream>
 
@@ -33,8 +34,9 @@ size_t page_span(size_t bytes) { return (kRedzone + bytes + kRedzone + page_size
 Arena::Arena(int device, size_t capacity) : device_(device), capacity_(capacity) {
   void* const range =
       mmap(nullptr, capacity_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, /*fd=*/-1, /*offset=*/0);
+  const int error = errno;
   TANDEM_CHECK_AS(CudaError, range != MAP_FAILED, "emulated CUDA: cannot reserve ", capacity_,
-                  " bytes of address space for ", owner());
+                  " bytes of address space for ", owner(), ": ", std::strerror(error), "; the limit is `ulimit -v`");
   base_ = static_cast<char*>(range);
   free_[0] = capacity_;
 }

@@ -341,7 +341,7 @@ void Graph::capture(const std::function<void()>& step) {
 }
 void Graph::capture_begin(cuda::MempoolId_t pool) {
   check_not_recorded("Graph::capture_begin", "a capture is under way on this thread");
-  TANDEM_CHECK(!recorder_, "Graph::capture_begin: a capture of this graph is under way");
+  TANDEM_CHECK(!recorder_, "Graph::capture_begin: a capture of this graph is under way; call capture_end() first");
   reset();
   recorder_ = std::make_shared<Recorder>(pool);
   attach_observer(recorder_);
