@@ -89,7 +89,7 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, b
   const Tensor& data = sequence.data();
   const std::vector<int64_t> batch_sizes = to_int_vector(sequence.batch_sizes());
   const auto longest = static_cast<int64_t>(batch_sizes.size());
-  TANDEM_CHECK(longest > 0, "pad_packed_sequence: the sequence is empty");
+  TANDEM_CHECK(longest > 0, "pad_packed_sequence: the packed sequence is empty; it must hold at least one step");
   TANDEM_CHECK(total_length.value_or(longest) >= longest,
                "pad_packed_sequence: Expected total_length to be at least the length of the longest sequence in input, "
                "but got total_length=",

@@ -116,7 +116,7 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b) {
 }
 void check_first_not_differentiated(const Context& ctx, const char* op) {
   if (ctx.needs_grad(0))
-    throw NotImplementedError(std::string(op) + " has no derivative for its first argument; detach it");
+    throw NotImplementedError(std::string(op) + " has no derivative for its first argument; detach() that argument");
 }
 
 }  // namespace tandem::detail
