@@ -125,7 +125,7 @@ std::string Arena::problem(const void* memory, size_t bytes) const {
   if (block != live_.begin() && offset < (--block)->first + block->second) {
     const size_t available = block->first + block->second - offset;
     if (bytes <= available) return {};
-    text << "only " << available << " bytes up to the end of an allocation of " << block->second << " bytes of "
+    text << "only " << available << " bytes from the end of an allocation of " << block->second << " bytes of "
          << owner();
   } else {
     text << (offset < high_water_mark_ ? "memory that was freed or is between allocations of "

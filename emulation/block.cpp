@@ -59,7 +59,7 @@ size_t Block::identity_of(const Thread& thread) const {
 
 void Block::begin_grid(const Launch& launch, OrderSetting order) {
   TANDEM_CHECK_AS(CudaError, !current, "kernel ", launch.name, ": started by a thread of kernel ",
-                  current->launch_->name, "; only the host can start one");
+                  current->launch_->name, "; only the host can start a kernel");
   launch_ = &launch;
   uncaught_ = std::uncaught_exceptions();
   order_ = order;

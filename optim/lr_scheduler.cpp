@@ -82,7 +82,8 @@ void LRScheduler::step() {
 }
 std::vector<double> LRScheduler::get_lrs() {
   TANDEM_CHECK(schedule_.rate,
-               "LRScheduler: override get_lrs(), or pass a function that computes the rate from the step");
+               "LRScheduler: this scheduler has no function that computes the rate from the step; override get_lrs(), "
+               "or pass one to the constructor");
   std::vector<double> rates;
   for (OptimizerParamGroup& group : optimizer_.param_groups())
     rates.push_back(rate_at(int64_t{step_count_} + 1, group.initial_lr()));

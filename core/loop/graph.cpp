@@ -262,7 +262,7 @@ class Graph::Recorder : public Observer {
     if (!recording_ || call.device.is_cpu()) return pass(call);
     const cuda::Stream& stream = cuda::current_stream(call.device);
     TANDEM_CHECK(gpu::is_capturing(stream.handle()), call.op, ": cannot be captured by a Graph: its stream on ",
-                 call.device, " is not part of the capture; let the stream wait for one that is");
+                 call.device, " is not part of the capture; let that stream wait for an event of a captured stream");
     pass(call);
     const std::lock_guard lock(mutex_);
     if (recording_) record_->add(call, capture_->pool());

@@ -301,7 +301,8 @@ void dropout_backward(const Tensor& dy, const Tensor& mask, double scale, Tensor
 }
 
 void store_words(ArrayRef<uint64_t> words, Tensor& y) {
-  TANDEM_CHECK(words.size() <= kMaxWords, "store_words: ", words.size(), " words; accepted: up to ", kMaxWords);
+  TANDEM_CHECK(words.size() <= kMaxWords, "store_words: internal error: ", words.size(), " words, but at most ",
+               kMaxWords, " are accepted; please report it");
   Words by_value{};
   std::copy(words.begin(), words.end(), by_value.word);
   launch("store_words", store_words_kernel, {1, static_cast<unsigned>(words.size())}, y.device(), by_value,
