@@ -62,7 +62,8 @@ template <class T> class ArrayRef {
   constexpr ArrayRef drop_back(size_t n = 1) const { return slice(0, size_ - n); }
   /// Element i. @throws IndexError unless i < size()
   const T& at(size_t i) const {
-    TANDEM_CHECK_AS(IndexError, i < size_, "at: invalid index Index = ", i, "; Length = ", size_);
+    TANDEM_CHECK_AS(IndexError, i < size_, "at: invalid index Index = ", i, "; Length = ", size_,
+                    "; accepted: an index below Length");
     return data_[i];
   }
   /// Reverse iterator to the last element.

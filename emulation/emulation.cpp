@@ -109,7 +109,8 @@ void set_peer_access(bool possible) {
 }
 void set_memory_limit(int device, size_t bytes) {
   check_index("set_memory_limit", device);
-  TANDEM_CHECK(bytes <= kArenaBytes, "set_memory_limit: got ", bytes, " bytes; accepted: at most ", kArenaBytes);
+  TANDEM_CHECK(bytes <= kArenaBytes, "set_memory_limit: got ", bytes, " bytes; accepted: at most ", kArenaBytes,
+               " bytes");
   State& all = state();
   const std::lock_guard lock(all.mutex);
   all.settings.memory[static_cast<size_t>(device)] = bytes;

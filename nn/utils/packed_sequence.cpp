@@ -123,7 +123,7 @@ Tensor pad_sequence(ArrayRef<Tensor> sequences, bool batch_first, double padding
     TANDEM_CHECK(s.dim() > 0 && s.dim() == first.dim() &&
                      s.sizes().slice(1, s.sizes().size() - 1) == first.sizes().slice(1, first.sizes().size() - 1),
                  "pad_sequence: sequences of ", s.sizes(), " and ", first.sizes(),
-                 " have different sizes; only the first may differ");
+                 " are unlike; each must have a dimension, and only the size of dimension 0 may differ");
     steps = std::max(steps, s.size(0));
   }
   std::vector<Tensor> padded;
@@ -155,7 +155,7 @@ std::vector<Tensor> unpad_sequence(const Tensor& padded_sequences, const Tensor&
   std::vector<Tensor> out;
   for (int64_t i = 0; i < batch.size(0); ++i) {
     const auto length = counts[i].item<int64_t>();
-    TANDEM_CHECK(length >= 0 && length <= batch.size(1), "unpad_sequence: length ", i, " is ", length,
+    TANDEM_CHECK(length >= 0 && length <= batch.size(1), "unpad_sequence: lengths[", i, "] is ", length,
                  "; accepted: 0 to ", batch.size(1));
     out.push_back(batch[i].narrow(0, 0, length));
   }
