@@ -201,7 +201,8 @@ Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64
   const int64_t last = last_element("as_strided", sizes, strides, offset, x.dtype());
   TANDEM_CHECK((last + 1) * x.itemsize() <= x.storage()->bytes, "as_strided: sizes ", sizes, ", strides ", strides,
                ", storage offset ", offset, ", and itemsize ", x.itemsize(), " requiring a storage size of ",
-               (last + 1) * x.itemsize(), " are out of bounds for storage of size ", x.storage()->bytes);
+               (last + 1) * x.itemsize(), " are out of bounds for storage of size ", x.storage()->bytes,
+               "; both storage sizes are in bytes");
   return make_view(x, sizes, strides, offset);
 }
 

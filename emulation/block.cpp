@@ -283,7 +283,7 @@ void Block::report_deadlock() {
 // ---- running_thread.h
 
 static Block& running_block(const char* function_name) {
-  TANDEM_CHECK_AS(CudaError, current, function_name, " was called outside a kernel");
+  TANDEM_CHECK_AS(CudaError, current, function_name, " was called outside a kernel; only device code may use it");
   return *current;
 }
 Votes barrier(const char* function_name, bool vote, SourceLocation location) {

@@ -75,7 +75,7 @@ void enqueue_copy(Lock& lock, const std::string& what, const char* call, const s
   const auto* const source = static_cast<const char*>(from.memory);
   const size_t bytes = to.bytes;
   TANDEM_CHECK_AS(CudaError, target + bytes <= source || source + bytes <= target, what,
-                  " failed: source and target overlap");
+                  " failed: source and target overlap; accepted: ranges that share no bytes");
   if (to.device == kPageable || from.device == kPageable) Captures::reject_if_capturing(what.c_str(), *stream);
   WorkItem item{.name = what, .devices = kAllDevices};
   item.work = [target, source, bytes] { std::memcpy(target, source, bytes); };
@@ -238,7 +238,8 @@ void copy_peer_async(void* to, int to_device, const void* from, int from_device,
                            " bytes from cuda:" + std::to_string(from_device) + " to cuda:" + std::to_string(to_device);
   const Range target = checked_range(what, "target", to, bytes), source = checked_range(what, "source", from, bytes);
   TANDEM_CHECK_AS(CudaError, target.device == to_device && source.device == from_device, what,
-                  " failed: the source is on ", place_of(source), " and the target on ", place_of(target));
+                  " failed: the source is on ", place_of(source), " and the target on ", place_of(target),
+                  "; they must be on the devices that the call names");
   enqueue_copy(lock, what, "copy_peer_async", stream, target, source);
 }
 void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle handle) {
