@@ -167,7 +167,7 @@ void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr>
 void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> retain_graph, bool create_graph,
              const std::vector<Edge>& targets, std::vector<Tensor>* captured, const std::vector<NodePtr>& input_nodes) {
   TANDEM_CHECK(grad_tensors.empty() || grad_tensors.size() == tensors.size(), "backward: got ", tensors.size(),
-               " tensors and ", grad_tensors.size(), " gradients");
+               " tensors and ", grad_tensors.size(), " gradients; pass one gradient for each tensor, or none");
   const PhaseSpan phase("backward");  // until the task is destroyed too
   const auto task = std::make_shared<GraphTask>();
   task->create_graph = create_graph;

@@ -151,7 +151,7 @@ const IValue& IValue::at(const IValue& key) const {
   }
   TANDEM_FAIL("IValue: this dict has no key ",
               key.isInt() ? std::to_string(key.toInt()) : "'" + key.toStringRef() + "'", " among its ",
-              entries().size(), known.empty() ? "" : ": ", known, entries().size() > 8 ? ", ..." : "");
+              entries().size(), " keys", known.empty() ? "" : ": ", known, entries().size() > 8 ? ", ..." : "");
 }
 
 /// Returns the container so that the caller can change it. If other handles share it, copies it first.

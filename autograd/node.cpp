@@ -66,7 +66,7 @@ Tensor SavedTensor::unpack(const std::string& owner) const {
     const NoGradGuard guard;
     const Tensor data = packed_->hooks->unpack(packed_->value);
     TANDEM_CHECK(data.defined(), "backward of ", owner,
-                 ": the unpack hook of a saved tensor returned an undefined tensor");
+                 ": the unpack hook of a saved tensor returned an undefined tensor; it must return the saved values");
     Tensor out = core::alias(data);
     if (packed_->edge.function) {
       materialize_autograd_meta(out).node = packed_->edge.function;
@@ -157,7 +157,8 @@ unsigned Node::add_hook(uint32_t slot, TensorHook hook) {
   return static_cast<unsigned>(hooks_.size() - 1);
 }
 void Node::remove_hook(unsigned position) {
-  TANDEM_CHECK(position < hooks_.size(), "remove_hook: Invalid index, no hook at position ", position);
+  TANDEM_CHECK(position < hooks_.size(), "remove_hook: Invalid index, no hook at position ", position,
+               "; accepted: what add_hook returned");
   hooks_[position].second = nullptr;
 }
 void Node::stop_retaining_grad(const std::shared_ptr<Tensor>& cell) {

@@ -183,7 +183,8 @@ unsigned AccumulateGrad::add_post_hook(std::function<void(const Tensor&)> hook) 
 }
 void AccumulateGrad::remove_post_hook(unsigned position) {
   const std::lock_guard lock(mutex_);
-  TANDEM_CHECK(position < post_hooks_.size(), "remove_post_hook: Invalid index, no hook at position ", position);
+  TANDEM_CHECK(position < post_hooks_.size(), "remove_post_hook: Invalid index, no hook at position ", position,
+               "; accepted: what add_post_hook returned");
   post_hooks_[position] = nullptr;
 }
 
@@ -337,7 +338,7 @@ unsigned Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) const 
 void Tensor::remove_hook(unsigned position) const {
   if (const auto& node = autograd::grad_fn(*this)) return node->remove_hook(position);
   TANDEM_CHECK(position < materialize_autograd_meta(*this).hooks.size(),
-               "remove_hook: Invalid index, no hook at position ", position);
+               "remove_hook: Invalid index, no hook at position ", position, "; accepted: what register_hook returned");
   materialize_autograd_meta(*this).hooks[position] = nullptr;
 }
 void Tensor::retain_grad() const {

@@ -62,7 +62,8 @@ template <class T> class ArrayRef {
   constexpr ArrayRef drop_back(size_t n = 1) const { return slice(0, size_ - n); }
   /// Element i. @throws IndexError unless i < size()
   const T& at(size_t i) const {
-    TANDEM_CHECK_AS(IndexError, i < size_, "at: invalid index Index = ", i, "; Length = ", size_);
+    TANDEM_CHECK_AS(IndexError, i < size_, "at: invalid index Index = ", i, "; Length = ", size_,
+                    "; accepted: an index below Length");
     return data_[i];
   }
   /// Reverse iterator to the last element.
@@ -134,11 +135,11 @@ class Shape {
   int64_t& back() { return data_[rank_ - 1]; }
   int64_t back() const { return data_[rank_ - 1]; }
   void push_back(int64_t value) {
-    TANDEM_CHECK(rank_ < kMaxDims, "a tensor has at most ", kMaxDims, " dimensions");
+    TANDEM_CHECK(rank_ < kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", rank_ + 1);
     data_[rank_++] = value;
   }
   void insert(size_t at, int64_t value) {
-    TANDEM_CHECK(rank_ < kMaxDims, "a tensor has at most ", kMaxDims, " dimensions");
+    TANDEM_CHECK(rank_ < kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", rank_ + 1);
     for (auto d = static_cast<size_t>(rank_++); d > at; --d) data_[d] = data_[d - 1];
     data_[at] = value;
   }

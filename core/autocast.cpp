@@ -35,7 +35,7 @@ int autocast::increment_nesting() {
 }
 int autocast::decrement_nesting() {
   TANDEM_CHECK(autocast_state().nesting > 0,
-               "decrement_nesting: this thread is in no region; call increment_nesting first");
+               "decrement_nesting: this thread is in no autocast region; call increment_nesting first");
   return --autocast_state().nesting;
 }
 

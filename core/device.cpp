@@ -35,7 +35,7 @@ std::atomic<int>& cpu_devices() {
 }  // namespace
 
 Device::Device(const std::string& text) {
-  TANDEM_CHECK(!text.empty(), "Device string must not be empty");
+  TANDEM_CHECK(!text.empty(), "Device string must not be empty; accepted: cpu, cuda, cpu:N and cuda:N");
   const size_t colon = text.find(':');
   const std::string type = text.substr(0, colon);
   TANDEM_CHECK(type == "cpu" || type == "cuda",

@@ -90,7 +90,7 @@ template <class Visitor> decltype(auto) visit_dtype(DType dtype, Visitor&& visit
     case DType::uint8: return visitor.template operator()<uint8_t>();
     case DType::boolean: return visitor.template operator()<bool>();
   }
-  TANDEM_FAIL("dtype ", static_cast<int>(dtype), " does not exist");
+  TANDEM_FAIL("no DType has the value ", static_cast<int>(dtype), "; accepted: the enumerators of DType");
 }
 
 /// Dtype of the C++ type T.

@@ -201,7 +201,8 @@ Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64
   const int64_t last = last_element("as_strided", sizes, strides, offset, x.dtype());
   TANDEM_CHECK((last + 1) * x.itemsize() <= x.storage()->bytes, "as_strided: sizes ", sizes, ", strides ", strides,
                ", storage offset ", offset, ", and itemsize ", x.itemsize(), " requiring a storage size of ",
-               (last + 1) * x.itemsize(), " are out of bounds for storage of size ", x.storage()->bytes);
+               (last + 1) * x.itemsize(), " are out of bounds for storage of size ", x.storage()->bytes,
+               "; both storage sizes are in bytes");
   return make_view(x, sizes, strides, offset);
 }
 
@@ -331,7 +332,8 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::functi
     if (span > 0) span += (sizes[d] - 1) * strides[d];
   }
   const int64_t bytes = compute_nbytes("from_blob", {span}, options.dtype());
-  TANDEM_CHECK(data || bytes == 0, "from_blob: data is null, but sizes are ", sizes);
+  TANDEM_CHECK(data || bytes == 0, "from_blob: data is null, but sizes are ", sizes,
+               "; null is accepted only for 0 elements");
   if (!deleter) deleter = [](void*) {};
   const Storage storage(new StorageImpl(options.device(), bytes, data, std::move(deleter)));
   Tensor out(IntrusivePtr<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, options.dtype())));

@@ -127,7 +127,8 @@ class TensorBase {
   /// Number of in-place changes so far, to this tensor and its views. @throws Error for an inference tensor, whose
   /// version is not counted
   uint32_t _version() const {
-    TANDEM_CHECK(!checked().inference, "Inference tensors do not track version counter. The tensor is ", sizes());
+    TANDEM_CHECK(!checked().inference, "Inference tensors do not track version counter. The tensor is ", sizes(),
+                 "; a clone() made outside InferenceMode has a version");
     return impl_->version().load(std::memory_order_relaxed);
   }
   /// Marks the tensor as changed in place, by raising its version. @throws Error for an inference tensor outside of
@@ -208,7 +209,9 @@ class TensorBase {
     return {data_ptr<T>(), sizes().data(), strides().data()};
   }
   const detail::TensorImpl& checked() const {
-    TANDEM_CHECK(impl_, "this tensor is undefined (default-constructed, or a gradient that does not exist)");
+    TANDEM_CHECK(impl_,
+                 "this tensor is undefined (default-constructed, or a gradient that does not exist); assign a tensor "
+                 "to it, or ask defined() first");
     return *impl_;
   }
   detail::IntrusivePtr<detail::TensorImpl> impl_;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <sstream>
 
@@ -33,8 +34,9 @@ size_t page_span(size_t bytes) { return (kRedzone + bytes + kRedzone + page_size
 Arena::Arena(int device, size_t capacity) : device_(device), capacity_(capacity) {
   void* const range =
       mmap(nullptr, capacity_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, /*fd=*/-1, /*offset=*/0);
+  const int error = errno;
   TANDEM_CHECK_AS(CudaError, range != MAP_FAILED, "emulated CUDA: cannot reserve ", capacity_,
-                  " bytes of address space for ", owner());
+                  " bytes of address space for ", owner(), ": ", std::strerror(error), "; the limit is `ulimit -v`");
   base_ = static_cast<char*>(range);
   free_[0] = capacity_;
 }
@@ -123,7 +125,7 @@ std::string Arena::problem(const void* memory, size_t bytes) const {
   if (block != live_.begin() && offset < (--block)->first + block->second) {
     const size_t available = block->first + block->second - offset;
     if (bytes <= available) return {};
-    text << "only " << available << " bytes up to the end of an allocation of " << block->second << " bytes of "
+    text << "only " << available << " bytes from the end of an allocation of " << block->second << " bytes of "
          << owner();
   } else {
     text << (offset < high_water_mark_ ? "memory that was freed or is between allocations of "

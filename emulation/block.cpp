@@ -59,7 +59,7 @@ size_t Block::identity_of(const Thread& thread) const {
 
 void Block::begin_grid(const Launch& launch, OrderSetting order) {
   TANDEM_CHECK_AS(CudaError, !current, "kernel ", launch.name, ": started by a thread of kernel ",
-                  current->launch_->name, "; only the host can start one");
+                  current->launch_->name, "; only the host can start a kernel");
   launch_ = &launch;
   uncaught_ = std::uncaught_exceptions();
   order_ = order;
@@ -283,7 +283,7 @@ void Block::report_deadlock() {
 // ---- running_thread.h
 
 static Block& running_block(const char* function_name) {
-  TANDEM_CHECK_AS(CudaError, current, function_name, " was called outside a kernel");
+  TANDEM_CHECK_AS(CudaError, current, function_name, " was called outside a kernel; only device code may use it");
   return *current;
 }
 Votes barrier(const char* function_name, bool vote, SourceLocation location) {

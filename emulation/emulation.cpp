@@ -109,7 +109,8 @@ void set_peer_access(bool possible) {
 }
 void set_memory_limit(int device, size_t bytes) {
   check_index("set_memory_limit", device);
-  TANDEM_CHECK(bytes <= kArenaBytes, "set_memory_limit: got ", bytes, " bytes; accepted: at most ", kArenaBytes);
+  TANDEM_CHECK(bytes <= kArenaBytes, "set_memory_limit: got ", bytes, " bytes; accepted: at most ", kArenaBytes,
+               " bytes");
   State& all = state();
   const std::lock_guard lock(all.mutex);
   all.settings.memory[static_cast<size_t>(device)] = bytes;
@@ -120,8 +121,10 @@ void set_stream_seed(uint64_t seed) {
   all.streams.set_seed(seed);
 }
 void fail_call(const std::string& function, int n) {
-  TANDEM_CHECK(std::find(kFailableCalls.begin(), kFailableCalls.end(), function) != kFailableCalls.end(),
-               "fail_call: '", function, "' is not a function of gpu_runtime.h that can fail");
+  TANDEM_CHECK(
+      std::find(kFailableCalls.begin(), kFailableCalls.end(), function) != kFailableCalls.end(), "fail_call: '",
+      function,
+      "' is not a function of gpu_runtime.h that can fail; accepted: the names in kFailableCalls, in emulation.cpp");
   TANDEM_CHECK(n >= 1, "fail_call: n is ", n, "; accepted: 1 or more");
   State& all = state();
   const std::lock_guard lock(all.mutex);

@@ -46,9 +46,16 @@ Range checked_range(const std::string& what, const char* role, const void* memor
   TANDEM_CHECK_AS(CudaError, problem.empty(), what, " failed: the ", role, " is ", problem);
   return range;
 }
+/// Describes where a range is, for messages.
+std::string place_of(const Range& range) {
+  if (range.device == kPageable) return "the host, in pageable memory";
+  if (range.device == kPageLocked) return "the host, in page-locked memory";
+  return "cuda:" + std::to_string(range.device);
+}
 void check_reachable(const std::string& what, const char* role, const Range& range, int device) {
   TANDEM_CHECK_AS(CudaError, range.device < 0 || (state().reachable(device) & device_bit(range.device)) != 0, what,
-                  " failed: the ", role, " is memory of cuda:", range.device, ", which is not a peer of cuda:", device);
+                  " failed: the ", role, " is memory of cuda:", range.device, ", which is not a peer of cuda:", device,
+                  "; call enable_peer_access first");
 }
 void check_is_current(const std::string& what, int device) {
   TANDEM_CHECK_AS(CudaError, current == device, what, " failed: the stream belongs to cuda:", device,
@@ -68,7 +75,7 @@ void enqueue_copy(Lock& lock, const std::string& what, const char* call, const s
   const auto* const source = static_cast<const char*>(from.memory);
   const size_t bytes = to.bytes;
   TANDEM_CHECK_AS(CudaError, target + bytes <= source || source + bytes <= target, what,
-                  " failed: source and target overlap");
+                  " failed: source and target overlap; accepted: ranges that share no bytes");
   if (to.device == kPageable || from.device == kPageable) Captures::reject_if_capturing(what.c_str(), *stream);
   WorkItem item{.name = what, .devices = kAllDevices};
   item.work = [target, source, bytes] { std::memcpy(target, source, bytes); };
@@ -143,7 +150,8 @@ void enable_peer_access(int device, int peer) {
   check_usable("enable_peer_access", device);
   check_exists("enable_peer_access", peer);
   TANDEM_CHECK_AS(CudaError, state().settings.peers && device != peer, "enable_peer_access of cuda:", device,
-                  " to cuda:", peer, " failed: they cannot be peers");
+                  " to cuda:", peer, " failed: they cannot be peers, because ",
+                  device == peer ? "they are the same device" : "set_peer_access(false) forbids it");
   state().peers[static_cast<size_t>(device)] |= device_bit(peer);
 }
 
@@ -230,7 +238,8 @@ void copy_peer_async(void* to, int to_device, const void* from, int from_device,
                            " bytes from cuda:" + std::to_string(from_device) + " to cuda:" + std::to_string(to_device);
   const Range target = checked_range(what, "target", to, bytes), source = checked_range(what, "source", from, bytes);
   TANDEM_CHECK_AS(CudaError, target.device == to_device && source.device == from_device, what,
-                  " failed: the source is on device ", source.device, " and the target on device ", target.device);
+                  " failed: the source is on ", place_of(source), " and the target on ", place_of(target),
+                  "; they must be on the devices that the call names");
   enqueue_copy(lock, what, "copy_peer_async", stream, target, source);
 }
 void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle handle) {
@@ -244,7 +253,8 @@ void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle handle) {
   check_is_current(what, device);
   const Range target = checked_range(what, "target", to, bytes);
   check_reachable(what, "target", target, device);
-  TANDEM_CHECK_AS(CudaError, target.device != kPageable, what, " failed: the target is pageable host memory");
+  TANDEM_CHECK_AS(CudaError, target.device != kPageable, what,
+                  " failed: the target is pageable host memory; accepted: device memory and page-locked host memory");
   WorkItem item{.name = what, .devices = kAllDevices};
   item.work = [to, value, bytes] { std::memset(to, value, bytes); };
   item.problem = make_range_check("target", target);
@@ -319,7 +329,7 @@ void record_event(EventHandle event, StreamHandle handle) {
   check_usable("record_event", stream->device);
   TANDEM_CHECK_AS(CudaError, event->device == stream->device,
                   "record_event failed: the event belongs to cuda:", event->device,
-                  " and the stream to cuda:", stream->device);
+                  " and the stream to cuda:", stream->device, "; both must be of one device");
   if (stream->capture) {
     event->nodes = Captures::record(*stream);
     event->capture = stream->capture;
@@ -352,9 +362,10 @@ float elapsed_milliseconds(EventHandle start, EventHandle end) {
   check_usable("elapsed_milliseconds", start->device);
   for (const EventHandle event : {start, end}) Captures::reject_captured_event("elapsed_milliseconds", event->capture);
   TANDEM_CHECK_AS(CudaError, start->timing && end->timing,
-                  "elapsed_milliseconds failed: an event was created without timing");
+                  "elapsed_milliseconds failed: an event was created without timing; create both with timing");
   TANDEM_CHECK_AS(CudaError, start->recorded && end->recorded && start->recorded->reached && end->recorded->reached,
-                  "elapsed_milliseconds failed: an event was not recorded, or has not completed");
+                  "elapsed_milliseconds failed: an event was not recorded, or has not completed; record both, then "
+                  "synchronize with them");
   return std::chrono::duration<float, std::milli>(end->recorded->time - start->recorded->time).count();
 }
 
@@ -364,7 +375,7 @@ void check_launch(const char*, StreamHandle) { begin_call("check_launch"); }
 void allow_shared_memory(const void*, size_t bytes) {
   begin_call("allow_shared_memory");
   TANDEM_CHECK_AS(CudaError, bytes <= SharedMemory::kLimit, "allow_shared_memory of ", bytes,
-                  " bytes failed; accepted: at most ", SharedMemory::kLimit);
+                  " bytes failed; accepted: at most ", SharedMemory::kLimit, " bytes per block");
 }
 void push_range(const char*) {}
 void pop_range() noexcept {}

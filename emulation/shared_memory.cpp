@@ -26,13 +26,14 @@ void* SharedMemory::array(const SharedArray& declaration, size_t bytes) {
     if (allocation.declaration == &declaration) return allocation.memory + kGuardBytes;
   static_bytes_ += bytes;
   TANDEM_CHECK_AS(CudaError, static_bytes_ <= kStaticLimit, "shared array ", declaration.name, " of ", bytes,
-                  " bytes: the block's static arrays take ", static_bytes_, "; accepted: up to ", kStaticLimit);
+                  " bytes: the block's static arrays take ", static_bytes_, "; accepted: up to ", kStaticLimit,
+                  " bytes");
   // As in CUDA, the larger limit requires a call of allow_shared_memory(), which a launch makes only if it has more
   // than kStaticLimit dynamic bytes.
   const size_t limit = dynamic_bytes_ > kStaticLimit ? kLimit : kStaticLimit;
   TANDEM_CHECK_AS(CudaError, static_bytes_ + dynamic_bytes_ <= limit, "shared array ", declaration.name, " of ", bytes,
                   " bytes: with ", dynamic_bytes_, " dynamic bytes the block takes ", static_bytes_ + dynamic_bytes_,
-                  "; accepted: up to ", limit);
+                  "; accepted: up to ", limit, " bytes");
   return allocate_array(declaration, bytes);
 }
 

@@ -49,7 +49,7 @@ void Streams::destroy(gpu::StreamHandle stream) {
 std::shared_ptr<gpu::StreamTag> Streams::find(gpu::StreamHandle stream, const char* call) const {
   const auto at = std::find_if(streams_.begin(), streams_.end(), [stream](const auto& s) { return s.get() == stream; });
   TANDEM_CHECK_AS(CudaError, at != streams_.end() && !(*at)->destroyed, call,
-                  " failed: the stream was destroyed, or is not a stream");
+                  " failed: the stream was destroyed, or is not a stream; accepted: what create_stream returned");
   return *at;
 }
 

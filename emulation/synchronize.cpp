@@ -70,14 +70,15 @@ Block::LaneResult Block::sync_lanes(const char* function_name, unsigned mask, ui
   {
     const TsanIgnoreGuard ignore_guard;
     if (!(mask >> lane & 1))
-      fail(std::string(function_name) + ": lane " + std::to_string(lane) + " is not in its own mask " + hex(mask),
+      fail(std::string(function_name) + ": lane " + std::to_string(lane) + " is not in its own mask " + hex(mask) +
+               "; a mask must contain the calling lane",
            &location);
     WarpGroup& group = group_of(me, mask);
     if (group.arrived) {
       const Thread& other = threads_[me.number - lane + std::countr_zero(group.arrived)];
       if (other.function_name != function_name && std::string_view(other.function_name) != function_name)
         fail(std::string(function_name) + " for lanes " + hex(mask) + ", while " + other.describe_wait() +
-                 " for the same lanes",
+                 " for the same lanes; all lanes of a mask must call the same function",
              &location);
     }
     me.function_name = function_name;

@@ -27,7 +27,7 @@ static OrderSetting from_environment() {
   char* end = nullptr;
   const uint64_t seed = name.rfind(shuffle, 0) == 0 ? std::strtoull(name.c_str() + shuffle.size(), &end, 10) : 0;
   TANDEM_CHECK(end && !*end && end != name.c_str() + shuffle.size(), "TANDEM_EMULATION_ORDER is '", name,
-               "'; accepted: forward, reverse, shuffle:SEED");
+               "'; accepted: forward, reverse, shuffle:SEED with a number as SEED");
   return {ThreadOrder::shuffle, seed};
 }
 

@@ -35,7 +35,8 @@ auto run_first_supported(const Problem& problem, Operands&&... operands) {
     return ((list[i].supports(problem) && has_result(result = list[i].run(problem, operands...))) || ...);
   };
   TANDEM_CHECK(serve(std::make_index_sequence<std::size(list)>()),
-               "no implementation accepts these arguments; the last one tried is ", std::rbegin(list)->name);
+               "internal error: no implementation accepts these arguments; the last one tried is ",
+               std::rbegin(list)->name, "; please report it");
   return result;
 }
 

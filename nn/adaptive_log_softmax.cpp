@@ -32,7 +32,8 @@ void AdaptiveLogSoftmaxWithLossImpl::reset() {
     const auto width = static_cast<int64_t>(
         std::floor(static_cast<double>(options.in_features()) / std::pow(options.div_value(), i + 1)));
     TANDEM_CHECK(width > 0, "AdaptiveLogSoftmaxWithLoss: in_features is ", options.in_features(), " and div_value ",
-                 options.div_value(), ", so the projection of cluster ", i, " would have no features");
+                 options.div_value(), ", so the projection of cluster ", i,
+                 " would have no features; lower div_value or pass fewer cutoffs");
     tail->push_back(Sequential(Linear(LinearOptions(options.in_features(), width).bias(false)),
                                Linear(LinearOptions(width, cutoffs[at + 1] - cutoffs[at]).bias(false))));
   }

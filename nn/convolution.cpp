@@ -182,7 +182,7 @@ Tensor detail::transposed_convolution(const Tensor& x, const Tensor& weight, con
     const int64_t leading = x.dim() - static_cast<int64_t>(D);
     TANDEM_CHECK(leading >= 1 && (output_size->size() == D || static_cast<int64_t>(output_size->size()) == x.dim()),
                  class_name(o), ": output_size must have ", D, " or ", x.dim(), " elements (got ", output_size->size(),
-                 "); x is ", x.sizes());
+                 "); x is ", x.sizes(), " and must have at least ", D + 1, " dimensions");
     const IntArrayRef sizes = output_size->slice(output_size->size() - D, D);
     for (size_t d = 0; d < D; ++d) {
       const int64_t least = (x.size(leading + static_cast<int64_t>(d)) - 1) * o.stride()[d] - 2 * padding[d] +

@@ -7,7 +7,8 @@ namespace tandem::nn {
 
 namespace {
 void check_probability(const char* name, double p) {
-  TANDEM_CHECK(p >= 0 && p <= 1, name, ": dropout probability has to be between 0 and 1, but got ", p);
+  TANDEM_CHECK(p >= 0 && p <= 1, name, ": dropout probability has to be between 0 and 1, but got ", p,
+               "; 0 and 1 are accepted");
 }
 }  // namespace
 

@@ -57,7 +57,7 @@ Tensor orthogonal_(Tensor t, double gain) {
 }
 Tensor sparse_(Tensor matrix, double sparsity, double std) {
   TANDEM_CHECK(matrix.dim() == 2, "sparse_: Only tensors with 2 dimensions are supported, got ", matrix.sizes());
-  TANDEM_CHECK(sparsity >= 0 && sparsity <= 1, "sparse_: sparsity is ", sparsity, "; accepted: 0 to 1");
+  TANDEM_CHECK(sparsity >= 0 && sparsity <= 1, "sparse_: sparsity is ", sparsity, "; accepted: 0 to 1, both included");
   const NoGradGuard guard;
   const int64_t zeros = static_cast<int64_t>(std::ceil(sparsity * static_cast<double>(matrix.size(0))));
   matrix.normal_(0, std);

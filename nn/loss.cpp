@@ -54,7 +54,7 @@ namespace functional {
 Tensor kl_div(const Tensor& x, const Tensor& target, const KLDivLossOptions& o) {
   if (const Reduction* const reduction = std::get_if<Reduction>(&o.reduction()))
     return tandem::kl_div(x, target, *reduction, o.log_target());
-  TANDEM_CHECK(x.dim() > 0, "kl_div: x is a scalar; accepted for kBatchMean: (N, ...)");
+  TANDEM_CHECK(x.dim() > 0, "kl_div: x is a scalar; accepted with reduction kBatchMean: (N, ...)");
   return tandem::kl_div(x, target, Reduction::sum, o.log_target()) / static_cast<double>(x.size(0));
 }
 

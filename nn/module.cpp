@@ -20,7 +20,8 @@ TANDEM_DICT_OF(std::shared_ptr<nn::Module>, )
 }  // namespace tandem
 namespace tandem::detail {
 void throw_empty_handle() {
-  TANDEM_FAIL("Accessing empty ModuleHolder: it was constructed from nullptr and never assigned");
+  TANDEM_FAIL(
+      "Accessing empty ModuleHolder: it was constructed from nullptr and never assigned; assign a module to it");
 }
 std::shared_ptr<nn::Module> make_shared_module(nn::Module* module) { return std::shared_ptr<nn::Module>(module); }
 }  // namespace tandem::detail

@@ -268,7 +268,8 @@ std::pair<nn::utils::rnn::PackedSequence, States> RNNImplBase<Derived>::run(
   check_input(o, data, weights[0]);
   const Tensor sizes = packed.batch_sizes().contiguous();
   const std::vector<int64_t> batch_sizes(sizes.data<int64_t>(), sizes.data<int64_t>() + sizes.numel());
-  TANDEM_CHECK(!batch_sizes.empty(), mode_name(o.mode()), ": the packed sequence is empty");
+  TANDEM_CHECK(!batch_sizes.empty(), mode_name(o.mode()),
+               ": the packed sequence is empty; it must hold at least one step");
   check_states(o, data, states, batch_sizes[0]);
   if (packed.sorted_indices().defined())
     for (Tensor& state : states) state = state.index_select(1, packed.sorted_indices());

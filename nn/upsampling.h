@@ -12,7 +12,8 @@ struct ModeOption {
   ModeOption(InterpolationMode mode) : mode(mode) {}
   ModeOption(nn::init::Nonlinearity linear) : mode(InterpolationMode::linear) {
     TANDEM_CHECK(linear == nn::init::Nonlinearity::linear,
-                 "interpolate: this nonlinearity is not a mode; only kLinear is both");
+                 "interpolate: mode is a nonlinearity other than kLinear; accepted: kNearest, kNearestExact, kLinear, "
+                 "kBilinear, kBicubic, kTrilinear and kArea");
   }
   operator InterpolationMode() const { return mode; }
   InterpolationMode mode;

@@ -26,7 +26,8 @@ Adadelta::Adadelta(std::vector<OptimizerParamGroup> groups, const AdadeltaOption
 void Adadelta::check_options(const OptimizerOptions& options) const {
   const auto& o = detail::options_as<AdadeltaOptions>("Adadelta", options);
   detail::check_not_negative("Adadelta", "learning rate", o.lr());
-  TANDEM_CHECK(o.rho() >= 0 && o.rho() <= 1, "Adadelta: Invalid rho value: ", o.rho(), "; accepted: 0 to 1");
+  TANDEM_CHECK(o.rho() >= 0 && o.rho() <= 1, "Adadelta: Invalid rho value: ", o.rho(),
+               "; accepted: 0 to 1, both included");
   detail::check_not_negative("Adadelta", "epsilon value", o.eps());
   detail::check_not_negative("Adadelta", "weight_decay value", o.weight_decay());
 }

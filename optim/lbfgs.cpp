@@ -50,7 +50,7 @@ void LBFGS::check_options(const OptimizerOptions& options) const {
   const auto& o = detail::options_as<LBFGSOptions>("LBFGS", options);
   detail::check_not_negative("LBFGS", "learning rate", o.lr());
   TANDEM_CHECK(o.max_iter() >= 1 && get_max_eval(o) >= 1 && o.history_size() >= 1, "LBFGS: max_iter is ", o.max_iter(),
-               ", max_eval ", get_max_eval(o), ", history_size ", o.history_size(), "; accepted: 1 or more");
+               ", max_eval ", get_max_eval(o), ", history_size ", o.history_size(), "; each must be 1 or more");
   TANDEM_CHECK(!o.line_search_fn() || *o.line_search_fn() == "strong_wolfe",
                "LBFGS: only 'strong_wolfe' is supported as line_search_fn, got '", o.line_search_fn().value_or(""),
                "'");

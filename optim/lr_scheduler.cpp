@@ -11,7 +11,7 @@ namespace {
 void check_milestones(const char* op, const std::vector<int64_t>& milestones) {
   for (size_t i = 0; i < milestones.size(); ++i)
     TANDEM_CHECK(milestones[i] > (i == 0 ? 0 : milestones[i - 1]), op,
-                 ": milestones must be positive and increasing, got ", IntArrayRef(milestones));
+                 ": milestones must be positive and strictly increasing, got ", IntArrayRef(milestones));
 }
 size_t count_reached(const std::vector<int64_t>& milestones, int64_t step) {
   return static_cast<size_t>(std::upper_bound(milestones.begin(), milestones.end(), step) - milestones.begin());
@@ -82,7 +82,8 @@ void LRScheduler::step() {
 }
 std::vector<double> LRScheduler::get_lrs() {
   TANDEM_CHECK(schedule_.rate,
-               "LRScheduler: override get_lrs(), or pass a function that computes the rate from the step");
+               "LRScheduler: this scheduler has no function that computes the rate from the step; override get_lrs(), "
+               "or pass one to the constructor");
   std::vector<double> rates;
   for (OptimizerParamGroup& group : optimizer_.param_groups())
     rates.push_back(rate_at(int64_t{step_count_} + 1, group.initial_lr()));
@@ -173,7 +174,7 @@ ConstantLR::ConstantLR(Optimizer& optimizer, double factor, int64_t total_iters)
     : LRScheduler(optimizer, make_factor_schedule([=](int64_t step) {
                     TANDEM_CHECK(factor > 0 && factor <= 1,
                                  "ConstantLR: Constant multiplicative factor expected to be between 0 and 1. Got ",
-                                 factor);
+                                 factor, "; 1 is accepted, 0 is not");
                     return step < total_iters ? factor : 1;
                   })) {}
 PolynomialLR::PolynomialLR(Optimizer& optimizer, int64_t total_iters, double power)

@@ -71,7 +71,7 @@ OneCycleLR::OneCycleLR(Optimizer& optimizer, detail::PerGroup max_lr, std::optio
         std::vector<OptimizerParamGroup>& groups = optimizer.param_groups();
         const auto steps = static_cast<double>(get_total_steps(total_steps, epochs, steps_per_epoch));
         TANDEM_CHECK(pct_start >= 0 && pct_start <= 1, "OneCycleLR: Expected float between 0 and 1 pct_start, but got ",
-                     pct_start);
+                     pct_start, "; 0 and 1 are accepted");
         TANDEM_CHECK(anneal_strategy == "cos" || anneal_strategy == "linear",
                      "OneCycleLR: anneal_strategy must be one of 'cos' or 'linear', instead got ", anneal_strategy);
         const std::vector<double> highest = expand_to_groups("max_lr", max_lr, groups.size());
@@ -97,9 +97,9 @@ OneCycleLR::OneCycleLR(Optimizer& optimizer, detail::PerGroup max_lr, std::optio
         };
         if (cycle_momentum)
           schedule.extra = [=](int64_t step, size_t i, OptimizerOptions& options) {
-            TANDEM_CHECK(
-                i < low.size(),
-                "OneCycleLR: a parameter group was added to the optimizer after the scheduler was constructed");
+            TANDEM_CHECK(i < low.size(),
+                         "OneCycleLR: a parameter group was added to the optimizer after the scheduler was "
+                         "constructed; add all groups first");
             const auto [phase, fraction] = cycle.find_position(step);
             set_momentum(options, phase == 0   ? cycle.anneal(high[i], low[i], fraction)
                                   : phase == 1 ? cycle.anneal(low[i], high[i], fraction)

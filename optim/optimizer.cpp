@@ -29,7 +29,9 @@ OptimizerParamGroup::OptimizerParamGroup(OptimizerParamGroup&&) noexcept = defau
 OptimizerParamGroup& OptimizerParamGroup::operator=(OptimizerParamGroup&&) noexcept = default;
 OptimizerParamGroup::~OptimizerParamGroup() = default;
 OptimizerOptions& OptimizerParamGroup::options() {
-  TANDEM_CHECK(options_, "OptimizerParamGroup: it has no options; an optimizer sets them when the group is added");
+  TANDEM_CHECK(options_,
+               "OptimizerParamGroup: this group has no options yet; set_options() or adding the group to an optimizer "
+               "sets them");
   return *options_;
 }
 OptimizerParamGroup OptimizerParamGroup::part(size_t begin, size_t count) const {
@@ -146,7 +148,7 @@ void Optimizer::step_some(std::vector<size_t> numbers) {
   const OpSpan span([&] { return class_name(*this) + ".step"; });
   std::sort(numbers.begin(), numbers.end());
   TANDEM_CHECK(numbers.empty() || numbers.back() < parameters_.size(), "Optimizer::step_some: there is no parameter ",
-               numbers.back(), "; accepted: 0 to ", parameters_.size() - 1);
+               numbers.back(), "; accepted: indices from 0 to ", parameters_.size() - 1);
   size_t first = 0, at = 0;
   for (const OptimizerParamGroup& group : groups_) {
     const size_t end = first + group.params().size();
@@ -182,7 +184,8 @@ void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& st
     const auto at =
         std::find_if(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.name == entry.first; });
     TANDEM_CHECK(at != slots.end(), "load_state: this optimizer has no state named '", name, "'; it has ",
-                 parameters_.size(), " parameters");
+                 parameters_.size(),
+                 " parameters; the state must come from an optimizer of the same class and parameters");
     const Shape sizes = at->sizes ? *at->sizes : at->scalar ? Shape() : Shape(at->parameter.sizes());
     const DType dtype = at->dtype ? *at->dtype : at->scalar ? kFloat32 : at->parameter.dtype();
     TANDEM_CHECK(tensor.sizes() == sizes, "load_state: '", name, "' is ", tensor.sizes(), "; accepted: ", sizes);
@@ -230,7 +233,8 @@ void Optimizer::apply_settings(Settings settings, std::vector<OptimizerParamGrou
     if (const auto rate = take(prefix + "initial_lr")) groups[i].set_initial_lr(*rate);
   }
   TANDEM_CHECK(settings.empty(), "load_state: this optimizer has no setting named '", settings.begin()->first,
-               "'; it has ", groups.size(), " parameter groups");
+               "'; it has ", groups.size(),
+               " parameter groups; the settings must come from an optimizer of the same class and groups");
 }
 
 }  // namespace tandem::optim

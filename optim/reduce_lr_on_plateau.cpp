@@ -26,7 +26,7 @@ ReduceLROnPlateauScheduler::ReduceLROnPlateauScheduler(Optimizer& optimizer, Sch
   TANDEM_CHECK(factor < 1, "ReduceLROnPlateau: Factor should be < 1.0. Got ", factor);
   const size_t groups = optimizer.param_groups().size();
   TANDEM_CHECK(min_lr_.empty() || min_lr_.size() == groups, "ReduceLROnPlateau: expected ", groups, " min_lrs, got ",
-               min_lr_.size());
+               min_lr_.size(), "; pass one for each parameter group, or none");
 }
 
 bool ReduceLROnPlateauScheduler::is_better(double metric) const {

@@ -32,7 +32,7 @@ void Rprop::check_options(const OptimizerOptions& options) const {
   detail::check_not_negative("Rprop", "learning rate", o.lr());
   const auto [minus, plus] = o.etas();
   TANDEM_CHECK(0 < minus && minus < 1 && 1 < plus, "Rprop: Invalid eta values: ", minus, ", ", plus,
-               "; accepted: one between 0 and 1, then one above 1");
+               "; accepted: 0 < the first < 1 < the second");
 }
 double Rprop::initial_value(const OptimizerOptions& options, size_t entry) const {
   return entry == 0 ? 0 : options.get_lr();

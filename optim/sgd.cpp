@@ -28,7 +28,8 @@ void SGD::check_options(const OptimizerOptions& options) const {
   detail::check_not_negative("SGD", "momentum value", o.momentum());
   detail::check_not_negative("SGD", "weight_decay value", o.weight_decay());
   TANDEM_CHECK(!o.nesterov() || (o.momentum() > 0 && o.dampening() == 0),
-               "SGD: Nesterov momentum requires a momentum and zero dampening");
+               "SGD: Nesterov momentum requires a momentum and zero dampening, got momentum ", o.momentum(),
+               " and dampening ", o.dampening());
 }
 void SGD::resize_state() { momenta_.resize(size()); }
 

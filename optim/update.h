@@ -17,7 +17,7 @@ inline bool has_valid_grad(const char* op, const Tensor& p) {
   if (!p.grad().defined()) return false;
   TANDEM_CHECK(p.grad().sizes() == p.sizes() && p.grad().dtype() == p.dtype() && p.grad().device() == p.device(), op,
                ": a parameter of ", p.dtype(), p.sizes(), " on ", p.device(), " has a gradient of ", p.grad().dtype(),
-               p.grad().sizes(), " on ", p.grad().device());
+               p.grad().sizes(), " on ", p.grad().device(), "; dtype, shape and device must be equal");
   TANDEM_CHECK(core::is_dense(*p.impl()), op, ": a parameter of ", p.sizes(), " has strides ", p.strides(),
                "; its elements must neither overlap nor leave gaps");
   return true;
@@ -43,7 +43,7 @@ inline void check_beta(const char* op, int index, double beta) {
 /// Casts the options to their class. @throws Error if they are of another optimizer
 template <class Options> const Options& options_as(const char* op, const OptimizerOptions& options) {
   const auto* const own = dynamic_cast<const Options*>(&options);
-  TANDEM_CHECK(own, op, ": a parameter group has the options of another optimizer");
+  TANDEM_CHECK(own, op, ": a parameter group has the options of another optimizer; accepted: ", op, "Options");
   return *own;
 }
 /// Casts and checks the options of Adamax, NAdam or RAdam. @throws Error unless lr, eps and weight_decay are 0 or more,

@@ -213,7 +213,7 @@ TEST_CASE("distributions say which parameters they take", "[random][errors]") {
   CHECK_THROWS_WITH(x.cauchy_(0, -1), Contains("cauchy_ expects sigma > 0.0, but found sigma=-1"));
   CHECK_THROWS_WITH(x.log_normal_(0, 0), Contains("log_normal_ expects std > 0.0, but found std=0"));
   CHECK_THROWS_WITH(bernoulli(n), Contains("bernoulli: dtype is int64"));
-  CHECK_THROWS_WITH(bernoulli(x * 1.5), Contains("bernoulli: p must be between 0 and 1; found 1.5"));
+  CHECK_THROWS_WITH(bernoulli(x * 1.5), Contains("bernoulli: p must be in [0, 1]; found 1.5"));
   CHECK_THROWS_WITH(x.bernoulli_(ones({2, 3})), Contains("bernoulli_: p is (2, 3)"));
   CHECK_THROWS_WITH(multinomial(x, 4),
                     Contains("multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement"));
@@ -222,7 +222,7 @@ TEST_CASE("distributions say which parameters they take", "[random][errors]") {
   CHECK_THROWS_WITH(multinomial(x * 0, 1), Contains("invalid multinomial distribution (sum of probabilities <= 0)"));
   CHECK_THROWS_WITH(multinomial(n, 1), Contains("multinomial: dtype is int64"));
   CHECK_THROWS_WITH(poisson(-x), Contains("poisson: invalid Poisson rate, expected rate to be non-negative"));
-  CHECK_THROWS_WITH(binomial(x, x * 2), Contains("binomial: prob must be between 0 and 1; found 2"));
+  CHECK_THROWS_WITH(binomial(x, x * 2), Contains("binomial: prob must be in [0, 1]; found 2"));
   CHECK_THROWS_WITH(binomial(x, x.to(kFloat64)),
                     Contains("binomial: expected count and prob to have the same dtype, but got: float32"));
   CHECK_THROWS_WITH(normal(x, -1.0), Contains("normal expects std >= 0.0, but found std -1"));

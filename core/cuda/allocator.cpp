@@ -432,7 +432,8 @@ void record_stream(Device device, void* data, const Stream& stream) { allocator_
 
 void begin_private_pool(Device device, uint64_t pool) {
   TANDEM_CHECK(is_caching_enabled(), "Graph: work on ", device,
-               " cannot be captured with TANDEM_NO_CUDA_MEMORY_CACHING=1, because replays need cached memory");
+               " cannot be captured with TANDEM_NO_CUDA_MEMORY_CACHING=1, because replays need cached memory; unset "
+               "the variable");
   allocator_of(device).begin_pool(pool);
 }
 void end_private_pool(Device device, uint64_t pool) noexcept { allocator_of(device).end_pool(pool); }

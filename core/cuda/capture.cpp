@@ -94,7 +94,8 @@ Capture::Capture(MempoolId_t pool, Streams streams, std::function<void()> before
       pool_number_(pool_->number()),
       before_allocation_(std::move(before_allocation)) {
   TANDEM_CHECK(!pool_->capturing_.exchange(true), "Graph::capture_begin: another capture uses the pool {",
-               pool_->id().first, ", ", pool_->id().second, "}; a pool serves one capture at a time");
+               pool_->id().first, ", ", pool_->id().second,
+               "}; a pool serves one capture at a time; end that capture first, or pass another pool");
 }
 Capture::~Capture() {
   try {

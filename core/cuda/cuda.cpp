@@ -106,7 +106,9 @@ bool Event::query() const {
   return !impl_ || gpu::is_done(impl_->event.handle());
 }
 float Event::elapsed_time(const Event& end) const {
-  TANDEM_CHECK(timing_ && end.timing_, "elapsed_time: Both events must be created with argument 'enable_timing=True'.");
+  TANDEM_CHECK(
+      timing_ && end.timing_,
+      "elapsed_time: Both events must be created with argument 'enable_timing=True'. Construct both as Event(true)");
   TANDEM_CHECK(impl_ && end.impl_, "elapsed_time: Both events must be recorded before calculating elapsed time.");
   return gpu::elapsed_milliseconds(impl_->event.handle(), end.impl_->event.handle());
 }

@@ -38,7 +38,8 @@ Fault* fault_word(Device device) {
   // of them frees its word again.
   const gpu::DeviceGuard guard(device.index());
   void* const memory = gpu::allocate_host(sizeof(Fault));
-  TANDEM_CHECK_AS(OutOfMemoryError, memory, "fault_word: cannot allocate page-locked memory for ", device);
+  TANDEM_CHECK_AS(OutOfMemoryError, memory, "fault_word: cannot allocate ", sizeof(Fault),
+                  " bytes of page-locked memory, where kernels on ", device, " report indices that are out of range");
   Fault* const mine = new (memory) Fault{};
   if (word.compare_exchange_strong(known, mine, std::memory_order_acq_rel)) return mine;
   gpu::release_host(memory);

@@ -180,7 +180,7 @@ bool loads_kernels_eagerly() { return devices().loads_eagerly; }
 const DeviceProperties& properties(int device) {
   Devices& all = devices();
   TANDEM_CHECK_AS(CudaError, device >= 0 && device < all.count, "properties: there is no ", name_of(device),
-                  all.count ? "" : ": " + all.reason);
+                  all.count ? "; accepted: cuda:0 to " + name_of(all.count - 1) : ": " + all.reason);
   const auto at = static_cast<size_t>(device);
   std::call_once(all.asked[at], [&] {
     cudaDeviceProp p;

@@ -3,7 +3,8 @@
 
 namespace tandem::detail::gpu {
 [[noreturn]] static void throw_without_cuda(const char* call) {
-  TANDEM_CHECK_AS(CudaError, false, call, ": this build was not compiled with CUDA enabled");
+  TANDEM_CHECK_AS(CudaError, false, call,
+                  ": this build was not compiled with CUDA enabled; configure with -DTANDEM_WITH_CUDA=ON");
   __builtin_unreachable();
 }
 

@@ -163,7 +163,7 @@ void* allocate_page_locked(size_t bytes) {
     const MemoryStats stats = page_locked_memory_stats();
     TANDEM_CHECK_AS(OutOfMemoryError, false, "allocate_page_locked: cannot allocate ", bytes,
                     " bytes of page-locked memory; ", stats.current, " bytes are in use and ", stats.reserved,
-                    " reserved");
+                    " reserved; free pinned tensors, or use ordinary memory");
   }
   return data;
 }

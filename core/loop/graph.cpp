@@ -262,7 +262,7 @@ class Graph::Recorder : public Observer {
     if (!recording_ || call.device.is_cpu()) return pass(call);
     const cuda::Stream& stream = cuda::current_stream(call.device);
     TANDEM_CHECK(gpu::is_capturing(stream.handle()), call.op, ": cannot be captured by a Graph: its stream on ",
-                 call.device, " is not part of the capture; let the stream wait for one that is");
+                 call.device, " is not part of the capture; let that stream wait for an event of a captured stream");
     pass(call);
     const std::lock_guard lock(mutex_);
     if (recording_) record_->add(call, capture_->pool());
@@ -341,7 +341,7 @@ void Graph::capture(const std::function<void()>& step) {
 }
 void Graph::capture_begin(cuda::MempoolId_t pool) {
   check_not_recorded("Graph::capture_begin", "a capture is under way on this thread");
-  TANDEM_CHECK(!recorder_, "Graph::capture_begin: a capture of this graph is under way");
+  TANDEM_CHECK(!recorder_, "Graph::capture_begin: a capture of this graph is under way; call capture_end() first");
   reset();
   recorder_ = std::make_shared<Recorder>(pool);
   attach_observer(recorder_);

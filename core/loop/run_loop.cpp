@@ -38,8 +38,8 @@ void run_part(const Loop& loop, int64_t begin, int64_t end) {
 }
 
 int64_t chunk_count(const Loop& loop) {
-  TANDEM_CHECK(loop.range <= 0 || loop.grain >= 1, loop.name, ": a loop's grain is ", loop.grain,
-               "; accepted: 1 or more");
+  TANDEM_CHECK(loop.range <= 0 || loop.grain >= 1, loop.name, ": internal error: the loop's grain is ", loop.grain,
+               ", but must be 1 or more; please report it");
   return loop.range <= 0 ? 0 : (loop.range - 1) / loop.grain + 1;
 }
 

@@ -290,7 +290,8 @@ void set_num_threads(int n) {
 
 int detail::get_thread_share() { return ThreadContext::current().thread_share; }
 ThreadShareGuard::ThreadShareGuard(int share) : saved_(get_thread_share()) {
-  TANDEM_CHECK(share >= 0, "ThreadShareGuard: got ", share, "; accepted: 1 or more, or 0 for all");
+  TANDEM_CHECK(share >= 0, "ThreadShareGuard: share is ", share,
+               "; accepted: a number of threads, 1 or more, or 0 for all threads");
   ThreadContext::current().thread_share = share;
 }
 ThreadShareGuard::~ThreadShareGuard() { ThreadContext::current().thread_share = saved_; }

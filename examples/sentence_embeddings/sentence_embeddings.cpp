@@ -64,7 +64,7 @@ Arguments parse(int argc, char** argv) {
     else
       a.folder = option;
   }
-  if (a.folder.empty()) throw std::invalid_argument("the model's folder is missing");
+  if (a.folder.empty()) throw std::invalid_argument("the argument MODEL_FOLDER is missing");
   return a;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <initializer_list>
+#include <string>
 
 #include "tandem/core/dtype.h"
 #include "tandem/core/loop/loop.h"
@@ -38,12 +39,15 @@ struct LoopTables {
   const LoopTable* by_isa[kIsaCount];
 };
 
+/// Returns the names of the dtypes that have a body, for messages.
+std::string names_of_dtypes(const LoopTable& table);
 /// Returns the loop body for this processor and dtype.
 /// @throws NotImplementedError that names op and dtype if no body exists
 inline LoopBody select_body(const LoopTables& tables, DType dtype, const char* op) {
   static const int level = cpu_isa_level();
   const LoopBody body = tables.by_isa[level]->by_dtype[static_cast<int>(dtype)];
-  TANDEM_CHECK_AS(NotImplementedError, body, op, ": not implemented for '", dtype, "'");
+  TANDEM_CHECK_AS(NotImplementedError, body, op, ": not implemented for '", dtype,
+                  "'; accepted: ", names_of_dtypes(*tables.by_isa[level]));
   return body;
 }
 /// Calls `body` in the calling thread over [0, range). Any of the operands may be null.

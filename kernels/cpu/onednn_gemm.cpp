@@ -110,7 +110,7 @@ void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, float* c) 
 bool onednn_supports_bfloat16() { return false; }
 bool onednn_gemm(const Gemm&, const BFloat16*, const BFloat16*, BFloat16*) { return false; }
 void onednn_gemm(const Gemm&, const BFloat16*, const BFloat16*, float*) {
-  TANDEM_FAIL("onednn_gemm: this build has no oneDNN");
+  TANDEM_FAIL("onednn_gemm: internal error: it was called in a build without oneDNN; please report it");
 }
 
 #endif

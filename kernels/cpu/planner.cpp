@@ -1,17 +1,30 @@
 // Implements plan_elementwise, plan_raw and plan_rows, which fill in a Loop from the tensors that it writes and reads.
 #include "tandem/kernels/cpu/planner.h"
 
+#include <sstream>
+
 #include "tandem/kernels/collapse.h"
 
 namespace tandem::kernels::cpu {
+std::string names_of_dtypes(const LoopTable& table) {
+  std::ostringstream names;
+  const char* separator = "";
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (!table.by_dtype[i]) continue;
+    names << separator << static_cast<DType>(i);
+    separator = ", ";
+  }
+  return names.str();
+}
+
 /// Fills in a Loop except for extents, range and grain. Strides are set as if all operands were contiguous.
 /// @param is_flat  receives whether each operand has a single element, or is contiguous and as large as the first
 ///                operand (the usual cases)
 static Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
                   std::initializer_list<LoopScalar> scalars, bool& is_flat) {
   const size_t count = writes.size() + reads.size();
-  TANDEM_CHECK(count <= kMaxOperands && scalars.size() <= kMaxScalars, name, ": a loop has at most ", kMaxOperands,
-               " operands and ", kMaxScalars, " scalars, got ", count, " and ", scalars.size());
+  TANDEM_CHECK(count <= kMaxOperands && scalars.size() <= kMaxScalars, name, ": internal error: a loop has at most ",
+               kMaxOperands, " operands and ", kMaxScalars, " scalars, got ", count, " and ", scalars.size());
   Loop loop;
   loop.body = body;
   loop.name = name;

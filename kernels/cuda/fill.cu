@@ -213,8 +213,8 @@ void fill_random(const char* op, Number number, const Tensor& state, uint64_t of
          target_of(target));
   if (!target.is_same(y)) copy(target, y);
 }
-void check_supported(const char* op, DType dtype, bool exists) {
-  TANDEM_CHECK_AS(NotImplementedError, exists, op, ": not implemented for '", dtype, "'");
+void check_supported(const char* op, DType dtype, bool exists, const char* accepted) {
+  TANDEM_CHECK_AS(NotImplementedError, exists, op, ": not implemented for '", dtype, "'; accepted: ", accepted);
 }
 
 }  // namespace
@@ -233,7 +233,7 @@ void fill(const Scalar& value, Tensor& y) {
 }
 
 void arange(const Scalar& start, const Scalar& step, Tensor& y) {
-  check_supported("arange", y.dtype(), y.dtype() != kBool);
+  check_supported("arange", y.dtype(), y.dtype() != kBool, "numbers");
   const LoopScalar from = start.loop_scalar(y.dtype()), by = step.loop_scalar(y.dtype());
   if (y.numel() == 0) return;
   if (y.is_floating_point())
@@ -243,7 +243,7 @@ void arange(const Scalar& start, const Scalar& step, Tensor& y) {
 }
 
 void uniform(double low, double high, const Tensor& state, uint64_t offset, Tensor& y) {
-  check_supported("uniform", y.dtype(), y.is_floating_point());
+  check_supported("uniform", y.dtype(), y.is_floating_point(), "floating point");
   if (y.dtype() == kFloat64)
     fill_random("uniform", Uniform<double>{low, high - low}, state, offset, y);
   else
@@ -251,7 +251,7 @@ void uniform(double low, double high, const Tensor& state, uint64_t offset, Tens
 }
 
 void normal(double mean, double std, const Tensor& state, uint64_t offset, Tensor& y) {
-  check_supported("normal", y.dtype(), y.is_floating_point());
+  check_supported("normal", y.dtype(), y.is_floating_point(), "floating point");
   if (y.dtype() == kFloat64)
     fill_random("normal", Normal<double>{mean, std}, state, offset, y);
   else
@@ -268,7 +268,7 @@ void randint(int64_t low, int64_t high, const Tensor& state, uint64_t offset, Te
 
 void dropout(const Tensor& x, double keep, double scale, const Tensor& state, uint64_t offset, Tensor& y,
              Tensor& mask) {
-  check_supported("dropout", x.dtype(), x.is_floating_point());
+  check_supported("dropout", x.dtype(), x.is_floating_point(), "floating point");
   if (x.numel() == 0) return;
   Target to = target_of(y);
   Target from = target_of(x);
@@ -301,7 +301,8 @@ void dropout_backward(const Tensor& dy, const Tensor& mask, double scale, Tensor
 }
 
 void store_words(ArrayRef<uint64_t> words, Tensor& y) {
-  TANDEM_CHECK(words.size() <= kMaxWords, "store_words: ", words.size(), " words; accepted: up to ", kMaxWords);
+  TANDEM_CHECK(words.size() <= kMaxWords, "store_words: internal error: ", words.size(), " words, but at most ",
+               kMaxWords, " are accepted; please report it");
   Words by_value{};
   std::copy(words.begin(), words.end(), by_value.word);
   launch("store_words", store_words_kernel, {1, static_cast<unsigned>(words.size())}, y.device(), by_value,

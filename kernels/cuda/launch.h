@@ -33,7 +33,8 @@ constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Converts `blocks` to the x dimension of a grid. @throws Error if `blocks` is not in [1, 2^31 - 1], the range that
 /// CUDA accepts
 inline unsigned checked_grid(int64_t blocks) {
-  TANDEM_CHECK(blocks >= 1 && blocks <= 0x7fffffff, "launch: ", blocks, " blocks; accepted: 1 to 2147483647");
+  TANDEM_CHECK(blocks >= 1 && blocks <= 0x7fffffff, "launch: the kernel needs ", blocks,
+               " blocks; accepted: 1 to 2147483647; use smaller tensors");
   return static_cast<unsigned>(blocks);
 }
 

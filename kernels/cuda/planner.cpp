@@ -3,6 +3,8 @@
 #include "tandem/kernels/cuda/planner.h"
 
 #include <cstring>
+#include <initializer_list>
+#include <sstream>
 
 #include "tandem/kernels/collapse.h"
 
@@ -49,10 +51,29 @@ PlannedElements slice_elements(PlannedElements elements, int d, int64_t begin, i
   return elements;
 }
 
+/// Returns the names of the dtypes for which the table has a kernel, for messages.
+std::string names_of_dtypes(const ElementKernelTable& table) {
+  std::ostringstream names;
+  const char* separator = "";
+  const auto add = [&](ElementKernel kernel, std::initializer_list<DType> dtypes) {
+    if (!kernel) return;
+    for (const DType dtype : dtypes) {
+      names << separator << dtype;
+      separator = ", ";
+    }
+  };
+  add(table.float32, {kFloat32, kFloat16, kBFloat16});
+  add(table.float64, {kFloat64});
+  add(table.int64, {kInt64, kInt32, kInt16, kInt8, kUInt8});
+  add(table.boolean, {kBool});
+  return names.str();
+}
+
 }  // namespace
 
 PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs) {
-  TANDEM_CHECK(inputs.size() <= kMaxElementInputs, op, ": at most ", kMaxElementInputs, " inputs, got ", inputs.size());
+  TANDEM_CHECK(inputs.size() <= kMaxElementInputs, op, ": internal error: ", inputs.size(),
+               " inputs, but an elementwise kernel takes at most ", kMaxElementInputs, "; please report it");
   const int rank = static_cast<int>(y.dim());
   PlannedElements elements{};
   ElementPlan& plan = elements.plan;
@@ -134,7 +155,8 @@ void elementwise(const char* op, const ElementKernelTable& table, Tensor& y, Ten
                                : is_floating_point(type) ? table.float32
                                : type == kBool           ? table.boolean
                                                          : table.int64;
-  TANDEM_CHECK_AS(NotImplementedError, kernel, op, ": not implemented for '", type, "'");
+  TANDEM_CHECK_AS(NotImplementedError, kernel, op, ": not implemented for '", type,
+                  "'; accepted: ", names_of_dtypes(table));
   PlannedElements elements = plan_elements(op, y, inputs);
   std::copy(scalars.begin(), scalars.end(), elements.plan.scalars);
   run_elements(op, kernel, type == kFloat64 ? kVectorWidth<double> : kVectorWidth<float>, elements, y.device());

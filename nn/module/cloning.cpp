@@ -154,7 +154,8 @@ void Cloning::copy_values(nn::Module& copy, const nn::Module& original) const {
                    " inside reset() and not the constructor? '", item.key(), "' of ", original.name(), ", ",
                    item->sizes(), ", is missing");
       TANDEM_CHECK(to->sizes() == item->sizes(), "clone: '", item.key(), "' of ", original.name(), " is ",
-                   item->sizes(), ", but ", to->sizes(), " after calling reset()");
+                   item->sizes(), ", but ", to->sizes(),
+                   " after calling reset(); reset() must register the same shape");
       rebind(*to, device_.value_or(item->device()), item->dtype(), item->suggest_memory_format());
       Tensor(*to).copy_(*item).requires_grad_(item->requires_grad());
     }

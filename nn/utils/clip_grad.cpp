@@ -78,7 +78,7 @@ Tensor gather_block_norms(std::vector<Tensor> parts, Device device, const Gather
 Tensor compute_joint_norm(const std::vector<Tensor>& tensors, double p, const GatherBlocks& gather) {
   const Device device = tensors.empty() ? Device(kCPU) : tensors[0].device();
   if (p == 0) {  // number of tensors with a nonzero element, as in PyTorch
-    TANDEM_CHECK(!gather, "norm_type 0 is not supported for sharded gradients");
+    TANDEM_CHECK(!gather, "norm_type 0 is not supported for sharded gradients; accepted: every other norm_type");
     std::vector<Tensor> norms = {zeros({}, TensorOptions(kFloat64).device(device))};
     for (const Tensor& t : tensors) norms.push_back(t.norm(0).to(device, kFloat64));
     return stack(norms).norm(0);

@@ -89,7 +89,7 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, b
   const Tensor& data = sequence.data();
   const std::vector<int64_t> batch_sizes = to_int_vector(sequence.batch_sizes());
   const auto longest = static_cast<int64_t>(batch_sizes.size());
-  TANDEM_CHECK(longest > 0, "pad_packed_sequence: the sequence is empty");
+  TANDEM_CHECK(longest > 0, "pad_packed_sequence: the packed sequence is empty; it must hold at least one step");
   TANDEM_CHECK(total_length.value_or(longest) >= longest,
                "pad_packed_sequence: Expected total_length to be at least the length of the longest sequence in input, "
                "but got total_length=",
@@ -123,7 +123,7 @@ Tensor pad_sequence(ArrayRef<Tensor> sequences, bool batch_first, double padding
     TANDEM_CHECK(s.dim() > 0 && s.dim() == first.dim() &&
                      s.sizes().slice(1, s.sizes().size() - 1) == first.sizes().slice(1, first.sizes().size() - 1),
                  "pad_sequence: sequences of ", s.sizes(), " and ", first.sizes(),
-                 " have different sizes; only the first may differ");
+                 " are unlike; each must have a dimension, and only the size of dimension 0 may differ");
     steps = std::max(steps, s.size(0));
   }
   std::vector<Tensor> padded;
@@ -155,7 +155,7 @@ std::vector<Tensor> unpad_sequence(const Tensor& padded_sequences, const Tensor&
   std::vector<Tensor> out;
   for (int64_t i = 0; i < batch.size(0); ++i) {
     const auto length = counts[i].item<int64_t>();
-    TANDEM_CHECK(length >= 0 && length <= batch.size(1), "unpad_sequence: length ", i, " is ", length,
+    TANDEM_CHECK(length >= 0 && length <= batch.size(1), "unpad_sequence: lengths[", i, "] is ", length,
                  "; accepted: 0 to ", batch.size(1));
     out.push_back(batch[i].narrow(0, 0, length));
   }

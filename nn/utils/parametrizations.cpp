@@ -24,7 +24,7 @@ Tensor normalize_vector(const Tensor& x, double eps) { return x / x.norm(2).clam
 void add_parametrization(nn::Module& module, Parametrization parametrization) {
   for (const Parametrization& each : ModuleAccess::hooks(module).parametrizations)
     TANDEM_CHECK(each.name != parametrization.name, parametrization.kind, ": '", each.name, "' of ", module.name(),
-                 " already has a ", each.kind);
+                 " already has a ", each.kind, "; remove that one first");
   parametrization.install(module);
   parametrization.update(module);
   ModuleAccess::hooks(module).parametrizations.push_back(std::move(parametrization));

@@ -53,7 +53,7 @@ TANDEM_BINARY_DERIVATIVES(remainder) {
   return {dz, dz.neg() * rounded_quotient(floored, x, y)};
 }
 TANDEM_BINARY_DERIVATIVES(floor_divide) {
-  throw NotImplementedError("floor_divide has no derivative; detach what it divides");
+  throw NotImplementedError("floor_divide has no derivative; detach() its operands");
 }
 /// Gradients of maximum and minimum. Equal values get half the gradient each, as in PyTorch. If an operand is NaN, each
 /// operand gets the whole gradient.

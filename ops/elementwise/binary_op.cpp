@@ -41,7 +41,8 @@ Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scala
   if (op.accepts == Accepts::powers) {
     const DType type = tandem::result_type(a, b);
     TANDEM_CHECK(is_floating_point(type) || b.to_int64() >= 0, name,
-                 ": Integers to negative integer powers are not allowed. Got ", a.dtype(), " to the power of ", b);
+                 ": Integers to negative integer powers are not allowed. Got ", a.dtype(), " to the power of ", b,
+                 "; convert the base to floating point");
     if (!is_floating_point(type)) check_representable(name, type, b);
   }
   return op.accepts == Accepts::floating ? wrap_scalar_as_floating(a, b) : wrap_scalar(a, b);
@@ -116,7 +117,7 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b) {
 }
 void check_first_not_differentiated(const Context& ctx, const char* op) {
   if (ctx.needs_grad(0))
-    throw NotImplementedError(std::string(op) + " has no derivative for its first argument; detach it");
+    throw NotImplementedError(std::string(op) + " has no derivative for its first argument; detach() that argument");
 }
 
 }  // namespace tandem::detail

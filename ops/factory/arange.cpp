@@ -17,7 +17,8 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
   const double distance = end.to_double() - start.to_double(), by = step.to_double();
   TANDEM_CHECK(by != 0, "arange: step must be nonzero");
-  TANDEM_CHECK(std::isfinite(distance), "arange: unsupported range: ", start, " -> ", end);
+  TANDEM_CHECK(std::isfinite(distance), "arange: unsupported range: ", start, " -> ", end,
+               "; both ends and their distance must be finite");
   TANDEM_CHECK(distance * by >= 0, "arange: upper bound and lower bound inconsistent with step sign, got ", start,
                " to ", end, " by ", step);
   int64_t count = 0, span = 0;
@@ -26,7 +27,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   } else {
     const double steps = std::ceil(distance / by);
     TANDEM_CHECK(steps < 0x1p62, "arange: invalid size, possible overflow? ", start, " to ", end, " by ", step, " has ",
-                 steps, " elements");
+                 steps, " elements; accepted: fewer than 2^62");
     count = static_cast<int64_t>(steps);
   }
   Tensor out = make_empty("arange", {count}, options.dtype_or(integral ? kInt64 : get_default_dtype()), options);
@@ -39,7 +40,8 @@ Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& option
 Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
   const double first = start.to_double(), last = end.to_double(), by = step.to_double();
   TANDEM_CHECK(by != 0, "range: step must be nonzero");
-  TANDEM_CHECK(std::isfinite(first) && std::isfinite(last), "range: unsupported range: ", start, " -> ", end);
+  TANDEM_CHECK(std::isfinite(first) && std::isfinite(last), "range: unsupported range: ", start, " -> ", end,
+               "; both ends must be finite");
   TANDEM_CHECK((last - first) * by >= 0, "range: upper bound and lower bound inconsistent with step sign, got ", start,
                " to ", end, " by ", step);
   const double count = std::floor((last - first) / by) + 1;

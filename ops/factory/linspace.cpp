@@ -25,7 +25,8 @@ static Tensor integer_linspace(double start, double end, int64_t steps, const Te
 }
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options) {
   TANDEM_CHECK(steps >= 0, "linspace: number of steps must be non-negative, got ", steps);
-  TANDEM_CHECK(options.dtype() != kBool || steps < 2, "linspace: not implemented for '", options.dtype(), "'");
+  TANDEM_CHECK(options.dtype() != kBool || steps < 2, "linspace: not implemented for '", options.dtype(),
+               "'; accepted: every other dtype, or at most 1 step");
   if (!is_floating_point(options.dtype()))
     return apply_requires_grad(integer_linspace(start, end, steps, options), options);
   Tensor out = make_empty("linspace", {steps}, options.dtype(), options);
@@ -39,7 +40,7 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
   const DType type = options.dtype();
   // The powers are computed in float64, because exponents rounded to `type` would be too inaccurate.
   const TensorOptions wide = options.requires_grad(false).dtype(kFloat64);
-  TANDEM_CHECK(type != kBool, "logspace: not implemented for '", type, "'");
+  TANDEM_CHECK(type != kBool, "logspace: not implemented for '", type, "'; accepted: every other dtype");
   Tensor y = linspace(start.to_double(), end.to_double(), steps, wide);
   y = (full({}, base, wide).pow(y)).to(type);
   return options.requires_grad() ? y.requires_grad_() : y;

@@ -38,9 +38,9 @@ Tensor Tensor::nonzero_static(int64_t size, int64_t fill_value) const {
 Tensor Tensor::count_nonzero(IntArrayRef dims) const { return (*this != 0).sum(dims); }
 
 bool Tensor::is_nonzero() const {
-  TANDEM_CHECK(numel() > 0, "is_nonzero: Boolean value of Tensor with no values is ambiguous");
-  TANDEM_CHECK(numel() == 1, "is_nonzero: Boolean value of Tensor with more than one value is ambiguous, got ",
-               sizes());
+  TANDEM_CHECK(numel() > 0, "is_nonzero: Boolean value of Tensor with no values is ambiguous; accepted: one element");
+  TANDEM_CHECK(numel() == 1, "is_nonzero: Boolean value of Tensor with more than one value is ambiguous, got ", sizes(),
+               "; accepted: one element");
   const Scalar value = item();
   return value.is_floating_point() ? value.to_double() != 0 : value.to_int64() != 0;
 }

@@ -69,8 +69,9 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& a, std::string_view mode) {
     TANDEM_CHECK(!only_r,
                  "The derivative of linalg_qr depends on Q, which is not computed when mode='r'. Please use "
                  "mode='reduced' if you are going to differentiate through it");
-    TANDEM_CHECK(!too_tall, kName,
-                 ": The QR decomposition is not differentiable when mode='complete' and nrows > ncols");
+    TANDEM_CHECK(
+        !too_tall, kName,
+        ": The QR decomposition is not differentiable when mode='complete' and nrows > ncols; use mode='reduced'");
     return {qr_backward(ctx.saved(0), ctx.saved(1), dy[0], dy[1])};
   });
 }

@@ -14,7 +14,7 @@ Tensor linalg_tensorinv(const Tensor& a, int64_t ind) {
   if (const Autocast cast{cast_policy::linalg_tensorinv, a}) return linalg_tensorinv(cast(a), ind);
   TANDEM_CHECK(ind > 0, "linalg_tensorinv: Expected a strictly positive integer for 'ind', but got ", ind);
   TANDEM_CHECK(ind <= a.dim(), "linalg_tensorinv: 'ind' is ", ind, ", but the tensor ", a.sizes(), " has ", a.dim(),
-               " dimensions");
+               " dimensions; accepted: 1 to ", a.dim());
   const auto at = static_cast<size_t>(ind);
   const IntArrayRef image = a.sizes().slice(0, at), source = a.sizes().slice(at, a.sizes().size() - at);
   const int64_t n = numel_of(image);

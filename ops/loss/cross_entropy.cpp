@@ -75,7 +75,8 @@ Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight,
   if (const Autocast cast{cast_policy::cross_entropy, x, given, weight})
     return cross_entropy(cast(x), cast(given), cast(weight), reduction, ignore_index, label_smoothing);
   TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1,
-               "cross_entropy: label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
+               "cross_entropy: label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing,
+               "; 0 and 1 are accepted");
   const OpSpan span("cross_entropy");
   if (given.is_floating_point() && given.sizes() == x.sizes())
     return cross_entropy_prob_target(x, given, weight, reduction, ignore_index, label_smoothing);

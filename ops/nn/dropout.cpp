@@ -14,7 +14,8 @@ TANDEM_CAST_POLICY(none, alpha_dropout, dropout, dropout2d, feature_alpha_dropou
 using detail::check_real;
 
 Tensor dropout(const Tensor& x, double p, Flag training) {
-  TANDEM_CHECK(p >= 0 && p <= 1, "dropout: dropout probability has to be between 0 and 1, but got ", p);
+  TANDEM_CHECK(p >= 0 && p <= 1, "dropout: dropout probability has to be between 0 and 1, but got ", p,
+               "; 0 and 1 are accepted");
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
   check_real("dropout", x);
@@ -41,13 +42,15 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
   });
 }
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optional<bool> train) {
-  TANDEM_CHECK(p >= 0 && p <= 1, "native_dropout: dropout probability has to be between 0 and 1, but got ", p);
+  TANDEM_CHECK(p >= 0 && p <= 1, "native_dropout: dropout probability has to be between 0 and 1, but got ", p,
+               "; 0 and 1 are accepted");
   if (!train.value_or(true) || p == 0) return {x.clone(), ones(x.sizes(), x.options().dtype(kBool))};
   const Tensor mask = empty_like(x, x.options().dtype(kBool).requires_grad(false)).bernoulli_(1 - p);
   return {where(mask, x * (p < 1 ? 1 / (1 - p) : 0.0), Scalar(0)), mask};
 }
 Tensor dropout2d(const Tensor& x, double p, Flag training) {
-  TANDEM_CHECK(p >= 0 && p <= 1, "dropout2d: dropout probability has to be between 0 and 1, but got ", p);
+  TANDEM_CHECK(p >= 0 && p <= 1, "dropout2d: dropout probability has to be between 0 and 1, but got ", p,
+               "; 0 and 1 are accepted");
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
   check_real("dropout2d", x);
@@ -61,7 +64,8 @@ Tensor dropout2d(const Tensor& x, double p, Flag training) {
 
 /// Applies alpha dropout. `sizes` are the sizes of the noise, which broadcasts to x.
 static Tensor apply_alpha_dropout(const char* op, const Tensor& x, double p, bool training, IntArrayRef sizes) {
-  TANDEM_CHECK(p >= 0 && p <= 1, op, ": dropout probability has to be between 0 and 1, but got ", p);
+  TANDEM_CHECK(p >= 0 && p <= 1, op, ": dropout probability has to be between 0 and 1, but got ", p,
+               "; 0 and 1 are accepted");
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
   check_real(op, x);

@@ -19,7 +19,7 @@ template <size_t D> struct ExpandingArray : std::array<int64_t, D> {
   ExpandingArray(const std::array<int64_t, D>& sizes) : std::array<int64_t, D>(sizes) {}
   ExpandingArray(IntArrayRef list) {
     TANDEM_CHECK(list.size() == 1 || list.size() == D, "Expected ", D, " values, but instead got ", list.size(),
-                 "; accepted: one number",
+                 "; an option with a value for each dimension, such as kernel_size or stride, accepts one number",
                  D == 2   ? " or (height, width)"
                  : D == 3 ? " or (depth, height, width)"
                           : "");

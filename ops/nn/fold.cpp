@@ -21,8 +21,8 @@ struct Windows {
     TANDEM_CHECK(padding >= 0, op, ": padding should be non-negative, but got ", padding);
     TANDEM_CHECK(stride > 0, op, ": stride should be greater than zero, but got ", stride);
     const int64_t range = padded - dilation * (kernel - 1) - 1;
-    TANDEM_CHECK(range >= 0, op, ": a window of ", dilation * (kernel - 1) + 1, " is larger than the padded size ",
-                 padded);
+    TANDEM_CHECK(range >= 0, op, ": kernel_size ", kernel, " with dilation ", dilation, " spans ",
+                 dilation * (kernel - 1) + 1, " elements, which is larger than the padded size ", padded);
     count = range / stride + 1;
     std::vector<int64_t> from;
     for (int64_t k = 0; k < kernel; ++k)

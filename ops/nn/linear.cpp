@@ -56,7 +56,7 @@ Tensor nn::functional::bilinear(const Tensor& x1, const Tensor& x2, const Tensor
   TANDEM_CHECK(weight.dim() == 3, "bilinear: weight is ", weight.sizes(),
                "; accepted: (out_features, in1_features, in2_features)");
   TANDEM_CHECK(x1.dim() > 0 && x1.dim() == x2.dim(), "bilinear: input dimensions do not match: got ", x1.dim(), " and ",
-               x2.dim());
+               x2.dim(), "; accepted: the same number, 1 or more");
   TANDEM_CHECK(rest(x1) == rest(x2), "bilinear: input batch dimensions do not match: got ", x1.sizes(), " and ",
                x2.sizes());
   TANDEM_CHECK(x1.size(-1) == weight.size(1), "bilinear: input1 size does not match weight size: got ", x1.size(-1),

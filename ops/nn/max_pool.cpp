@@ -290,7 +290,8 @@ Shape detail::unpool_output_size(const char* op, const Tensor& x, IntArrayRef ke
                spatial, " or ", rank, " elements, but it has a length of '", given.size(), "'");
   for (size_t d = 0; d < spatial; ++d)
     TANDEM_CHECK(std::abs(given[given.size() - spatial + d] - sizes[d]) < stride[d], op, ": invalid output_size ",
-                 given, " (dim ", d, " must be between ", sizes[d] - stride[d], " and ", sizes[d] + stride[d], ")");
+                 given, " (dim ", d, " must be between ", sizes[d] - stride[d], " and ", sizes[d] + stride[d],
+                 "), both excluded");
   return given.slice(given.size() - spatial, spatial);
 }
 

@@ -55,7 +55,7 @@ Tensor pad_dim(const char* op, const Tensor& x, int64_t dim, int64_t before, int
                after, ") at dimension ", dim, " of input ", x.sizes());
   TANDEM_CHECK(mode != PaddingMode::circular || (before <= size && after <= size), op,
                ": Padding value causes wrapping around more than once. Got padding (", before, ", ", after,
-               ") at dimension ", dim, " of size ", size);
+               ") at dimension ", dim, " of size ", size, "; each may be at most that size");
   std::vector<int64_t> from;
   for (int64_t i = -before; i < size + after; ++i) from.push_back(source_index(mode, i, size));
   return x.index_select(dim, tensor(from, TensorOptions(kInt64).device(x.device())));

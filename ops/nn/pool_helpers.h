@@ -18,7 +18,7 @@ inline int64_t pooling_output_size(const char* op, int64_t size, int64_t kernel,
   TANDEM_CHECK(padding >= 0, op, ": pad must be non-negative, but got pad: ", padding);
   TANDEM_CHECK(padding * 2 <= kernel, op,
                ": pad should be at most half of effective kernel size, but got pad=", padding, ", kernel_size=", kernel,
-               " and dilation=", dilation);
+               " and dilation=", dilation, "; accepted: pad up to ", kernel / 2);
   TANDEM_CHECK(size > 0, op, ": x has no elements in a dimension that is pooled; only the batch size may be 0");
   // ceil_mode lets the last window extend beyond the end by less than a stride, so a window may be larger than the
   // padded size by as much.

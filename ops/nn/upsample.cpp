@@ -75,7 +75,7 @@ Tensor detail::resample(const char* op, const Tensor& x, IntArrayRef size,
   const bool weighted = kind == Resampling::linear || kind == Resampling::cubic;
   if (weighted) check_real(op, x);
   TANDEM_CHECK(x.dim() == spatial + 2, op, ": It is expected input_size equals to ", spatial + 2, ", but got size ",
-               x.dim());
+               x.dim(), "; input_size is the number of dimensions of x, which is ", x.sizes());
   Tensor y = weighted ? x.to(accumulate_type(x.dtype())) : x;
   const MemoryFormat format = x.suggest_memory_format();
   for (int64_t k = spatial - 1; k >= 0; --k) {
@@ -84,7 +84,7 @@ Tensor detail::resample(const char* op, const Tensor& x, IntArrayRef size,
     TANDEM_CHECK(in > 0 && out > 0, op, ": Input and output sizes should be greater than 0, but got input ", x.sizes(),
                  " and output ", size);
     const std::optional<double> given = scales.empty() ? std::nullopt : scales[d];
-    TANDEM_CHECK(!given || *given > 0, op, ": a scale is ", *given, "; accepted: above 0");
+    TANDEM_CHECK(!given || *given > 0, op, ": the scale of dimension ", k + 2, " is ", *given, "; accepted: above 0");
     const double ratio = static_cast<double>(in) / static_cast<double>(out);
     const bool align = align_corners && weighted;
     const double scale = !align    ? given ? 1 / *given : ratio
@@ -102,27 +102,27 @@ Tensor detail::resample(const char* op, const Tensor& x, IntArrayRef size,
 Tensor upsample_nearest1d(const Tensor& x, IntArrayRef size, std::optional<double> scales) {
   if (const Autocast cast{cast_policy::upsample_nearest1d, x}) return upsample_nearest1d(cast(x), size, scales);
   TANDEM_CHECK(size.size() == 1, "upsample_nearest1d: It is expected output_size equals to 1, but got size ",
-               size.size());
+               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
   return detail::resample("upsample_nearest1d", x, size, {scales}, Resampling::nearest, false);
 }
 Tensor upsample_nearest2d(const Tensor& x, IntArrayRef size, std::optional<double> h, std::optional<double> w) {
   if (const Autocast cast{cast_policy::upsample_nearest2d, x}) return upsample_nearest2d(cast(x), size, h, w);
   TANDEM_CHECK(size.size() == 2, "upsample_nearest2d: It is expected output_size equals to 2, but got size ",
-               size.size());
+               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
   return detail::resample("upsample_nearest2d", x, size, {h, w}, Resampling::nearest, false);
 }
 Tensor upsample_nearest3d(const Tensor& x, IntArrayRef size, std::optional<double> d, std::optional<double> h,
                           std::optional<double> w) {
   if (const Autocast cast{cast_policy::upsample_nearest3d, x}) return upsample_nearest3d(cast(x), size, d, h, w);
   TANDEM_CHECK(size.size() == 3, "upsample_nearest3d: It is expected output_size equals to 3, but got size ",
-               size.size());
+               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
   return detail::resample("upsample_nearest3d", x, size, {d, h, w}, Resampling::nearest, false);
 }
 Tensor upsample_linear1d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> scales) {
   if (const Autocast cast{cast_policy::upsample_linear1d, x})
     return upsample_linear1d(cast(x), size, align_corners, scales);
   TANDEM_CHECK(size.size() == 1, "upsample_linear1d: It is expected output_size equals to 1, but got size ",
-               size.size());
+               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
   return detail::resample("upsample_linear1d", x, size, {scales}, Resampling::linear, align_corners);
 }
 Tensor upsample_bilinear2d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> h,
@@ -130,7 +130,7 @@ Tensor upsample_bilinear2d(const Tensor& x, IntArrayRef size, Flag align_corners
   if (const Autocast cast{cast_policy::upsample_bilinear2d, x})
     return upsample_bilinear2d(cast(x), size, align_corners, h, w);
   TANDEM_CHECK(size.size() == 2, "upsample_bilinear2d: It is expected output_size equals to 2, but got size ",
-               size.size());
+               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
   return detail::resample("upsample_bilinear2d", x, size, {h, w}, Resampling::linear, align_corners);
 }
 Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> h,
@@ -138,7 +138,7 @@ Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, Flag align_corners,
   if (const Autocast cast{cast_policy::upsample_bicubic2d, x})
     return upsample_bicubic2d(cast(x), size, align_corners, h, w);
   TANDEM_CHECK(size.size() == 2, "upsample_bicubic2d: It is expected output_size equals to 2, but got size ",
-               size.size());
+               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
   return detail::resample("upsample_bicubic2d", x, size, {h, w}, Resampling::cubic, align_corners);
 }
 Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> d,
@@ -146,7 +146,7 @@ Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef size, Flag align_corner
   if (const Autocast cast{cast_policy::upsample_trilinear3d, x})
     return upsample_trilinear3d(cast(x), size, align_corners, d, h, w);
   TANDEM_CHECK(size.size() == 3, "upsample_trilinear3d: It is expected output_size equals to 3, but got size ",
-               size.size());
+               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
   return detail::resample("upsample_trilinear3d", x, size, {d, h, w}, Resampling::linear, align_corners);
 }
 
@@ -204,7 +204,8 @@ Tensor detail::interpolate(const Tensor& x, const std::optional<std::vector<int6
                  x.sizes().slice(2, static_cast<size_t>(spatial)), " and scale_factor of shape ",
                  ArrayRef<double>(factors));
     for (size_t d = 0; d < factors.size(); ++d) {
-      TANDEM_CHECK(factors[d] > 0, "interpolate: a scale factor is ", factors[d], "; accepted: above 0");
+      TANDEM_CHECK(factors[d] > 0, "interpolate: scale_factor is ", ArrayRef<double>(factors),
+                   "; each must be above 0");
       size.push_back(
           static_cast<int64_t>(std::floor(static_cast<double>(x.size(static_cast<int64_t>(d) + 2)) * factors[d])));
       if (!recompute_scale_factor) scales.emplace_back(factors[d]);

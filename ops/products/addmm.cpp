@@ -60,7 +60,7 @@ Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, do
   if (const Autocast cast{cast_policy::addmv, *this, matrix, vector})
     return cast(*this).addmv(cast(matrix), cast(vector), beta, alpha);
   TANDEM_CHECK(matrix.dim() == 2 && vector.dim() == 1, "addmv: vector + matrix @ vector expected, got ", dim(), ", ",
-               matrix.dim(), ", ", vector.dim());
+               matrix.dim(), ", ", vector.dim(), "; the numbers are the dimensions of input, mat and vec");
   TANDEM_CHECK(matrix.size(1) == vector.size(0), "addmv: size mismatch, got input (", matrix.size(0), "), mat (",
                matrix.size(0), "x", matrix.size(1), "), vec (", vector.size(0), ")");
   return add_product("addmv", *this, matrix.mv(vector), beta, alpha);

@@ -119,7 +119,7 @@ Tensor Tensor::mv(const Tensor& other) const {
   if (const Autocast cast{cast_policy::mv, *this, other}) return cast(*this).mv(cast(other));
   check_operands("mv", *this, other);
   TANDEM_CHECK(dim() == 2 && other.dim() == 1, "mv: vector + matrix @ vector expected, got 1, ", dim(), ", ",
-               other.dim());
+               other.dim(), "; the numbers are dimensions, of which mat has 2 and vec 1");
   TANDEM_CHECK(size(1) == other.size(0), "mv: size mismatch, got input (", size(0), "), mat (", size(0), "x", size(1),
                "), vec (", other.size(0), ")");
   return matmul(other);

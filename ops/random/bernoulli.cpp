@@ -10,7 +10,7 @@ namespace tandem {
 /// bernoulli_(double).
 static Tensor draw_below(const Tensor& p, IntArrayRef sizes) {
   const NoGradGuard guard;
-  check_each_in_range("bernoulli", "p must be between 0 and 1", p, 0, 1);
+  check_each_in_range("bernoulli", "p must be in [0, 1]", p, 0, 1);
   return rand(sizes, TensorOptions(kFloat32).device(p.device())) < p.to(p.dtype() == kFloat64 ? kFloat64 : kFloat32);
 }
 Tensor& Tensor::bernoulli_(double p) const {

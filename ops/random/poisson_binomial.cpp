@@ -124,8 +124,8 @@ Tensor binomial(const Tensor& count, const Tensor& prob) {
   check_not_recorded("binomial", "the host draws the numbers");
   const Shape sizes = broadcast_shapes("binomial", count.sizes(), prob.sizes());
   const Tensor n = to_host_double(count.detach().expand(sizes)), p = to_host_double(prob.detach().expand(sizes));
-  check_each_in_range("binomial", "count must be between 0 and 2^53", n, 0, 0x1p53);
-  check_each_in_range("binomial", "prob must be between 0 and 1", p, 0, 1);
+  check_each_in_range("binomial", "count must be in [0, 2^53]", n, 0, 0x1p53);
+  check_each_in_range("binomial", "prob must be in [0, 1]", p, 0, 1);
   const auto draw = [&](int64_t i, Uniforms& u) {
     const double trials = n.data<double>()[i], chance = p.data<double>()[i];
     return chance <= 0.5 ? binomial_number(trials, chance, u) : trials - binomial_number(trials, 1 - chance, u);

@@ -34,8 +34,8 @@ Tensor& Tensor::random_(int64_t low, int64_t high) const {
     });
     const int64_t least = dtype() == kBool || dtype() == kUInt8 ? 0 : -most - 1;
     TANDEM_CHECK(low >= least && high - 1 <= most, "random_: ", low < least ? "from" : "to - 1",
-                 " is out of bounds for ", dtype(), ": from is ", low, " and to is ", high, ", but it holds ", least,
-                 " to ", most);
+                 " is out of bounds for ", dtype(), ": from is ", low, " and to is ", high, ", but the dtype holds ",
+                 least, " to ", most);
   }
   return fill_random("random_", self(), [&](const Draw& d, Tensor& y) {
     TANDEM_DISPATCH(y.device(), randint, low, high, d.state, d.offset, y);

@@ -54,7 +54,7 @@ Range resolve_range(const char* op, const Tensor& x, Range given, bool from_x, d
     if (x.numel() > 0) given = {x.min().item<double>(), x.max().item<double>()};
   }
   TANDEM_CHECK(std::isfinite(given.low) && std::isfinite(given.high), op, ": range of [", given.low, ", ", given.high,
-               "] is not finite");
+               "] is not finite; accepted: a finite min and max");
   TANDEM_CHECK(given.low <= given.high, op, ": min should not exceed max, but got min ", given.low, " max ",
                given.high);
   return given.low == given.high ? Range{given.low - margin, given.high + margin} : given;

@@ -49,7 +49,7 @@ Tensor Tensor::argsort(int64_t dim, Flag descending) const {
 std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, Flag largest, Flag) const {
   dim = wrap_dim("topk", dim, this->dim());
   TANDEM_CHECK(k >= 0 && k <= (this->dim() ? size(dim) : 1), "topk: selected index k out of range, got ", k,
-               " for dimension ", dim, " of ", sizes());
+               " for dimension ", dim, " of ", sizes(), "; accepted: 0 to ", this->dim() ? size(dim) : 1);
   if (this->dim() == 0) return {clone(), zeros({}, options().dtype(kInt64))};
   return apply_sort("topk", *this, dim, k, [largest](const Tensor& rows, Tensor& y, Tensor& index) {
     TANDEM_DISPATCH(rows.device(), topk, rows, largest, y, index);

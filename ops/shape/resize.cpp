@@ -40,15 +40,15 @@ void Tensor::set_data(const Tensor& source) const {
   TANDEM_CHECK(
       source.dtype() == dtype() && source.device() == device(),
       "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: ",
-      dtype(), " on ", device(), " and ", source.dtype(), " on ", source.device());
+      dtype(), " on ", device(), " and ", source.dtype(), " on ", source.device(), "; dtype and device must be equal");
   impl()->shallow_copy_from(*source.impl());
 }
 Tensor& Tensor::set_(const Tensor& source) const {
   check_no_grad("set_", self());
   TANDEM_CHECK(source.dtype() == dtype(), "set_: Could not set tensor of type ", source.dtype(),
-               " to a tensor of type ", dtype());
+               " to a tensor of type ", dtype(), "; the dtypes must be equal");
   TANDEM_CHECK(source.device() == device(), "set_: Could not set tensor on device ", source.device(),
-               " to a tensor on device ", device());
+               " to a tensor on device ", device(), "; the devices must be equal");
   if (source.is_same(self())) return self();
   impl()->autograd = {};  // drops the autograd metadata, because x may have been a view
   impl()->shallow_copy_from(*source.impl());

@@ -15,7 +15,8 @@ inline Shape infer_sizes(const char* op, IntArrayRef numel_source, IntArrayRef w
   int64_t known = 1, missing = -1;
   bool overflow = false;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    TANDEM_CHECK(sizes[d] >= -1, op, ": invalid shape dimension ", sizes[d], " at index ", d, " of shape ", wanted);
+    TANDEM_CHECK(sizes[d] >= -1, op, ": invalid shape dimension ", sizes[d], " at index ", d, " of shape ", wanted,
+                 "; accepted: 0 or more, or -1 for one inferred dimension");
     if (sizes[d] == -1) {
       TANDEM_CHECK(missing < 0, op, ": only one dimension can be inferred, got sizes ", wanted);
       missing = static_cast<int64_t>(d);

@@ -153,8 +153,8 @@ TEST_CASE("copies and fills refuse what is not live memory of their device", "[e
   int* const freed = static_cast<int*>(gpu::allocate(0, 16));
   gpu::release(0, freed);
   CHECK_THROWS_WITH(gpu::copy_async(mine, host.data(), 17, stream),
-                    Contains("copy_async of 17 bytes on cuda:0 failed: the target is only 16 bytes up to the end of "
-                             "an allocation of 16 bytes of cuda:0"));
+                    Contains("copy_async of 17 bytes on cuda:0 failed: the target is only 16 bytes from the end of an "
+                             "allocation of 16 bytes of cuda:0"));
   CHECK_THROWS_WITH(gpu::copy_async(host.data(), mine + 1, 16, stream), Contains("the source is only 12 bytes"));
   CHECK_THROWS_WITH(gpu::copy_async(freed, host.data(), 4, stream), Contains("the target is memory that was freed"));
   CHECK_THROWS_WITH(gpu::copy_async(mine, nullptr, 4, stream), Contains("the source is null"));

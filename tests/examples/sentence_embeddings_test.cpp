@@ -72,7 +72,7 @@ TEST_CASE("example sentence_embeddings says what is wrong with a call", "[exampl
     CHECK(result.status == status);
     CHECK_THAT(result.output, Contains(text));
   };
-  says({}, 2, "the model's folder is missing");
+  says({}, 2, "the argument MODEL_FOLDER is missing");
   says({"m", "--batch-size", "0"}, 2, "--batch-size is '0'; accepted: 1 or more");
   says({"m", "--similar"}, 2, "--similar needs a value");
   says({"m", "--smilar", "3"}, 2, "'--smilar' is not an option");

@@ -116,7 +116,7 @@ TEST_CASE("a schedule that cannot be is refused", "[optim][schedule]") {
   REQUIRE_THROWS_WITH(LinearLR(optimizer, 0.1, 1, 0), Contains("LinearLR: total_iters is 0"));
   REQUIRE_THROWS_WITH(
       SequentialLR(optimizer, {StepLR(optimizer, 1), StepLR(optimizer, 1), StepLR(optimizer, 1)}, {5, 2}),
-      Contains("SequentialLR: milestones must be positive and increasing, got (5, 2)"));
+      Contains("SequentialLR: milestones must be positive and strictly increasing, got (5, 2)"));
   REQUIRE_THROWS_WITH(SequentialLR(optimizer, {StepLR(optimizer, 1)}, {3}),
                       Contains("but got number of schedulers 1 and the number of milestones to be equal to 1"));
 }

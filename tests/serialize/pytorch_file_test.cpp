@@ -181,7 +181,7 @@ TEST_CASE("values behave as what they hold", "[serialize]") {
   dict.insert("a", 2.5);
   CHECK((before.at("a").toInt() == 1 && before.entries().size() == 1));
   CHECK((dict.at("a").toDouble() == 2.5 && dict.at("self").at("a").toInt() == 1));
-  REQUIRE_THROWS_WITH(dict.at("b"), Contains("no key 'b' among its 2: 'a', 'self'"));
+  REQUIRE_THROWS_WITH(dict.at("b"), Contains("no key 'b' among its 2 keys: 'a', 'self'"));
   REQUIRE_THROWS_WITH(dict.at("a").toInt(), Contains("a float"));
   REQUIRE_THROWS_WITH(dict.toTensor(), Contains("a dict") && Contains("a Tensor"));
   REQUIRE_THROWS_WITH(dict.insert(IValue(), 1), Contains("None"));
