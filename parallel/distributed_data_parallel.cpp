@@ -75,7 +75,7 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
   if (options.broadcast_buffers()) buffers_to_sync_ = buffers.values();
   const int64_t every = options.check_parameters_every();
   TANDEM_CHECK(every >= 0, "DistributedDataParallel: check_parameters_every is ", every,
-               "; accepted: a number of forwards, or 0 for never");
+               "; accepted: 1 or more (forwards from one check to the next), or 0 for no checks");
   ReducerOptions reducer;
   reducer.bucket_bytes = bucket_bytes();
   reducer.first_bucket_bytes = std::min(reducer.first_bucket_bytes, reducer.bucket_bytes);

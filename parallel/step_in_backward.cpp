@@ -16,7 +16,7 @@ StepInBackward::StepInBackward(DistributedDataParallelBase& ddp, optim::Optimize
   TANDEM_CHECK(!dynamic_cast<optim::LBFGS*>(&optimizer),
                "StepInBackward: LBFGS is not supported, because a step of LBFGS runs backward several times");
   TANDEM_CHECK(optimizer.step_owner().empty(), "StepInBackward: ", optimizer.step_owner(),
-               " already runs the steps of this optimizer");
+               " already runs the steps of this optimizer; destroy its StepInBackward first");
   TANDEM_CHECK(!(*reducer_)->has_bucket_callback(), "StepInBackward: ", ddp.ddp_name_,
                " already runs the steps of an optimizer; accepted: one optimizer, which may have several groups of "
                "parameters");

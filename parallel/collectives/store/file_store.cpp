@@ -77,7 +77,8 @@ struct FileStore::State {
     return got;
   }
   void read_new_records() {
-    TANDEM_CHECK_AS(DistributedError, size() >= read_offset, "FileStore: ", path, " was truncated while in use");
+    TANDEM_CHECK_AS(DistributedError, size() >= read_offset, "FileStore: ", path,
+                    " became shorter while in use; no other program may change it");
     const std::string bytes = read_at(read_offset, static_cast<size_t>(size() - read_offset));
     size_t at = 0;
     if (read_offset == 0 && !bytes.empty()) {

@@ -95,8 +95,9 @@ void StoreClient::handshake(const std::string& address, int port, const std::str
   auto received = Received::ended;
   if (send_all(socket_.get(), frame(encode({kHello, 0, token, kVersion})), answer_timeout))
     received = receive_message(socket_.get(), bytes_, answer_timeout, reply);
+  const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - start).count();
   TANDEM_CHECK_AS(StoreTimeout, received != Received::late, "store: ", address_text_, ", where ", host_,
-                  " hosts the store, accepts the connection, but does not answer; ", host_,
+                  " hosts the store, accepts the connection, but does not answer within ", waited, " ms; ", host_,
                   " may be stopped, or another program may use the port");
   TANDEM_CHECK_AS(StoreClosed, received == Received::all && (reply.empty() || reply[0] != kClosed),
                   "store: ", address_text_, ", where ", host_,
@@ -129,10 +130,12 @@ std::optional<std::string> StoreClient::request(char op, const std::string& key,
   closed_ = closed_ || (!reply.empty() && reply[0] == kClosed);
   TANDEM_CHECK_AS(StoreTimeout, !timed_out_, host_, " does not answer: it hosts the store at ", address_text_,
                   "; it may be stopped, or the network may be cut");
-  TANDEM_CHECK_AS(StoreClosed, !closed_, "store: ", host_, " has closed it at ", address_text_);
+  TANDEM_CHECK_AS(StoreClosed, !closed_, "store: ", host_, " has closed the store at ", address_text_,
+                  ", as it does when the job ends");
   TANDEM_CHECK_AS(StoreConnectionLost, !broken_, host_, " is gone: it hosted the store at ", address_text_,
                   ", to which the connection is lost");
-  TANDEM_CHECK_AS(DistributedError, reply[0] != kBad, "store: ", address_text_, " refuses the request");
+  TANDEM_CHECK_AS(DistributedError, reply[0] != kBad, "store: ", address_text_,
+                  " cannot read the request; is it the store of another version of Tandem?");
   TANDEM_CHECK_AS(DistributedError, reply[0] != kRefused, reply.substr(1));
   if (reply[0] == kNothing && nothing_text) *nothing_text = reply.substr(1);
   if (reply[0] == kNothing) return {};
