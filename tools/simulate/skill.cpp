@@ -250,7 +250,8 @@ Skill check_skill(const std::string& folder, bool intervals) {
   hold_out("4 and 8 GPUs", [](const GptRow& r) { return r.gpus != 2; });
 
   skill.model = fit_gpt(base, link);
-  TANDEM_CHECK(!wide.empty(), "simulate: ", folder, " has rows of one width only; accepted: rows of two");
+  TANDEM_CHECK(!wide.empty(), "simulate: ", folder,
+               " has rows of one width only; accepted: rows of two widths or more");
   const std::string width = "hidden " + std::to_string(wide[0].hidden);
   skill.held_out.push_back(evaluate_held_out(width + ", not calibrated", skill.model, base, wide, intervals));
   // Calibrates the model with each row in turn. Does not judge rows with the same micro-batch as the calibrating row,
