@@ -223,7 +223,7 @@ void CheckpointManager::check(const InputArchive& archive, int64_t step) const {
                "; accepted: ", kVersion);
   const int64_t stored_step = read_int(archive, "step");
   TANDEM_CHECK(stored_step == step, path, " holds step ", stored_step,
-               ", which does not match its name; it may have been renamed");
+               ", which does not match its name; it may have been renamed, so rename it back");
   InputArchive shared, ranks, one;
   archive.read("shared", shared);
   archive.read("ranks", ranks);

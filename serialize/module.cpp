@@ -79,12 +79,12 @@ void detail::load_tensors(nn::Module& module, const std::vector<std::pair<std::s
 }
 
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const std::shared_ptr<nn::Module>& module) {
-  TANDEM_CHECK(module, "save: the pointer to the module is null");
+  TANDEM_CHECK(module, "save: the pointer to the module is null; accepted: a pointer to a module");
   module->save(archive);
   return archive;
 }
 serialize::InputArchive& operator>>(serialize::InputArchive& archive, const std::shared_ptr<nn::Module>& module) {
-  TANDEM_CHECK(module, "load: the pointer to the module is null");
+  TANDEM_CHECK(module, "load: the pointer to the module is null; accepted: a pointer to a module");
   module->load(archive);
   return archive;
 }

@@ -369,7 +369,7 @@ StackItem find_storage(const Arguments& id) {
   const bool known =
       id.size() == 5 && id[0].value() && id[0].value()->isString() && id[0].value()->toStringRef() == "storage";
   const auto* const type = known ? std::get_if<std::shared_ptr<const Global>>(&id[1].content) : nullptr;
-  TANDEM_CHECK(!type || (*type)->what != Global::class_name, "the pickle has a storage ", (*type)->name,
+  TANDEM_CHECK(!type || (*type)->what != Global::class_name, "the pickle has a storage of the class ", (*type)->name,
                ", which is refused; accepted: storages of ", dtype_names());
   TANDEM_CHECK(type && (*type)->what == Global::storage,
                "the pickle refers to an external object that is not a storage", kAcceptedPickleContents);

@@ -152,7 +152,7 @@ class PickleReader {
     const IValue* const value = top().value();
     ValueContainer* const container = value ? ValueContainer::of(*value) : nullptr;
     TANDEM_CHECK(container && accepts(container->kind), "the pickle changes ", value ? value->tagKind() : "a class",
-                 "; accepted: ", kinds);
+                 " by an opcode for ", kinds, "; the file is damaged");
     TANDEM_CHECK(!container->has_parent, "the pickle changes ", value->tagKind(),
                  " after storing it in another container, so it may contain itself, which is refused");
     return *container;
@@ -326,7 +326,7 @@ void PickleReader::execute_opcode(uint8_t op) {
     case 0x91:
       TANDEM_FAIL("the pickle holds the global 'builtins.frozenset', which is refused", kAcceptedPickleContents);
     default:
-      TANDEM_FAIL("the pickle has the opcode ", int{op}, " at ", at_ - 1, ", which is refused",
+      TANDEM_FAIL("the pickle has the opcode ", int{op}, " at byte ", at_ - 1, ", which is refused",
                   kAcceptedPickleContents);
   }
 }

@@ -33,7 +33,7 @@ Json parse_json(const std::string& text, const std::string& path) {
   constexpr int kMaxDepth = 8;
   const Json::parser_callback_t callback = [&](int depth, Json::parse_event_t event, Json& value) {
     TANDEM_CHECK(depth <= kMaxDepth, "load_safetensors: the header of ", path, " nests deeper than ", kMaxDepth,
-                 " levels");
+                 " levels, the most that are accepted");
     if (event == Json::parse_event_t::object_start) names.emplace_back();
     if (event == Json::parse_event_t::object_end) names.pop_back();
     if (event == Json::parse_event_t::key)
@@ -69,7 +69,7 @@ SafetensorsEntry parse_entry(const std::string& name, const Json& json, const st
   TANDEM_CHECK(shape.is_array() && shape.size() <= kMaxDims, "load_safetensors: shape of '", name, "' in ", path,
                " is not a list of at most ", kMaxDims, " sizes");
   TANDEM_CHECK(offsets.is_array() && offsets.size() == 2, "load_safetensors: data_offsets of '", name, "' in ", path,
-               " are not two numbers");
+               " are not two numbers; accepted: [BEGIN, END]");
   SafetensorsEntry entry{name,
                          known->dtype,
                          {},
@@ -81,7 +81,8 @@ SafetensorsEntry parse_entry(const std::string& name, const Json& json, const st
     const uint64_t size = unsigned_value(s, "shape", name, path);
     TANDEM_CHECK(
         size <= INT64_MAX && !__builtin_mul_overflow(widest, std::max<int64_t>(static_cast<int64_t>(size), 1), &widest),
-        "load_safetensors: shape of '", name, "' in ", path, " is more than memory can address: ", shape.dump());
+        "load_safetensors: shape of '", name, "' in ", path, " is more than memory can address: ", shape.dump(),
+        "; the file is damaged");
     entry.sizes.push_back(static_cast<int64_t>(size));
   }
   const auto bytes = static_cast<uint64_t>(numel_of(entry.sizes) * element_size(entry.dtype));
@@ -99,7 +100,7 @@ SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Te
   std::set<std::string> names;
   for (const auto& [name, tensor] : tensors) {
     TANDEM_CHECK(name != kMetadata, "save_safetensors: a tensor for ", path, " is named ", kMetadata,
-                 ", a name that the format reserves");
+                 ", a name that the format reserves; use another name");
     TANDEM_CHECK(names.insert(name).second, "save_safetensors: two tensors for ", path, " are named '", name,
                  "'; each name must occur once");
     TANDEM_CHECK(tensor.defined(), "save_safetensors: tensor '", name, "' for ", path,

@@ -167,8 +167,8 @@ void ZipReader::read(const std::string& name, const Entry& entry, void* to) cons
     source_.read(entry.at, out, entry.size);
   if (entry.crc == 0) return;
   const uint32_t crc = static_cast<uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(out), entry.size));
-  TANDEM_CHECK(crc == entry.crc, source_.name(), ": '", name, "' is damaged: its checksum is ", crc, ", not ",
-               entry.crc);
+  TANDEM_CHECK(crc == entry.crc, source_.name(), ": '", name, "' is damaged: its checksum is ", crc,
+               ", but the zip directory declares ", entry.crc);
 }
 std::string ZipReader::text(const std::string& name, const Entry& entry) const {
   std::string out(entry.size, '\0');
@@ -178,7 +178,8 @@ std::string ZipReader::text(const std::string& name, const Entry& entry) const {
 
 void ZipReader::inflate(const std::string& name, const Entry& entry, char* to) const {
   z_stream stream{};
-  TANDEM_CHECK(::inflateInit2(&stream, -MAX_WBITS) == Z_OK, source_.name(), ": zlib ran out of memory");
+  TANDEM_CHECK(::inflateInit2(&stream, -MAX_WBITS) == Z_OK, source_.name(), ": '", name,
+               "' cannot be decompressed: zlib ran out of memory");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, ::inflateEnd);
   std::string buffer(std::min<uint64_t>(entry.compressed_size, 1 << 16), '\0');
   uint64_t read = 0, num_inflated = 0;
@@ -200,7 +201,7 @@ void ZipReader::inflate(const std::string& name, const Entry& entry, char* to) c
   }
   TANDEM_CHECK(status == Z_STREAM_END && num_inflated == entry.size, source_.name(), ": '", name,
                "' cannot be decompressed: zlib produced ", num_inflated, " of ", entry.size, " bytes",
-               stream.msg ? std::string(" and says ") + stream.msg : std::string());
+               stream.msg ? std::string(" and says ") + stream.msg : std::string(), "; the file is damaged");
 }
 
 }  // namespace tandem::detail

@@ -126,7 +126,7 @@ Difference diff(const Report& before, const Report& after) {
   TANDEM_CHECK(difference.compared > 0,
                "compare: the reports have no run in common, with the same model, mode, devices, batch and scaling: ",
                before.runs.size(), " runs before, ", after.runs.size(),
-               " after; accepted: reports of at least one equal run");
+               " after; accepted: reports that share at least one");
   difference.text +=
       cat(plural(difference.compared, "run"), " compared, ", plural(difference.regressions, "regression"),
           missing > 0 ? ", " + plural(missing, "run") + " not in the second report" : "", "\n");

@@ -73,7 +73,7 @@ void check(const Report& report) {
                  repeats.looks, "; accepted: at least 1");
   for (const Run& run : report.runs)
     TANDEM_CHECK(run.devices >= 1 && run.batch >= 0, "compare: ", run.label, " of ", run.model, " has ", run.devices,
-                 " devices and batch ", run.batch, "; accepted: at least 1 device and batch 0");
+                 " devices and batch ", run.batch, "; accepted: at least 1 device, and a batch of 0 or more");
   for (const Run& run : report.runs)
     for (const LaneSteps& lane : run.steps)
       for (const auto& [what, seconds] : lane.seconds)

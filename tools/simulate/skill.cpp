@@ -238,7 +238,7 @@ Skill check_skill(const std::string& folder, bool intervals) {
   const auto hold_out = [&](const std::string& what, const std::function<bool(const GptRow&)>& held) {
     const Rows fitted = filter_rows(base, [&](const GptRow&r) { return !held(r); }), rest = filter_rows(base, held);
     TANDEM_CHECK(fitted.size() >= 5 && !rest.empty(), "simulate: ", folder, " has ", rest.size(), " rows of ", what,
-                 " and ", fitted.size(), " others; accepted: at least one, and five others");
+                 " and ", fitted.size(), " others; accepted: at least one of them, and five others");
     skill.held_out.push_back(evaluate_held_out(what, fit_gpt(fitted, link), fitted, rest, intervals));
   };
   std::set<int> depths;

@@ -133,7 +133,7 @@ FileStore::~FileStore() {
 const std::string& FileStore::getPath() const { return state_->path; }
 void FileStore::set(const std::string& key, const std::string& value) {
   TANDEM_CHECK(key.size() < kDeletedLength && value.size() < kDeletedLength, "FileStore: a key of ", key.size(),
-               " and a value of ", value.size(), " bytes; accepted: less than 4 GiB");
+               " and a value of ", value.size(), " bytes; accepted: less than 4 GiB each");
   state_->update(kUserPrefix + key, [&](KeyValues& v) { return v.set(kUserPrefix + key, value), 0; });
 }
 int64_t FileStore::add(const std::string& key, int64_t amount) {

@@ -114,7 +114,8 @@ std::optional<std::string> StoreClient::request(char op, const std::string& key,
                                                 milliseconds wait, milliseconds answer_timeout,
                                                 std::string* nothing_text) {
   TANDEM_CHECK(key.size() <= kMaxStoreKey && value.size() <= kMaxStoreValue, "store: a key of ", key.size(),
-               " and a value of ", value.size(), " bytes; accepted: at most ", kMaxStoreKey, " and ", kMaxStoreValue);
+               " and a value of ", value.size(), " bytes; accepted: at most ", kMaxStoreKey, " for a key and ",
+               kMaxStoreValue, " for a value");
   const auto wait_ms = std::clamp<int64_t>(wait.count(), 0, milliseconds(std::chrono::hours(24)).count());
   const std::lock_guard lock(mutex_);
   const Deadline deadline = after(milliseconds(wait_ms) + answer_timeout);
@@ -171,14 +172,15 @@ std::optional<std::string> StoreClient::find(const std::string& key, millisecond
 std::string StoreClient::get(const std::string& key, milliseconds timeout) {
   std::optional<std::string> value = find(key, timeout);
   TANDEM_CHECK_AS(DistributedError, value.has_value(), "store: wait timeout after ", timeout.count(), "ms, keys: ", key,
-                  " (not set at ", address_text_, ")");
+                  "; no process has set this key at ", address_text_, " in that time");
   return *std::move(value);
 }
 void StoreClient::wait(const std::vector<std::string>& keys, milliseconds timeout) {
   const Deadline deadline = after(timeout);
   for (const std::string& key : keys)
     TANDEM_CHECK_AS(DistributedError, find(key, time_until(deadline)).has_value(), "store: wait timeout after ",
-                    timeout.count(), "ms, keys: ", key, " (not set at ", address_text_, ")");
+                    timeout.count(), "ms, keys: ", key, "; no process has set this key at ", address_text_,
+                    " in that time");
 }
 
 std::optional<std::string> StoreClient::report(const std::string& group, int rank, int waits_for, milliseconds time,
