@@ -85,7 +85,7 @@ double BuildProgram::time(const Case& c, int64_t) {
   std::ifstream in(file);
   const auto json = nlohmann::json::parse(in, /*cb=*/nullptr, /*allow_exceptions=*/false);
   try {
-    TANDEM_CHECK(result.status == 0, "it ended with status ", result.status);
+    TANDEM_CHECK(result.status == 0, "the program ended with status ", result.status);
     version_ = json.at("programs").at(0).at("version").get<std::string>();
     if (const std::string commit = json.at("build").at("commit"); !commit.empty()) version_ += " of commit " + commit;
     return json.at("benchmarks").at(0).at("results").at("tandem").at("median_ms").get<double>() * 1e-3;

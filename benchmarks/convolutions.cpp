@@ -139,9 +139,11 @@ void time_case(cudnnHandle_t handle, const Case& c, DType dtype, bool last) {
 }  // namespace
 
 int main() try {
-  TANDEM_CHECK(cuda::is_available(), "benchmark_convolutions needs a GPU");
+  TANDEM_CHECK(cuda::is_available(), "benchmark_convolutions needs a CUDA GPU, and none can be used");
   cudnnHandle_t handle;
-  TANDEM_CHECK(cudnnCreate(&handle) == CUDNN_STATUS_SUCCESS, "benchmark_convolutions: cudnnCreate failed");
+  const cudnnStatus_t status = cudnnCreate(&handle);
+  TANDEM_CHECK(status == CUDNN_STATUS_SUCCESS,
+               "benchmark_convolutions: cudnnCreate failed: ", cudnnGetErrorString(status));
   cudnnSetStream(handle, reinterpret_cast<cudaStream_t>(cuda::current_stream(kGpu).handle()));
   for (const DType dtype : {kFloat32, kBFloat16})
     for (const Case& c : kCases)

@@ -26,7 +26,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 
 }  // namespace
 
-PeerProgram::PeerProgram(Command command, double timeout_s) : command_(std::move(command)) {
+PeerProgram::PeerProgram(Command command, double timeout_s) : command_(std::move(command)), timeout_s_(timeout_s) {
   int ends[2];
   TANDEM_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0,
                "bench: cannot make a socket pair: ", std::strerror(errno));
@@ -87,8 +87,9 @@ std::string PeerProgram::read_line(const std::string& request) {
     if (n < 0 && errno == EINTR) continue;
     // EAGAIN means that the timeout expired. With any other error, the peer has ended.
     const bool late = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-    TANDEM_CHECK(!late, "bench: the peer ", command_.name, " did not answer '", request, "' before the timeout");
-    TANDEM_CHECK(n > 0, "bench: the peer ", command_.name, " ended when asked '", request, "'");
+    TANDEM_CHECK(!late, "bench: the peer ", command_.name, " did not answer '", request, "' within ", timeout_s_, " s");
+    TANDEM_CHECK(n > 0, "bench: the peer ", command_.name, " ended when asked '", request,
+                 "'; its own messages, on standard error, say why");
     read_buffer_.append(bytes, static_cast<size_t>(n));
   }
 }

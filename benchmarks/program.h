@@ -73,6 +73,7 @@ class PeerProgram final : public Program {
   std::string read_line(const std::string& request);
   double number(const std::string& request, const std::string& answer) const;
   Command command_;
+  double timeout_s_;
   std::string version_, read_buffer_;
   int socket_ = -1;
   pid_t child_ = -1;

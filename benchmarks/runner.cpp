@@ -9,7 +9,7 @@
 namespace tandem::benchmarks {
 
 double percentile(std::vector<double> samples, double part) {
-  TANDEM_CHECK(!samples.empty(), "percentile: there are no samples");
+  TANDEM_CHECK(!samples.empty(), "percentile: there are no samples; accepted: one or more");
   std::sort(samples.begin(), samples.end());
   const double at = part * static_cast<double>(samples.size() - 1), low = std::floor(at);
   const auto i = static_cast<size_t>(low);

@@ -58,7 +58,7 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
                  " indices for a chunk of ", size, " examples; the numbers must be equal");
     for (const size_t i : *order)
       TANDEM_CHECK(i < size, "ChunkDataset: Index out of range: the example sampler gave index ", i, " for a chunk of ",
-                   size, " examples");
+                   size, " examples; accepted: 0 to ", size - 1);
     for (const size_t i : *order) {
       if (batches_.empty() || batches_.rbegin()->second.size() >= batch_size_) batches_[next_batch_++];
       batches_.rbegin()->second.emplace_back(std::move(chunk[i]));

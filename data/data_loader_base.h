@@ -68,9 +68,10 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       for (size_t i = 0; i < options_.max_jobs && !exhausted_; ++i) submit();
     return Iterator<Batch>([this, alive = std::weak_ptr<size_t>(epoch_), epoch = *epoch_] {
       const std::shared_ptr<size_t> current = alive.lock();
-      TANDEM_CHECK(current, "DataLoader: the loader was destroyed, so its iterator cannot advance");
+      TANDEM_CHECK(current, "DataLoader: the loader was destroyed, so its iterator cannot advance; keep the ",
+                   "loader as long as its iterators");
       TANDEM_CHECK(epoch == *current, "DataLoader: begin() was called again, so an iterator of the ",
-                   "earlier epoch cannot advance");
+                   "earlier epoch cannot advance; use the one that the last begin() returned");
       return next();
     });
   }
@@ -171,7 +172,8 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
     while (workers_->in_flight() > 0) {
       auto result = workers_->pop(options_.timeout);
       TANDEM_CHECK(result, "Timeout in DataLoader queue while waiting for next batch (timeout was ",
-                   options_.timeout.value_or(std::chrono::milliseconds()).count(), " ms)");
+                   options_.timeout.value_or(std::chrono::milliseconds()).count(),
+                   " ms); if the dataset is only slow, raise the option timeout");
       // nullopt: the epoch is over, but batches of earlier requests may still arrive
       if (!result->error && !*result->batch) {
         exhausted_ = true;

@@ -15,7 +15,7 @@ FullDataLoaderOptions::FullDataLoaderOptions(const DataLoaderOptions& options)
       pin_memory(options.pin_memory()),
       device(options.device()) {
   TANDEM_CHECK(batch_size > 0, "DataLoader: batch_size is 0; it must be positive");
-  TANDEM_CHECK(max_jobs > 0 || !options.max_jobs(), "DataLoader: max_jobs is 0; it must be positive");
+  TANDEM_CHECK(max_jobs > 0 || !options.max_jobs(), "DataLoader: max_jobs is 0; accepted: 1 or more, or unset");
 }
 
 }  // namespace tandem::data

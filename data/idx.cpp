@@ -24,13 +24,16 @@ class GzipReader {
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
     TANDEM_CHECK(std::filesystem::exists(status), "read_idx: there is no file ", path);
-    TANDEM_CHECK(std::filesystem::is_regular_file(status), "read_idx: ", path, " is not a file");
+    TANDEM_CHECK(std::filesystem::is_regular_file(status), "read_idx: ", path,
+                 " is not a file; accepted: a regular file");
     file_size_ = std::filesystem::file_size(path, error);
     file_.open(path, std::ios::binary);
     TANDEM_CHECK(!error && file_, "read_idx: cannot open ", path, ": ", std::strerror(errno));
     refill();
     gzipped_ = stream_.avail_in >= 2 && chunk_[0] == 0x1f && chunk_[1] == 0x8b;
-    if (gzipped_) TANDEM_CHECK(inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK, "read_idx: zlib ran out of memory");
+    if (gzipped_)
+      TANDEM_CHECK(inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK, "read_idx: cannot decompress ", path,
+                   ": zlib ran out of memory");
   }
   ~GzipReader() {
     if (gzipped_) inflateEnd(&stream_);
@@ -53,9 +56,9 @@ class GzipReader {
   void expect_end(uint64_t bytes) {
     uint8_t extra;
     TANDEM_CHECK(read(&extra, 1) == 0, "read_idx: ", path_, " has more data than the ", bytes,
-                 " bytes that its header declares");
+                 " bytes that its header declares; the file is damaged");
     TANDEM_CHECK(stream_.avail_in == 0 && !refill(), "read_idx: ", path_,
-                 " has bytes after the end of its gzip stream");
+                 " has bytes after the end of its gzip stream; accepted: none");
   }
 
  private:
@@ -97,7 +100,8 @@ class GzipReader {
   bool begin_gzip_member() {
     constexpr uint8_t kFirst = 0x1f;  // first byte of a gzip member
     if ((stream_.avail_in == 0 && !refill()) || *stream_.next_in != kFirst) return false;
-    TANDEM_CHECK(inflateReset(&stream_) == Z_OK, "read_idx: zlib cannot read the next gzip member of ", path_);
+    TANDEM_CHECK(inflateReset(&stream_) == Z_OK, "read_idx: internal error: zlib cannot begin the next gzip member of ",
+                 path_, "; please report it");
     return true;
   }
 
@@ -119,22 +123,24 @@ Tensor read_idx(const std::string& path, int rank) {
                int{magic[0]}, ", ", int{magic[1]}, " instead of 0, 0");
   TANDEM_CHECK(magic[2] == 8, "read_idx: ", path, " has elements of type ", int{magic[2]},
                "; accepted: 8 (unsigned bytes)");
-  TANDEM_CHECK(magic[3] == rank, "read_idx: ", path, " has ", int{magic[3]}, " dimensions; accepted: ", rank);
+  TANDEM_CHECK(magic[3] == rank, "read_idx: ", path, " has ", int{magic[3]}, " dimensions; accepted: ", rank,
+               " (files of images have 3, files of labels 1)");
 
   Shape sizes;
   uint64_t bytes = 1;
   for (int d = 0; d < rank; ++d) {
     uint8_t b[4];
-    TANDEM_CHECK(reader.read(b, 4) == 4, "read_idx: ", path, " is truncated within its ", rank, " sizes");
+    TANDEM_CHECK(reader.read(b, 4) == 4, "read_idx: ", path, " is truncated: it ends within the sizes of its ", rank,
+                 " dimensions");
     const uint32_t size = uint32_t{b[0]} << 24 | uint32_t{b[1]} << 16 | uint32_t{b[2]} << 8 | b[3];
     sizes.push_back(size);
     TANDEM_CHECK(!__builtin_mul_overflow(bytes, uint64_t{size}, &bytes) && bytes <= INT64_MAX, "read_idx: ", path,
-                 " declares sizes ", sizes, ", more than memory can address");
+                 " declares sizes ", sizes, ", more than memory can address; the file is damaged");
   }
   // This check keeps a damaged header from requesting too much memory. The 4096 extra bytes let a slightly truncated
   // file pass to the check below, whose message states the actual size.
   TANDEM_CHECK(bytes <= reader.max_size() + 4096, "read_idx: ", path, " declares sizes ", sizes, ", which take ", bytes,
-               " bytes; a file of this length holds at most ", reader.max_size());
+               " bytes; a file of this length holds at most ", reader.max_size(), ", so it is damaged");
   Tensor out = core::empty(sizes, kUInt8, kCPU);
   const size_t num_read = reader.read(out.data<uint8_t>(), bytes);
   TANDEM_CHECK(num_read == bytes, "read_idx: ", path, " is truncated: sizes ", sizes, " need ", bytes,

@@ -26,7 +26,7 @@ ImageSet::ImageSet(const char* dataset, const std::string& root, bool train) {
   const Tensor labels = read_idx(label_path, 1);
   const int64_t count = labels.size(0);
   TANDEM_CHECK(count == bytes_.size(0), dataset, ": ", image_path, " has ", bytes_.size(0), " images, but ", label_path,
-               " has ", count, " labels");
+               " has ", count, " labels; accepted: one label for each image");
   targets_ = core::empty({count}, kInt64, kCPU);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t label = labels.data<uint8_t>()[i];

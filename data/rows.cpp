@@ -39,7 +39,7 @@ Tensor stack_rows(TensorList rows) {
 }
 
 Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices) {
-  TANDEM_CHECK(source.dim() > 0, "gather_rows: source is a scalar; it must have rows");
+  TANDEM_CHECK(source.dim() > 0, "gather_rows: source is a scalar; accepted: a tensor of one dimension or more");
   const auto count = static_cast<size_t>(source.size(0));
   for (const size_t i : indices)
     TANDEM_CHECK_AS(IndexError, i < count, "get_batch: index ", i, " out of range for tensor of size ", source.sizes(),

@@ -16,7 +16,7 @@ class SharedBatchDataset
 
   /// @throws Error if shared_dataset is null
   SharedBatchDataset(std::shared_ptr<UnderlyingDataset> shared_dataset) : dataset_(std::move(shared_dataset)) {
-    TANDEM_CHECK(dataset_, "SharedBatchDataset: the pointer to the dataset is null");
+    TANDEM_CHECK(dataset_, "SharedBatchDataset: the pointer to the dataset is null; accepted: a pointer to a dataset");
   }
   BatchType get_batch(BatchRequestType request) override { return dataset_->get_batch(std::move(request)); }
   /// Returns the examples at `indices` as one batch.

@@ -10,7 +10,8 @@ template class Dataset<TensorPairDataset>;
 
 namespace {
 void check_has_rows(const char* dataset, const Tensor& data) {
-  TANDEM_CHECK(data.dim() > 0, dataset, ": data is a scalar; its first dimension counts the examples");
+  TANDEM_CHECK(data.dim() > 0, dataset, ": data is a scalar; accepted: one dimension or more, of which the first ",
+               "counts the examples");
 }
 }  // namespace
 

@@ -65,9 +65,10 @@ std::string join_names(const std::vector<std::string>& names) {
 void check_names(const Metrics& metrics) {
   for (auto at = metrics.begin(); at != metrics.end(); ++at) {
     const std::string& name = at->first;
-    TANDEM_CHECK(name != "step" && name != "seconds", "MetricsWriter: '", name, "' is a column already");
+    TANDEM_CHECK(name != "step" && name != "seconds", "MetricsWriter: '", name,
+                 "' is a column already, which the writer adds itself; use another name");
     TANDEM_CHECK(std::none_of(metrics.begin(), at, [&](const auto& other) { return other.first == name; }),
-                 "MetricsWriter: '", name, "' occurs twice in the row");
+                 "MetricsWriter: '", name, "' occurs twice in the row; each name must occur once");
   }
 }
 
@@ -98,7 +99,8 @@ void MetricsWriter::write_header(const Metrics& metrics) {
   std::string header = "step,seconds";
   for (const auto& [name, value] : metrics) header.append(",").append(csv_cell(name));
   TANDEM_CHECK(existing_header_.empty() || existing_header_ == header, "MetricsWriter: ", path_, " has the columns ",
-               existing_header_, ", and the row to append has ", header);
+               existing_header_, ", and the row to append has ", header,
+               "; accepted: the same columns, or another file");
   if (existing_header_.empty()) write(header + "\n");
   for (const auto& [name, value] : metrics) columns_.push_back(name);
 }

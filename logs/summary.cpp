@@ -77,7 +77,7 @@ std::string histogram_summary(const std::string& tag, const Tensor& values) {
   const auto counted = [](double count) { return count > 0; };
   const auto first = std::find_if(counts.begin(), counts.end(), counted);
   TANDEM_CHECK(first != counts.end(), "add_histogram: no value of '", tag, "' is between ", limits.front(), " and ",
-               limits.back(), ", the range of the bins");
+               limits.back(), " (both included), the range of the bins; accepted: at least one value there");
   const auto last = std::find_if(counts.rbegin(), counts.rend(), counted).base();  // end of the counted bins
   std::vector<double> heights(first, last);
   heights.insert(heights.begin(), 0);
@@ -95,7 +95,7 @@ std::string image_summary(const std::string& tag, const Tensor& image, const std
   TANDEM_CHECK(dataformats == "CHW" || dataformats == "HWC" || dataformats == "HW", "add_image: dataformats is '",
                dataformats, "'; accepted: CHW, HWC and HW (make_grid joins the images of a batch to one)");
   TANDEM_CHECK(image.dim() == static_cast<int64_t>(dataformats.size()), "add_image: '", tag, "' is ", image.sizes(),
-               " and dataformats ", dataformats);
+               " and dataformats ", dataformats, "; accepted: a tensor with one dimension for each letter");
   const NoGradGuard guard;
   Tensor chw = image.detach();
   if (dataformats == "HWC") chw = chw.permute({2, 0, 1});

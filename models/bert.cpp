@@ -73,7 +73,7 @@ Tensor BertEmbeddingsImpl::forward(const Tensor& input_ids, const Tensor& token_
 void BertSelfAttentionImpl::reset() {
   const int64_t size = config.hidden_size(), heads = config.num_attention_heads();
   TANDEM_CHECK(heads > 0 && size > 0 && size % heads == 0, "BertModel: num_attention_heads ", heads,
-               " must divide hidden_size ", size);
+               " must divide hidden_size ", size, ", and both must be positive");
   query = register_module("query", nn::Linear(size, size));
   key = register_module("key", nn::Linear(size, size));
   value = register_module("value", nn::Linear(size, size));
@@ -171,7 +171,8 @@ void BertModelImpl::load(serialize::InputArchive& archive) {
 }
 std::tuple<Tensor, Tensor> BertModelImpl::forward(const Tensor& input_ids, const Tensor& attention_mask,
                                                   const Tensor& token_type_ids) {
-  TANDEM_CHECK(input_ids.dim() == 2, "BertModel: input_ids is ", input_ids.sizes(), "; accepted: (N, L)");
+  TANDEM_CHECK(input_ids.dim() == 2, "BertModel: input_ids is ", input_ids.sizes(),
+               "; accepted: (N, L), for N texts of L tokens");
   TANDEM_CHECK(input_ids.size(1) <= config.max_position_embeddings(), "BertModel: input_ids is ", input_ids.sizes(),
                "; accepted: at most ", config.max_position_embeddings(), " tokens per text (max_position_embeddings)");
   const auto check = [&](const char* name, const Tensor& t) {

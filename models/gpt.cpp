@@ -28,7 +28,8 @@ void GptConv1DImpl::reset() {
 
 void GptAttentionImpl::reset() {
   const int64_t width = config.n_embd(), heads = config.n_head();
-  TANDEM_CHECK(heads > 0 && width > 0 && width % heads == 0, "GptModel: n_head ", heads, " must divide n_embd ", width);
+  TANDEM_CHECK(heads > 0 && width > 0 && width % heads == 0, "GptModel: n_head ", heads, " must divide n_embd ", width,
+               ", and both must be positive");
   c_attn = register_module("c_attn", GptConv1D(width, 3 * width));
   c_proj = register_module("c_proj", GptConv1D(width, width));
   resid_dropout = register_module("resid_dropout", nn::Dropout(config.resid_pdrop()));
@@ -103,7 +104,8 @@ void GptModelImpl::load(serialize::InputArchive& archive) {
   });
 }
 Tensor GptModelImpl::forward(const Tensor& input_ids) {
-  TANDEM_CHECK(input_ids.dim() == 2, "GptModel: input_ids is ", input_ids.sizes(), "; accepted: (N, L)");
+  TANDEM_CHECK(input_ids.dim() == 2, "GptModel: input_ids is ", input_ids.sizes(),
+               "; accepted: (N, L), for N texts of L tokens");
   TANDEM_CHECK(input_ids.size(1) <= config.n_positions(), "GptModel: input_ids is ", input_ids.sizes(),
                "; accepted: at most ", config.n_positions(), " tokens per text (n_positions)");
   Tensor hidden = drop(wte(input_ids) + wpe->weight.narrow(0, 0, input_ids.size(1)));

@@ -1,6 +1,8 @@
 // JsonFile: parses the file with nlohmann/json, and checks the type of each value that is read.
 #include "tandem/models/json_file.h"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -30,18 +32,19 @@ std::optional<T> member(const Json& json, const char* key, bool (Json::*accepts)
 
 JsonFile::JsonFile(const std::string& path) : path_(path) {
   std::ifstream file(path, std::ios::binary);
-  TANDEM_CHECK(file, path, " cannot be read");
+  TANDEM_CHECK(file, path, " cannot be read: ", std::strerror(errno));
   try {
     auto value = std::make_shared<Value>();
     value->json = Json::parse(file);
-    TANDEM_CHECK(value->json.is_object() || value->json.is_array(), path, " is not a JSON object or list");
+    TANDEM_CHECK(value->json.is_object() || value->json.is_array(), path,
+                 " is not a JSON object or list, the accepted values");
     value_ = std::move(value);
   } catch (const Json::exception& e) {
     TANDEM_FAIL(path, " is not valid JSON: ", e.what());
   }
 }
 std::vector<JsonFile> JsonFile::elements() const {
-  TANDEM_CHECK(value_->json.is_array(), path_, " is not a JSON list");
+  TANDEM_CHECK(value_->json.is_array(), path_, " is not a JSON list; accepted: a list");
   std::vector<JsonFile> out;
   for (const Json& element : value_->json) out.push_back({path_, std::make_shared<Value>(Value{element})});
   return out;

@@ -139,7 +139,8 @@ std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>&
         continue;
       }
       TANDEM_CHECK(here[i].sizes() == sums[i].sizes(), "reduce_add_coalesced: tensor ", i, " of list ",
-                   devices.size() - 1, " is ", here[i].sizes(), ", but in the lists before it is ", sums[i].sizes());
+                   devices.size() - 1, " is ", here[i].sizes(), ", but in the lists before it is ", sums[i].sizes(),
+                   "; all lists must have the same sizes");
       sums[i] = is_new[i] ? sums[i].add_(here[i]) : sums[i] + here[i];
       is_new[i] = true;
     }

@@ -125,7 +125,8 @@ CheckpointManager::CheckpointManager(std::string folder, CheckpointOptions optio
 
 void CheckpointManager::add_part(Part part) {
   for (const Part& other : parts_)
-    TANDEM_CHECK(other.name != part.name, "CheckpointManager: a part named '", part.name, "' was already added");
+    TANDEM_CHECK(other.name != part.name, "CheckpointManager: a part named '", part.name,
+                 "' was already added; use another name");
   TANDEM_CHECK(part.name != "random", "CheckpointManager: the name 'random' is reserved for the default generators");
   parts_.push_back(std::move(part));
 }
@@ -217,12 +218,12 @@ void CheckpointManager::check(const InputArchive& archive, int64_t step) const {
   const std::string path = path_of(step);
   IValue version;
   TANDEM_CHECK(archive.try_read("tandem_checkpoint", version) && version.isInt(), path,
-               " is not a checkpoint of Tandem");
+               " is not a checkpoint of Tandem; accepted: a file that a CheckpointManager wrote");
   TANDEM_CHECK(version.toInt() == kVersion, path, " has checkpoint version ", version.toInt(),
                "; accepted: ", kVersion);
   const int64_t stored_step = read_int(archive, "step");
   TANDEM_CHECK(stored_step == step, path, " holds step ", stored_step,
-               ", which does not match its name; it may have been renamed");
+               ", which does not match its name; it may have been renamed, so rename it back");
   InputArchive shared, ranks, one;
   archive.read("shared", shared);
   archive.read("ranks", ranks);
@@ -235,7 +236,7 @@ void CheckpointManager::check(const InputArchive& archive, int64_t step) const {
       if (name != "random") there.push_back(name);
     TANDEM_CHECK(std::set(mine.begin(), mine.end()) == std::set(there.begin(), there.end()), path, " holds ",
                  join_quoted(there), per_rank ? " of each rank" : "", ", but this program has added ",
-                 join_quoted(mine));
+                 join_quoted(mine), "; accepted: the same names in both");
   }
 }
 std::string CheckpointManager::read_checked(int64_t step) const {

@@ -178,7 +178,8 @@ template <class M> class DataParallel : public detail::WrapperModule {
                        replicas.reserve(on.size());
                        for (const Device device : on) {
                          replicas.push_back(factory(device));
-                         TANDEM_CHECK(replicas.back(), "DataParallel: the factory returned no module for ", device);
+                         TANDEM_CHECK(replicas.back(), "DataParallel: the factory returned a null module for ", device,
+                                      "; accepted: a module on that device");
                        }
                        return replicas;
                      }) {}
@@ -296,7 +297,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
   template <class... Inputs> std::vector<std::optional<int64_t>> scatter_dims(const Inputs&... inputs) const {
     const std::vector<std::optional<int64_t>>& given = options_.input_dims();
     TANDEM_CHECK(given.size() <= sizeof...(Inputs), "DataParallel: input_dims has ", given.size(),
-                 " entries, but the number of inputs is ", sizeof...(Inputs));
+                 " entries, but the number of inputs is ", sizeof...(Inputs), "; accepted: at most one for each input");
     std::vector<std::optional<int64_t>> dims;
     size_t position = 0;
     const auto add = [&](const auto& input) {

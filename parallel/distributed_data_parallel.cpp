@@ -75,7 +75,7 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
   if (options.broadcast_buffers()) buffers_to_sync_ = buffers.values();
   const int64_t every = options.check_parameters_every();
   TANDEM_CHECK(every >= 0, "DistributedDataParallel: check_parameters_every is ", every,
-               "; accepted: a number of forwards, or 0 for never");
+               "; accepted: 1 or more (forwards from one check to the next), or 0 for no checks");
   ReducerOptions reducer;
   reducer.bucket_bytes = bucket_bytes();
   reducer.first_bucket_bytes = std::min(reducer.first_bucket_bytes, reducer.bucket_bytes);
@@ -198,7 +198,8 @@ void DistributedDataParallelBase::check_parameters_unchanged() const {
 }
 
 void DistributedDataParallelBase::set_weight(double weight) {
-  TANDEM_CHECK(options_.weighted_average(), "DistributedDataParallel::set_weight: requires weighted_average(true)");
+  TANDEM_CHECK(options_.weighted_average(),
+               "DistributedDataParallel::set_weight: requires weighted_average(true) in its options");
   TANDEM_CHECK(std::isfinite(weight) && weight >= 0, "DistributedDataParallel::set_weight: the weight is ", weight,
                "; accepted: a finite number that is not negative");
   next_weight_ = weight;
@@ -223,7 +224,8 @@ void DistributedDataParallelBase::sync_buffers(int source) {
   broadcast(buffers_to_sync_, "buffers of rank " + std::to_string(source), source);
 }
 void DistributedDataParallelBase::skip_batch() {
-  TANDEM_CHECK(options_.weighted_average(), "DistributedDataParallel::skip_batch: requires weighted_average(true)");
+  TANDEM_CHECK(options_.weighted_average(),
+               "DistributedDataParallel::skip_batch: requires weighted_average(true) in its options");
   TANDEM_CHECK(
       is_grad_enabled() && synchronize_,
       "DistributedDataParallel::skip_batch: not allowed under no_sync() or NoGradGuard, where the other ranks do "

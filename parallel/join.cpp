@@ -17,7 +17,8 @@ Join::Join(std::vector<DistributedDataParallelBase*> modules, const JoinOptions&
   TANDEM_CHECK(!modules_.empty(), "Join: The join context manager requires at least one joinable, as in Join({&ddp})");
   for (const auto* module : modules_) {
     TANDEM_CHECK(module->group_ == modules_[0]->group_,
-                 "Join: Using join context manager with multiple process groups is not supported");
+                 "Join: Using join context manager with multiple process groups is not supported; accepted: modules of "
+                 "one group");
     TANDEM_CHECK(!module->join_, "Join: ", module->ddp_name_,
                  " is already in a Join, and can only be in one at a time");
   }

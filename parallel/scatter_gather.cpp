@@ -188,7 +188,9 @@ std::vector<std::vector<Tensor>> scatter_batch(const std::vector<Tensor>& tensor
                  t.sizes(),
                  "; all must have the same number of rows, or be copied whole to every replica (input_dims)");
   }
-  TANDEM_CHECK(first, "DataParallel: none of the inputs is a tensor with rows to scatter over the devices");
+  TANDEM_CHECK(first,
+               "DataParallel: none of the inputs is a tensor with rows to scatter over the devices; accepted: at least "
+               "one tensor of one dimension or more, which input_dims does not exclude");
   const int64_t rows = tensors[*first].size(*dims[*first]);
   const std::vector<int64_t> sizes =
       chunk_sizes.empty() ? shard_sizes(rows, devices.size()) : shard_sizes(rows, chunk_sizes);

@@ -14,9 +14,10 @@ StepInBackward::StepInBackward(DistributedDataParallelBase& ddp, optim::Optimize
                                const StepInBackwardOptions& options)
     : reducer_(ddp.reducer_handle_), optimizer_(optimizer), options_(options) {
   TANDEM_CHECK(!dynamic_cast<optim::LBFGS*>(&optimizer),
-               "StepInBackward: LBFGS is not supported, because a step of LBFGS runs backward several times");
+               "StepInBackward: LBFGS is not supported, because a step of LBFGS runs backward several times; accepted: "
+               "other optimizers");
   TANDEM_CHECK(optimizer.step_owner().empty(), "StepInBackward: ", optimizer.step_owner(),
-               " already runs the steps of this optimizer");
+               " already runs the steps of this optimizer; destroy its StepInBackward first");
   TANDEM_CHECK(!(*reducer_)->has_bucket_callback(), "StepInBackward: ", ddp.ddp_name_,
                " already runs the steps of an optimizer; accepted: one optimizer, which may have several groups of "
                "parameters");

@@ -29,7 +29,8 @@ class CallbackSource : public ByteSource {
  private:
   void read_some(uint64_t at, char* to, uint64_t bytes) const override {
     const size_t got = read_(at, to, bytes);
-    TANDEM_CHECK(got == bytes, name(), " returned ", got, " of ", bytes, " bytes from position ", at);
+    TANDEM_CHECK(got == bytes, name(), " returned ", got, " of ", bytes, " bytes from position ", at,
+                 "; it must return all of them");
   }
   Read read_;
 };
@@ -71,12 +72,13 @@ namespace serialize {
 
 void OutputArchive::write(const std::string& key, const IValue& value) {
   TANDEM_CHECK(root_.isGenericDict(), "OutputArchive: cannot write '", key,
-               "', because the value of the whole archive is already ", root_.tagKind());
-  TANDEM_CHECK(!root_.find(key), "OutputArchive: the archive already has a value under '", key, "'");
+               "', because the value of the whole archive is already ", root_.tagKind(),
+               "; accepted: one value without a key, or values with keys");
+  TANDEM_CHECK(!root_.find(key), "OutputArchive: the archive already has a value under '", key, "'; use another key");
   root_.insert(key, value);
 }
 void OutputArchive::write(const std::string& key, const Tensor& tensor, bool is_buffer) {
-  TANDEM_CHECK(tensor.defined(), "OutputArchive: the tensor for '", key, "' is undefined");
+  TANDEM_CHECK(tensor.defined(), "OutputArchive: the tensor for '", key, "' is undefined; accepted: a defined tensor");
   write(key, IValue(detach_if_buffer(tensor, is_buffer)));
 }
 void OutputArchive::write(const std::string& key, const OutputArchive& nested) { write(key, nested.root_); }
@@ -91,14 +93,16 @@ void OutputArchive::save_to(const std::string& filename) const {
 void OutputArchive::save_to(std::ostream& stream) const {
   write_pytorch_file(root_, [&](const void* from, uint64_t bytes) {
     stream.write(static_cast<const char*>(from), static_cast<std::streamsize>(bytes));
-    TANDEM_CHECK(stream, "save: writing ", bytes, " bytes to the stream failed");
+    TANDEM_CHECK(stream, "save: writing ", bytes,
+                 " bytes to the given stream failed; check that it is open and that its disk has space");
   });
-  TANDEM_CHECK(stream.flush(), "save: the stream could not be flushed");
+  TANDEM_CHECK(stream.flush(), "save: the given stream could not be flushed; check that its disk has space");
 }
 void OutputArchive::save_to(const std::function<size_t(const void*, size_t)>& function) const {
   write_pytorch_file(root_, [&](const void* from, uint64_t bytes) {
     const size_t taken = function(from, bytes);
-    TANDEM_CHECK(taken == bytes, "save: the caller's write function wrote ", taken, " of ", bytes, " bytes");
+    TANDEM_CHECK(taken == bytes, "save: the caller's write function wrote ", taken, " of ", bytes,
+                 " bytes; it must write all of them");
   });
 }
 
@@ -204,7 +208,7 @@ void InputArchive::load_from(const std::function<size_t(uint64_t, void*, size_t)
 }  // namespace serialize
 
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const Tensor& tensor) {
-  TANDEM_CHECK(tensor.defined(), "save: the tensor is undefined");
+  TANDEM_CHECK(tensor.defined(), "save: the tensor is undefined; accepted: a defined tensor");
   archive.set_value(tensor);
   return archive;
 }

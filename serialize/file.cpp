@@ -16,8 +16,8 @@
 namespace tandem::detail {
 
 void ByteSource::read(uint64_t at, void* to, uint64_t bytes) const {
-  TANDEM_CHECK(at <= size_ && bytes <= size_ - at, name_, ": cannot read ", bytes, " bytes from position ", at, " of ",
-               size_);
+  TANDEM_CHECK(at <= size_ && bytes <= size_ - at, name_, ": cannot read ", bytes, " bytes from position ", at,
+               ", because it has only ", size_, " bytes; it is truncated or damaged");
   if (bytes > 0) read_some(at, static_cast<char*>(to), bytes);
 }
 
@@ -33,7 +33,7 @@ FileSource::FileSource(const char* op, const std::string& path) : ByteSource(pat
   }
   ::close(fd_);
   TANDEM_CHECK(known, op_, ": cannot get the status of ", path, ": ", std::strerror(error));
-  TANDEM_FAIL(op_, ": ", path, " is not a file");
+  TANDEM_FAIL(op_, ": ", path, " is not a file; accepted: a regular file");
 }
 FileSource::~FileSource() { ::close(fd_); }
 void FileSource::read_some(uint64_t at, char* to, uint64_t bytes) const {
@@ -41,7 +41,8 @@ void FileSource::read_some(uint64_t at, char* to, uint64_t bytes) const {
     const ssize_t n = ::pread(fd_, to + done, std::min<uint64_t>(bytes - done, 1 << 30), static_cast<off_t>(at + done));
     if (n < 0 && errno == EINTR) continue;
     TANDEM_CHECK(n >= 0, op_, ": reading ", name(), " failed: ", std::strerror(errno));
-    TANDEM_CHECK(n > 0, op_, ": ", name(), " ended ", bytes - done, " bytes early while it was read");
+    TANDEM_CHECK(n > 0, op_, ": ", name(), " ended ", bytes - done,
+                 " bytes early while it was read; is another program changing it?");
     done += static_cast<uint64_t>(n);
   }
 }
@@ -59,7 +60,7 @@ void MemorySource::read_some(uint64_t at, char* to, uint64_t bytes) const {
 FileSink::FileSink(const char* op, const std::string& path) : op_(op), path_(path) {
   struct stat status;  // only regular files: commit() would replace a device or a pipe
   TANDEM_CHECK(::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode), op_, ": ", path,
-               " exists and is not a file");
+               " exists and is not a file; accepted: the path of a regular file, or a new path");
   static std::atomic<uint64_t> count{0};  // makes the temporary name unique within the process
   temporary_ = path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(count++);
   fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -19,7 +19,8 @@ void flatten(const IValue& value, const std::string& prefix, bool skip_others, u
     const std::string name =
         prefix + (entry.key().isInt() ? std::to_string(entry.key().toInt()) : entry.key().toStringRef());
     bytes += name.size() + 64;
-    TANDEM_CHECK(bytes <= kMaxBytes, "the names of the tensors in nested dicts take more than ", kMaxBytes, " bytes");
+    TANDEM_CHECK(bytes <= kMaxBytes, "the names of the tensors in nested dicts take more than ", kMaxBytes,
+                 " bytes, which is the most that is accepted");
     if (entry.value().isTensor())
       out.emplace_back(name, entry.value().toTensor());
     else if (entry.value().isGenericDict())
@@ -78,12 +79,12 @@ void detail::load_tensors(nn::Module& module, const std::vector<std::pair<std::s
 }
 
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const std::shared_ptr<nn::Module>& module) {
-  TANDEM_CHECK(module, "save: the pointer to the module is null");
+  TANDEM_CHECK(module, "save: the pointer to the module is null; accepted: a pointer to a module");
   module->save(archive);
   return archive;
 }
 serialize::InputArchive& operator>>(serialize::InputArchive& archive, const std::shared_ptr<nn::Module>& module) {
-  TANDEM_CHECK(module, "load: the pointer to the module is null");
+  TANDEM_CHECK(module, "load: the pointer to the module is null; accepted: a pointer to a module");
   module->load(archive);
   return archive;
 }
@@ -107,7 +108,8 @@ serialize::InputArchive& operator>>(serialize::InputArchive& archive, NamedTenso
   const auto found = with_error_context("load: " + archive.name(), [&] { return flatten_tensors(archive.value()); });
   NamedTensors out;
   for (const auto& [name, tensor] : found)
-    TANDEM_CHECK(out.emplace(name, tensor).second, "load: ", archive.name(), " has two tensors named '", name, "'");
+    TANDEM_CHECK(out.emplace(name, tensor).second, "load: ", archive.name(), " has two tensors named '", name,
+                 "'; each name must occur once");
   tensors = std::move(out);
   return archive;
 }

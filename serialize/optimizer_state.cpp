@@ -46,7 +46,7 @@ double to_number(const IValue& value) {
 size_t read_count(const IValue& value, const IValue& of) {
   const double count = to_number(value);
   TANDEM_CHECK(count >= 0 && count <= static_cast<double>(of.entries().size()), "the file declares ", count,
-               " parameters or groups, but has ", of.entries().size(), " entries for them");
+               " parameters or groups in a list that has only ", of.entries().size(), " entries; the file is damaged");
   return static_cast<size_t>(count);
 }
 
@@ -129,14 +129,18 @@ void read_option(const std::string& name, const IValue& value, const std::string
     }
   if (name == "line_search_fn" && known.count(kLineSearch)) {
     TANDEM_CHECK(value.isNone() || (value.isString() && value.toStringRef() == kLineSearch),
-                 "the option 'line_search_fn' is ", value.tagKind(), "; accepted: None and '", kLineSearch, "'");
+                 "the option 'line_search_fn' is ",
+                 value.isString() ? "'" + value.toStringRef() + "'" : value.tagKind(), "; accepted: None and '",
+                 kLineSearch, "'");
     settings[prefix + kLineSearch] = value.isNone() ? "0" : "1";
     return;
   }
   if (known.count(name) && !value.isNone())
     settings[prefix + name] = format_double(to_number(value));
   else
-    TANDEM_CHECK(is_option_satisfied(name, value, is_adamw), "the option '", name, "' is not one of this optimizer's");
+    TANDEM_CHECK(
+        is_option_satisfied(name, value, is_adamw), "the option '", name,
+        "' is not one of this optimizer's; accepted: its own options, and others only if they are False or None");
 }
 
 void read_state(const std::string& position, const IValue& state,
@@ -204,7 +208,7 @@ OptimizerState optimizer_state(const IValue& value, const Optimizer& optimizer) 
       ++used;
     }
   TANDEM_CHECK(used == state.entries().size(), "the file has the state of ", state.entries().size(),
-               " parameters, but only ", used, " are in its parameter groups");
+               " parameters, but only ", used, " are in its parameter groups; the file is damaged");
   return out;
 }
 

@@ -93,7 +93,8 @@ StackItem find_global(const std::string& given_module, const std::string& name) 
   }
   if (is_tensor_class(module, name)) return global(Global::class_name);
   if (module == "__torch__" || module.starts_with("__torch__.")) return global(Global::object);
-  TANDEM_FAIL("it refers to the global '", given_module, ".", name, "', which is refused", kAcceptedPickleContents);
+  TANDEM_FAIL("the pickle refers to the global '", given_module, ".", name, "', which is refused",
+              kAcceptedPickleContents);
 }
 bool is_class(Global::What what) {
   return what == Global::ordered_dict || what == Global::counter || what == Global::set || what == Global::byte_array ||
@@ -103,31 +104,33 @@ bool is_class(Global::What what) {
 namespace {
 
 const IValue& get_argument(const Arguments& arguments, size_t i, const Global& of) {
-  TANDEM_CHECK(i < arguments.size() && arguments[i].value(), "it calls ", of.name, " without a value as argument ", i,
-               " of ", arguments.size());
+  TANDEM_CHECK(i < arguments.size() && arguments[i].value(), "the pickle calls ", of.name,
+               " without a value as argument ", i, " of ", arguments.size(), "; the file is damaged");
   return *arguments[i].value();
 }
 Shape to_shape(const IValue& value) {
-  TANDEM_CHECK(value.isTuple() && value.elements().size() <= kMaxDims, "it has a tensor whose shape is ",
-               value.tagKind(), "; accepted: a tuple of up to ", kMaxDims, " ints");
+  TANDEM_CHECK(value.isTuple() && value.elements().size() <= kMaxDims,
+               "the pickle has a tensor whose shape or strides are ", value.tagKind(), "; accepted: a tuple of up to ",
+               kMaxDims, " ints");
   Shape out;
   for (const IValue& size : value.elements()) {
-    TANDEM_CHECK(size.isInt(), "it has a tensor with ", size.tagKind(), " for a size or a stride");
+    TANDEM_CHECK(size.isInt(), "the pickle has a tensor with ", size.tagKind(),
+                 " for a size or a stride; accepted: ints");
     out.push_back(size.toInt());
   }
   return out;
 }
 bool to_requires_grad(const IValue& value) {
-  TANDEM_CHECK(value.isBool(), "it has ", value.tagKind(), " for requires_grad; accepted: a bool");
+  TANDEM_CHECK(value.isBool(), "the pickle has ", value.tagKind(), " for requires_grad; accepted: a bool");
   return value.toBool();
 }
 void check_empty(const IValue& value, const char* what) {
-  TANDEM_CHECK(value.isNone() || (value.isGenericDict() && value.entries().empty()), "it has a tensor with ", what,
-               "; accepted: none");
+  TANDEM_CHECK(value.isNone() || (value.isGenericDict() && value.entries().empty()), "the pickle has a tensor with ",
+               what, "; accepted: none");
 }
 Tensor set_requires_grad(Tensor tensor, bool wanted) {
-  TANDEM_CHECK(!wanted || tensor.is_floating_point(), "it has a tensor of ", tensor.dtype(),
-               " that requires a gradient");
+  TANDEM_CHECK(!wanted || tensor.is_floating_point(), "the pickle has a tensor of ", tensor.dtype(),
+               " that requires a gradient; accepted: floating-point tensors");
   if (wanted) tensor.requires_grad_(true);
   return tensor;
 }
@@ -140,20 +143,21 @@ std::string dtype_names() {
 Tensor rebuild_tensor(const Arguments& given, const Global& of, TensorSource& tensors) {
   const auto* const content =
       given.empty() ? nullptr : std::get_if<std::shared_ptr<const PickledStorage>>(&given[0].content);
-  TANDEM_CHECK(content, "it calls ", of.name, " without a storage");
+  TANDEM_CHECK(content, "the pickle calls ", of.name, " without a storage; the file is damaged");
   const PickledStorage& storage = **content;
   DType dtype = storage.dtype.value_or(kUInt8);
   if (of.what == Global::tensor_v3) {
     const IValue& named = get_argument(given, 6, of);
-    TANDEM_CHECK(!named.isString(), "it has a tensor of ", named.toStringRef(), "; accepted: ", dtype_names());
-    TANDEM_CHECK(named.isDType() && !storage.dtype, "it calls ", of.name, " with ", named.tagKind(),
+    TANDEM_CHECK(!named.isString(), "the pickle has a tensor of the dtype ", named.toStringRef(),
+                 "; accepted: ", dtype_names());
+    TANDEM_CHECK(named.isDType() && !storage.dtype, "the pickle calls ", of.name, " with ", named.tagKind(),
                  " for the dtype, or with a typed storage; accepted: a dtype and an untyped storage");
     dtype = named.toDType();
   } else {
-    TANDEM_CHECK(storage.dtype, "it calls ", of.name, " with a storage that has no dtype");
+    TANDEM_CHECK(storage.dtype, "the pickle calls ", of.name, " with a storage that has no dtype; the file is damaged");
   }
   const IValue& offset = get_argument(given, 1, of);
-  TANDEM_CHECK(offset.isInt(), "it has a tensor with ", offset.tagKind(), " for an offset");
+  TANDEM_CHECK(offset.isInt(), "the pickle has a tensor with ", offset.tagKind(), " for an offset; accepted: an int");
   const Tensor tensor = tensors.tensor(storage, dtype, offset.toInt(), to_shape(get_argument(given, 2, of)),
                                        to_shape(get_argument(given, 3, of)));
   if (of.what == Global::tensor) return tensor;
@@ -166,8 +170,9 @@ Device make_device(const Arguments& given, const Global& of) {
   const std::string type = get_argument(given, 0, of).toStringRef();
   if (given.size() == 1) return Device(type);
   const int64_t index = get_argument(given, 1, of).toInt();
-  TANDEM_CHECK(0 <= index && index < kMaxDevices && type.find(':') == std::string::npos, "it has a device '", type,
-               "' with index ", index);
+  TANDEM_CHECK(0 <= index && index < kMaxDevices && type.find(':') == std::string::npos, "the pickle has a device '",
+               type, "' with index ", index, "; accepted: a type without ':', and an index from 0 to ",
+               kMaxDevices - 1);
   return Device(type + ":" + std::to_string(index));
 }
 
@@ -182,8 +187,8 @@ Tensor rebuild_parameter(const Arguments& given, const Global& of) {
 IValue rebuild_from_type(const Arguments& given, const Global& of, TensorSource& tensors) {
   const auto* const function =
       given.size() < 3 ? nullptr : std::get_if<std::shared_ptr<const Global>>(&given[0].content);
-  TANDEM_CHECK(function && (*function)->what != Global::rebuild_from_type, "it calls ", of.name,
-               " without a function that makes a tensor");
+  TANDEM_CHECK(function && (*function)->what != Global::rebuild_from_type, "the pickle calls ", of.name,
+               " without a function that makes a tensor; the file is damaged");
   if (const auto* const mixed = std::get_if<std::shared_ptr<const Arguments>>(&given[2].content))
     return call_global(**function, **mixed, tensors);
   Arguments plain;
@@ -198,7 +203,7 @@ IValue to_ordered_dict(const IValue& from) {
   else
     for (const IValue& pair : from.elements()) {
       TANDEM_CHECK((pair.isList() || pair.isTuple()) && pair.elements().size() == 2,
-                   "it calls collections.OrderedDict with ", pair.tagKind(), "; accepted: pairs");
+                   "the pickle calls collections.OrderedDict with ", pair.tagKind(), "; accepted: a list of pairs");
       out.insert(to_dict_key(pair.elements()[0]), pair.elements()[1]);
     }
   return out;
@@ -208,7 +213,7 @@ IValue encode_bytes(const Arguments& given, const Global& of) {
   const std::string& text = get_argument(given, 0, of).toStringRef();
   const std::string codec = given.size() < 2 ? "utf-8" : get_argument(given, 1, of).toStringRef();
   if (codec == "utf-8" || codec == "utf8") return IValue(text);
-  TANDEM_CHECK(codec == "latin1" || codec == "latin-1" || codec == "iso-8859-1", "it calls ", of.name,
+  TANDEM_CHECK(codec == "latin1" || codec == "latin-1" || codec == "iso-8859-1", "the pickle calls ", of.name,
                " with the codec '", codec, "'; accepted: latin1 and utf-8");
   std::string bytes;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -217,8 +222,8 @@ IValue encode_bytes(const Arguments& given, const Global& of) {
       bytes += text[i];
       continue;
     }
-    TANDEM_CHECK((first == 0xc2 || first == 0xc3) && i + 1 < text.size(), "it calls ", of.name,
-                 " with a character that is not in latin1");
+    TANDEM_CHECK((first == 0xc2 || first == 0xc3) && i + 1 < text.size(), "the pickle calls ", of.name,
+                 " with a character that is not in latin1; accepted: U+0000 to U+00FF");
     bytes += static_cast<char>((first & 3) << 6 | (static_cast<uint8_t>(text[++i]) & 0x3f));
   }
   return IValue(std::move(bytes));
@@ -227,8 +232,8 @@ IValue encode_bytes(const Arguments& given, const Global& of) {
 /// Appends the text of a dict's key as Python's str() gives it.
 void append_key(const IValue& value, std::string& text, bool is_nested) {
   constexpr size_t kMaxKeyLength = 1000;
-  TANDEM_CHECK(text.size() <= kMaxKeyLength, "it has a dict with a tuple key of more than ", kMaxKeyLength,
-               " characters");
+  TANDEM_CHECK(text.size() <= kMaxKeyLength, "the pickle has a dict with a tuple key of more than ", kMaxKeyLength,
+               " characters, which is the most that is accepted");
   if (value.isNone()) {
     text += "None";
   } else if (value.isBool()) {
@@ -246,7 +251,7 @@ void append_key(const IValue& value, std::string& text, bool is_nested) {
     for (const PickledDType& known : kPickledDTypes)
       if (known.dtype == value.toDType()) text += std::string("torch.") + known.name;
   } else {
-    TANDEM_CHECK(value.isTuple(), "it has a dict with ", value.tagKind(),
+    TANDEM_CHECK(value.isTuple(), "the pickle has a dict with ", value.tagKind(),
                  " for a key; accepted: numbers, strings, None, tuples, devices and dtypes");
     text += '(';
     for (size_t i = 0; i < value.elements().size(); ++i) {
@@ -306,14 +311,14 @@ IValue call_global(const Global& global, const Arguments& given, TensorSource& t
       return given.empty() ? IValue::ordered_dict() : to_ordered_dict(get_argument(given, 0, global));
     case Global::counter:  // a Counter becomes a dict of counts
       if (given.empty()) return IValue::dict();
-      TANDEM_CHECK(get_argument(given, 0, global).isGenericDict(), "it calls ", global.name, " with ",
+      TANDEM_CHECK(get_argument(given, 0, global).isGenericDict(), "the pickle calls ", global.name, " with ",
                    get_argument(given, 0, global).tagKind(), "; accepted: a dict");
       return get_argument(given, 0, global);
     case Global::set:  // a set becomes a list, in the order of the file
       if (given.empty()) return IValue::list({});
-      TANDEM_CHECK(get_argument(given, 0, global).isList() || get_argument(given, 0, global).isTuple(), "it calls ",
-                   global.name, " with a first argument of type ", get_argument(given, 0, global).tagKind(),
-                   "; accepted: a list or a tuple");
+      TANDEM_CHECK(get_argument(given, 0, global).isList() || get_argument(given, 0, global).isTuple(),
+                   "the pickle calls ", global.name, " with a first argument of type ",
+                   get_argument(given, 0, global).tagKind(), "; accepted: a list or a tuple");
       return get_argument(given, 0, global);
     case Global::byte_array:
       if (given.empty()) return IValue("");
@@ -333,8 +338,8 @@ IValue call_global(const Global& global, const Arguments& given, TensorSource& t
     case Global::cpu_tensor: {
       const Tensor data = get_argument(given, 0, global).toTensor();
       const IValue& dtype = get_argument(given, 1, global);
-      TANDEM_CHECK(dtype.isDType() && dtype.toDType() == data.dtype(), "it calls ", global.name, " with a tensor of ",
-                   data.dtype(), " and another dtype");
+      TANDEM_CHECK(dtype.isDType() && dtype.toDType() == data.dtype(), "the pickle calls ", global.name,
+                   " with a tensor of ", data.dtype(), " and another dtype; both must be the same");
       return set_requires_grad(core::alias(data), to_requires_grad(get_argument(given, 3, global)));
     }
     case Global::parameter:  // ignores the fourth argument, the parameter's Python attributes
@@ -343,20 +348,20 @@ IValue call_global(const Global& global, const Arguments& given, TensorSource& t
     case Global::parameter_class: return rebuild_parameter(given, global);
     case Global::rebuild_from_type: return rebuild_from_type(given, global, tensors);
     case Global::size:
-      TANDEM_CHECK(get_argument(given, 0, global).isTuple(), "it has a torch.Size of ",
-                   get_argument(given, 0, global).tagKind());
+      TANDEM_CHECK(get_argument(given, 0, global).isTuple(), "the pickle has a torch.Size of ",
+                   get_argument(given, 0, global).tagKind(), "; accepted: a tuple");
       return get_argument(given, 0, global);
     case Global::device: return make_device(given, global);
     case Global::list:
     case Global::tagged: return get_argument(given, 0, global);
     case Global::unsupported:
-      TANDEM_FAIL("it has a tensor made by ", global.name, ", which is refused; accepted: strided tensors of ",
+      TANDEM_FAIL("the pickle has a tensor made by ", global.name, ", which is refused; accepted: strided tensors of ",
                   dtype_names());
     case Global::storage:
     case Global::class_name:
     case Global::object: break;
   }
-  TANDEM_FAIL("it calls ", global.name, ", which is not a function", kAcceptedPickleContents);
+  TANDEM_FAIL("the pickle calls ", global.name, ", which is not a function", kAcceptedPickleContents);
 }
 
 StackItem find_storage(const Arguments& id) {
@@ -364,13 +369,13 @@ StackItem find_storage(const Arguments& id) {
   const bool known =
       id.size() == 5 && id[0].value() && id[0].value()->isString() && id[0].value()->toStringRef() == "storage";
   const auto* const type = known ? std::get_if<std::shared_ptr<const Global>>(&id[1].content) : nullptr;
-  TANDEM_CHECK(!type || (*type)->what != Global::class_name, "it has a storage ", (*type)->name,
+  TANDEM_CHECK(!type || (*type)->what != Global::class_name, "the pickle has a storage of the class ", (*type)->name,
                ", which is refused; accepted: storages of ", dtype_names());
   TANDEM_CHECK(type && (*type)->what == Global::storage,
-               "its pickle refers to an external object that is not a storage", kAcceptedPickleContents);
+               "the pickle refers to an external object that is not a storage", kAcceptedPickleContents);
   PickledStorage storage{get_argument(id, 2, of).toStringRef(), (*type)->dtype, 0};
-  TANDEM_CHECK(get_argument(id, 3, of).isString() && get_argument(id, 4, of).isInt(), "it has a storage '", storage.key,
-               "' without a location and a size");
+  TANDEM_CHECK(get_argument(id, 3, of).isString() && get_argument(id, 4, of).isInt(), "the pickle has a storage '",
+               storage.key, "' without a location and a size; the file is damaged");
   storage.numel = get_argument(id, 4, of).toInt();
   return {std::make_shared<const PickledStorage>(std::move(storage))};
 }

@@ -23,15 +23,15 @@ class PickleReader {
       if (op == '.') break;
       execute_opcode(op);
     }
-    TANDEM_CHECK(stack_.size() == 1 && stack_[0].value(), "its pickle ends with ", stack_.size(),
-                 " items on the stack; accepted: one value");
+    TANDEM_CHECK(stack_.size() == 1 && stack_[0].value(), "the pickle ends with ", stack_.size(),
+                 " items on the stack; accepted: one value, so the file is damaged");
     return *stack_[0].value();
   }
 
  private:
   const char* read_bytes(uint64_t bytes) {
-    TANDEM_CHECK(bytes <= text_.size() - at_, "its pickle of ", text_.size(),
-                 " bytes ends within an item that begins at byte ", at_);
+    TANDEM_CHECK(bytes <= text_.size() - at_, "the pickle of ", text_.size(),
+                 " bytes ends within an item that begins at byte ", at_, "; the file is truncated or damaged");
     const char* const out = text_.data() + at_;
     at_ += bytes;
     return out;
@@ -52,7 +52,7 @@ class PickleReader {
   }
   std::string read_line() {
     const size_t end = text_.find('\n', at_);
-    TANDEM_CHECK(end != std::string::npos, "its pickle ends within a name");
+    TANDEM_CHECK(end != std::string::npos, "the pickle ends within a name; the file is truncated or damaged");
     std::string out = text_.substr(at_, end - at_);
     at_ = end + 1;
     return out;
@@ -70,7 +70,7 @@ class PickleReader {
   void push(IValue value) { stack_.push_back({std::move(value)}); }
   StackItem& top() {
     TANDEM_CHECK(!stack_.empty() && !std::holds_alternative<Mark>(stack_.back().content),
-                 "its pickle takes a value from an empty stack");
+                 "the pickle takes a value from an empty stack; the file is damaged");
     return stack_.back();
   }
   StackItem pop() {
@@ -81,7 +81,8 @@ class PickleReader {
   /// Limits the number of copied elements, because a short pickle may copy the same value many times.
   void check_copy_limit(size_t elements) {
     num_copied_ += elements;
-    TANDEM_CHECK(num_copied_ <= text_.size(), "its pickle copies its values many times", kAcceptedPickleContents);
+    TANDEM_CHECK(num_copied_ <= text_.size(), "the pickle copies more than ", text_.size(),
+                 " values and characters, as many as it has bytes, which is refused", kAcceptedPickleContents);
   }
   /// Converts an item to a value. A class or function becomes a string, its name; a storage becomes a tensor of all its
   /// elements.
@@ -96,7 +97,7 @@ class PickleReader {
       return IValue::tuple(values(**tuple));
     }
     const auto* const global = std::get_if<std::shared_ptr<const Global>>(&item.content);
-    TANDEM_CHECK(global && (*global)->what != Global::object, "it uses a class of TorchScript as a value",
+    TANDEM_CHECK(global && (*global)->what != Global::object, "the pickle uses a class of TorchScript as a value",
                  kAcceptedPickleContents);
     return IValue((*global)->name);
   }
@@ -105,7 +106,7 @@ class PickleReader {
   size_t pop_mark() {
     size_t i = stack_.size();
     while (i > 0 && !std::holds_alternative<Mark>(stack_[i - 1].content)) --i;
-    TANDEM_CHECK(i > 0, "its pickle has no mark on the stack where an opcode needs one");
+    TANDEM_CHECK(i > 0, "the pickle has no mark on the stack where an opcode needs one; the file is damaged");
     stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(i) - 1);
     return i - 1;
   }
@@ -150,28 +151,30 @@ class PickleReader {
   ValueContainer& mutable_top(const char* kinds, bool (*accepts)(Kind)) {
     const IValue* const value = top().value();
     ValueContainer* const container = value ? ValueContainer::of(*value) : nullptr;
-    TANDEM_CHECK(container && accepts(container->kind), "its pickle changes ", value ? value->tagKind() : "a class",
-                 "; accepted: ", kinds);
-    TANDEM_CHECK(!container->has_parent, "its pickle changes ", value->tagKind(),
-                 " after storing it in another container, so it may contain itself");
+    TANDEM_CHECK(container && accepts(container->kind), "the pickle changes ", value ? value->tagKind() : "a class",
+                 " by an opcode for ", kinds, "; the file is damaged");
+    TANDEM_CHECK(!container->has_parent, "the pickle changes ", value->tagKind(),
+                 " after storing it in another container, so it may contain itself, which is refused");
     return *container;
   }
   void append(std::vector<IValue> elements) {
     ValueContainer& to = mutable_top("a list", [](Kind kind) { return kind == Kind::list; });
     for (IValue& element : elements) {
-      TANDEM_CHECK(ValueContainer::of(element) != &to, "its pickle has a list that contains itself");
+      TANDEM_CHECK(ValueContainer::of(element) != &to, "the pickle has a list that contains itself, which is refused");
       to.append(std::move(element));
     }
   }
   void set_items(std::vector<IValue> pairs) {
-    TANDEM_CHECK(pairs.size() % 2 == 0, "its pickle gives a dict a key without a value");
+    TANDEM_CHECK(pairs.size() % 2 == 0, "the pickle gives a dict a key without a value; the file is damaged");
     ValueContainer& to =
         mutable_top("a dict", [](Kind kind) { return kind == Kind::dict || kind == Kind::ordered_dict; });
     for (size_t i = 0; i < pairs.size(); i += 2) {
-      TANDEM_CHECK(ValueContainer::of(pairs[i + 1]) != &to, "its pickle has a dict that contains itself");
+      TANDEM_CHECK(ValueContainer::of(pairs[i + 1]) != &to,
+                   "the pickle has a dict that contains itself, which is refused");
       IValue key = to_dict_key(pairs[i]);
       TANDEM_CHECK(!key.isString() || pairs[i].isString() || !to.find(key),
-                   "its pickle has a dict with two keys that are ", "written as '", key.toStringRef(), "'");
+                   "the pickle has a dict with two keys that are written as '", key.toStringRef(),
+                   "' in Tandem; accepted: keys that differ as text");
       to.insert(std::move(key), std::move(pairs[i + 1]));
     }
   }
@@ -179,7 +182,7 @@ class PickleReader {
   void put_memo(uint64_t key) { memo_[key] = top(); }
   void get_memo(uint64_t key) {
     const auto found = memo_.find(key);
-    TANDEM_CHECK(found != memo_.end(), "its pickle reads memo ", key, ", which it never set");
+    TANDEM_CHECK(found != memo_.end(), "the pickle reads memo ", key, ", which it never set; the file is damaged");
     push(found->second);
   }
 
@@ -187,19 +190,20 @@ class PickleReader {
   Arguments arguments() {
     StackItem item = pop();
     if (const auto* const mixed = std::get_if<std::shared_ptr<const Arguments>>(&item.content)) {
-      TANDEM_CHECK((*mixed)->size() <= 8, "its pickle calls a function with ", (*mixed)->size(), " arguments");
+      TANDEM_CHECK((*mixed)->size() <= 8, "the pickle calls a function with ", (*mixed)->size(),
+                   " arguments; accepted: up to 8");
       return **mixed;
     }
     const IValue* const value = item.value();
     TANDEM_CHECK(value && value->isTuple() && value->elements().size() <= 8,
-                 "its pickle calls a function with arguments that are not a tuple of up to 8 values");
+                 "the pickle calls a function with arguments that are not a tuple of up to 8 values");
     Arguments out;
     for (const IValue& element : value->elements()) out.push_back({element});
     return out;
   }
   static const Global& as_global(const StackItem& item) {
     const auto* const content = std::get_if<std::shared_ptr<const Global>>(&item.content);
-    TANDEM_CHECK(content, "its pickle calls a value that is not a function", kAcceptedPickleContents);
+    TANDEM_CHECK(content, "the pickle calls a value that is not a function", kAcceptedPickleContents);
     return **content;
   }
   void call(const Global& callee, const Arguments& given) {
@@ -222,17 +226,17 @@ class PickleReader {
     const StackItem type = pop();
     const auto* const content = std::get_if<std::shared_ptr<const Global>>(&type.content);
     if (content && is_class((*content)->what)) return call(**content, given);
-    TANDEM_CHECK(content && (*content)->what == Global::object, "it makes an object of ",
+    TANDEM_CHECK(content && (*content)->what == Global::object, "the pickle makes an object of ",
                  content ? (*content)->name : std::string("a value that is not a class"), ", which is refused",
                  kAcceptedPickleContents);
-    TANDEM_CHECK(given.empty(), "it makes an object with arguments", kAcceptedPickleContents);
+    TANDEM_CHECK(given.empty(), "the pickle makes an object with arguments", kAcceptedPickleContents);
     push(ValueContainer::make(Kind::object));
   }
   void build() {
     const IValue state = pop_value();
     ValueContainer& to =
         mutable_top("an object", [](Kind kind) { return kind == Kind::object || kind == Kind::ordered_dict; });
-    TANDEM_CHECK(state.isGenericDict() && ValueContainer::of(state) != &to, "its pickle builds an object from ",
+    TANDEM_CHECK(state.isGenericDict() && ValueContainer::of(state) != &to, "the pickle builds an object from ",
                  state.tagKind(), "; accepted: a dict");
     ValueContainer::of(state)->has_parent = true;
     // Ignores _metadata of a state dict: the version numbers of Python's modules
@@ -258,7 +262,7 @@ void PickleReader::execute_opcode(uint8_t op) {
   switch (op) {
     case 0x80: {
       const uint64_t protocol = read_unsigned(1);
-      TANDEM_CHECK(2 <= protocol && protocol <= 5, "its pickle is of protocol ", protocol, "; accepted: 2 to 5");
+      TANDEM_CHECK(2 <= protocol && protocol <= 5, "the pickle is of protocol ", protocol, "; accepted: 2 to 5");
       return;
     }
     case 0x95: read_unsigned(8); return;  // FRAME: the size of a block to read ahead is ignored
@@ -319,9 +323,10 @@ void PickleReader::execute_opcode(uint8_t op) {
     case 0x96: push(IValue(string(8))); return;
     case 0x8f: push(IValue::list({})); return;  // a set becomes a list
     case 0x90: append(values(pop_from(pop_mark()))); return;
-    case 0x91: TANDEM_FAIL("it holds the global 'builtins.frozenset', which is refused", kAcceptedPickleContents);
+    case 0x91:
+      TANDEM_FAIL("the pickle holds the global 'builtins.frozenset', which is refused", kAcceptedPickleContents);
     default:
-      TANDEM_FAIL("its pickle has the opcode ", int{op}, " at ", at_ - 1, ", which is refused",
+      TANDEM_FAIL("the pickle has the opcode ", int{op}, " at byte ", at_ - 1, ", which is refused",
                   kAcceptedPickleContents);
   }
 }

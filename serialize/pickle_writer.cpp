@@ -14,7 +14,7 @@ using Kind = ValueContainer::Kind;
 const PickledDType& find_pickled_dtype(DType dtype) {
   for (const PickledDType& known : kPickledDTypes)
     if (known.dtype == dtype) return known;
-  TANDEM_FAIL("save: PyTorch has no name for ", dtype);
+  TANDEM_FAIL("save: PyTorch's files cannot hold tensors of ", dtype, "; convert the tensor to another dtype");
 }
 
 /// Returns whether Python can decode `text` by the codec "utf-8" with the error handler "surrogatepass".
@@ -75,7 +75,7 @@ class PickleWriter {
     }
   }
   void string(const std::string& text) {
-    TANDEM_CHECK(text.size() <= UINT32_MAX, "save: a string has ", text.size(), " bytes; accepted: up to 4 GiB");
+    TANDEM_CHECK(text.size() <= UINT32_MAX, "save: a string has ", text.size(), " bytes; accepted: less than 4 GiB");
     op('X');
     number(text.size(), 4);
     out_.text += text;

@@ -23,7 +23,8 @@ class StorageReader : public TensorSource {
     const std::string name = folder_ + "/byteorder";  // older files lack this entry; they are little-endian
     const auto found = zip_.entries().find(name);
     if (found == zip_.entries().end()) return;
-    TANDEM_CHECK(found->second.size <= 16, "its byte order takes ", found->second.size, " bytes");
+    TANDEM_CHECK(found->second.size <= 16, "the entry for its byte order has ", found->second.size,
+                 " bytes; accepted: up to 16 ('little' or 'big')");
     const std::string order = zip_.text(name, found->second);
     TANDEM_CHECK(order == "little" || order == "big", "its byte order is '", order, "'; accepted: little and big");
     byte_swapped_ = (order == "big") != (std::endian::native == std::endian::big);
@@ -47,12 +48,13 @@ class StorageReader : public TensorSource {
   LoadedStorage& find(const PickledStorage& wanted, DType dtype) {
     const std::string name = folder_ + "/data/" + wanted.key;
     const auto entry = zip_.entries().find(name);
-    TANDEM_CHECK(entry != zip_.entries().end(), "it has no entry '", name, "' for a storage that its pickle names");
+    TANDEM_CHECK(entry != zip_.entries().end(), "the file has no entry '", name,
+                 "' for a storage that its pickle names; the file is damaged");
     const uint64_t bytes = entry->second.size;
     const auto width = static_cast<uint64_t>(wanted.dtype ? element_size(*wanted.dtype) : 1);
     TANDEM_CHECK(wanted.numel >= 0 && static_cast<uint64_t>(wanted.numel) == bytes / width && bytes % width == 0,
                  "storage '", wanted.key, "' declares ", wanted.numel, " elements of ", width,
-                 " bytes, but its entry has ", bytes, " bytes");
+                 " bytes, but its entry has ", bytes, " bytes; the file is damaged");
     const auto [at, is_new] = storages_.try_emplace(wanted.key);
     if (is_new) at->second = load(name, entry->second, dtype);
     TANDEM_CHECK(at->second.dtype == dtype, "storage '", wanted.key, "' is used as ", at->second.dtype, " and as ",
@@ -110,7 +112,8 @@ IValue read_zip(const ByteSource& source, Device device) {
   bool found = false;
   for (const auto& [name, entry] : zip.entries()) {
     if (!name.ends_with(kPickleSuffix)) continue;
-    TANDEM_CHECK(!found, "this zip file has two pickles, '", folder, kPickleSuffix, "' and '", name, "'");
+    TANDEM_CHECK(!found, "this zip file has two pickles, '", folder, kPickleSuffix, "' and '", name,
+                 "'; accepted: one");
     folder = name.substr(0, name.size() - std::size(kPickleSuffix) + 1);
     found = true;
   }

@@ -30,7 +30,7 @@ SafetensorsHeader read_header(const ByteSource& file, uint64_t& data) {
                " is a zip file, as Python's torch.save writes; accepted: safetensors. load reads either");
   TANDEM_CHECK(length <= kMaxSafetensorsHeader && length <= size - 8, "load_safetensors: ", path,
                " declares a header of ", length, " bytes; accepted: up to ", std::min(kMaxSafetensorsHeader, size - 8),
-               " in a file of ", size);
+               " in a file of ", size, " bytes");
   std::string json(length, '\0');
   file.read(8, json.data(), length);
   data = 8 + length;
@@ -82,11 +82,13 @@ NamedTensors load_shards(const std::string& path, SafetensorsMetadata* metadata,
     for (auto& [name, tensor] : tensors) {
       const auto at = file_of.find(name);
       TANDEM_CHECK(at != file_of.end() && at->second == shard, "load_safetensors: ", folder, shard, " has '", name,
-                   "', which the index ", path, at == file_of.end() ? " does not list" : " places in " + at->second);
+                   "', which the index ", path, at == file_of.end() ? " does not list" : " places in " + at->second,
+                   "; are the files and the index of the same model?");
       out.emplace(name, std::move(tensor));
     }
     TANDEM_CHECK(tensors.size() == count, "load_safetensors: ", folder, shard, " has ", tensors.size(),
-                 " tensors; the index ", path, " lists ", count, " for it");
+                 " tensors; the index ", path, " lists ", count,
+                 " for it; are the files and the index of the same model?");
   }
   return out;
 }

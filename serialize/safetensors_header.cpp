@@ -33,12 +33,12 @@ Json parse_json(const std::string& text, const std::string& path) {
   constexpr int kMaxDepth = 8;
   const Json::parser_callback_t callback = [&](int depth, Json::parse_event_t event, Json& value) {
     TANDEM_CHECK(depth <= kMaxDepth, "load_safetensors: the header of ", path, " nests deeper than ", kMaxDepth,
-                 " levels");
+                 " levels, the most that are accepted");
     if (event == Json::parse_event_t::object_start) names.emplace_back();
     if (event == Json::parse_event_t::object_end) names.pop_back();
     if (event == Json::parse_event_t::key)
       TANDEM_CHECK(names.back().insert(value.get<std::string>()).second, "load_safetensors: the header of ", path,
-                   " has the name '", value.get<std::string>(), "' twice");
+                   " has the name '", value.get<std::string>(), "' twice; each name must occur once");
     return true;
   };
   try {
@@ -56,7 +56,8 @@ uint64_t unsigned_value(const Json& value, const char* what, const std::string& 
 
 SafetensorsEntry parse_entry(const std::string& name, const Json& json, const std::string& path) {
   const auto member = [&](const char* key) -> const Json& {
-    TANDEM_CHECK(json.is_object() && json.contains(key), "load_safetensors: '", name, "' in ", path, " has no ", key);
+    TANDEM_CHECK(json.is_object() && json.contains(key), "load_safetensors: '", name, "' in ", path, " has no ", key,
+                 "; accepted: an object with dtype, shape and data_offsets");
     return json.at(key);
   };
   const Json &dtype = member("dtype"), &shape = member("shape"), &offsets = member("data_offsets");
@@ -68,7 +69,7 @@ SafetensorsEntry parse_entry(const std::string& name, const Json& json, const st
   TANDEM_CHECK(shape.is_array() && shape.size() <= kMaxDims, "load_safetensors: shape of '", name, "' in ", path,
                " is not a list of at most ", kMaxDims, " sizes");
   TANDEM_CHECK(offsets.is_array() && offsets.size() == 2, "load_safetensors: data_offsets of '", name, "' in ", path,
-               " are not two numbers");
+               " are not two numbers; accepted: [BEGIN, END]");
   SafetensorsEntry entry{name,
                          known->dtype,
                          {},
@@ -80,13 +81,14 @@ SafetensorsEntry parse_entry(const std::string& name, const Json& json, const st
     const uint64_t size = unsigned_value(s, "shape", name, path);
     TANDEM_CHECK(
         size <= INT64_MAX && !__builtin_mul_overflow(widest, std::max<int64_t>(static_cast<int64_t>(size), 1), &widest),
-        "load_safetensors: shape of '", name, "' in ", path, " is more than memory can address: ", shape.dump());
+        "load_safetensors: shape of '", name, "' in ", path, " is more than memory can address: ", shape.dump(),
+        "; the file is damaged");
     entry.sizes.push_back(static_cast<int64_t>(size));
   }
   const auto bytes = static_cast<uint64_t>(numel_of(entry.sizes) * element_size(entry.dtype));
   TANDEM_CHECK(entry.begin <= entry.end && entry.end - entry.begin == bytes, "load_safetensors: '", name, "' in ", path,
                " is ", entry.sizes, " of ", entry.dtype, ", ", bytes, " bytes, but its data_offsets are ", entry.begin,
-               " to ", entry.end);
+               " to ", entry.end, "; they must be that many bytes apart");
   return entry;
 }
 
@@ -98,9 +100,11 @@ SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Te
   std::set<std::string> names;
   for (const auto& [name, tensor] : tensors) {
     TANDEM_CHECK(name != kMetadata, "save_safetensors: a tensor for ", path, " is named ", kMetadata,
-                 ", a name that the format reserves");
-    TANDEM_CHECK(names.insert(name).second, "save_safetensors: two tensors for ", path, " are named '", name, "'");
-    TANDEM_CHECK(tensor.defined(), "save_safetensors: tensor '", name, "' for ", path, " is undefined");
+                 ", a name that the format reserves; use another name");
+    TANDEM_CHECK(names.insert(name).second, "save_safetensors: two tensors for ", path, " are named '", name,
+                 "'; each name must occur once");
+    TANDEM_CHECK(tensor.defined(), "save_safetensors: tensor '", name, "' for ", path,
+                 " is undefined; accepted: defined tensors");
     header.entries.push_back({name, tensor.dtype(), tensor.sizes(), 0, static_cast<uint64_t>(tensor.nbytes())});
   }
   std::sort(header.entries.begin(), header.entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
@@ -138,17 +142,19 @@ std::string format_safetensors(const SafetensorsHeader& header, const std::strin
 
 SafetensorsHeader parse_safetensors(const std::string& text, uint64_t data_bytes, const std::string& path) {
   const Json json = parse_json(text, path);
-  TANDEM_CHECK(json.is_object(), "load_safetensors: the header of ", path, " is not a JSON object");
+  TANDEM_CHECK(json.is_object(), "load_safetensors: the header of ", path,
+               " is not a JSON object; the file is damaged");
   SafetensorsHeader header;
   for (const auto& [name, value] : json.items()) {
     if (name != kMetadata) {
       header.entries.push_back(parse_entry(name, value, path));
       continue;
     }
-    TANDEM_CHECK(value.is_object(), "load_safetensors: ", kMetadata, " in ", path, " is not an object");
+    TANDEM_CHECK(value.is_object(), "load_safetensors: ", kMetadata, " in ", path,
+                 " is not an object; accepted: an object whose values are strings");
     for (const auto& [key, text_value] : value.items()) {
       TANDEM_CHECK(text_value.is_string(), "load_safetensors: ", kMetadata, " '", key, "' in ", path,
-                   " is not a string");
+                   " is not a string; accepted: strings");
       header.metadata[key] = text_value.get<std::string>();
     }
   }
@@ -158,7 +164,8 @@ SafetensorsHeader parse_safetensors(const std::string& text, uint64_t data_bytes
   uint64_t at = 0;
   for (const SafetensorsEntry& e : header.entries) {
     TANDEM_CHECK(e.begin == at, "load_safetensors: '", e.name, "' in ", path, " begins at ", e.begin,
-                 e.begin < at ? ", within the tensor before it, which ends at " : ", after unused bytes from ", at);
+                 e.begin < at ? ", within the tensor before it, which ends at " : ", after unused bytes from ", at,
+                 "; accepted: tensors without gaps or overlaps");
     at = e.end;
   }
   TANDEM_CHECK(at == data_bytes, "load_safetensors: the tensors of ", path, " take ", at, " bytes, but the file holds ",

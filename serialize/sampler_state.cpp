@@ -29,7 +29,8 @@ size_t detail::read_number(const InputArchive& archive, const char* key, size_t 
                value.dtype(), "; accepted: one int64 value");
   const auto number = value.item<int64_t>();
   TANDEM_CHECK(number >= 0 && static_cast<size_t>(number) >= min_value && static_cast<size_t>(number) <= max_value,
-               "a sampler's '", key, "' is ", number, "; accepted: ", min_value, " to ", max_value, " for its size");
+               "a sampler's '", key, "' is ", number, "; accepted: ", min_value, " to ", max_value,
+               " for a sampler of its size");
   return static_cast<size_t>(number);
 }
 void detail::check_same_replicas(const InputArchive& archive, const char* sampler, size_t num_replicas) {

@@ -13,8 +13,8 @@ using serialize::OutputArchive;
 int64_t read_count(const InputArchive& archive, const char* key) {
   IValue value;
   archive.read(key, value);
-  TANDEM_CHECK(value.isInt() && value.toInt() >= 0, archive.name(), ": '", key, "' of a schedule is ", value.tagKind(),
-               "; accepted: a non-negative int");
+  TANDEM_CHECK(value.isInt() && value.toInt() >= 0, archive.name(), ": '", key, "' of a schedule is ",
+               value.isInt() ? std::to_string(value.toInt()) : value.tagKind(), "; accepted: a non-negative int");
   return value.toInt();
 }
 

@@ -76,11 +76,12 @@ ZipReader::ZipReader(const ByteSource& source) : source_(source) {
   if (end >= kZip64LocatorBytes && read_unsigned(&tail[end - kZip64LocatorBytes], 4) == kZip64LocatorSignature) {
     const uint64_t record = read_unsigned(&tail[end - kZip64LocatorBytes + 8], 8);
     TANDEM_CHECK(record <= stop - kZip64LocatorBytes && stop - kZip64LocatorBytes - record >= kZip64EndRecordBytes,
-                 name, ": the declared position of the zip64 end record is ", record, " of ", size, " bytes");
+                 name, ": the zip64 end record is declared to begin at byte ", record, " of ", size,
+                 ", which leaves no room for it; the file is damaged");
     char fields[kZip64EndRecordBytes];
     source.read(record, fields, sizeof fields);
-    TANDEM_CHECK(read_unsigned(fields, 4) == kZip64EndRecordSignature, name, ": there is no zip64 end record at ",
-                 record);
+    TANDEM_CHECK(read_unsigned(fields, 4) == kZip64EndRecordSignature, name, ": there is no zip64 end record at byte ",
+                 record, ", where the file declares it; the file is damaged");
     count = read_unsigned(fields + 32, 8);
     bytes = read_unsigned(fields + 40, 8);
     at = read_unsigned(fields + 48, 8);
@@ -88,7 +89,7 @@ ZipReader::ZipReader(const ByteSource& source) : source_(source) {
   }
   TANDEM_CHECK(at <= stop && bytes <= stop - at && count <= bytes / kCentralHeaderBytes, name,
                ": the zip directory of ", count, " entries declares ", bytes, " bytes from position ", at,
-               ", but must end by ", stop);
+               ", but must end by ", stop, "; the file is damaged");
   read_directory(at, bytes, count);
   find_data();
 }
@@ -105,7 +106,7 @@ void ZipReader::read_directory(uint64_t at, uint64_t bytes, uint64_t count) {
     const uint64_t name_size = read_unsigned(fields + 28, 2), extra = read_unsigned(fields + 30, 2),
                    comment = read_unsigned(fields + 32, 2);
     TANDEM_CHECK(name_size + extra + comment <= bytes - from - kCentralHeaderBytes, name, ": entry ", i, " of ", count,
-                 " in the zip directory extends past its end");
+                 " in the zip directory extends past the directory's end; the file is damaged");
     const std::string entry_name(fields + kCentralHeaderBytes, name_size);
     const uint64_t flags = read_unsigned(fields + 8, 2), method = read_unsigned(fields + 10, 2);
     TANDEM_CHECK((flags & 1) == 0, name, ": '", entry_name, "' is encrypted; accepted: entries without encryption");
@@ -119,13 +120,15 @@ void ZipReader::read_directory(uint64_t at, uint64_t bytes, uint64_t count) {
     entry.at = read_unsigned(fields + 42, 4);
     Zip64 wide(fields + kCentralHeaderBytes + name_size, extra);
     TANDEM_CHECK(wide.replace(entry.size) && wide.replace(entry.compressed_size) && wide.replace(entry.at), name, ": '",
-                 entry_name, "' has no 64-bit sizes, which its directory entry requires");
+                 entry_name,
+                 "' has no 64-bit sizes, which its entry in the zip directory requires; the file is damaged");
     // Deflate expands by a factor of at most 1,032.
     TANDEM_CHECK(entry.compressed_size <= source_.size() && (entry.deflated ? entry.size / 1040 <= entry.compressed_size
                                                                             : entry.size == entry.compressed_size),
                  name, ": '", entry_name, "' declares ", entry.size, " bytes, stored in ", entry.compressed_size,
                  " bytes of a file of ", source_.size(), "; the file is damaged, or not a zip archive");
-    TANDEM_CHECK(entries_.emplace(entry_name, entry).second, name, ": the entry '", entry_name, "' occurs twice");
+    TANDEM_CHECK(entries_.emplace(entry_name, entry).second, name, ": the entry '", entry_name,
+                 "' occurs twice; each name must occur once");
     from += kCentralHeaderBytes + name_size + extra + comment;
   }
 }
@@ -137,10 +140,12 @@ void ZipReader::find_data() {
   for (auto& [entry_name, entry] : entries_) {
     char fields[kLocalHeaderBytes];
     TANDEM_CHECK(entry.at <= source_.size() && source_.size() - entry.at >= kLocalHeaderBytes, name, ": '", entry_name,
-                 "' has the declared position ", entry.at, " of ", source_.size(), " bytes");
+                 "' is declared to begin at byte ", entry.at, " of ", source_.size(),
+                 ", which leaves no room for its header; the file is damaged");
     source_.read(entry.at, fields, sizeof fields);
-    TANDEM_CHECK(read_unsigned(fields, 4) == kLocalHeaderSignature, name, ": '", entry_name, "' does not begin at ",
-                 entry.at);
+    TANDEM_CHECK(read_unsigned(fields, 4) == kLocalHeaderSignature, name, ": '", entry_name,
+                 "' has no zip header at byte ", entry.at,
+                 ", where the zip directory says that it begins; the file is damaged");
     const uint64_t begin = entry.at,
                    data = begin + kLocalHeaderBytes + read_unsigned(fields + 26, 2) + read_unsigned(fields + 28, 2);
     TANDEM_CHECK(data <= source_.size() && entry.compressed_size <= source_.size() - data, name, ": '", entry_name,
@@ -151,7 +156,7 @@ void ZipReader::find_data() {
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 1; i < ranges.size(); ++i)
     TANDEM_CHECK(ranges[i - 1].second <= ranges[i].first, name, ": the zip entries at ", ranges[i - 1].first, " and ",
-                 ranges[i].first, " overlap");
+                 ranges[i].first, " overlap; the file is damaged");
 }
 
 void ZipReader::read(const std::string& name, const Entry& entry, void* to) const {
@@ -162,8 +167,8 @@ void ZipReader::read(const std::string& name, const Entry& entry, void* to) cons
     source_.read(entry.at, out, entry.size);
   if (entry.crc == 0) return;
   const uint32_t crc = static_cast<uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(out), entry.size));
-  TANDEM_CHECK(crc == entry.crc, source_.name(), ": '", name, "' is damaged: its checksum is ", crc, ", not ",
-               entry.crc);
+  TANDEM_CHECK(crc == entry.crc, source_.name(), ": '", name, "' is damaged: its checksum is ", crc,
+               ", but the zip directory declares ", entry.crc);
 }
 std::string ZipReader::text(const std::string& name, const Entry& entry) const {
   std::string out(entry.size, '\0');
@@ -173,7 +178,8 @@ std::string ZipReader::text(const std::string& name, const Entry& entry) const {
 
 void ZipReader::inflate(const std::string& name, const Entry& entry, char* to) const {
   z_stream stream{};
-  TANDEM_CHECK(::inflateInit2(&stream, -MAX_WBITS) == Z_OK, source_.name(), ": zlib ran out of memory");
+  TANDEM_CHECK(::inflateInit2(&stream, -MAX_WBITS) == Z_OK, source_.name(), ": '", name,
+               "' cannot be decompressed: zlib ran out of memory");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, ::inflateEnd);
   std::string buffer(std::min<uint64_t>(entry.compressed_size, 1 << 16), '\0');
   uint64_t read = 0, num_inflated = 0;
@@ -195,7 +201,7 @@ void ZipReader::inflate(const std::string& name, const Entry& entry, char* to) c
   }
   TANDEM_CHECK(status == Z_STREAM_END && num_inflated == entry.size, source_.name(), ": '", name,
                "' cannot be decompressed: zlib produced ", num_inflated, " of ", entry.size, " bytes",
-               stream.msg ? std::string(" and says ") + stream.msg : std::string());
+               stream.msg ? std::string(" and says ") + stream.msg : std::string(), "; the file is damaged");
 }
 
 }  // namespace tandem::detail

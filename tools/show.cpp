@@ -64,7 +64,8 @@ void collect(const IValue& value, const std::string& name, Contents& to, uint64_
   memory_used += name.size() + estimate_bytes(value);
   if (is_sequence(value))
     for (const IValue& each : value.elements()) memory_used += estimate_bytes(each);
-  TANDEM_CHECK(memory_used <= kMaxBytes, "the values and their names take more than ", kMaxBytes, " bytes");
+  TANDEM_CHECK(memory_used <= kMaxBytes, "the values and their names take more than ", kMaxBytes,
+               " bytes, which is the most that is accepted");
   const auto child_name = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
   const std::string own = name.empty() ? "0" : name;  // InputArchive gives a value without a name the key "0"
   if (value.isTensor())

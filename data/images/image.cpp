@@ -19,11 +19,12 @@ std::string read_bytes(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   TANDEM_CHECK(std::filesystem::exists(status), "read_image: there is no file ", path);
-  TANDEM_CHECK(std::filesystem::is_regular_file(status), "read_image: ", path, " is not a file");
+  TANDEM_CHECK(std::filesystem::is_regular_file(status), "read_image: ", path,
+               " is not a file; accepted: a regular file");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream bytes;
   const bool is_empty = file && file.peek() == std::ifstream::traits_type::eof();
-  TANDEM_CHECK(!is_empty, "read_image: ", path, " is empty");
+  TANDEM_CHECK(!is_empty, "read_image: ", path, " is empty; accepted: a JPEG or PNG file");
   TANDEM_CHECK(file && bytes << file.rdbuf(), "read_image: cannot read ", path, ": ", std::strerror(errno));
   return std::move(bytes).str();
 }

@@ -51,7 +51,7 @@ std::vector<fs::path> list_images(const fs::path& folder) {
   for (Walk at(folder, fs::directory_options::follow_directory_symlink, error), end; !error && at != end;
        at.increment(error)) {
     TANDEM_CHECK(!is_symlink_cycle(*at), "ImageFolder: ", at->path().string(),
-                 " is a link to a folder that contains it");
+                 " is a link to a folder that contains it; remove the link");
     if (std::error_code ignored; is_image(at->path()) && at->is_regular_file(ignored)) images.push_back(at->path());
   }
   TANDEM_CHECK(!error, "ImageFolder: cannot read the contents of ", folder.string(), ": ", error.message());

@@ -28,7 +28,8 @@ Tensor to_image_batch(const Tensor& tensor) {
   TANDEM_CHECK(tensor.defined() && tensor.dim() >= 2 && tensor.dim() <= 4, "make_grid: the tensor is ",
                tensor.defined() ? tensor.sizes() : IntArrayRef(),
                "; accepted: (N, C, H, W), or one image (C, H, W) or (H, W)");
-  TANDEM_CHECK(tensor.numel() > 0, "make_grid: the tensor is ", tensor.sizes(), ", which has no pixels");
+  TANDEM_CHECK(tensor.numel() > 0, "make_grid: the tensor is ", tensor.sizes(),
+               ", which has no pixels; every size must be at least 1");
   Tensor images = tensor.detach();
   while (images.dim() < 4) images = images.unsqueeze(0);
   if (images.size(1) == 1) images = cat({images, images, images}, 1);
@@ -36,7 +37,7 @@ Tensor to_image_batch(const Tensor& tensor) {
 }
 
 std::vector<Tensor> check_images(const std::vector<Tensor>& images) {
-  TANDEM_CHECK(!images.empty(), "make_grid: the list has no images");
+  TANDEM_CHECK(!images.empty(), "make_grid: the list has no images; accepted: one or more");
   for (const Tensor& image : images)
     TANDEM_CHECK(image.defined() && image.dim() == 3 && image.sizes() == images[0].sizes(), "make_grid: image ",
                  &image - images.data(), " of the list is ", image.defined() ? image.sizes() : IntArrayRef(),
@@ -60,7 +61,7 @@ void write_atomically(const std::string& path, const std::string& bytes) {
 
 Tensor make_grid(const Tensor& tensor, const MakeGridOptions& o) {
   TANDEM_CHECK(o.nrow() >= 1 && o.padding() >= 0, "make_grid: nrow is ", o.nrow(), " and padding is ", o.padding(),
-               "; accepted: nrow from 1 and padding from 0");
+               "; accepted: nrow of 1 or more and padding of 0 or more");
   const NoGradGuard guard;
   Tensor images = to_image_batch(tensor);
   if (o.normalize()) {

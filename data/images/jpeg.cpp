@@ -107,7 +107,7 @@ Pixels decode_jpeg(std::string_view bytes, const std::string& name) {
   // A block of 64 pixels takes at least one bit. This check keeps a damaged header from requesting too much memory.
   const int64_t capacity = 1024 * (static_cast<int64_t>(bytes.size()) + 64);
   TANDEM_CHECK(pixels.height * pixels.width <= capacity, "read_image: ", name, " declares ", pixels.height, " x ",
-               pixels.width, " pixels; a file of this length holds at most ", capacity);
+               pixels.width, " pixels; a file of this length holds at most ", capacity, ", so it is damaged");
   const size_t row_bytes = static_cast<size_t>(pixels.width) * (is_cmyk ? 4 : 3);
   pixels.values.resize(static_cast<size_t>(pixels.height) * row_bytes);
   TANDEM_CHECK(read_rows(reader, pixels.values.data(), row_bytes), "read_image: ", name,

@@ -131,10 +131,13 @@ Pixels decode_png(std::string_view bytes, const std::string& name) {
   const int64_t needed = pixels.height * ((reader.row_bits + 7) / 8 + 1);
   const int64_t capacity = 1032 * static_cast<int64_t>(bytes.size());
   TANDEM_CHECK(needed <= capacity, "read_image: ", name, " declares ", pixels.height, " x ", pixels.width,
-               " pixels, which take ", needed, " bytes; a file of this length holds at most ", capacity);
+               " pixels, which take ", needed, " bytes; a file of this length holds at most ", capacity,
+               ", so it is damaged");
   const size_t row_bytes = static_cast<size_t>(pixels.width) * 3;
-  TANDEM_CHECK(png_get_rowbytes(reader.png, reader.info) == row_bytes, "read_image: ", name, " has rows of ",
-               png_get_rowbytes(reader.png, reader.info), " bytes; ", pixels.width, " pixels need ", row_bytes);
+  TANDEM_CHECK(png_get_rowbytes(reader.png, reader.info) == row_bytes,
+               "read_image: internal error: libpng gives rows of ", png_get_rowbytes(reader.png, reader.info),
+               " bytes for ", name, ", but its ", pixels.width, " RGB pixels per row take ", row_bytes,
+               "; please report it");
   pixels.values.resize(static_cast<size_t>(pixels.height) * row_bytes);
   std::vector<png_bytep> rows(static_cast<size_t>(pixels.height));
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = pixels.values.data() + i * row_bytes;

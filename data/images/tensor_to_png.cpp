@@ -13,7 +13,7 @@ std::string tensor_to_png(const std::string& op, const Tensor& image) {
 }
 void check_no_nan(const std::string& what, const Tensor& image) {
   const auto count = image.isnan().sum().item<int64_t>();
-  TANDEM_CHECK(count == 0, what, " has ", count, " NaN among ", image.numel(), " values");
+  TANDEM_CHECK(count == 0, what, " has ", count, " NaN among ", image.numel(), " values; accepted: none");
 }
 
 }  // namespace tandem::data

@@ -28,8 +28,8 @@ template <class Target = Tensor> struct CenterCrop : public TensorTransform<Targ
   CenterCrop(int64_t height, int64_t width) : height(height), width(width) {}
   Tensor operator()(Tensor input) override {
     TANDEM_CHECK(input.dim() >= 2 && 0 < height && height <= input.size(-2) && 0 < width && width <= input.size(-1),
-                 "CenterCrop: the image is ", input.sizes(), "; a part of ", height, " x ", width,
-                 " must be within its last two dimensions");
+                 "CenterCrop: the image is ", input.sizes(), " and height x width is ", height, " x ", width,
+                 "; accepted: 1 x 1 up to the last two sizes of the image");
     return input.narrow(-2, (input.size(-2) - height) / 2, height).narrow(-1, (input.size(-1) - width) / 2, width);
   }
   /// Size of the cropped image.

@@ -35,8 +35,8 @@ std::optional<Indices> detail::take_indices(const Indices& indices, size_t& inde
 }
 
 void detail::check_rank(const char* sampler, size_t num_replicas, size_t rank) {
-  TANDEM_CHECK(num_replicas > 0 && rank < num_replicas, sampler, ": rank is ", rank, " of ", num_replicas,
-               " replicas; accepted: 0 to num_replicas - 1");
+  TANDEM_CHECK(num_replicas > 0 && rank < num_replicas, sampler, ": num_replicas is ", num_replicas, " and rank is ",
+               rank, "; accepted: num_replicas of 1 or more, and rank from 0 to num_replicas - 1");
 }
 
 void SequentialSampler::reset(std::optional<size_t> new_size) {

@@ -2,6 +2,8 @@
 #include "tandem/data/text/wordpiece.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "tandem/core/internal.h"
@@ -61,7 +63,8 @@ BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerO
   TANDEM_CHECK(options.model_max_length() >= 2, "BertTokenizer: model_max_length is ", options.model_max_length(),
                "; accepted: 2 or more, for [CLS] and [SEP]");
   std::ifstream file(vocab_file, std::ios::binary);
-  TANDEM_CHECK(file, "BertTokenizer: ", vocab_file, " cannot be read; expected a vocabulary with one token per line");
+  TANDEM_CHECK(file, "BertTokenizer: ", vocab_file, " cannot be read: ", std::strerror(errno),
+               "; expected a vocabulary with one token per line");
   for (std::string token; std::getline(file, token);) {
     if (!token.empty() && token.back() == '\r') token.pop_back();
     const int64_t id = vocab_size();
@@ -70,7 +73,7 @@ BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerO
     initial_pieces_[token] = id;
     tokens_.push_back(std::move(token));
   }
-  TANDEM_CHECK(!file.bad(), "BertTokenizer: reading ", vocab_file, " failed");
+  TANDEM_CHECK(!file.bad(), "BertTokenizer: reading ", vocab_file, " failed: ", std::strerror(errno));
   const auto special = [&](const std::string& token) {
     const auto found = initial_pieces_.find(token);
     TANDEM_CHECK(found != initial_pieces_.end(), "BertTokenizer: ", vocab_file, " has ", vocab_size(),

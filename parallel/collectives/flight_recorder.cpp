@@ -220,7 +220,8 @@ std::string write_with_timeout(const std::string& path, std::string text) {
 
 std::string FlightLog::write(const std::string& folder, const std::string& why) {
   const std::string& target_folder = folder.empty() ? folder_ : folder;
-  TANDEM_CHECK(!target_folder.empty(), "write_flight_record: no folder is known; accepted: one that is named here, by ",
+  TANDEM_CHECK(!target_folder.empty(),
+               "write_flight_record: no folder is known; accepted: one that is given to this call, by ",
                "InitOptions::flight_folder or by TANDEM_FLIGHT_DIR");
   const std::lock_guard one_at_a_time(writing_);
   write_file(path_in(target_folder), json(why, /*has_left=*/false));

@@ -49,7 +49,8 @@ const Launcher& detect_launcher(bool size_given, const Variables& variable) {
 int parse_number(const std::string& text, const std::string& name, int min_value, int max_value) {
   char* end = nullptr;
   const int64_t number = std::strtol(text.c_str(), &end, 10);
-  TANDEM_CHECK(!text.empty() && *end == '\0', "init_process_group: ", name, " is '", text, "'; accepted: a number");
+  TANDEM_CHECK(!text.empty() && *end == '\0', "init_process_group: ", name, " is '", text,
+               "'; accepted: a whole number");
   TANDEM_CHECK(number >= min_value && number <= max_value, "init_process_group: ", name, " is ", number,
                "; accepted: ", min_value, " to ", max_value);
   return static_cast<int>(number);

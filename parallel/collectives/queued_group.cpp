@@ -230,7 +230,7 @@ class QueuedGroup final : public ProcessGroup {
   }
   void check_tensor(const char* name, const Tensor& x) const {
     check_member(name);
-    TANDEM_CHECK(x.defined(), name, ": the tensor is undefined");
+    TANDEM_CHECK(x.defined(), name, ": the tensor is undefined; accepted: a defined tensor");
     TANDEM_CHECK(device().is_cpu() || x.device() == device(), name, ": the tensor is on ", x.device(), "; this rank's ",
                  backend(), " group accepts only tensors on ", device());
     TANDEM_CHECK(!x.requires_grad() || !is_grad_enabled() || x.is_leaf(), name,
@@ -266,7 +266,7 @@ class QueuedGroup final : public ProcessGroup {
   }
   void set_other(Call& call, int other) const {
     TANDEM_CHECK(other >= 0 && other < size(), call.name, ": invalid root rank: ", other, "; accepted: 0 to ",
-                 size() - 1);
+                 size() - 1, ", the ranks of the group");
     call.other = other;
   }
   /// Checks that t has the dtype of `reference`, and that both are on the same GPU or both on the CPU.
@@ -274,7 +274,7 @@ class QueuedGroup final : public ProcessGroup {
     check_tensor(call.name, t);
     TANDEM_CHECK(t.dtype() == reference.dtype(), call.name,
                  ": Invalid usage of tensors with different dtypes: one of the ", what, " is ", t.dtype(), t.sizes(),
-                 ", another tensor ", reference.dtype(), reference.sizes());
+                 ", another tensor ", reference.dtype(), reference.sizes(), "; accepted: one dtype for all");
     TANDEM_CHECK(t.device() == reference.device() || (t.is_cpu() && reference.is_cpu()), call.name,
                  ": tensors should be on the same device, but one of the ", what, " is on ", t.device(),
                  " and another tensor on ", reference.device(), "; accepted: all on one GPU, or all on CPUs");

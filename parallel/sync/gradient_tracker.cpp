@@ -52,7 +52,8 @@ bool GradientTracker::expect_gradients(size_t i) {
   const size_t b = bucket_of_[i];
   TANDEM_CHECK(
       b >= next_, owner_, ": ", names_[i],
-      " got a gradient after its bucket was reduced, because it was frozen during the forward of this backward");
+      " got a gradient after its bucket was reduced, because it was frozen during the forward of this backward; "
+      "change requires_grad before the forward");
   expected_[i] = true;
   progress_[b].in_use = true;
   const int coming = static_graph_counts_.empty() ? 1 : static_graph_counts_[i];
@@ -68,7 +69,8 @@ void GradientTracker::count(size_t i) {
                "static_graph(true) if the graph is the same in every step");
   TANDEM_CHECK(num_arrived_[i] <= most, owner_,
                ": Your training graph has changed in this iteration, which static_graph does not allow: ", names_[i],
-               " got ", num_arrived_[i], " gradients in this backward, but ", most, " in the first");
+               " got ", num_arrived_[i], " gradients in this backward, but ", most,
+               " in the first; use each parameter equally often in every step, or leave out static_graph(true)");
   if (record_order_ && num_arrived_[i] == 1) order_.push_back(i);
   if (num_arrived_[i] == 1 || !static_graph_counts_.empty()) --progress_[bucket_of_[i]].pending;
 }

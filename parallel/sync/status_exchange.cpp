@@ -154,7 +154,8 @@ std::vector<bool> StatusExchange::gather_globally_used(const std::vector<bool>& 
       !static_graph_, owner_,
       ": Your training graph has changed in this iteration, which static_graph does not allow: these parameters "
       "got fewer or more gradients",
-      when, " than in the first backward: ", unused);
+      when, " than in the first backward: ", unused,
+      "; use each parameter equally often in every step, or leave out static_graph(true)");
   TANDEM_FAIL(owner_, ": your module has parameters that were not used in producing loss, and got no gradient", when,
               ": ", unused, "; use them in the loss on every rank, or pass find_unused_parameters(true)");
 }

@@ -118,7 +118,7 @@ TEST_CASE("every defect of an IDX file is an error that names the file and the v
   REQUIRE_THROWS_WITH(read_idx(folder.path(), 3), Contains("is not a file"));
   refuses("", "no magic number");
   refuses(good.substr(0, 3), "no magic number");
-  refuses(good.substr(0, 9), "truncated within its 3 sizes");
+  refuses(good.substr(0, 9), "is truncated: it ends within the sizes of its 3 dimensions");
   refuses(good.substr(0, good.size() - 1), "need 24 bytes, but it has 23");
   refuses(gzip(good.substr(0, good.size() - 1)), "need 24 bytes, but it has 23");
   refuses(gzip(good).substr(0, 30), "truncated");

@@ -81,7 +81,7 @@ TEST_CASE("DistributedSequentialSampler gives each rank a block, as LibTorch's",
   REQUIRE(sampler.next(3) == std::nullopt);
   sampler.reset(4);
   REQUIRE(rest_of(sampler) == List{2, 3});
-  REQUIRE_THROWS_WITH(Sequential(10, 4, 4), Contains("rank is 4 of 4"));
+  REQUIRE_THROWS_WITH(Sequential(10, 4, 4), Contains("num_replicas is 4 and rank is 4"));
 }
 
 TEST_CASE("DistributedRandomSampler's blocks are of one permutation for each epoch", "[data][samplers]") {

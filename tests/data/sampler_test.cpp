@@ -120,8 +120,8 @@ TEST_CASE("ShardSampler takes a new epoch at once when nothing was handed out", 
 TEST_CASE("ShardSampler without shuffling, and its bad arguments", "[data][samplers]") {
   ShardSampler sampler(10, 4, 1, {.shuffle = false});
   REQUIRE(drain(sampler, 2) == Indices{1, 5, 9});
-  REQUIRE_THROWS_WITH(ShardSampler(10, 4, 4), Contains("rank is 4 of 4"));
-  REQUIRE_THROWS_WITH(ShardSampler(10, 0, 0), Contains("rank is 0 of 0"));
+  REQUIRE_THROWS_WITH(ShardSampler(10, 4, 4), Contains("num_replicas is 4 and rank is 4"));
+  REQUIRE_THROWS_WITH(ShardSampler(10, 0, 0), Contains("num_replicas is 0 and rank is 0"));
 }
 
 TEST_CASE("ShardSampler leaves the rank's own random numbers alone", "[data][samplers]") {

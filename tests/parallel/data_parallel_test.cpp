@@ -314,7 +314,7 @@ TEST_CASE("a factory makes replicas of what has no clone()", "[parallel][dp]") {
   dp(x).sum().backward();
   CHECK(net->fc->weight.grad().defined());
   const auto null = [](Device) { return std::shared_ptr<WithoutClone>(); };
-  CHECK_THROWS_WITH(DataParallel(net, null, devices.list), Contains("no module for cpu"));
+  CHECK_THROWS_WITH(DataParallel(net, null, devices.list), Contains("a null module for cpu"));
 }
 
 TEST_CASE("mistakes are refused by name and value", "[parallel][dp]") {

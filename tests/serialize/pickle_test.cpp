@@ -185,8 +185,8 @@ TEST_CASE("zip files that are damaged are errors that name the entry", "[seriali
   refuses(changed(directory + 10, "\x0c"), "method 12");
   refuses(changed(directory + 10, "\x08"), "'a/data.pkl'");   // the stored bytes are no deflate stream
   refuses(changed(directory + 24, "\xff\xff"), "declares ");  // stored, but larger than the space in the file
-  refuses(changed(directory + 42, "\xff\xff"), "has the declared position 65535");
-  refuses(changed(directory + 42, "\1"), "does not begin at 1");
+  refuses(changed(directory + 42, "\xff\xff"), "is declared to begin at byte 65535");
+  refuses(changed(directory + 42, "\1"), "has no zip header at byte 1");
   refuses(changed(end + 10, "\xfe\xff"), "the zip directory of 65534 entries");
   refuses(changed(end + 16, "\xff\xff\xff\x7f"), "the zip directory");
   std::string bomb = changed(directory + 10, "\x08");

@@ -139,7 +139,8 @@ TEST_CASE("more ranks than GPUs can share the first one, and the report says tha
   const auto said = [&](const std::string& mode) {
     return test::run_program(test::kCommand, arguments(mode, more, last)).output;
   };
-  CHECK_THAT(said("ddp_gloo,dp"), Contains("--devices names " + more) && Contains("--backend gloo --mode ddp_gloo"));
+  CHECK_THAT(said("ddp_gloo,dp"),
+             Contains("--devices has the device count " + more) && Contains("--backend gloo --mode ddp_gloo"));
   CHECK_THAT(said("ddp_gloo"), Contains("there is no device or rank 99"));
 }
 
@@ -220,7 +221,7 @@ TEST_CASE("tandem compare refuses what it cannot measure, and leaves no file", "
     CHECK_THAT(result.output, Contains(message));
     CHECK(!std::filesystem::exists(out + "/report.json"));
   };
-  refused({"--devices", "0"}, "--devices names 0; accepted: 2 to");
+  refused({"--devices", "0"}, "--devices has the device count 0; accepted: 2 to");
   refused({"--devices", "3"}, "a batch of 128 cannot be split into 3 equal parts");
   refused({"--mode", "dpp"}, "mode 'dpp'; accepted: single, dp,");
   refused({"--plant", "compute:4:0.1"}, "--plant compute:4:0.1: there is no device or rank 4; accepted: 0 to 3");

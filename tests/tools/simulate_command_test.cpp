@@ -110,7 +110,7 @@ TEST_CASE("tandem simulate names the key, the value and what is accepted", "[sim
       {with("\"overlap\": false", "\"overlap\": 0"), "f.ddp.overlap is 0; accepted: true, false"},
       {with("\"overlap\"", "\"overlaps\""), "f.ddp has the key \"overlaps\"; accepted: all_reduce, bucket_mib"},
       {with("\"ring\"", "\"rings\""), "all_reduce is rings; accepted: ring, tree"},
-      {with("[1, 2, 4, 8]", "[0]"), "f.devices has 0; accepted: whole numbers of 1"},
+      {with("[1, 2, 4, 8]", "[0]"), "f.devices has 0; accepted: device counts from 1"},
       {with("[1, 2, 4, 8]", "[]"), "f.devices is []"},
       {with("\"samples\": 16", "\"samples\": \"16\""), "f.step.samples is \"16\"; accepted: a number"},
       {with("\"samples\": 16", "\"samples\": 0"), "f.step.samples is 0"},

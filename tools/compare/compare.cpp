@@ -62,7 +62,7 @@ void resolve_settings(Settings& s) {
   if (s.time_limit <= 0) s.time_limit = s.quick ? 40 : 300;
   const int available = Device(s.device).is_cpu() || shares_one_gpu(s) ? kMaxDevices : cuda::device_count();
   for (const int n : s.devices) {
-    check_usage(n >= 2 && n <= available, "--devices names ", n, "; accepted: 2 to ", available, " ",
+    check_usage(n >= 2 && n <= available, "--devices has the device count ", n, "; accepted: 2 to ", available, " ",
                 s.device == "cpu" ? "virtual CPU devices"
                                   : "GPUs (or more ranks that share one: --backend gloo --mode ddp_gloo)");
     check_usage(s.batch % n == 0, "--batch-size: a batch of ", s.batch, " cannot be split into ", n,

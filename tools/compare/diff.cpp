@@ -93,9 +93,10 @@ const Run* find_same_run(const Report& report, const Run& run) {
 }  // namespace
 
 Interval throughput_ratio(const std::vector<double>& before, const std::vector<double>& after) {
-  TANDEM_CHECK(has_valid_repeats(before) && has_valid_repeats(after),
-               "compare: a ratio of throughputs needs two repeats of each with positive times, got ", before.size(),
-               " and ", after.size());
+  TANDEM_CHECK(
+      has_valid_repeats(before) && has_valid_repeats(after),
+      "compare: a ratio of throughputs needs two or more repeats before and after, all with positive times; got ",
+      before.size(), " repeats before and ", after.size(), " after");
   const Moments a = log_moments(before), b = log_moments(after);
   const double variance = a.variance_of_mean + b.variance_of_mean, ratio = a.mean - b.mean;
   if (variance <= 0) return {std::exp(ratio), std::exp(ratio), std::exp(ratio)};
@@ -124,7 +125,8 @@ Difference diff(const Report& before, const Report& after) {
   }
   TANDEM_CHECK(difference.compared > 0,
                "compare: the reports have no run in common, with the same model, mode, devices, batch and scaling: ",
-               before.runs.size(), " runs before, ", after.runs.size(), " after");
+               before.runs.size(), " runs before, ", after.runs.size(),
+               " after; accepted: reports that share at least one");
   difference.text +=
       cat(plural(difference.compared, "run"), " compared, ", plural(difference.regressions, "regression"),
           missing > 0 ? ", " + plural(missing, "run") + " not in the second report" : "", "\n");

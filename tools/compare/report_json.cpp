@@ -69,11 +69,11 @@ void check(const Report& report) {
   TANDEM_CHECK(std::find(kinds.begin(), kinds.end(), report.measured_on) != kinds.end(), "compare: measured_on is '",
                report.measured_on, "'; accepted: cpu, gpus, shared gpu, emulated gpus");
   for (const Repeats& repeats : report.repeats)
-    TANDEM_CHECK(repeats.looks >= 1, "compare: the repeats of ", repeats.model, " have ", repeats.looks,
-                 " looks; accepted: at least 1");
+    TANDEM_CHECK(repeats.looks >= 1, "compare: the repeats of ", repeats.model, " have the field `looks` ",
+                 repeats.looks, "; accepted: at least 1");
   for (const Run& run : report.runs)
     TANDEM_CHECK(run.devices >= 1 && run.batch >= 0, "compare: ", run.label, " of ", run.model, " has ", run.devices,
-                 " devices and batch ", run.batch, "; accepted: at least 1 device and batch 0");
+                 " devices and batch ", run.batch, "; accepted: at least 1 device, and a batch of 0 or more");
   for (const Run& run : report.runs)
     for (const LaneSteps& lane : run.steps)
       for (const auto& [what, seconds] : lane.seconds)

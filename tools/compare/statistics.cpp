@@ -18,7 +18,8 @@ double percentile(std::vector<double> values, double p) {
 }
 
 int values_needed(double error) {
-  TANDEM_CHECK(error > 0 && error < 1, "compare: an interval's error is ", error, "; accepted: between 0 and 1");
+  TANDEM_CHECK(error > 0 && error < 1, "compare: an interval's error is ", error,
+               "; accepted: greater than 0 and less than 1");
   // All n values lie on one side of the true median with probability 2 / 2^n.
   int n = 1;
   for (double outside = 1; outside > error; outside /= 2) ++n;

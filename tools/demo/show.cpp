@@ -126,7 +126,7 @@ void write_run(const std::string& path, const DemoRun& run) { write_whole(path, 
 DemoRun read_run(const std::string& path) {
   std::ifstream in(path);
   const nlohmann::json json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
-  TANDEM_CHECK(json.is_object(), "demo: rank 0 wrote no result to ", path);
+  TANDEM_CHECK(json.is_object(), "demo: rank 0 wrote no result to ", path, "; its own messages may say why");
   auto run = json.get<DemoRun>();
   if (json.contains("max_parameter_difference")) run.max_parameter_difference = json.at("max_parameter_difference");
   return run;

@@ -17,7 +17,7 @@ template <class Value> Value look_up(const std::string& word, const std::vector<
   for (const auto& [name, value] : all)
     if (name == word) return value;
   // Unreachable, because the command line accepts only the words in `all`.
-  TANDEM_FAIL("explain: there is no '", word, "'");
+  TANDEM_FAIL("explain: internal error: there is no value for the word '", word, "'; please report it");
 }
 
 Script make_one_device_script(const Settings& s, int64_t largest_batch) {

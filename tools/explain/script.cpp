@@ -90,7 +90,8 @@ std::vector<Step> plan(const Script& s) {
   std::vector<Step> steps;
   for (size_t epoch = 0; static_cast<int64_t>(steps.size()) < s.steps; ++epoch) {
     const std::vector<Step> more = make_epoch_steps(s, epoch);
-    TANDEM_CHECK(!more.empty(), "explain: ", s.examples, " examples are too few for ", s.ranks, " ranks");
+    TANDEM_CHECK(!more.empty(), "explain: ", s.examples, " examples are too few for ", s.ranks,
+                 " ranks; accepted: at least one batch for each rank");
     steps.insert(steps.end(), more.begin(), more.end());
   }
   steps.resize(static_cast<size_t>(s.steps));

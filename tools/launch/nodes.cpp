@@ -132,7 +132,8 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
   node_ = server_ ? 0 : 1;
   while (node_ < options_.nodes && store_->set_once("node/" + std::to_string(node_), mine) != mine) ++node_;
   TANDEM_CHECK(node_ < options_.nodes, "launch: ", options_.nodes,
-               " nodes were requested, but as many launchers have already connected to ", options_.rdzv);
+               " nodes were requested, but as many launchers have already connected to ", options_.rdzv,
+               "; start one launcher on each node");
   hosts_[static_cast<size_t>(node_)] = distributed::host_name();
   for (int i = 0; i < options_.nodes; ++i) {
     std::istringstream text(wait_for("node/" + std::to_string(i), i, "to connect to " + options_.rdzv));
@@ -168,7 +169,7 @@ std::string Nodes::wait_for(const std::string& key, int node, const std::string&
     check_();
     if (const auto lost = this->lost()) throw DistributedError("launch: " + *lost);
     TANDEM_CHECK(Clock::now() < deadline, "launch: ", node_name(node), " did not connect to ", options_.rdzv,
-                 " within ", options_.timeout.count() / 1000, " s");
+                 " within ", options_.timeout.count() / 1000, " s; is its launcher running, with the same --rdzv?");
     if (!has_printed && Clock::now() >= message_time) {
       print_message_("waiting for " + node_name(node) + " " + what + ", for up to " +
                      std::to_string(options_.timeout.count() / 1000) + " s");

@@ -40,7 +40,7 @@ void throw_if_interrupted(const Signals& signals) {
 /// Runs the job, with up to max_restarts restarts. Returns how the last attempt ended.
 JobEnd run_job(int count, const std::vector<std::string>& command, const RankOptions& options) {
   TANDEM_CHECK(count >= 1, "launch: ", count, " ranks; accepted: 1 or more");
-  TANDEM_CHECK(!command.empty(), "launch: no program is given");
+  TANDEM_CHECK(!command.empty(), "launch: no program is given; accepted: a command to run");
   std::fflush(nullptr);
   std::optional<Deadline> timeout;
   if (options.timeout.count() > 0) timeout = after(options.timeout);

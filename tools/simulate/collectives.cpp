@@ -12,7 +12,7 @@ namespace {
 void check_call(const char* operation, double bytes, int n) {
   TANDEM_CHECK(n >= 1, operation, ": n is ", n, " devices; accepted: 1 or more");
   TANDEM_CHECK(bytes >= 0 && std::isfinite(bytes), operation, ": the message has ", bytes,
-               " bytes; accepted: 0 or more");
+               " bytes; accepted: a finite number of 0 or more");
 }
 double tree_height(int n) { return std::ceil(std::log2(static_cast<double>(n))); }
 

@@ -61,7 +61,7 @@ std::vector<std::vector<double>> read_csv(const std::string& path, const std::ve
     for (const size_t i : from) row.push_back(values[i]);
     rows.push_back(std::move(row));
   }
-  TANDEM_CHECK(!rows.empty(), "simulate: ", path, " has no rows");
+  TANDEM_CHECK(!rows.empty(), "simulate: ", path, " has no rows; accepted: at least one after the first line");
   return rows;
 }
 

@@ -232,7 +232,7 @@ std::vector<int> read_devices(const Json& list, const std::string& path) {
   devices.reserve(list.size());
   for (const Json& value : list) {
     TANDEM_CHECK(value.is_number_integer() && value.get<double>() >= 1 && value.get<double>() <= kMaxJobDevices, path,
-                 " has ", Object::short_json(value), "; accepted: whole numbers of 1 to ", kMaxJobDevices);
+                 " has ", Object::short_json(value), "; accepted: device counts from 1 to ", kMaxJobDevices);
     devices.push_back(value.get<int>());
   }
   return devices;
@@ -267,7 +267,7 @@ Job parse_job(const std::string& text, const std::string& path) {
   try {
     json = Json::parse(text);
   } catch (const Json::exception& error) {
-    TANDEM_FAIL("simulate: ", path, " is no JSON: ", error.what());
+    TANDEM_FAIL("simulate: ", path, " is not valid JSON: ", error.what());
   }
   return with_path_in_errors("simulate", [&] { return read_file(json, path); });
 }

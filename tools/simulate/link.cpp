@@ -43,11 +43,11 @@ Link find_link(const std::string& name, double efficiency) {
 
 void check_link(const Link& link, const std::string& what) {
   TANDEM_CHECK(std::isfinite(link.latency) && link.latency >= 0, "link ", what, ": latency is ", link.latency,
-               " s; accepted: 0 or more");
+               " s; accepted: a finite number of 0 or more");
   TANDEM_CHECK(std::isfinite(link.bandwidth) && link.bandwidth > 0, "link ", what, ": bandwidth is ", link.bandwidth,
-               " bytes/s; accepted: more than 0");
+               " bytes/s; accepted: a finite number above 0");
   TANDEM_CHECK(std::isfinite(link.per_byte) && link.per_byte >= 0, "link ", what, ": per_byte is ", link.per_byte,
-               " s; accepted: 0 or more");
+               " s; accepted: a finite number of 0 or more");
 }
 
 namespace {
@@ -116,7 +116,8 @@ LinkFit fit(const std::vector<Equation>& equations, bool with_copies) {
       }
     }
   TANDEM_CHECK(std::isfinite(least),
-               "fit of a link: the times do not grow with the sizes, so no bandwidth can be fitted");
+               "fit of a link: the times do not grow with the sizes, so no bandwidth can be fitted; accepted: points "
+               "whose times grow");
   LinkFit found{{best[0], 1 / best[1], best[2]}};
   std::vector<double> errors;
   errors.reserve(equations.size());

@@ -42,7 +42,7 @@ Published read_entry(const Json& json, const std::string& place) {
                entry.devices.size(), " devices; accepted: the same number of each, or no devices");
   if (json.contains("predict")) {
     TANDEM_CHECK(!entry.devices.empty(), "simulate: ", place,
-                 " has the key \"predict\" but no devices; accepted: efficiencies, with the devices of each");
+                 " has the key \"predict\" but not \"devices\"; accepted: the number of devices of each value");
     entry.predicted = predict(parse_job(json.at("predict").dump(), place + ".predict"), entry.devices,
                               json.value("relative_to_devices", 1));
   } else {

@@ -47,10 +47,10 @@ std::vector<ScalingRow> predict_strong(const StepProfile& profile, const Cluster
                                        const std::vector<int>& devices, double global_batch, const Modes& modes) {
   check_profile(profile);
   TANDEM_CHECK(std::isfinite(global_batch) && global_batch >= 1, "strong scaling: global_batch is ", global_batch,
-               " samples; accepted: 1 or more");
+               " samples; accepted: a finite number of 1 or more");
   const double passes = global_batch / profile.samples;
-  TANDEM_CHECK(passes <= 1e9, "strong scaling: global_batch is ", global_batch, " and a device takes ", profile.samples,
-               " samples at once; accepted: at most 1e9 times as many");
+  TANDEM_CHECK(passes <= 1e9, "strong scaling: global_batch is ", global_batch, " samples and a device takes ",
+               profile.samples, " at once; accepted: a global_batch of at most 1e9 times that");
   const double alone =
       global_batch / (passes * (profile.forward_seconds + profile.backward_seconds) + profile.optimizer_seconds);
   std::vector<ScalingRow> rows;

@@ -238,7 +238,7 @@ Skill check_skill(const std::string& folder, bool intervals) {
   const auto hold_out = [&](const std::string& what, const std::function<bool(const GptRow&)>& held) {
     const Rows fitted = filter_rows(base, [&](const GptRow&r) { return !held(r); }), rest = filter_rows(base, held);
     TANDEM_CHECK(fitted.size() >= 5 && !rest.empty(), "simulate: ", folder, " has ", rest.size(), " rows of ", what,
-                 " and ", fitted.size(), " others; accepted: at least one, and five others");
+                 " and ", fitted.size(), " others; accepted: at least one of them, and five others");
     skill.held_out.push_back(evaluate_held_out(what, fit_gpt(fitted, link), fitted, rest, intervals));
   };
   std::set<int> depths;
@@ -250,7 +250,8 @@ Skill check_skill(const std::string& folder, bool intervals) {
   hold_out("4 and 8 GPUs", [](const GptRow& r) { return r.gpus != 2; });
 
   skill.model = fit_gpt(base, link);
-  TANDEM_CHECK(!wide.empty(), "simulate: ", folder, " has rows of one width only; accepted: rows of two");
+  TANDEM_CHECK(!wide.empty(), "simulate: ", folder,
+               " has rows of one width only; accepted: rows of two widths or more");
   const std::string width = "hidden " + std::to_string(wide[0].hidden);
   skill.held_out.push_back(evaluate_held_out(width + ", not calibrated", skill.model, base, wide, intervals));
   // Calibrates the model with each row in turn. Does not judge rows with the same micro-batch as the calibrating row,

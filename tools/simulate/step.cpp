@@ -12,7 +12,8 @@ namespace tandem::simulate {
 namespace {
 
 void check_number(const char* name, double value) {
-  TANDEM_CHECK(std::isfinite(value) && value >= 0, "step: ", name, " is ", value, "; accepted: 0 or more");
+  TANDEM_CHECK(std::isfinite(value) && value >= 0, "step: ", name, " is ", value,
+               "; accepted: a finite number of 0 or more");
 }
 
 /// Returns the buckets that DistributedDataParallel would form, as lists of indices of parameter groups.
@@ -43,7 +44,8 @@ std::vector<double> ready_times(const StepProfile& profile) {
 }  // namespace
 
 void check_profile(const StepProfile& p) {
-  TANDEM_CHECK(std::isfinite(p.samples) && p.samples > 0, "step: samples is ", p.samples, "; accepted: more than 0");
+  TANDEM_CHECK(std::isfinite(p.samples) && p.samples > 0, "step: samples is ", p.samples,
+               "; accepted: a finite number above 0");
   check_number("forward_seconds", p.forward_seconds);
   check_number("backward_seconds", p.backward_seconds);
   check_number("optimizer_seconds", p.optimizer_seconds);
@@ -54,7 +56,7 @@ void check_profile(const StepProfile& p) {
                "; accepted: 0 to 1");
   TANDEM_CHECK(p.loss_seconds <= p.forward_seconds + p.backward_seconds, "step: loss_seconds is ", p.loss_seconds,
                " of a forward and backward of ", p.forward_seconds + p.backward_seconds,
-               " s; accepted: a part of them");
+               " s; accepted: at most as much as both together");
   for (const ParameterGroup& group : p.parameters) {
     check_number("bytes of a parameter group", group.bytes);
     check_number("backward_share of a parameter group", group.backward_share);
@@ -73,7 +75,8 @@ std::vector<ParameterGroup> even_groups(double bytes, int groups) {
 }
 
 StepProfile scale_to_samples(const StepProfile& profile, double samples) {
-  TANDEM_CHECK(std::isfinite(samples) && samples > 0, "step: samples is ", samples, "; accepted: more than 0");
+  TANDEM_CHECK(std::isfinite(samples) && samples > 0, "step: samples is ", samples,
+               "; accepted: a finite number above 0");
   StepProfile p = profile;
   const double ratio = samples / profile.samples, factor = p.fixed_fraction + (1 - p.fixed_fraction) * ratio;
   p.samples = samples;
@@ -92,7 +95,7 @@ DdpPrediction predict_ddp(const StepProfile& profile, const Cluster& cluster, in
   check_cluster(cluster);
   TANDEM_CHECK(n >= 1, "predict_ddp: n is ", n, " devices; accepted: 1 or more");
   TANDEM_CHECK(bucket_bytes >= 1 && std::isfinite(bucket_bytes), "predict_ddp: bucket_bytes is ", bucket_bytes,
-               "; accepted: 1 or more");
+               "; accepted: a finite number of 1 or more");
   TANDEM_CHECK(options.first_bucket_bytes >= 1, "predict_ddp: first_bucket_bytes is ", options.first_bucket_bytes,
                "; accepted: 1 or more");
   TANDEM_CHECK(options.passes >= 1, "predict_ddp: passes is ", options.passes, "; accepted: 1 or more");

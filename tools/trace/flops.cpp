@@ -20,14 +20,16 @@ std::vector<Sizes> parse_sizes(const std::string& tensors) {
   std::vector<Sizes> all;
   for (size_t open = tensors.find('('); open != std::string::npos; open = tensors.find('(', open + 1)) {
     const size_t close = tensors.find(')', open);
-    TANDEM_CHECK(close != std::string::npos, "trace: '", tensors, "' has an unclosed parenthesis");
+    TANDEM_CHECK(close != std::string::npos, "trace: the sizes '", tensors,
+                 "' of an event have an unclosed parenthesis; accepted: as in (2, 3), (4)");
     Sizes sizes;
     const char* at = tensors.c_str() + open + 1;
     const char* const end = tensors.c_str() + close;
     while (at < end) {
       char* next = nullptr;
       const long long size = std::strtoll(at, &next, 10);
-      TANDEM_CHECK(next != at && next <= end && size >= 0, "trace: '", tensors, "' has a size that is not a number");
+      TANDEM_CHECK(next != at && next <= end && size >= 0, "trace: the sizes '", tensors,
+                   "' of an event have one that is not a number of 0 or more; accepted: as in (2, 3), (4)");
       sizes.push_back(size);
       at = next;
       while (at < end && (*at == ',' || *at == ' ')) ++at;

@@ -168,7 +168,8 @@ void read_trace(const std::string& path, int process, std::vector<Event>& events
     if (text.empty()) continue;
     if (text.back() == ',') text.pop_back();
     json event = json::parse(text, nullptr, /*allow_exceptions=*/false);
-    TANDEM_CHECK(event.is_object(), "trace: ", path, " has a line that is not an event: ", text.substr(0, 80));
+    TANDEM_CHECK(event.is_object(), "trace: ", path,
+                 " has a line that is not an event, a JSON object: ", text.substr(0, 80));
     event["pid"] = process;
     if (event.value("ph", "") == "X") events.push_back(parse_event(event));
     lines.push_back(event.dump());

@@ -185,7 +185,8 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
     const auto at = static_cast<size_t>(r);
     std::string why;
     try {
-      TANDEM_CHECK_AS(DistributedError, contacts[at].size() == contact_bytes, "it is not a rank of the backend gloo");
+      TANDEM_CHECK_AS(DistributedError, contacts[at].size() == contact_bytes,
+                      "that rank uses another backend than gloo; use the same on all ranks");
       auto& pair = *mesh->getPair(r);
       const WaitGuard wait_guard(*this, r, [&pair] { pair.close(); });
       pair.connect(mesh->find_address(contacts[at]));

@@ -212,7 +212,8 @@ bool SharedMemory::wait(int rank, Count what, uint64_t min_count, Deadline deadl
     if (stop) return false;
     if (count(rank, what) >= min_count) return true;
     const milliseconds left = time_until(deadline);
-    if (header.closed > 0 || peer_segment.has_ended()) throw DistributedError("its shared memory is closed");
+    if (header.closed > 0 || peer_segment.has_ended())
+      throw DistributedError("that rank has closed its shared memory, because it has ended or left the group");
     if (left.count() == 0) throw DistributedError(kTimedOutMessage);
     ++header.sleepers;
     sleep_on(header.events, seen, std::min(left, kWakeInterval));

@@ -36,7 +36,8 @@ void NcclComm::call(const char* name, Deadline deadline, const std::function<Res
   {
     const std::lock_guard lock(mutex_);
     failure_->check();
-    TANDEM_CHECK_AS(DistributedError, comm_, name, ": the communicator was aborted");
+    TANDEM_CHECK_AS(DistributedError, comm_, name,
+                    ": the communicator was aborted after an earlier failure; make a new process group");
     const gpu::DeviceGuard guard(device_.index());
     result = f(comm_);
   }
@@ -46,10 +47,12 @@ void NcclComm::call(const char* name, Deadline deadline, const std::function<Res
 void NcclComm::wait_until_accepted(const char* name, Deadline deadline, Result result) {
   for (microseconds pause = kMinPause; result == Result::in_progress; pause = std::min(2 * pause, kMaxPause)) {
     failure_->check();
-    TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, name, " timed out");
+    TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, name,
+                    " did not finish before the timeout of its group; is each rank of the group in this call?");
     std::this_thread::sleep_for(pause);
     const std::lock_guard lock(mutex_);
-    TANDEM_CHECK_AS(DistributedError, comm_, name, ": the communicator was aborted");
+    TANDEM_CHECK_AS(DistributedError, comm_, name,
+                    ": the communicator was aborted after an earlier failure; make a new process group");
     Result now = Result::success;
     result = lib_.ncclCommGetAsyncError(comm_, &now);
     if (result == Result::success) result = now;

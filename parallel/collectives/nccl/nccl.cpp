@@ -320,7 +320,9 @@ class NcclCommunicator final : public Communicator {
         store_->set(key, std::string(id.internal, sizeof id.internal));
       } else {
         const std::string text = wait_for_key(key, deadline);
-        TANDEM_CHECK_AS(DistributedError, text.size() == sizeof id.internal, "the store has no NCCL id");
+        TANDEM_CHECK_AS(DistributedError, text.size() == sizeof id.internal,
+                        "internal error: the NCCL id in the store has ", text.size(), " bytes instead of ",
+                        sizeof id.internal, "; please report it");
         std::memcpy(id.internal, text.data(), sizeof id.internal);
       }
       return nccl_watchdog_.take_ownership(NcclComm::connect(lib_, rank, size, id, device_, deadline, failure_));
@@ -334,7 +336,8 @@ class NcclCommunicator final : public Communicator {
       failure_->check();
       if (const auto value = store_->find(key, milliseconds(20))) return *value;
     }
-    throw DistributedError("the other rank did not arrive within " + std::to_string(timeout_.count()) + " ms");
+    throw DistributedError("the rank that makes the NCCL id (rank 0, or the sender) did not arrive within " +
+                           std::to_string(timeout_.count()) + " ms");
   }
   /// Returns a communicator of two ranks, used only for sends with one tag in one direction. The sender is its rank 0.
   /// The host queues its calls independently of all other calls. On the GPU, however, kernels of one communicator may

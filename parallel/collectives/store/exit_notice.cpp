@@ -82,7 +82,7 @@ void on_process_exit(int status, void*) {
 
 ExitNotice::ExitNotice(const Rendezvous& job, std::function<void(bool, const std::string&)> on_exit_callback) {
   static const int registered = ::on_exit(on_process_exit, nullptr);
-  TANDEM_CHECK(registered == 0, "init_process_group: atexit() accepts no more exit handlers");
+  TANDEM_CHECK(registered == 0, "init_process_group: on_exit() cannot register a handler; is memory exhausted?");
   const std::string outermost = job.name.substr(0, job.name.find('/'));
   auto join_value = job.store->find(joined_key(outermost, job.global()), milliseconds(0));
   const std::lock_guard lock(registry().mutex);

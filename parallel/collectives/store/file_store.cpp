@@ -77,7 +77,8 @@ struct FileStore::State {
     return got;
   }
   void read_new_records() {
-    TANDEM_CHECK_AS(DistributedError, size() >= read_offset, "FileStore: ", path, " was truncated while in use");
+    TANDEM_CHECK_AS(DistributedError, size() >= read_offset, "FileStore: ", path,
+                    " became shorter while in use; no other program may change it");
     const std::string bytes = read_at(read_offset, static_cast<size_t>(size() - read_offset));
     size_t at = 0;
     if (read_offset == 0 && !bytes.empty()) {
@@ -132,7 +133,7 @@ FileStore::~FileStore() {
 const std::string& FileStore::getPath() const { return state_->path; }
 void FileStore::set(const std::string& key, const std::string& value) {
   TANDEM_CHECK(key.size() < kDeletedLength && value.size() < kDeletedLength, "FileStore: a key of ", key.size(),
-               " and a value of ", value.size(), " bytes; accepted: less than 4 GiB");
+               " and a value of ", value.size(), " bytes; accepted: less than 4 GiB each");
   state_->update(kUserPrefix + key, [&](KeyValues& v) { return v.set(kUserPrefix + key, value), 0; });
 }
 int64_t FileStore::add(const std::string& key, int64_t amount) {

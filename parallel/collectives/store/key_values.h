@@ -28,7 +28,8 @@ class KeyValues {
     TANDEM_CHECK_AS(
         DistributedError,
         error == std::errc() && end == text.data() + text.size() && !__builtin_add_overflow(number, amount, &number),
-        "store: cannot add ", amount, " to the value '", text.substr(0, 40), "' of a key; accepted: a number");
+        "store: cannot add ", amount, " to the value '", text.substr(0, 40),
+        "' of a key; accepted: whole numbers whose sum fits into int64");
     values_[key] = std::to_string(number);
     return number;
   }

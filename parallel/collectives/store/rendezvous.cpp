@@ -88,7 +88,7 @@ StoreAddress rendezvous_through_torchrun(int rank, const std::string& address, i
   const std::string place = agent.get(key, "rank 0");
   const size_t at = place.find(' ');
   TANDEM_CHECK_AS(DistributedError, at != std::string::npos, "init_process_group: '", place,
-                  "' in torchrun's store is not an address and a port");
+                  "' in torchrun's store is not the address and port of rank 0; accepted: ADDRESS PORT");
   return {place.substr(0, at), std::atoi(place.c_str() + at)};
 }
 

@@ -32,7 +32,7 @@ AddressList resolve(const std::string& address, int port, int flags) {
   if (status != 0 && address == "localhost")  // localhost is this machine (RFC 6761), even if /etc/hosts lacks it
     status = ::getaddrinfo("127.0.0.1", service.c_str(), &hints, &found);
   TANDEM_CHECK_AS(DistributedError, status == 0, "store: the address ", address_text(address, port),
-                  " cannot be resolved: ", ::gai_strerror(status));
+                  " cannot be resolved: ", ::gai_strerror(status), "; check the host's name, as in MASTER_ADDR");
   return {found, &::freeaddrinfo};
 }
 Descriptor make_socket(const addrinfo& a) {
@@ -152,7 +152,7 @@ std::string local_address(int fd) {
                   ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
                       ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
                                     NI_NUMERICHOST) == 0,
-                  "store: the local address of a connection cannot be read");
+                  "store: the local address of a connection cannot be read: ", std::strerror(errno));
   return text;
 }
 

@@ -95,8 +95,9 @@ void StoreClient::handshake(const std::string& address, int port, const std::str
   auto received = Received::ended;
   if (send_all(socket_.get(), frame(encode({kHello, 0, token, kVersion})), answer_timeout))
     received = receive_message(socket_.get(), bytes_, answer_timeout, reply);
+  const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - start).count();
   TANDEM_CHECK_AS(StoreTimeout, received != Received::late, "store: ", address_text_, ", where ", host_,
-                  " hosts the store, accepts the connection, but does not answer; ", host_,
+                  " hosts the store, accepts the connection, but does not answer within ", waited, " ms; ", host_,
                   " may be stopped, or another program may use the port");
   TANDEM_CHECK_AS(StoreClosed, received == Received::all && (reply.empty() || reply[0] != kClosed),
                   "store: ", address_text_, ", where ", host_,
@@ -113,7 +114,8 @@ std::optional<std::string> StoreClient::request(char op, const std::string& key,
                                                 milliseconds wait, milliseconds answer_timeout,
                                                 std::string* nothing_text) {
   TANDEM_CHECK(key.size() <= kMaxStoreKey && value.size() <= kMaxStoreValue, "store: a key of ", key.size(),
-               " and a value of ", value.size(), " bytes; accepted: at most ", kMaxStoreKey, " and ", kMaxStoreValue);
+               " and a value of ", value.size(), " bytes; accepted: at most ", kMaxStoreKey, " for a key and ",
+               kMaxStoreValue, " for a value");
   const auto wait_ms = std::clamp<int64_t>(wait.count(), 0, milliseconds(std::chrono::hours(24)).count());
   const std::lock_guard lock(mutex_);
   const Deadline deadline = after(milliseconds(wait_ms) + answer_timeout);
@@ -129,10 +131,12 @@ std::optional<std::string> StoreClient::request(char op, const std::string& key,
   closed_ = closed_ || (!reply.empty() && reply[0] == kClosed);
   TANDEM_CHECK_AS(StoreTimeout, !timed_out_, host_, " does not answer: it hosts the store at ", address_text_,
                   "; it may be stopped, or the network may be cut");
-  TANDEM_CHECK_AS(StoreClosed, !closed_, "store: ", host_, " has closed it at ", address_text_);
+  TANDEM_CHECK_AS(StoreClosed, !closed_, "store: ", host_, " has closed the store at ", address_text_,
+                  ", as it does when the job ends");
   TANDEM_CHECK_AS(StoreConnectionLost, !broken_, host_, " is gone: it hosted the store at ", address_text_,
                   ", to which the connection is lost");
-  TANDEM_CHECK_AS(DistributedError, reply[0] != kBad, "store: ", address_text_, " refuses the request");
+  TANDEM_CHECK_AS(DistributedError, reply[0] != kBad, "store: ", address_text_,
+                  " cannot read the request; is it the store of another version of Tandem?");
   TANDEM_CHECK_AS(DistributedError, reply[0] != kRefused, reply.substr(1));
   if (reply[0] == kNothing && nothing_text) *nothing_text = reply.substr(1);
   if (reply[0] == kNothing) return {};
@@ -168,14 +172,15 @@ std::optional<std::string> StoreClient::find(const std::string& key, millisecond
 std::string StoreClient::get(const std::string& key, milliseconds timeout) {
   std::optional<std::string> value = find(key, timeout);
   TANDEM_CHECK_AS(DistributedError, value.has_value(), "store: wait timeout after ", timeout.count(), "ms, keys: ", key,
-                  " (not set at ", address_text_, ")");
+                  "; no process has set this key at ", address_text_, " in that time");
   return *std::move(value);
 }
 void StoreClient::wait(const std::vector<std::string>& keys, milliseconds timeout) {
   const Deadline deadline = after(timeout);
   for (const std::string& key : keys)
     TANDEM_CHECK_AS(DistributedError, find(key, time_until(deadline)).has_value(), "store: wait timeout after ",
-                    timeout.count(), "ms, keys: ", key, " (not set at ", address_text_, ")");
+                    timeout.count(), "ms, keys: ", key, "; no process has set this key at ", address_text_,
+                    " in that time");
 }
 
 std::optional<std::string> StoreClient::report(const std::string& group, int rank, int waits_for, milliseconds time,

@@ -14,7 +14,7 @@ std::optional<std::string> take_message(std::string& bytes, size_t max_bytes) {
   if (bytes.size() < sizeof length) return {};
   std::memcpy(&length, bytes.data(), sizeof length);
   TANDEM_CHECK_AS(DistributedError, length <= max_bytes, "store: a message of ", length, " bytes; accepted: at most ",
-                  max_bytes);
+                  max_bytes, " (another program may use the port)");
   if (bytes.size() < sizeof length + length) return {};
   std::string body = bytes.substr(sizeof length, length);
   bytes.erase(0, sizeof length + length);

@@ -81,8 +81,8 @@ class StoreServer::EventLoop {
         grace_period_(grace_period),
         listener_(listen_on(address, port)),
         wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    TANDEM_CHECK_AS(DistributedError, static_cast<bool>(wake_),
-                    "store: no file descriptor is left; `ulimit -n` shows how many there may be");
+    TANDEM_CHECK_AS(DistributedError, static_cast<bool>(wake_), "store: cannot open an eventfd: ", std::strerror(errno),
+                    "; `ulimit -n` shows how many file descriptors there may be");
     thread_ = detail::start_thread("the store", [this] { serve(); });
   }
   ~EventLoop() { stop(); }

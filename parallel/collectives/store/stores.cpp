@@ -16,7 +16,7 @@ namespace tandem::distributed {
 std::string Store::get(const std::string& key) {
   std::optional<std::string> value = find(key, timeout());
   TANDEM_CHECK_AS(DistributedError, value.has_value(), "store: wait timeout after ", timeout().count(),
-                  "ms, keys: ", key);
+                  "ms, keys: ", key, "; no process has set this key in that time");
   return *std::move(value);
 }
 void Store::wait(const std::vector<std::string>& keys) { wait(keys, timeout()); }
@@ -24,7 +24,7 @@ void Store::wait(const std::vector<std::string>& keys, std::chrono::milliseconds
   const Deadline deadline = after(timeout);
   for (const std::string& key : keys)
     TANDEM_CHECK_AS(DistributedError, find(key, time_until(deadline)).has_value(), "store: wait timeout after ",
-                    timeout.count(), "ms, keys: ", key);
+                    timeout.count(), "ms, keys: ", key, "; no process has set this key in that time");
 }
 bool Store::check(const std::vector<std::string>& keys) {
   return std::all_of(keys.begin(), keys.end(),
@@ -68,7 +68,7 @@ std::optional<std::string> HashStore::find(const std::string& key, std::chrono::
 
 PrefixStore::PrefixStore(std::string prefix, std::shared_ptr<Store> store)
     : Store(store ? store->timeout() : kDefaultTimeout), prefix_(std::move(prefix) + "/"), store_(std::move(store)) {
-  TANDEM_CHECK(store_, "PrefixStore: the underlying store is null");
+  TANDEM_CHECK(store_, "PrefixStore: the underlying store is null; accepted: a pointer to a store");
 }
 
 namespace {

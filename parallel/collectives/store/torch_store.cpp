@@ -51,7 +51,7 @@ std::string TorchStore::receive(size_t bytes, const std::string& who) {
       continue;
     }
     TANDEM_CHECK_AS(DistributedError, n < 0 && (errno == EINTR || errno == EAGAIN),
-                    "init_process_group: ", address_text_, " has closed the connection");
+                    "init_process_group: ", address_text_, " has closed the connection; is torchrun still running?");
     TANDEM_CHECK_AS(DistributedError, wait_until_ready(socket_.get(), POLLIN, deadline_), "init_process_group: ", who,
                     " did not arrive: within the timeout it wrote nothing to ", address_text_);
   }
@@ -64,12 +64,12 @@ void TorchStore::set(const std::string& key, const std::string& value) {
 std::string TorchStore::get(const std::string& key, const std::string& who) {
   send(kTorchWait + to_bytes<uint64_t>(1) + encode_string(key));
   TANDEM_CHECK_AS(DistributedError, receive(1, who)[0] == 0, "init_process_group: ", address_text_,
-                  " does not let this rank wait for a key");
+                  " refuses to wait for the key ", key, "; is its version of PyTorch supported?");
   send(kTorchGet + encode_string(key));
   uint64_t length = 0;
   std::memcpy(&length, receive(sizeof length, who).data(), sizeof length);
-  TANDEM_CHECK_AS(DistributedError, length <= kMaxValue, "init_process_group: a value of ", length, " bytes in ",
-                  address_text_, "; accepted: at most ", kMaxValue);
+  TANDEM_CHECK_AS(DistributedError, length <= kMaxValue, "init_process_group: the value of ", key, " in ",
+                  address_text_, " has ", length, " bytes; accepted: at most ", kMaxValue);
   return receive(length, who);
 }
 

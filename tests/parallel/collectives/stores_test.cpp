@@ -135,7 +135,8 @@ TEST_CASE("stores: a wait ends when the key comes, or with an error that names i
     store->set_timeout(milliseconds(20));
     CHECK_THROWS_WITH(store->get("never"), Contains("wait timeout after 20ms, keys: never"));
     store->set("text", "abc");
-    CHECK_THROWS_WITH(store->add("text", 1), Contains("cannot add 1 to the value 'abc' of a key; accepted: a number"));
+    CHECK_THROWS_WITH(store->add("text", 1),
+                      Contains("cannot add 1 to the value 'abc' of a key; accepted: whole numbers"));
     CHECK(store->get("text") == "abc");
   }
 }

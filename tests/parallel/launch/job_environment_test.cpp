@@ -261,7 +261,7 @@ TEST_CASE("what an environment lacks or has wrong is named", "[launch][environme
                     Contains("environment variable MASTER_ADDR expected, but not set"));
   CHECK_THROWS_WITH(read({{"WORLD_SIZE", "2"}, {"RANK", "2"}}), Contains("RANK is 2; accepted: 0 to 1"));
   CHECK_THROWS_WITH(read(kOpenMpi + Environment{{"OMPI_COMM_WORLD_SIZE", "two"}}),
-                    Contains("OMPI_COMM_WORLD_SIZE is 'two'; accepted: a number"));
+                    Contains("OMPI_COMM_WORLD_SIZE is 'two'; accepted: a whole number"));
   CHECK_THROWS_WITH(read(kOpenMpi + Environment{{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}}),
                     Contains("Open MPI has started 3 ranks, 1 of them on this machine") && Contains("set MASTER_ADDR"));
   CHECK_THROWS_WITH(read(kPmi + Environment{{"MPI_LOCALNRANKS", ""}}), Contains("set MASTER_ADDR"));

@@ -51,7 +51,7 @@ Mode find_mode(const std::string& key) {
     if (mode.key == key) return mode;
     keys += (keys.empty() ? "" : ", ") + mode.key;
   }
-  TANDEM_FAIL("compare: mode '", key, "'; accepted: ", keys);
+  TANDEM_FAIL("compare: there is no mode '", key, "'; accepted: ", keys);
 }
 
 Worker make_worker(const Mode& mode, const Net& net, const std::vector<Device>& devices) {

@@ -73,7 +73,8 @@ void write_rank(const std::string& folder, const RankSample& sample) {
 
 RankSample read_rank(const std::string& folder, int rank) {
   std::ifstream in(rank_file_path(folder, rank));
-  TANDEM_CHECK(in, "compare: rank ", rank, " wrote no result to ", rank_file_path(folder, rank));
+  TANDEM_CHECK(in, "compare: rank ", rank, " wrote no result to ", rank_file_path(folder, rank),
+               "; its own messages may say why");
   return nlohmann::json::parse(in).get<RankSample>();
 }
 

@@ -199,7 +199,8 @@ RankSample run_rank(const Mode& mode, const Job& job) {
       process_cpu = process_cpu_seconds();
       slept = 0;
       slept_before = slowdown ? slowdown->slept() : 0;
-      TANDEM_CHECK(!here || fault.kind != InjectedFault::Kind::fail, "compare: planted failure on ", slow);
+      TANDEM_CHECK(!here || fault.kind != InjectedFault::Kind::fail, "compare: planted failure on ", slow,
+                   ", as --plant asks");
     }
     if (slowdown) slowdown->begin_step();
     if (fingerprints) fingerprints->begin_step(step);
