@@ -61,7 +61,7 @@ EventFile::~EventFile() {
   ::close(fd_);
 }
 
-void EventFile::add(const std::string& event) {
+void EventFile::add_event(const std::string& event) {
   pending_ += frame_record(event);
   if (++num_pending_ >= max_queue_ || std::chrono::steady_clock::now() - last_flush_ >= flush_interval_) flush();
 }

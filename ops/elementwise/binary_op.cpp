@@ -84,7 +84,7 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
     return binary(op, contains(saves(op, old, b), BinaryOp::Saves::x) ? old.clone() : old, b).to(old.dtype());
   };
   const AutoGradMode mode(is_grad_enabled() && !is_logical_op(op));
-  return autograd::inplace(op.inplace_name, a, {b}, direct, compute_out_of_place);
+  return autograd::run_inplace(op.inplace_name, a, {b}, direct, compute_out_of_place);
 }
 Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b) {
   // undefined tensor, passed instead of the operands if the operation has no derivative, so that nothing is checked

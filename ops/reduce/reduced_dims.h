@@ -26,11 +26,11 @@ struct ReducedDims {
   Tensor allocate_output(DType dtype) const { return core::empty({x.size(0), x.size(2)}, dtype, x.device()); }
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
-  Tensor x;       // input as (outer, count, inner): contiguous, not recorded by autograd
-  Shape kept;     // sizes of the input with reduced dimensions set to 1
-  Shape dropped;  // sizes of the input without reduced dimensions
-  Shape order;    // memory order of the input's dimensions if the input is channels-last; otherwise empty
-  int64_t count = 1;
+  Tensor x;                  // input as (outer, reduced_size, inner): contiguous, not recorded by autograd
+  Shape kept;                // sizes of the input with reduced dimensions set to 1
+  Shape dropped;             // sizes of the input without reduced dimensions
+  Shape order;               // memory order of the input's dimensions if the input is channels-last; otherwise empty
+  int64_t reduced_size = 1;  // number of elements that are reduced to one element of the result
 };
 
 /// Input of a reduction over all dimensions except adjacent ones that are kept, for example over batch and pixels but
