@@ -5,7 +5,7 @@
 
 #include "tandem/kernels/fill.h"
 #include "tandem/ops/define_op.h"
-#include "tandem/ops/random/draw.h"
+#include "tandem/ops/random/reserve_random_numbers.h"
 
 namespace tandem {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include "tandem/core/trace/observer.h"
 #include "tandem/ops/define_op.h"
-#include "tandem/ops/random/draw.h"
 #include "tandem/ops/random/rand.h"
+#include "tandem/ops/random/reserve_random_numbers.h"
 
 namespace tandem::detail {
 
