@@ -38,7 +38,7 @@ struct NodeState {
 struct GraphTask {
   std::unordered_map<Node*, NodeState> nodes;
   bool retain_graph, create_graph, several_devices = false;
-  bool pruned = false;  // whether only the gradients of requested tensors are needed: see NodeState::reached
+  bool pruned = false;  // whether only the gradients of requested tensors are needed: see NodeState::is_grad_needed
   bool accumulates_into_all =
       true;  // whether gradients accumulate into all leaves; if false, only into the leaves in `accumulate_nodes`
   std::set<const Node*> accumulate_nodes;

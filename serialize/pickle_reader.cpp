@@ -226,7 +226,7 @@ class PickleReader {
                  content ? (*content)->name : std::string("a value that is not a class"), ", which is refused",
                  kAcceptedPickleContents);
     TANDEM_CHECK(given.empty(), "it makes an object with arguments", kAcceptedPickleContents);
-    push(ValueContainer::make(Kind::object));
+    push(ValueContainer::make_container(Kind::object));
   }
   void build() {
     const IValue state = pop_value();

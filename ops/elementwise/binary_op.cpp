@@ -24,7 +24,7 @@ BinaryOp::Saves saves(const BinaryOp& op, const Tensor& a, const Tensor& b) {
 }
 
 /// Computes nextafter for half types: increments or decrements the bit pattern, which steps away from 0 or towards 0.
-Tensor stepped(const Tensor& a, const Tensor& b) {
+Tensor nextafter_half(const Tensor& a, const Tensor& b) {
   const Tensor bits = a.view(kInt16), away = (b > a) == (a > 0);
   const Tensor from_zero = where(b > 0, Scalar(1), Scalar(-0x7fff)).to(kInt16);
   const Tensor next = where(a == 0, from_zero, where(away, bits + 1, bits - 1)).view(a.dtype());
@@ -33,7 +33,7 @@ Tensor stepped(const Tensor& a, const Tensor& b) {
 void run(const BinaryOp& op, const Tensor& a, const Tensor& b, Tensor& z) {
   if (op.accepts != Accepts::stepped || !is_half(z.dtype())) return op.run(a, b, z);
   const NoGradGuard guard;
-  copy_elements(stepped(a, b), z);
+  copy_elements(nextafter_half(a, b), z);
 }
 }  // namespace
 

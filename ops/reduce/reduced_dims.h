@@ -48,7 +48,8 @@ struct ChannelDims {
   Shape order;            // memory order of the input's dimensions if the input is channels-last; otherwise empty
 };
 
-/// Reshapes a gradient of the reduced result to `kept` sizes, so that it broadcasts against the input.
+/// Reshapes a gradient of the reduced result to the sizes with reduced dimensions of 1, so that it broadcasts against
+/// the input.
 inline Tensor reshape_to_kept(const Tensor& dy, const Shape& kept) { return dy.reshape(kept); }
 /// Checks the arguments of an average on behalf of the called operation, so that errors do not name the operations
 /// inside it.
