@@ -37,7 +37,7 @@ Tensor sum_incoming_grads(std::vector<IncomingGrad>& incoming) {
 /// Checks a gradient where it is computed, so that errors name the backward that returned it. Converts it to the
 /// tensor's dtype, and sums it over dimensions that were broadcast.
 Tensor validate_grad(const Node& from, const Node& to, uint32_t index, uint32_t slot, Tensor grad) {
-  const Node::Slot& want = to.slot(slot);
+  const Node::Slot& want = to.input_metadata(slot);
   if (grad.sizes() != want.sizes) {
     const IntArrayRef have = grad.sizes(), wanted = want.sizes;
     bool expands = have.size() >= wanted.size();

@@ -111,8 +111,9 @@ template <class Others> static Tensor attach_edges(std::vector<Edge> to, const T
 Tensor Context::attach_zero_derivative(size_t i, const Tensor& dx) const {
   if (!is_grad_enabled() || !node_.needs_grad(i)) return dx;
   const Edge& edge = node_.edges()[i];
-  return attach_edges({edge}, dx, [slot = edge.function->slot(edge.input_nr)](const Tensor& ddx) {
-    return slot.sizes == ddx.sizes() ? zeros_as(ddx) : core::empty(slot.sizes, slot.dtype, slot.device).zero_();
+  return attach_edges({edge}, dx, [metadata = edge.function->input_metadata(edge.input_nr)](const Tensor& ddx) {
+    return metadata.sizes == ddx.sizes() ? zeros_as(ddx)
+                                         : core::empty(metadata.sizes, metadata.dtype, metadata.device).zero_();
   });
 }
 Tensor Context::attach_zero_derivative(std::initializer_list<size_t> inputs, const Tensor& dx) const {

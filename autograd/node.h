@@ -177,7 +177,7 @@ class Node : public std::enable_shared_from_this<Node> {
     Device device;
   };
   /// Properties (sizes, dtype, device) that the gradient of result i must have.
-  const Slot& slot(size_t i) const { return slots_[i]; }
+  const Slot& input_metadata(size_t i) const { return slots_[i]; }
   /// Whether t has the sizes, dtype and device of result i.
   bool fits(size_t i, const Tensor& t) const {
     return slots_[i].sizes == t.sizes() && slots_[i].dtype == t.dtype() && slots_[i].device == t.device();

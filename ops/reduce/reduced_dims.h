@@ -21,8 +21,8 @@ Tensor to_logical_order(const Tensor& x, const Shape& order);
 /// Data for a reduction over some dims: the input as (outer, reduced, inner), and the sizes of the output.
 struct ReducedDims {
   ReducedDims(const char* op, const Tensor& original, IntArrayRef dims);
-  /// allocate_output allocates the output that a kernel fills. restore reshapes this output to the sizes of the
-  /// operation's result.
+  /// allocate_output allocates the output that a kernel fills. restore_result_shape reshapes this output to the
+  /// sizes of the operation's result.
   Tensor allocate_output(DType dtype) const { return core::empty({x.size(0), x.size(2)}, dtype, x.device()); }
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
