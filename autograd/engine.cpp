@@ -23,11 +23,11 @@ thread_local bool is_worker_thread = false;
 
 struct NodeTask {
   NodePtr node;
-  std::shared_ptr<GraphTask> task;
+  std::shared_ptr<GraphTask> graph_task;
   // The node made last has the highest priority. Exception: accumulators of leaves come first, so that their hooks
   // start early, for example a hook that all-reduces a bucket.
   friend bool operator<(const NodeTask& a, const NodeTask& b) { return a.priority() < b.priority(); }
-  uint64_t priority() const { return node->edges().empty() ? ~uint64_t(0) : node->sequence(); }
+  uint64_t priority() const { return node->edges().empty() ? ~uint64_t(0) : node->sequence_nr(); }
 };
 
 /// Threads of one rank that run the nodes of graphs over several devices, one thread for each device. They end with the
@@ -35,7 +35,7 @@ struct NodeTask {
 class Workers : public RankExtension {
  public:
   static void push(NodeTask ready) {
-    RankState& rank = ready.task->context.state();
+    RankState& rank = ready.graph_task->context.state();
     const std::shared_ptr<Worker> worker = rank.part<Workers>().worker_for(ready.node->device());
     {
       const std::lock_guard lock(worker->mutex);
@@ -102,7 +102,7 @@ class Workers : public RankExtension {
     }
   }
   static void run(const NodeTask& ready) {
-    GraphTask& task = *ready.task;
+    GraphTask& task = *ready.graph_task;
     const ThreadContextGuard context(task.context);
     ThreadContext::current().lane = ready.node->device().index();
     GraphTask* const outer = std::exchange(current_task, &task);
@@ -125,7 +125,7 @@ class Workers : public RankExtension {
       task.outstanding += static_cast<int>(next.size());
       task.last_sequence = std::max(task.last_sequence, ThreadContext::current().next_sequence);
     }
-    for (NodePtr& node : next) push({std::move(node), ready.task});
+    for (NodePtr& node : next) push({std::move(node), ready.graph_task});
     const std::lock_guard lock(task.mutex);
     if (--task.outstanding == 0) task.done.notify_all();
   }
@@ -147,7 +147,7 @@ void run_on_this_thread(const std::shared_ptr<GraphTask>& task, std::vector<Node
 void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr> ready) {
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads();
   // rounded up, so that the devices' threads together use every core
-  task->context.thread_share = (cores + task->devices - 1) / task->devices;
+  task->context.thread_share = (cores + task->num_devices - 1) / task->num_devices;
   task->outstanding = static_cast<int>(ready.size());
   for (NodePtr& node : ready) Workers::push({std::move(node), task});
   const PhaseSpan phase("wait");

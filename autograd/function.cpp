@@ -62,7 +62,7 @@ Tensor CustomNode::rebase_dirty_input(Tensor& input) {
   const NoGradGuard guard;
   Tensor copy = input.detach().clone();
   set_history(copy, shared_from_this());
-  assign("Function", input, copy, OldValue::used);
+  assign("Function", input, copy, InplaceAccess::read_write);
   return copy;
 }
 
@@ -101,7 +101,7 @@ variable_list CustomNode::wrap_outputs(variable_list outputs) {
       set_history(output, shared_from_this());
       if (base.defined()) {
         set_view_of(output, base);
-        materialize_autograd_meta(output).made = CreationMode::in_function;
+        materialize_autograd_meta(output).creation_meta = CreationMode::in_function;
       }
     } else
       add_output(output);
@@ -112,7 +112,7 @@ variable_list CustomNode::wrap_outputs(variable_list outputs) {
     for (size_t i = 0; t.defined() && i < outputs.size(); ++i)
       if (outputs[i].defined() && outputs[i].is_same(t)) at = i;
     const bool has_history =
-        at < outputs.size() && get_autograd_meta(kept[at]) && get_autograd_meta(kept[at])->node.get() == this;
+        at < outputs.size() && get_autograd_meta(kept[at]) && get_autograd_meta(kept[at])->grad_fn.get() == this;
     save(has_history ? kept[at] : t, has_history);
   }
   context.saved_count_ = to_save.size();

@@ -25,7 +25,9 @@ void sync_grad_to_streams(const Tensor& grad, const cuda::Streams& to) {
 
 Tensor sum_incoming_grads(std::vector<IncomingGrad>& incoming) {
   std::sort(incoming.begin(), incoming.end(), [](const IncomingGrad& a, const IncomingGrad& b) {
-    return a.sequence != b.sequence ? a.sequence > b.sequence : std::tie(a.visit, a.edge) < std::tie(b.visit, b.edge);
+    return a.sequence != b.sequence
+               ? a.sequence > b.sequence
+               : std::tie(a.discovery_index, a.edge_index) < std::tie(b.discovery_index, b.edge_index);
   });
   Tensor total = std::move(incoming[0].grad);
   for (size_t i = 1; i < incoming.size(); ++i) total = total.add(incoming[i].grad);
@@ -35,7 +37,7 @@ Tensor sum_incoming_grads(std::vector<IncomingGrad>& incoming) {
 /// Checks a gradient where it is computed, so that errors name the backward that returned it. Converts it to the
 /// tensor's dtype, and sums it over dimensions that were broadcast.
 Tensor validate_grad(const Node& from, const Node& to, uint32_t index, uint32_t slot, Tensor grad) {
-  const Node::Slot& want = to.slot(slot);
+  const Node::Slot& want = to.input_metadata(slot);
   if (grad.sizes() != want.sizes) {
     const IntArrayRef have = grad.sizes(), wanted = want.sizes;
     bool expands = have.size() >= wanted.size();
@@ -104,7 +106,7 @@ void compute_dependencies(GraphTask& task, const std::vector<Edge>& roots) {
   const auto visit = [&](Node* node) {
     const auto [at, added] = task.nodes.try_emplace(node);
     if (added) {
-      at->second.visit = task.nodes.size();
+      at->second.discovery_index = task.nodes.size();
       stack.push_back(node);
     }
     return &at->second;
@@ -118,7 +120,7 @@ void compute_dependencies(GraphTask& task, const std::vector<Edge>& roots) {
     for (const Edge& edge : node->edges())
       if (edge.function) ++visit(edge.function.get())->dependencies;
   }
-  task.devices = static_cast<int>(devices.size());
+  task.num_devices = static_cast<int>(devices.size());
   task.several_devices = devices.size() > 1;
 }
 
@@ -143,7 +145,7 @@ void prune(GraphTask& task, const std::set<const Node*>& targets) {
   }
 }
 
-void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_index,
+void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence, size_t discovery_index, uint32_t edge_index,
                   const Edge& edge, Tensor grad) {
   grad = validate_grad(from, *edge.function, edge_index, edge.input_nr, std::move(grad));
   const cuda::Streams& streams = streams_for(task, *edge.function);
@@ -151,7 +153,7 @@ void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence, size_t v
   std::unique_lock lock(task.mutex, std::defer_lock);
   if (task.several_devices) lock.lock();
   NodeState& state = task.nodes.at(edge.function.get());
-  if (state.slots.empty()) state.slots.resize(edge.function->slot_count());
+  if (state.slots.empty()) state.slots.resize(edge.function->num_inputs());
   auto& incoming = state.slots[edge.input_nr];
   if (!task.several_devices && incoming.size() == 1) {
     // If a single thread runs the backward, it delivers gradients in the right order, so they can be summed at once.
@@ -159,7 +161,7 @@ void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence, size_t v
     incoming[0].grad = incoming[0].grad.add(grad);
     return;
   }
-  incoming.push_back({sequence, visit, edge_index, std::move(grad)});
+  incoming.push_back({sequence, discovery_index, edge_index, std::move(grad)});
 }
 
 namespace {
@@ -201,7 +203,7 @@ std::vector<NodePtr> evaluate_function(GraphTask& task, const NodePtr& node) {
   if (lock) lock.unlock();
   const cuda::StreamGuard guard(streams);
 
-  Grads grads(node->slot_count());
+  Grads grads(node->num_inputs());
   bool any = false;
   for (size_t s = 0; s < state.slots.size(); ++s) {
     if (state.slots[s].empty()) continue;
@@ -239,7 +241,7 @@ std::vector<NodePtr> evaluate_function(GraphTask& task, const NodePtr& node) {
     // this edge is not on a path to a requested tensor
     if (next == task.nodes.end() || !next->second.reached) continue;
     if (i < results.size() && results[i].defined())
-      deliver_grad(task, *node, node->sequence(), state.visit, i, edge, std::move(results[i]));
+      deliver_grad(task, *node, node->sequence_nr(), state.discovery_index, i, edge, std::move(results[i]));
     if (task.several_devices) lock.lock();
     if (--next->second.dependencies == 0) ready.push_back(edge.function);
     if (lock) lock.unlock();

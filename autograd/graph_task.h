@@ -18,13 +18,13 @@ namespace tandem::autograd {
 /// the sum does not depend on the timing of threads.
 struct IncomingGrad {
   uint64_t sequence;
-  size_t visit;
-  uint32_t edge;
+  size_t discovery_index;
+  uint32_t edge_index;
   Tensor grad;
 };
 /// State of a node that takes part in a backward.
 struct NodeState {
-  size_t visit = 0;  // position in the order in which compute_dependencies() found the nodes
+  size_t discovery_index = 0;  // position in the order in which compute_dependencies() found the nodes
   int dependencies = 0;
   bool needed = true;  // whether the node runs
   // whether its gradient is needed: because the node runs, or because grad() asks for the gradient
@@ -38,11 +38,11 @@ struct NodeState {
 struct GraphTask {
   std::unordered_map<Node*, NodeState> nodes;
   bool retain_graph, create_graph, several_devices = false;
-  bool pruned = false;  // whether only the gradients of requested tensors are needed: see NodeState::reached
+  bool pruned = false;  // whether only the gradients of requested tensors are needed: see NodeState::is_grad_needed
   bool accumulates_into_all =
       true;  // whether gradients accumulate into all leaves; if false, only into the leaves in `accumulate_nodes`
   std::set<const Node*> accumulate_nodes;
-  int devices = 1;  // number of devices on which the nodes of this backward run
+  int num_devices = 1;  // number of devices on which the nodes of this backward run
   ThreadContext context;
   uint64_t last_sequence = 0;  // sequence number that follows the numbers of all nodes that workers have made
   std::mutex mutex;            // guards the members of this task while several workers run its nodes
@@ -78,7 +78,7 @@ void prune(GraphTask& task, const std::set<const Node*>& targets);
 /// Delivers a gradient computed on the current streams along an edge, which is edge number `edge_index` of node
 /// `from`.
 /// @throws Error if the gradient does not fit the tensor that it belongs to
-void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_index,
+void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence, size_t discovery_index, uint32_t edge_index,
                   const Edge& edge, Tensor grad);
 /// Runs a node whose gradients have all arrived, and returns the nodes that are ready now.
 std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node);

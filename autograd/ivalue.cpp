@@ -13,7 +13,7 @@ bool KeyLess::operator()(const IValue& a, const IValue& b) const {
   return &a.toStringRef() != &b.toStringRef() && a.toStringRef() < b.toStringRef();
 }
 
-IValue ValueContainer::make(Kind kind) { return IValue(std::make_shared<ValueContainer>(kind)); }
+IValue ValueContainer::make_container(Kind kind) { return IValue(std::make_shared<ValueContainer>(kind)); }
 ValueContainer* ValueContainer::of(const IValue& value) { return value.container_.get(); }
 void ValueContainer::register_child(const IValue& value) {
   ValueContainer* const inner = of(value);
@@ -47,7 +47,7 @@ namespace {
 using Kind = ValueContainer::Kind;
 
 IValue sequence(Kind kind, std::vector<IValue> elements) {
-  IValue out = ValueContainer::make(kind);
+  IValue out = ValueContainer::make_container(kind);
   ValueContainer& container = *ValueContainer::of(out);
   container.elements.reserve(elements.size());
   for (IValue& element : elements) container.append(std::move(element));
@@ -69,8 +69,8 @@ IValue::IValue(std::shared_ptr<detail::ValueContainer> container)
     : tag_(Tag::container), container_(std::move(container)) {}
 IValue IValue::list(std::vector<IValue> elements) { return sequence(Kind::list, std::move(elements)); }
 IValue IValue::tuple(std::vector<IValue> elements) { return sequence(Kind::tuple, std::move(elements)); }
-IValue IValue::dict() { return ValueContainer::make(Kind::dict); }
-IValue IValue::ordered_dict() { return ValueContainer::make(Kind::ordered_dict); }
+IValue IValue::dict() { return ValueContainer::make_container(Kind::dict); }
+IValue IValue::ordered_dict() { return ValueContainer::make_container(Kind::ordered_dict); }
 
 bool IValue::isList() const { return has_kind(*this, Kind::list); }
 bool IValue::isTuple() const { return has_kind(*this, Kind::tuple); }

@@ -12,20 +12,20 @@ struct AutogradMeta : AutogradMetaInterface {
   bool requires_grad = false;  // set for leaves only, because a tensor with a node always requires a gradient
   Tensor grad;
   std::shared_ptr<Tensor> retained;  // gradient of a non-leaf tensor, kept after retain_grad()
-  NodePtr node;
-  uint32_t slot = 0;
+  NodePtr grad_fn;
+  uint32_t output_nr = 0;
   std::weak_ptr<AccumulateGrad> accumulator;
   std::mutex mutex;               // guards `accumulator`, because graphs on several threads may request it
   std::vector<TensorHook> hooks;  // for leaves
   // `base`: for a view, the tensor that it was taken from, which owns the history; else undefined. `node_version`:
-  // version of the view for which `node` is valid.
+  // version of the view for which `grad_fn` is valid.
   Tensor base;
   uint32_t node_version = 0;
   // Name of the operation ("split", "chunk", "unbind") if it returned this view, or the base of this view, as one of
   // several; else null. Such a view must not be changed in place: the change's effect on the other views would have no
   // gradient.
   const char* multi_view_op = nullptr;
-  CreationMode made =
+  CreationMode creation_meta =
       CreationMode::in_grad_mode;  // mode that was active when this view, or the view that it was taken from, was made
 };
 

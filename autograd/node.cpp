@@ -48,7 +48,7 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_o
                "use it in autograd, or use NoGradGuard instead of InferenceMode. Got a tensor of ",
                tensor.sizes());
   version_ = tensor._version();
-  if (is_output) slot_ = materialize_autograd_meta(tensor).slot;
+  if (is_output) slot_ = materialize_autograd_meta(tensor).output_nr;
   if (const auto& hooks = ThreadContext::current().saved_tensor_hooks) {
     const auto packed = std::make_shared<PackedTensor>();
     packed->hooks = hooks;
@@ -69,8 +69,8 @@ Tensor SavedTensor::unpack(const std::string& owner) const {
                  ": the unpack hook of a saved tensor returned an undefined tensor; it must return the saved values");
     Tensor out = core::alias(data);
     if (packed_->edge.function) {
-      materialize_autograd_meta(out).node = packed_->edge.function;
-      materialize_autograd_meta(out).slot = packed_->edge.input_nr;
+      materialize_autograd_meta(out).grad_fn = packed_->edge.function;
+      materialize_autograd_meta(out).output_nr = packed_->edge.input_nr;
     }
     return out;
   }
@@ -86,8 +86,8 @@ Tensor SavedTensor::unpack(const Node& owner) const {
   if (!is_output_ || !data.defined()) return data;
   Tensor out = core::alias(data);
   AutogradMeta& m = materialize_autograd_meta(out);
-  m.node = const_cast<Node&>(owner).shared_from_this();
-  m.slot = slot_;
+  m.grad_fn = const_cast<Node&>(owner).shared_from_this();
+  m.output_nr = slot_;
   return out;
 }
 
@@ -111,8 +111,9 @@ template <class Others> static Tensor attach_edges(std::vector<Edge> to, const T
 Tensor Context::attach_zero_derivative(size_t i, const Tensor& dx) const {
   if (!is_grad_enabled() || !node_.needs_grad(i)) return dx;
   const Edge& edge = node_.edges()[i];
-  return attach_edges({edge}, dx, [slot = edge.function->slot(edge.input_nr)](const Tensor& ddx) {
-    return slot.sizes == ddx.sizes() ? zeros_as(ddx) : core::empty(slot.sizes, slot.dtype, slot.device).zero_();
+  return attach_edges({edge}, dx, [metadata = edge.function->input_metadata(edge.input_nr)](const Tensor& ddx) {
+    return metadata.sizes == ddx.sizes() ? zeros_as(ddx)
+                                         : core::empty(metadata.sizes, metadata.dtype, metadata.device).zero_();
   });
 }
 Tensor Context::attach_zero_derivative(std::initializer_list<size_t> inputs, const Tensor& dx) const {

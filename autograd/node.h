@@ -112,13 +112,11 @@ class Node : public std::enable_shared_from_this<Node> {
   const std::vector<Edge>& edges() const { return edges_; }
   /// Number that increases with each node made by a thread. Of the nodes that are ready, backward runs the accumulators
   /// of leaves first, then the node with the highest number.
-  uint64_t sequence() const { return sequence_; }
+  uint64_t sequence_nr() const { return sequence_; }
   /// Device on which the node's backward runs.
   Device device() const { return device_; }
   /// Streams that were current when the node was made; the node's backward runs on them too.
   const cuda::detail::Streams& streams() const { return streams_; }
-  /// Number of results of the operation.
-  size_t slot_count() const { return slots_.size(); }
   /// Whether the saved tensors were released, so that a second backward is an error.
   bool released() const { return released_; }
   /// Whether an argument needs a gradient.
@@ -133,8 +131,6 @@ class Node : public std::enable_shared_from_this<Node> {
   const Edge& next_edge(size_t output) const { return edges_.at(output); }
   /// needs_grad() by LibTorch's name.
   bool should_compute_output(size_t output) const { return needs_grad(output); }
-  /// sequence() by LibTorch's name.
-  uint64_t sequence_nr() const { return sequence_; }
   /// Whether the backward running on this thread needs the gradient of an input. grad(), and backward() with `inputs`,
   /// need only gradients that lead to the requested tensors. Outside of a backward, same as needs_grad().
   bool task_should_compute_output(size_t input) const;
@@ -181,7 +177,7 @@ class Node : public std::enable_shared_from_this<Node> {
     Device device;
   };
   /// Properties (sizes, dtype, device) that the gradient of result i must have.
-  const Slot& slot(size_t i) const { return slots_[i]; }
+  const Slot& input_metadata(size_t i) const { return slots_[i]; }
   /// Whether t has the sizes, dtype and device of result i.
   bool fits(size_t i, const Tensor& t) const {
     return slots_[i].sizes == t.sizes() && slots_[i].dtype == t.dtype() && slots_[i].device == t.device();

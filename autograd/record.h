@@ -1,4 +1,4 @@
-// record(): tells autograd which operation was computed. Does nothing if no gradient is needed.
+// record_op(): tells autograd which operation was computed. Does nothing if no gradient is needed.
 #pragma once
 #include <type_traits>
 
@@ -48,7 +48,7 @@ Tensor record(const char* name, Tensor output, TensorRefs inputs, TensorRefs sav
                  {&output}, inputs, saved);
   return output;
 }
-/// record() for a number of inputs that is known only at run time (cat, stack).
+/// record_op() for a number of inputs that is known only at run time (cat, stack).
 template <class Backward>
 Tensor record_list(const char* name, Tensor output, ArrayRef<Tensor> inputs, TensorRefs saved, Backward&& backward) {
   bool wanted = false;
@@ -59,7 +59,8 @@ Tensor record_list(const char* name, Tensor output, ArrayRef<Tensor> inputs, Ten
                  {&output}, inputs, saved);
   return output;
 }
-/// record() for several outputs, passed as a tuple. The backward receives a gradient for each; some may be undefined.
+/// record_op() for several outputs, passed as a tuple. The backward receives a gradient for each; some may be
+/// undefined.
 template <class... Outputs, class Backward>
 std::tuple<Outputs...> record(const char* name, std::tuple<Outputs...> outputs, TensorRefs inputs, TensorRefs saved,
                               Backward&& backward) {
@@ -76,7 +77,7 @@ std::tuple<Outputs...> record(const char* name, std::tuple<Outputs...> outputs, 
 inline bool should_track_view(const Tensor& x) {
   return is_floating_point(x.dtype()) && (is_grad_enabled() || tensor_requires_grad(x));
 }
-/// Records a view: as record(), and in-place changes of the view or of `x` update the histories of both.
+/// Records a view: as record_op(), and in-place changes of the view or of `x` update the histories of both.
 template <class Backward> Tensor record_view(const char* name, Tensor output, const Tensor& x, Backward&& backward) {
   output = record(name, std::move(output), {x}, {}, std::forward<Backward>(backward));
   if (should_track_view(x)) set_view_of(output, x);

@@ -22,7 +22,7 @@ struct ValueContainer {
   void insert(IValue key, IValue value);
   const IValue* find(const IValue& key) const;
 
-  static IValue make(Kind kind);
+  static IValue make_container(Kind kind);
   /// The container of a value; null if it is not a container.
   static ValueContainer* of(const IValue& value);
 

@@ -9,31 +9,31 @@ namespace tandem {
 namespace autograd {
 
 AutogradMeta& materialize_autograd_meta(const Tensor& t) {
-  auto& record = t.impl()->autograd;
+  auto& meta = t.impl()->autograd;
   // `new AutogradMeta` is written without parentheses, because `new AutogradMeta()` would zero the memory before the
   // constructor runs.
-  if (!record) record = Owned<AutogradMetaInterface>(new AutogradMeta);
-  return static_cast<AutogradMeta&>(*record);
+  if (!meta) meta = Owned<AutogradMetaInterface>(new AutogradMeta);
+  return static_cast<AutogradMeta&>(*meta);
 }
 
 static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
   AutogradMeta& m = materialize_autograd_meta(t);
   if (m.retained) {  // from now on, retain the gradient of the tensor's new value
-    if (m.node) m.node->stop_retaining_grad(m.retained);
+    if (m.grad_fn) m.grad_fn->stop_retaining_grad(m.retained);
     node->retain_grad_in(slot, m.retained);
   }
-  m.node = node;
-  m.slot = slot;
+  m.grad_fn = node;
+  m.output_nr = slot;
 }
 
 /// Called if the view or its base is changed in place in grad mode. @throws Error if the view was made outside of grad
 /// mode or in a custom Function
 static void check_creation_mode(const char* op, const Tensor& view, const AutogradMeta& m, const char* changed) {
-  if (m.made == CreationMode::in_grad_mode) return;
-  TANDEM_CHECK(m.made != CreationMode::in_function, "Output of Function is a view and ", changed,
+  if (m.creation_meta == CreationMode::in_grad_mode) return;
+  TANDEM_CHECK(m.creation_meta != CreationMode::in_function, "Output of Function is a view and ", changed,
                " modified inplace: ", op, ", for a view of ", view.sizes(),
                " that forward() made of its input, whose custom backward this would override; clone() it in forward()");
-  const bool inference = m.made == CreationMode::in_inference_mode;
+  const bool inference = m.creation_meta == CreationMode::in_inference_mode;
   TANDEM_CHECK(false, "A view was created in ", inference ? "inference" : "no_grad", " mode and ", changed,
                " modified inplace ", inference ? "in normal mode" : "with grad mode enabled", ": ", op,
                ", for a view of ", view.sizes(),
@@ -47,14 +47,14 @@ const NodePtr& grad_fn(const Tensor& t) {
   AutogradMeta* m = get_autograd_meta(t);
   if (!m) return none;
   if (m->base.defined() && m->node_version != t._version()) {
-    if (!m->node && !m->base.requires_grad()) return m->node;
+    if (!m->grad_fn && !m->base.requires_grad()) return m->grad_fn;
     check_creation_mode("a use of it", t, *m, "its base or another view of its base has been");
-    TANDEM_CHECK(!m->multi_view_op || !m->node, "Output of ", m->multi_view_op,
+    TANDEM_CHECK(!m->multi_view_op || !m->grad_fn, "Output of ", m->multi_view_op,
                  " is a view and its base or another view of its base has been modified inplace. This view is the "
                  "output of a function that returns multiple views. Such functions do not allow the output views to be "
                  "modified inplace. Take the view, of ",
                  t.sizes(), ", again after the change, or change a clone");
-    if (grad_fn(m->base) || (!m->node && m->base.requires_grad())) {
+    if (grad_fn(m->base) || (!m->grad_fn && m->base.requires_grad())) {
       auto backward = [geometry = ViewGeometry(m->base, t)](const Context&, const Tensor& dy) -> Grads {
         return {as_strided_backward(dy, geometry)};
       };
@@ -64,15 +64,15 @@ const NodePtr& grad_fn(const Tensor& t) {
     }
     m->node_version = t._version();
   }
-  return m->node;
+  return m->grad_fn;
 }
 
 void detail::set_history(const Tensor& t, const NodePtr& node) {
   // If the tensor is a view that an operation made in no-grad mode to compute its result, then the operation's node is
   // its whole history.
-  if (AutogradMeta* m = get_autograd_meta(t); m && m->made != CreationMode::in_grad_mode) {
+  if (AutogradMeta* m = get_autograd_meta(t); m && m->creation_meta != CreationMode::in_grad_mode) {
     m->base.reset();
-    m->made = CreationMode::in_grad_mode;
+    m->creation_meta = CreationMode::in_grad_mode;
   }
   autograd::set_history(t, node, node->add_output(t));
 }
@@ -84,9 +84,9 @@ void set_view_of(const Tensor& view, const Tensor& x) {
   AutogradMeta& m = materialize_autograd_meta(view);
   m.base = source_meta && source_meta->base.defined() ? source_meta->base : x;
   m.multi_view_op = source_meta ? source_meta->multi_view_op : nullptr;
-  m.made = source_meta ? source_meta->made : CreationMode::in_grad_mode;
+  m.creation_meta = source_meta ? source_meta->creation_meta : CreationMode::in_grad_mode;
   if (!is_grad_enabled())
-    m.made = InferenceMode::is_enabled() ? CreationMode::in_inference_mode : CreationMode::in_no_grad_mode;
+    m.creation_meta = InferenceMode::is_enabled() ? CreationMode::in_inference_mode : CreationMode::in_no_grad_mode;
   m.node_version = view._version();
 }
 
@@ -102,7 +102,7 @@ std::shared_ptr<AccumulateGrad> detail::grad_accumulator(const Tensor& leaf) {
 }
 
 Edge detail::gradient_edge(const Tensor& t) {
-  if (const NodePtr& node = grad_fn(t)) return {node, get_autograd_meta(t)->slot};
+  if (const NodePtr& node = grad_fn(t)) return {node, get_autograd_meta(t)->output_nr};
   // A view without history requires a gradient because its base does, but no gradient flows through the view.
   const AutogradMeta* m = get_autograd_meta(t);
   return m && m->requires_grad ? Edge{grad_accumulator(t), 0} : Edge{};
@@ -212,7 +212,7 @@ void check_inplace(const char* op, const Tensor& x) {
       ": a view of a leaf Variable that requires grad is being used in an in-place operation. Use a NoGradGuard");
 }
 
-void assign(const char* op, Tensor& x, const Tensor& y, OldValue before) {
+void assign(const char* op, Tensor& x, const Tensor& y, InplaceAccess access) {
   AutogradMeta* m = get_autograd_meta(x);
   const bool is_view = m && m->base.defined();
   const Edge old = is_view ? Edge{} : gradient_edge(x);
@@ -221,16 +221,16 @@ void assign(const char* op, Tensor& x, const Tensor& y, OldValue before) {
     copy_elements(y.detach(), x);
   }
   const AutogradMeta* const made = get_autograd_meta(y);
-  if (!is_view && before == OldValue::used && made && made->node && !made->base.defined()) {
+  if (!is_view && access == InplaceAccess::read_write && made && made->grad_fn && !made->base.defined()) {
     // Makes x the output of y's node, in place of y. So hooks on x also see the gradients that arrive through saved
     // tensors.
     x.bump_version();
-    set_history(x, made->node, made->slot);
+    set_history(x, made->grad_fn, made->output_nr);
     return;
   }
   if (!is_view) {
-    auto backward = [before](const Context& ctx, const Tensor& dy) -> Grads {
-      return {before == OldValue::replaced && ctx.needs_grad(0) ? zeros_as(dy) : Tensor(), dy};
+    auto backward = [access](const Context& ctx, const Tensor& dy) -> Grads {
+      return {access == InplaceAccess::overwrite && ctx.needs_grad(0) ? zeros_as(dy) : Tensor(), dy};
     };
     auto node = std::make_shared<LambdaNode<decltype(backward)>>(op, backward);
     node->add_input({});
@@ -270,7 +270,7 @@ using autograd::materialize_autograd_meta;
 
 bool Tensor::requires_grad() const {
   const autograd::AutogradMeta* m = get_autograd_meta(*this);
-  return m && (m->requires_grad || m->node || (m->base.defined() && m->base.requires_grad()));
+  return m && (m->requires_grad || m->grad_fn || (m->base.defined() && m->base.requires_grad()));
 }
 const Tensor& Tensor::requires_grad_(bool wanted) const {
   const bool leaf = is_leaf();
@@ -317,7 +317,7 @@ Tensor Tensor::detach() const { return core::alias(*this); }
 Tensor& Tensor::detach_() const {
   if (autograd::AutogradMeta* m = get_autograd_meta(self())) {
     TANDEM_CHECK(!m->base.defined(), "detach_: Can't detach views in-place. Use detach() instead");
-    m->node = nullptr;
+    m->grad_fn = nullptr;
     m->requires_grad = false;
   }
   return self();
@@ -331,7 +331,7 @@ Tensor Tensor::data() const {
 unsigned Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) const {
   TANDEM_CHECK(requires_grad(), "register_hook: cannot register a hook on a tensor that doesn't require gradient");
   if (const auto& node = autograd::grad_fn(*this))
-    return node->add_hook(materialize_autograd_meta(*this).slot, std::move(hook));
+    return node->add_hook(materialize_autograd_meta(*this).output_nr, std::move(hook));
   materialize_autograd_meta(*this).hooks.push_back(std::move(hook));
   return static_cast<unsigned>(materialize_autograd_meta(*this).hooks.size() - 1);
 }
@@ -348,7 +348,7 @@ void Tensor::retain_grad() const {
   if (retained) return;
   // The retained gradient is a separate object, because the tensor may be gone when its gradient arrives.
   retained = std::make_shared<Tensor>();
-  autograd::grad_fn(*this)->retain_grad_in(materialize_autograd_meta(*this).slot, retained);
+  autograd::grad_fn(*this)->retain_grad_in(materialize_autograd_meta(*this).output_nr, retained);
 }
 
 void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
@@ -366,7 +366,7 @@ bool Tensor::is_view() const {
 }
 int64_t Tensor::output_nr() const {
   const autograd::AutogradMeta* m = autograd::get_autograd_meta(*this);
-  return m ? m->slot : 0;
+  return m ? m->output_nr : 0;
 }
 
 }  // namespace tandem

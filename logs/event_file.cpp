@@ -48,7 +48,7 @@ EventFile::EventFile(const std::string& folder, const SummaryWriterOptions& opti
   path_ = folder + name + options.filename_suffix();
   fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   TANDEM_CHECK(fd_ >= 0, "SummaryWriter: cannot write ", path_, ": ", std::strerror(errno));
-  add(version_event(now));
+  add_event(version_event(now));
   flush();  // so that TensorBoard shows the run at once
 }
 
@@ -61,7 +61,7 @@ EventFile::~EventFile() {
   ::close(fd_);
 }
 
-void EventFile::add(const std::string& event) {
+void EventFile::add_event(const std::string& event) {
   pending_ += frame_record(event);
   if (++num_pending_ >= max_queue_ || std::chrono::steady_clock::now() - last_flush_ >= flush_interval_) flush();
 }

@@ -20,7 +20,7 @@ class EventFile {
   /// Writes the events in memory; prints an error message on stderr if that fails.
   ~EventFile();
   EventFile(const EventFile&) = delete;
-  void add(const std::string& event);
+  void add_event(const std::string& event);
   void flush();
 
  private:

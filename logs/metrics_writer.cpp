@@ -83,16 +83,17 @@ MetricsWriter::MetricsWriter(std::string path, bool append) : path_(std::move(pa
   std::ifstream file(path_);
   if (csv_) std::getline(file, existing_header_);
   file.clear();
-  if (file.seekg(-1, std::ios::end) && file.get() != '\n') write("\n");  // ends the last row, if a crash cut it off
+  if (file.seekg(-1, std::ios::end) && file.get() != '\n')
+    write_line("\n");  // ends the last row, if a crash cut it off
 }
 MetricsWriter::~MetricsWriter() { ::close(fd_); }
 
 void MetricsWriter::add(int64_t step, const Metrics& metrics) {
   check_names(metrics);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  if (!csv_) return write(json_row(step, seconds, metrics));
+  if (!csv_) return write_line(json_row(step, seconds, metrics));
   if (columns_.empty()) write_header(metrics);
-  write(csv_row(step, seconds, metrics));
+  write_line(csv_row(step, seconds, metrics));
 }
 
 void MetricsWriter::write_header(const Metrics& metrics) {
@@ -101,7 +102,7 @@ void MetricsWriter::write_header(const Metrics& metrics) {
   TANDEM_CHECK(existing_header_.empty() || existing_header_ == header, "MetricsWriter: ", path_, " has the columns ",
                existing_header_, ", and the row to append has ", header,
                "; accepted: the same columns, or another file");
-  if (existing_header_.empty()) write(header + "\n");
+  if (existing_header_.empty()) write_line(header + "\n");
   for (const auto& [name, value] : metrics) columns_.push_back(name);
 }
 
@@ -120,7 +121,7 @@ std::string MetricsWriter::csv_row(int64_t step, double seconds, const Metrics& 
   return row + "\n";
 }
 
-void MetricsWriter::write(const std::string& line) {
+void MetricsWriter::write_line(const std::string& line) {
   for (size_t at = 0; at < line.size();) {
     const ssize_t written = ::write(fd_, line.data() + at, line.size() - at);
     if (written < 0 && errno == EINTR) continue;

@@ -43,7 +43,7 @@ class MetricsWriter {
  private:
   std::string csv_row(int64_t step, double seconds, const std::vector<std::pair<std::string, double>>& metrics);
   void write_header(const std::vector<std::pair<std::string, double>>& metrics);
-  void write(const std::string& line);
+  void write_line(const std::string& line);
   std::string path_, existing_header_;
   std::vector<std::string> columns_;
   bool csv_ = false;

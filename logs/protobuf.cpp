@@ -14,45 +14,47 @@ void append_little_endian(std::string& to, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) to += static_cast<char>(value >> (8 * i));
 }
 
-void ProtoMessage::varint(uint64_t value) {
+void ProtoMessage::append_varint(uint64_t value) {
   for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
   bytes_ += static_cast<char>(value);
 }
-void ProtoMessage::append_key(int field, int wire_type) { varint(static_cast<uint64_t>(field) << 3 | wire_type); }
+void ProtoMessage::append_key(int field, int wire_type) {
+  append_varint(static_cast<uint64_t>(field) << 3 | wire_type);
+}
 
-ProtoMessage& ProtoMessage::integer(int field, int64_t value) {
+ProtoMessage& ProtoMessage::add_int64(int field, int64_t value) {
   if (value == 0) return *this;
   append_key(field, kVarint);
-  varint(static_cast<uint64_t>(value));
+  append_varint(static_cast<uint64_t>(value));
   return *this;
 }
-ProtoMessage& ProtoMessage::float64(int field, double value) {
+ProtoMessage& ProtoMessage::add_double(int field, double value) {
   const auto bits = std::bit_cast<uint64_t>(value);
   if (bits == 0) return *this;  // omits 0.0, the default, but not -0.0
   append_key(field, kEightBytes);
   append_little_endian(bytes_, bits, 8);
   return *this;
 }
-ProtoMessage& ProtoMessage::float32(int field, float value) {
+ProtoMessage& ProtoMessage::add_float(int field, float value) {
   append_key(field, kFourBytes);
   append_little_endian(bytes_, std::bit_cast<uint32_t>(value), 4);
   return *this;
 }
-ProtoMessage& ProtoMessage::bytes(int field, std::string_view value) {
+ProtoMessage& ProtoMessage::add_bytes(int field, std::string_view value) {
   append_key(field, kLengthAndBytes);
-  varint(value.size());
+  append_varint(value.size());
   bytes_ += value;
   return *this;
 }
-ProtoMessage& ProtoMessage::packed_float64(int field, const std::vector<double>& values) {
+ProtoMessage& ProtoMessage::add_packed_doubles(int field, const std::vector<double>& values) {
   std::string packed;
   for (const double value : values) append_little_endian(packed, std::bit_cast<uint64_t>(value), 8);
-  return bytes(field, packed);
+  return add_bytes(field, packed);
 }
-ProtoMessage& ProtoMessage::packed_float32(int field, const std::vector<float>& values) {
+ProtoMessage& ProtoMessage::add_packed_floats(int field, const std::vector<float>& values) {
   std::string packed;
   for (const float value : values) append_little_endian(packed, std::bit_cast<uint32_t>(value), 4);
-  return bytes(field, packed);
+  return add_bytes(field, packed);
 }
 
 }  // namespace tandem::logs

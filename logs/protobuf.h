@@ -11,22 +11,22 @@ namespace tandem::logs {
 /// A message under construction. Fields are appended in the order of the calls; Google's writers order them by number.
 class ProtoMessage {
  public:
-  /// Appends an int32, int64 or enum. integer() and float64() omit zeros, as in proto3.
-  ProtoMessage& integer(int field, int64_t value);
+  /// Appends an int32, int64 or enum. add_int64() and add_double() omit zeros, as in proto3.
+  ProtoMessage& add_int64(int field, int64_t value);
   /// Appends a double.
-  ProtoMessage& float64(int field, double value);
+  ProtoMessage& add_double(int field, double value);
   /// Appends a float, even if it is zero: members of a `oneof` are always written.
-  ProtoMessage& float32(int field, float value);
+  ProtoMessage& add_float(int field, float value);
   /// Appends a string, bytes, or another message.
-  ProtoMessage& bytes(int field, std::string_view value);
-  ProtoMessage& message(int field, const ProtoMessage& value) { return bytes(field, value.bytes_); }
-  /// packed_float64() appends a packed `repeated double`, and packed_float32() a packed `repeated float`.
-  ProtoMessage& packed_float64(int field, const std::vector<double>& values);
-  ProtoMessage& packed_float32(int field, const std::vector<float>& values);
+  ProtoMessage& add_bytes(int field, std::string_view value);
+  ProtoMessage& add_message(int field, const ProtoMessage& value) { return add_bytes(field, value.bytes_); }
+  /// add_packed_doubles() appends a packed `repeated double`, and add_packed_floats() a packed `repeated float`.
+  ProtoMessage& add_packed_doubles(int field, const std::vector<double>& values);
+  ProtoMessage& add_packed_floats(int field, const std::vector<float>& values);
   const std::string& str() const { return bytes_; }
 
  private:
-  void varint(uint64_t value);
+  void append_varint(uint64_t value);
   void append_key(int field, int wire_type);
   std::string bytes_;
 };

@@ -16,9 +16,9 @@ enum DataType { kDtFloat = 1, kDtDouble = 2, kDtString = 7 };  // values of Tens
 
 /// Returns a SummaryMetadata message, which names the TensorBoard plugin that displays the value.
 ProtoMessage make_plugin_metadata(const char* name) {
-  return ProtoMessage().message(/*plugin_data*/ 1, ProtoMessage().bytes(/*plugin_name*/ 1, name));
+  return ProtoMessage().add_message(/*plugin_data*/ 1, ProtoMessage().add_bytes(/*plugin_name*/ 1, name));
 }
-std::string make_summary(const ProtoMessage& value) { return ProtoMessage().message(/*value*/ 1, value).str(); }
+std::string make_summary(const ProtoMessage& value) { return ProtoMessage().add_message(/*value*/ 1, value).str(); }
 
 const std::vector<double>& bin_limits() {
   static const auto& limits = *new std::vector<double>([] {
@@ -40,14 +40,15 @@ Tensor to_float64(const Tensor& values) { return values.detach().to(kCPU).to(kFl
 
 std::string scalar_summary(const std::string& tag, double value, bool new_style, bool double_precision) {
   ProtoMessage message;
-  message.bytes(/*tag*/ 1, tag);
-  if (!new_style) return make_summary(message.float32(/*simple_value*/ 2, static_cast<float>(value)));
+  message.add_bytes(/*tag*/ 1, tag);
+  if (!new_style) return make_summary(message.add_float(/*simple_value*/ 2, static_cast<float>(value)));
   ProtoMessage tensor;
   if (double_precision)
-    tensor.integer(/*dtype*/ 1, kDtDouble).packed_float64(/*double_val*/ 6, {value});
+    tensor.add_int64(/*dtype*/ 1, kDtDouble).add_packed_doubles(/*double_val*/ 6, {value});
   else
-    tensor.integer(/*dtype*/ 1, kDtFloat).packed_float32(/*float_val*/ 5, {static_cast<float>(value)});
-  return make_summary(message.message(/*tensor*/ 8, tensor).message(/*metadata*/ 9, make_plugin_metadata("scalars")));
+    tensor.add_int64(/*dtype*/ 1, kDtFloat).add_packed_floats(/*float_val*/ 5, {static_cast<float>(value)});
+  return make_summary(
+      message.add_message(/*tensor*/ 8, tensor).add_message(/*metadata*/ 9, make_plugin_metadata("scalars")));
 }
 
 std::string histogram_summary(const std::string& tag, const Tensor& values) {
@@ -85,10 +86,12 @@ std::string histogram_summary(const std::string& tag, const Tensor& values) {
                                   limits.begin() + (last - counts.begin()) + 1);
   const auto [low, high] = std::minmax_element(begin, end);
   ProtoMessage histogram;
-  histogram.float64(/*min*/ 1, *low).float64(/*max*/ 2, *high).float64(/*num*/ 3, static_cast<double>(end - begin));
-  histogram.float64(/*sum*/ 4, sum).float64(/*sum_squares*/ 5, sum_squares);
-  histogram.packed_float64(/*bucket_limit*/ 6, upper).packed_float64(/*bucket*/ 7, heights);
-  return make_summary(ProtoMessage().bytes(/*tag*/ 1, tag).message(/*histo*/ 5, histogram));
+  histogram.add_double(/*min*/ 1, *low)
+      .add_double(/*max*/ 2, *high)
+      .add_double(/*num*/ 3, static_cast<double>(end - begin));
+  histogram.add_double(/*sum*/ 4, sum).add_double(/*sum_squares*/ 5, sum_squares);
+  histogram.add_packed_doubles(/*bucket_limit*/ 6, upper).add_packed_doubles(/*bucket*/ 7, heights);
+  return make_summary(ProtoMessage().add_bytes(/*tag*/ 1, tag).add_message(/*histo*/ 5, histogram));
 }
 
 std::string image_summary(const std::string& tag, const Tensor& image, const std::string& dataformats) {
@@ -109,35 +112,39 @@ std::string image_summary(const std::string& tag, const Tensor& image, const std
     chw = chw.to(kFloat32).mul(255).clamp(0, 255).to(kUInt8);
   }
   ProtoMessage picture;
-  picture.integer(/*height*/ 1, chw.size(1)).integer(/*width*/ 2, chw.size(2)).integer(/*colorspace*/ 3, chw.size(0));
-  picture.bytes(/*encoded_image_string*/ 4, data::tensor_to_png("add_image", chw));
-  return make_summary(ProtoMessage().bytes(/*tag*/ 1, tag).message(/*image*/ 4, picture));
+  picture.add_int64(/*height*/ 1, chw.size(1))
+      .add_int64(/*width*/ 2, chw.size(2))
+      .add_int64(/*colorspace*/ 3, chw.size(0));
+  picture.add_bytes(/*encoded_image_string*/ 4, data::tensor_to_png("add_image", chw));
+  return make_summary(ProtoMessage().add_bytes(/*tag*/ 1, tag).add_message(/*image*/ 4, picture));
 }
 
 std::string text_summary(const std::string& tag, const std::string& text) {
   ProtoMessage tensor, one_element;
-  one_element.message(/*dim*/ 2, ProtoMessage().integer(/*size*/ 1, 1));
-  tensor.integer(/*dtype*/ 1, kDtString).message(/*tensor_shape*/ 2, one_element).bytes(/*string_val*/ 8, text);
+  one_element.add_message(/*dim*/ 2, ProtoMessage().add_int64(/*size*/ 1, 1));
+  tensor.add_int64(/*dtype*/ 1, kDtString)
+      .add_message(/*tensor_shape*/ 2, one_element)
+      .add_bytes(/*string_val*/ 8, text);
   ProtoMessage value;
-  value.bytes(/*tag*/ 1, tag + "/text_summary").message(/*tensor*/ 8, tensor);
-  return make_summary(value.message(/*metadata*/ 9, make_plugin_metadata("text")));
+  value.add_bytes(/*tag*/ 1, tag + "/text_summary").add_message(/*tensor*/ 8, tensor);
+  return make_summary(value.add_message(/*metadata*/ 9, make_plugin_metadata("text")));
 }
 
 std::string summary_event(const std::string& summary, std::optional<int64_t> step, double wall_time) {
   ProtoMessage event;
-  event.float64(/*wall_time*/ 1, wall_time).integer(/*step*/ 2, step.value_or(0));
-  return event.bytes(/*summary*/ 5, summary).str();
+  event.add_double(/*wall_time*/ 1, wall_time).add_int64(/*step*/ 2, step.value_or(0));
+  return event.add_bytes(/*summary*/ 5, summary).str();
 }
 std::string version_event(double wall_time) {
   ProtoMessage event;
-  event.float64(/*wall_time*/ 1, wall_time).bytes(/*file_version*/ 3, "brain.Event:2");
-  return event.message(/*source_metadata*/ 10, ProtoMessage().bytes(/*writer*/ 1, "tandem")).str();
+  event.add_double(/*wall_time*/ 1, wall_time).add_bytes(/*file_version*/ 3, "brain.Event:2");
+  return event.add_message(/*source_metadata*/ 10, ProtoMessage().add_bytes(/*writer*/ 1, "tandem")).str();
 }
 std::string restart_event(int64_t step, double wall_time) {
   constexpr int kStart = 1;
   ProtoMessage event;
-  event.float64(/*wall_time*/ 1, wall_time).integer(/*step*/ 2, step);
-  return event.message(/*session_log*/ 7, ProtoMessage().integer(/*status*/ 1, kStart)).str();
+  event.add_double(/*wall_time*/ 1, wall_time).add_int64(/*step*/ 2, step);
+  return event.add_message(/*session_log*/ 7, ProtoMessage().add_int64(/*status*/ 1, kStart)).str();
 }
 
 }  // namespace tandem::logs

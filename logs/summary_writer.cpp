@@ -29,13 +29,13 @@ struct SummaryWriter::State {
   std::mutex mutex;
   std::map<std::string, EventFile> files;  // key: folder, which is log_dir or made by add_scalars
 
-  EventFile& file(const std::string& folder) { return files.try_emplace(folder, folder, options).first->second; }
+  EventFile& get_file(const std::string& folder) { return files.try_emplace(folder, folder, options).first->second; }
   /// @param sub_folder  folder inside log_dir; empty for log_dir itself
-  void add(const std::string& sub_folder, const std::string& summary, std::optional<int64_t> step,
-           std::optional<double> wall_time) {
+  void add_summary(const std::string& sub_folder, const std::string& summary, std::optional<int64_t> step,
+                   std::optional<double> wall_time) {
     const std::string event = summary_event(summary, step, wall_time ? *wall_time : wall_time_now());
     const std::lock_guard lock(mutex);
-    file(sub_folder.empty() ? log_dir : log_dir + "/" + sub_folder).add(event);
+    get_file(sub_folder.empty() ? log_dir : log_dir + "/" + sub_folder).add_event(event);
   }
 };
 
@@ -45,9 +45,9 @@ SummaryWriter::SummaryWriter(std::string log_dir, const SummaryWriterOptions& op
                "; accepted: 0 or more");
   state_->log_dir = log_dir.empty() ? default_folder(options.comment()) : std::move(log_dir);
   state_->options = options;
-  EventFile& file = state_->file(state_->log_dir);
+  EventFile& file = state_->get_file(state_->log_dir);
   if (!options.purge_step()) return;
-  file.add(restart_event(*options.purge_step(), wall_time_now()));
+  file.add_event(restart_event(*options.purge_step(), wall_time_now()));
   file.flush();
 }
 SummaryWriter::~SummaryWriter() = default;
@@ -55,7 +55,7 @@ const std::string& SummaryWriter::get_logdir() const { return state_->log_dir; }
 
 void SummaryWriter::add_scalar(const std::string& tag, double value, std::optional<int64_t> step,
                                std::optional<double> walltime, bool new_style, bool double_precision) {
-  state_->add("", scalar_summary(tag, value, new_style, double_precision), step, walltime);
+  state_->add_summary("", scalar_summary(tag, value, new_style, double_precision), step, walltime);
 }
 void SummaryWriter::add_scalar(const std::string& tag, const Tensor& value, std::optional<int64_t> step,
                                std::optional<double> walltime, bool new_style, bool double_precision) {
@@ -69,19 +69,19 @@ void SummaryWriter::add_scalars(const std::string& main_tag, const std::map<std:
   std::string folder = main_tag;
   std::replace(folder.begin(), folder.end(), '/', '_');
   for (const auto& [name, value] : tag_scalar_dict)
-    state_->add(folder + "_" + name, scalar_summary(main_tag, value, false, false), step, now);
+    state_->add_summary(folder + "_" + name, scalar_summary(main_tag, value, false, false), step, now);
 }
 void SummaryWriter::add_histogram(const std::string& tag, const Tensor& values, std::optional<int64_t> step,
                                   std::optional<double> walltime) {
-  state_->add("", histogram_summary(tag, values), step, walltime);
+  state_->add_summary("", histogram_summary(tag, values), step, walltime);
 }
 void SummaryWriter::add_image(const std::string& tag, const Tensor& image, std::optional<int64_t> step,
                               std::optional<double> walltime, const std::string& dataformats) {
-  state_->add("", image_summary(tag, image, dataformats), step, walltime);
+  state_->add_summary("", image_summary(tag, image, dataformats), step, walltime);
 }
 void SummaryWriter::add_text(const std::string& tag, const std::string& text, std::optional<int64_t> step,
                              std::optional<double> walltime) {
-  state_->add("", text_summary(tag, text), step, walltime);
+  state_->add_summary("", text_summary(tag, text), step, walltime);
 }
 
 void SummaryWriter::flush() {

@@ -21,7 +21,7 @@ Tensor& compute_inplace(const char* op, Tensor& x, autograd::TensorRefs others, 
     const NoGradGuard guard;
     copy_elements(checked(compute(x)), x);
   };
-  return autograd::inplace(op, x, others, direct, [&](const Tensor& old) { return checked(compute(old.clone())); });
+  return autograd::run_inplace(op, x, others, direct, [&](const Tensor& old) { return checked(compute(old.clone())); });
 }
 
 }  // namespace tandem::detail

@@ -18,7 +18,7 @@ DType result_type(const Tensor& x, const Tensor& a, const Tensor& b);
 /// Returns the category that type promotion compares: 2 for floating point, 1 for integers, 0 for bool.
 inline int dtype_category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
 /// Converts integers and bool to the default floating dtype, for operations on floating dtypes.
-inline Tensor floating(const Tensor& x) { return x.is_floating_point() ? x : x.to(get_default_dtype()); }
+inline Tensor promote_to_floating(const Tensor& x) { return x.is_floating_point() ? x : x.to(get_default_dtype()); }
 /// Returns a number as a 0-dim tensor, to be combined with tensors on `device`. For a GPU the tensor stays on the host,
 /// and the kernel receives the number as a launch argument.
 inline Tensor wrapped_scalar_tensor(Device device, const Scalar& s, DType dtype) {

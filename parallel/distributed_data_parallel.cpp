@@ -266,7 +266,7 @@ void DistributedDataParallelBase::register_output_hook(const Tensor& output, con
   // If `output` is a view that is changed in place, its base gets a new history. A backward through it does not pass
   // the node of the view, so the base needs a hook too.
   const Tensor& base = autograd::materialize_autograd_meta(output).base;
-  if (base.defined() && base.grad_fn() && base.grad_fn()->sequence() >= forward->first_node)
+  if (base.defined() && base.grad_fn() && base.grad_fn()->sequence_nr() >= forward->first_node)
     base.register_hook([start](const Tensor&) { start(); });
 }
 void DistributedDataParallelBase::post_forward(const ForwardPtr& forward, const std::vector<Tensor>& outputs) {

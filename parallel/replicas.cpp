@@ -18,8 +18,8 @@ void make_alias_with_history(const Tensor& target, const Tensor& source) {
   to.own_version = from.own_version;
   autograd::AutogradMeta& meta = autograd::materialize_autograd_meta(target);
   meta.requires_grad = false;  // false, because the tensor is an output of a node and no leaf
-  meta.node = autograd::grad_fn(source);
-  meta.slot = meta.node ? autograd::get_autograd_meta(source)->slot : 0;
+  meta.grad_fn = autograd::grad_fn(source);
+  meta.output_nr = meta.grad_fn ? autograd::get_autograd_meta(source)->output_nr : 0;
 }
 
 }  // namespace

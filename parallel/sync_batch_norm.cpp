@@ -18,7 +18,7 @@ class RankBatches final : public tandem::detail::BatchStatsReducer {
     const ProcessGroupPtr group = current();
     return !group || group->size() == 1;
   }
-  int64_t join(Tensor& mean, Tensor& var, int64_t count) const override {
+  int64_t combine_stats(Tensor& mean, Tensor& var, int64_t count) const override {
     const ProcessGroupPtr group = current();
     const int64_t ranks = group->size(), channels = mean.numel();
     // Use float64, because float32 cannot represent every count of elements.
@@ -35,7 +35,7 @@ class RankBatches final : public tandem::detail::BatchStatsReducer {
     var.copy_(((vars + (means - whole).square()) * shares).sum({0}));
     return static_cast<int64_t>(total.item<double>());
   }
-  void add(const Tensor& sums) const override {
+  void all_reduce_sums(const Tensor& sums) const override {
     current()->all_reduce(sums, distributed::ReduceOp::SUM, "SyncBatchNorm's backward")->wait();
   }
 

@@ -230,7 +230,7 @@ class PickleReader {
                  content ? (*content)->name : std::string("a value that is not a class"), ", which is refused",
                  kAcceptedPickleContents);
     TANDEM_CHECK(given.empty(), "the pickle makes an object with arguments", kAcceptedPickleContents);
-    push(ValueContainer::make(Kind::object));
+    push(ValueContainer::make_container(Kind::object));
   }
   void build() {
     const IValue state = pop_value();

@@ -32,8 +32,8 @@ Tensor& add_scaled_inplace(const char* op, Tensor& x, const Tensor& other, const
     const Tensor from = copy_if_overlapping(x, other);
     TANDEM_DISPATCH(x.device(), add, x, from, alpha, x);
   };
-  return autograd::inplace(op, x, {other}, direct,
-                           [&](const Tensor& old) { return old.add(other, alpha).to(x.dtype()); });
+  return autograd::run_inplace(op, x, {other}, direct,
+                               [&](const Tensor& old) { return old.add(other, alpha).to(x.dtype()); });
 }
 Tensor& add_scaled_out(const char* op, Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
   check_out(op, out, {a, b});

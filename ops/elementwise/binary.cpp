@@ -168,7 +168,7 @@ Tensor Tensor::copysign(const Tensor& other) const {
                 });
 }
 Tensor Tensor::copysign(const Scalar& other) const {
-  const Tensor size = floating(*this).abs();
+  const Tensor size = promote_to_floating(*this).abs();
   return std::signbit(other.to_double()) ? -size : size;
 }
 

@@ -24,7 +24,7 @@ BinaryOp::Saves saves(const BinaryOp& op, const Tensor& a, const Tensor& b) {
 }
 
 /// Computes nextafter for half types: increments or decrements the bit pattern, which steps away from 0 or towards 0.
-Tensor stepped(const Tensor& a, const Tensor& b) {
+Tensor nextafter_half(const Tensor& a, const Tensor& b) {
   const Tensor bits = a.view(kInt16), away = (b > a) == (a > 0);
   const Tensor from_zero = where(b > 0, Scalar(1), Scalar(-0x7fff)).to(kInt16);
   const Tensor next = where(a == 0, from_zero, where(away, bits + 1, bits - 1)).view(a.dtype());
@@ -33,7 +33,7 @@ Tensor stepped(const Tensor& a, const Tensor& b) {
 void run(const BinaryOp& op, const Tensor& a, const Tensor& b, Tensor& z) {
   if (op.accepts != Accepts::stepped || !is_half(z.dtype())) return op.run(a, b, z);
   const NoGradGuard guard;
-  copy_elements(stepped(a, b), z);
+  copy_elements(nextafter_half(a, b), z);
 }
 }  // namespace
 
@@ -85,7 +85,7 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
     return binary(op, contains(saves(op, old, b), BinaryOp::Saves::x) ? old.clone() : old, b).to(old.dtype());
   };
   const AutoGradMode mode(is_grad_enabled() && !is_logical_op(op));
-  return autograd::inplace(op.inplace_name, a, {b}, direct, compute_out_of_place);
+  return autograd::run_inplace(op.inplace_name, a, {b}, direct, compute_out_of_place);
 }
 Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b) {
   // undefined tensor, passed instead of the operands if the operation has no derivative, so that nothing is checked

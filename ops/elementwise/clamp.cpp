@@ -101,7 +101,7 @@ Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max) con
   TANDEM_CHECK(min || max, "clamp_: At least one of 'min' or 'max' must not be None");
   TANDEM_CHECK(clamp_result_type(self(), min, max) == dtype(), "clamp_: result type ",
                clamp_result_type(self(), min, max), " can't be cast to the desired output type ", dtype());
-  return autograd::inplace(
+  return autograd::run_inplace(
       "clamp_", self(), {}, [&] { copy_elements(detach().clamp(min, max), self()); },
       [&](const Tensor& old) { return old.clone().clamp(min, max); });
 }

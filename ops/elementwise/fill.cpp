@@ -19,9 +19,9 @@ Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
     x.bump_version();
     return x;
   }
-  return autograd::inplace(
+  return autograd::run_inplace(
       op, x, {}, direct, [&](const Tensor&) { return full(x.sizes(), value, x.options()); },
-      autograd::OldValue::replaced);
+      autograd::InplaceAccess::overwrite);
 }
 }  // namespace
 

@@ -45,7 +45,7 @@ TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DEFINE_BINARY)
 
 Tensor Tensor::polygamma(int64_t n) const {
   TANDEM_CHECK(n >= 0, "polygamma(n, x) does not support negative n. Got ", n);
-  const Tensor x = floating(*this);
+  const Tensor x = promote_to_floating(*this);
   if (n == 0) return x.digamma();
   Tensor y;
   {
@@ -58,7 +58,7 @@ Tensor Tensor::polygamma(int64_t n) const {
 Tensor Tensor::mvlgamma(int64_t p) const {
   const AutocastOffGuard uncast;
   TANDEM_CHECK(p >= 1, "mvlgamma: p has to be greater than or equal to 1, got ", p);
-  const Tensor x = floating(*this);
+  const Tensor x = promote_to_floating(*this);
   Tensor y = x.lgamma();
   for (int64_t j = 1; j < p; ++j) y = y + (x - 0.5 * static_cast<double>(j)).lgamma();
   return y + 0.25 * static_cast<double>(p * (p - 1)) * std::log(std::numbers::pi);

@@ -49,7 +49,7 @@ TANDEM_SPECIAL_BINARY_OPS(TANDEM_DEFINE_SPECIAL_BINARY)
 
 Tensor special_entr(const Tensor& input) {
   const AutocastOffGuard uncast;
-  const Tensor x = floating(input);
+  const Tensor x = promote_to_floating(input);
   Tensor y;
   {
     const NoGradGuard guard;
@@ -58,10 +58,10 @@ Tensor special_entr(const Tensor& input) {
   return record("special_entr", y, {x}, {x},
                 [](const Context& ctx, const Tensor& dy) -> Grads { return {dy * (-1 - ctx.saved(0).log())}; });
 }
-Tensor special_ndtr(const Tensor& x) { return (floating(x) * -(0.5 * std::numbers::sqrt2)).erfc() * 0.5; }
+Tensor special_ndtr(const Tensor& x) { return (promote_to_floating(x) * -(0.5 * std::numbers::sqrt2)).erfc() * 0.5; }
 Tensor special_log_ndtr(const Tensor& input) {
   const AutocastOffGuard uncast;
-  const Tensor x = floating(input), far = x < -1, t = x * (0.5 * std::numbers::sqrt2);
+  const Tensor x = promote_to_floating(input), far = x < -1, t = x * (0.5 * std::numbers::sqrt2);
   const Tensor below = (special_erfcx(where(far, -t, Scalar(1))) * 0.5).log() - t * t;
   const Tensor above = (where(far, Scalar(0), t).erfc() * -0.5).log1p();
   return where(far, below, above);

@@ -79,15 +79,15 @@ Tensor Tensor::angle() const {
   // The last term is 0. It connects the result to x with a gradient of 0.
   return tandem::where(x < 0, Scalar(std::numbers::pi), positive) + x.sign() * 0;
 }
-Tensor Tensor::deg2rad() const { return floating(*this) * (std::numbers::pi / 180); }
-Tensor Tensor::rad2deg() const { return floating(*this) * (180 / std::numbers::pi); }
+Tensor Tensor::deg2rad() const { return promote_to_floating(*this) * (std::numbers::pi / 180); }
+Tensor Tensor::rad2deg() const { return promote_to_floating(*this) * (180 / std::numbers::pi); }
 Tensor Tensor::sinc() const {
-  const Tensor x = floating(*this), zero = x == 0, angle = x.masked_fill(zero, Scalar(1)) * std::numbers::pi;
+  const Tensor x = promote_to_floating(*this), zero = x == 0, angle = x.masked_fill(zero, Scalar(1)) * std::numbers::pi;
   return (angle.sin() / angle).masked_fill(zero, Scalar(1));
 }
 Tensor Tensor::logit(std::optional<double> eps) const {
   const AutocastOffGuard uncast;
-  const Tensor real = floating(*this);
+  const Tensor real = promote_to_floating(*this);
   Tensor y;
   {
     const NoGradGuard guard;

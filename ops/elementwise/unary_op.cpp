@@ -5,7 +5,7 @@ namespace tandem::detail {
 namespace {
 /// Converts x to the dtype in which op computes.
 Tensor operand(const UnaryOp& op, const char* name, const Tensor& x) {
-  if (op.accepts == Accepts::floating) return floating(x);
+  if (op.accepts == Accepts::floating) return promote_to_floating(x);
   if (op.accepts == Accepts::counted) return x.dtype() == kBool ? x.to(kInt64) : x;
   check_accepted_dtype(name, op.accepts, x.dtype());
   return x;
@@ -53,7 +53,7 @@ Tensor& unary_inplace(const UnaryOp& op, Tensor& x) {
   };
   // If the operation has no derivative, it is not recorded, and x keeps its history, as in PyTorch.
   const AutoGradMode mode(is_grad_enabled() && op.derivative);
-  return autograd::inplace(op.inplace_name, x, {}, direct, compute_out_of_place);
+  return autograd::run_inplace(op.inplace_name, x, {}, direct, compute_out_of_place);
 }
 Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
   // undefined tensor, passed instead of the input if the operation has no derivative, so that nothing is checked

@@ -24,7 +24,7 @@ NestedList::NestedList(std::initializer_list<NestedList> rows) : sizes_{static_c
   if (rows.size())
     for (const int64_t s : rows.begin()->sizes_) sizes_.push_back(s);
 }
-Tensor NestedList::make(const TensorOptions& options) const {
+Tensor NestedList::to_tensor(const TensorOptions& options) const {
   Scalar::Kind kind = values_.empty() ? empty_list_kind_.kind() : Scalar::Kind::boolean;
   for (const Scalar& v : values_) kind = std::max(kind, v.kind());
   const DType inferred = kind == Scalar::Kind::boolean   ? kBool
@@ -43,7 +43,7 @@ Tensor NestedList::make(const TensorOptions& options) const {
 
 }  // namespace detail
 
-Tensor tensor(const NestedList& values, const TensorOptions& options) { return values.make(options); }
+Tensor tensor(const NestedList& values, const TensorOptions& options) { return values.to_tensor(options); }
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options) {
   return full({}, value, options.dtype(options.dtype()));
 }

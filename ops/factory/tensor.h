@@ -15,7 +15,7 @@ class NestedList {
     for (const auto& v : list) values_.push_back(Scalar(static_cast<T>(v)));
     if (list.empty()) empty_list_kind_ = Scalar(T{});
   }
-  Tensor make(const TensorOptions& options) const;
+  Tensor to_tensor(const TensorOptions& options) const;
 
  private:
   std::vector<Scalar> values_;

@@ -112,27 +112,27 @@ detail::AdvancedIndex detail::resolve_index_tensors(const char* op, const Tensor
     }
   }
   AdvancedIndex p;
-  p.count = static_cast<int64_t>(dims.size());
-  const bool are_adjacent = dims.back() - dims.front() == p.count - 1;
-  if (are_adjacent) p.dim = dims.front();
-  for (int64_t d = 0; d < p.dim; ++d) p.order.push_back(d);
-  for (const int64_t d : dims) p.order.push_back(d);
-  for (int64_t d = p.dim; d < x.dim(); ++d)
-    if (std::find(dims.begin(), dims.end(), d) == dims.end()) p.order.push_back(d);
-  p.permuted = are_adjacent ? x : x.permute(p.order);
+  p.num_indexed_dims = static_cast<int64_t>(dims.size());
+  const bool are_adjacent = dims.back() - dims.front() == p.num_indexed_dims - 1;
+  if (are_adjacent) p.first_indexed_dim = dims.front();
+  for (int64_t d = 0; d < p.first_indexed_dim; ++d) p.dim_order.push_back(d);
+  for (const int64_t d : dims) p.dim_order.push_back(d);
+  for (int64_t d = p.first_indexed_dim; d < x.dim(); ++d)
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) p.dim_order.push_back(d);
+  p.permuted = are_adjacent ? x : x.permute(p.dim_order);
   // A position that is out of range in one dimension must be out of range in the flattened dimensions too.
-  if (x.is_cuda() && p.count > 1) {
+  if (x.is_cuda() && p.num_indexed_dims > 1) {
     int64_t total = 1;
     for (const int64_t d : dims) total *= x.size(d);
     for (size_t k = 0; k < dims.size(); ++k)
       positions[k] = where((positions[k] < 0) | (positions[k] >= x.size(dims[k])), Scalar(-total), positions[k]);
   }
-  p.at = positions[0];
+  p.positions = positions[0];
   for (size_t k = 1; k < dims.size(); ++k) {
-    TANDEM_CHECK_AS(IndexError, broadcasts(p.at.sizes(), positions[k].sizes()), op,
-                    ": shape mismatch: indexing tensors could not be broadcast together with shapes ", p.at.sizes(),
-                    ", ", positions[k].sizes());
-    p.at = p.at * x.size(dims[k]) + positions[k];
+    TANDEM_CHECK_AS(IndexError, broadcasts(p.positions.sizes(), positions[k].sizes()), op,
+                    ": shape mismatch: indexing tensors could not be broadcast together with shapes ",
+                    p.positions.sizes(), ", ", positions[k].sizes());
+    p.positions = p.positions * x.size(dims[k]) + positions[k];
   }
   return p;
 }

@@ -15,12 +15,16 @@ Tensor apply_slicing(const char* op, const Tensor& self, ArrayRef<indexing::Tens
 /// Positions that the index tensors name. The dimensions that they index are brought together, as in PyTorch: if they
 /// are adjacent, they stay where they are; otherwise they move to the front.
 struct AdvancedIndex {
-  Tensor permuted;  // x.permute(order), which makes the indexed dimensions adjacent
-  Shape order;
-  int64_t dim = 0, count;  // dim: first indexed dimension of `permuted`; count: number of indexed dimensions
-  // positions that the index tensors name, along dimension dim of flat(); its shape is their broadcast shape
-  Tensor at;
-  Tensor flat() const { return count > 1 ? permuted.flatten(dim, dim + count - 1) : permuted; }
+  Tensor permuted;  // x.permute(dim_order), which makes the indexed dimensions adjacent
+  Shape dim_order;
+  int64_t first_indexed_dim = 0, num_indexed_dims;  // the indexed dimensions of `permuted`
+  // positions that the index tensors name, along dimension first_indexed_dim of flatten_indexed_dims(); its shape is
+  // their broadcast shape
+  Tensor positions;
+  Tensor flatten_indexed_dims() const {
+    return num_indexed_dims > 1 ? permuted.flatten(first_indexed_dim, first_indexed_dim + num_indexed_dims - 1)
+                                : permuted;
+  }
 };
 AdvancedIndex resolve_index_tensors(const char* op, const Tensor& x,
                                     const std::vector<std::pair<int64_t, Tensor>>& tensors);

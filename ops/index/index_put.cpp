@@ -34,40 +34,42 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
   // a mask, which is handled above, accepts a value of another dtype
   check_same_dtype("index_put_", "x", *this, "value", value);
   const AdvancedIndex p = resolve_index_tensors("index_put_", x, tensors);
-  const Tensor flat = p.flat();
+  const Tensor flat = p.flatten_indexed_dims();
   // `whole` is the shape of the indexed elements: the shape of `flat`, with dimension dim replaced by the shape of
-  // p.at. `part` is the same shape with p.at flattened; `column` is a shape in which p.at broadcasts to `part`.
+  // p.positions. `part` is the same shape with p.positions flattened; `column` is a shape in which p.positions
+  // broadcasts to `part`.
   Shape part = flat.sizes(), column(part.size(), 1), whole;
-  const auto dim = static_cast<size_t>(p.dim);
+  const auto dim = static_cast<size_t>(p.first_indexed_dim);
   for (size_t d = 0; d < dim; ++d) whole.push_back(part[d]);
-  for (const int64_t s : p.at.sizes()) whole.push_back(s);
+  for (const int64_t s : p.positions.sizes()) whole.push_back(s);
   for (size_t d = dim + 1; d < part.size(); ++d) whole.push_back(part[d]);
-  part[dim] = column[dim] = p.at.numel();
+  part[dim] = column[dim] = p.positions.numel();
   TANDEM_CHECK(broadcasts(value.sizes(), whole) && broadcast_shapes("index_put_", value.sizes(), whole) == whole,
                "index_put_: shape mismatch: value tensor of shape ", value.sizes(),
                " cannot be broadcast to indexing result of shape ", whole);
   const Tensor rows = value.expand(whole).reshape(part);
   const auto put = [&] {  // returns a copy of x with the values written or added
-    const Tensor wide = p.at.reshape(column).expand(part);
-    Shape back(p.order.size(), 0);
-    for (size_t d = 0; d < back.size(); ++d) back[static_cast<size_t>(p.order[d])] = static_cast<int64_t>(d);
-    const Tensor y = accumulate ? flat.scatter_add(p.dim, wide, rows) : flat.scatter(p.dim, wide, rows);
+    const Tensor wide = p.positions.reshape(column).expand(part);
+    Shape back(p.dim_order.size(), 0);
+    for (size_t d = 0; d < back.size(); ++d) back[static_cast<size_t>(p.dim_order[d])] = static_cast<int64_t>(d);
+    const Tensor y =
+        accumulate ? flat.scatter_add(p.first_indexed_dim, wide, rows) : flat.scatter(p.first_indexed_dim, wide, rows);
     return y.reshape(p.permuted.sizes()).permute(back);
   };
   const auto direct = [&] {
     if (flat.storage() != x.storage() || !flat.is_contiguous()) return copy_elements(put(), x);
     const NoGradGuard guard;
-    const Tensor from = as_outer_dim_inner(copy_if_overlapping(flat, rows), p.dim),
-                 positions = p.at.reshape({-1}).contiguous();
+    const Tensor from = as_outer_dim_inner(copy_if_overlapping(flat, rows), p.first_indexed_dim),
+                 positions = p.positions.reshape({-1}).contiguous();
     // The index may share memory with x, as in x.index_put_({x}, ...).
     const Tensor at = positions.storage() == flat.storage() ? positions.clone() : positions;
-    Tensor to = as_outer_dim_inner(flat, p.dim);
+    Tensor to = as_outer_dim_inner(flat, p.first_indexed_dim);
     if (accumulate)
       TANDEM_DISPATCH(device(), index_add, from, at, to);
     else
       TANDEM_DISPATCH(device(), index_copy, "index_put_", from, at, to);
   };
-  autograd::inplace("index_put_", x, {value}, direct, [&](const Tensor&) { return put(); });
+  autograd::run_inplace("index_put_", x, {value}, direct, [&](const Tensor&) { return put(); });
   return self();
 }
 Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const {

@@ -28,7 +28,7 @@ Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) const {
                sizes(), " doesn't match the broadcast shape ", broadcast_shapes("masked_fill_", sizes(), mask.sizes()),
                " with mask ", mask.sizes());
   detail::check_representable("masked_fill_", dtype(), value);
-  return autograd::inplace(
+  return autograd::run_inplace(
       "masked_fill_", self(), {}, [&] { copy_elements(detach().masked_fill(mask, value), self()); },
       [&](const Tensor& old) { return old.masked_fill(mask, value); });
 }

@@ -64,7 +64,7 @@ static Tensor& scatter_inplace(const char* op, Tensor& x, int64_t dim, const Ten
     if (x.is_contiguous()) return scatter_into(op, x, dim, copy_if_shared(positions), copy_if_shared(part), add);
     copy_elements(scatter_copy(op, x, dim, positions, part, add), x);
   };
-  return autograd::inplace(op, x, {part}, direct, [&](const Tensor& old) {
+  return autograd::run_inplace(op, x, {part}, direct, [&](const Tensor& old) {
     return add ? old.scatter_add(dim, positions, part) : old.scatter(dim, positions, part);
   });
 }

@@ -13,7 +13,7 @@ void scatter_into(const char* op, const Tensor& out, int64_t dim, const Tensor& 
 /// argument.
 template <class Write>
 Tensor& write_back_inplace(const char* op, Tensor& x, autograd::TensorRefs others, const Write& write) {
-  return autograd::inplace(
+  return autograd::run_inplace(
       op, x, others, [&] { copy_elements(write(x.detach()), x); },
       [&](const Tensor& old) { return write(old.clone()); });
 }

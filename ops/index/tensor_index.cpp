@@ -16,11 +16,12 @@ Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
   const Tensor x = apply_slicing("index", *this, indices, tensors);
   if (tensors.empty()) return x.is_same(*this) ? view(sizes()) : x;
   const AdvancedIndex p = resolve_index_tensors("index", x, tensors);
-  const Tensor rows = select_rows("index", p.flat(), p.dim, p.at.reshape({-1}));
-  if (p.at.dim() == 1) return rows;
+  const Tensor rows = select_rows("index", p.flatten_indexed_dims(), p.first_indexed_dim, p.positions.reshape({-1}));
+  if (p.positions.dim() == 1) return rows;
   Shape sizes = rows.sizes();
-  sizes.erase(static_cast<size_t>(p.dim));
-  for (size_t d = 0; d < p.at.sizes().size(); ++d) sizes.insert(static_cast<size_t>(p.dim) + d, p.at.sizes()[d]);
+  sizes.erase(static_cast<size_t>(p.first_indexed_dim));
+  for (size_t d = 0; d < p.positions.sizes().size(); ++d)
+    sizes.insert(static_cast<size_t>(p.first_indexed_dim) + d, p.positions.sizes()[d]);
   return reshape_result(rows, sizes);
 }
 Tensor index(const Tensor& x, ArrayRef<std::optional<Tensor>> indices) { return x.index(to_tensor_indices(indices)); }

@@ -134,7 +134,7 @@ namespace {
 /// Returns (sum |x|^p)^(1/p) without a graph. |x| is divided by its largest element first, or by its smallest if p < 0.
 Tensor norm_by_powers(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
   const ReducedDims r("norm", x, dims);
-  if (r.count == 0) return r.restore(r.allocate_output(kFloat64).zero_(), keepdim);
+  if (r.reduced_size == 0) return r.restore(r.allocate_output(kFloat64).zero_(), keepdim);
   const Tensor size = r.x.abs();
   Tensor scale = p > 0 ? size.amax(1) : size.amin(1), flat = r.allocate_output(kFloat64);
   scale = tandem::where(scale.isfinite() & (scale != 0), scale, Scalar(1)).to(detail::accumulate_type(x.dtype()));
@@ -194,7 +194,7 @@ Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const
   return contiguous() * scale;
 }
 Tensor& Tensor::renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
-  return autograd::inplace(
+  return autograd::run_inplace(
       "renorm_", self(), {}, [&] { copy_elements(detach().renorm(p, dim, maxnorm), self()); },
       [&](const Tensor& old) { return old.clone().renorm(p, dim, maxnorm); });
 }

@@ -16,9 +16,9 @@ namespace {
 Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil, bool last);
 Tensor avg_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, bool last) {
   const PoolInput p("avg_pool2d", input, s, ceil, last);
-  Tensor y = p.make(p.x.dtype());
+  Tensor y = p.empty_output(p.x.dtype());
   TANDEM_DISPATCH(input.device(), avg_pool2d, p.x, s, y);
-  return record("avg_pool2d", reshape_to(y, p.out), {input}, {},
+  return record("avg_pool2d", reshape_to(y, p.output_sizes), {input}, {},
                 [=, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                   return {ctx.attach_zero_derivative(0, avg_pool_backward(dy, s, sizes, ceil, last))};
                 });
@@ -115,10 +115,10 @@ Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
                IntArrayRef(size));
   p.oh = size[0];
   p.ow = size[1];
-  p.finish();
-  Tensor y = p.make(p.x.dtype());
+  p.set_output_sizes();
+  Tensor y = p.empty_output(p.x.dtype());
   TANDEM_DISPATCH(input.device(), adaptive_avg_pool2d, p.x, y);
-  return record("adaptive_avg_pool2d", reshape_to(y, p.out), {input}, {},
+  return record("adaptive_avg_pool2d", reshape_to(y, p.output_sizes), {input}, {},
                 [last, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                   return {ctx.attach_zero_derivative(0, adaptive_avg_pool_backward(dy, sizes, last))};
                 });

@@ -57,11 +57,11 @@ void update_running_stats(const Tensor& running, const Tensor& batch, double mom
   wide.mul_(1 - momentum).add_(batch.to(wide.dtype()), part);
   if (!wide.is_same(running)) running.copy_(wide);
 }
-/// Statistics that normalize the channels. count: number of values per channel in the whole batch, which may be
+/// Statistics that normalize the channels. num_values: number of values per channel in the whole batch, which may be
 /// distributed over ranks.
 struct Statistics {
   Tensor mean, rstd;
-  int64_t count;
+  int64_t num_values;
 };
 /// In training, returns the statistics of x, and updates the running statistics. In evaluation, returns the running
 /// statistics.
@@ -109,7 +109,7 @@ Statistics compute_statistics(const Tensor& input, const Tensor& x, const Tensor
     TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
   }
   if (stats_reducer) {
-    count = stats_reducer->join(mean, var, count);
+    count = stats_reducer->combine_stats(mean, var, count);
     rstd = (var + eps).rsqrt();
     check_count(count);
   }
@@ -148,8 +148,8 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
   const Statistics statistics = compute_statistics(input, x, running_mean, running_var, num_batches_tracked, training,
                                                    momentum, eps, stats_reducer.get());
   TANDEM_DISPATCH(x.device(), batch_norm_apply, x, statistics.mean, statistics.rstd, w, b, y_rows);
-  const auto backward = [training, eps, last, stats_reducer, count = statistics.count](const Context& ctx,
-                                                                                       const Tensor& dy) -> Grads {
+  const auto backward = [training, eps, last, stats_reducer, count = statistics.num_values](const Context& ctx,
+                                                                                            const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     if (is_grad_enabled()) {  // second derivatives are required: computes the same formula with public operations
       TANDEM_CHECK_AS(NotImplementedError, !stats_reducer,
@@ -181,7 +181,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
     // sum_xhat) / count rstd weight.
     if (stats_reducer) {
       const Tensor sums = stack({sum_dy, sum_xhat}), rest = make_like(x, last);
-      stats_reducer->add(sums);
+      stats_reducer->all_reduce_sums(sums);
       Tensor scale = rstd * (-1.0 / static_cast<double>(std::max<int64_t>(count, 1))),
              rest_rows = to_batch_norm_layout(rest, last);
       if (w.defined()) scale.mul_(w);
@@ -201,7 +201,7 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& x, const Tens
   Shape dims;
   for (int64_t d = 0; d < x.dim(); ++d)
     if (d != 1) dims.push_back(d);
-  const auto [mean, inverse] = statistics(x, weight, dims, eps, /*keepdim=*/false);
+  const auto [mean, inverse] = compute_mean_and_rstd(x, weight, dims, eps, /*keepdim=*/false);
   return {y, mean, inverse};
 }
 

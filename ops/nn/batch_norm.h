@@ -21,9 +21,9 @@ struct BatchStatsReducer {
   virtual bool is_single_rank() const = 0;
   /// Replaces the mean and the biased variance of this part, which has `count` values per channel, by the mean and the
   /// variance of the whole batch. Returns the number of values per channel in the whole batch.
-  virtual int64_t join(Tensor& mean, Tensor& var, int64_t count) const = 0;
+  virtual int64_t combine_stats(Tensor& mean, Tensor& var, int64_t count) const = 0;
   /// Replaces sums by their total over all parts of the batch.
-  virtual void add(const Tensor& sums) const = 0;
+  virtual void all_reduce_sums(const Tensor& sums) const = 0;
 };
 /// Implements tandem::batch_norm. If `stats_reducer` is given, training uses the statistics of all parts of the batch.
 /// `num_batches_tracked` is an int64 counter that training increments; it may be undefined.

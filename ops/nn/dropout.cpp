@@ -5,7 +5,7 @@
 
 #include "tandem/kernels/fill.h"
 #include "tandem/ops/define_op.h"
-#include "tandem/ops/random/draw.h"
+#include "tandem/ops/random/reserve_random_numbers.h"
 
 namespace tandem {
 
@@ -91,7 +91,7 @@ namespace {
 using DropoutOp = Tensor (*)(const Tensor&, double, Flag);
 Tensor& dropout_inplace(const char* name, DropoutOp op, Tensor& x, double p, Flag training) {
   if (!training || p == 0) return x;
-  return autograd::inplace(
+  return autograd::run_inplace(
       name, x, {}, [&] { copy_elements(op(x.detach(), p, training), x); },
       [&](const Tensor& old) { return op(old.clone(), p, training); });
 }

@@ -43,8 +43,8 @@ Tensor im2col(const Tensor& x, Pair k, Pair d, Pair p, Pair s) {
   }
   const Windows h("im2col", x.size(2), k[0], d[0], p[0], s[0], x.device());
   const Windows w("im2col", x.size(3), k[1], d[1], p[1], s[1], x.device());
-  const Tensor padded = p == Pair(0) ? x : constant_pad_nd(x, {p[1], p[1], p[0], p[0]});
-  const Tensor parts = padded.index_select(2, h.positions).index_select(3, w.positions);
+  const Tensor padded_x = p == Pair(0) ? x : constant_pad_nd(x, {p[1], p[1], p[0], p[0]});
+  const Tensor parts = padded_x.index_select(2, h.positions).index_select(3, w.positions);
   return parts.reshape({x.size(0), x.size(1), h.kernel, h.count, w.kernel, w.count})
       .permute({0, 1, 2, 4, 3, 5})
       .reshape({x.size(0), x.size(1) * h.kernel * w.kernel, h.count * w.count})

@@ -44,7 +44,7 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& x, const Tens
   TANDEM_CHECK(x.numel() == N * C * HxW, "native_group_norm: Expected X.numel() == N * C * HxW, but X is ", x.sizes(),
                ", N is ", N, ", C is ", C, " and HxW is ", HxW);
   const Tensor y = group_norm(x, group, weight, bias, eps);
-  const auto [mean, inverse] = statistics(x.reshape({N, group, -1}), weight, {2}, eps, /*keepdim=*/false);
+  const auto [mean, inverse] = compute_mean_and_rstd(x.reshape({N, group, -1}), weight, {2}, eps, /*keepdim=*/false);
   return {y, mean, inverse};
 }
 

@@ -66,7 +66,7 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& x, IntArrayRe
   const Tensor y = layer_norm(x, normalized_shape, weight, bias, eps);
   Shape dims;
   for (size_t d = 0; d < normalized_shape.size(); ++d) dims.push_back(-1 - static_cast<int64_t>(d));
-  const auto [mean, inverse] = statistics(x, weight, dims, eps, /*keepdim=*/true);
+  const auto [mean, inverse] = compute_mean_and_rstd(x, weight, dims, eps, /*keepdim=*/true);
   return {y, mean, inverse};
 }
 

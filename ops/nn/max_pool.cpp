@@ -50,13 +50,13 @@ std::tuple<Tensor, Tensor> max_pool(const Tensor& input, const kernels::PoolShap
     return {y.to(input.dtype()), index};
   }
   const PoolInput p("max_pool2d", input, s, ceil, is_channels_last(input));
-  Tensor y = p.make(p.x.dtype()), index = indices ? p.make(kInt64) : Tensor();
+  Tensor y = p.empty_output(p.x.dtype()), index = indices ? p.empty_output(kInt64) : Tensor();
   TANDEM_DISPATCH(input.device(), max_pool2d, p.x, s, y, index);
-  return {record("max_pool2d", reshape_to(y, p.out), {input}, {index},
+  return {record("max_pool2d", reshape_to(y, p.output_sizes), {input}, {index},
                  [s, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                    return {ctx.attach_zero_derivative(0, max_pool_backward(dy, ctx.saved(0), s, sizes))};
                  }),
-          indices ? reshape_to(index, p.out) : index};
+          indices ? reshape_to(index, p.output_sizes) : index};
 }
 }  // namespace
 

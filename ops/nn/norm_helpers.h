@@ -42,8 +42,8 @@ inline Tensor compute_rstd(const Tensor& x, const Tensor& m, IntArrayRef dims, d
 }
 /// Returns (mean, 1 / standard deviation) over dims. As in PyTorch, statistics of a half type have this dtype on the
 /// CPU, unless weight has another dtype; otherwise they are float32.
-inline std::tuple<Tensor, Tensor> statistics(const Tensor& x, const Tensor& weight, IntArrayRef dims, double eps,
-                                             bool keepdim) {
+inline std::tuple<Tensor, Tensor> compute_mean_and_rstd(const Tensor& x, const Tensor& weight, IntArrayRef dims,
+                                                        double eps, bool keepdim) {
   const NoGradGuard guard;
   const Tensor wide = x.to(kFloat64);
   const DType type =

@@ -52,8 +52,8 @@ inline Tensor empty_pool_tensor(const Tensor& x, DType dtype, int64_t h, int64_t
 inline Tensor reshape_to(const Tensor& y, IntArrayRef sizes) { return y.dim() == 4 ? y : core::try_view(y, sizes); }
 
 struct PoolInput {
-  Tensor x;   // input of the pool, in the form that kernels take
-  Shape out;  // sizes of the operation's result
+  Tensor x;            // input of the pool, in the form that kernels take
+  Shape output_sizes;  // sizes of the operation's result
   int64_t oh, ow;
   PoolInput(const char* op, const Tensor& input, const kernels::PoolShape& s, bool ceil, bool channels_last)
       : PoolInput(op, input, channels_last) {
@@ -62,20 +62,20 @@ struct PoolInput {
         ": Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:", input.sizes());
     oh = pooling_output_size(op, x.size(-2), s.kernel[0], s.stride[0], s.padding[0], s.dilation[0], ceil);
     ow = pooling_output_size(op, x.size(-1), s.kernel[1], s.stride[1], s.padding[1], s.dilation[1], ceil);
-    finish();
+    set_output_sizes();
   }
   PoolInput(const char* op, const Tensor& input, bool channels_last) {
     check_real(op, input);
     TANDEM_CHECK(input.dim() == 3 || input.dim() == 4, op,
                  ": non-empty 3D or 4D (batch mode) tensor expected for input, but got ", input.sizes());
-    out = input.sizes();
+    output_sizes = input.sizes();
     x = to_pool_layout(input, channels_last);
   }
-  void finish() {
-    out[out.size() - 2] = oh;
-    out[out.size() - 1] = ow;
+  void set_output_sizes() {
+    output_sizes[output_sizes.size() - 2] = oh;
+    output_sizes[output_sizes.size() - 1] = ow;
   }
-  Tensor make(DType dtype) const { return empty_pool_tensor(x, dtype, oh, ow); }
+  Tensor empty_output(DType dtype) const { return empty_pool_tensor(x, dtype, oh, ow); }
 };
 
 // ---- 1-d pools are 2-d pools with a height of 1

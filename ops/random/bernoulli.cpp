@@ -25,9 +25,9 @@ Tensor& Tensor::bernoulli_(const Tensor& p) const {
                "; it must broadcast to x's sizes, ", sizes());
   TANDEM_CHECK(p.device() == device(), "bernoulli_: Expected all tensors to be on the same device, but got p is on ",
                p.device(), ", different from other tensors on ", device());
-  return autograd::inplace(
+  return autograd::run_inplace(
       "bernoulli_", self(), {}, [&] { copy_elements(draw_below(p, sizes()), self()); },
-      [&](const Tensor&) { return draw_below(p, sizes()).to(dtype()); }, autograd::OldValue::replaced);
+      [&](const Tensor&) { return draw_below(p, sizes()).to(dtype()); }, autograd::InplaceAccess::overwrite);
 }
 Tensor Tensor::bernoulli() const {
   check_floating("bernoulli", *this);

@@ -2,21 +2,21 @@
 #pragma once
 #include "tandem/core/trace/observer.h"
 #include "tandem/ops/define_op.h"
-#include "tandem/ops/random/draw.h"
 #include "tandem/ops/random/rand.h"
+#include "tandem/ops/random/reserve_random_numbers.h"
 
 namespace tandem::detail {
 
 /// Fills x in place with random numbers. All elements are replaced, so x's previous history ends here.
 template <class Fill> Tensor& fill_random(const char* op, Tensor& x, Fill fill) {
-  return autograd::inplace(
+  return autograd::run_inplace(
       op, x, {}, [&] { fill(reserve_random_numbers(x.device(), x.numel()), x); },
       [&](const Tensor&) {
         Tensor fresh = empty_like(x);
         fill(reserve_random_numbers(x.device(), x.numel()), fresh);
         return fresh;
       },
-      autograd::OldValue::replaced);
+      autograd::InplaceAccess::overwrite);
 }
 /// Writes transform(u) into x, where u are uniform numbers in [0, 1). u has x's dtype, but float32 for half types and
 /// float64 for integers.
@@ -26,9 +26,9 @@ template <class Transform> Tensor& fill_transformed(const char* op, Tensor& x, c
     const DType type = is_half(x.dtype()) ? kFloat32 : x.is_floating_point() ? x.dtype() : kFloat64;
     return transform(rand(x.sizes(), TensorOptions(type).device(x.device())));
   };
-  return autograd::inplace(
+  return autograd::run_inplace(
       op, x, {}, [&] { copy_elements(draw(), x); }, [&](const Tensor&) { return draw().to(x.dtype()); },
-      autograd::OldValue::replaced);
+      autograd::InplaceAccess::overwrite);
 }
 /// Records random numbers as a function of tensor parameters, with derivatives of 0.
 inline Tensor record_with_zero_derivatives(const char* op, const Tensor& y, const Tensor& a, const Tensor& b = {}) {

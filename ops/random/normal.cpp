@@ -46,9 +46,9 @@ Tensor& Tensor::log_normal_(double mean, double std) const {
     const NoGradGuard guard;
     return normal(mean, std, sizes(), options()).exp_();
   };
-  return autograd::inplace(
+  return autograd::run_inplace(
       "log_normal_", self(), {}, [&] { copy_elements(draw(), self()); }, [&](const Tensor&) { return draw(); },
-      autograd::OldValue::replaced);
+      autograd::InplaceAccess::overwrite);
 }
 Tensor log_normal(const Tensor& x, double mean, double std) { return empty_like(x).log_normal_(mean, std); }
 

@@ -40,7 +40,7 @@ Tensor gradient_along(const Tensor& x, int64_t d, const Tensor& distances, int64
 template <class Distances>
 std::vector<Tensor> numerical_gradients(const Tensor& given, const std::vector<int64_t>& dims, int64_t edge_order,
                                         const Distances& distances) {
-  const Tensor x = floating(given);
+  const Tensor x = promote_to_floating(given);
   TANDEM_CHECK(edge_order == 1 || edge_order == 2, "gradient only supports edge_order=1 and edge_order=2, got ",
                edge_order);
   std::vector<Tensor> all;
@@ -81,7 +81,7 @@ std::vector<Tensor> gradient_at_coordinates(const Tensor& x, TensorList position
                  positions[i].dim(), " dimensions!");
     TANDEM_CHECK(positions[i].size(0) == x.size(d), "gradient: the coordinates along dimension ", d, " of ", x.sizes(),
                  " are ", positions[i].sizes(), "; accepted: (", x.size(d), ",)");
-    return floating(positions[i]).diff();
+    return promote_to_floating(positions[i]).diff();
   });
 }
 }  // namespace

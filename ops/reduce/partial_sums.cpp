@@ -69,7 +69,7 @@ Tensor detail::sum_of_squares(const ReducedDims& r, bool about_mean) {
   if (about_mean) {
     Tensor total = r.allocate_output(is_half(r.x.dtype()) ? kFloat32 : kFloat64);
     TANDEM_DISPATCH(r.x.device(), sum, r.x, total);
-    center = total.to(kFloat64).div_(static_cast<double>(r.count));
+    center = total.to(kFloat64).div_(static_cast<double>(r.reduced_size));
   }
   TANDEM_DISPATCH(r.x.device(), sum_of_squares_about, r.x, center, flat);
   return flat;
@@ -78,7 +78,7 @@ Tensor root_mean_square(const Tensor& x, IntArrayRef dims, double eps) {
   const OpSpan span("root_mean_square");
   Tensor y;
   const ReducedDims r("root_mean_square", x, dims);
-  const double count = static_cast<double>(r.count);
+  const double count = static_cast<double>(r.reduced_size);
   {
     const NoGradGuard guard;
     y = (sum_of_squares(r, /*about_mean=*/false) / count + eps).sqrt();

@@ -52,36 +52,36 @@ ReducedDims::ReducedDims(const char* op, const Tensor& original, IntArrayRef dim
   kept = kept_sizes(original.sizes(), logical);
   dropped = dropped_sizes(original.sizes(), logical);
   unsigned mask = logical;
-  Tensor in_memory_order = original;
+  Tensor permuted = original;
   if (!order.empty()) {  // permutes the dimensions to memory order
-    in_memory_order = core::permute(in_memory_order, order);
+    permuted = core::permute(permuted, order);
     mask = 0;
     for (size_t i = 0; i < order.size(); ++i) mask |= (logical >> order[i] & 1) << i;
   }
   Shape outer_dims, reduced_dims;
   int first = -1, last = -1;
-  for (int d = 0; d < static_cast<int>(in_memory_order.dim()); ++d) {
+  for (int d = 0; d < static_cast<int>(permuted.dim()); ++d) {
     const bool reduced = mask >> d & 1;
     (reduced ? reduced_dims : outer_dims).push_back(d);
     if (!reduced) continue;
-    count *= in_memory_order.size(d);
+    reduced_size *= permuted.size(d);
     if (first < 0) first = d;
     last = d;
   }
   const bool are_adjacent = static_cast<int>(reduced_dims.size()) == last - first + 1;
-  Tensor flat = in_memory_order;
+  Tensor flat = permuted;
   int64_t outer = 1, inner = 1;
   if (are_adjacent && first >= 0) {
-    for (int d = 0; d < first; ++d) outer *= in_memory_order.size(d);
-    for (int d = last + 1; d < static_cast<int>(in_memory_order.dim()); ++d) inner *= in_memory_order.size(d);
+    for (int d = 0; d < first; ++d) outer *= permuted.size(d);
+    for (int d = last + 1; d < static_cast<int>(permuted.dim()); ++d) inner *= permuted.size(d);
   } else {
     Shape apart = outer_dims;
     for (const int64_t d : reduced_dims) apart.push_back(d);
     flat = core::permute(flat, apart);
-    for (const int64_t d : outer_dims) outer *= in_memory_order.size(d);
+    for (const int64_t d : outer_dims) outer *= permuted.size(d);
   }
   const NoGradGuard guard;
-  x = core::try_view(flat.contiguous(), {outer, count, inner});
+  x = core::try_view(flat.contiguous(), {outer, reduced_size, inner});
 }
 Tensor ReducedDims::restore(const Tensor& flat, bool keepdim) const {
   if (order.empty()) return core::try_view(flat, keepdim ? kept : dropped);

@@ -21,16 +21,16 @@ Tensor to_logical_order(const Tensor& x, const Shape& order);
 /// Data for a reduction over some dims: the input as (outer, reduced, inner), and the sizes of the output.
 struct ReducedDims {
   ReducedDims(const char* op, const Tensor& original, IntArrayRef dims);
-  /// allocate_output allocates the output that a kernel fills. restore reshapes this output to the sizes of the
-  /// operation's result.
+  /// allocate_output allocates the output that a kernel fills. restore_result_shape reshapes this output to the
+  /// sizes of the operation's result.
   Tensor allocate_output(DType dtype) const { return core::empty({x.size(0), x.size(2)}, dtype, x.device()); }
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
-  Tensor x;       // input as (outer, count, inner): contiguous, not recorded by autograd
-  Shape kept;     // sizes of the input with reduced dimensions set to 1
-  Shape dropped;  // sizes of the input without reduced dimensions
-  Shape order;    // memory order of the input's dimensions if the input is channels-last; otherwise empty
-  int64_t count = 1;
+  Tensor x;                  // input as (outer, reduced_size, inner): contiguous, not recorded by autograd
+  Shape kept;                // sizes of the input with reduced dimensions set to 1
+  Shape dropped;             // sizes of the input without reduced dimensions
+  Shape order;               // memory order of the input's dimensions if the input is channels-last; otherwise empty
+  int64_t reduced_size = 1;  // number of elements that are reduced to one element of the result
 };
 
 /// Input of a reduction over all dimensions except adjacent ones that are kept, for example over batch and pixels but
@@ -48,7 +48,8 @@ struct ChannelDims {
   Shape order;            // memory order of the input's dimensions if the input is channels-last; otherwise empty
 };
 
-/// Reshapes a gradient of the reduced result to `kept` sizes, so that it broadcasts against the input.
+/// Reshapes a gradient of the reduced result to the sizes with reduced dimensions of 1, so that it broadcasts against
+/// the input.
 inline Tensor reshape_to_kept(const Tensor& dy, const Shape& kept) { return dy.reshape(kept); }
 /// Checks the arguments of an average on behalf of the called operation, so that errors do not name the operations
 /// inside it.

@@ -99,10 +99,10 @@ Tensor& copy_inplace(const char* op, Tensor& x, const Tensor& source, bool non_b
   TANDEM_CHECK(broadcast_shapes(op, source.sizes(), x.sizes()) == x.sizes(), op, ": output with shape ", x.sizes(),
                " doesn't match the broadcast shape ", broadcast_shapes(op, source.sizes(), x.sizes()),
                "; the source is ", source.sizes());
-  return autograd::inplace(
+  return autograd::run_inplace(
       op, x, {source}, [&] { copy_elements(source, x, non_blocking); },
       [&](const Tensor&) { return source.to(x.device(), x.dtype(), non_blocking).expand(x.sizes()); },
-      autograd::OldValue::replaced);
+      autograd::InplaceAccess::overwrite);
 }
 Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) const {
   return copy_inplace("copy_", self(), source, non_blocking);

@@ -50,8 +50,8 @@ template <class View> Tensor& replace_by_view(const char* op, Tensor& x, const V
   autograd::AutogradMeta* const own = autograd::get_autograd_meta(x);
   if (recorded && !own->base.defined()) {
     const autograd::AutogradMeta* const made = autograd::get_autograd_meta(y);
-    own->node = made->node;
-    own->slot = made->slot;
+    own->grad_fn = made->grad_fn;
+    own->output_nr = made->output_nr;
   }
   x.impl()->shallow_copy_from(*y.impl());
   x.bump_version();

@@ -21,7 +21,7 @@ reports=$1 benchmarks=${2:-}
   # in-place variants: tests/autograd/forms_test.cpp
   grep -oE '^  X\([a-z0-9_]+' "$root"/core/{elementwise,reduce}_ops.h | sed 's/.*(//'
   # Names under which operations are recorded by autograd.
-  tr '\n' ' ' < <(cat "$root"/{autograd,ops,ops/*}/*.cpp) | grep -oE '(record|record_view|record_list|inplace)\( *"[a-z0-9_]+"' |
+  tr '\n' ' ' < <(cat "$root"/{autograd,ops,ops/*}/*.cpp) | grep -oE '(record_op|record_view|record_list_op|inplace)\( *"[a-z0-9_]+"' |
     sed -E 's/.*"(.*)"/\1/'
 } | grep -vx name | sort -u >"${TMPDIR:-/tmp}/tandem_ops.$$"
 trap 'rm -f "${TMPDIR:-/tmp}/tandem_ops.$$"' EXIT

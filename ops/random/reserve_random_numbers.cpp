@@ -1,5 +1,5 @@
 // Source of the random numbers of an operation: reserve_random_numbers reserves them in the device's Philox stream.
-#include "tandem/ops/random/draw.h"
+#include "tandem/ops/random/reserve_random_numbers.h"
 
 #include <map>
 #include <mutex>
