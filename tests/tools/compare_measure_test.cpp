@@ -320,9 +320,9 @@ TEST_CASE("what communication adds is judged beside two guesses that need no mod
 TEST_CASE("steps are timed with a trace and without, in turn", "[compare]") {
   Job job = small_job(1);
   const TracedSteps steps = alternate_tracing(job, 20);
-  CHECK(steps.with.size() == 20);
-  CHECK(steps.without.size() == 20);
-  for (const std::vector<double>& seconds : {steps.with, steps.without})
+  CHECK(steps.traced.size() == 20);
+  CHECK(steps.untraced.size() == 20);
+  for (const std::vector<double>& seconds : {steps.traced, steps.untraced})
     for (const double s : seconds) CHECK(s > 0);
   CHECK(!detail::current_tracer());
 }

@@ -205,12 +205,12 @@ std::string verdict_body(const Report& report, const ModeStyles& styles) {
       const auto format = [](double value) { return format_number(value); };
       const std::vector<const Run*>& among_best = comparison.among_best;
       const bool is_tied_with_best = std::find(among_best.begin(), among_best.end(), run) != among_best.end();
-      table.add({run->model, run->label, format_integer(run->devices), format_integer(run->batch),
-                 format_integer(run->speedup.n), format_number(run->speedup.median), format_low(run->speedup, format),
-                 format_high(run->speedup, format),
-                 !comparison.has_intervals() ? "unknown"
-                 : is_tied_with_best         ? "yes"
-                                             : "no"});
+      table.add_row({run->model, run->label, format_integer(run->devices), format_integer(run->batch),
+                     format_integer(run->speedup.n), format_number(run->speedup.median),
+                     format_low(run->speedup, format), format_high(run->speedup, format),
+                     !comparison.has_intervals() ? "unknown"
+                     : is_tied_with_best         ? "yes"
+                                                 : "no"});
     }
     if (best)
       chart.description =

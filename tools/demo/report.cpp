@@ -165,9 +165,9 @@ std::string resources(const std::vector<DemoRun>& runs) {
       peaks += (i == 0 ? "" : " + ") + page::byte_size(bytes);
     }
     memory.rows.push_back(row);
-    table.add({label, format_number(run.seconds), images, format_percent(run.test_accuracy),
-               format_number(run.final_loss), peaks, moved_text,
-               run.max_parameter_difference ? format_number(*run.max_parameter_difference) : "-"});
+    table.add_row({label, format_number(run.seconds), images, format_percent(run.test_accuracy),
+                   format_number(run.final_loss), peaks, moved_text,
+                   run.max_parameter_difference ? format_number(*run.max_parameter_difference) : "-"});
   }
   return page::group_charts(render_svg(memory) + render_svg(moved) + render_svg(speed)) + table.render_html();
 }

@@ -63,7 +63,7 @@ std::string bullets(const std::vector<std::string>& texts) {
 Table::Table(std::string caption, std::vector<std::string> head, size_t text_columns)
     : caption_(std::move(caption)), head_(std::move(head)), text_columns_(text_columns) {}
 
-void Table::add(const std::vector<std::string>& cells, bool marked) {
+void Table::add_row(const std::vector<std::string>& cells, bool marked) {
   rows_ += marked ? "<tr class=\"bad\">" : "<tr>";
   for (size_t i = 0; i < cells.size(); ++i)
     rows_ += str_cat(i == 0 ? "<th scope=\"row\"" : "<td", i < text_columns_ ? ">" : " class=\"n\">", escape(cells[i]),

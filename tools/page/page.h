@@ -41,7 +41,7 @@ class Table {
   /// @param text_columns  number of columns, from the left, that contain text. The other columns contain numbers and
   /// are right-aligned.
   Table(std::string caption, std::vector<std::string> head, size_t text_columns = 1);
-  void add(const std::vector<std::string>& cells, bool marked = false);
+  void add_row(const std::vector<std::string>& cells, bool marked = false);
   /// Adds a row for a failed run, with `reason` in place of the missing figures.
   void add_failed(const std::vector<std::string>& cells, const std::string& reason);
   bool empty() const { return rows_.empty(); }

@@ -113,7 +113,7 @@ std::string op_table(const std::vector<OpRow>& rows, int64_t wall, bool has_gpu)
                                       cell_time(row.total / std::max<int64_t>(row.calls, 1)),
                                       cell_bytes(row.bytes)};
     if (has_gpu) cells.push_back(cell_time(row.gpu));
-    table.add(cells);
+    table.add_row(cells);
   }
   return open_table(table);
 }
@@ -133,7 +133,7 @@ std::string module_table(const std::vector<ModuleRow>& rows, int64_t wall, bool 
                                       cell_time(row.backward),
                                       cell_bytes(row.bytes)};
     if (has_gpu) cells.push_back(cell_time(row.gpu));
-    table.add(cells);
+    table.add_row(cells);
   }
   return open_table(table);
 }
@@ -149,7 +149,7 @@ std::string phase_table(const std::vector<PhaseRow>& rows, int64_t wall, bool ha
                                       cell_time(row.total),
                                       cell_share(row.total, wall)};
     if (has_gpu) cells.push_back(cell_time(row.gpu));
-    table.add(cells);
+    table.add_row(cells);
   }
   return open_table(table);
 }

@@ -83,10 +83,11 @@ std::string agreement_body(const Report& report, const ModeStyles& styles) {
       const auto last = [](const std::vector<double>& losses) {
         return losses.empty() ? "" : format_number(losses.back(), 6);
       };
-      table.add({run.label + " (" + job_name(run) + ")", agreement.reference, format_integer(agreement.steps),
-                 format_number(agreement.largest_difference), last(agreement.losses), last(agreement.reference_losses),
-                 agreement.first_difference.empty() ? "none" : agreement.first_difference},
-                !same);
+      table.add_row(
+          {run.label + " (" + job_name(run) + ")", agreement.reference, format_integer(agreement.steps),
+           format_number(agreement.largest_difference), last(agreement.losses), last(agreement.reference_losses),
+           agreement.first_difference.empty() ? "none" : agreement.first_difference},
+          !same);
     }
   if (all == 0) return "";
   std::string words =
@@ -146,8 +147,8 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
     for (const Lane& lane : run.lanes)
       for (const auto& [name, seconds] : lane.waiting_for)
         if (seconds > 0)
-          table.add({run.label + " (" + job_name(run) + ")", lane.name, name, format_duration(seconds),
-                     lane.step > 0 ? format_percent(seconds / lane.step) : ""});
+          table.add_row({run.label + " (" + job_name(run) + ")", lane.name, name, format_duration(seconds),
+                         lane.step > 0 ? format_percent(seconds / lane.step) : ""});
   std::string out = group_charts(figures) + bullets(words);
   if (!report.diagnosis.empty()) out += "<h3>Diagnosis</h3>\n<dl>\n";
   for (const Diagnosis& diagnosis : report.diagnosis)

@@ -186,10 +186,10 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
           different_rows += str_cat(num_different > 1 ? "; " : "", row.what, ", ", row.link, " (", run.label, ", ",
                                     job_name(run), ")");
       }
-      table.add({run.label + " (" + job_name(run) + ")", row.what, row.link, row.formula, format_integer(row.count),
-                 format_integer(row.bytes), format_integer(row.formula_bytes),
-                 difference == 0 ? "none" : (difference > 0 ? "+" : "") + format_integer(difference)},
-                difference != 0);
+      table.add_row({run.label + " (" + job_name(run) + ")", row.what, row.link, row.formula, format_integer(row.count),
+                     format_integer(row.bytes), format_integer(row.formula_bytes),
+                     difference == 0 ? "none" : (difference > 0 ? "+" : "") + format_integer(difference)},
+                    difference != 0);
     }
   if (rows == 0) return "";
   words += bullets(sentences);
@@ -220,10 +220,10 @@ std::string links_body(const Report& report, const ModeStyles&) {
     for (size_t i = 0; i < link.bytes.size(); ++i) {
       const auto bytes = static_cast<double>(link.bytes[i]);
       const Interval& seconds = link.seconds[i];
-      table.add({link.name, format_integer(link.bytes[i]), format_duration(seconds.median),
-                 format_low(seconds, format_duration), format_high(seconds, format_duration),
-                 seconds.median > 0 ? format_bandwidth(bytes / seconds.median) : "",
-                 link.bandwidth > 0 ? format_duration(link.latency + bytes / link.bandwidth) : ""});
+      table.add_row({link.name, format_integer(link.bytes[i]), format_duration(seconds.median),
+                     format_low(seconds, format_duration), format_high(seconds, format_duration),
+                     seconds.median > 0 ? format_bandwidth(bytes / seconds.median) : "",
+                     link.bandwidth > 0 ? format_duration(link.latency + bytes / link.bandwidth) : ""});
     }
   }
   return group_charts(figures) + bullets(lines) + table.render_html();
@@ -238,10 +238,10 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
     figures += sweep_chart(sweep, median_note(successful_runs(report), "Median"));
     if (!sweep.bytes.empty()) words.push_back(sweep_sentence(sweep));
     for (size_t i = 0; i < sweep.bytes.size(); ++i)
-      sweeps.add({sweep.model, sweep.backend, format_integer(sweep.devices),
-                  byte_size(static_cast<double>(sweep.bytes[i])), format_duration(sweep.seconds[i].median),
-                  format_low(sweep.seconds[i], format_duration), format_high(sweep.seconds[i], format_duration),
-                  sweep.predicted.empty() ? "" : format_duration(sweep.predicted[i])});
+      sweeps.add_row({sweep.model, sweep.backend, format_integer(sweep.devices),
+                      byte_size(static_cast<double>(sweep.bytes[i])), format_duration(sweep.seconds[i].median),
+                      format_low(sweep.seconds[i], format_duration), format_high(sweep.seconds[i], format_duration),
+                      sweep.predicted.empty() ? "" : format_duration(sweep.predicted[i])});
   }
   for (const JobRuns& job : main_jobs(report)) {
     const Run* const run = select_bucketed_run(job);
@@ -283,9 +283,9 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
       const BucketTimes& bucket = run.buckets[i];
       std::string parameters;
       for (const std::string& name : bucket.parameters) parameters += (parameters.empty() ? "" : ", ") + name;
-      arrival.add({run.label + " (" + job_name(run) + ")", parameters, format_integer(static_cast<int64_t>(i) + 1),
-                   format_integer(bucket.bytes), format_duration(bucket.ready), format_duration(bucket.start),
-                   format_duration(bucket.end), format_duration(bucket.hidden)});
+      arrival.add_row({run.label + " (" + job_name(run) + ")", parameters, format_integer(static_cast<int64_t>(i) + 1),
+                       format_integer(bucket.bytes), format_duration(bucket.ready), format_duration(bucket.start),
+                       format_duration(bucket.end), format_duration(bucket.hidden)});
     }
   return group_charts(figures) + group_charts(overlap) + bullets(words) + sweeps.render_html() + arrival.render_html();
 }

@@ -165,7 +165,7 @@ std::string memory_body(const Report& report, const ModeStyles&) {
       for (const std::string& cause : causes)
         cells.push_back(memory.at_peak.count(cause) != 0 ? byte_size(static_cast<double>(memory.at_peak.at(cause)))
                                                          : "");
-      table.add(cells);
+      table.add_row(cells);
     }
   return table.empty() ? "" : group_charts(peaks) + bullets(words) + times + table.render_html();
 }

@@ -67,9 +67,9 @@ std::string overhead_charts(const Report& report, Table& table) {
       chart.rows.push_back({name, backend_style(o.backend), o.measured.median, o.measured.low, o.measured.high,
                             str_cat(format_duration(o.measured.median), " (", format_duration(o.predicted.median), ")"),
                             o.predicted.median});
-      table.add({model, name, format_duration(o.measured.median), format_low(o.measured, format_duration),
-                 format_high(o.measured, format_duration), format_duration(o.predicted.median),
-                 format_low(o.predicted, format_duration), format_high(o.predicted, format_duration)});
+      table.add_row({model, name, format_duration(o.measured.median), format_low(o.measured, format_duration),
+                     format_high(o.measured, format_duration), format_duration(o.predicted.median),
+                     format_low(o.predicted, format_duration), format_high(o.predicted, format_duration)});
     }
     figures += render_svg(chart);
   }
@@ -161,9 +161,9 @@ std::string model_body(const Report& report, const ModeStyles&) {
     if (!is_predicted(run)) continue;
     errors.push_back(std::abs(relative_error(run)));
     if (!worst || std::abs(relative_error(run)) > std::abs(relative_error(*worst))) worst = &run;
-    runs.add({run.label + " (" + job_name(run) + ", " + run.scaling + ")", format_duration(step_seconds(run)),
-              format_duration(run.predicted) + " (predicted)",
-              (relative_error(run) > 0 ? "+" : "") + format_percent(relative_error(run))});
+    runs.add_row({run.label + " (" + job_name(run) + ", " + run.scaling + ")", format_duration(step_seconds(run)),
+                  format_duration(run.predicted) + " (predicted)",
+                  (relative_error(run) > 0 ? "+" : "") + format_percent(relative_error(run))});
   }
   std::string words;
   if (worst) {
@@ -177,9 +177,9 @@ std::string model_body(const Report& report, const ModeStyles&) {
                     {"model", "device", "link", "mode", "batch per device", "devices", "efficiency"}, 4);
   for (const Projection& projection : report.projections)
     for (size_t i = 0; i < projection.devices.size(); ++i)
-      projections.add({projection.model, projection.device, projection.link, projection.mode,
-                       format_integer(projection.batch_per_device), format_integer(projection.devices[i]),
-                       format_percent(projection.efficiency[i]) + " (predicted)"});
+      projections.add_row({projection.model, projection.device, projection.link, projection.mode,
+                           format_integer(projection.batch_per_device), format_integer(projection.devices[i]),
+                           format_percent(projection.efficiency[i]) + " (predicted)"});
   std::vector<std::string> ends;
   for (const Projection& projection : report.projections)
     if (!projection.devices.empty())
@@ -190,9 +190,9 @@ std::string model_body(const Report& report, const ModeStyles&) {
   Table published("The figures: published measurements", {"what", "source", "value of", "published", "predicted"}, 3);
   for (const Published& item : report.published)
     for (size_t i = 0; i < item.values.size(); ++i)
-      published.add({item.what, item.source, item.labels[i], format_number(item.values[i]) + " " + item.unit,
-                     item.predicted.empty() ? "the source has too little data"
-                                            : format_number(item.predicted[i]) + " " + item.unit + " (predicted)"});
+      published.add_row({item.what, item.source, item.labels[i], format_number(item.values[i]) + " " + item.unit,
+                         item.predicted.empty() ? "the source has too little data"
+                                                : format_number(item.predicted[i]) + " " + item.unit + " (predicted)"});
   Table overheads("The figures: what communication adds to a step",
                   {"model", "job", "measured", "from", "to", "predicted", "from", "to"}, 2);
   const std::string overhead = group_charts(overhead_charts(report, overheads));

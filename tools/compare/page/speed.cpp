@@ -213,10 +213,10 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
     min_repeats = std::min(min_repeats, run.repeats.size());
     if (run.p50 > 0 && (!most_variable || run.p95 / run.p50 > most_variable->p95 / most_variable->p50))
       most_variable = &run;
-    table.add({run.model, run.label, format_integer(run.devices), format_integer(run.batch), run.scaling,
-               format_duration(run.p50), format_duration(run.p95), format_number(run.examples_per_second.median, 4),
-               format_low(run.examples_per_second, four), format_high(run.examples_per_second, four),
-               format_number(run.speedup.median), format_low(run.speedup, three), format_high(run.speedup, three)});
+    table.add_row({run.model, run.label, format_integer(run.devices), format_integer(run.batch), run.scaling,
+                   format_duration(run.p50), format_duration(run.p95), format_number(run.examples_per_second.median, 4),
+                   format_low(run.examples_per_second, four), format_high(run.examples_per_second, four),
+                   format_number(run.speedup.median), format_low(run.speedup, three), format_high(run.speedup, three)});
   }
   if (table.empty()) return "";
   for (const JobRuns& job : main_jobs(report)) steps += step_chart(job, styles);
@@ -286,8 +286,8 @@ std::string inference_body(const Report& report, const ModeStyles&) {
                      format_duration(list[i].high), ")");
     };
     for (size_t i = 0; i < inference.batch.size(); ++i)
-      table.add({inference.model, format_integer(inference.devices), format_integer(inference.batch[i]),
-                 text(inference.single, i), text(inference.dp, i), text(inference.dp_persistent, i)});
+      table.add_row({inference.model, format_integer(inference.devices), format_integer(inference.batch[i]),
+                     text(inference.single, i), text(inference.dp, i), text(inference.dp_persistent, i)});
   }
   return group_charts(figures) + words + table.render_html();
 }

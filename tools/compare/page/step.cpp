@@ -196,7 +196,7 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
       cells.insert(cells.end(), {format_duration(compute_breakdown(lane).waiting), format_duration(lane.unattributed),
                                  format_duration(lane.hidden)});
       if (lane.step > 0) unattributed = std::max(unattributed, lane.unattributed / lane.step);
-      table.add(cells);
+      table.add_row(cells);
     }
   if (table.empty()) return "";
   return group_charts(overview) + group_charts(lanes) + bullets(words) +
@@ -250,8 +250,8 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
           kinds[event.kind] = phase_style(event.kind);
         }
         for (const auto& [kind, sum] : sums)
-          table.add({run->label + " (" + job.name() + ")", row.name, kind, format_integer(sum.events),
-                     format_duration(sum.seconds), byte_size(static_cast<double>(sum.bytes))});
+          table.add_row({run->label + " (" + job.name() + ")", row.name, kind, format_integer(sum.events),
+                         format_duration(sum.seconds), byte_size(static_cast<double>(sum.bytes))});
       }
       sentence += str_cat(sentence.empty() ? "" : "; ", format_label(run->label), ": ", describe_step(*run, end));
       chart.groups.push_back(group);
