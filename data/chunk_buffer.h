@@ -18,14 +18,14 @@ namespace tandem::data::detail {
 template <class Batch, class ExampleSampler> class ChunkBuffer {
  public:
   /// @param capacity   number of buffered examples at which writers start to wait; at least batch_size
-  /// @param writers    number of threads that call add(); each calls writer_done() when it ends
+  /// @param writers    number of threads that call add_chunk_data(); each calls writer_done() when it ends
   ChunkBuffer(size_t batch_size, size_t capacity, size_t writers, ExampleSampler& sampler)
       : batch_size_(batch_size), capacity_(capacity), writers_(writers), sampler_(sampler) {}
 
   /// Waits for a full batch and returns it. After the last writer has ended, also returns an incomplete last batch.
   /// Returns nullopt when no examples are left.
   /// @throws WorkerException if a chunk could not be read
-  std::optional<Batch> get() {
+  std::optional<Batch> get_batch() {
     std::unique_lock lock(mutex_);
     can_read_.wait(lock, [&] {
       return stopped_ || writers_ == 0 || !errors_.empty() ||
@@ -47,7 +47,7 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
   /// Waits while the buffer is full, then appends the shuffled examples of a chunk. Completes the last batch before it
   /// starts another.
   /// @throws Error if the sampler does not return one index for each example, or an index is too large
-  void add(Batch chunk) {
+  void add_chunk_data(Batch chunk) {
     std::unique_lock lock(mutex_);
     can_write_.wait(lock, [&] { return stopped_ || examples_ < capacity_; });
     if (stopped_) return;
@@ -77,7 +77,7 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
     --writers_;
     can_read_.notify_all();
   }
-  /// Wakes all waiting threads. From now on add() drops its chunk, and get() returns no batch.
+  /// Wakes all waiting threads. From now on add_chunk_data() drops its chunk, and get_batch() returns no batch.
   void stop() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;

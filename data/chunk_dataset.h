@@ -80,7 +80,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     TANDEM_CHECK(batch_size == options_.batch_size(), "ChunkDataset: The requested batch size does not match with the ",
                  "initialized batch size.\n The requested batch size is ", batch_size,
                  ", while the dataset is created with batch size equal to ", options_.batch_size());
-    return buffer_->get();
+    return buffer_->get_batch();
   }
   BatchType get_batch() { return get_batch(options_.batch_size()); }
 
@@ -137,7 +137,8 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
         data::detail::BatchRandomStreams streams;
         {
           const std::lock_guard lock(chunk_mutex_);
-          streams = streams_.batch(data::detail::get_sampler_positions(chunk_sampler_, num_chunk_requests_), 1);
+          streams =
+              streams_.make_batch_streams(data::detail::get_sampler_positions(chunk_sampler_, num_chunk_requests_), 1);
           chunks = chunk_sampler_.next(options_.cross_chunk_shuffle_count());
           ++num_chunk_requests_;
         }
@@ -151,7 +152,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
           for (auto& example : more) examples.emplace_back(std::move(example));
         }
         if (preprocessing_policy_) preprocessing_policy_(examples);
-        if (examples.size() > 0) buffer_->add(std::move(examples));
+        if (examples.size() > 0) buffer_->add_chunk_data(std::move(examples));
       } catch (...) {
         error = std::current_exception();
       }

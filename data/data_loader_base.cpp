@@ -5,7 +5,7 @@
 
 namespace tandem::data {
 
-std::string detail::describe(ArrayRef<size_t> indices) {
+std::string detail::describe_request(ArrayRef<size_t> indices) {
   constexpr size_t kMaxShown = 4;
   std::ostringstream out;
   out << "the batch of examples ";

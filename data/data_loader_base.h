@@ -12,9 +12,11 @@
 namespace tandem::data {
 
 namespace detail {
-std::string describe(ArrayRef<size_t> indices);
-inline std::string describe(const std::vector<size_t>& indices) { return describe(ArrayRef<size_t>(indices)); }
-template <class Request> std::string describe(const Request&) { return ""; }
+std::string describe_request(ArrayRef<size_t> indices);
+inline std::string describe_request(const std::vector<size_t>& indices) {
+  return describe_request(ArrayRef<size_t>(indices));
+}
+template <class Request> std::string describe_request(const Request&) { return ""; }
 /// Returns the number of examples in a request; 1 if the request has no size().
 template <class Request> size_t example_count(const Request& request) {
   if constexpr (requires { size_t{request.size()}; })
@@ -148,7 +150,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
     if (!request) return {};
     const size_t count = detail::example_count(*request);
     position_ += count;
-    return Job{std::move(*request), streams_.batch(positions, count)};
+    return Job{std::move(*request), streams_.make_batch_streams(positions, count)};
   }
   void submit() {
     if (auto job = next_job()) workers_->submit(std::move(*job));
@@ -170,7 +172,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       return staging_.receive(std::move(*staged));
     }
     while (workers_->in_flight() > 0) {
-      auto result = workers_->pop(options_.timeout);
+      auto result = workers_->pop_result(options_.timeout);
       TANDEM_CHECK(result, "Timeout in DataLoader queue while waiting for next batch (timeout was ",
                    options_.timeout.value_or(std::chrono::milliseconds()).count(),
                    " ms); if the dataset is only slow, raise the option timeout");
@@ -180,7 +182,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
         continue;
       }
       submit();
-      if (result->error) throw WorkerException(result->error, detail::describe(result->request.request));
+      if (result->error) throw WorkerException(result->error, detail::describe_request(result->request.request));
       return staging_.receive(std::move(**result->batch));
     }
     return {};

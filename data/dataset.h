@@ -59,7 +59,7 @@ std::vector<SingleExample> Dataset<Self, SingleExample>::get_batch(ArrayRef<size
   batch.reserve(indices.size());
   data::detail::ExampleRandomGuard example;
   for (size_t i = 0; i < indices.size(); ++i) {
-    example.begin(i);
+    example.begin_example(i);
     batch.push_back(get(indices[i]));
   }
   return batch;

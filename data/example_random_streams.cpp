@@ -62,25 +62,26 @@ void EpochRandomStreams::begin_epoch(size_t sampler_epoch) {
   sampler_epoch_ = sampler_epoch;
   has_begun_ = true;
 }
-BatchRandomStreams EpochRandomStreams::batch(const ExamplePositions& positions, size_t count) const {
+BatchRandomStreams EpochRandomStreams::make_batch_streams(const ExamplePositions& positions, size_t count) const {
   const uint64_t rank = positions.across_all_ranks ? 0 : static_cast<uint64_t>(data_rank());
   return {seed_, rank << kRankShift | epoch_, positions, count};
 }
 struct BatchRandomState {
-  explicit BatchRandomState(const BatchRandomStreams& b) : batch(b), generator(b.seed, b.stream), guard(generator) {
+  explicit BatchRandomState(const BatchRandomStreams& b)
+      : batch(b), generator(b.seed, b.stream_index), guard(generator) {
     seek(0);
   }
   uint64_t block_offset_of(size_t i) const {
-    return (batch.positions.first + i * batch.positions.stride) << kExampleShift;
+    return (batch.positions.first_index + i * batch.positions.stride) << kExampleShift;
   }
   void seek(size_t i) {
-    generator.set_state({batch.seed, batch.stream, block_offset_of(i) + (i < drawn.size() ? drawn[i] : 0)});
+    generator.set_state({batch.seed, batch.stream_index, block_offset_of(i) + (i < drawn.size() ? drawn[i] : 0)});
     at = i;
   }
   void select(size_t i) {
-    if (i >= batch.count) i = 0;  // examples beyond the requested count use the first example's stream
+    if (i >= batch.num_examples) i = 0;  // examples beyond the requested count use the first example's stream
     if (i == at) return;
-    if (drawn.empty()) drawn.resize(batch.count);
+    if (drawn.empty()) drawn.resize(batch.num_examples);
     drawn[at] = generator.get_state().offset - block_offset_of(at);
     seek(i);
   }
@@ -95,25 +96,25 @@ struct BatchRandomState {
 };
 
 namespace {
-thread_local BatchRandomState* current = nullptr;
+thread_local BatchRandomState* current_state = nullptr;
 }  // namespace
 
 BatchRandomGuard::BatchRandomGuard(const BatchRandomStreams& batch)
     : state_(std::make_unique<BatchRandomState>(batch)) {
-  state_->outer = std::exchange(current, state_.get());
+  state_->outer = std::exchange(current_state, state_.get());
 }
-BatchRandomGuard::~BatchRandomGuard() { current = state_->outer; }
+BatchRandomGuard::~BatchRandomGuard() { current_state = state_->outer; }
 
-ExampleRandomGuard::ExampleRandomGuard() : streams_(current && !current->in_loop ? current : nullptr) {
-  if (streams_) streams_->in_loop = true;
+ExampleRandomGuard::ExampleRandomGuard() : state_(current_state && !current_state->in_loop ? current_state : nullptr) {
+  if (state_) state_->in_loop = true;
 }
 ExampleRandomGuard::~ExampleRandomGuard() {
-  if (!streams_) return;
-  streams_->select(0);
-  streams_->in_loop = false;
+  if (!state_) return;
+  state_->select(0);
+  state_->in_loop = false;
 }
-void ExampleRandomGuard::begin(size_t i) {
-  if (streams_) streams_->select(i);
+void ExampleRandomGuard::begin_example(size_t i) {
+  if (state_) state_->select(i);
 }
 
 }  // namespace tandem::data::detail

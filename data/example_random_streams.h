@@ -25,10 +25,10 @@ class OutputArchive;
 
 namespace tandem::data::detail {
 
-/// Positions of the next examples in the epoch: first, first + stride, ...
+/// Positions of the next examples in the epoch: first_index, first_index + stride, ...
 struct ExamplePositions {
-  uint64_t first = 0, stride = 1;
-  bool across_all_ranks = false;  // true: `first` counts the examples of all ranks; false: of this rank only
+  uint64_t first_index = 0, stride = 1;
+  bool across_all_ranks = false;  // true: `first_index` counts the examples of all ranks; false: of this rank only
 };
 /// Returns the positions, within the epoch, of the indices that a sampler returns next. `counted` is the number of
 /// examples that were requested earlier in the epoch.
@@ -49,9 +49,9 @@ template <class Sampler> size_t get_sampler_epoch(const Sampler& sampler) {
 
 /// Identifies the random streams of a batch's examples.
 struct BatchRandomStreams {
-  uint64_t seed = 0, stream = 0;
+  uint64_t seed = 0, stream_index = 0;
   ExamplePositions positions;
-  size_t count = 1;
+  size_t num_examples = 1;
 };
 
 /// Seed and epoch of a loader, which determine the random streams of its batches.
@@ -60,7 +60,7 @@ class EpochRandomStreams {
   EpochRandomStreams();
   /// Begins the next epoch; or epoch `sampler_epoch`, if `sampler_epoch` differs from the value at the last call.
   void begin_epoch(size_t sampler_epoch = 0);
-  BatchRandomStreams batch(const ExamplePositions& positions, size_t count) const;
+  BatchRandomStreams make_batch_streams(const ExamplePositions& positions, size_t count) const;
   /// Write and read the seed, the epoch and a position in the epoch. If the file lacks them, because an older version
   /// wrote it, load() changes nothing.
   void save(serialize::OutputArchive& archive, size_t position) const;
@@ -89,8 +89,8 @@ class BatchRandomGuard {
   std::unique_ptr<BatchRandomState> state_;
 };
 
-/// Scope guard of a loop over the examples of a batch; begin(i) selects the random stream of example i. Inside another
-/// ExampleRandomGuard it does nothing, because the example of the outer loop is being made.
+/// Scope guard of a loop over the examples of a batch; begin_example(i) selects the random stream of example i. Inside
+/// another ExampleRandomGuard it does nothing, because the example of the outer loop is being made.
 class ExampleRandomGuard {
  public:
   ExampleRandomGuard();
@@ -98,10 +98,10 @@ class ExampleRandomGuard {
   ~ExampleRandomGuard();
   ExampleRandomGuard(const ExampleRandomGuard&) = delete;
   /// Selects the stream of example i.
-  void begin(size_t i);
+  void begin_example(size_t i);
 
  private:
-  BatchRandomState* streams_;  // null if no BatchRandomGuard exists, or if an outer ExampleRandomGuard does
+  BatchRandomState* state_;  // null if no BatchRandomGuard exists, or if an outer ExampleRandomGuard does
 };
 
 /// Sets the rank that selects the random streams if the sampler does not divide the examples among ranks. Initially 0.

@@ -42,12 +42,12 @@ template <class Request, class Batch> class Prefetcher {
     }
     job_available_.notify_one();
   }
-  /// Returns the number of submitted requests whose results pop() has not returned yet.
+  /// Returns the number of submitted requests whose results pop_result() has not returned yet.
   size_t in_flight() const { return next_submitted_ - num_popped_; }
 
   /// Waits for the next result and returns it: in the order of the requests if `ordered`, else in the order in which
   /// results are ready. in_flight() must not be 0. Returns nullopt if no result is ready within `timeout`.
-  std::optional<Result> pop(std::optional<std::chrono::milliseconds> timeout) {
+  std::optional<Result> pop_result(std::optional<std::chrono::milliseconds> timeout) {
     std::unique_lock lock(mutex_);
     const auto ready = [&] { return !results_.empty() && (!ordered_ || results_.begin()->first == next_ordered_); };
     if (!timeout)

@@ -31,7 +31,7 @@ template <class Input, class Output> class Transform : public BatchTransform<std
     out.reserve(batch.size());
     data::detail::ExampleRandomGuard example;
     for (size_t i = 0; i < batch.size(); ++i) {
-      example.begin(i);
+      example.begin_example(i);
       out.push_back(apply(std::move(batch[i])));
     }
     return out;

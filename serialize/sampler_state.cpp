@@ -75,7 +75,7 @@ void DistributedRandomSampler::save(OutputArchive& archive) const {
 void DistributedRandomSampler::load(InputArchive& archive) {
   check_same_replicas(archive, "DistributedRandomSampler", num_replicas_);
   const size_t epoch = read_number(archive, "epoch_", 0, SIZE_MAX);
-  const size_t index = read_number(archive, "sample_index_", begin(), end());
+  const size_t index = read_number(archive, "sample_index_", begin_index(), end_index());
   epoch_ = epoch;
   reset();
   sample_index_ = index;
@@ -87,7 +87,7 @@ void DistributedSequentialSampler::save(OutputArchive& archive) const {
 }
 void DistributedSequentialSampler::load(InputArchive& archive) {
   check_same_replicas(archive, "DistributedSequentialSampler", num_replicas_);
-  sample_index_ = read_number(archive, "sample_index_", begin(), end());
+  sample_index_ = read_number(archive, "sample_index_", begin_index(), end_index());
 }
 
 void ShardSampler::save(OutputArchive& archive) const {

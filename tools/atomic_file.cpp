@@ -27,7 +27,7 @@ void write_file_atomically(const std::string& command, const std::string& path, 
   }
 }
 
-void ResultFiles::add(const std::function<void()>& write) {
+void ResultFiles::try_write(const std::function<void()>& write) {
   try {
     write();
   } catch (const Error& error) {
@@ -37,7 +37,7 @@ void ResultFiles::add(const std::function<void()>& write) {
 void ResultFiles::add_error(const std::string& message) {
   if (!message.empty()) errors_ += (errors_.empty() ? "" : "; ") + message;
 }
-void ResultFiles::finish() const {
+void ResultFiles::throw_errors() const {
   if (!errors_.empty()) throw Error(errors_);
 }
 

@@ -15,12 +15,12 @@ void write_file_atomically(const std::string& command, const std::string& path, 
 /// full), the others are still written.
 class ResultFiles {
  public:
-  /// Calls `write`, which writes one file. If it throws an Error, keeps the message for finish().
-  void add(const std::function<void()>& write);
-  /// Keeps an error message for finish(); "" is ignored.
+  /// Calls `write`, which writes one file. If it throws an Error, keeps the message for throw_errors().
+  void try_write(const std::function<void()>& write);
+  /// Keeps an error message for throw_errors(); "" is ignored.
   void add_error(const std::string& message);
   /// Throws if there were errors. Call this last. @throws Error with all kept messages
-  void finish() const;
+  void throw_errors() const;
 
  private:
   std::string errors_;

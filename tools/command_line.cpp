@@ -137,7 +137,7 @@ CLI::Validator whole_number(int64_t min_value, int64_t max_value) {
           },
           ""};
 }
-CLI::Validator number(double min_value, double max_value) {
+CLI::Validator make_number_validator(double min_value, double max_value) {
   return {[=](std::string& text) {
             double value = 0;
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -12,7 +12,8 @@ void set_help(CLI::App& app);
 
 /// Adds an option. @param value  placeholder for the option's value in --help: "N", "FILE"
 template <class T>
-CLI::Option* option(CLI::App& app, const std::string& name, T& variable, const char* value, const std::string& text) {
+CLI::Option* add_option(CLI::App& app, const std::string& name, T& variable, const char* value,
+                        const std::string& text) {
   return app.add_option(name, variable, text)->type_name(value);
 }
 
@@ -21,7 +22,7 @@ CLI::Validator one_of(std::vector<std::string> words);
 /// Returns a validator that accepts whole numbers from `min_value` to `max_value`.
 CLI::Validator whole_number(int64_t min_value, int64_t max_value = std::numeric_limits<int64_t>::max());
 /// Returns a validator that accepts numbers from `min_value` to `max_value`.
-CLI::Validator number(double min_value, double max_value);
+CLI::Validator make_number_validator(double min_value, double max_value);
 
 /// Returns a validator that accepts only the path of an existing regular file.
 CLI::Validator existing_file();

@@ -44,53 +44,55 @@ void add_demo(CLI::App& app, std::vector<std::string> command_line) {
   CLI::App* const c = app.add_subcommand("demo",
                                          "Train a network on FashionMNIST: on one device, under DataParallel and "
                                          "under DistributedDataParallel");
-  option(*c, "--model", s->model, "NAME", "Network to train: mlp, lenet or fashion_cnn")
+  add_option(*c, "--model", s->model, "NAME", "Network to train: mlp, lenet or fashion_cnn")
       ->check(one_of({"mlp", "lenet", "fashion_cnn"}));
-  option(*c, "--mode", s->modes, "NAMES",
-         "Modes to train in, separated by commas: single (one device), dp (DataParallel), ddp_gloo and ddp_nccl "
-         "(DistributedDataParallel with processes as ranks), ddp_local (DistributedDataParallel with threads as "
-         "ranks), ddp (these three) or all")
+  add_option(*c, "--mode", s->modes, "NAMES",
+             "Modes to train in, separated by commas: single (one device), dp (DataParallel), ddp_gloo and ddp_nccl "
+             "(DistributedDataParallel with processes as ranks), ddp_local (DistributedDataParallel with threads as "
+             "ranks), ddp (these three) or all")
       ->default_str("all")
       ->delimiter(',')
       ->check(one_of({"single", "dp", "ddp_nccl", "ddp_gloo", "ddp_local", "ddp", "all"}));
-  option(*c, "--devices", s->devices, "N", "Number of devices for DataParallel")
+  add_option(*c, "--devices", s->devices, "N", "Number of devices for DataParallel")
       ->default_str("all GPUs, or 2 virtual CPU devices")
       ->check(whole_number(1, kMaxDevices));
-  option(*c, "--ranks", s->ranks, "N", "Number of ranks for DistributedDataParallel")
+  add_option(*c, "--ranks", s->ranks, "N", "Number of ranks for DistributedDataParallel")
       ->default_str("one for each GPU, at least 2")
       ->check(whole_number(1, kMaxDevices));
-  option(*c, "--backend", s->backend, "NAME",
-         "Run only this backend of DistributedDataParallel: nccl or gloo (ranks are processes), or local (ranks are "
-         "threads)")
+  add_option(
+      *c, "--backend", s->backend, "NAME",
+      "Run only this backend of DistributedDataParallel: nccl or gloo (ranks are processes), or local (ranks are "
+      "threads)")
       ->default_str("all that this machine can run")
       ->check(one_of({"nccl", "gloo", "local"}));
-  option(*c, "--device", s->device, "NAME", "Device to compute on: cpu or cuda")
+  add_option(*c, "--device", s->device, "NAME", "Device to compute on: cpu or cuda")
       ->default_str("cuda if there is a GPU, else cpu")
       ->check(one_of({"cpu", "cuda"}));
-  option(*c, "--data", s->data, "FOLDER", "Folder with the four IDX files of FashionMNIST, plain or .gz")
+  add_option(*c, "--data", s->data, "FOLDER", "Folder with the four IDX files of FashionMNIST, plain or .gz")
       ->default_str("/usr/share/datasets/fashion-mnist");
-  option(*c, "--epochs", s->epochs, "N", "Number of epochs")->check(whole_number(0, 100000));
-  option(*c, "--batch-size", s->batch_size, "N", "Batch size: images per step, summed over all devices or ranks")
+  add_option(*c, "--epochs", s->epochs, "N", "Number of epochs")->check(whole_number(0, 100000));
+  add_option(*c, "--batch-size", s->batch_size, "N", "Batch size: images per step, summed over all devices or ranks")
       ->check(whole_number(1, 60000));
-  option(*c, "--seed", s->seed, "N", "Seed of the initial weights, the order of the images and dropout")
+  add_option(*c, "--seed", s->seed, "N", "Seed of the initial weights, the order of the images and dropout")
       ->check(whole_number(0));
-  option(*c, "--compare-steps", s->compare_steps, "N",
-         "Step after which the weights of a parallel mode are compared with those of one device")
+  add_option(*c, "--compare-steps", s->compare_steps, "N",
+             "Step after which the weights of a parallel mode are compared with those of one device")
       ->check(whole_number(1, 100000));
-  option(*c, "--threads", s->threads, "N", "Number of threads")
+  add_option(*c, "--threads", s->threads, "N", "Number of threads")
       ->default_str("all usable cores")
       ->check(whole_number(1, 1024));
-  option(*c, "--save", s->save, "FILE",
-         "Write the weights trained by the first mode: as safetensors if the name ends with .safetensors, otherwise in "
-         "PyTorch's format")
+  add_option(
+      *c, "--save", s->save, "FILE",
+      "Write the weights trained by the first mode: as safetensors if the name ends with .safetensors, otherwise in "
+      "PyTorch's format")
       ->default_str("not written");
-  option(*c, "--load", s->load, "FILE", "Load the initial weights from this file")
+  add_option(*c, "--load", s->load, "FILE", "Load the initial weights from this file")
       ->default_str("random weights")
       ->check(existing_file());
   c->add_flag("--capture", s->capture, "Record the training step of mode single as a graph, and replay it");
-  option(*c, "--json", s->json, "FILE", "Write the table and the settings to FILE")->default_str("not written");
-  option(*c, "--report", s->report, "FILE",
-         "Write an HTML page: curves, confusion matrix, misclassified images, time and memory")
+  add_option(*c, "--json", s->json, "FILE", "Write the table and the settings to FILE")->default_str("not written");
+  add_option(*c, "--report", s->report, "FILE",
+             "Write an HTML page: curves, confusion matrix, misclassified images, time and memory")
       ->default_str("not written");
   // Hidden options for the processes that run the ranks of DDP: record the data for --report, and write the results to
   // this file.
@@ -120,38 +122,39 @@ void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   auto o = std::make_shared<Options>();
   CLI::App* const c = app.add_subcommand(
       "launch", "Start a program several times, as the ranks of one job; end all ranks if one fails");
-  option(*c, "-n,--ranks", o->count, "N", "Number of ranks (processes) to start")->check(whole_number(1, 1024));
-  option(*c, "--timeout", o->seconds, "SECONDS", "Time limit of the whole job; 0: no limit")
+  add_option(*c, "-n,--ranks", o->count, "N", "Number of ranks (processes) to start")->check(whole_number(1, 1024));
+  add_option(*c, "--timeout", o->seconds, "SECONDS", "Time limit of the whole job; 0: no limit")
       ->check(whole_number(0, int64_t(1) << 31));
-  option(*c, "--max-restarts", o->max_restarts, "N",
-         "How often to restart all ranks after one has failed; a program that saves checkpoints continues from its "
-         "last one")
+  add_option(*c, "--max-restarts", o->max_restarts, "N",
+             "How often to restart all ranks after one has failed; a program that saves checkpoints continues from its "
+             "last one")
       ->check(whole_number(0, 1000000));
-  option(*c, "--threads", o->threads, "N", "Number of threads of each rank")
+  add_option(*c, "--threads", o->threads, "N", "Number of threads of each rank")
       ->default_str("TANDEM_NUM_THREADS, or an equal share of the cores")
       ->check(whole_number(1, 1024));
   c->add_flag("--pin", o->pin, "Pin each rank to its own share of the cores");
-  option(*c, "--output", o->output, "FOLDER", "Write each rank's output to FOLDER/rank_0.out and rank_0.err")
+  add_option(*c, "--output", o->output, "FOLDER", "Write each rank's output to FOLDER/rank_0.out and rank_0.err")
       ->default_str("print here, with the rank in front of each line");
-  option(*c, "--flight", o->flight, "FOLDER",
-         "Folder in which each rank writes its last calls if the job fails, for `tandem flight`; after restart N: "
-         "FOLDER/restart_N")
+  add_option(*c, "--flight", o->flight, "FOLDER",
+             "Folder in which each rank writes its last calls if the job fails, for `tandem flight`; after restart N: "
+             "FOLDER/restart_N")
       ->default_str("folder of --output, if given");
-  CLI::Option* const rdzv = option(*c, "--rdzv", o->rdzv, "HOST:PORT",
-                                   "Address at which the launchers of several nodes meet: a host of the job and a free "
-                                   "port there. All need the same TANDEM_JOB_TOKEN")
-                                ->default_str("one node");
+  CLI::Option* const rdzv =
+      add_option(*c, "--rdzv", o->rdzv, "HOST:PORT",
+                 "Address at which the launchers of several nodes meet: a host of the job and a free "
+                 "port there. All need the same TANDEM_JOB_TOKEN")
+          ->default_str("one node");
   CLI::Option* const nodes =
-      option(*c, "--nodes", o->nodes, "N", "Number of nodes, each with a launcher and its own ranks")
+      add_option(*c, "--nodes", o->nodes, "N", "Number of nodes, each with a launcher and its own ranks")
           ->check(whole_number(1, 1024));
   nodes->needs(rdzv);
   rdzv->needs(nodes);
-  option(*c, "--rdzv-timeout", o->rdzv_seconds, "SECONDS", "Time limit for all launchers to connect")
+  add_option(*c, "--rdzv-timeout", o->rdzv_seconds, "SECONDS", "Time limit for all launchers to connect")
       ->check(whole_number(1, int64_t(1) << 31));
-  option(*c, "--node-timeout", o->node_seconds, "SECONDS",
-         "Time without a heartbeat from a node's launcher after which the other launchers end the job")
+  add_option(*c, "--node-timeout", o->node_seconds, "SECONDS",
+             "Time without a heartbeat from a node's launcher after which the other launchers end the job")
       ->check(whole_number(1, int64_t(1) << 31));
-  option(*c, "PROGRAM", o->command, "-- PROGRAM [ARGS...]", "The program to run and its arguments, after --")
+  add_option(*c, "PROGRAM", o->command, "-- PROGRAM [ARGS...]", "The program to run and its arguments, after --")
       ->required();
   c->footer("example: tandem launch -n 2 -- ./train --epochs 3");
   c->callback([o, arguments] {
@@ -168,8 +171,9 @@ void add_flight(CLI::App& app) {
   auto s = std::make_shared<flight::Settings>();
   CLI::App* const c =
       app.add_subcommand("flight", "Analyse the flight records of a failed job: which rank was missing in which call");
-  option(*c, "folder", s->folder, "FOLDER", "Folder with the ranks' files flight_rank_0.json and so on")->required();
-  option(*c, "--json", s->json, "FILE", "Write the findings to FILE")->default_str("not written");
+  add_option(*c, "folder", s->folder, "FOLDER", "Folder with the ranks' files flight_rank_0.json and so on")
+      ->required();
+  add_option(*c, "--json", s->json, "FILE", "Write the findings to FILE")->default_str("not written");
   c->footer("example: tandem flight logs");
   c->callback([s] { flight::flight(*s); });
 }
@@ -190,13 +194,13 @@ void add_trace(CLI::App& app, const std::vector<std::string>& arguments) {
   auto s = std::make_shared<trace::Settings>();
   CLI::App* const c =
       app.add_subcommand("trace", "Run a program that uses Tandem, and show how long its operations took");
-  option(*c, "--out", s->out, "FILE", "Write the trace to FILE, for Perfetto or chrome://tracing");
-  option(*c, "--json", s->json, "FILE", "Write the tables to FILE")->default_str("not written");
-  option(*c, "--report", s->report, "FILE", "Write an HTML page with a flame graph and the tables")
+  add_option(*c, "--out", s->out, "FILE", "Write the trace to FILE, for Perfetto or chrome://tracing");
+  add_option(*c, "--json", s->json, "FILE", "Write the tables to FILE")->default_str("not written");
+  add_option(*c, "--report", s->report, "FILE", "Write an HTML page with a flame graph and the tables")
       ->default_str("not written");
   c->add_flag("--kernels", s->kernels, "List the kernels of each operation below it");
   c->add_flag("--shapes", s->shapes, "Count calls with other input shapes as other operations");
-  option(*c, "PROGRAM", s->command, "-- PROGRAM [ARGS...]", "The program to run and its arguments, after --")
+  add_option(*c, "PROGRAM", s->command, "-- PROGRAM [ARGS...]", "The program to run and its arguments, after --")
       ->required();
   c->footer("example: tandem trace -- ./my_program --epochs 1");
   c->callback([s, arguments] {
@@ -211,17 +215,17 @@ void add_simulate(CLI::App& app) {
       "simulate",
       "Predict the training step of DataParallel and DistributedDataParallel on a cluster described by a file");
   CLI::Option* const file =
-      option(*c, "CLUSTER", s->cluster, "CLUSTER", "JSON file that describes the cluster; --example prints one");
-  option(*c, "--json", s->json, "FILE", "Write the predictions to FILE")->default_str("not written")->needs(file);
+      add_option(*c, "CLUSTER", s->cluster, "CLUSTER", "JSON file that describes the cluster; --example prints one");
+  add_option(*c, "--json", s->json, "FILE", "Write the predictions to FILE")->default_str("not written")->needs(file);
   CLI::Option* const check =
-      option(
+      add_option(
           *c, "--check-skill", s->check_skill, "[FOLDER]",
           "Show how well the cost model predicts measured times: those in FOLDER, or in the installed folder ddp_times")
           ->expected(0, 1)
           ->excludes(file);
   CLI::Option* const published =
-      option(*c, "--published", s->published, "[FILE]",
-             "Show predictions next to published times: those in FILE, or in the installed published_points.json")
+      add_option(*c, "--published", s->published, "[FILE]",
+                 "Show predictions next to published times: those in FILE, or in the installed published_points.json")
           ->expected(0, 1)
           ->excludes(file)
           ->excludes(check);
@@ -248,37 +252,40 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
   };
   auto s = std::make_shared<Options>();
   CLI::App* const c = app.add_subcommand("bench", "Time operations and training steps of Tandem, PyTorch and LibTorch");
-  option(*c, "--filter", s->filter, "TEXT",
-         "Run only the benchmarks whose name contains TEXT; separate several texts by commas")
+  add_option(*c, "--filter", s->filter, "TEXT",
+             "Run only the benchmarks whose name contains TEXT; separate several texts by commas")
       ->default_str("all benchmarks");
   c->add_flag("--list", s->list, "Print the names of the benchmarks and exit");
-  option(*c, "--repeats", s->repeats, "N", "Number of samples of each benchmark")->check(whole_number(1, 10000));
-  option(*c, "--seconds", s->seconds, "SECONDS", "Target duration of a sample")->check(number(1e-6, 3600.0));
-  option(*c, "--threads", s->threads, "N", "Number of threads of each program that is timed")
+  add_option(*c, "--repeats", s->repeats, "N", "Number of samples of each benchmark")->check(whole_number(1, 10000));
+  add_option(*c, "--seconds", s->seconds, "SECONDS", "Target duration of a sample")
+      ->check(make_number_validator(1e-6, 3600.0));
+  add_option(*c, "--threads", s->threads, "N", "Number of threads of each program that is timed")
       ->default_str("all usable cores")
       ->check(whole_number(1, 1024));
-  option(*c, "--device", s->device, "NAME", "Device to compute on: cpu, or cuda (the first GPU)");
-  option(*c, "--precision", s->precision, "NAME",
-         "Precision of float32 matrix products on a GPU: highest, or high (uses TF32)")
+  add_option(*c, "--device", s->device, "NAME", "Device to compute on: cpu, or cuda (the first GPU)");
+  add_option(*c, "--precision", s->precision, "NAME",
+             "Precision of float32 matrix products on a GPU: highest, or high (uses TF32)")
       ->check(one_of({"highest", "high"}));
-  option(*c, "--case", s->cases, "TEXT",
-         "Run a benchmark with these sizes, for example \"clone/forward 134217728\"; may be given several times")
+  add_option(*c, "--case", s->cases, "TEXT",
+             "Run a benchmark with these sizes, for example \"clone/forward 134217728\"; may be given several times")
       ->default_str("the sizes of the table");
   CLI::Option* const peers =
-      option(*c, "--peers", s->peers, "[NAMES]",
-             "Other programs to time, separated by commas. Without NAMES: all known programs except those that compile "
-             "each case for seconds (pytorch-compiled on the CPU, the tuned ones on a GPU)")
+      add_option(
+          *c, "--peers", s->peers, "[NAMES]",
+          "Other programs to time, separated by commas. Without NAMES: all known programs except those that compile "
+          "each case for seconds (pytorch-compiled on the CPU, the tuned ones on a GPU)")
           ->default_str("only Tandem")
           ->delimiter(',')
           ->expected(0, -1);
-  option(*c, "--baseline", s->baseline, "BUILD",
-         "Compare with another build of Tandem (its folder, or its program tandem); the command fails if a benchmark "
-         "named overhead is more than 5 % slower than in that build")
+  add_option(
+      *c, "--baseline", s->baseline, "BUILD",
+      "Compare with another build of Tandem (its folder, or its program tandem); the command fails if a benchmark "
+      "named overhead is more than 5 % slower than in that build")
       ->default_str("none")
       ->excludes(peers);
-  option(*c, "--json", s->json, "FILE", "Write all samples, the machine and the settings to FILE")
+  add_option(*c, "--json", s->json, "FILE", "Write all samples, the machine and the settings to FILE")
       ->default_str("not written");
-  option(*c, "--markdown", s->markdown, "FILE", "Print a table of a file written by --json, and exit")
+  add_option(*c, "--markdown", s->markdown, "FILE", "Print a table of a file written by --json, and exit")
       ->default_str("none")
       ->check(existing_file());
   c->footer("example: tandem bench --filter softmax,train_step");

@@ -25,8 +25,8 @@ struct JpegReader {
   JpegReader(const JpegReader&) = delete;
   ~JpegReader() { jpeg_destroy_decompress(&info); }
   jpeg_decompress_struct info{};
-  jpeg_error_mgr errors{};
-  jpeg_progress_mgr progress{};
+  jpeg_error_mgr error_manager{};
+  jpeg_progress_mgr progress_manager{};
   jmp_buf jump{};
   char message[JMSG_LENGTH_MAX] = "";
 };
@@ -54,14 +54,14 @@ void tandem_jpeg_progress(j_common_ptr info) {
 
 /// Reads everything before the pixels. Returns false after an error. See Note [Errors by longjmp].
 bool read_header(JpegReader& reader, std::string_view bytes) {
-  reader.info.err = jpeg_std_error(&reader.errors);
-  reader.errors.error_exit = tandem_jpeg_error;
-  reader.errors.emit_message = tandem_jpeg_message;
+  reader.info.err = jpeg_std_error(&reader.error_manager);
+  reader.error_manager.error_exit = tandem_jpeg_error;
+  reader.error_manager.emit_message = tandem_jpeg_message;
   reader.info.client_data = &reader;
   if (setjmp(reader.jump)) return false;
   jpeg_create_decompress(&reader.info);
-  reader.progress.progress_monitor = tandem_jpeg_progress;
-  reader.info.progress = &reader.progress;
+  reader.progress_manager.progress_monitor = tandem_jpeg_progress;
+  reader.info.progress = &reader.progress_manager;
   // Older versions of libjpeg take a pointer to non-const bytes, but do not write to them.
   jpeg_mem_src(&reader.info, const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data())),
                static_cast<unsigned long>(bytes.size()));

@@ -10,13 +10,13 @@
 namespace tandem::data::samplers {
 
 std::optional<std::vector<size_t>> detail::BlockSampler::next(size_t batch_size) {
-  return take_indices(all_indices_, sample_index_, end(), batch_size);
+  return take_indices(all_indices_, sample_index_, end_index(), batch_size);
 }
 void detail::BlockSampler::fill_indices(std::optional<size_t> new_size) {
   size_ = new_size.value_or(size_);
   all_indices_.resize(local_sample_count() * num_replicas_);
   for (size_t i = 0; i < all_indices_.size(); ++i) all_indices_[i] = i % size_;
-  sample_index_ = begin();
+  sample_index_ = begin_index();
 }
 
 DistributedRandomSampler::DistributedRandomSampler(size_t size, size_t num_replicas, size_t rank, bool allow_duplicates)

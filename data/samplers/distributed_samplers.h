@@ -46,8 +46,8 @@ class BlockSampler : public DistributedSampler<> {
  protected:
   /// Fills the list with 0, 1, 2, ... for all ranks together, starting again from 0 after the last example.
   void fill_indices(std::optional<size_t> new_size);
-  size_t begin() const { return rank_ * local_sample_count(); }
-  size_t end() const { return begin() + local_sample_count(); }
+  size_t begin_index() const { return rank_ * local_sample_count(); }
+  size_t end_index() const { return begin_index() + local_sample_count(); }
   size_t sample_index_ = 0;
   std::vector<size_t> all_indices_;
 };

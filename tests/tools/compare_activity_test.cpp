@@ -66,7 +66,7 @@ TEST_CASE("a stop from outside is recorded with its length, and no CPU time pass
     for (const TimeSpan& stop : activity.stops)
       if (stop.end - stop.start > values[1] - values[0]) values[0] = stop.start, values[1] = stop.end;
     values[2] = activity.busy(values[0] + 0.01, values[1] - 0.01);
-    values[3] = activity.beats.back().cpu;
+    values[3] = activity.samples.back().cpu;
     ::_exit(::write(ends[1], values, sizeof values) == sizeof values ? 0 : 1);
   }
   ::usleep(100'000);

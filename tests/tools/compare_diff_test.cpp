@@ -77,7 +77,7 @@ TEST_CASE("tandem compare makes the page again, and ends with 1 on a regression 
     return run_program(kCommand, arguments);
   };
   CHECK(tandem_compare({"page", folder / "a.json"}).status == 0);
-  CHECK(read_file(folder / "a.html") == tools::compare::html(report));
+  CHECK(read_file(folder / "a.html") == tools::compare::render_html(report));
   CHECK(tandem_compare({"page", folder / "a.json", "--out", folder / "b.html"}).status == 0);
   CHECK(folder.count() == 3);
   CHECK(tandem_compare({"diff", folder / "a.json", folder / "a.json"}).status == 0);
@@ -100,7 +100,7 @@ TEST_CASE("the table keeps to 80 columns, and has the report's numbers", "[compa
   Report report = sample_report();
   report.runs[4].label = "a label that is much too long for a column, with \n a break and \xc3\xa9";
   report.runs.back().failed = std::string(200, 'x');
-  const std::string text = tools::compare::table(report);
+  const std::string text = tools::compare::format_table(report);
   INFO(text);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

@@ -123,8 +123,8 @@ TEST_CASE("a rank that is stopped waits for the end of the stop, and the others 
     events.push_back(event(Kind::phase, "exposed communication", rank, 0, 3.0 + rank, 8));
     events.push_back(event(Kind::communication, "all_reduce", rank, 0, 3.0 + rank, 8));
   }
-  const std::vector<Beat> beats = {{0, 0, 0}, {4, 4, 0}, {5, 4.25, 0.25}, {8, 4.25, 0.25}};
-  const std::vector<Activity> activities = {{beats, {}}, {beats, {{2, 3}, {5, 7}}}};
+  const std::vector<Beat> samples = {{0, 0, 0}, {4, 4, 0}, {5, 4.25, 0.25}, {8, 4.25, 0.25}};
+  const std::vector<Activity> activities = {{samples, {}}, {samples, {{2, 3}, {5, 7}}}};
   const auto steps = break_down_steps(events, {{{0, 8}}, {{0, 8}}}, {"rank 0", "rank 1"}, activities);
   REQUIRE(steps.size() == 1);
   const Lane &first = steps[0][0], &second = steps[0][1];
@@ -330,9 +330,9 @@ TEST_CASE("what communication adds is judged beside two guesses that need no mod
 TEST_CASE("steps are timed with a trace and without, in turn", "[compare]") {
   Job job = small_job(1);
   const TracedSteps steps = alternate_tracing(job, 20);
-  CHECK(steps.with.size() == 20);
-  CHECK(steps.without.size() == 20);
-  for (const std::vector<double>& seconds : {steps.with, steps.without})
+  CHECK(steps.traced.size() == 20);
+  CHECK(steps.untraced.size() == 20);
+  for (const std::vector<double>& seconds : {steps.traced, steps.untraced})
     for (const double s : seconds) CHECK(s > 0);
   CHECK(!detail::current_tracer());
 }

@@ -12,10 +12,10 @@
 
 using namespace tandem;
 using namespace tandem::test;
-using tools::compare::html;
+using tools::compare::render_html;
 using tools::compare::Report;
 using tools::compare::Run;
-using tools::page::duration;
+using tools::page::format_duration;
 
 namespace {
 
@@ -29,7 +29,7 @@ const char* const kIds[] = {"verdict", "throughput", "anatomy",   "timeline",  "
 
 TEST_CASE("the page has every section, asks for nothing, and nests", "[compare]") {
   const Report report = sample_report();
-  const std::string page = html(report);
+  const std::string page = render_html(report);
   CHECK(page.size() < 2'000'000);
   CHECK(check_nesting(page) == "");
   for (const char* id : kIds) {
@@ -51,7 +51,7 @@ TEST_CASE("the page has every section, asks for nothing, and nests", "[compare]"
 
 TEST_CASE("the page's numbers are the report's", "[compare]") {
   const Report report = sample_report();
-  const std::string page = html(report);
+  const std::string page = render_html(report);
   const auto cell = [](const std::string& text) { return ">" + text + "</td>"; };
   for (const Run& run : report.runs) {
     INFO(run.label);
@@ -59,8 +59,8 @@ TEST_CASE("the page's numbers are the report's", "[compare]") {
       CHECK(contains(page, "failed: " + run.failed));
       continue;
     }
-    CHECK(contains(page, cell(duration(run.p50))));
-    CHECK(contains(page, cell(duration(run.p95))));
+    CHECK(contains(page, cell(format_duration(run.p50))));
+    CHECK(contains(page, cell(format_duration(run.p95))));
   }
   for (const Run& run : report.runs)
     if (run.model == "mlp" && run.batch == 128 && run.mode == "ddp_local_chosen" && run.devices == 2)
@@ -68,7 +68,8 @@ TEST_CASE("the page's numbers are the report's", "[compare]") {
   // Computed by hand: the first device of DP over 2 devices needs more memory than the replica, namely 2 P for the
   // optimizer, the outputs, and P of workspace (P: bytes of the parameters).
   const int64_t excess = report.runs[4].memory[0].peak - report.runs[4].memory[1].peak;
-  CHECK(contains(page, "cpu:0 needs " + tools::page::number(static_cast<double>(excess) / 1048576.0) + " MiB more"));
+  CHECK(contains(page,
+                 "cpu:0 needs " + tools::page::format_number(static_cast<double>(excess) / 1048576.0) + " MiB more"));
   CHECK(contains(page, "12 of 252 rows of the ledger differ"));
   CHECK(page.find("<tr class=\"bad\">") != std::string::npos);
   CHECK(contains(page, "first at linear_backward of fc2, step 4"));
@@ -97,8 +98,9 @@ TEST_CASE("verdicts and turning points follow the runs of each batch", "[compare
   report.runs.push_back(run("ddp_local", 64, 2, "weak"));
   CHECK(find_turning_points(report).empty());  // the batch size of a weak-scaling run is not compared
   report.runs.push_back(run("weakly", 32, 2, "weak"));
-  CHECK(contains(table(report), "ddp_local"));
-  CHECK_FALSE(contains(table(report), "weakly"));  // weak-scaling runs have no row among those with equal batch sizes
+  CHECK(contains(format_table(report), "ddp_local"));
+  CHECK_FALSE(
+      contains(format_table(report), "weakly"));  // weak-scaling runs have no row among those with equal batch sizes
   report.runs.pop_back();
   for (const Run& each : {run("ddp_local", 128, 1.2), run("dp", 128, 0.8)}) report.runs.push_back(each);
   CHECK(find_turning_points(report) ==
@@ -119,11 +121,11 @@ TEST_CASE("verdicts and turning points follow the runs of each batch", "[compare
 TEST_CASE("the page says of how many steps its figures are, which step it shows, and that it has no diagnosis",
           "[compare]") {
   Report report = sample_report();
-  CHECK(!contains(html(report), "No diagnosis"));
+  CHECK(!contains(render_html(report), "No diagnosis"));
   report.diagnosis.clear();
   for (Run& run : report.runs)
     if (run.shown_step.of > 0) run.shown_step.seconds = 0.0217;
-  const std::string page = html(report);
+  const std::string page = render_html(report);
   CHECK(contains(page, ": step 12 of 40, the median: 21.7 ms"));
   CHECK(contains(page, "All figures are means over 40 traced steps."));
   CHECK(contains(page, "Step 12 of 40, the one of median duration."));
@@ -143,7 +145,7 @@ TEST_CASE("text from the report cannot leave its place in the page", "[compare]"
   report.runs[4].transfers[0].what = report.runs[4].transfers[0].link = report.runs[4].transfers[0].formula = hostile;
   report.links[0].name = report.notes[0] = report.turning_points[0] = report.published[0].what = hostile;
   report.published[0].labels[0] = report.diagnosis[0].kind = report.projections[0].mode = hostile;
-  const std::string page = html(report);
+  const std::string page = render_html(report);
   CHECK(check_nesting(page) == "");
   CHECK(page.find("<script") == std::string::npos);
   CHECK(page.find("\"onload") == std::string::npos);
@@ -160,15 +162,15 @@ TEST_CASE("a part that was not measured leaves its section out, and an incomplet
   for (Run& run : report.runs) run.timeline.clear();
   report.complete = false;
   report.incomplete_because = "interrupted";
-  const std::string page = html(report);
+  const std::string page = render_html(report);
   for (const char* id : {"timeline", "links", "inference"})
     CHECK(page.find("<section id=\"" + std::string(id)) == std::string::npos);
   CHECK(contains(page, "This report is incomplete:</strong> interrupted"));
   CHECK(check_nesting(page) == "");
-  CHECK(check_nesting(html(Report())) == "");  // a report without any measurement
+  CHECK(check_nesting(render_html(Report())) == "");  // a report without any measurement
   Report failed;
   failed.runs = {sample_report().runs.back()};
-  CHECK(contains(html(failed), "NCCL needs a GPU"));
+  CHECK(contains(render_html(failed), "NCCL needs a GPU"));
 }
 
 TEST_CASE("thousands of moments and events do not make a large page", "[compare]") {
@@ -183,29 +185,29 @@ TEST_CASE("thousands of moments and events do not make a large page", "[compare]
     for (auto& row : run.timeline)
       for (int i = 0; i < 20000; ++i) row.events.push_back({"add", "kernel", i * 1e-7, i * 1e-7 + 5e-8, 0});
   }
-  const std::string page = html(report);
+  const std::string page = render_html(report);
   CHECK(page.size() < 2'000'000);
   CHECK(contains(page, "1 GiB"));  // the axis shows the peak, although points are thinned out
 }
 
 TEST_CASE("numbers are written for people", "[compare]") {
   using namespace tools::page;
-  CHECK(number(1234.5) == "1,230");
-  CHECK(number(0.66512) == "0.665");
-  CHECK(number(999.96) == "1,000");
-  CHECK(number(-1234567, 7) == "-1,234,567");
-  CHECK(number(3.6e-7) == "3.60e-07");
+  CHECK(format_number(1234.5) == "1,230");
+  CHECK(format_number(0.66512) == "0.665");
+  CHECK(format_number(999.96) == "1,000");
+  CHECK(format_number(-1234567, 7) == "-1,234,567");
+  CHECK(format_number(3.6e-7) == "3.60e-07");
   CHECK(round_number(0.25) == "0.25");
   CHECK(round_number(128) == "128");
-  CHECK(count(1234567) == "1,234,567");
-  CHECK(count(-999) == "-999");
-  CHECK(duration(0.00123) == "1.23 ms");
-  CHECK(duration(0.0009999) == "1.00 ms");
+  CHECK(format_integer(1234567) == "1,234,567");
+  CHECK(format_integer(-999) == "-999");
+  CHECK(format_duration(0.00123) == "1.23 ms");
+  CHECK(format_duration(0.0009999) == "1.00 ms");
   CHECK(byte_size(1.5 * 1048576) == "1.50 MiB");
   CHECK(byte_size(1000) == "1,000 B");
   CHECK(byte_size(48) == "48 B");
-  CHECK(bandwidth(3.2e9) == "3.20 GB/s");
-  CHECK(percent(0.042) == "4.2 %");
+  CHECK(format_bandwidth(3.2e9) == "3.20 GB/s");
+  CHECK(format_percent(0.042) == "4.2 %");
   CHECK(tools::compare::format_label("DDP, buckets, local") == "DDP (buckets, local)");
   CHECK(escape("a<b & \"c\"") == "a&lt;b &amp; &quot;c&quot;");
 }

@@ -76,8 +76,8 @@ TEST_CASE("one repeat and three repeats give no interval and no verdict", "[comp
                                      "95 %, need 7."));
     CHECK_THAT(verdict, !Contains("use "));
     const std::string none = "n = " + std::to_string(n) + ": no interval";
-    CHECK_THAT(table(report), Contains("(" + none + ")") && Contains("3.57 (none)"));
-    const std::string page = html(report);
+    CHECK_THAT(format_table(report), Contains("(" + none + ")") && Contains("3.57 (none)"));
+    const std::string page = render_html(report);
     CHECK(page.find(none) != std::string::npos);
     CHECK(page.find("There is no verdict") != std::string::npos);
     CHECK(find_turning_points(report).empty());
@@ -101,7 +101,7 @@ TEST_CASE("an interrupted measurement says how many repeats it has and how many 
   report.runs[1].repeats.clear();                                 // its first sample had not ended
   report.runs[1].speedup = {};
   CHECK_THAT(verdict_from_runs(report), Contains("There is no verdict"));
-  CHECK(html(report).find("This report is incomplete:") != std::string::npos);
+  CHECK(render_html(report).find("This report is incomplete:") != std::string::npos);
 }
 
 TEST_CASE("seventeen modes need ten repeats", "[compare]") {
@@ -171,10 +171,10 @@ TEST_CASE("modes that failed or were stopped do not take part", "[compare]") {
   report.runs[1].failed = "no more";
   CHECK_THAT(verdict_from_runs(report),
              Contains("There is no verdict for mlp at batch 128: no parallel mode has figures."));
-  CHECK(html(report).find("There is no verdict") != std::string::npos);
+  CHECK(render_html(report).find("There is no verdict") != std::string::npos);
   report.runs[0].failed = "nor this";
   CHECK_THAT(verdict_from_runs(report), Contains("There is no verdict for mlp"));
-  CHECK_THAT(table(report), Contains("failed: nor this"));
+  CHECK_THAT(format_table(report), Contains("failed: nor this"));
   // Only repeats that all modes completed are compared.
   Report partial = make_report(12, {{"dp", 2, 1.5}, {"ddp_local", 2, 2}});
   partial.runs[2].repeats.pop_back();
@@ -200,7 +200,7 @@ TEST_CASE("a verdict says where it holds, and in the same sentence where it does
   CHECK_THAT(sentence("On GPUs", "emulated gpus"),
              Contains("no mode is recommended") && Contains("says nothing about real GPUs") && !Contains("use "));
   report.measured_on = "tpu";
-  CHECK_THROWS_WITH(html(report), Contains("measured_on is 'tpu'; accepted: cpu, gpus"));
+  CHECK_THROWS_WITH(render_html(report), Contains("measured_on is 'tpu'; accepted: cpu, gpus"));
 }
 
 TEST_CASE("times that do not divide to the speedup beside them are explained", "[compare]") {
@@ -213,8 +213,8 @@ TEST_CASE("times that do not divide to the speedup beside them are explained", "
   CHECK_THAT(text, Contains("a step takes 44.5 ms with dp on 2 virtual devices (mlp) and 47.1 ms on one device, but "
                             "the speedup is 1.20") &&
                        Contains("within each repeat"));
-  CHECK_THAT(table(report), Contains("Times and speedups of 1 run seem to contradict each other"));
-  CHECK(html(report).find("44.5 ms with dp") != std::string::npos);
+  CHECK_THAT(format_table(report), Contains("Times and speedups of 1 run seem to contradict each other"));
+  CHECK(render_html(report).find("44.5 ms with dp") != std::string::npos);
 }
 
 TEST_CASE("the order of modes is shuffled anew in every repeat, and follows the seed", "[compare]") {

@@ -17,7 +17,7 @@
 
 using namespace tandem;
 using namespace tandem::test;
-using tools::compare::html;
+using tools::compare::render_html;
 using tools::compare::Report;
 using tools::compare::Run;
 
@@ -118,7 +118,7 @@ std::map<std::string, std::set<std::string>> names_by_colour(const std::string& 
 }  // namespace
 
 TEST_CASE("each colour of compare's page stands for one thing", "[compare]") {
-  const auto names = names_by_colour(html(sample_report()));
+  const auto names = names_by_colour(render_html(sample_report()));
   // Names of one thing: what a phase computes or moves, the memory that holds it, and its transfers.
   const std::map<std::string, std::set<std::string>> areas = {
       {"p0", {"input", "scatter", "inputs and targets"}},
@@ -182,7 +182,7 @@ TEST_CASE("areas are drawn as step functions", "[compare]") {
   AreaChart chart;
   chart.at = {0, 1, 3};
   chart.layers = {{"below", 0, {1, 2, 0}}, {"above", 1, {1, 0, 0}}};
-  const std::string picture = svg(chart);
+  const std::string picture = render_svg(chart);
   const std::vector<std::string> paths = find_all(picture, "<path class=\"[ph][0-9] seg\" d=\"([^\"]*)\"");
   REQUIRE(paths.size() == 2);
   for (const std::string& path : paths) CHECK(path.find_first_not_of("MHVZ0123456789. ") == std::string::npos);
@@ -206,7 +206,7 @@ TEST_CASE("memory of thousands of moments keeps the peak of each part of the ste
   memory.at_peak = {{"activations", memory.peak = 200}};
   Report report;
   report.runs = {run};
-  const std::vector<std::string> paths = find_all(html(report), "<path class=\"p2 seg\" d=\"([^\"]*)\"");
+  const std::vector<std::string> paths = find_all(render_html(report), "<path class=\"p2 seg\" d=\"([^\"]*)\"");
   REQUIRE(paths.size() == 1);
   CHECK(paths[0].starts_with("M0.0 110.0"));  // 100 of 200 bytes: in the first part
   CHECK(has_text(paths[0], "V153.0"));        // 50 bytes: held through all parts without an entry of their own
@@ -215,7 +215,7 @@ TEST_CASE("memory of thousands of moments keeps the peak of each part of the ste
 
 TEST_CASE("every figure says how many measurements it is made from", "[compare]") {
   const std::vector<std::string> captions =
-      find_all(html(sample_report()), "<figure class=\"chart[^>]*>\n<figcaption>([^\n]*)</figcaption>");
+      find_all(render_html(sample_report()), "<figure class=\"chart[^>]*>\n<figcaption>([^\n]*)</figcaption>");
   REQUIRE(captions.size() > 30);
   for (const std::string& caption : captions) {
     INFO(caption);
@@ -223,13 +223,13 @@ TEST_CASE("every figure says how many measurements it is made from", "[compare]"
   }
   Report few = sample_report();
   for (Run& run : few.runs) run.repeats.resize(std::min<size_t>(run.repeats.size(), 3));
-  const std::string page = html(few);
+  const std::string page = render_html(few);
   CHECK(has_text(page, "Median of n = 3 repeats: too few for an interval."));
   CHECK_FALSE(has_text(page, "repeats; whisker: 95 %"));
 }
 
 TEST_CASE("links within a page lead to parts of it, and others' figures are folded away", "[compare]") {
-  const std::string page = html(sample_report());
+  const std::string page = render_html(sample_report());
   for (const std::string& id : find_all(page, "href=\"#([^\"]*)\"")) {
     INFO(id);
     CHECK(has_text(page, " id=\"" + id + "\""));
@@ -254,7 +254,7 @@ TEST_CASE("the lanes of a timeline begin at 0, though a rank's clock began befor
   for (Run& run : report.runs)
     for (auto& row : run.timeline)
       for (auto& event : row.events) event.start -= 0.5, event.end -= 0.5;
-  const std::string page = html(report), before = html(sample_report());
+  const std::string page = render_html(report), before = render_html(sample_report());
   CHECK(find_all(page, "<rect class=\"[^\"]*\"( x=\"-)").empty());
   const auto lefts = [](const std::string& text) { return find_all(text, "(x=\"[0-9.]*%\")[^>]*height=\"18\""); };
   CHECK(lefts(page).size() > 20);
@@ -265,5 +265,5 @@ TEST_CASE("the lanes of a timeline begin at 0, though a rank's clock began befor
 TEST_CASE("a page of compare for the browser", "[.page]") {
   const char* const path = std::getenv("TANDEM_TEST_PAGE");
   REQUIRE(path);
-  std::ofstream(path) << html(sample_report());
+  std::ofstream(path) << render_html(sample_report());
 }

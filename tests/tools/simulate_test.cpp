@@ -60,14 +60,14 @@ TEST_CASE("all-reduces cost what their formulas say, and a ring what its message
           Approx(simulate_ring_messages(s, n, std::vector<Link>(static_cast<size_t>(n), kLink))));
     CHECK(all_reduce_seconds(AllReduce::direct, s, n, kLink) == Approx(2 * (a + (n - 1) * s / (n * b))));
     // No algorithm can send fewer than 2 (n-1)/n S bytes from each device.
-    for (const AllReduce algorithm : all_reduces())
+    for (const AllReduce algorithm : list_all_reduce_algorithms())
       CHECK(all_reduce_seconds(algorithm, s, n, kLink) >= 2 * (n - 1) * s / (n * b));
   }
   // Latency grows with log2 n for a tree, and with n for a ring. The ring sends the fewest bytes.
   CHECK(all_reduce_seconds(AllReduce::tree, 0, 1024, kLink) == Approx(4 * 10 * a));
   CHECK(all_reduce_seconds(AllReduce::tree, 1e3, 1024, kLink) < all_reduce_seconds(AllReduce::ring, 1e3, 1024, kLink));
   CHECK(all_reduce_seconds(AllReduce::ring, 1e10, 8, kLink) < all_reduce_seconds(AllReduce::tree, 1e10, 8, kLink));
-  for (const AllReduce algorithm : all_reduces()) CHECK(all_reduce_seconds(algorithm, s, 1, kLink) == 0);
+  for (const AllReduce algorithm : list_all_reduce_algorithms()) CHECK(all_reduce_seconds(algorithm, s, 1, kLink) == 0);
 }
 
 TEST_CASE("on several nodes a ring goes at the pace of its slowest link, and a hierarchy sends less between nodes",
@@ -120,7 +120,7 @@ TEST_CASE("a fit finds the link that the points were made with, and refuses poin
   CHECK(fit.link.latency == Approx(copying.latency));
   CHECK(fit.link.bandwidth == Approx(copying.bandwidth));
   CHECK(fit.link.per_byte == Approx(copying.per_byte));
-  for (const AllReduce algorithm : all_reduces())
+  for (const AllReduce algorithm : list_all_reduce_algorithms())
     CHECK(all_reduce_seconds(algorithm, 1e6, 4, copying) ==
           Approx(all_reduce_seconds(algorithm, 1e6, 4, kLink) + 1e-4));
   // Measurements with one number of devices cannot separate copies from a lower bandwidth. The fit then chooses one.
@@ -170,9 +170,9 @@ TEST_CASE("DataParallel hides nothing, and its first device does the optimizer's
   CHECK(dp.gather == Approx(6 * link.seconds(32 * 4e3)));
   CHECK(dp.loss == Approx(4 * p.loss_seconds));
   CHECK(dp.seconds == Approx(0.031 - 0.0001 + dp.loss + dp.communication));
-  DpOptions inside;
-  inside.loss_inside = true;
-  CHECK(predict_dp(p, kCluster, 4, inside).seconds < dp.seconds);
+  DpOptions with_loss;
+  with_loss.loss_inside = true;
+  CHECK(predict_dp(p, kCluster, 4, with_loss).seconds < dp.seconds);
   CHECK(predict_ddp(p, kCluster, 4, 25e6).seconds < dp.seconds);
   CHECK(predict_dp(p, kCluster, 1).seconds == Approx(one_device_seconds(p)));
   CHECK_THROWS_WITH(predict_dp(p, kCluster, 16), Contains("16 devices") && Contains("1 to 8"));

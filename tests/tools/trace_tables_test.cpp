@@ -407,20 +407,20 @@ TEST_CASE("a flame graph's boxes are as wide as their values, and escaped", "[tr
   graph.root.children.push_back({.name = "<b>", .style = 1, .value = 250, .tip = "a & b", .children = {}});
   graph.root.children.push_back({.name = "second", .style = 2, .value = 500, .tip = "half", .children = {}});
   graph.root.children.push_back({.name = "thin", .style = 2, .value = 0.1, .tip = "too narrow", .children = {}});
-  const std::string svg = page::svg(graph);
+  const std::string svg = page::render_svg(graph);
   CHECK_THAT(svg, Contains("<title>the root</title><rect class=\"p0 seg\" x=\"0%\" y=\"1.0\" width=\"100%\""));
   CHECK_THAT(svg, Contains("<title>a &amp; b</title><rect class=\"p1 seg\" x=\"0%\" y=\"19.0\" width=\"25%\""));
   CHECK_THAT(svg, Contains("<title>half</title><rect class=\"p2 seg\" x=\"25%\" y=\"19.0\" width=\"50%\""));
   CHECK_THAT(svg, Contains("&lt;b&gt;") && !Contains("<b>") && !Contains("too narrow"));
   graph.root.value = 0;
-  CHECK(page::svg(graph).empty());
+  CHECK(page::render_svg(graph).empty());
 }
 
 TEST_CASE("the page of a trace has a flame graph and the tables, and no script or request", "[trace]") {
   std::vector<Event> events = trace_training(1);
   events.push_back(make_event("span", "<script>alert(1)</script>", events[0].start - 100, events[0].start - 50));
   const CallTree tree(events);
-  const std::string page = html({"./train --lr <1>", tree, compute_gpu_utilization(events), 12});
+  const std::string page = render_html({"./train --lr <1>", tree, compute_gpu_utilization(events), 12});
   CHECK(check_nesting(page) == "");
   for (const char* const request :
        {"http:", "https:", "src=", "@import", "<script", "<link", "<iframe", "<object", " onload=", "\"nan"}) {

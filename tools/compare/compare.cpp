@@ -74,7 +74,7 @@ void resolve_settings(Settings& s) {
     const int max_devices = *std::max_element(s.devices.begin(), s.devices.end());
     check_usage(fault.target < max_devices, "--plant ", s.fault, ": there is no device or rank ", fault.target,
                 "; accepted: 0 to ", max_devices - 1);
-    if (!s.profile.empty()) projections(s.profile);
+    if (!s.profile.empty()) predict_projections(s.profile);
   });
   for (const std::string& backend : s.backends) {
     check_usage(backend != "nccl" || s.device == "cuda", "--backend nccl cannot run here: NCCL needs GPUs");
@@ -99,7 +99,7 @@ void make_folder(const std::string& path) {
 }
 
 /// Returns the Git commit of the source tree that this program was built from; "" if the source tree no longer exists.
-std::string commit() {
+std::string read_git_commit() {
   std::string text;
   if (FILE* const pipe =
           popen("git -C '" TANDEM_SOURCE_FOLDER "' describe --always --dirty --abbrev=40 2>/dev/null", "r")) {
@@ -141,16 +141,16 @@ int compare(Settings settings) {
     report = measure(
         settings, [] { return interrupted.load(); }, &trace);
   }
-  std::printf("%s\n%s\n", table(report).c_str(), report.verdict.c_str());
+  std::printf("%s\n%s\n", format_table(report).c_str(), report.verdict.c_str());
   // Prints one diagnosis of each kind; the HTML page lists all of them.
   std::map<std::string, int> printed;
   for (const Diagnosis& d : report.diagnosis)
     if (printed[d.kind]++ == 0) std::printf("- %s (%s): %s\n", d.kind.c_str(), d.row.c_str(), d.sentence.c_str());
   ResultFiles files;
-  files.add([&] { write_report(settings.out + "/report.json", report); });
-  files.add([&] { write_file_atomically("compare", settings.out + "/report.html", html(report)); });
-  files.add([&] { write_trace(settings.out + "/trace.json", trace); });
-  files.finish();
+  files.try_write([&] { write_report(settings.out + "/report.json", report); });
+  files.try_write([&] { write_file_atomically("compare", settings.out + "/report.html", render_html(report)); });
+  files.try_write([&] { write_trace(settings.out + "/trace.json", trace); });
+  files.throw_errors();
   std::printf("\nthe page: %s/report.html\n", settings.out.c_str());
   return report.complete ? 0 : 130;
 }
@@ -162,10 +162,10 @@ void run_rank_process(const std::string& folder, const Mode& mode, const Job& jo
   distributed::destroy_process_group();
 }
 
-Provenance provenance(const Settings& settings) {
+Provenance collect_provenance(const Settings& settings) {
   Provenance p;
   p.version = TANDEM_VERSION;
-  p.commit = commit();
+  p.commit = read_git_commit();
   p.date = date_now();
   p.compiler = TANDEM_COMPILER;
   for (const std::string& word : settings.command_line) p.command += (p.command.empty() ? "" : " ") + word;

@@ -46,6 +46,6 @@ void run_rank_process(const std::string& folder, const Mode& mode, const Job& jo
 std::vector<Transfers> list_transfers(const Mode& mode, const Job& job, const Sample& sample);
 /// Fills report.diagnosis from the traced steps (Run::steps) of all runs.
 void diagnose(Report& report);
-Provenance provenance(const Settings& settings);
+Provenance collect_provenance(const Settings& settings);
 
 }  // namespace tandem::tools::compare

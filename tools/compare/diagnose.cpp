@@ -19,13 +19,13 @@ constexpr double kMinContention = 0.15;  // part of a step without a core
 constexpr double kMinCores = 0.25;       // cores that other programs must use
 constexpr size_t kMinSteps = 5;
 
-std::string ms(double seconds) {
+std::string format_ms(double seconds) {
   std::ostringstream out;
   out.precision(3);
   out << seconds * 1e3 << " ms";
   return out.str();
 }
-std::string percent(double part) { return std::to_string(static_cast<int>(std::lround(part * 100))) + " %"; }
+std::string format_percent(double part) { return std::to_string(static_cast<int>(std::lround(part * 100))) + " %"; }
 
 double mean(const Series& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -61,12 +61,12 @@ class TracedRun {
     for (size_t l = 0; l < run.steps.size(); ++l) names_.push_back(run.steps[l].name);
     if (names_.empty()) return;
     step_.assign(column(0, "step").size(), 0);
-    for (size_t l = 0; l < names_.size(); ++l) step_ = add(step_, column(l, "step"), 1.0 / count());
+    for (size_t l = 0; l < names_.size(); ++l) step_ = add(step_, column(l, "step"), 1.0 / num_lanes_as_double());
     with_cores_ = add(step_, mean_column("without a core"), -1);
     for (size_t k = 0; k < step_.size(); ++k) with_cores_[k] = std::max(with_cores_[k], 0.05 * step_[k]);
   }
   size_t lanes() const { return names_.size(); }
-  double count() const { return static_cast<double>(names_.size()); }
+  double num_lanes_as_double() const { return static_cast<double>(names_.size()); }
   const std::string& name(size_t lane) const { return names_[lane]; }
   const Series& step() const { return step_; }
   /// Returns the part of each step in which the lanes did not wait for a core. Causes other than contention are
@@ -88,7 +88,7 @@ class TracedRun {
   /// Returns the mean of a column over all lanes but `except`.
   Series mean_column(const std::string& what, size_t except = SIZE_MAX) const {
     Series sum(step_.size(), 0.0);
-    const double n = count() - (except < lanes() ? 1 : 0);
+    const double n = num_lanes_as_double() - (except < lanes() ? 1 : 0);
     for (size_t l = 0; l < lanes(); ++l)
       if (l != except) sum = add(sum, column(l, what), 1 / n);
     return sum;
@@ -125,10 +125,10 @@ class TracedRun {
     for (size_t k = 0; k < cause.size(); ++k) steps += cause[k] > least * whole[k];
     const int n = static_cast<int>(step_.size());
     const std::string waits = &whole == &step_ ? "" : " without the waits for a core";
-    const std::string evidence = ms(mean(cause)) + " of a step of " + ms(mean(step_)) + " (" + percent(share.median) +
-                                 waits + ", 98 % interval " + percent(share.low) + " to " + percent(share.high) +
-                                 "; more than " + percent(least) + " in " + std::to_string(steps) + " of " +
-                                 std::to_string(n) + " traced steps)";
+    const std::string evidence = format_ms(mean(cause)) + " of a step of " + format_ms(mean(step_)) + " (" +
+                                 format_percent(share.median) + waits + ", 98 % interval " + format_percent(share.low) +
+                                 " to " + format_percent(share.high) + "; more than " + format_percent(least) + " in " +
+                                 std::to_string(steps) + " of " + std::to_string(n) + " traced steps)";
     out_.push_back({kind, sentence(evidence),
                     run_.model + ", " + run_.label + ", " + std::to_string(run_.devices) +
                         (run_.devices == 1 ? " device" : " devices"),
@@ -175,10 +175,10 @@ std::string describe_straggler(const TracedRun& run, size_t lane) {
   }
   std::string text;
   if (!slowest.empty())
-    text = " Its " + slowest + " takes " + ms(mean(run.column(lane, slowest))) + ", that of the others " +
-           ms(mean(run.mean_column(slowest, lane))) + ".";
-  return text + " It waits for a core for " + ms(mean(run.column(lane, "without a core"))) + ", the others for " +
-         ms(mean(run.mean_column("without a core", lane))) + ".";
+    text = " Its " + slowest + " takes " + format_ms(mean(run.column(lane, slowest))) + ", that of the others " +
+           format_ms(mean(run.mean_column(slowest, lane))) + ".";
+  return text + " It waits for a core for " + format_ms(mean(run.column(lane, "without a core"))) +
+         ", the others for " + format_ms(mean(run.mean_column("without a core", lane))) + ".";
 }
 
 void find_straggler(const TracedRun& run, bool dp) {
@@ -190,7 +190,7 @@ void find_straggler(const TracedRun& run, bool dp) {
     const Series stopped = TracedRun::add(run.column(lane, kStop), run.mean_column(kStop, lane), -1);
     const bool is_stopped =
         mean(late) > 0 && run.diagnose("straggler", stopped, run.step(), kMinShare, [&](const std::string& evidence) {
-          return start + " (" + ms(mean(late)) + "): its process was stopped for " + evidence +
+          return start + " (" + format_ms(mean(late)) + "): its process was stopped for " + evidence +
                  ". It neither ran nor waited for a core then.";
         });
     if (is_stopped) continue;
@@ -204,7 +204,7 @@ void find_contention(const TracedRun& traced, const Run& run) {
   const Series waits = traced.mean_column("without a core");
   // Ranks also wait for cores that other ranks use. Other programs are the cause only if they used a good part of the
   // time that was missing.
-  const double lost = mean(waits) * traced.count(), used = run.cores_of_others * mean(traced.step());
+  const double lost = mean(waits) * traced.num_lanes_as_double(), used = run.cores_of_others * mean(traced.step());
   if (run.cores_of_others < kMinCores || used < 0.5 * lost) return;
   traced.diagnose("contention", waits, traced.step(), kMinContention, [&](const std::string& evidence) {
     std::ostringstream cores;
@@ -227,12 +227,12 @@ void find_link(const TracedRun& traced, const Run& run, const std::vector<LinkPr
     if (link.name == "all-reduce, " + backend + ", " + std::to_string(run.devices) + " ranks") {
       std::ostringstream out;
       out.precision(3);
-      out << " The probe of this link found " << link.bandwidth * 1e-6 << " MB/s and a latency of " << ms(link.latency)
-          << ".";
+      out << " The probe of this link found " << link.bandwidth * 1e-6 << " MB/s and a latency of "
+          << format_ms(link.latency) << ".";
       probe = out.str();
     }
   traced.diagnose("link-bound", link_time, traced.with_cores(), kMinShare, [&](const std::string& evidence) {
-    return "Exposed communication takes " + ms(mean(exposed)) +
+    return "Exposed communication takes " + format_ms(mean(exposed)) +
            " after the last rank has called it. Meanwhile no rank used a core or waited for one for " + evidence +
            ": the link is what they wait for." + probe;
   });
@@ -254,8 +254,9 @@ void find_first_device_bound(const TracedRun& run) {
   if (mean(own) <= 1.5 * mean(others)) return;
   run.diagnose("first-device-bound", run.less_waits(TracedRun::add(own, others, -1)), run.step(), kMinShare,
                [&](const std::string& evidence) {
-                 return "The first device computes " + ms(mean(own)) + " per step, the others " + ms(mean(others)) +
-                        ": it is slower, and they wait for it. The difference is " + evidence + ".";
+                 return "The first device computes " + format_ms(mean(own)) + " per step, the others " +
+                        format_ms(mean(others)) + ": it is slower, and they wait for it. The difference is " +
+                        evidence + ".";
                });
 }
 

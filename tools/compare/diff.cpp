@@ -69,16 +69,16 @@ std::vector<std::string> describe_regressions(const Run& before, const Run& afte
   if (ratio.high > 0 && ratio.high < 0.95) out.push_back("it is slower");
   if (!before.transfers.empty() && !after.transfers.empty() &&
       total_transfer_bytes(after) > total_transfer_bytes(before))
-    out.push_back(cat("it moves more: ", count(total_transfer_bytes(after)), " bytes instead of ",
-                      count(total_transfer_bytes(before))));
+    out.push_back(str_cat("it moves more: ", format_integer(total_transfer_bytes(after)), " bytes instead of ",
+                          format_integer(total_transfer_bytes(before))));
   for (const Memory& now : after.memory)
     for (const Memory& then : before.memory)
       if (now.device == then.device && static_cast<double>(now.peak) > 1.05 * static_cast<double>(then.peak))
-        out.push_back(
-            cat("the peak of ", now.device, " is larger: ", count(now.peak), " bytes instead of ", count(then.peak)));
+        out.push_back(str_cat("the peak of ", now.device, " is larger: ", format_integer(now.peak),
+                              " bytes instead of ", format_integer(then.peak)));
   if (!before.agreement.empty() && !after.agreement.empty() && matches_reference(before) && !matches_reference(after))
-    out.push_back(
-        cat("its parameters differ from those of the reference by ", number(after.agreement[0].largest_difference)));
+    out.push_back(str_cat("its parameters differ from those of the reference by ",
+                          format_number(after.agreement[0].largest_difference)));
   return out;
 }
 
@@ -118,9 +118,9 @@ Difference diff(const Report& before, const Report& after) {
     const Interval ratio = now->failed.empty() ? compute_throughput_ratio(then, *now) : Interval();
     const std::vector<std::string> worse = describe_regressions(then, *now, ratio);
     difference.regressions += !worse.empty();
-    difference.text += cat(worse.empty() ? "  " : "! ", format_label(then.label), ", ", job_name(then),
-                           then.scaling.empty() ? "" : ", ", then.scaling, ": throughput ",
-                           ratio.median > 0 ? with_interval(ratio, " times") : "unknown", "\n");
+    difference.text += str_cat(worse.empty() ? "  " : "! ", format_label(then.label), ", ", job_name(then),
+                               then.scaling.empty() ? "" : ", ", then.scaling, ": throughput ",
+                               ratio.median > 0 ? with_interval(ratio, " times") : "unknown", "\n");
     for (const std::string& reason : worse) difference.text += "    " + reason + "\n";
   }
   TANDEM_CHECK(difference.compared > 0,
@@ -128,8 +128,8 @@ Difference diff(const Report& before, const Report& after) {
                before.runs.size(), " runs before, ", after.runs.size(),
                " after; accepted: reports that share at least one");
   difference.text +=
-      cat(plural(difference.compared, "run"), " compared, ", plural(difference.regressions, "regression"),
-          missing > 0 ? ", " + plural(missing, "run") + " not in the second report" : "", "\n");
+      str_cat(plural(difference.compared, "run"), " compared, ", plural(difference.regressions, "regression"),
+              missing > 0 ? ", " + plural(missing, "run") + " not in the second report" : "", "\n");
   return difference;
 }
 

@@ -31,14 +31,14 @@ void add_page(CLI::App& parent) {
   };
   auto o = std::make_shared<Options>();
   CLI::App* const c = parent.add_subcommand("page", "Create the HTML page of a report.json again");
-  option(*c, "REPORT", o->report, "REPORT", "A report.json of `tandem compare`")->required();
-  option(*c, "--out", o->out, "FILE", "HTML file to write")->default_str("name of the report with .html");
+  add_option(*c, "REPORT", o->report, "REPORT", "A report.json of `tandem compare`")->required();
+  add_option(*c, "--out", o->out, "FILE", "HTML file to write")->default_str("name of the report with .html");
   c->callback([o] {
     run_report_command([&] {
       const std::filesystem::path default_path = std::filesystem::path(o->report).replace_extension(".html");
       const std::string out = o->out.empty() ? default_path.string() : o->out;
       check_can_write("--out", out);
-      write_file_atomically("compare", out, compare::html(compare::read_report(o->report)));
+      write_file_atomically("compare", out, compare::render_html(compare::read_report(o->report)));
       std::printf("%s\n", out.c_str());
     });
   });
@@ -52,8 +52,8 @@ void add_diff(CLI::App& parent) {
   CLI::App* const c = parent.add_subcommand("diff",
                                             "Compare two reports run by run; fails if the second is slower, moves more "
                                             "bytes, needs more memory or differs from its reference");
-  option(*c, "BEFORE", o->before, "BEFORE", "A report.json of `tandem compare`")->required();
-  option(*c, "AFTER", o->after, "AFTER", "A newer report, which is checked for regressions")->required();
+  add_option(*c, "BEFORE", o->before, "BEFORE", "A report.json of `tandem compare`")->required();
+  add_option(*c, "AFTER", o->after, "AFTER", "A newer report, which is checked for regressions")->required();
   c->callback([o] {
     run_report_command([&] {
       const compare::Difference difference = diff(compare::read_report(o->before), compare::read_report(o->after));
@@ -81,52 +81,53 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   c->require_subcommand(0, 1);
   add_page(*c);
   add_diff(*c);
-  option(*c, "--model", s->models, "NAMES", "Networks to train, separated by commas: mlp, lenet, fashion_cnn")
+  add_option(*c, "--model", s->models, "NAMES", "Networks to train, separated by commas: mlp, lenet, fashion_cnn")
       ->delimiter(',')
       ->check(one_of({"mlp", "lenet", "fashion_cnn"}));
-  option(*c, "--mode", s->modes, "NAMES",
-         "Modes to measure, separated by commas: dp, dp_persistent and dp_loss (DataParallel), ddp_local, ddp_gloo and "
-         "ddp_nccl (DistributedDataParallel), and these three with the suffix _naive (one bucket for each parameter). "
-         "One device is always measured too")
+  add_option(
+      *c, "--mode", s->modes, "NAMES",
+      "Modes to measure, separated by commas: dp, dp_persistent and dp_loss (DataParallel), ddp_local, ddp_gloo and "
+      "ddp_nccl (DistributedDataParallel), and these three with the suffix _naive (one bucket for each parameter). "
+      "One device is always measured too")
       ->default_str("all that this machine can run")
       ->delimiter(',');
-  option(*c, "--backend", s->backends, "NAMES",
-         "Backends of DistributedDataParallel, separated by commas: local, gloo, nccl")
+  add_option(*c, "--backend", s->backends, "NAMES",
+             "Backends of DistributedDataParallel, separated by commas: local, gloo, nccl")
       ->default_str("all that this machine can run")
       ->delimiter(',')
       ->check(one_of({"local", "gloo", "nccl"}));
-  option(*c, "--devices", s->devices, "NUMBERS", "Numbers of devices or ranks, separated by commas")
+  add_option(*c, "--devices", s->devices, "NUMBERS", "Numbers of devices or ranks, separated by commas")
       ->delimiter(',')
       ->check(whole_number(0, 1 << 20));
-  option(*c, "--device", s->device, "NAME", "Device to compute on: cpu or cuda")
+  add_option(*c, "--device", s->device, "NAME", "Device to compute on: cpu or cuda")
       ->default_str("cuda if there are several GPUs, else cpu")
       ->check(one_of({"cpu", "cuda"}));
-  option(*c, "--batch-size", s->batch, "N", "Batch size: examples per step, summed over all devices")
+  add_option(*c, "--batch-size", s->batch, "N", "Batch size: examples per step, summed over all devices")
       ->check(whole_number(1, 1 << 20));
-  option(*c, "--data", s->data, "FOLDER", "Folder with the four IDX files of FashionMNIST, plain or .gz")
+  add_option(*c, "--data", s->data, "FOLDER", "Folder with the four IDX files of FashionMNIST, plain or .gz")
       ->default_str("/usr/share/datasets/fashion-mnist");
-  option(*c, "--out", s->out, "FOLDER", "Folder to write the report to");
-  option(*c, "--repeats", s->repeats, "N",
-         "Number of samples of each mode; the verdict on 7 modes needs 9, on 18 modes 10")
+  add_option(*c, "--out", s->out, "FOLDER", "Folder to write the report to");
+  add_option(*c, "--repeats", s->repeats, "N",
+             "Number of samples of each mode; the verdict on 7 modes needs 9, on 18 modes 10")
       ->default_str("until the verdict is settled or --time-limit is reached; with --quick, what the verdict needs")
       ->check(whole_number(1, 1000));
-  option(*c, "--time-limit", s->time_limit, "SECONDS",
-         "Time after which no further repeat begins, summed over all networks; not for --repeats")
+  add_option(*c, "--time-limit", s->time_limit, "SECONDS",
+             "Time after which no further repeat begins, summed over all networks; not for --repeats")
       ->default_str("300, with --quick 40")
-      ->check(number(1e-3, 1e6));
-  option(*c, "--seconds", s->sample_seconds, "SECONDS", "Target duration of a sample on one device")
-      ->check(number(1e-3, 3600.0));
-  option(*c, "--threads", s->threads, "N", "Number of threads, summed over all devices")
+      ->check(make_number_validator(1e-3, 1e6));
+  add_option(*c, "--seconds", s->sample_seconds, "SECONDS", "Target duration of a sample on one device")
+      ->check(make_number_validator(1e-3, 3600.0));
+  add_option(*c, "--threads", s->threads, "N", "Number of threads, summed over all devices")
       ->default_str("all usable cores")
       ->check(whole_number(1, 1024));
-  option(*c, "--seed", s->seed, "N", "Seed of the initial weights and of dropout")->check(whole_number(0));
+  add_option(*c, "--seed", s->seed, "N", "Seed of the initial weights and of dropout")->check(whole_number(0));
   c->add_flag("--quick", s->quick, "Measure only 2 devices with short samples; takes about a minute");
-  option(*c, "--profile", s->profile, "FILE",
-         "Cluster file of `tandem simulate`; the report predicts its training step on 2 to 1,024 devices")
+  add_option(*c, "--profile", s->profile, "FILE",
+             "Cluster file of `tandem simulate`; the report predicts its training step on 2 to 1,024 devices")
       ->default_str("ResNet-50 on V100 GPUs");
-  option(*c, "--plant", s->fault, "FAULT",
-         "Inject a fault to check that the report finds it: compute:RANK:SECONDS, input:SECONDS, slow:RANK:FACTOR, "
-         "link:RANK:SECONDS, memory:RANK:BYTES:PHASE or fail:RANK");
+  add_option(*c, "--plant", s->fault, "FAULT",
+             "Inject a fault to check that the report finds it: compute:RANK:SECONDS, input:SECONDS, slow:RANK:FACTOR, "
+             "link:RANK:SECONDS, memory:RANK:BYTES:PHASE or fail:RANK");
   c->footer("example: tandem compare --quick --out my_report");
   // Hidden options for the ranks' processes that `tandem compare` starts.
   c->add_option("--rank-result", s->rank_result)->group("");

@@ -120,7 +120,7 @@ void add_projections(const std::string& model, const std::string& device, const 
   }
 }
 
-std::vector<Projection> projections(const std::string& profile_file) {
+std::vector<Projection> predict_projections(const std::string& profile_file) {
   std::vector<Projection> all;
   if (!profile_file.empty()) {
     const simulate::Job entered = simulate::read_job(profile_file);
@@ -143,7 +143,7 @@ std::vector<Projection> projections(const std::string& profile_file) {
   return all;
 }
 
-std::vector<Published> published() {
+std::vector<Published> read_published_measurements() {
   const std::string path = simulate::data_path("published_points.json");
   std::vector<Published> out;
   if (!std::filesystem::exists(path)) return out;
@@ -167,10 +167,10 @@ std::vector<std::string> describe_recorded_skill() {
   std::vector<std::string> out;
   const simulate::Skill skill = simulate::check_skill(folder, /*intervals=*/false);
   for (const simulate::HeldOut& part : skill.held_out) {
-    std::string text =
-        cat("Recorded steps of GPTs on A100s, held out: ", part.what, ". Off by ", percent(part.model.median),
-            " in the median, ", percent(part.model.mean), " in the mean (arithmetic alone ", percent(part.flops.median),
-            ", the nearest fitted row ", percent(part.nearest.median), ").");
+    std::string text = str_cat("Recorded steps of GPTs on A100s, held out: ", part.what, ". Off by ",
+                               format_percent(part.model.median), " in the median, ", format_percent(part.model.mean),
+                               " in the mean (arithmetic alone ", format_percent(part.flops.median),
+                               ", the nearest fitted row ", format_percent(part.nearest.median), ").");
     if (part.model.median >= std::min({part.flops.median, part.nearest.median, part.constant.median}))
       text += " So the model has no skill there.";
     out.push_back(std::move(text));

@@ -19,10 +19,10 @@ void add_projections(const std::string& model, const std::string& device, const 
                      std::vector<Projection>& out);
 /// Returns predictions of weak scaling as add_projections() does, for the step in an input file of `tandem simulate`,
 /// and also for the file's cluster. If `profile_file` is empty, uses ResNet-50 on V100 GPUs.
-std::vector<Projection> projections(const std::string& profile_file);
+std::vector<Projection> predict_projections(const std::string& profile_file);
 /// Returns measurements published by others, with predictions if the source gives enough inputs. Empty if the file with
 /// the measurements does not exist.
-std::vector<Published> published();
+std::vector<Published> read_published_measurements();
 /// Returns sentences on how well the model predicts the recorded steps in benchmarks/data/ddp_times, and where simple
 /// baselines are better. Empty if these files do not exist.
 std::vector<std::string> describe_recorded_skill();

@@ -255,7 +255,7 @@ struct Report {
 
 /// Checks that related lists have equal lengths, and that every run has a device.
 /// @throws Error that names the invalid part
-void check(const Report& report);
+void check_report(const Report& report);
 /// Writes the report as JSON, atomically. @throws Error with the operating system's error message
 void write_report(const std::string& path, const Report& report);
 /// Reads a report. @throws Error that names a part that is missing or has a wrong type
@@ -269,8 +269,8 @@ std::string verdict_from_runs(const Report& report);
 std::vector<std::string> find_turning_points(const Report& report);
 /// Returns the table that the terminal shows above the verdict, 80 columns wide, with each model's runs at its main
 /// batch.
-std::string table(const Report& report);
+std::string format_table(const Report& report);
 /// Returns the report as an HTML page, in one file without scripts or external resources.
-std::string html(const Report& report);
+std::string render_html(const Report& report);
 
 }  // namespace tandem::tools::compare

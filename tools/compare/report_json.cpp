@@ -64,7 +64,7 @@ void check_lengths(const std::string& where, const char* first, size_t n, const 
 
 }  // namespace
 
-void check(const Report& report) {
+void check_report(const Report& report) {
   const std::vector<std::string> kinds = {"cpu", "gpus", "shared gpu", "emulated gpus"};
   TANDEM_CHECK(std::find(kinds.begin(), kinds.end(), report.measured_on) != kinds.end(), "compare: measured_on is '",
                report.measured_on, "'; accepted: cpu, gpus, shared gpu, emulated gpus");
@@ -109,7 +109,7 @@ void check(const Report& report) {
 }
 
 void write_report(const std::string& path, const Report& report) {
-  check(report);
+  check_report(report);
   const nlohmann::json json = report;
   // Replaces invalid UTF-8, for example in a path on the command line. Otherwise the library would throw and no report
   // would be written.
@@ -131,7 +131,7 @@ Report read_report(const std::string& path) {
   } catch (const nlohmann::json::exception& error) {
     TANDEM_FAIL("compare: ", path, " is not a report: ", error.what());
   }
-  check(report);
+  check_report(report);
   return report;
 }
 

@@ -1,10 +1,10 @@
-// Implements table(): formats the 80-column table that `tandem compare` prints above the verdict.
+// Implements format_table(): formats the 80-column table that `tandem compare` prints above the verdict.
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
 
 #include "tandem/tools/compare/comparison.h"
-#include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/compare/page/sections.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -41,18 +41,18 @@ std::string wrap_text(const std::string& text) {
 /// Returns the second line of the heading of the speedups.
 std::string describe_intervals(const Report& report, const std::string& model, int64_t batch) {
   const Comparison comparison = compare_modes(report, model, batch);
-  return comparison.has_intervals() ? "(joint 95 % interval)" : cat("(n = ", comparison.n, ": no interval)");
+  return comparison.has_intervals() ? "(joint 95 % interval)" : str_cat("(n = ", comparison.n, ": no interval)");
 }
 
 std::string format_row(const Run& run) {
-  const std::string begin = align_left(run.label, 38) + align_right(count(run.devices), 3);
+  const std::string begin = align_left(run.label, 38) + align_right(format_integer(run.devices), 3);
   if (!run.failed.empty())
     return begin + "  " + align_left("failed: " + run.failed, kColumns - page::character_count(begin) - 2) + "\n";
   int64_t bytes = 0, peak = 0;
   for (const Transfers& transfers : run.transfers) bytes += transfers.bytes;
   for (const Memory& memory : run.memory) peak = std::max(peak, memory.peak);
   const auto mib = [](int64_t n, bool known) {
-    return known ? number(static_cast<double>(n) / (1 << 20)) : std::string("-");
+    return known ? format_number(static_cast<double>(n) / (1 << 20)) : std::string("-");
   };
   const auto decimals = [](double value) {
     char text[32];
@@ -62,22 +62,22 @@ std::string format_row(const Run& run) {
   const Interval& speedup = run.speedup;
   std::string times = is_single(run) ? "1" : decimals(speedup.median);
   if (!is_single(run))
-    times += speedup.exists() ? cat(" (", decimals(speedup.low), "-", decimals(speedup.high), ")") : " (none)";
-  return begin + align_right(number(1000 * step_seconds(run)), 8) + align_right(times, 18) +
+    times += speedup.exists() ? str_cat(" (", decimals(speedup.low), "-", decimals(speedup.high), ")") : " (none)";
+  return begin + align_right(format_number(1000 * step_seconds(run)), 8) + align_right(times, 18) +
          align_right(mib(bytes, !run.transfers.empty()), 6) + align_right(mib(peak, !run.memory.empty()), 7) + "\n";
 }
 
 }  // namespace
 
-std::string table(const Report& report) {
+std::string format_table(const Report& report) {
   std::string out;
   size_t shown = 0;
   for (const std::string& model : models(report)) {
     const int64_t batch = main_batch(report, model);
-    out += align_left(cat(model, ", batch ", count(batch)), 37) + align_right("dev", 4) + align_right("ms/step", 8) +
-           align_right("times one device", 18) + align_right("MiB", 6) + align_right("peak", 7) + "\n" +
-           align_right(describe_intervals(report, model, batch), 67) + align_right("moved", 6) + align_right("MiB", 7) +
-           "\n";
+    out += align_left(str_cat(model, ", batch ", format_integer(batch)), 37) + align_right("dev", 4) +
+           align_right("ms/step", 8) + align_right("times one device", 18) + align_right("MiB", 6) +
+           align_right("peak", 7) + "\n" + align_right(describe_intervals(report, model, batch), 67) +
+           align_right("moved", 6) + align_right("MiB", 7) + "\n";
     for (const Run& run : report.runs) {
       if (run.model != model || run.batch != batch || run.scaling == "weak") continue;
       out += format_row(run);
@@ -92,15 +92,15 @@ std::string table(const Report& report) {
       if (agreement.largest_difference == 0 && agreement.first_difference.empty())
         ++agreeing;
       else
-        out += wrap_text(cat(format_label(run.label), ", ", job_name(run),
-                             ": its parameters differ from those of the reference by ",
-                             number(agreement.largest_difference), "."));
+        out += wrap_text(str_cat(format_label(run.label), ", ", job_name(run),
+                                 ": its parameters differ from those of the reference by ",
+                                 format_number(agreement.largest_difference), "."));
     }
   if (compared > 0)
-    out +=
-        wrap_text(cat(agreeing, " of ", compared, " runs end with the parameters of their reference to the last bit."));
+    out += wrap_text(
+        str_cat(agreeing, " of ", compared, " runs end with the parameters of their reference to the last bit."));
   if (shown < report.runs.size())
-    out += wrap_text(cat(report.runs.size() - shown, " more runs, with other batches, are on the page."));
+    out += wrap_text(str_cat(report.runs.size() - shown, " more runs, with other batches, are on the page."));
   out += wrap_text(describe_unpaired_times(report));
   if (!report.complete) out += wrap_text("This report is incomplete: " + report.incomplete_because);
   return out;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tandem/tools/compare/comparison.h"
-#include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/compare/page/sections.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -33,7 +33,8 @@ Scope scope_of(const Report& report) {
 std::string describe_run(const Report& report, const Run& run) {
   const bool cpu = report.measured_on == "cpu", processes = run.mode.find("gloo") != std::string::npos;
   const std::string devices = plural(run.devices, processes ? "process" : cpu ? "virtual device" : "device");
-  return cat(format_label(run.label), " on ", processes && run.devices > 1 ? cat(run.devices, " processes") : devices);
+  return str_cat(format_label(run.label), " on ",
+                 processes && run.devices > 1 ? str_cat(run.devices, " processes") : devices);
 }
 std::string format_speedup(const Interval& speedup) { return with_interval(speedup, " times"); }
 
@@ -44,22 +45,23 @@ std::string list_others(const Report& report, const std::vector<const Run*>& run
   size_t others = 0;
   for (const Run* run : runs) {
     if (run == first || ++others > kMost) continue;
-    out += cat(out.empty() ? "" : ", ", describe_run(report, *run));
+    out += str_cat(out.empty() ? "" : ", ", describe_run(report, *run));
   }
-  return others > kMost ? cat(out, " and ", plural(static_cast<int64_t>(others - kMost), "other")) : out;
+  return others > kMost ? str_cat(out, " and ", plural(static_cast<int64_t>(others - kMost), "other")) : out;
 }
 
 /// Returns the sentence that recommends parallel modes: the simplest of them, and the one with the best median.
 std::string recommend(const Report& report, const Scope& scope, const std::string& job, const Comparison& comparison) {
   const Run& first = *comparison.recommended.front();
-  std::string out = cat(scope.where, ", use ", describe_run(report, first), " for ", job, ": it trains ",
-                        format_speedup(comparison.speedup(&first)), " as fast as ", kOneDevice, scope.limits, ".");
+  std::string out = str_cat(scope.where, ", use ", describe_run(report, first), " for ", job, ": it trains ",
+                            format_speedup(comparison.speedup(&first)), " as fast as ", kOneDevice, scope.limits, ".");
   if (comparison.among_best.size() == 1) return out;
-  out += cat(" It is the simplest of ", comparison.among_best.size(), " modes that may be the best; the others are ",
-             list_others(report, comparison.among_best, &first), ".");
+  out +=
+      str_cat(" It is the simplest of ", comparison.among_best.size(), " modes that may be the best; the others are ",
+              list_others(report, comparison.among_best, &first), ".");
   if (comparison.best != &first)
-    out += cat(" The best median has ", describe_run(report, *comparison.best), ", ",
-               format_speedup(comparison.speedup(comparison.best)), ".");
+    out += str_cat(" The best median has ", describe_run(report, *comparison.best), ", ",
+                   format_speedup(comparison.speedup(comparison.best)), ".");
   return out;
 }
 
@@ -70,16 +72,17 @@ std::string keep_one_device(const Report& report, const Scope& scope, const std:
   size_t best = 0;
   for (size_t i = 1; i < comparison.modes.size(); ++i)
     if (comparison.speedups[i].median > comparison.speedups[best].median) best = i;
-  const std::string reaches = cat(describe_run(report, *comparison.modes[best]), ", reaches ",
-                                  format_speedup(comparison.speedups[best]), " its throughput", scope.limits, ".");
+  const std::string reaches = str_cat(describe_run(report, *comparison.modes[best]), ", reaches ",
+                                      format_speedup(comparison.speedups[best]), " its throughput", scope.limits, ".");
   if (!scope.recommends)
-    return cat(scope.where, ", no mode is recommended for ", job, ": the best median, of ", reaches);
-  const std::string begin = cat(scope.where, ", use ", kOneDevice, " for ", job),
-                    margin = cat(round_number(100 * kSmallestDifference), " %");
+    return str_cat(scope.where, ", no mode is recommended for ", job, ": the best median, of ", reaches);
+  const std::string begin = str_cat(scope.where, ", use ", kOneDevice, " for ", job),
+                    margin = str_cat(round_number(100 * kSmallestDifference), " %");
   if (comparison.is_settled())
-    return cat(begin, ": no parallel mode is more than ", margin, " faster, and the best median, of ", reaches);
-  return cat(begin, ", the simplest of ", comparison.among_best.size(), " that may be the best: no parallel mode is ",
-             "certainly more than ", margin, " faster, and the best median, of ", reaches);
+    return str_cat(begin, ": no parallel mode is more than ", margin, " faster, and the best median, of ", reaches);
+  return str_cat(begin, ", the simplest of ", comparison.among_best.size(),
+                 " that may be the best: no parallel mode is ", "certainly more than ", margin,
+                 " faster, and the best median, of ", reaches);
 }
 
 std::string describe_repeats(const Report& report, const std::string& model, const Comparison& comparison) {
@@ -91,31 +94,31 @@ std::string describe_repeats(const Report& report, const std::string& model, con
     if (repeats.ended == "most") ended = ", the most that `tandem compare` measures";
     if (repeats.ended == "interrupted") ended = ", until the interruption";
   }
-  return cat("This is from ", plural(comparison.n, "repeat"), ended, "; the intervals of ",
-             plural(static_cast<int64_t>(comparison.modes.size()), "parallel mode"), ", which hold together with a ",
-             "probability of 95 %, need ", comparison.needed, ".");
+  return str_cat("This is from ", plural(comparison.n, "repeat"), ended, "; the intervals of ",
+                 plural(static_cast<int64_t>(comparison.modes.size()), "parallel mode"),
+                 ", which hold together with a ", "probability of 95 %, need ", comparison.needed, ".");
 }
 
 std::string verdict_of(const Report& report, const std::string& model) {
   const int64_t batch = main_batch(report, model);
-  const std::string job = cat(model, " at batch ", count(batch));
+  const std::string job = str_cat(model, " at batch ", format_integer(batch));
   const Comparison comparison = compare_modes(report, model, batch);
-  if (!comparison.single) return cat("There is no verdict for ", job, ": one device has no figures.");
-  if (comparison.modes.empty()) return cat("There is no verdict for ", job, ": no parallel mode has figures.");
+  if (!comparison.single) return str_cat("There is no verdict for ", job, ": one device has no figures.");
+  if (comparison.modes.empty()) return str_cat("There is no verdict for ", job, ": no parallel mode has figures.");
   if (!comparison.has_intervals())
-    return cat("There is no verdict for ", job, ": ", plural(comparison.n, "repeat"),
-               comparison.n == 1 ? " is" : " are", " too few. ", describe_repeats(report, model, comparison));
+    return str_cat("There is no verdict for ", job, ": ", plural(comparison.n, "repeat"),
+                   comparison.n == 1 ? " is" : " are", " too few. ", describe_repeats(report, model, comparison));
   const Scope scope = scope_of(report);
   if (comparison.recommended.empty() || !scope.recommends)
-    return cat(keep_one_device(report, scope, job, comparison), " ", describe_repeats(report, model, comparison));
-  return cat(recommend(report, scope, job, comparison), " ", describe_repeats(report, model, comparison));
+    return str_cat(keep_one_device(report, scope, job, comparison), " ", describe_repeats(report, model, comparison));
+  return str_cat(recommend(report, scope, job, comparison), " ", describe_repeats(report, model, comparison));
 }
 
 }  // namespace
 
 std::string verdict_from_runs(const Report& report) {
   std::string out;
-  for (const std::string& model : models(report)) out += cat(out.empty() ? "" : "\n", verdict_of(report, model));
+  for (const std::string& model : models(report)) out += str_cat(out.empty() ? "" : "\n", verdict_of(report, model));
   return out;
 }
 
@@ -135,11 +138,12 @@ std::string describe_unpaired_times(const Report& report) {
       example_single = job.single;
     }
   if (!example) return "";
-  return cat("Times and speedups of ", plural(number_of_runs, "run"), " seem to contradict each other: a step takes ",
-             duration(step_seconds(*example)), " with ", describe_run(report, *example), " (", example->model, ") and ",
-             duration(step_seconds(*example_single)), " on one device, but the speedup is ",
-             number(example->speedup.median), ". Times are medians over all repeats. Speedups are medians of the ",
-             "ratios within each repeat, because this machine was slower in some repeats than in others.");
+  return str_cat("Times and speedups of ", plural(number_of_runs, "run"), " seem to contradict each other: a step takes ",
+                 format_duration(step_seconds(*example)), " with ", describe_run(report, *example), " (",
+                 example->model, ") and ", format_duration(step_seconds(*example_single)),
+                 " on one device, but the speedup is ", format_number(example->speedup.median),
+                 ". Times are medians over all repeats. Speedups are medians of the ",
+                 "ratios within each repeat, because this machine was slower in some repeats than in others.");
 }
 
 std::vector<std::string> find_turning_points(const Report& report) {
@@ -162,11 +166,12 @@ std::vector<std::string> find_turning_points(const Report& report) {
     const size_t before = out.size();
     for (size_t i = 1; i < winners.size(); ++i)
       if (winners[i].second != winners[i - 1].second)
-        out.push_back(cat(model, ": between batch ", count(winners[i - 1].first), " and ", count(winners[i].first),
-                          " the verdict changes from ", winners[i - 1].second, " to ", winners[i].second, "."));
+        out.push_back(str_cat(model, ": between batch ", format_integer(winners[i - 1].first), " and ",
+                              format_integer(winners[i].first), " the verdict changes from ", winners[i - 1].second,
+                              " to ", winners[i].second, "."));
     if (out.size() == before)
-      out.push_back(cat(model, ": the verdict is ", winners[0].second, " at every batch from ",
-                        count(winners.front().first), " to ", count(winners.back().first), "."));
+      out.push_back(str_cat(model, ": the verdict is ", winners[0].second, " at every batch from ",
+                            format_integer(winners.front().first), " to ", format_integer(winners.back().first), "."));
   }
   return out;
 }
@@ -176,7 +181,7 @@ std::string verdict_body(const Report& report, const ModeStyles& styles) {
   std::string out = "", figures;
   std::istringstream models_verdicts(verdict);
   for (std::string line; std::getline(models_verdicts, line);) out += "<p class=\"verdict\">" + escape(line) + "</p>\n";
-  if (report.virtual_devices && report.measured_on == "cpu") out += cat("<p class=\"note\">", kVirtual, "</p>\n");
+  if (report.virtual_devices && report.measured_on == "cpu") out += str_cat("<p class=\"note\">", kVirtual, "</p>\n");
   if (const std::string text = describe_unpaired_times(report); !text.empty()) out += paragraph(text);
   Table table("The figures: throughput over that of one device with all the cores",
               {"model", "mode", "devices", "batch", "repeats", "speedup", "from", "to", "may be the best"}, 2);
@@ -188,34 +193,35 @@ std::string verdict_body(const Report& report, const ModeStyles& styles) {
     chart.reference_name = "one device, all cores";
     const Comparison comparison = compare_modes(report, job.model, job.batch);
     chart.note = comparison.has_intervals()
-                     ? cat("Median of n = ", comparison.n, " repeats; whisker: interval (all together 95 %).")
-                     : cat("Median of n = ", comparison.n, " repeats: too few for an interval.");
+                     ? str_cat("Median of n = ", comparison.n, " repeats; whisker: interval (all together 95 %).")
+                     : str_cat("Median of n = ", comparison.n, " repeats: too few for an interval.");
     chart.dot_name = "median";
     const Run* best = nullptr;
     for (const Run* run : job.runs) {
       if (run->speedup.median <= 0) continue;
       if (!best || run->speedup.median > best->speedup.median) best = run;
       chart.rows.push_back({run->label, styles[*run], run->speedup.median, run->speedup.low, run->speedup.high,
-                            cat(number(run->speedup.median), " ×"), -1});
-      const auto format = [](double value) { return number(value); };
+                            str_cat(format_number(run->speedup.median), " ×"), -1});
+      const auto format = [](double value) { return format_number(value); };
       const std::vector<const Run*>& among_best = comparison.among_best;
-      const bool is_among_best = std::find(among_best.begin(), among_best.end(), run) != among_best.end();
-      table.add({run->model, run->label, count(run->devices), count(run->batch), count(run->speedup.n),
-                 number(run->speedup.median), format_low(run->speedup, format), format_high(run->speedup, format),
-                 !comparison.has_intervals() ? "unknown"
-                 : is_among_best             ? "yes"
-                                             : "no"});
+      const bool is_tied_with_best = std::find(among_best.begin(), among_best.end(), run) != among_best.end();
+      table.add_row({run->model, run->label, format_integer(run->devices), format_integer(run->batch),
+                     format_integer(run->speedup.n), format_number(run->speedup.median),
+                     format_low(run->speedup, format), format_high(run->speedup, format),
+                     !comparison.has_intervals() ? "unknown"
+                     : is_tied_with_best         ? "yes"
+                                                 : "no"});
     }
     if (best)
       chart.description =
-          cat("The best median has ", format_label(best->label), ", ", format_speedup(best->speedup), ".");
-    figures += svg(chart);
+          str_cat("The best median has ", format_label(best->label), ", ", format_speedup(best->speedup), ".");
+    figures += render_svg(chart);
   }
-  out += charts(figures);
+  out += group_charts(figures);
   const std::vector<std::string> turning_points =
       report.turning_points.empty() ? find_turning_points(report) : report.turning_points;
   if (!turning_points.empty()) out += "<h3>Where the verdict changes</h3>\n" + bullets(turning_points);
-  return out.empty() ? "" : out + table.html();
+  return out.empty() ? "" : out + table.render_html();
 }
 
 }  // namespace tandem::tools::compare

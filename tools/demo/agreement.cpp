@@ -69,9 +69,9 @@ double largest_difference(const DemoSettings& s, const std::string& mode, const 
   for (int step = 0; step < steps; ++step) {
     const data::Example<> batch = get_batch(data, s.batch_size, step);
     Tensor x = batch.data, y = batch.target;
-    if (training_mode.ranks > 1) {
-      x = ddp_shard(x, training_mode.rank, training_mode.ranks);
-      y = ddp_shard(y, training_mode.rank, training_mode.ranks);
+    if (training_mode.world_size > 1) {
+      x = ddp_shard(x, training_mode.rank, training_mode.world_size);
+      y = ddp_shard(y, training_mode.rank, training_mode.world_size);
     }
     optimizer.zero_grad();
     training_mode.backward(x, y);
@@ -81,7 +81,7 @@ double largest_difference(const DemoSettings& s, const std::string& mode, const 
   if (training_mode.rank != 0) return 0;
   const Net reference = fresh_net(s);
   reference->to(s.device_of(0));
-  train_reference(reference, mode, mode == "dp" ? s.devices : training_mode.ranks, data, s.batch_size, steps);
+  train_reference(reference, mode, mode == "dp" ? s.devices : training_mode.world_size, data, s.batch_size, steps);
   const NoGradGuard guard;
   double largest = 0;
   const std::vector<Tensor> one = net->parameters(), other = reference->parameters();

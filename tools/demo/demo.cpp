@@ -152,13 +152,13 @@ void demo(DemoSettings s) {
   print_table(runs);
   ResultFiles files;
   for (const DemoRun& run : runs) files.add_error(run.not_saved);
-  if (!s.json.empty()) files.add([&] { write_json(s.json, s, runs); });
+  if (!s.json.empty()) files.try_write([&] { write_json(s.json, s, runs); });
   if (!s.report.empty())
-    files.add([&] {
+    files.try_write([&] {
       write_report(s.report, s, data, runs);
       std::printf("\nthe report is in %s; open it in a browser\n", s.report.c_str());
     });
-  files.finish();
+  files.throw_errors();
 }
 
 }  // namespace tandem::tools

@@ -9,19 +9,19 @@
 #include "tandem/ops/ops.h"
 #include "tandem/tools/atomic_file.h"
 #include "tandem/tools/compare/compare.h"
-#include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/compare/page/sections.h"
 #include "tandem/tools/page/scale.h"
 
 namespace tandem::tools {
 namespace {
 
 using compare::mode_style;
-using page::cat;
-using page::count;
 using page::escape;
-using page::number;
-using page::percent;
+using page::format_integer;
+using page::format_number;
+using page::format_percent;
 using page::plural;
+using page::str_cat;
 
 std::string mode_label(const std::string& mode) {
   return mode == "single"      ? "one device"
@@ -55,21 +55,23 @@ std::string summary(const DemoSettings& s, const DemoData& data, const std::vect
   for (const DemoRun& run : runs) largest = std::max(largest, run.max_parameter_difference.value_or(-1));
   std::string text;
   if (largest >= 0)
-    text += largest == 0
-                ? cat("All modes train the same model: after ", s.compare_steps,
+    text +=
+        largest == 0
+            ? str_cat("All modes train the same model: after ", s.compare_steps,
                       " steps every parallel mode has the parameters of its reference on one device, to the last bit. ")
-                : cat("After ", s.compare_steps, " steps the parameters of a parallel mode differ by up to ",
-                      number(largest), " from those of its reference on one device. ");
-  text +=
-      cat("After ", plural(s.epochs, "epoch"), " ", s.model, " classifies ",
-          range(number(100 * accuracy.first->test_accuracy, 4), number(100 * accuracy.second->test_accuracy, 4)),
-          " % of the ", count(data.test.targets().size(0)), " test images correctly. It needs ",
-          range(page::byte_size(sum_memory(*memory.first)), page::byte_size(sum_memory(*memory.second))), " of memory");
+            : str_cat("After ", s.compare_steps, " steps the parameters of a parallel mode differ by up to ",
+                      format_number(largest), " from those of its reference on one device. ");
+  text += str_cat("After ", plural(s.epochs, "epoch"), " ", s.model, " classifies ",
+                  range(format_number(100 * accuracy.first->test_accuracy, 4),
+                        format_number(100 * accuracy.second->test_accuracy, 4)),
+                  " % of the ", format_integer(data.test.targets().size(0)), " test images correctly. It needs ",
+                  range(page::byte_size(sum_memory(*memory.first)), page::byte_size(sum_memory(*memory.second))),
+                  " of memory");
   if (moved.second->mib_moved_per_step > 0)
-    text += cat(", and moves ",
-                range(page::byte_size(moved.first->mib_moved_per_step * (1 << 20)),
-                      page::byte_size(moved.second->mib_moved_per_step * (1 << 20))),
-                " between devices in a step");
+    text += str_cat(", and moves ",
+                    range(page::byte_size(moved.first->mib_moved_per_step * (1 << 20)),
+                          page::byte_size(moved.second->mib_moved_per_step * (1 << 20))),
+                    " between devices in a step");
   return text + (runs.size() > 1 ? ", depending on the mode." : ".");
 }
 
@@ -96,12 +98,13 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
   loss.note = accuracy.note = "n = 1 run of each mode.";
   loss.description = "The loss of each training mode, over the steps.";
   loss.x = {"step"};
-  loss.y = {each == 1 ? "cross entropy of a batch, nats" : cat("cross entropy, mean of ", each, " batches, nats")};
+  loss.y = {each == 1 ? "cross entropy of a batch, nats" : str_cat("cross entropy, mean of ", each, " batches, nats")};
   accuracy.title = "Test accuracy";
   accuracy.description = "The share of test images that are classified correctly, over the steps.";
   accuracy.x = {"step"};
-  accuracy.y = {cat("of ", count(std::min(test_images, History::kEvaluationImages)), " test images (not from 0)"),
-                page::Unit::kPercent};
+  accuracy.y = {
+      str_cat("of ", format_integer(std::min(test_images, History::kEvaluationImages)), " test images (not from 0)"),
+      page::Unit::kPercent};
   accuracy.y.from_zero = false;
   for (const DemoRun& run : runs) {
     page::Series series{mode_label(run.mode), mode_style(run.mode), average_points(run.history.losses, each)};
@@ -111,17 +114,17 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
     series.points.clear();
     series.markers = run.history.accuracies.size() < 2;
     for (const History::Point& point : run.history.accuracies)
-      series.points.push_back(
-          {static_cast<double>(point.step), point.value, 0, 0, cat(percent(point.value), " after step ", point.step)});
+      series.points.push_back({static_cast<double>(point.step), point.value, 0, 0,
+                               str_cat(format_percent(point.value), " after step ", point.step)});
     accuracy.series.push_back(series);
   }
   const bool ranks =
       std::any_of(runs.begin(), runs.end(), [](const DemoRun& run) { return run.mode.starts_with("ddp"); });
-  return page::charts(svg(loss) + svg(accuracy)) +
-         page::paragraph(cat(ranks ? "The loss of DDP is that of rank 0's part of each batch. " : "",
-                             "Lines of modes with the same values cover each other; the dashed one shows what is "
-                             "below. Training pauses "
-                             "while the accuracy is measured; that time is not counted."));
+  return page::group_charts(render_svg(loss) + render_svg(accuracy)) +
+         page::paragraph(str_cat(ranks ? "The loss of DDP is that of rank 0's part of each batch. " : "",
+                                 "Lines of modes with the same values cover each other; the dashed one shows what is "
+                                 "below. Training pauses "
+                                 "while the accuracy is measured; that time is not counted."));
 }
 
 std::string resources(const std::vector<DemoRun>& runs) {
@@ -148,7 +151,7 @@ std::string resources(const std::vector<DemoRun>& runs) {
   page::Table table("All figures", {"Mode", "Seconds", "Images/s", "Test accuracy", "Last loss", "Peak memory",
                                     "Moved per step", "Largest difference"});
   for (const DemoRun& run : runs) {
-    const std::string images = count(std::llround(run.samples_per_second)), label = mode_label(run.mode);
+    const std::string images = format_integer(std::llround(run.samples_per_second)), label = mode_label(run.mode);
     const double bytes_moved = run.mib_moved_per_step * (1 << 20);
     const std::string moved_text = page::byte_size(bytes_moved);
     const int style = mode_style(run.mode);
@@ -158,14 +161,15 @@ std::string resources(const std::vector<DemoRun>& runs) {
     std::string peaks;
     for (size_t i = 0; i < run.peak_mib_per_device.size(); ++i) {
       const double bytes = run.peak_mib_per_device[i] * (1 << 20);
-      row.segments.push_back({cat("device ", i), style, bytes, page::byte_size(bytes)});
+      row.segments.push_back({str_cat("device ", i), style, bytes, page::byte_size(bytes)});
       peaks += (i == 0 ? "" : " + ") + page::byte_size(bytes);
     }
     memory.rows.push_back(row);
-    table.add({label, number(run.seconds), images, percent(run.test_accuracy), number(run.final_loss), peaks,
-               moved_text, run.max_parameter_difference ? number(*run.max_parameter_difference) : "-"});
+    table.add_row({label, format_number(run.seconds), images, format_percent(run.test_accuracy),
+                   format_number(run.final_loss), peaks, moved_text,
+                   run.max_parameter_difference ? format_number(*run.max_parameter_difference) : "-"});
   }
-  return page::charts(svg(memory) + svg(moved) + svg(speed)) + table.html();
+  return page::group_charts(render_svg(memory) + render_svg(moved) + render_svg(speed)) + table.render_html();
 }
 
 std::string base64(const std::string& bytes) {
@@ -180,18 +184,18 @@ std::string base64(const std::string& bytes) {
 }
 
 /// Returns HTML that shows the mistakes side by side, highest probability first.
-std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
+std::string mistakes_section(const DemoRun& run, const FashionMNIST& test) try {
   if (run.history.mistakes.empty()) return page::paragraph("There are none: every test image is classified correctly.");
   std::string out;
   for (const History::Mistake& m : run.history.mistakes) {
     const std::vector<size_t> row = {static_cast<size_t>(m.image)};
     const Tensor pixels = test.get_stacked(row).data[0].mul(255).round().to(kUInt8);
     const std::string what =
-        cat("test image ", m.image, ": ", kClasses[m.truth], ", taken for ", kClasses[m.predicted]);
-    out += cat("<figure><img alt=\"", what, "\" width=\"84\" height=\"84\" src=\"data:image/png;base64,",
-               base64(data::tensor_to_png("demo", pixels)), "\"/><figcaption>is <b>", kClasses[m.truth],
-               "</b><br/>taken for <b>", kClasses[m.predicted], "</b>, <span>", percent(m.probability),
-               "</span></figcaption></figure>\n");
+        str_cat("test image ", m.image, ": ", kClasses[m.truth], ", taken for ", kClasses[m.predicted]);
+    out += str_cat("<figure><img alt=\"", what, "\" width=\"84\" height=\"84\" src=\"data:image/png;base64,",
+                   base64(data::tensor_to_png("demo", pixels)), "\"/><figcaption>is <b>", kClasses[m.truth],
+                   "</b><br/>taken for <b>", kClasses[m.predicted], "</b>, <span>", format_percent(m.probability),
+                   "</span></figcaption></figure>\n");
   }
   return page::paragraph(
              "The misclassified test images with the highest predicted probability, which is shown below each.") +
@@ -218,25 +222,26 @@ std::string class_accuracy_chart(const DemoRun& run) {
     for (int p = 0; p < kClassCount; ++p) all += row[p];
     if (all == 0) continue;
     const double share = static_cast<double>(row[truth]) / static_cast<double>(all);
-    const std::string text = cat(percent(share), " of ", count(all));
+    const std::string text = str_cat(format_percent(share), " of ", format_integer(all));
     chart.rows.push_back({kClasses[truth], text, {{"correct", kCorrect, share, text}}, {}});
   }
-  return svg(chart);
+  return render_svg(chart);
 }
 
-std::string provenance(const DemoSettings& s) {
+std::string provenance_section(const DemoSettings& s) {
   compare::Settings settings;
   settings.seed = s.seed;
   settings.command_line = s.command_line;
   compare::Report report;
-  report.provenance = compare::provenance(settings);
+  report.provenance = compare::collect_provenance(settings);
   const auto row = [](const std::string& name, const std::string& value) {
-    return cat("<dt>", name, "</dt><dd>", escape(value), "</dd>\n");
+    return str_cat("<dt>", name, "</dt><dd>", escape(value), "</dd>\n");
   };
-  return "<dl>\n" + row("Model", s.model) + row("Data", s.data) + row("Epochs", cat(s.epochs)) +
-         row("Batch", cat(s.batch_size, " images per step, over all devices")) + row("Optimizer", "Adam, rate 0.001") +
-         row("Devices of DataParallel", cat(s.devices, s.device == "cpu" ? " virtual CPU devices" : " GPUs")) +
-         row("Ranks of DDP", cat(s.ranks)) + "</dl>\n" + provenance_body(report, compare::ModeStyles(report));
+  return "<dl>\n" + row("Model", s.model) + row("Data", s.data) + row("Epochs", str_cat(s.epochs)) +
+         row("Batch", str_cat(s.batch_size, " images per step, over all devices")) +
+         row("Optimizer", "Adam, rate 0.001") +
+         row("Devices of DataParallel", str_cat(s.devices, s.device == "cpu" ? " virtual CPU devices" : " GPUs")) +
+         row("Ranks of DDP", str_cat(s.ranks)) + "</dl>\n" + provenance_body(report, compare::ModeStyles(report));
 }
 
 const char* const kStyle = R"(
@@ -263,25 +268,25 @@ double opacity(double share) { return std::sqrt(share); }
 
 std::string cell(int truth, int predicted, int64_t images, double share) {
   const double x = kCell * predicted, y = kTop + kCellHeight * truth;
-  const std::string tip = cat(count(images), " images of class ", kClasses[truth], ", ", percent(share),
-                              " of them, are predicted as ", kClasses[predicted]);
+  const std::string tip = str_cat(format_integer(images), " images of class ", kClasses[truth], ", ",
+                                  format_percent(share), " of them, are predicted as ", kClasses[predicted]);
   std::string out =
-      cat("<rect class=\"cell", truth == predicted ? " right" : "", "\" x=\"", format_x(x), "\" y=\"",
-          format_coordinate(y), "\" width=\"", format_x(kCell), "\" height=\"", format_coordinate(kCellHeight),
-          "\" style=\"fill-opacity:", format_coordinate(100 * opacity(share)), "%\"><title>", escape(tip),
-          "</title></rect>");
+      str_cat("<rect class=\"cell", truth == predicted ? " right" : "", "\" x=\"", format_x(x), "\" y=\"",
+              format_coordinate(y), "\" width=\"", format_x(kCell), "\" height=\"", format_coordinate(kCellHeight),
+              "\" style=\"fill-opacity:", format_coordinate(100 * opacity(share)), "%\"><title>", escape(tip),
+              "</title></rect>");
   if (images > 0)
-    out += cat("<text class=\"count",
-               opacity(share) <= 0.6 ? ""
-               : truth == predicted  ? " on-right"
-                                     : " on-wrong",
-               "\" x=\"", format_x(x + kCell / 2), "\" y=\"", format_coordinate(y + kCellHeight / 2 + 4), "\">", images,
-               "</text>\n");
+    out += str_cat("<text class=\"count",
+                   opacity(share) <= 0.6 ? ""
+                   : truth == predicted  ? " on-right"
+                                         : " on-wrong",
+                   "\" x=\"", format_x(x + kCell / 2), "\" y=\"", format_coordinate(y + kCellHeight / 2 + 4), "\">",
+                   images, "</text>\n");
   return out;
 }
 
 std::string legend_key(int percent_of_row) {
-  return cat(
+  return str_cat(
       "<li><svg class=\"key\" viewBox=\"0 0 22 12\" aria-hidden=\"true\"><rect class=\"cell right\" x=\"4\" y=\"1\" "
       "width=\"14\" height=\"10\" style=\"fill-opacity:",
       format_coordinate(100 * opacity(percent_of_row / 100.0)), "%\"/></svg>", percent_of_row, " %</li>");
@@ -292,7 +297,7 @@ std::string legend_key(int percent_of_row) {
 void write_report(const std::string& path, const DemoSettings& s, const DemoData& data,
                   const std::vector<DemoRun>& runs) {
   const DemoRun& first = runs[0];
-  const std::string title = cat(s.model, " on FashionMNIST");
+  const std::string title = str_cat(s.model, " on FashionMNIST");
   page::Page page{.title = "tandem demo: " + title,
                   .heading = title,
                   .style = kStyle,
@@ -304,21 +309,22 @@ void write_report(const std::string& path, const DemoSettings& s, const DemoData
       {"curves", "Training curves", curves(runs, data.test.targets().size(0))},
       {"resources", "Memory, bytes and speed", resources(runs)},
       {"confusion", "Confusion matrix",
-       page::charts(confusion_chart("Confusion matrix, " + mode_label(first.mode), first.history.confusion) +
-                    class_accuracy_chart(first))},
-      {"mistakes", "Mistakes", mistakes(first, data.test)},
-      {"provenance", "Settings and versions", provenance(s)}};
-  write_file_atomically("demo", path, html(page));
+       page::group_charts(confusion_chart("Confusion matrix, " + mode_label(first.mode), first.history.confusion) +
+                          class_accuracy_chart(first))},
+      {"mistakes", "Mistakes", mistakes_section(first, data.test)},
+      {"provenance", "Settings and versions", provenance_section(s)}};
+  write_file_atomically("demo", path, render_html(page));
 }
 
 std::string confusion_chart(const std::string& title, const std::vector<int64_t>& counts) {
-  std::string picture = cat("<text class=\"al\" x=\"", 2 - kLeft, "\" y=\"", kTop - 6,
-                            "\">truth ↓</text><text class=\"al\" x=\"", 2 - kLeft, "\" y=\"12\">predicted →</text>\n");
+  std::string picture =
+      str_cat("<text class=\"al\" x=\"", 2 - kLeft, "\" y=\"", kTop - 6, "\">truth ↓</text><text class=\"al\" x=\"",
+              2 - kLeft, "\" y=\"12\">predicted →</text>\n");
   int64_t right = 0, all = 0;
   for (int truth = 0; truth < kClassCount; ++truth) {
-    picture += cat("<text class=\"e\" x=\"-5\" y=\"", format_coordinate(kTop + kCellHeight * (truth + 0.5) + 4), "\">",
-                   kClasses[truth], "</text><svg x=\"", format_x(kCell * (truth + 0.5)), "\" y=\"", kTop - 5,
-                   "\"><text transform=\"translate(4 0) rotate(-55)\">", kClasses[truth], "</text></svg>\n");
+    picture += str_cat("<text class=\"e\" x=\"-5\" y=\"", format_coordinate(kTop + kCellHeight * (truth + 0.5) + 4),
+                       "\">", kClasses[truth], "</text><svg x=\"", format_x(kCell * (truth + 0.5)), "\" y=\"", kTop - 5,
+                       "\"><text transform=\"translate(4 0) rotate(-55)\">", kClasses[truth], "</text></svg>\n");
     int64_t class_total = 0;
     for (int p = 0; p < kClassCount; ++p) class_total += counts[static_cast<size_t>(truth * kClassCount + p)];
     for (int p = 0; p < kClassCount; ++p) {
@@ -329,13 +335,13 @@ std::string confusion_chart(const std::string& title, const std::vector<int64_t>
       if (truth == p) right += images;
     }
   }
-  const std::string description = cat("A row for each class, a column for each predicted class. ", right, " of ", all,
-                                      " images are on the diagonal: they are classified correctly.");
+  const std::string description = str_cat("A row for each class, a column for each predicted class. ", right, " of ",
+                                          all, " images are on the diagonal: they are classified correctly.");
   std::string legend = "<li>share of the class:</li>";
   for (const int share : {1, 10, 50, 100}) legend += legend_key(share);
-  return page::figure(title,
-                      cat("n = ", count(all), " test images. Number: images; shade: share of the class's images."),
-                      description, {kTop + kCellHeight * kClassCount + 2, kLeft, kRight}, picture, legend);
+  return page::figure(
+      title, str_cat("n = ", format_integer(all), " test images. Number: images; shade: share of the class's images."),
+      description, {kTop + kCellHeight * kClassCount + 2, kLeft, kRight}, picture, legend);
 }
 
 }  // namespace tandem::tools

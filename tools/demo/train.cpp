@@ -22,7 +22,7 @@ int64_t bytes_moved(const std::string& mode) {
 }
 /// Sums a value over all ranks.
 double sum_over_ranks(const TrainingMode& training_mode, double value) {
-  if (training_mode.ranks == 1) return value;
+  if (training_mode.world_size == 1) return value;
   const Tensor sum = full({}, value, TensorOptions(kFloat64).device(distributed::default_group()->device()));
   distributed::all_reduce(sum);
   return sum.item<double>();
@@ -42,9 +42,9 @@ data::Example<> get_examples(const FashionMNIST& data, int64_t begin, int64_t co
 double accuracy(const TrainingMode& training_mode, const FashionMNIST& test, int64_t n, int64_t max_batch) {
   const NoGradGuard guard;
   training_mode.set_training(false);
-  const int64_t end = n * (training_mode.rank + 1) / training_mode.ranks;
+  const int64_t end = n * (training_mode.rank + 1) / training_mode.world_size;
   int64_t right = 0;
-  for (int64_t at = n * training_mode.rank / training_mode.ranks; at < end; at += max_batch) {
+  for (int64_t at = n * training_mode.rank / training_mode.world_size; at < end; at += max_batch) {
     const data::Example<> batch = get_examples(test, at, std::min(max_batch, end - at));
     const Tensor predicted = training_mode.predict(batch.data.to(training_mode.devices[0])).argmax(1).to(kCPU);
     right += (predicted == batch.target).sum().item<int64_t>();
@@ -57,11 +57,11 @@ std::vector<double> gather_peak_memory(const TrainingMode& training_mode) {
   std::vector<double> mib;
   for (const Device device : training_mode.devices)
     mib.push_back(static_cast<double>(memory_stats(device).peak) / (1 << 20));
-  if (training_mode.ranks == 1) return mib;
+  if (training_mode.world_size == 1) return mib;
   std::vector<Tensor> all;
-  all.reserve(static_cast<size_t>(training_mode.ranks));
+  all.reserve(static_cast<size_t>(training_mode.world_size));
   const TensorOptions number = TensorOptions(kFloat64).device(distributed::default_group()->device());
-  for (int r = 0; r < training_mode.ranks; ++r) all.push_back(empty({}, number));
+  for (int r = 0; r < training_mode.world_size; ++r) all.push_back(empty({}, number));
   distributed::all_gather(all, full({}, mib[0], number));
   mib.clear();
   for (const Tensor& peak : all) mib.push_back(peak.item<double>());
@@ -170,7 +170,7 @@ void train_epochs(const DemoSettings& s, const TrainingMode& training_mode, Load
     for (auto& batch : loader) {
       loss = step(batch.data, batch.target);
       accuracy_probe.after_step(++steps);
-      done = std::min(samples, done + batch.data.size(0) * training_mode.ranks);
+      done = std::min(samples, done + batch.data.size(0) * training_mode.world_size);
       if (loss.is_cuda() && steps % kStepsBetweenLossReads != 0 && done < samples)
         // Reading the loss would wait for the GPU.
         continue;
@@ -224,7 +224,7 @@ TrainingMode make_training_mode(const std::string& mode, const Net& net, const D
   } else {
     const auto ddp = std::make_shared<nn::parallel::DistributedDataParallel<Net>>(net);
     training_mode.rank = distributed::get_rank();
-    training_mode.ranks = distributed::get_world_size();
+    training_mode.world_size = distributed::get_world_size();
     training_mode.backward = [ddp, net](const Tensor& x, const Tensor& y) {
       const Tensor loss = net->loss((*ddp)(x), y.to(ddp->device()));
       loss.backward();
@@ -264,7 +264,7 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
     loading.pin_memory(true);  // DataParallel copies its shards to the GPUs faster from pinned memory
   if (device.is_cuda() && mode != "dp") loading.device(device);
   const auto stacked = FashionMNIST(data.train).map(data::transforms::Stack<>());
-  if (training_mode.ranks == 1) {
+  if (training_mode.world_size == 1) {
     auto loader = data::make_data_loader<data::samplers::RandomSampler>(
         stacked, loading.batch_size(static_cast<size_t>(s.batch_size)));
     train_epochs(
@@ -272,11 +272,12 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
   } else {
     data::samplers::ShardSamplerOptions options;
     options.seed = s.seed;
-    const data::samplers::ShardSampler sampler(static_cast<size_t>(samples), static_cast<size_t>(training_mode.ranks),
+    const data::samplers::ShardSampler sampler(static_cast<size_t>(samples),
+                                               static_cast<size_t>(training_mode.world_size),
                                                static_cast<size_t>(training_mode.rank), options);
     auto loader = data::make_data_loader(
         stacked, sampler,
-        loading.batch_size(static_cast<size_t>(std::max<int64_t>(s.batch_size / training_mode.ranks, 1))));
+        loading.batch_size(static_cast<size_t>(std::max<int64_t>(s.batch_size / training_mode.world_size, 1))));
     const auto begin_epoch = [&loader](int epoch) { loader->sampler().set_epoch(static_cast<size_t>(epoch)); };
     train_epochs(s, training_mode, *loader, samples, step, begin_epoch, accuracy_probe, run, steps);
   }

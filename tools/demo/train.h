@@ -63,7 +63,7 @@ struct TrainingMode {
   std::function<Tensor(const Tensor& images)> predict;
   std::function<void(bool)> set_training;
   std::vector<Device> devices;  // devices that this process uses (under ddp_local, this thread)
-  int rank = 0, ranks = 1;
+  int rank = 0, world_size = 1;
 };
 /// Trains under one mode in this process: single, dp, or one rank of ddp_*. For ddp_*, the process group must be
 /// initialised. Only the result on rank 0 is complete.

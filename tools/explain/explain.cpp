@@ -118,14 +118,14 @@ void explain_mode(RunCache& runs, const Script& right, Explanation& e) {
   const bool norm = has_batch_norm(job), random = has_dropout(job);
   const Outcome groups = run_in_groups(job, right, true, true), in_order = run_in_order(job, right);
   const auto add = [&](const char* name, bool is_possible, const std::string& words, const Outcome& with,
-                       const Outcome& without, const Outcome& remaining, const char* remedy) {
+                       const Outcome& without, const Outcome& without_earlier_causes, const char* remedy) {
     Cause cause{.name = name, .is_inherent = true, .remedy = remedy};
     if (is_possible) {
       cause.alone = compare_outcomes(with, without);
       cause.present = !cause.alone.equal();
       cause.yours = words;
     }
-    cause.remaining = compare_outcomes(yours, remaining).parameters;
+    cause.remaining = compare_outcomes(yours, without_earlier_causes).parameters;
     e.causes.push_back(std::move(cause));
   };
   const std::string rows = std::to_string(right.global_batch / job.ranks / right.accumulate);

@@ -11,19 +11,19 @@ constexpr int64_t kMaxExamples =
 
 /// Adds the options that apply to both the script on one device and the parallel script.
 void add_common(CLI::App& c, explain::Settings& s) {
-  option(c, "--model", s.model, "NAME", "Network to train: mlp or fashion_cnn (with batch norm and dropout)")
+  add_option(c, "--model", s.model, "NAME", "Network to train: mlp or fashion_cnn (with batch norm and dropout)")
       ->check(one_of({"mlp", "fashion_cnn"}));
-  option(c, "--batch-size", s.batch, "N", "Batch size on one device")->check(whole_number(1, kMaxExamples));
-  option(c, "--epochs", s.epochs, "N", "Number of epochs")->check(whole_number(1, 1000));
-  option(c, "--examples", s.examples, "N", "Number of examples")
+  add_option(c, "--batch-size", s.batch, "N", "Batch size on one device")->check(whole_number(1, kMaxExamples));
+  add_option(c, "--epochs", s.epochs, "N", "Number of epochs")->check(whole_number(1, 1000));
+  add_option(c, "--examples", s.examples, "N", "Number of examples")
       ->default_str("two batches of all ranks")
       ->check(whole_number(1, kMaxExamples));
-  option(c, "--optimizer", s.optimizer, "NAME", "Optimizer: sgd (without momentum) or adam")
+  add_option(c, "--optimizer", s.optimizer, "NAME", "Optimizer: sgd (without momentum) or adam")
       ->check(one_of({"sgd", "adam"}));
-  option(c, "--lr", s.lr, "X", "Learning rate on one device")->check(number(1e-12, 1e3));
-  option(c, "--seed", s.seed, "N", "Seed of the initial weights, the order of the examples and dropout")
+  add_option(c, "--lr", s.lr, "X", "Learning rate on one device")->check(make_number_validator(1e-12, 1e3));
+  add_option(c, "--seed", s.seed, "N", "Seed of the initial weights, the order of the examples and dropout")
       ->check(whole_number(0));
-  option(c, "--data", s.data, "FOLDER", "Folder with the four IDX files of FashionMNIST, plain or .gz")
+  add_option(c, "--data", s.data, "FOLDER", "Folder with the four IDX files of FashionMNIST, plain or .gz")
       ->default_str("random images");
   c.add_flag("--no-dropout", s.no_dropout, "Turn dropout off");
   c.add_flag("--frozen-norm", s.frozen_norm, "Batch norm uses its running statistics");
@@ -37,53 +37,54 @@ void add_explain(CLI::App& app) {
                                          "Show how much training on one device differs from a parallel script, which "
                                          "the options describe, and list the causes");
   add_common(*c, *s);
-  option(*c, "--mode", s->modes, "NAMES",
-         "Modes of the parallel script, separated by commas: dp (DataParallel), ddp (DDP)")
+  add_option(*c, "--mode", s->modes, "NAMES",
+             "Modes of the parallel script, separated by commas: dp (DataParallel), ddp (DDP)")
       ->delimiter(',')
       ->check(one_of({"dp", "ddp"}));
-  option(*c, "--ranks", s->ranks, "N", "Number of ranks (DDP) or devices (DataParallel)")->check(whole_number(2, 8));
-  CLI::Option* const backend =
-      option(*c, "--backend", s->backend, "NAME", "Backend of DDP: local or gloo")->check(one_of({"local", "gloo"}));
-  option(*c, "--global-batch", s->global_batch, "N",
-         "Examples per optimizer step of the parallel script, summed over all ranks")
+  add_option(*c, "--ranks", s->ranks, "N", "Number of ranks (DDP) or devices (DataParallel)")
+      ->check(whole_number(2, 8));
+  CLI::Option* const backend = add_option(*c, "--backend", s->backend, "NAME", "Backend of DDP: local or gloo")
+                                   ->check(one_of({"local", "gloo"}));
+  add_option(*c, "--global-batch", s->global_batch, "N",
+             "Examples per optimizer step of the parallel script, summed over all ranks")
       ->default_str(
           "as if the model were only wrapped: --batch-size for each rank of DDP, --batch-size in total under "
           "DataParallel")
       ->check(whole_number(1, kMaxExamples));
-  option(*c, "--steps", s->steps, "N", "Number of optimizer steps of the parallel script")
+  add_option(*c, "--steps", s->steps, "N", "Number of optimizer steps of the parallel script")
       ->default_str("those of --epochs")
       ->check(whole_number(1, kMaxExamples));
   CLI::Option* const sampler =
-      option(*c, "--sampler", s->sampler, "NAME",
-             "Sampler that divides the examples among the ranks of DDP: shard (ShardSampler), block (LibTorch's "
-             "DistributedRandomSampler) or whole (no division: each rank takes all examples)")
+      add_option(*c, "--sampler", s->sampler, "NAME",
+                 "Sampler that divides the examples among the ranks of DDP: shard (ShardSampler), block (LibTorch's "
+                 "DistributedRandomSampler) or whole (no division: each rank takes all examples)")
           ->check(one_of({"shard", "block", "whole"}));
   c->add_flag("--no-set-epoch", s->no_set_epoch, "Do not call set_epoch on the sampler");
-  option(*c, "--sampler-seed", s->sampler_seed, "N", "Seed for the order of the examples in the parallel script")
+  add_option(*c, "--sampler-seed", s->sampler_seed, "N", "Seed for the order of the examples in the parallel script")
       ->default_str("value of --seed")
       ->check(whole_number(0));
   c->add_flag(
       "--uneven", s->uneven,
       "Add half a batch and one example, so that the number of examples is not divisible by the number of ranks");
   CLI::Option* const tail =
-      option(*c, "--tail", s->tail, "NAME",
-             "What DDP does if the number of examples is not divisible by the number of ranks: pad (repeat some "
-             "examples), drop (omit some) or keep (the first ranks get one more)")
+      add_option(*c, "--tail", s->tail, "NAME",
+                 "What DDP does if the number of examples is not divisible by the number of ranks: pad (repeat some "
+                 "examples), drop (omit some) or keep (the first ranks get one more)")
           ->check(one_of({"pad", "drop", "keep"}));
   CLI::Option* const in_replicas = c->add_flag(
       "--mean-in-replicas", s->mean_in_replicas,
       "Under DataParallel, each replica returns the mean of its losses, and the script averages these means");
-  CLI::Option* const accumulate = option(*c, "--accumulate", s->accumulate, "N",
-                                         "Gradient accumulation: number of backward passes per optimizer step")
+  CLI::Option* const accumulate = add_option(*c, "--accumulate", s->accumulate, "N",
+                                             "Gradient accumulation: number of backward passes per optimizer step")
                                       ->check(whole_number(1, 64));
   c->add_flag("--divide-loss", s->divide_loss, "Divide each loss by the number of accumulated backward passes")
       ->needs(accumulate);
-  option(*c, "--loss", s->loss, "NAME", "Reduction of the loss in the parallel script: mean or sum")
+  add_option(*c, "--loss", s->loss, "NAME", "Reduction of the loss in the parallel script: mean or sum")
       ->check(one_of({"mean", "sum"}));
-  option(*c, "--lr-scale", s->lr_scale, "X", "Factor by which the parallel script multiplies --lr")
-      ->check(number(1e-6, 1e6));
+  add_option(*c, "--lr-scale", s->lr_scale, "X", "Factor by which the parallel script multiplies --lr")
+      ->check(make_number_validator(1e-6, 1e6));
   CLI::Option* const seeds = c->add_flag("--rank-seeds", s->rank_seeds, "Each rank of DDP adds its rank to the seed");
-  option(*c, "--json", s->json, "FILE", "Write the table to FILE")->default_str("not written");
+  add_option(*c, "--json", s->json, "FILE", "Write the table to FILE")->default_str("not written");
   c->footer("example: tandem explain --model fashion_cnn --mode ddp --ranks 2 --lr-scale 2 --no-set-epoch --uneven");
   c->callback([=] {
     const auto names = [&](const char* mode) {

@@ -26,7 +26,7 @@ std::string join_words(const std::vector<std::string>& words) {
   for (size_t i = 0; i < words.size(); ++i) all += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
   return all;
 }
-std::vector<std::string> present(const Explanation& e, bool is_inherent) {
+std::vector<std::string> list_present_causes(const Explanation& e, bool is_inherent) {
   std::vector<std::string> names;
   for (const Cause& c : e.causes)
     if (c.present && c.is_inherent == is_inherent) names.push_back(c.name);
@@ -56,9 +56,9 @@ std::string format_text(const Explanation& e) {
            " (" + e.difference.parameter + ")\n";
   }
   const auto row = [&](const std::string& name, const std::string& yours, const std::string& parameters,
-                       const std::string& loss, const std::string& first, const std::string& remaining) {
+                       const std::string& loss, const std::string& first, const std::string& left_difference) {
     out += format_line("  %-18s %-34s %-8s %-8s %-26s %s\n", name.c_str(), yours.c_str(), parameters.c_str(),
-                       loss.c_str(), first.c_str(), remaining.c_str());
+                       loss.c_str(), first.c_str(), left_difference.c_str());
   };
   out += "\n";
   row("", "", "effect", "alone", "", "left when");
@@ -68,7 +68,7 @@ std::string format_text(const Explanation& e) {
     row(c.name, yours, c.present ? number(c.alone.parameters) : "-", c.present ? number(c.alone.loss) : "-",
         describe_first_difference(c.alone), number(c.remaining));
   }
-  const std::vector<std::string> script = present(e, false), mode = present(e, true);
+  const std::vector<std::string> script = list_present_causes(e, false), mode = list_present_causes(e, true);
   out += "\n";
   out += script.empty() ? "  Nothing in the parallel script makes them differ.\n"
                         : "  The parallel script differs in: " + join_words(script) + ".\n";
@@ -78,7 +78,7 @@ std::string format_text(const Explanation& e) {
   else
     out += "  NOT EXPLAINED: with all of these off the two still differ, first at " + e.unexplained + ".\n";
   for (const bool is_inherent : {false, true}) {
-    if (present(e, is_inherent).empty()) continue;
+    if (list_present_causes(e, is_inherent).empty()) continue;
     out += is_inherent ? "\n  How to make one device match the mode (or the mode match one device):\n"
                        : "\n  What to change:\n";
     for (const Cause& c : e.causes)

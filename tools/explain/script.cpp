@@ -70,7 +70,7 @@ std::vector<Step> make_epoch_steps(const Script& s, size_t epoch) {
   return steps;
 }
 
-using page::cat;
+using page::str_cat;
 
 std::string describe_sampler(Sampler sampler) {
   return sampler == Sampler::whole ? "none: all examples on each rank" : "DistributedRandomSampler: blocks";
@@ -108,22 +108,22 @@ std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours,
   const std::string wrapped = ddp ? "ddp" : "dp";
   return {
       {"number of steps", [](Script& to, const Script& from) { to.steps = from.steps; },
-       cat(yours.steps, ", not ", right.steps),
-       cat("for (int64_t step = 0; step < ", right.steps,
-           "; ++step)  // as on one device, with the same global batch")},
+       str_cat(yours.steps, ", not ", right.steps),
+       str_cat("for (int64_t step = 0; step < ", right.steps,
+               "; ++step)  // as on one device, with the same global batch")},
       {"global batch", [](Script& to, const Script& from) { to.global_batch = from.global_batch; },
-       cat(yours.global_batch, ", not ", right.global_batch),
-       ddp ? cat("data::DataLoaderOptions().batch_size(", right.global_batch,
-                 right.accumulate > 1 ? " / accumulate" : "", " / distributed::get_world_size())")
-           : cat("data::DataLoaderOptions().batch_size(", right.global_batch,
-                 right.accumulate > 1 ? " / accumulate" : "", ")")},
+       str_cat(yours.global_batch, ", not ", right.global_batch),
+       ddp ? str_cat("data::DataLoaderOptions().batch_size(", right.global_batch,
+                     right.accumulate > 1 ? " / accumulate" : "", " / distributed::get_world_size())")
+           : str_cat("data::DataLoaderOptions().batch_size(", right.global_batch,
+                     right.accumulate > 1 ? " / accumulate" : "", ")")},
       {"sampler", [](Script& to, const Script& from) { to.sampler = from.sampler; }, describe_sampler(yours.sampler),
        "data::samplers::ShardSampler sampler(examples, world_size, rank, options);"},
       {"sampler's epoch", [](Script& to, const Script& from) { to.set_epoch = from.set_epoch; },
        "set_epoch is never called", "loader->sampler().set_epoch(epoch);  // before each epoch"},
       {"shuffling seed", [](Script& to, const Script& from) { to.sampler_seed = from.sampler_seed; },
-       cat(yours.sampler_seed, ", not ", right.sampler_seed),
-       cat("options.seed = ", right.sampler_seed, ";  // on all ranks, and on the one device")},
+       str_cat(yours.sampler_seed, ", not ", right.sampler_seed),
+       str_cat("options.seed = ", right.sampler_seed, ";  // on all ranks, and on the one device")},
       {"uneven rows",
        [](Script& to, const Script& from) {
          to.tail = from.tail;
@@ -134,11 +134,12 @@ std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours,
              "mean"
            : "dp.loss(nn::CrossEntropyLoss(), x, y).backward();  // the batch's true mean"},
       {"accumulation", [](Script& to, const Script& from) { to.divide = from.divide; },
-       cat(yours.accumulate, " gradients are summed"), "(loss / accumulate).backward();"},
+       str_cat(yours.accumulate, " gradients are summed"), "(loss / accumulate).backward();"},
       {"sum or mean", [](Script& to, const Script& from) { to.loss = from.loss; }, "sum of the losses, not their mean",
-       cat("cross_entropy(", wrapped, "(x), y)  // Reduction::mean, the default")},
-      {"learning rate", [](Script& to, const Script& from) { to.lr = from.lr; }, cat(yours.lr, ", not ", right.lr),
-       cat("optim::", adam ? "Adam" : "SGD", "Options(", right.lr, ")  // scale it only if the global batch grows")},
+       str_cat("cross_entropy(", wrapped, "(x), y)  // Reduction::mean, the default")},
+      {"learning rate", [](Script& to, const Script& from) { to.lr = from.lr; }, str_cat(yours.lr, ", not ", right.lr),
+       str_cat("optim::", adam ? "Adam" : "SGD", "Options(", right.lr,
+               ")  // scale it only if the global batch grows")},
       {"seeds of the ranks", [](Script& to, const Script& from) { to.rank_seeds = from.rank_seeds; },
        "manual_seed(seed + rank)", "manual_seed(seed);  // the same on all ranks: rank r then draws from stream r"},
   };

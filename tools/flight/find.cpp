@@ -46,7 +46,7 @@ class Comparison {
 
   /// Finds the first collective that did not finish on all ranks or that ranks called differently. Returns false if
   /// there is no such collective.
-  bool find(UnfinishedCall& unfinished_call) const {
+  bool find_unfinished_call(UnfinishedCall& unfinished_call) const {
     // Sequence numbers: `done` is the last collective that all ranks with a record finished, and `oldest` the first one
     // that all of them still have in their records.
     int64_t done = -1, oldest = 0;
@@ -54,10 +54,10 @@ class Comparison {
     for (const int rank : group_.ranks) {
       const Group* const mine = find_group(rank);
       if (!mine) continue;
-      const auto [from, to, end] = range(*mine);
-      oldest = std::max(oldest, from);
-      done = done < 0 ? to : std::min(done, to);
-      last = std::max(last, end);
+      const auto [mine_oldest, mine_done, mine_last] = sequence_range(*mine);
+      oldest = std::max(oldest, mine_oldest);
+      done = done < 0 ? mine_done : std::min(done, mine_done);
+      last = std::max(last, mine_last);
     }
     done = std::max<int64_t>(done, 0);
     for (int64_t n = std::max<int64_t>(oldest, 1); n <= done; ++n)
@@ -72,7 +72,7 @@ class Comparison {
  private:
   const Group* find_group(int rank) const {
     const auto at = records_.find(rank);
-    return at == records_.end() ? nullptr : at->second.find(group_.id);
+    return at == records_.end() ? nullptr : at->second.find_group(group_.id);
   }
   static const Call* find_call(const Group& group, int64_t sequence) {
     for (const Call& call : group.calls)
@@ -90,7 +90,7 @@ class Comparison {
   };
   /// Returns the sequence numbers of the oldest recorded collective, of the last one before the first unfinished one,
   /// and of the last recorded one.
-  static Range range(const Group& group) {
+  static Range sequence_range(const Group& group) {
     Range r{0, 0, 0};
     bool all_done = true;
     for (const Call& call : group.calls) {
@@ -155,10 +155,10 @@ class Comparison {
     const auto at = records_.find(rank);
     if (at == records_.end()) return {rank, Kind::no_file, no_record(records_, rank)};
     const Record& record = at->second;
-    const Group* const group = record.find(group_.id);
+    const Group* const group = record.find_group(group_.id);
     if (!group) return {rank, Kind::left, "had left the group, or was never in it"};
     const Call* const call = find_call(*group, sequence);
-    if (!call && sequence < range(*group).oldest) return {rank, Kind::finished, "finished it long before"};
+    if (!call && sequence < sequence_range(*group).oldest) return {rank, Kind::finished, "finished it long before"};
     if (!call) return {rank, Kind::not_begun, "did not start it: " + describe_last_call(record)};
     if (std::find(majority.begin(), majority.end(), rank) == majority.end())
       return {rank, Kind::different_call, "instead called " + call->str()};
@@ -191,7 +191,7 @@ void find_transfers(const Records& records, const Record& record, const Group& g
     if (call.peer >= 0 && call.peer < static_cast<int64_t>(group.ranks.size())) {
       const int peer = group.ranks[static_cast<size_t>(call.peer)];
       const auto other = records.find(peer);
-      const Group* const there = other == records.end() ? nullptr : other->second.find(group.id);
+      const Group* const there = other == records.end() ? nullptr : other->second.find_group(group.id);
       const char* const answer = call.op == "send" ? "recv" : "send";
       if (other == records.end())
         unfinished_call.rank_states.push_back({peer, Kind::no_file, no_record(records, peer)});
@@ -239,7 +239,7 @@ std::string Group::str() const {
   std::string out = "group " + name + (name.empty() ? "of " : " of ");
   return out + rank_list(ranks);
 }
-const Group* Record::find(const std::string& id) const {
+const Group* Record::find_group(const std::string& id) const {
   for (const Group& group : groups)
     if (group.id == id) return &group;
   return nullptr;
@@ -266,7 +266,7 @@ Findings find_unfinished_calls(const Records& records) {
   for (const auto& each : records)
     for (const Group& group : each.second.groups) groups.emplace(group.id, &group);
   for (const auto& each : groups)
-    if (UnfinishedCall unfinished_call; Comparison(records, *each.second).find(unfinished_call))
+    if (UnfinishedCall unfinished_call; Comparison(records, *each.second).find_unfinished_call(unfinished_call))
       found.unfinished_calls.push_back(std::move(unfinished_call));
   for (const auto& each : records)
     for (const Group& group : each.second.groups) find_transfers(records, each.second, group, found.unfinished_calls);
@@ -290,11 +290,12 @@ Findings find_unfinished_calls(const Records& records) {
       if (at == unfinished_call.rank_states.end()) continue;
       const std::string who = "rank " + std::to_string(rank),
                         what = unfinished_call.call + ", in " + unfinished_call.group;
-      std::string why = at->kind == Kind::unfinished
-                            ? who + " called " + what + ", which is one call more than most ranks made"
-                            : who + " was missing in " + what + ": it " + at->text;
-      if (unfinished_call.is_divided) why += "; as many ranks made the one call as the other, so either may be wrong";
-      found.why.push_back(std::move(why));
+      std::string explanation = at->kind == Kind::unfinished
+                                    ? who + " called " + what + ", which is one call more than most ranks made"
+                                    : who + " was missing in " + what + ": it " + at->text;
+      if (unfinished_call.is_divided)
+        explanation += "; as many ranks made the one call as the other, so either may be wrong";
+      found.why.push_back(std::move(explanation));
       break;
     }
   if (!found.culprits.empty()) return found;

@@ -44,7 +44,7 @@ struct Record {
   double written = 0;
   bool has_left = false;  // whether the rank left the job without an error
   std::vector<Group> groups;
-  const Group* find(const std::string& id) const;
+  const Group* find_group(const std::string& id) const;
 };
 /// The flight records, by rank. A rank has no entry if its record is missing or unreadable.
 struct Records : std::map<int, Record> {
@@ -92,7 +92,7 @@ struct Findings {
 };
 Findings find_unfinished_calls(const Records& records);
 
-std::string report(const Records& records, const Findings& findings);
-std::string report_json(const Records& records, const Findings& findings);
+std::string format_report(const Records& records, const Findings& findings);
+std::string format_report_json(const Records& records, const Findings& findings);
 
 }  // namespace tandem::tools::flight

@@ -27,7 +27,7 @@ std::string rank_with_host(int rank, const Records& records) {
 
 }  // namespace
 
-std::string report(const Records& records, const Findings& findings) {
+std::string format_report(const Records& records, const Findings& findings) {
   std::ostringstream out;
   out << findings.world_size << " ranks, " << records.size() << " records\n";
   if (!findings.missing.empty())
@@ -37,7 +37,7 @@ std::string report(const Records& records, const Findings& findings) {
   for (const auto& [rank, error] : records.unreadable)
     out << "the record of rank " << rank << " is left out: " << error << "\n";
   out << "\n";
-  for (const std::string& why : findings.why) out << why << "\n";
+  for (const std::string& explanation : findings.why) out << explanation << "\n";
   for (const UnfinishedCall& unfinished_call : findings.unfinished_calls) {
     out << "\nIn " << unfinished_call.group << "\n";
     if (!unfinished_call.last_common.empty())
@@ -60,7 +60,7 @@ std::string report(const Records& records, const Findings& findings) {
   return out.str();
 }
 
-std::string report_json(const Records& records, const Findings& findings) {
+std::string format_report_json(const Records& records, const Findings& findings) {
   json unfinished_calls = json::array();
   for (const UnfinishedCall& unfinished_call : findings.unfinished_calls) {
     json rank_states = json::array();
@@ -91,8 +91,8 @@ std::string report_json(const Records& records, const Findings& findings) {
 void flight(const Settings& settings) {
   const Records records = read_records(settings.folder);
   const Findings findings = find_unfinished_calls(records);
-  std::printf("%s", report(records, findings).c_str());
-  if (!settings.json.empty()) write_file_atomically("flight", settings.json, report_json(records, findings));
+  std::printf("%s", format_report(records, findings).c_str());
+  if (!settings.json.empty()) write_file_atomically("flight", settings.json, format_report_json(records, findings));
 }
 
 }  // namespace tandem::tools::flight

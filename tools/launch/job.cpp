@@ -33,30 +33,30 @@ std::string flight_folder(const RankOptions& options, int restarts) {
 
 Job::Job(const Launch& launch, Attempt& attempt, int restarts)
     : launch_(launch), attempt_(attempt), timeout_(launch.timeout) {
-  ranks_.reserve(static_cast<size_t>(launch.count));
+  ranks_.reserve(static_cast<size_t>(launch.num_ranks));
   const std::string flight = flight_folder(launch.options, restarts);
-  for (int r = 0; r < launch.count; ++r) {
+  for (int r = 0; r < launch.num_ranks; ++r) {
     RankEnvironment rank_env{.rank = first_rank() + r,
-                             .world_size = launch.nodes ? launch.nodes->world_size() : launch.count,
+                             .world_size = launch.nodes ? launch.nodes->world_size() : launch.num_ranks,
                              .local_rank = r,
-                             .local_world_size = launch.count,
+                             .local_world_size = launch.num_ranks,
                              .node = launch.nodes ? launch.nodes->node() : 0,
                              .restarts = restarts,
                              .threads = launch.options.threads,
                              .flight = flight};
     if (!flight.empty())  // removes a record that an earlier job has left
       ::unlink((flight + "/flight_rank_" + std::to_string(rank_env.rank) + ".json").c_str());
-    if (launch.options.pin) rank_env.cpus = cpu_share(r, launch.count);
+    if (launch.options.pin) rank_env.cpus = cpu_share(r, launch.num_ranks);
     attempt.set_store_address(rank_env);
-    RankProcess process = start_rank(rank_env, launch.command, process_group_.group());
-    Output out = launch.sinks.output(std::move(process.out), /*is_error=*/false, r);
-    Output error = launch.sinks.output(std::move(process.error), /*is_error=*/true, r);
+    RankProcess process = start_rank(rank_env, launch.command, process_group_.group_id());
+    Output out = launch.sinks.make_output(std::move(process.out), /*is_error=*/false, r);
+    Output error = launch.sinks.make_output(std::move(process.error), /*is_error=*/true, r);
     ranks_.push_back({std::move(process), std::move(out), std::move(error)});
   }
 }
 
 JobEnd Job::run() {
-  while (any_running() || !attempt_.end()) {
+  while (any_running() || !attempt_.get_result()) {
     poll_events();
     handle_signals();
     check_other_nodes();
@@ -73,7 +73,7 @@ JobEnd Job::run() {
     }
     if (next_time_ && (time_until(*next_time_).count() == 0 || is_hopeless())) end_ranks(next_signal_);
     if (!any_running() && end_.cause.empty() && !has_reported_done_) {
-      attempt_.done();
+      attempt_.report_success();
       has_reported_done_ = true;
     }
     if (!any_running() && !end_.cause.empty()) break;
@@ -106,7 +106,7 @@ void Job::poll_events() {
   for (const Rank& rank : ranks_)
     for (const Output* output : {&rank.out, &rank.error})
       if (output->fd() >= 0) fds.push_back({output->fd(), POLLIN, 0});
-  for (const auto& sink : launch_.sinks.all())
+  for (const auto& sink : launch_.sinks.sinks())
     if (!sink->empty()) fds.push_back({sink->fd(), POLLOUT, 0});
   Deadline first = after(std::chrono::hours(1));
   if (timeout_) first = std::min(first, *timeout_);
@@ -115,17 +115,17 @@ void Job::poll_events() {
   ::poll(fds.data(), fds.size(), static_cast<int>(time_until(first).count()));
 }
 void Job::handle_signals() {
-  while (const int signal = launch_.signals.next()) {
+  while (const int signal = launch_.signals.next_signal()) {
     if (Signals::ends_job(signal)) interrupt(signal);
-    if (signal == SIGUSR1 || signal == SIGUSR2) ::kill(-process_group_.group(), signal);
+    if (signal == SIGUSR1 || signal == SIGUSR2) ::kill(-process_group_.group_id(), signal);
   }
 }
 void Job::check_other_nodes() {
   if (launch_.nodes)
-    if (const auto lost = launch_.nodes->lost())
-      fail(*lost + "; the job cannot restart after losing a node's launcher", 1, /*may_restart=*/false,
+    if (const auto lost_node_error = launch_.nodes->lost())
+      fail(*lost_node_error + "; the job cannot restart after losing a node's launcher", 1, /*may_restart=*/false,
            launch_.options.patience);
-  const std::optional<Attempt::Result> end = attempt_.end();
+  const std::optional<Attempt::Result> end = attempt_.get_result();
   is_result_known_ = end.has_value();
   if (end && end->status != 0) fail(end->cause, end->status, end->is_failure, launch_.options.patience);
 }
@@ -169,7 +169,7 @@ void Job::fail(std::string cause, int status, bool may_restart, std::chrono::mil
       cause += "; rank " + std::to_string(first_rank() + static_cast<int>(r)) + " is stopped by " +
                signal_name(ranks_[r].stopped_by);
   end_ = {status, cause, may_restart, false};
-  attempt_.fail({status, may_restart, cause});
+  attempt_.report_failure({status, may_restart, cause});
   next_signal_ = SIGTERM;
   next_time_ = after(wait);
 }
@@ -179,13 +179,14 @@ void Job::interrupt(int signal) {
   if (!end_.cause.empty()) return end_ranks(SIGKILL);  // a second signal kills the ranks at once
   end_ = {128 + signal, signal == SIGINT ? "interrupted" : "ended by " + signal_name(signal), false, true};
   if (launch_.nodes)
-    attempt_.fail({end_.status, false, "node " + std::to_string(launch_.nodes->node()) + " was " + end_.cause});
+    attempt_.report_failure(
+        {end_.status, false, "node " + std::to_string(launch_.nodes->node()) + " was " + end_.cause});
   end_ranks(signal);
 }
 void Job::end_ranks(int signal) {
-  ::kill(-process_group_.group(), signal);
+  ::kill(-process_group_.group_id(), signal);
   // A stopped process handles the signal only after SIGCONT.
-  if (signal != SIGKILL) ::kill(-process_group_.group(), SIGCONT);
+  if (signal != SIGKILL) ::kill(-process_group_.group_id(), SIGCONT);
   next_time_ = after(signal == SIGKILL ? std::chrono::hours(1) : launch_.options.grace);
   next_signal_ = SIGKILL;
 }

@@ -10,7 +10,7 @@ namespace tandem::tools {
 
 /// State shared by all attempts at a job (the first one and its restarts).
 struct Launch {
-  int count;  // number of ranks that this launcher starts
+  int num_ranks;  // number of ranks that this launcher starts
   std::vector<std::string> command;
   RankOptions options;
   std::optional<distributed::Deadline> timeout;  // deadline of the whole job
@@ -55,8 +55,8 @@ class Job {
   ProcessGroupGuard process_group_;
   std::vector<Rank> ranks_;
   JobEnd end_;
-  // has_reported_done_: whether attempt_.done() was called. is_result_known_: whether the result of the attempt is
-  // known.
+  // has_reported_done_: whether attempt_.report_success() was called. is_result_known_: whether the result of the
+  // attempt is known.
   bool has_reported_done_ = false, is_result_known_ = false;
   std::optional<distributed::Deadline> timeout_, next_time_;
   int next_signal_ = SIGTERM;

@@ -57,23 +57,23 @@ std::optional<std::string> NodeWatchdog::lost() const {
   return lost_;
 }
 void NodeWatchdog::watch(int node, const std::string& name, const std::string& host, milliseconds silence) {
-  std::optional<std::string> lost;
+  std::optional<std::string> lost_node_error;
   try {
-    for (milliseconds time(0); !lost; time = std::min(kReportInterval, silence / 4))
-      lost = store_->report_as(name, kGroup, node, time, silence);
+    for (milliseconds time(0); !lost_node_error; time = std::min(kReportInterval, silence / 4))
+      lost_node_error = store_->report_as(name, kGroup, node, time, silence);
   } catch (const distributed::StoreClosed&) {
     // The store connection was closed on purpose: this launcher has left, or node 0 closes its store at the end of the
     // job.
     return;
   } catch (const distributed::StoreTimeout&) {
-    lost = host + " is lost: it has not answered for " + std::to_string(silence.count()) + " ms";
+    lost_node_error = host + " is lost: it has not answered for " + std::to_string(silence.count()) + " ms";
   } catch (const DistributedError&) {
-    lost = host + kConnectionEnded;
+    lost_node_error = host + kConnectionEnded;
   }
   const std::lock_guard lock(mutex_);
   if (stop_) return;
-  lost_ = lost;
-  (void)!::write(wake_pipe_.write.get(), "!", 1);
+  lost_ = lost_node_error;
+  (void)!::write(wake_pipe_.write_end.get(), "!", 1);
 }
 
 std::string Nodes::node_name(int node) const {
@@ -147,12 +147,12 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
     world_size_ += ranks;
     // Starts the NodeWatchdog once node 0 has reported, because from then on node_name(0) contains its host name.
     if (i == 0)
-      watch_ = std::make_unique<NodeWatchdog>(connect(), node_, node_name(node_), node_name(0), options_.silence);
+      watchdog_ = std::make_unique<NodeWatchdog>(connect(), node_, node_name(node_), node_name(0), options_.silence);
   }
 }
 Nodes::~Nodes() {
   const bool has_lost_node = lost().has_value();
-  watch_.reset();
+  watchdog_.reset();
   store_.reset();
   // Waits until the other launchers have left, because they may not have read the end of the attempt yet. The wait is
   // short if a launcher is lost, because it may never leave.
@@ -167,7 +167,7 @@ std::string Nodes::wait_for(const std::string& key, int node, const std::string&
   for (bool has_printed = false;;) {
     if (auto value = store_->find(key, kPollInterval, options_.silence)) return *std::move(value);
     check_();
-    if (const auto lost = this->lost()) throw DistributedError("launch: " + *lost);
+    if (const auto lost_node_error = lost()) throw DistributedError("launch: " + *lost_node_error);
     TANDEM_CHECK(Clock::now() < deadline, "launch: ", node_name(node), " did not connect to ", options_.rdzv,
                  " within ", options_.timeout.count() / 1000, " s; is its launcher running, with the same --rdzv?");
     if (!has_printed && Clock::now() >= message_time) {
@@ -188,18 +188,20 @@ Attempt::Attempt(Nodes* nodes, int number) : nodes_(nodes), number_(number), tok
   address_ = nodes->host_;
   if (nodes->node() == 0) {
     server_ = std::make_unique<StoreServer>(token_, address_, 0, kReapTime);
-    nodes->store_->set(key("store"), std::to_string(server_->port()) + " " + token_);
+    nodes->store_->set(make_store_key("store"), std::to_string(server_->port()) + " " + token_);
   }
-  nodes->store_->set(key("node/" + me), "ready");
+  nodes->store_->set(make_store_key("node/" + me), "ready");
   for (int i = 0; i < nodes->options_.nodes; ++i)
-    nodes->wait_for(key("node/" + std::to_string(i)), i, number > 0 ? "to restart its ranks" : "to be ready");
-  std::istringstream rank_env(nodes->wait_for(key("store"), 0, "to publish the address of the ranks' store"));
+    nodes->wait_for(make_store_key("node/" + std::to_string(i)), i,
+                    number > 0 ? "to restart its ranks" : "to be ready");
+  std::istringstream rank_env(
+      nodes->wait_for(make_store_key("store"), 0, "to publish the address of the ranks' store"));
   rank_env >> port_ >> token_;
   if (!server_)
-    ranks_ = std::make_unique<StoreClient>(address_, port_, token_, kConnectTimeout,
-                                           "the launcher of " + nodes->node_name(0));
+    ranks_store_ = std::make_unique<StoreClient>(address_, port_, token_, kConnectTimeout,
+                                                 "the launcher of " + nodes->node_name(0));
   wake_pipe_ = make_pipe();
-  watch_ = nodes->connect();
+  watch_store_ = nodes->connect();
   thread_ = detail::start_thread("the watch over other nodes", [this] { watch(); });
 }
 Attempt::~Attempt() {
@@ -208,7 +210,7 @@ Attempt::~Attempt() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  watch_->interrupt();
+  watch_store_->interrupt();
   thread_.join();
 }
 void Attempt::set_store_address(RankEnvironment& rank_env) const {
@@ -220,7 +222,7 @@ void Attempt::watch() {
   Result end;
   try {
     std::optional<std::string> text;
-    while (!text) text = watch_->find(key("end"), std::chrono::hours(1));
+    while (!text) text = watch_store_->find(make_store_key("end"), std::chrono::hours(1));
     end = decode_result(*text);
   } catch (const DistributedError&) {
     end = {1, false, "the launcher of " + nodes_->node_name(0) + kConnectionEnded};
@@ -228,44 +230,44 @@ void Attempt::watch() {
   const std::lock_guard lock(mutex_);
   if (stop_) return;
   if (!end_) end_ = end;
-  (void)!::write(wake_pipe_.write.get(), "!", 1);
+  (void)!::write(wake_pipe_.write_end.get(), "!", 1);
 }
-void Attempt::fail(const Result& end) {
+void Attempt::report_failure(const Result& end) {
   const std::string cause = end.cause.substr(0, 4096);
   if (server_) server_->set(distributed::kFailureKey, cause);
   // A single launcher has no other launchers to tell. If a launcher is lost, the others notice this by themselves.
   if (!nodes_ || nodes_->lost()) return;
   try {
-    if (ranks_) ranks_->set(distributed::kFailureKey, cause, nodes_->options_.silence);
-    nodes_->store_->set_once(key("end"), encode_result(end), nodes_->options_.silence);
+    if (ranks_store_) ranks_store_->set(distributed::kFailureKey, cause, nodes_->options_.silence);
+    nodes_->store_->set_once(make_store_key("end"), encode_result(end), nodes_->options_.silence);
   } catch (const DistributedError&) {
     // Node 0, which hosts both stores, is lost. The ranks and the other launchers notice this by themselves.
   }
 }
 void Attempt::mark_ended_normally(int rank) {
   if (server_) server_->mark_ended_normally(rank);
-  if (ranks_) try {
-      ranks_->end(rank, nodes_->options_.silence);
+  if (ranks_store_) try {
+      ranks_store_->end(rank, nodes_->options_.silence);
     } catch (const DistributedError&) {
       // Node 0 is lost; the NodeWatchdog reports this.
     }
 }
-void Attempt::done() {
+void Attempt::report_success() {
   if (!nodes_) {
     end_ = Result{};
     return;
   }
   try {
-    nodes_->store_->set(key("done/" + std::to_string(nodes_->node())), "done");
+    nodes_->store_->set(make_store_key("done/" + std::to_string(nodes_->node())), "done");
     for (int i = 0; i < nodes_->options_.nodes; ++i)
-      if (!nodes_->store_->find(key("done/" + std::to_string(i)), milliseconds(0))) return;
+      if (!nodes_->store_->find(make_store_key("done/" + std::to_string(i)), milliseconds(0))) return;
     // The last launcher that gets here finds the keys of all launchers, and ends the attempt.
-    nodes_->store_->set_once(key("end"), encode_result({}));
+    nodes_->store_->set_once(make_store_key("end"), encode_result({}));
   } catch (const DistributedError&) {
     // Node 0 is lost; Attempt::watch() reports this.
   }
 }
-std::optional<Attempt::Result> Attempt::end() const {
+std::optional<Attempt::Result> Attempt::get_result() const {
   const std::lock_guard lock(mutex_);
   return end_;
 }

@@ -24,7 +24,7 @@ class NodeWatchdog {
   /// Returns an error message that names the lost launcher; nullopt if no launcher is lost.
   std::optional<std::string> lost() const;
   /// Returns a file descriptor that becomes readable once a launcher is lost.
-  int fd() const { return wake_pipe_.read.get(); }
+  int fd() const { return wake_pipe_.read_end.get(); }
   /// Name of the group in the store to which all launchers belong.
   static constexpr char kGroup[] = "launchers";
 
@@ -65,9 +65,9 @@ class Nodes {
   /// Returns the name of a node for messages: "node 1 of 2 (host-b)", or "node 1 of 2" if its host is not known yet.
   std::string node_name(int node) const;
   /// Returns an error message that names the first lost launcher; nullopt if no launcher is lost.
-  std::optional<std::string> lost() const { return watch_ ? watch_->lost() : std::nullopt; }
+  std::optional<std::string> lost() const { return watchdog_ ? watchdog_->lost() : std::nullopt; }
   /// Returns a file descriptor that becomes readable once a launcher is lost.
-  int fd() const { return watch_->fd(); }
+  int fd() const { return watchdog_->fd(); }
   /// Deregisters this launcher from the store, so that the other launchers do not count it as lost.
   void leave();
 
@@ -86,7 +86,7 @@ class Nodes {
   std::unique_ptr<distributed::StoreServer> server_;
   std::unique_ptr<distributed::StoreClient> store_;
   std::unique_ptr<NodeWatchdog>
-      watch_;  // declared last, because its destructor ends a thread that uses the other members
+      watchdog_;  // declared last, because its destructor ends a thread that uses the other members
 };
 
 /// One attempt to run the job. Holds the store through which the ranks find each other, and the result on which all
@@ -108,21 +108,23 @@ class Attempt {
     bool is_failure = false;
     std::string cause = {};
   };
-  void fail(const Result& end);
+  void report_failure(const Result& end);
   /// Tells the store that a rank ended successfully, so that the store does not report it as lost.
   void mark_ended_normally(int rank);
   /// Reports that all ranks of this launcher ended successfully. The attempt ends once all launchers have reported
   /// this.
-  void done();
+  void report_success();
   /// Returns a file descriptor that becomes readable once a launcher has reported the result; -1 if the job has only
   /// one launcher.
-  int fd() const { return nodes_ ? wake_pipe_.read.get() : -1; }
+  int fd() const { return nodes_ ? wake_pipe_.read_end.get() : -1; }
   /// Returns the result of the attempt; nullopt while the attempt runs.
-  std::optional<Result> end() const;
+  std::optional<Result> get_result() const;
 
  private:
   void watch();
-  std::string key(const std::string& rest) const { return "attempt/" + std::to_string(number_) + "/" + rest; }
+  std::string make_store_key(const std::string& rest) const {
+    return "attempt/" + std::to_string(number_) + "/" + rest;
+  }
   /// Time that a launcher needs to learn a rank's exit status.
   static constexpr std::chrono::milliseconds kReapTime{200};
   Nodes* nodes_;
@@ -130,8 +132,9 @@ class Attempt {
   std::string token_, address_ = "127.0.0.1";
   int port_ = 0;
   std::unique_ptr<distributed::StoreServer> server_;
-  // ranks_: connection to the ranks' store; null on node 0, which hosts it. watch_: the connection that thread_ uses.
-  std::unique_ptr<distributed::StoreClient> ranks_, watch_;
+  // ranks_store_: connection to the ranks' store; null on node 0, which hosts it. watch_store_: the connection that
+  // thread_ uses.
+  std::unique_ptr<distributed::StoreClient> ranks_store_, watch_store_;
   Pipe wake_pipe_ = {};
   mutable std::mutex mutex_;
   std::optional<Result> end_;

@@ -77,7 +77,7 @@ void Output::forward_lines(size_t length) {
     at = end + 1;
   }
   buffer_.erase(0, length);
-  to_->add(text);
+  to_->append(text);
 }
 
 Sinks::Sinks(const std::string& folder, int first_rank, int ranks)
@@ -92,21 +92,21 @@ Sinks::Sinks(const std::string& folder, int first_rank, int ranks)
     for (const char* end : {".out", ".err"})
       sinks_.push_back(std::make_unique<Sink>(folder + "/rank_" + std::to_string(r) + end));
 }
-Output Sinks::output(distributed::Descriptor from, bool is_error, int local) {
+Output Sinks::make_output(distributed::Descriptor from, bool is_error, int local) {
   const size_t at = (to_files_ ? 2 + 2 * static_cast<size_t>(local) : 0) + (is_error ? 1 : 0);
   return {std::move(from), *sinks_[at], to_files_ ? "" : "[" + std::to_string(first_rank_ + local) + "] "};
 }
 void Sinks::write_pending(const std::string& who) {
   for (const auto& sink : sinks_) {
     sink->write_pending();
-    if (const std::string text = sink->take_error(); !text.empty()) error().add(who + ": " + text + "\n");
+    if (const std::string text = sink->take_error(); !text.empty()) launcher_stderr().append(who + ": " + text + "\n");
   }
 }
 void Sinks::report_dropped(const std::string& who) {
   for (const auto& sink : sinks_)
     if (sink->dropped() > 0)
-      error().add(who + ": " + sink->name() + " lacks " + std::to_string(sink->dropped()) +
-                  " bytes that were written\n");
+      launcher_stderr().append(who + ": " + sink->name() + " lacks " + std::to_string(sink->dropped()) +
+                               " bytes that were written\n");
 }
 bool Sinks::empty() const {
   return std::all_of(sinks_.begin(), sinks_.end(), [](const auto& sink) { return sink->empty(); });

@@ -13,7 +13,7 @@ class Sink {
   Sink(int fd, std::string name) : name_(std::move(name)), fd_(fd) {}
   /// Opens a file for writing. @throws Error if the file cannot be opened
   explicit Sink(const std::string& path);
-  void add(const std::string& text) { pending_ += text; }
+  void append(const std::string& text) { pending_ += text; }
   /// Writes some of the pending text if the descriptor is writable now. If writing fails, for example because the disk
   /// is full, drops all pending text and counts its bytes, and the ranks go on.
   /// @throws Error if the reader has closed the pipe
@@ -71,9 +71,9 @@ class Sinks {
   Sinks(const std::string& folder, int first_rank, int ranks);
   /// Returns the object that reads the stdout or stderr of the launcher's rank number `local` from `from`. Lines get
   /// the prefix "[RANK] " unless they go to a file.
-  Output output(distributed::Descriptor from, bool is_error, int local);
-  Sink& error() { return *sinks_[1]; }
-  const std::vector<std::unique_ptr<Sink>>& all() const { return sinks_; }
+  Output make_output(distributed::Descriptor from, bool is_error, int local);
+  Sink& launcher_stderr() { return *sinks_[1]; }
+  const std::vector<std::unique_ptr<Sink>>& sinks() const { return sinks_; }
   /// Writes some of each sink's pending text. If a sink has an error message (see Sink::take_error), prints the
   /// message, with the prefix `who`, to the launcher's stderr.
   void write_pending(const std::string& who);

@@ -67,10 +67,10 @@ class BlockSignalsGuard {
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, &old_mask_);
   }
-  ~BlockSignalsGuard() { end(); }
+  ~BlockSignalsGuard() { restore_mask(); }
   BlockSignalsGuard(const BlockSignalsGuard&) = delete;
   /// Restores the signal mask. The child calls this after resetting its signal handlers.
-  void end() const { ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr); }
+  void restore_mask() const { ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr); }
 
  private:
   sigset_t old_mask_;
@@ -85,7 +85,7 @@ class BlockSignalsGuard {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // the launcher ended before the call of prctl()
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_DFL);
-  signal_guard.end();
+  signal_guard.restore_mask();
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
@@ -147,15 +147,15 @@ std::string random_token() {
 
 ProcessGroupGuard::ProcessGroupGuard() {
   Pipe pipe = make_pipe();
-  set_blocking(pipe.read.get());
+  set_blocking(pipe.read_end.get());
   const BlockSignalsGuard signal_guard;
   pid_ = ::fork();
   TANDEM_CHECK(pid_ >= 0, "launch: cannot start a process: ", std::strerror(errno));
   if (pid_ == 0) {
     ::setpgid(0, 0);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
-    signal_guard.end();
-    ::dup2(pipe.read.get(), 0);
+    signal_guard.restore_mask();
+    ::dup2(pipe.read_end.get(), 0);
     // Closes the launcher's end of the pipe and all other inherited descriptors, because another process may wait until
     // they are closed.
     if (::close_range(1, ~0U, 0) != 0)
@@ -166,7 +166,7 @@ ProcessGroupGuard::ProcessGroupGuard() {
     ::_exit(0);
   }
   ::setpgid(pid_, pid_);  // called by parent and child, because either of them may run first
-  launcher_pipe_ = std::move(pipe.write);
+  launcher_pipe_ = std::move(pipe.write_end);
 }
 void ProcessGroupGuard::end_group() {
   if (pid_ < 0) return;
@@ -180,8 +180,8 @@ RankProcess start_rank(const RankEnvironment& rank_env, const std::vector<std::s
   const std::vector<char*> argv = pointers(command), envp = pointers(environment);
   Pipe out = make_pipe(), error = make_pipe(), report = make_pipe();
   for (const Pipe* pipe : {&out, &error})
-    set_blocking(pipe->write.get());  // the rank's program expects blocking output streams
-  set_blocking(report.read.get());
+    set_blocking(pipe->write_end.get());  // the rank's program expects blocking output streams
+  set_blocking(report.read_end.get());
   const pid_t parent = ::getpid();
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
@@ -192,18 +192,18 @@ RankProcess start_rank(const RankEnvironment& rank_env, const std::vector<std::s
     pid = ::fork();
     if (pid == 0)
       exec_rank(signal_guard, argv.data(), envp.data(), rank_env.cpus.empty() ? nullptr : &cpus, parent, group,
-                out.write.get(), error.write.get(), report.write.get());
+                out.write_end.get(), error.write_end.get(), report.write_end.get());
   }
   TANDEM_CHECK(pid >= 0, "launch: cannot start a process for rank ", rank_env.rank, ": ", std::strerror(errno));
   ::setpgid(pid, group);
-  report.write.close();
+  report.write_end.close();
   int why = 0;
   ssize_t n = 0;
-  do n = ::read(report.read.get(), &why, sizeof why);
+  do n = ::read(report.read_end.get(), &why, sizeof why);
   while (n < 0 && errno == EINTR);
   if (n > 0) ::waitpid(pid, nullptr, 0);
   check_usage(n == 0, "cannot run '", command[0], "': ", std::strerror(why));
-  return {pid, std::move(out.read), std::move(error.read)};
+  return {pid, std::move(out.read_end), std::move(error.read_end)};
 }
 
 std::vector<int> cpu_share(int part, int parts) {

@@ -13,7 +13,7 @@
 namespace tandem::tools {
 
 struct Pipe {
-  distributed::Descriptor read, write;
+  distributed::Descriptor read_end, write_end;
 };
 /// Makes a pipe with both ends non-blocking and close-on-exec.
 Pipe make_pipe();
@@ -28,7 +28,7 @@ class ProcessGroupGuard {
   ProcessGroupGuard();
   ~ProcessGroupGuard() { end_group(); }
   ProcessGroupGuard(const ProcessGroupGuard&) = delete;
-  pid_t group() const { return pid_; }
+  pid_t group_id() const { return pid_; }
   /// Kills all processes that are left in the group.
   void end_group();
 
@@ -79,7 +79,7 @@ std::string likely_cause(int signal, const OomKills& before, const OomKills& now
 class Signals {
  public:
   Signals() : signal_pipe_(make_pipe()) {
-    end_ = signal_pipe_.write.get();
+    end_ = signal_pipe_.write_end.get();
     struct sigaction action {};
     action.sa_handler = [](int signal) {
       const int error = errno;
@@ -94,9 +94,9 @@ class Signals {
     for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &old_actions_[i], nullptr);
   }
   Signals(const Signals&) = delete;
-  int fd() const { return signal_pipe_.read.get(); }
+  int fd() const { return signal_pipe_.read_end.get(); }
   /// Returns the next received signal; 0 if there is none.
-  int next() const {
+  int next_signal() const {
     char byte = 0;
     return ::read(fd(), &byte, 1) == 1 ? byte : 0;
   }

@@ -24,22 +24,22 @@ void flush_output(const Launch& launch, int status) {
   if (status == 124 || status > 128) last = after(std::chrono::seconds(1));
   while (!launch.sinks.empty() && Clock::now() < last) {
     std::vector<pollfd> fds{{launch.signals.fd(), POLLIN, 0}};
-    for (const auto& sink : launch.sinks.all())
+    for (const auto& sink : launch.sinks.sinks())
       if (!sink->empty()) fds.push_back({sink->fd(), POLLOUT, 0});
     ::poll(fds.data(), fds.size(), static_cast<int>(time_until(last).count()));
     launch.sinks.write_pending(launch.options.name);
-    while (const int signal = launch.signals.next())
+    while (const int signal = launch.signals.next_signal())
       if (Signals::ends_job(signal)) return;
   }
 }
 void throw_if_interrupted(const Signals& signals) {
-  while (const int signal = signals.next())
+  while (const int signal = signals.next_signal())
     if (Signals::ends_job(signal)) throw Interrupted(signal);
 }
 
 /// Runs the job, with up to max_restarts restarts. Returns how the last attempt ended.
-JobEnd run_job(int count, const std::vector<std::string>& command, const RankOptions& options) {
-  TANDEM_CHECK(count >= 1, "launch: ", count, " ranks; accepted: 1 or more");
+JobEnd run_job(int num_ranks, const std::vector<std::string>& command, const RankOptions& options) {
+  TANDEM_CHECK(num_ranks >= 1, "launch: ", num_ranks, " ranks; accepted: 1 or more");
   TANDEM_CHECK(!command.empty(), "launch: no program is given; accepted: a command to run");
   std::fflush(nullptr);
   std::optional<Deadline> timeout;
@@ -56,10 +56,10 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
     };
     const auto print_message = [&](const std::string& text) {
       const std::string line = options.name + ": " + text + "\n";
-      output ? output->error().add(line) : void(std::fputs(line.c_str(), stderr));
+      output ? output->launcher_stderr().append(line) : void(std::fputs(line.c_str(), stderr));
     };
     nodes = std::make_unique<Nodes>(Nodes::Options{.nodes = options.nodes,
-                                                   .ranks = count,
+                                                   .ranks = num_ranks,
                                                    .max_restarts = options.max_restarts,
                                                    .rdzv = options.rdzv,
                                                    .token = token ? token : "",
@@ -67,9 +67,9 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
                                                    .silence = options.node_timeout},
                                     check, print_message);
   }
-  output = std::make_unique<Sinks>(options.output, nodes ? nodes->first_rank() : 0, count);
+  output = std::make_unique<Sinks>(options.output, nodes ? nodes->first_rank() : 0, num_ranks);
   Sinks& sinks = *output;
-  const Launch launch{count, command, options, timeout, signals, nodes.get(), sinks};
+  const Launch launch{num_ranks, command, options, timeout, signals, nodes.get(), sinks};
   JobEnd end;
   for (int restarts = 0;; ++restarts) {
     {
@@ -78,11 +78,11 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
     }
     const bool reconnect = end.may_restart && restarts < options.max_restarts;
     if (!end.cause.empty())
-      sinks.error().add(options.name + ": " + end.cause +
-                        (reconnect ? "; restarting all ranks (" + std::to_string(restarts + 1) + " of " +
-                                         std::to_string(options.max_restarts) + ")"
-                                   : "") +
-                        "\n");
+      sinks.launcher_stderr().append(options.name + ": " + end.cause +
+                                     (reconnect ? "; restarting all ranks (" + std::to_string(restarts + 1) + " of " +
+                                                      std::to_string(options.max_restarts) + ")"
+                                                : "") +
+                                     "\n");
     if (!reconnect) break;
   }
   if (nodes) nodes->leave();
@@ -94,15 +94,16 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
 
 }  // namespace
 
-int run_processes(int count, const std::vector<std::string>& command, const RankOptions& options) {
-  return run_job(count, command, options).status;
+int run_processes(int num_ranks, const std::vector<std::string>& command, const RankOptions& options) {
+  return run_job(num_ranks, command, options).status;
 }
 
-void run_own_ranks(const std::string& command, const std::string& job, int count, std::vector<std::string> arguments) {
+void run_own_ranks(const std::string& command, const std::string& job, int num_ranks,
+                   std::vector<std::string> arguments) {
   RankOptions options;
   options.name = "tandem " + command;
   arguments.insert(arguments.begin(), {"/proc/self/exe", command});
-  const JobEnd end = run_job(count, arguments, options);
+  const JobEnd end = run_job(num_ranks, arguments, options);
   if (end.interrupted) throw Interrupted(end.status - 128);
   TANDEM_CHECK(end.status == 0, command, ": a rank of ", job, " failed with exit status ", end.status);
 }

@@ -40,7 +40,7 @@ struct Series {
   std::string name;
   int style = 0;
   std::vector<ChartPoint> points;
-  bool line = true, markers = true, dashed = false, in_legend = true;
+  bool has_line = true, markers = true, dashed = false, in_legend = true;
 };
 
 /// In all charts, `note` is shown below the title: the number of measurements, and the meaning of a bar or whisker.
@@ -52,7 +52,7 @@ struct LineChart {
   std::string mark_name, note;
 };
 /// Returns the chart as a <figure>; "" if there is nothing to draw. The other overloads do the same.
-std::string svg(const LineChart& chart);
+std::string render_svg(const LineChart& chart);
 
 struct Segment {
   std::string name;  // text in the legend
@@ -76,7 +76,7 @@ struct BarChart {
   std::string note = {};
   bool has_legend = true, has_labels = true;  // has_labels: whether segments have text inside
 };
-std::string svg(const BarChart& chart);
+std::string render_svg(const BarChart& chart);
 
 struct DotRow {
   std::string label;
@@ -84,7 +84,7 @@ struct DotRow {
   double value = 0, low = 0, high = 0;
   std::string text;  // text at the right end of the row
   /// Position of a second, hollow mark, such as the 95th percentile or a prediction; negative: no mark.
-  double second = -1;
+  double second_value = -1;
 };
 /// A chart with one row per mode. Each row shows a value as a dot, and its interval.
 struct DotChart {
@@ -94,7 +94,7 @@ struct DotChart {
   double reference = -1;  // position of a vertical line; negative: no line
   std::string reference_name, dot_name, second_name, note;
 };
-std::string svg(const DotChart& chart);
+std::string render_svg(const DotChart& chart);
 
 struct AreaLayer {
   std::string name;
@@ -110,7 +110,7 @@ struct AreaChart {
   double y_max = 0;  // the y axis extends at least to this value, so that charts side by side can have the same scale
   std::string note;
 };
-std::string svg(const AreaChart& chart);
+std::string render_svg(const AreaChart& chart);
 
 struct TimelineMark {
   int style = 0;
@@ -134,6 +134,6 @@ struct TimelineChart {
   std::vector<Segment> legend;  // names and colours for the legend
   std::string note;
 };
-std::string svg(const TimelineChart& chart);
+std::string render_svg(const TimelineChart& chart);
 
 }  // namespace tandem::tools::page

@@ -16,14 +16,15 @@ constexpr double kRow = 18, kMinFrameWidth = 0.05, kMinWidth = 760;
 double draw(std::string& out, const FlameFrame& frame, double x, double y, double scale) {
   const double width = frame.value * scale;
   if (width < kMinFrameWidth) return y;
-  out += cat("<g><title>", escape(frame.tip), "</title><rect class=\"", fill_class(frame.style), " seg\" x=\"",
-             format_x(x), "\" y=\"", format_coordinate(y), "\" width=\"", format_x(width), "\" height=\"", kRow - 1,
-             "\"/>");
+  out += str_cat("<g><title>", escape(frame.tip), "</title><rect class=\"", fill_class(frame.style), " seg\" x=\"",
+                 format_x(x), "\" y=\"", format_coordinate(y), "\" width=\"", format_x(width), "\" height=\"", kRow - 1,
+                 "\"/>");
   constexpr double kMargin = 3, kShortestText = 24;
   const double pixels = width / 100 * kMinWidth;
   if (pixels > kShortestText)
-    out += cat("<text class=\"in i", fill_class(frame.style), "\" x=\"", format_x(x), "\" dx=\"", kMargin, "\" y=\"",
-               format_coordinate(y + kRow - 6), "\">", truncate_text(frame.name, pixels - 2 * kMargin), "</text>");
+    out +=
+        str_cat("<text class=\"in i", fill_class(frame.style), "\" x=\"", format_x(x), "\" dx=\"", kMargin, "\" y=\"",
+                format_coordinate(y + kRow - 6), "\">", truncate_text(frame.name, pixels - 2 * kMargin), "</text>");
   out += "</g>\n";
   double bottom = y + kRow;
   for (const FlameFrame& child : frame.children) {
@@ -35,7 +36,7 @@ double draw(std::string& out, const FlameFrame& frame, double x, double y, doubl
 
 }  // namespace
 
-std::string svg(const FlameGraph& graph) {
+std::string render_svg(const FlameGraph& graph) {
   if (graph.root.value <= 0) return "";
   constexpr double kEdge = 1;
   std::string picture, legend;

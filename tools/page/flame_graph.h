@@ -23,6 +23,6 @@ struct FlameGraph {
 /// Draws the graph with the root at the top and children below their parents, in the given order. Frames narrower than
 /// 0.05 % of the chart are left out. Like a timeline, the graph is wide and scrolls in a box of its own. Returns the
 /// chart as a <figure>; "" if the root's value is 0.
-std::string svg(const FlameGraph& graph);
+std::string render_svg(const FlameGraph& graph);
 
 }  // namespace tandem::tools::page

@@ -40,8 +40,8 @@ template <size_t N>
 std::string format_with_unit(double value, const std::array<std::pair<double, const char*>, N>& units) {
   if (!std::isfinite(value)) return "no number";
   for (const auto& [size, name] : units)
-    if (std::abs(value) >= 0.9995 * size) return number(value / size) + " " + name;
-  return number(value / units.back().first) + " " + units.back().second;
+    if (std::abs(value) >= 0.9995 * size) return format_number(value / size) + " " + name;
+  return format_number(value / units.back().first) + " " + units.back().second;
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ std::string escape(const std::string& text) {
   return out;
 }
 
-std::string number(double value, int digits) {
+std::string format_number(double value, int digits) {
   if (std::isnan(value)) return "no number";
   if (std::isinf(value)) return value < 0 ? "-∞" : "∞";
   if (value == 0) return "0";
@@ -91,16 +91,16 @@ std::string number(double value, int digits) {
 }
 
 std::string round_number(double value) {
-  std::string text = number(value, 6);
+  std::string text = format_number(value, 6);
   if (text.find('.') == std::string::npos || text.find('e') != std::string::npos) return text;
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   return text;
 }
 
-std::string count(int64_t value) { return add_separators(std::to_string(value)); }
+std::string format_integer(int64_t value) { return add_separators(std::to_string(value)); }
 
-std::string duration(double seconds) {
+std::string format_duration(double seconds) {
   if (seconds == 0) return "0 ms";
   return format_with_unit(
       seconds, std::array<std::pair<double, const char*>, 4>{{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}});
@@ -112,12 +112,12 @@ std::string byte_size(double bytes) {
                                      {{1024.0 * 1024 * 1024, "GiB"}, {1024.0 * 1024, "MiB"}, {1024, "KiB"}}});
 }
 
-std::string bandwidth(double bytes_per_second) {
+std::string format_bandwidth(double bytes_per_second) {
   return format_with_unit(bytes_per_second, std::array<std::pair<double, const char*>, 4>{
                                                 {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}});
 }
 
-std::string percent(double part) {
+std::string format_percent(double part) {
   if (std::isnan(part)) return "no number";
   if (part == 0) return "0 %";
   char text[32];
@@ -125,6 +125,8 @@ std::string percent(double part) {
   return text;
 }
 
-std::string plural(int64_t n, const std::string& noun) { return cat(count(n), " ", noun, n == 1 ? "" : "s"); }
+std::string plural(int64_t n, const std::string& noun) {
+  return str_cat(format_integer(n), " ", noun, n == 1 ? "" : "s");
+}
 
 }  // namespace tandem::tools::page

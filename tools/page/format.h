@@ -7,7 +7,7 @@
 namespace tandem::tools::page {
 
 /// Returns the concatenation of all parts, each formatted by operator<<.
-template <class... Parts> std::string cat(const Parts&... parts) {
+template <class... Parts> std::string str_cat(const Parts&... parts) {
   std::ostringstream text;
   (text << ... << parts);
   return text.str();
@@ -22,19 +22,19 @@ size_t character_count(const std::string& text);
 
 /// Formats a number with `digits` significant digits: 1234.5 with 3 digits gives "1,230"; NaN gives "no number". Only
 /// very small and very large numbers get an exponent.
-std::string number(double value, int digits = 3);
+std::string format_number(double value, int digits = 3);
 /// Formats a number with at most six significant digits and no trailing zeros: "128", "0.25".
 std::string round_number(double value);
 /// Formats with thousands separators: "12,345".
-std::string count(int64_t value);
+std::string format_integer(int64_t value);
 /// Formats a time as "1.23 ms", in the largest unit (s, ms, µs or ns) in which the number is at least 1, or else in ns.
-std::string duration(double seconds);
+std::string format_duration(double seconds);
 /// Formats a size as "1.5 MiB", in GiB, MiB, KiB or B.
 std::string byte_size(double bytes);
 /// Formats a bandwidth as "3.2 GB/s". Units are powers of 1000, as in the specifications of links.
-std::string bandwidth(double bytes_per_second);
+std::string format_bandwidth(double bytes_per_second);
 /// Formats a fraction as a percentage: 0.042 is "4.2 %".
-std::string percent(double part);
+std::string format_percent(double part);
 /// Returns "1 device", "2 devices".
 std::string plural(int64_t n, const std::string& noun);
 

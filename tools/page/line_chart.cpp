@@ -31,46 +31,47 @@ double left_margin(const Axis& y, const Range& range) {
 std::string axes(const Axis& x, const Axis& y, const Scale& scale_x, const Scale& scale_y, double left) {
   const double floor = kHeight - kBottom, width = kNarrowest - left - kRight;
   const auto px = format_coordinate;
-  std::string out =
-      cat("<text class=\"al\" x=\"", px(2 - left), "\" y=\"12\">", truncate_text(y.label, kNarrowest - 4), "</text>\n");
+  std::string out = str_cat("<text class=\"al\" x=\"", px(2 - left), "\" y=\"12\">",
+                            truncate_text(y.label, kNarrowest - 4), "</text>\n");
   for (const Tick& tick : scale_y.ticks()) {
     const double at = scale_y(tick.value);
-    out += cat("<line class=\"g\" x2=\"100%\" y1=\"", px(at), "\" y2=\"", px(at), "\"/><text class=\"e\" x=\"-5\" y=\"",
-               px(at + 3.5), "\">", escape(tick.text), "</text>\n");
+    out += str_cat("<line class=\"g\" x2=\"100%\" y1=\"", px(at), "\" y2=\"", px(at),
+                   "\"/><text class=\"e\" x=\"-5\" y=\"", px(at + 3.5), "\">", escape(tick.text), "</text>\n");
   }
   double free_from = -INFINITY;
   for (const Tick& tick : scale_x.ticks()) {
     const double half = text_width(tick.text) / 2, at = scale_x(tick.value), middle = at / 100 * width;
-    out += cat("<line class=\"ax\" x1=\"", format_x(at), "\" x2=\"", format_x(at), "\" y1=\"", px(floor), "\" y2=\"",
-               px(floor + 4), "\"/>");
+    out += str_cat("<line class=\"ax\" x1=\"", format_x(at), "\" x2=\"", format_x(at), "\" y1=\"", px(floor),
+                   "\" y2=\"", px(floor + 4), "\"/>");
     const bool last = middle + half > width + kRight;
     if ((last ? width + kRight - 2 * half : middle - half) < free_from) continue;
     free_from = middle + half + 5;
-    out += cat("<text class=\"", last ? "al e" : "c", "\" x=\"", format_x(at), "\"",
-               last ? cat(" dx=\"", kRight - 2, "\"") : "", " y=\"", px(floor + 16), "\">", escape(tick.text),
-               "</text>\n");
+    out += str_cat("<text class=\"", last ? "al e" : "c", "\" x=\"", format_x(at), "\"",
+                   last ? str_cat(" dx=\"", kRight - 2, "\"") : "", " y=\"", px(floor + 16), "\">", escape(tick.text),
+                   "</text>\n");
   }
-  return out + cat("<line class=\"ax\" x2=\"100%\" y1=\"", px(floor), "\" y2=\"", px(floor),
-                   "\"/><text class=\"al e\" x=\"100%\" dx=\"", kRight - 2, "\" y=\"", px(kHeight - 7), "\">",
-                   truncate_text(x.label, kNarrowest - 4), "</text>\n");
+  return out + str_cat("<line class=\"ax\" x2=\"100%\" y1=\"", px(floor), "\" y2=\"", px(floor),
+                       "\"/><text class=\"al e\" x=\"100%\" dx=\"", kRight - 2, "\" y=\"", px(kHeight - 7), "\">",
+                       truncate_text(x.label, kNarrowest - 4), "</text>\n");
 }
 
 /// Width of the coordinates of curves, which are stretched to the width of the chart.
 constexpr double kCurveWidth = 500;
 double curve_x(double percent) { return percent / 100 * kCurveWidth; }
 std::string stretch(const std::string& paths) {
-  return cat("<svg class=\"curves\" viewBox=\"0 0 ", kCurveWidth, " ", kHeight, "\" width=\"100%\" height=\"", kHeight,
-             "\" preserveAspectRatio=\"none\">\n", paths, "</svg>\n");
+  return str_cat("<svg class=\"curves\" viewBox=\"0 0 ", kCurveWidth, " ", kHeight, "\" width=\"100%\" height=\"",
+                 kHeight, "\" preserveAspectRatio=\"none\">\n", paths, "</svg>\n");
 }
 
 std::string draw_line(const Series& series, const Scale& x, const Scale& y) {
-  if (!series.line || series.points.size() < 2) return "";
+  if (!series.has_line || series.points.size() < 2) return "";
   std::string path;
   for (const ChartPoint& point : series.points)
     if (std::isfinite(point.y))
-      path += cat(path.empty() ? "M" : "L", format_coordinate(curve_x(x(point.x))), " ", format_coordinate(y(point.y)));
-  return cat("<path class=\"", stroke_class(series.style), " l", series.dashed ? " dash" : "", "\" d=\"", path,
-             "\"><title>", escape(series.name), "</title></path>\n");
+      path +=
+          str_cat(path.empty() ? "M" : "L", format_coordinate(curve_x(x(point.x))), " ", format_coordinate(y(point.y)));
+  return str_cat("<path class=\"", stroke_class(series.style), " l", series.dashed ? " dash" : "", "\" d=\"", path,
+                 "\"><title>", escape(series.name), "</title></path>\n");
 }
 
 std::string draw_points(const Series& series, const Scale& x, const Scale& y) {
@@ -80,9 +81,9 @@ std::string draw_points(const Series& series, const Scale& x, const Scale& y) {
     const std::string at = format_x(x(point.x));
     if (point.high > point.low) {
       const double low = y(point.low), high = y(point.high);
-      out += cat("<svg x=\"", at, "\"><path class=\"", stroke_class(series.style), " w\" d=\"M0 ",
-                 format_coordinate(low), "V", format_coordinate(high), "M-3 ", format_coordinate(low), "h6M-3 ",
-                 format_coordinate(high), "h6\"/></svg>\n");
+      out += str_cat("<svg x=\"", at, "\"><path class=\"", stroke_class(series.style), " w\" d=\"M0 ",
+                     format_coordinate(low), "V", format_coordinate(high), "M-3 ", format_coordinate(low), "h6M-3 ",
+                     format_coordinate(high), "h6\"/></svg>\n");
     }
     if (series.markers)
       out +=
@@ -94,7 +95,7 @@ std::string draw_points(const Series& series, const Scale& x, const Scale& y) {
 
 }  // namespace
 
-std::string svg(const LineChart& chart) {
+std::string render_svg(const LineChart& chart) {
   Range range_x, range_y;
   for (const Series& series : chart.series)
     for (const ChartPoint& point : series.points) {
@@ -114,8 +115,9 @@ std::string svg(const LineChart& chart) {
   std::string picture = axes(chart.x, chart.y, x, y, left), lines, points, legend;
   if (chart.mark_x > 0) {
     const std::string at = format_x(x(chart.mark_x));
-    picture += cat("<line class=\"s0 l dash\" x1=\"", at, "\" x2=\"", at, "\" y1=\"", kTop, "\" y2=\"",
-                   format_coordinate(kHeight - kBottom), "\"><title>", escape(chart.mark_name), "</title></line>\n");
+    picture +=
+        str_cat("<line class=\"s0 l dash\" x1=\"", at, "\" x2=\"", at, "\" y1=\"", kTop, "\" y2=\"",
+                format_coordinate(kHeight - kBottom), "\"><title>", escape(chart.mark_name), "</title></line>\n");
     legend += legend_entry(chart.mark_name, kInk, 'd');
   }
   for (const Series& series : chart.series) {
@@ -123,7 +125,7 @@ std::string svg(const LineChart& chart) {
     points += draw_points(series, x, y);
     if (series.in_legend)
       legend += legend_entry(series.name, series.style,
-                             !series.line     ? 'm'
+                             !series.has_line ? 'm'
                              : series.markers ? 'l'
                              : series.dashed  ? 'd'
                                               : 's');
@@ -140,7 +142,7 @@ std::string step_path(const std::vector<double>& at, const std::vector<double>& 
   const size_t n = at.size();
   const auto across = [&](size_t i) { return "H" + format_coordinate(curve_x(x(at[i]))); };
   const auto up = [&](double value) { return "V" + format_coordinate(y(value)); };
-  std::string path = cat("M", format_coordinate(curve_x(x(at[0]))), " ", format_coordinate(y(above[0])));
+  std::string path = str_cat("M", format_coordinate(curve_x(x(at[0]))), " ", format_coordinate(y(above[0])));
   for (size_t i = 1; i < n; ++i)
     if (above[i] != above[i - 1]) path += across(i) + up(above[i]);
   path += across(n - 1) + up(below[n - 1]);
@@ -151,7 +153,7 @@ std::string step_path(const std::vector<double>& at, const std::vector<double>& 
 
 }  // namespace
 
-std::string svg(const AreaChart& chart) {
+std::string render_svg(const AreaChart& chart) {
   if (chart.at.size() < 2) return "";
   double highest = chart.y_max;
   for (size_t i = 0; i < chart.at.size(); ++i) {
@@ -169,8 +171,8 @@ std::string svg(const AreaChart& chart) {
   for (const AreaLayer& layer : chart.layers) {
     std::vector<double> above = below;
     for (size_t i = 0; i < above.size(); ++i) above[i] += layer.values[i];
-    areas += cat("<path class=\"", fill_class(layer.style), " seg\" d=\"", step_path(chart.at, above, below, x, y),
-                 "\"><title>", escape(layer.name), "</title></path>\n");
+    areas += str_cat("<path class=\"", fill_class(layer.style), " seg\" d=\"", step_path(chart.at, above, below, x, y),
+                     "\"><title>", escape(layer.name), "</title></path>\n");
     legend = legend_entry(layer.name, layer.style, 'b') + legend;  // lists the highest layer first
     below = std::move(above);
   }

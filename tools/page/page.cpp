@@ -8,14 +8,14 @@
 
 namespace tandem::tools::page {
 
-std::string html(const Page& page) {
+std::string render_html(const Page& page) {
   std::string contents, sections;
   for (const Section& section : page.sections) {
-    contents += cat("<li><a href=\"#", section.id, "\">", escape(section.title), "</a></li>\n");
-    sections += cat("<section id=\"", section.id, "\">\n<a class=\"up\" href=\"#contents\">↑ contents</a><h2>",
-                    escape(section.title), "</h2>\n", section.body, "</section>\n");
+    contents += str_cat("<li><a href=\"#", section.id, "\">", escape(section.title), "</a></li>\n");
+    sections += str_cat("<section id=\"", section.id, "\">\n<a class=\"up\" href=\"#contents\">↑ contents</a><h2>",
+                        escape(section.title), "</h2>\n", section.body, "</section>\n");
   }
-  return cat(
+  return str_cat(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
       escape(page.title), "</title>\n<style>", page_style(), page.style, "</style>\n</head>\n<body>\n", page_patterns(),
@@ -24,7 +24,7 @@ std::string html(const Page& page) {
       "</main>\n<footer><p class=\"meta\">", escape(page.footer), "</p></footer>\n</body>\n</html>\n");
 }
 
-std::string charts(const std::string& figures) {
+std::string group_charts(const std::string& figures) {
   if (figures.empty()) return "";
   const std::string begin = "<ul class=\"legend\">", end = "</ul>\n", item_end = "</li>";
   std::string without_legends, entries;
@@ -63,27 +63,27 @@ std::string bullets(const std::vector<std::string>& texts) {
 Table::Table(std::string caption, std::vector<std::string> head, size_t text_columns)
     : caption_(std::move(caption)), head_(std::move(head)), text_columns_(text_columns) {}
 
-void Table::add(const std::vector<std::string>& cells, bool marked) {
+void Table::add_row(const std::vector<std::string>& cells, bool marked) {
   rows_ += marked ? "<tr class=\"bad\">" : "<tr>";
   for (size_t i = 0; i < cells.size(); ++i)
-    rows_ += cat(i == 0 ? "<th scope=\"row\"" : "<td", i < text_columns_ ? ">" : " class=\"n\">", escape(cells[i]),
-                 i == 0 ? "</th>" : "</td>");
+    rows_ += str_cat(i == 0 ? "<th scope=\"row\"" : "<td", i < text_columns_ ? ">" : " class=\"n\">", escape(cells[i]),
+                     i == 0 ? "</th>" : "</td>");
   rows_ += "</tr>\n";
 }
 void Table::add_failed(const std::vector<std::string>& cells, const std::string& reason) {
   rows_ += "<tr class=\"failed\">";
   for (size_t i = 0; i < cells.size(); ++i)
-    rows_ += cat(i == 0 ? "<th scope=\"row\"" : "<td", i < text_columns_ ? ">" : " class=\"n\">", escape(cells[i]),
-                 i == 0 ? "</th>" : "</td>");
-  rows_ += cat("<td colspan=\"", head_.size() - cells.size(), "\">failed: ", escape(reason), "</td></tr>\n");
+    rows_ += str_cat(i == 0 ? "<th scope=\"row\"" : "<td", i < text_columns_ ? ">" : " class=\"n\">", escape(cells[i]),
+                     i == 0 ? "</th>" : "</td>");
+  rows_ += str_cat("<td colspan=\"", head_.size() - cells.size(), "\">failed: ", escape(reason), "</td></tr>\n");
 }
-std::string Table::html() const {
+std::string Table::render_html() const {
   if (rows_.empty()) return "";
   std::string head;
   for (size_t i = 0; i < head_.size(); ++i)
-    head += cat("<th scope=\"col\"", i < text_columns_ ? ">" : " class=\"n\">", escape(head_[i]), "</th>");
-  return cat("<details><summary>", escape(caption_), "</summary>\n<div class=\"box\"><table>\n<thead><tr>", head,
-             "</tr></thead>\n<tbody>\n", rows_, "</tbody></table></div></details>\n");
+    head += str_cat("<th scope=\"col\"", i < text_columns_ ? ">" : " class=\"n\">", escape(head_[i]), "</th>");
+  return str_cat("<details><summary>", escape(caption_), "</summary>\n<div class=\"box\"><table>\n<thead><tr>", head,
+                 "</tr></thead>\n<tbody>\n", rows_, "</tbody></table></div></details>\n");
 }
 
 }  // namespace tandem::tools::page

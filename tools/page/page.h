@@ -18,7 +18,7 @@ struct Page {
   std::vector<Section> sections = {};
   std::string footer;
 };
-std::string html(const Page& page);
+std::string render_html(const Page& page);
 
 /// Returns the CSS that all pages share.
 std::string page_style();
@@ -27,7 +27,7 @@ std::string page_patterns();
 
 /// Lays out charts side by side if there is room. They share one legend, unless two charts use the same mark with
 /// different meanings. Returns "" if `figures` is empty.
-std::string charts(const std::string& figures);
+std::string group_charts(const std::string& figures);
 /// Returns a paragraph with escaped text; "" for an empty text.
 std::string paragraph(const std::string& text);
 std::string bullets(const std::vector<std::string>& texts);
@@ -41,11 +41,11 @@ class Table {
   /// @param text_columns  number of columns, from the left, that contain text. The other columns contain numbers and
   /// are right-aligned.
   Table(std::string caption, std::vector<std::string> head, size_t text_columns = 1);
-  void add(const std::vector<std::string>& cells, bool marked = false);
+  void add_row(const std::vector<std::string>& cells, bool marked = false);
   /// Adds a row for a failed run, with `reason` in place of the missing figures.
   void add_failed(const std::vector<std::string>& cells, const std::string& reason);
   bool empty() const { return rows_.empty(); }
-  std::string html() const;
+  std::string render_html() const;
 
  private:
   std::string caption_, rows_;

@@ -12,22 +12,22 @@ constexpr double kLeft = 4, kRight = 16, kLabel = 15;  // kLabel: height of the 
 
 /// Returns the SVG text above a row: the label on the left, the value at the right end.
 std::string row_text(const std::string& label, const std::string& value, double y) {
-  return cat("<text y=\"", format_coordinate(y), "\">",
-             truncate_text(label, kNarrowest - kLeft - 4 - text_width(value)),
-             "</text><text class=\"e\" x=\"100%\" dx=\"", kRight - 2, "\" y=\"", format_coordinate(y), "\">",
-             escape(value), "</text>\n");
+  return str_cat("<text y=\"", format_coordinate(y), "\">",
+                 truncate_text(label, kNarrowest - kLeft - 4 - text_width(value)),
+                 "</text><text class=\"e\" x=\"100%\" dx=\"", kRight - 2, "\" y=\"", format_coordinate(y), "\">",
+                 escape(value), "</text>\n");
 }
 
 /// Rows of a chart: the first row's label starts at `top`. Vertical lines are drawn beside the bars only, so that no
 /// line crosses a label.
 struct Rows {
-  double top, pitch, bar;  // bar: height below the label that lines may use
+  double top, pitch, bar;  // bar_height: height below the label that lines may use
   size_t count;
   double bottom() const { return top + pitch * static_cast<double>(count); }
   std::string line(const std::string& kind, const std::string& x) const {
-    return cat("<line class=\"", kind, "\" x1=\"", x, "\" x2=\"", x, "\" y1=\"", format_coordinate(top + kLabel),
-               "\" y2=\"", format_coordinate(bottom()), "\" stroke-dasharray=\"", format_coordinate(bar), " ",
-               format_coordinate(pitch - bar), "\"");
+    return str_cat("<line class=\"", kind, "\" x1=\"", x, "\" x2=\"", x, "\" y1=\"", format_coordinate(top + kLabel),
+                   "\" y2=\"", format_coordinate(bottom()), "\" stroke-dasharray=\"", format_coordinate(bar), " ",
+                   format_coordinate(pitch - bar), "\"");
   }
 };
 
@@ -41,39 +41,39 @@ std::string axis_below(const Axis& axis, const Scale& scale, const Rows& rows) {
     const bool first = middle<half, last = middle + half> width + kRight;
     if ((first ? 0 : last ? width - 2 * half : middle - half) < free_from) continue;
     free_from = (first ? 2 * half : middle + half) + 5;
-    out += cat("<text class=\"",
-               first  ? "al"
-               : last ? "al e"
-                      : "c",
-               "\" x=\"", format_x(at), "\"", last ? cat(" dx=\"", kRight - 2, "\"") : "", " y=\"",
-               format_coordinate(rows.bottom() + 14), "\">", escape(tick.text), "</text>\n");
+    out += str_cat("<text class=\"",
+                   first  ? "al"
+                   : last ? "al e"
+                          : "c",
+                   "\" x=\"", format_x(at), "\"", last ? str_cat(" dx=\"", kRight - 2, "\"") : "", " y=\"",
+                   format_coordinate(rows.bottom() + 14), "\">", escape(tick.text), "</text>\n");
   }
-  return out + cat("<text class=\"al e\" x=\"100%\" dx=\"", kRight - 2, "\" y=\"",
-                   format_coordinate(rows.bottom() + 29), "\">", truncate_text(axis.label, kNarrowest - 8),
-                   "</text>\n");
+  return out + str_cat("<text class=\"al e\" x=\"100%\" dx=\"", kRight - 2, "\" y=\"",
+                       format_coordinate(rows.bottom() + 29), "\">", truncate_text(axis.label, kNarrowest - 8),
+                       "</text>\n");
 }
 
-std::string bar(const std::vector<Segment>& segments, const Scale& x, double y, double height, bool labels) {
+std::string draw_bar(const std::vector<Segment>& segments, const Scale& x, double y, double height, bool labels) {
   std::string out;
   double sum = 0;
   for (const Segment& segment : segments) {
     if (!(segment.value > 0)) continue;
     const double from = x(sum), width = x(sum + segment.value) - from;
     sum += segment.value;
-    out += cat("<rect class=\"", fill_class(segment.style), " seg\" x=\"", format_x(from), "\" y=\"",
-               format_coordinate(y), "\" width=\"", format_x(width), "\" height=\"", format_coordinate(height),
-               "\"><title>", escape(segment.name + ": " + segment.tip), "</title></rect>\n");
+    out += str_cat("<rect class=\"", fill_class(segment.style), " seg\" x=\"", format_x(from), "\" y=\"",
+                   format_coordinate(y), "\" width=\"", format_x(width), "\" height=\"", format_coordinate(height),
+                   "\"><title>", escape(segment.name + ": " + segment.tip), "</title></rect>\n");
     const std::string& label = segment.label.empty() ? segment.name : segment.label;
     if (labels && text_width(label) + 8 < width / 100 * (kNarrowest - kLeft - kRight))
-      out += cat("<text class=\"in i", fill_class(segment.style), "\" x=\"", format_x(from), "\" dx=\"4\" y=\"",
-                 format_coordinate(y + height / 2 + 3.8), "\">", escape(label), "</text>\n");
+      out += str_cat("<text class=\"in i", fill_class(segment.style), "\" x=\"", format_x(from), "\" dx=\"4\" y=\"",
+                     format_coordinate(y + height / 2 + 3.8), "\">", escape(label), "</text>\n");
   }
   return out;
 }
 
 }  // namespace
 
-std::string svg(const BarChart& chart) {
+std::string render_svg(const BarChart& chart) {
   if (chart.rows.empty()) return "";
   double longest = 0;
   bool has_sub_bars = false;
@@ -100,8 +100,8 @@ std::string svg(const BarChart& chart) {
   std::string picture = axis_below(chart.x, x, rows), legend;
   double y = rows.top;
   for (const BarRow& row : chart.rows) {
-    picture += row_text(row.label, row.value, y + 11) + bar(row.segments, x, y + kLabel, kBar, chart.has_labels) +
-               bar(row.sub_bar, x, y + kLabel + kBar + 1.5, kSubBar, false);
+    picture += row_text(row.label, row.value, y + 11) + draw_bar(row.segments, x, y + kLabel, kBar, chart.has_labels) +
+               draw_bar(row.sub_bar, x, y + kLabel + kBar + 1.5, kSubBar, false);
     y += rows.pitch;
   }
   for (const Segment& entry : names)
@@ -115,26 +115,27 @@ namespace {
 std::string dot_marks(const DotChart& chart, const DotRow& row, const Scale& x, double middle) {
   std::string out;
   const auto line = [&](const char* kind, double from, double to, double above, double below) {
-    out += cat("<line class=\"", stroke_class(row.style), " ", kind, "\" x1=\"", format_x(x(from)), "\" x2=\"",
-               format_x(x(to)), "\" y1=\"", format_coordinate(middle - above), "\" y2=\"",
-               format_coordinate(middle + below), "\"/>");
+    out += str_cat("<line class=\"", stroke_class(row.style), " ", kind, "\" x1=\"", format_x(x(from)), "\" x2=\"",
+                   format_x(x(to)), "\" y1=\"", format_coordinate(middle - above), "\" y2=\"",
+                   format_coordinate(middle + below), "\"/>");
   };
   if (row.high > row.low) {
     line("w", row.low, row.high, 0, 0);
     line("w", row.low, row.low, 3, 3);
     line("w", row.high, row.high, 3, 3);
   }
-  if (row.second >= 0) {
-    line("thin", row.value, row.second, 0, 0);
-    out += cat("<circle class=\"", stroke_class(row.style), " hollow\" cx=\"", format_x(x(row.second)), "\" cy=\"",
-               format_coordinate(middle), "\" r=\"3.4\"><title>", escape(chart.second_name), "</title></circle>");
+  if (row.second_value >= 0) {
+    line("thin", row.value, row.second_value, 0, 0);
+    out += str_cat("<circle class=\"", stroke_class(row.style), " hollow\" cx=\"", format_x(x(row.second_value)),
+                   "\" cy=\"", format_coordinate(middle), "\" r=\"3.4\"><title>", escape(chart.second_name),
+                   "</title></circle>");
   }
   return out + marker(row.style, format_x(x(row.value)), middle, 4, row.label + ": " + row.text) + "\n";
 }
 
 }  // namespace
 
-std::string svg(const DotChart& chart) {
+std::string render_svg(const DotChart& chart) {
   if (chart.rows.empty()) return "";
   double low = INFINITY, high = -INFINITY;
   const auto add = [&](double value) {
@@ -148,7 +149,7 @@ std::string svg(const DotChart& chart) {
       add(row.low);
       add(row.high);
     }
-    if (row.second >= 0) add(row.second);
+    if (row.second_value >= 0) add(row.second_value);
   }
   if (chart.reference >= 0) add(chart.reference);
   if (high < low) return "";
@@ -156,8 +157,8 @@ std::string svg(const DotChart& chart) {
   const Scale x(chart.x, low, high, 0, 100, 4);
   std::string picture = axis_below(chart.x, x, rows), legend;
   if (chart.reference >= 0)
-    picture += cat(rows.line("s0 ref", format_x(x(chart.reference))), "><title>", escape(chart.reference_name),
-                   "</title></line>\n");
+    picture += str_cat(rows.line("s0 ref", format_x(x(chart.reference))), "><title>", escape(chart.reference_name),
+                       "</title></line>\n");
   double y = rows.top;
   for (const DotRow& row : chart.rows) {
     picture += row_text(row.label, row.text, y + 11) + dot_marks(chart, row, x, y + kLabel + 7);
@@ -194,13 +195,13 @@ std::string draw_lane(const TimelineLane& lane, const std::string& name, double 
   const double sub_bar_top = phases ? y + 19 : y + 5;
   const double tops[] = {y, sub_bar_top, sub_bar ? sub_bar_top + 8 : sub_bar_top};
   const double heights[] = {18, 7, 4};
-  std::string out = cat("<text", phases ? "" : " class=\"al\"", " x=\"", -kNames + 2, "\" y=\"",
-                        format_coordinate(y + 13), "\">", truncate_text(name, kNames - 6), "</text>\n");
+  std::string out = str_cat("<text", phases ? "" : " class=\"al\"", " x=\"", -kNames + 2, "\" y=\"",
+                            format_coordinate(y + 13), "\">", truncate_text(name, kNames - 6), "</text>\n");
   for (const TimelineMark& mark : lane.marks) {
     const double from = x(mark.start - start), width = std::max(0.07, x(mark.end - start) - from);
-    out += cat("<rect class=\"", fill_class(mark.style), width > 0.4 && mark.level < 2 ? " seg" : "", "\" x=\"",
-               format_x(from), "\" y=\"", format_coordinate(tops[mark.level]), "\" width=\"", format_x(width),
-               "\" height=\"", heights[mark.level], "\"><title>", escape(mark.tip), "</title></rect>\n");
+    out += str_cat("<rect class=\"", fill_class(mark.style), width > 0.4 && mark.level < 2 ? " seg" : "", "\" x=\"",
+                   format_x(from), "\" y=\"", format_coordinate(tops[mark.level]), "\" width=\"", format_x(width),
+                   "\" height=\"", heights[mark.level], "\"><title>", escape(mark.tip), "</title></rect>\n");
   }
   y += (phases ? 26 : 12) + (sub_bar ? 8 : 0) + (kernels ? 5 : 0);
   return out;
@@ -208,7 +209,7 @@ std::string draw_lane(const TimelineLane& lane, const std::string& name, double 
 
 }  // namespace
 
-std::string svg(const TimelineChart& chart) {
+std::string render_svg(const TimelineChart& chart) {
   double end = 0;
   for (const TimelineGroup& group : chart.groups)
     for (const TimelineLane& lane : group.lanes)
@@ -220,8 +221,8 @@ std::string svg(const TimelineChart& chart) {
   std::string rows, grid, legend;
   double y = 4;
   for (const TimelineGroup& group : chart.groups) {
-    rows += cat("<text class=\"b\" x=\"", -kNames + 2, "\" y=\"", format_coordinate(y + 11), "\">", escape(group.name),
-                "</text>\n");
+    rows += str_cat("<text class=\"b\" x=\"", -kNames + 2, "\" y=\"", format_coordinate(y + 11), "\">",
+                    escape(group.name), "</text>\n");
     y += 18;
     const double top = y;
     std::string previous;
@@ -231,15 +232,15 @@ std::string svg(const TimelineChart& chart) {
       if (!part) previous = lane.name;
     }
     for (const Tick& tick : x.ticks())
-      grid += cat("<line class=\"g\" x1=\"", format_x(x(tick.value)), "\" x2=\"", format_x(x(tick.value)), "\" y1=\"",
-                  format_coordinate(top), "\" y2=\"", format_coordinate(y), "\"/>");
+      grid += str_cat("<line class=\"g\" x1=\"", format_x(x(tick.value)), "\" x2=\"", format_x(x(tick.value)),
+                      "\" y1=\"", format_coordinate(top), "\" y2=\"", format_coordinate(y), "\"/>");
     y += 8;
   }
   for (const Tick& tick : x.ticks())
-    grid += cat("<text class=\"c\" x=\"", format_x(x(tick.value)), "\" y=\"", format_coordinate(y + 8), "\">",
-                escape(tick.text), "</text>\n");
-  grid +=
-      cat("<text class=\"al e\" x=\"100%\" dx=\"20\" y=\"", format_coordinate(y + 24), "\">", axis.label, "</text>\n");
+    grid += str_cat("<text class=\"c\" x=\"", format_x(x(tick.value)), "\" y=\"", format_coordinate(y + 8), "\">",
+                    escape(tick.text), "</text>\n");
+  grid += str_cat("<text class=\"al e\" x=\"100%\" dx=\"20\" y=\"", format_coordinate(y + 24), "\">", axis.label,
+                  "</text>\n");
   for (const Segment& entry : chart.legend) legend += legend_entry(entry.name, entry.style, 'b');
   return figure(chart.title, chart.note, chart.description, {y + 30, kNames, 24}, grid + rows, legend, "wide");
 }

@@ -42,9 +42,9 @@ std::string strip_trailing_zeros(std::string text) {
 
 std::string tick_text(Unit unit, double value) {
   switch (unit) {
-    case Unit::kSeconds: return strip_trailing_zeros(duration(value));
+    case Unit::kSeconds: return strip_trailing_zeros(format_duration(value));
     case Unit::kBytes: return strip_trailing_zeros(byte_size(value));
-    case Unit::kBandwidth: return strip_trailing_zeros(bandwidth(value));
+    case Unit::kBandwidth: return strip_trailing_zeros(format_bandwidth(value));
     case Unit::kPercent: return round_number(100 * value) + " %";
     case Unit::kNone: break;
   }
@@ -175,56 +175,57 @@ std::string fill_class(int style) {
   if (style == kOther) return "fu";
   if (style == kFaded) return "fh";
   if (style >= kPublished) return "fo";
-  if (style >= kLine) return cat("f", style % 10);
-  return cat(style >= kStriped ? "h" : "p", style % 10 % 8);
+  if (style >= kLine) return str_cat("f", style % 10);
+  return str_cat(style >= kStriped ? "h" : "p", style % 10 % 8);
 }
 std::string stroke_class(int style) {
-  return style >= kPublished ? "so" : style >= kLine ? cat("s", style % 10) : "s0";
+  return style >= kPublished ? "so" : style >= kLine ? str_cat("s", style % 10) : "s0";
 }
 
 std::string marker(int style, const std::string& x, double y, double size, const std::string& tip) {
   const std::string title = tip.empty() ? "" : "<title>" + escape(tip) + "</title>";
-  const std::string begin = cat(" class=\"", fill_class(style), " m\"");
+  const std::string begin = str_cat(" class=\"", fill_class(style), " m\"");
   const auto px = format_coordinate;
   const int shape = style >= kPublished ? style % 4 : (style % 10 + style % 100 / 10) % 4;
   if (shape == 0)
-    return cat("<circle", begin, " cx=\"", x, "\" cy=\"", px(y), "\" r=\"", px(size), "\">", title, "</circle>");
+    return str_cat("<circle", begin, " cx=\"", x, "\" cy=\"", px(y), "\" r=\"", px(size), "\">", title, "</circle>");
   std::string path;  // around (0, 0)
   if (shape == 1)
-    path =
-        cat("M", px(-0.9 * size), " ", px(-0.9 * size), "h", px(1.8 * size), "v", px(1.8 * size), "h", px(-1.8 * size));
-  if (shape == 2) path = cat("M0 ", px(-1.2 * size), "L", px(1.15 * size), " ", px(0.85 * size), "H", px(-1.15 * size));
+    path = str_cat("M", px(-0.9 * size), " ", px(-0.9 * size), "h", px(1.8 * size), "v", px(1.8 * size), "h",
+                   px(-1.8 * size));
+  if (shape == 2)
+    path = str_cat("M0 ", px(-1.2 * size), "L", px(1.15 * size), " ", px(0.85 * size), "H", px(-1.15 * size));
   if (shape == 3)
-    path = cat("M0 ", px(-1.3 * size), "L", px(1.3 * size), " 0L0 ", px(1.3 * size), "L", px(-1.3 * size), " 0");
-  return cat("<svg x=\"", x, "\" y=\"", px(y), "\"><path", begin, " d=\"", path, "Z\">", title, "</path></svg>");
+    path = str_cat("M0 ", px(-1.3 * size), "L", px(1.3 * size), " 0L0 ", px(1.3 * size), "L", px(-1.3 * size), " 0");
+  return str_cat("<svg x=\"", x, "\" y=\"", px(y), "\"><path", begin, " d=\"", path, "Z\">", title, "</path></svg>");
 }
 
 std::string figure(const std::string& title, const std::string& note, const std::string& description,
                    const PlotArea& area, const std::string& picture, const std::string& legend,
                    const std::string& kind) {
-  return cat("<figure class=\"chart", kind.empty() ? "" : " ", kind, "\">\n<figcaption>", escape(title),
-             note.empty() ? "" : "<small>" + escape(note) + "</small>",
-             "</figcaption>\n<div class=\"box\"><div "
-             "class=\"plot\" style=\"padding:0 ",
-             format_coordinate(area.right), "px 0 ", format_coordinate(area.left), "px\"><svg height=\"",
-             format_coordinate(area.height), "\" role=\"img\" aria-label=\"", escape(title + ". " + description),
-             "\">\n", picture, "</svg></div></div>\n",
-             legend.empty() ? "" : "<ul class=\"legend\">" + legend + "</ul>\n", "</figure>\n");
+  return str_cat("<figure class=\"chart", kind.empty() ? "" : " ", kind, "\">\n<figcaption>", escape(title),
+                 note.empty() ? "" : "<small>" + escape(note) + "</small>",
+                 "</figcaption>\n<div class=\"box\"><div "
+                 "class=\"plot\" style=\"padding:0 ",
+                 format_coordinate(area.right), "px 0 ", format_coordinate(area.left), "px\"><svg height=\"",
+                 format_coordinate(area.height), "\" role=\"img\" aria-label=\"", escape(title + ". " + description),
+                 "\">\n", picture, "</svg></div></div>\n",
+                 legend.empty() ? "" : "<ul class=\"legend\">" + legend + "</ul>\n", "</figure>\n");
 }
 
 std::string legend_entry(const std::string& name, int style, char mark) {
   std::string picture;
   if (mark == 'h')
-    picture = cat("<circle class=\"", stroke_class(style), " hollow\" cx=\"11\" cy=\"6\" r=\"3.4\"/>");
+    picture = str_cat("<circle class=\"", stroke_class(style), " hollow\" cx=\"11\" cy=\"6\" r=\"3.4\"/>");
   else if (mark == 'm')
     picture = marker(style, "11", 6, 3.6, "");
   else if (mark == 'b')
-    picture = cat("<rect class=\"", fill_class(style), " seg\" x=\"3\" y=\"1\" width=\"16\" height=\"10\"/>");
+    picture = str_cat("<rect class=\"", fill_class(style), " seg\" x=\"3\" y=\"1\" width=\"16\" height=\"10\"/>");
   else
-    picture = cat("<line class=\"", stroke_class(style), " l", mark == 'd' ? " dash" : "",
-                  "\" x1=\"0\" x2=\"22\" y1=\"6\" y2=\"6\"/>", mark == 'l' ? marker(style, "11", 6, 3.6, "") : "");
-  return cat("<li><svg class=\"key\" viewBox=\"0 0 22 12\" aria-hidden=\"true\">", picture, "</svg>", escape(name),
-             "</li>");
+    picture = str_cat("<line class=\"", stroke_class(style), " l", mark == 'd' ? " dash" : "",
+                      "\" x1=\"0\" x2=\"22\" y1=\"6\" y2=\"6\"/>", mark == 'l' ? marker(style, "11", 6, 3.6, "") : "");
+  return str_cat("<li><svg class=\"key\" viewBox=\"0 0 22 12\" aria-hidden=\"true\">", picture, "</svg>", escape(name),
+                 "</li>");
 }
 
 }  // namespace tandem::tools::page

@@ -111,24 +111,24 @@ constexpr int kLineColours = 5, kAreaColours = 8;
 std::string page_style() {
   std::string style = std::string(kColours) + kText + kCharts;
   for (int i = 0; i < kLineColours; ++i)
-    style += cat("svg .f", i, "{fill:var(--c", i, ")}svg .s", i, "{stroke:var(--c", i, ")}svg .if", i,
-                 "{fill:var(--paper)}\n");
+    style += str_cat("svg .f", i, "{fill:var(--c", i, ")}svg .s", i, "{stroke:var(--c", i, ")}svg .if", i,
+                     "{fill:var(--paper)}\n");
   for (int i = 0; i < kAreaColours; ++i)
-    style += cat("svg .p", i, "{fill:var(--p", i, ")}svg .h", i, "{fill:url(#stripes", i, ")}svg .ip", i, ",svg .ih", i,
-                 "{fill:var(--o", i, ")}svg .ih", i, "{stroke:var(--p", i, ")}\n");
+    style += str_cat("svg .p", i, "{fill:var(--p", i, ")}svg .h", i, "{fill:url(#stripes", i, ")}svg .ip", i,
+                     ",svg .ih", i, "{fill:var(--o", i, ")}svg .ih", i, "{stroke:var(--p", i, ")}\n");
   return style;
 }
 
 std::string page_patterns() {
   std::string patterns;
   for (int i = 0; i < kAreaColours; ++i)
-    patterns += cat("<pattern id=\"stripes", i,
-                    "\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
-                    "patternTransform=\"rotate(45)\"><rect class=\"p",
-                    i,
-                    "\" width=\"6\" height=\"6\"/><rect "
-                    "width=\"2\" height=\"6\" style=\"fill:var(--o",
-                    i, ");fill-opacity:.35\"/></pattern>\n");
+    patterns += str_cat("<pattern id=\"stripes", i,
+                        "\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+                        "patternTransform=\"rotate(45)\"><rect class=\"p",
+                        i,
+                        "\" width=\"6\" height=\"6\"/><rect "
+                        "width=\"2\" height=\"6\" style=\"fill:var(--o",
+                        i, ");fill-opacity:.35\"/></pattern>\n");
   return "<svg width=\"0\" height=\"0\" style=\"position:absolute\" aria-hidden=\"true\"><defs>\n" + patterns +
          "</defs></svg>\n";
 }

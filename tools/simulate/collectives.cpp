@@ -28,7 +28,7 @@ double two_trees_seconds(double bytes, double h, const Link& link) {
   return 2 * (2 * latency + transfer + 2 * std::sqrt(2 * latency * transfer));
 }
 
-double direct(double bytes, double n, const Link& link) { return 2 * link.seconds((n - 1) / n * bytes); }
+double direct_seconds(double bytes, double n, const Link& link) { return 2 * link.seconds((n - 1) / n * bytes); }
 
 }  // namespace
 
@@ -51,7 +51,7 @@ const char* algorithm_name(AllReduce algorithm) {
   return "fastest";
 }
 
-const std::vector<AllReduce>& all_reduces() {
+const std::vector<AllReduce>& list_all_reduce_algorithms() {
   static const std::vector<AllReduce> all = {AllReduce::ring, AllReduce::tree, AllReduce::direct,
                                              AllReduce::hierarchical};
   return all;
@@ -73,11 +73,12 @@ double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Link& 
     case AllReduce::hierarchical:
     case AllReduce::ring: return 2 * ring_phase_seconds(bytes, n, link) + copies;
     case AllReduce::tree: return two_trees_seconds(bytes, tree_height(n), link) + copies;
-    case AllReduce::direct: return direct(bytes, n, link) + copies;
+    case AllReduce::direct: return direct_seconds(bytes, n, link) + copies;
     case AllReduce::fastest: break;
   }
   double min_seconds = INFINITY;
-  for (const AllReduce a : all_reduces()) min_seconds = std::min(min_seconds, all_reduce_seconds(a, bytes, n, link));
+  for (const AllReduce a : list_all_reduce_algorithms())
+    min_seconds = std::min(min_seconds, all_reduce_seconds(a, bytes, n, link));
   return min_seconds;
 }
 
@@ -119,7 +120,8 @@ double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Cluste
     case AllReduce::fastest: break;
   }
   double min_seconds = INFINITY;
-  for (const AllReduce a : all_reduces()) min_seconds = std::min(min_seconds, all_reduce_seconds(a, bytes, n, cluster));
+  for (const AllReduce a : list_all_reduce_algorithms())
+    min_seconds = std::min(min_seconds, all_reduce_seconds(a, bytes, n, cluster));
   return min_seconds;
 }
 

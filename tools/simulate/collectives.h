@@ -32,7 +32,7 @@ const char* algorithm_name(AllReduce algorithm);
 /// Returns the algorithm with this name. @throws Error if there is none
 AllReduce parse_all_reduce(const std::string& name);
 /// Returns the four algorithms: ring, tree, direct and hierarchical.
-const std::vector<AllReduce>& all_reduces();
+const std::vector<AllReduce>& list_all_reduce_algorithms();
 
 /// Returns the seconds of an all-reduce of `bytes` over n devices of one node; 0 for one device. Within one node,
 /// `hierarchical` takes as long as `ring`.

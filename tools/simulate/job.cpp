@@ -40,8 +40,8 @@ class Object {
     return json_.at(key);
   }
   double number(const char* key, double min_value = 0, double max_value = INFINITY) {
-    const std::string accepted =
-        std::string("a number of ") + text(min_value) + (std::isinf(max_value) ? " or more" : " to " + text(max_value));
+    const std::string accepted = std::string("a number of ") + format_number(min_value) +
+                                 (std::isinf(max_value) ? " or more" : " to " + format_number(max_value));
     require_key(key, accepted);
     const Json& value = json_.at(key);
     TANDEM_CHECK(value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= min_value &&
@@ -89,7 +89,7 @@ class Object {
   }
 
  private:
-  static std::string text(double value) {
+  static std::string format_number(double value) {
     std::ostringstream out;
     out << value;
     return out.str();

@@ -75,14 +75,15 @@ std::vector<Published> read_published(const std::string& path) {
 std::string as_text(const std::vector<Published>& all) {
   std::string text = "Published figures, and what the cost model says from the inputs that benchmarks/data states\n";
   for (const Published& p : all) {
-    append(text, "\n%s (%s)\n  source: %s\n", p.what.c_str(), p.unit.c_str(), p.source.c_str());
+    append_printf(text, "\n%s (%s)\n  source: %s\n", p.what.c_str(), p.unit.c_str(), p.source.c_str());
     for (size_t i = 0; i < p.values.size(); ++i) {
-      append(text, "  %-24s %9.4g", p.labels[i].c_str(), p.values[i]);
+      append_printf(text, "  %-24s %9.4g", p.labels[i].c_str(), p.values[i]);
       if (!p.predicted.empty())
-        append(text, "   predicted %7.4g   off by %+.1f %%", p.predicted[i], 100 * (p.predicted[i] / p.values[i] - 1));
-      append(text, "\n");
+        append_printf(text, "   predicted %7.4g   off by %+.1f %%", p.predicted[i],
+                      100 * (p.predicted[i] / p.values[i] - 1));
+      append_printf(text, "\n");
     }
-    if (!p.not_predicted.empty()) append(text, "  not predicted: %s\n", p.not_predicted.c_str());
+    if (!p.not_predicted.empty()) append_printf(text, "  not predicted: %s\n", p.not_predicted.c_str());
   }
   return text;
 }

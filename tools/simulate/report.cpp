@@ -23,25 +23,25 @@ using Json = nlohmann::json;
 constexpr double kMilli = 1e3, kMega = 1e-6, kGiga = 1e-9;
 
 void append_link(std::string& text, const char* place, const Link& link) {
-  append(text, "  %s: %.3g us + bytes / %.4g GB/s\n", place, link.latency * 1e6, link.bandwidth * kGiga);
+  append_printf(text, "  %s: %.3g us + bytes / %.4g GB/s\n", place, link.latency * 1e6, link.bandwidth * kGiga);
 }
 
 void append_scaling(std::string& text, const Job& job, const std::vector<ScalingRow>& rows) {
-  append(text, "                              DDP                                              DataParallel\n");
-  append(
+  append_printf(text, "                              DDP                                              DataParallel\n");
+  append_printf(
       text,
       "devices  nodes  samples of   samples/s  efficiency  sent, ms  hidden  exposed    samples/s  efficiency  sent, "
       "ms\n");
-  append(text, "                 a device\n");
+  append_printf(text, "                 a device\n");
   for (const ScalingRow& r : rows) {
-    append(text, "%7d %6d %11.4g %11.1f %10.1f%% %9.3f %7.3f %8.3f", r.devices, count_nodes(job.cluster, r.devices),
-           r.samples, r.ddp.samples_per_second, 100 * r.ddp_efficiency, kMilli * r.ddp.communication,
-           kMilli * r.ddp.hidden, kMilli * r.ddp.exposed);
+    append_printf(text, "%7d %6d %11.4g %11.1f %10.1f%% %9.3f %7.3f %8.3f", r.devices,
+                  count_nodes(job.cluster, r.devices), r.samples, r.ddp.samples_per_second, 100 * r.ddp_efficiency,
+                  kMilli * r.ddp.communication, kMilli * r.ddp.hidden, kMilli * r.ddp.exposed);
     if (r.dp)
-      append(text, "  %11.1f %10.1f%% %9.3f\n", r.dp->samples_per_second, 100 * r.dp_efficiency,
-             kMilli * r.dp->communication);
+      append_printf(text, "  %11.1f %10.1f%% %9.3f\n", r.dp->samples_per_second, 100 * r.dp_efficiency,
+                    kMilli * r.dp->communication);
     else
-      append(text, "  %11s %11s %9s\n", "-", "-", "-");
+      append_printf(text, "  %11s %11s %9s\n", "-", "-", "-");
   }
 }
 
@@ -77,37 +77,38 @@ Predictions predict(const Job& job) {
 std::string as_text(const Job& job, const Predictions& p) {
   std::string text;
   const double bytes = gradient_bytes(job.step);
-  append(text, "%s: every figure below is predicted, none is measured\n", job.name.substr(0, 200).c_str());
-  append(text, "  nodes of %d device(s)\n", job.cluster.devices_per_node);
+  append_printf(text, "%s: every figure below is predicted, none is measured\n", job.name.substr(0, 200).c_str());
+  append_printf(text, "  nodes of %d device(s)\n", job.cluster.devices_per_node);
   append_link(text, "inside a node", job.cluster.inside);
   if (job.cluster.between.bandwidth > 0)
     append_link(text, job.cluster.between_per_device ? "between nodes, each device" : "between nodes, each node",
                 job.cluster.between);
-  append(text, "  one device, %.4g samples: forward %.3f ms, backward %.3f ms, optimizer %.3f ms; gradients %.1f MB\n",
-         job.step.samples, kMilli * job.step.forward_seconds, kMilli * job.step.backward_seconds,
-         kMilli * job.step.optimizer_seconds, kMega * bytes);
+  append_printf(text,
+                "  one device, %.4g samples: forward %.3f ms, backward %.3f ms, optimizer %.3f ms; gradients %.1f MB\n",
+                job.step.samples, kMilli * job.step.forward_seconds, kMilli * job.step.backward_seconds,
+                kMilli * job.step.optimizer_seconds, kMega * bytes);
 
-  append(text, "\nAll-reduce of all gradients at once, ms\ndevices");
-  for (const AllReduce a : all_reduces()) append(text, " %13s", algorithm_name(a));
-  append(text, "\n");
+  append_printf(text, "\nAll-reduce of all gradients at once, ms\ndevices");
+  for (const AllReduce a : list_all_reduce_algorithms()) append_printf(text, " %13s", algorithm_name(a));
+  append_printf(text, "\n");
   for (const int n : job.devices) {
-    append(text, "%7d", n);
-    for (const AllReduce a : all_reduces())
-      append(text, " %13.3f", kMilli * all_reduce_seconds(a, bytes, n, job.cluster));
-    append(text, "\n");
+    append_printf(text, "%7d", n);
+    for (const AllReduce a : list_all_reduce_algorithms())
+      append_printf(text, " %13.3f", kMilli * all_reduce_seconds(a, bytes, n, job.cluster));
+    append_printf(text, "\n");
   }
 
-  append(text, "\nWeak scaling: every device has %.4g samples a step\n",
-         p.weak.empty() ? job.step.samples : p.weak[0].samples);
+  append_printf(text, "\nWeak scaling: every device has %.4g samples a step\n",
+                p.weak.empty() ? job.step.samples : p.weak[0].samples);
   append_scaling(text, job, p.weak);
-  append(text, "\nStrong scaling: all devices share %.6g samples a step\n", job.global_batch);
+  append_printf(text, "\nStrong scaling: all devices share %.6g samples a step\n", job.global_batch);
   append_scaling(text, job, p.strong);
 
-  append(text, "\nBucket size of DDP on %d devices\n    MiB  step, ms  exposed, ms\n", p.bucket_devices);
+  append_printf(text, "\nBucket size of DDP on %d devices\n    MiB  step, ms  exposed, ms\n", p.bucket_devices);
   for (const BucketPoint& b : p.buckets.points)
-    append(text, "%7.4g %9.3f %12.3f%s\n", b.bucket_bytes / (1 << 20), kMilli * b.seconds, kMilli * b.exposed,
-           b.bucket_bytes == p.buckets.best.bucket_bytes ? "  best" : "");
-  if (p.buckets.estimate > 0) append(text, "sqrt(S B a) estimates %.3g MiB\n", p.buckets.estimate / (1 << 20));
+    append_printf(text, "%7.4g %9.3f %12.3f%s\n", b.bucket_bytes / (1 << 20), kMilli * b.seconds, kMilli * b.exposed,
+                  b.bucket_bytes == p.buckets.best.bucket_bytes ? "  best" : "");
+  if (p.buckets.estimate > 0) append_printf(text, "sqrt(S B a) estimates %.3g MiB\n", p.buckets.estimate / (1 << 20));
   return text;
 }
 
@@ -116,7 +117,8 @@ std::string as_json(const Job& job, const Predictions& p) {
   Json all_reduce = Json::array();
   for (const int n : job.devices) {
     Json row = {{"devices", n}};
-    for (const AllReduce a : all_reduces()) row[algorithm_name(a)] = all_reduce_seconds(a, bytes, n, job.cluster);
+    for (const AllReduce a : list_all_reduce_algorithms())
+      row[algorithm_name(a)] = all_reduce_seconds(a, bytes, n, job.cluster);
     all_reduce.push_back(std::move(row));
   }
   Json cluster = {{"devices_per_node", job.cluster.devices_per_node},

@@ -10,13 +10,13 @@ namespace tandem::simulate {
 namespace {
 
 void append_provenance(std::string& text, const Skill& skill) {
-  append(text, "What these rows are\n");
+  append_printf(text, "What these rows are\n");
   if (skill.additivity > 1e-6) {
-    append(text, "  The difference between two numbers of GPUs varies by up to %.3g ms with the batch size.\n\n",
-           1e3 * skill.additivity);
+    append_printf(text, "  The difference between two numbers of GPUs varies by up to %.3g ms with the batch size.\n\n",
+                  1e3 * skill.additivity);
     return;
   }
-  append(
+  append_printf(
       text,
       "  Their authors call the rows measured. Yet the recorded difference between two numbers of GPUs is the same "
       "for\n"
@@ -31,44 +31,45 @@ void append_provenance(std::string& text, const Skill& skill) {
 }
 
 void append_held_out(std::string& text, const Skill& skill) {
-  append(text,
-         "Steps that the model was not fitted to: relative errors, in %%\n"
-         "                                          model                in the 90 %%   FLOPs    nearest  constant\n"
-         "held out                       rows   median   mean  largest    interval   median     median    median\n");
+  append_printf(
+      text,
+      "Steps that the model was not fitted to: relative errors, in %%\n"
+      "                                          model                in the 90 %%   FLOPs    nearest  constant\n"
+      "held out                       rows   median   mean  largest    interval   median     median    median\n");
   for (const HeldOut& h : skill.held_out)
-    append(text, "%-29s %5zu %8.1f %6.1f %8.1f %10.0f %% %8.1f %10.1f %9.1f\n", h.what.c_str(), h.model.rows,
-           100 * h.model.median, 100 * h.model.mean, 100 * h.model.largest, 100 * h.inside_interval,
-           100 * h.flops.median, 100 * h.nearest.median, 100 * h.constant.median);
-  append(text, "Calibrated by any one row of that width, the median error on the others is %.1f to %.1f %%.\n",
-         100 * skill.calibrated_min, 100 * skill.calibrated_max);
+    append_printf(text, "%-29s %5zu %8.1f %6.1f %8.1f %10.0f %% %8.1f %10.1f %9.1f\n", h.what.c_str(), h.model.rows,
+                  100 * h.model.median, 100 * h.model.mean, 100 * h.model.largest, 100 * h.inside_interval,
+                  100 * h.flops.median, 100 * h.nearest.median, 100 * h.constant.median);
+  append_printf(text, "Calibrated by any one row of that width, the median error on the others is %.1f to %.1f %%.\n",
+                100 * skill.calibrated_min, 100 * skill.calibrated_max);
   for (const HeldOut& h : skill.held_out) {
     if (h.model.median > h.nearest.median)
-      append(text, "No skill: for \"%s\", the nearest fitted row is a better prediction than the model.\n",
-             h.what.c_str());
+      append_printf(text, "No skill: for \"%s\", the nearest fitted row is a better prediction than the model.\n",
+                    h.what.c_str());
     if (h.inside_interval < 0.7)
-      append(text, "Too narrow: only %.0f %% of \"%s\" lie in the 90 %% interval.\n", 100 * h.inside_interval,
-             h.what.c_str());
+      append_printf(text, "Too narrow: only %.0f %% of \"%s\" lie in the 90 %% interval.\n", 100 * h.inside_interval,
+                    h.what.c_str());
   }
 }
 
 void append_all_reduces(std::string& text, const Skill& skill) {
-  append(text,
-         "\nAll-reduces of 3, 5, 6 and 7 GPUs, predicted from those of 2, 4 and 8: relative errors, in %%\n"
-         "                                          all sizes                   from 64 MiB on\n"
-         "                                 points  median   mean  largest   points  median   mean  largest\n");
+  append_printf(text,
+                "\nAll-reduces of 3, 5, 6 and 7 GPUs, predicted from those of 2, 4 and 8: relative errors, in %%\n"
+                "                                          all sizes                   from 64 MiB on\n"
+                "                                 points  median   mean  largest   points  median   mean  largest\n");
   for (const AllReduceErrors& e : skill.all_reduces) {
-    append(text, "%-32s", e.what.c_str());
+    append_printf(text, "%-32s", e.what.c_str());
     for (const Errors* errors : {&e.all, &e.large})
-      append(text, " %6zu %7.1f %6.1f %8.1f  ", errors->rows, 100 * errors->median, 100 * errors->mean,
-             100 * errors->largest);
-    append(text, "\n");
+      append_printf(text, " %6zu %7.1f %6.1f %8.1f  ", errors->rows, 100 * errors->median, 100 * errors->mean,
+                    100 * errors->largest);
+    append_printf(text, "\n");
   }
   if (skill.all_reduces.front().all.median > skill.all_reduces.back().all.median)
-    append(text, "No skill: the nearest number of GPUs that was fitted is a better prediction than the ring.\n");
+    append_printf(text, "No skill: the nearest number of GPUs that was fitted is a better prediction than the ring.\n");
 }
 
 void append_overheads(std::string& text, const Skill& skill) {
-  append(
+  append_printf(
       text,
       "\nWhat n GPUs add to a step of two GPUs, the work of each the same; the ring is fitted to 3, 5, 6 and 7 GPUs\n"
       "hidden  layers  GPUs   recorded, ms   part of the step, %%   predicted, ms   90 %% interval, ms\n");
@@ -79,9 +80,9 @@ void append_overheads(std::string& text, const Skill& skill) {
   std::map<int, WidthSummary> widths;
   double min_fraction = 1, max_fraction = 0;
   for (const Overhead& o : skill.overheads) {
-    append(text, "%6d %7d %5d %14.3f %10.2f to %5.2f %15.3f %12.3f to %.3f\n", o.hidden, o.layers, o.gpus,
-           1e3 * o.recorded, 100 * o.min_step_fraction, 100 * o.max_step_fraction, 1e3 * o.predicted, 1e3 * o.low,
-           1e3 * o.high);
+    append_printf(text, "%6d %7d %5d %14.3f %10.2f to %5.2f %15.3f %12.3f to %.3f\n", o.hidden, o.layers, o.gpus,
+                  1e3 * o.recorded, 100 * o.min_step_fraction, 100 * o.max_step_fraction, 1e3 * o.predicted,
+                  1e3 * o.low, 1e3 * o.high);
     WidthSummary& width = widths[o.hidden];
     ++width.count;
     width.outside += o.recorded < o.low || o.recorded > o.high;
@@ -95,21 +96,21 @@ void append_overheads(std::string& text, const Skill& skill) {
   }
   for (const auto& [hidden, w] : widths) {
     const double count = static_cast<double>(w.count);
-    append(
+    append_printf(
         text,
         "%s at hidden %d: the model is off by %.2f ms on average, \"no overhead\" by %.2f ms; %zu of %zu lie in their "
         "interval.\n",
         w.model_error < w.none_error ? "Skill" : "No skill", hidden, 1e3 * w.model_error / count,
         1e3 * w.none_error / count, w.count - w.outside, w.count);
     if (w.negative > 0)
-      append(
+      append_printf(
           text,
           "  %zu of them are negative: more GPUs are recorded as faster. The ring model predicts no such thing. These\n"
           "  gradients are larger than any all-reduce of the table.\n",
           w.negative);
   }
-  append(text, "These are %.2f to %.2f %% of a step: less than the model's own error of a whole step.\n",
-         100 * min_fraction, 100 * max_fraction);
+  append_printf(text, "These are %.2f to %.2f %% of a step: less than the model's own error of a whole step.\n",
+                100 * min_fraction, 100 * max_fraction);
 }
 
 }  // namespace
@@ -118,7 +119,7 @@ std::string as_text(const Skill& skill) {
   std::string text;
   append_provenance(text, skill);
   const GptModel& m = skill.model;
-  append(
+  append_printf(
       text,
       "The model, fitted to the rows of the least width: an operation takes at least %.0f us, %.0f TFLOP/s, memory\n"
       "%.2f TB/s, a pass %.1f ms outside of its layers, the optimizer %.1f ps for each parameter; ring %.1f us, %.0f "

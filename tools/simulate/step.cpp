@@ -140,12 +140,13 @@ DpPrediction predict_dp(const StepProfile& profile, const Cluster& cluster, int 
   // The loss is a part of forward and backward. If it is not computed in the replicas, the first device computes it for
   // all samples.
   const double whole = profile.forward_seconds + profile.backward_seconds;
-  const double inside = n == 1 || options.loss_inside || whole == 0 ? 1 : 1 - profile.loss_seconds / whole;
+  const double fraction_in_replicas =
+      n == 1 || options.loss_inside || whole == 0 ? 1 : 1 - profile.loss_seconds / whole;
   // If one host thread launches the kernels of all devices one after the other, launches add up, although the kernels
   // run in parallel.
   const double launches = options.serial_launch ? 1 + (n - 1) * profile.fixed_fraction : 1;
-  found.forward = profile.forward_seconds * inside * launches;
-  found.backward = profile.backward_seconds * inside * launches;
+  found.forward = profile.forward_seconds * fraction_in_replicas * launches;
+  found.backward = profile.backward_seconds * fraction_in_replicas * launches;
   if (n > 1) {
     found.scatter = scatter_seconds(samples * profile.input_bytes, n, link);
     found.replicate = broadcast_seconds(options.broadcast, bytes, n, link) +

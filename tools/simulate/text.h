@@ -7,7 +7,7 @@
 namespace tandem::simulate {
 
 /// Appends text, formatted as by printf.
-[[gnu::format(printf, 2, 3)]] inline void append(std::string& text, const char* format, ...) {
+[[gnu::format(printf, 2, 3)]] inline void append_printf(std::string& text, const char* format, ...) {
   va_list arguments, again;
   va_start(arguments, format);
   va_copy(again, arguments);

@@ -12,18 +12,18 @@ namespace tandem::tools::trace {
 namespace {
 
 using Kind = Frame::Kind;
-using page::cat;
-using page::count;
-using page::duration;
 using page::escape;
-using page::percent;
+using page::format_duration;
+using page::format_integer;
+using page::format_percent;
+using page::str_cat;
 
 constexpr double kNanosecond = 1e-9;
 std::string cell_time(int64_t nanoseconds) {
-  return nanoseconds > 0 ? duration(kNanosecond * static_cast<double>(nanoseconds)) : "–";
+  return nanoseconds > 0 ? format_duration(kNanosecond * static_cast<double>(nanoseconds)) : "–";
 }
 std::string cell_share(int64_t time, int64_t of) {
-  return of > 0 ? percent(static_cast<double>(time) / static_cast<double>(of)) : "–";
+  return of > 0 ? format_percent(static_cast<double>(time) / static_cast<double>(of)) : "–";
 }
 std::string cell_bytes(int64_t bytes) { return bytes > 0 ? page::byte_size(static_cast<double>(bytes)) : "–"; }
 
@@ -68,13 +68,13 @@ std::string short_name(const Frame& frame) {
 page::FlameFrame to_flame(const Frame& frame, int64_t all) {
   page::FlameFrame out;
   out.name = short_name(frame), out.style = frame_style(frame), out.value = static_cast<double>(frame.total);
-  out.tip = cat(frame.name, frame.backward ? " in backward" : "", ": ", cell_time(frame.total), ", ",
-                cell_share(frame.total, all));
+  out.tip = str_cat(frame.name, frame.backward ? " in backward" : "", ": ", cell_time(frame.total), ", ",
+                    cell_share(frame.total, all));
   if (frame.calls > 0) out.tip += ", " + page::plural(frame.calls, "call");
   if (!frame.children.empty()) out.tip += "; " + cell_time(frame.self()) + " of it in nothing below";
   if (frame.gpu > 0) out.tip += "; " + cell_time(frame.gpu) + " on the GPU";
   if (!frame.shapes.empty()) out.tip += "; reads " + frame.shapes;
-  if (const char* const meaning = explain_name(frame.name)) out.tip += cat(" (", meaning, ")");
+  if (const char* const meaning = explain_name(frame.name)) out.tip += str_cat(" (", meaning, ")");
   for (const auto& child : frame.children) out.children.push_back(to_flame(*child, all));
   return out;
 }
@@ -88,12 +88,12 @@ std::string flame_graph(const CallTree& tree) {
       "Each box is a phase, module, operation or kernel, as wide as its time. Boxes below it are what it called";
   graph.root = to_flame(*top, top->total);
   graph.legend = flame_legend();
-  return svg(graph);
+  return render_svg(graph);
 }
 
 /// Returns the HTML of a table that is open when the page is.
 std::string open_table(const page::Table& table) {
-  const std::string html = table.html(), closed = "<details>";
+  const std::string html = table.render_html(), closed = "<details>";
   return html.starts_with(closed) ? "<details open>" + html.substr(closed.size()) : html;
 }
 std::string op_table(const std::vector<OpRow>& rows, int64_t wall, bool has_gpu) {
@@ -105,7 +105,7 @@ std::string op_table(const std::vector<OpRow>& rows, int64_t wall, bool has_gpu)
     for (const OpRow& kernel : row.kernels) kernels += (kernels.empty() ? "" : ", ") + kernel.name;
     std::vector<std::string> cells = {row.shapes.empty() ? row.name : row.name + ", reads " + row.shapes,
                                       kernels,
-                                      count(row.calls),
+                                      format_integer(row.calls),
                                       cell_time(row.self),
                                       cell_share(row.self, wall),
                                       cell_time(row.total),
@@ -113,7 +113,7 @@ std::string op_table(const std::vector<OpRow>& rows, int64_t wall, bool has_gpu)
                                       cell_time(row.total / std::max<int64_t>(row.calls, 1)),
                                       cell_bytes(row.bytes)};
     if (has_gpu) cells.push_back(cell_time(row.gpu));
-    table.add(cells);
+    table.add_row(cells);
   }
   return open_table(table);
 }
@@ -124,7 +124,7 @@ std::string module_table(const std::vector<ModuleRow>& rows, int64_t wall, bool 
   page::Table table(page::plural(static_cast<int64_t>(rows.size()), "module"), head);
   for (const ModuleRow& row : rows) {
     std::vector<std::string> cells = {row.path,
-                                      count(row.calls),
+                                      format_integer(row.calls),
                                       cell_time(row.self),
                                       cell_share(row.self, wall),
                                       cell_time(row.total()),
@@ -133,7 +133,7 @@ std::string module_table(const std::vector<ModuleRow>& rows, int64_t wall, bool 
                                       cell_time(row.backward),
                                       cell_bytes(row.bytes)};
     if (has_gpu) cells.push_back(cell_time(row.gpu));
-    table.add(cells);
+    table.add_row(cells);
   }
   return open_table(table);
 }
@@ -143,25 +143,26 @@ std::string phase_table(const std::vector<PhaseRow>& rows, int64_t wall, bool ha
   page::Table table(page::plural(static_cast<int64_t>(rows.size()), "phase"), head);
   for (const PhaseRow& row : rows) {
     std::vector<std::string> cells = {row.is_span ? row.name + " (span of the program)" : row.name,
-                                      count(row.calls),
+                                      format_integer(row.calls),
                                       cell_time(row.self),
                                       cell_share(row.self, wall),
                                       cell_time(row.total),
                                       cell_share(row.total, wall)};
     if (has_gpu) cells.push_back(cell_time(row.gpu));
-    table.add(cells);
+    table.add_row(cells);
   }
   return open_table(table);
 }
 
 }  // namespace
 
-std::string describe_gpu(const std::string& device, const GpuUtilization& gpu) {
-  const double total = std::max(gpu.total(), 1e-12);
+std::string describe_gpu(const std::string& device, const GpuUtilization& utilization) {
+  const double total = std::max(utilization.total(), 1e-12);
   char shares[120];
   std::snprintf(shares, sizeof shares, "computing %.1f %%, only copying %.1f %%, idle %.1f %%",
-                100 * gpu.compute / total, 100 * gpu.non_compute / total, 100 * gpu.idle / total);
-  return device + ": " + duration(gpu.total()) + " from its first work to its last; " + shares;
+                100 * utilization.compute / total, 100 * utilization.non_compute / total,
+                100 * utilization.idle / total);
+  return device + ": " + format_duration(utilization.total()) + " from its first work to its last; " + shares;
 }
 std::string describe_dropped(int64_t num_dropped) {
   return num_dropped == 0 ? ""
@@ -169,13 +170,13 @@ std::string describe_dropped(int64_t num_dropped) {
                                 " later events are left out: the trace and the tables end before the program does";
 }
 
-std::string html(const Report& report) {
+std::string render_html(const Report& report) {
   const CallTree& tree = report.tree;
   const int64_t wall = tree.wall();
   const bool has_gpu = tree.root().gpu_total() > 0;
   const std::vector<OpRow> ops = op_rows(tree);
   std::string gpus;
-  for (const auto& [device, gpu] : report.gpus) gpus += page::paragraph(describe_gpu(device, gpu));
+  for (const auto& [device, utilization] : report.gpus) gpus += page::paragraph(describe_gpu(device, utilization));
   page::Page page;
   page.title = "tandem trace";
   page.heading = "Where the time went";
@@ -186,7 +187,7 @@ std::string html(const Report& report) {
       {"flame", "Flame graph",
        page::paragraph("Each box is as wide as its time, and lies below the box that called it. Nodes of backward are "
                        "below the module whose forward recorded them. Point at a box for its calls and its times.") +
-           page::charts(flame_graph(tree))});
+           page::group_charts(flame_graph(tree))});
   page.sections.push_back(
       {"modules", "By module",
        page::paragraph("Self is the time in no other module, of forward and backward. A module is seen if the program "
@@ -203,7 +204,7 @@ std::string html(const Report& report) {
            "Self is the time in no other phase. “forward” is the time in modules outside of other phases.") +
            phase_table(phase_rows(tree), wall, has_gpu)});
   page.footer = "Written by tandem trace. Times are the host's, except those on the GPU.";
-  return page::html(page);
+  return page::render_html(page);
 }
 
 }  // namespace tandem::tools::trace

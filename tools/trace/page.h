@@ -12,9 +12,9 @@ struct Report {
   int64_t num_dropped = 0;  // events that are not in the trace
 };
 /// Returns an HTML page without scripts and requests: a flame graph and the tables.
-std::string html(const Report& report);
+std::string render_html(const Report& report);
 /// Describes what a GPU did between its first and its last work.
-std::string describe_gpu(const std::string& device, const GpuUtilization& gpu);
+std::string describe_gpu(const std::string& device, const GpuUtilization& utilization);
 /// Returns a sentence about events that are not in the trace; "" if there are none.
 std::string describe_dropped(int64_t num_dropped);
 

@@ -140,8 +140,8 @@ std::vector<std::string> describe_coverage(const CallTree& tree) {
       (tree.num_threads() > processes ? " Several threads worked at once, so shares can add up to more than 100 %."
                                       : "");
   return {text, "Nothing was recorded for " + time_text(tree.uncovered()) + " (" +
-                    page::percent(static_cast<double>(tree.uncovered()) /
-                                  static_cast<double>(std::max<int64_t>(tree.wall(), 1))) +
+                    page::format_percent(static_cast<double>(tree.uncovered()) /
+                                         static_cast<double>(std::max<int64_t>(tree.wall(), 1))) +
                     " of the wall time): the program ran code of its own then, outside of modules, phases and "
                     "operations, or waited."};
 }

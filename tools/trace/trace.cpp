@@ -226,17 +226,19 @@ int trace(const Settings& settings) {
   const CallTree tree(trace.events, settings.shapes);
   const std::map<std::string, GpuUtilization> gpus = compute_gpu_utilization(trace.events);
   std::printf("%s", format_tables(tree, settings.kernels).c_str());
-  for (const auto& [device, gpu] : gpus) std::printf("%s\n", describe_gpu(device, gpu).c_str());
+  for (const auto& [device, utilization] : gpus) std::printf("%s\n", describe_gpu(device, utilization).c_str());
   if (trace.num_dropped > 0) std::printf("%s\n", describe_dropped(trace.num_dropped).c_str());
   ResultFiles results;
-  results.add([&] { write_file_atomically("trace", settings.out, merge_lines(trace)); });
+  results.try_write([&] { write_file_atomically("trace", settings.out, merge_lines(trace)); });
   if (!settings.json.empty())
-    results.add([&] { write_file_atomically("trace", settings.json, tables_to_json(tree, gpus).dump(1) + "\n"); });
+    results.try_write(
+        [&] { write_file_atomically("trace", settings.json, tables_to_json(tree, gpus).dump(1) + "\n"); });
   if (!settings.report.empty())
-    results.add([&] {
-      write_file_atomically("trace", settings.report, html({join(settings.command), tree, gpus, trace.num_dropped}));
+    results.try_write([&] {
+      write_file_atomically("trace", settings.report,
+                            render_html({join(settings.command), tree, gpus, trace.num_dropped}));
     });
-  results.finish();
+  results.throw_errors();
   std::printf("the trace, for Perfetto or chrome://tracing: %s\n", settings.out.c_str());
   if (!settings.report.empty()) std::printf("the page, for a browser: %s\n", settings.report.c_str());
   return status;

@@ -203,8 +203,8 @@ TEST_CASE("flight: files that are cut short or foreign are left out by name, tho
     try {
       const tools::flight::Records records = tools::flight::read_records(folder.path());
       const tools::flight::Findings sources = tools::flight::find_unfinished_calls(records);
-      tools::flight::report_json(records, sources);
-      return tools::flight::report(records, sources);
+      tools::flight::format_report_json(records, sources);
+      return tools::flight::format_report(records, sources);
     } catch (const Error& error) {
       return std::string("error: ") + error.what();
     }

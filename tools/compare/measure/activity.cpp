@@ -19,7 +19,7 @@
 namespace tandem::tools::compare {
 namespace {
 
-constexpr double kPeriod = 1e-3;   // seconds between two beats
+constexpr double kPeriod = 1e-3;   // seconds between two samples
 constexpr double kMinStop = 4e-3;  // shorter pauses also come from the kernel, for example from page faults
 
 /// Time without a core of all threads of this process but the calling one.
@@ -54,28 +54,28 @@ double read_clock(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Returns by how much a counter increased between two times; interpolates between beats.
+/// Returns by how much a counter increased between two times; interpolates between samples.
 template <class Counter>
-double difference(const std::vector<Beat>& beats, double from, double to, const Counter& counter) {
+double difference(const std::vector<Beat>& samples, double from, double to, const Counter& counter) {
   const auto at = [&](double time) {
     const auto after =
-        std::lower_bound(beats.begin(), beats.end(), time, [](const Beat& b, double t) { return b.time < t; });
-    if (after == beats.end()) return counter(beats.back());
-    if (after == beats.begin()) return counter(*after);
+        std::lower_bound(samples.begin(), samples.end(), time, [](const Beat& b, double t) { return b.time < t; });
+    if (after == samples.end()) return counter(samples.back());
+    if (after == samples.begin()) return counter(*after);
     const Beat& before = *std::prev(after);
     const double part = (time - before.time) / (after->time - before.time);
     return counter(before) + (counter(*after) - counter(before)) * part;
   };
-  return beats.empty() ? 0 : std::max(0.0, at(to) - at(from));
+  return samples.empty() ? 0 : std::max(0.0, at(to) - at(from));
 }
 
 }  // namespace
 
 double Activity::busy(double from, double to) const {
-  return difference(beats, from, to, [](const Beat& beat) { return beat.cpu + beat.waited; });
+  return difference(samples, from, to, [](const Beat& sample) { return sample.cpu + sample.waited; });
 }
-double Activity::waited(double from, double to) const {
-  return difference(beats, from, to, [](const Beat& beat) { return beat.waited; });
+double Activity::waited_seconds(double from, double to) const {
+  return difference(samples, from, to, [](const Beat& sample) { return sample.waited; });
 }
 
 CoreWait::CoreWait(const char* path) : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
@@ -114,7 +114,7 @@ void ActivityRecorder::record() {
   ThreadWaits others;
   const CoreWait own;
   while (!stopping_) {
-    activity_.beats.push_back(
+    activity_.samples.push_back(
         {detail::trace_clock(), process_cpu_seconds() - read_clock(CLOCK_THREAD_CPUTIME_ID), others.seconds()});
     const double due = detail::trace_clock() + kPeriod, waited = own.seconds();
     std::this_thread::sleep_for(std::chrono::duration<double>(kPeriod));

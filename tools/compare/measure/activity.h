@@ -20,14 +20,14 @@ struct TimeSpan {
 };
 /// Record of one process.
 struct Activity {
-  std::vector<Beat> beats;      // about one for each millisecond
+  std::vector<Beat> samples;    // about one for each millisecond
   std::vector<TimeSpan> stops;  // times in which no thread of the process could run although cores were free for it
 
   /// Returns the seconds between `from` and `to` in which threads of the process used a core or waited for one, summed
-  /// over the threads; interpolates between beats. Returns 0 if there are no beats.
+  /// over the threads; interpolates between samples. Returns 0 if there are no samples.
   double busy(double from, double to) const;
   /// Returns the part of busy() in which the threads waited for a core.
-  double waited(double from, double to) const;
+  double waited_seconds(double from, double to) const;
 };
 
 /// Number of seconds that one thread has been runnable without having a core.

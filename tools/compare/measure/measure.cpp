@@ -169,7 +169,7 @@ double cores_of_others(const Sample& sample) {
   if (first.machine_cpu < 0 || seconds <= 0) return -1;
   double own = 0;
   for (const RankSample& rank : sample.ranks)
-    if (!rank.activity.beats.empty()) own += rank.process_cpu;  // ranks that are threads share a process
+    if (!rank.activity.samples.empty()) own += rank.process_cpu;  // ranks that are threads share a process
   return std::max(0.0, first.machine_cpu - own) / seconds;
 }
 
@@ -190,7 +190,7 @@ void trace_row(Row& row, std::vector<TraceEvent>* trace) {
   std::vector<Activity> activities = sample.activities();
   // On a GPU, threads of the CPU say nothing about the link.
   if (!Device(job.device).is_cpu())
-    for (Activity& activity : activities) activity.beats.clear();
+    for (Activity& activity : activities) activity.samples.clear();
   const auto by_step = break_down_steps(events, steps, lane_names(row), activities);
   row.run.lanes = mean_lanes(by_step);
   row.run.steps = list_steps(by_step);
@@ -308,7 +308,7 @@ int estimate_num_steps(const Row& single, double seconds) {
 
 Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* trace) {
   Report report;
-  report.provenance = provenance(s);
+  report.provenance = collect_provenance(s);
   const bool shared = shares_one_gpu(s);
   const bool emulated = gpu::implementation() == std::string("emulated");
   report.virtual_devices = Device(s.device).is_cpu() || emulated || shared;
@@ -343,11 +343,11 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
     for (Row& row : model_rows) {
       if (row.run.scaling != "strong") continue;
       if (!stop()) {
-        progress.next("anatomy of " + row.run.label);
+        progress.begin_item("anatomy of " + row.run.label);
         run_guarded(row, stop, [&] { trace_row(row, trace); });
       }
       if (!stop()) {
-        progress.next("agreement of " + row.run.label);
+        progress.begin_item("agreement of " + row.run.label);
         run_guarded(row, stop, [&] { check_agreement(row, agreement_steps); });
       }
     }
@@ -359,15 +359,15 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
                         measure_profile(model_rows[0].job), report.projections);
       });
     if (!stop() && !s.quick) {
-      progress.next("bucket sizes and inference");
+      progress.begin_item("bucket sizes and inference");
       sweep(s, model_rows, steps[m], links, stop, report);
       measure_overheads(s, model_rows, steps[m], stop, report);
     }
   }
   for (size_t i = 0; i < models.size(); ++i) compute_statistics(models[i], report.repeats[i].looks);
-  progress.end();
-  report.published = published();
-  std::vector<Projection> more = projections(s.profile);
+  progress.finish();
+  report.published = read_published_measurements();
+  std::vector<Projection> more = predict_projections(s.profile);
   std::move(more.begin(), more.end(), std::back_inserter(report.projections));
   report.notes = describe_skill(report.overheads);
   if (!stop())  // describe_recorded_skill() takes long, so it is skipped after Ctrl-C

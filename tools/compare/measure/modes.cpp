@@ -85,7 +85,7 @@ Worker make_worker(const Mode& mode, const Net& net, const std::vector<Device>& 
       const auto ddp = std::make_shared<nn::parallel::DistributedDataParallel<Net>>(
           net, nn::parallel::DistributedDataParallelOptions().bucket_cap_mb(mode.bucket_mib));
       worker.rank = distributed::get_rank();
-      worker.ranks = distributed::get_world_size();
+      worker.world_size = distributed::get_world_size();
       worker.forward = [ddp](const Tensor& x) { return (*ddp)(x); };
       break;
     }

@@ -32,7 +32,7 @@ struct Worker {
   std::function<Tensor(const Tensor& output, const Tensor& labels)> loss;
   std::function<Tensor(const Tensor& images, const Tensor& labels)> forward_and_loss;
   std::vector<Device> devices;  // devices that this rank uses; under DP, all devices
-  int rank = 0, ranks = 1;
+  int rank = 0, world_size = 1;
 };
 /// Makes the worker of one rank. @param net  the network, on the first device of this rank
 /// @param devices  all devices of DP; ignored in the other modes

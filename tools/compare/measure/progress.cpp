@@ -8,7 +8,7 @@
 
 namespace tandem::tools::compare {
 
-void Progress::next(const std::string& what) {
+void Progress::begin_item(const std::string& what) {
   const double part = static_cast<double>(done_++) / static_cast<double>(std::max<int64_t>(total_, 1));
   const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const double left = part > 0 ? spent / part - spent : 0;
@@ -21,7 +21,7 @@ void Progress::next(const std::string& what) {
     std::fprintf(stderr, "%3d %%  %3.0f s left  %s\n", static_cast<int>(last_tenth_ * 10), left, what.c_str());
   }
 }
-void Progress::end() {
+void Progress::finish() {
   if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r%80s\r", "");
 }
 

@@ -11,10 +11,10 @@ class Progress {
  public:
   explicit Progress(int64_t total) : total_(total) {}
   /// Announces that the next of `total` items begins.
-  void next(const std::string& what);
+  void begin_item(const std::string& what);
   /// Adds items to the total, or removes items if the number is negative.
   void expect(int64_t items) { total_ += items; }
-  void end();
+  void finish();
 
  private:
   int64_t total_, done_ = 0, last_tenth_ = -1;

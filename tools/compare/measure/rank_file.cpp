@@ -23,7 +23,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Memory, device, peak, at_peak, seconds, over_
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepTimes, start, end, cpu_start, cpu_end, without_core)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Beat, time, cpu, waited)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimeSpan, start, end)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Activity, beats, stops)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Activity, samples, stops)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Fingerprint, step, op, hash, inputs)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankSample, rank, steps, losses, events, shown_step, memory, activity, machine_cpu,
                                    process_cpu, bytes_moved, planted_seconds, parameter_bytes, buffer_bytes, parameters,

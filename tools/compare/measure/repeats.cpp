@@ -49,7 +49,7 @@ void take_sample(Row& row, int steps, const Stop& stop) {
 
 /// Returns the row's speedups over its baseline, by repeat: over the run on one device, with all cores and the same
 /// batch.
-std::vector<double> speedups(const Row& row, const std::vector<Row>& rows) {
+std::vector<double> compute_speedups(const Row& row, const std::vector<Row>& rows) {
   std::vector<double> out;
   for (const Row& single : rows) {
     if (single.mode.kind != Mode::Kind::single || single.job.batch != row.job.batch ||
@@ -112,7 +112,7 @@ std::vector<Repeats> measure_repeats(const Settings& s, std::vector<std::vector<
       for (const size_t i : shuffled_order(rows.size(), s.seed, repeat)) {
         if (stop()) break;
         if (!takes_part(s, rows[i], repeat)) continue;
-        progress.next(rows[i].run.model + ", " + rows[i].run.label);
+        progress.begin_item(rows[i].run.model + ", " + rows[i].run.label);
         take_sample(rows[i], steps[m], stop);
       }
       longest[m] = std::max(longest[m], trace_clock() - begin);
@@ -140,7 +140,7 @@ void compute_statistics(std::vector<Row>& rows, int looks) {
     for (const double seconds : run.repeats) rates.push_back(static_cast<double>(run.batch) / seconds);
     run.examples_per_second = interval_of(std::move(rates));
     const bool compared = std::find(comparison.modes.begin(), comparison.modes.end(), &run) != comparison.modes.end();
-    run.speedup = compared ? comparison.speedup(&run) : interval_of(speedups(row, rows));
+    run.speedup = compared ? comparison.speedup(&run) : interval_of(compute_speedups(row, rows));
   }
 }
 

@@ -295,7 +295,7 @@ std::vector<double> Sample::seconds() const {
 std::vector<Activity> Sample::activities() const {
   std::vector<Activity> out;
   for (const RankSample& rank : ranks)
-    if (!rank.activity.beats.empty()) out.push_back(rank.activity);
+    if (!rank.activity.samples.empty()) out.push_back(rank.activity);
   return out;
 }
 std::vector<TraceEvent> Sample::events() const {
@@ -374,7 +374,7 @@ TracedSteps alternate_tracing(const Job& job, int pairs) {
   while (step < kWarmup) timed(step % 2 == 1, unused);
   // Alternates the order, so that a traced step comes first in every other pair.
   for (int i = 0; i < pairs; ++i)
-    for (const bool traced : {i % 2 == 0, i % 2 == 1}) timed(traced, traced ? out.with : out.without);
+    for (const bool traced : {i % 2 == 0, i % 2 == 1}) timed(traced, traced ? out.traced : out.untraced);
   return out;
 }
 

@@ -76,7 +76,7 @@ struct Sample {
 RankSample run_reference(const Mode& mode, const Job& job);
 /// Seconds of single steps on one device, alternately without and with a trace.
 struct TracedSteps {
-  std::vector<double> without, with;
+  std::vector<double> untraced, traced;
 };
 TracedSteps alternate_tracing(const Job& job, int pairs);
 /// Runs this process's rank of a DDP mode. The process group must be initialised.

@@ -95,8 +95,8 @@ Overhead measure_overhead(const Mode& mode, const Job& job, int repeats, const J
 Interval tracing_cost(const Job& job, int pairs) {
   const TracedSteps steps = alternate_tracing(job, pairs);
   std::vector<double> ratios;
-  for (size_t i = 0; i < std::min(steps.with.size(), steps.without.size()); ++i)
-    ratios.push_back(steps.with[i] / steps.without[i] - 1);
+  for (size_t i = 0; i < std::min(steps.traced.size(), steps.untraced.size()); ++i)
+    ratios.push_back(steps.traced[i] / steps.untraced[i] - 1);
   return interval_of(ratios);
 }
 
@@ -121,14 +121,14 @@ std::vector<std::string> describe_skill(const std::vector<Overhead>& overheads) 
   }
   if (model_errors.empty()) return {};
   const double model = mean(model_errors), none = mean(zero_overhead_errors), same = mean(constant_overhead_errors);
-  std::string text = cat("What communication adds to a step of DDP here, for ", model_errors.size(),
-                         " numbers of ranks and batch sizes that the model was not fitted to: it is off by ",
-                         duration(model), " in the mean; \"nothing\" is off by ", duration(none),
-                         ", \"the same as where it was fitted\" by ", duration(same), ". ");
+  std::string text = str_cat("What communication adds to a step of DDP here, for ", model_errors.size(),
+                             " numbers of ranks and batch sizes that the model was not fitted to: it is off by ",
+                             format_duration(model), " in the mean; \"nothing\" is off by ", format_duration(none),
+                             ", \"the same as where it was fitted\" by ", format_duration(same), ". ");
   text += num_intervals > 0
-              ? cat(num_covered, " of the ", num_intervals, " measured intervals contain the prediction, ", overlap,
-                    " overlap with its interval. ")
-              : cat("The measured figures have no intervals, which need ", values_needed(), " repeats. ");
+              ? str_cat(num_covered, " of the ", num_intervals, " measured intervals contain the prediction, ", overlap,
+                        " overlap with its interval. ")
+              : str_cat("The measured figures have no intervals, which need ", values_needed(), " repeats. ");
   text += model < std::min(none, same) ? "So it has skill here." : "So it has no skill here: do not rely on it.";
   return {text};
 }

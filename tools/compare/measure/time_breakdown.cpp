@@ -22,7 +22,7 @@ const char* const kEndOfStop = "the end of a stop";
 struct Collective {
   std::vector<double> start, end;  // times at which each rank entered and left the collective
   double all_called = 0;           // time at which the last rank called the collective
-  size_t last = 0;                 // rank that called it last
+  size_t last_rank = 0;            // rank that called it last
 };
 
 /// Matches the ranks' events to collectives. The k-th event of each rank belongs to the k-th collective, because all
@@ -41,7 +41,7 @@ std::vector<Collective> match_collectives(const std::vector<std::vector<const Tr
       const double called = e.queued > 0 ? e.queued : e.start;
       if (r == 0 || called > out[k].all_called) {
         out[k].all_called = called;
-        out[k].last = r;
+        out[k].last_rank = r;
       }
     }
   return out;
@@ -217,7 +217,7 @@ void partition_rank(const RankSteps& all, size_t rank, const std::vector<Collect
       out.phases[phase->name] += to - from;
       if (is_transferring) out.hidden += to - from;
     } else if (active_collective && !is_transferring)
-      out.waiting_for[names[active_collective->last]] += to - from;
+      out.waiting_for[names[active_collective->last_rank]] += to - from;
     else if (stopped < names.size())
       out.waiting_for[names[stopped]] += to - from;
     else {
@@ -266,7 +266,8 @@ std::vector<std::vector<Lane>> break_down_steps(const std::vector<TraceEvent>& e
       // The threads of DataParallel's devices belong to one process, whose waits are not known by thread.
       if (lanes > 1 && !activities.empty())
         for (Lane& lane : out[k])
-          lane.without_core = activities[0].waited(steps[0][k].start, steps[0][k].end) / static_cast<double>(lanes);
+          lane.without_core =
+              activities[0].waited_seconds(steps[0][k].start, steps[0][k].end) / static_cast<double>(lanes);
       partition_devices(all.lanes, steps[0][k], lane_names, all.stops(0), out[k]);
       continue;
     }

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/compare/page/sections.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -42,8 +42,8 @@ int transfer_style(const TransferKind& kind) {
 std::string bytes_sentence(const JobRuns& job) {
   const Run *dp = job.dp(), *ddp = job.ddp();
   if (!dp || !ddp || dp->transfers.empty() || ddp->transfers.empty()) return "";
-  return cat(job.name(), ": ", format_label(dp->label), " moves ", byte_size(step_bytes(*dp)), " in a step, ",
-             format_label(ddp->label), " ", byte_size(step_bytes(*ddp)), ".");
+  return str_cat(job.name(), ": ", format_label(dp->label), " moves ", byte_size(step_bytes(*dp)), " in a step, ",
+                 format_label(ddp->label), " ", byte_size(step_bytes(*ddp)), ".");
 }
 
 /// Returns the colour of the mode that uses the link: DP for copies between devices ("cpu:0 -> cpu:1, copy"), DDP for
@@ -58,7 +58,7 @@ LineChart link_chart(const std::vector<const LinkProbe*>& links, bool rate) {
   chart.description = "Points are measured, dashed lines are the fit a + S/B.";
   chart.x = {"bytes of a transfer, S", Unit::kBytes, true, false};
   chart.y = {rate ? "bytes per second" : "time", rate ? Unit::kBandwidth : Unit::kSeconds, true, false};
-  chart.note = cat("Median of n = ", kLinkRepeats, " transfers; whisker: 95 % interval. Dashed: the fit.");
+  chart.note = str_cat("Median of n = ", kLinkRepeats, " transfers; whisker: 95 % interval. Dashed: the fit.");
   std::map<int, int> links_by_colour;
   for (const LinkProbe* each : links) {
     const LinkProbe& link = *each;
@@ -69,8 +69,8 @@ LineChart link_chart(const std::vector<const LinkProbe*>& links, bool rate) {
       const auto bytes = static_cast<double>(link.bytes[k]);
       const Interval& seconds = link.seconds[k];
       if (seconds.median <= 0 || bytes <= 0) continue;
-      const std::string tip =
-          cat(byte_size(bytes), " in ", duration(seconds.median), ", ", bandwidth(bytes / seconds.median));
+      const std::string tip = str_cat(byte_size(bytes), " in ", format_duration(seconds.median), ", ",
+                                      format_bandwidth(bytes / seconds.median));
       measured.points.push_back(rate ? ChartPoint{bytes, bytes / seconds.median,
                                                   seconds.high > 0 ? bytes / seconds.high : 0,
                                                   seconds.low > 0 ? bytes / seconds.low : 0, tip}
@@ -99,7 +99,7 @@ const Run* select_bucketed_run(const JobRuns& job) {
 
 std::string sweep_chart(const BucketSweep& sweep, const std::string& note) {
   LineChart chart;
-  chart.title = cat("Bucket size: ", sweep.model, ", ", sweep.backend, ", ", plural(sweep.devices, "rank"));
+  chart.title = str_cat("Bucket size: ", sweep.model, ", ", sweep.backend, ", ", plural(sweep.devices, "rank"));
   chart.x = {"bytes of a bucket", Unit::kBytes, true, false};
   chart.y = {"time of a step", Unit::kSeconds};
   chart.note = note;
@@ -109,8 +109,8 @@ std::string sweep_chart(const BucketSweep& sweep, const std::string& note) {
   for (size_t i = 0; i < sweep.bytes.size(); ++i) {
     const auto bytes = static_cast<double>(sweep.bytes[i]);
     const Interval& seconds = sweep.seconds[i];
-    measured.points.push_back(
-        {bytes, seconds.median, seconds.low, seconds.high, cat(byte_size(bytes), ": ", duration(seconds.median))});
+    measured.points.push_back({bytes, seconds.median, seconds.low, seconds.high,
+                               str_cat(byte_size(bytes), ": ", format_duration(seconds.median))});
     if (!sweep.predicted.empty()) predicted.points.push_back({bytes, sweep.predicted[i], 0, 0, ""});
   }
   chart.series.push_back(measured);
@@ -119,7 +119,7 @@ std::string sweep_chart(const BucketSweep& sweep, const std::string& note) {
     chart.mark_x = static_cast<double>(sweep.predicted_best);
     chart.mark_name = "predicted best: " + byte_size(chart.mark_x);
   }
-  return svg(chart);
+  return render_svg(chart);
 }
 
 std::string sweep_sentence(const BucketSweep& sweep) {
@@ -133,12 +133,12 @@ std::string sweep_sentence(const BucketSweep& sweep) {
     if (distance(i) < distance(nearest)) nearest = i;
   }
   if (sweep.bytes.empty()) return "";
-  std::string out =
-      cat(sweep.model, " over ", sweep.backend, ": the fastest of the sizes tried is ",
-          byte_size(static_cast<double>(sweep.bytes[best])), " (", duration(sweep.seconds[best].median), " per step)");
+  std::string out = str_cat(sweep.model, " over ", sweep.backend, ": the fastest of the sizes tried is ",
+                            byte_size(static_cast<double>(sweep.bytes[best])), " (",
+                            format_duration(sweep.seconds[best].median), " per step)");
   if (sweep.predicted_best > 0)
-    out += cat("; predicted was ", byte_size(static_cast<double>(sweep.predicted_best)),
-               ", and the nearest size tried takes ", duration(sweep.seconds[nearest].median));
+    out += str_cat("; predicted was ", byte_size(static_cast<double>(sweep.predicted_best)),
+                   ", and the nearest size tried takes ", format_duration(sweep.seconds[nearest].median));
   return out + ".";
 }
 
@@ -164,12 +164,12 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
       }
       for (const auto& [what, bytes] : sums) {
         const TransferKind& kind = transfer_kind(what);
-        row.segments.push_back({kind.name, transfer_style(kind), bytes, cat(what, ", ", byte_size(bytes))});
+        row.segments.push_back({kind.name, transfer_style(kind), bytes, str_cat(what, ", ", byte_size(bytes))});
       }
       chart.rows.push_back(row);
     }
     chart.description = bytes_sentence(job);
-    figures += svg(chart);
+    figures += render_svg(chart);
     if (!chart.description.empty()) sentences.push_back(chart.description);
   }
   int64_t rows = 0, num_different = 0;
@@ -183,23 +183,23 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
       if (difference != 0) {
         ++num_different;
         if (num_different <= 3)
-          different_rows +=
-              cat(num_different > 1 ? "; " : "", row.what, ", ", row.link, " (", run.label, ", ", job_name(run), ")");
+          different_rows += str_cat(num_different > 1 ? "; " : "", row.what, ", ", row.link, " (", run.label, ", ",
+                                    job_name(run), ")");
       }
-      table.add(
-          {run.label + " (" + job_name(run) + ")", row.what, row.link, row.formula, count(row.count), count(row.bytes),
-           count(row.formula_bytes), difference == 0 ? "none" : (difference > 0 ? "+" : "") + count(difference)},
-          difference != 0);
+      table.add_row({run.label + " (" + job_name(run) + ")", row.what, row.link, row.formula, format_integer(row.count),
+                     format_integer(row.bytes), format_integer(row.formula_bytes),
+                     difference == 0 ? "none" : (difference > 0 ? "+" : "") + format_integer(difference)},
+                    difference != 0);
     }
   if (rows == 0) return "";
   words += bullets(sentences);
   words += paragraph(num_different == 0
-                         ? cat("All ", count(rows), " rows of the ledger equal their formula to the byte.")
-                         : cat(count(num_different), " of ", count(rows),
-                               num_different == 1 ? " rows of the ledger differs" : " rows of the ledger differ",
-                               " from the formula: ", different_rows,
-                               num_different > 3 ? "; and others, marked in the table." : "."));
-  return charts(figures) + words + table.html();
+                         ? str_cat("All ", format_integer(rows), " rows of the ledger equal their formula to the byte.")
+                         : str_cat(format_integer(num_different), " of ", format_integer(rows),
+                                   num_different == 1 ? " rows of the ledger differs" : " rows of the ledger differ",
+                                   " from the formula: ", different_rows,
+                                   num_different > 3 ? "; and others, marked in the table." : "."));
+  return group_charts(figures) + words + table.render_html();
 }
 
 std::string links_body(const Report& report, const ModeStyles&) {
@@ -208,23 +208,25 @@ std::string links_body(const Report& report, const ModeStyles&) {
   for (size_t first = 0; first < report.links.size(); first += kPerChart) {
     std::vector<const LinkProbe*> links;
     for (size_t i = first; i < std::min(first + kPerChart, report.links.size()); ++i) links.push_back(&report.links[i]);
-    figures += svg(link_chart(links, false)) + svg(link_chart(links, true));
+    figures += render_svg(link_chart(links, false)) + render_svg(link_chart(links, true));
   }
   Table table("The figures: each size over each link (95 % intervals, each by itself)",
               {"link", "bytes", "time", "from", "to", "bandwidth", "fit"});
   std::vector<std::string> lines;
   for (const LinkProbe& link : report.links) {
-    lines.push_back(cat(link.name, ": a = ", duration(link.latency), ", B = ", bandwidth(link.bandwidth),
-                        "; the fit is off by ", percent(link.error), " in the median."));
+    lines.push_back(str_cat(link.name, ": a = ", format_duration(link.latency),
+                            ", B = ", format_bandwidth(link.bandwidth), "; the fit is off by ",
+                            format_percent(link.error), " in the median."));
     for (size_t i = 0; i < link.bytes.size(); ++i) {
       const auto bytes = static_cast<double>(link.bytes[i]);
       const Interval& seconds = link.seconds[i];
-      table.add({link.name, count(link.bytes[i]), duration(seconds.median), format_low(seconds, duration),
-                 format_high(seconds, duration), seconds.median > 0 ? bandwidth(bytes / seconds.median) : "",
-                 link.bandwidth > 0 ? duration(link.latency + bytes / link.bandwidth) : ""});
+      table.add_row({link.name, format_integer(link.bytes[i]), format_duration(seconds.median),
+                     format_low(seconds, format_duration), format_high(seconds, format_duration),
+                     seconds.median > 0 ? format_bandwidth(bytes / seconds.median) : "",
+                     link.bandwidth > 0 ? format_duration(link.latency + bytes / link.bandwidth) : ""});
     }
   }
-  return charts(figures) + bullets(lines) + table.html();
+  return group_charts(figures) + bullets(lines) + table.render_html();
 }
 
 std::string buckets_body(const Report& report, const ModeStyles&) {
@@ -236,42 +238,43 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
     figures += sweep_chart(sweep, median_note(successful_runs(report), "Median"));
     if (!sweep.bytes.empty()) words.push_back(sweep_sentence(sweep));
     for (size_t i = 0; i < sweep.bytes.size(); ++i)
-      sweeps.add({sweep.model, sweep.backend, count(sweep.devices), byte_size(static_cast<double>(sweep.bytes[i])),
-                  duration(sweep.seconds[i].median), format_low(sweep.seconds[i], duration),
-                  format_high(sweep.seconds[i], duration),
-                  sweep.predicted.empty() ? "" : duration(sweep.predicted[i])});
+      sweeps.add_row({sweep.model, sweep.backend, format_integer(sweep.devices),
+                      byte_size(static_cast<double>(sweep.bytes[i])), format_duration(sweep.seconds[i].median),
+                      format_low(sweep.seconds[i], format_duration), format_high(sweep.seconds[i], format_duration),
+                      sweep.predicted.empty() ? "" : format_duration(sweep.predicted[i])});
   }
   for (const JobRuns& job : main_jobs(report)) {
     const Run* const run = select_bucketed_run(job);
     if (!run) continue;
     BarChart chart;
-    chart.title = cat("Each bucket's all-reduce: ", run->label, ", ", job.name());
+    chart.title = str_cat("Each bucket's all-reduce: ", run->label, ", ", job.name());
     chart.x = {"time since the bucket was full", Unit::kSeconds};
     chart.note = "n = 1 step. Bar: from a full bucket to the end of its all-reduce. Right: the all-reduce alone.";
     double hidden = 0, all = 0;
     // The chart shows only the first buckets; the table below lists all of them.
     constexpr size_t kMaxBuckets = 16;
     if (run->buckets.size() > kMaxBuckets)
-      chart.title += cat(" (the first ", kMaxBuckets, " of ", run->buckets.size(), ")");
+      chart.title += str_cat(" (the first ", kMaxBuckets, " of ", run->buckets.size(), ")");
     for (size_t i = 0; i < run->buckets.size(); ++i) {
       const BucketTimes& bucket = run->buckets[i];
       const double seconds = bucket.end - bucket.start, waited = bucket.start - bucket.ready;
       hidden += bucket.hidden;
       all += seconds;
       if (i >= kMaxBuckets) continue;
-      chart.rows.push_back({cat("bucket ", i + 1, ", ", byte_size(static_cast<double>(bucket.bytes)), ", full at ",
-                                duration(bucket.ready)),
-                            duration(seconds),
-                            {{"waiting for its turn", kWaiting, waited, duration(waited), "waiting"},
+      chart.rows.push_back({str_cat("bucket ", i + 1, ", ", byte_size(static_cast<double>(bucket.bytes)), ", full at ",
+                                    format_duration(bucket.ready)),
+                            format_duration(seconds),
+                            {{"waiting for its turn", kWaiting, waited, format_duration(waited), "waiting"},
                              {"hidden communication", phase_style("hidden communication"), bucket.hidden,
-                              duration(bucket.hidden), "hidden"},
+                              format_duration(bucket.hidden), "hidden"},
                              {"exposed communication", phase_style("exposed communication"), seconds - bucket.hidden,
-                              duration(seconds - bucket.hidden), "exposed"}},
+                              format_duration(seconds - bucket.hidden), "exposed"}},
                             {}});
     }
-    chart.description = all > 0 ? cat(percent(hidden / all), " of the communication is hidden behind backward.") : "";
-    overlap += svg(chart);
-    if (all > 0) words.push_back(cat(job.name(), ", ", format_label(run->label), ": ", chart.description));
+    chart.description =
+        all > 0 ? str_cat(format_percent(hidden / all), " of the communication is hidden behind backward.") : "";
+    overlap += render_svg(chart);
+    if (all > 0) words.push_back(str_cat(job.name(), ", ", format_label(run->label), ": ", chart.description));
   }
   Table arrival("The figures: buckets in the order of their gradients' arrival",
                 {"run", "parameters", "bucket", "bytes", "ready", "start", "end", "hidden"}, 2);
@@ -280,11 +283,11 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
       const BucketTimes& bucket = run.buckets[i];
       std::string parameters;
       for (const std::string& name : bucket.parameters) parameters += (parameters.empty() ? "" : ", ") + name;
-      arrival.add({run.label + " (" + job_name(run) + ")", parameters, count(static_cast<int64_t>(i) + 1),
-                   count(bucket.bytes), duration(bucket.ready), duration(bucket.start), duration(bucket.end),
-                   duration(bucket.hidden)});
+      arrival.add_row({run.label + " (" + job_name(run) + ")", parameters, format_integer(static_cast<int64_t>(i) + 1),
+                       format_integer(bucket.bytes), format_duration(bucket.ready), format_duration(bucket.start),
+                       format_duration(bucket.end), format_duration(bucket.hidden)});
     }
-  return charts(figures) + charts(overlap) + bullets(words) + sweeps.html() + arrival.html();
+  return group_charts(figures) + group_charts(overlap) + bullets(words) + sweeps.render_html() + arrival.render_html();
 }
 
 }  // namespace tandem::tools::compare

@@ -1,12 +1,12 @@
 // Builds the page's section on the memory of each device.
 #include <algorithm>
 
-#include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/compare/page/sections.h"
 
 namespace tandem::tools::compare {
 namespace {
 
-std::string mib(double bytes) { return number(bytes / (1 << 20)) + " MiB"; }
+std::string mib(double bytes) { return format_number(bytes / (1 << 20)) + " MiB"; }
 
 /// Returns the causes in the order of memory_causes(), followed by causes that memory_causes() does not list.
 std::vector<std::string> sort_causes(const std::map<std::string, int64_t>& at_peak) {
@@ -33,13 +33,13 @@ std::string excess_sentence(const JobRuns& job) {
   if (!compute_peak_excess(job.dp(), &plain)) return "";
   const Run& dp = *job.dp();
   std::string out =
-      cat(job.name(), ": under ", format_label(dp.label), ", ", dp.memory[0].device, " needs ", mib(plain),
-          " more than the largest of the others (", mib(static_cast<double>(dp.memory[0].peak)), " at its peak).");
+      str_cat(job.name(), ": under ", format_label(dp.label), ", ", dp.memory[0].device, " needs ", mib(plain),
+              " more than the largest of the others (", mib(static_cast<double>(dp.memory[0].peak)), " at its peak).");
   if (job.dp_loss() && job.dp_loss() != &dp && compute_peak_excess(job.dp_loss(), &inside))
     out += plain == inside
                ? std::string(" With the loss inside the replicas the excess is the same.")
-               : cat(" With the loss inside the replicas the excess is ", mib(inside), ": ", mib(plain - inside),
-                     " less", plain > 0 ? " (" + percent((plain - inside) / plain) + ")." : ".");
+               : str_cat(" With the loss inside the replicas the excess is ", mib(inside), ": ", mib(plain - inside),
+                         " less", plain > 0 ? " (" + format_percent((plain - inside) / plain) + ")." : ".");
   return out;
 }
 
@@ -76,15 +76,16 @@ std::vector<DrawnPoint> points_to_draw(const Memory& memory) {
   return points;
 }
 
-std::string over_time(const Run& run, const Memory& memory, double highest) {
+std::string memory_over_time_chart(const Run& run, const Memory& memory, double highest) {
   AreaChart chart;
-  chart.title = cat(memory.device, ": ", run.label);
-  chart.description = cat("Peak ", byte_size(static_cast<double>(memory.peak)), ".");
+  chart.title = str_cat(memory.device, ": ", run.label);
+  chart.description = str_cat("Peak ", byte_size(static_cast<double>(memory.peak)), ".");
   if (const ShownStep& step = run.shown_step; step.of > 0)
-    chart.description += cat(" Step ", count(step.number), " of ", count(step.of), ", the one of median duration.");
+    chart.description += str_cat(" Step ", format_integer(step.number), " of ", format_integer(step.of),
+                                 ", the one of median duration.");
   chart.x = {"time since the step began", Unit::kSeconds};
   chart.y = {"memory", Unit::kBytes};
-  chart.note = cat("n = 1 step. Peak: ", byte_size(static_cast<double>(memory.peak)), ".");
+  chart.note = str_cat("n = 1 step. Peak: ", byte_size(static_cast<double>(memory.peak)), ".");
   const std::vector<DrawnPoint> points = points_to_draw(memory);
   chart.at.reserve(points.size());
   for (const DrawnPoint& point : points) chart.at.push_back(point.seconds);
@@ -98,7 +99,7 @@ std::string over_time(const Run& run, const Memory& memory, double highest) {
     for (const DrawnPoint& point : points) layer.values.push_back(static_cast<double>(bytes[point.index]));
     chart.layers.push_back(layer);
   }
-  return chart.layers.empty() ? "" : svg(chart);
+  return chart.layers.empty() ? "" : render_svg(chart);
 }
 
 /// Draws the memory over time of DP's first two devices, and of the first device under DP with the loss in the replicas
@@ -117,8 +118,8 @@ std::string draw_memory_over_time(const JobRuns& job) {
       highest = std::max(highest, sum);
     }
   std::string out;
-  for (const auto& [run, memory] : shown) out += over_time(*run, *memory, highest);
-  return out.empty() ? "" : "<h3>" + escape("Over a step: " + job.name()) + "</h3>\n" + charts(out);
+  for (const auto& [run, memory] : shown) out += memory_over_time_chart(*run, *memory, highest);
+  return out.empty() ? "" : "<h3>" + escape("Over a step: " + job.name()) + "</h3>\n" + group_charts(out);
 }
 
 }  // namespace
@@ -143,7 +144,7 @@ std::string memory_body(const Report& report, const ModeStyles&) {
         }
         chart.rows.push_back(row);
       }
-    peaks += svg(chart);
+    peaks += render_svg(chart);
     if (const std::string text = excess_sentence(job); !text.empty()) words.push_back(text);
     // Draws the memory over time only for the largest number of devices of each model.
     if (std::none_of(jobs.begin() + static_cast<std::ptrdiff_t>(i) + 1, jobs.end(),
@@ -164,9 +165,9 @@ std::string memory_body(const Report& report, const ModeStyles&) {
       for (const std::string& cause : causes)
         cells.push_back(memory.at_peak.count(cause) != 0 ? byte_size(static_cast<double>(memory.at_peak.at(cause)))
                                                          : "");
-      table.add(cells);
+      table.add_row(cells);
     }
-  return table.empty() ? "" : charts(peaks) + bullets(words) + times + table.html();
+  return table.empty() ? "" : group_charts(peaks) + bullets(words) + times + table.render_html();
 }
 
 }  // namespace tandem::tools::compare

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/compare/page/sections.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -32,8 +32,8 @@ std::string draw_predicted_vs_measured(const Report& report) {
       const double seconds = step_seconds(run);
       std::find_if(kinds.begin(), kinds.end(), [&](const Series& kind) { return kind.style == mode_style(run.mode); })
           ->points.push_back({seconds, run.predicted, 0, 0,
-                              cat(run.label, ", ", job_name(run), ": predicted ", duration(run.predicted),
-                                  ", measured ", duration(seconds))});
+                              str_cat(run.label, ", ", job_name(run), ": predicted ", format_duration(run.predicted),
+                                      ", measured ", format_duration(seconds))});
       low = std::min({low, seconds, run.predicted});
       high = std::max({high, seconds, run.predicted});
     }
@@ -41,9 +41,9 @@ std::string draw_predicted_vs_measured(const Report& report) {
       if (!series.points.empty()) chart.series.push_back(series);
     if (chart.series.empty()) continue;
     chart.series.push_back({"equal", kInk, {{low, low, 0, 0, ""}, {high, high, 0, 0, ""}}, true, false, true, true});
-    chart.note = cat("Point: a run; measured: median of ", count_repeats(successful_runs(report)), ".");
+    chart.note = str_cat("Point: a run; measured: median of ", count_repeats(successful_runs(report)), ".");
     chart.description = "Points on the dashed line were predicted exactly.";
-    figures += svg(chart);
+    figures += render_svg(chart);
   }
   return figures;
 }
@@ -62,16 +62,16 @@ std::string overhead_charts(const Report& report, Table& table) {
     chart.second_name = "predicted (in brackets)";
     for (const Overhead& o : report.overheads) {
       if (o.model != model) continue;
-      const std::string name =
-          cat(o.backend, ", ", plural(o.devices, "rank"), ", batch ", count(o.batch), is_fitted(o) ? " (fitted)" : "");
+      const std::string name = str_cat(o.backend, ", ", plural(o.devices, "rank"), ", batch ", format_integer(o.batch),
+                                       is_fitted(o) ? " (fitted)" : "");
       chart.rows.push_back({name, backend_style(o.backend), o.measured.median, o.measured.low, o.measured.high,
-                            cat(duration(o.measured.median), " (", duration(o.predicted.median), ")"),
+                            str_cat(format_duration(o.measured.median), " (", format_duration(o.predicted.median), ")"),
                             o.predicted.median});
-      table.add({model, name, duration(o.measured.median), format_low(o.measured, duration),
-                 format_high(o.measured, duration), duration(o.predicted.median), format_low(o.predicted, duration),
-                 format_high(o.predicted, duration)});
+      table.add_row({model, name, format_duration(o.measured.median), format_low(o.measured, format_duration),
+                     format_high(o.measured, format_duration), format_duration(o.predicted.median),
+                     format_low(o.predicted, format_duration), format_high(o.predicted, format_duration)});
     }
-    figures += svg(chart);
+    figures += render_svg(chart);
   }
   return figures;
 }
@@ -80,8 +80,8 @@ std::string projection_charts(const Report& report) {
   std::string figures;
   std::vector<std::string> done;
   for (const Projection& first : report.projections) {
-    const std::string key =
-        cat(first.model, ", ", first.device, ", ", first.link, ", ", count(first.batch_per_device), " per device");
+    const std::string key = str_cat(first.model, ", ", first.device, ", ", first.link, ", ",
+                                    format_integer(first.batch_per_device), " per device");
     if (std::find(done.begin(), done.end(), key) != done.end()) continue;
     done.push_back(key);
     LineChart chart;
@@ -118,13 +118,13 @@ std::string projection_charts(const Report& report) {
       for (size_t i = 0; i < published.values.size(); ++i) {
         series.points.push_back(
             {published.devices[i], published.values[i], 0, 0,
-             cat(published.labels[i], ": ", percent(published.values[i]), " (", published.source, ")")});
+             str_cat(published.labels[i], ": ", format_percent(published.values[i]), " (", published.source, ")")});
         counts.insert(published.devices[i]);
       }
       chart.series.push_back(series);
     }
     chart.x.only_ticks.assign(counts.begin(), counts.end());
-    figures += svg(chart);
+    figures += render_svg(chart);
   }
   return figures;
 }
@@ -133,7 +133,7 @@ std::string published_charts(const Report& report) {
   std::string figures;
   for (const Published& published : report.published) {
     DotChart chart;
-    chart.title = cat(published.what, " (", published.source, ")");
+    chart.title = str_cat(published.what, " (", published.source, ")");
     chart.x = {published.unit, Unit::kNone};
     chart.note = "n = 1 published value in each row.";
     chart.dot_name = "published";
@@ -141,11 +141,12 @@ std::string published_charts(const Report& report) {
     for (size_t i = 0; i < published.values.size(); ++i) {
       const bool has = !published.predicted.empty();
       chart.rows.push_back({published.labels[i], kPublished, published.values[i], 0, 0,
-                            cat(number(published.values[i]), has ? cat(" (", number(published.predicted[i]), ")") : ""),
+                            str_cat(format_number(published.values[i]),
+                                    has ? str_cat(" (", format_number(published.predicted[i]), ")") : ""),
                             has ? published.predicted[i] : -1});
     }
     chart.description = "Published values and what the cost model predicts.";
-    figures += svg(chart);
+    figures += render_svg(chart);
   }
   return figures;
 }
@@ -160,44 +161,47 @@ std::string model_body(const Report& report, const ModeStyles&) {
     if (!is_predicted(run)) continue;
     errors.push_back(std::abs(relative_error(run)));
     if (!worst || std::abs(relative_error(run)) > std::abs(relative_error(*worst))) worst = &run;
-    runs.add({run.label + " (" + job_name(run) + ", " + run.scaling + ")", duration(step_seconds(run)),
-              duration(run.predicted) + " (predicted)",
-              (relative_error(run) > 0 ? "+" : "") + percent(relative_error(run))});
+    runs.add_row({run.label + " (" + job_name(run) + ", " + run.scaling + ")", format_duration(step_seconds(run)),
+                  format_duration(run.predicted) + " (predicted)",
+                  (relative_error(run) > 0 ? "+" : "") + format_percent(relative_error(run))});
   }
   std::string words;
   if (worst) {
     std::sort(errors.begin(), errors.end());
-    words += paragraph(cat("Over ", errors.size(), " runs the prediction is off by ",
-                           percent(errors[errors.size() / 2]), " in the median and by ", percent(errors.back()),
-                           " at worst (", format_label(worst->label), ", ", job_name(*worst), ")."));
+    words += paragraph(str_cat("Over ", errors.size(), " runs the prediction is off by ",
+                               format_percent(errors[errors.size() / 2]), " in the median and by ",
+                               format_percent(errors.back()), " at worst (", format_label(worst->label), ", ",
+                               job_name(*worst), ")."));
   }
   Table projections("The figures: projections, each predicted",
                     {"model", "device", "link", "mode", "batch per device", "devices", "efficiency"}, 4);
   for (const Projection& projection : report.projections)
     for (size_t i = 0; i < projection.devices.size(); ++i)
-      projections.add({projection.model, projection.device, projection.link, projection.mode,
-                       count(projection.batch_per_device), count(projection.devices[i]),
-                       percent(projection.efficiency[i]) + " (predicted)"});
+      projections.add_row({projection.model, projection.device, projection.link, projection.mode,
+                           format_integer(projection.batch_per_device), format_integer(projection.devices[i]),
+                           format_percent(projection.efficiency[i]) + " (predicted)"});
   std::vector<std::string> ends;
   for (const Projection& projection : report.projections)
     if (!projection.devices.empty())
-      ends.push_back(cat(projection.model, " under ", format_label(projection.mode), ", ", projection.device, " over ",
-                         projection.link, ": predicted to keep ", percent(projection.efficiency.back()),
-                         " of each device's throughput on ", count(projection.devices.back()), " devices."));
+      ends.push_back(str_cat(projection.model, " under ", format_label(projection.mode), ", ", projection.device,
+                             " over ", projection.link, ": predicted to keep ",
+                             format_percent(projection.efficiency.back()), " of each device's throughput on ",
+                             format_integer(projection.devices.back()), " devices."));
   Table published("The figures: published measurements", {"what", "source", "value of", "published", "predicted"}, 3);
   for (const Published& item : report.published)
     for (size_t i = 0; i < item.values.size(); ++i)
-      published.add({item.what, item.source, item.labels[i], number(item.values[i]) + " " + item.unit,
-                     item.predicted.empty() ? "the source has too little data"
-                                            : number(item.predicted[i]) + " " + item.unit + " (predicted)"});
+      published.add_row({item.what, item.source, item.labels[i], format_number(item.values[i]) + " " + item.unit,
+                         item.predicted.empty() ? "the source has too little data"
+                                                : format_number(item.predicted[i]) + " " + item.unit + " (predicted)"});
   Table overheads("The figures: what communication adds to a step",
                   {"model", "job", "measured", "from", "to", "predicted", "from", "to"}, 2);
-  const std::string overhead = charts(overhead_charts(report, overheads));
-  return charts(draw_predicted_vs_measured(report)) + words + overhead + runs.html() + overheads.html() +
+  const std::string overhead = group_charts(overhead_charts(report, overheads));
+  return group_charts(draw_predicted_vs_measured(report)) + words + overhead + runs.render_html() +
+         overheads.render_html() +
          fold("Where the predictions are better than simple guesses, and where not", bullets(report.notes)) +
          fold("Predictions for devices that this machine does not have",
-              charts(projection_charts(report)) + bullets(ends) + projections.html()) +
-         fold("Measurements that others published", charts(published_charts(report)) + published.html());
+              group_charts(projection_charts(report)) + bullets(ends) + projections.render_html()) +
+         fold("Measurements that others published", group_charts(published_charts(report)) + published.render_html());
 }
 
 }  // namespace tandem::tools::compare

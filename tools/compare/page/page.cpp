@@ -1,6 +1,6 @@
-// Implements html(): builds the page as one HTML file without scripts or external resources. Each part of the report
-// that is not empty gets a section.
-#include "tandem/tools/compare/page/parts.h"
+// Implements render_html(): builds the page as one HTML file without scripts or external resources. Each part of the
+// report that is not empty gets a section.
+#include "tandem/tools/compare/page/sections.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -27,28 +27,29 @@ constexpr SectionBuilder kSections[] = {
 
 }  // namespace
 
-std::string html(const Report& report) {
-  check(report);
+std::string render_html(const Report& report) {
+  check_report(report);
   const ModeStyles styles(report);
   const Provenance& from = report.provenance;
   std::string names;
   for (const std::string& model : models(report)) names += (names.empty() ? "" : ", ") + model;
-  Page page{.title = "tandem compare: " + names,
-            .heading = "One device, DataParallel and DDP compared",
-            .introduction = cat("<p class=\"meta\">",
-                                escape(cat(names, names.empty() ? "" : " · ", from.cpu, " · ", from.date)), "</p>\n"),
-            .footer = "Made by tandem compare from report.json; docs/compare.md says how to read it."};
+  Page page{
+      .title = "tandem compare: " + names,
+      .heading = "One device, DataParallel and DDP compared",
+      .introduction = str_cat("<p class=\"meta\">",
+                              escape(str_cat(names, names.empty() ? "" : " · ", from.cpu, " · ", from.date)), "</p>\n"),
+      .footer = "Made by tandem compare from report.json; docs/compare.md says how to read it."};
   if (!report.complete)
     page.introduction +=
-        cat("<p class=\"warn\" role=\"alert\"><strong>This report is incomplete:</strong> ",
-            escape(report.incomplete_because.empty() ? "no reason was recorded" : report.incomplete_because),
-            ". It contains only what was measured until then.</p>\n");
+        str_cat("<p class=\"warn\" role=\"alert\"><strong>This report is incomplete:</strong> ",
+                escape(report.incomplete_because.empty() ? "no reason was recorded" : report.incomplete_because),
+                ". It contains only what was measured until then.</p>\n");
   page.introduction += colour_key(report);
   for (const SectionBuilder& chapter : kSections) {
     const std::string body = chapter.body(report, styles);
     if (!body.empty()) page.sections.push_back({chapter.id, chapter.title, body});
   }
-  return html(page);
+  return render_html(page);
 }
 
 }  // namespace tandem::tools::compare

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tandem/tools/compare/comparison.h"
-#include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/compare/page/sections.h"
 #include "tandem/tools/compare/statistics.h"
 
 namespace tandem::tools::compare {
@@ -13,7 +13,8 @@ namespace {
 ChartPoint throughput_point(const Run& run, double x) {
   const Interval& rate = run.examples_per_second;
   return {x, rate.median, rate.low, rate.high,
-          cat(plural(run.devices, "device"), ", batch ", count(run.batch), ": ", number(rate.median), " examples/s")};
+          str_cat(plural(run.devices, "device"), ", batch ", format_integer(run.batch), ": ",
+                  format_number(rate.median), " examples/s")};
 }
 
 const Run* find_single_run(const Report& report, const std::string& model, int64_t batch) {
@@ -71,8 +72,8 @@ std::string scaling_chart(const Report& report, const ModeStyles& styles, const 
   if (counts.size() < 2) return "";
   const Run* const single = find_single_run(report, model, static_cast<int64_t>(batch));
   LineChart chart;
-  chart.title = cat(weak ? "Weak scaling: " : "Strong scaling: ", model, ", batch ", round_number(batch),
-                    weak ? " per device" : "");
+  chart.title = str_cat(weak ? "Weak scaling: " : "Strong scaling: ", model, ", batch ", round_number(batch),
+                        weak ? " per device" : "");
   chart.x = {"devices", Unit::kNone, true, false, false, counts};
   chart.y = {"examples per second", Unit::kNone};
   add_series(chart, runs, styles, get_devices);
@@ -84,9 +85,9 @@ std::string scaling_chart(const Report& report, const ModeStyles& styles, const 
     chart.series.push_back(ideal_line(report, *single, chart.x.only_ticks));
   }
   chart.note = median_note(runs, "Median");
-  chart.description = cat(plural(static_cast<int64_t>(chart.series.size()), "line"), " over ",
-                          plural(static_cast<int64_t>(counts.size()), "count"), " of devices.");
-  return svg(chart);
+  chart.description = str_cat(plural(static_cast<int64_t>(chart.series.size()), "line"), " over ",
+                              plural(static_cast<int64_t>(counts.size()), "count"), " of devices.");
+  return render_svg(chart);
 }
 
 /// Returns a sentence about the mode that is the fastest: how its throughput changes from the fewest devices to the
@@ -101,19 +102,19 @@ std::string scaling_sentence(const std::string& model, bool weak, double batch, 
     if (best && run->mode == best->mode && (!fewest_devices || run->devices < fewest_devices->devices))
       fewest_devices = run;
   if (!best || !fewest_devices || fewest_devices == best) return "";
-  return cat(model, weak ? ", weak scaling with " : ", strong scaling at ", "batch ", round_number(batch),
-             weak ? " per device: " : ": ", format_label(best->label), " goes from ",
-             number(fewest_devices->examples_per_second.median), " examples/s on ",
-             plural(fewest_devices->devices, "device"), " to ", number(best->examples_per_second.median), " on ",
-             best->devices, ".");
+  return str_cat(model, weak ? ", weak scaling with " : ", strong scaling at ", "batch ", round_number(batch),
+                 weak ? " per device: " : ": ", format_label(best->label), " goes from ",
+                 format_number(fewest_devices->examples_per_second.median), " examples/s on ",
+                 plural(fewest_devices->devices, "device"), " to ", format_number(best->examples_per_second.median),
+                 " on ", best->devices, ".");
 }
 
 /// Returns "1.2 / 3.4 ms" if both times have the same unit, else "800 µs / 1.2 ms".
 std::string two_durations(double low, double high) {
-  const std::string first = duration(low), last = duration(high);
+  const std::string first = format_duration(low), last = format_duration(high);
   const size_t space = first.find(' ');
   const bool same = space != std::string::npos && last.ends_with(first.substr(space));
-  return cat(same ? first.substr(0, space) : first, " / ", last);
+  return str_cat(same ? first.substr(0, space) : first, " / ", last);
 }
 
 std::string step_chart(const JobRuns& job, const ModeStyles& styles) {
@@ -127,9 +128,9 @@ std::string step_chart(const JobRuns& job, const ModeStyles& styles) {
   for (const Run* run : runs)
     if (run->p50 > 0)
       chart.rows.push_back({run->label, styles[*run], run->p50, 0, 0, two_durations(run->p50, run->p95), run->p95});
-  chart.note = cat("Half of all steps, and 95 % of them, are faster. Steps of ", count_repeats(runs), ".");
-  chart.description = cat(chart.rows.size(), " modes.");
-  return svg(chart);
+  chart.note = str_cat("Half of all steps, and 95 % of them, are faster. Steps of ", count_repeats(runs), ".");
+  chart.description = str_cat(chart.rows.size(), " modes.");
+  return render_svg(chart);
 }
 
 /// Returns a sentence for each error message, with the first run that failed with it and the number of other such runs.
@@ -147,9 +148,9 @@ std::string failures(const Report& report) {
   std::vector<std::string> sentences;
   sentences.reserve(reasons.size());
   for (const auto& [run, n] : reasons)
-    sentences.push_back(cat(format_label(run->label), ", ", job_name(*run),
-                            n > 1 ? cat(", and ", plural(n - 1, "other run")) : "", n > 1 ? " have" : " has",
-                            " no figures: ", run->failed, "."));
+    sentences.push_back(str_cat(format_label(run->label), ", ", job_name(*run),
+                                n > 1 ? str_cat(", and ", plural(n - 1, "other run")) : "", n > 1 ? " have" : " has",
+                                " no figures: ", run->failed, "."));
   return bullets(sentences);
 }
 
@@ -181,7 +182,7 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
               (is_single(run) || run.devices == devices))
             same.push_back(&run);
         LineChart chart;
-        chart.title = cat("Throughput by batch: ", model, ", ", plural(static_cast<int64_t>(devices), "device"));
+        chart.title = str_cat("Throughput by batch: ", model, ", ", plural(static_cast<int64_t>(devices), "device"));
         chart.x = {"batch over all devices", Unit::kNone, true, false};
         chart.y = {"examples per second", Unit::kNone};
         chart.note = median_note(same, "Median");
@@ -191,12 +192,12 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
                      [](const Run* run) { return !is_single(*run); });
         if (distinct_values(parallel, get_batch).size() < 2) continue;
         chart.x.only_ticks = distinct_values(same, get_batch);
-        figures += svg(chart);
+        figures += render_svg(chart);
       }
     }
   }
-  const auto three = [](double value) { return number(value); };
-  const auto four = [](double value) { return number(value, 4); };
+  const auto three = [](double value) { return format_number(value); };
+  const auto four = [](double value) { return format_number(value, 4); };
   const Run* most_variable = nullptr;
   size_t min_repeats = SIZE_MAX;
   Table table("The figures: every run",
@@ -205,30 +206,31 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
               2);
   for (const Run& run : report.runs) {
     if (!run.failed.empty()) {
-      table.add_failed({run.model, run.label, count(run.devices), count(run.batch), run.scaling}, run.failed);
+      table.add_failed({run.model, run.label, format_integer(run.devices), format_integer(run.batch), run.scaling},
+                       run.failed);
       continue;
     }
     min_repeats = std::min(min_repeats, run.repeats.size());
     if (run.p50 > 0 && (!most_variable || run.p95 / run.p50 > most_variable->p95 / most_variable->p50))
       most_variable = &run;
-    table.add({run.model, run.label, count(run.devices), count(run.batch), run.scaling, duration(run.p50),
-               duration(run.p95), number(run.examples_per_second.median, 4), format_low(run.examples_per_second, four),
-               format_high(run.examples_per_second, four), number(run.speedup.median), format_low(run.speedup, three),
-               format_high(run.speedup, three)});
+    table.add_row({run.model, run.label, format_integer(run.devices), format_integer(run.batch), run.scaling,
+                   format_duration(run.p50), format_duration(run.p95), format_number(run.examples_per_second.median, 4),
+                   format_low(run.examples_per_second, four), format_high(run.examples_per_second, four),
+                   format_number(run.speedup.median), format_low(run.speedup, three), format_high(run.speedup, three)});
   }
   if (table.empty()) return "";
   for (const JobRuns& job : main_jobs(report)) steps += step_chart(job, styles);
-  std::string out = charts(figures) + bullets(words) + charts(steps);
+  std::string out = group_charts(figures) + bullets(words) + group_charts(steps);
   if (most_variable)
-    out += paragraph(
-        cat("Single steps vary most for ", format_label(most_variable->label), " (", job_name(*most_variable),
-            "): p95 is ", number(most_variable->p95 / most_variable->p50), " times p50. ",
-            min_repeats < static_cast<size_t>(values_needed())
-                ? cat("Runs with fewer than ", values_needed(), " repeats have no interval: n = ", min_repeats, ". ")
-                : "",
-            "Error bars are 95 % intervals of the throughput of each run by itself, over ", min_repeats,
-            " repeats or more. They do not tell two modes apart: the verdict does, from ratios within each repeat."));
-  return out + failures(report) + table.html();
+    out += paragraph(str_cat(
+        "Single steps vary most for ", format_label(most_variable->label), " (", job_name(*most_variable), "): p95 is ",
+        format_number(most_variable->p95 / most_variable->p50), " times p50. ",
+        min_repeats < static_cast<size_t>(values_needed())
+            ? str_cat("Runs with fewer than ", values_needed(), " repeats have no interval: n = ", min_repeats, ". ")
+            : "",
+        "Error bars are 95 % intervals of the throughput of each run by itself, over ", min_repeats,
+        " repeats or more. They do not tell two modes apart: the verdict does, from ratios within each repeat."));
+  return out + failures(report) + table.render_html();
 }
 
 std::string inference_body(const Report& report, const ModeStyles&) {
@@ -238,7 +240,7 @@ std::string inference_body(const Report& report, const ModeStyles&) {
               {"model", "devices", "batch", "one device", "DP", "DP, persistent"});
   for (const Inference& inference : report.inference) {
     LineChart chart;
-    chart.title = cat("Inference: ", inference.model, ", ", plural(inference.devices, "device"));
+    chart.title = str_cat("Inference: ", inference.model, ", ", plural(inference.devices, "device"));
     chart.note = median_note(all_runs, "Median");
     chart.x = {"batch over all devices", Unit::kNone, true, false};
     chart.y = {"examples per second", Unit::kNone};
@@ -259,7 +261,7 @@ std::string inference_body(const Report& report, const ModeStyles&) {
         series.points.push_back(
             {batch, batch / seconds.median, seconds.high > 0 ? batch / seconds.high : 0,
              seconds.low > 0 ? batch / seconds.low : 0,
-             cat("batch ", round_number(batch), ": ", number(batch / seconds.median), " examples/s")});
+             str_cat("batch ", round_number(batch), ": ", format_number(batch / seconds.median), " examples/s")});
         chart.x.only_ticks.push_back(batch);
         if (crossover_batch == 0 && line.style != kInk && i < inference.single.size() &&
             (1 + kSmallestDifference) * seconds.high < inference.single[i].low)
@@ -271,22 +273,23 @@ std::string inference_body(const Report& report, const ModeStyles&) {
     chart.x.only_ticks.erase(std::unique(chart.x.only_ticks.begin(), chart.x.only_ticks.end()),
                              chart.x.only_ticks.end());
     chart.description = crossover_batch == 0 ? "DP is never faster than one device."
-                                             : cat("DP overtakes one device at batch ", crossover_batch, ".");
-    figures += svg(chart);
-    words += paragraph(cat(inference.model, ": ",
-                           crossover_batch == 0
-                               ? "DP is at no measured batch clearly faster than one device."
-                               : cat("DP is clearly faster than one device from batch ", crossover_batch, " on.")));
+                                             : str_cat("DP overtakes one device at batch ", crossover_batch, ".");
+    figures += render_svg(chart);
+    words += paragraph(str_cat(
+        inference.model, ": ",
+        crossover_batch == 0 ? "DP is at no measured batch clearly faster than one device."
+                             : str_cat("DP is clearly faster than one device from batch ", crossover_batch, " on.")));
     const auto text = [](const std::vector<Interval>& list, size_t i) {
       if (i >= list.size()) return std::string();
-      if (!list[i].exists()) return cat(duration(list[i].median), " (n = ", list[i].n, ": no interval)");
-      return cat(duration(list[i].median), " (", duration(list[i].low), " to ", duration(list[i].high), ")");
+      if (!list[i].exists()) return str_cat(format_duration(list[i].median), " (n = ", list[i].n, ": no interval)");
+      return str_cat(format_duration(list[i].median), " (", format_duration(list[i].low), " to ",
+                     format_duration(list[i].high), ")");
     };
     for (size_t i = 0; i < inference.batch.size(); ++i)
-      table.add({inference.model, count(inference.devices), count(inference.batch[i]), text(inference.single, i),
-                 text(inference.dp, i), text(inference.dp_persistent, i)});
+      table.add_row({inference.model, format_integer(inference.devices), format_integer(inference.batch[i]),
+                     text(inference.single, i), text(inference.dp, i), text(inference.dp_persistent, i)});
   }
-  return charts(figures) + words + table.html();
+  return group_charts(figures) + words + table.render_html();
 }
 
 }  // namespace tandem::tools::compare

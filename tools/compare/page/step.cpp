@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/compare/page/sections.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -42,9 +42,9 @@ std::vector<std::string> sort_phases(const std::map<std::string, double>& phases
 }
 
 BarRow bar_row(const std::string& label, const TimeBreakdown& breakdown) {
-  BarRow row{label, duration(breakdown.step), {}, {}};
+  BarRow row{label, format_duration(breakdown.step), {}, {}};
   const auto tip = [&](double seconds) {
-    return cat(duration(seconds), breakdown.step > 0 ? ", " + percent(seconds / breakdown.step) : "");
+    return str_cat(format_duration(seconds), breakdown.step > 0 ? ", " + format_percent(seconds / breakdown.step) : "");
   };
   std::map<std::string, double> phases = breakdown.phases;
   for (const std::string& phase : kPhases) phases.emplace(phase, 0);
@@ -61,7 +61,7 @@ BarRow bar_row(const std::string& label, const TimeBreakdown& breakdown) {
 std::string describe_waits(const Lane& lane) {
   std::string out;
   for (const auto& [name, seconds] : lane.waiting_for)
-    if (seconds > 0) out += cat(out.empty() ? "" : ", ", duration(seconds), " for ", name);
+    if (seconds > 0) out += str_cat(out.empty() ? "" : ", ", format_duration(seconds), " for ", name);
   return out;
 }
 
@@ -78,8 +78,8 @@ std::string waiting_sentence(const JobRuns& job) {
         part = compute_breakdown(lane).waiting / lane.step;
       }
   if (!longest) return "";
-  return cat(longest->name, " waits the longest, ", percent(part), " of the step of ", format_label(longest_run->label),
-             " (", describe_waits(*longest), "). ");
+  return str_cat(longest->name, " waits the longest, ", format_percent(part), " of the step of ",
+                 format_label(longest_run->label), " (", describe_waits(*longest), "). ");
 }
 std::string exposed_sentence(const JobRuns& job) {
   const Run* most_exposed = nullptr;
@@ -93,10 +93,10 @@ std::string exposed_sentence(const JobRuns& job) {
       hidden = breakdown.hidden / breakdown.step;
     }
   }
-  return most_exposed
-             ? cat("Exposed communication is largest under ", format_label(most_exposed->label), ", with ",
-                   percent(exposed), " of the step; another ", percent(hidden), " is hidden behind computation.")
-             : "";
+  return most_exposed ? str_cat("Exposed communication is largest under ", format_label(most_exposed->label), ", with ",
+                                format_percent(exposed), " of the step; another ", format_percent(hidden),
+                                " is hidden behind computation.")
+                      : "";
 }
 
 /// Returns the bars to draw for a row of the timeline. To keep the page small, extends the previous bar on the same
@@ -120,9 +120,10 @@ std::vector<TimelineMark> make_marks(const TimelineRow& row, double step) {
       }
     }
     last[level] = marks.size();
-    marks.push_back({style, level, event.start, event.end,
-                     cat(event.name, ": ", duration(event.end - event.start), " from ", duration(event.start), " on",
-                         event.bytes > 0 ? ", " + byte_size(static_cast<double>(event.bytes)) : "")});
+    marks.push_back(
+        {style, level, event.start, event.end,
+         str_cat(event.name, ": ", format_duration(event.end - event.start), " from ", format_duration(event.start),
+                 " on", event.bytes > 0 ? ", " + byte_size(static_cast<double>(event.bytes)) : "")});
   }
   return marks;
 }
@@ -137,14 +138,15 @@ std::string traced_steps_of(const Report& report) {
     }
   if (most == 0) return "the traced steps";
   return least == most ? plural(most, "traced step")
-                       : cat(count(least), " to ", plural(most, "traced step"), " of each mode");
+                       : str_cat(format_integer(least), " to ", plural(most, "traced step"), " of each mode");
 }
 
 /// Returns which step the timeline shows. @param seconds  length of the timeline
 std::string describe_step(const Run& run, double seconds) {
   const ShownStep& step = run.shown_step;
-  if (step.of == 0) return cat("one step of ", duration(seconds));
-  return cat("step ", count(step.number), " of ", count(step.of), ", the median: ", duration(step.seconds));
+  if (step.of == 0) return str_cat("one step of ", format_duration(seconds));
+  return str_cat("step ", format_integer(step.number), " of ", format_integer(step.of),
+                 ", the median: ", format_duration(step.seconds));
 }
 
 }  // namespace
@@ -171,7 +173,7 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
       chart.rows.push_back(bar_row(job.single->label, mean_breakdown(*job.single)));
     for (const Run* run : job.runs)
       if (!run->lanes.empty()) chart.rows.push_back(bar_row(run->label, mean_breakdown(*run)));
-    overview += svg(chart);
+    overview += render_svg(chart);
     BarChart each;
     each.title = "Each lane: " + job.name();
     each.description = "Each device of DP and each rank of DDP.";
@@ -180,36 +182,37 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
     for (const Run* run : job.examples())
       for (const Lane& lane : run->lanes)
         each.rows.push_back(bar_row(lane.name + ": " + run->label, compute_breakdown(lane)));
-    lanes += svg(each);
+    lanes += render_svg(each);
     if (const std::string text = waiting_sentence(job) + exposed_sentence(job); !text.empty())
       words.push_back(job.name() + ": " + text);
   }
   for (const Run& run : report.runs)
     for (const Lane& lane : run.lanes) {
       std::vector<std::string> cells = {run.label + " (" + job_name(run) + ")", lane.name, describe_waits(lane),
-                                        run.shown_step.of > 0 ? count(run.shown_step.of) : "", duration(lane.step)};
+                                        run.shown_step.of > 0 ? format_integer(run.shown_step.of) : "",
+                                        format_duration(lane.step)};
       for (const std::string& phase : phases)
-        cells.push_back(lane.phases.count(phase) != 0 ? duration(lane.phases.at(phase)) : "");
-      cells.insert(cells.end(),
-                   {duration(compute_breakdown(lane).waiting), duration(lane.unattributed), duration(lane.hidden)});
+        cells.push_back(lane.phases.count(phase) != 0 ? format_duration(lane.phases.at(phase)) : "");
+      cells.insert(cells.end(), {format_duration(compute_breakdown(lane).waiting), format_duration(lane.unattributed),
+                                 format_duration(lane.hidden)});
       if (lane.step > 0) unattributed = std::max(unattributed, lane.unattributed / lane.step);
-      table.add(cells);
+      table.add_row(cells);
     }
   if (table.empty()) return "";
-  return charts(overview) + charts(lanes) + bullets(words) +
-         paragraph(cat("All figures are means over ", traced_steps_of(report),
-                       ". Each moment of a lane is counted once; at most ", percent(unattributed),
-                       " of a step belongs to no phase.")) +
+  return group_charts(overview) + group_charts(lanes) + bullets(words) +
+         paragraph(str_cat("All figures are means over ", traced_steps_of(report),
+                           ". Each moment of a lane is counted once; at most ", format_percent(unattributed),
+                           " of a step belongs to no phase.")) +
          (report.tracing_cost.empty()
               ? ""
-              : paragraph(cat("Recording costs ", percent(report.tracing_cost[0].median), " of a step of ",
-                              models(report).at(0), " on one device (",
-                              report.tracing_cost[0].exists()
-                                  ? cat("95 % interval ", percent(report.tracing_cost[0].low), " to ",
-                                        percent(report.tracing_cost[0].high))
-                                  : cat("n = ", report.tracing_cost[0].n, ": no interval"),
-                              "); the times elsewhere on this page are of steps that were not recorded."))) +
-         table.html();
+              : paragraph(str_cat("Recording costs ", format_percent(report.tracing_cost[0].median), " of a step of ",
+                                  models(report).at(0), " on one device (",
+                                  report.tracing_cost[0].exists()
+                                      ? str_cat("95 % interval ", format_percent(report.tracing_cost[0].low), " to ",
+                                                format_percent(report.tracing_cost[0].high))
+                                      : str_cat("n = ", report.tracing_cost[0].n, ": no interval"),
+                                  "); the times elsewhere on this page are of steps that were not recorded."))) +
+         table.render_html();
 }
 
 std::string timeline_body(const Report& report, const ModeStyles&) {
@@ -247,22 +250,22 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
           kinds[event.kind] = phase_style(event.kind);
         }
         for (const auto& [kind, sum] : sums)
-          table.add({run->label + " (" + job.name() + ")", row.name, kind, count(sum.events), duration(sum.seconds),
-                     byte_size(static_cast<double>(sum.bytes))});
+          table.add_row({run->label + " (" + job.name() + ")", row.name, kind, format_integer(sum.events),
+                         format_duration(sum.seconds), byte_size(static_cast<double>(sum.bytes))});
       }
-      sentence += cat(sentence.empty() ? "" : "; ", format_label(run->label), ": ", describe_step(*run, end));
+      sentence += str_cat(sentence.empty() ? "" : "; ", format_label(run->label), ": ", describe_step(*run, end));
       chart.groups.push_back(group);
     }
     for (const std::string& phase : kPhases)
       if (kinds.erase(phase) != 0) chart.legend.push_back({phase, phase_style(phase), 0, ""});
     for (const auto& [kind, style] : kinds) chart.legend.push_back({kind == "wait" ? "waiting" : kind, style, 0, ""});
     chart.description = sentence;
-    const std::string picture = svg(chart);
+    const std::string picture = render_svg(chart);
     if (picture.empty()) continue;
     out += picture;
     words.push_back(job.name() + ": " + sentence + ".");
   }
-  return out.empty() ? "" : charts(out) + bullets(words) + table.html();
+  return out.empty() ? "" : group_charts(out) + bullets(words) + table.render_html();
 }
 
 }  // namespace tandem::tools::compare

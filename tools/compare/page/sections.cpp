@@ -1,6 +1,6 @@
 // Implements helpers that the page's sections share: the colours of modes, phases and causes of memory, and the choice
 // of jobs that are shown in detail.
-#include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/compare/page/sections.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -113,7 +113,7 @@ std::string count_repeats(const std::vector<const Run*>& runs) {
   }
   if (most == 0) return "";
   return least == most ? "n = " + plural(static_cast<int64_t>(most), "repeat")
-                       : cat("n = ", least, " to ", most, " repeats");
+                       : str_cat("n = ", least, " to ", most, " repeats");
 }
 
 std::string median_note(const std::vector<const Run*>& runs, const std::string& what) {
@@ -121,7 +121,7 @@ std::string median_note(const std::vector<const Run*>& runs, const std::string& 
   for (const Run* run : runs) least = std::min(least, run->repeats.size());
   const std::string n = count_repeats(runs);
   if (n.empty()) return what + ".";
-  return cat(what, " of ", n, least < 6 ? ": too few for an interval." : "; whisker: 95 % interval.");
+  return str_cat(what, " of ", n, least < 6 ? ": too few for an interval." : "; whisker: 95 % interval.");
 }
 
 const std::vector<std::string>& memory_causes() {
@@ -130,7 +130,9 @@ const std::vector<std::string>& memory_causes() {
   return causes;
 }
 
-std::string JobRuns::name() const { return cat(model, ", ", plural(devices, "device"), ", batch ", count(batch)); }
+std::string JobRuns::name() const {
+  return str_cat(model, ", ", plural(devices, "device"), ", batch ", format_integer(batch));
+}
 const Run* JobRuns::dp() const {
   for (const Run* run : runs)
     if (is_dp(*run)) return run;

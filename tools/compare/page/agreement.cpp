@@ -2,7 +2,7 @@
 // provenance.
 #include <algorithm>
 
-#include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/compare/page/sections.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -45,12 +45,12 @@ std::string loss_chart(const JobRuns& job, const ModeStyles& styles) {
   };
   for (const Line& line : lines)
     draw(line.run->label +
-             (line.others == 0 ? "" : cat(", and ", plural(line.others, "other mode"), " with the same losses")),
+             (line.others == 0 ? "" : str_cat(", and ", plural(line.others, "other mode"), " with the same losses")),
          styles[*line.run], *line.losses, false);
   for (const Line& line : references) draw("reference on one device", kInk, *line.losses, true);
   chart.note = "n = 1 training of each mode.";
-  chart.description = cat("Losses of ", job.runs.size(), " modes, step by step.");
-  return svg(chart);
+  chart.description = str_cat("Losses of ", job.runs.size(), " modes, step by step.");
+  return render_svg(chart);
 }
 
 /// Returns the digits at the end of `name`: "12" for "rank 12", "0" for "cpu:0".
@@ -77,25 +77,27 @@ std::string agreement_body(const Report& report, const ModeStyles& styles) {
       if (same)
         ++equal;
       else
-        different_runs.push_back(
-            cat(format_label(run.label), " (", job_name(run), ") differs by ", number(agreement.largest_difference),
-                agreement.first_difference.empty() ? "" : ", first at " + agreement.first_difference, "."));
+        different_runs.push_back(str_cat(
+            format_label(run.label), " (", job_name(run), ") differs by ", format_number(agreement.largest_difference),
+            agreement.first_difference.empty() ? "" : ", first at " + agreement.first_difference, "."));
       const auto last = [](const std::vector<double>& losses) {
-        return losses.empty() ? "" : number(losses.back(), 6);
+        return losses.empty() ? "" : format_number(losses.back(), 6);
       };
-      table.add({run.label + " (" + job_name(run) + ")", agreement.reference, count(agreement.steps),
-                 number(agreement.largest_difference), last(agreement.losses), last(agreement.reference_losses),
-                 agreement.first_difference.empty() ? "none" : agreement.first_difference},
-                !same);
+      table.add_row(
+          {run.label + " (" + job_name(run) + ")", agreement.reference, format_integer(agreement.steps),
+           format_number(agreement.largest_difference), last(agreement.losses), last(agreement.reference_losses),
+           agreement.first_difference.empty() ? "none" : agreement.first_difference},
+          !same);
     }
   if (all == 0) return "";
-  std::string words = paragraph(
-      equal == all
-          ? cat("All ", count(all), " runs end with the parameters of their reference to the last bit, after up to ",
-                steps, " steps: the modes train the same model.")
-          : cat(count(equal), " of ", count(all),
-                " runs end with the parameters of their reference to the last bit, after up to ", steps, " steps."));
-  return charts(figures) + words + bullets(different_runs) + table.html();
+  std::string words =
+      paragraph(equal == all ? str_cat("All ", format_integer(all),
+                                       " runs end with the parameters of their reference to the last bit, after up to ",
+                                       steps, " steps: the modes train the same model.")
+                             : str_cat(format_integer(equal), " of ", format_integer(all),
+                                       " runs end with the parameters of their reference to the last bit, after up to ",
+                                       steps, " steps."));
+  return group_charts(figures) + words + bullets(different_runs) + table.render_html();
 }
 
 std::string diagnosis_body(const Report& report, const ModeStyles&) {
@@ -123,7 +125,7 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
             name.find(' ') == std::string::npos && trailing_number(name).empty() ? "0" : trailing_number(name);
         row.segments.push_back(
             {number.empty() ? "a free core, or threads to wake up" : "waiting; inside: the device or rank waited for",
-             number.empty() ? kOther : kWaiting, seconds, name + ", " + duration(seconds),
+             number.empty() ? kOther : kWaiting, seconds, name + ", " + format_duration(seconds),
              number.empty() ? name : number});
         all += seconds;
         if (seconds > longest) {
@@ -132,32 +134,32 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
           longest_wait_name = name;
         }
       }
-      row.value = duration(all);
+      row.value = format_duration(all);
       if (all > 0) chart.rows.push_back(row);
     }
     if (!worst) continue;
-    chart.description = cat(longest_wait_name, " is waited for longest, under ", format_label(worst->label), ".");
-    figures += svg(chart);
-    words.push_back(cat(job.name(), ": ", longest_wait_name, " is waited for longest, ", duration(longest),
-                        " of a lane's step in the mean, under ", format_label(worst->label), "."));
+    chart.description = str_cat(longest_wait_name, " is waited for longest, under ", format_label(worst->label), ".");
+    figures += render_svg(chart);
+    words.push_back(str_cat(job.name(), ": ", longest_wait_name, " is waited for longest, ", format_duration(longest),
+                            " of a lane's step in the mean, under ", format_label(worst->label), "."));
   }
   for (const Run& run : report.runs)
     for (const Lane& lane : run.lanes)
       for (const auto& [name, seconds] : lane.waiting_for)
         if (seconds > 0)
-          table.add({run.label + " (" + job_name(run) + ")", lane.name, name, duration(seconds),
-                     lane.step > 0 ? percent(seconds / lane.step) : ""});
-  std::string out = charts(figures) + bullets(words);
+          table.add_row({run.label + " (" + job_name(run) + ")", lane.name, name, format_duration(seconds),
+                         lane.step > 0 ? format_percent(seconds / lane.step) : ""});
+  std::string out = group_charts(figures) + bullets(words);
   if (!report.diagnosis.empty()) out += "<h3>Diagnosis</h3>\n<dl>\n";
   for (const Diagnosis& diagnosis : report.diagnosis)
-    out += cat("<dt>", escape(diagnosis.kind), "</dt><dd>", escape(diagnosis.sentence), " <span class=\"meta\">(",
-               escape(diagnosis.row), ")</span></dd>\n");
+    out += str_cat("<dt>", escape(diagnosis.kind), "</dt><dd>", escape(diagnosis.sentence), " <span class=\"meta\">(",
+                   escape(diagnosis.row), ")</span></dd>\n");
   if (!report.diagnosis.empty()) out += "</dl>\n";
   const bool traced =
       std::any_of(report.runs.begin(), report.runs.end(), [](const Run& r) { return !r.steps.empty(); });
   if (report.diagnosis.empty() && traced)
     out += paragraph("No diagnosis: in no run does a cause take a large part of the steps that is certain over them.");
-  return out + table.html();
+  return out + table.render_html();
 }
 
 std::string provenance_body(const Report& report, const ModeStyles&) {
@@ -165,7 +167,7 @@ std::string provenance_body(const Report& report, const ModeStyles&) {
   std::string out;
   const auto add = [&](const std::string& name, const std::string& value, bool code = false) {
     if (!value.empty())
-      out += cat("<dt>", name, "</dt><dd>", code ? "<code>" : "", escape(value), code ? "</code>" : "", "</dd>\n");
+      out += str_cat("<dt>", name, "</dt><dd>", code ? "<code>" : "", escape(value), code ? "</code>" : "", "</dd>\n");
   };
   const auto joined = [](const std::vector<std::string>& list) {
     std::string text;
@@ -176,17 +178,18 @@ std::string provenance_body(const Report& report, const ModeStyles&) {
   add("Date", from.date);
   add("Tandem", from.version);
   add("Commit", from.commit, true);
-  add("Seed", cat(from.seed));
+  add("Seed", str_cat(from.seed));
   add("Processor", from.cpu);
-  if (from.cores > 0) add("Cores", cat(plural(from.cores, "core"), ", ", plural(from.threads, "thread"), " used"));
-  if (from.memory_gib > 0) add("Memory", cat(number(from.memory_gib), " GiB"));
+  if (from.cores > 0) add("Cores", str_cat(plural(from.cores, "core"), ", ", plural(from.threads, "thread"), " used"));
+  if (from.memory_gib > 0) add("Memory", str_cat(format_number(from.memory_gib), " GiB"));
   add("GPUs", from.gpus.empty() ? "none" : joined(from.gpus));
   add("System", from.os);
   add("Compiler", from.compiler);
   add("Libraries", joined(from.libraries));
   std::vector<std::string> links;
   for (const LinkProbe& link : report.links)
-    links.push_back(cat(link.name, " ", bandwidth(link.bandwidth), " after ", duration(link.latency)));
+    links.push_back(
+        str_cat(link.name, " ", format_bandwidth(link.bandwidth), " after ", format_duration(link.latency)));
   std::string topology;
   for (const std::string& link : links) topology += (topology.empty() ? "" : "; ") + link;
   add("Links", topology);
