@@ -32,7 +32,7 @@ OptimizerOptions& OptimizerParamGroup::options() {
   TANDEM_CHECK(options_, "OptimizerParamGroup: it has no options; an optimizer sets them when the group is added");
   return *options_;
 }
-OptimizerParamGroup OptimizerParamGroup::part(size_t begin, size_t count) const {
+OptimizerParamGroup OptimizerParamGroup::subgroup(size_t begin, size_t count) const {
   const auto first = params_.begin() + static_cast<std::ptrdiff_t>(begin);
   OptimizerParamGroup out(std::vector<Tensor>(first, first + static_cast<std::ptrdiff_t>(count)));
   out.options_ = options_;
@@ -153,7 +153,7 @@ void Optimizer::step_some(std::vector<size_t> numbers) {
     while (at < numbers.size() && numbers[at] < end) {  // updates consecutive parameters together
       const size_t from = at++;
       while (at < numbers.size() && numbers[at] < end && numbers[at] == numbers[at - 1] + 1) ++at;
-      update(group.part(numbers[from] - first, at - from), numbers[from]);
+      update(group.subgroup(numbers[from] - first, at - from), numbers[from]);
     }
     first = end;
   }

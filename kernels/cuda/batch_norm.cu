@@ -1,6 +1,6 @@
 // Batch normalisation of (N, C, L), bound by memory bandwidth. A first pass computes sums per channel: each block sums
-// a piece of one channel or, if planes are small, of 32 neighbouring channels. A second pass computes the result
-// elementwise. If channels are cut into several pieces, a launch in between combines the pieces. The number of pieces
+// a chunk of one channel or, if planes are small, of 32 neighbouring channels. A second pass computes the result
+// elementwise. If channels are cut into several chunks, a launch in between combines the chunks. The number of chunks
 // depends on the shape only.
 #include <algorithm>
 
@@ -15,10 +15,10 @@ namespace {
 constexpr int kLoads = 4, kThreads = 256;
 
 /// Layout of a tensor of images * channels planes, each of which has `packs` packs of elements. The packs of a channel,
-/// in all images, are divided into `pieces` pieces of `length` packs.
+/// in all images, are divided into `pieces` chunks of `length` packs.
 struct Channels {
   int64_t images, channels, packs;  // packs: number of packs in a plane
-  int64_t pieces, length, blocks;   // blocks: number of thread blocks for one piece of all channels
+  int64_t pieces, length, blocks;   // blocks: number of thread blocks for one chunk of all channels
   int64_t count;                    // elements of a channel
 };
 
@@ -46,7 +46,7 @@ template <class C> struct Running {
 };
 
 // Operators of the first pass, which computes sums per channel. kMaxThreads is the maximum number of threads in a
-// block, limited by the registers. (A block that sums a whole channel saves the launch that combines pieces.)
+// block, limited by the registers. (A block that sums a whole channel saves the launch that combines chunks.)
 
 /// Computes the mean and the variance of each channel.
 template <class T, int V> struct Statistics : Moments {
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(Sums::kMaxThreads)
   else
     sums.write_result(c, states[here], shape.count);
 }
-/// Combines the pieces of each channel, with one block per channel.
+/// Combines the chunks of each channel, with one block per channel.
 template <class Sums>
 __global__ void finish_channels(Sums sums, Channels shape, const typename Sums::State* __restrict__ parts) {
   typename Sums::State state = Sums::start();

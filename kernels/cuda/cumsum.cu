@@ -1,7 +1,7 @@
 // Running sums along the middle dimension of (outer, n, inner). If inner is 1, a warp or a block scans each row in
 // tiles, and carries the sum from one tile to the next. If inner > 1, one thread scans each column. Long rows and
-// columns are cut into pieces, depending on the shape only: a first pass sums each piece, the sums of the pieces are
-// scanned, and a second pass scans each piece starting from the sum of the previous pieces. So x is read twice and y is
+// columns are cut into chunks, depending on the shape only: a first pass sums each chunk, the sums of the chunks are
+// scanned, and a second pass scans each chunk starting from the sum of the previous chunks. So x is read twice and y is
 // written once.
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Scan along a dimension of n elements, which is cut into `pieces` pieces of `length` elements. Positions are counted
+/// Scan along a dimension of n elements, which is cut into `pieces` chunks of `length` elements. Positions are counted
 /// in the direction of the scan: if `reverse`, position i is element n - 1 - i.
 struct Scan {
   int64_t n, inner, pieces, length;
@@ -50,7 +50,7 @@ template <class A> __device__ A team_exclusive_sum(A value, A& total) {
   return math::add(below, within);
 }
 
-/// Scans pieces of rows; a unit is one piece of one row. If `totals` is not null, writes only the sum of each unit to
+/// Scans chunks of rows; a unit is one chunk of one row. If `totals` is not null, writes only the sum of each unit to
 /// `totals`. Otherwise writes the running sums to y, starting from carries[unit - 1].
 template <class T>
 __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumulate<T>* totals,
@@ -92,7 +92,7 @@ __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumula
   if (totals && threadIdx.x == 0) totals[unit] = carry;
 }
 
-/// Version of cumsum_rows for inner > 1: a thread scans one column of one piece.
+/// Version of cumsum_rows for inner > 1: a thread scans one column of one chunk.
 template <class T>
 __global__ void cumsum_columns(const T* __restrict__ x, T* __restrict__ y, Accumulate<T>* totals,
                                const Accumulate<T>* carries, int64_t threads, Scan scan) {

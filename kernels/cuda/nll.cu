@@ -35,7 +35,7 @@ template <class T> __global__ void nll_rows(NllRows<T> a) {
 }
 
 using TwoSums = PairSumOp<double>;  // sums of losses and of weights, in double because there may be many rows
-/// Sums losses and weights; each block sums one piece of `length` elements. Adds the partial sums in `from` if it is
+/// Sums losses and weights; each block sums one chunk of `length` elements. Adds the partial sums in `from` if it is
 /// not null, otherwise the losses and weights. Writes the sums to `parts`; if `parts` is null, there is one block only,
 /// which writes the mean loss and the total weight.
 template <class T>

@@ -1,7 +1,7 @@
 // Softmax, log-softmax and their gradients along rows, bound by memory bandwidth. Rows of up to 64 KiB are read once: a
 // team of a few lanes up to 1024 threads holds the row in registers. Longer rows are read twice: a first pass computes
 // the maximum and the sum (Milakov & Gimelshein 2018, arXiv:1805.02867), a second pass the result. If there are few
-// long rows, each is cut into pieces.
+// long rows, each is cut into chunks.
 #include "tandem/kernels/cuda/fault.h"
 #include "tandem/kernels/cuda/rows.cuh"
 #include "tandem/kernels/softmax.h"

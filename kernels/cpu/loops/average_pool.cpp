@@ -258,7 +258,8 @@ template <class C, bool kBackward> void adaptive_body(const Loop& loop, int64_t 
     } else {
       Lanes<C> lanes = {};
       RowBands<C> wide(given, window * run, run);
-      wide.each([&](int64_t, int64_t count, const C* x) { lanes.add(count, [=](int64_t i) { return x[i]; }); });
+      wide.for_each_band(
+          [&](int64_t, int64_t count, const C* x) { lanes.add(count, [=](int64_t i) { return x[i]; }); });
       result.set(window, lanes.fold() / C(run));
     }
   }

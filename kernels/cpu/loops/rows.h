@@ -112,7 +112,7 @@ template <class C> class RowBands {
     return elements_ = all_.read_rows(at_ + first * memory_stride_, count, memory_stride_, width_, scratch_.data());
   }
   /// Calls f(first, count, elements) for each band.
-  template <class F> void each(F f) {
+  template <class F> void for_each_band(F f) {
     for (int64_t first = 0; first < n_; first += step_) {
       const int64_t count = n_ - first < step_ ? n_ - first : step_;
       f(first, count, read(first, count));
@@ -142,7 +142,7 @@ template <class C> class TransposedRows {
   TransposedRows(int64_t n, int64_t width) : n_(n), width_(width) {}
   static bool apply_to(int64_t n, int64_t inner) { return inner == 1 && n <= kShortRow; }
   /// Calls f(first row, number of rows) for groups of at most kColumns rows in [begin, end).
-  template <class F> static void each(int64_t begin, int64_t end, F f) {
+  template <class F> static void for_each_group(int64_t begin, int64_t end, F f) {
     for (int64_t r = begin; r < end; r += kColumns) f(r, end - r < kColumns ? end - r : kColumns);
   }
   void read(const Elements<C>& from, int64_t row) {

@@ -151,7 +151,7 @@ void conv_many_input_body(const Loop& loop, int64_t, int64_t images) {
       }
     for (int64_t row = 0; s.is_padded() && row < s.h; ++row)
       __builtin_memcpy(dx + n * s.plane() + row * s.w * s.channels,
-                       scratch + (row + s.top) * s.line() + s.left * s.channels,
+                       scratch + (row + s.pad_top) * s.line() + s.pad_left * s.channels,
                        uint64_t(s.w * s.channels) * sizeof(float));
   }
 }
