@@ -42,13 +42,13 @@ struct ConvImage {
   /// x with its padding.
   int64_t step() const { return stride_w * channels; }
   int64_t line() const { return wide * channels; }
-  /// plane() and padded_plane(): number of elements of one image of x, without and with padding.
-  int64_t plane() const { return h * w * channels; }
+  /// image_numel() and padded_plane(): number of elements of one image of x, without and with padding.
+  int64_t image_numel() const { return h * w * channels; }
   int64_t padded_plane() const { return high * line(); }
   /// Returns image n with its padding: a pointer into x if there is no padding, otherwise a copy in `scratch`, whose
   /// border holds zeros.
   const float* image(const float* x, int64_t n, float* scratch) const {
-    x += n * plane();
+    x += n * image_numel();
     if (!is_padded()) return x;
     for (int64_t r = 0; r < h; ++r)
       __builtin_memcpy(scratch + (r + pad_top) * line() + pad_left * channels, x + r * w * channels,
