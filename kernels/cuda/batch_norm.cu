@@ -22,7 +22,7 @@ struct Channels {
   int64_t count;                    // elements of a channel
 };
 
-/// Position of a pack: the index of its plane, and its index within the plane. move() advances the position by a
+/// Position of a pack: the index of its plane, and its index within the plane. advance() moves the position by a
 /// constant distance, without a division.
 struct PackPosition {
   int64_t plane, at;
@@ -37,8 +37,8 @@ struct PackPosition {
   }
 };
 
-/// Running statistics, which the first pass updates: running = old * running + added * batch statistic. Null pointers
-/// are skipped. `batches` counts the batches.
+/// Running statistics, which the first pass updates: running = running_factor * running + batch_..._factor * batch
+/// statistic. Null pointers are skipped. `batches` counts the batches.
 template <class C> struct Running {
   C *mean = nullptr, *var = nullptr;
   C old = C(1), added_mean = C(0), added_var = C(0);
@@ -147,12 +147,12 @@ __global__ void __launch_bounds__(Sums::kMaxThreads)
     channel_sums(Sums sums, Channels shape, typename Sums::State* parts) {
   using State = typename Sums::State;
   TANDEM_SHARED(State, states, [Sums::kMaxThreads]);
-  const int64_t piece = quotient(blockIdx.x, shape.blocks), team = blockDim.y;
-  const int64_t c = (blockIdx.x - piece * shape.blocks) * blockDim.x + threadIdx.x;
-  const int64_t end = math::min((piece + 1) * shape.length, shape.images * shape.packs);
+  const int64_t chunk = quotient(blockIdx.x, shape.blocks), team = blockDim.y;
+  const int64_t c = (blockIdx.x - chunk * shape.blocks) * blockDim.x + threadIdx.x;
+  const int64_t end = math::min((chunk + 1) * shape.length, shape.images * shape.packs);
   typename Sums::Local local{};
   if (c < shape.channels) {
-    int64_t i = piece * shape.length + threadIdx.y;
+    int64_t i = chunk * shape.length + threadIdx.y;
     PackPosition position(i, shape.packs);
     const PackPosition by(team, shape.packs);
     for (; i < end; i += kLoads * team) {
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(Sums::kMaxThreads)
   }
   if (threadIdx.y > 0 || c >= shape.channels) return;
   if (parts)
-    parts[piece * shape.channels + c] = states[here];
+    parts[chunk * shape.channels + c] = states[here];
   else
     sums.write_result(c, states[here], shape.count);
 }

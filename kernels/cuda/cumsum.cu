@@ -59,9 +59,9 @@ __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumula
   constexpr int kWidth = kRun<T>;
   const int64_t unit = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (unit >= units) return;  // only whole warps return here: if a block has several rows, each row has one warp
-  const int64_t row = quotient(unit, scan.pieces), piece = unit - row * scan.pieces, first = piece * scan.length;
+  const int64_t row = quotient(unit, scan.pieces), chunk = unit - row * scan.pieces, first = chunk * scan.length;
   const int64_t count = math::min(scan.n - first, scan.length), tile = int64_t(blockDim.x) * kWidth;
-  A carry = carries && piece > 0 ? carries[unit - 1] : A(0);
+  A carry = carries && chunk > 0 ? carries[unit - 1] : A(0);
   for (int64_t base = 0; base < count; base += tile) {
     const int64_t mine = base + int64_t(threadIdx.x) * kWidth, place = first + mine;
     const int64_t start = row * scan.n + (scan.reverse ? scan.n - place - kWidth : place);
@@ -101,10 +101,10 @@ __global__ void cumsum_columns(const T* __restrict__ x, T* __restrict__ y, Accum
   const int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= threads) return;
   const int64_t unit = quotient(at, scan.inner), column = at - unit * scan.inner;
-  const int64_t outer = quotient(unit, scan.pieces), piece = unit - outer * scan.pieces, first = piece * scan.length;
+  const int64_t outer = quotient(unit, scan.pieces), chunk = unit - outer * scan.pieces, first = chunk * scan.length;
   const int64_t count = math::min(scan.n - first, scan.length), step = scan.reverse ? -scan.inner : scan.inner;
   const int64_t start = (outer * scan.n + (scan.reverse ? scan.n - 1 - first : first)) * scan.inner + column;
-  A sum = carries && piece > 0 ? carries[at - scan.inner] : A(0);
+  A sum = carries && chunk > 0 ? carries[at - scan.inner] : A(0);
   for (int64_t i = 0; i < count; i += kLoads) {
     A value[kLoads];
 #pragma unroll

@@ -98,14 +98,14 @@ template <class T> struct Target {
 template <> struct Target<SmallInt> {
   void* y;
   int bytes;
-  int32_t least, most;  // range of the dtype, to which the result of an empty reduction is clamped
+  int32_t min_value, max_value;  // range of the dtype, to which the result of an empty reduction is clamped
   explicit Target(const Tensor& t) : y(t.raw_data()), bytes(static_cast<int>(t.itemsize())) {
     const int32_t top = static_cast<int32_t>((int64_t(1) << (8 * bytes - 1)) - 1);
-    least = t.dtype() == kUInt8 || t.dtype() == kBool ? 0 : -top - 1;
-    most = t.dtype() == kBool ? 1 : t.dtype() == kUInt8 ? 255 : top;
+    min_value = t.dtype() == kUInt8 || t.dtype() == kBool ? 0 : -top - 1;
+    max_value = t.dtype() == kBool ? 1 : t.dtype() == kUInt8 ? 255 : top;
   }
   __device__ void put(int64_t i, int32_t value) const {
-    value = math::min(math::max(value, least), most);
+    value = math::min(math::max(value, min_value), max_value);
     if (bytes == 4)
       static_cast<int32_t*>(y)[i] = value;
     else if (bytes == 2)

@@ -81,8 +81,8 @@ inline int64_t power_of_two(int64_t n, int64_t least, int64_t most) {
   return p;
 }
 
-/// quotient() returns a / b and rest() returns a % b, for non-negative numbers. If both numbers fit 32 bits, 32-bit
-/// division is used, which is several times faster.
+/// quotient() returns a / b and remainder() returns a % b, for non-negative numbers. If both numbers fit 32 bits,
+/// 32-bit division is used, which is several times faster.
 TANDEM_HD int64_t quotient(int64_t a, int64_t b) {
   return ((a | b) >> 32) == 0 ? int64_t(uint32_t(a) / uint32_t(b)) : a / b;
 }

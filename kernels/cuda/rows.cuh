@@ -125,7 +125,7 @@ struct PieceShape {
     walk_by<kPack<T>>([&]<int N>(int64_t i) { return load_pack<T, N>(from + i, aligned); },
                       [&](int64_t i, const auto& pack) { f(i, widen(pack)); });
   }
-  /// Version of walk() for two operands: calls f(i, pack of a, pack of b).
+  /// Version of for_each_pack() for two operands: calls f(i, pack of a, pack of b).
   template <class T, class F> __device__ void walk_pairs(const T* a, const T* b, F f) const {
     walk_by<kPack<T>>(
         [&]<int N>(int64_t i) {
@@ -136,7 +136,8 @@ struct PieceShape {
 
  private:
   template <class P> struct Pair { P a, b; };
-  /// Loop of walk() and walk_pairs(). load.operator()<N>(i) must return elements i to i + N - 1 of the operands.
+  /// Loop of for_each_pack() and walk_pairs(). load.operator()<N>(i) must return elements i to i + N - 1 of the
+  /// operands.
   template <int kWidth, class Load, class F> __device__ void walk_by(Load load, F f) const {
     const int64_t packs = count() / kWidth, team = blockDim.x;
     stream<4>(

@@ -16,8 +16,8 @@ TANDEM_HD void store(float* to, V v) { *reinterpret_cast<V*>(to) = v; }
 /// Geometry of a convolution: scalars 0 to 9 of the loop, in this order, and sizes derived from them.
 struct ConvImage {
   int64_t channels, h, w, filters, kernel_h, kernel_w, pad_top, pad_left, stride_h, stride_w;
-  // high, wide: size of x with its padding. oh, ow: size of y. taps: number of inputs per row of the kernel, kernel_w *
-  // channels.
+  // padded_height, padded_width: size of x with its padding. oh, ow: size of y. taps: number of inputs per row of the
+  // kernel, kernel_w * channels.
   int64_t high, wide, oh, ow, taps;
   explicit ConvImage(const Loop& loop) {
     const LoopScalar* const v = loop.scalars;
@@ -38,8 +38,8 @@ struct ConvImage {
     taps = kernel_w * channels;
   }
   bool is_padded() const { return pad_top > 0 || pad_left > 0; }
-  /// step(): number of elements of x between the inputs of adjacent pixels of y. line(): number of elements in a row of
-  /// x with its padding.
+  /// pixel_stride(): number of elements of x between the inputs of adjacent pixels of y. padded_row_numel(): number of
+  /// elements in a row of x with its padding.
   int64_t step() const { return stride_w * channels; }
   int64_t line() const { return wide * channels; }
   /// image_numel() and padded_plane(): number of elements of one image of x, without and with padding.
