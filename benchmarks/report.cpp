@@ -139,7 +139,7 @@ std::string format_table(const std::vector<std::vector<std::string>>& lines) {
 
 }  // namespace
 
-std::string table(const std::vector<Row>& rows, MachineLimits* limits) {
+std::string results_table(const std::vector<Row>& rows, MachineLimits* limits) {
   std::vector<std::string> peers;
   for (const Row& row : rows)
     for (size_t i = 1; i < row.samples_by_program.size(); ++i)

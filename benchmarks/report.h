@@ -10,7 +10,7 @@ namespace tandem::benchmarks {
 /// Returns a table with one line per row: median, 10th and 90th percentile, and GB/s or GFLOP/s if the benchmark
 /// defines them. If `limits` is not null, the line also shows the shortest possible time in percent of the median. For
 /// each peer it shows the peer's median and its ratio to Tandem's.
-std::string table(const std::vector<Row>& rows, MachineLimits* limits = nullptr);
+std::string results_table(const std::vector<Row>& rows, MachineLimits* limits = nullptr);
 /// Returns a table that compares this build with a baseline: both medians, the ratio with its 95 % interval, and
 /// "slower" if this build is slower in that row. The last line is the geometric mean of the ratios.
 std::string baseline_table(const std::vector<Row>& rows);

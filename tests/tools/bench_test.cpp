@@ -125,7 +125,7 @@ TEST_CASE("a peer is a process that is asked line by line", "[bench]") {
   REQUIRE(rows[0].samples_by_program.size() == 2);
   CHECK(rows[0].samples_by_program[1].seconds == std::vector<double>{0.5, 0.5});
   CHECK(rows[1].samples_by_program.size() == 1);  // the second program reported that it lacks this case
-  CHECK_THAT(table(rows), Contains("a/forward  2x3,4") && Contains("500 ms"));
+  CHECK_THAT(results_table(rows), Contains("a/forward  2x3,4") && Contains("500 ms"));
 }
 
 TEST_CASE("a peer does what a Graph replays as it comes", "[bench]") {
@@ -209,8 +209,9 @@ TEST_CASE("rows are held against what the machine does at best", "[bench]") {
 
   // A row that takes twice its minimum time.
   const Row row{.c = {&copies, {{1 << 16}}}, .samples_by_program = {{"tandem", 1, {2 * fewest(copies)}}}};
-  CHECK_THAT(table({row}, &limits), Contains("of limit") && Contains(" 50 %") && Contains("GB/s in copies of 512 MiB"));
-  CHECK_THAT(table({row}), !Contains("of limit"));
+  CHECK_THAT(results_table({row}, &limits),
+             Contains("of limit") && Contains(" 50 %") && Contains("GB/s in copies of 512 MiB"));
+  CHECK_THAT(results_table({row}), !Contains("of limit"));
   const TemporaryFolder folder;
   write_json(folder / "run.json", {row}, {}, Settings(), {}, &limits);
   const auto json = nlohmann::json::parse(test::read_file(folder / "run.json"));
