@@ -255,7 +255,7 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
   }
 }
 
-std::string markdown(const std::string& path, const std::string& filter) {
+std::string markdown_table(const std::string& path, const std::string& filter) {
   std::ifstream in(path);
   TANDEM_CHECK(in, "bench: cannot read ", path, ": ", std::strerror(errno));
   const Json json = Json::parse(in, nullptr, /*allow_exceptions=*/false);

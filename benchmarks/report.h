@@ -23,6 +23,6 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
 /// Returns a Markdown table made from a file that write_json wrote. It has the benchmarks that a peer has too and whose
 /// name contains one of the substrings in `filter` (separated by commas; empty: all).
 /// @throws Error if the file was not written by write_json, or has no peers
-std::string markdown(const std::string& path, const std::string& filter);
+std::string markdown_table(const std::string& path, const std::string& filter);
 
 }  // namespace tandem::benchmarks

@@ -182,12 +182,13 @@ TEST_CASE("what was measured can be read back, and becomes a Markdown table", "[
   CHECK(json["benchmarks"][0]["results"]["tandem"]["p10_ms"] <= json["benchmarks"][0]["results"]["tandem"]["p90_ms"]);
   CHECK(folder.count() == 1);
 
-  const std::string text = markdown(path, "a/,nothing");
+  const std::string text = markdown_table(path, "a/,nothing");
   CHECK_THAT(text, Contains("| benchmark | tandem | peer | best peer / tandem |") && Contains("| a/forward 2x3,4 |"));
   CHECK_THAT(text, !Contains("b/forward"));  // no peer has this case
   test::write_file(folder / "other.json", "[1, 2]");
-  REQUIRE_THROWS_WITH(markdown(folder / "other.json", ""), Contains("is not a file that `tandem bench --json` wrote"));
-  REQUIRE_THROWS_WITH(markdown(folder / "missing.json", ""), Contains("cannot read"));
+  REQUIRE_THROWS_WITH(markdown_table(folder / "other.json", ""),
+                      Contains("is not a file that `tandem bench --json` wrote"));
+  REQUIRE_THROWS_WITH(markdown_table(folder / "missing.json", ""), Contains("cannot read"));
 }
 
 TEST_CASE("rows are held against what the machine does at best", "[bench]") {
