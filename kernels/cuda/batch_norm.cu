@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(Sums::kMaxThreads)
 /// Combines the chunks of each channel, with one block per channel.
 template <class Sums>
 __global__ void finish_channels(Sums sums, Channels shape, const typename Sums::State* __restrict__ parts) {
-  typename Sums::State state = Sums::start();
+  typename Sums::State state = Sums::identity();
   for (int64_t p = threadIdx.x; p < shape.pieces; p += blockDim.x)
     state = Sums::combine(state, parts[p * shape.channels + blockIdx.x]);
   state = block_reduce(sums, state);

@@ -42,7 +42,7 @@ template <class T>
 __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict__ weights, const TwoSums::State* from,
                                int64_t n, int64_t length, TwoSums::State* parts, T* loss, T* total) {
   const int64_t end = math::min(n, (int64_t(blockIdx.x) + 1) * length);
-  TwoSums::State state = TwoSums::start();
+  TwoSums::State state = TwoSums::identity();
   for (int64_t i = blockIdx.x * length + threadIdx.x; i < end; i += blockDim.x)
     state = TwoSums::combine(state, from ? from[i] : TwoSums::State{double(losses[i]), double(weights[i])});
   state = block_reduce(TwoSums(), state);

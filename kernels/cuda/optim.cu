@@ -226,7 +226,7 @@ void update_by(const char* op, double number, const std::vector<Tensor>& tensors
 constexpr int kSumThreads = 128;
 
 struct SquareSum {
-  static __device__ double start() { return 0; }
+  static __device__ double identity() { return 0; }
   static __device__ double of(double x) { return x * x; }
   static __device__ double combine(double a, double b) { return a + b; }
 };
@@ -237,7 +237,7 @@ struct AbsMax : AbsSum {
   static __device__ double combine(double a, double b) { return b > a || b != b ? b : a; }
 };
 struct AbsMin : AbsSum {
-  static __device__ double start() { return __builtin_inf(); }
+  static __device__ double identity() { return __builtin_inf(); }
   static __device__ double combine(double a, double b) { return b < a || b != b ? b : a; }
 };
 /// Reduces `value` over the block by a tree. Returns the result on thread 0, and 0 on all other threads.
@@ -257,7 +257,7 @@ template <class Op, class T> __global__ void reduce_chunks(TensorListMetadata<1>
   const T* const x = static_cast<const T*>(table.data[t][0]);
   const int64_t begin = int64_t(block) * table.chunk, end = math::min(begin + table.chunk, table.size[t]);
   double parts[kPacket];
-  for (double& part : parts) part = Op::start();
+  for (double& part : parts) part = Op::identity();
 #pragma unroll 4
   for (int64_t i = begin + threadIdx.x * kPacket; i < end; i += kSumThreads * kPacket) {
     const Packet<T, kPacket> packet = load_packet<kPacket>(x, i, end, table.aligned[t]);

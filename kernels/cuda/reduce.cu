@@ -221,7 +221,7 @@ template <class T> struct ArgExtreme {
   bool smallest;
   // the second pass combines the states of the chunks by the same operator
   const ArgExtreme& second_pass() const { return *this; }
-  __device__ static State start() { return {OpMath<T>(0), -1}; }
+  __device__ static State identity() { return {OpMath<T>(0), -1}; }
   __device__ State combine(const State& a, const State& b) const {
     if (a.position < 0 || b.position < 0) return a.position < 0 ? b : a;
     const bool nan_a = a.value != a.value, nan_b = b.value != b.value;
@@ -254,7 +254,7 @@ __global__ void reduce_rows(Op op, Source<T> x, typename Op::State* parts, int64
   constexpr int kWidth = Source<T>::kRun;
   const int64_t unit = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   State state[kLoads];
-  for (int k = 0; k < kLoads; ++k) state[k] = op.start();
+  for (int k = 0; k < kLoads; ++k) state[k] = op.identity();
   if (unit < units) {
     const int64_t row = quotient(unit, cut.pieces), first = (unit - row * cut.pieces) * cut.length;
     const int64_t count = math::min(cut.n - first, cut.length), team = blockDim.x;
@@ -298,7 +298,7 @@ __global__ void reduce_columns(Op op, Source<T> x, typename Op::State* parts, in
   const int64_t count = unit < units ? math::min(cut.n - first, cut.length) : 0;
   const int64_t column = (strip * blockDim.x + threadIdx.x) * kWidth, team = blockDim.y;
   State state[kWidth];
-  for (int v = 0; v < kWidth; ++v) state[v] = op.start();
+  for (int v = 0; v < kWidth; ++v) state[v] = op.identity();
   const int64_t from = (outer * cut.n + first) * inner + column;
   if (column + kWidth <= inner) {
     stream<kLoads>(

@@ -175,7 +175,7 @@ template <class F> void launch_long_rows(int64_t rows, const PieceShape& shape, 
 /// order.
 template <class Op>
 __device__ typename Op::State combine_row_parts(const PieceShape& shape, const typename Op::State* parts) {
-  typename Op::State state = Op::start();
+  typename Op::State state = Op::identity();
   for (int64_t p = threadIdx.x; p < shape.pieces; p += blockDim.x)
     state = Op::combine(state, parts[shape.row() * shape.pieces + p]);
   return team_reduce(Op(), state);

@@ -109,19 +109,19 @@ template <class A> TANDEM_HD A absolute(A x) {
 }
 struct AbsSum {
   static constexpr bool kOrderMatters = true;
-  template <class A> static A start() { return A(0); }
+  template <class A> static A identity() { return A(0); }
   template <class A> TANDEM_HD static A combine(A a, A b) { return a + absolute(b); }
 };
 struct AbsMax {
   static constexpr bool kOrderMatters = false;
-  template <class A> static A start() { return A(0); }
+  template <class A> static A identity() { return A(0); }
   template <class A> TANDEM_HD static A combine(A a, A b) {
     return propagate_nan(absolute(b) > a ? absolute(b) : a, b);
   }
 };
 struct AbsMin {
   static constexpr bool kOrderMatters = false;
-  template <class A> static A start() { return A(__builtin_inf()); }
+  template <class A> static A identity() { return A(__builtin_inf()); }
   template <class A> TANDEM_HD static A combine(A a, A b) {
     return propagate_nan(absolute(b) < a ? absolute(b) : a, b);
   }

@@ -120,8 +120,8 @@ template <class C> class RowBands {
   }
   /// Returns the memory in which to compute the elements of `result` that correspond to a band: in place or, for a half
   /// type, `scratch`, which may also hold the elements read.
-  C* place(const Elements<C>& result, int64_t first, C* scratch) const {
-    return result.place(at_ + first * memory_stride_, scratch);
+  C* output_buffer(const Elements<C>& result, int64_t first, C* scratch) const {
+    return result.output_buffer(at_ + first * memory_stride_, scratch);
   }
   void write(const Elements<C>& result, int64_t first, int64_t count, const C* values) const {
     result.write_rows(at_ + first * memory_stride_, count, memory_stride_, width_, values);
@@ -151,7 +151,7 @@ template <class C> class TransposedRows {
     transpose(from.read(row * n_, width_ * n_, scratch_), n_, columns_, kColumns, width_, n_);
   }
   void write(const Elements<C>& to, int64_t row) {
-    C* const y = to.place(row * n_, scratch_);
+    C* const y = to.output_buffer(row * n_, scratch_);
     transpose(columns_, kColumns, y, n_, n_, width_);
     to.write(row * n_, width_ * n_, y);
   }

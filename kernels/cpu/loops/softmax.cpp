@@ -43,13 +43,13 @@ template <class C> void softmax_row(RowBands<C>& x, const Elements<C>& result) {
   const C peak = row_max(x);
   Lanes<C> lanes = {};
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.place(result, first, v);
+    C* const y = x.output_buffer(result, first, v);
     exps(v, y, count, peak);
     lanes.add(count, [=](int64_t i) { return y[i]; });
   });
   const C scale = C(1) / lanes.fold();
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.place(result, first, v);
+    C* const y = x.output_buffer(result, first, v);
     // computes the powers again, because later bands have overwritten them
     if (!x.is_single_band()) exps(v, y, count, peak);
     for (int64_t i = 0; i < count; ++i) y[i] *= scale;
@@ -59,7 +59,7 @@ template <class C> void softmax_row(RowBands<C>& x, const Elements<C>& result) {
 template <class C> void log_softmax_row(RowBands<C>& x, const Elements<C>& result) {
   const LogSumExp<C> sum = log_sum_exp(x);
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.place(result, first, v);
+    C* const y = x.output_buffer(result, first, v);
     TANDEM_IVDEP
     for (int64_t i = 0; i < count; ++i) y[i] = v[i] - sum.peak - sum.log;
     x.write(result, first, count, y);
@@ -75,7 +75,7 @@ template <class C> void softmax_backward_row(RowBands<C>& dy, RowBands<C>& y, co
   const C dot = lanes.fold();
   dy.for_each_band([&](int64_t first, int64_t count, C* g) {
     const C* const v = y.read(first, count);
-    C* const dx = dy.place(result, first, g);
+    C* const dx = dy.output_buffer(result, first, g);
     TANDEM_IVDEP
     for (int64_t i = 0; i < count; ++i) dx[i] = v[i] * (g[i] - dot);
     dy.write(result, first, count, dx);
@@ -88,7 +88,7 @@ template <class C> void log_softmax_backward_row(RowBands<C>& dy, RowBands<C>& y
   const C total = lanes.fold();
   dy.for_each_band([&](int64_t first, int64_t count, C* g) {
     const C* const v = y.read(first, count);
-    C* const dx = dy.place(result, first, g);
+    C* const dx = dy.output_buffer(result, first, g);
     TANDEM_IVDEP
     for (int64_t i = 0; i < count; ++i) dx[i] = g[i] - math::exp_of_negative(v[i]) * total;
     dy.write(result, first, count, dx);
@@ -141,7 +141,7 @@ template <class C> void softmax_columns(RowBands<C>& x, int64_t width, const Ele
   column_max(x, width, peak);
   ColumnLanes<C> lanes;
   const auto exps = [&](int64_t first, int64_t count, C* v) {
-    C* const y = x.place(result, first, v);
+    C* const y = x.output_buffer(result, first, v);
     column_exps<C>({v, stride, width}, y, stride, first, count, peak, lanes);
     return y;
   };
@@ -149,7 +149,7 @@ template <class C> void softmax_columns(RowBands<C>& x, int64_t width, const Ele
   lanes.fold(x.size(), width, scale);
   for (int64_t c = 0; c < width; ++c) scale[c] = C(1) / scale[c];
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.is_single_band() ? x.place(result, first, v) : exps(first, count, v);
+    C* const y = x.is_single_band() ? x.output_buffer(result, first, v) : exps(first, count, v);
     for (int64_t i = 0; i < count; ++i)
       for_each_column(width, [row = y + i * stride, &scale](int64_t c) { row[c] *= scale[c]; });
     x.write(result, first, count, y);
@@ -171,7 +171,7 @@ template <class C> void log_softmax_columns(RowBands<C>& x, int64_t width, const
   C peak[kColumns], log_sum[kColumns];
   column_log_sum_exp(x, width, peak, log_sum);
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.place(result, first, v);
+    C* const y = x.output_buffer(result, first, v);
     for (int64_t i = 0; i < count; ++i)
       for_each_column(width, [&, at = i * stride](int64_t c) { y[at + c] = v[at + c] - peak[c] - log_sum[c]; });
     x.write(result, first, count, y);
@@ -189,7 +189,7 @@ void softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width, co
   lanes.fold(dy.size(), width, dot);
   dy.for_each_band([&](int64_t first, int64_t count, C* g) {
     const C* const v = y.read(first, count);
-    C* const dx = dy.place(result, first, g);
+    C* const dx = dy.output_buffer(result, first, g);
     for (int64_t i = 0; i < count; ++i)
       for_each_column(width, [&, at = i * stride](int64_t c) { dx[at + c] = v[at + c] * (g[at + c] - dot[c]); });
     dy.write(result, first, count, dx);
@@ -206,7 +206,7 @@ void log_softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width
   lanes.fold(dy.size(), width, total);
   dy.for_each_band([&](int64_t first, int64_t count, C* g) {
     const C* const v = y.read(first, count);
-    C* const dx = dy.place(result, first, g);
+    C* const dx = dy.output_buffer(result, first, g);
     for (int64_t i = 0; i < count; ++i)
       for_each_column(width, [&, at = i * stride](int64_t c) {
         dx[at + c] = g[at + c] - math::exp_of_negative(v[at + c]) * total[c];
@@ -352,7 +352,7 @@ template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t be
     const C gradient = loss_gradient<C>(loop, 6, r) * data<const C>(loop, 4)[r], log_sum = data<const C>(loop, 5)[r];
     RowBands<C> x(elements, r * n, n);
     x.for_each_band([&](int64_t first, int64_t count, C* v) {
-      C* const dx = x.place(result, first, v);
+      C* const dx = x.output_buffer(result, first, v);
       TANDEM_IVDEP
       for (int64_t i = 0; i < count; ++i) dx[i] = gradient * math::exp_of_negative(v[i] - log_sum);
       if (t >= first && t < first + count) dx[t - first] -= gradient;
