@@ -132,7 +132,7 @@ template <class Op, class C> void reduce_blocks(const Loop& loop, int64_t begin,
   const Elements<C> elements(loop, 1);
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t first = unit * length;
-    C total = Op::template start<C>();
+    C total = Op::template identity<C>();
     elements.for_chunks(n - first < length ? n - first : length, [&](int64_t from, int64_t piece) {
       C scratch[kTile];
       total = Op::combine(total, reduce_lanes<Op, C>(elements.read(first + from, piece, scratch), piece));
