@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLoads = 4, kThreads = 256;
 
-/// Layout of a tensor of images * channels planes, each of which has `packs` packs of elements. The packs of a channel,
+/// Layout of a tensor of images * channels planes. Each plane has `packs` packs of elements. The packs of a channel,
 /// in all images, are divided into `pieces` chunks of `length` packs.
 struct Channels {
   int64_t images, channels, packs;  // packs: number of packs in a plane
