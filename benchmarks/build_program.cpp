@@ -21,7 +21,7 @@ namespace tandem::benchmarks {
 namespace {
 
 struct ProcessResult {
-  int status;          // exit status of the process; 128 + signal number if a signal ended it; 127 if it did not start
+  int exit_status;     // exit status of the process; 128 + signal number if a signal ended it; 127 if it did not start
   std::string output;  // standard output and standard error of the process
 };
 ProcessResult run(const std::vector<std::string>& arguments) {
@@ -48,7 +48,7 @@ ProcessResult run(const std::vector<std::string>& arguments) {
   if (failed) return result;
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }
 
@@ -67,9 +67,10 @@ BuildProgram::BuildProgram(std::string name, const std::string& build, double se
   const ProcessResult list = run({program_, "bench", "--list"});
   std::istringstream lines(list.output);
   for (std::string line; std::getline(lines, line);)
-    if (list.status == 0 && line.find('/') != std::string::npos) benchmarks_.insert(line);
+    if (list.exit_status == 0 && line.find('/') != std::string::npos) benchmarks_.insert(line);
   TANDEM_CHECK(!benchmarks_.empty(), "bench: ", program_, " is not a Tandem built with benchmarks: `bench --list` ",
-               "ended with status ", list.status, " and printed '", list.output.substr(0, list.output.find('\n')), "'");
+               "ended with status ", list.exit_status, " and printed '", list.output.substr(0, list.output.find('\n')),
+               "'");
 }
 
 std::optional<double> BuildProgram::prepare(const Case& c) {
@@ -85,7 +86,7 @@ double BuildProgram::time(const Case& c, int64_t) {
   std::ifstream in(file);
   const auto json = nlohmann::json::parse(in, /*cb=*/nullptr, /*allow_exceptions=*/false);
   try {
-    TANDEM_CHECK(result.status == 0, "the program ended with status ", result.status);
+    TANDEM_CHECK(result.exit_status == 0, "the program ended with status ", result.exit_status);
     version_ = json.at("programs").at(0).at("version").get<std::string>();
     if (const std::string commit = json.at("build").at("commit"); !commit.empty()) version_ += " of commit " + commit;
     return json.at("benchmarks").at(0).at("results").at("tandem").at("median_ms").get<double>() * 1e-3;

@@ -6,9 +6,9 @@
 namespace tandem::benchmarks {
 namespace {
 
-bool is_comparable(const Row& row) { return row.programs.size() == 2; }
+bool is_comparable(const Row& row) { return row.samples_by_program.size() == 2; }
 double ratio_in(const Row& row, size_t round) {
-  return row.programs[1].seconds[round] / row.programs[0].seconds[round];
+  return row.samples_by_program[1].seconds[round] / row.samples_by_program[0].seconds[round];
 }
 
 }  // namespace
@@ -30,7 +30,8 @@ Comparison median_interval(std::vector<double> ratios) {
 std::optional<Comparison> compare(const Row& row) {
   if (!is_comparable(row)) return {};
   std::vector<double> ratios;
-  for (size_t round = 0; round < row.programs[0].seconds.size(); ++round) ratios.push_back(ratio_in(row, round));
+  for (size_t round = 0; round < row.samples_by_program[0].seconds.size(); ++round)
+    ratios.push_back(ratio_in(row, round));
   return median_interval(std::move(ratios));
 }
 
@@ -38,7 +39,7 @@ std::optional<Comparison> compare(const std::vector<Row>& rows) {
   const auto count = std::count_if(rows.begin(), rows.end(), is_comparable);
   if (count == 0) return {};
   std::vector<double> means;
-  for (size_t round = 0; round < rows[0].programs[0].seconds.size(); ++round) {
+  for (size_t round = 0; round < rows[0].samples_by_program[0].seconds.size(); ++round) {
     double sum = 0;
     for (const Row& row : rows)
       if (is_comparable(row)) sum += std::log(ratio_in(row, round));

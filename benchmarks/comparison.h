@@ -22,7 +22,8 @@ constexpr int kMinRounds = 6;
 /// either end by at most one rank.
 /// @throws Error if there are fewer than kMinRounds values
 Comparison median_interval(std::vector<double> ratios);
-/// Compares the times of one case in all rounds. programs[0] is this build, programs[1] the baseline.
+/// Compares the times of one case in all rounds. samples_by_program[0] is this build, samples_by_program[1] the
+/// baseline.
 /// @return nullopt if the baseline does not have the case
 std::optional<Comparison> compare(const Row& row);
 /// Compares the builds over all rows: takes, in each round, the geometric mean of the ratios of all rows that the

@@ -93,7 +93,7 @@ Json to_json(const Row& row, MachineLimits* limits) {
   if (b.bytes) out["bytes"] = b.bytes(row.c.shapes);
   if (b.flops) out["flops"] = b.flops(row.c.shapes);
   const double min_seconds = limits ? limits->min_seconds(row.c) : 0;
-  for (const Samples& s : row.programs) {
+  for (const Samples& s : row.samples_by_program) {
     Json& result = out["results"][s.program];
     result = {{"median_ms", median(s) * 1e3},
               {"p10_ms", percentile(s.seconds, 0.1) * 1e3},
@@ -103,7 +103,8 @@ Json to_json(const Row& row, MachineLimits* limits) {
     if (b.flops) result["gflop_per_s"] = b.flops(row.c.shapes) / median(s) * 1e-9;
     if (min_seconds > 0) result["share_of_limit"] = min_seconds / median(s);
     for (double sample : s.seconds) result["samples_ms"].push_back(sample * 1e3);
-    if (&s != &row.programs[0]) out["time_over_tandem"][s.program] = median(s) / median(row.programs[0]);
+    if (&s != &row.samples_by_program[0])
+      out["time_over_tandem"][s.program] = median(s) / median(row.samples_by_program[0]);
   }
   return out;
 }
@@ -138,18 +139,18 @@ std::string format_table(const std::vector<std::vector<std::string>>& lines) {
 
 }  // namespace
 
-std::string table(const std::vector<Row>& rows, MachineLimits* limits) {
+std::string results_table(const std::vector<Row>& rows, MachineLimits* limits) {
   std::vector<std::string> peers;
   for (const Row& row : rows)
-    for (size_t i = 1; i < row.programs.size(); ++i)
-      if (std::find(peers.begin(), peers.end(), row.programs[i].program) == peers.end())
-        peers.push_back(row.programs[i].program);
+    for (size_t i = 1; i < row.samples_by_program.size(); ++i)
+      if (std::find(peers.begin(), peers.end(), row.samples_by_program[i].program) == peers.end())
+        peers.push_back(row.samples_by_program[i].program);
   std::vector<std::vector<std::string>> lines = {{"benchmark", "median", "10 %", "90 %", "figure"}};
   if (limits) lines[0].emplace_back("of limit");
   for (const std::string& peer : peers) lines[0].insert(lines[0].end(), {peer, "x"});
   for (const Row& row : rows) {
     const Benchmark& b = *row.c.benchmark;
-    const Samples& own = row.programs[0];
+    const Samples& own = row.samples_by_program[0];
     const double own_median = median(own);
     std::string figure;
     if (b.flops) figure = format("%.3g GFLOP/s", b.flops(row.c.shapes) / own_median * 1e-9);
@@ -161,9 +162,9 @@ std::string table(const std::vector<Row>& rows, MachineLimits* limits) {
       lines.back().push_back(min_seconds > 0 ? format("%.0f %%", 100 * min_seconds / own_median) : "");
     }
     for (const std::string& peer : peers) {
-      const auto found =
-          std::find_if(row.programs.begin(), row.programs.end(), [&](const Samples& s) { return s.program == peer; });
-      const bool has = found != row.programs.end();
+      const auto found = std::find_if(row.samples_by_program.begin(), row.samples_by_program.end(),
+                                      [&](const Samples& s) { return s.program == peer; });
+      const bool has = found != row.samples_by_program.end();
       lines.back().insert(lines.back().end(),
                           {has ? duration(median(*found)) : "", has ? ratio(median(*found), own_median) : ""});
     }
@@ -185,9 +186,9 @@ std::string baseline_table(const std::vector<Row>& rows) {
   const auto interval = [](const Comparison& c) { return format("%.3f", c.low) + " to " + format("%.3f", c.high); };
   std::vector<std::vector<std::string>> lines = {{"benchmark", "this", "baseline", "ratio", "95 %", ""}};
   for (const Row& row : rows) {
-    lines.push_back({row.c.benchmark->name + "  " + str(row.c.shapes), duration(median(row.programs[0]))});
+    lines.push_back({row.c.benchmark->name + "  " + str(row.c.shapes), duration(median(row.samples_by_program[0]))});
     if (const std::optional<Comparison> c = compare(row))
-      lines.back().insert(lines.back().end(), {duration(median(row.programs[1])), format("%.3f", c->ratio),
+      lines.back().insert(lines.back().end(), {duration(median(row.samples_by_program[1])), format("%.3f", c->ratio),
                                                interval(*c), c->is_slower() ? "slower" : ""});
   }
   if (const std::optional<Comparison> mean = compare(rows))
@@ -254,7 +255,7 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
   }
 }
 
-std::string markdown(const std::string& path, const std::string& filter) {
+std::string markdown_table(const std::string& path, const std::string& filter) {
   std::ifstream in(path);
   TANDEM_CHECK(in, "bench: cannot read ", path, ": ", std::strerror(errno));
   const Json json = Json::parse(in, nullptr, /*allow_exceptions=*/false);

@@ -10,7 +10,7 @@ namespace tandem::benchmarks {
 /// Returns a table with one line per row: median, 10th and 90th percentile, and GB/s or GFLOP/s if the benchmark
 /// defines them. If `limits` is not null, the line also shows the shortest possible time in percent of the median. For
 /// each peer it shows the peer's median and its ratio to Tandem's.
-std::string table(const std::vector<Row>& rows, MachineLimits* limits = nullptr);
+std::string results_table(const std::vector<Row>& rows, MachineLimits* limits = nullptr);
 /// Returns a table that compares this build with a baseline: both medians, the ratio with its 95 % interval, and
 /// "slower" if this build is slower in that row. The last line is the geometric mean of the ratios.
 std::string baseline_table(const std::vector<Row>& rows);
@@ -23,6 +23,6 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
 /// Returns a Markdown table made from a file that write_json wrote. It has the benchmarks that a peer has too and whose
 /// name contains one of the substrings in `filter` (separated by commas; empty: all).
 /// @throws Error if the file was not written by write_json, or has no peers
-std::string markdown(const std::string& path, const std::string& filter);
+std::string markdown_table(const std::string& path, const std::string& filter);
 
 }  // namespace tandem::benchmarks

@@ -68,19 +68,20 @@ std::vector<Row> run(const std::vector<Case>& cases, const std::vector<std::uniq
   const double steps = static_cast<double>(cases.size()) * (settings.repeats + 1);
   double done = 0;
   for (const Case& c : cases) {
-    Row row{.c = c, .programs = {}};
+    Row row{.c = c, .samples_by_program = {}};
     for (const auto& program : programs)
       if (const std::optional<double> estimate = program->prepare(c)) {
         const double calls = settings.seconds / std::max(*estimate, 1e-9);
-        row.programs.push_back({program->name(), std::clamp<int64_t>(static_cast<int64_t>(calls), 1, 10000000), {}});
+        row.samples_by_program.push_back(
+            {program->name(), std::clamp<int64_t>(static_cast<int64_t>(calls), 1, 10000000), {}});
       }
     rows.push_back(std::move(row));
     progress(++done / steps);
   }
   for (int repeat = 0; repeat < settings.repeats; ++repeat)
     for (Row& row : rows) {
-      for (size_t i = 0; i < row.programs.size(); ++i) {
-        Samples& samples = row.programs[repeat % 2 ? row.programs.size() - 1 - i : i];
+      for (size_t i = 0; i < row.samples_by_program.size(); ++i) {
+        Samples& samples = row.samples_by_program[repeat % 2 ? row.samples_by_program.size() - 1 - i : i];
         const auto program =
             std::find_if(programs.begin(), programs.end(), [&](const auto& p) { return p->name() == samples.program; });
         // Waits, because threads of the previous program may still spin in search of work.

@@ -35,7 +35,7 @@ double percentile(std::vector<double> samples, double fraction);
 /// One case with the samples of all programs.
 struct Row {
   Case c;
-  std::vector<Samples> programs;  // samples of Tandem first, then of the peers that have this case
+  std::vector<Samples> samples_by_program;  // samples of Tandem first, then of the peers that have this case
 };
 
 /// Returns all cases of the benchmarks whose name contains one of the comma-separated substrings in `filter`, in the

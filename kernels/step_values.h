@@ -9,12 +9,12 @@ struct AdamValues {
   double lr, beta1, beta2, one_minus_beta1,
       one_minus_beta2;  // one_minus_beta1 = 1 - beta1, one_minus_beta2 = 1 - beta2
   double eps;
-  double added;         // weight decay (L2 penalty): added * parameter is added to the gradient
+  double weight_decay;  // L2 penalty: weight_decay * parameter is added to the gradient
   double decay_factor;  // decoupled weight decay: the parameter is multiplied by decay_factor
 };
 struct SgdValues {
-  double lr, momentum, decay;
-  double old, added;  // new momentum buffer = old * momentum buffer + added * gradient
+  double lr, momentum, weight_decay;
+  double buffer_factor, grad_factor;  // new momentum buffer = buffer_factor * momentum buffer + grad_factor * gradient
 };
 
 }  // namespace tandem::kernels

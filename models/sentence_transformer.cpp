@@ -17,11 +17,11 @@ using detail::JsonFile;
 std::string join_path(const std::string& folder, const std::string& name) {
   return (std::filesystem::path(folder) / name).string();
 }
-bool exists(const std::string& path) { return std::filesystem::exists(path); }
+bool file_exists(const std::string& path) { return std::filesystem::exists(path); }
 
 std::string find_weights_file(const std::string& folder) {
   for (const char* const name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"})
-    if (exists(join_path(folder, name))) return join_path(folder, name);
+    if (file_exists(join_path(folder, name))) return join_path(folder, name);
   TANDEM_FAIL("SentenceTransformer: ", folder, " has no weights; accepted: model.safetensors or pytorch_model.bin");
 }
 
@@ -30,7 +30,7 @@ std::string find_weights_file(const std::string& folder) {
 data::BertTokenizer load_bert_tokenizer(const std::string& folder) {
   data::BertTokenizerOptions o;
   const std::string path = join_path(folder, "tokenizer_config.json");
-  if (exists(path)) {
+  if (file_exists(path)) {
     const JsonFile file(path);
     const auto text = [&](const char* key, std::string& field) { field = file.text(key).value_or(field); };
     o.do_lower_case(file.boolean("do_lower_case").value_or(o.do_lower_case()));
@@ -57,7 +57,7 @@ SentenceTransformer::SentenceTransformer(const std::string& folder, Device devic
   read_modules(folder);
   int64_t& max_length = tokenizer.options.model_max_length();
   max_length = std::min(max_length, config.max_position_embeddings());
-  if (const std::string path = join_path(folder, "sentence_bert_config.json"); exists(path))
+  if (const std::string path = join_path(folder, "sentence_bert_config.json"); file_exists(path))
     max_length = std::min(max_length, JsonFile(path).integer("max_seq_length").value_or(max_length));
   model = BertModel(config, /*add_pooling_layer=*/false);
   load(model, find_weights_file(folder));
@@ -67,7 +67,7 @@ SentenceTransformer::SentenceTransformer(const std::string& folder, Device devic
 
 void SentenceTransformer::read_modules(const std::string& folder) {
   const std::string path = join_path(folder, "modules.json");
-  if (!exists(path)) return;
+  if (!file_exists(path)) return;
   for (const JsonFile& module : JsonFile(path).elements()) {
     const std::string type = module.text("type").value_or("");
     const std::string name = type.substr(type.rfind('.') + 1);

@@ -31,7 +31,7 @@ template <class Options> kernels::AdamValues make_adam_values(const Options& o) 
           .one_minus_beta1 = 1 - beta1,
           .one_minus_beta2 = 1 - beta2,
           .eps = o.eps(),
-          .added = decoupled ? 0 : o.weight_decay(),
+          .weight_decay = decoupled ? 0 : o.weight_decay(),
           .decay_factor = decoupled ? 1 - o.lr() * o.weight_decay() : 1};
 }
 

@@ -91,7 +91,7 @@ LBFGS::Evaluation LBFGS::evaluate(const LossClosure& closure) const {
   return {loss, flat_gradient()};
 }
 /// Moves the parameters by t along the direction.
-void LBFGS::move(double t) const {
+void LBFGS::move_parameters(double t) const {
   int64_t offset = 0;
   for (const Tensor& p : parameters()) {
     p.add_(d_.narrow(0, offset, p.numel()).view(p.sizes()), t);
@@ -173,7 +173,7 @@ Tensor LBFGS::step(const LossClosure& closure) {
       std::vector<Tensor> start;
       for (const Tensor& p : parameters()) start.push_back(p.clone());
       const auto at = [&](double distance) {
-        move(distance);
+        move_parameters(distance);
         const Evaluation e = evaluate(closure);
         for (size_t k = 0; k < start.size(); ++k) Tensor(parameters()[k]).copy_(start[k]);
         return detail::LinePoint{distance, e.loss, e.gradient, e.gradient.dot(d_).item<double>()};
@@ -183,10 +183,10 @@ Tensor LBFGS::step(const LossClosure& closure) {
       t = found.t;
       t_ = to_tensor(t);
       now = {found.loss, found.gradient};
-      move(t);
+      move_parameters(t);
       optimal = max_abs(now.gradient) <= o.tolerance_grad();
     } else {
-      move(t);
+      move_parameters(t);
       if (i != o.max_iter()) {  // skipped in the last iteration, because the next step() evaluates the loss
         now = evaluate(closure);
         optimal = max_abs(now.gradient) <= o.tolerance_grad();

@@ -59,7 +59,7 @@ class LBFGS : public Optimizer {
   int64_t parameter_elements() const;
   Tensor flat_gradient() const;
   Evaluation evaluate(const LossClosure& closure) const;
-  void move(double t) const;
+  void move_parameters(double t) const;
   void update_history(const Tensor& gradient, int64_t history_size);
   Tensor compute_direction(const Tensor& gradient) const;
   size_t history_count() const;

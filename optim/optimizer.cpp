@@ -34,7 +34,7 @@ OptimizerOptions& OptimizerParamGroup::options() {
                "sets them");
   return *options_;
 }
-OptimizerParamGroup OptimizerParamGroup::part(size_t begin, size_t count) const {
+OptimizerParamGroup OptimizerParamGroup::subgroup(size_t begin, size_t count) const {
   const auto first = params_.begin() + static_cast<std::ptrdiff_t>(begin);
   OptimizerParamGroup out(std::vector<Tensor>(first, first + static_cast<std::ptrdiff_t>(count)));
   out.options_ = options_;
@@ -155,7 +155,7 @@ void Optimizer::step_some(std::vector<size_t> numbers) {
     while (at < numbers.size() && numbers[at] < end) {  // updates consecutive parameters together
       const size_t from = at++;
       while (at < numbers.size() && numbers[at] < end && numbers[at] == numbers[at - 1] + 1) ++at;
-      update(group.part(numbers[from] - first, at - from), numbers[from]);
+      update(group.subgroup(numbers[from] - first, at - from), numbers[from]);
     }
     first = end;
   }

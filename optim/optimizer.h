@@ -78,7 +78,7 @@ class OptimizerParamGroup {
   /// Replaces the group's options.
   void set_options(std::unique_ptr<OptimizerOptions> options);
   /// Returns a group of the `count` parameters from index `begin` on. The new group shares this group's options.
-  OptimizerParamGroup part(size_t begin, size_t count) const;
+  OptimizerParamGroup subgroup(size_t begin, size_t count) const;
   /// Returns the base rate of schedules. Unless it was set, the first call sets it to the group's learning rate; the
   /// group's first schedule makes this call.
   double initial_lr();

@@ -66,9 +66,9 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
       const bool first_step = std::exchange(values->is_first_step, false);
       values->write(kernels::SgdValues{.lr = now.lr(),
                                        .momentum = now.momentum(),
-                                       .decay = now.weight_decay(),
-                                       .old = first_step ? 0 : now.momentum(),
-                                       .added = first_step ? 1 : 1 - now.dampening()});
+                                       .weight_decay = now.weight_decay(),
+                                       .buffer_factor = first_step ? 0 : now.momentum(),
+                                       .grad_factor = first_step ? 1 : 1 - now.dampening()});
     });
     TANDEM_DISPATCH(device, sgd, values->memory(), o.momentum() != 0, o.nesterov(), b.gradients, b.parameters,
                     b.momenta);

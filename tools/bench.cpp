@@ -93,7 +93,7 @@ int bench(const Settings& settings, const std::vector<std::string>& command_line
   std::printf("; %d thread(s), %d samples of %g s\n", get_num_threads(), settings.repeats, settings.seconds);
   MachineLimits measured;
   MachineLimits* const limits = device().is_cpu() && !settings.peers.empty() ? &measured : nullptr;
-  std::printf("%s", (settings.baseline.empty() ? table(rows, limits) : baseline_table(rows)).c_str());
+  std::printf("%s", (settings.baseline.empty() ? results_table(rows, limits) : baseline_table(rows)).c_str());
   if (!settings.json.empty()) write_json(settings.json, rows, programs, settings, command_line, limits);
   if (settings.baseline.empty()) return 0;
   const auto slower = std::count_if(rows.begin(), rows.end(), [](const Row& row) {

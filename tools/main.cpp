@@ -292,7 +292,7 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
   c->callback([s, peers, command_line = std::move(command_line)] {
     if (s->list) return list_benchmarks();
     if (!s->markdown.empty()) {
-      std::printf("%s", as_usage([&] { return benchmarks::markdown(s->markdown, s->filter); }).c_str());
+      std::printf("%s", as_usage([&] { return benchmarks::markdown_table(s->markdown, s->filter); }).c_str());
       return;
     }
     end_on_interrupt();

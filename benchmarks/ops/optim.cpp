@@ -17,7 +17,7 @@ std::vector<Tensor> make_parameters(const Shapes& shapes) {
   }
   return out;
 }
-template <class Optimizer, class Options> std::function<Run(const Shapes&)> step(Options options) {
+template <class Optimizer, class Options> std::function<Run(const Shapes&)> prepare_step(Options options) {
   return [options](const Shapes& shapes) -> Run {
     const auto optimizer = std::make_shared<Optimizer>(make_parameters(shapes), options);
     return [optimizer] { optimizer->step(); };
@@ -41,15 +41,15 @@ std::vector<Benchmark> optim_benchmarks() {
       {.name = "sgd/step",
        .cases = fashion,
        .bytes = sgd_bytes,
-       .prepare = step<optim::SGD>(optim::SGDOptions(0.01).momentum(0.9))},
+       .prepare = prepare_step<optim::SGD>(optim::SGDOptions(0.01).momentum(0.9))},
       {.name = "adam/step",
        .cases = fashion,
        .bytes = adam_bytes,
-       .prepare = step<optim::Adam>(optim::AdamOptions(1e-3))},
+       .prepare = prepare_step<optim::Adam>(optim::AdamOptions(1e-3))},
       {.name = "adamw/step",
        .cases = fashion,
        .bytes = adam_bytes,
-       .prepare = step<optim::AdamW>(optim::AdamWOptions(1e-3))},
+       .prepare = prepare_step<optim::AdamW>(optim::AdamWOptions(1e-3))},
       {.name = "clip_grad_norm_/forward",
        .cases = fashion,
        .prepare = [](const Shapes& s) -> Run {

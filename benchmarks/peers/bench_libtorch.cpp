@@ -39,10 +39,10 @@ Inputs inputs(const Shapes& shapes, bool positive = false) {
   for (const auto& s : shapes) out.push_back(to_memory_format(values(s, positive)));
   return out;
 }
-Prepare forward(Op op, bool positive = false) {
+Prepare prepare_forward(Op op, bool positive = false) {
   return [=](const Shapes& s) -> Run { return [op, in = inputs(s, positive)] { op(in); }; };
 }
-Prepare backward(Op op, std::function<Inputs(const Shapes&)> make) {
+Prepare prepare_backward(Op op, std::function<Inputs(const Shapes&)> make) {
   return [=](const Shapes& s) -> Run {
     Inputs in = make(s), leaves;
     for (const Tensor& x : in)
@@ -57,8 +57,8 @@ Inputs with_gradients(const Shapes& s) {
   return in;
 }
 void both(Table& table, const std::string& name, const Op& op) {
-  table[name + "/forward"] = forward(op);
-  table[name + "/backward"] = backward(op, with_gradients);
+  table[name + "/forward"] = prepare_forward(op);
+  table[name + "/backward"] = prepare_backward(op, with_gradients);
 }
 
 // ---------------------------------------------------------------- ops
@@ -66,10 +66,10 @@ void add_elementwise(Table& table) {
   using Unary = Tensor (*)(const Tensor&);
   using Binary = Tensor (*)(const Tensor&, const Tensor&);
   const auto unary = [&](const std::string& name, Unary op, bool positive = false) {
-    table[name + "/forward"] = forward([op](const Inputs& in) { return op(in[0]); }, positive);
+    table[name + "/forward"] = prepare_forward([op](const Inputs& in) { return op(in[0]); }, positive);
   };
   const auto binary = [&](const std::string& name, Binary op, bool positive = false) {
-    table[name + "/forward"] = forward([op](const Inputs& in) { return op(in[0], in[1]); }, positive);
+    table[name + "/forward"] = prepare_forward([op](const Inputs& in) { return op(in[0], in[1]); }, positive);
   };
   unary("abs", torch::abs), unary("neg", torch::neg), unary("exp", torch::exp), unary("expm1", torch::expm1);
   unary("log", torch::log, true), unary("log1p", torch::log1p, true), unary("sqrt", torch::sqrt, true);
@@ -92,17 +92,17 @@ void add_elementwise(Table& table) {
   binary("maximum", torch::maximum), binary("minimum", torch::minimum);
   binary("eq", [](const Tensor& a, const Tensor& b) { return a == b; });
   binary("lt", [](const Tensor& a, const Tensor& b) { return a < b; });
-  table["multiply_add_relu/forward"] = forward([](const Inputs& in) { return (in[0] * in[1] + in[2]).relu(); });
+  table["multiply_add_relu/forward"] = prepare_forward([](const Inputs& in) { return (in[0] * in[1] + in[2]).relu(); });
   table["where/forward"] = [](const Shapes& s) -> Run {
     return [a = values(s[0]), b = values(s[1]), c = values(s[0]) > 0] { torch::where(c, a, b); };
   };
   const Op add = [](const Inputs& in) { return in[0] + in[1]; };
-  table["add/broadcast_row"] = table["add/broadcast_column"] = forward(add);
-  table["add/broadcast_backward"] = backward(add, with_gradients);
-  table["mul/backward"] = backward([](const Inputs& in) { return in[0] * in[1]; }, with_gradients);
-  table["exp/backward"] = backward([](const Inputs& in) { return torch::exp(in[0]); }, with_gradients);
-  table["relu/backward"] = backward([](const Inputs& in) { return torch::relu(in[0]); }, with_gradients);
-  table["gelu/backward"] = backward([](const Inputs& in) { return torch::gelu(in[0]); }, with_gradients);
+  table["add/broadcast_row"] = table["add/broadcast_column"] = prepare_forward(add);
+  table["add/broadcast_backward"] = prepare_backward(add, with_gradients);
+  table["mul/backward"] = prepare_backward([](const Inputs& in) { return in[0] * in[1]; }, with_gradients);
+  table["exp/backward"] = prepare_backward([](const Inputs& in) { return torch::exp(in[0]); }, with_gradients);
+  table["relu/backward"] = prepare_backward([](const Inputs& in) { return torch::relu(in[0]); }, with_gradients);
+  table["gelu/backward"] = prepare_backward([](const Inputs& in) { return torch::gelu(in[0]); }, with_gradients);
 }
 
 void add_overhead(Table& table) {
@@ -120,7 +120,7 @@ void add_overhead(Table& table) {
 }
 
 void add_reductions(Table& table) {
-  const auto add = [&](const char* name, const Op& op) { table[name] = forward(op); };
+  const auto add = [&](const char* name, const Op& op) { table[name] = prepare_forward(op); };
   add("sum/forward", [](const Inputs& in) { return in[0].sum(); });
   add("sum/rows", [](const Inputs& in) { return in[0].sum(-1); });
   add("sum/columns", [](const Inputs& in) { return in[0].sum(0); });
@@ -135,14 +135,14 @@ void add_reductions(Table& table) {
   add("cumsum/rows", [](const Inputs& in) { return in[0].cumsum(-1); });
   add("sort/rows", [](const Inputs& in) { return std::get<0>(in[0].sort(-1)); });
   add("topk/rows", [](const Inputs& in) { return std::get<0>(in[0].topk(10, -1)); });
-  table["sum/backward"] = backward([](const Inputs& in) { return in[0].sum(); }, with_gradients);
+  table["sum/backward"] = prepare_backward([](const Inputs& in) { return in[0].sum(); }, with_gradients);
 }
 
 Inputs logits_and_classes(const Shapes& s) {
   return {values(s[0]).requires_grad_(), torch::randint(s[0][1], {s[0][0]}, torch::kLong)};
 }
 /// Times the op alone on the inputs that `make` returns; the first input is detached, so that autograd records nothing.
-Prepare forward_of(std::function<Inputs(const Shapes&)> make, Op op) {
+Prepare prepare_forward_on_inputs(std::function<Inputs(const Shapes&)> make, Op op) {
   return [=](const Shapes& s) -> Run {
     Inputs in = make(s);
     in[0] = in[0].detach();
@@ -155,19 +155,19 @@ void add_losses(Table& table) {
   both(table, "mse_loss", [](const Inputs& in) { return torch::mse_loss(in[0], in[1]); });
   const Op entropy = [](const Inputs& in) { return F::cross_entropy(in[0], in[1]); };
   const Op likelihood = [](const Inputs& in) { return torch::nll_loss(in[0], in[1]); };
-  table["cross_entropy/forward"] = forward_of(logits_and_classes, entropy);
-  table["cross_entropy/backward"] = backward(entropy, logits_and_classes);
-  table["nll_loss/forward"] = forward_of(logits_and_classes, likelihood);
-  table["nll_loss/backward"] = backward(likelihood, logits_and_classes);
+  table["cross_entropy/forward"] = prepare_forward_on_inputs(logits_and_classes, entropy);
+  table["cross_entropy/backward"] = prepare_backward(entropy, logits_and_classes);
+  table["nll_loss/forward"] = prepare_forward_on_inputs(logits_and_classes, likelihood);
+  table["nll_loss/backward"] = prepare_backward(likelihood, logits_and_classes);
 }
 
 void add_products(Table& table) {
-  table["matmul/forward"] = forward([](const Inputs& in) { return torch::matmul(in[0], in[1]); });
-  table["matmul/transposed"] = forward([](const Inputs& in) { return torch::matmul(in[0].t(), in[1]); });
-  table["mm/forward"] = forward([](const Inputs& in) { return torch::mm(in[0], in[1]); });
-  table["addmm/forward"] = forward([](const Inputs& in) { return torch::addmm(in[2], in[0], in[1]); });
-  table["mv/forward"] = forward([](const Inputs& in) { return in[0].mv(in[1]); });
-  table["dot/forward"] = forward([](const Inputs& in) { return in[0].dot(in[1]); });
+  table["matmul/forward"] = prepare_forward([](const Inputs& in) { return torch::matmul(in[0], in[1]); });
+  table["matmul/transposed"] = prepare_forward([](const Inputs& in) { return torch::matmul(in[0].t(), in[1]); });
+  table["mm/forward"] = prepare_forward([](const Inputs& in) { return torch::mm(in[0], in[1]); });
+  table["addmm/forward"] = prepare_forward([](const Inputs& in) { return torch::addmm(in[2], in[0], in[1]); });
+  table["mv/forward"] = prepare_forward([](const Inputs& in) { return in[0].mv(in[1]); });
+  table["dot/forward"] = prepare_forward([](const Inputs& in) { return in[0].dot(in[1]); });
   both(table, "bmm", [](const Inputs& in) { return torch::bmm(in[0], in[1]); });
   both(table, "linear", [](const Inputs& in) { return torch::linear(in[0], in[1], in[2]); });
 }
@@ -182,9 +182,9 @@ void add_layers(Table& table) {
   const Op conv = [](const Inputs& in) { return torch::conv2d(in[0], in[1], in[2]); };
   const Op same = [](const Inputs& in) { return torch::conv2d(in[0], in[1], in[2], 1, in[1].size(2) / 2); };
   both(table, "conv2d", conv);
-  table["conv2d/backward_first"] = backward(conv, first_layer);
-  table["conv2d/same_forward"] = forward(same);
-  table["conv2d/same_backward_first"] = backward(same, first_layer);
+  table["conv2d/backward_first"] = prepare_backward(conv, first_layer);
+  table["conv2d/same_forward"] = prepare_forward(same);
+  table["conv2d/same_backward_first"] = prepare_backward(same, first_layer);
   both(table, "max_pool2d", [](const Inputs& in) { return torch::max_pool2d(in[0], 2); });
   both(table, "avg_pool2d", [](const Inputs& in) { return torch::avg_pool2d(in[0], 2); });
   both(table, "adaptive_avg_pool2d", [](const Inputs& in) { return torch::adaptive_avg_pool2d(in[0], {1, 1}); });
@@ -205,10 +205,10 @@ Inputs table_and_index(const Shapes& s) {
 void add_indexing(Table& table) {
   const Op embedding = [](const Inputs& in) { return torch::embedding(in[0], in[1]); };
   const Op select = [](const Inputs& in) { return in[0].index_select(0, in[1]); };
-  table["embedding/forward"] = forward_of(table_and_index, embedding);
-  table["embedding/backward"] = backward(embedding, table_and_index);
-  table["index_select/forward"] = forward_of(table_and_index, select);
-  table["index_select/backward"] = backward(select, table_and_index);
+  table["embedding/forward"] = prepare_forward_on_inputs(table_and_index, embedding);
+  table["embedding/backward"] = prepare_backward(embedding, table_and_index);
+  table["index_select/forward"] = prepare_forward_on_inputs(table_and_index, select);
+  table["index_select/backward"] = prepare_backward(select, table_and_index);
   table["gather/forward"] = [](const Shapes& s) -> Run {
     return [x = values(s[0]), i = torch::randint(s[0][1], s[0], torch::kLong)] { x.gather(1, i); };
   };
@@ -217,12 +217,12 @@ void add_indexing(Table& table) {
       x.scatter_add(1, i, y);
     };
   };
-  table["cat/forward"] = forward([](const Inputs& in) { return torch::cat(in, 1); });
-  table["stack/forward"] = forward([](const Inputs& in) { return torch::stack(in, 0); });
-  table["clone/forward"] = forward([](const Inputs& in) { return in[0].clone(); });
-  table["contiguous/transposed"] = forward([](const Inputs& in) { return in[0].t().contiguous(); });
-  table["view/overhead"] = forward([](const Inputs& in) { return in[0].view({24}); });
-  table["transpose/overhead"] = forward([](const Inputs& in) { return in[0].transpose(0, 2); });
+  table["cat/forward"] = prepare_forward([](const Inputs& in) { return torch::cat(in, 1); });
+  table["stack/forward"] = prepare_forward([](const Inputs& in) { return torch::stack(in, 0); });
+  table["clone/forward"] = prepare_forward([](const Inputs& in) { return in[0].clone(); });
+  table["contiguous/transposed"] = prepare_forward([](const Inputs& in) { return in[0].t().contiguous(); });
+  table["view/overhead"] = prepare_forward([](const Inputs& in) { return in[0].view({24}); });
+  table["transpose/overhead"] = prepare_forward([](const Inputs& in) { return in[0].transpose(0, 2); });
 }
 void add_fills(Table& table) {
   table["zeros/forward"] = [](const Shapes& s) -> Run { return [s] { torch::zeros(s[0]); }; };

@@ -28,7 +28,7 @@ struct Attention {
   double scale;
   bool mask_is_bool;
   int64_t pieces;  // number of units of work per matrix: blocks of queries (forward) or groups of keys (backward)
-  int64_t group;   // number of keys in a group (backward)
+  int64_t keys_per_group;  // number of keys in a group (backward)
   int64_t matrices;
   /// Returns the number of keys that the queries before index `query_end` see, counted from key 0.
   int64_t keys(int64_t query_end) const { return causal ? std::min(s, query_end) : s; }
@@ -132,7 +132,7 @@ template <class T> void backward_units(const Attention& a, const Loop& loop, int
                            : Rows<T>{data<T>(loop, 3) + ((group - 1) * a.matrices + index) * a.l * a.e, a.e, a.e};
     const T* const lse = data<T>(loop, 9) + index * a.l;
     const Mask mask(loop, 10, index, a.mask_is_bool, sizeof(T));
-    const int64_t first = group * a.group, last = std::min(a.s, first + a.group);
+    const int64_t first = group * a.keys_per_group, last = std::min(a.s, first + a.keys_per_group);
     dq.clear(a.l);
     dk.from(first).clear(last - first);
     dv.from(first).clear(last - first);
@@ -180,8 +180,8 @@ void attention_backward(const Tensor& dout, const Tensor& q, const Tensor& k, co
                         Tensor& dv) {
   Attention a = attention_of(q, v, mask, causal, scale);
   a.pieces = std::min(ceil_div(kUnits, a.matrices), ceil_div(a.s, kBackwardKeys));
-  a.group = ceil_div(ceil_div(a.s, a.pieces), kBackwardKeys) * kBackwardKeys;
-  a.pieces = ceil_div(a.s, a.group);
+  a.keys_per_group = ceil_div(ceil_div(a.s, a.pieces), kBackwardKeys) * kBackwardKeys;
+  a.pieces = ceil_div(a.s, a.keys_per_group);
   Tensor parts;
   if (a.pieces > 1) {
     Shape sizes{a.pieces - 1};

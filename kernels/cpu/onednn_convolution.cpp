@@ -140,8 +140,8 @@ class OnednnConvolution {
     return round_up(scratchpad_bytes_) + (x_->differs() ? round_up(bytes_of(x_->wanted)) : 0) +
            (y_->differs() ? round_up(bytes_of(y_->wanted)) : 0);
   }
-  void pack(const void* w, void* packed) const { move(*w_, w_->in, w, w_->plain, packed, w_->wanted); }
-  void unpack(const void* packed, void* dw) const { move(*w_, w_->out, packed, w_->wanted, dw, w_->plain); }
+  void pack(const void* w, void* packed) const { copy_or_reorder(*w_, w_->in, w, w_->plain, packed, w_->wanted); }
+  void unpack(const void* packed, void* dw) const { copy_or_reorder(*w_, w_->out, packed, w_->wanted, dw, w_->plain); }
 
   void run(void* x, void* packed, const void* bias, void* y, char* scratch) const {
     const SingleOpenMpThreadGuard guard;
@@ -193,8 +193,8 @@ class OnednnConvolution {
   }
 
  private:
-  static void move(const Reorder& layouts, const std::optional<dnnl::reorder>& reorder, const void* from,
-                   const memory::desc& from_desc, void* to, const memory::desc& to_desc) {
+  static void copy_or_reorder(const Reorder& layouts, const std::optional<dnnl::reorder>& reorder, const void* from,
+                              const memory::desc& from_desc, void* to, const memory::desc& to_desc) {
     if (!layouts.differs()) {
       std::memcpy(to, from, layouts.plain.get_size());
       return;

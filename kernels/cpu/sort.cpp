@@ -96,7 +96,7 @@ template <class F> void visit_key(DType dtype, int64_t n, F f) {
   });
 }
 
-/// Sizes of rows: n elements, of which topk keeps k. `flip`: see key_of().
+/// Sizes of rows: n elements; topk keeps k of them. `flip`: see key_of().
 struct SortedRows {
   int64_t n, k;
   uint64_t flip;

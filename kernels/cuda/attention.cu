@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
   const bool late = gridDim.x > kAttentionFullGpuBlocks || 2 * order < tiles;
   const int tile = !shape.causal ? order : late ? tiles - 1 - order : order - (tiles + 1) / 2;
   const int first = tile * Tile::kRows, key_end = shape.end(first + Tile::kRows - 1);
-  const int64_t mask_at = b * mask.batch + h * mask.head;
+  const int64_t mask_at = b * mask.batch_stride + h * mask.head_stride;
 
   T peak[kRowsPerThread], sum[kRowsPerThread];
   typename Tile::Sums sums = {};
@@ -123,7 +123,9 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
 #pragma unroll
         for (int j = 0; j < 4; ++j)
           if (query + 2 * i < shape.l && key + j < shape.s)
-            seen |= unsigned(mask.apply(mask_at + (query + 2 * i) * mask.query + (key + j) * mask.key, x[i][j])) << i;
+            seen |= unsigned(mask.apply(mask_at + (query + 2 * i) * mask.query_stride + (key + j) * mask.key_stride,
+                                        x[i][j]))
+                    << i;
     }
 #pragma unroll
     for (int i = 0; i < kRowsPerThread; ++i) {

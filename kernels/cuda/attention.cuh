@@ -24,9 +24,9 @@ constexpr int kAttentionFullGpuBlocks = 256;  // number of blocks that fill a GP
 /// Pointer and strides of a tensor (batch, heads, rows, columns) whose last dimension is contiguous.
 template <class T> struct HeadRows {
   T* data;
-  int64_t batch, head, row_stride;  // strides
-  bool aligned;                     // whether every row starts at a multiple of 16 bytes
-  __device__ T* of(int64_t b, int64_t h) const { return data + b * batch + h * head; }
+  int64_t batch_stride, head_stride, row_stride;
+  bool aligned;  // whether every row starts at a multiple of 16 bytes
+  __device__ T* of(int64_t b, int64_t h) const { return data + b * batch_stride + h * head_stride; }
 };
 template <class T> HeadRows<T> head_rows(const Tensor& x) {
   bool aligned = is_aligned(x.raw_data(), 16);
@@ -39,7 +39,7 @@ template <class T> HeadRows<T> head_rows(const Tensor& x) {
 template <class T> struct AttentionMask {
   const void* data;
   bool is_bool;
-  int64_t batch, head, query, key;  // strides
+  int64_t batch_stride, head_stride, query_stride, key_stride;
   /// Applies the mask's element at offset `at` to a score. @return whether the query sees the key; if a query sees no
   /// key, the query's result is 0
   __device__ bool apply(int64_t at, T& score) const {

@@ -78,7 +78,7 @@ __device__ __forceinline__ void gradients_of_tile(const AttentionBackward<T>& a,
   // has as much work as the other multiprocessors. If there are more blocks, the tiles that take longest come first.
   const bool reversed = !kOfKeys && shape.causal && gridDim.x > kAttentionFullGpuBlocks;
   const int first = (reversed ? tiles - 1 - order : order) * Tile::kRows;
-  const int64_t mask_at = b * a.mask.batch + h * a.mask.head;
+  const int64_t mask_at = b * a.mask.batch_stride + h * a.mask.head_stride;
   const int row_end = kOfKeys ? shape.s : shape.l;
   const int begin = kOfKeys && shape.causal ? first / Tile::kColumns * Tile::kColumns : 0;
   const int end = kOfKeys ? shape.l : shape.end(first + Tile::kRows - 1);
@@ -128,7 +128,7 @@ __device__ __forceinline__ void gradients_of_tile(const AttentionBackward<T>& a,
     for_pairs([&](int i, int j, int, int, bool) { weight[i][j] *= a.scale; });
     if (a.mask.data)
       for_pairs([&](int i, int j, int query, int key, bool there) {
-        if (there) a.mask.apply(mask_at + query * a.mask.query + key * a.mask.key, weight[i][j]);
+        if (there) a.mask.apply(mask_at + query * a.mask.query_stride + key * a.mask.key_stride, weight[i][j]);
       });
     for_pairs([&](int i, int j, int, int, bool there) {
       const int own = (kOfKeys ? j : i) % kQueries;

@@ -1,6 +1,6 @@
 // Batch normalisation of (N, C, L), bound by memory bandwidth. A first pass computes sums per channel: each block sums
-// a piece of one channel or, if planes are small, of 32 neighbouring channels. A second pass computes the result
-// elementwise. If channels are cut into several pieces, a launch in between combines the pieces. The number of pieces
+// a chunk of one channel or, if planes are small, of 32 neighbouring channels. A second pass computes the result
+// elementwise. If channels are cut into several chunks, a launch in between combines the chunks. The number of chunks
 // depends on the shape only.
 #include <algorithm>
 
@@ -14,15 +14,15 @@ namespace {
 
 constexpr int kLoads = 4, kThreads = 256;
 
-/// Layout of a tensor of images * channels planes, each of which has `packs` packs of elements. The packs of a channel,
-/// in all images, are divided into `pieces` pieces of `length` packs.
+/// Layout of a tensor of images * channels planes. Each plane has `packs` packs of elements. The packs of a channel,
+/// in all images, are divided into `pieces` chunks of `length` packs.
 struct Channels {
   int64_t images, channels, packs;  // packs: number of packs in a plane
-  int64_t pieces, length, blocks;   // blocks: number of thread blocks for one piece of all channels
+  int64_t pieces, length, blocks;   // blocks: number of thread blocks for one chunk of all channels
   int64_t count;                    // elements of a channel
 };
 
-/// Position of a pack: the index of its plane, and its index within the plane. move() advances the position by a
+/// Position of a pack: the index of its plane, and its index within the plane. advance() moves the position by a
 /// constant distance, without a division.
 struct PackPosition {
   int64_t plane, at;
@@ -37,8 +37,8 @@ struct PackPosition {
   }
 };
 
-/// Running statistics, which the first pass updates: running = old * running + added * batch statistic. Null pointers
-/// are skipped. `batches` counts the batches.
+/// Running statistics, which the first pass updates: running = running_factor * running + batch_..._factor * batch
+/// statistic. Null pointers are skipped. `batches` counts the batches.
 template <class C> struct Running {
   C *mean = nullptr, *var = nullptr;
   C old = C(1), added_mean = C(0), added_var = C(0);
@@ -46,7 +46,7 @@ template <class C> struct Running {
 };
 
 // Operators of the first pass, which computes sums per channel. kMaxThreads is the maximum number of threads in a
-// block, limited by the registers. (A block that sums a whole channel saves the launch that combines pieces.)
+// block, limited by the registers. (A block that sums a whole channel saves the launch that combines chunks.)
 
 /// Computes the mean and the variance of each channel.
 template <class T, int V> struct Statistics : Moments {
@@ -147,12 +147,12 @@ __global__ void __launch_bounds__(Sums::kMaxThreads)
     channel_sums(Sums sums, Channels shape, typename Sums::State* parts) {
   using State = typename Sums::State;
   TANDEM_SHARED(State, states, [Sums::kMaxThreads]);
-  const int64_t piece = quotient(blockIdx.x, shape.blocks), team = blockDim.y;
-  const int64_t c = (blockIdx.x - piece * shape.blocks) * blockDim.x + threadIdx.x;
-  const int64_t end = math::min((piece + 1) * shape.length, shape.images * shape.packs);
+  const int64_t chunk = quotient(blockIdx.x, shape.blocks), team = blockDim.y;
+  const int64_t c = (blockIdx.x - chunk * shape.blocks) * blockDim.x + threadIdx.x;
+  const int64_t end = math::min((chunk + 1) * shape.length, shape.images * shape.packs);
   typename Sums::Local local{};
   if (c < shape.channels) {
-    int64_t i = piece * shape.length + threadIdx.y;
+    int64_t i = chunk * shape.length + threadIdx.y;
     PackPosition position(i, shape.packs);
     const PackPosition by(team, shape.packs);
     for (; i < end; i += kLoads * team) {
@@ -177,14 +177,14 @@ __global__ void __launch_bounds__(Sums::kMaxThreads)
   }
   if (threadIdx.y > 0 || c >= shape.channels) return;
   if (parts)
-    parts[piece * shape.channels + c] = states[here];
+    parts[chunk * shape.channels + c] = states[here];
   else
     sums.write_result(c, states[here], shape.count);
 }
-/// Combines the pieces of each channel, with one block per channel.
+/// Combines the chunks of each channel, with one block per channel.
 template <class Sums>
 __global__ void finish_channels(Sums sums, Channels shape, const typename Sums::State* __restrict__ parts) {
-  typename Sums::State state = Sums::start();
+  typename Sums::State state = Sums::identity();
   for (int64_t p = threadIdx.x; p < shape.pieces; p += blockDim.x)
     state = Sums::combine(state, parts[p * shape.channels + blockIdx.x]);
   state = block_reduce(sums, state);

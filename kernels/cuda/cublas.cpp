@@ -90,7 +90,7 @@ struct Plan {
   Plan(const Problem& p, const Call& call);
   Plan(const Plan&) = delete;
   ~Plan() {
-    for (cublasLtMatrixLayout_t layout : {first, second, result})
+    for (cublasLtMatrixLayout_t layout : {first_layout, second_layout, result_layout})
       if (layout) cublasLtMatrixLayoutDestroy(layout);
     if (operation) cublasLtMatmulDescDestroy(operation);
   }
@@ -98,7 +98,7 @@ struct Plan {
     check(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value), call);
   }
   cublasLtMatmulDesc_t operation = nullptr;
-  cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
+  cublasLtMatrixLayout_t first_layout = nullptr, second_layout = nullptr, result_layout = nullptr;
   bool searched = false;  // whether this plan already searched for an algorithm
   // nullopt: no search so far, or cuBLASLt has no algorithm for this problem
   std::optional<cublasLtMatmulHeuristicResult_t> chosen;
@@ -128,9 +128,9 @@ Plan::Plan(const Problem& p, const Call& call) {
     return f.transposed ? make_layout(type, rows, columns, f.leading, p.batch, f.batch_stride, call)
                         : make_layout(type, columns, rows, f.leading, p.batch, f.batch_stride, call);
   };
-  first = layout(p.b, p.k, p.n);
-  second = layout(p.a, p.m, p.k);
-  result = make_layout(type, p.n, p.m, p.n, p.batch, p.m * p.n, call);
+  first_layout = layout(p.b, p.k, p.n);
+  second_layout = layout(p.a, p.m, p.k);
+  result_layout = make_layout(type, p.n, p.m, p.n, p.batch, p.m * p.n, call);
 }
 
 struct Context {
@@ -160,10 +160,10 @@ bool run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristic
   const bool wide = c.dtype() == kFloat64;
   const gpu::StreamHandle stream = tandem::cuda::current_stream(c.device()).handle();
   const cublasStatus_t status = cublasLtMatmul(
-      context.handle, plan.operation, wide ? static_cast<const void*>(&one64) : &one32, call.b.raw_data(), plan.first,
-      call.a.raw_data(), plan.second, wide ? static_cast<const void*>(&zero64) : &zero32, to, plan.result, to,
-      plan.result, &algorithm.algo, workspace.defined() ? workspace.raw_data() : nullptr, algorithm.workspaceSize,
-      reinterpret_cast<cudaStream_t>(stream));
+      context.handle, plan.operation, wide ? static_cast<const void*>(&one64) : &one32, call.b.raw_data(),
+      plan.first_layout, call.a.raw_data(), plan.second_layout, wide ? static_cast<const void*>(&zero64) : &zero32, to,
+      plan.result_layout, to, plan.result_layout, &algorithm.algo, workspace.defined() ? workspace.raw_data() : nullptr,
+      algorithm.workspaceSize, reinterpret_cast<cudaStream_t>(stream));
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return false;
   check(status, call);
   return true;
@@ -189,8 +189,8 @@ std::vector<cublasLtMatmulHeuristicResult_t> suggested_algorithms(const Context&
   std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(wanted));
   int count = 0;
   const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(context.handle, plan.operation, plan.first, plan.second, plan.result, plan.result,
-                                     preference, wanted, found.data(), &count);
+      cublasLtMatmulAlgoGetHeuristic(context.handle, plan.operation, plan.first_layout, plan.second_layout,
+                                     plan.result_layout, plan.result_layout, preference, wanted, found.data(), &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
   check(status, call);
   found.resize(static_cast<size_t>(count));

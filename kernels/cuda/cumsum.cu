@@ -1,7 +1,7 @@
 // Running sums along the middle dimension of (outer, n, inner). If inner is 1, a warp or a block scans each row in
 // tiles, and carries the sum from one tile to the next. If inner > 1, one thread scans each column. Long rows and
-// columns are cut into pieces, depending on the shape only: a first pass sums each piece, the sums of the pieces are
-// scanned, and a second pass scans each piece starting from the sum of the previous pieces. So x is read twice and y is
+// columns are cut into chunks, depending on the shape only: a first pass sums each chunk, the sums of the chunks are
+// scanned, and a second pass scans each chunk starting from the sum of the previous chunks. So x is read twice and y is
 // written once.
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Scan along a dimension of n elements, which is cut into `pieces` pieces of `length` elements. Positions are counted
+/// Scan along a dimension of n elements, which is cut into `pieces` chunks of `length` elements. Positions are counted
 /// in the direction of the scan: if `reverse`, position i is element n - 1 - i.
 struct Scan {
   int64_t n, inner, pieces, length;
@@ -50,7 +50,7 @@ template <class A> __device__ A team_exclusive_sum(A value, A& total) {
   return math::add(below, within);
 }
 
-/// Scans pieces of rows; a unit is one piece of one row. If `totals` is not null, writes only the sum of each unit to
+/// Scans chunks of rows; a unit is one chunk of one row. If `totals` is not null, writes only the sum of each unit to
 /// `totals`. Otherwise writes the running sums to y, starting from carries[unit - 1].
 template <class T>
 __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumulate<T>* totals,
@@ -59,9 +59,9 @@ __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumula
   constexpr int kWidth = kRun<T>;
   const int64_t unit = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (unit >= units) return;  // only whole warps return here: if a block has several rows, each row has one warp
-  const int64_t row = quotient(unit, scan.pieces), piece = unit - row * scan.pieces, first = piece * scan.length;
+  const int64_t row = quotient(unit, scan.pieces), chunk = unit - row * scan.pieces, first = chunk * scan.length;
   const int64_t count = math::min(scan.n - first, scan.length), tile = int64_t(blockDim.x) * kWidth;
-  A carry = carries && piece > 0 ? carries[unit - 1] : A(0);
+  A carry = carries && chunk > 0 ? carries[unit - 1] : A(0);
   for (int64_t base = 0; base < count; base += tile) {
     const int64_t mine = base + int64_t(threadIdx.x) * kWidth, place = first + mine;
     const int64_t start = row * scan.n + (scan.reverse ? scan.n - place - kWidth : place);
@@ -92,7 +92,7 @@ __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumula
   if (totals && threadIdx.x == 0) totals[unit] = carry;
 }
 
-/// Version of cumsum_rows for inner > 1: a thread scans one column of one piece.
+/// Version of cumsum_rows for inner > 1: a thread scans one column of one chunk.
 template <class T>
 __global__ void cumsum_columns(const T* __restrict__ x, T* __restrict__ y, Accumulate<T>* totals,
                                const Accumulate<T>* carries, int64_t threads, Scan scan) {
@@ -101,10 +101,10 @@ __global__ void cumsum_columns(const T* __restrict__ x, T* __restrict__ y, Accum
   const int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= threads) return;
   const int64_t unit = quotient(at, scan.inner), column = at - unit * scan.inner;
-  const int64_t outer = quotient(unit, scan.pieces), piece = unit - outer * scan.pieces, first = piece * scan.length;
+  const int64_t outer = quotient(unit, scan.pieces), chunk = unit - outer * scan.pieces, first = chunk * scan.length;
   const int64_t count = math::min(scan.n - first, scan.length), step = scan.reverse ? -scan.inner : scan.inner;
   const int64_t start = (outer * scan.n + (scan.reverse ? scan.n - 1 - first : first)) * scan.inner + column;
-  A sum = carries && piece > 0 ? carries[at - scan.inner] : A(0);
+  A sum = carries && chunk > 0 ? carries[at - scan.inner] : A(0);
   for (int64_t i = 0; i < count; i += kLoads) {
     A value[kLoads];
 #pragma unroll

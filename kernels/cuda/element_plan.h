@@ -23,8 +23,8 @@ struct ElementOperand {
   uint8_t size;  // bytes per element
 };
 struct ElementPlan {
-  int rank;     // number of dimensions after collapsing, at least 1
-  bool vector;  // whether an item is a vector (the last one may be partial) or one element
+  int rank;            // number of dimensions after collapsing, at least 1
+  bool is_vectorized;  // whether an item is a vector (the last one may be partial) or one element
   // Whether all vectors are full, and every operand is contiguous float32 or a scalar that the plan holds.
   bool plain;
   uint32_t items, count;         // number of items and of elements, fewer than 2^31

@@ -258,18 +258,19 @@ __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPla
   using Result = decltype(apply<N>(f, *static_cast<const C(*)[N]>(nullptr)));
   if constexpr (math::kSame<C, float> && math::kSame<Result, float>)
     if (plan.plain) return plain_elements<F, N>(plan, f);
-  const uint32_t first = blockIdx.x * blockDim.x * (plan.vector ? kVectorsPerThread : kScalarsPerThread) + threadIdx.x;
+  const uint32_t first =
+      blockIdx.x * blockDim.x * (plan.is_vectorized ? kVectorsPerThread : kScalarsPerThread) + threadIdx.x;
   Word<C> bits[N][kVectorsPerThread * W] = {};
   int64_t to[kScalarsPerThread];
-  if (plan.vector)
+  if (plan.is_vectorized)
     load_items<kVectorsPerThread, W, C>(plan, first, to, bits);
   else
     load_items<kScalarsPerThread, 1, C>(plan, first, to, bits);
   Word<Result> y[kVectorsPerThread * W];
 #pragma unroll
   for (int e = 0; e < kVectorsPerThread * W; ++e) {
-    if (e == kScalarsPerThread && !plan.vector) break;
-    if (e % W == 0 && plan.vector) {
+    if (e == kScalarsPerThread && !plan.is_vectorized) break;
+    if (e % W == 0 && plan.is_vectorized) {
 #pragma unroll
       for (int k = 0; k < N; ++k)
         unpack_vector<C, W>(plan.operands[1 + k], plan.count - (first + e / W * blockDim.x) * W, &bits[k][e]);
@@ -279,7 +280,7 @@ __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPla
     for (int k = 0; k < N; ++k) from_bits(bits[k][e], plan.operands[1 + k].dtype, x[k]);
     y[e] = to_bits(apply<N>(f, x), plan.operands[0].dtype);
   }
-  if (plan.vector)
+  if (plan.is_vectorized)
     store_items<kVectorsPerThread, W, Result>(plan, first, to, y);
   else
     store_items<kScalarsPerThread, 1, Result>(plan, first, to, y);

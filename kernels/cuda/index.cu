@@ -156,7 +156,7 @@ __global__ void keys_kernel(IndexTensor indices, IndexShape g, int64_t count, Ke
   }
 }
 /// Version of scatter_columns_kernel for sorted keys, with one thread for each column of each row. Among rows with
-/// equal keys, the threads of the first row process all of them. With Set, only the last row is written.
+/// equal keys, the threads of the first row process all of them. With SetOp, only the last row is written.
 template <class T, class Join, class Key>
 __global__ void scatter_sorted_kernel(const Key* __restrict__ keys, const int64_t* __restrict__ order,
                                       const T* __restrict__ x, T* y, IndexShape g) {

@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(512) layer_norm_backward_persistent(Backward<T
       shape.load_row<T, K>(a.weight, C(0), factor);
       for (int k = 0; k < K; ++k) g[k] *= factor[k];
     }
-    typename PairSumOp<C>::State sums = PairSumOp<C>::start();
+    typename PairSumOp<C>::State sums = PairSumOp<C>::identity();
     for (int k = 0; k < K; ++k) {
       sums.first += g[k];
       sums.second += g[k] * off[k];
@@ -136,7 +136,7 @@ __global__ void layer_norm_backward_long(Backward<T> a, typename PairSumOp<OpMat
   const int64_t row = shape.row(), first = shape.first(), start = row * shape.n + first;
   const C mean = a.mean[row], rstd = a.rstd[row];
   const auto gradient = [&](C dy, int64_t i) { return a.weight ? dy * a.weight[first + i] : dy; };
-  typename PairSumOp<C>::State sums = PairSumOp<C>::start();
+  typename PairSumOp<C>::State sums = PairSumOp<C>::identity();
   if (stage == Stage::finish) {
     sums = combine_row_parts<PairSumOp<C>>(shape, parts);
   } else {

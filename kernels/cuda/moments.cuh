@@ -13,7 +13,7 @@ struct Moments {
   struct State {
     double count, mean, squares;  // squares is the sum of squared deviations from the mean
   };
-  __device__ static State start() { return {0.0, 0.0, 0.0}; }
+  __device__ static State identity() { return {0.0, 0.0, 0.0}; }
   __device__ static State combine(const State& a, const State& b) {
     if (a.count == 0.0 || b.count == 0.0) return a.count == 0.0 ? b : a;
     const double count = a.count + b.count, delta = b.mean - a.mean, squares = a.squares + b.squares;
@@ -40,7 +40,7 @@ template <class T, class Squares = T> struct ShiftedSums {
     }
   }
   __device__ Moments::State state() const {
-    if (count == 0) return Moments::start();
+    if (count == 0) return Moments::identity();
     const double off = double(sum) / double(count);
     return {double(count), double(shift) + off, math::max(double(squares) - double(sum) * off, 0.0)};
   }
@@ -51,7 +51,7 @@ template <class T> struct PairSumOp {
   struct State {
     T first, second;
   };
-  __device__ static State start() { return {T(0), T(0)}; }
+  __device__ static State identity() { return {T(0), T(0)}; }
   __device__ static State combine(const State& a, const State& b) { return {a.first + b.first, a.second + b.second}; }
 };
 

@@ -35,14 +35,14 @@ template <class T> __global__ void nll_rows(NllRows<T> a) {
 }
 
 using TwoSums = PairSumOp<double>;  // sums of losses and of weights, in double because there may be many rows
-/// Sums losses and weights; each block sums one piece of `length` elements. Adds the partial sums in `from` if it is
+/// Sums losses and weights; each block sums one chunk of `length` elements. Adds the partial sums in `from` if it is
 /// not null, otherwise the losses and weights. Writes the sums to `parts`; if `parts` is null, there is one block only,
 /// which writes the mean loss and the total weight.
 template <class T>
 __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict__ weights, const TwoSums::State* from,
                                int64_t n, int64_t length, TwoSums::State* parts, T* loss, T* total) {
   const int64_t end = math::min(n, (int64_t(blockIdx.x) + 1) * length);
-  TwoSums::State state = TwoSums::start();
+  TwoSums::State state = TwoSums::identity();
   for (int64_t i = blockIdx.x * length + threadIdx.x; i < end; i += blockDim.x)
     state = TwoSums::combine(state, from ? from[i] : TwoSums::State{double(losses[i]), double(weights[i])});
   state = block_reduce(TwoSums(), state);

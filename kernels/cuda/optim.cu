@@ -144,7 +144,8 @@ template <class T> struct AdamUpdate {
   static constexpr int kStreams = 5, kWrittenStreams = 4, kPointers = 6;
   const AdamValues* values;
   bool amsgrad;
-  T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, decay_factor = 0, added = 0;  // set by prepare()
+  T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, decay_factor = 0,
+    weight_decay = 0;  // set by prepare()
 
   /// Computes the two bias corrections (a power, a quotient and a root in double) from the step count, which is in
   /// device memory. Two threads of the block compute one correction each. If the block has several warps, these threads
@@ -163,14 +164,14 @@ template <class T> struct AdamUpdate {
     b2 = T(values->beta2);
     a2 = T(values->one_minus_beta2);
     decay_factor = T(values->decay_factor);
-    added = T(values->added);
+    weight_decay = T(values->weight_decay);
     __syncthreads();
     step_size = corrections[0];
     root = corrections[1];
   }
   __device__ void operator()(T (&e)[kStreams]) const {
     T &p = e[0], &m = e[1], &v = e[2], &top = e[3];
-    const T grad = e[4] + added * p;
+    const T grad = e[4] + weight_decay * p;
     m = b1 * m + a1 * grad;
     v = b2 * v + a2 * grad * grad;
     top = top > v ? top : v;
@@ -183,19 +184,19 @@ template <class T> struct SgdUpdate {
   static constexpr int kStreams = 3, kWrittenStreams = 2, kPointers = 3;
   const SgdValues* values;
   bool plain, nesterov;
-  T lr = 0, momentum = 0, decay = 0, old = 0, added = 0;  // set by prepare()
+  T lr = 0, momentum = 0, weight_decay = 0, buffer_factor = 0, grad_factor = 0;  // set by prepare()
 
   __device__ void prepare(void* const*) {
     lr = T(values->lr);
     momentum = T(values->momentum);
-    decay = T(values->decay);
-    old = T(values->old);
-    added = T(values->added);
+    weight_decay = T(values->weight_decay);
+    buffer_factor = T(values->buffer_factor);
+    grad_factor = T(values->grad_factor);
   }
   __device__ void operator()(T (&e)[kStreams]) const {
     T &p = e[0], &buffer = e[1];
-    const T grad = e[2] + decay * p;
-    buffer = old * buffer + added * grad;
+    const T grad = e[2] + weight_decay * p;
+    buffer = buffer_factor * buffer + grad_factor * grad;
     p -= lr * (plain ? grad : nesterov ? grad + momentum * buffer : buffer);
   }
 };
@@ -208,9 +209,9 @@ template <class T> struct ScaleUpdate {
 };
 template <class T> struct AddUpdate {
   static constexpr int kStreams = 1, kWrittenStreams = 1, kPointers = 1;
-  T added;
+  T addend;
   __device__ void prepare(void* const*) {}
-  __device__ void operator()(T (&e)[kStreams]) const { e[0] += added; }
+  __device__ void operator()(T (&e)[kStreams]) const { e[0] += addend; }
 };
 /// Applies the functor Update<C>{number} to every element of the tensors, where C is the compute type.
 template <template <class> class Update>
@@ -225,7 +226,7 @@ void update_by(const char* op, double number, const std::vector<Tensor>& tensors
 constexpr int kSumThreads = 128;
 
 struct SquareSum {
-  static __device__ double start() { return 0; }
+  static __device__ double identity() { return 0; }
   static __device__ double of(double x) { return x * x; }
   static __device__ double combine(double a, double b) { return a + b; }
 };
@@ -236,7 +237,7 @@ struct AbsMax : AbsSum {
   static __device__ double combine(double a, double b) { return b > a || b != b ? b : a; }
 };
 struct AbsMin : AbsSum {
-  static __device__ double start() { return __builtin_inf(); }
+  static __device__ double identity() { return __builtin_inf(); }
   static __device__ double combine(double a, double b) { return b < a || b != b ? b : a; }
 };
 /// Reduces `value` over the block by a tree. Returns the result on thread 0, and 0 on all other threads.
@@ -256,7 +257,7 @@ template <class Op, class T> __global__ void reduce_chunks(TensorListMetadata<1>
   const T* const x = static_cast<const T*>(table.data[t][0]);
   const int64_t begin = int64_t(block) * table.chunk, end = math::min(begin + table.chunk, table.size[t]);
   double parts[kPacket];
-  for (double& part : parts) part = Op::start();
+  for (double& part : parts) part = Op::identity();
 #pragma unroll 4
   for (int64_t i = begin + threadIdx.x * kPacket; i < end; i += kSumThreads * kPacket) {
     const Packet<T, kPacket> packet = load_packet<kPacket>(x, i, end, table.aligned[t]);

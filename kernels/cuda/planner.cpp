@@ -134,16 +134,17 @@ void run_elements(const char* op, ElementKernel kernel, int width, const Planned
   }
   ElementPlan plan = elements.plan;
   plan.count = plan.items = static_cast<uint32_t>(elements.count);
-  plan.vector = can_vectorize(elements, width);
-  plan.plain = plan.vector && is_plain(plan, width);
+  plan.is_vectorized = can_vectorize(elements, width);
+  plan.plain = plan.is_vectorized && is_plain(plan, width);
   int64_t inner = elements.sizes[0];
-  if (plan.vector) {
+  if (plan.is_vectorized) {
     for (int k = 0; k < plan.operand_count; ++k) plan.operands[k].strides[0] *= width;
     inner = (inner + width - 1) / width;
     plan.items = (plan.items + static_cast<uint32_t>(width) - 1) / static_cast<uint32_t>(width);
   }
   for (int d = 0; d < plan.rank; ++d) plan.dividers[d] = Divider32(d == 0 ? inner : elements.sizes[d]);
-  const uint32_t each = plan.vector ? kVectorsPerThread : kScalarsPerThread, threads = (plan.items + each - 1) / each;
+  const uint32_t each = plan.is_vectorized ? kVectorsPerThread : kScalarsPerThread,
+                 threads = (plan.items + each - 1) / each;
   const uint32_t block = std::min<uint32_t>(threads, kElementThreads);
   launch_elements(op, kernel, plan, (threads + block - 1) / block, block, device);
 }

@@ -1,7 +1,7 @@
 // Reductions over the middle dimension of (outer, n, inner), bound by memory bandwidth. If inner is 1, a team of
 // threads reduces each row, with four 16-byte loads per thread in flight. If inner > 1, neighbouring threads reduce
-// neighbouring columns, several rows at a time. If there are few results with many elements each, n is cut into pieces,
-// and a second pass combines the states of the pieces. The number of pieces depends on the shape only, so no result
+// neighbouring columns, several rows at a time. If there are few results with many elements each, n is cut into chunks,
+// and a second pass combines the states of the chunks. The number of chunks depends on the shape only, so no result
 // depends on the GPU.
 #include "tandem/kernels/reduce.h"
 
@@ -14,7 +14,7 @@ namespace tandem::kernels::cuda {
 namespace {
 
 constexpr int kLoads = 4;  // number of loads of a thread that are in flight at the same time
-// Maximum bytes of a piece, which one block reads. It is small, so that no multiprocessor is idle for long at the end.
+// Maximum bytes of a chunk, which one block reads. It is small, so that no multiprocessor is idle for long at the end.
 constexpr int64_t kPieceBytes = 65536;
 constexpr int64_t kPieces = 1024;  // number of blocks that keep every multiprocessor busy
 
@@ -98,14 +98,14 @@ template <class T> struct Target {
 template <> struct Target<SmallInt> {
   void* y;
   int bytes;
-  int32_t least, most;  // range of the dtype, to which the result of an empty reduction is clamped
+  int32_t min_value, max_value;  // range of the dtype, to which the result of an empty reduction is clamped
   explicit Target(const Tensor& t) : y(t.raw_data()), bytes(static_cast<int>(t.itemsize())) {
     const int32_t top = static_cast<int32_t>((int64_t(1) << (8 * bytes - 1)) - 1);
-    least = t.dtype() == kUInt8 || t.dtype() == kBool ? 0 : -top - 1;
-    most = t.dtype() == kBool ? 1 : t.dtype() == kUInt8 ? 255 : top;
+    min_value = t.dtype() == kUInt8 || t.dtype() == kBool ? 0 : -top - 1;
+    max_value = t.dtype() == kBool ? 1 : t.dtype() == kUInt8 ? 255 : top;
   }
   __device__ void put(int64_t i, int32_t value) const {
-    value = math::min(math::max(value, least), most);
+    value = math::min(math::max(value, min_value), max_value);
     if (bytes == 4)
       static_cast<int32_t*>(y)[i] = value;
     else if (bytes == 2)
@@ -219,9 +219,9 @@ template <class T> struct ArgExtreme {
   Target<T> y;
   int64_t* index;
   bool smallest;
-  // the second pass combines the states of the pieces by the same operator
+  // the second pass combines the states of the chunks by the same operator
   const ArgExtreme& second_pass() const { return *this; }
-  __device__ static State start() { return {OpMath<T>(0), -1}; }
+  __device__ static State identity() { return {OpMath<T>(0), -1}; }
   __device__ State combine(const State& a, const State& b) const {
     if (a.position < 0 || b.position < 0) return a.position < 0 ? b : a;
     const bool nan_a = a.value != a.value, nan_b = b.value != b.value;
@@ -241,12 +241,12 @@ template <class T> struct ArgExtreme {
 
 // ---- kernels
 
-/// Partition of n elements into `pieces` pieces of `length` elements; the last piece may be shorter.
+/// Partition of n elements into `pieces` chunks of `length` elements; the last chunk may be shorter.
 struct Cut {
   int64_t n, pieces, length;
 };
 
-/// Reduces x (rows, n). A unit is one piece of a row; blockDim.x threads reduce it, and a block has blockDim.y units.
+/// Reduces x (rows, n). A unit is one chunk of a row; blockDim.x threads reduce it, and a block has blockDim.y units.
 /// Stores the unit's state in parts[unit], or writes the result if `parts` is null.
 template <class Op, class T>
 __global__ void reduce_rows(Op op, Source<T> x, typename Op::State* parts, int64_t units, Cut cut, bool aligned) {
@@ -254,7 +254,7 @@ __global__ void reduce_rows(Op op, Source<T> x, typename Op::State* parts, int64
   constexpr int kWidth = Source<T>::kRun;
   const int64_t unit = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   State state[kLoads];
-  for (int k = 0; k < kLoads; ++k) state[k] = op.start();
+  for (int k = 0; k < kLoads; ++k) state[k] = op.identity();
   if (unit < units) {
     const int64_t row = quotient(unit, cut.pieces), first = (unit - row * cut.pieces) * cut.length;
     const int64_t count = math::min(cut.n - first, cut.length), team = blockDim.x;
@@ -282,7 +282,7 @@ constexpr int kColumnThreads = 256;
 /// Number of columns per thread.
 template <class T> inline constexpr int kColumns = Source<T>::kRun < 4 ? Source<T>::kRun : 4;
 
-/// Reduces x (outer, n, inner). A unit is one piece of n for one outer index. A block reduces a strip of columns in one
+/// Reduces x (outer, n, inner). A unit is one chunk of n for one outer index. A block reduces a strip of columns in one
 /// or more units. Each threadIdx.x has kColumns<T> neighbouring columns, threads with different threadIdx.y take the
 /// rows in turn, and threadIdx.z is the unit within the block.
 template <class Op, class T>
@@ -298,7 +298,7 @@ __global__ void reduce_columns(Op op, Source<T> x, typename Op::State* parts, in
   const int64_t count = unit < units ? math::min(cut.n - first, cut.length) : 0;
   const int64_t column = (strip * blockDim.x + threadIdx.x) * kWidth, team = blockDim.y;
   State state[kWidth];
-  for (int v = 0; v < kWidth; ++v) state[v] = op.start();
+  for (int v = 0; v < kWidth; ++v) state[v] = op.identity();
   const int64_t from = (outer * cut.n + first) * inner + column;
   if (column + kWidth <= inner) {
     stream<kLoads>(
@@ -349,7 +349,7 @@ void launch_columns(const char* name, const Op& op, const Source<T>& x, int64_t 
   }
   const int64_t units = outer * cut.pieces, high = power_of_two(ceil_div(cut.length, kLoads), 1, kColumnThreads / wide);
   const int64_t most_deep = std::min<int64_t>(kColumnThreads / (wide * high), 64);  // CUDA limits blockDim.z to 64
-  // Units per block. It is more than 1 if there are many small units (pieces of n for one outer index).
+  // Units per block. It is more than 1 if there are many small units (chunks of n for one outer index).
   const int64_t deep = power_of_two(ceil_div(units, kPieces), 1, most_deep);
   const dim3 block(static_cast<unsigned>(wide), static_cast<unsigned>(high), static_cast<unsigned>(deep));
   const LaunchShape shape{checked_grid(ceil_div(units, deep) * strips), block};

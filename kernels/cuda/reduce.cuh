@@ -81,8 +81,8 @@ inline int64_t power_of_two(int64_t n, int64_t least, int64_t most) {
   return p;
 }
 
-/// quotient() returns a / b and rest() returns a % b, for non-negative numbers. If both numbers fit 32 bits, 32-bit
-/// division is used, which is several times faster.
+/// quotient() returns a / b and remainder() returns a % b, for non-negative numbers. If both numbers fit 32 bits,
+/// 32-bit division is used, which is several times faster.
 TANDEM_HD int64_t quotient(int64_t a, int64_t b) {
   return ((a | b) >> 32) == 0 ? int64_t(uint32_t(a) / uint32_t(b)) : a / b;
 }
@@ -96,21 +96,21 @@ template <class A> TANDEM_HD A lowest() {
     return -A((uint64_t(1) << (8 * sizeof(A) - 1)) - 1) - 1;
 }
 
-/// Reduction operators on states of type A. start() returns the neutral element, and combine() combines two states; it
-/// is associative.
+/// Reduction operators on states of type A. identity() returns the neutral element, and combine() combines two states;
+/// it is associative.
 template <class A> struct SumOp {
   using State = A;
-  __device__ static A start() { return A(0); }
+  __device__ static A identity() { return A(0); }
   __device__ static A combine(A a, A b) { return math::add(a, b); }
 };
 template <class A> struct ProductOp {
   using State = A;
-  __device__ static A start() { return A(1); }
+  __device__ static A identity() { return A(1); }
   __device__ static A combine(A a, A b) { return math::mul(a, b); }
 };
 template <class A> struct MaxOp {  // a NaN wins
   using State = A;
-  __device__ static A start() { return lowest<A>(); }
+  __device__ static A identity() { return lowest<A>(); }
   __device__ static A combine(A a, A b) { return math::max(a, b); }
 };
 

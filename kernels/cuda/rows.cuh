@@ -110,22 +110,22 @@ template <class T, class F> void visit_persistent(int64_t rows, int64_t n, int64
   is_short ? f.template operator()<kShort>(shape) : f.template operator()<kElementsPerThread<T>>(shape);
 }
 
-/// Shape of rows that are too long for registers. If there are few rows, each is cut into `pieces` pieces of `length`
-/// elements. A block processes one piece.
+/// Shape of rows that are too long for registers. If there are few rows, each is cut into `pieces` chunks of `length`
+/// elements. A block processes one chunk.
 struct PieceShape {
   int64_t n, pieces, length;
   bool aligned;
   __device__ int64_t row() const { return quotient(blockIdx.x, pieces); }
   __device__ int64_t first() const { return rest(blockIdx.x, pieces) * length; }
   __device__ int64_t count() const { return math::min(length, n - first()); }
-  /// Calls f(i, pack) for this thread's packs of the piece that starts at `from`. `pack` has the elements i, i + 1, ...
+  /// Calls f(i, pack) for this thread's packs of the chunk that starts at `from`. `pack` has the elements i, i + 1, ...
   /// in the compute type. Four loads are in flight at a time. Remaining elements that do not fill a pack are passed in
   /// packs of one.
   template <class T, class F> __device__ void walk(const T* from, F f) const {
     walk_by<kPack<T>>([&]<int N>(int64_t i) { return load_pack<T, N>(from + i, aligned); },
                       [&](int64_t i, const auto& pack) { f(i, widen(pack)); });
   }
-  /// Version of walk() for two operands: calls f(i, pack of a, pack of b).
+  /// Version of for_each_pack() for two operands: calls f(i, pack of a, pack of b).
   template <class T, class F> __device__ void walk_pairs(const T* a, const T* b, F f) const {
     walk_by<kPack<T>>(
         [&]<int N>(int64_t i) {
@@ -136,7 +136,8 @@ struct PieceShape {
 
  private:
   template <class P> struct Pair { P a, b; };
-  /// Loop of walk() and walk_pairs(). load.operator()<N>(i) must return elements i to i + N - 1 of the operands.
+  /// Loop of for_each_pack() and walk_pairs(). load.operator()<N>(i) must return elements i to i + N - 1 of the
+  /// operands.
   template <int kWidth, class Load, class F> __device__ void walk_by(Load load, F f) const {
     const int64_t packs = count() / kWidth, team = blockDim.x;
     stream<4>(
@@ -149,7 +150,7 @@ template <class T> PieceShape piece_shape(int64_t rows, int64_t n, std::initiali
   PieceShape shape{n, 1, n, n % kPack<T> == 0};
   for (const void* each : operands) shape.aligned &= is_aligned(each, 16);
   if (rows < 256) {
-    // number of elements per piece if there are 1024 blocks, which keep every multiprocessor busy
+    // number of elements per chunk if there are 1024 blocks, which keep every multiprocessor busy
     const int64_t wanted = ceil_div(n * rows, 1024);
     shape.length = ceil_div(math::max<int64_t>(wanted, 4096), kPack<T>) * kPack<T>;
     shape.pieces = ceil_div(n, shape.length);
@@ -157,12 +158,12 @@ template <class T> PieceShape piece_shape(int64_t rows, int64_t n, std::initiali
   return shape;
 }
 
-/// Stage of a computation over long rows. If rows are not cut into pieces, one launch with `all` reduces the rows and
-/// writes the result. Otherwise a launch with `parts` reduces each piece, and a launch with `finish` combines the
-/// pieces and writes the result.
+/// Stage of a computation over long rows. If rows are not cut into chunks, one launch with `all` reduces the rows and
+/// writes the result. Otherwise a launch with `parts` reduces each chunk, and a launch with `finish` combines the
+/// chunks and writes the result.
 enum class Stage { all, parts, finish };
-/// Calls f(launch shape, stage, parts) once, or twice if rows are cut into pieces. `parts` is scratch memory with
-/// `bytes` bytes for each piece.
+/// Calls f(launch shape, stage, parts) once, or twice if rows are cut into chunks. `parts` is scratch memory with
+/// `bytes` bytes for each chunk.
 template <class F> void launch_long_rows(int64_t rows, const PieceShape& shape, int64_t bytes, Device device, F f) {
   const LaunchShape launched{checked_grid(rows * shape.pieces), dim3(shape.pieces > 1 ? 256 : 512)};
   if (shape.pieces == 1) return f(launched, Stage::all, nullptr);
@@ -170,11 +171,11 @@ template <class F> void launch_long_rows(int64_t rows, const PieceShape& shape, 
   f(launched, Stage::parts, parts.raw_data());
   f(launched, Stage::finish, parts.raw_data());
 }
-/// Returns the combined state of all pieces of this block's row. Every block of the row combines the pieces in the same
+/// Returns the combined state of all chunks of this block's row. Every block of the row combines the chunks in the same
 /// order.
 template <class Op>
 __device__ typename Op::State combine_row_parts(const PieceShape& shape, const typename Op::State* parts) {
-  typename Op::State state = Op::start();
+  typename Op::State state = Op::identity();
   for (int64_t p = threadIdx.x; p < shape.pieces; p += blockDim.x)
     state = Op::combine(state, parts[shape.row() * shape.pieces + p]);
   return team_reduce(Op(), state);

@@ -1,7 +1,7 @@
 // Softmax, log-softmax and their gradients along rows, bound by memory bandwidth. Rows of up to 64 KiB are read once: a
 // team of a few lanes up to 1024 threads holds the row in registers. Longer rows are read twice: a first pass computes
 // the maximum and the sum (Milakov & Gimelshein 2018, arXiv:1805.02867), a second pass the result. If there are few
-// long rows, each is cut into pieces.
+// long rows, each is cut into chunks.
 #include "tandem/kernels/cuda/fault.h"
 #include "tandem/kernels/cuda/rows.cuh"
 #include "tandem/kernels/softmax.h"
@@ -61,7 +61,7 @@ template <class T> struct OnlineSoftmaxOp {
   struct State {
     T peak, sum;
   };
-  __device__ static State start() { return {-T(__builtin_inf()), T(0)}; }
+  __device__ static State identity() { return {-T(__builtin_inf()), T(0)}; }
   __device__ static State combine(const State& a, const State& b) {
     const T peak = b.peak > a.peak ? b.peak : a.peak;
     return {peak, scaled(a, peak) + scaled(b, peak)};
@@ -85,7 +85,7 @@ __global__ void softmax_long(const T* __restrict__ x, T* __restrict__ y,
                              bool log) {
   const int64_t start = shape.row() * shape.n + shape.first();
   using C = OpMath<T>;
-  typename OnlineSoftmaxOp<C>::State state = OnlineSoftmaxOp<C>::start();
+  typename OnlineSoftmaxOp<C>::State state = OnlineSoftmaxOp<C>::identity();
   if (stage == Stage::finish) {
     state = combine_row_parts<OnlineSoftmaxOp<C>>(shape, parts);
   } else {
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(kColumns* kThreadsPerColumn)
   const bool inside = shape.column() < shape.count;
   const int64_t start = inside ? shape.start() : 0, n = inside ? shape.n : 0;
   using C = OpMath<T>;
-  typename OnlineSoftmaxOp<C>::State state = OnlineSoftmaxOp<C>::start();
+  typename OnlineSoftmaxOp<C>::State state = OnlineSoftmaxOp<C>::identity();
   for (int64_t i = threadIdx.y; i < n; i += kThreadsPerColumn)
     OnlineSoftmaxOp<C>::accumulate(state, Pack<C, 1>{{C(x[start + i * shape.inner])}});
   state = column_reduce(OnlineSoftmaxOp<C>(), state);
@@ -227,7 +227,7 @@ __global__ void cross_entropy_long(CrossEntropy<T> loss, typename OnlineSoftmaxO
                                    PieceShape shape, Stage stage) {
   if (stage == Stage::finish && shape.first() > 0) return;  // only the first block of a row writes the loss
   using ReduceOp = OnlineSoftmaxOp<OpMath<T>>;
-  typename ReduceOp::State state = ReduceOp::start();
+  typename ReduceOp::State state = ReduceOp::identity();
   if (stage == Stage::finish) {
     state = combine_row_parts<ReduceOp>(shape, parts);
   } else {

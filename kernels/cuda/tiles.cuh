@@ -19,7 +19,7 @@
 //   select(batch): chooses the batch that later calls read;  is_contiguous_along_k(): whether elements along k are
 //   contiguous Line line(i), Depth depth(k): precomputed address parts of a row of a (a column of b) and of a step of k
 //   read(line, depth): the element, or 0 if it does not exist
-// and a writer has put(batch, row, column, value). Elements are passed in the compute type, float for half types;
+// and a writer has store(batch, row, column, value). Elements are passed in the compute type, float for half types;
 // readers and writers convert from and to the type in memory. For shapes that tiles do not suit, two more kernels take
 // the same readers and writers, both bound by memory: one with a block of threads per result, if there are few results,
 // and one with a thread per result.
@@ -72,7 +72,7 @@ inline Tiling choose_tiling(int64_t batch, int64_t m, int64_t n, int64_t k, int 
   return t;
 }
 
-/// Loads one thread's share of a step of a tile: read() loads from global memory into registers, and put() stores to
+/// Loads one thread's share of a step of a tile: read() loads from global memory into registers, and store() writes to
 /// shared memory. A line is a row of a or a column of b.
 template <class T, int kSide, int kThreads, class Reader> class TileLoader {
  public:

@@ -114,18 +114,18 @@ TEST_CASE("samples are taken of every case on every program in turn", "[bench]")
                                         "q a/forward 2x3,4 4", "p a/forward 2x3,4 4", "p b/forward 1 4"});
   CHECK(progress == 1);
   REQUIRE(rows.size() == 2);
-  CHECK(rows[0].programs[1].seconds == std::vector<double>{2, 4});
-  CHECK(rows[1].programs.size() == 1);
+  CHECK(rows[0].samples_by_program[1].seconds == std::vector<double>{2, 4});
+  CHECK(rows[1].samples_by_program.size() == 1);
 }
 
 TEST_CASE("a peer is a process that is asked line by line", "[bench]") {
   std::vector<std::unique_ptr<Program>> programs;
   const auto rows = run_with_peer(kGoodPeer, programs);
   CHECK(programs[1]->version() == "1.2");
-  REQUIRE(rows[0].programs.size() == 2);
-  CHECK(rows[0].programs[1].seconds == std::vector<double>{0.5, 0.5});
-  CHECK(rows[1].programs.size() == 1);  // the second program reported that it lacks this case
-  CHECK_THAT(table(rows), Contains("a/forward  2x3,4") && Contains("500 ms"));
+  REQUIRE(rows[0].samples_by_program.size() == 2);
+  CHECK(rows[0].samples_by_program[1].seconds == std::vector<double>{0.5, 0.5});
+  CHECK(rows[1].samples_by_program.size() == 1);  // the second program reported that it lacks this case
+  CHECK_THAT(results_table(rows), Contains("a/forward  2x3,4") && Contains("500 ms"));
 }
 
 TEST_CASE("a peer does what a Graph replays as it comes", "[bench]") {
@@ -181,12 +181,13 @@ TEST_CASE("what was measured can be read back, and becomes a Markdown table", "[
   CHECK(json["benchmarks"][0]["results"]["tandem"]["p10_ms"] <= json["benchmarks"][0]["results"]["tandem"]["p90_ms"]);
   CHECK(folder.count() == 1);
 
-  const std::string text = markdown(path, "a/,nothing");
+  const std::string text = markdown_table(path, "a/,nothing");
   CHECK_THAT(text, Contains("| benchmark | tandem | peer | best peer / tandem |") && Contains("| a/forward 2x3,4 |"));
   CHECK_THAT(text, !Contains("b/forward"));  // no peer has this case
   test::write_file(folder / "other.json", "[1, 2]");
-  REQUIRE_THROWS_WITH(markdown(folder / "other.json", ""), Contains("is not a file that `tandem bench --json` wrote"));
-  REQUIRE_THROWS_WITH(markdown(folder / "missing.json", ""), Contains("cannot read"));
+  REQUIRE_THROWS_WITH(markdown_table(folder / "other.json", ""),
+                      Contains("is not a file that `tandem bench --json` wrote"));
+  REQUIRE_THROWS_WITH(markdown_table(folder / "missing.json", ""), Contains("cannot read"));
 }
 
 TEST_CASE("rows are held against what the machine does at best", "[bench]") {
@@ -207,9 +208,10 @@ TEST_CASE("rows are held against what the machine does at best", "[bench]") {
   CHECK(fewest(neither) == 0);
 
   // A row that takes twice its minimum time.
-  const Row row{.c = {&copies, {{1 << 16}}}, .programs = {{"tandem", 1, {2 * fewest(copies)}}}};
-  CHECK_THAT(table({row}, &limits), Contains("of limit") && Contains(" 50 %") && Contains("GB/s in copies of 512 MiB"));
-  CHECK_THAT(table({row}), !Contains("of limit"));
+  const Row row{.c = {&copies, {{1 << 16}}}, .samples_by_program = {{"tandem", 1, {2 * fewest(copies)}}}};
+  CHECK_THAT(results_table({row}, &limits),
+             Contains("of limit") && Contains(" 50 %") && Contains("GB/s in copies of 512 MiB"));
+  CHECK_THAT(results_table({row}), !Contains("of limit"));
   const TemporaryFolder folder;
   write_json(folder / "run.json", {row}, {}, Settings(), {}, &limits);
   const auto json = nlohmann::json::parse(test::read_file(folder / "run.json"));
@@ -239,7 +241,7 @@ const char* const kSample =
 /// A row as if both builds had been timed, with 1 s in every round for this build.
 Row timed_row(const Benchmark& benchmark, const std::vector<double>& baseline) {
   return {.c = {&benchmark, {{4}}},
-          .programs = {{"tandem", 1, std::vector<double>(baseline.size(), 1.0)}, {"baseline", 1, baseline}}};
+          .samples_by_program = {{"tandem", 1, std::vector<double>(baseline.size(), 1.0)}, {"baseline", 1, baseline}}};
 }
 
 }  // namespace
@@ -284,9 +286,10 @@ TEST_CASE("a row is slower when its whole interval lies below 0.95", "[bench]") 
   const std::vector<double> below = {0.9, 0.8, 0.949, 2.0, 0.9, 0.9, 0.9, 0.9, 0.9};
   std::vector<double> reaches = below;
   reaches[2] = 0.951;
-  const std::vector<Row> rows = {timed_row(table[0], below),
-                                 timed_row(table[1], reaches),
-                                 {.c = {&table[1], {{5}}}, .programs = {{"tandem", 1, std::vector<double>(9, 1.0)}}}};
+  const std::vector<Row> rows = {
+      timed_row(table[0], below),
+      timed_row(table[1], reaches),
+      {.c = {&table[1], {{5}}}, .samples_by_program = {{"tandem", 1, std::vector<double>(9, 1.0)}}}};
   REQUIRE(compare(rows[0])->is_slower());
   REQUIRE_FALSE(compare(rows[1])->is_slower());
   REQUIRE_FALSE(compare(rows[2]).has_value());  // the baseline lacks this case
@@ -323,8 +326,8 @@ TEST_CASE("a build is asked for each sample by a process of its own", "[bench]")
   settings.repeats = 6;
   settings.baseline = build;
   const auto rows = run(select(two_benchmarks(), ""), programs, settings, [](double) {});
-  REQUIRE(rows[0].programs.size() == 2);
-  CHECK(rows[0].programs[1].seconds == std::vector<double>(6, 0.25));
+  REQUIRE(rows[0].samples_by_program.size() == 2);
+  CHECK(rows[0].samples_by_program[1].seconds == std::vector<double>(6, 0.25));
   CHECK(programs[1]->version() == "1.0 of commit abc");
   const std::string path = folder / "run.json";
   write_json(path, rows, programs, settings, {"tandem", "bench"});

@@ -23,7 +23,7 @@ template <class C> void pool_2x2(const Loop& loop, const PoolGeometry& v, int64_
       TANDEM_IVDEP
       for (int64_t i = 0; i < steps * kStep; ++i) to[i] = (top[i] + bottom[i]) * C(0.25);
     }
-    C* const y = result.place(row * v.ow, scratch);
+    C* const y = result.output_buffer(row * v.ow, scratch);
     for (int64_t i = 0; i < count; ++i) y[i] = both[i];
     result.write(row * v.ow, count, y);
   });
@@ -37,7 +37,7 @@ template <class C> void pool_2x2_backward(const Loop& loop, const PoolGeometry& 
     const int64_t count = rows * v.ow;
     const C* const dy = gradient.read(row * v.ow, count, scratch);
     for (int64_t i = 0; i < count; ++i) wide[2 * i] = wide[2 * i + 1] = dy[i] * C(0.25);
-    C* const dx = result.place(2 * row * v.w, scratch);
+    C* const dx = result.output_buffer(2 * row * v.w, scratch);
     for (int64_t r = 0; r < 2 * rows; ++r)
       __builtin_memcpy(dx + r * v.w, wide + r / 2 * v.w, uint64_t(v.w) * sizeof(C));
     result.write(2 * row * v.w, 4 * count, dx);
@@ -251,14 +251,15 @@ template <class C, bool kBackward> void adaptive_body(const Loop& loop, int64_t 
       const C g = given.get(window) / C(run);
       Scratch<C> scratch;
       result.template for_chunks<kBandSize>(run, [&](int64_t first, int64_t count) {
-        C* const dx = result.place(window * run + first, scratch.data());
+        C* const dx = result.output_buffer(window * run + first, scratch.data());
         for (int64_t i = 0; i < count; ++i) dx[i] = g;
         result.write(window * run + first, count, dx);
       });
     } else {
       Lanes<C> lanes = {};
       RowBands<C> wide(given, window * run, run);
-      wide.each([&](int64_t, int64_t count, const C* x) { lanes.add(count, [=](int64_t i) { return x[i]; }); });
+      wide.for_each_band(
+          [&](int64_t, int64_t count, const C* x) { lanes.add(count, [=](int64_t i) { return x[i]; }); });
       result.set(window, lanes.fold() / C(run));
     }
   }

@@ -15,9 +15,9 @@ TANDEM_HD void store(float* to, V v) { *reinterpret_cast<V*>(to) = v; }
 
 /// Geometry of a convolution: scalars 0 to 9 of the loop, in this order, and sizes derived from them.
 struct ConvImage {
-  int64_t channels, h, w, filters, kernel_h, kernel_w, top, left, stride_h, stride_w;
-  // high, wide: size of x with its padding. oh, ow: size of y. taps: number of inputs per row of the kernel, kernel_w *
-  // channels.
+  int64_t channels, h, w, filters, kernel_h, kernel_w, pad_top, pad_left, stride_h, stride_w;
+  // padded_height, padded_width: size of x with its padding. oh, ow: size of y. taps: number of inputs per row of the
+  // kernel, kernel_w * channels.
   int64_t high, wide, oh, ow, taps;
   explicit ConvImage(const Loop& loop) {
     const LoopScalar* const v = loop.scalars;
@@ -27,31 +27,31 @@ struct ConvImage {
     filters = v[3].integer;
     kernel_h = v[4].integer;
     kernel_w = v[5].integer;
-    top = v[6].integer;
-    left = v[7].integer;
+    pad_top = v[6].integer;
+    pad_left = v[7].integer;
     stride_h = v[8].integer;
     stride_w = v[9].integer;
-    high = h + 2 * top;
-    wide = w + 2 * left;
+    high = h + 2 * pad_top;
+    wide = w + 2 * pad_left;
     oh = (high - kernel_h) / stride_h + 1;
     ow = (wide - kernel_w) / stride_w + 1;
     taps = kernel_w * channels;
   }
-  bool is_padded() const { return top > 0 || left > 0; }
-  /// step(): number of elements of x between the inputs of adjacent pixels of y. line(): number of elements in a row of
-  /// x with its padding.
+  bool is_padded() const { return pad_top > 0 || pad_left > 0; }
+  /// pixel_stride(): number of elements of x between the inputs of adjacent pixels of y. padded_row_numel(): number of
+  /// elements in a row of x with its padding.
   int64_t step() const { return stride_w * channels; }
   int64_t line() const { return wide * channels; }
-  /// plane() and padded_plane(): number of elements of one image of x, without and with padding.
-  int64_t plane() const { return h * w * channels; }
+  /// image_numel() and padded_plane(): number of elements of one image of x, without and with padding.
+  int64_t image_numel() const { return h * w * channels; }
   int64_t padded_plane() const { return high * line(); }
   /// Returns image n with its padding: a pointer into x if there is no padding, otherwise a copy in `scratch`, whose
   /// border holds zeros.
   const float* image(const float* x, int64_t n, float* scratch) const {
-    x += n * plane();
+    x += n * image_numel();
     if (!is_padded()) return x;
     for (int64_t r = 0; r < h; ++r)
-      __builtin_memcpy(scratch + (r + top) * line() + left * channels, x + r * w * channels,
+      __builtin_memcpy(scratch + (r + pad_top) * line() + pad_left * channels, x + r * w * channels,
                        uint64_t(w * channels) * sizeof(float));
     return scratch;
   }

@@ -60,7 +60,7 @@ TANDEM_NOINLINE void add_row(const Sizes& s, const Images& images, const float* 
 /// Sizes for both loops, from the loop's scalars: channels, height and width of x, number of filters, height and width
 /// of the kernel, padding (rows, columns).
 struct ConvGeometry {
-  int64_t channels, h, w, filters, taps, top, left, wide, high;
+  int64_t channels, h, w, filters, taps, pad_top, pad_left, wide, high;
   Sizes sizes;
   explicit ConvGeometry(const Loop& loop) {
     const auto number = [&](int i) { return loop.scalars[i].integer; };
@@ -69,18 +69,18 @@ struct ConvGeometry {
     w = number(2);
     filters = number(3);
     taps = number(5);
-    top = number(6);
-    left = number(7);
-    wide = w + 2 * left;
-    high = h + 2 * top;
+    pad_top = number(6);
+    pad_left = number(7);
+    wide = w + 2 * pad_left;
+    high = h + 2 * pad_top;
     sizes = {wide, high - number(4) + 1, wide - taps + 1, number(4)};
   }
-  bool is_padded() const { return top > 0 || left > 0; }
+  bool is_padded() const { return pad_top > 0 || pad_left > 0; }
   int64_t plane() const { return sizes.out_height * sizes.out_width; }
   /// Copies a plane of x into the middle of a padded plane.
   void pad(const float* x, float* scratch) const {
     for (int64_t r = 0; r < h; ++r)
-      __builtin_memcpy(scratch + (r + top) * wide + left, x + r * w, uint64_t(w) * sizeof(float));
+      __builtin_memcpy(scratch + (r + pad_top) * wide + pad_left, x + r * w, uint64_t(w) * sizeof(float));
   }
 };
 /// Offsets of up to four vectors in a plane of y, and of the first pixels of their windows in a plane of x.

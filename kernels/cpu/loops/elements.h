@@ -53,7 +53,7 @@ template <class C> class Elements {
   C* read(int64_t at, int64_t n, C* scratch) const { return read_rows(at, 1, n, n, scratch); }
   /// Returns the memory in which to compute elements from `at` on: in place or, for a half type, `scratch`. Call
   /// write() afterwards.
-  C* place(int64_t at, C* scratch) const { return is_half() ? scratch : reinterpret_cast<C*>(address(at)); }
+  C* output_buffer(int64_t at, C* scratch) const { return is_half() ? scratch : reinterpret_cast<C*>(address(at)); }
   void write(int64_t at, int64_t n, const C* values) const { write_rows(at, 1, n, n, values); }
 
   /// Like read() and write(), for rows of `width` elements that are `stride` apart. Copies of the rows are contiguous.
@@ -69,7 +69,7 @@ template <class C> class Elements {
     if constexpr (__is_same(C, float))
       if (is_half()) narrow(dtype_, values, address(at), width, rows, stride);
   }
-  /// Stores n elements that were computed elsewhere than in the memory that place() returns.
+  /// Stores n elements that were computed elsewhere than in the memory that output_buffer() returns.
   void put(int64_t at, int64_t n, const C* values) const {
     if (is_half()) return write(at, n, values);
     C* const to = reinterpret_cast<C*>(address(at));

@@ -178,9 +178,9 @@ using Strip = void (*)(const LoopScalar* scalars, void* y, const void* const* x,
   strip(loop.scalars, y + done * stride[0], x, n - done);
 }
 
-/// Calls `strip` for long contiguous runs if possible, otherwise for tiles. One copy of walk() serves all functors and
-/// types, at the cost of a call through a pointer for each row or tile. strip_for_scalar is null, or the strip to call
-/// if the last input is one number per row (a column that is broadcast).
+/// Calls `strip` for long contiguous runs if possible, otherwise for tiles. One copy of run_strips() serves all
+/// functors and types, at the cost of a call through a pointer for each row or tile. strip_for_scalar is null, or the
+/// strip to call if the last input is one number per row (a column that is broadcast).
 template <int Inputs>
 TANDEM_NOINLINE void walk(const Loop& loop, int64_t begin, int64_t end, Strip strip, const Converter* converters,
                           Strip strip_for_scalar = nullptr) {

@@ -88,7 +88,7 @@ TANDEM_NOINLINE void pack(const Elements<C>& from, int64_t at, int64_t line, int
   if (from.is_half())
     widen_lines(from, at, line, step, count, depth, width, to);
   else
-    pack_lines<C>(from.place(at, nullptr), line, step, count, depth, width, to);
+    pack_lines<C>(from.output_buffer(at, nullptr), line, step, count, depth, width, to);
 }
 
 /// Prefetches the next panel of b in small portions, while tiles of the current panel are computed.
@@ -147,11 +147,11 @@ TANDEM_NOINLINE void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
             TANDEM_NO_VECTORIZE
             packed_b[p * held + q] = C(0);
           }
-        const C* const panel = in_place ? b.elements.place(place_b(pc, j), nullptr) : packed_b;
+        const C* const panel = in_place ? b.elements.output_buffer(place_b(pc, j), nullptr) : packed_b;
         const bool last = j + width >= nc;
         const int64_t np = last ? pc + depth : pc, nj = last ? 0 : j + width;
         const int64_t nd = b.elements.is_half() || np >= k ? 0 : k - np < kDepth ? k - np : kDepth;
-        const C* const next = b.elements.place(place_b(np, nj), packed_b);
+        const C* const next = b.elements.output_buffer(place_b(np, nj), packed_b);
         Prefetcher prefetcher(next, b.row, b.column, nd, nc - nj < width ? nc - nj : width, (mc + kRows - 1) / kRows);
         for (int64_t i = 0; i < mc; i += kRows) {
           if (!in_place) prefetcher.prefetch();
@@ -162,7 +162,7 @@ TANDEM_NOINLINE void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
               spread ? b.row * int64_t(sizeof(C)) : 0};
           const int64_t down = mc - i < kRows ? mc - i : int64_t(kRows), row = i < packed ? a.row : depth;
           const C* const left =
-              i < packed ? a.elements.place(place_a(ic + i, pc), nullptr) : packed_a + (i - packed) * depth;
+              i < packed ? a.elements.output_buffer(place_a(ic + i, pc), nullptr) : packed_a + (i - packed) * depth;
           C* const to = c + (ic - begin + i) * ldc + j;
           if (down == rows_of_tile(down) && across == held) {
             dispatch_tile(down, held, left, row, right, depth, to, ldc, add);
@@ -210,11 +210,12 @@ template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) 
           const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows,
                         nc = n - jc < kBlockColumns ? n - jc : kBlockColumns;
           multiply(a, b, ic, ic + mc, jc, nc, k, block, nc, false, scratch);
-          store_transposed(block, mc, nc, c.place(jc * ldc + ic, nullptr), ldc, accumulate);
+          store_transposed(block, mc, nc, c.output_buffer(jc * ldc + ic, nullptr), ldc, accumulate);
         }
       return;
     }
-  if (!c.is_half()) return multiply(a, b, begin, end, 0, n, k, c.place(begin * ldc, nullptr), ldc, accumulate, scratch);
+  if (!c.is_half())
+    return multiply(a, b, begin, end, 0, n, k, c.output_buffer(begin * ldc, nullptr), ldc, accumulate, scratch);
   for (int64_t ic = begin; ic < end; ic += kHalfBlockRows) {
     const int64_t mc = end - ic < kHalfBlockRows ? end - ic : kHalfBlockRows;
     for (int64_t jc = 0; jc < n; jc += kBlockColumns) {

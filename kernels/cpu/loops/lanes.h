@@ -1,5 +1,5 @@
 // Reductions of contiguous elements in vectors that stay in registers. (For an array of lanes, gcc would generate loops
-// over memory.) The operation Op of a reduction has start<A>(), its neutral element; combine(a, b), for elements and
+// over memory.) The operation Op of a reduction has identity<A>(), its neutral element; combine(a, b), for elements and
 // for vectors; and kOrderMatters, whether rounding depends on the order of the elements.
 #pragma once
 #include "tandem/kernels/cpu/loops/elementwise.h"
@@ -19,7 +19,7 @@ template <class A, int kBytes> struct LaneVectorOf {
 };
 template <class A, int kBytes> using LaneVector = typename LaneVectorOf<A, kBytes>::type;
 template <class Op, class A, int kBytes> TANDEM_HD LaneVector<A, kBytes> identity_lanes() {
-  return LaneVector<A, kBytes>{} + Op::template start<A>();
+  return LaneVector<A, kBytes>{} + Op::template identity<A>();
 }
 template <class A, int kBytes> TANDEM_HD LaneVector<A, kBytes> load_lanes(const A* x) {
   return *reinterpret_cast<const LaneVector<A, kBytes>*>(x);
@@ -87,7 +87,7 @@ template <class Op, class A, int kBytes = kLaneBytes> TANDEM_HD A reduce_lanes(c
   if constexpr (kBytes > 16) {
     if (n < kWidth) return reduce_lanes<Op, A, 16>(x, n);
   } else if (n < kWidth) {
-    A total = Op::template start<A>();
+    A total = Op::template identity<A>();
     for (int64_t i = 0; i < n; ++i) {
       TANDEM_NO_VECTORIZE
       total = Op::combine(total, x[i]);
@@ -123,7 +123,7 @@ template <class Op, class A, int kBytes = kLaneBytes> TANDEM_HD A reduce_lanes(c
 /// Maximum that ignores NaN.
 struct NanIgnoringMax {
   static constexpr bool kOrderMatters = false;
-  template <class A> static A start() { return -A(__builtin_inf()); }
+  template <class A> static A identity() { return -A(__builtin_inf()); }
   template <class A> TANDEM_HD static A combine(A a, A b) { return b > a ? b : a; }
 };
 
@@ -158,7 +158,7 @@ void reduce_columns(const A* x, int64_t rows, int64_t stride, int64_t width, A* 
     reduce_columns<Op, A, 16, 1>(x, rows, stride, width, results);
   } else {
     for (int64_t c = 0; c < width; ++c) {
-      A total = Op::template start<A>();
+      A total = Op::template identity<A>();
       for (int64_t r = 0; r < rows; ++r) {
         TANDEM_NO_VECTORIZE
         total = Op::combine(total, x[r * stride + c]);

@@ -115,7 +115,7 @@ template <class C> void apply_body(const Loop& loop, int64_t begin, int64_t end)
       const int64_t at = plane * length + from;
       C scratch[kTile];
       const C* const x = elements.read(at, n, scratch);
-      C* const y = result.place(at, scratch);
+      C* const y = result.output_buffer(at, scratch);
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
       result.write(at, n, y);
@@ -151,7 +151,7 @@ template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t e
         const int64_t at = (n * channels + c) * length + from;
         read(at, piece);
         const C *const g = dy, *const v = x;
-        C* const dx = result.place(at, dy_scratch);
+        C* const dx = result.output_buffer(at, dy_scratch);
         if (training) {
           TANDEM_IVDEP
           for (int64_t i = 0; i < piece; ++i) dx[i] = scale * (g[i] - from_mean - (v[i] - mean) * from_var);
@@ -209,14 +209,14 @@ void layer_norm_long_row(const Loop& loop, RowBands<float>& x, const Elements<fl
   const double n = double(x.size());
   const Elements<float> weight = row_parameter(loop, 4, 2), bias = row_parameter(loop, 5, 3);
   ChunkedSum<float> sum, squares;
-  x.each([&](int64_t, int64_t count, const float* v) { sum.add(count, [=](int64_t i) { return v[i]; }); });
+  x.for_each_band([&](int64_t, int64_t count, const float* v) { sum.add(count, [=](int64_t i) { return v[i]; }); });
   const float m = float(sum.total / n);
-  x.each([&](int64_t, int64_t count, const float* v) {
+  x.for_each_band([&](int64_t, int64_t count, const float* v) {
     squares.add(count, [=](int64_t i) { return (v[i] - m) * (v[i] - m); });
   });
   if (is_out_of_range<float>(squares.total)) {
     ChunkedSum<double> wide;
-    x.each([&](int64_t, int64_t count, const float* v) {
+    x.for_each_band([&](int64_t, int64_t count, const float* v) {
       wide.add(count, [=](int64_t i) { return double(v[i] - m) * double(v[i] - m); });
     });
     squares.total = wide.total;
@@ -229,7 +229,7 @@ void layer_norm_long_row(const Loop& loop, RowBands<float>& x, const Elements<fl
     scratch[0][i] = 1.0f;
     scratch[1][i] = 0.0f;
   }
-  x.each([&](int64_t first, int64_t count, float* v) {
+  x.for_each_band([&](int64_t first, int64_t count, float* v) {
     for (int64_t from = 0; from < count; from += kTile) {
       const int64_t piece = count - from < kTile ? count - from : kTile;
       float* const y = v + from;
@@ -258,7 +258,7 @@ template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
         continue;
       }
     Scratch<C> scratch;
-    C* const y = result.place(r * n, scratch.data());
+    C* const y = result.output_buffer(r * n, scratch.data());
     const LayerNormRows<C> at{elements.read(r * n, n, scratch.data()), y, mean, rstd};
     plain ? layer_norm_rows<true>(loop, at, step) : layer_norm_rows<false>(loop, at, step);
     result.write(r * n, n, y);
@@ -271,7 +271,7 @@ void layer_norm_backward_row(RowBands<C>& dy, RowBands<C>& x, RowBands<C>& weigh
                              const Elements<C>& result, C* weights, C* biases) {
   const double n = double(x.size());
   ChunkedSum<C> sum, dot;
-  dy.each([&](int64_t first, int64_t count, const C* d) {
+  dy.for_each_band([&](int64_t first, int64_t count, const C* d) {
     const C* const v = x.read(first, count);
     const C* const w = kWeighted ? weight.read(first, count) : nullptr;
     if (weights) {
@@ -288,10 +288,10 @@ void layer_norm_backward_row(RowBands<C>& dy, RowBands<C>& x, RowBands<C>& weigh
     dot.add(count, [=](int64_t i) { return (kWeighted ? d[i] * w[i] : d[i]) * (v[i] - mean); });
   });
   const C a = C(sum.total / n), b = C(dot.total * double(rstd) / n) * rstd;
-  dy.each([&](int64_t first, int64_t count, C* d) {
+  dy.for_each_band([&](int64_t first, int64_t count, C* d) {
     const C* const v = x.read(first, count);
     const C* const w = kWeighted ? weight.read(first, count) : nullptr;
-    C* const dx = dy.place(result, first, d);
+    C* const dx = dy.output_buffer(result, first, d);
     TANDEM_IVDEP
     for (int64_t i = 0; i < count; ++i) dx[i] = rstd * ((kWeighted ? d[i] * w[i] : d[i]) - a - (v[i] - mean) * b);
     dy.write(result, first, count, dx);

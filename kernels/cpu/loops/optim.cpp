@@ -14,7 +14,7 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
   const double t = double(*data<const float>(loop, 5));
   const C step_size = C(s.lr / (1 - ::pow(s.beta1, t))), root = C(1 / ::sqrt(1 - ::pow(s.beta2, t)));
   const C eps = C(s.eps), b1 = C(s.beta1), a1 = C(s.one_minus_beta1), b2 = C(s.beta2), a2 = C(s.one_minus_beta2);
-  const C decay_factor = C(s.decay_factor), added = C(s.added);
+  const C decay_factor = C(s.decay_factor), weight_decay = C(s.weight_decay);
   const Elements<C> parameter(loop, 0), averages(loop, 1), squares(loop, 2), tops(loop, 3), gradient(loop, 4);
   parameter.for_chunks(end - begin, [&](int64_t from, int64_t n) {
     const int64_t at = begin + from;
@@ -23,7 +23,7 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
              *const v = squares.read(at, n, scratch[2]), *const top = tops ? tops.read(at, n, scratch[3]) : nullptr;
     const C* const g = gradient.read(at, n, scratch[4]);
     const auto one = [&](int64_t i, bool amsgrad) {
-      const C grad = g[i] + added * p[i];
+      const C grad = g[i] + weight_decay * p[i];
       const C first = b1 * m[i] + a1 * grad;
       C second = b2 * v[i] + a2 * grad * grad;
       m[i] = first;
@@ -51,7 +51,8 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
 /// whether to use Nesterov momentum.
 template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
   const kernels::SgdValues& s = *data<const kernels::SgdValues>(loop, 3);
-  const C lr = C(s.lr), momentum = C(s.momentum), decay = C(s.decay), old = C(s.old), added = C(s.added);
+  const C lr = C(s.lr), momentum = C(s.momentum), weight_decay = C(s.weight_decay), buffer_factor = C(s.buffer_factor),
+          grad_factor = C(s.grad_factor);
   const bool nesterov = loop.scalars[0].integer;
   const Elements<C> parameter(loop, 0), momenta(loop, 1), gradient(loop, 2);
   parameter.for_chunks(end - begin, [&](int64_t from, int64_t n) {
@@ -61,18 +62,18 @@ template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
     const C* const g = gradient.read(at, n, scratch[2]);
     if (!buffer) {
       TANDEM_IVDEP
-      for (int64_t i = 0; i < n; ++i) p[i] = p[i] - lr * (g[i] + decay * p[i]);
+      for (int64_t i = 0; i < n; ++i) p[i] = p[i] - lr * (g[i] + weight_decay * p[i]);
     } else if (nesterov) {
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) {
-        const C grad = g[i] + decay * p[i], moved = old * buffer[i] + added * grad;
+        const C grad = g[i] + weight_decay * p[i], moved = buffer_factor * buffer[i] + grad_factor * grad;
         buffer[i] = moved;
         p[i] = p[i] - lr * (grad + momentum * moved);
       }
     } else {
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) {
-        const C moved = old * buffer[i] + added * (g[i] + decay * p[i]);
+        const C moved = buffer_factor * buffer[i] + grad_factor * (g[i] + weight_decay * p[i]);
         buffer[i] = moved;
         p[i] = p[i] - lr * moved;
       }
@@ -108,19 +109,19 @@ template <class A> TANDEM_HD A absolute(A x) {
 }
 struct AbsSum {
   static constexpr bool kOrderMatters = true;
-  template <class A> static A start() { return A(0); }
+  template <class A> static A identity() { return A(0); }
   template <class A> TANDEM_HD static A combine(A a, A b) { return a + absolute(b); }
 };
 struct AbsMax {
   static constexpr bool kOrderMatters = false;
-  template <class A> static A start() { return A(0); }
+  template <class A> static A identity() { return A(0); }
   template <class A> TANDEM_HD static A combine(A a, A b) {
     return propagate_nan(absolute(b) > a ? absolute(b) : a, b);
   }
 };
 struct AbsMin {
   static constexpr bool kOrderMatters = false;
-  template <class A> static A start() { return A(__builtin_inf()); }
+  template <class A> static A identity() { return A(__builtin_inf()); }
   template <class A> TANDEM_HD static A combine(A a, A b) {
     return propagate_nan(absolute(b) < a ? absolute(b) : a, b);
   }
@@ -131,7 +132,7 @@ template <class Op, class C> void reduce_blocks(const Loop& loop, int64_t begin,
   const Elements<C> elements(loop, 1);
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t first = unit * length;
-    C total = Op::template start<C>();
+    C total = Op::template identity<C>();
     elements.for_chunks(n - first < length ? n - first : length, [&](int64_t from, int64_t piece) {
       C scratch[kTile];
       total = Op::combine(total, reduce_lanes<Op, C>(elements.read(first + from, piece, scratch), piece));

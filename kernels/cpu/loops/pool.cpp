@@ -61,7 +61,7 @@ template <class C> void pool_2x2(const Loop& loop, const PoolGeometry& v, int64_
   const int64_t tail = result.is_half() ? count : v.ow < kStep ? min64(kStep / v.ow, count) : 0;
   if (tail < count) {
     const int64_t at = first * v.ow;
-    pool_2x2_rows(v, first, count - tail, elements.read(4 * at, 1, nullptr), result.place(at, nullptr),
+    pool_2x2_rows(v, first, count - tail, elements.read(4 * at, 1, nullptr), result.output_buffer(at, nullptr),
                   index ? index + at : nullptr);
   }
   C scratch[4 * kTileWindows + 2 * kStep], best[kTileWindows + kStep];

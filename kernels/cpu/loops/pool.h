@@ -165,7 +165,7 @@ template <class C, class F> void compute_plane(const Elements<C>& result, const 
       const Span rows{h, min64(h + together, v.h)}, columns{w, min64(w + width, v.w)};
       const int64_t stride = columns.last - w, count = (rows.last - h) * stride;  // one row, or all columns
       const int64_t at = (plane * v.h + h) * v.w + w;
-      C* const part_data = result.place(at, room.data());
+      C* const part_data = result.output_buffer(at, room.data());
       for (int64_t i = 0; i < count; ++i) part_data[i] = C(0);
       f(PlanePart<C>{rows, columns, part_data, stride});
       result.write(at, count, part_data);

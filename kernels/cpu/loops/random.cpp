@@ -64,7 +64,7 @@ template <int kWordsPerNumber, class C, class F> void fill_floating(const Loop& 
   const Elements<C> result(loop, 0);
   for_words<kWordsPerNumber>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
     C room[kWords];
-    C* const y = result.place(first, room);
+    C* const y = result.output_buffer(first, room);
     for (int64_t i = 0; i < count; ++i) y[i] = f(words + kWordsPerNumber * i);
     result.write(first, count, y);
   });
@@ -133,7 +133,7 @@ template <class C> void dropout_body(const Loop& loop, int64_t begin, int64_t en
   for_words<1>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
     C room[kWords];
     const C* const from = elements.read(first, count, room);
-    C* const to = result.place(first, room);
+    C* const to = result.output_buffer(first, room);
     // Local copies, because the compiler has to assume that y aliases the captured variables.
     const float limit = keep;
     const C factor = scale;

@@ -9,12 +9,12 @@ namespace {
 // Reduction operations, on elements or on vectors. Integers are unsigned in sums and products, so that overflow wraps.
 struct Sum {
   static constexpr bool kOrderMatters = true;
-  template <class A> static A start() { return A(0); }
+  template <class A> static A identity() { return A(0); }
   template <class A> TANDEM_HD static A combine(A a, A b) { return a + b; }
 };
 struct Prod {
   static constexpr bool kOrderMatters = true;
-  template <class A> static A start() { return A(1); }
+  template <class A> static A identity() { return A(1); }
   template <class A> TANDEM_HD static A combine(A a, A b) { return a * b; }
 };
 template <class A> A lowest() {
@@ -41,12 +41,12 @@ template <class A> A highest() {
 }
 struct Max {
   static constexpr bool kOrderMatters = false;
-  template <class A> static A start() { return lowest<A>(); }
+  template <class A> static A identity() { return lowest<A>(); }
   template <class A> TANDEM_HD static A combine(A a, A b) { return propagate_nan(b > a ? b : a, b); }
 };
 struct Min {
   static constexpr bool kOrderMatters = false;
-  template <class A> static A start() { return highest<A>(); }
+  template <class A> static A identity() { return highest<A>(); }
   template <class A> TANDEM_HD static A combine(A a, A b) { return propagate_nan(b < a ? b : a, b); }
 };
 
@@ -58,7 +58,7 @@ constexpr int64_t kRun = kLanes * 128;
 /// most 128 elements, which keeps the error of a float sum near the error of pairwise summation.
 template <class Op, class A, class F> A reduce_in_lanes(int64_t n, F f) {
   A lane[kLanes];
-  for (int k = 0; k < kLanes; ++k) lane[k] = Op::template start<A>();
+  for (int k = 0; k < kLanes; ++k) lane[k] = Op::template identity<A>();
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     for (int k = 0; k < kLanes; ++k) lane[k] = Op::combine(lane[k], f(i + k));
@@ -95,7 +95,7 @@ void reduce_columns_of(const T* x, int64_t rows, int64_t stride, int64_t width, 
     reduce_columns<Op, A>(x, rows, stride, width, results);
   } else {
     A column[kTile];
-    for (int64_t i = 0; i < width; ++i) column[i] = Op::template start<A>();
+    for (int64_t i = 0; i < width; ++i) column[i] = Op::template identity<A>();
     // Taking two rows at a time halves the loads and stores of `column`.
     for (; rows >= 2; rows -= 2, x += 2 * stride)
       for (int64_t i = 0; i < width; ++i) column[i] = Op::combine(Op::combine(column[i], A(x[i])), A(x[stride + i]));
@@ -134,7 +134,7 @@ void reduce_units(const Loop& loop, int64_t begin, int64_t end, const Converter*
     const int64_t count = n - first < length ? n - first : length;
     char* const top = x + (outer * n + first) * inner * in.size;
     if (inner == 1) {
-      A total = Op::template start<A>();
+      A total = Op::template identity<A>();
       for (int64_t from = 0; from < count; from += kRun) {
         const int64_t m = count - from < kRun ? count - from : kRun;
         char* const at = top + from * in.size;
@@ -155,7 +155,7 @@ void reduce_units(const Loop& loop, int64_t begin, int64_t end, const Converter*
       if (direct) reduce_long_columns<Op, A>(reinterpret_cast<const T*>(at), count, inner, width, results);
       if constexpr (kConverted) {
         const int64_t together = kRun / width;
-        for (int64_t i = 0; !direct && i < width; ++i) results[i] = Op::template start<A>();
+        for (int64_t i = 0; !direct && i < width; ++i) results[i] = Op::template identity<A>();
         for (int64_t r = 0; !direct && r < count; r += together) {
           const int64_t rows = count - r < together ? count - r : together;
           for (int64_t j = 0; j < rows; ++j) in.convert(scratch + j * width, at + (r + j) * inner * in.size, width);
@@ -217,7 +217,7 @@ template <class F, class T> void pairs_body(const Loop& loop, int64_t begin, int
 /// Minimum that ignores NaN.
 struct NanIgnoringMin {
   static constexpr bool kOrderMatters = false;
-  template <class A> static A start() { return A(__builtin_inf()); }
+  template <class A> static A identity() { return A(__builtin_inf()); }
   template <class A> TANDEM_HD static A combine(A a, A b) { return b < a ? b : a; }
 };
 /// Returns the first i for which is_it(x[i]). Such an i must exist.

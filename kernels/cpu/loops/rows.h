@@ -112,7 +112,7 @@ template <class C> class RowBands {
     return elements_ = all_.read_rows(at_ + first * memory_stride_, count, memory_stride_, width_, scratch_.data());
   }
   /// Calls f(first, count, elements) for each band.
-  template <class F> void each(F f) {
+  template <class F> void for_each_band(F f) {
     for (int64_t first = 0; first < n_; first += step_) {
       const int64_t count = n_ - first < step_ ? n_ - first : step_;
       f(first, count, read(first, count));
@@ -120,8 +120,8 @@ template <class C> class RowBands {
   }
   /// Returns the memory in which to compute the elements of `result` that correspond to a band: in place or, for a half
   /// type, `scratch`, which may also hold the elements read.
-  C* place(const Elements<C>& result, int64_t first, C* scratch) const {
-    return result.place(at_ + first * memory_stride_, scratch);
+  C* output_buffer(const Elements<C>& result, int64_t first, C* scratch) const {
+    return result.output_buffer(at_ + first * memory_stride_, scratch);
   }
   void write(const Elements<C>& result, int64_t first, int64_t count, const C* values) const {
     result.write_rows(at_ + first * memory_stride_, count, memory_stride_, width_, values);
@@ -142,7 +142,7 @@ template <class C> class TransposedRows {
   TransposedRows(int64_t n, int64_t width) : n_(n), width_(width) {}
   static bool apply_to(int64_t n, int64_t inner) { return inner == 1 && n <= kShortRow; }
   /// Calls f(first row, number of rows) for groups of at most kColumns rows in [begin, end).
-  template <class F> static void each(int64_t begin, int64_t end, F f) {
+  template <class F> static void for_each_group(int64_t begin, int64_t end, F f) {
     for (int64_t r = begin; r < end; r += kColumns) f(r, end - r < kColumns ? end - r : kColumns);
   }
   void read(const Elements<C>& from, int64_t row) {
@@ -151,7 +151,7 @@ template <class C> class TransposedRows {
     transpose(from.read(row * n_, width_ * n_, scratch_), n_, columns_, kColumns, width_, n_);
   }
   void write(const Elements<C>& to, int64_t row) {
-    C* const y = to.place(row * n_, scratch_);
+    C* const y = to.output_buffer(row * n_, scratch_);
     transpose(columns_, kColumns, y, n_, n_, width_);
     to.write(row * n_, width_ * n_, y);
   }

@@ -10,20 +10,21 @@ template <bool kFloating> struct RunningOf { using type = double; };
 template <> struct RunningOf<false> { using type = int64_t; };
 
 struct RunningSum {
-  template <class A> static A start() { return A(0); }
+  template <class A> static A identity() { return A(0); }
   template <class A> static A combine(A a, A b) { return math::add(a, b); }
 };
 struct RunningProduct {
-  template <class A> static A start() { return A(1); }
+  template <class A> static A identity() { return A(1); }
   template <class A> static A combine(A a, A b) { return math::mul(a, b); }
 };
 /// ln(e^a + e^b)
 struct RunningLogarithm {
-  template <class A> static A start() { return A(-__builtin_inf()); }
+  template <class A> static A identity() { return A(-__builtin_inf()); }
   template <class A> static A combine(A a, A b) {
     if (a != a || b != b) return a + b;
     const A high = a > b ? a : b, low = a > b ? b : a;
-    if (low == start<A>() || high == A(__builtin_inf())) return high + A(0);  // adding 0 turns -0 into 0, as in a sum
+    if (low == identity<A>() || high == A(__builtin_inf()))
+      return high + A(0);  // adding 0 turns -0 into 0, as in a sum
     return high + math::log1p(math::exp(low - high));
   }
 };
@@ -42,7 +43,7 @@ template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int
     unit += width;
     if (width > 1) {  // adjacent columns
       A totals[kTile];
-      for (int64_t c = 0; c < width; ++c) totals[c] = Op::template start<A>();
+      for (int64_t c = 0; c < width; ++c) totals[c] = Op::template identity<A>();
       for (int64_t i = 0; i < n; ++i)
         for (int64_t c = 0; c < width; ++c) {
           totals[c] = Op::combine(totals[c], A(C(x[offset_of(i) + c])));
@@ -50,7 +51,7 @@ template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int
         }
       continue;
     }
-    A total = Op::template start<A>();
+    A total = Op::template identity<A>();
     int64_t i = 0;
     // Adds four elements at a time, so that only one addition in four waits for the previous total.
     if constexpr (__is_same(Op, RunningSum) && __is_same(C, float))

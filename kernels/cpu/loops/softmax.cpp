@@ -9,7 +9,7 @@ namespace {
 
 template <class C> C row_max(RowBands<C>& x) {
   C best = -C(__builtin_inf());
-  x.each([&](int64_t, int64_t count, const C* v) {
+  x.for_each_band([&](int64_t, int64_t count, const C* v) {
     const C found = reduce_lanes<NanIgnoringMax>(v, count);
     best = found > best ? found : best;
   });
@@ -21,7 +21,7 @@ template <class C> struct LogSumExp { C peak, log; };
 template <class C> LogSumExp<C> log_sum_exp(RowBands<C>& x) {
   const C peak = row_max(x);
   Lanes<C> lanes = {};
-  x.each([&](int64_t, int64_t count, const C* v) {
+  x.for_each_band([&](int64_t, int64_t count, const C* v) {
     lanes.add(count, [=](int64_t i) { return math::exp_of_negative(v[i] - peak); });
   });
   return {peak, math::log(lanes.fold())};
@@ -42,14 +42,14 @@ template <class C> TANDEM_NOINLINE void exps(const C* x, C* y, int64_t n, C peak
 template <class C> void softmax_row(RowBands<C>& x, const Elements<C>& result) {
   const C peak = row_max(x);
   Lanes<C> lanes = {};
-  x.each([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.place(result, first, v);
+  x.for_each_band([&](int64_t first, int64_t count, C* v) {
+    C* const y = x.output_buffer(result, first, v);
     exps(v, y, count, peak);
     lanes.add(count, [=](int64_t i) { return y[i]; });
   });
   const C scale = C(1) / lanes.fold();
-  x.each([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.place(result, first, v);
+  x.for_each_band([&](int64_t first, int64_t count, C* v) {
+    C* const y = x.output_buffer(result, first, v);
     // computes the powers again, because later bands have overwritten them
     if (!x.is_single_band()) exps(v, y, count, peak);
     for (int64_t i = 0; i < count; ++i) y[i] *= scale;
@@ -58,8 +58,8 @@ template <class C> void softmax_row(RowBands<C>& x, const Elements<C>& result) {
 }
 template <class C> void log_softmax_row(RowBands<C>& x, const Elements<C>& result) {
   const LogSumExp<C> sum = log_sum_exp(x);
-  x.each([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.place(result, first, v);
+  x.for_each_band([&](int64_t first, int64_t count, C* v) {
+    C* const y = x.output_buffer(result, first, v);
     TANDEM_IVDEP
     for (int64_t i = 0; i < count; ++i) y[i] = v[i] - sum.peak - sum.log;
     x.write(result, first, count, y);
@@ -68,14 +68,14 @@ template <class C> void log_softmax_row(RowBands<C>& x, const Elements<C>& resul
 /// Computes dx = y (dy - sum(dy y)) for one row.
 template <class C> void softmax_backward_row(RowBands<C>& dy, RowBands<C>& y, const Elements<C>& result) {
   Lanes<C> lanes = {};
-  dy.each([&](int64_t first, int64_t count, const C* g) {
+  dy.for_each_band([&](int64_t first, int64_t count, const C* g) {
     const C* const v = y.read(first, count);
     lanes.add(count, [=](int64_t i) { return g[i] * v[i]; });
   });
   const C dot = lanes.fold();
-  dy.each([&](int64_t first, int64_t count, C* g) {
+  dy.for_each_band([&](int64_t first, int64_t count, C* g) {
     const C* const v = y.read(first, count);
-    C* const dx = dy.place(result, first, g);
+    C* const dx = dy.output_buffer(result, first, g);
     TANDEM_IVDEP
     for (int64_t i = 0; i < count; ++i) dx[i] = v[i] * (g[i] - dot);
     dy.write(result, first, count, dx);
@@ -84,11 +84,11 @@ template <class C> void softmax_backward_row(RowBands<C>& dy, RowBands<C>& y, co
 /// Computes dx = dy - e^y sum(dy) for one row.
 template <class C> void log_softmax_backward_row(RowBands<C>& dy, RowBands<C>& y, const Elements<C>& result) {
   Lanes<C> lanes = {};
-  dy.each([&](int64_t, int64_t count, const C* g) { lanes.add(count, [=](int64_t i) { return g[i]; }); });
+  dy.for_each_band([&](int64_t, int64_t count, const C* g) { lanes.add(count, [=](int64_t i) { return g[i]; }); });
   const C total = lanes.fold();
-  dy.each([&](int64_t first, int64_t count, C* g) {
+  dy.for_each_band([&](int64_t first, int64_t count, C* g) {
     const C* const v = y.read(first, count);
-    C* const dx = dy.place(result, first, g);
+    C* const dx = dy.output_buffer(result, first, g);
     TANDEM_IVDEP
     for (int64_t i = 0; i < count; ++i) dx[i] = g[i] - math::exp_of_negative(v[i]) * total;
     dy.write(result, first, count, dx);
@@ -110,7 +110,7 @@ void log_softmax_backward_row(const BFloat16* dy, const BFloat16* y, BFloat16* d
 // Versions for `width` adjacent columns.
 template <class C> void column_max(RowBands<C>& x, int64_t width, C* peak) {
   for (int64_t c = 0; c < width; ++c) peak[c] = -C(__builtin_inf());
-  x.each([&](int64_t, int64_t count, const C* v) {
+  x.for_each_band([&](int64_t, int64_t count, const C* v) {
     for (int64_t i = 0; i < count; ++i, v += x.stride())
       for_each_column(width, [&](int64_t c) { peak[c] = v[c] > peak[c] ? v[c] : peak[c]; });
   });
@@ -141,15 +141,15 @@ template <class C> void softmax_columns(RowBands<C>& x, int64_t width, const Ele
   column_max(x, width, peak);
   ColumnLanes<C> lanes;
   const auto exps = [&](int64_t first, int64_t count, C* v) {
-    C* const y = x.place(result, first, v);
+    C* const y = x.output_buffer(result, first, v);
     column_exps<C>({v, stride, width}, y, stride, first, count, peak, lanes);
     return y;
   };
-  x.each(exps);
+  x.for_each_band(exps);
   lanes.fold(x.size(), width, scale);
   for (int64_t c = 0; c < width; ++c) scale[c] = C(1) / scale[c];
-  x.each([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.is_single_band() ? x.place(result, first, v) : exps(first, count, v);
+  x.for_each_band([&](int64_t first, int64_t count, C* v) {
+    C* const y = x.is_single_band() ? x.output_buffer(result, first, v) : exps(first, count, v);
     for (int64_t i = 0; i < count; ++i)
       for_each_column(width, [row = y + i * stride, &scale](int64_t c) { row[c] *= scale[c]; });
     x.write(result, first, count, y);
@@ -160,7 +160,7 @@ template <class C> void column_log_sum_exp(RowBands<C>& x, int64_t width, C* pea
   C unused[kColumns];
   column_max(x, width, peak);
   ColumnLanes<C> lanes;
-  x.each([&](int64_t first, int64_t count, const C* v) {
+  x.for_each_band([&](int64_t first, int64_t count, const C* v) {
     column_exps<C>({v, x.stride(), width}, unused, 0, first, count, peak, lanes);
   });
   lanes.fold(x.size(), width, log_sum);
@@ -170,8 +170,8 @@ template <class C> void log_softmax_columns(RowBands<C>& x, int64_t width, const
   const int64_t stride = x.stride();
   C peak[kColumns], log_sum[kColumns];
   column_log_sum_exp(x, width, peak, log_sum);
-  x.each([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.place(result, first, v);
+  x.for_each_band([&](int64_t first, int64_t count, C* v) {
+    C* const y = x.output_buffer(result, first, v);
     for (int64_t i = 0; i < count; ++i)
       for_each_column(width, [&, at = i * stride](int64_t c) { y[at + c] = v[at + c] - peak[c] - log_sum[c]; });
     x.write(result, first, count, y);
@@ -182,14 +182,14 @@ void softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width, co
   const int64_t stride = dy.stride();
   C dot[kColumns];
   ColumnLanes<C> lanes;
-  dy.each([&](int64_t first, int64_t count, const C* g) {
+  dy.for_each_band([&](int64_t first, int64_t count, const C* g) {
     const C* const v = y.read(first, count);
     lanes.add(first, count, width, [=](int64_t i, int64_t c) { return g[i * stride + c] * v[i * stride + c]; });
   });
   lanes.fold(dy.size(), width, dot);
-  dy.each([&](int64_t first, int64_t count, C* g) {
+  dy.for_each_band([&](int64_t first, int64_t count, C* g) {
     const C* const v = y.read(first, count);
-    C* const dx = dy.place(result, first, g);
+    C* const dx = dy.output_buffer(result, first, g);
     for (int64_t i = 0; i < count; ++i)
       for_each_column(width, [&, at = i * stride](int64_t c) { dx[at + c] = v[at + c] * (g[at + c] - dot[c]); });
     dy.write(result, first, count, dx);
@@ -200,13 +200,13 @@ void log_softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width
   const int64_t stride = dy.stride();
   C total[kColumns];
   ColumnLanes<C> lanes;
-  dy.each([&](int64_t first, int64_t count, const C* g) {
+  dy.for_each_band([&](int64_t first, int64_t count, const C* g) {
     lanes.add(first, count, width, [=](int64_t i, int64_t c) { return g[i * stride + c]; });
   });
   lanes.fold(dy.size(), width, total);
-  dy.each([&](int64_t first, int64_t count, C* g) {
+  dy.for_each_band([&](int64_t first, int64_t count, C* g) {
     const C* const v = y.read(first, count);
-    C* const dx = dy.place(result, first, g);
+    C* const dx = dy.output_buffer(result, first, g);
     for (int64_t i = 0; i < count; ++i)
       for_each_column(width, [&, at = i * stride](int64_t c) {
         dx[at + c] = g[at + c] - math::exp_of_negative(v[at + c]) * total[c];
@@ -222,7 +222,7 @@ void forward(const Loop& loop, int64_t begin, int64_t end, void (*row)(RowBands<
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), elements(loop, 1);
   if (TransposedRows<C>::apply_to(n, inner))
-    return TransposedRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
+    return TransposedRows<C>::for_each_group(begin, end, [&](int64_t first, int64_t width) {
       TransposedRows<C> rows(n, width);
       rows.read(elements, first);
       const Elements<C> own = rows.elements();
@@ -249,7 +249,7 @@ void backward(const Loop& loop, int64_t begin, int64_t end,
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), gradient(loop, 1), output(loop, 2);
   if (TransposedRows<C>::apply_to(n, inner))
-    return TransposedRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
+    return TransposedRows<C>::for_each_group(begin, end, [&](int64_t first, int64_t width) {
       TransposedRows<C> gradients(n, width), outputs(n, width);
       gradients.read(gradient, first);
       outputs.read(output, first);
@@ -305,7 +305,7 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> elements(loop, 3);
   const C* const class_weight = data<const C>(loop, 5);
-  TransposedRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
+  TransposedRows<C>::for_each_group(begin, end, [&](int64_t first, int64_t width) {
     C peaks[kColumns], logs[kColumns];
     if (TransposedRows<C>::apply_to(n, 1)) {
       TransposedRows<C> rows(n, width);
@@ -351,8 +351,8 @@ template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t be
     }
     const C gradient = loss_gradient<C>(loop, 6, r) * data<const C>(loop, 4)[r], log_sum = data<const C>(loop, 5)[r];
     RowBands<C> x(elements, r * n, n);
-    x.each([&](int64_t first, int64_t count, C* v) {
-      C* const dx = x.place(result, first, v);
+    x.for_each_band([&](int64_t first, int64_t count, C* v) {
+      C* const dx = x.output_buffer(result, first, v);
       TANDEM_IVDEP
       for (int64_t i = 0; i < count; ++i) dx[i] = gradient * math::exp_of_negative(v[i] - log_sum);
       if (t >= first && t < first + count) dx[t - first] -= gradient;

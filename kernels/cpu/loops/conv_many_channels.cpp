@@ -89,7 +89,7 @@ void conv_many_body(const Loop& loop, int64_t, int64_t images) {
                          : vectors == 3         ? compute_tile<kThree>
                          : vectors == 2         ? compute_tile<2>
                                                 : compute_tile<1>;
-    PixelIterator walk(s, s.plane());
+    PixelIterator walk(s, s.image_numel());
     for (int64_t q = 0; q < pixels; q += kPixels) {
       const float* from[kPixels];
       for (int p = 0; p < kPixels; ++p) from[p] = x + walk.next(pixels);
@@ -150,8 +150,8 @@ void conv_many_input_body(const Loop& loop, int64_t, int64_t images) {
         }
       }
     for (int64_t row = 0; s.is_padded() && row < s.h; ++row)
-      __builtin_memcpy(dx + n * s.plane() + row * s.w * s.channels,
-                       scratch + (row + s.top) * s.line() + s.left * s.channels,
+      __builtin_memcpy(dx + n * s.image_numel() + row * s.w * s.channels,
+                       scratch + (row + s.pad_top) * s.line() + s.pad_left * s.channels,
                        uint64_t(s.w * s.channels) * sizeof(float));
   }
 }
