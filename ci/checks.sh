@@ -96,7 +96,7 @@ elif [ "$status" -ne 0 ] || ! diff ci/public_names.txt - <<<"$names"; then
 fi
 
 if command -v clang-format >/dev/null; then
-  git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format --dry-run -Werror || failed=1
+  git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs -n 200 -P "$(nproc)" clang-format --dry-run -Werror || failed=1
 else
   echo "SKIPPED formatting: clang-format is not installed"
 fi
