@@ -31,22 +31,22 @@ class SharedMemory {
   static constexpr int64_t kSlots = 4, kPieceBytes = 128 << 10;
 
   /// @param call_bytes  bytes of the header of a call; a rank writes one header for every other rank
-  /// @param enabled     if false, this rank has no segment, and contact() tells the other ranks so
+  /// @param enabled     if false, this rank has no segment, and segment_address() tells the other ranks so
   SharedMemory(int rank, int size, size_t call_bytes, bool enabled);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
 
   static constexpr size_t kSegmentAddressBytes = 64;
   /// Returns kSegmentAddressBytes bytes, from which the other ranks find this rank's segment.
-  std::string contact() const;
+  std::string segment_address() const;
   /// Maps the segments of all other ranks. Returns false if a segment cannot be mapped.
-  bool open(const std::vector<std::string>& contacts);
+  bool map_segments(const std::vector<std::string>& contacts);
   /// Closes the file of this rank's segment. Call this once all ranks have mapped all segments.
   void close_file() { file_.close(); }
 
-  void* call(int rank, int for_rank, uint64_t number) const;
+  void* call_header(int rank, int for_rank, uint64_t number) const;
   void* slot(int rank, uint64_t piece) const;
-  uint64_t count(int rank, Count what) const;
+  uint64_t read_counter(int rank, Count what) const;
   /// Raises one of this rank's counts.
   void set_count(Count what, uint64_t count);
   /// Polls another rank's count for a short time. Returns whether it has reached `count`.

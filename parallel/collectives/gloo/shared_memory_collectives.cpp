@@ -28,18 +28,18 @@ class SharedMemoryCollective {
         every_rank_reduces_(link.size() == 2 || x.nbytes() <= kReduceAllBytes) {
     memory_.pieces += static_cast<uint64_t>(num_pieces_);
   }
-  int64_t count() const { return num_pieces_; }
+  int64_t num_chunks() const { return num_pieces_; }
 
   void write_piece(int64_t k) {
     if (k >= num_pieces_) return;
     const uint64_t n = piece_number(k);
-    if (n > SharedMemory::kSlots) wait(SharedMemory::done, n - SharedMemory::kSlots);
-    copy(tensor_address(piece(k)), slot_address(link_.rank(), k, piece(k)), piece(k));
+    if (n > SharedMemory::kSlots) wait_for_other_ranks(SharedMemory::done, n - SharedMemory::kSlots);
+    copy_elements(tensor_address(piece(k)), slot_address(link_.rank(), k, piece(k)), piece(k));
     memory_.set_count(SharedMemory::filled, n);
   }
-  void reduce(int64_t k) {
+  void reduce_shard(int64_t k) {
     if (k >= num_pieces_) return;
-    wait(SharedMemory::filled, piece_number(k));
+    wait_for_other_ranks(SharedMemory::filled, piece_number(k));
     const Range mine = share(k, link_.rank());
     Tensor y = tensor_from_memory(tensor_address(mine), mine);
     std::vector<Tensor> parts;
@@ -47,21 +47,21 @@ class SharedMemoryCollective {
     for (int r = 0; r < link_.size(); ++r)
       parts.push_back(r == link_.rank() ? y : tensor_from_memory(slot_address(r, k, mine), mine));
     reduce_in_order(parts, op_.call.op, y);
-    if (!every_rank_reduces_) copy(tensor_address(mine), slot_address(link_.rank(), k, mine), mine);
+    if (!every_rank_reduces_) copy_elements(tensor_address(mine), slot_address(link_.rank(), k, mine), mine);
     memory_.set_count(every_rank_reduces_ ? SharedMemory::done : SharedMemory::reduced, piece_number(k));
   }
   void read_shares(int64_t k) {
     if (k < 0 || every_rank_reduces_) return;
-    wait(SharedMemory::reduced, piece_number(k));
+    wait_for_other_ranks(SharedMemory::reduced, piece_number(k));
     for (int r = 0; r < link_.size(); ++r)
-      if (r != link_.rank()) copy(slot_address(r, k, share(k, r)), tensor_address(share(k, r)), share(k, r));
+      if (r != link_.rank()) copy_elements(slot_address(r, k, share(k, r)), tensor_address(share(k, r)), share(k, r));
     memory_.set_count(SharedMemory::done, piece_number(k));
   }
   /// Copies piece k of the tensor from the slot of `root` in shared memory into x.
   void read_piece_from(int root, int64_t k) {
     if (root != link_.rank()) {
       link_.wait(op_, root, SharedMemory::filled, piece_number(k));
-      copy(slot_address(root, k, piece(k)), tensor_address(piece(k)), piece(k));
+      copy_elements(slot_address(root, k, piece(k)), tensor_address(piece(k)), piece(k));
     }
     memory_.set_count(SharedMemory::done, piece_number(k));
   }
@@ -82,13 +82,13 @@ class SharedMemoryCollective {
   std::byte* slot_address(int rank, int64_t k, Range e) const {
     return static_cast<std::byte*>(memory_.slot(rank, piece_number(k))) + (e.begin - k * piece_numel_) * x_.itemsize();
   }
-  void copy(const std::byte* from, std::byte* to, Range e) const {
+  void copy_elements(const std::byte* from, std::byte* to, Range e) const {
     std::memcpy(to, from, static_cast<size_t>(e.numel * x_.itemsize()));
   }
   Tensor tensor_from_memory(std::byte* memory, Range e) const {
     return from_blob(memory, {e.numel}, TensorOptions(x_.dtype()).device(x_.device()));
   }
-  void wait(SharedMemory::Count what, uint64_t count) {
+  void wait_for_other_ranks(SharedMemory::Count what, uint64_t count) {
     for (int r = 0; r < link_.size(); ++r)
       if (r != link_.rank()) link_.wait(op_, r, what, count);
   }
@@ -105,37 +105,38 @@ class SharedMemoryCollective {
 /// Ends the link's call at the end of the scope, even if an exception is thrown.
 struct EndCallGuard {
   GlooLink& link;
-  ~EndCallGuard() { link.end(); }
+  ~EndCallGuard() { link.end_call(); }
 };
 
 }  // namespace
 
 void all_reduce_in_shared_memory(GlooLink& link, const Call& call, Tensor& x) {
-  const Operation op = link.operation(call);
+  const Operation op = link.with_deadline(call);
   const EndCallGuard end_call_guard{link};
   link.enter(call);
   SharedMemoryCollective pieces(link, op, x);
-  // fill the first slot before begin(), so that ranks which have seen this call need not wait for the elements
+  // fill the first slot before begin_collective(), so that ranks which have seen this call need not wait for the
+  // elements
   pieces.write_piece(0);
-  link.begin(op);
-  for (int64_t k = 0; k <= pieces.count(); ++k) {
+  link.begin_collective(op);
+  for (int64_t k = 0; k <= pieces.num_chunks(); ++k) {
     pieces.write_piece(k + 1);
-    pieces.reduce(k);
+    pieces.reduce_shard(k);
     pieces.read_shares(k - 1);
   }
 }
 
 void broadcast_in_shared_memory(GlooLink& link, const Call& call, Tensor& x) {
-  const Operation op = link.operation(call);
+  const Operation op = link.with_deadline(call);
   const EndCallGuard end_call_guard{link};
   link.enter(call);
   SharedMemoryCollective pieces(link, op, x);
-  const bool sends = call.other == link.rank();
+  const bool sends = call.root_or_peer == link.rank();
   if (sends) pieces.write_piece(0);
-  link.begin(op);
-  for (int64_t k = 0; k < pieces.count(); ++k) {
+  link.begin_collective(op);
+  for (int64_t k = 0; k < pieces.num_chunks(); ++k) {
     if (sends) pieces.write_piece(k + 1);
-    pieces.read_piece_from(call.other, k);
+    pieces.read_piece_from(call.root_or_peer, k);
   }
 }
 

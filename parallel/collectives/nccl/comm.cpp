@@ -31,11 +31,11 @@ std::shared_ptr<NcclComm> NcclComm::connect(const Library& lib, int rank, int si
   return made;
 }
 
-void NcclComm::call(const char* name, Deadline deadline, const std::function<Result(Comm)>& f) {
+void NcclComm::call_library(const char* name, Deadline deadline, const std::function<Result(Comm)>& f) {
   Result result;
   {
     const std::lock_guard lock(mutex_);
-    failure_->check();
+    failure_->throw_if_set();
     TANDEM_CHECK_AS(DistributedError, comm_, name, ": the communicator was aborted");
     const gpu::DeviceGuard guard(device_.index());
     result = f(comm_);
@@ -45,7 +45,7 @@ void NcclComm::call(const char* name, Deadline deadline, const std::function<Res
 
 void NcclComm::wait_until_accepted(const char* name, Deadline deadline, Result result) {
   for (microseconds pause = kMinPause; result == Result::in_progress; pause = std::min(2 * pause, kMaxPause)) {
-    failure_->check();
+    failure_->throw_if_set();
     TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, name, " timed out");
     std::this_thread::sleep_for(pause);
     const std::lock_guard lock(mutex_);
@@ -69,17 +69,17 @@ std::string NcclComm::get_async_error() {
 
 void NcclComm::close() noexcept {
   try {
-    call("ncclCommFinalize", after(kLeaveTimeout / 2), lib_.ncclCommFinalize);
-    end(lib_.ncclCommDestroy);
+    call_library("ncclCommFinalize", after(kLeaveTimeout / 2), lib_.ncclCommFinalize);
+    end_comm(lib_.ncclCommDestroy);
   } catch (const std::exception&) {
     abort();
   }
 }
-void NcclComm::abort() noexcept { end(lib_.ncclCommAbort); }
+void NcclComm::abort() noexcept { end_comm(lib_.ncclCommAbort); }
 
 /// Calls `end_function` with the communicator, without holding the mutex, because the call blocks. All other threads
 /// see a null comm_ from then on.
-void NcclComm::end(Result (*end_function)(Comm)) noexcept try {
+void NcclComm::end_comm(Result (*end_function)(Comm)) noexcept try {
   Comm comm;
   {
     const std::lock_guard lock(mutex_);
