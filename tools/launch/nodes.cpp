@@ -244,7 +244,7 @@ void Attempt::fail(const Result& end) {
 void Attempt::mark_ended_normally(int rank) {
   if (server_) server_->mark_ended_normally(rank);
   if (ranks_) try {
-      ranks_->end(rank, nodes_->options_.silence);
+      ranks_->report_normal_exit(rank, nodes_->options_.silence);
     } catch (const DistributedError&) {
       // Node 0 is lost; the NodeWatchdog reports this.
     }

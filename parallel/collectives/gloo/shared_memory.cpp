@@ -132,7 +132,7 @@ class SharedMemory::Segment {
 SharedMemory::SharedMemory(int rank, int size, size_t call_bytes, bool enabled)
     : rank_(rank), size_(size), call_bytes_(call_bytes), segments_(static_cast<size_t>(size)) {
   if (!enabled) return;
-  const size_t bytes = slots_offset() + static_cast<size_t>(kSlots * kPieceBytes);
+  const size_t bytes = slots_offset() + static_cast<size_t>(kSlots * kChunkBytes);
   Descriptor file(::memfd_create("tandem", MFD_CLOEXEC));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return;
   auto segment = std::make_shared<Segment>(file.get(), bytes);
@@ -178,8 +178,8 @@ void* SharedMemory::call_header(int rank, int for_rank, uint64_t number) const {
   const size_t at = number % 2 * static_cast<size_t>(size_) + static_cast<size_t>(for_rank);
   return segments_[static_cast<size_t>(rank)]->at(sizeof(SegmentHeader) + at * call_bytes_);
 }
-void* SharedMemory::slot(int rank, uint64_t piece) const {
-  return segments_[static_cast<size_t>(rank)]->at(slots_offset() + piece % kSlots * kPieceBytes);
+void* SharedMemory::slot(int rank, uint64_t chunk) const {
+  return segments_[static_cast<size_t>(rank)]->at(slots_offset() + chunk % kSlots * kChunkBytes);
 }
 
 uint64_t SharedMemory::read_counter(int rank, Count what) const {
