@@ -148,14 +148,14 @@ void detail::init_convolution(nn::Module& module, const ConvNdOptions<D>& o, Ten
 
 template <size_t D> void detail::print_convolution(std::ostream& out, const ConvNdOptions<D>& o) {
   out << class_name(o) << "(" << o.in_channels() << ", " << o.out_channels()
-      << ", kernel_size=" << nn::tuple(o.kernel_size()) << ", stride=" << nn::tuple(o.stride());
+      << ", kernel_size=" << nn::format_tuple(o.kernel_size()) << ", stride=" << nn::format_tuple(o.stride());
   if (const auto* const sizes = std::get_if<ExpandingArray<D>>(&o.padding())) {
-    if (*sizes != ExpandingArray<D>(0)) out << ", padding=" << nn::tuple(*sizes);
+    if (*sizes != ExpandingArray<D>(0)) out << ", padding=" << nn::format_tuple(*sizes);
   } else {
     out << ", padding=" << (std::holds_alternative<enumtype::kSame>(o.padding()) ? "same" : "valid");
   }
-  if (o.dilation() != ExpandingArray<D>(1)) out << ", dilation=" << nn::tuple(o.dilation());
-  if (o.output_padding() != ExpandingArray<D>(0)) out << ", output_padding=" << nn::tuple(o.output_padding());
+  if (o.dilation() != ExpandingArray<D>(1)) out << ", dilation=" << nn::format_tuple(o.dilation());
+  if (o.output_padding() != ExpandingArray<D>(0)) out << ", output_padding=" << nn::format_tuple(o.output_padding());
   if (o.groups() != 1) out << ", groups=" << o.groups();
   if (!o.bias()) out << ", bias=False";
   if (o.padding_mode() != PaddingMode::zeros) out << ", padding_mode=" << padding_mode_name(o.padding_mode());

@@ -65,7 +65,7 @@ class ModuleVisitor {
   static NamedParameters buffers(const Module& m, bool recurse) {
     return collect(m, recurse, true, {&Module::buffers_});
   }
-  static NamedParameters state(const Module& m) {
+  static NamedParameters state_tensors(const Module& m) {
     return collect(m, true, false, {&Module::parameters_, &Module::buffers_});
   }
 };
@@ -91,7 +91,7 @@ std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const {
 }
 std::vector<std::shared_ptr<Module>> Module::children() const { return children_.values(); }
 
-NamedParameters Module::state_dict() const { return ModuleVisitor::state(*this); }
+NamedParameters Module::state_dict() const { return ModuleVisitor::state_tensors(*this); }
 std::vector<Tensor> Module::parameters(bool recurse) const { return named_parameters(recurse).values(); }
 std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(recurse).values(); }
 namespace {
@@ -100,7 +100,7 @@ namespace {
 class NameSummary {
  public:
   explicit NameSummary(const char* title) : title_(title) {}
-  void add(const std::string& text) {
+  void add_name(const std::string& text) {
     if (count_++ < kMaxShown) text_ += (text_.empty() ? "" : ", ") + text;
   }
   bool empty() const { return count_ == 0; }
@@ -145,15 +145,15 @@ void Module::load_state_dict(const NamedParameters& state) {
     if (state.contains(item.key())) given.insert(item->impl());
   NameSummary missing("missing"), unexpected("unexpected"), other_shape("size mismatch");
   for (const auto& item : own_state) {
-    if (!given.contains(item->impl())) missing.add(quoted(item.key(), item->sizes()));
+    if (!given.contains(item->impl())) missing.add_name(quoted(item.key(), item->sizes()));
     const Tensor* const from = state.find(item.key());
     if (!from || from->sizes() == item->sizes()) continue;
     std::ostringstream both;
     both << quoted(item.key(), from->sizes()) << ", but the module's is " << item->sizes();
-    other_shape.add(both.str());
+    other_shape.add_name(both.str());
   }
   for (const auto& item : state)
-    if (!own_state.contains(item.key())) unexpected.add("'" + item.key() + "'");
+    if (!own_state.contains(item.key())) unexpected.add_name("'" + item.key() + "'");
   if (!missing.empty() || !unexpected.empty() || !other_shape.empty()) {
     const std::string prefix = find_extra_prefix(state, own_state);
     TANDEM_FAIL("load_state_dict: Error(s) in loading state_dict for ", name(), missing.str(), unexpected.str(),
@@ -313,8 +313,8 @@ std::shared_ptr<Module> Module::deep_copy(std::optional<Device> device) const {
   Generator scratch;
   const GeneratorGuard guard(scratch);
   detail::Cloning cloning(device);
-  std::shared_ptr<Module> copy = cloning.copy(*this);
-  cloning.finish();
+  std::shared_ptr<Module> copy = cloning.copy_module(*this);
+  cloning.complete_copies();
   return copy;
 }
 std::shared_ptr<Module> Module::shallow_copy() const { return nullptr; }

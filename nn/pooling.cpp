@@ -33,8 +33,8 @@ template <class O> std::string format_avg_pool(const O& o) {
                      ", padding=", to_python_string(o.padding()));
 }
 template <class O> std::string format_unpool(const O& o) {
-  return concat_text("kernel_size=", tuple(o.kernel_size()), ", stride=", tuple(o.stride()),
-                     ", padding=", tuple(o.padding()));
+  return concat_text("kernel_size=", format_tuple(o.kernel_size()), ", stride=", format_tuple(o.stride()),
+                     ", padding=", format_tuple(o.padding()));
 }
 template <class O> std::string format_lp_pool(const O& o) {
   return concat_text("norm_type=", to_python_string(o.norm_type()), ", kernel_size=", to_python_string(o.kernel_size()),

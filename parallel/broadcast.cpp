@@ -34,10 +34,10 @@ FlatBuffers::FlatBuffers(const std::vector<Tensor>& like, Device device) : tenso
   }
 }
 void FlatBuffers::pack(const std::vector<Tensor>& tensors) {
-  for (size_t i = 0; i < tensors.size(); ++i) transfer(tensors[i], tensors_[i]);
+  for (size_t i = 0; i < tensors.size(); ++i) transfer_tensor(tensors[i], tensors_[i]);
 }
 void FlatBuffers::copy_from(const FlatBuffers& other) {
-  for (size_t i = 0; i < buffers_.size(); ++i) transfer(other.buffers_[i], buffers_[i]);
+  for (size_t i = 0; i < buffers_.size(); ++i) transfer_tensor(other.buffers_[i], buffers_[i]);
 }
 bool FlatBuffers::has_same_layout(const std::vector<Tensor>& tensors) const {
   return std::equal(tensors.begin(), tensors.end(), tensors_.begin(), tensors_.end(),

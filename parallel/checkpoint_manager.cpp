@@ -177,7 +177,8 @@ IValue CheckpointManager::pack_state(bool per_rank) const {
   }
   return out;
 }
-void CheckpointManager::write(int64_t step, const IValue& shared, const std::vector<std::string>& rank_states) const {
+void CheckpointManager::write_checkpoint(int64_t step, const IValue& shared,
+                                         const std::vector<std::string>& rank_states) const {
   const std::vector<int64_t> there = steps();
   TANDEM_CHECK(there.empty() || there.back() <= step, "CheckpointManager: step ", step, " is older than ",
                path_of(there.back()),
@@ -195,9 +196,9 @@ void CheckpointManager::write(int64_t step, const IValue& shared, const std::vec
     fs::remove(path_of(old.front()), gone);
 }
 void CheckpointManager::lock_folder() {
-  if (!lock_) lock_ = FolderLock::try_lock(folder_);
-  TANDEM_CHECK(lock_, "CheckpointManager: ", FolderLock::owner(folder_), " already saves checkpoints in ", folder_,
-               "; use a separate folder for each job");
+  if (!folder_lock_) folder_lock_ = FolderLock::try_lock(folder_);
+  TANDEM_CHECK(folder_lock_, "CheckpointManager: ", FolderLock::owner(folder_), " already saves checkpoints in ",
+               folder_, "; use a separate folder for each job");
 }
 void CheckpointManager::save(int64_t step) {
   TANDEM_CHECK(step >= 0, "CheckpointManager: the step is ", step, "; accepted: 0 or more");
@@ -209,12 +210,12 @@ void CheckpointManager::save(int64_t step) {
   if (group) rank_states = distributed::all_gather_bytes(rank_states[0], group);
   run_on_rank_0(group, [&] {
     lock_folder();
-    write(step, pack_state(/*per_rank=*/false), rank_states);
+    write_checkpoint(step, pack_state(/*per_rank=*/false), rank_states);
     return std::string();
   });
 }
 
-void CheckpointManager::check(const InputArchive& archive, int64_t step) const {
+void CheckpointManager::check_archive(const InputArchive& archive, int64_t step) const {
   const std::string path = path_of(step);
   IValue version;
   TANDEM_CHECK(archive.try_read("tandem_checkpoint", version) && version.isInt(), path,
@@ -246,10 +247,10 @@ std::string CheckpointManager::read_checked(int64_t step) const {
   std::string bytes(std::istreambuf_iterator<char>(file), {});
   InputArchive archive;
   detail::with_error_context(path, [&] { archive.load_from(bytes.data(), bytes.size()); });
-  check(archive, step);
+  check_archive(archive, step);
   return bytes;
 }
-int64_t CheckpointManager::load(const std::string& bytes) {
+int64_t CheckpointManager::load_checkpoint(const std::string& bytes) {
   InputArchive archive, shared, ranks, mine;
   archive.load_from(bytes.data(), bytes.size());
   archive.read("shared", shared);
@@ -288,10 +289,10 @@ std::optional<int64_t> CheckpointManager::restore(bool or_before) {
     return std::string();
   });
   if (bytes.empty()) return {};
-  return load(bytes);
+  return load_checkpoint(bytes);
 }
 void CheckpointManager::restore_step(int64_t step) {
-  load(run_on_rank_0(group(), [&] { return read_checked(step); }));
+  load_checkpoint(run_on_rank_0(group(), [&] { return read_checked(step); }));
 }
 
 }  // namespace tandem

@@ -102,14 +102,14 @@ class CheckpointManager {
   distributed::ProcessGroupPtr group() const;
   IValue pack_state(bool per_rank) const;
   void lock_folder();
-  void write(int64_t step, const IValue& shared, const std::vector<std::string>& rank_states) const;
-  void check(const serialize::InputArchive& archive, int64_t step) const;
+  void write_checkpoint(int64_t step, const IValue& shared, const std::vector<std::string>& rank_states) const;
+  void check_archive(const serialize::InputArchive& archive, int64_t step) const;
   std::string read_checked(int64_t step) const;
-  int64_t load(const std::string& bytes);
+  int64_t load_checkpoint(const std::string& bytes);
   std::string folder_;
   CheckpointOptions options_;
   std::vector<Part> parts_;
-  std::shared_ptr<detail::FolderLock> lock_;  // held by rank 0 from its first save() on
+  std::shared_ptr<detail::FolderLock> folder_lock_;  // held by rank 0 from its first save() on
 };
 
 }  // namespace tandem

@@ -285,9 +285,10 @@ template <class M> class DataParallel : public detail::WrapperModule {
     shards.reserve(tensors.size());
     for (const std::vector<Tensor>& of_shard : tensors) shards.push_back(tandem::detail::with_tensors(whole, of_shard));
     if (options_.clone_each_call()) refresh();
-    const detail::HistorySwapGuard history = replica_tensors_->refresh(shards.size(), options_.persistent_replicas());
+    const detail::HistorySwapGuard history =
+        replica_tensors_->update_replicas(shards.size(), options_.persistent_replicas());
     std::vector<Result> results(shards.size());
-    threads_.run(shards.size(), [&](size_t r) {
+    threads_.run_on_devices(shards.size(), [&](size_t r) {
       results[r] = std::apply([&](const auto&... each) { return call(*replicas_[r], each...); }, shards[r]);
     });
     return results;

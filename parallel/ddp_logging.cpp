@@ -10,7 +10,7 @@
 
 namespace tandem::nn::parallel {
 
-int64_t DistributedDataParallelBase::bucket_bytes() {
+int64_t DistributedDataParallelBase::compute_bucket_cap_bytes() {
   for (const Tensor& p : parameters_when_wrapped_.values()) {
     if (!p.requires_grad()) continue;
     ++logging_.num_parameter_tensors;
@@ -33,11 +33,11 @@ DDPLoggingData DistributedDataParallelBase::get_ddp_logging_data() const {
   data.broadcast_buffers = options_.broadcast_buffers();
   data.check_parameters_every = options_.check_parameters_every();
   const detail::ReduceTimes times = reducer_->last_times();
-  data.unused_parameters = times.unused;
-  data.backward_time = times.backward;
-  data.backward_comm_time = times.communication;
-  data.backward_exposed_time = times.exposed;
-  data.backward_compute_comm_overlap_time = std::max(0.0, times.communication - times.exposed);
+  data.unused_parameters = times.num_unused_parameters;
+  data.backward_time = times.backward_seconds;
+  data.backward_comm_time = times.communication_seconds;
+  data.backward_exposed_time = times.exposed_seconds;
+  data.backward_compute_comm_overlap_time = std::max(0.0, times.communication_seconds - times.exposed_seconds);
   return data;
 }
 

@@ -19,7 +19,7 @@ DeviceThreads::DeviceThreads(std::vector<Device> devices) : devices_(std::move(d
 }
 DeviceThreads::~DeviceThreads() = default;
 
-void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
+void DeviceThreads::run_on_devices(size_t count, const std::function<void(size_t)>& job) {
   check_not_recorded("DataParallel", "each device has a thread that would have to record");
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads(), parts = static_cast<int>(count);
   // rounded up, so that no core is idle

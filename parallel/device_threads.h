@@ -23,7 +23,7 @@ class DeviceThreads {
   /// guard(default_generator(device, r));`.
   /// @throws the exception of the first failed job (by number), with the replica's number and device in front of its
   /// message
-  void run(size_t count, const std::function<void(size_t)>& job);
+  void run_on_devices(size_t count, const std::function<void(size_t)>& job);
 
  private:
   std::vector<Device> devices_;

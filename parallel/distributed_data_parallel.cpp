@@ -71,20 +71,20 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
         "weights apply; weighted_average works with other norms only");
   }
   check_same_model();
-  broadcast(module_states(), "the model of rank 0");
+  broadcast_tensors(module_states(), "the model of rank 0");
   if (options.broadcast_buffers()) buffers_to_sync_ = buffers.values();
   const int64_t every = options.check_parameters_every();
   TANDEM_CHECK(every >= 0, "DistributedDataParallel: check_parameters_every is ", every,
                "; accepted: 1 or more (forwards from one check to the next), or 0 for no checks");
   ReducerOptions reducer;
-  reducer.bucket_bytes = bucket_bytes();
-  reducer.first_bucket_bytes = std::min(reducer.first_bucket_bytes, reducer.bucket_bytes);
+  reducer.bucket_cap_bytes = compute_bucket_cap_bytes();
+  reducer.first_bucket_bytes = std::min(reducer.first_bucket_bytes, reducer.bucket_cap_bytes);
   reducer.find_unused_parameters = options.find_unused_parameters();
   reducer.gradient_as_bucket_view = options.gradient_as_bucket_view();
   reducer.weighted = options.weighted_average();
   reducer.static_graph = options.static_graph();
   reducer_ = Owned(new Reducer(ddp_name_, parameters, group_, reducer));
-  logging_.bucket_cap_bytes = reducer.bucket_bytes, logging_.first_bucket_bytes = reducer.first_bucket_bytes;
+  logging_.bucket_cap_bytes = reducer.bucket_cap_bytes, logging_.first_bucket_bytes = reducer.first_bucket_bytes;
   reducer_handle_ = std::make_shared<Reducer*>(reducer_.get());
 }
 DistributedDataParallelBase::~DistributedDataParallelBase() { *reducer_handle_ = nullptr; }
@@ -145,8 +145,8 @@ void DistributedDataParallelBase::check_same_model() const {
   }
 }
 
-void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, const std::string& about,
-                                            int source) const {
+void DistributedDataParallelBase::broadcast_tensors(const std::vector<Tensor>& tensors, const std::string& about,
+                                                    int source) const {
   if (group_->size() == 1) return;
   const NoGradGuard guard;
   std::map<DType, std::vector<Tensor>> by_dtype;
@@ -216,12 +216,12 @@ detail::ForwardPtr DistributedDataParallelBase::pre_forward(int64_t examples) {
   if (records_grad) check_parameters();
   sync_buffers(source);
   buffers_may_differ_ = records_grad && synchronize_;
-  return records_grad ? reducer_->begin(synchronize_, options_.weighted_average() ? weight : 0) : nullptr;
+  return records_grad ? reducer_->begin_forward(synchronize_, options_.weighted_average() ? weight : 0) : nullptr;
 }
 void DistributedDataParallelBase::sync_buffers(int source) {
   if (!buffers_may_differ_ || buffers_to_sync_.empty()) return;
   const PhaseSpan phase("exposed communication");
-  broadcast(buffers_to_sync_, "buffers of rank " + std::to_string(source), source);
+  broadcast_tensors(buffers_to_sync_, "buffers of rank " + std::to_string(source), source);
 }
 void DistributedDataParallelBase::skip_batch() {
   TANDEM_CHECK(options_.weighted_average(),
@@ -266,7 +266,7 @@ void DistributedDataParallelBase::register_output_hook(const Tensor& output, con
   // If `output` is a view that is changed in place, its base gets a new history. A backward through it does not pass
   // the node of the view, so the base needs a hook too.
   const Tensor& base = autograd::materialize_autograd_meta(output).base;
-  if (base.defined() && base.grad_fn() && base.grad_fn()->sequence_nr() >= forward->first_node)
+  if (base.defined() && base.grad_fn() && base.grad_fn()->sequence_nr() >= forward->first_sequence_number)
     base.register_hook([start](const Tensor&) { start(); });
 }
 void DistributedDataParallelBase::post_forward(const ForwardPtr& forward, const std::vector<Tensor>& outputs) {

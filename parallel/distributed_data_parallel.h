@@ -13,8 +13,8 @@ namespace tandem::nn::parallel {
 
 namespace detail {
 class Reducer;
-struct Forward;
-using ForwardPtr = std::shared_ptr<Forward>;
+struct ForwardState;
+using ForwardPtr = std::shared_ptr<ForwardState>;
 }  // namespace detail
 
 /// Value of bucket_cap_mb that derives the bucket size from the latency and bandwidth between the ranks. They are
@@ -134,13 +134,13 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   void check_parameters();
   /// Returns the maximum bytes of a bucket according to the options; for kBucketCapFromLink, measures the link, which
   /// is a collective. Also sets the members of logging_ that describe the parameters and the link.
-  [[gnu::cold]] int64_t bucket_bytes();
+  [[gnu::cold]] int64_t compute_bucket_cap_bytes();
   void check_same_model() const;
   /// Returns the parameters and buffers that one rank broadcasts: rank 0 when the module is wrapped, and a rank that
   /// ended last at the end of a Join.
   std::vector<Tensor> module_states() const;
   /// Copies the values of `tensors` on rank `source` to `tensors` on the other ranks, with one message per dtype.
-  void broadcast(const std::vector<Tensor>& tensors, const std::string& about, int source = 0) const;
+  void broadcast_tensors(const std::vector<Tensor>& tensors, const std::string& about, int source = 0) const;
   void sync_buffers(int source);
 
   distributed::ProcessGroupPtr group_;

@@ -11,7 +11,7 @@ template <class M>
 std::vector<std::shared_ptr<M>> replicate(const std::shared_ptr<M>& module, const std::vector<Device>& devices) {
   std::vector<std::shared_ptr<M>> replicas = detail::make_replicas(*module, detail::validate_devices(devices));
   const detail::HistorySwapGuard none =
-      detail::Replicas(*module, detail::as_modules(replicas), devices).refresh(devices.size());
+      detail::Replicas(*module, detail::as_modules(replicas), devices).update_replicas(devices.size());
   return replicas;
 }
 template <class M>
@@ -36,7 +36,7 @@ std::vector<Tensor> parallel_apply(const std::vector<ModuleType>& modules, const
   TANDEM_CHECK(!modules.empty(), "parallel_apply: there are no modules; accepted: one or more");
   std::vector<Tensor> local = inputs, outputs(modules.size());
   for (size_t r = 0; r < local.size(); ++r) local[r] = local[r].to((*devices)[r]);
-  detail::DeviceThreads(*devices).run(
+  detail::DeviceThreads(*devices).run_on_devices(
       modules.size(), [&](size_t r) { outputs[r] = tandem::detail::call_module(*modules[r], local[r]); });
   return outputs;
 }

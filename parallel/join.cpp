@@ -56,11 +56,11 @@ Join::RankStatus Join::exchange_status(DistributedDataParallelBase& module, bool
   RankStatus status{{}, false, false};
   for (int r = 0; r < group.size(); ++r, row += 3) {
     if (!row[0]) continue;
-    if (status.active.empty()) status.synchronizes = row[1], status.has_buffers = row[2];
-    status.active.push_back(r);
+    if (status.active_ranks.empty()) status.synchronizes = row[1], status.has_buffers = row[2];
+    status.active_ranks.push_back(r);
   }
-  const size_t going = status.active.size();
-  if (going > 0) last_active_ = status.active;
+  const size_t going = status.active_ranks.size();
+  if (going > 0) last_active_ = status.active_ranks;
   if (going == 0 || going == static_cast<size_t>(group.size())) return status;
   if (options_.throw_on_early_termination()) {
     detach_modules();
@@ -79,12 +79,12 @@ Join::RankStatus Join::exchange_status(DistributedDataParallelBase& module, bool
 int Join::notify_join(DistributedDataParallelBase& module, bool synchronizes) {
   const PhaseSpan phase("exposed communication");
   const RankStatus status = exchange_status(module, /*active=*/true, synchronizes);
-  return std::exchange(module.buffers_from_, status.active[0]);
+  return std::exchange(module.buffers_from_, status.active_ranks[0]);
 }
 
-void Join::shadow(DistributedDataParallelBase& module, const RankStatus& status) {
+void Join::shadow_step(DistributedDataParallelBase& module, const RankStatus& status) {
   module.buffers_may_differ_ = status.has_buffers;
-  module.sync_buffers(std::exchange(module.buffers_from_, status.active[0]));
+  module.sync_buffers(std::exchange(module.buffers_from_, status.active_ranks[0]));
   module.buffers_may_differ_ = status.synchronizes;
   if (status.synchronizes) module.reducer_->shadow_backward();
 }
@@ -102,14 +102,15 @@ void Join::shadow_all() {
   for (;;)
     for (auto* module : modules_) {
       const RankStatus status = exchange_status(*module, /*active=*/false, /*synchronizes=*/false);
-      if (status.active.empty()) return sync_final_model();
-      shadow(*module, status);
+      if (status.active_ranks.empty()) return sync_final_model();
+      shadow_step(*module, status);
     }
 }
 void Join::sync_final_model() {
   if (last_active_.empty()) return;
   for (const auto* module : modules_)
-    module->broadcast(module->module_states(), "the model of rank " + std::to_string(last_active_[0]), last_active_[0]);
+    module->broadcast_tensors(module->module_states(), "the model of rank " + std::to_string(last_active_[0]),
+                              last_active_[0]);
 }
 
 }  // namespace tandem::nn::parallel

@@ -46,7 +46,7 @@ class Join {
   friend class DistributedDataParallelBase;
   /// Status of all ranks, which they exchange before each forward.
   struct RankStatus {
-    std::vector<int> active;  // ranks that run the forward
+    std::vector<int> active_ranks;  // ranks that run the forward
     // synchronizes: whether the forward of the first rank in `active` synchronizes. has_buffers: whether buffers must
     // be broadcast before that forward.
     bool synchronizes, has_buffers;
@@ -57,7 +57,7 @@ class Join {
   /// Returns whether all ranks run the current forward.
   bool all_ranks_active() const { return last_active_.size() == static_cast<size_t>(modules_[0]->group_->size()); }
   RankStatus exchange_status(DistributedDataParallelBase& module, bool active, bool synchronizes);
-  void shadow(DistributedDataParallelBase& module, const RankStatus& status);
+  void shadow_step(DistributedDataParallelBase& module, const RankStatus& status);
   void shadow_all();
   void sync_final_model();
   void detach_modules();

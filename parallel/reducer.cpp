@@ -25,17 +25,17 @@ Reducer::Reducer(std::string name, const NamedParameters& parameters, distribute
                 (!options.find_unused_parameters || options.static_graph) && group_->size() > 1}),
       transport_(new AllReduce(group_, gradients_.buckets())),
       divisor_(group_->size()) {
-  allocate(plan({}));
+  allocate_buckets(make_bucket_plan({}));
   gradients_.add_post_hooks([this](size_t i) { on_gradient(i); });
 }
 
-BucketPlan Reducer::plan(std::vector<size_t> order) const {
+BucketPlan Reducer::make_bucket_plan(std::vector<size_t> order) const {
   std::vector<BucketItem> items;
   items.reserve(gradients_.size());
   for (const Tensor& p : parameters()) items.push_back({p.dtype(), p.device(), p.nbytes()});
-  return plan_buckets(items, options_.first_bucket_bytes, options_.bucket_bytes, std::move(order));
+  return plan_buckets(items, options_.first_bucket_bytes, options_.bucket_cap_bytes, std::move(order));
 }
-void Reducer::allocate(BucketPlan plan) {
+void Reducer::allocate_buckets(BucketPlan plan) {
   if (plan.empty()) return;
   const bool any_float64 =
       std::any_of(parameters().begin(), parameters().end(), [](auto& p) { return p.dtype() == kFloat64; });
@@ -43,9 +43,9 @@ void Reducer::allocate(BucketPlan plan) {
       status_exchange_.num_status_elements(parameters()[plan.back()[0]].dtype(), any_float64, *transport_);
   const bool is_single_rank = group_->size() == 1 && !has_comm_hook_ && !options_.weighted && !options_.static_graph;
   gradients_.allocate(std::move(plan), status, is_single_rank);
-  status_exchange_.allocate(gradients_.buckets().status(), any_float64, parameters()[0].device());
+  status_exchange_.allocate_status(gradients_.buckets().status(), any_float64, parameters()[0].device());
   tracker_.set_buckets(gradients_.buckets().bucket_of_parameter(), buckets().size());
-  transport_->reset();
+  transport_->release_last_step();
 }
 /// Lays the buckets out in the order in which gradients arrived on rank 0, so that bucket 0 fills first, then bucket 1,
 /// and so on.
@@ -57,7 +57,7 @@ void Reducer::rebuild_buckets() {
   const Tensor here = order_tensor.cpu();
   const int64_t* const first = here.data_ptr<int64_t>();
   order.assign(first, first + order.size());
-  if (BucketPlan better = plan(std::move(order)); better != buckets()) allocate(std::move(better));
+  if (BucketPlan better = make_bucket_plan(std::move(order)); better != buckets()) allocate_buckets(std::move(better));
 }
 void Reducer::register_comm_hook(CommHook hook) {
   const NoGradGuard guard;
@@ -68,14 +68,14 @@ void Reducer::register_comm_hook(CommHook hook) {
   if (!hook) return;
   has_comm_hook_ = true;
   transport_ = std::make_unique<ReduceByHook>(kOwner, group_, gradients_.buckets(), parameters(), std::move(hook));
-  allocate(BucketPlan(buckets()));
+  allocate_buckets(BucketPlan(buckets()));
 }
 void Reducer::set_bucket_callback(std::function<void(size_t)> f) {
   const std::lock_guard lock(mutex_);
   bucket_callback_ = std::move(f);
 }
 
-ForwardPtr Reducer::begin(bool synchronize, double weight) {
+ForwardPtr Reducer::begin_forward(bool synchronize, double weight) {
   const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
   std::vector<bool> requires_grad(gradients_.size());
@@ -85,7 +85,7 @@ ForwardPtr Reducer::begin(bool synchronize, double weight) {
     any = any || requires_grad[i];
   }
   if (tracker_.should_rebuild_buckets() && synchronize && any) rebuild_buckets();
-  return tracker_.begin(synchronize, weight, std::move(requires_grad), ThreadContext::current().next_sequence);
+  return tracker_.begin_forward(synchronize, weight, std::move(requires_grad), ThreadContext::current().next_sequence);
 }
 void Reducer::start_backward(const ForwardPtr& forward) {
   const NoGradGuard guard;
@@ -95,7 +95,7 @@ void Reducer::start_backward(const ForwardPtr& forward) {
 }
 /// Expects a gradient of each parameter that required one in the forward, if this backward adds to it. Counts the
 /// weight of the forward.
-void Reducer::expect_gradients(Forward& forward) {
+void Reducer::expect_gradients(ForwardState& forward) {
   bool adds = false;
   for (size_t i = 0; i < gradients_.size(); ++i) {
     if (!(*forward.requires_grad)[i] || !gradients_.accumulates_in_backward(i)) continue;
@@ -107,15 +107,15 @@ void Reducer::expect_gradients(Forward& forward) {
 void Reducer::expect_parameter(size_t i) {
   if (!tracker_.has_started()) {
     const auto token = std::make_shared<const bool>(true);
-    start(token);
-    autograd::queue_callback([this, token] { finish(); });
+    begin_reduction(token);
+    autograd::queue_callback([this, token] { finalize_backward(); });
   }
   if (!tracker_.expect_gradients(i)) gradients_.fill_slot(i, tracker_.may_be_globally_unused(i));
 }
-void Reducer::start(const std::weak_ptr<const bool>& token) {
-  tracker_.start(token);
-  transport_->start();
-  gradients_.reset();
+void Reducer::begin_reduction(const std::weak_ptr<const bool>& token) {
+  tracker_.begin_backward(token);
+  transport_->begin_step();
+  gradients_.drop_saved_gradients();
   for (size_t i = 0; i < gradients_.size(); ++i)
     if (!parameters()[i].grad().defined()) tracker_.mark_unused(i);
   times_ = {};
@@ -134,22 +134,22 @@ void Reducer::on_gradient(size_t i) {
   }
   tracker_.mark_used(i);
   gradients_.finalize_gradient(i);
-  Forward& forward = tracker_.forward();
+  ForwardState& forward = tracker_.forward();
   if (!tracker_.synchronizes() || !(tracker_.is_running() || forward.has_no_output_hook)) {
     if (forward.has_no_output_hook) tracker_.apply_weight(forward);
     return;
   }
   if (!tracker_.has_started()) expect_gradients(forward);
   if (tracker_.needs_expecting(i)) expect_parameter(i);
-  tracker_.count(i);
+  tracker_.count_gradient(i);
   gradients_.copy_to_slot(i);
   last_gradient_ = std::chrono::steady_clock::now();
   if (!status_exchange_.has_weight_scale() || tracker_.should_delay_launch()) return;
-  while (const auto full = tracker_.next_full_bucket()) launch(*full, /*all_used=*/true);
+  while (const auto full = tracker_.next_full_bucket()) launch_bucket(*full, /*all_used=*/true);
 }
 /// Sends a bucket. With the last bucket, also sends the status.
 /// @param all_used  whether this rank used all parameters; only read for the last bucket
-void Reducer::launch(size_t b, bool all_used) {
+void Reducer::launch_bucket(size_t b, bool all_used) {
   const Buckets& buckets = gradients_.buckets();
   const bool last = b + 1 == buckets.size();
   if (!tracker_.is_in_use(b) && !last) return;  // skip: all parameters of the bucket are frozen
@@ -157,17 +157,18 @@ void Reducer::launch(size_t b, bool all_used) {
   if (options_.weighted) status_exchange_.apply_weight(buckets.gradients(b), tracker_.weight());
   if (last) status_exchange_.set_status(all_used, tracker_.weight());
   if (gradients_.is_single_rank()) return;
-  transport_->send(b, name_ + ": gradients, bucket " + std::to_string(b) + " of " + std::to_string(buckets.size()) +
-                          tracker_.describe_unexpected() + ", from " + gradients_.names()[buckets.plan()[b][0]]);
-  if (last) transport_->send_after_buckets(status_exchange_.send());
+  transport_->send_bucket(b, name_ + ": gradients, bucket " + std::to_string(b) + " of " +
+                                 std::to_string(buckets.size()) + tracker_.describe_unexpected() + ", from " +
+                                 gradients_.names()[buckets.plan()[b][0]]);
+  if (last) transport_->send_after_buckets(status_exchange_.start_all_reduce());
 }
 void Reducer::launch_rest(bool all_used) {
   if (!status_exchange_.has_weight_scale()) status_exchange_.all_reduce_weight_scale(tracker_.weight());
-  while (const auto next = tracker_.next()) launch(*next, all_used);
+  while (const auto next = tracker_.take_next_bucket()) launch_bucket(*next, all_used);
 }
 
 /// Ends a backward: launches the remaining buckets, waits for all of them, and copies the averages to grad().
-void Reducer::finish() {
+void Reducer::finalize_backward() {
   const NoGradGuard guard;
   const PhaseSpan phase("reduce");
   const std::lock_guard lock(mutex_);
@@ -179,44 +180,45 @@ void Reducer::finish() {
   tracker_.learn_graph();
   const std::vector<bool> got_expected = tracker_.got_expected_gradients();
   launch_rest(std::all_of(got_expected.begin(), got_expected.end(), [](bool each) { return each; }));
-  complete(all_arrived);
+  complete_reduction(all_arrived);
 }
 void Reducer::shadow_backward() {
-  begin(/*synchronize=*/true, /*weight=*/0);
+  begin_forward(/*synchronize=*/true, /*weight=*/0);
   if (parameters().empty()) return;
   const NoGradGuard guard;
   const PhaseSpan phase("reduce");
   const std::lock_guard lock(mutex_);
-  start({});
-  tracker_.shadow();
+  begin_reduction({});
+  tracker_.shadow_backward();
   for (size_t i = 0; i < gradients_.size(); ++i)
     if (tracker_.is_expected(i)) gradients_.fill_slot(i, tracker_.may_be_globally_unused(i));
   const Buckets& buckets = gradients_.buckets();
   for (size_t b = 0; b < buckets.size() && tracker_.weight() == 0; ++b) buckets.gradients(b).zero_();
   // false makes the ranks exchange which rank used which parameter
   launch_rest(/*all_used=*/!tracker_.allows_unused());
-  complete(/*all_arrived=*/false);
+  complete_reduction(/*all_arrived=*/false);
 }
-void Reducer::complete(bool all_arrived) {
+void Reducer::complete_reduction(bool all_arrived) {
   tracker_.set_averaged_locally();
   const bool in_order =
       bucket_callback_ && all_arrived && !options_.weighted && divisor_ == group_->size() && !tracker_.allows_unused();
   const auto on_bucket_reduced = [this](size_t b) {
-    gradients_.copy_from_bucket(b, tracker_.averaged());
+    gradients_.copy_from_bucket(b, tracker_.averaged_parameters());
     bucket_callback_(b);
   };
-  transport_->finish(in_order ? std::function<void(size_t)>(on_bucket_reduced) : nullptr);
-  status_exchange_.rescale(*transport_, gradients_.buckets(), divisor_);
-  times_.overlapped = all_arrived && first_launch_ < last_gradient_;
-  times_.unused = tracker_.unused();
+  transport_->finish_step(in_order ? std::function<void(size_t)>(on_bucket_reduced) : nullptr);
+  status_exchange_.rescale_buckets(*transport_, gradients_.buckets(), divisor_);
+  times_.has_overlap = all_arrived && first_launch_ < last_gradient_;
+  times_.num_unused_parameters = tracker_.num_unused_parameters();
   tracker_.set_averaged_globally(
       status_exchange_.globally_used(tracker_.got_expected_gradients(), tracker_.allows_unused(), gradients_.names()));
-  for (size_t b = 0; b < buckets().size() && !in_order; ++b) gradients_.copy_from_bucket(b, tracker_.averaged());
-  gradients_.reset();
+  for (size_t b = 0; b < buckets().size() && !in_order; ++b)
+    gradients_.copy_from_bucket(b, tracker_.averaged_parameters());
+  gradients_.drop_saved_gradients();
   if (bucket_callback_) bucket_callback_(buckets().size());
-  times_.backward = std::chrono::duration<double>(std::chrono::steady_clock::now() - backward_start_).count();
+  times_.backward_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - backward_start_).count();
   ++iterations_;
-  tracker_.finish();
+  tracker_.finish_backward();
 }
 ReduceTimes Reducer::last_times() const {
   ReduceTimes times = times_;

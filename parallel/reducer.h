@@ -10,7 +10,7 @@
 namespace tandem::nn::parallel::detail {
 
 struct ReducerOptions {
-  int64_t first_bucket_bytes = int64_t{1} << 20, bucket_bytes = int64_t{25} << 20;
+  int64_t first_bucket_bytes = int64_t{1} << 20, bucket_cap_bytes = int64_t{25} << 20;
   /// If true, a parameter may have no gradient. If another rank has a gradient for it, this rank counts as having a
   /// gradient of zeros; if no rank has one, the parameter keeps its old gradient. If false, a missing gradient is an
   /// error. On the CPU the same backward throws; on a GPU the next one does, because the host does not wait for each
@@ -52,7 +52,7 @@ class Reducer {
   /// Begins a forward. If a backward has not ended, its state is dropped.
   /// @param synchronize  whether a backward before the next forward averages gradients
   /// @throws Error if a parameter was moved to another device or dtype
-  ForwardPtr begin(bool synchronize, double weight);
+  ForwardPtr begin_forward(bool synchronize, double weight);
   /// Makes the end of the running backward wait for all buckets. The backward goes through `forward`. Gradients that it
   /// has already added count too.
   void start_backward(const ForwardPtr& forward);
@@ -84,17 +84,17 @@ class Reducer {
   std::vector<int64_t> bucket_sizes() const { return gradients_.bucket_sizes(); }
 
  private:
-  BucketPlan plan(std::vector<size_t> order) const;
-  void allocate(BucketPlan plan);
+  BucketPlan make_bucket_plan(std::vector<size_t> order) const;
+  void allocate_buckets(BucketPlan plan);
   void rebuild_buckets();
   void on_gradient(size_t parameter);
-  void expect_gradients(Forward& forward);
+  void expect_gradients(ForwardState& forward);
   void expect_parameter(size_t parameter);
-  void start(const std::weak_ptr<const bool>& token);
-  void launch(size_t bucket, bool all_used);
+  void begin_reduction(const std::weak_ptr<const bool>& token);
+  void launch_bucket(size_t bucket, bool all_used);
   void launch_rest(bool all_used);
-  void finish();
-  void complete(bool all_arrived);
+  void finalize_backward();
+  void complete_reduction(bool all_arrived);
 
   const std::string name_;
   const distributed::ProcessGroupPtr group_;

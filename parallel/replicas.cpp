@@ -51,7 +51,7 @@ void ReplicatedTensors::check_on_first_device() const {
                  "'); move the module with to(), or put its device first in the list");
 }
 
-bool ReplicatedTensors::add(size_t replica, const Tensor& original, const Tensor& tensor) {
+bool ReplicatedTensors::add_replica_tensor(size_t replica, const Tensor& original, const Tensor& tensor) {
   for (size_t i = 0; i < originals_.size(); ++i) {
     if (!originals_[i].is_same(original)) continue;
     replica_tensors_[replica].emplace_back(i, tensor);
@@ -65,14 +65,14 @@ bool ReplicatedTensors::is_stale(const DeviceReplicas& copies, size_t i) const {
          copies.versions[i] != copies.buffers.tensors()[i]._version();
 }
 
-void ReplicatedTensors::transfer(size_t count, bool persistent) {
+void ReplicatedTensors::copy_to_replicas(size_t count, bool persistent_replicas) {
   FlatBuffers packed;  // copies of all originals on the first device, made when a device first needs a transfer
   for (size_t r = 1; r < count; ++r) {
     DeviceReplicas& copies = replicas_[r];
     if (!copies.buffers.has_same_layout(originals_)) copies = {FlatBuffers(originals_, devices_[r]), {}, {}};
     std::vector<bool> changes(originals_.size());
     for (size_t i = 0; i < originals_.size(); ++i) changes[i] = is_stale(copies, i);
-    if (persistent && std::find(changes.begin(), changes.end(), true) == changes.end()) continue;
+    if (persistent_replicas && std::find(changes.begin(), changes.end(), true) == changes.end()) continue;
     if (packed.tensors().empty()) {
       packed = FlatBuffers(originals_, devices_[0]);
       packed.pack(originals_);
@@ -87,12 +87,12 @@ void ReplicatedTensors::transfer(size_t count, bool persistent) {
   }
 }
 
-HistorySwapGuard ReplicatedTensors::refresh(size_t count, bool persistent) {
+HistorySwapGuard ReplicatedTensors::update_replicas(size_t count, bool persistent_replicas) {
   HistorySwapGuard history_guard;
   if (originals_.empty()) return history_guard;
   check_on_first_device();
   if (module_is_replica_ && count == 1) return history_guard;
-  transfer(count, persistent);
+  copy_to_replicas(count, persistent_replicas);
   std::vector<std::vector<Tensor>> aliases(count);  // new aliases, which receive the history of the broadcast
   for (size_t r = 0; r < count; ++r) {
     aliases[r].reserve(originals_.size());
@@ -127,7 +127,8 @@ Replicas::Replicas(const Module& module, std::vector<std::shared_ptr<Module>> re
       TANDEM_CHECK(tensor && tensor->sizes() == item->sizes(), "DataParallel: the replica for ", devices[r],
                    tensor ? " has a different shape for '" : " lacks '", item.key(), "', which is ", item->sizes(),
                    " in the module; both must have the same tensors");
-      if (!parameters_.add(r, item.value(), *tensor)) buffers_.add(r, item.value(), *tensor);
+      if (!parameters_.add_replica_tensor(r, item.value(), *tensor))
+        buffers_.add_replica_tensor(r, item.value(), *tensor);
     }
     modules_[r].emplace_back(&module, replicas_[r].get());
     const auto own = replicas_[r]->named_modules();
@@ -136,15 +137,15 @@ Replicas::Replicas(const Module& module, std::vector<std::shared_ptr<Module>> re
   }
 }
 
-detail::HistorySwapGuard Replicas::refresh(size_t count, bool persistent) {
+detail::HistorySwapGuard Replicas::update_replicas(size_t count, bool persistent_replicas) {
   const PhaseSpan phase("replicate");
   for (size_t r = 0; r < count; ++r)
     for (const auto& [original, copy] : modules_[r]) {
       if (copy->is_training() != original->is_training()) copy->train(original->is_training());
       tandem::detail::ModuleAccess::sync_hooks(*copy, *original);
     }
-  buffers_.refresh(count, persistent);
-  return parameters_.refresh(count, persistent);
+  buffers_.update_replicas(count, persistent_replicas);
+  return parameters_.update_replicas(count, persistent_replicas);
 }
 
 }  // namespace tandem::nn::parallel

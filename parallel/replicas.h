@@ -41,10 +41,11 @@ class ReplicatedTensors {
   ReplicatedTensors(const NamedParameters& originals, std::vector<Device> devices, bool module_is_replica);
   /// Registers the tensor of replica r that corresponds to `original`. Returns false if `original` is not one of the
   /// module's tensors listed here.
-  bool add(size_t replica, const Tensor& original, const Tensor& tensor);
+  bool add_replica_tensor(size_t replica, const Tensor& original, const Tensor& tensor);
   /// Updates the tensors of the first `count` replicas.
-  /// @param persistent  if true, copies to a device only if a version counter shows a change there or in the original
-  HistorySwapGuard refresh(size_t count, bool persistent);
+  /// @param persistent_replicas  if true, copies to a device only if a version counter shows a change there or in the
+  /// original
+  HistorySwapGuard update_replicas(size_t count, bool persistent_replicas);
 
  private:
   struct DeviceReplicas {  // copies of all originals on a device other than the first, and versions after the last
@@ -54,7 +55,7 @@ class ReplicatedTensors {
   };
   void check_on_first_device() const;
   bool is_stale(const DeviceReplicas& copies, size_t i) const;
-  void transfer(size_t count, bool persistent);
+  void copy_to_replicas(size_t count, bool persistent_replicas);
 
   std::vector<std::string> names_;
   std::vector<Tensor> originals_;
@@ -74,7 +75,7 @@ class Replicas {
   /// Updates the first `count` replicas: copies values, requires_grad, training flags and hooks from the module.
   /// Parameters become outputs of one broadcast node. If the module is its own replica, its parameters are outputs of
   /// that node only until the returned object is destroyed.
-  [[nodiscard]] HistorySwapGuard refresh(size_t count, bool persistent = false);
+  [[nodiscard]] HistorySwapGuard update_replicas(size_t count, bool persistent_replicas = false);
 
  private:
   std::vector<std::shared_ptr<Module>> replicas_;

@@ -111,7 +111,7 @@ Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
   const Tensor out = core::empty_dense(whole, strides, shards[0].dtype(), device);
   int64_t first = 0;
   for (const Tensor& shard : shards) {
-    detail::transfer(shard, core::narrow(out, dim, first, shard.size(dim)));
+    detail::transfer_tensor(shard, core::narrow(out, dim, first, shard.size(dim)));
     first += shard.size(dim);
   }
   detail::record_multi_device_node(
@@ -126,7 +126,7 @@ Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
 
 namespace detail {
 
-void transfer(const Tensor& source, const Tensor& target) {
+void transfer_tensor(const Tensor& source, const Tensor& target) {
   if (source.device() == target.device()) return copy_elements(source, target, /*non_blocking=*/target.is_cuda());
   TraceEvent event{.kind = TraceEvent::Kind::transfer, .name = current_phase() ? current_phase() : "copy"};
   Tracer* const tracer = current_tracer();
@@ -149,7 +149,7 @@ std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& s
     Tensor shard = core::narrow(x, dim, first, size);
     if (device != x.device()) {
       const Tensor there = core::empty_like(shard, x.dtype(), device);
-      transfer(shard, there);
+      transfer_tensor(shard, there);
       shard = there;
     }
     shards.push_back(shard);

@@ -39,7 +39,7 @@ int64_t bytes_moved();
 namespace detail {
 /// Copies the elements of `source` to `target`, which may be on another device. The copy is not recorded by autograd,
 /// but counted by bytes_moved().
-void transfer(const Tensor& source, const Tensor& target);
+void transfer_tensor(const Tensor& source, const Tensor& target);
 /// Splits x into shards of the given sizes.
 std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& sizes,
                                   const std::vector<Device>& devices, int64_t dim);

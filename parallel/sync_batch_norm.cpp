@@ -15,11 +15,11 @@ class RankBatches final : public tandem::detail::BatchStatsReducer {
   explicit RankBatches(ProcessGroupPtr group) : group_(std::move(group)) {}
 
   bool is_single_rank() const override {
-    const ProcessGroupPtr group = current();
+    const ProcessGroupPtr group = current_group();
     return !group || group->size() == 1;
   }
   int64_t combine_stats(Tensor& mean, Tensor& var, int64_t count) const override {
-    const ProcessGroupPtr group = current();
+    const ProcessGroupPtr group = current_group();
     const int64_t ranks = group->size(), channels = mean.numel();
     // Use float64, because float32 cannot represent every count of elements.
     const TensorOptions options = TensorOptions(kFloat64).device(mean.device());
@@ -36,11 +36,11 @@ class RankBatches final : public tandem::detail::BatchStatsReducer {
     return static_cast<int64_t>(total.item<double>());
   }
   void all_reduce_sums(const Tensor& sums) const override {
-    current()->all_reduce(sums, distributed::ReduceOp::SUM, "SyncBatchNorm's backward")->wait();
+    current_group()->all_reduce(sums, distributed::ReduceOp::SUM, "SyncBatchNorm's backward")->wait();
   }
 
  private:
-  ProcessGroupPtr current() const {
+  ProcessGroupPtr current_group() const {
     if (group_ || !distributed::is_initialized()) return group_;
     return distributed::default_group();
   }

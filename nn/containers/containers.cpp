@@ -65,7 +65,7 @@ void ModuleListImpl::copy_contents_from(const Module& original, detail::Cloning&
   const auto& from = static_cast<const ModuleListImpl&>(original);
   children_ = cloning.copy_all(from.children_);
   modules_.clear();
-  for (const auto& m : from.modules_) modules_.push_back(cloning.copy(*m));
+  for (const auto& m : from.modules_) modules_.push_back(cloning.copy_module(*m));
 }
 std::shared_ptr<Module> ModuleDictImpl::shallow_copy() const { return std::make_shared<ModuleDictImpl>(); }
 void ModuleDictImpl::copy_contents_from(const Module& original, detail::Cloning& cloning) {

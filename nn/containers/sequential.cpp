@@ -29,7 +29,7 @@ void SequentialImpl::copy_contents_from(const Module& original, detail::Cloning&
   const auto& from = static_cast<const SequentialImpl&>(original);
   children_ = cloning.copy_all(from.children_);
   modules_.clear();
-  for (const AnyModule& m : from.modules_) modules_.push_back(m.with_module(cloning.copy(*m.ptr())));
+  for (const AnyModule& m : from.modules_) modules_.push_back(m.with_module(cloning.copy_module(*m.ptr())));
 }
 const AnyModule& SequentialImpl::module_at(size_t i) const {
   TANDEM_CHECK_AS(IndexError, i < size(), "Sequential: Index out of range: index is ", i, ", but there are ", size(),

@@ -80,10 +80,10 @@ void run_hooks(const char* kind, const List& hooks, nn::Module& module, HookTens
 struct HookedCall::Backward {
   std::shared_ptr<nn::Module> module_owner;  // keeps the module alive; null if no shared_ptr owns it
   nn::Module* module;
-  decltype(ModuleHooks::backward.list()) hooks;
-  decltype(ModuleHooks::backward_pre.list()) pre_hooks;
+  decltype(ModuleHooks::backward_hooks.list()) hooks;
+  decltype(ModuleHooks::backward_pre_hooks.list()) pre_hooks;
   bool has_input_node = false;
-  size_t inputs = 0;
+  size_t num_inputs = 0;
   HookTensors grad_outputs;
 
   HookTensors on_grad_outputs(HookTensors grads) {
@@ -92,7 +92,7 @@ struct HookedCall::Backward {
       grad_outputs = grads;
       return grads;
     }
-    for (const auto& [key, hook] : hooks) hook(*module, HookTensors(inputs), grads);
+    for (const auto& [key, hook] : hooks) hook(*module, HookTensors(num_inputs), grads);
     return grads;
   }
   HookTensors on_grad_inputs(HookTensors grads) {
@@ -129,14 +129,14 @@ void replace_tensors(HookTensors&& tensors, ArrayRef<Tensor*> positions) {
 void HookedCall::run_pre_hooks(ArrayRef<Tensor*> positions) {
   for (const Parametrization& each : hooks_.parametrizations) each.update(module_);
   HookTensors inputs = get_tensors(positions);
-  run_hooks("forward pre-hook", hooks_.forward_pre.list(), module_, inputs);
-  if (is_grad_enabled() && !(hooks_.backward.is_empty() && hooks_.backward_pre.is_empty())) {
+  run_hooks("forward pre-hook", hooks_.forward_pre_hooks.list(), module_, inputs);
+  if (is_grad_enabled() && !(hooks_.backward_hooks.is_empty() && hooks_.backward_pre_hooks.is_empty())) {
     backward_ = std::make_shared<Backward>();
     backward_->module_owner = module_.weak_from_this().lock();
     backward_->module = &module_;
-    backward_->hooks = hooks_.backward.list();
-    backward_->pre_hooks = hooks_.backward_pre.list();
-    backward_->inputs = inputs.size();
+    backward_->hooks = hooks_.backward_hooks.list();
+    backward_->pre_hooks = hooks_.backward_pre_hooks.list();
+    backward_->num_inputs = inputs.size();
     backward_->has_input_node =
         insert_identity_node("full_backward_hook", inputs,
                              [call = backward_](HookTensors grads) { return call->on_grad_inputs(std::move(grads)); });
@@ -146,7 +146,7 @@ void HookedCall::run_pre_hooks(ArrayRef<Tensor*> positions) {
 }
 void HookedCall::run_post_hooks(ArrayRef<Tensor*> positions) {
   HookTensors outputs = get_tensors(positions);
-  run_hooks("forward hook", hooks_.forward.list(), module_, outputs, inputs_);
+  run_hooks("forward hook", hooks_.forward_hooks.list(), module_, outputs, inputs_);
   if (backward_)
     insert_identity_node("full_backward_hook", outputs,
                          [call = backward_](HookTensors grads) { return call->on_grad_outputs(std::move(grads)); });

@@ -8,7 +8,7 @@
 namespace tandem::detail {
 namespace {
 
-thread_local Cloning* current = nullptr;
+thread_local Cloning* current_clone = nullptr;
 
 bool is_of_library(const nn::Module& m) { return std::string_view(typeid(m).name()).starts_with("N6tandem2nn"); }
 
@@ -32,10 +32,10 @@ void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format, bo
   if (t.grad().defined()) move(t.grad());
 }
 
-Cloning::Cloning(std::optional<Device> device) : device_(device), outer_(std::exchange(current, this)) {}
-Cloning::~Cloning() { current = outer_; }
+Cloning::Cloning(std::optional<Device> device) : device_(device), outer_(std::exchange(current_clone, this)) {}
+Cloning::~Cloning() { current_clone = outer_; }
 
-std::shared_ptr<nn::Module> Cloning::copy(const nn::Module& original) {
+std::shared_ptr<nn::Module> Cloning::copy_module(const nn::Module& original) {
   if (const auto known = copies_.find(&original); known != copies_.end()) return known->second;
   std::shared_ptr<nn::Module> copy = original.shallow_copy();
   const bool is_own = copy != nullptr;
@@ -55,15 +55,15 @@ std::shared_ptr<nn::Module> Cloning::copy(const nn::Module& original) {
 
 Cloning::Children Cloning::copy_all(const Children& originals) {
   Children out;
-  for (const auto& child : originals) out.insert(child.key(), copy(*child.value()));
+  for (const auto& child : originals) out.insert(child.key(), copy_module(*child.value()));
   return out;
 }
 
 void Cloning::on_child_registered(nn::Module& parent, const std::string& name, nn::Module& child) {
-  if (!current) return;
-  const auto pair = current->originals_.find(&parent);
-  if (pair == current->originals_.end()) return;
-  if (const auto* const original = pair->second->children_.find(name)) current->pair_with(child, **original);
+  if (!current_clone) return;
+  const auto pair = current_clone->originals_.find(&parent);
+  if (pair == current_clone->originals_.end()) return;
+  if (const auto* const original = pair->second->children_.find(name)) current_clone->pair_with(child, **original);
 }
 void Cloning::pair_children(nn::Module& copy, const nn::Module& original) {
   for (const auto& child : original.children_)
@@ -97,7 +97,7 @@ void Cloning::pair_with(nn::Module& copy, const nn::Module& original) {
   pair_children(copy, original);
 }
 
-void Cloning::finish() {
+void Cloning::complete_copies() {
   const NoGradGuard guard;
   for (size_t i = 0; i < pairs_.size(); ++i) {  // by index, because the loop body may append pairs
     const auto [copy, original] = pairs_[i];

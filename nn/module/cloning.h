@@ -15,8 +15,8 @@ void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = M
 // Note [Cloning]: a copy starts as a shallow copy, whose reset() then registers new tensors and children. While reset()
 // runs, each child is paired with the original's child of the same name as soon as it is registered: it takes over the
 // members of that child and is itself reset. So later lines of reset(), such as one that shares a weight between two
-// layers, act on the final tensors. finish() completes all pairs: contents of containers, members of modules without
-// tensors (a parent's reset() may have changed them), hooks, training flags, tensor values.
+// layers, act on the final tensors. complete_copies() completes all pairs: contents of containers, members of modules
+// without tensors (a parent's reset() may have changed them), hooks, training flags, tensor values.
 
 /// State of the clone() that runs on this thread.
 class Cloning {
@@ -26,11 +26,11 @@ class Cloning {
   Cloning(const Cloning&) = delete;
   ~Cloning();
   /// Returns the copy of a module. The first call for a module makes the copy.
-  std::shared_ptr<nn::Module> copy(const nn::Module& original);
+  std::shared_ptr<nn::Module> copy_module(const nn::Module& original);
   /// Returns the copies of a module's children, by name.
   Children copy_all(const Children& originals);
   /// Completes all copies; see Note [Cloning].
-  void finish();
+  void complete_copies();
   /// Pairs a newly registered child with its original. Does nothing unless `parent` belongs to a copy that is being
   /// made.
   static void on_child_registered(nn::Module& parent, const std::string& name, nn::Module& child);

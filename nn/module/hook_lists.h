@@ -48,8 +48,8 @@ struct Parametrization {
 /// All hooks of a module. A copy, such as a cloned module's, has its own lists.
 struct ModuleHooks {
   std::vector<Parametrization> parametrizations;
-  HookList<PreHook> forward_pre, backward_pre;
-  HookList<Hook> forward, backward;
+  HookList<PreHook> forward_pre_hooks, backward_pre_hooks;
+  HookList<Hook> forward_hooks, backward_hooks;
 };
 
 }  // namespace tandem::detail

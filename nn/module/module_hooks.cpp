@@ -23,20 +23,20 @@ ModuleHooks& HookOwner::get() {
   if (!hooks_) hooks_ = Owned(new ModuleHooks);
   return *hooks_;
 }
-nn::RemovableHandle HookOwner::add_forward_pre(PreHook hook) { return get().forward_pre.add(std::move(hook)); }
-nn::RemovableHandle HookOwner::add_forward(Hook hook) { return get().forward.add(std::move(hook)); }
-nn::RemovableHandle HookOwner::add_backward_pre(PreHook hook) { return get().backward_pre.add(std::move(hook)); }
-nn::RemovableHandle HookOwner::add_backward(Hook hook) { return get().backward.add(std::move(hook)); }
+nn::RemovableHandle HookOwner::add_forward_pre(PreHook hook) { return get().forward_pre_hooks.add(std::move(hook)); }
+nn::RemovableHandle HookOwner::add_forward(Hook hook) { return get().forward_hooks.add(std::move(hook)); }
+nn::RemovableHandle HookOwner::add_backward_pre(PreHook hook) { return get().backward_pre_hooks.add(std::move(hook)); }
+nn::RemovableHandle HookOwner::add_backward(Hook hook) { return get().backward_hooks.add(std::move(hook)); }
 
 ModuleHooks& ModuleAccess::hooks(nn::Module& module) { return module.hooks_.get(); }
 void ModuleAccess::sync_hooks(nn::Module& copy, const nn::Module& original) {
   const ModuleHooks* const from = original.hooks_.find();
   if (!from) return;
   ModuleHooks& to = copy.hooks_.get();
-  to.forward_pre.sync_with(from->forward_pre);
-  to.forward.sync_with(from->forward);
-  to.backward_pre.sync_with(from->backward_pre);
-  to.backward.sync_with(from->backward);
+  to.forward_pre_hooks.sync_with(from->forward_pre_hooks);
+  to.forward_hooks.sync_with(from->forward_hooks);
+  to.backward_pre_hooks.sync_with(from->backward_pre_hooks);
+  to.backward_hooks.sync_with(from->backward_hooks);
 }
 const nn::NamedParameters& ModuleAccess::parameters(const nn::Module& module) { return module.parameters_; }
 const OrderedDict<std::string, std::shared_ptr<nn::Module>>& ModuleAccess::children(const nn::Module& module) {
@@ -49,7 +49,7 @@ Tensor ModuleAccess::extract_parameter(nn::Module& module, const char* op, const
   module.parameters_.erase(name);
   return parameter;
 }
-Tensor& ModuleAccess::tensor(nn::Module& module, const std::string& name) {
+Tensor& ModuleAccess::parameter_or_buffer(nn::Module& module, const std::string& name) {
   return module.parameters_.contains(name) ? module.parameters_[name] : module.buffers_[name];
 }
 void ModuleAccess::erase_buffer(nn::Module& module, const std::string& name) { module.buffers_.erase(name); }

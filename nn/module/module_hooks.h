@@ -67,7 +67,7 @@ struct ModuleAccess {
   /// Removes a parameter and returns it. @throws Error if there is no defined parameter of this name
   static Tensor extract_parameter(nn::Module& module, const char* op, const std::string& name);
   /// Returns a parameter or buffer of the module itself. @throws Error if there is no such parameter or buffer
-  static Tensor& tensor(nn::Module& module, const std::string& name);
+  static Tensor& parameter_or_buffer(nn::Module& module, const std::string& name);
   static void erase_buffer(nn::Module& module, const std::string& name);
 };
 

@@ -23,8 +23,8 @@ inline std::string to_python_string(double value) {
   const std::string fixed = shortest(std::chars_format::fixed);
   return fixed.find('.') == std::string::npos ? fixed + ".0" : fixed;
 }
-inline std::string tuple(int64_t n) { return std::to_string(n).insert(0, 1, '(') + ",)"; }
-template <size_t D> std::string tuple(const ExpandingArray<D>& sizes) {
+inline std::string format_tuple(int64_t n) { return std::to_string(n).insert(0, 1, '(') + ",)"; }
+template <size_t D> std::string format_tuple(const ExpandingArray<D>& sizes) {
   std::string out = "(";
   for (size_t d = 0; d < D; ++d) out += (d > 0 ? ", " : "") + std::to_string(sizes[d]);
   return out + (D == 1 ? ",)" : ")");
@@ -33,7 +33,7 @@ template <std::same_as<int64_t> Int> std::string to_python_string(Int value) { r
 /// Formats sizes as a tuple, or as one number if all are equal, because users then usually pass one number.
 template <size_t D> std::string to_python_string(const ExpandingArray<D>& sizes) {
   for (const int64_t size : sizes)
-    if (size != sizes[0]) return tuple(sizes);
+    if (size != sizes[0]) return format_tuple(sizes);
   return std::to_string(sizes[0]);
 }
 

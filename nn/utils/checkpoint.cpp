@@ -21,7 +21,7 @@ struct SavedTensorInfo {
 };
 /// States of the random generators that this thread draws from.
 struct RngStates {
-  bool named = false;  // true if a GeneratorGuard is active, whose generator serves all devices
+  bool has_generator_guard = false;  // true if a GeneratorGuard is active, whose generator serves all devices
   std::vector<std::pair<Generator*, PhiloxState>> states;
 
   static RngStates capture(const variable_list& inputs) {
@@ -31,7 +31,7 @@ struct RngStates {
         if (known == &generator) return;
       out.states.emplace_back(&generator, generator.get_state());
     };
-    out.named = ThreadContext::current().generator != nullptr;
+    out.has_generator_guard = ThreadContext::current().generator != nullptr;
     add(default_generator(kCPU));
     for (const Tensor& input : inputs)
       if (input.defined()) add(default_generator(input.device()));
@@ -39,7 +39,7 @@ struct RngStates {
   }
   /// Runs f with the generators in the stored states, then restores their previous states.
   void run_with_states(const std::function<void()>& f) const {
-    if (named) {  // a scratch generator, because the guard's generator may no longer exist
+    if (has_generator_guard) {  // a scratch generator, because the guard's generator may no longer exist
       Generator scratch;
       scratch.set_state(states[0].second);
       const GeneratorGuard guard(scratch);
@@ -50,9 +50,9 @@ struct RngStates {
     const std::lock_guard lock(one_at_a_time);
     struct RestoreGuard {
       std::vector<std::pair<Generator*, PhiloxState>> states;
-      Generator* const named = std::exchange(ThreadContext::current().generator, nullptr);
+      Generator* const active_generator = std::exchange(ThreadContext::current().generator, nullptr);
       ~RestoreGuard() {
-        ThreadContext::current().generator = named;
+        ThreadContext::current().generator = active_generator;
         for (const auto& [generator, state] : states) generator->set_state(state);
       }
     } restore;
@@ -70,15 +70,15 @@ struct CheckpointFrame::Members {
   std::vector<SavedTensor> inputs;
   std::vector<bool> requires_grad;
   std::optional<RngStates> random;
-  AutocastState autocast = ThreadContext::current().autocast;
-  Run run;
+  AutocastState autocast_state = ThreadContext::current().autocast;
+  Run run_function;
   bool finished = false;
   std::vector<SavedTensorInfo> saved;  // tensors that the first run saved, in order
   std::mutex mutex;                    // guards `recomputed`
   std::map<size_t, Tensor> recomputed;
 
   void recompute();
-  static Tensor get(const std::shared_ptr<CheckpointFrame>& frame, size_t number);
+  static Tensor get_recomputed(const std::shared_ptr<CheckpointFrame>& frame, size_t number);
 };
 
 namespace {
@@ -90,26 +90,26 @@ struct SavedTensorHandle {
   std::function<void()> free_recomputed;
   ~SavedTensorHandle() { free_recomputed(); }
 };
-thread_local bool second_run = false;
+thread_local bool is_second_run = false;
 /// Sets the first run's state of autocast, with a cache of its own, whose casts end with the second run.
 struct AutocastRestoreGuard {
   explicit AutocastRestoreGuard(const AutocastState& first)
-      : saved(std::exchange(ThreadContext::current().autocast, first)) {
+      : previous_state(std::exchange(ThreadContext::current().autocast, first)) {
     ThreadContext::current().autocast.cache = std::make_shared<AutocastCache>();
   }
-  ~AutocastRestoreGuard() { ThreadContext::current().autocast = std::move(saved); }
-  AutocastState saved;
+  ~AutocastRestoreGuard() { ThreadContext::current().autocast = std::move(previous_state); }
+  AutocastState previous_state;
 };
 struct RecomputeGuard : graph::saved_tensors_hooks {
   explicit RecomputeGuard(SavedTensorHooks hooks) { enter(std::move(hooks)); }
-  ~RecomputeGuard() { second_run = outer_; }
+  ~RecomputeGuard() { is_second_run = outer_; }
 
  private:
-  const bool outer_ = std::exchange(second_run, true);
+  const bool outer_ = std::exchange(is_second_run, true);
 };
 }  // namespace
 
-bool detail::is_recomputing() { return second_run; }
+bool detail::is_recomputing() { return is_second_run; }
 
 CheckpointFrame::CheckpointFrame(const variable_list& inputs, bool preserve_rng_state, Run run)
     : members_(new Members) {
@@ -118,8 +118,8 @@ CheckpointFrame::CheckpointFrame(const variable_list& inputs, bool preserve_rng_
     members_->requires_grad.push_back(tensor_requires_grad(input));
   }
   if (preserve_rng_state) members_->random = RngStates::capture(inputs);
-  members_->run = std::move(run);
-  members_->autocast.cache = nullptr;
+  members_->run_function = std::move(run);
+  members_->autocast_state.cache = nullptr;
 }
 CheckpointFrame::~CheckpointFrame() = default;
 void CheckpointFrame::finish() { members_->finished = true; }
@@ -154,8 +154,8 @@ void CheckpointFrame::Members::recompute() {
   const auto second_run = [&] {
     const RecomputeGuard guard(std::move(hooks));
     const EnableGradGuard recorded;
-    const AutocastRestoreGuard dtypes(autocast);
-    run(recompute_inputs);
+    const AutocastRestoreGuard dtypes(autocast_state);
+    run_function(recompute_inputs);
   };
   if (random)
     random->run_with_states(second_run);
@@ -167,7 +167,7 @@ void CheckpointFrame::Members::recompute() {
                saved.size(), ". Number of tensors saved during recomputation: ", recomputed.size(),
                ". The function must compute the same each time it runs");
 }
-Tensor CheckpointFrame::Members::get(const std::shared_ptr<CheckpointFrame>& frame, size_t number) {
+Tensor CheckpointFrame::Members::get_recomputed(const std::shared_ptr<CheckpointFrame>& frame, size_t number) {
   Members& m = *frame->members_;
   const std::lock_guard lock(m.mutex);
   if (!m.recomputed.count(number)) {
@@ -195,7 +195,7 @@ SavedTensorHooks CheckpointFrame::hooks(const std::shared_ptr<CheckpointFrame>& 
     const size_t number = m.saved.size();
     m.saved.push_back({x.sizes(), x.dtype(), x.device()});
     const auto free_recomputed = [&m, number] {
-      Tensor last;  // destroyed after the unlock, because its destructor may call drop() again
+      Tensor last;  // destroyed after the unlock, because its destructor may call this function again
       const std::lock_guard lock(m.mutex);
       if (const auto at = m.recomputed.find(number); at != m.recomputed.end()) {
         last = std::move(at->second);
@@ -206,7 +206,7 @@ SavedTensorHooks CheckpointFrame::hooks(const std::shared_ptr<CheckpointFrame>& 
   };
   hooks.unpack = [](const std::any& packed) {
     const auto& handle = std::any_cast<const std::shared_ptr<SavedTensorHandle>&>(packed);
-    return Members::get(handle->frame, handle->number);
+    return Members::get_recomputed(handle->frame, handle->number);
   };
   return hooks;
 }

@@ -36,8 +36,8 @@ void detail::add_weight_norm(nn::Module& module, const std::string& name, std::o
                              const MemberTensor& member) {
   const std::string g = name + "_g", v = name + "_v";
   const auto compute_weight = [=](nn::Module& m) {
-    const Tensor& direction = ModuleAccess::tensor(m, v);
-    return direction * (ModuleAccess::tensor(m, g) / norm_except(direction, dim));
+    const Tensor& direction = ModuleAccess::parameter_or_buffer(m, v);
+    return direction * (ModuleAccess::parameter_or_buffer(m, g) / norm_except(direction, dim));
   };
   add_parametrization(module, {"weight_norm", name,
                                [=](nn::Module& m) {
@@ -61,9 +61,9 @@ void detail::add_spectral_norm(nn::Module& module, const std::string& name, int6
       "spectral_norm: Expected n_power_iterations to be positive, but got n_power_iterations=", n_power_iterations);
   const std::string orig = name + "_orig", left = name + "_u", right = name + "_v";
   const auto compute_weight = [=](nn::Module& m, bool iterate) {
-    const Tensor& weight = ModuleAccess::tensor(m, orig);
+    const Tensor& weight = ModuleAccess::parameter_or_buffer(m, orig);
     const Tensor matrix = as_matrix(weight, wrap_dim("spectral_norm", dim, weight.dim()));
-    Tensor &u = ModuleAccess::tensor(m, left), &v = ModuleAccess::tensor(m, right);
+    Tensor &u = ModuleAccess::parameter_or_buffer(m, left), &v = ModuleAccess::parameter_or_buffer(m, right);
     if (iterate) {
       const NoGradGuard guard;
       for (int64_t i = 0; i < n_power_iterations; ++i) {

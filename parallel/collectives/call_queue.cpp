@@ -15,7 +15,7 @@ namespace {
 
 /// Records the call in the profiler's trace, if one is being recorded. For CUDA tensors, the trace shows the call as
 /// ended once the host has put it on the stream.
-void trace(const Job& job, double start) {
+void record_trace_event(const Job& job, double start) {
   Tracer* const tracer = current_tracer();
   if (!tracer) return;
   const Call& call = job.call;
@@ -35,16 +35,16 @@ const cuda::Stream& CallQueue::Lane::stream(Device device) {
   return streams_.emplace(device.index(), cuda::Stream(device, /*high_priority=*/true)).first->second;
 }
 
-WorkPtr CallQueue::collective(Job job) {
+WorkPtr CallQueue::enqueue_collective(Job job) {
   const std::lock_guard lock(mutex_);
-  job.call.sequence = ++sequence_;
+  job.call.sequence_number = ++sequence_;
   return enqueue_on(lane_, std::move(job), 0);
 }
-WorkPtr CallQueue::transfer(Job job, int tag, bool sends) {
+WorkPtr CallQueue::enqueue_p2p(Job job, int tag, bool sends) {
   Lane* lane = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    lane = &transfers_.try_emplace({job.call.other, tag, sends}).first->second;
+    lane = &transfers_.try_emplace({job.call.root_or_peer, tag, sends}).first->second;
   }
   return enqueue_on(*lane, std::move(job), tag);
 }
@@ -62,9 +62,9 @@ void CallQueue::end_coalescing() {
 WorkPtr CallQueue::enqueue_on(Lane& lane, Job job, int tag) {
   check_not_recorded(job.call.name, "other ranks take part in a collective");
   ThreadContext::current().state().collective_count.fetch_add(1, std::memory_order_relaxed);
-  job.work = std::make_shared<QueuedWork>(job.call, communicator_.failure(), communicator_.failure_reported(),
-                                          recorder_, recorder_->queued(job.call, tag));
-  if (job.call.device.is_cuda()) job.ready.record(cuda::current_stream(job.call.device));
+  job.work = std::make_shared<QueuedWork>(job.call, communicator_.async_failure(), communicator_.failure_reported(),
+                                          recorder_, recorder_->record_queued(job.call, tag));
+  if (job.call.device.is_cuda()) job.inputs_ready.record(cuda::current_stream(job.call.device));
   if (current_tracer()) job.enqueue_time = trace_clock();
   WorkPtr work = job.work;
   std::vector<Job> jobs;
@@ -96,13 +96,13 @@ void CallQueue::run_jobs(Lane& lane, std::vector<Job>& jobs) {
         if (!device) device.emplace(job.call.device.index());
         const cuda::Stream& stream = lane.stream(job.call.device);
         guards.emplace_back(stream);
-        job.ready.wait(stream);
+        job.inputs_ready.wait(stream);
         for (const Tensor& t : job.tensors) t.record_stream(stream);
       }
-      job.work->begin();
+      job.work->record_begin();
     }
     if (jobs.size() > 1) communicator_.begin_group();
-    for (const Job& job : jobs) at = &job, job.run(job.call, *job.work);
+    for (const Job& job : jobs) at = &job, job.run_call(job.call, *job.work);
   } catch (...) {
     error = std::current_exception();
   }
@@ -116,12 +116,13 @@ void CallQueue::run_jobs(Lane& lane, std::vector<Job>& jobs) {
   if (error) {
     const std::string why = detail::exception_message(error);
     communicator_.abort(describe_rank(rank_, at->call.group) + " failed in " + at->call.str() + ": " + why);
-    flight_->failed(why);  // write the flight record before the program sees the error, because it may then exit
+    flight_->record_failure(
+        why);  // write the flight record before the program sees the error, because it may then exit
   }
-  for (const Job& job : jobs) trace(job, start);
-  // Release the tensors before finish() wakes the waiting threads, which may expect that their memory is free.
-  for (Job& job : jobs) job.tensors.clear(), job.run = nullptr;
-  for (const Job& job : jobs) job.work->finish(error);
+  for (const Job& job : jobs) record_trace_event(job, start);
+  // Release the tensors before record_end() wakes the waiting threads, which may expect that their memory is free.
+  for (Job& job : jobs) job.tensors.clear(), job.run_call = nullptr;
+  for (const Job& job : jobs) job.work->record_end(error);
   // destroy in reverse order, because each guard restores the stream that was current before it
   while (!guards.empty()) guards.pop_back();
 }

@@ -12,10 +12,10 @@ namespace tandem::distributed {
 struct Job {
   Call call;
   std::vector<Tensor> tensors;  // tensors that the call uses
-  std::function<void(const Call&, QueuedWork&)> run;
+  std::function<void(const Call&, QueuedWork&)> run_call;
   std::shared_ptr<QueuedWork> work = nullptr;
   // for CUDA tensors: event after the work that the caller's stream held at the time of the call
-  cuda::Event ready = cuda::Event();
+  cuda::Event inputs_ready = cuda::Event();
   double enqueue_time = 0;  // time of the call by trace_clock(); 0 if no trace is being recorded
 };
 
@@ -29,10 +29,10 @@ class CallQueue {
 
   /// Queues a collective. The caller must have checked the arguments: a rejected call must not take a sequence number,
   /// because this rank would then no longer match the others.
-  WorkPtr collective(Job job);
+  WorkPtr enqueue_collective(Job job);
   /// Queues a send or receive. Calls with the same peer, tag and direction run in order. The peer of a receive from any
   /// rank is -1.
-  WorkPtr transfer(Job job, int tag, bool sends);
+  WorkPtr enqueue_p2p(Job job, int tag, bool sends);
   void start_coalescing();
   void end_coalescing();
   bool coalescing() {

@@ -24,23 +24,23 @@ std::string describe_rank(int rank, const MembersPtr& members);
 
 /// Description of a call. Ranks compare it with the other ranks' calls, and errors show it.
 struct Call {
-  const char* name = "";  // such as "all_reduce"
-  int64_t sequence = 0;   // number of the collective in its group, from 1; 0 for send and recv
+  const char* name = "";        // such as "all_reduce"
+  int64_t sequence_number = 0;  // number of the collective in its group, from 1; 0 for send and recv
   std::string about = {};
   DType dtype = kFloat32;
   Device device = {};
-  int64_t numel = -1;    // number of elements of one tensor; -1 if the call has no tensor
-  int other = -1;        // rank of the root, destination or source; -1 if the call has none
-  bool reduces = false;  // whether the call reduces, so that `op` is set
+  int64_t numel = -1;         // number of elements of one tensor; -1 if the call has no tensor
+  int root_or_peer = -1;      // rank of the root, destination or source; -1 if the call has none
+  bool is_reduction = false;  // whether the call reduces, so that `op` is set
   ReduceOp op = ReduceOp::SUM;
   MembersPtr group = nullptr;
   detail::Shape shape = {};  // shape of the tensor that has `numel` elements
   const char* file = "";     // source file that made the call
   int line = 0;
-  // for exchange(): number of elements sent to, and received from, each rank
-  std::vector<int64_t> sends = {}, receives = {};
-  int64_t sends_to(int rank) const { return sends.empty() ? 0 : sends[static_cast<size_t>(rank)]; }
-  int64_t receives_from(int rank) const { return receives.empty() ? 0 : receives[static_cast<size_t>(rank)]; }
+  // for all_to_all_v(): number of elements sent to, and received from, each rank
+  std::vector<int64_t> send_numels = {}, recv_numels = {};
+  int64_t sends_to(int rank) const { return send_numels.empty() ? 0 : send_numels[static_cast<size_t>(rank)]; }
+  int64_t receives_from(int rank) const { return recv_numels.empty() ? 0 : recv_numels[static_cast<size_t>(rank)]; }
   /// Describes the call for error messages: "all_reduce #12 (bucket 0 of 3) of float32, 1000 elements, SUM".
   std::string str() const;
   /// Returns whether two ranks' calls match in everything on which all ranks must agree.
@@ -66,7 +66,7 @@ class FirstFailure {
     return message_;
   }
   /// @throws DistributedError if there has been a failure
-  void check() const {
+  void throw_if_set() const {
     const std::lock_guard lock(mutex_);
     if (!message_.empty()) throw DistributedError(message_);
   }
@@ -90,7 +90,7 @@ class Communicator {
   virtual void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) = 0;
   /// outputs[r] = inputs[R] of rank r, where R is this rank. An undefined tensor means that nothing is sent to, or
   /// received from, that rank. `call` has the sizes of all messages. gather, scatter and all_to_all use this method.
-  virtual void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) = 0;
+  virtual void all_to_all_v(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) = 0;
   /// Sends x to rank call.other. May be called from other threads, at the same time as a collective.
   virtual void send(const Call& call, const Tensor& x, int tag) = 0;
   /// Receives from call.other, or from any rank if that is -1. Returns the sender.
@@ -108,10 +108,10 @@ class Communicator {
   virtual void end_group() {}
   /// Calls f once all collectives called so far are on the stream: at end_group() if a group call is open (after
   /// begin_group()), otherwise immediately.
-  virtual void then(std::function<void()> f) { f(); }
+  virtual void run_after_group(std::function<void()> f) { f(); }
   /// Returns the failure of an operation on the GPU that happens after the call has returned; null if the backend has
   /// no such failures.
-  virtual std::shared_ptr<const FirstFailure> failure() const { return nullptr; }
+  virtual std::shared_ptr<const FirstFailure> async_failure() const { return nullptr; }
 
   /// Returns a flag that the caller sets when it throws the group's failure to the program; null if nothing reads the
   /// flag.
@@ -128,7 +128,7 @@ class Communicator {
 /// are contiguous and have the same size and dtype.
 void reduce_in_order(const std::vector<Tensor>& parts, ReduceOp op, Tensor& y);
 /// Divides a SUM over `ranks` ranks in place, which makes it the AVG.
-void average(Tensor& sum, int ranks);
+void divide_by_num_ranks(Tensor& sum, int ranks);
 
 class FlightLog;
 /// Makes a group whose collectives run one after the other on a thread of the group.

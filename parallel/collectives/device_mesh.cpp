@@ -37,15 +37,15 @@ DeviceMesh::DeviceMesh(std::vector<int64_t> shape, std::vector<std::string> dim_
   }
 }
 int64_t DeviceMesh::size(std::optional<int64_t> dim) const {
-  if (dim) return shape_[index(*dim)];
+  if (dim) return shape_[wrap_dim(*dim)];
   return std::accumulate(shape_.begin(), shape_.end(), int64_t{1}, std::multiplies<>());
 }
-size_t DeviceMesh::index(int64_t dim) const {
+size_t DeviceMesh::wrap_dim(int64_t dim) const {
   TANDEM_CHECK(dim >= -ndim() && dim < ndim(), "DeviceMesh: Dimension out of range (expected to be in range of [",
                -ndim(), ", ", ndim() - 1, "], but got ", dim, ")");
   return static_cast<size_t>(dim < 0 ? dim + ndim() : dim);
 }
-int64_t DeviceMesh::dim(const std::string& name) const {
+int64_t DeviceMesh::dim_of_name(const std::string& name) const {
   const auto at = std::find(names_.begin(), names_.end(), name);
   std::string known;
   for (const std::string& each : names_) known += (known.empty() ? "" : ", ") + each;

@@ -26,15 +26,15 @@ class DeviceMesh {
   /// Coordinates of this rank.
   const std::vector<int64_t>& get_coordinate() const { return coordinate_; }
   /// Returns the group along a dimension that this rank is in.
-  const ProcessGroupPtr& get_group(int64_t dim) const { return groups_[index(dim)]; }
-  const ProcessGroupPtr& get_group(const std::string& name) const { return groups_[index(dim(name))]; }
+  const ProcessGroupPtr& get_group(int64_t dim) const { return groups_[wrap_dim(dim)]; }
+  const ProcessGroupPtr& get_group(const std::string& name) const { return groups_[wrap_dim(dim_of_name(name))]; }
   /// Returns the rank of this process in the group along a dimension, which is its coordinate.
   int get_local_rank(int64_t dim) const { return get_group(dim)->rank(); }
   int get_local_rank(const std::string& name) const { return get_group(name)->rank(); }
 
  private:
-  size_t index(int64_t dim) const;
-  int64_t dim(const std::string& name) const;
+  size_t wrap_dim(int64_t dim) const;
+  int64_t dim_of_name(const std::string& name) const;
   std::vector<int64_t> shape_, coordinate_;
   std::vector<std::string> names_;
   std::vector<ProcessGroupPtr> groups_;  // group of this rank along each dimension

@@ -65,7 +65,7 @@ struct LaunchContext {
       if (!failure.empty()) store->set(kFailureKey, failure);
     }
     job.store = std::make_shared<StoreClient>("127.0.0.1", store->port(), token, timeout);
-    job.watch = std::make_unique<StoreClient>("127.0.0.1", store->port(), token, timeout);
+    job.watchdog_store = std::make_unique<StoreClient>("127.0.0.1", store->port(), token, timeout);
     return job;
   }
   void abort(const std::string& reason) {
@@ -78,8 +78,8 @@ struct LaunchContext {
       if (store) store->set(kFailureKey, failure);
       all = flights;
     }
-    // failed() also reaches ranks that make no more calls
-    for (const auto& flight : all) flight->failed(reason);
+    // record_failure() also reaches ranks that make no more calls
+    for (const auto& flight : all) flight->record_failure(reason);
   }
 };
 
@@ -93,7 +93,7 @@ void check_thread_rank(const InitOptions& o) {
 /// Starts this rank's flight record.
 std::shared_ptr<FlightLog> start_flight(int rank, int size, const InitOptions& o) {
   auto flight = std::make_shared<FlightLog>(rank, size, o.flight_folder);
-  rank_groups().flight = flight;
+  rank_groups().flight_log = flight;
   if (!thread_rank.launch_context) return flight;
   const std::lock_guard lock(thread_rank.launch_context->mutex);
   // Remove the logs of ranks that have left: only this list still holds them.
@@ -112,7 +112,7 @@ ProcessGroupPtr make_local_group(const InitOptions& o) {
 }
 ProcessGroupPtr make_group_from_store(const InitOptions& o, const std::function<ProcessGroupPtr(Rendezvous)>& make) {
   const auto make_recorded = [&](Rendezvous job) {
-    job.flight = start_flight(job.rank, job.size, o);
+    job.flight_log = start_flight(job.rank, job.size, o);
     return make(std::move(job));
   };
   if (!thread_rank.launch_context) return rendezvous_from_environment(o, make_recorded);
@@ -158,7 +158,7 @@ std::string default_backend(const InitOptions& o) {
 
 void init_process_group(const std::string& requested_backend, InitOptions options) {
   const std::string backend = requested_backend.empty() ? default_backend(options) : requested_backend;
-  ProcessGroupPtr& current = rank_groups().group;
+  ProcessGroupPtr& current = rank_groups().default_group;
   TANDEM_CHECK(!current,
                "init_process_group: trying to initialize the default process group twice! This rank is in a group of ",
                current->size(), " ranks (", current->backend(), "); call destroy_process_group() first");
@@ -194,10 +194,10 @@ int get_node_local_rank(std::optional<int> fallback_rank) {
                "`get_node_local_rank` to work, or start the ranks with a launcher that sets it");
   return known ? *known : *fallback_rank;
 }
-bool is_initialized() { return rank_groups().group != nullptr; }
+bool is_initialized() { return rank_groups().default_group != nullptr; }
 void destroy_process_group(const ProcessGroupPtr& group) {
   RankGroups& groups = rank_groups();
-  if (group && group != groups.group) {
+  if (group && group != groups.default_group) {
     TANDEM_CHECK(
         std::erase(groups.subgroups, group) > 0,
         "destroy_process_group: Invalid process group specified: this rank is not in it, or has left it; accepted: "
@@ -210,7 +210,7 @@ void destroy_process_group(const ProcessGroupPtr& group) {
   groups.leave_all();
 }
 ProcessGroupPtr default_group() {
-  const ProcessGroupPtr& group = rank_groups().group;
+  const ProcessGroupPtr& group = rank_groups().default_group;
   TANDEM_CHECK(group, "Default process group has not been initialized, please make sure to call init_process_group.");
   return group;
 }

@@ -22,7 +22,7 @@ using Time = FlightRecorder::Time;
 using detail::json_string;
 
 /// Converts a time to seconds since 1970, which are comparable between machines. Returns "null" for Time().
-std::string seconds(Time at) {
+std::string format_seconds(Time at) {
   if (at == Time()) return "null";
   const auto age = std::chrono::steady_clock::now() - at;
   const auto then = std::chrono::system_clock::now().time_since_epoch() -
@@ -63,66 +63,68 @@ const char* gpu_state(const cuda::Event& begin, const cuda::Event& end) try {
 
 }  // namespace
 
-int64_t FlightRecorder::queued(const Call& call, int tag) {
+int64_t FlightRecorder::record_queued(const Call& call, int tag) {
   const Time now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   if (!ring_) ring_ = std::make_unique<Entry[]>(kCalls);
   Entry& e = ring_[static_cast<size_t>(calls_ % kCalls)];
-  e.number = calls_;
-  e.sequence = call.sequence, e.numel = call.numel, e.shape = call.shape;
+  e.call_number = calls_;
+  e.sequence_number = call.sequence_number, e.numel = call.numel, e.shape = call.shape;
   e.name = call.name, e.file = call.file, e.line = call.line;
-  e.queued = now, e.started = e.done = Time();
-  e.other = call.other, e.tag = tag;
-  e.dtype = call.dtype, e.op = call.op, e.reduces = call.reduces;
-  e.failed = false, e.cuda = call.device.is_cuda();
+  e.queued_time = now, e.started_time = e.done_time = Time();
+  e.root_or_peer = call.root_or_peer, e.tag = tag;
+  e.dtype = call.dtype, e.op = call.op, e.is_reduction = call.is_reduction;
+  e.has_failed = false, e.is_cuda = call.device.is_cuda();
   copy_truncated(call.about, e.about);
-  if (e.cuda) e.begin = e.end = cuda::Event(/*enable_timing=*/true);
+  if (e.is_cuda) e.begin_event = e.end_event = cuda::Event(/*enable_timing=*/true);
   return calls_++;
 }
-FlightRecorder::Entry* FlightRecorder::find(int64_t call) {
+FlightRecorder::Entry* FlightRecorder::find_entry(int64_t call) {
   Entry& entry = ring_[static_cast<size_t>(call % kCalls)];
-  return entry.number == call ? &entry : nullptr;  // null if a thousand later calls have overwritten the entry
+  return entry.call_number == call ? &entry : nullptr;  // null if a thousand later calls have overwritten the entry
 }
-void FlightRecorder::started(int64_t call, Time at) {
+void FlightRecorder::record_started(int64_t call, Time at) {
   const std::lock_guard lock(mutex_);
-  if (Entry* const entry = find(call)) entry->started = at;
+  if (Entry* const entry = find_entry(call)) entry->started_time = at;
 }
-void FlightRecorder::done(int64_t call, Time at, bool failed, const cuda::Event& begin, const cuda::Event& end) {
+void FlightRecorder::record_done(int64_t call, Time at, bool failed, const cuda::Event& begin, const cuda::Event& end) {
   const std::lock_guard lock(mutex_);
-  Entry* const entry = find(call);
+  Entry* const entry = find_entry(call);
   if (!entry) return;
-  entry->done = at;
-  entry->failed = failed;
-  if (entry->cuda) entry->begin = begin, entry->end = end;
+  entry->done_time = at;
+  entry->has_failed = failed;
+  if (entry->is_cuda) entry->begin_event = begin, entry->end_event = end;
 }
 
 void FlightRecorder::append_entry(std::string& out, const Entry& e) {
   out += "{";
   append_field(out, "op", json_string(e.name));
-  if (e.sequence > 0) append_field(out, "sequence", std::to_string(e.sequence));
+  if (e.sequence_number > 0) append_field(out, "sequence", std::to_string(e.sequence_number));
   if (e.about[0]) append_field(out, "about", json_string(e.about.data()));
   if (e.numel >= 0) {
     append_field(out, "dtype", json_string(name(e.dtype)));
     append_field(out, "numel", std::to_string(e.numel));
     append_field(out, "shape", to_json_list(e.shape));
   }
-  if (e.reduces) append_field(out, "reduce_op", json_string(to_string(e.op)));
-  if (e.other >= 0) append_field(out, "peer", std::to_string(e.other));
-  if (e.sequence == 0) append_field(out, "tag", std::to_string(e.tag));
+  if (e.is_reduction) append_field(out, "reduce_op", json_string(to_string(e.op)));
+  if (e.root_or_peer >= 0) append_field(out, "peer", std::to_string(e.root_or_peer));
+  if (e.sequence_number == 0) append_field(out, "tag", std::to_string(e.tag));
   append_field(out, "from", json_string(short_path(e.file) + ":" + std::to_string(e.line)));
-  append_field(out, "queued", seconds(e.queued));
-  append_field(out, "started", seconds(e.started));
-  append_field(out, "done", seconds(e.done));
-  const bool host_done = e.done != Time();
-  const std::string gpu = !e.cuda ? "" : host_done && !e.failed ? gpu_state(e.begin, e.end) : "not begun";
-  if (e.cuda) append_field(out, "gpu", json_string(gpu));
-  if (gpu == "done") append_field(out, "gpu_ms", std::to_string(e.begin.elapsed_time(e.end)));
-  const bool is_done = host_done && (!e.cuda || gpu == "done");
+  append_field(out, "queued", format_seconds(e.queued_time));
+  append_field(out, "started", format_seconds(e.started_time));
+  append_field(out, "done", format_seconds(e.done_time));
+  const bool host_done = e.done_time != Time();
+  const std::string gpu = !e.is_cuda                   ? ""
+                          : host_done && !e.has_failed ? gpu_state(e.begin_event, e.end_event)
+                                                       : "not begun";
+  if (e.is_cuda) append_field(out, "gpu", json_string(gpu));
+  if (gpu == "done") append_field(out, "gpu_ms", std::to_string(e.begin_event.elapsed_time(e.end_event)));
+  const bool is_done = host_done && (!e.is_cuda || gpu == "done");
   append_field(out, "state",
-               json_string(e.failed              ? "failed"
-                           : is_done             ? "done"
-                           : e.started != Time() ? "started"
-                                                 : "queued"));
+               json_string(e.has_failed               ? "failed"
+                           : is_done                  ? "done"
+                           : e.started_time != Time() ? "started"
+                                                      : "queued"));
   out += "}";
 }
 void FlightRecorder::append_json(std::string& out, int64_t max_calls) const {
@@ -149,7 +151,7 @@ FlightLog::FlightLog(int rank, int size, const std::string& folder)
   ::mkdir(folder_.c_str(), 0777);
   ::unlink(path_in(folder_).c_str());
 }
-std::shared_ptr<FlightRecorder> FlightLog::add(FlightRecorder::Group group) {
+std::shared_ptr<FlightRecorder> FlightLog::add_group(FlightRecorder::Group group) {
   auto recorder = std::make_shared<FlightRecorder>(std::move(group));
   const std::lock_guard lock(mutex_);
   std::erase_if(groups_, [](const auto& each) { return each.expired(); });
@@ -159,7 +161,7 @@ std::shared_ptr<FlightRecorder> FlightLog::add(FlightRecorder::Group group) {
 std::string FlightLog::path_in(const std::string& folder) const {
   return folder + "/flight_rank_" + std::to_string(rank_) + ".json";
 }
-std::string FlightLog::json(const std::string& why, bool has_left) const {
+std::string FlightLog::to_json(const std::string& why, bool has_left) const {
   std::vector<std::shared_ptr<FlightRecorder>> groups;
   {
     const std::lock_guard lock(mutex_);
@@ -172,7 +174,7 @@ std::string FlightLog::json(const std::string& why, bool has_left) const {
   append_field(out, "world_size", std::to_string(size_));
   append_field(out, "host", json_string(host_name()));
   append_field(out, "pid", std::to_string(::getpid()));
-  append_field(out, "written", seconds(std::chrono::steady_clock::now()));
+  append_field(out, "written", format_seconds(std::chrono::steady_clock::now()));
   append_field(out, "has_left", has_left ? "true" : "false");
   append_field(out, "reason", json_string(why));
   append_field(out, "groups", "[");
@@ -218,24 +220,24 @@ std::string write_with_timeout(const std::string& path, std::string text) {
 }
 }  // namespace
 
-std::string FlightLog::write(const std::string& folder, const std::string& why) {
+std::string FlightLog::write_record(const std::string& folder, const std::string& why) {
   const std::string& target_folder = folder.empty() ? folder_ : folder;
   TANDEM_CHECK(!target_folder.empty(),
                "write_flight_record: no folder is known; accepted: one that is given to this call, by ",
                "InitOptions::flight_folder or by TANDEM_FLIGHT_DIR");
   const std::lock_guard one_at_a_time(writing_);
-  write_file(path_in(target_folder), json(why, /*has_left=*/false));
+  write_file(path_in(target_folder), to_json(why, /*has_left=*/false));
   was_requested_ = true;
   return path_in(target_folder);
 }
-void FlightLog::failed(const std::string& why) noexcept { write_once(why, /*has_left=*/false); }
-void FlightLog::left() noexcept { write_once("", /*has_left=*/true); }
+void FlightLog::record_failure(const std::string& why) noexcept { write_once(why, /*has_left=*/false); }
+void FlightLog::record_leave() noexcept { write_once("", /*has_left=*/true); }
 void FlightLog::write_once(const std::string& why, bool has_left) noexcept try {
   if (folder_.empty()) return;
   const std::lock_guard one_at_a_time(writing_);
   if (is_written_ || (has_left && was_requested_)) return;
   is_written_ = true;
-  if (const std::string problem = write_with_timeout(path_in(folder_), json(why, has_left)); !problem.empty())
+  if (const std::string problem = write_with_timeout(path_in(folder_), to_json(why, has_left)); !problem.empty())
     std::fprintf(stderr, "tandem: the flight record of rank %d: %s\n", rank_, problem.c_str());
 } catch (const std::exception& error) {
   std::fprintf(stderr, "tandem: the flight record of rank %d: %s\n", rank_, error.what());
@@ -243,7 +245,7 @@ void FlightLog::write_once(const std::string& why, bool has_left) noexcept try {
 
 std::string write_flight_record(const std::string& folder) {
   default_group();
-  return rank_groups().flight->write(folder, "on request");
+  return rank_groups().flight_log->write_record(folder, "on request");
 }
 
 }  // namespace tandem::distributed

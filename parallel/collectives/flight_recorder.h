@@ -23,31 +23,33 @@ class FlightRecorder {
   };
 
   explicit FlightRecorder(Group group) : group_(std::move(group)) {}
-  /// Records a call that enters the queue. Returns the number of the call, to be passed to started() and done().
-  [[gnu::noinline]] int64_t queued(const Call& call, int tag);
-  void started(int64_t call, Time at);
+  /// Records a call that enters the queue. Returns the number of the call, to be passed to record_started() and
+  /// record_done().
+  [[gnu::noinline]] int64_t record_queued(const Call& call, int tag);
+  void record_started(int64_t call, Time at);
   /// Records that the host is done with a call. For CUDA tensors, `begin` and `end` are events around the operation,
   /// which the GPU may not have reached yet.
-  void done(int64_t call, Time at, bool failed, const cuda::Event& begin, const cuda::Event& end);
+  void record_done(int64_t call, Time at, bool failed, const cuda::Event& begin, const cuda::Event& end);
   /// Appends JSON for the group and its last calls, oldest first. There are at most `max_calls` calls. Does not wait
   /// for a GPU.
   [[gnu::cold]] void append_json(std::string& out, int64_t max_calls = kCalls) const;
 
  private:
   struct Entry {
-    int64_t number, sequence, numel;
+    int64_t call_number, sequence_number, numel;
     const char *name, *file;
-    Time queued, started, done;  // Time() if the call has not reached that stage
-    int line, other, tag;
+    Time queued_time, started_time, done_time;  // Time() if the call has not reached that stage
+    int line, root_or_peer, tag;
     DType dtype;
     ReduceOp op;
-    bool reduces, failed, cuda;
+    bool is_reduction, has_failed, is_cuda;
     detail::Shape shape;
     std::array<char, 128> about;  // truncated to 127 bytes
-    cuda::Event begin, end;  // for CUDA tensors: events around the operation, set once the host is done with the call
+    cuda::Event begin_event,
+        end_event;  // for CUDA tensors: events around the operation, set once the host is done with the call
   };
   [[gnu::cold]] static void append_entry(std::string& out, const Entry& entry);
-  Entry* find(int64_t call);
+  Entry* find_entry(int64_t call);
   const Group group_;
   mutable std::mutex mutex_;
   int64_t calls_ = 0;
@@ -61,21 +63,21 @@ class FlightLog {
   ///                if that is not set, no record is written. The folder is created if it does not exist, and this
   ///                rank's record of an earlier job is removed
   [[gnu::cold]] FlightLog(int rank, int size, const std::string& folder = {});
-  [[gnu::cold]] std::shared_ptr<FlightRecorder> add(FlightRecorder::Group group);
+  [[gnu::cold]] std::shared_ptr<FlightRecorder> add_group(FlightRecorder::Group group);
   /// Reports that a group has failed. The first report writes the record, if a folder is known. Takes at most two
   /// seconds, even if the disk hangs. Errors are printed to standard error.
-  [[gnu::cold]] void failed(const std::string& why) noexcept;
+  [[gnu::cold]] void record_failure(const std::string& why) noexcept;
   /// Reports that the rank leaves the default group. If no record has been written, writes a short one: if other ranks
   /// wait for this rank later, it shows them that this rank has ended.
-  [[gnu::cold]] void left() noexcept;
+  [[gnu::cold]] void record_leave() noexcept;
   /// Writes the record now. Returns the path of the file. @throws Error if there is no folder, or if the file cannot be
   /// written
-  [[gnu::cold]] std::string write(const std::string& folder, const std::string& why);
+  [[gnu::cold]] std::string write_record(const std::string& folder, const std::string& why);
 
  private:
   [[gnu::cold]] void write_once(const std::string& why, bool has_left) noexcept;
   std::string path_in(const std::string& folder) const;
-  [[gnu::cold]] std::string json(const std::string& why, bool has_left) const;
+  [[gnu::cold]] std::string to_json(const std::string& why, bool has_left) const;
   const int rank_, size_;
   const std::string folder_;
   std::mutex writing_;  // held while the file is written, so that a second writer waits until the file is complete

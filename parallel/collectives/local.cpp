@@ -17,7 +17,7 @@ namespace tandem::distributed {
 
 namespace {
 /// Copies a tensor. CUDA tensors are copied on the current stream of `device`, on which `from` or `to` lies.
-void copy(const Tensor& from, const Tensor& to, Device device) {
+void copy_on_device(const Tensor& from, const Tensor& to, Device device) {
   const auto bytes = static_cast<size_t>(to.nbytes());
   if (bytes == 0 || to.raw_data() == from.raw_data()) return;
   if (device.is_cpu()) {
@@ -34,7 +34,7 @@ cuda::Event record_event(Device device) {
   if (device.is_cuda()) event.record(cuda::current_stream(device));
   return event;
 }
-void wait_for(const cuda::Event& event, Device device) {
+void make_stream_wait(const cuda::Event& event, Device device) {
   if (device.is_cuda()) event.wait(cuda::current_stream(device));
 }
 }  // namespace
@@ -63,7 +63,7 @@ class LocalHub {
   using RankSlots = std::vector<Slot>;  // one slot for each rank
 
   /// Publishes this rank's tensors, and waits at the first barrier. Returns the tensors of all ranks, which are valid
-  /// until finish().
+  /// until finish_collective().
   const RankSlots& publish_and_wait(int rank, const Call& call, std::vector<Tensor> tensors) {
     const cuda::Event ready = record_event(call.device);
     const size_t me = static_cast<size_t>(rank);
@@ -76,10 +76,10 @@ class LocalHub {
       rank_slots_[me].ready = ready;
       wait_for_all(lock, me, start_barrier_);
     }
-    for (const Slot& rank_slot : rank_slots_) wait_for(rank_slot.ready, call.device);
+    for (const Slot& rank_slot : rank_slots_) make_stream_wait(rank_slot.ready, call.device);
     return rank_slots_;
   }
-  void finish(int rank) {
+  void finish_collective(int rank) {
     const size_t me = static_cast<size_t>(rank);
     const Device device = calls_[me].device;
     const cuda::Event done = record_event(device);
@@ -90,13 +90,13 @@ class LocalHub {
       rank_slots_[me].tensors.clear();
     }
     // safe without the mutex: the next collective writes `done` after its first barrier
-    for (const Slot& rank_slot : rank_slots_) wait_for(rank_slot.done, device);
+    for (const Slot& rank_slot : rank_slots_) make_stream_wait(rank_slot.done, device);
   }
 
   void send(int from, const Call& call, const Tensor& x, int tag) {
     PendingSend pending_send{call, x, record_event(call.device)};
     std::unique_lock lock(mutex_);
-    auto& queue = pending_sends_[{from, call.other, tag}];
+    auto& queue = pending_sends_[{from, call.root_or_peer, tag}];
     queue.push_back(&pending_send);
     changed_.notify_all();
     wait(lock, call, "did not receive it", [&] { return pending_send.taken; });
@@ -105,15 +105,16 @@ class LocalHub {
       fail_locally(call);
     }
     if (!pending_send.error.empty()) throw DistributedError(pending_send.error);
-    wait_for(pending_send.copied, call.device);
+    make_stream_wait(pending_send.copied, call.device);
   }
   /// Receives from rank call.other, or from any rank if call.other is -1. Returns the rank of the sender.
   int recv(int to, const Call& call, Tensor& x, int tag) {
     std::unique_lock lock(mutex_);
-    int from = call.other;
+    int from = call.root_or_peer;
     const auto has_arrived = [&] {
       for (int r = 0; r < size; ++r)
-        if ((call.other < 0 || r == call.other) && !pending_sends_[{r, to, tag}].empty()) return from = r, true;
+        if ((call.root_or_peer < 0 || r == call.root_or_peer) && !pending_sends_[{r, to, tag}].empty())
+          return from = r, true;
       return false;
     };
     wait(lock, call, "sent nothing", has_arrived);
@@ -126,8 +127,8 @@ class LocalHub {
       pending_send.error = "a send and its receive do not match: " + describe_rank(from, members_) + " calls " +
                            pending_send.call.str() + ", but " + describe_rank(to, members_) + " calls " + call.str();
     } else {
-      wait_for(pending_send.ready, call.device);
-      copy(pending_send.x, x, call.device);
+      make_stream_wait(pending_send.ready, call.device);
+      copy_on_device(pending_send.x, x, call.device);
       pending_send.copied = record_event(call.device);
     }
     const std::string error =
@@ -195,13 +196,13 @@ class LocalHub {
   template <class Ready>
   void wait(std::unique_lock<std::mutex>& lock, const Call& call, const char* failed_action, Ready ready) {
     const auto has_left = [&] {
-      if (call.other >= 0) return static_cast<bool>(left_[static_cast<size_t>(call.other)]);
+      if (call.root_or_peer >= 0) return static_cast<bool>(left_[static_cast<size_t>(call.root_or_peer)]);
       return std::count(left_.begin(), left_.end(), true) >= size - 1;
     };
     const bool before_timeout =
         changed_.wait_for(lock, timeout_, [&] { return ready() || !failure_.empty() || has_left(); });
     if (ready() || !failure_.empty()) return;
-    const std::string who = call.other < 0 ? "every other rank" : describe_rank(call.other, members_);
+    const std::string who = call.root_or_peer < 0 ? "every other rank" : describe_rank(call.root_or_peer, members_);
     fail_locked(
         call.str() + ": " + who +
         (before_timeout ? " has left the group" : std::string(" ") + failed_action + " within " + timeout_text()));
@@ -243,7 +244,7 @@ class LocalHub {
       if (const Call& call = calls_[static_cast<size_t>(r)]; !call.matches(calls_[0]))
         throw_mismatch("Detected mismatch between collectives on ranks: " + describe_rank(0, members_) + " calls " +
                        calls_[0].str() + ", but " + describe_rank(r, members_) + " calls " + call.str());
-    if (calls_[0].sends.empty()) return;
+    if (calls_[0].send_numels.empty()) return;
     for (int from = 0; from < size; ++from)
       for (int to = 0; to < size; ++to)
         if (const std::string what =
@@ -287,32 +288,32 @@ class LocalCommunicator final : public Communicator {
     const std::vector<Tensor> chunks = own_chunks(hub_->publish_and_wait(rank_, call, {x}), call.numel);
     Tensor mine = chunks[static_cast<size_t>(rank_)];
     reduce_in_order(make_accessible(chunks, call.device), call.op, mine);
-    for (const Tensor& chunk : chunks) copy(mine, chunk, call.device);
+    for (const Tensor& chunk : chunks) copy_on_device(mine, chunk, call.device);
     bytes_sent += 2 * (hub_->size - 1) * mine.nbytes();
-    hub_->finish(rank_);
+    hub_->finish_collective(rank_);
   }
   void broadcast(const Call& call, Tensor& x) override {
     const auto& all = hub_->publish_and_wait(rank_, call, {x});
-    if (rank_ != call.other) {
-      copy(all[static_cast<size_t>(call.other)].tensors[0], x, call.device);
+    if (rank_ != call.root_or_peer) {
+      copy_on_device(all[static_cast<size_t>(call.root_or_peer)].tensors[0], x, call.device);
       bytes_sent += x.nbytes();
     }
-    hub_->finish(rank_);
+    hub_->finish_collective(rank_);
   }
   void reduce(const Call& call, Tensor& x) override {
     const std::vector<Tensor> chunks = own_chunks(hub_->publish_and_wait(rank_, call, {x}), call.numel);
-    const Tensor& target = chunks[static_cast<size_t>(call.other)];
+    const Tensor& target = chunks[static_cast<size_t>(call.root_or_peer)];
     Tensor result = is_accessible(target, call.device) ? target : core::empty(target.sizes(), x.dtype(), call.device);
     reduce_in_order(make_accessible(chunks, call.device), call.op, result);
-    copy(result, target, call.device);
+    copy_on_device(result, target, call.device);
     bytes_sent += (hub_->size - 1) * target.nbytes();
-    hub_->finish(rank_);
+    hub_->finish_collective(rank_);
   }
   void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
     const auto& all = hub_->publish_and_wait(rank_, call, {input});
-    for (size_t r = 0; r < outputs.size(); ++r) copy(all[r].tensors[0], outputs[r], call.device);
+    for (size_t r = 0; r < outputs.size(); ++r) copy_on_device(all[r].tensors[0], outputs[r], call.device);
     bytes_sent += (hub_->size - 1) * input.nbytes();
-    hub_->finish(rank_);
+    hub_->finish_collective(rank_);
   }
   void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
     const auto& all = hub_->publish_and_wait(rank_, call, inputs);
@@ -322,17 +323,17 @@ class LocalCommunicator final : public Communicator {
     Tensor result = core::empty(output.sizes(), output.dtype(), output.device());
     reduce_in_order(make_accessible(parts, call.device), call.op, result);
     bytes_sent += (hub_->size - 1) * output.nbytes();
-    hub_->finish(rank_);
-    copy(result, output, call.device);
+    hub_->finish_collective(rank_);
+    copy_on_device(result, output, call.device);
   }
-  void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
+  void all_to_all_v(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
     const auto& all = hub_->publish_and_wait(rank_, call, inputs);
     for (size_t r = 0; r < outputs.size(); ++r) {
       if (!outputs[r].defined()) continue;
-      copy(all[r].tensors[static_cast<size_t>(rank_)], outputs[r], call.device);
+      copy_on_device(all[r].tensors[static_cast<size_t>(rank_)], outputs[r], call.device);
       if (r != static_cast<size_t>(rank_)) bytes_sent += outputs[r].nbytes();
     }
-    hub_->finish(rank_);
+    hub_->finish_collective(rank_);
   }
   void send(const Call& call, const Tensor& x, int tag) override {
     hub_->send(rank_, call, x, tag);
@@ -341,7 +342,7 @@ class LocalCommunicator final : public Communicator {
   int recv(const Call& call, Tensor& x, int tag) override { return hub_->recv(rank_, call, x, tag); }
   void barrier(const Call& call) override {
     hub_->publish_and_wait(rank_, call, {});
-    hub_->finish(rank_);
+    hub_->finish_collective(rank_);
   }
   std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
                                       std::chrono::milliseconds timeout) override {
@@ -372,7 +373,7 @@ class LocalCommunicator final : public Communicator {
     for (Tensor& t : tensors) {
       if (is_accessible(t, device)) continue;
       const Tensor here = core::empty(t.sizes(), t.dtype(), device);
-      copy(t, here, device);
+      copy_on_device(t, here, device);
       t = here;
     }
     return tensors;

@@ -51,23 +51,23 @@ std::string describe_rank(int rank, const MembersPtr& members) {
 std::string Call::str() const {
   std::ostringstream out;
   out << name;
-  if (sequence > 0) out << " #" << sequence;
+  if (sequence_number > 0) out << " #" << sequence_number;
   if (!about.empty()) out << " (" << about << ")";
   if (numel >= 0) {
     out << " of " << dtype;
     if (shape.size() > 1) out << " " << IntArrayRef(shape);
     out << ", " << numel << " elements";
   }
-  if (reduces) out << ", " << to_string(op);
-  if (other >= 0) out << ", " << describe_rank(other, group);
+  if (is_reduction) out << ", " << to_string(op);
+  if (root_or_peer >= 0) out << ", " << describe_rank(root_or_peer, group);
   if (device.is_cuda()) out << ", on " << device;
   if (group) out << ", in " << group->str();
   return out.str();
 }
 bool Call::matches(const Call& o) const {
-  return std::string_view(name) == o.name && sequence == o.sequence && about == o.about && dtype == o.dtype &&
-         numel == o.numel && device.type() == o.device.type() && other == o.other && reduces == o.reduces &&
-         (!reduces || op == o.op);
+  return std::string_view(name) == o.name && sequence_number == o.sequence_number && about == o.about &&
+         dtype == o.dtype && numel == o.numel && device.type() == o.device.type() && root_or_peer == o.root_or_peer &&
+         is_reduction == o.is_reduction && (!is_reduction || op == o.op);
 }
 
 std::string describe_mismatch(const Call& from, int sender, const Call& to, int receiver) {
@@ -88,7 +88,7 @@ void reduce_in_order(const std::vector<Tensor>& parts, ReduceOp op, Tensor& y) {
                                              : kernels::Combine::sum;
   TANDEM_DISPATCH(y.device(), combine, parts, how, scale, y);
 }
-void average(Tensor& sum, int ranks) {
+void divide_by_num_ranks(Tensor& sum, int ranks) {
   const std::vector<Tensor> parts = {sum};
   TANDEM_DISPATCH(sum.device(), combine, parts, kernels::Combine::sum, 1.0 / ranks, sum);
 }

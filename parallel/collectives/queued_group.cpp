@@ -61,28 +61,28 @@ class QueuedGroup final : public ProcessGroup {
         flight_(flight ? std::move(flight) : std::make_shared<FlightLog>(rank, size)),
         id_(std::move(id)) {
     if (!communicator_) return;
-    recorder_ = flight_->add({id_, name(), this->backend(), ranks(), rank, this->timeout()});
+    recorder_ = flight_->add_group({id_, name(), this->backend(), ranks(), rank, this->timeout()});
     queue_.emplace(*communicator_, rank, flight_, recorder_);
   }
   ~QueuedGroup() override {
     queue_.reset();  // completes the calls in progress
-    if (communicator_ && !members_) flight_->left();
+    if (communicator_ && !members_) flight_->record_leave();
   }
 
   // ---- calls that the communicator implements
 
   WorkPtr all_reduce(const Tensor& x, ReduceOp op, const About& about) override {
-    Call call = collective("all_reduce", x, about);
+    Call call = make_collective_call("all_reduce", x, about);
     set_op(call, op);
     return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->all_reduce(c, y); });
   }
   WorkPtr broadcast(const Tensor& x, int src, const About& about) override {
-    Call call = collective("broadcast", x, about);
+    Call call = make_collective_call("broadcast", x, about);
     set_other(call, src);
     return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->broadcast(c, y); });
   }
   WorkPtr reduce(const Tensor& x, int dst, ReduceOp op, const About& about) override {
-    Call call = collective("reduce", x, about);
+    Call call = make_collective_call("reduce", x, about);
     set_op(call, op);
     set_other(call, dst);
     return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->reduce(c, y); });
@@ -91,7 +91,7 @@ class QueuedGroup final : public ProcessGroup {
     return all_gather_list("all_gather", outputs, input, about);
   }
   WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, const About& about) override {
-    const Call call = collective("all_gather_into_tensor", input, {});
+    const Call call = make_collective_call("all_gather_into_tensor", input, {});
     check_tensor(call.name, output);
     return all_gather_list(call.name, split_for_ranks("output", call, output, input), input, about);
   }
@@ -100,7 +100,7 @@ class QueuedGroup final : public ProcessGroup {
     return reduce_scatter_list("reduce_scatter", output, inputs, op, about);
   }
   WorkPtr reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op, const About& about) override {
-    const Call call = collective("reduce_scatter_tensor", output, {});
+    const Call call = make_collective_call("reduce_scatter_tensor", output, {});
     check_tensor(call.name, input);
     return reduce_scatter_list(call.name, output, split_for_ranks("input", call, input, output), op, about);
   }
@@ -113,21 +113,22 @@ class QueuedGroup final : public ProcessGroup {
               .group = members_,
               .file = about.file,
               .line = about.line};
-    return queue_->collective({std::move(call), {}, [this](const Call& c, QueuedWork&) { communicator_->barrier(c); }});
+    return queue_->enqueue_collective(
+        {std::move(call), {}, [this](const Call& c, QueuedWork&) { communicator_->barrier(c); }});
   }
 
   // ---- calls that are an exchange
 
   WorkPtr gather(const std::vector<Tensor>& outputs, const Tensor& input, int dst, const About& about) override {
-    Call call = collective("gather", input, about);
+    Call call = make_collective_call("gather", input, about);
     set_other(call, dst);
     check_list_at_root(call, "outputs", outputs, input);
     std::vector<Tensor> sends(static_cast<size_t>(size()));
     sends[static_cast<size_t>(dst)] = input;
-    return exchange(std::move(call), outputs, std::move(sends));
+    return enqueue_all_to_all_v(std::move(call), outputs, std::move(sends));
   }
   WorkPtr gather_into_tensor(const Tensor& output, const Tensor& input, int dst, const About& about) override {
-    Call call = collective("gather_into_tensor", input, about);
+    Call call = make_collective_call("gather_into_tensor", input, about);
     set_other(call, dst);
     std::vector<Tensor> receives, sends(static_cast<size_t>(size()));
     if (rank() == dst) {
@@ -137,15 +138,15 @@ class QueuedGroup final : public ProcessGroup {
       receives = split_for_ranks("output", call, output, input);
     }
     sends[static_cast<size_t>(dst)] = input;
-    return exchange(std::move(call), std::move(receives), std::move(sends));
+    return enqueue_all_to_all_v(std::move(call), std::move(receives), std::move(sends));
   }
   WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src, const About& about) override {
-    Call call = collective("scatter", output, about);
+    Call call = make_collective_call("scatter", output, about);
     set_other(call, src);
     check_list_at_root(call, "inputs", inputs, output);
     std::vector<Tensor> receives(static_cast<size_t>(size()));
     receives[static_cast<size_t>(src)] = output;
-    return exchange(std::move(call), std::move(receives), inputs);
+    return enqueue_all_to_all_v(std::move(call), std::move(receives), inputs);
   }
   WorkPtr all_to_all(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                      const About& about) override {
@@ -153,24 +154,24 @@ class QueuedGroup final : public ProcessGroup {
     for (const auto* list : {&outputs, &inputs})
       TANDEM_CHECK(list->size() == static_cast<size_t>(size()), "all_to_all: ", list == &outputs ? "output" : "input",
                    " tensor list size ", list->size(), " does not match world size ", size());
-    Call call = collective("all_to_all", inputs[0], about);
+    Call call = make_collective_call("all_to_all", inputs[0], about);
     call.numel = -1;
     for (const auto* list : {&outputs, &inputs})
       for (const Tensor& t : *list)
         check_same_dtype_and_device(call, list == &outputs ? "outputs" : "inputs", t, inputs[0]);
     check_no_aliasing(call, outputs, inputs);
-    return exchange(std::move(call), outputs, inputs);
+    return enqueue_all_to_all_v(std::move(call), outputs, inputs);
   }
   WorkPtr all_to_all_single(const Tensor& output, const Tensor& input, const std::vector<int64_t>& output_split_sizes,
                             const std::vector<int64_t>& input_split_sizes, const About& about) override {
-    Call call = collective("all_to_all_single", input, about);
+    Call call = make_collective_call("all_to_all_single", input, about);
     call.numel = -1;
     check_tensor(call.name, output);
     check_same_dtype_and_device(call, "tensors", output, input);
     const std::vector<Tensor> receives = split_rows(call, "output", output, output_split_sizes),
                               sends = split_rows(call, "input", input, input_split_sizes);
     check_no_aliasing(call, receives, sends);
-    return exchange(std::move(call), receives, sends);
+    return enqueue_all_to_all_v(std::move(call), receives, sends);
   }
 
   // ---- point-to-point calls
@@ -178,15 +179,15 @@ class QueuedGroup final : public ProcessGroup {
   WorkPtr send(const Tensor& x, int dst, int tag, const About& about) override {
     Call call = peer_call("send", x, dst, about);
     const auto run = [this, x, tag](const Call& c, QueuedWork&) { communicator_->send(c, x.contiguous(), tag); };
-    return queue_->transfer({std::move(call), {x}, run}, tag, /*sends=*/true);
+    return queue_->enqueue_p2p({std::move(call), {x}, run}, tag, /*sends=*/true);
   }
   WorkPtr recv(const Tensor& x, int src, int tag, const About& about) override {
-    return receive(peer_call("recv", x, src, about), x, tag);
+    return enqueue_recv(peer_call("recv", x, src, about), x, tag);
   }
   WorkPtr recv_anysource(const Tensor& x, int tag, const About& about) override {
     TANDEM_CHECK_AS(NotImplementedError, backend() != "nccl",
                     "recv_anysource: NCCL cannot receive from any rank; use recv with a source, or a group over gloo");
-    return receive(collective("recv_anysource", x, about), x, tag);
+    return enqueue_recv(make_collective_call("recv_anysource", x, about), x, tag);
   }
 
   // ---- group management
@@ -236,7 +237,7 @@ class QueuedGroup final : public ProcessGroup {
     TANDEM_CHECK(!x.requires_grad() || !is_grad_enabled() || x.is_leaf(), name,
                  ": the tensor has a grad_fn, but a collective is not recorded by autograd; call detach() first");
   }
-  Call collective(const char* name, const Tensor& x, const About& about) const {
+  Call make_collective_call(const char* name, const Tensor& x, const About& about) const {
     check_tensor(name, x);
     return {.name = name,
             .about = about.text,
@@ -249,10 +250,10 @@ class QueuedGroup final : public ProcessGroup {
             .line = about.line};
   }
   Call peer_call(const char* name, const Tensor& x, int other, const About& about) const {
-    Call call = collective(name, x, about);
+    Call call = make_collective_call(name, x, about);
     TANDEM_CHECK(other >= 0 && other < size(), name, ": rank ", other, " is not in the group; accepted: 0 to ",
                  size() - 1);
-    call.other = other;
+    call.root_or_peer = other;
     const char* const role = std::string_view(name) == "send" ? "destination" : "source";
     TANDEM_CHECK(other != rank(), name, ": Invalid ", role, " rank: ", role,
                  " rank should not be the same as the rank of the current process (", other, ")");
@@ -261,13 +262,13 @@ class QueuedGroup final : public ProcessGroup {
   void set_op(Call& call, ReduceOp op) const {
     TANDEM_CHECK(op != ReduceOp::AVG || is_floating_point(call.dtype), call.name, ": AVG of ", call.dtype,
                  "; accepted: a floating-point dtype");
-    call.reduces = true;
+    call.is_reduction = true;
     call.op = op;
   }
   void set_other(Call& call, int other) const {
     TANDEM_CHECK(other >= 0 && other < size(), call.name, ": invalid root rank: ", other, "; accepted: 0 to ",
                  size() - 1, ", the ranks of the group");
-    call.other = other;
+    call.root_or_peer = other;
   }
   /// Checks that t has the dtype of `reference`, and that both are on the same GPU or both on the CPU.
   void check_same_dtype_and_device(const Call& call, const char* what, const Tensor& t, const Tensor& reference) const {
@@ -302,10 +303,10 @@ class QueuedGroup final : public ProcessGroup {
   }
   void check_list_at_root(const Call& call, const char* what, const std::vector<Tensor>& list,
                           const Tensor& reference) const {
-    if (rank() == call.other) return check_list(call, what, list, reference);
+    if (rank() == call.root_or_peer) return check_list(call, what, list, reference);
     TANDEM_CHECK(list.empty(), call.name, ": requires empty ", what == std::string_view("outputs") ? "output" : "input",
                  " on non-root: rank ", rank(), " has ", list.size(), " ", what, "; accepted: ", size(), " on rank ",
-                 call.other, ", and none elsewhere");
+                 call.root_or_peer, ", and none elsewhere");
   }
   /// Splits `whole` into one part per rank, each with the shape of `reference`.
   std::vector<Tensor> split_for_ranks(const char* what, const Call& call, const Tensor& whole,
@@ -378,13 +379,13 @@ class QueuedGroup final : public ProcessGroup {
   /// Queues f(call, x). If x is not contiguous, f gets a contiguous copy, whose values are then copied to x.
   template <class F> WorkPtr start_in_place(Call call, const Tensor& x, const F& f) {
     check_outputs_distinct(call, {x});
-    return queue_->collective(
+    return queue_->enqueue_collective(
         {std::move(call), {x}, [this, x, f](const Call& c, QueuedWork&) { run_in_place(c, x, f); }});
   }
   template <class F> void run_in_place(const Call& call, const Tensor& x, const F& f) {
     Tensor contiguous = x.is_contiguous() ? x : x.detach().contiguous();
     f(call, contiguous);
-    communicator_->then([contiguous, x] { copy_result(contiguous, x); });
+    communicator_->run_after_group([contiguous, x] { copy_result(contiguous, x); });
   }
   /// Runs f(call, outputs). Outputs that are not contiguous are replaced by contiguous tensors, whose values are then
   /// copied to them.
@@ -392,14 +393,14 @@ class QueuedGroup final : public ProcessGroup {
   void run_with_contiguous_outputs(const Call& call, const std::vector<Tensor>& outputs, const F& f) {
     std::vector<Tensor> there = contiguous_like(outputs);
     f(call, there);
-    communicator_->then([there, outputs] {
+    communicator_->run_after_group([there, outputs] {
       for (size_t r = 0; r < outputs.size(); ++r)
         if (outputs[r].defined()) copy_result(there[r], outputs[r]);
     });
   }
   WorkPtr all_gather_list(const char* name, const std::vector<Tensor>& outputs, const Tensor& input,
                           const About& about) {
-    Call call = collective(name, input, about);
+    Call call = make_collective_call(name, input, about);
     check_count(call, "outputs", outputs);
     for (const Tensor& y : outputs) check_same_dtype_and_device(call, "outputs", y, input);
     check_outputs_distinct(call, outputs);
@@ -410,7 +411,7 @@ class QueuedGroup final : public ProcessGroup {
         communicator_->all_gather(c, ys, input.contiguous());
       });
     };
-    return queue_->collective({std::move(call), with_appended(outputs, input), run});
+    return queue_->enqueue_collective({std::move(call), with_appended(outputs, input), run});
   }
   WorkPtr all_gather_uneven(Call call, const std::vector<Tensor>& outputs, const Tensor& input) {
     const Tensor& own = outputs[static_cast<size_t>(rank())];
@@ -419,11 +420,11 @@ class QueuedGroup final : public ProcessGroup {
     call.name = "all_gather of several sizes";
     call.numel = 0;
     for (const Tensor& y : outputs) call.numel += y.numel();
-    return exchange(std::move(call), outputs, std::vector<Tensor>(outputs.size(), input));
+    return enqueue_all_to_all_v(std::move(call), outputs, std::vector<Tensor>(outputs.size(), input));
   }
   WorkPtr reduce_scatter_list(const char* name, const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
                               const About& about) {
-    Call call = collective(name, output, about);
+    Call call = make_collective_call(name, output, about);
     set_op(call, op);
     check_list(call, "inputs", inputs, output);
     check_outputs_distinct(call, {output});
@@ -431,16 +432,16 @@ class QueuedGroup final : public ProcessGroup {
       run_in_place(c, output,
                    [&](const Call&, Tensor& y) { communicator_->reduce_scatter(c, y, make_contiguous(inputs)); });
     };
-    return queue_->collective({std::move(call), with_appended(inputs, output), run});
+    return queue_->enqueue_collective({std::move(call), with_appended(inputs, output), run});
   }
   /// Queues an exchange. An empty list of inputs (outputs) means that this rank sends (receives) nothing.
-  WorkPtr exchange(Call call, std::vector<Tensor> outputs, std::vector<Tensor> inputs) {
+  WorkPtr enqueue_all_to_all_v(Call call, std::vector<Tensor> outputs, std::vector<Tensor> inputs) {
     const auto prepare = [this](std::vector<Tensor>& list, std::vector<int64_t>& counts) {
       list.resize(static_cast<size_t>(size()));
       for (const Tensor& t : list) counts.push_back(t.defined() ? t.numel() : 0);
     };
-    prepare(outputs, call.receives);
-    prepare(inputs, call.sends);
+    prepare(outputs, call.recv_numels);
+    prepare(inputs, call.send_numels);
     TANDEM_CHECK(call.sends_to(rank()) == call.receives_from(rank()), call.name, ": this rank sends itself ",
                  call.sends_to(rank()), " elements, but receives ", call.receives_from(rank()),
                  " from itself; both must be equal");
@@ -451,19 +452,19 @@ class QueuedGroup final : public ProcessGroup {
                    [](const Tensor& t) { return t.defined(); });
     const auto run = [this, outputs, inputs](const Call& c, QueuedWork&) {
       run_with_contiguous_outputs(c, outputs, [&](const Call&, std::vector<Tensor>& ys) {
-        communicator_->exchange(c, ys, make_contiguous(inputs));
+        communicator_->all_to_all_v(c, ys, make_contiguous(inputs));
       });
     };
-    return queue_->collective({std::move(call), std::move(tensors), run});
+    return queue_->enqueue_collective({std::move(call), std::move(tensors), run});
   }
-  WorkPtr receive(Call call, const Tensor& x, int tag) {
+  WorkPtr enqueue_recv(Call call, const Tensor& x, int tag) {
     check_outputs_distinct(call, {x});
     const auto run = [this, x, tag](const Call& c, QueuedWork& work) {
       Tensor contiguous = x.is_contiguous() ? x : x.detach().contiguous();
       work.set_source(communicator_->recv(c, contiguous, tag));
       copy_result(contiguous, x);
     };
-    return queue_->transfer({std::move(call), {x}, run}, tag, /*sends=*/false);
+    return queue_->enqueue_p2p({std::move(call), {x}, run}, tag, /*sends=*/false);
   }
 
   const MembersPtr members_;

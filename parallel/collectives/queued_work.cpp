@@ -32,7 +32,7 @@ void QueuedWork::wait_until_queued(std::chrono::milliseconds timeout) {
 void QueuedWork::check_failure() {
   if (!failure_) return;
   if (failure_reported_ && !failure_->what().empty()) *failure_reported_ = true;
-  failure_->check();
+  failure_->throw_if_set();
 }
 bool QueuedWork::wait(std::chrono::milliseconds timeout) {
   wait_until_queued(timeout);
@@ -45,12 +45,12 @@ void QueuedWork::synchronize() {
   end_.synchronize();
   check_failure();
 }
-void QueuedWork::begin() {
+void QueuedWork::record_begin() {
   start_ = std::chrono::steady_clock::now();
-  recorder_->started(number_, start_);
+  recorder_->record_started(number_, start_);
   if (device_.is_cuda()) begin_.record(cuda::current_stream(device_));
 }
-void QueuedWork::finish(const std::exception_ptr& error) {
+void QueuedWork::record_end(const std::exception_ptr& error) {
   const std::lock_guard lock(mutex_);
   error_ = error;
   if (device_.is_cuda() && !error_) try {
@@ -60,7 +60,7 @@ void QueuedWork::finish(const std::exception_ptr& error) {
     }
   const auto end = std::chrono::steady_clock::now();
   seconds_ = std::chrono::duration<double>(end - start_).count();
-  recorder_->done(number_, end, error_ != nullptr, begin_, end_);
+  recorder_->record_done(number_, end, error_ != nullptr, begin_, end_);
   done_ = true;
   changed_.notify_all();
 }

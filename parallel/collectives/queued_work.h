@@ -7,8 +7,8 @@
 
 namespace tandem::distributed {
 
-/// Work of one call. The thread that runs the call invokes begin() before and finish() after it. Between these, for
-/// CUDA tensors, the operation is put on the device's current stream.
+/// Work of one call. The thread that runs the call invokes record_begin() before and record_end() after it. Between
+/// these, for CUDA tensors, the operation is put on the device's current stream.
 class QueuedWork final : public Work {
  public:
   /// @param failure  failures of operations on the GPU after their calls have returned; null if the backend has none
@@ -34,8 +34,8 @@ class QueuedWork final : public Work {
   bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override;
 
-  void begin();
-  void finish(const std::exception_ptr& error);
+  void record_begin();
+  void record_end(const std::exception_ptr& error);
   void set_source(int rank) { source_ = rank; }
   const Call& call() const { return call_; }
 

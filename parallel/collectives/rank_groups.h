@@ -10,14 +10,14 @@ class FlightLog;
 /// Groups of a rank, kept until destroy_process_group. A rank that throws therefore does not leave its groups, and the
 /// other ranks can learn the reason of its failure.
 struct RankGroups : detail::RankExtension {
-  ProcessGroupPtr group;  // the default group
+  ProcessGroupPtr default_group;  // the default group
   std::vector<ProcessGroupPtr> subgroups;
-  std::shared_ptr<FlightLog> flight;  // records the calls of all these groups
+  std::shared_ptr<FlightLog> flight_log;  // records the calls of all these groups
 
   void leave_all() {
     while (!subgroups.empty()) subgroups.pop_back();  // newest first, which is the same order on all ranks
-    group.reset();
-    flight.reset();
+    default_group.reset();
+    flight_log.reset();
   }
   void on_process_exit() override { leave_all(); }
 };

@@ -44,17 +44,17 @@ class StagedCommunicator final : public Communicator {
   }
   void broadcast(const Call& call, Tensor& x) override {
     const HostStaging staging(call);
-    Tensor host = rank_ == call.other ? staging.copy_to_host(x) : staging.host_buffer(x);
+    Tensor host = rank_ == call.root_or_peer ? staging.copy_to_host(x) : staging.host_buffer(x);
     staging.wait();
     cpu_->broadcast(call, host);
-    if (rank_ != call.other) staging.copy_from_host(host, x);
+    if (rank_ != call.root_or_peer) staging.copy_from_host(host, x);
   }
   void reduce(const Call& call, Tensor& x) override {
     const HostStaging staging(call);
     Tensor host = staging.copy_to_host(x);
     staging.wait();
     cpu_->reduce(call, host);
-    if (rank_ == call.other) staging.copy_from_host(host, x);
+    if (rank_ == call.root_or_peer) staging.copy_from_host(host, x);
   }
   void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
     const HostStaging staging(call);
@@ -76,7 +76,7 @@ class StagedCommunicator final : public Communicator {
     cpu_->reduce_scatter(call, out, in);
     staging.copy_from_host(out, output);
   }
-  void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
+  void all_to_all_v(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
     const HostStaging staging(call);
     std::vector<Tensor> in(inputs.size()), out(outputs.size());
     for (size_t r = 0; r < inputs.size(); ++r) {
@@ -87,7 +87,7 @@ class StagedCommunicator final : public Communicator {
     for (size_t r = 0; r < outputs.size(); ++r)
       if (outputs[r].defined()) out[r] = staging.host_buffer(outputs[r]);
     staging.wait();
-    cpu_->exchange(call, out, in);
+    cpu_->all_to_all_v(call, out, in);
     for (size_t r = 0; r < outputs.size(); ++r)
       if (outputs[r].defined()) staging.copy_from_host(out[r], outputs[r]);
   }

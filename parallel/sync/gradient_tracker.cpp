@@ -13,33 +13,33 @@ GradientTracker::GradientTracker(std::string owner, std::vector<std::string> nam
     : owner_(std::move(owner)), names_(std::move(names)), options_(options), record_order_(options.record_order) {
   const size_t n = names_.size();
   expected_.resize(n), num_arrived_.resize(n), used_.resize(n), averaged_.resize(n);
-  forward_ = std::make_shared<Forward>(Forward{std::make_shared<const std::vector<bool>>(n, true)});
+  forward_ = std::make_shared<ForwardState>(ForwardState{std::make_shared<const std::vector<bool>>(n, true)});
 }
 void GradientTracker::set_buckets(const std::vector<size_t>& bucket_of_parameter, size_t buckets) {
   bucket_of_ = bucket_of_parameter;
   progress_.assign(buckets, {});
 }
 
-ForwardPtr GradientTracker::begin(bool synchronize, double weight, std::vector<bool> requires_grad,
-                                  uint64_t first_node) {
+ForwardPtr GradientTracker::begin_forward(bool synchronize, double weight, std::vector<bool> requires_grad,
+                                          uint64_t first_node) {
   synchronize_ = synchronize;
-  if (is_running()) reset();
+  if (is_running()) drop_backward();
   const auto& last = forward_->requires_grad;
-  forward_ = std::make_shared<Forward>(
-      Forward{*last == requires_grad ? last : std::make_shared<const std::vector<bool>>(std::move(requires_grad)),
-              weight, first_node});
+  forward_ = std::make_shared<ForwardState>(
+      ForwardState{*last == requires_grad ? last : std::make_shared<const std::vector<bool>>(std::move(requires_grad)),
+                   weight, first_node});
   return forward_;
 }
-void GradientTracker::reset() {
+void GradientTracker::drop_backward() {
   running_ = false;
   weight_ = 0;
 }
 bool GradientTracker::is_running() {
-  if (running_ && backward_token_.expired()) reset();
+  if (running_ && backward_token_.expired()) drop_backward();
   return running_;
 }
 
-void GradientTracker::start(const std::weak_ptr<const bool>& token) {
+void GradientTracker::begin_backward(const std::weak_ptr<const bool>& token) {
   running_ = true;
   backward_token_ = token;
   next_ = 0;
@@ -57,10 +57,10 @@ bool GradientTracker::expect_gradients(size_t i) {
   expected_[i] = true;
   progress_[b].in_use = true;
   const int coming = static_graph_counts_.empty() ? 1 : static_graph_counts_[i];
-  progress_[b].pending += static_cast<size_t>(coming);
+  progress_[b].num_pending += static_cast<size_t>(coming);
   return coming > 0;
 }
-void GradientTracker::count(size_t i) {
+void GradientTracker::count_gradient(size_t i) {
   const int most = !options_.static_graph ? 1 : static_graph_counts_.empty() ? INT_MAX : static_graph_counts_[i];
   ++num_arrived_[i];
   TANDEM_CHECK(num_arrived_[i] <= most || options_.static_graph, owner_,
@@ -72,20 +72,20 @@ void GradientTracker::count(size_t i) {
                " got ", num_arrived_[i], " gradients in this backward, but ", most,
                " in the first; use each parameter equally often in every step, or leave out static_graph(true)");
   if (record_order_ && num_arrived_[i] == 1) order_.push_back(i);
-  if (num_arrived_[i] == 1 || !static_graph_counts_.empty()) --progress_[bucket_of_[i]].pending;
+  if (num_arrived_[i] == 1 || !static_graph_counts_.empty()) --progress_[bucket_of_[i]].num_pending;
 }
 std::optional<size_t> GradientTracker::next_full_bucket() {
-  if (next_ == progress_.size() || progress_[next_].pending > 0) return {};
+  if (next_ == progress_.size() || progress_[next_].num_pending > 0) return {};
   return next_++;
 }
-std::optional<size_t> GradientTracker::next() {
+std::optional<size_t> GradientTracker::take_next_bucket() {
   if (next_ == progress_.size()) return {};
   return next_++;
 }
 bool GradientTracker::all_arrived() const {
-  return std::all_of(progress_.begin(), progress_.end(), [](auto& b) { return b.pending == 0; });
+  return std::all_of(progress_.begin(), progress_.end(), [](auto& b) { return b.num_pending == 0; });
 }
-void GradientTracker::shadow() {
+void GradientTracker::shadow_backward() {
   if (!static_graph_counts_.empty()) num_arrived_ = static_graph_counts_;
   for (size_t i = 0; i < expected_.size(); ++i) {
     if (!(*forward_->requires_grad)[i]) continue;
@@ -119,14 +119,14 @@ void GradientTracker::set_averaged_globally(const std::optional<std::vector<bool
     globally_used_ = globally_used ? *globally_used : std::vector<bool>(used_.size(), true);
   for (size_t i = 0; globally_used && i < used_.size(); ++i) averaged_[i] = expected_[i] && (*globally_used)[i];
 }
-int64_t GradientTracker::unused() const {
+int64_t GradientTracker::num_unused_parameters() const {
   int64_t unused = 0;
   for (size_t i = 0; i < used_.size(); ++i) unused += expected_[i] && !used_[i];
   return unused;
 }
-void GradientTracker::finish() {
+void GradientTracker::finish_backward() {
   used_.assign(used_.size(), false);
-  reset();
+  drop_backward();
   should_rebuild_buckets_ = std::exchange(record_order_, false) && progress_.size() > 1;
 }
 

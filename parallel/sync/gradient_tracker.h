@@ -9,17 +9,17 @@
 namespace tandem::nn::parallel::detail {
 
 /// State of a forward, shared with the backwards through it.
-struct Forward {
+struct ForwardState {
   // for each parameter: whether it requires a gradient in this forward
   std::shared_ptr<const std::vector<bool>> requires_grad;
-  double weight = 0;        // weight of this forward; 0 after a backward has counted it
-  uint64_t first_node = 0;  // sequence number of the first node that the forward recorded
+  double weight = 0;                   // weight of this forward; 0 after a backward has counted it
+  uint64_t first_sequence_number = 0;  // sequence number of the first node that the forward recorded
   // True if an output cannot report that a backward passes through it, because no output has a history or an output is
   // a leaf. Then every backward that reaches the module's parameters before the next forward counts as a backward
   // through this forward.
   bool has_no_output_hook = false;
 };
-using ForwardPtr = std::shared_ptr<Forward>;
+using ForwardPtr = std::shared_ptr<ForwardState>;
 
 struct TrackerOptions {
   /// If true, a parameter may have no gradient in a backward.
@@ -43,13 +43,13 @@ class GradientTracker {
   // ---- forwards
   /// Begins a forward. A backward that has not ended is forgotten.
   /// @param synchronize  whether the backwards until the next forward average gradients
-  ForwardPtr begin(bool synchronize, double weight, std::vector<bool> requires_grad, uint64_t first_node);
+  ForwardPtr begin_forward(bool synchronize, double weight, std::vector<bool> requires_grad, uint64_t first_node);
   /// The latest forward.
-  Forward& forward() const { return *forward_; }
+  ForwardState& forward() const { return *forward_; }
   bool synchronizes() const { return synchronize_; }
   /// Adds the weight of a forward to the weight of this rank's gradients. If called again for the same forward, adds
   /// nothing.
-  void apply_weight(Forward& forward) { weight_ += std::exchange(forward.weight, 0.); }
+  void apply_weight(ForwardState& forward) { weight_ += std::exchange(forward.weight, 0.); }
   /// Returns the weight of the gradients that have accumulated since the last average.
   double weight() const { return weight_; }
 
@@ -60,7 +60,7 @@ class GradientTracker {
   /// Returns whether a synchronized backward is running, like is_running(), but also if that backward has thrown.
   bool has_started() const { return running_; }
   /// Begins a synchronized backward. @param token  expires when the backward ends or throws
-  void start(const std::weak_ptr<const bool>& token);
+  void begin_backward(const std::weak_ptr<const bool>& token);
   /// Records that the running backward should add a gradient to the parameter. Returns false if the graph is static and
   /// adds none.
   /// @throws Error if the parameter's bucket has been returned already
@@ -73,11 +73,11 @@ class GradientTracker {
   /// Records that the parameter's gradient was dropped, for example by zero_grad().
   void mark_unused(size_t parameter) { used_[parameter] = false; }
   /// Counts an expected gradient. @throws Error if the parameter has more gradients than the rules allow
-  void count(size_t parameter);
+  void count_gradient(size_t parameter);
   /// Returns the next bucket if it is full; otherwise nullopt.
   std::optional<size_t> next_full_bucket();
   /// Returns the next bucket, full or not; nullopt after the last one.
-  std::optional<size_t> next();
+  std::optional<size_t> take_next_bucket();
   /// Returns whether a gradient of some parameter in the bucket is expected.
   bool is_in_use(size_t bucket) const { return progress_[bucket].in_use; }
   /// Returns whether all expected gradients have arrived.
@@ -86,7 +86,7 @@ class GradientTracker {
   /// Takes part in a backward of other ranks, without a backward on this rank: expects a gradient of every parameter
   /// that required one in the latest forward, and counts these gradients as arrived. The parameters also count as used,
   /// unless allows_unused() is true.
-  void shadow();
+  void shadow_backward();
   /// Returns a list of the parameters for which this backward expects no gradient, such as ", without parameters 0,
   /// 3-5". The list is part of the description of a collective, which must be equal on all ranks, so all ranks must
   /// expect gradients of the same parameters.
@@ -111,17 +111,17 @@ class GradientTracker {
   /// Returns, for each parameter, whether this rank got the gradients that it must get.
   std::vector<bool> got_expected_gradients() const;
   /// Returns the number of parameters whose gradient is expected but missing on this rank.
-  int64_t unused() const;
-  /// averaged() returns, for each parameter, whether this backward averages its gradient. set_averaged_locally()
-  /// decides this from what this rank knows.
-  const std::vector<bool>& averaged() const { return averaged_; }
+  int64_t num_unused_parameters() const;
+  /// averaged_parameters() returns, for each parameter, whether this backward averages its gradient.
+  /// set_averaged_locally() decides this from what this rank knows.
+  const std::vector<bool>& averaged_parameters() const { return averaged_; }
   void set_averaged_locally();
-  /// Decides averaged() from what all ranks know.
+  /// Decides averaged_parameters() from what all ranks know.
   /// @param globally_used  for each parameter: whether some rank used it; nullopt if all ranks used all parameters
   void set_averaged_globally(const std::optional<std::vector<bool>>& globally_used);
 
   /// Ends the backward, after which all ranks have the same gradients.
-  void finish();
+  void finish_backward();
   /// Returns whether the buckets should be rebuilt in the order in which gradients arrived in the first backward.
   bool should_rebuild_buckets() const { return should_rebuild_buckets_; }
   /// Returns the order in which gradients arrived in the first backward, and forgets it. Parameters without a gradient
@@ -130,10 +130,10 @@ class GradientTracker {
 
  private:
   struct Progress {
-    size_t pending = 0;   // number of expected gradients of the bucket that have not arrived
-    bool in_use = false;  // whether a gradient of some parameter in the bucket is expected
+    size_t num_pending = 0;  // number of expected gradients of the bucket that have not arrived
+    bool in_use = false;     // whether a gradient of some parameter in the bucket is expected
   };
-  void reset();
+  void drop_backward();
 
   const std::string owner_;
   const std::vector<std::string> names_;

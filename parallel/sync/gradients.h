@@ -53,7 +53,7 @@ class Gradients {
   /// copies of them.
   void copy_from_bucket(size_t bucket, const std::vector<bool>& averaged);
   /// Drops the copies that fill_slot() kept.
-  void reset() { saved_gradients_.clear(); }
+  void drop_saved_gradients() { saved_gradients_.clear(); }
 
  private:
   void claim_accumulators();

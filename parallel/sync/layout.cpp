@@ -56,28 +56,29 @@ FlatPlan plan_flat(const std::vector<int64_t>& elements, int64_t vector, int64_t
   const auto round_up = [](int64_t n, int64_t to) { return (n + to - 1) / to * to; };
   constexpr int64_t kAlignment = utils::kNormBlock;
   FlatPlan plan;
-  plan.at.resize(elements.size());
+  plan.offsets.resize(elements.size());
   int64_t total = 0;
   for (const int64_t n : elements) total += round_up(n, vector);
   // Shard boundaries are multiples of kAlignment, so a tensor that spans a boundary must begin at a multiple of
   // kAlignment too.
-  for (plan.shard = shards == 1 ? total : round_up((total + shards - 1) / shards, kAlignment);;
-       plan.shard += kAlignment) {
+  for (plan.shard_numel = shards == 1 ? total : round_up((total + shards - 1) / shards, kAlignment);;
+       plan.shard_numel += kAlignment) {
     int64_t end = 0;
     for (size_t i = 0; i < elements.size(); ++i) {
-      const bool spans_boundary = elements[i] > 0 && end / plan.shard != (end + elements[i] - 1) / plan.shard;
-      plan.at[i] = spans_boundary ? round_up(end, kAlignment) : end;
-      end = plan.at[i] + round_up(elements[i], vector);
+      const bool spans_boundary =
+          elements[i] > 0 && end / plan.shard_numel != (end + elements[i] - 1) / plan.shard_numel;
+      plan.offsets[i] = spans_boundary ? round_up(end, kAlignment) : end;
+      end = plan.offsets[i] + round_up(elements[i], vector);
     }
-    if (end <= plan.shard * shards) return plan;
+    if (end <= plan.shard_numel * shards) return plan;
   }
 }
 std::vector<ShardRange> list_shard_ranges(const FlatPlan& plan, const std::vector<int64_t>& elements, int64_t shard) {
-  const int64_t begin = shard * plan.shard, end = begin + plan.shard;
+  const int64_t begin = shard * plan.shard_numel, end = begin + plan.shard_numel;
   std::vector<ShardRange> shard_ranges;
   for (size_t i = 0; i < elements.size(); ++i) {
-    const int64_t first = std::max(plan.at[i], begin), last = std::min(plan.at[i] + elements[i], end);
-    if (first < last) shard_ranges.push_back({i, first - plan.at[i], last - first, first - begin});
+    const int64_t first = std::max(plan.offsets[i], begin), last = std::min(plan.offsets[i] + elements[i], end);
+    if (first < last) shard_ranges.push_back({i, first - plan.offsets[i], last - first, first - begin});
   }
   return shard_ranges;
 }
@@ -98,7 +99,7 @@ Buckets::Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t
     const Tensor& like = parameters[plan_[b][0]];
     // Each gradient begins at a multiple of 16 bytes, so that optimizers can use vector loads. The padding stays 0.
     flat_plans_.push_back(plan_flat(numels(plan_[b], parameters), 16 / like.itemsize(), shards));
-    const int64_t capacity = is_single_rank ? 1 : flat_plans_[b].shard * shards,
+    const int64_t capacity = is_single_rank ? 1 : flat_plans_[b].shard_numel * shards,
                   status = b + 1 == size() ? status_elements : 0;
     const Tensor flat = zeros({capacity + status}, TensorOptions(like.dtype()).device(like.device()));
     for (size_t k = 0; k < plan_[b].size(); ++k) {
@@ -106,7 +107,7 @@ Buckets::Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t
       const Tensor& p = parameters[i];  // parameter, whose gradient has the same strides
       const auto strides =
           is_single_rank ? tandem::detail::Shape(p.sizes().size(), 0) : core::preserved_strides(*p.impl());
-      slots_[i] = core::as_strided(flat, p.sizes(), strides, is_single_rank ? 0 : flat_plans_[b].at[k]).data();
+      slots_[i] = core::as_strided(flat, p.sizes(), strides, is_single_rank ? 0 : flat_plans_[b].offsets[k]).data();
       bucket_of_[i] = b;
     }
     if (status > 0) status_ = flat.narrow(0, capacity, status);
@@ -118,7 +119,7 @@ Tensor Buckets::gradients(size_t b) const {
   return b + 1 == size() && status_.defined() ? flat.narrow(0, 0, flat.numel() - status_.numel()) : flat;
 }
 Tensor Buckets::shard(size_t b, int64_t number) const {
-  return flats_[b].narrow(0, number * flat_plans_[b].shard, flat_plans_[b].shard);
+  return flats_[b].narrow(0, number * flat_plans_[b].shard_numel, flat_plans_[b].shard_numel);
 }
 std::vector<ShardRange> Buckets::shard_ranges(size_t b, int64_t number) const {
   std::vector<int64_t> elements;

@@ -23,8 +23,8 @@ BucketPlan plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap,
 
 /// Offsets of tensors in one flat tensor, which may consist of several shards of equal length.
 struct FlatPlan {
-  std::vector<int64_t> at;  // offset of the first element of each tensor
-  int64_t shard;            // number of elements in each shard
+  std::vector<int64_t> offsets;  // offset of the first element of each tensor
+  int64_t shard_numel;           // number of elements in each shard
 };
 /// Places tensors one after the other, each at a multiple of `vector` elements. If there are several shards, they have
 /// equal lengths, and a boundary between two shards lies either in padding or at a multiple of kNormBlock elements from
@@ -33,9 +33,9 @@ struct FlatPlan {
 FlatPlan plan_flat(const std::vector<int64_t>& elements, int64_t vector, int64_t shards = 1);
 /// A range of one tensor, which lies in one shard.
 struct ShardRange {
-  size_t tensor;           // index of the tensor
-  int64_t from, elements;  // range of elements within the tensor
-  int64_t at;              // offset within the shard at which the elements begin
+  size_t tensor;         // index of the tensor
+  int64_t begin, numel;  // range of elements within the tensor
+  int64_t shard_offset;  // offset within the shard at which the elements begin
   bool operator==(const ShardRange&) const = default;
 };
 /// Lists the parts of tensors that lie in a shard, in the order of the plan.

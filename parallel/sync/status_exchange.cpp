@@ -44,7 +44,7 @@ int64_t StatusExchange::num_status_elements(DType bucket, bool any_float64, cons
                          (!weighted_ || bucket == status_dtype(any_float64, ranks));
   return in_bucket ? 1 + weighted_ : 0;
 }
-void StatusExchange::allocate(const Tensor& in_bucket, bool any_float64, Device device) {
+void StatusExchange::allocate_status(const Tensor& in_bucket, bool any_float64, Device device) {
   const TensorOptions options = TensorOptions(status_dtype(any_float64, group_->size())).device(device);
   separate_status_ = in_bucket.defined() ? Tensor() : zeros({1 + weighted_}, options);
   const Tensor& status = in_bucket.defined() ? in_bucket : separate_status_;
@@ -72,11 +72,11 @@ void StatusExchange::set_status(bool all_used, double weight) {
   all_used_.fill_(all_used);
   if (weighted_) rank_weight_.fill_(weight);
 }
-distributed::WorkPtr StatusExchange::send() {
+distributed::WorkPtr StatusExchange::start_all_reduce() {
   if (!separate_status_.defined()) return nullptr;
   return group_->all_reduce(separate_status_, distributed::ReduceOp::AVG, name_ + ": whether all parameters were used");
 }
-void StatusExchange::rescale(const Transport& sent, const Buckets& buckets, int divisor) const {
+void StatusExchange::rescale_buckets(const Transport& sent, const Buckets& buckets, int divisor) const {
   double factor = static_cast<double>(group_->size()) / divisor;
   Tensor device_factor;  // defined with weights on a GPU, so that the host need not wait for the factor
   if (weighted_ && rank_weight_.is_cuda()) {

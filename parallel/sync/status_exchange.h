@@ -30,7 +30,7 @@ class StatusExchange {
   /// @param any_float64  whether some parameter is float64
   int64_t num_status_elements(DType bucket, bool any_float64, const Transport& transport) const;
   /// Sets the memory of the status. @param in_bucket  part of a bucket; if undefined, allocates memory
-  void allocate(const Tensor& in_bucket, bool any_float64, Device device);
+  void allocate_status(const Tensor& in_bucket, bool any_float64, Device device);
 
   /// Returns whether the ranks have agreed on the unit of weights. Gradients are multiplied by weight / unit. The unit
   /// is a power of two near the mean weight, so that half types do not overflow. All ranks must agree on it before the
@@ -42,10 +42,10 @@ class StatusExchange {
   /// Writes the status of this rank. Call this before the last bucket is sent.
   void set_status(bool all_used, double weight);
   /// Starts to average a status that is outside the buckets. Returns null if the status is in a bucket.
-  distributed::WorkPtr send();
+  distributed::WorkPtr start_all_reduce();
   /// Converts the mean over all ranks to the mean over the ranks that have gradients, in all buckets that were sent.
   /// @param divisor  number of ranks that have gradients; ignored with weights
-  void rescale(const Transport& sent, const Buckets& buckets, int divisor) const;
+  void rescale_buckets(const Transport& sent, const Buckets& buckets, int divisor) const;
   /// Evaluates the averaged status. Returns, for each parameter, whether some rank got the expected gradients. Returns
   /// nullopt if all ranks got all gradients, or if this is not known yet (see Note [Unused parameters on a GPU]).
   /// @param got_expected   for each parameter: whether this rank got the expected gradients

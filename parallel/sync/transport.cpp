@@ -7,30 +7,30 @@
 
 namespace tandem::nn::parallel::detail {
 
-void Transport::start() {
-  reset();
+void Transport::begin_step() {
+  release_last_step();
   futures_.resize(buckets_.size());
   exposed_ = 0;
 }
-void Transport::reset() {
+void Transport::release_last_step() {
   futures_.clear();
   extra_work_ = nullptr;
   completed_.clear();
 }
-void Transport::send(size_t b, std::string about) { futures_[b] = reduce(b, std::move(about)); }
+void Transport::send_bucket(size_t b, std::string about) { futures_[b] = reduce(b, std::move(about)); }
 
-void Transport::finish(const std::function<void(size_t)>& on_bucket_reduced) {
+void Transport::finish_step(const std::function<void(size_t)>& on_bucket_reduced) {
   const Device device = buckets_.flat(0).device();
   if (device.is_cuda()) wait_begin_.record(cuda::current_stream(device));
   for (size_t b = 0; b < buckets_.size(); ++b) {
-    wait_for(b);
+    wait_for_bucket(b);
     if (on_bucket_reduced) on_bucket_reduced(b);
   }
   if (device.is_cuda()) wait_end_.record(cuda::current_stream(device));
 }
 /// Waits until the collective of bucket b is complete. For the last bucket, also waits for the collective that
 /// send_after_buckets() started.
-void Transport::wait_for(size_t b) {
+void Transport::wait_for_bucket(size_t b) {
   const PhaseSpan phase("exposed communication");
   const auto start = std::chrono::steady_clock::now();
   if (std::optional<CommFuture>& future = futures_[b]) {
@@ -44,11 +44,11 @@ void Transport::wait_for(size_t b) {
   exposed_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 void Transport::add_times(ReduceTimes& times) const {
-  times.exposed += exposed_;
-  for (const distributed::WorkPtr& work : completed_) times.communication += work->seconds();
+  times.exposed_seconds += exposed_;
+  for (const distributed::WorkPtr& work : completed_) times.communication_seconds += work->seconds();
   if (completed_.empty() || !buckets_.flat(0).is_cuda()) return;
   wait_end_.synchronize();
-  times.exposed = wait_begin_.elapsed_time(wait_end_) / 1e3;
+  times.exposed_seconds = wait_begin_.elapsed_time(wait_end_) / 1e3;
 }
 
 CommFuture AllReduce::reduce(size_t b, std::string about) {

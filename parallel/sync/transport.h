@@ -9,14 +9,16 @@ namespace tandem::nn::parallel::detail {
 
 /// Communication times of one synchronized backward.
 struct ReduceTimes {
-  double communication = 0;  // total seconds of the collectives
+  double communication_seconds = 0;  // total seconds of the collectives
   // seconds for which the end of backward waited; on a GPU, this includes optimizer steps made meanwhile
-  double exposed = 0;
-  double backward = 0;      // seconds from the beginning to the end of backward, including exposed communication
-  bool overlapped = false;  // whether the first collective began before the last gradient existed
-  int64_t unused = 0;       // number of parameters whose gradient was expected but missing on this rank
+  double exposed_seconds = 0;
+  double backward_seconds = 0;  // seconds from the beginning to the end of backward, including exposed communication
+  bool has_overlap = false;     // whether the first collective began before the last gradient existed
+  int64_t num_unused_parameters = 0;  // number of parameters whose gradient was expected but missing on this rank
   /// Returns the share of the communication that overlapped with backward, from 0 to 1.
-  double hidden_share() const { return communication > 0 ? std::max(0.0, 1 - exposed / communication) : 0; }
+  double hidden_share() const {
+    return communication_seconds > 0 ? std::max(0.0, 1 - exposed_seconds / communication_seconds) : 0;
+  }
 };
 
 /// Reduces the buckets of a step. All ranks send the same buckets in the same order, and at the end of the step they
@@ -31,18 +33,18 @@ class Transport {
   virtual bool carries_status() const { return false; }
 
   /// Begins a step.
-  void start();
+  void begin_step();
   /// Releases the tensors and collectives of the last step.
-  void reset();
+  void release_last_step();
   /// Starts the reduction of a full bucket. @param about  description of the collective, for error messages
-  void send(size_t bucket, std::string about);
+  void send_bucket(size_t bucket, std::string about);
   /// Makes the end of the step wait for `work` after all buckets. If `work` is null, has no effect.
   void send_after_buckets(distributed::WorkPtr work) { extra_work_ = std::move(work); }
   /// Returns whether this step has sent the bucket.
   bool is_sent(size_t bucket) const { return bucket < futures_.size() && futures_[bucket]; }
   /// Ends the step: waits for all buckets.
   /// @param on_bucket_reduced  if not null, called with each bucket after its reduction
-  void finish(const std::function<void(size_t bucket)>& on_bucket_reduced);
+  void finish_step(const std::function<void(size_t bucket)>& on_bucket_reduced);
   /// Adds the times of the last step to `times`. On a GPU this waits until the step's communication is done.
   void add_times(ReduceTimes& times) const;
 
@@ -56,7 +58,7 @@ class Transport {
   const Buckets& buckets_;
 
  private:
-  void wait_for(size_t bucket);
+  void wait_for_bucket(size_t bucket);
 
   std::vector<std::optional<CommFuture>> futures_;
   distributed::WorkPtr extra_work_;

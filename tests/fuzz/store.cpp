@@ -46,10 +46,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   try {
     std::string rest = bytes;
-    while (const auto message = messages::take_message(rest)) messages::decode(*message);
+    while (const auto message = messages::take_message(rest)) messages::decode_request(*message);
   } catch (const tandem::Error&) {}
   if (size > 0 && data[0] % 2 == 0)
-    bytes = messages::frame(messages::encode({messages::kHello, 0, kToken, messages::kVersion})) + bytes.substr(1);
+    bytes = messages::frame_message(messages::encode_request({messages::kHello, 0, kToken, messages::kVersion})) +
+            bytes.substr(1);
   talk(server->port(), bytes);
   if (count % 50 == 0) StoreClient("127.0.0.1", server->port(), kToken, std::chrono::seconds(5)).set("alive", "yes");
   return 0;

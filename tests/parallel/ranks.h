@@ -36,8 +36,8 @@ inline std::vector<std::string> run_gloo_ranks(int size, std::chrono::millisecon
       const ThreadContextGuard guard(std::move(context));
       try {
         Rendezvous job{rank, size, std::make_shared<StoreClient>("127.0.0.1", server.port(), "secret", timeout)};
-        job.watch = std::make_unique<StoreClient>("127.0.0.1", server.port(), "secret", timeout);
-        job.shared_memory = !shares || shares(rank);
+        job.watchdog_store = std::make_unique<StoreClient>("127.0.0.1", server.port(), "secret", timeout);
+        job.allows_shared_memory = !shares || shares(rank);
         f(make_gloo_group(std::move(job), timeout));
       } catch (const std::exception& error) {
         errors[static_cast<size_t>(rank)] = error.what();
@@ -56,7 +56,7 @@ template <class Make, class Call> std::string error_when_rank_2_is_lost(const Ma
   const StoreServer server("");
   const auto connect = [&] { return std::make_unique<StoreClient>("127.0.0.1", server.port(), "", seconds(20)); };
   auto third = connect();
-  third->report("0", 2, -1, milliseconds(0));
+  third->send_heartbeat("0", 2, -1, milliseconds(0));
   std::atomic<int> joined{0};
   std::atomic<bool> done{false};
   std::string error;
@@ -64,7 +64,7 @@ template <class Make, class Call> std::string error_when_rank_2_is_lost(const Ma
   for (const int rank : {0, 1})
     threads.emplace_back([&, rank] {
       Rendezvous job{rank, 2, connect()};
-      job.watch = connect();
+      job.watchdog_store = connect();
       const ProcessGroupPtr group = make(std::move(job), rank);
       ++joined;
       while (joined < 2) std::this_thread::sleep_for(milliseconds(1));

@@ -14,8 +14,8 @@ using Bits = std::vector<bool>;
 
 TEST_CASE("a flat layout is cut at blocks from a tensor's start, or outside of tensors", "[parallel][layout]") {
   const FlatPlan one = plan_flat({5, 0, 3, 8}, 4);
-  CHECK((one.at == Numbers{0, 8, 8, 12} && one.shard == 20));
-  CHECK(plan_flat({}, 4, 3).shard == 0);
+  CHECK((one.offsets == Numbers{0, 8, 8, 12} && one.shard_numel == 20));
+  CHECK(plan_flat({}, 4, 3).shard_numel == 0);
   for (const Numbers& elements :
        {Numbers{10, 2560, 256, 16384}, {4096 * 7}, {1}, {5000, 5000, 5000}, {1, 20000, 3, 4096, 9999, 0, 12}})
     for (const int64_t shards : {1, 2, 3, 5, 8}) {
@@ -27,21 +27,21 @@ TEST_CASE("a flat layout is cut at blocks from a tensor's start, or outside of t
       for (int64_t s = 0; s < shards; ++s)
         for (const ShardRange& piece : list_shard_ranges(plan, elements, s)) {
           const size_t i = piece.tensor;
-          CHECK(piece.from == seen[i]);  // no element is listed twice or left out
-          CHECK(piece.from % 4096 == 0);
-          CHECK((piece.elements % 4096 == 0 || piece.from + piece.elements == elements[i]));
-          CHECK(s * plan.shard + piece.at == plan.at[i] + piece.from);
-          CHECK(piece.at + piece.elements <= plan.shard);
-          CHECK(s * plan.shard + piece.at >= end);
-          end = s * plan.shard + piece.at + piece.elements;
-          seen[i] += piece.elements;
+          CHECK(piece.begin == seen[i]);  // no element is listed twice or left out
+          CHECK(piece.begin % 4096 == 0);
+          CHECK((piece.numel % 4096 == 0 || piece.begin + piece.numel == elements[i]));
+          CHECK(s * plan.shard_numel + piece.shard_offset == plan.offsets[i] + piece.begin);
+          CHECK(piece.shard_offset + piece.numel <= plan.shard_numel);
+          CHECK(s * plan.shard_numel + piece.shard_offset >= end);
+          end = s * plan.shard_numel + piece.shard_offset + piece.numel;
+          seen[i] += piece.numel;
         }
       CHECK(seen == elements);
-      for (const int64_t at : plan.at) CHECK(at % 4 == 0);
+      for (const int64_t at : plan.offsets) CHECK(at % 4 == 0);
       if (shards == 1)
-        CHECK(plan.shard == total);
+        CHECK(plan.shard_numel == total);
       else
-        CHECK(plan.shard <= total / shards + 2 * 4096);
+        CHECK(plan.shard_numel <= total / shards + 2 * 4096);
     }
   CHECK(list_shard_ranges(plan_flat({10, 8192}, 4, 2), {10, 8192}, 1) == std::vector<ShardRange>{{1, 4096, 4096, 0}});
 }
@@ -56,7 +56,7 @@ GradientTracker three(TrackerOptions rules = {}) {
 void bring(GradientTracker& tracker, const std::vector<size_t>& parameters) {
   for (const size_t i : parameters) {
     tracker.mark_used(i);
-    tracker.count(i);
+    tracker.count_gradient(i);
   }
 }
 }  // namespace
@@ -65,7 +65,7 @@ TEST_CASE("buckets are handed out in order, each when all that is expected of it
   GradientTracker tracker = three({.record_order = true});
   const auto token = std::make_shared<const bool>(true);
   CHECK_FALSE(tracker.is_running());
-  tracker.start(token);
+  tracker.begin_backward(token);
   CHECK(tracker.is_running());
   for (const size_t i : {0, 1, 2}) CHECK(tracker.expect_gradients(i));
   bring(tracker, {0});
@@ -75,23 +75,24 @@ TEST_CASE("buckets are handed out in order, each when all that is expected of it
   bring(tracker, {1});
   CHECK(tracker.next_full_bucket() == 0u);
   CHECK(tracker.next_full_bucket() == 1u);
-  CHECK_FALSE(tracker.next());
-  CHECK((tracker.all_arrived() && tracker.got_expected_gradients() == Bits{true, true, true} && tracker.unused() == 0));
+  CHECK_FALSE(tracker.take_next_bucket());
+  CHECK((tracker.all_arrived() && tracker.got_expected_gradients() == Bits{true, true, true} &&
+         tracker.num_unused_parameters() == 0));
   CHECK_THROWS_WITH(
-      tracker.count(2),
+      tracker.count_gradient(2),
       Catch::Contains(
           "An owner: Expected to mark a variable ready only once. c got a second gradient in one backward"));
   CHECK_THROWS_WITH(tracker.expect_gradients(1),
                     Catch::Contains("An owner: b got a gradient after its bucket was reduced"));
-  tracker.finish();
+  tracker.finish_backward();
   CHECK((tracker.should_rebuild_buckets() && tracker.take_gradient_order() == std::vector<size_t>{0, 2, 1}));
   CHECK_FALSE(tracker.should_rebuild_buckets());
 }
 TEST_CASE("a backward that threw is forgotten with its weight", "[parallel][arrivals]") {
   GradientTracker tracker = three();
   auto token = std::make_shared<const bool>(true);
-  const ForwardPtr forward = tracker.begin(true, 8, {true, true, true}, 0);
-  tracker.start(token);
+  const ForwardPtr forward = tracker.begin_forward(true, 8, {true, true, true}, 0);
+  tracker.begin_backward(token);
   tracker.apply_weight(*forward);
   tracker.apply_weight(*forward);
   CHECK(tracker.weight() == 8);  // the forward's weight counts once
@@ -101,7 +102,7 @@ TEST_CASE("a backward that threw is forgotten with its weight", "[parallel][arri
 }
 TEST_CASE("what has not come is missing, and averaged only where some rank has it", "[parallel][arrivals]") {
   GradientTracker tracker = three({.find_unused_parameters = true});
-  tracker.start(std::make_shared<const bool>(true));
+  tracker.begin_backward(std::make_shared<const bool>(true));
   tracker.expect_gradients(1);
   tracker.expect_gradients(2);
   bring(tracker, {2});
@@ -109,9 +110,9 @@ TEST_CASE("what has not come is missing, and averaged only where some rank has i
   CHECK(tracker.describe_unexpected() == ", without parameters 0");
   CHECK(tracker.got_expected_gradients() == Bits{true, false, true});
   tracker.set_averaged_locally();
-  CHECK(tracker.averaged() == Bits{false, false, true});
+  CHECK(tracker.averaged_parameters() == Bits{false, false, true});
   tracker.set_averaged_globally(Bits{true, true, true});  // another rank has a gradient for b
-  CHECK(tracker.averaged() == Bits{false, true, true});
+  CHECK(tracker.averaged_parameters() == Bits{false, true, true});
 }
 TEST_CASE("a static graph brings what its first backward brought", "[parallel][arrivals]") {
   GradientTracker tracker = three({.static_graph = true});
@@ -119,7 +120,7 @@ TEST_CASE("a static graph brings what its first backward brought", "[parallel][a
     CAPTURE(step);
     CHECK(tracker.should_delay_launch() == (step == 0));
     CHECK(tracker.allows_unused() == (step == 0));
-    tracker.start(std::make_shared<const bool>(true));
+    tracker.begin_backward(std::make_shared<const bool>(true));
     CHECK(tracker.expect_gradients(0));
     // Parameter b gets no gradient in the first step, so none is expected later.
     CHECK(tracker.expect_gradients(1) == (step == 0));
@@ -132,23 +133,23 @@ TEST_CASE("a static graph brings what its first backward brought", "[parallel][a
     CHECK(tracker.got_expected_gradients() == (step == 0 ? Bits{true, false, true} : Bits{true, true, true}));
     tracker.set_averaged_locally();
     tracker.set_averaged_globally(step == 0 ? std::optional(Bits{true, false, true}) : std::nullopt);
-    CHECK(tracker.averaged() == Bits{true, false, true});
+    CHECK(tracker.averaged_parameters() == Bits{true, false, true});
     if (step == 2)
       CHECK_THROWS_WITH(
-          tracker.count(0),
+          tracker.count_gradient(0),
           Catch::Contains("Your training graph has changed in this iteration, which static_graph does not allow: "
                           "a got 2 gradients in this backward, but 1"));
-    tracker.finish();
+    tracker.finish_backward();
   }
 }
 TEST_CASE("a rank without a backward expects what learns, and counts as having it all", "[parallel][arrivals]") {
   GradientTracker tracker = three();
-  tracker.begin(true, 0, {true, false, true}, 0);
-  tracker.start({});
-  tracker.shadow();
+  tracker.begin_forward(true, 0, {true, false, true}, 0);
+  tracker.begin_backward({});
+  tracker.shadow_backward();
   CHECK((tracker.is_expected(0) && !tracker.is_expected(1) && tracker.is_expected(2)));
   CHECK(tracker.got_expected_gradients() == Bits{true, true, true});
-  CHECK(tracker.next() == 0u);
+  CHECK(tracker.take_next_bucket() == 0u);
 }
 
 TEST_CASE("a dtype tells one rank of many from none only up to some number of ranks", "[parallel][ddp]") {

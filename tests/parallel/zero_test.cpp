@@ -35,12 +35,12 @@ class Zero {
     std::vector<size_t> all(gradients_.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = all.size() - 1 - i;
     gradients_.allocate({all}, /*status_elements=*/0, /*is_single_rank=*/false, /*shards=*/group_->size());
-    status_exchange_.allocate({}, /*any_float64=*/false, buckets.flat(0).device());
+    status_exchange_.allocate_status({}, /*any_float64=*/false, buckets.flat(0).device());
     tracker_.set_buckets(buckets.bucket_of_parameter(), 1);
     gradients_.add_post_hooks([this](size_t i) { on_gradient(i); });
     for (const Piece& piece : buckets.shard_ranges(0, group_->rank())) {
       parts.push_back(part_of(piece).requires_grad_());
-      parts.back().set_grad(buckets.shard(0, group_->rank()).narrow(0, piece.at, piece.elements));
+      parts.back().set_grad(buckets.shard(0, group_->rank()).narrow(0, piece.shard_offset, piece.numel));
     }
   }
   /// Gathers all parameters on all ranks, after the optimizer has stepped `parts`.
@@ -60,8 +60,8 @@ class Zero {
     const Tensor all = zeros({first.back()}, mine.options());
     int64_t at = 0;
     for (const Piece& piece : gradients_.buckets().shard_ranges(0, group_->rank())) {
-      const int64_t n = blocks(piece.elements);
-      all.narrow(0, first[piece.tensor] + piece.from / kNormBlock, n).copy_(mine.narrow(0, at, n));
+      const int64_t n = blocks(piece.numel);
+      all.narrow(0, first[piece.tensor] + piece.begin / kNormBlock, n).copy_(mine.narrow(0, at, n));
       at += n;
     }
     group_->all_reduce(all)->wait();
@@ -77,35 +77,35 @@ class Zero {
     const NoGradGuard guard;
     if (!tracker_.is_running()) {
       const auto token = std::make_shared<const bool>(true);
-      tracker_.start(token);
-      transport_->start();
+      tracker_.begin_backward(token);
+      transport_->begin_step();
       for (size_t k = 0; k < gradients_.size(); ++k) tracker_.expect_gradients(k);
       autograd::queue_callback([this, token] { finish(); });
     }
     tracker_.mark_used(i);
-    tracker_.count(i);
+    tracker_.count_gradient(i);
     gradients_.copy_to_slot(i);
     if (tracker_.next_full_bucket()) send(/*all_used=*/true);
   }
   void send(bool all_used) {
     status_exchange_.set_status(all_used, 0);
-    transport_->send(0, "ZeRO: gradients");
-    transport_->send_after_buckets(status_exchange_.send());
+    transport_->send_bucket(0, "ZeRO: gradients");
+    transport_->send_after_buckets(status_exchange_.start_all_reduce());
   }
   void finish() {
     const NoGradGuard guard;
     for (size_t i = 0; i < gradients_.size(); ++i)
       if (tracker_.is_missing(i)) gradients_.fill_slot(i, /*keep=*/false);
-    if (tracker_.next()) send(/*all_used=*/false);
-    transport_->finish(nullptr);
+    if (tracker_.take_next_bucket()) send(/*all_used=*/false);
+    transport_->finish_step(nullptr);
     status_exchange_.globally_used(tracker_.got_expected_gradients(), /*allows_unused=*/false, gradients_.names());
-    tracker_.finish();
+    tracker_.finish_backward();
   }
   Tensor part_of(const Piece& piece) const {
-    return gradients_.parameters()[piece.tensor].detach().view({-1}).narrow(0, piece.from, piece.elements);
+    return gradients_.parameters()[piece.tensor].detach().view({-1}).narrow(0, piece.begin, piece.numel);
   }
   static Tensor of(const Tensor& flat, const Piece& piece, int64_t shard_begin) {
-    return flat.narrow(0, shard_begin + piece.at, piece.elements);
+    return flat.narrow(0, shard_begin + piece.shard_offset, piece.numel);
   }
   template <class F> void each_part(int rank, const F& f) const {
     for (const Piece& piece : gradients_.buckets().shard_ranges(0, rank)) f(piece, part_of(piece));

@@ -247,7 +247,7 @@ void Attempt::report_failure(const Result& end) {
 void Attempt::mark_ended_normally(int rank) {
   if (server_) server_->mark_ended_normally(rank);
   if (ranks_store_) try {
-      ranks_store_->end(rank, nodes_->options_.silence);
+      ranks_store_->report_normal_exit(rank, nodes_->options_.silence);
     } catch (const DistributedError&) {
       // Node 0 is lost; the NodeWatchdog reports this.
     }

@@ -23,7 +23,7 @@ BlockSigpipeGuard::~BlockSigpipeGuard() {
 
 void Channel::send(int64_t offset, int64_t bytes) {
   if (bytes == 0) return;
-  link_.guard(op_, peer_, [&] {
+  link_.call_guarded(op_, peer_, [&] {
     buffer_->send(peer_, slot_, static_cast<size_t>(offset), static_cast<size_t>(bytes));
     return true;
   });
@@ -31,7 +31,7 @@ void Channel::send(int64_t offset, int64_t bytes) {
 }
 void Channel::recv(int64_t offset, int64_t bytes) {
   if (bytes == 0) return;
-  link_.guard(op_, peer_, [&] {
+  link_.call_guarded(op_, peer_, [&] {
     buffer_->recv(peer_, slot_, static_cast<size_t>(offset), static_cast<size_t>(bytes));
     return true;
   });

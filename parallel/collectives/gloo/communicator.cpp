@@ -41,8 +41,8 @@ void copy_bytes(const Tensor& from, const Tensor& to) {
 /// A collective in progress. The constructor compares the call with the calls of the other ranks; the destructor ends
 /// the collective.
 struct Collective {
-  Collective(GlooLink& link, const Call& call) : link(link), op(link.operation(call)) { link.begin(op); }
-  ~Collective() { link.end(); }
+  Collective(GlooLink& link, const Call& call) : link(link), op(link.with_deadline(call)) { link.begin_collective(op); }
+  ~Collective() { link.end_call(); }
   Collective(const Collective&) = delete;
   GlooLink& link;
   BlockSigpipeGuard sigpipe_guard;
@@ -59,24 +59,25 @@ class GlooCommunicator final : public Communicator {
         rank_(static_cast<size_t>(job_.rank)),
         size_(static_cast<size_t>(job_.size)) {
     register_rank(job_);
-    if (job_.watch) {
-      Watchdog::Options options{.group = job_.name, .rank = job_.global(), .interval = report_interval(timeout)};
+    if (job_.watchdog_store) {
+      Watchdog::Options options{
+          .group = job_.name, .rank = job_.default_group_rank(), .heartbeat_interval = report_interval(timeout)};
       options.waits_for = [this] { return link_.waits_for(); };
-      options.left = [this](const LeftRanks& left) { link_.record_left_ranks(left); };
-      options.failed = [this](const std::string& cause) {
+      options.on_ranks_left = [this](const LeftRanks& left) { link_.record_left_ranks(left); };
+      options.on_failure = [this](const std::string& cause) {
         const std::string error = link_.fail_locally(cause);
-        job_.flight->failed(error);
+        job_.flight_log->record_failure(error);
         return error;
       };
       if (job_.is_process) options.failure_reported = job_.failure_reported;
-      watchdog_ = std::make_unique<Watchdog>(std::move(job_.watch), std::move(options));
+      watchdog_ = std::make_unique<Watchdog>(std::move(job_.watchdog_store), std::move(options));
     }
     link_.connect();
     host_.all_joined = true;
     if (!job_.is_process) return;
     exit_notice_.emplace(job_, [this](bool succeeded, const std::string& why) {
       link_.fail_locally(why);
-      succeeded ? job_.flight->left() : job_.flight->failed(why);
+      succeeded ? job_.flight_log->record_leave() : job_.flight_log->record_failure(why);
     });
   }
 
@@ -85,7 +86,7 @@ class GlooCommunicator final : public Communicator {
     // Leave before the watchdog stops, because the watchdog reports for which rank leave() waits.
     link_.leave();
     watchdog_.reset();
-    host_.failed = link_.failed();
+    host_.failed = link_.has_failed();
   }
 
   /// Over TCP, the elements are split into one chunk per rank. Rank r receives chunk r of all ranks, reduces it and
@@ -106,7 +107,7 @@ class GlooCommunicator final : public Communicator {
     chunks.reserve(size_);
     for (int64_t r = 0; r < ranks; ++r) chunks.push_back(narrow_to(all, ChunkRange(all.numel(), r, ranks)));
     const int64_t segments = num_segments((all.numel() + ranks - 1) / ranks, all.itemsize());
-    const Channels results = channels(c.op, Slot::results, std::vector<Tensor>(size_, all));
+    const Channels results = make_channels(c.op, Slot::results, std::vector<Tensor>(size_, all));
     reduce_in_segments(c.op, chunks, chunks[rank_], chunks[rank_], segments, [&](int64_t s, const Channels& parts) {
       for (size_t r = 0; r < size_; ++r) {
         if (r == rank_) continue;
@@ -122,7 +123,7 @@ class GlooCommunicator final : public Communicator {
   void reduce(const Call& call, Tensor& x) override {
     const Collective c(link_, call);
     if (size_ == 1) return;
-    const auto root = static_cast<size_t>(call.other);
+    const auto root = static_cast<size_t>(call.root_or_peer);
     std::vector<Tensor> sends(size_);
     sends[root] = flatten_view(x);
     const Tensor own = rank_ == root ? sends[root] : Tensor();
@@ -137,7 +138,7 @@ class GlooCommunicator final : public Communicator {
                        [](int64_t, const Channels&) {});
   }
   void broadcast(const Call& call, Tensor& x) override {
-    const auto root = static_cast<size_t>(call.other);
+    const auto root = static_cast<size_t>(call.root_or_peer);
     if (link_.shared_memory()) {
       broadcast_in_shared_memory(link_, call, x);
       if (rank_ == root) bytes_sent += static_cast<int64_t>((size_ - 1) * x.nbytes());
@@ -147,7 +148,7 @@ class GlooCommunicator final : public Communicator {
     std::vector<Tensor> peers(size_);
     for (size_t r = 0; r < size_; ++r)
       if (rank_ == root || r == root) peers[r] = flatten_view(x);
-    const Channels all = channels(c.op, Slot::parts, peers);
+    const Channels all = make_channels(c.op, Slot::parts, peers);
     for (size_t r = 0; r < size_; ++r) {
       if (!all[r]) continue;
       if (rank_ == root)
@@ -158,11 +159,11 @@ class GlooCommunicator final : public Communicator {
     wait_all(all);
   }
   void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
-    exchange(call, outputs, std::vector<Tensor>(size_, input));
+    all_to_all_v(call, outputs, std::vector<Tensor>(size_, input));
   }
-  void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
+  void all_to_all_v(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
     const Collective c(link_, call);
-    const Channels in = channels(c.op, Slot::results, outputs), out = channels(c.op, Slot::results, inputs);
+    const Channels in = make_channels(c.op, Slot::results, outputs), out = make_channels(c.op, Slot::results, inputs);
     for (size_t r = 0; r < size_; ++r) {
       if (in[r]) in[r]->recv(0, outputs[r].nbytes());
       if (out[r]) send_range(*out[r], inputs[r], 0, ChunkRange(inputs[r].numel(), 0, 1));
@@ -173,17 +174,19 @@ class GlooCommunicator final : public Communicator {
   }
   void send(const Call& call, const Tensor& x, int tag) override {
     const BlockSigpipeGuard sigpipe_guard;
-    const Operation op = link_.operation(call);
-    link_.begin(op, tag, /*sends=*/true);
-    Channel channel(link_, op, call.other, slot(Slot::pair_data, static_cast<uint32_t>(tag)), x.raw_data(), x.nbytes());
+    const Operation op = link_.with_deadline(call);
+    link_.begin_p2p(op, tag, /*sends=*/true);
+    Channel channel(link_, op, call.root_or_peer, make_gloo_slot(Slot::pair_data, static_cast<uint32_t>(tag)),
+                    x.raw_data(), x.nbytes());
     send_range(channel, x, 0, ChunkRange(x.numel(), 0, 1));
     channel.wait_all();
   }
   int recv(const Call& call, Tensor& x, int tag) override {
     const BlockSigpipeGuard sigpipe_guard;
-    const Operation op = link_.operation(call);
-    const int from = link_.begin(op, tag, /*sends=*/false);
-    Channel channel(link_, op, from, slot(Slot::pair_data, static_cast<uint32_t>(tag)), x.raw_data(), x.nbytes());
+    const Operation op = link_.with_deadline(call);
+    const int from = link_.begin_p2p(op, tag, /*sends=*/false);
+    Channel channel(link_, op, from, make_gloo_slot(Slot::pair_data, static_cast<uint32_t>(tag)), x.raw_data(),
+                    x.nbytes());
     channel.recv(0, x.nbytes());
     channel.wait_all();
     return from;
@@ -191,7 +194,7 @@ class GlooCommunicator final : public Communicator {
   void barrier(const Call& call) override { const Collective come(link_, call); }
   std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
                                       std::chrono::milliseconds timeout) override {
-    return make_gloo_communicator(job_.subgroup(name, rank, std::move(members), timeout), timeout);
+    return make_gloo_communicator(job_.make_subgroup(name, rank, std::move(members), timeout), timeout);
   }
   void abort(const std::string& reason) override { link_.abort(reason); }
   std::shared_ptr<std::atomic<bool>> failure_reported() const override { return job_.failure_reported; }
@@ -200,11 +203,11 @@ class GlooCommunicator final : public Communicator {
   static int64_t offset_in(const Tensor& all, const Tensor& part) {
     return part.storage_offset() - all.storage_offset();
   }
-  Channels channels(const Operation& op, Slot kind, const std::vector<Tensor>& memory) {
+  Channels make_channels(const Operation& op, Slot kind, const std::vector<Tensor>& memory) {
     Channels all(size_);
     for (size_t r = 0; r < size_; ++r)
       if (r != rank_ && memory[r].defined())
-        all[r] = std::make_unique<Channel>(link_, op, static_cast<int>(r), slot(kind), memory[r].raw_data(),
+        all[r] = std::make_unique<Channel>(link_, op, static_cast<int>(r), make_gloo_slot(kind), memory[r].raw_data(),
                                            memory[r].nbytes());
     return all;
   }
@@ -225,7 +228,7 @@ class GlooCommunicator final : public Communicator {
   template <class F>
   void reduce_in_segments(const Operation& op, const std::vector<Tensor>& sends, const Tensor& own,
                           const Tensor& result, int64_t segments, F&& each) {
-    const Channels out = channels(op, Slot::parts, sends);
+    const Channels out = make_channels(op, Slot::parts, sends);
     Channels in(size_);
     std::vector<Tensor> scratch(size_);
     const int64_t max_segment_numel = own.defined() ? (own.numel() + segments - 1) / segments : 0;
@@ -233,7 +236,7 @@ class GlooCommunicator final : public Communicator {
       for (size_t r = 0; r < size_; ++r)
         if (r != rank_)
           scratch[r] = core::empty({std::min(kWindow, segments) * max_segment_numel}, own.dtype(), own.device());
-      in = channels(op, Slot::parts, scratch);
+      in = make_channels(op, Slot::parts, scratch);
     }
     const auto receive = [&](int64_t s) {
       if (s >= segments || !own.defined()) return;
@@ -284,7 +287,7 @@ class GlooCommunicator final : public Communicator {
     const int64_t max_segment_numel = (all.numel() / ranks + 1) / 2 + 1;
     const Tensor scratch = core::empty({2 * max_segment_numel}, all.dtype(), all.device());
     const auto channel = [&](int peer, Slot kind, const Tensor& memory) {
-      return Channel(link_, op, peer, slot(kind), memory.raw_data(), memory.nbytes());
+      return Channel(link_, op, peer, make_gloo_slot(kind), memory.raw_data(), memory.nbytes());
     };
     Channel parts_out = channel(next, Slot::parts, all), parts_in = channel(before, Slot::parts, scratch);
     Channel results_out = channel(next, Slot::results, all), results_in = channel(before, Slot::results, all);

@@ -30,39 +30,39 @@ const Call& join_call() {
 /// A call in the format in which it is sent to other ranks.
 struct GlooLink::Header {
   // sent_numel, received_numel: elements that an exchange sends to and receives from the peer
-  int64_t sequence, numel, sent_numel, received_numel;
+  int64_t sequence_number, numel, sent_numel, received_numel;
   int64_t shape[detail::kMaxDims];
-  int32_t dtype, other, reduces, op, dims;
+  int32_t dtype, root_or_peer, is_reduction, op, dims;
   char name[32], about[128];
 
   /// Makes the header that `peer` gets.
   static Header of(const Call& call, int peer) {
     Header h;
     std::memset(static_cast<void*>(&h), 0, sizeof h);
-    h.sequence = call.sequence;
+    h.sequence_number = call.sequence_number;
     h.numel = call.numel;
     h.sent_numel = call.sends_to(peer);
     h.received_numel = call.receives_from(peer);
     std::copy(call.shape.begin(), call.shape.end(), h.shape);
     h.dims = static_cast<int32_t>(call.shape.size());
     h.dtype = static_cast<int32_t>(call.dtype);
-    h.other = call.other;
-    h.reduces = call.reduces ? 1 : 0;
+    h.root_or_peer = call.root_or_peer;
+    h.is_reduction = call.is_reduction ? 1 : 0;
     h.op = static_cast<int32_t>(call.op);
     std::strncpy(h.name, call.name, sizeof h.name - 1);
     std::strncpy(h.about, call.about.c_str(), sizeof h.about - 1);
     return h;
   }
   /// Returns the call of this header. The result points into the header, so it is valid as long as the header.
-  Call call(const MembersPtr& members) const {
+  Call to_call(const MembersPtr& members) const {
     return {name,
-            sequence,
+            sequence_number,
             about,
             static_cast<DType>(dtype),
             {},
             numel,
-            other,
-            reduces != 0,
+            root_or_peer,
+            is_reduction != 0,
             static_cast<ReduceOp>(op),
             members,
             IntArrayRef(shape, static_cast<size_t>(dims))};
@@ -72,7 +72,7 @@ struct GlooLink::Header {
 
 /// Buffers for headers. A receive for each rank's next header is always posted, so ranks can send headers at any time.
 struct GlooLink::Mailbox {
-  std::vector<Header> out, in;  // one header for each rank
+  std::vector<Header> outgoing, incoming;  // one header for each rank
   std::unique_ptr<gloo::transport::UnboundBuffer> sender;
   // one buffer for each rank; null for this rank
   std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> receivers;
@@ -138,7 +138,7 @@ GlooLink::GlooLink(const Rendezvous& job, milliseconds timeout)
       timeout_(timeout),
       name_(job.name),
       members_(job.members),
-      allow_shared_memory_(job.shared_memory && is_shared_memory_wanted()) {}
+      allow_shared_memory_(job.allows_shared_memory && is_shared_memory_wanted()) {}
 GlooLink::~GlooLink() {
   const BlockSigpipeGuard sigpipe_guard;
   mailbox_.reset();
@@ -156,7 +156,7 @@ void GlooLink::connect() {
       gloo::transport::tcp::attr attr(store_->local_address().c_str());
       mesh = std::make_shared<Mesh>(rank_, size_, gloo::transport::tcp::CreateDevice(attr), timeout_);
       shared = std::make_shared<SharedMemory>(rank_, size_, sizeof(Header), allow_shared_memory_);
-      contact = mesh->addresses() + shared->contact();
+      contact = mesh->addresses() + shared->segment_address();
     }
     const auto all = wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, contact, members_);
     if (size_ > 1) connect_all(std::move(mesh), all, deadline);
@@ -165,20 +165,20 @@ void GlooLink::connect() {
     throw;
   } catch (const DistributedError& error) {
     fail_locally(error.what());
-    check(join_call());
+    throw_if_failed(join_call());
   } catch (const std::exception& error) {
-    fail(join_call(),
-         "init_process_group: " + describe_rank(rank_, members_) +
-             " cannot connect to the other ranks: " + strip_source_location(error.what()),
-         milliseconds(0));
+    fail_group(join_call(),
+               "init_process_group: " + describe_rank(rank_, members_) +
+                   " cannot connect to the other ranks: " + strip_source_location(error.what()),
+               milliseconds(0));
   }
 }
 void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& contacts, Deadline deadline) {
   const size_t contact_bytes = Mesh::kAddressBytes * static_cast<size_t>(size_) + SharedMemory::kSegmentAddressBytes;
   auto mailbox = std::make_unique<Mailbox>();
-  mailbox->in.resize(static_cast<size_t>(size_));
-  mailbox->out.resize(mailbox->in.size());
-  mailbox->sender = mesh->createUnboundBuffer(mailbox->out.data(), mailbox->out.size() * sizeof(Header));
+  mailbox->incoming.resize(static_cast<size_t>(size_));
+  mailbox->outgoing.resize(mailbox->incoming.size());
+  mailbox->sender = mesh->createUnboundBuffer(mailbox->outgoing.data(), mailbox->outgoing.size() * sizeof(Header));
   mailbox->receivers.resize(static_cast<size_t>(size_));
   for (int r = 0; r < size_; ++r) {
     if (r == rank_) continue;
@@ -190,12 +190,12 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
       auto& pair = *mesh->getPair(r);
       const WaitGuard wait_guard(*this, r, [&pair] { pair.close(); });
       pair.connect(mesh->find_address(contacts[at]));
-      mailbox->receivers[at] = mesh->createUnboundBuffer(&mailbox->in[at], sizeof(Header));
-      mailbox->receivers[at]->recv(r, slot(Slot::header));
+      mailbox->receivers[at] = mesh->createUnboundBuffer(&mailbox->incoming[at], sizeof(Header));
+      mailbox->receivers[at]->recv(r, make_gloo_slot(Slot::header));
     } catch (const std::exception& error) {
       why = error.what();
     }
-    check(join_call());
+    throw_if_failed(join_call());
     if (!why.empty()) fail_for_peer(join_call(), r, Clock::now() >= deadline ? SharedMemory::kTimedOutMessage : why);
   }
   mailbox_ = std::move(mailbox);
@@ -208,22 +208,22 @@ void GlooLink::enable_shared_memory(std::shared_ptr<SharedMemory> shared, std::v
   Call call = join_call();
   // The sequence number tells the other ranks whether this rank can map their memory: 0 if it can, -1 if not. Errors
   // never show this number.
-  call.sequence = shared->open(contacts) ? 0 : -1;
+  call.sequence_number = shared->map_segments(contacts) ? 0 : -1;
   for (const Header& header : exchange_headers({call, after(timeout_)}))
-    if (header.sequence != 0) return;
+    if (header.sequence_number != 0) return;
   shared->close_file();
   const std::lock_guard lock(mutex_);
   shared_ = std::move(shared);
 }
 
 void GlooLink::leave() {
-  if (context_ && !failed()) wait_for_others_to_leave();
-  if (!failed()) leave_group(*store_, name_, global_rank(rank_, members_));
+  if (context_ && !has_failed()) wait_for_others_to_leave();
+  if (!has_failed()) leave_group(*store_, name_, global_rank(rank_, members_));
 }
 void GlooLink::wait_for_others_to_leave() {
   const BlockSigpipeGuard sigpipe_guard;
   try {
-    const Call call{.name = kLeaveCallName, .sequence = -1, .about = {}};
+    const Call call{.name = kLeaveCallName, .sequence_number = -1, .about = {}};
     const Operation op{call, after(std::min(timeout_, kLeaveTimeout))};
     if (shared_) post_in_shared_memory(call);
     for (int r = 0; r < size_ && !shared_; ++r)
@@ -234,7 +234,7 @@ void GlooLink::wait_for_others_to_leave() {
       if (!(shared_ ? wait_once(op, r, SharedMemory::calls, calls_)
                     : wait_once(op, r, *mailbox_->receivers[at], Direction::recv)))
         return;
-      const Header& peer_header = shared_ ? header_in_shared_memory(r, rank_) : mailbox_->in[at];
+      const Header& peer_header = shared_ ? header_in_shared_memory(r, rank_) : mailbox_->incoming[at];
       // Rank r waits for this rank in another call: leave at once, so that the store tells rank r.
       if (!peer_header.is_leave()) return;
     }
@@ -253,7 +253,7 @@ bool GlooLink::wait_once(const Operation& op, int peer, gloo::transport::Unbound
   return sends ? buffer.waitSend(left) : buffer.waitRecv(left);
 }
 void GlooLink::wait(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction) {
-  guard(op, peer, [&] { return wait_once(op, peer, buffer, direction); });
+  call_guarded(op, peer, [&] { return wait_once(op, peer, buffer, direction); });
 }
 bool GlooLink::wait_once(const Operation& op, int peer, SharedMemory::Count what, uint64_t count) {
   if (shared_->poll_briefly(peer, what, count)) return true;
@@ -262,7 +262,7 @@ bool GlooLink::wait_once(const Operation& op, int peer, SharedMemory::Count what
   return shared_->wait(peer, what, count, op.deadline, stop);
 }
 void GlooLink::wait(const Operation& op, int peer, SharedMemory::Count what, uint64_t count) {
-  guard(op, peer, [&] { return wait_once(op, peer, what, count); });
+  call_guarded(op, peer, [&] { return wait_once(op, peer, what, count); });
 }
 void GlooLink::record_left_ranks(const LeftRanks& left) {
   const auto now = Clock::now();
@@ -286,8 +286,8 @@ int GlooLink::waits_for() const {
 
 void GlooLink::post(const Call& call, int peer) {
   const auto at = static_cast<size_t>(peer);
-  mailbox_->out[at] = Header::of(call, peer);
-  mailbox_->sender->send(peer, slot(Slot::header), at * sizeof(Header), sizeof(Header));
+  mailbox_->outgoing[at] = Header::of(call, peer);
+  mailbox_->sender->send(peer, make_gloo_slot(Slot::header), at * sizeof(Header), sizeof(Header));
 }
 
 void GlooLink::post_in_shared_memory(const Call& call) {
@@ -297,7 +297,7 @@ void GlooLink::post_in_shared_memory(const Call& call) {
   shared_->set_count(SharedMemory::calls, calls_);
 }
 GlooLink::Header& GlooLink::header_in_shared_memory(int rank, int for_rank) const {
-  return *static_cast<Header*>(shared_->call(rank, for_rank, calls_));
+  return *static_cast<Header*>(shared_->call_header(rank, for_rank, calls_));
 }
 
 void GlooLink::enter(const Call& call) {
@@ -305,18 +305,18 @@ void GlooLink::enter(const Call& call) {
     const std::lock_guard lock(mutex_);
     current_ = &call;
   }
-  check(call);
+  throw_if_failed(call);
 }
-void GlooLink::begin(const Operation& op) {
+void GlooLink::begin_collective(const Operation& op) {
   enter(op.call);
-  if (context_) compare(op.call, exchange_headers(op));
+  if (context_) compare_calls(op.call, exchange_headers(op));
 }
 std::vector<GlooLink::Header> GlooLink::exchange_headers(const Operation& op) {
   std::vector<Header> headers(static_cast<size_t>(size_));
   headers[static_cast<size_t>(rank_)] = Header::of(op.call, rank_);
   if (shared_) post_in_shared_memory(op.call);
   for (int r = 0; r < size_ && !shared_; ++r)
-    if (r != rank_) guard(op, r, [&] { return post(op.call, r), true; });
+    if (r != rank_) call_guarded(op, r, [&] { return post(op.call, r), true; });
   for (int r = 0; r < size_; ++r) {
     if (r == rank_) continue;
     const auto at = static_cast<size_t>(r);
@@ -324,35 +324,36 @@ std::vector<GlooLink::Header> GlooLink::exchange_headers(const Operation& op) {
       wait(op, r, SharedMemory::calls, calls_);
     else
       wait(op, r, *mailbox_->receivers[at], Direction::recv);
-    headers[at] = shared_ ? header_in_shared_memory(r, rank_) : mailbox_->in[at];
+    headers[at] = shared_ ? header_in_shared_memory(r, rank_) : mailbox_->incoming[at];
     if (headers[at].is_leave())
-      fail(op.call, op.call.str() + ": " + describe_rank(r, members_) + kHasLeft, milliseconds(0));
-    if (!shared_) guard(op, r, [&] { return mailbox_->receivers[at]->recv(r, slot(Slot::header)), true; });
+      fail_group(op.call, op.call.str() + ": " + describe_rank(r, members_) + kHasLeft, milliseconds(0));
+    if (!shared_)
+      call_guarded(op, r, [&] { return mailbox_->receivers[at]->recv(r, make_gloo_slot(Slot::header)), true; });
   }
   for (int r = 0; r < size_ && !shared_; ++r)
     if (r != rank_) wait(op, r, *mailbox_->sender, Direction::send);
   return headers;
 }
-void GlooLink::end() {
+void GlooLink::end_call() {
   const std::lock_guard lock(mutex_);
   current_ = nullptr;
 }
-void GlooLink::compare(const Call& mine, const std::vector<Header>& headers) {
-  const Call first = headers[0].call(members_);
+void GlooLink::compare_calls(const Call& mine, const std::vector<Header>& headers) {
+  const Call first = headers[0].to_call(members_);
   for (int r = 1; r < size_; ++r)
-    if (const Call call = headers[static_cast<size_t>(r)].call(members_); !call.matches(first))
-      fail(mine,
-           "Detected mismatch between collectives on ranks: " + describe_rank(0, members_) + " calls " + first.str() +
-               ", but " + describe_rank(r, members_) + " calls " + call.str(),
-           milliseconds(0));
-  if (mine.sends.empty()) return;
+    if (const Call call = headers[static_cast<size_t>(r)].to_call(members_); !call.matches(first))
+      fail_group(mine,
+                 "Detected mismatch between collectives on ranks: " + describe_rank(0, members_) + " calls " +
+                     first.str() + ", but " + describe_rank(r, members_) + " calls " + call.str(),
+                 milliseconds(0));
+  if (mine.send_numels.empty()) return;
   for (int r = 0; r < size_; ++r) {
     Call peer_header = mine;
-    peer_header.sends[static_cast<size_t>(rank_)] = headers[static_cast<size_t>(r)].sent_numel;
-    peer_header.receives[static_cast<size_t>(rank_)] = headers[static_cast<size_t>(r)].received_numel;
+    peer_header.send_numels[static_cast<size_t>(rank_)] = headers[static_cast<size_t>(r)].sent_numel;
+    peer_header.recv_numels[static_cast<size_t>(rank_)] = headers[static_cast<size_t>(r)].received_numel;
     for (const std::string& what :
          {describe_mismatch(mine, rank_, peer_header, r), describe_mismatch(peer_header, r, mine, rank_)})
-      if (!what.empty()) fail(mine, what, milliseconds(0));
+      if (!what.empty()) fail_group(mine, what, milliseconds(0));
   }
 }
 
@@ -362,30 +363,30 @@ int GlooLink::wait_for_any_header(const Operation& op, uint64_t slot, Header& he
     if (r != rank_) others.push_back(r);
   const auto buffer = context_->createUnboundBuffer(&header, sizeof header);
   int from = -1;
-  guard(op, -1, [&] {
+  call_guarded(op, -1, [&] {
     buffer->recv(others, slot, 0, sizeof header);
     const WaitGuard wait_guard(*this, -1, [&buffer] { buffer->abortWaitRecv(); });
     return buffer->waitRecv(&from, std::max(time_until(op.deadline), milliseconds(1)));
   });
   return from;
 }
-int GlooLink::begin(const Operation& op, int tag, bool sends) {
-  check(op.call);
+int GlooLink::begin_p2p(const Operation& op, int tag, bool sends) {
+  throw_if_failed(op.call);
   Header mine = Header::of(op.call, -1), peer_header = mine;
   const auto number = static_cast<uint32_t>(tag);
-  const uint64_t here = slot(sends ? Slot::pair_send : Slot::pair_recv, number),
-                 there = slot(sends ? Slot::pair_recv : Slot::pair_send, number);
-  const int peer = op.call.other >= 0 ? op.call.other : wait_for_any_header(op, there, peer_header);
+  const uint64_t here = make_gloo_slot(sends ? Slot::pair_send : Slot::pair_recv, number),
+                 there = make_gloo_slot(sends ? Slot::pair_recv : Slot::pair_send, number);
+  const int peer = op.call.root_or_peer >= 0 ? op.call.root_or_peer : wait_for_any_header(op, there, peer_header);
   Channel out(*this, op, peer, here, &mine, sizeof mine), in(*this, op, peer, there, &peer_header, sizeof peer_header);
-  if (op.call.other >= 0) in.recv(0, sizeof peer_header);
+  if (op.call.root_or_peer >= 0) in.recv(0, sizeof peer_header);
   out.send(0, sizeof mine);
   in.wait_all();
   out.wait_send();
   if (peer_header.dtype == mine.dtype && peer_header.numel == mine.numel) return peer;
-  const std::string us = describe_rank(rank_, members_) + " calls " + mine.call(members_).str();
-  const std::string them = describe_rank(peer, members_) + " calls " + peer_header.call(members_).str();
-  fail(op.call, "a send and its receive do not match: " + (sends ? us + ", but " + them : them + ", but " + us),
-       milliseconds(0));
+  const std::string us = describe_rank(rank_, members_) + " calls " + mine.to_call(members_).str();
+  const std::string them = describe_rank(peer, members_) + " calls " + peer_header.to_call(members_).str();
+  fail_group(op.call, "a send and its receive do not match: " + (sends ? us + ", but " + them : them + ", but " + us),
+             milliseconds(0));
 }
 
 }  // namespace tandem::distributed

@@ -39,22 +39,22 @@ class GlooLink {
   const std::shared_ptr<gloo::Context>& context() const { return context_; }
   /// Returns the shared memory of the ranks; null if they share none.
   SharedMemory* shared_memory() const { return shared_.get(); }
-  Operation operation(const Call& call) const { return {call, after(timeout_)}; }
-  /// Marks the beginning of a call. Until end(), abort() names this call in its error. @throws DistributedError as
-  /// check()
+  Operation with_deadline(const Call& call) const { return {call, after(timeout_)}; }
+  /// Marks the beginning of a call. Until end_call(), abort() names this call in its error. @throws DistributedError as
+  /// throw_if_failed()
   void enter(const Call& call);
   /// Begins a collective: calls enter(), and returns when all ranks have called the collective. If the ranks call
   /// different collectives, throws the same error on every rank.
-  void begin(const Operation& op);
-  void end();
+  void begin_collective(const Operation& op);
+  void end_call();
   /// Begins a send or receive: compares it with the call of the peer. Returns the peer. If the call receives from any
   /// rank, the peer is the rank that sends.
-  int begin(const Operation& op, int tag, bool sends);
+  int begin_p2p(const Operation& op, int tag, bool sends);
 
   /// Throws the group's first failure, if there is one. The message names the call of this rank that met the failure
   /// first.
-  void check(const Call& call);
-  bool failed() const {
+  void throw_if_failed(const Call& call);
+  bool has_failed() const {
     const std::lock_guard lock(mutex_);
     return !failure_.empty();
   }
@@ -78,8 +78,8 @@ class GlooLink {
   /// Runs call_gloo(), which calls Gloo, and turns its exceptions into the group's failure. call_gloo() returns false
   /// if its wait was aborted.
   /// @param peer  rank that the failure names
-  template <class F> void guard(const Operation& op, int peer, F&& call_gloo) {
-    check(op.call);
+  template <class F> void call_guarded(const Operation& op, int peer, F&& call_gloo) {
+    throw_if_failed(op.call);
     std::string why;
     try {
       if (call_gloo()) return;
@@ -117,7 +117,7 @@ class GlooLink {
   bool wait_once(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction);
   bool wait_once(const Operation& op, int peer, SharedMemory::Count what, uint64_t count);
   void connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& contacts, Deadline deadline);
-  void compare(const Call& mine, const std::vector<Header>& headers);
+  void compare_calls(const Call& mine, const std::vector<Header>& headers);
   /// Waits for a header from any rank. Returns the rank that sent it.
   int wait_for_any_header(const Operation& op, uint64_t slot, Header& header);
   /// Removes the source position, such as "[file.cc:12] ", from the beginning of one of Gloo's error messages.
@@ -132,7 +132,7 @@ class GlooLink {
   [[noreturn]] void fail_for_peer(const Call& call, int peer, const std::string& why);
   /// Fails the group with the first cause that any rank publishes within `grace_period`. If no rank publishes a cause,
   /// fails the group with the cause `own`.
-  [[noreturn]] void fail(const Call& call, const std::string& own, std::chrono::milliseconds grace_period);
+  [[noreturn]] void fail_group(const Call& call, const std::string& own, std::chrono::milliseconds grace_period);
   std::string first_cause(const std::string& own, std::chrono::milliseconds grace_period);
   /// Prepends to the failure the name of the first call of this rank that met the failure. The caller must hold mutex_.
   void prepend_call_name(const Call& call);
@@ -162,6 +162,6 @@ class GlooLink {
 /// kind; Gloo's own collectives use the kinds 1 to 8.
 enum class Slot : uint64_t { header = 0x40, parts, results, pair_send, pair_recv, pair_data };
 constexpr char kHasLeft[] = " has left the group";  // text that follows the name of a rank in error messages
-constexpr uint64_t slot(Slot kind, uint32_t tag = 0) { return static_cast<uint64_t>(kind) << 56 | tag; }
+constexpr uint64_t make_gloo_slot(Slot kind, uint32_t tag = 0) { return static_cast<uint64_t>(kind) << 56 | tag; }
 
 }  // namespace tandem::distributed

@@ -17,7 +17,7 @@ std::string GlooLink::strip_source_location(const std::string& message) {
   return message[0] == '[' && end != std::string::npos ? message.substr(end + 2) : message;
 }
 
-void GlooLink::check(const Call& call) {
+void GlooLink::throw_if_failed(const Call& call) {
   const std::lock_guard lock(mutex_);
   prepend_call_name(call);
   if (!failure_.empty()) throw DistributedError(failure_);
@@ -29,36 +29,37 @@ int GlooLink::rank_of(int global) const {
   return static_cast<int>(at - members_->ranks.begin());
 }
 void GlooLink::fail_for_peer(const Call& call, int peer, const std::string& why) {
-  check(call);
+  throw_if_failed(call);
   const std::string what = call.str();
-  if (peer < 0 && all_others_left()) fail(call, what + ": every other rank" + kHasLeft, milliseconds(0));
+  if (peer < 0 && all_others_left()) fail_group(call, what + ": every other rank" + kHasLeft, milliseconds(0));
   if (peer < 0)
-    fail(call, what + ": no rank sent anything within " + std::to_string(timeout_.count()) + " ms", kGracePeriod);
+    fail_group(call, what + ": no rank sent anything within " + std::to_string(timeout_.count()) + " ms", kGracePeriod);
   const int global = global_rank(peer, members_);
   // True if the wait of this rank timed out. If the wait of a peer times out first, the peer closes the connection
   // instead.
   if (why.find(SharedMemory::kTimedOutMessage) != std::string::npos) {
     StoreClient::Blame blame{.rank = global};
     try {
-      blame = store_->blame(name_, blame.rank);
+      blame = store_->find_failed_rank(name_, blame.rank);
     } catch (const StoreClosed&) {
       // The store is closed because rank 0 has left: blame the peer that this rank waits for.
     } catch (const StoreConnectionLost& error) {
-      fail(call, what + ": " + error.what(), milliseconds(0));  // blame the host of the store
+      fail_group(call, what + ": " + error.what(), milliseconds(0));  // blame the host of the store
     }
-    fail(call,
-         what + ": " + describe_rank(rank_of(blame.rank), members_) + " did not arrive within " +
-             std::to_string(timeout_.count()) + " ms" + (blame.silence.empty() ? "" : ", and " + blame.silence) +
-             describe_location(blame.rank),
-         milliseconds(0));
+    fail_group(call,
+               what + ": " + describe_rank(rank_of(blame.rank), members_) + " did not arrive within " +
+                   std::to_string(timeout_.count()) + " ms" + (blame.silence.empty() ? "" : ", and " + blame.silence) +
+                   describe_location(blame.rank),
+               milliseconds(0));
   }
   if (const std::string how = how_left(global); !how.empty())
-    fail(call, what + ": " + describe_rank(peer, members_) + kHasLeft + " (" + how + ")" + describe_location(global),
-         milliseconds(0));
-  fail(call,
-       what + ": " + describe_rank(peer, members_) + " is gone: " + strip_source_location(why) +
-           describe_location(global),
-       kGracePeriod);
+    fail_group(call,
+               what + ": " + describe_rank(peer, members_) + kHasLeft + " (" + how + ")" + describe_location(global),
+               milliseconds(0));
+  fail_group(call,
+             what + ": " + describe_rank(peer, members_) + " is gone: " + strip_source_location(why) +
+                 describe_location(global),
+             kGracePeriod);
 }
 bool GlooLink::all_others_left() const {
   const std::lock_guard lock(mutex_);
@@ -66,7 +67,7 @@ bool GlooLink::all_others_left() const {
 }
 std::string GlooLink::how_left(int global) const {
   try {
-    const LeftRanks left = store_->left(name_);
+    const LeftRanks left = store_->get_left_ranks(name_);
     const auto at = left.find(global);
     return at == left.end() ? "" : at->second;
   } catch (const StoreClosed&) {
@@ -84,16 +85,16 @@ std::string GlooLink::describe_location(int global) const {
     return {};  // no answer: the host of the store has left or is lost
   }
 }
-void GlooLink::fail(const Call& call, const std::string& own, milliseconds grace_period) {
+void GlooLink::fail_group(const Call& call, const std::string& own, milliseconds grace_period) {
   const std::string cause = fail_locally(first_cause(own, grace_period));
-  check(call);
+  throw_if_failed(call);
   throw DistributedError(cause);
 }
 /// If the watchdog sets the group's failure within `grace_period`, returns `own`, which fail_locally() then ignores.
 /// Otherwise publishes `own` in the store and returns the first failure there.
 std::string GlooLink::first_cause(const std::string& own, milliseconds grace_period) {
   for (const Deadline deadline = after(grace_period); Clock::now() < deadline;) {
-    if (failed()) return own;
+    if (has_failed()) return own;
     std::this_thread::sleep_for(milliseconds(1));
   }
   try {
@@ -122,7 +123,7 @@ void GlooLink::prepend_call_name(const Call& call) {
   has_call_name_ = true;
 }
 void GlooLink::abort(const std::string& reason) {
-  if (failed()) return;
+  if (has_failed()) return;
   std::string cause;
   {
     const std::lock_guard lock(mutex_);

@@ -43,7 +43,7 @@ Token new_token() {
 struct SegmentAddress {
   Token token;
   uint64_t bytes, device, inode;
-  int64_t process, file;  // file: descriptor of the segment in `process`; -1 if the rank has no segment
+  int64_t process_id, file_descriptor;  // file: descriptor of the segment in `process`; -1 if the rank has no segment
 };
 static_assert(sizeof(SegmentAddress) <= SharedMemory::kSegmentAddressBytes);
 
@@ -51,7 +51,7 @@ static_assert(sizeof(SegmentAddress) <= SharedMemory::kSegmentAddressBytes);
 struct alignas(kCacheLineAlignment) SegmentHeader {
   Token token;
   std::atomic<uint64_t> counts[4];
-  std::atomic<uint32_t> events, sleepers, closed;
+  std::atomic<uint32_t> events, sleepers, is_closed;
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 
@@ -80,7 +80,7 @@ class SharedMemory::Segment {
   std::byte* at(size_t offset) const { return static_cast<std::byte*>(memory_) + offset; }
   size_t bytes() const { return bytes_; }
   // pidfd of the process that has the segment; empty for this process, or if the system has no pidfds
-  Descriptor process;
+  Descriptor process_fd;
 
   /// Registers the segment, so that other ranks in this process find it.
   static void publish(const std::shared_ptr<Segment>& segment) {
@@ -94,8 +94,9 @@ class SharedMemory::Segment {
     return at == registry().segments.end() ? nullptr : at->second.lock();
   }
   /// Maps the segment of another process. Returns null on failure.
-  static std::shared_ptr<Segment> open(const SegmentAddress& contact) {
-    const std::string path = "/proc/" + std::to_string(contact.process) + "/fd/" + std::to_string(contact.file);
+  static std::shared_ptr<Segment> map_segment(const SegmentAddress& contact) {
+    const std::string path =
+        "/proc/" + std::to_string(contact.process_id) + "/fd/" + std::to_string(contact.file_descriptor);
     struct stat file_status {};
     // Check the file: if the process is on another machine or in another container, the path may lead to an unrelated
     // file.
@@ -107,12 +108,12 @@ class SharedMemory::Segment {
     if (!file) return nullptr;
     auto segment = std::make_shared<Segment>(file.get(), contact.bytes);
     if (!*segment || segment->header().token != contact.token) return nullptr;
-    segment->process = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, contact.process, 0)));
+    segment->process_fd = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, contact.process_id, 0)));
     return segment;
   }
   bool has_ended() const {
-    pollfd end{process.get(), POLLIN, 0};
-    return process && ::poll(&end, 1, 0) == 1;
+    pollfd end{process_fd.get(), POLLIN, 0};
+    return process_fd && ::poll(&end, 1, 0) == 1;
   }
 
  private:
@@ -131,21 +132,22 @@ class SharedMemory::Segment {
 SharedMemory::SharedMemory(int rank, int size, size_t call_bytes, bool enabled)
     : rank_(rank), size_(size), call_bytes_(call_bytes), segments_(static_cast<size_t>(size)) {
   if (!enabled) return;
-  const size_t bytes = slots_offset() + static_cast<size_t>(kSlots * kPieceBytes);
+  const size_t bytes = slots_offset() + static_cast<size_t>(kSlots * kChunkBytes);
   Descriptor file(::memfd_create("tandem", MFD_CLOEXEC));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return;
   auto segment = std::make_shared<Segment>(file.get(), bytes);
   if (!*segment) return;
-  new (&segment->header()) SegmentHeader{.token = new_token(), .counts = {}, .events = 0, .sleepers = 0, .closed = 0};
+  new (&segment->header())
+      SegmentHeader{.token = new_token(), .counts = {}, .events = 0, .sleepers = 0, .is_closed = 0};
   Segment::publish(segment);
   segments_[static_cast<size_t>(rank)] = std::move(segment);
   file_ = std::move(file);
 }
 SharedMemory::~SharedMemory() = default;
 
-std::string SharedMemory::contact() const {
+std::string SharedMemory::segment_address() const {
   SegmentAddress mine{};
-  mine.file = -1;
+  mine.file_descriptor = -1;
   struct stat file_status {};
   if (file_ && ::fstat(file_.get(), &file_status) == 0) {
     const Segment& segment = *segments_[static_cast<size_t>(rank_)];
@@ -155,14 +157,14 @@ std::string SharedMemory::contact() const {
   std::memcpy(bytes.data(), &mine, sizeof mine);
   return bytes;
 }
-bool SharedMemory::open(const std::vector<std::string>& contacts) {
+bool SharedMemory::map_segments(const std::vector<std::string>& contacts) {
   for (size_t r = 0; r < segments_.size(); ++r) {
     if (segments_[r]) continue;
     SegmentAddress peer_segment;
     std::memcpy(&peer_segment, contacts[r].data(), sizeof peer_segment);
-    if (peer_segment.file < 0) return false;
+    if (peer_segment.file_descriptor < 0) return false;
     segments_[r] = Segment::find_in_process(peer_segment.token);
-    if (!segments_[r]) segments_[r] = Segment::open(peer_segment);
+    if (!segments_[r]) segments_[r] = Segment::map_segment(peer_segment);
     if (!segments_[r]) return false;
   }
   return true;
@@ -172,15 +174,15 @@ size_t SharedMemory::slots_offset() const {
   constexpr size_t kPage = 4096;
   return (sizeof(SegmentHeader) + 2 * static_cast<size_t>(size_) * call_bytes_ + kPage - 1) / kPage * kPage;
 }
-void* SharedMemory::call(int rank, int for_rank, uint64_t number) const {
+void* SharedMemory::call_header(int rank, int for_rank, uint64_t number) const {
   const size_t at = number % 2 * static_cast<size_t>(size_) + static_cast<size_t>(for_rank);
   return segments_[static_cast<size_t>(rank)]->at(sizeof(SegmentHeader) + at * call_bytes_);
 }
-void* SharedMemory::slot(int rank, uint64_t piece) const {
-  return segments_[static_cast<size_t>(rank)]->at(slots_offset() + piece % kSlots * kPieceBytes);
+void* SharedMemory::slot(int rank, uint64_t chunk) const {
+  return segments_[static_cast<size_t>(rank)]->at(slots_offset() + chunk % kSlots * kChunkBytes);
 }
 
-uint64_t SharedMemory::count(int rank, Count what) const {
+uint64_t SharedMemory::read_counter(int rank, Count what) const {
   return segments_[static_cast<size_t>(rank)]->header().counts[what].load(std::memory_order_acquire);
 }
 void SharedMemory::set_count(Count what, uint64_t count) {
@@ -195,11 +197,11 @@ void SharedMemory::wake_waiters(int rank) const {
 void SharedMemory::close() {
   const auto& mine = segments_[static_cast<size_t>(rank_)];
   if (!mine) return;
-  mine->header().closed = 1;
+  mine->header().is_closed = 1;
   wake_waiters(rank_);
 }
 bool SharedMemory::poll_briefly(int rank, Count what, uint64_t min_count) const {
-  for (detail::Spinner spinner; count(rank, what) < min_count;)
+  for (detail::Spinner spinner; read_counter(rank, what) < min_count;)
     if (!spinner.keep_spinning()) return false;
   return true;
 }
@@ -210,9 +212,9 @@ bool SharedMemory::wait(int rank, Count what, uint64_t min_count, Deadline deadl
   for (;;) {
     const uint32_t seen = header.events;
     if (stop) return false;
-    if (count(rank, what) >= min_count) return true;
+    if (read_counter(rank, what) >= min_count) return true;
     const milliseconds left = time_until(deadline);
-    if (header.closed > 0 || peer_segment.has_ended())
+    if (header.is_closed > 0 || peer_segment.has_ended())
       throw DistributedError("that rank has closed its shared memory, because it has ended or left the group");
     if (left.count() == 0) throw DistributedError(kTimedOutMessage);
     ++header.sleepers;

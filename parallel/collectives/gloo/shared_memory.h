@@ -10,7 +10,7 @@
 namespace tandem::distributed {
 
 // Note [Shared memory]
-// Every rank has a segment of anonymous memory, which only this rank writes: its calls, pieces of tensors, and counts
+// Every rank has a segment of anonymous memory, which only this rank writes: its calls, chunks of tensors, and counts
 // of its progress. The other ranks map it through /proc, so it has no name that could be left behind. A random token
 // shows whether a mapping is the right one. If a rank cannot map a segment, it tells the others, and all use Gloo.
 //
@@ -19,34 +19,34 @@ namespace tandem::distributed {
 // increments `events`, then looks for sleepers. The waiter reads `events`, then the count, then registers as a sleeper;
 // the kernel compares `events` once more before it sleeps.
 //
-// A slot holds a piece of a tensor. Pieces are numbered consecutively, equally on all ranks. Piece n uses slot n %
-// kSlots once all other ranks are done with piece n - kSlots. There is memory for two calls; call n uses half n % 2. A
+// A slot holds a chunk of a tensor. Chunks are numbered consecutively, equally on all ranks. Chunk n uses slot n %
+// kSlots once all other ranks are done with chunk n - kSlots. There is memory for two calls; call n uses half n % 2. A
 // rank that has seen call n + 1 of all others knows that they have read call n.
 class SharedMemory {
  public:
-  /// Kinds of counts by which a rank publishes its progress. Each is the number of a call or piece. calls: the last
-  /// call that the rank has written. filled: the last piece whose elements it has written. reduced: the last piece for
-  /// which it has written its share of the result. done: the last piece that it has finished reading.
+  /// Kinds of counts by which a rank publishes its progress. Each is the number of a call or chunk. calls: the last
+  /// call that the rank has written. filled: the last chunk whose elements it has written. reduced: the last chunk for
+  /// which it has written its shard of the result. done: the last chunk that it has finished reading.
   enum Count { calls, filled, reduced, done };
-  static constexpr int64_t kSlots = 4, kPieceBytes = 128 << 10;
+  static constexpr int64_t kSlots = 4, kChunkBytes = 128 << 10;
 
   /// @param call_bytes  bytes of the header of a call; a rank writes one header for every other rank
-  /// @param enabled     if false, this rank has no segment, and contact() tells the other ranks so
+  /// @param enabled     if false, this rank has no segment, and segment_address() tells the other ranks so
   SharedMemory(int rank, int size, size_t call_bytes, bool enabled);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
 
   static constexpr size_t kSegmentAddressBytes = 64;
   /// Returns kSegmentAddressBytes bytes, from which the other ranks find this rank's segment.
-  std::string contact() const;
+  std::string segment_address() const;
   /// Maps the segments of all other ranks. Returns false if a segment cannot be mapped.
-  bool open(const std::vector<std::string>& contacts);
+  bool map_segments(const std::vector<std::string>& contacts);
   /// Closes the file of this rank's segment. Call this once all ranks have mapped all segments.
   void close_file() { file_.close(); }
 
-  void* call(int rank, int for_rank, uint64_t number) const;
-  void* slot(int rank, uint64_t piece) const;
-  uint64_t count(int rank, Count what) const;
+  void* call_header(int rank, int for_rank, uint64_t number) const;
+  void* slot(int rank, uint64_t chunk) const;
+  uint64_t read_counter(int rank, Count what) const;
   /// Raises one of this rank's counts.
   void set_count(Count what, uint64_t count);
   /// Polls another rank's count for a short time. Returns whether it has reached `count`.
@@ -62,8 +62,8 @@ class SharedMemory {
   void close();
   static constexpr char kTimedOutMessage[] = "Timed out waiting";
 
-  /// Number of the latest piece of a tensor that a call has reserved. See Note [Shared memory].
-  uint64_t pieces = 0;
+  /// Number of the latest chunk of a tensor that a call has reserved. See Note [Shared memory].
+  uint64_t num_reserved_chunks = 0;
 
  private:
   class Segment;

@@ -31,11 +31,11 @@ std::shared_ptr<NcclComm> NcclComm::connect(const Library& lib, int rank, int si
   return made;
 }
 
-void NcclComm::call(const char* name, Deadline deadline, const std::function<Result(Comm)>& f) {
+void NcclComm::call_library(const char* name, Deadline deadline, const std::function<Result(Comm)>& f) {
   Result result;
   {
     const std::lock_guard lock(mutex_);
-    failure_->check();
+    failure_->throw_if_set();
     TANDEM_CHECK_AS(DistributedError, comm_, name,
                     ": the communicator was aborted after an earlier failure; make a new process group");
     const gpu::DeviceGuard guard(device_.index());
@@ -46,7 +46,7 @@ void NcclComm::call(const char* name, Deadline deadline, const std::function<Res
 
 void NcclComm::wait_until_accepted(const char* name, Deadline deadline, Result result) {
   for (microseconds pause = kMinPause; result == Result::in_progress; pause = std::min(2 * pause, kMaxPause)) {
-    failure_->check();
+    failure_->throw_if_set();
     TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, name,
                     " did not finish before the timeout of its group; is each rank of the group in this call?");
     std::this_thread::sleep_for(pause);
@@ -72,17 +72,17 @@ std::string NcclComm::get_async_error() {
 
 void NcclComm::close() noexcept {
   try {
-    call("ncclCommFinalize", after(kLeaveTimeout / 2), lib_.ncclCommFinalize);
-    end(lib_.ncclCommDestroy);
+    call_library("ncclCommFinalize", after(kLeaveTimeout / 2), lib_.ncclCommFinalize);
+    end_comm(lib_.ncclCommDestroy);
   } catch (const std::exception&) {
     abort();
   }
 }
-void NcclComm::abort() noexcept { end(lib_.ncclCommAbort); }
+void NcclComm::abort() noexcept { end_comm(lib_.ncclCommAbort); }
 
 /// Calls `end_function` with the communicator, without holding the mutex, because the call blocks. All other threads
 /// see a null comm_ from then on.
-void NcclComm::end(Result (*end_function)(Comm)) noexcept try {
+void NcclComm::end_comm(Result (*end_function)(Comm)) noexcept try {
   Comm comm;
   {
     const std::lock_guard lock(mutex_);

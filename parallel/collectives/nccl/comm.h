@@ -22,7 +22,7 @@ class NcclComm {
   /// Runs f(comm), which calls one or several functions of the library, on the communicator's device. Waits until NCCL
   /// has accepted the call.
   /// @param name  name of the function, for error messages
-  void call(const char* name, Deadline deadline, const std::function<Result(Comm)>& f);
+  void call_library(const char* name, Deadline deadline, const std::function<Result(Comm)>& f);
   /// Returns an asynchronous error of the GPU or of NCCL's threads; empty if there is none.
   std::string get_async_error();
   /// Completes the calls in progress and closes the communicator, which all ranks must do together. If that fails,
@@ -34,7 +34,7 @@ class NcclComm {
  private:
   NcclComm(const Library& lib, Device device, std::shared_ptr<const FirstFailure> failure)
       : lib_(lib), device_(device), failure_(std::move(failure)) {}
-  void end(Result (*end_function)(Comm)) noexcept;
+  void end_comm(Result (*end_function)(Comm)) noexcept;
   /// Returns the text of an error, such as "unhandled cuda error (details from NCCL)".
   std::string error_text(Result result) const;
   void wait_until_accepted(const char* name, Deadline deadline, Result result);

@@ -39,7 +39,7 @@ NcclType nccl_type(DType dtype) {
     default: return {Type::uint8};  // for kUInt8 and kBool
   }
 }
-size_t count(const Tensor& x) { return static_cast<size_t>(x.numel()) * nccl_type(x.dtype()).elements_per_value; }
+size_t nccl_count(const Tensor& x) { return static_cast<size_t>(x.numel()) * nccl_type(x.dtype()).elements_per_value; }
 
 /// Returns whether NCCL's reduction gives the same result as the other backends. NCCL does not reduce 16-bit integers
 /// and bool, and its MIN and MAX of floating-point numbers drop NaN.
@@ -80,30 +80,32 @@ class NcclCommunicator final : public Communicator {
         failure_(std::make_shared<FirstFailure>()),
         nccl_watchdog_(job_, device_, timeout_, failure_) {
     register_rank(job_);
-    if (job_.watch) {
-      Watchdog::Options options{.group = name_, .rank = job_.global(), .interval = report_interval(timeout_)};
-      options.failed = [this](const std::string& cause) {
-        nccl_watchdog_.fail(cause, milliseconds(300));  // a short wait, because a lost rank never reports its call
+    if (job_.watchdog_store) {
+      Watchdog::Options options{
+          .group = name_, .rank = job_.default_group_rank(), .heartbeat_interval = report_interval(timeout_)};
+      options.on_failure = [this](const std::string& cause) {
+        nccl_watchdog_.fail_group(cause,
+                                  milliseconds(300));  // a short wait, because a lost rank never reports its call
         return failure_->what();
       };
-      options.left = [this](const LeftRanks& left) { nccl_watchdog_.record_left_ranks(left); };
+      options.on_ranks_left = [this](const LeftRanks& left) { nccl_watchdog_.record_left_ranks(left); };
       if (job_.is_process) options.failure_reported = job_.failure_reported;
-      watchdog_ = std::make_unique<Watchdog>(std::move(job_.watch), std::move(options));
+      watchdog_ = std::make_unique<Watchdog>(std::move(job_.watchdog_store), std::move(options));
     }
     wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, {}, job_.members);
     host_.all_joined = true;
     comm_ = &connect(rank_, size_, name_ + "/nccl", "init_process_group");
     if (!job_.is_process) return;
     exit_notice_.emplace(job_, [this](bool succeeded, const std::string& why) {
-      if (!succeeded) return nccl_watchdog_.fail(why, milliseconds(0));
+      if (!succeeded) return nccl_watchdog_.fail_group(why, milliseconds(0));
       failure_->set(why);
-      job_.flight->left();
+      job_.flight_log->record_leave();
     });
   }
   ~NcclCommunicator() override {
     exit_notice_.reset();
-    nccl_watchdog_.finish();
-    if (failure_->what().empty()) leave_group(*store_, name_, job_.global());
+    nccl_watchdog_.wait_until_idle();
+    if (failure_->what().empty()) leave_group(*store_, name_, job_.default_group_rank());
     watchdog_.reset();
     host_.failed = !failure_->what().empty();
   }
@@ -111,35 +113,36 @@ class NcclCommunicator final : public Communicator {
   void all_reduce(const Call& call, Tensor& x) override {
     if (!is_supported_by_nccl(call)) return reduce_by_all_gather(call, x, true);
     enqueue(call, "ncclAllReduce", [this, call, x](Comm comm) {
-      return lib_.ncclAllReduce(x.raw_data(), x.raw_data(), count(x), nccl_type(x.dtype()).type, nccl_op(call.op), comm,
-                                stream());
+      return lib_.ncclAllReduce(x.raw_data(), x.raw_data(), nccl_count(x), nccl_type(x.dtype()).type, nccl_op(call.op),
+                                comm, stream());
     });
-    if (call.op == ReduceOp::AVG) then([x, n = size_]() mutable { average(x, n); });
+    if (call.op == ReduceOp::AVG) run_after_group([x, n = size_]() mutable { divide_by_num_ranks(x, n); });
     bytes_sent += 2 * (size_ - 1) * x.nbytes() / size_;
   }
   void broadcast(const Call& call, Tensor& x) override {
     enqueue(call, "ncclBroadcast", [this, call, x](Comm comm) {
-      return lib_.ncclBroadcast(x.raw_data(), x.raw_data(), count(x), nccl_type(x.dtype()).type, call.other, comm,
-                                stream());
+      return lib_.ncclBroadcast(x.raw_data(), x.raw_data(), nccl_count(x), nccl_type(x.dtype()).type, call.root_or_peer,
+                                comm, stream());
     });
     // the rank before the root is the last in the ring and sends nothing
-    if (rank_ != (call.other + size_ - 1) % size_) bytes_sent += x.nbytes();
+    if (rank_ != (call.root_or_peer + size_ - 1) % size_) bytes_sent += x.nbytes();
   }
   void reduce(const Call& call, Tensor& x) override {
-    if (!is_supported_by_nccl(call)) return reduce_by_all_gather(call, x, rank_ == call.other);
+    if (!is_supported_by_nccl(call)) return reduce_by_all_gather(call, x, rank_ == call.root_or_peer);
     enqueue(call, "ncclReduce", [this, call, x](Comm comm) {
-      return lib_.ncclReduce(x.raw_data(), x.raw_data(), count(x), nccl_type(x.dtype()).type, nccl_op(call.op),
-                             call.other, comm, stream());
+      return lib_.ncclReduce(x.raw_data(), x.raw_data(), nccl_count(x), nccl_type(x.dtype()).type, nccl_op(call.op),
+                             call.root_or_peer, comm, stream());
     });
-    if (call.op == ReduceOp::AVG && rank_ == call.other) then([x, n = size_]() mutable { average(x, n); });
-    if (rank_ != call.other) bytes_sent += x.nbytes();
+    if (call.op == ReduceOp::AVG && rank_ == call.root_or_peer)
+      run_after_group([x, n = size_]() mutable { divide_by_num_ranks(x, n); });
+    if (rank_ != call.root_or_peer) bytes_sent += x.nbytes();
   }
   void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
     const bool whole = is_contiguous_list(outputs);
     const Tensor all = whole ? outputs[0] : core::empty({size_ * input.numel()}, input.dtype(), device_);
     gather(call, all, input);
     if (whole) return;
-    then([all, outputs, n = input.numel()] {
+    run_after_group([all, outputs, n = input.numel()] {
       for (size_t r = 0; r < outputs.size(); ++r)
         copy_elements(core::try_view(core::narrow(all, 0, static_cast<int64_t>(r) * n, n), outputs[r].sizes()),
                       outputs[r]);
@@ -156,30 +159,30 @@ class NcclCommunicator final : public Communicator {
                       core::try_view(core::narrow(all, 0, static_cast<int64_t>(r) * n, n), inputs[r].sizes()));
     }
     enqueue(call, "ncclReduceScatter", [this, call, output, all](Comm comm) {
-      return lib_.ncclReduceScatter(all.raw_data(), output.raw_data(), count(output), nccl_type(output.dtype()).type,
-                                    nccl_op(call.op), comm, stream());
+      return lib_.ncclReduceScatter(all.raw_data(), output.raw_data(), nccl_count(output),
+                                    nccl_type(output.dtype()).type, nccl_op(call.op), comm, stream());
     });
-    if (call.op == ReduceOp::AVG) then([output, n = size_]() mutable { average(output, n); });
+    if (call.op == ReduceOp::AVG) run_after_group([output, n = size_]() mutable { divide_by_num_ranks(output, n); });
     bytes_sent += (size_ - 1) * output.nbytes();
   }
-  void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
+  void all_to_all_v(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
     send_and_receive(call, outputs, inputs);
     for (int r = 0; r < size_; ++r)
       if (r != rank_ && call.sends_to(r) > 0) bytes_sent += inputs[static_cast<size_t>(r)].nbytes();
   }
   void send(const Call& call, const Tensor& x, int tag) override {
-    enqueue_on(pair(call, tag, /*sends=*/true), {{call, "ncclSend", [this, x](Comm comm) {
-                                                    return lib_.ncclSend(x.raw_data(), count(x),
-                                                                         nccl_type(x.dtype()).type, 1, comm, stream());
-                                                  }}});
+    enqueue_on(get_pair_comm(call, tag, /*sends=*/true),
+               {{call, "ncclSend", [this, x](Comm comm) {
+                   return lib_.ncclSend(x.raw_data(), nccl_count(x), nccl_type(x.dtype()).type, 1, comm, stream());
+                 }}});
     bytes_sent += x.nbytes();
   }
   int recv(const Call& call, Tensor& x, int tag) override {
-    enqueue_on(pair(call, tag, /*sends=*/false), {{call, "ncclRecv", [this, x](Comm comm) {
-                                                     return lib_.ncclRecv(x.raw_data(), count(x),
-                                                                          nccl_type(x.dtype()).type, 0, comm, stream());
-                                                   }}});
-    return call.other;
+    enqueue_on(get_pair_comm(call, tag, /*sends=*/false),
+               {{call, "ncclRecv", [this, x](Comm comm) {
+                   return lib_.ncclRecv(x.raw_data(), nccl_count(x), nccl_type(x.dtype()).type, 0, comm, stream());
+                 }}});
+    return call.root_or_peer;
   }
   /// Blocks the host until all ranks have called it, as a barrier must.
   void barrier(const Call& call) override {
@@ -190,29 +193,30 @@ class NcclCommunicator final : public Communicator {
       return lib_.ncclAllReduce(one.raw_data(), one.raw_data(), 1, Type::int32, Op::sum, comm, stream());
     });
     cuda::current_stream(device_).synchronize();
-    failure_->check();
+    failure_->throw_if_set();
   }
   std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
                                       milliseconds timeout) override {
-    return std::make_unique<NcclCommunicator>(job_.subgroup(name, rank, std::move(members), timeout), device_, timeout);
+    return std::make_unique<NcclCommunicator>(job_.make_subgroup(name, rank, std::move(members), timeout), device_,
+                                              timeout);
   }
-  void abort(const std::string& reason) override { nccl_watchdog_.fail(reason); }
+  void abort(const std::string& reason) override { nccl_watchdog_.fail_group(reason); }
 
   void begin_group() override { in_group_call_ = true; }
   void end_group() override {
     in_group_call_ = false;
     const std::vector<Launch> group = std::exchange(group_launches_, {});
-    const std::vector<std::function<void()>> after = std::exchange(after_group_, {});
+    const std::vector<std::function<void()>> callbacks = std::exchange(after_group_, {});
     if (!group.empty()) enqueue_on(*comm_, group);
-    for (const auto& f : after) f();
+    for (const auto& f : callbacks) f();
   }
-  void then(std::function<void()> f) override {
+  void run_after_group(std::function<void()> f) override {
     if (in_group_call_)
       after_group_.push_back(std::move(f));
     else
       f();
   }
-  std::shared_ptr<const FirstFailure> failure() const override { return failure_; }
+  std::shared_ptr<const FirstFailure> async_failure() const override { return failure_; }
   std::shared_ptr<std::atomic<bool>> failure_reported() const override { return job_.failure_reported; }
 
  private:
@@ -229,8 +233,8 @@ class NcclCommunicator final : public Communicator {
 
   void gather(const Call& call, const Tensor& all, const Tensor& input) {
     enqueue(call, "ncclAllGather", [this, all, input](Comm comm) {
-      return lib_.ncclAllGather(input.raw_data(), all.raw_data(), count(input), nccl_type(input.dtype()).type, comm,
-                                stream());
+      return lib_.ncclAllGather(input.raw_data(), all.raw_data(), nccl_count(input), nccl_type(input.dtype()).type,
+                                comm, stream());
     });
     bytes_sent += (size_ - 1) * input.nbytes();
   }
@@ -245,7 +249,7 @@ class NcclCommunicator final : public Communicator {
     const Tensor all = core::empty({size_ * x.numel()}, x.dtype(), device_);
     gather(call, all, x);
     if (!is_receiver) return;
-    then([this, call, all, y = core::try_view(x, {x.numel()})]() mutable {
+    run_after_group([this, call, all, y = core::try_view(x, {x.numel()})]() mutable {
       reduce_in_order(split_by_rank(all), call.op, y);
     });
   }
@@ -257,9 +261,9 @@ class NcclCommunicator final : public Communicator {
       for (int r = 0; r < size_ && result == Result::success; ++r) {
         const Tensor &in = inputs[static_cast<size_t>(r)], &out = outputs[static_cast<size_t>(r)];
         if (in.defined() && in.numel() > 0)
-          result = lib_.ncclSend(in.raw_data(), count(in), nccl_type(in.dtype()).type, r, comm, stream());
+          result = lib_.ncclSend(in.raw_data(), nccl_count(in), nccl_type(in.dtype()).type, r, comm, stream());
         if (result == Result::success && out.defined() && out.numel() > 0)
-          result = lib_.ncclRecv(out.raw_data(), count(out), nccl_type(out.dtype()).type, r, comm, stream());
+          result = lib_.ncclRecv(out.raw_data(), nccl_count(out), nccl_type(out.dtype()).type, r, comm, stream());
       }
       const Result ended = lib_.ncclGroupEnd();
       return result == Result::success ? ended : result;
@@ -271,7 +275,7 @@ class NcclCommunicator final : public Communicator {
     const Tensor all = core::empty({size_ * output.numel()}, output.dtype(), device_);
     send_and_receive(call, split_by_rank(all), inputs);
     bytes_sent += (size_ - 1) * output.nbytes();
-    then([this, call, all, y = core::try_view(output, {output.numel()})]() mutable {
+    run_after_group([this, call, all, y = core::try_view(output, {output.numel()})]() mutable {
       reduce_in_order(split_by_rank(all), call.op, y);
     });
   }
@@ -286,11 +290,11 @@ class NcclCommunicator final : public Communicator {
   }
   /// Passes calls to the library. NCCL launches several calls as one group.
   void enqueue_on(NcclComm& comm, const std::vector<Launch>& launches) {
-    for (const Launch& launch : launches) nccl_watchdog_.called(launch.call);
-    failure_->check();
+    for (const Launch& launch : launches) nccl_watchdog_.record_call(launch.call);
+    failure_->throw_if_set();
     const Deadline deadline = after(timeout_);
     try {
-      comm.call(launches.size() == 1 ? launches[0].name : "ncclGroupEnd", deadline, [&](Comm c) {
+      comm.call_library(launches.size() == 1 ? launches[0].name : "ncclGroupEnd", deadline, [&](Comm c) {
         if (launches.size() == 1) return launches[0].f(c);
         Result result = lib_.ncclGroupStart();
         for (size_t i = 0; i < launches.size() && result == Result::success; ++i) result = launches[i].f(c);
@@ -298,15 +302,15 @@ class NcclCommunicator final : public Communicator {
         return result == Result::success ? ended : result;
       });
     } catch (const std::exception& error) {
-      fail(launches[0].call.str(), error);
+      fail_group(launches[0].call.str(), error);
     }
     cuda::Event end;
     end.record(cuda::current_stream(device_));
-    for (const Launch& launch : launches) nccl_watchdog_.add(launch.call, end, deadline);
+    for (const Launch& launch : launches) nccl_watchdog_.add_in_flight(launch.call, end, deadline);
   }
-  [[noreturn]] void fail(const std::string& what, const std::exception& error) {
-    nccl_watchdog_.fail(what + ": " + error.what());
-    failure_->check();
+  [[noreturn]] void fail_group(const std::string& what, const std::exception& error) {
+    nccl_watchdog_.fail_group(what + ": " + error.what());
+    failure_->throw_if_set();
     throw DistributedError(error.what());
   }
   NcclComm& connect(int rank, int size, const std::string& key, const std::string& what) {
@@ -327,13 +331,13 @@ class NcclCommunicator final : public Communicator {
       }
       return nccl_watchdog_.take_ownership(NcclComm::connect(lib_, rank, size, id, device_, deadline, failure_));
     } catch (const std::exception& error) {
-      fail(what, error);
+      fail_group(what, error);
     }
   }
   /// Waits for a key by a series of short requests, so that the NcclWatchdog can use the store in between.
   std::string wait_for_key(const std::string& key, Deadline deadline) {
     while (Clock::now() < deadline) {
-      failure_->check();
+      failure_->throw_if_set();
       if (const auto value = store_->find(key, milliseconds(20))) return *value;
     }
     throw DistributedError("the rank that makes the NCCL id (rank 0, or the sender) did not arrive within " +
@@ -342,14 +346,14 @@ class NcclCommunicator final : public Communicator {
   /// Returns a communicator of two ranks, used only for sends with one tag in one direction. The sender is its rank 0.
   /// The host queues its calls independently of all other calls. On the GPU, however, kernels of one communicator may
   /// wait for kernels of another; NCCL does not promise more.
-  NcclComm& pair(const Call& call, int tag, bool sends) {
-    const int from = sends ? rank_ : call.other, to = sends ? call.other : rank_;
+  NcclComm& get_pair_comm(const Call& call, int tag, bool sends) {
+    const int from = sends ? rank_ : call.root_or_peer, to = sends ? call.root_or_peer : rank_;
     {
       const std::lock_guard lock(mutex_);
       if (const auto at = pairs_.find({from, to, tag}); at != pairs_.end()) return *at->second;
     }
-    nccl_watchdog_.called(call);
-    failure_->check();
+    nccl_watchdog_.record_call(call);
+    failure_->throw_if_set();
     std::ostringstream key;
     key << name_ << "/nccl " << from << " to " << to << " tag " << tag;
     NcclComm& made = connect(sends ? 0 : 1, 2, key.str(), call.str());
@@ -370,7 +374,7 @@ class NcclCommunicator final : public Communicator {
   NcclComm* comm_ = nullptr;  // communicator of all ranks; nccl_watchdog_ owns it
 
   std::mutex mutex_;                                      // guards pairs_
-  std::map<std::tuple<int, int, int>, NcclComm*> pairs_;  // made by pair(), by sender, receiver and tag
+  std::map<std::tuple<int, int, int>, NcclComm*> pairs_;  // made by get_pair_comm(), by sender, receiver and tag
 
   bool in_group_call_ =
       false;  // Only the thread that runs collectives uses in_group_call_, group_launches_ and after_group_.
@@ -386,8 +390,8 @@ ProcessGroupPtr make_nccl_group(Rendezvous job, Device device, milliseconds time
   TANDEM_CHECK(device.is_cuda(), "init_process_group: nccl was requested on ", device, "; accepted: a CUDA device");
   check_device_exists(device);
   const int rank = job.rank, size = job.size;
-  if (!job.flight) job.flight = std::make_shared<FlightLog>(rank, size);
-  const std::shared_ptr<FlightLog> flight = job.flight;
+  if (!job.flight_log) job.flight_log = std::make_shared<FlightLog>(rank, size);
+  const std::shared_ptr<FlightLog> flight = job.flight_log;
   auto communicator = std::make_unique<NcclCommunicator>(std::move(job), device, timeout);
   return make_queued_group(rank, size, "nccl", timeout, std::move(communicator), device, nullptr, flight);
 }

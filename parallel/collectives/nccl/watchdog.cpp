@@ -19,9 +19,9 @@ uint64_t hash_call(uint64_t hash, const Call& call) {
   const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
   for (const char* letter = call.name; *letter; ++letter) mix(static_cast<unsigned char>(*letter));
   for (const char letter : call.about) mix(static_cast<unsigned char>(letter));
-  mix(static_cast<uint64_t>(call.sequence)), mix(static_cast<uint64_t>(call.dtype));
-  mix(static_cast<uint64_t>(call.numel)), mix(static_cast<uint64_t>(call.other));
-  mix(call.reduces ? static_cast<uint64_t>(call.op) + 1 : 0);
+  mix(static_cast<uint64_t>(call.sequence_number)), mix(static_cast<uint64_t>(call.dtype));
+  mix(static_cast<uint64_t>(call.numel)), mix(static_cast<uint64_t>(call.root_or_peer));
+  mix(call.is_reduction ? static_cast<uint64_t>(call.op) + 1 : 0);
   return hash;
 }
 }  // namespace
@@ -36,8 +36,8 @@ NcclWatchdog::NcclWatchdog(const Rendezvous& job, Device device, milliseconds ti
       members_(job.members),
       timeout_(timeout),
       failure_(std::move(failure)),
-      flight_(job.flight),
-      thread_(detail::start_thread("the watch over NCCL", [this] { run(); })) {}
+      flight_(job.flight_log),
+      thread_(detail::start_thread("the watch over NCCL", [this] { poll_until_stopped(); })) {}
 NcclWatchdog::~NcclWatchdog() {
   {
     const std::lock_guard lock(mutex_);
@@ -54,16 +54,17 @@ NcclComm& NcclWatchdog::take_ownership(std::shared_ptr<NcclComm> comm) {
   comms_.push_back(std::move(comm));
   return *comms_.back();
 }
-void NcclWatchdog::called(const Call& call) {
+void NcclWatchdog::record_call(const Call& call) {
   const std::lock_guard lock(mutex_);
   last_ = call;
-  if (call.sequence == 0 || size_ == 1) return;  // a send or receive involves only two ranks, so it is not compared
+  if (call.sequence_number == 0 || size_ == 1)
+    return;  // a send or receive involves only two ranks, so it is not compared
   hash_ = hash_call(hash_, call);
   // rank 0 needs only its latest call, which it publishes; other ranks keep their calls until these have been compared
   if (rank_ == 0) called_.clear();
   called_.push_back({call, hash_});
 }
-void NcclWatchdog::add(const Call& call, cuda::Event end, Deadline deadline) {
+void NcclWatchdog::add_in_flight(const Call& call, cuda::Event end, Deadline deadline) {
   const std::lock_guard lock(mutex_);
   in_flight_.emplace(added_++, InFlightCall{call, std::move(end), deadline});
 }
@@ -75,26 +76,26 @@ void NcclWatchdog::record_left_ranks(const LeftRanks& left) {
       last_left_time_ = Clock::now();
 }
 std::string NcclWatchdog::describe_left_peer(const Call& call, const LeftRanks& left) const {
-  const auto at = call.sequence == 0 ? left.find(call.other) : left.begin();
+  const auto at = call.sequence_number == 0 ? left.find(call.root_or_peer) : left.begin();
   if (at == left.end()) return {};
   return call.str() + ": " + describe_rank(at->first, members_) + " has left the group (" + at->second + ")";
 }
 
-void NcclWatchdog::run() try {
+void NcclWatchdog::poll_until_stopped() try {
   // makes the GPU current in this thread: otherwise CUDA would create a context on the first GPU, which takes up memory
   const gpu::DeviceGuard guard(device_.index());
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::min(kPollInterval, timeout_ / 4 + milliseconds(1)), [this] { return stop_; })) {
     lock.unlock();
-    if (const std::string why = poll(); !why.empty()) fail(why);
+    if (const std::string why = poll_calls(); !why.empty()) fail_group(why);
     lock.lock();
   }
 } catch (const std::exception& error) {
-  fail(error.what());
+  fail_group(error.what());
 }
 
 /// Polls all operations in progress, the communicators and the store. Returns the first error; empty if there is none.
-std::string NcclWatchdog::poll() try {
+std::string NcclWatchdog::poll_calls() try {
   if (!failure_->what().empty()) return {};
   std::map<int64_t, InFlightCall> calls;
   NcclComms comms;
@@ -145,7 +146,8 @@ std::string NcclWatchdog::compare_with_rank_0() {
     if (rank_ == 0) called_.clear();
   }
   if (rank_ == 0) {
-    store_->set(key, std::to_string(last->call.sequence) + " " + std::to_string(last->hash) + " " + last->call.str());
+    store_->set(key,
+                std::to_string(last->call.sequence_number) + " " + std::to_string(last->hash) + " " + last->call.str());
     return {};
   }
   if (rank_0_sequence_ <= last_compared_) {
@@ -154,16 +156,16 @@ std::string NcclWatchdog::compare_with_rank_0() {
     std::getline(text, rank_0_call_);
   }
   // nothing new, or rank 0 is ahead of this rank
-  if (rank_0_sequence_ <= last_compared_ || rank_0_sequence_ > last->call.sequence) return {};
+  if (rank_0_sequence_ <= last_compared_ || rank_0_sequence_ > last->call.sequence_number) return {};
   const std::lock_guard lock(mutex_);
-  while (called_.front().call.sequence < rank_0_sequence_) called_.pop_front();
+  while (called_.front().call.sequence_number < rank_0_sequence_) called_.pop_front();
   last_compared_ = rank_0_sequence_;
   if (called_.front().hash == rank_0_hash_) return {};
   return "Detected mismatch between collectives on ranks, now or earlier: " + describe_rank(0, members_) + " calls " +
          rank_0_call_ + ", but " + describe_rank(rank_, members_) + " calls " + called_.front().call.str();
 }
 
-void NcclWatchdog::fail(const std::string& what, milliseconds grace_period) {
+void NcclWatchdog::fail_group(const std::string& what, milliseconds grace_period) {
   const std::lock_guard one_at_a_time(fail_mutex_);
   if (!failure_->what().empty()) return;
   std::string cause = describe_rank(rank_, members_) + ": " + what;
@@ -174,7 +176,7 @@ void NcclWatchdog::fail(const std::string& what, milliseconds grace_period) {
     // The store is lost too.
   }
   failure_->set(cause);
-  flight_->failed(cause);
+  flight_->record_failure(cause);
   cuda::report_failure(device_, std::make_exception_ptr(DistributedError(cause)));
   NcclComms comms;
   {
@@ -203,7 +205,7 @@ std::string NcclWatchdog::describe_last_calls(milliseconds grace_period) {
   return out;
 }
 
-void NcclWatchdog::finish() {
+void NcclWatchdog::wait_until_idle() {
   std::map<int64_t, InFlightCall> calls;
   {
     const std::lock_guard lock(mutex_);

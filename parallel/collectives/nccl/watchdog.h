@@ -24,19 +24,19 @@ class NcclWatchdog {
   NcclComm& take_ownership(std::shared_ptr<NcclComm> comm);
   /// Records that this rank makes `call`. If the ranks' collectives differ, which NCCL does not check, the watchdog
   /// reports it after a few polls.
-  void called(const Call& call);
+  void record_call(const Call& call);
   /// Records that the call is on the GPU's stream, and that the event `end` follows it there.
-  void add(const Call& call, cuda::Event end, Deadline deadline);
+  void add_in_flight(const Call& call, cuda::Event end, Deadline deadline);
 
   /// Makes `what` the group's failure, unless there is an earlier one. Ends all operations in progress, and makes later
   /// waits for the device throw the failure, because results of these operations are invalid.
   /// @param grace_period  time in which the other ranks may report which call they are in
-  void fail(const std::string& what, std::chrono::milliseconds grace_period = std::chrono::seconds(1));
+  void fail_group(const std::string& what, std::chrono::milliseconds grace_period = std::chrono::seconds(1));
   /// Records which ranks have left the group, by rank in the default group. May be called from any thread. A call that
   /// needs such a rank fails if it is still in progress two seconds later.
   void record_left_ranks(const LeftRanks& left);
   /// Waits until no operation is in progress. After a failure, waits only a short time.
-  void finish();
+  void wait_until_idle();
 
  private:
   struct InFlightCall {
@@ -50,8 +50,8 @@ class NcclWatchdog {
     Call call;
     uint64_t hash;
   };
-  void run();
-  std::string poll();
+  void poll_until_stopped();
+  std::string poll_calls();
   std::string compare_with_rank_0();
   /// Returns an error that names a rank in `left` that `call` needs; "" if it needs none of them.
   std::string describe_left_peer(const Call& call, const LeftRanks& left) const;

@@ -12,14 +12,14 @@ namespace tandem::distributed {
 using std::chrono::milliseconds;
 
 struct ExitNotice::Entry {
-  pid_t process;  // process that made the entry: a forked child inherits the list, but is not a rank
-  int rank;       // rank in the default group
+  pid_t process_id;  // process that made the entry: a forked child inherits the list, but is not a rank
+  int rank;          // rank in the default group
   bool has_launcher;
   // name of the group made by init_process_group, from which all other groups of this rank are made
   std::string outermost;
   // value that this rank has set under joined_key() in the group `outermost`; it identifies the rank's process
   std::optional<std::string> join_value;
-  std::shared_ptr<void> job;  // identifies the rank: all groups of the rank share this object
+  std::shared_ptr<void> rank_identity;  // identifies the rank: all groups of the rank share this object
   std::shared_ptr<StoreClient> store;
   std::shared_ptr<StoreServer> server;  // null if another process hosts the store
   std::function<void(bool, const std::string&)> on_exit_callback;
@@ -48,7 +48,7 @@ void report_exit(const ExitNotice::Entry& e, int status, const std::string& why)
   const std::string key = joined_key(e.outermost, e.rank);
   // If the value differs, the store at this address is already the store of another program, started after this one.
   if (store->find(key, milliseconds(0), StoreClient::kShortAnswerTime) != e.join_value) return;
-  status == 0 ? store->end(e.rank) : void(store->set_once(failure, why, StoreClient::kShortAnswerTime));
+  status == 0 ? store->report_normal_exit(e.rank) : void(store->set_once(failure, why, StoreClient::kShortAnswerTime));
 } catch (const std::exception&) {
   // The store's host is lost.
 }
@@ -65,11 +65,11 @@ void on_process_exit(int status, void*) {
   std::set<std::shared_ptr<StoreServer>> servers;
   for (const bool notify_phase : {true, false})  // first tell all stores, then end the groups, which closes connections
     for (const ExitNotice::Entry& e : registry().entries) {
-      if (e.process != ::getpid()) continue;
+      if (e.process_id != ::getpid()) continue;
       const std::string why = "rank " + std::to_string(e.rank) + " is gone: it has ended with exit status " +
                               std::to_string(status) + " before it left the group (rank " + std::to_string(e.rank) +
-                              " is process " + std::to_string(e.process) + " on " + host_name() + ")";
-      if (notify_phase && failure_reported.insert(e.job.get()).second) report_exit(e, status, why);
+                              " is process " + std::to_string(e.process_id) + " on " + host_name() + ")";
+      if (notify_phase && failure_reported.insert(e.rank_identity.get()).second) report_exit(e, status, why);
       if (!notify_phase)
         e.on_exit_callback(status == 0, "this process has ended with exit status " + std::to_string(status));
       if (e.server) servers.insert(e.server);
@@ -84,11 +84,11 @@ ExitNotice::ExitNotice(const Rendezvous& job, std::function<void(bool, const std
   static const int registered = ::on_exit(on_process_exit, nullptr);
   TANDEM_CHECK(registered == 0, "init_process_group: on_exit() cannot register a handler; is memory exhausted?");
   const std::string outermost = job.name.substr(0, job.name.find('/'));
-  auto join_value = job.store->find(joined_key(outermost, job.global()), milliseconds(0));
+  auto join_value = job.store->find(joined_key(outermost, job.default_group_rank()), milliseconds(0));
   const std::lock_guard lock(registry().mutex);
-  at_ = registry().entries.insert(registry().entries.end(),
-                                  {::getpid(), job.global(), job.has_launcher, outermost, std::move(join_value),
-                                   job.failure_reported, job.store, job.server, std::move(on_exit_callback)});
+  at_ = registry().entries.insert(registry().entries.end(), {::getpid(), job.default_group_rank(), job.has_launcher,
+                                                             outermost, std::move(join_value), job.failure_reported,
+                                                             job.store, job.server, std::move(on_exit_callback)});
 }
 ExitNotice::~ExitNotice() {
   const std::lock_guard lock(registry().mutex);

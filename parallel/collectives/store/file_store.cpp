@@ -36,7 +36,7 @@ struct FileStore::State {
   KeyValues values;  // keys and values in the file up to offset `read_offset`
   off_t read_offset = 0;
 
-  void check(bool succeeded, const char* what) const {
+  void check_io(bool succeeded, const char* what) const {
     TANDEM_CHECK_AS(DistributedError, succeeded, "FileStore: ", path, " cannot be ", what, ": ", std::strerror(errno));
   }
   /// Runs f() while the file is locked, after reading the records that other processes have appended.
@@ -46,7 +46,7 @@ struct FileStore::State {
       ~Unlock() { ::flock(fd, LOCK_UN); }
     };
     const std::lock_guard one_thread(mutex);
-    while (::flock(file.get(), lock_type) != 0) check(errno == EINTR, "locked");
+    while (::flock(file.get(), lock_type) != 0) check_io(errno == EINTR, "locked");
     const Unlock unlock{file.get()};
     read_new_records();
     return f();
@@ -58,28 +58,28 @@ struct FileStore::State {
       const std::optional<std::string> value = values.find(key);
       const uint32_t lengths[] = {static_cast<uint32_t>(key.size()),
                                   value ? static_cast<uint32_t>(value->size()) : kDeletedLength};
-      append(std::string(reinterpret_cast<const char*>(lengths), sizeof lengths) + key + value.value_or(""));
+      append_bytes(std::string(reinterpret_cast<const char*>(lengths), sizeof lengths) + key + value.value_or(""));
       return result;
     });
   }
-  off_t size() const {
+  off_t file_size() const {
     struct stat status {};
-    check(::fstat(file.get(), &status) == 0, "read");
+    check_io(::fstat(file.get(), &status) == 0, "read");
     return status.st_size;
   }
   std::string read_at(off_t offset, size_t bytes) const {
     std::string got(bytes, '\0');
     for (size_t at = 0; at < bytes;) {
       const ssize_t n = ::pread(file.get(), got.data() + at, bytes - at, offset + static_cast<off_t>(at));
-      check(n > 0 || (n < 0 && errno == EINTR), "read");
+      check_io(n > 0 || (n < 0 && errno == EINTR), "read");
       at += n > 0 ? static_cast<size_t>(n) : 0;
     }
     return got;
   }
   void read_new_records() {
-    TANDEM_CHECK_AS(DistributedError, size() >= read_offset, "FileStore: ", path,
+    TANDEM_CHECK_AS(DistributedError, file_size() >= read_offset, "FileStore: ", path,
                     " became shorter while in use; no other program may change it");
-    const std::string bytes = read_at(read_offset, static_cast<size_t>(size() - read_offset));
+    const std::string bytes = read_at(read_offset, static_cast<size_t>(file_size() - read_offset));
     size_t at = 0;
     if (read_offset == 0 && !bytes.empty()) {
       at = std::strlen(kFileMagic);
@@ -101,21 +101,21 @@ struct FileStore::State {
     read_offset += static_cast<off_t>(at);
   }
   /// Appends bytes after the last complete record. This overwrites an incomplete record that a killed process has left.
-  void append(const std::string& bytes) {
-    check(::ftruncate(file.get(), read_offset) == 0, "written");
+  void append_bytes(const std::string& bytes) {
+    check_io(::ftruncate(file.get(), read_offset) == 0, "written");
     for (size_t at = 0; at < bytes.size();) {
       const ssize_t n =
           ::pwrite(file.get(), bytes.data() + at, bytes.size() - at, read_offset + static_cast<off_t>(at));
-      check(n > 0 || (n < 0 && errno == EINTR), "written");
+      check_io(n > 0 || (n < 0 && errno == EINTR), "written");
       at += n > 0 ? static_cast<size_t>(n) : 0;
     }
     read_offset += static_cast<off_t>(bytes.size());
   }
   State(const std::string& name, int numWorkers)
       : path(name), workers(numWorkers), file(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-    check(static_cast<bool>(file), "opened");
+    check_io(static_cast<bool>(file), "opened");
     with_lock(LOCK_EX, [this] {
-      if (size() == 0) append(kFileMagic);
+      if (file_size() == 0) append_bytes(kFileMagic);
     });
   }
 };

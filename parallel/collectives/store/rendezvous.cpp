@@ -116,7 +116,7 @@ ProcessGroupPtr rendezvous_from_environment(const InitOptions& o,
                                              start);
       };
       job.store = connect();
-      job.watch = connect();
+      job.watchdog_store = connect();
       // Rank 0 may have replaced the store of its previous group by a new one between the two calls of connect(). Then
       // `watch` would be connected to the new store but `store` to the old one, and the new store would count this rank
       // as lost when `watch` closes. An answer on `store` shows that both connect to the same store.
@@ -136,20 +136,20 @@ ProcessGroupPtr rendezvous_from_environment(const InitOptions& o,
     }
 }
 
-Rendezvous Rendezvous::subgroup(const std::string& number, int subgroup_rank, MembersPtr subgroup_members,
-                                std::chrono::milliseconds timeout) const {
+Rendezvous Rendezvous::make_subgroup(const std::string& number, int subgroup_rank, MembersPtr subgroup_members,
+                                     std::chrono::milliseconds timeout) const {
   Rendezvous job{.rank = subgroup_rank,
                  .size = static_cast<int>(subgroup_members->ranks.size()),
                  .store = store->reconnect(timeout)};
-  job.watch = store->reconnect(timeout);
+  job.watchdog_store = store->reconnect(timeout);
   job.name = name + "/" + number;
   job.server = server;
   job.is_process = is_process;
   job.has_launcher = has_launcher;
   job.members = std::move(subgroup_members);
   job.failure_reported = failure_reported;
-  job.flight = flight;
-  job.shared_memory = shared_memory;
+  job.flight_log = flight_log;
+  job.allows_shared_memory = allows_shared_memory;
   return job;
 }
 
@@ -212,7 +212,7 @@ std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::strin
   for (int r = 0; r < size; ++r) {
     std::string left;  // how rank r has left the group; empty if it has not
     const auto has_left = [&] {
-      const LeftRanks all = store.left(group, StoreClient::kDefaultAnswerTime);
+      const LeftRanks all = store.get_left_ranks(group, StoreClient::kDefaultAnswerTime);
       if (const auto at = all.find(global_rank(r, members)); at != all.end()) left = at->second;
       return !left.empty();
     };

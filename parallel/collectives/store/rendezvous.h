@@ -18,21 +18,21 @@ struct Rendezvous {
   std::shared_ptr<StoreServer> server =
       nullptr;  // null unless this rank hosts the store; StoreHost may keep the server alive after a failure
   /// Separate connection to the store for the watchdog.
-  std::unique_ptr<StoreClient> watch = nullptr;
+  std::unique_ptr<StoreClient> watchdog_store = nullptr;
   bool is_process = false;    // true if the rank is a process of its own, which the watchdog may end
   bool has_launcher = false;  // true if `tandem launch` has started the rank; it then reports the rank's exit status
   MembersPtr members = nullptr;
   /// Value of Communicator::failure_reported(). Groups made from this group share it, because they all fail together.
   std::shared_ptr<std::atomic<bool>> failure_reported = std::make_shared<std::atomic<bool>>(false);
   // log of this rank's last calls (flight record); if null, the group makes a new log
-  std::shared_ptr<FlightLog> flight = nullptr;
-  bool shared_memory = true;  // true if ranks on one machine may use shared memory; read by gloo only
+  std::shared_ptr<FlightLog> flight_log = nullptr;
+  bool allows_shared_memory = true;  // true if ranks on one machine may use shared memory; read by gloo only
 
   /// Returns this rank's rank in the default group.
-  int global() const { return global_rank(rank, members); }
+  int default_group_rank() const { return global_rank(rank, members); }
   /// Makes the Rendezvous of a group whose members are ranks of this group. It uses the same store.
-  Rendezvous subgroup(const std::string& number, int subgroup_rank, MembersPtr subgroup_members,
-                      std::chrono::milliseconds timeout) const;
+  Rendezvous make_subgroup(const std::string& number, int subgroup_rank, MembersPtr subgroup_members,
+                           std::chrono::milliseconds timeout) const;
 };
 
 /// Finds the job's store as the options and the environment say, or hosts it. Returns the group that make() then makes.

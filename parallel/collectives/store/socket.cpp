@@ -21,7 +21,7 @@ namespace {
 using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 std::string address_text(const std::string& address, int port) { return address + ":" + std::to_string(port); }
 
-AddressList resolve(const std::string& address, int port, int flags) {
+AddressList resolve_address(const std::string& address, int port, int flags) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -83,7 +83,7 @@ bool wait_until_ready(int fd, short events, Deadline deadline) {
 }
 
 Descriptor listen_on(const std::string& address, int port) {
-  const AddressList list = resolve(address, port, AI_PASSIVE);
+  const AddressList list = resolve_address(address, port, AI_PASSIVE);
   int error = EADDRNOTAVAIL;
   for (const addrinfo* a = list.get(); a; a = a->ai_next) {
     Descriptor fd = make_socket(*a);
@@ -106,7 +106,7 @@ Descriptor listen_on(const std::string& address, int port) {
 
 Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host,
                       Clock::time_point start) {
-  const AddressList list = resolve(address, port, 0);
+  const AddressList list = resolve_address(address, port, 0);
   for (;;) {
     int error = EADDRNOTAVAIL;
     for (const addrinfo* a = list.get(); a; a = a->ai_next) {

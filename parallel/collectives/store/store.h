@@ -23,12 +23,12 @@ std::vector<std::string> failure_keys(const std::string& group);
 /// Serves the store from one thread, until it is destroyed. A connection must present the job's token first. The server
 /// listens on loopback alone unless another address is given.
 ///
-/// The server watches over ranks. A rank is lost if the connection on which it reports (StoreClient::report) ends
-/// before the rank has left its group. The server then publishes a failure of the outermost group (the one made by
+/// The server watches over ranks. A rank is lost if the connection on which it reports (StoreClient::send_heartbeat)
+/// ends before the rank has left its group. The server then publishes a failure of the outermost group (the one made by
 /// init_process_group, from which this group was made), unless that group has failed already. All ranks that the store
 /// knows are ranks of the outermost group.
 ///
-/// A rank whose process ends with status 0 has left all its groups and is not lost (StoreClient::end,
+/// A rank whose process ends with status 0 has left all its groups and is not lost (StoreClient::report_normal_exit,
 /// mark_ended_normally).
 class StoreServer {
  public:
@@ -46,7 +46,7 @@ class StoreServer {
   void set(const std::string& key, const std::string& value);
   std::optional<std::string> find(const std::string& key) const;
   /// Records that the rank's process has ended with status 0, so that the rank has left all groups. Same as
-  /// StoreClient::end().
+  /// StoreClient::report_normal_exit().
   void mark_ended_normally(int rank);
   /// Shuts the server down now and tells the clients so. find() and set() still work on this object.
   void close();
@@ -124,8 +124,8 @@ class StoreClient {
   /// there was none. The store expects the next report at the end of `time`.
   /// @throws StoreClosed if the store shuts down, or if the rank has left
   /// @param left  set to the ranks that have left the group, if there is no failure
-  std::optional<std::string> report(const std::string& group, int rank, int waits_for, std::chrono::milliseconds time,
-                                    LeftRanks* left = nullptr);
+  std::optional<std::string> send_heartbeat(const std::string& group, int rank, int waits_for,
+                                            std::chrono::milliseconds time, LeftRanks* left = nullptr);
   /// Reports a member that is not a rank, such as a launcher. The member is lost if its next report does not come
   /// within `silence`. Throws StoreTimeout if the store does not answer within `silence`.
   /// @param name  name of the member in failures: "the launcher of node 1"
@@ -135,17 +135,18 @@ class StoreClient {
   /// than the one that reports.
   void leave(const std::string& group, int rank, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
   /// Reports that the rank's process ends with status 0: the rank leaves all groups and is not lost.
-  void end(int rank, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
+  void report_normal_exit(int rank, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
   /// Returns the ranks that have left the group, and how.
-  LeftRanks left(const std::string& group, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
-  /// Result of blame(group, rank): the rank that holds up `rank`, which is `rank` itself or a rank for which it waits,
-  /// directly or through other waiting ranks. `silence` is "has sent no heartbeat for 1234 ms" if the reports of that
-  /// rank are overdue, otherwise "".
+  LeftRanks get_left_ranks(const std::string& group, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
+  /// Result of find_failed_rank(group, rank): the rank that holds up `rank`, which is `rank` itself or a rank for which
+  /// it waits, directly or through other waiting ranks. `silence` is "has sent no heartbeat for 1234 ms" if the reports
+  /// of that rank are overdue, otherwise "".
   struct Blame {
     int rank = 0;
     std::string silence = {};
   };
-  Blame blame(const std::string& group, int rank, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
+  Blame find_failed_rank(const std::string& group, int rank,
+                         std::chrono::milliseconds answer_timeout = kShortAnswerTime);
 
   /// Makes another connection to the same store.
   std::unique_ptr<StoreClient> reconnect(std::chrono::milliseconds timeout) const;
@@ -159,10 +160,10 @@ class StoreClient {
                  Clock::time_point start);
   /// Sends a request and waits for the reply. Returns the value in the reply. For a reply of the kind kNothing, returns
   /// nullopt and writes the reply's text to `nothing_text`.
-  std::optional<std::string> request(char op, const std::string& key, const std::string& value,
-                                     std::chrono::milliseconds wait,
-                                     std::chrono::milliseconds answer_timeout = kDefaultAnswerTime,
-                                     std::string* nothing_text = nullptr);
+  std::optional<std::string> send_request(char op, const std::string& key, const std::string& value,
+                                          std::chrono::milliseconds wait,
+                                          std::chrono::milliseconds answer_timeout = kDefaultAnswerTime,
+                                          std::string* nothing_text = nullptr);
   const std::string address_;
   const int port_;
   const std::string token_, address_text_, host_;
@@ -193,12 +194,12 @@ struct Request {
   uint32_t wait_ms = 0;
   std::string key, value;
 };
-std::string frame(const std::string& body);
+std::string frame_message(const std::string& body);
 /// Removes the first message from `bytes` and returns it; nullopt if it has not arrived completely.
 /// @throws DistributedError if the message is longer than `most`
 std::optional<std::string> take_message(std::string& bytes, size_t most = kMaxMessage);
-std::string encode(const Request& request);
-std::optional<Request> decode(const std::string& body);
+std::string encode_request(const Request& request);
+std::optional<Request> decode_request(const std::string& body);
 /// Encodes two texts as the value of one request. decode_pair() is the inverse.
 std::string encode_pair(const std::string& first, const std::string& second);
 std::optional<std::pair<std::string, std::string>> decode_pair(const std::string& value);

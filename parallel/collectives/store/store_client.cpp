@@ -93,7 +93,7 @@ void StoreClient::handshake(const std::string& address, int port, const std::str
   const Deadline answer_timeout = std::min(deadline, after(kDefaultAnswerTime));
   std::string reply;
   auto received = Received::ended;
-  if (send_all(socket_.get(), frame(encode({kHello, 0, token, kVersion})), answer_timeout))
+  if (send_all(socket_.get(), frame_message(encode_request({kHello, 0, token, kVersion})), answer_timeout))
     received = receive_message(socket_.get(), bytes_, answer_timeout, reply);
   const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - start).count();
   TANDEM_CHECK_AS(StoreTimeout, received != Received::late, "store: ", address_text_, ", where ", host_,
@@ -110,9 +110,9 @@ void StoreClient::handshake(const std::string& address, int port, const std::str
       host_, " should host the store, is not a store of this version of Tandem; another program ", "may use the port");
 }
 
-std::optional<std::string> StoreClient::request(char op, const std::string& key, const std::string& value,
-                                                milliseconds wait, milliseconds answer_timeout,
-                                                std::string* nothing_text) {
+std::optional<std::string> StoreClient::send_request(char op, const std::string& key, const std::string& value,
+                                                     milliseconds wait, milliseconds answer_timeout,
+                                                     std::string* nothing_text) {
   TANDEM_CHECK(key.size() <= kMaxStoreKey && value.size() <= kMaxStoreValue, "store: a key of ", key.size(),
                " and a value of ", value.size(), " bytes; accepted: at most ", kMaxStoreKey, " for a key and ",
                kMaxStoreValue, " for a value");
@@ -122,7 +122,7 @@ std::optional<std::string> StoreClient::request(char op, const std::string& key,
   std::string reply;
   auto received = Received::ended;
   if (!broken_) {
-    send_all(socket_.get(), frame(encode({op, static_cast<uint32_t>(wait_ms), key, value})), deadline);
+    send_all(socket_.get(), frame_message(encode_request({op, static_cast<uint32_t>(wait_ms), key, value})), deadline);
     // receive even if sending has failed, because a closed store has sent a last reply
     received = receive_message(socket_.get(), bytes_, deadline, reply);
   }
@@ -144,10 +144,10 @@ std::optional<std::string> StoreClient::request(char op, const std::string& key,
 }
 
 void StoreClient::set(const std::string& key, const std::string& value, milliseconds answer_timeout) {
-  request(kSet, key, value, {}, answer_timeout);
+  send_request(kSet, key, value, {}, answer_timeout);
 }
 std::string StoreClient::set_once(const std::string& key, const std::string& value, milliseconds answer_timeout) {
-  return request(kSetOnce, key, value, {}, answer_timeout).value_or(value);
+  return send_request(kSetOnce, key, value, {}, answer_timeout).value_or(value);
 }
 std::string StoreClient::publish_failure(const std::string& group, const std::string& why,
                                          milliseconds answer_timeout) {
@@ -156,18 +156,18 @@ std::string StoreClient::publish_failure(const std::string& group, const std::st
   return set_once(failure_key(group), why, answer_timeout);
 }
 int64_t StoreClient::add(const std::string& key, int64_t amount) {
-  return std::stoll(request(kAdd, key, std::to_string(amount), {}).value_or("0"));
+  return std::stoll(send_request(kAdd, key, std::to_string(amount), {}).value_or("0"));
 }
 std::string StoreClient::compare_set(const std::string& key, const std::string& expected, const std::string& desired) {
-  return request(kCompareSet, key, encode_pair(expected, desired), {}).value_or(expected);
+  return send_request(kCompareSet, key, encode_pair(expected, desired), {}).value_or(expected);
 }
-bool StoreClient::erase(const std::string& key) { return request(kErase, key, "", {}).has_value(); }
+bool StoreClient::erase(const std::string& key) { return send_request(kErase, key, "", {}).has_value(); }
 int64_t StoreClient::count(const std::string& prefix) {
-  return std::stoll(request(kCount, prefix, "", {}).value_or("0"));
+  return std::stoll(send_request(kCount, prefix, "", {}).value_or("0"));
 }
 std::optional<std::string> StoreClient::find(const std::string& key, milliseconds timeout,
                                              milliseconds answer_timeout) {
-  return request(kGet, key, "", timeout, answer_timeout);
+  return send_request(kGet, key, "", timeout, answer_timeout);
 }
 std::string StoreClient::get(const std::string& key, milliseconds timeout) {
   std::optional<std::string> value = find(key, timeout);
@@ -183,33 +183,33 @@ void StoreClient::wait(const std::vector<std::string>& keys, milliseconds timeou
                     " in that time");
 }
 
-std::optional<std::string> StoreClient::report(const std::string& group, int rank, int waits_for, milliseconds time,
-                                               LeftRanks* left) {
+std::optional<std::string> StoreClient::send_heartbeat(const std::string& group, int rank, int waits_for,
+                                                       milliseconds time, LeftRanks* left) {
   // No timeout: if the store's host hangs, ranks that wait for that host will find out. Until a rank waits for it, this
   // is not a failure.
   constexpr auto kAnyTime = std::chrono::hours(24 * 365);
   std::string nothing_text;
-  auto failure = request(kReport, group, std::to_string(rank) + " " + std::to_string(waits_for) + " 0", time, kAnyTime,
-                         &nothing_text);
+  auto failure = send_request(kReport, group, std::to_string(rank) + " " + std::to_string(waits_for) + " 0", time,
+                              kAnyTime, &nothing_text);
   if (left) *left = parse_left_ranks(nothing_text);
   return failure;
 }
 std::optional<std::string> StoreClient::report_as(const std::string& name, const std::string& group, int member,
                                                   milliseconds time, milliseconds silence) {
-  return request(kReport, group, std::to_string(member) + " -1 " + std::to_string(silence.count()) + " " + name, time,
-                 silence);
+  return send_request(kReport, group, std::to_string(member) + " -1 " + std::to_string(silence.count()) + " " + name,
+                      time, silence);
 }
 void StoreClient::leave(const std::string& group, int rank, milliseconds answer_timeout) {
-  request(kLeave, group, std::to_string(rank), {}, answer_timeout);
+  send_request(kLeave, group, std::to_string(rank), {}, answer_timeout);
 }
-void StoreClient::end(int rank, milliseconds answer_timeout) {
-  request(kEnd, "", std::to_string(rank), {}, answer_timeout);
+void StoreClient::report_normal_exit(int rank, milliseconds answer_timeout) {
+  send_request(kEnd, "", std::to_string(rank), {}, answer_timeout);
 }
-LeftRanks StoreClient::left(const std::string& group, milliseconds answer_timeout) {
-  return parse_left_ranks(request(kLeft, group, "", {}, answer_timeout).value_or(""));
+LeftRanks StoreClient::get_left_ranks(const std::string& group, milliseconds answer_timeout) {
+  return parse_left_ranks(send_request(kLeft, group, "", {}, answer_timeout).value_or(""));
 }
-StoreClient::Blame StoreClient::blame(const std::string& group, int rank, milliseconds answer_timeout) {
-  std::istringstream text(request(kFindFailedRank, group, std::to_string(rank), {}, answer_timeout).value_or(""));
+StoreClient::Blame StoreClient::find_failed_rank(const std::string& group, int rank, milliseconds answer_timeout) {
+  std::istringstream text(send_request(kFindFailedRank, group, std::to_string(rank), {}, answer_timeout).value_or(""));
   Blame blame{.rank = rank};
   text >> blame.rank >> std::ws;
   std::getline(text, blame.silence);

@@ -5,7 +5,7 @@
 
 namespace tandem::distributed::store_messages {
 
-std::string frame(const std::string& body) {
+std::string frame_message(const std::string& body) {
   const auto length = static_cast<uint32_t>(body.size());
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + body;
 }
@@ -20,14 +20,14 @@ std::optional<std::string> take_message(std::string& bytes, size_t max_bytes) {
   bytes.erase(0, sizeof length + length);
   return body;
 }
-std::string encode(const Request& r) {
+std::string encode_request(const Request& r) {
   const auto key_length = static_cast<uint32_t>(r.key.size());
   std::string body(1, r.op);
   body.append(reinterpret_cast<const char*>(&r.wait_ms), sizeof r.wait_ms);
   body.append(reinterpret_cast<const char*>(&key_length), sizeof key_length);
   return body + r.key + r.value;
 }
-std::optional<Request> decode(const std::string& body) {
+std::optional<Request> decode_request(const std::string& body) {
   Request r;
   uint32_t key_length = 0;
   constexpr size_t kStart = 1 + sizeof r.wait_ms + sizeof key_length;
@@ -42,7 +42,7 @@ std::optional<Request> decode(const std::string& body) {
   return r;
 }
 
-std::string encode_pair(const std::string& first, const std::string& second) { return frame(first) + second; }
+std::string encode_pair(const std::string& first, const std::string& second) { return frame_message(first) + second; }
 std::optional<std::pair<std::string, std::string>> decode_pair(const std::string& value) {
   std::string rest = value;
   auto first = take_message(rest);

@@ -46,23 +46,23 @@ struct Member {
   int rank = 0, waits_for = -1;
   Clock::time_point last_report;  // time of the last report
   milliseconds interval;          // time from one report to the next
-  milliseconds silence{0};        // without a report for this time, the member is lost; 0: never
+  milliseconds max_silence{0};    // without a report for this time, the member is lost; 0: never
   std::string name = {};
-  bool is_lost() const { return silence.count() > 0 && Clock::now() >= last_report + silence; }
+  bool is_lost() const { return max_silence.count() > 0 && Clock::now() >= last_report + max_silence; }
   /// Returns whether two reports are overdue.
   bool is_overdue() const { return Clock::now() > last_report + 2 * interval + milliseconds(150); }
 };
 struct Connection {
   Descriptor socket;
-  std::string in = {}, out = {};
-  bool authenticated = false;           // the client has shown the token
-  bool closing = false;                 // close once `out` is sent
-  std::optional<std::string> key = {};  // key that the client waits for
+  std::string received_bytes = {}, unsent_bytes = {};
+  bool authenticated = false;                   // the client has shown the token
+  bool close_after_sending = false;             // close once `out` is sent
+  std::optional<std::string> awaited_key = {};  // key that the client waits for
   std::optional<Member> member = {};
   bool has_pending_report = false;  // true while a report waits for a failure of the group
   // deadline of the current wait; before the client has shown the token, the deadline for showing it
   Deadline deadline = {};
-  bool is_waiting() const { return key || has_pending_report; }
+  bool is_waiting() const { return awaited_key || has_pending_report; }
 };
 /// A rank whose connection has ended, or another member that has stopped reporting.
 struct LostMember {
@@ -108,7 +108,7 @@ class StoreServer::EventLoop {
     const std::lock_guard lock(mutex_);
     left_[kAllGroups][rank] = kEndedNormally;
   }
-  size_t clients() const { return clients_; }
+  size_t num_clients() const { return clients_; }
 
  private:
   // key in left_ for ranks whose process has ended, so that they have left all groups
@@ -142,11 +142,12 @@ class StoreServer::EventLoop {
     Deadline first = after(std::chrono::hours(1));
     for (const Connection& c : connections_) {
       // While the client waits for a reply or does not read its replies, do not read its next request from the socket.
-      const bool busy = c.is_waiting() || c.closing || c.out.size() > kMaxMessage;
-      const int events = (busy ? POLLRDHUP : POLLIN) | (c.out.empty() ? 0 : POLLOUT);
+      const bool busy = c.is_waiting() || c.close_after_sending || c.unsent_bytes.size() > kMaxMessage;
+      const int events = (busy ? POLLRDHUP : POLLIN) | (c.unsent_bytes.empty() ? 0 : POLLOUT);
       fds.push_back({c.socket.get(), static_cast<short>(events), 0});
       if (c.is_waiting() || !c.authenticated) first = std::min(first, c.deadline);
-      if (c.member && c.member->silence.count() > 0) first = std::min(first, c.member->last_report + c.member->silence);
+      if (c.member && c.member->max_silence.count() > 0)
+        first = std::min(first, c.member->last_report + c.member->max_silence);
     }
     for (const LostMember& each : lost_members_) first = std::min(first, each.publish_time);
     // poll() fails if a signal interrupts it (EINTR)
@@ -156,7 +157,7 @@ class StoreServer::EventLoop {
     size_t i = 2;
     for (auto c = connections_.begin(); c != connections_.end(); ++i)
       if (process_events(*c, fds[i].revents)) {
-        if (c->member && c->member->is_lost()) mark_lost(*c, "it has sent no heartbeat for", c->member->silence);
+        if (c->member && c->member->is_lost()) mark_lost(*c, "it has sent no heartbeat for", c->member->max_silence);
         ++c;
       } else {
         if (c->member) mark_lost(*c, "its connection has ended", {});
@@ -201,73 +202,75 @@ class StoreServer::EventLoop {
       char chunk[4096];
       const ssize_t n = ::recv(c.socket.get(), chunk, sizeof chunk, 0);
       if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) return false;
-      if (n > 0) c.in.append(chunk, static_cast<size_t>(n));
+      if (n > 0) c.received_bytes.append(chunk, static_cast<size_t>(n));
       try {
-        while (!c.is_waiting() && !c.closing) {
-          const auto body = take_message(c.in, c.authenticated ? kMaxMessage : kMaxHello);
+        while (!c.is_waiting() && !c.close_after_sending) {
+          const auto body = take_message(c.received_bytes, c.authenticated ? kMaxMessage : kMaxHello);
           if (!body) break;
-          answer(c, decode(*body));
+          answer_request(c, decode_request(*body));
         }
       } catch (const DistributedError&) {
         return false;
       }
     }
-    return flush(c);
+    return send_replies(c);
   }
-  static bool flush(Connection& c) {
-    while (!c.out.empty()) {
-      const ssize_t n = ::send(c.socket.get(), c.out.data(), c.out.size(), MSG_NOSIGNAL);
+  static bool send_replies(Connection& c) {
+    while (!c.unsent_bytes.empty()) {
+      const ssize_t n = ::send(c.socket.get(), c.unsent_bytes.data(), c.unsent_bytes.size(), MSG_NOSIGNAL);
       if (n < 0) return errno == EAGAIN || errno == EINTR;
-      c.out.erase(0, static_cast<size_t>(n));
+      c.unsent_bytes.erase(0, static_cast<size_t>(n));
     }
-    return !c.closing;
+    return !c.close_after_sending;
   }
 
-  static void reply(Connection& c, char kind, const std::string& value = {}) { c.out += frame(kind + value); }
-  void answer(Connection& c, const std::optional<Request>& r) {
-    if (!r || (!c.authenticated && r->op != kHello)) return reject(c);
+  static void queue_reply(Connection& c, char kind, const std::string& value = {}) {
+    c.unsent_bytes += frame_message(kind + value);
+  }
+  void answer_request(Connection& c, const std::optional<Request>& r) {
+    if (!r || (!c.authenticated && r->op != kHello)) return reject_request(c);
     if (r->op == kHello) {
       c.authenticated = r->value == kVersion && same_token(r->key, token_);
-      c.closing = !c.authenticated;
-      return c.authenticated ? reply(c, kValue, kVersion) : reply(c, kDenied);
+      c.close_after_sending = !c.authenticated;
+      return c.authenticated ? queue_reply(c, kValue, kVersion) : queue_reply(c, kDenied);
     }
-    if (r->op == kLeft) return reply(c, kValue, format_left_ranks(r->key));
+    if (r->op == kLeft) return queue_reply(c, kValue, format_left_ranks(r->key));
     if (r->op == kReport || r->op == kLeave || r->op == kFindFailedRank || r->op == kEnd)
       return answer_rank_request(c, *r);
     const std::lock_guard lock(mutex_);
     try {
       answer_key_request(c, *r);
     } catch (const DistributedError& error) {
-      reply(c, kRefused, error.what_without_backtrace());
+      queue_reply(c, kRefused, error.what_without_backtrace());
     }
   }
   void answer_key_request(Connection& c, const Request& r) {
     switch (r.op) {
-      case kSet: return values_.set(r.key, r.value), reply(c, kValue);
-      case kSetOnce: return reply(c, kValue, values_.set_once(r.key, r.value));
-      case kAdd: return reply(c, kValue, std::to_string(values_.add(r.key, std::atoll(r.value.c_str()))));
-      case kErase: return reply(c, values_.erase(r.key) ? kValue : kNothing);
-      case kCount: return reply(c, kValue, std::to_string(values_.count(r.key)));
+      case kSet: return values_.set(r.key, r.value), queue_reply(c, kValue);
+      case kSetOnce: return queue_reply(c, kValue, values_.set_once(r.key, r.value));
+      case kAdd: return queue_reply(c, kValue, std::to_string(values_.add(r.key, std::atoll(r.value.c_str()))));
+      case kErase: return queue_reply(c, values_.erase(r.key) ? kValue : kNothing);
+      case kCount: return queue_reply(c, kValue, std::to_string(values_.count(r.key)));
       case kCompareSet:
         if (const auto both = decode_pair(r.value))
-          return reply(c, kValue, values_.compare_set(r.key, both->first, both->second));
-        return reject(c);
+          return queue_reply(c, kValue, values_.compare_set(r.key, both->first, both->second));
+        return reject_request(c);
       case kGet:
-        if (const auto value = values_.find(r.key)) return reply(c, kValue, *value);
-        c.key = r.key;
+        if (const auto value = values_.find(r.key)) return queue_reply(c, kValue, *value);
+        c.awaited_key = r.key;
         c.deadline = after(milliseconds(r.wait_ms));
         return;
-      default: return reject(c);
+      default: return reject_request(c);
     }
   }
-  static void reject(Connection& c) {
-    c.closing = true;
-    reply(c, kBad);
+  static void reject_request(Connection& c) {
+    c.close_after_sending = true;
+    queue_reply(c, kBad);
   }
   void answer_rank_request(Connection& c, const Request& r) {
     std::istringstream text(r.value);
     int rank = 0, waits_for = -1;
-    if (!(text >> rank)) return reject(c);
+    if (!(text >> rank)) return reject_request(c);
     if (r.op == kReport) {
       int64_t silence = 0;
       std::string name;
@@ -286,15 +289,15 @@ class StoreServer::EventLoop {
       for (Connection& each : connections_)
         if (each.member && each.member->rank == rank && (r.op == kEnd || each.member->group == r.key)) {
           each.member.reset();
-          if (each.has_pending_report) reply(each, kClosed), flush(each);
+          if (each.has_pending_report) queue_reply(each, kClosed), send_replies(each);
           each.has_pending_report = false;
         }
-      reply(c, kValue);
+      queue_reply(c, kValue);
       const std::lock_guard lock(mutex_);
       left_[r.op == kEnd ? kAllGroups : r.key][rank] =
           r.op == kEnd ? kEndedNormally : "it called destroy_process_group";
     } else {
-      reply(c, kValue, blame(r.key, rank));
+      queue_reply(c, kValue, find_failed_rank(r.key, rank));
     }
   }
   Connection* find_member(const std::string& group, int rank) {
@@ -314,7 +317,7 @@ class StoreServer::EventLoop {
     return text;
   }
   /// Follows the chain of ranks that wait for each other, to a rank that waits for none or has stopped reporting.
-  std::string blame(const std::string& group, int rank) {
+  std::string find_failed_rank(const std::string& group, int rank) {
     std::set<int> seen;
     for (int r = rank; seen.insert(r).second;) {
       const Connection* const c = find_member(group, r);
@@ -349,20 +352,21 @@ class StoreServer::EventLoop {
   void answer_waiting_clients() {
     for (Connection& c : connections_) {
       if (!c.is_waiting()) continue;
-      const std::optional<std::string> value = c.key ? find(*c.key) : find_failure(c.member->group);
+      const std::optional<std::string> value = c.awaited_key ? find(*c.awaited_key) : find_failure(c.member->group);
       if (!value && Clock::now() < c.deadline) continue;
-      value ? reply(c, kValue, *value) : reply(c, kNothing, c.member ? format_left_ranks(c.member->group) : "");
-      c.key.reset();
+      value ? queue_reply(c, kValue, *value)
+            : queue_reply(c, kNothing, c.member ? format_left_ranks(c.member->group) : "");
+      c.awaited_key.reset();
       c.has_pending_report = false;
-      flush(c);  // ignore an error, because the next poll reports it
+      send_replies(c);  // ignore an error, because the next poll reports it
     }
   }
   /// Tells all clients that the store closes, and waits a short time until the clients that report have closed their
   /// connections. Otherwise unread data in a socket would discard the last reply when the socket is closed.
   void close() {
     for (Connection& c : connections_) {
-      reply(c, kClosed);
-      flush(c);
+      queue_reply(c, kClosed);
+      send_replies(c);
       ::shutdown(c.socket.get(), SHUT_WR);
     }
     std::erase_if(connections_, [](const Connection& c) { return !c.member; });
@@ -395,7 +399,7 @@ void StoreServer::set(const std::string& key, const std::string& value) { event_
 void StoreServer::mark_ended_normally(int rank) { event_loop_->mark_ended_normally(rank); }
 void StoreServer::close() { event_loop_->stop(); }
 void StoreServer::wait_for_clients_to_leave(milliseconds most) const {
-  for (const Deadline deadline = after(most); event_loop_->clients() > 0 && Clock::now() < deadline;)
+  for (const Deadline deadline = after(most); event_loop_->num_clients() > 0 && Clock::now() < deadline;)
     std::this_thread::sleep_for(milliseconds(2));
 }
 std::optional<std::string> StoreServer::find(const std::string& key) const { return event_loop_->find(key); }

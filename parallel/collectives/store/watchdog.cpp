@@ -30,7 +30,7 @@ std::chrono::milliseconds report_interval(std::chrono::milliseconds timeout) {
 
 Watchdog::Watchdog(std::unique_ptr<StoreClient> store, Options options)
     : store_(std::move(store)), options_(std::move(options)) {
-  thread_ = detail::start_thread("the watchdog of a process group", [this] { watch(); });
+  thread_ = detail::start_thread("the watchdog of a process group", [this] { send_heartbeats(); });
   // Wait until the store knows this rank, because it would not notice that the rank is killed before that. The wait
   // ends after a second: if the store does not answer, ranks that wait for its host find out.
   std::unique_lock lock(mutex_);
@@ -47,19 +47,19 @@ Watchdog::~Watchdog() {
   thread_.join();
 }
 
-void Watchdog::watch() {
+void Watchdog::send_heartbeats() {
   const auto stopped = [this] {
     const std::lock_guard lock(mutex_);
     return stop_;
   };
   std::optional<std::string> cause;
   try {
-    for (auto time = std::chrono::milliseconds(0); !cause && !stopped(); time = options_.interval) {
+    for (auto time = std::chrono::milliseconds(0); !cause && !stopped(); time = options_.heartbeat_interval) {
       LeftRanks left;
-      cause =
-          store_->report(options_.group, options_.rank, options_.waits_for ? options_.waits_for() : -1, time, &left);
+      cause = store_->send_heartbeat(options_.group, options_.rank, options_.waits_for ? options_.waits_for() : -1,
+                                     time, &left);
       if (time.count() == 0) notify_first_report();
-      if (!cause && options_.left) options_.left(left);
+      if (!cause && options_.on_ranks_left) options_.on_ranks_left(left);
     }
   } catch (const StoreClosed&) {
     notify_first_report();
@@ -69,7 +69,7 @@ void Watchdog::watch() {
     notify_first_report();
   }
   if (stopped()) return;
-  const std::string error = options_.failed(*cause);
+  const std::string error = options_.on_failure(*cause);
   if (options_.failure_reported) end_process_unless_reported(error);
 }
 
@@ -84,7 +84,8 @@ void Watchdog::notify_first_report() {
 void Watchdog::end_process_unless_reported(const std::string& error) {
   {
     std::unique_lock lock(mutex_);
-    for (const Deadline deadline = after(kGrace); Clock::now() < deadline && !stop_ && !*options_.failure_reported;)
+    for (const Deadline deadline = after(kExitGracePeriod);
+         Clock::now() < deadline && !stop_ && !*options_.failure_reported;)
       wake_.wait_for(lock, std::chrono::milliseconds(10));
     if (stop_ || *options_.failure_reported) return;
   }

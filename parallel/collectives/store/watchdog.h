@@ -10,25 +10,26 @@
 
 namespace tandem::distributed {
 
-/// Sends reports from a thread of its own (see StoreClient::report). Calls Options::failed for the first failure: a
-/// failure of the job or of the group, or the loss of the store's host. If the store shuts down, the thread ends.
+/// Sends reports from a thread of its own (see StoreClient::send_heartbeat). Calls Options::on_failure for the first
+/// failure: a failure of the job or of the group, or the loss of the store's host. If the store shuts down, the thread
+/// ends.
 class Watchdog {
  public:
   struct Options {
     std::string group;
     int rank = 0;
-    std::chrono::milliseconds interval{200};          // time from one report to the next
-    std::function<int()> waits_for = {};              // returns the rank that this rank currently waits for, -1 if none
-    std::function<void(const LeftRanks&)> left = {};  // called after each report with the ranks that have left
+    std::chrono::milliseconds heartbeat_interval{200};  // time from one report to the next
+    std::function<int()> waits_for = {};  // returns the rank that this rank currently waits for, -1 if none
+    std::function<void(const LeftRanks&)> on_ranks_left = {};  // called after each report with the ranks that have left
     /// Called with the first failure. Wakes the waiting calls, and returns the error that the calls of this rank then
     /// throw.
-    std::function<std::string(const std::string& cause)> failed = {};
-    /// Flag that is set once the error has been thrown to the rank's program. If it is not set within kGrace of a
-    /// failure, because the program computes or sleeps, the process prints the error and ends. If null, the process
-    /// does not end.
+    std::function<std::string(const std::string& cause)> on_failure = {};
+    /// Flag that is set once the error has been thrown to the rank's program. If it is not set within kExitGracePeriod
+    /// of a failure, because the program computes or sleeps, the process prints the error and ends. If null, the
+    /// process does not end.
     std::shared_ptr<const std::atomic<bool>> failure_reported = nullptr;
   };
-  static constexpr std::chrono::milliseconds kGrace{500};
+  static constexpr std::chrono::milliseconds kExitGracePeriod{500};
   static constexpr char kThreadName[] = "watchdog";  // name of the thread in debuggers
 
   Watchdog(std::unique_ptr<StoreClient> store, Options options);
@@ -36,7 +37,7 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
 
  private:
-  void watch();
+  void send_heartbeats();
   /// Tells the waiting constructor that the first report was answered or has failed.
   void notify_first_report();
   void end_process_unless_reported(const std::string& error);

@@ -330,7 +330,7 @@ class FailingCommunicator final : public Communicator {
   void reduce(const Call&, Tensor&) override {}
   void all_gather(const Call&, std::vector<Tensor>&, const Tensor&) override {}
   void reduce_scatter(const Call&, Tensor&, const std::vector<Tensor>&) override {}
-  void exchange(const Call&, std::vector<Tensor>&, const std::vector<Tensor>&) override {}
+  void all_to_all_v(const Call&, std::vector<Tensor>&, const std::vector<Tensor>&) override {}
   void send(const Call&, const Tensor&, int) override {}
   int recv(const Call&, Tensor&, int) override { return 0; }
   void barrier(const Call&) override {}

@@ -116,11 +116,12 @@ TEST_CASE("store: what is no client is shown out", "[parallel][store][errors]") 
   // The server reads the first bytes as a message length of half a GiB.
   CHECK(raw_answer(server, "GET / HTTP/1.0\r\n\r\n").empty());
   // A request before the hello.
-  CHECK(raw_answer(server, frame(encode({kGet, 0, "key", ""}))) == frame("B"));
-  CHECK(raw_answer(server, frame("")) == frame("B"));  // an empty message
+  CHECK(raw_answer(server, frame_message(encode_request({kGet, 0, "key", ""}))) == frame_message("B"));
+  CHECK(raw_answer(server, frame_message("")) == frame_message("B"));  // an empty message
   // A key longer than the message.
-  CHECK(raw_answer(server, frame(std::string("H\0\0\0\0\xff\xff\0\0", 9))) == frame("B"));
-  CHECK(raw_answer(server, frame(encode({kHello, 0, "secret", "tandem store 1"}))) == frame("D"));
+  CHECK(raw_answer(server, frame_message(std::string("H\0\0\0\0\xff\xff\0\0", 9))) == frame_message("B"));
+  CHECK(raw_answer(server, frame_message(encode_request({kHello, 0, "secret", "tandem store 1"}))) ==
+        frame_message("D"));
   make_client(server).set("key", "value");  // other clients are still served
 }
 
@@ -171,8 +172,8 @@ class WatchedRank {
       : watchdog_(std::make_unique<StoreClient>("127.0.0.1", server.port(), "secret", seconds(20), "rank 0"),
                   {.group = group,
                    .rank = rank,
-                   .interval = milliseconds(20),
-                   .failed =
+                   .heartbeat_interval = milliseconds(20),
+                   .on_failure =
                        [this](const std::string& cause) {
                          const std::lock_guard lock(mutex_);
                          heard_.push_back(cause);
@@ -233,8 +234,8 @@ TEST_CASE("store: a failure of the job or of an outer group goes before a group'
 TEST_CASE("store: a rank whose connection ends is published as lost, one that left is not", "[parallel][store]") {
   StoreServer server("secret");
   StoreClient lost = make_client(server), left = make_client(server), other = make_client(server);
-  CHECK_FALSE(lost.report("a", 2, -1, milliseconds(1)));
-  CHECK_FALSE(left.report("a", 1, -1, milliseconds(1)));
+  CHECK_FALSE(lost.send_heartbeat("a", 2, -1, milliseconds(1)));
+  CHECK_FALSE(left.send_heartbeat("a", 1, -1, milliseconds(1)));
   const WatchedRank same(server, "a", 0), elsewhere(server, "b", 0);
   other.leave("a", 1, StoreClient::kDefaultAnswerTime);
   left.interrupt();
@@ -251,15 +252,15 @@ TEST_CASE("store: who starts ranks may say first why one is lost, or that it end
   const WatchedRank watched(server, "a", 0);
   {
     StoreClient one = make_client(server), two = make_client(server);
-    one.report("a", 1, -1, milliseconds(1));
-    two.report("a", 2, -1, milliseconds(1));
+    one.send_heartbeat("a", 1, -1, milliseconds(1));
+    two.send_heartbeat("a", 2, -1, milliseconds(1));
   }
   server.mark_ended_normally(1);
   server.set(kFailureKey, "rank 2 was ended by signal 9");
   CHECK(watched.wait_until_failure_known() == "rank 2 was ended by signal 9");
   StoreServer silent("secret", "127.0.0.1", 0, milliseconds(50));
   const WatchedRank other(silent, "a", 0);
-  make_client(silent).report("a", 1, -1, milliseconds(1));
+  make_client(silent).send_heartbeat("a", 1, -1, milliseconds(1));
   CHECK_THAT(other.wait_until_failure_known(), Contains("rank 1 is gone"));
 }
 
@@ -267,24 +268,24 @@ TEST_CASE("store: a rank whose process ends leaves all its groups, and the other
   StoreServer server("secret");
   StoreClient one = make_client(server), inner = make_client(server), zero = make_client(server),
               other = make_client(server);
-  one.report("a", 1, -1, milliseconds(0));
-  inner.report("a/b", 1, -1, milliseconds(0));
+  one.send_heartbeat("a", 1, -1, milliseconds(0));
+  inner.send_heartbeat("a/b", 1, -1, milliseconds(0));
   LeftRanks left;
-  CHECK_FALSE(zero.report("a", 0, -1, milliseconds(0), &left));
+  CHECK_FALSE(zero.send_heartbeat("a", 0, -1, milliseconds(0), &left));
   CHECK(left.empty());
-  other.end(1);
+  other.report_normal_exit(1);
   one.interrupt(), inner.interrupt();
-  for (const char* group : {"a", "a/b"}) CHECK(other.left(group) == LeftRanks{{1, kEndedNormally}});
-  CHECK_FALSE(zero.report("a", 0, -1, milliseconds(50), &left));  // the rank that left is not missed
+  for (const char* group : {"a", "a/b"}) CHECK(other.get_left_ranks(group) == LeftRanks{{1, kEndedNormally}});
+  CHECK_FALSE(zero.send_heartbeat("a", 0, -1, milliseconds(50), &left));  // the rank that left is not missed
   CHECK(left == LeftRanks{{1, kEndedNormally}});
   server.mark_ended_normally(2);
-  CHECK(other.left("b") == LeftRanks{{1, kEndedNormally}, {2, kEndedNormally}});
+  CHECK(other.get_left_ranks("b") == LeftRanks{{1, kEndedNormally}, {2, kEndedNormally}});
   other.leave("a", 0);
-  CHECK(other.left("a").count(0) == 1);
-  CHECK(other.left("b").count(0) == 0);
+  CHECK(other.get_left_ranks("a").count(0) == 1);
+  CHECK(other.get_left_ranks("b").count(0) == 0);
   StoreClient reconnect = make_client(server);
-  reconnect.report("a", 1, -1, milliseconds(0));  // a new process with the same rank
-  CHECK(other.left("a").count(1) == 0);
+  reconnect.send_heartbeat("a", 1, -1, milliseconds(0));  // a new process with the same rank
+  CHECK(other.get_left_ranks("a").count(1) == 0);
   server.close();
   // Closed in order, so not a lost connection; later calls report the same.
   for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(other.find("key", milliseconds(0)), StoreClosed);
@@ -376,7 +377,7 @@ class ReportingRank {
   ReportingRank(const StoreServer& server, int rank, int waits_for)
       : client_(make_client(server)), thread_([this, rank, waits_for] {
           try {
-            client_.report("a", rank, waits_for, std::chrono::hours(1));
+            client_.send_heartbeat("a", rank, waits_for, std::chrono::hours(1));
           } catch (const StoreConnectionLost&) {}  // this object interrupts the report in its destructor
         }) {}
   ~ReportingRank() {
@@ -401,7 +402,7 @@ TEST_CASE("store: who holds up the others is found along their waits", "[paralle
   // Waits until the store blames `rank` for blocking rank 1, with or without silence as the reason.
   const auto is_eventually_blamed = [&](int rank, bool silence) {
     for (const Deadline deadline = after(seconds(20)); Clock::now() < deadline;) {
-      const StoreClient::Blame blame = client.blame("a", 1, StoreClient::kDefaultAnswerTime);
+      const StoreClient::Blame blame = client.find_failed_rank("a", 1, StoreClient::kDefaultAnswerTime);
       if (blame.rank == rank && silence == (blame.silence.find("has sent no heartbeat for") != std::string::npos))
         return true;
       std::this_thread::sleep_for(milliseconds(1));
@@ -410,7 +411,7 @@ TEST_CASE("store: who holds up the others is found along their waits", "[paralle
   };
   report(0, 1), report(1, 2), report(2, 3);
   CHECK(is_eventually_blamed(3, false));  // rank 3 has never reported
-  silent.report("a", 3, 0, milliseconds(0));
+  silent.send_heartbeat("a", 3, 0, milliseconds(0));
   CHECK(is_eventually_blamed(3, true));  // rank 3 waits for rank 0, but has stopped reporting
   report(2, -1);
   CHECK(is_eventually_blamed(2, false));
@@ -421,7 +422,7 @@ TEST_CASE("store: who holds up the others is found along their waits", "[paralle
 TEST_CASE("store: connections that say nothing cost next to nothing, and keep nobody out", "[parallel][store]") {
   const StoreServer server("secret");
   const std::string talk(60000, '\1');  // the beginning of a message of 16 MiB
-  const std::string half(frame(std::string(kMaxMessage, 'x')).substr(0, 60000));
+  const std::string half(frame_message(std::string(kMaxMessage, 'x')).substr(0, 60000));
   std::vector<Descriptor> strangers;
   for (int i = 0; i < 300; ++i) {
     strangers.push_back(connect_to("127.0.0.1", server.port(), after(seconds(20))));
@@ -474,7 +475,7 @@ TEST_CASE("store: a rank that comes while rank 0 changes stores is not missed by
     rendezvous_from_environment(options, [&](Rendezvous job) {
       ++attempts;
       name = job.name;
-      job.watch->report(name, 1, -1, milliseconds(0));  // the first request that the watchdog sends
+      job.watchdog_store->send_heartbeat(name, 1, -1, milliseconds(0));  // the first request that the watchdog sends
       job.store->set(name, "here");
       job.store->leave(name, 1, StoreClient::kDefaultAnswerTime);
       return ProcessGroupPtr();
