@@ -36,7 +36,7 @@ class Workers : public RankExtension {
  public:
   static void push(NodeTask ready) {
     RankState& rank = ready.task->context.state();
-    const std::shared_ptr<Worker> worker = rank.part<Workers>().worker_for(ready.node->device());
+    const std::shared_ptr<Worker> worker = rank.extension<Workers>().worker_for(ready.node->device());
     {
       const std::lock_guard lock(worker->mutex);
       worker->queue.push(std::move(ready));

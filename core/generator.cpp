@@ -39,7 +39,7 @@ Generator& default_generator(Device device, uint64_t stream) {
 void manual_seed(uint64_t seed) { ThreadContext::current().state().seed_all(seed); }
 
 GeneratorGuard::GeneratorGuard(Generator& generator)
-    : saved_(std::exchange(ThreadContext::current().generator, &generator)) {}
-GeneratorGuard::~GeneratorGuard() { ThreadContext::current().generator = saved_; }
+    : saved_generator_(std::exchange(ThreadContext::current().generator, &generator)) {}
+GeneratorGuard::~GeneratorGuard() { ThreadContext::current().generator = saved_generator_; }
 
 }  // namespace tandem

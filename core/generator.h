@@ -54,7 +54,7 @@ class GeneratorGuard {
   GeneratorGuard(const GeneratorGuard&) = delete;
 
  private:
-  Generator* saved_;
+  Generator* saved_generator_;
 };
 
 }  // namespace tandem

@@ -13,7 +13,7 @@ namespace tandem::cuda {
 namespace {
 
 std::atomic<Fault*>
-    fault_words[kMaxDevices];  // fault word of each device: null until a kernel first needs it, never freed
+    device_faults[kMaxDevices];  // fault word of each device: null until a kernel first needs it, never freed
 
 struct HostFailure {
   std::atomic<bool> is_set{false};
@@ -26,12 +26,12 @@ HostFailure& host_failure(Device device) {
   return all[static_cast<size_t>(device.index())];
 }
 
-std::atomic<Fault*>& fault_word_of(Device device) { return fault_words[static_cast<size_t>(device.index())]; }
+std::atomic<Fault*>& device_fault_slot(Device device) { return device_faults[static_cast<size_t>(device.index())]; }
 
 }  // namespace
 
-Fault* fault_word(Device device) {
-  std::atomic<Fault*>& word = fault_word_of(device);
+Fault* device_fault(Device device) {
+  std::atomic<Fault*>& word = device_fault_slot(device);
   Fault* known = word.load(std::memory_order_acquire);
   if (known) return known;
   // No lock is held here, because the driver may wait: see page_locked.cpp. If two threads allocate a word at once, one
@@ -62,7 +62,7 @@ static void check_host_failure(Device device) {
 
 void check_faults(Device device) {
   check_host_failure(device);
-  Fault* const word = fault_word_of(device).load(std::memory_order_acquire);
+  Fault* const word = device_fault_slot(device).load(std::memory_order_acquire);
   if (!word) return;
   const std::atomic_ref state(word->state);
   if (state.load(std::memory_order_acquire) != 2) return;

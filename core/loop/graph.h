@@ -75,7 +75,7 @@ class Graph {
  private:
   class Record;
   class Recorder;
-  detail::Owned<Record> stop(bool keep);
+  detail::Owned<Record> stop_capture(bool keep);
   std::shared_ptr<Recorder> recorder_;
   detail::Owned<Record> record_;
   bool optimize_ = true;

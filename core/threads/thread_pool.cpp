@@ -289,11 +289,11 @@ void set_num_threads(int n) {
 }
 
 int detail::get_thread_share() { return ThreadContext::current().thread_share; }
-ThreadShareGuard::ThreadShareGuard(int share) : saved_(get_thread_share()) {
+ThreadShareGuard::ThreadShareGuard(int share) : saved_share_(get_thread_share()) {
   TANDEM_CHECK(share >= 0, "ThreadShareGuard: got ", share, "; accepted: 1 or more, or 0 for all");
   ThreadContext::current().thread_share = share;
 }
-ThreadShareGuard::~ThreadShareGuard() { ThreadContext::current().thread_share = saved_; }
+ThreadShareGuard::~ThreadShareGuard() { ThreadContext::current().thread_share = saved_share_; }
 
 void detail::parallel_chunks(int64_t range, int64_t grain, ChunkFunction f) {
   TANDEM_CHECK(grain >= 1, "parallel_for: grain is ", grain, "; accepted: 1 or more");

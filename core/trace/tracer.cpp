@@ -39,7 +39,7 @@ double detail::thread_clock() {
 }
 
 void Tracer::on_call(const KernelCall& call) {
-  if (!kernels_ || !recording_) return pass(call);
+  if (!kernels_ || !recording_) return pass_to_outer(call);
   TraceEvent event{.kind = TraceEvent::Kind::kernel, .name = call.op};
   event.device = call.device;
   event.reads = describe_tensors(call.reads), event.writes = describe_tensors(call.writes);
@@ -48,7 +48,7 @@ void Tracer::on_call(const KernelCall& call) {
   std::optional<GpuTimer::Span> on_gpu;
   if (call.device.is_cuda()) on_gpu = gpu_.begin(call);
   event.start = trace_clock();
-  pass(call);
+  pass_to_outer(call);
   event.end = trace_clock();
   if (on_gpu) {
     event.correlation = on_gpu->event.correlation;

@@ -48,7 +48,7 @@ Draw reserve_random_numbers(Device device, int64_t elements) {
   const auto count = static_cast<uint64_t>(elements);
   if (!ThreadContext::current().observer) {
     const PhiloxState random = generator.reserve(count);
-    return {ThreadContext::current().state().part<States>().get_initial_state(device, random), random.offset};
+    return {ThreadContext::current().state().extension<States>().get_initial_state(device, random), random.offset};
   }
   // Makes a state for one operation that a Graph records, so that each replay draws new numbers.
   const auto own_state = [&] {

@@ -96,19 +96,19 @@ TEST_CASE("addresses come back as late as possible, and as fresh memory", "[emul
 
 TEST_CASE("a device's memory has a limit, and says how much is left", "[emulation][memory]") {
   const Reset reset;
-  CHECK(gpu::memory_info(2).total == int64_t(1) << 30);
+  CHECK(gpu::memory_info(2).total_bytes == int64_t(1) << 30);
   emulation::set_memory_limit(2, 1000);
   {
     void* const most = gpu::allocate(2, 900);
     REQUIRE(most);
-    CHECK(gpu::memory_info(2).free == 100);
+    CHECK(gpu::memory_info(2).free_bytes == 100);
     CHECK(gpu::allocate(2, 101) == nullptr);
     void* const rest = gpu::allocate(2, 100);
     CHECK(rest);
     gpu::release(2, most);
     gpu::release(2, rest);
   }
-  CHECK(gpu::memory_info(2).free == 1000);
+  CHECK(gpu::memory_info(2).free_bytes == 1000);
   CHECK(gpu::allocate(2, 0) == nullptr);
 }
 

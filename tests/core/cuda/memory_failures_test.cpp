@@ -189,7 +189,7 @@ TEST_CASE("the driver may wait to lock pages, and to unlock them, while other th
   lock_pages(1000);
   CHECK(goes_on_beside([&] { lock_pages(1 << 20); }, [&] { lock_pages(1000); }));
   CHECK(goes_on_beside([] { empty_page_locked_cache(); }, [&] { lock_pages(1000); }));
-  CHECK(goes_on_beside([] { cuda::fault_word(Device("cuda:5")); }, [] { cuda::fault_word(Device("cuda:6")); }));
+  CHECK(goes_on_beside([] { cuda::device_fault(Device("cuda:5")); }, [] { cuda::device_fault(Device("cuda:6")); }));
   CHECK(page_locked_memory_stats().current == before);
 }
 
