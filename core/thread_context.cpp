@@ -73,7 +73,7 @@ ThreadContext& detail::create_thread_context() {
   attach_process_trace(owner.context);
   return owner.context;
 }
-RankState& ThreadContext::state() {
+RankState& ThreadContext::rank_state() {
   if (!rank) rank = first_rank();
   return *rank;
 }

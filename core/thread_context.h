@@ -110,7 +110,7 @@ struct ThreadContext {
   ~ThreadContext();
   /// The context of this thread.
   static ThreadContext& current();
-  RankState& state();
+  RankState& rank_state();
 };
 
 /// This thread's context; null until the thread asks for it.

@@ -69,8 +69,8 @@ void check_faults(Device device) {
   const Fault found = *word;
   int complete = 2;  // if two threads get here at once, only one of them throws
   if (!state.compare_exchange_strong(complete, 0, std::memory_order_acq_rel)) return;
-  tandem::detail::fail<IndexError>(__FILE__, __LINE__, found.op, ": index ", found.position, " is ", found.index,
-                                   "; accepted: 0 to ", found.limit - 1);
+  tandem::detail::throw_error<IndexError>(__FILE__, __LINE__, found.op, ": index ", found.position, " is ", found.index,
+                                          "; accepted: 0 to ", found.limit - 1);
 }
 
 }  // namespace tandem::cuda

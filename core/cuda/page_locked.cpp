@@ -25,7 +25,7 @@ int size_class_log(size_t bytes) { return std::max(kMinLog, static_cast<int>(std
 // the rank's own GPU is made current first: on another rank's GPU, the driver could wait forever for a collective that
 // waits for this rank.
 int gpu_of_rank() {
-  const int own = ThreadContext::current().state().gpu_index;
+  const int own = ThreadContext::current().rank_state().gpu_index;
   return own >= 0 ? own : gpu::current_device();
 }
 class CachingHostAllocator {

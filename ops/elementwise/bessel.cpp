@@ -67,7 +67,7 @@ Tensor apply_on_host(const char* op, const Tensor& given, double (*function)(dou
       return {dy * compute_derivative(ctx.saved(0))};
     });
   return record(op, y, {x}, {}, [op](const Context&, const Tensor&) -> Grads {
-    detail::fail<NotImplementedError>(__FILE__, __LINE__, op, ": it has no derivative");
+    detail::throw_error<NotImplementedError>(__FILE__, __LINE__, op, ": it has no derivative");
   });
 }
 /// Returns e^x K_order(x) for large x, from the asymptotic series.

@@ -73,7 +73,7 @@ TEST_CASE("blocks that are taken and given back at random stay apart, and fill t
   for (Block* const block : whole) {
     REQUIRE(block->is_whole_segment());
     const size_t bytes = block->bytes;
-    REQUIRE(blocks.remove(block)->bytes == bytes);
+    REQUIRE(blocks.remove_segment(block)->bytes == bytes);
   }
   REQUIRE(blocks.empty());
 }

@@ -35,7 +35,7 @@ struct Limit {
     emulation::set_memory_limit(kLimited.index(), mebibytes * kMiB);
   }
   ~Limit() {
-    emulation::reset();
+    emulation::reset_runtime();
     empty_cache();
   }
 };
@@ -134,7 +134,7 @@ TEST_CASE("a call of the runtime that fails leaves the allocators as they were",
     }
   for (void* const each : all) give_limited(each);
   CHECK(cuda::memory_allocated(kLimited) == before);
-  emulation::reset();
+  emulation::reset_runtime();
   empty_cache();
   CHECK(reserved_limited() == 0);
 }
@@ -231,6 +231,6 @@ TEST_CASE("a block used on another stream without record_stream is seen to be re
     cuda::synchronize(kLimited);
     wrong += seen.data<uint8_t>()[50] != 1;
   }
-  emulation::reset();
+  emulation::reset_runtime();
   CHECK((wrong > 0) == !announced);
 }
