@@ -6,7 +6,7 @@
 
 #include "tandem/core/array_ref.h"
 #include "tandem/core/dtype.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 #include "tandem/core/storage.h"
 
 namespace tandem::detail {

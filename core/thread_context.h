@@ -12,7 +12,7 @@
 
 #include "tandem/core/device.h"
 #include "tandem/core/dtype.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 
 namespace tandem {
 

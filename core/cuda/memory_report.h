@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tandem/core/allocator.h"
-#include "tandem/core/cuda/blocks.h"
+#include "tandem/core/cuda/block_pool.h"
 
 namespace tandem::cuda {
 

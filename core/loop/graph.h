@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "tandem/core/cuda/cuda.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 
 namespace tandem {
 

@@ -7,7 +7,7 @@
 #include "tandem/core/thread_context.h"
 #include "tandem/core/trace/gpu_timer.h"
 #include "tandem/core/trace/observer.h"
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 #include "tandem/core/trace/trace.h"
 
 namespace tandem::detail {

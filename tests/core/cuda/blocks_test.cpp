@@ -1,5 +1,5 @@
 // Tests the bookkeeping of a GPU's memory blocks against a plain list of blocks.
-#include "tandem/core/cuda/blocks.h"
+#include "tandem/core/cuda/block_pool.h"
 
 #include <map>
 #include <random>

@@ -1,5 +1,5 @@
 // Bookkeeping of the GPU caching allocator: splits, merges and finds blocks.
-#include "tandem/core/cuda/blocks.h"
+#include "tandem/core/cuda/block_pool.h"
 
 #include <tuple>
 

@@ -1,5 +1,5 @@
 // Implements OpSpan.
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 
 #include "tandem/core/trace/tracer.h"
 

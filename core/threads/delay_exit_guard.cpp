@@ -1,5 +1,5 @@
 // Implements DelayExitGuard: makes exit() wait for calls into other libraries, whose data it frees.
-#include "tandem/core/threads/library_calls.h"
+#include "tandem/core/threads/delay_exit_guard.h"
 
 #include <unistd.h>
 
