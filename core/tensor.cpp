@@ -31,7 +31,7 @@ TensorImpl::TensorImpl(Storage s, const Shape& size_list, const Shape& stride_li
       strides(stride_list),
       offset(first),
       dtype(type),
-      inference(InferenceMode::is_enabled()) {
+      is_inference(InferenceMode::is_enabled()) {
   bool in_order = true;
   int64_t expected = 1;
   numel = 1;
@@ -51,7 +51,7 @@ TensorImpl::TensorImpl(Storage s, const Shape& size_list, int64_t first, DType t
       strides(size_list),
       offset(first),
       dtype(type),
-      inference(InferenceMode::is_enabled()) {
+      is_inference(InferenceMode::is_enabled()) {
   int64_t elements = 1;  // product of the sizes, counting 0 as 1
   numel = 1;
   for (size_t d = sizes.size(); d-- > 0;) {

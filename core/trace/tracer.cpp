@@ -99,7 +99,7 @@ void PhaseSpan::end() {
   TraceEvent event{.kind = TraceEvent::Kind::phase, .name = name_};
   event.start = start_, event.end = trace_clock();
   event.cpu_start = cpu_start_, event.cpu_end = thread_clock();
-  tracer_->add(std::move(event));
+  tracer_->add_event(std::move(event));
 }
 const char* detail::current_phase() { return thread_phase; }
 

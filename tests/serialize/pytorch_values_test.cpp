@@ -118,7 +118,7 @@ TEST_CASE("what torch.load(weights_only=True) refuses is refused, with the globa
 TEST_CASE("ints are written in the least form that Python's pickle has for all of their bits", "[serialize]") {
   const auto code_of = [](int64_t value) {
     const std::vector<char> bytes = pickle_save(IValue(value));
-    const std::string read_text(bytes.begin(), bytes.end());
+    const std::string text(bytes.begin(), bytes.end());
     return text[text.find("\x80\x02") + 2];
   };
   const std::vector<std::pair<int64_t, char>> cases = {{0, 'K'},
