@@ -82,7 +82,7 @@ void begin_call(const char* call) {
   const auto at = all.settings.calls_until_failure.find(call);
   if (at == all.settings.calls_until_failure.end() || --at->second > 0) return;
   all.settings.calls_until_failure.erase(at);
-  TANDEM_CHECK_AS(CudaError, false, call, " failed: requested by emulation::fail_call");
+  TANDEM_CHECK_AS(CudaError, false, call, " failed: requested by emulation::inject_call_failure");
 }
 void check_valid_device(const char* call, int device) {
   const int count = state().settings.num_devices;
@@ -121,8 +121,8 @@ void set_stream_seed(uint64_t seed) {
 }
 void fail_call(const std::string& function, int n) {
   TANDEM_CHECK(std::find(kFailableCalls.begin(), kFailableCalls.end(), function) != kFailableCalls.end(),
-               "fail_call: '", function, "' is not a function of gpu_runtime.h that can fail");
-  TANDEM_CHECK(n >= 1, "fail_call: n is ", n, "; accepted: 1 or more");
+               "inject_call_failure: '", function, "' is not a function of gpu_runtime.h that can fail");
+  TANDEM_CHECK(n >= 1, "inject_call_failure: n is ", n, "; accepted: 1 or more");
   State& all = state();
   const std::lock_guard lock(all.mutex);
   all.settings.calls_until_failure[function] = n;

@@ -123,7 +123,7 @@ TEST_CASE("the n-th call of any function can be made to fail", "[emulation][erro
     INFO(name);
     emulation::fail_call(name, 2);
     CHECK_NOTHROW(call());
-    CHECK_THROWS_WITH(call(), Contains(name + " failed: requested by emulation::fail_call"));
+    CHECK_THROWS_WITH(call(), Contains(name + " failed: requested by emulation::inject_call_failure"));
     CHECK_NOTHROW(call());
   }
   CHECK_THROWS_WITH(emulation::fail_call("destroy_stream"), Contains("not a function of gpu_runtime.h that can fail"));
