@@ -25,7 +25,8 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t(1) << 47;
 
-// Lock of captured_streams_mutex(). The results of is_stream_capturing() and idle() are valid only while it is held.
+// Lock of captured_streams_mutex(). The results of is_stream_capturing() and is_stream_idle() are valid only while it
+// is held.
 using CapturesLock = std::shared_lock<std::shared_mutex>;
 
 bool is_stream_capturing(gpu::StreamHandle stream) noexcept {

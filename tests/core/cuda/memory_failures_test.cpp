@@ -130,7 +130,7 @@ TEST_CASE("a call of the runtime that fails leaves the allocators as they were",
       }
       if (i == 6) cuda::empty_cache();
     } catch (const CudaError& error) {
-      REQUIRE_THAT(error.what(), Contains(call) && Contains("fail_call"));
+      REQUIRE_THAT(error.what(), Contains(call) && Contains("inject_call_failure"));
     }
   for (void* const each : all) give_limited(each);
   CHECK(cuda::memory_allocated(kLimited) == before);
