@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "tandem/core/internal.h"
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 
 namespace tandem::autograd {
 namespace {

@@ -35,8 +35,8 @@ struct NodeTask {
 class Workers : public RankExtension {
  public:
   static void push(NodeTask ready) {
-    RankState& rank = ready.graph_task->context.state();
-    const std::shared_ptr<Worker> worker = rank.part<Workers>().worker_for(ready.node->device());
+    RankState& rank = ready.graph_task->context.rank_state();
+    const std::shared_ptr<Worker> worker = rank.extension<Workers>().worker_for(ready.node->device());
     {
       const std::lock_guard lock(worker->mutex);
       worker->queue.push(std::move(ready));
@@ -172,8 +172,8 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   const auto task = std::make_shared<GraphTask>();
   task->create_graph = create_graph;
   task->retain_graph = retain_graph.value_or(create_graph);
-  const AutocastOffGuard uncast;     // a backward computes in the dtypes of its forward
-  ThreadContext::current().state();  // creates the state of this thread's rank now, so that workers share it
+  const AutocastOffGuard uncast;          // a backward computes in the dtypes of its forward
+  ThreadContext::current().rank_state();  // creates the state of this thread's rank now, so that workers share it
   task->context = ThreadContext::current();
   task->context.grad_enabled = create_graph;
   const AutoGradMode mode(create_graph);

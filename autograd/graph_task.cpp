@@ -9,7 +9,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/cuda/streams.h"
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 
 namespace tandem::autograd {
 namespace {

@@ -6,7 +6,7 @@
 #include "tandem/autograd/anomaly_mode.h"
 #include "tandem/autograd/meta.h"
 #include "tandem/autograd/record.h"
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 
 namespace tandem::autograd {
 

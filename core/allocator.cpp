@@ -72,16 +72,16 @@ class CachingAllocator {
     const std::lock_guard lock(mutex_);
     SizeClass& mine = classes_[index];
     void* data = nullptr;
-    if (!mine.free.empty()) {
-      data = mine.free.back();
-      mine.free.pop_back();
+    if (!mine.free_blocks.empty()) {
+      data = mine.free_blocks.back();
+      mine.free_blocks.pop_back();
     } else {
       // Reserve room in the list of free blocks for all blocks of the size class, so that give() allocates nothing and
       // cannot fail.
-      if (mine.free.capacity() == mine.blocks) mine.free.reserve(2 * mine.blocks + 1);
+      if (mine.free_blocks.capacity() == mine.num_blocks) mine.free_blocks.reserve(2 * mine.num_blocks + 1);
       data = allocate_from_system(held);
       if (!data) return nullptr;
-      ++mine.blocks;
+      ++mine.num_blocks;
       stats_.reserved += static_cast<int64_t>(held);
       poison(data, held);
     }
@@ -96,24 +96,24 @@ class CachingAllocator {
   void deallocate(Device device, void* data, size_t bytes) {
     const size_t index = size_class_of(bytes);
     const std::lock_guard lock(mutex_);
-    classes_[index].free.push_back(data);
+    classes_[index].free_blocks.push_back(data);
     poison(data, size_class_bytes(index));
     stats_.current -= static_cast<int64_t>(bytes);
     if (memory_trace_is_on()) [[unlikely]]
       trace_memory(device, data, -static_cast<int64_t>(bytes));
   }
-  void empty() {
+  void empty_cache() {
     const std::lock_guard lock(mutex_);
     for (size_t index = 0; index < kSizeClassCount; ++index) {
       const size_t held = size_class_bytes(index);
       SizeClass& mine = classes_[index];
-      for (void* const data : mine.free) {
+      for (void* const data : mine.free_blocks) {
         unpoison(data, held);
         release_to_system(data, held);
       }
-      mine.blocks -= mine.free.size();
-      stats_.reserved -= static_cast<int64_t>(mine.free.size() * held);
-      mine.free.clear();
+      mine.num_blocks -= mine.free_blocks.size();
+      stats_.reserved -= static_cast<int64_t>(mine.free_blocks.size() * held);
+      mine.free_blocks.clear();
     }
   }
   MemoryStats stats() {
@@ -127,8 +127,8 @@ class CachingAllocator {
 
  private:
   struct SizeClass {
-    std::vector<void*> free;
-    size_t blocks = 0;  // number of blocks of this size class, in use or free
+    std::vector<void*> free_blocks;
+    size_t num_blocks = 0;  // number of blocks of this size class, in use or free
   };
 
   std::mutex mutex_;
@@ -152,7 +152,7 @@ CachingAllocator& allocator_of(int device_index) {
 }
 
 void empty_cpu_caches() noexcept {
-  for (CachingAllocator& each : allocators.by_device) each.empty();
+  for (CachingAllocator& each : allocators.by_device) each.empty_cache();
 }
 
 }  // namespace

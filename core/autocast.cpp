@@ -16,7 +16,7 @@ bool autocast::is_autocast_enabled(DeviceType device_type) { return autocast_sta
 void autocast::set_autocast_enabled(DeviceType device_type, bool enabled) {
   AutocastState& now = autocast_state();
   now.enabled[number_of(device_type)] = enabled;
-  now.any = now.enabled[0] || now.enabled[1];
+  now.is_any_enabled = now.enabled[0] || now.enabled[1];
 }
 DType autocast::get_autocast_dtype(DeviceType device_type) { return autocast_state().dtypes[number_of(device_type)]; }
 void autocast::set_autocast_dtype(DeviceType device_type, DType dtype) {

@@ -60,24 +60,24 @@ namespace detail {
 class AutocastOffGuard {
  public:
   AutocastOffGuard() : state_(ThreadContext::current().autocast) {
-    if (state_.any) [[unlikely]] {
-      saved_ = std::exchange(state_.enabled, {});
-      state_.any = false;
-      restores_ = true;
+    if (state_.is_any_enabled) [[unlikely]] {
+      saved_enabled_ = std::exchange(state_.enabled, {});
+      state_.is_any_enabled = false;
+      must_restore_ = true;
     }
   }
   ~AutocastOffGuard() {
-    if (!restores_) [[likely]]
+    if (!must_restore_) [[likely]]
       return;
-    state_.enabled = saved_;
-    state_.any = true;
+    state_.enabled = saved_enabled_;
+    state_.is_any_enabled = true;
   }
   AutocastOffGuard(const AutocastOffGuard&) = delete;
 
  private:
   AutocastState& state_;
-  std::array<bool, 2> saved_{};
-  bool restores_ = false;
+  std::array<bool, 2> saved_enabled_{};
+  bool must_restore_ = false;
 };
 
 }  // namespace detail

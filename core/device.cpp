@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-int parse_index(const std::string& text, const std::string& digits) {
+int parse_device_index(const std::string& text, const std::string& digits) {
   int index = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   TANDEM_CHECK(error == std::errc() && end == digits.data() + digits.size() && index >= 0 && index < kMaxDevices,
@@ -19,7 +19,7 @@ int parse_index(const std::string& text, const std::string& digits) {
   return index;
 }
 
-std::atomic<int>& cpu_devices() {
+std::atomic<int>& num_cpu_devices() {
   static std::atomic<int> count = [] {
     const char* text = std::getenv("TANDEM_CPU_DEVICES");
     if (!text || !*text) return 1;
@@ -41,7 +41,7 @@ Device::Device(const std::string& text) {
   TANDEM_CHECK(type == "cpu" || type == "cuda",
                "Device: Expected one of cpu, cuda device type at start of device string: ", text);
   type_ = type == "cpu" ? kCPU : kCUDA;
-  index_ = static_cast<int8_t>(colon == std::string::npos ? 0 : parse_index(text, text.substr(colon + 1)));
+  index_ = static_cast<int8_t>(colon == std::string::npos ? 0 : parse_device_index(text, text.substr(colon + 1)));
 }
 
 std::string Device::str() const {
@@ -50,11 +50,11 @@ std::string Device::str() const {
 }
 std::ostream& operator<<(std::ostream& out, Device device) { return out << device.str(); }
 
-int cpu_device_count() { return cpu_devices().load(std::memory_order_relaxed); }
+int cpu_device_count() { return num_cpu_devices().load(std::memory_order_relaxed); }
 void set_cpu_device_count(int count) {
   TANDEM_CHECK(count >= 1 && count <= kMaxDevices, "set_cpu_device_count: got ", count, "; accepted: 1 to ",
                kMaxDevices);
-  cpu_devices().store(count, std::memory_order_relaxed);
+  num_cpu_devices().store(count, std::memory_order_relaxed);
 }
 int device_count(DeviceType type) { return type == kCPU ? cpu_device_count() : cuda::device_count(); }
 

@@ -13,7 +13,7 @@ struct CallTensors {
 
   /// Adds the tensors of a kernel argument. P is the type of the kernel's parameter: if it is a non-const reference,
   /// the kernel writes the tensors, else it reads them.
-  template <class P, class A> void add(const A& argument) {
+  template <class P, class A> void add_argument(const A& argument) {
     using Plain = std::remove_cvref_t<P>;
     auto& list = std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>> ? writes : reads;
     if constexpr (std::is_same_v<Plain, Tensor>) {
@@ -34,7 +34,7 @@ void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P.
   if (!ThreadContext::current().observer) [[likely]]
     return run();
   CallTensors tensors;
-  (tensors.add<P>(args), ...);
+  (tensors.add_argument<P>(args), ...);
   observed_dispatch(
       op, device, tensors, [](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &run);
 }

@@ -15,7 +15,7 @@ LoopScalar Scalar::loop_scalar(DType dtype) const {
     s.integer = visit_dtype(dtype, [&]<class T>() { return static_cast<int64_t>(to<T>()); });
   return s;
 }
-void Scalar::refuse(DType dtype) const {
+void Scalar::throw_out_of_range(DType dtype) const {
   TANDEM_FAIL("the number ", *this, " does not fit ", dtype, ": value cannot be converted to type ", dtype,
               " without overflow");
 }

@@ -9,7 +9,7 @@
 namespace tandem {
 
 namespace detail {
-/// Returns a message without the " [file:line]" that fail() appends.
+/// Returns a message without the " [file:line]" that throw_error() appends.
 inline std::string without_location(const std::string& what) {
   const size_t at = what.rfind(" [");
   if (at == std::string::npos || what.back() != ']') return what;
@@ -57,19 +57,21 @@ namespace detail {
 /// messages; a template for each combination of types took a twentieth of the library's size.
 class MessagePart {
  public:
-  MessagePart(const char* text) : value_(text), print_(print_text) {}
-  template <class T> MessagePart(const T& value) : value_(&value), print_(print<T>) {}
+  MessagePart(const char* text) : value_(text), print_function_(print_text) {}
+  template <class T> MessagePart(const T& value) : value_(&value), print_function_(print_value<T>) {}
   friend std::ostream& operator<<(std::ostream& out, const MessagePart& part) {
-    part.print_(out, part.value_);
+    part.print_function_(out, part.value_);
     return out;
   }
 
  private:
   static void print_text(std::ostream& out, const void* text) { out << static_cast<const char*>(text); }
-  template <class T> static void print(std::ostream& out, const void* value) { out << *static_cast<const T*>(value); }
+  template <class T> static void print_value(std::ostream& out, const void* value) {
+    out << *static_cast<const T*>(value);
+  }
 
   const void* value_;
-  void (*print_)(std::ostream& out, const void* value);
+  void (*print_function_)(std::ostream& out, const void* value);
 };
 /// Concatenates the parts and appends the file and line of the check.
 std::string error_message(const char* file, int line, std::initializer_list<MessagePart> parts);
@@ -91,7 +93,7 @@ template <class E, class... Parts>
   fail_with<E>(file, line, {parts...});
 }
 template <class E, class... Parts>
-[[noreturn, gnu::always_inline]] inline void fail(const char* file, int line, const Parts&... parts) {
+[[noreturn, gnu::always_inline]] inline void throw_error(const char* file, int line, const Parts&... parts) {
   fail_out_of_line<E, ArgumentType<Parts>...>(file, line, parts...);
 }
 }  // namespace detail
@@ -100,9 +102,9 @@ template <class E, class... Parts>
 
 /// Throws tandem::Error unless `condition` holds. The remaining arguments are streamed into the message.
 #define TANDEM_CHECK(condition, ...) TANDEM_CHECK_AS(::tandem::Error, condition, __VA_ARGS__)
-#define TANDEM_CHECK_AS(ErrorType, condition, ...)                        \
-  do {                                                                    \
-    if (!(condition)) [[unlikely]]                                        \
-      ::tandem::detail::fail<ErrorType>(__FILE__, __LINE__, __VA_ARGS__); \
+#define TANDEM_CHECK_AS(ErrorType, condition, ...)                               \
+  do {                                                                           \
+    if (!(condition)) [[unlikely]]                                               \
+      ::tandem::detail::throw_error<ErrorType>(__FILE__, __LINE__, __VA_ARGS__); \
   } while (false)
-#define TANDEM_FAIL(...) ::tandem::detail::fail<::tandem::Error>(__FILE__, __LINE__, __VA_ARGS__)
+#define TANDEM_FAIL(...) ::tandem::detail::throw_error<::tandem::Error>(__FILE__, __LINE__, __VA_ARGS__)

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-PhiloxState Generator::reserve(uint64_t elements) {
+PhiloxState Generator::reserve_numbers(uint64_t elements) {
   const std::lock_guard lock(mutex_);
   PhiloxState taken = state_;
   // Reserves 64 bits for each element even if 32 are used, so that later numbers do not depend on the dtype.
@@ -34,12 +34,12 @@ Generator& default_generator(Device device) {
   return chosen ? *chosen : default_generator(device, 0);
 }
 Generator& default_generator(Device device, uint64_t stream) {
-  return ThreadContext::current().state().generator(device, stream);
+  return ThreadContext::current().rank_state().generator(device, stream);
 }
-void manual_seed(uint64_t seed) { ThreadContext::current().state().seed_all(seed); }
+void manual_seed(uint64_t seed) { ThreadContext::current().rank_state().seed_all(seed); }
 
 GeneratorGuard::GeneratorGuard(Generator& generator)
-    : saved_(std::exchange(ThreadContext::current().generator, &generator)) {}
-GeneratorGuard::~GeneratorGuard() { ThreadContext::current().generator = saved_; }
+    : saved_generator_(std::exchange(ThreadContext::current().generator, &generator)) {}
+GeneratorGuard::~GeneratorGuard() { ThreadContext::current().generator = saved_generator_; }
 
 }  // namespace tandem

@@ -21,7 +21,7 @@ class Generator {
   explicit Generator(uint64_t seed = kDefaultSeed, uint64_t stream = 0) : state_{seed, stream, 0} {}
   /// Reserves the next `elements` numbers and returns where they start. Each block of the stream holds four 32-bit or
   /// two 64-bit numbers.
-  detail::PhiloxState reserve(uint64_t elements);
+  detail::PhiloxState reserve_numbers(uint64_t elements);
   /// Sets the seed and returns to the start of the stream.
   void set_current_seed(uint64_t seed);
   /// The current seed.
@@ -54,7 +54,7 @@ class GeneratorGuard {
   GeneratorGuard(const GeneratorGuard&) = delete;
 
  private:
-  Generator* saved_;
+  Generator* saved_generator_;
 };
 
 }  // namespace tandem

@@ -16,7 +16,8 @@ std::ostream& operator<<(std::ostream& out, MemoryFormat format) {
 namespace detail::core {
 namespace {
 
-constexpr size_t kInnermostFirst[] = {1, 3, 2, 0};  // dimensions of a channels-last tensor, innermost first: C, W, H, N
+constexpr size_t kChannelsLastDimOrder[] = {1, 3, 2,
+                                            0};  // dimensions of a channels-last tensor, innermost first: C, W, H, N
 
 /// Orders the dimensions, innermost first, by the strides of the inputs. Strides of 0 are ignored. Of two dimensions
 /// with equal strides, the dimension of smaller size comes first.
@@ -26,7 +27,7 @@ class DimensionOrder {
       : sizes_(sizes), dims_(sizes.size(), 0) {
     for (size_t i = 0; i < sizes.size(); ++i) dims_[i] = static_cast<int64_t>(sizes.size() - 1 - i);
     for (const TensorImpl* x : inputs) {
-      Shape& strides = strides_[count_++];
+      Shape& strides = strides_[num_inputs_++];
       strides = Shape(sizes.size(), 0);
       const size_t missing = sizes.size() - x->sizes.size();
       for (size_t d = 0; d < x->sizes.size(); ++d)
@@ -34,7 +35,7 @@ class DimensionOrder {
     }
     for (size_t i = 1; i < dims_.size(); ++i)
       for (size_t at = i, k = i; k-- > 0;) {
-        const int after = compare(dims_[k], dims_[at]);
+        const int after = compare_dims(dims_[k], dims_[at]);
         if (after < 0) break;
         if (after > 0) std::swap(dims_[k], dims_[at]), at = k;
       }
@@ -53,9 +54,9 @@ class DimensionOrder {
  private:
   /// Returns 1 if dimension a must come after b in the order (larger stride), -1 if before, 0 if the strides do not
   /// decide.
-  int compare(int64_t a, int64_t b) const {
+  int compare_dims(int64_t a, int64_t b) const {
     const auto first = static_cast<size_t>(a), second = static_cast<size_t>(b);
-    for (size_t k = 0; k < count_; ++k) {
+    for (size_t k = 0; k < num_inputs_; ++k) {
       const int64_t x = strides_[k][first], y = strides_[k][second];
       if (x == 0 || y == 0) continue;
       if (x != y) return x < y ? -1 : 1;
@@ -67,7 +68,7 @@ class DimensionOrder {
   static constexpr size_t kMaxInputs = 4;
   IntArrayRef sizes_;
   Shape dims_, strides_[kMaxInputs];
-  size_t count_ = 0;
+  size_t num_inputs_ = 0;
 };
 
 }  // namespace
@@ -79,7 +80,7 @@ Shape strides_of(const char* op, IntArrayRef sizes, MemoryFormat format) {
   TANDEM_CHECK(sizes.size() == 4, op, ": required rank 4 tensor to use channels_last format; sizes are ", sizes);
   Shape strides(4, 0);
   int64_t next = 1;
-  for (const size_t d : kInnermostFirst) {
+  for (const size_t d : kChannelsLastDimOrder) {
     strides[d] = next;
     next *= sizes[d];
   }
@@ -89,7 +90,7 @@ Shape strides_of(const char* op, IntArrayRef sizes, MemoryFormat format) {
 bool is_channels_last(IntArrayRef sizes, IntArrayRef strides) {
   if (sizes.size() != 4) return false;
   int64_t expected = 1;
-  for (const size_t d : kInnermostFirst) {
+  for (const size_t d : kChannelsLastDimOrder) {
     if (sizes[d] == 1) continue;
     if (strides[d] != expected) return false;
     expected *= sizes[d];
@@ -100,7 +101,7 @@ bool is_channels_last(IntArrayRef sizes, IntArrayRef strides) {
 bool suggests_channels_last(IntArrayRef sizes, IntArrayRef strides) {
   if (sizes.size() != 4 || strides[1] == 0) return false;
   int64_t least = 0;
-  for (const size_t d : kInnermostFirst) {
+  for (const size_t d : kChannelsLastDimOrder) {
     if (sizes[d] == 0 || strides[d] < least) return false;
     // the strides of sizes (N, 1, 1, 1) are ambiguous, and count as not channels-last
     if (d == 0 && least == strides[1]) return false;

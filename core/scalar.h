@@ -45,25 +45,25 @@ class Scalar {
   /// @throws Error if T is an integer type that cannot hold the number
   template <class T> T to() const {
     if constexpr (std::is_same_v<T, bool> || !std::is_integral_v<T>) {
-      return wrapped<T>();
+      return to_wrapped<T>();
     } else {
       using Limits = std::numeric_limits<T>;
       if (kind_ == Kind::floating) {
         constexpr T middle = Limits::max() / 2 + 1;  // a power of two, which a double represents exactly
         const bool fits = real_ >= static_cast<double>(Limits::min()) && real_ < static_cast<double>(middle) * 2;
-        if (!fits) refuse(detail::dtype_of<T>());  // `fits` is also false for NaN
+        if (!fits) throw_out_of_range(detail::dtype_of<T>());  // `fits` is also false for NaN
       } else if constexpr (sizeof(T) < sizeof(int64_t)) {
         constexpr int64_t low = std::is_signed_v<T> ? Limits::min() : -int64_t(Limits::max());
-        if (integer_ < low || integer_ > int64_t(Limits::max())) refuse(detail::dtype_of<T>());
+        if (integer_ < low || integer_ > int64_t(Limits::max())) throw_out_of_range(detail::dtype_of<T>());
       }
-      return wrapped<T>();
+      return to_wrapped<T>();
     }
   }
   /// As to(), but an integer beyond T's range wraps around, as in PyTorch if a number is combined with a tensor of
   /// dtype T. A floating-point number must be in T's range.
-  template <class T> T wrapped() const {
+  template <class T> T to_wrapped() const {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-      return T(wrapped<float>());
+      return T(to_wrapped<float>());
     else
       return kind_ == Kind::floating ? static_cast<T>(real_) : static_cast<T>(integer_);
   }
@@ -124,7 +124,7 @@ class Scalar {
   }
 
  private:
-  [[noreturn, gnu::cold]] void refuse(DType dtype) const;
+  [[noreturn, gnu::cold]] void throw_out_of_range(DType dtype) const;
   Kind kind_;
   union {
     double real_;

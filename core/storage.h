@@ -17,14 +17,14 @@ class RefCounted {
   RefCounted() = default;
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
-  void retain() const { ref_count_.fetch_add(1, std::memory_order_relaxed); }
-  /// Adds a reference, as retain() does. If it is the first one, no other thread knows the object, so no atomic
+  void add_reference() const { ref_count_.fetch_add(1, std::memory_order_relaxed); }
+  /// Adds a reference, as add_reference() does. If it is the first one, no other thread knows the object, so no atomic
   /// addition is needed.
-  void retain_first() const {
+  void add_first_reference() const {
     if (use_count() == 0)
       ref_count_.store(1, std::memory_order_relaxed);
     else
-      retain();
+      add_reference();
   }
   /// Drops a reference; returns true if it was the last, so that the object must be deleted. The holder of the only
   /// reference needs no atomic subtraction, because nobody else can add one.
@@ -40,9 +40,9 @@ template <class T> class IntrusivePtr {
  public:
   IntrusivePtr() = default;
   explicit IntrusivePtr(T* target) : target_(target) {
-    if (target_) target_->retain_first();
+    if (target_) target_->add_first_reference();
   }
-  IntrusivePtr(const IntrusivePtr& other) : target_(other.target_) { retain(); }
+  IntrusivePtr(const IntrusivePtr& other) : target_(other.target_) { add_reference(); }
   IntrusivePtr(IntrusivePtr&& other) noexcept : target_(std::exchange(other.target_, nullptr)) {}
   IntrusivePtr& operator=(IntrusivePtr other) noexcept {
     std::swap(target_, other.target_);
@@ -58,8 +58,8 @@ template <class T> class IntrusivePtr {
   friend bool operator==(const IntrusivePtr& a, const IntrusivePtr& b) { return a.target_ == b.target_; }
 
  private:
-  void retain() {
-    if (target_) target_->retain();
+  void add_reference() {
+    if (target_) target_->add_reference();
   }
   T* target_ = nullptr;
 };
@@ -74,13 +74,13 @@ struct StorageImpl : RefCounted, Buffer {
   int64_t bytes;
   Device device;
   std::atomic<uint32_t> version{0};
-  bool recorded = false;                      // whether a Graph capture under way holds one of the references
+  bool is_held_by_capture = false;            // whether a Graph capture under way holds one of the references
   std::function<void(void*)> deleter;         // frees memory that is not from the device's allocator; else empty
   StorageImpl(Device device, int64_t bytes);  // allocates uninitialised memory from the device's allocator
   StorageImpl(Device device, int64_t bytes, void* data, std::function<void(void*)> deleter);
   ~StorageImpl();
   /// Whether there is only one reference, not counting the reference of a Graph capture.
-  bool is_unique() const { return use_count() == 1 + recorded; }
+  bool is_unique() const { return use_count() == 1 + is_held_by_capture; }
   /// Frees the memory, and from now on uses the memory at `new_data`, which the storage does not own; `new_data` may be
   /// null.
   void reset_data(char* new_data);

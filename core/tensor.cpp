@@ -12,14 +12,14 @@ namespace {
 Tensor make_view(const Tensor& x, const Shape& sizes, const Shape& strides, int64_t offset) {
   Tensor view(IntrusivePtr<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, strides, offset, x.dtype())));
   view.impl()->own_version = x.impl()->own_version;
-  view.impl()->inference = x.impl()->inference;
+  view.impl()->is_inference = x.impl()->is_inference;
   return view;
 }
 /// Returns a row-major view of all elements of x with other sizes. x must be contiguous.
 Tensor make_row_major_view(const Tensor& x, const Shape& sizes) {
   Tensor view(IntrusivePtr<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, x.storage_offset(), x.dtype())));
   view.impl()->own_version = x.impl()->own_version;
-  view.impl()->inference = x.impl()->inference;
+  view.impl()->is_inference = x.impl()->is_inference;
   return view;
 }
 
@@ -31,7 +31,7 @@ TensorImpl::TensorImpl(Storage s, const Shape& size_list, const Shape& stride_li
       strides(stride_list),
       offset(first),
       dtype(type),
-      inference(InferenceMode::is_enabled()) {
+      is_inference(InferenceMode::is_enabled()) {
   bool in_order = true;
   int64_t expected = 1;
   numel = 1;
@@ -51,7 +51,7 @@ TensorImpl::TensorImpl(Storage s, const Shape& size_list, int64_t first, DType t
       strides(size_list),
       offset(first),
       dtype(type),
-      inference(InferenceMode::is_enabled()) {
+      is_inference(InferenceMode::is_enabled()) {
   int64_t elements = 1;  // product of the sizes, counting 0 as 1
   numel = 1;
   for (size_t d = sizes.size(); d-- > 0;) {
@@ -72,7 +72,7 @@ void TensorImpl::shallow_copy_from(const TensorImpl& from) {
   dtype = from.dtype, contiguous = from.contiguous, row_major = from.row_major;
 }
 
-bool TensorBase::is_non_overlapping_and_dense() const { return core::is_dense(checked()); }
+bool TensorBase::is_non_overlapping_and_dense() const { return core::is_dense(checked_impl()); }
 bool TensorBase::is_contiguous(MemoryFormat format) const {
   if (format == MemoryFormat::Contiguous) return is_contiguous();
   TANDEM_CHECK(format == MemoryFormat::ChannelsLast, "is_contiguous: unsupported memory format ", format,
@@ -103,8 +103,9 @@ void detail::throw_dim_out_of_range(const char* op, int64_t dim, int64_t rank, b
   TANDEM_CHECK_AS(IndexError, rank > 0 || scalar_has_one, op, ": Dimension specified as ", dim,
                   " but tensor has no dimensions");
   const int64_t limit = rank == 0 ? 1 : rank;
-  tandem::detail::fail<IndexError>(__FILE__, __LINE__, op, ": Dimension out of range (expected to be in range of [",
-                                   -limit, ", ", limit - 1, "], but got ", dim, ")");
+  tandem::detail::throw_error<IndexError>(__FILE__, __LINE__, op,
+                                          ": Dimension out of range (expected to be in range of [", -limit, ", ",
+                                          limit - 1, "], but got ", dim, ")");
 }
 
 Shape detail::broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
@@ -146,7 +147,8 @@ void allocate(Tensor& x, IntArrayRef sizes) {
 }
 
 /// Index in the storage of the last element that a view reaches; -1 if the view has no elements.
-static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strides, int64_t offset, DType dtype) {
+static int64_t last_element_offset(const char* op, IntArrayRef sizes, IntArrayRef strides, int64_t offset,
+                                   DType dtype) {
   TANDEM_CHECK(sizes.size() == strides.size(), op, ": dimensionality of sizes (", sizes.size(),
                ") must match dimensionality of strides (", strides.size(), "); sizes are ", sizes, " and strides ",
                strides);
@@ -166,7 +168,7 @@ static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strid
 }
 
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device) {
-  const int64_t extent = last_element("empty_strided", sizes, strides, 0, dtype) + 1;
+  const int64_t extent = last_element_offset("empty_strided", sizes, strides, 0, dtype) + 1;
   Storage storage(new StorageImpl(device, extent * element_size(dtype)));
   return Tensor(IntrusivePtr<TensorImpl>(new TensorImpl(std::move(storage), sizes, strides, 0, dtype)));
 }
@@ -198,7 +200,7 @@ Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64
   TANDEM_CHECK(offset >= 0, "as_strided: invalid storage offset ", offset, "; it must not be negative");
   TANDEM_CHECK(sizes.size() == strides.size(), "as_strided: mismatch in length of strides and shape; sizes are ", sizes,
                " and strides ", strides);
-  const int64_t last = last_element("as_strided", sizes, strides, offset, x.dtype());
+  const int64_t last = last_element_offset("as_strided", sizes, strides, offset, x.dtype());
   TANDEM_CHECK((last + 1) * x.itemsize() <= x.storage()->bytes, "as_strided: sizes ", sizes, ", strides ", strides,
                ", storage offset ", offset, ", and itemsize ", x.itemsize(), " requiring a storage size of ",
                (last + 1) * x.itemsize(), " are out of bounds for storage of size ", x.storage()->bytes,
@@ -312,7 +314,7 @@ Tensor scalar(const Scalar& value, DType dtype, Device cpu) {
   TANDEM_CHECK(cpu.is_cpu(), "scalar: device is ", cpu, "; accepted: a CPU device");
   Tensor out = empty({}, dtype, cpu);
   visit_dtype(dtype,
-              [&]<class T>() { *out.data<T>() = value.is_floating_point() ? value.to<T>() : value.wrapped<T>(); });
+              [&]<class T>() { *out.data<T>() = value.is_floating_point() ? value.to<T>() : value.to_wrapped<T>(); });
   return out;
 }
 

@@ -49,29 +49,29 @@ class TensorBase {
   /// Releases the tensor; this handle is undefined afterwards.
   void reset() { impl_ = {}; }
   /// Number of dimensions, at most 8.
-  int64_t dim() const { return static_cast<int64_t>(checked().sizes.size()); }
+  int64_t dim() const { return static_cast<int64_t>(checked_impl().sizes.size()); }
   /// Size of each dimension.
-  IntArrayRef sizes() const { return checked().sizes; }
+  IntArrayRef sizes() const { return checked_impl().sizes; }
   /// Stride of each dimension, in elements.
-  IntArrayRef strides() const { return checked().strides; }
+  IntArrayRef strides() const { return checked_impl().strides; }
   /// Size of dimension d, which counts from the end if negative. @throws IndexError unless -dim() <= d < dim()
-  int64_t size(int64_t d) const { return checked().sizes[dimension("size", d)]; }
+  int64_t size(int64_t d) const { return checked_impl().sizes[wrap_dim_index("size", d)]; }
   /// Stride of dimension d, in elements. @throws IndexError unless -dim() <= d < dim()
-  int64_t stride(int64_t d) const { return checked().strides[dimension("stride", d)]; }
+  int64_t stride(int64_t d) const { return checked_impl().strides[wrap_dim_index("stride", d)]; }
   /// Number of elements.
-  int64_t numel() const { return checked().numel; }
+  int64_t numel() const { return checked_impl().numel; }
   /// Index of the first element in the storage, in elements.
-  int64_t storage_offset() const { return checked().offset; }
+  int64_t storage_offset() const { return checked_impl().offset; }
   /// Size of one element in bytes.
   int64_t itemsize() const { return detail::element_size(dtype()); }
   /// Size of all elements in bytes, numel() * itemsize().
   int64_t nbytes() const { return numel() * itemsize(); }
   /// Type of the elements.
-  DType dtype() const { return checked().dtype; }
+  DType dtype() const { return checked_impl().dtype; }
   /// dtype() by LibTorch's name.
   DType scalar_type() const { return dtype(); }
   /// Device that holds the elements.
-  Device device() const { return checked().storage->device; }
+  Device device() const { return checked_impl().storage->device; }
   /// Whether the tensor is on a CPU device, virtual ones included.
   bool is_cpu() const { return device().is_cpu(); }
   /// Whether the tensor is on a GPU.
@@ -96,7 +96,7 @@ class TensorBase {
            strides() == other.strides();
   }
   /// Whether the elements are row-major without gaps.
-  bool is_contiguous() const { return checked().contiguous; }
+  bool is_contiguous() const { return checked_impl().contiguous; }
   /// Whether the elements are contiguous in `format`. (N, 1, H, W) and (N, C, 1, 1) can be contiguous in both formats.
   /// @throws Error for MemoryFormat::Preserve and ChannelsLast3d
   bool is_contiguous(MemoryFormat format) const;
@@ -105,7 +105,7 @@ class TensorBase {
   /// Returns ChannelsLast if the strides are channels-last, else Contiguous. If sizes of 1 make both possible, the
   /// strides of these dimensions decide.
   MemoryFormat suggest_memory_format() const {
-    const detail::TensorImpl& x = checked();
+    const detail::TensorImpl& x = checked_impl();
     return !x.row_major && detail::core::suggests_channels_last(x.sizes, x.strides) ? MemoryFormat::ChannelsLast
                                                                                     : MemoryFormat::Contiguous;
   }
@@ -123,23 +123,23 @@ class TensorBase {
   /// Always empty: tensors have no names.
   std::string name() const { return {}; }
   /// The memory that holds the elements, shared with views.
-  const Storage& storage() const { return checked().storage; }
+  const Storage& storage() const { return checked_impl().storage; }
   /// Number of in-place changes so far, to this tensor and its views. @throws Error for an inference tensor, whose
   /// version is not counted
   uint32_t _version() const {
-    TANDEM_CHECK(!checked().inference, "Inference tensors do not track version counter. The tensor is ", sizes(),
-                 "; a clone() made outside InferenceMode has a version");
+    TANDEM_CHECK(!checked_impl().is_inference, "Inference tensors do not track version counter. The tensor is ",
+                 sizes(), "; a clone() made outside InferenceMode has a version");
     return impl_->version().load(std::memory_order_relaxed);
   }
   /// Marks the tensor as changed in place, by raising its version. @throws Error for an inference tensor outside of
   /// InferenceMode
   void bump_version() const {
-    if (checked().inference && !InferenceMode::is_enabled()) [[unlikely]]
+    if (checked_impl().is_inference && !InferenceMode::is_enabled()) [[unlikely]]
       detail::throw_inference_inplace("bump_version", sizes());
     impl_->version().fetch_add(1, std::memory_order_relaxed);
   }
   /// Whether the tensor was made under an InferenceMode, or is a view of such a tensor.
-  bool is_inference() const { return checked().inference; }
+  bool is_inference() const { return checked_impl().is_inference; }
   /// Tells the allocator that work on `stream` uses this tensor's memory. Call it for a stream other than the one on
   /// which the tensor was allocated: after the tensor is freed, the memory is reused only when the work that is then
   /// queued on `stream` is done. @throws Error if the tensor is neither on a GPU nor in page-locked memory
@@ -188,27 +188,27 @@ class TensorBase {
                  "packed_accessor32: numel needs to be smaller than int32_t max; otherwise, please use "
                  "packed_accessor64. The tensor has ",
                  numel(), " elements");
-    return packed<PackedTensorAccessor32<T, N, PtrTraits>, T, N>("packed_accessor32");
+    return make_packed_accessor<PackedTensorAccessor32<T, N, PtrTraits>, T, N>("packed_accessor32");
   }
   /// packed_accessor32() with 64-bit indices, for tensors of any size.
   template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
   PackedTensorAccessor64<T, N, PtrTraits> packed_accessor64() const {
-    return packed<PackedTensorAccessor64<T, N, PtrTraits>, T, N>("packed_accessor64");
+    return make_packed_accessor<PackedTensorAccessor64<T, N, PtrTraits>, T, N>("packed_accessor64");
   }
 
  protected:
-  size_t dimension(const char* op, int64_t d) const {
+  size_t wrap_dim_index(const char* op, int64_t d) const {
     const int64_t rank = dim();
     if (d < -rank || d >= rank) [[unlikely]]
       detail::throw_dim_out_of_range(op, d, rank, /*scalar_has_one=*/false);
     return static_cast<size_t>(d < 0 ? d + rank : d);
   }
-  template <class Accessor, class T, size_t N> Accessor packed(const char* op) const {
+  template <class Accessor, class T, size_t N> Accessor make_packed_accessor(const char* op) const {
     TANDEM_CHECK(dim() == static_cast<int64_t>(N), op, ": TensorAccessor expected ", N, " dims but tensor has ", dim(),
                  "; the tensor is ", sizes());
     return {data_ptr<T>(), sizes().data(), strides().data()};
   }
-  const detail::TensorImpl& checked() const {
+  const detail::TensorImpl& checked_impl() const {
     TANDEM_CHECK(impl_,
                  "this tensor is undefined (default-constructed, or a gradient that does not exist); assign a tensor "
                  "to it, or ask defined() first");

@@ -6,7 +6,7 @@
 
 #include "tandem/core/array_ref.h"
 #include "tandem/core/dtype.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 #include "tandem/core/storage.h"
 
 namespace tandem::detail {
@@ -28,7 +28,7 @@ struct TensorImpl : RefCounted {
   // Whether the elements are row-major without gaps; strides of dimensions of size 1 are ignored.
   bool contiguous = true;
   // Whether the tensor was made under an InferenceMode, or is a view of such a tensor. Its version is not counted.
-  bool inference = false;
+  bool is_inference = false;
   // Whether all strides are row-major, also of dimensions of size 1. Allows the fast path of core::empty_result().
   bool row_major = true;
   IntrusivePtr<VersionCounter> own_version;  // null if the tensor shares the version of its storage

@@ -25,21 +25,21 @@ class TensorOptions {
   TensorOptions(DeviceType type) : device_(type) {}
   TensorOptions(MemoryFormat format) : memory_format_(format) {}
   /// A copy with this dtype.
-  TensorOptions dtype(DType dtype) const { return with(&TensorOptions::dtype_, dtype); }
+  TensorOptions dtype(DType dtype) const { return with_option(&TensorOptions::dtype_, dtype); }
   /// A copy with this device.
-  TensorOptions device(Device device) const { return with(&TensorOptions::device_, device); }
+  TensorOptions device(Device device) const { return with_option(&TensorOptions::device_, device); }
   TensorOptions device(DeviceType type, int index) const { return device(Device(type, index)); }
   /// A copy with the layout kStrided.
-  TensorOptions layout(Layout) const { return with(&TensorOptions::has_layout_, true); }
+  TensorOptions layout(Layout) const { return with_option(&TensorOptions::has_layout_, true); }
   /// A copy with requires_grad: factories then make leaves that require a gradient.
-  TensorOptions requires_grad(bool wanted) const { return with(&TensorOptions::requires_grad_, wanted); }
+  TensorOptions requires_grad(bool wanted) const { return with_option(&TensorOptions::requires_grad_, wanted); }
 
   /// A copy with pinned_memory: host memory is then page-locked, so that GPUs can copy from and to it asynchronously.
-  TensorOptions pinned_memory(bool wanted) const { return with(&TensorOptions::pinned_memory_, wanted); }
+  TensorOptions pinned_memory(bool wanted) const { return with_option(&TensorOptions::pinned_memory_, wanted); }
 
   /// A copy with this memory format. Without one, factories make row-major tensors; `_like` functions and to() keep the
   /// format of the given tensor.
-  TensorOptions memory_format(MemoryFormat format) const { return with(&TensorOptions::memory_format_, format); }
+  TensorOptions memory_format(MemoryFormat format) const { return with_option(&TensorOptions::memory_format_, format); }
 
   /// Each getter returns the option if set, else its default: get_default_dtype(), the CPU, or false. The getters with
   /// `_or` return `otherwise` in place of the default.
@@ -76,7 +76,7 @@ class TensorOptions {
 
  private:
   /// Returns a copy of the options with one member set.
-  template <class Member, class Value> TensorOptions with(Member TensorOptions::*member, Value value) const {
+  template <class Member, class Value> TensorOptions with_option(Member TensorOptions::*member, Value value) const {
     TensorOptions copy = *this;
     copy.*member = value;
     return copy;

@@ -15,7 +15,7 @@ struct RankState::Impl {
   std::mutex mutex;
   uint64_t seed = Generator::kDefaultSeed;
   std::map<std::pair<Device, uint64_t>, Generator> generators;  // key: device and stream
-  std::map<std::type_index, std::unique_ptr<RankExtension>> parts;
+  std::map<std::type_index, std::unique_ptr<RankExtension>> extensions;
 };
 
 RankState::RankState() : impl_(new Impl) {}
@@ -25,20 +25,20 @@ Generator& RankState::generator(Device device, uint64_t stream) {
   const std::lock_guard lock(impl_->mutex);
   return impl_->generators.try_emplace({device, stream}, impl_->seed, stream).first->second;
 }
-RankExtension& RankState::part(std::type_index type, RankExtension* (*make)()) {
+RankExtension& RankState::extension(std::type_index type, RankExtension* (*make)()) {
   const std::lock_guard lock(impl_->mutex);
-  std::unique_ptr<RankExtension>& mine = impl_->parts[type];
+  std::unique_ptr<RankExtension>& mine = impl_->extensions[type];
   if (!mine) mine.reset(make());
   return *mine;
 }
 
 void RankState::on_process_exit() {
-  std::vector<RankExtension*> parts;
+  std::vector<RankExtension*> extensions;
   {
     const std::lock_guard lock(impl_->mutex);
-    for (const auto& [type, part] : impl_->parts) parts.push_back(part.get());
+    for (const auto& [type, part] : impl_->extensions) extensions.push_back(part.get());
   }
-  for (RankExtension* const part : parts) part->on_process_exit();
+  for (RankExtension* const part : extensions) part->on_process_exit();
 }
 
 ThreadContext::ThreadContext() = default;
@@ -48,8 +48,8 @@ ThreadContext& ThreadContext::operator=(const ThreadContext&) = default;
 ThreadContext& ThreadContext::operator=(ThreadContext&&) noexcept = default;
 ThreadContext::~ThreadContext() = default;
 ThreadContextGuard::ThreadContextGuard(ThreadContext context)
-    : context_(std::move(context)), saved_(std::exchange(thread_context, &context_)) {}
-ThreadContextGuard::~ThreadContextGuard() { thread_context = saved_; }
+    : context_(std::move(context)), saved_context_(std::exchange(thread_context, &context_)) {}
+ThreadContextGuard::~ThreadContextGuard() { thread_context = saved_context_; }
 
 namespace {
 /// Never destroyed: static objects may be destroyed later and still use it, and other threads run until the process
@@ -73,7 +73,7 @@ ThreadContext& detail::create_thread_context() {
   attach_process_trace(owner.context);
   return owner.context;
 }
-RankState& ThreadContext::state() {
+RankState& ThreadContext::rank_state() {
   if (!rank) rank = first_rank();
   return *rank;
 }

@@ -12,7 +12,7 @@
 
 #include "tandem/core/device.h"
 #include "tandem/core/dtype.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 
 namespace tandem {
 
@@ -33,7 +33,7 @@ class AutocastCache;
 class Observer;
 class Tracer;
 
-/// Base class for per-rank state that a higher layer adds with RankState::part().
+/// Base class for per-rank state that a higher layer adds with RankState::extension().
 struct RankExtension {
   virtual ~RankExtension() = default;
   /// Ends this extension's activities at exit, for example process groups that the rank has joined. Called only for the
@@ -49,19 +49,19 @@ struct RankState {
   void on_process_exit();
   void seed_all(uint64_t seed);
   /// Returns this rank's T, created by the first call. T derives from RankExtension and lives as long as the rank.
-  template <class T> T& part() {
-    return static_cast<T&>(part(typeid(T), []() -> RankExtension* { return new T; }));
+  template <class T> T& extension() {
+    return static_cast<T&>(extension(typeid(T), []() -> RankExtension* { return new T; }));
   }
 
   int world_size = 1;  // number of ranks in the default process group
   // Index of the GPU on which the rank's collectives run. -1 if the rank has no GPU, or uses the GPU of each tensor.
-  int gpu = -1;
+  int gpu_index = -1;
   std::atomic<int64_t> collective_count{0};  // number of collectives that this rank has started
   std::atomic<bool> warned_of_no_collective{false};
 
  private:
   struct Impl;
-  RankExtension& part(std::type_index type, RankExtension* (*make)());
+  RankExtension& extension(std::type_index type, RankExtension* (*make)());
   Owned<Impl> impl_;
 };
 
@@ -70,7 +70,7 @@ enum class Float32Precision : int8_t { highest, high, medium };
 /// State of mixed precision, see core/autocast.h. Arrays have an element for each DeviceType.
 struct AutocastState {
   std::array<bool, 2> enabled{};
-  bool any = false;  // whether autocast is enabled for a device type
+  bool is_any_enabled = false;  // whether autocast is enabled for a device type
   bool cache_enabled = true;
   int nesting = 0;  // number of guards that are alive
   std::array<DType, 2> dtypes{DType::bfloat16, DType::float16};
@@ -110,7 +110,7 @@ struct ThreadContext {
   ~ThreadContext();
   /// The context of this thread.
   static ThreadContext& current();
-  RankState& state();
+  RankState& rank_state();
 };
 
 /// This thread's context; null until the thread asks for it.
@@ -128,7 +128,7 @@ class ThreadContextGuard {
   ThreadContextGuard(const ThreadContextGuard&) = delete;
 
  private:
-  ThreadContext context_, *saved_;
+  ThreadContext context_, *saved_context_;
 };
 
 }  // namespace detail
@@ -139,15 +139,15 @@ inline bool is_grad_enabled() { return detail::ThreadContext::current().grad_ena
 /// `enabled`.
 class AutoGradMode {
  public:
-  explicit AutoGradMode(bool enabled) : saved_(detail::ThreadContext::current().grad_enabled) {
+  explicit AutoGradMode(bool enabled) : saved_grad_enabled_(detail::ThreadContext::current().grad_enabled) {
     detail::ThreadContext& context = detail::ThreadContext::current();
     context.grad_enabled = enabled && !context.inference_mode;
   }
-  ~AutoGradMode() { detail::ThreadContext::current().grad_enabled = saved_; }
+  ~AutoGradMode() { detail::ThreadContext::current().grad_enabled = saved_grad_enabled_; }
   AutoGradMode(const AutoGradMode&) = delete;
 
  private:
-  bool saved_;
+  bool saved_grad_enabled_;
 };
 /// While this guard lives, autograd records nothing on this thread.
 struct NoGradGuard : AutoGradMode {
@@ -175,21 +175,21 @@ struct GradMode {
 class InferenceMode {
  public:
   explicit InferenceMode(bool enabled = true)
-      : inference_(detail::ThreadContext::current().inference_mode),
-        grad_(detail::ThreadContext::current().grad_enabled) {
+      : saved_inference_mode_(detail::ThreadContext::current().inference_mode),
+        saved_grad_enabled_(detail::ThreadContext::current().grad_enabled) {
     detail::ThreadContext::current().inference_mode = enabled;
     detail::ThreadContext::current().grad_enabled = !enabled;
   }
   ~InferenceMode() {
-    detail::ThreadContext::current().inference_mode = inference_;
-    detail::ThreadContext::current().grad_enabled = grad_;
+    detail::ThreadContext::current().inference_mode = saved_inference_mode_;
+    detail::ThreadContext::current().grad_enabled = saved_grad_enabled_;
   }
   InferenceMode(const InferenceMode&) = delete;
   /// Whether this thread is in inference mode.
   static bool is_enabled() { return detail::ThreadContext::current().inference_mode; }
 
  private:
-  bool inference_, grad_;
+  bool saved_inference_mode_, saved_grad_enabled_;
 };
 
 }  // namespace tandem

@@ -25,7 +25,7 @@ constexpr uint64_t kSeedBits = (uint64_t{1} << 63) - 1;
 struct DataRank : RankExtension {
   std::atomic<int> rank{0};
 };
-std::atomic<int>& data_rank() { return ThreadContext::current().state().part<DataRank>().rank; }
+std::atomic<int>& data_rank() { return ThreadContext::current().rank_state().extension<DataRank>().rank; }
 
 /// Returns a seed, and the index of the manual_seed() call that it follows. manual_seed() resets every
 /// generator to its first block of random numbers, so equal seeds would give equal streams again. The generator is

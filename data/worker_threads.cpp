@@ -17,7 +17,7 @@ WorkerThreads::WorkerThreads() : threads_(new Threads) {}
 WorkerThreads::~WorkerThreads() { join(); }
 void WorkerThreads::start(const char* what, std::function<void()> run) {
   ThreadContext context = ThreadContext::current();
-  context.state();              // creates the state now, so that all threads share it
+  context.rank_state();         // creates the state now, so that all threads share it
   context.generator = nullptr;  // the generator of a GeneratorGuard may be destroyed before the thread ends
   threads_->threads.push_back(start_thread(what, [run = std::move(run), context = std::move(context)]() mutable {
     const ThreadContextGuard guard(std::move(context));

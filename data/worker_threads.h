@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "tandem/core/durations.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 
 namespace tandem::data::detail {
 

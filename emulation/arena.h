@@ -30,25 +30,26 @@ class Arena {
   bool contains(const void* memory) const;
   /// Returns an empty string if the whole range is within one live allocation, otherwise a description of the problem,
   /// for error messages.
-  std::string problem(const void* memory, size_t bytes) const;
-  size_t used() const { return used_; }
+  std::string describe_problem(const void* memory, size_t bytes) const;
+  size_t used_bytes() const { return used_bytes_; }
 
  private:
-  std::string owner() const;
+  std::string memory_name() const;
   /// Returns the offset of a free range of `bytes` bytes, or capacity_ if there is none. Searches from cursor_ to the
   /// end, then from the start.
-  size_t find(size_t bytes) const;
+  size_t find_free_range(size_t bytes) const;
   void reserve_range(size_t offset, size_t bytes);
   void free_range(size_t offset, size_t bytes);
 
   const int device_;
   const size_t capacity_;
   char* base_;
-  std::map<size_t, size_t> free_;  // maps the offset of each free range to its size; adjacent free ranges are merged
-  std::map<size_t, size_t> live_;  // maps the offset of each live allocation's data to the requested size
-  size_t cursor_ = 0;              // end of the latest allocation, where the next search starts
-  size_t high_water_mark_ = 0;     // maximum end offset of all allocations so far
-  size_t used_ = 0;
+  std::map<size_t, size_t>
+      free_ranges_;  // maps the offset of each free range to its size; adjacent free ranges are merged
+  std::map<size_t, size_t> live_allocations_;  // maps the offset of each live allocation's data to the requested size
+  size_t cursor_ = 0;                          // end of the latest allocation, where the next search starts
+  size_t high_water_mark_ = 0;                 // maximum end offset of all allocations so far
+  size_t used_bytes_ = 0;
 };
 
 }  // namespace tandem::emulation

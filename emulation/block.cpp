@@ -11,11 +11,11 @@
 namespace tandem::emulation {
 
 constinit thread_local Position position;
-static thread_local Block* current = nullptr;  // block whose CUDA threads run on this host thread, or null
+static thread_local Block* current_block = nullptr;  // block whose CUDA threads run on this host thread, or null
 
 namespace {
 /// Exception that ends a waiting CUDA thread, so that the objects on its stack are destroyed.
-struct Cancelled {};
+struct ThreadCancelled {};
 }  // namespace
 
 // ---- identities
@@ -23,8 +23,8 @@ struct Cancelled {};
 // Note [ThreadSanitizer identities]
 // ThreadSanitizer reports a race if two identities make conflicting accesses and nothing orders them. A grid cannot
 // have one identity per thread: each takes 0.8 MB, the time of a release or acquire grows with their number, and newer
-// versions (gcc 13, clang 14) remember only the last 255. So there are at most kIdentities. A block uses up to
-// kIdentitiesOfBlock of them. The lanes of a warp always have different identities; in larger blocks several warps
+// versions (gcc 13, clang 14) remember only the last 255. So there are at most kMaxIdentities. A block uses up to
+// kMaxIdentitiesOfBlock of them. The lanes of a warp always have different identities; in larger blocks several warps
 // share theirs, in a random assignment for each block. Each block takes one of several groups of identities at random,
 // but never the group of the block before it. Two blocks with one group could hide a race: if their threads access the
 // same address, the accesses have one identity, and whatever a barrier ordered in the first block stays ordered in the
@@ -32,9 +32,9 @@ struct Cancelled {};
 // always.
 
 #if (defined(__clang__) && __clang_major__ >= 14) || (!defined(__clang__) && __GNUC__ >= 13)
-constexpr size_t kIdentities = 192, kIdentitiesOfBlock = 64, kGroups = 6;
+constexpr size_t kMaxIdentities = 192, kMaxIdentitiesOfBlock = 64, kNumIdentityGroups = 6;
 #else
-constexpr size_t kIdentities = 512, kIdentitiesOfBlock = 128, kGroups = 8;
+constexpr size_t kMaxIdentities = 512, kMaxIdentitiesOfBlock = 128, kNumIdentityGroups = 8;
 #endif
 
 Fiber* FiberPool::acquire_fiber(size_t identity) {
@@ -51,63 +51,63 @@ Fiber* FiberPool::acquire_fiber(size_t identity) {
 
 size_t Block::identity_of(const Thread& thread) const {
   if constexpr (!kTsanEnabled) return 0;
-  const size_t location = warp_order_[thread.number / kWarp] % (identities_ / kWarp);
-  return group_ * identities_ + location * kWarp + thread.number % kWarp;
+  const size_t location = warp_order_[thread.thread_number / kWarp] % (num_identities_ / kWarp);
+  return identity_group_ * num_identities_ + location * kWarp + thread.thread_number % kWarp;
 }
 
 // ---- a grid and its blocks
 
-void Block::begin_grid(const Launch& launch, OrderSetting order) {
-  TANDEM_CHECK_AS(CudaError, !current, "kernel ", launch.name, ": started by a thread of kernel ",
-                  current->launch_->name, "; only the host can start a kernel");
+void Block::begin_grid(const LaunchParams& launch, OrderSetting order) {
+  TANDEM_CHECK_AS(CudaError, !current_block, "kernel ", launch.name, ": started by a thread of kernel ",
+                  current_block->launch_->name, "; only the host can start a kernel");
   launch_ = &launch;
-  uncaught_ = std::uncaught_exceptions();
-  order_ = order;
+  num_uncaught_exceptions_ = std::uncaught_exceptions();
+  order_setting_ = order;
   uint64_t name = order.seed;
   for (const char* c = launch.name; *c; ++c) name = name * 31 + static_cast<unsigned char>(*c);
   random_ = SplitMix64(name);
-  shared_.set_dynamic_bytes(launch.shared_bytes);
+  shared_memory_.set_dynamic_bytes(launch.shared_bytes);
 
   const size_t count = size_t{launch.block.x} * launch.block.y * launch.block.z;
   threads_.assign(count, {});
   for (unsigned i = 0; i < count; ++i) {
     const unsigned row = i / launch.block.x;
     threads_[i].index = {i % launch.block.x, row % launch.block.y, row / launch.block.y};
-    threads_[i].number = i;
+    threads_[i].thread_number = i;
   }
   warps_.clear();
   warps_.resize((count + kWarp - 1) / kWarp);
-  queue_.assign(count, nullptr);
-  identities_ = std::min(warps_.size() * kWarp, kIdentitiesOfBlock);
-  current = this;
+  runnable_queue_.assign(count, nullptr);
+  num_identities_ = std::min(warps_.size() * kWarp, kMaxIdentitiesOfBlock);
+  current_block = this;
   grid_starts_.release();
 }
 
 void Block::end_grid() {
   grid_ends_.acquire();
   grid_sync_points_.clear();
-  current = nullptr;
+  current_block = nullptr;
   launch_ = nullptr;
 }
 
 void Block::start_block(uint3 index) {
-  index_ = index;
+  block_index_ = index;
   position.block = index;
   position.block_dim = launch_->block;
   position.grid_dim = launch_->grid;
-  alive_ = static_cast<unsigned>(threads_.size());
+  num_alive_threads_ = static_cast<unsigned>(threads_.size());
   for (size_t w = 0; w < warps_.size(); ++w) {
-    const unsigned lanes = std::min(alive_ - static_cast<unsigned>(w) * kWarp, kWarp);
-    warps_[w].alive = lanes == kWarp ? ~0u : (1u << lanes) - 1;
+    const unsigned lanes = std::min(num_alive_threads_ - static_cast<unsigned>(w) * kWarp, kWarp);
+    warps_[w].alive_lanes = lanes == kWarp ? ~0u : (1u << lanes) - 1;
     warps_[w].groups.clear();
   }
   barrier_.arrived = 0;
   if constexpr (kTsanEnabled) {
-    barrier_.order = {};
+    barrier_.sync_points = {};
     const size_t blocks = size_t{launch_->grid.x} * launch_->grid.y * launch_->grid.z;
-    const size_t groups = std::min({kIdentities / identities_, kGroups, blocks});
-    if (group_ >= groups) group_ = 0;
-    if (groups > 1) group_ = (group_ + 1 + random_.next_below(groups - 1)) % groups;
+    const size_t groups = std::min({kMaxIdentities / num_identities_, kNumIdentityGroups, blocks});
+    if (identity_group_ >= groups) identity_group_ = 0;
+    if (groups > 1) identity_group_ = (identity_group_ + 1 + random_.next_below(groups - 1)) % groups;
     warp_order_ = Permutation::shuffled(warps_.size(), random_);
     fences_.assign(threads_.size(), {});
     block_sync_points_.clear();
@@ -116,13 +116,13 @@ void Block::start_block(uint3 index) {
   make_all_runnable([](const Thread&) { return true; });
 }
 
-void Block::run(uint3 index) {
+void Block::run_block(uint3 index) {
   start_block(index);
-  while (Thread* const next = error_ ? nullptr : next_runnable()) resume_thread(*next);
-  if (!error_ && alive_ > 0) report_deadlock();
-  if (error_) cancel();
-  const std::string damage = error_ ? "" : shared_.damage();
-  shared_.clear();
+  while (Thread* const next = error_ ? nullptr : pop_runnable()) resume_thread(*next);
+  if (!error_ && num_alive_threads_ > 0) report_deadlock();
+  if (error_) cancel_threads();
+  const std::string damage = error_ ? "" : shared_memory_.describe_damage();
+  shared_memory_.clear();
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   if (!damage.empty()) fail(damage, nullptr);
 }
@@ -132,31 +132,31 @@ void Block::run(uint3 index) {
 void Block::make_runnable(Thread& thread) {
   thread.function_name = nullptr;
   const size_t at = queue_head_ + queue_size_++;
-  queue_[at < queue_.size() ? at : at - queue_.size()] = &thread;
+  runnable_queue_[at < runnable_queue_.size() ? at : at - runnable_queue_.size()] = &thread;
 }
 
 void Block::make_runnable_first(Thread& thread) {
   thread.function_name = nullptr;
-  queue_head_ = (queue_head_ ? queue_head_ : queue_.size()) - 1;
+  queue_head_ = (queue_head_ ? queue_head_ : runnable_queue_.size()) - 1;
   ++queue_size_;
-  queue_[queue_head_] = &thread;
+  runnable_queue_[queue_head_] = &thread;
 }
 
-Block::Thread* Block::next_runnable() {
-  if (deferred_) return std::exchange(deferred_, nullptr);
+Block::Thread* Block::pop_runnable() {
+  if (deferred_thread_) return std::exchange(deferred_thread_, nullptr);
   if (queue_size_ == 0) return nullptr;
-  Thread*& first = queue_[queue_head_];
-  if (order_.order == ThreadOrder::shuffle)
-    std::swap(first, queue_[(queue_head_ + random_.next_below(queue_size_)) % queue_.size()]);
-  if (++queue_head_ == queue_.size()) queue_head_ = 0;
+  Thread*& first = runnable_queue_[queue_head_];
+  if (order_setting_.order == ThreadOrder::shuffle)
+    std::swap(first, runnable_queue_[(queue_head_ + random_.next_below(queue_size_)) % runnable_queue_.size()]);
+  if (++queue_head_ == runnable_queue_.size()) queue_head_ = 0;
   --queue_size_;
   return first;
 }
 
 void Block::set_running(Thread& thread) {
-  running_ = &thread;
+  running_thread_ = &thread;
   position.thread = thread.index;
-  position.lane = thread.number % kWarp;
+  position.lane = thread.thread_number % kWarp;
 }
 
 /// Runs `thread` until it waits or ends. If it ends, its fiber continues with threads that have not started yet.
@@ -167,27 +167,27 @@ void Block::resume_thread(Thread& thread) {
   if (fiber) {
     fiber->resume();
   } else {
-    fiber = thread.fiber = fibers_.acquire_fiber(identity);
-    fiber->start([](void* block) { static_cast<Block*>(block)->work(); }, this);
+    fiber = thread.fiber = fiber_pool_.acquire_fiber(identity);
+    fiber->start([](void* block) { static_cast<Block*>(block)->run_fiber(); }, this);
   }
-  running_ = nullptr;
-  if (fiber->ended()) fibers_.release_fiber(identity, fiber);
+  running_thread_ = nullptr;
+  if (fiber->has_ended()) fiber_pool_.release_fiber(identity, fiber);
 }
 
 /// Main function of a fiber. Runs the thread that the fiber was started for, then threads that have not started yet.
 /// Most threads never wait, so this saves a switch of fibers for each.
-void Block::work() {
-  Fiber* const fiber = running_->fiber;
-  for (Thread* thread = running_;;) {
+void Block::run_fiber() {
+  Fiber* const fiber = running_thread_->fiber;
+  for (Thread* thread = running_thread_;;) {
     run_thread(*thread);
     thread->fiber = nullptr;
     // With ThreadSanitizer, a fiber has a fixed identity, so it cannot continue with a CUDA thread that has another
     // identity.
     if (kTsanEnabled || error_) return;
-    thread = next_runnable();
+    thread = pop_runnable();
     if (!thread) return;
     if (thread->fiber) {  // the thread already has a fiber of its own, which only the host thread can resume
-      deferred_ = thread;
+      deferred_thread_ = thread;
       return;
     }
     thread->fiber = fiber;
@@ -198,8 +198,8 @@ void Block::work() {
 void Block::run_thread(Thread& thread) {
   grid_starts_.acquire();
   try {
-    launch_->thread();
-  } catch (const Cancelled&) {
+    launch_->thread_function();
+  } catch (const ThreadCancelled&) {
   } catch (...) {
     if (!error_) error_ = std::current_exception();
   }
@@ -208,41 +208,41 @@ void Block::run_thread(Thread& thread) {
   on_thread_end(thread);
 }
 
-void Block::wait(Thread& thread) {
+void Block::pause_thread(Thread& thread) {
   thread.fiber->pause();
-  // If the thread is already being unwound by Cancelled, a destructor that calls wait() returns from it at once,
-  // because it must not throw.
-  if (cancelling_ && std::uncaught_exceptions() == uncaught_) throw Cancelled();
+  // If the thread is already being unwound by ThreadCancelled, a destructor that calls pause_thread() returns from it
+  // at once, because it must not throw.
+  if (is_cancelling_ && std::uncaught_exceptions() == num_uncaught_exceptions_) throw ThreadCancelled();
 }
 
 void Block::yield() {
-  Thread& thread = *running_;
+  Thread& thread = *running_thread_;
   make_runnable(thread);
-  wait(thread);
+  pause_thread(thread);
 }
 
-/// Ends all waiting threads by Cancelled, so that their stacks are unwound.
-void Block::cancel() {
-  cancelling_ = true;
-  deferred_ = nullptr;
+/// Ends all waiting threads by ThreadCancelled, so that their stacks are unwound.
+void Block::cancel_threads() {
+  is_cancelling_ = true;
+  deferred_thread_ = nullptr;
   for (Thread& thread : threads_)
     while (thread.fiber) resume_thread(thread);
-  cancelling_ = false;
+  is_cancelling_ = false;
 }
 
 // ---- errors
 
-static std::string text(uint3 v) {
+static std::string format_index(uint3 v) {
   std::ostringstream out;
   out << '(' << v.x << ", " << v.y << ", " << v.z << ')';
   return out.str();
 }
 std::string Block::describe_position() const {
-  return std::string("kernel ") + launch_->name + ", block " + text(index_) +
-         (running_ ? ", thread " + text(running_->index) : "");
+  return std::string("kernel ") + launch_->name + ", block " + format_index(block_index_) +
+         (running_thread_ ? ", thread " + format_index(running_thread_->index) : "");
 }
 std::string Block::Thread::describe_wait() const {
-  return "thread " + text(index) + " waits in " + function_name + " [" + location.text() + "]";
+  return "thread " + format_index(index) + " waits in " + function_name + " [" + location.text() + "]";
 }
 
 void Block::fail(const std::string& problem, const SourceLocation* location) {
@@ -276,24 +276,24 @@ void Block::report_deadlock() {
     if (count > 1) message << ", and " << count - 1 << " more";
   }
   if (kinds.size() > 4) message << "; and " << kinds.size() - 4 << " more places";
-  if (const size_t ended = threads_.size() - alive_) message << "; " << ended << " have ended";
+  if (const size_t ended = threads_.size() - num_alive_threads_) message << "; " << ended << " have ended";
   error_ = std::make_exception_ptr(CudaError(message.str()));
 }
 
 // ---- running_thread.h
 
 static Block& running_block(const char* function_name) {
-  TANDEM_CHECK_AS(CudaError, current, function_name, " was called outside a kernel; only device code may use it");
-  return *current;
+  TANDEM_CHECK_AS(CudaError, current_block, function_name, " was called outside a kernel; only device code may use it");
+  return *current_block;
 }
-Votes barrier(const char* function_name, bool vote, SourceLocation location) {
-  return running_block(function_name).barrier(function_name, vote, location);
+Votes sync_threads(const char* function_name, bool vote, SourceLocation location) {
+  return running_block(function_name).sync_threads(function_name, vote, location);
 }
-uint64_t exchange(const char* function_name, unsigned mask, uint64_t value, int source, SourceLocation location) {
+uint64_t exchange_lanes(const char* function_name, unsigned mask, uint64_t value, int source, SourceLocation location) {
   return running_block(function_name).sync_lanes(function_name, mask, value, source, nullptr, location).value;
 }
-unsigned gather(const char* function_name, unsigned mask, uint64_t value, uint64_t (&all)[32],
-                SourceLocation location) {
+unsigned gather_lanes(const char* function_name, unsigned mask, uint64_t value, uint64_t (&all)[32],
+                      SourceLocation location) {
   return running_block(function_name).sync_lanes(function_name, mask, value, -1, all, location).lanes;
 }
 void sync_warp(unsigned mask, SourceLocation location) {

@@ -33,11 +33,11 @@ class FiberPool {
 };
 
 /// Launch parameters, which are the same for all blocks of a grid.
-struct Launch {
+struct LaunchParams {
   const char* name;
   dim3 grid, block;
   size_t shared_bytes;
-  const std::function<void()>& thread;
+  const std::function<void()>& thread_function;
 };
 
 /// Runs the blocks of grids one after another, on the host thread that constructed this object.
@@ -45,14 +45,14 @@ class Block {
  public:
   static constexpr unsigned kWarp = 32;
   /// Must be called before the first block of a grid. `launch` must exist until end_grid() has returned.
-  void begin_grid(const Launch& launch, OrderSetting order);
+  void begin_grid(const LaunchParams& launch, OrderSetting order);
   /// Runs the block with this blockIdx, and returns when all its threads have ended. @throws CudaError on a deadlock or
   /// damaged shared memory; an exception that a thread throws
-  void run(uint3 index);
+  void run_block(uint3 index);
   void end_grid();
 
   // Implementations of the functions that running_thread.h declares and documents.
-  Votes barrier(const char* function_name, bool vote, SourceLocation location);
+  Votes sync_threads(const char* function_name, bool vote, SourceLocation location);
   struct LaneResult {
     uint64_t value;  // value that lane `source` passed; 0 if `source` is negative (no lane's value was requested)
     unsigned lanes;  // lanes that met
@@ -69,7 +69,7 @@ class Block {
  private:
   struct Thread {
     uint3 index{};
-    unsigned number = 0;
+    unsigned thread_number = 0;
     Fiber* fiber = nullptr;               // fiber that runs the thread; null before its start and after its end
     const char* function_name = nullptr;  // name of the CUDA function in which the thread waits, or null
     SourceLocation location{};
@@ -77,74 +77,74 @@ class Block {
     int source = -1;
     uint64_t value = 0;
     LaneResult lane_result{};
-    uint64_t* all = nullptr;
+    uint64_t* all_values = nullptr;
     std::string describe_wait() const;
   };
   struct WarpGroup {  // lanes that wait for each other with the same mask
     unsigned mask = 0, arrived = 0, phase = 0;
     // Consecutive synchronizations of the group use these two in turn. With a single SyncPoint, a lane that arrives at
     // the next synchronization would be ordered before lanes that are still leaving this one.
-    std::array<SyncPoint, 2> order{};
+    std::array<SyncPoint, 2> sync_points{};
   };
   struct Warp {
-    unsigned alive = 0;
+    unsigned alive_lanes = 0;
     std::vector<WarpGroup> groups;
   };
 
   void start_block(uint3 index);
   size_t identity_of(const Thread& thread) const;
-  void work();
+  void run_fiber();
   void run_thread(Thread& thread);
   void set_running(Thread& thread);
-  Thread* next_runnable();
+  Thread* pop_runnable();
   void make_runnable(Thread& thread);
   void make_runnable_first(Thread& thread);
   /// Appends the threads that pass the filter to the queue of runnable threads, in thread order or in reverse.
   template <class Filter> void make_all_runnable(Filter filter) {
-    const bool backwards = order_.order == ThreadOrder::reverse;
+    const bool backwards = order_setting_.order == ThreadOrder::reverse;
     for (size_t i = 0; i < threads_.size(); ++i)
       if (Thread& thread = threads_[backwards ? threads_.size() - 1 - i : i]; filter(thread)) make_runnable(thread);
   }
   void resume_thread(Thread& thread);
-  void wait(Thread& thread);
+  void pause_thread(Thread& thread);
   void on_thread_end(const Thread& thread);
   void release_barrier();
   void complete_lane_sync(size_t warp, WarpGroup& group);
   WarpGroup& group_of(const Thread& thread, unsigned mask);
   void report_deadlock();
-  void cancel();
+  void cancel_threads();
   std::string describe_position() const;
 
-  const Launch* launch_ = nullptr;
+  const LaunchParams* launch_ = nullptr;
   // Value of std::uncaught_exceptions() at the start of the grid. It is not 0 if a destructor launches the grid while
   // an exception unwinds the stack.
-  int uncaught_ = 0;
-  OrderSetting order_;
+  int num_uncaught_exceptions_ = 0;
+  OrderSetting order_setting_;
   SplitMix64 random_;
-  FiberPool fibers_;
-  SharedMemory shared_;
+  FiberPool fiber_pool_;
+  SharedMemory shared_memory_;
   SyncPoint grid_starts_, grid_ends_;
 
   // state of the running block
-  uint3 index_{};
+  uint3 block_index_{};
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
-  unsigned alive_ = 0;
-  std::vector<Thread*> queue_;  // ring buffer that queues the runnable threads
+  unsigned num_alive_threads_ = 0;
+  std::vector<Thread*> runnable_queue_;  // ring buffer that queues the runnable threads
   size_t queue_head_ = 0, queue_size_ = 0;
-  Thread* running_ = nullptr;
-  Thread* deferred_ = nullptr;  // thread that a fiber took from the queue, but could not run
+  Thread* running_thread_ = nullptr;
+  Thread* deferred_thread_ = nullptr;  // thread that a fiber took from the queue, but could not run
   struct {
     unsigned arrived = 0, true_count = 0, phase = 0;
-    const Thread* first = nullptr;
+    const Thread* first_arrived = nullptr;
     Votes result{};
-    std::array<SyncPoint, 2> order;
+    std::array<SyncPoint, 2> sync_points;
   } barrier_;
   std::exception_ptr error_;
-  bool cancelling_ = false;
+  bool is_cancelling_ = false;
 
   // state for ThreadSanitizer: see identity_of
-  size_t identities_ = 1, group_ = 0;
+  size_t num_identities_ = 1, identity_group_ = 0;
   Permutation warp_order_;
   std::vector<ThreadFences> fences_;
   SyncPointMap block_sync_points_, grid_sync_points_;

@@ -30,10 +30,10 @@ void set_stream_seed(uint64_t seed);
 void fail_call(const std::string& function, int n = 1);
 /// Runs the queued work that can run, drops the rest, clears all errors, and restores the initial settings. Streams,
 /// events and allocations remain.
-void reset();
+void reset_runtime();
 
 /// Returns the number of items queued on the streams of a device.
-size_t pending(int device);
+size_t num_pending_items(int device);
 /// Returns whether forbidden accesses cause a fault. Host code must not access device memory, and a kernel must not
 /// access the memory of a device without peer access. The check requires a processor with memory protection keys, or
 /// the environment variable TANDEM_EMULATION_GUARD=1 at the start of the process.

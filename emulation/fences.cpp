@@ -7,22 +7,23 @@
 namespace tandem::emulation {
 
 void ThreadFences::fence(FenceScope scope, SyncPointMap& block, SyncPointMap& device) {
-  fenced_block_ = true;
-  for (const void* address : read_) block.acquire(address);
+  has_fenced_block_ = true;
+  for (const void* address : read_addresses_) block.acquire_point(address);
   if (scope == FenceScope::block) return;
-  fenced_device_ = true;
-  for (const void* address : read_) device.acquire(address);
-  read_.clear();
+  has_fenced_device_ = true;
+  for (const void* address : read_addresses_) device.acquire_point(address);
+  read_addresses_.clear();
 }
 
 void ThreadFences::before_atomic(const void* address, SyncPointMap& block, SyncPointMap& device) {
-  if (fenced_block_) block.release(address);
-  if (fenced_device_) device.release(address);
+  if (has_fenced_block_) block.release_point(address);
+  if (has_fenced_device_) device.release_point(address);
 }
 
 void ThreadFences::after_atomic(const void* address, const SyncPointMap& block, const SyncPointMap& device) {
-  if (!block.has(address) && !device.has(address)) return;
-  if (std::find(read_.begin(), read_.end(), address) == read_.end()) read_.push_back(address);
+  if (!block.contains(address) && !device.contains(address)) return;
+  if (std::find(read_addresses_.begin(), read_addresses_.end(), address) == read_addresses_.end())
+    read_addresses_.push_back(address);
 }
 
 }  // namespace tandem::emulation

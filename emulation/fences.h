@@ -15,15 +15,15 @@ namespace tandem::emulation {
 /// Maps the address of each atomic variable to the SyncPoint that threads released through it.
 class SyncPointMap {
  public:
-  void release(const void* address) { points_[address].release(); }
-  bool has(const void* address) const { return points_.count(address) != 0; }
-  void acquire(const void* address) {
-    if (const auto at = points_.find(address); at != points_.end()) at->second.acquire();
+  void release_point(const void* address) { sync_points_[address].release(); }
+  bool contains(const void* address) const { return sync_points_.count(address) != 0; }
+  void acquire_point(const void* address) {
+    if (const auto at = sync_points_.find(address); at != sync_points_.end()) at->second.acquire();
   }
-  void clear() { points_.clear(); }
+  void clear() { sync_points_.clear(); }
 
  private:
-  std::map<const void*, SyncPoint> points_;
+  std::map<const void*, SyncPoint> sync_points_;
 };
 
 /// State of one CUDA thread: the fences and atomic operations that it has executed.
@@ -34,8 +34,9 @@ class ThreadFences {
   void after_atomic(const void* address, const SyncPointMap& block, const SyncPointMap& device);
 
  private:
-  bool fenced_block_ = false, fenced_device_ = false;
-  std::vector<const void*> read_;  // addresses in the `SyncPointMap` that were read since the last device fence
+  bool has_fenced_block_ = false, has_fenced_device_ = false;
+  std::vector<const void*>
+      read_addresses_;  // addresses in the `SyncPointMap` that were read since the last device fence
 };
 
 }  // namespace tandem::emulation

@@ -19,7 +19,7 @@ constexpr size_t kStackBytes = 256 * 1024;
 constexpr size_t kStackGuardBytes = 64 * 1024;  // at least one page, for all supported page sizes
 // Stacks start at different offsets; with equal offsets, the used parts of all stacks would compete for a few cache
 // lines.
-constexpr size_t kStagger = 7 * 64, kStaggerRange = 16 * 1024;
+constexpr size_t kStackStaggerBytes = 7 * 64, kMaxStackStaggerBytes = 16 * 1024;
 
 // Fiber that is being started. Fiber::main reads it, because main has no parameters.
 static thread_local Fiber* starting_fiber = nullptr;
@@ -30,7 +30,7 @@ Fiber::Fiber(const RaceIdentity& identity) : identity_(identity) {
   if (memory == MAP_FAILED) throw std::bad_alloc();
   mapping_ = static_cast<char*>(memory);
   static thread_local size_t count = 0;
-  stack_bytes_ = kStackBytes - count++ * kStagger % kStaggerRange;
+  stack_bytes_ = kStackBytes - count++ * kStackStaggerBytes % kMaxStackStaggerBytes;
   mprotect(mapping_, kStackGuardBytes, PROT_NONE);
 }
 
@@ -43,7 +43,7 @@ Fiber::~Fiber() {
 void Fiber::start(void (*body)(void*), void* argument) {
   body_ = body;
   argument_ = argument;
-  ended_ = false;
+  has_ended_ = false;
   initialize_stack();
   starting_fiber = this;
   switch_to_fiber();
@@ -51,11 +51,11 @@ void Fiber::start(void (*body)(void*), void* argument) {
 
 void Fiber::resume() { switch_to_fiber(); }
 
-void Fiber::main() {
+void Fiber::run_body() {
   Fiber* const self = starting_fiber;
   self->finish_switch();
   self->body_(self->argument_);
-  self->ended_ = true;
+  self->has_ended_ = true;
   self->switch_to_host(/*for_good=*/true);
   std::abort();  // unreachable: an ended fiber is not resumed, only started again
 }
@@ -97,7 +97,7 @@ void Fiber::initialize_stack() {
   fiber_context_.uc_stack.ss_sp = mapping_ + kStackGuardBytes;
   fiber_context_.uc_stack.ss_size = stack_bytes_;
   fiber_context_.uc_link = nullptr;
-  makecontext(&fiber_context_, &Fiber::main, 0);
+  makecontext(&fiber_context_, &Fiber::run_body, 0);
 }
 void Fiber::switch_in() { swapcontext(&host_context_, &fiber_context_); }
 void Fiber::switch_out() { swapcontext(&fiber_context_, &host_context_); }
@@ -139,7 +139,7 @@ void Fiber::initialize_stack() {
   // registers, and the address of main, to which it returns.
   auto* top = reinterpret_cast<uintptr_t*>(mapping_ + kStackGuardBytes + stack_bytes_);
   *--top = 0;
-  *--top = reinterpret_cast<uintptr_t>(&Fiber::main);
+  *--top = reinterpret_cast<uintptr_t>(&Fiber::run_body);
   for (int i = 0; i < 6; ++i) *--top = 0;
   fiber_context_ = top;
 }

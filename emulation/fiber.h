@@ -30,10 +30,10 @@ class Fiber {
   void resume();
   /// Must be called on the fiber. Pauses the body, and returns to the caller of start() or resume().
   void pause() { switch_to_host(/*for_good=*/false); }
-  bool ended() const { return ended_; }
+  bool has_ended() const { return has_ended_; }
 
  private:
-  static void main();
+  static void run_body();
   void switch_to_fiber();
   void finish_switch();
   void switch_to_host(bool for_good);
@@ -44,7 +44,7 @@ class Fiber {
   const RaceIdentity& identity_;
   char* mapping_;       // memory map of the fiber: a guard page, then the stack, which grows down towards it
   size_t stack_bytes_;  // size of the stack in bytes
-  bool ended_ = true;
+  bool has_ended_ = true;
   void (*body_)(void*) = nullptr;
   void* argument_ = nullptr;
 #if defined(TANDEM_FIBER_UCONTEXT)

@@ -8,7 +8,7 @@
 
 namespace tandem::emulation {
 
-void check_shape(const char* name, dim3 grid, dim3 block, size_t shared_bytes) {
+void check_launch_shape(const char* name, dim3 grid, dim3 block, size_t shared_bytes) {
   const auto check = [name](const char* what, uint64_t is, uint64_t least, uint64_t most) {
     TANDEM_CHECK_AS(CudaError, is >= least && is <= most, "kernel ", name, ": ", what, " is ", is,
                     "; accepted: ", least, " to ", most);
@@ -20,7 +20,7 @@ void check_shape(const char* name, dim3 grid, dim3 block, size_t shared_bytes) {
   check("block.y", block.y, 1, 1024);
   check("block.z", block.z, 1, 64);
   check("the number of threads in a block", uint64_t{block.x} * block.y * block.z, 1, 1024);
-  check("dynamic shared memory in bytes", shared_bytes, 0, SharedMemory::kLimit);
+  check("dynamic shared memory in bytes", shared_bytes, 0, SharedMemory::kMaxBytes);
 }
 
 static Permutation block_order(OrderSetting setting, uint64_t count) {
@@ -34,7 +34,7 @@ static Permutation block_order(OrderSetting setting, uint64_t count) {
 }
 
 void run_grid(const char* name, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()>& thread) {
-  check_shape(name, grid, block, shared_bytes);
+  check_launch_shape(name, grid, block, shared_bytes);
   // The Block is kept for later grids, because its fibers are expensive to create. At the end of the host thread,
   // destructors of other thread-local objects may still run kernels after `cached_block` is destroyed; these kernels
   // use a temporary Block.
@@ -48,7 +48,7 @@ void run_grid(const char* name, dim3 grid, dim3 block, size_t shared_bytes, cons
   const OrderSetting setting = thread_order();
   const uint64_t count = uint64_t{grid.x} * grid.y * grid.z;
   const Permutation order = block_order(setting, count);
-  const Launch launch{name, grid, block, shared_bytes, thread};
+  const LaunchParams launch{name, grid, block, shared_bytes, thread};
   runner.begin_grid(launch, setting);
   struct EndGridGuard {
     Block& block;
@@ -56,7 +56,7 @@ void run_grid(const char* name, dim3 grid, dim3 block, size_t shared_bytes, cons
   } end{runner};
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t at = order[i], row = at / grid.x;
-    runner.run(
+    runner.run_block(
         {static_cast<unsigned>(at % grid.x), static_cast<unsigned>(row % grid.y), static_cast<unsigned>(row / grid.y)});
   }
 }

@@ -20,20 +20,20 @@
 namespace tandem::emulation {
 namespace {
 
-constexpr int kMaxKeys = 15;  // the processor has 16 keys; key 0 is for all other memory
-struct Keys {
+constexpr int kMaxProtectionKeys = 15;  // the processor has 16 keys; key 0 is for all other memory
+struct ProtectionKeys {
   int count = 0;
-  std::array<int, kMaxKeys> key{};
-  Keys() {
-    while (count < kMaxKeys) {
+  std::array<int, kMaxProtectionKeys> key{};
+  ProtectionKeys() {
+    while (count < kMaxProtectionKeys) {
       const int next = pkey_alloc(0, PKEY_DISABLE_ACCESS);
       if (next < 0) break;
       key[static_cast<size_t>(count++)] = next;
     }
   }
 };
-const Keys& keys() {
-  static const Keys all;
+const ProtectionKeys& protection_keys() {
+  static const ProtectionKeys all;
   return all;
 }
 
@@ -41,14 +41,14 @@ const Keys& keys() {
 /// accessible to all threads while at least one thread may access it, and otherwise to no thread.
 struct PageProtection {
   std::mutex mutex;
-  std::array<int, kMaxDevices> users{};  // number of threads that may access the device's memory
+  std::array<int, kMaxDevices> num_threads_with_access{};  // number of threads that may access the device's memory
   // maps the address of each range of allocated pages to the size of the range
   std::array<std::map<uintptr_t, size_t>, kMaxDevices> memory;
 
   static bool is_enabled() {
     static const bool asked = [] {
       const char* const text = std::getenv("TANDEM_EMULATION_GUARD");
-      return text && std::strcmp(text, "1") == 0 && keys().count == 0;
+      return text && std::strcmp(text, "1") == 0 && protection_keys().count == 0;
     }();
     return asked;
   }
@@ -57,39 +57,40 @@ struct PageProtection {
   }
   /// Returns whether the address is allocated memory of the device, or false if another thread holds the lock. Used
   /// only for messages about faults.
-  bool holds(size_t device, uintptr_t address) {
+  bool contains(size_t device, uintptr_t address) {
     const std::unique_lock lock(mutex, std::try_to_lock);
     if (!lock) return false;
     const auto next = memory[device].upper_bound(address);
     return next != memory[device].begin() && address < std::prev(next)->first + std::prev(next)->second;
   }
-  void apply(uint64_t before, uint64_t now) {
+  void apply_access(uint64_t before, uint64_t now) {
     const std::lock_guard lock(mutex);
     for (int device = 0; device < kMaxDevices; ++device) {
       const bool had = (before & device_bit(device)) != 0, has = (now & device_bit(device)) != 0;
       if (had == has) continue;
-      int& count = users[static_cast<size_t>(device)];
+      int& count = num_threads_with_access[static_cast<size_t>(device)];
       count += has ? 1 : -1;
       if (count > (has ? 1 : 0)) continue;
       for (const auto& [begin, bytes] : memory[static_cast<size_t>(device)]) protect(begin, bytes, has);
     }
   }
 };
-PageProtection& pages() {
+PageProtection& page_protection() {
   static PageProtection& only = *new PageProtection;
   return only;
 }
 
-thread_local uint64_t allowed = 0;  // bit mask of the devices whose memory this thread may access
-thread_local const char* running_work = nullptr;
+thread_local uint64_t accessible_devices = 0;  // bit mask of the devices whose memory this thread may access
+thread_local const char* running_work_name = nullptr;
 
-void set_rights(uint64_t devices) {
-  const uint64_t before = std::exchange(allowed, devices);
-  if (PageProtection::is_enabled()) return pages().apply(before, devices);
-  const Keys& all = keys();
+void set_accessible_devices(uint64_t devices) {
+  const uint64_t before = std::exchange(accessible_devices, devices);
+  if (PageProtection::is_enabled()) return page_protection().apply_access(before, devices);
+  const ProtectionKeys& all = protection_keys();
   for (int k = 0; k < all.count; ++k) {
     bool any = false;
-    for (int device = k; device < kMaxDevices; device += all.count) any = any || (allowed & device_bit(device)) != 0;
+    for (int device = k; device < kMaxDevices; device += all.count)
+      any = any || (accessible_devices & device_bit(device)) != 0;
     pkey_set(all.key[static_cast<size_t>(k)], any ? 0 : PKEY_DISABLE_ACCESS);
   }
 }
@@ -99,91 +100,93 @@ struct WatchedRange {
   std::atomic<uintptr_t> begin{0}, end{0};
 };
 // address range of each device; the last one is for page-locked memory
-std::array<WatchedRange, kMaxDevices + 1> watched;
-struct sigaction before;  // the previous signal handler, which is called after the explanation
-std::atomic<bool> explained{false};
+std::array<WatchedRange, kMaxDevices + 1> watched_ranges;
+struct sigaction previous_action;  // the previous signal handler, which is called after the explanation
+std::atomic<bool> has_explained_fault{false};
 
-void handle_fault(int signal, siginfo_t* info, void* context) {
-  struct sigaction usual {};
-  usual.sa_handler = SIG_DFL;
+void handle_segfault(int signal, siginfo_t* info, void* context) {
+  struct sigaction default_action {};
+  default_action.sa_handler = SIG_DFL;
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-  for (size_t i = 0; i < watched.size(); ++i) {
-    if (address < watched[i].begin.load() || address >= watched[i].end.load()) continue;
+  for (size_t i = 0; i < watched_ranges.size(); ++i) {
+    if (address < watched_ranges[i].begin.load() || address >= watched_ranges[i].end.load()) continue;
     std::array<char, 32> memory{"page-locked memory"};
     if (i < kMaxDevices) std::snprintf(memory.data(), memory.size(), "memory of cuda:%d", static_cast<int>(i));
-    bool forbidden = i < kMaxDevices && pages().holds(i, address);
+    bool forbidden = i < kMaxDevices && page_protection().contains(i, address);
 #ifdef SEGV_PKUERR
     forbidden = forbidden || info->si_code == SEGV_PKUERR;
 #endif
-    const char* const why = !forbidden     ? "which is not allocated: it is out of bounds, or was freed"
-                            : running_work ? "which is another device's, without peer access"
-                                           : "which only kernels and copies of that device may touch";
+    const char* const why = !forbidden          ? "which is not allocated: it is out of bounds, or was freed"
+                            : running_work_name ? "which is another device's, without peer access"
+                                                : "which only kernels and copies of that device may touch";
     std::array<char, 256> text;
-    const int length = std::snprintf(text.data(), text.size(), "emulated CUDA: %s touched %s at %p, %s\n",
-                                     running_work ? running_work : "host code", memory.data(), info->si_addr, why);
+    const int length =
+        std::snprintf(text.data(), text.size(), "emulated CUDA: %s touched %s at %p, %s\n",
+                      running_work_name ? running_work_name : "host code", memory.data(), info->si_addr, why);
     if (length > 0 && write(STDERR_FILENO, text.data(), static_cast<size_t>(length)) < 0) break;  // best effort
   }
-  if (explained.exchange(true)) {
-    sigaction(signal, &usual, nullptr);
-  } else if (before.sa_flags & SA_SIGINFO) {
-    before.sa_sigaction(signal, info, context);
-  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-    before.sa_handler(signal);
+  if (has_explained_fault.exchange(true)) {
+    sigaction(signal, &default_action, nullptr);
+  } else if (previous_action.sa_flags & SA_SIGINFO) {
+    previous_action.sa_sigaction(signal, info, context);
+  } else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
+    previous_action.sa_handler(signal);
   } else {
-    sigaction(signal, &usual, nullptr);  // on return, the access is repeated, and the default action ends the program
+    sigaction(signal, &default_action,
+              nullptr);  // on return, the access is repeated, and the default action ends the program
   }
 }
 
 }  // namespace
 
-bool guards_memory() { return keys().count > 0 || PageProtection::is_enabled(); }
+bool guards_memory() { return protection_keys().count > 0 || PageProtection::is_enabled(); }
 
 bool commit_memory(int device, void* begin, size_t bytes) {
   const auto address = reinterpret_cast<uintptr_t>(begin);
   if (device < 0) return PageProtection::protect(address, bytes, true);
   const auto index = static_cast<size_t>(device);
   if (PageProtection::is_enabled()) {
-    const std::lock_guard lock(pages().mutex);
-    pages().memory[index][address] = bytes;
+    const std::lock_guard lock(page_protection().mutex);
+    page_protection().memory[index][address] = bytes;
     madvise(begin, bytes, MADV_HUGEPAGE);  // without huge pages, changing access rights takes ten times as long
-    return PageProtection::protect(address, bytes, pages().users[index] > 0);
+    return PageProtection::protect(address, bytes, page_protection().num_threads_with_access[index] > 0);
   }
-  const Keys& all = keys();
+  const ProtectionKeys& all = protection_keys();
   const int key = all.count == 0 ? -1 : all.key[static_cast<size_t>(device % all.count)];
   return pkey_mprotect(begin, bytes, PROT_READ | PROT_WRITE, key) == 0;
 }
 void decommit_memory(int device, void* begin, size_t bytes) {
   const auto address = reinterpret_cast<uintptr_t>(begin);
   if (device >= 0 && PageProtection::is_enabled()) {
-    const std::lock_guard lock(pages().mutex);
-    pages().memory[static_cast<size_t>(device)].erase(address);
+    const std::lock_guard lock(page_protection().mutex);
+    page_protection().memory[static_cast<size_t>(device)].erase(address);
   }
   madvise(begin, bytes, MADV_DONTNEED);
   PageProtection::protect(address, bytes, false);
 }
 
 void explain_faults(int device, const void* begin, size_t bytes) {
-  WatchedRange& range = watched[static_cast<size_t>(device < 0 ? kMaxDevices : device)];
+  WatchedRange& range = watched_ranges[static_cast<size_t>(device < 0 ? kMaxDevices : device)];
   range.begin = reinterpret_cast<uintptr_t>(begin);
   range.end = reinterpret_cast<uintptr_t>(begin) + bytes;
   struct sigaction now {};
   sigaction(SIGSEGV, nullptr, &now);
-  if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == handle_fault) return;
-  before = now;
+  if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == handle_segfault) return;
+  previous_action = now;
   struct sigaction action {};
-  action.sa_sigaction = handle_fault;
+  action.sa_sigaction = handle_segfault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigaction(SIGSEGV, &action, nullptr);
 }
 
 DeviceAccess::DeviceAccess(uint64_t devices, const char* work_name)
-    : saved_devices_(allowed), saved_work_name_(running_work) {
-  running_work = work_name;
-  set_rights(devices);
+    : saved_devices_(accessible_devices), saved_work_name_(running_work_name) {
+  running_work_name = work_name;
+  set_accessible_devices(devices);
 }
 DeviceAccess::~DeviceAccess() {
-  running_work = saved_work_name_;
-  set_rights(saved_devices_);
+  running_work_name = saved_work_name_;
+  set_accessible_devices(saved_devices_);
 }
 
 }  // namespace tandem::emulation

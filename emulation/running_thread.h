@@ -21,15 +21,16 @@ extern constinit thread_local Position position;
 struct Votes {
   unsigned true_count, vote_count;
 };
-/// Waits until all threads of the block that have not ended have called barrier(), and returns their votes.
+/// Waits until all threads of the block that have not ended have called sync_threads(), and returns their votes.
 /// `function_name` is the name of the CUDA function, for messages.
-Votes barrier(const char* function_name, bool vote, SourceLocation location);
+Votes sync_threads(const char* function_name, bool vote, SourceLocation location);
 
 /// Waits for the lanes of `mask`, then returns the value that lane `source` passed. Does not order memory accesses.
-uint64_t exchange(const char* function_name, unsigned mask, uint64_t value, int source, SourceLocation location);
+uint64_t exchange_lanes(const char* function_name, unsigned mask, uint64_t value, int source, SourceLocation location);
 /// Waits for the lanes of `mask`, then writes their values to `all` (0 for other lanes), and returns the mask of the
 /// lanes that took part.
-unsigned gather(const char* function_name, unsigned mask, uint64_t value, uint64_t (&all)[32], SourceLocation location);
+unsigned gather_lanes(const char* function_name, unsigned mask, uint64_t value, uint64_t (&all)[32],
+                      SourceLocation location);
 /// Waits for the lanes of `mask`, and orders their memory accesses.
 void sync_warp(unsigned mask, SourceLocation location);
 /// Lets other threads of the block run.

@@ -14,30 +14,30 @@ namespace tandem::emulation {
 constexpr size_t kAlignment = 128;
 // Minimum size of a guard zone; the zone after an array is extended to a multiple of kAlignment
 constexpr size_t kGuardBytes = 256;
-constexpr unsigned char kNan = 0xff, kGuardByte = 0xa5;
+constexpr unsigned char kNanByte = 0xff, kGuardByte = 0xa5;
 static const SharedArray dynamic_declaration{"dynamic shared memory", {"", 0}};
 
 static constexpr size_t padded_size(size_t bytes) {
   return kGuardBytes + (bytes + kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-void* SharedMemory::array(const SharedArray& declaration, size_t bytes) {
+void* SharedMemory::find_or_allocate_array(const SharedArray& declaration, size_t bytes) {
   for (const Allocation& allocation : allocations_)
     if (allocation.declaration == &declaration) return allocation.memory + kGuardBytes;
   static_bytes_ += bytes;
-  TANDEM_CHECK_AS(CudaError, static_bytes_ <= kStaticLimit, "shared array ", declaration.name, " of ", bytes,
-                  " bytes: the block's static arrays take ", static_bytes_, "; accepted: up to ", kStaticLimit,
+  TANDEM_CHECK_AS(CudaError, static_bytes_ <= kMaxStaticBytes, "shared array ", declaration.name, " of ", bytes,
+                  " bytes: the block's static arrays take ", static_bytes_, "; accepted: up to ", kMaxStaticBytes,
                   " bytes");
   // As in CUDA, the larger limit requires a call of allow_shared_memory(), which a launch makes only if it has more
   // than kStaticLimit dynamic bytes.
-  const size_t limit = dynamic_bytes_ > kStaticLimit ? kLimit : kStaticLimit;
+  const size_t limit = dynamic_bytes_ > kMaxStaticBytes ? kMaxBytes : kMaxStaticBytes;
   TANDEM_CHECK_AS(CudaError, static_bytes_ + dynamic_bytes_ <= limit, "shared array ", declaration.name, " of ", bytes,
                   " bytes: with ", dynamic_bytes_, " dynamic bytes the block takes ", static_bytes_ + dynamic_bytes_,
                   "; accepted: up to ", limit, " bytes");
   return allocate_array(declaration, bytes);
 }
 
-void* SharedMemory::dynamic_array() {
+void* SharedMemory::allocate_dynamic_array() {
   for (const Allocation& allocation : allocations_)
     if (allocation.declaration == &dynamic_declaration) return allocation.memory + kGuardBytes;
   return allocate_array(dynamic_declaration, dynamic_bytes_);
@@ -48,14 +48,14 @@ void* SharedMemory::allocate_array(const SharedArray& declaration, size_t bytes)
   char* const memory = static_cast<char*>(std::aligned_alloc(kAlignment, padded_size(bytes)));
   if (!memory) throw std::bad_alloc();
   std::memset(memory, kGuardByte, padded_size(bytes));
-  std::memset(memory + kGuardBytes, kNan, bytes);
+  std::memset(memory + kGuardBytes, kNanByte, bytes);
   forbid_access(memory, kGuardBytes);
   forbid_access(memory + kGuardBytes + bytes, padded_size(bytes) - kGuardBytes - bytes);
   allocations_.push_back({&declaration, memory, bytes});
   return memory + kGuardBytes;
 }
 
-std::string SharedMemory::damage() const {
+std::string SharedMemory::describe_damage() const {
   // AddressSanitizer reports such writes itself, and forbids reading guard zones
   if constexpr (kAsanEnabled) return "";
   const TsanIgnoreGuard ignore_guard;

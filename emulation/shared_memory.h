@@ -18,9 +18,9 @@ struct SharedArray {
 
 class SharedMemory {
  public:
-  static constexpr size_t kStaticLimit = 48 * 1024;  // maximum bytes of all static arrays together, as in nvcc
+  static constexpr size_t kMaxStaticBytes = 48 * 1024;  // maximum bytes of all static arrays together, as in nvcc
   // Maximum bytes of static and dynamic arrays, as in compute capability 9
-  static constexpr size_t kLimit = 227 * 1024;
+  static constexpr size_t kMaxBytes = 227 * 1024;
 
   SharedMemory() = default;
   SharedMemory(const SharedMemory&) = delete;
@@ -29,11 +29,11 @@ class SharedMemory {
   void set_dynamic_bytes(size_t bytes) { dynamic_bytes_ = bytes; }
   /// Returns the running block's array for this declaration; allocates it at the first call. @throws CudaError if the
   /// block then has too much shared memory
-  void* array(const SharedArray& declaration, size_t bytes);
+  void* find_or_allocate_array(const SharedArray& declaration, size_t bytes);
   /// Returns the dynamic array of the launch; every call returns the same array.
-  void* dynamic_array();
+  void* allocate_dynamic_array();
   /// Returns a description of the first damaged guard zone after a block has run, or an empty string.
-  std::string damage() const;
+  std::string describe_damage() const;
   void clear();
 
  private:

@@ -61,20 +61,20 @@ constexpr int warpSize = 32;
 // ---- barriers of a block: they wait only for threads that have not ended
 
 inline void __syncthreads(tandem::emulation::SourceLocation location = tandem::emulation::SourceLocation::here()) {
-  tandem::emulation::barrier("__syncthreads", false, location);
+  tandem::emulation::sync_threads("__syncthreads", false, location);
 }
 inline int __syncthreads_or(int predicate,
                             tandem::emulation::SourceLocation location = tandem::emulation::SourceLocation::here()) {
-  return tandem::emulation::barrier("__syncthreads_or", predicate != 0, location).true_count != 0;
+  return tandem::emulation::sync_threads("__syncthreads_or", predicate != 0, location).true_count != 0;
 }
 inline int __syncthreads_and(int predicate,
                              tandem::emulation::SourceLocation location = tandem::emulation::SourceLocation::here()) {
-  const tandem::emulation::Votes votes = tandem::emulation::barrier("__syncthreads_and", predicate != 0, location);
+  const tandem::emulation::Votes votes = tandem::emulation::sync_threads("__syncthreads_and", predicate != 0, location);
   return votes.true_count == votes.vote_count;
 }
 inline int __syncthreads_count(int predicate,
                                tandem::emulation::SourceLocation location = tandem::emulation::SourceLocation::here()) {
-  return static_cast<int>(tandem::emulation::barrier("__syncthreads_count", predicate != 0, location).true_count);
+  return static_cast<int>(tandem::emulation::sync_threads("__syncthreads_count", predicate != 0, location).true_count);
 }
 
 // ---- warp operations: the lanes of `mask` wait for one another; only __syncwarp orders memory accesses
@@ -96,7 +96,7 @@ template <Shuffled T>
 T shuffle(const char* function_name, unsigned mask, T value, int source, SourceLocation location) {
   uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof value);
-  bits = exchange(function_name, mask, bits, source, location);
+  bits = exchange_lanes(function_name, mask, bits, source, location);
   std::memcpy(&value, &bits, sizeof value);
   return value;
 }
@@ -153,7 +153,7 @@ namespace tandem::emulation {
 template <class T, class Fold>
 T reduce(const char* function_name, unsigned mask, T value, Fold fold, SourceLocation location) {
   uint64_t all[32];
-  unsigned rest = gather(function_name, mask, static_cast<uint64_t>(value), all, location);
+  unsigned rest = gather_lanes(function_name, mask, static_cast<uint64_t>(value), all, location);
   T result = static_cast<T>(all[std::countr_zero(rest)]);
   while (rest &= rest - 1) result = fold(result, static_cast<T>(all[std::countr_zero(rest)]));
   return result;
@@ -187,7 +187,8 @@ unsigned __match_any_sync(unsigned mask, T value,
   uint64_t bits = 0, all[32];
   std::memcpy(&bits, &value, sizeof value);
   unsigned same = 0;
-  for (unsigned rest = tandem::emulation::gather("__match_any_sync", mask, bits, all, location); rest; rest &= rest - 1)
+  for (unsigned rest = tandem::emulation::gather_lanes("__match_any_sync", mask, bits, all, location); rest;
+       rest &= rest - 1)
     if (all[std::countr_zero(rest)] == bits) same |= rest & -rest;
   return same;
 }

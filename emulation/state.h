@@ -16,19 +16,19 @@ namespace tandem::emulation {
 
 /// Settings that the functions of emulation.h change; initialised from environment variables.
 struct Settings {
-  int devices = 8;
+  int num_devices = 8;
   // Description of an environment variable with an invalid value; if not empty, there are no devices
   std::string invalid_variable;
-  bool peers = true;
+  bool has_peer_access = true;
   bool wait_for_launches = false;
-  uint64_t seed = 0;
-  std::array<size_t, kMaxDevices> memory{};
-  std::map<std::string, int> failures;  // maps a function's name to the number of calls until it fails
+  uint64_t stream_seed = 0;
+  std::array<size_t, kMaxDevices> memory_limit_bytes{};
+  std::map<std::string, int> calls_until_failure;  // maps a function's name to the number of calls until it fails
   Settings();
 };
 
 /// Memory range that was passed to a call. `device` is a device index, kPageLocked or kPageable.
-struct Range {
+struct MemoryRange {
   const void* memory;
   size_t bytes;
   int device;
@@ -44,15 +44,15 @@ struct State {
   Arena page_locked{kPageLocked};
   std::array<uint64_t, kMaxDevices> peers{};  // bit mask of the peers whose memory each device may access
 
-  State() { streams.set_seed(settings.seed); }
+  State() { streams.set_seed(settings.stream_seed); }
   Arena& arena(int device);
   /// Returns the index of the device whose address range contains `memory` (allocated or not), kPageLocked or
   /// kPageable.
-  int owner(const void* memory) const;
+  int find_memory_device(const void* memory) const;
   /// Returns an empty string if the range is within one live allocation, or in pageable memory; otherwise a description
   /// of the problem.
-  std::string problem(const Range& range) const;
-  uint64_t reachable(int device) const { return (uint64_t(1) << device) | peers[static_cast<size_t>(device)]; }
+  std::string describe_problem(const MemoryRange& range) const;
+  uint64_t reachable_devices(int device) const { return (uint64_t(1) << device) | peers[static_cast<size_t>(device)]; }
 };
 /// Returns the state, which is never destroyed, because static tensors may outlive other static objects.
 State& state();
@@ -61,8 +61,8 @@ State& state();
 /// this call fails, or if the caller is a host function of a stream
 void begin_call(const char* call);
 /// Checks that a device exists. @throws CudaError if it does not
-void check_exists(const char* call, int device);
+void check_valid_device(const char* call, int device);
 /// @throws CudaError if there is no such device, or if work of the device has failed before
-void check_usable(const char* call, int device);
+void check_device_usable(const char* call, int device);
 
 }  // namespace tandem::emulation

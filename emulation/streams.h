@@ -26,15 +26,15 @@ struct Capture;
 /// A position in a stream, which is passed when the stream has finished `items` items.
 struct StreamPosition {
   std::shared_ptr<gpu::StreamTag> stream;
-  uint64_t items;
-  bool passed() const;
+  uint64_t num_items;
+  bool is_passed() const;
 };
 
 /// A recorded event, or a barrier of several streams. Each stream that reaches it counts as an arrival. It is reached
 /// when all arrivals are done.
 struct SyncEvent {
   int pending_arrivals = 1;              // number of streams that still have to arrive
-  bool reached = false;                  // whether all streams have arrived and the work is done
+  bool is_reached = false;               // whether all streams have arrived and the work is done
   std::function<void()> work;            // work of a barrier, which the last stream to arrive runs; may be empty
   std::vector<StreamPosition> arrivals;  // arrivals that are queued
   std::chrono::steady_clock::time_point time;
@@ -45,11 +45,11 @@ struct WorkItem {
   std::string name = {};  // description for messages, for example "kernel relu"
   // function to run; empty if the item only records an event, waits for one or arrives at a barrier
   std::function<void()> work = {};
-  std::shared_ptr<SyncEvent> arrive = {}, wait = {};
-  uint64_t devices = 0;  // bit mask of the devices whose memory the work touches
-  bool on_host = false;  // whether the work is a host function
+  std::shared_ptr<SyncEvent> arrival = {}, awaited_event = {};
+  uint64_t devices = 0;           // bit mask of the devices whose memory the work touches
+  bool is_host_function = false;  // whether the work is a host function
   /// Called with the lock held before the work runs; returns why the work cannot run, or an empty string.
-  std::function<std::string()> problem = {};
+  std::function<std::string()> find_problem = {};
 };
 
 using Lock = std::unique_lock<std::mutex>;
@@ -60,35 +60,35 @@ class Streams {
  public:
   explicit Streams(std::mutex& mutex) : mutex_(mutex) {}
 
-  gpu::StreamHandle create(int device);
+  gpu::StreamHandle create_stream(int device);
   /// Destroys the stream once its queued work has run.
-  void destroy(gpu::StreamHandle stream);
+  void destroy_stream(gpu::StreamHandle stream);
   /// Returns the stream of a handle. @throws CudaError if `stream` is not a live stream
-  std::shared_ptr<gpu::StreamTag> find(gpu::StreamHandle stream, const char* call) const;
+  std::shared_ptr<gpu::StreamTag> find_stream(gpu::StreamHandle stream, const char* call) const;
 
   /// Queues an item and returns its position. If the stream is capturing, the item becomes part of the capture instead,
   /// and the returned position is already passed.
-  StreamPosition push(const std::shared_ptr<gpu::StreamTag>& stream, WorkItem item);
+  StreamPosition enqueue_item(const std::shared_ptr<gpu::StreamTag>& stream, WorkItem item);
   /// If a seed was set (set_stream_seed), runs some items that are ready, as a device would while the host continues.
-  void run_some(Lock& lock);
+  void run_random_items(Lock& lock);
   /// end() returns the position at the end of a stream's queue; ends() returns these positions for all non-empty queues
   /// of a device.
-  StreamPosition end(const std::shared_ptr<gpu::StreamTag>& stream) const;
-  std::vector<StreamPosition> ends(int device) const;
+  StreamPosition end_position(const std::shared_ptr<gpu::StreamTag>& stream) const;
+  std::vector<StreamPosition> end_positions(int device) const;
   /// Runs items until all positions in `goal` are passed.
-  void finish(Lock& lock, const std::vector<StreamPosition>& goal);
+  void run_until(Lock& lock, const std::vector<StreamPosition>& goal);
   /// Returns whether all positions in `goal` are passed. If not, runs one item first, so that a loop that polls comes
   /// to an end.
   bool poll(Lock& lock, const std::vector<StreamPosition>& goal);
-  void reached(const std::shared_ptr<SyncEvent>& sync_event);
+  void mark_reached(const std::shared_ptr<SyncEvent>& sync_event);
   /// Runs every queued item that can run, then drops the others.
-  void drain(Lock& lock);
+  void run_or_drop_items(Lock& lock);
 
-  size_t pending(int device) const;
+  size_t num_pending_items(int device) const;
   void set_seed(uint64_t seed);
   /// Error message of the first failed work of each device; empty if no work has failed. After a failure, no more work
   /// of the device runs until the message is cleared.
-  std::array<std::string, kMaxDevices> errors;
+  std::array<std::string, kMaxDevices> device_errors;
 
  private:
   bool has_failed(const gpu::StreamTag& stream) const;
@@ -109,13 +109,14 @@ class Streams {
   bool random_bool(double probability) { return std::bernoulli_distribution(probability)(random_); }
 
   std::mutex& mutex_;
-  std::condition_variable changed_;  // notified when an item is finished or queued, and when a barrier is cancelled
+  std::condition_variable
+      items_changed_;  // notified when an item is finished or queued, and when a barrier is cancelled
   std::condition_variable host_queue_changed_;
   std::vector<std::shared_ptr<gpu::StreamTag>> streams_;
   // Queue of the thread that runs host functions: streams whose next item is a host function
   std::deque<gpu::StreamTag*> host_queue_;
-  bool host_thread_ = false;
-  bool shuffled_ = false;
+  bool has_host_thread_ = false;
+  bool is_shuffled_ = false;
   double eagerness_ = 0;  // probability that work runs right after it is queued
   std::mt19937_64 random_;
 };
@@ -129,12 +130,12 @@ namespace detail::gpu {
 struct StreamTag {
   int device;
   std::deque<emulation::WorkItem> queue;
-  uint64_t finished = 0;                             // number of finished items
-  bool running = false;                              // whether a thread is running the front item
-  bool destroyed = false;                            // whether the stream is to be deleted once its queue is empty
+  uint64_t num_finished_items = 0;                   // number of finished items
+  bool is_running = false;                           // whether a thread is running the front item
+  bool is_destroyed = false;                         // whether the stream is to be deleted once its queue is empty
   std::shared_ptr<emulation::Capture> capture = {};  // the capture in which the stream takes part (capture.h), or null
   std::vector<size_t> last_nodes = {};               // nodes on which the stream's next captured node will depend
-  mutable bool visited = false;                      // whether find_blocking_stream() is searching this stream
+  mutable bool is_visited = false;                   // whether find_blocking_stream() is searching this stream
 };
 }  // namespace detail::gpu
 }  // namespace tandem

@@ -13,17 +13,17 @@ namespace tandem::emulation {
 
 // ---- barriers
 
-Votes Block::barrier(const char* function_name, bool vote, SourceLocation location) {
-  Thread& me = *running_;
-  SyncPoint& order = barrier_.order[barrier_.phase % 2];
+Votes Block::sync_threads(const char* function_name, bool vote, SourceLocation location) {
+  Thread& me = *running_thread_;
+  SyncPoint& order = barrier_.sync_points[barrier_.phase % 2];
   {
     const TsanIgnoreGuard ignore_guard;
     if (barrier_.arrived == 0) {
-      barrier_.first = &me;
+      barrier_.first_arrived = &me;
       barrier_.true_count = 0;
-    } else if (!(barrier_.first->location == location)) {
-      fail(std::string("divergent barrier: it is in ") + function_name + ", while " + barrier_.first->describe_wait() +
-               "; all threads must be in the same one",
+    } else if (!(barrier_.first_arrived->location == location)) {
+      fail(std::string("divergent barrier: it is in ") + function_name + ", while " +
+               barrier_.first_arrived->describe_wait() + "; all threads must be in the same one",
            &location);
     }
     me.function_name = function_name;
@@ -31,9 +31,9 @@ Votes Block::barrier(const char* function_name, bool vote, SourceLocation locati
     me.mask = 0;
     barrier_.true_count += vote;
     order.release();
-    if (++barrier_.arrived == alive_) release_barrier();
+    if (++barrier_.arrived == num_alive_threads_) release_barrier();
   }
-  wait(me);
+  pause_thread(me);
   order.acquire();
   return barrier_.result;  // still valid: the next barrier cannot change it before this thread arrives there
 }
@@ -54,7 +54,7 @@ static std::string hex(unsigned mask) {
 }
 
 Block::WarpGroup& Block::group_of(const Thread& thread, unsigned mask) {
-  Warp& warp = warps_[thread.number / kWarp];
+  Warp& warp = warps_[thread.thread_number / kWarp];
   for (WarpGroup& group : warp.groups)
     if (group.mask == mask) return group;
   warp.groups.emplace_back().mask = mask;
@@ -63,8 +63,8 @@ Block::WarpGroup& Block::group_of(const Thread& thread, unsigned mask) {
 
 Block::LaneResult Block::sync_lanes(const char* function_name, unsigned mask, uint64_t value, int source, uint64_t* all,
                                     SourceLocation location) {
-  Thread& me = *running_;
-  const unsigned lane = me.number % kWarp;
+  Thread& me = *running_thread_;
+  const unsigned lane = me.thread_number % kWarp;
   const bool orders = source < 0 && !all;  // only __syncwarp orders memory accesses
   unsigned turn = 0;
   {
@@ -75,7 +75,7 @@ Block::LaneResult Block::sync_lanes(const char* function_name, unsigned mask, ui
            &location);
     WarpGroup& group = group_of(me, mask);
     if (group.arrived) {
-      const Thread& other = threads_[me.number - lane + std::countr_zero(group.arrived)];
+      const Thread& other = threads_[me.thread_number - lane + std::countr_zero(group.arrived)];
       if (other.function_name != function_name && std::string_view(other.function_name) != function_name)
         fail(std::string(function_name) + " for lanes " + hex(mask) + ", while " + other.describe_wait() +
                  " for the same lanes; all lanes of a mask must call the same function",
@@ -86,14 +86,15 @@ Block::LaneResult Block::sync_lanes(const char* function_name, unsigned mask, ui
     me.mask = mask;
     me.value = value;
     me.source = source;
-    me.all = all;
+    me.all_values = all;
     turn = group.phase % 2;
-    if (orders) group.order[turn].release();
+    if (orders) group.sync_points[turn].release();
     group.arrived |= 1u << lane;
-    if (group.arrived == (mask & warps_[me.number / kWarp].alive)) complete_lane_sync(me.number / kWarp, group);
+    if (group.arrived == (mask & warps_[me.thread_number / kWarp].alive_lanes))
+      complete_lane_sync(me.thread_number / kWarp, group);
   }
-  wait(me);
-  if (orders) group_of(me, mask).order[turn].acquire();
+  pause_thread(me);
+  if (orders) group_of(me, mask).sync_points[turn].acquire();
   if (source >= 0 && !(me.lane_result.lanes >> source & 1))
     fail(std::string(function_name) + ": lane " + std::to_string(lane) + " reads lane " + std::to_string(source) +
              (mask >> source & 1 ? ", which has ended" : ", which is not in its mask " + hex(mask)),
@@ -109,26 +110,26 @@ void Block::complete_lane_sync(size_t warp, WarpGroup& group) {
     Thread& thread = lanes[std::countr_zero(rest)];
     thread.lane_result = {0, arrived};
     if (thread.source >= 0 && (arrived >> thread.source & 1)) thread.lane_result.value = lanes[thread.source].value;
-    if (!thread.all) continue;
-    for (unsigned i = 0; i < kWarp; ++i) thread.all[i] = arrived >> i & 1 ? lanes[i].value : 0;
+    if (!thread.all_values) continue;
+    for (unsigned i = 0; i < kWarp; ++i) thread.all_values[i] = arrived >> i & 1 ? lanes[i].value : 0;
   }
   // The lanes that were synchronized run next, before other warps, because the data of 32 threads fits into the L1
   // cache.
-  const bool backwards = order_.order == ThreadOrder::reverse;
+  const bool backwards = order_setting_.order == ThreadOrder::reverse;
   for (unsigned i = 0; i < kWarp; ++i)
     if (const unsigned lane = backwards ? i : kWarp - 1 - i; arrived >> lane & 1) make_runnable_first(lanes[lane]);
 }
 
 void Block::on_thread_end(const Thread& thread) {
-  --alive_;
-  const size_t w = thread.number / kWarp;
+  --num_alive_threads_;
+  const size_t w = thread.thread_number / kWarp;
   Warp& warp = warps_[w];
-  warp.alive &= ~(1u << thread.number % kWarp);
+  warp.alive_lanes &= ~(1u << thread.thread_number % kWarp);
   if (error_) return;
   // If all other threads of the block or of the warp group have arrived, they waited only for this thread.
-  if (barrier_.arrived && barrier_.arrived == alive_) release_barrier();
+  if (barrier_.arrived && barrier_.arrived == num_alive_threads_) release_barrier();
   for (WarpGroup& group : warp.groups)
-    if (group.arrived && group.arrived == (group.mask & warp.alive)) complete_lane_sync(w, group);
+    if (group.arrived && group.arrived == (group.mask & warp.alive_lanes)) complete_lane_sync(w, group);
 }
 
 // ---- memory
@@ -136,7 +137,8 @@ void Block::on_thread_end(const Thread& thread) {
 void* Block::shared_array(const SharedArray* declaration, size_t bytes) {
   const TsanIgnoreGuard ignore_guard;
   try {
-    return declaration ? shared_.array(*declaration, bytes) : shared_.dynamic_array();
+    return declaration ? shared_memory_.find_or_allocate_array(*declaration, bytes)
+                       : shared_memory_.allocate_dynamic_array();
   } catch (const CudaError& error) {
     fail(error.what(), declaration ? &declaration->location : nullptr);
   }
@@ -146,19 +148,19 @@ void Block::fence(FenceScope scope) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if constexpr (kTsanEnabled) {
     const TsanIgnoreGuard ignore_guard;
-    fences_[running_->number].fence(scope, block_sync_points_, grid_sync_points_);
+    fences_[running_thread_->thread_number].fence(scope, block_sync_points_, grid_sync_points_);
   }
 }
 void Block::before_atomic(const void* address) {
   if constexpr (kTsanEnabled) {
     const TsanIgnoreGuard ignore_guard;
-    fences_[running_->number].before_atomic(address, block_sync_points_, grid_sync_points_);
+    fences_[running_thread_->thread_number].before_atomic(address, block_sync_points_, grid_sync_points_);
   }
 }
 void Block::after_atomic(const void* address) {
   if constexpr (kTsanEnabled) {
     const TsanIgnoreGuard ignore_guard;
-    fences_[running_->number].after_atomic(address, block_sync_points_, grid_sync_points_);
+    fences_[running_thread_->thread_number].after_atomic(address, block_sync_points_, grid_sync_points_);
   }
 }
 

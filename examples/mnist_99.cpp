@@ -15,11 +15,11 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr int64_t kBatch = 128, kEpochs = 3;
+constexpr int64_t kBatchSize = 128, kNumEpochs = 3;
 
 /// Returns the images (N, 1, 28, 28) normalized to mean 0 and standard deviation 1, in channels-last format, which is
 /// the fastest for convolutions on the CPU.
-Tensor normalized(const data::datasets::MNIST& set) {
+Tensor normalize_images(const data::datasets::MNIST& set) {
   return ((set.images() - 0.1307) / 0.3081).contiguous(MemoryFormat::ChannelsLast);
 }
 /// Appends a convolution, BatchNorm2d, ReLU and MaxPool2d. The Sequential runs the last three as one fused operation.
@@ -37,11 +37,11 @@ nn::Sequential train_network(const Tensor& images, const Tensor& labels) {
   net->push_back(nn::Linear(32 * 6 * 6, 10));
   net->to(MemoryFormat::ChannelsLast);
 
-  const int64_t steps = kEpochs * ((images.size(0) + kBatch - 1) / kBatch);
+  const int64_t steps = kNumEpochs * ((images.size(0) + kBatchSize - 1) / kBatchSize);
   optim::AdamW optimizer(net->parameters(), optim::AdamWOptions(0.01).weight_decay(0));
   optim::OneCycleLR schedule(optimizer, 0.01, steps);
   for (int64_t step = 0; step < steps;) {
-    for (const Tensor& rows : randperm(images.size(0)).split(kBatch)) {
+    for (const Tensor& rows : randperm(images.size(0)).split(kBatchSize)) {
       optimizer.zero_grad();
       cross_entropy(net(images.index_select(0, rows)), labels.index_select(0, rows)).backward();
       optimizer.step();
@@ -75,9 +75,9 @@ int main(int argc, char** argv) try {
     manual_seed(static_cast<uint64_t>(seed));
     const auto start = Clock::now();
     const data::datasets::MNIST train(argv[1]);
-    nn::Sequential net = train_network(normalized(train), train.targets());
+    nn::Sequential net = train_network(normalize_images(train), train.targets());
     const double took = std::chrono::duration<double>(Clock::now() - start).count();
-    const double right = accuracy_percent(net, normalized(test), test.targets());
+    const double right = accuracy_percent(net, normalize_images(test), test.targets());
     std::printf("seed %d: %.2f %% of the test images after %.1f s\n", seed, right, took);
     std::fflush(stdout);
     sum += right, squares += right * right, seconds += took;

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "tandem/core/option.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::logs {

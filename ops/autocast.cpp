@@ -24,12 +24,12 @@ void Autocast::begin(CastPolicy policy, std::initializer_list<TensorList> operan
       for (const Tensor& x : list)
         if (accepts(x) && x.dtype() != lower) dtype_ = kFloat32;
   saved_ = std::exchange(state.enabled, {});
-  state.any = false;
+  state.is_any_enabled = false;
 }
 void Autocast::end() {
   AutocastState& state = ThreadContext::current().autocast;
   state.enabled = saved_;
-  state.any = true;
+  state.is_any_enabled = true;
 }
 
 Tensor Autocast::operator()(const Tensor& x) const {
@@ -38,7 +38,7 @@ Tensor Autocast::operator()(const Tensor& x) const {
   const bool is_weight = x.dtype() == kFloat32 && x.requires_grad() && x.is_leaf();
   if (!is_weight || !state.cache_enabled) return x.to(dtype_);
   if (!state.cache) state.cache = std::make_shared<AutocastCache>();
-  return state.cache->cast(x, dtype_);
+  return state.cache->cached_cast(x, dtype_);
 }
 std::vector<Tensor> Autocast::operator()(TensorList list) const {
   std::vector<Tensor> out;

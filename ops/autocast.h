@@ -16,7 +16,7 @@ class Autocast {
  public:
   /// Each operand is a Tensor, which may be undefined, or a TensorList.
   template <class... Operands> explicit Autocast(CastPolicy policy, const Operands&... operands) {
-    if (ThreadContext::current().autocast.any && policy != CastPolicy::none) [[unlikely]]
+    if (ThreadContext::current().autocast.is_any_enabled && policy != CastPolicy::none) [[unlikely]]
       begin(policy, {as_list(operands)...});
   }
   template <CastPolicy policy, class... Operands>

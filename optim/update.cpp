@@ -8,7 +8,7 @@ namespace tandem::optim::detail {
 /// Warns if the ranks have not communicated, because they then train independent models. Probably the program made a
 /// group, but did not wrap its model in DistributedDataParallel.
 void warn_if_ranks_never_communicate() {
-  RankState& state = ThreadContext::current().state();
+  RankState& state = ThreadContext::current().rank_state();
   if (state.world_size > 1 && state.collective_count == 0 && !state.warned_of_no_collective.exchange(true))
     std::fprintf(
         stderr,

@@ -17,7 +17,7 @@
 
 #include "tandem/core/generator.h"
 #include "tandem/core/option.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 #include "tandem/core/tensor_tree.h"
 #include "tandem/parallel/device_threads.h"
 #include "tandem/parallel/parallel_loss.h"

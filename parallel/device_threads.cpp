@@ -25,7 +25,8 @@ void DeviceThreads::run_on_devices(size_t count, const std::function<void(size_t
   // rounded up, so that no core is idle
   const int share = count == 1 ? get_thread_share() : (cores + parts - 1) / parts;
   const ThreadShareGuard cores_of_each(share);
-  ThreadContext::current().state();  // creates the state of this rank now, so that the copies of the context share it
+  ThreadContext::current()
+      .rank_state();  // creates the state of this rank now, so that the copies of the context share it
   ThreadContext context = ThreadContext::current();
   std::vector<std::exception_ptr> failures(count);
   std::vector<uint64_t> sequences(count);

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tandem/core/device.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 
 namespace tandem::detail {
 class WorkerThread;

@@ -2,7 +2,7 @@
 #pragma once
 #include "tandem/core/generator.h"
 #include "tandem/core/option.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 #include "tandem/core/tensor_tree.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/comm_hooks.h"

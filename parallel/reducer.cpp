@@ -130,7 +130,7 @@ void Reducer::on_gradient(size_t i) {
     TraceEvent event{.kind = TraceEvent::Kind::gradient, .name = gradients_.names()[i]};
     event.start = event.end = trace_clock();
     event.bytes = parameters()[i].nbytes();
-    tracer->add(std::move(event));
+    tracer->add_event(std::move(event));
   }
   tracker_.mark_used(i);
   gradients_.finalize_gradient(i);

@@ -136,7 +136,7 @@ void transfer_tensor(const Tensor& source, const Tensor& target) {
   if (!tracer) return;
   event.end = trace_clock();
   event.device = source.device(), event.to = target.device(), event.bytes = target.nbytes();
-  tracer->add(std::move(event));
+  tracer->add_event(std::move(event));
 }
 
 std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& sizes,

@@ -41,7 +41,7 @@ Tensor detach_if_buffer(const Tensor& tensor, bool is_buffer) {
 
 /// Sets `to` to the tensor `from`. If `to` is defined, its TensorImpl is changed in place to the storage, sizes and
 /// dtype of `from`, so that all other handles to the same tensor see the change.
-void assign(Tensor& to, const Tensor& from, bool is_buffer) {
+void assign_tensor(Tensor& to, const Tensor& from, bool is_buffer) {
   const Tensor read = detach_if_buffer(from, is_buffer);
   if (!to.defined()) {
     to = read;
@@ -134,7 +134,7 @@ bool InputArchive::try_read(const std::string& key, Tensor& tensor, bool is_buff
   const std::optional<IValue> found = find(key);
   if (!found) return false;
   TANDEM_CHECK(found->isTensor(), name_, ": '", key, "' is ", found->tagKind(), "; accepted: a Tensor");
-  assign(tensor, found->toTensor(), is_buffer);
+  assign_tensor(tensor, found->toTensor(), is_buffer);
   return true;
 }
 bool InputArchive::try_read(const std::string& key, InputArchive& archive) const {

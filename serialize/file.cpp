@@ -62,13 +62,13 @@ FileSink::FileSink(const char* op, const std::string& path) : op_(op), path_(pat
   TANDEM_CHECK(::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode), op_, ": ", path,
                " exists and is not a file; accepted: the path of a regular file, or a new path");
   static std::atomic<uint64_t> count{0};  // makes the temporary name unique within the process
-  temporary_ = path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(count++);
-  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  TANDEM_CHECK(fd_ >= 0, op_, ": cannot open ", temporary_, ": ", std::strerror(errno));
+  temporary_path_ = path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(count++);
+  fd_ = ::open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  TANDEM_CHECK(fd_ >= 0, op_, ": cannot open ", temporary_path_, ": ", std::strerror(errno));
 }
 FileSink::~FileSink() {
   if (fd_ >= 0) ::close(fd_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_path_.empty()) ::unlink(temporary_path_.c_str());
 }
 void FileSink::write(const void* from, uint64_t bytes) {
   for (uint64_t done = 0; done < bytes;) {
@@ -82,9 +82,9 @@ void FileSink::commit() {
   TANDEM_CHECK(::fsync(fd_) == 0, op_, ": writing ", path_, " to the disk failed: ", std::strerror(errno));
   const int closed = ::close(std::exchange(fd_, -1));
   TANDEM_CHECK(closed == 0, op_, ": closing ", path_, " failed: ", std::strerror(errno));
-  TANDEM_CHECK(::rename(temporary_.c_str(), path_.c_str()) == 0, op_, ": cannot rename ", temporary_, " to ", path_,
-               ": ", std::strerror(errno));
-  temporary_.clear();
+  TANDEM_CHECK(::rename(temporary_path_.c_str(), path_.c_str()) == 0, op_, ": cannot rename ", temporary_path_, " to ",
+               path_, ": ", std::strerror(errno));
+  temporary_path_.clear();
   // Sync the folder, so that the rename reaches the disk. Errors are ignored, because some file systems cannot sync
   // folders.
   const size_t slash = path_.rfind('/');

@@ -80,7 +80,7 @@ class FileSink {
 
  private:
   const char* op_;
-  std::string path_, temporary_;
+  std::string path_, temporary_path_;
   int fd_ = -1;
 };
 

@@ -18,16 +18,18 @@ using optim::OptimizerParamGroup;
 
 /// Two settings of Tandem's optimizers that are one tuple in Python, such as betas.
 struct TupleSetting {
-  const char *name, *first, *second;
+  const char *name, *first_setting, *second_setting;
 };
 constexpr TupleSetting kTupleSettings[] = {
     {"betas", "beta1", "beta2"}, {"etas", "etaminus", "etaplus"}, {"step_sizes", "step_size_min", "step_size_max"}};
 // Name of a bool setting of LBFGS; in Python, line_search_fn has this value or is None
-constexpr char kLineSearch[] = "strong_wolfe";
+constexpr char kStrongWolfe[] = "strong_wolfe";
 constexpr char kSettingPrefix[] = "options.";  // prefix of names of settings in safetensors metadata
 
 /// Returns whether a setting is a count. Python requires an int for these settings; Tandem stores a double.
-bool is_count(const std::string& name) { return name == "max_iter" || name == "max_eval" || name == "history_size"; }
+bool is_count_setting(const std::string& name) {
+  return name == "max_iter" || name == "max_eval" || name == "history_size";
+}
 
 std::string format_double(double value) {
   char digits[32];
@@ -51,13 +53,13 @@ size_t read_count(const IValue& value, const IValue& of) {
 }
 
 // `group` is a copy, because visit() passes pointers to mutable options
-IValue options_value(OptimizerParamGroup group, size_t first) {
+IValue param_group_value(OptimizerParamGroup group, size_t first) {
   std::map<std::string, IValue> settings;
   std::vector<std::string> order;
   group.options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
     if (bool* const* const flag = std::get_if<bool*>(&setting))
       settings[name] = IValue(**flag);
-    else if (is_count(name))
+    else if (is_count_setting(name))
       settings[name] = IValue(static_cast<int64_t>(*std::get<double*>(setting)));
     else
       settings[name] = IValue(*std::get<double*>(setting));
@@ -67,11 +69,12 @@ IValue options_value(OptimizerParamGroup group, size_t first) {
   for (const std::string& name : order) {
     bool in_pair = false;
     for (const TupleSetting& pair : kTupleSettings) {
-      if (name == pair.first) out.insert(pair.name, IValue::tuple({settings.at(pair.first), settings.at(pair.second)}));
-      in_pair |= name == pair.first || name == pair.second;
+      if (name == pair.first_setting)
+        out.insert(pair.name, IValue::tuple({settings.at(pair.first_setting), settings.at(pair.second_setting)}));
+      in_pair |= name == pair.first_setting || name == pair.second_setting;
     }
-    if (name == kLineSearch)
-      out.insert("line_search_fn", settings.at(name).toBool() ? IValue(std::string(kLineSearch)) : IValue());
+    if (name == kStrongWolfe)
+      out.insert("line_search_fn", settings.at(name).toBool() ? IValue(std::string(kStrongWolfe)) : IValue());
     else if (!in_pair)
       out.insert(name, settings.at(name));
   }
@@ -83,14 +86,14 @@ IValue options_value(OptimizerParamGroup group, size_t first) {
 }
 
 /// A parameter group that was read from a file: the indices of its parameters, and its options.
-struct Group {
+struct SavedParamGroup {
   std::vector<IValue> params;
   IValue options;
 };
 /// Returns the parameter groups. In Python's files they are a list; in LibTorch's files, an object with the keys
 /// "param_groups/0", "param_groups/1", ...
-std::vector<Group> read_groups(const IValue& value) {
-  std::vector<Group> out;
+std::vector<SavedParamGroup> read_param_groups(const IValue& value) {
+  std::vector<SavedParamGroup> out;
   if (value.isList()) {
     for (const IValue& group : value.elements()) out.push_back({group.at("params").elements(), group});
     return out;
@@ -120,19 +123,19 @@ void read_option(const std::string& name, const IValue& value, const std::string
                  const std::set<std::string>& known, bool is_adamw, Optimizer::Settings& settings) {
   if (name == "params") return;
   for (const TupleSetting& pair : kTupleSettings)
-    if (name == pair.name && known.count(pair.first)) {
+    if (name == pair.name && known.count(pair.first_setting)) {
       TANDEM_CHECK(value.elements().size() == 2, "the option '", name, "' has ", value.elements().size(),
                    " numbers; accepted: 2");
-      settings[prefix + pair.first] = format_double(to_number(value.elements()[0]));
-      settings[prefix + pair.second] = format_double(to_number(value.elements()[1]));
+      settings[prefix + pair.first_setting] = format_double(to_number(value.elements()[0]));
+      settings[prefix + pair.second_setting] = format_double(to_number(value.elements()[1]));
       return;
     }
-  if (name == "line_search_fn" && known.count(kLineSearch)) {
-    TANDEM_CHECK(value.isNone() || (value.isString() && value.toStringRef() == kLineSearch),
+  if (name == "line_search_fn" && known.count(kStrongWolfe)) {
+    TANDEM_CHECK(value.isNone() || (value.isString() && value.toStringRef() == kStrongWolfe),
                  "the option 'line_search_fn' is ",
                  value.isString() ? "'" + value.toStringRef() + "'" : value.tagKind(), "; accepted: None and '",
-                 kLineSearch, "'");
-    settings[prefix + kLineSearch] = value.isNone() ? "0" : "1";
+                 kStrongWolfe, "'");
+    settings[prefix + kStrongWolfe] = value.isNone() ? "0" : "1";
     return;
   }
   if (known.count(name) && !value.isNone())
@@ -162,7 +165,7 @@ IValue optimizer_state_dict(const Optimizer& optimizer) {
   IValue groups = IValue::list({}), state = IValue::dict();
   size_t first = 0;
   for (const OptimizerParamGroup& group : optimizer.param_groups()) {
-    groups.push_back(options_value(group, first));
+    groups.push_back(param_group_value(group, first));
     first += group.params().size();
   }
   std::map<int64_t, IValue> by_parameter;
@@ -179,7 +182,7 @@ IValue optimizer_state_dict(const Optimizer& optimizer) {
 }
 
 OptimizerState optimizer_state(const IValue& value, const Optimizer& optimizer) {
-  const std::vector<Group> groups = read_groups(value.at("param_groups"));
+  const std::vector<SavedParamGroup> groups = read_param_groups(value.at("param_groups"));
   const std::vector<OptimizerParamGroup>& mine = optimizer.param_groups();
   TANDEM_CHECK(groups.size() == mine.size(),
                "loaded state dict has a different number of parameter groups: the file has ", groups.size(),
@@ -225,12 +228,12 @@ bool is_optimizer_value(const IValue& value) {
 void save_optimizer_as_safetensors(const IValue& value, const std::string& path) {
   std::vector<std::pair<std::string, Tensor>> tensors;
   SafetensorsMetadata metadata;
-  const std::vector<Group> groups = read_groups(value.at("param_groups"));
+  const std::vector<SavedParamGroup> groups = read_param_groups(value.at("param_groups"));
   for (size_t g = 0; g < groups.size(); ++g) {
     Optimizer::Settings settings;
     std::set<std::string> names;
-    for (const TupleSetting& pair : kTupleSettings) names.insert(pair.first);
-    names.insert(kLineSearch);
+    for (const TupleSetting& pair : kTupleSettings) names.insert(pair.first_setting);
+    names.insert(kStrongWolfe);
     for (const IValue::Entry& option : groups[g].options.entries()) names.insert(option.key().toStringRef());
     for (const IValue::Entry& option : groups[g].options.entries())
       read_option(option.key().toStringRef(), option.value(), std::to_string(g) + ".", names, false, settings);

@@ -16,7 +16,7 @@ namespace {
 
 struct KnownGlobal {
   const char *module, *name;
-  Global::What what;
+  Global::Kind kind;
 };
 constexpr KnownGlobal kKnownGlobals[] = {{"collections", "OrderedDict", Global::ordered_dict},
                                          {"collections", "Counter", Global::counter},
@@ -79,14 +79,14 @@ bool is_tensor_class(const std::string& module, const std::string& name) {
 
 StackItem find_global(const std::string& given_module, const std::string& name) {
   const std::string module = given_module == "__builtin__" ? "builtins" : given_module;  // Python 2's name
-  const auto global = [&](Global::What what, std::optional<DType> dtype = {}) {
+  const auto global = [&](Global::Kind what, std::optional<DType> dtype = {}) {
     return StackItem{std::make_shared<const Global>(Global{module + "." + name, what, dtype})};
   };
   for (const KnownGlobal& known : kKnownGlobals)
-    if (module == known.module && name == known.name) return global(known.what);
+    if (module == known.module && name == known.name) return global(known.kind);
   if (module == "torch") {
     for (const PickledDType& known : kPickledDTypes) {
-      if (name == known.storage) return global(Global::storage, known.dtype);
+      if (name == known.storage_class) return global(Global::storage, known.dtype);
       if (name == known.name) return {IValue(known.dtype)};
     }
     if (is_unsupported_dtype(name)) return {IValue("torch." + name)};
@@ -96,7 +96,7 @@ StackItem find_global(const std::string& given_module, const std::string& name) 
   TANDEM_FAIL("the pickle refers to the global '", given_module, ".", name, "', which is refused",
               kAcceptedPickleContents);
 }
-bool is_class(Global::What what) {
+bool is_newobj_class(Global::Kind what) {
   return what == Global::ordered_dict || what == Global::counter || what == Global::set || what == Global::byte_array ||
          what == Global::complex || what == Global::size || what == Global::parameter_class;
 }
@@ -146,7 +146,7 @@ Tensor rebuild_tensor(const Arguments& given, const Global& of, TensorSource& te
   TANDEM_CHECK(content, "the pickle calls ", of.name, " without a storage; the file is damaged");
   const PickledStorage& storage = **content;
   DType dtype = storage.dtype.value_or(kUInt8);
-  if (of.what == Global::tensor_v3) {
+  if (of.kind == Global::tensor_v3) {
     const IValue& named = get_argument(given, 6, of);
     TANDEM_CHECK(!named.isString(), "the pickle has a tensor of the dtype ", named.toStringRef(),
                  "; accepted: ", dtype_names());
@@ -158,11 +158,11 @@ Tensor rebuild_tensor(const Arguments& given, const Global& of, TensorSource& te
   }
   const IValue& offset = get_argument(given, 1, of);
   TANDEM_CHECK(offset.isInt(), "the pickle has a tensor with ", offset.tagKind(), " for an offset; accepted: an int");
-  const Tensor tensor = tensors.tensor(storage, dtype, offset.toInt(), to_shape(get_argument(given, 2, of)),
-                                       to_shape(get_argument(given, 3, of)));
-  if (of.what == Global::tensor) return tensor;
+  const Tensor make_tensor = tensors.make_tensor(storage, dtype, offset.toInt(), to_shape(get_argument(given, 2, of)),
+                                                 to_shape(get_argument(given, 3, of)));
+  if (of.kind == Global::make_tensor) return make_tensor;
   check_empty(get_argument(given, 5, of), "backward hooks");
-  const size_t metadata = of.what == Global::tensor_v3 ? 7 : 6;
+  const size_t metadata = of.kind == Global::tensor_v3 ? 7 : 6;
   if (given.size() > metadata) check_empty(get_argument(given, metadata, of), "metadata (a conjugate or a negative)");
   return set_requires_grad(tensor, to_requires_grad(get_argument(given, 4, of)));
 }
@@ -187,7 +187,7 @@ Tensor rebuild_parameter(const Arguments& given, const Global& of) {
 IValue rebuild_from_type(const Arguments& given, const Global& of, TensorSource& tensors) {
   const auto* const function =
       given.size() < 3 ? nullptr : std::get_if<std::shared_ptr<const Global>>(&given[0].content);
-  TANDEM_CHECK(function && (*function)->what != Global::rebuild_from_type, "the pickle calls ", of.name,
+  TANDEM_CHECK(function && (*function)->kind != Global::rebuild_from_type, "the pickle calls ", of.name,
                " without a function that makes a tensor; the file is damaged");
   if (const auto* const mixed = std::get_if<std::shared_ptr<const Arguments>>(&given[2].content))
     return call_global(**function, **mixed, tensors);
@@ -306,7 +306,7 @@ IValue decode_int(const std::string& bytes) {
 }
 
 IValue call_global(const Global& global, const Arguments& given, TensorSource& tensors) {
-  switch (global.what) {
+  switch (global.kind) {
     case Global::ordered_dict:
       return given.empty() ? IValue::ordered_dict() : to_ordered_dict(get_argument(given, 0, global));
     case Global::counter:  // a Counter becomes a dict of counts
@@ -364,14 +364,14 @@ IValue call_global(const Global& global, const Arguments& given, TensorSource& t
   TANDEM_FAIL("the pickle calls ", global.name, ", which is not a function", kAcceptedPickleContents);
 }
 
-StackItem find_storage(const Arguments& id) {
+StackItem parse_persistent_id(const Arguments& id) {
   const Global of{"a storage", Global::storage};
   const bool known =
       id.size() == 5 && id[0].value() && id[0].value()->isString() && id[0].value()->toStringRef() == "storage";
   const auto* const type = known ? std::get_if<std::shared_ptr<const Global>>(&id[1].content) : nullptr;
-  TANDEM_CHECK(!type || (*type)->what != Global::class_name, "the pickle has a storage of the class ", (*type)->name,
+  TANDEM_CHECK(!type || (*type)->kind != Global::class_name, "the pickle has a storage of the class ", (*type)->name,
                ", which is refused; accepted: storages of ", dtype_names());
-  TANDEM_CHECK(type && (*type)->what == Global::storage,
+  TANDEM_CHECK(type && (*type)->kind == Global::storage,
                "the pickle refers to an external object that is not a storage", kAcceptedPickleContents);
   PickledStorage storage{get_argument(id, 2, of).toStringRef(), (*type)->dtype, 0};
   TANDEM_CHECK(get_argument(id, 3, of).isString() && get_argument(id, 4, of).isInt(), "the pickle has a storage '",

@@ -12,7 +12,7 @@ namespace tandem::detail {
 
 /// A function or class that a pickle names (a "global"), and how the reader treats it.
 struct Global {
-  enum What {
+  enum Kind {
     ordered_dict,
     counter,
     set,
@@ -38,14 +38,14 @@ struct Global {
     object
   };
   std::string name;
-  What what;
+  Kind kind;
   std::optional<DType> dtype = {};  // dtype of a storage class; nullopt for untyped storages
 };
-struct Mark {};
+struct PickleMark {};
 struct StackItem;
 using Arguments = std::vector<StackItem>;  // a tuple whose items may be globals or storages
 struct StackItem {
-  std::variant<IValue, Mark, std::shared_ptr<const Global>, std::shared_ptr<const PickledStorage>,
+  std::variant<IValue, PickleMark, std::shared_ptr<const Global>, std::shared_ptr<const PickledStorage>,
                std::shared_ptr<const Arguments>>
       content;
   const IValue* value() const { return std::get_if<IValue>(&content); }
@@ -60,9 +60,9 @@ StackItem find_global(const std::string& module, const std::string& name);
 /// @throws Error if the function or class does not accept these arguments
 IValue call_global(const Global& global, const Arguments& arguments, TensorSource& tensors);
 /// Returns whether the global is a class whose objects pickles create by the opcode NEWOBJ.
-bool is_class(Global::What what);
+bool is_newobj_class(Global::Kind what);
 /// Returns the storage that a persistent ID describes. @throws Error if the ID describes something else
-StackItem find_storage(const Arguments& id);
+StackItem parse_persistent_id(const Arguments& id);
 /// Converts a dict's key to an int or a string. True becomes 1, as in Python. Keys of other types become the text that
 /// Python prints, such as "(1, 2)". @throws Error for a list, a dict or a tensor
 IValue to_dict_key(const IValue& value);

@@ -19,8 +19,8 @@ class TensorSource {
  public:
   virtual ~TensorSource() = default;
   /// Returns a view of a storage. Throws if the view exceeds the storage.
-  virtual Tensor tensor(const PickledStorage& storage, DType dtype, int64_t offset, IntArrayRef sizes,
-                        IntArrayRef strides) = 0;
+  virtual Tensor make_tensor(const PickledStorage& storage, DType dtype, int64_t offset, IntArrayRef sizes,
+                             IntArrayRef strides) = 0;
 };
 
 /// Reads a pickle of protocol 2 to 5, as torch.save and LibTorch's torch::save write them. Accepts the globals that
@@ -32,7 +32,7 @@ IValue read_pickle(const std::string& text, const std::string& name, TensorSourc
 /// A dtype with its name in Python, as in "torch.float32", and the name of its storage class, such as "FloatStorage".
 struct PickledDType {
   DType dtype;
-  const char *name, *storage;
+  const char *name, *storage_class;
 };
 constexpr PickledDType kPickledDTypes[] = {
     {kFloat32, "float32", "FloatStorage"}, {kFloat64, "float64", "DoubleStorage"},

@@ -35,171 +35,171 @@ bool is_utf8(const std::string& text) {
 
 class PickleWriter {
  public:
-  Pickle run(const IValue& value) && {
+  Pickle write_pickle(const IValue& value) && {
     out_.text = "\x80\x02";
-    write(value);
+    write_value(value);
     out_.text += '.';
     return std::move(out_);
   }
 
  private:
-  void number(uint64_t value, int bytes) {
+  void write_little_endian(uint64_t value, int bytes) {
     for (int i = 0; i < bytes; ++i) out_.text += static_cast<char>(value >> (8 * i));
   }
-  void op(char code) { out_.text += code; }
+  void write_opcode(char code) { out_.text += code; }
   /// If a value with this key (name or address) was already written, writes a reference to it and returns true.
   /// Otherwise returns false.
   template <class Key> bool write_memo_reference(const std::unordered_map<Key, uint32_t>& memo, const Key& key) {
     const auto at = memo.find(key);
     if (at == memo.end()) return false;
-    op(at->second < 256 ? 'h' : 'j');
-    number(at->second, at->second < 256 ? 1 : 4);
+    write_opcode(at->second < 256 ? 'h' : 'j');
+    write_little_endian(at->second, at->second < 256 ? 1 : 4);
     return true;
   }
   template <class Key> void memoize(std::unordered_map<Key, uint32_t>& memo, const Key& key) {
-    const uint32_t memo_index = count_++;
-    op(memo_index < 256 ? 'q' : 'r');
-    number(memo_index, memo_index < 256 ? 1 : 4);
+    const uint32_t memo_index = num_memoized_++;
+    write_opcode(memo_index < 256 ? 'q' : 'r');
+    write_little_endian(memo_index, memo_index < 256 ? 1 : 4);
     memo[key] = memo_index;
   }
-  void integer(int64_t value) {
+  void write_int(int64_t value) {
     if (0 <= value && value < 256) {
-      op('K');
-      number(static_cast<uint64_t>(value), 1);
+      write_opcode('K');
+      write_little_endian(static_cast<uint64_t>(value), 1);
     } else if (INT32_MIN <= value && value <= INT32_MAX) {
-      op('J');
-      number(static_cast<uint64_t>(value), 4);
+      write_opcode('J');
+      write_little_endian(static_cast<uint64_t>(value), 4);
     } else {
       out_.text += "\x8a\x08";
-      number(static_cast<uint64_t>(value), 8);
+      write_little_endian(static_cast<uint64_t>(value), 8);
     }
   }
-  void string(const std::string& text) {
+  void write_string(const std::write_string& text) {
     TANDEM_CHECK(text.size() <= UINT32_MAX, "save: a string has ", text.size(), " bytes; accepted: less than 4 GiB");
-    op('X');
-    number(text.size(), 4);
+    write_opcode('X');
+    write_little_endian(text.size(), 4);
     out_.text += text;
   }
   /// Writes a string. A string that is not UTF-8 is written as bytes, in the way in which Python writes bytes in
   /// protocol 2.
-  void string_or_bytes(const std::string& text) {
-    if (is_utf8(text)) return string(text);
-    global("_codecs", "encode");
+  void write_string_or_bytes(const std::string& text) {
+    if (is_utf8(text)) return write_string(text);
+    write_global("_codecs", "encode");
     std::string characters;
     for (const char byte : text) {
       const auto b = static_cast<uint8_t>(byte);
       if (b >= 0x80) characters += static_cast<char>(0xc0 | b >> 6);
       characters += static_cast<char>(b >= 0x80 ? 0x80 | (b & 0x3f) : b);
     }
-    string(characters);
-    string("latin1");
+    write_string(characters);
+    write_string("latin1");
     out_.text += "\x86R";
   }
-  void name(const std::string& text) {
-    if (write_memo_reference(names_, text)) return;
-    string(text);
-    memoize(names_, text);
+  void write_name(const std::string& text) {
+    if (write_memo_reference(name_memo_, text)) return;
+    write_string(text);
+    memoize(name_memo_, text);
   }
-  void global(const std::string& module, const std::string& name) {
+  void write_global(const std::string& module, const std::string& name) {
     const std::string text = "c" + module + "\n" + name + "\n";
-    if (write_memo_reference(names_, text)) return;
+    if (write_memo_reference(name_memo_, text)) return;
     out_.text += text;
-    memoize(names_, text);
+    memoize(name_memo_, text);
   }
-  void sizes(IntArrayRef list) {
-    op('(');
-    for (const int64_t size : list) integer(size);
-    op('t');
+  void write_sizes(IntArrayRef list) {
+    write_opcode('(');
+    for (const int64_t size : list) write_int(size);
+    write_opcode('t');
   }
 
-  void tensor(const Tensor& x) {
+  void write_tensor(const Tensor& x) {
     TANDEM_CHECK(x.defined(), "save: a tensor is undefined; accepted: defined tensors and None");
-    if (write_memo_reference(memo_, static_cast<const void*>(x.impl()))) return;
+    if (write_memo_reference(object_memo_, static_cast<const void*>(x.impl()))) return;
     const PickledDType& dtype = find_pickled_dtype(x.dtype());
     const StorageImpl* const storage = x.storage().get();
-    const auto [known, is_new] = storages_.emplace(storage, std::pair(out_.storages.size(), x.dtype()));
+    const auto [known, is_new] = storage_indices_.emplace(storage, std::pair(out_.storages.size(), x.dtype()));
     if (is_new) out_.storages.push_back(x.storage());
     TANDEM_CHECK(known->second.second == x.dtype(), "save: tensors of ", known->second.second, " and ", x.dtype(),
                  " share a storage; accepted: one dtype for each storage");
-    global("torch._utils", "_rebuild_tensor_v2");
-    op('(');
-    op('(');
-    name("storage");
-    global("torch", dtype.storage);
-    string(std::to_string(known->second.first));
-    name(x.is_cpu() ? "cpu" : x.device().str());  // PyTorch has no virtual CPU devices
-    integer(storage->bytes / x.itemsize());
-    op('t');
-    op('Q');
-    integer(x.storage_offset());
-    sizes(x.sizes());
-    sizes(x.strides());
+    write_global("torch._utils", "_rebuild_tensor_v2");
+    write_opcode('(');
+    write_opcode('(');
+    write_name("storage");
+    write_global("torch", dtype.storage_class);
+    write_string(std::to_string(known->second.first));
+    write_name(x.is_cpu() ? "cpu" : x.device().str());  // PyTorch has no virtual CPU devices
+    write_int(storage->bytes / x.itemsize());
+    write_opcode('t');
+    write_opcode('Q');
+    write_int(x.storage_offset());
+    write_sizes(x.sizes());
+    write_sizes(x.strides());
     out_.text += x.requires_grad() ? '\x88' : '\x89';
-    global("collections", "OrderedDict");
+    write_global("collections", "OrderedDict");
     out_.text += ")RtR";
-    memoize(memo_, static_cast<const void*>(x.impl()));
+    memoize(object_memo_, static_cast<const void*>(x.impl()));
   }
-  void container(const IValue& value, const ValueContainer& held) {
+  void write_container(const IValue& value, const ValueContainer& held) {
     const void* const address = &held;
-    if (write_memo_reference(memo_, address)) return;
+    if (write_memo_reference(object_memo_, address)) return;
     if (held.kind == Kind::tuple) {
-      op('(');
-      for (const IValue& element : held.elements) write(element);
-      op('t');
-      memoize(memo_, address);
+      write_opcode('(');
+      for (const IValue& element : held.elements) write_value(element);
+      write_opcode('t');
+      memoize(object_memo_, address);
     } else if (held.kind == Kind::list) {
-      op(']');
-      memoize(memo_, address);
-      op('(');
-      for (const IValue& element : held.elements) write(element);
-      op('e');
+      write_opcode(']');
+      memoize(object_memo_, address);
+      write_opcode('(');
+      for (const IValue& element : held.elements) write_value(element);
+      write_opcode('e');
     } else {
       if (value.isOrderedDict()) {
-        global("collections", "OrderedDict");
+        write_global("collections", "OrderedDict");
         out_.text += ")R";
       } else
-        op('}');
-      memoize(memo_, address);
-      op('(');
+        write_opcode('}');
+      memoize(object_memo_, address);
+      write_opcode('(');
       for (const ValueEntry& entry : held.entries) {
-        write(entry.key());
-        write(entry.value());
+        write_value(entry.key());
+        write_value(entry.value());
       }
-      op('u');
+      write_opcode('u');
     }
   }
-  void write(const IValue& value) {
-    if (const ValueContainer* const held = ValueContainer::of(value)) return container(value, *held);
-    if (value.isNone()) return op('N');
-    if (value.isBool()) return op(value.toBool() ? '\x88' : '\x89');
-    if (value.isInt()) return integer(value.toInt());
-    if (value.isString()) return string_or_bytes(value.toStringRef());
-    if (value.isTensor()) return tensor(value.toTensor());
-    if (value.isDType()) return global("torch", find_pickled_dtype(value.toDType()).name);
+  void write_value(const IValue& value) {
+    if (const ValueContainer* const held = ValueContainer::of(value)) return write_container(value, *held);
+    if (value.isNone()) return write_opcode('N');
+    if (value.isBool()) return write_opcode(value.toBool() ? '\x88' : '\x89');
+    if (value.isInt()) return write_int(value.toInt());
+    if (value.isString()) return write_string_or_bytes(value.toStringRef());
+    if (value.isTensor()) return write_tensor(value.toTensor());
+    if (value.isDType()) return write_global("torch", find_pickled_dtype(value.toDType()).name);
     if (value.isDevice()) {
       const Device device = value.toDevice();
-      global("torch", "device");
-      string(device.is_cpu() ? "cpu" : "cuda");
-      if (!device.is_cpu()) integer(device.index());
-      op(device.is_cpu() ? '\x85' : '\x86');
-      return op('R');
+      write_global("torch", "device");
+      write_string(device.is_cpu() ? "cpu" : "cuda");
+      if (!device.is_cpu()) write_int(device.index());
+      write_opcode(device.is_cpu() ? '\x85' : '\x86');
+      return write_opcode('R');
     }
     const double number = value.toDouble();
     uint64_t bits;
     std::memcpy(&bits, &number, sizeof bits);
-    op('G');
+    write_opcode('G');
     for (int shift = 56; shift >= 0; shift -= 8) out_.text += static_cast<char>(bits >> shift);
   }
 
   Pickle out_;
-  uint32_t count_ = 0;
-  std::unordered_map<std::string, uint32_t> names_;
-  std::unordered_map<const void*, uint32_t> memo_;
-  std::unordered_map<const StorageImpl*, std::pair<size_t, DType>> storages_;
+  uint32_t num_memoized_ = 0;
+  std::unordered_map<std::string, uint32_t> name_memo_;
+  std::unordered_map<const void*, uint32_t> object_memo_;
+  std::unordered_map<const StorageImpl*, std::pair<size_t, DType>> storage_indices_;
 };
 
 }  // namespace
 
-Pickle write_pickle(const IValue& value) { return PickleWriter().run(value); }
+Pickle write_pickle(const IValue& value) { return PickleWriter().write_pickle(value); }
 
 }  // namespace tandem::detail

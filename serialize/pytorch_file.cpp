@@ -25,14 +25,14 @@ class StorageReader : public TensorSource {
     if (found == zip_.entries().end()) return;
     TANDEM_CHECK(found->second.size <= 16, "the entry for its byte order has ", found->second.size,
                  " bytes; accepted: up to 16 ('little' or 'big')");
-    const std::string order = zip_.text(name, found->second);
+    const std::string order = zip_.read_text(name, found->second);
     TANDEM_CHECK(order == "little" || order == "big", "its byte order is '", order, "'; accepted: little and big");
-    byte_swapped_ = (order == "big") != (std::endian::native == std::endian::big);
+    is_byte_swapped_ = (order == "big") != (std::endian::native == std::endian::big);
   }
 
-  Tensor tensor(const PickledStorage& storage, DType dtype, int64_t offset, IntArrayRef sizes,
-                IntArrayRef strides) override {
-    LoadedStorage& loaded = find(storage, dtype);
+  Tensor make_tensor(const PickledStorage& storage, DType dtype, int64_t offset, IntArrayRef sizes,
+                     IntArrayRef strides) override {
+    LoadedStorage& loaded = find_or_load(storage, dtype);
     const int64_t numel = loaded.storage->bytes / element_size(dtype);
     TANDEM_CHECK(0 <= offset && offset <= numel, "a tensor of storage '", storage.key, "' begins at element ", offset,
                  " of ", numel, ", which is outside the storage; the file is damaged");
@@ -45,7 +45,7 @@ class StorageReader : public TensorSource {
     Storage storage;
     DType dtype;
   };
-  LoadedStorage& find(const PickledStorage& wanted, DType dtype) {
+  LoadedStorage& find_or_load(const PickledStorage& wanted, DType dtype) {
     const std::string name = folder_ + "/data/" + wanted.key;
     const auto entry = zip_.entries().find(name);
     TANDEM_CHECK(entry != zip_.entries().end(), "the file has no entry '", name,
@@ -56,16 +56,16 @@ class StorageReader : public TensorSource {
                  "storage '", wanted.key, "' declares ", wanted.numel, " elements of ", width,
                  " bytes, but its entry has ", bytes, " bytes; the file is damaged");
     const auto [at, is_new] = storages_.try_emplace(wanted.key);
-    if (is_new) at->second = load(name, entry->second, dtype);
+    if (is_new) at->second = load_storage(name, entry->second, dtype);
     TANDEM_CHECK(at->second.dtype == dtype, "storage '", wanted.key, "' is used as ", at->second.dtype, " and as ",
                  dtype, "; accepted: one dtype for each storage");
     return at->second;
   }
-  LoadedStorage load(const std::string& name, const ZipReader::Entry& entry, DType dtype) const {
+  LoadedStorage load_storage(const std::string& name, const ZipReader::Entry& entry, DType dtype) const {
     const auto width = static_cast<size_t>(element_size(dtype));
     Storage host(new StorageImpl(kCPU, static_cast<int64_t>(entry.size)));
-    zip_.read(name, entry, host->data);
-    if (byte_swapped_ && width > 1)
+    zip_.read_entry(name, entry, host->data);
+    if (is_byte_swapped_ && width > 1)
       for (char* at = host->data; at + width <= host->data + entry.size; at += width) std::reverse(at, at + width);
     if (dtype == kBool)
       for (uint64_t i = 0; i < entry.size; ++i)
@@ -79,7 +79,7 @@ class StorageReader : public TensorSource {
   const ZipReader& zip_;
   const std::string folder_;
   const Device device_;
-  bool byte_swapped_ = false;
+  bool is_byte_swapped_ = false;
   std::unordered_map<std::string, LoadedStorage> storages_;
 };
 
@@ -95,7 +95,7 @@ void check_is_zip(const ByteSource& source) {
 
 /// Calls f and returns its result. If f throws an Error that does not mention the file format, appends the format to
 /// the message.
-template <class F> IValue with_format_in_error(F&& f) {
+template <class F> IValue with_zip_error_context(F&& f) {
   try {
     return f();
   } catch (const Error& error) {
@@ -126,13 +126,13 @@ IValue read_zip(const ByteSource& source, Device device) {
   TANDEM_CHECK(pickle.size / 32 <= pickle.compressed_size, "'", name, "' is compressed to ", pickle.compressed_size,
                " of ", pickle.size, " bytes; accepted: a factor of up to 32");
   StorageReader tensors(zip, folder, device);
-  return read_pickle(zip.text(name, pickle), source.name(), tensors);
+  return read_pickle(zip.read_text(name, pickle), source.name(), tensors);
 }
 
 }  // namespace
 
 IValue read_pytorch_file(const ByteSource& source, Device device) {
-  return with_format_in_error(
+  return with_zip_error_context(
       [&] { return with_error_context(source.name(), [&] { return read_zip(source, device); }); });
 }
 
@@ -142,7 +142,7 @@ void write_pytorch_file(const IValue& value, const ZipWriter::Write& write, uint
   const Pickle pickle = write_pickle(value);
   ZipWriter zip(write, zip64_from);
   const auto text = [&](const std::string& name, const std::string& content) {
-    zip.add("archive/" + name, content.data(), content.size());
+    zip.add_entry("archive/" + name, content.data(), content.size());
   };
   text("data.pkl", pickle.text);
   text("byteorder", "little");
@@ -150,10 +150,10 @@ void write_pytorch_file(const IValue& value, const ZipWriter::Write& write, uint
     const Storage& storage = pickle.storages[i];
     const Tensor bytes(IntrusivePtr<TensorImpl>(new TensorImpl(storage, Shape{storage->bytes}, 0, kUInt8)));
     const Tensor host = storage->device.is_cpu() ? bytes : bytes.cpu();
-    zip.add("archive/data/" + std::to_string(i), host.raw_data(), static_cast<uint64_t>(storage->bytes));
+    zip.add_entry("archive/data/" + std::to_string(i), host.raw_data(), static_cast<uint64_t>(storage->bytes));
   }
   text("version", "3\n");
-  zip.finish();
+  zip.write_directory();
 }
 
 }  // namespace tandem::detail

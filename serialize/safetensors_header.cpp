@@ -9,7 +9,7 @@ namespace tandem::detail {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr const char* kMetadata = "__metadata__";
+constexpr const char* kMetadataKey = "__metadata__";
 
 struct DTypeName {
   DType dtype;
@@ -17,12 +17,13 @@ struct DTypeName {
 };
 // Dtypes and their names in the format, in the order of the Python library's enumeration, which determines the order of
 // the tensors in a file.
-constexpr DTypeName kNames[] = {{kBool, "BOOL"},   {kUInt8, "U8"},      {kInt8, "I8"},   {kInt16, "I16"},
-                                {kFloat16, "F16"}, {kBFloat16, "BF16"}, {kInt32, "I32"}, {kFloat32, "F32"},
-                                {kFloat64, "F64"}, {kInt64, "I64"}};
+constexpr DTypeName kDTypeNames[] = {{kBool, "BOOL"},   {kUInt8, "U8"},      {kInt8, "I8"},   {kInt16, "I16"},
+                                     {kFloat16, "F16"}, {kBFloat16, "BF16"}, {kInt32, "I32"}, {kFloat32, "F32"},
+                                     {kFloat64, "F64"}, {kInt64, "I64"}};
 
-const DTypeName& find(DType dtype) {
-  return *std::find_if(std::begin(kNames), std::end(kNames), [&](const DTypeName& n) { return n.dtype == dtype; });
+const DTypeName& find_dtype_name(DType dtype) {
+  return *std::find_if(std::begin(kDTypeNames), std::end(kDTypeNames),
+                       [&](const DTypeName& n) { return n.dtype == dtype; });
 }
 
 /// Parses JSON. Refuses an object in which a name occurs twice; the JSON library would silently keep the last value.
@@ -61,9 +62,9 @@ SafetensorsEntry parse_entry(const std::string& name, const Json& json, const st
     return json.at(key);
   };
   const Json &dtype = member("dtype"), &shape = member("shape"), &offsets = member("data_offsets");
-  const auto* known = std::find_if(std::begin(kNames), std::end(kNames),
+  const auto* known = std::find_if(std::begin(kDTypeNames), std::end(kDTypeNames),
                                    [&](const DTypeName& n) { return dtype.is_string() && dtype == n.name; });
-  TANDEM_CHECK(known != std::end(kNames), "load_safetensors: '", name, "' in ", path, " is of dtype ",
+  TANDEM_CHECK(known != std::end(kDTypeNames), "load_safetensors: '", name, "' in ", path, " is of dtype ",
                dtype.dump(-1, ' ', false, Json::error_handler_t::replace),
                "; accepted: F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL");
   TANDEM_CHECK(shape.is_array() && shape.size() <= kMaxDims, "load_safetensors: shape of '", name, "' in ", path,
@@ -99,7 +100,7 @@ SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Te
   SafetensorsHeader header{{}, metadata};
   std::set<std::string> names;
   for (const auto& [name, tensor] : tensors) {
-    TANDEM_CHECK(name != kMetadata, "save_safetensors: a tensor for ", path, " is named ", kMetadata,
+    TANDEM_CHECK(name != kMetadataKey, "save_safetensors: a tensor for ", path, " is named ", kMetadataKey,
                  ", a name that the format reserves; use another name");
     TANDEM_CHECK(names.insert(name).second, "save_safetensors: two tensors for ", path, " are named '", name,
                  "'; each name must occur once");
@@ -108,7 +109,7 @@ SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Te
     header.entries.push_back({name, tensor.dtype(), tensor.sizes(), 0, static_cast<uint64_t>(tensor.nbytes())});
   }
   std::sort(header.entries.begin(), header.entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
-    const auto *rank_a = &find(a.dtype), *rank_b = &find(b.dtype);
+    const auto *rank_a = &find_dtype_name(a.dtype), *rank_b = &find_dtype_name(b.dtype);
     return rank_a != rank_b ? rank_a > rank_b : a.name < b.name;
   });
   uint64_t at = 0;
@@ -121,10 +122,10 @@ SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Te
 
 std::string format_safetensors(const SafetensorsHeader& header, const std::string& path) {
   Json json = Json::object();
-  if (!header.metadata.empty()) json[kMetadata] = header.metadata;
+  if (!header.metadata.empty()) json[kMetadataKey] = header.metadata;
   for (const SafetensorsEntry& e : header.entries) {
     Json& entry = json[e.name];
-    entry["dtype"] = find(e.dtype).name;
+    entry["dtype"] = find_dtype_name(e.dtype).name;
     entry["shape"] = e.sizes.vec();
     entry["data_offsets"] = {e.begin, e.end};
   }
@@ -146,14 +147,14 @@ SafetensorsHeader parse_safetensors(const std::string& text, uint64_t data_bytes
                " is not a JSON object; the file is damaged");
   SafetensorsHeader header;
   for (const auto& [name, value] : json.items()) {
-    if (name != kMetadata) {
+    if (name != kMetadataKey) {
       header.entries.push_back(parse_entry(name, value, path));
       continue;
     }
-    TANDEM_CHECK(value.is_object(), "load_safetensors: ", kMetadata, " in ", path,
+    TANDEM_CHECK(value.is_object(), "load_safetensors: ", kMetadataKey, " in ", path,
                  " is not an object; accepted: an object whose values are strings");
     for (const auto& [key, text_value] : value.items()) {
-      TANDEM_CHECK(text_value.is_string(), "load_safetensors: ", kMetadata, " '", key, "' in ", path,
+      TANDEM_CHECK(text_value.is_string(), "load_safetensors: ", kMetadataKey, " '", key, "' in ", path,
                    " is not a string; accepted: strings");
       header.metadata[key] = text_value.get<std::string>();
     }

@@ -14,7 +14,7 @@ namespace tandem::detail {
 class ZipReader {
  public:
   struct Entry {
-    uint64_t at = 0;               // position of the local header; after find_data(), position of the data
+    uint64_t at = 0;               // position of the local header; after locate_data(), position of the data
     uint64_t compressed_size = 0;  // size in the file, in bytes
     uint64_t size = 0;             // size when unpacked, in bytes
     uint32_t crc = 0;              // checksum; 0 if not computed (torch.serialization.set_crc32_options)
@@ -25,12 +25,12 @@ class ZipReader {
   const std::map<std::string, Entry>& entries() const { return entries_; }
   /// Read and unpack an entry, to memory or as a string. @throws Error that names the entry if it cannot be unpacked,
   /// or its checksum differs
-  void read(const std::string& name, const Entry& entry, void* to) const;
-  std::string text(const std::string& name, const Entry& entry) const;
+  void read_entry(const std::string& name, const Entry& entry, void* to) const;
+  std::string read_text(const std::string& name, const Entry& entry) const;
 
  private:
   void read_directory(uint64_t at, uint64_t bytes, uint64_t count);
-  void find_data();
+  void locate_data();
   void inflate(const std::string& name, const Entry& entry, char* to) const;
   const ByteSource& source_;
   std::map<std::string, Entry> entries_;
@@ -44,8 +44,8 @@ class ZipWriter {
   ///     value
   explicit ZipWriter(Write write, uint64_t zip64_from = 0xffffffff)
       : write_(std::move(write)), zip64_threshold_(zip64_from) {}
-  void add(const std::string& name, const void* data, uint64_t bytes);
-  void finish();
+  void add_entry(const std::string& name, const void* data, uint64_t bytes);
+  void write_directory();
 
  private:
   struct Entry {
@@ -53,9 +53,9 @@ class ZipWriter {
     uint64_t at, size;
     uint32_t crc;
   };
-  void put(const std::string& bytes);
+  void write_bytes(const std::string& bytes);
   Write write_;
-  uint64_t zip64_threshold_, at_ = 0;
+  uint64_t zip64_threshold_, position_ = 0;
   std::vector<Entry> entries_;
 };
 

@@ -24,28 +24,28 @@ constexpr uint32_t kEndRecordSignature = 0x06054b50, kZip64EndRecordSignature = 
 
 /// The 64-bit numbers in a directory entry's extra field. They replace, in order, those 32-bit numbers of the entry
 /// whose bits are all ones.
-struct Zip64 {
+struct Zip64ExtraField {
   const char* at = nullptr;
-  uint64_t left = 0;
-  Zip64(const char* extra, uint64_t bytes) {
+  uint64_t remaining_bytes = 0;
+  Zip64ExtraField(const char* extra, uint64_t bytes) {
     while (bytes >= 4) {
       const uint64_t tag = read_unsigned(extra, 2), length = read_unsigned(extra + 2, 2);
       if (length > bytes - 4) return;
       if (tag == 1) {
         at = extra + 4;
-        left = length;
+        remaining_bytes = length;
         return;
       }
       extra += 4 + length;
       bytes -= 4 + length;
     }
   }
-  bool replace(uint64_t& value) {
+  bool replace_if_saturated(uint64_t& value) {
     if (value != 0xffffffff) return true;
-    if (left < 8) return false;
+    if (remaining_bytes < 8) return false;
     value = read_unsigned(at, 8);
     at += 8;
-    left -= 8;
+    remaining_bytes -= 8;
     return true;
   }
 };
@@ -91,7 +91,7 @@ ZipReader::ZipReader(const ByteSource& source) : source_(source) {
                ": the zip directory of ", count, " entries declares ", bytes, " bytes from position ", at,
                ", but must end by ", stop, "; the file is damaged");
   read_directory(at, bytes, count);
-  find_data();
+  locate_data();
 }
 
 void ZipReader::read_directory(uint64_t at, uint64_t bytes, uint64_t count) {
@@ -118,9 +118,10 @@ void ZipReader::read_directory(uint64_t at, uint64_t bytes, uint64_t count) {
     entry.compressed_size = read_unsigned(fields + 20, 4);
     entry.size = read_unsigned(fields + 24, 4);
     entry.at = read_unsigned(fields + 42, 4);
-    Zip64 wide(fields + kCentralHeaderBytes + name_size, extra);
-    TANDEM_CHECK(wide.replace(entry.size) && wide.replace(entry.compressed_size) && wide.replace(entry.at), name, ": '",
-                 entry_name,
+    Zip64ExtraField wide(fields + kCentralHeaderBytes + name_size, extra);
+    TANDEM_CHECK(wide.replace_if_saturated(entry.size) && wide.replace_if_saturated(entry.compressed_size) &&
+                     wide.replace_if_saturated(entry.at),
+                 name, ": '", entry_name,
                  "' has no 64-bit sizes, which its entry in the zip directory requires; the file is damaged");
     // Deflate expands by a factor of at most 1,032.
     TANDEM_CHECK(entry.compressed_size <= source_.size() && (entry.deflated ? entry.size / 1040 <= entry.compressed_size
@@ -133,7 +134,7 @@ void ZipReader::read_directory(uint64_t at, uint64_t bytes, uint64_t count) {
   }
 }
 
-void ZipReader::find_data() {
+void ZipReader::locate_data() {
   const std::string& name = source_.name();
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   ranges.reserve(entries_.size());
@@ -159,7 +160,7 @@ void ZipReader::find_data() {
                  ranges[i].first, " overlap; the file is damaged");
 }
 
-void ZipReader::read(const std::string& name, const Entry& entry, void* to) const {
+void ZipReader::read_entry(const std::string& name, const Entry& entry, void* to) const {
   char* const out = static_cast<char*>(to);
   if (entry.deflated)
     inflate(name, entry, out);
@@ -170,9 +171,9 @@ void ZipReader::read(const std::string& name, const Entry& entry, void* to) cons
   TANDEM_CHECK(crc == entry.crc, source_.name(), ": '", name, "' is damaged: its checksum is ", crc,
                ", but the zip directory declares ", entry.crc);
 }
-std::string ZipReader::text(const std::string& name, const Entry& entry) const {
+std::string ZipReader::read_text(const std::string& name, const Entry& entry) const {
   std::string out(entry.size, '\0');
-  read(name, entry, out.data());
+  read_entry(name, entry, out.data());
   return out;
 }
 

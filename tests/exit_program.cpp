@@ -224,7 +224,7 @@ int main(int argc, char** argv) {
       while (!computing.stops) run_calls();
     });
   } else if (when == "computing" || when == "elsewhere") {
-    run_calls();  // the first calls create the libraries' state; core/threads/library_calls.cpp explains why
+    run_calls();  // the first calls create the libraries' state; core/threads/delay_exit_guard.cpp explains why
     for (int i = 0; i < 2; ++i)
       std::thread([] {
         for (;;) run_calls();

@@ -73,14 +73,14 @@ TEST_CASE("integers, masks and uniforms have the same bits on every instruction-
   const std::string want = digests();
   CHECK(std::count(want.begin(), want.end(), '\n') > 100);
   for (const CpuIsa isa : compiled_isas()) {
-    INFO(name(isa));
+    INFO(isa_name(isa));
     if (!cpu_supports(isa)) {
-      WARN("SKIPPED " << name(isa) << ": this processor lacks it");
+      WARN("SKIPPED " << isa_name(isa) << ": this processor lacks it");
       continue;
     }
-    const std::string file = folder / name(isa);
+    const std::string file = folder / isa_name(isa);
     // A process selects the instruction-set level once, so each level needs its own process.
-    REQUIRE(std::system(("TANDEM_CPU_ISA=" + std::string(name(isa)) + " TANDEM_OP_DIGESTS='" + file + "' '" + program +
+    REQUIRE(std::system(("TANDEM_CPU_ISA=" + std::string(isa_name(isa)) + " TANDEM_OP_DIGESTS='" + file + "' '" + program +
                          "' '[.digests]' >/dev/null")
                             .c_str()) == 0);
     std::ifstream in(file);

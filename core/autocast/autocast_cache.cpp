@@ -8,7 +8,7 @@ bool AutocastCache::Entry::matches(const Tensor& now, DType dtype) const {
          now.sizes() == sizes && now.strides() == strides && cast.dtype() == dtype &&
          streams == ThreadContext::current().streams && (cast.requires_grad() || !is_grad_enabled());
 }
-Tensor AutocastCache::cast(const Tensor& x, DType dtype) {
+Tensor AutocastCache::cached_cast(const Tensor& x, DType dtype) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto at = entries_.find(x.impl()); at != entries_.end() && at->second.matches(x, dtype))

@@ -13,7 +13,7 @@ class AutocastCache {
  public:
   /// Returns the cast of x to dtype, and keeps a new one. A cast is used again only if x has the storage, layout and
   /// version that it had then, and if the cast leads gradients to x when they are recorded now.
-  Tensor cast(const Tensor& x, DType dtype);
+  Tensor cached_cast(const Tensor& x, DType dtype);
   void clear();
 
  private:

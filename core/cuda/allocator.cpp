@@ -25,7 +25,8 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t(1) << 47;
 
-// Lock of captured_streams_mutex(). The results of is_stream_capturing() and idle() are valid only while it is held.
+// Lock of captured_streams_mutex(). The results of is_stream_capturing() and is_stream_idle() are valid only while it
+// is held.
 using CapturesLock = std::shared_lock<std::shared_mutex>;
 
 bool is_stream_capturing(gpu::StreamHandle stream) noexcept {
@@ -49,29 +50,29 @@ bool is_poisoning_enabled() {
   static const bool emulated = std::strcmp(gpu::implementation(), "emulated") == 0;
   return TANDEM_ASAN && emulated;
 }
-/// Marks memory as usable or poisoned for AddressSanitizer, in stream order. Memory of private pools (for graph
+/// Marks memory as addressable or poisoned for AddressSanitizer, in stream order. Memory of private pools (for graph
 /// captures) is not marked, because the capture would include the marking.
-void set_usable(const Segment& segment, char* data, size_t bytes, bool usable) noexcept {
+void set_usable(const Segment& segment, char* data, size_t bytes, bool is_addressable) noexcept {
   if (!is_poisoning_enabled() || segment.pool) return;
   const gpu::StreamHandle stream = segment.stream;
   const gpu::UnsafeCallsGuard guard;
   const CapturesLock held(captured_streams_mutex());
   if (is_stream_capturing(stream))
     return;  // otherwise the capture would include the marking and repeat it at each replay
-  if (is_idle(stream)) return (usable ? unpoison : poison)(data, bytes);
-  struct Range {
+  if (is_idle(stream)) return (is_addressable ? unpoison : poison)(data, bytes);
+  struct MarkedRange {
     char* data;
     size_t bytes;
-    bool usable;
+    bool is_addressable;
   };
   try {
     gpu::call_on_host(
         stream,
         [](void* context) {
-          const std::unique_ptr<Range> range(static_cast<Range*>(context));
-          (range->usable ? unpoison : poison)(range->data, range->bytes);
+          const std::unique_ptr<MarkedRange> range(static_cast<MarkedRange*>(context));
+          (range->is_addressable ? unpoison : poison)(range->data, range->bytes);
         },
-        new Range{data, bytes, usable});
+        new MarkedRange{data, bytes, is_addressable});
   } catch (const std::exception&) {  // errors are ignored: the device has failed, and later work reports it
   }
 }
@@ -81,13 +82,13 @@ class DeviceCachingAllocator {
  public:
   void* allocate(Device device, size_t bytes);
   void deallocate(Device device, void* data) noexcept;
-  void use(void* data, const Stream& stream);
-  void empty(int device) noexcept;
-  void begin_pool(uint64_t pool);
-  void end_pool(uint64_t pool) noexcept;
-  void retire(uint64_t pool) noexcept;
+  void record_stream(void* data, const Stream& stream);
+  void empty_cache(int device) noexcept;
+  void begin_allocate_to_pool(uint64_t pool);
+  void end_allocate_to_pool(uint64_t pool) noexcept;
+  void release_pool(uint64_t pool) noexcept;
   uint64_t pool_of(void* data);
-  int64_t reserved(uint64_t pool);
+  int64_t reserved_bytes(uint64_t pool);
   MemoryStats stats() {
     const std::lock_guard lock(mutex_);
     return stats_;
@@ -103,39 +104,39 @@ class DeviceCachingAllocator {
   Block* allocate_segment(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool = 0);
   Block* reclaim_and_allocate(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes);
   Block* allocate_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool);
-  void set_free(Block* block);
-  bool is_captured(uint64_t pool) const {
-    return std::find(captures_.begin(), captures_.end(), pool) != captures_.end();
+  void free_block(Block* block);
+  bool is_capturing_to_pool(uint64_t pool) const {
+    return std::find(capturing_pools_.begin(), capturing_pools_.end(), pool) != capturing_pools_.end();
   }
-  void set_retired(uint64_t pool, bool retired) noexcept;
+  void set_pool_released(uint64_t pool, bool is_released) noexcept;
   void enqueue_waiting(Block* block) noexcept;
   void free_finished_blocks(bool all) noexcept;
   void wait_for_users(Lock& lock, int device);
   void release_cached_blocks(Lock& lock, int device);
 
   std::mutex mutex_;
-  Blocks blocks_;
+  BlockPool blocks_;
   // Linked list of waiting blocks (freed, but still used by other streams), in the order in which they were freed.
   Block *first_waiting_ = nullptr, *last_waiting_ = nullptr;
-  std::vector<uint64_t> captures_;  // numbers of the private pools into which captures are under way
+  std::vector<uint64_t> capturing_pools_;  // numbers of the private pools into which captures are under way
   // Linked list of blocks that were freed during a capture while several streams of the capture used them.
   Block* waiting_private_ = nullptr;
   MemoryStats stats_;
 };
 
-void DeviceCachingAllocator::set_free(Block* block) {
+void DeviceCachingAllocator::free_block(Block* block) {
   const Segment& segment = *block->segment;
   // On a capturing stream, the call of gpu::discard() becomes part of the capture and is repeated at each replay. This
   // is right for memory of the capture's own pool, and wrong for other memory.
   {
     CapturesLock held(captured_streams_mutex(), std::defer_lock);
-    if (!captures_.empty()) held.lock();
+    if (!capturing_pools_.empty()) held.lock();
     const bool at_replays = held && is_stream_capturing(segment.stream);
-    if (segment.pool ? at_replays && is_captured(segment.pool) : !at_replays)
-      gpu::discard(block->data, block->requested, segment.stream);
+    if (segment.pool ? at_replays && is_capturing_to_pool(segment.pool) : !at_replays)
+      gpu::discard(block->data, block->requested_bytes, segment.stream);
   }
   set_usable(segment, block->data, block->bytes, false);
-  blocks_.set_free(block);
+  blocks_.free_block(block);
 }
 
 void DeviceCachingAllocator::enqueue_waiting(Block* block) noexcept {
@@ -148,10 +149,10 @@ void DeviceCachingAllocator::free_finished_blocks(bool all) noexcept {
   Block* before = nullptr;
   for (Block* block = first_waiting_; block;) {
     Block* const next = block->next_waiting;
-    if (block->uses.is_done()) {
+    if (block->stream_uses.is_done()) {
       (before ? before->next_waiting : first_waiting_) = next;
       if (!next) last_waiting_ = before;
-      set_free(block);
+      free_block(block);
     } else if (all) {
       before = block;
     } else {
@@ -164,12 +165,12 @@ void DeviceCachingAllocator::free_finished_blocks(bool all) noexcept {
 /// Returns an event that follows all work of the segment's stream. The first call after the segment became free records
 /// it.
 gpu::EventHandle record_last_use(Segment& segment, int device) {
-  if (!segment.left) {
+  if (!segment.last_use_event) {
     PooledEvent now(device);
     gpu::record_event(now.handle(), segment.stream);
-    segment.left.emplace(std::move(now));
+    segment.last_use_event.emplace(std::move(now));
   }
-  return segment.left->handle();
+  return segment.last_use_event->handle();
 }
 
 /// Takes over the smallest suitable free segment of another stream, or returns null. If `wait` is false, considers only
@@ -180,7 +181,7 @@ Block* DeviceCachingAllocator::find_in_other_streams(int device, gpu::StreamHand
   const size_t max_bytes = wait ? kMaxBytes : 2 * segment_bytes(bytes);
   Block* best = nullptr;
   const CapturesLock held(captured_streams_mutex());
-  for (Block* const each : blocks_.free(bytes)) {
+  for (Block* const each : blocks_.free_blocks(bytes)) {
     Segment& segment = *each->segment;
     if (segment.stream == stream || !each->is_whole_segment() || each->bytes < bytes || each->bytes > max_bytes)
       continue;
@@ -191,8 +192,8 @@ Block* DeviceCachingAllocator::find_in_other_streams(int device, gpu::StreamHand
   }
   if (!best) return nullptr;
   if (wait) gpu::wait_event(stream, record_last_use(*best->segment, device));
-  best->segment->left.reset();
-  blocks_.move(best, stream);
+  best->segment->last_use_event.reset();
+  blocks_.assign_to_stream(best, stream);
   return best;
 }
 
@@ -211,7 +212,7 @@ Block* DeviceCachingAllocator::allocate_segment(Lock& lock, int device, gpu::Str
   if (!segment->data) return nullptr;
   stats_.reserved += static_cast<int64_t>(segment->bytes);
   set_usable(*segment, segment->data, segment->bytes, false);
-  return blocks_.add(std::move(segment));
+  return blocks_.add_segment(std::move(segment));
 }
 
 /// Called when the device has no more memory: takes a segment of another stream, or returns free segments to the device
@@ -219,7 +220,7 @@ Block* DeviceCachingAllocator::allocate_segment(Lock& lock, int device, gpu::Str
 Block* DeviceCachingAllocator::reclaim_and_allocate(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes) {
   if (Block* const waited = find_in_other_streams(device, stream, bytes, /*wait=*/true)) return waited;
   wait_for_users(lock, device);
-  if (Block* const found = blocks_.find(stream, bytes)) return found;
+  if (Block* const found = blocks_.find_free_block(stream, bytes)) return found;
   if (Block* const found = find_in_other_streams(device, stream, bytes, /*wait=*/true)) return found;
   release_cached_blocks(lock, device);
   return allocate_segment(lock, device, stream, bytes);
@@ -229,7 +230,7 @@ Block* DeviceCachingAllocator::reclaim_and_allocate(Lock& lock, int device, gpu:
 /// device, because releasing memory may wait. See Note [Private pools].
 Block* DeviceCachingAllocator::allocate_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes,
                                                 uint64_t pool) {
-  if (Block* const found = blocks_.find(stream, bytes, pool)) return found;
+  if (Block* const found = blocks_.find_free_block(stream, bytes, pool)) return found;
   const gpu::UnsafeCallsGuard guard;
   return allocate_segment(lock, device, stream, bytes, pool);
 }
@@ -238,7 +239,7 @@ Block* DeviceCachingAllocator::allocate_private(Lock& lock, int device, gpu::Str
 /// synchronize the whole device, because that is forbidden while any of its streams is capturing, on any thread.
 void DeviceCachingAllocator::wait_for_users(Lock& lock, int device) {
   std::set<gpu::StreamHandle> streams;
-  blocks_.each([&](const Block& block) { streams.insert(block.segment->stream); });
+  blocks_.for_each_block([&](const Block& block) { streams.insert(block.segment->stream); });
   lock.unlock();
   for (const gpu::StreamHandle stream : streams) {
     const PooledEvent now(device);
@@ -253,7 +254,7 @@ void DeviceCachingAllocator::wait_for_users(Lock& lock, int device) {
   lock.lock();
   Block* waiting = std::exchange(first_waiting_, nullptr);
   lock.unlock();
-  for (Block* each = waiting; each; each = each->next_waiting) each->uses.wait();
+  for (Block* each = waiting; each; each = each->next_waiting) each->stream_uses.wait();
   lock.lock();
   while (waiting) enqueue_waiting(std::exchange(waiting, waiting->next_waiting));
   free_finished_blocks(/*all=*/true);
@@ -264,10 +265,10 @@ void DeviceCachingAllocator::release_cached_blocks(Lock& lock, int device) {
   std::vector<Block*> whole;
   CapturesLock held(captured_streams_mutex());
   for (const size_t kind : {kSmallRequest, kSmallRequest + 1})
-    for (Block* const block : blocks_.free(kind))
+    for (Block* const block : blocks_.free_blocks(kind))
       if (const Segment& segment = *block->segment;
-          block->is_whole_segment() && (segment.pool ? segment.retired : is_idle(segment.stream)))
-        // A segment of a retired pool is returned even if its stream is not idle, because gpu::release() waits for the
+          block->is_whole_segment() && (segment.pool ? segment.is_pool_released : is_idle(segment.stream)))
+        // A segment of a released pool is returned even if its stream is not idle, because gpu::release() waits for the
         // device.
         whole.push_back(block);
   held.unlock();
@@ -276,7 +277,7 @@ void DeviceCachingAllocator::release_cached_blocks(Lock& lock, int device) {
   for (Block* const block : whole) {
     if (is_poisoning_enabled()) unpoison(block->data, block->bytes);
     stats_.reserved -= static_cast<int64_t>(block->bytes);
-    segments.push_back(blocks_.remove(block));
+    segments.push_back(blocks_.remove_segment(block));
   }
   lock.unlock();
   for (const auto& each : segments) gpu::release(device, each->data);
@@ -292,18 +293,18 @@ void* DeviceCachingAllocator::allocate(Device device, size_t bytes) {
   Lock lock(mutex_);
   Block* block = nullptr;
   if (wanted && capture) {
-    block = allocate_private(lock, index, stream, wanted, capture->pool());
+    block = allocate_private(lock, index, stream, wanted, capture->pool_id());
   } else if (wanted) {
     free_finished_blocks(/*all=*/false);
-    block = blocks_.find(stream, wanted);
-    if (!block && first_waiting_) free_finished_blocks(/*all=*/true), block = blocks_.find(stream, wanted);
+    block = blocks_.find_free_block(stream, wanted);
+    if (!block && first_waiting_) free_finished_blocks(/*all=*/true), block = blocks_.find_free_block(stream, wanted);
     if (!block) block = find_in_other_streams(index, stream, wanted, /*wait=*/false);
     if (!block) block = allocate_segment(lock, index, stream, wanted);
     if (!block) block = reclaim_and_allocate(lock, index, stream, wanted);
   }
   TANDEM_CHECK_AS(OutOfMemoryError, block, "allocate: ", out_of_memory_report(device, stream, bytes, blocks_, stats_));
-  blocks_.use(block, wanted);
-  block->requested = bytes;
+  blocks_.allocate_block(block, wanted);
+  block->requested_bytes = bytes;
   // The rest of the block stays poisoned, so that AddressSanitizer detects overruns.
   set_usable(*block->segment, block->data, bytes, true);
   stats_.current += static_cast<int64_t>(bytes);
@@ -317,31 +318,32 @@ void* DeviceCachingAllocator::allocate(Device device, size_t bytes) {
 void DeviceCachingAllocator::deallocate(Device device, void* data) noexcept {
   const std::lock_guard lock(mutex_);
   Block* const block = blocks_.at(data);
-  stats_.current -= static_cast<int64_t>(block->requested);
+  stats_.current -= static_cast<int64_t>(block->requested_bytes);
   if (memory_trace_is_on()) [[unlikely]]
-    trace_memory(device, data, -static_cast<int64_t>(block->requested));
+    trace_memory(device, data, -static_cast<int64_t>(block->requested_bytes));
   const uint64_t pool = block->segment->pool;
-  const bool captured = pool && is_captured(pool);
+  const bool captured = pool && is_capturing_to_pool(pool);
   // After the capture into a private pool has ended, forgets which other streams use a block of the pool. This is safe,
   // because no other allocation gets the block while graphs of the pool exist.
-  if (pool && !captured) block->uses.clear();
-  if (block->uses.empty()) return set_free(block);
+  if (pool && !captured) block->stream_uses.clear();
+  if (block->stream_uses.empty()) return free_block(block);
   block->state = Block::State::waiting;
   if (captured) {
     block->next_waiting = std::exchange(waiting_private_, block);
   } else {
-    block->uses.record_events();
+    block->stream_uses.record_events();
     enqueue_waiting(block);
   }
 }
-void DeviceCachingAllocator::begin_pool(uint64_t pool) {
+void DeviceCachingAllocator::begin_allocate_to_pool(uint64_t pool) {
   const std::lock_guard lock(mutex_);
-  captures_.push_back(pool);
-  set_retired(pool, false);  // clears the mark `retired`: a capture may use the ID of an earlier, retired pool again
+  capturing_pools_.push_back(pool);
+  set_pool_released(pool, false);  // clears the mark: a capture may use the ID of an earlier, released pool again
 }
-void DeviceCachingAllocator::end_pool(uint64_t pool) noexcept {
+void DeviceCachingAllocator::end_allocate_to_pool(uint64_t pool) noexcept {
   const std::lock_guard lock(mutex_);
-  if (const auto at = std::find(captures_.begin(), captures_.end(), pool); at != captures_.end()) captures_.erase(at);
+  if (const auto at = std::find(capturing_pools_.begin(), capturing_pools_.end(), pool); at != capturing_pools_.end())
+    capturing_pools_.erase(at);
   for (Block** at = &waiting_private_; *at;) {
     Block* const block = *at;
     if (block->segment->pool != pool) {
@@ -349,17 +351,17 @@ void DeviceCachingAllocator::end_pool(uint64_t pool) noexcept {
       continue;
     }
     *at = block->next_waiting;
-    block->uses.clear();
-    set_free(block);
+    block->stream_uses.clear();
+    free_block(block);
   }
 }
-void DeviceCachingAllocator::retire(uint64_t pool) noexcept {
+void DeviceCachingAllocator::release_pool(uint64_t pool) noexcept {
   const std::lock_guard lock(mutex_);
-  set_retired(pool, true);
+  set_pool_released(pool, true);
 }
-void DeviceCachingAllocator::set_retired(uint64_t pool, bool retired) noexcept {
-  blocks_.each([&](const Block& block) {
-    if (block.segment->pool == pool) block.segment->retired = retired;
+void DeviceCachingAllocator::set_pool_released(uint64_t pool, bool is_released) noexcept {
+  blocks_.for_each_block([&](const Block& block) {
+    if (block.segment->pool == pool) block.segment->is_pool_released = is_released;
   });
 }
 uint64_t DeviceCachingAllocator::pool_of(void* data) {
@@ -367,22 +369,22 @@ uint64_t DeviceCachingAllocator::pool_of(void* data) {
   const Block* const block = blocks_.at(data);
   return block ? block->segment->pool : 0;
 }
-int64_t DeviceCachingAllocator::reserved(uint64_t pool) {
+int64_t DeviceCachingAllocator::reserved_bytes(uint64_t pool) {
   const std::lock_guard lock(mutex_);
   int64_t bytes = 0;
-  blocks_.each([&](const Block& block) {
+  blocks_.for_each_block([&](const Block& block) {
     if (block.segment->pool == pool) bytes += static_cast<int64_t>(block.bytes);
   });
   return bytes;
 }
 
-void DeviceCachingAllocator::use(void* data, const Stream& stream) {
+void DeviceCachingAllocator::record_stream(void* data, const Stream& stream) {
   const std::lock_guard lock(mutex_);
   Block* const block = blocks_.at(data);
-  if (block && block->segment->stream != stream.handle()) block->uses.add(stream);
+  if (block && block->segment->stream != stream.handle()) block->stream_uses.add_stream(stream);
 }
 
-void DeviceCachingAllocator::empty(int device) noexcept {
+void DeviceCachingAllocator::empty_cache(int device) noexcept {
   Lock lock(mutex_);
   if (blocks_.empty()) return;
   try {
@@ -428,18 +430,20 @@ void deallocate(Device device, void* data) noexcept {
   else
     gpu::release(device.index(), data);  // waits for the device
 }
-void record_stream(Device device, void* data, const Stream& stream) { allocator_of(device).use(data, stream); }
+void record_stream(Device device, void* data, const Stream& stream) {
+  allocator_of(device).record_stream(data, stream);
+}
 
 void begin_private_pool(Device device, uint64_t pool) {
   TANDEM_CHECK(is_caching_enabled(), "Graph: work on ", device,
                " cannot be captured with TANDEM_NO_CUDA_MEMORY_CACHING=1, because replays need cached memory; unset "
                "the variable");
-  allocator_of(device).begin_pool(pool);
+  allocator_of(device).begin_allocate_to_pool(pool);
 }
-void end_private_pool(Device device, uint64_t pool) noexcept { allocator_of(device).end_pool(pool); }
-void retire_private_pool(Device device, uint64_t pool) noexcept { allocator_of(device).retire(pool); }
+void end_private_pool(Device device, uint64_t pool) noexcept { allocator_of(device).end_allocate_to_pool(pool); }
+void retire_private_pool(Device device, uint64_t pool) noexcept { allocator_of(device).release_pool(pool); }
 uint64_t private_pool_of(Device device, void* data) { return allocator_of(device).pool_of(data); }
-int64_t private_pool_reserved(Device device, uint64_t pool) { return allocator_of(device).reserved(pool); }
+int64_t private_pool_reserved(Device device, uint64_t pool) { return allocator_of(device).reserved_bytes(pool); }
 
 MemoryStats memory_stats(Device device) { return checked_allocator_of(device, "memory_stats").stats(); }
 void reset_peak_memory_stats(Device device) { checked_allocator_of(device, "reset_peak_memory_stats").reset_peak(); }
@@ -448,7 +452,7 @@ int64_t max_memory_allocated(Device device) { return cuda::memory_stats(device).
 int64_t memory_reserved(Device device) { return cuda::memory_stats(device).reserved; }
 void empty_cache() noexcept {
   if (is_current_stream_capturing()) return;  // a capturing thread must not query whether work is done
-  for (int i = 0; i < std::min(gpu::device_count(), kMaxDevices); ++i) allocator_of(Device(kCUDA, i)).empty(i);
+  for (int i = 0; i < std::min(gpu::device_count(), kMaxDevices); ++i) allocator_of(Device(kCUDA, i)).empty_cache(i);
 }
 
 }  // namespace tandem::cuda

@@ -16,13 +16,13 @@ uint64_t next_pool_id() {
   static std::atomic<uint64_t> next{1};
   return next++;
 }
-/// All memory pools in use, by number.
-struct Pools {
+/// All memory pools in use, by ID.
+struct MemoryPoolRegistry {
   std::mutex mutex;
-  std::unordered_map<uint64_t, std::weak_ptr<MemoryPool>> all;
+  std::unordered_map<uint64_t, std::weak_ptr<MemoryPool>> by_id;
 };
-Pools& pools() {
-  static auto& only = *new Pools;  // never destroyed: graphs may be static
+MemoryPoolRegistry& memory_pools() {
+  static auto& only = *new MemoryPoolRegistry;  // never destroyed: graphs may be static
   return only;
 }
 
@@ -40,17 +40,18 @@ std::shared_ptr<MemoryPool> MemoryPool::find_or_create(MempoolId_t id) {
   TANDEM_CHECK(id.first == 0 || id.second == 0, "Graph::capture_begin: the pool is {", id.first, ", ", id.second,
                "}; accepted: a value returned by Graph::pool() or graph_pool_handle()");
   const std::shared_ptr<MemoryPool> made(new MemoryPool(id));
-  const std::lock_guard lock(pools().mutex);
-  std::weak_ptr<MemoryPool>& known = pools().all[made->number()];
+  const std::lock_guard lock(memory_pools().mutex);
+  std::weak_ptr<MemoryPool>& known = memory_pools().by_id[made->allocator_pool_id()];
   if (std::shared_ptr<MemoryPool> held = known.lock()) return held;
   known = made;
   return made;
 }
 MemoryPool::~MemoryPool() {
-  for (const auto& [index, stream] : streams_) retire_private_pool(stream.device(), number());
-  const std::lock_guard lock(pools().mutex);
-  if (const auto at = pools().all.find(number()); at != pools().all.end() && at->second.expired())
-    pools().all.erase(at);
+  for (const auto& [index, stream] : streams_) retire_private_pool(stream.device(), allocator_pool_id());
+  const std::lock_guard lock(memory_pools().mutex);
+  if (const auto at = memory_pools().by_id.find(allocator_pool_id());
+      at != memory_pools().by_id.end() && at->second.expired())
+    memory_pools().by_id.erase(at);
 }
 const Stream& MemoryPool::stream(Device device) {
   const std::lock_guard lock(mutex_);
@@ -89,17 +90,17 @@ void CapturedWork::record_use(Device device, void* data) const {
 }
 
 Capture::Capture(MempoolId_t pool, Streams streams, std::function<void()> before_allocation)
-    : base_(std::move(streams)),
+    : initial_streams_(std::move(streams)),
       pool_(MemoryPool::find_or_create(pool)),
-      pool_number_(pool_->number()),
+      pool_number_(pool_->allocator_pool_id()),
       before_allocation_(std::move(before_allocation)) {
-  TANDEM_CHECK(!pool_->capturing_.exchange(true), "Graph::capture_begin: another capture uses the pool {",
+  TANDEM_CHECK(!pool_->is_capturing_.exchange(true), "Graph::capture_begin: another capture uses the pool {",
                pool_->id().first, ", ", pool_->id().second,
                "}; a pool serves one capture at a time; end that capture first, or pass another pool");
 }
 Capture::~Capture() {
   try {
-    end();
+    end_capture();
   } catch (const std::exception&) {  // errors are ignored, because the captured work is dropped
   }
 }
@@ -107,19 +108,19 @@ Capture::~Capture() {
 const Stream& Capture::stream_for(const Stream& current) {
   const Device device = current.device();
   const std::lock_guard lock(mutex_);
-  if (ended_ || !(uncaptured_stream_of(base_, device) == current)) return current;
+  if (is_ended_ || !(uncaptured_stream_of(initial_streams_, device) == current)) return current;
   auto at = streams_.find(device.index());
   if (at == streams_.end()) {
-    begin(current);
+    begin_capture(current);
     at = streams_.find(device.index());
   }
   return at->second;
 }
-void Capture::begin(const Stream& current) {
+void Capture::begin_capture(const Stream& current) {
   const Device device = current.device();
   const gpu::UnsafeCallsGuard unsafe;
   // Kernels may need the fault word. It is allocated before the capture, because the capture forbids the allocation.
-  fault_word(device);
+  device_fault(device);
   const Stream& mine = current == default_stream(device) ? pool_->stream(device) : current;
   // Creates the pool's stream on this device, because the pool's streams show on which devices the pool has memory.
   pool_->stream(device);
@@ -127,7 +128,7 @@ void Capture::begin(const Stream& current) {
   try {
     const std::lock_guard alone(captured_streams_mutex());
     if (streams_.empty()) {
-      TANDEM_CHECK(thread_ == std::this_thread::get_id(), "Graph: the first work on ", device,
+      TANDEM_CHECK(begin_thread_id_ == std::this_thread::get_id(), "Graph: the first work on ", device,
                    " must be queued by the thread that called capture_begin");
       gpu::begin_capture(mine.handle());
     } else {
@@ -142,12 +143,12 @@ void Capture::begin(const Stream& current) {
   }
   streams_.emplace(device.index(), mine);
   devices_.push_back(device);
-  active_ = true;
+  is_active_ = true;
 }
-std::unique_ptr<CapturedWork> Capture::end() {
+std::unique_ptr<CapturedWork> Capture::end_capture() {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(ended_, true)) return nullptr;
-  active_ = false;
+  if (std::exchange(is_ended_, true)) return nullptr;
+  is_active_ = false;
   const std::shared_ptr<MemoryPool> pool = std::move(pool_);
   gpu::GraphHandle graph = nullptr;
   std::exception_ptr failure;
@@ -170,17 +171,17 @@ std::unique_ptr<CapturedWork> Capture::end() {
     }
   }
   for (const Device device : devices_) end_private_pool(device, pool_number_);
-  pool->capturing_ = false;
+  pool->is_capturing_ = false;
   std::unique_ptr<CapturedWork> work;
   if (graph) work = std::make_unique<CapturedWork>(graph, pool, devices_);
   if (failure) std::rethrow_exception(failure);
   return work;
 }
 
-UncapturedGuard::UncapturedGuard() : saved_(std::exchange(ThreadContext::current().capture, nullptr)) {
-  if (saved_) unsafe_.emplace();
+UncapturedGuard::UncapturedGuard() : saved_capture_(std::exchange(ThreadContext::current().capture, nullptr)) {
+  if (saved_capture_) unsafe_calls_guard_.emplace();
 }
-UncapturedGuard::~UncapturedGuard() { ThreadContext::current().capture = std::move(saved_); }
+UncapturedGuard::~UncapturedGuard() { ThreadContext::current().capture = std::move(saved_capture_); }
 
 Capture* current_capture() {
   Capture* const capture = ThreadContext::current().capture.get();

@@ -25,7 +25,7 @@ class MemoryPool {
   ~MemoryPool();
   MempoolId_t id() const { return id_; }
   /// ID of the pool in the allocator.
-  uint64_t number() const { return id_.first + id_.second; }
+  uint64_t allocator_pool_id() const { return id_.first + id_.second; }
   /// Stream on which captures into this pool run, one capture at a time. All use the same stream, so that each can
   /// reuse blocks that earlier captures freed.
   const Stream& stream(Device device);
@@ -34,7 +34,7 @@ class MemoryPool {
   friend class detail::Capture;
   explicit MemoryPool(MempoolId_t id) : id_(id) {}
   MempoolId_t id_;
-  std::atomic<bool> capturing_{false};
+  std::atomic<bool> is_capturing_{false};
   std::mutex mutex_;
   std::map<int, Stream> streams_;  // by device index
 };
@@ -81,25 +81,25 @@ class Capture {
   /// Ends the capture and drops its work.
   ~Capture();
   /// Whether GPU work is being captured.
-  bool is_active() const { return active_.load(std::memory_order_acquire); }
+  bool is_active() const { return is_active_.load(std::memory_order_acquire); }
   /// The stream to use instead of `current`. @throws Error or CudaError if the capture cannot begin
   const Stream& stream_for(const Stream& current);
-  uint64_t pool() const { return pool_number_; }
+  uint64_t pool_id() const { return pool_number_; }
   void before_allocation() const { before_allocation_(); }
   /// Ends the capture and returns its work; null if no GPU was used. Even if this throws, the capture has ended.
-  std::unique_ptr<CapturedWork> end();
+  std::unique_ptr<CapturedWork> end_capture();
 
  private:
-  void begin(const Stream& current);
+  void begin_capture(const Stream& current);
 
-  const std::thread::id thread_ = std::this_thread::get_id();
-  const Streams base_;
-  std::shared_ptr<MemoryPool> pool_;  // null after end()
+  const std::thread::id begin_thread_id_ = std::this_thread::get_id();
+  const Streams initial_streams_;
+  std::shared_ptr<MemoryPool> pool_;  // null after end_capture()
   const uint64_t pool_number_;
   const std::function<void()> before_allocation_;
-  std::atomic<bool> active_{false};
+  std::atomic<bool> is_active_{false};
   std::mutex mutex_;
-  bool ended_ = false;
+  bool is_ended_ = false;
   std::map<int, Stream> streams_;  // by device index
   std::vector<Device> devices_;    // devices whose streams are captured, in the order of first use
 };
@@ -115,8 +115,8 @@ class UncapturedGuard {
   UncapturedGuard(const UncapturedGuard&) = delete;
 
  private:
-  std::shared_ptr<Capture> saved_;
-  std::optional<gpu::UnsafeCallsGuard> unsafe_;
+  std::shared_ptr<Capture> saved_capture_;
+  std::optional<gpu::UnsafeCallsGuard> unsafe_calls_guard_;
 };
 
 /// A thread locks this mutex exclusively while a stream joins a capture. A thread locks it shared while it relies on

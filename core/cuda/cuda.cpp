@@ -16,7 +16,7 @@ namespace tandem::cuda {
 bool is_available() { return device_count() > 0; }
 int device_count() { return gpu::device_count(); }
 
-static void check_exists(Device device, const char* op) {
+static void check_cuda_device(Device device, const char* op) {
   TANDEM_CHECK(device.is_cuda(), op, ": got ", device, "; accepted: a CUDA device");
   check_device_exists(device);
 }
@@ -30,7 +30,7 @@ class StreamPool {
     static auto& pools = *new std::array<StreamPool, 2 * kMaxDevices>();
     return pools[2 * static_cast<size_t>(device.index()) + high_priority];
   }
-  std::shared_ptr<Stream::Impl> take(Device device, bool high_priority) {
+  std::shared_ptr<Stream::Impl> acquire_stream(Device device, bool high_priority) {
     Stream::Impl* kept = pop_unused();
     if (!kept) {
       auto made = std::make_unique<Stream::Impl>(Stream::Impl{device, high_priority, nullptr});
@@ -43,23 +43,23 @@ class StreamPool {
  private:
   Stream::Impl* pop_unused() {
     const std::lock_guard lock(mutex_);
-    Stream::Impl* const kept = first_;
-    if (kept) first_ = std::exchange(kept->next, nullptr);
+    Stream::Impl* const kept = first_unused_;
+    if (kept) first_unused_ = std::exchange(kept->next, nullptr);
     return kept;
   }
   void push_unused(Stream::Impl* impl) {
     const std::lock_guard lock(mutex_);
-    (first_ ? last_->next : first_) = impl;
-    last_ = impl;
+    (first_unused_ ? last_unused_->next : first_unused_) = impl;
+    last_unused_ = impl;
   }
 
   std::mutex mutex_;
-  Stream::Impl *first_ = nullptr, *last_ = nullptr;
+  Stream::Impl *first_unused_ = nullptr, *last_unused_ = nullptr;
 };
 
 Stream::Stream(Device device, bool high_priority) {
-  check_exists(device, "Stream");
-  impl_ = StreamPool::of(device, high_priority).take(device, high_priority);
+  check_cuda_device(device, "Stream");
+  impl_ = StreamPool::of(device, high_priority).acquire_stream(device, high_priority);
 }
 void Stream::synchronize() const {
   check_not_captured("Stream::synchronize");
@@ -86,7 +86,7 @@ struct Event::Impl {
   PooledEvent event;
 };
 void Event::record(const Stream& stream) {
-  if (!impl_ || impl_->device != stream.device()) impl_ = std::make_shared<Impl>(stream.device(), timing_);
+  if (!impl_ || impl_->device != stream.device()) impl_ = std::make_shared<Impl>(stream.device(), enable_timing_);
   gpu::record_event(impl_->event.handle(), stream.handle());
 }
 void Event::wait(const Stream& stream) const {
@@ -107,7 +107,7 @@ bool Event::query() const {
 }
 float Event::elapsed_time(const Event& end) const {
   TANDEM_CHECK(
-      timing_ && end.timing_,
+      enable_timing_ && end.enable_timing_,
       "elapsed_time: Both events must be created with argument 'enable_timing=True'. Construct both as Event(true)");
   TANDEM_CHECK(impl_ && end.impl_, "elapsed_time: Both events must be recorded before calculating elapsed time.");
   return gpu::elapsed_milliseconds(impl_->event.handle(), end.impl_->event.handle());
@@ -122,7 +122,7 @@ static const Stream& default_stream_of(Device device, const char* op) {
   std::atomic<const Stream*>& mine = streams[device.index()];
   if (const Stream* const known = mine.load(std::memory_order_acquire)) [[likely]]
     return *known;
-  check_exists(device, op);
+  check_cuda_device(device, op);
   static auto& mutex = *new std::mutex;
   const std::lock_guard lock(mutex);
   if (!mine.load(std::memory_order_relaxed)) mine.store(new Stream(device), std::memory_order_release);
@@ -162,13 +162,15 @@ void set_stream(const Stream& stream) {
   set->insert_or_assign(stream.device().index(), stream);
   ThreadContext::current().streams = std::move(set);
 }
-StreamGuard::StreamGuard(const Stream& stream) : saved_(ThreadContext::current().streams) { set_stream(stream); }
+StreamGuard::StreamGuard(const Stream& stream) : saved_streams_(ThreadContext::current().streams) {
+  set_stream(stream);
+}
 StreamGuard::StreamGuard(Streams streams)
-    : saved_(std::exchange(ThreadContext::current().streams, std::move(streams))) {}
-StreamGuard::~StreamGuard() { ThreadContext::current().streams = std::move(saved_); }
+    : saved_streams_(std::exchange(ThreadContext::current().streams, std::move(streams))) {}
+StreamGuard::~StreamGuard() { ThreadContext::current().streams = std::move(saved_streams_); }
 
 void synchronize(Device device) {
-  check_exists(device, "synchronize");
+  check_cuda_device(device, "synchronize");
   check_not_captured("synchronize");
   gpu::synchronize(device.index());
   check_faults(device);
@@ -183,13 +185,13 @@ void connect_peers(Device a, Device b) {
   known[a.index()][b.index()].store(true, std::memory_order_release);
 }
 const gpu::DeviceProperties& get_device_properties(Device device) {
-  check_exists(device, "get_device_properties");
+  check_cuda_device(device, "get_device_properties");
   return gpu::properties(device.index());
 }
 std::pair<int64_t, int64_t> mem_get_info(Device device) {
-  check_exists(device, "mem_get_info");
+  check_cuda_device(device, "mem_get_info");
   const gpu::MemoryInfo info = gpu::memory_info(device.index());
-  return {info.free, info.total};
+  return {info.free_bytes, info.total_bytes};
 }
 
 }  // namespace tandem::cuda

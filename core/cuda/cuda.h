@@ -52,7 +52,7 @@ class Stream {
 /// An event: a point in the work of a stream, to wait for or to measure time from.
 class Event {
  public:
-  explicit Event(bool enable_timing = false) : timing_(enable_timing) {}
+  explicit Event(bool enable_timing = false) : enable_timing_(enable_timing) {}
   /// Records the work queued on `stream` so far.
   void record(const Stream& stream);
   /// Makes work queued on `stream` from now on wait for the recorded work; no effect if nothing was recorded.
@@ -67,7 +67,7 @@ class Event {
 
  private:
   struct Impl;
-  bool timing_;
+  bool enable_timing_;
   std::shared_ptr<Impl> impl_;  // null until record(), which determines the event's device
 };
 
@@ -89,7 +89,7 @@ class StreamGuard {
   StreamGuard(const StreamGuard&) = delete;
 
  private:
-  detail::Streams saved_;
+  detail::Streams saved_streams_;
 };
 
 /// ID of a memory pool that captures of Graphs can share: {graph, handle}, where one of the numbers is 0. {0, 0} means

@@ -13,44 +13,47 @@ namespace {
 /// Unused events without timing of one device.
 struct EventPool {
   std::mutex mutex;
-  std::vector<gpu::EventHandle> free;
-  size_t made = 0;
+  std::vector<gpu::EventHandle> free_events;
+  size_t num_events = 0;
 };
-EventPool& pool(int device) {
+EventPool& event_pool(int device) {
   static auto& pools = *new std::array<EventPool, kMaxDevices>();  // never destroyed: events may be static
   return pools[static_cast<size_t>(device)];
 }
 
 gpu::EventHandle acquire_event(int device) {
-  EventPool& mine = pool(device);
+  EventPool& mine = event_pool(device);
   const std::lock_guard lock(mine.mutex);
-  if (mine.free.empty()) {
-    mine.free.reserve(mine.made + 1);  // reserves room for all events, so that ~PooledEvent() needs no memory
+  if (mine.free_events.empty()) {
+    mine.free_events.reserve(mine.num_events +
+                             1);  // reserves room for all events, so that ~PooledEvent() needs no memory
     const gpu::EventHandle made = gpu::create_event(device);
-    ++mine.made;
+    ++mine.num_events;
     return made;
   }
-  const gpu::EventHandle kept = mine.free.back();
-  mine.free.pop_back();
+  const gpu::EventHandle kept = mine.free_events.back();
+  mine.free_events.pop_back();
   return kept;
 }
 
 }  // namespace
 
 PooledEvent::PooledEvent(int device, bool timing)
-    : device_(device), timing_(timing), handle_(timing ? gpu::create_event(device, true) : acquire_event(device)) {}
+    : device_(device),
+      enable_timing_(timing),
+      handle_(timing ? gpu::create_event(device, true) : acquire_event(device)) {}
 PooledEvent::~PooledEvent() {
   if (!handle_) return;
-  if (timing_) {
+  if (enable_timing_) {
     gpu::destroy_event(handle_);
     return;
   }
-  EventPool& mine = pool(device_);
+  EventPool& mine = event_pool(device_);
   const std::lock_guard lock(mine.mutex);
-  mine.free.push_back(handle_);
+  mine.free_events.push_back(handle_);
 }
 
-void StreamUses::add(const Stream& stream) {
+void StreamUses::add_stream(const Stream& stream) {
   for (const Use& each : uses_)
     if (each.stream == stream) return;
   uses_.push_back({stream, {}});
@@ -58,11 +61,11 @@ void StreamUses::add(const Stream& stream) {
 void StreamUses::Use::record_events() noexcept try {
   const std::shared_lock shared(captured_streams_mutex());
   if (gpu::is_capturing(stream.handle())) return;
-  unrecorded = false;
+  is_unrecorded = false;
   event.emplace(stream.device().index());
   gpu::record_event(event->handle(), stream.handle());
 } catch (const std::exception&) {
-  unrecorded = false;
+  is_unrecorded = false;
   event.reset();
   try {
     gpu::synchronize_stream(stream.handle());
@@ -74,8 +77,8 @@ void StreamUses::record_events() noexcept {
 }
 bool StreamUses::is_done() noexcept {
   std::erase_if(uses_, [](Use& each) {
-    if (each.unrecorded) each.record_events();
-    if (each.unrecorded) return false;
+    if (each.is_unrecorded) each.record_events();
+    if (each.is_unrecorded) return false;
     try {
       return !each.event || gpu::is_done(each.event->handle());
     } catch (const CudaError&) {
@@ -86,7 +89,7 @@ bool StreamUses::is_done() noexcept {
 }
 void StreamUses::wait() noexcept {
   for (Use& each : uses_) try {
-      if (each.unrecorded) each.record_events();
+      if (each.is_unrecorded) each.record_events();
       if (each.event) gpu::synchronize_event(each.event->handle());
     } catch (const CudaError&) {  // the device failed: nothing runs on it any more
     }

@@ -14,9 +14,10 @@ class PooledEvent {
  public:
   explicit PooledEvent(int device, bool timing = false);
   PooledEvent(PooledEvent&& other) noexcept
-      : device_(other.device_), timing_(other.timing_), handle_(std::exchange(other.handle_, nullptr)) {}
+      : device_(other.device_), enable_timing_(other.enable_timing_), handle_(std::exchange(other.handle_, nullptr)) {}
   PooledEvent& operator=(PooledEvent&& other) noexcept {
-    std::swap(device_, other.device_), std::swap(timing_, other.timing_), std::swap(handle_, other.handle_);
+    std::swap(device_, other.device_), std::swap(enable_timing_, other.enable_timing_),
+        std::swap(handle_, other.handle_);
     return *this;
   }
   ~PooledEvent();
@@ -24,7 +25,7 @@ class PooledEvent {
 
  private:
   int device_;
-  bool timing_;
+  bool enable_timing_;
   gpu::EventHandle handle_;
 };
 
@@ -32,10 +33,10 @@ class PooledEvent {
 class StreamUses {
  public:
   bool empty() const { return uses_.empty(); }
-  void add(const Stream& stream);
+  void add_stream(const Stream& stream);
   /// Call this when the block is freed: records the work now queued on the streams, which may still use the block. For
-  /// a capturing stream, the first done() after the capture records it. If it cannot be recorded, waits for the stream;
-  /// if that fails too, for example because the device is lost, the work counts as done.
+  /// a capturing stream, the first is_done() after the capture records it. If it cannot be recorded, waits for the
+  /// stream; if that fails too, for example because the device is lost, the work counts as done.
   void record_events() noexcept;
   /// Forgets all uses.
   void clear() { uses_.clear(); }
@@ -48,7 +49,7 @@ class StreamUses {
   struct Use {
     Stream stream;
     std::optional<PooledEvent> event;  // set by record_events()
-    bool unrecorded = true;
+    bool is_unrecorded = true;
     void record_events() noexcept;
   };
   std::vector<Use> uses_;

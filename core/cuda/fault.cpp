@@ -13,7 +13,7 @@ namespace tandem::cuda {
 namespace {
 
 std::atomic<Fault*>
-    fault_words[kMaxDevices];  // fault word of each device: null until a kernel first needs it, never freed
+    device_faults[kMaxDevices];  // fault word of each device: null until a kernel first needs it, never freed
 
 struct HostFailure {
   std::atomic<bool> is_set{false};
@@ -26,12 +26,12 @@ HostFailure& host_failure(Device device) {
   return all[static_cast<size_t>(device.index())];
 }
 
-std::atomic<Fault*>& fault_word_of(Device device) { return fault_words[static_cast<size_t>(device.index())]; }
+std::atomic<Fault*>& device_fault_slot(Device device) { return device_faults[static_cast<size_t>(device.index())]; }
 
 }  // namespace
 
-Fault* fault_word(Device device) {
-  std::atomic<Fault*>& word = fault_word_of(device);
+Fault* device_fault(Device device) {
+  std::atomic<Fault*>& word = device_fault_slot(device);
   Fault* known = word.load(std::memory_order_acquire);
   if (known) return known;
   // No lock is held here, because the driver may wait: see page_locked.cpp. If two threads allocate a word at once, one
@@ -63,15 +63,15 @@ static void check_host_failure(Device device) {
 
 void check_faults(Device device) {
   check_host_failure(device);
-  Fault* const word = fault_word_of(device).load(std::memory_order_acquire);
+  Fault* const word = device_fault_slot(device).load(std::memory_order_acquire);
   if (!word) return;
   const std::atomic_ref state(word->state);
   if (state.load(std::memory_order_acquire) != 2) return;
   const Fault found = *word;
   int complete = 2;  // if two threads get here at once, only one of them throws
   if (!state.compare_exchange_strong(complete, 0, std::memory_order_acq_rel)) return;
-  tandem::detail::fail<IndexError>(__FILE__, __LINE__, found.op, ": index ", found.position, " is ", found.index,
-                                   "; accepted: 0 to ", found.limit - 1);
+  tandem::detail::throw_error<IndexError>(__FILE__, __LINE__, found.op, ": index ", found.position, " is ", found.index,
+                                          "; accepted: 0 to ", found.limit - 1);
 }
 
 }  // namespace tandem::cuda

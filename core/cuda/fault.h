@@ -18,7 +18,7 @@ struct Fault {
 };
 
 /// The device's fault word, to be passed to kernels. Never freed.
-Fault* fault_word(Device device);
+Fault* device_fault(Device device);
 
 /// Reports an error that a host thread found in the device's work, for example an aborted collective with invalid
 /// results. The next check_faults() throws it, once. Null withdraws the report.

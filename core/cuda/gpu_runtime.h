@@ -28,7 +28,7 @@ bool loads_kernels_eagerly();
 
 const DeviceProperties& properties(int device);
 struct MemoryInfo {
-  int64_t free, total;
+  int64_t free_bytes, total_bytes;
 };
 MemoryInfo memory_info(int device);
 int driver_version();  // CUDA version that the driver supports: 13000 for 13.0
@@ -117,12 +117,12 @@ bool allow_unsafe_calls(bool allowed) noexcept;
 /// Lets this thread allocate and release memory while it captures: this does not wait for the capturing streams.
 class UnsafeCallsGuard {
  public:
-  UnsafeCallsGuard() : saved_(allow_unsafe_calls(true)) {}
-  ~UnsafeCallsGuard() { allow_unsafe_calls(saved_); }
+  UnsafeCallsGuard() : saved_allowed_(allow_unsafe_calls(true)) {}
+  ~UnsafeCallsGuard() { allow_unsafe_calls(saved_allowed_); }
   UnsafeCallsGuard(const UnsafeCallsGuard&) = delete;
 
  private:
-  bool saved_;
+  bool saved_allowed_;
 };
 
 // ---- launches: the stream's device must be current when a kernel is launched
@@ -139,16 +139,16 @@ void pop_range() noexcept;
 /// Sets this thread's current device until the guard goes out of scope.
 class DeviceGuard {
  public:
-  explicit DeviceGuard(int device) : saved_(current_device()), device_(device) {
-    if (device != saved_) set_device(device);
+  explicit DeviceGuard(int device) : original_device_(current_device()), device_(device) {
+    if (device != original_device_) set_device(device);
   }
   ~DeviceGuard() {
-    if (device_ != saved_) restore_device(saved_);
+    if (device_ != original_device_) restore_device(original_device_);
   }
   DeviceGuard(const DeviceGuard&) = delete;
 
  private:
-  int saved_, device_;
+  int original_device_, device_;
 };
 
 }  // namespace tandem::detail::gpu

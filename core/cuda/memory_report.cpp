@@ -28,33 +28,34 @@ std::string format_bytes(int64_t bytes) { return format_bytes(static_cast<size_t
 
 }  // namespace
 
-std::string out_of_memory_report(Device device, gpu::StreamHandle stream, size_t bytes, const Blocks& blocks,
+std::string out_of_memory_report(Device device, gpu::StreamHandle stream, size_t bytes, const BlockPool& blocks,
                                  const MemoryStats& stats) {
   size_t cached = 0, elsewhere = 0, waiting = 0, rounding = 0, largest = 0, count = 0;
   std::map<size_t, size_t> counts;  // number of blocks in use, by requested size
-  blocks.each([&](const Block& block) {
+  blocks.for_each_block([&](const Block& block) {
     if (block.is_free()) {
       (block.segment->stream == stream ? cached : elsewhere) += block.bytes;
       largest = std::max(largest, block.bytes);
     } else if (block.state == Block::State::waiting) {
       waiting += block.bytes;
     } else {
-      rounding += block.bytes - block.requested;
-      ++counts[block.requested];
+      rounding += block.bytes - block.requested_bytes;
+      ++counts[block.requested_bytes];
       ++count;
     }
   });
   const auto info = gpu::memory_info(device.index());
   std::ostringstream out;
   out << "CUDA out of memory. Tried to allocate " << format_bytes(bytes) << " (" << bytes << " bytes) on " << device
-      << ". GPU " << device.index() << " has a total capacity of " << format_bytes(info.total) << " of which "
-      << format_bytes(info.free) << " is free. In use: " << format_bytes(stats.current) << " in " << count
+      << ". GPU " << device.index() << " has a total capacity of " << format_bytes(info.total_bytes) << " of which "
+      << format_bytes(info.free_bytes) << " is free. In use: " << format_bytes(stats.current) << " in " << count
       << " blocks (peak " << format_bytes(stats.peak) << "), plus " << format_bytes(rounding)
       << " of rounding. Cached: " << format_bytes(cached) << " of this stream and " << format_bytes(elsewhere)
       << " of other streams, largest block " << format_bytes(largest)
       << ". Freed, but still used by other streams: " << format_bytes(waiting)
       << ". Reserved by this process: " << format_bytes(stats.reserved)
-      << "; by libraries, contexts and other processes: " << format_bytes(info.total - info.free - stats.reserved);
+      << "; by libraries, contexts and other processes: "
+      << format_bytes(info.total_bytes - info.free_bytes - stats.reserved);
   std::vector<std::pair<size_t, size_t>> largest_first(counts.begin(), counts.end());
   std::sort(largest_first.begin(), largest_first.end(), [](const auto& a, const auto& b) {
     return std::pair(a.first * a.second, a.first) > std::pair(b.first * b.second, b.first);

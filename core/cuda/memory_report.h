@@ -3,13 +3,13 @@
 #include <string>
 
 #include "tandem/core/allocator.h"
-#include "tandem/core/cuda/blocks.h"
+#include "tandem/core/cuda/block_pool.h"
 
 namespace tandem::cuda {
 
 /// Returns a message with the request; the memory in use, lost to rounding, free, and waiting; and the device's free
 /// and total memory.
-std::string out_of_memory_report(Device device, gpu::StreamHandle stream, size_t bytes, const Blocks& blocks,
+std::string out_of_memory_report(Device device, gpu::StreamHandle stream, size_t bytes, const BlockPool& blocks,
                                  const MemoryStats& stats);
 
 }  // namespace tandem::cuda

@@ -25,7 +25,7 @@ int size_class_log(size_t bytes) { return std::max(kMinLog, static_cast<int>(std
 // the rank's own GPU is made current first: on another rank's GPU, the driver could wait forever for a collective that
 // waits for this rank.
 int gpu_of_rank() {
-  const int own = ThreadContext::current().state().gpu;
+  const int own = ThreadContext::current().rank_state().gpu_index;
   return own >= 0 ? own : gpu::current_device();
 }
 class CachingHostAllocator {
@@ -36,9 +36,9 @@ class CachingHostAllocator {
     if (log > kMaxSizeLog) return nullptr;
     std::unique_lock lock(mutex_);
     free_finished_blocks();
-    if (!free_[static_cast<size_t>(log)]) {
+    if (!free_blocks_[static_cast<size_t>(log)]) {
       auto made = std::make_unique<Block>();
-      made->log = log;
+      made->size_log2 = log;
       lock.unlock();  // because the driver may wait: see Note [No lock while the driver may wait]
       const gpu::UnsafeCallsGuard guard;
       const gpu::DeviceGuard current(gpu_of_rank());
@@ -47,11 +47,11 @@ class CachingHostAllocator {
       if (!made->data) return nullptr;
       stats_.reserved += int64_t(1) << log;
       Block& added = *blocks_.emplace(made->data, std::move(made)).first->second;
-      add_free(added);
+      add_free_block(added);
     }
-    Block*& free = free_[static_cast<size_t>(log)];
+    Block*& free = free_blocks_[static_cast<size_t>(log)];
     Block& mine = *std::exchange(free, free->next);
-    mine.requested = bytes;
+    mine.requested_bytes = bytes;
     poison(mine.data, size_t(1) << log);
     unpoison(mine.data, bytes);  // the rest of the block stays poisoned, so that AddressSanitizer detects overruns
     stats_.current += static_cast<int64_t>(bytes);
@@ -62,36 +62,36 @@ class CachingHostAllocator {
   void deallocate(void* data) noexcept {
     const std::lock_guard lock(mutex_);
     Block& mine = *blocks_.at(data);
-    stats_.current -= static_cast<int64_t>(mine.requested);
-    mine.uses.record_events();
-    mine.next = std::exchange(waiting_, &mine);
+    stats_.current -= static_cast<int64_t>(mine.requested_bytes);
+    mine.stream_uses.record_events();
+    mine.next = std::exchange(waiting_blocks_, &mine);
     free_finished_blocks();
   }
-  void use(void* data, const cuda::Stream& stream) {
+  void record_stream(void* data, const cuda::Stream& stream) {
     const std::lock_guard lock(mutex_);
-    if (const auto at = blocks_.find(data); at != blocks_.end()) at->second->uses.add(stream);
+    if (const auto at = blocks_.find(data); at != blocks_.end()) at->second->stream_uses.add_stream(stream);
   }
   bool contains_block(const void* data) {
     const std::lock_guard lock(mutex_);
     return blocks_.contains(const_cast<void*>(data));
   }
-  void empty() noexcept {
+  void empty_cache() noexcept {
     if (cuda::is_current_stream_capturing()) return;
     std::unique_lock lock(mutex_);
-    Block* waiting = std::exchange(waiting_, nullptr);
+    Block* waiting = std::exchange(waiting_blocks_, nullptr);
     lock.unlock();
-    for (Block* each = waiting; each; each = each->next) each->uses.wait();
+    for (Block* each = waiting; each; each = each->next) each->stream_uses.wait();
     lock.lock();
     while (waiting) {
       Block* const block = std::exchange(waiting, waiting->next);
-      block->next = std::exchange(waiting_, block);
+      block->next = std::exchange(waiting_blocks_, block);
     }
     free_finished_blocks();
     Block* unused = nullptr;
-    for (Block*& first : free_)
+    for (Block*& first : free_blocks_)
       while (first) {
         Block* const block = blocks_.extract(first->data).mapped().release();
-        stats_.reserved -= int64_t(1) << block->log;
+        stats_.reserved -= int64_t(1) << block->size_log2;
         first = std::exchange(block->next, std::exchange(unused, block));
       }
     lock.unlock();        // because the driver may wait: see Note [No lock while the driver may wait]
@@ -99,7 +99,7 @@ class CachingHostAllocator {
     const gpu::DeviceGuard current(gpu_of_rank());
     while (unused) {
       const std::unique_ptr<Block> block(std::exchange(unused, unused->next));
-      unpoison(block->data, size_t(1) << block->log);
+      unpoison(block->data, size_t(1) << block->size_log2);
       gpu::release_host(block->data);
     }
   }
@@ -111,35 +111,35 @@ class CachingHostAllocator {
  private:
   struct Block {
     void* data = nullptr;
-    int log = 0;
-    size_t requested = 0;
-    cuda::StreamUses uses;
+    int size_log2 = 0;
+    size_t requested_bytes = 0;
+    cuda::StreamUses stream_uses;
     Block* next = nullptr;  // next block in the list of free blocks of the size class, or in the list of waiting blocks
   };
 
   /// Frees the waiting blocks whose copies are done. Does nothing on a capturing thread, which must not query events.
   void free_finished_blocks() noexcept {
     if (cuda::is_current_stream_capturing()) return;
-    for (Block** at = &waiting_; *at;) {
+    for (Block** at = &waiting_blocks_; *at;) {
       Block& block = **at;
-      if (!block.uses.is_done()) {
+      if (!block.stream_uses.is_done()) {
         at = &block.next;
         continue;
       }
       *at = block.next;
-      poison(block.data, size_t(1) << block.log);
-      add_free(block);
+      poison(block.data, size_t(1) << block.size_log2);
+      add_free_block(block);
     }
   }
-  void add_free(Block& block) {
-    Block*& free = free_[static_cast<size_t>(block.log)];
+  void add_free_block(Block& block) {
+    Block*& free = free_blocks_[static_cast<size_t>(block.size_log2)];
     block.next = std::exchange(free, &block);
   }
 
   std::mutex mutex_;
   std::unordered_map<void*, std::unique_ptr<Block>> blocks_;
-  std::array<Block*, kMaxSizeLog + 1> free_{};
-  Block* waiting_ = nullptr;
+  std::array<Block*, kMaxSizeLog + 1> free_blocks_{};
+  Block* waiting_blocks_ = nullptr;
   MemoryStats stats_;
 };
 
@@ -170,12 +170,12 @@ void* allocate_page_locked(size_t bytes) {
 void deallocate_page_locked(void* data) noexcept {
   if (data) host_allocator().deallocate(data);
 }
-void record_page_locked(void* data, const cuda::Stream& stream) { host_allocator().use(data, stream); }
+void record_page_locked(void* data, const cuda::Stream& stream) { host_allocator().record_stream(data, stream); }
 bool is_page_locked(const void* data) {
   if (!data || !cuda::is_available()) return false;
   return host_allocator().contains_block(data) || gpu::pointer_info(data).kind == gpu::MemoryKind::page_locked;
 }
 MemoryStats page_locked_memory_stats() { return host_allocator().stats(); }
-void empty_page_locked_cache() noexcept { host_allocator().empty(); }
+void empty_page_locked_cache() noexcept { host_allocator().empty_cache(); }
 
 }  // namespace tandem

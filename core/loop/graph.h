@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "tandem/core/cuda/cuda.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 
 namespace tandem {
 
@@ -75,7 +75,7 @@ class Graph {
  private:
   class Record;
   class Recorder;
-  detail::Owned<Record> stop(bool keep);
+  detail::Owned<Record> stop_capture(bool keep);
   std::shared_ptr<Recorder> recorder_;
   detail::Owned<Record> record_;
   bool optimize_ = true;

@@ -65,7 +65,7 @@ bool is_pure_elementwise(const Loop& loop) {
   return loop.elementwise && (is_floating_point(loop.dtype) || loop.dtype == DType::boolean);
 }
 
-bool LoopChain::add(RecordedLoop& loop) {
+bool LoopChain::try_append(RecordedLoop& loop) {
   const Loop& next = loop.get();
   if (!can_be_chained(next) || loops_.size() == kMaxLoops) return false;
   const auto device = [](const Loop& of) { return static_cast<const StorageImpl*>(of.operands[0].buffer)->device; };
@@ -76,7 +76,7 @@ bool LoopChain::add(RecordedLoop& loop) {
   return true;
 }
 
-const Loop& LoopChain::finish(const std::function<bool(const StorageImpl*)>& is_temporary) {
+const Loop& LoopChain::build_chain_loop(const std::function<bool(const StorageImpl*)>& is_temporary) {
   if (loops_.size() == 1) return loop();
   std::vector<const Buffer*> temporaries, streams;
   std::vector<int64_t> element_sizes;
@@ -89,7 +89,7 @@ const Loop& LoopChain::finish(const std::function<bool(const StorageImpl*)>& is_
       const bool temporary = is_temporary(static_cast<const StorageImpl*>(operand.buffer));
       std::vector<const Buffer*>& known = temporary ? temporaries : streams;
       const auto at = std::find(known.begin(), known.end(), operand.buffer);
-      if (temporary) redirected_.push_back({i, k, static_cast<size_t>(at - known.begin())});
+      if (temporary) redirected_operands_.push_back({i, k, static_cast<size_t>(at - known.begin())});
       if (at != known.end()) continue;
       known.push_back(operand.buffer);
       if (temporary)
@@ -98,15 +98,15 @@ const Loop& LoopChain::finish(const std::function<bool(const StorageImpl*)>& is_
         prefetched_operands_.push_back(&operand);
     }
   }
-  temporaries_ = temporaries.size();
-  auto end = static_cast<int64_t>(temporaries_ * sizeof(Buffer));
+  num_temporaries_ = temporaries.size();
+  auto end = static_cast<int64_t>(num_temporaries_ * sizeof(Buffer));
   const auto lay = [&](int64_t bytes) {
     scratch_offsets_.push_back((end + 63) / 64 * 64);
     end = scratch_offsets_.back() + bytes;
   };
-  for (const RecordedLoop& loop : loops_) lay(static_cast<int64_t>(RecordedLoop::size_of(loop.get())));
+  for (const RecordedLoop& loop : loops_) lay(static_cast<int64_t>(RecordedLoop::used_bytes(loop.get())));
   for (const int64_t size : element_sizes) lay(kTile * size);
-  chain_loop_.body = run;
+  chain_loop_.body = run_chain;
   chain_loop_.name = "chain";
   chain_loop_.dtype = loops_[0].get().dtype;
   chain_loop_.operand_count = chain_loop_.write_count = 1;
@@ -118,20 +118,20 @@ const Loop& LoopChain::finish(const std::function<bool(const StorageImpl*)>& is_
   return loop();
 }
 
-void LoopChain::run(const Loop& chain_loop, int64_t begin, int64_t end) {
+void LoopChain::run_chain(const Loop& chain_loop, int64_t begin, int64_t end) {
   const LoopChain& chain = *static_cast<const LoopChain*>(chain_loop.context.data);
   char* const memory = loop_scratch();
   auto* const buffers = reinterpret_cast<Buffer*>(memory);
   const size_t count = chain.loops_.size();
   const auto copy = [&](size_t i) { return reinterpret_cast<Loop*>(memory + chain.scratch_offsets_[i]); };
-  for (size_t i = 0; i < chain.temporaries_; ++i) buffers[i].data = memory + chain.scratch_offsets_[count + i];
+  for (size_t i = 0; i < chain.num_temporaries_; ++i) buffers[i].data = memory + chain.scratch_offsets_[count + i];
   for (size_t i = 0; i < count; ++i) {
     const Loop& loop = chain.loops_[i].get();
-    std::memcpy(static_cast<void*>(copy(i)), &loop, RecordedLoop::size_of(loop));
+    std::memcpy(static_cast<void*>(copy(i)), &loop, RecordedLoop::used_bytes(loop));
     // Pretends that the operand is small, because a loop that writes a large operand bypasses the cache.
     copy(i)->operands[0].bytes = 0;
   }
-  for (const RedirectedOperand& each : chain.redirected_)
+  for (const RedirectedOperand& each : chain.redirected_operands_)
     copy(each.loop)->operands[each.operand].buffer = &buffers[each.temporary];
   for (int64_t from = begin; from < end; from += kTile) {
     const int64_t to = std::min(from + kTile, end);
@@ -141,7 +141,7 @@ void LoopChain::run(const Loop& chain_loop, int64_t begin, int64_t end) {
       for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
     }
     // shifts the offset so that index `from` accesses the start of the tile's memory
-    for (const RedirectedOperand& each : chain.redirected_) {
+    for (const RedirectedOperand& each : chain.redirected_operands_) {
       Operand& operand = copy(each.loop)->operands[each.operand];
       operand.offset = -from * operand.strides[0];
     }
@@ -175,9 +175,9 @@ void chain_elementwise_loops(std::vector<LoopGroup>& groups) {
   for (LoopGroup& group : groups) {
     if (group.loops.empty()) continue;
     const bool is_one = group.loops.size() == 1;
-    if (is_one && chain->add(group.loops[0])) continue;
+    if (is_one && chain->try_append(group.loops[0])) continue;
     end_chain();
-    if (!is_one || !chain->add(group.loops[0])) chained.push_back(std::move(group));
+    if (!is_one || !chain->try_append(group.loops[0])) chained.push_back(std::move(group));
   }
   end_chain();
   groups = std::move(chained);

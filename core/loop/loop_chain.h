@@ -19,15 +19,15 @@ bool is_pure_elementwise(const Loop& loop);
 class LoopChain {
  public:
   /// Appends the loop to the chain (by std::move) if it can run in the chain. @return whether it was appended
-  bool add(RecordedLoop& loop);
+  bool try_append(RecordedLoop& loop);
   bool empty() const { return loops_.empty(); }
   const std::vector<RecordedLoop>& loops() const { return loops_; }
 
   /// Builds the loop that runs the whole chain; valid while this chain exists and is not moved. Storages for which
   /// `is_temporary` returns true must be used by this chain alone; while the chain runs, each of them gets memory for
   /// one tile.
-  const Loop& finish(const std::function<bool(const StorageImpl*)>& is_temporary);
-  /// The loop that finish() built.
+  const Loop& build_chain_loop(const std::function<bool(const StorageImpl*)>& is_temporary);
+  /// The loop that build_chain_loop() built.
   const Loop& loop() const { return loops_.size() == 1 ? loops_[0].get() : chain_loop_; }
 
  private:
@@ -37,13 +37,13 @@ class LoopChain {
     int operand;
     size_t temporary;
   };
-  static void run(const Loop& chain_loop, int64_t begin, int64_t end);
+  static void run_chain(const Loop& chain_loop, int64_t begin, int64_t end);
 
   std::vector<RecordedLoop> loops_;
-  std::vector<RedirectedOperand> redirected_;
+  std::vector<RedirectedOperand> redirected_operands_;
   // Offsets in scratch memory: first of the copies of the loops, then of the tiles of the temporaries.
   std::vector<int64_t> scratch_offsets_;
-  size_t temporaries_ = 0;
+  size_t num_temporaries_ = 0;
   std::vector<const Operand*>
       prefetched_operands_;  // operands to prefetch: one for each storage that is not a temporary
   Loop chain_loop_{};
@@ -53,7 +53,7 @@ class LoopChain {
 struct LoopGroup {
   std::vector<RecordedLoop> loops;
   std::unique_ptr<LoopChain> chain;
-  const std::vector<RecordedLoop>& all() const { return chain ? chain->loops() : loops; }
+  const std::vector<RecordedLoop>& all_loops() const { return chain ? chain->loops() : loops; }
 };
 
 /// Removes loops whose results nothing reads, for example the gradient of an input, or a copy whose reader was removed.

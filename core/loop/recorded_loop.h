@@ -11,8 +11,8 @@ namespace tandem::detail {
 /// Owns a copy of a loop, with the operands in use and a copy of the context.
 class RecordedLoop {
  public:
-  explicit RecordedLoop(const Loop& loop) : memory_(new char[size_of(loop)]) {
-    std::memcpy(memory_.get(), &loop, size_of(loop));
+  explicit RecordedLoop(const Loop& loop) : memory_(new char[used_bytes(loop)]) {
+    std::memcpy(memory_.get(), &loop, used_bytes(loop));
     if (loop.context.data) mutable_loop().context.data = loop.context.copy(loop.context.data);
   }
   RecordedLoop(RecordedLoop&&) = default;
@@ -26,7 +26,7 @@ class RecordedLoop {
   }
   const Loop& get() const { return *reinterpret_cast<const Loop*>(memory_.get()); }
   /// Number of bytes from the start of a loop to the end of its last operand in use.
-  static size_t size_of(const Loop& loop) {
+  static size_t used_bytes(const Loop& loop) {
     return offsetof(Loop, operands) + static_cast<size_t>(loop.operand_count) * sizeof(Operand);
   }
 

@@ -14,16 +14,16 @@ namespace {
 thread_local char* current_scratch = nullptr;
 
 /// Scratch memory for one part of a loop, from the allocator of the device of the loop's first operand.
-class Scratch {
+class LoopScratch {
  public:
-  explicit Scratch(const Loop& loop)
+  explicit LoopScratch(const Loop& loop)
       : device_(static_cast<const StorageImpl*>(loop.operands[0].buffer)->device.index()),
         bytes_(static_cast<size_t>(loop.scratch)),
         data_(allocate(device_, bytes_)) {
     current_scratch = static_cast<char*>(data_);
   }
-  ~Scratch() { deallocate(device_, data_, bytes_); }
-  Scratch(const Scratch&) = delete;
+  ~LoopScratch() { deallocate(device_, data_, bytes_); }
+  LoopScratch(const LoopScratch&) = delete;
 
  private:
   int device_;
@@ -31,13 +31,13 @@ class Scratch {
   void* data_;
 };
 
-void run_part(const Loop& loop, int64_t begin, int64_t end) {
+void run_loop_chunk(const Loop& loop, int64_t begin, int64_t end) {
   if (loop.scratch == 0) return loop.body(loop, begin, end);
-  const Scratch scratch(loop);
+  const LoopScratch scratch(loop);
   loop.body(loop, begin, end);
 }
 
-int64_t chunk_count(const Loop& loop) {
+int64_t num_chunks(const Loop& loop) {
   TANDEM_CHECK(loop.range <= 0 || loop.grain >= 1, loop.name, ": internal error: the loop's grain is ", loop.grain,
                ", but must be 1 or more; please report it");
   return loop.range <= 0 ? 0 : (loop.range - 1) / loop.grain + 1;
@@ -52,15 +52,15 @@ namespace {
 template <class At> void run_loops(size_t count, At at) {
   if (count == 1) {
     const Loop& loop = at(0);
-    return parallel_for(loop.range, loop.grain, [&](int64_t begin, int64_t end) { run_part(loop, begin, end); });
+    return parallel_for(loop.range, loop.grain, [&](int64_t begin, int64_t end) { run_loop_chunk(loop, begin, end); });
   }
   std::vector<int64_t> first(count + 1, 0);  // index of each loop's first chunk among the chunks of all loops
-  for (size_t i = 0; i < count; ++i) first[i + 1] = first[i] + chunk_count(at(i));
+  for (size_t i = 0; i < count; ++i) first[i + 1] = first[i] + num_chunks(at(i));
   parallel_for(first.back(), 1, [&](int64_t chunk, int64_t) {
     const size_t i = static_cast<size_t>(std::upper_bound(first.begin(), first.end(), chunk) - first.begin()) - 1;
     const Loop& loop = at(i);
     const int64_t begin = (chunk - first[i]) * loop.grain;
-    run_part(loop, begin, loop.range - begin > loop.grain ? begin + loop.grain : loop.range);
+    run_loop_chunk(loop, begin, loop.range - begin > loop.grain ? begin + loop.grain : loop.range);
   });
 }
 }  // namespace

@@ -13,7 +13,7 @@ namespace tandem::detail {
 namespace {
 
 /// Returns the shortest text that identifies x: 0.1, 1000000, 1e+16.
-std::string shortest(double x) {
+std::string format_shortest(double x) {
   if (!std::isfinite(x)) return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
   const double size = std::abs(x);
   const auto format =
@@ -23,12 +23,12 @@ std::string shortest(double x) {
 }
 
 /// Number format of a block: numbers are divided by `scale`, which is printed above them, and padded to `width`.
-struct Notation {
+struct NumberFormat {
   int width = 0;
   double scale = 1;
-  std::ios_base::fmtflags flags = {};  // if no flag is set, numbers have the shortest form
+  std::ios_base::fmtflags float_flags = {};  // if no flag is set, numbers have the shortest form
 
-  explicit Notation(std::span<const double> numbers) {
+  explicit NumberFormat(std::span<const double> numbers) {
     bool whole = true;
     double least = INFINITY, most = 0;  // magnitudes
     for (const double x : numbers) {
@@ -43,27 +43,27 @@ struct Notation {
     if (whole && high <= 9) {
       width = static_cast<int>(high) + 1;
     } else if (whole || high - low > 4) {
-      flags = std::ios_base::scientific;
+      float_flags = std::ios_base::scientific;
       width = !whole && std::max(std::abs(low), std::abs(high)) > 99 ? 12 : 11;
     } else {
-      flags = std::ios_base::fixed;
+      float_flags = std::ios_base::fixed;
       const bool scaled = high > 5 || high < 0;
       if (scaled) scale = std::pow(10, high - 1);
       width = scaled || high == 0 ? 7 : static_cast<int>(high) + 6;
     }
   }
-  void put(std::ostream& out, double x) const {
-    out.setf(flags, std::ios_base::floatfield);
-    out << std::setprecision(flags ? 4 : 6) << std::setw(width) << x / scale;
+  void print_number(std::ostream& out, double x) const {
+    out.setf(float_flags, std::ios_base::floatfield);
+    out << std::setprecision(float_flags ? 4 : 6) << std::setw(width) << x / scale;
   }
-  std::string scale_line() const { return shortest(scale) + " *\n"; }
+  std::string scale_line() const { return format_shortest(scale) + " *\n"; }
 };
 
 /// Prints a matrix. If its rows do not fit into `line_width` characters, splits it into groups of columns. If `deeper`,
 /// the matrix is a block of a tensor with more dimensions, and is indented by one blank.
 void put_matrix(std::ostream& out, const double* x, int64_t rows, int64_t columns, bool deeper, int64_t line_width) {
   const std::string indent(deeper ? 1 : 0, ' ');
-  const Notation notation({x, static_cast<size_t>(rows * columns)});
+  const NumberFormat notation({x, static_cast<size_t>(rows * columns)});
   const int64_t fit = std::max<int64_t>((line_width - deeper) / (notation.width + 1), 1);
   const std::string next_line = notation.scale != 1 ? indent + ' ' : indent;
   for (int64_t first = 0; first < columns; first += fit) {
@@ -75,7 +75,7 @@ void put_matrix(std::ostream& out, const double* x, int64_t rows, int64_t column
     if (notation.scale != 1) out << notation.scale_line() << indent;
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t column = first; column < end; ++column) {
-        notation.put(out, x[row * columns + column]);
+        notation.print_number(out, x[row * columns + column]);
         if (column + 1 < end)
           out << ' ';
         else
@@ -89,12 +89,12 @@ void put_elements(std::ostream& out, const Tensor& x, int64_t line_width) {
   const double* const numbers = here.data_ptr<double>();
   const int64_t count = here.numel();
   if (x.dim() == 0) {
-    out << shortest(numbers[0]) << '\n';
+    out << format_shortest(numbers[0]) << '\n';
   } else if (x.dim() == 1) {
-    const Notation notation({numbers, static_cast<size_t>(count)});
+    const NumberFormat notation({numbers, static_cast<size_t>(count)});
     if (notation.scale != 1) out << notation.scale_line();
     for (int64_t i = 0; i < count; ++i) {
-      notation.put(out, numbers[i]);
+      notation.print_number(out, numbers[i]);
       out << '\n';
     }
   } else if (x.dim() == 2) {

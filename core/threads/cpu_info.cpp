@@ -49,15 +49,15 @@ void read_limits(const std::string& directory, detail::CgroupLimits& limits) {
   quota = read_number<double>(directory + "/cpu.cfs_quota_us");
   period = read_number<double>(directory + "/cpu.cfs_period_us");
   if (period > 0) lower_limit(limits.cores, quota / period);
-  lower_limit(limits.memory, read_number<int64_t>(directory + "/memory.max"));
-  lower_limit(limits.memory, read_number<int64_t>(directory + "/memory.limit_in_bytes"));
+  lower_limit(limits.memory_bytes, read_number<int64_t>(directory + "/memory.max"));
+  lower_limit(limits.memory_bytes, read_number<int64_t>(directory + "/memory.limit_in_bytes"));
 }
 
 detail::CgroupLimits process_limits() { return detail::read_cgroup_limits("/sys/fs/cgroup", "/proc/self/cgroup"); }
 
-std::string names(std::span<const CpuIsa> isas) {
+std::string join_isa_names(std::span<const CpuIsa> isas) {
   std::string list;
-  for (const CpuIsa isa : isas) list += (list.empty() ? "" : ", ") + std::string(name(isa));
+  for (const CpuIsa isa : isas) list += (list.empty() ? "" : ", ") + std::string(isa_name(isa));
   return list;
 }
 
@@ -110,11 +110,11 @@ std::string cpu_model() {
 
 int64_t memory_total() { return int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE); }
 int64_t memory_limit() {
-  const int64_t limit = process_limits().memory, total = memory_total();
+  const int64_t limit = process_limits().memory_bytes, total = memory_total();
   return limit > 0 ? std::min(limit, total) : total;
 }
 
-const char* name(CpuIsa isa) {
+const char* isa_name(CpuIsa isa) {
   switch (isa) {
     case CpuIsa::v2: return "v2";
     case CpuIsa::v3: return "v3";
@@ -153,12 +153,12 @@ CpuIsa detail::choose_isa(const char* requested) {
   const auto usable =
       all.first(static_cast<size_t>(std::find_if_not(all.begin(), all.end(), cpu_supports) - all.begin()));
   TANDEM_CHECK(!usable.empty(), "this processor (", cpu_model(), ") has none of the instruction sets of this build (",
-               names(all), "); build with a lower level in TANDEM_CPU_ISAS");
+               join_isa_names(all), "); build with a lower level in TANDEM_CPU_ISAS");
   if (!requested || !*requested) return usable.back();
   const auto found =
-      std::find_if(usable.begin(), usable.end(), [&](CpuIsa isa) { return name(isa) == std::string(requested); });
+      std::find_if(usable.begin(), usable.end(), [&](CpuIsa isa) { return isa_name(isa) == std::string(requested); });
   TANDEM_CHECK(found != usable.end(), "TANDEM_CPU_ISA is '", requested,
-               "'; accepted in this build on this processor: ", names(usable));
+               "'; accepted in this build on this processor: ", join_isa_names(usable));
   return *found;
 }
 
@@ -178,6 +178,8 @@ int cpu_isa_level() {
   const auto all = compiled_isas();
   return static_cast<int>(std::find(all.begin(), all.end(), cpu_isa()) - all.begin());
 }
-std::string cpu_isa_name() { return cpu_isa() == CpuIsa::base ? "baseline" : "x86-64-" + std::string(name(cpu_isa())); }
+std::string cpu_isa_name() {
+  return cpu_isa() == CpuIsa::base ? "baseline" : "x86-64-" + std::string(isa_name(cpu_isa()));
+}
 
 }  // namespace tandem

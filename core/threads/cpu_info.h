@@ -21,7 +21,7 @@ int64_t memory_limit();
 /// processors.
 enum class CpuIsa : uint8_t { v2, v3, v4, base };
 /// Name of an instruction set, as in TANDEM_CPU_ISA and in the namespaces of the loops, for example "v3".
-const char* name(CpuIsa isa);
+const char* isa_name(CpuIsa isa);
 /// The instruction sets for which this build contains loops, lowest level first.
 std::span<const CpuIsa> compiled_isas();
 /// Whether this processor and operating system can run code compiled for that instruction set.
@@ -44,7 +44,7 @@ CpuIsa choose_isa(const char* requested);
 
 struct CgroupLimits {
   double cores = 0;  // 0: no limit
-  int64_t memory = 0;
+  int64_t memory_bytes = 0;
 };
 /// The tightest limits on the path from this process's cgroup to the root, in version 1 and 2 hierarchies.
 /// @param root  mount point of the hierarchies: /sys/fs/cgroup

@@ -10,25 +10,25 @@ namespace tandem::detail {
 template <class T> class LateThreadLocal {
  public:
   static T& get() {
-    if (!mine_) make();
-    return *mine_;
+    if (!thread_instance_) create_instance();
+    return *thread_instance_;
   }
 
  private:
-  static void make() {
+  static void create_instance() {
     static const pthread_key_t key = [] {
       // Initially an invalid key. It stays invalid if the system has no key left, and then no T is destroyed.
       pthread_key_t made = ~pthread_key_t(0);
       ::pthread_key_create(&made, [](void* kept) {
-        mine_ = nullptr;
+        thread_instance_ = nullptr;
         delete static_cast<T*>(kept);
       });
       return made;
     }();
-    mine_ = new T;
-    ::pthread_setspecific(key, mine_);
+    thread_instance_ = new T;
+    ::pthread_setspecific(key, thread_instance_);
   }
-  static inline constinit thread_local T* mine_ = nullptr;
+  static inline constinit thread_local T* thread_instance_ = nullptr;
 };
 
 }  // namespace tandem::detail

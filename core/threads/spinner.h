@@ -21,15 +21,15 @@ class Spinner {
     }
     const auto now = std::chrono::steady_clock::now();
     // The limit, 50 us, is about the time between two small operations.
-    if (spin_count_ == kMaxPauses + 1) end_ = now + std::chrono::microseconds(50);
+    if (spin_count_ == kMaxPauses + 1) deadline_ = now + std::chrono::microseconds(50);
     std::this_thread::yield();
-    return now < end_;
+    return now < deadline_;
   }
 
  private:
   static constexpr int kMaxPauses = 128;
   int spin_count_ = 0;
-  std::chrono::steady_clock::time_point end_;
+  std::chrono::steady_clock::time_point deadline_;
 };
 
 }  // namespace tandem::detail

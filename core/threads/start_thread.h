@@ -22,13 +22,13 @@ class BlockSignalsGuard {
     ::sigfillset(&blocked);
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF})
       ::sigdelset(&blocked, signal);
-    ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+    ::pthread_sigmask(SIG_BLOCK, &blocked, &saved_signal_mask_);
   }
-  ~BlockSignalsGuard() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~BlockSignalsGuard() { ::pthread_sigmask(SIG_SETMASK, &saved_signal_mask_, nullptr); }
   BlockSignalsGuard(const BlockSignalsGuard&) = delete;
 
  private:
-  sigset_t before_;
+  sigset_t saved_signal_mask_;
 };
 
 /// Starts a thread that runs f. @throws Error that names `what` and the possible limits, if the system cannot start a

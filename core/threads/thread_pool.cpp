@@ -56,18 +56,18 @@ class alignas(kCacheLinePair) JobSlot {
     failed_chunk_.store(chunks, std::memory_order_relaxed);
     parts_ = std::min(static_cast<int>(helpers) + 1, kMaxParts);
     for (int part = 0; part < parts_; ++part) next_[part].store(first_chunk_of(part), std::memory_order_relaxed);
-    seats_.store(helpers * kFree, std::memory_order_release);
+    seats_.store(helpers * kFreeSeat, std::memory_order_release);
   }
   /// Number of free seats for helpers; 0 once the seats are closed.
-  int free_seats() const { return static_cast<int>(seats_.load(std::memory_order_relaxed) / kFree); }
+  int num_free_seats() const { return static_cast<int>(seats_.load(std::memory_order_relaxed) / kFreeSeat); }
   bool try_take_seat() {
     uint32_t seats = seats_.load(std::memory_order_relaxed);
-    while (seats >= kFree)
-      if (seats_.compare_exchange_weak(seats, seats - kFree + kTaken, std::memory_order_acquire)) return true;
+    while (seats >= kFreeSeat)
+      if (seats_.compare_exchange_weak(seats, seats - kFreeSeat + kTakenSeat, std::memory_order_acquire)) return true;
     return false;
   }
   void release_seat() {
-    if (seats_.fetch_sub(kTaken, std::memory_order_acq_rel) == kTaken) seats_.notify_one();
+    if (seats_.fetch_sub(kTakenSeat, std::memory_order_acq_rel) == kTakenSeat) seats_.notify_one();
   }
   /// Returns the part of the range from which thread i takes its first chunks.
   int initial_part(size_t i) const { return static_cast<int>(i % static_cast<size_t>(parts_)); }
@@ -79,7 +79,7 @@ class alignas(kCacheLinePair) JobSlot {
       if (next_[part].load(std::memory_order_relaxed) >= last) continue;
       const int64_t chunk = next_[part].fetch_add(1, std::memory_order_relaxed);
       if (chunk >= last) continue;
-      if (chunk < failed_chunk_.load(std::memory_order_relaxed)) return run(chunk), true;
+      if (chunk < failed_chunk_.load(std::memory_order_relaxed)) return call_function(chunk), true;
       next_[part].store(last, std::memory_order_relaxed);
     }
     return false;
@@ -87,7 +87,7 @@ class alignas(kCacheLinePair) JobSlot {
   /// Called by the caller at the end: waits for the helpers, frees the slot, and returns the exception of a chunk, or
   /// null.
   std::exception_ptr close() {
-    uint32_t seats = seats_.fetch_and(kFree - 1, std::memory_order_acquire) & (kFree - 1);
+    uint32_t seats = seats_.fetch_and(kFreeSeat - 1, std::memory_order_acquire) & (kFreeSeat - 1);
     for (detail::Spinner spinner; seats != 0; seats = seats_.load(std::memory_order_acquire))
       if (!spinner.keep_spinning()) seats_.wait(seats, std::memory_order_acquire);
     std::exception_ptr error = std::exchange(error_, nullptr);
@@ -97,10 +97,10 @@ class alignas(kCacheLinePair) JobSlot {
 
  private:
   // seats_ = number of taken seats * kTaken + number of free seats * kFree
-  static constexpr uint32_t kTaken = 1, kFree = 1 << 16;
+  static constexpr uint32_t kTakenSeat = 1, kFreeSeat = 1 << 16;
 
   int64_t first_chunk_of(int part) const { return chunks_ / parts_ * part + std::min<int64_t>(chunks_ % parts_, part); }
-  void run(int64_t chunk) {
+  void call_function(int64_t chunk) {
     const int64_t begin = chunk * grain_, end = range_ - begin > grain_ ? begin + grain_ : range_;
     try {
       (*f_)(begin, end);
@@ -123,37 +123,37 @@ class alignas(kCacheLinePair) JobSlot {
   alignas(kCacheLinePair) std::atomic<int64_t> next_[kMaxParts];
 };
 
-class Pool {
+class ThreadPool {
  public:
-  static Pool& instance() {
-    static Pool* const pool = [] {
+  static ThreadPool& instance() {
+    static ThreadPool* const pool = [] {
       // Never destroyed: loops may run, without helpers, while static objects are destroyed.
-      auto* const made = new Pool;
+      auto* const made = new ThreadPool;
       std::atexit([] { instance().shut_down(); });
       return made;
     }();
     return *pool;
   }
 
-  int size() const { return size_.load(std::memory_order_relaxed); }
-  void set_size(int n) {
+  int num_threads() const { return num_threads_.load(std::memory_order_relaxed); }
+  void set_num_threads(int n) {
     const std::lock_guard lock(mutex_);
-    stop();
-    size_ = n;
+    stop_workers();
+    num_threads_ = n;
   }
 
-  void run(int64_t range, int64_t grain, int64_t chunks, ChunkFunction f, int threads) {
-    if (!running_.load(std::memory_order_acquire)) start();
-    JobSlot* const slot = claim();
+  void run_job(int64_t range, int64_t grain, int64_t chunks, ChunkFunction f, int threads) {
+    if (!is_running_.load(std::memory_order_acquire)) start_workers();
+    JobSlot* const slot = claim_slot();
     if (!slot) return run_serially(range, grain, f);
     const int helpers = static_cast<int>(std::min<int64_t>(threads, chunks)) - 1;
     slot->open(range, grain, chunks, &f, static_cast<uint32_t>(helpers));
-    const int called = wake_workers(helpers - awake_worker_count());
+    const int called = wake_workers(helpers - num_awake_workers());
     inside_chunk = true;
     int part = 0;
     // Workers that were awake may be busy with other jobs. If seats are free, wakes more workers.
     if (slot->run_chunk(part)) {
-      if (const int missing = slot->free_seats() - called; missing > 0) wake_workers(missing);
+      if (const int missing = slot->num_free_seats() - called; missing > 0) wake_workers(missing);
     }
     while (slot->run_chunk(part)) continue;
     inside_chunk = false;
@@ -167,7 +167,7 @@ class Pool {
   }
 
  private:
-  Pool() {
+  ThreadPool() {
     const char* const text = std::getenv("TANDEM_NUM_THREADS");
     int n = 0;
     if (text && *text) {
@@ -176,61 +176,61 @@ class Pool {
       TANDEM_CHECK(parsed.ec == std::errc() && parsed.ptr == end && n >= 1 && n <= kMaxThreads,
                    "TANDEM_NUM_THREADS is '", text, "'; accepted: 1 to ", kMaxThreads);
     }
-    size_ = n > 0 ? n : std::min(usable_cores(), kMaxThreads);
+    num_threads_ = n > 0 ? n : std::min(usable_cores(), kMaxThreads);
   }
 
-  void start() {
+  void start_workers() {
     const std::lock_guard lock(mutex_);
-    if (running_ || shut_down_) return;
-    const int wanted = size_ - 1;
+    if (is_running_ || is_shut_down_) return;
+    const int wanted = num_threads_ - 1;
     try {
       while (static_cast<int>(workers_.size()) < wanted)
         workers_.push_back(start_thread("the pool", [this, first = workers_.size()] { run_worker(first); }));
     } catch (const Error& error) {
       const size_t started = workers_.size();
-      stop();
+      stop_workers();
       TANDEM_FAIL("thread pool: thread ", started + 1, " of ", wanted,
                   " did not start: ", error.what_without_backtrace(),
                   "; request fewer threads with set_num_threads or TANDEM_NUM_THREADS");
     }
-    running_.store(true, std::memory_order_release);
+    is_running_.store(true, std::memory_order_release);
   }
   /// Stops all workers, which leave jobs in progress after their current chunk. The caller holds mutex_.
-  void stop() {
-    running_ = false;
-    stopping_ = true;
+  void stop_workers() {
+    is_running_ = false;
+    is_stopping_ = true;
     epoch_.fetch_add(1);
     epoch_.notify_all();
     for (std::thread& worker : workers_) worker.join();
     workers_.clear();
-    stopping_ = false;
+    is_stopping_ = false;
   }
   void shut_down() {
     const std::lock_guard lock(mutex_);
-    shut_down_ = true;
+    is_shut_down_ = true;
     for (const std::thread& worker : workers_)
       // this worker called exit() inside a chunk, and cannot join itself
       if (worker.get_id() == std::this_thread::get_id()) return;
-    stop();
+    stop_workers();
   }
 
-  JobSlot* claim() {
+  JobSlot* claim_slot() {
     for (size_t i = 0; i < kSlotCount; ++i) {
       if (!slots_[i].claim()) continue;
-      size_t used = used_slots_.load(std::memory_order_relaxed);
-      while (used <= i && !used_slots_.compare_exchange_weak(used, i + 1, std::memory_order_relaxed)) continue;
+      size_t used = num_used_slots_.load(std::memory_order_relaxed);
+      while (used <= i && !num_used_slots_.compare_exchange_weak(used, i + 1, std::memory_order_relaxed)) continue;
       return &slots_[i];
     }
     return nullptr;
   }
-  int awake_worker_count() const { return size() - 1 - sleepers_.load(std::memory_order_relaxed); }
+  int num_awake_workers() const { return num_threads() - 1 - num_sleeping_workers_.load(std::memory_order_relaxed); }
   /// Increments the epoch, so that workers that are awake look for the job, and wakes up to `wanted` sleeping workers.
   /// Returns the number woken.
   int wake_workers(int wanted) {
     epoch_.fetch_add(1);
-    const int woken = std::min(wanted, sleepers_.load());
+    const int woken = std::min(wanted, num_sleeping_workers_.load());
     if (woken <= 0) return 0;
-    if (woken < sleepers_.load(std::memory_order_relaxed)) {
+    if (woken < num_sleeping_workers_.load(std::memory_order_relaxed)) {
       for (int i = 0; i < woken; ++i) epoch_.notify_one();
     } else {
       epoch_.notify_all();
@@ -240,7 +240,7 @@ class Pool {
   /// Takes a free seat and returns its slot, or null. Each worker starts its search at a different slot, so that
   /// workers spread over the slots.
   JobSlot* find_open_slot(size_t first) {
-    const size_t used = used_slots_.load(std::memory_order_relaxed);
+    const size_t used = num_used_slots_.load(std::memory_order_relaxed);
     for (size_t i = 0; i < used; ++i)
       if (JobSlot& slot = slots_[(first + i) % used]; slot.try_take_seat()) return &slot;
     return nullptr;
@@ -250,10 +250,10 @@ class Pool {
     inside_chunk = true;
     for (;;) {
       const uint32_t epoch = epoch_.load();
-      if (stopping_.load()) return;
+      if (is_stopping_.load()) return;
       if (JobSlot* const slot = find_open_slot(first)) {
         int part = slot->initial_part(first + 1);  // the caller is thread 0
-        while (!stopping_.load(std::memory_order_relaxed) && slot->run_chunk(part)) continue;
+        while (!is_stopping_.load(std::memory_order_relaxed) && slot->run_chunk(part)) continue;
         slot->release_seat();
         continue;
       }
@@ -261,40 +261,40 @@ class Pool {
       bool same = true;
       while ((same = epoch_.load(std::memory_order_acquire) == epoch) && spinner.keep_spinning()) continue;
       if (!same) continue;
-      sleepers_.fetch_add(1);
+      num_sleeping_workers_.fetch_add(1);
       epoch_.wait(epoch);
-      sleepers_.fetch_sub(1);
+      num_sleeping_workers_.fetch_sub(1);
     }
   }
 
   std::array<JobSlot, kSlotCount> slots_;
-  std::atomic<size_t> used_slots_{0};  // number of slots that were used so far; slots are never freed
+  std::atomic<size_t> num_used_slots_{0};  // number of slots that were used so far; slots are never freed
   alignas(kCacheLinePair) std::atomic<uint32_t> epoch_{0};
-  alignas(kCacheLinePair) std::atomic<int> sleepers_{0};
-  std::atomic<int> size_{1};
-  std::atomic<bool> running_{false}, stopping_{false};
+  alignas(kCacheLinePair) std::atomic<int> num_sleeping_workers_{0};
+  std::atomic<int> num_threads_{1};
+  std::atomic<bool> is_running_{false}, is_stopping_{false};
   std::mutex mutex_;  // guards the members below; taken to start and stop workers, never to run jobs
   std::vector<std::thread> workers_;
-  bool shut_down_ = false;
+  bool is_shut_down_ = false;
 };
 
 }  // namespace
 
-int get_num_threads() { return Pool::instance().size(); }
+int get_num_threads() { return ThreadPool::instance().num_threads(); }
 void set_num_threads(int n) {
   TANDEM_CHECK(n >= 1 && n <= kMaxThreads, "set_num_threads: Expected positive number of threads up to ", kMaxThreads,
                ", got ", n);
   TANDEM_CHECK(!inside_chunk, "set_num_threads: must not be called inside a parallel loop");
-  Pool::instance().set_size(n);
+  ThreadPool::instance().set_num_threads(n);
 }
 
 int detail::get_thread_share() { return ThreadContext::current().thread_share; }
-ThreadShareGuard::ThreadShareGuard(int share) : saved_(get_thread_share()) {
+ThreadShareGuard::ThreadShareGuard(int share) : saved_share_(get_thread_share()) {
   TANDEM_CHECK(share >= 0, "ThreadShareGuard: share is ", share,
                "; accepted: a number of threads, 1 or more, or 0 for all threads");
   ThreadContext::current().thread_share = share;
 }
-ThreadShareGuard::~ThreadShareGuard() { ThreadContext::current().thread_share = saved_; }
+ThreadShareGuard::~ThreadShareGuard() { ThreadContext::current().thread_share = saved_share_; }
 
 void detail::parallel_chunks(int64_t range, int64_t grain, ChunkFunction f) {
   TANDEM_CHECK(grain >= 1, "parallel_for: grain is ", grain, "; accepted: 1 or more");
@@ -304,8 +304,8 @@ void detail::parallel_chunks(int64_t range, int64_t grain, ChunkFunction f) {
     threads = get_num_threads();
     if (share > 0) threads = std::min(threads, share);
   }
-  if (threads == 1) return Pool::run_serially(range, grain, f);
-  Pool::instance().run(range, grain, (range - 1) / grain + 1, f, threads);
+  if (threads == 1) return ThreadPool::run_serially(range, grain, f);
+  ThreadPool::instance().run_job(range, grain, (range - 1) / grain + 1, f, threads);
 }
 
 }  // namespace tandem

@@ -30,7 +30,7 @@ class ThreadShareGuard {
   ThreadShareGuard& operator=(const ThreadShareGuard&) = delete;
 
  private:
-  int saved_;
+  int saved_share_;
 };
 
 /// Non-owning reference to a callable void(int64_t begin, int64_t end), which must outlive it.

@@ -13,24 +13,25 @@ static std::string gpu_event_name(const KernelCall& call) {
   return from.is_cpu() ? "Memcpy HtoD" : to.is_cpu() ? "Memcpy DtoH" : "Memcpy PtoP";
 }
 
-std::optional<GpuTimer::Span> GpuTimer::begin(const KernelCall& call) {
+std::optional<GpuTimer::Span> GpuTimer::begin_span(const KernelCall& call) {
   if (cuda::is_current_stream_capturing()) return {};
   const cuda::Stream& stream = cuda::current_stream(call.device);
   Span span;
   {
     const std::lock_guard lock(mutex_);
-    Anchor& anchor = anchors_[call.device];
-    if (anchor.host == 0) {
+    ClockAnchor& anchor = anchors_[call.device];
+    if (anchor.host_seconds == 0) {
       stream.synchronize();
       anchor.event.record(stream);
       anchor.event.synchronize();
-      anchor.host = trace_clock();
+      anchor.host_seconds = trace_clock();
     }
     span.event.stream =
-        streams_.try_emplace({call.device, stream.handle()}, static_cast<int>(streams_.size()) + 1).first->second;
-    span.event.correlation = ++calls_;
+        stream_numbers_.try_emplace({call.device, stream.handle()}, static_cast<int>(stream_numbers_.size()) + 1)
+            .first->second;
+    span.event.correlation = ++num_calls_;
     constexpr size_t kMaxSpans = 4096;  // limits the number of CUDA events in use
-    if (spans_.size() >= kMaxSpans) collect();
+    if (spans_.size() >= kMaxSpans) collect_events();
   }
   span.event.kind = TraceEvent::Kind::gpu;
   span.event.name = gpu_event_name(call);
@@ -39,27 +40,27 @@ std::optional<GpuTimer::Span> GpuTimer::begin(const KernelCall& call) {
   return span;
 }
 
-void GpuTimer::end(Span span) {
+void GpuTimer::end_span(Span span) {
   span.end.record(cuda::current_stream(span.event.device));
   const std::lock_guard lock(mutex_);
   spans_.push_back(std::move(span));
 }
 
-void GpuTimer::collect() {
+void GpuTimer::collect_events() {
   for (Span& span : spans_) try {
       span.end.synchronize();
-      const Anchor& anchor = anchors_.at(span.event.device);
+      const ClockAnchor& anchor = anchors_.at(span.event.device);
       constexpr double kMillisecond = 1e-3;
-      span.event.start = anchor.host + kMillisecond * anchor.event.elapsed_time(span.begin);
+      span.event.start = anchor.host_seconds + kMillisecond * anchor.event.elapsed_time(span.begin);
       span.event.end = span.event.start + kMillisecond * span.begin.elapsed_time(span.end);
       events_.push_back(std::move(span.event));
     } catch (const std::exception&) {  // if the GPU failed, keeps the rest of the trace
     }
   spans_.clear();
 }
-std::vector<TraceEvent> GpuTimer::take() {
+std::vector<TraceEvent> GpuTimer::take_events() {
   const std::lock_guard lock(mutex_);
-  collect();
+  collect_events();
   return std::move(events_);
 }
 

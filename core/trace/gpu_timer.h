@@ -20,22 +20,22 @@ class GpuTimer {
     cuda::Event begin{true}, end{true};
   };
   /// Starts to measure a call. Returns nullopt if the stream is being captured, because then the work does not run now.
-  std::optional<Span> begin(const KernelCall& call);
-  void end(Span span);
+  std::optional<Span> begin_span(const KernelCall& call);
+  void end_span(Span span);
   /// Waits for calls under way, and returns the events of all calls.
-  std::vector<TraceEvent> take();
+  std::vector<TraceEvent> take_events();
 
  private:
   /// A moment that is known both in host time and as a GPU event; used to convert times of GPU events to host time.
-  struct Anchor {
-    double host = 0;
+  struct ClockAnchor {
+    double host_seconds = 0;
     cuda::Event event{true};
   };
-  void collect();  // moves all of `spans_` to `events_`; the caller holds the lock
+  void collect_events();  // moves all of `spans_` to `events_`; the caller holds the lock
   std::mutex mutex_;
-  std::map<Device, Anchor> anchors_;
-  std::map<std::pair<Device, const void*>, int> streams_;
-  int64_t calls_ = 0;
+  std::map<Device, ClockAnchor> anchors_;
+  std::map<std::pair<Device, const void*>, int> stream_numbers_;
+  int64_t num_calls_ = 0;
   std::vector<Span> spans_;
   std::vector<TraceEvent> events_;
 };

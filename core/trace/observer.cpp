@@ -6,27 +6,27 @@
 
 namespace tandem {
 
-void Observer::pass(const KernelCall& call) const {
+void Observer::pass_to_outer(const KernelCall& call) const {
   if (outer_)
     outer_->on_call(call);
   else
-    call.run();
+    call.run_kernel();
 }
-void Observer::pass(ArrayRef<Loop> loops) const {
+void Observer::pass_to_outer(ArrayRef<Loop> loops) const {
   if (outer_)
     outer_->on_run(loops);
   else
     run_unobserved(loops);
 }
 
-void Observer::pass(const std::function<void()>& update) const {
+void Observer::pass_to_outer(const std::function<void()>& update) const {
   if (outer_)
     outer_->on_update(update);
   else
     update();
 }
 
-void Observer::pass(const std::string& op, const char* why) const {
+void Observer::pass_to_outer(const std::string& op, const char* why) const {
   if (outer_) outer_->on_unrecordable(op, why);
 }
 

@@ -20,7 +20,7 @@ struct KernelCall {
   ArrayRef<const Tensor*> reads, writes;
   void (*invoke)(void*);
   void* closure;
-  void run() const { invoke(closure); }
+  void run_kernel() const { invoke(closure); }
 };
 
 namespace detail {
@@ -32,13 +32,13 @@ class Observer {
  public:
   virtual ~Observer() = default;
   /// Called instead of a kernel. If the call of a CPU kernel is passed on, on_run() is called for the kernel's loops.
-  virtual void on_call(const KernelCall& call) { pass(call); }
+  virtual void on_call(const KernelCall& call) { pass_to_outer(call); }
   /// Called instead of running `loops`, which do not depend on each other and are destroyed after the call.
-  virtual void on_run(ArrayRef<Loop> loops) { pass(loops); }
+  virtual void on_run(ArrayRef<Loop> loops) { pass_to_outer(loops); }
   /// Called instead of the function passed to run_update().
-  virtual void on_update(const std::function<void()>& update) { pass(update); }
+  virtual void on_update(const std::function<void()>& update) { pass_to_outer(update); }
   /// Called before an operation that a Graph cannot record; may throw.
-  virtual void on_unrecordable(const std::string& op, const char* why) { pass(op, why); }
+  virtual void on_unrecordable(const std::string& op, const char* why) { pass_to_outer(op, why); }
   /// Whether this observer, or an outer one, records for a Graph.
   virtual bool is_recording() const { return outer_ && outer_->is_recording(); }
   /// The observer that this one was attached in front of, or null.
@@ -46,10 +46,10 @@ class Observer {
 
  protected:
   /// Passes the call on to the outer observer; if there is none, executes it.
-  void pass(const KernelCall& call) const;
-  void pass(ArrayRef<Loop> loops) const;
-  void pass(const std::function<void()>& update) const;
-  void pass(const std::string& op, const char* why) const;
+  void pass_to_outer(const KernelCall& call) const;
+  void pass_to_outer(ArrayRef<Loop> loops) const;
+  void pass_to_outer(const std::function<void()>& update) const;
+  void pass_to_outer(const std::string& op, const char* why) const;
 
  private:
   friend void attach_observer(std::shared_ptr<Observer> observer);

@@ -19,7 +19,7 @@ constexpr size_t kMaxEvents = 500'000;
 
 struct ProcessTrace {
   std::string folder;
-  pid_t process = ::getpid();
+  pid_t process_id = ::getpid();
   std::shared_ptr<Tracer> tracer = std::make_shared<Tracer>(/*kernels=*/true, nullptr, kMaxEvents);
 };
 /// Rank of this process in its job; 0 until it is known.
@@ -34,12 +34,12 @@ ProcessTrace* process_trace() {
   return trace;
 }
 
-void write_at_exit() {
+void write_trace_at_exit() {
   ProcessTrace& trace = *process_trace();
   // a forked child writes nothing, because the recorded events are its parent's
-  if (trace.process != ::getpid()) return;
+  if (trace.process_id != ::getpid()) return;
   try {
-    write_process_trace(trace.folder + "/" + std::to_string(trace.process), *trace.tracer, process_rank);
+    write_process_trace(trace.folder + "/" + std::to_string(trace.process_id), *trace.tracer, process_rank);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tandem: %s\n", error.what());
   }
@@ -62,7 +62,7 @@ void write_process_trace(const std::string& path, Tracer& tracer, int rank) {
 void attach_process_trace(ThreadContext& context) {
   ProcessTrace* const trace = process_trace();
   if (!trace) return;
-  [[maybe_unused]] static const int registered = std::atexit(write_at_exit);
+  [[maybe_unused]] static const int registered = std::atexit(write_trace_at_exit);
   context.tracer = trace->tracer;
   context.observer = trace->tracer;
 }

@@ -30,7 +30,7 @@ TraceSpan::~TraceSpan() {
   if (!tracer) return;
   TraceEvent event{.kind = TraceEvent::Kind::span, .name = std::move(name_)};
   event.start = start_, event.end = trace_clock();
-  tracer->add(std::move(event));
+  tracer->add_event(std::move(event));
 }
 
 }  // namespace tandem

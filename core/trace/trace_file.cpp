@@ -23,7 +23,7 @@ std::string detail::json_string(const std::string& text) {
 namespace {
 using detail::json_string;
 
-std::string list(const std::vector<TraceTensor>& tensors) {
+std::string format_tensor_list(const std::vector<TraceTensor>& tensors) {
   std::ostringstream out;
   for (size_t i = 0; i < tensors.size(); ++i)
     out << (i ? " " : "") << tensors[i].dtype << IntArrayRef(tensors[i].sizes);
@@ -31,12 +31,12 @@ std::string list(const std::vector<TraceTensor>& tensors) {
 }
 /// Row in which viewers show an event within its rank: the event's thread, or for a GPU event its stream, numbered
 /// after all threads.
-int row_of(const TraceEvent& e) {
+int event_row(const TraceEvent& e) {
   constexpr int kStreams = 1000000;
   return e.kind == TraceEvent::Kind::gpu ? kStreams + e.stream : e.thread;
 }
 /// Category of an event, as in PyTorch's profiler, so that tools for its traces can read these.
-const char* category(const TraceEvent& e) {
+const char* event_category(const TraceEvent& e) {
   switch (e.kind) {
     case TraceEvent::Kind::kernel:
     case TraceEvent::Kind::op:
@@ -63,13 +63,14 @@ const char* kind_name(TraceEvent::Kind kind) {
 }
 void write_event(std::ostream& out, const TraceEvent& e) {
   const double microseconds = 1e6;
-  out << "{\"ph\": \"X\", \"cat\": \"" << category(e) << "\", \"name\": " << json_string(e.name)
-      << ", \"pid\": " << e.rank << ", \"tid\": " << row_of(e) << ", \"ts\": " << e.start * microseconds
+  out << "{\"ph\": \"X\", \"cat\": \"" << event_category(e) << "\", \"name\": " << json_string(e.name)
+      << ", \"pid\": " << e.rank << ", \"tid\": " << event_row(e) << ", \"ts\": " << e.start * microseconds
       << ", \"dur\": " << (e.end - e.start) * microseconds << ", \"args\": {\"kind\": \"" << kind_name(e.kind)
       << "\", \"device\": " << json_string(e.device.str());
   if (e.kind == TraceEvent::Kind::transfer) out << ", \"to\": " << json_string(e.to.str());
   if (e.kind == TraceEvent::Kind::communication) out << ", \"queued\": " << e.queued * microseconds;
-  if (e.kind == TraceEvent::Kind::kernel) out << ", \"reads\": " << list(e.reads) << ", \"writes\": " << list(e.writes);
+  if (e.kind == TraceEvent::Kind::kernel)
+    out << ", \"reads\": " << format_tensor_list(e.reads) << ", \"writes\": " << format_tensor_list(e.writes);
   if (!e.module.empty()) out << ", \"module\": " << json_string(e.module);
   if (e.kind == TraceEvent::Kind::gpu) out << ", \"stream\": " << e.stream;
   if (e.correlation > 0) out << ", \"correlation\": " << e.correlation;
@@ -77,7 +78,7 @@ void write_event(std::ostream& out, const TraceEvent& e) {
   out << "}}";
 }
 /// Writes a metadata line that names a process or a thread.
-void write_name(std::ostream& out, const char* what, int rank, int thread, const std::string& name) {
+void write_metadata_name(std::ostream& out, const char* what, int rank, int thread, const std::string& name) {
   out << "{\"ph\": \"M\", \"name\": \"" << what << "\", \"pid\": " << rank << ", \"tid\": " << thread
       << ", \"args\": {\"name\": " << json_string(name) << "}}";
 }
@@ -95,12 +96,12 @@ void write_trace(const std::string& path, const std::vector<TraceEvent>& events)
     std::string name = e.kind == TraceEvent::Kind::gpu
                            ? e.device.str() + " stream " + std::to_string(e.stream)
                            : "thread " + std::to_string(e.thread) + ", lane " + std::to_string(e.lane);
-    rows.try_emplace({e.rank, row_of(e)}, std::move(name));
+    rows.try_emplace({e.rank, event_row(e)}, std::move(name));
   }
   for (const auto& [row, name] : rows) {
-    write_name(out, "process_name", row.first, row.second, "rank " + std::to_string(row.first));
+    write_metadata_name(out, "process_name", row.first, row.second, "rank " + std::to_string(row.first));
     out << ",\n";
-    write_name(out, "thread_name", row.first, row.second, name);
+    write_metadata_name(out, "thread_name", row.first, row.second, name);
     out << ",\n";
   }
   const char* separator = "";

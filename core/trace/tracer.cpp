@@ -39,40 +39,40 @@ double detail::thread_clock() {
 }
 
 void Tracer::on_call(const KernelCall& call) {
-  if (!kernels_ || !recording_) return pass(call);
+  if (!records_kernels_ || !is_recording_) return pass_to_outer(call);
   TraceEvent event{.kind = TraceEvent::Kind::kernel, .name = call.op};
   event.device = call.device;
   event.reads = describe_tensors(call.reads), event.writes = describe_tensors(call.writes);
   for (const auto& tensors : {call.reads, call.writes})
     for (const Tensor* t : tensors) event.bytes += t->nbytes();
   std::optional<GpuTimer::Span> on_gpu;
-  if (call.device.is_cuda()) on_gpu = gpu_.begin(call);
+  if (call.device.is_cuda()) on_gpu = gpu_timer_.begin_span(call);
   event.start = trace_clock();
-  pass(call);
+  pass_to_outer(call);
   event.end = trace_clock();
   if (on_gpu) {
     event.correlation = on_gpu->event.correlation;
     on_gpu->event.lane = ThreadContext::current().lane, on_gpu->event.bytes = event.bytes;
-    gpu_.end(std::move(*on_gpu));
+    gpu_timer_.end_span(std::move(*on_gpu));
   }
   append_event(std::move(event));
 }
-void Tracer::add(TraceEvent event) {
-  if (enclosing_) enclosing_->add(event);
+void Tracer::add_event(TraceEvent event) {
+  if (enclosing_) enclosing_->add_event(event);
   append_event(std::move(event));
 }
 void Tracer::append_event(TraceEvent event) {
   event.thread = thread_number();
   event.lane = ThreadContext::current().lane;
   const std::lock_guard lock(mutex_);
-  if (!recording_) return;
+  if (!is_recording_) return;
   if (events_.size() < max_events_)
     events_.push_back(std::move(event));
   else
     ++dropped_count_;
 }
 void Tracer::stop_recording() {
-  if (recording_.exchange(false) && kernels_) --kernel_trace_count;
+  if (is_recording_.exchange(false) && records_kernels_) --kernel_trace_count;
 }
 std::vector<TraceEvent> Tracer::stop() {
   std::vector<TraceEvent> events;
@@ -81,7 +81,7 @@ std::vector<TraceEvent> Tracer::stop() {
     stop_recording();
     events = std::move(events_);
   }
-  for (TraceEvent& event : gpu_.take()) events.push_back(std::move(event));
+  for (TraceEvent& event : gpu_timer_.take_events()) events.push_back(std::move(event));
   std::stable_sort(events.begin(), events.end(),
                    [](const TraceEvent& a, const TraceEvent& b) { return a.start < b.start; });
   return events;
@@ -90,16 +90,16 @@ std::vector<TraceEvent> Tracer::stop() {
 void PhaseSpan::begin(const char* name) {
   tracer_ = ThreadContext::current().tracer;
   name_ = name;
-  outer_ = std::exchange(thread_phase, name);
+  outer_phase_ = std::exchange(thread_phase, name);
   cpu_start_ = thread_clock();
   start_ = trace_clock();
 }
 void PhaseSpan::end() {
-  thread_phase = outer_;
+  thread_phase = outer_phase_;
   TraceEvent event{.kind = TraceEvent::Kind::phase, .name = name_};
   event.start = start_, event.end = trace_clock();
   event.cpu_start = cpu_start_, event.cpu_end = thread_clock();
-  tracer_->add(std::move(event));
+  tracer_->add_event(std::move(event));
 }
 const char* detail::current_phase() { return thread_phase; }
 

@@ -7,7 +7,7 @@
 #include "tandem/core/thread_context.h"
 #include "tandem/core/trace/gpu_timer.h"
 #include "tandem/core/trace/observer.h"
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 #include "tandem/core/trace/trace.h"
 
 namespace tandem::detail {
@@ -26,13 +26,13 @@ class Tracer final : public Observer {
   /// @param enclosing  enclosing trace, which gets the same events; null if there is none
   /// @param max_events  maximum number of events; later ones are only counted
   explicit Tracer(bool kernels, std::shared_ptr<Tracer> enclosing = nullptr, size_t max_events = SIZE_MAX)
-      : kernels_(kernels), max_events_(max_events), enclosing_(std::move(enclosing)) {
-    if (kernels_) ++kernel_trace_count;
+      : records_kernels_(kernels), max_events_(max_events), enclosing_(std::move(enclosing)) {
+    if (records_kernels_) ++kernel_trace_count;
   }
   ~Tracer() override { stop_recording(); }
   void on_call(const KernelCall& call) override;
   /// Adds an event to this trace and the enclosing ones, with the thread and the `lane` of the caller.
-  void add(TraceEvent event);
+  void add_event(TraceEvent event);
   /// Stops recording and returns the events, sorted by start time.
   std::vector<TraceEvent> stop();
   const std::shared_ptr<Tracer>& enclosing() const { return enclosing_; }
@@ -41,14 +41,14 @@ class Tracer final : public Observer {
  private:
   void append_event(TraceEvent event);
   void stop_recording();
-  const bool kernels_;
+  const bool records_kernels_;
   const size_t max_events_;
   const std::shared_ptr<Tracer> enclosing_;
-  std::atomic<bool> recording_{true};
+  std::atomic<bool> is_recording_{true};
   std::atomic<int64_t> dropped_count_{0};
   std::mutex mutex_;
   std::vector<TraceEvent> events_;
-  GpuTimer gpu_;
+  GpuTimer gpu_timer_;
 };
 
 /// Attaches the trace of the whole program, if the environment requests one (as `tandem trace` does), to this context,
@@ -83,7 +83,7 @@ class PhaseSpan {
   void begin(const char* name);
   void end();
   std::shared_ptr<Tracer> tracer_;
-  const char *name_ = nullptr, *outer_ = nullptr;
+  const char *name_ = nullptr, *outer_phase_ = nullptr;
   double start_ = 0, cpu_start_ = 0;
 };
 

@@ -44,7 +44,7 @@ Tensor detail::decode_image(std::string_view bytes, const std::string& name) try
     for (int64_t i = 0; i < count; ++i) *to++ = pixels.values[static_cast<size_t>(3 * i + channel)];
   return image;
 } catch (const std::bad_alloc&) {
-  fail<OutOfMemoryError>(__FILE__, __LINE__, "read_image: there is not enough memory for ", name);
+  throw_error<OutOfMemoryError>(__FILE__, __LINE__, "read_image: there is not enough memory for ", name);
 }
 
 Tensor read_image(const std::string& path) { return decode_image(read_bytes(path), path); }

@@ -122,9 +122,10 @@ Pixels decode_jpeg(std::string_view bytes, const std::string& name) {
 namespace tandem::data::detail {
 
 Pixels decode_jpeg(std::string_view, const std::string& name) {
-  fail<NotImplementedError>(__FILE__, __LINE__, "read_image: ", name,
-                            " is a JPEG file, but Tandem was built without libjpeg; on Debian, run `apt install ",
-                            "libjpeg-dev` and rebuild");
+  throw_error<NotImplementedError>(
+      __FILE__, __LINE__, "read_image: ", name,
+      " is a JPEG file, but Tandem was built without libjpeg; on Debian, run `apt install ",
+      "libjpeg-dev` and rebuild");
 }
 
 }  // namespace tandem::data::detail

@@ -165,14 +165,14 @@ std::string encode_png(const std::string& op, const uint8_t* pixels, int64_t hei
 namespace tandem::data::detail {
 
 Pixels decode_png(std::string_view, const std::string& name) {
-  fail<NotImplementedError>(__FILE__, __LINE__, "read_image: ", name,
-                            " is a PNG file, but Tandem was built without libpng; on Debian, run `apt install ",
-                            "libpng-dev` and rebuild");
+  throw_error<NotImplementedError>(__FILE__, __LINE__, "read_image: ", name,
+                                   " is a PNG file, but Tandem was built without libpng; on Debian, run `apt install ",
+                                   "libpng-dev` and rebuild");
 }
 std::string encode_png(const std::string& op, const uint8_t*, int64_t, int64_t, int64_t) {
-  fail<NotImplementedError>(__FILE__, __LINE__, op,
-                            ": images are written as PNG files, but Tandem was built without libpng; ",
-                            "on Debian, run `apt install libpng-dev` and rebuild");
+  throw_error<NotImplementedError>(__FILE__, __LINE__, op,
+                                   ": images are written as PNG files, but Tandem was built without libpng; ",
+                                   "on Debian, run `apt install libpng-dev` and rebuild");
 }
 
 }  // namespace tandem::data::detail

@@ -94,8 +94,9 @@ std::u32string normalize_nfd(const std::u32string& text) {
 namespace tandem::data::detail {
 
 void require_unicode_support(const char* who) {
-  fail<NotImplementedError>(__FILE__, __LINE__, who, ": Tandem was built without utf8proc, its library for Unicode; ",
-                            "on Debian, run `apt install libutf8proc-dev` and rebuild");
+  throw_error<NotImplementedError>(__FILE__, __LINE__, who,
+                                   ": Tandem was built without utf8proc, its library for Unicode; ",
+                                   "on Debian, run `apt install libutf8proc-dev` and rebuild");
 }
 // The functions below are never called: callers call require_unicode_support first, which throws.
 std::u32string decode_utf8(std::string_view) { return {}; }

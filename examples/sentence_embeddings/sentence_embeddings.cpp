@@ -30,7 +30,7 @@ struct Arguments {
   int64_t batch_size = 32, similar = 0;
   bool tokens = false, time = false;
 };
-int64_t positive(const std::string& option, const std::string& text) {
+int64_t parse_positive_number(const std::string& option, const std::string& text) {
   size_t read = 0;
   int64_t value = 0;
   try {
@@ -39,7 +39,7 @@ int64_t positive(const std::string& option, const std::string& text) {
   if (read != text.size() || value < 1) throw std::invalid_argument(option + " is '" + text + "'; accepted: 1 or more");
   return value;
 }
-Arguments parse(int argc, char** argv) {
+Arguments parse_arguments(int argc, char** argv) {
   Arguments a;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
@@ -48,9 +48,9 @@ Arguments parse(int argc, char** argv) {
       return argv[i];
     };
     if (option == "--similar")
-      a.similar = positive(option, value());
+      a.similar = parse_positive_number(option, value());
     else if (option == "--batch-size")
-      a.batch_size = positive(option, value());
+      a.batch_size = parse_positive_number(option, value());
     else if (option == "--device")
       a.device = value();
     else if (option == "--trace")
@@ -98,7 +98,7 @@ void print_similar(const Tensor& vectors, const std::vector<std::string>& lines,
   }
 }
 
-void run(const Arguments& a) {
+void print_embeddings(const Arguments& a) {
   models::SentenceTransformer model(a.folder, Device(a.device));
   std::vector<std::string> lines;
   for (std::string line; std::getline(std::cin, line);) lines.push_back(line);
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   try {
-    run(parse(argc, argv));
+    print_embeddings(parse_arguments(argc, argv));
   } catch (const std::invalid_argument& e) {
     std::fprintf(stderr, "sentence_embeddings: %s\n%s", e.what(), kUsage);
     return 2;

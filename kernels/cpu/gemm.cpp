@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tandem/core/threads/delay_exit_guard.h"
 #include "tandem/core/threads/late_thread_local.h"
-#include "tandem/core/threads/library_calls.h"
 #include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/types.h"
 

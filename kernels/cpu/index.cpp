@@ -9,8 +9,8 @@ namespace tandem::kernels::cpu {
 namespace {
 
 [[noreturn]] void throw_index(const char* op, int64_t position, int64_t value, int64_t size) {
-  tandem::detail::fail<IndexError>(__FILE__, __LINE__, op, ": index ", position, " is ", value, "; accepted: 0 to ",
-                                   size - 1, " (index out of range in self)");
+  tandem::detail::throw_error<IndexError>(__FILE__, __LINE__, op, ": index ", position, " is ", value,
+                                          "; accepted: 0 to ", size - 1, " (index out of range in self)");
 }
 bool is_out_of_range(int64_t index, int64_t size) {
   return static_cast<uint64_t>(index) >= static_cast<uint64_t>(size);

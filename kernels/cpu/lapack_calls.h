@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tandem/core/threads/library_calls.h"
+#include "tandem/core/threads/delay_exit_guard.h"
 
 namespace tandem::kernels::cpu {
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "tandem/core/threads/library_calls.h"
+#include "tandem/core/threads/delay_exit_guard.h"
 
 namespace tandem::kernels::cpu {
 

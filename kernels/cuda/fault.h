@@ -15,7 +15,7 @@ TANDEM_HD bool is_out_of_range(int64_t index, int64_t limit) {
 /// the host, because the host must be able to read the name, and a string literal in device code is in device memory.
 class IndexErrorReporter {
  public:
-  IndexErrorReporter(const char* op, Device device) : op_(op), fault_(tandem::cuda::fault_word(device)) {}
+  IndexErrorReporter(const char* op, Device device) : op_(op), fault_(tandem::cuda::device_fault(device)) {}
   /// Reports that the element at position `position` of an index tensor is `index`, which is not in [0, limit). Only
   /// the first report is kept.
   __device__ void operator()(int64_t position, int64_t index, int64_t limit) const {

@@ -224,7 +224,7 @@ void fill(const Scalar& value, Tensor& y) {
   value.loop_scalar(y.dtype());
   uint64_t bits = 0;
   visit_dtype(y.dtype(), [&]<class T>() {
-    const T element = value.wrapped<T>();
+    const T element = value.to_wrapped<T>();
     std::memcpy(&bits, &element, sizeof(T));
   });
   PlannedElements elements = plan_elements("fill", y, {});

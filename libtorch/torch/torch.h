@@ -45,7 +45,7 @@ template <class... Args> std::string str(const Args&... args) {
 }
 
 namespace detail {
-inline const bool chosen_print_style = prints_as_libtorch = true;
+inline const bool is_libtorch_print_style_set = prints_as_libtorch = true;
 }  // namespace detail
 
 }  // namespace tandem
@@ -62,7 +62,7 @@ template <class First, class Second> ostream& operator<<(ostream& out, const pai
 namespace tandem {
 namespace detail {
 /// Prints the first hundred values, separated by spaces.
-template <class Container> std::ostream& print_some(std::ostream& out, const Container& values) {
+template <class Container> std::ostream& print_container(std::ostream& out, const Container& values) {
   int printed = 0;
   for (const auto& value : values) {
     if (printed == 100) return out << " ...";
@@ -76,13 +76,13 @@ template <class Container> std::ostream& print_some(std::ostream& out, const Con
 
 namespace std {
 template <class... Types> ostream& operator<<(ostream& out, const vector<Types...>& values) {
-  return tandem::detail::print_some(out, values);
+  return tandem::detail::print_container(out, values);
 }
 template <class... Types> ostream& operator<<(ostream& out, const map<Types...>& values) {
-  return tandem::detail::print_some(out, values);
+  return tandem::detail::print_container(out, values);
 }
 template <class... Types> ostream& operator<<(ostream& out, const set<Types...>& values) {
-  return tandem::detail::print_some(out, values);
+  return tandem::detail::print_container(out, values);
 }
 template <class First, class Second> ostream& operator<<(ostream& out, const pair<First, Second>& both) {
   return out << '(' << both.first << ", " << both.second << ')';

@@ -168,7 +168,7 @@ std::string find_descendant(const nn::Module& from, const nn::Module& module) {
 /// Returns the path of a module below the innermost running module that contains it. For a module that none of them
 /// contains, returns the name of its class.
 std::string find_path(const nn::Module& module) {
-  for (const ModuleFrame* frame = current_module_frame; frame; frame = frame->outer) {
+  for (const ModuleFrame* frame = current_module_frame; frame; frame = frame->caller) {
     if (!frame->module) continue;
     if (frame->module == &module) return frame->path;
     const std::string below = find_descendant(*static_cast<const nn::Module*>(frame->module), module);
@@ -203,8 +203,8 @@ ModuleSpan::ModuleSpan(const nn::Module& first, const nn::Module& last) {
 ModuleSpan::~ModuleSpan() {
   if (!open_) return;
   open_->event.end = trace_clock();
-  current_module_frame = open_->frame.outer;
-  open_->tracer->add(std::move(open_->event));
+  current_module_frame = open_->frame.caller;
+  open_->tracer->add_event(std::move(open_->event));
   delete open_;
 }
 

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "tandem/core/tensor_tree.h"
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 #include "tandem/nn/module/module_hooks.h"
 
 namespace tandem::detail {

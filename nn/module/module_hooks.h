@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 #include "tandem/core/tensor.h"
 #include "tandem/nn/containers/ordered_dict.h"
 

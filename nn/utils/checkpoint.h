@@ -5,7 +5,7 @@
 
 #include "tandem/autograd/saved_tensors_hooks.h"
 #include "tandem/core/option.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 
 namespace tandem::autograd::detail {
 

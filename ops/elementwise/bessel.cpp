@@ -67,7 +67,8 @@ Tensor apply_on_host(const char* op, const Tensor& given, double (*function)(dou
       return {dy * compute_derivative(ctx.saved(0))};
     });
   return record(op, y, {x}, {}, [op](const Context&, const Tensor&) -> Grads {
-    detail::fail<NotImplementedError>(__FILE__, __LINE__, op, ": this function has no derivative; detach() its input");
+    detail::throw_error<NotImplementedError>(__FILE__, __LINE__, op,
+                                             ": this function has no derivative; detach() its input");
   });
 }
 /// Returns e^x K_order(x) for large x, from the asymptotic series.

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/elementwise/unary.h"

@@ -1,7 +1,7 @@
 // Cross entropy of class indices and of probabilities: cross_entropy and its gradient.
 #include "tandem/ops/loss/cross_entropy.h"
 
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 #include "tandem/kernels/nll.h"
 #include "tandem/ops/loss/class_loss.h"
 #include "tandem/ops/loss/loss_helpers.h"

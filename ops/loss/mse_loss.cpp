@@ -1,7 +1,7 @@
 // The mean squared error: mse_loss.
 #include "tandem/ops/loss/mse_loss.h"
 
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/loss/loss_helpers.h"
 

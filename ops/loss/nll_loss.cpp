@@ -1,7 +1,7 @@
 // Negative log likelihood: nll_loss and its gradient.
 #include "tandem/ops/loss/nll_loss.h"
 
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 #include "tandem/kernels/nll.h"
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/loss/class_loss.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 #include "tandem/kernels/attention.h"
 #include "tandem/kernels/implementation.h"
 #include "tandem/ops/define_op.h"

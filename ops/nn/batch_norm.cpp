@@ -2,7 +2,7 @@
 // max pool.
 #include "tandem/ops/nn/batch_norm.h"
 
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 #include "tandem/kernels/norm.h"
 #include "tandem/ops/fusion.h"
 #include "tandem/ops/nn/activation.h"

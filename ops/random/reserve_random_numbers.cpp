@@ -47,8 +47,8 @@ Draw reserve_random_numbers(Device device, int64_t elements) {
   Generator& generator = default_generator(device);
   const auto count = static_cast<uint64_t>(elements);
   if (!ThreadContext::current().observer) {
-    const PhiloxState random = generator.reserve(count);
-    return {ThreadContext::current().state().part<States>().get_initial_state(device, random), random.offset};
+    const PhiloxState random = generator.reserve_numbers(count);
+    return {ThreadContext::current().rank_state().extension<States>().get_initial_state(device, random), random.offset};
   }
   // Makes a state for one operation that a Graph records, so that each replay draws new numbers.
   const auto own_state = [&] {
@@ -57,7 +57,7 @@ Draw reserve_random_numbers(Device device, int64_t elements) {
   };
   Draw draw{own_state(), 0};
   run_update([&generator, count, state = draw.state, rank = ThreadContext::current().rank] {
-    store_state(generator.reserve(count), state);
+    store_state(generator.reserve_numbers(count), state);
   });
   return draw;
 }

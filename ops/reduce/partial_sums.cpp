@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/define_op.h"
 

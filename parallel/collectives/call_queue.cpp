@@ -24,7 +24,7 @@ void record_trace_event(const Job& job, double start) {
   event.device = call.device;
   event.queued = job.enqueue_time, event.start = start, event.end = trace_clock();
   event.bytes = std::max<int64_t>(call.numel, 0) * element_size(call.dtype);
-  tracer->add(std::move(event));
+  tracer->add_event(std::move(event));
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ void CallQueue::end_coalescing() {
 
 WorkPtr CallQueue::enqueue_on(Lane& lane, Job job, int tag) {
   check_not_recorded(job.call.name, "other ranks take part in a collective");
-  ThreadContext::current().state().collective_count.fetch_add(1, std::memory_order_relaxed);
+  ThreadContext::current().rank_state().collective_count.fetch_add(1, std::memory_order_relaxed);
   job.work = std::make_shared<QueuedWork>(job.call, communicator_.async_failure(), communicator_.failure_reported(),
                                           recorder_, recorder_->record_queued(job.call, tag));
   if (job.call.device.is_cuda()) job.inputs_ready.record(cuda::current_stream(job.call.device));

@@ -179,9 +179,9 @@ void init_process_group(const std::string& requested_backend, InitOptions option
   else
     TANDEM_FAIL("init_process_group: Unknown backend '", backend, "'; accepted: local, gloo, nccl");
   group->barrier()->wait();
-  RankState& state = ThreadContext::current().state();
+  RankState& state = ThreadContext::current().rank_state();
   state.world_size = group->size();
-  state.gpu = group->device().is_cuda() ? group->device().index() : -1;
+  state.gpu_index = group->device().is_cuda() ? group->device().index() : -1;
   state.collective_count = 0;
   data::detail::set_data_rank(group->rank());
   if (backend != "local") set_process_trace_rank(group->rank());  // not for `local`, because its ranks share a process
@@ -204,8 +204,8 @@ void destroy_process_group(const ProcessGroupPtr& group) {
         "a group that new_group returned");
     return;
   }
-  ThreadContext::current().state().world_size = 1;
-  ThreadContext::current().state().gpu = -1;
+  ThreadContext::current().rank_state().world_size = 1;
+  ThreadContext::current().rank_state().gpu_index = -1;
   data::detail::set_data_rank(0);
   groups.leave_all();
 }

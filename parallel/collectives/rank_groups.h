@@ -21,6 +21,6 @@ struct RankGroups : detail::RankExtension {
   }
   void on_process_exit() override { leave_all(); }
 };
-inline RankGroups& rank_groups() { return detail::ThreadContext::current().state().part<RankGroups>(); }
+inline RankGroups& rank_groups() { return detail::ThreadContext::current().rank_state().extension<RankGroups>(); }
 
 }  // namespace tandem::distributed

@@ -54,10 +54,10 @@ TEST_CASE("limits of cgroup version 2 are the tightest on the way to the root", 
   cgroup.write("a/cpu.max", "150000 100000").write("a/b/cpu.max", "max 100000").write("cpu.max", "400000 100000");
   cgroup.write("a/memory.max", "max").write("a/b/memory.max", "1048576").write("other/memory.max", "4096");
   REQUIRE(cgroup.limits("0::/a/b").cores == 1.5);
-  REQUIRE(cgroup.limits("0::/a/b").memory == 1048576);
+  REQUIRE(cgroup.limits("0::/a/b").memory_bytes == 1048576);
   REQUIRE(cgroup.limits("0::/not/visible/here").cores == 4);  // a container sees its own part of the hierarchy only
   REQUIRE(cgroup.limits("0::/").cores == 4);
-  REQUIRE(cgroup.limits("0::/").memory == 0);
+  REQUIRE(cgroup.limits("0::/").memory_bytes == 0);
 }
 
 TEST_CASE("limits of cgroup version 1 are found by controller", "[core][cpu_info]") {
@@ -67,7 +67,7 @@ TEST_CASE("limits of cgroup version 1 are found by controller", "[core][cpu_info
   cgroup.write("memory/box/memory.limit_in_bytes", "2097152");
   const std::string self = "12:cpu,cpuacct:/box\n4:memory:/box\n1:name=systemd:/box\nnonsense\n0::/";
   REQUIRE(cgroup.limits(self).cores == 0.5);
-  REQUIRE(cgroup.limits(self).memory == 2097152);
+  REQUIRE(cgroup.limits(self).memory_bytes == 2097152);
   REQUIRE(cgroup.limits("12:cpu,cpuacct:/").cores == 0);
   REQUIRE(detail::read_cgroup_limits("/nowhere", "/nowhere/self").cores == 0);
 }
@@ -80,12 +80,12 @@ TEST_CASE("the instruction set is the highest that build and processor share, or
   REQUIRE(detail::choose_isa("") == highest);
   REQUIRE(cpu_supports(highest));
   for (const CpuIsa isa : all)
-    if (isa <= highest) REQUIRE(detail::choose_isa(name(isa)) == isa);
+    if (isa <= highest) REQUIRE(detail::choose_isa(isa_name(isa)) == isa);
   REQUIRE(all[static_cast<size_t>(cpu_isa_level())] == cpu_isa());
-  REQUIRE_THAT(cpu_isa_name(), Contains(cpu_isa() == CpuIsa::base ? "base" : name(cpu_isa())));
+  REQUIRE_THAT(cpu_isa_name(), Contains(cpu_isa() == CpuIsa::base ? "base" : isa_name(cpu_isa())));
 }
 
 TEST_CASE("an unknown instruction set is an error that names it", "[core][cpu_info]") {
   REQUIRE_THROWS_WITH(detail::choose_isa("v9"), Contains("TANDEM_CPU_ISA") && Contains("'v9'") &&
-                                                    Contains("accepted") && Contains(name(compiled_isas().front())));
+                                                    Contains("accepted") && Contains(isa_name(compiled_isas().front())));
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 #include "tandem/ops/ops.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/temporary.h"

@@ -76,7 +76,7 @@ Tensor Machine::make(const Values& arguments) const {
   const Values& list = arguments[3].list;
   Tensor host = core::empty(sizes, dtype, kCPU);
   visit_dtype(dtype, [&]<class T>() {
-    for (int64_t i = 0; i < host.numel(); ++i) host.data<T>()[i] = to_scalar(list[i % list.size()]).wrapped<T>();
+    for (int64_t i = 0; i < host.numel(); ++i) host.data<T>()[i] = to_scalar(list[i % list.size()]).to_wrapped<T>();
   });
   Tensor x = core::empty(sizes, dtype, device_);
   if (!arguments[2].is_none()) {

@@ -49,7 +49,7 @@ TEST_CASE("what is captured runs when the graph is launched, each time", "[emula
     gpu::fill_bytes_async(memory, 0, 4, stream);
     gpu::call_on_host(
         stream, [](void* count) { ++*static_cast<std::atomic<int>*>(count); }, &calls);
-    CHECK(emulation::pending(0) == 0);
+    CHECK(emulation::num_pending_items(0) == 0);
   }));
   CHECK_FALSE(gpu::is_capturing(stream));
   CHECK(read(memory, 2, stream) == std::vector<int>{1, 1});

@@ -18,12 +18,12 @@ namespace tandem::test {
 /// destroyed.
 struct Reset {
   Reset() {
-    emulation::reset();
+    emulation::reset_runtime();
     emulation::set_device_count(8);
     emulation::set_peer_access(true);
     emulation::set_stream_seed(0);
   }
-  ~Reset() { emulation::reset(); }
+  ~Reset() { emulation::reset_runtime(); }
 };
 struct OwnStream {
   gpu::StreamHandle handle;

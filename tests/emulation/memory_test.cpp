@@ -87,7 +87,7 @@ TEST_CASE("addresses come back as late as possible, and as fresh memory", "[emul
   CHECK(others == 64 / 3 - 1);  // each block takes two pages and a guard page
   CHECK(again[0] == 0xFF);
   CHECK(again[bytes - 1] == 0xFF);
-  CHECK(arena.used() == bytes);
+  CHECK(arena.used_bytes() == bytes);
   CHECK(arena.allocate(64 * kPage) == nullptr);
   CHECK(arena.allocate(62 * kPage) == nullptr);
   REQUIRE(arena.release(again));
@@ -96,19 +96,19 @@ TEST_CASE("addresses come back as late as possible, and as fresh memory", "[emul
 
 TEST_CASE("a device's memory has a limit, and says how much is left", "[emulation][memory]") {
   const Reset reset;
-  CHECK(gpu::memory_info(2).total == int64_t(1) << 30);
+  CHECK(gpu::memory_info(2).total_bytes == int64_t(1) << 30);
   emulation::set_memory_limit(2, 1000);
   {
     void* const most = gpu::allocate(2, 900);
     REQUIRE(most);
-    CHECK(gpu::memory_info(2).free == 100);
+    CHECK(gpu::memory_info(2).free_bytes == 100);
     CHECK(gpu::allocate(2, 101) == nullptr);
     void* const rest = gpu::allocate(2, 100);
     CHECK(rest);
     gpu::release(2, most);
     gpu::release(2, rest);
   }
-  CHECK(gpu::memory_info(2).free == 1000);
+  CHECK(gpu::memory_info(2).free_bytes == 1000);
   CHECK(gpu::allocate(2, 0) == nullptr);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("copies and fills refuse what is not live memory of their device", "[e
   CHECK_THROWS_WITH(gpu::copy_async(mine, mine + 1, 8, stream), Contains("source and target overlap"));
   CHECK_THROWS_WITH(gpu::copy_peer_async(mine, 1, other, 0, 4, stream), Contains("source is on device 1"));
   CHECK_THROWS_AS(gpu::copy_async(mine, host.data(), 17, stream), CudaError);
-  CHECK(emulation::pending(0) == 0);
+  CHECK(emulation::num_pending_items(0) == 0);
   gpu::enable_peer_access(0, 1);
   gpu::enable_peer_access(0, 1);
   gpu::fill_bytes_async(other, 0, 4, stream);

@@ -22,7 +22,7 @@ TEST_CASE("a kernel's error comes with the next wait, names the kernel, and stay
   CHECK_THROWS_WITH(set(memory, 1, 1, stream), Contains("kernel wild"));
   CHECK_THROWS_WITH(gpu::allocate(0, 1), Contains("kernel wild"));
   CHECK_NOTHROW(gpu::synchronize_stream(other));
-  emulation::reset();
+  emulation::reset_runtime();
   CHECK(read_one(memory, stream) == -1);  // no kernel ran after the error
 }
 TEST_CASE("a launch that no device accepts fails at once", "[emulation][errors]") {
@@ -37,7 +37,7 @@ TEST_CASE("a launch that no device accepts fails at once", "[emulation][errors]"
     CHECK_THROWS_WITH(launch(dim3(1), block, 0), Contains("kernel shape: ") && Contains("; accepted: 1 to "));
   CHECK_THROWS_WITH(launch(dim3(1), dim3(1), 227 * 1024 + 1),
                     Contains("kernel shape: dynamic shared memory in bytes is 232449; accepted: 0 to 232448"));
-  CHECK(emulation::pending(0) == 0);
+  CHECK(emulation::num_pending_items(0) == 0);
   launch(dim3(1), dim3(1024), 227 * 1024);
   gpu::synchronize_stream(stream);
 }
@@ -52,7 +52,7 @@ TEST_CASE("a launch or a fill on a stream of another device than the current one
                     Contains("launch of lost failed: the stream belongs to cuda:1, but the current device is cuda:0"));
   CHECK_THROWS_WITH(fill(),
                     Contains("fill_bytes_async of 4 bytes on cuda:1 failed: the stream belongs to cuda:1, but"));
-  CHECK(emulation::pending(1) == 0);
+  CHECK(emulation::num_pending_items(1) == 0);
   const gpu::DeviceGuard guard(1);
   CHECK_NOTHROW(launch());
   CHECK_NOTHROW(fill());
@@ -123,12 +123,12 @@ TEST_CASE("the n-th call of any function can be made to fail", "[emulation][erro
     INFO(name);
     emulation::fail_call(name, 2);
     CHECK_NOTHROW(call());
-    CHECK_THROWS_WITH(call(), Contains(name + " failed: requested by emulation::fail_call"));
+    CHECK_THROWS_WITH(call(), Contains(name + " failed: requested by emulation::inject_call_failure"));
     CHECK_NOTHROW(call());
   }
   CHECK_THROWS_WITH(emulation::fail_call("destroy_stream"), Contains("not a function of gpu_runtime.h that can fail"));
   emulation::fail_call("copy_async");
-  emulation::reset();
+  emulation::reset_runtime();
   CHECK_NOTHROW(gpu::copy_async(memory, &value, 4, stream));
 }
 
@@ -149,11 +149,11 @@ TEST_CASE("there are as many devices as a test asks for", "[emulation][devices]"
   emulation::set_device_count(0);
   CHECK_THAT(gpu::unavailable_reason(), Contains("no devices"));
   setenv("TANDEM_EMULATED_DEVICES", "three", 1);
-  emulation::reset();
+  emulation::reset_runtime();
   CHECK(gpu::device_count() == 0);
   CHECK_THAT(gpu::unavailable_reason(), Contains("TANDEM_EMULATED_DEVICES is 'three'; accepted: 0 to 64"));
   setenv("TANDEM_EMULATED_DEVICES", "3", 1);
-  emulation::reset();
+  emulation::reset_runtime();
   CHECK(gpu::device_count() == 3);
   unsetenv("TANDEM_EMULATED_DEVICES");
 }
@@ -255,9 +255,9 @@ TEST_CASE("seeds run work early and late, and give the same order again", "[emul
     size_t left = 0;
     for (int i = 0; i < 20; ++i) {
       set(host, i, 1, i % 3 ? one : two);
-      left = left * 31 + emulation::pending(0);
+      left = left * 31 + emulation::num_pending_items(0);
     }
-    queued.push_back(emulation::pending(0));
+    queued.push_back(emulation::num_pending_items(0));
     gpu::synchronize(0);
     return left;
   };

@@ -17,16 +17,16 @@ TEST_CASE("nothing runs before the host waits", "[emulation][streams]") {
   host[0] = host[1] = 0;
   set(host, 1, 1, one);
   set(host + 1, 2, 1, two);
-  CHECK(emulation::pending(0) == 2);
-  CHECK(emulation::pending(1) == 0);
+  CHECK(emulation::num_pending_items(0) == 2);
+  CHECK(emulation::num_pending_items(1) == 0);
   CHECK(host[0] == 0);
   gpu::synchronize_stream(one);
   CHECK(host[0] == 1);
   CHECK(host[1] == 0);  // no call has waited for this stream
-  CHECK(emulation::pending(0) == 1);
+  CHECK(emulation::num_pending_items(0) == 1);
   gpu::synchronize(0);
   CHECK(host[1] == 2);
-  CHECK(emulation::pending(0) == 0);
+  CHECK(emulation::num_pending_items(0) == 0);
 }
 
 TEST_CASE("a wait brings in what the event recorded, and no more", "[emulation][streams]") {
@@ -52,7 +52,7 @@ TEST_CASE("a wait is for what was recorded when it was made", "[emulation][strea
   set(memory, 0, 1, producer);
   gpu::wait_event(consumer, event);  // the event was never recorded, so no wait
   gpu::synchronize_stream(consumer);
-  CHECK(emulation::pending(0) == 1);
+  CHECK(emulation::num_pending_items(0) == 1);
   CHECK(gpu::is_done(event));
   gpu::synchronize_event(event);
 
@@ -108,12 +108,12 @@ TEST_CASE("copies of pageable memory happen when the stream gets there", "[emula
   gpu::copy_async(memory, values.data(), 8, stream);
   values = {8, 9};  // a program error: overwritten before the copy has read it, which shows
   add(memory, memory, 10, 2, stream);
-  CHECK(emulation::pending(0) == 2);
+  CHECK(emulation::num_pending_items(0) == 2);
   gpu::copy_async(values.data(), memory, 8, stream);
   CHECK(values == std::vector<int>{8, 9});
   gpu::synchronize_stream(stream);
   CHECK(values == std::vector<int>{18, 19});
-  CHECK(emulation::pending(0) == 0);
+  CHECK(emulation::num_pending_items(0) == 0);
 }
 TEST_CASE("copies of page-locked memory happen when the stream gets there", "[emulation][streams]") {
   const Reset reset;
@@ -129,7 +129,7 @@ TEST_CASE("copies of page-locked memory happen when the stream gets there", "[em
   CHECK(to[0] == 2);
   gpu::copy_async(to, from, 0, stream);
   gpu::copy_async(from, to, 4, stream);  // both are host memory, so the copy is done at once
-  CHECK(emulation::pending(0) == 0);
+  CHECK(emulation::num_pending_items(0) == 0);
 }
 
 TEST_CASE("page-locked memory comes and goes when the current device has done its work", "[emulation][streams]") {
@@ -165,7 +165,7 @@ TEST_CASE("a destroyed stream finishes its work; release waits for its device", 
   const HostInts host(2);
   host[0] = 0;
   set(host, 1, 1, OwnStream());
-  CHECK(emulation::pending(0) == 1);
+  CHECK(emulation::num_pending_items(0) == 1);
   CHECK(host[0] == 0);
   { const Ints memory(1); }
   CHECK(host[0] == 1);
@@ -364,7 +364,7 @@ TEST_CASE("what reset drops holds nobody up", "[emulation][meeting]") {
   emulation::StreamBarrier meeting("broadcast", 2, [] {});
   meeting.join(stuck);
   gpu::record_event(event, stuck);
-  emulation::reset();
+  emulation::reset_runtime();
   gpu::wait_event(other, event);
   set(memory, 5, 1, other);
   for (int i = 0; i < 10 && !gpu::is_done(other); ++i) continue;

@@ -142,7 +142,7 @@ template <class F> int launches(F f) {
     } catch (const CudaError&) {
       continue;
     }
-    emulation::reset();
+    emulation::reset_runtime();
     return n - 1;
   }
 }

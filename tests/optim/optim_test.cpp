@@ -311,8 +311,8 @@ TEST_CASE("an optimizer's step on a GPU takes the same few launches for any numb
   optimizer->step();  // momentum buffers exist from now on, which changes the kernel's arguments
   cuda::synchronize(kCUDA);
   optimizer->step();
-  CHECK(emulation::pending(0) == (adam ? 2 : 1));
-  emulation::reset();
+  CHECK(emulation::num_pending_items(0) == (adam ? 2 : 1));
+  emulation::reset_runtime();
 }
 #endif
 

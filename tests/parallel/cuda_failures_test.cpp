@@ -197,7 +197,7 @@ TEST_CASE("nccl: a rank whose GPU has failed is waited for no longer than the ti
     g.all_reduce(x)->wait();
     std::printf("%g\n", x.sum().item<double>());
   });
-  emulation::reset();  // the emulated GPU works again
+  emulation::reset_runtime();  // the emulated GPU works again
   // On a busy machine rank 1 may publish its error before the other ranks time out.
   for (const int rank : {0, 2})
     CHECK_THAT(errors[size_t(rank)],

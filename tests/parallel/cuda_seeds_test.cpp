@@ -79,7 +79,7 @@ State with_dp(const std::vector<Device>& devices) {
 }
 
 struct Reset {
-  ~Reset() { emulation::reset(); }
+  ~Reset() { emulation::reset_runtime(); }
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ void fuzz_pickles(size_t rounds) {
       const detail::MemorySource source("good", good.data(), good.size());
       const detail::ZipReader zip(source);
       std::vector<std::pair<std::string, std::string>> entries;
-      for (const auto& [name, entry] : zip.entries()) entries.emplace_back(name, zip.text(name, entry));
+      for (const auto& [name, entry] : zip.entries()) entries.emplace_back(name, zip.read_text(name, entry));
       for (auto& [name, content] : entries)
         if (name.find("data.pkl") != std::string::npos || random() % 16 == 0) content = mutate(content, random);
       bytes = zip_of(entries);

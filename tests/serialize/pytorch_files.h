@@ -19,8 +19,8 @@ inline Tensor file_values(IntArrayRef sizes, int64_t salt) {
 inline std::string zip_of(const std::vector<std::pair<std::string, std::string>>& entries) {
   std::string out;
   detail::ZipWriter zip([&](const void* from, uint64_t bytes) { out.append(static_cast<const char*>(from), bytes); });
-  for (const auto& [name, content] : entries) zip.add(name, content.data(), content.size());
-  zip.finish();
+  for (const auto& [name, content] : entries) zip.add_entry(name, content.data(), content.size());
+  zip.write_directory();
   return out;
 }
 /// Returns a PyTorch file with this pickle and one 16-byte storage, "0".

@@ -222,13 +222,13 @@ TEST_CASE("a tracer gives its marks to the one around it, and keeps no more than
   };
   const auto outer = std::make_shared<detail::Tracer>(true);
   detail::Tracer inner(true, outer);
-  inner.add({.name = "mark"});
+  inner.add_event({.name = "mark"});
   CHECK(names(inner.stop()) == std::vector<std::string>{"mark"});
-  inner.add({.name = "after its end"});
+  inner.add_event({.name = "after its end"});
   CHECK(names(outer->stop()) == std::vector<std::string>{"mark", "after its end"});
   detail::Tracer small(true, nullptr, /*max_events=*/1);
-  small.add({.name = "kept"});
-  small.add({.name = "counted"});
+  small.add_event({.name = "kept"});
+  small.add_event({.name = "counted"});
   CHECK(small.dropped_count() == 1);
   CHECK(names(small.stop()) == std::vector<std::string>{"kept"});
 }
@@ -238,7 +238,7 @@ TEST_CASE("tandem trace says how many events of its processes are left out", "[t
   const auto traced = [&](size_t most) {
     for (const char* const process : {"1", "2"}) {
       detail::Tracer tracer(true, nullptr, most);
-      for (const char* const name : {"first", "second", "third"}) tracer.add({.name = name});
+      for (const char* const name : {"first", "second", "third"}) tracer.add_event({.name = name});
       detail::write_process_trace(folder / process, tracer, 3);
     }
     // Traces a program that moves these files to the folder where the command expects the traces of its processes.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tandem/core/durations.h"
-#include "tandem/core/owned.h"
+#include "tandem/core/owned_ptr.h"
 
 namespace tandem::distributed {
 

@@ -1,5 +1,5 @@
 // Tests the bookkeeping of a GPU's memory blocks against a plain list of blocks.
-#include "tandem/core/cuda/blocks.h"
+#include "tandem/core/cuda/block_pool.h"
 
 #include <map>
 #include <random>
@@ -9,7 +9,7 @@
 
 using namespace tandem;
 using cuda::Block;
-using cuda::Blocks;
+using cuda::BlockPool;
 
 namespace {
 
@@ -19,7 +19,7 @@ char* address(uintptr_t number) { return reinterpret_cast<char*>(number); }
 }  // namespace
 
 TEST_CASE("blocks that are taken and given back at random stay apart, and fill their segments", "[allocator]") {
-  Blocks blocks;
+  BlockPool blocks;
   std::mt19937 random(1);
   std::map<char*, Block*> taken;
   uintptr_t next = uintptr_t(1) << 32;
@@ -27,32 +27,32 @@ TEST_CASE("blocks that are taken and given back at random stay apart, and fill t
   for (int round = 0; round < 5000; ++round) {
     if (!taken.empty() && uniform(100) <= 48) {
       const auto at = std::next(taken.begin(), static_cast<long>(uniform(taken.size()) - 1));
-      blocks.set_free(at->second);
+      blocks.free_block(at->second);
       taken.erase(at);
       continue;
     }
     const size_t bytes = cuda::block_bytes(uniform(size_t(1) << uniform(24)));
     const auto mine = stream(uniform(2));
-    Block* block = blocks.find(mine, bytes);
+    Block* block = blocks.find_free_block(mine, bytes);
     size_t best = SIZE_MAX;  // size of the best block, found by checking all
-    blocks.each([&](const Block& each) {
+    blocks.for_each_block([&](const Block& each) {
       const bool fits = each.is_free() && each.segment->stream == mine && each.bytes >= bytes;
-      if (fits && each.segment->small == (bytes <= cuda::kSmallRequest)) best = std::min(best, each.bytes);
+      if (fits && each.segment->is_small == (bytes <= cuda::kSmallRequest)) best = std::min(best, each.bytes);
     });
     REQUIRE((block ? block->bytes : SIZE_MAX) == best);
     if (!block) {
       const size_t whole = cuda::segment_bytes(bytes);
-      block = blocks.add(
+      block = blocks.add_segment(
           std::make_unique<cuda::Segment>(cuda::Segment{address(next), whole, bytes <= cuda::kSmallRequest, mine, {}}));
       next += whole;
     }
-    blocks.use(block, bytes);
+    blocks.allocate_block(block, bytes);
     REQUIRE(block->bytes >= bytes);
     REQUIRE(blocks.at(block->data) == block);
     taken.emplace(block->data, block);
   }
   std::map<char*, const Block*> all;
-  blocks.each([&](const Block& each) { all.emplace(each.data, &each); });
+  blocks.for_each_block([&](const Block& each) { all.emplace(each.data, &each); });
   std::map<const cuda::Segment*, size_t> held;
   const Block* before = nullptr;
   for (const auto& [data, block] : all) {
@@ -66,14 +66,14 @@ TEST_CASE("blocks that are taken and given back at random stay apart, and fill t
     before = block;
   }
   for (const auto& [segment, bytes] : held) REQUIRE(bytes == segment->bytes);
-  for (const auto& [data, block] : taken) blocks.set_free(block);
+  for (const auto& [data, block] : taken) blocks.free_block(block);
   std::vector<Block*> whole;
-  blocks.each([&](const Block& each) { whole.push_back(blocks.at(each.data)); });
+  blocks.for_each_block([&](const Block& each) { whole.push_back(blocks.at(each.data)); });
   REQUIRE(whole.size() == held.size());
   for (Block* const block : whole) {
     REQUIRE(block->is_whole_segment());
     const size_t bytes = block->bytes;
-    REQUIRE(blocks.remove(block)->bytes == bytes);
+    REQUIRE(blocks.remove_segment(block)->bytes == bytes);
   }
   REQUIRE(blocks.empty());
 }

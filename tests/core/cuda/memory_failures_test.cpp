@@ -35,7 +35,7 @@ struct Limit {
     emulation::set_memory_limit(kLimited.index(), mebibytes * kMiB);
   }
   ~Limit() {
-    emulation::reset();
+    emulation::reset_runtime();
     empty_cache();
   }
 };
@@ -130,11 +130,11 @@ TEST_CASE("a call of the runtime that fails leaves the allocators as they were",
       }
       if (i == 6) cuda::empty_cache();
     } catch (const CudaError& error) {
-      REQUIRE_THAT(error.what(), Contains(call) && Contains("fail_call"));
+      REQUIRE_THAT(error.what(), Contains(call) && Contains("inject_call_failure"));
     }
   for (void* const each : all) give_limited(each);
   CHECK(cuda::memory_allocated(kLimited) == before);
-  emulation::reset();
+  emulation::reset_runtime();
   empty_cache();
   CHECK(reserved_limited() == 0);
 }
@@ -189,7 +189,7 @@ TEST_CASE("the driver may wait to lock pages, and to unlock them, while other th
   lock_pages(1000);
   CHECK(goes_on_beside([&] { lock_pages(1 << 20); }, [&] { lock_pages(1000); }));
   CHECK(goes_on_beside([] { empty_page_locked_cache(); }, [&] { lock_pages(1000); }));
-  CHECK(goes_on_beside([] { cuda::fault_word(Device("cuda:5")); }, [] { cuda::fault_word(Device("cuda:6")); }));
+  CHECK(goes_on_beside([] { cuda::device_fault(Device("cuda:5")); }, [] { cuda::device_fault(Device("cuda:6")); }));
   CHECK(page_locked_memory_stats().current == before);
 }
 
@@ -231,6 +231,6 @@ TEST_CASE("a block used on another stream without record_stream is seen to be re
     cuda::synchronize(kLimited);
     wrong += seen.data<uint8_t>()[50] != 1;
   }
-  emulation::reset();
+  emulation::reset_runtime();
   CHECK((wrong > 0) == !announced);
 }

@@ -115,16 +115,16 @@ void Slowdown::on_call(const KernelCall& call) {
   if (fault_.kind == InjectedFault::Kind::link) {
     const bool here = between_ranks_ ? sums_over_ranks(call, phase) : copies_to_or_from(call, device_);
     if (here && !delayed_.exchange(true)) slept_ += sleep_for(fault_.seconds);
-    return pass(call);
+    return pass_to_outer(call);
   }
-  if (!(call.device == device_) || !phase) return pass(call);
+  if (!(call.device == device_) || !phase) return pass_to_outer(call);
   if (fault_.kind == InjectedFault::Kind::compute) {
     if (std::string(phase) == "forward" && !delayed_.exchange(true)) slept_ += sleep_for(fault_.seconds);
-    return pass(call);
+    return pass_to_outer(call);
   }
   // Uses CPU time, because wall time includes the time in which other programs use the core.
   const double start = thread_clock();
-  pass(call);
+  pass_to_outer(call);
   // A sleep takes about 60 us too long, or more on a busy machine. The excess is subtracted from the next sleep, and
   // sleeps shorter than kMinSleep are accumulated.
   constexpr double kMinSleep = 2e-4;

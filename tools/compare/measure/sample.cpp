@@ -184,7 +184,7 @@ RankSample run_rank(const Mode& mode, const Job& job) {
 
   if (mode.independent_ranks)
     // Suppresses the warning about ranks that call no collective, because here this is intended.
-    ThreadContext::current().state().warned_of_no_collective = true;
+    ThreadContext::current().rank_state().warned_of_no_collective = true;
   add_sizes(net, sample);
   int64_t moved = 0;
   double slept = 0, slept_before = 0, machine_cpu = -1, process_cpu = 0;

@@ -1,5 +1,5 @@
 // Bookkeeping of the GPU caching allocator: splits, merges and finds blocks.
-#include "tandem/core/cuda/blocks.h"
+#include "tandem/core/cuda/block_pool.h"
 
 #include <tuple>
 
@@ -25,45 +25,45 @@ size_t segment_bytes(size_t block) {
 }
 size_t min_segment_bytes(size_t block) { return round_up(block, kSegmentGranularity); }
 
-bool Block::Order::operator()(const Block* a, const Block* b) const {
+bool Block::Comparator::operator()(const Block* a, const Block* b) const {
   const auto key = [](const Block* x) { return std::tuple(x->segment->pool, x->segment->stream, x->bytes, x->data); };
   return key(a) < key(b);
 }
-bool Block::Order::operator()(const Block* a, const SearchKey& b) const {
+bool Block::Comparator::operator()(const Block* a, const SearchKey& b) const {
   return std::tuple(a->segment->pool, a->segment->stream, a->bytes) < std::tuple(b.pool, b.stream, b.bytes);
 }
 
-Block* Blocks::make(Segment& segment, char* data, size_t bytes) {
+Block* BlockPool::create_block(Segment& segment, char* data, size_t bytes) {
   auto block = std::make_unique<Block>();
   block->segment = &segment, block->data = data, block->bytes = bytes;
-  Block::Set alone;
+  Block::FreeSet alone;
   alone.insert(block.get());
   block->node = alone.extract(alone.begin());
-  return all_.emplace(data, std::move(block)).first->second.get();
+  return all_blocks_.emplace(data, std::move(block)).first->second.get();
 }
 
-Block* Blocks::add(std::unique_ptr<Segment> segment) {
-  Block* const block = make(*segment, segment->data, segment->bytes);
+Block* BlockPool::add_segment(std::unique_ptr<Segment> segment) {
+  Block* const block = create_block(*segment, segment->data, segment->bytes);
   block->owned_segment = std::move(segment);
-  set_free(block);
+  free_block(block);
   return block;
 }
-Block* Blocks::at(void* data) const {
-  const auto found = all_.find(data);
-  return found == all_.end() ? nullptr : found->second.get();
+Block* BlockPool::at(void* data) const {
+  const auto found = all_blocks_.find(data);
+  return found == all_blocks_.end() ? nullptr : found->second.get();
 }
-Block* Blocks::find(gpu::StreamHandle stream, size_t bytes, uint64_t pool) const {
-  const Block::Set& among = free(bytes);
-  const auto best = among.lower_bound(Block::Order::SearchKey{pool, stream, bytes});
+Block* BlockPool::find_free_block(gpu::StreamHandle stream, size_t bytes, uint64_t pool) const {
+  const Block::FreeSet& among = free_blocks(bytes);
+  const auto best = among.lower_bound(Block::Comparator::SearchKey{pool, stream, bytes});
   const bool fits = best != among.end() && (*best)->segment->stream == stream && (*best)->segment->pool == pool;
   return fits ? *best : nullptr;
 }
 
-void Blocks::use(Block* block, size_t bytes) {
+void BlockPool::allocate_block(Block* block, size_t bytes) {
   const size_t rest = block->bytes - bytes;
-  const bool splits = rest >= (block->segment->small ? kSmallGranularity : kSmallRequest);
-  Block* const left = splits ? make(*block->segment, block->data + bytes, rest) : nullptr;
-  Block::Set& free = free_of(*block->segment);
+  const bool splits = rest >= (block->segment->is_small ? kSmallGranularity : kSmallRequest);
+  Block* const left = splits ? create_block(*block->segment, block->data + bytes, rest) : nullptr;
+  Block::FreeSet& free = free_blocks_of(*block->segment);
   block->node = free.extract(block);
   block->state = Block::State::in_use;
   if (!left) return;
@@ -75,13 +75,13 @@ void Blocks::use(Block* block, size_t bytes) {
   free.insert(std::move(left->node));
 }
 
-void Blocks::set_free(Block* block) noexcept {
-  Block::Set& free = free_of(*block->segment);
+void BlockPool::free_block(Block* block) noexcept {
+  Block::FreeSet& free = free_blocks_of(*block->segment);
   const auto join = [&](Block* first, Block* second) {
     first->bytes += second->bytes;
     first->next = second->next;
     if (first->next) first->next->prev = first;
-    all_.erase(second->data);
+    all_blocks_.erase(second->data);
   };
   if (Block* const next = block->next; next && next->is_free()) {
     free.extract(next);
@@ -93,20 +93,20 @@ void Blocks::set_free(Block* block) noexcept {
     block = prev;
   }
   block->state = Block::State::free;
-  block->segment->left.reset();
+  block->segment->last_use_event.reset();
   free.insert(std::move(block->node));
 }
 
-void Blocks::move(Block* block, gpu::StreamHandle stream) {
-  Block::Set& free = free_of(*block->segment);
+void BlockPool::assign_to_stream(Block* block, gpu::StreamHandle stream) {
+  Block::FreeSet& free = free_blocks_of(*block->segment);
   auto node = free.extract(block);
   block->segment->stream = stream;
   free.insert(std::move(node));
 }
-std::unique_ptr<Segment> Blocks::remove(Block* block) {
-  free_of(*block->segment).extract(block);
+std::unique_ptr<Segment> BlockPool::remove_segment(Block* block) {
+  free_blocks_of(*block->segment).extract(block);
   std::unique_ptr<Segment> segment = std::move(block->owned_segment);
-  all_.erase(block->data);
+  all_blocks_.erase(block->data);
   return segment;
 }
 

@@ -1,5 +1,5 @@
 // Implements DelayExitGuard: makes exit() wait for calls into other libraries, whose data it frees.
-#include "tandem/core/threads/library_calls.h"
+#include "tandem/core/threads/delay_exit_guard.h"
 
 #include <unistd.h>
 
@@ -20,7 +20,7 @@
 //    work.
 // 3. It calls the destructors of shared libraries, Tandem's before those of its dependencies. OpenBLAS's destructor
 //    frees its tables and buffers, without which no call works.
-// The first function of step 2 must be exit_begins(). It is registered in step 1, by a thread_local object of the
+// The first function of step 2 must be on_exit_begin(). It is registered in step 1, by a thread_local object of the
 // thread that loaded this library. In case another thread calls exit(), it is also registered after each creation of a
 // primitive.
 // One gap remains: a call that creates a table of oneDNN for the first time may be running when another thread calls
@@ -30,82 +30,82 @@ namespace tandem::detail {
 namespace {
 
 struct ThreadState;
-struct Threads {
-  const pid_t process = ::getpid();
+struct ThreadRegistry {
+  const pid_t process_id = ::getpid();
   std::mutex mutex;
-  std::vector<ThreadState*> all;
+  std::vector<ThreadState*> threads;
 };
 /// Never destroyed: it is used until the process ends.
-Threads& threads() {
-  static Threads* const made = new Threads;
+ThreadRegistry& thread_registry() {
+  static ThreadRegistry* const made = new ThreadRegistry;
   return *made;
 }
 
 /// State of a thread that has called a library.
 struct ThreadState {
-  std::atomic<ExitStage> current_call{
+  std::atomic<ExitStage> current_end_stage{
       ExitStage::none};  // argument of the current DelayExitGuard; ExitStage::none outside of calls
 
   ThreadState() {
-    const std::lock_guard lock(threads().mutex);
-    threads().all.push_back(this);
+    const std::lock_guard lock(thread_registry().mutex);
+    thread_registry().threads.push_back(this);
   }
   ~ThreadState() {
-    const std::lock_guard lock(threads().mutex);
-    std::erase(threads().all, this);
+    const std::lock_guard lock(thread_registry().mutex);
+    std::erase(thread_registry().threads, this);
   }
 };
 
 std::atomic<ExitStage> exit_stage{ExitStage::none};
 std::atomic<ThreadState*> exiting_thread{nullptr};
 
-// A call first stores `current_call` and then reads `exit_stage`; this function first stores `exit_stage` and then
-// reads `current_call`. All four accesses are sequentially consistent, so at least one of the two sees the other.
-void enter_stage(ExitStage next) {
+// A call first stores `current_end_stage` and then reads `exit_stage`; this function first stores `exit_stage` and then
+// reads `current_end_stage`. All four accesses are sequentially consistent, so at least one of the two sees the other.
+void enter_exit_stage(ExitStage next) {
   if (exit_stage.load() >= next) return;
   using Clock = std::chrono::steady_clock;
   const Clock::time_point deadline = Clock::now() + std::chrono::seconds(10);
   ThreadState* const mine = &LateThreadLocal<ThreadState>::get();
   exiting_thread = mine;
   exit_stage = next;
-  if (threads().process != ::getpid()) return;  // in a forked child, the threads in the list do not exist
+  if (thread_registry().process_id != ::getpid()) return;  // in a forked child, the threads in the list do not exist
   // Polls the mutex, because ThreadSanitizer does not support the timed wait of a std::timed_mutex.
-  std::unique_lock lock(threads().mutex, std::try_to_lock);
+  std::unique_lock lock(thread_registry().mutex, std::try_to_lock);
   for (; !lock.owns_lock() && Clock::now() < deadline; (void)lock.try_lock())
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   if (!lock.owns_lock()) return;
-  for (const ThreadState* const thread : threads().all)
-    while (thread != mine && thread->current_call == next && Clock::now() < deadline)
+  for (const ThreadState* const thread : thread_registry().threads)
+    while (thread != mine && thread->current_end_stage == next && Clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
-void exit_begins() { enter_stage(ExitStage::exit_began); }
-[[gnu::destructor]] void libraries_end() { enter_stage(ExitStage::libraries_ended); }
+void on_exit_begin() { enter_exit_stage(ExitStage::exit_began); }
+[[gnu::destructor]] void on_libraries_end() { enter_exit_stage(ExitStage::libraries_ended); }
 
 struct ExitHook {
-  ~ExitHook() { std::atexit(exit_begins); }
+  ~ExitHook() { std::atexit(on_exit_begin); }
 };
 thread_local ExitHook exit_hook;
-[[maybe_unused]] const ExitHook* const of_loading_thread = &exit_hook;
+[[maybe_unused]] const ExitHook* const loading_thread_exit_hook = &exit_hook;
 
 }  // namespace
 
-DelayExitGuard::DelayExitGuard(ExitStage end) : end_(end) {
+DelayExitGuard::DelayExitGuard(ExitStage end) : end_stage_(end) {
   ThreadState& thread = LateThreadLocal<ThreadState>::get();
-  thread.current_call = end;
+  thread.current_end_stage = end;
   const ExitStage now = exit_stage;
   allowed_ = now < end;
   if (now < ExitStage::libraries_ended || end < ExitStage::libraries_ended || exiting_thread == &thread) [[likely]]
     return;
-  thread.current_call = ExitStage::none;
+  thread.current_end_stage = ExitStage::none;
   for (;;) ::pause();
 }
 DelayExitGuard::~DelayExitGuard() {
   static std::atomic<int> seen{0};
-  // Registers exit_begins() again, so that it runs before the destructors of tables that the call has created. After a
-  // thousand calls, the library has created all its tables.
-  if (end_ == ExitStage::exit_began && allowed_ && seen.fetch_add(1, std::memory_order_relaxed) < 1000)
-    std::atexit(exit_begins);
-  LateThreadLocal<ThreadState>::get().current_call.store(ExitStage::none, std::memory_order_release);
+  // Registers on_exit_begin() again, so that it runs before the destructors of tables that the call has created. After
+  // a thousand calls, the library has created all its tables.
+  if (end_stage_ == ExitStage::exit_began && allowed_ && seen.fetch_add(1, std::memory_order_relaxed) < 1000)
+    std::atexit(on_exit_begin);
+  LateThreadLocal<ThreadState>::get().current_end_stage.store(ExitStage::none, std::memory_order_release);
 }
 
 }  // namespace tandem::detail

@@ -25,7 +25,7 @@ class DelayExitGuard {
   bool allowed() const { return allowed_; }
 
  private:
-  ExitStage end_;
+  ExitStage end_stage_;
   bool allowed_;
 };
 

@@ -14,9 +14,9 @@ inline bool is_any_trace_recording_kernels() { return kernel_trace_count.load(st
 
 /// A module whose forward this thread is running, or whose nodes it is running in backward.
 struct ModuleFrame {
-  const void* module;        // address of the module; null in backward
-  std::string path;          // such as "Net.conv1"
-  const ModuleFrame* outer;  // the module that called this one; null if there is none
+  const void* module;         // address of the module; null in backward
+  std::string path;           // such as "Net.conv1"
+  const ModuleFrame* caller;  // the module that called this one; null if there is none
 };
 /// Innermost module of this thread. Null if there is none, and on a thread without a trace of kernel calls.
 inline constinit thread_local const ModuleFrame* current_module_frame = nullptr;
@@ -39,16 +39,16 @@ class OpSpan {
   /// For a node of backward. @param module  path of the module whose forward recorded the node; "" if there is none
   OpSpan(std::string name, const std::string& module) { begin(std::move(name), &module); }
   ~OpSpan() {
-    if (open_) [[unlikely]]
+    if (open_span_) [[unlikely]]
       end();
   }
   OpSpan(const OpSpan&) = delete;
 
  private:
-  struct Open;
+  struct OpenSpan;
   void begin(std::string name, const std::string* module);
   void end();
-  Open* open_ = nullptr;
+  OpenSpan* open_span_ = nullptr;
 };
 
 }  // namespace tandem::detail

@@ -1,4 +1,4 @@
-// Owned: an owning pointer, as std::unique_ptr, for types that only a .cpp file defines. Every file that includes the
+// OwnedPtr: an owning pointer, as std::unique_ptr, for types that only a .cpp file defines. Every file that includes the
 // library would instantiate std::unique_ptr for each such type, which takes much longer to compile. Internal.
 #pragma once
 
