@@ -46,7 +46,7 @@ template <class Options> void AdamBase::update_group(const Options& o, const Opt
   struct Batch {
     std::vector<Tensor> gradients, steps, parameters, exp_avgs, exp_avg_sqs, max_exp_avg_sqs;
   };
-  std::map<Device, Batch> batches;
+  std::map<std::pair<Device, DType>, Batch> batches;
   for (size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];
     if (!detail::has_valid_grad(decoupled ? "AdamW" : "Adam", p)) continue;
@@ -62,7 +62,7 @@ template <class Options> void AdamBase::update_group(const Options& o, const Opt
     steps_[k] = steps_[k].to(p.device());
     for (Tensor* state : {&exp_avgs_[k], &exp_avg_sqs_[k], &max_exp_avg_sqs_[k]})
       if (state->defined()) detail::move_state_to_parameter(*state, p);
-    Batch& b = batches[p.device()];
+    Batch& b = batches[{p.device(), p.dtype()}];
     b.gradients.push_back(detail::with_strides_of(p.grad(), p));
     b.steps.push_back(steps_[k]);
     b.parameters.push_back(p);
@@ -71,14 +71,17 @@ template <class Options> void AdamBase::update_group(const Options& o, const Opt
     b.max_exp_avg_sqs.push_back(max_exp_avg_sqs_[k]);
   }
   for (auto& entry : batches) {
+    const Device device = entry.first.first;
     Batch& b = entry.second;
-    const auto values = step_values(first, entry.first);
+    const auto values = step_values(first, device);
     run_update([values, options = group.shared_options()] {
       values->write(make_adam_values(static_cast<const Options&>(*options)));
     });
-    TANDEM_DISPATCH(entry.first, add_to_all, 1, b.steps);
-    TANDEM_DISPATCH(entry.first, adam, values->memory(), o.amsgrad(), b.gradients, b.steps, b.parameters, b.exp_avgs,
-                    b.exp_avg_sqs, b.max_exp_avg_sqs);
+    const Tensor scaling = gradient_scaling(device), numbers = values->with_scaling<kernels::AdamValues>(scaling);
+    const Tensor found_inf = scaling.defined() ? scaling.select(0, 0) : Tensor();
+    TANDEM_DISPATCH(device, add_to_all, 1, found_inf, b.steps);
+    TANDEM_DISPATCH(device, adam, numbers, o.amsgrad(), b.gradients, b.steps, b.parameters, b.exp_avgs, b.exp_avg_sqs,
+                    b.max_exp_avg_sqs);
     for (const Tensor& p : b.parameters) p.bump_version();
   }
 }

@@ -17,6 +17,13 @@ Tensor to_compute_tensor(const Tensor& t) {
   const Tensor wide = is_half(t.dtype()) ? t.to(kFloat32) : t;
   return wide.dim() == 0 ? wide.view({1}) : wide;
 }
+/// Copies the result of a step to the tensor that it was computed for, unless `skip` (0-dim bool) is true. Does nothing
+/// if the step was computed in place.
+void store_result(const Tensor& result, const Tensor& skip, Tensor to) {
+  if (result.storage() == to.storage()) return;
+  const Tensor sized = result.view(to.sizes());
+  to.copy_(skip.defined() ? where(skip, to, sized.to(to.dtype())) : sized);
+}
 
 }  // namespace
 
@@ -73,7 +80,9 @@ void ComposedOptimizer::update_batch(const OptimizerParamGroup& group, size_t fi
   std::vector<Tensor> steps;
   steps.reserve(members.size());
   for (const size_t i : members) steps.push_back(steps_[first + i]);
-  TANDEM_DISPATCH(device, add_to_all, 1, steps);
+  const Tensor scaling = gradient_scaling(device), found_inf = scaling.defined() ? scaling.select(0, 0) : Tensor();
+  const Tensor skip = scaling.defined() ? found_inf != 0 : Tensor();
+  TANDEM_DISPATCH(device, add_to_all, 1, found_inf, steps);
   const auto number = [&](int64_t i) { return values->memory().select(0, i); };
   const HyperparameterTensors numbers{number(0),
                                       number(1),
@@ -89,16 +98,20 @@ void ComposedOptimizer::update_batch(const OptimizerParamGroup& group, size_t fi
   for (size_t m = 0; m < members.size(); ++m) {
     const Tensor& p = group.params()[members[m]];
     std::vector<Tensor>& state = state_[first + members[m]];
-    Parameter compute{to_compute_tensor(p), to_compute_tensor(p.grad()), {}, {}};
+    // A step that may be skipped is computed on copies.
+    const auto copy_if_skippable = [&](const Tensor& t) { return skip.defined() ? t.clone() : t; };
+    Parameter compute{copy_if_skippable(to_compute_tensor(p)), to_compute_tensor(p.grad()), {}, {}};
+    if (skip.defined()) compute.gradient = compute.gradient * scaling.select(0, 1);
     for (size_t e = 0; e < entries_.size(); ++e)
-      compute.state.push_back(!state[e].defined() || entries_[e].scalar ? state[e] : to_compute_tensor(state[e]));
+      compute.state.push_back(!state[e].defined()  ? Tensor()
+                              : entries_[e].scalar ? copy_if_skippable(state[e])
+                                                   : copy_if_skippable(to_compute_tensor(state[e])));
     for (const Tensor& c : coefficients)
       compute.coefficients.push_back(c.dim() == 0 ? c : c.select(0, static_cast<int64_t>(m)));
     update_parameter(options, compute);
-    if (!is_half(p.dtype())) continue;
-    Tensor(p).copy_(compute.value.view(p.sizes()));
+    store_result(compute.value, skip, p);
     for (size_t e = 0; e < entries_.size(); ++e)
-      if (state[e].defined() && !entries_[e].scalar) state[e].copy_(compute.state[e].view(p.sizes()));
+      if (state[e].defined()) store_result(compute.state[e], skip, state[e]);
   }
 }
 

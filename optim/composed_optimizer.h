@@ -62,6 +62,7 @@ class ComposedOptimizer : public Optimizer {
   struct Batch;
   std::vector<Slot> slots() override;
   void resize_state() override;
+  bool supports_found_inf() const override { return true; }
   void update(const OptimizerParamGroup& group, size_t first) override;
   void init_state(const OptimizerOptions& options, const Tensor& p, size_t k);
   void update_batch(const OptimizerParamGroup& group, size_t first, const std::vector<size_t>& members);

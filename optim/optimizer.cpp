@@ -11,6 +11,7 @@
 #include <typeinfo>
 
 #include "tandem/core/trace/tracer.h"
+#include "tandem/ops/ops.h"
 #include "tandem/optim/step_values.h"
 #include "tandem/optim/update.h"
 
@@ -140,6 +141,33 @@ Tensor Optimizer::step(const LossClosure& closure) {
     first += group.params().size();
   }
   return loss;
+}
+void Optimizer::step_unless(const Tensor& found_inf, const Tensor& gradient_factor) {
+  if (!supports_found_inf()) {
+    TANDEM_CHECK(!gradient_factor.defined(), class_name(*this), "::step_unless: Attempting to unscale FP16 gradients. ",
+                 "This optimizer does not multiply gradients; accepted: gradients of other dtypes");
+    if (found_inf.item<float>() == 0) step();
+    return;
+  }
+  struct Reset {
+    std::map<Device, Tensor>& scaling;
+    ~Reset() { scaling.clear(); }
+  };
+  const Reset reset{gradient_scaling_};
+  {
+    const NoGradGuard guard;
+    const Tensor factor = gradient_factor.defined() ? gradient_factor : ones_like(found_inf);
+    gradient_scaling_[found_inf.device()] = cat({found_inf.view({1}), factor.to(found_inf.device()).view({1})});
+  }
+  step();
+}
+Tensor Optimizer::gradient_scaling(Device device) {
+  if (gradient_scaling_.empty()) return {};
+  Tensor& mine = gradient_scaling_[device];
+  if (!mine.defined())
+    for (const auto& entry : gradient_scaling_)
+      if (entry.second.defined()) mine = entry.second.to(device);
+  return mine;
 }
 void Optimizer::step_some(std::vector<size_t> numbers) {
   const NoGradGuard guard;

@@ -108,6 +108,12 @@ class Optimizer {
   /// Updates some of parameters(), given by their indices, if they have gradients; bit-equal to step().
   /// Does nothing for LBFGS, whose step() does all the work itself.
   void step_some(std::vector<size_t> numbers);
+  /// Makes a step whose kernels change nothing, neither parameters nor state, if `found_inf` (float32, one element) is
+  /// not 0. The host does not read it, so a Graph can record the step. amp::GradScaler calls this function.
+  /// @param gradient_factor  multiplies the gradients (float32, one element); undefined: 1
+  /// @throws Error as step(), and for a gradient_factor if the optimizer does not support it (see
+  /// supports_found_inf())
+  void step_unless(const Tensor& found_inf, const Tensor& gradient_factor = {});
   /// Makes step() throw from now on, because `owner` (for example "DDP 1") updates parameters by step_some(). An empty
   /// `owner` allows step() again.
   void set_step_owner(std::string owner);
@@ -168,6 +174,11 @@ class Optimizer {
     std::optional<DType> dtype = {};
   };
   virtual std::vector<Slot> slots() = 0;
+  /// Whether update() obeys gradient_scaling(). If not, step_unless() reads found_inf on the host.
+  virtual bool supports_found_inf() const { return false; }
+  /// Returns found_inf and the factor of the gradients (float32, two elements) on `device`; undefined unless
+  /// step_unless() makes this step.
+  Tensor gradient_scaling(Device device);
   /// Updates a group whose first parameter is parameters()[first]. Not recorded by autograd.
   virtual void update(const OptimizerParamGroup& group, size_t first) = 0;
   /// Resizes the state for size() parameters.
@@ -185,6 +196,7 @@ class Optimizer {
   std::vector<OptimizerParamGroup> groups_;
   std::vector<Tensor> parameters_;
   std::string step_owner_;
+  std::map<Device, Tensor> gradient_scaling_;  // copies by device; empty unless step_unless() makes a step
   std::map<std::tuple<size_t, Device, int>, std::shared_ptr<detail::StepValues>> step_values_;
 };
 

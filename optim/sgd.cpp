@@ -37,7 +37,7 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
   struct Batch {
     std::vector<Tensor> gradients, parameters, momenta;
   };
-  std::map<std::pair<Device, bool>, Batch> batches;  // key: device, and whether momentum buffers are new
+  std::map<std::tuple<Device, DType, bool>, Batch> batches;  // the bool: whether momentum buffers are new
   for (size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];
     if (!detail::has_valid_grad("SGD", p)) continue;
@@ -45,17 +45,21 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
     const bool is_first_step = o.momentum() != 0 && !momentum.defined();
     if (is_first_step) {
       check_not_recorded("SGD", "its first step allocates the momentum buffers; run one step before the capture");
+      // A skipped step would leave zeros in the buffer, and the next step is not a first one. That matters only with
+      // dampening.
+      if (const Tensor scaling = gradient_scaling(p.device()); scaling.defined() && o.dampening() != 0)
+        if (scaling.select(0, 0).item<float>() != 0) continue;
       momentum = zeros_like(p);
     }
     if (momentum.defined()) detail::move_state_to_parameter(momentum, p);
-    Batch& b = batches[{p.device(), is_first_step}];
+    Batch& b = batches[{p.device(), p.dtype(), is_first_step}];
     b.gradients.push_back(detail::with_strides_of(p.grad(), p));
     b.parameters.push_back(p);
     b.momenta.push_back(momentum);
   }
   for (auto& entry : batches) {
-    const Device device = entry.first.first;
-    const bool is_first_step = entry.first.second;
+    const Device device = std::get<Device>(entry.first);
+    const bool is_first_step = std::get<bool>(entry.first);
     Batch& b = entry.second;
     const auto values = step_values(first, device, is_first_step);
     values->is_first_step = is_first_step;
@@ -69,8 +73,8 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
                                        .old = first_step ? 0 : now.momentum(),
                                        .added = first_step ? 1 : 1 - now.dampening()});
     });
-    TANDEM_DISPATCH(device, sgd, values->memory(), o.momentum() != 0, o.nesterov(), b.gradients, b.parameters,
-                    b.momenta);
+    const Tensor numbers = values->with_scaling<kernels::SgdValues>(gradient_scaling(device));
+    TANDEM_DISPATCH(device, sgd, numbers, o.momentum() != 0, o.nesterov(), b.gradients, b.parameters, b.momenta);
     for (const Tensor& p : b.parameters) p.bump_version();
   }
 }

@@ -11,6 +11,7 @@
 #include "tandem/kernels/cuda/launch.h"
 #include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/functors/base.h"
+#include "tandem/kernels/loss_scale.h"
 #include "tandem/kernels/optim.h"
 #include "tandem/kernels/types.h"
 #include "tandem/kernels/visit_floating.h"
@@ -79,7 +80,8 @@ constexpr int kPacket = 4;
 /// Applies `update` to every element of every tensor, in the compute type. An Update has
 ///   kStreams: number of arrays that are loaded elementwise, the streams; the first kWrittenStreams of them are stored
 ///   kPointers: number of arrays in the table; the update itself accesses those that are not streams
-///   prepare(arrays of the tensor): called by all threads of a block, while their first loads are in flight
+///   prepare(arrays of the tensor): called by all threads of a block, while their first loads are in flight. Returns
+///     false, on all threads, if the update is to be skipped
 ///   operator()(elements): computes the update of one element of each stream
 template <class T, class Update>
 __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> table, Update update) {
@@ -99,7 +101,7 @@ __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> 
   };
   int64_t i = begin + threadIdx.x * kPacket;
   if (i < end) load(i);
-  update.prepare(table.data[t]);
+  if (!update.prepare(table.data[t])) return;
   while (i < end) {
 #pragma unroll
     for (int j = 0; j < kPacket; ++j) {
@@ -138,18 +140,25 @@ void multi_tensor_apply(const char* name, const std::vector<Tensor>& tensors, co
       });
 }
 
+/// Multiplies a gradient by the factor of a GradScaler's step. In other steps, returns the gradient itself, so that the
+/// compiler cannot fuse a multiplication by 1 with the next operation, which would change the rounding.
+template <class T> __device__ T scale_gradient(T gradient, T factor) {
+  return factor == T(1) ? gradient : gradient * factor;
+}
+
 /// Adam step. The streams are parameter, exp_avg, exp_avg_sq, max_exp_avg_sq (or null) and gradient. A sixth pointer is
 /// the step count, a float.
 template <class T> struct AdamUpdate {
   static constexpr int kStreams = 5, kWrittenStreams = 4, kPointers = 6;
   const AdamValues* values;
   bool amsgrad;
-  T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, decay_factor = 0, added = 0;  // set by prepare()
+  T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, decay_factor = 0, added = 0,
+    factor = 1;  // set by prepare()
 
   /// Computes the two bias corrections (a power, a quotient and a root in double) from the step count, which is in
   /// device memory. Two threads of the block compute one correction each. If the block has several warps, these threads
   /// are in different warps.
-  __device__ void prepare(void* const* data) {
+  __device__ bool prepare(void* const* data) {
     TANDEM_SHARED(T, corrections, [2]);
     const bool first = threadIdx.x == 0;
     if (first || threadIdx.x == blockDim.x - 1) {
@@ -164,13 +173,15 @@ template <class T> struct AdamUpdate {
     a2 = T(values->one_minus_beta2);
     decay_factor = T(values->decay_factor);
     added = T(values->added);
+    factor = T(values->scaling.factor);
     __syncthreads();
     step_size = corrections[0];
     root = corrections[1];
+    return values->scaling.found_inf == 0;
   }
   __device__ void operator()(T (&e)[kStreams]) const {
     T &p = e[0], &m = e[1], &v = e[2], &top = e[3];
-    const T grad = e[4] + added * p;
+    const T grad = scale_gradient(e[4], factor) + added * p;
     m = b1 * m + a1 * grad;
     v = b2 * v + a2 * grad * grad;
     top = top > v ? top : v;
@@ -183,18 +194,20 @@ template <class T> struct SgdUpdate {
   static constexpr int kStreams = 3, kWrittenStreams = 2, kPointers = 3;
   const SgdValues* values;
   bool plain, nesterov;
-  T lr = 0, momentum = 0, decay = 0, old = 0, added = 0;  // set by prepare()
+  T lr = 0, momentum = 0, decay = 0, old = 0, added = 0, factor = 1;  // set by prepare()
 
-  __device__ void prepare(void* const*) {
+  __device__ bool prepare(void* const*) {
     lr = T(values->lr);
     momentum = T(values->momentum);
     decay = T(values->decay);
     old = T(values->old);
     added = T(values->added);
+    factor = T(values->scaling.factor);
+    return values->scaling.found_inf == 0;
   }
   __device__ void operator()(T (&e)[kStreams]) const {
     T &p = e[0], &buffer = e[1];
-    const T grad = e[2] + decay * p;
+    const T grad = scale_gradient(e[2], factor) + decay * p;
     buffer = old * buffer + added * grad;
     p -= lr * (plain ? grad : nesterov ? grad + momentum * buffer : buffer);
   }
@@ -203,21 +216,40 @@ template <class T> struct SgdUpdate {
 template <class T> struct ScaleUpdate {
   static constexpr int kStreams = 1, kWrittenStreams = 1, kPointers = 1;
   T factor;
-  __device__ void prepare(void* const*) {}
+  __device__ bool prepare(void* const*) { return true; }
   __device__ void operator()(T (&e)[kStreams]) const { e[0] *= factor; }
 };
 template <class T> struct AddUpdate {
   static constexpr int kStreams = 1, kWrittenStreams = 1, kPointers = 1;
   T added;
-  __device__ void prepare(void* const*) {}
+  const float* skip;  // null: never skipped
+  __device__ bool prepare(void* const*) { return !skip || *skip == 0; }
   __device__ void operator()(T (&e)[kStreams]) const { e[0] += added; }
 };
-/// Applies the functor Update<C>{number} to every element of the tensors, where C is the compute type.
-template <template <class> class Update>
-void update_by(const char* op, double number, const std::vector<Tensor>& tensors) {
+/// Sets *found_inf to 1 if an element is infinite or NaN. With kWrite, also multiplies the elements by the factor.
+template <class T, bool kWrite> struct UnscaleUpdate {
+  static constexpr int kStreams = 1, kWrittenStreams = kWrite, kPointers = 1;
+  const float* factor_pointer;
+  float* found_inf;
+  T factor = 1;  // set by prepare()
+  __device__ bool prepare(void* const*) {
+    if (kWrite) factor = T(*factor_pointer);
+    return true;
+  }
+  __device__ void operator()(T (&e)[kStreams]) const {
+    if (!(e[0] - e[0] == T(0))) atomicExch(found_inf, 1.0f);  // several threads may do so
+    e[0] *= factor;
+  }
+};
+__global__ void update_scale_kernel(const float* found_inf, double growth, double backoff, int64_t interval,
+                                    float* scale, int32_t* growth_tracker) {
+  next_scale(*found_inf, growth, backoff, interval, *scale, *growth_tracker);
+}
+/// Applies the functor make.operator()<C>() to every element of the tensors, where C is the compute type.
+template <class Make> void update_all(const char* op, const std::vector<Tensor>& tensors, Make make) {
   if (tensors.empty()) return;
   visit_floating(op, tensors[0].dtype(), [&]<class T>() {
-    multi_tensor_apply<T>(op, tensors, Update<OpMath<T>>{OpMath<T>(number)},
+    multi_tensor_apply<T>(op, tensors, make.template operator()<OpMath<T>>(),
                           [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); });
   });
 }
@@ -314,7 +346,27 @@ void reduce_blocks(const std::vector<Tensor>& tensors, double p, int64_t length,
         });
   });
 }
-void scale_all(double factor, std::vector<Tensor>& tensors) { update_by<ScaleUpdate>("scale_all", factor, tensors); }
-void add_to_all(double number, std::vector<Tensor>& tensors) { update_by<AddUpdate>("add_to_all", number, tensors); }
+void scale_all(double factor, std::vector<Tensor>& tensors) {
+  update_all("scale_all", tensors, [&]<class C>() { return ScaleUpdate<C>{C(factor)}; });
+}
+void add_to_all(double number, const Tensor& skip, std::vector<Tensor>& tensors) {
+  const float* const word = skip.defined() ? skip.data<float>() : nullptr;
+  update_all("add_to_all", tensors, [&]<class C>() { return AddUpdate<C>{C(number), word}; });
+}
+void unscale_all(const Tensor& factor, std::vector<Tensor>& gradients, Tensor& found_inf) {
+  update_all("unscale_all", gradients, [&]<class C>() {
+    return UnscaleUpdate<C, true>{factor.data<float>(), found_inf.data<float>()};
+  });
+}
+void find_non_finite(const std::vector<Tensor>& tensors, Tensor& found_inf) {
+  update_all("find_non_finite", tensors, [&]<class C>() {
+    return UnscaleUpdate<C, false>{nullptr, found_inf.data<float>()};
+  });
+}
+void update_scale(const Tensor& found_inf, double growth, double backoff, int64_t interval, Tensor& scale,
+                  Tensor& growth_tracker) {
+  launch("update_scale", update_scale_kernel, {1, 1}, scale.device(), found_inf.data<float>(), growth, backoff,
+         interval, scale.data<float>(), growth_tracker.data<int32_t>());
+}
 
 }  // namespace tandem::kernels::cuda

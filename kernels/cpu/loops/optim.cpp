@@ -7,10 +7,21 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
+/// Multiplies a gradient by the factor of a GradScaler's step. In other steps, returns the gradient itself, so that the
+/// compiler cannot fuse a multiplication by 1 with the next operation, which would change the rounding.
+template <class C> struct ScaledBy {
+  explicit ScaledBy(const kernels::GradientScaling& scaling) : factor(C(scaling.factor)), any(scaling.factor != 1) {}
+  TANDEM_HD C operator()(C gradient) const { return any ? gradient * factor : gradient; }
+  C factor;
+  bool any;
+};
+
 /// Adam step for elements [begin, end). Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, gradient,
 /// step, AdamValues. The bias corrections are computed from the step count, which is a tensor.
 template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) {
   const kernels::AdamValues& s = *data<const kernels::AdamValues>(loop, 6);
+  if (s.scaling.found_inf != 0) return;
+  const ScaledBy<C> scaled(s.scaling);
   const double t = double(*data<const float>(loop, 5));
   const C step_size = C(s.lr / (1 - ::pow(s.beta1, t))), root = C(1 / ::sqrt(1 - ::pow(s.beta2, t)));
   const C eps = C(s.eps), b1 = C(s.beta1), a1 = C(s.one_minus_beta1), b2 = C(s.beta2), a2 = C(s.one_minus_beta2);
@@ -23,7 +34,7 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
              *const v = squares.read(at, n, scratch[2]), *const top = tops ? tops.read(at, n, scratch[3]) : nullptr;
     const C* const g = gradient.read(at, n, scratch[4]);
     const auto one = [&](int64_t i, bool amsgrad) {
-      const C grad = g[i] + added * p[i];
+      const C grad = scaled(g[i]) + added * p[i];
       const C first = b1 * m[i] + a1 * grad;
       C second = b2 * v[i] + a2 * grad * grad;
       m[i] = first;
@@ -51,6 +62,8 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
 /// whether to use Nesterov momentum.
 template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
   const kernels::SgdValues& s = *data<const kernels::SgdValues>(loop, 3);
+  if (s.scaling.found_inf != 0) return;
+  const ScaledBy<C> scaled(s.scaling);
   const C lr = C(s.lr), momentum = C(s.momentum), decay = C(s.decay), old = C(s.old), added = C(s.added);
   const bool nesterov = loop.scalars[0].integer;
   const Elements<C> parameter(loop, 0), momenta(loop, 1), gradient(loop, 2);
@@ -61,18 +74,18 @@ template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
     const C* const g = gradient.read(at, n, scratch[2]);
     if (!buffer) {
       TANDEM_IVDEP
-      for (int64_t i = 0; i < n; ++i) p[i] = p[i] - lr * (g[i] + decay * p[i]);
+      for (int64_t i = 0; i < n; ++i) p[i] = p[i] - lr * (scaled(g[i]) + decay * p[i]);
     } else if (nesterov) {
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) {
-        const C grad = g[i] + decay * p[i], moved = old * buffer[i] + added * grad;
+        const C grad = scaled(g[i]) + decay * p[i], moved = old * buffer[i] + added * grad;
         buffer[i] = moved;
         p[i] = p[i] - lr * (grad + momentum * moved);
       }
     } else {
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) {
-        const C moved = old * buffer[i] + added * (g[i] + decay * p[i]);
+        const C moved = old * buffer[i] + added * (scaled(g[i]) + decay * p[i]);
         buffer[i] = moved;
         p[i] = p[i] - lr * moved;
       }
@@ -162,9 +175,39 @@ template <class C, class F> void change(const Loop& loop, int64_t begin, int64_t
 template <class C> void scale_body(const Loop& loop, int64_t begin, int64_t end) {
   change<C>(loop, begin, end, [factor = C(loop.scalars[0].real)](C x) { return x * factor; });
 }
-/// Scalar: the number.
+/// Scalar: the number. Operand 1: float32 number, or none; if it is not 0, nothing is changed.
 template <class C> void add_number_body(const Loop& loop, int64_t begin, int64_t end) {
+  if (const float* const skip = data<const float>(loop, 1); skip && *skip != 0) return;
   change<C>(loop, begin, end, [number = C(loop.scalars[0].real)](C x) { return x + number; });
+}
+/// Sets the number that operand 0 holds to 1 if one of n elements is infinite or NaN: 0 times such an element is NaN.
+/// Several threads may set it, so the store is atomic.
+template <class C> void note_non_finite(const Loop& loop, const C* x, int64_t n) {
+  constexpr uint32_t kBitsOfOne = 0x3f800000;
+  if (!(lane_sum<C>(n, [x](int64_t i) { return x[i] * C(0); }) == 0))
+    __atomic_store_n(data<uint32_t>(loop, 0), kBitsOfOne, __ATOMIC_RELAXED);
+}
+/// Operands: found_inf (float32), gradient, factor (float32).
+template <class C> void unscale_body(const Loop& loop, int64_t begin, int64_t end) {
+  const C factor = C(*data<const float>(loop, 2));
+  const Elements<C> gradient(loop, 1);
+  for (int64_t from = begin; from < end; from += kTile) {
+    const int64_t n = end - from < kTile ? end - from : kTile;
+    C scratch[kTile];
+    C* const g = gradient.read(from, n, scratch);
+    note_non_finite(loop, g, n);
+    for (int64_t i = 0; i < n; ++i) g[i] *= factor;
+    gradient.write(from, n, g);
+  }
+}
+/// Operands: found_inf (float32), x.
+template <class C> void find_non_finite_body(const Loop& loop, int64_t begin, int64_t end) {
+  const Elements<C> x(loop, 1);
+  for (int64_t from = begin; from < end; from += kTile) {
+    const int64_t n = end - from < kTile ? end - from : kTile;
+    C scratch[kTile];
+    note_non_finite(loop, x.read(from, n, scratch), n);
+  }
 }
 
 }  // namespace
@@ -178,3 +221,5 @@ TANDEM_FLOATING_BODY(abs_maxima, abs_maxima_body)
 TANDEM_FLOATING_BODY(abs_minima, abs_minima_body)
 TANDEM_FLOATING_BODY(scale, scale_body)
 TANDEM_FLOATING_BODY(add_number, add_number_body)
+TANDEM_FLOATING_BODY(unscale, unscale_body)
+TANDEM_FLOATING_BODY(find_non_finite, find_non_finite_body)
