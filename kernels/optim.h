@@ -1,5 +1,8 @@
 // Optimizer steps, and operations over all tensors of an optimizer. Tensors are contiguous and of floating dtypes. The
-// state of a parameter has the parameter's dtype; a step with half types is computed in float.
+// state of a parameter has the parameter's dtype; a step with half types is computed in float. In a call of adam or sgd
+// all parameters have the same dtype, and so do all gradients: float64 for float64 parameters, any other dtype for the
+// others. half_copies[i] is undefined or receives the new parameter, rounded to a half type, the same for all copies;
+// the parameters are then float32 master weights.
 #pragma once
 #include "tandem/kernels/declare.h"
 #include "tandem/kernels/step_values.h"
@@ -9,11 +12,11 @@
 TANDEM_KERNEL(void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradients,
                         const std::vector<Tensor>& steps, std::vector<Tensor>& parameters,
                         std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
-                        std::vector<Tensor>& max_exp_avg_sqs))
+                        std::vector<Tensor>& max_exp_avg_sqs, std::vector<Tensor>& half_copies))
 /// One fused SGD step over all parameters. `values` holds SgdValues. `momenta` holds the momentum buffers, and is used
 /// only if `momentum`
 TANDEM_KERNEL(void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
-                       std::vector<Tensor>& parameters, std::vector<Tensor>& momenta))
+                       std::vector<Tensor>& parameters, std::vector<Tensor>& momenta, std::vector<Tensor>& half_copies))
 /// Reduces each block of `length` elements to a float64 number: the sum of squares for p = 2, the sum of absolute
 /// values for p = 1, the largest absolute value for p = infinity, and the smallest for p = -infinity. The tensors are
 /// contiguous and have the same dtype. `numbers` holds the blocks of one tensor after the other; the last block of a

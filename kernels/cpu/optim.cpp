@@ -6,30 +6,38 @@
 
 namespace tandem::kernels::cpu {
 
+/// Returns a dtype as a scalar of a loop.
+static LoopScalar dtype_scalar(DType dtype) { return integer(static_cast<int64_t>(dtype)); }
+
 TANDEM_DECLARE_LOOP(adam)
 TANDEM_DECLARE_LOOP(sgd)
 void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradients, const std::vector<Tensor>& steps,
           std::vector<Tensor>& parameters, std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
-          std::vector<Tensor>& max_exp_avg_sqs) {
+          std::vector<Tensor>& max_exp_avg_sqs, std::vector<Tensor>& half_copies) {
   std::vector<Loop> all;
   all.reserve(parameters.size());
   const Tensor none;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Tensor &p = parameters[i], &m = exp_avgs[i], &v = exp_avg_sqs[i], &top = amsgrad ? max_exp_avg_sqs[i] : none;
-    all.push_back(plan_rows("adam", loops::adam, p.dtype(), {p, m, v, top},
-                            {gradients[i], steps[i], values, p, m, v, top}, {}, p.numel(), 2));
+    const Tensor &g = gradients[i], &copy = half_copies[i];
+    all.push_back(plan_rows("adam", loops::adam, p.dtype(), {p, m, v, top, copy}, {g, steps[i], values, p, m, v, top},
+                            {dtype_scalar(g.dtype()), dtype_scalar(copy.defined() ? copy.dtype() : p.dtype())},
+                            p.numel(), 2));
   }
   run_all(all);
 }
 void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
-         std::vector<Tensor>& parameters, std::vector<Tensor>& momenta) {
+         std::vector<Tensor>& parameters, std::vector<Tensor>& momenta, std::vector<Tensor>& half_copies) {
   std::vector<Loop> all;
   all.reserve(parameters.size());
   const Tensor none;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Tensor &p = parameters[i], &buffer = momentum ? momenta[i] : none;
-    all.push_back(plan_rows("sgd", loops::sgd, p.dtype(), {p, buffer}, {gradients[i], values, p, buffer},
-                            {integer(nesterov)}, p.numel(), 1));
+    const Tensor &g = gradients[i], &copy = half_copies[i];
+    all.push_back(
+        plan_rows("sgd", loops::sgd, p.dtype(), {p, buffer, copy}, {g, values, p, buffer},
+                  {dtype_scalar(g.dtype()), dtype_scalar(copy.defined() ? copy.dtype() : p.dtype()), integer(nesterov)},
+                  p.numel(), 1));
   }
   run_all(all);
 }

@@ -77,15 +77,51 @@ void for_tensor_lists(const std::vector<Tensor>& sized, int chunk, Arrays arrays
 
 constexpr int kPacket = 4;
 
+/// dtypes of the gradients and the half copies of a launch whose gradients have another dtype than the parameters, or
+/// that writes copies. Mixed updates (kMixed) compute in float.
+struct MixedTypes {
+  DType gradient, copy;
+};
+/// Calls f with a null pointer of the element type of `dtype`: Half, BFloat16 or float.
+template <class F> __device__ void visit_mixed(DType dtype, F f) {
+  if (dtype == DType::float16)
+    f(static_cast<Half*>(nullptr));
+  else if (dtype == DType::bfloat16)
+    f(static_cast<BFloat16*>(nullptr));
+  else
+    f(static_cast<float*>(nullptr));
+}
+__device__ Packet<float, kPacket> load_as_float(const void* from, DType dtype, int64_t i, int64_t end, bool aligned) {
+  Packet<float, kPacket> out;
+  visit_mixed(dtype, [&]<class T>(T*) {
+    const Packet<T, kPacket> packet = load_packet<kPacket>(static_cast<const T*>(from), i, end, aligned);
+#pragma unroll
+    for (int j = 0; j < kPacket; ++j) out[j] = float(packet[j]);
+  });
+  return out;
+}
+template <class From>
+__device__ void store_rounded(const Packet<From, kPacket>& packet, void* to, DType dtype, int64_t i, int64_t end,
+                              bool aligned) {
+  visit_mixed(dtype, [&]<class T>(T*) {
+    Packet<T, kPacket> rounded;
+#pragma unroll
+    for (int j = 0; j < kPacket; ++j) rounded[j] = T(float(packet[j]));
+    store_packet(rounded, static_cast<T*>(to), i, end, aligned);
+  });
+}
+
 /// Applies `update` to every element of every tensor, in the compute type. An Update has
 ///   kStreams: number of arrays that are loaded elementwise, the streams; the first kWrittenStreams of them are stored
 ///   kPointers: number of arrays in the table; the update itself accesses those that are not streams
+///   kMixed: if true, the last stream, the gradient, is of type types.gradient, and the last array of the table is null
+///     or a copy of the first stream in types.copy
 ///   prepare(arrays of the tensor): called by all threads of a block, while their first loads are in flight. Returns
 ///     false, on all threads, if the update is to be skipped
 ///   operator()(elements): computes the update of one element of each stream
 template <class T, class Update>
 __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> table, Update update) {
-  constexpr int kStreams = Update::kStreams;
+  constexpr int kStreams = Update::kStreams - Update::kMixed;  // streams of type T
   unsigned block;
   const int t = table.find(block);
   T* streams[kStreams];
@@ -94,10 +130,13 @@ __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> 
   const int64_t begin = int64_t(block) * table.chunk, end = math::min(begin + table.chunk, table.size[t]);
   const bool aligned = table.aligned[t];
   Packet<T, kPacket> packets[kStreams] = {};
+  Packet<OpMath<T>, kPacket> gradient = {};  // of a mixed update
   const auto load = [&](int64_t i) {
 #pragma unroll
     for (int s = 0; s < kStreams; ++s)
       if (streams[s]) packets[s] = load_packet<kPacket>(streams[s], i, end, aligned);
+    if constexpr (Update::kMixed)
+      gradient = load_as_float(table.data[t][kStreams], update.types.gradient, i, end, aligned);
   };
   int64_t i = begin + threadIdx.x * kPacket;
   if (i < end) load(i);
@@ -105,9 +144,10 @@ __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> 
   while (i < end) {
 #pragma unroll
     for (int j = 0; j < kPacket; ++j) {
-      OpMath<T> elements[kStreams];
+      OpMath<T> elements[Update::kStreams];
 #pragma unroll
       for (int s = 0; s < kStreams; ++s) elements[s] = OpMath<T>(packets[s][j]);
+      if constexpr (Update::kMixed) elements[kStreams] = gradient[j];
       update(elements);
 #pragma unroll
       for (int s = 0; s < Update::kWrittenStreams; ++s) packets[s][j] = T(elements[s]);
@@ -115,6 +155,9 @@ __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> 
 #pragma unroll
     for (int s = 0; s < Update::kWrittenStreams; ++s)
       if (streams[s]) store_packet(packets[s], streams[s], i, end, aligned);
+    if constexpr (Update::kMixed)
+      if (void* const copy = table.data[t][Update::kPointers - 1])
+        store_rounded(packets[0], copy, update.types.copy, i, end, aligned);
     i += blockDim.x * kPacket;
     if (i < end) load(i);
   }
@@ -148,9 +191,11 @@ template <class T> __device__ T scale_gradient(T gradient, T factor) {
 
 /// Adam step. The streams are parameter, exp_avg, exp_avg_sq, max_exp_avg_sq (or null) and gradient. A sixth pointer is
 /// the step count, a float.
-template <class T> struct AdamUpdate {
-  static constexpr int kStreams = 5, kWrittenStreams = 4, kPointers = 6;
+template <class T, bool kMixedTypes> struct AdamUpdate {
+  static constexpr int kStreams = 5, kWrittenStreams = 4, kPointers = 6 + kMixedTypes;
+  static constexpr bool kMixed = kMixedTypes;
   const AdamValues* values;
+  MixedTypes types;
   bool amsgrad;
   T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, decay_factor = 0, added = 0,
     factor = 1;  // set by prepare()
@@ -190,9 +235,11 @@ template <class T> struct AdamUpdate {
 };
 
 /// SGD step. The streams are parameter, momentum buffer (or null) and gradient.
-template <class T> struct SgdUpdate {
-  static constexpr int kStreams = 3, kWrittenStreams = 2, kPointers = 3;
+template <class T, bool kMixedTypes> struct SgdUpdate {
+  static constexpr int kStreams = 3, kWrittenStreams = 2, kPointers = 3 + kMixedTypes;
+  static constexpr bool kMixed = kMixedTypes;
   const SgdValues* values;
+  MixedTypes types;
   bool plain, nesterov;
   T lr = 0, momentum = 0, decay = 0, old = 0, added = 0, factor = 1;  // set by prepare()
 
@@ -215,12 +262,14 @@ template <class T> struct SgdUpdate {
 
 template <class T> struct ScaleUpdate {
   static constexpr int kStreams = 1, kWrittenStreams = 1, kPointers = 1;
+  static constexpr bool kMixed = false;
   T factor;
   __device__ bool prepare(void* const*) { return true; }
   __device__ void operator()(T (&e)[kStreams]) const { e[0] *= factor; }
 };
 template <class T> struct AddUpdate {
   static constexpr int kStreams = 1, kWrittenStreams = 1, kPointers = 1;
+  static constexpr bool kMixed = false;
   T added;
   const float* skip;  // null: never skipped
   __device__ bool prepare(void* const*) { return !skip || *skip == 0; }
@@ -229,6 +278,7 @@ template <class T> struct AddUpdate {
 /// Sets *found_inf to 1 if an element is infinite or NaN. With kWrite, also multiplies the elements by the factor.
 template <class T, bool kWrite> struct UnscaleUpdate {
   static constexpr int kStreams = 1, kWrittenStreams = kWrite, kPointers = 1;
+  static constexpr bool kMixed = false;
   const float* factor_pointer;
   float* found_inf;
   T factor = 1;  // set by prepare()
@@ -251,6 +301,20 @@ template <class Make> void update_all(const char* op, const std::vector<Tensor>&
   visit_floating(op, tensors[0].dtype(), [&]<class T>() {
     multi_tensor_apply<T>(op, tensors, make.template operator()<OpMath<T>>(),
                           [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); });
+  });
+}
+/// Calls run.operator()<element type of the parameters, whether the update is mixed>(types). Does nothing if there are
+/// no parameters.
+template <class Run>
+void visit_types(const char* op, const std::vector<Tensor>& parameters, const std::vector<Tensor>& gradients,
+                 const std::vector<Tensor>& half_copies, Run run) {
+  if (parameters.empty()) return;
+  const DType dtype = parameters[0].dtype();
+  const MixedTypes types{gradients[0].dtype(), half_copies[0].defined() ? half_copies[0].dtype() : dtype};
+  visit_floating(op, dtype, [&]<class T>() {
+    if constexpr (sizeof(T) < sizeof(double))
+      if (types.gradient != dtype || types.copy != dtype) return run.template operator()<T, true>(types);
+    run.template operator()<T, false>(types);
   });
 }
 
@@ -304,10 +368,9 @@ template <class Op, class T> __global__ void reduce_chunks(TensorListMetadata<1>
 
 void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradients, const std::vector<Tensor>& steps,
           std::vector<Tensor>& parameters, std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
-          std::vector<Tensor>& max_exp_avg_sqs) {
-  if (parameters.empty()) return;
-  visit_floating("adam", parameters[0].dtype(), [&]<class T>() {
-    const AdamUpdate<OpMath<T>> update{static_cast<const AdamValues*>(values.raw_data()), amsgrad};
+          std::vector<Tensor>& max_exp_avg_sqs, std::vector<Tensor>& half_copies) {
+  visit_types("adam", parameters, gradients, half_copies, [&]<class T, bool kMixed>(const MixedTypes& types) {
+    const AdamUpdate<OpMath<T>, kMixed> update{static_cast<const AdamValues*>(values.raw_data()), types, amsgrad};
     multi_tensor_apply<T>("adam", parameters, update, [&](size_t i, void** data) {
       data[0] = parameters[i].raw_data();
       data[1] = exp_avgs[i].raw_data();
@@ -315,18 +378,20 @@ void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradien
       data[3] = amsgrad ? max_exp_avg_sqs[i].raw_data() : nullptr;
       data[4] = gradients[i].raw_data();
       data[5] = steps[i].raw_data();
+      if constexpr (kMixed) data[6] = half_copies[i].defined() ? half_copies[i].raw_data() : nullptr;
     });
   });
 }
 void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
-         std::vector<Tensor>& parameters, std::vector<Tensor>& momenta) {
-  if (parameters.empty()) return;
-  visit_floating("sgd", parameters[0].dtype(), [&]<class T>() {
-    const SgdUpdate<OpMath<T>> update{static_cast<const SgdValues*>(values.raw_data()), !momentum, nesterov};
+         std::vector<Tensor>& parameters, std::vector<Tensor>& momenta, std::vector<Tensor>& half_copies) {
+  visit_types("sgd", parameters, gradients, half_copies, [&]<class T, bool kMixed>(const MixedTypes& types) {
+    const SgdUpdate<OpMath<T>, kMixed> update{static_cast<const SgdValues*>(values.raw_data()), types, !momentum,
+                                              nesterov};
     multi_tensor_apply<T>("sgd", parameters, update, [&](size_t i, void** data) {
       data[0] = parameters[i].raw_data();
       data[1] = momentum ? momenta[i].raw_data() : nullptr;
       data[2] = gradients[i].raw_data();
+      if constexpr (kMixed) data[3] = half_copies[i].defined() ? half_copies[i].raw_data() : nullptr;
     });
   });
 }

@@ -1,5 +1,6 @@
 // Loops of optimizer steps and of gradient clipping. A step is one pass over a parameter, its gradient and its state.
-// Parameters and state of half types stay in their type; a step is computed in float, as in PyTorch's fused steps.
+// Parameters and state of half types stay in their type; a step is computed in float, as in PyTorch's fused steps. The
+// gradient may have another dtype. A half copy of the parameter may be written in the same pass.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 #include "tandem/kernels/step_values.h"
@@ -16,18 +17,27 @@ template <class C> struct ScaledBy {
   bool any;
 };
 
-/// Adam step for elements [begin, end). Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, gradient,
-/// step, AdamValues. The bias corrections are computed from the step count, which is a tensor.
+/// Calls f(first, count) for consecutive pieces of n elements: of kTile elements if an operand is of a half type, else
+/// one piece.
+template <class C, class F>
+void for_pieces(int64_t n, const Elements<C>& parameter, const Elements<C>& copy, const Elements<C>& gradient, F f) {
+  (copy.is_half() ? copy : gradient.is_half() ? gradient : parameter).for_chunks(n, f);
+}
+
+/// Adam step for elements [begin, end). Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, half copy of
+/// the parameter or none, gradient, step, AdamValues. Scalars: dtypes of the gradient and of the copy. The bias
+/// corrections are computed from the step count, which is a tensor.
 template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) {
-  const kernels::AdamValues& s = *data<const kernels::AdamValues>(loop, 6);
+  const kernels::AdamValues& s = *data<const kernels::AdamValues>(loop, 7);
   if (s.scaling.found_inf != 0) return;
   const ScaledBy<C> scaled(s.scaling);
-  const double t = double(*data<const float>(loop, 5));
+  const double t = double(*data<const float>(loop, 6));
   const C step_size = C(s.lr / (1 - ::pow(s.beta1, t))), root = C(1 / ::sqrt(1 - ::pow(s.beta2, t)));
   const C eps = C(s.eps), b1 = C(s.beta1), a1 = C(s.one_minus_beta1), b2 = C(s.beta2), a2 = C(s.one_minus_beta2);
   const C decay_factor = C(s.decay_factor), added = C(s.added);
-  const Elements<C> parameter(loop, 0), averages(loop, 1), squares(loop, 2), tops(loop, 3), gradient(loop, 4);
-  parameter.for_chunks(end - begin, [&](int64_t from, int64_t n) {
+  const Elements<C> parameter(loop, 0), averages(loop, 1), squares(loop, 2), tops(loop, 3),
+      copy(loop, 4, DType(loop.scalars[1].integer)), gradient(loop, 5, DType(loop.scalars[0].integer));
+  for_pieces(end - begin, parameter, copy, gradient, [&](int64_t from, int64_t n) {
     const int64_t at = begin + from;
     C scratch[5][kTile];
     C *const p = parameter.read(at, n, scratch[0]), *const m = averages.read(at, n, scratch[1]),
@@ -53,21 +63,23 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
       for (int64_t i = 0; i < n; ++i) one(i, false);
     }
     parameter.write(at, n, p);
+    if (copy) copy.write(at, n, p);
     averages.write(at, n, m);
     squares.write(at, n, v);
   });
 }
 
-/// SGD step for elements [begin, end). Operands: parameter, momentum buffer or none, gradient, SgdValues. Scalar:
-/// whether to use Nesterov momentum.
+/// SGD step for elements [begin, end). Operands: parameter, momentum buffer or none, half copy of the parameter or
+/// none, gradient, SgdValues. Scalars: dtypes of the gradient and of the copy, whether to use Nesterov momentum.
 template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
-  const kernels::SgdValues& s = *data<const kernels::SgdValues>(loop, 3);
+  const kernels::SgdValues& s = *data<const kernels::SgdValues>(loop, 4);
   if (s.scaling.found_inf != 0) return;
   const ScaledBy<C> scaled(s.scaling);
   const C lr = C(s.lr), momentum = C(s.momentum), decay = C(s.decay), old = C(s.old), added = C(s.added);
-  const bool nesterov = loop.scalars[0].integer;
-  const Elements<C> parameter(loop, 0), momenta(loop, 1), gradient(loop, 2);
-  parameter.for_chunks(end - begin, [&](int64_t from, int64_t n) {
+  const bool nesterov = loop.scalars[2].integer;
+  const Elements<C> parameter(loop, 0), momenta(loop, 1), copy(loop, 2, DType(loop.scalars[1].integer)),
+      gradient(loop, 3, DType(loop.scalars[0].integer));
+  for_pieces(end - begin, parameter, copy, gradient, [&](int64_t from, int64_t n) {
     const int64_t at = begin + from;
     C scratch[3][kTile];
     C *const p = parameter.read(at, n, scratch[0]), *const buffer = momenta ? momenta.read(at, n, scratch[1]) : nullptr;
@@ -91,6 +103,7 @@ template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
       }
     }
     parameter.write(at, n, p);
+    if (copy) copy.write(at, n, p);
     if (buffer) momenta.write(at, n, buffer);
   });
 }
