@@ -178,12 +178,12 @@ void Optimizer::update_parameters(const OptimizerParamGroup& group, size_t first
     if (std::exchange(master_weights_[k].in_step, false)) master_weights_[k].version = parameters_[k]._version();
 }
 Tensor Optimizer::master_weights(const char* op, const OptimizerOptions& options, size_t k) {
-  const Tensor p = parameters_[k].detach();
   MasterWeights& master = master_weights_[k];
-  if (!options.get_master_weights() || !is_half(p.dtype())) {
-    master = {};
+  if (!options.get_master_weights() || !is_half(parameters_[k].dtype())) {
+    if (master.weights.defined()) master = {};
     return {};
   }
+  const Tensor p = parameters_[k].detach();
   if (!master.weights.defined()) {
     check_not_recorded(op, "its first step allocates the master weights; run one step before the capture");
     master.weights = detail::with_strides_of(p.to(kFloat32), p);
