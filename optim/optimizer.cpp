@@ -10,6 +10,7 @@
 #include <set>
 #include <typeinfo>
 
+#include "tandem/core/loop/run_loop.h"
 #include "tandem/core/trace/tracer.h"
 #include "tandem/ops/ops.h"
 #include "tandem/optim/step_values.h"

@@ -2,6 +2,8 @@
 // updates the scale on the device.
 #include "tandem/parallel/amp/grad_scaler.h"
 
+#include <algorithm>
+
 #include "tandem/core/dispatch.h"
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/core/trace/scope.h"
@@ -84,8 +86,9 @@ Tensor GradScaler::find_inf(const optim::Optimizer& optimizer, const Tensor& fac
   const NoGradGuard guard;
   std::map<Device, Tensor> found_by_device, factor_by_device;
   auto groups = group_gradients(optimizer);
-  for (auto& [key, gradients] : groups) {
-    const Device device = key.first;
+  for (auto& entry : groups) {
+    const Device device = entry.first.first;
+    Gradients& gradients = entry.second;
     Tensor& found = found_by_device[device];
     if (!found.defined()) found = zeros({}, TensorOptions(kFloat32).device(device));
     if (!gradients.copies.empty()) TANDEM_DISPATCH(device, find_non_finite, gradients.copies, found);
