@@ -197,6 +197,34 @@ TEST_CASE("two optimizers share a scale: each skips its own steps, and either ba
   CHECK(scaler.get_scale() == 4);
 }
 
+TEST_CASE("an infinity on one device makes the parameters on all devices skip", "[grad_scaler]") {
+  set_cpu_device_count(2);
+  std::vector<Device> places = {Device("cpu:0"), Device("cpu:1")};
+#if TANDEM_TEST_EMULATED
+  places.push_back(kCUDA);
+#endif
+  for (const char* name : {"Adam", "RMSprop"})
+    for (const Device bad : places) {
+      CAPTURE(name, bad);
+      Parameters p;
+      for (const Device place : places) p.push_back(ones({3}, place).requires_grad_());
+      const auto optimizer = test::make_optimizer(name, {{"lr", 0.5}}, p);
+      GradScaler scaler;
+      scaler.scale(ones({}));
+      for (const bool infinite : {true, false}) {
+        for (const Tensor& each : p) each.set_grad(full_like(each, 65536));
+        if (infinite)
+          for (const Tensor& each : p)
+            if (each.device() == bad) each.mutable_grad().select(0, 2).fill_(NAN);
+        scaler.step(*optimizer);
+        scaler.update();
+        for (const Tensor& each : p) CHECK(each.equal(ones_like(each)) == infinite);
+        CHECK(scaler.get_scale() == 32768);
+      }
+    }
+  set_cpu_device_count(1);
+}
+
 TEST_CASE("recorded steps with a GradScaler are eager steps, bit for bit, also skipped ones", "[grad_scaler][graph]") {
   for (const Device device : devices())
     for (const Kind& kind : kinds()) {
