@@ -44,42 +44,50 @@ void AdamBase::resize_state() {
 template <class Options> void AdamBase::update_group(const Options& o, const OptimizerParamGroup& group, size_t first) {
   constexpr bool decoupled = std::is_same_v<Options, AdamWOptions>;
   struct Batch {
-    std::vector<Tensor> gradients, steps, parameters, exp_avgs, exp_avg_sqs, max_exp_avg_sqs;
+    std::vector<Tensor> gradients, steps, weights, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, half_copies;
   };
-  std::map<Device, Batch> batches;
+  // dtypes: of the parameters, the weights that are updated (master weights or the parameters), and the gradients
+  std::map<std::tuple<Device, DType, DType, DType>, Batch> batches;
   for (size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];
     if (!detail::has_valid_grad(decoupled ? "AdamW" : "Adam", p)) continue;
     const size_t k = first + i;
+    const Tensor master = master_weights(decoupled ? "AdamW" : "Adam", o, k), &w = master.defined() ? master : p;
     if (!steps_[k].defined()) {
       check_not_recorded(decoupled ? "AdamW" : "Adam",
                          "its first step allocates its state; run one step before the capture");
       steps_[k] = zeros({}, TensorOptions(kFloat32).device(p.device()));
-      exp_avgs_[k] = zeros_like(p);
-      exp_avg_sqs_[k] = zeros_like(p);
+      exp_avgs_[k] = zeros_like(w);
+      exp_avg_sqs_[k] = zeros_like(w);
     }
-    if (o.amsgrad() && !max_exp_avg_sqs_[k].defined()) max_exp_avg_sqs_[k] = zeros_like(p);
+    if (o.amsgrad() && !max_exp_avg_sqs_[k].defined()) max_exp_avg_sqs_[k] = zeros_like(w);
     steps_[k] = steps_[k].to(p.device());
     for (Tensor* state : {&exp_avgs_[k], &exp_avg_sqs_[k], &max_exp_avg_sqs_[k]})
-      if (state->defined()) detail::move_state_to_parameter(*state, p);
-    Batch& b = batches[p.device()];
-    b.gradients.push_back(detail::with_strides_of(p.grad(), p));
+      if (state->defined()) detail::move_state_to_parameter(*state, w);
+    const Tensor gradient = detail::gradient_for(p, w.dtype());
+    Batch& b = batches[{p.device(), p.dtype(), w.dtype(), gradient.dtype()}];
+    b.gradients.push_back(gradient);
     b.steps.push_back(steps_[k]);
-    b.parameters.push_back(p);
+    b.weights.push_back(w);
     b.exp_avgs.push_back(exp_avgs_[k]);
     b.exp_avg_sqs.push_back(exp_avg_sqs_[k]);
     b.max_exp_avg_sqs.push_back(max_exp_avg_sqs_[k]);
+    b.half_copies.push_back(master.defined() ? p : Tensor());
   }
   for (auto& entry : batches) {
+    const Device device = std::get<Device>(entry.first);
     Batch& b = entry.second;
-    const auto values = step_values(first, entry.first);
+    const auto values = step_values(first, device);
     run_update([values, options = group.shared_options()] {
       values->write(make_adam_values(static_cast<const Options&>(*options)));
     });
-    TANDEM_DISPATCH(entry.first, add_to_all, 1, b.steps);
-    TANDEM_DISPATCH(entry.first, adam, values->memory(), o.amsgrad(), b.gradients, b.steps, b.parameters, b.exp_avgs,
-                    b.exp_avg_sqs, b.max_exp_avg_sqs);
-    for (const Tensor& p : b.parameters) p.bump_version();
+    const Tensor scaling = gradient_scaling(device), numbers = values->with_scaling<kernels::AdamValues>(scaling);
+    const Tensor found_inf = scaling.defined() ? scaling.select(0, 0) : Tensor();
+    TANDEM_DISPATCH(device, add_to_all, 1, found_inf, b.steps);
+    TANDEM_DISPATCH(device, adam, numbers, o.amsgrad(), b.gradients, b.steps, b.weights, b.exp_avgs, b.exp_avg_sqs,
+                    b.max_exp_avg_sqs, b.half_copies);
+    for (size_t i = 0; i < b.weights.size(); ++i)
+      (b.half_copies[i].defined() ? b.half_copies : b.weights)[i].bump_version();
   }
 }
 std::vector<Optimizer::Slot> AdamBase::slots() {

@@ -39,6 +39,7 @@ class AdamBase : public Optimizer {
   template <class Options> void update_group(const Options& options, const OptimizerParamGroup& group, size_t first);
   std::vector<Slot> slots() override;
   void resize_state() override;
+  bool supports_found_inf() const override { return true; }
 
  private:
   std::vector<Tensor> steps_, exp_avgs_, exp_avg_sqs_, max_exp_avg_sqs_;

@@ -17,6 +17,13 @@ Tensor to_compute_tensor(const Tensor& t) {
   const Tensor wide = is_half(t.dtype()) ? t.to(kFloat32) : t;
   return wide.dim() == 0 ? wide.view({1}) : wide;
 }
+/// Copies the result of a step to the tensor that it was computed for, unless `skip` (0-dim bool) is true. Does nothing
+/// if the step was computed in place.
+void store_result(const Tensor& result, const Tensor& skip, Tensor to) {
+  if (result.storage() == to.storage()) return;
+  const Tensor sized = result.view(to.sizes());
+  to.copy_(skip.defined() ? where(skip, to, sized.to(to.dtype())) : sized);
+}
 
 }  // namespace
 
@@ -32,17 +39,17 @@ void ComposedOptimizer::resize_state() {
   state_.resize(size(), std::vector<Tensor>(entries_.size()));
 }
 
-void ComposedOptimizer::init_state(const OptimizerOptions& options, const Tensor& p, size_t k) {
+void ComposedOptimizer::init_state(const OptimizerOptions& options, const Tensor& weights, size_t k) {
   const auto make = [&](Tensor& t, bool scalar, double value) {
     if (t.defined()) {
       if (scalar)
-        t = t.to(p.device());
+        t = t.to(weights.device());
       else
-        move_state_to_parameter(t, p);
+        move_state_to_parameter(t, weights);
       return;
     }
     check_not_recorded(name_, "its first step allocates its state; run one step before the capture");
-    t = scalar ? full({}, value, TensorOptions(kFloat32).device(p.device())) : full_like(p, value);
+    t = scalar ? full({}, value, TensorOptions(kFloat32).device(weights.device())) : full_like(weights, value);
   };
   make(steps_[k], true, 0);
   for (size_t e = 0; e < entries_.size(); ++e)
@@ -51,20 +58,21 @@ void ComposedOptimizer::init_state(const OptimizerOptions& options, const Tensor
 }
 
 void ComposedOptimizer::update(const OptimizerParamGroup& group, size_t first) {
-  std::map<std::pair<Device, DType>, std::vector<size_t>> batches;
+  std::map<std::pair<Device, DType>, std::vector<Member>> batches;
   for (size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];
     if (!has_valid_grad(name_, p)) continue;
-    init_state(group.options(), p, first + i);
-    batches[{p.device(), p.dtype()}].push_back(i);
+    const Tensor master = master_weights(name_, group.options(), first + i), &weights = master.defined() ? master : p;
+    init_state(group.options(), weights, first + i);
+    batches[{p.device(), weights.dtype()}].push_back({i, weights});
   }
   for (const auto& entry : batches) update_batch(group, first, entry.second);
 }
 
-/// @param members  indices of parameters of the group that share one device and dtype
+/// @param members  parameters of the group that share one device, and weights of one dtype
 void ComposedOptimizer::update_batch(const OptimizerParamGroup& group, size_t first,
-                                     const std::vector<size_t>& members) {
-  const Tensor& any = group.params()[members.front()];
+                                     const std::vector<Member>& members) {
+  const Tensor& any = members.front().weights;
   const Device device = any.device();
   const OptimizerOptions& options = group.options();
   const auto values = step_values(first, device, static_cast<int>(any.dtype()));
@@ -72,8 +80,10 @@ void ComposedOptimizer::update_batch(const OptimizerParamGroup& group, size_t fi
 
   std::vector<Tensor> steps;
   steps.reserve(members.size());
-  for (const size_t i : members) steps.push_back(steps_[first + i]);
-  TANDEM_DISPATCH(device, add_to_all, 1, steps);
+  for (const Member& member : members) steps.push_back(steps_[first + member.index]);
+  const Tensor scaling = gradient_scaling(device), found_inf = scaling.defined() ? scaling.select(0, 0) : Tensor();
+  const Tensor skip = scaling.defined() ? found_inf != 0 : Tensor();
+  TANDEM_DISPATCH(device, add_to_all, 1, found_inf, steps);
   const auto number = [&](int64_t i) { return values->memory().select(0, i); };
   const HyperparameterTensors numbers{number(0),
                                       number(1),
@@ -87,18 +97,23 @@ void ComposedOptimizer::update_batch(const OptimizerParamGroup& group, size_t fi
   for (Tensor& c : coefficients) c = c.to(dtype);
 
   for (size_t m = 0; m < members.size(); ++m) {
-    const Tensor& p = group.params()[members[m]];
-    std::vector<Tensor>& state = state_[first + members[m]];
-    Parameter compute{to_compute_tensor(p), to_compute_tensor(p.grad()), {}, {}};
+    const Tensor &p = group.params()[members[m].index], &weights = members[m].weights;
+    std::vector<Tensor>& state = state_[first + members[m].index];
+    // A step that may be skipped is computed on copies.
+    const auto copy_if_skippable = [&](const Tensor& t) { return skip.defined() ? t.clone() : t; };
+    Parameter compute{copy_if_skippable(to_compute_tensor(weights)), to_compute_tensor(p.grad()).to(dtype), {}, {}};
+    if (skip.defined()) compute.gradient = compute.gradient * scaling.select(0, 1);
     for (size_t e = 0; e < entries_.size(); ++e)
-      compute.state.push_back(!state[e].defined() || entries_[e].scalar ? state[e] : to_compute_tensor(state[e]));
+      compute.state.push_back(!state[e].defined()  ? Tensor()
+                              : entries_[e].scalar ? copy_if_skippable(state[e])
+                                                   : copy_if_skippable(to_compute_tensor(state[e])));
     for (const Tensor& c : coefficients)
       compute.coefficients.push_back(c.dim() == 0 ? c : c.select(0, static_cast<int64_t>(m)));
     update_parameter(options, compute);
-    if (!is_half(p.dtype())) continue;
-    Tensor(p).copy_(compute.value.view(p.sizes()));
+    store_result(compute.value, skip, weights);
     for (size_t e = 0; e < entries_.size(); ++e)
-      if (state[e].defined() && !entries_[e].scalar) state[e].copy_(compute.state[e].view(p.sizes()));
+      if (state[e].defined()) store_result(compute.state[e], skip, state[e]);
+    if (!weights.is_same(p)) Tensor(p).copy_(weights);
   }
 }
 

@@ -8,7 +8,8 @@ namespace tandem::optim::detail {
 /// count and further state tensors, created in its first step. Numbers that may change between steps (the learning
 /// rate, the step count, values computed from them) are tensors, so that a recorded step reads their latest values.
 /// Which operations run (with momentum or weight decay, or without) is fixed when the step is recorded. Half types are
-/// computed in float32, state included, and rounded once at the end of the step.
+/// computed in float32, state included, and rounded once at the end of the step. Master weights and their state stay
+/// float32.
 class ComposedOptimizer : public Optimizer {
  protected:
   /// A state tensor besides the step count: of the parameter's shape, or a 0-dim float32 number.
@@ -59,12 +60,17 @@ class ComposedOptimizer : public Optimizer {
   virtual void update_parameter(const OptimizerOptions& options, Parameter& p) const = 0;
 
  private:
-  struct Batch;
+  /// A parameter in a step: its index in the group, and its master weights or, without them, the parameter itself.
+  struct Member {
+    size_t index;
+    Tensor weights;
+  };
   std::vector<Slot> slots() override;
   void resize_state() override;
+  bool supports_found_inf() const override { return true; }
   void update(const OptimizerParamGroup& group, size_t first) override;
-  void init_state(const OptimizerOptions& options, const Tensor& p, size_t k);
-  void update_batch(const OptimizerParamGroup& group, size_t first, const std::vector<size_t>& members);
+  void init_state(const OptimizerOptions& options, const Tensor& weights, size_t k);
+  void update_batch(const OptimizerParamGroup& group, size_t first, const std::vector<Member>& members);
   const char* name_;
   std::vector<StateEntry> entries_;
   ReadHyperparameters read_hyperparameters_;

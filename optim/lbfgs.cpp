@@ -49,6 +49,7 @@ LBFGS::LBFGS(std::vector<OptimizerParamGroup> groups, const LBFGSOptions& defaul
 void LBFGS::check_options(const OptimizerOptions& options) const {
   const auto& o = detail::options_as<LBFGSOptions>("LBFGS", options);
   detail::check_not_negative("LBFGS", "learning rate", o.lr());
+  TANDEM_CHECK(!o.master_weights(), "LBFGS: master_weights is not supported; accepted: false, or float32 parameters");
   TANDEM_CHECK(o.max_iter() >= 1 && get_max_eval(o) >= 1 && o.history_size() >= 1, "LBFGS: max_iter is ", o.max_iter(),
                ", max_eval ", get_max_eval(o), ", history_size ", o.history_size(), "; each must be 1 or more");
   TANDEM_CHECK(!o.line_search_fn() || *o.line_search_fn() == "strong_wolfe",
@@ -81,7 +82,8 @@ int64_t LBFGS::parameter_elements() const {
 Tensor LBFGS::flat_gradient() const {
   std::vector<Tensor> parts;
   for (const Tensor& p : parameters())
-    parts.push_back(detail::has_valid_grad("LBFGS", p) ? p.grad().reshape({-1}) : zeros_like(p).reshape({-1}));
+    parts.push_back(detail::has_valid_grad("LBFGS", p) ? p.grad().to(p.dtype()).reshape({-1})
+                                                       : zeros_like(p).reshape({-1}));
   return cat(parts);
 }
 LBFGS::Evaluation LBFGS::evaluate(const LossClosure& closure) const {

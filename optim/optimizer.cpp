@@ -10,7 +10,9 @@
 #include <set>
 #include <typeinfo>
 
+#include "tandem/core/loop/run_loop.h"
 #include "tandem/core/trace/tracer.h"
+#include "tandem/ops/ops.h"
 #include "tandem/optim/step_values.h"
 #include "tandem/optim/update.h"
 
@@ -83,6 +85,7 @@ void inherit_defaults(OptimizerOptions& options, OptimizerOptions& defaults) {
     if (partner != partners.end() && given.at(partner->second) != base.at(partner->second)) return;
     std::visit([&]<class T>(T* value) { *value = std::get<T>(wanted.at(name)); }, setting);
   });
+  if (defaults.get_master_weights()) options.set_master_weights(true);
 }
 }  // namespace
 
@@ -106,6 +109,7 @@ void Optimizer::add_param_group(OptimizerParamGroup group) {
   }
   parameters_.insert(parameters_.end(), group.params().begin(), group.params().end());
   groups_.push_back(std::move(group));
+  master_weights_.resize(parameters_.size());
   resize_state();
 }
 void Optimizer::add_param_groups(std::vector<OptimizerParamGroup> groups) {
@@ -138,10 +142,61 @@ Tensor Optimizer::step(const LossClosure& closure) {
   const OpSpan span([&] { return class_name(*this) + ".step"; });
   size_t first = 0;
   for (const OptimizerParamGroup& group : groups_) {
-    update(group, first);
+    update_parameters(group, first);
     first += group.params().size();
   }
   return loss;
+}
+void Optimizer::step_unless(const Tensor& found_inf, const Tensor& gradient_factor) {
+  if (!supports_found_inf()) {
+    TANDEM_CHECK(!gradient_factor.defined(), class_name(*this), "::step_unless: Attempting to unscale FP16 gradients. ",
+                 "This optimizer does not multiply gradients; accepted: gradients of other dtypes");
+    if (found_inf.item<float>() == 0) step();
+    return;
+  }
+  struct Reset {
+    std::map<Device, Tensor>& scaling;
+    ~Reset() { scaling.clear(); }
+  };
+  const Reset reset{gradient_scaling_};
+  {
+    const NoGradGuard guard;
+    const Tensor factor = gradient_factor.defined() ? gradient_factor : ones_like(found_inf);
+    gradient_scaling_[found_inf.device()] = cat({found_inf.view({1}), factor.to(found_inf.device()).view({1})});
+  }
+  step();
+}
+Tensor Optimizer::gradient_scaling(Device device) {
+  if (gradient_scaling_.empty()) return {};
+  Tensor& mine = gradient_scaling_[device];
+  if (!mine.defined())
+    for (const auto& entry : gradient_scaling_)
+      if (entry.second.defined()) mine = entry.second.to(device);
+  return mine;
+}
+/// Calls update(), then remembers the versions of the parameters to which it has rounded master weights.
+void Optimizer::update_parameters(const OptimizerParamGroup& group, size_t first) {
+  update(group, first);
+  for (size_t k = first; k < first + group.params().size(); ++k)
+    if (std::exchange(master_weights_[k].in_step, false)) master_weights_[k].version = parameters_[k]._version();
+}
+Tensor Optimizer::master_weights(const char* op, const OptimizerOptions& options, size_t k) {
+  MasterWeights& master = master_weights_[k];
+  if (!options.get_master_weights() || !is_half(parameters_[k].dtype())) {
+    if (master.weights.defined()) master = {};
+    return {};
+  }
+  const Tensor p = parameters_[k].detach();
+  if (!master.weights.defined()) {
+    check_not_recorded(op, "its first step allocates the master weights; run one step before the capture");
+    master.weights = detail::with_strides_of(p.to(kFloat32), p);
+  } else {
+    master.weights = detail::with_strides_of(master.weights.to(p.device()), p);
+    if (master.version != p._version())
+      master.weights.copy_(where(master.weights.to(p.dtype()) == p, master.weights, p.to(kFloat32)));
+  }
+  master.in_step = true;
+  return master.weights;
 }
 void Optimizer::step_some(std::vector<size_t> numbers) {
   const NoGradGuard guard;
@@ -155,7 +210,7 @@ void Optimizer::step_some(std::vector<size_t> numbers) {
     while (at < numbers.size() && numbers[at] < end) {  // updates consecutive parameters together
       const size_t from = at++;
       while (at < numbers.size() && numbers[at] < end && numbers[at] == numbers[at - 1] + 1) ++at;
-      update(group.subgroup(numbers[from] - first, at - from), numbers[from]);
+      update_parameters(group.subgroup(numbers[from] - first, at - from), numbers[from]);
     }
     first = end;
   }
@@ -167,9 +222,16 @@ void Optimizer::set_lr(double lr) {
   for (OptimizerParamGroup& group : groups_) group.options().set_lr(lr);
 }
 
+std::vector<Optimizer::Slot> Optimizer::all_slots() {
+  std::vector<Slot> all = slots();
+  for (size_t k = 0; k < master_weights_.size(); ++k)
+    all.push_back(
+        {std::to_string(k) + ".master_param", parameters_[k], false, master_weights_[k].weights, {}, kFloat32});
+  return all;
+}
 std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
   std::vector<std::pair<std::string, Tensor>> out;
-  for (const Slot& slot : const_cast<Optimizer*>(this)->slots())
+  for (const Slot& slot : const_cast<Optimizer*>(this)->all_slots())
     if (slot.tensor.defined()) out.emplace_back(slot.name, slot.tensor);
   return out;
 }
@@ -177,7 +239,12 @@ void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& st
   const NoGradGuard guard;
   std::vector<OptimizerParamGroup> trial = groups_;
   apply_settings(settings, trial);
-  const std::vector<Slot> slots = this->slots();
+  const std::vector<Slot> slots = all_slots();
+  std::set<const TensorImpl*> wide;  // half parameters whose state is float32
+  for (const OptimizerParamGroup& group : trial)
+    if (group.options().get_master_weights())
+      for (const Tensor& p : group.params())
+        if (is_half(p.dtype())) wide.insert(p.impl());
   std::vector<Tensor> loaded(slots.size());
   for (const auto& entry : state) {
     const auto& [name, tensor] = entry;
@@ -187,11 +254,13 @@ void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& st
                  parameters_.size(),
                  " parameters; the state must come from an optimizer of the same class and parameters");
     const Shape sizes = at->sizes ? *at->sizes : at->scalar ? Shape() : Shape(at->parameter.sizes());
-    const DType dtype = at->dtype ? *at->dtype : at->scalar ? kFloat32 : at->parameter.dtype();
+    const bool is_wide = at->scalar || wide.count(at->parameter.impl());
+    const DType dtype = at->dtype ? *at->dtype : is_wide ? kFloat32 : at->parameter.dtype();
     TANDEM_CHECK(tensor.sizes() == sizes, "load_state: '", name, "' is ", tensor.sizes(), "; accepted: ", sizes);
     loaded[static_cast<size_t>(at - slots.begin())] = tensor.detach().to(at->parameter.device(), dtype).clone();
   }
   for (size_t i = 0; i < slots.size(); ++i) slots[i].tensor = loaded[i];
+  for (MasterWeights& master : master_weights_) master.version.reset();  // the parameters may be others
   apply_settings(settings, groups_);
 }
 
@@ -208,6 +277,7 @@ Optimizer::Settings Optimizer::settings() const {
     group.options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
       std::visit([&](const auto* value) { out[prefix + name] = text(static_cast<double>(*value)); }, setting);
     });
+    if (group.options().get_master_weights()) out[prefix + "master_weights"] = "1";
     if (group.has_initial_lr()) out[prefix + "initial_lr"] = text(group.initial_lr());
   }
   return out;
@@ -229,6 +299,7 @@ void Optimizer::apply_settings(Settings settings, std::vector<OptimizerParamGrou
       if (const auto value = take(prefix + name))
         std::visit([&](auto* to) { *to = static_cast<std::remove_pointer_t<decltype(to)>>(*value); }, setting);
     });
+    if (const auto on = take(prefix + "master_weights")) groups[i].options().set_master_weights(*on != 0);
     check_options(groups[i].options());
     if (const auto rate = take(prefix + "initial_lr")) groups[i].set_initial_lr(*rate);
   }

@@ -35,6 +35,13 @@ class OptimizerOptions {
   virtual double get_lr() const = 0;
   /// Sets the learning rate.
   virtual void set_lr(double lr) = 0;
+  /// Returns OptimizerCloneableOptions::master_weights().
+  bool get_master_weights() const { return master_weights_; }
+  /// Sets OptimizerCloneableOptions::master_weights().
+  void set_master_weights(bool master_weights) { master_weights_ = master_weights; }
+
+ private:
+  bool master_weights_ = false;
 };
 /// Base class of an optimizer's options, Derived.
 // Instantiated once, in the optimizer's source file; otherwise every file would compile these virtual functions.
@@ -51,6 +58,15 @@ template <class Derived> class OptimizerCloneableOptions : public OptimizerOptio
   }
   double get_lr() const override { return self().lr(); }
   void set_lr(double lr) override { static_cast<Derived&>(*this).lr(lr); }
+  /// Whether the optimizer keeps float32 copies of float16 and bfloat16 parameters, the master weights, and float32
+  /// state. A step updates the master weights and rounds them to the parameters, so that updates that are too small for
+  /// a half type add up. Other parameters are not affected. PyTorch has no such option; NVIDIA's Apex and Transformer
+  /// Engine call it master_weights too.
+  bool master_weights() const { return get_master_weights(); }
+  Derived& master_weights(bool master_weights) {
+    set_master_weights(master_weights);
+    return static_cast<Derived&>(*this);
+  }
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
@@ -94,7 +110,7 @@ class OptimizerParamGroup {
 };
 
 /// Base class of optimizers. Parameters may be on several devices. A step updates the parameters of
-/// one group on one device together.
+/// one group on one device together. A gradient may have another floating dtype than its parameter.
 class Optimizer {
  public:
   using LossClosure = std::function<Tensor()>;
@@ -108,6 +124,12 @@ class Optimizer {
   /// Updates some of parameters(), given by their indices, if they have gradients; bit-equal to step().
   /// Does nothing for LBFGS, whose step() does all the work itself.
   void step_some(std::vector<size_t> numbers);
+  /// Makes a step whose kernels change nothing, neither parameters nor state, if `found_inf` (float32, one element) is
+  /// not 0. The host does not read it, so a Graph can record the step. amp::GradScaler calls this function.
+  /// @param gradient_factor  multiplies the gradients (float32, one element); undefined: 1
+  /// @throws Error as step(), and for a gradient_factor if the optimizer does not support it (see
+  /// supports_found_inf())
+  void step_unless(const Tensor& found_inf, const Tensor& gradient_factor = {});
   /// Makes step() throw from now on, because `owner` (for example "DDP 1") updates parameters by step_some(). An empty
   /// `owner` allows step() again.
   void set_step_owner(std::string owner);
@@ -134,6 +156,7 @@ class Optimizer {
   void set_lr(double lr);
 
   /// Returns the state tensors by name ("0.exp_avg", ...), for saving. A parameter that was never updated has no state.
+  /// Master weights are named "0.master_param", as in Transformer Engine.
   std::vector<std::pair<std::string, Tensor>> state() const;
   /// Options of each group by name ("0.lr", "0.momentum", ..., and "0.initial_lr" if a schedule was made), as text with
   /// enough digits to restore the exact numbers.
@@ -141,7 +164,7 @@ class Optimizer {
   /// Returns the options of all groups.
   Settings settings() const;
   /// Replaces the state by copies of these tensors, and the options named in `settings` by their values. State that is
-  /// not in `state` is reset.
+  /// not in `state` is reset; master weights are then made from the parameters in the next step.
   /// @throws Error for the name of an unknown tensor or setting, a tensor of a wrong shape, or an invalid value; then
   /// nothing is changed
   void load_state(const std::vector<std::pair<std::string, Tensor>>& state, const Settings& settings = {});
@@ -168,6 +191,16 @@ class Optimizer {
     std::optional<DType> dtype = {};
   };
   virtual std::vector<Slot> slots() = 0;
+  /// Whether update() obeys gradient_scaling(). If not, step_unless() reads found_inf on the host.
+  virtual bool supports_found_inf() const { return false; }
+  /// Returns the float32 master weights of parameters()[k], with the parameter's strides; undefined if the parameter
+  /// has none. update() calls this function for each parameter that it updates. It then updates the master weights and
+  /// writes them to the parameter. If the program has changed the parameter since the last step, its changed elements
+  /// replace those of the master weights.
+  Tensor master_weights(const char* op, const OptimizerOptions& options, size_t k);
+  /// Returns found_inf and the factor of the gradients (float32, two elements) on `device`; undefined unless
+  /// step_unless() makes this step.
+  Tensor gradient_scaling(Device device);
   /// Updates a group whose first parameter is parameters()[first]. Not recorded by autograd.
   virtual void update(const OptimizerParamGroup& group, size_t first) = 0;
   /// Resizes the state for size() parameters.
@@ -180,11 +213,20 @@ class Optimizer {
   std::shared_ptr<detail::StepValues> step_values(size_t first, Device device, int part = 0);
 
  private:
+  struct MasterWeights {
+    Tensor weights;                   // undefined if there are none
+    std::optional<uint32_t> version;  // version of the parameter to which the weights were rounded
+    bool in_step = false;             // whether the step in progress updates the weights
+  };
+  void update_parameters(const OptimizerParamGroup& group, size_t first);
+  std::vector<Slot> all_slots();
   void apply_settings(Settings settings, std::vector<OptimizerParamGroup>& groups) const;
   std::unique_ptr<OptimizerOptions> defaults_;
   std::vector<OptimizerParamGroup> groups_;
   std::vector<Tensor> parameters_;
+  std::vector<MasterWeights> master_weights_;  // by parameter
   std::string step_owner_;
+  std::map<Device, Tensor> gradient_scaling_;  // copies by device; empty unless step_unless() makes a step
   std::map<std::tuple<size_t, Device, int>, std::shared_ptr<detail::StepValues>> step_values_;
 };
 

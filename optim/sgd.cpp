@@ -36,27 +36,36 @@ void SGD::resize_state() { momenta_.resize(size()); }
 void SGD::update(const OptimizerParamGroup& group, size_t first) {
   const auto& o = static_cast<const SGDOptions&>(group.options());
   struct Batch {
-    std::vector<Tensor> gradients, parameters, momenta;
+    std::vector<Tensor> gradients, weights, momenta, half_copies;
   };
-  std::map<std::pair<Device, bool>, Batch> batches;  // key: device, and whether momentum buffers are new
+  // dtypes: of the parameters, the weights that are updated (master weights or the parameters), and the gradients. The
+  // bool: whether momentum buffers are new
+  std::map<std::tuple<Device, DType, DType, DType, bool>, Batch> batches;
   for (size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];
     if (!detail::has_valid_grad("SGD", p)) continue;
+    const Tensor master = master_weights("SGD", o, first + i), &w = master.defined() ? master : p;
     Tensor& momentum = momenta_[first + i];
     const bool is_first_step = o.momentum() != 0 && !momentum.defined();
     if (is_first_step) {
       check_not_recorded("SGD", "its first step allocates the momentum buffers; run one step before the capture");
-      momentum = zeros_like(p);
+      // A skipped step would leave zeros in the buffer, and the next step is not a first one. That matters only with
+      // dampening.
+      if (const Tensor scaling = gradient_scaling(p.device()); scaling.defined() && o.dampening() != 0)
+        if (scaling.select(0, 0).item<float>() != 0) continue;
+      momentum = zeros_like(w);
     }
-    if (momentum.defined()) detail::move_state_to_parameter(momentum, p);
-    Batch& b = batches[{p.device(), is_first_step}];
-    b.gradients.push_back(detail::with_strides_of(p.grad(), p));
-    b.parameters.push_back(p);
+    if (momentum.defined()) detail::move_state_to_parameter(momentum, w);
+    const Tensor gradient = detail::gradient_for(p, w.dtype());
+    Batch& b = batches[{p.device(), p.dtype(), w.dtype(), gradient.dtype(), is_first_step}];
+    b.gradients.push_back(gradient);
+    b.weights.push_back(w);
     b.momenta.push_back(momentum);
+    b.half_copies.push_back(master.defined() ? p : Tensor());
   }
   for (auto& entry : batches) {
-    const Device device = entry.first.first;
-    const bool is_first_step = entry.first.second;
+    const Device device = std::get<Device>(entry.first);
+    const bool is_first_step = std::get<bool>(entry.first);
     Batch& b = entry.second;
     const auto values = step_values(first, device, is_first_step);
     values->is_first_step = is_first_step;
@@ -70,9 +79,11 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
                                        .buffer_factor = first_step ? 0 : now.momentum(),
                                        .grad_factor = first_step ? 1 : 1 - now.dampening()});
     });
-    TANDEM_DISPATCH(device, sgd, values->memory(), o.momentum() != 0, o.nesterov(), b.gradients, b.parameters,
-                    b.momenta);
-    for (const Tensor& p : b.parameters) p.bump_version();
+    const Tensor numbers = values->with_scaling<kernels::SgdValues>(gradient_scaling(device));
+    TANDEM_DISPATCH(device, sgd, numbers, o.momentum() != 0, o.nesterov(), b.gradients, b.weights, b.momenta,
+                    b.half_copies);
+    for (size_t i = 0; i < b.weights.size(); ++i)
+      (b.half_copies[i].defined() ? b.half_copies : b.weights)[i].bump_version();
   }
 }
 std::vector<Optimizer::Slot> SGD::slots() {

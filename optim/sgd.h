@@ -30,6 +30,7 @@ class SGD : public Optimizer {
   std::vector<Slot> slots() override;
   void update(const OptimizerParamGroup& group, size_t first) override;
   void resize_state() override;
+  bool supports_found_inf() const override { return true; }
   void check_options(const OptimizerOptions& options) const override;
   std::vector<Tensor> momenta_;
 };

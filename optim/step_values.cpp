@@ -5,6 +5,7 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/kernels/step_values.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem::optim::detail {
 
@@ -20,6 +21,12 @@ void StepValues::write_words(ArrayRef<uint64_t> words) {
   if (std::equal(words.begin(), words.end(), written_.begin(), written_.end())) return;
   TANDEM_DISPATCH(memory_.device(), store_words, words, memory_);
   written_.assign(words.begin(), words.end());
+}
+
+/// Returns the first `count` words, but with the numbers of `last` as their last ones.
+Tensor StepValues::with_last_words(size_t count, const Tensor& last) const {
+  if (!last.defined()) return memory_;
+  return cat({memory_.narrow(0, 0, static_cast<int64_t>(count) - last.numel()), last.to(kFloat64)});
 }
 
 }  // namespace tandem::optim::detail

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <bit>
+#include <cstddef>
 
 #include "tandem/core/tensor.h"
 
@@ -18,10 +19,18 @@ class StepValues {
     const auto words = std::bit_cast<std::array<uint64_t, sizeof(Values) / sizeof(uint64_t)>>(values);
     write_words(words);
   }
+  /// Returns a copy of memory(), which holds a Values, with other numbers in Values::scaling; memory() itself if
+  /// `gradient_scaling` is undefined.
+  /// @param gradient_scaling  result of Optimizer::gradient_scaling()
+  template <class Values> Tensor with_scaling(const Tensor& gradient_scaling) const {
+    static_assert(offsetof(Values, scaling) + sizeof(Values::scaling) == sizeof(Values), "must be the last member");
+    return with_last_words(sizeof(Values) / sizeof(uint64_t), gradient_scaling);
+  }
   bool is_first_step = false;  // used by SGD: the next step is the first one with these momentum buffers
 
  private:
   void write_words(ArrayRef<uint64_t> words);
+  Tensor with_last_words(size_t count, const Tensor& last) const;
   Tensor memory_;
   std::vector<uint64_t> written_;
 };

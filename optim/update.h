@@ -11,13 +11,13 @@ namespace tandem::optim::detail {
 
 /// Prints a warning, once, if there are several ranks and they have not communicated. Called by every step.
 void warn_if_ranks_never_communicate();
-/// Returns whether p has a gradient. @throws Error if the gradient does not match p, or p has gaps or overlaps in
-/// memory
+/// Returns whether p has a gradient. @throws Error if the gradient has another shape or device than p or is not
+/// floating point, or p has gaps or overlaps in memory
 inline bool has_valid_grad(const char* op, const Tensor& p) {
   if (!p.grad().defined()) return false;
-  TANDEM_CHECK(p.grad().sizes() == p.sizes() && p.grad().dtype() == p.dtype() && p.grad().device() == p.device(), op,
-               ": a parameter of ", p.dtype(), p.sizes(), " on ", p.device(), " has a gradient of ", p.grad().dtype(),
-               p.grad().sizes(), " on ", p.grad().device(), "; dtype, shape and device must be equal");
+  TANDEM_CHECK(p.grad().sizes() == p.sizes() && is_floating_point(p.grad().dtype()) && p.grad().device() == p.device(),
+               op, ": a parameter of ", p.dtype(), p.sizes(), " on ", p.device(), " has a gradient of ",
+               p.grad().dtype(), p.grad().sizes(), " on ", p.grad().device());
   TANDEM_CHECK(core::is_dense(*p.impl()), op, ": a parameter of ", p.sizes(), " has strides ", p.strides(),
                "; its elements must neither overlap nor leave gaps");
   return true;
@@ -26,6 +26,12 @@ inline bool has_valid_grad(const char* op, const Tensor& p) {
 inline Tensor with_strides_of(const Tensor& t, const Tensor& p) {
   if ((t.impl()->row_major && p.impl()->row_major) || t.strides() == p.strides()) return t;
   return core::empty_like(p, t.dtype(), t.device()).copy_(t);
+}
+/// Returns p's gradient with p's strides, in a dtype that is computed in the same type as `dtype`, the dtype of the
+/// weights: float64 for float64, and any other for the others.
+inline Tensor gradient_for(const Tensor& p, DType dtype) {
+  const bool fits = (p.grad().dtype() == kFloat64) == (dtype == kFloat64);
+  return with_strides_of(fits ? p.grad() : p.grad().to(dtype), p);
 }
 /// Moves and converts a state tensor to its parameter's device and dtype, which may have changed since the last step.
 inline void move_state_to_parameter(Tensor& state, const Tensor& p) {

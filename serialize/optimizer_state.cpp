@@ -78,6 +78,7 @@ IValue param_group_value(OptimizerParamGroup group, size_t first) {
     else if (!in_pair)
       out.insert(name, settings.at(name));
   }
+  if (group.options().get_master_weights()) out.insert("master_weights", true);
   if (group.has_initial_lr()) out.insert("initial_lr", group.initial_lr());
   IValue params = IValue::list({});
   for (size_t i = 0; i < group.params().size(); ++i) params.push_back(first + i);
@@ -197,7 +198,7 @@ OptimizerState optimizer_state(const IValue& value, const Optimizer& optimizer) 
                  groups[g].params.size(), " parameters in the file, ", mine[g].params().size(), " in the optimizer");
     for (const IValue& param : groups[g].params) positions.emplace_back(param, std::to_string(positions.size()));
     OptimizerParamGroup group = mine[g];
-    std::set<std::string> known{"initial_lr"};
+    std::set<std::string> known{"initial_lr", "master_weights"};
     group.options().visit([&](const std::string& name, const auto&) { known.insert(name); });
     const std::string prefix = std::to_string(g) + ".";
     for (const IValue::Entry& option : groups[g].options.entries())

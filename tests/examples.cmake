@@ -31,6 +31,11 @@ tandem_example_test("example captured_step learns by replays" COMMAND example_ca
                     EXPECT "captured: .* us a step, loss 0[.][0-4].*loops")
 tandem_example_test("example mixed_precision learns in bfloat16" COMMAND example_mixed_precision
                     EXPECT "output in bfloat16, loss in float32.*weights and gradients in float32, loss 0[.][0-3]")
+tandem_example_test("example mixed_precision learns in float16, and scales the losses"
+                    COMMAND example_mixed_precision 300 cpu float16
+                    EXPECT "output in float16, loss in float32.*float32, loss 0[.][0-3].*, scale (65536|32768)")
+tandem_example_test("example master_weights learns only with them" COMMAND example_master_weights
+                    EXPECT "without master weights: loss [2-9][.].*with master weights: loss 0[.]")
 if(TANDEM_CUDA_EMULATED)
   tandem_example_test("example captured_step learns by replays on a GPU" COMMAND example_captured_step 100 cuda
                       EXPECT "captured: .* us a step, loss 0[.][0-6].*calls of kernels")

@@ -11,6 +11,7 @@
 #include "tandem/kernels/cuda/launch.h"
 #include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/functors/base.h"
+#include "tandem/kernels/loss_scale.h"
 #include "tandem/kernels/optim.h"
 #include "tandem/kernels/types.h"
 #include "tandem/kernels/visit_floating.h"
@@ -76,14 +77,51 @@ void for_tensor_lists(const std::vector<Tensor>& sized, int chunk, Arrays arrays
 
 constexpr int kPacket = 4;
 
+/// dtypes of the gradients and the half copies of a launch whose gradients have another dtype than the parameters, or
+/// that writes copies. Mixed updates (kMixed) compute in float.
+struct MixedTypes {
+  DType gradient, copy;
+};
+/// Calls f with a null pointer of the element type of `dtype`: Half, BFloat16 or float.
+template <class F> __device__ void visit_mixed(DType dtype, F f) {
+  if (dtype == DType::float16)
+    f(static_cast<Half*>(nullptr));
+  else if (dtype == DType::bfloat16)
+    f(static_cast<BFloat16*>(nullptr));
+  else
+    f(static_cast<float*>(nullptr));
+}
+__device__ Packet<float, kPacket> load_as_float(const void* from, DType dtype, int64_t i, int64_t end, bool aligned) {
+  Packet<float, kPacket> out;
+  visit_mixed(dtype, [&]<class T>(T*) {
+    const Packet<T, kPacket> packet = load_packet<kPacket>(static_cast<const T*>(from), i, end, aligned);
+#pragma unroll
+    for (int j = 0; j < kPacket; ++j) out[j] = float(packet[j]);
+  });
+  return out;
+}
+template <class From>
+__device__ void store_rounded(const Packet<From, kPacket>& packet, void* to, DType dtype, int64_t i, int64_t end,
+                              bool aligned) {
+  visit_mixed(dtype, [&]<class T>(T*) {
+    Packet<T, kPacket> rounded;
+#pragma unroll
+    for (int j = 0; j < kPacket; ++j) rounded[j] = T(float(packet[j]));
+    store_packet(rounded, static_cast<T*>(to), i, end, aligned);
+  });
+}
+
 /// Applies `update` to every element of every tensor, in the compute type. An Update has
 ///   kStreams: number of arrays that are loaded elementwise, the streams; the first kWrittenStreams of them are stored
 ///   kPointers: number of arrays in the table; the update itself accesses those that are not streams
-///   prepare(arrays of the tensor): called by all threads of a block, while their first loads are in flight
+///   kMixed: if true, the last stream, the gradient, is of type types.gradient, and the last array of the table is null
+///     or a copy of the first stream in types.copy
+///   prepare(arrays of the tensor): called by all threads of a block, while their first loads are in flight. Returns
+///     false, on all threads, if the update is to be skipped
 ///   operator()(elements): computes the update of one element of each stream
 template <class T, class Update>
 __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> table, Update update) {
-  constexpr int kStreams = Update::kStreams;
+  constexpr int kStreams = Update::kStreams - Update::kMixed;  // streams of type T
   unsigned block;
   const int t = table.find(block);
   T* streams[kStreams];
@@ -92,20 +130,24 @@ __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> 
   const int64_t begin = int64_t(block) * table.chunk, end = math::min(begin + table.chunk, table.size[t]);
   const bool aligned = table.aligned[t];
   Packet<T, kPacket> packets[kStreams] = {};
+  Packet<OpMath<T>, kPacket> gradient = {};  // of a mixed update
   const auto load = [&](int64_t i) {
 #pragma unroll
     for (int s = 0; s < kStreams; ++s)
       if (streams[s]) packets[s] = load_packet<kPacket>(streams[s], i, end, aligned);
+    if constexpr (Update::kMixed)
+      gradient = load_as_float(table.data[t][kStreams], update.types.gradient, i, end, aligned);
   };
   int64_t i = begin + threadIdx.x * kPacket;
   if (i < end) load(i);
-  update.prepare(table.data[t]);
+  if (!update.prepare(table.data[t])) return;
   while (i < end) {
 #pragma unroll
     for (int j = 0; j < kPacket; ++j) {
-      OpMath<T> elements[kStreams];
+      OpMath<T> elements[Update::kStreams];
 #pragma unroll
       for (int s = 0; s < kStreams; ++s) elements[s] = OpMath<T>(packets[s][j]);
+      if constexpr (Update::kMixed) elements[kStreams] = gradient[j];
       update(elements);
 #pragma unroll
       for (int s = 0; s < Update::kWrittenStreams; ++s) packets[s][j] = T(elements[s]);
@@ -113,6 +155,9 @@ __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> 
 #pragma unroll
     for (int s = 0; s < Update::kWrittenStreams; ++s)
       if (streams[s]) store_packet(packets[s], streams[s], i, end, aligned);
+    if constexpr (Update::kMixed)
+      if (void* const copy = table.data[t][Update::kPointers - 1])
+        store_rounded(packets[0], copy, update.types.copy, i, end, aligned);
     i += blockDim.x * kPacket;
     if (i < end) load(i);
   }
@@ -138,19 +183,27 @@ void multi_tensor_apply(const char* name, const std::vector<Tensor>& tensors, co
       });
 }
 
+/// Multiplies a gradient by the factor of a GradScaler's step. In other steps, returns the gradient itself, so that the
+/// compiler cannot fuse a multiplication by 1 with the next operation, which would change the rounding.
+template <class T> __device__ T scale_gradient(T gradient, T factor) {
+  return factor == T(1) ? gradient : gradient * factor;
+}
+
 /// Adam step. The streams are parameter, exp_avg, exp_avg_sq, max_exp_avg_sq (or null) and gradient. A sixth pointer is
 /// the step count, a float.
-template <class T> struct AdamUpdate {
-  static constexpr int kStreams = 5, kWrittenStreams = 4, kPointers = 6;
+template <class T, bool kMixedTypes> struct AdamUpdate {
+  static constexpr int kStreams = 5, kWrittenStreams = 4, kPointers = 6 + kMixedTypes;
+  static constexpr bool kMixed = kMixedTypes;
   const AdamValues* values;
+  MixedTypes types;
   bool amsgrad;
-  T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, decay_factor = 0,
-    weight_decay = 0;  // set by prepare()
+  T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, decay_factor = 0, weight_decay = 0,
+    factor = 1;  // set by prepare()
 
   /// Computes the two bias corrections (a power, a quotient and a root in double) from the step count, which is in
   /// device memory. Two threads of the block compute one correction each. If the block has several warps, these threads
   /// are in different warps.
-  __device__ void prepare(void* const* data) {
+  __device__ bool prepare(void* const* data) {
     TANDEM_SHARED(T, corrections, [2]);
     const bool first = threadIdx.x == 0;
     if (first || threadIdx.x == blockDim.x - 1) {
@@ -165,13 +218,15 @@ template <class T> struct AdamUpdate {
     a2 = T(values->one_minus_beta2);
     decay_factor = T(values->decay_factor);
     weight_decay = T(values->weight_decay);
+    factor = T(values->scaling.factor);
     __syncthreads();
     step_size = corrections[0];
     root = corrections[1];
+    return values->scaling.found_inf == 0;
   }
   __device__ void operator()(T (&e)[kStreams]) const {
     T &p = e[0], &m = e[1], &v = e[2], &top = e[3];
-    const T grad = e[4] + weight_decay * p;
+    const T grad = scale_gradient(e[4], factor) + weight_decay * p;
     m = b1 * m + a1 * grad;
     v = b2 * v + a2 * grad * grad;
     top = top > v ? top : v;
@@ -180,22 +235,26 @@ template <class T> struct AdamUpdate {
 };
 
 /// SGD step. The streams are parameter, momentum buffer (or null) and gradient.
-template <class T> struct SgdUpdate {
-  static constexpr int kStreams = 3, kWrittenStreams = 2, kPointers = 3;
+template <class T, bool kMixedTypes> struct SgdUpdate {
+  static constexpr int kStreams = 3, kWrittenStreams = 2, kPointers = 3 + kMixedTypes;
+  static constexpr bool kMixed = kMixedTypes;
   const SgdValues* values;
+  MixedTypes types;
   bool plain, nesterov;
-  T lr = 0, momentum = 0, weight_decay = 0, buffer_factor = 0, grad_factor = 0;  // set by prepare()
+  T lr = 0, momentum = 0, weight_decay = 0, buffer_factor = 0, grad_factor = 0, factor = 1;  // set by prepare()
 
-  __device__ void prepare(void* const*) {
+  __device__ bool prepare(void* const*) {
     lr = T(values->lr);
     momentum = T(values->momentum);
     weight_decay = T(values->weight_decay);
     buffer_factor = T(values->buffer_factor);
     grad_factor = T(values->grad_factor);
+    factor = T(values->scaling.factor);
+    return values->scaling.found_inf == 0;
   }
   __device__ void operator()(T (&e)[kStreams]) const {
     T &p = e[0], &buffer = e[1];
-    const T grad = e[2] + weight_decay * p;
+    const T grad = scale_gradient(e[2], factor) + weight_decay * p;
     buffer = buffer_factor * buffer + grad_factor * grad;
     p -= lr * (plain ? grad : nesterov ? grad + momentum * buffer : buffer);
   }
@@ -203,23 +262,59 @@ template <class T> struct SgdUpdate {
 
 template <class T> struct ScaleUpdate {
   static constexpr int kStreams = 1, kWrittenStreams = 1, kPointers = 1;
+  static constexpr bool kMixed = false;
   T factor;
-  __device__ void prepare(void* const*) {}
+  __device__ bool prepare(void* const*) { return true; }
   __device__ void operator()(T (&e)[kStreams]) const { e[0] *= factor; }
 };
 template <class T> struct AddUpdate {
   static constexpr int kStreams = 1, kWrittenStreams = 1, kPointers = 1;
+  static constexpr bool kMixed = false;
   T addend;
-  __device__ void prepare(void* const*) {}
+  const float* skip;  // null: never skipped
+  __device__ bool prepare(void* const*) { return !skip || *skip == 0; }
   __device__ void operator()(T (&e)[kStreams]) const { e[0] += addend; }
 };
-/// Applies the functor Update<C>{number} to every element of the tensors, where C is the compute type.
-template <template <class> class Update>
-void update_by(const char* op, double number, const std::vector<Tensor>& tensors) {
+/// Sets *found_inf to 1 if an element is infinite or NaN. With kWrite, also multiplies the elements by the factor.
+template <class T, bool kWrite> struct UnscaleUpdate {
+  static constexpr int kStreams = 1, kWrittenStreams = kWrite, kPointers = 1;
+  static constexpr bool kMixed = false;
+  const float* factor_pointer;
+  float* found_inf;
+  T factor = 1;  // set by prepare()
+  __device__ bool prepare(void* const*) {
+    if (kWrite) factor = T(*factor_pointer);
+    return true;
+  }
+  __device__ void operator()(T (&e)[kStreams]) const {
+    if (!(e[0] - e[0] == T(0))) atomicExch(found_inf, 1.0f);  // several threads may do so
+    e[0] *= factor;
+  }
+};
+__global__ void update_scale_kernel(const float* found_inf, double growth, double backoff, int64_t interval,
+                                    float* scale, int32_t* growth_tracker) {
+  next_scale(*found_inf, growth, backoff, interval, *scale, *growth_tracker);
+}
+/// Applies the functor make.operator()<C>() to every element of the tensors, where C is the compute type.
+template <class Make> void update_all(const char* op, const std::vector<Tensor>& tensors, Make make) {
   if (tensors.empty()) return;
   visit_floating(op, tensors[0].dtype(), [&]<class T>() {
-    multi_tensor_apply<T>(op, tensors, Update<OpMath<T>>{OpMath<T>(number)},
+    multi_tensor_apply<T>(op, tensors, make.template operator()<OpMath<T>>(),
                           [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); });
+  });
+}
+/// Calls run.operator()<element type of the parameters, whether the update is mixed>(types). Does nothing if there are
+/// no parameters.
+template <class Run>
+void visit_types(const char* op, const std::vector<Tensor>& parameters, const std::vector<Tensor>& gradients,
+                 const std::vector<Tensor>& half_copies, Run run) {
+  if (parameters.empty()) return;
+  const DType dtype = parameters[0].dtype();
+  const MixedTypes types{gradients[0].dtype(), half_copies[0].defined() ? half_copies[0].dtype() : dtype};
+  visit_floating(op, dtype, [&]<class T>() {
+    if constexpr (sizeof(T) < sizeof(double))
+      if (types.gradient != dtype || types.copy != dtype) return run.template operator()<T, true>(types);
+    run.template operator()<T, false>(types);
   });
 }
 
@@ -273,10 +368,9 @@ template <class Op, class T> __global__ void reduce_chunks(TensorListMetadata<1>
 
 void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradients, const std::vector<Tensor>& steps,
           std::vector<Tensor>& parameters, std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
-          std::vector<Tensor>& max_exp_avg_sqs) {
-  if (parameters.empty()) return;
-  visit_floating("adam", parameters[0].dtype(), [&]<class T>() {
-    const AdamUpdate<OpMath<T>> update{static_cast<const AdamValues*>(values.raw_data()), amsgrad};
+          std::vector<Tensor>& max_exp_avg_sqs, std::vector<Tensor>& half_copies) {
+  visit_types("adam", parameters, gradients, half_copies, [&]<class T, bool kMixed>(const MixedTypes& types) {
+    const AdamUpdate<OpMath<T>, kMixed> update{static_cast<const AdamValues*>(values.raw_data()), types, amsgrad};
     multi_tensor_apply<T>("adam", parameters, update, [&](size_t i, void** data) {
       data[0] = parameters[i].raw_data();
       data[1] = exp_avgs[i].raw_data();
@@ -284,18 +378,20 @@ void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradien
       data[3] = amsgrad ? max_exp_avg_sqs[i].raw_data() : nullptr;
       data[4] = gradients[i].raw_data();
       data[5] = steps[i].raw_data();
+      if constexpr (kMixed) data[6] = half_copies[i].defined() ? half_copies[i].raw_data() : nullptr;
     });
   });
 }
 void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
-         std::vector<Tensor>& parameters, std::vector<Tensor>& momenta) {
-  if (parameters.empty()) return;
-  visit_floating("sgd", parameters[0].dtype(), [&]<class T>() {
-    const SgdUpdate<OpMath<T>> update{static_cast<const SgdValues*>(values.raw_data()), !momentum, nesterov};
+         std::vector<Tensor>& parameters, std::vector<Tensor>& momenta, std::vector<Tensor>& half_copies) {
+  visit_types("sgd", parameters, gradients, half_copies, [&]<class T, bool kMixed>(const MixedTypes& types) {
+    const SgdUpdate<OpMath<T>, kMixed> update{static_cast<const SgdValues*>(values.raw_data()), types, !momentum,
+                                              nesterov};
     multi_tensor_apply<T>("sgd", parameters, update, [&](size_t i, void** data) {
       data[0] = parameters[i].raw_data();
       data[1] = momentum ? momenta[i].raw_data() : nullptr;
       data[2] = gradients[i].raw_data();
+      if constexpr (kMixed) data[3] = half_copies[i].defined() ? half_copies[i].raw_data() : nullptr;
     });
   });
 }
@@ -315,7 +411,27 @@ void reduce_blocks(const std::vector<Tensor>& tensors, double p, int64_t length,
         });
   });
 }
-void scale_all(double factor, std::vector<Tensor>& tensors) { update_by<ScaleUpdate>("scale_all", factor, tensors); }
-void add_to_all(double number, std::vector<Tensor>& tensors) { update_by<AddUpdate>("add_to_all", number, tensors); }
+void scale_all(double factor, std::vector<Tensor>& tensors) {
+  update_all("scale_all", tensors, [&]<class C>() { return ScaleUpdate<C>{C(factor)}; });
+}
+void add_to_all(double number, const Tensor& skip, std::vector<Tensor>& tensors) {
+  const float* const word = skip.defined() ? skip.data<float>() : nullptr;
+  update_all("add_to_all", tensors, [&]<class C>() { return AddUpdate<C>{C(number), word}; });
+}
+void unscale_all(const Tensor& factor, std::vector<Tensor>& gradients, Tensor& found_inf) {
+  update_all("unscale_all", gradients, [&]<class C>() {
+    return UnscaleUpdate<C, true>{factor.data<float>(), found_inf.data<float>()};
+  });
+}
+void find_non_finite(const std::vector<Tensor>& tensors, Tensor& found_inf) {
+  update_all("find_non_finite", tensors, [&]<class C>() {
+    return UnscaleUpdate<C, false>{nullptr, found_inf.data<float>()};
+  });
+}
+void update_scale(const Tensor& found_inf, double growth, double backoff, int64_t interval, Tensor& scale,
+                  Tensor& growth_tracker) {
+  launch("update_scale", update_scale_kernel, {1, 1}, scale.device(), found_inf.data<float>(), growth, backoff,
+         interval, scale.data<float>(), growth_tracker.data<int32_t>());
+}
 
 }  // namespace tandem::kernels::cuda

@@ -138,6 +138,6 @@ TEST_CASE("an observer sees a kernel's call, with what it reads and writes", "[c
     adam.step();
   }
   CHECK(calls->seen == Names{"mul 6 3 -> 6", "sum 6 -> 1", "fill -> 1", "mul 6 3 -> 6", "fill -> 1", "fill -> 6",
-                             "fill -> 6", "store_words -> 8", "add_to_all -> 1", "adam 8 6 1 -> 6 6 6"});
+                             "fill -> 6", "store_words -> 10", "add_to_all -> 1", "adam 10 6 1 -> 6 6 6"});
   CHECK(x.equal(zeros({2, 3})));
 }

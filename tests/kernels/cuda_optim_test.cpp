@@ -71,7 +71,7 @@ TEST_CASE("Adam on the GPU takes the CPU's steps", "[cuda][optim]") {
         const auto random = [&](int64_t n) { return randn({n}, dtype); };
         const auto zero = [&](int64_t n) { return zeros({n}, dtype); };
         // Without amsgrad, weight decay is decoupled (AdamW).
-        const Tensor step = values_of({0.01, 0.9, 0.99, 0.1, 0.01, 1e-8, amsgrad ? 0.1 : 0, amsgrad ? 1 : 0.999});
+        const Tensor step = values_of({0.01, 0.9, 0.99, 0.1, 0.01, 1e-8, amsgrad ? 0.1 : 0, amsgrad ? 1 : 0.999, 0, 1});
         Tensors p = tensors(sizes, random), m = tensors(sizes, zero), v = tensors(sizes, zero),
                 top = amsgrad ? tensors(sizes, zero) : Tensors(sizes.size());
         Tensors gpu_p = to_odd_places(p), gpu_m = all_to_gpu(m), gpu_v = all_to_gpu(v),
@@ -80,9 +80,10 @@ TEST_CASE("Adam on the GPU takes the CPU's steps", "[cuda][optim]") {
           const Tensors g = tensors(sizes, random);
           Tensors steps;  // a separate step count per parameter
           for (size_t i = 0; i < sizes.size(); ++i) steps.push_back(full({}, k + static_cast<int>(i % 3), kFloat32));
-          kernels::cpu::adam(step, amsgrad, g, steps, p, m, v, top);
+          Tensors none(sizes.size());
+          kernels::cpu::adam(step, amsgrad, g, steps, p, m, v, top, none);
           kernels::cuda::adam(step.to(kCUDA), amsgrad, k == 2 ? to_odd_places(g) : all_to_gpu(g), all_to_gpu(steps),
-                              gpu_p, gpu_m, gpu_v, gpu_top);
+                              gpu_p, gpu_m, gpu_v, gpu_top, none);
         }
         require_close(gpu_p, p);
         require_close(gpu_m, m);
@@ -104,13 +105,59 @@ TEST_CASE("SGD on the GPU takes the CPU's steps", "[cuda][optim]") {
         for (int k = 1; k <= 3; ++k) {
           const Tensors g = tensors(sizes, random);
           const double old = k == 1 ? 0 : 0.9, added = k == 1 ? 1 : kind == 1 ? 0.8 : 1;
-          const Tensor step = values_of({0.1, 0.9, 0.05, old, added});
-          kernels::cpu::sgd(step, kind > 0, kind == 2, g, p, buffers);
-          kernels::cuda::sgd(step.to(kCUDA), kind > 0, kind == 2, all_to_gpu(g), gpu_p, gpu_buffers);
+          const Tensor step = values_of({0.1, 0.9, 0.05, old, added, 0, 1});
+          Tensors none(sizes.size());
+          kernels::cpu::sgd(step, kind > 0, kind == 2, g, p, buffers, none);
+          kernels::cuda::sgd(step.to(kCUDA), kind > 0, kind == 2, all_to_gpu(g), gpu_p, gpu_buffers, none);
         }
         require_close(gpu_p, p);
         if (kind > 0) require_close(gpu_buffers, buffers);
       }
+}
+
+TEST_CASE("steps on the GPU with gradients of another dtype and half copies are the CPU's", "[cuda][optim]") {
+  TANDEM_NEEDS_GPU();
+  manual_seed(14);
+  struct Types {
+    DType parameter, gradient, copy;  // copy: the parameter's dtype if there are no copies
+  };
+  for (const auto& sizes : kSizes)
+    for (const Types types : {Types{kFloat32, kFloat16, kFloat16}, Types{kFloat32, kFloat32, kBFloat16},
+                              Types{kFloat32, kBFloat16, kFloat32}, Types{kBFloat16, kFloat32, kBFloat16},
+                              Types{kFloat16, kBFloat16, kFloat16}}) {
+      CAPTURE(sizes.size(), types.parameter, types.gradient, types.copy);
+      const bool copied = types.copy != types.parameter;
+      const auto random = [&](int64_t n) { return randn({n}, types.parameter); };
+      const auto make_copies = [&] {
+        return tensors(sizes, [&](int64_t n) { return copied ? zeros({n}, types.copy) : Tensor(); });
+      };
+      const Tensors g = tensors(sizes, [&](int64_t n) { return randn({n}, types.gradient); });
+      const Tensors steps = tensors(sizes, [&](int64_t) { return full({}, 3, kFloat32); });
+      for (const bool adam : {true, false}) {
+        Tensors p = tensors(sizes, random), m = tensors(sizes, random), v = tensors(sizes, random), top(sizes.size()),
+                copies = make_copies();
+        for (Tensor& each : v) each = each.abs();
+        Tensors gpu_p = to_odd_places(p), gpu_m = all_to_gpu(m), gpu_v = all_to_gpu(v),
+                gpu_copies = copied ? to_odd_places(copies) : copies;
+        if (adam) {
+          const Tensor values = values_of({0.01, 0.9, 0.99, 0.1, 0.01, 1e-8, 0.1, 1, 0, 0.5});
+          kernels::cpu::adam(values, false, g, steps, p, m, v, top, copies);
+          kernels::cuda::adam(values.to(kCUDA), false, to_odd_places(g), all_to_gpu(steps), gpu_p, gpu_m, gpu_v, top,
+                              gpu_copies);
+        } else {
+          const Tensor values = values_of({0.1, 0.9, 0.05, 0.9, 1, 0, 0.5});
+          kernels::cpu::sgd(values, true, false, g, p, m, copies);
+          kernels::cuda::sgd(values.to(kCUDA), true, false, to_odd_places(g), gpu_p, gpu_m, gpu_copies);
+        }
+        require_close(gpu_p, p);
+        require_close(gpu_m, m);
+        if (!copied) continue;
+        for (size_t i = 0; i < sizes.size(); ++i) {
+          REQUIRE(same_bits(copies[i], p[i].to(types.copy)));
+          REQUIRE(same_bits(to_cpu(gpu_copies[i]), to_cpu(gpu_p[i]).to(types.copy)));
+        }
+      }
+    }
 }
 
 TEST_CASE("blocks of many tensors on the GPU are reduced to the same numbers wherever they lie", "[cuda][optim]") {
@@ -151,9 +198,46 @@ TEST_CASE("scale_all and add_to_all on the GPU change every element once", "[cud
       Tensors gpu = to_odd_places(x);
       kernels::cpu::scale_all(0.3, x);
       kernels::cuda::scale_all(0.3, gpu);
-      kernels::cpu::add_to_all(0.7, x);
-      kernels::cuda::add_to_all(0.7, gpu);
+      kernels::cpu::add_to_all(0.7, {}, x);
+      kernels::cuda::add_to_all(0.7, {}, gpu);
       for (size_t i = 0; i < x.size(); ++i) REQUIRE(same_bits(to_cpu(gpu[i]), x[i]));
+    }
+}
+
+TEST_CASE("unscale_all on the GPU multiplies as on the CPU, and finds one bad element anywhere", "[cuda][optim]") {
+  TANDEM_NEEDS_GPU();
+  manual_seed(13);
+  for (const auto& sizes : kSizes)
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
+      const Tensor factor = full({}, 0.25);
+      Tensors x = tensors(sizes, [&](int64_t n) { return randn({n}, dtype); });
+      for (const double bad : {0.0, HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+        size_t at = 0;  // the last element of the last tensor that is not empty
+        for (size_t i = 0; i < x.size(); ++i)
+          if (x[i].numel() > 0) at = i;
+        CAPTURE(sizes.size(), dtype, bad, at);
+        Tensors here = tensors(sizes, [&](int64_t) { return Tensor(); });
+        for (size_t i = 0; i < x.size(); ++i) here[i] = x[i].clone();
+        if (!here.empty() && bad != 0) here[at].select(0, -1).fill_(bad);
+        Tensors gpu = to_odd_places(here);
+        for (const bool write : {false, true}) {
+          Tensor cpu_flag = zeros({}), gpu_flag = test::to_gpu(cpu_flag);
+          if (write) {
+            kernels::cpu::unscale_all(factor, here, cpu_flag);
+            kernels::cuda::unscale_all(test::to_gpu(factor), gpu, gpu_flag);
+          } else {
+            kernels::cpu::find_non_finite(here, cpu_flag);
+            kernels::cuda::find_non_finite(gpu, gpu_flag);
+          }
+          const double expected = bad != 0 && !here.empty() ? 1 : 0;
+          REQUIRE(cpu_flag.item<double>() == expected);
+          REQUIRE(to_cpu(gpu_flag).item<double>() == expected);
+          for (size_t i = 0; i < x.size(); ++i) {
+            if (!(bad != bad && i == at)) REQUIRE(same_bits(to_cpu(gpu[i]), here[i]));
+            if (i != at) REQUIRE(same_bits(here[i], write ? (x[i] * 0.25).to(dtype) : x[i]));
+          }
+        }
+      }
     }
 }
 

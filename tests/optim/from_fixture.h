@@ -32,6 +32,7 @@ template <class Options> Options read_options(Options options, const nlohmann::j
     const nlohmann::json& value = pair == in_pairs.end() ? o[key] : o[key][pair->second.second];
     std::visit([&](auto* to) { *to = value.get<std::remove_pointer_t<decltype(to)>>(); }, setting);
   });
+  options.master_weights(o.is_object() && o.value("master_weights", false));
   return options;
 }
 

@@ -30,6 +30,7 @@ const char* explain_name(const std::string& name) {
       {"nll", "picks each sample's loss, for nll_loss"},
       {"nll_mean", "weighted mean of the samples' losses"},
       {"batch_norm_relu_max_pool2d", "batch_norm, relu and max_pool2d of a Sequential, computed in one pass"},
+      {"find_non_finite", "looks for inf and NaN in many tensors, for a GradScaler"},
       {"max_with_index", "largest element and its index, for max and argmax"},
       {"norm_relu_pool", "batch_norm, relu and max_pool2d with the given means and deviations"},
       {"norm_relu_pool_backward", "gradients of batch_norm, relu and max_pool2d, computed in one pass"},
@@ -44,6 +45,8 @@ const char* explain_name(const std::string& name) {
       {"sum_of_powers", "sum of powers of absolute values, for norms"},
       {"sum_of_squares_about", "sum of squared deviations, for variances and norms"},
       {"transfer", "copies between the host and a GPU, or between GPUs"},
+      {"unscale_all", "divides gradients by the scale of a GradScaler, and looks for inf and NaN"},
+      {"update_scale", "updates the scale of a GradScaler"},
   };
   const auto found = names.find(name);
   return found == names.end() ? nullptr : found->second;

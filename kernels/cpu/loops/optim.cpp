@@ -1,5 +1,6 @@
 // Loops of optimizer steps and of gradient clipping. A step is one pass over a parameter, its gradient and its state.
-// Parameters and state of half types stay in their type; a step is computed in float, as in PyTorch's fused steps.
+// Parameters and state of half types stay in their type; a step is computed in float, as in PyTorch's fused steps. The
+// gradient may have another dtype. A half copy of the parameter may be written in the same pass.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 #include "tandem/kernels/step_values.h"
@@ -7,23 +8,43 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// Adam step for elements [begin, end). Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, gradient,
-/// step, AdamValues. The bias corrections are computed from the step count, which is a tensor.
+/// Multiplies a gradient by the factor of a GradScaler's step. In other steps, returns the gradient itself, so that the
+/// compiler cannot fuse a multiplication by 1 with the next operation, which would change the rounding.
+template <class C> struct ScaledBy {
+  explicit ScaledBy(const kernels::GradientScaling& scaling) : factor(C(scaling.factor)), any(scaling.factor != 1) {}
+  TANDEM_HD C operator()(C gradient) const { return any ? gradient * factor : gradient; }
+  C factor;
+  bool any;
+};
+
+/// Calls f(first, count) for consecutive pieces of n elements: of kTile elements if an operand is of a half type, else
+/// one piece.
+template <class C, class F>
+void for_pieces(int64_t n, const Elements<C>& parameter, const Elements<C>& copy, const Elements<C>& gradient, F f) {
+  (copy.is_half() ? copy : gradient.is_half() ? gradient : parameter).for_chunks(n, f);
+}
+
+/// Adam step for elements [begin, end). Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, half copy of
+/// the parameter or none, gradient, step, AdamValues. Scalars: dtypes of the gradient and of the copy. The bias
+/// corrections are computed from the step count, which is a tensor.
 template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) {
-  const kernels::AdamValues& s = *data<const kernels::AdamValues>(loop, 6);
-  const double t = double(*data<const float>(loop, 5));
+  const kernels::AdamValues& s = *data<const kernels::AdamValues>(loop, 7);
+  if (s.scaling.found_inf != 0) return;
+  const ScaledBy<C> scaled(s.scaling);
+  const double t = double(*data<const float>(loop, 6));
   const C step_size = C(s.lr / (1 - ::pow(s.beta1, t))), root = C(1 / ::sqrt(1 - ::pow(s.beta2, t)));
   const C eps = C(s.eps), b1 = C(s.beta1), a1 = C(s.one_minus_beta1), b2 = C(s.beta2), a2 = C(s.one_minus_beta2);
   const C decay_factor = C(s.decay_factor), weight_decay = C(s.weight_decay);
-  const Elements<C> parameter(loop, 0), averages(loop, 1), squares(loop, 2), tops(loop, 3), gradient(loop, 4);
-  parameter.for_chunks(end - begin, [&](int64_t from, int64_t n) {
+  const Elements<C> parameter(loop, 0), averages(loop, 1), squares(loop, 2), tops(loop, 3),
+      copy(loop, 4, DType(loop.scalars[1].integer)), gradient(loop, 5, DType(loop.scalars[0].integer));
+  for_pieces(end - begin, parameter, copy, gradient, [&](int64_t from, int64_t n) {
     const int64_t at = begin + from;
     C scratch[5][kTile];
     C *const p = parameter.read(at, n, scratch[0]), *const m = averages.read(at, n, scratch[1]),
              *const v = squares.read(at, n, scratch[2]), *const top = tops ? tops.read(at, n, scratch[3]) : nullptr;
     const C* const g = gradient.read(at, n, scratch[4]);
     const auto one = [&](int64_t i, bool amsgrad) {
-      const C grad = g[i] + weight_decay * p[i];
+      const C grad = scaled(g[i]) + weight_decay * p[i];
       const C first = b1 * m[i] + a1 * grad;
       C second = b2 * v[i] + a2 * grad * grad;
       m[i] = first;
@@ -42,43 +63,48 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
       for (int64_t i = 0; i < n; ++i) one(i, false);
     }
     parameter.write(at, n, p);
+    if (copy) copy.write(at, n, p);
     averages.write(at, n, m);
     squares.write(at, n, v);
   });
 }
 
-/// SGD step for elements [begin, end). Operands: parameter, momentum buffer or none, gradient, SgdValues. Scalar:
-/// whether to use Nesterov momentum.
+/// SGD step for elements [begin, end). Operands: parameter, momentum buffer or none, half copy of the parameter or
+/// none, gradient, SgdValues. Scalars: dtypes of the gradient and of the copy, whether to use Nesterov momentum.
 template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
-  const kernels::SgdValues& s = *data<const kernels::SgdValues>(loop, 3);
+  const kernels::SgdValues& s = *data<const kernels::SgdValues>(loop, 4);
+  if (s.scaling.found_inf != 0) return;
+  const ScaledBy<C> scaled(s.scaling);
   const C lr = C(s.lr), momentum = C(s.momentum), weight_decay = C(s.weight_decay), buffer_factor = C(s.buffer_factor),
           grad_factor = C(s.grad_factor);
-  const bool nesterov = loop.scalars[0].integer;
-  const Elements<C> parameter(loop, 0), momenta(loop, 1), gradient(loop, 2);
-  parameter.for_chunks(end - begin, [&](int64_t from, int64_t n) {
+  const bool nesterov = loop.scalars[2].integer;
+  const Elements<C> parameter(loop, 0), momenta(loop, 1), copy(loop, 2, DType(loop.scalars[1].integer)),
+      gradient(loop, 3, DType(loop.scalars[0].integer));
+  for_pieces(end - begin, parameter, copy, gradient, [&](int64_t from, int64_t n) {
     const int64_t at = begin + from;
     C scratch[3][kTile];
     C *const p = parameter.read(at, n, scratch[0]), *const buffer = momenta ? momenta.read(at, n, scratch[1]) : nullptr;
     const C* const g = gradient.read(at, n, scratch[2]);
     if (!buffer) {
       TANDEM_IVDEP
-      for (int64_t i = 0; i < n; ++i) p[i] = p[i] - lr * (g[i] + weight_decay * p[i]);
+      for (int64_t i = 0; i < n; ++i) p[i] = p[i] - lr * (scaled(g[i]) + weight_decay * p[i]);
     } else if (nesterov) {
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) {
-        const C grad = g[i] + weight_decay * p[i], moved = buffer_factor * buffer[i] + grad_factor * grad;
+        const C grad = scaled(g[i]) + weight_decay * p[i], moved = buffer_factor * buffer[i] + grad_factor * grad;
         buffer[i] = moved;
         p[i] = p[i] - lr * (grad + momentum * moved);
       }
     } else {
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) {
-        const C moved = buffer_factor * buffer[i] + grad_factor * (g[i] + weight_decay * p[i]);
+        const C moved = buffer_factor * buffer[i] + grad_factor * (scaled(g[i]) + weight_decay * p[i]);
         buffer[i] = moved;
         p[i] = p[i] - lr * moved;
       }
     }
     parameter.write(at, n, p);
+    if (copy) copy.write(at, n, p);
     if (buffer) momenta.write(at, n, buffer);
   });
 }
@@ -163,9 +189,39 @@ template <class C, class F> void change(const Loop& loop, int64_t begin, int64_t
 template <class C> void scale_body(const Loop& loop, int64_t begin, int64_t end) {
   change<C>(loop, begin, end, [factor = C(loop.scalars[0].real)](C x) { return x * factor; });
 }
-/// Scalar: the number.
+/// Scalar: the number. Operand 1: float32 number, or none; if it is not 0, nothing is changed.
 template <class C> void add_number_body(const Loop& loop, int64_t begin, int64_t end) {
+  if (const float* const skip = data<const float>(loop, 1); skip && *skip != 0) return;
   change<C>(loop, begin, end, [number = C(loop.scalars[0].real)](C x) { return x + number; });
+}
+/// Sets the number that operand 0 holds to 1 if one of n elements is infinite or NaN: 0 times such an element is NaN.
+/// Several threads may set it, so the store is atomic.
+template <class C> void note_non_finite(const Loop& loop, const C* x, int64_t n) {
+  constexpr uint32_t kBitsOfOne = 0x3f800000;
+  if (!(lane_sum<C>(n, [x](int64_t i) { return x[i] * C(0); }) == 0))
+    __atomic_store_n(data<uint32_t>(loop, 0), kBitsOfOne, __ATOMIC_RELAXED);
+}
+/// Operands: found_inf (float32), gradient, factor (float32).
+template <class C> void unscale_body(const Loop& loop, int64_t begin, int64_t end) {
+  const C factor = C(*data<const float>(loop, 2));
+  const Elements<C> gradient(loop, 1);
+  for (int64_t from = begin; from < end; from += kTile) {
+    const int64_t n = end - from < kTile ? end - from : kTile;
+    C scratch[kTile];
+    C* const g = gradient.read(from, n, scratch);
+    note_non_finite(loop, g, n);
+    for (int64_t i = 0; i < n; ++i) g[i] *= factor;
+    gradient.write(from, n, g);
+  }
+}
+/// Operands: found_inf (float32), x.
+template <class C> void find_non_finite_body(const Loop& loop, int64_t begin, int64_t end) {
+  const Elements<C> x(loop, 1);
+  for (int64_t from = begin; from < end; from += kTile) {
+    const int64_t n = end - from < kTile ? end - from : kTile;
+    C scratch[kTile];
+    note_non_finite(loop, x.read(from, n, scratch), n);
+  }
 }
 
 }  // namespace
@@ -179,3 +235,5 @@ TANDEM_FLOATING_BODY(abs_maxima, abs_maxima_body)
 TANDEM_FLOATING_BODY(abs_minima, abs_minima_body)
 TANDEM_FLOATING_BODY(scale, scale_body)
 TANDEM_FLOATING_BODY(add_number, add_number_body)
+TANDEM_FLOATING_BODY(unscale, unscale_body)
+TANDEM_FLOATING_BODY(find_non_finite, find_non_finite_body)
