@@ -82,6 +82,9 @@ python3 ci/plain_words.py --since HEAD --most 0 || failed=1  # none in changes t
 # Every public declaration has a comment.
 python3 ci/reference.py || failed=1
 
+# The check of hot kernels, which runs in the build with CUDA's compiler, finds planted problems.
+python3 ci/sass_test.py >/dev/null || failed=1
+
 # Measured figures in the docs name command, date and machine. Tests too long for CI have a record of their last run.
 python3 ci/figures.py || failed=1
 tests/soak/soak.py --check || failed=1

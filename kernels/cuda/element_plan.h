@@ -2,6 +2,8 @@
 // have the same parameter type, one function can launch any of them. The type is plain data without std types;
 // planner.cpp fills it in.
 #pragma once
+#include <stddef.h>
+
 #include "tandem/core/loop/loop.h"
 #include "tandem/kernels/cuda/divider.cuh"
 
@@ -14,6 +16,10 @@ constexpr int kVectorsPerThread = 2, kScalarsPerThread = 4;
 /// Number of elements in a vector, for each compute type C.
 template <class C> constexpr int kVectorWidth = 4;
 template <> inline constexpr int kVectorWidth<double> = 2;
+/// Number of elements per thread in a plain plan, and per vector of such a plan if the largest elements of its operands
+/// have `size` bytes. The vector fills one load or store of 16 bytes.
+constexpr int kPlainElements = 8;
+constexpr int plain_width(size_t size) { return size == 1 ? 8 : 16 / int(size); }
 
 struct ElementOperand {
   char* data;                 // null if the operand is a scalar, so that every element is `value`
@@ -25,8 +31,9 @@ struct ElementOperand {
 struct ElementPlan {
   int rank;            // number of dimensions after collapsing, at least 1
   bool is_vectorized;  // whether an item is a vector (the last one may be partial) or one element
-  // Whether all vectors are full, and every operand is contiguous float32 or a scalar that the plan holds.
-  bool plain;
+  // Number of vectors per thread if the plan is plain: every operand is contiguous or a scalar that the plan holds, and
+  // all vectors are full and aligned. The vectors have plain_width() elements. Otherwise 0.
+  uint8_t plain;
   uint32_t items, count;         // number of items and of elements, fewer than 2^31
   Divider32 dividers[kMaxDims];  // divide an item index by the sizes of the dimensions (in items), innermost first
   int operand_count;

@@ -2,12 +2,13 @@
 // last vector, and conversion from and to the dtypes in memory. A functor therefore computes in one of three types
 // instead of ten dtypes, and is compiled into one kernel per type.
 //
-// The kernels are memory-bound. If every operand is contiguous or constant along the innermost dimension, a thread
-// computes two vectors (of four elements; of two in double) with loads of up to 128 bits. In any other layout it
-// computes four elements, each blockDim.x after the previous one. A thread issues all its loads before it computes:
-// enough loads are then in flight, and y may alias an input exactly. Branches on dtype and layout are uniform over all
-// threads; they cost a few of the two hundred instructions that a multiprocessor can execute while a warp waits for its
-// vectors.
+// The kernels are memory-bound. If all operands are contiguous, a thread computes eight elements in vectors of 128 bits
+// ("plain" plans). If every operand is contiguous or constant along the innermost dimension only, it computes two
+// vectors (of four elements; of two in double) with loads of up to 128 bits. In any other layout it computes four
+// elements, each blockDim.x after the previous one. A thread issues all its loads before it computes: enough loads are
+// then in flight, and y may alias an input exactly. Branches on dtype and layout are uniform over all threads. In plain
+// plans there are few, because a multiprocessor executes about two hundred instructions while a warp waits for its
+// vectors; ci/sass.py counts them.
 #pragma once
 #include <type_traits>
 
@@ -214,50 +215,99 @@ TANDEM_HD void store_items(const ElementPlan& plan, uint32_t first, const int64_
   }
 }
 
-/// Version of elementwise_kernel for plans whose member `plain` is true. Many tensors are so small that the branches of
-/// the general kernel would take as long as the computation.
-template <class F, int N> TANDEM_HD void plain_elements(const ElementPlan& plan, const F& f) {
-  using Vector = Packet<float, kVectorWidth<float>>;
-  const uint32_t first = blockIdx.x * blockDim.x * kVectorsPerThread + threadIdx.x;
-  Vector x[kVectorsPerThread][N] = {};
-#pragma unroll
-  for (int u = 0; u < kVectorsPerThread; ++u) {
-    const uint32_t item = first + u * blockDim.x;
-#pragma unroll
-    for (int k = 0; k < N; ++k) {
-      const ElementOperand& from = plan.operands[1 + k];
-      if (!from.data) {
-#pragma unroll
-        for (int v = 0; v < kVectorWidth<float>; ++v) x[u][k][v] = __builtin_bit_cast(float, uint32_t(from.value));
-      } else if (item < plan.items) {
-        x[u][k] = word_at<Vector>(from.data + size_t(item) * sizeof(Vector));
-      }
-    }
+// ---- plain plans. The branches of the general kernel would take as long as the computation if the tensor is small,
+// and longer than the memory if its elements are small.
+
+/// Calls visit(x), where x has the type in memory of an operand with compute type C.
+template <class C, class Visitor> TANDEM_HD void visit_memory_type(const ElementOperand& operand, Visitor visit) {
+  if constexpr (math::kSame<C, Bits>) return visit_size<Bits>(operand.size, visit);
+  if constexpr (math::kSame<C, double> || math::kSame<C, int32_t> || math::kSame<C, bool>) return visit(C());
+  if constexpr (math::kSame<C, float>) {
+    if (operand.dtype == DType::float32) return visit(float());
+    if (operand.dtype == DType::bfloat16) return visit(BFloat16());
+    return visit(Half());
   }
-#pragma unroll
-  for (int u = 0; u < kVectorsPerThread; ++u) {
-    const uint32_t item = first + u * blockDim.x;
-    if (item >= plan.items) return;
-    Vector y;
-#pragma unroll
-    for (int v = 0; v < kVectorWidth<float>; ++v) {
-      float each[N];
-#pragma unroll
-      for (int k = 0; k < N; ++k) each[k] = x[u][k][v];
-      y[v] = apply<N>(f, each);
-    }
-    word_at<Vector>(plan.operands[0].data + size_t(item) * sizeof(Vector)) = y;
+  if constexpr (math::kSame<C, int64_t>) {
+    if (operand.dtype == DType::int64) return visit(int64_t());
+    if (operand.dtype == DType::int32) return visit(int32_t());
+    if (operand.dtype == DType::int16) return visit(int16_t());
+    if (operand.dtype == DType::int8) return visit(int8_t());
+    if (operand.dtype == DType::boolean) return visit(bool());
+    return visit(uint8_t());
   }
 }
 
-/// Computes y = f(x...) with N inputs, each converted to C.
-template <class F, class C, int N>
-__global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPlan plan) {
-  constexpr int W = kVectorWidth<C>;
-  const F f = make_functor<F, C>(plan.scalars);
+/// Returns the index of the thread's first vector. The u-th one is u * blockDim.x vectors after it.
+TANDEM_HD uint32_t first_plain_vector(const ElementPlan& plan) {
+  return blockIdx.x * (blockDim.x * plan.plain) + threadIdx.x;
+}
+/// Loads the thread's vectors of an operand. Leaves those beyond the last vector of the plan uninitialized, and expects
+/// that the first one exists.
+template <class T, int W>
+TANDEM_HD void load_plain(const ElementPlan& plan, const ElementOperand& from,
+                          PackedVector<T, W> (&x)[kPlainElements / W]) {
+  using Vector = PackedVector<T, W>;
+  const uint32_t first = first_plain_vector(plan);
+  if (!from.data) {  // the planner has filled the eight bytes of `value` with the element
+#pragma unroll
+    for (int u = 0; u < kPlainElements / W; ++u)
+#pragma unroll
+      for (int i = 0; i < Vector::kParts; ++i)
+        x[u].parts[i] = typename Vector::Part(from.value >> (sizeof(T) == 8 ? i % 2 * 32 : 0));
+    return;
+  }
+#pragma unroll
+  for (int u = 0; u < kPlainElements / W; ++u) {
+    const uint32_t item = first + u * blockDim.x;
+    if (u == 0 || item < plan.items) x[u] = word_at<Vector>(from.data + size_t(item) * sizeof(Vector));
+  }
+}
+/// Stores the thread's elements, converted to T, in vectors of W.
+template <class T, int W, class Result>
+TANDEM_HD void store_plain(const ElementPlan& plan, const Result (&y)[kPlainElements]) {
+  const uint32_t first = first_plain_vector(plan);
+#pragma unroll
+  for (int u = 0; u < kPlainElements / W; ++u) {
+    const uint32_t item = first + u * blockDim.x;
+    if (u > 0 && item >= plan.items) return;
+    Packet<T, W> packet;
+#pragma unroll
+    for (int v = 0; v < W; ++v) packet[v] = T(y[u * W + v]);
+    word_at<Packet<T, W>>(plan.operands[0].data + size_t(item) * sizeof(packet)) = packet;
+  }
+}
+
+/// Version of elementwise_kernel for plain plans whose inputs have one dtype. The result has the same dtype, or is
+/// bool.
+template <class F, class C, int N> TANDEM_HD void plain_elements(const ElementPlan& plan, const F& f) {
   using Result = decltype(apply<N>(f, *static_cast<const C(*)[N]>(nullptr)));
-  if constexpr (math::kSame<C, float> && math::kSame<Result, float>)
-    if (plan.plain) return plain_elements<F, N>(plan, f);
+  if (first_plain_vector(plan) >= plan.items) return;
+  C x[kPlainElements][N];
+  visit_memory_type<C>(plan.operands[N], [&](auto type) {
+    using T = decltype(type);
+    constexpr int W = plain_width(sizeof(T));
+    PackedVector<T, W> each[N][kPlainElements / W];
+#pragma unroll
+    for (int k = 0; k < N; ++k) load_plain(plan, plan.operands[1 + k], each[k]);
+#pragma unroll
+    for (int e = 0; e < kPlainElements; ++e)
+#pragma unroll
+      for (int k = 0; k < N; ++k) x[e][k] = C(each[k][e / W][e % W]);
+  });
+  Result y[kPlainElements];
+#pragma unroll
+  for (int e = 0; e < kPlainElements; ++e) y[e] = apply<N>(f, x[e]);
+  visit_memory_type<C>(plan.operands[N], [&](auto type) {
+    using T = decltype(type);
+    constexpr int W = plain_width(sizeof(T));
+    store_plain<std::conditional_t<math::kSame<Result, bool>, bool, T>, W>(plan, y);
+  });
+}
+
+/// Version of elementwise_kernel for every other plan, and any dtypes.
+template <class F, class C, int N> TANDEM_HD void general_elements(const ElementPlan& plan, const F& f) {
+  constexpr int W = kVectorWidth<C>;
+  using Result = decltype(apply<N>(f, *static_cast<const C(*)[N]>(nullptr)));
   const uint32_t first =
       blockIdx.x * blockDim.x * (plan.is_vectorized ? kVectorsPerThread : kScalarsPerThread) + threadIdx.x;
   Word<C> bits[N][kVectorsPerThread * W] = {};
@@ -284,6 +334,15 @@ __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPla
     store_items<kVectorsPerThread, W, Result>(plan, first, to, y);
   else
     store_items<kScalarsPerThread, 1, Result>(plan, first, to, y);
+}
+
+/// Computes y = f(x...) with N inputs, each converted to C.
+template <class F, class C, int N>
+__global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPlan plan) {
+  const F f = make_functor<F, C>(plan.scalars);
+  if constexpr (!math::kSame<C, double>)  // functions of double are long: a second copy is not worth its size
+    if (plan.plain) return plain_elements<F, C, N>(plan, f);
+  general_elements<F, C, N>(plan, f);
 }
 
 // Table rows of kernels; each function makes a row for one value of the column `accepts` in core/elementwise_ops.h.

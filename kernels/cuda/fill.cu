@@ -229,6 +229,7 @@ void fill(const Scalar& value, Tensor& y) {
   });
   PlannedElements elements = plan_elements("fill", y, {});
   add_value(elements, bits, y.dtype());
+  elements.plan.plain = 1;
   run_elements("fill", copy_bits, kVectorWidth<Bits>, elements, y.device());
 }
 

@@ -3,7 +3,10 @@
 // position of the output, they are written in the order of the index, so that sums have the same bits in every run (and
 // on the CPU):
 // - with few rows, or with many columns: a thread takes one column and goes through the index in order;
-// - otherwise a stable sort of the output positions comes first, and one thread does all writes to each position.
+// - otherwise a stable sort of the indices comes first, and one thread does all writes to each position. If each
+// element
+//   has its own index, each column is sorted by itself, because elements of different columns never meet: columns of up
+//   to 1024 elements are sorted in shared memory, in one pass.
 // An index out of range is reported (fault.h), and its element is skipped.
 #include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/cuda/fault.h"
@@ -139,31 +142,39 @@ __global__ void scatter_columns_kernel(IndexTensor indices, const T* __restrict_
   }
 }
 
-/// Writes a sort key for each row or element of x: its position in y, or `limit` if the index is out of range.
-template <class Key>
-__global__ void keys_kernel(IndexTensor indices, IndexShape g, int64_t count, Key limit, Key* keys) {
+/// Writes a sort key for each index: the position that it selects, or n if the index is out of range. If each element
+/// has its own index, the m keys of each column are adjacent.
+template <class Key> __global__ void keys_kernel(IndexTensor indices, IndexShape g, int64_t count, Key* keys) {
   const int64_t number = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (number >= count) return;
-  const int64_t position = indices.index[number];
+  int64_t position = indices.index[number], to = number;
   if (is_out_of_range(position, g.n)) {
     indices.report(number, position, g.n);
-    keys[number] = limit;
-  } else if (indices.each_element) {
-    const QuotientRemainder row = split(number, g.inner);
-    keys[number] = static_cast<Key>((split(row.quotient, g.m).quotient * g.n + position) * g.inner + row.rest);
-  } else {
-    keys[number] = static_cast<Key>(position);
+    position = g.n;
   }
+  if (indices.each_element) {
+    const QuotientRemainder row = split(number, g.inner), at = split(row.quotient, g.m);
+    to = (at.quotient * g.inner + row.rest) * g.m + at.rest;
+  }
+  keys[to] = static_cast<Key>(position);
 }
-/// Version of scatter_columns_kernel for sorted keys, with one thread for each column of each row. Among rows with
-/// equal keys, the threads of the first row process all of them. With SetOp, only the last row is written.
+/// Version of scatter_columns_kernel for sorted keys, with one thread for each column of each row. Among rows of a
+/// column with equal keys, the thread of the first row processes all of them. With SetOp, only the last row is written.
 template <class T, class Join, class Key>
 __global__ void scatter_sorted_kernel(const Key* __restrict__ keys, const int64_t* __restrict__ order,
-                                      const T* __restrict__ x, T* y, IndexShape g) {
+                                      const T* __restrict__ x, T* y, IndexShape g, bool each_element) {
   const int64_t item = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (item >= g.outer * g.m * g.inner) return;
-  const QuotientRemainder row = split(item, g.inner), at = split(row.quotient, g.m);
-  const int64_t column = row.rest, outer = at.quotient, p = at.rest;
+  int64_t outer = 0, column = 0, p = 0;
+  if (each_element) {
+    const QuotientRemainder sorted = split(item, g.m), at = split(sorted.quotient, g.inner);
+    outer = at.quotient, column = at.rest, p = sorted.rest;
+    keys += sorted.quotient * g.m;
+    order += sorted.quotient * g.m;
+  } else {
+    const QuotientRemainder row = split(item, g.inner), at = split(row.quotient, g.m);
+    outer = at.quotient, column = row.rest, p = at.rest;
+  }
   const Key key = keys[p];
   if (key == static_cast<Key>(g.n)) return;
   x += outer * g.m * g.inner + column;
@@ -188,19 +199,17 @@ template <class Key, class Visit>
 void scatter_sorted(const IndexTensor& indices, const Tensor& x, const Tensor& y, const IndexShape& g,
                     Visit visit_type) {
   const Device device = y.device();
-  // If each element has its own index, the elements are treated as rows with one element each.
-  const int64_t count = indices.each_element ? g.outer * g.m * g.inner : g.m;
-  const int64_t limit = indices.each_element ? g.outer * g.n * g.inner : g.n;
-  const IndexShape sorted = indices.each_element ? IndexShape{1, limit, count, 1} : g;
-  const Tensor keys = core::empty({1, count}, dtype_of<Key>(), device);
-  Tensor in_order = core::empty({1, count}, dtype_of<Key>(), device), order = core::empty({1, count}, kInt64, device);
-  launch(indices.report.op(), keys_kernel<Key>, shape_for(count), device, indices, g, count, static_cast<Key>(limit),
+  const int64_t sorted = indices.each_element ? g.outer * g.inner : 1;  // number of sorted rows of m keys
+  const Tensor keys = core::empty({sorted, g.m}, dtype_of<Key>(), device);
+  Tensor in_order = core::empty(keys.sizes(), dtype_of<Key>(), device),
+         order = core::empty(keys.sizes(), kInt64, device);
+  launch(indices.report.op(), keys_kernel<Key>, shape_for(sorted * g.m), device, indices, g, sorted * g.m,
          keys.data<Key>());
   sort(keys, /*descending=*/false, in_order, order);
   visit_type([&]<class T, class Join>() {
-    launch(indices.report.op(), scatter_sorted_kernel<T, Join, Key>, shape_for(sorted.outer * sorted.m * sorted.inner),
-           device, in_order.data<Key>(), order.data<int64_t>(), static_cast<const T*>(x.raw_data()),
-           static_cast<T*>(y.raw_data()), sorted);
+    launch(indices.report.op(), scatter_sorted_kernel<T, Join, Key>, shape_for(g.outer * g.m * g.inner), device,
+           in_order.data<Key>(), order.data<int64_t>(), static_cast<const T*>(x.raw_data()),
+           static_cast<T*>(y.raw_data()), g, indices.each_element);
   });
 }
 template <class Visit>
@@ -214,7 +223,7 @@ void scatter_dispatch(const IndexTensor& indices, const Tensor& x, Tensor& y, in
       launch(indices.report.op(), scatter_columns_kernel<T, Join>, shape_for(columns), y.device(), indices,
              static_cast<const T*>(x.raw_data()), static_cast<T*>(y.raw_data()), g);
     });
-  else if (y.numel() < 0x7fffffff)
+  else if (g.n < 0x7fffffff)
     scatter_sorted<int32_t>(indices, x, y, g, visit_type);
   else
     scatter_sorted<int64_t>(indices, x, y, g, visit_type);

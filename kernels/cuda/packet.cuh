@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <type_traits>
+
 #include "tandem/core/half.h"
 
 namespace tandem::kernels::cuda {
@@ -12,6 +14,28 @@ template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16
   T v[N];
   TANDEM_HD T& operator[](int i) { return v[i]; }
   TANDEM_HD const T& operator[](int i) const { return v[i]; }
+};
+
+/// Like Packet, but keeps the elements in 32-bit words, as they are in a thread's registers after a load. One
+/// instruction extracts an element.
+template <class T, int N> struct PackedVector {
+  using Part = std::conditional_t<(N * sizeof(T) < sizeof(uint32_t)), uint16_t, uint32_t>;
+  static constexpr int kParts = N * sizeof(T) / sizeof(Part);
+  Packet<Part, kParts> parts;
+  TANDEM_HD T operator[](int v) const {
+    if constexpr (sizeof(T) == 8) {
+      return __builtin_bit_cast(T, parts[2 * v] | uint64_t(parts[2 * v + 1]) << 32);
+    } else {
+      constexpr int kEach = sizeof(Part) / sizeof(T);
+      const uint32_t bits = uint32_t(parts[v / kEach]) >> (v % kEach * 8 * sizeof(T));
+      if constexpr (std::is_same_v<T, bool>)
+        return (bits & 0xff) != 0;
+      else if constexpr (sizeof(T) == 1)
+        return T(bits);
+      else
+        return __builtin_bit_cast(T, std::conditional_t<sizeof(T) == 2, uint16_t, uint32_t>(bits));
+    }
+  }
 };
 
 /// Returns a reference to the Word at p, so that one load or store moves it. p must be a multiple of Word's alignment:

@@ -2,6 +2,7 @@
 // that exceed 32-bit indices, and launches.
 #include "tandem/kernels/cuda/planner.h"
 
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 #include <sstream>
@@ -32,14 +33,13 @@ bool can_vectorize(const PlannedElements& elements, int width) {
   return true;
 }
 
-/// Returns the value of ElementPlan::plain for a plan that fits vectors.
-bool is_plain(const ElementPlan& plan, int width) {
-  bool plain = plan.rank == 1 && plan.count % static_cast<uint32_t>(width) == 0;
+/// Fills all eight bytes of each scalar's value with the scalar's element.
+void repeat_values(ElementPlan& plan) {
   for (int k = 0; k < plan.operand_count; ++k) {
-    const ElementOperand& o = plan.operands[k];
-    plain = plain && o.dtype == kFloat32 && (!o.data || o.strides[0] == o.size);
+    ElementOperand& o = plan.operands[k];
+    for (size_t at = o.size; at < sizeof o.value; at += o.size)
+      std::memcpy(reinterpret_cast<char*>(&o.value) + at, &o.value, o.size);
   }
-  return plain;
 }
 
 /// Returns a plan for the part of the elements with indices in [begin, begin + size) along dimension d.
@@ -49,6 +49,12 @@ PlannedElements slice_elements(PlannedElements elements, int d, int64_t begin, i
   elements.count = elements.count / elements.sizes[d] * size;
   elements.sizes[d] = size;
   return elements;
+}
+
+/// Launches a kernel with `each` items per thread.
+void launch_items(const char* op, ElementKernel kernel, const ElementPlan& plan, uint32_t each, Device device) {
+  const uint32_t threads = (plan.items + each - 1) / each, block = std::min<uint32_t>(threads, kElementThreads);
+  launch_elements(op, kernel, plan, (threads + block - 1) / block, block, device);
 }
 
 /// Returns the names of the dtypes for which the table has a kernel, for messages.
@@ -121,6 +127,18 @@ void add_value(PlannedElements& elements, uint64_t bits, DType dtype) {
   o.size = static_cast<uint8_t>(element_size(dtype));
 }
 
+uint8_t plain_vectors(const PlannedElements& elements) {
+  const ElementPlan& plan = elements.plan;
+  size_t largest = 1;
+  for (int k = 0; k < plan.operand_count; ++k) largest = std::max<size_t>(largest, plan.operands[k].size);
+  const size_t width = static_cast<size_t>(plain_width(largest));
+  if (plan.rank != 1 || elements.count % static_cast<int64_t>(width) != 0) return 0;
+  for (int k = 0; k < plan.operand_count; ++k) {
+    const ElementOperand& o = plan.operands[k];
+    if (o.data && (o.strides[0] != o.size || reinterpret_cast<uintptr_t>(o.data) % (width * o.size) != 0)) return 0;
+  }
+  return static_cast<uint8_t>(kPlainElements / width);
+}
 void run_elements(const char* op, ElementKernel kernel, int width, const PlannedElements& elements, Device device) {
   if (elements.count == 0) return;
   if (elements.count > kMaxElements) {
@@ -134,8 +152,13 @@ void run_elements(const char* op, ElementKernel kernel, int width, const Planned
   }
   ElementPlan plan = elements.plan;
   plan.count = plan.items = static_cast<uint32_t>(elements.count);
+  plan.plain = plan.plain ? plain_vectors(elements) : 0;
+  if (plan.plain) {
+    repeat_values(plan);
+    plan.items = plan.count / (kPlainElements / plan.plain);
+    return launch_items(op, kernel, plan, plan.plain, device);
+  }
   plan.is_vectorized = can_vectorize(elements, width);
-  plan.plain = plan.is_vectorized && is_plain(plan, width);
   int64_t inner = elements.sizes[0];
   if (plan.is_vectorized) {
     for (int k = 0; k < plan.operand_count; ++k) plan.operands[k].strides[0] *= width;
@@ -143,10 +166,7 @@ void run_elements(const char* op, ElementKernel kernel, int width, const Planned
     plan.items = (plan.items + static_cast<uint32_t>(width) - 1) / static_cast<uint32_t>(width);
   }
   for (int d = 0; d < plan.rank; ++d) plan.dividers[d] = Divider32(d == 0 ? inner : elements.sizes[d]);
-  const uint32_t each = plan.is_vectorized ? kVectorsPerThread : kScalarsPerThread,
-                 threads = (plan.items + each - 1) / each;
-  const uint32_t block = std::min<uint32_t>(threads, kElementThreads);
-  launch_elements(op, kernel, plan, (threads + block - 1) / block, block, device);
+  launch_items(op, kernel, plan, plan.is_vectorized ? kVectorsPerThread : kScalarsPerThread, device);
 }
 
 void elementwise(const char* op, const ElementKernelTable& table, Tensor& y, TensorRefs inputs,
@@ -159,6 +179,8 @@ void elementwise(const char* op, const ElementKernelTable& table, Tensor& y, Ten
   TANDEM_CHECK_AS(NotImplementedError, kernel, op, ": not implemented for '", type,
                   "'; accepted: ", names_of_dtypes(table));
   PlannedElements elements = plan_elements(op, y, inputs);
+  elements.plan.plain = type != kFloat64 && (y.dtype() == type || y.dtype() == kBool) &&
+                        std::all_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return x.dtype() == type; });
   std::copy(scalars.begin(), scalars.end(), elements.plan.scalars);
   run_elements(op, kernel, type == kFloat64 ? kVectorWidth<double> : kVectorWidth<float>, elements, y.device());
 }

@@ -4,6 +4,7 @@
 #include "tandem/kernels/elementwise.h"
 
 #include "tandem/kernels/cuda/divider.cuh"
+#include "tandem/kernels/cuda/planner.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/kernels/cuda_rows.h"
@@ -47,6 +48,13 @@ Tensor laid_out(const Tensor& x, Spacing spacing) {
   y.copy_(x);
   return y;
 }
+/// Every dtype with two numbers of elements: with a partial vector, and with vectors of the plain kernels, all full.
+const std::vector<std::pair<DType, int64_t>> kDTypesAndLengths = [] {
+  std::vector<std::pair<DType, int64_t>> all;
+  for (const DType dtype : kAllDTypes)
+    for (const int64_t n : {67, 72}) all.emplace_back(dtype, n);
+  return all;
+}();
 constexpr Spacing kLayouts[] = {Spacing::plain, Spacing::shifted, Spacing::gaps, Spacing::turned};
 
 }  // namespace
@@ -62,12 +70,12 @@ TEST_CASE("unary kernels on CUDA do what the CPU's do, for every dtype", "[cuda]
   const Row rows[] = {TANDEM_PARAMETERLESS_UNARY_KERNELS(X)};
 #undef X
   for (const Row& row : rows)
-    for (const DType dtype : kAllDTypes) {
-      CAPTURE(row.name, dtype);
+    for (const auto& [dtype, n] : kDTypesAndLengths) {
+      CAPTURE(row.name, dtype, n);
       const std::string name = row.name;
       const bool made = name.rfind("is", 0) == 0 || name == "logical_not";
-      const Tensor x = is_floating_point(dtype) ? reals({1, 67}, dtype, 5) : few_values({1, 67}, dtype);
-      Results y{core::empty({1, 67}, made ? kBool : dtype, kGpu), core::empty({1, 67}, made ? kBool : dtype, kCPU)};
+      const Tensor x = is_floating_point(dtype) ? reals({1, n}, dtype, 5) : few_values({1, n}, dtype);
+      Results y{core::empty({1, n}, made ? kBool : dtype, kGpu), core::empty({1, n}, made ? kBool : dtype, kCPU)};
       std::string refused;
       try {
         row.cpu(x, y.want);
@@ -94,14 +102,14 @@ TEST_CASE("binary kernels on CUDA do what the CPU's do, for every dtype", "[cuda
   const Row rows[] = {TANDEM_PARAMETERLESS_BINARY_KERNELS(X)};
 #undef X
   for (const Row& row : rows)
-    for (const DType dtype : kAllDTypes) {
-      CAPTURE(row.name, dtype);
+    for (const auto& [dtype, n] : kDTypesAndLengths) {
+      CAPTURE(row.name, dtype, n);
       const std::string name = row.name;
       const bool made = name.size() == 2 || name.rfind("logical", 0) == 0;
       const bool real = is_floating_point(dtype);
-      const Tensor a = real ? reals({1, 67}, dtype, 5) : few_values({1, 67}, dtype);
-      const Tensor b = real ? reals({1, 67}, dtype, 6) : few_values({67, 1}, dtype).reshape({1, 67});
-      Results y{core::empty({1, 67}, made ? kBool : dtype, kGpu), core::empty({1, 67}, made ? kBool : dtype, kCPU)};
+      const Tensor a = real ? reals({1, n}, dtype, 5) : few_values({1, n}, dtype);
+      const Tensor b = real ? reals({1, n}, dtype, 6) : few_values({n, 1}, dtype).reshape({1, n});
+      Results y{core::empty({1, n}, made ? kBool : dtype, kGpu), core::empty({1, n}, made ? kBool : dtype, kCPU)};
       bool refused = false;
       try {
         row.cpu(a, b, y.want);
@@ -119,7 +127,7 @@ TEST_CASE("binary kernels on CUDA do what the CPU's do, for every dtype", "[cuda
 
 TEST_CASE("elementwise kernels on CUDA take every length, alignment and layout", "[cuda][elementwise]") {
   TANDEM_NEEDS_GPU();
-  for (const DType dtype : {kFloat32, kFloat64, kFloat16, kInt64, kUInt8})
+  for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt8, kUInt8})
     for (const int64_t columns : {1, 2, 3, 4, 7, 8, 31, 32, 33, 127, 1025})
       for (const Spacing spacing : kLayouts) {
         CAPTURE(dtype, columns, static_cast<int>(spacing));
@@ -163,11 +171,51 @@ TEST_CASE("elementwise kernels on CUDA broadcast, also a number that lies on the
   CHECK_THROWS_WITH(kernels::cuda::mul(y, two, y), Contains("mul") && Contains("cpu"));
 }
 
+TEST_CASE("where on CUDA selects elements of every size, of tensors and numbers, aligned or not",
+          "[cuda][elementwise]") {
+  TANDEM_NEEDS_GPU();
+  for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kUInt8, kBool})
+    for (const int64_t n : {5, 8, 12, 2056})  // 2056 elements take several blocks, the last one not full
+      for (const Spacing spacing : {Spacing::plain, Spacing::shifted}) {
+        CAPTURE(dtype, n, static_cast<int>(spacing));
+        const Tensor mask = few_values({1, n}, kBool), one = core::scalar(1, dtype, kCPU);
+        const Tensor x = few_values({1, n}, dtype), y = reals({1, n}, kFloat32, 9).to(dtype);
+        Tensor want = core::empty(x.sizes(), dtype, kCPU);
+        for (const auto& [a, b] : {std::pair(x, y), std::pair(x, one), std::pair(one, y), std::pair(one, one)}) {
+          kernels::cpu::where(mask, a, b, want);
+          const auto on_gpu = [&](const Tensor& t) { return t.numel() == 1 ? t : laid_out(t.to(kGpu), spacing); };
+          Tensor got = core::empty(x.sizes(), dtype, kGpu);
+          kernels::cuda::where(laid_out(mask.to(kGpu), spacing), on_gpu(a), on_gpu(b), got);
+          CHECK(count_differences(got, want) == 0);
+        }
+      }
+}
+
+TEST_CASE("contiguous and aligned operands get a plain plan on CUDA, with vectors of 16 bytes", "[cuda][elementwise]") {
+  TANDEM_NEEDS_GPU();
+  const auto vectors = [](const Tensor& y, const Tensor& a, const Tensor& b) {
+    return static_cast<int>(kernels::cuda::plain_vectors(kernels::cuda::plan_elements("add", y, {a, b})));
+  };
+  const auto tensor = [](DType dtype, IntArrayRef sizes = {2, 40}) { return core::empty(sizes, dtype, kGpu); };
+  const Tensor x = tensor(kBFloat16), number = core::scalar(3, kBFloat16, kCPU);
+  CHECK(vectors(x, x, x) == 1);  // per thread, which computes 8 elements
+  CHECK(vectors(x, x, number) == 1);
+  CHECK(vectors(tensor(kFloat32), tensor(kFloat32), tensor(kFloat32)) == 2);
+  CHECK(vectors(tensor(kBool), tensor(kFloat32), tensor(kFloat32)) == 2);
+  CHECK(vectors(tensor(kBool), tensor(kBool), tensor(kBool)) == 1);
+  CHECK(vectors(tensor(kInt64), tensor(kInt64), tensor(kInt64)) == 4);
+  CHECK(vectors(x, x, tensor(kBFloat16, {40})) == 0);                             // broadcasts along a dimension
+  CHECK(vectors(x, x, tensor(kBFloat16, {1})) == 0);                              // a number on the GPU
+  CHECK(vectors(x, x, laid_out(x, Spacing::shifted)) == 0);                       // not aligned to 16 bytes
+  CHECK(vectors(tensor(kBFloat16, {36}), tensor(kBFloat16, {36}), number) == 0);  // a vector would be partial
+  CHECK(vectors(tensor(kFloat32, {36}), tensor(kFloat32, {36}), tensor(kFloat32, {36})) == 2);
+}
+
 TEST_CASE("copies on CUDA convert every dtype into every other", "[cuda][elementwise]") {
   TANDEM_NEEDS_GPU();
   for (const DType from : kAllDTypes)
     for (const DType to : kAllDTypes)
-      for (const int64_t n : {6, 35}) {
+      for (const int64_t n : {6, 35, 36, 1026}) {  // 72 and 2052 elements fill all vectors of the plain kernels
         CAPTURE(from, to, n);
         const Tensor x = few_values({2, n}, from);
         Tensor want = core::empty(x.sizes(), to, kCPU), got = core::empty(x.sizes(), to, kGpu);

@@ -129,6 +129,12 @@ const Row kLaunchRows[] = {
      },
      {{6, 16}, {6, 16}}},
     {"cat of many", 2, [](const Inputs& in) { return cat(Inputs(40, in[0]), 1); }, {{3, 8}}},
+    {"scatter_add along rows",
+     4,  // one launch each for the index, its keys, the sort of all rows, and the sums
+     [](const Inputs& in) {
+       return in[0].scatter_add(1, zeros({40, 100}, in[0].options().dtype(kInt64)), in[1]);
+     },
+     {{40, 50}, {40, 100}}},
     {"adaptive_avg_pool2d", 1, [](const Inputs& in) { return adaptive_avg_pool2d(in[0], 1); }, {{3, 4, 5, 6}}},
 };
 

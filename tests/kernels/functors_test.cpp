@@ -84,6 +84,9 @@ TEST_CASE("float functions of one number are within a few units in the last plac
            row(
                "gelu", [](float x) { return math::gelu(x); },
                [](double x) { return 0.5 * x * std::erfc(x * -std::sqrt(0.5)); }, -12, 20, fine, 6.5),
+           row(
+               "erfinv", [](float x) { return math::erfinv(x); }, [](double x) { return math::erfinv(x); }, -1, 1, step,
+               2.1),
            row(TANDEM_ROW_OF(exp2), -151, 129, step, 1.3),
            row(TANDEM_ROW_OF(sinh), -91, 91, step, 2.5),
            row(TANDEM_ROW_OF(cosh), -91, 91, step, 2),
@@ -249,6 +252,8 @@ TEST_CASE("float functions keep NaN, infinities, signed zeros and the ends of th
   CHECK(math::erfc(0.0f) == 1);
   CHECK(math::erfc(kInf) == 0);
   CHECK(math::erfc(-kInf) == 2);
+  CHECK((math::erfinv(1.0f) == kInf && math::erfinv(-1.0f) == -kInf && is_zero_with_sign(math::erfinv(-0.0f), true)));
+  for (const float beyond : {std::nextafter(1.0f, 2.0f), -2.0f, kInf, -kInf}) CHECK(std::isnan(math::erfinv(beyond)));
   CHECK(math::gelu(kInf) == kInf);
   CHECK(math::gelu_derivative(0.0f) == 0.5f);
   CHECK(math::cos(0.0f) == 1);
