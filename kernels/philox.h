@@ -11,12 +11,14 @@ struct PhiloxBlock {
   uint32_t word[4];
 };
 
+// factors of a round's two multiplications
+constexpr uint32_t kPhiloxFactor0 = 0xD2511F53u, kPhiloxFactor1 = 0xCD9E8D57u;
 // numbers that each round adds to the two round keys
 constexpr uint32_t kPhiloxStep0 = 0x9E3779B9u, kPhiloxStep1 = 0xBB67AE85u;
 
 /// Computes one of the ten rounds, with the keys k0 and k1 of this round.
 TANDEM_HD PhiloxBlock philox_round(PhiloxBlock c, uint32_t k0, uint32_t k1) {
-  const uint64_t a = uint64_t(0xD2511F53u) * c.word[0], b = uint64_t(0xCD9E8D57u) * c.word[2];
+  const uint64_t a = uint64_t(kPhiloxFactor0) * c.word[0], b = uint64_t(kPhiloxFactor1) * c.word[2];
   return {{uint32_t(b >> 32) ^ c.word[1] ^ k0, uint32_t(b), uint32_t(a >> 32) ^ c.word[3] ^ k1, uint32_t(a)}};
 }
 /// Returns the four words of a block. The key of Philox is the seed, and its counter is (block, stream).

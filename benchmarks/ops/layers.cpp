@@ -73,12 +73,17 @@ std::vector<Benchmark> layer_benchmarks() {
                  .prepare = forward([](const Inputs& in) { return std::get<0>(max_pool2d_with_indices(in[0], 2)); })});
   const std::vector<Shapes> heads = {{{8, 8, 128, 32}, {8, 8, 128, 32}, {8, 8, 128, 32}},
                                      {{1, 8, 1024, 64}, {1, 8, 1024, 64}, {1, 8, 1024, 64}}};
-  for (const bool causal : {false, true}) {
-    const std::string variant = causal ? "scaled_dot_product_attention/causal_" : "scaled_dot_product_attention/";
-    const Op op = [=](const Inputs& in) { return scaled_dot_product_attention(in[0], in[1], in[2], {}, 0, causal); };
-    out.push_back({.name = variant + "forward", .cases = heads, .prepare = forward(op)});
-    out.push_back({.name = variant + "backward", .cases = heads, .prepare = backward(op)});
-  }
+  const auto attention = [&](const std::string& variant, double dropout_p, bool causal) {
+    const std::string name = "scaled_dot_product_attention/" + variant;
+    const Op op = [=](const Inputs& in) {
+      return scaled_dot_product_attention(in[0], in[1], in[2], {}, dropout_p, causal);
+    };
+    out.push_back({.name = name + "forward", .cases = heads, .prepare = forward(op)});
+    out.push_back({.name = name + "backward", .cases = heads, .prepare = backward(op)});
+  };
+  attention("", 0, false);
+  attention("causal_", 0, true);
+  attention("dropout_", 0.1, false);
   // batch_norm is timed in training mode, without running statistics
   both("batch_norm", normal, [](const Inputs& in) { return batch_norm(in[0], in[1], in[2], {}, {}, true); });
   both("layer_norm", rows, [](const Inputs& in) { return layer_norm(in[0], {in[1].size(0)}, in[1], in[2]); });

@@ -205,10 +205,10 @@ def batch_norm_evaluation(shapes):
     return lambda: F.batch_norm(x, mean, var, w, b, training=False)
 
 
-def attention(variant, causal):
+def attention(variant, causal=False, dropout=0.0):
     """Uses values(), not inputs(): the 4-dimensional inputs are no images, so channels-last does not apply."""
     def op(q, k, v):
-        return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=causal)
 
     def prepare(shapes):
         x = [values(s) for s in shapes]
@@ -216,6 +216,17 @@ def attention(variant, causal):
     name = "scaled_dot_product_attention/" + variant
     return {name + "forward": prepare,
             name + "backward": backward(op, lambda shapes: [values(s).requires_grad_() for s in shapes])}
+
+
+def bfloat16_attention():
+    def narrowed(shapes):
+        return [values(s).to(torch.bfloat16).requires_grad_() for s in shapes]
+
+    def prepare(shapes):
+        x = [a.detach() for a in narrowed(shapes)]
+        return lambda: F.scaled_dot_product_attention(*x)
+    name = "scaled_dot_product_attention/bfloat16"
+    return {name: prepare, name + "_backward": backward(F.scaled_dot_product_attention, narrowed)}
 
 
 LAYERS = {
@@ -230,8 +241,10 @@ LAYERS = {
     **both("adaptive_avg_pool2d", lambda x: F.adaptive_avg_pool2d(x, 1)),
     **both("batch_norm", batch_norm),
     "batch_norm/evaluation": batch_norm_evaluation,
-    **attention("", False),
-    **attention("causal_", True),
+    **attention(""),
+    **attention("causal_", causal=True),
+    **attention("dropout_", dropout=0.1),
+    **bfloat16_attention(),
     **both("layer_norm", lambda x, w, b: F.layer_norm(x, w.shape, w, b)),
 }
 

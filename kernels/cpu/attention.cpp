@@ -1,8 +1,12 @@
 // Plans the CPU loops of attention. Each unit of work multiplies a block of queries by blocks of keys in one thread,
-// with a few matrix products.
+// with a few matrix products. If the operands are of a half type, blocks of them are converted to float32. On
+// processors that multiply bfloat16, the factors of products stay bfloat16: scores and sums are float32, and weights
+// are rounded.
 #include "tandem/kernels/attention.h"
 
 #include <algorithm>
+#include <array>
+#include <type_traits>
 
 #include "tandem/kernels/cpu/gemm.h"
 #include "tandem/kernels/cpu/planner.h"
@@ -13,6 +17,8 @@ namespace tandem::kernels::cpu {
 TANDEM_DECLARE_LOOP(attention_exps)
 TANDEM_DECLARE_LOOP(attention_finish)
 TANDEM_DECLARE_LOOP(attention_gradients)
+TANDEM_DECLARE_LOOP(attention_widen)
+TANDEM_DECLARE_LOOP(attention_narrow)
 namespace {
 
 // Numbers of queries and keys in a block. The scores of a block, and in backward also their gradients, stay in the L2
@@ -26,10 +32,17 @@ struct Attention {
   int64_t l, s, e, v;
   bool causal;
   double scale;
-  bool mask_is_bool;
+  double dropout_p;
+  DType mask_dtype;
+  bool half;               // whether the operands are of a half type
+  bool bfloat16_products;  // whether the factors of products are bfloat16
   int64_t pieces;  // number of units of work per matrix: blocks of queries (forward) or groups of keys (backward)
   int64_t keys_per_group;  // number of keys in a group (backward)
   int64_t matrices;
+  /// Returns the scalars with which loops find the random numbers of a block's weights.
+  std::array<LoopScalar, 3> dropout(int64_t matrix, int64_t query, int64_t key) const {
+    return {real(1 - dropout_p), integer((matrix * l + query) * s + key), integer(s)};
+  }
   /// Returns the number of keys that the queries before index `query_end` see, counted from key 0.
   int64_t keys(int64_t query_end) const { return causal ? std::min(s, query_end) : s; }
 };
@@ -63,8 +76,7 @@ template <class T> Rows<T> rows_of(const Loop& loop, int k, int64_t index, int64
 struct Mask {
   char* data;
   int64_t size, row, column;  // in elements
-  Mask(const Loop& loop, int k, int64_t index, bool is_bool, size_t element)
-      : size(is_bool ? 1 : static_cast<int64_t>(element)) {
+  Mask(const Loop& loop, int k, int64_t index, DType dtype) : size(static_cast<int64_t>(element_size(dtype))) {
     const Rows<char> bytes = rows_of<char>(loop, k, index, 0);
     data = bytes.data;
     row = bytes.row / size;
@@ -80,120 +92,288 @@ void run_rows(const LoopTables& tables, const char* name, std::initializer_list<
   call_loop(select_body(tables, dtype_of<T>(), name), dtype_of<T>(), operands, scalars, rows);
 }
 /// Computes c = op(a) op(b), or c += op(a) op(b) if `accumulate`. op transposes if transpose_a or transpose_b is set.
-template <class T>
-void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const Rows<T>& a, const Rows<T>& b,
+/// F, the type of the factors, is T or BFloat16.
+template <class F, class T>
+void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const Rows<F>& a, const Rows<F>& b,
              bool accumulate, const Rows<T>& c) {
-  gemm(Gemm{transpose_a, transpose_b, accumulate, m, n, k, a.leading_dimension(), b.leading_dimension(),
-            c.leading_dimension()},
-       a.data, b.data, c.data);
+  const Gemm g{transpose_a,           transpose_b,           accumulate,           m, n, k,
+               a.leading_dimension(), b.leading_dimension(), c.leading_dimension()};
+  if constexpr (std::is_same_v<F, T>)
+    gemm(g, a.data, b.data, c.data);
+  else
+    onednn_gemm(g, a.data, b.data, c.data);
+}
+/// Returns a block as a factor of products: the block itself or, if F is BFloat16, a rounded copy in `room`.
+template <class F, class T> Rows<F> as_factor(const Rows<T>& block, int64_t rows, F* room) {
+  if constexpr (std::is_same_v<F, T>) {
+    return block;
+  } else {
+    const LoopScalar columns = integer(block.columns);
+    call_loop(select_body(loops::attention_narrow, kBFloat16, "attention"), kBFloat16, {room, block.data},
+              {columns, columns}, rows);
+    return {room, block.columns, block.columns};
+  }
 }
 
-/// Computes out and lse for units [begin, end). A unit is a block of queries of one matrix. Operands: out, lse, q, k,
-/// v, mask.
-template <class T> void forward_units(const Attention& a, const Loop& loop, int64_t begin, int64_t end) {
-  T *const scores = reinterpret_cast<T*>(loop_scratch()), *const peaks = scores + kQueries * kKeys,
-           *const sums = peaks + kQueries;
+/// Returns `count`, rounded up so that parts of the scratch memory start at multiples of 64 bytes.
+int64_t padded(int64_t count) { return ceil_div(count, 16) * 16; }
+/// Hands out parts of the loop's scratch memory.
+template <class T> class ScratchParts {
+ public:
+  T* take(int64_t count) {
+    T* const taken = next_;
+    next_ += padded(count);
+    return taken;
+  }
+
+ private:
+  T* next_ = reinterpret_cast<T*>(loop_scratch());
+};
+
+/// Matrix `index` of operand k, whose rows are computed in T. Rows of a half type are converted in memory that the
+/// caller provides (`room`).
+template <class T> class Matrix {
+ public:
+  Matrix(const Loop& loop, int k, int64_t index, int64_t columns)
+      : rows_(rows_of<T>(loop, k, index, columns)), dtype_(loop.dtype) {
+    if (is_half(dtype_)) rows_.row = rows_of<Half>(loop, k, index, columns).row;
+  }
+  /// Returns `count` rows from row `first` on: in place or, for a half type, converted.
+  Rows<T> read(int64_t first, int64_t count, T* room) const {
+    if (is_half(dtype_)) convert(loops::attention_widen, room, half_rows(first), count);
+    return place(first, room);
+  }
+  /// Like read(), but the rows are factors of products. If F is BFloat16, they are used in place.
+  template <class F> Rows<F> factor(int64_t first, int64_t count, T* room) const {
+    if constexpr (std::is_same_v<F, T>)
+      return read(first, count, room);
+    else
+      return {reinterpret_cast<F*>(half_rows(first)), rows_.row, rows_.columns};
+  }
+  /// Returns the memory in which to compute rows from row `first` on. Call write() afterwards.
+  Rows<T> place(int64_t first, T* room) const {
+    return is_half(dtype_) ? Rows<T>{room, rows_.columns, rows_.columns} : rows_.from(first);
+  }
+  void write(int64_t first, int64_t count, const Rows<T>& computed) const {
+    if (is_half(dtype_)) convert(loops::attention_narrow, half_rows(first), computed.data, count);
+  }
+
+ private:
+  Half* half_rows(int64_t first) const { return reinterpret_cast<Half*>(rows_.data) + first * rows_.row; }
+  void convert(const LoopTables& tables, void* to, const void* from, int64_t count) const {
+    call_loop(select_body(tables, dtype_, "attention"), dtype_, {to, from},
+              {integer(rows_.columns), integer(rows_.row)}, count);
+  }
+
+  Rows<T> rows_;  // the row stride counts elements of dtype_
+  DType dtype_;
+};
+
+/// Returns the number of elements of scratch memory that forward_units() takes.
+int64_t forward_scratch(const Attention& a) {
+  const int64_t keys = std::min(kKeys, a.s), scores = padded(kQueries * kKeys) + 2 * padded(kQueries);
+  if (!a.half) return scores;
+  return scores + padded(kQueries * a.v) +
+         (a.bfloat16_products ? padded(kQueries * kKeys / 2)
+                              : padded(kQueries * a.e) + padded(keys * a.e) + padded(keys * a.v));
+}
+/// Computes out and lse for units [begin, end). A unit is a block of queries of one matrix. F is the type of the
+/// factors of products. Operands: out, lse, q, k, v, mask, random.
+template <class T, class F> void forward_units(const Attention& a, const Loop& loop, int64_t begin, int64_t end) {
+  ScratchParts<T> scratch;
+  T *const scores = scratch.take(kQueries * kKeys), *const peaks = scratch.take(kQueries),
+           *const sums = scratch.take(kQueries);
+  const int64_t most_keys = std::min(kKeys, a.s);
+  constexpr bool kLowFactors = !std::is_same_v<F, T>;
+  const auto take_if = [&](bool needed, int64_t count) { return needed ? scratch.take(count) : nullptr; };
+  const bool converted = a.half && !kLowFactors;
+  T *const out_room = take_if(a.half, kQueries * a.v), *const q_room = take_if(converted, kQueries * a.e),
+           *const k_room = take_if(converted, most_keys * a.e), *const v_room = take_if(converted, most_keys * a.v);
+  F* const weights = reinterpret_cast<F*>(take_if(kLowFactors, kQueries * kKeys / 2));
+  const void* const random = data<char>(loop, 6);
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t index = unit / a.pieces, query = unit % a.pieces * kQueries, rows = std::min(kQueries, a.l - query);
-    const Rows<T> out = rows_of<T>(loop, 0, index, a.v).from(query), q = rows_of<T>(loop, 2, index, a.e).from(query),
-                  k = rows_of<T>(loop, 3, index, a.e), v = rows_of<T>(loop, 4, index, a.v);
-    const Mask mask(loop, 5, index, a.mask_is_bool, sizeof(T));
-    const LoopScalar is_bool = integer(a.mask_is_bool), row = integer(mask.row), column = integer(mask.column);
+    const Matrix<T> k(loop, 3, index, a.e), v(loop, 4, index, a.v), all_out(loop, 0, index, a.v);
+    const Rows<F> q = Matrix<T>(loop, 2, index, a.e).template factor<F>(query, rows, q_room);
+    const Rows<T> out = all_out.place(query, out_room);
+    const Mask mask(loop, 5, index, a.mask_dtype);
+    const LoopScalar dtype = integer(static_cast<int64_t>(a.mask_dtype)), row = integer(mask.row),
+                     column = integer(mask.column);
     const int64_t keys = a.keys(query + rows);
     for (int64_t key = 0; key < keys; key += kKeys) {
       const int64_t width = std::min(kKeys, keys - key), seen = a.causal ? query + 1 - key : a.s;
       const Rows<T> block{scores, width, width};
-      product(false, true, rows, width, a.e, q, k.from(key), false, block);
-      run_rows<T>(loops::attention_exps, "attention", {scores, peaks, sums, out.data, mask.at(query, key)},
-                  {integer(width), integer(seen), real(a.scale), is_bool, row, column, integer(key == 0), integer(a.v),
-                   integer(out.row)},
+      const auto [keep, first, line] = a.dropout(index, query, key);
+      product(false, true, rows, width, a.e, q, k.template factor<F>(key, width, k_room), false, block);
+      run_rows<T>(loops::attention_exps, "attention", {scores, peaks, sums, out.data, mask.at(query, key), random},
+                  {integer(width), integer(seen), real(a.scale), dtype, row, column, integer(key == 0), integer(a.v),
+                   integer(out.row), keep, first, line},
                   rows);
-      product(false, false, rows, a.v, width, block, v.from(key), key > 0, out);
+      product(false, false, rows, a.v, width, as_factor<F>(block, rows, weights),
+              v.template factor<F>(key, width, v_room), key > 0, out);
     }
     run_rows<T>(loops::attention_finish, "attention",
                 {peaks, sums, out.data, data<T>(loop, 1) + index * a.l + query, mask.at(query, 0)},
-                {integer(a.s), {}, {}, is_bool, row, column, integer(a.v), integer(out.row)}, rows);
+                {integer(a.s), {}, {}, dtype, row, column, integer(a.v), integer(out.row)}, rows);
+    all_out.write(query, rows, out);
   }
 }
 
 /// Computes the gradients for units [begin, end). A unit is a group of keys of one matrix: it writes the gradients of
-/// these keys and values, and the group's contribution to the gradient of the queries. Operands: dq (contribution of
-/// the first group), dk, dv, contributions of the other groups to dq, dout, q, k, v, out, lse, mask.
-template <class T> void backward_units(const Attention& a, const Loop& loop, int64_t begin, int64_t end) {
-  T *const scores = reinterpret_cast<T*>(loop_scratch()), *const gradients = scores + kQueries * kBackwardKeys;
-  for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t index = unit / a.pieces, group = unit % a.pieces;
-    const Rows<T> dk = rows_of<T>(loop, 1, index, a.e), dv = rows_of<T>(loop, 2, index, a.v),
-                  dout = rows_of<T>(loop, 4, index, a.v), q = rows_of<T>(loop, 5, index, a.e),
-                  k = rows_of<T>(loop, 6, index, a.e), v = rows_of<T>(loop, 7, index, a.v),
-                  out = rows_of<T>(loop, 8, index, a.v);
-    const Rows<T> dq = group == 0
-                           ? rows_of<T>(loop, 0, index, a.e)
-                           : Rows<T>{data<T>(loop, 3) + ((group - 1) * a.matrices + index) * a.l * a.e, a.e, a.e};
-    const T* const lse = data<T>(loop, 9) + index * a.l;
-    const Mask mask(loop, 10, index, a.mask_is_bool, sizeof(T));
-    const int64_t first = group * a.keys_per_group, last = std::min(a.s, first + a.keys_per_group);
-    dq.clear(a.l);
-    dk.from(first).clear(last - first);
-    dv.from(first).clear(last - first);
-    for (int64_t key = first; key < last; key += kBackwardKeys) {
-      for (int64_t query = a.causal ? key / kQueries * kQueries : 0; query < a.l; query += kQueries) {
-        const int64_t rows = std::min(kQueries, a.l - query);
-        const int64_t width = std::min(kBackwardKeys, std::min(last, a.keys(query + rows)) - key);
-        const Rows<T> block{scores, width, width}, gradient{gradients, width, width};
-        product(false, true, rows, width, a.e, q.from(query), k.from(key), false, block);
-        product(false, true, rows, width, a.v, dout.from(query), v.from(key), false, gradient);
-        run_rows<T>(loops::attention_gradients, "attention_backward",
-                    {scores, gradients, lse + query, out.from(query).data, dout.from(query).data, mask.at(query, key)},
-                    {integer(width), integer(a.causal ? query + 1 - key : a.s), real(a.scale), integer(a.mask_is_bool),
-                     integer(mask.row), integer(mask.column), integer(a.v), integer(out.row), integer(dout.row)},
-                    rows);
-        product(true, false, width, a.v, rows, block, dout.from(query), true, dv.from(key));
-        product(true, false, width, a.e, rows, gradient, q.from(query), true, dk.from(key));
-        product(false, false, rows, a.e, width, gradient, k.from(key), true, dq.from(query));
-      }
+/// these keys and values, and the group's contribution to the gradient of the queries, which is never of a half type.
+/// F is the type of the factors of products. Operands: dq (contribution of the first group), dk, dv, contributions of
+/// the other groups to dq, dout, q, k, v, out, lse, mask, random.
+template <class T, class F> class BackwardUnits {
+ public:
+  BackwardUnits(const Attention& a, const Loop& loop) : a_(a), loop_(loop) {
+    ScratchParts<T> scratch;
+    scores_ = scratch.take(kQueries * kBackwardKeys);
+    gradients_ = scratch.take(kQueries * kBackwardKeys);
+    if (!a.half) return;
+    const int64_t keys = std::min(kBackwardKeys, a.s);
+    dk_ = scratch.take(keys * a.e);
+    dv_ = scratch.take(keys * a.v);
+    out_ = scratch.take(kQueries * a.v);
+    dout_ = scratch.take(kQueries * a.v);
+    if (kLowFactors) {
+      low_scores_ = reinterpret_cast<F*>(scratch.take(kQueries * kBackwardKeys / 2));
+      low_gradients_ = reinterpret_cast<F*>(scratch.take(kQueries * kBackwardKeys / 2));
+    } else {
+      k_ = scratch.take(keys * a.e);
+      v_ = scratch.take(keys * a.v);
+      q_ = scratch.take(kQueries * a.e);
     }
   }
+  void run(int64_t unit) const {
+    const int64_t index = unit / a_.pieces, group = unit % a_.pieces;
+    const Matrix<T> all_k(loop_, 6, index, a_.e), all_v(loop_, 7, index, a_.v), all_dk(loop_, 1, index, a_.e),
+        all_dv(loop_, 2, index, a_.v);
+    const Rows<T> dq = group == 0
+                           ? rows_of<T>(loop_, 0, index, a_.e)
+                           : Rows<T>{data<T>(loop_, 3) + ((group - 1) * a_.matrices + index) * a_.l * a_.e, a_.e, a_.e};
+    const int64_t first = group * a_.keys_per_group, last = std::min(a_.s, first + a_.keys_per_group);
+    dq.clear(a_.l);
+    for (int64_t key = first; key < last; key += kBackwardKeys) {
+      const int64_t keys = std::min(kBackwardKeys, last - key);
+      const Rows<T> dk = all_dk.place(key, dk_), dv = all_dv.place(key, dv_);
+      dk.clear(keys);
+      dv.clear(keys);
+      run_keys(index, key, last, all_k.template factor<F>(key, keys, k_), all_v.template factor<F>(key, keys, v_), dq,
+               dk, dv);
+      all_dk.write(key, keys, dk);
+      all_dv.write(key, keys, dv);
+    }
+  }
+
+ private:
+  /// Adds the contributions of one block of keys, which starts at `key`, of a group that ends before `last`.
+  void run_keys(int64_t index, int64_t key, int64_t last, const Rows<F>& k, const Rows<F>& v, const Rows<T>& dq,
+                const Rows<T>& dk, const Rows<T>& dv) const {
+    const Matrix<T> all_dout(loop_, 4, index, a_.v), all_q(loop_, 5, index, a_.e), all_out(loop_, 8, index, a_.v);
+    const Mask mask(loop_, 10, index, a_.mask_dtype);
+    const T* const lse = data<T>(loop_, 9) + index * a_.l;
+    for (int64_t query = a_.causal ? key / kQueries * kQueries : 0; query < a_.l; query += kQueries) {
+      const int64_t rows = std::min(kQueries, a_.l - query);
+      const int64_t width = std::min(kBackwardKeys, std::min(last, a_.keys(query + rows)) - key);
+      const Rows<F> q = all_q.template factor<F>(query, rows, q_);
+      const Rows<T> dout = all_dout.read(query, rows, dout_), out = all_out.read(query, rows, out_),
+                    block{scores_, width, width}, gradient{gradients_, width, width};
+      Rows<F> dout_factor;
+      if constexpr (kLowFactors)
+        dout_factor = all_dout.template factor<F>(query, rows, nullptr);
+      else
+        dout_factor = dout;
+      const auto [keep, first, line] = a_.dropout(index, query, key);
+      product(false, true, rows, width, a_.e, q, k, false, block);
+      product(false, true, rows, width, a_.v, dout_factor, v, false, gradient);
+      run_rows<T>(loops::attention_gradients, "attention_backward",
+                  {scores_, gradients_, lse + query, out.data, dout.data, mask.at(query, key), data<char>(loop_, 11)},
+                  {integer(width), integer(a_.causal ? query + 1 - key : a_.s), real(a_.scale),
+                   integer(static_cast<int64_t>(a_.mask_dtype)), integer(mask.row), integer(mask.column), integer(a_.v),
+                   integer(out.row), integer(dout.row), keep, first, line},
+                  rows);
+      const Rows<F> weights = as_factor<F>(block, rows, low_scores_),
+                    slopes = as_factor<F>(gradient, rows, low_gradients_);
+      product(true, false, width, a_.v, rows, weights, dout_factor, true, dv);
+      product(true, false, width, a_.e, rows, slopes, q, true, dk);
+      product(false, false, rows, a_.e, width, slopes, k, true, dq.from(query));
+    }
+  }
+
+  const Attention& a_;
+  const Loop& loop_;
+  static constexpr bool kLowFactors = !std::is_same_v<F, T>;
+  T *scores_, *gradients_;
+  F *low_scores_ = nullptr, *low_gradients_ = nullptr;  // rounded copies, if F is BFloat16
+  // memory for converted blocks; null if no block is converted
+  T *k_ = nullptr, *v_ = nullptr, *dk_ = nullptr, *dv_ = nullptr, *q_ = nullptr, *out_ = nullptr, *dout_ = nullptr;
+};
+/// Returns the number of elements of scratch memory that BackwardUnits takes.
+int64_t backward_scratch(const Attention& a) {
+  const int64_t keys = std::min(kBackwardKeys, a.s), scores = 2 * padded(kQueries * kBackwardKeys);
+  if (!a.half) return scores;
+  const int64_t of_keys = padded(keys * a.e) + padded(keys * a.v);
+  return scores + of_keys + 2 * padded(kQueries * a.v) +
+         (a.bfloat16_products ? 2 * padded(kQueries * kBackwardKeys / 2) : of_keys + padded(kQueries * a.e));
+}
+template <class T, class F> void backward_units(const Attention& a, const Loop& loop, int64_t begin, int64_t end) {
+  const BackwardUnits<T, F> units(a, loop);
+  for (int64_t unit = begin; unit < end; ++unit) units.run(unit);
 }
 
-Attention attention_of(const Tensor& q, const Tensor& v, const Tensor& mask, bool causal, double scale) {
-  const int64_t l = q.size(-2), e = q.size(-1);
-  return {l, v.size(-2),         e, v.size(-1), causal, scale, mask.defined() && mask.dtype() == kBool, 1,
-          0, q.numel() / (l * e)};
+Attention attention_of(const Tensor& q, const Tensor& v, const Tensor& mask, bool causal, double scale,
+                       double dropout_p) {
+  Attention a{};
+  a.l = q.size(-2), a.s = v.size(-2), a.e = q.size(-1), a.v = v.size(-1);
+  a.matrices = q.numel() / (a.l * a.e);
+  a.causal = causal, a.scale = scale, a.dropout_p = dropout_p;
+  a.mask_dtype = mask.defined() ? mask.dtype() : q.dtype();
+  a.half = is_half(q.dtype());
+  // If the products of a block are smaller, oneDNN takes longer to start than it saves.
+  a.bfloat16_products = q.dtype() == kBFloat16 && onednn_supports_bfloat16() &&
+                        std::min(kQueries, a.l) * std::min(kBackwardKeys, a.s) * std::min(a.e, a.v) >= 200'000;
+  return a;
 }
 
 }  // namespace
 
 void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
-               Tensor& out, Tensor& lse) {
-  Attention a = attention_of(q, v, mask, causal, scale);
+               double dropout_p, const Tensor& random, Tensor& out, Tensor& lse) {
+  Attention a = attention_of(q, v, mask, causal, scale, dropout_p);
   a.pieces = ceil_div(a.l, kQueries);
   const auto body = [](const Attention& each, const Loop& loop, int64_t begin, int64_t end) {
-    (loop.dtype == kFloat64 ? forward_units<double> : forward_units<float>)(each, loop, begin, end);
+    const auto units = loop.dtype == kFloat64   ? forward_units<double, double>
+                       : each.bfloat16_products ? forward_units<float, BFloat16>
+                                                : forward_units<float, float>;
+    units(each, loop, begin, end);
   };
-  run(plan_call("attention", q.dtype(), {out, lse}, {q, k, v, mask}, a, body, a.matrices * a.pieces, 1,
-                kQueries * (kKeys + 2) * q.itemsize()));
+  run(plan_call("attention", q.dtype(), {out, lse}, {q, k, v, mask, random}, a, body, a.matrices * a.pieces, 1,
+                forward_scratch(a) * lse.itemsize()));
 }
 
 void attention_backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                        const Tensor& out, const Tensor& lse, bool causal, double scale, Tensor& dq, Tensor& dk,
-                        Tensor& dv) {
-  Attention a = attention_of(q, v, mask, causal, scale);
+                        const Tensor& out, const Tensor& lse, bool causal, double scale, double dropout_p,
+                        const Tensor& random, Tensor& dq, Tensor& dk, Tensor& dv) {
+  Attention a = attention_of(q, v, mask, causal, scale, dropout_p);
   a.pieces = std::min(ceil_div(kUnits, a.matrices), ceil_div(a.s, kBackwardKeys));
   a.keys_per_group = ceil_div(ceil_div(a.s, a.pieces), kBackwardKeys) * kBackwardKeys;
   a.pieces = ceil_div(a.s, a.keys_per_group);
-  Tensor parts;
+  Tensor sum = a.half ? core::empty(q.sizes(), lse.dtype(), q.device()) : dq, parts;
   if (a.pieces > 1) {
     Shape sizes{a.pieces - 1};
     for (const int64_t n : q.sizes()) sizes.push_back(n);
-    parts = core::empty(sizes, q.dtype(), q.device());
+    parts = core::empty(sizes, lse.dtype(), q.device());
   }
   const auto body = [](const Attention& each, const Loop& loop, int64_t begin, int64_t end) {
-    (loop.dtype == kFloat64 ? backward_units<double> : backward_units<float>)(each, loop, begin, end);
+    const auto units = loop.dtype == kFloat64   ? backward_units<double, double>
+                       : each.bfloat16_products ? backward_units<float, BFloat16>
+                                                : backward_units<float, float>;
+    units(each, loop, begin, end);
   };
-  run(plan_call("attention_backward", q.dtype(), {dq, dk, dv, parts}, {dout, q, k, v, out, lse, mask}, a, body,
-                a.matrices * a.pieces, 1, 2 * kQueries * kBackwardKeys * q.itemsize()));
-  for (int64_t i = 0; i + 1 < a.pieces; ++i) add(dq, core::select(parts, 0, i), 1, dq);
+  run(plan_call("attention_backward", q.dtype(), {sum, dk, dv, parts}, {dout, q, k, v, out, lse, mask, random}, a, body,
+                a.matrices * a.pieces, 1, backward_scratch(a) * lse.itemsize()));
+  for (int64_t i = 0; i + 1 < a.pieces; ++i) add(sum, core::select(parts, 0, i), 1, sum);
+  if (a.half) copy(sum, dq);
 }
 
 }  // namespace tandem::kernels::cpu

@@ -204,10 +204,10 @@ void attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tenso
 
 }  // namespace
 
-bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
+bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v, double dropout_p) {
   constexpr int64_t kMaxSize = 1 << 30;
-  if (q.dim() != 4 || std::max(q.size(3), v.size(3)) > 128 || q.size(0) * q.size(1) > kMaxSize ||
-      q.size(2) > kMaxSize || k.size(2) > kMaxSize)
+  if (is_half(q.dtype()) || dropout_p != 0 || q.dim() != 4 || std::max(q.size(3), v.size(3)) > 128 ||
+      q.size(0) * q.size(1) > kMaxSize || q.size(2) > kMaxSize || k.size(2) > kMaxSize)
     return false;
   size_t bytes = 0;
   visit_attention_width(attention_shape(q, v, false), [&]<int D>() {
@@ -217,7 +217,9 @@ bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
 }
 
 void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
-               Tensor& out, Tensor& lse) {
+               double dropout_p, const Tensor&, Tensor& out, Tensor& lse) {
+  TANDEM_CHECK(dropout_p == 0, "attention: internal error: dropout_p is ", dropout_p,
+               ", but the CUDA kernel has no dropout; please report it");
   (q.dtype() == kFloat64 ? attention_of<double> : attention_of<float>)(q, k, v, mask, causal, scale, out, lse);
 }
 

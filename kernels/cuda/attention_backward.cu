@@ -223,8 +223,10 @@ void compute_gradients(const Tensor& dout, const Tensor& q, const Tensor& k, con
 }  // namespace
 
 void attention_backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                        const Tensor& out, const Tensor& lse, bool causal, double scale, Tensor& dq, Tensor& dk,
-                        Tensor& dv) {
+                        const Tensor& out, const Tensor& lse, bool causal, double scale, double dropout_p,
+                        const Tensor&, Tensor& dq, Tensor& dk, Tensor& dv) {
+  TANDEM_CHECK(dropout_p == 0, "attention_backward: internal error: dropout_p is ", dropout_p,
+               ", but the CUDA kernel has no dropout; please report it");
   (q.dtype() == kFloat64 ? compute_gradients<double> : compute_gradients<float>)(dout, q, k, v, mask, out, lse, causal,
                                                                                  scale, dq, dk, dv);
 }

@@ -9,6 +9,7 @@
 
 #include "tandem/core/trace/op_span.h"
 #include "tandem/kernels/attention.h"
+#include "tandem/kernels/fill.h"
 #include "tandem/kernels/implementation.h"
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/elementwise/compare.h"
@@ -17,6 +18,7 @@
 #include "tandem/ops/nn/dropout.h"
 #include "tandem/ops/nn/linear.h"
 #include "tandem/ops/products/matmul.h"
+#include "tandem/ops/random/reserve_random_numbers.h"
 #include "tandem/ops/shape/cat.h"
 
 namespace tandem {
@@ -58,7 +60,15 @@ struct AttentionArgs {
   double dropout_p;
   bool is_causal;
   double scale;
+  Tensor random = {};  // random state from which dropout draws; if undefined, dropout draws from the generator
 };
+/// Applies dropout to attention weights. If `random` is defined, its mask is the mask that the kernels draw from it.
+Tensor drop_weights(const Tensor& weights, double dropout_p, const Tensor& random) {
+  if (!random.defined()) return dropout(weights, dropout_p, true);
+  Tensor kept = core::empty(weights.sizes(), kBool, weights.device());
+  TANDEM_DISPATCH(weights.device(), bernoulli, 1 - dropout_p, random, 0, kept);
+  return where(kept, weights * (1 / (1 - dropout_p)), Scalar(0));
+}
 /// Composes attention of other operations. As in PyTorch, half types are computed in float32, and query and key are
 /// each scaled by the square root of the scale.
 Tensor math_attention(const AttentionArgs& call) {
@@ -66,7 +76,7 @@ Tensor math_attention(const AttentionArgs& call) {
   if (is_half(query.dtype())) {
     const Tensor wide = mask.defined() && mask.dtype() != kBool ? mask.to(kFloat32) : mask;
     return math_attention({query.to(kFloat32), key.to(kFloat32), value.to(kFloat32), wide, call.dropout_p,
-                           call.is_causal, call.scale})
+                           call.is_causal, call.scale, call.random})
         .to(query.dtype());
   }
   const char* const of_keys = "scaled_dot_product_attention: the leading dimensions of query and key";
@@ -90,7 +100,7 @@ Tensor math_attention(const AttentionArgs& call) {
     scores = scores + (mask.dtype() == kBool ? added(hidden.logical_and(fully_masked.logical_not()))
                                              : mask.masked_fill(fully_masked, 0));
   }
-  const Tensor out = matmul(dropout(scores.softmax(-1), call.dropout_p, true), value);
+  const Tensor out = matmul(drop_weights(scores.softmax(-1), call.dropout_p, call.random), value);
   return fully_masked.defined() ? out.masked_fill(fully_masked, 0) : out;
 }
 
@@ -105,12 +115,12 @@ bool is_expandable_to(IntArrayRef from, IntArrayRef to) {
 /// tensors in place. Invalid arguments are left to math_attention(), which reports them.
 bool can_use_flash_attention(const AttentionArgs& call) {
   const Tensor &query = call.query, &key = call.key, &value = call.value, &mask = call.mask;
-  return detail::layer_fusion_enabled.load(std::memory_order_relaxed) && call.dropout_p == 0 && query.dim() == 4 &&
-         key.dim() == 4 && value.dim() == 4 && (query.dtype() == kFloat32 || query.dtype() == kFloat64) &&
-         query.numel() > 0 && key.numel() > 0 && value.numel() > 0 &&
-         is_expandable_to(batch_sizes(key), batch_sizes(query)) &&
+  return detail::layer_fusion_enabled.load(std::memory_order_relaxed) && call.dropout_p >= 0 && call.dropout_p < 1 &&
+         query.dim() == 4 && key.dim() == 4 && value.dim() == 4 && query.numel() > 0 && key.numel() > 0 &&
+         value.numel() > 0 && is_expandable_to(batch_sizes(key), batch_sizes(query)) &&
          is_expandable_to(batch_sizes(value), batch_sizes(query)) &&
-         !(mask.defined() && autograd::any_requires_grad({mask})) && kernels::supports_attention(query, key, value);
+         !(mask.defined() && autograd::any_requires_grad({mask})) &&
+         kernels::supports_attention(query, key, value, call.dropout_p);
 }
 /// Expands x to the leading dimensions `lead`, in a layout that kernels take.
 Tensor expand_batch(const Tensor& x, IntArrayRef lead) {
@@ -142,32 +152,35 @@ Tensor flash_attention(const AttentionArgs& call) {
   const Tensor q = expand_batch(call.query, lead), k = expand_batch(call.key, lead), v = expand_batch(call.value, lead);
   const Tensor mask = call.mask;
   const bool causal = call.is_causal;
-  const double scale = call.scale;
+  const double scale = call.scale, dropout_p = call.dropout_p;
   Shape scores = lead, rows = lead;
   rows.push_back(q.size(-2));
   scores.push_back(q.size(-2));
   scores.push_back(k.size(-2));
   if (mask.defined()) check_mask(mask, call.query, scores);
   const auto expanded = [scores](const Tensor& m) { return m.defined() ? core::expand(m, scores) : m; };
-  Tensor out = empty_with_layout_of(q, v.size(-1)), lse = core::empty(rows, q.dtype(), q.device());
-  TANDEM_DISPATCH(q.device(), attention, q, k, v, expanded(mask), causal, scale, out, lse);
+  const Tensor random = dropout_p > 0 ? detail::reserve_random_state(q.device(), numel_of(scores)) : Tensor();
+  Tensor out = empty_with_layout_of(q, v.size(-1)),
+         lse = core::empty(rows, is_half(q.dtype()) ? kFloat32 : q.dtype(), q.device());
+  TANDEM_DISPATCH(q.device(), attention, q, k, v, expanded(mask), causal, scale, dropout_p, random, out, lse);
   const auto backward = [=](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor q = ctx.saved(0), k = ctx.saved(1), v = ctx.saved(2), mask = ctx.saved(3), out = ctx.saved(4),
-                 lse = ctx.saved(5);
+                 lse = ctx.saved(5), random = ctx.saved(6);
     // second derivatives are required: recomputes the gradients with differentiable operations
     if (is_grad_enabled()) {
       const auto compose = [&](const std::vector<Tensor>& in) {
-        return math_attention({in[0], in[1], in[2], mask, /*dropout_p=*/0, causal, scale});
+        return math_attention({in[0], in[1], in[2], mask, dropout_p, causal, scale, random});
       };
       return detail::compute_composed_gradients(compose, {q, k, v}, dy);
     }
     const Tensor dout = kernels::has_attention_strides(dy) ? dy : dy.contiguous();
     Tensor dq = empty_with_layout_of(q, q.size(-1)), dk = empty_with_layout_of(k, k.size(-1)),
            dv = empty_with_layout_of(v, v.size(-1));
-    TANDEM_DISPATCH(q.device(), attention_backward, dout, q, k, v, expanded(mask), out, lse, causal, scale, dq, dk, dv);
+    TANDEM_DISPATCH(q.device(), attention_backward, dout, q, k, v, expanded(mask), out, lse, causal, scale, dropout_p,
+                    random, dq, dk, dv);
     return {dq, dk, dv};
   };
-  return record("scaled_dot_product_attention", out, {q, k, v}, {q, k, v, mask, out, lse}, backward);
+  return record("scaled_dot_product_attention", out, {q, k, v}, {q, k, v, mask, out, lse, random}, backward);
 }
 
 constexpr kernels::Implementation<Tensor, AttentionArgs> kAttention[] = {

@@ -9,10 +9,11 @@ namespace tandem {
 /// (..., S, E), value (..., S, V) -> (..., L, V); leading dimensions broadcast. scale defaults to 1 / sqrt(E). Half
 /// types are computed in float32 and rounded once.
 ///
-/// 4-d operands of float32 or float64 without dropout are computed block by block, in memory proportional to L rather
-/// than L S, unless nn::set_layer_fusion disables it or attn_mask requires a gradient; on GPUs only if E and V are at
-/// most 128. If is_causal hides a key from all queries of a block, the block skips this key, so a NaN in its value does
-/// not affect the block's results.
+/// 4-d operands are computed block by block, in memory proportional to L rather than L S, unless nn::set_layer_fusion
+/// disables it or attn_mask requires a gradient; on GPUs only in float32 or float64 without dropout, if E and V are at
+/// most 128. The mask of dropout is not stored: backward draws the same random numbers again. On CPUs that multiply
+/// bfloat16, blocks of bfloat16 round the weights to bfloat16 before they are multiplied. If is_causal hides a key from
+/// all queries of a block, the block skips this key, so a NaN in its value does not affect the block's results.
 /// @param attn_mask   broadcasts to (..., L, S). A bool mask is true where a query may attend; other numbers are added
 ///                    to the scores. A query that may not attend to any key gets zeros
 /// @param dropout_p   dropout probability of the attention weights, which applies in evaluation mode too

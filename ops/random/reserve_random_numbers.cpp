@@ -1,4 +1,4 @@
-// Source of the random numbers of an operation: reserve_random_numbers reserves them in the device's Philox stream.
+// Source of the random numbers of an operation: reserves them in the device's Philox stream.
 #include "tandem/ops/random/reserve_random_numbers.h"
 
 #include <map>
@@ -44,22 +44,20 @@ struct States : RankExtension {
 }  // namespace
 
 Draw reserve_random_numbers(Device device, int64_t elements) {
-  Generator& generator = default_generator(device);
-  const auto count = static_cast<uint64_t>(elements);
-  if (!ThreadContext::current().observer) {
-    const PhiloxState random = generator.reserve_numbers(count);
-    return {ThreadContext::current().rank_state().extension<States>().get_initial_state(device, random), random.offset};
-  }
-  // Makes a state for one operation that a Graph records, so that each replay draws new numbers.
+  if (ThreadContext::current().observer) return {reserve_random_state(device, elements), 0};
+  const PhiloxState random = default_generator(device).reserve_numbers(static_cast<uint64_t>(elements));
+  return {ThreadContext::current().rank_state().extension<States>().get_initial_state(device, random), random.offset};
+}
+Tensor reserve_random_state(Device device, int64_t elements) {
   const auto own_state = [&] {
     const cuda::UncapturedGuard guard;
     return empty_state(device);
   };
-  Draw draw{own_state(), 0};
-  run_update([&generator, count, state = draw.state, rank = ThreadContext::current().rank] {
-    store_state(generator.reserve_numbers(count), state);
-  });
-  return draw;
+  const Tensor state = own_state();
+  // If a Graph records the operation, the state is written before each replay, so that each replay draws new numbers.
+  run_update([&generator = default_generator(device), count = static_cast<uint64_t>(elements), state,
+              rank = ThreadContext::current().rank] { store_state(generator.reserve_numbers(count), state); });
+  return state;
 }
 
 }  // namespace tandem::detail

@@ -13,5 +13,8 @@ struct Draw {
 };
 /// Reserves the next `elements` numbers of the device's default generator.
 Draw reserve_random_numbers(Device device, int64_t elements);
+/// Like reserve_random_numbers, but returns a state that includes the offset and that no other operation reads. An
+/// operation whose backward draws the same numbers again saves this state.
+Tensor reserve_random_state(Device device, int64_t elements);
 
 }  // namespace tandem::detail

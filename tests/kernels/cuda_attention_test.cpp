@@ -93,12 +93,12 @@ Results computed(const Problem& p, Device device) {
   Results r{like(dout.sizes()), like({scores[0], scores[1], scores[2]}), like(q.sizes()), like(k.sizes()),
             like(v.sizes())};
   if (device.is_cpu()) {
-    kernels::cpu::attention(q, k, v, mask, p.causal, p.scale, r[0], r[1]);
-    kernels::cpu::attention_backward(dout, q, k, v, mask, r[0], r[1], p.causal, p.scale, r[2], r[3], r[4]);
+    kernels::cpu::attention(q, k, v, mask, p.causal, p.scale, 0, {}, r[0], r[1]);
+    kernels::cpu::attention_backward(dout, q, k, v, mask, r[0], r[1], p.causal, p.scale, 0, {}, r[2], r[3], r[4]);
   } else {
-    REQUIRE(kernels::cuda::supports_attention(q, k, v));
-    kernels::cuda::attention(q, k, v, mask, p.causal, p.scale, r[0], r[1]);
-    kernels::cuda::attention_backward(dout, q, k, v, mask, r[0], r[1], p.causal, p.scale, r[2], r[3], r[4]);
+    REQUIRE(kernels::cuda::supports_attention(q, k, v, 0));
+    kernels::cuda::attention(q, k, v, mask, p.causal, p.scale, 0, {}, r[0], r[1]);
+    kernels::cuda::attention_backward(dout, q, k, v, mask, r[0], r[1], p.causal, p.scale, 0, {}, r[2], r[3], r[4]);
   }
   if (!device.is_cpu())
     for (Tensor& x : r) x = to_cpu(x);

@@ -433,6 +433,26 @@ TEST_CASE("shards draw from streams of their own, which manual_seed repeats", "[
   CHECK(drop(x.narrow(0, 0, 2)).equal(first.narrow(0, 0, 2)));
 }
 
+TEST_CASE("attention of shards draws its dropout from their streams, and draws it again in backward",
+          "[parallel][dp][random]") {
+  const test::Devices devices(2);
+  const auto attend = [](const Tensor& x) { return scaled_dot_product_attention(x, x, x, {}, 0.5); };
+  DataParallel dp(module_of(attend), devices.list);
+  const Tensor x = randn({4, 2, 16, 8}), slope = randn({4, 2, 16, 8});
+  const auto gradient = [&](const std::function<Tensor(const Tensor&)>& f, int64_t rows) {
+    manual_seed(11);
+    const Tensor leaf = x.narrow(0, 0, rows).clone().requires_grad_();
+    const Tensor y = f(leaf);
+    rand({100});  // numbers that others draw between forward and backward
+    y.backward(slope.narrow(0, 0, rows));
+    return leaf.grad();
+  };
+  const auto whole = [&](const Tensor& in) { return dp(in); };
+  const Tensor first = gradient(whole, 4);
+  CHECK(gradient(whole, 4).equal(first));
+  CHECK(gradient(attend, 2).equal(first.narrow(0, 0, 2)));  // shard 0 draws what one device would
+}
+
 TEST_CASE("a gradient may be taken inside a replica", "[parallel][dp]") {
   const test::Devices devices(2);
   struct Force : nn::Cloneable<Force> {

@@ -2,60 +2,16 @@
 // integers, uniforms and masks are bit-equal on every instruction set. Scalars: two parameters of the distribution, and
 // the offset in Philox blocks. Operands are contiguous; the last operand is Philox's state {seed, stream, block}.
 #include "tandem/kernels/cpu/loops/elements.h"
-#include "tandem/kernels/philox.h"
+#include "tandem/kernels/cpu/loops/philox_tile.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-constexpr int64_t kBlocks = 64;  // number of Philox blocks that are computed side by side
-constexpr int64_t kWords = 4 * kBlocks;
-
-/// Computes the 32-bit words of `count` Philox blocks from block `first` on, with the same results as philox(). Each
-/// round runs over all blocks, so that the blocks fill vectors; `count` is rounded up to whole vectors.
-void philox_tile(uint64_t seed, uint64_t stream, uint64_t first, int64_t count, uint32_t* words) {
-  uint32_t c0[kBlocks], c1[kBlocks], c2[kBlocks], c3[kBlocks];
-  uint32_t k0 = uint32_t(seed), k1 = uint32_t(seed >> 32);
-  count = (count + 15) / 16 * 16;
-  for (int64_t b = 0; b < count; ++b) {
-    const uint64_t block = first + uint64_t(b);
-    c0[b] = uint32_t(block);
-    c1[b] = uint32_t(block >> 32);
-    c2[b] = uint32_t(stream);
-    c3[b] = uint32_t(stream >> 32);
-  }
-  for (int round = 0; round < 10; ++round) {
-    for (int64_t b = 0; b < count; ++b) {
-      const PhiloxBlock next = philox_round({{c0[b], c1[b], c2[b], c3[b]}}, k0, k1);
-      c0[b] = next.word[0];
-      c1[b] = next.word[1];
-      c2[b] = next.word[2];
-      c3[b] = next.word[3];
-    }
-    k0 += kPhiloxStep0;
-    k1 += kPhiloxStep1;
-  }
-  for (int64_t b = 0; b < count; ++b) {
-    words[4 * b] = c0[b];
-    words[4 * b + 1] = c1[b];
-    words[4 * b + 2] = c2[b];
-    words[4 * b + 3] = c3[b];
-  }
-}
-
 /// Divides the random numbers [begin, end) of a draw into tiles, and calls f(first, count, words) for each. Number
 /// first + i takes kWordsPerNumber words of 32 bits, from words[i * kWordsPerNumber] on.
 template <int kWordsPerNumber, class F> void for_words(const Loop& loop, int64_t begin, int64_t end, F f) {
-  const uint64_t* const state = data<const uint64_t>(loop, loop.operand_count - 1);
-  const uint64_t seed = state[0], stream = state[1], offset = state[2] + uint64_t(loop.scalars[2].integer);
-  uint32_t words[kWords];
-  while (begin < end) {
-    const int64_t skipped = begin * kWordsPerNumber % 4, room = (kWords - skipped) / kWordsPerNumber;
-    const int64_t count = end - begin < room ? end - begin : room;
-    philox_tile(seed, stream, offset + uint64_t(begin * kWordsPerNumber / 4),
-                (skipped + count * kWordsPerNumber + 3) / 4, words);
-    f(begin, count, words + skipped);
-    begin += count;
-  }
+  for_random_words<kWordsPerNumber>(data<const uint64_t>(loop, loop.operand_count - 1),
+                                    uint64_t(loop.scalars[2].integer), begin, end, f);
 }
 uint64_t to_uint64(const uint32_t* words) { return uint64_t(words[1]) << 32 | words[0]; }
 
