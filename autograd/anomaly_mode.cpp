@@ -16,7 +16,7 @@ namespace {
 
 thread_local const std::string* current_parent_name = nullptr;
 thread_local const std::shared_ptr<const AnomalyMetadata>* current_parent_metadata = nullptr;
-constexpr size_t kMaxFrames = 48, kMaxFramesShown = 16;
+constexpr size_t kMaxStackFrames = 48, kMaxStackFramesShown = 16;
 
 /// Returns the name of the calling function, for example "f(int) in program", or the offset in the program if the
 /// function has no symbol.
@@ -53,8 +53,9 @@ std::shared_ptr<const AnomalyMetadata> detail::capture_anomaly_metadata() {
   const auto metadata = std::make_shared<AnomalyMetadata>();
   if (current_module_frame) metadata->module_path = current_module_frame->path;
   if (!AnomalyMode::is_enabled()) return metadata;
-  metadata->frames.resize(kMaxFrames);
-  metadata->frames.resize(static_cast<size_t>(backtrace(metadata->frames.data(), static_cast<int>(kMaxFrames))));
+  metadata->stack_frames.resize(kMaxStackFrames);
+  metadata->stack_frames.resize(
+      static_cast<size_t>(backtrace(metadata->stack_frames.data(), static_cast<int>(kMaxStackFrames))));
   if (current_parent_name) {
     metadata->parent_name = *current_parent_name;
     metadata->parent = *current_parent_metadata;
@@ -64,11 +65,11 @@ std::shared_ptr<const AnomalyMetadata> detail::capture_anomaly_metadata() {
 std::string detail::format_anomaly_metadata(const AnomalyMetadata& metadata) {
   std::string out;
   size_t shown = 0;
-  for (void* const call : metadata.frames) {
+  for (void* const call : metadata.stack_frames) {
     const std::string name = describe_frame(call);
     if (shown == 0 && is_internal_frame(name)) continue;
     out += "\n  " + name;
-    if (++shown == kMaxFramesShown) break;
+    if (++shown == kMaxStackFramesShown) break;
   }
   // no frame names Tandem: the symbols of a statically linked Tandem are not visible
   if (out.find("tandem::") == std::string::npos) {
@@ -76,7 +77,7 @@ std::string detail::format_anomaly_metadata(const AnomalyMetadata& metadata) {
   }
   if (!metadata.parent_name.empty()) {
     out += "\nin the backward of " + metadata.parent_name;
-    if (metadata.parent && !metadata.parent->frames.empty())
+    if (metadata.parent && !metadata.parent->stack_frames.empty())
       out += ", which was recorded at:" + format_anomaly_metadata(*metadata.parent);
   }
   return out;
@@ -84,11 +85,11 @@ std::string detail::format_anomaly_metadata(const AnomalyMetadata& metadata) {
 
 detail::ParentNodeGuard::ParentNodeGuard(const std::string& name,
                                          const std::shared_ptr<const AnomalyMetadata>& metadata)
-    : outer_name_(std::exchange(current_parent_name, &name)),
-      outer_metadata_(std::exchange(current_parent_metadata, &metadata)) {}
+    : previous_parent_name_(std::exchange(current_parent_name, &name)),
+      previous_parent_metadata_(std::exchange(current_parent_metadata, &metadata)) {}
 detail::ParentNodeGuard::~ParentNodeGuard() {
-  current_parent_name = outer_name_;
-  current_parent_metadata = outer_metadata_;
+  current_parent_name = previous_parent_name_;
+  current_parent_metadata = previous_parent_metadata_;
 }
 
 }  // namespace tandem::autograd

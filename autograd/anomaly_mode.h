@@ -29,14 +29,14 @@ struct AnomalyMode {
 class DetectAnomalyGuard {
  public:
   explicit DetectAnomalyGuard(bool check_nan = true)
-      : enabled_(AnomalyMode::is_enabled()), check_nan_(AnomalyMode::should_check_nan()) {
+      : previous_enabled_(AnomalyMode::is_enabled()), previous_check_nan_(AnomalyMode::should_check_nan()) {
     AnomalyMode::set_enabled(true, check_nan);
   }
-  ~DetectAnomalyGuard() { AnomalyMode::set_enabled(enabled_, check_nan_); }
+  ~DetectAnomalyGuard() { AnomalyMode::set_enabled(previous_enabled_, previous_check_nan_); }
   DetectAnomalyGuard(const DetectAnomalyGuard&) = delete;
 
  private:
-  bool enabled_, check_nan_;
+  bool previous_enabled_, previous_check_nan_;
 };
 using detect_anomaly = DetectAnomalyGuard;  // Python's name
 
@@ -45,8 +45,8 @@ namespace detail {
 /// Where a node was made. In anomaly mode: the stack trace, and the node in whose backward it was made, if any. During
 /// a trace: the module.
 struct AnomalyMetadata {
-  std::vector<void*> frames;  // empty without anomaly mode
-  std::string module_path;    // such as "Net.conv1"; empty without a trace, and outside of modules
+  std::vector<void*> stack_frames;  // empty without anomaly mode
+  std::string module_path;          // such as "Net.conv1"; empty without a trace, and outside of modules
   std::string parent_name;
   std::shared_ptr<const AnomalyMetadata> parent;
 };
@@ -64,8 +64,8 @@ class ParentNodeGuard {
   ParentNodeGuard(const ParentNodeGuard&) = delete;
 
  private:
-  const std::string* outer_name_;
-  const std::shared_ptr<const AnomalyMetadata>* outer_metadata_;
+  const std::string* previous_parent_name_;
+  const std::shared_ptr<const AnomalyMetadata>* previous_parent_metadata_;
 };
 
 }  // namespace detail

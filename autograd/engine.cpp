@@ -17,7 +17,7 @@
 namespace tandem::autograd {
 namespace {
 
-thread_local GraphTask* current_task = nullptr;
+thread_local GraphTask* current_graph_task = nullptr;
 // Whether this thread is a worker. A worker must not wait for workers, so it runs a nested backward itself.
 thread_local bool is_worker_thread = false;
 
@@ -32,22 +32,23 @@ struct NodeTask {
 
 /// Threads of one rank that run the nodes of graphs over several devices, one thread for each device. They end with the
 /// rank.
-class Workers : public RankExtension {
+class DeviceWorkers : public RankExtension {
  public:
   static void push(NodeTask ready) {
     RankState& rank = ready.graph_task->context.rank_state();
-    const std::shared_ptr<Worker> worker = rank.extension<Workers>().worker_for(ready.node->device());
+    const std::shared_ptr<DeviceWorker> worker =
+        rank.extension<DeviceWorkers>().get_or_create_worker(ready.node->device());
     {
       const std::lock_guard lock(worker->mutex);
       worker->queue.push(std::move(ready));
     }
     worker->wake.notify_one();
   }
-  ~Workers() override {
+  ~DeviceWorkers() override {
     for (auto& [device, worker] : workers_) {
       {
         const std::lock_guard lock(worker->mutex);
-        worker->stop = true;
+        worker->stop_requested = true;
       }
       worker->wake.notify_one();
       // A worker may destroy the rank, because it finishes a task a moment after the thread that waited for the task.
@@ -63,49 +64,49 @@ class Workers : public RankExtension {
   /// workers continue, and nobody waits for them.
   void on_process_exit() override {
     const std::lock_guard lock(mutex_);
-    process_is_ending_ = true;
+    process_is_exiting_ = true;
     for (const auto& [device, worker] : workers_) worker->thread.detach();
   }
 
  private:
-  struct Worker {
+  struct DeviceWorker {
     std::mutex mutex;
     std::condition_variable wake;
     std::priority_queue<NodeTask> queue;
-    bool stop = false;
+    bool stop_requested = false;
     std::thread thread;
   };
-  std::shared_ptr<Worker> worker_for(Device device) {
+  std::shared_ptr<DeviceWorker> get_or_create_worker(Device device) {
     const std::lock_guard lock(mutex_);
     if (const auto at = workers_.find(device); at != workers_.end()) return at->second;
-    const auto worker = std::make_shared<Worker>();
+    const auto worker = std::make_shared<DeviceWorker>();
     const auto at = workers_.emplace(device, worker).first;
     try {
       worker->thread = start_thread("a device's part of backward", [worker] { thread_main(*worker); });
-      if (process_is_ending_) worker->thread.detach();
+      if (process_is_exiting_) worker->thread.detach();
     } catch (...) {
       workers_.erase(at);
       throw;
     }
     return worker;
   }
-  static void thread_main(Worker& worker) {
+  static void thread_main(DeviceWorker& worker) {
     is_worker_thread = true;
     for (;;) {
       std::unique_lock lock(worker.mutex);
-      worker.wake.wait(lock, [&] { return worker.stop || !worker.queue.empty(); });
+      worker.wake.wait(lock, [&] { return worker.stop_requested || !worker.queue.empty(); });
       if (worker.queue.empty()) return;
       const NodeTask ready = worker.queue.top();
       worker.queue.pop();
       lock.unlock();
-      run(ready);
+      run_node_task(ready);
     }
   }
-  static void run(const NodeTask& ready) {
+  static void run_node_task(const NodeTask& ready) {
     GraphTask& task = *ready.graph_task;
     const ThreadContextGuard context(task.context);
     ThreadContext::current().lane = ready.node->device().index();
-    GraphTask* const outer = std::exchange(current_task, &task);
+    GraphTask* const outer = std::exchange(current_graph_task, &task);
     std::vector<NodePtr> next;
     bool failed;
     {
@@ -119,19 +120,19 @@ class Workers : public RankExtension {
       const std::lock_guard lock(task.mutex);
       if (!task.failure) task.failure = std::current_exception();
     }
-    current_task = outer;
+    current_graph_task = outer;
     {
       const std::lock_guard lock(task.mutex);
-      task.outstanding += static_cast<int>(next.size());
-      task.last_sequence = std::max(task.last_sequence, ThreadContext::current().next_sequence);
+      task.outstanding_tasks += static_cast<int>(next.size());
+      task.next_sequence_nr = std::max(task.next_sequence_nr, ThreadContext::current().next_sequence_nr);
     }
     for (NodePtr& node : next) push({std::move(node), ready.graph_task});
     const std::lock_guard lock(task.mutex);
-    if (--task.outstanding == 0) task.done.notify_all();
+    if (--task.outstanding_tasks == 0) task.done.notify_all();
   }
   std::mutex mutex_;
-  std::map<Device, std::shared_ptr<Worker>> workers_;
-  bool process_is_ending_ = false;
+  std::map<Device, std::shared_ptr<DeviceWorker>> workers_;
+  bool process_is_exiting_ = false;
 };
 
 void run_on_this_thread(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr> ready) {
@@ -148,14 +149,14 @@ void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr>
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads();
   // rounded up, so that the devices' threads together use every core
   task->context.thread_share = (cores + task->num_devices - 1) / task->num_devices;
-  task->outstanding = static_cast<int>(ready.size());
-  for (NodePtr& node : ready) Workers::push({std::move(node), task});
+  task->outstanding_tasks = static_cast<int>(ready.size());
+  for (NodePtr& node : ready) DeviceWorkers::push({std::move(node), task});
   const PhaseSpan phase("wait");
   std::unique_lock lock(task->mutex);
-  task->done.wait(lock, [&] { return task->outstanding == 0; });
-  uint64_t& next_sequence = ThreadContext::current().next_sequence;
+  task->done.wait(lock, [&] { return task->outstanding_tasks == 0; });
+  uint64_t& next_sequence_nr = ThreadContext::current().next_sequence_nr;
   // Nodes that this thread records after this backward get higher sequence numbers than the nodes of the backward.
-  next_sequence = std::max(next_sequence, task->last_sequence);
+  next_sequence_nr = std::max(next_sequence_nr, task->next_sequence_nr);
   // Moves the exception out of the task: a worker may be the last owner of the task, and the exception is still used
   // here afterwards.
   if (task->failure) std::rethrow_exception(std::exchange(task->failure, nullptr));
@@ -198,22 +199,22 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   if (roots.empty()) return;
   compute_dependencies(*task, roots);
   if (captured || !input_nodes.empty()) {
-    task->accumulates_into_all = false;
-    for (const NodePtr& node : input_nodes) task->accumulate_nodes.insert(node.get());
+    task->accumulates_into_all_leaves = false;
+    for (const NodePtr& node : input_nodes) task->accumulate_grad_nodes.insert(node.get());
     std::set<const Node*> wanted;
     for (const Edge& e : targets) wanted.insert(e.function.get());
     for (const NodePtr& node : input_nodes) wanted.insert(node.get());
-    prune(*task, wanted);
-    task->pruned = true;
+    restrict_to_targets(*task, wanted);
+    task->is_restricted_to_targets = true;
     for (const NodePtr& node : input_nodes)
       if (const auto at = task->nodes.find(node.get()); at != task->nodes.end())
         // An accumulator must run, because it stores the gradient. Other nodes in `inputs` need not run.
-        at->second.needed |= node->edges().empty();
+        at->second.should_execute |= node->edges().empty();
     for (size_t i = 0; i < targets.size(); ++i)
       if (const auto at = task->nodes.find(targets[i].function.get()); at != task->nodes.end())
         at->second.captures.emplace_back(targets[i].input_nr, &(*captured)[i]);
   }
-  GraphTask* const outer = std::exchange(current_task, task.get());
+  GraphTask* const outer = std::exchange(current_graph_task, task.get());
   try {
     for (size_t i = 0; i < roots.size(); ++i)
       deliver_grad(*task, *roots[i].function, ~uint64_t(0), 0, static_cast<uint32_t>(i), roots[i], root_grads[i]);
@@ -222,23 +223,24 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
       if (task->nodes.at(root.function.get()).dependencies == 0 &&
           std::none_of(ready.begin(), ready.end(), [&](const NodePtr& n) { return n == root.function; }))
         ready.push_back(root.function);
-    if (is_worker_thread) task->several_devices = false;
-    if (task->several_devices)
+    if (is_worker_thread) task->uses_multiple_devices = false;
+    if (task->uses_multiple_devices)
       run_on_workers(task, std::move(ready));
     else
       run_on_this_thread(task, std::move(ready));
     for (const auto& streams : task->streams) cuda::wait_for_streams(task->context.streams, streams);
-    for (size_t i = 0; i < task->callbacks.size(); ++i) {
+    for (size_t i = 0; i < task->final_callbacks.size(); ++i) {
       // Moves the callback out of the vector, because it may queue others, which can reallocate the vector.
-      const auto callback = std::move(task->callbacks[i]);
+      const auto callback = std::move(task->final_callbacks[i]);
       callback();
     }
   } catch (...) {
-    current_task = outer;
-    task->callbacks.clear();  // destroys the callbacks, so that their owners can tell that this backward has ended
+    current_graph_task = outer;
+    task->final_callbacks
+        .clear();  // destroys the callbacks, so that their owners can tell that this backward has ended
     throw;
   }
-  current_task = outer;
+  current_graph_task = outer;
 }
 
 }  // namespace
@@ -275,21 +277,22 @@ variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_output
 
 bool Node::task_should_compute_output(size_t input) const {
   if (!needs_grad(input)) return false;
-  if (!current_task || !current_task->pruned) return true;
-  const auto at = current_task->nodes.find(edges()[input].function.get());
-  return at != current_task->nodes.end() && at->second.reached;
+  if (!current_graph_task || !current_graph_task->is_restricted_to_targets) return true;
+  const auto at = current_graph_task->nodes.find(edges()[input].function.get());
+  return at != current_graph_task->nodes.end() && at->second.is_grad_needed;
 }
 
-bool detail::accumulates_into(const AccumulateGrad& leaf) {
-  return current_task && (current_task->accumulates_into_all || current_task->accumulate_nodes.count(&leaf));
+bool detail::should_accumulate_grad(const AccumulateGrad& leaf) {
+  return current_graph_task &&
+         (current_graph_task->accumulates_into_all_leaves || current_graph_task->accumulate_grad_nodes.count(&leaf));
 }
 
-bool detail::is_backward_running() { return current_task != nullptr; }
+bool detail::is_backward_running() { return current_graph_task != nullptr; }
 
 void detail::queue_callback(std::function<void()> callback) {
-  TANDEM_CHECK(current_task, "queue_callback: Final callbacks can only be installed during backward pass");
-  const std::lock_guard lock(current_task->mutex);
-  current_task->callbacks.push_back(std::move(callback));
+  TANDEM_CHECK(current_graph_task, "queue_callback: Final callbacks can only be installed during backward pass");
+  const std::lock_guard lock(current_graph_task->mutex);
+  current_graph_task->final_callbacks.push_back(std::move(callback));
 }
 
 }  // namespace tandem::autograd

@@ -25,7 +25,7 @@ namespace detail {
 
 /// Whether the backward running on this thread accumulates gradients into grad() of this leaf. With `inputs`,
 /// backward() accumulates only into these, and grad() into no leaf. False outside of a backward.
-bool accumulates_into(const AccumulateGrad& leaf);
+bool should_accumulate_grad(const AccumulateGrad& leaf);
 
 /// Whether a backward is running on this thread.
 bool is_backward_running();

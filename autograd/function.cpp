@@ -13,12 +13,12 @@ static bool contains_tensor(const variable_list& list, const Tensor& t) {
 AutogradContext::AutogradContext() = default;
 AutogradContext::~AutogradContext() = default;
 void AutogradContext::save_for_backward(variable_list tensors) { to_save_ = std::move(tensors); }
-void AutogradContext::mark_dirty(const variable_list& inputs) { dirty_ = inputs; }
+void AutogradContext::mark_dirty(const variable_list& inputs) { dirty_inputs_ = inputs; }
 void AutogradContext::mark_non_differentiable(const variable_list& outputs) { non_differentiable_ = outputs; }
 variable_list AutogradContext::get_saved_variables() const {
   variable_list out;
-  out.reserve(saved_count_);
-  for (size_t i = 0; i < saved_count_; ++i) out.push_back(node_->saved(i).unpack(*node_));
+  out.reserve(num_saved_tensors_);
+  for (size_t i = 0; i < num_saved_tensors_; ++i) out.push_back(node_->saved(i).unpack(*node_));
   return out;
 }
 bool AutogradContext::needs_input_grad(size_t i) const { return node_->task_should_compute_output(i); }
@@ -35,7 +35,7 @@ void CustomNode::add_non_tensor_argument() { is_tensor_.push_back(false); }
 CustomNode::~CustomNode() = default;
 void CustomNode::add_argument(const Tensor& argument) {
   is_tensor_.push_back(true);
-  add_input(argument);
+  add_next_edge(argument);
   inputs_.push_back(argument);
   any_input_requires_grad_ |= is_grad_enabled() && tensor_requires_grad(argument);
 }
@@ -62,12 +62,12 @@ Tensor CustomNode::rebase_dirty_input(Tensor& input) {
   const NoGradGuard guard;
   Tensor copy = input.detach().clone();
   set_history(copy, shared_from_this());
-  assign("Function", input, copy, InplaceAccess::read_write);
+  assign_inplace("Function", input, copy, InplaceAccess::read_write);
   return copy;
 }
 
 variable_list CustomNode::wrap_outputs(variable_list outputs) {
-  const variable_list inputs = std::move(inputs_), dirty = std::move(context.dirty_),
+  const variable_list inputs = std::move(inputs_), dirty = std::move(context.dirty_inputs_),
                       flat = std::move(context.non_differentiable_), to_save = std::move(context.to_save_);
   for (const Tensor& changed : dirty) {
     TANDEM_CHECK(contains_tensor(outputs, changed),
@@ -100,8 +100,8 @@ variable_list CustomNode::wrap_outputs(variable_list outputs) {
     if (differentiable) {
       set_history(output, shared_from_this());
       if (base.defined()) {
-        set_view_of(output, base);
-        materialize_autograd_meta(output).creation_meta = CreationMode::in_function;
+        set_view_base(output, base);
+        materialize_autograd_meta(output).creation_meta = CreationMeta::in_custom_function;
       }
     } else
       add_output(output);
@@ -113,15 +113,15 @@ variable_list CustomNode::wrap_outputs(variable_list outputs) {
       if (outputs[i].defined() && outputs[i].is_same(t)) at = i;
     const bool has_history =
         at < outputs.size() && get_autograd_meta(kept[at]) && get_autograd_meta(kept[at])->grad_fn.get() == this;
-    save(has_history ? kept[at] : t, has_history);
+    save_tensor(has_history ? kept[at] : t, has_history);
   }
-  context.saved_count_ = to_save.size();
+  context.num_saved_tensors_ = to_save.size();
   return outputs;
 }
 
 Grads CustomNode::apply(Grads&& grads) {
   for (size_t i = 0; context.materialize_grads_ && i < grads.size(); ++i)
-    if (!grads[i].defined() && !is_undefined_output_[i]) grads[i] = zeros_for(i);
+    if (!grads[i].defined() && !is_undefined_output_[i]) grads[i] = make_zero_grad(i);
   variable_list all = call_backward(std::move(grads)), tensor_grads;
   // Arguments of forward that apply() left at their defaults have no gradient either.
   while (all.size() > is_tensor_.size() && !all.back().defined()) all.pop_back();

@@ -44,8 +44,8 @@ class AutogradContext {
 
  private:
   friend class detail::CustomNode;
-  variable_list to_save_, dirty_, non_differentiable_;
-  size_t saved_count_ = 0;
+  variable_list to_save_, dirty_inputs_, non_differentiable_;
+  size_t num_saved_tensors_ = 0;
   bool materialize_grads_ = true;
   const Node* node_ = nullptr;
 };

@@ -25,8 +25,8 @@ void sync_grad_to_streams(const Tensor& grad, const cuda::Streams& to) {
 
 Tensor sum_incoming_grads(std::vector<IncomingGrad>& incoming) {
   std::sort(incoming.begin(), incoming.end(), [](const IncomingGrad& a, const IncomingGrad& b) {
-    return a.sequence != b.sequence
-               ? a.sequence > b.sequence
+    return a.sequence_nr != b.sequence_nr
+               ? a.sequence_nr > b.sequence_nr
                : std::tie(a.discovery_index, a.edge_index) < std::tie(b.discovery_index, b.edge_index);
   });
   Tensor total = std::move(incoming[0].grad);
@@ -37,7 +37,7 @@ Tensor sum_incoming_grads(std::vector<IncomingGrad>& incoming) {
 /// Checks a gradient where it is computed, so that errors name the backward that returned it. Converts it to the
 /// tensor's dtype, and sums it over dimensions that were broadcast.
 Tensor validate_grad(const Node& from, const Node& to, uint32_t index, uint32_t slot, Tensor grad) {
-  const Node::Slot& want = to.input_metadata(slot);
+  const Node::InputMetadata& want = to.input_metadata(slot);
   if (grad.sizes() != want.sizes) {
     const IntArrayRef have = grad.sizes(), wanted = want.sizes;
     bool expands = have.size() >= wanted.size();
@@ -79,7 +79,7 @@ Grads apply_with_error_context(Node& node, Grads&& grads) {
     if (what.find("backward of") == std::string::npos) what = "backward of " + node.name() + ": " + what;
     if (AnomalyMode::is_enabled()) {
       what += "\n" + node.name();
-      what += node.anomaly_metadata() && !node.anomaly_metadata()->frames.empty()
+      what += node.anomaly_metadata() && !node.anomaly_metadata()->stack_frames.empty()
                   ? " was recorded at:" + format_anomaly_metadata(*node.anomaly_metadata())
                   : " was recorded without anomaly mode; run the forward under it to learn where";
     }
@@ -121,15 +121,15 @@ void compute_dependencies(GraphTask& task, const std::vector<Edge>& roots) {
       if (edge.function) ++visit(edge.function.get())->dependencies;
   }
   task.num_devices = static_cast<int>(devices.size());
-  task.several_devices = devices.size() > 1;
+  task.uses_multiple_devices = devices.size() > 1;
 }
 
-void prune(GraphTask& task, const std::set<const Node*>& targets) {
+void restrict_to_targets(GraphTask& task, const std::set<const Node*>& targets) {
   std::unordered_map<const Node*, std::vector<Node*>> consumers;
   std::vector<const Node*> stack;
   for (auto& [node, state] : task.nodes) {
-    state.needed = false;
-    state.reached = targets.count(node) > 0;
+    state.should_execute = false;
+    state.is_grad_needed = targets.count(node) > 0;
     for (const Edge& edge : node->edges())
       if (edge.function) consumers[edge.function.get()].push_back(node);
     if (targets.count(node)) stack.push_back(node);
@@ -139,29 +139,29 @@ void prune(GraphTask& task, const std::set<const Node*>& targets) {
     stack.pop_back();
     for (Node* consumer : consumers[node]) {
       NodeState& state = task.nodes.at(consumer);
-      state.reached = true;
-      if (!std::exchange(state.needed, true)) stack.push_back(consumer);
+      state.is_grad_needed = true;
+      if (!std::exchange(state.should_execute, true)) stack.push_back(consumer);
     }
   }
 }
 
-void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence, size_t discovery_index, uint32_t edge_index,
+void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence_nr, size_t discovery_index, uint32_t edge_index,
                   const Edge& edge, Tensor grad) {
   grad = validate_grad(from, *edge.function, edge_index, edge.input_nr, std::move(grad));
   const cuda::Streams& streams = streams_for(task, *edge.function);
   sync_grad_to_streams(grad, streams);
   std::unique_lock lock(task.mutex, std::defer_lock);
-  if (task.several_devices) lock.lock();
+  if (task.uses_multiple_devices) lock.lock();
   NodeState& state = task.nodes.at(edge.function.get());
-  if (state.slots.empty()) state.slots.resize(edge.function->num_inputs());
-  auto& incoming = state.slots[edge.input_nr];
-  if (!task.several_devices && incoming.size() == 1) {
+  if (state.input_buffers.empty()) state.input_buffers.resize(edge.function->num_inputs());
+  auto& incoming = state.input_buffers[edge.input_nr];
+  if (!task.uses_multiple_devices && incoming.size() == 1) {
     // If a single thread runs the backward, it delivers gradients in the right order, so they can be summed at once.
     const cuda::StreamGuard guard(streams);
     incoming[0].grad = incoming[0].grad.add(grad);
     return;
   }
-  incoming.push_back({sequence, discovery_index, edge_index, std::move(grad)});
+  incoming.push_back({sequence_nr, discovery_index, edge_index, std::move(grad)});
 }
 
 namespace {
@@ -196,7 +196,7 @@ bool is_reachable_from(const Node* from, const Node& to) {
 
 std::vector<NodePtr> evaluate_function(GraphTask& task, const NodePtr& node) {
   std::unique_lock lock(task.mutex, std::defer_lock);
-  if (task.several_devices) lock.lock();
+  if (task.uses_multiple_devices) lock.lock();
   NodeState state = std::move(task.nodes.at(node.get()));
   const cuda::Streams& streams = streams_for(task, *node);
   if (streams != task.context.streams) task.streams.insert(streams);
@@ -205,33 +205,33 @@ std::vector<NodePtr> evaluate_function(GraphTask& task, const NodePtr& node) {
 
   Grads grads(node->num_inputs());
   bool any = false;
-  for (size_t s = 0; s < state.slots.size(); ++s) {
-    if (state.slots[s].empty()) continue;
-    Tensor summed_grad = sum_incoming_grads(state.slots[s]);
+  for (size_t s = 0; s < state.input_buffers.size(); ++s) {
+    if (state.input_buffers[s].empty()) continue;
+    Tensor summed_grad = sum_incoming_grads(state.input_buffers[s]);
     const auto capture = [&](const Tensor& gradient) {
       for (const auto& [slot, target] : state.captures)
         if (slot == s) *target = gradient;
     };
     // PyTorch's rule: if grad() also asks for a tensor from which this one was computed, it returns the gradient before
     // the hooks, and the hooks change only the gradient that flows on. Otherwise it returns the result of the hooks.
-    if (state.needed) capture(summed_grad);
+    if (state.should_execute) capture(summed_grad);
     grads[s] = node->run_hooks(static_cast<uint32_t>(s), std::move(summed_grad));
-    if (!state.needed) capture(grads[s]);
+    if (!state.should_execute) capture(grads[s]);
     any = true;
   }
-  state.slots.clear();
-  for (const auto& [slot, cell] : node->retained())
+  state.input_buffers.clear();
+  for (const auto& [slot, cell] : node->retained_grads())
     if (cell->defined()) sync_grad_to_streams(*cell, task.context.streams);
   for (const auto& [slot, target] : state.captures)
     if (target->defined()) sync_grad_to_streams(*target, task.context.streams);
 
   Grads results;
-  if (any && state.needed) {
+  if (any && state.should_execute) {
     results = apply_with_error_context(*node, std::move(grads));
     TANDEM_CHECK(results.size() <= node->edges().size() || node->edges().empty(), "backward of ", node->name(),
                  " returned an invalid number of gradients - got ", results.size(), ", but expected ",
                  node->edges().size());
-    if (!task.retain_graph) node->release();
+    if (!task.retain_graph) node->release_variables();
   }
   std::vector<NodePtr> ready;
   for (uint32_t i = 0; i < node->edges().size(); ++i) {
@@ -239,10 +239,10 @@ std::vector<NodePtr> evaluate_function(GraphTask& task, const NodePtr& node) {
     if (!edge.function) continue;
     const auto next = task.nodes.find(edge.function.get());
     // this edge is not on a path to a requested tensor
-    if (next == task.nodes.end() || !next->second.reached) continue;
+    if (next == task.nodes.end() || !next->second.is_grad_needed) continue;
     if (i < results.size() && results[i].defined())
       deliver_grad(task, *node, node->sequence_nr(), state.discovery_index, i, edge, std::move(results[i]));
-    if (task.several_devices) lock.lock();
+    if (task.uses_multiple_devices) lock.lock();
     if (--next->second.dependencies == 0) ready.push_back(edge.function);
     if (lock) lock.unlock();
   }

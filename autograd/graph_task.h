@@ -17,7 +17,7 @@ namespace tandem::autograd {
 /// on a single thread; for equal numbers (nodes made by several workers), by the order of discovery, then by edge. So
 /// the sum does not depend on the timing of threads.
 struct IncomingGrad {
-  uint64_t sequence;
+  uint64_t sequence_nr;
   size_t discovery_index;
   uint32_t edge_index;
   Tensor grad;
@@ -26,10 +26,10 @@ struct IncomingGrad {
 struct NodeState {
   size_t discovery_index = 0;  // position in the order in which compute_dependencies() found the nodes
   int dependencies = 0;
-  bool needed = true;  // whether the node runs
+  bool should_execute = true;  // whether the node runs
   // whether its gradient is needed: because the node runs, or because grad() asks for the gradient
-  bool reached = true;
-  std::vector<std::vector<IncomingGrad>> slots;
+  bool is_grad_needed = true;
+  std::vector<std::vector<IncomingGrad>> input_buffers;
   // Slots whose gradients were requested, and the tensors in which to return them.
   std::vector<std::pair<uint32_t, Tensor*>> captures;
 };
@@ -37,19 +37,20 @@ struct NodeState {
 /// State of one call of backward.
 struct GraphTask {
   std::unordered_map<Node*, NodeState> nodes;
-  bool retain_graph, create_graph, several_devices = false;
-  bool pruned = false;  // whether only the gradients of requested tensors are needed: see NodeState::is_grad_needed
-  bool accumulates_into_all =
-      true;  // whether gradients accumulate into all leaves; if false, only into the leaves in `accumulate_nodes`
-  std::set<const Node*> accumulate_nodes;
+  bool retain_graph, create_graph, uses_multiple_devices = false;
+  bool is_restricted_to_targets =
+      false;  // whether only the gradients of requested tensors are needed: see NodeState::is_grad_needed
+  bool accumulates_into_all_leaves =
+      true;  // whether gradients accumulate into all leaves; if false, only into the leaves in `accumulate_grad_nodes`
+  std::set<const Node*> accumulate_grad_nodes;
   int num_devices = 1;  // number of devices on which the nodes of this backward run
   ThreadContext context;
-  uint64_t last_sequence = 0;  // sequence number that follows the numbers of all nodes that workers have made
-  std::mutex mutex;            // guards the members of this task while several workers run its nodes
+  uint64_t next_sequence_nr = 0;  // sequence number that follows the numbers of all nodes that workers have made
+  std::mutex mutex;               // guards the members of this task while several workers run its nodes
   std::condition_variable done;
-  int outstanding = 0;  // number of nodes of this backward that are queued or running
+  int outstanding_tasks = 0;  // number of nodes of this backward that are queued or running
   std::exception_ptr failure;
-  std::vector<std::function<void()>> callbacks;
+  std::vector<std::function<void()>> final_callbacks;
   std::set<cuda::Streams> streams;  // streams, other than the caller's, on which nodes ran
 };
 
@@ -74,11 +75,11 @@ inline const cuda::Streams& streams_for(const GraphTask& task, const Node& node)
 /// Finds the nodes reachable from the roots, and counts the edges that lead into each.
 void compute_dependencies(GraphTask& task, const std::vector<Edge>& roots);
 /// Restricts the task to `targets`: marks them as reached, and nodes on a path to a target as reached and needed.
-void prune(GraphTask& task, const std::set<const Node*>& targets);
+void restrict_to_targets(GraphTask& task, const std::set<const Node*>& targets);
 /// Delivers a gradient computed on the current streams along an edge, which is edge number `edge_index` of node
 /// `from`.
 /// @throws Error if the gradient does not fit the tensor that it belongs to
-void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence, size_t discovery_index, uint32_t edge_index,
+void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence_nr, size_t discovery_index, uint32_t edge_index,
                   const Edge& edge, Tensor grad);
 /// Runs a node whose gradients have all arrived, and returns the nodes that are ready now.
 std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node);

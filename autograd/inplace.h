@@ -18,7 +18,7 @@ enum class InplaceAccess { read_write, overwrite };
 /// Assigns y's elements and autograd history to x: x becomes an output of the operation that made y. If x is a view,
 /// the history of its base changes. y must have x's shape, dtype and device. If the operation used the old value of x,
 /// backward computes the gradient of that value through y; if the operation replaced it, that gradient is zero.
-void assign(const char* op, Tensor& x, const Tensor& y, InplaceAccess access);
+void assign_inplace(const char* op, Tensor& x, const Tensor& y, InplaceAccess access);
 
 /// Runs an in-place operation. If no gradient is needed, calls direct(), which writes into x. Otherwise calls op(x),
 /// which computes the result out of place and is recorded by autograd. Because x is overwritten afterwards, an op that
@@ -33,7 +33,7 @@ Tensor& run_inplace(const char* name, Tensor& x, TensorRefs others, Direct&& dir
   const bool real = x.is_floating_point();  // whether x can have a gradient: integer tensors have none
   if (is_grad_enabled() && real && (tensor_requires_grad(x) || any_requires_grad(others))) {
     check_inplace(name, x);
-    assign(name, x, op(x), access);
+    assign_inplace(name, x, op(x), access);
   } else {
     direct();
     x.bump_version();

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-bool KeyLess::operator()(const IValue& a, const IValue& b) const {
+bool DictKeyLess::operator()(const IValue& a, const IValue& b) const {
   if (a.isInt() != b.isInt()) return a.isInt();
   if (a.isInt()) return a.toInt() < b.toInt();
   return &a.toStringRef() != &b.toStringRef() && a.toStringRef() < b.toStringRef();
@@ -18,10 +18,10 @@ ValueContainer* ValueContainer::of(const IValue& value) { return value.container
 void ValueContainer::register_child(const IValue& value) {
   ValueContainer* const inner = of(value);
   if (!inner) return;
-  TANDEM_CHECK(inner->depth < kMaxDepth, "IValue: lists, tuples and dicts are nested deeper than ", kMaxDepth,
-               " levels");
+  TANDEM_CHECK(inner->nesting_depth < kMaxNestingDepth, "IValue: lists, tuples and dicts are nested deeper than ",
+               kMaxNestingDepth, " levels");
   inner->has_parent = true;
-  depth = std::max(depth, inner->depth + 1);
+  nesting_depth = std::max(nesting_depth, inner->nesting_depth + 1);
 }
 void ValueContainer::append(IValue value) {
   register_child(value);
@@ -30,7 +30,7 @@ void ValueContainer::append(IValue value) {
 void ValueContainer::insert(IValue key, IValue value) {
   TANDEM_CHECK(key.isString() || key.isInt(), "IValue: a dict key is ", key.tagKind(), "; accepted: strings and ints");
   register_child(value);
-  const auto [at, is_new] = index_.emplace(key, entries.size());
+  const auto [at, is_new] = key_index_.emplace(key, entries.size());
   if (is_new)
     entries.push_back({std::move(key), std::move(value)});
   else
@@ -38,15 +38,15 @@ void ValueContainer::insert(IValue key, IValue value) {
 }
 const IValue* ValueContainer::find(const IValue& key) const {
   if (!key.isString() && !key.isInt()) return nullptr;
-  const auto at = index_.find(key);
-  return at == index_.end() ? nullptr : &entries[at->second].second;
+  const auto at = key_index_.find(key);
+  return at == key_index_.end() ? nullptr : &entries[at->second].second;
 }
 
 namespace {
 
 using Kind = ValueContainer::Kind;
 
-IValue sequence(Kind kind, std::vector<IValue> elements) {
+IValue make_sequence(Kind kind, std::vector<IValue> elements) {
   IValue out = ValueContainer::make_container(kind);
   ValueContainer& container = *ValueContainer::of(out);
   container.elements.reserve(elements.size());
@@ -67,8 +67,8 @@ const ValueContainer& get_dict(const IValue& value) {
 IValue::IValue(std::string value) : tag_(Tag::string), string_(std::make_shared<const std::string>(std::move(value))) {}
 IValue::IValue(std::shared_ptr<detail::ValueContainer> container)
     : tag_(Tag::container), container_(std::move(container)) {}
-IValue IValue::list(std::vector<IValue> elements) { return sequence(Kind::list, std::move(elements)); }
-IValue IValue::tuple(std::vector<IValue> elements) { return sequence(Kind::tuple, std::move(elements)); }
+IValue IValue::list(std::vector<IValue> elements) { return make_sequence(Kind::list, std::move(elements)); }
+IValue IValue::tuple(std::vector<IValue> elements) { return make_sequence(Kind::tuple, std::move(elements)); }
 IValue IValue::dict() { return ValueContainer::make_container(Kind::dict); }
 IValue IValue::ordered_dict() { return ValueContainer::make_container(Kind::ordered_dict); }
 
@@ -99,7 +99,7 @@ int64_t IValue::toInt() const {
 }
 double IValue::toDouble() const {
   TANDEM_CHECK(isDouble(), "IValue: this is ", tagKind(), "; accepted: a float");
-  return real_;
+  return double_;
 }
 Scalar IValue::toScalar() const {
   TANDEM_CHECK(isBool() || isInt() || isDouble(), "IValue: this is ", tagKind(), "; accepted: a number");

@@ -9,7 +9,7 @@
 namespace tandem {
 namespace detail {
 struct ValueContainer;
-struct ValueEntry;
+struct DictEntry;
 }  // namespace detail
 
 /// None, a bool, int, float, string, tensor, device or dtype, or a list, tuple or dict of such values: the part of
@@ -23,7 +23,7 @@ class IValue {
   template <std::same_as<bool> B> IValue(B value) : tag_(Tag::boolean), integer_(value) {}
   template <std::integral I>
   requires(!std::same_as<I, bool>) IValue(I value) : tag_(Tag::integer), integer_(static_cast<int64_t>(value)) {}
-  template <std::floating_point F> IValue(F value) : tag_(Tag::real), real_(static_cast<double>(value)) {}
+  template <std::floating_point F> IValue(F value) : tag_(Tag::real), double_(static_cast<double>(value)) {}
   IValue(const char* value) : IValue(std::string(value)) {}
   IValue(std::string value);
   IValue(Tensor value) : tag_(Tag::tensor), tensor_(std::move(value)) {}
@@ -80,7 +80,7 @@ class IValue {
   /// elements() as tensors. @throws Error if an element is not a tensor
   std::vector<Tensor> toTensorVector() const;
 
-  using Entry = detail::ValueEntry;
+  using Entry = detail::DictEntry;
   /// Keys and values of a dict, in insertion order. @throws Error for anything else
   const std::vector<Entry>& entries() const;
   /// The value of a key in a dict, or null. @throws Error if this is not a dict
@@ -102,7 +102,7 @@ class IValue {
   // Not a std::variant, because each program would have to compile its templates.
   Tag tag_ = Tag::none;
   int64_t integer_ = 0;  // also holds a bool
-  double real_ = 0;
+  double double_ = 0;
   Device device_;
   DType dtype_{};
   Tensor tensor_;
@@ -111,7 +111,7 @@ class IValue {
 };
 
 namespace detail {
-struct ValueEntry {
+struct DictEntry {
   const IValue& key() const { return first; }
   const IValue& value() const { return second; }
   IValue first, second;

@@ -60,14 +60,14 @@ class SavedTensor {
   Tensor tensor_;
   // result of the pack hook, used instead of tensor_ if hooks packed the tensor
   std::shared_ptr<const PackedTensor> packed_;
-  uint32_t version_ = 0, slot_ = 0;
+  uint32_t saved_version_ = 0, output_nr_ = 0;
   bool is_output_ = false;
 };
 
 /// Gives a node's backward function access to the saved tensors, and tells it which gradients are needed.
-class Context {
+class BackwardContext {
  public:
-  explicit Context(const Node& node) : node_(node) {}
+  explicit BackwardContext(const Node& node) : node_(node) {}
   /// Saved tensor number i. @throws Error if it was changed in place since it was saved
   Tensor saved(size_t i) const;
   /// Whether the running backward needs the gradient of input i.
@@ -104,7 +104,7 @@ class Node : public std::enable_shared_from_this<Node> {
   /// Computes the gradients of the operation's arguments from the gradients of its results.
   virtual detail::Grads apply(detail::Grads&& grads) = 0;
   /// Drops the saved tensors, after a backward that does not retain the graph.
-  virtual void release();
+  virtual void release_variables();
 
   /// Name of the operation, for example "mul" or "conv2d".
   const std::string& name() const { return name_; }
@@ -112,17 +112,17 @@ class Node : public std::enable_shared_from_this<Node> {
   const std::vector<Edge>& edges() const { return edges_; }
   /// Number that increases with each node made by a thread. Of the nodes that are ready, backward runs the accumulators
   /// of leaves first, then the node with the highest number.
-  uint64_t sequence_nr() const { return sequence_; }
+  uint64_t sequence_nr() const { return sequence_nr_; }
   /// Device on which the node's backward runs.
   Device device() const { return device_; }
   /// Streams that were current when the node was made; the node's backward runs on them too.
   const cuda::detail::Streams& streams() const { return streams_; }
   /// Whether the saved tensors were released, so that a second backward is an error.
-  bool released() const { return released_; }
+  bool is_released() const { return released_; }
   /// Whether an argument needs a gradient.
   bool needs_grad(size_t input) const { return input < edges_.size() && edges_[input].is_valid(); }
   /// Number of inputs of the node, by LibTorch's name: gradients of the operation's results.
-  uint32_t num_inputs() const { return static_cast<uint32_t>(slots_.size()); }
+  uint32_t num_inputs() const { return static_cast<uint32_t>(input_metadata_.size()); }
   /// Number of outputs of the node, by LibTorch's name: gradients of the operation's arguments.
   uint32_t num_outputs() const { return static_cast<uint32_t>(edges_.size()); }
   /// edges() by LibTorch's name.
@@ -145,30 +145,30 @@ class Node : public std::enable_shared_from_this<Node> {
   }
 
   /// Appends an edge to the node that receives the gradient of `input`, or an empty edge if `input` needs no gradient.
-  void add_input(const Tensor& input);
+  void add_next_edge(const Tensor& input);
   /// Replaces all edges.
-  void set_edges(std::vector<Edge> edges);
+  void set_next_edges(std::vector<Edge> edges);
   /// Adds an output with its shape, dtype and device, which its gradient must match. Returns its slot number.
   uint32_t add_output(const Tensor& output);
   /// Saves a tensor for backward: an argument of the operation, or (is_output) a result.
-  void save(const Tensor& tensor, bool is_output);
+  void save_tensor(const Tensor& tensor, bool is_output);
 
   /// Adds a hook that is called with the complete gradient of a slot, which is the index of a result. Hooks run in the
   /// order of addition. Returns the position for remove_hook().
   unsigned add_hook(uint32_t slot, detail::TensorHook hook);
   /// Removes the hook at a position returned by add_hook().
   void remove_hook(unsigned position);
-  /// Makes backward add the gradient of a slot, after the hooks, to `cell`, until stop_retaining_grad() is called.
-  void retain_grad_in(uint32_t slot, std::shared_ptr<Tensor> cell);
-  /// Ends retain_grad_in() for this cell.
-  void stop_retaining_grad(const std::shared_ptr<Tensor>& cell);
-  /// The slots, and the tensors (cells) in which their gradients are kept, as passed to retain_grad_in().
-  const std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>>& retained() const { return retained_; }
-  /// Applies the hooks of a slot, adds the result to the cells of retain_grad_in(), and returns it.
+  /// Makes backward add the gradient of a slot, after the hooks, to `cell`, until remove_retained_grad() is called.
+  void add_retained_grad(uint32_t slot, std::shared_ptr<Tensor> cell);
+  /// Ends add_retained_grad() for this cell.
+  void remove_retained_grad(const std::shared_ptr<Tensor>& cell);
+  /// The slots, and the tensors (cells) in which their gradients are kept, as passed to add_retained_grad().
+  const std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>>& retained_grads() const { return retained_grads_; }
+  /// Applies the hooks of a slot, adds the result to the cells of add_retained_grad(), and returns it.
   virtual Tensor run_hooks(uint32_t slot, Tensor grad) const;
 
   /// Properties that the gradient of a result must have.
-  struct Slot {
+  struct InputMetadata {
     /// Sizes of the result.
     tandem::detail::Shape sizes;
     /// Dtype of the result.
@@ -177,18 +177,19 @@ class Node : public std::enable_shared_from_this<Node> {
     Device device;
   };
   /// Properties (sizes, dtype, device) that the gradient of result i must have.
-  const Slot& input_metadata(size_t i) const { return slots_[i]; }
+  const InputMetadata& input_metadata(size_t i) const { return input_metadata_[i]; }
   /// Whether t has the sizes, dtype and device of result i.
-  bool fits(size_t i, const Tensor& t) const {
-    return slots_[i].sizes == t.sizes() && slots_[i].dtype == t.dtype() && slots_[i].device == t.device();
+  bool matches_input_metadata(size_t i, const Tensor& t) const {
+    return input_metadata_[i].sizes == t.sizes() && input_metadata_[i].dtype == t.dtype() &&
+           input_metadata_[i].device == t.device();
   }
   /// Zeros with the sizes, dtype and device of result i, for a result without gradient.
-  Tensor zeros_for(size_t i) const;
+  Tensor make_zero_grad(size_t i) const;
   /// Stack trace, parent node and module of this node, if it was made in anomaly mode or while tracing; else null.
   const std::shared_ptr<const detail::AnomalyMetadata>& anomaly_metadata() const { return anomaly_metadata_; }
 
  protected:
-  uint64_t sequence_;
+  uint64_t sequence_nr_;
   Device device_;
 
  private:
@@ -197,9 +198,9 @@ class Node : public std::enable_shared_from_this<Node> {
   std::shared_ptr<const detail::AnomalyMetadata> anomaly_metadata_;
   std::vector<Edge> edges_;
   std::vector<detail::SavedTensor> saved_;
-  std::vector<Slot> slots_;
+  std::vector<InputMetadata> input_metadata_;
   std::vector<std::pair<uint32_t, detail::TensorHook>> hooks_;
-  std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>> retained_;
+  std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>> retained_grads_;
   bool released_ = false;
 };
 
@@ -209,7 +210,7 @@ class AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(const Tensor& variable);
   detail::Grads apply(detail::Grads&& grads) override;
-  void release() override {}
+  void release_variables() override {}
   Tensor run_hooks(uint32_t slot, Tensor grad) const override;  // runs the hooks that are registered on the leaf
   /// The leaf whose gradient is accumulated.
   const Tensor& variable() const { return variable_; }
@@ -222,7 +223,7 @@ class AccumulateGrad final : public Node {
   void set_grad_buffer(const Tensor& memory) { grad_buffer_ = memory; }
 
  private:
-  void accumulate(Tensor new_grad);
+  void accumulate_grad(Tensor new_grad);
 
   Tensor variable_, grad_buffer_;
   std::mutex mutex_;  // guards the gradient and the post-hooks, because graphs on several threads may share a leaf

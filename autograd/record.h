@@ -17,7 +17,7 @@ inline bool any_requires_grad(TensorRefs tensors) {
 }
 
 /// Zeros with the sizes, dtype, device and strides of x.
-inline Tensor zeros_as(const Tensor& x) { return core::empty_like(x, x.dtype(), x.device()).zero_(); }
+inline Tensor zeros_with_strides_of(const Tensor& x) { return core::empty_like(x, x.dtype(), x.device()).zero_(); }
 
 /// A node whose backward is a lambda: (const Context&, const Tensor&) -> Grads for one output, (const Context&, const
 /// Grads&) -> Grads for several. It captures numbers and shapes; tensors must be passed as `saved`.
@@ -25,10 +25,10 @@ template <class Backward> class LambdaNode final : public Node {
  public:
   LambdaNode(const char* name, Backward backward) : Node(name), backward_(std::move(backward)) {}
   Grads apply(Grads&& grads) override {
-    if constexpr (std::is_invocable_v<Backward&, const Context&, const Tensor&>)
-      return backward_(Context(*this), grads[0]);
+    if constexpr (std::is_invocable_v<Backward&, const BackwardContext&, const Tensor&>)
+      return backward_(BackwardContext(*this), grads[0]);
     else
-      return backward_(Context(*this), static_cast<const Grads&>(grads));
+      return backward_(BackwardContext(*this), static_cast<const Grads&>(grads));
   }
 
  private:
@@ -42,7 +42,7 @@ void connect_node(const NodePtr& node, ArrayRef<Tensor*> outputs, ArrayRef<Tenso
 /// Records `output = op(inputs)`. Integer outputs are never recorded. The backward returns one gradient for each input;
 /// it is not called if the gradient of the output is undefined.
 template <class Backward>
-Tensor record(const char* name, Tensor output, TensorRefs inputs, TensorRefs saved, Backward&& backward) {
+Tensor record_op(const char* name, Tensor output, TensorRefs inputs, TensorRefs saved, Backward&& backward) {
   if (any_requires_grad(inputs)) [[unlikely]]
     connect_node(std::make_shared<LambdaNode<std::decay_t<Backward>>>(name, std::forward<Backward>(backward)),
                  {&output}, inputs, saved);
@@ -50,7 +50,7 @@ Tensor record(const char* name, Tensor output, TensorRefs inputs, TensorRefs sav
 }
 /// record_op() for a number of inputs that is known only at run time (cat, stack).
 template <class Backward>
-Tensor record_list(const char* name, Tensor output, ArrayRef<Tensor> inputs, TensorRefs saved, Backward&& backward) {
+Tensor record_list_op(const char* name, Tensor output, ArrayRef<Tensor> inputs, TensorRefs saved, Backward&& backward) {
   bool wanted = false;
   if (is_grad_enabled())
     for (const Tensor& t : inputs) wanted |= tensor_requires_grad(t);
@@ -62,8 +62,8 @@ Tensor record_list(const char* name, Tensor output, ArrayRef<Tensor> inputs, Ten
 /// record_op() for several outputs, passed as a tuple. The backward receives a gradient for each; some may be
 /// undefined.
 template <class... Outputs, class Backward>
-std::tuple<Outputs...> record(const char* name, std::tuple<Outputs...> outputs, TensorRefs inputs, TensorRefs saved,
-                              Backward&& backward) {
+std::tuple<Outputs...> record_op(const char* name, std::tuple<Outputs...> outputs, TensorRefs inputs, TensorRefs saved,
+                                 Backward&& backward) {
   if (any_requires_grad(inputs)) [[unlikely]]
     std::apply(
         [&](auto&... each) {
@@ -79,8 +79,8 @@ inline bool should_track_view(const Tensor& x) {
 }
 /// Records a view: as record_op(), and in-place changes of the view or of `x` update the histories of both.
 template <class Backward> Tensor record_view(const char* name, Tensor output, const Tensor& x, Backward&& backward) {
-  output = record(name, std::move(output), {x}, {}, std::forward<Backward>(backward));
-  if (should_track_view(x)) set_view_of(output, x);
+  output = record_op(name, std::move(output), {x}, {}, std::forward<Backward>(backward));
+  if (should_track_view(x)) set_view_base(output, x);
   return output;
 }
 
@@ -99,8 +99,8 @@ std::vector<Tensor> record_multi_output_view(const char* op, std::vector<Tensor>
   }
   if (should_track_view(x))
     for (const Tensor& part : parts) {
-      set_view_of(part, x);
-      materialize_autograd_meta(part).multi_view_op = op;
+      set_view_base(part, x);
+      materialize_autograd_meta(part).multi_output_view_op = op;
     }
   return parts;
 }
@@ -108,10 +108,10 @@ std::vector<Tensor> record_multi_output_view(const char* op, std::vector<Tensor>
 }  // namespace tandem::autograd
 
 namespace tandem {
-using autograd::Context;
+using autograd::BackwardContext;
 using autograd::Grads;
-using autograd::record;
-using autograd::record_list;
+using autograd::record_list_op;
 using autograd::record_multi_output_view;
+using autograd::record_op;
 using autograd::record_view;
 }  // namespace tandem

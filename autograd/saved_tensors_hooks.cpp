@@ -5,11 +5,13 @@
 
 namespace tandem::autograd::graph {
 
-void saved_tensors_hooks::enter(SavedTensorHooks hooks) {
-  outer_ = std::exchange(ThreadContext::current().saved_tensor_hooks,
-                         std::make_shared<const SavedTensorHooks>(std::move(hooks)));
+void saved_tensors_hooks::push_hooks(SavedTensorHooks hooks) {
+  previous_hooks_ = std::exchange(ThreadContext::current().saved_tensor_hooks,
+                                  std::make_shared<const SavedTensorHooks>(std::move(hooks)));
 }
-saved_tensors_hooks::~saved_tensors_hooks() { ThreadContext::current().saved_tensor_hooks = std::move(outer_); }
+saved_tensors_hooks::~saved_tensors_hooks() {
+  ThreadContext::current().saved_tensor_hooks = std::move(previous_hooks_);
+}
 
 save_on_cpu::save_on_cpu(bool pin_memory) {
   struct HostCopy {
@@ -27,7 +29,7 @@ save_on_cpu::save_on_cpu(bool pin_memory) {
     const HostCopy& moved = std::any_cast<const HostCopy&>(packed);
     return moved.host_tensor.to(moved.device);
   };
-  enter(std::move(hooks));
+  push_hooks(std::move(hooks));
 }
 
 }  // namespace tandem::autograd::graph

@@ -26,17 +26,17 @@ class saved_tensors_hooks {
     hooks.unpack = [unpack = std::move(unpack)](const std::any& packed) mutable -> Tensor {
       return unpack(std::any_cast<const Packed&>(packed));
     };
-    enter(std::move(hooks));
+    push_hooks(std::move(hooks));
   }
   ~saved_tensors_hooks();
   saved_tensors_hooks(const saved_tensors_hooks&) = delete;
 
  protected:
   saved_tensors_hooks() = default;
-  void enter(detail::SavedTensorHooks hooks);
+  void push_hooks(detail::SavedTensorHooks hooks);
 
  private:
-  std::shared_ptr<const detail::SavedTensorHooks> outer_;
+  std::shared_ptr<const detail::SavedTensorHooks> previous_hooks_;
 };
 
 /// While this guard lives, tensors saved for backward are kept in host memory, and copied back to their device when

@@ -6,19 +6,20 @@
 namespace tandem::detail {
 
 /// Orders ints before strings. Two handles on one string object compare equal at once, without reading its characters.
-struct KeyLess {
+struct DictKeyLess {
   bool operator()(const IValue& a, const IValue& b) const;
 };
 
 struct ValueContainer {
   enum class Kind { list, tuple, dict, ordered_dict, object };
   explicit ValueContainer(Kind k) : kind(k) {}
-  static constexpr int kMaxDepth = 200;  // maximum nesting of containers; limits the stack that recursive code needs
+  static constexpr int kMaxNestingDepth =
+      200;  // maximum nesting of containers; limits the stack that recursive code needs
   bool is_sequence() const { return kind == Kind::list || kind == Kind::tuple; }
-  /// Appends an element. @throws Error if containers are nested deeper than kMaxDepth
+  /// Appends an element. @throws Error if containers are nested deeper than kMaxNestingDepth
   void append(IValue value);
   /// Sets the value of a key. @throws Error if the key is neither a string nor an int, or if containers are nested
-  /// deeper than kMaxDepth
+  /// deeper than kMaxNestingDepth
   void insert(IValue key, IValue value);
   const IValue* find(const IValue& key) const;
 
@@ -28,13 +29,13 @@ struct ValueContainer {
 
   Kind kind;
   bool has_parent = false;  // whether this container was added to another container
-  int depth = 1;            // number of nested levels of containers, including this one
+  int nesting_depth = 1;    // number of nested levels of containers, including this one
   std::vector<IValue> elements;
-  std::vector<ValueEntry> entries;
+  std::vector<DictEntry> entries;
 
  private:
   void register_child(const IValue& value);
-  std::map<IValue, size_t, KeyLess> index_;  // index in `entries` of each key
+  std::map<IValue, size_t, DictKeyLess> key_index_;  // index in `entries` of each key
 };
 
 }  // namespace tandem::detail

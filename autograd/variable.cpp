@@ -12,15 +12,15 @@ AutogradMeta& materialize_autograd_meta(const Tensor& t) {
   auto& meta = t.impl()->autograd;
   // `new AutogradMeta` is written without parentheses, because `new AutogradMeta()` would zero the memory before the
   // constructor runs.
-  if (!meta) meta = Owned<AutogradMetaInterface>(new AutogradMeta);
+  if (!meta) meta = OwnedPtr<AutogradMetaInterface>(new AutogradMeta);
   return static_cast<AutogradMeta&>(*meta);
 }
 
 static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
   AutogradMeta& m = materialize_autograd_meta(t);
-  if (m.retained) {  // from now on, retain the gradient of the tensor's new value
-    if (m.grad_fn) m.grad_fn->stop_retaining_grad(m.retained);
-    node->retain_grad_in(slot, m.retained);
+  if (m.retained_grad) {  // from now on, retain the gradient of the tensor's new value
+    if (m.grad_fn) m.grad_fn->remove_retained_grad(m.retained_grad);
+    node->add_retained_grad(slot, m.retained_grad);
   }
   m.grad_fn = node;
   m.output_nr = slot;
@@ -28,12 +28,12 @@ static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
 
 /// Called if the view or its base is changed in place in grad mode. @throws Error if the view was made outside of grad
 /// mode or in a custom Function
-static void check_creation_mode(const char* op, const Tensor& view, const AutogradMeta& m, const char* changed) {
-  if (m.creation_meta == CreationMode::in_grad_mode) return;
-  TANDEM_CHECK(m.creation_meta != CreationMode::in_function, "Output of Function is a view and ", changed,
+static void check_creation_meta(const char* op, const Tensor& view, const AutogradMeta& m, const char* changed) {
+  if (m.creation_meta == CreationMeta::in_grad_mode) return;
+  TANDEM_CHECK(m.creation_meta != CreationMeta::in_custom_function, "Output of Function is a view and ", changed,
                " modified inplace: ", op, ", for a view of ", view.sizes(),
                " that forward() made of its input, whose custom backward this would override; clone() it in forward()");
-  const bool inference = m.creation_meta == CreationMode::in_inference_mode;
+  const bool inference = m.creation_meta == CreationMeta::in_inference_mode;
   TANDEM_CHECK(false, "A view was created in ", inference ? "inference" : "no_grad", " mode and ", changed,
                " modified inplace ", inference ? "in normal mode" : "with grad mode enabled", ": ", op,
                ", for a view of ", view.sizes(),
@@ -46,23 +46,23 @@ const NodePtr& grad_fn(const Tensor& t) {
   static const auto& none = *new NodePtr;  // never destroyed: tensors may be static
   AutogradMeta* m = get_autograd_meta(t);
   if (!m) return none;
-  if (m->base.defined() && m->node_version != t._version()) {
+  if (m->base.defined() && m->grad_fn_version != t._version()) {
     if (!m->grad_fn && !m->base.requires_grad()) return m->grad_fn;
-    check_creation_mode("a use of it", t, *m, "its base or another view of its base has been");
-    TANDEM_CHECK(!m->multi_view_op || !m->grad_fn, "Output of ", m->multi_view_op,
+    check_creation_meta("a use of it", t, *m, "its base or another view of its base has been");
+    TANDEM_CHECK(!m->multi_output_view_op || !m->grad_fn, "Output of ", m->multi_output_view_op,
                  " is a view and its base or another view of its base has been modified inplace. This view is the "
                  "output of a function that returns multiple views. Such functions do not allow the output views to be "
                  "modified inplace. Take the view, of ",
                  t.sizes(), ", again after the change, or change a clone");
     if (grad_fn(m->base) || (!m->grad_fn && m->base.requires_grad())) {
-      auto backward = [geometry = ViewGeometry(m->base, t)](const Context&, const Tensor& dy) -> Grads {
+      auto backward = [geometry = ViewGeometry(m->base, t)](const BackwardContext&, const Tensor& dy) -> Grads {
         return {as_strided_backward(dy, geometry)};
       };
       auto node = std::make_shared<LambdaNode<decltype(backward)>>("as_strided", backward);
-      node->add_input(m->base);
+      node->add_next_edge(m->base);
       set_history(t, node, node->add_output(t));
     }
-    m->node_version = t._version();
+    m->grad_fn_version = t._version();
   }
   return m->grad_fn;
 }
@@ -70,24 +70,24 @@ const NodePtr& grad_fn(const Tensor& t) {
 void detail::set_history(const Tensor& t, const NodePtr& node) {
   // If the tensor is a view that an operation made in no-grad mode to compute its result, then the operation's node is
   // its whole history.
-  if (AutogradMeta* m = get_autograd_meta(t); m && m->creation_meta != CreationMode::in_grad_mode) {
+  if (AutogradMeta* m = get_autograd_meta(t); m && m->creation_meta != CreationMeta::in_grad_mode) {
     m->base.reset();
-    m->creation_meta = CreationMode::in_grad_mode;
+    m->creation_meta = CreationMeta::in_grad_mode;
   }
   autograd::set_history(t, node, node->add_output(t));
 }
 
-void set_view_of(const Tensor& view, const Tensor& x) {
+void set_view_base(const Tensor& view, const Tensor& x) {
   // Inference tensors need no view tracking: in grad mode, in-place changes of x are an error.
   if (x.is_inference()) return;
   AutogradMeta* source_meta = get_autograd_meta(x);
   AutogradMeta& m = materialize_autograd_meta(view);
   m.base = source_meta && source_meta->base.defined() ? source_meta->base : x;
-  m.multi_view_op = source_meta ? source_meta->multi_view_op : nullptr;
-  m.creation_meta = source_meta ? source_meta->creation_meta : CreationMode::in_grad_mode;
+  m.multi_output_view_op = source_meta ? source_meta->multi_output_view_op : nullptr;
+  m.creation_meta = source_meta ? source_meta->creation_meta : CreationMeta::in_grad_mode;
   if (!is_grad_enabled())
-    m.creation_meta = InferenceMode::is_enabled() ? CreationMode::in_inference_mode : CreationMode::in_no_grad_mode;
-  m.node_version = view._version();
+    m.creation_meta = InferenceMode::is_enabled() ? CreationMeta::in_inference_mode : CreationMeta::in_no_grad_mode;
+  m.grad_fn_version = view._version();
 }
 
 std::shared_ptr<AccumulateGrad> detail::grad_accumulator(const Tensor& leaf) {
@@ -95,9 +95,10 @@ std::shared_ptr<AccumulateGrad> detail::grad_accumulator(const Tensor& leaf) {
   TANDEM_CHECK(!grad_fn(leaf) && m.requires_grad,
                "grad_accumulator() should be only called on leaf Variables that require a gradient");
   const std::lock_guard lock(m.mutex);
-  std::shared_ptr<AccumulateGrad> existing = m.accumulator.lock();
+  std::shared_ptr<AccumulateGrad> existing = m.grad_accumulator.lock();
   // An accumulator that was made before the leaf changed its dtype or device does not fit a new graph.
-  if (!existing || !existing->fits(0, leaf)) m.accumulator = existing = std::make_shared<AccumulateGrad>(leaf);
+  if (!existing || !existing->matches_input_metadata(0, leaf))
+    m.grad_accumulator = existing = std::make_shared<AccumulateGrad>(leaf);
   return existing;
 }
 
@@ -119,7 +120,7 @@ Tensor AccumulateGrad::run_hooks(uint32_t, Tensor grad) const {
 Grads AccumulateGrad::apply(Grads&& grads) {
   // The leaf may have required a gradient when the graph was made, but does not any more.
   if (!variable_.requires_grad()) return {};
-  accumulate(std::move(grads[0]));
+  accumulate_grad(std::move(grads[0]));
   // Calls the hooks without holding the lock: a hook may add and remove hooks, and run a backward that calls this
   // function again.
   for (size_t i = 0;; ++i) {
@@ -139,7 +140,7 @@ namespace {
 bool obeys_layout_contract(const Tensor& grad, const Tensor& variable) {
   if (grad.impl()->row_major && variable.impl()->row_major) [[likely]]
     return true;
-  if (!core::is_dense(*variable.impl())) return grad.is_contiguous();
+  if (!core::is_non_overlapping_and_dense(*variable.impl())) return grad.is_contiguous();
   for (size_t d = 0; d < grad.sizes().size(); ++d)
     if (grad.sizes()[d] != 1 && grad.strides()[d] != variable.strides()[d]) return false;
   return true;
@@ -148,12 +149,12 @@ bool obeys_layout_contract(const Tensor& grad, const Tensor& variable) {
 Tensor clone_obey_contract(const Tensor& variable, const Tensor& grad) {
   if (grad.impl()->row_major && variable.impl()->row_major) [[likely]]
     return grad.clone();
-  if (!core::is_dense(*variable.impl())) return grad.clone(MemoryFormat::Contiguous);
+  if (!core::is_non_overlapping_and_dense(*variable.impl())) return grad.clone(MemoryFormat::Contiguous);
   if (is_grad_enabled()) return grad.clone(variable.suggest_memory_format());
   return core::empty_like(variable, grad.dtype(), grad.device()).copy_(grad);
 }
 }  // namespace
-void AccumulateGrad::accumulate(Tensor new_grad) {
+void AccumulateGrad::accumulate_grad(Tensor new_grad) {
   const std::lock_guard lock(mutex_);
   // A gradient in the memory of a bucket has no history: it becomes an average over ranks, and no rank knows the
   // history of the other ranks.
@@ -197,8 +198,8 @@ void check_no_internal_overlap(const char* op, const Tensor& x) {
 }
 void check_inplace(const char* op, const Tensor& x) {
   AutogradMeta* m = get_autograd_meta(x);
-  if (m) check_creation_mode(op, x, *m, "is being");
-  TANDEM_CHECK(!m || !m->multi_view_op, op, ": Output of ", m->multi_view_op,
+  if (m) check_creation_meta(op, x, *m, "is being");
+  TANDEM_CHECK(!m || !m->multi_output_view_op, op, ": Output of ", m->multi_output_view_op,
                " is a view and is being modified inplace. This view is the output of a function that returns multiple "
                "views. Such functions do not allow the output views to be modified inplace. Use an out-of-place "
                "operation, or modify a narrow() or select() of the base, or a clone. Got ",
@@ -212,7 +213,7 @@ void check_inplace(const char* op, const Tensor& x) {
       ": a view of a leaf Variable that requires grad is being used in an in-place operation. Use a NoGradGuard");
 }
 
-void assign(const char* op, Tensor& x, const Tensor& y, InplaceAccess access) {
+void assign_inplace(const char* op, Tensor& x, const Tensor& y, InplaceAccess access) {
   AutogradMeta* m = get_autograd_meta(x);
   const bool is_view = m && m->base.defined();
   const Edge old = is_view ? Edge{} : gradient_edge(x);
@@ -229,13 +230,13 @@ void assign(const char* op, Tensor& x, const Tensor& y, InplaceAccess access) {
     return;
   }
   if (!is_view) {
-    auto backward = [access](const Context& ctx, const Tensor& dy) -> Grads {
-      return {access == InplaceAccess::overwrite && ctx.needs_grad(0) ? zeros_as(dy) : Tensor(), dy};
+    auto backward = [access](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+      return {access == InplaceAccess::overwrite && ctx.needs_grad(0) ? zeros_with_strides_of(dy) : Tensor(), dy};
     };
     auto node = std::make_shared<LambdaNode<decltype(backward)>>(op, backward);
-    node->add_input({});
-    node->set_edges({old});
-    node->add_input(y);
+    node->add_next_edge({});
+    node->set_next_edges({old});
+    node->add_next_edge(y);
     x.bump_version();
     set_history(x, node);
     return;
@@ -247,7 +248,7 @@ void assign(const char* op, Tensor& x, const Tensor& y, InplaceAccess access) {
                ": unsupported operation: more than one element of the written-to tensor refers to a single memory "
                "location. Please clone() the tensor before performing the operation. Its base is ",
                base.sizes(), " with strides ", base.strides());
-  auto backward = [g = ViewGeometry(base, x)](const Context& ctx, const Tensor& dy) -> Grads {
+  auto backward = [g = ViewGeometry(base, x)](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     Tensor line = g.to_storage_layout(dy), rest;
     const Tensor part = line.as_strided(g.sizes, g.strides, g.offset).clone();
     if (ctx.needs_grad(0)) {
@@ -257,8 +258,8 @@ void assign(const char* op, Tensor& x, const Tensor& y, InplaceAccess access) {
     return {rest, part};
   };
   auto node = std::make_shared<LambdaNode<decltype(backward)>>(op, backward);
-  node->add_input(base);
-  node->add_input(y);
+  node->add_next_edge(base);
+  node->add_next_edge(y);
   x.bump_version();
   set_history(base, node);
 }
@@ -299,11 +300,11 @@ std::string Tensor::grad_fn_name() const { return is_leaf() ? "" : autograd::gra
 const Tensor& Tensor::grad() const {
   static const auto& none = *new Tensor;  // never destroyed: tensors may be static
   const autograd::AutogradMeta* m = get_autograd_meta(*this);
-  return !m ? none : m->retained ? *m->retained : m->grad;
+  return !m ? none : m->retained_grad ? *m->retained_grad : m->grad;
 }
 Tensor& Tensor::mutable_grad() const {
   autograd::AutogradMeta& m = materialize_autograd_meta(*this);
-  return m.retained ? *m.retained : m.grad;
+  return m.retained_grad ? *m.retained_grad : m.grad;
 }
 void Tensor::zero_grad(bool set_to_none) const {
   if (!grad().defined()) return;
@@ -344,11 +345,11 @@ void Tensor::remove_hook(unsigned position) const {
 void Tensor::retain_grad() const {
   TANDEM_CHECK(requires_grad(), "retain_grad: can't retain_grad on Tensor that has requires_grad=False");
   if (is_leaf()) return;
-  auto& retained = materialize_autograd_meta(*this).retained;
-  if (retained) return;
+  auto& retained_grad = materialize_autograd_meta(*this).retained_grad;
+  if (retained_grad) return;
   // The retained gradient is a separate object, because the tensor may be gone when its gradient arrives.
-  retained = std::make_shared<Tensor>();
-  autograd::grad_fn(*this)->retain_grad_in(materialize_autograd_meta(*this).output_nr, retained);
+  retained_grad = std::make_shared<Tensor>();
+  autograd::grad_fn(*this)->add_retained_grad(materialize_autograd_meta(*this).output_nr, retained_grad);
 }
 
 void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
@@ -358,7 +359,7 @@ void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, 
 
 bool Tensor::retains_grad() const {
   const autograd::AutogradMeta* m = autograd::get_autograd_meta(*this);
-  return m && m->retained;
+  return m && m->retained_grad;
 }
 bool Tensor::is_view() const {
   const autograd::AutogradMeta* m = autograd::get_autograd_meta(*this);

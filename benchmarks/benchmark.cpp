@@ -11,7 +11,7 @@
 
 namespace tandem::benchmarks {
 
-std::string str(const Shapes& shapes) {
+std::string shapes_to_string(const Shapes& shapes) {
   std::string text;
   for (const auto& sizes : shapes) {
     if (!text.empty()) text += ',';
@@ -35,25 +35,25 @@ std::vector<Benchmark> all_benchmarks() {
 }
 
 namespace {
-Device chosen_device = kCPU;
+Device benchmark_device = kCPU;
 }
-Device device() { return chosen_device; }
-void set_device(Device device) { chosen_device = device; }
-Tensor values(IntArrayRef sizes, bool positive) {
+Device device() { return benchmark_device; }
+void set_device(Device device) { benchmark_device = device; }
+Tensor random_values(IntArrayRef sizes, bool positive) {
   return tandem::empty(sizes, device()).uniform_(positive ? 0.5 : -1, positive ? 1.5 : 1);
 }
-Tensor integers(int64_t high, IntArrayRef sizes) {
+Tensor random_integers(int64_t high, IntArrayRef sizes) {
   return randint(high, sizes, TensorOptions(kInt64).device(device()));
 }
 Inputs make_inputs(const Shapes& shapes, bool positive) {
   Inputs inputs;
-  for (const auto& sizes : shapes) inputs.push_back(values(sizes, positive));
+  for (const auto& sizes : shapes) inputs.push_back(random_values(sizes, positive));
   return inputs;
 }
-std::function<Run(const Shapes&)> forward(Op op, bool positive) {
+std::function<Run(const Shapes&)> prepare_forward(Op op, bool positive) {
   return [=](const Shapes& shapes) -> Run { return [op, in = make_inputs(shapes, positive)] { op(in); }; };
 }
-std::function<Run(const Shapes&)> captured(Op op) {
+std::function<Run(const Shapes&)> prepare_graph_replay(Op op) {
   return [=](const Shapes& shapes) -> Run {
     const auto graph = std::make_shared<Graph>();
     const Inputs in = make_inputs(shapes);
@@ -62,18 +62,18 @@ std::function<Run(const Shapes&)> captured(Op op) {
     return [graph, in, y] { graph->replay(); };
   };
 }
-std::function<Run(const Shapes&)> backward(std::function<Inputs(const Shapes&)> make, Op op) {
+std::function<Run(const Shapes&)> prepare_backward(std::function<Inputs(const Shapes&)> make, Op op) {
   return [=](const Shapes& shapes) -> Run {
     const Inputs in = make(shapes);
     Inputs leaves;
     for (const Tensor& x : in)
       if (x.requires_grad()) leaves.push_back(x);
-    const Tensor y = op(in), dy = values(y.sizes()).to(y.dtype());
+    const Tensor y = op(in), dy = random_values(y.sizes()).to(y.dtype());
     return [=] { autograd::grad({y}, leaves, {dy}, /*retain_graph=*/true); };
   };
 }
-std::function<Run(const Shapes&)> backward(Op op, bool positive) {
-  return backward(
+std::function<Run(const Shapes&)> prepare_backward(Op op, bool positive) {
+  return prepare_backward(
       [positive](const Shapes& shapes) {
         Inputs in = make_inputs(shapes, positive);
         for (Tensor& x : in) x.requires_grad_();
@@ -82,10 +82,10 @@ std::function<Run(const Shapes&)> backward(Op op, bool positive) {
       std::move(op));
 }
 
-double read_one(const Shapes& s) { return 4 * numel(s[0]); }
-double read_write(const Shapes& s) { return 8 * numel(s[0]); }
-double read_two_write_one(const Shapes& s) { return 12 * numel(s[0]); }
-double write_one(const Shapes& s) { return 4 * numel(s[0]); }
+double read_one_bytes(const Shapes& s) { return 4 * numel(s[0]); }
+double read_write_bytes(const Shapes& s) { return 8 * numel(s[0]); }
+double read_two_write_one_bytes(const Shapes& s) { return 12 * numel(s[0]); }
+double write_one_bytes(const Shapes& s) { return 4 * numel(s[0]); }
 double linear_flops(const Shapes& s) { return 2 * numel(s[0]) * static_cast<double>(s[1].front()); }
 double linear_backward_flops(const Shapes& s) { return 2 * linear_flops(s); }
 double conv_flops(const Shapes& s) {

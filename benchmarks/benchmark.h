@@ -12,7 +12,7 @@ namespace tandem::benchmarks {
 /// Sizes of the inputs of one case.
 using Shapes = std::vector<std::vector<int64_t>>;
 /// Returns shapes as text, such as "64x2304,2304x600". A 0-dim input is "1".
-std::string str(const Shapes& shapes);
+std::string shapes_to_string(const Shapes& shapes);
 double numel(const std::vector<int64_t>& sizes);
 
 /// Timed function: calls the operation once, on inputs that are ready.
@@ -54,26 +54,26 @@ using Op = std::function<Tensor(const Inputs&)>;
 Device device();
 void set_device(Device device);
 /// Returns values drawn uniformly from [-1, 1), or from [0.5, 1.5) if `positive`.
-Tensor values(IntArrayRef sizes, bool positive = false);
+Tensor random_values(IntArrayRef sizes, bool positive = false);
 /// Returns int64 values drawn uniformly from [0, high).
-Tensor integers(int64_t high, IntArrayRef sizes);
+Tensor random_integers(int64_t high, IntArrayRef sizes);
 Inputs make_inputs(const Shapes& shapes, bool positive = false);
 /// Times the op alone, on inputs that do not require a gradient.
-std::function<Run(const Shapes&)> forward(Op op, bool positive = false);
+std::function<Run(const Shapes&)> prepare_forward(Op op, bool positive = false);
 /// Times the replay of a Graph that captured the op.
-std::function<Run(const Shapes&)> captured(Op op);
+std::function<Run(const Shapes&)> prepare_graph_replay(Op op);
 /// Times the op's backward alone, with the gradients of all inputs. The forward runs once and its autograd graph is
 /// retained.
-std::function<Run(const Shapes&)> backward(Op op, bool positive = false);
+std::function<Run(const Shapes&)> prepare_backward(Op op, bool positive = false);
 /// Times the op's backward alone, with the gradients of all inputs returned by `make` that require one.
-std::function<Run(const Shapes&)> backward(std::function<Inputs(const Shapes&)> make, Op op);
+std::function<Run(const Shapes&)> prepare_backward(std::function<Inputs(const Shapes&)> make, Op op);
 
-// Return the bytes of float32 memory traffic of an op. read_write: the op reads the first input and writes a result of
-// the same size. The other names follow this pattern.
-double read_one(const Shapes& s);
-double read_write(const Shapes& s);
-double read_two_write_one(const Shapes& s);
-double write_one(const Shapes& s);
+// Return the bytes of float32 memory traffic of an op. read_write_bytes: the op reads the first input and writes a
+// result of the same size. The other names follow this pattern.
+double read_one_bytes(const Shapes& s);
+double read_write_bytes(const Shapes& s);
+double read_two_write_one_bytes(const Shapes& s);
+double write_one_bytes(const Shapes& s);
 
 // Return the number of floating-point operations of an op. A multiply-add counts as two. linear: x (rows, in) and
 // weight (out, in). conv: x (N, C, H, W) and weight (O, C, K, K), without padding. backward: the gradients of x and of

@@ -24,7 +24,7 @@ struct ProcessResult {
   int exit_status;     // exit status of the process; 128 + signal number if a signal ended it; 127 if it did not start
   std::string output;  // standard output and standard error of the process
 };
-ProcessResult run(const std::vector<std::string>& arguments) {
+ProcessResult run_process(const std::vector<std::string>& arguments) {
   int ends[2];
   TANDEM_CHECK(pipe2(ends, O_CLOEXEC) == 0, "bench: cannot make a pipe: ", std::strerror(errno));
   posix_spawn_file_actions_t actions;
@@ -64,7 +64,7 @@ BuildProgram::BuildProgram(std::string name, const std::string& build, double se
   program_ = std::filesystem::is_directory(build, ignored) ? build + "/tools/tandem" : build;
   TANDEM_CHECK(std::filesystem::is_regular_file(program_, ignored), "bench: ", build,
                " is not a build of Tandem; accepted: a build folder with tools/tandem in it, or that program");
-  const ProcessResult list = run({program_, "bench", "--list"});
+  const ProcessResult list = run_process({program_, "bench", "--list"});
   std::istringstream lines(list.output);
   for (std::string line; std::getline(lines, line);)
     if (list.exit_status == 0 && line.find('/') != std::string::npos) benchmarks_.insert(line);
@@ -75,14 +75,14 @@ BuildProgram::BuildProgram(std::string name, const std::string& build, double se
 
 std::optional<double> BuildProgram::prepare(const Case& c) {
   if (!benchmarks_.contains(c.benchmark->name)) return {};
-  return time(c, 0);
+  return measure_seconds_per_call(c, 0);
 }
-double BuildProgram::time(const Case& c, int64_t) {
+double BuildProgram::measure_seconds_per_call(const Case& c, int64_t) {
   const ScratchFolder folder("bench");
   const std::string file = folder.path() + "/sample.json";
   std::vector<std::string> arguments = {program_, "bench", "--case", c.key(), "--json", file};
   arguments.insert(arguments.end(), options_.begin(), options_.end());
-  const ProcessResult result = run(arguments);
+  const ProcessResult result = run_process(arguments);
   std::ifstream in(file);
   const auto json = nlohmann::json::parse(in, /*cb=*/nullptr, /*allow_exceptions=*/false);
   try {

@@ -6,14 +6,14 @@
 namespace tandem::benchmarks {
 namespace {
 
-bool is_comparable(const Row& row) { return row.samples_by_program.size() == 2; }
-double ratio_in(const Row& row, size_t round) {
+bool is_comparable(const CaseResult& row) { return row.samples_by_program.size() == 2; }
+double time_ratio(const CaseResult& row, size_t round) {
   return row.samples_by_program[1].seconds[round] / row.samples_by_program[0].seconds[round];
 }
 
 }  // namespace
 
-Comparison median_interval(std::vector<double> ratios) {
+Comparison median_confidence_interval(std::vector<double> ratios) {
   const auto n = static_cast<double>(ratios.size());
   TANDEM_CHECK(ratios.size() >= kMinRounds, "bench: ", ratios.size(),
                " rounds are too few for a confidence interval; accepted: ", kMinRounds, " or more");
@@ -27,27 +27,29 @@ Comparison median_interval(std::vector<double> ratios) {
   return {percentile(ratios, 0.5), ratios[k - 1], ratios[ratios.size() - k]};
 }
 
-std::optional<Comparison> compare(const Row& row) {
+std::optional<Comparison> compare_with_baseline(const CaseResult& row) {
   if (!is_comparable(row)) return {};
   std::vector<double> ratios;
   for (size_t round = 0; round < row.samples_by_program[0].seconds.size(); ++round)
-    ratios.push_back(ratio_in(row, round));
-  return median_interval(std::move(ratios));
+    ratios.push_back(time_ratio(row, round));
+  return median_confidence_interval(std::move(ratios));
 }
 
-std::optional<Comparison> compare(const std::vector<Row>& rows) {
+std::optional<Comparison> compare_with_baseline(const std::vector<CaseResult>& rows) {
   const auto count = std::count_if(rows.begin(), rows.end(), is_comparable);
   if (count == 0) return {};
   std::vector<double> means;
   for (size_t round = 0; round < rows[0].samples_by_program[0].seconds.size(); ++round) {
     double sum = 0;
-    for (const Row& row : rows)
-      if (is_comparable(row)) sum += std::log(ratio_in(row, round));
+    for (const CaseResult& row : rows)
+      if (is_comparable(row)) sum += std::log(time_ratio(row, round));
     means.push_back(std::exp(sum / static_cast<double>(count)));
   }
-  return median_interval(std::move(means));
+  return median_confidence_interval(std::move(means));
 }
 
-bool is_overhead(const Row& row) { return row.c.benchmark->name.find("overhead") != std::string::npos; }
+bool is_overhead_benchmark(const CaseResult& row) {
+  return row.c.benchmark->name.find("overhead") != std::string::npos;
+}
 
 }  // namespace tandem::benchmarks

@@ -21,16 +21,16 @@ constexpr int kMinRounds = 6;
 /// the k-th largest value, for the largest k that keeps this probability at or below 2.5 %. One disturbed round moves
 /// either end by at most one rank.
 /// @throws Error if there are fewer than kMinRounds values
-Comparison median_interval(std::vector<double> ratios);
+Comparison median_confidence_interval(std::vector<double> ratios);
 /// Compares the times of one case in all rounds. samples_by_program[0] is this build, samples_by_program[1] the
 /// baseline.
 /// @return nullopt if the baseline does not have the case
-std::optional<Comparison> compare(const Row& row);
+std::optional<Comparison> compare_with_baseline(const CaseResult& row);
 /// Compares the builds over all rows: takes, in each round, the geometric mean of the ratios of all rows that the
 /// baseline has.
 /// @return nullopt if the baseline has none of the rows
-std::optional<Comparison> compare(const std::vector<Row>& rows);
+std::optional<Comparison> compare_with_baseline(const std::vector<CaseResult>& rows);
 /// Returns whether the benchmark of the row measures the overhead of a call rather than the speed of the computation.
-bool is_overhead(const Row& row);
+bool is_overhead_benchmark(const CaseResult& row);
 
 }  // namespace tandem::benchmarks

@@ -55,28 +55,28 @@ template <class Vector> [[gnu::always_inline]] inline void read(const float* fro
   for (Vector& sum : sums) asm volatile("" : "+m"(sum));
 }
 /// The loops to time, compiled for one vector width.
-struct Loops {
+struct VectorLoops {
   int floats;
   void (*multiply_and_add)(int64_t rounds);
   void (*read)(const float* from, int64_t count);
 };
 #if defined(__x86_64__)
-[[gnu::target("avx512f")]] void multiply_and_add_v4(int64_t rounds) { multiply_and_add<Vector64>(rounds); }
-[[gnu::target("avx512f")]] void read_v4(const float* from, int64_t count) { read<Vector64>(from, count); }
-[[gnu::target("avx2,fma")]] void multiply_and_add_v3(int64_t rounds) { multiply_and_add<Vector32>(rounds); }
-[[gnu::target("avx2,fma")]] void read_v3(const float* from, int64_t count) { read<Vector32>(from, count); }
+[[gnu::target("avx512f")]] void multiply_and_add_avx512(int64_t rounds) { multiply_and_add<Vector64>(rounds); }
+[[gnu::target("avx512f")]] void read_avx512(const float* from, int64_t count) { read<Vector64>(from, count); }
+[[gnu::target("avx2,fma")]] void multiply_and_add_avx2(int64_t rounds) { multiply_and_add<Vector32>(rounds); }
+[[gnu::target("avx2,fma")]] void read_avx2(const float* from, int64_t count) { read<Vector32>(from, count); }
 #endif
 /// Returns the loops with the widest vectors that Tandem's kernels use on this CPU.
-Loops widest_loops() {
+VectorLoops widest_vector_loops() {
 #if defined(__x86_64__)
-  if (cpu_isa() == CpuIsa::v4) return {16, multiply_and_add_v4, read_v4};
-  if (cpu_isa() == CpuIsa::v3) return {8, multiply_and_add_v3, read_v3};
+  if (cpu_isa() == CpuIsa::v4) return {16, multiply_and_add_avx512, read_avx512};
+  if (cpu_isa() == CpuIsa::v3) return {8, multiply_and_add_avx2, read_avx2};
 #endif
   return {4, multiply_and_add<Vector16>, read<Vector16>};
 }
 
 /// Copies `count` floats with non-temporal stores; writes zeros if `from` is null.
-void stream(const float* from, float* to, int64_t count) {
+void copy_nontemporal(const float* from, float* to, int64_t count) {
 #if defined(__SSE__)
   for (int64_t i = 0; i < count; i += 4) _mm_stream_ps(to + i, from ? _mm_load_ps(from + i) : _mm_setzero_ps());
   _mm_sfence();
@@ -89,7 +89,7 @@ void stream(const float* from, float* to, int64_t count) {
 
 double MachineLimits::fma_flops() {
   if (fma_flops_ > 0) return fma_flops_;
-  const Loops loops = widest_loops();
+  const VectorLoops loops = widest_vector_loops();
   constexpr int64_t kRounds = 1 << 18;
   const int64_t threads = get_num_threads();
   const double seconds = measure_min_seconds(
@@ -108,11 +108,12 @@ double MachineLimits::matmul_flops(DType dtype) {
   return best;
 }
 
-double MachineLimits::bandwidth(Traffic traffic, double bytes) {
+double MachineLimits::bandwidth(MemoryTraffic traffic, double bytes) {
   const int power = std::clamp(static_cast<int>(std::lround(std::log2(bytes))), 12, 30);
   double& best = bandwidths_[{traffic, power}];
   if (best > 0) return best;
-  const int64_t total = int64_t(1) << power, each = traffic == Traffic::copy ? total / 2 : total, floats = each / 4;
+  const int64_t total = int64_t(1) << power, each = traffic == MemoryTraffic::copy ? total / 2 : total,
+                floats = each / 4;
   // ones() writes to every page, so that all pages are mapped before the measurement
   const Tensor from = ones({floats}), to = ones({floats});
   const float* const in = from.data_ptr<float>();
@@ -125,14 +126,16 @@ double MachineLimits::bandwidth(Traffic traffic, double bytes) {
     best = std::max(best, static_cast<double>(total) / seconds);
   };
   const auto size = [](int64_t count) { return static_cast<size_t>(count) * sizeof(float); };
-  if (traffic == Traffic::read)
-    measure([&, loops = widest_loops()](int64_t at, int64_t count) { loops.read(in + at, count); });
-  else if (traffic == Traffic::write)
+  if (traffic == MemoryTraffic::read)
+    measure([&, loops = widest_vector_loops()](int64_t at, int64_t count) { loops.read(in + at, count); });
+  else if (traffic == MemoryTraffic::write)
     measure([&](int64_t at, int64_t count) { std::memset(out + at, 0, size(count)); });
   else
     measure([&](int64_t at, int64_t count) { std::memcpy(out + at, in + at, size(count)); });
-  if (traffic != Traffic::read)
-    measure([&](int64_t at, int64_t count) { stream(traffic == Traffic::copy ? in + at : nullptr, out + at, count); });
+  if (traffic != MemoryTraffic::read)
+    measure([&](int64_t at, int64_t count) {
+      copy_nontemporal(traffic == MemoryTraffic::copy ? in + at : nullptr, out + at, count);
+    });
   return best;
 }
 
@@ -145,7 +148,9 @@ double MachineLimits::min_seconds(const Case& c) {
   }
   if (b.bytes) {
     const double bytes = b.bytes(c.shapes);
-    const Traffic traffic = b.bytes == read_one ? Traffic::read : b.bytes == write_one ? Traffic::write : Traffic::copy;
+    const MemoryTraffic traffic = b.bytes == read_one_bytes    ? MemoryTraffic::read
+                                  : b.bytes == write_one_bytes ? MemoryTraffic::write
+                                                               : MemoryTraffic::copy;
     seconds = std::max(seconds, bytes / bandwidth(traffic, bytes));
   }
   return seconds;

@@ -16,10 +16,10 @@ class MachineLimits {
   /// Returns the operations per second of the fastest square matrix product of size 512, 1024 or 2048.
   /// @param dtype  float32 or bfloat16
   double matmul_flops(DType dtype);
-  enum class Traffic { read, write, copy };
+  enum class MemoryTraffic { read, write, copy };
   /// Returns the bytes per second of repeated passes over the same `bytes` bytes of memory, which stay in a cache if
   /// they fit into one. Writes and copies use the faster of ordinary and non-temporal stores.
-  double bandwidth(Traffic traffic, double bytes);
+  double bandwidth(MemoryTraffic traffic, double bytes);
 
   /// Returns the least seconds that the case's arithmetic and memory traffic can take at these rates; 0 if the
   /// benchmark states neither `flops` nor `bytes`.
@@ -29,7 +29,7 @@ class MachineLimits {
   double fma_flops_ = 0;
   std::map<DType, double> matmul_flops_;
   // best rate by kind of traffic and log2 of the number of bytes, rounded
-  std::map<std::pair<Traffic, int>, double> bandwidths_;
+  std::map<std::pair<MemoryTraffic, int>, double> bandwidths_;
 };
 
 }  // namespace tandem::benchmarks

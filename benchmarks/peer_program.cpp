@@ -17,7 +17,7 @@ namespace tandem::benchmarks {
 namespace {
 
 /// Returns pointers to the strings, followed by a null pointer as exec requires. The strings must outlive the result.
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
+std::vector<char*> to_argv(const std::vector<std::string>& strings) {
   std::vector<char*> out;
   for (const std::string& s : strings) out.push_back(const_cast<char*>(s.c_str()));
   out.push_back(nullptr);
@@ -26,14 +26,15 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 
 }  // namespace
 
-PeerProgram::PeerProgram(Command command, double timeout_s) : command_(std::move(command)), timeout_s_(timeout_s) {
+PeerProgram::PeerProgram(Command command, double timeout_seconds)
+    : command_(std::move(command)), timeout_s_(timeout_seconds) {
   int ends[2];
   TANDEM_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0,
                "bench: cannot make a socket pair: ", std::strerror(errno));
   socket_ = ends[0];
   timeval timeout = {};
-  timeout.tv_sec = static_cast<time_t>(timeout_s);
-  timeout.tv_usec = static_cast<suseconds_t>((timeout_s - static_cast<double>(timeout.tv_sec)) * 1e6);
+  timeout.tv_sec = static_cast<time_t>(timeout_seconds);
+  timeout.tv_usec = static_cast<suseconds_t>((timeout_seconds - static_cast<double>(timeout.tv_sec)) * 1e6);
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
   // The command's own variables go first, because getenv returns the first entry of a name.
   std::vector<std::string> environment = command_.environment;
@@ -47,8 +48,8 @@ PeerProgram::PeerProgram(Command command, double timeout_s) : command_(std::move
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int status = posix_spawnp(&child_, command_.arguments[0].c_str(), &actions, &attributes,
-                                  pointers(command_.arguments).data(), pointers(environment).data());
+  const int status = posix_spawnp(&child_pid_, command_.arguments[0].c_str(), &actions, &attributes,
+                                  to_argv(command_.arguments).data(), to_argv(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
@@ -58,21 +59,21 @@ PeerProgram::PeerProgram(Command command, double timeout_s) : command_(std::move
                 std::strerror(status));
   }
   try {
-    const std::string greeting = ask("version");
+    const std::string greeting = send_request("version");
     TANDEM_CHECK(greeting.starts_with("version "), "bench: the peer ", command_.name, " answered 'version' with '",
                  greeting, "'; accepted: 'version VERSION'");
     version_ = greeting.substr(8);
   } catch (...) {
     ::close(socket_);
-    kill(child_, SIGTERM);
-    waitpid(child_, nullptr, 0);
+    kill(child_pid_, SIGTERM);
+    waitpid(child_pid_, nullptr, 0);
     throw;
   }
 }
 PeerProgram::~PeerProgram() {
   ::close(socket_);
-  kill(child_, SIGTERM);
-  waitpid(child_, nullptr, 0);
+  kill(child_pid_, SIGTERM);
+  waitpid(child_pid_, nullptr, 0);
 }
 
 std::string PeerProgram::read_line(const std::string& request) {
@@ -93,13 +94,13 @@ std::string PeerProgram::read_line(const std::string& request) {
     read_buffer_.append(bytes, static_cast<size_t>(n));
   }
 }
-std::string PeerProgram::ask(const std::string& line) {
+std::string PeerProgram::send_request(const std::string& line) {
   const std::string message = line + "\n";
   // The result of send() is not checked, because read_line() throws if the peer has ended.
   [[maybe_unused]] const ssize_t sent = send(socket_, message.data(), message.size(), MSG_NOSIGNAL);
   return read_line(line);
 }
-double PeerProgram::number(const std::string& request, const std::string& answer) const {
+double PeerProgram::parse_seconds(const std::string& request, const std::string& answer) const {
   char* end = nullptr;
   const double value = std::strtod(answer.c_str(), &end);
   TANDEM_CHECK(end != answer.c_str() && *end == '\0', "bench: the peer ", command_.name, " answered '", request,
@@ -113,13 +114,13 @@ std::string Case::peer_key() const {
   return request;
 }
 std::optional<double> PeerProgram::prepare(const Case& c) {
-  const std::string line = "prepare " + c.peer_key(), answer = ask(line);
+  const std::string line = "prepare " + c.peer_key(), answer = send_request(line);
   if (answer == "unknown") return {};
-  return number(line, answer);
+  return parse_seconds(line, answer);
 }
-double PeerProgram::time(const Case& c, int64_t iterations) {
+double PeerProgram::measure_seconds_per_call(const Case& c, int64_t iterations) {
   const std::string line = "time " + std::to_string(iterations) + " " + c.peer_key();
-  return number(line, ask(line));
+  return parse_seconds(line, send_request(line));
 }
 
 std::vector<std::string> peer_names(const std::string& device) {

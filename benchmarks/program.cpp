@@ -21,13 +21,13 @@ double seconds_per_call(const Run& run, int64_t iterations) {
 
 /// Returns the mean seconds per call, timed by events on the stream. Each call follows a fill that overwrites the L2
 /// cache. While the GPU runs the fill, the host has time to launch the call.
-double seconds_on_gpu(const Run& run, int64_t iterations) {
+double gpu_seconds_per_call(const Run& run, int64_t iterations) {
   constexpr int64_t kMaxCalls = 200;  // more calls do not improve the mean, and each call needs two events
   const auto count = static_cast<size_t>(std::min(iterations, kMaxCalls));
   const tandem::cuda::Stream stream = tandem::cuda::current_stream(device());
   const gpu::DeviceGuard guard(device().index());
   static const Tensor flush =
-      core::empty({2 * tandem::cuda::get_device_properties(device()).l2_cache}, kUInt8, device());
+      core::empty({2 * tandem::cuda::get_device_properties(device()).l2_cache_bytes}, kUInt8, device());
   std::vector<tandem::cuda::Event> starts(count, tandem::cuda::Event(true)), ends = starts;
   for (size_t i = 0; i < count; ++i) {
     gpu::fill_bytes_async(flush.raw_data(), 0, static_cast<size_t>(flush.nbytes()), stream.handle());
@@ -44,7 +44,7 @@ double seconds_per_call(const Benchmark& benchmark, const Run& run, int64_t iter
   if (device().is_cpu()) return seconds_per_call(run, iterations);
   const bool uses_host_clock =
       benchmark.name.find("train_step") != std::string::npos || benchmark.name.find("overhead") != std::string::npos;
-  if (!uses_host_clock) return seconds_on_gpu(run, iterations);
+  if (!uses_host_clock) return gpu_seconds_per_call(run, iterations);
   tandem::cuda::synchronize(device());
   return seconds_per_call(
       [&run, left = iterations]() mutable {
@@ -56,19 +56,19 @@ double seconds_per_call(const Benchmark& benchmark, const Run& run, int64_t iter
 
 }  // namespace
 
-std::string OwnProgram::version() const { return TANDEM_VERSION; }
+std::string TandemProgram::version() const { return TANDEM_VERSION; }
 
-std::optional<double> OwnProgram::prepare(const Case& c) {
+std::optional<double> TandemProgram::prepare(const Case& c) {
   manual_seed(0);
-  const Run& run = ready_[c.key()] = c.benchmark->prepare(c.shapes);
+  const Run& run = prepared_runs_[c.key()] = c.benchmark->prepare(c.shapes);
   for (int i = 0; i < 3; ++i) run();
   // The time of one call determines how many calls take about 5 ms; the mean over these calls is the estimate.
   const double one = seconds_per_call(*c.benchmark, run, 1);
   return seconds_per_call(*c.benchmark, run,
                           std::clamp<int64_t>(static_cast<int64_t>(0.005 / std::max(one, 1e-9)), 1, 10000));
 }
-double OwnProgram::time(const Case& c, int64_t iterations) {
-  const Run& run = ready_.at(c.key());
+double TandemProgram::measure_seconds_per_call(const Case& c, int64_t iterations) {
+  const Run& run = prepared_runs_.at(c.key());
   run();
   return seconds_per_call(*c.benchmark, run, iterations);
 }

@@ -17,7 +17,7 @@ namespace tandem::benchmarks {
 struct Case {
   const Benchmark* benchmark;
   Shapes shapes;
-  std::string key() const { return benchmark->name + " " + str(shapes); }
+  std::string key() const { return benchmark->name + " " + shapes_to_string(shapes); }
   /// key() without "captured_" in the name: if Tandem replays a Graph, peers do the same work without one.
   std::string peer_key() const;
 };
@@ -32,22 +32,22 @@ class Program {
   /// @return estimated seconds per call; nullopt if the program does not have this case
   virtual std::optional<double> prepare(const Case& c) = 0;
   /// Returns the mean seconds per call over `iterations` calls, after one call that is not timed.
-  virtual double time(const Case& c, int64_t iterations) = 0;
+  virtual double measure_seconds_per_call(const Case& c, int64_t iterations) = 0;
 };
 
 /// Tandem in this process. On a GPU, events on the stream time each call. The L2 cache is overwritten before each call,
 /// so that small inputs are read from memory. train_step and overhead benchmarks are timed by the host's clock, because
 /// a train_step synchronizes by itself and an overhead benchmark measures the cost of the call.
-class OwnProgram final : public Program {
+class TandemProgram final : public Program {
  public:
   const std::string& name() const override { return name_; }
   std::string version() const override;
   std::optional<double> prepare(const Case& c) override;
-  double time(const Case& c, int64_t iterations) override;
+  double measure_seconds_per_call(const Case& c, int64_t iterations) override;
 
  private:
   std::string name_ = "tandem";
-  std::map<std::string, Run> ready_;
+  std::map<std::string, Run> prepared_runs_;
 };
 
 /// A peer in a child process. Its standard input and output speak the protocol described in peers/README.md.
@@ -59,24 +59,24 @@ class PeerProgram final : public Program {
     std::vector<std::string> environment;  // variables "NAME=value" that are added to the environment of this process
   };
   /// Starts the peer and reads its version.
-  /// @throws Error if the peer cannot be started, ends, does not answer within timeout_s, or answers no version
-  explicit PeerProgram(Command command, double timeout_s = 300);
+  /// @throws Error if the peer cannot be started, ends, does not answer within timeout_seconds, or answers no version
+  explicit PeerProgram(Command command, double timeout_seconds = 300);
   ~PeerProgram() override;
   PeerProgram(const PeerProgram&) = delete;
   const std::string& name() const override { return command_.name; }
   std::string version() const override { return version_; }
   std::optional<double> prepare(const Case& c) override;
-  double time(const Case& c, int64_t iterations) override;
+  double measure_seconds_per_call(const Case& c, int64_t iterations) override;
 
  private:
-  std::string ask(const std::string& line);
+  std::string send_request(const std::string& line);
   std::string read_line(const std::string& request);
-  double number(const std::string& request, const std::string& answer) const;
+  double parse_seconds(const std::string& request, const std::string& answer) const;
   Command command_;
   double timeout_s_;
   std::string version_, read_buffer_;
   int socket_ = -1;
-  pid_t child_ = -1;
+  pid_t child_pid_ = -1;
 };
 
 /// A build of Tandem, from this commit or another. Each sample runs `tandem bench --case ... --json FILE` in a new
@@ -93,7 +93,7 @@ class BuildProgram final : public Program {
   std::string version() const override { return version_; }  // version of the build; known after the first sample
   std::optional<double> prepare(const Case& c) override;
   /// Returns the seconds per call of one sample. The build chooses the number of calls by itself.
-  double time(const Case& c, int64_t) override;
+  double measure_seconds_per_call(const Case& c, int64_t) override;
 
  private:
   std::string name_, program_, version_;

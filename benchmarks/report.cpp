@@ -26,19 +26,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string format(const char* pattern, double value) {
+std::string format_number(const char* pattern, double value) {
   char text[64];
   std::snprintf(text, sizeof text, pattern, value);
   return text;
 }
 /// Formats a time with about three digits, in ns, us or ms.
-std::string duration(double seconds) {
+std::string format_duration(double seconds) {
   const auto digits = [](double v) { return v < 10 ? "%.2f" : v < 100 ? "%.1f" : "%.0f"; };
-  if (seconds < 1e-6) return format(digits(seconds * 1e9), seconds * 1e9) + " ns";
-  if (seconds < 1e-3) return format(digits(seconds * 1e6), seconds * 1e6) + " us";
-  return format(digits(seconds * 1e3), seconds * 1e3) + " ms";
+  if (seconds < 1e-6) return format_number(digits(seconds * 1e9), seconds * 1e9) + " ns";
+  if (seconds < 1e-3) return format_number(digits(seconds * 1e6), seconds * 1e6) + " us";
+  return format_number(digits(seconds * 1e3), seconds * 1e3) + " ms";
 }
-std::string ratio(double peer_median, double own_median) { return format("%.2f", peer_median / own_median); }
+std::string ratio(double peer_median, double own_median) { return format_number("%.2f", peer_median / own_median); }
 
 double median(const Samples& s) { return percentile(s.seconds, 0.5); }
 
@@ -54,7 +54,7 @@ std::string run_command(const std::string& command) {
 }
 /// Returns the commit of the sources, with " with changes" if tracked files have been changed. If the sources are not
 /// in a git repository, returns the first line of the file benchmarks/commit.
-std::string commit() {
+std::string git_commit() {
   const std::string git = "git -C '" TANDEM_SOURCE_FOLDER "' ";
   std::string head = run_command(git + "rev-parse HEAD");
   if (head.empty()) {
@@ -79,7 +79,7 @@ std::string onednn_version() {
   return "none";
 #endif
 }
-std::string now() {
+std::string current_time() {
   char text[32];
   const std::time_t t = std::time(nullptr);
   std::tm parts;
@@ -87,9 +87,9 @@ std::string now() {
   return text;
 }
 
-Json to_json(const Row& row, MachineLimits* limits) {
+Json to_json(const CaseResult& row, MachineLimits* limits) {
   const Benchmark& b = *row.c.benchmark;
-  Json out = {{"name", b.name}, {"shapes", str(row.c.shapes)}};
+  Json out = {{"name", b.name}, {"shapes", shapes_to_string(row.c.shapes)}};
   if (b.bytes) out["bytes"] = b.bytes(row.c.shapes);
   if (b.flops) out["flops"] = b.flops(row.c.shapes);
   const double min_seconds = limits ? limits->min_seconds(row.c) : 0;
@@ -139,34 +139,35 @@ std::string format_table(const std::vector<std::vector<std::string>>& lines) {
 
 }  // namespace
 
-std::string results_table(const std::vector<Row>& rows, MachineLimits* limits) {
+std::string results_table(const std::vector<CaseResult>& rows, MachineLimits* limits) {
   std::vector<std::string> peers;
-  for (const Row& row : rows)
+  for (const CaseResult& row : rows)
     for (size_t i = 1; i < row.samples_by_program.size(); ++i)
       if (std::find(peers.begin(), peers.end(), row.samples_by_program[i].program) == peers.end())
         peers.push_back(row.samples_by_program[i].program);
   std::vector<std::vector<std::string>> lines = {{"benchmark", "median", "10 %", "90 %", "figure"}};
   if (limits) lines[0].emplace_back("of limit");
   for (const std::string& peer : peers) lines[0].insert(lines[0].end(), {peer, "x"});
-  for (const Row& row : rows) {
+  for (const CaseResult& row : rows) {
     const Benchmark& b = *row.c.benchmark;
     const Samples& own = row.samples_by_program[0];
     const double own_median = median(own);
     std::string figure;
-    if (b.flops) figure = format("%.3g GFLOP/s", b.flops(row.c.shapes) / own_median * 1e-9);
-    if (b.bytes) figure = format("%.3g GB/s", b.bytes(row.c.shapes) / own_median * 1e-9);
-    lines.push_back({b.name + "  " + str(row.c.shapes), duration(own_median), duration(percentile(own.seconds, 0.1)),
-                     duration(percentile(own.seconds, 0.9)), figure});
+    if (b.flops) figure = format_number("%.3g GFLOP/s", b.flops(row.c.shapes) / own_median * 1e-9);
+    if (b.bytes) figure = format_number("%.3g GB/s", b.bytes(row.c.shapes) / own_median * 1e-9);
+    lines.push_back({b.name + "  " + shapes_to_string(row.c.shapes), format_duration(own_median),
+                     format_duration(percentile(own.seconds, 0.1)), format_duration(percentile(own.seconds, 0.9)),
+                     figure});
     if (limits) {
       const double min_seconds = limits->min_seconds(row.c);
-      lines.back().push_back(min_seconds > 0 ? format("%.0f %%", 100 * min_seconds / own_median) : "");
+      lines.back().push_back(min_seconds > 0 ? format_number("%.0f %%", 100 * min_seconds / own_median) : "");
     }
     for (const std::string& peer : peers) {
       const auto found = std::find_if(row.samples_by_program.begin(), row.samples_by_program.end(),
                                       [&](const Samples& s) { return s.program == peer; });
       const bool has = found != row.samples_by_program.end();
       lines.back().insert(lines.back().end(),
-                          {has ? duration(median(*found)) : "", has ? ratio(median(*found), own_median) : ""});
+                          {has ? format_duration(median(*found)) : "", has ? ratio(median(*found), own_median) : ""});
     }
   }
   std::string out = format_table(lines);
@@ -174,52 +175,56 @@ std::string results_table(const std::vector<Row>& rows, MachineLimits* limits) {
     out +=
         "of limit: the least time in which this machine can do the same arithmetic or move the same bytes, divided by "
         "Tandem's median; its peak rates: " +
-        format("%.3g", limits->matmul_flops(kFloat32) * 1e-9) + " GFLOP/s in float32 matrix products (" +
-        format("%.3g", limits->fma_flops() * 1e-9) + " in registers), " +
-        format("%.3g", limits->bandwidth(MachineLimits::Traffic::copy, 1 << 29) * 1e-9) +
+        format_number("%.3g", limits->matmul_flops(kFloat32) * 1e-9) + " GFLOP/s in float32 matrix products (" +
+        format_number("%.3g", limits->fma_flops() * 1e-9) + " in registers), " +
+        format_number("%.3g", limits->bandwidth(MachineLimits::MemoryTraffic::copy, 1 << 29) * 1e-9) +
         " GB/s in copies of 512 MiB\n";
   if (!peers.empty()) out += "x: the peer's median divided by Tandem's; above 1, Tandem is faster\n";
   return out;
 }
 
-std::string baseline_table(const std::vector<Row>& rows) {
-  const auto interval = [](const Comparison& c) { return format("%.3f", c.low) + " to " + format("%.3f", c.high); };
+std::string baseline_table(const std::vector<CaseResult>& rows) {
+  const auto interval = [](const Comparison& c) {
+    return format_number("%.3f", c.low) + " to " + format_number("%.3f", c.high);
+  };
   std::vector<std::vector<std::string>> lines = {{"benchmark", "this", "baseline", "ratio", "95 %", ""}};
-  for (const Row& row : rows) {
-    lines.push_back({row.c.benchmark->name + "  " + str(row.c.shapes), duration(median(row.samples_by_program[0]))});
-    if (const std::optional<Comparison> c = compare(row))
-      lines.back().insert(lines.back().end(), {duration(median(row.samples_by_program[1])), format("%.3f", c->ratio),
-                                               interval(*c), c->is_slower() ? "slower" : ""});
+  for (const CaseResult& row : rows) {
+    lines.push_back({row.c.benchmark->name + "  " + shapes_to_string(row.c.shapes),
+                     format_duration(median(row.samples_by_program[0]))});
+    if (const std::optional<Comparison> c = compare_with_baseline(row))
+      lines.back().insert(lines.back().end(),
+                          {format_duration(median(row.samples_by_program[1])), format_number("%.3f", c->ratio),
+                           interval(*c), c->is_slower() ? "slower" : ""});
   }
-  if (const std::optional<Comparison> mean = compare(rows))
-    lines.push_back({"geometric mean", "", "", format("%.3f", mean->ratio), interval(*mean)});
+  if (const std::optional<Comparison> mean = compare_with_baseline(rows))
+    lines.push_back({"geometric mean", "", "", format_number("%.3f", mean->ratio), interval(*mean)});
   return format_table(lines) +
          "ratio: median over the rounds of the baseline's time divided by this build's; above 1, this build is "
          "faster\n";
 }
 
-void write_json(const std::string& path, const std::vector<Row>& rows,
+void write_json(const std::string& path, const std::vector<CaseResult>& rows,
                 const std::vector<std::unique_ptr<Program>>& programs, const Settings& settings,
                 const std::vector<std::string>& command_line, MachineLimits* limits) {
   Json json = {
       {"machine",
        {{"cpu", cpu_model()},
-        {"cores", usable_cores()},
+        {"cores", num_usable_cores()},
         {"instruction_set", cpu_isa_name()},
         {"memory_gib", static_cast<double>(memory_limit()) / (1 << 30)}}},
       {"build",
-       {{"commit", commit()},
+       {{"commit", git_commit()},
         {"compiler", TANDEM_COMPILER},
         {"openblas", openblas_version()},
         {"onednn", onednn_version()}}},
-      {"date", now()},
+      {"date", current_time()},
       {"command", command_line},
       {"settings", {{"threads", get_num_threads()}, {"repeats", settings.repeats}, {"seconds", settings.seconds}}}};
   if (!device().is_cpu()) {
     const gpu::DeviceProperties& p = gpu::properties(device().index());
     json["machine"]["gpu"] = {{"name", p.name},
                               {"implementation", gpu::implementation()},
-                              {"multiprocessors", p.multiprocessors},
+                              {"multiprocessors", p.multi_processor_count},
                               {"memory_gib", static_cast<double>(p.memory) / (1 << 30)},
                               {"driver_cuda", gpu::driver_version()},
                               {"runtime_cuda", gpu::runtime_version()},
@@ -230,15 +235,15 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
     json["machine"]["limits"] = {
         {"multiply_adds_gflop_per_s", limits->fma_flops() * 1e-9},
         {"products_gflop_per_s", limits->matmul_flops(kFloat32) * 1e-9},
-        {"copy_512_mib_gb_per_s", limits->bandwidth(MachineLimits::Traffic::copy, 1 << 29) * 1e-9}};
+        {"copy_512_mib_gb_per_s", limits->bandwidth(MachineLimits::MemoryTraffic::copy, 1 << 29) * 1e-9}};
   for (const auto& program : programs)
     json["programs"].push_back({{"name", program->name()}, {"version", program->version()}});
-  for (const Row& row : rows) json["benchmarks"].push_back(to_json(row, limits));
+  for (const CaseResult& row : rows) json["benchmarks"].push_back(to_json(row, limits));
   if (!settings.baseline.empty()) {
     json["baseline"]["build"] = settings.baseline;
-    if (const auto mean = compare(rows)) json["baseline"]["geometric_mean"] = to_json(*mean);
+    if (const auto mean = compare_with_baseline(rows)) json["baseline"]["geometric_mean"] = to_json(*mean);
     for (size_t i = 0; i < rows.size(); ++i)
-      if (const auto compared = compare(rows[i])) json["benchmarks"][i]["baseline"] = to_json(*compared);
+      if (const auto compared = compare_with_baseline(rows[i])) json["benchmarks"][i]["baseline"] = to_json(*compared);
   }
 
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -282,11 +287,11 @@ std::string markdown_table(const std::string& path, const std::string& filter) {
     const Json& results = b["results"];
     const auto ms = [&](const std::string& program) { return results[program]["median_ms"].get<double>(); };
     out += "| " + b["name"].get<std::string>() + " " + b["shapes"].get<std::string>() + " | " +
-           duration(ms("tandem") / 1e3) + " |";
+           format_duration(ms("tandem") / 1e3) + " |";
     double best = INFINITY;
     for (const std::string& peer : peers) {
       if (results.contains(peer)) best = std::min(best, ms(peer));
-      out += results.contains(peer) ? " " + duration(ms(peer) / 1e3) + " |" : " |";
+      out += results.contains(peer) ? " " + format_duration(ms(peer) / 1e3) + " |" : " |";
     }
     out += " " + ratio(best, ms("tandem")) + " |\n";
   }

@@ -16,7 +16,7 @@ double percentile(std::vector<double> samples, double part) {
   return i + 1 < samples.size() ? samples[i] + (at - low) * (samples[i + 1] - samples[i]) : samples.back();
 }
 
-std::vector<Case> select(const std::vector<Benchmark>& table, const std::string& filter) {
+std::vector<Case> find_cases(const std::vector<Benchmark>& table, const std::string& filter) {
   std::vector<std::string> parts;
   std::istringstream text(filter);
   for (std::string part; std::getline(text, part, ',');)
@@ -33,7 +33,7 @@ std::vector<Case> select(const std::vector<Benchmark>& table, const std::string&
   return cases;
 }
 
-std::vector<Case> select(const std::vector<Benchmark>& table, const std::vector<std::string>& keys) {
+std::vector<Case> find_cases(const std::vector<Benchmark>& table, const std::vector<std::string>& keys) {
   std::vector<Case> cases;
   cases.reserve(keys.size());
   for (const std::string& key : keys) {
@@ -62,13 +62,13 @@ std::vector<Case> select(const std::vector<Benchmark>& table, const std::vector<
   return cases;
 }
 
-std::vector<Row> run(const std::vector<Case>& cases, const std::vector<std::unique_ptr<Program>>& programs,
-                     const Settings& settings, const std::function<void(double)>& progress) {
-  std::vector<Row> rows;
+std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const std::vector<std::unique_ptr<Program>>& programs,
+                                  const Settings& settings, const std::function<void(double)>& progress) {
+  std::vector<CaseResult> rows;
   const double steps = static_cast<double>(cases.size()) * (settings.repeats + 1);
   double done = 0;
   for (const Case& c : cases) {
-    Row row{.c = c, .samples_by_program = {}};
+    CaseResult row{.c = c, .samples_by_program = {}};
     for (const auto& program : programs)
       if (const std::optional<double> estimate = program->prepare(c)) {
         const double calls = settings.seconds / std::max(*estimate, 1e-9);
@@ -79,14 +79,14 @@ std::vector<Row> run(const std::vector<Case>& cases, const std::vector<std::uniq
     progress(++done / steps);
   }
   for (int repeat = 0; repeat < settings.repeats; ++repeat)
-    for (Row& row : rows) {
+    for (CaseResult& row : rows) {
       for (size_t i = 0; i < row.samples_by_program.size(); ++i) {
         Samples& samples = row.samples_by_program[repeat % 2 ? row.samples_by_program.size() - 1 - i : i];
         const auto program =
             std::find_if(programs.begin(), programs.end(), [&](const auto& p) { return p->name() == samples.program; });
         // Waits, because threads of the previous program may still spin in search of work.
         if (programs.size() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(3));
-        samples.seconds.push_back((*program)->time(row.c, samples.iterations));
+        samples.seconds.push_back((*program)->measure_seconds_per_call(row.c, samples.iterations));
       }
       progress(++done / steps);
     }

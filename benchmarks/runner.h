@@ -33,23 +33,23 @@ struct Samples {
 double percentile(std::vector<double> samples, double fraction);
 
 /// One case with the samples of all programs.
-struct Row {
+struct CaseResult {
   Case c;
   std::vector<Samples> samples_by_program;  // samples of Tandem first, then of the peers that have this case
 };
 
 /// Returns all cases of the benchmarks whose name contains one of the comma-separated substrings in `filter`, in the
 /// order of the table. An empty filter selects everything. @throws Error if no benchmark matches
-std::vector<Case> select(const std::vector<Benchmark>& table, const std::string& filter);
+std::vector<Case> find_cases(const std::vector<Benchmark>& table, const std::string& filter);
 
 /// Returns the cases with these keys ("clone/forward 134217728"). The shapes need not be among the benchmark's own.
 /// @throws Error if no benchmark has the name, or if the shapes cannot be read or have the wrong number of inputs
-std::vector<Case> select(const std::vector<Benchmark>& table, const std::vector<std::string>& keys);
+std::vector<Case> find_cases(const std::vector<Benchmark>& table, const std::vector<std::string>& keys);
 
 /// Prepares each case on each program. Then each round takes one sample of every case on every program, so that a
 /// temporary disturbance of the machine affects all programs alike. Every second round takes its samples in reverse
 /// order of the programs. `progress` receives the completed fraction, from 0 to 1.
-std::vector<Row> run(const std::vector<Case>& cases, const std::vector<std::unique_ptr<Program>>& programs,
-                     const Settings& settings, const std::function<void(double)>& progress);
+std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const std::vector<std::unique_ptr<Program>>& programs,
+                                  const Settings& settings, const std::function<void(double)>& progress);
 
 }  // namespace tandem::benchmarks

@@ -231,7 +231,7 @@ class Header:
         """Walks through the expansion of a macro's use; `rest` is the text after the use."""
         parameters, body = self.macros[name]
         doc = d.doc
-        if name in ("TANDEM_ARG", "TANDEM_ARG_DECLARED", "TANDEM_ARG_OF"):  # declares a setter and a getter
+        if name in ("TANDEM_ARG", "TANDEM_ARG_DECLARED", "TANDEM_INHERITED_ARG"):  # declares a setter and a getter
             doc = self.of_field(arguments[-1], d, rest)
             self.emit("public: ")
             body = ("Self" if "OF" in name else "auto") + "& name(const T& value); const T& name() const;"

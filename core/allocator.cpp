@@ -18,38 +18,41 @@
 namespace tandem {
 namespace {
 
-constexpr size_t kAlignment = 64, kHugePage = size_t(2) << 20, kMmapThreshold = size_t(4) << 20;
+constexpr size_t kAlignment = 64, kHugePageBytes = size_t(2) << 20, kMmapThresholdBytes = size_t(4) << 20;
 
 // Size classes of blocks: 64, 128, ... 1024 bytes, then eight classes between consecutive powers of two.
-constexpr size_t kMaxSmallBytes = 1024, kSmallClassCount = kMaxSmallBytes / kAlignment, kClassesPerPowerOfTwo = 8;
-constexpr int kMaxLog = 47;  // log2 of the largest block size in bytes
-constexpr size_t kMaxBytes = size_t(1) << kMaxLog,
-                 kSizeClassCount = kSmallClassCount + kClassesPerPowerOfTwo * (kMaxLog - 10);
+constexpr size_t kMaxSmallBytes = 1024, kNumSmallSizeClasses = kMaxSmallBytes / kAlignment,
+                 kSizeClassesPerPowerOfTwo = 8;
+constexpr int kMaxBlockBytesLog2 = 47;  // log2 of the largest block size in bytes
+constexpr size_t kMaxBlockBytes = size_t(1) << kMaxBlockBytesLog2,
+                 kNumSizeClasses = kNumSmallSizeClasses + kSizeClassesPerPowerOfTwo * (kMaxBlockBytesLog2 - 10);
 
 size_t size_class_of(size_t bytes) {
   if (bytes <= kMaxSmallBytes) return (bytes - 1) / kAlignment;
   const int log = std::bit_width(bytes - 1) - 1;  // `log` is chosen so that 2^log < bytes <= 2^(log + 1)
-  const size_t eighth = ((bytes - 1) >> (log - 3)) - kClassesPerPowerOfTwo;
-  return kSmallClassCount + static_cast<size_t>(log - 10) * kClassesPerPowerOfTwo + eighth;
+  const size_t eighth = ((bytes - 1) >> (log - 3)) - kSizeClassesPerPowerOfTwo;
+  return kNumSmallSizeClasses + static_cast<size_t>(log - 10) * kSizeClassesPerPowerOfTwo + eighth;
 }
 size_t size_class_bytes(size_t index) {
-  if (index < kSmallClassCount) return (index + 1) * kAlignment;
-  index -= kSmallClassCount;
-  return (kClassesPerPowerOfTwo + index % kClassesPerPowerOfTwo + 1) << (index / kClassesPerPowerOfTwo + 10 - 3);
+  if (index < kNumSmallSizeClasses) return (index + 1) * kAlignment;
+  index -= kNumSmallSizeClasses;
+  return (kSizeClassesPerPowerOfTwo + index % kSizeClassesPerPowerOfTwo + 1)
+         << (index / kSizeClassesPerPowerOfTwo + 10 - 3);
 }
 
 /// Whether blocks of this size are allocated by mmap. False under AddressSanitizer, which guards only memory from
 /// malloc.
-bool uses_mmap(size_t bytes) { return !TANDEM_ASAN && bytes >= kMmapThreshold; }
+bool uses_mmap(size_t bytes) { return !TANDEM_ASAN && bytes >= kMmapThresholdBytes; }
 /// Allocates a block. Returns null on failure.
 void* allocate_from_system(size_t bytes) {
   if (uses_mmap(bytes)) {
-    void* const mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const mapped =
+        mmap(nullptr, bytes + kHugePageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return nullptr;
     char* const begin = static_cast<char*>(mapped);
-    const size_t before = -reinterpret_cast<uintptr_t>(begin) % kHugePage;
+    const size_t before = -reinterpret_cast<uintptr_t>(begin) % kHugePageBytes;
     if (before > 0) munmap(begin, before);
-    if (before < kHugePage) munmap(begin + before + bytes, kHugePage - before);
+    if (before < kHugePageBytes) munmap(begin + before + bytes, kHugePageBytes - before);
     // Errors are ignored, because huge pages only reduce the number of page faults.
     madvise(begin + before, bytes, MADV_HUGEPAGE);
     return begin + before;
@@ -70,7 +73,7 @@ class CachingAllocator {
   void* allocate(Device device, size_t bytes) {
     const size_t index = size_class_of(bytes), held = size_class_bytes(index);
     const std::lock_guard lock(mutex_);
-    SizeClass& mine = classes_[index];
+    SizeClass& mine = size_classes_[index];
     void* data = nullptr;
     if (!mine.free_blocks.empty()) {
       data = mine.free_blocks.back();
@@ -85,7 +88,7 @@ class CachingAllocator {
       stats_.reserved += static_cast<int64_t>(held);
       poison(data, held);
     }
-    if (memory_trace_is_on()) [[unlikely]]
+    if (is_memory_trace_enabled()) [[unlikely]]
       trace_memory(device, data, static_cast<int64_t>(bytes));
     unpoison(data, bytes);  // the rest of the block stays poisoned, so that AddressSanitizer detects overruns
     stats_.current += static_cast<int64_t>(bytes);
@@ -96,17 +99,17 @@ class CachingAllocator {
   void deallocate(Device device, void* data, size_t bytes) {
     const size_t index = size_class_of(bytes);
     const std::lock_guard lock(mutex_);
-    classes_[index].free_blocks.push_back(data);
+    size_classes_[index].free_blocks.push_back(data);
     poison(data, size_class_bytes(index));
     stats_.current -= static_cast<int64_t>(bytes);
-    if (memory_trace_is_on()) [[unlikely]]
+    if (is_memory_trace_enabled()) [[unlikely]]
       trace_memory(device, data, -static_cast<int64_t>(bytes));
   }
   void empty_cache() {
     const std::lock_guard lock(mutex_);
-    for (size_t index = 0; index < kSizeClassCount; ++index) {
+    for (size_t index = 0; index < kNumSizeClasses; ++index) {
       const size_t held = size_class_bytes(index);
-      SizeClass& mine = classes_[index];
+      SizeClass& mine = size_classes_[index];
       for (void* const data : mine.free_blocks) {
         unpoison(data, held);
         release_to_system(data, held);
@@ -120,7 +123,7 @@ class CachingAllocator {
     const std::lock_guard lock(mutex_);
     return stats_;
   }
-  void reset_peak() {
+  void reset_peak_stats() {
     const std::lock_guard lock(mutex_);
     stats_.peak = stats_.current;
   }
@@ -132,7 +135,7 @@ class CachingAllocator {
   };
 
   std::mutex mutex_;
-  std::array<SizeClass, kSizeClassCount> classes_;
+  std::array<SizeClass, kNumSizeClasses> size_classes_;
   MemoryStats stats_;
 };
 
@@ -161,7 +164,7 @@ void* detail::allocate(int device_index, size_t bytes) {
   if (bytes == 0) return nullptr;
   CachingAllocator& mine = allocator_of(device_index);
   void* data = nullptr;
-  if (bytes <= kMaxBytes) {
+  if (bytes <= kMaxBlockBytes) {
     const Device device(kCPU, device_index);
     data = mine.allocate(device, bytes);
     if (!data) [[unlikely]] {
@@ -189,7 +192,7 @@ void reset_peak_memory_stats(Device device) {
   if (device.is_cuda())
     cuda::reset_peak_memory_stats(device);
   else
-    allocator_of(device.index()).reset_peak();
+    allocator_of(device.index()).reset_peak_stats();
 }
 
 void empty_cache() noexcept {

@@ -8,20 +8,24 @@ namespace tandem {
 namespace {
 
 AutocastState& autocast_state() { return ThreadContext::current().autocast; }
-size_t number_of(DeviceType type) { return static_cast<size_t>(type); }
+size_t device_type_index(DeviceType type) { return static_cast<size_t>(type); }
 
 }  // namespace
 
-bool autocast::is_autocast_enabled(DeviceType device_type) { return autocast_state().enabled[number_of(device_type)]; }
+bool autocast::is_autocast_enabled(DeviceType device_type) {
+  return autocast_state().enabled[device_type_index(device_type)];
+}
 void autocast::set_autocast_enabled(DeviceType device_type, bool enabled) {
   AutocastState& now = autocast_state();
-  now.enabled[number_of(device_type)] = enabled;
+  now.enabled[device_type_index(device_type)] = enabled;
   now.is_any_enabled = now.enabled[0] || now.enabled[1];
 }
-DType autocast::get_autocast_dtype(DeviceType device_type) { return autocast_state().dtypes[number_of(device_type)]; }
+DType autocast::get_autocast_dtype(DeviceType device_type) {
+  return autocast_state().dtypes[device_type_index(device_type)];
+}
 void autocast::set_autocast_dtype(DeviceType device_type, DType dtype) {
-  TANDEM_CHECK(is_half(dtype), "set_autocast_dtype: got ", dtype, "; accepted: float16 and bfloat16");
-  autocast_state().dtypes[number_of(device_type)] = dtype;
+  TANDEM_CHECK(is_reduced_floating_point(dtype), "set_autocast_dtype: got ", dtype, "; accepted: float16 and bfloat16");
+  autocast_state().dtypes[device_type_index(device_type)] = dtype;
 }
 bool autocast::is_autocast_cache_enabled() { return autocast_state().cache_enabled; }
 void autocast::set_autocast_cache_enabled(bool enabled) { autocast_state().cache_enabled = enabled; }

@@ -13,14 +13,14 @@ enum class CastPolicy {
 };
 /// Type whose default value is `policy`, so that TANDEM_CAST_POLICY can declare several operations without
 /// initializers.
-template <CastPolicy policy> struct CastPolicyOf { CastPolicy value = policy; };
+template <CastPolicy policy> struct CastPolicyConstant { CastPolicy value = policy; };
 
 /// TANDEM_CAST_POLICY(lower, mm, bmm) declares cast_policy::mm and cast_policy::bmm. The policies follow PyTorch's
 /// autocast lists for CUDA. If an operation is only in PyTorch's lists for the CPU, its policy follows these.
-#define TANDEM_CAST_POLICY(policy, ...)                          \
-  namespace cast_policy {                                        \
-  inline constexpr CastPolicyOf<CastPolicy::policy> __VA_ARGS__; \
-  }                                                              \
+#define TANDEM_CAST_POLICY(policy, ...)                                \
+  namespace cast_policy {                                              \
+  inline constexpr CastPolicyConstant<CastPolicy::policy> __VA_ARGS__; \
+  }                                                                    \
   static_assert(true)  // takes the semicolon
 
 }  // namespace tandem

@@ -24,8 +24,8 @@ struct CallTensors {
     }
   }
 };
-[[gnu::cold]] void observed_dispatch(const char* op, Device device, const CallTensors& tensors, void (*invoke)(void*),
-                                     void* closure);
+[[gnu::cold]] void dispatch_to_observer(const char* op, Device device, const CallTensors& tensors,
+                                        void (*invoke)(void*), void* closure);
 [[noreturn]] void throw_built_without_cuda(const char* op);
 
 /// Runs the call, or passes it to the observer if there is one. P are the types of the kernel's parameters.
@@ -35,31 +35,31 @@ void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P.
     return run();
   CallTensors tensors;
   (tensors.add_argument<P>(args), ...);
-  observed_dispatch(
+  dispatch_to_observer(
       op, device, tensors, [](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &run);
 }
 
 }  // namespace tandem::detail
 
 #if defined(TANDEM_HAS_CUDA) && TANDEM_HAS_CUDA
-#define TANDEM_CUDA_CALL(op, ...) ::tandem::kernels::cuda::op(__VA_ARGS__)
+#define TANDEM_CALL_CUDA_KERNEL(op, ...) ::tandem::kernels::cuda::op(__VA_ARGS__)
 #else
-#define TANDEM_CUDA_CALL(op, ...) ::tandem::detail::throw_built_without_cuda(#op)
+#define TANDEM_CALL_CUDA_KERNEL(op, ...) ::tandem::detail::throw_built_without_cuda(#op)
 #endif
-#define TANDEM_DISPATCH(on, op, ...)               \
-  ::tandem::detail::dispatch(                      \
-      #op, (on),                                   \
-      [&] {                                        \
-        if ((on).is_cpu()) [[likely]]              \
-          ::tandem::kernels::cpu::op(__VA_ARGS__); \
-        else                                       \
-          TANDEM_CUDA_CALL(op, __VA_ARGS__);       \
-      },                                           \
+#define TANDEM_DISPATCH(on, op, ...)                \
+  ::tandem::detail::dispatch(                       \
+      #op, (on),                                    \
+      [&] {                                         \
+        if ((on).is_cpu()) [[likely]]               \
+          ::tandem::kernels::cpu::op(__VA_ARGS__);  \
+        else                                        \
+          TANDEM_CALL_CUDA_KERNEL(op, __VA_ARGS__); \
+      },                                            \
       std::type_identity<decltype(::tandem::kernels::cpu::op)>(), __VA_ARGS__)
 /// Calls a kernel that exists only for CUDA.
-#define TANDEM_DISPATCH_CUDA(on, op, ...)                    \
-  ::tandem::detail::dispatch(                                \
-      #op, (on), [&] { TANDEM_CUDA_CALL(op, __VA_ARGS__); }, \
+#define TANDEM_DISPATCH_CUDA(on, op, ...)                           \
+  ::tandem::detail::dispatch(                                       \
+      #op, (on), [&] { TANDEM_CALL_CUDA_KERNEL(op, __VA_ARGS__); }, \
       std::type_identity<decltype(::tandem::kernels::cuda::op)>(), __VA_ARGS__)
 /// Calls a kernel that runs on the host for tensors of any device, for example a LAPACK routine.
 #define TANDEM_DISPATCH_HOST(on, op, ...)                          \

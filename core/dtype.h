@@ -70,7 +70,7 @@ constexpr const char* toString(DType dtype) { return detail::libtorch_name(dtype
 /// Bytes of one element.
 constexpr size_t elementSize(DType dtype) { return static_cast<size_t>(detail::element_size(dtype)); }
 namespace detail {
-constexpr bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+constexpr bool is_reduced_floating_point(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 /// Whether the dtype is an integer type other than bool.
 constexpr bool is_integer(DType dtype) { return dtype >= DType::int64 && dtype <= DType::uint8; }
 }  // namespace detail

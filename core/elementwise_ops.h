@@ -135,7 +135,7 @@
 #define TANDEM_INTEGER_OPS(X) TANDEM_GCD_OPS(X) TANDEM_SHIFT_OPS(X)
 
 // Comparisons and logical operations; they return bool.
-#define TANDEM_ORDER_OPS(X)                                                                                            \
+#define TANDEM_COMPARISON_OPS(X)                                                                                            \
   X(eq,            Eq,          any,      nothing, nothing,    "x == y")                                               \
   X(ne,            Ne,          any,      nothing, nothing,    "x != y")                                               \
   X(lt,            Lt,          any,      nothing, nothing,    "x < y")                                                \
@@ -146,7 +146,7 @@
   X(logical_and,   LogicalAnd,  any,      nothing, nothing,    "true if both x and y are nonzero")                     \
   X(logical_or,    LogicalOr,   any,      nothing, nothing,    "true if x or y is nonzero")                            \
   X(logical_xor,   LogicalXor,  any,      nothing, nothing,    "true if exactly one of x and y is nonzero")
-#define TANDEM_COMPARE_OPS(X) TANDEM_ORDER_OPS(X) TANDEM_LOGICAL_OPS(X)
+#define TANDEM_COMPARE_OPS(X) TANDEM_COMPARISON_OPS(X) TANDEM_LOGICAL_OPS(X)
 
 // Gradients dx = f(dy, saved) with a kernel of their own. Each is an operation, declared in ops/backward.h.
 #define TANDEM_GRADIENT_OPS(X)                                                                                         \
@@ -178,17 +178,17 @@
   X(divide,        div)                                                                                                \
   X(true_divide,   div)                                                                                                \
   X(arctan2,       atan2)
-#define TANDEM_ORDER_ALIASES(X)                                                                                        \
+#define TANDEM_COMPARISON_ALIASES(X)                                                                                        \
   X(not_equal,     ne)                                                                                                 \
   X(less,          lt)                                                                                                 \
   X(less_equal,    le)                                                                                                 \
   X(greater,       gt)                                                                                                 \
   X(greater_equal, ge)
-#define TANDEM_BINARY_ALIASES(X) TANDEM_ARITHMETIC_ALIASES(X) TANDEM_ORDER_ALIASES(X)
+#define TANDEM_BINARY_ALIASES(X) TANDEM_ARITHMETIC_ALIASES(X) TANDEM_COMPARISON_ALIASES(X)
 
 // Kinds of tensors, numbers and devices that LibTorch has and Tandem does not. Each gets a method and a function that
 // return false.
-#define TANDEM_ABSENT_KINDS(X)                                                                                         \
+#define TANDEM_UNSUPPORTED_KIND_PREDICATES(X)                                                                                         \
   X(is_complex) X(is_conj) X(is_distributed) X(is_hip) X(is_hpu) X(is_ipu) X(is_lazy) X(is_maia)                        \
   X(is_meta) X(is_metal) X(is_mkldnn) X(is_mps) X(is_mtia) X(is_neg) X(is_nested) X(is_privateuseone) X(is_quantized)  \
   X(is_sparse) X(is_sparse_csr) X(is_ve) X(is_vulkan) X(is_xla) X(is_xpu)

@@ -10,7 +10,7 @@ namespace tandem {
 
 namespace detail {
 /// Returns a message without the " [file:line]" that throw_error() appends.
-inline std::string without_location(const std::string& what) {
+inline std::string strip_source_location(const std::string& what) {
   const size_t at = what.rfind(" [");
   if (at == std::string::npos || what.back() != ']') return what;
   const size_t colon = what.rfind(':');
@@ -22,7 +22,7 @@ inline std::string without_location(const std::string& what) {
 /// Thrown by every failed check. what() ends with the file and line of the check.
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& what) : std::runtime_error(what), message_(detail::without_location(what)) {}
+  explicit Error(const std::string& what) : std::runtime_error(what), message_(detail::strip_source_location(what)) {}
   /// what() without the file and line.
   const char* what_without_backtrace() const noexcept { return message_.what(); }
   /// what_without_backtrace() as a string.
@@ -77,7 +77,8 @@ class MessagePart {
 std::string error_message(const char* file, int line, std::initializer_list<MessagePart> parts);
 
 template <class E>
-[[noreturn, gnu::cold]] void fail_with(const char* file, int line, std::initializer_list<MessagePart> parts) {
+[[noreturn, gnu::cold]] void throw_error_from_parts(const char* file, int line,
+                                                    std::initializer_list<MessagePart> parts) {
   throw E(error_message(file, line, parts));
 }
 // Type by which a message part is passed. String literals become pointers, so that texts of different lengths share one
@@ -88,13 +89,14 @@ template <class T> struct ArgumentTypeOf {
 template <size_t N> struct ArgumentTypeOf<char[N]> { using type = const char*; };
 template <class T> using ArgumentType = typename ArgumentTypeOf<T>::type;
 template <class E, class... Parts>
-[[noreturn, gnu::cold, gnu::noinline, gnu::visibility("hidden")]] void fail_out_of_line(const char* file, int line,
-                                                                                        Parts... parts) {
-  fail_with<E>(file, line, {parts...});
+[[noreturn, gnu::cold, gnu::noinline, gnu::visibility("hidden")]] void throw_error_out_of_line(const char* file,
+                                                                                               int line,
+                                                                                               Parts... parts) {
+  throw_error_from_parts<E>(file, line, {parts...});
 }
 template <class E, class... Parts>
 [[noreturn, gnu::always_inline]] inline void throw_error(const char* file, int line, const Parts&... parts) {
-  fail_out_of_line<E, ArgumentType<Parts>...>(file, line, parts...);
+  throw_error_out_of_line<E, ArgumentType<Parts>...>(file, line, parts...);
 }
 }  // namespace detail
 

@@ -111,7 +111,7 @@ bool suggests_channels_last(IntArrayRef sizes, IntArrayRef strides) {
   return true;
 }
 
-bool is_dense(const TensorImpl& x) {
+bool is_non_overlapping_and_dense(const TensorImpl& x) {
   if (x.contiguous) return true;
   // Starting from the innermost dimension, look for the dimension whose stride equals the number of elements so far.
   int64_t elements = 1;
@@ -134,12 +134,12 @@ Shape result_strides(IntArrayRef sizes, std::initializer_list<const TensorImpl*>
   }
   if (contiguous) return contiguous_strides(sizes);
   if (channels_last) return strides_of("empty", sizes, MemoryFormat::ChannelsLast);
-  if (alike && is_dense(**inputs.begin())) return (*inputs.begin())->strides;
+  if (alike && is_non_overlapping_and_dense(**inputs.begin())) return (*inputs.begin())->strides;
   return DimensionOrder(sizes, inputs).dense_strides();
 }
 
 Shape preserved_strides(const TensorImpl& x) {
-  if (is_dense(x)) return x.strides;
+  if (is_non_overlapping_and_dense(x)) return x.strides;
   return DimensionOrder(x.sizes, {&x}).dense_strides();
 }
 

@@ -34,7 +34,7 @@ bool is_channels_last(IntArrayRef sizes, IntArrayRef strides);
 /// dimensions decide; if they are the strides of an ordinary contiguous tensor, the result is false.
 bool suggests_channels_last(IntArrayRef sizes, IntArrayRef strides);
 /// Whether the elements fill a block of memory without gaps or overlaps, in any order of the dimensions.
-bool is_dense(const TensorImpl& x);
+bool is_non_overlapping_and_dense(const TensorImpl& x);
 
 /// Note [Strides of results]: if all inputs have the same dense layout, then the result has it too. Otherwise the
 /// result is dense, and any two of its dimensions are in the order given by the first input whose strides differ for

@@ -29,7 +29,7 @@
   }                                         \
   static_assert(true)
 /// TANDEM_ARG in a base class of several option structs: the setter returns the derived struct, of type Self.
-#define TANDEM_ARG_OF(Self, T, name)        \
+#define TANDEM_INHERITED_ARG(Self, T, name) \
  public:                                    \
   Self& name(const T& value) {              \
     name##_ = value;                        \

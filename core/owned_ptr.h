@@ -1,21 +1,21 @@
-// OwnedPtr: an owning pointer, as std::unique_ptr, for types that only a .cpp file defines. Every file that includes the
-// library would instantiate std::unique_ptr for each such type, which takes much longer to compile. Internal.
+// OwnedPtr: an owning pointer, as std::unique_ptr, for types that only a .cpp file defines. Every file that includes
+// the library would instantiate std::unique_ptr for each such type, which takes much longer to compile. Internal.
 #pragma once
 
 namespace tandem::detail {
 
-template <class T> class Owned {
+template <class T> class OwnedPtr {
  public:
-  Owned() = default;
-  explicit Owned(T* object) : object_(object) {}
-  Owned(Owned&& other) noexcept : object_(other.release()) {}
-  Owned& operator=(Owned&& other) noexcept {
+  OwnedPtr() = default;
+  explicit OwnedPtr(T* object) : object_(object) {}
+  OwnedPtr(OwnedPtr&& other) noexcept : object_(other.release()) {}
+  OwnedPtr& operator=(OwnedPtr&& other) noexcept {
     T* const before = object_;
     object_ = other.release();
     delete before;
     return *this;
   }
-  ~Owned() { delete object_; }  // if T is incomplete here, compilers warn (-Wdelete-incomplete)
+  ~OwnedPtr() { delete object_; }  // if T is incomplete here, compilers warn (-Wdelete-incomplete)
   T* get() const { return object_; }
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }

@@ -72,7 +72,7 @@ void TensorImpl::shallow_copy_from(const TensorImpl& from) {
   dtype = from.dtype, contiguous = from.contiguous, row_major = from.row_major;
 }
 
-bool TensorBase::is_non_overlapping_and_dense() const { return core::is_dense(checked_impl()); }
+bool TensorBase::is_non_overlapping_and_dense() const { return core::is_non_overlapping_and_dense(checked_impl()); }
 bool TensorBase::is_contiguous(MemoryFormat format) const {
   if (format == MemoryFormat::Contiguous) return is_contiguous();
   TANDEM_CHECK(format == MemoryFormat::ChannelsLast, "is_contiguous: unsupported memory format ", format,
@@ -96,7 +96,7 @@ void TensorBase::record_stream(const cuda::Stream& stream) const {
   if (is_cuda())
     cuda::record_stream(device(), data, stream);
   else
-    record_page_locked(data, stream);
+    record_page_locked_use(data, stream);
 }
 
 void detail::throw_dim_out_of_range(const char* op, int64_t dim, int64_t rank, bool scalar_has_one) {

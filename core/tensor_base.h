@@ -112,10 +112,10 @@ class TensorBase {
   /// Whether the dtype is float32, float64 or a half type.
   bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
   /// Methods is_complex(), is_sparse() and others that return false, because Tandem has no such tensors.
-#define TANDEM_ABSENT_KIND_METHOD(name) \
+#define TANDEM_UNSUPPORTED_KIND_METHOD(name) \
   bool name() const { return false; }
-  TANDEM_ABSENT_KINDS(TANDEM_ABSENT_KIND_METHOD)
-#undef TANDEM_ABSENT_KIND_METHOD
+  TANDEM_UNSUPPORTED_KIND_PREDICATES(TANDEM_UNSUPPORTED_KIND_METHOD)
+#undef TANDEM_UNSUPPORTED_KIND_METHOD
   /// Whether the tensor is defined: every defined tensor has a storage.
   bool has_storage() const { return defined(); }
   /// Whether this is the only handle on the tensor.

@@ -56,13 +56,13 @@ struct RankState {
   int world_size = 1;  // number of ranks in the default process group
   // Index of the GPU on which the rank's collectives run. -1 if the rank has no GPU, or uses the GPU of each tensor.
   int gpu_index = -1;
-  std::atomic<int64_t> collective_count{0};  // number of collectives that this rank has started
-  std::atomic<bool> warned_of_no_collective{false};
+  std::atomic<int64_t> num_collectives{0};  // number of collectives that this rank has started
+  std::atomic<bool> has_warned_of_no_collective{false};
 
  private:
   struct Impl;
   RankExtension& extension(std::type_index type, RankExtension* (*make)());
-  Owned<Impl> impl_;
+  OwnedPtr<Impl> impl_;
 };
 
 enum class Float32Precision : int8_t { highest, high, medium };
@@ -100,7 +100,7 @@ struct ThreadContext {
   // hooks of the innermost saved_tensors_hooks guard, or null
   std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;
   AutocastState autocast;
-  uint64_t next_sequence = 0;  // number of the next autograd node; higher than that of any node it depends on
+  uint64_t next_sequence_nr = 0;  // number of the next autograd node; higher than that of any node it depends on
 
   ThreadContext();
   ThreadContext(const ThreadContext&);

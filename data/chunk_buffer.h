@@ -18,9 +18,9 @@ namespace tandem::data::detail {
 template <class Batch, class ExampleSampler> class ChunkBuffer {
  public:
   /// @param capacity   number of buffered examples at which writers start to wait; at least batch_size
-  /// @param writers    number of threads that call add_chunk_data(); each calls writer_done() when it ends
+  /// @param writers    number of threads that call add_chunk_data(); each calls mark_writer_done() when it ends
   ChunkBuffer(size_t batch_size, size_t capacity, size_t writers, ExampleSampler& sampler)
-      : batch_size_(batch_size), capacity_(capacity), writers_(writers), sampler_(sampler) {}
+      : batch_size_(batch_size), capacity_(capacity), num_writers_(writers), sampler_(sampler) {}
 
   /// Waits for a full batch and returns it. After the last writer has ended, also returns an incomplete last batch.
   /// Returns nullopt when no examples are left.
@@ -28,7 +28,7 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
   std::optional<Batch> get_batch() {
     std::unique_lock lock(mutex_);
     can_read_.wait(lock, [&] {
-      return stopped_ || writers_ == 0 || !errors_.empty() ||
+      return stopped_ || num_writers_ == 0 || !errors_.empty() ||
              (!batches_.empty() && batches_.begin()->second.size() >= batch_size_);
     });
     if (!errors_.empty()) {
@@ -39,7 +39,7 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
     if (stopped_ || batches_.empty()) return {};
     Batch batch = std::move(batches_.begin()->second);
     batches_.erase(batches_.begin());
-    examples_ -= batch.size();
+    num_examples_ -= batch.size();
     can_write_.notify_all();
     return batch;
   }
@@ -49,7 +49,7 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
   /// @throws Error if the sampler does not return one index for each example, or an index is too large
   void add_chunk_data(Batch chunk) {
     std::unique_lock lock(mutex_);
-    can_write_.wait(lock, [&] { return stopped_ || examples_ < capacity_; });
+    can_write_.wait(lock, [&] { return stopped_ || num_examples_ < capacity_; });
     if (stopped_) return;
     const size_t size = chunk.size();
     sampler_.reset(size);
@@ -60,9 +60,9 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
       TANDEM_CHECK(i < size, "ChunkDataset: Index out of range: the example sampler gave index ", i, " for a chunk of ",
                    size, " examples; accepted: 0 to ", size - 1);
     for (const size_t i : *order) {
-      if (batches_.empty() || batches_.rbegin()->second.size() >= batch_size_) batches_[next_batch_++];
+      if (batches_.empty() || batches_.rbegin()->second.size() >= batch_size_) batches_[next_batch_index_++];
       batches_.rbegin()->second.emplace_back(std::move(chunk[i]));
-      ++examples_;
+      ++num_examples_;
     }
     can_read_.notify_all();
   }
@@ -72,9 +72,9 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
     errors_.emplace_back(std::move(error), std::move(chunk));
     can_read_.notify_all();
   }
-  void writer_done() {
+  void mark_writer_done() {
     const std::lock_guard lock(mutex_);
-    --writers_;
+    --num_writers_;
     can_read_.notify_all();
   }
   /// Wakes all waiting threads. From now on add_chunk_data() drops its chunk, and get_batch() returns no batch.
@@ -87,11 +87,11 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
 
  private:
   const size_t batch_size_, capacity_;
-  size_t writers_, examples_ = 0;  // examples_: number of examples in batches_
+  size_t num_writers_, num_examples_ = 0;  // num_examples_: number of examples in batches_
   bool stopped_ = false;
   ExampleSampler& sampler_;          // used only while mutex_ is held
   std::map<size_t, Batch> batches_;  // batches by batch number; all but the last are full
-  size_t next_batch_ = 0;
+  size_t next_batch_index_ = 0;
   std::vector<std::pair<std::exception_ptr, std::string>> errors_;
   std::mutex mutex_;
   ConditionVariable can_read_, can_write_;

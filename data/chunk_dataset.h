@@ -92,14 +92,14 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
       chunk_reader_.reset();
       chunk_sampler_.reset(chunk_reader_.chunk_count());
       num_chunk_requests_ = 0;
-      streams_.begin_epoch(data::detail::get_sampler_epoch(chunk_sampler_));
+      random_streams_.begin_epoch(data::detail::get_sampler_epoch(chunk_sampler_));
     }
     buffer_ = std::make_unique<Buffer>(options_.batch_size(), options_.cache_size(), options_.preloader_count(),
                                        example_sampler_);
     stopping_ = false;
     try {
       for (size_t i = 0; i < options_.preloader_count(); ++i)
-        preloaders_.start("a chunk dataset", [this] { preload(); });
+        preloaders_.start_worker("a chunk dataset", [this] { preload(); });
     } catch (...) {  // a thread could not be created: end the threads that have started
       stop();
       throw;
@@ -115,13 +115,13 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   void save(serialize::OutputArchive& archive) const override {
     const std::lock_guard lock(chunk_mutex_);
     chunk_sampler_.save(archive);
-    streams_.save(archive, num_chunk_requests_);
+    random_streams_.save(archive, num_chunk_requests_);
   }
   /// Reads a position that save() wrote. The next reset() continues there.
   void load(serialize::InputArchive& archive) override {
     const std::lock_guard lock(chunk_mutex_);
     chunk_sampler_.load(archive);
-    streams_.load(archive, num_chunk_requests_);
+    random_streams_.load(archive, num_chunk_requests_);
     loaded_ = true;
   }
 
@@ -134,16 +134,17 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
       std::exception_ptr error;
       try {
         std::optional<std::vector<size_t>> chunks;
-        data::detail::BatchRandomStreams streams;
+        data::detail::BatchRandomStreams random_streams;
         {
           const std::lock_guard lock(chunk_mutex_);
-          streams =
-              streams_.make_batch_streams(data::detail::get_sampler_positions(chunk_sampler_, num_chunk_requests_), 1);
+          random_streams = random_streams_.make_batch_streams(
+              data::detail::get_sampler_positions(chunk_sampler_, num_chunk_requests_), 1);
           chunks = chunk_sampler_.next(options_.cross_chunk_shuffle_count());
           ++num_chunk_requests_;
         }
         if (!chunks || chunks->empty()) break;
-        const data::detail::BatchRandomGuard guard(streams);  // random streams for reading and shuffling these chunks
+        const data::detail::BatchRandomGuard guard(
+            random_streams);  // random streams for reading and shuffling these chunks
         what = "chunk";
         for (const size_t i : *chunks) what.append(" ").append(std::to_string(i));
         UnwrappedBatchType examples = chunk_reader_.read_chunk(chunks->front());
@@ -163,7 +164,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
       buffer_->add_error(std::move(error), std::move(what));
       if (!is_chunk) break;  // the sampler threw the exception, and might throw at every call
     }
-    buffer_->writer_done();
+    buffer_->mark_writer_done();
   }
   /// Ends the preloader threads once they have finished reading their current chunks.
   void stop() {
@@ -177,9 +178,9 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   ExampleSampler example_sampler_;
   const ChunkDatasetOptions options_;
   const std::function<void(UnwrappedBatchType&)> preprocessing_policy_;
-  mutable std::mutex chunk_mutex_;  // guards chunk_sampler_, num_chunk_requests_ and streams_
+  mutable std::mutex chunk_mutex_;  // guards chunk_sampler_, num_chunk_requests_ and random_streams_
   size_t num_chunk_requests_ = 0;   // number of requests to chunk_sampler_ in this epoch
-  data::detail::EpochRandomStreams streams_;
+  data::detail::EpochRandomStreams random_streams_;
   bool loaded_ = false;
   std::atomic<bool> stopping_{false};
   std::unique_ptr<Buffer> buffer_;

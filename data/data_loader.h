@@ -52,43 +52,43 @@ class StatelessDataLoader
         this->options_.workers == 0 || this->options_.enforce_ordering,
         "DataLoader: the position in the epoch cannot be saved, because with enforce_ordering(false) the workers' ",
         "batches come in any order; accepted: enforce_ordering(true) or workers(0)");
-    samplers::detail::write_number(archive, "in_epoch", this->in_epoch_ ? 1 : 0);
-    if (this->options_.workers == 0 || !start_ || !this->in_epoch_) {
+    samplers::detail::write_number(archive, "in_epoch", this->is_in_epoch_ ? 1 : 0);
+    if (this->options_.workers == 0 || !epoch_start_sampler_ || !this->is_in_epoch_) {
       sampler_.save(archive);
-      return this->streams_.save(archive, this->position_);
+      return this->random_streams_.save(archive, this->num_requested_examples_);
     }
     static_assert(std::copy_constructible<Sampler>, "saving a DataLoader needs a sampler that can be copied");
-    Sampler here = *start_;
-    size_t position = start_position_;
-    for (size_t i = 0; i < this->returned_batches_; ++i)
+    Sampler here = *epoch_start_sampler_;
+    size_t position = epoch_start_position_;
+    for (size_t i = 0; i < this->num_returned_batches_; ++i)
       if (const auto request = here.next(this->options_.batch_size)) position += detail::example_count(*request);
     here.save(archive);
-    this->streams_.save(archive, position);
+    this->random_streams_.save(archive, position);
   }
   /// Reads a position that save() wrote. If the position is within an epoch, the next begin() continues that epoch
   /// after the batches that had been returned. @throws Error if the position does not fit this loader's sampler
   void load(serialize::InputArchive& archive) {
     const bool in_epoch = samplers::detail::read_number(archive, "in_epoch", 0, 1) == 1;
     sampler_.load(archive);
-    this->position_ = 0;
-    this->streams_.load(archive, this->position_);
+    this->num_requested_examples_ = 0;
+    this->random_streams_.load(archive, this->num_requested_examples_);
     this->resume_epoch_ = in_epoch;
-    this->in_epoch_ = in_epoch;
-    start_.reset();
+    this->is_in_epoch_ = in_epoch;
+    epoch_start_sampler_.reset();
   }
 
  private:
   void reset() override { sampler_.reset({}); }
   detail::ExamplePositions next_positions() const override {
-    return detail::get_sampler_positions(sampler_, this->position_);
+    return detail::get_sampler_positions(sampler_, this->num_requested_examples_);
   }
   size_t sampler_epoch() const override { return detail::get_sampler_epoch(sampler_); }
   void start_epoch() override {
-    start_position_ = this->position_;
+    epoch_start_position_ = this->num_requested_examples_;
     // With workers, the sampler is ahead of the returned batches, so save() needs a copy of the sampler from the start
     // of the epoch.
     if constexpr (std::copy_constructible<Sampler>)
-      if (this->options_.workers > 0) start_.emplace(sampler_);
+      if (this->options_.workers > 0) epoch_start_sampler_.emplace(sampler_);
   }
   std::optional<BatchRequestType> get_batch_request() override {
     std::optional<BatchRequestType> request = sampler_.next(this->options_.batch_size);
@@ -97,9 +97,9 @@ class StatelessDataLoader
     return request;
   }
   Sampler sampler_;
-  std::optional<Sampler> start_;  // copy of sampler_ at the beginning of the epoch
+  std::optional<Sampler> epoch_start_sampler_;  // copy of sampler_ at the beginning of the epoch
   // Number of the epoch's examples that were skipped because load() continued within the epoch
-  size_t start_position_ = 0;
+  size_t epoch_start_position_ = 0;
 };
 template <class Dataset, class Sampler> using DataLoader = StatelessDataLoader<Dataset, Sampler>;
 

@@ -44,7 +44,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       : options_(options),
         main_thread_dataset_(std::move(main_thread_dataset)),
         staging_(options.pin_memory(), options.device()) {
-    TANDEM_CHECK(TensorTree<Batch>::kKnown || staging_.is_noop(),
+    TANDEM_CHECK(TensorTree<Batch>::kIsKnownType || staging_.is_noop(),
                  "DataLoader: pin_memory and device cannot find the tensors in this type of batch; give the type a ",
                  "tensor_parts() that lists them, or specialize TensorTree for it (core/tensor_tree.h)");
   }
@@ -55,20 +55,20 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   /// Begins an epoch. @throws Error after join() of a loader with workers
   Iterator<Batch> begin() {
     check_not_joined();
-    ++*epoch_;
+    ++*num_begun_epochs_;
     if (workers_) workers_->clear();
     if (!std::exchange(resume_epoch_, false)) {
       reset();
-      position_ = 0;
-      streams_.begin_epoch(sampler_epoch());
+      num_requested_examples_ = 0;
+      random_streams_.begin_epoch(sampler_epoch());
     }
-    in_epoch_ = true;
-    returned_batches_ = 0;
+    is_in_epoch_ = true;
+    num_returned_batches_ = 0;
     start_epoch();
     exhausted_ = false;
     if (workers_)
       for (size_t i = 0; i < options_.max_jobs && !exhausted_; ++i) submit();
-    return Iterator<Batch>([this, alive = std::weak_ptr<size_t>(epoch_), epoch = *epoch_] {
+    return Iterator<Batch>([this, alive = std::weak_ptr<size_t>(num_begun_epochs_), epoch = *num_begun_epochs_] {
       const std::shared_ptr<size_t> current = alive.lock();
       TANDEM_CHECK(current, "DataLoader: the loader was destroyed, so its iterator cannot advance; keep the ",
                    "loader as long as its iterators");
@@ -91,7 +91,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   /// A request and the random streams of its examples; see Note [Random numbers of examples].
   struct Job {
     BatchRequest request;
-    detail::BatchRandomStreams streams;
+    detail::BatchRandomStreams random_streams;
   };
   using Workers = detail::Prefetcher<Job, Staged>;
 
@@ -102,13 +102,13 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   /// Called before the first request of an epoch, also if load() makes the epoch continue in its middle.
   virtual void start_epoch() {}
   /// Returns the positions, within the epoch, of the examples that the next request asks for.
-  virtual detail::ExamplePositions next_positions() const { return {position_}; }
+  virtual detail::ExamplePositions next_positions() const { return {num_requested_examples_}; }
   /// Returns the epoch that was passed to the sampler; 0 if the sampler takes no epoch.
   virtual size_t sampler_epoch() const { return 0; }
 
   /// Makes a batch, and starts moving it to the memory that the options pin_memory and device ask for.
   static Staged make_batch(Dataset& dataset, const detail::Staging& staging, Job& job) {
-    const detail::BatchRandomGuard streams(job.streams);
+    const detail::BatchRandomGuard random_streams(job.random_streams);
     BatchRequest& request = job.request;
     const auto get = [&] {
       if constexpr (std::is_convertible_v<BatchRequest&, typename Dataset::BatchRequestType>)
@@ -119,9 +119,9 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
     if constexpr (Dataset::is_stateful) {
       auto batch = get();
       if (!batch) return {};
-      return staging.send(std::move(*batch));
+      return staging.start_transfer(std::move(*batch));
     } else {
-      return staging.send(get());
+      return staging.start_transfer(get());
     }
   }
   void start_workers(std::vector<typename Workers::Work> work) {
@@ -131,12 +131,12 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   const FullDataLoaderOptions options_;
   std::unique_ptr<Dataset> main_thread_dataset_;
   detail::Staging staging_;
-  std::unique_ptr<Workers> workers_;  // declared after the members that the workers use, so that the workers end first
-  bool in_epoch_ = false;             // true from begin() until the end of the epoch has been reached
-  bool resume_epoch_ = false;         // true if the next begin() continues the epoch that load() has read
-  size_t returned_batches_ = 0;       // number of batches returned since begin()
-  size_t position_ = 0;               // number of examples requested in this epoch
-  detail::EpochRandomStreams streams_;
+  std::unique_ptr<Workers> workers_;   // declared after the members that the workers use, so that the workers end first
+  bool is_in_epoch_ = false;           // true from begin() until the end of the epoch has been reached
+  bool resume_epoch_ = false;          // true if the next begin() continues the epoch that load() has read
+  size_t num_returned_batches_ = 0;    // number of batches returned since begin()
+  size_t num_requested_examples_ = 0;  // number of examples requested in this epoch
+  detail::EpochRandomStreams random_streams_;
 
  private:
   void check_not_joined() const {
@@ -149,16 +149,16 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
     exhausted_ = !request;
     if (!request) return {};
     const size_t count = detail::example_count(*request);
-    position_ += count;
-    return Job{std::move(*request), streams_.make_batch_streams(positions, count)};
+    num_requested_examples_ += count;
+    return Job{std::move(*request), random_streams_.make_batch_streams(positions, count)};
   }
   void submit() {
     if (auto job = next_job()) workers_->submit(std::move(*job));
   }
   std::optional<Batch> next() {
     std::optional<Batch> batch = next_batch();
-    in_epoch_ = batch.has_value();
-    returned_batches_ += in_epoch_ ? 1 : 0;
+    is_in_epoch_ = batch.has_value();
+    num_returned_batches_ += is_in_epoch_ ? 1 : 0;
     return batch;
   }
   std::optional<Batch> next_batch() {
@@ -169,9 +169,9 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       Staged staged = make_batch(*main_thread_dataset_, staging_, *job);
       exhausted_ = !staged;
       if (!staged) return {};
-      return staging_.receive(std::move(*staged));
+      return staging_.finish_transfer(std::move(*staged));
     }
-    while (workers_->in_flight() > 0) {
+    while (workers_->num_in_flight() > 0) {
       auto result = workers_->pop_result(options_.timeout);
       TANDEM_CHECK(result, "Timeout in DataLoader queue while waiting for next batch (timeout was ",
                    options_.timeout.value_or(std::chrono::milliseconds()).count(),
@@ -183,12 +183,12 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       }
       submit();
       if (result->error) throw WorkerException(result->error, detail::describe_request(result->request.request));
-      return staging_.receive(std::move(**result->batch));
+      return staging_.finish_transfer(std::move(**result->batch));
     }
     return {};
   }
 
-  std::shared_ptr<size_t> epoch_ = std::make_shared<size_t>(0);  // number of calls of begin()
+  std::shared_ptr<size_t> num_begun_epochs_ = std::make_shared<size_t>(0);  // number of calls of begin()
   bool exhausted_ = false, joined_ = false;
 };
 

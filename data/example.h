@@ -39,13 +39,15 @@ using TensorExample = Example<Tensor, example::NoTarget>;
 }  // namespace tandem::data
 
 namespace tandem {
-template <class Data, class Target> struct TensorTree<data::Example<Data, Target>> : detail::TreeOf<Data, Target> {
+template <class Data, class Target>
+struct TensorTree<data::Example<Data, Target>> : detail::ComposedTensorTree<Data, Target> {
   template <class Value, class F> static void visit(Value& example, const F& f) {
     detail::visit_tensors(example.data, f);
     detail::visit_tensors(example.target, f);
   }
 };
-template <class Data> struct TensorTree<data::Example<Data, data::example::NoTarget>> : detail::TreeOf<Data> {
+template <class Data>
+struct TensorTree<data::Example<Data, data::example::NoTarget>> : detail::ComposedTensorTree<Data> {
   template <class Value, class F> static void visit(Value& example, const F& f) {
     detail::visit_tensors(example.data, f);
   }

@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kSeedStream = uint64_t{1} << 63;
 constexpr int kRankShift = 40;     // a stream's index is rank << 40 | epoch
 constexpr int kExampleShift = 32;  // example i draws the Philox blocks from i << 32 on
-constexpr uint64_t kSeedBits = (uint64_t{1} << 63) - 1;
+constexpr uint64_t kSeedMask = (uint64_t{1} << 63) - 1;
 
 struct DataRank : RankExtension {
   std::atomic<int> rank{0};
@@ -40,7 +40,7 @@ std::pair<uint64_t, uint64_t> next_seed() {
   const uint64_t manual_seed_index = state.offset >> kExampleShift;
   const uint64_t number = state.offset++ - (manual_seed_index << kExampleShift);
   generator.set_state(state);
-  return {philox64(state.seed, state.stream, 0, number) & kSeedBits, manual_seed_index};
+  return {philox64(state.seed, state.stream, 0, number) & kSeedMask, manual_seed_index};
 }
 
 }  // namespace
@@ -63,36 +63,37 @@ void EpochRandomStreams::begin_epoch(size_t sampler_epoch) {
   has_begun_ = true;
 }
 BatchRandomStreams EpochRandomStreams::make_batch_streams(const ExamplePositions& positions, size_t count) const {
-  const uint64_t rank = positions.across_all_ranks ? 0 : static_cast<uint64_t>(data_rank());
+  const uint64_t rank = positions.is_global ? 0 : static_cast<uint64_t>(data_rank());
   return {seed_, rank << kRankShift | epoch_, positions, count};
 }
 struct BatchRandomState {
   explicit BatchRandomState(const BatchRandomStreams& b)
       : batch(b), generator(b.seed, b.stream_index), guard(generator) {
-    seek(0);
+    seek_example(0);
   }
   uint64_t block_offset_of(size_t i) const {
     return (batch.positions.first_index + i * batch.positions.stride) << kExampleShift;
   }
-  void seek(size_t i) {
-    generator.set_state({batch.seed, batch.stream_index, block_offset_of(i) + (i < drawn.size() ? drawn[i] : 0)});
+  void seek_example(size_t i) {
+    generator.set_state(
+        {batch.seed, batch.stream_index, block_offset_of(i) + (i < num_drawn_blocks.size() ? num_drawn_blocks[i] : 0)});
     at = i;
   }
-  void select(size_t i) {
+  void select_example(size_t i) {
     if (i >= batch.num_examples) i = 0;  // examples beyond the requested count use the first example's stream
     if (i == at) return;
-    if (drawn.empty()) drawn.resize(batch.num_examples);
-    drawn[at] = generator.get_state().offset - block_offset_of(at);
-    seek(i);
+    if (num_drawn_blocks.empty()) num_drawn_blocks.resize(batch.num_examples);
+    num_drawn_blocks[at] = generator.get_state().offset - block_offset_of(at);
+    seek_example(i);
   }
 
   const BatchRandomStreams batch;
   Generator generator;
   GeneratorGuard guard;
-  std::vector<uint64_t> drawn;  // number of blocks already drawn from each example's stream
+  std::vector<uint64_t> num_drawn_blocks;  // number of blocks already drawn from each example's stream
   size_t at = 0;
-  bool in_loop = false;
-  BatchRandomState* outer = nullptr;  // the state that was current on this thread before this one
+  bool in_example_loop = false;
+  BatchRandomState* previous_state = nullptr;  // the state that was current on this thread before this one
 };
 
 namespace {
@@ -101,20 +102,21 @@ thread_local BatchRandomState* current_state = nullptr;
 
 BatchRandomGuard::BatchRandomGuard(const BatchRandomStreams& batch)
     : state_(std::make_unique<BatchRandomState>(batch)) {
-  state_->outer = std::exchange(current_state, state_.get());
+  state_->previous_state = std::exchange(current_state, state_.get());
 }
-BatchRandomGuard::~BatchRandomGuard() { current_state = state_->outer; }
+BatchRandomGuard::~BatchRandomGuard() { current_state = state_->previous_state; }
 
-ExampleRandomGuard::ExampleRandomGuard() : state_(current_state && !current_state->in_loop ? current_state : nullptr) {
-  if (state_) state_->in_loop = true;
+ExampleRandomGuard::ExampleRandomGuard()
+    : state_(current_state && !current_state->in_example_loop ? current_state : nullptr) {
+  if (state_) state_->in_example_loop = true;
 }
 ExampleRandomGuard::~ExampleRandomGuard() {
   if (!state_) return;
-  state_->select(0);
-  state_->in_loop = false;
+  state_->select_example(0);
+  state_->in_example_loop = false;
 }
 void ExampleRandomGuard::begin_example(size_t i) {
-  if (state_) state_->select(i);
+  if (state_) state_->select_example(i);
 }
 
 }  // namespace tandem::data::detail

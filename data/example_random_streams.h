@@ -28,7 +28,7 @@ namespace tandem::data::detail {
 /// Positions of the next examples in the epoch: first_index, first_index + stride, ...
 struct ExamplePositions {
   uint64_t first_index = 0, stride = 1;
-  bool across_all_ranks = false;  // true: `first_index` counts the examples of all ranks; false: of this rank only
+  bool is_global = false;  // true: `first_index` counts the examples of all ranks; false: of this rank only
 };
 /// Returns the positions, within the epoch, of the indices that a sampler returns next. `counted` is the number of
 /// examples that were requested earlier in the epoch.

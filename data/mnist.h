@@ -17,29 +17,29 @@ class ImageSet {
   size_t size() const { return static_cast<size_t>(targets_.size(0)); }
 
  private:
-  Tensor bytes_;    // (N, 28, 28) uint8
-  Tensor targets_;  // (N) int64 in [0, 10)
+  Tensor image_bytes_;  // (N, 28, 28) uint8
+  Tensor targets_;      // (N) int64 in [0, 10)
 };
 
 template <class Self> class ImageDataset : public Dataset<Self> {
  public:
   enum class Mode { kTrain, kTest };
-  Example<> get(size_t index) override { return set_.get(index); }
-  Example<> get_stacked(ArrayRef<size_t> indices) const { return set_.get_stacked(indices); }
-  std::optional<size_t> size() const override { return set_.size(); }
+  Example<> get(size_t index) override { return image_set_.get(index); }
+  Example<> get_stacked(ArrayRef<size_t> indices) const { return image_set_.get_stacked(indices); }
+  std::optional<size_t> size() const override { return image_set_.size(); }
   bool is_train() const noexcept { return mode_ == Mode::kTrain; }
   /// Returns all images, (N, 1, 28, 28) float32 in [0, 1]. Each call converts them again.
-  Tensor images() const { return set_.images(); }
+  Tensor images() const { return image_set_.images(); }
   /// Returns all labels, (N) int64.
-  const Tensor& targets() const { return set_.targets(); }
+  const Tensor& targets() const { return image_set_.targets(); }
 
  protected:
   ImageDataset(const char* name, const std::string& root, Mode mode)
-      : mode_(mode), set_(name, root, mode == Mode::kTrain) {}
+      : mode_(mode), image_set_(name, root, mode == Mode::kTrain) {}
 
  private:
   Mode mode_;
-  ImageSet set_;
+  ImageSet image_set_;
 };
 }  // namespace detail
 

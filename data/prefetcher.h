@@ -24,9 +24,9 @@ template <class Request, class Batch> class Prefetcher {
   };
 
   /// Starts one thread for each function in `work`, in the ThreadContext of the calling thread.
-  Prefetcher(std::vector<Work> work, bool ordered) : ordered_(ordered) {
+  Prefetcher(std::vector<Work> work, bool ordered) : is_ordered_(ordered) {
     try {
-      for (Work& w : work) threads_.start("a data loader", [this, w = std::move(w)] { worker_loop(w); });
+      for (Work& w : work) threads_.start_worker("a data loader", [this, w = std::move(w)] { worker_loop(w); });
     } catch (...) {  // a thread could not be created: end the threads that have started
       stop();
       throw;
@@ -38,18 +38,20 @@ template <class Request, class Batch> class Prefetcher {
   void submit(Request request) {
     {
       const std::lock_guard lock(mutex_);
-      pending_requests_.emplace(next_submitted_++, std::move(request));
+      pending_requests_.emplace(next_request_index_++, std::move(request));
     }
     job_available_.notify_one();
   }
   /// Returns the number of submitted requests whose results pop_result() has not returned yet.
-  size_t in_flight() const { return next_submitted_ - num_popped_; }
+  size_t num_in_flight() const { return next_request_index_ - num_popped_; }
 
   /// Waits for the next result and returns it: in the order of the requests if `ordered`, else in the order in which
-  /// results are ready. in_flight() must not be 0. Returns nullopt if no result is ready within `timeout`.
+  /// results are ready. num_in_flight() must not be 0. Returns nullopt if no result is ready within `timeout`.
   std::optional<Result> pop_result(std::optional<std::chrono::milliseconds> timeout) {
     std::unique_lock lock(mutex_);
-    const auto ready = [&] { return !results_.empty() && (!ordered_ || results_.begin()->first == next_ordered_); };
+    const auto ready = [&] {
+      return !results_.empty() && (!is_ordered_ || results_.begin()->first == next_result_index_);
+    };
     if (!timeout)
       result_available_.wait(lock, ready);
     else if (!result_available_.wait_for(lock, *timeout, ready))
@@ -57,7 +59,7 @@ template <class Request, class Batch> class Prefetcher {
     auto first = results_.begin();
     Result result = std::move(first->second);
     results_.erase(first);
-    ++next_ordered_;
+    ++next_result_index_;
     ++num_popped_;
     return result;
   }
@@ -68,7 +70,7 @@ template <class Request, class Batch> class Prefetcher {
     const std::lock_guard lock(mutex_);
     pending_requests_.clear();
     dropped.swap(results_);
-    first_valid_ = next_ordered_ = num_popped_ = next_submitted_;
+    first_valid_request_ = next_result_index_ = num_popped_ = next_request_index_;
   }
 
   /// Waits until no worker is making a batch. After clear(), each worker has at most one batch to finish.
@@ -94,7 +96,7 @@ template <class Request, class Batch> class Prefetcher {
       }
       lock.lock();
       --num_busy_workers_;
-      if (job.key() >= first_valid_) results_.emplace(job.key(), std::move(result));
+      if (job.key() >= first_valid_request_) results_.emplace(job.key(), std::move(result));
       result_available_.notify_one();  // notify_one suffices, because only one thread (the consumer) waits
     }
   }
@@ -107,12 +109,12 @@ template <class Request, class Batch> class Prefetcher {
     threads_.join();
   }
 
-  const bool ordered_;
+  const bool is_ordered_;
   std::mutex mutex_;
   ConditionVariable job_available_, result_available_;
   std::map<size_t, Request> pending_requests_;  // requests by their number
   std::map<size_t, Result> results_;            // results by the number of the request
-  size_t next_submitted_ = 0, next_ordered_ = 0, num_popped_ = 0, first_valid_ = 0;
+  size_t next_request_index_ = 0, next_result_index_ = 0, num_popped_ = 0, first_valid_request_ = 0;
   size_t num_busy_workers_ = 0;  // number of workers that are making a batch
   bool stopping_ = false;
   WorkerThreads threads_;

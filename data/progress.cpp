@@ -68,29 +68,29 @@ std::string detail::format_progress_line(const std::string& label, size_t done, 
 }
 
 detail::ProgressBar::ProgressBar(std::string label, std::optional<size_t> total)
-    : label_(std::move(label)), total_(total), visible_(::isatty(STDERR_FILENO) == 1) {}
+    : label_(std::move(label)), total_(total), is_visible_(::isatty(STDERR_FILENO) == 1) {}
 
 void detail::ProgressBar::begin() {
   end();
   num_done_ = 0;
   is_running_ = true;
-  start_ = Clock::now();
-  if (visible_) draw();
+  start_time_ = Clock::now();
+  if (is_visible_) draw();
 }
 void detail::ProgressBar::advance() {
   ++num_done_;
-  if (visible_ && Clock::now() - drawn_ >= kMinRedrawInterval) draw();
+  if (is_visible_ && Clock::now() - last_draw_time_ >= kMinRedrawInterval) draw();
 }
 void detail::ProgressBar::end() {
   if (!is_running_) return;
   is_running_ = false;
-  if (!visible_) return;
+  if (!is_visible_) return;
   draw();
   std::fputc('\n', stderr);
 }
 void detail::ProgressBar::draw() {
-  drawn_ = Clock::now();
-  const double seconds = std::chrono::duration<double>(drawn_ - start_).count();
+  last_draw_time_ = Clock::now();
+  const double seconds = std::chrono::duration<double>(last_draw_time_ - start_time_).count();
   // The last column stays empty, because some terminals would move to the next line after it. The escape sequence
   // \033[K clears the rest of the line.
   const std::string line = format_progress_line(label_, num_done_, total_, seconds, postfix_, terminal_width() - 1);

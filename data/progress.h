@@ -37,29 +37,29 @@ class ProgressBar {
   std::string label_, postfix_;
   std::optional<size_t> total_;
   size_t num_done_ = 0;
-  bool visible_, is_running_ = false;
-  Clock::time_point start_, drawn_;
+  bool is_visible_, is_running_ = false;
+  Clock::time_point start_time_, last_draw_time_;
 };
 
 /// Wraps the iterator `Base`, and advances the bar at each increment.
 template <class Base, class End> class ProgressIterator {
  public:
-  ProgressIterator(Base base, ProgressBar& bar) : base_(std::move(base)), bar_(&bar) {}
-  decltype(auto) operator*() const { return *base_; }
+  ProgressIterator(Base base, ProgressBar& bar) : base_iterator_(std::move(base)), bar_(&bar) {}
+  decltype(auto) operator*() const { return *base_iterator_; }
   ProgressIterator& operator++() {
     bar_->advance();
-    ++base_;
+    ++base_iterator_;
     return *this;
   }
   bool operator==(const End& end) const {
-    const bool over = base_ == end;
+    const bool over = base_iterator_ == end;
     if (over) bar_->end();
     return over;
   }
   bool operator!=(const End& end) const { return !(*this == end); }
 
  private:
-  Base base_;
+  Base base_iterator_;
   ProgressBar* bar_;
 };
 
@@ -94,7 +94,7 @@ template <class Range> class Progress {
       return {};
   }
   Range range_;  // a reference if progress() was called with an lvalue
-  tandem::detail::Owned<detail::ProgressBar> bar_;
+  tandem::detail::OwnedPtr<detail::ProgressBar> bar_;
 };
 
 /// Shows a bar for a loop: its progress, its rate, and the time left.

@@ -10,7 +10,7 @@
 namespace tandem::data::detail {
 namespace {
 
-bool requires_recording(const Tensor& x) { return is_grad_enabled() && x.requires_grad(); }
+bool compute_requires_grad(const Tensor& x) { return is_grad_enabled() && x.requires_grad(); }
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Tensor stack_rows(TensorList rows) {
     TANDEM_CHECK(row.dtype() == first.dtype() && row.device() == first.device(), "stack: entry 0 is ", first.dtype(),
                  " on ", first.device(), " and entry ", i, " is ", row.dtype(), " on ", row.device(),
                  "; the examples of a batch need equal dtypes and devices");
-    can_memcpy = can_memcpy && row.is_cpu() && row.is_contiguous() && !requires_recording(row);
+    can_memcpy = can_memcpy && row.is_cpu() && row.is_contiguous() && !compute_requires_grad(row);
   }
   if (!can_memcpy) return stack(rows);
   Shape sizes = first.sizes();
@@ -46,7 +46,7 @@ Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices) {
                     " at dimension 0");
   Shape sizes = source.sizes();
   sizes[0] = static_cast<int64_t>(indices.size());
-  if (!source.is_cpu() || !source.is_contiguous() || requires_recording(source)) {
+  if (!source.is_cpu() || !source.is_contiguous() || compute_requires_grad(source)) {
     Tensor index = core::empty({sizes[0]}, kInt64, kCPU);
     for (size_t i = 0; i < indices.size(); ++i) index.data<int64_t>()[i] = static_cast<int64_t>(indices[i]);
     return source.index_select(0, index.to(source.device()));

@@ -6,7 +6,7 @@
 namespace tandem::data::detail {
 
 Staging::Staging(bool pin_memory, std::optional<Device> device)
-    : pin_((pin_memory || (device && device->is_cuda())) && cuda::is_available()), device_(device) {
+    : pin_memory_((pin_memory || (device && device->is_cuda())) && cuda::is_available()), device_(device) {
   if (!device) return;
   check_device_exists(*device);
   if (device->is_cuda()) copy_stream_.emplace(*device);

@@ -17,15 +17,15 @@ class Staging {
  public:
   /// @throws Error if there is no such device
   Staging(bool pin_memory, std::optional<Device> device);
-  bool is_noop() const { return !pin_ && !device_; }
+  bool is_noop() const { return !pin_memory_ && !device_; }
 
   /// Starts moving the batch. Called on the thread that made the batch.
-  template <class Batch> StagedBatch<Batch> send(Batch batch) const {
+  template <class Batch> StagedBatch<Batch> start_transfer(Batch batch) const {
     StagedBatch<Batch> out{std::move(batch), {}};
-    if (pin_) for_each_defined(out.batch, pin);
+    if (pin_memory_) for_each_defined(out.batch, pin);
     if (!device_) return out;
     if (copy_stream_) {
-      for_each_defined(out.batch, [this](Tensor& x) { wait_for_source(x); });
+      for_each_defined(out.batch, [this](Tensor& x) { wait_for_producer_stream(x); });
       const cuda::StreamGuard guard(*copy_stream_);
       for_each_defined(out.batch, [this](Tensor& x) { x = x.to(*device_, /*non_blocking=*/true); });
       out.copy_done = copy_stream_->record_event();
@@ -36,7 +36,7 @@ class Staging {
   }
   /// Makes the consumer's stream wait for the batch, and keeps the allocator from reusing the batch's memory before the
   /// consumer's stream is done with it. Called on the consumer's thread.
-  template <class Batch> Batch receive(StagedBatch<Batch> staged) const {
+  template <class Batch> Batch finish_transfer(StagedBatch<Batch> staged) const {
     if (staged.copy_done) {
       const cuda::Stream stream = cuda::current_stream(*device_);
       staged.copy_done->wait(stream);
@@ -56,11 +56,11 @@ class Staging {
     if (x.is_cpu()) x = x.pin_memory();
   }
   /// If x is on a GPU, makes the copy stream wait for this thread's current stream, which may still be computing x.
-  void wait_for_source(const Tensor& x) const {
+  void wait_for_producer_stream(const Tensor& x) const {
     if (x.is_cuda()) copy_stream_->wait_stream(cuda::current_stream(x.device()));
   }
 
-  bool pin_;
+  bool pin_memory_;
   std::optional<Device> device_;
   std::optional<cuda::Stream> copy_stream_;  // stream for copies; set if the device is a GPU
 };

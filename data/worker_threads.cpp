@@ -10,12 +10,12 @@
 
 namespace tandem::data::detail {
 
-struct WorkerThreads::Threads {
+struct WorkerThreads::Impl {
   std::vector<std::thread> threads;
 };
-WorkerThreads::WorkerThreads() : threads_(new Threads) {}
+WorkerThreads::WorkerThreads() : threads_(new Impl) {}
 WorkerThreads::~WorkerThreads() { join(); }
-void WorkerThreads::start(const char* what, std::function<void()> run) {
+void WorkerThreads::start_worker(const char* what, std::function<void()> run) {
   ThreadContext context = ThreadContext::current();
   context.rank_state();         // creates the state now, so that all threads share it
   context.generator = nullptr;  // the generator of a GeneratorGuard may be destroyed before the thread ends
@@ -29,19 +29,19 @@ void WorkerThreads::join() {
   threads_->threads.clear();
 }
 
-struct ConditionVariable::Variable {
+struct ConditionVariable::Impl {
   std::condition_variable condition;
 };
-ConditionVariable::ConditionVariable() : variable_(new Variable) {}
+ConditionVariable::ConditionVariable() : impl_(new Impl) {}
 ConditionVariable::~ConditionVariable() = default;
-void ConditionVariable::notify_one() { variable_->condition.notify_one(); }
-void ConditionVariable::notify_all() { variable_->condition.notify_all(); }
+void ConditionVariable::notify_one() { impl_->condition.notify_one(); }
+void ConditionVariable::notify_all() { impl_->condition.notify_all(); }
 void ConditionVariable::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& ready) {
-  variable_->condition.wait(lock, ready);
+  impl_->condition.wait(lock, ready);
 }
 bool ConditionVariable::wait_for(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds timeout,
                                  const std::function<bool()>& ready) {
-  return variable_->condition.wait_for(lock, timeout, ready);
+  return impl_->condition.wait_for(lock, timeout, ready);
 }
 
 }  // namespace tandem::data::detail

@@ -17,13 +17,13 @@ class WorkerThreads {
   WorkerThreads(const WorkerThreads&) = delete;
   /// Runs a function on a new thread, in the ThreadContext of the calling thread.
   /// @throws Error that names `what` if the system cannot create a thread
-  void start(const char* what, std::function<void()> run);
+  void start_worker(const char* what, std::function<void()> run);
   /// Waits for all threads to end.
   void join();
 
  private:
-  struct Threads;
-  tandem::detail::Owned<Threads> threads_;
+  struct Impl;
+  tandem::detail::OwnedPtr<Impl> threads_;
 };
 
 /// A std::condition_variable.
@@ -40,8 +40,8 @@ class ConditionVariable {
                 const std::function<bool()>& ready);
 
  private:
-  struct Variable;
-  tandem::detail::Owned<Variable> variable_;
+  struct Impl;
+  tandem::detail::OwnedPtr<Impl> impl_;
 };
 
 }  // namespace tandem::data::detail

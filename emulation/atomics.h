@@ -42,9 +42,9 @@ template <class T, class F> T atomic_update_of_system(T* address, F f) {
 }
 /// Throws if the address is in page-locked host memory, because device-wide atomic operations are not atomic with
 /// respect to the host.
-void check_is_no_host_memory(const void* address);
+void check_not_host_memory(const void* address);
 template <class T, class F> T atomic_update(T* address, F f) {
-  check_is_no_host_memory(address);
+  check_not_host_memory(address);
   return atomic_update_of_system(address, f);
 }
 

@@ -51,8 +51,8 @@ Fiber* FiberPool::acquire_fiber(size_t identity) {
 
 size_t Block::identity_of(const Thread& thread) const {
   if constexpr (!kTsanEnabled) return 0;
-  const size_t location = warp_order_[thread.thread_number / kWarp] % (num_identities_ / kWarp);
-  return identity_group_ * num_identities_ + location * kWarp + thread.thread_number % kWarp;
+  const size_t location = warp_order_[thread.thread_number / kWarpSize] % (num_identities_ / kWarpSize);
+  return identity_group_ * num_identities_ + location * kWarpSize + thread.thread_number % kWarpSize;
 }
 
 // ---- a grid and its blocks
@@ -76,9 +76,9 @@ void Block::begin_grid(const LaunchParams& launch, OrderSetting order) {
     threads_[i].thread_number = i;
   }
   warps_.clear();
-  warps_.resize((count + kWarp - 1) / kWarp);
+  warps_.resize((count + kWarpSize - 1) / kWarpSize);
   runnable_queue_.assign(count, nullptr);
-  num_identities_ = std::min(warps_.size() * kWarp, kMaxIdentitiesOfBlock);
+  num_identities_ = std::min(warps_.size() * kWarpSize, kMaxIdentitiesOfBlock);
   current_block = this;
   grid_starts_.release();
 }
@@ -97,8 +97,8 @@ void Block::start_block(uint3 index) {
   position.grid_dim = launch_->grid;
   num_alive_threads_ = static_cast<unsigned>(threads_.size());
   for (size_t w = 0; w < warps_.size(); ++w) {
-    const unsigned lanes = std::min(num_alive_threads_ - static_cast<unsigned>(w) * kWarp, kWarp);
-    warps_[w].alive_lanes = lanes == kWarp ? ~0u : (1u << lanes) - 1;
+    const unsigned lanes = std::min(num_alive_threads_ - static_cast<unsigned>(w) * kWarpSize, kWarpSize);
+    warps_[w].alive_lanes = lanes == kWarpSize ? ~0u : (1u << lanes) - 1;
     warps_[w].groups.clear();
   }
   barrier_.arrived = 0;
@@ -156,7 +156,7 @@ Block::Thread* Block::pop_runnable() {
 void Block::set_running(Thread& thread) {
   running_thread_ = &thread;
   position.thread = thread.index;
-  position.lane = thread.thread_number % kWarp;
+  position.lane = thread.thread_number % kWarpSize;
 }
 
 /// Runs `thread` until it waits or ends. If it ends, its fiber continues with threads that have not started yet.

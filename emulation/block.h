@@ -25,7 +25,7 @@ class FiberPool {
 
  private:
   struct IdentityFibers {
-    RaceIdentity identity;
+    TsanIdentity identity;
     std::vector<std::unique_ptr<Fiber>> fibers;
     std::vector<Fiber*> idle;
   };
@@ -43,7 +43,7 @@ struct LaunchParams {
 /// Runs the blocks of grids one after another, on the host thread that constructed this object.
 class Block {
  public:
-  static constexpr unsigned kWarp = 32;
+  static constexpr unsigned kWarpSize = 32;
   /// Must be called before the first block of a grid. `launch` must exist until end_grid() has returned.
   void begin_grid(const LaunchParams& launch, OrderSetting order);
   /// Runs the block with this blockIdx, and returns when all its threads have ended. @throws CudaError on a deadlock or

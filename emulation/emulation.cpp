@@ -11,8 +11,8 @@
 namespace tandem::emulation {
 namespace {
 
-/// Functions that fail_call() accepts. The list excludes noexcept functions, and functions that only describe the
-/// build.
+/// Functions that inject_call_failure() accepts. The list excludes noexcept functions, and functions that only describe
+/// the build.
 constexpr std::array<std::string_view, 28> kFailableCalls{
     "allocate",           "allocate_host",     "allow_shared_memory",
     "begin_capture",      "call_on_host",      "can_access_peer",
@@ -120,10 +120,10 @@ void set_stream_seed(uint64_t seed) {
   const std::lock_guard lock(all.mutex);
   all.streams.set_seed(seed);
 }
-void fail_call(const std::string& function, int n) {
+void inject_call_failure(const std::string& function, int n) {
   TANDEM_CHECK(
-      std::find(kFailableCalls.begin(), kFailableCalls.end(), function) != kFailableCalls.end(), "inject_call_failure: '",
-      function,
+      std::find(kFailableCalls.begin(), kFailableCalls.end(), function) != kFailableCalls.end(),
+      "inject_call_failure: '", function,
       "' is not a function of gpu_runtime.h that can fail; accepted: the names in kFailableCalls, in emulation.cpp");
   TANDEM_CHECK(n >= 1, "inject_call_failure: n is ", n, "; accepted: 1 or more");
   State& all = state();

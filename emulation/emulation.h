@@ -27,7 +27,7 @@ void set_stream_seed(uint64_t seed);
 /// Makes one call of a function of core/cuda/gpu_runtime.h (or of "launch") fail with a CudaError: the n-th call from
 /// now, where n = 1 is the next call.
 /// @throws Error if there is no such function, if the function cannot fail, or if n is less than 1
-void fail_call(const std::string& function, int n = 1);
+void inject_call_failure(const std::string& function, int n = 1);
 /// Runs the queued work that can run, drops the rest, clears all errors, and restores the initial settings. Streams,
 /// events and allocations remain.
 void reset_runtime();
@@ -37,7 +37,7 @@ size_t num_pending_items(int device);
 /// Returns whether forbidden accesses cause a fault. Host code must not access device memory, and a kernel must not
 /// access the memory of a device without peer access. The check requires a processor with memory protection keys, or
 /// the environment variable TANDEM_EMULATION_GUARD=1 at the start of the process.
-bool guards_memory();
+bool is_memory_protected();
 
 /// Work that several streams do together, such as a collective. The work starts when all of the streams have reached
 /// it, and no stream continues before the work is done. The streams may belong to several devices and be driven by

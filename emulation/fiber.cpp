@@ -24,7 +24,7 @@ constexpr size_t kStackStaggerBytes = 7 * 64, kMaxStackStaggerBytes = 16 * 1024;
 // Fiber that is being started. Fiber::main reads it, because main has no parameters.
 static thread_local Fiber* starting_fiber = nullptr;
 
-Fiber::Fiber(const RaceIdentity& identity) : identity_(identity) {
+Fiber::Fiber(const TsanIdentity& identity) : identity_(identity) {
   void* const memory = mmap(nullptr, kStackGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -66,8 +66,8 @@ void Fiber::switch_to_fiber() {
 #if defined(TANDEM_EMULATION_ASAN)
   __sanitizer_start_switch_fiber(&host_fake_stack_, mapping_ + kStackGuardBytes, stack_bytes_);
 #endif
-  host_identity_ = RaceIdentity::current();
-  RaceIdentity::switch_to(identity_.handle());
+  host_identity_ = TsanIdentity::current();
+  TsanIdentity::switch_to(identity_.handle());
   switch_in();
 #if defined(TANDEM_EMULATION_ASAN)
   __sanitizer_finish_switch_fiber(host_fake_stack_, nullptr, nullptr);
@@ -85,7 +85,7 @@ void Fiber::switch_to_host([[maybe_unused]] bool for_good) {
   __sanitizer_start_switch_fiber(for_good ? nullptr : &fiber_fake_stack_, host_stack_bottom_, host_stack_bytes_);
   if (for_good) fiber_fake_stack_ = nullptr;  // the call above has freed the fake stack of this fiber
 #endif
-  RaceIdentity::switch_to(host_identity_);
+  TsanIdentity::switch_to(host_identity_);
   switch_out();
   finish_switch();
 }

@@ -20,7 +20,7 @@ class Fiber {
   /// @param identity  ThreadSanitizer identity of everything that runs on this fiber. It never changes, although the
   ///     fiber runs many functions: accesses of two identities to the same stack would count as a race. Must outlive
   ///     the fiber.
-  explicit Fiber(const RaceIdentity& identity);
+  explicit Fiber(const TsanIdentity& identity);
   ~Fiber();
   Fiber(const Fiber&) = delete;
 
@@ -41,7 +41,7 @@ class Fiber {
   void switch_in();
   void switch_out();
 
-  const RaceIdentity& identity_;
+  const TsanIdentity& identity_;
   char* mapping_;       // memory map of the fiber: a guard page, then the stack, which grows down towards it
   size_t stack_bytes_;  // size of the stack in bytes
   bool has_ended_ = true;

@@ -88,21 +88,21 @@ inline float __expf(float x) noexcept { return expf(x); }
 
 /// Defines arithmetic functions whose result is rounded once, and which compilers do not contract to a fused
 /// multiply-add.
-#define TANDEM_ROUNDED(word, T, expression) \
-  inline T word(T x, T y) {                 \
-    T result = expression;                  \
-    asm volatile("" : "+m"(result));        \
-    return result;                          \
+#define TANDEM_ROUNDING_INTRINSIC(word, T, expression) \
+  inline T word(T x, T y) {                            \
+    T result = expression;                             \
+    asm volatile("" : "+m"(result));                   \
+    return result;                                     \
   }
-TANDEM_ROUNDED(__fadd_rn, float, x + y)
-TANDEM_ROUNDED(__fsub_rn, float, x - y)
-TANDEM_ROUNDED(__fmul_rn, float, x* y)
-TANDEM_ROUNDED(__fdiv_rn, float, x / y)
-TANDEM_ROUNDED(__dadd_rn, double, x + y)
-TANDEM_ROUNDED(__dsub_rn, double, x - y)
-TANDEM_ROUNDED(__dmul_rn, double, x* y)
-TANDEM_ROUNDED(__ddiv_rn, double, x / y)
-#undef TANDEM_ROUNDED
+TANDEM_ROUNDING_INTRINSIC(__fadd_rn, float, x + y)
+TANDEM_ROUNDING_INTRINSIC(__fsub_rn, float, x - y)
+TANDEM_ROUNDING_INTRINSIC(__fmul_rn, float, x* y)
+TANDEM_ROUNDING_INTRINSIC(__fdiv_rn, float, x / y)
+TANDEM_ROUNDING_INTRINSIC(__dadd_rn, double, x + y)
+TANDEM_ROUNDING_INTRINSIC(__dsub_rn, double, x - y)
+TANDEM_ROUNDING_INTRINSIC(__dmul_rn, double, x* y)
+TANDEM_ROUNDING_INTRINSIC(__ddiv_rn, double, x / y)
+#undef TANDEM_ROUNDING_INTRINSIC
 inline float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
 inline int __float2int_rn(float x) { return static_cast<int>(rintf(x)); }
 

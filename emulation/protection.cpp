@@ -139,7 +139,7 @@ void handle_segfault(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
-bool guards_memory() { return protection_keys().count > 0 || PageProtection::is_enabled(); }
+bool is_memory_protected() { return protection_keys().count > 0 || PageProtection::is_enabled(); }
 
 bool commit_memory(int device, void* begin, size_t bytes) {
   const auto address = reinterpret_cast<uintptr_t>(begin);

@@ -389,7 +389,7 @@ void pop_range() noexcept {}
 
 namespace emulation {
 
-void check_is_no_host_memory(const void* address) {
+void check_not_host_memory(const void* address) {
   TANDEM_CHECK_AS(CudaError, !state().page_locked.contains(address),
                   "device threads run an atomic operation on page-locked memory, which the host may change at the same "
                   "time; use a system-scope operation (atomicCAS_system)");

@@ -3,7 +3,7 @@
 //
 // Kernels are compiled with -fsanitize=thread, so ThreadSanitizer sees their reads and writes. The emulation itself is
 // compiled without it, because its own accesses are not part of the CUDA threads. It tells ThreadSanitizer which CUDA
-// thread runs (RaceIdentity) and which accesses are ordered (SyncPoint). Nothing else orders the accesses of two CUDA
+// thread runs (TsanIdentity) and which accesses are ordered (SyncPoint). Nothing else orders the accesses of two CUDA
 // threads.
 #pragma once
 #include <cstddef>
@@ -53,13 +53,13 @@ constexpr bool kTsanEnabled = true;
 
 /// A thread as ThreadSanitizer sees it. Accesses of one identity are ordered; accesses of two identities are not,
 /// unless SyncPoints order them. Creating an identity takes about a millisecond and 0.8 MB, so identities are reused.
-class RaceIdentity {
+class TsanIdentity {
  public:
-  RaceIdentity() : handle_(__tsan_create_fiber(0)) {}
-  ~RaceIdentity() {
+  TsanIdentity() : handle_(__tsan_create_fiber(0)) {}
+  ~TsanIdentity() {
     if (handle_) __tsan_destroy_fiber(handle_);
   }
-  RaceIdentity(RaceIdentity&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  TsanIdentity(TsanIdentity&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   void* handle() const { return handle_; }
   static void* current() { return __tsan_get_current_fiber(); }
   /// Makes `handle` the identity to which ThreadSanitizer attributes accesses from now on. Does not order any accesses.
@@ -99,7 +99,7 @@ class TsanIgnoreGuard {
 #else
 constexpr bool kTsanEnabled = false;
 
-class RaceIdentity {
+class TsanIdentity {
  public:
   void* handle() const { return nullptr; }
   static void* current() { return nullptr; }

@@ -57,8 +57,8 @@ struct State {
 /// Returns the state, which is never destroyed, because static tensors may outlive other static objects.
 State& state();
 
-/// Every function that can fail calls this first, with its own name. @throws CudaError if fail_call() requested that
-/// this call fails, or if the caller is a host function of a stream
+/// Every function that can fail calls this first, with its own name. @throws CudaError if inject_call_failure()
+/// requested that this call fails, or if the caller is a host function of a stream
 void begin_call(const char* call);
 /// Checks that a device exists. @throws CudaError if it does not
 void check_valid_device(const char* call, int device);

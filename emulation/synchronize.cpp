@@ -54,7 +54,7 @@ static std::string hex(unsigned mask) {
 }
 
 Block::WarpGroup& Block::group_of(const Thread& thread, unsigned mask) {
-  Warp& warp = warps_[thread.thread_number / kWarp];
+  Warp& warp = warps_[thread.thread_number / kWarpSize];
   for (WarpGroup& group : warp.groups)
     if (group.mask == mask) return group;
   warp.groups.emplace_back().mask = mask;
@@ -64,7 +64,7 @@ Block::WarpGroup& Block::group_of(const Thread& thread, unsigned mask) {
 Block::LaneResult Block::sync_lanes(const char* function_name, unsigned mask, uint64_t value, int source, uint64_t* all,
                                     SourceLocation location) {
   Thread& me = *running_thread_;
-  const unsigned lane = me.thread_number % kWarp;
+  const unsigned lane = me.thread_number % kWarpSize;
   const bool orders = source < 0 && !all;  // only __syncwarp orders memory accesses
   unsigned turn = 0;
   {
@@ -90,8 +90,8 @@ Block::LaneResult Block::sync_lanes(const char* function_name, unsigned mask, ui
     turn = group.phase % 2;
     if (orders) group.sync_points[turn].release();
     group.arrived |= 1u << lane;
-    if (group.arrived == (mask & warps_[me.thread_number / kWarp].alive_lanes))
-      complete_lane_sync(me.thread_number / kWarp, group);
+    if (group.arrived == (mask & warps_[me.thread_number / kWarpSize].alive_lanes))
+      complete_lane_sync(me.thread_number / kWarpSize, group);
   }
   pause_thread(me);
   if (orders) group_of(me, mask).sync_points[turn].acquire();
@@ -103,7 +103,7 @@ Block::LaneResult Block::sync_lanes(const char* function_name, unsigned mask, ui
 }
 
 void Block::complete_lane_sync(size_t warp, WarpGroup& group) {
-  Thread* const lanes = &threads_[warp * kWarp];
+  Thread* const lanes = &threads_[warp * kWarpSize];
   const unsigned arrived = std::exchange(group.arrived, 0u);
   ++group.phase;
   for (unsigned rest = arrived; rest; rest &= rest - 1) {
@@ -111,20 +111,20 @@ void Block::complete_lane_sync(size_t warp, WarpGroup& group) {
     thread.lane_result = {0, arrived};
     if (thread.source >= 0 && (arrived >> thread.source & 1)) thread.lane_result.value = lanes[thread.source].value;
     if (!thread.all_values) continue;
-    for (unsigned i = 0; i < kWarp; ++i) thread.all_values[i] = arrived >> i & 1 ? lanes[i].value : 0;
+    for (unsigned i = 0; i < kWarpSize; ++i) thread.all_values[i] = arrived >> i & 1 ? lanes[i].value : 0;
   }
   // The lanes that were synchronized run next, before other warps, because the data of 32 threads fits into the L1
   // cache.
   const bool backwards = order_setting_.order == ThreadOrder::reverse;
-  for (unsigned i = 0; i < kWarp; ++i)
-    if (const unsigned lane = backwards ? i : kWarp - 1 - i; arrived >> lane & 1) make_runnable_first(lanes[lane]);
+  for (unsigned i = 0; i < kWarpSize; ++i)
+    if (const unsigned lane = backwards ? i : kWarpSize - 1 - i; arrived >> lane & 1) make_runnable_first(lanes[lane]);
 }
 
 void Block::on_thread_end(const Thread& thread) {
   --num_alive_threads_;
-  const size_t w = thread.thread_number / kWarp;
+  const size_t w = thread.thread_number / kWarpSize;
   Warp& warp = warps_[w];
-  warp.alive_lanes &= ~(1u << thread.thread_number % kWarp);
+  warp.alive_lanes &= ~(1u << thread.thread_number % kWarpSize);
   if (error_) return;
   // If all other threads of the block or of the warp group have arrived, they waited only for this thread.
   if (barrier_.arrived && barrier_.arrived == num_alive_threads_) release_barrier();

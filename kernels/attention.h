@@ -38,11 +38,11 @@ inline bool has_attention_strides(const Tensor& t) {
 
 /// Computes out = dropout(softmax(scale q k^T + mask)) v, and lse = ln sum e^(scale q k^T + mask) for each query. If
 /// the mask hides all keys from a query, its row of out is 0 and its lse is infinity.
-TANDEM_KERNEL(void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
-                             double scale, double dropout_p, const Tensor& random, Tensor& out, Tensor& lse))
+TANDEM_DECLARE_KERNEL(void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
+                                     double scale, double dropout_p, const Tensor& random, Tensor& out, Tensor& lse))
 /// Computes dq, dk and dv, the gradients of q, k and v, from dout, the gradient of out. Computes the attention weights
 /// again from q, k, mask and lse.
-TANDEM_KERNEL(void attention_backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v,
-                                      const Tensor& mask, const Tensor& out, const Tensor& lse, bool causal,
-                                      double scale, double dropout_p, const Tensor& random, Tensor& dq, Tensor& dk,
-                                      Tensor& dv))
+TANDEM_DECLARE_KERNEL(void attention_backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v,
+                                              const Tensor& mask, const Tensor& out, const Tensor& lse, bool causal,
+                                              double scale, double dropout_p, const Tensor& random, Tensor& dq,
+                                              Tensor& dk, Tensor& dv))

@@ -28,7 +28,8 @@ inline void broadcast_strides(const Tensor& t, int rank, int64_t* strides) {
 /// i
 /// @return number of resulting dimensions; 0 if the output is a single element
 template <class StrideAt>
-int collapse(IntArrayRef sizes, int count, const int64_t (*strides)[kMaxDims], int64_t* collapsed, StrideAt stride_at) {
+int collapse_dims(IntArrayRef sizes, int count, const int64_t (*strides)[kMaxDims], int64_t* collapsed,
+                  StrideAt stride_at) {
   const int rank = static_cast<int>(sizes.size());
   int order[kMaxDims];
   for (int d = 0; d < rank; ++d) order[d] = d;

@@ -9,7 +9,7 @@ namespace tandem::kernels {
 
 enum class ConvPass : int64_t { forward, backward_input, backward_weight };
 /// Returns the name of the operation that computes this pass, for messages and traces.
-inline const char* name_of(ConvPass pass) {
+inline const char* pass_name(ConvPass pass) {
   constexpr const char* kNames[] = {"conv2d", "conv2d_backward_input", "conv2d_backward_weight"};
   return kNames[static_cast<size_t>(pass)];
 }
@@ -32,13 +32,15 @@ struct ConvCall {
 
 /// Computes a 2-d convolution of x (N, C, H, W) with w (O, C / groups, KH, KW) into y (N, O, OH, OW). All are
 /// contiguous, or all channels-last if shape.channels_last. bias (O) may be undefined
-TANDEM_KERNEL(void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y))
-TANDEM_KERNEL(void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx))
-TANDEM_KERNEL(void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw))
+TANDEM_DECLARE_KERNEL(void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape,
+                                  Tensor& y))
+TANDEM_DECLARE_KERNEL(void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx))
+TANDEM_DECLARE_KERNEL(void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape,
+                                                  Tensor& dw))
 /// Computes conv2d_backward_weight and, in the same pass, db (O): the sums of dy over images and pixels. All tensors
 /// are channels-last
-TANDEM_CPU_KERNEL(conv2d_backward_weight_and_bias, const Tensor& dy, const Tensor& x, const ConvShape& shape,
-                  Tensor& dw, Tensor& db)
+TANDEM_DECLARE_CPU_KERNEL(conv2d_backward_weight_and_bias, const Tensor& dy, const Tensor& x, const ConvShape& shape,
+                          Tensor& dw, Tensor& db)
 namespace tandem::kernels::cuda {
 /// Returns the implementations that a convolution chooses from, in the order in which they are tried.
 std::span<const Implementation<bool, ConvCall>> conv_implementations();

@@ -5,7 +5,7 @@
 #include "tandem/core/tensor.h"
 
 /// Declares a kernel in two namespaces: kernels::cpu for the CPU, and kernels::cuda for GPUs.
-#define TANDEM_KERNEL(...)          \
+#define TANDEM_DECLARE_KERNEL(...)  \
   namespace tandem::kernels::cpu {  \
   __VA_ARGS__;                      \
   }                                 \
@@ -15,7 +15,7 @@
 /// Declares `void op(parameters)`, a kernel that only the CPU has. TANDEM_DISPATCH calls it like any other kernel, but
 /// throws for tensors on CUDA. Next to each such declaration, a function (has_...) returns whether the kernel supports
 /// the tensors.
-#define TANDEM_CPU_KERNEL(op, ...)                                              \
+#define TANDEM_DECLARE_CPU_KERNEL(op, ...)                                      \
   namespace tandem::kernels::cpu {                                              \
   void op(__VA_ARGS__);                                                         \
   }                                                                             \

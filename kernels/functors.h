@@ -15,68 +15,68 @@
 
 namespace tandem {
 
-#define TANDEM_FUNCTOR1(Name, expression)                    \
+#define TANDEM_UNARY_FUNCTOR(Name, expression)               \
   template <class T> struct Name {                           \
     TANDEM_HD T operator()(T x) const { return expression; } \
   };
-TANDEM_FUNCTOR1(Neg, math::neg(x))
-TANDEM_FUNCTOR1(Abs, math::abs(x))
-TANDEM_FUNCTOR1(Sign, T((x > T(0)) - (x < T(0))))
-TANDEM_FUNCTOR1(Square, math::mul(x, x))
-TANDEM_FUNCTOR1(Expm1, math::expm1(x))
-TANDEM_FUNCTOR1(Log1p, math::log1p(x))
-TANDEM_FUNCTOR1(Sqrt, math::sqrt(x))
-TANDEM_FUNCTOR1(Rsqrt, T(1) / math::sqrt(x))
-TANDEM_FUNCTOR1(Tanh, math::tanh(x))
-TANDEM_FUNCTOR1(Sigmoid, math::sigmoid(x))
-TANDEM_FUNCTOR1(Erf, math::erf(x))
-TANDEM_FUNCTOR1(Erfc, math::erfc(x))
-TANDEM_FUNCTOR1(Reciprocal, T(1) / x)
-TANDEM_FUNCTOR1(Floor, math::floor(x))
-TANDEM_FUNCTOR1(Ceil, math::ceil(x))
-TANDEM_FUNCTOR1(Trunc, math::trunc(x))
-TANDEM_FUNCTOR1(Round, math::rint(x))  // half to even
-TANDEM_FUNCTOR1(Frac, x - math::trunc(x))
-TANDEM_FUNCTOR1(Relu, x < T(0) ? T(0) : x)  // keeps -0 and NaN unchanged, as in PyTorch
-TANDEM_FUNCTOR1(Silu, x* math::sigmoid(x))
-TANDEM_FUNCTOR1(GeluTanh, math::gelu_tanh(x))
-TANDEM_FUNCTOR1(Softsign, x / (T(1) + math::abs(x)))
-TANDEM_FUNCTOR1(BitwiseNot, T(~x))
-TANDEM_FUNCTOR1(Exp2, math::exp2(x))
-TANDEM_FUNCTOR1(Asin, math::asin(x))
-TANDEM_FUNCTOR1(Acos, math::acos(x))
-TANDEM_FUNCTOR1(Atan, math::atan(x))
-TANDEM_FUNCTOR1(Sinh, math::sinh(x))
-TANDEM_FUNCTOR1(Cosh, math::cosh(x))
-TANDEM_FUNCTOR1(Asinh, math::asinh(x))
-TANDEM_FUNCTOR1(Acosh, math::acosh(x))
-TANDEM_FUNCTOR1(Atanh, math::atanh(x))
-TANDEM_FUNCTOR1(Erfinv, math::erfinv(x))
-TANDEM_FUNCTOR1(Erfcx, math::erfcx(x))
-TANDEM_FUNCTOR1(Ndtri, math::ndtri(x))
-TANDEM_FUNCTOR1(Lgamma, math::lgamma(x))
-TANDEM_FUNCTOR1(Digamma, math::digamma(x))
-TANDEM_FUNCTOR1(I0, math::i0(x))
-TANDEM_FUNCTOR1(I0e, math::i0e(x))
-TANDEM_FUNCTOR1(I1, math::i1(x))
-TANDEM_FUNCTOR1(I1e, math::i1e(x))
+TANDEM_UNARY_FUNCTOR(Neg, math::neg(x))
+TANDEM_UNARY_FUNCTOR(Abs, math::abs(x))
+TANDEM_UNARY_FUNCTOR(Sign, T((x > T(0)) - (x < T(0))))
+TANDEM_UNARY_FUNCTOR(Square, math::mul(x, x))
+TANDEM_UNARY_FUNCTOR(Expm1, math::expm1(x))
+TANDEM_UNARY_FUNCTOR(Log1p, math::log1p(x))
+TANDEM_UNARY_FUNCTOR(Sqrt, math::sqrt(x))
+TANDEM_UNARY_FUNCTOR(Rsqrt, T(1) / math::sqrt(x))
+TANDEM_UNARY_FUNCTOR(Tanh, math::tanh(x))
+TANDEM_UNARY_FUNCTOR(Sigmoid, math::sigmoid(x))
+TANDEM_UNARY_FUNCTOR(Erf, math::erf(x))
+TANDEM_UNARY_FUNCTOR(Erfc, math::erfc(x))
+TANDEM_UNARY_FUNCTOR(Reciprocal, T(1) / x)
+TANDEM_UNARY_FUNCTOR(Floor, math::floor(x))
+TANDEM_UNARY_FUNCTOR(Ceil, math::ceil(x))
+TANDEM_UNARY_FUNCTOR(Trunc, math::trunc(x))
+TANDEM_UNARY_FUNCTOR(Round, math::rint(x))  // half to even
+TANDEM_UNARY_FUNCTOR(Frac, x - math::trunc(x))
+TANDEM_UNARY_FUNCTOR(Relu, x < T(0) ? T(0) : x)  // keeps -0 and NaN unchanged, as in PyTorch
+TANDEM_UNARY_FUNCTOR(Silu, x* math::sigmoid(x))
+TANDEM_UNARY_FUNCTOR(GeluTanh, math::gelu_tanh(x))
+TANDEM_UNARY_FUNCTOR(Softsign, x / (T(1) + math::abs(x)))
+TANDEM_UNARY_FUNCTOR(BitwiseNot, T(~x))
+TANDEM_UNARY_FUNCTOR(Exp2, math::exp2(x))
+TANDEM_UNARY_FUNCTOR(Asin, math::asin(x))
+TANDEM_UNARY_FUNCTOR(Acos, math::acos(x))
+TANDEM_UNARY_FUNCTOR(Atan, math::atan(x))
+TANDEM_UNARY_FUNCTOR(Sinh, math::sinh(x))
+TANDEM_UNARY_FUNCTOR(Cosh, math::cosh(x))
+TANDEM_UNARY_FUNCTOR(Asinh, math::asinh(x))
+TANDEM_UNARY_FUNCTOR(Acosh, math::acosh(x))
+TANDEM_UNARY_FUNCTOR(Atanh, math::atanh(x))
+TANDEM_UNARY_FUNCTOR(Erfinv, math::erfinv(x))
+TANDEM_UNARY_FUNCTOR(Erfcx, math::erfcx(x))
+TANDEM_UNARY_FUNCTOR(Ndtri, math::ndtri(x))
+TANDEM_UNARY_FUNCTOR(Lgamma, math::lgamma(x))
+TANDEM_UNARY_FUNCTOR(Digamma, math::digamma(x))
+TANDEM_UNARY_FUNCTOR(I0, math::i0(x))
+TANDEM_UNARY_FUNCTOR(I0e, math::i0e(x))
+TANDEM_UNARY_FUNCTOR(I1, math::i1(x))
+TANDEM_UNARY_FUNCTOR(I1e, math::i1e(x))
 
 /// Defines functors with a fast path, fast_path(), for all but a few floats. A loop tests has_fast_path() for the
 /// elements of a block, computes fast_path() for the whole block, and recomputes the other elements by operator().
-#define TANDEM_FAST_PATH_FUNCTOR1(Name, function, condition)                                              \
-  template <class T> struct Name {                                                                        \
-    TANDEM_HD T operator()(T x) const { return math::function(x); }                                       \
-    TANDEM_HD static bool has_fast_path(float x) { return condition; }                                    \
-    TANDEM_HD static T fast_path(T x) requires math::kSame<T, float> { return math::fast_##function(x); } \
+#define TANDEM_FAST_PATH_UNARY_FUNCTOR(Name, function, condition)                                               \
+  template <class T> struct Name {                                                                              \
+    TANDEM_HD T operator()(T x) const { return math::function(x); }                                             \
+    TANDEM_HD static bool has_fast_path(float x) { return condition; }                                          \
+    TANDEM_HD static T fast_path(T x) requires math::kIsSameType<T, float> { return math::fast_##function(x); } \
   };
-TANDEM_FAST_PATH_FUNCTOR1(Exp, exp, math::has_fast_exp(x))
-TANDEM_FAST_PATH_FUNCTOR1(Log, log, math::has_fast_log(x))
-TANDEM_FAST_PATH_FUNCTOR1(Log2, log2, math::has_fast_log(x))
-TANDEM_FAST_PATH_FUNCTOR1(Log10, log10, math::has_fast_log(x))
-TANDEM_FAST_PATH_FUNCTOR1(Sin, sin, math::is_fast_angle(x))
-TANDEM_FAST_PATH_FUNCTOR1(Cos, cos, math::is_fast_angle(x))
-TANDEM_FAST_PATH_FUNCTOR1(Tan, tan, math::is_fast_angle(x))
-TANDEM_FAST_PATH_FUNCTOR1(Gelu, gelu, math::has_fast_gelu(x))
+TANDEM_FAST_PATH_UNARY_FUNCTOR(Exp, exp, math::has_fast_exp(x))
+TANDEM_FAST_PATH_UNARY_FUNCTOR(Log, log, math::has_fast_log(x))
+TANDEM_FAST_PATH_UNARY_FUNCTOR(Log2, log2, math::has_fast_log(x))
+TANDEM_FAST_PATH_UNARY_FUNCTOR(Log10, log10, math::has_fast_log(x))
+TANDEM_FAST_PATH_UNARY_FUNCTOR(Sin, sin, math::is_fast_angle(x))
+TANDEM_FAST_PATH_UNARY_FUNCTOR(Cos, cos, math::is_fast_angle(x))
+TANDEM_FAST_PATH_UNARY_FUNCTOR(Tan, tan, math::is_fast_angle(x))
+TANDEM_FAST_PATH_UNARY_FUNCTOR(Gelu, gelu, math::has_fast_gelu(x))
 
 /// y = x > 0 ? x : slope * x
 template <class T> struct LeakyRelu {
@@ -106,36 +106,37 @@ template <class T> struct Clamp {
   }
 };
 
-#define TANDEM_FUNCTOR2(Name, expression)                         \
+#define TANDEM_BINARY_FUNCTOR(Name, expression)                   \
   template <class T> struct Name {                                \
     TANDEM_HD T operator()(T a, T b) const { return expression; } \
   };
-TANDEM_FUNCTOR2(Mul, math::mul(a, b))
-TANDEM_FUNCTOR2(Maximum, math::max(a, b))
-TANDEM_FUNCTOR2(Minimum, math::min(a, b))
-TANDEM_FUNCTOR2(Atan2, math::atan2(a, b))
-TANDEM_FUNCTOR2(BitwiseAnd, T(a& b))
-TANDEM_FUNCTOR2(BitwiseOr, T(a | b))
-TANDEM_FUNCTOR2(BitwiseXor, T(a ^ b))
-TANDEM_FUNCTOR2(SquaredDifference, T((a - b) * (a - b)))
-TANDEM_FUNCTOR2(Fmax, a >= b || b != b ? a : b)
-TANDEM_FUNCTOR2(Fmin, a <= b || b != b ? a : b)
-TANDEM_FUNCTOR2(Nextafter, math::nextafter(a, b))
-TANDEM_FUNCTOR2(Igamma, math::igamma(a, b))
-TANDEM_FUNCTOR2(Igammac, math::igammac(a, b))
-TANDEM_FUNCTOR2(Zeta, math::zeta(a, b))
-TANDEM_FUNCTOR2(Gcd, math::gcd(a, b))
-TANDEM_FUNCTOR2(Lcm, math::lcm(a, b))
-TANDEM_FUNCTOR2(LeftShift, math::left_shift(a, b))
-TANDEM_FUNCTOR2(RightShift, math::right_shift(a, b))
+TANDEM_BINARY_FUNCTOR(Mul, math::mul(a, b))
+TANDEM_BINARY_FUNCTOR(Maximum, math::max(a, b))
+TANDEM_BINARY_FUNCTOR(Minimum, math::min(a, b))
+TANDEM_BINARY_FUNCTOR(Atan2, math::atan2(a, b))
+TANDEM_BINARY_FUNCTOR(BitwiseAnd, T(a& b))
+TANDEM_BINARY_FUNCTOR(BitwiseOr, T(a | b))
+TANDEM_BINARY_FUNCTOR(BitwiseXor, T(a ^ b))
+TANDEM_BINARY_FUNCTOR(SquaredDifference, T((a - b) * (a - b)))
+TANDEM_BINARY_FUNCTOR(Fmax, a >= b || b != b ? a : b)
+TANDEM_BINARY_FUNCTOR(Fmin, a <= b || b != b ? a : b)
+TANDEM_BINARY_FUNCTOR(Nextafter, math::nextafter(a, b))
+TANDEM_BINARY_FUNCTOR(Igamma, math::igamma(a, b))
+TANDEM_BINARY_FUNCTOR(Igammac, math::igammac(a, b))
+TANDEM_BINARY_FUNCTOR(Zeta, math::zeta(a, b))
+TANDEM_BINARY_FUNCTOR(Gcd, math::gcd(a, b))
+TANDEM_BINARY_FUNCTOR(Lcm, math::lcm(a, b))
+TANDEM_BINARY_FUNCTOR(LeftShift, math::left_shift(a, b))
+TANDEM_BINARY_FUNCTOR(RightShift, math::right_shift(a, b))
 // Gradients as functions of a, the gradient of the output, and b, the saved tensor. b is the input x unless a comment
 // says that it is the output y.
-TANDEM_FUNCTOR2(GeluBackward, a* math::gelu_derivative(b))
-TANDEM_FUNCTOR2(GeluTanhBackward, a* math::gelu_tanh_derivative(b))
-TANDEM_FUNCTOR2(SiluBackward, math::silu_derivative(b) * a)
-TANDEM_FUNCTOR2(ReluBackward, b <= T(0) ? T(0) : a)  // b is the output y; if b is NaN, the gradient a passes through
-TANDEM_FUNCTOR2(SigmoidBackward, a* b*(T(1) - b))    // b is the output y
-TANDEM_FUNCTOR2(TanhBackward, a*(T(1) - b * b))      // b is the output y
+TANDEM_BINARY_FUNCTOR(GeluBackward, a* math::gelu_derivative(b))
+TANDEM_BINARY_FUNCTOR(GeluTanhBackward, a* math::gelu_tanh_derivative(b))
+TANDEM_BINARY_FUNCTOR(SiluBackward, math::silu_derivative(b) * a)
+TANDEM_BINARY_FUNCTOR(ReluBackward,
+                      b <= T(0) ? T(0) : a)  // b is the output y; if b is NaN, the gradient a passes through
+TANDEM_BINARY_FUNCTOR(SigmoidBackward, a* b*(T(1) - b))  // b is the output y
+TANDEM_BINARY_FUNCTOR(TanhBackward, a*(T(1) - b * b))    // b is the output y
 /// a + alpha * b
 template <class T> struct AddScaled {
   T alpha;
@@ -160,25 +161,25 @@ template <class T> struct SoftplusBackward {
   }
 };
 /// True division of floating types.
-TANDEM_FUNCTOR2(Div, T(a / b))
+TANDEM_BINARY_FUNCTOR(Div, T(a / b))
 /// Modulo as in C: the result has the sign of the dividend. For integers, a % 0 is 0 (PyTorch throws; on the CPU
 /// check_divisor() does), and a % -1 is 0, because the division would overflow for the lowest integer.
 template <class T> struct Fmod {
   TANDEM_HD T operator()(T a, T b) const {
-    if constexpr (math::kFloating<T>)
+    if constexpr (math::kIsFloatingType<T>)
       return math::fmod(a, b);
     else
       return b == T(0) || b == T(-1) ? T(0) : T(a % b);
   }
   TANDEM_HD static bool has_fast_path(float a, float b) { return math::is_fast_quotient(a, b); }
-  TANDEM_HD static T fast_path(T a, T b) requires math::kSame<T, float> { return math::fast_fmod(a, b); }
+  TANDEM_HD static T fast_path(T a, T b) requires math::kIsSameType<T, float> { return math::fast_fmod(a, b); }
 };
 /// Modulo as in Python: the result has the sign of the divisor.
 template <class T> struct Remainder {
   TANDEM_HD static T of(T r, T b) { return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r; }
   TANDEM_HD T operator()(T a, T b) const { return of(Fmod<T>()(a, b), b); }
   TANDEM_HD static bool has_fast_path(float a, float b) { return math::is_fast_quotient(a, b); }
-  TANDEM_HD static T fast_path(T a, T b) requires math::kSame<T, float> { return of(math::fast_fmod(a, b), b); }
+  TANDEM_HD static T fast_path(T a, T b) requires math::kIsSameType<T, float> { return of(math::fast_fmod(a, b), b); }
 };
 /// Quotient rounded down, not towards zero. For floating types it is computed from the remainder, because a / b may
 /// round up to an integer that the exact quotient does not reach.
@@ -190,7 +191,7 @@ template <class T> struct FloorDivide {
     return b == T(0) ? a / b : q == T(0) ? math::copysign(T(0), a / b) : nearest;
   }
   TANDEM_HD T operator()(T a, T b) const {
-    if constexpr (math::kFloating<T>) {
+    if constexpr (math::kIsFloatingType<T>) {
       return of(a, b, math::fmod(a, b));
     } else {
       if (b == T(0)) return T(0);
@@ -200,11 +201,13 @@ template <class T> struct FloorDivide {
     }
   }
   TANDEM_HD static bool has_fast_path(float a, float b) { return math::is_fast_quotient(a, b); }
-  TANDEM_HD static T fast_path(T a, T b) requires math::kSame<T, float> { return of(a, b, math::fast_fmod(a, b)); }
+  TANDEM_HD static T fast_path(T a, T b) requires math::kIsSameType<T, float> {
+    return of(a, b, math::fast_fmod(a, b));
+  }
 };
 template <class T> struct Pow {
   TANDEM_HD T operator()(T a, T b) const {
-    if constexpr (math::kFloating<T>)
+    if constexpr (math::kIsFloatingType<T>)
       return math::pow(a, b);
     else {
       if (b < T(0)) return a == T(1) ? T(1) : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : T(0);
@@ -216,26 +219,26 @@ template <class T> struct Pow {
   }
 };
 
-#define TANDEM_COMPARE(Name, expression)                             \
+#define TANDEM_COMPARISON_FUNCTOR(Name, expression)                  \
   template <class T> struct Name {                                   \
     TANDEM_HD bool operator()(T a, T b) const { return expression; } \
   };
-TANDEM_COMPARE(Eq, a == b)
-TANDEM_COMPARE(Ne, a != b)
-TANDEM_COMPARE(Lt, a < b)
-TANDEM_COMPARE(Le, a <= b)
-TANDEM_COMPARE(Gt, a > b)
-TANDEM_COMPARE(Ge, a >= b)
-TANDEM_COMPARE(LogicalAnd, a != T(0) && b != T(0))
-TANDEM_COMPARE(LogicalOr, a != T(0) || b != T(0))
-TANDEM_COMPARE(LogicalXor, (a != T(0)) != (b != T(0)))
-#define TANDEM_PREDICATE(Name, expression)                      \
+TANDEM_COMPARISON_FUNCTOR(Eq, a == b)
+TANDEM_COMPARISON_FUNCTOR(Ne, a != b)
+TANDEM_COMPARISON_FUNCTOR(Lt, a < b)
+TANDEM_COMPARISON_FUNCTOR(Le, a <= b)
+TANDEM_COMPARISON_FUNCTOR(Gt, a > b)
+TANDEM_COMPARISON_FUNCTOR(Ge, a >= b)
+TANDEM_COMPARISON_FUNCTOR(LogicalAnd, a != T(0) && b != T(0))
+TANDEM_COMPARISON_FUNCTOR(LogicalOr, a != T(0) || b != T(0))
+TANDEM_COMPARISON_FUNCTOR(LogicalXor, (a != T(0)) != (b != T(0)))
+#define TANDEM_PREDICATE_FUNCTOR(Name, expression)              \
   template <class T> struct Name {                              \
     TANDEM_HD bool operator()(T x) const { return expression; } \
   };
-TANDEM_PREDICATE(IsNan, x != x)
-TANDEM_PREDICATE(IsInf, x - x != x - x && x == x)
-TANDEM_PREDICATE(IsFinite, x - x == x - x)
-TANDEM_PREDICATE(LogicalNot, x == T(0))
+TANDEM_PREDICATE_FUNCTOR(IsNan, x != x)
+TANDEM_PREDICATE_FUNCTOR(IsInf, x - x != x - x && x == x)
+TANDEM_PREDICATE_FUNCTOR(IsFinite, x - x == x - x)
+TANDEM_PREDICATE_FUNCTOR(LogicalNot, x == T(0))
 
 }  // namespace tandem

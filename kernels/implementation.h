@@ -21,7 +21,7 @@ template <class Result, class Problem, class... Operands> struct Implementation 
 };
 
 /// Condition of an implementation that serves every problem.
-template <class Problem> bool always(const Problem&) { return true; }
+template <class Problem> bool supports_every_problem(const Problem&) { return true; }
 
 template <class Result> bool has_result(const Result& result) { return static_cast<bool>(result); }
 inline bool has_result(const Tensor& result) { return result.defined(); }

@@ -8,19 +8,19 @@
 namespace tandem::kernels {
 /// LAPACK drivers for least squares: gels (QR), gelsy (QR with pivoting), gelsd (SVD by divide and conquer), gelss
 /// (plain SVD).
-enum class LeastSquares { gels, gelsy, gelsd, gelss };
+enum class LeastSquaresDriver { gels, gelsy, gelsd, gelss };
 }  // namespace tandem::kernels
 namespace tandem::kernels::cpu {
 
-/// Returns whether the build has LAPACK. In a build without LAPACK, all kernels below except row_order throw
-/// NotImplementedError.
+/// Returns whether the build has LAPACK. In a build without LAPACK, all kernels below except pivots_to_permutation
+/// throw NotImplementedError.
 bool has_lapack();
 
 /// Replaces a (m, n) by L and U with a = P L U. pivots (batch, min(m, n)) int32: for each row, the row that it was
 /// swapped with, counted from 1
 void lu_factor(Tensor& a, Tensor& pivots, Tensor& info);
 /// Converts the row swaps of lu_factor to an order of rows (batch, m) int64: row i of P^T a is row order[i] of a
-void row_order(const Tensor& pivots, Tensor& order);
+void pivots_to_permutation(const Tensor& pivots, Tensor& order);
 /// Replaces b (n, k) by the solution x of a x = b, where lu and pivots are the results of lu_factor(a)
 void lu_solve(const Tensor& lu, const Tensor& pivots, Tensor& b);
 /// Replaces the lower triangle of a by L with a = L L^T or, if `upper`, the upper triangle by the transpose of L
@@ -45,6 +45,7 @@ void eigh(Tensor& a, bool upper, bool vectors, Tensor& w, Tensor& info);
 /// Solves a x = b by least squares with minimal norm. Destroys a (m, n). The first n rows of b (max(m, n), k) become x.
 /// s (batch, min(m, n)) receives the singular values, which only gelsd and gelss compute. rank (batch) int64 receives
 /// the rank of a, which all drivers but gels compute
-void least_squares(LeastSquares driver, double rcond, Tensor& a, Tensor& b, Tensor& s, Tensor& rank, Tensor& info);
+void least_squares(LeastSquaresDriver driver, double rcond, Tensor& a, Tensor& b, Tensor& s, Tensor& rank,
+                   Tensor& info);
 
 }  // namespace tandem::kernels::cpu

@@ -9,15 +9,15 @@
 
 /// Computes mean, var and rstd = 1 / sqrt(var + eps) of each channel of x (N, C, L). Channels-last images are passed as
 /// (rows, C, 1)
-TANDEM_KERNEL(void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd))
+TANDEM_DECLARE_KERNEL(void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd))
 /// Computes y = (x - mean) * rstd * weight + bias; weight and bias may be undefined
-TANDEM_KERNEL(void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
-                                    const Tensor& bias, Tensor& y))
+TANDEM_DECLARE_KERNEL(void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                                            const Tensor& weight, const Tensor& bias, Tensor& y))
 /// Computes sum_dy = sum dy, sum_dy_xhat = sum dy (x - mean) rstd, and dx: the gradient in training mode if `training`,
 /// otherwise in evaluation mode
-TANDEM_KERNEL(void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                                       const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat,
-                                       Tensor& dx))
+TANDEM_DECLARE_KERNEL(void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean,
+                                               const Tensor& rstd, const Tensor& weight, bool training, Tensor& sum_dy,
+                                               Tensor& sum_dy_xhat, Tensor& dx))
 namespace tandem::kernels::cpu {
 /// Pointers to one implementation of batch_norm_stats, batch_norm_apply and batch_norm_backward.
 struct BatchNormKernels {
@@ -42,12 +42,12 @@ void batch_norm_evaluate(const Tensor& x, const Tensor& mean, const Tensor& var,
 /// Computes y = max_pool2d(relu(batch_norm_apply(x))) with adjacent windows of (kernel_h, kernel_w). chosen: index of
 /// the maximum in its window, row by row, or 255 if the maximum is not above 0. x and y are float32, chosen is uint8;
 /// all are (N, C, H, W) and channels-last. A window has at most 250 pixels.
-TANDEM_CPU_KERNEL(norm_relu_pool, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
-                  const Tensor& bias, int64_t kernel_h, int64_t kernel_w, Tensor& y, Tensor& chosen)
+TANDEM_DECLARE_CPU_KERNEL(norm_relu_pool, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
+                          const Tensor& bias, int64_t kernel_h, int64_t kernel_w, Tensor& y, Tensor& chosen)
 /// Computes sum_dy, sum_dy_xhat and dx as batch_norm_backward does, from dy, the gradient of norm_relu_pool's y
-TANDEM_CPU_KERNEL(norm_relu_pool_backward, const Tensor& dy, const Tensor& chosen, const Tensor& x, const Tensor& mean,
-                  const Tensor& rstd, const Tensor& weight, bool training, int64_t kernel_h, int64_t kernel_w,
-                  Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx)
+TANDEM_DECLARE_CPU_KERNEL(norm_relu_pool_backward, const Tensor& dy, const Tensor& chosen, const Tensor& x,
+                          const Tensor& mean, const Tensor& rstd, const Tensor& weight, bool training, int64_t kernel_h,
+                          int64_t kernel_w, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx)
 namespace tandem::kernels {
 /// Returns whether norm_relu_pool supports x. The caller has to check that it supports the windows.
 inline bool has_norm_relu_pool(const Tensor& x) {
@@ -57,8 +57,9 @@ inline bool has_norm_relu_pool(const Tensor& x) {
 }  // namespace tandem::kernels
 /// Normalises each row of x (rows, n); mean and rstd (rows) receive the statistics of the rows. weight and bias may be
 /// undefined
-TANDEM_KERNEL(void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y,
-                              Tensor& mean, Tensor& rstd))
+TANDEM_DECLARE_KERNEL(void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y,
+                                      Tensor& mean, Tensor& rstd))
 /// Computes the gradients of layer_norm. dweight (n) and dbias (n) may be undefined
-TANDEM_KERNEL(void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                                       const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias))
+TANDEM_DECLARE_KERNEL(void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean,
+                                               const Tensor& rstd, const Tensor& weight, Tensor& dx, Tensor& dweight,
+                                               Tensor& dbias))

@@ -3,7 +3,7 @@
 #pragma once
 #include "tandem/kernels/declare.h"
 
-TANDEM_KERNEL(void softmax(const Tensor& x, Tensor& y))
-TANDEM_KERNEL(void log_softmax(const Tensor& x, Tensor& y))
-TANDEM_KERNEL(void softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx))
-TANDEM_KERNEL(void log_softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx))
+TANDEM_DECLARE_KERNEL(void softmax(const Tensor& x, Tensor& y))
+TANDEM_DECLARE_KERNEL(void log_softmax(const Tensor& x, Tensor& y))
+TANDEM_DECLARE_KERNEL(void softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx))
+TANDEM_DECLARE_KERNEL(void log_softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx))

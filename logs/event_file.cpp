@@ -19,13 +19,13 @@ namespace tandem::logs {
 double wall_time_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
-std::string host_name() {
+std::string get_host_name() {
   char name[256] = "";
   if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "localhost";
   return name;
 }
 
-std::string frame_record(const std::string& bytes) {
+std::string encode_tfrecord(const std::string& bytes) {
   std::string record;
   record.reserve(bytes.size() + 16);
   append_little_endian(record, bytes.size(), 8);
@@ -44,7 +44,7 @@ EventFile::EventFile(const std::string& folder, const SummaryWriterOptions& opti
   const double now = wall_time_now();
   char name[512];
   std::snprintf(name, sizeof name, "/events.out.tfevents.%010lld.%s.%d.%d", static_cast<long long>(now),
-                host_name().c_str(), static_cast<int>(::getpid()), files_of_this_process++);
+                get_host_name().c_str(), static_cast<int>(::getpid()), files_of_this_process++);
   path_ = folder + name + options.filename_suffix();
   fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   TANDEM_CHECK(fd_ >= 0, "SummaryWriter: cannot write ", path_, ": ", std::strerror(errno));
@@ -62,15 +62,16 @@ EventFile::~EventFile() {
 }
 
 void EventFile::add_event(const std::string& event) {
-  pending_ += frame_record(event);
-  if (++num_pending_ >= max_queue_ || std::chrono::steady_clock::now() - last_flush_ >= flush_interval_) flush();
+  pending_records_ += encode_tfrecord(event);
+  if (++num_pending_events_ >= max_queue_ || std::chrono::steady_clock::now() - last_flush_time_ >= flush_interval_)
+    flush();
 }
 
 void EventFile::flush() {
-  const std::string bytes = std::move(pending_);
-  pending_.clear();
-  num_pending_ = 0;  // reset even if the write fails, because the file may then hold a part of the events
-  last_flush_ = std::chrono::steady_clock::now();
+  const std::string bytes = std::move(pending_records_);
+  pending_records_.clear();
+  num_pending_events_ = 0;  // reset even if the write fails, because the file may then hold a part of the events
+  last_flush_time_ = std::chrono::steady_clock::now();
   for (size_t at = 0; at < bytes.size();) {
     const ssize_t written = ::write(fd_, bytes.data() + at, bytes.size() - at);
     if (written < 0 && errno == EINTR) continue;

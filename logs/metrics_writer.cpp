@@ -28,7 +28,7 @@ std::string format_shortest(double value) {
 std::string format_seconds(double seconds) { return format_shortest(std::round(seconds * 1e4) / 1e4); }
 
 /// Quotes a name if RFC 4180 requires it.
-std::string csv_cell(const std::string& name) {
+std::string quote_csv_field(const std::string& name) {
   if (name.find_first_of(",\"\r\n") == std::string::npos) return name;
   std::string quoted = "\"";
   for (const char c : name) quoted += c == '"' ? "\"\"" : std::string(1, c);
@@ -49,7 +49,7 @@ std::string json_string(const std::string& name) {
   }
   return quoted + '"';
 }
-std::string json_row(int64_t step, double seconds, const Metrics& metrics) {
+std::string format_json_row(int64_t step, double seconds, const Metrics& metrics) {
   std::string row = "{\"step\": ";  // append() and not +, because gcc 12 warns at -O3
   row.append(std::to_string(step)).append(", \"seconds\": ").append(format_seconds(seconds));
   for (const auto& [name, value] : metrics)
@@ -62,7 +62,7 @@ std::string join_names(const std::vector<std::string>& names) {
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
-void check_names(const Metrics& metrics) {
+void check_metric_names(const Metrics& metrics) {
   for (auto at = metrics.begin(); at != metrics.end(); ++at) {
     const std::string& name = at->first;
     TANDEM_CHECK(name != "step" && name != "seconds", "MetricsWriter: '", name,
@@ -74,14 +74,14 @@ void check_names(const Metrics& metrics) {
 
 }  // namespace
 
-MetricsWriter::MetricsWriter(std::string path, bool append) : path_(std::move(path)), csv_(path_.ends_with(".csv")) {
-  TANDEM_CHECK(csv_ || path_.ends_with(".jsonl"), "MetricsWriter: the format of ", path_,
+MetricsWriter::MetricsWriter(std::string path, bool append) : path_(std::move(path)), is_csv_(path_.ends_with(".csv")) {
+  TANDEM_CHECK(is_csv_ || path_.ends_with(".jsonl"), "MetricsWriter: the format of ", path_,
                " is unknown; accepted: names that end in .csv or .jsonl");
   fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
   TANDEM_CHECK(fd_ >= 0, "MetricsWriter: cannot write ", path_, ": ", std::strerror(errno));
   if (!append) return;
   std::ifstream file(path_);
-  if (csv_) std::getline(file, existing_header_);
+  if (is_csv_) std::getline(file, existing_header_);
   file.clear();
   if (file.seekg(-1, std::ios::end) && file.get() != '\n')
     write_line("\n");  // ends the last row, if a crash cut it off
@@ -89,30 +89,30 @@ MetricsWriter::MetricsWriter(std::string path, bool append) : path_(std::move(pa
 MetricsWriter::~MetricsWriter() { ::close(fd_); }
 
 void MetricsWriter::add(int64_t step, const Metrics& metrics) {
-  check_names(metrics);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  if (!csv_) return write_line(json_row(step, seconds, metrics));
-  if (columns_.empty()) write_header(metrics);
-  write_line(csv_row(step, seconds, metrics));
+  check_metric_names(metrics);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_time_).count();
+  if (!is_csv_) return write_line(format_json_row(step, seconds, metrics));
+  if (column_names_.empty()) write_header(metrics);
+  write_line(format_csv_row(step, seconds, metrics));
 }
 
 void MetricsWriter::write_header(const Metrics& metrics) {
   std::string header = "step,seconds";
-  for (const auto& [name, value] : metrics) header.append(",").append(csv_cell(name));
+  for (const auto& [name, value] : metrics) header.append(",").append(quote_csv_field(name));
   TANDEM_CHECK(existing_header_.empty() || existing_header_ == header, "MetricsWriter: ", path_, " has the columns ",
                existing_header_, ", and the row to append has ", header,
                "; accepted: the same columns, or another file");
   if (existing_header_.empty()) write_line(header + "\n");
-  for (const auto& [name, value] : metrics) columns_.push_back(name);
+  for (const auto& [name, value] : metrics) column_names_.push_back(name);
 }
 
-std::string MetricsWriter::csv_row(int64_t step, double seconds, const Metrics& metrics) {
+std::string MetricsWriter::format_csv_row(int64_t step, double seconds, const Metrics& metrics) {
   for (const auto& [name, value] : metrics)
-    TANDEM_CHECK(std::find(columns_.begin(), columns_.end(), name) != columns_.end(), "MetricsWriter: ", path_,
-                 " has no column '", name, "'; accepted: those of the first row (", join_names(columns_),
-                 "), or a .jsonl file, whose rows may differ");
+    TANDEM_CHECK(std::find(column_names_.begin(), column_names_.end(), name) != column_names_.end(),
+                 "MetricsWriter: ", path_, " has no column '", name, "'; accepted: those of the first row (",
+                 join_names(column_names_), "), or a .jsonl file, whose rows may differ");
   std::string row = std::to_string(step) + "," + format_seconds(seconds);
-  for (const std::string& column : columns_) {
+  for (const std::string& column : column_names_) {
     const auto found =
         std::find_if(metrics.begin(), metrics.end(), [&](const auto& metric) { return metric.first == column; });
     row += ',';

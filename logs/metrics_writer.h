@@ -41,14 +41,14 @@ class MetricsWriter {
   const std::string& path() const { return path_; }
 
  private:
-  std::string csv_row(int64_t step, double seconds, const std::vector<std::pair<std::string, double>>& metrics);
+  std::string format_csv_row(int64_t step, double seconds, const std::vector<std::pair<std::string, double>>& metrics);
   void write_header(const std::vector<std::pair<std::string, double>>& metrics);
   void write_line(const std::string& line);
   std::string path_, existing_header_;
-  std::vector<std::string> columns_;
-  bool csv_ = false;
+  std::vector<std::string> column_names_;
+  bool is_csv_ = false;
   int fd_ = -1;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point start_time_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace tandem::logs

@@ -27,7 +27,7 @@ class ProtoMessage {
 
  private:
   void append_varint(uint64_t value);
-  void append_key(int field, int wire_type);
+  void append_tag(int field, int wire_type);
   std::string bytes_;
 };
 

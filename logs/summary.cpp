@@ -20,7 +20,7 @@ ProtoMessage make_plugin_metadata(const char* name) {
 }
 std::string make_summary(const ProtoMessage& value) { return ProtoMessage().add_message(/*value*/ 1, value).str(); }
 
-const std::vector<double>& bin_limits() {
+const std::vector<double>& default_bucket_limits() {
   static const auto& limits = *new std::vector<double>([] {
     std::vector<double> positive;
     for (double v = 1e-12; v < 1e20; v *= 1.1) positive.push_back(v);
@@ -60,7 +60,7 @@ std::string histogram_summary(const std::string& tag, const Tensor& values) {
   const auto num_nonfinite = std::count_if(begin, end, [](double v) { return !std::isfinite(v); });
   TANDEM_CHECK(num_nonfinite == 0, "add_histogram: '", tag, "' has ", num_nonfinite, " values of ", values.numel(),
                " that are NaN or infinite; accepted: finite ones");
-  const std::vector<double>& limits = bin_limits();
+  const std::vector<double>& limits = default_bucket_limits();
   // counts[i]: number of values in [limits[i], limits[i + 1]). The last bin includes its upper limit.
   std::vector<double> counts(limits.size() - 1);
   double sum = 0, sum_squares = 0;
@@ -140,7 +140,7 @@ std::string version_event(double wall_time) {
   event.add_double(/*wall_time*/ 1, wall_time).add_bytes(/*file_version*/ 3, "brain.Event:2");
   return event.add_message(/*source_metadata*/ 10, ProtoMessage().add_bytes(/*writer*/ 1, "tandem")).str();
 }
-std::string restart_event(int64_t step, double wall_time) {
+std::string session_start_event(int64_t step, double wall_time) {
   constexpr int kStart = 1;
   ProtoMessage event;
   event.add_double(/*wall_time*/ 1, wall_time).add_int64(/*step*/ 2, step);

@@ -24,6 +24,6 @@ std::string summary_event(const std::string& summary, std::optional<int64_t> ste
 /// Returns the Event with which an event file begins. It states the version of the file format.
 std::string version_event(double wall_time);
 /// Returns an Event that makes TensorBoard hide the events of `step` and later steps that were written before a crash.
-std::string restart_event(int64_t step, double wall_time);
+std::string session_start_event(int64_t step, double wall_time);
 
 }  // namespace tandem::logs

@@ -12,13 +12,13 @@ namespace tandem::logs {
 namespace {
 
 /// Returns PyTorch's default folder for a run, for example runs/Nov24_14-08-11_host.
-std::string default_folder(const std::string& comment) {
+std::string make_default_log_dir(const std::string& comment) {
   const std::time_t now = std::time(nullptr);
   std::tm local = {};
   localtime_r(&now, &local);
   char text[32];
   std::strftime(text, sizeof text, "%b%d_%H-%M-%S", &local);
-  return std::string("runs/") + text + "_" + host_name() + comment;
+  return std::string("runs/") + text + "_" + get_host_name() + comment;
 }
 
 }  // namespace
@@ -27,9 +27,11 @@ struct SummaryWriter::State {
   std::string log_dir;
   SummaryWriterOptions options;
   std::mutex mutex;
-  std::map<std::string, EventFile> files;  // key: folder, which is log_dir or made by add_scalars
+  std::map<std::string, EventFile> event_files;  // key: folder, which is log_dir or made by add_scalars
 
-  EventFile& get_file(const std::string& folder) { return files.try_emplace(folder, folder, options).first->second; }
+  EventFile& get_file(const std::string& folder) {
+    return event_files.try_emplace(folder, folder, options).first->second;
+  }
   /// @param sub_folder  folder inside log_dir; empty for log_dir itself
   void add_summary(const std::string& sub_folder, const std::string& summary, std::optional<int64_t> step,
                    std::optional<double> wall_time) {
@@ -43,11 +45,11 @@ SummaryWriter::SummaryWriter(std::string log_dir, const SummaryWriterOptions& op
   TANDEM_CHECK(options.max_queue() >= 1, "SummaryWriter: max_queue is ", options.max_queue(), "; accepted: 1 or more");
   TANDEM_CHECK(options.flush_secs() >= 0, "SummaryWriter: flush_secs is ", options.flush_secs(),
                "; accepted: 0 or more");
-  state_->log_dir = log_dir.empty() ? default_folder(options.comment()) : std::move(log_dir);
+  state_->log_dir = log_dir.empty() ? make_default_log_dir(options.comment()) : std::move(log_dir);
   state_->options = options;
   EventFile& file = state_->get_file(state_->log_dir);
   if (!options.purge_step()) return;
-  file.add_event(restart_event(*options.purge_step(), wall_time_now()));
+  file.add_event(session_start_event(*options.purge_step(), wall_time_now()));
   file.flush();
 }
 SummaryWriter::~SummaryWriter() = default;
@@ -86,12 +88,12 @@ void SummaryWriter::add_text(const std::string& tag, const std::string& text, st
 
 void SummaryWriter::flush() {
   const std::lock_guard lock(state_->mutex);
-  for (auto& [folder, file] : state_->files) file.flush();
+  for (auto& [folder, file] : state_->event_files) file.flush();
 }
 void SummaryWriter::close() {
   flush();
   const std::lock_guard lock(state_->mutex);
-  state_->files.clear();
+  state_->event_files.clear();
 }
 
 }  // namespace tandem::logs

@@ -78,7 +78,7 @@ class SummaryWriter {
 
  private:
   struct State;
-  tandem::detail::Owned<State> state_;
+  tandem::detail::OwnedPtr<State> state_;
 };
 
 }  // namespace tandem::logs

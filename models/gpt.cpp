@@ -15,7 +15,7 @@ namespace {
 nn::LayerNorm make_layer_norm(const GptConfig& c) {
   return nn::LayerNorm(nn::LayerNormOptions({c.n_embd()}).eps(c.layer_norm_epsilon()));
 }
-void check_size(const char* name, int64_t value) {
+void check_positive_size(const char* name, int64_t value) {
   TANDEM_CHECK(value > 0, "GptModel: ", name, " is ", value, "; it must be positive");
 }
 
@@ -70,9 +70,9 @@ Tensor GptBlockImpl::forward(const Tensor& x) {
 }
 
 void GptModelImpl::reset() {
-  check_size("vocab_size", config.vocab_size());
-  check_size("n_positions", config.n_positions());
-  check_size("n_layer", config.n_layer());
+  check_positive_size("vocab_size", config.vocab_size());
+  check_positive_size("n_positions", config.n_positions());
+  check_positive_size("n_layer", config.n_layer());
   wte = register_module("wte", nn::Embedding(config.vocab_size(), config.n_embd()));
   wpe = register_module("wpe", nn::Embedding(config.n_positions(), config.n_embd()));
   drop = register_module("drop", nn::Dropout(config.embd_pdrop()));

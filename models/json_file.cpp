@@ -19,8 +19,8 @@ namespace {
 /// Returns the value of a key; nullopt if it is missing or null. @throws Error unless `accepts` returns true for the
 /// value
 template <class T>
-std::optional<T> member(const Json& json, const char* key, bool (Json::*accepts)() const noexcept, const char* accepted,
-                        const std::string& path) {
+std::optional<T> optional_member(const Json& json, const char* key, bool (Json::*accepts)() const noexcept,
+                                 const char* accepted, const std::string& path) {
   if (!json.is_object()) return {};
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return {};
@@ -50,16 +50,16 @@ std::vector<JsonFile> JsonFile::elements() const {
   return out;
 }
 std::optional<int64_t> JsonFile::integer(const char* key) const {
-  return member<int64_t>(value_->json, key, &Json::is_number_integer, "integers", path_);
+  return optional_member<int64_t>(value_->json, key, &Json::is_number_integer, "integers", path_);
 }
 std::optional<double> JsonFile::number(const char* key) const {
-  return member<double>(value_->json, key, &Json::is_number, "numbers", path_);
+  return optional_member<double>(value_->json, key, &Json::is_number, "numbers", path_);
 }
 std::optional<bool> JsonFile::boolean(const char* key) const {
-  return member<bool>(value_->json, key, &Json::is_boolean, "true, false", path_);
+  return optional_member<bool>(value_->json, key, &Json::is_boolean, "true, false", path_);
 }
 std::optional<std::string> JsonFile::text(const char* key) const {
-  return member<std::string>(value_->json, key, &Json::is_string, "strings", path_);
+  return optional_member<std::string>(value_->json, key, &Json::is_string, "strings", path_);
 }
 std::vector<std::string> JsonFile::true_keys() const {
   std::vector<std::string> out;

@@ -106,20 +106,20 @@ inline Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxFuncOptions& o 
 
 namespace tandem::nn {
 
-TANDEM_PLAIN_MODULE(Sigmoid, x.sigmoid());
-TANDEM_PLAIN_MODULE(Tanh, x.tanh());
+TANDEM_MODULE_WITHOUT_OPTIONS(Sigmoid, x.sigmoid());
+TANDEM_MODULE_WITHOUT_OPTIONS(Tanh, x.tanh());
 TANDEM_OPTION_MODULE(GELU, GELUOptions, = {}, functional::gelu(x, options));
-TANDEM_PLAIN_MODULE(SiLU, silu(x));
+TANDEM_MODULE_WITHOUT_OPTIONS(SiLU, silu(x));
 
 TANDEM_OPTION_MODULE(ReLU, ReLUOptions, = {}, functional::relu(x, options));
 TANDEM_OPTION_MODULE(LeakyReLU, LeakyReLUOptions, = {}, functional::leaky_relu(x, options));
 TANDEM_OPTION_MODULE(ELU, ELUOptions, = {}, functional::elu(x, options));
 TANDEM_OPTION_MODULE(SELU, SELUOptions, = {}, functional::selu(x, options));
-TANDEM_PLAIN_MODULE(Mish, mish(x));
+TANDEM_MODULE_WITHOUT_OPTIONS(Mish, mish(x));
 TANDEM_OPTION_MODULE(ReLU6, ReLU6Options, = {}, functional::relu6(x, options));
-TANDEM_PLAIN_MODULE(Softsign, x.softsign());
-TANDEM_PLAIN_MODULE(Tanhshrink, tanhshrink(x));
-TANDEM_PLAIN_MODULE(LogSigmoid, log_sigmoid(x));
+TANDEM_MODULE_WITHOUT_OPTIONS(Softsign, x.softsign());
+TANDEM_MODULE_WITHOUT_OPTIONS(Tanhshrink, tanhshrink(x));
+TANDEM_MODULE_WITHOUT_OPTIONS(LogSigmoid, log_sigmoid(x));
 TANDEM_OPTION_MODULE(CELU, CELUOptions, = {}, functional::celu(x, options));
 TANDEM_OPTION_MODULE(Hardshrink, HardshrinkOptions, = {}, functional::hardshrink(x, options));
 TANDEM_OPTION_MODULE(Softshrink, SoftshrinkOptions, = {}, functional::softshrink(x, options));

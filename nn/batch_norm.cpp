@@ -15,8 +15,8 @@ template class Cloneable<InstanceNorm2dImpl>;
 template class Cloneable<InstanceNorm3dImpl>;
 }  // namespace nn
 
-void detail::NormTensors::register_with(nn::Module& module, const char* name, int64_t n, bool affine,
-                                        bool track_running_stats) {
+void detail::NormTensors::register_norm_tensors(nn::Module& module, const char* name, int64_t n, bool affine,
+                                                bool track_running_stats) {
   TANDEM_CHECK(n > 0, name, ": num_features is ", n, "; it must be positive");
   if (affine) {
     weight = module.register_parameter("weight", ones({n}));
@@ -43,7 +43,7 @@ void detail::NormTensors::reset_parameters() {
 
 namespace {
 template <class Options>
-void print(std::ostream& out, const std::string& name, const Options& o, const std::string& momentum) {
+void print_norm_module(std::ostream& out, const std::string& name, const Options& o, const std::string& momentum) {
   using nn::to_python_string;
   out << name << "(" << o.num_features() << ", eps=" << to_python_string(o.eps()) << ", momentum=" << momentum
       << ", affine=" << to_python_string(o.affine()) << ", bias=" << to_python_string(o.affine())
@@ -51,13 +51,13 @@ void print(std::ostream& out, const std::string& name, const Options& o, const s
 }
 }  // namespace
 void detail::print_norm(std::ostream& out, const std::string& name, const nn::BatchNormOptions& o) {
-  print(out, name, o, o.momentum() ? nn::to_python_string(*o.momentum()) : "None");
+  print_norm_module(out, name, o, o.momentum() ? nn::to_python_string(*o.momentum()) : "None");
 }
 void detail::print_norm(std::ostream& out, const std::string& name, const nn::InstanceNormOptions& o) {
-  print(out, name, o, nn::to_python_string(o.momentum()));
+  print_norm_module(out, name, o, nn::to_python_string(o.momentum()));
 }
 
-bool detail::begin_batch(const nn::Module& module, NormTensors& t) {
+bool detail::update_num_batches_tracked(const nn::Module& module, NormTensors& t) {
   if (module.is_training() && t.num_batches_tracked.defined()) t.num_batches_tracked.add_(1);
   return module.is_training() || !t.running_mean.defined();
 }
@@ -68,7 +68,7 @@ Tensor detail::normalize_batch(const nn::Module& module, NormTensors& t, const n
                "D input (got ", x.dim(), "D input); x is ", x.sizes());
   const bool training = module.is_training() || !t.running_mean.defined();
   if (module.is_training() && t.num_batches_tracked.defined() && !o.momentum() && t.running_mean.defined()) {
-    begin_batch(module, t);
+    update_num_batches_tracked(module, t);
     // Makes the running statistics the averages over all batches. The number of batches stays on the device, so that a
     // captured Graph reads its current value.
     const Tensor mean = zeros_like(t.running_mean), var = zeros_like(t.running_var);

@@ -19,13 +19,14 @@ struct NormTensors {
   void reset_parameters();
 
  protected:
-  void register_with(nn::Module& module, const char* name, int64_t num_features, bool affine, bool track_running_stats);
+  void register_norm_tensors(nn::Module& module, const char* name, int64_t num_features, bool affine,
+                             bool track_running_stats);
 };
 void print_norm(std::ostream& out, const std::string& name, const nn::BatchNormOptions& options);
 void print_norm(std::ostream& out, const std::string& name, const nn::InstanceNormOptions& options);
 /// Increments num_batches_tracked in training. Returns whether to normalise by the statistics of the batch rather than
 /// by the running statistics.
-bool begin_batch(const nn::Module& module, NormTensors& tensors);
+bool update_num_batches_tracked(const nn::Module& module, NormTensors& tensors);
 /// Applies batch norm to x. @param dims  number of spatial dimensions. @throws Error if x has another number of spatial
 /// dimensions
 Tensor normalize_batch(const nn::Module& module, NormTensors& tensors, const nn::BatchNormOptions& options, size_t dims,
@@ -44,8 +45,8 @@ class NormImplBase : public Cloneable<Derived>, public detail::NormTensors {
   NormImplBase(const DerivedOptions& o) : options(o) { NormImplBase::reset(); }
   void reset() override {
     constexpr bool batch = std::is_same_v<DerivedOptions, BatchNormOptions>;
-    register_with(*this, batch ? "BatchNorm" : "InstanceNorm", options.num_features(), options.affine(),
-                  options.track_running_stats());
+    register_norm_tensors(*this, batch ? "BatchNorm" : "InstanceNorm", options.num_features(), options.affine(),
+                          options.track_running_stats());
   }
   void pretty_print(std::ostream& out) const override { detail::print_norm(out, this->name(), options); }
   DerivedOptions options;

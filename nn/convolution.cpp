@@ -41,7 +41,7 @@ template <size_t D> struct SidePadding {
   ExpandingArray<D> before = 0, after = 0;
   bool is_symmetric() const { return before == after; }
   /// Returns the padding in the order of pad(): last dimension first.
-  std::vector<int64_t> list() const {
+  std::vector<int64_t> to_pad_list() const {
     std::vector<int64_t> out;
     out.reserve(2 * D);
     for (size_t d = D; d-- > 0;) out.push_back(before[d]), out.push_back(after[d]);
@@ -82,7 +82,7 @@ Tensor convolve_padded(Tensor x, const Tensor& weight, const Tensor& bias, const
   if (!padded.is_symmetric()) {  // convolve() pads both sides equally; pad() adds the difference
     SidePadding<D> rest;
     for (size_t d = 0; d < D; ++d) rest.after[d] = padded.after[d] - padded.before[d];
-    x = pad(x, rest.list(), PaddingMode::constant);
+    x = pad(x, rest.to_pad_list(), PaddingMode::constant);
   }
   return convolve(x, weight, bias, stride, padded.before, dilation, groups);
 }
@@ -167,8 +167,8 @@ Tensor detail::convolution(const Tensor& x, const Tensor& weight, const Tensor& 
   const SidePadding<D> padded = resolve_padding(o.padding(), o.kernel_size(), o.stride(), o.dilation());
   if (o.padding_mode() == PaddingMode::zeros)
     return convolve_padded(x, weight, bias, o.stride(), padded, o.dilation(), o.groups());
-  return convolve(pad(x, padded.list(), o.padding_mode()), weight, bias, o.stride(), ExpandingArray<D>(0), o.dilation(),
-                  o.groups());
+  return convolve(pad(x, padded.to_pad_list(), o.padding_mode()), weight, bias, o.stride(), ExpandingArray<D>(0),
+                  o.dilation(), o.groups());
 }
 
 template <size_t D>
@@ -196,7 +196,7 @@ Tensor detail::transposed_convolution(const Tensor& x, const Tensor& weight, con
   return convolve_transposed(x, weight, bias, o.stride(), padding, added, o.groups(), o.dilation());
 }
 
-#define TANDEM_CONVOLUTION(D)                                                                                          \
+#define TANDEM_INSTANTIATE_CONVOLUTION(D)                                                                              \
   template void detail::init_convolution(nn::Module&, const ConvNdOptions<D>&, Tensor&, Tensor&);                      \
   template void detail::print_convolution(std::ostream&, const ConvNdOptions<D>&);                                     \
   template Tensor detail::convolution(const Tensor&, const Tensor&, const Tensor&, const ConvNdOptions<D>&);           \
@@ -209,8 +209,8 @@ Tensor detail::transposed_convolution(const Tensor& x, const Tensor& weight, con
                                               const ConvTranspose##D##dFuncOptions& o) {                               \
     return convolve(x, weight, o);                                                                                     \
   }
-TANDEM_CONVOLUTION(1)
-TANDEM_CONVOLUTION(2)
-TANDEM_CONVOLUTION(3)
+TANDEM_INSTANTIATE_CONVOLUTION(1)
+TANDEM_INSTANTIATE_CONVOLUTION(2)
+TANDEM_INSTANTIATE_CONVOLUTION(3)
 
 }  // namespace tandem

@@ -14,7 +14,7 @@ template class Cloneable<EmbeddingBagImpl>;
 
 namespace {
 /// Registers the table: the given one, or a new one with initial values.
-template <class M> void init_table(const char* name, M& m) {
+template <class M> void init_embedding_weight(const char* name, M& m) {
   auto& o = m.options;
   const int64_t rows = o.num_embeddings();
   o.padding_idx() = detail::wrap_padding_idx(name, o.padding_idx(), rows);
@@ -27,7 +27,7 @@ template <class M> void init_table(const char* name, M& m) {
   if (!given.defined()) m.reset_parameters();
   o._weight(Tensor());  // so that a clone does not share the table through its options
 }
-template <class M> void reset_table(M& m) {
+template <class M> void reset_embedding_weight(M& m) {
   init::normal_(m.weight);
   if (m.options.padding_idx()) init::zeros_(core::select(m.weight, 0, *m.options.padding_idx()));
 }
@@ -36,7 +36,8 @@ template <class O> void print_norm_options(std::ostream& out, const O& o) {
   if (o.norm_type() != 2) out << ", norm_type=" << to_python_string(o.norm_type());
   if (o.scale_grad_by_freq()) out << ", scale_grad_by_freq=True";
 }
-template <class Given, class Wanted> Wanted make_table_options(const char* name, const Tensor& table, const Given& o) {
+template <class Given, class Wanted>
+Wanted make_pretrained_options(const char* name, const Tensor& table, const Given& o) {
   TANDEM_CHECK(table.dim() == 2, name, "::from_pretrained: Embeddings parameter is expected to be 2-dimensional, got ",
                table.sizes());
   return Wanted(table.size(0), table.size(1))
@@ -48,8 +49,8 @@ template <class Given, class Wanted> Wanted make_table_options(const char* name,
 }
 }  // namespace
 
-void EmbeddingImpl::reset() { init_table("Embedding", *this); }
-void EmbeddingImpl::reset_parameters() { reset_table(*this); }
+void EmbeddingImpl::reset() { init_embedding_weight("Embedding", *this); }
+void EmbeddingImpl::reset_parameters() { reset_embedding_weight(*this); }
 void EmbeddingImpl::pretty_print(std::ostream& out) const {
   out << "Embedding(" << options.num_embeddings() << ", " << options.embedding_dim();
   if (options.padding_idx()) out << ", padding_idx=" << *options.padding_idx();
@@ -65,13 +66,13 @@ Tensor EmbeddingImpl::forward(const Tensor& index) {
                                    .scale_grad_by_freq(options.scale_grad_by_freq()));
 }
 Embedding Embedding::from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& o) {
-  Embedding m(make_table_options<EmbeddingFromPretrainedOptions, EmbeddingOptions>("Embedding", embeddings, o));
+  Embedding m(make_pretrained_options<EmbeddingFromPretrainedOptions, EmbeddingOptions>("Embedding", embeddings, o));
   m->weight.requires_grad_(!o.freeze());
   return m;
 }
 
-void EmbeddingBagImpl::reset() { init_table("EmbeddingBag", *this); }
-void EmbeddingBagImpl::reset_parameters() { reset_table(*this); }
+void EmbeddingBagImpl::reset() { init_embedding_weight("EmbeddingBag", *this); }
+void EmbeddingBagImpl::reset_parameters() { reset_embedding_weight(*this); }
 void EmbeddingBagImpl::pretty_print(std::ostream& out) const {
   out << "EmbeddingBag(" << options.num_embeddings() << ", " << options.embedding_dim();
   print_norm_options(out, options);
@@ -100,7 +101,7 @@ Tensor EmbeddingBagImpl::forward(const Tensor& index, const Tensor& offsets, con
 }
 EmbeddingBag EmbeddingBag::from_pretrained(const Tensor& embeddings, const EmbeddingBagFromPretrainedOptions& o) {
   auto options =
-      make_table_options<EmbeddingBagFromPretrainedOptions, EmbeddingBagOptions>("EmbeddingBag", embeddings, o);
+      make_pretrained_options<EmbeddingBagFromPretrainedOptions, EmbeddingBagOptions>("EmbeddingBag", embeddings, o);
   EmbeddingBag m(options.mode(o.mode()).include_last_offset(o.include_last_offset()));
   m->weight.requires_grad_(!o.freeze());
   return m;

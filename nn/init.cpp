@@ -84,19 +84,19 @@ Tensor xavier_normal_(Tensor t, double gain) {
   return normal_(std::move(t), 0, gain * std::sqrt(2.0 / static_cast<double>(in + out)));
 }
 namespace {
-double fan(const Tensor& t, FanMode mode) {
+double calculate_correct_fan(const Tensor& t, FanMode mode) {
   const auto [in, out] = calculate_fan_in_and_fan_out(t);
   return static_cast<double>(mode == FanMode::fan_in ? in : out);
 }
 }  // namespace
 Tensor kaiming_uniform_(Tensor t, double a, FanMode mode, Nonlinearity nonlinearity) {
   if (t.numel() == 0) return t;
-  const double bound = calculate_gain(nonlinearity, a) * std::sqrt(3.0 / fan(t, mode));
+  const double bound = calculate_gain(nonlinearity, a) * std::sqrt(3.0 / calculate_correct_fan(t, mode));
   return uniform_(std::move(t), -bound, bound);
 }
 Tensor kaiming_normal_(Tensor t, double a, FanMode mode, Nonlinearity nonlinearity) {
   if (t.numel() == 0) return t;
-  const double std = calculate_gain(nonlinearity, a) / std::sqrt(fan(t, mode));
+  const double std = calculate_gain(nonlinearity, a) / std::sqrt(calculate_correct_fan(t, mode));
   return normal_(std::move(t), 0, std);
 }
 

@@ -12,7 +12,7 @@ using tandem::linear;
 }  // namespace functional
 
 /// Returns its input: a placeholder for a module that is left out.
-TANDEM_PLAIN_MODULE(Identity, x);
+TANDEM_MODULE_WITHOUT_OPTIONS(Identity, x);
 
 /// y = x W^T + b; x (..., in_features) -> (..., out_features)
 class LinearImpl : public Cloneable<LinearImpl> {

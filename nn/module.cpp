@@ -15,8 +15,8 @@
 #include "tandem/nn/module/print_libtorch.h"
 
 namespace tandem {
-TANDEM_DICT_OF(Tensor, )
-TANDEM_DICT_OF(std::shared_ptr<nn::Module>, )
+TANDEM_INSTANTIATE_ORDERED_DICT(Tensor, )
+TANDEM_INSTANTIATE_ORDERED_DICT(std::shared_ptr<nn::Module>, )
 }  // namespace tandem
 namespace tandem::detail {
 void throw_empty_handle() {
@@ -39,18 +39,19 @@ class ModuleVisitor {
  public:
   using Visit = std::function<void(const std::string& prefix, const Module&)>;
   /// Calls `f` on `m` and all its descendants. If `seen` is not null, each module is visited only once.
-  static void walk(const Module& m, const std::string& prefix, std::set<const Module*>* seen, const Visit& f) {
+  static void visit_submodules(const Module& m, const std::string& prefix, std::set<const Module*>* seen,
+                               const Visit& f) {
     if (seen && !seen->insert(&m).second) return;
     f(prefix, m);
-    for (const auto& child : m.children_) walk(*child.value(), prefix + child.key() + ".", seen, f);
+    for (const auto& child : m.children_) visit_submodules(*child.value(), prefix + child.key() + ".", seen, f);
   }
   /// Lists tensors by name, module by module. If `once`, a shared tensor is listed under its first name only.
-  static NamedParameters collect(const Module& root, bool recurse, bool once,
-                                 std::initializer_list<NamedParameters Module::*> members) {
+  static NamedParameters collect_tensors(const Module& root, bool recurse, bool once,
+                                         std::initializer_list<NamedParameters Module::*> members) {
     NamedParameters out;
     std::set<const Module*> seen;
     std::set<const TensorImpl*> listed;
-    walk(root, "", once ? &seen : nullptr, [&](const std::string& prefix, const Module& m) {
+    visit_submodules(root, "", once ? &seen : nullptr, [&](const std::string& prefix, const Module& m) {
       if (!recurse && &m != &root) return;
       for (const NamedParameters Module::*const member : members)
         for (const auto& item : m.*member)
@@ -60,13 +61,13 @@ class ModuleVisitor {
     return out;
   }
   static NamedParameters parameters(const Module& m, bool recurse) {
-    return collect(m, recurse, true, {&Module::parameters_});
+    return collect_tensors(m, recurse, true, {&Module::parameters_});
   }
   static NamedParameters buffers(const Module& m, bool recurse) {
-    return collect(m, recurse, true, {&Module::buffers_});
+    return collect_tensors(m, recurse, true, {&Module::buffers_});
   }
   static NamedParameters state_tensors(const Module& m) {
-    return collect(m, true, false, {&Module::parameters_, &Module::buffers_});
+    return collect_tensors(m, true, false, {&Module::parameters_, &Module::buffers_});
   }
 };
 
@@ -96,27 +97,27 @@ std::vector<Tensor> Module::parameters(bool recurse) const { return named_parame
 std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(recurse).values(); }
 namespace {
 
-/// Collects names for a message, which shows the first kMaxShown names and the number of the others.
+/// Collects names for a message, which shows the first kMaxNamesShown names and the number of the others.
 class NameSummary {
  public:
   explicit NameSummary(const char* title) : title_(title) {}
   void add_name(const std::string& text) {
-    if (count_++ < kMaxShown) text_ += (text_.empty() ? "" : ", ") + text;
+    if (num_names_++ < kMaxNamesShown) names_text_ += (names_text_.empty() ? "" : ", ") + text;
   }
-  bool empty() const { return count_ == 0; }
+  bool empty() const { return num_names_ == 0; }
   std::string str() const {
-    if (count_ == 0) return {};
-    const std::string more = count_ > kMaxShown ? ", ... (" + std::to_string(count_) + ")" : "";
-    return std::string("; ") + title_ + ": " + text_ + more;
+    if (num_names_ == 0) return {};
+    const std::string more = num_names_ > kMaxNamesShown ? ", ... (" + std::to_string(num_names_) + ")" : "";
+    return std::string("; ") + title_ + ": " + names_text_ + more;
   }
 
  private:
-  static constexpr size_t kMaxShown = 8;
+  static constexpr size_t kMaxNamesShown = 8;
   const char* title_;
-  std::string text_;
-  size_t count_ = 0;
+  std::string names_text_;
+  size_t num_names_ = 0;
 };
-std::string quoted(const std::string& name, IntArrayRef sizes) {
+std::string format_name_and_sizes(const std::string& name, IntArrayRef sizes) {
   std::ostringstream out;
   out << "'" << name << "' of " << sizes;
   return out.str();
@@ -145,11 +146,11 @@ void Module::load_state_dict(const NamedParameters& state) {
     if (state.contains(item.key())) given.insert(item->impl());
   NameSummary missing("missing"), unexpected("unexpected"), other_shape("size mismatch");
   for (const auto& item : own_state) {
-    if (!given.contains(item->impl())) missing.add_name(quoted(item.key(), item->sizes()));
+    if (!given.contains(item->impl())) missing.add_name(format_name_and_sizes(item.key(), item->sizes()));
     const Tensor* const from = state.find(item.key());
     if (!from || from->sizes() == item->sizes()) continue;
     std::ostringstream both;
-    both << quoted(item.key(), from->sizes()) << ", but the module's is " << item->sizes();
+    both << format_name_and_sizes(item.key(), from->sizes()) << ", but the module's is " << item->sizes();
     other_shape.add_name(both.str());
   }
   for (const auto& item : state)
@@ -174,31 +175,33 @@ void Module::zero_grad(bool set_to_none) {
 
 void Module::to(Device device, DType dtype, bool non_blocking) {
   check_device_exists(device);
-  for (const auto& item : state_dict()) rebind(*item, device, dtype, MemoryFormat::Preserve, non_blocking);
+  for (const auto& item : state_dict()) replace_storage(*item, device, dtype, MemoryFormat::Preserve, non_blocking);
 }
 void Module::to(Device device, bool non_blocking) {
   check_device_exists(device);
-  for (const auto& item : state_dict()) rebind(*item, device, item->dtype(), MemoryFormat::Preserve, non_blocking);
+  for (const auto& item : state_dict())
+    replace_storage(*item, device, item->dtype(), MemoryFormat::Preserve, non_blocking);
 }
 void Module::to(DType dtype, bool non_blocking) {
   TANDEM_CHECK(is_floating_point(dtype),
                "Module::to only accepts floating point dtypes, but got desired dtype=", dtype);
-  for (const auto& item : state_dict()) rebind(*item, item->device(), dtype, MemoryFormat::Preserve, non_blocking);
+  for (const auto& item : state_dict())
+    replace_storage(*item, item->device(), dtype, MemoryFormat::Preserve, non_blocking);
 }
 
 void Module::to(MemoryFormat format) {
   TANDEM_CHECK(format == MemoryFormat::Contiguous || format == MemoryFormat::ChannelsLast,
                "Module::to: unsupported memory format ", format, "; accepted: Contiguous and ChannelsLast");
   for (const auto& item : state_dict())
-    if (item->dim() == 4) rebind(*item, item->device(), item->dtype(), format);
+    if (item->dim() == 4) replace_storage(*item, item->device(), item->dtype(), format);
 }
 
 void Module::apply(const ConstNamedModuleApplyFunction& function, const std::string& name_prefix) const {
   std::set<const Module*> seen;
-  ModuleVisitor::walk(*this, name_prefix.empty() ? "" : name_prefix + ".", &seen,
-                      [&](const std::string& prefix, const Module& m) {
-                        function(prefix.substr(0, prefix.size() - !prefix.empty()), m);
-                      });
+  ModuleVisitor::visit_submodules(*this, name_prefix.empty() ? "" : name_prefix + ".", &seen,
+                                  [&](const std::string& prefix, const Module& m) {
+                                    function(prefix.substr(0, prefix.size() - !prefix.empty()), m);
+                                  });
 }
 void Module::apply(const ConstModuleApplyFunction& function) const {
   apply(ConstNamedModuleApplyFunction([&](const std::string&, const Module& m) { function(m); }));
@@ -233,12 +236,12 @@ std::string demangled_class_name(const Module& m) {
   std::free(text);
   return out;
 }
-bool is_of_library(const Module& m) { return demangled_class_name(m).rfind("tandem::nn::", 0) == 0; }
+bool is_library_module(const Module& m) { return demangled_class_name(m).rfind("tandem::nn::", 0) == 0; }
 }  // namespace
 std::string Module::name() const {
   if (!name_.empty()) return name_;
   std::string out = demangled_class_name(*this);
-  if (prints_as_libtorch) return is_of_library(*this) ? out.replace(0, 6, "torch") : out;
+  if (prints_as_libtorch) return is_library_module(*this) ? out.replace(0, 6, "torch") : out;
   size_t begin = 0;  // start of the class name, after the last "::" outside template arguments
   int depth = 0;
   for (size_t i = 0; i < out.size(); ++i) {
@@ -254,7 +257,7 @@ void Module::pretty_print(std::ostream& out) const {
 
 namespace {
 void print_tree(std::ostream& out, const Module& m, const std::string& indent) {
-  if (prints_as_libtorch && is_of_library(m)) {
+  if (prints_as_libtorch && is_library_module(m)) {
     std::ostringstream own;
     m.pretty_print(own);
     out << to_libtorch_format(own.str());
@@ -286,12 +289,12 @@ void Module::add_child(std::string name, std::shared_ptr<Module> module) {
   check_new_name("register_module", "Submodule", name);
   TANDEM_CHECK(module, "register_module: '", name, "' is an empty ModuleHolder (constructed from nullptr)");
   Module& child = *children_.insert(std::move(name), std::move(module));
-  detail::Cloning::on_child_registered(*this, children_.back().key(), child);
+  detail::CloneContext::on_child_registered(*this, children_.back().key(), child);
 }
 void Module::set_child(const std::string& name, std::shared_ptr<Module> module) {
   TANDEM_CHECK(module, "replace_module: '", name, "' is an empty ModuleHolder (constructed from nullptr)");
   children_[name] = std::move(module);
-  detail::Cloning::on_child_registered(*this, name, *children_[name]);
+  detail::CloneContext::on_child_registered(*this, name, *children_[name]);
 }
 void Module::unregister_module(const std::string& name) { children_.erase(name); }
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
@@ -312,15 +315,15 @@ std::shared_ptr<Module> Module::deep_copy(std::optional<Device> device) const {
   // reset() draws initial values, which clone() overwrites. A scratch generator keeps the caller's generator unchanged.
   Generator scratch;
   const GeneratorGuard guard(scratch);
-  detail::Cloning cloning(device);
-  std::shared_ptr<Module> copy = cloning.copy_module(*this);
-  cloning.complete_copies();
+  detail::CloneContext clone_context(device);
+  std::shared_ptr<Module> copy = clone_context.copy_module(*this);
+  clone_context.complete_copies();
   return copy;
 }
 std::shared_ptr<Module> Module::shallow_copy() const { return nullptr; }
 void Module::register_members() {}
 bool Module::copy_members_from(const Module&) { return false; }
 bool Module::copy_options_from(const Module&) { return false; }
-void Module::copy_contents_from(const Module&, detail::Cloning&) {}
+void Module::copy_contents_from(const Module&, detail::CloneContext&) {}
 
 }  // namespace tandem::nn

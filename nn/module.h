@@ -19,7 +19,7 @@ struct Contained<M> {
   using type = typename M::ContainedType;
 };
 [[noreturn]] void throw_empty_handle();
-class Cloning;
+class CloneContext;
 /// Wraps a new module in a shared_ptr. Compiled once, because a make_shared per class slows down users' builds.
 std::shared_ptr<nn::Module> make_shared_module(nn::Module* module);
 }  // namespace tandem::detail
@@ -32,15 +32,15 @@ class InputArchive;
 namespace tandem {
 // Instantiates OrderedDict's slow-to-compile members. nn/module.cpp defines the instances; other files only declare
 // them.
-#define TANDEM_DICT_OF(Value, declared)                                                     \
+#define TANDEM_INSTANTIATE_ORDERED_DICT(Value, declared)                                    \
   declared template Value& OrderedDict<std::string, Value>::insert(std::string, Value);     \
   declared template void OrderedDict<std::string, Value>::erase(const std::string&);        \
   declared template Value OrderedDict<std::string, Value>::pop(const std::string&);         \
   declared template std::vector<std::string> OrderedDict<std::string, Value>::keys() const; \
   declared template std::vector<Value> OrderedDict<std::string, Value>::values() const;     \
   declared template std::vector<std::pair<std::string, Value>> OrderedDict<std::string, Value>::pairs() const;
-TANDEM_DICT_OF(Tensor, extern)
-TANDEM_DICT_OF(std::shared_ptr<nn::Module>, extern)
+TANDEM_INSTANTIATE_ORDERED_DICT(Tensor, extern)
+TANDEM_INSTANTIATE_ORDERED_DICT(std::shared_ptr<nn::Module>, extern)
 }  // namespace tandem
 
 namespace tandem::nn {
@@ -180,13 +180,13 @@ class Module : public std::enable_shared_from_this<Module> {
   /// inputs.
   template <class Hook> RemovableHandle register_forward_pre_hook(Hook hook) {
     using Tensors = const std::vector<Tensor>&;
-    return hooks_.add_forward_pre(detail::wrap_hook<Hook, Tensors>(std::move(hook)));
+    return hooks_.add_forward_pre_hook(detail::wrap_hook<Hook, Tensors>(std::move(hook)));
   }
   /// Registers a hook to run after forward: hook(Module&, const std::vector<Tensor>& inputs, const std::vector<Tensor>&
   /// outputs). Its result replaces the outputs.
   template <class Hook> RemovableHandle register_forward_hook(Hook hook) {
     using Tensors = const std::vector<Tensor>&;
-    return hooks_.add_forward(detail::wrap_hook<Hook, Tensors, Tensors>(std::move(hook)));
+    return hooks_.add_forward_hook(detail::wrap_hook<Hook, Tensors, Tensors>(std::move(hook)));
   }
   /// Registers a hook to run in backward once the gradients of all inputs are known: hook(Module&, const
   /// std::vector<Tensor>& grad_inputs, const std::vector<Tensor>& grad_outputs). Its result replaces grad_inputs. The
@@ -194,13 +194,13 @@ class Module : public std::enable_shared_from_this<Module> {
   /// the gradients of the outputs are known. The module's inputs and outputs must not be changed in place.
   template <class Hook> RemovableHandle register_full_backward_hook(Hook hook) {
     using Tensors = const std::vector<Tensor>&;
-    return hooks_.add_backward(detail::wrap_hook<Hook, Tensors, Tensors>(std::move(hook)));
+    return hooks_.add_backward_hook(detail::wrap_hook<Hook, Tensors, Tensors>(std::move(hook)));
   }
   /// Registers a hook to run in backward once the gradients of the outputs are known: hook(Module&, const
   /// std::vector<Tensor>& grad_outputs). Its result replaces grad_outputs.
   template <class Hook> RemovableHandle register_full_backward_pre_hook(Hook hook) {
     using Tensors = const std::vector<Tensor>&;
-    return hooks_.add_backward_pre(detail::wrap_hook<Hook, Tensors>(std::move(hook)));
+    return hooks_.add_backward_pre_hook(detail::wrap_hook<Hook, Tensors>(std::move(hook)));
   }
 
  protected:
@@ -214,7 +214,7 @@ class Module : public std::enable_shared_from_this<Module> {
   detail::HookOwner hooks_;
 
  private:
-  friend class detail::Cloning;
+  friend class detail::CloneContext;
   // Steps of clone(), called by class Cloning (nn/module/cloning.h).
   /// Returns a copy of the members, before the tensors and children are copied; null if this class has its own clone().
   virtual std::shared_ptr<Module> shallow_copy() const;
@@ -226,7 +226,7 @@ class Module : public std::enable_shared_from_this<Module> {
   /// class has no option members.
   virtual bool copy_options_from(const Module& original);
   /// In containers, replaces the contents by copies of the modules or parameters in `original`.
-  virtual void copy_contents_from(const Module& original, detail::Cloning& cloning);
+  virtual void copy_contents_from(const Module& original, detail::CloneContext& clone_context);
   void check_new_name(const char* op, const char* kind, const std::string& name) const;
   void add_child(std::string name, std::shared_ptr<Module> module);
   void set_child(const std::string& name, std::shared_ptr<Module> module);

@@ -11,7 +11,7 @@ namespace tandem::nn::functional {
 
 /// Defines two functions that call tandem's max pool with the values of options. `name` returns the largest element of
 /// each window, `name`_with_indices returns (values, indices).
-#define TANDEM_MAX_POOL(name, Options)                                                                          \
+#define TANDEM_MAX_POOL_FUNCTIONS(name, Options)                                                                \
   inline Tensor name(const Tensor& x, const Options& o) {                                                       \
     return tandem::name(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.dilation(), o.ceil_mode()); \
   }                                                                                                             \
@@ -19,10 +19,10 @@ namespace tandem::nn::functional {
     return tandem::name##_with_indices(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.dilation(),  \
                                        o.ceil_mode());                                                          \
   }
-TANDEM_MAX_POOL(max_pool1d, MaxPool1dOptions)
-TANDEM_MAX_POOL(max_pool2d, MaxPool2dOptions)
-TANDEM_MAX_POOL(max_pool3d, MaxPool3dOptions)
-#undef TANDEM_MAX_POOL
+TANDEM_MAX_POOL_FUNCTIONS(max_pool1d, MaxPool1dOptions)
+TANDEM_MAX_POOL_FUNCTIONS(max_pool2d, MaxPool2dOptions)
+TANDEM_MAX_POOL_FUNCTIONS(max_pool3d, MaxPool3dOptions)
+#undef TANDEM_MAX_POOL_FUNCTIONS
 /// Averages over windows of x (N, C, L) or (C, L). Same as tandem::avg_pool1d, with options as arguments.
 inline Tensor avg_pool1d(const Tensor& x, const AvgPool1dOptions& o) {
   return tandem::avg_pool1d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
@@ -45,11 +45,11 @@ inline Tensor adaptive_avg_pool1d(const Tensor& x, const AdaptiveAvgPool1dOption
 }
 /// Same as tandem::adaptive_avg_pool2d, with options as arguments. An output size of nullopt means x's size.
 inline Tensor adaptive_avg_pool2d(const Tensor& x, const AdaptiveAvgPool2dOptions& o) {
-  return tandem::adaptive_avg_pool2d(x, o.output_size().resolved("adaptive_avg_pool2d", x));
+  return tandem::adaptive_avg_pool2d(x, o.output_size().resolve_sizes("adaptive_avg_pool2d", x));
 }
 /// Same as tandem::adaptive_avg_pool3d, with options as arguments. An output size of nullopt means x's size.
 inline Tensor adaptive_avg_pool3d(const Tensor& x, const AdaptiveAvgPool3dOptions& o) {
-  return tandem::adaptive_avg_pool3d(x, o.output_size().resolved("adaptive_avg_pool3d", x));
+  return tandem::adaptive_avg_pool3d(x, o.output_size().resolve_sizes("adaptive_avg_pool3d", x));
 }
 /// Return (values, indices) of the largest element in each of output_size windows; in 2-d and 3-d, an output size of
 /// nullopt is x's size. Indices are numbered as in the max pools.
@@ -57,10 +57,10 @@ inline std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor&
   return tandem::adaptive_max_pool1d(x, o.output_size());
 }
 inline std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor& x, const AdaptiveMaxPool2dOptions& o) {
-  return tandem::adaptive_max_pool2d(x, o.output_size().resolved("adaptive_max_pool2d", x));
+  return tandem::adaptive_max_pool2d(x, o.output_size().resolve_sizes("adaptive_max_pool2d", x));
 }
 inline std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& x, const AdaptiveMaxPool3dOptions& o) {
-  return tandem::adaptive_max_pool3d(x, o.output_size().resolved("adaptive_max_pool3d", x));
+  return tandem::adaptive_max_pool3d(x, o.output_size().resolve_sizes("adaptive_max_pool3d", x));
 }
 /// Return the values of adaptive_max_pool1d_with_indices (or 2d, 3d) without the indices.
 inline Tensor adaptive_max_pool1d(const Tensor& x, const AdaptiveMaxPool1dOptions& o) {

@@ -30,14 +30,14 @@ struct CellParams {
 };
 /// Returns the contribution of the inputs (any number of rows) to the gates, including bias_ih and, except for a GRU,
 /// bias_hh.
-Tensor input_gates(RNNMode mode, const Tensor& x, const CellParams& w) {
+Tensor compute_input_gates(RNNMode mode, const Tensor& x, const CellParams& w) {
   // A GRU multiplies bias_hh by the gate r, so step() adds it.
   const bool joined = w.bias_ih.defined() && mode != RNNMode::gru;
   return linear(x, w.w_ih, joined ? w.bias_ih + w.bias_hh : w.bias_ih);
 }
 
-/// Returns the next states of a batch, from its rows of input_gates and the states (B, hidden).
-States step(RNNMode mode, const Tensor& gates, const States& states, const CellParams& w) {
+/// Returns the next states of a batch, from its rows of compute_input_gates and the states (B, hidden).
+States run_cell(RNNMode mode, const Tensor& gates, const States& states, const CellParams& w) {
   const Tensor& h = states[0];
   const Tensor from_states = linear(h, w.w_hh, mode == RNNMode::gru ? w.bias_hh : Tensor());
   switch (mode) {
@@ -61,9 +61,9 @@ States step(RNNMode mode, const Tensor& gates, const States& states, const CellP
 
 /// Runs all steps. x (rows, inputs) holds batch_sizes[t] rows for each step t, one step after the other. Returns
 /// (outputs (rows, hidden), states after each sequence's last step). `reverse`: runs from the last step to the first.
-std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::vector<int64_t>& batch_sizes,
-                                    States states, const CellParams& w, bool reverse) {
-  const std::vector<Tensor> gates = input_gates(mode, x, w).split(batch_sizes, 0);
+std::pair<Tensor, States> run_time_steps(RNNMode mode, const Tensor& x, const std::vector<int64_t>& batch_sizes,
+                                         States states, const CellParams& w, bool reverse) {
+  const std::vector<Tensor> gates = compute_input_gates(mode, x, w).split(batch_sizes, 0);
   const size_t steps = gates.size(), count = states.size();
   std::vector<Tensor> outputs(steps);
   // Starts with the longest sequences. Each shorter sequence joins, with its initial state, at its own last step.
@@ -74,7 +74,7 @@ std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::ve
       const int64_t running = states[0].size(0), joining = batch_sizes[t] - running;
       if (joining > 0)
         for (size_t s = 0; s < count; ++s) states[s] = cat({states[s], first[s].narrow(0, running, joining)});
-      states = step(mode, gates[t], states, w);
+      states = run_cell(mode, gates[t], states, w);
       outputs[t] = states[0];
     }
     return {cat(outputs), states};
@@ -89,7 +89,7 @@ std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::ve
         states[s] = parts[0];
         finished[s].push_back(parts[1]);
       }
-    states = step(mode, gates[t], states, w);
+    states = run_cell(mode, gates[t], states, w);
     outputs[t] = states[0];
   }
   for (size_t s = 0; s < count; ++s) {
@@ -101,10 +101,10 @@ std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::ve
 }
 
 const char* mode_name(RNNMode mode) { return mode == RNNMode::lstm ? "LSTM" : mode == RNNMode::gru ? "GRU" : "RNN"; }
-/// num_states: number of states of a network: h and c for an LSTM, h for others. state_features: number of features of
-/// state s.
+/// num_states: number of states of a network: h and c for an LSTM, h for others. num_state_features: number of features
+/// of state s.
 size_t num_states(RNNMode mode) { return mode == RNNMode::lstm ? 2 : 1; }
-int64_t state_features(const RNNOptionsBase& o, size_t s) {
+int64_t num_state_features(const RNNOptionsBase& o, size_t s) {
   return s == 0 && o.proj_size() > 0 ? o.proj_size() : o.hidden_size();
 }
 int64_t num_directions(const RNNOptionsBase& o) { return o.bidirectional() ? 2 : 1; }
@@ -117,7 +117,7 @@ std::pair<Tensor, States> run_layers(const RNNOptionsBase& o, const std::vector<
   std::vector<std::vector<Tensor>> first(states), last(states);
   for (size_t s = 0; s < states; ++s)
     first[s] = given.empty() ? std::vector<Tensor>(static_cast<size_t>(cells),
-                                                   zeros({batch_sizes[0], state_features(o, s)}, x.options()))
+                                                   zeros({batch_sizes[0], num_state_features(o, s)}, x.options()))
                              : given[s].unbind(0);
   auto next = parameters.begin();
   for (int64_t layer = 0; layer < o.num_layers(); ++layer) {
@@ -129,7 +129,7 @@ std::pair<Tensor, States> run_layers(const RNNOptionsBase& o, const std::vector<
       if (o.proj_size() > 0) w.w_hr = *next++;
       States own;
       for (size_t s = 0; s < states; ++s) own.push_back(first[s][static_cast<size_t>(layer * directions + direction)]);
-      auto [output, ended] = run_steps(o.mode(), x, batch_sizes, own, w, /*reverse=*/direction == 1);
+      auto [output, ended] = run_time_steps(o.mode(), x, batch_sizes, own, w, /*reverse=*/direction == 1);
       outputs.push_back(output);
       for (size_t s = 0; s < states; ++s) last[s].push_back(ended[s]);
     }
@@ -145,7 +145,7 @@ std::pair<Tensor, States> run_layers(const RNNOptionsBase& o, const std::vector<
 void check_states(const RNNOptionsBase& o, const Tensor& input, const States& states, int64_t batch) {
   const int64_t cells = o.num_layers() * num_directions(o);
   for (size_t s = 0; s < states.size(); ++s) {
-    const Shape expected{cells, batch, state_features(o, s)};
+    const Shape expected{cells, batch, num_state_features(o, s)};
     TANDEM_CHECK(states[s].sizes() == expected, mode_name(o.mode()), ": Expected hidden",
                  states.size() == 1 ? ""
                  : s == 0           ? "[0]"
@@ -191,12 +191,12 @@ template <class Derived> void RNNImplBase<Derived>::reset() {
                ": proj_size has to be a positive integer, smaller than hidden_size or zero to disable projections; got "
                "proj_size ",
                o.proj_size(), " and hidden_size ", o.hidden_size());
-  names_.clear();
+  parameter_names_.clear();
   const auto add = [&](std::string parameter, IntArrayRef sizes) {
-    names_.push_back(parameter);
+    parameter_names_.push_back(parameter);
     this->register_parameter(std::move(parameter), empty(sizes));
   };
-  const int64_t rows = num_gates(o.mode()) * o.hidden_size(), outputs = state_features(o, 0);
+  const int64_t rows = num_gates(o.mode()) * o.hidden_size(), outputs = num_state_features(o, 0);
   for (int64_t layer = 0; layer < o.num_layers(); ++layer)
     for (int64_t direction = 0; direction < num_directions(o); ++direction) {
       const std::string at = std::to_string(layer).insert(0, "_l") + (direction == 1 ? "_reverse" : "");
@@ -213,7 +213,7 @@ template <class Derived> void RNNImplBase<Derived>::reset_parameters() {
 }
 template <class Derived> std::vector<Tensor> RNNImplBase<Derived>::all_weights() const {
   std::vector<Tensor> out;
-  for (const std::string& name : names_) out.push_back(this->parameters_[name]);
+  for (const std::string& name : parameter_names_) out.push_back(this->parameters_[name]);
   return out;
 }
 template <class Derived> void RNNImplBase<Derived>::pretty_print(std::ostream& out) const {
@@ -228,7 +228,8 @@ template <class Derived> void RNNImplBase<Derived>::pretty_print(std::ostream& o
   out << ')';
 }
 
-template <class Derived> std::pair<Tensor, States> RNNImplBase<Derived>::run(const Tensor& x, States states) const {
+template <class Derived>
+std::pair<Tensor, States> RNNImplBase<Derived>::forward_helper(const Tensor& x, States states) const {
   const RNNOptionsBase& o = options_base;
   const Autocast cast(CastPolicy::lower, x);
   const Tensor given = cast(x);
@@ -256,7 +257,7 @@ template <class Derived> std::pair<Tensor, States> RNNImplBase<Derived>::run(con
 }
 
 template <class Derived>
-std::pair<nn::utils::rnn::PackedSequence, States> RNNImplBase<Derived>::run(
+std::pair<nn::utils::rnn::PackedSequence, States> RNNImplBase<Derived>::forward_helper(
     const nn::utils::rnn::PackedSequence& packed, States states) const {
   const RNNOptionsBase& o = options_base;
   const Autocast cast(CastPolicy::lower, packed.data());
@@ -314,9 +315,9 @@ template <class Derived> void RNNCellImplBase<Derived>::reset_parameters() {
 }
 template <class Derived> void RNNCellImplBase<Derived>::pretty_print(std::ostream& out) const {
   out << this->name() << '(' << options_base.input_size() << ", " << options_base.hidden_size()
-      << (options_base.bias() ? "" : ", bias=False") << nonlinearity_text() << ')';
+      << (options_base.bias() ? "" : ", bias=False") << get_nonlinearity_str() << ')';
 }
-template <class Derived> States RNNCellImplBase<Derived>::step(RNNMode mode, const Tensor& x, States states) const {
+template <class Derived> States RNNCellImplBase<Derived>::run_cell(RNNMode mode, const Tensor& x, States states) const {
   const RNNCellOptionsBase& o = options_base;
   const Autocast cast(CastPolicy::lower, x);
   const Tensor given = cast(x);
@@ -341,7 +342,7 @@ template <class Derived> States RNNCellImplBase<Derived>::step(RNNMode mode, con
                  state.size(1), ", expected ", expected[1]);
   }
   const CellParams w{cast(weight_ih), cast(weight_hh), cast(bias_ih), cast(bias_hh), {}};
-  States next = detail::step(mode, input_gates(mode, input, w), states, w);
+  States next = detail::run_cell(mode, compute_input_gates(mode, input, w), states, w);
   if (!batched)
     for (Tensor& state : next) state = state.squeeze(0);
   return next;
@@ -373,12 +374,12 @@ LSTMImpl::LSTMImpl(const LSTMOptions& o)
     : RNNImplBase(detail::make_base_options(detail::RNNMode::lstm, o).proj_size(o.proj_size())), options(o) {}
 std::tuple<Tensor, std::tuple<Tensor, Tensor>> LSTMImpl::forward(const Tensor& input,
                                                                  std::optional<std::tuple<Tensor, Tensor>> hx) {
-  auto [output, states] = run(input, detail::to_states(hx));
+  auto [output, states] = forward_helper(input, detail::to_states(hx));
   return {output, {states[0], states[1]}};
 }
 std::tuple<utils::rnn::PackedSequence, std::tuple<Tensor, Tensor>> LSTMImpl::forward_with_packed_input(
     const utils::rnn::PackedSequence& input, std::optional<std::tuple<Tensor, Tensor>> hx) {
-  auto [output, states] = run(input, detail::to_states(hx));
+  auto [output, states] = forward_helper(input, detail::to_states(hx));
   return {output, {states[0], states[1]}};
 }
 
@@ -388,9 +389,9 @@ RNNCellImpl::RNNCellImpl(const RNNCellOptions& o)
 }
 Tensor RNNCellImpl::forward(const Tensor& input, const Tensor& hx) {
   const detail::RNNMode mode = detail::to_rnn_mode("RNNCell", options.nonlinearity());
-  return step(mode, input, hx.defined() ? detail::States{hx} : detail::States{})[0];
+  return run_cell(mode, input, hx.defined() ? detail::States{hx} : detail::States{})[0];
 }
-std::string RNNCellImpl::nonlinearity_text() const {
+std::string RNNCellImpl::get_nonlinearity_str() const {
   return options.nonlinearity() == init::Nonlinearity::relu ? ", nonlinearity=relu" : "";
 }
 
@@ -399,14 +400,14 @@ LSTMCellImpl::LSTMCellImpl(const LSTMCellOptions& o)
 std::tuple<Tensor, Tensor> LSTMCellImpl::forward(const Tensor& input, std::optional<std::tuple<Tensor, Tensor>> hx) {
   detail::States states;
   if (hx) states = {std::get<0>(*hx), std::get<1>(*hx)};
-  states = step(detail::RNNMode::lstm, input, states);
+  states = run_cell(detail::RNNMode::lstm, input, states);
   return {states[0], states[1]};
 }
 
 GRUCellImpl::GRUCellImpl(const GRUCellOptions& o)
     : RNNCellImplBase(detail::RNNCellOptionsBase(o.input_size(), o.hidden_size(), o.bias(), 3)), options(o) {}
 Tensor GRUCellImpl::forward(const Tensor& input, const Tensor& hx) {
-  return step(detail::RNNMode::gru, input, hx.defined() ? detail::States{hx} : detail::States{})[0];
+  return run_cell(detail::RNNMode::gru, input, hx.defined() ? detail::States{hx} : detail::States{})[0];
 }
 
 }  // namespace tandem::nn

@@ -26,13 +26,14 @@ struct RNNOptionsBase {
 /// chained.
 template <class Options> struct SequenceOptions {
   SequenceOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG_OF(Options, int64_t, input_size);          // number of input features
-  TANDEM_ARG_OF(Options, int64_t, hidden_size);         // number of features of the hidden state
-  TANDEM_ARG_OF(Options, int64_t, num_layers) = 1;      // number of stacked layers
-  TANDEM_ARG_OF(Options, bool, bias) = true;            // whether a bias is added
-  TANDEM_ARG_OF(Options, bool, batch_first) = false;    // if true, tensors are (B, T, ...) instead of (T, B, ...)
-  TANDEM_ARG_OF(Options, double, dropout) = 0;          // dropout probability after every layer but the last
-  TANDEM_ARG_OF(Options, bool, bidirectional) = false;  // if true, adds a reverse network and concatenates the outputs
+  TANDEM_INHERITED_ARG(Options, int64_t, input_size);        // number of input features
+  TANDEM_INHERITED_ARG(Options, int64_t, hidden_size);       // number of features of the hidden state
+  TANDEM_INHERITED_ARG(Options, int64_t, num_layers) = 1;    // number of stacked layers
+  TANDEM_INHERITED_ARG(Options, bool, bias) = true;          // whether a bias is added
+  TANDEM_INHERITED_ARG(Options, bool, batch_first) = false;  // if true, tensors are (B, T, ...) instead of (T, B, ...)
+  TANDEM_INHERITED_ARG(Options, double, dropout) = 0;        // dropout probability after every layer but the last
+  TANDEM_INHERITED_ARG(Options, bool,
+                       bidirectional) = false;  // if true, adds a reverse network and concatenates the outputs
 };
 /// Hidden states of a batch: (h, c) for LSTM, (h) for the others.
 using States = std::vector<Tensor>;
@@ -57,12 +58,12 @@ template <class Derived> class RNNImplBase : public nn::Cloneable<Derived> {
 
  protected:
   /// Returns the last layer's outputs and the final states of all layers. The input is padded or packed.
-  std::pair<Tensor, States> run(const Tensor& input, States states) const;
-  std::pair<nn::utils::rnn::PackedSequence, States> run(const nn::utils::rnn::PackedSequence& input,
-                                                        States states) const;
+  std::pair<Tensor, States> forward_helper(const Tensor& input, States states) const;
+  std::pair<nn::utils::rnn::PackedSequence, States> forward_helper(const nn::utils::rnn::PackedSequence& input,
+                                                                   States states) const;
 
  private:
-  std::vector<std::string> names_;  // names of all parameters, in order
+  std::vector<std::string> parameter_names_;  // names of all parameters, in order
 };
 
 /// Base class of RNN and GRU, which have one hidden state.
@@ -81,7 +82,7 @@ template <class Derived> class SingleStateImplBase : public RNNImplBase<Derived>
 
  private:
   template <class Input> std::tuple<Input, Tensor> run_single_state(const Input& input, const Tensor& hx) const {
-    auto [output, states] = this->run(input, hx.defined() ? States{hx} : States{});
+    auto [output, states] = this->forward_helper(input, hx.defined() ? States{hx} : States{});
     return {std::move(output), std::move(states[0])};
   }
 };
@@ -108,9 +109,9 @@ template <class Derived> class RNNCellImplBase : public nn::Cloneable<Derived> {
 
  protected:
   /// Computes one step. Input and states may lack the batch dimension.
-  States step(RNNMode mode, const Tensor& input, States states) const;
+  States run_cell(RNNMode mode, const Tensor& input, States states) const;
   /// Returns the text that prints the nonlinearity; empty for tanh.
-  virtual std::string nonlinearity_text() const { return ""; }
+  virtual std::string get_nonlinearity_str() const { return ""; }
 };
 
 }  // namespace tandem::detail
@@ -189,7 +190,7 @@ class RNNCellImpl : public detail::RNNCellImplBase<RNNCellImpl> {
   RNNCellOptions options;
 
  protected:
-  std::string nonlinearity_text() const override;
+  std::string get_nonlinearity_str() const override;
 };
 /// Computes one step of an LSTM.
 class LSTMCellImpl : public detail::RNNCellImplBase<LSTMCellImpl> {

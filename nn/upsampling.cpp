@@ -12,7 +12,7 @@ TANDEM_ARG_SETTER(UpsampleOptions, std::optional<std::vector<double>>, scale_fac
 namespace {
 
 /// Formats numbers as a Python tuple, or as one number if all are equal.
-template <class T> std::string format_numbers(const std::vector<T>& numbers) {
+template <class T> std::string join_numbers(const std::vector<T>& numbers) {
   bool same = !numbers.empty();
   for (const T n : numbers) same = same && n == numbers[0];
   if (same) return to_python_string(numbers[0]);
@@ -32,8 +32,8 @@ std::string format_upsample(const UpsampleOptions& o) {
             : o.size()       ? "size=" + format_list(*o.size())
                              : "size=None") +
            ", mode=" + detail::mode_name(o.mode(), /*as_libtorch=*/true);
-  std::string text = o.scale_factor() ? "scale_factor=" + format_numbers(*o.scale_factor())
-                     : o.size()       ? "size=" + format_numbers(*o.size())
+  std::string text = o.scale_factor() ? "scale_factor=" + join_numbers(*o.scale_factor())
+                     : o.size()       ? "size=" + join_numbers(*o.size())
                                       : "size=None";
   return text + ", mode='" + mode_name(o.mode()) + "'";
 }

@@ -14,7 +14,7 @@ inline Tensor contiguous_detached(const Tensor& x) {
   const NoGradGuard guard;
   return x.contiguous();
 }
-inline void check_real(const char* op, const Tensor& x) {
+inline void check_floating_point(const char* op, const Tensor& x) {
   TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op, ": not implemented for '", x.dtype(),
                   "'; accepted: floating point");
 }
@@ -32,7 +32,7 @@ inline void check_same_dtype_and_device(const char* op, const char* a_name, cons
   check_same_dtype(op, a_name, a, b_name, b);
 }
 /// Checks the operands of a product. @throws Error unless both have one device and one dtype other than bool
-inline void check_operands(const char* op, const Tensor& a, const Tensor& b) {
+inline void check_product_operands(const char* op, const Tensor& a, const Tensor& b) {
   check_same_dtype_and_device(op, "a", a, "b", b);
   TANDEM_CHECK(a.dtype() != kBool, op, ": not implemented for '", a.dtype(), "'; accepted: numbers");
 }
@@ -45,13 +45,14 @@ inline void check_parameter(const char* op, const char* name, const Tensor& para
   TANDEM_CHECK(!param.defined() || param.device() == x.device(), op,
                ": Expected all tensors to be on the same device, but got ", name, " is on ", param.device(),
                ", different from other tensors on ", x.device());
-  TANDEM_CHECK(!param.defined() || param.dtype() == x.dtype() || (is_half(x.dtype()) && param.dtype() == kFloat32), op,
-               ": expected x and ", name, " to have the same dtype, but got: ", x.dtype(), " != ", param.dtype(),
-               is_half(x.dtype()) ? "; float32 is accepted too" : "");
+  TANDEM_CHECK(!param.defined() || param.dtype() == x.dtype() ||
+                   (is_reduced_floating_point(x.dtype()) && param.dtype() == kFloat32),
+               op, ": expected x and ", name, " to have the same dtype, but got: ", x.dtype(), " != ", param.dtype(),
+               is_reduced_floating_point(x.dtype()) ? "; float32 is accepted too" : "");
 }
 /// Returns the dtype in which kernels accumulate elements of `dtype`. Statistics, losses and weights, which exist once
 /// per row or channel, have this dtype too.
-inline DType accumulate_type(DType dtype) { return is_half(dtype) ? kFloat32 : dtype; }
+inline DType accumulate_type(DType dtype) { return is_reduced_floating_point(dtype) ? kFloat32 : dtype; }
 /// Converts a weight or bias to the form that kernels take together with elements of `dtype`: contiguous, with dtype
 /// accumulate_type(dtype), detached. An undefined tensor stays undefined.
 inline Tensor prepare_parameter(const Tensor& param, DType dtype) {

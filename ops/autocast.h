@@ -17,16 +17,16 @@ class Autocast {
   /// Each operand is a Tensor, which may be undefined, or a TensorList.
   template <class... Operands> explicit Autocast(CastPolicy policy, const Operands&... operands) {
     if (ThreadContext::current().autocast.is_any_enabled && policy != CastPolicy::none) [[unlikely]]
-      begin(policy, {as_list(operands)...});
+      disable_autocast(policy, {as_tensor_list(operands)...});
   }
   template <CastPolicy policy, class... Operands>
-  explicit Autocast(CastPolicyOf<policy>, const Operands&... operands) : Autocast(policy, operands...) {}
+  explicit Autocast(CastPolicyConstant<policy>, const Operands&... operands) : Autocast(policy, operands...) {}
   ~Autocast() {
-    if (is_on_) [[unlikely]]
-      end();
+    if (is_active_) [[unlikely]]
+      restore_autocast();
   }
   Autocast(const Autocast&) = delete;
-  explicit operator bool() const { return is_on_; }
+  explicit operator bool() const { return is_active_; }
 
   /// Returns x in the dtype of the policy. The cast is recorded. Integers, float64, tensors of another device type and
   /// undefined tensors stay as they are, and while autocast is off all tensors do.
@@ -35,15 +35,15 @@ class Autocast {
   std::optional<Tensor> operator()(const std::optional<Tensor>& x) const;
 
  private:
-  static TensorList as_list(TensorList list) { return list; }
-  void begin(CastPolicy policy, std::initializer_list<TensorList> operands);
-  void end();
-  bool accepts(const Tensor& x) const;
+  static TensorList as_tensor_list(TensorList list) { return list; }
+  void disable_autocast(CastPolicy policy, std::initializer_list<TensorList> operands);
+  void restore_autocast();
+  bool is_eligible(const Tensor& x) const;
 
-  bool is_on_ = false;
-  DeviceType type_{};
-  DType dtype_{};
-  std::array<bool, 2> saved_{};  // the state to restore
+  bool is_active_ = false;
+  DeviceType device_type_{};
+  DType cast_dtype_{};
+  std::array<bool, 2> previous_enabled_{};  // the state to restore
 };
 
 }  // namespace tandem::detail

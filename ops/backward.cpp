@@ -7,9 +7,10 @@
 namespace tandem {
 Tensor attach_inputs_to_backward(const Tensor& x, const Tensor& other, const Tensor& another) {
   if (!autograd::any_requires_grad({x})) return x;
-  return record("alias", core::alias(x), {x, other, another}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    return {ctx.attach_zero_derivative(2, ctx.attach_zero_derivative(1, ctx.attach_zero_derivative(0, dy)))};
-  });
+  return record_op(
+      "alias", core::alias(x), {x, other, another}, {}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+        return {ctx.attach_zero_derivative(2, ctx.attach_zero_derivative(1, ctx.attach_zero_derivative(0, dy)))};
+      });
 }
 
 }  // namespace tandem

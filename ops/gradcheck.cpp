@@ -10,18 +10,18 @@
 namespace tandem::autograd {
 namespace {
 
-variable_list floating_outputs(const variable_list& all) {
+variable_list get_floating_outputs(const variable_list& all) {
   variable_list out;
   for (const Tensor& t : all)
     if (t.defined() && t.is_floating_point()) out.push_back(t);
   return out;
 }
-variable_list values(const GradcheckFunction& f, const variable_list& inputs) {
+variable_list evaluate_outputs(const GradcheckFunction& f, const variable_list& inputs) {
   const NoGradGuard guard;
   variable_list copies;
   for (const Tensor& t : inputs) copies.push_back(t.detach());
   variable_list out;
-  for (const Tensor& t : floating_outputs(f(copies))) out.push_back(t.contiguous().clone());
+  for (const Tensor& t : get_floating_outputs(f(copies))) out.push_back(t.contiguous().clone());
   return out;
 }
 // Checks that the inputs can be changed and read element by element, through pointers to double.
@@ -32,8 +32,8 @@ void check_inputs(const char* op, const variable_list& inputs) {
                  op, ": input ", i, " is ", inputs[i].dtype(), " on ", inputs[i].device(),
                  "; inputs that require a gradient must be contiguous float64 on the CPU");
 }
-variable_list checked_outputs(const char* op, const variable_list& all) {
-  variable_list outputs = floating_outputs(all);
+variable_list get_checked_outputs(const char* op, const variable_list& all) {
+  variable_list outputs = get_floating_outputs(all);
   for (size_t i = 0; i < outputs.size(); ++i)
     TANDEM_CHECK(outputs[i].dtype() == kFloat64 && outputs[i].is_cpu(), op, ": floating output ", i, " is ",
                  outputs[i].dtype(), " on ", outputs[i].device(), "; floating outputs must be float64 on the CPU");
@@ -44,7 +44,7 @@ variable_list checked_outputs(const char* op, const variable_list& all) {
 
 bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double eps, double atol, double rtol) {
   check_inputs("gradcheck", inputs);
-  const variable_list outputs = checked_outputs("gradcheck", f(inputs));
+  const variable_list outputs = get_checked_outputs("gradcheck", f(inputs));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& x = inputs[i];
     if (!x.requires_grad() || x.numel() == 0) continue;
@@ -54,9 +54,9 @@ bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double e
     for (int64_t e = 0; e < x.numel(); ++e) {
       const double middle = element[e];
       element[e] = middle + eps;
-      variable_list up = values(f, inputs);
+      variable_list up = evaluate_outputs(f, inputs);
       element[e] = middle - eps;
-      const variable_list down = values(f, inputs);
+      const variable_list down = evaluate_outputs(f, inputs);
       element[e] = middle;
       for (size_t o = 0; o < up.size(); ++o) up[o] = (up[o] - down[o]) / (2 * eps);
       numeric.push_back(std::move(up));
@@ -82,7 +82,7 @@ bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double e
 
 bool gradgradcheck(const GradcheckFunction& f, const variable_list& inputs, double eps, double atol, double rtol) {
   check_inputs("gradgradcheck", inputs);
-  const variable_list outputs = checked_outputs("gradgradcheck", f(inputs));
+  const variable_list outputs = get_checked_outputs("gradgradcheck", f(inputs));
   variable_list all = inputs;
   const size_t count = inputs.size();
   for (const Tensor& y : outputs) {
@@ -102,7 +102,7 @@ bool gradgradcheck(const GradcheckFunction& f, const variable_list& inputs, doub
       if (i < count && all[i].requires_grad()) wanted.push_back(t);
     }
     variable_list ys, used;
-    const variable_list made = floating_outputs(f(args));
+    const variable_list made = get_floating_outputs(f(args));
     for (size_t o = 0; o < made.size(); ++o)
       if (made[o].requires_grad()) ys.push_back(made[o]), used.push_back(seeds[o]);
     variable_list out;

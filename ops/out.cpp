@@ -9,7 +9,7 @@
 
 namespace tandem::detail {
 
-bool overlaps(const Tensor& target, const Tensor& source) {
+bool has_partial_overlap(const Tensor& target, const Tensor& source) {
   if (target.storage() != source.storage()) [[likely]]
     return false;
   const bool same_places = target.storage_offset() == source.storage_offset() && target.sizes() == source.sizes() &&

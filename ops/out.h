@@ -17,7 +17,7 @@ bool prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, De
 void set_strides(const Tensor& out, const Shape& strides);
 /// Returns whether the memory ranges of target and source overlap, so that writing to target could change elements of
 /// source that are still to be read. Identical views do not count as overlapping.
-bool overlaps(const Tensor& target, const Tensor& source);
+bool has_partial_overlap(const Tensor& target, const Tensor& source);
 
 /// Writes the elementwise result of one or two `inputs` into `out`. run(y) computes the result into y: y is `out` if
 /// `out` has the result's dtype and overlaps no input; otherwise y is a temporary tensor, which is then copied.
@@ -27,7 +27,7 @@ Tensor& write_out(const char* op, Tensor& out, autograd::TensorRefs inputs, IntA
   if (prepare_out(op, out, sizes, dtype, device))
     set_strides(out, core::result_strides(sizes, {inputs.begin()->get().impl(), (inputs.end() - 1)->get().impl()}));
   bool direct = out.dtype() == dtype;
-  for (const Tensor& input : inputs) direct = direct && !overlaps(out, input);
+  for (const Tensor& input : inputs) direct = direct && !has_partial_overlap(out, input);
   if (direct) {
     run(out);
   } else {

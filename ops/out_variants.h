@@ -60,18 +60,18 @@ namespace tandem {
 #define TANDEM_OUT_VARIANTS_OF_SIZES(X)                                                                                   \
   X(full) X(ones) X(rand) X(randn) X(zeros)
 // Out versions of functions that make a tensor from numbers, with the dtype and device of `out`.
-#define TANDEM_OUT_VARIANTS_OF_NUMBERS(X)                                                                                 \
+#define TANDEM_OUT_VARIANTS_OF_SCALARS(X)                                                                                 \
   X(arange) X(bartlett_window) X(blackman_window) X(eye) X(hamming_window) X(hann_window) X(kaiser_window)             \
   X(linspace) X(logspace) X(randint) X(randperm) X(range) X(scalar_tensor) X(tril_indices) X(triu_indices)
 // Two results.
-#define TANDEM_TWO_OUT_VARIANTS(X)                                                                                        \
+#define TANDEM_OUT_VARIANTS_OF_TWO_RESULTS(X)                                                                                        \
   X(adaptive_max_pool2d) X(adaptive_max_pool3d) X(aminmax) X(cummax) X(cummin) X(fractional_max_pool2d)                \
   X(fractional_max_pool3d) X(frexp) X(geqrf) X(histogram) X(kthvalue) X(linalg_cholesky_ex) X(linalg_eigh)             \
   X(linalg_inv_ex) X(linalg_lu_factor) X(linalg_qr) X(linalg_slogdet) X(linalg_solve_ex) X(max)                        \
   X(max_pool2d_with_indices) X(max_pool3d_with_indices) X(median) X(min) X(mode) X(nanmedian) X(native_dropout)        \
   X(slogdet) X(sort) X(std_mean) X(topk) X(triangular_solve) X(var_mean)
 // Three results.
-#define TANDEM_THREE_OUT_VARIANTS(X)                                                                                      \
+#define TANDEM_OUT_VARIANTS_OF_THREE_RESULTS(X)                                                                                      \
   X(linalg_lu) X(linalg_lu_factor_ex) X(linalg_svd) X(lu_unpack) X(native_batch_norm) X(native_group_norm)             \
   X(native_layer_norm) X(svd) X(unique_consecutive) X(unique_dim) X(unique_dim_consecutive)
 // clang-format on
@@ -107,13 +107,13 @@ TANDEM_OUT_VARIANTS_OF_TENSORS(TANDEM_DECLARE_OUT_OF_TENSORS)
   }
 TANDEM_OUT_VARIANTS_OF_SIZES(TANDEM_DECLARE_OUT_OF_SIZES)
 #undef TANDEM_DECLARE_OUT_OF_SIZES
-#define TANDEM_DECLARE_OUT_OF_NUMBERS(name)                                               \
+#define TANDEM_DECLARE_OUT_OF_SCALARS(name)                                               \
   template <class... Args> Tensor& name##_out(Tensor& out, const Args&... args) {         \
     return detail::write_result(#name "_out", out, tandem::name(args..., out.options())); \
   }
-TANDEM_OUT_VARIANTS_OF_NUMBERS(TANDEM_DECLARE_OUT_OF_NUMBERS)
-#undef TANDEM_DECLARE_OUT_OF_NUMBERS
-#define TANDEM_DECLARE_TWO_OUT(name)                                                            \
+TANDEM_OUT_VARIANTS_OF_SCALARS(TANDEM_DECLARE_OUT_OF_SCALARS)
+#undef TANDEM_DECLARE_OUT_OF_SCALARS
+#define TANDEM_DECLARE_OUT_OF_TWO_RESULTS(name)                                                 \
   template <class... Args>                                                                      \
   requires requires(const Args&... args) {                                                      \
     { tandem::name(args...) } -> std::same_as<std::tuple<Tensor, Tensor>>;                      \
@@ -124,9 +124,9 @@ TANDEM_OUT_VARIANTS_OF_NUMBERS(TANDEM_DECLARE_OUT_OF_NUMBERS)
     return {detail::write_result(#name "_out", first, std::get<0>(y)),                          \
             detail::write_result(#name "_out", second, std::get<1>(y))};                        \
   }
-TANDEM_TWO_OUT_VARIANTS(TANDEM_DECLARE_TWO_OUT)
-#undef TANDEM_DECLARE_TWO_OUT
-#define TANDEM_DECLARE_THREE_OUT(name)                                                           \
+TANDEM_OUT_VARIANTS_OF_TWO_RESULTS(TANDEM_DECLARE_OUT_OF_TWO_RESULTS)
+#undef TANDEM_DECLARE_OUT_OF_TWO_RESULTS
+#define TANDEM_DECLARE_OUT_OF_THREE_RESULTS(name)                                                \
   template <class... Args>                                                                       \
   std::tuple<Tensor&, Tensor&, Tensor&> name##_out(Tensor& first, Tensor& second, Tensor& third, \
                                                    const Args&... args) {                        \
@@ -136,8 +136,8 @@ TANDEM_TWO_OUT_VARIANTS(TANDEM_DECLARE_TWO_OUT)
             detail::write_result(#name "_out", second, std::get<1>(y)),                          \
             detail::write_result(#name "_out", third, std::get<2>(y))};                          \
   }
-TANDEM_THREE_OUT_VARIANTS(TANDEM_DECLARE_THREE_OUT)
-#undef TANDEM_DECLARE_THREE_OUT
+TANDEM_OUT_VARIANTS_OF_THREE_RESULTS(TANDEM_DECLARE_OUT_OF_THREE_RESULTS)
+#undef TANDEM_DECLARE_OUT_OF_THREE_RESULTS
 /// Writes each part into the tensor of `out` at the same position. @throws Error unless there are as many tensors as
 /// parts
 #define TANDEM_DECLARE_SPLIT_SIZES_OUT(name)                                                   \

@@ -40,27 +40,39 @@ inline Tensor wrap_scalar_as_floating(const Tensor& x, const Scalar& s) {
 /// @throws Error if b is an integer tensor on the host that contains 0
 void check_divisor(const char* op, const Tensor& b, const Shape& sizes);
 /// Values of the column `accepts` in core/elementwise_ops.h.
-enum class Accepts { any, numbers, counted, floating, real, stepped, rounded, divided, powers, integral, integers };
+enum class AcceptedDtypes {
+  any,
+  numbers,
+  counted,
+  floating,
+  real,
+  stepped,
+  rounded,
+  divided,
+  powers,
+  integral,
+  integers
+};
 /// Checks that the operation accepts the dtype; a dtype that is converted first is accepted. @throws Error that names
 /// op
-inline void check_accepted_dtype(const char* op, Accepts accepts, DType type) {
+inline void check_accepted_dtype(const char* op, AcceptedDtypes accepts, DType type) {
   switch (accepts) {
-    case Accepts::numbers:
-    case Accepts::rounded:
-    case Accepts::divided:
-    case Accepts::powers:
+    case AcceptedDtypes::numbers:
+    case AcceptedDtypes::rounded:
+    case AcceptedDtypes::divided:
+    case AcceptedDtypes::powers:
       TANDEM_CHECK_AS(NotImplementedError, type != kBool, op, ": not implemented for '", type, "'; accepted: numbers");
       break;
-    case Accepts::real:
-    case Accepts::stepped:
+    case AcceptedDtypes::real:
+    case AcceptedDtypes::stepped:
       TANDEM_CHECK_AS(NotImplementedError, is_floating_point(type), op, ": not implemented for '", type,
                       "'; accepted: floating point");
       break;
-    case Accepts::integers:
+    case AcceptedDtypes::integers:
       TANDEM_CHECK_AS(NotImplementedError, !is_floating_point(type) && type != kBool, op, ": not implemented for '",
                       type, "'; accepted: integers");
       break;
-    case Accepts::integral:
+    case AcceptedDtypes::integral:
       TANDEM_CHECK_AS(NotImplementedError, !is_floating_point(type), op, ": not implemented for '", type,
                       "'; accepted: integers and bool");
       break;
@@ -70,7 +82,7 @@ inline void check_accepted_dtype(const char* op, Accepts accepts, DType type) {
 
 /// Returns x, but moves it to `device` if it is a 0-dim CPU tensor that is combined with a GPU's tensors and requires a
 /// gradient.
-inline Tensor move_scalar_to(const Tensor& x, Device device) {
+inline Tensor move_scalar_to_device(const Tensor& x, Device device) {
   const bool number = device.is_cuda() && x.is_cpu() && x.dim() == 0;
   return number && autograd::tensor_requires_grad(x) ? x.to(device) : x;
 }
@@ -84,12 +96,12 @@ inline Device common_device(const char* op, const Tensor& a, const Tensor& b) {
                b.device());
   return a.device();
 }
-/// Converts x to `type`, and moves it to `device` if move_scalar_to() does. In nearly every call x is returned
+/// Converts x to `type`, and moves it to `device` if move_scalar_to_device() does. In nearly every call x is returned
 /// unchanged.
-inline Tensor operand(const Tensor& x, Device device, DType type) {
+inline Tensor convert_operand(const Tensor& x, Device device, DType type) {
   if (x.dtype() == type && x.device() == device) [[likely]]
     return x;
-  return move_scalar_to(x, device).to(type);
+  return move_scalar_to_device(x, device).to(type);
 }
 struct Operands {
   Tensor a, b;
@@ -102,7 +114,7 @@ inline Operands promote_operands(const char* op, const Tensor& a, const Tensor& 
   const Device device = common_device(op, a, b);
   DType type = a.dtype() == b.dtype() ? a.dtype() : result_type(a, b);
   if (to_floating && !is_floating_point(type)) type = get_default_dtype();
-  return {operand(a, device, type), operand(b, device, type),
+  return {convert_operand(a, device, type), convert_operand(b, device, type),
           a.sizes() == b.sizes() ? Shape(a.sizes()) : broadcast_shapes(op, a.sizes(), b.sizes()), device};
 }
 
@@ -110,13 +122,13 @@ inline Operands promote_operands(const char* op, const Tensor& a, const Tensor& 
 /// dtype
 inline Operands promote_real_operands(const char* op, const Tensor& a, const Tensor& b) {
   Operands o = promote_operands(op, a, b);
-  check_accepted_dtype(op, Accepts::real, o.a.dtype());
+  check_accepted_dtype(op, AcceptedDtypes::real, o.a.dtype());
   return o;
 }
 
 /// Checks that the dtype is not a half type. @throws NotImplementedError that names op, for half types
 inline void check_not_half(const char* op, DType dtype) {
-  TANDEM_CHECK_AS(NotImplementedError, !is_half(dtype), op, ": not implemented for '", dtype,
+  TANDEM_CHECK_AS(NotImplementedError, !is_reduced_floating_point(dtype), op, ": not implemented for '", dtype,
                   "'; accepted: float32 and float64");
 }
 

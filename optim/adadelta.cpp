@@ -24,7 +24,7 @@ Adadelta::Adadelta(std::vector<OptimizerParamGroup> groups, const AdadeltaOption
   add_param_groups(std::move(groups));
 }
 void Adadelta::check_options(const OptimizerOptions& options) const {
-  const auto& o = detail::options_as<AdadeltaOptions>("Adadelta", options);
+  const auto& o = detail::cast_options<AdadeltaOptions>("Adadelta", options);
   detail::check_not_negative("Adadelta", "learning rate", o.lr());
   TANDEM_CHECK(o.rho() >= 0 && o.rho() <= 1, "Adadelta: Invalid rho value: ", o.rho(),
                "; accepted: 0 to 1, both included");

@@ -26,7 +26,7 @@ Adagrad::Adagrad(std::vector<OptimizerParamGroup> groups, const AdagradOptions& 
   add_param_groups(std::move(groups));
 }
 void Adagrad::check_options(const OptimizerOptions& options) const {
-  const auto& o = detail::options_as<AdagradOptions>("Adagrad", options);
+  const auto& o = detail::cast_options<AdagradOptions>("Adagrad", options);
   detail::check_not_negative("Adagrad", "learning rate", o.lr());
   detail::check_not_negative("Adagrad", "lr_decay value", o.lr_decay());
   detail::check_not_negative("Adagrad", "weight_decay value", o.weight_decay());

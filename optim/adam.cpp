@@ -12,12 +12,12 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<AdamOptions>;
 void AdamOptions::visit(const Visitor& f) {
-  detail::visit_adam(*this, f);
+  detail::visit_adam_options(*this, f);
   f("amsgrad", &amsgrad());
 }
 template class OptimizerCloneableOptions<AdamWOptions>;
 void AdamWOptions::visit(const Visitor& f) {
-  detail::visit_adam(*this, f);
+  detail::visit_adam_options(*this, f);
   f("amsgrad", &amsgrad());
 }
 namespace {
@@ -90,8 +90,8 @@ template <class Options> void AdamBase::update_group(const Options& o, const Opt
       (b.half_copies[i].defined() ? b.half_copies : b.weights)[i].bump_version();
   }
 }
-std::vector<Optimizer::Slot> AdamBase::slots() {
-  std::vector<Slot> out;
+std::vector<Optimizer::StateSlot> AdamBase::state_slots() {
+  std::vector<StateSlot> out;
   for (size_t i = 0; i < size(); ++i) {
     const std::string prefix = std::to_string(i) + ".";
     out.push_back({prefix + "step", parameters()[i], true, steps_[i]});
@@ -108,7 +108,9 @@ Adam::Adam(std::vector<OptimizerParamGroup> groups, const AdamOptions& defaults)
 void Adam::update(const OptimizerParamGroup& group, size_t first) {
   update_group(static_cast<const AdamOptions&>(group.options()), group, first);
 }
-void Adam::check_options(const OptimizerOptions& options) const { detail::check_adam<AdamOptions>("Adam", options); }
+void Adam::check_options(const OptimizerOptions& options) const {
+  detail::check_adam_options<AdamOptions>("Adam", options);
+}
 
 AdamW::AdamW(std::vector<OptimizerParamGroup> groups, const AdamWOptions& defaults) : AdamBase(defaults.clone()) {
   add_param_groups(std::move(groups));
@@ -116,6 +118,8 @@ AdamW::AdamW(std::vector<OptimizerParamGroup> groups, const AdamWOptions& defaul
 void AdamW::update(const OptimizerParamGroup& group, size_t first) {
   update_group(static_cast<const AdamWOptions&>(group.options()), group, first);
 }
-void AdamW::check_options(const OptimizerOptions& options) const { detail::check_adam<AdamWOptions>("AdamW", options); }
+void AdamW::check_options(const OptimizerOptions& options) const {
+  detail::check_adam_options<AdamWOptions>("AdamW", options);
+}
 
 }  // namespace tandem::optim

@@ -37,7 +37,7 @@ class AdamBase : public Optimizer {
  protected:
   using Optimizer::Optimizer;
   template <class Options> void update_group(const Options& options, const OptimizerParamGroup& group, size_t first);
-  std::vector<Slot> slots() override;
+  std::vector<StateSlot> state_slots() override;
   void resize_state() override;
   bool supports_found_inf() const override { return true; }
 

@@ -6,7 +6,7 @@
 
 namespace tandem::optim {
 template class OptimizerCloneableOptions<AdamaxOptions>;
-void AdamaxOptions::visit(const Visitor& f) { detail::visit_adam(*this, f); }
+void AdamaxOptions::visit(const Visitor& f) { detail::visit_adam_options(*this, f); }
 
 Adamax::Adamax(std::vector<OptimizerParamGroup> groups, const AdamaxOptions& defaults)
     : ComposedOptimizer("Adamax", {{"exp_avg"}, {"exp_inf"}}, read_adam_hyperparameters<AdamaxOptions>,
@@ -14,7 +14,7 @@ Adamax::Adamax(std::vector<OptimizerParamGroup> groups, const AdamaxOptions& def
   add_param_groups(std::move(groups));
 }
 void Adamax::check_options(const OptimizerOptions& options) const {
-  detail::check_adam<AdamaxOptions>("Adamax", options);
+  detail::check_adam_options<AdamaxOptions>("Adamax", options);
 }
 
 std::vector<Tensor> Adamax::coefficients(const OptimizerOptions&, const HyperparameterTensors& n) const {

@@ -14,7 +14,7 @@ namespace {
 /// Returns the tensor on which a step computes: t, or a float32 copy if t is of a half type. A 0-dim tensor gets a
 /// dimension, because otherwise a coefficient of another dtype would change the dtype of its results.
 Tensor to_compute_tensor(const Tensor& t) {
-  const Tensor wide = is_half(t.dtype()) ? t.to(kFloat32) : t;
+  const Tensor wide = is_reduced_floating_point(t.dtype()) ? t.to(kFloat32) : t;
   return wide.dim() == 0 ? wide.view({1}) : wide;
 }
 /// Copies the result of a step to the tensor that it was computed for, unless `skip` (0-dim bool) is true. Does nothing
@@ -40,21 +40,21 @@ void ComposedOptimizer::resize_state() {
 }
 
 void ComposedOptimizer::init_state(const OptimizerOptions& options, const Tensor& weights, size_t k) {
-  const auto make = [&](Tensor& t, bool scalar, double value) {
+  const auto make = [&](Tensor& t, bool is_scalar, double value) {
     if (t.defined()) {
-      if (scalar)
+      if (is_scalar)
         t = t.to(weights.device());
       else
         move_state_to_parameter(t, weights);
       return;
     }
     check_not_recorded(name_, "its first step allocates its state; run one step before the capture");
-    t = scalar ? full({}, value, TensorOptions(kFloat32).device(weights.device())) : full_like(weights, value);
+    t = is_scalar ? full({}, value, TensorOptions(kFloat32).device(weights.device())) : full_like(weights, value);
   };
   make(steps_[k], true, 0);
   for (size_t e = 0; e < entries_.size(); ++e)
     if (state_[k][e].defined() || needs_state(options, e))
-      make(state_[k][e], entries_[e].scalar, initial_value(options, e));
+      make(state_[k][e], entries_[e].is_scalar, initial_value(options, e));
 }
 
 void ComposedOptimizer::update(const OptimizerParamGroup& group, size_t first) {
@@ -104,9 +104,9 @@ void ComposedOptimizer::update_batch(const OptimizerParamGroup& group, size_t fi
     Parameter compute{copy_if_skippable(to_compute_tensor(weights)), to_compute_tensor(p.grad()).to(dtype), {}, {}};
     if (skip.defined()) compute.gradient = compute.gradient * scaling.select(0, 1);
     for (size_t e = 0; e < entries_.size(); ++e)
-      compute.state.push_back(!state[e].defined()  ? Tensor()
-                              : entries_[e].scalar ? copy_if_skippable(state[e])
-                                                   : copy_if_skippable(to_compute_tensor(state[e])));
+      compute.state.push_back(!state[e].defined()     ? Tensor()
+                              : entries_[e].is_scalar ? copy_if_skippable(state[e])
+                                                      : copy_if_skippable(to_compute_tensor(state[e])));
     for (const Tensor& c : coefficients)
       compute.coefficients.push_back(c.dim() == 0 ? c : c.select(0, static_cast<int64_t>(m)));
     update_parameter(options, compute);
@@ -117,13 +117,13 @@ void ComposedOptimizer::update_batch(const OptimizerParamGroup& group, size_t fi
   }
 }
 
-std::vector<Optimizer::Slot> ComposedOptimizer::slots() {
-  std::vector<Slot> out;
+std::vector<Optimizer::StateSlot> ComposedOptimizer::state_slots() {
+  std::vector<StateSlot> out;
   for (size_t i = 0; i < size(); ++i) {
     const std::string prefix = std::to_string(i) + ".";
     out.push_back({prefix + "step", parameters()[i], true, steps_[i]});
     for (size_t e = 0; e < entries_.size(); ++e)
-      out.push_back({prefix + entries_[e].name, parameters()[i], entries_[e].scalar, state_[i][e]});
+      out.push_back({prefix + entries_[e].name, parameters()[i], entries_[e].is_scalar, state_[i][e]});
   }
   return out;
 }

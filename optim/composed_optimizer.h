@@ -15,7 +15,7 @@ class ComposedOptimizer : public Optimizer {
   /// A state tensor besides the step count: of the parameter's shape, or a 0-dim float32 number.
   struct StateEntry {
     const char* name;
-    bool scalar = false;
+    bool is_scalar = false;
   };
   /// Options that a step reads; unused members stay 0.
   struct Hyperparameters {
@@ -65,7 +65,7 @@ class ComposedOptimizer : public Optimizer {
     size_t index;
     Tensor weights;
   };
-  std::vector<Slot> slots() override;
+  std::vector<StateSlot> state_slots() override;
   void resize_state() override;
   bool supports_found_inf() const override { return true; }
   void update(const OptimizerParamGroup& group, size_t first) override;

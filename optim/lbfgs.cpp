@@ -47,7 +47,7 @@ LBFGS::LBFGS(std::vector<OptimizerParamGroup> groups, const LBFGSOptions& defaul
   add_param_groups(std::move(groups));
 }
 void LBFGS::check_options(const OptimizerOptions& options) const {
-  const auto& o = detail::options_as<LBFGSOptions>("LBFGS", options);
+  const auto& o = detail::cast_options<LBFGSOptions>("LBFGS", options);
   detail::check_not_negative("LBFGS", "learning rate", o.lr());
   TANDEM_CHECK(!o.master_weights(), "LBFGS: master_weights is not supported; accepted: false, or float32 parameters");
   TANDEM_CHECK(o.max_iter() >= 1 && get_max_eval(o) >= 1 && o.history_size() >= 1, "LBFGS: max_iter is ", o.max_iter(),
@@ -69,11 +69,11 @@ void LBFGS::resize_state() {
   const auto& o = static_cast<const LBFGSOptions&>(param_groups().front().options());
   for (std::vector<Tensor>* list : {&old_dirs_, &old_stps_, &ro_}) list->resize(static_cast<size_t>(o.history_size()));
 }
-size_t LBFGS::history_count() const {
+size_t LBFGS::history_length() const {
   const auto end = std::find_if(old_dirs_.begin(), old_dirs_.end(), [](const Tensor& t) { return !t.defined(); });
   return static_cast<size_t>(end - old_dirs_.begin());
 }
-int64_t LBFGS::parameter_elements() const {
+int64_t LBFGS::num_parameter_elements() const {
   int64_t n = 0;
   for (const Tensor& p : parameters()) n += p.numel();
   return n;
@@ -108,7 +108,7 @@ void LBFGS::update_history(const Tensor& gradient, int64_t history_size) {
   const Tensor ys = y.dot(s);
   if (!(ys.item<double>() > 1e-10)) return;
   const auto capacity = static_cast<size_t>(history_size);
-  const size_t count = history_count(), dropped = count < capacity ? 0 : count - capacity + 1;
+  const size_t count = history_length(), dropped = count < capacity ? 0 : count - capacity + 1;
   for (std::vector<Tensor>* list : {&old_dirs_, &old_stps_, &ro_}) {
     list->erase(list->begin(), list->begin() + static_cast<std::ptrdiff_t>(dropped));
     list->resize(capacity);
@@ -122,7 +122,7 @@ void LBFGS::update_history(const Tensor& gradient, int64_t history_size) {
 /// Returns minus the gradient times the approximate inverse Hessian, by the two-loop recursion of Nocedal (1980). Does
 /// not synchronize with the host.
 Tensor LBFGS::compute_direction(const Tensor& gradient) const {
-  const size_t count = history_count();
+  const size_t count = history_length();
   std::vector<Tensor> al(count);
   Tensor q = gradient.neg();
   for (size_t i = count; i-- > 0;) {
@@ -146,12 +146,12 @@ Tensor LBFGS::step(const LossClosure& closure) {
   const OpSpan span("LBFGS.step");
   const auto o = static_cast<const LBFGSOptions&>(param_groups().front().options());
   const Tensor& first = parameters().front();
-  for (Slot& slot : slots())  // moves the state to the parameters' device and dtype
+  for (StateSlot& slot : state_slots())  // moves the state to the parameters' device and dtype
     if (slot.tensor.defined()) slot.tensor = slot.tensor.to(first.device(), slot.dtype.value_or(first.dtype()));
 
   Tensor original;
   Evaluation now = evaluate([&] { return original = closure(); });
-  if (parameter_elements() == 0) return original;
+  if (num_parameter_elements() == 0) return original;
   int64_t evaluations = 1, iterations = static_cast<int64_t>(to_number(n_iter_));
   const int64_t max_evaluations = get_max_eval(o);
   const int64_t evaluations_before = static_cast<int64_t>(to_number(func_evals_));
@@ -204,15 +204,15 @@ Tensor LBFGS::step(const LossClosure& closure) {
   return original;
 }
 
-std::vector<Optimizer::Slot> LBFGS::slots() {
+std::vector<Optimizer::StateSlot> LBFGS::state_slots() {
   const Tensor& p = parameters().front();
-  const tandem::detail::Shape vector{parameter_elements()}, number{};
-  std::vector<Slot> out = {{"0.d", p, false, d_, vector},
-                           {"0.t", p, true, t_, number, kFloat64},
-                           {"0.H_diag", p, true, h_diag_, number, p.dtype()},
-                           {"0.prev_flat_grad", p, false, prev_flat_grad_, vector},
-                           {"0.n_iter", p, true, n_iter_, number, kFloat64},
-                           {"0.func_evals", p, true, func_evals_, number, kFloat64}};
+  const tandem::detail::Shape vector{num_parameter_elements()}, number{};
+  std::vector<StateSlot> out = {{"0.d", p, false, d_, vector},
+                                {"0.t", p, true, t_, number, kFloat64},
+                                {"0.H_diag", p, true, h_diag_, number, p.dtype()},
+                                {"0.prev_flat_grad", p, false, prev_flat_grad_, vector},
+                                {"0.n_iter", p, true, n_iter_, number, kFloat64},
+                                {"0.func_evals", p, true, func_evals_, number, kFloat64}};
   for (size_t i = 0; i < old_dirs_.size(); ++i) {
     const std::string index = std::to_string(i).insert(0, 1, '.');  // insert() and not +, because gcc 12 warns about +
     out.push_back({"0.old_dirs" + index, p, false, old_dirs_[i], vector});

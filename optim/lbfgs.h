@@ -51,21 +51,21 @@ class LBFGS : public Optimizer {
     double loss;
     Tensor gradient;
   };
-  std::vector<Slot> slots() override;
+  std::vector<StateSlot> state_slots() override;
   void resize_state() override;
   void update(const OptimizerParamGroup&, size_t) override {}  // step() does all the work
   void check_options(const OptimizerOptions& options) const override;
   void check_parameters() const;
-  int64_t parameter_elements() const;
+  int64_t num_parameter_elements() const;
   Tensor flat_gradient() const;
   Evaluation evaluate(const LossClosure& closure) const;
   void move_parameters(double t) const;
   void update_history(const Tensor& gradient, int64_t history_size);
   Tensor compute_direction(const Tensor& gradient) const;
-  size_t history_count() const;
+  size_t history_length() const;
 
   Tensor d_, t_, h_diag_, prev_flat_grad_, n_iter_, func_evals_;
-  std::vector<Tensor> old_dirs_, old_stps_, ro_;  // size history_size; the first history_count() entries are defined
+  std::vector<Tensor> old_dirs_, old_stps_, ro_;  // size history_size; the first history_length() entries are defined
 };
 
 }  // namespace tandem::optim

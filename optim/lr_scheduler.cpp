@@ -13,7 +13,7 @@ void check_milestones(const char* op, const std::vector<int64_t>& milestones) {
     TANDEM_CHECK(milestones[i] > (i == 0 ? 0 : milestones[i - 1]), op,
                  ": milestones must be positive and strictly increasing, got ", IntArrayRef(milestones));
 }
-size_t count_reached(const std::vector<int64_t>& milestones, int64_t step) {
+size_t num_reached_milestones(const std::vector<int64_t>& milestones, int64_t step) {
   return static_cast<size_t>(std::upper_bound(milestones.begin(), milestones.end(), step) - milestones.begin());
 }
 
@@ -28,7 +28,7 @@ std::vector<int64_t> sort_milestones(std::vector<int64_t> milestones) {
 /// the current rate by factor(step) / factor(step - 1).
 LRScheduler::Schedule make_factor_schedule(std::function<double(int64_t)> factor) {
   return {.rate = [factor](int64_t step, double base) { return base * factor(step); },
-          .change =
+          .update_rate =
               [factor](int64_t step, double base, double current) {
                 const double before = step == 0 ? 1 : factor(step - 1), now = factor(step);
                 if (now == before) return current;
@@ -37,17 +37,17 @@ LRScheduler::Schedule make_factor_schedule(std::function<double(int64_t)> factor
 }
 /// Makes a schedule that computes each rate from the previous one. Its `rate` computes the rates of all previous steps
 /// first.
-LRScheduler::Schedule make_recursive_schedule(const LRScheduler::Change& change) {
+LRScheduler::Schedule make_recursive_schedule(const LRScheduler::RateUpdate& update_rate) {
   return {.rate =
-              [change](int64_t step, double base) {
+              [update_rate](int64_t step, double base) {
                 double rate = base;
-                for (int64_t i = 0; i <= step; ++i) rate = change(i, base, rate);
+                for (int64_t i = 0; i <= step; ++i) rate = update_rate(i, base, rate);
                 return rate;
               },
-          .change = change,
+          .update_rate = update_rate,
           .is_recursive = true};
 }
-double half_cosine(double base, double eta_min, double part) {
+double cosine_anneal(double base, double eta_min, double part) {
   return eta_min + (base - eta_min) * (1 + std::cos(std::numbers::pi * part)) / 2;
 }
 Optimizer& check_same_optimizer(const std::vector<LRScheduler>& schedulers) {
@@ -96,10 +96,10 @@ double LRScheduler::rate_at(int64_t step, double base) const {
   return schedule_.rate(step, base);
 }
 double LRScheduler::next_rate(int64_t step, double base, double current) const {
-  return schedule_.change ? schedule_.change(step, base, current) : rate_at(step, base);
+  return schedule_.update_rate ? schedule_.update_rate(step, base, current) : rate_at(step, base);
 }
-void LRScheduler::set_extra(int64_t step, size_t group, OptimizerOptions& options) const {
-  if (schedule_.extra) schedule_.extra(step, group, options);
+void LRScheduler::set_extra_options(int64_t step, size_t group, OptimizerOptions& options) const {
+  if (schedule_.extra_options) schedule_.extra_options(step, group, options);
 }
 void LRScheduler::set_rates() {
   std::vector<OptimizerParamGroup>& groups = optimizer_.param_groups();
@@ -107,10 +107,10 @@ void LRScheduler::set_rates() {
     OptimizerOptions& options = groups[i].options();
     const double base = groups[i].initial_lr();
     const double current = step_count_ == 0 ? base : options.get_lr();
-    if (schedule_.change && step_count_ > 0 && i < last_lr_.size() && current != last_lr_[i])
+    if (schedule_.update_rate && step_count_ > 0 && i < last_lr_.size() && current != last_lr_[i])
       schedule_.is_recursive = true;
     options.set_lr(schedule_.is_recursive ? next_rate(step_count_, base, current) : rate_at(step_count_, base));
-    set_extra(step_count_, i, options);
+    set_extra_options(step_count_, i, options);
   }
   last_lr_ = get_last_lr();
 }
@@ -129,7 +129,7 @@ StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma)
 MultiStepLR::MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma)
     : LRScheduler(optimizer,
                   make_factor_schedule([milestones = sort_milestones(std::move(milestones)), gamma](int64_t step) {
-                    return std::pow(gamma, static_cast<double>(count_reached(milestones, step)));
+                    return std::pow(gamma, static_cast<double>(num_reached_milestones(milestones, step)));
                   })) {}
 ExponentialLR::ExponentialLR(Optimizer& optimizer, double gamma)
     : LRScheduler(optimizer,
@@ -142,9 +142,9 @@ CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double
           {.rate =
                [=](int64_t step, double base) {
                  TANDEM_CHECK(T_max > 0, "CosineAnnealingLR: T_max is ", T_max, "; it must be positive");
-                 return half_cosine(base, eta_min, static_cast<double>(step) / static_cast<double>(T_max));
+                 return cosine_anneal(base, eta_min, static_cast<double>(step) / static_cast<double>(T_max));
                },
-           .change =
+           .update_rate =
                [=](int64_t step, double base, double current) {
                  const auto height = [&](int64_t at) {  // 1 + cos(pi * at / T_max) falls from 2 to 0
                    return 1 + std::cos(std::numbers::pi * static_cast<double>(at) / static_cast<double>(T_max));
@@ -168,7 +168,7 @@ CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(Optimizer& optimizer, i
         int64_t length = T_0;
         if (T_mult == 1) step %= T_0;
         for (; step >= length; length *= T_mult) step -= length;
-        return half_cosine(base, eta_min, static_cast<double>(step) / static_cast<double>(length));
+        return cosine_anneal(base, eta_min, static_cast<double>(step) / static_cast<double>(length));
       }) {}
 ConstantLR::ConstantLR(Optimizer& optimizer, double factor, int64_t total_iters)
     : LRScheduler(optimizer, make_factor_schedule([=](int64_t step) {
@@ -195,8 +195,8 @@ ChainedScheduler::ChainedScheduler(std::vector<LRScheduler> schedulers)
           for (const LRScheduler& s : schedulers) current = s.next_rate(step, base, current);
           return current;
         });
-        chain.extra = [schedulers](int64_t step, size_t group, OptimizerOptions& options) {
-          for (const LRScheduler& s : schedulers) s.set_extra(step, group, options);
+        chain.extra_options = [schedulers](int64_t step, size_t group, OptimizerOptions& options) {
+          for (const LRScheduler& s : schedulers) s.set_extra_options(step, group, options);
         };
         return chain;
       }()) {}
@@ -209,7 +209,7 @@ SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<LRScheduler> schedu
         check_milestones("SequentialLR", milestones);
         /// Returns the index of the schedule that is active in a step, and the step's number in that schedule.
         const auto at = [milestones](int64_t step) {
-          const size_t i = count_reached(milestones, step);
+          const size_t i = num_reached_milestones(milestones, step);
           return std::pair(i, step - (i == 0 ? 0 : milestones[i - 1]));
         };
         bool is_recursive = false;
@@ -219,17 +219,17 @@ SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<LRScheduler> schedu
                               const auto [i, own] = at(step);
                               return schedules[i].rate_at(own, base);
                             },
-                        .change =
+                        .update_rate =
                             [at, schedules](int64_t step, double base, double current) {
                               const auto [i, own] = at(step);
                               return own == 0 ? schedules[i].rate_at(0, base)
                                               : schedules[i].next_rate(own, base, current);
                             },
                         .is_recursive = is_recursive,
-                        .extra =
+                        .extra_options =
                             [at, schedules](int64_t step, size_t group, OptimizerOptions& options) {
                               const auto [i, own] = at(step);
-                              schedules[i].set_extra(own, group, options);
+                              schedules[i].set_extra_options(own, group, options);
                             }};
       }()) {}
 

@@ -12,17 +12,17 @@ class LRScheduler {
  public:
   using Rate = std::function<double(int64_t step, double base)>;
   /// Computes the new rate from the current one, so that several schedules can change the same rate.
-  using Change = std::function<double(int64_t step, double base, double current)>;
+  using RateUpdate = std::function<double(int64_t step, double base, double current)>;
   /// Sets options other than the rate in a step.
   using Extra = std::function<void(int64_t step, size_t group, OptimizerOptions& options)>;
   /// The functions that define a schedule.
   struct Schedule {
     /// Computes the rate from the number of steps and the base rate.
     Rate rate;
-    Change change = nullptr;    // if null, a step always sets `rate`
-    bool is_recursive = false;  // if true, a step calls `change`: `rate` is slow, or other code changed the rate
+    RateUpdate update_rate = nullptr;  // if null, a step always sets `rate`
+    bool is_recursive = false;  // if true, a step calls `update_rate`: `rate` is slow, or other code changed the rate
     /// Called after each change of the rate.
-    Extra extra = nullptr;
+    Extra extra_options = nullptr;
   };
   LRScheduler(Optimizer& optimizer, Rate rate);
   LRScheduler(Optimizer& optimizer, Schedule schedule);
@@ -40,7 +40,7 @@ class LRScheduler {
   /// Returns the rate that call number `step` computes from the rate `current`.
   double next_rate(int64_t step, double base, double current) const;
   /// Sets the options that the schedule controls besides the rate.
-  void set_extra(int64_t step, size_t group, OptimizerOptions& options) const;
+  void set_extra_options(int64_t step, size_t group, OptimizerOptions& options) const;
   /// Returns the optimizer whose rates the schedule sets.
   Optimizer& optimizer() const { return optimizer_; }
   /// Whether a step computes the new rate from the current one.

@@ -7,7 +7,7 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<NAdamOptions>;
 void NAdamOptions::visit(const Visitor& f) {
-  detail::visit_adam(*this, f);
+  detail::visit_adam_options(*this, f);
   f("momentum_decay", &momentum_decay());
   f("decoupled_weight_decay", &decoupled_weight_decay());
 }
@@ -24,7 +24,7 @@ NAdam::NAdam(std::vector<OptimizerParamGroup> groups, const NAdamOptions& defaul
   add_param_groups(std::move(groups));
 }
 void NAdam::check_options(const OptimizerOptions& options) const {
-  const auto& o = detail::check_adam<NAdamOptions>("NAdam", options);
+  const auto& o = detail::check_adam_options<NAdamOptions>("NAdam", options);
   detail::check_not_negative("NAdam", "momentum_decay value", o.momentum_decay());
 }
 double NAdam::initial_value(const OptimizerOptions&, size_t entry) const { return entry == 0 ? 1 : 0; }

@@ -12,9 +12,9 @@ struct PhasePosition {
   size_t phase;
   double fraction;
 };
-struct Cycle {
+struct CycleSchedule {
   std::vector<double> phase_ends;  // last step of each phase
-  bool cosine;
+  bool is_cosine;
 
   PhasePosition find_position(int64_t step) const {
     const auto at = static_cast<double>(step), last = phase_ends.back();
@@ -27,7 +27,7 @@ struct Cycle {
     return {phase, length == 0 ? 1 : (at - start) / length};
   }
   double anneal(double start, double end, double fraction) const {
-    if (!cosine) return (end - start) * fraction + start;
+    if (!is_cosine) return (end - start) * fraction + start;
     return end + (start - end) / 2 * (std::cos(std::numbers::pi * fraction) + 1);
   }
 };
@@ -84,7 +84,7 @@ OneCycleLR::OneCycleLR(Optimizer& optimizer, detail::PerGroup max_lr, std::optio
         }
         for (size_t i = 0; i < groups.size(); ++i) groups[i].set_initial_lr(highest[i] / div_factor);
 
-        Cycle cycle{{pct_start * steps - 1}, anneal_strategy == "cos"};
+        CycleSchedule cycle{{pct_start * steps - 1}, anneal_strategy == "cos"};
         if (three_phase) cycle.phase_ends.push_back(2 * pct_start * steps - 2);
         cycle.phase_ends.push_back(steps - 1);
         Schedule schedule;
@@ -96,7 +96,7 @@ OneCycleLR::OneCycleLR(Optimizer& optimizer, detail::PerGroup max_lr, std::optio
           return phase == 1 ? cycle.anneal(peak, base, fraction) : cycle.anneal(base, bottom, fraction);
         };
         if (cycle_momentum)
-          schedule.extra = [=](int64_t step, size_t i, OptimizerOptions& options) {
+          schedule.extra_options = [=](int64_t step, size_t i, OptimizerOptions& options) {
             TANDEM_CHECK(i < low.size(),
                          "OneCycleLR: a parameter group was added to the optimizer after the scheduler was "
                          "constructed; add all groups first");

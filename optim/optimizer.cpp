@@ -182,23 +182,23 @@ void Optimizer::update_parameters(const OptimizerParamGroup& group, size_t first
 }
 Tensor Optimizer::master_weights(const char* op, const OptimizerOptions& options, size_t k) {
   MasterWeights& master = master_weights_[k];
-  if (!options.get_master_weights() || !is_half(parameters_[k].dtype())) {
+  if (!options.get_master_weights() || !is_reduced_floating_point(parameters_[k].dtype())) {
     if (master.weights.defined()) master = {};
     return {};
   }
   const Tensor p = parameters_[k].detach();
   if (!master.weights.defined()) {
     check_not_recorded(op, "its first step allocates the master weights; run one step before the capture");
-    master.weights = detail::with_strides_of(p.to(kFloat32), p);
+    master.weights = detail::match_strides(p.to(kFloat32), p);
   } else {
-    master.weights = detail::with_strides_of(master.weights.to(p.device()), p);
+    master.weights = detail::match_strides(master.weights.to(p.device()), p);
     if (master.version != p._version())
       master.weights.copy_(where(master.weights.to(p.dtype()) == p, master.weights, p.to(kFloat32)));
   }
   master.in_step = true;
   return master.weights;
 }
-void Optimizer::step_some(std::vector<size_t> numbers) {
+void Optimizer::step_parameters(std::vector<size_t> numbers) {
   const NoGradGuard guard;
   const OpSpan span([&] { return class_name(*this) + ".step"; });
   std::sort(numbers.begin(), numbers.end());
@@ -222,8 +222,8 @@ void Optimizer::set_lr(double lr) {
   for (OptimizerParamGroup& group : groups_) group.options().set_lr(lr);
 }
 
-std::vector<Optimizer::Slot> Optimizer::all_slots() {
-  std::vector<Slot> all = slots();
+std::vector<Optimizer::StateSlot> Optimizer::all_slots() {
+  std::vector<StateSlot> all = state_slots();
   for (size_t k = 0; k < master_weights_.size(); ++k)
     all.push_back(
         {std::to_string(k) + ".master_param", parameters_[k], false, master_weights_[k].weights, {}, kFloat32});
@@ -231,7 +231,7 @@ std::vector<Optimizer::Slot> Optimizer::all_slots() {
 }
 std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
   std::vector<std::pair<std::string, Tensor>> out;
-  for (const Slot& slot : const_cast<Optimizer*>(this)->all_slots())
+  for (const StateSlot& slot : const_cast<Optimizer*>(this)->all_slots())
     if (slot.tensor.defined()) out.emplace_back(slot.name, slot.tensor);
   return out;
 }
@@ -239,27 +239,27 @@ void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& st
   const NoGradGuard guard;
   std::vector<OptimizerParamGroup> trial = groups_;
   apply_settings(settings, trial);
-  const std::vector<Slot> slots = all_slots();
+  const std::vector<StateSlot> state_slots = all_slots();
   std::set<const TensorImpl*> wide;  // half parameters whose state is float32
   for (const OptimizerParamGroup& group : trial)
     if (group.options().get_master_weights())
       for (const Tensor& p : group.params())
-        if (is_half(p.dtype())) wide.insert(p.impl());
-  std::vector<Tensor> loaded(slots.size());
+        if (is_reduced_floating_point(p.dtype())) wide.insert(p.impl());
+  std::vector<Tensor> loaded(state_slots.size());
   for (const auto& entry : state) {
     const auto& [name, tensor] = entry;
-    const auto at =
-        std::find_if(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.name == entry.first; });
-    TANDEM_CHECK(at != slots.end(), "load_state: this optimizer has no state named '", name, "'; it has ",
+    const auto at = std::find_if(state_slots.begin(), state_slots.end(),
+                                 [&](const StateSlot& slot) { return slot.name == entry.first; });
+    TANDEM_CHECK(at != state_slots.end(), "load_state: this optimizer has no state named '", name, "'; it has ",
                  parameters_.size(),
                  " parameters; the state must come from an optimizer of the same class and parameters");
-    const Shape sizes = at->sizes ? *at->sizes : at->scalar ? Shape() : Shape(at->parameter.sizes());
-    const bool is_wide = at->scalar || wide.count(at->parameter.impl());
+    const Shape sizes = at->sizes ? *at->sizes : at->is_scalar ? Shape() : Shape(at->parameter.sizes());
+    const bool is_wide = at->is_scalar || wide.count(at->parameter.impl());
     const DType dtype = at->dtype ? *at->dtype : is_wide ? kFloat32 : at->parameter.dtype();
     TANDEM_CHECK(tensor.sizes() == sizes, "load_state: '", name, "' is ", tensor.sizes(), "; accepted: ", sizes);
-    loaded[static_cast<size_t>(at - slots.begin())] = tensor.detach().to(at->parameter.device(), dtype).clone();
+    loaded[static_cast<size_t>(at - state_slots.begin())] = tensor.detach().to(at->parameter.device(), dtype).clone();
   }
-  for (size_t i = 0; i < slots.size(); ++i) slots[i].tensor = loaded[i];
+  for (size_t i = 0; i < state_slots.size(); ++i) state_slots[i].tensor = loaded[i];
   for (MasterWeights& master : master_weights_) master.version.reset();  // the parameters may be others
   apply_settings(settings, groups_);
 }

@@ -123,15 +123,15 @@ class Optimizer {
   virtual Tensor step(const LossClosure& closure = nullptr);
   /// Updates some of parameters(), given by their indices, if they have gradients; bit-equal to step().
   /// Does nothing for LBFGS, whose step() does all the work itself.
-  void step_some(std::vector<size_t> numbers);
+  void step_parameters(std::vector<size_t> numbers);
   /// Makes a step whose kernels change nothing, neither parameters nor state, if `found_inf` (float32, one element) is
   /// not 0. The host does not read it, so a Graph can record the step. amp::GradScaler calls this function.
   /// @param gradient_factor  multiplies the gradients (float32, one element); undefined: 1
   /// @throws Error as step(), and for a gradient_factor if the optimizer does not support it (see
   /// supports_found_inf())
   void step_unless(const Tensor& found_inf, const Tensor& gradient_factor = {});
-  /// Makes step() throw from now on, because `owner` (for example "DDP 1") updates parameters by step_some(). An empty
-  /// `owner` allows step() again.
+  /// Makes step() throw from now on, because `owner` (for example "DDP 1") updates parameters by step_parameters(). An
+  /// empty `owner` allows step() again.
   void set_step_owner(std::string owner);
   /// Returns the name passed to set_step_owner(); empty if the program calls step() itself.
   const std::string& step_owner() const { return step_owner_; }
@@ -180,17 +180,17 @@ class Optimizer {
   void add_param_groups(std::vector<OptimizerParamGroup> groups);
 
   /// A member variable of the optimizer that can hold a state tensor of a parameter.
-  struct Slot {
+  struct StateSlot {
     std::string name;
     const Tensor& parameter;
-    bool scalar;  // whether the state is a 0-dim number, such as a step count
+    bool is_scalar;  // whether the state is a 0-dim number, such as a step count
     Tensor& tensor;
     // sizes of the state; nullopt: 0-dim if scalar, else the parameter's sizes
     std::optional<tandem::detail::Shape> sizes = {};
     // dtype of the state; nullopt: float32 if scalar, else the parameter's dtype
     std::optional<DType> dtype = {};
   };
-  virtual std::vector<Slot> slots() = 0;
+  virtual std::vector<StateSlot> state_slots() = 0;
   /// Whether update() obeys gradient_scaling(). If not, step_unless() reads found_inf on the host.
   virtual bool supports_found_inf() const { return false; }
   /// Returns the float32 master weights of parameters()[k], with the parameter's strides; undefined if the parameter
@@ -219,7 +219,7 @@ class Optimizer {
     bool in_step = false;             // whether the step in progress updates the weights
   };
   void update_parameters(const OptimizerParamGroup& group, size_t first);
-  std::vector<Slot> all_slots();
+  std::vector<StateSlot> all_slots();
   void apply_settings(Settings settings, std::vector<OptimizerParamGroup>& groups) const;
   std::unique_ptr<OptimizerOptions> defaults_;
   std::vector<OptimizerParamGroup> groups_;

@@ -7,7 +7,7 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<RAdamOptions>;
 void RAdamOptions::visit(const Visitor& f) {
-  detail::visit_adam(*this, f);
+  detail::visit_adam_options(*this, f);
   f("decoupled_weight_decay", &decoupled_weight_decay());
 }
 
@@ -16,7 +16,9 @@ RAdam::RAdam(std::vector<OptimizerParamGroup> groups, const RAdamOptions& defaul
                         defaults.clone()) {
   add_param_groups(std::move(groups));
 }
-void RAdam::check_options(const OptimizerOptions& options) const { detail::check_adam<RAdamOptions>("RAdam", options); }
+void RAdam::check_options(const OptimizerOptions& options) const {
+  detail::check_adam_options<RAdamOptions>("RAdam", options);
+}
 
 std::vector<Tensor> RAdam::coefficients(const OptimizerOptions&, const HyperparameterTensors& n) const {
   const Tensor power2 = n.beta2.pow(n.steps), correction2 = 1 - power2;

@@ -47,11 +47,11 @@ void ReduceLROnPlateauScheduler::step(double metric) {
     num_bad_epochs_ = 0;
   }
   if (num_bad_epochs_ <= patience_) return;
-  reduce();
+  reduce_lr();
   cooldown_counter_ = cooldown_;
   num_bad_epochs_ = 0;
 }
-void ReduceLROnPlateauScheduler::reduce() {
+void ReduceLROnPlateauScheduler::reduce_lr() {
   std::vector<OptimizerParamGroup>& groups = optimizer_.param_groups();
   for (size_t i = 0; i < groups.size(); ++i) {
     const double before = groups[i].options().get_lr();

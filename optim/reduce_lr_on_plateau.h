@@ -35,7 +35,7 @@ class ReduceLROnPlateauScheduler {
 
  private:
   bool is_better(double metric) const;
-  void reduce();
+  void reduce_lr();
   Optimizer& optimizer_;
   SchedulerMode mode_;
   ThresholdMode threshold_mode_;

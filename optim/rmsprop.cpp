@@ -27,7 +27,7 @@ RMSprop::RMSprop(std::vector<OptimizerParamGroup> groups, const RMSpropOptions& 
   add_param_groups(std::move(groups));
 }
 void RMSprop::check_options(const OptimizerOptions& options) const {
-  const auto& o = detail::options_as<RMSpropOptions>("RMSprop", options);
+  const auto& o = detail::cast_options<RMSpropOptions>("RMSprop", options);
   detail::check_not_negative("RMSprop", "learning rate", o.lr());
   detail::check_not_negative("RMSprop", "alpha value", o.alpha());
   detail::check_not_negative("RMSprop", "epsilon value", o.eps());

@@ -28,7 +28,7 @@ Rprop::Rprop(std::vector<OptimizerParamGroup> groups, const RpropOptions& defaul
   add_param_groups(std::move(groups));
 }
 void Rprop::check_options(const OptimizerOptions& options) const {
-  const auto& o = detail::options_as<RpropOptions>("Rprop", options);
+  const auto& o = detail::cast_options<RpropOptions>("Rprop", options);
   detail::check_not_negative("Rprop", "learning rate", o.lr());
   const auto [minus, plus] = o.etas();
   TANDEM_CHECK(0 < minus && minus < 1 && 1 < plus, "Rprop: Invalid eta values: ", minus, ", ", plus,

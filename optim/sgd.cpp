@@ -23,7 +23,7 @@ SGD::SGD(std::vector<OptimizerParamGroup> groups, const SGDOptions& defaults) : 
   add_param_groups(std::move(groups));
 }
 void SGD::check_options(const OptimizerOptions& options) const {
-  const auto& o = detail::options_as<SGDOptions>("SGD", options);
+  const auto& o = detail::cast_options<SGDOptions>("SGD", options);
   detail::check_not_negative("SGD", "learning rate", o.lr());
   detail::check_not_negative("SGD", "momentum value", o.momentum());
   detail::check_not_negative("SGD", "weight_decay value", o.weight_decay());
@@ -86,8 +86,8 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
       (b.half_copies[i].defined() ? b.half_copies : b.weights)[i].bump_version();
   }
 }
-std::vector<Optimizer::Slot> SGD::slots() {
-  std::vector<Slot> out;
+std::vector<Optimizer::StateSlot> SGD::state_slots() {
+  std::vector<StateSlot> out;
   for (size_t i = 0; i < momenta_.size(); ++i)
     out.push_back({std::to_string(i) + ".momentum_buffer", parameters()[i], false, momenta_[i]});
   return out;

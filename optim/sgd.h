@@ -27,7 +27,7 @@ class SGD : public Optimizer {
       : SGD(std::vector<OptimizerParamGroup>{std::move(parameters)}, defaults) {}
 
  private:
-  std::vector<Slot> slots() override;
+  std::vector<StateSlot> state_slots() override;
   void update(const OptimizerParamGroup& group, size_t first) override;
   void resize_state() override;
   bool supports_found_inf() const override { return true; }

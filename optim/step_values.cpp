@@ -10,17 +10,17 @@
 namespace tandem::optim::detail {
 
 // Size of the memory in 64-bit words. AdamValues is the largest struct that is stored.
-constexpr int64_t kWords = static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));
+constexpr int64_t kNumWords = static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));
 
 StepValues::StepValues(Device device) {
   const cuda::UncapturedGuard guard;  // the memory may be allocated while a Graph is captured
-  memory_ = core::empty({kWords}, kFloat64, device);
+  memory_ = core::empty({kNumWords}, kFloat64, device);
 }
 
 void StepValues::write_words(ArrayRef<uint64_t> words) {
-  if (std::equal(words.begin(), words.end(), written_.begin(), written_.end())) return;
+  if (std::equal(words.begin(), words.end(), last_written_words_.begin(), last_written_words_.end())) return;
   TANDEM_DISPATCH(memory_.device(), store_words, words, memory_);
-  written_.assign(words.begin(), words.end());
+  last_written_words_.assign(words.begin(), words.end());
 }
 
 /// Returns the first `count` words, but with the numbers of `last` as their last ones.

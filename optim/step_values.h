@@ -32,7 +32,7 @@ class StepValues {
   void write_words(ArrayRef<uint64_t> words);
   Tensor with_last_words(size_t count, const Tensor& last) const;
   Tensor memory_;
-  std::vector<uint64_t> written_;
+  std::vector<uint64_t> last_written_words_;
 };
 
 }  // namespace tandem::optim::detail

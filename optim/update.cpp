@@ -9,7 +9,7 @@ namespace tandem::optim::detail {
 /// group, but did not wrap its model in DistributedDataParallel.
 void warn_if_ranks_never_communicate() {
   RankState& state = ThreadContext::current().rank_state();
-  if (state.world_size > 1 && state.collective_count == 0 && !state.warned_of_no_collective.exchange(true))
+  if (state.world_size > 1 && state.num_collectives == 0 && !state.has_warned_of_no_collective.exchange(true))
     std::fprintf(
         stderr,
         "tandem: warning: the optimizer makes a step in a group of %d ranks that have not communicated: each rank "

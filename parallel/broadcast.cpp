@@ -43,7 +43,7 @@ bool FlatBuffers::has_same_layout(const std::vector<Tensor>& tensors) const {
   return std::equal(tensors.begin(), tensors.end(), tensors_.begin(), tensors_.end(),
                     [](const Tensor& a, const Tensor& b) {
                       return a.dtype() == b.dtype() && a.sizes() == b.sizes() &&
-                             (a.strides() == b.strides() || !core::is_dense(*a.impl()));
+                             (a.strides() == b.strides() || !core::is_non_overlapping_and_dense(*a.impl()));
                     });
 }
 

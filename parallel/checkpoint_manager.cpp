@@ -21,12 +21,12 @@ namespace fs = std::filesystem;
 using serialize::InputArchive;
 using serialize::OutputArchive;
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kFormatVersion = 1;
 constexpr char kNamePrefix[] = "step_", kNameSuffix[] = ".pt", kTempSuffix[] = ".pt.tmp.";
 
 /// Lists the random streams from which the operations of a rank draw, by device: the device's own stream, and the
 /// streams that DataParallel gives to shards and DDP to ranks.
-std::vector<std::pair<Device, uint64_t>> list_random_streams(int rank) {
+std::vector<std::pair<Device, uint64_t>> list_rng_streams(int rank) {
   std::vector<std::pair<Device, uint64_t>> out;
   for (const DeviceType type : {kCPU, kCUDA}) {
     const int devices = device_count(type);
@@ -48,20 +48,20 @@ detail::PhiloxState unpack_generator_state(const IValue& value) {
                " numbers; expected 3 (seed, stream and offset)");
   return {static_cast<uint64_t>(numbers[0]), static_cast<uint64_t>(numbers[1]), static_cast<uint64_t>(numbers[2])};
 }
-std::string stream_key(Device device, uint64_t stream) { return device.str() + " " + std::to_string(stream); }
+std::string rng_stream_key(Device device, uint64_t stream) { return device.str() + " " + std::to_string(stream); }
 
 IValue pack_random_state(int rank) {
   IValue out = IValue::dict();
-  for (const auto& [device, stream] : list_random_streams(rank))
-    out.insert(stream_key(device, stream), pack_state(default_generator(device, stream)));
+  for (const auto& [device, stream] : list_rng_streams(rank))
+    out.insert(rng_stream_key(device, stream), pack_state(default_generator(device, stream)));
   return out;
 }
 /// Restores the default generators. A stream that the checkpoint does not have continues at the offset of the device's
 /// first stream, because all streams are at about the same offset.
 void restore_random_state(const IValue& value, int rank) {
-  for (const auto& [device, stream] : list_random_streams(rank)) {
-    const IValue* found = value.find(stream_key(device, stream));
-    if (!found) found = value.find(stream_key(device, 0));
+  for (const auto& [device, stream] : list_rng_streams(rank)) {
+    const IValue* found = value.find(rng_stream_key(device, stream));
+    if (!found) found = value.find(rng_stream_key(device, 0));
     if (!found) continue;  // the checkpoint was saved on a machine without this device
     detail::PhiloxState state = unpack_generator_state(*found);
     state.stream = stream;
@@ -123,8 +123,8 @@ CheckpointManager::CheckpointManager(std::string folder, CheckpointOptions optio
   }
 }
 
-void CheckpointManager::add_part(Part part) {
-  for (const Part& other : parts_)
+void CheckpointManager::add_part(CheckpointPart part) {
+  for (const CheckpointPart& other : parts_)
     TANDEM_CHECK(other.name != part.name, "CheckpointManager: a part named '", part.name,
                  "' was already added; use another name");
   TANDEM_CHECK(part.name != "random", "CheckpointManager: the name 'random' is reserved for the default generators");
@@ -167,10 +167,10 @@ std::vector<int64_t> CheckpointManager::steps() const {
   return out;
 }
 
-IValue CheckpointManager::pack_state(bool per_rank) const {
+IValue CheckpointManager::pack_state(bool is_per_rank) const {
   IValue out = IValue::dict();
-  for (const Part& part : parts_) {
-    if (part.per_rank != per_rank) continue;
+  for (const CheckpointPart& part : parts_) {
+    if (part.is_per_rank != is_per_rank) continue;
     OutputArchive archive;
     part.save(archive);
     out.insert(part.name, archive.value());
@@ -184,7 +184,7 @@ void CheckpointManager::write_checkpoint(int64_t step, const IValue& shared,
                path_of(there.back()),
                ", which another run has written; move newer checkpoints out of the folder first");
   OutputArchive file;
-  file.write("tandem_checkpoint", IValue(kVersion));
+  file.write("tandem_checkpoint", IValue(kFormatVersion));
   file.write("step", IValue(step));
   file.write("shared", shared);
   IValue ranks = IValue::list({});
@@ -203,14 +203,14 @@ void CheckpointManager::lock_folder() {
 void CheckpointManager::save(int64_t step) {
   TANDEM_CHECK(step >= 0, "CheckpointManager: the step is ", step, "; accepted: 0 or more");
   const distributed::ProcessGroupPtr group = this->group();
-  IValue mine = pack_state(/*per_rank=*/true);
+  IValue mine = pack_state(/*is_per_rank=*/true);
   mine.insert("random", pack_random_state(group ? group->rank() : 0));
   const std::vector<char> bytes = pickle_save(mine);
   std::vector<std::string> rank_states{{bytes.begin(), bytes.end()}};
   if (group) rank_states = distributed::all_gather_bytes(rank_states[0], group);
   run_on_rank_0(group, [&] {
     lock_folder();
-    write_checkpoint(step, pack_state(/*per_rank=*/false), rank_states);
+    write_checkpoint(step, pack_state(/*is_per_rank=*/false), rank_states);
     return std::string();
   });
 }
@@ -220,8 +220,8 @@ void CheckpointManager::check_archive(const InputArchive& archive, int64_t step)
   IValue version;
   TANDEM_CHECK(archive.try_read("tandem_checkpoint", version) && version.isInt(), path,
                " is not a checkpoint of Tandem; accepted: a file that a CheckpointManager wrote");
-  TANDEM_CHECK(version.toInt() == kVersion, path, " has checkpoint version ", version.toInt(),
-               "; accepted: ", kVersion);
+  TANDEM_CHECK(version.toInt() == kFormatVersion, path, " has checkpoint version ", version.toInt(),
+               "; accepted: ", kFormatVersion);
   const int64_t stored_step = read_int(archive, "step");
   TANDEM_CHECK(stored_step == step, path, " holds step ", stored_step,
                ", which does not match its name; it may have been renamed, so rename it back");
@@ -229,18 +229,18 @@ void CheckpointManager::check_archive(const InputArchive& archive, int64_t step)
   archive.read("shared", shared);
   archive.read("ranks", ranks);
   ranks.read("0", one);
-  for (const bool per_rank : {false, true}) {
+  for (const bool is_per_rank : {false, true}) {
     std::vector<std::string> mine, there;
-    for (const Part& part : parts_)
-      if (part.per_rank == per_rank) mine.push_back(part.name);
-    for (const std::string& name : (per_rank ? one : shared).keys())
+    for (const CheckpointPart& part : parts_)
+      if (part.is_per_rank == is_per_rank) mine.push_back(part.name);
+    for (const std::string& name : (is_per_rank ? one : shared).keys())
       if (name != "random") there.push_back(name);
     TANDEM_CHECK(std::set(mine.begin(), mine.end()) == std::set(there.begin(), there.end()), path, " holds ",
-                 join_quoted(there), per_rank ? " of each rank" : "", ", but this program has added ",
+                 join_quoted(there), is_per_rank ? " of each rank" : "", ", but this program has added ",
                  join_quoted(mine), "; accepted: the same names in both");
   }
 }
-std::string CheckpointManager::read_checked(int64_t step) const {
+std::string CheckpointManager::read_and_check(int64_t step) const {
   const std::string path = path_of(step);
   std::ifstream file(path, std::ios::binary);
   TANDEM_CHECK(file, "CheckpointManager: cannot read the file ", path, ": ", std::strerror(errno));
@@ -260,9 +260,9 @@ int64_t CheckpointManager::load_checkpoint(const std::string& bytes) {
   const int rank = group ? group->rank() : 0;
   detail::with_error_context(path_of(step), [&] {
     ranks.read(std::to_string(rank < static_cast<int>(ranks.keys().size()) ? rank : 0), mine);
-    for (const Part& part : parts_) {
+    for (const CheckpointPart& part : parts_) {
       InputArchive one;
-      (part.per_rank ? mine : shared).read(part.name, one);
+      (part.is_per_rank ? mine : shared).read(part.name, one);
       part.load(one);
     }
     IValue random;
@@ -275,7 +275,7 @@ int64_t CheckpointManager::load_checkpoint(const std::string& bytes) {
 std::optional<int64_t> CheckpointManager::restore(bool or_before) {
   const std::string bytes = run_on_rank_0(group(), [&] {
     for (std::vector<int64_t> there = steps(); !there.empty(); there.pop_back()) try {
-        return read_checked(there.back());
+        return read_and_check(there.back());
       } catch (const Error& error) {
         if (!or_before && there.size() > 1)
           throw Error(std::string(error.what()) +
@@ -292,7 +292,7 @@ std::optional<int64_t> CheckpointManager::restore(bool or_before) {
   return load_checkpoint(bytes);
 }
 void CheckpointManager::restore_step(int64_t step) {
-  load_checkpoint(run_on_rank_0(group(), [&] { return read_checked(step); }));
+  load_checkpoint(run_on_rank_0(group(), [&] { return read_and_check(step); }));
 }
 
 }  // namespace tandem

@@ -92,23 +92,23 @@ class CheckpointManager {
   std::string path_of(int64_t step) const;
 
  private:
-  struct Part {
+  struct CheckpointPart {
     std::string name;
-    bool per_rank;
+    bool is_per_rank;
     std::function<void(serialize::OutputArchive&)> save;
     std::function<void(serialize::InputArchive&)> load;
   };
-  void add_part(Part part);
+  void add_part(CheckpointPart part);
   distributed::ProcessGroupPtr group() const;
-  IValue pack_state(bool per_rank) const;
+  IValue pack_state(bool is_per_rank) const;
   void lock_folder();
   void write_checkpoint(int64_t step, const IValue& shared, const std::vector<std::string>& rank_states) const;
   void check_archive(const serialize::InputArchive& archive, int64_t step) const;
-  std::string read_checked(int64_t step) const;
+  std::string read_and_check(int64_t step) const;
   int64_t load_checkpoint(const std::string& bytes);
   std::string folder_;
   CheckpointOptions options_;
-  std::vector<Part> parts_;
+  std::vector<CheckpointPart> parts_;
   std::shared_ptr<detail::FolderLock> folder_lock_;  // held by rank 0 from its first save() on
 };
 

@@ -20,7 +20,7 @@ Tensor CommFuture::wait() {
 namespace {
 /// Averages a bucket in a narrower dtype. Divides the gradients before they are converted and summed, because a sum
 /// over many ranks that is divided afterwards could exceed the dtype's range even if the average does not.
-CommFuture average_as(DType dtype, const distributed::ProcessGroupPtr& group, const GradBucket& bucket) {
+CommFuture average_in_dtype(DType dtype, const distributed::ProcessGroupPtr& group, const GradBucket& bucket) {
   const NoGradGuard guard;
   const Tensor narrow = Tensor(bucket.buffer()).mul_(1.0 / group->size()).to(dtype);
   return {group->all_reduce(narrow, distributed::ReduceOp::SUM, bucket.about()), narrow};
@@ -31,10 +31,10 @@ CommFuture allreduce_hook(const distributed::ProcessGroupPtr& group, const GradB
   return {group->all_reduce(bucket.buffer(), distributed::ReduceOp::AVG, bucket.about()), bucket.buffer()};
 }
 CommFuture fp16_compress_hook(const distributed::ProcessGroupPtr& group, const GradBucket& bucket) {
-  return average_as(kFloat16, group, bucket);
+  return average_in_dtype(kFloat16, group, bucket);
 }
 CommFuture bf16_compress_hook(const distributed::ProcessGroupPtr& group, const GradBucket& bucket) {
-  return average_as(kBFloat16, group, bucket);
+  return average_in_dtype(kBFloat16, group, bucket);
 }
 
 }  // namespace tandem::nn::parallel

@@ -36,14 +36,14 @@ std::string describe_imbalance(const std::vector<DeviceCapacity>& devices) {
   constexpr double kMinRatio = 0.75;
   const auto describe = [](const DeviceCapacity& d) {
     std::ostringstream out;
-    out << d.device << " (" << d.name << ", " << (d.memory >> 20) << " MiB, " << d.multiprocessors
+    out << d.device << " (" << d.name << ", " << (d.memory >> 20) << " MiB, " << d.multi_processor_count
         << " multiprocessors)";
     return out.str();
   };
   for (const DeviceCapacity& small : devices)
     for (const DeviceCapacity& large : devices)
       if (static_cast<double>(small.memory) < kMinRatio * static_cast<double>(large.memory) ||
-          small.multiprocessors < kMinRatio * large.multiprocessors)
+          small.multi_processor_count < kMinRatio * large.multi_processor_count)
         return describe(small) + " has less than 75 % of the memory or the multiprocessors of " + describe(large) +
                ", and all devices wait for the slowest; leave it out (device_ids), or give it fewer rows (chunk_sizes)";
   return "";
@@ -53,7 +53,7 @@ void check_balance(const std::vector<Device>& devices) {
   for (const Device device : devices) {
     if (!device.is_cuda()) return;
     const auto& properties = cuda::get_device_properties(device);
-    all.push_back({device, properties.name, properties.memory, properties.multiprocessors});
+    all.push_back({device, properties.name, properties.memory, properties.multi_processor_count});
   }
   if (const std::string text = describe_imbalance(all); !text.empty())
     std::fprintf(stderr, "tandem: warning: DataParallel: %s\n", text.c_str());
@@ -66,7 +66,7 @@ void check_chunk_sizes(const std::vector<int64_t>& chunk_sizes, size_t devices) 
                " device(s); accepted: a positive size for each device, or none");
 }
 
-std::shared_ptr<Module> clone_to(const Module& module, Device device) {
+std::shared_ptr<Module> clone_to_device(const Module& module, Device device) {
   Generator scratch;
   const GeneratorGuard guard(scratch);
   return module.clone(device);

@@ -33,7 +33,7 @@ namespace detail {
 /// Type in which an input is stored for one replica. An input that contains tensors is copied, and the copy holds the
 /// shard; any other input is a reference to the original.
 template <class T>
-using ShardArgument = std::conditional_t<TensorTree<std::decay_t<T>>::kHolds, std::decay_t<T>, const T&>;
+using ShardArgument = std::conditional_t<TensorTree<std::decay_t<T>>::kHasTensors, std::decay_t<T>, const T&>;
 
 /// Appends the keys of maps to a list. visit_tensors() calls it for every tensor and map key.
 struct MapKeyCollector {
@@ -78,7 +78,7 @@ struct DeviceCapacity {
   Device device;
   std::string name;
   int64_t memory;  // bytes
-  int multiprocessors;
+  int multi_processor_count;
 };
 /// Returns a warning if a device has less than three quarters of the memory or multiprocessors of another one,
 /// otherwise an empty string.
@@ -88,7 +88,7 @@ void check_balance(const std::vector<Device>& devices);
 /// @throws Error unless chunk_sizes is empty, or has one positive number for each device
 void check_chunk_sizes(const std::vector<int64_t>& chunk_sizes, size_t devices);
 /// Returns module.clone(device), without using the caller's random number generator.
-std::shared_ptr<Module> clone_to(const Module& module, Device device);
+std::shared_ptr<Module> clone_to_device(const Module& module, Device device);
 
 template <class M> std::vector<std::shared_ptr<M>> make_replicas(const M& module, const std::vector<Device>& devices) {
   static_assert(kHasClone<M>,
@@ -97,13 +97,14 @@ template <class M> std::vector<std::shared_ptr<M>> make_replicas(const M& module
   std::vector<std::shared_ptr<M>> replicas;
   replicas.reserve(devices.size());
   for (const Device device : devices) {
-    replicas.push_back(std::dynamic_pointer_cast<M>(clone_to(module, device)));
+    replicas.push_back(std::dynamic_pointer_cast<M>(clone_to_device(module, device)));
     TANDEM_CHECK(replicas.back(), "DataParallel: clone() of ", module.name(),
                  " returned a module of another type; the class must derive from nn::Cloneable of itself");
   }
   return replicas;
 }
-template <class M> std::vector<std::shared_ptr<Module>> as_modules(const std::vector<std::shared_ptr<M>>& modules) {
+template <class M>
+std::vector<std::shared_ptr<Module>> to_module_pointers(const std::vector<std::shared_ptr<M>>& modules) {
   return {modules.begin(), modules.end()};
 }
 }  // namespace detail
@@ -188,7 +189,8 @@ template <class M> class DataParallel : public detail::WrapperModule {
   void refresh() {
     replicas_ = make_replicas_({devices_.begin() + 1, devices_.end()});
     replicas_.insert(replicas_.begin(), module_);
-    replica_tensors_ = tandem::detail::Owned(new detail::Replicas(*module_, detail::as_modules(replicas_), devices_));
+    replica_tensors_ =
+        tandem::detail::OwnedPtr(new detail::Replicas(*module_, detail::to_module_pointers(replicas_), devices_));
   }
 
   /// Calls module(inputs...), hooks included, on each shard. Tensors in the inputs are split along one dimension each
@@ -203,7 +205,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
     const auto outputs = apply_to_shards(
         [](ModuleType& net, const auto&... shard) { return tandem::detail::call_module(net, shard...); }, inputs...);
     using Output = typename std::decay_t<decltype(outputs)>::value_type;
-    static_assert(TensorTree<Output>::kOnly,
+    static_assert(TensorTree<Output>::kHasOnlyTensors,
                   "DataParallel gathers what forward() returns: a tensor, or a vector, pair, tuple or map of tensors, "
                   "or a struct with tensor_parts()");
     std::vector<std::vector<Tensor>> shards;
@@ -213,9 +215,9 @@ template <class M> class DataParallel : public detail::WrapperModule {
       TANDEM_CHECK(detail::collect_map_keys(output) == keys, "DataParallel: replica 0 returned {", keys,
                    "} and replica ", shards.size(), " {", detail::collect_map_keys(output),
                    "}; all must return the same keys");
-      shards.push_back(tandem::detail::tensors_of(output));
+      shards.push_back(tandem::detail::collect_tree_tensors(output));
     }
-    return tandem::detail::with_tensors(outputs[0], detail::gather_batch(shards, output_device_, options_.dim()));
+    return tandem::detail::replace_tensors(outputs[0], detail::gather_batch(shards, output_device_, options_.dim()));
   }
   /// Calls forward(inputs...) with the hooks of this wrapper.
   template <class... Inputs> auto operator()(const Inputs&... inputs) {
@@ -264,7 +266,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
         output_device_(output_device.value_or(devices_[0])),
         options_(options),
         make_replicas_(std::move(make)),
-        threads_(devices_) {
+        device_threads_(devices_) {
     tandem::detail::check_device_exists(output_device_);
     TANDEM_CHECK(options_.device_ids().empty(), "DataParallel: both a list of devices and device_ids are given; ",
                  "accepted: one of the two");
@@ -280,15 +282,16 @@ template <class M> class DataParallel : public detail::WrapperModule {
         std::decay_t<std::invoke_result_t<const Call&, ModuleType&, const detail::ShardArgument<Inputs>&...>>;
     const Shard whole(inputs...);
     const std::vector<std::vector<Tensor>> tensors = detail::scatter_batch(
-        tandem::detail::tensors_of(whole), scatter_dims(inputs...), devices_, options_.chunk_sizes());
+        tandem::detail::collect_tree_tensors(whole), scatter_dims(inputs...), devices_, options_.chunk_sizes());
     std::vector<Shard> shards;
     shards.reserve(tensors.size());
-    for (const std::vector<Tensor>& of_shard : tensors) shards.push_back(tandem::detail::with_tensors(whole, of_shard));
+    for (const std::vector<Tensor>& of_shard : tensors)
+      shards.push_back(tandem::detail::replace_tensors(whole, of_shard));
     if (options_.clone_each_call()) refresh();
     const detail::HistorySwapGuard history =
         replica_tensors_->update_replicas(shards.size(), options_.persistent_replicas());
     std::vector<Result> results(shards.size());
-    threads_.run_on_devices(shards.size(), [&](size_t r) {
+    device_threads_.run_on_devices(shards.size(), [&](size_t r) {
       results[r] = std::apply([&](const auto&... each) { return call(*replicas_[r], each...); }, shards[r]);
     });
     return results;
@@ -304,7 +307,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
     const auto add = [&](const auto& input) {
       const auto dim = position < given.size() ? given[position] : std::optional(options_.dim());
       ++position;
-      dims.insert(dims.end(), tandem::detail::tensors_of(input).size(), dim);
+      dims.insert(dims.end(), tandem::detail::collect_tree_tensors(input).size(), dim);
     };
     (add(inputs), ...);
     return dims;
@@ -316,8 +319,8 @@ template <class M> class DataParallel : public detail::WrapperModule {
   DataParallelOptions options_;
   ReplicaFactory make_replicas_;
   std::vector<std::shared_ptr<ModuleType>> replicas_;  // replica for each device; the first one is the module itself
-  tandem::detail::Owned<detail::Replicas> replica_tensors_;
-  detail::DeviceThreads threads_;
+  tandem::detail::OwnedPtr<detail::Replicas> replica_tensors_;
+  detail::DeviceThreads device_threads_;
 };
 
 template <class H> DataParallel(H&&, DataParallelOptions = {}) -> DataParallel<detail::ModuleOfT<H>>;

@@ -32,7 +32,7 @@ DDPLoggingData DistributedDataParallelBase::get_ddp_logging_data() const {
   data.gradient_as_bucket_view = options_.gradient_as_bucket_view();
   data.broadcast_buffers = options_.broadcast_buffers();
   data.check_parameters_every = options_.check_parameters_every();
-  const detail::ReduceTimes times = reducer_->last_times();
+  const detail::ReduceTimes times = reducer_->last_reduce_times();
   data.unused_parameters = times.num_unused_parameters;
   data.backward_time = times.backward_seconds;
   data.backward_comm_time = times.communication_seconds;
@@ -43,7 +43,7 @@ DDPLoggingData DistributedDataParallelBase::get_ddp_logging_data() const {
 
 void DistributedDataParallelBase::check_parameters() {
   const int64_t every = options_.check_parameters_every();
-  if (every == 0 || (join_ && !join_->all_ranks_active()) || ++forwards_ % every != 0) return;
+  if (every == 0 || (join_ && !join_->all_ranks_active()) || ++num_forwards_ % every != 0) return;
   detail::check_same_values(ddp_name_, parameters_when_wrapped_, *group_);
 }
 

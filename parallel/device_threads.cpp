@@ -39,7 +39,7 @@ void DeviceThreads::run_on_devices(size_t count, const std::function<void(size_t
     } catch (...) {
       failures[r] = std::current_exception();
     }
-    sequences[r] = ThreadContext::current().next_sequence;
+    sequences[r] = ThreadContext::current().next_sequence_nr;
   };
   std::latch others(parts - 1);
   for (size_t r = 1; r < count; ++r) {
@@ -56,7 +56,7 @@ void DeviceThreads::run_on_devices(size_t count, const std::function<void(size_t
   }
   // The jobs ran in parallel and numbered their autograd nodes from the same first number. Nodes that are created from
   // now on must get higher numbers than all of these.
-  ThreadContext::current().next_sequence = *std::max_element(sequences.begin(), sequences.end());
+  ThreadContext::current().next_sequence_nr = *std::max_element(sequences.begin(), sequences.end());
   for (size_t r = 0; r < count; ++r)
     if (failures[r])
       tandem::detail::rethrow_named(failures[r], "replica " + std::to_string(r) + " on " + devices_[r].str());

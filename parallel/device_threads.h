@@ -27,7 +27,7 @@ class DeviceThreads {
 
  private:
   std::vector<Device> devices_;
-  std::vector<tandem::detail::Owned<tandem::detail::WorkerThread>> threads_;
+  std::vector<tandem::detail::OwnedPtr<tandem::detail::WorkerThread>> threads_;
 };
 
 }  // namespace tandem::nn::parallel::detail

@@ -48,11 +48,11 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
       group_(options.process_group() ? options.process_group() : distributed::default_group()),
       options_(options),
       ddp_name_("DDP " + std::to_string(group_->next_user())),
-      wrapped_(register_module("module", module)),
-      parameters_when_wrapped_(without_ignored(module->named_parameters())) {
+      wrapped_module_(register_module("module", module)),
+      parameters_when_wrapped_(remove_ignored_parameters(module->named_parameters())) {
   check_parameters_to_ignore();
   const NamedParameters& parameters = parameters_when_wrapped_;
-  const NamedParameters buffers = without_ignored(module->named_buffers());
+  const NamedParameters buffers = remove_ignored_parameters(module->named_buffers());
   bool has_device = false;
   for (const NamedParameters* list : {&parameters, &buffers})
     for (const auto& item : *list) {
@@ -83,14 +83,14 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
   reducer.gradient_as_bucket_view = options.gradient_as_bucket_view();
   reducer.weighted = options.weighted_average();
   reducer.static_graph = options.static_graph();
-  reducer_ = Owned(new Reducer(ddp_name_, parameters, group_, reducer));
+  reducer_ = OwnedPtr(new Reducer(ddp_name_, parameters, group_, reducer));
   logging_.bucket_cap_bytes = reducer.bucket_cap_bytes, logging_.first_bucket_bytes = reducer.first_bucket_bytes;
   reducer_handle_ = std::make_shared<Reducer*>(reducer_.get());
 }
 DistributedDataParallelBase::~DistributedDataParallelBase() { *reducer_handle_ = nullptr; }
 void DistributedDataParallelBase::register_comm_hook(CommHook hook) { reducer_->register_comm_hook(std::move(hook)); }
 
-NamedParameters DistributedDataParallelBase::without_ignored(const NamedParameters& all) const {
+NamedParameters DistributedDataParallelBase::remove_ignored_parameters(const NamedParameters& all) const {
   const std::vector<std::string>& ignored = options_.parameters_to_ignore();
   if (ignored.empty()) return all;
   NamedParameters out;
@@ -100,7 +100,7 @@ NamedParameters DistributedDataParallelBase::without_ignored(const NamedParamete
 }
 void DistributedDataParallelBase::check_parameters_to_ignore() const {
   if (options_.parameters_to_ignore().empty()) return;
-  const NamedParameters parameters = wrapped_->named_parameters(), buffers = wrapped_->named_buffers();
+  const NamedParameters parameters = wrapped_module_->named_parameters(), buffers = wrapped_module_->named_buffers();
   for (const std::string& name : options_.parameters_to_ignore())
     TANDEM_CHECK(parameters.contains(name) || buffers.contains(name),
                  "DistributedDataParallel: parameters_to_ignore has ", name,
@@ -108,12 +108,14 @@ void DistributedDataParallelBase::check_parameters_to_ignore() const {
 }
 std::vector<Tensor> DistributedDataParallelBase::module_states() const {
   std::vector<Tensor> all = parameters_when_wrapped_.values();
-  for (const Tensor& buffer : without_ignored(wrapped_->named_buffers()).values()) all.push_back(buffer);
+  for (const Tensor& buffer : remove_ignored_parameters(wrapped_module_->named_buffers()).values())
+    all.push_back(buffer);
   return all;
 }
 
 void DistributedDataParallelBase::check_same_model() const {
-  const std::string mine = describe_tensors(parameters_when_wrapped_, without_ignored(wrapped_->named_buffers()));
+  const std::string mine =
+      describe_tensors(parameters_when_wrapped_, remove_ignored_parameters(wrapped_module_->named_buffers()));
   const Device device = group_->device();
   const auto all_gather_to_cpu = [&](const Tensor& own, const char* about) {
     std::vector<Tensor> all;
@@ -178,8 +180,10 @@ void DistributedDataParallelBase::broadcast_tensors(const std::vector<Tensor>& t
 
 void DistributedDataParallelBase::check_parameters_unchanged() const {
   const auto& wrapped_parameters = parameters_when_wrapped_;
-  const bool is_same = options_.parameters_to_ignore().empty() && has_same_parameters(*wrapped_, wrapped_parameters);
-  const NamedParameters others = is_same ? NamedParameters() : without_ignored(wrapped_->named_parameters());
+  const bool is_same =
+      options_.parameters_to_ignore().empty() && has_same_parameters(*wrapped_module_, wrapped_parameters);
+  const NamedParameters others =
+      is_same ? NamedParameters() : remove_ignored_parameters(wrapped_module_->named_parameters());
   const NamedParameters& now = is_same ? wrapped_parameters : others;
   for (size_t i = 0; i < std::max(now.size(), wrapped_parameters.size()); ++i) {
     TANDEM_CHECK(
@@ -205,18 +209,19 @@ void DistributedDataParallelBase::set_weight(double weight) {
   next_weight_ = weight;
 }
 
-detail::ForwardPtr DistributedDataParallelBase::pre_forward(int64_t examples) {
+detail::ForwardStatePtr DistributedDataParallelBase::pre_forward(int64_t examples) {
   // activation checkpointing runs this forward again, after it was counted
   if (autograd::is_recomputing()) return nullptr;
-  forward_start_ = std::chrono::steady_clock::now();
+  forward_start_time_ = std::chrono::steady_clock::now();
   check_parameters_unchanged();
   const bool records_grad = is_grad_enabled();
   const double weight = std::exchange(next_weight_, {}).value_or(static_cast<double>(examples));
-  const int source = join_ ? join_->notify_join(*this, records_grad && synchronize_) : 0;
+  const int source = join_ ? join_->notify_join_context(*this, records_grad && require_backward_grad_sync_) : 0;
   if (records_grad) check_parameters();
   sync_buffers(source);
-  buffers_may_differ_ = records_grad && synchronize_;
-  return records_grad ? reducer_->begin_forward(synchronize_, options_.weighted_average() ? weight : 0) : nullptr;
+  buffers_may_differ_ = records_grad && require_backward_grad_sync_;
+  return records_grad ? reducer_->begin_forward(require_backward_grad_sync_, options_.weighted_average() ? weight : 0)
+                      : nullptr;
 }
 void DistributedDataParallelBase::sync_buffers(int source) {
   if (!buffers_may_differ_ || buffers_to_sync_.empty()) return;
@@ -227,7 +232,7 @@ void DistributedDataParallelBase::skip_batch() {
   TANDEM_CHECK(options_.weighted_average(),
                "DistributedDataParallel::skip_batch: requires weighted_average(true) in its options");
   TANDEM_CHECK(
-      is_grad_enabled() && synchronize_,
+      is_grad_enabled() && require_backward_grad_sync_,
       "DistributedDataParallel::skip_batch: not allowed under no_sync() or NoGradGuard, where the other ranks do "
       "not wait for this rank");
   pre_forward(0);
@@ -252,7 +257,7 @@ class OutputGradNode final : public autograd::Node {
 
 /// Registers a hook on an output, by which a backward through the output starts the reduction. The end of that backward
 /// then waits for all buckets, even if it reaches no parameter of the module.
-void DistributedDataParallelBase::register_output_hook(const Tensor& output, const ForwardPtr& forward) const {
+void DistributedDataParallelBase::register_output_hook(const Tensor& output, const ForwardStatePtr& forward) const {
   const auto start = [reducer_handle = reducer_handle_, forward] {
     if (*reducer_handle) (*reducer_handle)->start_backward(forward);
   };
@@ -269,7 +274,7 @@ void DistributedDataParallelBase::register_output_hook(const Tensor& output, con
   if (base.defined() && base.grad_fn() && base.grad_fn()->sequence_nr() >= forward->first_sequence_number)
     base.register_hook([start](const Tensor&) { start(); });
 }
-void DistributedDataParallelBase::post_forward(const ForwardPtr& forward, const std::vector<Tensor>& outputs) {
+void DistributedDataParallelBase::post_forward(const ForwardStatePtr& forward, const std::vector<Tensor>& outputs) {
   if (!forward) return;
   bool any = false;
   for (const Tensor& output : outputs) {
@@ -281,8 +286,9 @@ void DistributedDataParallelBase::post_forward(const ForwardPtr& forward, const 
       register_output_hook(output, forward);
   }
   if (!any) forward->has_no_output_hook = true;
-  if (synchronize_)
-    logging_.forward_time = std::chrono::duration<double>(std::chrono::steady_clock::now() - forward_start_).count();
+  if (require_backward_grad_sync_)
+    logging_.forward_time =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - forward_start_time_).count();
 }
 
 }  // namespace tandem::nn::parallel

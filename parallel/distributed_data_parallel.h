@@ -14,7 +14,7 @@ namespace tandem::nn::parallel {
 namespace detail {
 class Reducer;
 struct ForwardState;
-using ForwardPtr = std::shared_ptr<ForwardState>;
+using ForwardStatePtr = std::shared_ptr<ForwardState>;
 }  // namespace detail
 
 /// Value of bucket_cap_mb that derives the bucket size from the latency and bandwidth between the ranks. They are
@@ -69,13 +69,14 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   /// depending on where the latest forward ran, so run both forward and backward under the guard.
   class NoSync {
    public:
-    explicit NoSync(DistributedDataParallelBase& ddp) : ddp_(ddp), saved_(std::exchange(ddp.synchronize_, false)) {}
-    ~NoSync() { ddp_.synchronize_ = saved_; }
+    explicit NoSync(DistributedDataParallelBase& ddp)
+        : ddp_(ddp), saved_grad_sync_(std::exchange(ddp.require_backward_grad_sync_, false)) {}
+    ~NoSync() { ddp_.require_backward_grad_sync_ = saved_grad_sync_; }
     NoSync(const NoSync&) = delete;
 
    private:
     DistributedDataParallelBase& ddp_;
-    bool saved_;
+    bool saved_grad_sync_;
   };
   /// Returns a guard; gradients are not averaged while it lives: `{ auto guard = ddp.no_sync(); ... }`.
   [[nodiscard]] NoSync no_sync() { return NoSync(*this); }
@@ -105,16 +106,16 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   /// Begins a forward. Returns the state that its backward needs, or nullptr if autograd does not record the forward,
   /// or if activation checkpointing runs it a second time.
   /// @param examples  number of examples in the batch
-  detail::ForwardPtr pre_forward(int64_t examples);
+  detail::ForwardStatePtr pre_forward(int64_t examples);
   /// Ends a forward: registers hooks on its outputs, so that a backward through them averages gradients.
   /// @param outputs  tensors that the forward returned
-  void post_forward(const detail::ForwardPtr& forward, const std::vector<Tensor>& outputs);
+  void post_forward(const detail::ForwardStatePtr& forward, const std::vector<Tensor>& outputs);
   /// Returns the generator that the forward on this rank uses. Rank r draws from stream r, so dropout differs between
   /// ranks even with the same seed.
   Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
 
   template <class T> decltype(auto) move_to_device(T&& argument) const {
-    if constexpr (TensorTree<std::decay_t<T>>::kHolds) {
+    if constexpr (TensorTree<std::decay_t<T>>::kHasTensors) {
       std::decay_t<T> copy = std::forward<T>(argument);
       tandem::detail::visit_tensors(copy, [this](Tensor& t) { t = t.defined() ? t.to(device_) : t; });
       return copy;
@@ -124,11 +125,11 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   }
 
  private:
-  void register_output_hook(const Tensor& output, const detail::ForwardPtr& forward) const;
+  void register_output_hook(const Tensor& output, const detail::ForwardStatePtr& forward) const;
   friend class Join;
   friend class StepInBackward;
   /// Returns the parameters or buffers without those that options_.parameters_to_ignore() names.
-  NamedParameters without_ignored(const NamedParameters& all) const;
+  NamedParameters remove_ignored_parameters(const NamedParameters& all) const;
   void check_parameters_to_ignore() const;
   void check_parameters_unchanged() const;
   void check_parameters();
@@ -146,21 +147,22 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   distributed::ProcessGroupPtr group_;
   DistributedDataParallelOptions options_;
   Device device_;
-  std::string ddp_name_;    // name with the number of this object in its process group: "DDP 1" is the first
-  DDPLoggingData logging_;  // settings, and the time of the last forward; get_ddp_logging_data() adds the rest
-  int64_t forwards_ = 0;    // number of forwards that check_parameters() has counted
-  std::chrono::steady_clock::time_point forward_start_;
-  std::shared_ptr<Module> wrapped_;
+  std::string ddp_name_;      // name with the number of this object in its process group: "DDP 1" is the first
+  DDPLoggingData logging_;    // settings, and the time of the last forward; get_ddp_logging_data() adds the rest
+  int64_t num_forwards_ = 0;  // number of forwards that check_parameters() has counted
+  std::chrono::steady_clock::time_point forward_start_time_;
+  std::shared_ptr<Module> wrapped_module_;
   NamedParameters parameters_when_wrapped_;
   std::vector<bool> frozen_when_wrapped_;
   std::vector<Tensor> buffers_to_sync_;
-  tandem::detail::Owned<detail::Reducer> reducer_;
+  tandem::detail::OwnedPtr<detail::Reducer> reducer_;
   // points to null after this object is destroyed; shared with hooks, which may outlive it
   std::shared_ptr<detail::Reducer*> reducer_handle_;
-  bool synchronize_ = true, buffers_may_differ_ = true;
+  bool require_backward_grad_sync_ = true, buffers_may_differ_ = true;
   std::optional<double> next_weight_;
   Join* join_ = nullptr;  // Join that this module is in; null if there is none
-  int buffers_from_ = 0;  // in a Join: rank that ran the last forward, whose buffers are broadcast before the next one
+  int buffer_source_rank_ =
+      0;  // in a Join: rank that ran the last forward, whose buffers are broadcast before the next one
 };
 
 /// Trains one module on several ranks with averaged gradients. The module is given by handle or shared pointer:
@@ -182,7 +184,7 @@ class DistributedDataParallelBase : public detail::WrapperModule {
 template <class M> class DistributedDataParallel : public DistributedDataParallelBase {
  public:
   explicit DistributedDataParallel(M module, const DistributedDataParallelOptions& options = {})
-      : DistributedDataParallelBase(pointer(module), options), module_(std::move(module)) {}
+      : DistributedDataParallelBase(module_pointer(module), options), module_(std::move(module)) {}
 
   /// Moves the inputs to the module's device and calls the module, hooks included. Inputs may be tensors, vectors,
   /// tuples, pairs, optionals and maps of tensors, and structs with tensor_parts() (core/tensor_tree.h).
@@ -203,13 +205,13 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
       if (!examples && t.defined()) examples = t.dim() > 0 ? t.size(0) : 1;
     };
     (tandem::detail::visit_tensors(args, count), ...);
-    const detail::ForwardPtr forward = pre_forward(examples.value_or(1));
+    const detail::ForwardStatePtr forward = pre_forward(examples.value_or(1));
     const GeneratorGuard guard(generator());
     auto output = tandem::detail::call_module(*module_, std::forward<Args>(args)...);
-    post_forward(forward, tandem::detail::tensors_of(output));
+    post_forward(forward, tandem::detail::collect_tree_tensors(output));
     return output;
   }
-  static std::shared_ptr<Module> pointer(const M& module) {
+  static std::shared_ptr<Module> module_pointer(const M& module) {
     if constexpr (requires { module.ptr(); })
       return module.ptr();
     else

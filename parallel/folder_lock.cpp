@@ -16,7 +16,7 @@ namespace {
 
 /// Returns the path of the lock file. The file is not removed when the lock is released, because this could remove the
 /// file of the next owner.
-std::string file_of(const std::string& folder) { return folder + "/.owner"; }
+std::string lock_file_path(const std::string& folder) { return folder + "/.owner"; }
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::shared_ptr<FolderLock> FolderLock::try_lock(const std::string& folder) {
   std::error_code error;
   std::weak_ptr<FolderLock>& known = locks[std::filesystem::canonical(folder, error).string()];
   if (auto mine = known.lock()) return mine;
-  const int fd = ::open(file_of(folder).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  const int fd = ::open(lock_file_path(folder).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(fd);
     return nullptr;
@@ -42,7 +42,7 @@ std::shared_ptr<FolderLock> FolderLock::try_lock(const std::string& folder) {
   return made;
 }
 std::string FolderLock::owner(const std::string& folder) {
-  std::ifstream file(file_of(folder));
+  std::ifstream file(lock_file_path(folder));
   std::string line;
   return std::getline(file, line) && !line.empty() ? line : "another process";
 }

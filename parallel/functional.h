@@ -11,7 +11,7 @@ template <class M>
 std::vector<std::shared_ptr<M>> replicate(const std::shared_ptr<M>& module, const std::vector<Device>& devices) {
   std::vector<std::shared_ptr<M>> replicas = detail::make_replicas(*module, detail::validate_devices(devices));
   const detail::HistorySwapGuard none =
-      detail::Replicas(*module, detail::as_modules(replicas), devices).update_replicas(devices.size());
+      detail::Replicas(*module, detail::to_module_pointers(replicas), devices).update_replicas(devices.size());
   return replicas;
 }
 template <class M>

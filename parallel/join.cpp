@@ -36,7 +36,7 @@ Join::~Join() {
 void Join::detach_modules() {
   for (auto* module : modules_) {
     module->join_ = nullptr;
-    module->buffers_from_ = 0;
+    module->buffer_source_rank_ = 0;
     module->reducer_->set_divisor(module->group_->size());
   }
   modules_.clear();
@@ -56,17 +56,17 @@ Join::RankStatus Join::exchange_status(DistributedDataParallelBase& module, bool
   RankStatus status{{}, false, false};
   for (int r = 0; r < group.size(); ++r, row += 3) {
     if (!row[0]) continue;
-    if (status.active_ranks.empty()) status.synchronizes = row[1], status.has_buffers = row[2];
+    if (status.active_ranks.empty()) status.synchronizes = row[1], status.must_broadcast_buffers = row[2];
     status.active_ranks.push_back(r);
   }
   const size_t going = status.active_ranks.size();
-  if (going > 0) last_active_ = status.active_ranks;
+  if (going > 0) last_active_ranks_ = status.active_ranks;
   if (going == 0 || going == static_cast<size_t>(group.size())) return status;
   if (options_.throw_on_early_termination()) {
     detach_modules();
     std::string exhausted_ranks;
     for (int r = 0; r < group.size(); ++r)
-      if (!std::count(last_active_.begin(), last_active_.end(), r))
+      if (!std::count(last_active_ranks_.begin(), last_active_ranks_.end(), r))
         exhausted_ranks.append(exhausted_ranks.empty() ? "" : ", ").append(std::to_string(r));
     TANDEM_CHECK(
         false,
@@ -76,28 +76,28 @@ Join::RankStatus Join::exchange_status(DistributedDataParallelBase& module, bool
   if (!options_.divide_by_initial_world_size()) module.reducer_->set_divisor(static_cast<int>(going));
   return status;
 }
-int Join::notify_join(DistributedDataParallelBase& module, bool synchronizes) {
+int Join::notify_join_context(DistributedDataParallelBase& module, bool synchronizes) {
   const PhaseSpan phase("exposed communication");
   const RankStatus status = exchange_status(module, /*active=*/true, synchronizes);
-  return std::exchange(module.buffers_from_, status.active_ranks[0]);
+  return std::exchange(module.buffer_source_rank_, status.active_ranks[0]);
 }
 
 void Join::shadow_step(DistributedDataParallelBase& module, const RankStatus& status) {
-  module.buffers_may_differ_ = status.has_buffers;
-  module.sync_buffers(std::exchange(module.buffers_from_, status.active_ranks[0]));
+  module.buffers_may_differ_ = status.must_broadcast_buffers;
+  module.sync_buffers(std::exchange(module.buffer_source_rank_, status.active_ranks[0]));
   module.buffers_may_differ_ = status.synchronizes;
   if (status.synchronizes) module.reducer_->shadow_backward();
 }
 void Join::finish() {
   try {
-    shadow_all();
+    shadow_until_all_join();
   } catch (...) {
     detach_modules();
     throw;
   }
   detach_modules();
 }
-void Join::shadow_all() {
+void Join::shadow_until_all_join() {
   if (modules_.empty()) return;
   for (;;)
     for (auto* module : modules_) {
@@ -107,10 +107,10 @@ void Join::shadow_all() {
     }
 }
 void Join::sync_final_model() {
-  if (last_active_.empty()) return;
+  if (last_active_ranks_.empty()) return;
   for (const auto* module : modules_)
-    module->broadcast_tensors(module->module_states(), "the model of rank " + std::to_string(last_active_[0]),
-                              last_active_[0]);
+    module->broadcast_tensors(module->module_states(), "the model of rank " + std::to_string(last_active_ranks_[0]),
+                              last_active_ranks_[0]);
 }
 
 }  // namespace tandem::nn::parallel

@@ -47,25 +47,27 @@ class Join {
   /// Status of all ranks, which they exchange before each forward.
   struct RankStatus {
     std::vector<int> active_ranks;  // ranks that run the forward
-    // synchronizes: whether the forward of the first rank in `active` synchronizes. has_buffers: whether buffers must
-    // be broadcast before that forward.
-    bool synchronizes, has_buffers;
+    // synchronizes: whether the forward of the first rank in `active` synchronizes. must_broadcast_buffers: whether
+    // buffers must be broadcast before that forward.
+    bool synchronizes, must_broadcast_buffers;
   };
   /// Tells the other ranks that this rank runs a forward. Returns the rank that broadcasts its buffers before this
   /// forward: the first of the ranks that ran the previous forward, so that running statistics continue from there.
-  int notify_join(DistributedDataParallelBase& module, bool synchronizes);
+  int notify_join_context(DistributedDataParallelBase& module, bool synchronizes);
   /// Returns whether all ranks run the current forward.
-  bool all_ranks_active() const { return last_active_.size() == static_cast<size_t>(modules_[0]->group_->size()); }
+  bool all_ranks_active() const {
+    return last_active_ranks_.size() == static_cast<size_t>(modules_[0]->group_->size());
+  }
   RankStatus exchange_status(DistributedDataParallelBase& module, bool active, bool synchronizes);
   void shadow_step(DistributedDataParallelBase& module, const RankStatus& status);
-  void shadow_all();
+  void shadow_until_all_join();
   void sync_final_model();
   void detach_modules();
 
   std::vector<DistributedDataParallelBase*> modules_;
   JoinOptions options_;
   int uncaught_exceptions_;
-  std::vector<int> last_active_;  // ranks that ran the latest forward
+  std::vector<int> last_active_ranks_;  // ranks that ran the latest forward
 };
 
 }  // namespace tandem::nn::parallel

@@ -18,9 +18,9 @@ detail::LinkEstimate detail::probe_link(const std::string& caller, distributed::
     const Tensor x = zeros({kSizes[i] / 4}, TensorOptions(kFloat32).device(group.device()));
     for (int repeat = 0; repeat <= kRepeats; ++repeat) {
       group.barrier(caller + ": before a look at the link")->wait();
-      const double start = tandem::detail::trace_clock();
+      const double start = tandem::detail::trace_clock_seconds();
       group.all_reduce(x, distributed::ReduceOp::SUM, caller + ": a look at the link")->synchronize();
-      if (repeat > 0) min_times[i] = std::min(min_times[i], tandem::detail::trace_clock() - start);
+      if (repeat > 0) min_times[i] = std::min(min_times[i], tandem::detail::trace_clock_seconds() - start);
     }
   }
   const Tensor times = tensor({min_times[0], min_times[1]}, kFloat64).to(group.device());

@@ -52,10 +52,10 @@ class Reducer {
   /// Begins a forward. If a backward has not ended, its state is dropped.
   /// @param synchronize  whether a backward before the next forward averages gradients
   /// @throws Error if a parameter was moved to another device or dtype
-  ForwardPtr begin_forward(bool synchronize, double weight);
+  ForwardStatePtr begin_forward(bool synchronize, double weight);
   /// Makes the end of the running backward wait for all buckets. The backward goes through `forward`. Gradients that it
   /// has already added count too.
-  void start_backward(const ForwardPtr& forward);
+  void start_backward(const ForwardStatePtr& forward);
   /// Takes part in a backward of the other ranks, without a backward on this rank. This rank contributes zeros, or, if
   /// it has weight, the gradients that it has accumulated without synchronization. Its gradients become the average.
   void shadow_backward();
@@ -77,7 +77,7 @@ class Reducer {
   const BucketPlan& buckets() const { return gradients_.buckets().plan(); }
   /// Returns the times of the last synchronized backward. On a GPU this waits until that backward's communication is
   /// done.
-  ReduceTimes last_times() const;
+  ReduceTimes last_reduce_times() const;
   /// Returns the number of synchronized backwards so far.
   int64_t iterations() const { return iterations_; }
   /// Returns the bytes of gradients in each bucket.
@@ -87,16 +87,16 @@ class Reducer {
   BucketPlan make_bucket_plan(std::vector<size_t> order) const;
   void allocate_buckets(BucketPlan plan);
   void rebuild_buckets();
-  void on_gradient(size_t parameter);
+  void autograd_hook(size_t parameter);
   void expect_gradients(ForwardState& forward);
-  void expect_parameter(size_t parameter);
+  void expect_gradient_of(size_t parameter);
   void begin_reduction(const std::weak_ptr<const bool>& token);
   void launch_bucket(size_t bucket, bool all_used);
-  void launch_rest(bool all_used);
+  void launch_remaining_buckets(bool all_used);
   void finalize_backward();
-  void complete_reduction(bool all_arrived);
+  void complete_reduction(bool all_gradients_arrived);
 
-  const std::string name_;
+  const std::string ddp_name_;
   const distributed::ProcessGroupPtr group_;
   const ReducerOptions options_;
   StatusExchange status_exchange_;
@@ -108,9 +108,9 @@ class Reducer {
   bool has_comm_hook_ = false;  // true if a communication hook is registered
   int divisor_;
   int64_t iterations_ = 0;
-  bool launched_ = false;  // true if the running backward has sent a bucket
-  std::chrono::steady_clock::time_point backward_start_, first_launch_, last_gradient_;
-  ReduceTimes times_;
+  bool has_launched_bucket_ = false;  // true if the running backward has sent a bucket
+  std::chrono::steady_clock::time_point backward_start_time_, first_launch_time_, last_gradient_time_;
+  ReduceTimes reduce_times_;
 };
 
 }  // namespace tandem::nn::parallel::detail

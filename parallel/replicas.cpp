@@ -25,16 +25,16 @@ void make_alias_with_history(const Tensor& target, const Tensor& source) {
 }  // namespace
 
 HistorySwapGuard::~HistorySwapGuard() {
-  for (const auto& [to, history] : swapped_) std::swap(to.impl()->autograd, history.impl()->autograd);
+  for (const auto& [to, history] : swapped_tensors_) std::swap(to.impl()->autograd, history.impl()->autograd);
 }
-void HistorySwapGuard::swap_in(const Tensor& to, const Tensor& history) {
+void HistorySwapGuard::swap_history(const Tensor& to, const Tensor& history) {
   std::swap(to.impl()->autograd, history.impl()->autograd);
-  swapped_.emplace_back(to, history);
+  swapped_tensors_.emplace_back(to, history);
 }
 
 ReplicatedTensors::ReplicatedTensors(const NamedParameters& originals, std::vector<Device> devices,
                                      bool module_is_replica)
-    : names_(originals.keys()),
+    : tensor_names_(originals.keys()),
       originals_(originals.values()),
       devices_(std::move(devices)),
       module_is_replica_(module_is_replica),
@@ -47,7 +47,7 @@ void ReplicatedTensors::check_on_first_device() const {
   for (size_t i = 0; i < originals_.size(); ++i)
     TANDEM_CHECK(originals_[i].device() == devices_[0],
                  "DataParallel: module must have its parameters and buffers on device ", devices_[0],
-                 " (device_ids[0]) but found one of them on device: ", originals_[i].device(), " ('", names_[i],
+                 " (device_ids[0]) but found one of them on device: ", originals_[i].device(), " ('", tensor_names_[i],
                  "'); move the module with to(), or put its device first in the list");
 }
 
@@ -103,7 +103,7 @@ HistorySwapGuard ReplicatedTensors::update_replicas(size_t count, bool persisten
     for (const auto& [i, tensor] : replica_tensors_[r]) make_alias_with_history(tensor, aliases[r][i]);
   if (module_is_replica_)
     for (size_t i = 0; i < originals_.size(); ++i)
-      if (autograd::grad_fn(aliases[0][i])) history_guard.swap_in(originals_[i], aliases[0][i]);
+      if (autograd::grad_fn(aliases[0][i])) history_guard.swap_history(originals_[i], aliases[0][i]);
   return history_guard;
 }
 
@@ -113,7 +113,7 @@ Replicas::Replicas(const Module& module, std::vector<std::shared_ptr<Module>> re
     : replicas_(std::move(replicas)),
       parameters_(module.named_parameters(), devices, replicas_[0].get() == &module),
       buffers_(module.named_buffers(), devices, replicas_[0].get() == &module),
-      modules_(replicas_.size()) {
+      module_replicas_(replicas_.size()) {
   const NamedParameters originals = module.state_dict();
   const auto submodules = module.named_modules();
   for (size_t r = 0; r < replicas_.size(); ++r) {
@@ -130,17 +130,17 @@ Replicas::Replicas(const Module& module, std::vector<std::shared_ptr<Module>> re
       if (!parameters_.add_replica_tensor(r, item.value(), *tensor))
         buffers_.add_replica_tensor(r, item.value(), *tensor);
     }
-    modules_[r].emplace_back(&module, replicas_[r].get());
+    module_replicas_[r].emplace_back(&module, replicas_[r].get());
     const auto own = replicas_[r]->named_modules();
     for (const auto& item : submodules)
-      if (const auto* const same = own.find(item.key())) modules_[r].emplace_back(item->get(), same->get());
+      if (const auto* const same = own.find(item.key())) module_replicas_[r].emplace_back(item->get(), same->get());
   }
 }
 
 detail::HistorySwapGuard Replicas::update_replicas(size_t count, bool persistent_replicas) {
   const PhaseSpan phase("replicate");
   for (size_t r = 0; r < count; ++r)
-    for (const auto& [original, copy] : modules_[r]) {
+    for (const auto& [original, copy] : module_replicas_[r]) {
       if (copy->is_training() != original->is_training()) copy->train(original->is_training());
       tandem::detail::ModuleAccess::sync_hooks(*copy, *original);
     }

@@ -28,10 +28,10 @@ class HistorySwapGuard {
   HistorySwapGuard() = default;
   HistorySwapGuard(HistorySwapGuard&&) noexcept = default;
   ~HistorySwapGuard();
-  void swap_in(const Tensor& to, const Tensor& history);
+  void swap_history(const Tensor& to, const Tensor& history);
 
  private:
-  std::vector<std::pair<Tensor, Tensor>> swapped_;
+  std::vector<std::pair<Tensor, Tensor>> swapped_tensors_;
 };
 
 /// The parameters of a module, or its buffers, and the corresponding tensors of all replicas.
@@ -57,7 +57,7 @@ class ReplicatedTensors {
   bool is_stale(const DeviceReplicas& copies, size_t i) const;
   void copy_to_replicas(size_t count, bool persistent_replicas);
 
-  std::vector<std::string> names_;
+  std::vector<std::string> tensor_names_;
   std::vector<Tensor> originals_;
   std::vector<Device> devices_;
   bool module_is_replica_;
@@ -81,7 +81,7 @@ class Replicas {
   std::vector<std::shared_ptr<Module>> replicas_;
   ReplicatedTensors parameters_, buffers_;
   // for each replica: pairs of a module and its copy
-  std::vector<std::vector<std::pair<const Module*, Module*>>> modules_;
+  std::vector<std::vector<std::pair<const Module*, Module*>>> module_replicas_;
 };
 
 }  // namespace tandem::nn::parallel::detail

@@ -17,7 +17,7 @@ namespace {
 std::atomic<int64_t> total_bytes_moved{0};
 
 /// Returns the sizes of `t` without dimension `dim`.
-std::vector<int64_t> other_sizes(const Tensor& t, int64_t dim) {
+std::vector<int64_t> sizes_without_dim(const Tensor& t, int64_t dim) {
   std::vector<int64_t> sizes = t.sizes().vec();
   sizes.erase(sizes.begin() + dim);
   return sizes;
@@ -54,7 +54,7 @@ std::vector<int64_t> detail::shard_sizes(int64_t rows, const std::vector<int64_t
 
 namespace {
 /// Checks the arguments of scatter(). Returns `dim` counted from the front.
-int64_t check_scatter(const Tensor& x, const std::vector<Device>& devices, int64_t dim) {
+int64_t check_scatter_input(const Tensor& x, const std::vector<Device>& devices, int64_t dim) {
   TANDEM_CHECK(!devices.empty(), "scatter: Expected at least one device to scatter to");
   TANDEM_CHECK(x.dim() > 0, "scatter: chunk expects at least a 1-dimensional tensor, but x is a scalar");
   for (const Device device : devices) check_device_exists(device);
@@ -63,12 +63,12 @@ int64_t check_scatter(const Tensor& x, const std::vector<Device>& devices, int64
 }  // namespace
 
 std::vector<Tensor> scatter(const Tensor& x, const std::vector<Device>& devices, int64_t dim) {
-  dim = check_scatter(x, devices, dim);
-  return detail::scatter_sizes(x, detail::shard_sizes(x.size(dim), devices.size()), devices, dim);
+  dim = check_scatter_input(x, devices, dim);
+  return detail::scatter_by_sizes(x, detail::shard_sizes(x.size(dim), devices.size()), devices, dim);
 }
 std::vector<Tensor> scatter(const Tensor& x, const std::vector<Device>& devices,
                             const std::vector<int64_t>& chunk_sizes, int64_t dim) {
-  dim = check_scatter(x, devices, dim);
+  dim = check_scatter_input(x, devices, dim);
   int64_t total = 0;
   for (const int64_t size : chunk_sizes) {
     TANDEM_CHECK(size > 0, "scatter: chunk_sizes are ", IntArrayRef(chunk_sizes), "; accepted: sizes of 1 or more");
@@ -79,7 +79,7 @@ std::vector<Tensor> scatter(const Tensor& x, const std::vector<Device>& devices,
                devices.size(), " and len(chunk_sizes) = ", chunk_sizes.size());
   TANDEM_CHECK(total == x.size(dim), "scatter: chunk_sizes are ", IntArrayRef(chunk_sizes), " for a tensor of ",
                x.sizes(), "; they must add up to ", x.size(dim), ", the size of dimension ", dim);
-  return detail::scatter_sizes(x, chunk_sizes, devices, dim);
+  return detail::scatter_by_sizes(x, chunk_sizes, devices, dim);
 }
 
 Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
@@ -97,7 +97,7 @@ Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
   sizes.reserve(shards.size()), devices.reserve(shards.size());
   for (const Tensor& shard : shards) {
     TANDEM_CHECK(shard.dtype() == shards[0].dtype() && shard.dim() == shards[0].dim() &&
-                     other_sizes(shard, dim) == other_sizes(shards[0], dim),
+                     sizes_without_dim(shard, dim) == sizes_without_dim(shards[0], dim),
                  "gather: shard 0 is ", shards[0].dtype(), shards[0].sizes(), " and shard ", sizes.size(), " is ",
                  shard.dtype(), shard.sizes(), "; they may differ only in the size of dimension ", dim);
     sizes.push_back(shard.size(dim));
@@ -118,7 +118,7 @@ Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
       "gather", {out}, shards, device,
       [sizes, devices, dim](const autograd::Node&, autograd::Grads& grads) {
         const PhaseSpan phase("scatter");
-        return detail::scatter_sizes(grads[0], sizes, devices, dim);
+        return detail::scatter_by_sizes(grads[0], sizes, devices, dim);
       },
       devices);
   return out;
@@ -130,17 +130,17 @@ void transfer_tensor(const Tensor& source, const Tensor& target) {
   if (source.device() == target.device()) return copy_elements(source, target, /*non_blocking=*/target.is_cuda());
   TraceEvent event{.kind = TraceEvent::Kind::transfer, .name = current_phase() ? current_phase() : "copy"};
   Tracer* const tracer = current_tracer();
-  if (tracer) event.start = trace_clock();
+  if (tracer) event.start = trace_clock_seconds();
   copy_elements(source, target, /*non_blocking=*/target.is_cuda());
   total_bytes_moved.fetch_add(target.nbytes(), std::memory_order_relaxed);
   if (!tracer) return;
-  event.end = trace_clock();
+  event.end = trace_clock_seconds();
   event.device = source.device(), event.to = target.device(), event.bytes = target.nbytes();
   tracer->add_event(std::move(event));
 }
 
-std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& sizes,
-                                  const std::vector<Device>& devices, int64_t dim) {
+std::vector<Tensor> scatter_by_sizes(const Tensor& x, const std::vector<int64_t>& sizes,
+                                     const std::vector<Device>& devices, int64_t dim) {
   std::vector<Tensor> shards;
   shards.reserve(sizes.size());
   int64_t first = 0;
@@ -160,14 +160,14 @@ std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& s
       [device = x.device(), dim](const autograd::Node& node, autograd::Grads& grads) -> autograd::Grads {
         const PhaseSpan phase("gather");
         for (size_t r = 0; r < grads.size(); ++r)
-          if (!grads[r].defined()) grads[r] = node.zeros_for(r);
+          if (!grads[r].defined()) grads[r] = node.make_zero_grad(r);
         return {gather(grads, device, dim)};
       });
   // Make each shard on x's device a view of x for autograd: an in-place write to the shard then changes x and its
   // history.
   if (is_grad_enabled() && x.is_floating_point())
     for (const Tensor& shard : shards)
-      if (shard.storage() == x.storage()) autograd::set_view_of(shard, x);
+      if (shard.storage() == x.storage()) autograd::set_view_base(shard, x);
   return shards;
 }
 
@@ -203,7 +203,7 @@ std::vector<std::vector<Tensor>> scatter_batch(const std::vector<Tensor>& tensor
       const auto copies = broadcast_coalesced({t}, used_devices);
       for (size_t r = 0; r < sizes.size(); ++r) parts[r] = copies[r][0];
     } else if (t.defined()) {
-      parts = scatter_sizes(t, sizes, used_devices, wrap_dim("DataParallel", *dims[i], t.dim()));
+      parts = scatter_by_sizes(t, sizes, used_devices, wrap_dim("DataParallel", *dims[i], t.dim()));
     }
     for (size_t r = 0; r < sizes.size(); ++r) shards[r].push_back(parts[r]);
   }

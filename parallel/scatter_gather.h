@@ -41,8 +41,8 @@ namespace detail {
 /// but counted by bytes_moved().
 void transfer_tensor(const Tensor& source, const Tensor& target);
 /// Splits x into shards of the given sizes.
-std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& sizes,
-                                  const std::vector<Device>& devices, int64_t dim);
+std::vector<Tensor> scatter_by_sizes(const Tensor& x, const std::vector<int64_t>& sizes,
+                                     const std::vector<Device>& devices, int64_t dim);
 /// Scatters all tensors of a batch: shards[r][i] is the part of tensors[i] for devices[r]. Scalar tensors go to every
 /// device whole, and undefined tensors remain undefined.
 /// @param dims         dimension along which each tensor is split; nullopt: the tensor goes to every device whole

@@ -22,7 +22,7 @@ StepInBackward::StepInBackward(DistributedDataParallelBase& ddp, optim::Optimize
                " already runs the steps of an optimizer; accepted: one optimizer, which may have several groups of "
                "parameters");
   std::set<const TensorImpl*> module_parameters;
-  for (const Tensor& p : ddp.wrapped_->parameters()) module_parameters.insert(p.impl());
+  for (const Tensor& p : ddp.wrapped_module_->parameters()) module_parameters.insert(p.impl());
   std::map<const TensorImpl*, size_t> optimizer_index;
   for (const Tensor& p : optimizer.parameters()) {
     TANDEM_CHECK(module_parameters.count(p.impl()), "StepInBackward: parameter ", optimizer_index.size(),
@@ -45,22 +45,22 @@ StepInBackward::~StepInBackward() {
 void StepInBackward::on_bucket_averaged(size_t bucket) {
   const PhaseSpan phase("optimizer");
   const detail::BucketPlan& buckets = (*reducer_)->buckets();
-  if (bucket == 0) stepped_.clear();  // drop entries that are left from a backward that threw
-  stepped_.resize(optimizer_.size());
+  if (bucket == 0) has_stepped_.clear();  // drop entries that are left from a backward that threw
+  has_stepped_.resize(optimizer_.size());
   std::vector<size_t> now;
   if (bucket < buckets.size()) {
     for (const size_t i : buckets[bucket])
       if (optimizer_indices_[i]) now.push_back(*optimizer_indices_[i]);
   } else {  // all other parameters, including those that DDP ignores and are in no bucket
-    for (size_t i = 0; i < stepped_.size(); ++i)
-      if (!stepped_[i]) now.push_back(i);
+    for (size_t i = 0; i < has_stepped_.size(); ++i)
+      if (!has_stepped_[i]) now.push_back(i);
   }
-  optimizer_.step_some(now);
+  optimizer_.step_parameters(now);
   for (const size_t i : now) {
-    stepped_[i] = true;
+    has_stepped_[i] = true;
     if (!options_.keep_gradients()) optimizer_.parameters()[i].zero_grad(/*set_to_none=*/true);
   }
-  if (bucket == buckets.size()) stepped_.clear();
+  if (bucket == buckets.size()) has_stepped_.clear();
 }
 
 }  // namespace tandem::nn::parallel

@@ -46,7 +46,7 @@ class StepInBackward {
   StepInBackwardOptions options_;
   // index in the optimizer of each parameter of the reducer; nullopt if the optimizer lacks it
   std::vector<std::optional<size_t>> optimizer_indices_;
-  std::vector<bool> stepped_;  // for each parameter of the optimizer: whether the running backward has stepped it
+  std::vector<bool> has_stepped_;  // for each parameter of the optimizer: whether the running backward has stepped it
 };
 
 }  // namespace tandem::nn::parallel

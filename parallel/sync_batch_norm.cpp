@@ -10,9 +10,9 @@ namespace {
 using distributed::ProcessGroupPtr;
 
 /// Combines the batch statistics of all ranks of a group.
-class RankBatches final : public tandem::detail::BatchStatsReducer {
+class ProcessGroupStatsReducer final : public tandem::detail::BatchStatsReducer {
  public:
-  explicit RankBatches(ProcessGroupPtr group) : group_(std::move(group)) {}
+  explicit ProcessGroupStatsReducer(ProcessGroupPtr group) : group_(std::move(group)) {}
 
   bool is_single_rank() const override {
     const ProcessGroupPtr group = current_group();
@@ -52,7 +52,7 @@ class RankBatches final : public tandem::detail::BatchStatsReducer {
 template class Cloneable<SyncBatchNormImpl>;
 
 SyncBatchNormImpl::SyncBatchNormImpl(const BatchNormOptions& o, ProcessGroupPtr group) : NormImplBase(o) {
-  stats_reducer = std::make_shared<RankBatches>(std::move(group));
+  stats_reducer = std::make_shared<ProcessGroupStatsReducer>(std::move(group));
 }
 Tensor SyncBatchNormImpl::forward(const Tensor& x) {
   TANDEM_CHECK(x.dim() >= 2, name(), ": expected at least 2D input (got ", x.dim(), "D input)");
@@ -60,7 +60,7 @@ Tensor SyncBatchNormImpl::forward(const Tensor& x) {
 }
 
 void convert_sync_batchnorm(Module& module, const ProcessGroupPtr& group) {
-  const auto stats_reducer = std::make_shared<RankBatches>(group);
+  const auto stats_reducer = std::make_shared<ProcessGroupStatsReducer>(group);
   module.apply([&](Module& each) {
     if (each.as<BatchNorm1d>() || each.as<BatchNorm2d>() || each.as<BatchNorm3d>())
       dynamic_cast<tandem::detail::NormTensors&>(each).stats_reducer = stats_reducer;

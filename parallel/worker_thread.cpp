@@ -5,7 +5,7 @@
 
 namespace tandem::detail {
 
-WorkerThread::WorkerThread() : thread_(start_thread("a device or a process group", [this] { serve(); })) {}
+WorkerThread::WorkerThread() : thread_(start_thread("a device or a process group", [this] { run_jobs(); })) {}
 WorkerThread::~WorkerThread() {
   {
     const std::lock_guard lock(mutex_);
@@ -21,7 +21,7 @@ void WorkerThread::post(ThreadContext context, std::function<void()> job) {
   }
   wake_.notify_one();
 }
-void WorkerThread::serve() {
+void WorkerThread::run_jobs() {
   for (;;) {
     std::unique_lock lock(mutex_);
     wake_.wait(lock, [this] { return stop_ || !jobs_.empty(); });

@@ -25,7 +25,7 @@ class WorkerThread {
     ThreadContext context;
     std::function<void()> run;
   };
-  void serve();
+  void run_jobs();
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> jobs_;

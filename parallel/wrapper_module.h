@@ -12,7 +12,7 @@ class WrapperModule : public Module {
  public:
   using Module::Module;
   /// Returns the parameters and buffers of the wrapped module, under its own names, such as "fc1.weight".
-  NamedParameters state_dict() const override { return wrapped().state_dict(); }
+  NamedParameters state_dict() const override { return wrapped_module().state_dict(); }
   /// Copies values into the wrapped module. The names may be the wrapped module's own, or those of PyTorch's wrappers
   /// ("module.fc1.weight").
   /// @throws Error as Module::load_state_dict
@@ -22,7 +22,7 @@ class WrapperModule : public Module {
   void load(serialize::InputArchive& archive) override;
 
  private:
-  Module& wrapped() const { return *named_children()["module"]; }
+  Module& wrapped_module() const { return *named_children()["module"]; }
 };
 
 }  // namespace tandem::nn::parallel::detail

@@ -30,7 +30,7 @@ FileFormat format_of(const ByteSource& source) {
   source.read(0, start, std::min<uint64_t>(size, sizeof start));
   uint64_t header = 0;  // length of the JSON header, if the file is safetensors
   for (int i = 0; i < 8; ++i) header |= uint64_t{static_cast<uint8_t>(start[i])} << (8 * i);
-  const bool fits = size > 8 && header <= std::min(kMaxSafetensorsHeader, size - 8);
+  const bool fits = size > 8 && header <= std::min(kMaxSafetensorsHeaderBytes, size - 8);
   const bool has_brace = size > 8 && start[8] == '{';
   // No other format passes this test. Byte 8 of a zip file is the low byte of a compression method, 0 or 8. A pickle
   // whose bytes 4 to 7 are 0 and whose byte 8 is '{' would begin with a string of at least 80 MB.

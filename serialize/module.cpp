@@ -9,7 +9,7 @@ namespace tandem {
 namespace {
 
 /// Appends the tensors of a dict and of nested dicts to `out`. The depth of the recursion is limited, because values
-/// are nested less deeply than ValueContainer::kMaxDepth.
+/// are nested less deeply than ValueContainer::kMaxNestingDepth.
 void flatten(const IValue& value, const std::string& prefix, bool skip_others, uint64_t& bytes,
              std::vector<std::pair<std::string, Tensor>>& out) {
   // Maximum bytes of all names, because a small file may refer to the same dict many times

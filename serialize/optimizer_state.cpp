@@ -182,7 +182,7 @@ IValue optimizer_state_dict(const Optimizer& optimizer) {
   return out;
 }
 
-OptimizerState optimizer_state(const IValue& value, const Optimizer& optimizer) {
+OptimizerState parse_optimizer_state(const IValue& value, const Optimizer& optimizer) {
   const std::vector<SavedParamGroup> groups = read_param_groups(value.at("param_groups"));
   const std::vector<OptimizerParamGroup>& mine = optimizer.param_groups();
   TANDEM_CHECK(groups.size() == mine.size(),
@@ -216,8 +216,8 @@ OptimizerState optimizer_state(const IValue& value, const Optimizer& optimizer) 
   return out;
 }
 
-OptimizerState optimizer_state(const std::vector<std::pair<std::string, Tensor>>& tensors,
-                               const SafetensorsMetadata& metadata) {
+OptimizerState parse_optimizer_state(const std::vector<std::pair<std::string, Tensor>>& tensors,
+                                     const SafetensorsMetadata& metadata) {
   OptimizerState out{tensors, {}};
   for (const auto& [name, text] : metadata)
     if (name.rfind(kSettingPrefix, 0) == 0) out.settings[name.substr(std::size(kSettingPrefix) - 1)] = text;
@@ -254,8 +254,8 @@ void optim::Optimizer::save(serialize::OutputArchive& archive) const {
 void optim::Optimizer::load(serialize::InputArchive& archive) {
   with_error_context(archive.name(), [&] {
     const OptimizerState state = is_optimizer_value(archive.value())
-                                     ? optimizer_state(archive.value(), *this)
-                                     : optimizer_state(flatten_tensors(archive.value()), archive.metadata());
+                                     ? parse_optimizer_state(archive.value(), *this)
+                                     : parse_optimizer_state(flatten_tensors(archive.value()), archive.metadata());
     load_state(state.tensors, state.settings);
   });
 }

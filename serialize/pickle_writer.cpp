@@ -161,7 +161,7 @@ class PickleWriter {
         write_opcode('}');
       memoize(object_memo_, address);
       write_opcode('(');
-      for (const ValueEntry& entry : held.entries) {
+      for (const DictEntry& entry : held.entries) {
         write_value(entry.key());
         write_value(entry.value());
       }

@@ -26,15 +26,15 @@ SafetensorsHeader read_header(const ByteSource& file, uint64_t& data) {
   file.read(0, bytes, sizeof(bytes));
   uint64_t length = 0;
   for (int i = 0; i < 8; ++i) length |= uint64_t{bytes[i]} << (8 * i);
-  TANDEM_CHECK(length <= kMaxSafetensorsHeader || std::memcmp(bytes, "PK\3\4", 4) != 0, "load_safetensors: ", path,
+  TANDEM_CHECK(length <= kMaxSafetensorsHeaderBytes || std::memcmp(bytes, "PK\3\4", 4) != 0, "load_safetensors: ", path,
                " is a zip file, as Python's torch.save writes; accepted: safetensors. load reads either");
-  TANDEM_CHECK(length <= kMaxSafetensorsHeader && length <= size - 8, "load_safetensors: ", path,
-               " declares a header of ", length, " bytes; accepted: up to ", std::min(kMaxSafetensorsHeader, size - 8),
-               " in a file of ", size, " bytes");
+  TANDEM_CHECK(length <= kMaxSafetensorsHeaderBytes && length <= size - 8, "load_safetensors: ", path,
+               " declares a header of ", length, " bytes; accepted: up to ",
+               std::min(kMaxSafetensorsHeaderBytes, size - 8), " in a file of ", size, " bytes");
   std::string json(length, '\0');
   file.read(8, json.data(), length);
   data = 8 + length;
-  return parse_safetensors(json, size - data, path);
+  return parse_safetensors_header(json, size - data, path);
 }
 
 /// Returns a tensor that views the mapped file; or a copy, if the elements are not aligned in the file.
@@ -68,8 +68,8 @@ NamedTensors load_file(const std::string& path, SafetensorsMetadata* metadata, b
 /// Loads all files that an index names; they must be in the index's folder.
 NamedTensors load_shards(const std::string& path, SafetensorsMetadata* metadata, bool mmap) {
   const FileSource file("load_safetensors", path);
-  TANDEM_CHECK(file.size() <= kMaxSafetensorsHeader, "load_safetensors: the index ", path, " has ", file.size(),
-               " bytes; accepted: up to ", kMaxSafetensorsHeader);
+  TANDEM_CHECK(file.size() <= kMaxSafetensorsHeaderBytes, "load_safetensors: the index ", path, " has ", file.size(),
+               " bytes; accepted: up to ", kMaxSafetensorsHeaderBytes);
   std::string json(file.size(), '\0');
   file.read(0, json.data(), json.size());
   const std::map<std::string, std::string> file_of = parse_safetensors_index(json, path);
@@ -97,8 +97,8 @@ NamedTensors load_shards(const std::string& path, SafetensorsMetadata* metadata,
 
 void save_safetensors(const std::vector<std::pair<std::string, Tensor>>& tensors, const std::string& path,
                       const SafetensorsMetadata& metadata) {
-  const SafetensorsHeader header = detail::layout_safetensors(tensors, metadata, path);
-  const std::string json = detail::format_safetensors(header, path);
+  const SafetensorsHeader header = detail::plan_safetensors_header(tensors, metadata, path);
+  const std::string json = detail::format_safetensors_header(header, path);
   std::map<std::string, const Tensor*> by_name;
   for (const auto& [name, tensor] : tensors) by_name[name] = &tensor;
 

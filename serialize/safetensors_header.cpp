@@ -95,8 +95,8 @@ SafetensorsEntry parse_entry(const std::string& name, const Json& json, const st
 
 }  // namespace
 
-SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Tensor>>& tensors,
-                                     const SafetensorsMetadata& metadata, const std::string& path) {
+SafetensorsHeader plan_safetensors_header(const std::vector<std::pair<std::string, Tensor>>& tensors,
+                                          const SafetensorsMetadata& metadata, const std::string& path) {
   SafetensorsHeader header{{}, metadata};
   std::set<std::string> names;
   for (const auto& [name, tensor] : tensors) {
@@ -120,7 +120,7 @@ SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Te
   return header;
 }
 
-std::string format_safetensors(const SafetensorsHeader& header, const std::string& path) {
+std::string format_safetensors_header(const SafetensorsHeader& header, const std::string& path) {
   Json json = Json::object();
   if (!header.metadata.empty()) json[kMetadataKey] = header.metadata;
   for (const SafetensorsEntry& e : header.entries) {
@@ -136,12 +136,12 @@ std::string format_safetensors(const SafetensorsHeader& header, const std::strin
     TANDEM_FAIL("save_safetensors: a name or metadata for ", path, " is not valid UTF-8: ", e.what());
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');
-  TANDEM_CHECK(text.size() <= kMaxSafetensorsHeader, "save_safetensors: the header of ", path, " takes ", text.size(),
-               " bytes; accepted: up to ", kMaxSafetensorsHeader);
+  TANDEM_CHECK(text.size() <= kMaxSafetensorsHeaderBytes, "save_safetensors: the header of ", path, " takes ",
+               text.size(), " bytes; accepted: up to ", kMaxSafetensorsHeaderBytes);
   return text;
 }
 
-SafetensorsHeader parse_safetensors(const std::string& text, uint64_t data_bytes, const std::string& path) {
+SafetensorsHeader parse_safetensors_header(const std::string& text, uint64_t data_bytes, const std::string& path) {
   const Json json = parse_json(text, path);
   TANDEM_CHECK(json.is_object(), "load_safetensors: the header of ", path,
                " is not a JSON object; the file is damaged");

@@ -324,14 +324,15 @@ std::string check_storage(const OpCase& row) {
     }
     TANDEM_CHECK(owner == inputs.end(), output(j), " shares the storage of input ", owner - inputs.begin());
     TANDEM_CHECK(!base.defined(), output(j), " says that it is a view of a tensor ", base.sizes());
-    TANDEM_CHECK(core::is_dense(*y.impl()), output(j), " ", y.sizes(), " has strides ", y.strides());
+    TANDEM_CHECK(core::is_non_overlapping_and_dense(*y.impl()), output(j), " ", y.sizes(), " has strides ",
+                 y.strides());
     for (size_t k = 0; k < j; ++k)
       TANDEM_CHECK(outputs[k].storage() != y.storage(), output(j), " shares the storage of output ", k);
   }
   return "";
 }
 std::string check_threads(const OpCase& row, DType real) {
-  if (is_half(real) && row.notes.refuses_half) return "refused";
+  if (is_reduced_floating_point(real) && row.notes.refuses_half) return "refused";
   return check_threads(row, make_inputs(fixture(row.name), real));
 }
 

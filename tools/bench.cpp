@@ -30,8 +30,8 @@ void show_progress(double part) {
 /// Returns the cases to time. On a CPU that cannot multiply bfloat16, prints and skips the bfloat16 cases, unless the
 /// user named the cases with their sizes (settings.cases).
 std::vector<Case> select_cases(const std::vector<Benchmark>& all, const Settings& settings) {
-  if (!settings.cases.empty()) return select(all, settings.cases);
-  std::vector<Case> cases = select(all, settings.filter);
+  if (!settings.cases.empty()) return find_cases(all, settings.cases);
+  std::vector<Case> cases = find_cases(all, settings.filter);
   if (!device().is_cpu() || cpu_supports_bfloat16()) return cases;
   std::erase_if(cases, [](const Case& c) {
     const bool skipped = c.benchmark->name.find("/bfloat16") != std::string::npos;
@@ -47,7 +47,7 @@ std::vector<Case> select_cases(const std::vector<Benchmark>& all, const Settings
 std::vector<std::unique_ptr<Program>> make_programs(const Settings& settings) {
   std::vector<std::unique_ptr<Program>> programs;
   if (settings.baseline.empty()) {
-    programs.push_back(std::make_unique<OwnProgram>());
+    programs.push_back(std::make_unique<TandemProgram>());
     for (const std::string& peer : settings.peers)
       programs.push_back(
           std::make_unique<PeerProgram>(peer_command(peer, get_num_threads(), settings.device, settings.precision)));
@@ -74,10 +74,10 @@ int bench(const Settings& settings, const std::vector<std::string>& command_line
   std::error_code ignored;  // ignored here, because check_can_write() reports a folder that could not be made
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   check_can_write("--json", settings.json);
-  if (settings.threads > 0) set_num_threads(usable_threads(settings.threads));
+  if (settings.threads > 0) set_num_threads(check_num_threads(settings.threads));
   std::vector<Case> cases;
   std::vector<std::unique_ptr<Program>> programs;
-  as_usage([&] {
+  rethrow_as_usage_error([&] {
     const Device device(settings.device);
     check_device_exists(device);
     set_device(device);
@@ -85,9 +85,9 @@ int bench(const Settings& settings, const std::vector<std::string>& command_line
     set_float32_matmul_precision(settings.precision);
     programs = make_programs(settings);
   });
-  const auto timed = [&] { return run(cases, programs, settings, show_progress); };
+  const auto timed = [&] { return run_cases(cases, programs, settings, show_progress); };
   // If the user named the cases, an operation may reject the sizes in them. That is a usage error.
-  const std::vector<Row> rows = settings.cases.empty() ? timed() : as_usage(timed);
+  const std::vector<CaseResult> rows = settings.cases.empty() ? timed() : rethrow_as_usage_error(timed);
   for (const auto& program : programs)
     std::printf("%s %s%s", program->name().c_str(), program->version().c_str(), program == programs.back() ? "" : ", ");
   std::printf("; %d thread(s), %d samples of %g s\n", get_num_threads(), settings.repeats, settings.seconds);
@@ -96,9 +96,9 @@ int bench(const Settings& settings, const std::vector<std::string>& command_line
   std::printf("%s", (settings.baseline.empty() ? results_table(rows, limits) : baseline_table(rows)).c_str());
   if (!settings.json.empty()) write_json(settings.json, rows, programs, settings, command_line, limits);
   if (settings.baseline.empty()) return 0;
-  const auto slower = std::count_if(rows.begin(), rows.end(), [](const Row& row) {
-    const std::optional<Comparison> compared = compare(row);
-    return is_overhead(row) && compared && compared->is_slower();
+  const auto slower = std::count_if(rows.begin(), rows.end(), [](const CaseResult& row) {
+    const std::optional<Comparison> compared = compare_with_baseline(row);
+    return is_overhead_benchmark(row) && compared && compared->is_slower();
   });
   if (slower > 0)
     std::fprintf(stderr, "tandem: %d overhead benchmark(s) are slower: their intervals lie below 0.95\n",

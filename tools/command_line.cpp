@@ -86,17 +86,17 @@ const CLI::App& called_subcommand(const CLI::App& app) {
 
 /// Returns the error message for words that CLI11 did not recognize: those left over in `app` or, if there are none, in
 /// its parent.
-std::string explain_extras(const CLI::App& app) {
+std::string explain_unknown_arguments(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining();
-  if (words.empty() && app.get_parent()) return explain_extras(*app.get_parent());
+  if (words.empty() && app.get_parent()) return explain_unknown_arguments(*app.get_parent());
   const std::string word = words.empty() ? "" : words[0];
   if (word.starts_with("-")) {
     std::vector<std::string> known;
     for (const CLI::Option* o : app.get_options())
       if (!o->get_group().empty() && !o->get_positional())
         for (const std::string& name : o->get_lnames()) known.push_back("--" + name);
-    std::string text =
-        "there is no option " + word.substr(0, word.find('=')) + did_you_mean(word.substr(0, word.find('=')), known);
+    std::string text = "there is no option " + word.substr(0, word.find('=')) +
+                       suggest_nearest_word(word.substr(0, word.find('=')), known);
     if (app.get_name() == "launch" || app.get_name() == "trace")
       text += "; options of the program come after --, as in: tandem " + app.get_name() + " -- ./program --option";
     return text;
@@ -104,7 +104,8 @@ std::string explain_extras(const CLI::App& app) {
   std::vector<std::string> commands;
   for (const CLI::App* sub : app.get_subcommands({})) commands.push_back(sub->get_name());
   if (commands.empty()) return "'" + word + "' is an unexpected argument; option names begin with --";
-  return "there is no command '" + word + "'; accepted: " + comma_separated(commands) + did_you_mean(word, commands);
+  return "there is no command '" + word + "'; accepted: " + join_with_commas(commands) +
+         suggest_nearest_word(word, commands);
 }
 
 }  // namespace
@@ -115,14 +116,15 @@ void set_help(CLI::App& app) {
   app.formatter_fn(format_help);
 }
 
-CLI::Validator one_of(std::vector<std::string> words) {
+CLI::Validator make_choice_validator(std::vector<std::string> words) {
   return {[words = std::move(words)](std::string& text) {
             if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
-            return "'" + text + "' is not known; accepted: " + comma_separated(words) + did_you_mean(text, words);
+            return "'" + text + "' is not known; accepted: " + join_with_commas(words) +
+                   suggest_nearest_word(text, words);
           },
           ""};
 }
-CLI::Validator whole_number(int64_t min_value, int64_t max_value) {
+CLI::Validator make_integer_validator(int64_t min_value, int64_t max_value) {
   return {[=](std::string& text) {
             int64_t value = 0;
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -150,7 +152,7 @@ CLI::Validator make_number_validator(double min_value, double max_value) {
           ""};
 }
 
-CLI::Validator existing_file() {
+CLI::Validator make_existing_file_validator() {
   return {[](std::string& text) {
             std::error_code none;
             return std::filesystem::is_regular_file(text, none) ? std::string() : "there is no file '" + text + "'";
@@ -158,7 +160,7 @@ CLI::Validator existing_file() {
           ""};
 }
 
-std::string called_name(const CLI::App& app) {
+std::string called_command_name(const CLI::App& app) {
   std::string name;
   for (const CLI::App* each = &called_subcommand(app); each; each = each->get_parent())
     name = each->get_name() + (name.empty() ? "" : " ") + name;
@@ -167,7 +169,7 @@ std::string called_name(const CLI::App& app) {
 
 std::string format_parse_error(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App& last = called_subcommand(app);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error)) return explain_extras(last);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error)) return explain_unknown_arguments(last);
   const std::string text = error.what(), name = text.substr(0, text.find(':'));
   if (dynamic_cast<const CLI::RequiredError*>(&error) && !last.get_footer().empty())
     return text + "\n" + last.get_footer();

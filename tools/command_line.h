@@ -18,23 +18,23 @@ CLI::Option* add_option(CLI::App& app, const std::string& name, T& variable, con
 }
 
 /// Returns a validator that accepts only the given words.
-CLI::Validator one_of(std::vector<std::string> words);
+CLI::Validator make_choice_validator(std::vector<std::string> words);
 /// Returns a validator that accepts whole numbers from `min_value` to `max_value`.
-CLI::Validator whole_number(int64_t min_value, int64_t max_value = std::numeric_limits<int64_t>::max());
+CLI::Validator make_integer_validator(int64_t min_value, int64_t max_value = std::numeric_limits<int64_t>::max());
 /// Returns a validator that accepts numbers from `min_value` to `max_value`.
 CLI::Validator make_number_validator(double min_value, double max_value);
 
 /// Returns a validator that accepts only the path of an existing regular file.
-CLI::Validator existing_file();
+CLI::Validator make_existing_file_validator();
 
 /// Adds `tandem compare`, with `page` and `diff` below it.
 /// @param command_line  the user's command line, recorded in the report
-void add_compare(CLI::App& app, std::vector<std::string> command_line);
-void add_explain(CLI::App& app);
+void add_compare_command(CLI::App& app, std::vector<std::string> command_line);
+void add_explain_command(CLI::App& app);
 
 /// Returns the error message for a command line that CLI11 rejects. The message names the accepted values or words.
 std::string format_parse_error(const CLI::ParseError& error, const CLI::App& app);
 /// Returns the full name of the subcommand that the user called, such as "tandem compare diff".
-std::string called_name(const CLI::App& app);
+std::string called_command_name(const CLI::App& app);
 
 }  // namespace tandem::tools

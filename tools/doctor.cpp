@@ -28,7 +28,7 @@ bool has_nvidia_gpu() {
   return false;
 }
 
-double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+double to_gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
 void print_gpus() {
   const auto version = [](int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); };
@@ -43,8 +43,8 @@ void print_gpus() {
     const gpu::DeviceProperties& properties = cuda::get_device_properties(device);
     const auto [free, total] = cuda::mem_get_info(device);
     std::printf("  %-14s %s, %.1f GiB of memory (%.1f free), compute capability %d.%d, %d multiprocessors\n",
-                device.str().c_str(), properties.name.c_str(), gib(total), gib(free), properties.major,
-                properties.minor, properties.multiprocessors);
+                device.str().c_str(), properties.name.c_str(), to_gib(total), to_gib(free), properties.major,
+                properties.minor, properties.multi_processor_count);
   }
   if (cuda::device_count() == 0 || emulated) return;
   if (const auto* const lib = distributed::nccl::find_library())
@@ -65,11 +65,11 @@ int doctor() {
     ++problems;
   };
   std::printf("processor        %s\n", cpu_model().c_str());
-  std::printf("usable cores     %d", usable_cores());
+  std::printf("usable cores     %d", num_usable_cores());
   if (cpu_quota() > 0) std::printf(" (the cgroup's quota is %.2f)", cpu_quota());
   std::printf("\nthreads in use   %d\n", get_num_threads());
   std::printf("instruction set  %s\n", cpu_isa_name().c_str());
-  std::printf("memory           %.1f GiB\n", gib(memory_limit()));
+  std::printf("memory           %.1f GiB\n", to_gib(memory_limit()));
   std::printf("OpenBLAS         %s\n",
               TANDEM_HAS_OPENBLAS ? "used" : "not in this build: Tandem uses its own matrix multiplication");
   if (!TANDEM_HAS_OPENBLAS)
@@ -78,7 +78,7 @@ int doctor() {
               TANDEM_HAS_ONEDNN ? "used" : "not in this build: Tandem uses its own convolutions");
   if (!TANDEM_HAS_ONEDNN) problem("convolutions are slower", "apt install libdnnl-dev, then build again");
   std::printf("Gloo             %s\n", !TANDEM_HAS_GLOO ? "not in this build: ranks can only be threads of one process"
-                                       : distributed::is_shared_memory_wanted()
+                                       : distributed::is_shared_memory_enabled()
                                            ? "used; all_reduce of one machine's ranks goes through shared memory"
                                            : "used; shared memory is off (TANDEM_SHARED_MEMORY=0)");
   if (!TANDEM_HAS_GLOO) problem("ranks cannot be processes", "apt install libgloo-dev, then build again");

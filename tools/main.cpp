@@ -38,49 +38,49 @@ void end_on_interrupt() {
   });
 }
 
-void add_demo(CLI::App& app, std::vector<std::string> command_line) {
+void add_demo_command(CLI::App& app, std::vector<std::string> command_line) {
   auto s = std::make_shared<DemoSettings>();
   s->command_line = std::move(command_line);
   CLI::App* const c = app.add_subcommand("demo",
                                          "Train a network on FashionMNIST: on one device, under DataParallel and "
                                          "under DistributedDataParallel");
   add_option(*c, "--model", s->model, "NAME", "Network to train: mlp, lenet or fashion_cnn")
-      ->check(one_of({"mlp", "lenet", "fashion_cnn"}));
+      ->check(make_choice_validator({"mlp", "lenet", "fashion_cnn"}));
   add_option(*c, "--mode", s->modes, "NAMES",
              "Modes to train in, separated by commas: single (one device), dp (DataParallel), ddp_gloo and ddp_nccl "
              "(DistributedDataParallel with processes as ranks), ddp_local (DistributedDataParallel with threads as "
              "ranks), ddp (these three) or all")
       ->default_str("all")
       ->delimiter(',')
-      ->check(one_of({"single", "dp", "ddp_nccl", "ddp_gloo", "ddp_local", "ddp", "all"}));
+      ->check(make_choice_validator({"single", "dp", "ddp_nccl", "ddp_gloo", "ddp_local", "ddp", "all"}));
   add_option(*c, "--devices", s->devices, "N", "Number of devices for DataParallel")
       ->default_str("all GPUs, or 2 virtual CPU devices")
-      ->check(whole_number(1, kMaxDevices));
+      ->check(make_integer_validator(1, kMaxDevices));
   add_option(*c, "--ranks", s->ranks, "N", "Number of ranks for DistributedDataParallel")
       ->default_str("one for each GPU, at least 2")
-      ->check(whole_number(1, kMaxDevices));
+      ->check(make_integer_validator(1, kMaxDevices));
   add_option(
       *c, "--backend", s->backend, "NAME",
       "Run only this backend of DistributedDataParallel: nccl or gloo (ranks are processes), or local (ranks are "
       "threads)")
       ->default_str("all that this machine can run")
-      ->check(one_of({"nccl", "gloo", "local"}));
+      ->check(make_choice_validator({"nccl", "gloo", "local"}));
   add_option(*c, "--device", s->device, "NAME", "Device to compute on: cpu or cuda")
       ->default_str("cuda if there is a GPU, else cpu")
-      ->check(one_of({"cpu", "cuda"}));
+      ->check(make_choice_validator({"cpu", "cuda"}));
   add_option(*c, "--data", s->data, "FOLDER", "Folder with the four IDX files of FashionMNIST, plain or .gz")
       ->default_str("/usr/share/datasets/fashion-mnist");
-  add_option(*c, "--epochs", s->epochs, "N", "Number of epochs")->check(whole_number(0, 100000));
+  add_option(*c, "--epochs", s->epochs, "N", "Number of epochs")->check(make_integer_validator(0, 100000));
   add_option(*c, "--batch-size", s->batch_size, "N", "Batch size: images per step, summed over all devices or ranks")
-      ->check(whole_number(1, 60000));
+      ->check(make_integer_validator(1, 60000));
   add_option(*c, "--seed", s->seed, "N", "Seed of the initial weights, the order of the images and dropout")
-      ->check(whole_number(0));
+      ->check(make_integer_validator(0));
   add_option(*c, "--compare-steps", s->compare_steps, "N",
              "Step after which the weights of a parallel mode are compared with those of one device")
-      ->check(whole_number(1, 100000));
+      ->check(make_integer_validator(1, 100000));
   add_option(*c, "--threads", s->threads, "N", "Number of threads")
       ->default_str("all usable cores")
-      ->check(whole_number(1, 1024));
+      ->check(make_integer_validator(1, 1024));
   add_option(
       *c, "--save", s->save, "FILE",
       "Write the weights trained by the first mode: as safetensors if the name ends with .safetensors, otherwise in "
@@ -88,7 +88,7 @@ void add_demo(CLI::App& app, std::vector<std::string> command_line) {
       ->default_str("not written");
   add_option(*c, "--load", s->load, "FILE", "Load the initial weights from this file")
       ->default_str("random weights")
-      ->check(existing_file());
+      ->check(make_existing_file_validator());
   c->add_flag("--capture", s->capture, "Record the training step of mode single as a graph, and replay it");
   add_option(*c, "--json", s->json, "FILE", "Write the table and the settings to FILE")->default_str("not written");
   add_option(*c, "--report", s->report, "FILE",
@@ -105,7 +105,7 @@ void add_demo(CLI::App& app, std::vector<std::string> command_line) {
   });
 }
 
-void add_doctor(CLI::App& app) {
+void add_doctor_command(CLI::App& app) {
   app.add_subcommand("doctor", "Check this machine and this build, and show how to fix each problem")->callback([] {
     if (doctor() > 0) throw CLI::RuntimeError(1);
   });
@@ -113,7 +113,7 @@ void add_doctor(CLI::App& app) {
 
 /// Adds the subcommand `tandem launch`. CLI11 does not see the arguments of the launched program, because run() removes
 /// them from the command line. @param arguments  the arguments of the launched program
-void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
+void add_launch_command(CLI::App& app, const std::vector<std::string>& arguments) {
   struct Options : RankOptions {
     int count = 2;
     int64_t seconds = 0, rdzv_seconds = 300, node_seconds = 10;
@@ -122,16 +122,17 @@ void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   auto o = std::make_shared<Options>();
   CLI::App* const c = app.add_subcommand(
       "launch", "Start a program several times, as the ranks of one job; end all ranks if one fails");
-  add_option(*c, "-n,--ranks", o->count, "N", "Number of ranks (processes) to start")->check(whole_number(1, 1024));
+  add_option(*c, "-n,--ranks", o->count, "N", "Number of ranks (processes) to start")
+      ->check(make_integer_validator(1, 1024));
   add_option(*c, "--timeout", o->seconds, "SECONDS", "Time limit of the whole job; 0: no limit")
-      ->check(whole_number(0, int64_t(1) << 31));
+      ->check(make_integer_validator(0, int64_t(1) << 31));
   add_option(*c, "--max-restarts", o->max_restarts, "N",
              "How often to restart all ranks after one has failed; a program that saves checkpoints continues from its "
              "last one")
-      ->check(whole_number(0, 1000000));
+      ->check(make_integer_validator(0, 1000000));
   add_option(*c, "--threads", o->threads, "N", "Number of threads of each rank")
       ->default_str("TANDEM_NUM_THREADS, or an equal share of the cores")
-      ->check(whole_number(1, 1024));
+      ->check(make_integer_validator(1, 1024));
   c->add_flag("--pin", o->pin, "Pin each rank to its own share of the cores");
   add_option(*c, "--output", o->output, "FOLDER", "Write each rank's output to FOLDER/rank_0.out and rank_0.err")
       ->default_str("print here, with the rank in front of each line");
@@ -146,14 +147,14 @@ void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
           ->default_str("one node");
   CLI::Option* const nodes =
       add_option(*c, "--nodes", o->nodes, "N", "Number of nodes, each with a launcher and its own ranks")
-          ->check(whole_number(1, 1024));
+          ->check(make_integer_validator(1, 1024));
   nodes->needs(rdzv);
   rdzv->needs(nodes);
   add_option(*c, "--rdzv-timeout", o->rdzv_seconds, "SECONDS", "Time limit for all launchers to connect")
-      ->check(whole_number(1, int64_t(1) << 31));
+      ->check(make_integer_validator(1, int64_t(1) << 31));
   add_option(*c, "--node-timeout", o->node_seconds, "SECONDS",
              "Time without a heartbeat from a node's launcher after which the other launchers end the job")
-      ->check(whole_number(1, int64_t(1) << 31));
+      ->check(make_integer_validator(1, int64_t(1) << 31));
   add_option(*c, "PROGRAM", o->command, "-- PROGRAM [ARGS...]", "The program to run and its arguments, after --")
       ->required();
   c->footer("example: tandem launch -n 2 -- ./train --epochs 3");
@@ -167,7 +168,7 @@ void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   });
 }
 
-void add_flight(CLI::App& app) {
+void add_flight_command(CLI::App& app) {
   auto s = std::make_shared<flight::Settings>();
   CLI::App* const c =
       app.add_subcommand("flight", "Analyse the flight records of a failed job: which rank was missing in which call");
@@ -178,7 +179,7 @@ void add_flight(CLI::App& app) {
   c->callback([s] { flight::flight(*s); });
 }
 
-void add_show(CLI::App& app) {
+void add_show_command(CLI::App& app) {
   auto s = std::make_shared<ShowSettings>();
   CLI::App* const c = app.add_subcommand(
       "show", "List the tensors and other values in a file written by torch.save, LibTorch or safetensors");
@@ -190,7 +191,7 @@ void add_show(CLI::App& app) {
   c->callback([s] { show(*s); });
 }
 
-void add_trace(CLI::App& app, const std::vector<std::string>& arguments) {
+void add_trace_command(CLI::App& app, const std::vector<std::string>& arguments) {
   auto s = std::make_shared<trace::Settings>();
   CLI::App* const c =
       app.add_subcommand("trace", "Run a program that uses Tandem, and show how long its operations took");
@@ -209,7 +210,7 @@ void add_trace(CLI::App& app, const std::vector<std::string>& arguments) {
   });
 }
 
-void add_simulate(CLI::App& app) {
+void add_simulate_command(CLI::App& app) {
   auto s = std::make_shared<SimulateSettings>();
   CLI::App* const c = app.add_subcommand(
       "simulate",
@@ -245,7 +246,7 @@ void add_simulate(CLI::App& app) {
 }
 
 #if TANDEM_HAS_BENCHMARKS
-void add_bench(CLI::App& app, std::vector<std::string> command_line) {
+void add_bench_command(CLI::App& app, std::vector<std::string> command_line) {
   struct Options : benchmarks::Settings {
     std::string markdown;
     bool list = false;
@@ -256,16 +257,17 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
              "Run only the benchmarks whose name contains TEXT; separate several texts by commas")
       ->default_str("all benchmarks");
   c->add_flag("--list", s->list, "Print the names of the benchmarks and exit");
-  add_option(*c, "--repeats", s->repeats, "N", "Number of samples of each benchmark")->check(whole_number(1, 10000));
+  add_option(*c, "--repeats", s->repeats, "N", "Number of samples of each benchmark")
+      ->check(make_integer_validator(1, 10000));
   add_option(*c, "--seconds", s->seconds, "SECONDS", "Target duration of a sample")
       ->check(make_number_validator(1e-6, 3600.0));
   add_option(*c, "--threads", s->threads, "N", "Number of threads of each program that is timed")
       ->default_str("all usable cores")
-      ->check(whole_number(1, 1024));
+      ->check(make_integer_validator(1, 1024));
   add_option(*c, "--device", s->device, "NAME", "Device to compute on: cpu, or cuda (the first GPU)");
   add_option(*c, "--precision", s->precision, "NAME",
              "Precision of float32 matrix products on a GPU: highest, or high (uses TF32)")
-      ->check(one_of({"highest", "high"}));
+      ->check(make_choice_validator({"highest", "high"}));
   add_option(*c, "--case", s->cases, "TEXT",
              "Run a benchmark with these sizes, for example \"clone/forward 134217728\"; may be given several times")
       ->default_str("the sizes of the table");
@@ -287,12 +289,13 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
       ->default_str("not written");
   add_option(*c, "--markdown", s->markdown, "FILE", "Print a table of a file written by --json, and exit")
       ->default_str("none")
-      ->check(existing_file());
+      ->check(make_existing_file_validator());
   c->footer("example: tandem bench --filter softmax,train_step");
   c->callback([s, peers, command_line = std::move(command_line)] {
     if (s->list) return list_benchmarks();
     if (!s->markdown.empty()) {
-      std::printf("%s", as_usage([&] { return benchmarks::markdown_table(s->markdown, s->filter); }).c_str());
+      std::printf("%s",
+                  rethrow_as_usage_error([&] { return benchmarks::markdown_table(s->markdown, s->filter); }).c_str());
       return;
     }
     end_on_interrupt();
@@ -307,15 +310,15 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
 }
 #endif
 
-int usage_error(const CLI::App& app, std::string message) {
-  const std::string name = called_name(app);
+int print_usage_error(const CLI::App& app, std::string message) {
+  const std::string name = called_command_name(app);
   // Removes a prefix such as "compare: " from the message, because the name of the subcommand is printed in front of
   // it.
   std::istringstream words(name);
   for (std::string word; words >> word;)
     if (message.starts_with(word + ": ")) message.erase(0, word.size() + 2);
   std::fprintf(stderr, "%s: %s\n%s --help lists what is accepted\n", name.c_str(), message.c_str(), name.c_str());
-  return kUsageStatus;
+  return kUsageErrorExitStatus;
 }
 
 int run(int argc, char** argv) {
@@ -328,11 +331,11 @@ int run(int argc, char** argv) {
   CLI::App app("Tandem: tensors, autograd and data-parallel training in C++", "tandem");
   set_help(app);
   app.set_version_flag("--version", "tandem " TANDEM_VERSION, "Print the version");
-  add_demo(app, {argv, argv + argc});
-  add_compare(app, {argv, argv + argc});
-  add_explain(app);
+  add_demo_command(app, {argv, argv + argc});
+  add_compare_command(app, {argv, argv + argc});
+  add_explain_command(app);
 #if TANDEM_HAS_BENCHMARKS
-  add_bench(app, {argv, argv + argc});
+  add_bench_command(app, {argv, argv + argc});
 #endif
   // Keeps the words after "--" (a program and its arguments) from CLI11, which would split "[a,b]" into two arguments.
   std::vector<std::string> arguments;
@@ -342,26 +345,26 @@ int run(int argc, char** argv) {
       arguments.assign(argv + i + 2, argv + argc);
       argc = i + 2;
     }
-  add_launch(app, arguments);
-  add_flight(app);
-  add_trace(app, arguments);
-  add_simulate(app);
-  add_show(app);
-  add_doctor(app);
+  add_launch_command(app, arguments);
+  add_flight_command(app);
+  add_trace_command(app, arguments);
+  add_simulate_command(app);
+  add_show_command(app);
+  add_doctor_command(app);
   app.footer("tandem COMMAND --help lists the options of a command");
   try {
     app.parse(argc, argv);
     if (!app.get_subcommands().empty()) return 0;
     std::fprintf(stderr, "%s", app.help().c_str());
-    return kUsageStatus;
+    return kUsageErrorExitStatus;
   } catch (const CLI::RuntimeError& error) {
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     // CLI11 reports --help and --version as errors with exit status 0.
     if (error.get_exit_code() == 0) return app.exit(error);
-    return usage_error(app, format_parse_error(error, app));
+    return print_usage_error(app, format_parse_error(error, app));
   } catch (const UsageError& error) {
-    return usage_error(app, error.what());
+    return print_usage_error(app, error.what());
   } catch (const Interrupted& error) {
     return error.status();
   } catch (const std::exception& error) {

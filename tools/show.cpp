@@ -18,12 +18,12 @@ namespace {
 
 using nlohmann::json;
 
-struct Contents {
+struct FileContents {
   std::string format = "torch.save";
   // In both lists, a name consists of the keys that lead to the value, separated by dots:
   // "optimizer.param_groups.0.lr".
   std::vector<std::pair<std::string, Tensor>> tensors = {};
-  std::vector<std::pair<std::string, json>> others = {};
+  std::vector<std::pair<std::string, json>> other_values = {};
   SafetensorsMetadata metadata = {};
   int64_t elements = 0, bytes = 0;
   // Total bytes of all storages. A storage that several tensors share is counted once.
@@ -32,7 +32,7 @@ struct Contents {
 
 bool is_sequence(const IValue& value) { return value.isList() || value.isTuple(); }
 /// Returns whether a list contains no tensors, lists or dicts, so that it is shown on one line.
-bool is_flat(const IValue& list) {
+bool is_list_of_scalars(const IValue& list) {
   return std::none_of(list.elements().begin(), list.elements().end(),
                       [](const IValue& each) { return each.isTensor() || is_sequence(each) || each.isGenericDict(); });
 }
@@ -58,7 +58,7 @@ uint64_t estimate_bytes(const IValue& value) { return 64 + (value.isString() ? v
 
 /// Appends a value to `to`. If the value is a list or dict, appends the values in it instead. @param memory_used
 /// running estimate of the memory taken, in bytes
-void collect(const IValue& value, const std::string& name, Contents& to, uint64_t& memory_used) {
+void collect_entries(const IValue& value, const std::string& name, FileContents& to, uint64_t& memory_used) {
   // Even a small file can refer to one list or string in many places, so that the listing would not fit in memory.
   constexpr uint64_t kMaxBytes = uint64_t{1} << 26;
   memory_used += name.size() + estimate_bytes(value);
@@ -72,17 +72,18 @@ void collect(const IValue& value, const std::string& name, Contents& to, uint64_
     to.tensors.emplace_back(own, value.toTensor());
   else if (value.isGenericDict() && !value.entries().empty())
     for (const auto& [key, child] : value.entries())
-      collect(child, child_name(key.isInt() ? std::to_string(key.toInt()) : key.toStringRef()), to, memory_used);
-  else if (is_sequence(value) && !is_flat(value))
+      collect_entries(child, child_name(key.isInt() ? std::to_string(key.toInt()) : key.toStringRef()), to,
+                      memory_used);
+  else if (is_sequence(value) && !is_list_of_scalars(value))
     for (size_t i = 0; i < value.elements().size(); ++i)
-      collect(value.elements()[i], child_name(std::to_string(i)), to, memory_used);
+      collect_entries(value.elements()[i], child_name(std::to_string(i)), to, memory_used);
   else
-    to.others.emplace_back(own, value_to_json(value));
+    to.other_values.emplace_back(own, value_to_json(value));
 }
 
 /// Reads a file's contents. A safetensors file is mapped into memory, so that the data of its tensors are not read.
-Contents read(const std::string& path) {
-  Contents all;
+FileContents read_contents(const std::string& path) {
+  FileContents all;
   const bool is_index = path.ends_with(".json");
   if (is_index || format_of(FileSource("show", path)) == FileFormat::safetensors) {
     all.format = is_index ? "safetensors in several files" : "safetensors";
@@ -92,7 +93,7 @@ Contents read(const std::string& path) {
     serialize::InputArchive archive;
     archive.load_from(path);
     uint64_t memory_used = 0;
-    with_error_context(path, [&] { collect(archive.value(), "", all, memory_used); });
+    with_error_context(path, [&] { collect_entries(archive.value(), "", all, memory_used); });
   }
   std::set<const void*> seen;
   for (const auto& [name, tensor] : all.tensors) {
@@ -104,7 +105,7 @@ Contents read(const std::string& path) {
 }
 
 /// Formats a value as one short line of JSON. JSON escapes control characters.
-std::string short_text(const json& value) {
+std::string format_short_json(const json& value) {
   constexpr size_t kMaxTextBytes = 80;  // maximum length in bytes
   std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
   if (text.size() <= kMaxTextBytes) return text;
@@ -112,7 +113,7 @@ std::string short_text(const json& value) {
   while ((text[end] & 0xc0) == 0x80) --end;  // does not cut a UTF-8 character in two
   return text.substr(0, end) + "...";
 }
-std::string name_text(const std::string& name) {
+std::string format_name(const std::string& name) {
   const std::string quoted = json(name).dump(-1, ' ', false, json::error_handler_t::replace);
   return quoted.substr(1, quoted.size() - 2);
 }
@@ -134,11 +135,11 @@ template <class Pairs> void print_values(const char* title, const Pairs& values)
   if (values.empty()) return;
   std::vector<std::vector<std::string>> rows;
   rows.reserve(values.size());
-  for (const auto& [name, value] : values) rows.push_back({"  " + name_text(name), short_text(value)});
+  for (const auto& [name, value] : values) rows.push_back({"  " + format_name(name), format_short_json(value)});
   std::printf("\n%s\n", title);
   print_table(rows, /*numbers_last=*/false);
 }
-void print(const std::string& path, const Contents& all) {
+void print_contents(const std::string& path, const FileContents& all) {
   std::ostringstream head;
   head << path << ": " << all.format << "; tensors: " << all.tensors.size() << ", elements: " << all.elements
        << ", bytes: " << all.bytes << "\n";
@@ -150,28 +151,28 @@ void print(const std::string& path, const Contents& all) {
   for (const auto& [name, tensor] : all.tensors) {
     std::ostringstream shape;
     shape << tensor.sizes();
-    rows.push_back({name_text(name), detail::name(tensor.dtype()), shape.str(), std::to_string(tensor.nbytes())});
+    rows.push_back({format_name(name), detail::name(tensor.dtype()), shape.str(), std::to_string(tensor.nbytes())});
   }
   if (!all.tensors.empty()) {
     std::printf("\n");
     print_table(rows, /*numbers_last=*/true);
   }
-  print_values("other values", all.others);
+  print_values("other values", all.other_values);
   print_values("metadata", all.metadata);
 }
 
-std::string json_text(const std::string& path, const Contents& all) {
-  json tensors = json::array(), others = json::array();
+std::string format_json(const std::string& path, const FileContents& all) {
+  json tensors = json::array(), other_values = json::array();
   for (const auto& [name, tensor] : all.tensors)
     tensors.push_back({{"name", name},
                        {"dtype", detail::name(tensor.dtype())},
                        {"shape", tensor.sizes().vec()},
                        {"bytes", tensor.nbytes()}});
-  for (const auto& [name, value] : all.others) others.push_back({{"name", name}, {"value", value}});
+  for (const auto& [name, value] : all.other_values) other_values.push_back({{"name", name}, {"value", value}});
   const json out = {{"file", path},
                     {"format", all.format},
                     {"tensors", tensors},
-                    {"values", others},
+                    {"values", other_values},
                     {"metadata", all.metadata},
                     {"elements", all.elements},
                     {"bytes", all.bytes},
@@ -183,9 +184,9 @@ std::string json_text(const std::string& path, const Contents& all) {
 
 void show(const ShowSettings& settings) {
   check_can_write("--json", settings.json);
-  const Contents all = as_usage([&] { return read(settings.file); });
-  print(settings.file, all);
-  if (!settings.json.empty()) write_file_atomically("show", settings.json, json_text(settings.file, all));
+  const FileContents all = rethrow_as_usage_error([&] { return read_contents(settings.file); });
+  print_contents(settings.file, all);
+  if (!settings.json.empty()) write_file_atomically("show", settings.json, format_json(settings.file, all));
 }
 
 }  // namespace tandem::tools

@@ -1,5 +1,5 @@
-// Implements did_you_mean, comma_separated and usable_threads, which suggest corrections for misspelt names and check
-// values.
+// Implements suggest_nearest_word, join_with_commas and check_num_threads, which suggest corrections for misspelt names
+// and check values.
 #include "tandem/tools/usage.h"
 
 #include <algorithm>
@@ -41,21 +41,21 @@ std::string nearest_word(const std::string& input, const std::vector<std::string
     if (best.empty() && input.size() >= 2 && word.starts_with(input)) best = word;
   return best;
 }
-std::string did_you_mean(const std::string& input, const std::vector<std::string>& words) {
+std::string suggest_nearest_word(const std::string& input, const std::vector<std::string>& words) {
   const std::string word = nearest_word(input, words);
   return word.empty() ? "" : "; did you mean '" + word + "'?";
 }
-std::string comma_separated(const std::vector<std::string>& words) {
+std::string join_with_commas(const std::vector<std::string>& words) {
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
   return all;
 }
 
-int usable_threads(int input) {
-  if (input <= usable_cores()) return input;
+int check_num_threads(int input) {
+  if (input <= num_usable_cores()) return input;
   std::fprintf(stderr, "tandem: --threads %d: only %d core(s) are usable, so it uses %d thread(s)\n", input,
-               usable_cores(), usable_cores());
-  return usable_cores();
+               num_usable_cores(), num_usable_cores());
+  return num_usable_cores();
 }
 
 }  // namespace tandem::tools

@@ -9,7 +9,7 @@
 
 namespace tandem::tools {
 
-constexpr int kUsageStatus = 2;
+constexpr int kUsageErrorExitStatus = 2;
 
 /// An error in the user's request, not in the program. main() prints only the message, without the source location.
 class UsageError : public std::runtime_error {
@@ -26,7 +26,7 @@ template <class... Parts> void check_usage(bool condition, const Parts&... parts
 }
 
 /// Calls `body`, which processes user input, and returns its result. Rethrows an Error of the library as a UsageError.
-template <class Body> auto as_usage(Body body) {
+template <class Body> auto rethrow_as_usage_error(Body body) {
   try {
     return body();
   } catch (const Error& error) {
@@ -39,11 +39,11 @@ template <class Body> auto as_usage(Body body) {
 /// similar.
 std::string nearest_word(const std::string& input, const std::vector<std::string>& words);
 /// Returns "; did you mean 'demo'?" with the nearest word, or "" if no word is similar.
-std::string did_you_mean(const std::string& input, const std::vector<std::string>& words);
+std::string suggest_nearest_word(const std::string& input, const std::vector<std::string>& words);
 /// Joins words: "single, dp, all".
-std::string comma_separated(const std::vector<std::string>& words);
+std::string join_with_commas(const std::vector<std::string>& words);
 
 /// Returns `input`, limited to the number of usable cores. Prints a note to stderr if `input` is larger.
-int usable_threads(int input);
+int check_num_threads(int input);
 
 }  // namespace tandem::tools

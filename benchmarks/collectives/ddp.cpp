@@ -55,7 +55,7 @@ int main() try {
     std::printf(
         "{\"step_without_ddp\": %.4f, \"step_ddp\": %.4f, \"all_reduce_4B\": %.4f, \"all_reduce_4MiB\": %.4f, "
         "\"all_reduce_64MiB\": %.4f, \"hidden_share\": %.3f}\n",
-        without, with, small, medium, large, ddp.reducer().last_times().hidden_share());
+        without, with, small, medium, large, ddp.reducer().last_reduce_times().overlapped_fraction());
   distributed::destroy_process_group();
 } catch (const std::exception& error) {
   std::fprintf(stderr, "benchmark_ddp: %s\n", error.what());

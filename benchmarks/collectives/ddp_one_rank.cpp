@@ -15,12 +15,13 @@ using namespace tandem;
 
 namespace {
 
-double seconds(const std::function<void()>& f) {
+double measure_seconds(const std::function<void()>& f) {
   const auto start = std::chrono::steady_clock::now();
   f();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
-template <class Module> void compare(const char* name, Module bare, Module wrapped, const Tensor& x, int pairs) {
+template <class Module>
+void compare_step_times(const char* name, Module bare, Module wrapped, const Tensor& x, int pairs) {
   nn::parallel::DistributedDataParallel ddp(wrapped);
   optim::SGD bare_optimizer(bare->parameters(), 1e-3), ddp_optimizer(wrapped->parameters(), 1e-3);
   const Tensor y = randint(10, {x.size(0)}, kInt64);
@@ -35,9 +36,9 @@ template <class Module> void compare(const char* name, Module bare, Module wrapp
   for (int i = -3; i < pairs; ++i) {
     // In every other pair the bare module is timed first; in the others, the wrapped module.
     double without = 0, with = 0;
-    if (i % 2) without = seconds(alone);
-    with = seconds(with_ddp);
-    if (i % 2 == 0) without = seconds(alone);
+    if (i % 2) without = measure_seconds(alone);
+    with = measure_seconds(with_ddp);
+    if (i % 2 == 0) without = measure_seconds(alone);
     if (i < 0) continue;
     ratios.push_back(with / without);
     times.push_back(without);
@@ -59,8 +60,8 @@ int main(int argc, char** argv) {
   distributed::run_ranks(1, [&](int) {
     distributed::init_process_group("local");
     manual_seed(1);
-    compare("mlp", models::Mlp(), models::Mlp(), randn({64, 784}), 2000 * scale);
-    compare("lenet", models::Lenet(), models::Lenet(), randn({64, 1, 28, 28}), 400 * scale);
-    compare("fashion_cnn", models::FashionCnn(), models::FashionCnn(), randn({64, 1, 28, 28}), 100 * scale);
+    compare_step_times("mlp", models::Mlp(), models::Mlp(), randn({64, 784}), 2000 * scale);
+    compare_step_times("lenet", models::Lenet(), models::Lenet(), randn({64, 1, 28, 28}), 400 * scale);
+    compare_step_times("fashion_cnn", models::FashionCnn(), models::FashionCnn(), randn({64, 1, 28, 28}), 100 * scale);
   });
 }

@@ -14,9 +14,9 @@ namespace tandem::benchmarks {
 namespace {
 
 using Loss = Tensor (*)(const Tensor& output, const Tensor& target);
-Tensor entropy(const Tensor& output, const Tensor& target) { return cross_entropy(output, target); }
-Tensor likelihood(const Tensor& output, const Tensor& target) { return nll_loss(output, target); }
-Tensor squares(const Tensor& output, const Tensor& target) { return mse_loss(output, target); }
+Tensor cross_entropy_criterion(const Tensor& output, const Tensor& target) { return cross_entropy(output, target); }
+Tensor nll_criterion(const Tensor& output, const Tensor& target) { return nll_loss(output, target); }
+Tensor mse_criterion(const Tensor& output, const Tensor& target) { return mse_loss(output, target); }
 
 template <class Optimizer, class Module, class Options>
 Run training_step(bool captured, Module module, Options options, const Tensor& x, const Tensor& target, Loss loss,
@@ -71,18 +71,21 @@ models::GptModel small_gpt(int64_t context) {
                               .embd_pdrop(0)
                               .attn_pdrop(0));
 }
-Tensor classes(const Shapes& s) { return integers(10, {s[0][0]}); }
+Tensor random_classes(const Shapes& s) { return random_integers(10, {s[0][0]}); }
 
-/// Number of multiply-adds in matrix products and convolutions for one row of a batch. `first` counts the first layer,
-/// whose input needs no gradient in training; `others` counts all other layers.
+/// Number of multiply-adds in matrix products and convolutions for one row of a batch. `first_layer` counts the first
+/// layer, whose input needs no gradient in training; `other_layers` counts all other layers.
 struct MultiplyAdds {
-  double first, others;
-  double training(const Shapes& s) const { return 2 * static_cast<double>(s[0][0]) * (2 * first + 3 * others); }
-  double inference(const Shapes& s) const { return 2 * static_cast<double>(s[0][0]) * (first + others); }
+  double first_layer, other_layers;
+  double training(const Shapes& s) const {
+    return 2 * static_cast<double>(s[0][0]) * (2 * first_layer + 3 * other_layers);
+  }
+  double inference(const Shapes& s) const { return 2 * static_cast<double>(s[0][0]) * (first_layer + other_layers); }
 };
-constexpr MultiplyAdds kMlp{784 * 128, 128 * 64 + 64 * 10};
-constexpr MultiplyAdds kLenet{24 * 24 * 10 * 25, 8 * 8 * 20 * 250 + 320 * 50 + 50 * 10};
-constexpr MultiplyAdds kFashionCnn{28 * 28 * 32 * 9, 12 * 12 * 64 * 288 + 2304 * 600 + 600 * 120 + 120 * 10};
+constexpr MultiplyAdds kMlpMultiplyAdds{784 * 128, 128 * 64 + 64 * 10};
+constexpr MultiplyAdds kLenetMultiplyAdds{24 * 24 * 10 * 25, 8 * 8 * 20 * 250 + 320 * 50 + 50 * 10};
+constexpr MultiplyAdds kFashionCnnMultiplyAdds{28 * 28 * 32 * 9,
+                                               12 * 12 * 64 * 288 + 2304 * 600 + 600 * 120 + 120 * 10};
 double gpt_flops(const Shapes& s) {  // counts only the half of the attention scores that the causal mask leaves visible
   const auto length = static_cast<double>(s[0][1]);
   return MultiplyAdds{0, length * (4 * (12 * 256 * 256 + length * 256) + 256 * kVocabulary)}.training(s);
@@ -99,55 +102,59 @@ std::vector<Benchmark> training_benchmarks() {
     const std::string step = captured ? "/captured_train_step" : "/train_step";
     all.push_back({.name = "simple_model" + step, .cases = {{{64, 10}}, {{128, 10}}}, .prepare = [=](const Shapes& s) {
                      return training_step<optim::Adam>(captured, nn::Linear(10, 1), optim::AdamOptions(1e-3),
-                                                       values(s[0]), values({s[0][0], 1}), squares);
+                                                       random_values(s[0]), random_values({s[0][0], 1}), mse_criterion);
                    }});
     all.push_back({.name = "mlp" + step,
                    .cases = {{{64, 784}}, {{128, 784}}},
-                   .flops = training_flops<kMlp>,
+                   .flops = training_flops<kMlpMultiplyAdds>,
                    .prepare = [=](const Shapes& s) {
                      return training_step<optim::SGD>(captured, models::Mlp(), optim::SGDOptions(0.01).momentum(0.9),
-                                                      values(s[0]), classes(s), entropy);
+                                                      random_values(s[0]), random_classes(s), cross_entropy_criterion);
                    }});
-    all.push_back(
-        {.name = "lenet" + step, .cases = images, .flops = training_flops<kLenet>, .prepare = [=](const Shapes& s) {
-           return training_step<optim::SGD>(captured, models::Lenet(), optim::SGDOptions(0.01).momentum(0.5),
-                                            values(s[0]), classes(s), likelihood);
-         }});
+    all.push_back({.name = "lenet" + step,
+                   .cases = images,
+                   .flops = training_flops<kLenetMultiplyAdds>,
+                   .prepare = [=](const Shapes& s) {
+                     return training_step<optim::SGD>(captured, models::Lenet(), optim::SGDOptions(0.01).momentum(0.5),
+                                                      random_values(s[0]), random_classes(s), nll_criterion);
+                   }});
     all.push_back({.name = "fashion_cnn" + step,
                    .cases = {{{64, 1, 28, 28}}, {{128, 1, 28, 28}}, {{512, 1, 28, 28}}},
-                   .flops = training_flops<kFashionCnn>,
+                   .flops = training_flops<kFashionCnnMultiplyAdds>,
                    .prepare = [=](const Shapes& s) {
                      return training_step<optim::Adam>(captured, models::FashionCnn(), optim::AdamOptions(1e-3),
-                                                       values(s[0]), classes(s), entropy, format_of_images());
+                                                       random_values(s[0]), random_classes(s), cross_entropy_criterion,
+                                                       format_of_images());
                    }});
     all.push_back({.name = "gpt" + step, .cases = {{{8, 128}}}, .flops = gpt_flops, .prepare = [=](const Shapes& s) {
                      return training_step<optim::AdamW>(captured, small_gpt(s[0][1]), optim::AdamWOptions(3e-4),
-                                                        integers(kVocabulary, s[0]), integers(kVocabulary, s[0]),
-                                                        next_token);
+                                                        random_integers(kVocabulary, s[0]),
+                                                        random_integers(kVocabulary, s[0]), next_token);
                    }});
   }
   all.push_back({.name = "fashion_cnn/bfloat16_train_step",
                  .cases = {{{128, 1, 28, 28}}},
-                 .flops = training_flops<kFashionCnn>,
+                 .flops = training_flops<kFashionCnnMultiplyAdds>,
                  .prepare = [](const Shapes& s) {
                    return training_step<optim::Adam>(false, models::FashionCnn(), optim::AdamOptions(1e-3),
-                                                     values(s[0]).to(kBFloat16), classes(s), entropy,
-                                                     format_of_images());
+                                                     random_values(s[0]).to(kBFloat16), random_classes(s),
+                                                     cross_entropy_criterion, format_of_images());
                  }});
   const std::vector<Shapes> many = {{{512, 1, 28, 28}}};
   all.push_back({.name = "mlp/inference",
                  .cases = {{{512, 784}}},
-                 .flops = inference_flops<kMlp>,
-                 .prepare = [](const Shapes& s) { return inference(models::Mlp(), values(s[0])); }});
-  all.push_back(
-      {.name = "lenet/inference", .cases = many, .flops = inference_flops<kLenet>, .prepare = [](const Shapes& s) {
-         return inference(models::Lenet(), values(s[0]));
-       }});
-  all.push_back(
-      {.name = "fashion_cnn/inference",
-       .cases = many,
-       .flops = inference_flops<kFashionCnn>,
-       .prepare = [](const Shapes& s) { return inference(models::FashionCnn(), values(s[0]), format_of_images()); }});
+                 .flops = inference_flops<kMlpMultiplyAdds>,
+                 .prepare = [](const Shapes& s) { return inference(models::Mlp(), random_values(s[0])); }});
+  all.push_back({.name = "lenet/inference",
+                 .cases = many,
+                 .flops = inference_flops<kLenetMultiplyAdds>,
+                 .prepare = [](const Shapes& s) { return inference(models::Lenet(), random_values(s[0])); }});
+  all.push_back({.name = "fashion_cnn/inference",
+                 .cases = many,
+                 .flops = inference_flops<kFashionCnnMultiplyAdds>,
+                 .prepare = [](const Shapes& s) {
+                   return inference(models::FashionCnn(), random_values(s[0]), format_of_images());
+                 }});
   return all;
 }
 

@@ -13,13 +13,13 @@ Inputs make_bfloat16_inputs(const Shapes& shapes, MemoryFormat images) {
     inputs.push_back(x.to(kBFloat16).contiguous(x.dim() == 4 ? images : kContiguous));
   return inputs;
 }
-std::function<Run(const Shapes&)> forward_of(Op op, MemoryFormat images = kChannelsLast) {
+std::function<Run(const Shapes&)> prepare_bfloat16_forward(Op op, MemoryFormat images = kChannelsLast) {
   return [op = std::move(op), images](const Shapes& shapes) -> Run {
     return [op, in = make_bfloat16_inputs(shapes, images)] { op(in); };
   };
 }
-std::function<Run(const Shapes&)> backward_of(Op op, MemoryFormat images = kChannelsLast) {
-  return backward(
+std::function<Run(const Shapes&)> prepare_bfloat16_backward(Op op, MemoryFormat images = kChannelsLast) {
+  return prepare_backward(
       [images](const Shapes& shapes) {
         Inputs in = make_bfloat16_inputs(shapes, images);
         for (Tensor& x : in) x.requires_grad_();
@@ -39,19 +39,22 @@ std::vector<Benchmark> bfloat16_benchmarks() {
   const Op conv = [](const Inputs& in) { return conv2d(in[0], in[1], in[2]); };
   const Op attention = [](const Inputs& in) { return scaled_dot_product_attention(in[0], in[1], in[2]); };
   return {
-      {.name = "linear/bfloat16", .cases = layers, .flops = linear_flops, .prepare = forward_of(dense)},
+      {.name = "linear/bfloat16", .cases = layers, .flops = linear_flops, .prepare = prepare_bfloat16_forward(dense)},
       {.name = "linear/bfloat16_backward",
        .cases = layers,
        .flops = linear_backward_flops,
-       .prepare = backward_of(dense)},
-      {.name = "conv2d/bfloat16", .cases = images, .flops = conv_flops, .prepare = forward_of(conv)},
-      {.name = "conv2d/bfloat16_backward", .cases = images, .flops = conv_backward_flops, .prepare = backward_of(conv)},
+       .prepare = prepare_bfloat16_backward(dense)},
+      {.name = "conv2d/bfloat16", .cases = images, .flops = conv_flops, .prepare = prepare_bfloat16_forward(conv)},
+      {.name = "conv2d/bfloat16_backward",
+       .cases = images,
+       .flops = conv_backward_flops,
+       .prepare = prepare_bfloat16_backward(conv)},
       {.name = "scaled_dot_product_attention/bfloat16",
        .cases = heads_of_qkv,
-       .prepare = forward_of(attention, kContiguous)},
+       .prepare = prepare_bfloat16_forward(attention, kContiguous)},
       {.name = "scaled_dot_product_attention/bfloat16_backward",
        .cases = heads_of_qkv,
-       .prepare = backward_of(attention, kContiguous)},
+       .prepare = prepare_bfloat16_backward(attention, kContiguous)},
   };
 }
 

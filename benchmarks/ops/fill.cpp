@@ -12,14 +12,16 @@ namespace tandem::benchmarks {
 std::vector<Benchmark> fill_benchmarks() {
   std::vector<Benchmark> out;
   const auto add = [&](const char* name, Tensor (*make)(IntArrayRef sizes)) {
-    out.push_back({.name = name, .cases = {{{1 << 20}}}, .bytes = write_one, .prepare = [make](const Shapes& s) -> Run {
-                     return [make, sizes = s[0]] { make(sizes); };
-                   }});
+    out.push_back(
+        {.name = name, .cases = {{{1 << 20}}}, .bytes = write_one_bytes, .prepare = [make](const Shapes& s) -> Run {
+           return [make, sizes = s[0]] { make(sizes); };
+         }});
   };
   const auto change = [&](const char* name, void (*fill)(Tensor&)) {
-    out.push_back({.name = name, .cases = {{{1 << 20}}}, .bytes = write_one, .prepare = [fill](const Shapes& s) -> Run {
-                     return [fill, x = tandem::empty(s[0], device())]() mutable { fill(x); };
-                   }});
+    out.push_back(
+        {.name = name, .cases = {{{1 << 20}}}, .bytes = write_one_bytes, .prepare = [fill](const Shapes& s) -> Run {
+           return [fill, x = tandem::empty(s[0], device())]() mutable { fill(x); };
+         }});
   };
   add("empty/overhead", [](IntArrayRef sizes) { return empty(sizes, device()); });
   out.back().bytes = nullptr;  // empty() writes no memory

@@ -20,9 +20,11 @@ namespace tandem::benchmarks {
 namespace {
 
 /// Returns a table (rows, width) that requires a gradient, and random indices of its rows.
-Inputs table_and_index(const Shapes& s) { return {values(s[0]).requires_grad_(), integers(s[0][0], s[1])}; }
+Inputs make_table_and_index(const Shapes& s) {
+  return {random_values(s[0]).requires_grad_(), random_integers(s[0][0], s[1])};
+}
 
-Benchmark make(const char* name, std::vector<Shapes> cases, std::function<Run(const Shapes&)> prepare) {
+Benchmark make_benchmark(const char* name, std::vector<Shapes> cases, std::function<Run(const Shapes&)> prepare) {
   return {.name = name, .cases = std::move(cases), .prepare = std::move(prepare)};
 }
 
@@ -34,52 +36,67 @@ std::vector<Benchmark> index_benchmarks() {
                             pair = {{{1024, 512}, {1024, 512}}};
   const Op embed = [](const Inputs& in) { return embedding(in[0], in[1]); };
   return {
-      make("embedding/forward", lookup,
-           [](const Shapes& s) -> Run { return [w = values(s[0]), i = integers(s[0][0], s[1])] { embedding(w, i); }; }),
-      make("embedding/backward", lookup, backward(table_and_index, embed)),
-      make("index_select/forward", rows,
-           [](const Shapes& s) -> Run {
-             return [w = values(s[0]), i = integers(s[0][0], s[1])] { w.index_select(0, i); };
-           }),
-      make("index_select/backward", rows,
-           backward(table_and_index, [](const Inputs& in) { return in[0].index_select(0, in[1]); })),
-      make("index_add/forward", rows,
-           [](const Shapes& s) -> Run {
-             const Tensor source = values({s[1][0], s[0][1]});
-             return [=, w = values(s[0]), i = integers(s[0][0], s[1])] { w.index_add(0, i, source); };
-           }),
-      make("index/forward", rows,
-           [](const Shapes& s) -> Run { return [w = values(s[0]), i = integers(s[0][0], s[1])] { w.index({i}); }; }),
-      make("index_put_/forward", rows,
-           [](const Shapes& s) -> Run {
-             const Tensor source = values({s[1][0], s[0][1]});
-             return [=, w = values(s[0]), i = integers(s[0][0], s[1])]() mutable { w.index_put_({i}, source); };
-           }),
-      make("gather/forward", square,
-           [](const Shapes& s) -> Run { return [x = values(s[0]), i = integers(s[0][1], s[0])] { x.gather(1, i); }; }),
-      make("scatter/forward", square,
-           [](const Shapes& s) -> Run {
-             return [x = values(s[0]), i = integers(s[0][1], s[0]), y = values(s[0])] { x.scatter(1, i, y); };
-           }),
-      make("scatter_add/forward", square,
-           [](const Shapes& s) -> Run {
-             return [x = values(s[0]), i = integers(s[0][1], s[0]), y = values(s[0])] { x.scatter_add(1, i, y); };
-           }),
-      make("masked_fill/forward", square,
-           [](const Shapes& s) -> Run {
-             return [x = values(s[0]), mask = values(s[0]) > 0] { x.masked_fill(mask, -1); };
-           }),
-      make("masked_select/forward", square,
-           [](const Shapes& s) -> Run {
-             return [x = values(s[0]), mask = values(s[0]) > 0] { x.masked_select(mask); };
-           }),
-      make("nonzero/forward", square,
-           [](const Shapes& s) -> Run { return [mask = values(s[0]) > 0] { nonzero(mask); }; }),
-      make("one_hot/forward", {{{8192}}},
-           [](const Shapes& s) -> Run { return [i = integers(64, s[0])] { one_hot(i, 64); }; }),
-      make("cat/forward", pair, forward([](const Inputs& in) { return cat(in, 1); })),
-      make("cat/backward", pair, backward([](const Inputs& in) { return cat(in, 1); })),
-      make("stack/forward", pair, forward([](const Inputs& in) { return stack(in, 0); })),
+      make_benchmark("embedding/forward", lookup,
+                     [](const Shapes& s) -> Run {
+                       return [w = random_values(s[0]), i = random_integers(s[0][0], s[1])] { embedding(w, i); };
+                     }),
+      make_benchmark("embedding/backward", lookup, prepare_backward(make_table_and_index, embed)),
+      make_benchmark("index_select/forward", rows,
+                     [](const Shapes& s) -> Run {
+                       return [w = random_values(s[0]), i = random_integers(s[0][0], s[1])] { w.index_select(0, i); };
+                     }),
+      make_benchmark(
+          "index_select/backward", rows,
+          prepare_backward(make_table_and_index, [](const Inputs& in) { return in[0].index_select(0, in[1]); })),
+      make_benchmark("index_add/forward", rows,
+                     [](const Shapes& s) -> Run {
+                       const Tensor source = random_values({s[1][0], s[0][1]});
+                       return [=, w = random_values(s[0]), i = random_integers(s[0][0], s[1])] {
+                         w.index_add(0, i, source);
+                       };
+                     }),
+      make_benchmark("index/forward", rows,
+                     [](const Shapes& s) -> Run {
+                       return [w = random_values(s[0]), i = random_integers(s[0][0], s[1])] { w.index({i}); };
+                     }),
+      make_benchmark("index_put_/forward", rows,
+                     [](const Shapes& s) -> Run {
+                       const Tensor source = random_values({s[1][0], s[0][1]});
+                       return [=, w = random_values(s[0]), i = random_integers(s[0][0], s[1])]() mutable {
+                         w.index_put_({i}, source);
+                       };
+                     }),
+      make_benchmark("gather/forward", square,
+                     [](const Shapes& s) -> Run {
+                       return [x = random_values(s[0]), i = random_integers(s[0][1], s[0])] { x.gather(1, i); };
+                     }),
+      make_benchmark("scatter/forward", square,
+                     [](const Shapes& s) -> Run {
+                       return [x = random_values(s[0]), i = random_integers(s[0][1], s[0]), y = random_values(s[0])] {
+                         x.scatter(1, i, y);
+                       };
+                     }),
+      make_benchmark("scatter_add/forward", square,
+                     [](const Shapes& s) -> Run {
+                       return [x = random_values(s[0]), i = random_integers(s[0][1], s[0]), y = random_values(s[0])] {
+                         x.scatter_add(1, i, y);
+                       };
+                     }),
+      make_benchmark("masked_fill/forward", square,
+                     [](const Shapes& s) -> Run {
+                       return [x = random_values(s[0]), mask = random_values(s[0]) > 0] { x.masked_fill(mask, -1); };
+                     }),
+      make_benchmark("masked_select/forward", square,
+                     [](const Shapes& s) -> Run {
+                       return [x = random_values(s[0]), mask = random_values(s[0]) > 0] { x.masked_select(mask); };
+                     }),
+      make_benchmark("nonzero/forward", square,
+                     [](const Shapes& s) -> Run { return [mask = random_values(s[0]) > 0] { nonzero(mask); }; }),
+      make_benchmark("one_hot/forward", {{{8192}}},
+                     [](const Shapes& s) -> Run { return [i = random_integers(64, s[0])] { one_hot(i, 64); }; }),
+      make_benchmark("cat/forward", pair, prepare_forward([](const Inputs& in) { return cat(in, 1); })),
+      make_benchmark("cat/backward", pair, prepare_backward([](const Inputs& in) { return cat(in, 1); })),
+      make_benchmark("stack/forward", pair, prepare_forward([](const Inputs& in) { return stack(in, 0); })),
   };
 }
 

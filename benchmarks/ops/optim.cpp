@@ -12,8 +12,8 @@ namespace {
 std::vector<Tensor> make_parameters(const Shapes& shapes) {
   std::vector<Tensor> out;
   for (const auto& sizes : shapes) {
-    out.push_back(values(sizes).requires_grad_());
-    out.back().mutable_grad() = values(sizes) * 1e-3;
+    out.push_back(random_values(sizes).requires_grad_());
+    out.back().mutable_grad() = random_values(sizes) * 1e-3;
   }
   return out;
 }
@@ -23,15 +23,15 @@ template <class Optimizer, class Options> std::function<Run(const Shapes&)> prep
     return [optimizer] { optimizer->step(); };
   };
 }
-double elements(const Shapes& shapes) {
+double num_elements(const Shapes& shapes) {
   double sum = 0;
   for (const auto& sizes : shapes) sum += numel(sizes);
   return sum;
 }
 // 4 bytes for each access per element: reads parameter, gradient, buffer; writes parameter, buffer
-double sgd_bytes(const Shapes& s) { return 20 * elements(s); }
+double sgd_bytes(const Shapes& s) { return 20 * num_elements(s); }
 // 4 bytes for each access per element: reads parameter, gradient and two moments; writes parameter and moments
-double adam_bytes(const Shapes& s) { return 28 * elements(s); }
+double adam_bytes(const Shapes& s) { return 28 * num_elements(s); }
 
 }  // namespace
 

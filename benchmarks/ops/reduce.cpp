@@ -20,7 +20,7 @@ std::vector<Benchmark> reduce_benchmarks() {
   const std::vector<Shapes> flat = {{{1 << 20}}}, rows = {{{4096, 256}}}, images = {{{64, 32, 28, 28}}};
   std::vector<Benchmark> out;
   const auto add = [&](const char* name, const std::vector<Shapes>& cases, Op op) {
-    out.push_back({.name = name, .cases = cases, .bytes = read_one, .prepare = forward(std::move(op))});
+    out.push_back({.name = name, .cases = cases, .bytes = read_one_bytes, .prepare = prepare_forward(std::move(op))});
   };
   add("sum/forward", {{{16 << 10}}, {{1 << 20}}, {{16 << 20}}, {{128 << 20}}},
       [](const Inputs& in) { return in[0].sum(); });
@@ -48,16 +48,17 @@ std::vector<Benchmark> reduce_benchmarks() {
   add("argsort/rows", rows, [](const Inputs& in) { return in[0].argsort(-1); });
   add("topk/rows", rows, [](const Inputs& in) { return std::get<0>(in[0].topk(10, -1)); });
   out.push_back({.name = "all/forward", .cases = flat, .prepare = [](const Shapes& s) -> Run {
-                   return [x = values(s[0]) < 2] {
+                   return [x = random_values(s[0]) < 2] {
                      x.all();
                    };  // x < 2 is true everywhere, so the reduction cannot stop early
                  }});
   out.push_back({.name = "any/forward", .cases = flat, .prepare = [](const Shapes& s) -> Run {
-                   return [x = values(s[0]) > 2] { x.any(); };
+                   return [x = random_values(s[0]) > 2] { x.any(); };
                  }});
-  out.push_back(
-      {.name = "sum/backward", .cases = flat, .prepare = backward([](const Inputs& in) { return in[0].sum(); })});
-  out.push_back({.name = "var/backward", .cases = images, .prepare = backward([](const Inputs& in) {
+  out.push_back({.name = "sum/backward", .cases = flat, .prepare = prepare_backward([](const Inputs& in) {
+                                                          return in[0].sum();
+                                                        })});
+  out.push_back({.name = "var/backward", .cases = images, .prepare = prepare_backward([](const Inputs& in) {
                                                             return in[0].var({0, 2, 3});
                                                           })});
   return out;

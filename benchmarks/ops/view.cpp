@@ -21,7 +21,8 @@ namespace tandem::benchmarks {
 std::vector<Benchmark> view_benchmarks() {
   std::vector<Benchmark> out;
   const auto view = [&](const char* name, Op op) {
-    out.push_back({.name = std::string(name) + "/overhead", .cases = {{{4, 1, 6}}}, .prepare = forward(std::move(op))});
+    out.push_back(
+        {.name = std::string(name) + "/overhead", .cases = {{{4, 1, 6}}}, .prepare = prepare_forward(std::move(op))});
   };
   view("view", [](const Inputs& in) { return in[0].view({24}); });
   view("reshape", [](const Inputs& in) { return in[0].reshape({6, 4}); });
@@ -43,13 +44,13 @@ std::vector<Benchmark> view_benchmarks() {
   view("detach", [](const Inputs& in) { return in[0].detach(); });
 
   const auto copy = [&](const char* name, double (*bytes)(const Shapes&), Op op) {
-    out.push_back({.name = name, .cases = {{{1024, 1024}}}, .bytes = bytes, .prepare = forward(std::move(op))});
+    out.push_back({.name = name, .cases = {{{1024, 1024}}}, .bytes = bytes, .prepare = prepare_forward(std::move(op))});
   };
-  copy("clone/forward", read_write, [](const Inputs& in) { return in[0].clone(); });
+  copy("clone/forward", read_write_bytes, [](const Inputs& in) { return in[0].clone(); });
   out.back().cases.push_back({{8192, 8192}});  // 512 MiB of traffic
-  copy("contiguous/transposed", read_write, [](const Inputs& in) { return in[0].t().contiguous(); });
-  copy("to/double", read_two_write_one, [](const Inputs& in) { return in[0].to(DType::float64); });
-  copy("repeat/forward", read_two_write_one, [](const Inputs& in) { return in[0].repeat({2, 1}); });
+  copy("contiguous/transposed", read_write_bytes, [](const Inputs& in) { return in[0].t().contiguous(); });
+  copy("to/double", read_two_write_one_bytes, [](const Inputs& in) { return in[0].to(DType::float64); });
+  copy("repeat/forward", read_two_write_one_bytes, [](const Inputs& in) { return in[0].repeat({2, 1}); });
   return out;
 }
 

@@ -31,12 +31,12 @@ Tensor to_memory_format(const Tensor& x) {
 }
 
 // ---------------------------------------------------------------- making a case from an op
-Tensor values(at::IntArrayRef sizes, bool positive = false) {
+Tensor random_values(at::IntArrayRef sizes, bool positive = false) {
   return torch::empty(sizes).uniform_(positive ? 0.5 : -1, positive ? 1.5 : 1);
 }
 Inputs inputs(const Shapes& shapes, bool positive = false) {
   Inputs out;
-  for (const auto& s : shapes) out.push_back(to_memory_format(values(s, positive)));
+  for (const auto& s : shapes) out.push_back(to_memory_format(random_values(s, positive)));
   return out;
 }
 Prepare prepare_forward(Op op, bool positive = false) {
@@ -47,18 +47,18 @@ Prepare prepare_backward(Op op, std::function<Inputs(const Shapes&)> make) {
     Inputs in = make(s), leaves;
     for (const Tensor& x : in)
       if (x.requires_grad()) leaves.push_back(x);
-    const Tensor y = op(in), dy = values(y.sizes());
+    const Tensor y = op(in), dy = random_values(y.sizes());
     return [=] { torch::autograd::grad({y}, leaves, {dy}, /*retain_graph=*/true); };
   };
 }
-Inputs with_gradients(const Shapes& s) {
+Inputs inputs_requiring_grad(const Shapes& s) {
   Inputs in = inputs(s);
   for (Tensor& x : in) x.requires_grad_();
   return in;
 }
-void both(Table& table, const std::string& name, const Op& op) {
+void add_forward_and_backward(Table& table, const std::string& name, const Op& op) {
   table[name + "/forward"] = prepare_forward(op);
-  table[name + "/backward"] = prepare_backward(op, with_gradients);
+  table[name + "/backward"] = prepare_backward(op, inputs_requiring_grad);
 }
 
 // ---------------------------------------------------------------- ops
@@ -94,25 +94,27 @@ void add_elementwise(Table& table) {
   binary("lt", [](const Tensor& a, const Tensor& b) { return a < b; });
   table["multiply_add_relu/forward"] = prepare_forward([](const Inputs& in) { return (in[0] * in[1] + in[2]).relu(); });
   table["where/forward"] = [](const Shapes& s) -> Run {
-    return [a = values(s[0]), b = values(s[1]), c = values(s[0]) > 0] { torch::where(c, a, b); };
+    return [a = random_values(s[0]), b = random_values(s[1]), c = random_values(s[0]) > 0] { torch::where(c, a, b); };
   };
   const Op add = [](const Inputs& in) { return in[0] + in[1]; };
   table["add/broadcast_row"] = table["add/broadcast_column"] = prepare_forward(add);
-  table["add/broadcast_backward"] = prepare_backward(add, with_gradients);
-  table["mul/backward"] = prepare_backward([](const Inputs& in) { return in[0] * in[1]; }, with_gradients);
-  table["exp/backward"] = prepare_backward([](const Inputs& in) { return torch::exp(in[0]); }, with_gradients);
-  table["relu/backward"] = prepare_backward([](const Inputs& in) { return torch::relu(in[0]); }, with_gradients);
-  table["gelu/backward"] = prepare_backward([](const Inputs& in) { return torch::gelu(in[0]); }, with_gradients);
+  table["add/broadcast_backward"] = prepare_backward(add, inputs_requiring_grad);
+  table["mul/backward"] = prepare_backward([](const Inputs& in) { return in[0] * in[1]; }, inputs_requiring_grad);
+  table["exp/backward"] = prepare_backward([](const Inputs& in) { return torch::exp(in[0]); }, inputs_requiring_grad);
+  table["relu/backward"] = prepare_backward([](const Inputs& in) { return torch::relu(in[0]); }, inputs_requiring_grad);
+  table["gelu/backward"] = prepare_backward([](const Inputs& in) { return torch::gelu(in[0]); }, inputs_requiring_grad);
 }
 
 void add_overhead(Table& table) {
-  table["add/overhead"] = [](const Shapes& s) -> Run { return [x = values(s[0])] { x + 1; }; };
-  table["add/overhead_grad"] = [](const Shapes& s) -> Run { return [x = values(s[0]).requires_grad_()] { x + 1; }; };
+  table["add/overhead"] = [](const Shapes& s) -> Run { return [x = random_values(s[0])] { x + 1; }; };
+  table["add/overhead_grad"] = [](const Shapes& s) -> Run {
+    return [x = random_values(s[0]).requires_grad_()] { x + 1; };
+  };
   table["mul_add_sum/overhead"] = [](const Shapes& s) -> Run {
-    return [a = values(s[0]), b = values(s[0]), c = values(s[0])] { (a * b + c).sum(); };
+    return [a = random_values(s[0]), b = random_values(s[0]), c = random_values(s[0])] { (a * b + c).sum(); };
   };
   table["mul_add_sum/overhead_backward"] = [](const Shapes& s) -> Run {
-    return [in = with_gradients({s[0], s[0], s[0]})] {
+    return [in = inputs_requiring_grad({s[0], s[0], s[0]})] {
       for (const Tensor& x : in) x.mutable_grad().reset();
       (in[0] * in[1] + in[2]).sum().backward();
     };
@@ -135,11 +137,11 @@ void add_reductions(Table& table) {
   add("cumsum/rows", [](const Inputs& in) { return in[0].cumsum(-1); });
   add("sort/rows", [](const Inputs& in) { return std::get<0>(in[0].sort(-1)); });
   add("topk/rows", [](const Inputs& in) { return std::get<0>(in[0].topk(10, -1)); });
-  table["sum/backward"] = prepare_backward([](const Inputs& in) { return in[0].sum(); }, with_gradients);
+  table["sum/backward"] = prepare_backward([](const Inputs& in) { return in[0].sum(); }, inputs_requiring_grad);
 }
 
-Inputs logits_and_classes(const Shapes& s) {
-  return {values(s[0]).requires_grad_(), torch::randint(s[0][1], {s[0][0]}, torch::kLong)};
+Inputs make_logits_and_classes(const Shapes& s) {
+  return {random_values(s[0]).requires_grad_(), torch::randint(s[0][1], {s[0][0]}, torch::kLong)};
 }
 /// Times the op alone on the inputs that `make` returns; the first input is detached, so that autograd records nothing.
 Prepare prepare_forward_on_inputs(std::function<Inputs(const Shapes&)> make, Op op) {
@@ -150,30 +152,30 @@ Prepare prepare_forward_on_inputs(std::function<Inputs(const Shapes&)> make, Op 
   };
 }
 void add_losses(Table& table) {
-  both(table, "softmax", [](const Inputs& in) { return torch::softmax(in[0], -1); });
-  both(table, "log_softmax", [](const Inputs& in) { return torch::log_softmax(in[0], -1); });
-  both(table, "mse_loss", [](const Inputs& in) { return torch::mse_loss(in[0], in[1]); });
+  add_forward_and_backward(table, "softmax", [](const Inputs& in) { return torch::softmax(in[0], -1); });
+  add_forward_and_backward(table, "log_softmax", [](const Inputs& in) { return torch::log_softmax(in[0], -1); });
+  add_forward_and_backward(table, "mse_loss", [](const Inputs& in) { return torch::mse_loss(in[0], in[1]); });
   const Op entropy = [](const Inputs& in) { return F::cross_entropy(in[0], in[1]); };
   const Op likelihood = [](const Inputs& in) { return torch::nll_loss(in[0], in[1]); };
-  table["cross_entropy/forward"] = prepare_forward_on_inputs(logits_and_classes, entropy);
-  table["cross_entropy/backward"] = prepare_backward(entropy, logits_and_classes);
-  table["nll_loss/forward"] = prepare_forward_on_inputs(logits_and_classes, likelihood);
-  table["nll_loss/backward"] = prepare_backward(likelihood, logits_and_classes);
+  table["cross_entropy/forward"] = prepare_forward_on_inputs(make_logits_and_classes, entropy);
+  table["cross_entropy/backward"] = prepare_backward(entropy, make_logits_and_classes);
+  table["nll_loss/forward"] = prepare_forward_on_inputs(make_logits_and_classes, likelihood);
+  table["nll_loss/backward"] = prepare_backward(likelihood, make_logits_and_classes);
 }
 
-void add_products(Table& table) {
+void add_matmuls(Table& table) {
   table["matmul/forward"] = prepare_forward([](const Inputs& in) { return torch::matmul(in[0], in[1]); });
   table["matmul/transposed"] = prepare_forward([](const Inputs& in) { return torch::matmul(in[0].t(), in[1]); });
   table["mm/forward"] = prepare_forward([](const Inputs& in) { return torch::mm(in[0], in[1]); });
   table["addmm/forward"] = prepare_forward([](const Inputs& in) { return torch::addmm(in[2], in[0], in[1]); });
   table["mv/forward"] = prepare_forward([](const Inputs& in) { return in[0].mv(in[1]); });
   table["dot/forward"] = prepare_forward([](const Inputs& in) { return in[0].dot(in[1]); });
-  both(table, "bmm", [](const Inputs& in) { return torch::bmm(in[0], in[1]); });
-  both(table, "linear", [](const Inputs& in) { return torch::linear(in[0], in[1], in[2]); });
+  add_forward_and_backward(table, "bmm", [](const Inputs& in) { return torch::bmm(in[0], in[1]); });
+  add_forward_and_backward(table, "linear", [](const Inputs& in) { return torch::linear(in[0], in[1], in[2]); });
 }
 
 // Returns the inputs of a network's first convolution: only the weight and bias require a gradient.
-Inputs first_layer(const Shapes& s) {
+Inputs make_first_layer_inputs(const Shapes& s) {
   Inputs in = inputs(s);
   in[1].requires_grad_(), in[2].requires_grad_();
   return in;
@@ -181,14 +183,16 @@ Inputs first_layer(const Shapes& s) {
 void add_layers(Table& table) {
   const Op conv = [](const Inputs& in) { return torch::conv2d(in[0], in[1], in[2]); };
   const Op same = [](const Inputs& in) { return torch::conv2d(in[0], in[1], in[2], 1, in[1].size(2) / 2); };
-  both(table, "conv2d", conv);
-  table["conv2d/backward_first"] = prepare_backward(conv, first_layer);
+  add_forward_and_backward(table, "conv2d", conv);
+  table["conv2d/backward_first"] = prepare_backward(conv, make_first_layer_inputs);
   table["conv2d/same_forward"] = prepare_forward(same);
-  table["conv2d/same_backward_first"] = prepare_backward(same, first_layer);
-  both(table, "max_pool2d", [](const Inputs& in) { return torch::max_pool2d(in[0], 2); });
-  both(table, "avg_pool2d", [](const Inputs& in) { return torch::avg_pool2d(in[0], 2); });
-  both(table, "adaptive_avg_pool2d", [](const Inputs& in) { return torch::adaptive_avg_pool2d(in[0], {1, 1}); });
-  both(table, "batch_norm", [](const Inputs& in) {
+  table["conv2d/same_backward_first"] = prepare_backward(same, make_first_layer_inputs);
+  add_forward_and_backward(table, "max_pool2d", [](const Inputs& in) { return torch::max_pool2d(in[0], 2); });
+  add_forward_and_backward(table, "avg_pool2d", [](const Inputs& in) { return torch::avg_pool2d(in[0], 2); });
+  add_forward_and_backward(table, "adaptive_avg_pool2d", [](const Inputs& in) {
+    return torch::adaptive_avg_pool2d(in[0], {1, 1});
+  });
+  add_forward_and_backward(table, "batch_norm", [](const Inputs& in) {
     return torch::batch_norm(in[0], in[1], in[2], {}, {}, /*training=*/true, 0.1, 1e-5, /*cudnn_enabled=*/false);
   });
   table["batch_norm/evaluation"] = [](const Shapes& s) -> Run {
@@ -196,24 +200,25 @@ void add_layers(Table& table) {
       torch::batch_norm(in[0], in[1], in[2], mean, var, /*training=*/false, 0.1, 1e-5, /*cudnn_enabled=*/false);
     };
   };
-  both(table, "layer_norm", [](const Inputs& in) { return torch::layer_norm(in[0], in[1].sizes(), in[1], in[2]); });
+  add_forward_and_backward(table, "layer_norm",
+                           [](const Inputs& in) { return torch::layer_norm(in[0], in[1].sizes(), in[1], in[2]); });
 }
 
-Inputs table_and_index(const Shapes& s) {
-  return {values(s[0]).requires_grad_(), torch::randint(s[0][0], s[1], torch::kLong)};
+Inputs make_table_and_index(const Shapes& s) {
+  return {random_values(s[0]).requires_grad_(), torch::randint(s[0][0], s[1], torch::kLong)};
 }
 void add_indexing(Table& table) {
   const Op embedding = [](const Inputs& in) { return torch::embedding(in[0], in[1]); };
   const Op select = [](const Inputs& in) { return in[0].index_select(0, in[1]); };
-  table["embedding/forward"] = prepare_forward_on_inputs(table_and_index, embedding);
-  table["embedding/backward"] = prepare_backward(embedding, table_and_index);
-  table["index_select/forward"] = prepare_forward_on_inputs(table_and_index, select);
-  table["index_select/backward"] = prepare_backward(select, table_and_index);
+  table["embedding/forward"] = prepare_forward_on_inputs(make_table_and_index, embedding);
+  table["embedding/backward"] = prepare_backward(embedding, make_table_and_index);
+  table["index_select/forward"] = prepare_forward_on_inputs(make_table_and_index, select);
+  table["index_select/backward"] = prepare_backward(select, make_table_and_index);
   table["gather/forward"] = [](const Shapes& s) -> Run {
-    return [x = values(s[0]), i = torch::randint(s[0][1], s[0], torch::kLong)] { x.gather(1, i); };
+    return [x = random_values(s[0]), i = torch::randint(s[0][1], s[0], torch::kLong)] { x.gather(1, i); };
   };
   table["scatter_add/forward"] = [](const Shapes& s) -> Run {
-    return [x = values(s[0]), y = values(s[0]), i = torch::randint(s[0][1], s[0], torch::kLong)] {
+    return [x = random_values(s[0]), y = random_values(s[0]), i = torch::randint(s[0][1], s[0], torch::kLong)] {
       x.scatter_add(1, i, y);
     };
   };
@@ -237,8 +242,8 @@ void add_fills(Table& table) {
 std::vector<Tensor> parameters(const Shapes& shapes) {
   std::vector<Tensor> out;
   for (const auto& s : shapes) {
-    out.push_back(values(s).requires_grad_());
-    out.back().mutable_grad() = values(s) * 1e-3;
+    out.push_back(random_values(s).requires_grad_());
+    out.back().mutable_grad() = random_values(s) * 1e-3;
   }
   return out;
 }
@@ -249,12 +254,12 @@ template <class Optimizer, class Options> Prepare step(Options options) {
   };
 }
 template <class Model, class Optimizer, class Options, class Loss, class Target>
-Prepare train_step(Options options, Loss loss, Target make_target) {
+Prepare prepare_train_step(Options options, Loss loss, Target make_target) {
   return [=](const Shapes& s) -> Run {
     const auto model = std::make_shared<Model>();
     for (Tensor& p : model->parameters()) p.set_data(to_memory_format(p.data()));
     const auto optimizer = std::make_shared<Optimizer>(model->parameters(), options);
-    return [=, x = to_memory_format(values(s[0])), target = make_target(s[0][0])] {
+    return [=, x = to_memory_format(random_values(s[0])), target = make_target(s[0][0])] {
       optimizer->zero_grad();
       const Tensor value = loss(model->forward(x), target);
       value.backward();
@@ -263,12 +268,12 @@ Prepare train_step(Options options, Loss loss, Target make_target) {
     };
   };
 }
-template <class Model> Prepare inference() {
+template <class Model> Prepare prepare_inference() {
   return [](const Shapes& s) -> Run {
     const auto model = std::make_shared<Model>();
     for (Tensor& p : model->parameters()) p.set_data(to_memory_format(p.data()));
     model->eval();
-    return [model, x = to_memory_format(values(s[0]))] {
+    return [model, x = to_memory_format(random_values(s[0]))] {
       const torch::InferenceMode guard;
       model->forward(x);
     };
@@ -283,17 +288,18 @@ void add_models(Table& table) {
     return [p = parameters(s)] { torch::nn::utils::clip_grad_norm_(p, 100.0); };
   };
   const auto classes = [](int64_t rows) { return torch::randint(10, {rows}, torch::kLong); };
-  const auto numbers = [](int64_t rows) { return values({rows, 1}); };
+  const auto numbers = [](int64_t rows) { return random_values({rows, 1}); };
   const auto entropy = [](const Tensor& y, const Tensor& t) { return F::cross_entropy(y, t); };
   const auto likelihood = [](const Tensor& y, const Tensor& t) { return torch::nll_loss(y, t); };
   const auto squares = [](const Tensor& y, const Tensor& t) { return torch::mse_loss(y, t); };
-  table["simple_model/train_step"] = train_step<Simple, op::Adam>(op::AdamOptions(1e-3), squares, numbers);
-  table["mlp/train_step"] = train_step<Mlp, op::SGD>(op::SGDOptions(0.01).momentum(0.9), entropy, classes);
-  table["lenet/train_step"] = train_step<MnistNet, op::SGD>(op::SGDOptions(0.01).momentum(0.5), likelihood, classes);
-  table["fashion_cnn/train_step"] = train_step<FashionCnn, op::Adam>(op::AdamOptions(1e-3), entropy, classes);
-  table["mlp/inference"] = inference<Mlp>();
-  table["lenet/inference"] = inference<MnistNet>();
-  table["fashion_cnn/inference"] = inference<FashionCnn>();
+  table["simple_model/train_step"] = prepare_train_step<Simple, op::Adam>(op::AdamOptions(1e-3), squares, numbers);
+  table["mlp/train_step"] = prepare_train_step<Mlp, op::SGD>(op::SGDOptions(0.01).momentum(0.9), entropy, classes);
+  table["lenet/train_step"] =
+      prepare_train_step<MnistNet, op::SGD>(op::SGDOptions(0.01).momentum(0.5), likelihood, classes);
+  table["fashion_cnn/train_step"] = prepare_train_step<FashionCnn, op::Adam>(op::AdamOptions(1e-3), entropy, classes);
+  table["mlp/inference"] = prepare_inference<Mlp>();
+  table["lenet/inference"] = prepare_inference<MnistNet>();
+  table["fashion_cnn/inference"] = prepare_inference<FashionCnn>();
 }
 
 // ---------------------------------------------------------------- protocol
@@ -302,7 +308,7 @@ double seconds_per_call(const Run& run, int64_t iterations) {
   for (int64_t i = 0; i < iterations; i++) run();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / double(iterations);
 }
-Shapes parse(const std::string& text) {
+Shapes parse_shapes(const std::string& text) {
   Shapes shapes;
   std::istringstream inputs(text);
   for (std::string input; std::getline(inputs, input, ',');) {
@@ -312,7 +318,7 @@ Shapes parse(const std::string& text) {
   }
   return shapes;
 }
-std::string answer(const Table& table, std::map<std::string, Run>& ready, const std::string& line) {
+std::string answer_request(const Table& table, std::map<std::string, Run>& ready, const std::string& line) {
   std::istringstream words(line);
   std::string verb, name, shapes;
   int64_t iterations = 1;
@@ -325,7 +331,7 @@ std::string answer(const Table& table, std::map<std::string, Run>& ready, const 
     const auto found = table.find(name);
     if (found == table.end()) return "unknown";
     torch::manual_seed(0);
-    const Run& run = ready[name + " " + shapes] = found->second(parse(shapes));
+    const Run& run = ready[name + " " + shapes] = found->second(parse_shapes(shapes));
     for (int i = 0; i < 3; i++) run();
     const double one = seconds_per_call(run, 1);
     snprintf(text, sizeof text, "%.9g",
@@ -359,7 +365,7 @@ int main(int argc, char** argv) {
   add_overhead(table);
   add_reductions(table);
   add_losses(table);
-  add_products(table);
+  add_matmuls(table);
   add_layers(table);
   add_indexing(table);
   add_fills(table);
@@ -367,7 +373,7 @@ int main(int argc, char** argv) {
   std::map<std::string, Run> ready;
   for (std::string line; std::getline(std::cin, line);) {
     try {
-      std::cout << answer(table, ready, line) << std::endl;
+      std::cout << answer_request(table, ready, line) << std::endl;
     } catch (const std::exception& error) {  // the answer is the first line of the error message
       const std::string what = error.what();
       std::cout << "error: " << what.substr(0, what.find('\n')) << std::endl;

@@ -23,7 +23,7 @@
 namespace tandem::cuda {
 namespace {
 
-constexpr size_t kMaxBytes = size_t(1) << 47;
+constexpr size_t kMaxBlockBytes = size_t(1) << 47;
 
 // Lock of captured_streams_mutex(). The results of is_stream_capturing() and is_stream_idle() are valid only while it
 // is held.
@@ -37,7 +37,7 @@ bool is_stream_capturing(gpu::StreamHandle stream) noexcept {
   }
 }
 /// Whether all work of a stream is done. False for a capturing stream, which must not be queried.
-bool is_idle(gpu::StreamHandle stream) noexcept {
+bool is_stream_idle(gpu::StreamHandle stream) noexcept {
   try {
     return !gpu::is_capturing(stream) && gpu::is_done(stream);
   } catch (const CudaError&) {
@@ -52,14 +52,14 @@ bool is_poisoning_enabled() {
 }
 /// Marks memory as addressable or poisoned for AddressSanitizer, in stream order. Memory of private pools (for graph
 /// captures) is not marked, because the capture would include the marking.
-void set_usable(const Segment& segment, char* data, size_t bytes, bool is_addressable) noexcept {
+void set_addressable(const Segment& segment, char* data, size_t bytes, bool is_addressable) noexcept {
   if (!is_poisoning_enabled() || segment.pool) return;
   const gpu::StreamHandle stream = segment.stream;
   const gpu::UnsafeCallsGuard guard;
   const CapturesLock held(captured_streams_mutex());
   if (is_stream_capturing(stream))
     return;  // otherwise the capture would include the marking and repeat it at each replay
-  if (is_idle(stream)) return (is_addressable ? unpoison : poison)(data, bytes);
+  if (is_stream_idle(stream)) return (is_addressable ? unpoison : poison)(data, bytes);
   struct MarkedRange {
     char* data;
     size_t bytes;
@@ -93,34 +93,34 @@ class DeviceCachingAllocator {
     const std::lock_guard lock(mutex_);
     return stats_;
   }
-  void reset_peak() {
+  void reset_peak_stats() {
     const std::lock_guard lock(mutex_);
     stats_.peak = stats_.current;
   }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  Block* find_in_other_streams(int device, gpu::StreamHandle stream, size_t bytes, bool wait);
+  Block* find_block_of_other_stream(int device, gpu::StreamHandle stream, size_t bytes, bool wait);
   Block* allocate_segment(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool = 0);
   Block* reclaim_and_allocate(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes);
-  Block* allocate_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool);
+  Block* allocate_from_private_pool(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool);
   void free_block(Block* block);
   bool is_capturing_to_pool(uint64_t pool) const {
     return std::find(capturing_pools_.begin(), capturing_pools_.end(), pool) != capturing_pools_.end();
   }
   void set_pool_released(uint64_t pool, bool is_released) noexcept;
-  void enqueue_waiting(Block* block) noexcept;
+  void enqueue_waiting_block(Block* block) noexcept;
   void free_finished_blocks(bool all) noexcept;
-  void wait_for_users(Lock& lock, int device);
+  void synchronize_and_free_blocks(Lock& lock, int device);
   void release_cached_blocks(Lock& lock, int device);
 
   std::mutex mutex_;
   BlockPool blocks_;
   // Linked list of waiting blocks (freed, but still used by other streams), in the order in which they were freed.
-  Block *first_waiting_ = nullptr, *last_waiting_ = nullptr;
+  Block *first_waiting_block_ = nullptr, *last_waiting_block_ = nullptr;
   std::vector<uint64_t> capturing_pools_;  // numbers of the private pools into which captures are under way
   // Linked list of blocks that were freed during a capture while several streams of the capture used them.
-  Block* waiting_private_ = nullptr;
+  Block* first_waiting_private_block_ = nullptr;
   MemoryStats stats_;
 };
 
@@ -135,23 +135,23 @@ void DeviceCachingAllocator::free_block(Block* block) {
     if (segment.pool ? at_replays && is_capturing_to_pool(segment.pool) : !at_replays)
       gpu::discard(block->data, block->requested_bytes, segment.stream);
   }
-  set_usable(segment, block->data, block->bytes, false);
+  set_addressable(segment, block->data, block->bytes, false);
   blocks_.free_block(block);
 }
 
-void DeviceCachingAllocator::enqueue_waiting(Block* block) noexcept {
+void DeviceCachingAllocator::enqueue_waiting_block(Block* block) noexcept {
   block->next_waiting = nullptr;
-  (first_waiting_ ? last_waiting_->next_waiting : first_waiting_) = block;
-  last_waiting_ = block;
+  (first_waiting_block_ ? last_waiting_block_->next_waiting : first_waiting_block_) = block;
+  last_waiting_block_ = block;
 }
 /// Frees the waiting blocks that no other stream uses any more. Unless `all`, stops at the first block still in use.
 void DeviceCachingAllocator::free_finished_blocks(bool all) noexcept {
   Block* before = nullptr;
-  for (Block* block = first_waiting_; block;) {
+  for (Block* block = first_waiting_block_; block;) {
     Block* const next = block->next_waiting;
     if (block->stream_uses.is_done()) {
-      (before ? before->next_waiting : first_waiting_) = next;
-      if (!next) last_waiting_ = before;
+      (before ? before->next_waiting : first_waiting_block_) = next;
+      if (!next) last_waiting_block_ = before;
       free_block(block);
     } else if (all) {
       before = block;
@@ -164,7 +164,7 @@ void DeviceCachingAllocator::free_finished_blocks(bool all) noexcept {
 
 /// Returns an event that follows all work of the segment's stream. The first call after the segment became free records
 /// it.
-gpu::EventHandle record_last_use(Segment& segment, int device) {
+gpu::EventHandle record_last_use_event(Segment& segment, int device) {
   if (!segment.last_use_event) {
     PooledEvent now(device);
     gpu::record_event(now.handle(), segment.stream);
@@ -176,9 +176,10 @@ gpu::EventHandle record_last_use(Segment& segment, int device) {
 /// Takes over the smallest suitable free segment of another stream, or returns null. If `wait` is false, considers only
 /// segments whose stream is done with them. If `wait` is true, considers all, and `stream` waits for the work of the
 /// other stream.
-Block* DeviceCachingAllocator::find_in_other_streams(int device, gpu::StreamHandle stream, size_t bytes, bool wait) {
+Block* DeviceCachingAllocator::find_block_of_other_stream(int device, gpu::StreamHandle stream, size_t bytes,
+                                                          bool wait) {
   // Unless `wait`, skips segments that are much larger than needed, so that they remain for larger requests.
-  const size_t max_bytes = wait ? kMaxBytes : 2 * segment_bytes(bytes);
+  const size_t max_bytes = wait ? kMaxBlockBytes : 2 * segment_bytes(bytes);
   Block* best = nullptr;
   const CapturesLock held(captured_streams_mutex());
   for (Block* const each : blocks_.free_blocks(bytes)) {
@@ -187,11 +188,11 @@ Block* DeviceCachingAllocator::find_in_other_streams(int device, gpu::StreamHand
       continue;
     if (segment.pool || (best && best->bytes <= each->bytes)) continue;
     if (is_stream_capturing(segment.stream)) continue;
-    if (!wait && !is_idle(segment.stream) && !gpu::is_done(record_last_use(segment, device))) continue;
+    if (!wait && !is_stream_idle(segment.stream) && !gpu::is_done(record_last_use_event(segment, device))) continue;
     best = each;
   }
   if (!best) return nullptr;
-  if (wait) gpu::wait_event(stream, record_last_use(*best->segment, device));
+  if (wait) gpu::wait_event(stream, record_last_use_event(*best->segment, device));
   best->segment->last_use_event.reset();
   blocks_.assign_to_stream(best, stream);
   return best;
@@ -201,7 +202,7 @@ Block* DeviceCachingAllocator::find_in_other_streams(int device, gpu::StreamHand
 Block* DeviceCachingAllocator::allocate_segment(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes,
                                                 uint64_t pool) {
   auto segment = std::make_unique<Segment>(
-      Segment{nullptr, segment_bytes(bytes), bytes <= kSmallRequest, stream, {}, pool, false});
+      Segment{nullptr, segment_bytes(bytes), bytes <= kMaxSmallRequestBytes, stream, {}, pool, false});
   lock.unlock();  // the lock is released because gpu::allocate() may take long
   segment->data = static_cast<char*>(gpu::allocate(device, segment->bytes));
   if (!segment->data && segment->bytes > min_segment_bytes(bytes)) {
@@ -211,25 +212,25 @@ Block* DeviceCachingAllocator::allocate_segment(Lock& lock, int device, gpu::Str
   lock.lock();
   if (!segment->data) return nullptr;
   stats_.reserved += static_cast<int64_t>(segment->bytes);
-  set_usable(*segment, segment->data, segment->bytes, false);
+  set_addressable(*segment, segment->data, segment->bytes, false);
   return blocks_.add_segment(std::move(segment));
 }
 
 /// Called when the device has no more memory: takes a segment of another stream, or returns free segments to the device
 /// and allocates again.
 Block* DeviceCachingAllocator::reclaim_and_allocate(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes) {
-  if (Block* const waited = find_in_other_streams(device, stream, bytes, /*wait=*/true)) return waited;
-  wait_for_users(lock, device);
+  if (Block* const waited = find_block_of_other_stream(device, stream, bytes, /*wait=*/true)) return waited;
+  synchronize_and_free_blocks(lock, device);
   if (Block* const found = blocks_.find_free_block(stream, bytes)) return found;
-  if (Block* const found = find_in_other_streams(device, stream, bytes, /*wait=*/true)) return found;
+  if (Block* const found = find_block_of_other_stream(device, stream, bytes, /*wait=*/true)) return found;
   release_cached_blocks(lock, device);
   return allocate_segment(lock, device, stream, bytes);
 }
 
 /// Allocates a block for a capture, from the capture's pool or else from the device. Does not make room on a full
 /// device, because releasing memory may wait. See Note [Private pools].
-Block* DeviceCachingAllocator::allocate_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes,
-                                                uint64_t pool) {
+Block* DeviceCachingAllocator::allocate_from_private_pool(Lock& lock, int device, gpu::StreamHandle stream,
+                                                          size_t bytes, uint64_t pool) {
   if (Block* const found = blocks_.find_free_block(stream, bytes, pool)) return found;
   const gpu::UnsafeCallsGuard guard;
   return allocate_segment(lock, device, stream, bytes, pool);
@@ -237,7 +238,7 @@ Block* DeviceCachingAllocator::allocate_private(Lock& lock, int device, gpu::Str
 
 /// Waits for the streams that own memory, and for streams, also of other devices, that still use freed blocks. Does not
 /// synchronize the whole device, because that is forbidden while any of its streams is capturing, on any thread.
-void DeviceCachingAllocator::wait_for_users(Lock& lock, int device) {
+void DeviceCachingAllocator::synchronize_and_free_blocks(Lock& lock, int device) {
   std::set<gpu::StreamHandle> streams;
   blocks_.for_each_block([&](const Block& block) { streams.insert(block.segment->stream); });
   lock.unlock();
@@ -252,11 +253,11 @@ void DeviceCachingAllocator::wait_for_users(Lock& lock, int device) {
     gpu::synchronize_event(now.handle());
   }
   lock.lock();
-  Block* waiting = std::exchange(first_waiting_, nullptr);
+  Block* waiting = std::exchange(first_waiting_block_, nullptr);
   lock.unlock();
   for (Block* each = waiting; each; each = each->next_waiting) each->stream_uses.wait();
   lock.lock();
-  while (waiting) enqueue_waiting(std::exchange(waiting, waiting->next_waiting));
+  while (waiting) enqueue_waiting_block(std::exchange(waiting, waiting->next_waiting));
   free_finished_blocks(/*all=*/true);
 }
 
@@ -264,10 +265,10 @@ void DeviceCachingAllocator::wait_for_users(Lock& lock, int device) {
 void DeviceCachingAllocator::release_cached_blocks(Lock& lock, int device) {
   std::vector<Block*> whole;
   CapturesLock held(captured_streams_mutex());
-  for (const size_t kind : {kSmallRequest, kSmallRequest + 1})
+  for (const size_t kind : {kMaxSmallRequestBytes, kMaxSmallRequestBytes + 1})
     for (Block* const block : blocks_.free_blocks(kind))
       if (const Segment& segment = *block->segment;
-          block->is_whole_segment() && (segment.pool ? segment.is_pool_released : is_idle(segment.stream)))
+          block->is_whole_segment() && (segment.pool ? segment.is_pool_released : is_stream_idle(segment.stream)))
         // A segment of a released pool is returned even if its stream is not idle, because gpu::release() waits for the
         // device.
         whole.push_back(block);
@@ -287,18 +288,19 @@ void DeviceCachingAllocator::release_cached_blocks(Lock& lock, int device) {
 void* DeviceCachingAllocator::allocate(Device device, size_t bytes) {
   const gpu::StreamHandle stream = current_stream(device).handle();
   const int index = device.index();
-  const size_t wanted = bytes <= kMaxBytes ? block_bytes(bytes) : 0;
+  const size_t wanted = bytes <= kMaxBlockBytes ? round_to_block_bytes(bytes) : 0;
   const Capture* const capture = current_capture();
   if (capture) capture->before_allocation();
   Lock lock(mutex_);
   Block* block = nullptr;
   if (wanted && capture) {
-    block = allocate_private(lock, index, stream, wanted, capture->pool_id());
+    block = allocate_from_private_pool(lock, index, stream, wanted, capture->pool_id());
   } else if (wanted) {
     free_finished_blocks(/*all=*/false);
     block = blocks_.find_free_block(stream, wanted);
-    if (!block && first_waiting_) free_finished_blocks(/*all=*/true), block = blocks_.find_free_block(stream, wanted);
-    if (!block) block = find_in_other_streams(index, stream, wanted, /*wait=*/false);
+    if (!block && first_waiting_block_)
+      free_finished_blocks(/*all=*/true), block = blocks_.find_free_block(stream, wanted);
+    if (!block) block = find_block_of_other_stream(index, stream, wanted, /*wait=*/false);
     if (!block) block = allocate_segment(lock, index, stream, wanted);
     if (!block) block = reclaim_and_allocate(lock, index, stream, wanted);
   }
@@ -306,11 +308,11 @@ void* DeviceCachingAllocator::allocate(Device device, size_t bytes) {
   blocks_.allocate_block(block, wanted);
   block->requested_bytes = bytes;
   // The rest of the block stays poisoned, so that AddressSanitizer detects overruns.
-  set_usable(*block->segment, block->data, bytes, true);
+  set_addressable(*block->segment, block->data, bytes, true);
   stats_.current += static_cast<int64_t>(bytes);
   stats_.peak = std::max(stats_.peak, stats_.current);
   ++stats_.allocations;
-  if (memory_trace_is_on()) [[unlikely]]
+  if (is_memory_trace_enabled()) [[unlikely]]
     trace_memory(device, block->data, static_cast<int64_t>(bytes));
   return block->data;
 }
@@ -319,7 +321,7 @@ void DeviceCachingAllocator::deallocate(Device device, void* data) noexcept {
   const std::lock_guard lock(mutex_);
   Block* const block = blocks_.at(data);
   stats_.current -= static_cast<int64_t>(block->requested_bytes);
-  if (memory_trace_is_on()) [[unlikely]]
+  if (is_memory_trace_enabled()) [[unlikely]]
     trace_memory(device, data, -static_cast<int64_t>(block->requested_bytes));
   const uint64_t pool = block->segment->pool;
   const bool captured = pool && is_capturing_to_pool(pool);
@@ -329,10 +331,10 @@ void DeviceCachingAllocator::deallocate(Device device, void* data) noexcept {
   if (block->stream_uses.empty()) return free_block(block);
   block->state = Block::State::waiting;
   if (captured) {
-    block->next_waiting = std::exchange(waiting_private_, block);
+    block->next_waiting = std::exchange(first_waiting_private_block_, block);
   } else {
     block->stream_uses.record_events();
-    enqueue_waiting(block);
+    enqueue_waiting_block(block);
   }
 }
 void DeviceCachingAllocator::begin_allocate_to_pool(uint64_t pool) {
@@ -344,7 +346,7 @@ void DeviceCachingAllocator::end_allocate_to_pool(uint64_t pool) noexcept {
   const std::lock_guard lock(mutex_);
   if (const auto at = std::find(capturing_pools_.begin(), capturing_pools_.end(), pool); at != capturing_pools_.end())
     capturing_pools_.erase(at);
-  for (Block** at = &waiting_private_; *at;) {
+  for (Block** at = &first_waiting_private_block_; *at;) {
     Block* const block = *at;
     if (block->segment->pool != pool) {
       at = &block->next_waiting;
@@ -388,7 +390,7 @@ void DeviceCachingAllocator::empty_cache(int device) noexcept {
   Lock lock(mutex_);
   if (blocks_.empty()) return;
   try {
-    wait_for_users(lock, device);
+    synchronize_and_free_blocks(lock, device);
     release_cached_blocks(lock, device);
   } catch (const std::exception&) {  // errors are ignored: memory of a failed device cannot be returned
   }
@@ -434,19 +436,23 @@ void record_stream(Device device, void* data, const Stream& stream) {
   allocator_of(device).record_stream(data, stream);
 }
 
-void begin_private_pool(Device device, uint64_t pool) {
+void begin_allocate_to_private_pool(Device device, uint64_t pool) {
   TANDEM_CHECK(is_caching_enabled(), "Graph: work on ", device,
                " cannot be captured with TANDEM_NO_CUDA_MEMORY_CACHING=1, because replays need cached memory; unset "
                "the variable");
   allocator_of(device).begin_allocate_to_pool(pool);
 }
-void end_private_pool(Device device, uint64_t pool) noexcept { allocator_of(device).end_allocate_to_pool(pool); }
-void retire_private_pool(Device device, uint64_t pool) noexcept { allocator_of(device).release_pool(pool); }
+void end_allocate_to_private_pool(Device device, uint64_t pool) noexcept {
+  allocator_of(device).end_allocate_to_pool(pool);
+}
+void release_private_pool(Device device, uint64_t pool) noexcept { allocator_of(device).release_pool(pool); }
 uint64_t private_pool_of(Device device, void* data) { return allocator_of(device).pool_of(data); }
-int64_t private_pool_reserved(Device device, uint64_t pool) { return allocator_of(device).reserved_bytes(pool); }
+int64_t private_pool_reserved_bytes(Device device, uint64_t pool) { return allocator_of(device).reserved_bytes(pool); }
 
 MemoryStats memory_stats(Device device) { return checked_allocator_of(device, "memory_stats").stats(); }
-void reset_peak_memory_stats(Device device) { checked_allocator_of(device, "reset_peak_memory_stats").reset_peak(); }
+void reset_peak_memory_stats(Device device) {
+  checked_allocator_of(device, "reset_peak_memory_stats").reset_peak_stats();
+}
 int64_t memory_allocated(Device device) { return cuda::memory_stats(device).current; }
 int64_t max_memory_allocated(Device device) { return cuda::memory_stats(device).peak; }
 int64_t memory_reserved(Device device) { return cuda::memory_stats(device).reserved; }

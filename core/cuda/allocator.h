@@ -32,16 +32,16 @@ void record_stream(Device device, void* data, const Stream& stream);
 
 /// Starts a capture into a private pool on a device: the capture's allocations come from the pool. @throws Error if
 /// caching is off (TANDEM_NO_CUDA_MEMORY_CACHING)
-void begin_private_pool(Device device, uint64_t pool);
+void begin_allocate_to_private_pool(Device device, uint64_t pool);
 /// Ends the capture: blocks that were freed while several streams of the capture used them become free.
-void end_private_pool(Device device, uint64_t pool) noexcept;
+void end_allocate_to_private_pool(Device device, uint64_t pool) noexcept;
 /// Declares that nothing captures into the pool or replays its graphs any more. Each segment returns to the device when
 /// it is wholly free and the cache is emptied or the device runs out of memory.
-void retire_private_pool(Device device, uint64_t pool) noexcept;
+void release_private_pool(Device device, uint64_t pool) noexcept;
 /// Returns the number of the private pool that memory from allocate() belongs to; 0 if it belongs to none.
 uint64_t private_pool_of(Device device, void* data);
 /// Bytes of the device's memory that a private pool holds.
-int64_t private_pool_reserved(Device device, uint64_t pool);
+int64_t private_pool_reserved_bytes(Device device, uint64_t pool);
 
 MemoryStats memory_stats(Device device);
 void reset_peak_memory_stats(Device device = kCUDA);

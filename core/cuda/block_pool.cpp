@@ -6,10 +6,11 @@
 namespace tandem::cuda {
 namespace {
 
-constexpr size_t kSmallSegment = 2 * kMiB;  // segment size for requests of at most kSmallRequest
-// Requests below kLargeRequest share segments of kLargeSegment bytes; larger ones get a segment of their own.
-constexpr size_t kLargeRequest = 10 * kMiB, kLargeSegment = 20 * kMiB;
-constexpr size_t kSmallGranularity = 512, kLargeGranularity = 128 * 1024, kSegmentGranularity = 2 * kMiB;
+constexpr size_t kSmallSegmentBytes = 2 * kMiB;  // segment size for requests of at most kMaxSmallRequestBytes
+// Requests below kMinDedicatedSegmentBytes share segments of kLargeSegmentBytes bytes; larger ones get a segment of
+// their own.
+constexpr size_t kMinDedicatedSegmentBytes = 10 * kMiB, kLargeSegmentBytes = 20 * kMiB;
+constexpr size_t kSmallBlockGranularity = 512, kLargeBlockGranularity = 128 * 1024, kSegmentGranularity = 2 * kMiB;
 
 constexpr size_t round_up(size_t bytes, size_t granularity) {
   return (bytes + granularity - 1) / granularity * granularity;
@@ -17,11 +18,13 @@ constexpr size_t round_up(size_t bytes, size_t granularity) {
 
 }  // namespace
 
-size_t block_bytes(size_t bytes) {
-  return round_up(bytes, bytes <= kSmallRequest ? kSmallGranularity : kLargeGranularity);
+size_t round_to_block_bytes(size_t bytes) {
+  return round_up(bytes, bytes <= kMaxSmallRequestBytes ? kSmallBlockGranularity : kLargeBlockGranularity);
 }
 size_t segment_bytes(size_t block) {
-  return block <= kSmallRequest ? kSmallSegment : block < kLargeRequest ? kLargeSegment : min_segment_bytes(block);
+  return block <= kMaxSmallRequestBytes      ? kSmallSegmentBytes
+         : block < kMinDedicatedSegmentBytes ? kLargeSegmentBytes
+                                             : min_segment_bytes(block);
 }
 size_t min_segment_bytes(size_t block) { return round_up(block, kSegmentGranularity); }
 
@@ -61,7 +64,7 @@ Block* BlockPool::find_free_block(gpu::StreamHandle stream, size_t bytes, uint64
 
 void BlockPool::allocate_block(Block* block, size_t bytes) {
   const size_t rest = block->bytes - bytes;
-  const bool splits = rest >= (block->segment->is_small ? kSmallGranularity : kSmallRequest);
+  const bool splits = rest >= (block->segment->is_small ? kSmallBlockGranularity : kMaxSmallRequestBytes);
   Block* const left = splits ? create_block(*block->segment, block->data + bytes, rest) : nullptr;
   Block::FreeSet& free = free_blocks_of(*block->segment);
   block->node = free.extract(block);

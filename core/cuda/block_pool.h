@@ -14,10 +14,10 @@
 namespace tandem::cuda {
 
 inline constexpr size_t kMiB = size_t(1) << 20;
-inline constexpr size_t kSmallRequest = kMiB;  // maximum size of a small request
+inline constexpr size_t kMaxSmallRequestBytes = kMiB;  // maximum size of a small request
 
 /// Rounds a request up to its size class.
-size_t block_bytes(size_t bytes);
+size_t round_to_block_bytes(size_t bytes);
 /// Size of the segment to allocate for a block of this size class.
 size_t segment_bytes(size_t block);
 /// Smallest segment that holds the block, to try if segment_bytes() is not available.
@@ -78,7 +78,7 @@ class BlockPool {
   /// Set of free blocks for small or for large requests, depending on `bytes`; ordered by pool, stream, size and
   /// address.
   const Block::FreeSet& free_blocks(size_t bytes) const {
-    return bytes <= kSmallRequest ? small_free_blocks_ : large_free_blocks_;
+    return bytes <= kMaxSmallRequestBytes ? small_free_blocks_ : large_free_blocks_;
   }
   /// Marks a free block as in use for a request of size class `bytes`. If the rest of the block is large enough, makes
   /// it a free block.

@@ -47,7 +47,7 @@ std::shared_ptr<MemoryPool> MemoryPool::find_or_create(MempoolId_t id) {
   return made;
 }
 MemoryPool::~MemoryPool() {
-  for (const auto& [index, stream] : streams_) retire_private_pool(stream.device(), allocator_pool_id());
+  for (const auto& [index, stream] : streams_) release_private_pool(stream.device(), allocator_pool_id());
   const std::lock_guard lock(memory_pools().mutex);
   if (const auto at = memory_pools().by_id.find(allocator_pool_id());
       at != memory_pools().by_id.end() && at->second.expired())
@@ -61,12 +61,13 @@ const Stream& MemoryPool::stream(Device device) {
 }
 
 void CapturedWork::wait() const {
-  if (!launched_on_) return;
+  if (!launch_stream_) return;
   for (const Device device : devices_)
-    if (const Stream& stream = current_stream(device); !(stream == *launched_on_)) stream.wait_event(last_launch_);
+    if (const Stream& stream = current_stream(device); !(stream == *launch_stream_))
+      stream.wait_event(last_launch_event_);
 }
 void CapturedWork::synchronize() const {
-  if (launched_on_) last_launch_.synchronize();
+  if (launch_stream_) last_launch_event_.synchronize();
 }
 void CapturedWork::launch() {
   const Stream stream = current_stream(devices_[0]);
@@ -76,23 +77,23 @@ void CapturedWork::launch() {
     const gpu::DeviceGuard guard(stream.device().index());
     gpu::launch_graph(graph_, stream.handle());
   }
-  launched_on_ = std::make_unique<Stream>(stream);
-  last_launch_.record(stream);
+  launch_stream_ = std::make_unique<Stream>(stream);
+  last_launch_event_.record(stream);
   for (const Device device : devices_)
-    if (device != devices_[0]) current_stream(device).wait_event(last_launch_);
+    if (device != devices_[0]) current_stream(device).wait_event(last_launch_event_);
 }
-void CapturedWork::record_use(Device device, void* data) const {
-  if (!launched_on_ || !data) return;
+void CapturedWork::record_memory_use(Device device, void* data) const {
+  if (!launch_stream_ || !data) return;
   if (device.is_cuda())
-    record_stream(device, data, *launched_on_);
+    record_stream(device, data, *launch_stream_);
   else
-    record_page_locked(data, *launched_on_);
+    record_page_locked_use(data, *launch_stream_);
 }
 
 Capture::Capture(MempoolId_t pool, Streams streams, std::function<void()> before_allocation)
     : initial_streams_(std::move(streams)),
       pool_(MemoryPool::find_or_create(pool)),
-      pool_number_(pool_->allocator_pool_id()),
+      pool_id_(pool_->allocator_pool_id()),
       before_allocation_(std::move(before_allocation)) {
   TANDEM_CHECK(!pool_->is_capturing_.exchange(true), "Graph::capture_begin: another capture uses the pool {",
                pool_->id().first, ", ", pool_->id().second,
@@ -105,7 +106,7 @@ Capture::~Capture() {
   }
 }
 
-const Stream& Capture::stream_for(const Stream& current) {
+const Stream& Capture::capture_stream_for(const Stream& current) {
   const Device device = current.device();
   const std::lock_guard lock(mutex_);
   if (is_ended_ || !(uncaptured_stream_of(initial_streams_, device) == current)) return current;
@@ -124,7 +125,7 @@ void Capture::begin_capture(const Stream& current) {
   const Stream& mine = current == default_stream(device) ? pool_->stream(device) : current;
   // Creates the pool's stream on this device, because the pool's streams show on which devices the pool has memory.
   pool_->stream(device);
-  begin_private_pool(device, pool_number_);
+  begin_allocate_to_private_pool(device, pool_id_);
   try {
     const std::lock_guard alone(captured_streams_mutex());
     if (streams_.empty()) {
@@ -138,7 +139,7 @@ void Capture::begin_capture(const Stream& current) {
       gpu::wait_event(mine.handle(), fork.handle());
     }
   } catch (...) {
-    end_private_pool(device, pool_number_);
+    end_allocate_to_private_pool(device, pool_id_);
     throw;
   }
   streams_.emplace(device.index(), mine);
@@ -170,7 +171,7 @@ std::unique_ptr<CapturedWork> Capture::end_capture() {
       if (!failure) failure = std::current_exception();
     }
   }
-  for (const Device device : devices_) end_private_pool(device, pool_number_);
+  for (const Device device : devices_) end_allocate_to_private_pool(device, pool_id_);
   pool->is_capturing_ = false;
   std::unique_ptr<CapturedWork> work;
   if (graph) work = std::make_unique<CapturedWork>(graph, pool, devices_);

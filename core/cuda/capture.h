@@ -54,7 +54,7 @@ class CapturedWork {
   void launch();
   /// Call this before freeing memory that launches use and that is not from the pool. Then the memory is reused only
   /// after the last launch.
-  void record_use(Device device, void* data) const;
+  void record_memory_use(Device device, void* data) const;
   const MemoryPool& pool() const { return *pool_; }
   const std::vector<Device>& devices() const { return devices_; }
 
@@ -62,8 +62,8 @@ class CapturedWork {
   gpu::GraphHandle graph_;
   std::shared_ptr<MemoryPool> pool_;
   std::vector<Device> devices_;  // devices that the work uses; it is launched on the current stream of the first one
-  Event last_launch_;
-  std::unique_ptr<Stream> launched_on_;
+  Event last_launch_event_;
+  std::unique_ptr<Stream> launch_stream_;
 };
 
 namespace detail {
@@ -83,8 +83,8 @@ class Capture {
   /// Whether GPU work is being captured.
   bool is_active() const { return is_active_.load(std::memory_order_acquire); }
   /// The stream to use instead of `current`. @throws Error or CudaError if the capture cannot begin
-  const Stream& stream_for(const Stream& current);
-  uint64_t pool_id() const { return pool_number_; }
+  const Stream& capture_stream_for(const Stream& current);
+  uint64_t pool_id() const { return pool_id_; }
   void before_allocation() const { before_allocation_(); }
   /// Ends the capture and returns its work; null if no GPU was used. Even if this throws, the capture has ended.
   std::unique_ptr<CapturedWork> end_capture();
@@ -95,7 +95,7 @@ class Capture {
   const std::thread::id begin_thread_id_ = std::this_thread::get_id();
   const Streams initial_streams_;
   std::shared_ptr<MemoryPool> pool_;  // null after end_capture()
-  const uint64_t pool_number_;
+  const uint64_t pool_id_;
   const std::function<void()> before_allocation_;
   std::atomic<bool> is_active_{false};
   std::mutex mutex_;

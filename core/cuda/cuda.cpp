@@ -140,7 +140,7 @@ const Stream& current_stream(Device device) {
 const Stream& stream_of(const Streams& streams, Device device) {
   const Stream& stream = uncaptured_stream_of(streams, device);
   Capture* const capture = ThreadContext::current().capture.get();
-  return capture ? capture->stream_for(stream) : stream;
+  return capture ? capture->capture_stream_for(stream) : stream;
 }
 const Stream& uncaptured_stream_of(const Streams& streams, Device device) {
   if (streams) {
@@ -175,7 +175,7 @@ void synchronize(Device device) {
   gpu::synchronize(device.index());
   check_faults(device);
 }
-void connect_peers(Device a, Device b) {
+void enable_p2p_access(Device a, Device b) {
   static std::atomic<bool> known[kMaxDevices][kMaxDevices];
   if (known[a.index()][b.index()].load(std::memory_order_acquire)) return;
   for (const auto& [device, peer] : {std::pair(a.index(), b.index()), std::pair(b.index(), a.index())}) try {

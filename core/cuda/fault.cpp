@@ -46,7 +46,7 @@ Fault* device_fault(Device device) {
   return known;
 }
 
-void report_failure(Device device, std::exception_ptr failure) {
+void report_host_failure(Device device, std::exception_ptr failure) {
   HostFailure& mine = host_failure(device);
   const std::lock_guard lock(mine.mutex);
   mine.failure = std::move(failure);

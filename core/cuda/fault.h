@@ -22,7 +22,7 @@ Fault* device_fault(Device device);
 
 /// Reports an error that a host thread found in the device's work, for example an aborted collective with invalid
 /// results. The next check_faults() throws it, once. Null withdraws the report.
-void report_failure(Device device, std::exception_ptr failure);
+void report_host_failure(Device device, std::exception_ptr failure);
 
 /// Throws and clears the error that a kernel or a host thread reported. Call this after a synchronization; otherwise
 /// errors of running work are missed.

@@ -20,10 +20,10 @@ using StreamHandle = struct StreamTag*;  // cudaStream_t
 struct DeviceProperties {
   std::string name;
   int major = 0, minor = 0;  // compute capability
-  int multiprocessors = 0;
-  int64_t memory = 0;            // bytes
-  int64_t l2_cache = 0;          // bytes
-  int64_t shared_per_block = 0;  // maximum shared memory of a block in bytes, after allow_shared_memory()
+  int multi_processor_count = 0;
+  int64_t memory = 0;                   // bytes
+  int64_t l2_cache_bytes = 0;           // bytes
+  int64_t shared_memory_per_block = 0;  // maximum shared memory of a block in bytes, after allow_shared_memory()
 };
 
 }  // namespace detail::gpu

@@ -15,9 +15,9 @@ namespace {
 
 // Base-2 logarithms of the smallest and the largest size class. Size classes are powers of two, because batches come in
 // few sizes and a page is the smallest unit that can be locked.
-constexpr int kMinLog = 9, kMaxSizeLog = 47;
+constexpr int kMinSizeLog2 = 9, kMaxSizeLog2 = 47;
 
-int size_class_log(size_t bytes) { return std::max(kMinLog, static_cast<int>(std::bit_width(bytes - 1))); }
+int size_class_log2(size_t bytes) { return std::max(kMinSizeLog2, static_cast<int>(std::bit_width(bytes - 1))); }
 
 // Note [No lock while the driver may wait]: to lock or unlock pages, the driver may wait for running GPU work. This may
 // be a collective that waits for another rank, which is a thread of this process; and that thread may need the
@@ -32,8 +32,8 @@ class CachingHostAllocator {
  public:
   /// Allocates a block. Returns null if no memory can be locked.
   void* allocate(size_t bytes) {
-    const int log = size_class_log(bytes);
-    if (log > kMaxSizeLog) return nullptr;
+    const int log = size_class_log2(bytes);
+    if (log > kMaxSizeLog2) return nullptr;
     std::unique_lock lock(mutex_);
     free_finished_blocks();
     if (!free_blocks_[static_cast<size_t>(log)]) {
@@ -138,7 +138,7 @@ class CachingHostAllocator {
 
   std::mutex mutex_;
   std::unordered_map<void*, std::unique_ptr<Block>> blocks_;
-  std::array<Block*, kMaxSizeLog + 1> free_blocks_{};
+  std::array<Block*, kMaxSizeLog2 + 1> free_blocks_{};
   Block* waiting_blocks_ = nullptr;
   MemoryStats stats_;
 };
@@ -170,7 +170,7 @@ void* allocate_page_locked(size_t bytes) {
 void deallocate_page_locked(void* data) noexcept {
   if (data) host_allocator().deallocate(data);
 }
-void record_page_locked(void* data, const cuda::Stream& stream) { host_allocator().record_stream(data, stream); }
+void record_page_locked_use(void* data, const cuda::Stream& stream) { host_allocator().record_stream(data, stream); }
 bool is_page_locked(const void* data) {
   if (!data || !cuda::is_available()) return false;
   return host_allocator().contains_block(data) || gpu::pointer_info(data).kind == gpu::MemoryKind::page_locked;

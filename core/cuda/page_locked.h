@@ -11,12 +11,12 @@ namespace tandem {
 /// Allocates uninitialised page-locked memory, aligned to at least 64 bytes; null if bytes == 0.
 /// @throws Error if there is no GPU, OutOfMemoryError if no pages can be locked
 void* allocate_page_locked(size_t bytes);
-/// Frees page-locked memory, on any thread. It is reused only after the copies announced by record_page_locked() are
-/// done.
+/// Frees page-locked memory, on any thread. It is reused only after the copies announced by record_page_locked_use()
+/// are done.
 void deallocate_page_locked(void* data) noexcept;
 /// Announces that work on `stream` reads or writes the block at `data`. Ignores memory that is not from
 /// allocate_page_locked().
-void record_page_locked(void* data, const cuda::Stream& stream);
+void record_page_locked_use(void* data, const cuda::Stream& stream);
 /// Whether an address is in page-locked memory, from any allocator.
 bool is_page_locked(const void* data);
 

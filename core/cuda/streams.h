@@ -15,6 +15,6 @@ const Stream& uncaptured_stream_of(const Streams& streams, Device device);
 void wait_for_streams(const Streams& streams, const Streams& others);
 
 /// Enables direct copies between two GPUs if the hardware supports them. Repeated calls do nothing.
-void connect_peers(Device a, Device b);
+void enable_p2p_access(Device a, Device b);
 
 }  // namespace tandem::cuda

@@ -64,7 +64,7 @@ class Graph::Record {
     for (auto& [impl, use] : storage_uses_) impl->is_held_by_capture = false;
     for (auto& [impl, use] : gpu_storage_uses_) impl->is_held_by_capture = false;
     if (!captured_work_) return;
-    for (const Storage& storage : retained_storages_) captured_work_->record_use(storage->device, storage->data);
+    for (const Storage& storage : retained_storages_) captured_work_->record_memory_use(storage->device, storage->data);
   }
   void add(ArrayRef<Loop> loops) {
     const int group = static_cast<int>(loop_groups_.size());
@@ -102,8 +102,8 @@ class Graph::Record {
     captured_work_ = std::move(work);
     release_temporaries();
     if (optimize) {
-      drop_unused_loops(loop_groups_, [this](const Operand& written) { return find_use(written).is_temporary(); });
-      chain_elementwise_loops(loop_groups_);
+      eliminate_dead_loops(loop_groups_, [this](const Operand& written) { return find_use(written).is_temporary(); });
+      fuse_elementwise_loops(loop_groups_);
     }
     set_lifetimes();
     std::map<int, std::vector<std::pair<StorageUse*, int64_t>>> by_device;
@@ -148,7 +148,7 @@ class Graph::Record {
     for (const Storage& storage : written_storages_) storage->version.fetch_add(1, std::memory_order_relaxed);
     size_t first = 0;
     for (const size_t end : group_ends_) {
-      run_unobserved(ArrayRef<const Loop*>(replay_loops_.data() + first, end - first));
+      run_loops_unobserved(ArrayRef<const Loop*>(replay_loops_.data() + first, end - first));
       first = end;
     }
     if (captured_work_) captured_work_->launch();
@@ -157,7 +157,7 @@ class Graph::Record {
     Summary out = summary_;
     if (captured_work_)
       for (const Device device : captured_work_->devices())
-        out.gpu_bytes += cuda::private_pool_reserved(device, captured_work_->pool().allocator_pool_id());
+        out.gpu_bytes += cuda::private_pool_reserved_bytes(device, captured_work_->pool().allocator_pool_id());
     return out;
   }
   const cuda::CapturedWork* captured_work() const { return captured_work_.get(); }
@@ -266,7 +266,7 @@ class Graph::Recorder : public Observer {
   const std::shared_ptr<AutocastCache>& autocast_cache() const { return autocast_cache_; }
   /// The cache that the thread had before the capture.
   const std::shared_ptr<AutocastCache>& outer_autocast_cache() const { return outer_autocast_cache_; }
-  void on_call(const KernelCall& call) override {
+  void on_kernel_call(const KernelCall& call) override {
     if (!recording_ || call.device.is_cpu()) return pass_to_outer(call);
     const cuda::Stream& stream = cuda::current_stream(call.device);
     TANDEM_CHECK(gpu::is_capturing(stream.handle()), call.op, ": cannot be captured by a Graph: its stream on ",
@@ -280,10 +280,10 @@ class Graph::Recorder : public Observer {
     const std::lock_guard lock(mutex_);
     if (recording_) record_->release_gpu_temporaries();
   }
-  void on_run(ArrayRef<Loop> loops) override {
+  void on_run_loops(ArrayRef<Loop> loops) override {
     if (!try_record(loops)) pass_to_outer(loops);
   }
-  void on_update(const std::function<void()>& update) override {
+  void on_host_update(const std::function<void()>& update) override {
     if (!try_record(update)) pass_to_outer(update);
   }
   void on_unrecordable(const std::string& op, const char* why) override {
@@ -292,7 +292,7 @@ class Graph::Recorder : public Observer {
   }
   bool is_recording() const override { return recording_ || Observer::is_recording(); }
   /// Ends the recording. @return the record of the kernel calls and loops seen so far
-  Owned<Record> stop_recording() {
+  OwnedPtr<Record> stop_recording() {
     const std::lock_guard lock(mutex_);
     recording_ = false;
     return std::move(record_);
@@ -306,7 +306,7 @@ class Graph::Recorder : public Observer {
   }
   std::atomic<bool> recording_{true};
   std::mutex mutex_;
-  Owned<Record> record_{new Record};
+  OwnedPtr<Record> record_{new Record};
   const std::shared_ptr<AutocastCache> autocast_cache_ = std::make_shared<AutocastCache>(),
                                        outer_autocast_cache_ = ThreadContext::current().autocast.cache;
   const std::shared_ptr<cuda::Capture> capture_;
@@ -316,7 +316,7 @@ Graph::Graph() = default;
 Graph::~Graph() { stop_capture(/*keep=*/false); }
 
 /// Ends the capture, if one is under way. @return the record, or null if `keep` is false. Throws only if `keep` is true
-Owned<Graph::Record> Graph::stop_capture(bool keep) {
+OwnedPtr<Graph::Record> Graph::stop_capture(bool keep) {
   if (!recorder_) return {};
   const std::shared_ptr<Recorder> recorder = std::move(recorder_);
   ThreadContext& context = ThreadContext::current();
@@ -324,7 +324,7 @@ Owned<Graph::Record> Graph::stop_capture(bool keep) {
   if (context.capture == recorder->capture()) context.capture = nullptr;
   if (context.autocast.cache == recorder->autocast_cache()) context.autocast.cache = recorder->outer_autocast_cache();
   recorder->autocast_cache()->clear();
-  Owned<Record> record = recorder->stop_recording();
+  OwnedPtr<Record> record = recorder->stop_recording();
   try {
     // Ends the capture before the record's memory is released.
     std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end_capture();

@@ -75,9 +75,9 @@ class Graph {
  private:
   class Record;
   class Recorder;
-  detail::Owned<Record> stop_capture(bool keep);
+  detail::OwnedPtr<Record> stop_capture(bool keep);
   std::shared_ptr<Recorder> recorder_;
-  detail::Owned<Record> record_;
+  detail::OwnedPtr<Record> record_;
   bool optimize_ = true;
 };
 

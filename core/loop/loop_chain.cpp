@@ -13,10 +13,10 @@ namespace {
 // Number of elements in a tile, which all loops of a chain process before the next tile. It is so small that an
 // out-of-order core starts to load for the next loop before the current loop ends. With 64 elements, the calls would
 // take longer than the work.
-constexpr int64_t kTile = 256;
+constexpr int64_t kTileElements = 256;
 // Prefetch distance in elements. Tiles are too short for the prefetcher of the hardware to detect a stream.
-constexpr int64_t kPrefetchDistance = 2 * kTile;
-constexpr size_t kMaxLoops = 32;  // maximum number of loops in a chain
+constexpr int64_t kPrefetchDistance = 2 * kTileElements;
+constexpr size_t kMaxFusedLoops = 32;  // maximum number of loops in a chain
 
 /// Memory range of an operand's elements. `storage` is null unless the storage's memory was released; such a storage
 /// overlaps no other.
@@ -49,7 +49,7 @@ bool can_interleave(const Loop& first, const Loop& second) {
   return true;
 }
 
-bool can_be_chained(const Loop& loop) {
+bool can_be_fused(const Loop& loop) {
   if (!loop.elementwise || loop.range < 1 || loop.extents.rank != 1 || loop.scratch != 0 || loop.context.data)
     return false;
   for (int k = 0; k < loop.operand_count; ++k) {
@@ -67,7 +67,7 @@ bool is_pure_elementwise(const Loop& loop) {
 
 bool LoopChain::try_append(RecordedLoop& loop) {
   const Loop& next = loop.get();
-  if (!can_be_chained(next) || loops_.size() == kMaxLoops) return false;
+  if (!can_be_fused(next) || loops_.size() == kMaxFusedLoops) return false;
   const auto device = [](const Loop& of) { return static_cast<const StorageImpl*>(of.operands[0].buffer)->device; };
   for (const RecordedLoop& before : loops_)
     if (before.get().range != next.range || device(before.get()) != device(next) || !can_interleave(before.get(), next))
@@ -105,7 +105,7 @@ const Loop& LoopChain::build_chain_loop(const std::function<bool(const StorageIm
     end = scratch_offsets_.back() + bytes;
   };
   for (const RecordedLoop& loop : loops_) lay(static_cast<int64_t>(RecordedLoop::used_bytes(loop.get())));
-  for (const int64_t size : element_sizes) lay(kTile * size);
+  for (const int64_t size : element_sizes) lay(kTileElements * size);
   chain_loop_.body = run_chain;
   chain_loop_.name = "chain";
   chain_loop_.dtype = loops_[0].get().dtype;
@@ -114,7 +114,7 @@ const Loop& LoopChain::build_chain_loop(const std::function<bool(const StorageIm
   chain_loop_.context = {this, nullptr, nullptr};
   chain_loop_.scratch = end;
   chain_loop_.range = loops_[0].get().range;
-  chain_loop_.grain = std::max<int64_t>(static_cast<int64_t>(1 / cost) / kTile, 1) * kTile;
+  chain_loop_.grain = std::max<int64_t>(static_cast<int64_t>(1 / cost) / kTileElements, 1) * kTileElements;
   return loop();
 }
 
@@ -133,8 +133,8 @@ void LoopChain::run_chain(const Loop& chain_loop, int64_t begin, int64_t end) {
   }
   for (const RedirectedOperand& each : chain.redirected_operands_)
     copy(each.loop)->operands[each.operand].buffer = &buffers[each.temporary];
-  for (int64_t from = begin; from < end; from += kTile) {
-    const int64_t to = std::min(from + kTile, end);
+  for (int64_t from = begin; from < end; from += kTileElements) {
+    const int64_t to = std::min(from + kTileElements, end);
     for (const Operand* stream : chain.prefetched_operands_) {
       const char* const at = stream->buffer->data + stream->offset + (from + kPrefetchDistance) * stream->strides[0];
       const int64_t bytes = (to - from) * stream->strides[0];
@@ -149,7 +149,7 @@ void LoopChain::run_chain(const Loop& chain_loop, int64_t begin, int64_t end) {
   }
 }
 
-void drop_unused_loops(std::vector<LoopGroup>& groups, const std::function<bool(const Operand&)>& is_temporary) {
+void eliminate_dead_loops(std::vector<LoopGroup>& groups, const std::function<bool(const Operand&)>& is_temporary) {
   std::unordered_set<const Buffer*> read;
   const auto is_unused = [&](const RecordedLoop& recorded) {
     const Loop& loop = recorded.get();
@@ -166,7 +166,7 @@ void drop_unused_loops(std::vector<LoopGroup>& groups, const std::function<bool(
   }
 }
 
-void chain_elementwise_loops(std::vector<LoopGroup>& groups) {
+void fuse_elementwise_loops(std::vector<LoopGroup>& groups) {
   std::vector<LoopGroup> chained;
   auto chain = std::make_unique<LoopChain>();
   const auto end_chain = [&] {

@@ -58,8 +58,8 @@ struct LoopGroup {
 
 /// Removes loops whose results nothing reads, for example the gradient of an input, or a copy whose reader was removed.
 /// @param is_temporary  whether the memory of an operand is not needed after the loops
-void drop_unused_loops(std::vector<LoopGroup>& groups, const std::function<bool(const Operand&)>& is_temporary);
+void eliminate_dead_loops(std::vector<LoopGroup>& groups, const std::function<bool(const Operand&)>& is_temporary);
 /// Joins consecutive elementwise loops into chains (fused loops) where possible. Afterwards no group is empty.
-void chain_elementwise_loops(std::vector<LoopGroup>& groups);
+void fuse_elementwise_loops(std::vector<LoopGroup>& groups);
 
 }  // namespace tandem::detail

@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-thread_local char* current_scratch = nullptr;
+thread_local char* current_loop_scratch = nullptr;
 
 /// Scratch memory for one part of a loop, from the allocator of the device of the loop's first operand.
 class LoopScratch {
@@ -20,7 +20,7 @@ class LoopScratch {
       : device_(static_cast<const StorageImpl*>(loop.operands[0].buffer)->device.index()),
         bytes_(static_cast<size_t>(loop.scratch)),
         data_(allocate(device_, bytes_)) {
-    current_scratch = static_cast<char*>(data_);
+    current_loop_scratch = static_cast<char*>(data_);
   }
   ~LoopScratch() { deallocate(device_, data_, bytes_); }
   LoopScratch(const LoopScratch&) = delete;
@@ -45,7 +45,7 @@ int64_t num_chunks(const Loop& loop) {
 
 }  // namespace
 
-char* loop_scratch() { return current_scratch; }
+char* loop_scratch() { return current_loop_scratch; }
 
 namespace {
 /// Runs `count` loops; at(i) returns loop i.
@@ -65,10 +65,10 @@ template <class At> void run_loops(size_t count, At at) {
 }
 }  // namespace
 
-void run_unobserved(ArrayRef<Loop> loops) {
+void run_loops_unobserved(ArrayRef<Loop> loops) {
   run_loops(loops.size(), [&](size_t i) -> const Loop& { return loops[i]; });
 }
-void run_unobserved(ArrayRef<const Loop*> loops) {
+void run_loops_unobserved(ArrayRef<const Loop*> loops) {
   run_loops(loops.size(), [&](size_t i) -> const Loop& { return *loops[i]; });
 }
 

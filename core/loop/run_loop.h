@@ -6,20 +6,20 @@
 namespace tandem {
 
 /// Runs the loops on the thread pool, bypassing any observer.
-void run_unobserved(ArrayRef<Loop> loops);
-void run_unobserved(ArrayRef<const Loop*> loops);
+void run_loops_unobserved(ArrayRef<Loop> loops);
+void run_loops_unobserved(ArrayRef<const Loop*> loops);
 
 /// Runs loops that do not depend on each other as one job, without waiting between them. Ranges may be empty.
 inline void run_all(ArrayRef<Loop> loops) {
   if (Observer* const observer = ThreadContext::current().observer.get()) [[unlikely]]
-    return observer->on_run(loops);
-  run_unobserved(loops);
+    return observer->on_run_loops(loops);
+  run_loops_unobserved(loops);
 }
 /// Runs `update`, host code that updates memory that kernels read, for example a learning rate or an offset in a random
 /// stream. While a Graph records, the update does not become a kernel of the record but runs before each replay.
 template <class Update> void run_update(const Update& update) {
   if (Observer* const observer = ThreadContext::current().observer.get()) [[unlikely]]
-    return observer->on_update(update);
+    return observer->on_host_update(update);
   update();
 }
 

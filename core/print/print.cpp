@@ -192,7 +192,7 @@ std::string Tensor::toString() const {
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
-  return out << (detail::prints_as_libtorch ? detail::libtorch_text(tensor) : tensor.str());
+  return out << (detail::prints_as_libtorch ? detail::format_as_libtorch(tensor) : tensor.str());
 }
 
 }  // namespace tandem

@@ -56,12 +56,12 @@ struct NumberFormat {
     out.setf(float_flags, std::ios_base::floatfield);
     out << std::setprecision(float_flags ? 4 : 6) << std::setw(width) << x / scale;
   }
-  std::string scale_line() const { return format_shortest(scale) + " *\n"; }
+  std::string format_scale_line() const { return format_shortest(scale) + " *\n"; }
 };
 
 /// Prints a matrix. If its rows do not fit into `line_width` characters, splits it into groups of columns. If `deeper`,
 /// the matrix is a block of a tensor with more dimensions, and is indented by one blank.
-void put_matrix(std::ostream& out, const double* x, int64_t rows, int64_t columns, bool deeper, int64_t line_width) {
+void print_matrix(std::ostream& out, const double* x, int64_t rows, int64_t columns, bool deeper, int64_t line_width) {
   const std::string indent(deeper ? 1 : 0, ' ');
   const NumberFormat notation({x, static_cast<size_t>(rows * columns)});
   const int64_t fit = std::max<int64_t>((line_width - deeper) / (notation.width + 1), 1);
@@ -72,7 +72,7 @@ void put_matrix(std::ostream& out, const double* x, int64_t rows, int64_t column
       if (first > 0) out << '\n';
       out << "Columns " << first + 1 << " to " << end << indent;
     }
-    if (notation.scale != 1) out << notation.scale_line() << indent;
+    if (notation.scale != 1) out << notation.format_scale_line() << indent;
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t column = first; column < end; ++column) {
         notation.print_number(out, x[row * columns + column]);
@@ -84,7 +84,7 @@ void put_matrix(std::ostream& out, const double* x, int64_t rows, int64_t column
   }
 }
 
-void put_elements(std::ostream& out, const Tensor& x, int64_t line_width) {
+void print_elements(std::ostream& out, const Tensor& x, int64_t line_width) {
   const Tensor here = x.detach().to(kCPU, kFloat64).contiguous();
   const double* const numbers = here.data_ptr<double>();
   const int64_t count = here.numel();
@@ -92,13 +92,13 @@ void put_elements(std::ostream& out, const Tensor& x, int64_t line_width) {
     out << format_shortest(numbers[0]) << '\n';
   } else if (x.dim() == 1) {
     const NumberFormat notation({numbers, static_cast<size_t>(count)});
-    if (notation.scale != 1) out << notation.scale_line();
+    if (notation.scale != 1) out << notation.format_scale_line();
     for (int64_t i = 0; i < count; ++i) {
       notation.print_number(out, numbers[i]);
       out << '\n';
     }
   } else if (x.dim() == 2) {
-    put_matrix(out, numbers, x.size(0), x.size(1), false, line_width);
+    print_matrix(out, numbers, x.size(0), x.size(1), false, line_width);
   } else {
     const int64_t rows = x.size(-2), columns = x.size(-1), above = x.dim() - 2;
     int64_t blocks = 1;
@@ -111,7 +111,7 @@ void put_elements(std::ostream& out, const Tensor& x, int64_t line_width) {
         offset += rest % x.size(d) * here.stride(d);
       }
       out << ".,.) = \n";
-      put_matrix(out, numbers + offset, rows, columns, true, line_width);
+      print_matrix(out, numbers + offset, rows, columns, true, line_width);
     }
   }
 }
@@ -133,10 +133,10 @@ const char* type_name(DType dtype) {
 
 }  // namespace
 
-std::string libtorch_text(const Tensor& x, int64_t line_width) {
+std::string format_as_libtorch(const Tensor& x, int64_t line_width) {
   if (!x.defined()) return "[ Tensor (undefined) ]";
   std::ostringstream out;
-  if (x.numel() > 0) put_elements(out, x, line_width);
+  if (x.numel() > 0) print_elements(out, x, line_width);
   out << "[ " << (x.is_cuda() ? "CUDA" : "CPU") << type_name(x.dtype()) << "Type{";
   for (int64_t d = 0; d < x.dim(); ++d) out << (d > 0 ? "," : "") << x.size(d);
   out << "} ]";

@@ -5,6 +5,6 @@
 namespace tandem::detail {
 
 /// Returns the text of LibTorch's `out << x`, with lines of `line_width` characters.
-std::string libtorch_text(const Tensor& x, int64_t line_width = 80);
+std::string format_as_libtorch(const Tensor& x, int64_t line_width = 80);
 
 }  // namespace tandem::detail

@@ -39,21 +39,22 @@ template <class T> T read_number(const std::string& path) {
   return value > 0 ? value : 0;
 }
 
-template <class T> void lower_limit(T& limit, T found) {
+template <class T> void tighten_limit(T& limit, T found) {
   if (found > 0 && (limit == 0 || found < limit)) limit = found;
 }
 
-void read_limits(const std::string& directory, detail::CgroupLimits& limits) {
+void read_directory_limits(const std::string& directory, detail::CgroupLimits& limits) {
   double quota = 0, period = 0;
-  if (std::ifstream(directory + "/cpu.max") >> quota >> period && period > 0) lower_limit(limits.cores, quota / period);
+  if (std::ifstream(directory + "/cpu.max") >> quota >> period && period > 0)
+    tighten_limit(limits.cores, quota / period);
   quota = read_number<double>(directory + "/cpu.cfs_quota_us");
   period = read_number<double>(directory + "/cpu.cfs_period_us");
-  if (period > 0) lower_limit(limits.cores, quota / period);
-  lower_limit(limits.memory_bytes, read_number<int64_t>(directory + "/memory.max"));
-  lower_limit(limits.memory_bytes, read_number<int64_t>(directory + "/memory.limit_in_bytes"));
+  if (period > 0) tighten_limit(limits.cores, quota / period);
+  tighten_limit(limits.memory_bytes, read_number<int64_t>(directory + "/memory.max"));
+  tighten_limit(limits.memory_bytes, read_number<int64_t>(directory + "/memory.limit_in_bytes"));
 }
 
-detail::CgroupLimits process_limits() { return detail::read_cgroup_limits("/sys/fs/cgroup", "/proc/self/cgroup"); }
+detail::CgroupLimits read_process_limits() { return detail::read_cgroup_limits("/sys/fs/cgroup", "/proc/self/cgroup"); }
 
 std::string join_isa_names(std::span<const CpuIsa> isas) {
   std::string list;
@@ -77,7 +78,7 @@ detail::CgroupLimits detail::read_cgroup_limits(const std::string& root, const s
     for (const std::string& mount : {root + "/" + controllers, root + "/unified"}) {
       std::string path = line.substr(second + 1);
       for (;;) {
-        read_limits(mount + path, limits);
+        read_directory_limits(mount + path, limits);
         if (path.empty()) break;
         path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
       }
@@ -87,9 +88,9 @@ detail::CgroupLimits detail::read_cgroup_limits(const std::string& root, const s
   return limits;
 }
 
-double cpu_quota() { return process_limits().cores; }
+double cpu_quota() { return read_process_limits().cores; }
 
-int usable_cores() {
+int num_usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   int cores = sched_getaffinity(0, sizeof set, &set) == 0  // the call fails if there are more than 1024 processors
@@ -108,9 +109,9 @@ std::string cpu_model() {
   return "unknown processor";
 }
 
-int64_t memory_total() { return int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE); }
+int64_t total_memory_bytes() { return int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE); }
 int64_t memory_limit() {
-  const int64_t limit = process_limits().memory_bytes, total = memory_total();
+  const int64_t limit = read_process_limits().memory_bytes, total = total_memory_bytes();
   return limit > 0 ? std::min(limit, total) : total;
 }
 

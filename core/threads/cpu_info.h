@@ -7,14 +7,14 @@
 namespace tandem {
 
 /// Number of cores that this process may use: the smaller of CPU affinity and cgroup quota (rounded up), at least 1.
-int usable_cores();
+int num_usable_cores();
 /// The cgroup's CPU quota in cores, possibly fractional; 0 if there is none.
 double cpu_quota();
 /// Processor name, for example "Intel(R) Xeon(R) Processor @ 2.50GHz".
 std::string cpu_model();
 /// Memory of the machine in bytes.
-int64_t memory_total();
-/// Memory that this process may use in bytes: memory_total(), or the cgroup's limit if that is smaller.
+int64_t total_memory_bytes();
+/// Memory that this process may use in bytes: total_memory_bytes(), or the cgroup's limit if that is smaller.
 int64_t memory_limit();
 
 /// Instruction sets that the loops are compiled for: the levels of x86-64, or the compiler's default on other

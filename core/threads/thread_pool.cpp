@@ -39,14 +39,14 @@ namespace tandem {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-constexpr size_t kSlotCount = 64;  // maximum number of jobs with helpers at the same time; other callers work alone
-constexpr size_t kCacheLinePair = 128;  // two cache lines, because processors prefetch them in pairs
-constexpr int kMaxParts = kCacheLinePair / sizeof(int64_t);
+constexpr size_t kNumJobSlots = 64;  // maximum number of jobs with helpers at the same time; other callers work alone
+constexpr size_t kCacheLinePairBytes = 128;  // two cache lines, because processors prefetch them in pairs
+constexpr int kMaxParts = kCacheLinePairBytes / sizeof(int64_t);
 
-thread_local bool inside_chunk = false;
+thread_local bool in_parallel_region = false;
 
 /// One parallel_for in progress.
-class alignas(kCacheLinePair) JobSlot {
+class alignas(kCacheLinePairBytes) JobSlot {
  public:
   bool claim() {
     return !claimed_.load(std::memory_order_relaxed) && !claimed_.exchange(true, std::memory_order_acquire);
@@ -120,7 +120,7 @@ class alignas(kCacheLinePair) JobSlot {
   std::exception_ptr error_;
   int parts_;
   // index of the next chunk that is not taken, for each part of the range
-  alignas(kCacheLinePair) std::atomic<int64_t> next_[kMaxParts];
+  alignas(kCacheLinePairBytes) std::atomic<int64_t> next_[kMaxParts];
 };
 
 class ThreadPool {
@@ -149,14 +149,14 @@ class ThreadPool {
     const int helpers = static_cast<int>(std::min<int64_t>(threads, chunks)) - 1;
     slot->open(range, grain, chunks, &f, static_cast<uint32_t>(helpers));
     const int called = wake_workers(helpers - num_awake_workers());
-    inside_chunk = true;
+    in_parallel_region = true;
     int part = 0;
     // Workers that were awake may be busy with other jobs. If seats are free, wakes more workers.
     if (slot->run_chunk(part)) {
       if (const int missing = slot->num_free_seats() - called; missing > 0) wake_workers(missing);
     }
     while (slot->run_chunk(part)) continue;
-    inside_chunk = false;
+    in_parallel_region = false;
     if (const std::exception_ptr error = slot->close()) std::rethrow_exception(error);
   }
 
@@ -176,7 +176,7 @@ class ThreadPool {
       TANDEM_CHECK(parsed.ec == std::errc() && parsed.ptr == end && n >= 1 && n <= kMaxThreads,
                    "TANDEM_NUM_THREADS is '", text, "'; accepted: 1 to ", kMaxThreads);
     }
-    num_threads_ = n > 0 ? n : std::min(usable_cores(), kMaxThreads);
+    num_threads_ = n > 0 ? n : std::min(num_usable_cores(), kMaxThreads);
   }
 
   void start_workers() {
@@ -215,7 +215,7 @@ class ThreadPool {
   }
 
   JobSlot* claim_slot() {
-    for (size_t i = 0; i < kSlotCount; ++i) {
+    for (size_t i = 0; i < kNumJobSlots; ++i) {
       if (!slots_[i].claim()) continue;
       size_t used = num_used_slots_.load(std::memory_order_relaxed);
       while (used <= i && !num_used_slots_.compare_exchange_weak(used, i + 1, std::memory_order_relaxed)) continue;
@@ -247,7 +247,7 @@ class ThreadPool {
   }
   void run_worker(size_t first) {
     pthread_setname_np(pthread_self(), "tandem-pool");
-    inside_chunk = true;
+    in_parallel_region = true;
     for (;;) {
       const uint32_t epoch = epoch_.load();
       if (is_stopping_.load()) return;
@@ -267,10 +267,10 @@ class ThreadPool {
     }
   }
 
-  std::array<JobSlot, kSlotCount> slots_;
+  std::array<JobSlot, kNumJobSlots> slots_;
   std::atomic<size_t> num_used_slots_{0};  // number of slots that were used so far; slots are never freed
-  alignas(kCacheLinePair) std::atomic<uint32_t> epoch_{0};
-  alignas(kCacheLinePair) std::atomic<int> num_sleeping_workers_{0};
+  alignas(kCacheLinePairBytes) std::atomic<uint32_t> epoch_{0};
+  alignas(kCacheLinePairBytes) std::atomic<int> num_sleeping_workers_{0};
   std::atomic<int> num_threads_{1};
   std::atomic<bool> is_running_{false}, is_stopping_{false};
   std::mutex mutex_;  // guards the members below; taken to start and stop workers, never to run jobs
@@ -284,7 +284,7 @@ int get_num_threads() { return ThreadPool::instance().num_threads(); }
 void set_num_threads(int n) {
   TANDEM_CHECK(n >= 1 && n <= kMaxThreads, "set_num_threads: Expected positive number of threads up to ", kMaxThreads,
                ", got ", n);
-  TANDEM_CHECK(!inside_chunk, "set_num_threads: must not be called inside a parallel loop");
+  TANDEM_CHECK(!in_parallel_region, "set_num_threads: must not be called inside a parallel loop");
   ThreadPool::instance().set_num_threads(n);
 }
 
@@ -299,7 +299,7 @@ ThreadShareGuard::~ThreadShareGuard() { ThreadContext::current().thread_share = 
 void detail::parallel_chunks(int64_t range, int64_t grain, ChunkFunction f) {
   TANDEM_CHECK(grain >= 1, "parallel_for: grain is ", grain, "; accepted: 1 or more");
   int threads = 1;
-  if (!inside_chunk) {
+  if (!in_parallel_region) {
     const int share = get_thread_share();
     threads = get_num_threads();
     if (share > 0) threads = std::min(threads, share);

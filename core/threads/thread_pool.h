@@ -11,7 +11,8 @@
 namespace tandem {
 
 /// Number of threads that a parallel loop may use, including the caller: the last set_num_threads(), else the
-/// environment variable TANDEM_NUM_THREADS, else usable_cores(). The threads start with the first loop that needs them.
+/// environment variable TANDEM_NUM_THREADS, else num_usable_cores(). The threads start with the first loop that needs
+/// them.
 int get_num_threads();
 /// Sets the number of threads; loops in progress still finish. @throws Error unless 1 <= n <= 1024, or inside a chunk
 void set_num_threads(int n);

@@ -24,7 +24,7 @@ std::optional<GpuTimer::Span> GpuTimer::begin_span(const KernelCall& call) {
       stream.synchronize();
       anchor.event.record(stream);
       anchor.event.synchronize();
-      anchor.host_seconds = trace_clock();
+      anchor.host_seconds = trace_clock_seconds();
     }
     span.event.stream =
         stream_numbers_.try_emplace({call.device, stream.handle()}, static_cast<int>(stream_numbers_.size()) + 1)

@@ -25,20 +25,20 @@ void start_memory_trace() {
   MemoryTrace& all = memory_trace();
   const std::lock_guard lock(all.mutex);
   all.events.clear();
-  memory_trace_on = true;
+  is_memory_trace_on = true;
 }
 std::vector<MemoryEvent> take_memory_trace() {
   MemoryTrace& all = memory_trace();
   const std::lock_guard lock(all.mutex);
-  memory_trace_on = false;
+  is_memory_trace_on = false;
   return std::move(all.events);
 }
 void trace_memory(Device device, const void* data, int64_t bytes) noexcept {
   MemoryTrace& all = memory_trace();
   const std::lock_guard lock(all.mutex);
-  if (!memory_trace_on) return;
+  if (!is_memory_trace_on) return;
   try {
-    all.events.push_back({trace_clock(), device, data, bytes, current_phase()});
+    all.events.push_back({trace_clock_seconds(), device, data, bytes, current_phase()});
   } catch (const std::exception&) {  // out of memory: drop the event rather than end the program
   }
 }

@@ -8,20 +8,20 @@ namespace tandem {
 
 void Observer::pass_to_outer(const KernelCall& call) const {
   if (outer_)
-    outer_->on_call(call);
+    outer_->on_kernel_call(call);
   else
     call.run_kernel();
 }
 void Observer::pass_to_outer(ArrayRef<Loop> loops) const {
   if (outer_)
-    outer_->on_run(loops);
+    outer_->on_run_loops(loops);
   else
-    run_unobserved(loops);
+    run_loops_unobserved(loops);
 }
 
 void Observer::pass_to_outer(const std::function<void()>& update) const {
   if (outer_)
-    outer_->on_update(update);
+    outer_->on_host_update(update);
   else
     update();
 }
@@ -40,9 +40,9 @@ ObserverGuard::~ObserverGuard() { ThreadContext::current().observer = ThreadCont
 
 namespace detail {
 
-void observed_dispatch(const char* op, Device device, const CallTensors& tensors, void (*invoke)(void*),
-                       void* closure) {
-  ThreadContext::current().observer->on_call({op, device, tensors.reads, tensors.writes, invoke, closure});
+void dispatch_to_observer(const char* op, Device device, const CallTensors& tensors, void (*invoke)(void*),
+                          void* closure) {
+  ThreadContext::current().observer->on_kernel_call({op, device, tensors.reads, tensors.writes, invoke, closure});
 }
 void throw_built_without_cuda(const char* op) {
   TANDEM_FAIL(

@@ -25,18 +25,19 @@ struct KernelCall {
 
 namespace detail {
 
-/// Intercepts kernel calls and groups of loops: only what on_call() and the other handlers pass on is executed. An
-/// observer belongs to the ThreadContext to which it was attached and to copies of that context. Threads with these
+/// Intercepts kernel calls and groups of loops: only what on_kernel_call() and the other handlers pass on is executed.
+/// An observer belongs to the ThreadContext to which it was attached and to copies of that context. Threads with these
 /// contexts may call it at the same time.
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// Called instead of a kernel. If the call of a CPU kernel is passed on, on_run() is called for the kernel's loops.
-  virtual void on_call(const KernelCall& call) { pass_to_outer(call); }
+  /// Called instead of a kernel. If the call of a CPU kernel is passed on, on_run_loops() is called for the kernel's
+  /// loops.
+  virtual void on_kernel_call(const KernelCall& call) { pass_to_outer(call); }
   /// Called instead of running `loops`, which do not depend on each other and are destroyed after the call.
-  virtual void on_run(ArrayRef<Loop> loops) { pass_to_outer(loops); }
+  virtual void on_run_loops(ArrayRef<Loop> loops) { pass_to_outer(loops); }
   /// Called instead of the function passed to run_update().
-  virtual void on_update(const std::function<void()>& update) { pass_to_outer(update); }
+  virtual void on_host_update(const std::function<void()>& update) { pass_to_outer(update); }
   /// Called before an operation that a Graph cannot record; may throw.
   virtual void on_unrecordable(const std::string& op, const char* why) { pass_to_outer(op, why); }
   /// Whether this observer, or an outer one, records for a Graph.

@@ -21,10 +21,10 @@ void OpSpan::begin(std::string name, const std::string* module) {
     current_module_frame = &open_span_->frame;
   }
   open_span_->event.name = std::move(name);
-  open_span_->event.start = trace_clock();
+  open_span_->event.start = trace_clock_seconds();
 }
 void OpSpan::end() {
-  open_span_->event.end = trace_clock();
+  open_span_->event.end = trace_clock_seconds();
   if (current_module_frame == &open_span_->frame) current_module_frame = open_span_->frame.caller;
   open_span_->tracer->add_event(std::move(open_span_->event));
   delete open_span_;

@@ -9,8 +9,8 @@
 namespace tandem::detail {
 
 /// Number of running traces, on all threads, that record kernel calls. They record modules and operations too.
-inline constinit std::atomic<int> kernel_trace_count{0};
-inline bool is_any_trace_recording_kernels() { return kernel_trace_count.load(std::memory_order_relaxed) > 0; }
+inline constinit std::atomic<int> num_kernel_traces{0};
+inline bool is_any_trace_recording_kernels() { return num_kernel_traces.load(std::memory_order_relaxed) > 0; }
 
 /// A module whose forward this thread is running, or whose nodes it is running in backward.
 struct ModuleFrame {

@@ -52,9 +52,9 @@ void write_process_trace(const std::string& path, Tracer& tracer, int rank) {
   if (events.empty()) return;
   for (TraceEvent& event : events) event.rank = rank;
   write_trace(path + ".json", events);
-  if (const int64_t dropped_count = tracer.dropped_count(); dropped_count > 0)
+  if (const int64_t num_dropped_events = tracer.num_dropped_events(); num_dropped_events > 0)
     if (std::FILE* const file = std::fopen((path + ".left_out").c_str(), "w")) {
-      std::fprintf(file, "%lld\n", static_cast<long long>(dropped_count));
+      std::fprintf(file, "%lld\n", static_cast<long long>(num_dropped_events));
       std::fclose(file);
     }
 }

@@ -24,12 +24,12 @@ std::vector<TraceEvent> take_trace() {
 
 void stop_trace(const std::string& path) { write_trace(path, take_trace()); }
 
-TraceSpan::TraceSpan(std::string name) : name_(std::move(name)), start_(trace_clock()) {}
+TraceSpan::TraceSpan(std::string name) : name_(std::move(name)), start_(trace_clock_seconds()) {}
 TraceSpan::~TraceSpan() {
   Tracer* const tracer = current_tracer();
   if (!tracer) return;
   TraceEvent event{.kind = TraceEvent::Kind::span, .name = std::move(name_)};
-  event.start = start_, event.end = trace_clock();
+  event.start = start_, event.end = trace_clock_seconds();
   tracer->add_event(std::move(event));
 }
 

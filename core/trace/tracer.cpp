@@ -12,7 +12,7 @@
 namespace tandem {
 namespace {
 
-thread_local const char* thread_phase = nullptr;
+thread_local const char* current_thread_phase = nullptr;
 
 int thread_number() {
   static std::atomic<int> next{0};
@@ -28,17 +28,17 @@ std::vector<TraceTensor> describe_tensors(ArrayRef<const Tensor*> tensors) {
 
 }  // namespace
 
-double detail::trace_clock() {
+double detail::trace_clock_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-double detail::thread_clock() {
+double detail::thread_cpu_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-void Tracer::on_call(const KernelCall& call) {
+void Tracer::on_kernel_call(const KernelCall& call) {
   if (!records_kernels_ || !is_recording_) return pass_to_outer(call);
   TraceEvent event{.kind = TraceEvent::Kind::kernel, .name = call.op};
   event.device = call.device;
@@ -47,9 +47,9 @@ void Tracer::on_call(const KernelCall& call) {
     for (const Tensor* t : tensors) event.bytes += t->nbytes();
   std::optional<GpuTimer::Span> on_gpu;
   if (call.device.is_cuda()) on_gpu = gpu_timer_.begin_span(call);
-  event.start = trace_clock();
+  event.start = trace_clock_seconds();
   pass_to_outer(call);
-  event.end = trace_clock();
+  event.end = trace_clock_seconds();
   if (on_gpu) {
     event.correlation = on_gpu->event.correlation;
     on_gpu->event.lane = ThreadContext::current().lane, on_gpu->event.bytes = event.bytes;
@@ -69,10 +69,10 @@ void Tracer::append_event(TraceEvent event) {
   if (events_.size() < max_events_)
     events_.push_back(std::move(event));
   else
-    ++dropped_count_;
+    ++num_dropped_events_;
 }
 void Tracer::stop_recording() {
-  if (is_recording_.exchange(false) && records_kernels_) --kernel_trace_count;
+  if (is_recording_.exchange(false) && records_kernels_) --num_kernel_traces;
 }
 std::vector<TraceEvent> Tracer::stop() {
   std::vector<TraceEvent> events;
@@ -90,17 +90,17 @@ std::vector<TraceEvent> Tracer::stop() {
 void PhaseSpan::begin(const char* name) {
   tracer_ = ThreadContext::current().tracer;
   name_ = name;
-  outer_phase_ = std::exchange(thread_phase, name);
-  cpu_start_ = thread_clock();
-  start_ = trace_clock();
+  outer_phase_ = std::exchange(current_thread_phase, name);
+  cpu_start_ = thread_cpu_seconds();
+  start_ = trace_clock_seconds();
 }
 void PhaseSpan::end() {
-  thread_phase = outer_phase_;
+  current_thread_phase = outer_phase_;
   TraceEvent event{.kind = TraceEvent::Kind::phase, .name = name_};
-  event.start = start_, event.end = trace_clock();
-  event.cpu_start = cpu_start_, event.cpu_end = thread_clock();
+  event.start = start_, event.end = trace_clock_seconds();
+  event.cpu_start = cpu_start_, event.cpu_end = thread_cpu_seconds();
   tracer_->add_event(std::move(event));
 }
-const char* detail::current_phase() { return thread_phase; }
+const char* detail::current_phase() { return current_thread_phase; }
 
 }  // namespace tandem

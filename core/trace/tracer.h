@@ -15,9 +15,9 @@ namespace tandem::detail {
 /// Returns text as a JSON string, with control characters replaced by blanks.
 std::string json_string(const std::string& text);
 /// Time of the steady clock, in seconds.
-double trace_clock();
+double trace_clock_seconds();
 /// CPU time of this thread, in seconds.
-double thread_clock();
+double thread_cpu_seconds();
 
 /// Observer that times each call and collects events. Copies of a context may keep it after the end of the trace; then
 /// it only passes calls on.
@@ -27,16 +27,16 @@ class Tracer final : public Observer {
   /// @param max_events  maximum number of events; later ones are only counted
   explicit Tracer(bool kernels, std::shared_ptr<Tracer> enclosing = nullptr, size_t max_events = SIZE_MAX)
       : records_kernels_(kernels), max_events_(max_events), enclosing_(std::move(enclosing)) {
-    if (records_kernels_) ++kernel_trace_count;
+    if (records_kernels_) ++num_kernel_traces;
   }
   ~Tracer() override { stop_recording(); }
-  void on_call(const KernelCall& call) override;
+  void on_kernel_call(const KernelCall& call) override;
   /// Adds an event to this trace and the enclosing ones, with the thread and the `lane` of the caller.
   void add_event(TraceEvent event);
   /// Stops recording and returns the events, sorted by start time.
   std::vector<TraceEvent> stop();
   const std::shared_ptr<Tracer>& enclosing() const { return enclosing_; }
-  int64_t dropped_count() const { return dropped_count_; }
+  int64_t num_dropped_events() const { return num_dropped_events_; }
 
  private:
   void append_event(TraceEvent event);
@@ -45,7 +45,7 @@ class Tracer final : public Observer {
   const size_t max_events_;
   const std::shared_ptr<Tracer> enclosing_;
   std::atomic<bool> is_recording_{true};
-  std::atomic<int64_t> dropped_count_{0};
+  std::atomic<int64_t> num_dropped_events_{0};
   std::mutex mutex_;
   std::vector<TraceEvent> events_;
   GpuTimer gpu_timer_;
@@ -57,7 +57,7 @@ void attach_process_trace(ThreadContext& context);
 /// Sets the rank of this process in its job, which the trace of the whole program records; 0 until set.
 void set_process_trace_rank(int rank);
 /// Stops the tracer and writes its events to `path`.json with this rank. If the tracer left out events, writes their
-/// number to `path`.dropped_count. Writes nothing if there are no events. @throws Error if `path`.json cannot be
+/// number to `path`.num_dropped_events. Writes nothing if there are no events. @throws Error if `path`.json cannot be
 /// written
 void write_process_trace(const std::string& path, Tracer& tracer, int rank);
 /// Whether this tracer records the whole program; such a tracer stops only when the program ends.

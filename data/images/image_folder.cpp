@@ -66,10 +66,10 @@ std::vector<fs::path> list_images(const fs::path& folder) {
 
 }  // namespace
 
-std::optional<size_t> ImageFolder::size() const { return files_->samples.size(); }
+std::optional<size_t> ImageFolder::size() const { return folder_contents_->samples.size(); }
 
 ImageFolder::ImageFolder(const std::string& root) {
-  auto files = std::make_shared<Files>();
+  auto files = std::make_shared<FolderContents>();
   files->classes = list_class_folders(root);
   for (const std::string& name : files->classes) {
     const auto number = static_cast<int64_t>(files->class_to_idx.size());
@@ -77,11 +77,11 @@ ImageFolder::ImageFolder(const std::string& root) {
     for (const fs::path& image : list_images(fs::path(root) / name))
       files->samples.emplace_back(image.string(), number);
   }
-  files_ = std::move(files);
+  folder_contents_ = std::move(files);
 }
 
 Example<> ImageFolder::get(size_t index) {
-  const auto& samples = files_->samples;
+  const auto& samples = folder_contents_->samples;
   TANDEM_CHECK_AS(IndexError, index < samples.size(), "get: index ", index, " out of range for ", samples.size(),
                   " images");
   const auto& [path, number] = samples[index];

@@ -23,19 +23,19 @@ class ImageFolder final : public Dataset<ImageFolder> {
   Example<> get(size_t index) override;
   std::optional<size_t> size() const override;
   /// Returns the names of the classes; the position in the vector is the class's index.
-  const std::vector<std::string>& classes() const noexcept { return files_->classes; }
+  const std::vector<std::string>& classes() const noexcept { return folder_contents_->classes; }
   /// Returns a map from the names of the classes to their indices.
-  const std::map<std::string, int64_t>& class_to_idx() const noexcept { return files_->class_to_idx; }
+  const std::map<std::string, int64_t>& class_to_idx() const noexcept { return folder_contents_->class_to_idx; }
   /// Returns the path and the class index of each example.
-  const std::vector<std::pair<std::string, int64_t>>& samples() const noexcept { return files_->samples; }
+  const std::vector<std::pair<std::string, int64_t>>& samples() const noexcept { return folder_contents_->samples; }
 
  private:
-  struct Files {
+  struct FolderContents {
     std::vector<std::string> classes;
     std::map<std::string, int64_t> class_to_idx;
     std::vector<std::pair<std::string, int64_t>> samples;
   };
-  std::shared_ptr<const Files> files_;  // shared by all copies of the dataset
+  std::shared_ptr<const FolderContents> folder_contents_;  // shared by all copies of the dataset
 };
 
 }  // namespace tandem::data::datasets

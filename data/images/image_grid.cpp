@@ -17,7 +17,7 @@ namespace {
 
 /// Shifts and scales `images` in place, so that the lower end of the range becomes 0 and the upper end 1. Values
 /// outside of the range are clamped. The default range is from the smallest to the largest value.
-void scale(const Tensor& images, const std::optional<MakeGridOptions::Range>& range) {
+void norm_range(const Tensor& images, const std::optional<MakeGridOptions::Range>& range) {
   const double low = range ? range->first : images.min().item<double>();
   const double high = range ? range->second : images.max().item<double>();
   images.clamp_(low, high).sub_(low).div_(std::max(high - low, 1e-5));
@@ -46,7 +46,7 @@ std::vector<Tensor> check_images(const std::vector<Tensor>& images) {
 }
 
 /// Writes a temporary file and renames it to `path`. If writing fails, an existing file at `path` is unchanged.
-void write_atomically(const std::string& path, const std::string& bytes) {
+void write_file_atomically(const std::string& path, const std::string& bytes) {
   const std::string temporary = path + ".part";
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -72,9 +72,9 @@ Tensor make_grid(const Tensor& tensor, const MakeGridOptions& o) {
                  "; convert it with to(kFloat32).div(255)");
     images = images.clone();
     if (o.scale_each())
-      for (const Tensor& image : images.unbind()) scale(image, o.value_range());
+      for (const Tensor& image : images.unbind()) norm_range(image, o.value_range());
     else
-      scale(images, o.value_range());
+      norm_range(images, o.value_range());
   }
   const int64_t n = images.size(0);
   if (n == 1) return images.squeeze(0);
@@ -105,7 +105,7 @@ void save_image(const Tensor& tensor, const std::string& fp, const MakeGridOptio
     grid = grid.mul(255).add_(0.5).clamp_(0, 255).to(kUInt8);  // 0.5: rounds to nearest
   }
   const std::string bytes = tensor_to_png("save_image", grid);
-  write_atomically(fp, bytes);
+  write_file_atomically(fp, bytes);
 }
 void save_image(const std::vector<Tensor>& images, const std::string& fp, const MakeGridOptions& options) {
   save_image(stack(check_images(images)), fp, options);

@@ -27,7 +27,7 @@ struct JpegReader {
   jpeg_decompress_struct info{};
   jpeg_error_mgr error_manager{};
   jpeg_progress_mgr progress_manager{};
-  jmp_buf jump{};
+  jmp_buf setjmp_buffer{};
   char message[JMSG_LENGTH_MAX] = "";
 };
 
@@ -35,7 +35,7 @@ extern "C" {
 void tandem_jpeg_error(j_common_ptr info) {
   auto* reader = static_cast<JpegReader*>(info->client_data);
   info->err->format_message(info, reader->message);
-  longjmp(reader->jump, 1);
+  longjmp(reader->setjmp_buffer, 1);
 }
 /// Treats libjpeg's warnings as errors, except for warnings that leave the image intact. (If data is truncated or
 /// invalid, libjpeg only warns and fills in grey.)
@@ -48,7 +48,7 @@ void tandem_jpeg_progress(j_common_ptr info) {
   auto* reader = static_cast<JpegReader*>(info->client_data);
   if (reader->info.input_scan_number <= kMaxScans) return;
   std::snprintf(reader->message, sizeof(reader->message), "it has more than %d scans", kMaxScans);
-  longjmp(reader->jump, 1);
+  longjmp(reader->setjmp_buffer, 1);
 }
 }
 
@@ -58,7 +58,7 @@ bool read_header(JpegReader& reader, std::string_view bytes) {
   reader.error_manager.error_exit = tandem_jpeg_error;
   reader.error_manager.emit_message = tandem_jpeg_message;
   reader.info.client_data = &reader;
-  if (setjmp(reader.jump)) return false;
+  if (setjmp(reader.setjmp_buffer)) return false;
   jpeg_create_decompress(&reader.info);
   reader.progress_manager.progress_monitor = tandem_jpeg_progress;
   reader.info.progress = &reader.progress_manager;
@@ -73,7 +73,7 @@ bool read_header(JpegReader& reader, std::string_view bytes) {
 
 /// Reads the pixels. Returns false after an error.
 bool read_rows(JpegReader& reader, uint8_t* pixels, size_t row_bytes) {
-  if (setjmp(reader.jump)) return false;
+  if (setjmp(reader.setjmp_buffer)) return false;
   jpeg_start_decompress(&reader.info);
   while (reader.info.output_scanline < reader.info.output_height) {
     JSAMPROW row = pixels + reader.info.output_scanline * row_bytes;

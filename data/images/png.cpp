@@ -36,20 +36,20 @@ void tandem_png_error(png_structp png, png_const_charp text) {
 void tandem_png_warning(png_structp, png_const_charp) {}
 }
 
-/// Reads a PNG file from memory; `remaining` holds the bytes that were not read yet.
+/// Reads a PNG file from memory; `remaining_bytes` holds the bytes that were not read yet.
 struct PngReader : PngFile {
-  explicit PngReader(std::string_view bytes) : remaining(bytes) {}
+  explicit PngReader(std::string_view bytes) : remaining_bytes(bytes) {}
   ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
-  std::string_view remaining;
+  std::string_view remaining_bytes;
   int64_t row_bits = 0;  // number of bits of a row in the file, before compression
 };
 
 extern "C" {
 void tandem_png_read(png_structp png, png_bytep to, png_size_t count) {
   auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
-  if (count > reader->remaining.size()) png_error(png, "the data ends too early");
-  std::memcpy(to, reader->remaining.data(), count);
-  reader->remaining.remove_prefix(count);
+  if (count > reader->remaining_bytes.size()) png_error(png, "the data ends too early");
+  std::memcpy(to, reader->remaining_bytes.data(), count);
+  reader->remaining_bytes.remove_prefix(count);
 }
 }
 

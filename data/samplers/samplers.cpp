@@ -52,8 +52,8 @@ std::optional<Indices> SequentialSampler::next(size_t batch_size) {
   return batch;
 }
 
-RandomSampler::RandomSampler(int64_t size, Dtype index_dtype) { draw(size, index_dtype); }
-void RandomSampler::draw(int64_t size, Dtype dtype) {
+RandomSampler::RandomSampler(int64_t size, Dtype index_dtype) { draw_permutation(size, index_dtype); }
+void RandomSampler::draw_permutation(int64_t size, Dtype dtype) {
   TANDEM_CHECK(size >= 0, "RandomSampler: size is ", size, "; it must not be negative");
   const std::optional<int64_t> last = max_index_value(dtype);
   TANDEM_CHECK(last && size - 1 <= *last, "RandomSampler: indices up to ", size - 1, " do not fit into ", dtype,
@@ -62,7 +62,7 @@ void RandomSampler::draw(int64_t size, Dtype dtype) {
   index_ = 0;
 }
 void RandomSampler::reset(std::optional<size_t> new_size) {
-  draw(new_size ? static_cast<int64_t>(*new_size) : indices_.numel(), indices_.dtype());
+  draw_permutation(new_size ? static_cast<int64_t>(*new_size) : indices_.numel(), indices_.dtype());
 }
 std::optional<Indices> RandomSampler::next(size_t batch_size) {
   const auto left = static_cast<size_t>(indices_.numel() - index_);

@@ -69,7 +69,7 @@ class RandomSampler : public Sampler<> {
   size_t epoch_size() const noexcept { return static_cast<size_t>(indices_.numel()); }
 
  private:
-  void draw(int64_t size, Dtype dtype);
+  void draw_permutation(int64_t size, Dtype dtype);
   Tensor indices_;  // shape (size), dtype index_dtype; copies of the sampler share it, so it is never changed in place
   int64_t index_ = 0;
 };

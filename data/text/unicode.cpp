@@ -12,7 +12,9 @@
 namespace tandem::data::detail {
 namespace {
 constexpr bool is_ascii(char32_t c) { return c < 0x80; }
-const utf8proc_property_t& get_property(char32_t c) { return *utf8proc_get_property(static_cast<utf8proc_int32_t>(c)); }
+const utf8proc_property_t& get_utf8proc_property(char32_t c) {
+  return *utf8proc_get_property(static_cast<utf8proc_int32_t>(c));
+}
 }  // namespace
 
 void require_unicode_support(const char*) {}
@@ -39,7 +41,7 @@ void append_utf8(std::string& text, char32_t character) {
 CharacterKind get_character_kind(char32_t c) {
   using Kind = CharacterKind;
   if (c == '\t' || c == '\n' || c == '\r') return Kind::space;
-  switch (static_cast<utf8proc_category_t>(get_property(c).category)) {
+  switch (static_cast<utf8proc_category_t>(get_utf8proc_property(c).category)) {
     case UTF8PROC_CATEGORY_CC:
     case UTF8PROC_CATEGORY_CF:
     case UTF8PROC_CATEGORY_CS:
@@ -78,11 +80,11 @@ std::u32string normalize_nfd(const std::u32string& text) {
     for (utf8proc_ssize_t i = 0; i < count; ++i) out.push_back(static_cast<char32_t>(parts[i]));
   }
   // Canonical order: sort the marks of each letter by combining class; marks of equal class keep their order.
-  const auto is_mark = [](char32_t c) { return get_property(c).combining_class != 0; };
+  const auto is_mark = [](char32_t c) { return get_utf8proc_property(c).combining_class != 0; };
   for (auto at = std::find_if(out.begin(), out.end(), is_mark); at != out.end();) {
     const auto end = std::find_if_not(at, out.end(), is_mark);
     std::stable_sort(at, end, [](char32_t a, char32_t b) {
-      return get_property(a).combining_class < get_property(b).combining_class;
+      return get_utf8proc_property(a).combining_class < get_utf8proc_property(b).combining_class;
     });
     at = std::find_if(end, out.end(), is_mark);
   }

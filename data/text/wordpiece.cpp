@@ -80,15 +80,15 @@ BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerO
                  " lines, none of which is ", token, "; is it a vocabulary of BERT?");
     return special_tokens_[token] = found->second;
   };
-  unk_ = special(options.unk_token());
-  sep_ = special(options.sep_token());
-  pad_ = special(options.pad_token());
-  cls_ = special(options.cls_token());
+  unk_token_id_ = special(options.unk_token());
+  sep_token_id_ = special(options.sep_token());
+  pad_token_id_ = special(options.pad_token());
+  cls_token_id_ = special(options.cls_token());
   special(options.mask_token());
 }
 
 void BertTokenizer::wordpiece_tokenize(const std::u32string& word, std::vector<int64_t>& ids) const {
-  if (word.size() > kMaxInputCharsPerWord) return ids.push_back(unk_);
+  if (word.size() > kMaxInputCharsPerWord) return ids.push_back(unk_token_id_);
   std::string text;
   std::vector<size_t> ends;  // for each character, the byte offset of its end
   for (const char32_t c : word) {
@@ -110,7 +110,7 @@ void BertTokenizer::wordpiece_tokenize(const std::u32string& word, std::vector<i
     }
     if (to == from) {  // no piece matches, so the whole word becomes [UNK]
       ids.resize(before);
-      return ids.push_back(unk_);
+      return ids.push_back(unk_token_id_);
     }
     from = to;
     begin = ends[to - 1];
@@ -165,8 +165,8 @@ std::vector<std::string> BertTokenizer::tokenize(std::string_view text) const {
 std::vector<int64_t> BertTokenizer::encode(std::string_view text) const {
   std::vector<int64_t> ids = tokenize_to_ids(text);
   ids.resize(std::min(ids.size(), static_cast<size_t>(options.model_max_length() - 2)));
-  ids.insert(ids.begin(), cls_);
-  ids.push_back(sep_);
+  ids.insert(ids.begin(), cls_token_id_);
+  ids.push_back(sep_token_id_);
   return ids;
 }
 BatchEncoding BertTokenizer::pad(const std::vector<std::vector<int64_t>>& encoded) const {
@@ -177,7 +177,7 @@ BatchEncoding BertTokenizer::pad(const std::vector<std::vector<int64_t>>& encode
   auto* id = batch.input_ids.data_ptr<int64_t>();
   auto* is_token = batch.attention_mask.data_ptr<int64_t>();
   for (const auto& ids : encoded) {
-    std::fill(std::copy(ids.begin(), ids.end(), id), id + longest, pad_);
+    std::fill(std::copy(ids.begin(), ids.end(), id), id + longest, pad_token_id_);
     std::fill(std::fill_n(is_token, ids.size(), 1), is_token + longest, 0);
     id += longest;
     is_token += longest;

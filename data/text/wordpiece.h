@@ -65,7 +65,7 @@ class BertTokenizer {
   Vocab initial_pieces_, subword_pieces_;  // pieces that begin a word; pieces within a word, without the prefix "##"
   Vocab special_tokens_;                   // special tokens by name
   size_t max_piece_bytes_ = 0;             // in bytes
-  int64_t unk_ = 0, sep_ = 0, pad_ = 0, cls_ = 0;
+  int64_t unk_token_id_ = 0, sep_token_id_ = 0, pad_token_id_ = 0, cls_token_id_ = 0;
 };
 
 }  // namespace tandem::data

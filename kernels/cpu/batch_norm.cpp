@@ -22,57 +22,59 @@ TANDEM_DECLARE_LOOP(norm_relu_pool_gradient_sums)
 TANDEM_DECLARE_LOOP(norm_relu_pool_backward)
 namespace {
 
-// Numbers of rows (kBlockLength) and channels (kColumns) in one unit of work; equal to the constants in loops/.
-constexpr int64_t kBlockLength = 2048, kColumns = 32;
+// Numbers of rows (kBlockLength) and channels (kBlockChannels) in one unit of work; equal to the constants in loops/.
+constexpr int64_t kBlockLength = 2048, kBlockChannels = 32;
 
-bool is_rows(const Tensor& x) { return x.size(2) == 1; }
-int64_t blocks_of(int64_t rows) { return (rows + kBlockLength - 1) / kBlockLength; }
-/// Runs a loop in which a unit of work is a block of kBlockLength rows and kColumns channels.
+bool has_row_layout(const Tensor& x) { return x.size(2) == 1; }
+int64_t num_row_blocks(int64_t rows) { return (rows + kBlockLength - 1) / kBlockLength; }
+/// Runs a loop in which a unit of work is a block of kBlockLength rows and kBlockChannels channels.
 void run_blocks(const char* name, const LoopTables& loops, TensorRefs writes, TensorRefs reads, DType dtype,
                 std::initializer_list<LoopScalar> scalars) {
   const int64_t rows = scalars.begin()[0].integer, channels = scalars.begin()[1].integer;
-  run(plan_rows(name, loops, dtype, writes, reads, scalars, blocks_of(rows) * ((channels + kColumns - 1) / kColumns),
-                std::min(rows, kBlockLength) * std::min(channels, kColumns)));
+  run(plan_rows(name, loops, dtype, writes, reads, scalars,
+                num_row_blocks(rows) * ((channels + kBlockChannels - 1) / kBlockChannels),
+                std::min(rows, kBlockLength) * std::min(channels, kBlockChannels)));
 }
 
 /// Sizes that are needed to combine the sums of a channel's blocks (kBlockLength rows each) into the channel's
 /// statistics.
-struct Finish {
+struct FinalReduction {
   int64_t blocks, channels;
   double count, eps;
-  double total(const double* sums, int64_t c) const {
+  double sum_blocks(const double* sums, int64_t c) const {
     double all = 0;
     for (int64_t k = 0; k < blocks; ++k) all += sums[k * channels + c];
     return all;
   }
 };
-template <class Body> void run_finish(const Finish& finish, TensorRefs writes, TensorRefs reads, Body body) {
-  run(plan_call("batch_norm_finish", kFloat64, writes, reads, finish, body, finish.channels, 4096));
+template <class Body>
+void run_final_reduction(const FinalReduction& final_reduction, TensorRefs writes, TensorRefs reads, Body body) {
+  run(plan_call("batch_norm_finish", kFloat64, writes, reads, final_reduction, body, final_reduction.channels, 4096));
 }
 
 /// Computes mean, var and rstd of each channel while reading x once. A channel's variance is the variance within the
 /// blocks of rows plus the variance of the blocks' means.
 void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
-  const Finish finish{blocks_of(x.size(0)), x.size(1), static_cast<double>(x.size(0)), eps};
-  const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, x.device()),
+  const FinalReduction final_reduction{num_row_blocks(x.size(0)), x.size(1), static_cast<double>(x.size(0)), eps};
+  const Tensor sums = core::empty({final_reduction.blocks, final_reduction.channels}, kFloat64, x.device()),
                squares = core::empty(sums.sizes(), kFloat64, x.device());
   run_blocks("batch_norm_stats", loops::batch_norm_row_stats, {sums, squares}, {x}, x.dtype(),
              {integer(x.size(0)), integer(x.size(1))});
   visit_floating("batch_norm", mean.dtype(), [&]<class C>() {
-    run_finish(finish, {mean, var, rstd}, {sums, squares},
-               [](const Finish& f, const Loop& loop, int64_t begin, int64_t end) {
-                 const double* const sums = data<const double>(loop, 3);
-                 for (int64_t c = begin; c < end; ++c) {
-                   math::BlockStats stats;
-                   for (int64_t k = 0; k < f.blocks; ++k)
-                     stats.add(std::min<double>(kBlockLength, f.count - static_cast<double>(k * kBlockLength)),
-                               sums[k * f.channels + c], data<const double>(loop, 4)[k * f.channels + c]);
-                   const double variance = stats.squares / f.count;
-                   data<C>(loop, 0)[c] = static_cast<C>(f.total(sums, c) / f.count);
-                   data<C>(loop, 1)[c] = static_cast<C>(variance);
-                   data<C>(loop, 2)[c] = static_cast<C>(1.0 / std::sqrt(variance + f.eps));
-                 }
-               });
+    run_final_reduction(final_reduction, {mean, var, rstd}, {sums, squares},
+                        [](const FinalReduction& f, const Loop& loop, int64_t begin, int64_t end) {
+                          const double* const sums = data<const double>(loop, 3);
+                          for (int64_t c = begin; c < end; ++c) {
+                            math::BlockStats stats;
+                            for (int64_t k = 0; k < f.blocks; ++k)
+                              stats.add(std::min<double>(kBlockLength, f.count - static_cast<double>(k * kBlockLength)),
+                                        sums[k * f.channels + c], data<const double>(loop, 4)[k * f.channels + c]);
+                            const double variance = stats.squares / f.count;
+                            data<C>(loop, 0)[c] = static_cast<C>(f.sum_blocks(sums, c) / f.count);
+                            data<C>(loop, 1)[c] = static_cast<C>(variance);
+                            data<C>(loop, 2)[c] = static_cast<C>(1.0 / std::sqrt(variance + f.eps));
+                          }
+                        });
   });
 }
 /// Computes sum_dy, sum_dy_xhat and dx. gradient_sums(sums, dot_sums) writes the sums of dy and of dy (x - mean) for
@@ -80,23 +82,23 @@ void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& r
 template <class GradientSums, class Apply>
 void finish_row_backward(int64_t rows, const Tensor& rstd, Tensor& sum_dy, Tensor& sum_dy_xhat,
                          GradientSums gradient_sums, Apply apply) {
-  const Finish finish{blocks_of(rows), rstd.numel(), static_cast<double>(rows), 0};
-  const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, rstd.device()),
+  const FinalReduction final_reduction{num_row_blocks(rows), rstd.numel(), static_cast<double>(rows), 0};
+  const Tensor sums = core::empty({final_reduction.blocks, final_reduction.channels}, kFloat64, rstd.device()),
                dot_sums = core::empty(sums.sizes(), kFloat64, rstd.device()),
-               totals = core::empty({2, finish.channels}, kFloat64, rstd.device());
+               totals = core::empty({2, final_reduction.channels}, kFloat64, rstd.device());
   gradient_sums(sums, dot_sums);
   visit_floating("batch_norm", rstd.dtype(), [&]<class C>() {
-    run_finish(finish, {sum_dy, sum_dy_xhat, totals}, {sums, dot_sums, rstd},
-               [](const Finish& f, const Loop& loop, int64_t begin, int64_t end) {
-                 double* const all = data<double>(loop, 2);
-                 for (int64_t c = begin; c < end; ++c) {
-                   all[c] = f.total(data<const double>(loop, 3), c);
-                   all[f.channels + c] = f.total(data<const double>(loop, 4), c);
-                   data<C>(loop, 0)[c] = static_cast<C>(all[c]);
-                   data<C>(loop, 1)[c] =
-                       static_cast<C>(all[f.channels + c] * static_cast<double>(data<const C>(loop, 5)[c]));
-                 }
-               });
+    run_final_reduction(final_reduction, {sum_dy, sum_dy_xhat, totals}, {sums, dot_sums, rstd},
+                        [](const FinalReduction& f, const Loop& loop, int64_t begin, int64_t end) {
+                          double* const all = data<double>(loop, 2);
+                          for (int64_t c = begin; c < end; ++c) {
+                            all[c] = f.sum_blocks(data<const double>(loop, 3), c);
+                            all[f.channels + c] = f.sum_blocks(data<const double>(loop, 4), c);
+                            data<C>(loop, 0)[c] = static_cast<C>(all[c]);
+                            data<C>(loop, 1)[c] =
+                                static_cast<C>(all[f.channels + c] * static_cast<double>(data<const C>(loop, 5)[c]));
+                          }
+                        });
   });
   apply(totals);
 }
@@ -138,25 +140,29 @@ void plane_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const
                 x.size(0) * x.size(2) * 3));
 }
 
-constexpr BatchNormKernels kRows{row_stats, row_apply, row_backward}, kPlanes{plane_stats, plane_apply, plane_backward};
-constexpr Implementation<const BatchNormKernels*, Tensor> kBatchNorm[] = {
-    {"rows", is_rows, [](const Tensor&) { return &kRows; }},
-    {"planes", always, [](const Tensor&) { return &kPlanes; }},
+constexpr BatchNormKernels kRowKernels{row_stats, row_apply, row_backward},
+    kPlaneKernels{plane_stats, plane_apply, plane_backward};
+constexpr Implementation<const BatchNormKernels*, Tensor> kBatchNormImplementations[] = {
+    {"rows", has_row_layout, [](const Tensor&) { return &kRowKernels; }},
+    {"planes", supports_every_problem, [](const Tensor&) { return &kPlaneKernels; }},
 };
 }  // namespace
 
-std::span<const Implementation<const BatchNormKernels*, Tensor>> batch_norm_implementations() { return kBatchNorm; }
+std::span<const Implementation<const BatchNormKernels*, Tensor>> batch_norm_implementations() {
+  return kBatchNormImplementations;
+}
 
 void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
-  run_first_supported<kBatchNorm>(x)->stats(x, eps, mean, var, rstd);
+  run_first_supported<kBatchNormImplementations>(x)->stats(x, eps, mean, var, rstd);
 }
 void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
                       Tensor& y) {
-  run_first_supported<kBatchNorm>(x)->apply(x, mean, rstd, weight, bias, y);
+  run_first_supported<kBatchNormImplementations>(x)->apply(x, mean, rstd, weight, bias, y);
 }
 void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
-  run_first_supported<kBatchNorm>(x)->backward(dy, x, mean, rstd, weight, training, sum_dy, sum_dy_xhat, dx);
+  run_first_supported<kBatchNormImplementations>(x)->backward(dy, x, mean, rstd, weight, training, sum_dy, sum_dy_xhat,
+                                                              dx);
 }
 
 void norm_relu_pool(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,

@@ -6,11 +6,11 @@
 namespace tandem::kernels::cpu {
 
 // clang-format off
-#define TANDEM_CASTS(X) \
+#define TANDEM_FOR_EACH_CAST_DTYPE(X) \
   X(float32) X(float64) X(float16) X(bfloat16) X(int64) X(int32) X(int16) X(int8) X(uint8) X(boolean)
 // clang-format on
-#define TANDEM_CAST_TABLE(type) TANDEM_DECLARE_LOOP(cast_to_##type)
-TANDEM_CASTS(TANDEM_CAST_TABLE)
-#undef TANDEM_CAST_TABLE
+#define TANDEM_DECLARE_CAST_LOOP(type) TANDEM_DECLARE_LOOP(cast_to_##type)
+TANDEM_FOR_EACH_CAST_DTYPE(TANDEM_DECLARE_CAST_LOOP)
+#undef TANDEM_DECLARE_CAST_LOOP
 
 }  // namespace tandem::kernels::cpu

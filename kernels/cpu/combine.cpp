@@ -11,7 +11,7 @@ TANDEM_DECLARE_LOOP(combine_sum)
 TANDEM_DECLARE_LOOP(combine_product)
 TANDEM_DECLARE_LOOP(combine_max)
 TANDEM_DECLARE_LOOP(combine_min)
-void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor& y) {
+void combine(const std::vector<Tensor>& parts, CombineOp how, double scale, Tensor& y) {
   if (y.numel() == 0) return;
   constexpr size_t kAtOnce = kMaxOperands - 1;
   // If there are more parts than a loop has operands, they are combined in several passes. If y is one of the parts
@@ -23,10 +23,10 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
     Tensor flat = core::try_view(y, {y.numel()});
     return copy(temporary, flat);
   }
-  const LoopTables& tables = how == Combine::sum       ? loops::combine_sum
-                             : how == Combine::product ? loops::combine_product
-                             : how == Combine::max     ? loops::combine_max
-                                                       : loops::combine_min;
+  const LoopTables& tables = how == CombineOp::sum       ? loops::combine_sum
+                             : how == CombineOp::product ? loops::combine_product
+                             : how == CombineOp::max     ? loops::combine_max
+                                                         : loops::combine_min;
   for (size_t next = 0; next < parts.size();) {
     std::vector<std::reference_wrapper<const Tensor>> reads;
     if (next > 0) reads.push_back(y);  // in later passes, y is an input: it holds the result of the previous passes

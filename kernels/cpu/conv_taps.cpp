@@ -16,14 +16,16 @@ constexpr int64_t kLanes = 8;  // number of output pixels (and so of windows) in
 class ConvTapsBlock final : public ConvBlock<float> {
  public:
   ConvTapsBlock(const ConvProblem& p, LoopBody body) : p_(p), body_(body) {}
-  int64_t packed_weights() const override { return p_.weights(); }
+  int64_t packed_weight_numel() const override { return p_.weight_numel(); }
   int64_t scratch_bytes() const override {
     const int64_t plane = (p_.size[0] + 2 * p_.shape.padding[0]) * (p_.size[1] + 2 * p_.shape.padding[1]);
-    const int64_t sums = p_.weights() / p_.channels * kLanes;
+    const int64_t sums = p_.weight_numel() / p_.channels * kLanes;
     return (is_forward() ? p_.channels * plane : sums + p_.images * plane) * static_cast<int64_t>(sizeof(float));
   }
-  void pack(const float* w, float* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
-  void unpack(const float* packed, float* dw, char*) const override { std::copy(packed, packed + p_.weights(), dw); }
+  void pack(const float* w, float* packed, char*) const override { std::copy(w, w + p_.weight_numel(), packed); }
+  void unpack(const float* packed, float* dw, char*) const override {
+    std::copy(packed, packed + p_.weight_numel(), dw);
+  }
   void run(float* x, float* packed, const float* bias, float* y, char* scratch) const override {
     call_loop(
         body_, kFloat32,

@@ -14,8 +14,8 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-ConvProblem problem_of(ConvPass pass, const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s,
-                       bool has_bias) {
+ConvProblem make_problem(ConvPass pass, const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s,
+                         bool has_bias) {
   return {pass, x.size(0), x.size(1), {x.size(2), x.size(3)}, y.size(1), {y.size(2), y.size(3)}, {w.size(2), w.size(3)},
           s,    has_bias};
 }
@@ -28,8 +28,9 @@ int64_t images_per_block(const ConvProblem& p) {
   // gradient of the weights, and these gradients are added up.
   const double worth = p.pass == ConvPass::backward_weight ? 2e7 : 1e7;
   constexpr int64_t kCached = int64_t(1) << 18;  // number of elements that fit into the cache: 1 MiB of float32
-  int64_t wanted = std::max(static_cast<int64_t>(worth / std::max(p.work(), 1.0)) + 1, p.images / 64);
-  wanted = std::min(wanted, std::max<int64_t>(kCached / std::max<int64_t>(p.x_plane() + p.y_plane(), 1), 1));
+  int64_t wanted = std::max(static_cast<int64_t>(worth / std::max(p.flops_per_image(), 1.0)) + 1, p.images / 64);
+  wanted =
+      std::min(wanted, std::max<int64_t>(kCached / std::max<int64_t>(p.x_image_numel() + p.y_image_numel(), 1), 1));
   wanted = std::clamp<int64_t>(wanted, 1, p.images);
   while (p.images % wanted != 0) --wanted;
   return wanted;
@@ -39,56 +40,57 @@ bool is_channels_last(const ConvProblem& p) { return p.shape.channels_last; }
 bool is_row_major(const ConvProblem& p) { return !p.shape.channels_last; }
 /// Returns whether to compute the gradient of the weights from bfloat16 patches (im2row). With fewer than 16 channels
 /// per group, gathering the patches takes longer than computing in float.
-bool is_for_bfloat16_rows(const ConvProblem& p) {
+bool prefers_bfloat16_im2row(const ConvProblem& p) {
   return p.pass == ConvPass::backward_weight && p.shape.channels_last && onednn_supports_bfloat16() &&
          p.channels / p.shape.groups >= 16;
 }
-template <class T> ConvBlockPtr<T> widened_block(const ConvProblem& problem);
+template <class T> ConvBlockPtr<T> make_widening_block(const ConvProblem& problem);
 
 template <class T>
-constexpr ConvImplementation<T> kConvolutions[] = {
+constexpr ConvImplementation<T> kConvImplementations[] = {
     // for double
     {"patches as rows", is_channels_last, im2row_block<T>},
     {"patches as columns", is_row_major, im2col_block<T>},
 };
 template <>
-constexpr ConvImplementation<float> kConvolutions<float>[] = {
+constexpr ConvImplementation<float> kConvImplementations<float>[] = {
     {"few channels, row-major", conv_taps_supports, conv_taps_block},
-    {"few channels, channels-last", conv_few_supports, conv_few_block},
-    {"many channels, channels-last", conv_many_supports, conv_many_block},
+    {"few channels, channels-last", conv_few_channels_supports, conv_few_channels_block},
+    {"many channels, channels-last", conv_many_channels_supports, conv_many_channels_block},
     {"oneDNN", onednn_supports<float>, onednn_block<float>},
     {"patches as rows", is_channels_last, im2row_block<float>},
     {"patches as columns", is_row_major, im2col_block<float>},
 };
 template <>
-constexpr ConvImplementation<Half> kConvolutions<Half>[] = {{"widened to float", always, widened_block<Half>}};
+constexpr ConvImplementation<Half> kConvImplementations<Half>[] = {
+    {"widened to float", supports_every_problem, make_widening_block<Half>}};
 template <>
-constexpr ConvImplementation<BFloat16> kConvolutions<BFloat16>[] = {
+constexpr ConvImplementation<BFloat16> kConvImplementations<BFloat16>[] = {
     {"oneDNN", onednn_supports<BFloat16>, onednn_block<BFloat16>},
-    {"patches as rows", is_for_bfloat16_rows, im2row_block<BFloat16>},
-    {"widened to float", always, widened_block<BFloat16>},
+    {"patches as rows", prefers_bfloat16_im2row, im2row_block<BFloat16>},
+    {"widened to float", supports_every_problem, make_widening_block<BFloat16>},
 };
 
-template <class T> ConvBlockPtr<T> block_of(const ConvProblem& problem) {
-  return run_first_supported<kConvolutions<T>>(problem);
+template <class T> ConvBlockPtr<T> make_block(const ConvProblem& problem) {
+  return run_first_supported<kConvImplementations<T>>(problem);
 }
-template <class T> ConvBlockPtr<T> widened_block(const ConvProblem& problem) {
-  return widening_block<T>(problem, block_of<float>(problem));
+template <class T> ConvBlockPtr<T> make_widening_block(const ConvProblem& problem) {
+  return widening_block<T>(problem, make_block<float>(problem));
 }
 
-template <class T> Tensor empty_packed(const ConvBlockPtr<T>& block, int64_t count, const Tensor& w) {
-  return core::empty({count * block->packed_weights()}, dtype_of<OpMath<T>>(), w.device());
+template <class T> Tensor allocate_packed_weights(const ConvBlockPtr<T>& block, int64_t count, const Tensor& w) {
+  return core::empty({count * block->packed_weight_numel()}, dtype_of<OpMath<T>>(), w.device());
 }
 
 /// A ConvBlock (one pass over a block of images), the distances in elements of x and y from one block of images to the
 /// next, and the positions of x and y among the loop's operands.
 template <class T> struct Blocks {
   ConvBlockPtr<T> block;
-  int64_t x_step, y_step;
+  int64_t x_block_stride, y_block_stride;
   int x_operand, y_operand;
 
-  T* x(const Loop& loop, int64_t i) const { return data<T>(loop, x_operand) + i * x_step; }
-  T* y(const Loop& loop, int64_t i) const { return data<T>(loop, y_operand) + i * y_step; }
+  T* x(const Loop& loop, int64_t i) const { return data<T>(loop, x_operand) + i * x_block_stride; }
+  T* y(const Loop& loop, int64_t i) const { return data<T>(loop, y_operand) + i * y_block_stride; }
 };
 
 /// Computes forward or backward_input. Each block writes its own images of y or dx.
@@ -97,14 +99,15 @@ void run_blocks(const char* name, ConvProblem p, const Tensor& w, const Tensor& 
                 Tensor& written) {
   const int64_t images = p.images;
   p.images = images_per_block(p);
-  const ConvBlockPtr<T> block = block_of<T>(p);
-  const Tensor packed = empty_packed(block, 1, w);
+  const ConvBlockPtr<T> block = make_block<T>(p);
+  const Tensor packed = allocate_packed_weights(block, 1, w);
   const auto pack = [](const ConvBlockPtr<T>& b, const Loop& loop, int64_t, int64_t) {
     b->pack(data<T>(loop, 1), data<OpMath<T>>(loop, 0), loop_scratch());
   };
   run(plan_call("conv2d_pack", w.dtype(), {packed}, {w}, block, pack, 1, 1, block->pack_scratch_bytes()));
   const bool forward = p.pass == ConvPass::forward;
-  const Blocks<T> blocks{block, p.images * p.x_plane(), p.images * p.y_plane(), forward ? 1 : 0, forward ? 0 : 1};
+  const Blocks<T> blocks{block, p.images * p.x_image_numel(), p.images * p.y_image_numel(), forward ? 1 : 0,
+                         forward ? 0 : 1};
   const auto each = [](const Blocks<T>& b, const Loop& loop, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       b.block->run(b.x(loop, i), data<OpMath<T>>(loop, 2), data<T>(loop, 3), b.y(loop, i), loop_scratch());
@@ -115,7 +118,7 @@ void run_blocks(const char* name, ConvProblem p, const Tensor& w, const Tensor& 
 
 }  // namespace
 
-template <class T> std::span<const ConvImplementation<T>> conv_implementations() { return kConvolutions<T>; }
+template <class T> std::span<const ConvImplementation<T>> conv_implementations() { return kConvImplementations<T>; }
 template std::span<const ConvImplementation<float>> conv_implementations();
 template std::span<const ConvImplementation<double>> conv_implementations();
 template std::span<const ConvImplementation<Half>> conv_implementations();
@@ -128,14 +131,14 @@ void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShap
     return copy(core::expand(core::try_view(bias, {bias.numel(), 1, 1}), y.sizes()), y);
   }
   visit_floating("conv2d", x.dtype(), [&]<class T>() {
-    run_blocks<T>("conv2d", problem_of(ConvPass::forward, x, w, y, s, bias.defined()), w, bias, x, y);
+    run_blocks<T>("conv2d", make_problem(ConvPass::forward, x, w, y, s, bias.defined()), w, bias, x, y);
   });
 }
 void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& s, Tensor& dx) {
   if (dx.numel() == 0) return;
   if (dy.numel() == 0) return fill(0, dx);
   visit_floating("conv2d_backward_input", dx.dtype(), [&]<class T>() {
-    run_blocks<T>("conv2d_backward_input", problem_of(ConvPass::backward_input, dx, w, dy, s, false), w, Tensor(), dy,
+    run_blocks<T>("conv2d_backward_input", make_problem(ConvPass::backward_input, dx, w, dy, s, false), w, Tensor(), dy,
                   dx);
   });
 }
@@ -154,22 +157,23 @@ void conv2d_backward_weight_and_bias(const Tensor& dy, const Tensor& x, const Co
     if (dw.numel() > 0) fill(0, dw);
     return db.defined() ? sum_pixels() : void();
   }
-  ConvProblem p = problem_of(ConvPass::backward_weight, x, dw, dy, s, db.defined());
+  ConvProblem p = make_problem(ConvPass::backward_weight, x, dw, dy, s, db.defined());
   const int64_t images = p.images;
   p.images = images_per_block(p);
   visit_floating("conv2d_backward_weight", x.dtype(), [&]<class T>() {
     using C = OpMath<T>;
-    const ConvBlockPtr<T> block = block_of<T>(p);
+    const ConvBlockPtr<T> block = make_block<T>(p);
     // The blocks are divided into at most sixteen pieces. Each piece adds the gradients of its blocks in a buffer of
     // its own, and the buffers are then added in order. The limit keeps memory small.
     const int64_t blocks = images / p.images, per_piece = (blocks + 15) / 16, pieces = (blocks - 1) / per_piece + 1;
-    const Tensor partial = empty_packed(block, pieces, dw);
+    const Tensor partial = allocate_packed_weights(block, pieces, dw);
     struct Sum {
       Blocks<T> blocks;
       int64_t size, scratch, per_piece, pieces;
     };
-    const int64_t size = block->packed_weights(), scratch = (block->scratch_bytes() + 63) / 64 * 64;
-    const Sum sum{{block, p.images * p.x_plane(), p.images * p.y_plane(), 1, 2}, size, scratch, per_piece, pieces};
+    const int64_t size = block->packed_weight_numel(), scratch = (block->scratch_bytes() + 63) / 64 * 64;
+    const Sum sum{
+        {block, p.images * p.x_image_numel(), p.images * p.y_image_numel(), 1, 2}, size, scratch, per_piece, pieces};
     const auto add_blocks = [](const Sum& c, const Loop& loop, int64_t begin, int64_t end) {
       C* const mine = data<C>(loop, 0) + begin / c.per_piece * c.size;
       C* const next = reinterpret_cast<C*>(loop_scratch() + c.scratch);

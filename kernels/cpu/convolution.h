@@ -16,11 +16,11 @@ struct ConvProblem {
   ConvShape shape;
   int64_t has_bias;
 
-  int64_t x_plane() const { return channels * size[0] * size[1]; }  // number of elements of one image of x
-  int64_t y_plane() const { return out_channels * out_size[0] * out_size[1]; }
-  int64_t weights() const { return out_channels * (channels / shape.groups) * kernel[0] * kernel[1]; }
+  int64_t x_image_numel() const { return channels * size[0] * size[1]; }  // number of elements of one image of x
+  int64_t y_image_numel() const { return out_channels * out_size[0] * out_size[1]; }
+  int64_t weight_numel() const { return out_channels * (channels / shape.groups) * kernel[0] * kernel[1]; }
   /// Returns the number of floating-point operations (additions and multiplications) per image.
-  double work() const { return 2.0 * static_cast<double>(weights() * out_size[0] * out_size[1]); }
+  double flops_per_image() const { return 2.0 * static_cast<double>(weight_numel() * out_size[0] * out_size[1]); }
   auto operator<=>(const ConvProblem& other) const = default;
 };
 
@@ -32,12 +32,12 @@ template <class T> class ConvBlock {
   using Packed = kernels::OpMath<T>;
   virtual ~ConvBlock() = default;
   /// Returns whether backward_weight also computes the gradient of the bias, if the problem has a bias. That gradient
-  /// follows the gradient of the weights, as the last elements of packed_weights().
+  /// follows the gradient of the weights, as the last elements of packed_weight_numel().
   virtual bool computes_bias_gradient() const { return false; }
-  /// packed_weights(): number of elements of the packed weights. scratch_bytes(): bytes of scratch memory that run()
-  /// needs. pack_scratch_bytes(): bytes of scratch memory that pack() and unpack() need. Scratch memory is aligned to
-  /// 64 bytes.
-  virtual int64_t packed_weights() const = 0;
+  /// packed_weight_numel(): number of elements of the packed weights. scratch_bytes(): bytes of scratch memory that
+  /// run() needs. pack_scratch_bytes(): bytes of scratch memory that pack() and unpack() need. Scratch memory is
+  /// aligned to 64 bytes.
+  virtual int64_t packed_weight_numel() const = 0;
   virtual int64_t scratch_bytes() const = 0;
   virtual int64_t pack_scratch_bytes() const { return 0; }
   virtual void pack(const T* w, Packed* packed, char* scratch) const = 0;
@@ -59,11 +59,11 @@ bool conv_taps_supports(const ConvProblem& problem);
 ConvBlockPtr<float> conv_taps_block(const ConvProblem& problem);
 /// Tandem's register tiles for channels-last images with few channels. They support the passes forward and
 /// backward_weight.
-bool conv_few_supports(const ConvProblem& problem);
-ConvBlockPtr<float> conv_few_block(const ConvProblem& problem);
+bool conv_few_channels_supports(const ConvProblem& problem);
+ConvBlockPtr<float> conv_few_channels_block(const ConvProblem& problem);
 /// Tandem's register tiles for channels-last images with a multiple of 16 channels. They support all passes.
-bool conv_many_supports(const ConvProblem& problem);
-ConvBlockPtr<float> conv_many_block(const ConvProblem& problem);
+bool conv_many_channels_supports(const ConvProblem& problem);
+ConvBlockPtr<float> conv_many_channels_block(const ConvProblem& problem);
 /// ConvBlocks that call oneDNN. onednn_block returns null if this build has no oneDNN, or oneDNN does not support the
 /// problem.
 template <class T> bool onednn_supports(const ConvProblem& problem);

@@ -26,31 +26,32 @@ template <class T> void widen(const T* from, float* to, int64_t count) {
 template <class T> void narrow(const float* from, T* to, int64_t count) {
   cast(std::is_same_v<T, Half> ? loops::cast_to_float16 : loops::cast_to_bfloat16, from, to, count);
 }
-int64_t bytes_of(int64_t floats) { return (floats * static_cast<int64_t>(sizeof(float)) + 63) / 64 * 64; }
+int64_t aligned_float_bytes(int64_t floats) { return (floats * static_cast<int64_t>(sizeof(float)) + 63) / 64 * 64; }
 
 template <class T> class WideningBlock final : public ConvBlock<T> {
  public:
   WideningBlock(const ConvProblem& p, ConvBlockPtr<float> block)
-      : p_(p), block_(std::move(block)), x_(p.images * p.x_plane()), y_(p.images * p.y_plane()) {}
-  int64_t packed_weights() const override { return block_->packed_weights(); }
-  int64_t pack_scratch_bytes() const override { return bytes_of(p_.weights()); }
+      : p_(p), block_(std::move(block)), x_(p.images * p.x_image_numel()), y_(p.images * p.y_image_numel()) {}
+  int64_t packed_weight_numel() const override { return block_->packed_weight_numel(); }
+  int64_t pack_scratch_bytes() const override { return aligned_float_bytes(p_.weight_numel()); }
   int64_t scratch_bytes() const override {
-    return bytes_of(x_) + bytes_of(y_) + bytes_of(p_.out_channels) + block_->scratch_bytes();
+    return aligned_float_bytes(x_) + aligned_float_bytes(y_) + aligned_float_bytes(p_.out_channels) +
+           block_->scratch_bytes();
   }
   void pack(const T* w, float* packed, char* scratch) const override {
     float* const wide = reinterpret_cast<float*>(scratch);
-    widen(w, wide, p_.weights());
+    widen(w, wide, p_.weight_numel());
     block_->pack(wide, packed, nullptr);
   }
   void unpack(const float* packed, T* dw, char* scratch) const override {
     float* const wide = reinterpret_cast<float*>(scratch);
     block_->unpack(packed, wide, nullptr);
-    narrow(wide, dw, p_.weights());
+    narrow(wide, dw, p_.weight_numel());
   }
   void run(T* x, float* packed, const T* bias, T* y, char* scratch) const override {
     const auto take = [&](int64_t floats) {
       float* const buffer = reinterpret_cast<float*>(scratch);
-      scratch += bytes_of(floats);
+      scratch += aligned_float_bytes(floats);
       return buffer;
     };
     float *const wide_x = take(x_), *const wide_y = take(y_), *const wide_bias = take(p_.out_channels);

@@ -73,8 +73,8 @@ void check_divisor(const char* op, const Tensor& b) {
 }
 
 void copy(const Tensor& x, Tensor& y) {
-#define TANDEM_CAST_ENTRY(type) &loops::cast_to_##type,
-  static constexpr const LoopTables* tables[kDTypeCount] = {TANDEM_CASTS(TANDEM_CAST_ENTRY)};
+#define TANDEM_CAST_LOOP_ADDRESS(type) &loops::cast_to_##type,
+  static constexpr const LoopTables* tables[kDTypeCount] = {TANDEM_FOR_EACH_CAST_DTYPE(TANDEM_CAST_LOOP_ADDRESS)};
   run(plan_elementwise("copy", *tables[static_cast<int>(y.dtype())], {y}, {x}));
 }
 

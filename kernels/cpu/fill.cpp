@@ -9,14 +9,14 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-LoopScalar bits(uint64_t value) { return integer(static_cast<int64_t>(value)); }
+LoopScalar bits_to_scalar(uint64_t value) { return integer(static_cast<int64_t>(value)); }
 
 /// Fills y with random numbers in logical order. If y is not contiguous, fills a contiguous temporary and copies it to
 /// y.
-void random_fill(const char* name, const LoopTables& tables, LoopScalar a, LoopScalar b, const Tensor& state,
+void fill_random(const char* name, const LoopTables& tables, LoopScalar a, LoopScalar b, const Tensor& state,
                  uint64_t offset, Tensor& y) {
   Tensor target = y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device());
-  run(plan_raw(name, select_body(tables, y.dtype(), name), y.dtype(), {target}, {state}, {a, b, bits(offset)},
+  run(plan_raw(name, select_body(tables, y.dtype(), name), y.dtype(), {target}, {state}, {a, b, bits_to_scalar(offset)},
                y.numel(), 8192));
   if (!target.is_same(y)) copy(target, y);
 }
@@ -34,25 +34,25 @@ void arange(const Scalar& start, const Scalar& step, Tensor& y) {
 }
 TANDEM_DECLARE_LOOP(uniform)
 void uniform(double low, double high, const Tensor& state, uint64_t offset, Tensor& y) {
-  random_fill("uniform", loops::uniform, real(low), real(high), state, offset, y);
+  fill_random("uniform", loops::uniform, real(low), real(high), state, offset, y);
 }
 TANDEM_DECLARE_LOOP(normal)
 void normal(double mean, double std, const Tensor& state, uint64_t offset, Tensor& y) {
-  random_fill("normal", loops::normal, real(mean), real(std), state, offset, y);
+  fill_random("normal", loops::normal, real(mean), real(std), state, offset, y);
 }
 TANDEM_DECLARE_LOOP(bernoulli)
 void bernoulli(double p, const Tensor& state, uint64_t offset, Tensor& y) {
-  random_fill("bernoulli", loops::bernoulli, real(p), real(0), state, offset, y);
+  fill_random("bernoulli", loops::bernoulli, real(p), real(0), state, offset, y);
 }
 TANDEM_DECLARE_LOOP(randint)
 void randint(int64_t low, int64_t high, const Tensor& state, uint64_t offset, Tensor& y) {
-  random_fill("randint", loops::randint, integer(low), integer(high), state, offset, y);
+  fill_random("randint", loops::randint, integer(low), integer(high), state, offset, y);
 }
 TANDEM_DECLARE_LOOP(dropout)
 void dropout(const Tensor& x, double keep, double scale, const Tensor& state, uint64_t offset, Tensor& y,
              Tensor& mask) {
   run(plan_raw("dropout", select_body(loops::dropout, x.dtype(), "dropout"), x.dtype(), {y, mask}, {x, state},
-               {real(keep), real(scale), bits(offset)}, x.numel(), 8192));
+               {real(keep), real(scale), bits_to_scalar(offset)}, x.numel(), 8192));
 }
 void store_words(ArrayRef<uint64_t> words, Tensor& y) {
   std::memcpy(y.raw_data(), words.begin(), words.size() * sizeof(uint64_t));

@@ -19,7 +19,7 @@ class Patches {
   }
   int64_t rows() const { return channels_ * p_.kernel[0] * p_.kernel[1]; }
   int64_t columns() const { return p_.out_size[0] * p_.out_size[1]; }
-  int64_t plane() const { return channels_ * p_.size[0] * p_.size[1]; }
+  int64_t image_numel() const { return channels_ * p_.size[0] * p_.size[1]; }
   /// Returns whether the image is its own matrix of patches: the kernel is 1 x 1, with stride 1 and without padding.
   bool is_identity() const { return is_identity_; }
 
@@ -76,26 +76,26 @@ class Patches {
 template <class T> class Im2colBlock final : public ConvBlock<T> {
  public:
   explicit Im2colBlock(const ConvProblem& p) : p_(p), patches_(p) {}
-  int64_t packed_weights() const override { return p_.weights(); }
+  int64_t packed_weight_numel() const override { return p_.weight_numel(); }
   int64_t scratch_bytes() const override {
     return patches_.is_identity() ? 0 : patches_.rows() * patches_.columns() * static_cast<int64_t>(sizeof(T));
   }
-  void pack(const T* w, T* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
-  void unpack(const T* packed, T* dw, char*) const override { std::copy(packed, packed + p_.weights(), dw); }
+  void pack(const T* w, T* packed, char*) const override { std::copy(w, w + p_.weight_numel(), packed); }
+  void unpack(const T* packed, T* dw, char*) const override { std::copy(packed, packed + p_.weight_numel(), dw); }
 
   void run(T* x, T* packed, const T* bias, T* y, char* scratch) const override {
     const int64_t groups = p_.shape.groups, out = p_.out_channels / groups, rows = patches_.rows(),
                   columns = patches_.columns();
     for (int64_t i = 0; i < p_.images; ++i)
       for (int64_t g = 0; g < groups; ++g) {
-        T* const image = x + (i * groups + g) * patches_.plane();
+        T* const image = x + (i * groups + g) * patches_.image_numel();
         T* const w = packed + g * out * rows;
         T* const to = y + (i * groups + g) * out * columns;
         T* const patches = patches_.is_identity() ? image : reinterpret_cast<T*>(scratch);
         if (p_.pass == ConvPass::backward_input) {
           gemm({true, false, false, rows, columns, out, rows, columns, columns}, w, to, patches);
           if (patches_.is_identity()) continue;
-          std::fill(image, image + patches_.plane(), T(0));
+          std::fill(image, image + patches_.image_numel(), T(0));
           patches_.scatter_add(patches, image);
           continue;
         }

@@ -23,29 +23,29 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
     is_identity_ =
         p.kernel[0] * p.kernel[1] == 1 && s.stride[0] == 1 && s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
   }
-  int64_t packed_weights() const override { return p_.weights(); }
+  int64_t packed_weight_numel() const override { return p_.weight_numel(); }
   int64_t scratch_bytes() const override {
     const int64_t images = p_.pass == ConvPass::backward_weight ? p_.images : 1;
     return is_identity_ ? 0 : images * pixels_ * taps_ * static_cast<int64_t>(sizeof(T));
   }
   // pack() and unpack() only copy, because channels-last weights already have the layout of the weight matrix.
-  void pack(const T* w, Packed* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
-  void unpack(const Packed* packed, T* dw, char*) const override { std::copy(packed, packed + p_.weights(), dw); }
+  void pack(const T* w, Packed* packed, char*) const override { std::copy(w, w + p_.weight_numel(), packed); }
+  void unpack(const Packed* packed, T* dw, char*) const override { std::copy(packed, packed + p_.weight_numel(), dw); }
 
   void run(T* x, Packed* packed, const T* bias, T* y, char* scratch) const override {
     if (p_.pass == ConvPass::backward_weight)
-      add_weights(x, packed, y, reinterpret_cast<T*>(scratch));
+      accumulate_weight_gradient(x, packed, y, reinterpret_cast<T*>(scratch));
     else if constexpr (std::is_same_v<T, Packed>)
       run_images(x, packed, bias, y, scratch);
   }
 
  private:
   /// Computes dw: multiplies dy by the patches of all images of the block, in one product per group.
-  void add_weights(const T* x, Packed* dw, const T* dy, T* scratch) const {
+  void accumulate_weight_gradient(const T* x, Packed* dw, const T* dy, T* scratch) const {
     for (int64_t g = 0; g < p_.shape.groups; ++g) {
       if (!is_identity_)
         for (int64_t i = 0; i < p_.images; ++i)
-          gather(x + i * p_.x_plane() + g * channels_, scratch + i * pixels_ * taps_);
+          gather(x + i * p_.x_image_numel() + g * channels_, scratch + i * pixels_ * taps_);
       const Gemm product{
           true, false, false, filters_, taps_, p_.images * pixels_, p_.out_channels, is_identity_ ? p_.channels : taps_,
           taps_};
@@ -60,8 +60,8 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
       onednn_gemm(g, a, b, c);
   }
   void run_images(T* x, T* packed, const T* bias, T* y, char* scratch) const {
-    for (int64_t i = 0; i < p_.images; ++i, x += p_.x_plane(), y += p_.y_plane()) {
-      if (p_.pass == ConvPass::backward_input && !is_identity_) std::fill(x, x + p_.x_plane(), T(0));
+    for (int64_t i = 0; i < p_.images; ++i, x += p_.x_image_numel(), y += p_.y_image_numel()) {
+      if (p_.pass == ConvPass::backward_input && !is_identity_) std::fill(x, x + p_.x_image_numel(), T(0));
       for (int64_t g = 0; g < p_.shape.groups; ++g) {
         T* const image = x + g * channels_;
         T* const w = packed + g * filters_ * taps_;

@@ -8,7 +8,7 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-[[noreturn]] void throw_index(const char* op, int64_t position, int64_t value, int64_t size) {
+[[noreturn]] void throw_index_error(const char* op, int64_t position, int64_t value, int64_t size) {
   tandem::detail::throw_error<IndexError>(__FILE__, __LINE__, op, ": index ", position, " is ", value,
                                           "; accepted: 0 to ", size - 1, " (index out of range in self)");
 }
@@ -17,13 +17,13 @@ bool is_out_of_range(int64_t index, int64_t size) {
 }
 /// Checks that the `count` indices at `at` lie in [0, size). `first` is the position of at[0] in the whole index, for
 /// the error message. The checks are combined in one sign bit, so that valid indices take a single branch.
-void check_index_run(const char* op, const int64_t* at, int64_t first, int64_t count, int64_t size) {
+void check_index_range(const char* op, const int64_t* at, int64_t first, int64_t count, int64_t size) {
   int64_t signs = 0;
   for (int64_t i = 0; i < count; ++i) signs |= at[i] | (size - 1 - at[i]);
   if (signs >= 0) [[likely]]
     return;
   for (int64_t i = 0; i < count; ++i)
-    if (is_out_of_range(at[i], size)) throw_index(op, first + i, at[i], size);
+    if (is_out_of_range(at[i], size)) throw_index_error(op, first + i, at[i], size);
 }
 struct IndexCheck {
   const char* op;
@@ -32,11 +32,11 @@ struct IndexCheck {
 /// Checks that all indices lie in [0, size), in a separate pass over the index.
 void check_indices(const char* op, const Tensor& index, int64_t size) {
   const auto check = [](const IndexCheck& c, const Loop& loop, int64_t begin, int64_t end) {
-    check_index_run(c.op, data<int64_t>(loop, 0) + begin, begin, end - begin, c.size);
+    check_index_range(c.op, data<int64_t>(loop, 0) + begin, begin, end - begin, c.size);
   };
   run(plan_call("check_indices", kInt64, {}, {index}, IndexCheck{op, size}, check, index.numel(), index.numel()));
 }
-template <class T> T add(T a, T b) {
+template <class T> T wrapping_add(T a, T b) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
     return T(float(a) + float(b));
   else if constexpr (std::is_integral_v<T>)
@@ -76,7 +76,7 @@ void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& 
       int64_t o = begin / s.m, k = begin % s.m;
       for (int64_t i = begin; i < end; ++i) {
         if (is_out_of_range(at[k], s.n)) [[unlikely]]
-          throw_index(s.op, k, at[k], s.n);
+          throw_index_error(s.op, k, at[k], s.n);
         Copy()(to + i * s.bytes, from + (o * s.n + at[k]) * s.bytes, s.bytes);
         if (++k == s.m) {
           k = 0;
@@ -138,7 +138,7 @@ void index_add(const Tensor& x, const Tensor& index, Tensor& y) {
     scatter_rows("index_add", x, index, y, [](char* y_run, const char* x_run, int64_t width, int64_t) {
       T* const to = reinterpret_cast<T*>(y_run);
       const T* const from = reinterpret_cast<const T*>(x_run);
-      for (int64_t c = 0; c < width; ++c) to[c] = add(to[c], from[c]);
+      for (int64_t c = 0; c < width; ++c) to[c] = wrapping_add(to[c], from[c]);
     });
   });
 }
@@ -160,7 +160,7 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
         const T* const from = data<T>(loop, 1) + first / run / runs_per_base * s.n * s.inner;
         T* const to = data<T>(loop, 0) + first;
         const int64_t* const at = data<int64_t>(loop, 2) + first;
-        check_index_run(s.op, at, first, width, s.n);
+        check_index_range(s.op, at, first, width, s.n);
         if (s.inner == 1)
           for (int64_t i = 0; i < width; ++i) to[i] = from[at[i]];
         else
@@ -184,7 +184,7 @@ void scatter_columns(const char* op, const Tensor& index, const Tensor& source, 
     const auto scatter_run = [&](int64_t position, int64_t count, T* to) {
       const int64_t* const at = data<int64_t>(loop, 1) + position;
       const T* const from = data<T>(loop, 2) + position;
-      check_index_run(s.op, at, position, count, s.n);
+      check_index_range(s.op, at, position, count, s.n);
       if (s.inner == 1)
         for (int64_t i = 0; i < count; ++i) Join()(to[at[i]], from[i]);
       else
@@ -210,7 +210,7 @@ void scatter_columns(const char* op, const Tensor& index, const Tensor& source, 
 void scatter(const char* op, const Tensor& index, const Tensor& source, bool accumulate, Tensor& y) {
   if (accumulate)
     visit_dtype(y.dtype(), [&]<class T>() {
-      scatter_columns<T>(op, index, source, y, [](T& to, T from) { to = add(to, from); });
+      scatter_columns<T>(op, index, source, y, [](T& to, T from) { to = wrapping_add(to, from); });
     });
   else
     visit_bytes(y.itemsize(),

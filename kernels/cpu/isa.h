@@ -9,32 +9,32 @@
 #include "tandem/core/loop/loop.h"
 #include "tandem/core/threads/cpu_info.h"
 
-// TANDEM_V2, TANDEM_V3, TANDEM_V4 and TANDEM_BASE expand to their arguments if the build includes that instruction set
-// (CMake decides), otherwise to nothing. Tables list the instruction sets in this order.
+// TANDEM_IF_ISA_V2, TANDEM_IF_ISA_V3, TANDEM_IF_ISA_V4 and TANDEM_IF_ISA_BASE expand to their arguments if the build
+// includes that instruction set (CMake decides), otherwise to nothing. Tables list the instruction sets in this order.
 #if defined(TANDEM_HAS_ISA_V2)
-#define TANDEM_V2(...) __VA_ARGS__
+#define TANDEM_IF_ISA_V2(...) __VA_ARGS__
 #else
-#define TANDEM_V2(...)
+#define TANDEM_IF_ISA_V2(...)
 #endif
 #if defined(TANDEM_HAS_ISA_V3)
-#define TANDEM_V3(...) __VA_ARGS__
+#define TANDEM_IF_ISA_V3(...) __VA_ARGS__
 #else
-#define TANDEM_V3(...)
+#define TANDEM_IF_ISA_V3(...)
 #endif
 #if defined(TANDEM_HAS_ISA_V4)
-#define TANDEM_V4(...) __VA_ARGS__
+#define TANDEM_IF_ISA_V4(...) __VA_ARGS__
 #else
-#define TANDEM_V4(...)
+#define TANDEM_IF_ISA_V4(...)
 #endif
 #if defined(TANDEM_HAS_ISA_BASE)
-#define TANDEM_BASE(...) __VA_ARGS__
+#define TANDEM_IF_ISA_BASE(...) __VA_ARGS__
 #else
-#define TANDEM_BASE(...)
+#define TANDEM_IF_ISA_BASE(...)
 #endif
 
 namespace tandem::kernels::cpu {
 
-constexpr int kIsaCount = 0 TANDEM_V2(+1) TANDEM_V3(+1) TANDEM_V4(+1) TANDEM_BASE(+1);
+constexpr int kIsaCount = 0 TANDEM_IF_ISA_V2(+1) TANDEM_IF_ISA_V3(+1) TANDEM_IF_ISA_V4(+1) TANDEM_IF_ISA_BASE(+1);
 struct LoopTables {
   const LoopTable* by_isa[kIsaCount];
 };
@@ -70,11 +70,12 @@ inline void call_loop(LoopBody body, DType dtype, std::initializer_list<const vo
 
 // Declares the tables of an operation for all instruction sets, and combines them in the constant loops::op. If an
 // instruction set does not define its table, the link fails.
-#define TANDEM_DECLARE_LOOP(op)                                                                                     \
-  TANDEM_V2(namespace v2 { extern const LoopTable op; })                                                            \
-  TANDEM_V3(namespace v3 { extern const LoopTable op; })                                                            \
-  TANDEM_V4(namespace v4 { extern const LoopTable op; })                                                            \
-  TANDEM_BASE(namespace base { extern const LoopTable op; })                                                        \
-  namespace loops {                                                                                                 \
-  constexpr LoopTables op{{TANDEM_V2(&v2::op, ) TANDEM_V3(&v3::op, ) TANDEM_V4(&v4::op, ) TANDEM_BASE(&base::op)}}; \
+#define TANDEM_DECLARE_LOOP(op)                                                                                \
+  TANDEM_IF_ISA_V2(namespace v2 { extern const LoopTable op; })                                                \
+  TANDEM_IF_ISA_V3(namespace v3 { extern const LoopTable op; })                                                \
+  TANDEM_IF_ISA_V4(namespace v4 { extern const LoopTable op; })                                                \
+  TANDEM_IF_ISA_BASE(namespace base { extern const LoopTable op; })                                            \
+  namespace loops {                                                                                            \
+  constexpr LoopTables op{{TANDEM_IF_ISA_V2(&v2::op, ) TANDEM_IF_ISA_V3(&v3::op, ) TANDEM_IF_ISA_V4(&v4::op, ) \
+                               TANDEM_IF_ISA_BASE(&base::op)}};                                                \
   }

@@ -9,7 +9,7 @@
 
 namespace tandem::kernels::cpu {
 
-void row_order(const Tensor& pivots, Tensor& order) {
+void pivots_to_permutation(const Tensor& pivots, Tensor& order) {
   const std::pair<int64_t, int64_t> sizes(order.size(1), pivots.size(1));
   const auto body = [](const std::pair<int64_t, int64_t>& s, const Loop& loop, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -35,9 +35,9 @@ struct MatrixSizes {
   int64_t m = 0, n = 0, k = 0;
   char flags[3] = {};
   double rcond = 0;
-  LeastSquares driver = LeastSquares::gels;
+  LeastSquaresDriver driver = LeastSquaresDriver::gels;
 };
-LapackInt lapack_int(int64_t v) { return static_cast<LapackInt>(v); }
+LapackInt to_lapack_int(int64_t v) { return static_cast<LapackInt>(v); }
 /// Returns v as a leading dimension, which must be at least 1.
 LapackInt leading_dimension(int64_t v) { return static_cast<LapackInt>(std::max<int64_t>(v, 1)); }
 /// Calls each<T>(sizes, loop, i) for every matrix i of a batch, with T = float or double. `each` must be a lambda
@@ -57,11 +57,11 @@ void run_lapack(const char* op, DType dtype, TensorRefs writes, TensorRefs reads
 }
 /// Calls `call` twice: with length -1, so that LAPACK returns the size of its workspace, and then with a workspace of
 /// this size.
-template <class T, class Call> void with_workspace(Call call) {
+template <class T, class Call> void call_with_workspace(Call call) {
   T wanted = 0;
   call(&wanted, LapackInt(-1));
   std::vector<T> work(std::max<size_t>(static_cast<size_t>(wanted), 1));
-  call(work.data(), lapack_int(static_cast<int64_t>(work.size())));
+  call(work.data(), to_lapack_int(static_cast<int64_t>(work.size())));
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ void lu_factor(Tensor& a, Tensor& pivots, Tensor& info) {
   const MatrixSizes sizes{.m = a.size(2), .n = a.size(1)};
   const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
     LapackInt failed = 0;
-    const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), lda = leading_dimension(s.m);
+    const LapackInt m = to_lapack_int(s.m), n = to_lapack_int(s.n), lda = leading_dimension(s.m);
     if (s.m > 0 && s.n > 0)
       Lapack<T>::getrf(&m, &n, data<T>(loop, 0) + i * s.m * s.n, &lda, data<int32_t>(loop, 1) + i * std::min(s.m, s.n),
                        &failed);
@@ -84,7 +84,7 @@ void lu_solve(const Tensor& lu, const Tensor& pivots, Tensor& b) {
   if (b.numel() == 0) return;
   const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
     LapackInt failed = 0;
-    const LapackInt n = lapack_int(s.n), k = lapack_int(s.k), ld = leading_dimension(s.n);
+    const LapackInt n = to_lapack_int(s.n), k = to_lapack_int(s.k), ld = leading_dimension(s.n);
     Lapack<T>::getrs("N", &n, &k, data<T>(loop, 1) + i * s.n * s.n, &ld, data<int32_t>(loop, 2) + i * s.n,
                      data<T>(loop, 0) + i * s.n * s.k, &ld, &failed, 1);
   };
@@ -95,7 +95,7 @@ void cholesky(Tensor& a, bool upper, Tensor& info) {
   const MatrixSizes sizes{.n = a.size(1), .flags = {upper ? 'U' : 'L'}};
   const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
     LapackInt failed = 0;
-    const LapackInt n = lapack_int(s.n), ld = leading_dimension(s.n);
+    const LapackInt n = to_lapack_int(s.n), ld = leading_dimension(s.n);
     if (n > 0) Lapack<T>::potrf(s.flags, &n, data<T>(loop, 0) + i * s.n * s.n, &ld, &failed, 1);
     data<int32_t>(loop, 1)[i] = failed;
   };
@@ -106,7 +106,7 @@ void triangular_solve(const Tensor& a, bool upper, bool unitriangular, Tensor& b
   const MatrixSizes sizes{.n = a.size(1), .k = b.size(1), .flags = {upper ? 'U' : 'L', unitriangular ? 'U' : 'N'}};
   if (b.numel() == 0) return;
   const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
-    const LapackInt n = lapack_int(s.n), k = lapack_int(s.k), ld = leading_dimension(s.n);
+    const LapackInt n = to_lapack_int(s.n), k = to_lapack_int(s.k), ld = leading_dimension(s.n);
     // Calls trsm, because trtrs rejects a zero on the diagonal, for which PyTorch returns infinities.
     const T one = 1;
     Lapack<T>::trsm("L", &s.flags[0], "N", &s.flags[1], &n, &k, &one, data<T>(loop, 1) + i * s.n * s.n, &ld,
@@ -119,9 +119,9 @@ void geqrf(Tensor& a, Tensor& tau) {
   const MatrixSizes sizes{.m = a.size(2), .n = a.size(1), .k = tau.size(1)};
   if (tau.numel() == 0) return;
   const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
-    with_workspace<T>([&](T* work, LapackInt lwork) {
+    call_with_workspace<T>([&](T* work, LapackInt lwork) {
       LapackInt failed = 0;
-      const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), ld = leading_dimension(s.m);
+      const LapackInt m = to_lapack_int(s.m), n = to_lapack_int(s.n), ld = leading_dimension(s.m);
       Lapack<T>::geqrf(&m, &n, data<T>(loop, 0) + i * s.m * s.n, &ld, data<T>(loop, 1) + i * s.k, work, &lwork,
                        &failed);
     });
@@ -133,9 +133,10 @@ void orgqr(Tensor& a, const Tensor& tau) {
   const MatrixSizes sizes{.m = a.size(2), .n = a.size(1), .k = tau.size(1)};
   if (a.numel() == 0) return;
   const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
-    with_workspace<T>([&](T* work, LapackInt lwork) {
+    call_with_workspace<T>([&](T* work, LapackInt lwork) {
       LapackInt failed = 0;
-      const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), k = lapack_int(s.k), ld = leading_dimension(s.m);
+      const LapackInt m = to_lapack_int(s.m), n = to_lapack_int(s.n), k = to_lapack_int(s.k),
+                      ld = leading_dimension(s.m);
       Lapack<T>::orgqr(&m, &n, &k, data<T>(loop, 0) + i * s.m * s.n, &ld, data<T>(loop, 1) + i * s.k, work, &lwork,
                        &failed);
     });
@@ -150,10 +151,10 @@ void ormqr(const Tensor& a, const Tensor& tau, bool left, bool transpose, Tensor
   if (c.numel() == 0 || sizes.k == 0) return;
   const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
     const int64_t rows = s.flags[0] == 'L' ? s.m : s.n;
-    with_workspace<T>([&](T* work, LapackInt lwork) {
+    call_with_workspace<T>([&](T* work, LapackInt lwork) {
       LapackInt failed = 0;
-      const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), k = lapack_int(s.k), lda = leading_dimension(rows),
-                      ldc = leading_dimension(s.m);
+      const LapackInt m = to_lapack_int(s.m), n = to_lapack_int(s.n), k = to_lapack_int(s.k),
+                      lda = leading_dimension(rows), ldc = leading_dimension(s.m);
       Lapack<T>::ormqr(&s.flags[0], &s.flags[1], &m, &n, &k, data<T>(loop, 1) + i * rows * s.k, &lda,
                        data<T>(loop, 2) + i * s.k, data<T>(loop, 0) + i * s.m * s.n, &ldc, work, &lwork, &failed, 1, 1);
     });
@@ -172,8 +173,8 @@ void svd(Tensor& a, Tensor& u, Tensor& s, Tensor& vt, Tensor& info) {
     LapackInt failed = 0;
     T* const u = data<T>(loop, 2);
     T* const vt = data<T>(loop, 3);
-    with_workspace<T>([&](T* work, LapackInt lwork) {
-      const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), lda = leading_dimension(s.m),
+    call_with_workspace<T>([&](T* work, LapackInt lwork) {
+      const LapackInt m = to_lapack_int(s.m), n = to_lapack_int(s.n), lda = leading_dimension(s.m),
                       ldv = leading_dimension(rows);
       Lapack<T>::gesdd(s.flags, &m, &n, data<T>(loop, 0) + i * s.m * s.n, &lda, data<T>(loop, 1) + i * s.k,
                        u ? u + i * s.m * columns : work, &lda, vt ? vt + i * rows * s.n : work, &ldv, work, &lwork,
@@ -188,7 +189,7 @@ void eigh(Tensor& a, bool upper, bool vectors, Tensor& w, Tensor& info) {
   const MatrixSizes sizes{.n = a.size(1), .flags = {vectors ? 'V' : 'N', upper ? 'U' : 'L'}};
   const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
     LapackInt failed = 0, iwork_size = 1, size_query = -1;
-    const LapackInt n = lapack_int(s.n), ld = leading_dimension(s.n);
+    const LapackInt n = to_lapack_int(s.n), ld = leading_dimension(s.n);
     const auto call = [&](T* work, LapackInt lwork, LapackInt* iwork, const LapackInt* liwork) {
       Lapack<T>::syevd(&s.flags[0], &s.flags[1], &n, data<T>(loop, 0) + i * s.n * s.n, &ld, data<T>(loop, 1) + i * s.n,
                        work, &lwork, iwork, liwork, &failed, 1, 1);
@@ -197,35 +198,38 @@ void eigh(Tensor& a, bool upper, bool vectors, Tensor& w, Tensor& info) {
     call(&wanted, -1, &iwork_size, &size_query);
     std::vector<T> work(static_cast<size_t>(wanted) + 1);
     std::vector<LapackInt> iwork(static_cast<size_t>(iwork_size));
-    call(work.data(), lapack_int(static_cast<int64_t>(work.size())), iwork.data(), &iwork_size);
+    call(work.data(), to_lapack_int(static_cast<int64_t>(work.size())), iwork.data(), &iwork_size);
     data<int32_t>(loop, 2)[i] = failed;
   };
   run_lapack("eigh", a.dtype(), {a, w, info}, {a}, sizes, a.size(0), each);
 }
 
-void least_squares(LeastSquares driver, double rcond, Tensor& a, Tensor& b, Tensor& s, Tensor& rank, Tensor& info) {
+void least_squares(LeastSquaresDriver driver, double rcond, Tensor& a, Tensor& b, Tensor& s, Tensor& rank,
+                   Tensor& info) {
   const MatrixSizes sizes{
       .m = a.size(2), .n = a.size(1), .k = b.size(1), .flags = {}, .rcond = rcond, .driver = driver};
   const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
     const int64_t tall = std::max(s.m, s.n), small = std::min(s.m, s.n);
     LapackInt failed = 0, found = 0;
-    const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), k = lapack_int(s.k), lda = leading_dimension(s.m),
-                    ldb = leading_dimension(tall);
+    const LapackInt m = to_lapack_int(s.m), n = to_lapack_int(s.n), k = to_lapack_int(s.k),
+                    lda = leading_dimension(s.m), ldb = leading_dimension(tall);
     T *const a = data<T>(loop, 0) + i * s.m * s.n, *const b = data<T>(loop, 1) + i * tall * s.k;
     T* const singular = data<T>(loop, 2) + i * small;
     const T rcond = static_cast<T>(s.rcond);
     std::vector<LapackInt> iwork(static_cast<size_t>(s.n), 0);  // column pivots for gelsy: 0 lets gelsy move the column
     LapackInt iwork_size = 0;
-    with_workspace<T>([&](T* work, LapackInt lwork) {
+    call_with_workspace<T>([&](T* work, LapackInt lwork) {
       switch (s.driver) {
-        case LeastSquares::gels: Lapack<T>::gels("N", &m, &n, &k, a, &lda, b, &ldb, work, &lwork, &failed, 1); break;
-        case LeastSquares::gelsy:
+        case LeastSquaresDriver::gels:
+          Lapack<T>::gels("N", &m, &n, &k, a, &lda, b, &ldb, work, &lwork, &failed, 1);
+          break;
+        case LeastSquaresDriver::gelsy:
           Lapack<T>::gelsy(&m, &n, &k, a, &lda, b, &ldb, iwork.data(), &rcond, &found, work, &lwork, &failed);
           break;
-        case LeastSquares::gelss:
+        case LeastSquaresDriver::gelss:
           Lapack<T>::gelss(&m, &n, &k, a, &lda, b, &ldb, singular, &rcond, &found, work, &lwork, &failed);
           break;
-        case LeastSquares::gelsd:
+        case LeastSquaresDriver::gelsd:
           if (lwork != -1) iwork.resize(static_cast<size_t>(iwork_size) + 1);
           Lapack<T>::gelsd(&m, &n, &k, a, &lda, b, &ldb, singular, &rcond, &found, work, &lwork,
                            lwork == -1 ? &iwork_size : iwork.data(), &failed);
@@ -256,7 +260,7 @@ void orgqr(Tensor&, const Tensor&) { throw_without_lapack(); }
 void ormqr(const Tensor&, const Tensor&, bool, bool, Tensor&) { throw_without_lapack(); }
 void svd(Tensor&, Tensor&, Tensor&, Tensor&, Tensor&) { throw_without_lapack(); }
 void eigh(Tensor&, bool, bool, Tensor&, Tensor&) { throw_without_lapack(); }
-void least_squares(LeastSquares, double, Tensor&, Tensor&, Tensor&, Tensor&, Tensor&) { throw_without_lapack(); }
+void least_squares(LeastSquaresDriver, double, Tensor&, Tensor&, Tensor&, Tensor&, Tensor&) { throw_without_lapack(); }
 
 #endif
 

@@ -48,11 +48,11 @@ TileSize choose_tile_size(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
 TANDEM_DECLARE_LOOP(dot)
 namespace {
 /// Returns whether c consists of dot products of dense rows of a with one dense column of b, and either each matrix of
-/// a has one row, or a is one matrix of a half type. matmul_in_tiles() would compute such products in one thread, or
+/// a has one row, or a is one matrix of a half type. tiled_matmul() would compute such products in one thread, or
 /// pack half types as floats.
 bool is_dot(const MatmulCall& call) {
   const auto& [a, b, bias, c] = call;
-  const bool sums = c.size(1) == 1 || (c.size(0) == 1 && is_half(c.dtype()));
+  const bool sums = c.size(1) == 1 || (c.size(0) == 1 && is_reduced_floating_point(c.dtype()));
   const bool dense = a.size(2) == 1 || (a.stride(2) == 1 && b.stride(1) == 1);
   return c.size(2) == 1 && sums && !bias.defined() && dense;
 }
@@ -61,7 +61,7 @@ bool dot(const MatmulCall& call) {
   constexpr int64_t kBlock = 32768;
   const bool one_matrix = c.size(0) == 1;
   const int64_t rows = c.numel(), k = a.size(2), blocks = (k + kBlock - 1) / kBlock;
-  const bool half = is_half(c.dtype());  // sums of half types are kept in float
+  const bool half = is_reduced_floating_point(c.dtype());  // sums of half types are kept in float
   Tensor partial = blocks == 1 && !half ? c : core::empty({rows, blocks, 1}, half ? kFloat32 : c.dtype(), c.device());
   run(plan_raw("dot", select_body(loops::dot, c.dtype(), "dot"), c.dtype(), {partial}, {a, b},
                {integer(k), integer(blocks), integer(kBlock), integer(a.stride(one_matrix ? 1 : 0)),
@@ -74,28 +74,29 @@ bool dot(const MatmulCall& call) {
   return true;
 }
 
-/// A batch of products in tiles. `one` describes the product of a tile, except for its m and n. Strides are in
+/// A batch of products in tiles. `tile_gemm` describes the product of a tile, except for its m and n. Strides are in
 /// elements.
 struct TiledProduct {
-  Gemm one;
+  Gemm tile_gemm;
   TileSize tile_size;
   // Sizes m and n of one product, number of tiles across its columns, and number of tiles in all.
   int64_t m, n, tiles_across, num_tiles;
-  int64_t a_batch, a_row, b_batch, b_column;
+  int64_t a_batch_stride, a_row_stride, b_batch_stride, b_column_stride;
 };
 template <class T> void run_tiles(const TiledProduct& p, const Loop& loop, int64_t begin, int64_t end) {
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t i = unit / p.num_tiles;
     const int64_t row = unit % p.num_tiles / p.tiles_across * p.tile_size.rows,
                   column = unit % p.num_tiles % p.tiles_across * p.tile_size.columns;
-    Gemm g = p.one;
+    Gemm g = p.tile_gemm;
     g.m = std::min(p.tile_size.rows, p.m - row);
     g.n = std::min(p.tile_size.columns, p.n - column);
-    gemm(g, data<T>(loop, 1) + i * p.a_batch + row * p.a_row, data<T>(loop, 2) + i * p.b_batch + column * p.b_column,
+    gemm(g, data<T>(loop, 1) + i * p.a_batch_stride + row * p.a_row_stride,
+         data<T>(loop, 2) + i * p.b_batch_stride + column * p.b_column_stride,
          data<T>(loop, 0) + (i * p.m + row) * p.n + column);
   }
 }
-bool matmul_in_tiles(const MatmulCall& call) {
+bool tiled_matmul(const MatmulCall& call) {
   const Tensor &a = call.a, &b = call.b, &bias = call.bias;
   Tensor& c = call.c;
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
@@ -120,15 +121,16 @@ bool matmul_in_tiles(const MatmulCall& call) {
   return true;
 }
 
-constexpr Implementation<bool, MatmulCall> kMatmul[] = {{"dot", is_dot, dot}, {"tiles", always, matmul_in_tiles}};
+constexpr Implementation<bool, MatmulCall> kMatmulImplementations[] = {{"dot", is_dot, dot},
+                                                                       {"tiles", supports_every_problem, tiled_matmul}};
 }  // namespace
 
-std::span<const Implementation<bool, MatmulCall>> matmul_implementations() { return kMatmul; }
+std::span<const Implementation<bool, MatmulCall>> matmul_implementations() { return kMatmulImplementations; }
 
 void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
   if (c.numel() == 0) return;
   if (a.size(2) == 0) return bias.defined() ? copy(core::expand(bias, c.sizes()), c) : fill(0, c);
-  run_first_supported<kMatmul>(MatmulCall{a, b, bias, c});
+  run_first_supported<kMatmulImplementations>(MatmulCall{a, b, bias, c});
 }
 
 }  // namespace tandem::kernels::cpu

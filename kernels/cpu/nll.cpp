@@ -9,19 +9,19 @@
 namespace tandem::kernels::cpu {
 
 namespace {
-struct Targets {
+struct TargetCheck {
   const char* op;
   int64_t classes, ignore_index;
 };
 void check_targets(const char* op, const Tensor& target, int64_t classes, int64_t ignore_index) {
-  const auto check = [](const Targets& c, const Loop& loop, int64_t begin, int64_t end) {
+  const auto check = [](const TargetCheck& c, const Loop& loop, int64_t begin, int64_t end) {
     const int64_t* const t = data<int64_t>(loop, 0);
     for (int64_t i = begin; i < end; ++i)
       TANDEM_CHECK_AS(IndexError, t[i] == c.ignore_index || (t[i] >= 0 && t[i] < c.classes), c.op, ": target ", i,
                       " is ", t[i], "; accepted: 0 to ", c.classes - 1, ", or ignore_index ", c.ignore_index,
                       " (Target ", t[i], " is out of bounds)");
   };
-  run(plan_call("check_targets", kInt64, {}, {target}, Targets{op, classes, ignore_index}, check, target.numel(),
+  run(plan_call("check_targets", kInt64, {}, {target}, TargetCheck{op, classes, ignore_index}, check, target.numel(),
                 target.numel()));
 }
 }  // namespace
@@ -61,10 +61,11 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& total, const Tens
 }
 
 namespace {
-struct Probabilities {
+struct ProbabilityCheck {
   const char *name, *remedy;
 };
-template <class T> void check_chunk(const Probabilities& c, const Loop& loop, int64_t begin, int64_t end) {
+template <class T>
+void check_probability_chunk(const ProbabilityCheck& c, const Loop& loop, int64_t begin, int64_t end) {
   const T* const x = data<T>(loop, 0);
   bool inside = true;
   for (int64_t i = begin; i < end; ++i) {
@@ -79,10 +80,11 @@ template <class T> void check_chunk(const Probabilities& c, const Loop& loop, in
 void check_probabilities(const char* name, const Tensor& x, const char* remedy) {
   visit_dtype(x.dtype(), [&]<class T>() {
     if constexpr (is_floating_point(dtype_of<T>())) {
-      const auto check = [](const Probabilities& c, const Loop& loop, int64_t begin, int64_t end) {
-        check_chunk<T>(c, loop, begin, end);
+      const auto check = [](const ProbabilityCheck& c, const Loop& loop, int64_t begin, int64_t end) {
+        check_probability_chunk<T>(c, loop, begin, end);
       };
-      run(plan_call("check_probabilities", x.dtype(), {}, {x}, Probabilities{name, remedy}, check, x.numel(), 65536));
+      run(plan_call("check_probabilities", x.dtype(), {}, {x}, ProbabilityCheck{name, remedy}, check, x.numel(),
+                    65536));
     }
   });
 }

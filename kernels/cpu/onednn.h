@@ -28,16 +28,16 @@ inline const OpenMp& openmp() {
 /// the destructor restores it. A oneDNN built without OpenMP has no threads to limit.
 class SingleOpenMpThreadGuard {
  public:
-  SingleOpenMpThreadGuard() : saved_(openmp().get_max_threads ? openmp().get_max_threads() : 1) {
-    if (saved_ != 1) openmp().set_num_threads(1);
+  SingleOpenMpThreadGuard() : saved_num_threads_(openmp().get_max_threads ? openmp().get_max_threads() : 1) {
+    if (saved_num_threads_ != 1) openmp().set_num_threads(1);
   }
   ~SingleOpenMpThreadGuard() {
-    if (saved_ != 1) openmp().set_num_threads(saved_);
+    if (saved_num_threads_ != 1) openmp().set_num_threads(saved_num_threads_);
   }
   SingleOpenMpThreadGuard(const SingleOpenMpThreadGuard&) = delete;
 
  private:
-  int saved_;
+  int saved_num_threads_;
 };
 
 inline const dnnl::engine& onednn_engine() {
@@ -69,16 +69,17 @@ template <class Problem, class Primitive> class OnednnCache {
   std::shared_ptr<const Primitive> get(const Problem& problem) {
     const std::lock_guard lock(mutex_);
     if (const auto known = entries_.find(problem); known != entries_.end()) {
-      known->second.used = ++clock_;
+      known->second.last_used = ++use_clock_;
       return known->second.primitive;
     }
     const detail::DelayExitGuard inside(detail::ExitStage::exit_began);
     if (!inside.allowed()) return nullptr;
     const auto at = entries_.try_emplace(problem).first;
-    at->second.used = ++clock_;
-    if (entries_.size() > kEntries)
-      entries_.erase(std::min_element(entries_.begin(), entries_.end(),
-                                      [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+    at->second.last_used = ++use_clock_;
+    if (entries_.size() > kMaxEntries)
+      entries_.erase(std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
+        return a.second.last_used < b.second.last_used;
+      }));
     try {
       const SingleOpenMpThreadGuard guard;
       at->second.primitive = std::make_shared<Primitive>(problem);
@@ -89,14 +90,14 @@ template <class Problem, class Primitive> class OnednnCache {
   }
 
  private:
-  static constexpr size_t kEntries = 128;
+  static constexpr size_t kMaxEntries = 128;
   struct Entry {
     std::shared_ptr<const Primitive> primitive;
-    uint64_t used = 0;
+    uint64_t last_used = 0;
   };
   std::mutex mutex_;
   std::map<Problem, Entry> entries_;
-  uint64_t clock_ = 0;
+  uint64_t use_clock_ = 0;
 };
 
 }  // namespace tandem::kernels::cpu

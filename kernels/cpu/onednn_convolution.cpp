@@ -16,13 +16,13 @@ namespace {
 
 using dnnl::memory;
 
-int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-int64_t bytes_of(const memory::desc& desc) { return static_cast<int64_t>(desc.get_size()); }
+int64_t align_to_64_bytes(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+int64_t desc_bytes(const memory::desc& desc) { return static_cast<int64_t>(desc.get_size()); }
 
 /// Returns the memory layout of images for the primitive. For row-major images, oneDNN's own choice (`any`, which is
 /// blocks of channels) is twice as fast in spite of the reordering, except in the cases below. Channels-last images are
 /// used in place, but with many channels oneDNN's blocks are faster by a sixth.
-memory::format_tag layout_of(const ConvProblem& p) {
+memory::format_tag preferred_format_tag(const ConvProblem& p) {
   const ConvShape& s = p.shape;
   const int64_t channels = p.channels / s.groups;
   const bool pointwise = p.kernel[0] * p.kernel[1] * s.stride[0] * s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
@@ -38,19 +38,19 @@ memory::format_tag layout_of(const ConvProblem& p) {
   return p.pass == ConvPass::backward_input ? memory::format_tag::nchw : memory::format_tag::any;
 }
 
-/// Layout of a tensor in Tandem (`plain`) and for the primitive (`wanted`), and the reorders between the two layouts if
-/// they differ.
+/// Layout of a tensor in Tandem (`tandem_desc`) and for the primitive (`onednn_desc`), and the reorders between the two
+/// layouts if they differ.
 struct Reorder {
-  memory::desc plain, wanted;
+  memory::desc tandem_desc, onednn_desc;
   std::optional<dnnl::reorder> in, out;
 
   Reorder(memory::desc plain_desc, memory::desc wanted_desc, const dnnl::primitive_attr& attr)
-      : plain(std::move(plain_desc)), wanted(std::move(wanted_desc)) {
-    if (plain == wanted) return;
-    in.emplace(dnnl::reorder::primitive_desc(onednn_engine(), plain, onednn_engine(), wanted, attr));
-    out.emplace(dnnl::reorder::primitive_desc(onednn_engine(), wanted, onednn_engine(), plain, attr));
+      : tandem_desc(std::move(plain_desc)), onednn_desc(std::move(wanted_desc)) {
+    if (tandem_desc == onednn_desc) return;
+    in.emplace(dnnl::reorder::primitive_desc(onednn_engine(), tandem_desc, onednn_engine(), onednn_desc, attr));
+    out.emplace(dnnl::reorder::primitive_desc(onednn_engine(), onednn_desc, onednn_engine(), tandem_desc, attr));
   }
-  bool differs() const { return in.has_value(); }
+  bool is_needed() const { return in.has_value(); }
 };
 
 /// Key of a cached convolution: a problem and the type of its elements.
@@ -76,12 +76,14 @@ class OnednnConvolution {
     if (s.groups > 1) w = {s.groups, p.out_channels / s.groups, p.channels / s.groups, p.kernel[0], p.kernel[1]};
     using Tag = memory::format_tag;
     const auto any = [this](const memory::dims& d) { return memory::desc(d, type_, Tag::any); };
-    const auto image = [this, tag = layout_of(p)](const memory::dims& d) { return memory::desc(d, type_, tag); };
-    const auto plain = [this](const memory::dims& d, Tag tag) { return memory::desc(d, type_, tag); };
+    const auto image = [this, tag = preferred_format_tag(p)](const memory::dims& d) {
+      return memory::desc(d, type_, tag);
+    };
+    const auto tandem_desc = [this](const memory::dims& d, Tag tag) { return memory::desc(d, type_, tag); };
     const bool last = s.channels_last;
     const Tag images = last ? Tag::nhwc : Tag::nchw;
     const Tag weights = s.groups > 1 ? (last ? Tag::gohwi : Tag::goihw) : (last ? Tag::ohwi : Tag::oihw);
-    const auto plain_bias = p.has_bias ? plain(bias, Tag::a) : memory::desc();
+    const auto plain_bias = p.has_bias ? tandem_desc(bias, Tag::a) : memory::desc();
     const auto kind = dnnl::prop_kind::forward_training;
     const auto direct = dnnl::algorithm::convolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
@@ -103,10 +105,10 @@ class OnednnConvolution {
     const auto set_descs = [&](auto desc, const memory::desc& x_desc, const memory::desc& w_desc,
                                const memory::desc& y_desc) {
       reject_gemm(desc);
-      x_.emplace(plain(x, images), x_desc, attr_);
-      w_.emplace(plain(w, weights), w_desc, attr_);
-      y_.emplace(plain(y, images), y_desc, attr_);
-      scratchpad_bytes_ = bytes_of(desc.scratchpad_desc());
+      x_.emplace(tandem_desc(x, images), x_desc, attr_);
+      w_.emplace(tandem_desc(w, weights), w_desc, attr_);
+      y_.emplace(tandem_desc(y, images), y_desc, attr_);
+      scratchpad_bytes_ = desc_bytes(desc.scratchpad_desc());
       scratchpad_ = desc.scratchpad_desc();
     };
     if (p.pass == ConvPass::forward) {
@@ -135,30 +137,37 @@ class OnednnConvolution {
     }
   }
 
-  int64_t packed_weights() const { return round_up(bytes_of(w_->wanted)) / int64_t(sizeof(float)); }
-  int64_t scratch_bytes() const {
-    return round_up(scratchpad_bytes_) + (x_->differs() ? round_up(bytes_of(x_->wanted)) : 0) +
-           (y_->differs() ? round_up(bytes_of(y_->wanted)) : 0);
+  int64_t packed_weight_numel() const {
+    return align_to_64_bytes(desc_bytes(w_->onednn_desc)) / int64_t(sizeof(float));
   }
-  void pack(const void* w, void* packed) const { copy_or_reorder(*w_, w_->in, w, w_->plain, packed, w_->wanted); }
-  void unpack(const void* packed, void* dw) const { copy_or_reorder(*w_, w_->out, packed, w_->wanted, dw, w_->plain); }
+  int64_t scratch_bytes() const {
+    return align_to_64_bytes(scratchpad_bytes_) +
+           (x_->is_needed() ? align_to_64_bytes(desc_bytes(x_->onednn_desc)) : 0) +
+           (y_->is_needed() ? align_to_64_bytes(desc_bytes(y_->onednn_desc)) : 0);
+  }
+  void pack(const void* w, void* packed) const {
+    copy_or_reorder(*w_, w_->in, w, w_->tandem_desc, packed, w_->onednn_desc);
+  }
+  void unpack(const void* packed, void* dw) const {
+    copy_or_reorder(*w_, w_->out, packed, w_->onednn_desc, dw, w_->tandem_desc);
+  }
 
   void run(void* x, void* packed, const void* bias, void* y, char* scratch) const {
     const SingleOpenMpThreadGuard guard;
     dnnl::stream stream(onednn_engine());
     const memory scratchpad(scratchpad_, onednn_engine(), scratch);
-    scratch += round_up(scratchpad_bytes_);
-    const memory weight(w_->wanted, onednn_engine(), packed);
-    const memory x_plain(x_->plain, onednn_engine(), x), y_plain(y_->plain, onednn_engine(), y);
+    scratch += align_to_64_bytes(scratchpad_bytes_);
+    const memory weight(w_->onednn_desc, onednn_engine(), packed);
+    const memory x_plain(x_->tandem_desc, onednn_engine(), x), y_plain(y_->tandem_desc, onednn_engine(), y);
     memory x_wanted = x_plain, y_wanted = y_plain;
-    if (x_->differs()) {
-      x_wanted = memory(x_->wanted, onednn_engine(), scratch);
-      scratch += round_up(bytes_of(x_->wanted));
+    if (x_->is_needed()) {
+      x_wanted = memory(x_->onednn_desc, onednn_engine(), scratch);
+      scratch += align_to_64_bytes(desc_bytes(x_->onednn_desc));
     }
-    if (y_->differs()) y_wanted = memory(y_->wanted, onednn_engine(), scratch);
+    if (y_->is_needed()) y_wanted = memory(y_->onednn_desc, onednn_engine(), scratch);
     const bool reads_x = p_.pass != ConvPass::backward_input, reads_y = p_.pass != ConvPass::forward;
-    if (reads_x && x_->differs()) execute(*x_->in, stream, {{DNNL_ARG_FROM, x_plain}, {DNNL_ARG_TO, x_wanted}});
-    if (reads_y && y_->differs()) execute(*y_->in, stream, {{DNNL_ARG_FROM, y_plain}, {DNNL_ARG_TO, y_wanted}});
+    if (reads_x && x_->is_needed()) execute(*x_->in, stream, {{DNNL_ARG_FROM, x_plain}, {DNNL_ARG_TO, x_wanted}});
+    if (reads_y && y_->is_needed()) execute(*y_->in, stream, {{DNNL_ARG_FROM, y_plain}, {DNNL_ARG_TO, y_wanted}});
     if (p_.pass == ConvPass::forward) {
       if (bias)
         execute(convolution_, stream,
@@ -174,14 +183,14 @@ class OnednnConvolution {
                  {DNNL_ARG_WEIGHTS, weight},
                  {DNNL_ARG_DST, y_wanted},
                  {DNNL_ARG_SCRATCHPAD, scratchpad}});
-      if (y_->differs()) execute(*y_->out, stream, {{DNNL_ARG_FROM, y_wanted}, {DNNL_ARG_TO, y_plain}});
+      if (y_->is_needed()) execute(*y_->out, stream, {{DNNL_ARG_FROM, y_wanted}, {DNNL_ARG_TO, y_plain}});
     } else if (p_.pass == ConvPass::backward_input) {
       execute(convolution_, stream,
               {{DNNL_ARG_DIFF_SRC, x_wanted},
                {DNNL_ARG_WEIGHTS, weight},
                {DNNL_ARG_DIFF_DST, y_wanted},
                {DNNL_ARG_SCRATCHPAD, scratchpad}});
-      if (x_->differs()) execute(*x_->out, stream, {{DNNL_ARG_FROM, x_wanted}, {DNNL_ARG_TO, x_plain}});
+      if (x_->is_needed()) execute(*x_->out, stream, {{DNNL_ARG_FROM, x_wanted}, {DNNL_ARG_TO, x_plain}});
     } else {
       execute(convolution_, stream,
               {{DNNL_ARG_SRC, x_wanted},
@@ -195,8 +204,8 @@ class OnednnConvolution {
  private:
   static void copy_or_reorder(const Reorder& layouts, const std::optional<dnnl::reorder>& reorder, const void* from,
                               const memory::desc& from_desc, void* to, const memory::desc& to_desc) {
-    if (!layouts.differs()) {
-      std::memcpy(to, from, layouts.plain.get_size());
+    if (!layouts.is_needed()) {
+      std::memcpy(to, from, layouts.tandem_desc.get_size());
       return;
     }
     const SingleOpenMpThreadGuard guard;
@@ -219,7 +228,7 @@ class OnednnConvolution {
 template <class T> class OnednnBlock final : public ConvBlock<T> {
  public:
   explicit OnednnBlock(std::shared_ptr<const OnednnConvolution> convolution) : convolution_(std::move(convolution)) {}
-  int64_t packed_weights() const override { return convolution_->packed_weights(); }
+  int64_t packed_weight_numel() const override { return convolution_->packed_weight_numel(); }
   int64_t scratch_bytes() const override { return convolution_->scratch_bytes(); }
   void pack(const T* w, float* packed, char*) const override { convolution_->pack(w, packed); }
   void unpack(const float* packed, T* dw, char*) const override { convolution_->unpack(packed, dw); }

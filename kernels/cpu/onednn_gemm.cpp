@@ -88,7 +88,7 @@ bool run(const TypedGemm& g, const BFloat16* a, const BFloat16* b, void* c) {
   return true;
 }
 /// Returns a copy of a matrix, converted to float and with the same leading dimension.
-std::vector<float> widened(const BFloat16* from, int64_t rows, int64_t columns, int64_t lead) {
+std::vector<float> widen_to_float(const BFloat16* from, int64_t rows, int64_t columns, int64_t lead) {
   return {from, from + (rows - 1) * lead + columns};
 }
 
@@ -100,8 +100,8 @@ bool onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* 
 }
 void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, float* c) {
   if (run({g, memory::data_type::f32}, a, b, c)) return;
-  const auto wide_a = g.transpose_a ? widened(a, g.k, g.m, g.lda) : widened(a, g.m, g.k, g.lda);
-  const auto wide_b = g.transpose_b ? widened(b, g.n, g.k, g.ldb) : widened(b, g.k, g.n, g.ldb);
+  const auto wide_a = g.transpose_a ? widen_to_float(a, g.k, g.m, g.lda) : widen_to_float(a, g.m, g.k, g.lda);
+  const auto wide_b = g.transpose_b ? widen_to_float(b, g.n, g.k, g.ldb) : widen_to_float(b, g.k, g.n, g.ldb);
   native_gemm(g, wide_a.data(), wide_b.data(), c);
 }
 

@@ -66,17 +66,19 @@ void reduce_blocks(const std::vector<Tensor>& tensors, double p, int64_t length,
   run_all(all);
 }
 /// Runs a loop over all elements of each tensor. Operands: the tensor, `number_tensor`. Scalar: `number`.
-static void run_by(const char* op, const LoopTables& loop, double number, const Tensor& number_tensor,
-                   const std::vector<Tensor>& tensors) {
+static void run_scalar_loop(const char* op, const LoopTables& loop, double number, const Tensor& number_tensor,
+                            const std::vector<Tensor>& tensors) {
   std::vector<Loop> all;
   all.reserve(tensors.size());
   for (const Tensor& t : tensors)
     all.push_back(plan_rows(op, loop, t.dtype(), {t}, {number_tensor, t}, {real(number)}, t.numel(), 1));
   run_all(all);
 }
-void scale_all(double factor, std::vector<Tensor>& tensors) { run_by("scale_all", loops::scale, factor, {}, tensors); }
+void scale_all(double factor, std::vector<Tensor>& tensors) {
+  run_scalar_loop("scale_all", loops::scale, factor, {}, tensors);
+}
 void add_to_all(double number, const Tensor& skip, std::vector<Tensor>& tensors) {
-  run_by("add_to_all", loops::add_number, number, skip, tensors);
+  run_scalar_loop("add_to_all", loops::add_number, number, skip, tensors);
 }
 
 TANDEM_DECLARE_LOOP(unscale)

@@ -20,8 +20,8 @@ std::string names_of_dtypes(const LoopTable& table) {
 /// Fills in a Loop except for extents, range and grain. Strides are set as if all operands were contiguous.
 /// @param is_flat  receives whether each operand has a single element, or is contiguous and as large as the first
 ///                operand (the usual cases)
-static Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
-                  std::initializer_list<LoopScalar> scalars, bool& is_flat) {
+static Loop make_loop(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
+                      std::initializer_list<LoopScalar> scalars, bool& is_flat) {
   const size_t count = writes.size() + reads.size();
   TANDEM_CHECK(count <= kMaxOperands && scalars.size() <= kMaxScalars, name, ": internal error: a loop has at most ",
                kMaxOperands, " operands and ", kMaxScalars, " scalars, got ", count, " and ", scalars.size());
@@ -60,7 +60,7 @@ Loop plan_elementwise(const char* name, const LoopTables& tables, TensorRefs wri
   const DType type = dtype ? *dtype : (reads.size() ? reads.begin()->get() : y).dtype();
   const int rank = static_cast<int>(y.dim());
   bool is_flat;
-  Loop loop = start(name, select_body(tables, type, name), type, writes, reads, scalars, is_flat);
+  Loop loop = make_loop(name, select_body(tables, type, name), type, writes, reads, scalars, is_flat);
   const int count = loop.operand_count;
   loop.elementwise = true;
   loop.range = y.numel();
@@ -82,8 +82,8 @@ Loop plan_elementwise(const char* name, const LoopTables& tables, TensorRefs wri
       broadcast_strides(t, rank, strides[i]);
       ++i;
     }
-  loop.extents.rank = collapse(y.sizes(), count, strides, loop.extents.size,
-                               [&](int k, int d) -> int64_t& { return loop.operands[k].strides[d]; });
+  loop.extents.rank = collapse_dims(y.sizes(), count, strides, loop.extents.size,
+                                    [&](int k, int d) -> int64_t& { return loop.operands[k].strides[d]; });
   if (loop.extents.rank == 0) {  // a single element
     loop.extents = {1, {1}};
     for (int k = 0; k < count; ++k) loop.operands[k].strides[0] = all[k]->itemsize();
@@ -94,7 +94,7 @@ Loop plan_elementwise(const char* name, const LoopTables& tables, TensorRefs wri
 Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
               std::initializer_list<LoopScalar> scalars, int64_t range, int64_t grain) {
   bool is_flat;
-  Loop loop = start(name, body, dtype, writes, reads, scalars, is_flat);
+  Loop loop = make_loop(name, body, dtype, writes, reads, scalars, is_flat);
   loop.extents.rank = 0;
   int i = 0;
   for (const TensorRefs* list : {&writes, &reads})
@@ -114,7 +114,7 @@ Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, T
 Loop plan_rows(const char* name, const LoopTables& tables, DType dtype, TensorRefs writes, TensorRefs reads,
                std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit) {
   bool is_flat;
-  Loop loop = start(name, select_body(tables, dtype, name), dtype, writes, reads, scalars, is_flat);
+  Loop loop = make_loop(name, select_body(tables, dtype, name), dtype, writes, reads, scalars, is_flat);
   loop.extents = {1, {range}};
   loop.range = range;
   loop.grain = std::max<int64_t>(kElementwiseGrain / 2 / std::max<int64_t>(work_per_unit, 1), 1);

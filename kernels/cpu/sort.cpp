@@ -22,8 +22,8 @@ template <> struct UnsignedOf<2> { using type = uint16_t; };
 template <> struct UnsignedOf<4> { using type = uint32_t; };
 template <> struct UnsignedOf<8> { using type = uint64_t; };
 
-/// Returns an unsigned key with the same order as x or, if `flip` is all ones, with the reverse order.
-template <class T> auto key_of(T x, uint64_t flip) {
+/// Returns an unsigned key with the same order as x or, if `descending_mask` is all ones, with the reverse order.
+template <class T> auto to_sort_key(T x, uint64_t descending_mask) {
   using U = typename UnsignedOf<sizeof(T)>::type;
   constexpr U sign = static_cast<U>(U(1) << (8 * sizeof(T) - 1));
   U u = std::bit_cast<U>(x);
@@ -34,7 +34,7 @@ template <class T> auto key_of(T x, uint64_t flip) {
   } else if constexpr (std::is_signed_v<T>) {
     u = static_cast<U>(u ^ sign);
   }
-  return static_cast<U>(u ^ static_cast<U>(flip));
+  return static_cast<U>(u ^ static_cast<U>(descending_mask));
 }
 
 /// Sorts `entries` by key, stably. `entries` and `spare` have n entries each.
@@ -64,7 +64,8 @@ template <class K> Entry<K>* sort_entries(Entry<K>* entries, Entry<K>* spare, in
 
 /// Selects the first k entries of the sorted row and writes them, sorted, to the front of `kept`, which has room for 2
 /// k entries.
-template <class T, class K> void select_entries(const T* x, int64_t n, int64_t k, uint64_t flip, Entry<K>* kept) {
+template <class T, class K>
+void select_entries(const T* x, int64_t n, int64_t k, uint64_t descending_mask, Entry<K>* kept) {
   const int64_t capacity = 2 * k;
   int64_t count = 0;
   K limit = static_cast<K>(~K(0));
@@ -72,7 +73,7 @@ template <class T, class K> void select_entries(const T* x, int64_t n, int64_t k
   // first k.
   bool limited = false;
   for (int64_t i = 0; i < n; ++i) {
-    const K key = key_of(x[i], flip);
+    const K key = to_sort_key(x[i], descending_mask);
     if (limited && key >= limit) continue;
     kept[count++] = {key, static_cast<K>(i)};
     if (count < capacity) continue;
@@ -96,10 +97,10 @@ template <class F> void visit_key(DType dtype, int64_t n, F f) {
   });
 }
 
-/// Sizes of rows: n elements; topk keeps k of them. `flip`: see key_of().
+/// Sizes of rows: n elements; topk keeps k of them. `descending_mask`: see to_sort_key().
 struct SortedRows {
   int64_t n, k;
-  uint64_t flip;
+  uint64_t descending_mask;
 };
 
 }  // namespace
@@ -111,7 +112,8 @@ void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index) {
       auto* const entries = reinterpret_cast<Entry<K>*>(loop_scratch());
       for (int64_t r = begin; r < end; ++r) {
         const T* const from = data<T>(loop, 2) + r * s.n;
-        for (int64_t i = 0; i < s.n; ++i) entries[i] = {static_cast<K>(key_of(from[i], s.flip)), static_cast<K>(i)};
+        for (int64_t i = 0; i < s.n; ++i)
+          entries[i] = {static_cast<K>(to_sort_key(from[i], s.descending_mask)), static_cast<K>(i)};
         const Entry<K>* const sorted = sort_entries(entries, entries + s.n, s.n, static_cast<int>(sizeof(T)));
         T* const to = data<T>(loop, 0) + r * s.n;
         int64_t* const at = data<int64_t>(loop, 1) + r * s.n;
@@ -135,7 +137,7 @@ void topk(const Tensor& x, bool largest, Tensor& y, Tensor& index) {
       auto* const kept = reinterpret_cast<Entry<K>*>(loop_scratch());
       for (int64_t r = begin; r < end; ++r) {
         const T* const from = data<T>(loop, 2) + r * s.n;
-        select_entries(from, s.n, s.k, s.flip, kept);
+        select_entries(from, s.n, s.k, s.descending_mask, kept);
         for (int64_t i = 0; i < s.k; ++i) {
           const auto at = static_cast<int64_t>(kept[i].at);
           data<int64_t>(loop, 1)[r * s.k + i] = at;

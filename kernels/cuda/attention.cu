@@ -12,22 +12,22 @@ namespace tandem::kernels::cuda {
 namespace {
 
 /// Normalization of a query's result, computed from the query's largest score (peak) and its sum of e^(score - peak).
-/// The result is the sum of e^(score - peak) * value, times `factor`; or 0 if `hidden`, because the mask hides every
-/// key. `lse` is the log-sum-exp of the scores.
+/// The result is the sum of e^(score - peak) * value, times `factor`; or 0 if `is_fully_masked`, because the mask hides
+/// every key. `lse` is the log-sum-exp of the scores.
 template <class T> struct Normalizer {
   T factor, lse;
-  bool hidden;
+  bool is_fully_masked;
   /// @param seen  whether any key was visible to the query
   __device__ Normalizer(T peak, T sum, bool seen)
-      : factor(T(1) / sum), lse(peak + math::log(sum)), hidden(!(sum > T(0)) && !seen) {
-    if (hidden) lse = T(__builtin_inf());
+      : factor(T(1) / sum), lse(peak + math::log(sum)), is_fully_masked(!(sum > T(0)) && !seen) {
+    if (is_fully_masked) lse = T(__builtin_inf());
   }
 };
 
 /// Partition of the keys into `count` parts: part p consists of the tiles p, p + count, p + 2 count, ... If count > 1,
 /// a block writes a row for each query to `data` (count, queries of all heads, v + 3): the sum of weighted values, the
 /// largest score, the sum of the weights, and whether a key was visible.
-template <class T> struct KeyParts {
+template <class T> struct KeySplits {
   T* data;
   int count;
 };
@@ -37,12 +37,12 @@ template <class T> struct KeyParts {
 template <class Tile, class T>
 __device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T (&peak)[Tile::kRowsPerThread],
                                               T (&sum)[Tile::kRowsPerThread], unsigned seen, int part, int matrix,
-                                              int first, const HeadRows<T>& out, T* lse, const KeyParts<T>& parts,
+                                              int first, const HeadRows<T>& out, T* lse, const KeySplits<T>& parts,
                                               const AttentionShape& shape) {
   Tile::for_lanes_of_row([&](int bit) {
-    seen |= __shfl_xor_sync(kFullWarp, seen, bit);
+    seen |= __shfl_xor_sync(kFullWarpMask, seen, bit);
 #pragma unroll
-    for (int i = 0; i < Tile::kRowsPerThread; ++i) sum[i] += __shfl_xor_sync(kFullWarp, sum[i], bit);
+    for (int i = 0; i < Tile::kRowsPerThread; ++i) sum[i] += __shfl_xor_sync(kFullWarpMask, sum[i], bit);
   });
 #pragma unroll
   for (int i = 0; i < Tile::kRowsPerThread; ++i) {
@@ -61,11 +61,11 @@ __device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T
       continue;
     }
     const Normalizer<T> norm(peak[i], sum[i], visible);
-    if (norm.hidden) {  // writes exact zeros, because multiplying by 0 would keep a NaN
+    if (norm.is_fully_masked) {  // writes exact zeros, because multiplying by 0 would keep a NaN
 #pragma unroll
       for (auto& group : sums[i]) group = {};
     }
-    Tile::store(sums[i], norm.hidden ? T(0) : norm.factor,
+    Tile::store(sums[i], norm.is_fully_masked ? T(0) : norm.factor,
                 out.of(matrix / shape.heads, matrix % shape.heads) + query * out.row_stride, shape.v, out.aligned);
     if (Tile::column() == 0) lse[row] = norm.lse;
   }
@@ -74,7 +74,7 @@ __device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T
 template <class T, int D>
 __global__ void __launch_bounds__(kAttentionThreads, 2)
     attention_tiles(HeadRows<const T> q, HeadRows<const T> k, HeadRows<const T> v, AttentionMask<T> mask,
-                    HeadRows<T> out, T* lse, KeyParts<T> parts, AttentionShape shape, T scale) {
+                    HeadRows<T> out, T* lse, KeySplits<T> parts, AttentionShape shape, T scale) {
   using Tile = AttentionTile<T, D>;
   constexpr int kRowsPerThread = Tile::kRowsPerThread;
   constexpr T kMinusInfinity = -T(__builtin_inf());
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
       T found = peak[i];
 #pragma unroll
       for (int j = 0; j < 4; ++j) found = ::max(found, x[i][j]);  // max() ignores NaN, but a NaN makes the sum NaN
-      Tile::for_lanes_of_row([&](int bit) { found = ::max(found, __shfl_xor_sync(kFullWarp, found, bit)); });
+      Tile::for_lanes_of_row([&](int bit) { found = ::max(found, __shfl_xor_sync(kFullWarpMask, found, bit)); });
       // 0 if the mask hides all keys so far; all weights are then 0
       const T base = found == kMinusInfinity ? T(0) : found;
       const T rescale = attention_exp(peak[i] - base);
@@ -156,9 +156,10 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
 }
 
 /// Combines the results for the parts of the keys. One thread computes each element of the result.
-template <class T> __global__ void attention_combine(KeyParts<T> parts, HeadRows<T> out, T* lse, AttentionShape shape) {
+template <class T>
+__global__ void attention_combine(KeySplits<T> parts, HeadRows<T> out, T* lse, AttentionShape shape) {
   const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, rows = int64_t(shape.matrices) * shape.l;
-  const int64_t row = quotient(i, shape.v), column = rest(i, shape.v), width = shape.v + 3;
+  const int64_t row = quotient(i, shape.v), column = remainder(i, shape.v), width = shape.v + 3;
   if (row >= rows) return;
   const T* const first = parts.data + row * width;
   T peak = -T(__builtin_inf()), sum = T(0), value = T(0);
@@ -172,33 +173,33 @@ template <class T> __global__ void attention_combine(KeyParts<T> parts, HeadRows
     seen = seen || part[shape.v + 2] != T(0);
   }
   const Normalizer<T> norm(peak, sum, seen);
-  const int64_t matrix = quotient(row, shape.l), query = rest(row, shape.l);
-  out.of(quotient(matrix, shape.heads), rest(matrix, shape.heads))[query * out.row_stride + column] =
-      norm.hidden ? T(0) : value * norm.factor;
+  const int64_t matrix = quotient(row, shape.l), query = remainder(row, shape.l);
+  out.of(quotient(matrix, shape.heads), remainder(matrix, shape.heads))[query * out.row_stride + column] =
+      norm.is_fully_masked ? T(0) : value * norm.factor;
   if (column == 0) lse[row] = norm.lse;
 }
 
 template <class T>
-void attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
-                  Tensor& out, Tensor& lse) {
+void attention_forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
+                       Tensor& out, Tensor& lse) {
   const AttentionShape shape = attention_shape(q, v, causal);
   const Device device = q.device();
   visit_attention_width(shape, [&]<int D>() {
     using Tile = AttentionTile<T, D>;
     const int64_t blocks = shape.matrices * ceil_div(shape.l, Tile::kRows);
-    KeyParts<T> parts{nullptr, attention_parts(blocks, kAttentionFullGpuBlocks, shape.s)};
+    KeySplits<T> parts{nullptr, num_attention_splits(blocks, kAttentionFullGpuBlocks, shape.s)};
     Tensor scratch;
     if (parts.count > 1) {
       scratch = core::empty(Shape{parts.count, shape.matrices, shape.l, shape.v + 3}, q.dtype(), device);
       parts.data = scratch.data<T>();
     }
     launch("attention", attention_tiles<T, D>,
-           {checked_grid(blocks * parts.count), kAttentionThreads, Tile::kForwardBytes}, device, head_rows<const T>(q),
-           head_rows<const T>(k), head_rows<const T>(v), attention_mask<T>(mask), head_rows<T>(out), lse.data<T>(),
-           parts, shape, T(scale));
+           {checked_grid_size(blocks * parts.count), kAttentionThreads, Tile::kForwardSharedBytes}, device,
+           head_rows<const T>(q), head_rows<const T>(k), head_rows<const T>(v), attention_mask<T>(mask),
+           head_rows<T>(out), lse.data<T>(), parts, shape, T(scale));
     if (parts.count > 1)
-      launch("attention_join", attention_combine<T>, {checked_grid(ceil_div(out.numel(), 256)), 256}, device, parts,
-             head_rows<T>(out), lse.data<T>(), shape);
+      launch("attention_join", attention_combine<T>, {checked_grid_size(ceil_div(out.numel(), 256)), 256}, device,
+             parts, head_rows<T>(out), lse.data<T>(), shape);
   });
 }
 
@@ -206,21 +207,23 @@ void attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tenso
 
 bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v, double dropout_p) {
   constexpr int64_t kMaxSize = 1 << 30;
-  if (is_half(q.dtype()) || dropout_p != 0 || q.dim() != 4 || std::max(q.size(3), v.size(3)) > 128 ||
+  if (is_reduced_floating_point(q.dtype()) || dropout_p != 0 || q.dim() != 4 || std::max(q.size(3), v.size(3)) > 128 ||
       q.size(0) * q.size(1) > kMaxSize || q.size(2) > kMaxSize || k.size(2) > kMaxSize)
     return false;
   size_t bytes = 0;
   visit_attention_width(attention_shape(q, v, false), [&]<int D>() {
-    bytes = q.dtype() == kFloat64 ? AttentionTile<double, D>::kBackwardBytes : AttentionTile<float, D>::kBackwardBytes;
+    bytes = q.dtype() == kFloat64 ? AttentionTile<double, D>::kBackwardSharedBytes
+                                  : AttentionTile<float, D>::kBackwardSharedBytes;
   });
-  return static_cast<int64_t>(bytes) <= gpu::properties(q.device().index()).shared_per_block;
+  return static_cast<int64_t>(bytes) <= gpu::properties(q.device().index()).shared_memory_per_block;
 }
 
 void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
                double dropout_p, const Tensor&, Tensor& out, Tensor& lse) {
   TANDEM_CHECK(dropout_p == 0, "attention: internal error: dropout_p is ", dropout_p,
                ", but the CUDA kernel has no dropout; please report it");
-  (q.dtype() == kFloat64 ? attention_of<double> : attention_of<float>)(q, k, v, mask, causal, scale, out, lse);
+  (q.dtype() == kFloat64 ? attention_forward<double> : attention_forward<float>)(q, k, v, mask, causal, scale, out,
+                                                                                 lse);
 }
 
 }  // namespace tandem::kernels::cuda

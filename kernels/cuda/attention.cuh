@@ -71,7 +71,7 @@ inline AttentionShape attention_shape(const Tensor& q, const Tensor& v, bool cau
 
 /// Returns the number of parts into which to split sums over `length` queries or keys, to get about `busy` blocks.
 /// `blocks` is the number of blocks without the split. There is at most one part per 256 queries or keys.
-inline int attention_parts(int64_t blocks, int64_t busy, int64_t length) {
+inline int num_attention_splits(int64_t blocks, int64_t busy, int64_t length) {
   return static_cast<int>(std::clamp<int64_t>(busy / blocks, 1, ceil_div(length, 256)));
 }
 
@@ -93,9 +93,10 @@ template <class T, int D> struct AttentionTile {
   // Distance, in elements, from one row to the next in shared memory, for tiles of queries, keys and values, and for
   // tiles of scores.
   static constexpr int kRowPitch = D + 4, kScorePitch = kColumns + 16;
-  static constexpr int kRowTile = kRows * kRowPitch, kColumnTile = kColumns * kRowPitch, kScores = kRows * kScorePitch;
-  static constexpr size_t kForwardBytes = (kRowTile + 2 * kColumnTile + kScores) * sizeof(T);
-  static constexpr size_t kBackwardBytes = kForwardBytes + kRowTile * sizeof(T);
+  static constexpr int kRowTile = kRows * kRowPitch, kColumnTile = kColumns * kRowPitch,
+                       kScoreTile = kRows * kScorePitch;
+  static constexpr size_t kForwardSharedBytes = (kRowTile + 2 * kColumnTile + kScoreTile) * sizeof(T);
+  static constexpr size_t kBackwardSharedBytes = kForwardSharedBytes + kRowTile * sizeof(T);
   // A thread computes kGroups groups of kWidth consecutive columns of a result with D columns.
   static constexpr int kWidth = D < 64 ? D / 16 : 4, kGroups = D / 16 / kWidth;
   using Sums = Packet<T, kWidth>[kRowsPerThread][kGroups];

@@ -29,25 +29,26 @@ template <class T> struct AttentionBackward {
   HeadRows<const T> dout, q, k, v, out;
   AttentionMask<T> mask;
   const T* lse;
-  T* mean;
+  T* delta;
   Gradient<T> dq, dk, dv;
   AttentionShape shape;
   T scale;
-  int key_parts, query_parts;  // number of parts of the sums over keys (for dq), and over queries (for dk, dv)
+  int num_key_splits,
+      num_query_splits;  // number of parts of the sums over keys (for dq), and over queries (for dk, dv)
 };
 
 /// Computes mean[query] = sum over columns of out * dout, with one warp for each query.
-template <class T> __global__ void attention_means(AttentionBackward<T> a) {
+template <class T> __global__ void attention_delta(AttentionBackward<T> a) {
   const int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (row >= int64_t(a.shape.matrices) * a.shape.l) return;
-  const int64_t matrix = quotient(row, a.shape.l), query = rest(row, a.shape.l);
-  const int64_t b = quotient(matrix, a.shape.heads), h = rest(matrix, a.shape.heads);
+  const int64_t matrix = quotient(row, a.shape.l), query = remainder(row, a.shape.l);
+  const int64_t b = quotient(matrix, a.shape.heads), h = remainder(matrix, a.shape.heads);
   const T *const out = a.out.of(b, h) + query * a.out.row_stride, *const dout =
                                                                       a.dout.of(b, h) + query * a.dout.row_stride;
   T sum = T(0);
   for (int i = static_cast<int>(threadIdx.x); i < a.shape.v; i += kWarpSize) sum += out[i] * dout[i];
   sum = warp_sum(sum);
-  if (threadIdx.x == 0) a.mean[row] = sum;
+  if (threadIdx.x == 0) a.delta[row] = sum;
 }
 
 /// Writes this thread's rows of a gradient, or of one part of the gradient's sum: row, row + 2, row + 4, ... below
@@ -65,12 +66,12 @@ __device__ __forceinline__ void store_gradient(const typename Tile::Sums& sums, 
 /// of queries by a loop over tiles of keys. If a sum is split into parts, a block loops over every `parts`-th tile
 /// only. The rows of the score tiles are keys if kOfKeys, otherwise queries.
 template <class T, int D, bool kOfKeys>
-__device__ __forceinline__ void gradients_of_tile(const AttentionBackward<T>& a, int block, T* shared) {
+__device__ __forceinline__ void compute_tile_gradients(const AttentionBackward<T>& a, int block, T* shared) {
   using Tile = AttentionTile<T, D>;
   constexpr int kRowsPerThread = Tile::kRowsPerThread,
                 kQueries = kOfKeys ? 4 : kRowsPerThread;  // kQueries: queries per thread
   const AttentionShape& shape = a.shape;
-  const int parts = kOfKeys ? a.query_parts : a.key_parts, part = block % parts;
+  const int parts = kOfKeys ? a.num_query_splits : a.num_key_splits, part = block % parts;
   const int matrix = block / parts % shape.matrices, b = matrix / shape.heads, h = matrix % shape.heads;
   const int order = block / parts / shape.matrices, tiles = (shape.l + Tile::kRows - 1) / Tile::kRows;
   // With `causal`, early tiles of keys and late tiles of queries take longer. If all blocks run at the same time, tiles
@@ -88,11 +89,11 @@ __device__ __forceinline__ void gradients_of_tile(const AttentionBackward<T>& a,
   Tile::template load<ScoreSide::rows>(kOfKeys ? a.v : a.dout, b, h, shape.v, first, row_end, value_rows);
 
   typename Tile::Sums sums = {}, value_sums = {};
-  T lse[kQueries], mean[kQueries];
+  T lse[kQueries], delta[kQueries];
   const auto load_query = [&](int i, int query) {
     const int64_t at = int64_t(matrix) * shape.l + query;
     lse[i] = query < shape.l ? a.lse[at] : T(0);
-    mean[i] = query < shape.l ? a.mean[at] : T(0);
+    delta[i] = query < shape.l ? a.delta[at] : T(0);
   };
   const int row = first + Tile::row();
   if (!kOfKeys) {
@@ -135,7 +136,7 @@ __device__ __forceinline__ void gradients_of_tile(const AttentionBackward<T>& a,
       // at most 0, apart from rounding errors, because lse is at least each score
       const T below = weight[i][j] - lse[own];
       weight[i][j] = attention_exp(!there ? -T(__builtin_inf()) : below > T(0) ? T(0) : below);
-      score_gradient[i][j] = there ? weight[i][j] * (score_gradient[i][j] - mean[own]) * a.scale : T(0);
+      score_gradient[i][j] = there ? weight[i][j] * (score_gradient[i][j] - delta[own]) * a.scale : T(0);
     });
     if (kOfKeys) {
       Tile::store_scores(weight, scores);
@@ -158,9 +159,9 @@ __global__ void __launch_bounds__(kAttentionThreads, 2) attention_gradients(Atte
   TANDEM_DYNAMIC_SHARED(T, shared);
   const int block = static_cast<int>(blockIdx.x), other = block - key_blocks;
   if (other < 0)
-    gradients_of_tile<T, D, true>(a, block, shared);
+    compute_tile_gradients<T, D, true>(a, block, shared);
   else
-    gradients_of_tile<T, D, false>(a, other, shared);
+    compute_tile_gradients<T, D, false>(a, other, shared);
 }
 
 /// Adds the parts 1, 2, ... of a gradient to part 0, in order.
@@ -182,14 +183,14 @@ void compute_gradients(const Tensor& dout, const Tensor& q, const Tensor& k, con
     using Tile = AttentionTile<T, D>;
     const int64_t key_tiles = shape.matrices * ceil_div(shape.s, Tile::kRows),
                   query_tiles = shape.matrices * ceil_div(shape.l, Tile::kRows);
-    const int query_parts = attention_parts(key_tiles, kAttentionFullGpuBlocks / 2, shape.l),
-              key_parts = attention_parts(query_tiles, kAttentionFullGpuBlocks / 2, shape.s);
+    const int num_query_splits = num_attention_splits(key_tiles, kAttentionFullGpuBlocks / 2, shape.l),
+              num_key_splits = num_attention_splits(query_tiles, kAttentionFullGpuBlocks / 2, shape.s);
     std::vector<Tensor> scratch;  // keeps the parts of the gradients alive until all kernels are launched
     const auto gradient = [&](const Tensor& to, int parts) {
       if (parts > 1) scratch.push_back(core::empty(Shape{parts - 1, to.numel()}, to.dtype(), device));
       return Gradient<T>{head_rows<T>(to), parts > 1 ? scratch.back().template data<T>() : nullptr, to.numel()};
     };
-    const Tensor mean = core::empty(lse.sizes(), lse.dtype(), device);
+    const Tensor delta = core::empty(lse.sizes(), lse.dtype(), device);
     const AttentionBackward<T> a{head_rows<const T>(dout),
                                  head_rows<const T>(q),
                                  head_rows<const T>(k),
@@ -197,26 +198,28 @@ void compute_gradients(const Tensor& dout, const Tensor& q, const Tensor& k, con
                                  head_rows<const T>(out),
                                  attention_mask<T>(mask),
                                  lse.data<T>(),
-                                 mean.data<T>(),
-                                 gradient(dq, key_parts),
-                                 gradient(dk, query_parts),
-                                 gradient(dv, query_parts),
+                                 delta.data<T>(),
+                                 gradient(dq, num_key_splits),
+                                 gradient(dk, num_query_splits),
+                                 gradient(dv, num_query_splits),
                                  shape,
                                  T(scale),
-                                 key_parts,
-                                 query_parts};
-    launch("attention_means", attention_means<T>, {checked_grid(ceil_div(lse.numel(), 4)), {kWarpSize, 4}}, device, a);
-    const int64_t key_blocks = key_tiles * query_parts, query_blocks = query_tiles * key_parts;
+                                 num_key_splits,
+                                 num_query_splits};
+    launch("attention_means", attention_delta<T>, {checked_grid_size(ceil_div(lse.numel(), 4)), {kWarpSize, 4}}, device,
+           a);
+    const int64_t key_blocks = key_tiles * num_query_splits, query_blocks = query_tiles * num_key_splits;
     launch("attention_backward", attention_gradients<T, D>,
-           {checked_grid(key_blocks + query_blocks), kAttentionThreads, Tile::kBackwardBytes}, device, a, key_blocks);
+           {checked_grid_size(key_blocks + query_blocks), kAttentionThreads, Tile::kBackwardSharedBytes}, device, a,
+           key_blocks);
     const auto add_parts = [&](const Gradient<T>& to, int parts) {
       if (parts > 1)
-        launch("attention_add_parts", attention_add_parts<T>, {checked_grid(ceil_div(to.numel, 256)), 256}, device, to,
-               parts);
+        launch("attention_add_parts", attention_add_parts<T>, {checked_grid_size(ceil_div(to.numel, 256)), 256}, device,
+               to, parts);
     };
-    add_parts(a.dq, key_parts);
-    add_parts(a.dk, query_parts);
-    add_parts(a.dv, query_parts);
+    add_parts(a.dq, num_key_splits);
+    add_parts(a.dk, num_query_splits);
+    add_parts(a.dv, num_query_splits);
   });
 }
 

@@ -4,15 +4,15 @@
 #include "tandem/kernels/cuda/elementwise.cuh"
 #include "tandem/kernels/functors/clamp.h"
 
-#define TANDEM_BINARY_KERNEL(op, F, accepts, ...) TANDEM_ELEMENT_TABLE(op, accepts##_table<F, 2>())
+#define TANDEM_BINARY_KERNEL(op, F, accepts, ...) TANDEM_DEFINE_KERNEL_TABLE(op, accepts##_kernels<F, 2>())
 TANDEM_ALL_BINARY_OPS(TANDEM_BINARY_KERNEL)
 TANDEM_SPECIAL_BINARY_OPS(TANDEM_BINARY_KERNEL)
-#define TANDEM_GRADIENT_KERNEL(op, F) TANDEM_ELEMENT_TABLE(op, real_table<F, 2>())
+#define TANDEM_GRADIENT_KERNEL(op, F) TANDEM_DEFINE_KERNEL_TABLE(op, real_kernels<F, 2>())
 TANDEM_GRADIENT_OPS(TANDEM_GRADIENT_KERNEL)
 
-TANDEM_ELEMENT_TABLE(squared_difference, real_table<SquaredDifference, 2>())
-TANDEM_ELEMENT_TABLE(add, numbers_table<AddScaled, 2>())
-TANDEM_ELEMENT_TABLE(clamp_backward, real_table<ClampBackward, 2>())
-TANDEM_ELEMENT_TABLE(leaky_relu_backward, real_table<LeakyReluBackward, 2>())
-TANDEM_ELEMENT_TABLE(elu_backward, real_table<EluBackward, 2>())
-TANDEM_ELEMENT_TABLE(softplus_backward, real_table<SoftplusBackward, 2>())
+TANDEM_DEFINE_KERNEL_TABLE(squared_difference, real_kernels<SquaredDifference, 2>())
+TANDEM_DEFINE_KERNEL_TABLE(add, numbers_kernels<AddScaled, 2>())
+TANDEM_DEFINE_KERNEL_TABLE(clamp_backward, real_kernels<ClampBackward, 2>())
+TANDEM_DEFINE_KERNEL_TABLE(leaky_relu_backward, real_kernels<LeakyReluBackward, 2>())
+TANDEM_DEFINE_KERNEL_TABLE(elu_backward, real_kernels<EluBackward, 2>())
+TANDEM_DEFINE_KERNEL_TABLE(softplus_backward, real_kernels<SoftplusBackward, 2>())

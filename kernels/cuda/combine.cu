@@ -12,16 +12,17 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kMaxParts = 64;
-struct Parts {
-  const void* data[kMaxParts];
+constexpr int kMaxInputs = 64;
+struct CombineInputs {
+  const void* data[kMaxInputs];
   int count;
   bool aligned;  // whether all parts and y are aligned to 16 bytes
 };
 
 /// Computes y as the reduction of all parts. Rounds to the tensors' dtype after each part, as if the parts were added
 /// to y one at a time. A thread reads its elements of all parts before it writes to y, so y may be one of the parts.
-template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, Combine how, bool scaled, double scale) {
+template <class T>
+__global__ void combine_parts(CombineInputs parts, T* y, int64_t n, CombineOp how, bool scaled, double scale) {
   using C = Accumulate<T>;
   constexpr int kPacket = 16 / sizeof(T);
   const int64_t step = int64_t(gridDim.x) * blockDim.x * kPacket;
@@ -33,13 +34,13 @@ template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, C
 #pragma unroll
       for (int j = 0; j < kPacket; ++j) {
         const C a = C(total[j]), b = C(part[j]);
-        total[j] = T(how == Combine::sum       ? C(a + b)
-                     : how == Combine::product ? C(a * b)
-                     : how == Combine::max     ? math::max(a, b)
-                                               : math::min(a, b));
+        total[j] = T(how == CombineOp::sum       ? C(a + b)
+                     : how == CombineOp::product ? C(a * b)
+                     : how == CombineOp::max     ? math::max(a, b)
+                                                 : math::min(a, b));
       }
     }
-    if (math::kFloating<C> && scaled) {  // the scale applies to floating-point dtypes only
+    if (math::kIsFloatingType<C> && scaled) {  // the scale applies to floating-point dtypes only
 #pragma unroll
       for (int j = 0; j < kPacket; ++j) total[j] = T(C(total[j]) * C(scale));
     }
@@ -49,13 +50,13 @@ template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, C
 
 }  // namespace
 
-void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor& y) {
+void combine(const std::vector<Tensor>& parts, CombineOp how, double scale, Tensor& y) {
   const int64_t n = y.numel();
   if (n == 0) return;
-  // A launch takes up to kMaxParts parts, so more parts need several passes. If a later pass reads y as one of the
+  // A launch takes up to kMaxInputs parts, so more parts need several passes. If a later pass reads y as one of the
   // parts, an earlier pass must not overwrite it, so the result goes to a temporary first.
-  if (parts.size() > kMaxParts && std::any_of(parts.begin() + kMaxParts, parts.end(),
-                                              [&](const Tensor& part) { return part.raw_data() == y.raw_data(); })) {
+  if (parts.size() > kMaxInputs && std::any_of(parts.begin() + kMaxInputs, parts.end(),
+                                               [&](const Tensor& part) { return part.raw_data() == y.raw_data(); })) {
     Tensor temporary = core::empty({n}, y.dtype(), y.device());
     combine(parts, how, scale, temporary);
     gpu::copy_async(y.raw_data(), temporary.raw_data(), static_cast<size_t>(y.nbytes()),
@@ -63,22 +64,22 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
     return;
   }
   for (size_t next = 0; next < parts.size();) {
-    Parts some{};
+    CombineInputs some{};
     some.aligned = is_aligned(y.raw_data(), 16);
     const auto name = [&](const Tensor& part) {
       some.data[some.count++] = part.raw_data();
       some.aligned = some.aligned && is_aligned(part.raw_data(), 16);
     };
     if (next > 0) name(y);  // in later passes, y is an input: it holds the result of the previous passes
-    while (some.count < kMaxParts && next < parts.size()) name(parts[next++]);
+    while (some.count < kMaxInputs && next < parts.size()) name(parts[next++]);
     const bool scaled = next == parts.size() && scale != 1;
     visit_dtype(y.dtype(), [&]<class T>() {
       const int64_t packets = ceil_div(n, 16 / static_cast<int64_t>(sizeof(T)));
       const int64_t block = std::min<int64_t>(ceil_div(packets, kWarpSize) * kWarpSize, 256);
-      const int64_t fill = gpu::properties(y.device().index()).multiprocessors * 16;
+      const int64_t fill = gpu::properties(y.device().index()).multi_processor_count * 16;
       launch("combine", combine_parts<T>,
-             {checked_grid(std::min(ceil_div(packets, block), fill)), static_cast<unsigned>(block)}, y.device(), some,
-             y.data<T>(), n, how, scaled, scale);
+             {checked_grid_size(std::min(ceil_div(packets, block), fill)), static_cast<unsigned>(block)}, y.device(),
+             some, y.data<T>(), n, how, scaled, scale);
     });
   }
 }

@@ -25,22 +25,22 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Layout of the images of x or y. `planes` is the number of channels or filters of one group. I is the integer type of
-/// indices within an image.
+/// Layout of the images of x or y. `group_channels` is the number of channels or filters of one group. I is the integer
+/// type of indices within an image.
 template <class I> struct ImageLayout {
-  I planes, size[2];
-  I plane_step, row_step, pixel_step;  // strides of channels, rows and pixels, in elements
-  DividerOf<std::make_unsigned_t<I>> by_width;
-  Divider by_pixels;  // divides a pixel index, which counts over all images, by the number of pixels per image
-  ImageLayout(const Tensor& images, int64_t planes, bool channels_last)
-      : planes(static_cast<I>(planes)),
+  I group_channels, size[2];
+  I channel_stride, pixel_row_stride, pixel_stride;  // strides of channels, rows and pixels, in elements
+  DividerOf<std::make_unsigned_t<I>> width_divider;
+  Divider pixel_divider;  // divides a pixel index, which counts over all images, by the number of pixels per image
+  ImageLayout(const Tensor& images, int64_t group_channels, bool channels_last)
+      : group_channels(static_cast<I>(group_channels)),
         size{static_cast<I>(images.size(2)), static_cast<I>(images.size(3))},
-        plane_step(static_cast<I>(channels_last ? 1 : images.size(2) * images.size(3))),
-        row_step(static_cast<I>(channels_last ? images.size(3) * images.size(1) : images.size(3))),
-        pixel_step(static_cast<I>(channels_last ? images.size(1) : 1)),
-        by_width(images.size(3)),
-        by_pixels(images.size(2) * images.size(3)) {}
-  TANDEM_HD int64_t pixels() const { return int64_t(by_pixels.divisor()); }
+        channel_stride(static_cast<I>(channels_last ? 1 : images.size(2) * images.size(3))),
+        pixel_row_stride(static_cast<I>(channels_last ? images.size(3) * images.size(1) : images.size(3))),
+        pixel_stride(static_cast<I>(channels_last ? images.size(1) : 1)),
+        width_divider(images.size(3)),
+        pixel_divider(images.size(2) * images.size(3)) {}
+  TANDEM_HD int64_t pixels() const { return int64_t(pixel_divider.divisor()); }
 };
 /// Sizes of a convolution.
 template <class I> struct Sizes {
@@ -48,7 +48,7 @@ template <class I> struct Sizes {
   I images, groups, stride[2], padding[2], dilation[2];
   bool channels_last;
   ImageLayout<I> x, y;
-  DividerOf<U> by_kernel, by_kernel_width, by_stride[2];
+  DividerOf<U> kernel_divider, kernel_width_divider, stride_divider[2];
   explicit Sizes(const ConvCall& call) : Sizes(call.x, call.w, call.y, call.shape) {}
   Sizes(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s)
       : images(static_cast<I>(x.size(0))),
@@ -56,17 +56,17 @@ template <class I> struct Sizes {
         channels_last(s.channels_last),
         x(x, w.size(1), s.channels_last),
         y(y, w.size(0) / s.groups, s.channels_last),
-        by_kernel(w.size(2) * w.size(3)),
-        by_kernel_width(w.size(3)) {
+        kernel_divider(w.size(2) * w.size(3)),
+        kernel_width_divider(w.size(3)) {
     for (int d = 0; d < 2; ++d) {
       stride[d] = static_cast<I>(s.stride[d]);
       padding[d] = static_cast<I>(s.padding[d]);
       dilation[d] = static_cast<I>(s.dilation[d]);
-      by_stride[d] = DividerOf<U>(s.stride[d]);
+      stride_divider[d] = DividerOf<U>(s.stride[d]);
     }
   }
-  TANDEM_HD int64_t kernel_positions() const { return int64_t(by_kernel.divisor()); }
-  TANDEM_HD int64_t taps() const { return x.planes * kernel_positions(); }
+  TANDEM_HD int64_t kernel_positions() const { return int64_t(kernel_divider.divisor()); }
+  TANDEM_HD int64_t taps() const { return x.group_channels * kernel_positions(); }
 };
 
 /// Position of the convolution kernel for one pixel of the result: the group's planes of the image that is read, and
@@ -84,23 +84,26 @@ template <class T, class I, bool kBackward> struct Patches {
   const T* data;
   Sizes<I> s;
   using U = std::make_unsigned_t<I>;
-  __device__ const ImageLayout<I>& from() const { return kBackward ? s.y : s.x; }
-  __device__ const ImageLayout<I>& over() const { return kBackward ? s.x : s.y; }
-  __device__ void select(int64_t group) { data += group * from().planes * int64_t(from().plane_step); }
-  __device__ int64_t pixels() const { return s.images * over().pixels(); }
-  __device__ int64_t taps() const { return from().planes * s.kernel_positions(); }
-  __device__ I corner(I i, int d) const { return kBackward ? i + s.padding[d] : i * s.stride[d] - s.padding[d]; }
+  __device__ const ImageLayout<I>& source_layout() const { return kBackward ? s.y : s.x; }
+  __device__ const ImageLayout<I>& pixel_layout() const { return kBackward ? s.x : s.y; }
+  __device__ void select(int64_t group) {
+    data += group * source_layout().group_channels * int64_t(source_layout().channel_stride);
+  }
+  __device__ int64_t pixels() const { return s.images * pixel_layout().pixels(); }
+  __device__ int64_t taps() const { return source_layout().group_channels * s.kernel_positions(); }
+  __device__ I window_origin(I i, int d) const { return kBackward ? i + s.padding[d] : i * s.stride[d] - s.padding[d]; }
   __device__ Pixel<T, I> pixel(int64_t i) const {
     uint64_t within = uint64_t(i);
-    const int64_t image = int64_t(over().by_pixels.split(within));
+    const int64_t image = int64_t(pixel_layout().pixel_divider.div_mod(within));
     U column = U(within);
-    const I row = I(over().by_width.split(column));
-    return {data + image * s.groups * from().planes * from().pixels(), corner(row, 0), corner(I(column), 1)};
+    const I row = I(pixel_layout().width_divider.div_mod(column));
+    return {data + image * s.groups * source_layout().group_channels * source_layout().pixels(), window_origin(row, 0),
+            window_origin(I(column), 1)};
   }
   __device__ Tap<I> tap(int64_t i) const {
     U kernel_position = U(i);
-    const I plane = I(s.by_kernel.split(kernel_position)) * from().plane_step,
-            row = I(s.by_kernel_width.split(kernel_position));
+    const I plane = I(s.kernel_divider.div_mod(kernel_position)) * source_layout().channel_stride,
+            row = I(s.kernel_width_divider.div_mod(kernel_position));
     return {plane, row * s.dilation[0], I(kernel_position) * s.dilation[1]};
   }
   __device__ OpMath<T> at(const Pixel<T, I>& p, const Tap<I>& t) const {
@@ -109,16 +112,18 @@ template <class T, class I, bool kBackward> struct Patches {
     if constexpr (kBackward) {
       U down = U(p.top - t.down), right = U(p.left - t.right);
       if (I(down) < 0 || I(right) < 0) return C(0);
-      row = s.by_stride[0].split(down);
-      column = s.by_stride[1].split(right);
+      row = s.stride_divider[0].div_mod(down);
+      column = s.stride_divider[1].div_mod(right);
       // because of the stride, no pixel of dy uses this element of the kernel
       if (down != 0 || right != 0) return C(0);
     } else {
       row = U(p.top + t.down);
       column = U(p.left + t.right);
     }
-    const bool inside = row < U(from().size[0]) && column < U(from().size[1]);
-    return inside ? C(p.image[t.plane + I(row) * from().row_step + I(column) * from().pixel_step]) : C(0);
+    const bool inside = row < U(source_layout().size[0]) && column < U(source_layout().size[1]);
+    return inside ? C(p.image[t.plane + I(row) * source_layout().pixel_row_stride +
+                              I(column) * source_layout().pixel_stride])
+                  : C(0);
   }
 };
 
@@ -152,14 +157,14 @@ template <class T, class I, class Source> struct TapColumns {
 template <class T> struct RowReader {
   const T* data;
   int64_t rows, group_stride, row_stride, outer_stride, inner_stride;
-  Divider by_run;
+  Divider run_divider;
   using Line = const T*;
   __device__ void select(int64_t group) { data += group * group_stride; }
   __device__ static constexpr bool is_contiguous_along_k() { return true; }
   __device__ const T* line(int64_t i) const { return i < rows ? data + i * row_stride : nullptr; }
   __device__ int64_t depth(int64_t k) const {
     uint64_t within = uint64_t(k);
-    const int64_t run = int64_t(by_run.split(within));
+    const int64_t run = int64_t(run_divider.div_mod(within));
     return run * outer_stride + int64_t(within) * inner_stride;
   }
   __device__ OpMath<T> read(const T* line, int64_t depth) const { return line ? OpMath<T>(line[depth]) : OpMath<T>(0); }
@@ -169,13 +174,13 @@ template <class T> struct RowReader {
 template <class T> struct ImageWriter {
   T* data;
   const T* bias;  // or null
-  int64_t groups, rows, plane_step, pixel_step;
-  Divider by_pixels;
-  __device__ void put(int64_t group, int64_t row, int64_t column, OpMath<T> value) const {
+  int64_t groups, rows, channel_stride, pixel_stride;
+  Divider pixel_divider;
+  __device__ void store(int64_t group, int64_t row, int64_t column, OpMath<T> value) const {
     uint64_t pixel = uint64_t(column);
-    const int64_t image = int64_t(by_pixels.split(pixel)), channel = group * rows + row;
-    data[image * groups * rows * int64_t(by_pixels.divisor()) + channel * plane_step + int64_t(pixel) * pixel_step] =
-        T(bias ? value + OpMath<T>(bias[channel]) : value);
+    const int64_t image = int64_t(pixel_divider.div_mod(pixel)), channel = group * rows + row;
+    data[image * groups * rows * int64_t(pixel_divider.divisor()) + channel * channel_stride +
+         int64_t(pixel) * pixel_stride] = T(bias ? value + OpMath<T>(bias[channel]) : value);
   }
 };
 
@@ -183,10 +188,10 @@ template <class T> struct ImageWriter {
 template <class T> struct WeightWriter {
   T* data;
   int64_t rows, taps, channel_step, kernel_step;
-  Divider by_kernel_positions;
-  __device__ void put(int64_t group, int64_t row, int64_t column, OpMath<T> value) const {
+  Divider kernel_position_divider;
+  __device__ void store(int64_t group, int64_t row, int64_t column, OpMath<T> value) const {
     uint64_t kernel_position = uint64_t(column);
-    const int64_t channel = int64_t(by_kernel_positions.split(kernel_position));
+    const int64_t channel = int64_t(kernel_position_divider.div_mod(kernel_position));
     data[(group * rows + row) * taps + channel * channel_step + int64_t(kernel_position) * kernel_step] = T(value);
   }
 };
@@ -205,9 +210,9 @@ constexpr int kWidestTile = sizeof(OpMath<T>) == 4 ? 64 : 32;  // double has one
 
 /// Calls visitor.template operator()<T>(sizes) with the element type T. The type of `sizes` determines the integer type
 /// of indices within an image.
-template <class Visitor> void visit(const ConvCall& call, Visitor&& visitor) {
+template <class Visitor> void visit_types(const ConvCall& call, Visitor&& visitor) {
   const auto& [pass, x, w, bias, y, shape] = call;
-  visit_floating(name_of(pass), x.dtype(), [&, small = fits_int32(x, w, y, shape)]<class T>() {
+  visit_floating(pass_name(pass), x.dtype(), [&, small = fits_int32(x, w, y, shape)]<class T>() {
     small ? visitor.template operator()<T>(Sizes<int32_t>(call)) : visitor.template operator()<T>(Sizes<int64_t>(call));
   });
 }
@@ -222,70 +227,72 @@ void compute_images(const char* name, const RowReader<T>& a, const B& b, const I
 }
 
 void compute_y(const ConvCall& call) {
-  visit(call, [&]<class T, class I>(const Sizes<I>& s) {
+  visit_types(call, [&]<class T, class I>(const Sizes<I>& s) {
     const int64_t taps = s.taps(), pixels = s.y.pixels(), kernel_positions = s.kernel_positions();
-    RowReader<T> rows{call.w.data<T>(), s.y.planes, s.y.planes * taps, taps, 0, 1, Divider(taps)};
+    RowReader<T> rows{call.w.data<T>(), s.y.group_channels, s.y.group_channels * taps, taps, 0, 1, Divider(taps)};
     if (s.channels_last) {
       rows.outer_stride = 1;
-      rows.inner_stride = s.x.planes;
-      rows.by_run = Divider(kernel_positions);
+      rows.inner_stride = s.x.group_channels;
+      rows.run_divider = Divider(kernel_positions);
     }
     const PixelColumns<T, I, Patches<T, I, false>> columns{{call.x.data<T>(), s}};
-    const ImageWriter<T> writer{call.y.data<T>(), call.bias.defined() ? call.bias.data<T>() : nullptr,
-                                s.groups,         s.y.planes,
-                                s.y.plane_step,   s.y.pixel_step,
-                                s.y.by_pixels};
-    compute_images<T, I>(name_of(call.pass), rows, columns, writer,
-                         choose_tiling(s.groups, s.y.planes, s.images * pixels, taps, kWidestTile<T>), call.x.device());
+    const ImageWriter<T> writer{call.y.data<T>(),   call.bias.defined() ? call.bias.data<T>() : nullptr,
+                                s.groups,           s.y.group_channels,
+                                s.y.channel_stride, s.y.pixel_stride,
+                                s.y.pixel_divider};
+    compute_images<T, I>(pass_name(call.pass), rows, columns, writer,
+                         choose_tiling(s.groups, s.y.group_channels, s.images * pixels, taps, kWidestTile<T>),
+                         call.x.device());
   });
 }
 
 void compute_dx(const ConvCall& call) {
-  visit(call, [&]<class T, class I>(const Sizes<I>& s) {
+  visit_types(call, [&]<class T, class I>(const Sizes<I>& s) {
     const int64_t taps = s.taps(), kernel_positions = s.kernel_positions();
-    RowReader<T> rows{call.w.data<T>(),         s.x.planes, s.y.planes * taps, kernel_positions, taps, 1,
-                      Divider(kernel_positions)};
+    RowReader<T> rows{
+        call.w.data<T>(),         s.x.group_channels, s.y.group_channels * taps, kernel_positions, taps, 1,
+        Divider(kernel_positions)};
     if (s.channels_last) {
       rows.row_stride = 1;
-      rows.inner_stride = s.x.planes;
+      rows.inner_stride = s.x.group_channels;
     }
     const PixelColumns<T, I, Patches<T, I, true>> columns{{call.y.data<T>(), s}};
-    const ImageWriter<T> writer{call.x.data<T>(), nullptr,        s.groups,     s.x.planes,
-                                s.x.plane_step,   s.x.pixel_step, s.x.by_pixels};
-    compute_images<T, I>(
-        name_of(call.pass), rows, columns, writer,
-        choose_tiling(s.groups, s.x.planes, s.images * s.x.pixels(), s.y.planes * kernel_positions, kWidestTile<T>),
-        call.x.device());
+    const ImageWriter<T> writer{call.x.data<T>(),   nullptr,          s.groups,         s.x.group_channels,
+                                s.x.channel_stride, s.x.pixel_stride, s.x.pixel_divider};
+    compute_images<T, I>(pass_name(call.pass), rows, columns, writer,
+                         choose_tiling(s.groups, s.x.group_channels, s.images * s.x.pixels(),
+                                       s.y.group_channels * kernel_positions, kWidestTile<T>),
+                         call.x.device());
   });
 }
 
 void compute_dw(const ConvCall& call) {
-  visit(call, [&]<class T, class I>(const Sizes<I>& s) {
-    const int64_t taps = s.taps(), pixels = s.y.pixels(), image = s.y.planes * pixels;
-    RowReader<T> rows{call.y.data<T>(), s.y.planes, image, pixels, s.groups * image, 1, Divider(pixels)};
+  visit_types(call, [&]<class T, class I>(const Sizes<I>& s) {
+    const int64_t taps = s.taps(), pixels = s.y.pixels(), image = s.y.group_channels * pixels;
+    RowReader<T> rows{call.y.data<T>(), s.y.group_channels, image, pixels, s.groups * image, 1, Divider(pixels)};
     if (s.channels_last) {
-      rows.group_stride = s.y.planes;
+      rows.group_stride = s.y.group_channels;
       rows.row_stride = 1;
-      rows.inner_stride = s.y.pixel_step;
+      rows.inner_stride = s.y.pixel_stride;
     }
     const TapColumns<T, I, Patches<T, I, false>> columns{{call.x.data<T>(), s}};
     const int64_t kernel_positions = s.kernel_positions();
-    WeightWriter<T> writer{call.w.data<T>(), s.y.planes, taps, kernel_positions, 1, Divider(kernel_positions)};
+    WeightWriter<T> writer{call.w.data<T>(), s.y.group_channels, taps, kernel_positions, 1, Divider(kernel_positions)};
     if (s.channels_last) {
       writer.channel_step = 1;
-      writer.kernel_step = s.x.planes;
+      writer.kernel_step = s.x.group_channels;
     }
-    const Tiling t = choose_tiling(s.groups, s.y.planes, taps, s.images * pixels, kWidestTile<T>);
+    const Tiling t = choose_tiling(s.groups, s.y.group_channels, taps, s.images * pixels, kWidestTile<T>);
     if constexpr (sizeof(I) == 4)  // the tiles of a depthwise convolution would be nearly empty
-      if (s.y.planes * taps >= 32)
-        return launch_tiles<OpMath<T>, kWidestTile<T>>(name_of(call.pass), rows, columns, writer, t, call.x.device());
-    launch_dots<OpMath<T>>(name_of(call.pass), rows, columns, writer, t, call.x.device());
+      if (s.y.group_channels * taps >= 32)
+        return launch_tiles<OpMath<T>, kWidestTile<T>>(pass_name(call.pass), rows, columns, writer, t, call.x.device());
+    launch_dots<OpMath<T>>(pass_name(call.pass), rows, columns, writer, t, call.x.device());
   });
 }
 
-constexpr Implementation<bool, ConvCall> kConvolutions[] = {
-    {"cuDNN", always, cudnn_convolution},
-    {"own kernels", always, native_convolution},
+constexpr Implementation<bool, ConvCall> kConvImplementations[] = {
+    {"cuDNN", supports_every_problem, cudnn_convolution},
+    {"own kernels", supports_every_problem, native_convolution},
 };
 }  // namespace
 
@@ -296,16 +303,16 @@ bool native_convolution(const ConvCall& call) {
   return true;
 }
 
-std::span<const Implementation<bool, ConvCall>> conv_implementations() { return kConvolutions; }
+std::span<const Implementation<bool, ConvCall>> conv_implementations() { return kConvImplementations; }
 
 void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
-  run_first_supported<kConvolutions>(ConvCall{ConvPass::forward, x, w, bias, y, shape});
+  run_first_supported<kConvImplementations>(ConvCall{ConvPass::forward, x, w, bias, y, shape});
 }
 void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
-  run_first_supported<kConvolutions>(ConvCall{ConvPass::backward_input, dx, w, Tensor(), dy, shape});
+  run_first_supported<kConvImplementations>(ConvCall{ConvPass::backward_input, dx, w, Tensor(), dy, shape});
 }
 void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
-  run_first_supported<kConvolutions>(ConvCall{ConvPass::backward_weight, x, dw, Tensor(), dy, shape});
+  run_first_supported<kConvImplementations>(ConvCall{ConvPass::backward_weight, x, dw, Tensor(), dy, shape});
 }
 
 }  // namespace tandem::kernels::cuda

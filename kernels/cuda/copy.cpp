@@ -47,8 +47,8 @@ bool prepare_transpose(PlannedElements& elements) {
 
 void copy(const Tensor& x, Tensor& y) {
   if (y.numel() == 0) return;
-  const bool same_layout =
-      (x.is_contiguous() && y.is_contiguous()) || (x.strides() == y.strides() && core::is_dense(*x.impl()));
+  const bool same_layout = (x.is_contiguous() && y.is_contiguous()) ||
+                           (x.strides() == y.strides() && core::is_non_overlapping_and_dense(*x.impl()));
   if (x.dtype() == y.dtype() && x.sizes() == y.sizes() && same_layout) {
     // nothing to do for a copy of a tensor to itself, which the CUDA runtime rejects
     if (x.raw_data() == y.raw_data()) return;

@@ -5,14 +5,14 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-template <class T> struct Same {
+template <class T> struct Identity {
   TANDEM_HD T operator()(T x) const { return x; }
 };
 /// Converts an element as PyTorch does: to bool by x != 0; to integers by conversion to int64, then truncation to the
 /// lower bits; to half types by conversion to float first.
 template <class C, class Result> struct Convert {
   TANDEM_HD Result operator()(C x) const {
-    if constexpr (math::kSame<Result, bool>)
+    if constexpr (math::kIsSameType<Result, bool>)
       return x != C(0);
     else
       return Result(x);
@@ -70,14 +70,14 @@ __global__ void __launch_bounds__(kElementThreads) where_kernel(ElementPlan plan
 }
 
 template <class C, class Result> constexpr ElementKernel kCast = cast_kernel<C, Result>;
-template <class C> constexpr CastKernelTable cast_table() {
+template <class C> constexpr CastKernelTable cast_kernels() {
   return {kCast<C, float>, kCast<C, double>, kCast<C, int64_t>, kCast<C, int32_t>, kCast<C, bool>};
 }
 
 }  // namespace
 
-constinit const CastKernelTable cast_from_float32 = cast_table<float>(), cast_from_float64 = cast_table<double>(),
-                                cast_from_int64 = cast_table<int64_t>();
-constinit const ElementKernel copy_bits = elementwise_kernel<Same<Bits>, Bits, 1>, where_bits = where_kernel;
+constinit const CastKernelTable cast_from_float32 = cast_kernels<float>(), cast_from_float64 = cast_kernels<double>(),
+                                cast_from_int64 = cast_kernels<int64_t>();
+constinit const ElementKernel copy_bits = elementwise_kernel<Identity<Bits>, Bits, 1>, where_bits = where_kernel;
 
 }  // namespace tandem::kernels::cuda

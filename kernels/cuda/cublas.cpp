@@ -17,11 +17,11 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Memory layout of a matrix: row-major, or column-major if `transposed`. `leading` is the leading dimension, in
-/// elements.
+/// Memory layout of a matrix: row-major, or column-major if `transposed`. `leading_dimension` is the leading dimension,
+/// in elements.
 struct Layout {
   bool transposed;
-  int64_t leading;
+  int64_t leading_dimension;
 };
 /// Returns the memory layout of the last two dimensions, or nullopt if neither of them is contiguous.
 std::optional<Layout> layout_of(const Tensor& t) {
@@ -47,7 +47,7 @@ struct Problem {
   int64_t batch, m, n, k;
   struct Factor {
     bool transposed;
-    int64_t leading, batch_stride;
+    int64_t leading_dimension, batch_stride;
     int alignment;
     auto operator<=>(const Factor&) const = default;
   } a, b;
@@ -57,12 +57,12 @@ struct Problem {
   auto operator<=>(const Problem&) const = default;
 };
 /// Operands of the product, for error messages.
-struct Call {
+struct MatmulOperands {
   const Tensor& a;
   const Tensor& b;
 };
 
-void check(cublasStatus_t status, const Call& call) {
+void check_status(cublasStatus_t status, const MatmulOperands& call) {
   TANDEM_CHECK_AS(CudaError, status == CUBLAS_STATUS_SUCCESS, "matmul of ", call.a.sizes(), " and ", call.b.sizes(),
                   " in ", call.a.dtype(), " on ", call.a.device(),
                   " failed in cuBLASLt: ", cublasLtGetStatusString(status), " (", cublasLtGetStatusName(status), ")");
@@ -81,52 +81,54 @@ cudaDataType_t scale_type(const Problem& p) { return p.dtype == kFloat64 ? CUDA_
 /// Returns the type in which products are summed: float for half types.
 cublasComputeType_t compute_type(const Problem& p) {
   if (p.dtype == kFloat64) return CUBLAS_COMPUTE_64F;
-  if (is_half(p.dtype)) return CUBLAS_COMPUTE_32F;
+  if (is_reduced_floating_point(p.dtype)) return CUBLAS_COMPUTE_32F;
   return p.precision == Float32Precision::highest ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_FAST_TF32;
 }
 
 /// Descriptors for one problem (a combination of shapes, dtype and layout), and the chosen algorithm.
 struct Plan {
-  Plan(const Problem& p, const Call& call);
+  Plan(const Problem& p, const MatmulOperands& call);
   Plan(const Plan&) = delete;
   ~Plan() {
     for (cublasLtMatrixLayout_t layout : {first_layout, second_layout, result_layout})
       if (layout) cublasLtMatrixLayoutDestroy(layout);
     if (operation) cublasLtMatmulDescDestroy(operation);
   }
-  template <class T> void set(cublasLtMatmulDescAttributes_t attribute, const T& value, const Call& call) {
-    check(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value), call);
+  template <class T> void set(cublasLtMatmulDescAttributes_t attribute, const T& value, const MatmulOperands& call) {
+    check_status(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value), call);
   }
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first_layout = nullptr, second_layout = nullptr, result_layout = nullptr;
-  bool searched = false;  // whether this plan already searched for an algorithm
+  bool has_searched = false;  // whether this plan already searched for an algorithm
   // nullopt: no search so far, or cuBLASLt has no algorithm for this problem
-  std::optional<cublasLtMatmulHeuristicResult_t> chosen;
+  std::optional<cublasLtMatmulHeuristicResult_t> algorithm;
 };
 
-cublasLtMatrixLayout_t make_layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t leading, int64_t batch,
-                                   int64_t batch_stride, const Call& call) {
+cublasLtMatrixLayout_t make_layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t leading_dimension,
+                                   int64_t batch, int64_t batch_stride, const MatmulOperands& call) {
   cublasLtMatrixLayout_t layout = nullptr;
-  check(cublasLtMatrixLayoutCreate(&layout, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), leading),
-        call);
+  check_status(cublasLtMatrixLayoutCreate(&layout, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns),
+                                          leading_dimension),
+               call);
   const auto count = static_cast<int32_t>(batch);
-  check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count), call);
-  check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &batch_stride,
-                                         sizeof batch_stride),
-        call);
+  check_status(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
+               call);
+  check_status(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &batch_stride,
+                                                sizeof batch_stride),
+               call);
   return layout;
 }
 
-Plan::Plan(const Problem& p, const Call& call) {
+Plan::Plan(const Problem& p, const MatmulOperands& call) {
   const cudaDataType_t type = data_type(p);
-  check(cublasLtMatmulDescCreate(&operation, compute_type(p), scale_type(p)), call);
+  check_status(cublasLtMatmulDescCreate(&operation, compute_type(p), scale_type(p)), call);
   set(CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
   set(CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT, call);
   // cuBLASLt reads a row-major matrix as its column-major transpose.
   const auto layout = [&](const Problem::Factor& f, int64_t rows, int64_t columns) {
-    return f.transposed ? make_layout(type, rows, columns, f.leading, p.batch, f.batch_stride, call)
-                        : make_layout(type, columns, rows, f.leading, p.batch, f.batch_stride, call);
+    return f.transposed ? make_layout(type, rows, columns, f.leading_dimension, p.batch, f.batch_stride, call)
+                        : make_layout(type, columns, rows, f.leading_dimension, p.batch, f.batch_stride, call);
   };
   first_layout = layout(p.b, p.k, p.n);
   second_layout = layout(p.a, p.m, p.k);
@@ -150,8 +152,8 @@ struct Context {
 
 /// Runs `algorithm`, which writes the product to `to`. Returns false if cuBLASLt does not support the algorithm, which
 /// can happen even if cuBLASLt's heuristic suggested it.
-bool run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristicResult_t& algorithm, const Call& call,
-         const Tensor& c, void* to) {
+bool run_algorithm(const Context& context, const Plan& plan, const cublasLtMatmulHeuristicResult_t& algorithm,
+                   const MatmulOperands& call, const Tensor& c, void* to) {
   Tensor workspace;  // released in stream order
   if (algorithm.workspaceSize > 0)
     workspace = core::empty({static_cast<int64_t>(algorithm.workspaceSize)}, kUInt8, c.device());
@@ -165,19 +167,20 @@ bool run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristic
       plan.result_layout, to, plan.result_layout, &algorithm.algo, workspace.defined() ? workspace.raw_data() : nullptr,
       algorithm.workspaceSize, reinterpret_cast<cudaStream_t>(stream));
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return false;
-  check(status, call);
+  check_status(status, call);
   return true;
 }
 
 /// Returns up to `wanted` algorithms that cuBLASLt's heuristic suggests, in order of estimated speed.
 std::vector<cublasLtMatmulHeuristicResult_t> suggested_algorithms(const Context& context, const Plan& plan,
-                                                                  const Problem& p, int wanted, const Call& call) {
+                                                                  const Problem& p, int wanted,
+                                                                  const MatmulOperands& call) {
   cublasLtMatmulPreference_t preference = nullptr;
-  check(cublasLtMatmulPreferenceCreate(&preference), call);
+  check_status(cublasLtMatmulPreferenceCreate(&preference), call);
   const std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, cublasStatus_t (*)(cublasLtMatmulPreference_t)> owner(
       preference, cublasLtMatmulPreferenceDestroy);
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
-    check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value), call);
+    check_status(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value), call);
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(context.workspace_limit));
   // If k is split, partial sums must be added in a separate step, whose order is fixed.
@@ -192,7 +195,7 @@ std::vector<cublasLtMatmulHeuristicResult_t> suggested_algorithms(const Context&
       cublasLtMatmulAlgoGetHeuristic(context.handle, plan.operation, plan.first_layout, plan.second_layout,
                                      plan.result_layout, plan.result_layout, preference, wanted, found.data(), &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
-  check(status, call);
+  check_status(status, call);
   found.resize(static_cast<size_t>(count));
   std::erase_if(found, [](const auto& each) { return each.state != CUBLAS_STATUS_SUCCESS; });
   return found;
@@ -202,16 +205,16 @@ std::vector<cublasLtMatmulHeuristicResult_t> suggested_algorithms(const Context&
 /// The runs write to scratch memory.
 std::optional<cublasLtMatmulHeuristicResult_t> find_fastest(const Context& context, const Plan& plan,
                                                             const std::vector<cublasLtMatmulHeuristicResult_t>& found,
-                                                            const Call& call, const Tensor& c) {
+                                                            const MatmulOperands& call, const Tensor& c) {
   const Tensor scratch = core::empty(c.sizes(), c.dtype(), c.device());
   const tandem::cuda::Stream stream = tandem::cuda::current_stream(c.device());
   float best_time = INFINITY;
   std::optional<cublasLtMatmulHeuristicResult_t> best;
   for (const cublasLtMatmulHeuristicResult_t& each : found) {
-    if (!run(context, plan, each, call, c, scratch.raw_data())) continue;
+    if (!run_algorithm(context, plan, each, call, c, scratch.raw_data())) continue;
     tandem::cuda::Event start(true), end(true);
     start.record(stream);
-    for (int round = 0; round < 3; ++round) run(context, plan, each, call, c, scratch.raw_data());
+    for (int round = 0; round < 3; ++round) run_algorithm(context, plan, each, call, c, scratch.raw_data());
     end.record(stream);
     end.synchronize();
     const float time = start.elapsed_time(end);
@@ -226,7 +229,7 @@ std::optional<cublasLtMatmulHeuristicResult_t> find_fastest(const Context& conte
 }  // namespace
 
 bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
-  const Call call{a, b};
+  const MatmulOperands call{a, b};
   const int64_t batch = c.size(0), k = a.size(2);
   const std::optional<Layout> a_layout = layout_of(a), b_layout = layout_of(b);
   if (c.numel() == 0 || k == 0 || batch > INT32_MAX || !a_layout || !b_layout) return false;
@@ -234,17 +237,18 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
       b.device() != c.device())
     return false;
   const ThreadContext& rank = ThreadContext::current();
-  const Problem problem{c.dtype(),
-                        rank.float32_precision,
-                        rank.deterministic_algorithms,
-                        bias.defined(),
-                        batch,
-                        c.size(1),
-                        c.size(2),
-                        k,
-                        {a_layout->transposed, a_layout->leading, batch == 1 ? 0 : a.stride(0), alignment_of(a)},
-                        {b_layout->transposed, b_layout->leading, batch == 1 ? 0 : b.stride(0), alignment_of(b)},
-                        std::min(alignment_of(c), bias.defined() ? alignment_of(bias) : alignment_of(c))};
+  const Problem problem{
+      c.dtype(),
+      rank.float32_precision,
+      rank.deterministic_algorithms,
+      bias.defined(),
+      batch,
+      c.size(1),
+      c.size(2),
+      k,
+      {a_layout->transposed, a_layout->leading_dimension, batch == 1 ? 0 : a.stride(0), alignment_of(a)},
+      {b_layout->transposed, b_layout->leading_dimension, batch == 1 ? 0 : b.stride(0), alignment_of(b)},
+      std::min(alignment_of(c), bias.defined() ? alignment_of(bias) : alignment_of(c))};
   const gpu::DeviceGuard guard(c.device().index());
   Context& context = HandlePool<Context>::for_this_thread(c.device());
   auto at = context.plans.find(problem);
@@ -254,20 +258,20 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
   }
   Plan& plan = at->second;
   if (bias.defined()) plan.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data(), call);
-  if (!plan.searched) {
+  if (!plan.has_searched) {
     // During stream capture, nothing can be timed. If the first call with this problem is captured, it uses the
     // heuristic's first suggestion.
     const bool times = !problem.deterministic && !tandem::cuda::is_current_stream_capturing();
     const auto found = suggested_algorithms(context, plan, problem, times ? 8 : 1, call);
     if (times)
-      plan.chosen = find_fastest(context, plan, found, call, c);
+      plan.algorithm = find_fastest(context, plan, found, call, c);
     else if (!found.empty())
-      plan.chosen = found[0];
-    plan.searched = true;
+      plan.algorithm = found[0];
+    plan.has_searched = true;
   }
-  if (!plan.chosen) return false;
-  if (run(context, plan, *plan.chosen, call, c, c.raw_data())) return true;
-  plan.chosen.reset();
+  if (!plan.algorithm) return false;
+  if (run_algorithm(context, plan, *plan.algorithm, call, c, c.raw_data())) return true;
+  plan.algorithm.reset();
   return false;
 }
 

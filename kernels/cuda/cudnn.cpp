@@ -29,8 +29,8 @@ struct Problem {
   ConvShape shape;
   auto operator<=>(const Problem&) const = default;
 };
-void check(cudnnStatus_t status, const ConvCall& call) {
-  TANDEM_CHECK_AS(CudaError, status == CUDNN_STATUS_SUCCESS, name_of(call.pass), " of ", call.x.sizes(),
+void check_status(cudnnStatus_t status, const ConvCall& call) {
+  TANDEM_CHECK_AS(CudaError, status == CUDNN_STATUS_SUCCESS, pass_name(call.pass), " of ", call.x.sizes(),
                   " with weights ", call.w.sizes(), " to ", call.y.sizes(), " in ", call.x.dtype(), " on ",
                   call.x.device(), " failed in cuDNN: ", cudnnGetErrorString(status));
 }
@@ -62,7 +62,7 @@ cudnnDataType_t data_type(const Problem& p) {
 /// Returns the type in which products are summed: float for half types.
 cudnnDataType_t compute_type(const Problem& p) { return p.dtype == kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT; }
 cudnnMathType_t math_type(const Problem& p) {
-  if (is_half(p.dtype)) return CUDNN_TENSOR_OP_MATH;
+  if (is_reduced_floating_point(p.dtype)) return CUDNN_TENSOR_OP_MATH;
   return p.precision == Float32Precision::highest ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
 /// Returns algorithms in order of preference, or none if Tandem's own kernel is faster. All of them add in a fixed
@@ -73,7 +73,8 @@ cudnnMathType_t math_type(const Problem& p) {
 std::vector<int> heuristic_algorithms(const Problem& p) {
   const double taps = double(p.w[1]) * p.w[2] * p.w[3];
   const double products = taps * p.y[0] * p.y[1] * p.y[2] * p.y[3];
-  const bool half = is_half(p.dtype), full = p.dtype == kFloat32 && p.precision == Float32Precision::highest;
+  const bool half = is_reduced_floating_point(p.dtype),
+             full = p.dtype == kFloat32 && p.precision == Float32Precision::highest;
   const bool measured = p.shape.groups == 1 && (half || full);
   const std::vector<int> precomputed = {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
                                         CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM},
@@ -104,7 +105,7 @@ struct Plan {
   cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
   cudnnFilterDescriptor_t w = nullptr;
   cudnnConvolutionDescriptor_t convolution = nullptr;
-  bool searched = false;         // whether this plan already searched for an algorithm
+  bool has_searched = false;     // whether this plan already searched for an algorithm
   std::optional<int> algorithm;  // cuDNN's algorithm; nullopt: use Tandem's own kernels
   size_t workspace_bytes = 0;
 };
@@ -113,23 +114,23 @@ Plan::Plan(const Problem& p, const ConvCall& call) {
   const cudnnDataType_t type = data_type(p);
   const cudnnTensorFormat_t format = p.shape.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
   const auto tensor = [&](cudnnTensorDescriptor_t& descriptor, int n, int c, int h, int width) {
-    check(cudnnCreateTensorDescriptor(&descriptor), call);
-    check(cudnnSetTensor4dDescriptor(descriptor, format, type, n, c, h, width), call);
+    check_status(cudnnCreateTensorDescriptor(&descriptor), call);
+    check_status(cudnnSetTensor4dDescriptor(descriptor, format, type, n, c, h, width), call);
   };
   tensor(x, p.x[0], p.x[1], p.x[2], p.x[3]);
   tensor(y, p.y[0], p.y[1], p.y[2], p.y[3]);
   tensor(bias, 1, p.y[1], 1, 1);
-  check(cudnnCreateFilterDescriptor(&w), call);
-  check(cudnnSetFilter4dDescriptor(w, type, format, p.w[0], p.w[1], p.w[2], p.w[3]), call);
+  check_status(cudnnCreateFilterDescriptor(&w), call);
+  check_status(cudnnSetFilter4dDescriptor(w, type, format, p.w[0], p.w[1], p.w[2], p.w[3]), call);
   const auto pair = [](const int64_t(&values)[2], int i) { return static_cast<int>(values[i]); };
   const ConvShape& s = p.shape;
-  check(cudnnCreateConvolutionDescriptor(&convolution), call);
-  check(cudnnSetConvolution2dDescriptor(convolution, pair(s.padding, 0), pair(s.padding, 1), pair(s.stride, 0),
-                                        pair(s.stride, 1), pair(s.dilation, 0), pair(s.dilation, 1),
-                                        CUDNN_CROSS_CORRELATION, compute_type(p)),
-        call);
-  check(cudnnSetConvolutionGroupCount(convolution, static_cast<int>(s.groups)), call);
-  check(cudnnSetConvolutionMathType(convolution, math_type(p)), call);
+  check_status(cudnnCreateConvolutionDescriptor(&convolution), call);
+  check_status(cudnnSetConvolution2dDescriptor(convolution, pair(s.padding, 0), pair(s.padding, 1), pair(s.stride, 0),
+                                               pair(s.stride, 1), pair(s.dilation, 0), pair(s.dilation, 1),
+                                               CUDNN_CROSS_CORRELATION, compute_type(p)),
+               call);
+  check_status(cudnnSetConvolutionGroupCount(convolution, static_cast<int>(s.groups)), call);
+  check_status(cudnnSetConvolutionMathType(convolution, math_type(p)), call);
 }
 
 struct Context {
@@ -176,7 +177,7 @@ void choose_algorithm(cudnnHandle_t handle, Plan& plan, const Problem& p, const 
     plan.workspace_bytes = bytes;
     return;
   }
-  check(failed, call);
+  check_status(failed, call);
 }
 
 Tensor allocate_workspace(size_t bytes, Device device) {
@@ -198,13 +199,13 @@ void benchmark_algorithms(cudnnHandle_t handle, Plan& plan, const Problem& p, co
   }
   const auto use_first = [&](cudnnStatus_t status, int count, const auto* results) {
     if (is_unsupported(status)) return;
-    check(status, call);
+    check_status(status, call);
     for (int i = 0; i < count; ++i) {  // fastest first
       if (results[i].status != CUDNN_STATUS_SUCCESS) continue;
       if (math_type(p) == CUDNN_FMA_MATH && results[i].mathType != CUDNN_FMA_MATH) continue;  // it would round to TF32
       plan.algorithm = results[i].algo;
       plan.workspace_bytes = results[i].memory;
-      check(cudnnSetConvolutionMathType(plan.convolution, results[i].mathType), call);
+      check_status(cudnnSetConvolutionMathType(plan.convolution, results[i].mathType), call);
       return;
     }
   };
@@ -232,7 +233,7 @@ void benchmark_algorithms(cudnnHandle_t handle, Plan& plan, const Problem& p, co
   if (!plan.algorithm) choose_algorithm(handle, plan, p, call);
 }
 
-cudnnStatus_t run(cudnnHandle_t handle, const Plan& plan, const ConvCall& call) {
+cudnnStatus_t run_convolution(cudnnHandle_t handle, const Plan& plan, const ConvCall& call) {
   const float one32 = 1, zero32 = 0;
   const double one64 = 1, zero64 = 0;
   const bool wide = call.x.dtype() == kFloat64;
@@ -261,7 +262,7 @@ void add_bias(cudnnHandle_t handle, const Plan& plan, const ConvCall& call) {
   const float one32 = 1;
   const double one64 = 1;
   const void* const one = call.x.dtype() == kFloat64 ? static_cast<const void*>(&one64) : &one32;
-  check(cudnnAddTensor(handle, one, plan.bias, call.bias.raw_data(), one, plan.y, call.y.raw_data()), call);
+  check_status(cudnnAddTensor(handle, one, plan.bias, call.bias.raw_data(), one, plan.y, call.y.raw_data()), call);
 }
 
 /// Returns the sizes of t as int, the type that cuDNN takes; nullopt if t is empty or has too many elements.
@@ -285,28 +286,28 @@ bool cudnn_convolution(const ConvCall& call) {
   const gpu::DeviceGuard guard(device.index());
   Context& context = HandlePool<Context>::for_this_thread(device);
   const gpu::StreamHandle stream = tandem::cuda::current_stream(device).handle();
-  check(cudnnSetStream(context.handle, reinterpret_cast<cudaStream_t>(stream)), call);
+  check_status(cudnnSetStream(context.handle, reinterpret_cast<cudaStream_t>(stream)), call);
   auto at = context.plans.find(problem);
   if (at == context.plans.end()) {
     if (context.plans.size() >= 4096) context.plans.clear();  // limits the memory of plans if shapes rarely repeat
     at = context.plans.try_emplace(problem, problem, call).first;
   }
   Plan& plan = at->second;
-  if (!plan.searched) {
+  if (!plan.has_searched) {
     // During stream capture, nothing can be timed, so the heuristic chooses the algorithm.
     if (problem.deterministic || tandem::cuda::is_current_stream_capturing())
       choose_algorithm(context.handle, plan, problem, call);
     else
       benchmark_algorithms(context.handle, plan, problem, call);
-    plan.searched = true;
+    plan.has_searched = true;
   }
   if (!plan.algorithm) return false;
-  const cudnnStatus_t status = run(context.handle, plan, call);
+  const cudnnStatus_t status = run_convolution(context.handle, plan, call);
   if (is_unsupported(status)) {
     plan.algorithm.reset();
     return false;
   }
-  check(status, call);
+  check_status(status, call);
   if (call.bias.defined()) add_bias(context.handle, plan, call);
   return true;
 }

@@ -11,24 +11,24 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Scan along a dimension of n elements, which is cut into `pieces` chunks of `length` elements. Positions are counted
-/// in the direction of the scan: if `reverse`, position i is element n - 1 - i.
-struct Scan {
-  int64_t n, inner, pieces, length;
+/// Scan along a dimension of n elements, which is cut into `num_chunks` chunks of `length` elements. Positions are
+/// counted in the direction of the scan: if `reverse`, position i is element n - 1 - i.
+struct ScanShape {
+  int64_t n, inner, num_chunks, length;
   bool reverse;
 };
 /// Number of consecutive elements of a tile that one thread scans.
-template <class T> inline constexpr int kRun = sizeof(T) == 8 ? 4 : 8;
+template <class T> inline constexpr int kScanElementsPerThread = sizeof(T) == 8 ? 4 : 8;
 
 /// Returns the sum of `value` over the lanes with smaller numbers, and sets `total` to the sum over the whole warp.
 template <class A> __device__ A warp_exclusive_sum(A value, A& total) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   for (int step = 1; step < kWarpSize; step *= 2) {
-    const A below = __shfl_up_sync(kFullWarp, value, static_cast<unsigned>(step));
+    const A below = __shfl_up_sync(kFullWarpMask, value, static_cast<unsigned>(step));
     if (lane >= step) value = math::add(value, below);
   }
-  total = __shfl_sync(kFullWarp, value, kWarpSize - 1);
-  const A below = __shfl_up_sync(kFullWarp, value, 1u);
+  total = __shfl_sync(kFullWarpMask, value, kWarpSize - 1);
+  const A below = __shfl_up_sync(kFullWarpMask, value, 1u);
   return lane > 0 ? below : A(0);
 }
 /// Returns the sum of `value` over the threads of the row with smaller numbers, and sets `total` to the sum over all
@@ -54,12 +54,13 @@ template <class A> __device__ A team_exclusive_sum(A value, A& total) {
 /// `totals`. Otherwise writes the running sums to y, starting from carries[unit - 1].
 template <class T>
 __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumulate<T>* totals,
-                            const Accumulate<T>* carries, int64_t units, Scan scan, bool aligned) {
+                            const Accumulate<T>* carries, int64_t units, ScanShape scan, bool aligned) {
   using A = Accumulate<T>;
-  constexpr int kWidth = kRun<T>;
+  constexpr int kWidth = kScanElementsPerThread<T>;
   const int64_t unit = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (unit >= units) return;  // only whole warps return here: if a block has several rows, each row has one warp
-  const int64_t row = quotient(unit, scan.pieces), chunk = unit - row * scan.pieces, first = chunk * scan.length;
+  const int64_t row = quotient(unit, scan.num_chunks), chunk = unit - row * scan.num_chunks,
+                first = chunk * scan.length;
   const int64_t count = math::min(scan.n - first, scan.length), tile = int64_t(blockDim.x) * kWidth;
   A carry = carries && chunk > 0 ? carries[unit - 1] : A(0);
   for (int64_t base = 0; base < count; base += tile) {
@@ -95,13 +96,14 @@ __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumula
 /// Version of cumsum_rows for inner > 1: a thread scans one column of one chunk.
 template <class T>
 __global__ void cumsum_columns(const T* __restrict__ x, T* __restrict__ y, Accumulate<T>* totals,
-                               const Accumulate<T>* carries, int64_t threads, Scan scan) {
+                               const Accumulate<T>* carries, int64_t threads, ScanShape scan) {
   using A = Accumulate<T>;
   constexpr int kLoads = 4;
   const int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= threads) return;
   const int64_t unit = quotient(at, scan.inner), column = at - unit * scan.inner;
-  const int64_t outer = quotient(unit, scan.pieces), chunk = unit - outer * scan.pieces, first = chunk * scan.length;
+  const int64_t outer = quotient(unit, scan.num_chunks), chunk = unit - outer * scan.num_chunks,
+                first = chunk * scan.length;
   const int64_t count = math::min(scan.n - first, scan.length), step = scan.reverse ? -scan.inner : scan.inner;
   const int64_t start = (outer * scan.n + (scan.reverse ? scan.n - 1 - first : first)) * scan.inner + column;
   A sum = carries && chunk > 0 ? carries[at - scan.inner] : A(0);
@@ -121,33 +123,35 @@ __global__ void cumsum_columns(const T* __restrict__ x, T* __restrict__ y, Accum
 template <class T>
 void scan_rows(const T* x, T* y, int64_t outer, int64_t n, int64_t inner, bool reverse, Device device) {
   using A = Accumulate<T>;
-  constexpr int64_t kPieceThreads = 131072, kTile = 256 * kRun<T>;
-  Scan scan{n, inner, 1, n, reverse};
+  constexpr int64_t kPieceThreads = 131072, kTile = 256 * kScanElementsPerThread<T>;
+  ScanShape scan{n, inner, 1, n, reverse};
   if (inner == 1 && n > 4 * kTile && outer < 512)
     scan.length = ceil_div(std::clamp<int64_t>(ceil_div(n * outer, 1024), kTile, 16 * kTile), kTile) * kTile;
   else if (inner > 1 && n > 256 && outer * inner < kPieceThreads / 2)
     scan.length = std::max<int64_t>(ceil_div(n * outer * inner, kPieceThreads), 64);
-  scan.pieces = ceil_div(n, scan.length);
-  const int64_t units = outer * scan.pieces;
+  scan.num_chunks = ceil_div(n, scan.length);
+  const int64_t units = outer * scan.num_chunks;
   const auto pass = [&](A* totals, const A* carries) {
     if (inner == 1) {
-      const bool block_each = scan.length > 4 * kWarpSize * kRun<T>;
-      const dim3 block = block_each ? dim3(256) : team_block(kWarpSize, units, 128);
-      const bool aligned =
-          n % kRun<T> == 0 && is_aligned(x, sizeof(Pack<T, kRun<T>>)) && is_aligned(y, sizeof(Pack<T, kRun<T>>));
-      launch("cumsum", cumsum_rows<T>, {checked_grid(ceil_div(units, block.y)), block}, device, x, y, totals, carries,
-             units, scan, aligned);
+      const bool block_each = scan.length > 4 * kWarpSize * kScanElementsPerThread<T>;
+      const dim3 block = block_each ? dim3(256) : team_block_dim(kWarpSize, units, 128);
+      const bool aligned = n % kScanElementsPerThread<T> == 0 &&
+                           is_aligned(x, sizeof(Pack<T, kScanElementsPerThread<T>>)) &&
+                           is_aligned(y, sizeof(Pack<T, kScanElementsPerThread<T>>));
+      launch("cumsum", cumsum_rows<T>, {checked_grid_size(ceil_div(units, block.y)), block}, device, x, y, totals,
+             carries, units, scan, aligned);
     } else {
-      const int64_t threads = units * inner, block = power_of_two(threads, 32, 256);
-      launch("cumsum", cumsum_columns<T>, {checked_grid(ceil_div(threads, block)), dim3(static_cast<unsigned>(block))},
-             device, x, y, totals, carries, threads, scan);
+      const int64_t threads = units * inner, block = next_power_of_two(threads, 32, 256);
+      launch("cumsum", cumsum_columns<T>,
+             {checked_grid_size(ceil_div(threads, block)), dim3(static_cast<unsigned>(block))}, device, x, y, totals,
+             carries, threads, scan);
     }
   };
-  if (scan.pieces == 1) return pass(nullptr, nullptr);
+  if (scan.num_chunks == 1) return pass(nullptr, nullptr);
   const Tensor totals = core::empty({units * inner}, dtype_of<A>(), device);
   const Tensor carries = core::empty({units * inner}, dtype_of<A>(), device);
   pass(totals.data<A>(), nullptr);
-  scan_rows<A>(totals.data<A>(), carries.data<A>(), outer, scan.pieces, inner, false, device);
+  scan_rows<A>(totals.data<A>(), carries.data<A>(), outer, scan.num_chunks, inner, false, device);
   pass(nullptr, carries.data<A>());
 }
 

@@ -20,9 +20,9 @@ template <class U> class DividerOf {
     factor_ = static_cast<U>((Wide(1) << (kBits + shift_)) / Wide(divisor_) + 1);
     --shift_;  // because multiply_high() already shifts the product by B + 1 bits
   }
-  TANDEM_HD U divide(U n) const { return factor_ == 0 ? n : high(n, factor_) >> shift_; }
+  TANDEM_HD U divide(U n) const { return factor_ == 0 ? n : multiply_high(n, factor_) >> shift_; }
   /// Divides n by the divisor: returns the quotient, and sets n to the remainder.
-  TANDEM_HD U split(U& n) const {
+  TANDEM_HD U div_mod(U& n) const {
     const U quotient = divide(n);
     n -= quotient * divisor_;
     return quotient;
@@ -31,8 +31,8 @@ template <class U> class DividerOf {
 
  private:
   static constexpr int kBits = sizeof(U) * 8 - 1;
-  TANDEM_HD static uint32_t high(uint32_t a, uint32_t b) { return uint32_t(uint64_t(a) * b >> 32); }
-  TANDEM_HD static uint64_t high(uint64_t a, uint64_t b) { return uint64_t(Wide(a) * b >> 64); }
+  TANDEM_HD static uint32_t multiply_high(uint32_t a, uint32_t b) { return uint32_t(uint64_t(a) * b >> 32); }
+  TANDEM_HD static uint64_t multiply_high(uint64_t a, uint64_t b) { return uint64_t(Wide(a) * b >> 64); }
   U divisor_ = 1, factor_ = 0;
   int shift_ = 0;
 };

@@ -26,7 +26,7 @@ using Bits = uint64_t;
 /// Functions that construct a functor from the launch's scalars: each member of the functor gets one scalar of the
 /// compute type.
 template <class C> TANDEM_HD C scalar_as(const LoopScalar& s) {
-  if constexpr (math::kFloating<C>)
+  if constexpr (math::kIsFloatingType<C>)
     return C(s.real);
   else
     return C(s.integer);
@@ -43,7 +43,7 @@ template <class F, class C> TANDEM_HD F make_functor(const LoopScalar* s) {
 // ---- addresses of items
 
 /// Computes the address of item i: sets offset[k] to its byte offset in operand k.
-template <int N> TANDEM_HD void find(const ElementPlan& plan, uint32_t i, int64_t* offset) {
+template <int N> TANDEM_HD void compute_offsets(const ElementPlan& plan, uint32_t i, int64_t* offset) {
 #pragma unroll
   for (int k = 0; k < N; ++k) offset[k] = 0;
 #pragma unroll 1
@@ -66,11 +66,11 @@ template <> struct BitsOf<int64_t> { using type = uint64_t; };
 template <> struct BitsOf<Bits> { using type = Bits; };
 template <class C> using Word = typename BitsOf<C>::type;
 /// Largest and smallest sizes in bytes of the dtypes with compute type C.
-template <class C> constexpr int kMaxElementSize = math::kSame<C, bool> ? 1 : sizeof(C);
+template <class C> constexpr int kMaxElementSize = math::kIsSameType<C, bool> ? 1 : sizeof(C);
 template <class C>
-constexpr int kMinElementSize = math::kSame<C, float>                               ? 2
-                                : math::kSame<C, double> || math::kSame<C, int32_t> ? sizeof(C)
-                                                                                    : 1;
+constexpr int kMinElementSize = math::kIsSameType<C, float>                                     ? 2
+                                : math::kIsSameType<C, double> || math::kIsSameType<C, int32_t> ? sizeof(C)
+                                                                                                : 1;
 /// Calls visit(x), where x is an unsigned integer with `size` bytes.
 template <class C, class Visitor> TANDEM_HD void visit_size(int size, Visitor visit) {
   constexpr int kMost = kMaxElementSize<C>, kLeast = kMinElementSize<C>;
@@ -198,7 +198,7 @@ TANDEM_HD void load_items(const ElementPlan& plan, uint32_t first, int64_t* to, 
     const uint32_t item = first + u * blockDim.x;
     int64_t at[1 + N];
     if (item >= plan.items) break;
-    find<1 + N>(plan, item, at);
+    compute_offsets<1 + N>(plan, item, at);
     to[u] = at[0];
 #pragma unroll
     for (int k = 0; k < N; ++k)
@@ -220,14 +220,15 @@ TANDEM_HD void store_items(const ElementPlan& plan, uint32_t first, const int64_
 
 /// Calls visit(x), where x has the type in memory of an operand with compute type C.
 template <class C, class Visitor> TANDEM_HD void visit_memory_type(const ElementOperand& operand, Visitor visit) {
-  if constexpr (math::kSame<C, Bits>) return visit_size<Bits>(operand.size, visit);
-  if constexpr (math::kSame<C, double> || math::kSame<C, int32_t> || math::kSame<C, bool>) return visit(C());
-  if constexpr (math::kSame<C, float>) {
+  if constexpr (math::kIsSameType<C, Bits>) return visit_size<Bits>(operand.size, visit);
+  if constexpr (math::kIsSameType<C, double> || math::kIsSameType<C, int32_t> || math::kIsSameType<C, bool>)
+    return visit(C());
+  if constexpr (math::kIsSameType<C, float>) {
     if (operand.dtype == DType::float32) return visit(float());
     if (operand.dtype == DType::bfloat16) return visit(BFloat16());
     return visit(Half());
   }
-  if constexpr (math::kSame<C, int64_t>) {
+  if constexpr (math::kIsSameType<C, int64_t>) {
     if (operand.dtype == DType::int64) return visit(int64_t());
     if (operand.dtype == DType::int32) return visit(int32_t());
     if (operand.dtype == DType::int16) return visit(int16_t());
@@ -239,7 +240,7 @@ template <class C, class Visitor> TANDEM_HD void visit_memory_type(const Element
 
 /// Returns the index of the thread's first vector. The u-th one is u * blockDim.x vectors after it.
 TANDEM_HD uint32_t first_plain_vector(const ElementPlan& plan) {
-  return blockIdx.x * (blockDim.x * plan.plain) + threadIdx.x;
+  return blockIdx.x * (blockDim.x * plan.is_contiguous_float32) + threadIdx.x;
 }
 /// Loads the thread's vectors of an operand. Leaves those beyond the last vector of the plan uninitialized, and expects
 /// that the first one exists.
@@ -279,7 +280,7 @@ TANDEM_HD void store_plain(const ElementPlan& plan, const Result (&y)[kPlainElem
 
 /// Version of elementwise_kernel for plain plans whose inputs have one dtype. The result has the same dtype, or is
 /// bool.
-template <class F, class C, int N> TANDEM_HD void plain_elements(const ElementPlan& plan, const F& f) {
+template <class F, class C, int N> TANDEM_HD void contiguous_float32_elements(const ElementPlan& plan, const F& f) {
   using Result = decltype(apply<N>(f, *static_cast<const C(*)[N]>(nullptr)));
   if (first_plain_vector(plan) >= plan.items) return;
   C x[kPlainElements][N];
@@ -300,7 +301,7 @@ template <class F, class C, int N> TANDEM_HD void plain_elements(const ElementPl
   visit_memory_type<C>(plan.operands[N], [&](auto type) {
     using T = decltype(type);
     constexpr int W = plain_width(sizeof(T));
-    store_plain<std::conditional_t<math::kSame<Result, bool>, bool, T>, W>(plan, y);
+    store_plain<std::conditional_t<math::kIsSameType<Result, bool>, bool, T>, W>(plan, y);
   });
 }
 
@@ -340,44 +341,52 @@ template <class F, class C, int N> TANDEM_HD void general_elements(const Element
 template <class F, class C, int N>
 __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPlan plan) {
   const F f = make_functor<F, C>(plan.scalars);
-  if constexpr (!math::kSame<C, double>)  // functions of double are long: a second copy is not worth its size
-    if (plan.plain) return plain_elements<F, C, N>(plan, f);
+  if constexpr (!math::kIsSameType<C, double>)  // functions of double are long: a second copy is not worth its size
+    if (plan.is_contiguous_float32) return contiguous_float32_elements<F, C, N>(plan, f);
   general_elements<F, C, N>(plan, f);
 }
 
 // Table rows of kernels; each function makes a row for one value of the column `accepts` in core/elementwise_ops.h.
-template <template <class> class F, int N> constexpr ElementKernelTable real_table() {
+template <template <class> class F, int N> constexpr ElementKernelTable real_kernels() {
   return {elementwise_kernel<F<float>, float, N>, elementwise_kernel<F<double>, double, N>, nullptr, nullptr};
 }
-template <template <class> class F, int N> constexpr ElementKernelTable floating_table() { return real_table<F, N>(); }
-template <template <class> class F, int N> constexpr ElementKernelTable rounded_table() { return real_table<F, N>(); }
-template <template <class> class F, int N> constexpr ElementKernelTable integral_table() {
+template <template <class> class F, int N> constexpr ElementKernelTable floating_kernels() {
+  return real_kernels<F, N>();
+}
+template <template <class> class F, int N> constexpr ElementKernelTable rounded_kernels() {
+  return real_kernels<F, N>();
+}
+template <template <class> class F, int N> constexpr ElementKernelTable integral_kernels() {
   return {nullptr, nullptr, elementwise_kernel<F<int64_t>, int64_t, N>, elementwise_kernel<F<int64_t>, int64_t, N>};
 }
-template <template <class> class F, int N> constexpr ElementKernelTable stepped_table() { return real_table<F, N>(); }
-template <template <class> class F, int N> constexpr ElementKernelTable integers_table() {
+template <template <class> class F, int N> constexpr ElementKernelTable stepped_kernels() {
+  return real_kernels<F, N>();
+}
+template <template <class> class F, int N> constexpr ElementKernelTable integers_kernels() {
   return {nullptr, nullptr, elementwise_kernel<F<int64_t>, int64_t, N>, nullptr};
 }
-template <template <class> class F, int N> constexpr ElementKernelTable any_table() {
-  constexpr ElementKernelTable real = real_table<F, N>(), integral = integral_table<F, N>();
+template <template <class> class F, int N> constexpr ElementKernelTable any_kernels() {
+  constexpr ElementKernelTable real = real_kernels<F, N>(), integral = integral_kernels<F, N>();
   return {real.float32, real.float64, integral.int64, integral.boolean};
 }
-template <template <class> class F, int N> constexpr ElementKernelTable numbers_table() {
-  constexpr ElementKernelTable any = any_table<F, N>();
+template <template <class> class F, int N> constexpr ElementKernelTable numbers_kernels() {
+  constexpr ElementKernelTable any = any_kernels<F, N>();
   return {any.float32, any.float64, any.int64, nullptr};
 }
-template <template <class> class F, int N> constexpr ElementKernelTable counted_table() {
-  return numbers_table<F, N>();
+template <template <class> class F, int N> constexpr ElementKernelTable counted_kernels() {
+  return numbers_kernels<F, N>();
 }
-template <template <class> class F, int N> constexpr ElementKernelTable divided_table() {
-  return numbers_table<F, N>();
+template <template <class> class F, int N> constexpr ElementKernelTable divided_kernels() {
+  return numbers_kernels<F, N>();
 }
-template <template <class> class F, int N> constexpr ElementKernelTable powers_table() { return numbers_table<F, N>(); }
+template <template <class> class F, int N> constexpr ElementKernelTable powers_kernels() {
+  return numbers_kernels<F, N>();
+}
 
 }  // namespace tandem::kernels::cuda
 
 /// Defines rows::op.
-#define TANDEM_ELEMENT_TABLE(op, ...)                  \
+#define TANDEM_DEFINE_KERNEL_TABLE(op, ...)            \
   namespace tandem::kernels::cuda::tables {            \
   extern const ElementKernelTable op;                  \
   constinit const ElementKernelTable op = __VA_ARGS__; \

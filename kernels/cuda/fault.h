@@ -19,13 +19,13 @@ class IndexErrorReporter {
   /// Reports that the element at position `position` of an index tensor is `index`, which is not in [0, limit). Only
   /// the first report is kept.
   __device__ void operator()(int64_t position, int64_t index, int64_t limit) const {
-    if (exchange(0, 1) != 0) return;
+    if (compare_and_swap_state(0, 1) != 0) return;
     fault_->op = op_;
     fault_->position = position;
     fault_->index = index;
     fault_->limit = limit;
     __threadfence_system();  // system-wide, because the host may read the fault while the kernel runs
-    exchange(1, 2);
+    compare_and_swap_state(1, 2);
   }
   const char* op() const { return op_; }
 
@@ -33,7 +33,7 @@ class IndexErrorReporter {
   /// Compares and swaps the state atomically, and returns the old state. The host writes the state only when it is 2
   /// (complete); no thread of the device writes it then. So a device-scope atomic is enough. A system-scope atomic
   /// would require a bus that supports atomics; on other buses, compute-sanitizer's memcheck reports it as an error.
-  __device__ int exchange(int expected, int state) const {
+  __device__ int compare_and_swap_state(int expected, int state) const {
 #if defined(__CUDACC__)
     return atomicCAS(&fault_->state, expected, state);
 #else

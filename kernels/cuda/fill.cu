@@ -17,31 +17,32 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 128, kPerThread = 4;  // maximum number of threads per block, and of numbers per thread
+constexpr int kThreads = 128, kNumbersPerThread = 4;  // maximum number of threads per block, and of numbers per thread
 
 /// Contiguous output elements.
-struct Target {
+struct OutputElements {
   ElementOperand y;
   int64_t count;
   bool aligned;  // aligned for vectors
 };
-Target target_of(const Tensor& y) {
-  Target t{{}, y.numel(), false};
+OutputElements output_elements(const Tensor& y) {
+  OutputElements t{{}, y.numel(), false};
   t.y.data = static_cast<char*>(y.raw_data());
   t.y.dtype = y.dtype();
   t.y.size = static_cast<uint8_t>(y.itemsize());
-  const int64_t bytes = std::min(kPerThread * y.itemsize(), int64_t{16});
+  const int64_t bytes = std::min(kNumbersPerThread * y.itemsize(), int64_t{16});
   t.aligned = reinterpret_cast<uintptr_t>(t.y.data) % static_cast<uintptr_t>(bytes) == 0;
   return t;
 }
 /// Stores elements first to first + 3, except elements after the end.
-template <class C> __device__ inline void store_numbers(const Target& t, int64_t first, const Word<C>* bits) {
+template <class C> __device__ inline void store_numbers(const OutputElements& t, int64_t first, const Word<C>* bits) {
   const int64_t left = t.count - first;
   if (t.aligned) {
-    store_vector<C, kPerThread>(t.y, first * t.y.size, left < kPerThread ? uint32_t(left) : kPerThread, bits);
+    store_vector<C, kNumbersPerThread>(t.y, first * t.y.size,
+                                       left < kNumbersPerThread ? uint32_t(left) : kNumbersPerThread, bits);
   } else {
 #pragma unroll
-    for (int i = 0; i < kPerThread; ++i)
+    for (int i = 0; i < kNumbersPerThread; ++i)
       if (i < left) store<C>(t.y.data + (first + i) * t.y.size, bits[i], t.y.size);
   }
 }
@@ -61,7 +62,7 @@ TANDEM_HD uint64_t to_uint64(const uint32_t* words) { return uint64_t(words[1]) 
 // then converted to y's dtype.
 template <class C> struct Uniform {
   using Result = C;
-  static constexpr int kWordsPerNumber = math::kSame<C, double> ? 2 : 1;
+  static constexpr int kWordsPerNumber = math::kIsSameType<C, double> ? 2 : 1;
   C low, width;
   TANDEM_HD C operator()(const uint32_t* words, DType) const {
     if constexpr (kWordsPerNumber == 2)
@@ -76,7 +77,7 @@ template <class C> struct Normal {
   static constexpr int kWordsPerNumber = 2;
   C mean, std;
   TANDEM_HD C operator()(const uint32_t* words, DType) const {
-    if constexpr (math::kSame<C, double>) {
+    if constexpr (math::kIsSameType<C, double>) {
       const double u = (double(words[0]) + 0.5) * 0x1p-32, v = double(words[1]) * 0x1p-32;
       return mean + std * (math::sqrt(-2.0 * math::log(u)) * math::cos(6.283185307179586 * v));
     } else {
@@ -105,44 +106,44 @@ struct RandInt {
 
 template <class Number>
 __global__ void __launch_bounds__(kThreads)
-    random_kernel(Number number, const uint64_t* state, uint64_t offset, Target target) {
+    random_kernel(Number number, const uint64_t* state, uint64_t offset, OutputElements target) {
   constexpr int kWordsPerNumber = Number::kWordsPerNumber;
   using Result = typename Number::Result;
   const int64_t thread = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (thread * kPerThread >= target.count) return;
+  if (thread * kNumbersPerThread >= target.count) return;
   PhiloxBlock blocks[kWordsPerNumber];
 #pragma unroll
   for (int b = 0; b < kWordsPerNumber; ++b)
     blocks[b] = philox(state[0], state[1], state[2] + offset + uint64_t(thread * kWordsPerNumber + b));
-  Word<Result> bits[kPerThread];
+  Word<Result> bits[kNumbersPerThread];
 #pragma unroll
-  for (int i = 0; i < kPerThread; ++i)
+  for (int i = 0; i < kNumbersPerThread; ++i)
     bits[i] =
         to_bits(number(&blocks[i * kWordsPerNumber / 4].word[i * kWordsPerNumber % 4], target.y.dtype), target.y.dtype);
-  store_numbers<Result>(target, thread * kPerThread, bits);
+  store_numbers<Result>(target, thread * kNumbersPerThread, bits);
 }
 
 /// Computes mask = uniform < keep and y = mask ? x * scale : 0.
 template <class C>
 __global__ void __launch_bounds__(kThreads) dropout_kernel(ElementOperand x, float keep, C scale, const uint64_t* state,
-                                                           uint64_t offset, Target y, Target mask) {
-  const int64_t thread = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, first = thread * kPerThread;
+                                                           uint64_t offset, OutputElements y, OutputElements mask) {
+  const int64_t thread = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, first = thread * kNumbersPerThread;
   if (first >= y.count) return;
   const int64_t left = y.count - first;
-  Word<C> bits[kPerThread] = {};
+  Word<C> bits[kNumbersPerThread] = {};
   if (y.aligned) {
-    const uint32_t count = left < kPerThread ? uint32_t(left) : kPerThread;
-    load_vector<C, kPerThread>(x, first * x.size, count, bits);
-    unpack_vector<C, kPerThread>(x, count, bits);
+    const uint32_t count = left < kNumbersPerThread ? uint32_t(left) : kNumbersPerThread;
+    load_vector<C, kNumbersPerThread>(x, first * x.size, count, bits);
+    unpack_vector<C, kNumbersPerThread>(x, count, bits);
   } else {
 #pragma unroll
-    for (int i = 0; i < kPerThread; ++i)
+    for (int i = 0; i < kNumbersPerThread; ++i)
       if (i < left) bits[i] = load<C>(x.data + (first + i) * x.size, x.size);
   }
   const PhiloxBlock block = philox(state[0], state[1], state[2] + offset + uint64_t(thread));
-  uint32_t kept[kPerThread];
+  uint32_t kept[kNumbersPerThread];
 #pragma unroll
-  for (int i = 0; i < kPerThread; ++i) {
+  for (int i = 0; i < kNumbersPerThread; ++i) {
     C value;
     from_bits(bits[i], x.dtype, value);
     kept[i] = uniform_float(block.word[i]) < keep;
@@ -154,22 +155,22 @@ __global__ void __launch_bounds__(kThreads) dropout_kernel(ElementOperand x, flo
 
 template <class C>
 __global__ void __launch_bounds__(kThreads)
-    dropout_backward_kernel(ElementOperand dy, const uint8_t* __restrict__ mask, C scale, Target dx) {
-  const int64_t first = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kPerThread;
+    dropout_backward_kernel(ElementOperand dy, const uint8_t* __restrict__ mask, C scale, OutputElements dx) {
+  const int64_t first = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kNumbersPerThread;
   if (first >= dx.count) return;
   const int64_t left = dx.count - first;
-  const uint32_t count = left < kPerThread ? uint32_t(left) : kPerThread;
-  Word<C> bits[kPerThread] = {};
+  const uint32_t count = left < kNumbersPerThread ? uint32_t(left) : kNumbersPerThread;
+  Word<C> bits[kNumbersPerThread] = {};
   if (dx.aligned) {
-    load_vector<C, kPerThread>(dy, first * dy.size, count, bits);
-    unpack_vector<C, kPerThread>(dy, count, bits);
+    load_vector<C, kNumbersPerThread>(dy, first * dy.size, count, bits);
+    unpack_vector<C, kNumbersPerThread>(dy, count, bits);
   } else {
 #pragma unroll
-    for (int i = 0; i < kPerThread; ++i)
+    for (int i = 0; i < kNumbersPerThread; ++i)
       if (i < left) bits[i] = load<C>(dy.data + (first + i) * dy.size, dy.size);
   }
 #pragma unroll
-  for (int i = 0; i < kPerThread; ++i) {
+  for (int i = 0; i < kNumbersPerThread; ++i) {
     C value;
     from_bits(bits[i], dy.dtype, value);
     bits[i] = to_bits(i < left && mask[first + i] ? value * scale : C(0), dx.y.dtype);
@@ -177,14 +178,14 @@ __global__ void __launch_bounds__(kThreads)
   store_numbers<C>(dx, first, bits);
 }
 
-template <class C> __global__ void __launch_bounds__(kThreads) arange_kernel(C start, C step, Target y) {
-  const int64_t first = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kPerThread;
+template <class C> __global__ void __launch_bounds__(kThreads) arange_kernel(C start, C step, OutputElements y) {
+  const int64_t first = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kNumbersPerThread;
   if (first >= y.count) return;
-  Bits bits[kPerThread];
+  Bits bits[kNumbersPerThread];
 #pragma unroll
-  for (int i = 0; i < kPerThread; ++i) {
+  for (int i = 0; i < kNumbersPerThread; ++i) {
     const C number = start + C(first + i) * step;
-    if constexpr (math::kSame<C, int64_t>)
+    if constexpr (math::kIsSameType<C, int64_t>)
       bits[i] = to_bits(number, y.y.dtype);
     else
       bits[i] = y.y.dtype == DType::float64 ? to_bits(number, DType::float64) : to_bits(float(number), y.y.dtype);
@@ -198,19 +199,19 @@ struct Words {
 };
 __global__ void store_words_kernel(Words words, uint64_t* to) { to[threadIdx.x] = words.word[threadIdx.x]; }
 
-LaunchShape shape_for(int64_t count) {
-  const int64_t threads = ceil_div(count, kPerThread), block = std::min<int64_t>(threads, kThreads);
-  return {checked_grid(ceil_div(threads, block)), static_cast<unsigned>(block)};
+LaunchShape launch_shape(int64_t count) {
+  const int64_t threads = ceil_div(count, kNumbersPerThread), block = std::min<int64_t>(threads, kThreads);
+  return {checked_grid_size(ceil_div(threads, block)), static_cast<unsigned>(block)};
 }
-const uint64_t* words_of(const Tensor& state) { return static_cast<const uint64_t*>(state.raw_data()); }
+const uint64_t* state_words(const Tensor& state) { return static_cast<const uint64_t*>(state.raw_data()); }
 /// Fills y with random numbers in logical (row-major) order. If y is not contiguous, fills a contiguous temporary first
 /// and copies it.
 template <class Number>
 void fill_random(const char* op, Number number, const Tensor& state, uint64_t offset, Tensor& y) {
   if (y.numel() == 0) return;
   Tensor target = y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device());
-  launch(op, random_kernel<Number>, shape_for(y.numel()), y.device(), number, words_of(state), offset,
-         target_of(target));
+  launch(op, random_kernel<Number>, launch_shape(y.numel()), y.device(), number, state_words(state), offset,
+         output_elements(target));
   if (!target.is_same(y)) copy(target, y);
 }
 void check_supported(const char* op, DType dtype, bool exists, const char* accepted) {
@@ -228,7 +229,7 @@ void fill(const Scalar& value, Tensor& y) {
     std::memcpy(&bits, &element, sizeof(T));
   });
   PlannedElements elements = plan_elements("fill", y, {});
-  add_value(elements, bits, y.dtype());
+  add_scalar_operand(elements, bits, y.dtype());
   elements.plan.plain = 1;
   run_elements("fill", copy_bits, kVectorWidth<Bits>, elements, y.device());
 }
@@ -238,9 +239,11 @@ void arange(const Scalar& start, const Scalar& step, Tensor& y) {
   const LoopScalar from = start.loop_scalar(y.dtype()), by = step.loop_scalar(y.dtype());
   if (y.numel() == 0) return;
   if (y.is_floating_point())
-    launch("arange", arange_kernel<double>, shape_for(y.numel()), y.device(), from.real, by.real, target_of(y));
+    launch("arange", arange_kernel<double>, launch_shape(y.numel()), y.device(), from.real, by.real,
+           output_elements(y));
   else
-    launch("arange", arange_kernel<int64_t>, shape_for(y.numel()), y.device(), from.integer, by.integer, target_of(y));
+    launch("arange", arange_kernel<int64_t>, launch_shape(y.numel()), y.device(), from.integer, by.integer,
+           output_elements(y));
 }
 
 void uniform(double low, double high, const Tensor& state, uint64_t offset, Tensor& y) {
@@ -271,13 +274,14 @@ void dropout(const Tensor& x, double keep, double scale, const Tensor& state, ui
              Tensor& mask) {
   check_supported("dropout", x.dtype(), x.is_floating_point(), "floating point");
   if (x.numel() == 0) return;
-  Target to = target_of(y);
-  Target from = target_of(x);
+  OutputElements to = output_elements(y);
+  OutputElements from = output_elements(x);
   from.y.strides[0] = x.itemsize();
   to.aligned = to.aligned && from.aligned;
-  const auto run = [&]<class C>(void (*kernel)(ElementOperand, float, C, const uint64_t*, uint64_t, Target, Target)) {
-    launch("dropout", kernel, shape_for(x.numel()), x.device(), from.y, static_cast<float>(keep), static_cast<C>(scale),
-           words_of(state), offset, to, target_of(mask));
+  const auto run = [&]<class C>(void (*kernel)(ElementOperand, float, C, const uint64_t*, uint64_t, OutputElements,
+                                               OutputElements)) {
+    launch("dropout", kernel, launch_shape(x.numel()), x.device(), from.y, static_cast<float>(keep),
+           static_cast<C>(scale), state_words(state), offset, to, output_elements(mask));
   };
   if (x.dtype() == kFloat64)
     run(dropout_kernel<double>);
@@ -287,12 +291,12 @@ void dropout(const Tensor& x, double keep, double scale, const Tensor& state, ui
 
 void dropout_backward(const Tensor& dy, const Tensor& mask, double scale, Tensor& dx) {
   if (dy.numel() == 0) return;
-  Target to = target_of(dx);
-  Target from = target_of(dy);
+  OutputElements to = output_elements(dx);
+  OutputElements from = output_elements(dy);
   from.y.strides[0] = dy.itemsize();
   to.aligned = to.aligned && from.aligned;
-  const auto run = [&]<class C>(void (*kernel)(ElementOperand, const uint8_t*, C, Target)) {
-    launch("dropout_backward", kernel, shape_for(dy.numel()), dy.device(), from.y,
+  const auto run = [&]<class C>(void (*kernel)(ElementOperand, const uint8_t*, C, OutputElements)) {
+    launch("dropout_backward", kernel, launch_shape(dy.numel()), dy.device(), from.y,
            static_cast<const uint8_t*>(mask.raw_data()), static_cast<C>(scale), to);
   };
   if (dy.dtype() == kFloat64)

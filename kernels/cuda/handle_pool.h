@@ -27,7 +27,7 @@ template <class Context> class HandlePool {
  private:
   struct FreeHandles {
     std::mutex mutex;
-    std::array<std::vector<std::unique_ptr<Context>>, kMaxDevices> free;
+    std::array<std::vector<std::unique_ptr<Context>>, kMaxDevices> available;
   };
   static FreeHandles& shared() {
     static auto& all = *new FreeHandles;
@@ -36,10 +36,10 @@ template <class Context> class HandlePool {
   static std::unique_ptr<Context> acquire(Device device) {
     {
       const std::lock_guard lock(shared().mutex);
-      auto& free = shared().free[static_cast<size_t>(device.index())];
-      if (!free.empty()) {
-        std::unique_ptr<Context> context = std::move(free.back());
-        free.pop_back();
+      auto& available = shared().available[static_cast<size_t>(device.index())];
+      if (!available.empty()) {
+        std::unique_ptr<Context> context = std::move(available.back());
+        available.pop_back();
         return context;
       }
     }
@@ -50,7 +50,8 @@ template <class Context> class HandlePool {
     std::map<int, std::unique_ptr<Context>> contexts;
     ~ThreadHandles() {
       const std::lock_guard lock(shared().mutex);
-      for (auto& [device, context] : contexts) shared().free[static_cast<size_t>(device)].push_back(std::move(context));
+      for (auto& [device, context] : contexts)
+        shared().available[static_cast<size_t>(device)].push_back(std::move(context));
     }
   };
 };

@@ -19,7 +19,7 @@ namespace tandem::kernels::cuda {
 namespace {
 
 // Maximum number of threads per block; number of items per thread, so that several loads are in flight.
-constexpr int kThreads = 128, kPerThread = 4;
+constexpr int kThreads = 128, kItemsPerThread = 4;
 constexpr int64_t kFewWords = 262144;
 
 /// Sixteen bytes, which one load or store moves.
@@ -28,9 +28,9 @@ struct alignas(16) Words {
 };
 
 struct QuotientRemainder {
-  int64_t quotient, rest;
+  int64_t quotient, remainder;
 };
-__device__ inline QuotientRemainder split(int64_t n, int64_t divisor) {
+__device__ inline QuotientRemainder div_mod(int64_t n, int64_t divisor) {
   const int64_t q = quotient(n, divisor);
   return {q, n - q * divisor};
 }
@@ -41,13 +41,13 @@ struct IndexShape {
   int64_t outer, n, m, inner;
 };
 
-/// Index tensor: it has one index for each row or, if `each_element`, for each element.
+/// Index tensor: it has one index for each row or, if `is_per_element`, for each element.
 struct IndexTensor {
   const int64_t* index;
-  bool each_element;
+  bool is_per_element;
   IndexErrorReporter report;
   __device__ int64_t number(const IndexShape& g, int64_t outer, int64_t i, int64_t column) const {
-    return each_element ? (outer * g.m + i) * g.inner + column : i;
+    return is_per_element ? (outer * g.m + i) * g.inner + column : i;
   }
 };
 
@@ -57,15 +57,15 @@ struct IndexTensor {
 /// elements are moved as Words. A thread moves kEach Words.
 template <class Word, int kEach>
 __global__ void gather_kernel(IndexTensor indices, const Word* __restrict__ x, Word* __restrict__ y, IndexShape g,
-                              Divider by_m, Divider by_inner) {
+                              Divider m_divider, Divider inner_divider) {
   const int64_t first = int64_t(blockIdx.x) * blockDim.x * kEach + threadIdx.x, count = g.outer * g.m * g.inner;
 #pragma unroll
   for (int u = 0; u < kEach; ++u) {
     const int64_t item = first + u * int64_t(blockDim.x);
     if (item >= count) return;
-    uint64_t column = uint64_t(item), i = by_inner.split(column);
-    const uint64_t outer = by_m.split(i);
-    const int64_t number = indices.each_element ? item : int64_t(i), position = __ldg(indices.index + number);
+    uint64_t column = uint64_t(item), i = inner_divider.div_mod(column);
+    const uint64_t outer = m_divider.div_mod(i);
+    const int64_t number = indices.is_per_element ? item : int64_t(i), position = __ldg(indices.index + number);
     if (is_out_of_range(position, g.n))
       indices.report(number, position, g.n);
     else
@@ -75,7 +75,7 @@ __global__ void gather_kernel(IndexTensor indices, const Word* __restrict__ x, W
 
 // ---- joining rows
 
-constexpr int kMaxParts = 32;  // maximum number of tensors per launch
+constexpr int kMaxCatInputs = 32;  // maximum number of tensors per launch
 /// Tensors to concatenate along the rows of y, in units of words. Each tensor is a Part. The launch first has the
 /// blocks of the first part, then those of the second part, and so on. Indices have 32 bits.
 struct CatInputs {
@@ -84,9 +84,9 @@ struct CatInputs {
     // Number of words in the part, number of words per row, and offset of the part in the rows of y.
     uint32_t items, length, column;
     uint32_t last_block;  // total number of blocks of this part and all previous parts
-    Divider32 by_length;
+    Divider32 length_divider;
   };
-  Part parts[kMaxParts];
+  Part parts[kMaxCatInputs];
   int count;
   uint32_t pitch;  // words per row of y
 };
@@ -96,28 +96,28 @@ template <class Word> __global__ void cat_kernel(CatInputs inputs, Word* __restr
   const CatInputs::Part& part = inputs.parts[p];
   const Word* const from = static_cast<const Word*>(part.data);
   const uint32_t block = blockIdx.x - (p > 0 ? inputs.parts[p - 1].last_block : 0);
-  const uint32_t first = block * blockDim.x * kPerThread + threadIdx.x;
-  Word words[kPerThread];
+  const uint32_t first = block * blockDim.x * kItemsPerThread + threadIdx.x;
+  Word words[kItemsPerThread];
 #pragma unroll
-  for (int u = 0; u < kPerThread; ++u)
+  for (int u = 0; u < kItemsPerThread; ++u)
     if (first + u * blockDim.x < part.items) words[u] = word_at<Word>(from + first + u * blockDim.x);
 #pragma unroll
-  for (int u = 0; u < kPerThread; ++u) {
+  for (int u = 0; u < kItemsPerThread; ++u) {
     const uint32_t item = first + u * blockDim.x;
     if (item >= part.items) return;
-    const uint32_t row = part.by_length.divide(item), column = item - row * part.length;
+    const uint32_t row = part.length_divider.divide(item), column = item - row * part.length;
     word_at<Word>(y + row * inputs.pitch + part.column + column) = words[u];
   }
 }
 
 // ---- writing
 
-struct Set {
-  template <class T> __device__ static void join(T& to, T from) { to = from; }
+struct SetOp {
+  template <class T> __device__ static void apply(T& to, T from) { to = from; }
 };
-struct Add {
-  template <class T> __device__ static void join(T& to, T from) {
-    if constexpr (math::kSame<T, Half> || math::kSame<T, BFloat16>)
+struct AddOp {
+  template <class T> __device__ static void apply(T& to, T from) {
+    if constexpr (math::kIsSameType<T, Half> || math::kIsSameType<T, BFloat16>)
       to = T(float(to) + float(from));
     else
       to = math::add(to, from);
@@ -130,21 +130,22 @@ template <class T, class Join>
 __global__ void scatter_columns_kernel(IndexTensor indices, const T* __restrict__ x, T* y, IndexShape g) {
   const int64_t item = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (item >= g.outer * g.inner) return;
-  const QuotientRemainder at = split(item, g.inner);
-  const int64_t outer = at.quotient, column = at.rest;
+  const QuotientRemainder at = div_mod(item, g.inner);
+  const int64_t outer = at.quotient, column = at.remainder;
 #pragma unroll 4
   for (int64_t i = 0; i < g.m; ++i) {
     const int64_t number = indices.number(g, outer, i, column), position = indices.index[number];
     if (is_out_of_range(position, g.n))
       indices.report(number, position, g.n);
     else
-      Join::join(y[(outer * g.n + position) * g.inner + column], x[(outer * g.m + i) * g.inner + column]);
+      Join::apply(y[(outer * g.n + position) * g.inner + column], x[(outer * g.m + i) * g.inner + column]);
   }
 }
 
 /// Writes a sort key for each index: the position that it selects, or n if the index is out of range. If each element
 /// has its own index, the m keys of each column are adjacent.
-template <class Key> __global__ void keys_kernel(IndexTensor indices, IndexShape g, int64_t count, Key* keys) {
+template <class Key>
+__global__ void make_sort_keys_kernel(IndexTensor indices, IndexShape g, int64_t count, Key* keys) {
   const int64_t number = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (number >= count) return;
   int64_t position = indices.index[number], to = number;
@@ -152,9 +153,9 @@ template <class Key> __global__ void keys_kernel(IndexTensor indices, IndexShape
     indices.report(number, position, g.n);
     position = g.n;
   }
-  if (indices.each_element) {
-    const QuotientRemainder row = split(number, g.inner), at = split(row.quotient, g.m);
-    to = (at.quotient * g.inner + row.rest) * g.m + at.rest;
+  if (indices.is_per_element) {
+    const QuotientRemainder row = div_mod(number, g.inner), at = div_mod(row.quotient, g.m);
+    to = (at.quotient * g.inner + row.remainder) * g.m + at.remainder;
   }
   keys[to] = static_cast<Key>(position);
 }
@@ -162,54 +163,54 @@ template <class Key> __global__ void keys_kernel(IndexTensor indices, IndexShape
 /// column with equal keys, the thread of the first row processes all of them. With SetOp, only the last row is written.
 template <class T, class Join, class Key>
 __global__ void scatter_sorted_kernel(const Key* __restrict__ keys, const int64_t* __restrict__ order,
-                                      const T* __restrict__ x, T* y, IndexShape g, bool each_element) {
+                                      const T* __restrict__ x, T* y, IndexShape g, bool is_per_element) {
   const int64_t item = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (item >= g.outer * g.m * g.inner) return;
   int64_t outer = 0, column = 0, p = 0;
-  if (each_element) {
-    const QuotientRemainder sorted = split(item, g.m), at = split(sorted.quotient, g.inner);
-    outer = at.quotient, column = at.rest, p = sorted.rest;
+  if (is_per_element) {
+    const QuotientRemainder sorted = div_mod(item, g.m), at = div_mod(sorted.quotient, g.inner);
+    outer = at.quotient, column = at.remainder, p = sorted.remainder;
     keys += sorted.quotient * g.m;
     order += sorted.quotient * g.m;
   } else {
-    const QuotientRemainder row = split(item, g.inner), at = split(row.quotient, g.m);
-    outer = at.quotient, column = row.rest, p = at.rest;
+    const QuotientRemainder row = div_mod(item, g.inner), at = div_mod(row.quotient, g.m);
+    outer = at.quotient, column = row.remainder, p = at.remainder;
   }
   const Key key = keys[p];
   if (key == static_cast<Key>(g.n)) return;
   x += outer * g.m * g.inner + column;
   T& to = y[(outer * g.n + key) * g.inner + column];
-  if constexpr (math::kSame<Join, Set>) {
+  if constexpr (math::kIsSameType<Join, SetOp>) {
     if (p + 1 == g.m || keys[p + 1] != key) to = x[order[p] * g.inner];
   } else {
     if (p > 0 && keys[p - 1] == key) return;
     T sum = to;
 #pragma unroll 4
-    for (int64_t q = p; q < g.m && keys[q] == key; ++q) Join::join(sum, x[order[q] * g.inner]);
+    for (int64_t q = p; q < g.m && keys[q] == key; ++q) Join::apply(sum, x[order[q] * g.inner]);
     to = sum;
   }
 }
 
-LaunchShape shape_for(int64_t items, int per_thread = 1) {
+LaunchShape launch_shape(int64_t items, int per_thread = 1) {
   const int64_t threads = ceil_div(items, per_thread), block = std::min<int64_t>(threads, kThreads);
-  return {checked_grid(ceil_div(threads, block)), static_cast<unsigned>(block)};
+  return {checked_grid_size(ceil_div(threads, block)), static_cast<unsigned>(block)};
 }
 
 template <class Key, class Visit>
 void scatter_sorted(const IndexTensor& indices, const Tensor& x, const Tensor& y, const IndexShape& g,
                     Visit visit_type) {
   const Device device = y.device();
-  const int64_t sorted = indices.each_element ? g.outer * g.inner : 1;  // number of sorted rows of m keys
+  const int64_t sorted = indices.is_per_element ? g.outer * g.inner : 1;  // number of sorted rows of m keys
   const Tensor keys = core::empty({sorted, g.m}, dtype_of<Key>(), device);
   Tensor in_order = core::empty(keys.sizes(), dtype_of<Key>(), device),
          order = core::empty(keys.sizes(), kInt64, device);
-  launch(indices.report.op(), keys_kernel<Key>, shape_for(sorted * g.m), device, indices, g, sorted * g.m,
+  launch(indices.report.op(), make_sort_keys_kernel<Key>, launch_shape(sorted * g.m), device, indices, g, sorted * g.m,
          keys.data<Key>());
   sort(keys, /*descending=*/false, in_order, order);
   visit_type([&]<class T, class Join>() {
-    launch(indices.report.op(), scatter_sorted_kernel<T, Join, Key>, shape_for(g.outer * g.m * g.inner), device,
+    launch(indices.report.op(), scatter_sorted_kernel<T, Join, Key>, launch_shape(g.outer * g.m * g.inner), device,
            in_order.data<Key>(), order.data<int64_t>(), static_cast<const T*>(x.raw_data()),
-           static_cast<T*>(y.raw_data()), g, indices.each_element);
+           static_cast<T*>(y.raw_data()), g, indices.is_per_element);
   });
 }
 template <class Visit>
@@ -220,7 +221,7 @@ void scatter_dispatch(const IndexTensor& indices, const Tensor& x, Tensor& y, in
   if (columns == 0 || m == 0) return;
   if (m <= kFewRows || columns >= kManyColumns)
     visit_type([&]<class T, class Join>() {
-      launch(indices.report.op(), scatter_columns_kernel<T, Join>, shape_for(columns), y.device(), indices,
+      launch(indices.report.op(), scatter_columns_kernel<T, Join>, launch_shape(columns), y.device(), indices,
              static_cast<const T*>(x.raw_data()), static_cast<T*>(y.raw_data()), g);
     });
   else if (g.n < 0x7fffffff)
@@ -245,14 +246,14 @@ int64_t common_word_size(ArrayRef<uintptr_t> numbers) {
   return static_cast<int64_t>(bits & (~bits + 1));
 }
 
-void join(const std::vector<Tensor>& parts, const Tensor& y, int64_t word) {
+void apply(const std::vector<Tensor>& parts, const Tensor& y, int64_t word) {
   CatInputs inputs{};
   inputs.pitch = static_cast<uint32_t>(y.size(1) * y.itemsize() / word);
   int64_t column = 0, blocks = 0;
   const auto flush = [&] {
     if (inputs.count == 0) return;
     visit_bytes(word, [&]<class Word>() {
-      launch("cat", cat_kernel<Word>, {checked_grid(blocks), kThreads}, y.device(), inputs,
+      launch("cat", cat_kernel<Word>, {checked_grid_size(blocks), kThreads}, y.device(), inputs,
              static_cast<Word*>(y.raw_data()));
     });
     inputs.count = 0;
@@ -261,7 +262,7 @@ void join(const std::vector<Tensor>& parts, const Tensor& y, int64_t word) {
   for (const Tensor& part : parts) {
     const int64_t length = part.size(1) * part.itemsize() / word, items = part.size(0) * length;
     if (items == 0) continue;
-    blocks += ceil_div(items, kThreads * kPerThread);
+    blocks += ceil_div(items, kThreads * kItemsPerThread);
     inputs.parts[inputs.count++] = {part.raw_data(),
                                     static_cast<uint32_t>(items),
                                     static_cast<uint32_t>(length),
@@ -269,7 +270,7 @@ void join(const std::vector<Tensor>& parts, const Tensor& y, int64_t word) {
                                     static_cast<uint32_t>(blocks),
                                     Divider32(length)};
     column += length;
-    if (inputs.count == kMaxParts) flush();
+    if (inputs.count == kMaxCatInputs) flush();
   }
   flush();
 }
@@ -277,23 +278,23 @@ void gather_words(const IndexTensor& indices, const Tensor& x, Tensor& y, const 
   const int64_t count = g.outer * g.m * g.inner;
   visit_bytes(word, [&]<class Word>() {
     const auto run = [&](auto kernel, int each) {
-      launch(indices.report.op(), kernel, shape_for(count, each), y.device(), indices,
+      launch(indices.report.op(), kernel, launch_shape(count, each), y.device(), indices,
              static_cast<const Word*>(x.raw_data()), static_cast<Word*>(y.raw_data()), g, Divider(g.m),
              Divider(g.inner));
     };
     // If there are few words, each thread moves only one word, so that all multiprocessors have work.
-    count > kFewWords ? run(gather_kernel<Word, kPerThread>, kPerThread) : run(gather_kernel<Word, 1>, 1);
+    count > kFewWords ? run(gather_kernel<Word, kItemsPerThread>, kItemsPerThread) : run(gather_kernel<Word, 1>, 1);
   });
 }
-void scatter_added(const IndexTensor& indices, const Tensor& x, Tensor& y, int64_t m) {
+void scatter_add(const IndexTensor& indices, const Tensor& x, Tensor& y, int64_t m) {
   visit_dtype(y.dtype(), [&]<class T>() {
-    scatter_dispatch(indices, x, y, m, [](auto run) { run.template operator()<T, Add>(); });
+    scatter_dispatch(indices, x, y, m, [](auto run) { run.template operator()<T, AddOp>(); });
   });
 }
-void scatter_written(const IndexTensor& indices, const Tensor& x, Tensor& y, int64_t m) {
+void scatter_copy(const IndexTensor& indices, const Tensor& x, Tensor& y, int64_t m) {
   visit_bytes(y.itemsize(), [&]<class T>() {
     if constexpr (sizeof(T) <= 8)
-      scatter_dispatch(indices, x, y, m, [](auto run) { run.template operator()<T, Set>(); });
+      scatter_dispatch(indices, x, y, m, [](auto run) { run.template operator()<T, SetOp>(); });
   });
 }
 
@@ -319,20 +320,20 @@ void cat(const std::vector<Tensor>& parts, Tensor& y) {
     numbers.push_back(reinterpret_cast<uintptr_t>(part.raw_data()));
     numbers.push_back(static_cast<uintptr_t>(part.size(1) * part.itemsize()));
   }
-  join(parts, y, common_word_size(numbers));
+  apply(parts, y, common_word_size(numbers));
 }
 void index_add(const Tensor& x, const Tensor& index, Tensor& y) {
-  scatter_added({index.data<int64_t>(), false, {"index_add", y.device()}}, x, y, index.numel());
+  scatter_add({index.data<int64_t>(), false, {"index_add", y.device()}}, x, y, index.numel());
 }
 void index_copy(const char* op, const Tensor& x, const Tensor& index, Tensor& y) {
-  scatter_written({index.data<int64_t>(), false, {op, y.device()}}, x, y, index.numel());
+  scatter_copy({index.data<int64_t>(), false, {op, y.device()}}, x, y, index.numel());
 }
 void scatter(const char* op, const Tensor& index, const Tensor& source, bool add, Tensor& y) {
   const IndexTensor indices{index.data<int64_t>(), true, {op, y.device()}};
   if (add)
-    scatter_added(indices, source, y, index.size(1));
+    scatter_add(indices, source, y, index.size(1));
   else
-    scatter_written(indices, source, y, index.size(1));
+    scatter_copy(indices, source, y, index.size(1));
 }
 
 }  // namespace tandem::kernels::cuda

@@ -8,7 +8,7 @@ namespace tandem::kernels::cuda {
 
 void launch_elements(const char* op, ElementKernel kernel, const ElementPlan& plan, int64_t blocks, int64_t threads,
                      Device device) {
-  launch(op, kernel, {checked_grid(blocks), static_cast<unsigned>(threads)}, device, plan);
+  launch(op, kernel, {checked_grid_size(blocks), static_cast<unsigned>(threads)}, device, plan);
 }
 
 }  // namespace tandem::kernels::cuda

@@ -22,7 +22,7 @@
 namespace tandem::kernels::cuda {
 
 constexpr int kWarpSize = 32;
-constexpr unsigned kFullWarp = 0xffffffffu;
+constexpr unsigned kFullWarpMask = 0xffffffffu;
 
 struct LaunchShape {
   dim3 grid, block;
@@ -32,7 +32,7 @@ struct LaunchShape {
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Converts `blocks` to the x dimension of a grid. @throws Error if `blocks` is not in [1, 2^31 - 1], the range that
 /// CUDA accepts
-inline unsigned checked_grid(int64_t blocks) {
+inline unsigned checked_grid_size(int64_t blocks) {
   TANDEM_CHECK(blocks >= 1 && blocks <= 0x7fffffff, "launch: the kernel needs ", blocks,
                " blocks; accepted: 1 to 2147483647; use smaller tensors");
   return static_cast<unsigned>(blocks);

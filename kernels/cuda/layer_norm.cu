@@ -12,7 +12,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-template <class T> struct Forward {
+template <class T> struct LayerNormForward {
   using C = OpMath<T>;
   const T* x;
   const C *weight, *bias;  // null means 1 and 0
@@ -20,7 +20,8 @@ template <class T> struct Forward {
   C *mean, *rstd, eps;
 };
 
-template <class T, int K> __global__ void __launch_bounds__(1024) layer_norm_persistent(Forward<T> a, RowShape shape) {
+template <class T, int K>
+__global__ void __launch_bounds__(1024) layer_norm_persistent(LayerNormForward<T> a, RowShape shape) {
   const int64_t n = shape.n, row = shape.row();
   using C = OpMath<T>;
   C held[K];
@@ -45,23 +46,24 @@ template <class T, int K> __global__ void __launch_bounds__(1024) layer_norm_per
   }
 }
 
-template <class T> __global__ void layer_norm_long(Forward<T> a, Moments::State* parts, PieceShape shape, Stage stage) {
+template <class T>
+__global__ void layer_norm_long(LayerNormForward<T> a, Moments::State* parts, ChunkShape shape, LongRowStage stage) {
   using C = OpMath<T>;
   const int64_t first = shape.first(), start = shape.row() * shape.n + first;
   Moments::State state;
-  if (stage == Stage::finish) {
+  if (stage == LongRowStage::finish) {
     state = combine_row_parts<Moments>(shape, parts);
   } else {
     ShiftedSums<C> sums;
-    shape.walk(a.x + start, [&](int64_t, const auto& pack) { sums.accumulate(pack); });
+    shape.for_each_pack(a.x + start, [&](int64_t, const auto& pack) { sums.accumulate(pack); });
     state = team_reduce(Moments(), sums.state());
-    if (stage == Stage::parts) {
+    if (stage == LongRowStage::parts) {
       if (threadIdx.x == 0) parts[blockIdx.x] = state;
       return;
     }
   }
   const C mean = C(state.mean), rstd = C(1) / math::sqrt(C(state.squares / state.count) + a.eps);
-  shape.walk(a.x + start, [&](int64_t i, auto pack) {
+  shape.for_each_pack(a.x + start, [&](int64_t i, auto pack) {
     int64_t at = first + i;
     for (C& v : pack.at) {
       v = (v - mean) * rstd * (a.weight ? a.weight[at] : C(1)) + (a.bias ? a.bias[at] : C(0));
@@ -75,25 +77,26 @@ template <class T> __global__ void layer_norm_long(Forward<T> a, Moments::State*
   }
 }
 
-template <class T> struct Backward {
+template <class T> struct LayerNormBackward {
   using C = OpMath<T>;
   const T *dy, *x;
   const C *mean, *rstd, *weight;  // weight: null means 1
   T* dx;
-  C *weights, *biases;    // partial sums of the gradients of weight and bias, one row for each team; or null
+  C *weight_partials,
+      *bias_partials;     // partial sums of the gradients of weight and bias, one row for each team; or null
   int64_t rows_per_team;  // number of rows per team
 };
 
 /// Computes dx = rstd * (g - sum(g) / n - (x - mean) * rstd^2 * sum(g * (x - mean)) / n), where g = dy * weight.
 template <class T> struct InputGradient {
-  T rstd, from_mean, from_var;
+  T rstd, mean_term, var_term;
   __device__ InputGradient(const typename PairSumOp<T>::State& sums, T rstd, int64_t n)
-      : rstd(rstd), from_mean(sums.first / T(n)), from_var(sums.second * rstd * rstd / T(n)) {}
-  __device__ T operator()(T g, T off) const { return rstd * (g - from_mean - off * from_var); }
+      : rstd(rstd), mean_term(sums.first / T(n)), var_term(sums.second * rstd * rstd / T(n)) {}
+  __device__ T operator()(T g, T off) const { return rstd * (g - mean_term - off * var_term); }
 };
 
 template <class T, int K>
-__global__ void __launch_bounds__(512) layer_norm_backward_persistent(Backward<T> a, RowShape shape) {
+__global__ void __launch_bounds__(512) layer_norm_backward_persistent(LayerNormBackward<T> a, RowShape shape) {
   const int64_t n = shape.n, team = shape.row();
   using C = OpMath<T>;
   C dweight[K], dbias[K];
@@ -125,22 +128,22 @@ __global__ void __launch_bounds__(512) layer_norm_backward_persistent(Backward<T
     if (valid) shape.store_row<T, K>(a.dx + row * n, g);
   }
   if (team * a.rows_per_team >= shape.rows) return;
-  if (a.weights) shape.store_row<T, K>(a.weights + team * n, dweight);
-  if (a.biases) shape.store_row<T, K>(a.biases + team * n, dbias);
+  if (a.weight_partials) shape.store_row<T, K>(a.weight_partials + team * n, dweight);
+  if (a.bias_partials) shape.store_row<T, K>(a.bias_partials + team * n, dbias);
 }
 
 template <class T>
-__global__ void layer_norm_backward_long(Backward<T> a, typename PairSumOp<OpMath<T>>::State* parts, PieceShape shape,
-                                         Stage stage) {
+__global__ void layer_norm_backward_long(LayerNormBackward<T> a, typename PairSumOp<OpMath<T>>::State* parts,
+                                         ChunkShape shape, LongRowStage stage) {
   using C = OpMath<T>;
   const int64_t row = shape.row(), first = shape.first(), start = row * shape.n + first;
   const C mean = a.mean[row], rstd = a.rstd[row];
   const auto gradient = [&](C dy, int64_t i) { return a.weight ? dy * a.weight[first + i] : dy; };
   typename PairSumOp<C>::State sums = PairSumOp<C>::identity();
-  if (stage == Stage::finish) {
+  if (stage == LongRowStage::finish) {
     sums = combine_row_parts<PairSumOp<C>>(shape, parts);
   } else {
-    shape.walk_pairs(a.dy + start, a.x + start, [&](int64_t i, const auto& dy, const auto& x) {
+    shape.for_each_pack_pair(a.dy + start, a.x + start, [&](int64_t i, const auto& dy, const auto& x) {
       constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(C));
       for (int v = 0; v < kWidth; ++v) {
         const C g = gradient(dy.at[v], i + v);
@@ -149,13 +152,13 @@ __global__ void layer_norm_backward_long(Backward<T> a, typename PairSumOp<OpMat
       }
     });
     sums = team_reduce(PairSumOp<C>(), sums);
-    if (stage == Stage::parts) {
+    if (stage == LongRowStage::parts) {
       if (threadIdx.x == 0) parts[blockIdx.x] = sums;
       return;
     }
   }
   const InputGradient<C> input_gradient(sums, rstd, shape.n);
-  shape.walk_pairs(a.dy + start, a.x + start, [&](int64_t i, auto dy, const auto& x) {
+  shape.for_each_pack_pair(a.dy + start, a.x + start, [&](int64_t i, auto dy, const auto& x) {
     constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(C));
     for (int v = 0; v < kWidth; ++v) dy.at[v] = input_gradient(gradient(dy.at[v], i + v), x.at[v] - mean);
     store_pack_as(a.dx + start + i, dy, shape.aligned);
@@ -163,7 +166,8 @@ __global__ void layer_norm_backward_long(Backward<T> a, typename PairSumOp<OpMat
 }
 /// Sums the weight and bias gradients over groups of `rows_per_team` rows, with one thread per column. blockIdx.x is
 /// group * strips + strip, where a strip is the columns of one block.
-template <class T> __global__ void layer_norm_column_sums(Backward<T> a, int64_t rows, int64_t n, int64_t strips) {
+template <class T>
+__global__ void layer_norm_column_sums(LayerNormBackward<T> a, int64_t rows, int64_t n, int64_t strips) {
   const int64_t group = quotient(blockIdx.x, strips), column = (blockIdx.x - group * strips) * blockDim.x + threadIdx.x;
   if (column >= n) return;
   const int64_t last = math::min(rows, (group + 1) * a.rows_per_team);
@@ -175,8 +179,8 @@ template <class T> __global__ void layer_norm_column_sums(Backward<T> a, int64_t
     dweight += dy * ((C(a.x[row * n + column]) - a.mean[row]) * a.rstd[row]);
     dbias += dy;
   }
-  if (a.weights) a.weights[group * n + column] = dweight;
-  if (a.biases) a.biases[group * n + column] = dbias;
+  if (a.weight_partials) a.weight_partials[group * n + column] = dweight;
+  if (a.bias_partials) a.bias_partials[group * n + column] = dbias;
 }
 
 }  // namespace
@@ -187,17 +191,17 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
   if (rows == 0) return;
   visit_floating("layer_norm", x.dtype(), [&]<class T>() {
     using C = OpMath<T>;
-    const Forward<T> all{x.data<T>(), data_or_null<C>(weight), data_or_null<C>(bias),
-                         y.data<T>(), mean.data<C>(),          rstd.data<C>(),
-                         C(eps)};
+    const LayerNormForward<T> all{x.data<T>(), data_or_null<C>(weight), data_or_null<C>(bias),
+                                  y.data<T>(), mean.data<C>(),          rstd.data<C>(),
+                                  C(eps)};
     if (fits_in_registers<T>(n, 1024))
       return visit_persistent<T>(rows, n, 1, [&]<int K>(const LaunchShape& shape) {
         launch("layer_norm", layer_norm_persistent<T, K>, shape, x.device(), all,
                row_shape<T>(rows, n, {all.x, all.y, all.weight, all.bias}));
       });
-    const PieceShape shape = piece_shape<T>(rows, n, {all.x, all.y});
+    const ChunkShape shape = chunk_shape<T>(rows, n, {all.x, all.y});
     launch_long_rows(rows, shape, sizeof(Moments::State), x.device(),
-                     [&](const LaunchShape& launched, Stage stage, void* parts) {
+                     [&](const LaunchShape& launched, LongRowStage stage, void* parts) {
                        launch("layer_norm", layer_norm_long<T>, launched, x.device(), all,
                               static_cast<Moments::State*>(parts), shape, stage);
                      });
@@ -210,49 +214,49 @@ void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
   // Choose `rows_per_team`, the number of rows per team. If it is large, a team processes many rows one after another,
   // which takes time. If it is small, there are many sums, which take memory. The sums are cheap if x fits into the
   // cache, but can be larger than x if x has a half type.
-  const int64_t least = rows * n <= 1 << 21 && !is_half(x.dtype()) ? 2 : 8;
+  const int64_t least = rows * n <= 1 << 21 && !is_reduced_floating_point(x.dtype()) ? 2 : 8;
   const int64_t rows_per_team = std::clamp<int64_t>(ceil_div(rows * n, 1 << 22), least, 1024),
                 groups = ceil_div(rows, rows_per_team);
   const auto empty_sums = [&](const Tensor& sum) {
     return sum.defined() ? core::empty({1, groups, n}, sum.dtype(), x.device()) : Tensor();
   };
-  const Tensor weights = empty_sums(dweight), biases = empty_sums(dbias);
+  const Tensor weight_partials = empty_sums(dweight), bias_partials = empty_sums(dbias);
   if (x.numel() > 0)
     visit_floating("layer_norm_backward", x.dtype(), [&]<class T>() {
       using C = OpMath<T>;
-      const Backward<T> all{dy.data<T>(),
-                            x.data<T>(),
-                            mean.data<C>(),
-                            rstd.data<C>(),
-                            data_or_null<C>(weight),
-                            dx.data<T>(),
-                            data_or_null<C>(weights),
-                            data_or_null<C>(biases),
-                            rows_per_team};
+      const LayerNormBackward<T> all{dy.data<T>(),
+                                     x.data<T>(),
+                                     mean.data<C>(),
+                                     rstd.data<C>(),
+                                     data_or_null<C>(weight),
+                                     dx.data<T>(),
+                                     data_or_null<C>(weight_partials),
+                                     data_or_null<C>(bias_partials),
+                                     rows_per_team};
       if (fits_in_registers<T>(n, 512))
         return visit_persistent<T>(rows, n, rows_per_team, [&]<int K>(const LaunchShape& shape) {
           launch("layer_norm_backward", layer_norm_backward_persistent<T, K>, shape, x.device(), all,
-                 row_shape<T>(rows, n, {all.dy, all.x, all.dx, all.weight, all.weights, all.biases}));
+                 row_shape<T>(rows, n, {all.dy, all.x, all.dx, all.weight, all.weight_partials, all.bias_partials}));
         });
       using State = typename PairSumOp<C>::State;
-      const PieceShape shape = piece_shape<T>(rows, n, {all.dy, all.x, all.dx});
+      const ChunkShape shape = chunk_shape<T>(rows, n, {all.dy, all.x, all.dx});
       launch_long_rows(rows, shape, sizeof(State), x.device(),
-                       [&](const LaunchShape& launched, Stage stage, void* parts) {
+                       [&](const LaunchShape& launched, LongRowStage stage, void* parts) {
                          launch("layer_norm_backward", layer_norm_backward_long<T>, launched, x.device(), all,
                                 static_cast<State*>(parts), shape, stage);
                        });
       const int64_t strips = ceil_div(n, 256);
-      if (all.weights || all.biases)
-        launch("layer_norm_backward", layer_norm_column_sums<T>, {checked_grid(strips * groups), dim3(256)}, x.device(),
-               all, rows, n, strips);
+      if (all.weight_partials || all.bias_partials)
+        launch("layer_norm_backward", layer_norm_column_sums<T>, {checked_grid_size(strips * groups), dim3(256)},
+               x.device(), all, rows, n, strips);
     });
   const auto finish = [&](const Tensor& parts, const Tensor& total) {
     if (!total.defined()) return;
     Tensor y = core::try_view(total, {1, n});
     sum(parts, y);
   };
-  finish(weights, dweight);
-  finish(biases, dbias);
+  finish(weight_partials, dweight);
+  finish(bias_partials, dbias);
 }
 
 }  // namespace tandem::kernels::cuda

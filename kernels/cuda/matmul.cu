@@ -22,9 +22,9 @@ template <class T> struct MatrixReader {
   __device__ OpMath<T> read(const T* line, int64_t depth) const { return line ? OpMath<T>(line[depth]) : OpMath<T>(0); }
 };
 
-bool cublas(const MatmulCall& call) { return cublas_matmul(call.a, call.b, call.bias, call.c); }
+bool run_cublas(const MatmulCall& call) { return cublas_matmul(call.a, call.b, call.bias, call.c); }
 /// Returns whether a or b is a vector, and both are contiguous along the dimension that is summed over.
-bool is_vector(const MatmulCall& call) {
+bool is_matrix_vector(const MatmulCall& call) {
   const bool dense = call.a.size(2) <= 1 || (call.a.stride(2) == 1 && call.b.stride(1) == 1);
   return std::min(call.c.size(1), call.c.size(2)) == 1 && dense;
 }
@@ -46,18 +46,18 @@ template <bool kDots> bool native_matmul(const MatmulCall& call) {
   });
   return true;
 }
-constexpr Implementation<bool, MatmulCall> kMatmul[] = {
-    {"cuBLASLt", always, cublas},
-    {"dots", is_vector, native_matmul<true>},
-    {"tiles", always, native_matmul<false>},
+constexpr Implementation<bool, MatmulCall> kMatmulImplementations[] = {
+    {"cuBLASLt", supports_every_problem, run_cublas},
+    {"dots", is_matrix_vector, native_matmul<true>},
+    {"tiles", supports_every_problem, native_matmul<false>},
 };
 
 }  // namespace
 
-std::span<const Implementation<bool, MatmulCall>> matmul_implementations() { return kMatmul; }
+std::span<const Implementation<bool, MatmulCall>> matmul_implementations() { return kMatmulImplementations; }
 
 void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
-  if (c.numel() > 0) run_first_supported<kMatmul>(MatmulCall{a, b, bias, c});
+  if (c.numel() > 0) run_first_supported<kMatmulImplementations>(MatmulCall{a, b, bias, c});
 }
 
 }  // namespace tandem::kernels::cuda

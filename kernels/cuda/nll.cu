@@ -39,7 +39,7 @@ using TwoSums = PairSumOp<double>;  // sums of losses and of weights, in double 
 /// not null, otherwise the losses and weights. Writes the sums to `parts`; if `parts` is null, there is one block only,
 /// which writes the mean loss and the total weight.
 template <class T>
-__global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict__ weights, const TwoSums::State* from,
+__global__ void nll_mean_chunk(const T* __restrict__ losses, const T* __restrict__ weights, const TwoSums::State* from,
                                int64_t n, int64_t length, TwoSums::State* parts, T* loss, T* total) {
   const int64_t end = math::min(n, (int64_t(blockIdx.x) + 1) * length);
   TwoSums::State state = TwoSums::identity();
@@ -81,34 +81,34 @@ __global__ void nll_backward_rows(const OpMath<T>* __restrict__ dloss, const OpM
 
 void nll(const Tensor& log_prob, const Tensor& target, const Tensor& weight, int64_t ignore_index, Tensor& losses,
          Tensor& weights) {
-  const int64_t rows = log_prob.size(0), block = power_of_two(rows, 32, 256);
+  const int64_t rows = log_prob.size(0), block = next_power_of_two(rows, 32, 256);
   if (rows == 0) return;
   visit_floating("nll_loss", log_prob.dtype(), [&]<class T>() {
     using C = OpMath<T>;
     const NllRows<T> all{log_prob.data<T>(), target.data<int64_t>(), data_or_null<C>(weight),
                          losses.data<C>(),   weights.data<C>(),      rows,
                          log_prob.size(1),   ignore_index,           {"nll_loss", log_prob.device()}};
-    launch("nll", nll_rows<T>, {checked_grid(ceil_div(rows, block)), dim3(static_cast<unsigned>(block))},
+    launch("nll", nll_rows<T>, {checked_grid_size(ceil_div(rows, block)), dim3(static_cast<unsigned>(block))},
            log_prob.device(), all);
   });
 }
 
 void nll_mean(const Tensor& losses, const Tensor& weights, Tensor& loss, Tensor& total) {
   constexpr int64_t kLength = 8192;
-  const int64_t n = losses.numel(), pieces = n > 2 * kLength ? ceil_div(n, kLength) : 1;
+  const int64_t n = losses.numel(), num_chunks = n > 2 * kLength ? ceil_div(n, kLength) : 1;
   const Device device = losses.device();
   const auto average = [&]<class T>() {
     using State = TwoSums::State;
     const auto pass = [&](int64_t count, int64_t blocks, const State* from, State* parts) {
-      const auto threads = static_cast<unsigned>(power_of_two(ceil_div(count / blocks, 4), 32, 256));
-      launch("nll_mean", nll_mean_piece<T>, {checked_grid(blocks), dim3(threads)}, device, losses.data<T>(),
+      const auto threads = static_cast<unsigned>(next_power_of_two(ceil_div(count / blocks, 4), 32, 256));
+      launch("nll_mean", nll_mean_chunk<T>, {checked_grid_size(blocks), dim3(threads)}, device, losses.data<T>(),
              weights.data<T>(), from, count, ceil_div(count, blocks), parts, loss.data<T>(), total.data<T>());
     };
-    if (pieces == 1) return pass(n, 1, nullptr, nullptr);
-    const Tensor parts = core::empty({2 * pieces}, kFloat64, device);
+    if (num_chunks == 1) return pass(n, 1, nullptr, nullptr);
+    const Tensor parts = core::empty({2 * num_chunks}, kFloat64, device);
     State* const sums = static_cast<State*>(parts.raw_data());
-    pass(n, pieces, nullptr, sums);
-    pass(pieces, 1, sums, nullptr);
+    pass(n, num_chunks, nullptr, sums);
+    pass(num_chunks, 1, sums, nullptr);
   };
   losses.dtype() == kFloat64 ? average.operator()<double>() : average.operator()<float>();
 }
@@ -118,8 +118,8 @@ void nll_backward(const Tensor& dloss, const Tensor& total, const Tensor& target
   if (dx.numel() == 0) return;
   const int64_t rows = dx.size(0), n = dx.size(1);
   visit_floating("nll_backward", dx.dtype(), [&]<class T>() {
-    const dim3 block = team_block(power_of_two(ceil_div(n, kPack<T>), 1, 256), rows);
-    launch("nll_backward", nll_backward_rows<T>, {checked_grid(ceil_div(rows, block.y)), block}, dx.device(),
+    const dim3 block = team_block_dim(next_power_of_two(ceil_div(n, kPack<T>), 1, 256), rows);
+    launch("nll_backward", nll_backward_rows<T>, {checked_grid_size(ceil_div(rows, block.y)), block}, dx.device(),
            dloss.data<OpMath<T>>(), data_or_null<OpMath<T>>(total), target.data<int64_t>(), weights.data<OpMath<T>>(),
            dx.data<T>(), rows, n, ignore_index, n % kPack<T> == 0 && is_aligned(dx.raw_data(), 16));
   });

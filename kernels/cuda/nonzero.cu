@@ -10,7 +10,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 128, kPerThread = 16, kPart = kThreads * kPerThread;
+constexpr int kThreads = 128, kElementsPerThread = 16, kBlockElements = kThreads * kElementsPerThread;
 
 struct Sizes {
   int rank;
@@ -19,11 +19,11 @@ struct Sizes {
 
 /// Returns a bit mask of this thread's elements: bit e is set if element first + e is true.
 __device__ inline unsigned load_mask_bits(const bool* mask, int64_t first, int64_t count) {
-  const bool aligned = reinterpret_cast<uintptr_t>(mask) % kPerThread == 0;
-  const auto bytes = load_packet<kPerThread>(reinterpret_cast<const uint8_t*>(mask), first, count, aligned);
+  const bool aligned = reinterpret_cast<uintptr_t>(mask) % kElementsPerThread == 0;
+  const auto bytes = load_packet<kElementsPerThread>(reinterpret_cast<const uint8_t*>(mask), first, count, aligned);
   unsigned hits = 0;
 #pragma unroll
-  for (int e = 0; e < kPerThread; ++e) hits |= unsigned(bytes[e]) << e;
+  for (int e = 0; e < kElementsPerThread; ++e) hits |= unsigned(bytes[e]) << e;
   return hits;
 }
 /// Returns the sum of `value` over the threads with smaller numbers, and sets `total` to the sum over the block.
@@ -33,7 +33,7 @@ __device__ inline int block_exclusive_sum(int value, int& total) {
   int sum = value;
 #pragma unroll
   for (int step = 1; step < kWarpSize; step *= 2) {
-    const int below = __shfl_up_sync(kFullWarp, sum, unsigned(step));
+    const int below = __shfl_up_sync(kFullWarpMask, sum, unsigned(step));
     if (lane >= step) sum += below;
   }
   if (lane == kWarpSize - 1) sums[warp] = sum;
@@ -48,7 +48,7 @@ __device__ inline int block_exclusive_sum(int value, int& total) {
 }
 
 __global__ void __launch_bounds__(kThreads) count_kernel(const bool* mask, int64_t count, int64_t* part_counts) {
-  const int64_t first = int64_t(blockIdx.x) * kPart + threadIdx.x * kPerThread;
+  const int64_t first = int64_t(blockIdx.x) * kBlockElements + threadIdx.x * kElementsPerThread;
   int total;
   block_exclusive_sum(__popc(load_mask_bits(mask, first, count)), total);
   if (threadIdx.x == 0) part_counts[blockIdx.x] = total;
@@ -56,12 +56,12 @@ __global__ void __launch_bounds__(kThreads) count_kernel(const bool* mask, int64
 /// Writes the positions of the true elements. sums[b] is the number of true elements in the parts 0 to b.
 __global__ void __launch_bounds__(kThreads)
     coordinates_kernel(const bool* mask, int64_t count, const int64_t* sums, Sizes sizes, int64_t* coordinates) {
-  const int64_t first = int64_t(blockIdx.x) * kPart + threadIdx.x * kPerThread;
+  const int64_t first = int64_t(blockIdx.x) * kBlockElements + threadIdx.x * kElementsPerThread;
   const unsigned hits = load_mask_bits(mask, first, count);
   int total;
   int64_t to = block_exclusive_sum(__popc(hits), total);
   to += sums[blockIdx.x] - total;
-  for (int e = 0; e < kPerThread; ++e) {
+  for (int e = 0; e < kElementsPerThread; ++e) {
     if (!(hits >> e & 1)) continue;
     int64_t rest = first + e;
     for (int d = sizes.rank - 1; d >= 0; --d) {
@@ -77,14 +77,14 @@ __global__ void __launch_bounds__(kThreads)
 
 void nonzero(const Tensor& mask, Tensor& coordinates) {
   const Device device = mask.device();
-  const int64_t count = mask.numel(), parts = ceil_div(count, kPart);
+  const int64_t count = mask.numel(), parts = ceil_div(count, kBlockElements);
   if (count == 0) {
     coordinates = core::empty({0, mask.dim()}, kInt64, device);
     return;
   }
   const Tensor hits = core::empty({1, parts, 1}, kInt64, device);
   Tensor sums = core::empty({1, parts, 1}, kInt64, device);
-  const LaunchShape shape{checked_grid(parts), kThreads};
+  const LaunchShape shape{checked_grid_size(parts), kThreads};
   launch("nonzero", count_kernel, shape, device, mask.data<bool>(), count, hits.data<int64_t>());
   cumsum(hits, /*reverse=*/false, sums);
   const gpu::StreamHandle stream = tandem::cuda::current_stream(device).handle();

@@ -20,7 +20,7 @@ namespace tandem::kernels::cuda {
 namespace {
 
 /// The tensors of a launch, with kPointers arrays (such as parameter and gradient) for each. Blocks are assigned to the
-/// tensors in order; each block processes `chunk` elements.
+/// tensors in order; each block processes `chunk_size` elements.
 template <int kPointers> struct TensorListMetadata {
   static constexpr int kCapacity = 3840 / (kPointers * 8 + 8 + 4 + 1);
   void* data[kCapacity][kPointers];  // null for arrays that the update does not use
@@ -28,10 +28,10 @@ template <int kPointers> struct TensorListMetadata {
   unsigned last_block[kCapacity];  // total number of thread blocks for this tensor and all previous tensors
   bool aligned[kCapacity];
   int tensors;
-  int chunk;
+  int chunk_size;
 
   /// Returns the index of this block's tensor, and sets `block` to the block's index within the tensor.
-  __device__ int find(unsigned& block) const {
+  __device__ int find_tensor(unsigned& block) const {
     int low = 0, high = tensors - 1;
     while (low < high) {
       const int middle = (low + high) / 2;
@@ -49,14 +49,14 @@ template <int kPointers> struct TensorListMetadata {
 /// for each table. arrays(i, data) must write the kPointers addresses of the arrays that belong to tensor i, all with
 /// the size of sized[i].
 template <int kPointers, class Arrays, class Run>
-void for_tensor_lists(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run run) {
+void for_tensor_lists(const std::vector<Tensor>& sized, int chunk_size, Arrays arrays, Run run) {
   TensorListMetadata<kPointers> table;
-  table.chunk = chunk;
+  table.chunk_size = chunk_size;
   table.tensors = 0;
   int64_t blocks = 0, before = 0;
   const auto flush = [&] {
     if (table.tensors == 0) return;
-    run(table, checked_grid(blocks), before);
+    run(table, checked_grid_size(blocks), before);
     before += blocks;
     blocks = 0;
     table.tensors = 0;
@@ -66,8 +66,8 @@ void for_tensor_lists(const std::vector<Tensor>& sized, int chunk, Arrays arrays
     const int t = table.tensors++;
     arrays(i, table.data[t]);
     table.size[t] = sized[i].numel();
-    blocks += ceil_div(sized[i].numel(), chunk);
-    table.last_block[t] = checked_grid(blocks);
+    blocks += ceil_div(sized[i].numel(), chunk_size);
+    table.last_block[t] = checked_grid_size(blocks);
     table.aligned[t] = std::all_of(table.data[t], table.data[t] + kPointers,
                                    [](const void* p) { return p == nullptr || is_aligned(p, 16); });
     if (table.tensors == TensorListMetadata<kPointers>::kCapacity) flush();
@@ -123,11 +123,11 @@ template <class T, class Update>
 __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> table, Update update) {
   constexpr int kStreams = Update::kStreams - Update::kMixed;  // streams of type T
   unsigned block;
-  const int t = table.find(block);
+  const int t = table.find_tensor(block);
   T* streams[kStreams];
 #pragma unroll
   for (int s = 0; s < kStreams; ++s) streams[s] = static_cast<T*>(table.data[t][s]);
-  const int64_t begin = int64_t(block) * table.chunk, end = math::min(begin + table.chunk, table.size[t]);
+  const int64_t begin = int64_t(block) * table.chunk_size, end = math::min(begin + table.chunk_size, table.size[t]);
   const bool aligned = table.aligned[t];
   Packet<T, kPacket> packets[kStreams] = {};
   Packet<OpMath<T>, kPacket> gradient = {};  // of a mixed update
@@ -173,7 +173,7 @@ void multi_tensor_apply(const char* name, const std::vector<Tensor>& tensors, co
   const Device device = tensors[0].device();
   const int64_t block = std::min<int64_t>(ceil_div(ceil_div(largest, kPacket), kWarpSize) * kWarpSize, 256);
   // A chunk has up to 16 packets per thread, or fewer if there would be too few blocks to fill the device.
-  const int64_t fill = gpu::properties(device.index()).multiprocessors * 8;
+  const int64_t fill = gpu::properties(device.index()).multi_processor_count * 8;
   const int64_t packets = std::clamp<int64_t>(total / (block * kPacket * fill), 1, 16);
   for_tensor_lists<Update::kPointers>(
       tensors, static_cast<int>(block * kPacket * packets), arrays,
@@ -197,7 +197,8 @@ template <class T, bool kMixedTypes> struct AdamUpdate {
   const AdamValues* values;
   MixedTypes types;
   bool amsgrad;
-  T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, decay_factor = 0, weight_decay = 0,
+  T step_size = 0, rsqrt_bias_correction2 = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, decay_factor = 0,
+    weight_decay = 0,
     factor = 1;  // set by prepare()
 
   /// Computes the two bias corrections (a power, a quotient and a root in double) from the step count, which is in
@@ -221,7 +222,7 @@ template <class T, bool kMixedTypes> struct AdamUpdate {
     factor = T(values->scaling.factor);
     __syncthreads();
     step_size = corrections[0];
-    root = corrections[1];
+    rsqrt_bias_correction2 = corrections[1];
     return values->scaling.found_inf == 0;
   }
   __device__ void operator()(T (&e)[kStreams]) const {
@@ -230,7 +231,7 @@ template <class T, bool kMixedTypes> struct AdamUpdate {
     m = b1 * m + a1 * grad;
     v = b2 * v + a2 * grad * grad;
     top = top > v ? top : v;
-    p = p * decay_factor - step_size * m / (math::sqrt(amsgrad ? top : v) * root + eps);
+    p = p * decay_factor - step_size * m / (math::sqrt(amsgrad ? top : v) * rsqrt_bias_correction2 + eps);
   }
 };
 
@@ -240,7 +241,7 @@ template <class T, bool kMixedTypes> struct SgdUpdate {
   static constexpr bool kMixed = kMixedTypes;
   const SgdValues* values;
   MixedTypes types;
-  bool plain, nesterov;
+  bool has_no_momentum, nesterov;
   T lr = 0, momentum = 0, weight_decay = 0, buffer_factor = 0, grad_factor = 0, factor = 1;  // set by prepare()
 
   __device__ bool prepare(void* const*) {
@@ -256,7 +257,7 @@ template <class T, bool kMixedTypes> struct SgdUpdate {
     T &p = e[0], &buffer = e[1];
     const T grad = scale_gradient(e[2], factor) + weight_decay * p;
     buffer = buffer_factor * buffer + grad_factor * grad;
-    p -= lr * (plain ? grad : nesterov ? grad + momentum * buffer : buffer);
+    p -= lr * (has_no_momentum ? grad : nesterov ? grad + momentum * buffer : buffer);
   }
 };
 
@@ -348,9 +349,9 @@ template <class Op> __device__ double reduce_block(double value) {
 /// Reduces one chunk per block. The order of the reduction does not depend on the alignment of the tensors.
 template <class Op, class T> __global__ void reduce_chunks(TensorListMetadata<1> table, double* numbers) {
   unsigned block;
-  const int t = table.find(block);
+  const int t = table.find_tensor(block);
   const T* const x = static_cast<const T*>(table.data[t][0]);
-  const int64_t begin = int64_t(block) * table.chunk, end = math::min(begin + table.chunk, table.size[t]);
+  const int64_t begin = int64_t(block) * table.chunk_size, end = math::min(begin + table.chunk_size, table.size[t]);
   double parts[kPacket];
   for (double& part : parts) part = Op::identity();
 #pragma unroll 4

@@ -15,7 +15,7 @@ namespace {
 // maximum number of elements per launch, because kernels use 32-bit indices
 constexpr int64_t kMaxElements = 0x7fffffff;
 // Larger calls are split at multiples of this number of elements, so that all parts have the same alignment.
-constexpr int64_t kPartMultiple = 4096;
+constexpr int64_t kSliceMultiple = 4096;
 
 /// Returns whether all operands can be accessed in vectors. A partial last vector is possible only if rank is 1.
 bool can_vectorize(const PlannedElements& elements, int width) {
@@ -104,8 +104,8 @@ PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs
   for (const Tensor& x : inputs) add_operand(x);
 
   int64_t collapsed[kMaxDims], collapsed_strides[1 + kMaxElementInputs][kMaxDims];  // outermost first
-  plan.rank = collapse(y.sizes(), operands, strides, collapsed,
-                       [&](int k, int d) -> int64_t& { return collapsed_strides[k][d]; });
+  plan.rank = collapse_dims(y.sizes(), operands, strides, collapsed,
+                            [&](int k, int d) -> int64_t& { return collapsed_strides[k][d]; });
   for (int d = 0; d < plan.rank; ++d) {
     const int from = plan.rank - 1 - d;
     sizes[d] = collapsed[from];
@@ -120,7 +120,7 @@ PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs
   return elements;
 }
 
-void add_value(PlannedElements& elements, uint64_t bits, DType dtype) {
+void add_scalar_operand(PlannedElements& elements, uint64_t bits, DType dtype) {
   ElementOperand& o = elements.plan.operands[elements.plan.operand_count++];
   o.value = bits;
   o.dtype = dtype;
@@ -144,7 +144,7 @@ void run_elements(const char* op, ElementKernel kernel, int width, const Planned
   if (elements.count > kMaxElements) {
     int d = elements.plan.rank - 1;
     while (elements.sizes[d] == 1) --d;
-    const int64_t size = elements.sizes[d], rounded = size / 2 / kPartMultiple * kPartMultiple;
+    const int64_t size = elements.sizes[d], rounded = size / 2 / kSliceMultiple * kSliceMultiple;
     const int64_t half = rounded > 0 ? rounded : size / 2;
     run_elements(op, kernel, width, slice_elements(elements, d, 0, half), device);
     run_elements(op, kernel, width, slice_elements(elements, d, half, size - half), device);
@@ -152,11 +152,11 @@ void run_elements(const char* op, ElementKernel kernel, int width, const Planned
   }
   ElementPlan plan = elements.plan;
   plan.count = plan.items = static_cast<uint32_t>(elements.count);
-  plan.plain = plan.plain ? plain_vectors(elements) : 0;
-  if (plan.plain) {
+  plan.is_contiguous_float32 = plan.is_contiguous_float32 ? plain_vectors(elements) : 0;
+  if (plan.is_contiguous_float32) {
     repeat_values(plan);
-    plan.items = plan.count / (kPlainElements / plan.plain);
-    return launch_items(op, kernel, plan, plan.plain, device);
+    plan.items = plan.count / (kPlainElements / plan.is_contiguous_float32);
+    return launch_items(op, kernel, plan, plan.is_contiguous_float32, device);
   }
   plan.is_vectorized = can_vectorize(elements, width);
   int64_t inner = elements.sizes[0];
@@ -179,8 +179,9 @@ void elementwise(const char* op, const ElementKernelTable& table, Tensor& y, Ten
   TANDEM_CHECK_AS(NotImplementedError, kernel, op, ": not implemented for '", type,
                   "'; accepted: ", names_of_dtypes(table));
   PlannedElements elements = plan_elements(op, y, inputs);
-  elements.plan.plain = type != kFloat64 && (y.dtype() == type || y.dtype() == kBool) &&
-                        std::all_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return x.dtype() == type; });
+  elements.plan.is_contiguous_float32 =
+      type != kFloat64 && (y.dtype() == type || y.dtype() == kBool) &&
+      std::all_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return x.dtype() == type; });
   std::copy(scalars.begin(), scalars.end(), elements.plan.scalars);
   run_elements(op, kernel, type == kFloat64 ? kVectorWidth<double> : kVectorWidth<float>, elements, y.device());
 }

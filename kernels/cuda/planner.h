@@ -23,7 +23,7 @@ struct PlannedElements {
 /// @throws Error if an input is on another device, unless it is a one-element CPU tensor
 PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs);
 /// Adds a scalar input with the given bits and dtype.
-void add_value(PlannedElements& elements, uint64_t bits, DType dtype);
+void add_scalar_operand(PlannedElements& elements, uint64_t bits, DType dtype);
 /// Returns the value that ElementPlan::plain gets for a kernel that supports plain plans: the number of vectors per
 /// thread, or 0 if the layout is not plain.
 uint8_t plain_vectors(const PlannedElements& elements);

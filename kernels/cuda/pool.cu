@@ -16,14 +16,14 @@ namespace tandem::kernels::cuda {
 namespace {
 
 /// Half-open range [first, last).
-struct Range {
+struct IndexRange {
   int64_t first, last;
 };
 
 /// Windows along one dimension.
 struct Windows {
   int64_t in, out, kernel, stride, padding, dilation;
-  Divider by_stride;
+  Divider stride_divider;
   Windows(int64_t in, int64_t out, const PoolShape& s, int d)
       : in(in),
         out(out),
@@ -31,22 +31,22 @@ struct Windows {
         stride(s.stride[d]),
         padding(s.padding[d]),
         dilation(s.dilation[d]),
-        by_stride(stride) {}
+        stride_divider(stride) {}
   __device__ int64_t start(int64_t o) const { return o * stride - padding; }
   /// Returns the range of pixels in window o, for dilation 1.
-  __device__ Range pixels(int64_t o) const {
+  __device__ IndexRange pixels(int64_t o) const {
     return {math::max<int64_t>(start(o), 0), math::min(start(o) + kernel, in)};
   }
   /// Returns the range of windows whose extent contains pixel i.
-  __device__ Range windows_covering(int64_t i) const {
+  __device__ IndexRange windows_covering(int64_t i) const {
     // Minimum start of a window that contains pixel i, counted from the start of the padding.
     const int64_t reach = i + padding - (kernel - 1) * dilation;
-    const int64_t first = reach <= 0 ? 0 : int64_t(by_stride.divide(uint64_t(reach + stride - 1)));
-    return {first, math::min(int64_t(by_stride.divide(uint64_t(i + padding))) + 1, out)};
+    const int64_t first = reach <= 0 ? 0 : int64_t(stride_divider.divide(uint64_t(reach + stride - 1)));
+    return {first, math::min(int64_t(stride_divider.divide(uint64_t(i + padding))) + 1, out)};
   }
   /// Returns the divisor of window o in average pooling: the number of its pixels, with or without padding.
-  __device__ int64_t count(int64_t o, bool include_padding) const {
-    const Range inside = pixels(o);
+  __device__ int64_t window_size(int64_t o, bool include_padding) const {
+    const IndexRange inside = pixels(o);
     return include_padding ? math::min(start(o) + kernel, in + padding) - start(o) : inside.last - inside.first;
   }
 };
@@ -55,15 +55,17 @@ struct Windows {
 /// exclusive.
 struct AdaptiveWindows {
   int64_t in, out;
-  Divider by_in, by_out;
-  AdaptiveWindows(int64_t in, int64_t out) : in(in), out(out), by_in(in), by_out(out) {}
-  __device__ Range pixels(int64_t o) const {
-    return {int64_t(by_out.divide(uint64_t(o * in))), int64_t(by_out.divide(uint64_t((o + 1) * in + out - 1)))};
+  Divider in_divider, out_divider;
+  AdaptiveWindows(int64_t in, int64_t out) : in(in), out(out), in_divider(in), out_divider(out) {}
+  __device__ IndexRange pixels(int64_t o) const {
+    return {int64_t(out_divider.divide(uint64_t(o * in))),
+            int64_t(out_divider.divide(uint64_t((o + 1) * in + out - 1)))};
   }
-  __device__ Range windows_covering(int64_t i) const {
-    return {int64_t(by_in.divide(uint64_t(i * out))), int64_t(by_in.divide(uint64_t((i + 1) * out + in - 1)))};
+  __device__ IndexRange windows_covering(int64_t i) const {
+    return {int64_t(in_divider.divide(uint64_t(i * out))),
+            int64_t(in_divider.divide(uint64_t((i + 1) * out + in - 1)))};
   }
-  __device__ int64_t count(int64_t o, bool) const { return pixels(o).last - pixels(o).first; }
+  __device__ int64_t window_size(int64_t o, bool) const { return pixels(o).last - pixels(o).first; }
 };
 
 /// Position of an output element. For channels-last tensors, `plane` is the index of the image; otherwise it is the
@@ -75,21 +77,21 @@ struct OutputPosition {
 /// channels-last images if kLast.
 template <bool kLast> struct PositionMap {
   int64_t elements, channels;
-  Divider by_rows, by_columns, by_channels;
+  Divider row_divider, column_divider, channel_divider;
   PositionMap(const Tensor& t)
       : elements(t.numel()),
         channels(kLast ? t.size(1) : 1),
-        by_rows(t.size(-2)),
-        by_columns(t.size(-1)),
-        by_channels(channels) {}
+        row_divider(t.size(-2)),
+        column_divider(t.size(-1)),
+        channel_divider(channels) {}
   __device__ OutputPosition operator()(int64_t i) const {
     uint64_t column = uint64_t(i), channel = 0;
     if constexpr (kLast) {
       channel = column;
-      column = by_channels.split(channel);
+      column = channel_divider.div_mod(channel);
     }
-    uint64_t row = by_columns.split(column);
-    const uint64_t plane = by_rows.split(row);
+    uint64_t row = column_divider.div_mod(column);
+    const uint64_t plane = row_divider.div_mod(row);
     return {int64_t(plane), int64_t(row), int64_t(column), int64_t(channel)};
   }
   /// Returns the offset of the first pixel of the plane that contains `at`, in a tensor whose planes have `pixels`
@@ -99,14 +101,14 @@ template <bool kLast> struct PositionMap {
   }
   __device__ int64_t step() const { return kLast ? channels : 1; }
 };
-__device__ int64_t this_thread() { return blockIdx.x * int64_t(blockDim.x) + threadIdx.x; }
+__device__ int64_t global_thread_index() { return blockIdx.x * int64_t(blockDim.x) + threadIdx.x; }
 
 /// Computes the maximum of each window and its index. Chooses the first among equal elements, and the last NaN if there
 /// are NaNs.
 template <class T, bool kLast>
 __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, int64_t* __restrict__ index,
                                    Windows rows, Windows columns, PositionMap<kLast> positions) {
-  const int64_t i = this_thread();
+  const int64_t i = global_thread_index();
   if (i >= positions.elements) return;
   const OutputPosition at = positions(i);
   x += positions.start(at, rows.in * columns.in);
@@ -133,11 +135,11 @@ __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, i
 template <class T, bool kLast>
 __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __restrict__ index, T* __restrict__ dx,
                                      Windows rows, Windows columns, PositionMap<kLast> positions) {
-  const int64_t i = this_thread();
+  const int64_t i = global_thread_index();
   if (i >= positions.elements) return;
   const OutputPosition at = positions(i);
   const int64_t pixel = at.row * columns.in + at.column, plane = positions.start(at, rows.out * columns.out);
-  const Range across = columns.windows_covering(at.column), down = rows.windows_covering(at.row);
+  const IndexRange across = columns.windows_covering(at.column), down = rows.windows_covering(at.row);
   using C = OpMath<T>;
   C sum = C(0);
   for (int64_t o = down.first; o < down.last; ++o)
@@ -155,7 +157,7 @@ template <class T, bool kLast, bool kPairs>
 __global__ void max_pool2d_gradients_disjoint(const T* __restrict__ dy, const int64_t* __restrict__ index,
                                               T* __restrict__ dx, Windows rows, Windows columns,
                                               PositionMap<kLast> windows) {
-  const int64_t i = this_thread();
+  const int64_t i = global_thread_index();
   if (i >= windows.elements) return;
   const OutputPosition at = windows(i);
   const int64_t top = at.row * rows.stride, left = at.column * columns.stride, chosen = index[i];
@@ -178,16 +180,17 @@ __global__ void max_pool2d_gradients_disjoint(const T* __restrict__ dy, const in
 template <class T, class Axis, bool kLast>
 __global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
                                    PositionMap<kLast> positions, bool include_padding) {
-  const int64_t i = this_thread();
+  const int64_t i = global_thread_index();
   if (i >= positions.elements) return;
   const OutputPosition at = positions(i);
-  const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
+  const IndexRange down = rows.pixels(at.row), across = columns.pixels(at.column);
   x += positions.start(at, rows.in * columns.in);
   using C = OpMath<T>;
   C sum = C(0);
   for (int64_t h = down.first; h < down.last; ++h)
     for (int64_t w = across.first; w < across.last; ++w) sum += C(x[(h * columns.in + w) * positions.step()]);
-  y[i] = T(sum * (C(1) / C(rows.count(at.row, include_padding) * columns.count(at.column, include_padding))));
+  y[i] =
+      T(sum * (C(1) / C(rows.window_size(at.row, include_padding) * columns.window_size(at.column, include_padding))));
 }
 
 /// Averages over large windows, with one warp for each window. The lanes read neighbouring pixels, and their sums are
@@ -195,10 +198,10 @@ __global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, A
 template <class T, class Axis>
 __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
                                         PositionMap<false> positions, bool include_padding) {
-  const int64_t i = this_thread() / kWarpSize;
+  const int64_t i = global_thread_index() / kWarpSize;
   if (i >= positions.elements) return;  // `i` is the same in all lanes, so all lanes of the warp return together
   const OutputPosition at = positions(i);
-  const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
+  const IndexRange down = rows.pixels(at.row), across = columns.pixels(at.column);
   const int64_t width = across.last - across.first, lane = threadIdx.x % kWarpSize;
   x += at.plane * rows.in * columns.in;
   // The lanes step through the window's pixels row after row without a gap, so that all lanes are busy even if the
@@ -214,32 +217,33 @@ __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__
     if (h >= down.last) break;
     sum += C(x[h * columns.in + across.first + w]);
   }
-  for (int step = kWarpSize / 2; step > 0; step /= 2) sum += __shfl_xor_sync(kFullWarp, sum, step);
+  for (int step = kWarpSize / 2; step > 0; step /= 2) sum += __shfl_xor_sync(kFullWarpMask, sum, step);
   if (lane == 0)
-    y[i] = T(sum * (C(1) / C(rows.count(at.row, include_padding) * columns.count(at.column, include_padding))));
+    y[i] = T(sum *
+             (C(1) / C(rows.window_size(at.row, include_padding) * columns.window_size(at.column, include_padding))));
 }
 
 template <class T, class Axis, bool kLast>
 __global__ void avg_pool2d_gradients(const T* __restrict__ dy, T* __restrict__ dx, Axis rows, Axis columns,
                                      PositionMap<kLast> positions, bool include_padding) {
-  const int64_t i = this_thread();
+  const int64_t i = global_thread_index();
   if (i >= positions.elements) return;
   const OutputPosition at = positions(i);
-  const Range down = rows.windows_covering(at.row), across = columns.windows_covering(at.column);
+  const IndexRange down = rows.windows_covering(at.row), across = columns.windows_covering(at.column);
   dy += positions.start(at, rows.out * columns.out);
   using C = OpMath<T>;
   C sum = C(0);
   for (int64_t o = down.first; o < down.last; ++o)
     for (int64_t p = across.first; p < across.last; ++p)
       sum += C(dy[(o * columns.out + p) * positions.step()]) *
-             (C(1) / C(rows.count(o, include_padding) * columns.count(p, include_padding)));
+             (C(1) / C(rows.window_size(o, include_padding) * columns.window_size(p, include_padding)));
   dx[i] = T(sum);
 }
 
 /// Returns a launch shape with at least `threads` threads. If there are few threads, the block is small.
-LaunchShape threads_for(int64_t threads) {
+LaunchShape launch_shape(int64_t threads) {
   const int64_t block = std::min<int64_t>(ceil_div(threads, kWarpSize) * kWarpSize, 256);
-  return {checked_grid(ceil_div(threads, block)), static_cast<unsigned>(block)};
+  return {checked_grid_size(ceil_div(threads, block)), static_cast<unsigned>(block)};
 }
 /// Calls f.template operator()<T, kLast>(), where kLast says whether x is channels-last.
 template <class F> void visit_layouts(const char* name, const Tensor& x, F f) {
@@ -248,25 +252,25 @@ template <class F> void visit_layouts(const char* name, const Tensor& x, F f) {
   });
 }
 template <class Axis>
-void average(const char* name, const Tensor& x, const Axis& rows, const Axis& columns, int64_t window, bool include,
-             Tensor& y) {
+void launch_average_pool(const char* name, const Tensor& x, const Axis& rows, const Axis& columns, int64_t window,
+                         bool include, Tensor& y) {
   if (y.numel() == 0) return;
   visit_layouts(name, x, [&]<class T, bool kLast>() {
     if constexpr (!kLast)
       if (window >= 2 * kWarpSize)
-        return launch(name, avg_pool2d_wide_windows<T, Axis>, threads_for(y.numel() * kWarpSize), x.device(),
+        return launch(name, avg_pool2d_wide_windows<T, Axis>, launch_shape(y.numel() * kWarpSize), x.device(),
                       x.data<T>(), y.data<T>(), rows, columns, PositionMap<false>(y), include);
-    launch(name, avg_pool2d_windows<T, Axis, kLast>, threads_for(y.numel()), x.device(), x.data<T>(), y.data<T>(), rows,
-           columns, PositionMap<kLast>(y), include);
+    launch(name, avg_pool2d_windows<T, Axis, kLast>, launch_shape(y.numel()), x.device(), x.data<T>(), y.data<T>(),
+           rows, columns, PositionMap<kLast>(y), include);
   });
 }
 template <class Axis>
-void average_backward(const char* name, const Tensor& dy, const Axis& rows, const Axis& columns, bool include,
-                      Tensor& dx) {
+void launch_average_pool_backward(const char* name, const Tensor& dy, const Axis& rows, const Axis& columns,
+                                  bool include, Tensor& dx) {
   if (dx.numel() == 0) return;
   visit_layouts(name, dx, [&]<class T, bool kLast>() {
-    launch(name, avg_pool2d_gradients<T, Axis, kLast>, threads_for(dx.numel()), dx.device(), dy.data<T>(), dx.data<T>(),
-           rows, columns, PositionMap<kLast>(dx), include);
+    launch(name, avg_pool2d_gradients<T, Axis, kLast>, launch_shape(dx.numel()), dx.device(), dy.data<T>(),
+           dx.data<T>(), rows, columns, PositionMap<kLast>(dx), include);
   });
 }
 
@@ -275,7 +279,7 @@ void average_backward(const char* name, const Tensor& dy, const Axis& rows, cons
 void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& index) {
   if (y.numel() == 0) return;
   visit_layouts("max_pool2d", x, [&]<class T, bool kLast>() {
-    launch("max_pool2d", max_pool2d_windows<T, kLast>, threads_for(y.numel()), x.device(), x.data<T>(), y.data<T>(),
+    launch("max_pool2d", max_pool2d_windows<T, kLast>, launch_shape(y.numel()), x.device(), x.data<T>(), y.data<T>(),
            index.defined() ? index.data<int64_t>() : nullptr, Windows(x.size(-2), y.size(-2), shape, 0),
            Windows(x.size(-1), y.size(-1), shape, 1), PositionMap<kLast>(y));
   });
@@ -288,7 +292,7 @@ void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape&
   const Windows rows(dx.size(-2), dy.size(-2), shape, 0), columns(dx.size(-1), dy.size(-1), shape, 1);
   visit_layouts("max_pool2d_backward", dx, [&]<class T, bool kLast>() {
     const auto start = [&](auto kernel, const Tensor& results) {
-      launch("max_pool2d_backward", kernel, threads_for(results.numel()), dx.device(), dy.data<T>(),
+      launch("max_pool2d_backward", kernel, launch_shape(results.numel()), dx.device(), dy.data<T>(),
              index.data<int64_t>(), dx.data<T>(), rows, columns, PositionMap<kLast>(results));
     };
     if (!disjoint) return start(max_pool2d_gradients<T, kLast>, dx);
@@ -300,12 +304,13 @@ void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape&
 }
 
 void avg_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y) {
-  average("avg_pool2d", x, Windows(x.size(-2), y.size(-2), shape, 0), Windows(x.size(-1), y.size(-1), shape, 1),
-          shape.kernel[0] * shape.kernel[1], shape.count_include_pad, y);
+  launch_average_pool("avg_pool2d", x, Windows(x.size(-2), y.size(-2), shape, 0),
+                      Windows(x.size(-1), y.size(-1), shape, 1), shape.kernel[0] * shape.kernel[1],
+                      shape.count_include_pad, y);
 }
 void avg_pool2d_backward(const Tensor& dy, const PoolShape& shape, Tensor& dx) {
-  average_backward("avg_pool2d_backward", dy, Windows(dx.size(-2), dy.size(-2), shape, 0),
-                   Windows(dx.size(-1), dy.size(-1), shape, 1), shape.count_include_pad, dx);
+  launch_average_pool_backward("avg_pool2d_backward", dy, Windows(dx.size(-2), dy.size(-2), shape, 0),
+                               Windows(dx.size(-1), dy.size(-1), shape, 1), shape.count_include_pad, dx);
 }
 
 void adaptive_avg_pool2d(const Tensor& x, Tensor& y) {
@@ -317,12 +322,13 @@ void adaptive_avg_pool2d(const Tensor& x, Tensor& y) {
     Tensor means = core::try_view(last ? core::permute(y, {0, 2, 3, 1}) : y, {images, channels});
     return mean(planes, static_cast<double>(pixels), means);
   }
-  average("adaptive_avg_pool2d", x, AdaptiveWindows(x.size(-2), y.size(-2)), AdaptiveWindows(x.size(-1), y.size(-1)),
-          ceil_div(x.size(-2), y.size(-2)) * ceil_div(x.size(-1), y.size(-1)), false, y);
+  launch_average_pool("adaptive_avg_pool2d", x, AdaptiveWindows(x.size(-2), y.size(-2)),
+                      AdaptiveWindows(x.size(-1), y.size(-1)),
+                      ceil_div(x.size(-2), y.size(-2)) * ceil_div(x.size(-1), y.size(-1)), false, y);
 }
 void adaptive_avg_pool2d_backward(const Tensor& dy, Tensor& dx) {
-  average_backward("adaptive_avg_pool2d_backward", dy, AdaptiveWindows(dx.size(-2), dy.size(-2)),
-                   AdaptiveWindows(dx.size(-1), dy.size(-1)), false, dx);
+  launch_average_pool_backward("adaptive_avg_pool2d_backward", dy, AdaptiveWindows(dx.size(-2), dy.size(-2)),
+                               AdaptiveWindows(dx.size(-1), dy.size(-1)), false, dx);
 }
 
 }  // namespace tandem::kernels::cuda

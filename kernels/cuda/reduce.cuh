@@ -39,7 +39,7 @@ template <class T, int N> __device__ __forceinline__ void store_pack(T* to, cons
 /// widen() converts elements from the dtype in memory to the compute type; store_pack_as() converts them back and
 /// stores them.
 template <class T, int N> __device__ __forceinline__ Pack<OpMath<T>, N> widen(const Pack<T, N>& pack) {
-  if constexpr (math::kSame<T, OpMath<T>>) {
+  if constexpr (math::kIsSameType<T, OpMath<T>>) {
     return pack;
   } else {
     Pack<OpMath<T>, N> wide;
@@ -50,7 +50,7 @@ template <class T, int N> __device__ __forceinline__ Pack<OpMath<T>, N> widen(co
 }
 template <class T, int N>
 __device__ __forceinline__ void store_pack_as(T* to, const Pack<OpMath<T>, N>& wide, bool aligned) {
-  if constexpr (math::kSame<T, OpMath<T>>) {
+  if constexpr (math::kIsSameType<T, OpMath<T>>) {
     store_pack(to, wide, aligned);
   } else {
     Pack<T, N> pack;
@@ -62,7 +62,7 @@ __device__ __forceinline__ void store_pack_as(T* to, const Pack<OpMath<T>, N>& w
 /// Calls f(i, load(i), k) for i = start, start + step, ... below `count`; k cycles through 0 to N - 1. N loads are
 /// issued before the first loaded value is used.
 template <int N, class Load, class F>
-__device__ __forceinline__ void stream(int64_t start, int64_t step, int64_t count, Load load, F f) {
+__device__ __forceinline__ void for_each_pipelined(int64_t start, int64_t step, int64_t count, Load load, F f) {
   for (int64_t i = start; i < count; i += N * step) {
     decltype(load(i)) loaded[N];
 #pragma unroll
@@ -75,7 +75,7 @@ __device__ __forceinline__ void stream(int64_t start, int64_t step, int64_t coun
 }
 
 /// Returns the smallest power of two that is at least n, clamped to [least, most], which must be powers of two.
-inline int64_t power_of_two(int64_t n, int64_t least, int64_t most) {
+inline int64_t next_power_of_two(int64_t n, int64_t least, int64_t most) {
   int64_t p = least;
   while (p < n && p < most) p *= 2;
   return p;
@@ -86,11 +86,11 @@ inline int64_t power_of_two(int64_t n, int64_t least, int64_t most) {
 TANDEM_HD int64_t quotient(int64_t a, int64_t b) {
   return ((a | b) >> 32) == 0 ? int64_t(uint32_t(a) / uint32_t(b)) : a / b;
 }
-TANDEM_HD int64_t rest(int64_t a, int64_t b) { return a - quotient(a, b) * b; }
+TANDEM_HD int64_t remainder(int64_t a, int64_t b) { return a - quotient(a, b) * b; }
 
 /// Returns the lowest value of a floating type (-infinity) or of a signed integer type.
 template <class A> TANDEM_HD A lowest() {
-  if constexpr (math::kFloating<A>)
+  if constexpr (math::kIsFloatingType<A>)
     return A(-__builtin_inf());
   else
     return -A((uint64_t(1) << (8 * sizeof(A) - 1)) - 1) - 1;
@@ -115,19 +115,19 @@ template <class A> struct MaxOp {  // a NaN wins
 };
 
 /// Returns the value that lane (this lane XOR mask) passed. A struct is exchanged in 8-byte words.
-template <class A> __device__ __forceinline__ A exchange(const A& value, int mask, int width) {
+template <class A> __device__ __forceinline__ A shuffle_xor(const A& value, int mask, int width) {
   if constexpr (__is_class(A)) {
     struct Words {
       uint64_t at[sizeof(A) / 8];
     };
     Words words = __builtin_bit_cast(Words, value);
 #pragma unroll
-    for (uint64_t& word : words.at) word = __shfl_xor_sync(kFullWarp, word, mask, width);
+    for (uint64_t& word : words.at) word = __shfl_xor_sync(kFullWarpMask, word, mask, width);
     return __builtin_bit_cast(A, words);
   } else if constexpr (sizeof(A) < 4) {
-    return A(__shfl_xor_sync(kFullWarp, int(value), mask, width));
+    return A(__shfl_xor_sync(kFullWarpMask, int(value), mask, width));
   } else {
-    return __shfl_xor_sync(kFullWarp, value, mask, width);
+    return __shfl_xor_sync(kFullWarpMask, value, mask, width);
   }
 }
 
@@ -135,7 +135,7 @@ template <class A> __device__ __forceinline__ A exchange(const A& value, int mas
 /// of its group. All 32 lanes must call this function.
 template <class Op>
 __device__ typename Op::State warp_reduce(const Op& op, typename Op::State state, int width = kWarpSize) {
-  for (int mask = width / 2; mask > 0; mask /= 2) state = op.combine(state, exchange(state, mask, width));
+  for (int mask = width / 2; mask > 0; mask /= 2) state = op.combine(state, shuffle_xor(state, mask, width));
   return state;
 }
 template <class A> __device__ A warp_sum(A value) { return warp_reduce(SumOp<A>(), value); }
@@ -164,10 +164,10 @@ template <class Op> __device__ typename Op::State block_reduce(const Op& op, typ
 
 /// Returns block dimensions (team, rows per block), so that each row has `team` threads (a power of two). The block
 /// consists of whole warps, and has `wanted` threads if there are enough rows.
-inline dim3 team_block(int64_t team, int64_t rows, int64_t wanted = 256) {
+inline dim3 team_block_dim(int64_t team, int64_t rows, int64_t wanted = 256) {
   const int64_t least = team < kWarpSize ? kWarpSize / team : 1, most = wanted > team ? wanted / team : 1;
-  return {static_cast<unsigned>(team), static_cast<unsigned>(power_of_two(rows, least, most > least ? most : least)),
-          1};
+  return {static_cast<unsigned>(team),
+          static_cast<unsigned>(next_power_of_two(rows, least, most > least ? most : least)), 1};
 }
 
 }  // namespace tandem::kernels::cuda

@@ -103,31 +103,31 @@ template <class T> bool fits_in_registers(int64_t n, int64_t threads) { return n
 template <class T, class F> void visit_persistent(int64_t rows, int64_t n, int64_t each, F f) {
   constexpr int kShort = kShortElementsPerThread<T>;
   const bool is_short = n <= kShort * kWarpSize;
-  const int64_t team = is_short ? power_of_two(ceil_div(n, kShort), 1, kWarpSize)
-                                : power_of_two(ceil_div(n, kElementsPerThread<T>), 16, 1024);
-  const dim3 block = team_block(team, ceil_div(rows, each));
-  const LaunchShape shape{checked_grid(ceil_div(rows, each * block.y)), block};
+  const int64_t team = is_short ? next_power_of_two(ceil_div(n, kShort), 1, kWarpSize)
+                                : next_power_of_two(ceil_div(n, kElementsPerThread<T>), 16, 1024);
+  const dim3 block = team_block_dim(team, ceil_div(rows, each));
+  const LaunchShape shape{checked_grid_size(ceil_div(rows, each * block.y)), block};
   is_short ? f.template operator()<kShort>(shape) : f.template operator()<kElementsPerThread<T>>(shape);
 }
 
-/// Shape of rows that are too long for registers. If there are few rows, each is cut into `pieces` chunks of `length`
-/// elements. A block processes one chunk.
-struct PieceShape {
-  int64_t n, pieces, length;
+/// Shape of rows that are too long for registers. If there are few rows, each is cut into `num_chunks` chunks of
+/// `length` elements. A block processes one chunk.
+struct ChunkShape {
+  int64_t n, num_chunks, length;
   bool aligned;
-  __device__ int64_t row() const { return quotient(blockIdx.x, pieces); }
-  __device__ int64_t first() const { return rest(blockIdx.x, pieces) * length; }
+  __device__ int64_t row() const { return quotient(blockIdx.x, num_chunks); }
+  __device__ int64_t first() const { return remainder(blockIdx.x, num_chunks) * length; }
   __device__ int64_t count() const { return math::min(length, n - first()); }
   /// Calls f(i, pack) for this thread's packs of the chunk that starts at `from`. `pack` has the elements i, i + 1, ...
   /// in the compute type. Four loads are in flight at a time. Remaining elements that do not fill a pack are passed in
   /// packs of one.
-  template <class T, class F> __device__ void walk(const T* from, F f) const {
-    walk_by<kPack<T>>([&]<int N>(int64_t i) { return load_pack<T, N>(from + i, aligned); },
-                      [&](int64_t i, const auto& pack) { f(i, widen(pack)); });
+  template <class T, class F> __device__ void for_each_pack(const T* from, F f) const {
+    run_pack_loop<kPack<T>>([&]<int N>(int64_t i) { return load_pack<T, N>(from + i, aligned); },
+                            [&](int64_t i, const auto& pack) { f(i, widen(pack)); });
   }
   /// Version of for_each_pack() for two operands: calls f(i, pack of a, pack of b).
-  template <class T, class F> __device__ void walk_pairs(const T* a, const T* b, F f) const {
-    walk_by<kPack<T>>(
+  template <class T, class F> __device__ void for_each_pack_pair(const T* a, const T* b, F f) const {
+    run_pack_loop<kPack<T>>(
         [&]<int N>(int64_t i) {
           return Pair<Pack<T, N>>{load_pack<T, N>(a + i, aligned), load_pack<T, N>(b + i, aligned)};
         },
@@ -136,24 +136,24 @@ struct PieceShape {
 
  private:
   template <class P> struct Pair { P a, b; };
-  /// Loop of for_each_pack() and walk_pairs(). load.operator()<N>(i) must return elements i to i + N - 1 of the
+  /// Loop of for_each_pack() and for_each_pack_pair(). load.operator()<N>(i) must return elements i to i + N - 1 of the
   /// operands.
-  template <int kWidth, class Load, class F> __device__ void walk_by(Load load, F f) const {
+  template <int kWidth, class Load, class F> __device__ void run_pack_loop(Load load, F f) const {
     const int64_t packs = count() / kWidth, team = blockDim.x;
-    stream<4>(
+    for_each_pipelined<4>(
         threadIdx.x, team, packs, [&](int64_t p) { return load.template operator()<kWidth>(p * kWidth); },
         [&](int64_t p, const auto& loaded, int) { f(p * kWidth, loaded); });
     for (int64_t i = packs * kWidth + threadIdx.x; i < count(); i += team) f(i, load.template operator()<1>(i));
   }
 };
-template <class T> PieceShape piece_shape(int64_t rows, int64_t n, std::initializer_list<const void*> operands) {
-  PieceShape shape{n, 1, n, n % kPack<T> == 0};
+template <class T> ChunkShape chunk_shape(int64_t rows, int64_t n, std::initializer_list<const void*> operands) {
+  ChunkShape shape{n, 1, n, n % kPack<T> == 0};
   for (const void* each : operands) shape.aligned &= is_aligned(each, 16);
   if (rows < 256) {
     // number of elements per chunk if there are 1024 blocks, which keep every multiprocessor busy
     const int64_t wanted = ceil_div(n * rows, 1024);
     shape.length = ceil_div(math::max<int64_t>(wanted, 4096), kPack<T>) * kPack<T>;
-    shape.pieces = ceil_div(n, shape.length);
+    shape.num_chunks = ceil_div(n, shape.length);
   }
   return shape;
 }
@@ -161,23 +161,23 @@ template <class T> PieceShape piece_shape(int64_t rows, int64_t n, std::initiali
 /// Stage of a computation over long rows. If rows are not cut into chunks, one launch with `all` reduces the rows and
 /// writes the result. Otherwise a launch with `parts` reduces each chunk, and a launch with `finish` combines the
 /// chunks and writes the result.
-enum class Stage { all, parts, finish };
+enum class LongRowStage { all, parts, finish };
 /// Calls f(launch shape, stage, parts) once, or twice if rows are cut into chunks. `parts` is scratch memory with
 /// `bytes` bytes for each chunk.
-template <class F> void launch_long_rows(int64_t rows, const PieceShape& shape, int64_t bytes, Device device, F f) {
-  const LaunchShape launched{checked_grid(rows * shape.pieces), dim3(shape.pieces > 1 ? 256 : 512)};
-  if (shape.pieces == 1) return f(launched, Stage::all, nullptr);
-  const Tensor parts = core::empty({rows * shape.pieces * bytes}, kUInt8, device);
-  f(launched, Stage::parts, parts.raw_data());
-  f(launched, Stage::finish, parts.raw_data());
+template <class F> void launch_long_rows(int64_t rows, const ChunkShape& shape, int64_t bytes, Device device, F f) {
+  const LaunchShape launched{checked_grid_size(rows * shape.num_chunks), dim3(shape.num_chunks > 1 ? 256 : 512)};
+  if (shape.num_chunks == 1) return f(launched, LongRowStage::all, nullptr);
+  const Tensor parts = core::empty({rows * shape.num_chunks * bytes}, kUInt8, device);
+  f(launched, LongRowStage::parts, parts.raw_data());
+  f(launched, LongRowStage::finish, parts.raw_data());
 }
 /// Returns the combined state of all chunks of this block's row. Every block of the row combines the chunks in the same
 /// order.
 template <class Op>
-__device__ typename Op::State combine_row_parts(const PieceShape& shape, const typename Op::State* parts) {
+__device__ typename Op::State combine_row_parts(const ChunkShape& shape, const typename Op::State* parts) {
   typename Op::State state = Op::identity();
-  for (int64_t p = threadIdx.x; p < shape.pieces; p += blockDim.x)
-    state = Op::combine(state, parts[shape.row() * shape.pieces + p]);
+  for (int64_t p = threadIdx.x; p < shape.num_chunks; p += blockDim.x)
+    state = Op::combine(state, parts[shape.row() * shape.num_chunks + p]);
   return team_reduce(Op(), state);
 }
 

@@ -81,23 +81,23 @@ template <class T> struct OnlineSoftmaxOp {
 
 template <class T>
 __global__ void softmax_long(const T* __restrict__ x, T* __restrict__ y,
-                             typename OnlineSoftmaxOp<OpMath<T>>::State* parts, PieceShape shape, Stage stage,
+                             typename OnlineSoftmaxOp<OpMath<T>>::State* parts, ChunkShape shape, LongRowStage stage,
                              bool log) {
   const int64_t start = shape.row() * shape.n + shape.first();
   using C = OpMath<T>;
   typename OnlineSoftmaxOp<C>::State state = OnlineSoftmaxOp<C>::identity();
-  if (stage == Stage::finish) {
+  if (stage == LongRowStage::finish) {
     state = combine_row_parts<OnlineSoftmaxOp<C>>(shape, parts);
   } else {
-    shape.walk(x + start, [&](int64_t, const auto& pack) { OnlineSoftmaxOp<C>::accumulate(state, pack); });
+    shape.for_each_pack(x + start, [&](int64_t, const auto& pack) { OnlineSoftmaxOp<C>::accumulate(state, pack); });
     state = team_reduce(OnlineSoftmaxOp<C>(), state);
-    if (stage == Stage::parts) {
+    if (stage == LongRowStage::parts) {
       if (threadIdx.x == 0) parts[blockIdx.x] = state;
       return;
     }
   }
   const C log_sum = math::log(state.sum), scale = C(1) / state.sum;
-  shape.walk(x + start, [&](int64_t i, auto pack) {
+  shape.for_each_pack(x + start, [&](int64_t i, auto pack) {
     for (C& v : pack.at) v = log ? v - state.peak - log_sum : math::exp(v - state.peak) * scale;
     store_pack_as(y + start + i, pack, shape.aligned);
   });
@@ -105,24 +105,24 @@ __global__ void softmax_long(const T* __restrict__ x, T* __restrict__ y,
 
 template <class T>
 __global__ void softmax_backward_long(const T* __restrict__ dy, const T* __restrict__ y, T* __restrict__ dx,
-                                      OpMath<T>* parts, PieceShape shape, Stage stage, bool log) {
+                                      OpMath<T>* parts, ChunkShape shape, LongRowStage stage, bool log) {
   using C = OpMath<T>;
   const int64_t start = shape.row() * shape.n + shape.first();
   C sum = C(0);
-  if (stage == Stage::finish) {
+  if (stage == LongRowStage::finish) {
     sum = combine_row_parts<SumOp<C>>(shape, parts);
   } else {
-    shape.walk_pairs(dy + start, y + start, [&](int64_t, const auto& a, const auto& b) {
+    shape.for_each_pack_pair(dy + start, y + start, [&](int64_t, const auto& a, const auto& b) {
       constexpr int kWidth = static_cast<int>(sizeof(a.at) / sizeof(C));
       for (int v = 0; v < kWidth; ++v) sum += log ? a.at[v] : a.at[v] * b.at[v];
     });
     sum = team_reduce(SumOp<C>(), sum);
-    if (stage == Stage::parts) {
+    if (stage == LongRowStage::parts) {
       if (threadIdx.x == 0) parts[blockIdx.x] = sum;
       return;
     }
   }
-  shape.walk_pairs(dy + start, y + start, [&](int64_t i, const auto& a, auto b) {
+  shape.for_each_pack_pair(dy + start, y + start, [&](int64_t i, const auto& a, auto b) {
     constexpr int kWidth = static_cast<int>(sizeof(a.at) / sizeof(C));
     for (int v = 0; v < kWidth; ++v) b.at[v] = log ? a.at[v] - math::exp(b.at[v]) * sum : b.at[v] * (a.at[v] - sum);
     store_pack_as(dx + start + i, b, shape.aligned);
@@ -137,7 +137,7 @@ struct ColumnShape {
   int64_t n, inner, count;
   __device__ int64_t column() const { return int64_t(blockIdx.x) * kColumns + threadIdx.x; }
   /// Returns the offset, in elements, of the first element of this thread's column.
-  __device__ int64_t start() const { return quotient(column(), inner) * n * inner + rest(column(), inner); }
+  __device__ int64_t start() const { return quotient(column(), inner) * n * inner + remainder(column(), inner); }
 };
 /// Combines the states of the eight threads of a column, in order. Every thread gets the result.
 template <class Op> __device__ typename Op::State column_reduce(Op, const typename Op::State& mine) {
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(kColumns* kThreadsPerColumn)
 /// Calls f(launch shape, column shape) for x (outer, n, inner).
 template <class F> void launch_columns(const Tensor& x, F f) {
   const ColumnShape shape{x.size(1), x.size(2), x.size(0) * x.size(2)};
-  f(LaunchShape{checked_grid(ceil_div(shape.count, kColumns)), dim3(kColumns, kThreadsPerColumn)}, shape);
+  f(LaunchShape{checked_grid_size(ceil_div(shape.count, kColumns)), dim3(kColumns, kThreadsPerColumn)}, shape);
 }
 
 /// Computes the cross entropy loss of each row from the row's log-sum-exp, which is the sum of two terms: the largest x
@@ -224,19 +224,19 @@ __global__ void __launch_bounds__(1024) cross_entropy_persistent(CrossEntropy<T>
 
 template <class T>
 __global__ void cross_entropy_long(CrossEntropy<T> loss, typename OnlineSoftmaxOp<OpMath<T>>::State* parts,
-                                   PieceShape shape, Stage stage) {
-  if (stage == Stage::finish && shape.first() > 0) return;  // only the first block of a row writes the loss
+                                   ChunkShape shape, LongRowStage stage) {
+  if (stage == LongRowStage::finish && shape.first() > 0) return;  // only the first block of a row writes the loss
   using ReduceOp = OnlineSoftmaxOp<OpMath<T>>;
   typename ReduceOp::State state = ReduceOp::identity();
-  if (stage == Stage::finish) {
+  if (stage == LongRowStage::finish) {
     state = combine_row_parts<ReduceOp>(shape, parts);
   } else {
-    shape.walk(loss.x + shape.row() * shape.n + shape.first(),
-               [&](int64_t, const auto& pack) { ReduceOp::accumulate(state, pack); });
+    shape.for_each_pack(loss.x + shape.row() * shape.n + shape.first(),
+                        [&](int64_t, const auto& pack) { ReduceOp::accumulate(state, pack); });
     state = team_reduce(ReduceOp(), state);
   }
   if (threadIdx.x > 0) return;
-  if (stage == Stage::parts)
+  if (stage == LongRowStage::parts)
     parts[blockIdx.x] = state;
   else
     loss.write_result(shape.row(), shape.n, state.peak, math::log(state.sum));
@@ -263,7 +263,7 @@ __global__ void cross_entropy_backward_rows(const OpMath<T>* __restrict__ dloss,
   const T* const from = x + row * n;
   T* const to = dx + row * n;
   if (shape.aligned) {
-    stream<4>(
+    for_each_pipelined<4>(
         threadIdx.x, blockDim.x, n / kWidth, [&](int64_t p) { return load_pack<T, kWidth>(from + p * kWidth, true); },
         [&](int64_t p, Pack<T, kWidth> pack, int) {
           for (int v = 0; v < kWidth; ++v) pack.at[v] = gradient(C(pack.at[v]), p * kWidth + v);
@@ -290,9 +290,9 @@ void softmax_rows(const char* name, const Tensor& x, bool log, Tensor& y) {
         launch(name, softmax_persistent<T, K>, shape, x.device(), from, to, row_shape<T>(rows, n, {from, to}), log);
       });
     using State = typename OnlineSoftmaxOp<OpMath<T>>::State;
-    const PieceShape shape = piece_shape<T>(rows, n, {from, to});
+    const ChunkShape shape = chunk_shape<T>(rows, n, {from, to});
     launch_long_rows(
-        rows, shape, sizeof(State), x.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
+        rows, shape, sizeof(State), x.device(), [&](const LaunchShape& launched, LongRowStage stage, void* parts) {
           launch(name, softmax_long<T>, launched, x.device(), from, to, static_cast<State*>(parts), shape, stage, log);
         });
   });
@@ -312,12 +312,13 @@ void softmax_backward_rows(const char* name, const Tensor& dy, const Tensor& y, 
         launch(name, softmax_backward_persistent<T, K>, shape, y.device(), grad, out, to,
                row_shape<T>(rows, n, {grad, out, to}), log);
       });
-    const PieceShape shape = piece_shape<T>(rows, n, {grad, out, to});
+    const ChunkShape shape = chunk_shape<T>(rows, n, {grad, out, to});
     using Sum = OpMath<T>;
-    launch_long_rows(rows, shape, sizeof(Sum), y.device(), [&](const LaunchShape& launched, Stage stage, void* parts) {
-      launch(name, softmax_backward_long<T>, launched, y.device(), grad, out, to, static_cast<Sum*>(parts), shape,
-             stage, log);
-    });
+    launch_long_rows(rows, shape, sizeof(Sum), y.device(),
+                     [&](const LaunchShape& launched, LongRowStage stage, void* parts) {
+                       launch(name, softmax_backward_long<T>, launched, y.device(), grad, out, to,
+                              static_cast<Sum*>(parts), shape, stage, log);
+                     });
   });
 }
 
@@ -347,9 +348,9 @@ void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, 
                row_shape<T>(rows, n, {loss.x}));
       });
     using State = typename OnlineSoftmaxOp<OpMath<T>>::State;
-    const PieceShape shape = piece_shape<T>(rows, n, {loss.x});
+    const ChunkShape shape = chunk_shape<T>(rows, n, {loss.x});
     launch_long_rows(rows, shape, sizeof(State), x.device(),
-                     [&](const LaunchShape& launched, Stage stage, void* parts) {
+                     [&](const LaunchShape& launched, LongRowStage stage, void* parts) {
                        launch("cross_entropy", cross_entropy_long<T>, launched, x.device(), loss,
                               static_cast<State*>(parts), shape, stage);
                      });
@@ -362,10 +363,11 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& total, const Tens
   const int64_t rows = x.size(0), n = x.size(1);
   visit_floating("cross_entropy_backward", x.dtype(), [&]<class T>() {
     using C = OpMath<T>;
-    const dim3 block = team_block(power_of_two(ceil_div(n, 4 * kPack<T>), 1, 256), rows);
-    launch("cross_entropy_backward", cross_entropy_backward_rows<T>, {checked_grid(ceil_div(rows, block.y)), block},
-           x.device(), dloss.data<C>(), data_or_null<C>(total), x.data<T>(), target.data<int64_t>(), weights.data<C>(),
-           log_sum.data<C>(), dx.data<T>(), ignore_index, row_shape<T>(rows, n, {x.data<T>(), dx.data<T>()}));
+    const dim3 block = team_block_dim(next_power_of_two(ceil_div(n, 4 * kPack<T>), 1, 256), rows);
+    launch("cross_entropy_backward", cross_entropy_backward_rows<T>,
+           {checked_grid_size(ceil_div(rows, block.y)), block}, x.device(), dloss.data<C>(), data_or_null<C>(total),
+           x.data<T>(), target.data<int64_t>(), weights.data<C>(), log_sum.data<C>(), dx.data<T>(), ignore_index,
+           row_shape<T>(rows, n, {x.data<T>(), dx.data<T>()}));
   });
 }
 

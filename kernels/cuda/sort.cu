@@ -20,36 +20,36 @@ constexpr int kEntriesPerThread = kTile / kMergeThreads;
 struct NarrowEntry {
   uint64_t bits;
   __device__ static NarrowEntry of(uint64_t key, int64_t at) { return {key << 32 | uint64_t(at)}; }
-  __device__ static NarrowEntry last() { return {~uint64_t(0)}; }
+  __device__ static NarrowEntry sentinel() { return {~uint64_t(0)}; }
   __device__ int64_t at() const { return int64_t(bits & 0xffffffffu); }
   __device__ bool operator<(const NarrowEntry& other) const { return bits < other.bits; }
 };
 struct alignas(16) WideEntry {
   uint64_t key, position;
   __device__ static WideEntry of(uint64_t key, int64_t at) { return {key, uint64_t(at)}; }
-  __device__ static WideEntry last() { return {~uint64_t(0), ~uint64_t(0)}; }
+  __device__ static WideEntry sentinel() { return {~uint64_t(0), ~uint64_t(0)}; }
   __device__ int64_t at() const { return int64_t(position); }
   __device__ bool operator<(const WideEntry& other) const {
     return key != other.key ? key < other.key : position < other.position;
   }
 };
 
-enum class Order { unsigned_integer, signed_integer, floating };
+enum class KeyType { unsigned_integer, signed_integer, floating };
 /// Input rows of any dtype, whose elements are read as bits. If `descending`, keys are inverted.
-struct Elements {
+struct SortInput {
   const void* x;
   int64_t n;
   uint64_t infinity;  // bits of infinity, if the dtype is a floating-point dtype
   int bytes;
-  Order order;
+  KeyType key_type;
   bool descending;
 
-  Elements(const Tensor& t, bool descending)
+  SortInput(const Tensor& t, bool descending)
       : x(t.raw_data()), n(t.size(1)), infinity(0), bytes(static_cast<int>(t.itemsize())), descending(descending) {
     const DType dtype = t.dtype();
-    order = t.is_floating_point()               ? Order::floating
-            : dtype == kUInt8 || dtype == kBool ? Order::unsigned_integer
-                                                : Order::signed_integer;
+    key_type = t.is_floating_point()               ? KeyType::floating
+               : dtype == kUInt8 || dtype == kBool ? KeyType::unsigned_integer
+                                                   : KeyType::signed_integer;
     infinity = dtype == kFloat64    ? 0x7ff0000000000000u
                : dtype == kFloat32  ? 0x7f800000u
                : dtype == kBFloat16 ? 0x7f80u
@@ -67,8 +67,8 @@ struct Elements {
   __device__ uint64_t key(int64_t i) const {
     const uint64_t ones = bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << (8 * bytes)) - 1, sign = ones - ones / 2;
     uint64_t u = bits(i);
-    if (order == Order::signed_integer) u ^= sign;
-    if (order == Order::floating) {
+    if (key_type == KeyType::signed_integer) u ^= sign;
+    if (key_type == KeyType::floating) {
       if (u == sign) u = 0;
       u = (u & ~sign) > infinity ? ones : u & sign ? ~u & ones : u | sign;
     }
@@ -81,7 +81,7 @@ struct SortOutput {
   void* y;
   int64_t* index;
   int64_t count;
-  __device__ void write(const Elements& from, int64_t row, int64_t i, int64_t at) const {
+  __device__ void write(const SortInput& from, int64_t row, int64_t i, int64_t at) const {
     const int64_t to = row * count + i, source = row * from.n + at;
     index[to] = at;
     switch (from.bytes) {
@@ -98,7 +98,7 @@ struct SortOutput {
 /// entries of each tile are written to `kept`, which has `width` entries per row. If `kept` is null, a row is a single
 /// tile, and the sorted elements are written to `result`.
 template <class Entry>
-__global__ void sort_tiles(Elements x, const Entry* entries, int64_t rows, int64_t n, int size, Entry* kept,
+__global__ void sort_tiles(SortInput x, const Entry* entries, int64_t rows, int64_t n, int size, Entry* kept,
                            int64_t keep, int64_t width, SortOutput result) {
   TANDEM_DYNAMIC_SHARED(Entry, shared);
   Entry* const tile = shared + threadIdx.y * static_cast<unsigned>(size);
@@ -108,7 +108,7 @@ __global__ void sort_tiles(Elements x, const Entry* entries, int64_t rows, int64
   const int64_t count = row < rows ? math::min<int64_t>(n - first, size) : 0;
   for (int i = thread; i < size; i += threads) {
     const int64_t at = first + i;
-    tile[i] = i >= count ? Entry::last() : entries ? entries[row * n + at] : Entry::of(x.key(row * n + at), at);
+    tile[i] = i >= count ? Entry::sentinel() : entries ? entries[row * n + at] : Entry::of(x.key(row * n + at), at);
   }
   for (int run = 2; run <= size; run *= 2)
     for (int step = run / 2; step > 0; step /= 2) {
@@ -187,7 +187,7 @@ __global__ void merge_runs(const Entry* __restrict__ from, Entry* __restrict__ t
 
 /// Writes the elements and positions of sorted entries, n per row, to `result`.
 template <class Entry>
-__global__ void write_sorted(Elements x, const Entry* __restrict__ entries, int64_t rows, int64_t n,
+__global__ void write_sorted(SortInput x, const Entry* __restrict__ entries, int64_t rows, int64_t n,
                              SortOutput result) {
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < rows * result.count;
        i += int64_t(gridDim.x) * blockDim.x) {
@@ -208,41 +208,41 @@ int64_t kept_width(int64_t n, int64_t keep) {
   return whole * math::min<int64_t>(keep, kTile) + math::min<int64_t>(keep, n % kTile);
 }
 template <class Entry>
-void launch_tiles(const char* name, const Elements& x, const Entry* entries, int64_t rows, int64_t n, Entry* kept,
-                  int64_t keep, const SortOutput& result, Device device) {
-  const int64_t size = power_of_two(n, 2, kTile), units = rows * ceil_div(n, size);
-  const dim3 block = team_block(power_of_two(size / 2, 1, 256), units, 128);
+void launch_sort_tiles(const char* name, const SortInput& x, const Entry* entries, int64_t rows, int64_t n, Entry* kept,
+                       int64_t keep, const SortOutput& result, Device device) {
+  const int64_t size = next_power_of_two(n, 2, kTile), units = rows * ceil_div(n, size);
+  const dim3 block = team_block_dim(next_power_of_two(size / 2, 1, 256), units, 128);
   launch(name, sort_tiles<Entry>,
-         {checked_grid(ceil_div(units, block.y)), block, static_cast<size_t>(size) * block.y * sizeof(Entry)}, device,
-         x, entries, rows, n, static_cast<int>(size), kept, keep, kept_width(n, keep), result);
+         {checked_grid_size(ceil_div(units, block.y)), block, static_cast<size_t>(size) * block.y * sizeof(Entry)},
+         device, x, entries, rows, n, static_cast<int>(size), kept, keep, kept_width(n, keep), result);
 }
 template <class Entry>
-void launch_write(const char* name, const Elements& x, const Entry* entries, int64_t rows, int64_t n,
-                  const SortOutput& result, Device device) {
+void launch_write_sorted(const char* name, const SortInput& x, const Entry* entries, int64_t rows, int64_t n,
+                         const SortOutput& result, Device device) {
   const int64_t count = rows * result.count;
-  launch(name, write_sorted<Entry>, {checked_grid(math::min<int64_t>(ceil_div(count, 256), 4096)), dim3(256)}, device,
-         x, entries, rows, n, result);
+  launch(name, write_sorted<Entry>, {checked_grid_size(math::min<int64_t>(ceil_div(count, 256), 4096)), dim3(256)},
+         device, x, entries, rows, n, result);
 }
 
 /// Sorts whole rows and writes the first result.count elements of each row to `result`.
 template <class Entry>
-void sort_rows(const char* name, const Elements& x, int64_t rows, const SortOutput& result, Device device) {
+void sort_rows(const char* name, const SortInput& x, int64_t rows, const SortOutput& result, Device device) {
   const int64_t n = x.n;
-  if (n <= kTile) return launch_tiles<Entry>(name, x, nullptr, rows, n, nullptr, result.count, result, device);
+  if (n <= kTile) return launch_sort_tiles<Entry>(name, x, nullptr, rows, n, nullptr, result.count, result, device);
   Entries<Entry> from(rows * n, device), to(rows * n, device);
-  launch_tiles<Entry>(name, x, nullptr, rows, n, from.data(), kTile, result, device);
+  launch_sort_tiles<Entry>(name, x, nullptr, rows, n, from.data(), kTile, result, device);
   for (int64_t length = kTile; length < n; length *= 2) {
-    launch(name, merge_runs<Entry>, {checked_grid(rows * ceil_div(n, kTile)), dim3(kMergeThreads)}, device, from.data(),
-           to.data(), n, length);
+    launch(name, merge_runs<Entry>, {checked_grid_size(rows * ceil_div(n, kTile)), dim3(kMergeThreads)}, device,
+           from.data(), to.data(), n, length);
     std::swap(from, to);
   }
-  launch_write<Entry>(name, x, from.data(), rows, n, result, device);
+  launch_write_sorted<Entry>(name, x, from.data(), rows, n, result, device);
 }
 
 /// Writes the first k elements of each sorted row to `result`. Each pass sorts tiles and keeps the first k entries of
 /// each tile, until a row is a single tile.
 template <class Entry>
-void select_rows(const char* name, const Elements& x, int64_t rows, const SortOutput& result, Device device) {
+void select_rows(const char* name, const SortInput& x, int64_t rows, const SortOutput& result, Device device) {
   const int64_t k = result.count;
   if (k > kTile / 2) return sort_rows<Entry>(name, x, rows, result, device);
   int64_t n = x.n;
@@ -251,12 +251,12 @@ void select_rows(const char* name, const Elements& x, int64_t rows, const SortOu
   while (n > kTile) {
     const int64_t width = kept_width(n, k);
     const Entries<Entry> kept(rows * width, device);
-    launch_tiles<Entry>(name, x, entries, rows, n, kept.data(), k, result, device);
+    launch_sort_tiles<Entry>(name, x, entries, rows, n, kept.data(), k, result, device);
     left = kept;
     entries = left.data();
     n = width;
   }
-  launch_tiles<Entry>(name, x, entries, rows, n, nullptr, k, result, device);
+  launch_sort_tiles<Entry>(name, x, entries, rows, n, nullptr, k, result, device);
 }
 
 /// Calls f.operator()<Entry>() with the smallest entry type that can hold the keys of x and the positions in a row.
@@ -272,15 +272,15 @@ template <class F> void visit_entry(const Tensor& x, F f) {
 void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index) {
   if (y.numel() == 0) return;
   const SortOutput result{y.raw_data(), index.data<int64_t>(), x.size(1)};
-  visit_entry(x,
-              [&]<class Entry>() { sort_rows<Entry>("sort", Elements(x, descending), x.size(0), result, x.device()); });
+  visit_entry(
+      x, [&]<class Entry>() { sort_rows<Entry>("sort", SortInput(x, descending), x.size(0), result, x.device()); });
 }
 
 void topk(const Tensor& x, bool largest, Tensor& y, Tensor& index) {
   if (y.numel() == 0) return;
   const SortOutput result{y.raw_data(), index.data<int64_t>(), y.size(1)};
   visit_entry(x,
-              [&]<class Entry>() { select_rows<Entry>("topk", Elements(x, largest), x.size(0), result, x.device()); });
+              [&]<class Entry>() { select_rows<Entry>("topk", SortInput(x, largest), x.size(0), result, x.device()); });
 }
 
 }  // namespace tandem::kernels::cuda

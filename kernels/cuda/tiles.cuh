@@ -42,7 +42,7 @@ template <class T> struct MatrixWriter {
   T* data;
   int64_t m, n;
   const T* bias;  // bias of each column of c, or null
-  __device__ void put(int64_t batch, int64_t row, int64_t column, OpMath<T> value) const {
+  __device__ void store(int64_t batch, int64_t row, int64_t column, OpMath<T> value) const {
     data[(batch * m + row) * n + column] = T(bias ? OpMath<T>(bias[column]) + value : value);
   }
 };
@@ -50,11 +50,11 @@ template <class T> struct MatrixWriter {
 /// Partition of `batch` matrix products, (m, k) times (k, n), into tiles.
 struct Tiling {
   int64_t batch, m, n, k;
-  int side;
-  int64_t parts, part_depth;  // number of parts into which k is cut, and length of a part along k
-  constexpr int64_t down() const { return ceil_div(m, side); }
-  constexpr int64_t across() const { return ceil_div(n, side); }
-  constexpr int64_t outputs() const { return batch * m * n; }
+  int tile_side;
+  int64_t num_splits, split_depth;  // number of parts into which k is cut, and length of a part along k
+  constexpr int64_t row_tiles() const { return ceil_div(m, tile_side); }
+  constexpr int64_t column_tiles() const { return ceil_div(n, tile_side); }
+  constexpr int64_t num_outputs() const { return batch * m * n; }
 };
 
 /// Chooses a tiling, depending on the sizes only. `widest` is the side of the largest tile for which a kernel is
@@ -63,12 +63,12 @@ inline Tiling choose_tiling(int64_t batch, int64_t m, int64_t n, int64_t k, int 
   constexpr int64_t kFullGpuBlocks = 128,
                     kMinPartDepth = 128;  // number of blocks that fill a GPU; minimum length of a part along k
   Tiling t{batch, m, n, k, 32, 1, std::max<int64_t>(ceil_div(k, kTileDepth) * kTileDepth, kTileDepth)};
-  if (widest >= 64 && std::min(m, n) > 32) t.side = 64;
-  if (widest >= 128 && batch * ceil_div(m, 128) * ceil_div(n, 128) >= kFullGpuBlocks) t.side = 128;
-  const int64_t wanted = std::min(2 * kFullGpuBlocks / (batch * t.down() * t.across()), k / kMinPartDepth);
+  if (widest >= 64 && std::min(m, n) > 32) t.tile_side = 64;
+  if (widest >= 128 && batch * ceil_div(m, 128) * ceil_div(n, 128) >= kFullGpuBlocks) t.tile_side = 128;
+  const int64_t wanted = std::min(2 * kFullGpuBlocks / (batch * t.row_tiles() * t.column_tiles()), k / kMinPartDepth);
   if (wanted < 2) return t;
-  t.part_depth = ceil_div(ceil_div(k, wanted), kTileDepth) * kTileDepth;
-  t.parts = ceil_div(k, t.part_depth);
+  t.split_depth = ceil_div(ceil_div(k, wanted), kTileDepth) * kTileDepth;
+  t.num_splits = ceil_div(k, t.split_depth);
   return t;
 }
 
@@ -89,7 +89,7 @@ template <class T, int kSide, int kThreads, class Reader> class TileLoader {
       value_[i] = at < end ? reader.read(line_[i], reader.depth(at)) : T(0);
     }
   }
-  __device__ void put(const Reader& reader, Tile& tile) const {
+  __device__ void store(const Reader& reader, Tile& tile) const {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) reinterpret_cast<T*>(tile[depth_of(reader, i)])[line_of(reader, i)] = value_[i];
   }
@@ -122,22 +122,23 @@ __global__ void __launch_bounds__((kSide / kPerThread) * (kSide / kPerThread), k
   // Map blockIdx.x to a tile so that tiles of blocks that run at the same time form a rough square, because these
   // blocks then share rows of a and columns of b in the cache. Blocks go through strips of eight rows of tiles, column
   // by column.
-  const int64_t down = t.down(), across = t.across(), tiles = down * across;
-  const int64_t tile = blockIdx.x % tiles, part = blockIdx.x / tiles % t.parts, batch = blockIdx.x / tiles / t.parts;
-  const int64_t strip = tile / (8 * across), height = math::min<int64_t>(down - 8 * strip, 8),
-                within = tile - strip * 8 * across;
+  const int64_t row_tiles = t.row_tiles(), column_tiles = t.column_tiles(), tiles = row_tiles * column_tiles;
+  const int64_t tile = blockIdx.x % tiles, part = blockIdx.x / tiles % t.num_splits,
+                batch = blockIdx.x / tiles / t.num_splits;
+  const int64_t strip = tile / (8 * column_tiles), height = math::min<int64_t>(row_tiles - 8 * strip, 8),
+                within = tile - strip * 8 * column_tiles;
   const int64_t first_row = (8 * strip + within % height) * kSide, first_column = within / height * kSide;
 
   a.select(batch);
   b.select(batch);
   TileLoader<T, kSide, kThreads, A> from_a(a, first_row);
   TileLoader<T, kSide, kThreads, B> from_b(b, first_column);
-  int64_t k = part * t.part_depth;
-  const int64_t end = math::min<int64_t>(k + t.part_depth, t.k);
+  int64_t k = part * t.split_depth;
+  const int64_t end = math::min<int64_t>(k + t.split_depth, t.k);
   from_a.read(a, k, end);
   from_b.read(b, k, end);
-  from_a.put(a, a_tiles[0]);
-  from_b.put(b, b_tiles[0]);
+  from_a.store(a, a_tiles[0]);
+  from_b.store(b, b_tiles[0]);
   __syncthreads();
 
   const int x = threadIdx.x % kAcross, y = threadIdx.x / kAcross;
@@ -164,8 +165,8 @@ __global__ void __launch_bounds__((kSide / kPerThread) * (kSide / kPerThread), k
           for (int j = 0; j < 4; ++j) sum[i][g][j] += rows[i / 4][i % 4] * columns[g][j];
     }
     if (more) {
-      from_a.put(a, a_tiles[half ^ 1]);
-      from_b.put(b, b_tiles[half ^ 1]);
+      from_a.store(a, a_tiles[half ^ 1]);
+      from_b.store(b, b_tiles[half ^ 1]);
     }
     __syncthreads();
   }
@@ -181,47 +182,50 @@ __global__ void __launch_bounds__((kSide / kPerThread) * (kSide / kPerThread), k
       if (partial)
         partial[((part * t.batch + batch) * t.m + row) * t.n + column] = sum[i][j / 4][j % 4];
       else
-        writer.put(batch, row, column, sum[i][j / 4][j % 4]);
+        writer.store(batch, row, column, sum[i][j / 4][j % 4]);
     }
   }
 }
 
 /// Adds the partial sums of the parts of k in order, and passes the sums to `writer`.
 template <class T, class Writer>
-__global__ void add_parts(const T* __restrict__ partial, Writer writer, int64_t parts, int64_t outputs, int64_t m,
-                          int64_t n) {
-  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < outputs; i += int64_t(gridDim.x) * blockDim.x) {
+__global__ void reduce_split_k(const T* __restrict__ partial, Writer writer, int64_t num_splits, int64_t num_outputs,
+                               int64_t m, int64_t n) {
+  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < num_outputs;
+       i += int64_t(gridDim.x) * blockDim.x) {
     T sum = partial[i];
-    for (int64_t part = 1; part < parts; ++part) sum += partial[part * outputs + i];
-    writer.put(i / n / m, i / n % m, i % n, sum);
+    for (int64_t part = 1; part < num_splits; ++part) sum += partial[part * num_outputs + i];
+    writer.store(i / n / m, i / n % m, i % n, sum);
   }
 }
-/// Launches add_parts over `partial` (parts, outputs).
+/// Launches reduce_split_k over `partial` (parts, outputs).
 template <class T, class Writer>
-void launch_add_parts(const Tensor& partial, const Writer& writer, int64_t parts, int64_t outputs, int64_t m,
-                      int64_t n) {
-  const int64_t threads = std::min<int64_t>(ceil_div(outputs, kWarpSize) * kWarpSize, 256);
-  launch("add_parts", add_parts<T, Writer>,
-         {checked_grid(std::min<int64_t>(ceil_div(outputs, threads), 2048)), static_cast<unsigned>(threads)},
-         partial.device(), partial.data<T>(), writer, parts, outputs, m, n);
+void launch_reduce_split_k(const Tensor& partial, const Writer& writer, int64_t num_splits, int64_t num_outputs,
+                           int64_t m, int64_t n) {
+  const int64_t threads = std::min<int64_t>(ceil_div(num_outputs, kWarpSize) * kWarpSize, 256);
+  launch("add_parts", reduce_split_k<T, Writer>,
+         {checked_grid_size(std::min<int64_t>(ceil_div(num_outputs, threads), 2048)), static_cast<unsigned>(threads)},
+         partial.device(), partial.data<T>(), writer, num_splits, num_outputs, m, n);
 }
 
 /// Computes a product by tiles with a side of at most kWidest. The product must have at least one element.
 template <class T, int kWidest, class A, class B, class Writer>
 void launch_tiles(const char* name, const A& a, const B& b, const Writer& writer, const Tiling& t, Device device) {
   Tensor partial;
-  if (t.parts > 1) partial = core::empty({t.parts * t.outputs()}, dtype_of<T>(), device);
+  if (t.num_splits > 1) partial = core::empty({t.num_splits * t.num_outputs()}, dtype_of<T>(), device);
   T* const to = partial.defined() ? partial.data<T>() : nullptr;
-  const unsigned blocks = checked_grid(t.batch * t.down() * t.across() * t.parts);
+  const unsigned blocks = checked_grid_size(t.batch * t.row_tiles() * t.column_tiles() * t.num_splits);
   if constexpr (kWidest == 128) {
-    if (t.side == 128)
+    if (t.tile_side == 128)
       launch(name, multiply_tiles<T, 128, 8, A, B, Writer>, {blocks, 256}, device, a, b, writer, to, t);
   }
   if constexpr (kWidest >= 64) {
-    if (t.side == 64) launch(name, multiply_tiles<T, 64, 8, A, B, Writer>, {blocks, 64}, device, a, b, writer, to, t);
+    if (t.tile_side == 64)
+      launch(name, multiply_tiles<T, 64, 8, A, B, Writer>, {blocks, 64}, device, a, b, writer, to, t);
   }
-  if (t.side == 32) launch(name, multiply_tiles<T, 32, 4, A, B, Writer>, {blocks, 64}, device, a, b, writer, to, t);
-  if (t.parts > 1) launch_add_parts<T>(partial, writer, t.parts, t.outputs(), t.m, t.n);
+  if (t.tile_side == 32)
+    launch(name, multiply_tiles<T, 32, 4, A, B, Writer>, {blocks, 64}, device, a, b, writer, to, t);
+  if (t.num_splits > 1) launch_reduce_split_k<T>(partial, writer, t.num_splits, t.num_outputs(), t.m, t.n);
 }
 
 constexpr int kDotThreads = 256;
@@ -231,15 +235,15 @@ constexpr int kDotThreads = 256;
 template <class T, class A, class B, class Writer>
 __global__ void multiply_dots(A a, B b, Writer writer, T* partial, Tiling t) {
   TANDEM_SHARED(T, sums, [kDotThreads]);
-  const int64_t outputs = t.outputs(), output = blockIdx.x % outputs, part = blockIdx.x / outputs;
+  const int64_t num_outputs = t.num_outputs(), output = blockIdx.x % num_outputs, part = blockIdx.x / num_outputs;
   const int64_t column = output % t.n, row = output / t.n % t.m, batch = output / t.n / t.m;
   a.select(batch);
   b.select(batch);
   const auto from_a = a.line(row);
   const auto from_b = b.line(column);
-  const int64_t end = math::min<int64_t>((part + 1) * t.part_depth, t.k);
+  const int64_t end = math::min<int64_t>((part + 1) * t.split_depth, t.k);
   T sum = T(0);
-  for (int64_t k = part * t.part_depth + threadIdx.x; k < end; k += blockDim.x)
+  for (int64_t k = part * t.split_depth + threadIdx.x; k < end; k += blockDim.x)
     sum += a.read(from_a, a.depth(k)) * b.read(from_b, b.depth(k));
   sums[threadIdx.x] = sum;
   for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
@@ -248,48 +252,48 @@ __global__ void multiply_dots(A a, B b, Writer writer, T* partial, Tiling t) {
   }
   if (threadIdx.x > 0) return;
   if (partial)
-    partial[part * outputs + output] = sums[0];
+    partial[part * num_outputs + output] = sums[0];
   else
-    writer.put(batch, row, column, sums[0]);
+    writer.store(batch, row, column, sums[0]);
 }
 template <class T, class A, class B, class Writer>
 void launch_dots(const char* name, const A& a, const B& b, const Writer& writer, Tiling t, Device device) {
   // If the result has few elements, k is cut into parts with 16 multiply-adds per thread.
-  t.part_depth = t.outputs() < 256 ? kDotThreads * 16 : std::max<int64_t>(t.k, 1);
-  t.parts = std::max<int64_t>(ceil_div(t.k, t.part_depth), 1);
+  t.split_depth = t.num_outputs() < 256 ? kDotThreads * 16 : std::max<int64_t>(t.k, 1);
+  t.num_splits = std::max<int64_t>(ceil_div(t.k, t.split_depth), 1);
   Tensor partial;
-  if (t.parts > 1) partial = core::empty({t.parts * t.outputs()}, dtype_of<T>(), device);
+  if (t.num_splits > 1) partial = core::empty({t.num_splits * t.num_outputs()}, dtype_of<T>(), device);
   unsigned threads = kWarpSize;
-  while (threads < kDotThreads && threads * 4 < std::min(t.k, t.part_depth)) threads *= 2;
-  launch(name, multiply_dots<T, A, B, Writer>, {checked_grid(t.outputs() * t.parts), threads}, device, a, b, writer,
-         partial.defined() ? partial.data<T>() : nullptr, t);
-  if (t.parts > 1) launch_add_parts<T>(partial, writer, t.parts, t.outputs(), t.m, t.n);
+  while (threads < kDotThreads && threads * 4 < std::min(t.k, t.split_depth)) threads *= 2;
+  launch(name, multiply_dots<T, A, B, Writer>, {checked_grid_size(t.num_outputs() * t.num_splits), threads}, device, a,
+         b, writer, partial.defined() ? partial.data<T>() : nullptr, t);
+  if (t.num_splits > 1) launch_reduce_split_k<T>(partial, writer, t.num_splits, t.num_outputs(), t.m, t.n);
 }
 
 /// Computes a product with one thread for each element of the result. Neighbouring threads compute neighbouring
 /// columns.
 template <class T, class A, class B, class Writer>
-__global__ void multiply_per_thread(A a, B b, Writer writer, Divider by_m, Divider by_n, int64_t outputs,
+__global__ void multiply_per_thread(A a, B b, Writer writer, Divider m_divider, Divider n_divider, int64_t num_outputs,
                                     int64_t depth) {
   const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
-  if (i >= outputs) return;
+  if (i >= num_outputs) return;
   uint64_t row = uint64_t(i), column = row;
-  row = by_n.split(column);
-  const int64_t batch = int64_t(by_m.split(row));
+  row = n_divider.div_mod(column);
+  const int64_t batch = int64_t(m_divider.div_mod(row));
   a.select(batch);
   b.select(batch);
   const auto from_a = a.line(int64_t(row));
   const auto from_b = b.line(int64_t(column));
   T sum = T(0);
   for (int64_t k = 0; k < depth; ++k) sum += a.read(from_a, a.depth(k)) * b.read(from_b, b.depth(k));
-  writer.put(batch, int64_t(row), int64_t(column), sum);
+  writer.store(batch, int64_t(row), int64_t(column), sum);
 }
 template <class T, class A, class B, class Writer>
 void launch_per_thread(const char* name, const A& a, const B& b, const Writer& writer, const Tiling& t, Device device) {
-  const int64_t threads = std::min<int64_t>(ceil_div(t.outputs(), kWarpSize) * kWarpSize, 256);
+  const int64_t threads = std::min<int64_t>(ceil_div(t.num_outputs(), kWarpSize) * kWarpSize, 256);
   launch(name, multiply_per_thread<T, A, B, Writer>,
-         {checked_grid(ceil_div(t.outputs(), threads)), static_cast<unsigned>(threads)}, device, a, b, writer,
-         Divider(t.m), Divider(t.n), t.outputs(), t.k);
+         {checked_grid_size(ceil_div(t.num_outputs(), threads)), static_cast<unsigned>(threads)}, device, a, b, writer,
+         Divider(t.m), Divider(t.n), t.num_outputs(), t.k);
 }
 
 }  // namespace tandem::kernels::cuda

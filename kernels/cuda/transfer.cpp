@@ -28,7 +28,7 @@ void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
     // The copy runs on the stream of x, after the earlier work on the stream of y. The stream of y then waits for the
     // copy. So each storage is used in the order of its own stream, and x and y may be released right after this call.
     const Stream from = current_stream(x.device()), to = current_stream(y.device());
-    tandem::cuda::connect_peers(x.device(), y.device());
+    tandem::cuda::enable_p2p_access(x.device(), y.device());
     from.wait_stream(to);
     gpu::copy_peer_async(y.raw_data(), y.device().index(), x.raw_data(), x.device().index(), bytes, from.handle());
     to.wait_stream(from);
@@ -38,7 +38,7 @@ void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
   const Stream stream = current_stream(x.is_cpu() ? y.device() : x.device());
   gpu::copy_async(y.raw_data(), x.raw_data(), bytes, stream.handle());
   if (non_blocking && host.is_pinned())
-    record_page_locked(host.storage()->data, stream);
+    record_page_locked_use(host.storage()->data, stream);
   else
     stream.synchronize();  // also waits after a copy from pageable memory, which the driver may still be reading
 }
@@ -47,7 +47,8 @@ void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
 
 void transfer(const Tensor& x, Tensor& y, bool non_blocking) {
   if (y.numel() == 0) return;
-  const bool same_layout = x.sizes() == y.sizes() && x.strides() == y.strides() && core::is_dense(*x.impl());
+  const bool same_layout =
+      x.sizes() == y.sizes() && x.strides() == y.strides() && core::is_non_overlapping_and_dense(*x.impl());
   const auto has_transfer_layout = [&](const Tensor& t) { return same_layout || t.is_contiguous(); };
   const Shape strides = same_layout ? Shape(x.strides()) : contiguous_strides(x.sizes());
   const DType transfer_dtype = element_size(x.dtype()) < element_size(y.dtype()) ? x.dtype() : y.dtype();

@@ -9,38 +9,38 @@
 
 namespace tandem::math {
 
-#define TANDEM_MATH1(name)                               \
+#define TANDEM_UNARY_MATH(name)                          \
   TANDEM_HD float name(float x) { return ::name##f(x); } \
   TANDEM_HD double name(double x) { return ::name(x); }
-TANDEM_MATH1(sqrt)
-TANDEM_MATH1(floor)
-TANDEM_MATH1(ceil)
-TANDEM_MATH1(trunc)
-TANDEM_MATH1(rint)
-#undef TANDEM_MATH1
+TANDEM_UNARY_MATH(sqrt)
+TANDEM_UNARY_MATH(floor)
+TANDEM_UNARY_MATH(ceil)
+TANDEM_UNARY_MATH(trunc)
+TANDEM_UNARY_MATH(rint)
+#undef TANDEM_UNARY_MATH
 TANDEM_HD float copysign(float x, float sign) { return __builtin_copysignf(x, sign); }
 TANDEM_HD double copysign(double x, double sign) { return __builtin_copysign(x, sign); }
 
 // a constant, because gcc 14 rejects __is_same in signatures
-template <class A, class B> inline constexpr bool kSame = __is_same(A, B);
-template <class T> inline constexpr bool kFloating = T(0.5) != T(0) && T(0.5) != T(1);  // bool(0.5) is true
+template <class A, class B> inline constexpr bool kIsSameType = __is_same(A, B);
+template <class T> inline constexpr bool kIsFloatingType = T(0.5) != T(0) && T(0.5) != T(1);  // bool(0.5) is true
 
 /// Addition, multiplication and negation. Integers wrap on overflow, as in PyTorch. They are computed as unsigned,
 /// because signed overflow is undefined in C++.
 template <class T> TANDEM_HD T add(T a, T b) {
-  if constexpr (kFloating<T>)
+  if constexpr (kIsFloatingType<T>)
     return T(a + b);
   else
     return T(uint64_t(a) + uint64_t(b));
 }
 template <class T> TANDEM_HD T mul(T a, T b) {
-  if constexpr (kFloating<T>)
+  if constexpr (kIsFloatingType<T>)
     return T(a * b);
   else
     return T(uint64_t(a) * uint64_t(b));
 }
 template <class T> TANDEM_HD T neg(T x) {
-  if constexpr (kFloating<T>)
+  if constexpr (kIsFloatingType<T>)
     return T(-x);
   else
     return T(-uint64_t(x));

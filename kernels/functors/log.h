@@ -30,14 +30,14 @@ TANDEM_HD LogParts log_parts(float x) {
 TANDEM_HD bool has_fast_log(float x) { return __builtin_bit_cast(uint32_t, x) - 0x00800000u < 0x7f000000u; }
 /// Returns the logarithm of x, including its limits: `finite` if x is positive and finite, infinity for infinity,
 /// -infinity for 0, and NaN for negative numbers.
-TANDEM_HD float log_limits(float x, float finite) {
+TANDEM_HD float handle_log_special_cases(float x, float finite) {
   const float limit = x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
   return x > 0.0f ? (x < __builtin_inff() ? finite : x) : limit;
 }
 
 /// Natural logarithm of 2^n (1 + f). Error within 0.9 ulp. log, log2 and log10 of 0 are -infinity, of negative numbers
 /// NaN.
-TANDEM_HD float log_of(LogParts parts) {
+TANDEM_HD float log_from_parts(LogParts parts) {
   const auto [n, f] = parts;
   const float z = f * f;
   const float p = polynomial(f, 6.746642292e-2f, -1.167565212e-1f, 1.188816205e-1f, -1.240558848e-1f, 1.421955228e-1f,
@@ -45,27 +45,27 @@ TANDEM_HD float log_of(LogParts parts) {
   const float y = multiply_add(n, -2.12194440e-4f, f * z * p) - 0.5f * z;
   return f + y + n * 0.693359375f;
 }
-TANDEM_HD float log(float x) { return log_limits(x, log_of(log_parts(x))); }
-TANDEM_HD float fast_log(float x) { return log_of(fast_log_parts(x)); }
+TANDEM_HD float log(float x) { return handle_log_special_cases(x, log_from_parts(log_parts(x))); }
+TANDEM_HD float fast_log(float x) { return log_from_parts(fast_log_parts(x)); }
 /// Base-2 logarithm of 2^n (1 + f), where log2(1 + f) = f + f p(f). Error within 1.4 ulp.
-TANDEM_HD float log2_of(LogParts parts) {
+TANDEM_HD float log2_from_parts(LogParts parts) {
   const auto [n, f] = parts;
   const float p = polynomial(f, -1.163941175e-1f, 1.868651509e-1f, -1.882544607e-1f, 2.041567862e-1f, -2.399521470e-1f,
                              2.886188030e-1f, -3.606825769e-1f, 4.808965027e-1f, -7.213475108e-1f, 4.426950514e-1f);
   return n + (f + f * p);
 }
-TANDEM_HD float log2(float x) { return log_limits(x, log2_of(log_parts(x))); }
-TANDEM_HD float fast_log2(float x) { return log2_of(fast_log_parts(x)); }
+TANDEM_HD float log2(float x) { return handle_log_special_cases(x, log2_from_parts(log_parts(x))); }
+TANDEM_HD float fast_log2(float x) { return log2_from_parts(fast_log_parts(x)); }
 /// Base-10 logarithm of 2^n (1 + f), where log10(1 + f) = 7/16 f + f p(f). log10(2) is split into two parts, the first
 /// of them with few bits. Error within 2 ulp.
-TANDEM_HD float log10_of(LogParts parts) {
+TANDEM_HD float log10_from_parts(LogParts parts) {
   const auto [n, f] = parts;
   const float p = polynomial(f, -3.366225585e-2f, 5.648017675e-2f, -5.751060694e-2f, 6.152607128e-2f, -7.212500274e-2f,
                              8.687043190e-2f, -1.085808724e-1f, 1.447647512e-1f, -2.171471864e-1f, -3.205518005e-3f);
   return n * 0.3010253906f + (0.4375f * f + multiply_add(n, 4.60503898e-6f, f * p));
 }
-TANDEM_HD float log10(float x) { return log_limits(x, log10_of(log_parts(x))); }
-TANDEM_HD float fast_log10(float x) { return log10_of(fast_log_parts(x)); }
+TANDEM_HD float log10(float x) { return handle_log_special_cases(x, log10_from_parts(log_parts(x))); }
+TANDEM_HD float fast_log10(float x) { return log10_from_parts(fast_log_parts(x)); }
 
 /// Returns ln(1 + x), computed as the logarithm of the rounded sum 1 + x, and scaled to correct for the rounding. Error
 /// within 2.4 ulp.

@@ -20,7 +20,7 @@ template <> struct CppType<DType::int16> { using type = int16_t; };
 template <> struct CppType<DType::int8> { using type = int8_t; };
 template <> struct CppType<DType::uint8> { using type = uint8_t; };
 template <> struct CppType<DType::boolean> { using type = bool; };
-[[noreturn]] inline void refuse_dispatch(const char* name, DType dtype) {
+[[noreturn]] inline void throw_unsupported_dtype(const char* name, DType dtype) {
   throw NotImplementedError(std::string("\"").append(name).append("\" not implemented for '").append(toString(dtype)) +
                             "'");
 }
@@ -33,13 +33,13 @@ template <> struct CppType<DType::boolean> { using type = bool; };
     return __VA_ARGS__();                                                          \
   }
 #define AT_DISPATCH_CASE(DTYPE, ...) AT_PRIVATE_CASE_TYPE_USING_HINT(DTYPE, scalar_t, __VA_ARGS__)
-#define AT_DISPATCH_SWITCH(TYPE, NAME, ...)                               \
-  [&] {                                                                   \
-    const ::tandem::DType at_dispatch_type = TYPE;                        \
-    switch (at_dispatch_type) {                                           \
-      __VA_ARGS__                                                         \
-      default: ::tandem::detail::refuse_dispatch(NAME, at_dispatch_type); \
-    }                                                                     \
+#define AT_DISPATCH_SWITCH(TYPE, NAME, ...)                                       \
+  [&] {                                                                           \
+    const ::tandem::DType at_dispatch_type = TYPE;                                \
+    switch (at_dispatch_type) {                                                   \
+      __VA_ARGS__                                                                 \
+      default: ::tandem::detail::throw_unsupported_dtype(NAME, at_dispatch_type); \
+    }                                                                             \
   }()
 
 #define AT_DISPATCH_CASE_REDUCED_FLOATING_TYPES(...)      \

@@ -98,7 +98,7 @@ namespace tandem {
 /// Prints a tensor as `out << x` does, but with lines of `linesize` characters. The overload without a stream prints to
 /// std::cout.
 inline std::ostream& print(std::ostream& out, const Tensor& x, int64_t linesize) {
-  return out << detail::libtorch_text(x, linesize);
+  return out << detail::format_as_libtorch(x, linesize);
 }
 inline void print(const Tensor& x, int64_t linesize = 80) { print(std::cout, x, linesize); }
 /// The dtype of a C++ type, as a constant: CppTypeToScalarType<double>::value is kFloat64.

@@ -4,13 +4,13 @@
 #include "tandem/core/internal.h"
 
 namespace tandem::nn {
-AnyModule AnyModule::with_module(std::shared_ptr<Module> copy) const {
+AnyModule AnyModule::copy_with_module(std::shared_ptr<Module> copy) const {
   AnyModule out = *this;
   out.module_ = std::move(copy);
   return out;
 }
 AnyModule AnyModule::clone(std::optional<Device> device) const {
-  return module_ ? with_module(module_->clone(device)) : AnyModule();
+  return module_ ? copy_with_module(module_->clone(device)) : AnyModule();
 }
 const std::type_info& AnyModule::type_info() const {
   check_not_empty("type_info");

@@ -6,11 +6,11 @@
 namespace tandem::detail {
 
 /// Calls the forward of M, a single function with the parameters Args, on arguments held in AnyValues.
-template <class M, class... Args> struct ForwardCall {
-  static nn::AnyValue call(nn::Module& module, std::vector<nn::AnyValue>& given) {
+template <class M, class... Args> struct ForwardInvoker {
+  static nn::AnyValue invoke(nn::Module& module, std::vector<nn::AnyValue>& given) {
     std::optional<nn::AnyValue> out;
     [&]<size_t... N>(std::index_sequence<N...>) {
-      (call_with_arity<N>(dynamic_cast<M&>(module), given, out, std::make_index_sequence<N>()), ...);
+      (invoke_with_arity<N>(dynamic_cast<M&>(module), given, out, std::make_index_sequence<N>()), ...);
     }
     (std::make_index_sequence<sizeof...(Args) + 1>());
     TANDEM_CHECK(out, module.name(), "'s forward() method expects ", sizeof...(Args), " argument(s), but received ",
@@ -22,12 +22,13 @@ template <class M, class... Args> struct ForwardCall {
   template <size_t I> using Arg = std::tuple_element_t<I, std::tuple<Args...>>;
   /// Calls forward if exactly N arguments are given; the remaining parameters must have defaults.
   template <size_t N, size_t... I>
-  static void call_with_arity(M& m, std::vector<nn::AnyValue>& given, std::optional<nn::AnyValue>& out,
-                              std::index_sequence<I...>) {
+  static void invoke_with_arity(M& m, std::vector<nn::AnyValue>& given, std::optional<nn::AnyValue>& out,
+                                std::index_sequence<I...>) {
     if constexpr (requires { m.forward(std::declval<Arg<I>>()...); })
-      if (given.size() == N) out.emplace(detail::call_module(m, static_cast<Arg<I>&&>(argument<I>(m, given[I]))...));
+      if (given.size() == N)
+        out.emplace(detail::call_module(m, static_cast<Arg<I>&&>(checked_argument<I>(m, given[I]))...));
   }
-  template <size_t I> static std::decay_t<Arg<I>>& argument(const M& m, nn::AnyValue& value) {
+  template <size_t I> static std::decay_t<Arg<I>>& checked_argument(const M& m, nn::AnyValue& value) {
     using T = std::decay_t<Arg<I>>;
     T* const found = value.template try_get<T>();
     TANDEM_CHECK(found, "AnyModule: Expected argument #", I, " to be of type ", demangled_name(typeid(T)),
@@ -36,14 +37,14 @@ template <class M, class... Args> struct ForwardCall {
   }
 };
 /// If forward is a template or overloaded, it is called with one tensor.
-template <class M, class Forward = void> struct ForwardTraits { using Call = ForwardCall<M, const Tensor&>; };
+template <class M, class Forward = void> struct ForwardTraits { using Call = ForwardInvoker<M, const Tensor&>; };
 template <class M>
 requires requires { &M::forward; }
 struct ForwardTraits<M> {
-  template <class R, class C, class... Args> static ForwardCall<M, Args...> of(R (C::*)(Args...));
-  template <class R, class C, class... Args> static ForwardCall<M, Args...> of(R (C::*)(Args...) const);
-  template <class R, class C, class... Args> static ForwardCall<M, Args...> of(R (C::*)(Args...) noexcept);
-  template <class R, class C, class... Args> static ForwardCall<M, Args...> of(R (C::*)(Args...) const noexcept);
+  template <class R, class C, class... Args> static ForwardInvoker<M, Args...> of(R (C::*)(Args...));
+  template <class R, class C, class... Args> static ForwardInvoker<M, Args...> of(R (C::*)(Args...) const);
+  template <class R, class C, class... Args> static ForwardInvoker<M, Args...> of(R (C::*)(Args...) noexcept);
+  template <class R, class C, class... Args> static ForwardInvoker<M, Args...> of(R (C::*)(Args...) const noexcept);
   using Call = decltype(of(&M::forward));
 };
 
@@ -58,9 +59,11 @@ class AnyModule {
   AnyModule() = default;
   template <class M>
   requires std::is_base_of_v<Module, M> AnyModule(std::shared_ptr<M> module)
-      : module_(std::move(module)), call_(&detail::ForwardTraits<M>::Call::call) {
+      : module_(std::move(module)), invoke_forward_(&detail::ForwardTraits<M>::Call::invoke) {
     if constexpr (requires(M & m, const Tensor& x) { requires std::is_same_v<decltype(m.forward(x)), Tensor>; })
-      call_tensor_ = [](Module& m, const Tensor& x) -> Tensor { return detail::call_module(dynamic_cast<M&>(m), x); };
+      invoke_tensor_forward_ = [](Module& m, const Tensor& x) -> Tensor {
+        return detail::call_module(dynamic_cast<M&>(m), x);
+      };
   }
   template <class M> AnyModule(const ModuleHolder<M>& module) : AnyModule(module.ptr()) {}
   /// Constructs an AnyModule that holds a new module, moved or copied from `module`.
@@ -71,21 +74,21 @@ class AnyModule {
   /// declared type, or if the result is not a Return
   template <class Return = Tensor, class... Args> Return forward(Args&&... args) const {
     if constexpr (std::is_same_v<Return, Tensor> && is_single_argument<Tensor, Args...>)
-      if (call_tensor_) return call_tensor_(*module_, args...);
+      if (invoke_tensor_forward_) return invoke_tensor_forward_(*module_, args...);
     return any_forward(std::forward<Args>(args)...).template get<Return>();
   }
   /// Same as forward(), for any type of result; an argument may also be an AnyValue.
   template <class... Args> AnyValue any_forward(Args&&... args) const {
     check_not_empty("forward");
     if constexpr (is_single_argument<Tensor, Args...>)
-      if (call_tensor_) return AnyValue(call_tensor_(*module_, args...));
+      if (invoke_tensor_forward_) return AnyValue(invoke_tensor_forward_(*module_, args...));
     if constexpr (is_single_argument<AnyValue, Args...>)
-      if (const Tensor* const x = (args.template try_get<Tensor>(), ...); x && call_tensor_)
-        return AnyValue(call_tensor_(*module_, *x));
+      if (const Tensor* const x = (args.template try_get<Tensor>(), ...); x && invoke_tensor_forward_)
+        return AnyValue(invoke_tensor_forward_(*module_, *x));
     std::vector<AnyValue> values;
     values.reserve(sizeof...(Args));
     (values.push_back(AnyValue(std::forward<Args>(args))), ...);
-    return call_(*module_, values);
+    return invoke_forward_(*module_, values);
   }
   /// Returns a deep copy, on `device` if one is given.
   AnyModule clone(std::optional<Device> device = {}) const;
@@ -93,13 +96,13 @@ class AnyModule {
   const std::shared_ptr<Module>& ptr() const { return module_; }
   template <class M>
   requires std::is_base_of_v<Module, M> std::shared_ptr<M> ptr()
-  const { return held<M>("ptr"); }
+  const { return module_as<M>("ptr"); }
   /// Returns a reference to the module (get<LinearImpl>()) or a handle to it (get<Linear>()). @throws Error if the
   /// module is of another class
   template <class M>
-  requires std::is_base_of_v<Module, M> M& get() const { return *held<M>("get"); }
+  requires std::is_base_of_v<Module, M> M& get() const { return *module_as<M>("get"); }
   template <class Holder, class M = typename Holder::ContainedType> Holder get() const {
-    return Holder(held<M>("get"));
+    return Holder(module_as<M>("get"));
   }
   /// Returns the class of the module. @throws Error if there is no module
   const std::type_info& type_info() const;
@@ -112,7 +115,7 @@ class AnyModule {
     TANDEM_CHECK(!is_empty(), "Cannot call ", op, "() on an empty AnyModule");
   }
   /// Returns the module as an M. @throws Error that names `op` if there is no module, or if it is not an M
-  template <class M> std::shared_ptr<M> held(const char* op) const {
+  template <class M> std::shared_ptr<M> module_as(const char* op) const {
     check_not_empty(op);
     std::shared_ptr<M> found = std::dynamic_pointer_cast<M>(module_);
     TANDEM_CHECK(found, "Attempted to cast module of type ", detail::demangled_name(type_info()), " to type ",
@@ -120,12 +123,13 @@ class AnyModule {
     return found;
   }
   /// Returns an AnyModule that calls `copy`, a module of the same class.
-  AnyModule with_module(std::shared_ptr<Module> copy) const;
+  AnyModule copy_with_module(std::shared_ptr<Module> copy) const;
   template <class T, class... Args>
   static constexpr bool is_single_argument = sizeof...(Args) == 1 && (std::is_same_v<std::decay_t<Args>, T> && ...);
   std::shared_ptr<Module> module_;
-  AnyValue (*call_)(Module&, std::vector<AnyValue>&) = nullptr;
-  Tensor (*call_tensor_)(Module&, const Tensor&) = nullptr;  // shortcut if forward maps a tensor to a tensor, else null
+  AnyValue (*invoke_forward_)(Module&, std::vector<AnyValue>&) = nullptr;
+  Tensor (*invoke_tensor_forward_)(Module&, const Tensor&) =
+      nullptr;  // shortcut if forward maps a tensor to a tensor, else null
 };
 
 /// A module with a name, for Sequential: {"fc", nn::Linear(2, 3)}.

@@ -61,21 +61,21 @@ Tensor& ParameterDictImpl::get(const std::string& name) { return parameters_[nam
 const Tensor& ParameterDictImpl::get(const std::string& name) const { return parameters_[name]; }
 
 std::shared_ptr<Module> ModuleListImpl::shallow_copy() const { return std::make_shared<ModuleListImpl>(); }
-void ModuleListImpl::copy_contents_from(const Module& original, detail::Cloning& cloning) {
+void ModuleListImpl::copy_contents_from(const Module& original, detail::CloneContext& clone_context) {
   const auto& from = static_cast<const ModuleListImpl&>(original);
-  children_ = cloning.copy_all(from.children_);
+  children_ = clone_context.copy_children(from.children_);
   modules_.clear();
-  for (const auto& m : from.modules_) modules_.push_back(cloning.copy_module(*m));
+  for (const auto& m : from.modules_) modules_.push_back(clone_context.copy_module(*m));
 }
 std::shared_ptr<Module> ModuleDictImpl::shallow_copy() const { return std::make_shared<ModuleDictImpl>(); }
-void ModuleDictImpl::copy_contents_from(const Module& original, detail::Cloning& cloning) {
-  children_ = cloning.copy_all(static_cast<const ModuleDictImpl&>(original).children_);
+void ModuleDictImpl::copy_contents_from(const Module& original, detail::CloneContext& clone_context) {
+  children_ = clone_context.copy_children(static_cast<const ModuleDictImpl&>(original).children_);
 }
 
 namespace {
 /// Returns a tensor for each name in `original`: the tensor of this name in `mine` if its sizes match, else a new
 /// tensor. Values are copied later.
-NamedParameters align_parameters(const NamedParameters& original, const NamedParameters& mine) {
+NamedParameters match_parameters_by_name(const NamedParameters& original, const NamedParameters& mine) {
   NamedParameters out;
   for (const auto& item : original) {
     const Tensor* const known = mine.find(item.key());
@@ -105,12 +105,12 @@ void print_parameters(std::ostream& out, const std::string& name, const NamedPar
 }  // namespace
 
 std::shared_ptr<Module> ParameterListImpl::shallow_copy() const { return std::make_shared<ParameterListImpl>(); }
-void ParameterListImpl::copy_contents_from(const Module& original, detail::Cloning&) {
-  parameters_ = align_parameters(static_cast<const ParameterListImpl&>(original).parameters_, parameters_);
+void ParameterListImpl::copy_contents_from(const Module& original, detail::CloneContext&) {
+  parameters_ = match_parameters_by_name(static_cast<const ParameterListImpl&>(original).parameters_, parameters_);
 }
 std::shared_ptr<Module> ParameterDictImpl::shallow_copy() const { return std::make_shared<ParameterDictImpl>(); }
-void ParameterDictImpl::copy_contents_from(const Module& original, detail::Cloning&) {
-  parameters_ = align_parameters(static_cast<const ParameterDictImpl&>(original).parameters_, parameters_);
+void ParameterDictImpl::copy_contents_from(const Module& original, detail::CloneContext&) {
+  parameters_ = match_parameters_by_name(static_cast<const ParameterDictImpl&>(original).parameters_, parameters_);
 }
 void ParameterListImpl::pretty_print(std::ostream& out) const { print_parameters(out, name(), parameters_); }
 void ParameterDictImpl::pretty_print(std::ostream& out) const { print_parameters(out, name(), parameters_); }

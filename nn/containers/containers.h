@@ -67,7 +67,7 @@ class ModuleListImpl : public Module {
 
  private:
   std::shared_ptr<Module> shallow_copy() const override;
-  void copy_contents_from(const Module& original, detail::Cloning& cloning) override;
+  void copy_contents_from(const Module& original, detail::CloneContext& clone_context) override;
   template <class M> M* get_as(size_t i) const {
     M* const found = ptr<M>(i).get();  // a raw pointer, because this list keeps the module alive
     if (!found) detail::throw_wrong_module_type("ModuleList", std::to_string(i), *ptr(i), typeid(M));
@@ -125,7 +125,7 @@ class ModuleDictImpl : public Module {
 
  private:
   std::shared_ptr<Module> shallow_copy() const override;
-  void copy_contents_from(const Module& original, detail::Cloning& cloning) override;
+  void copy_contents_from(const Module& original, detail::CloneContext& clone_context) override;
   template <class M> M* get_as(const std::string& name) const {
     static_assert(std::is_base_of_v<Module, M>, "ModuleDict::at<M>: M must be a module such as LinearImpl");
     M* const found = ptr(name)->template as<M>();
@@ -168,7 +168,7 @@ class ParameterListImpl : public Module {
 
  private:
   std::shared_ptr<Module> shallow_copy() const override;
-  void copy_contents_from(const Module& original, detail::Cloning& cloning) override;
+  void copy_contents_from(const Module& original, detail::CloneContext& clone_context) override;
 };
 TANDEM_MODULE(ParameterList);
 
@@ -210,7 +210,7 @@ class ParameterDictImpl : public Module {
 
  private:
   std::shared_ptr<Module> shallow_copy() const override;
-  void copy_contents_from(const Module& original, detail::Cloning& cloning) override;
+  void copy_contents_from(const Module& original, detail::CloneContext& clone_context) override;
 };
 TANDEM_MODULE(ParameterDict);
 

@@ -142,7 +142,7 @@ template <class Key, class Value> std::vector<std::pair<Key, Value>> OrderedDict
   return out;
 }
 
-template <class K, class T> struct TensorTree<OrderedDict<K, T>> : detail::MapTree<K, T> {
+template <class K, class T> struct TensorTree<OrderedDict<K, T>> : detail::MapTensorTree<K, T> {
   template <class Value, class F> static void visit(Value& dict, const F& f) {
     for (auto& item : dict) TensorTree::visit_entry(item.key(), item.value(), f);
   }

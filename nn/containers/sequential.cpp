@@ -25,11 +25,11 @@ void SequentialImpl::push_back(std::string name, AnyModule module) {
   modules_.push_back(std::move(module));
 }
 std::shared_ptr<Module> SequentialImpl::shallow_copy() const { return std::make_shared<SequentialImpl>(); }
-void SequentialImpl::copy_contents_from(const Module& original, detail::Cloning& cloning) {
+void SequentialImpl::copy_contents_from(const Module& original, detail::CloneContext& clone_context) {
   const auto& from = static_cast<const SequentialImpl&>(original);
-  children_ = cloning.copy_all(from.children_);
+  children_ = clone_context.copy_children(from.children_);
   modules_.clear();
-  for (const AnyModule& m : from.modules_) modules_.push_back(m.with_module(cloning.copy_module(*m.ptr())));
+  for (const AnyModule& m : from.modules_) modules_.push_back(m.copy_with_module(clone_context.copy_module(*m.ptr())));
 }
 const AnyModule& SequentialImpl::module_at(size_t i) const {
   TANDEM_CHECK_AS(IndexError, i < size(), "Sequential: Index out of range: index is ", i, ", but there are ", size(),

@@ -94,7 +94,7 @@ class SequentialImpl : public Module {
 
  private:
   std::shared_ptr<Module> shallow_copy() const override;
-  void copy_contents_from(const Module& original, detail::Cloning& cloning) override;
+  void copy_contents_from(const Module& original, detail::CloneContext& clone_context) override;
   const AnyModule& module_at(size_t i) const;
   std::vector<AnyModule> modules_;
 };

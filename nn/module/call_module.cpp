@@ -18,7 +18,7 @@ class IdentityNode final : public autograd::Node {
   IdentityNode(const char* name, Backward backward) : Node(name), backward_(std::move(backward)) {}
   Grads apply(Grads&& grads) override {
     for (size_t i = 0; i < grads.size(); ++i)
-      if (!grads[i].defined()) grads[i] = zeros_for(i);
+      if (!grads[i].defined()) grads[i] = make_zero_grad(i);
     return backward_(std::move(grads));
   }
 
@@ -50,8 +50,8 @@ bool insert_identity_node(const char* name, HookTensors& tensors,
   });
   autograd::connect_node(node, to, ArrayRef<Tensor>(from), {});
   for (size_t i = 0; i < positions.size(); ++i) {
-    autograd::set_view_of(*to[i], from[i]);
-    autograd::materialize_autograd_meta(*to[i]).multi_view_op =
+    autograd::set_view_base(*to[i], from[i]);
+    autograd::materialize_autograd_meta(*to[i]).multi_output_view_op =
         name;  // makes in-place changes throw, because the hooks would not see them
   }
   return true;
@@ -80,8 +80,8 @@ void run_hooks(const char* kind, const List& hooks, nn::Module& module, HookTens
 struct HookedCall::Backward {
   std::shared_ptr<nn::Module> module_owner;  // keeps the module alive; null if no shared_ptr owns it
   nn::Module* module;
-  decltype(ModuleHooks::backward_hooks.list()) hooks;
-  decltype(ModuleHooks::backward_pre_hooks.list()) pre_hooks;
+  decltype(ModuleHooks::backward_hooks.snapshot()) hooks;
+  decltype(ModuleHooks::backward_pre_hooks.snapshot()) pre_hooks;
   bool has_input_node = false;
   size_t num_inputs = 0;
   HookTensors grad_outputs;
@@ -129,13 +129,13 @@ void replace_tensors(HookTensors&& tensors, ArrayRef<Tensor*> positions) {
 void HookedCall::run_pre_hooks(ArrayRef<Tensor*> positions) {
   for (const Parametrization& each : hooks_.parametrizations) each.update(module_);
   HookTensors inputs = get_tensors(positions);
-  run_hooks("forward pre-hook", hooks_.forward_pre_hooks.list(), module_, inputs);
+  run_hooks("forward pre-hook", hooks_.forward_pre_hooks.snapshot(), module_, inputs);
   if (is_grad_enabled() && !(hooks_.backward_hooks.is_empty() && hooks_.backward_pre_hooks.is_empty())) {
     backward_ = std::make_shared<Backward>();
     backward_->module_owner = module_.weak_from_this().lock();
     backward_->module = &module_;
-    backward_->hooks = hooks_.backward_hooks.list();
-    backward_->pre_hooks = hooks_.backward_pre_hooks.list();
+    backward_->hooks = hooks_.backward_hooks.snapshot();
+    backward_->pre_hooks = hooks_.backward_pre_hooks.snapshot();
     backward_->num_inputs = inputs.size();
     backward_->has_input_node =
         insert_identity_node("full_backward_hook", inputs,
@@ -146,7 +146,7 @@ void HookedCall::run_pre_hooks(ArrayRef<Tensor*> positions) {
 }
 void HookedCall::run_post_hooks(ArrayRef<Tensor*> positions) {
   HookTensors outputs = get_tensors(positions);
-  run_hooks("forward hook", hooks_.forward_hooks.list(), module_, outputs, inputs_);
+  run_hooks("forward hook", hooks_.forward_hooks.snapshot(), module_, outputs, inputs_);
   if (backward_)
     insert_identity_node("full_backward_hook", outputs,
                          [call = backward_](HookTensors grads) { return call->on_grad_outputs(std::move(grads)); });
@@ -156,22 +156,22 @@ void HookedCall::run_post_hooks(ArrayRef<Tensor*> positions) {
 namespace {
 
 /// Returns the path from a module to one of its descendants, such as ".layer.0". Returns "" if it is not a descendant.
-std::string find_descendant(const nn::Module& from, const nn::Module& module) {
+std::string find_descendant_path(const nn::Module& from, const nn::Module& module) {
   const auto& children = ModuleAccess::children(from);
   for (const auto& child : children)
     if (child.value().get() == &module) return "." + child.key();
   for (const auto& child : children)
-    if (const std::string rest = find_descendant(*child.value(), module); !rest.empty())
+    if (const std::string rest = find_descendant_path(*child.value(), module); !rest.empty())
       return "." + child.key() + rest;
   return "";
 }
 /// Returns the path of a module below the innermost running module that contains it. For a module that none of them
 /// contains, returns the name of its class.
-std::string find_path(const nn::Module& module) {
+std::string find_module_path(const nn::Module& module) {
   for (const ModuleFrame* frame = current_module_frame; frame; frame = frame->caller) {
     if (!frame->module) continue;
     if (frame->module == &module) return frame->path;
-    const std::string below = find_descendant(*static_cast<const nn::Module*>(frame->module), module);
+    const std::string below = find_descendant_path(*static_cast<const nn::Module*>(frame->module), module);
     if (!below.empty()) return frame->path + below;
   }
   const std::string name = module.name();
@@ -180,7 +180,7 @@ std::string find_path(const nn::Module& module) {
 
 }  // namespace
 
-struct ModuleSpan::Open {
+struct ModuleSpan::OpenSpan {
   std::shared_ptr<Tracer> tracer;
   TraceEvent event{.kind = TraceEvent::Kind::module, .name = {}};
   ModuleFrame frame;
@@ -189,23 +189,23 @@ struct ModuleSpan::Open {
 ModuleSpan::ModuleSpan(const nn::Module& first, const nn::Module& last) {
   std::shared_ptr<Tracer> tracer = ThreadContext::current().tracer;
   if (!tracer) return;
-  std::string path = find_path(first);
+  std::string path = find_module_path(first);
   if (&first != &last) {
-    const std::string end = find_path(last);
+    const std::string end = find_module_path(last);
     path += '-';
     path.append(end, end.rfind('.') + 1);
   }
-  open_ = new Open{.tracer = std::move(tracer), .frame = {&first, path, current_module_frame}};
-  open_->event.name = std::move(path);
-  current_module_frame = &open_->frame;
-  open_->event.start = trace_clock();
+  open_span_ = new OpenSpan{.tracer = std::move(tracer), .frame = {&first, path, current_module_frame}};
+  open_span_->event.name = std::move(path);
+  current_module_frame = &open_span_->frame;
+  open_span_->event.start = trace_clock_seconds();
 }
 ModuleSpan::~ModuleSpan() {
-  if (!open_) return;
-  open_->event.end = trace_clock();
-  current_module_frame = open_->frame.caller;
-  open_->tracer->add_event(std::move(open_->event));
-  delete open_;
+  if (!open_span_) return;
+  open_span_->event.end = trace_clock_seconds();
+  current_module_frame = open_span_->frame.caller;
+  open_span_->tracer->add_event(std::move(open_span_->event));
+  delete open_span_;
 }
 
 }  // namespace tandem::detail

@@ -42,8 +42,8 @@ class ModuleSpan {
   ~ModuleSpan();
 
  private:
-  struct Open;
-  Open* open_ = nullptr;
+  struct OpenSpan;
+  OpenSpan* open_span_ = nullptr;
 };
 
 /// How an argument is stored before forward: tensors by value, because a hook may replace them; others by reference.
@@ -52,13 +52,13 @@ template <class T> using HookArgument = std::conditional_t<std::is_same_v<std::d
 template <class T>
 using HookPassed = std::conditional_t<std::is_lvalue_reference_v<T>, std::remove_reference_t<HookArgument<T>>&,
                                       std::remove_reference_t<HookArgument<T>>&&>;
-inline Tensor* hooked_tensor(Tensor& argument) { return &argument; }
-template <class T> Tensor* hooked_tensor(const T&) { return nullptr; }
+inline Tensor* tensor_or_null(Tensor& argument) { return &argument; }
+template <class T> Tensor* tensor_or_null(const T&) { return nullptr; }
 
 /// Calls module.forward(args...) with the hooks around it.
 template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& hooks, HookArgument<Args>... held) {
   HookedCall call(module, hooks);
-  call.run_pre_hooks({hooked_tensor(held)...});
+  call.run_pre_hooks({tensor_or_null(held)...});
   if constexpr (std::is_void_v<decltype(module.forward(static_cast<HookPassed<Args>>(held)...))>) {
     module.forward(static_cast<HookPassed<Args>>(held)...);
   } else {

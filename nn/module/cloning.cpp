@@ -8,18 +8,18 @@
 namespace tandem::detail {
 namespace {
 
-thread_local Cloning* current_clone = nullptr;
+thread_local CloneContext* current_clone = nullptr;
 
-bool is_of_library(const nn::Module& m) { return std::string_view(typeid(m).name()).starts_with("N6tandem2nn"); }
+bool is_library_module(const nn::Module& m) { return std::string_view(typeid(m).name()).starts_with("N6tandem2nn"); }
 
 }  // namespace
 
-void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format, bool non_blocking) {
+void replace_storage(const Tensor& t, Device device, DType dtype, MemoryFormat format, bool non_blocking) {
   const NoGradGuard guard;
   const auto move = [&](const Tensor& x) {
     Tensor moved = x.detach().to(device, x.is_floating_point() ? dtype : x.dtype(), non_blocking,
                                  /*copy=*/false, format);
-    if (!core::is_dense(*moved.impl())) moved = moved.clone();
+    if (!core::is_non_overlapping_and_dense(*moved.impl())) moved = moved.clone();
     TensorImpl& to = *x.impl();
     TensorImpl& from = *moved.impl();
     if (to.storage == from.storage) return;
@@ -32,17 +32,18 @@ void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format, bo
   if (t.grad().defined()) move(t.grad());
 }
 
-Cloning::Cloning(std::optional<Device> device) : device_(device), outer_(std::exchange(current_clone, this)) {}
-Cloning::~Cloning() { current_clone = outer_; }
+CloneContext::CloneContext(std::optional<Device> device)
+    : device_(device), outer_context_(std::exchange(current_clone, this)) {}
+CloneContext::~CloneContext() { current_clone = outer_context_; }
 
-std::shared_ptr<nn::Module> Cloning::copy_module(const nn::Module& original) {
+std::shared_ptr<nn::Module> CloneContext::copy_module(const nn::Module& original) {
   if (const auto known = copies_.find(&original); known != copies_.end()) return known->second;
   std::shared_ptr<nn::Module> copy = original.shallow_copy();
   const bool is_own = copy != nullptr;
   if (!is_own) copy = original.clone(device_);
   copies_.emplace(&original, copy);
   if (!is_own) return copy;
-  pairs_.emplace_back(copy.get(), &original);
+  module_pairs_.emplace_back(copy.get(), &original);
   originals_.emplace(copy.get(), &original);
   copy->parameters_.clear();
   copy->buffers_.clear();
@@ -53,28 +54,28 @@ std::shared_ptr<nn::Module> Cloning::copy_module(const nn::Module& original) {
   return copy;
 }
 
-Cloning::Children Cloning::copy_all(const Children& originals) {
+CloneContext::Children CloneContext::copy_children(const Children& originals) {
   Children out;
   for (const auto& child : originals) out.insert(child.key(), copy_module(*child.value()));
   return out;
 }
 
-void Cloning::on_child_registered(nn::Module& parent, const std::string& name, nn::Module& child) {
+void CloneContext::on_child_registered(nn::Module& parent, const std::string& name, nn::Module& child) {
   if (!current_clone) return;
   const auto pair = current_clone->originals_.find(&parent);
   if (pair == current_clone->originals_.end()) return;
-  if (const auto* const original = pair->second->children_.find(name)) current_clone->pair_with(child, **original);
+  if (const auto* const original = pair->second->children_.find(name)) current_clone->pair_modules(child, **original);
 }
-void Cloning::pair_children(nn::Module& copy, const nn::Module& original) {
+void CloneContext::pair_children(nn::Module& copy, const nn::Module& original) {
   for (const auto& child : original.children_)
-    if (const auto* const same = copy.children_.find(child.key())) pair_with(**same, *child.value());
+    if (const auto* const same = copy.children_.find(child.key())) pair_modules(**same, *child.value());
 }
 
-void Cloning::pair_with(nn::Module& copy, const nn::Module& original) {
+void CloneContext::pair_modules(nn::Module& copy, const nn::Module& original) {
   // Not an error yet, because reset() may still replace this child. check_children() throws if it does not.
   if (typeid(copy) != typeid(original)) return;
   if (!originals_.emplace(&copy, &original).second) return;
-  pairs_.emplace_back(&copy, &original);
+  module_pairs_.emplace_back(&copy, &original);
   copies_.emplace(&original, copy.shared_from_this());
   const auto names = [](const nn::Module& m) { return m.parameters_.size() + m.buffers_.size() + m.children_.size(); };
   const auto fits = [&] {
@@ -87,7 +88,8 @@ void Cloning::pair_with(nn::Module& copy, const nn::Module& original) {
   if (names(copy) + names(original) == 0) {
     copy.copy_members_from(original);
     copy.hooks_ = hooks;
-  } else if (!(is_of_library(copy) && copy.copy_options_from(original) && fits()) && copy.copy_members_from(original)) {
+  } else if (!(is_library_module(copy) && copy.copy_options_from(original) && fits()) &&
+             copy.copy_members_from(original)) {
     copy.parameters_.clear();
     copy.buffers_.clear();
     copy.children_.clear();
@@ -97,30 +99,30 @@ void Cloning::pair_with(nn::Module& copy, const nn::Module& original) {
   pair_children(copy, original);
 }
 
-void Cloning::complete_copies() {
+void CloneContext::complete_copies() {
   const NoGradGuard guard;
-  for (size_t i = 0; i < pairs_.size(); ++i) {  // by index, because the loop body may append pairs
-    const auto [copy, original] = pairs_[i];
+  for (size_t i = 0; i < module_pairs_.size(); ++i) {  // by index, because the loop body may append pairs
+    const auto [copy, original] = module_pairs_[i];
     copy->copy_contents_from(*original, *this);
     for (const std::string& name : copy->children_.keys())
       if (!original->children_.contains(name)) copy->children_.erase(name);
     pair_children(*copy, *original);
     check_children(*copy, *original);
   }
-  for (const auto& [copy, original] : pairs_) {
+  for (const auto& [copy, original] : module_pairs_) {
     if (copy->parameters_.is_empty() && copy->buffers_.is_empty() && copy->children_.is_empty()) {
       const HookOwner hooks = copy->hooks_;
       copy->copy_members_from(*original);
       copy->hooks_ = hooks;
-    } else if (is_of_library(*copy)) {
+    } else if (is_library_module(*copy)) {
       copy->copy_options_from(*original);
     }
     copy->training_ = original->training_;
     copy_hooks(*copy, *original);
-    copy_values(*copy, *original);
+    copy_tensor_values(*copy, *original);
   }
 }
-void Cloning::check_children(const nn::Module& copy, const nn::Module& original) const {
+void CloneContext::check_children(const nn::Module& copy, const nn::Module& original) const {
   for (const auto& child : original.children_) {
     const auto* const same = copy.children_.find(child.key());
     TANDEM_CHECK(same,
@@ -136,12 +138,12 @@ void Cloning::check_children(const nn::Module& copy, const nn::Module& original)
   }
 }
 /// Copies the original's hooks, unless reset() registered hooks, which may refer to the copy.
-void Cloning::copy_hooks(nn::Module& copy, const nn::Module& original) const {
+void CloneContext::copy_hooks(nn::Module& copy, const nn::Module& original) const {
   if (copy.hooks_.find() || !original.hooks_.find()) return;
   copy.hooks_ = original.hooks_;
   for (const auto& each : original.hooks_.find()->parametrizations) each.install(copy);
 }
-void Cloning::copy_values(nn::Module& copy, const nn::Module& original) const {
+void CloneContext::copy_tensor_values(nn::Module& copy, const nn::Module& original) const {
   for (nn::NamedParameters nn::Module::*const member : {&nn::Module::parameters_, &nn::Module::buffers_}) {
     const bool parameters = member == &nn::Module::parameters_;
     for (const auto& item : original.*member) {
@@ -156,7 +158,7 @@ void Cloning::copy_values(nn::Module& copy, const nn::Module& original) const {
       TANDEM_CHECK(to->sizes() == item->sizes(), "clone: '", item.key(), "' of ", original.name(), " is ",
                    item->sizes(), ", but ", to->sizes(),
                    " after calling reset(); reset() must register the same shape");
-      rebind(*to, device_.value_or(item->device()), item->dtype(), item->suggest_memory_format());
+      replace_storage(*to, device_.value_or(item->device()), item->dtype(), item->suggest_memory_format());
       Tensor(*to).copy_(*item).requires_grad_(item->requires_grad());
     }
   }

@@ -9,8 +9,8 @@ namespace tandem::detail {
 
 /// Replaces a tensor's storage in place, so that all handles to the tensor (an optimizer's, a parent module's) see the
 /// new storage.
-void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = MemoryFormat::Preserve,
-            bool non_blocking = false);
+void replace_storage(const Tensor& t, Device device, DType dtype, MemoryFormat format = MemoryFormat::Preserve,
+                     bool non_blocking = false);
 
 // Note [Cloning]: a copy starts as a shallow copy, whose reset() then registers new tensors and children. While reset()
 // runs, each child is paired with the original's child of the same name as soon as it is registered: it takes over the
@@ -19,16 +19,16 @@ void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = M
 // without tensors (a parent's reset() may have changed them), hooks, training flags, tensor values.
 
 /// State of the clone() that runs on this thread.
-class Cloning {
+class CloneContext {
  public:
   using Children = OrderedDict<std::string, std::shared_ptr<nn::Module>>;
-  explicit Cloning(std::optional<Device> device);
-  Cloning(const Cloning&) = delete;
-  ~Cloning();
+  explicit CloneContext(std::optional<Device> device);
+  CloneContext(const CloneContext&) = delete;
+  ~CloneContext();
   /// Returns the copy of a module. The first call for a module makes the copy.
   std::shared_ptr<nn::Module> copy_module(const nn::Module& original);
   /// Returns the copies of a module's children, by name.
-  Children copy_all(const Children& originals);
+  Children copy_children(const Children& originals);
   /// Completes all copies; see Note [Cloning].
   void complete_copies();
   /// Pairs a newly registered child with its original. Does nothing unless `parent` belongs to a copy that is being
@@ -36,15 +36,15 @@ class Cloning {
   static void on_child_registered(nn::Module& parent, const std::string& name, nn::Module& child);
 
  private:
-  void pair_with(nn::Module& copy, const nn::Module& original);
+  void pair_modules(nn::Module& copy, const nn::Module& original);
   void pair_children(nn::Module& copy, const nn::Module& original);
   void check_children(const nn::Module& copy, const nn::Module& original) const;
   void copy_hooks(nn::Module& copy, const nn::Module& original) const;
-  void copy_values(nn::Module& copy, const nn::Module& original) const;
+  void copy_tensor_values(nn::Module& copy, const nn::Module& original) const;
 
   std::optional<Device> device_;
-  Cloning* outer_;
-  std::vector<std::pair<nn::Module*, const nn::Module*>> pairs_;  // (copy, original), in the order of creation
+  CloneContext* outer_context_;
+  std::vector<std::pair<nn::Module*, const nn::Module*>> module_pairs_;  // (copy, original), in the order of creation
   std::unordered_map<const nn::Module*, const nn::Module*> originals_;
   std::unordered_map<const nn::Module*, std::shared_ptr<nn::Module>> copies_;
 };

@@ -12,20 +12,20 @@ namespace tandem::detail {
 template <class Hook> class HookList {
  public:
   nn::RemovableHandle add(Hook hook) {
-    const uint64_t key = next_++;
+    const uint64_t key = next_key_++;
     hooks_->emplace(key, std::move(hook));
     return nn::RemovableHandle([weak = std::weak_ptr(hooks_), key] {
       if (const auto hooks = weak.lock()) hooks->erase(key);
     });
   }
   /// Returns a copy, because a hook may add and remove hooks while the list is traversed.
-  std::map<uint64_t, Hook> list() const { return *hooks_; }
+  std::map<uint64_t, Hook> snapshot() const { return *hooks_; }
   bool is_empty() const { return hooks_->empty(); }
   /// Adds hooks that `original` has and this copy lacks, and removes hooks that `original` no longer has.
   void sync_with(const HookList& original) {
     std::erase_if(*hooks_, [&](const auto& each) { return !original.hooks_->count(each.first); });
     hooks_->insert(original.hooks_->begin(), original.hooks_->end());
-    next_ = std::max(next_, original.next_);
+    next_key_ = std::max(next_key_, original.next_key_);
   }
   HookList() = default;
   HookList(const HookList& other) : hooks_(std::make_shared<std::map<uint64_t, Hook>>(*other.hooks_)) {}
@@ -34,7 +34,7 @@ template <class Hook> class HookList {
 
  private:
   std::shared_ptr<std::map<uint64_t, Hook>> hooks_ = std::make_shared<std::map<uint64_t, Hook>>();
-  uint64_t next_ = 0;
+  uint64_t next_key_ = 0;
 };
 
 /// A parameter that is computed from other parameters before each forward: weight_norm, spectral_norm.

@@ -15,18 +15,22 @@ namespace tandem::detail {
 HookOwner::HookOwner() = default;
 HookOwner::HookOwner(const HookOwner& other) { *this = other; }
 HookOwner& HookOwner::operator=(const HookOwner& other) {
-  hooks_ = other.hooks_ ? Owned(new ModuleHooks(*other.hooks_)) : Owned<ModuleHooks>();
+  hooks_ = other.hooks_ ? OwnedPtr(new ModuleHooks(*other.hooks_)) : OwnedPtr<ModuleHooks>();
   return *this;
 }
 HookOwner::~HookOwner() = default;
 ModuleHooks& HookOwner::get() {
-  if (!hooks_) hooks_ = Owned(new ModuleHooks);
+  if (!hooks_) hooks_ = OwnedPtr(new ModuleHooks);
   return *hooks_;
 }
-nn::RemovableHandle HookOwner::add_forward_pre(PreHook hook) { return get().forward_pre_hooks.add(std::move(hook)); }
-nn::RemovableHandle HookOwner::add_forward(Hook hook) { return get().forward_hooks.add(std::move(hook)); }
-nn::RemovableHandle HookOwner::add_backward_pre(PreHook hook) { return get().backward_pre_hooks.add(std::move(hook)); }
-nn::RemovableHandle HookOwner::add_backward(Hook hook) { return get().backward_hooks.add(std::move(hook)); }
+nn::RemovableHandle HookOwner::add_forward_pre_hook(PreHook hook) {
+  return get().forward_pre_hooks.add(std::move(hook));
+}
+nn::RemovableHandle HookOwner::add_forward_hook(Hook hook) { return get().forward_hooks.add(std::move(hook)); }
+nn::RemovableHandle HookOwner::add_backward_pre_hook(PreHook hook) {
+  return get().backward_pre_hooks.add(std::move(hook));
+}
+nn::RemovableHandle HookOwner::add_backward_hook(Hook hook) { return get().backward_hooks.add(std::move(hook)); }
 
 ModuleHooks& ModuleAccess::hooks(nn::Module& module) { return module.hooks_.get(); }
 void ModuleAccess::sync_hooks(nn::Module& copy, const nn::Module& original) {

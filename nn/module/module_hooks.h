@@ -45,13 +45,13 @@ class HookOwner {
   /// Returns the hooks; null if no hook was ever added.
   ModuleHooks* find() const { return hooks_.get(); }
   ModuleHooks& get();
-  nn::RemovableHandle add_forward_pre(PreHook hook);
-  nn::RemovableHandle add_forward(Hook hook);
-  nn::RemovableHandle add_backward_pre(PreHook hook);
-  nn::RemovableHandle add_backward(Hook hook);
+  nn::RemovableHandle add_forward_pre_hook(PreHook hook);
+  nn::RemovableHandle add_forward_hook(Hook hook);
+  nn::RemovableHandle add_backward_pre_hook(PreHook hook);
+  nn::RemovableHandle add_backward_hook(Hook hook);
 
  private:
-  Owned<ModuleHooks> hooks_;
+  OwnedPtr<ModuleHooks> hooks_;
 };
 /// Gives the library access to protected members of modules.
 struct ModuleAccess {

@@ -15,7 +15,7 @@ bool starts_with_one_of(const std::string& text, std::initializer_list<const cha
   return std::any_of(starts.begin(), starts.end(), [&](const char* start) { return text.rfind(start, 0) == 0; });
 }
 /// Splits "a=1, b=(2, 3)" at the commas outside brackets.
-std::vector<std::string> split(const std::string& arguments) {
+std::vector<std::string> split_arguments(const std::string& arguments) {
   std::vector<std::string> out;
   int depth = 0;
   std::string current;
@@ -72,7 +72,7 @@ std::vector<std::string> expand_recurrent_options(const std::vector<std::string>
 }
 
 /// Removes "torch::nn::" and "Impl", which Module::name() includes in LibTorch's style, from a class name.
-std::string class_name(std::string name) {
+std::string to_libtorch_class_name(std::string name) {
   const std::string scope = "torch::nn::";
   if (name.rfind(scope, 0) == 0) name.erase(0, scope.size());
   if (name.size() > 4 && name.ends_with("Impl")) name.erase(name.size() - 4);
@@ -84,14 +84,14 @@ std::string class_name(std::string name) {
 std::string to_libtorch_format(const std::string& text) {
   const size_t open = text.find('(');
   if (open == std::string::npos || text.back() != ')') {
-    const std::string name = class_name(text);  // LibTorch prints only the class name of transformers
+    const std::string name = to_libtorch_class_name(text);  // LibTorch prints only the class name of transformers
     const char* const end = starts_with_one_of(name, {"Transformer"}) ? "Impl" : name == "Functional" ? "()" : "";
     return "torch::nn::" + name + end;
   }
-  const std::string name = class_name(text.substr(0, open));
+  const std::string name = to_libtorch_class_name(text.substr(0, open));
   if (name == "ParameterList" || name == "ParameterDict") return "torch::nn::" + name + text.substr(open);
   if (name == "SmoothL1Loss" || name == "HuberLoss") return "torch::nn::" + name;
-  std::vector<std::string> arguments = split(text.substr(open + 1, text.size() - open - 2));
+  std::vector<std::string> arguments = split_arguments(text.substr(open + 1, text.size() - open - 2));
   if ((name == "RNN" || name == "LSTM" || name == "GRU") && arguments.size() >= 2)
     arguments = expand_recurrent_options(arguments);
   if (starts_with_one_of(name, {"Embedding"}) && arguments.size() >= 2)

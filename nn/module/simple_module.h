@@ -13,7 +13,7 @@
     Options options;                                                                \
   };                                                                                \
   TANDEM_LIBRARY_MODULE(Name)
-#define TANDEM_PLAIN_MODULE(Name, call)                  \
+#define TANDEM_MODULE_WITHOUT_OPTIONS(Name, call)        \
   class Name##Impl : public Cloneable<Name##Impl> {      \
    public:                                               \
     void reset() override;                               \

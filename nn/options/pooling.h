@@ -55,7 +55,7 @@ template <size_t N> struct OutputSizes : std::array<std::optional<int64_t>, N> {
   OutputSizes(const std::vector<std::optional<int64_t>>& list) { assign_sizes(list.begin(), list.size()); }
   OutputSizes(IntArrayRef list) { assign_sizes(list.begin(), list.size()); }
   /// Returns the sizes, with x's sizes for nullopt. @throws Error unless x has N dimensions after its channels
-  ExpandingArray<N> resolved(const char* op, const Tensor& x) const {
+  ExpandingArray<N> resolve_sizes(const char* op, const Tensor& x) const {
     TANDEM_CHECK(x.dim() == N + 1 || x.dim() == N + 2, op, ": Expected ", N + 1, "D or ", N + 2, "D tensor, but got ",
                  x.sizes());
     ExpandingArray<N> y(0);

@@ -66,19 +66,19 @@ struct RngStates {
 
 }  // namespace
 
-struct CheckpointFrame::Members {
+struct CheckpointFrame::Impl {
   std::vector<SavedTensor> inputs;
   std::vector<bool> requires_grad;
-  std::optional<RngStates> random;
+  std::optional<RngStates> rng_states;
   AutocastState autocast_state = ThreadContext::current().autocast;
   Run run_function;
-  bool finished = false;
+  bool forward_finished = false;
   std::vector<SavedTensorInfo> saved;  // tensors that the first run saved, in order
   std::mutex mutex;                    // guards `recomputed`
   std::map<size_t, Tensor> recomputed;
 
   void recompute();
-  static Tensor get_recomputed(const std::shared_ptr<CheckpointFrame>& frame, size_t number);
+  static Tensor get_recomputed(const std::shared_ptr<CheckpointFrame>& frame, size_t tensor_index);
 };
 
 namespace {
@@ -86,7 +86,7 @@ namespace {
 /// freed.
 struct SavedTensorHandle {
   std::shared_ptr<CheckpointFrame> frame;
-  size_t number;
+  size_t tensor_index;
   std::function<void()> free_recomputed;
   ~SavedTensorHandle() { free_recomputed(); }
 };
@@ -101,30 +101,29 @@ struct AutocastRestoreGuard {
   AutocastState previous_state;
 };
 struct RecomputeGuard : graph::saved_tensors_hooks {
-  explicit RecomputeGuard(SavedTensorHooks hooks) { enter(std::move(hooks)); }
-  ~RecomputeGuard() { is_second_run = outer_; }
+  explicit RecomputeGuard(SavedTensorHooks hooks) { push_hooks(std::move(hooks)); }
+  ~RecomputeGuard() { is_second_run = was_second_run_; }
 
  private:
-  const bool outer_ = std::exchange(is_second_run, true);
+  const bool was_second_run_ = std::exchange(is_second_run, true);
 };
 }  // namespace
 
 bool detail::is_recomputing() { return is_second_run; }
 
-CheckpointFrame::CheckpointFrame(const variable_list& inputs, bool preserve_rng_state, Run run)
-    : members_(new Members) {
+CheckpointFrame::CheckpointFrame(const variable_list& inputs, bool preserve_rng_state, Run run) : impl_(new Impl) {
   for (const Tensor& input : inputs) {
-    members_->inputs.emplace_back(input, /*is_output=*/false);
-    members_->requires_grad.push_back(tensor_requires_grad(input));
+    impl_->inputs.emplace_back(input, /*is_output=*/false);
+    impl_->requires_grad.push_back(tensor_requires_grad(input));
   }
-  if (preserve_rng_state) members_->random = RngStates::capture(inputs);
-  members_->run_function = std::move(run);
-  members_->autocast_state.cache = nullptr;
+  if (preserve_rng_state) impl_->rng_states = RngStates::capture(inputs);
+  impl_->run_function = std::move(run);
+  impl_->autocast_state.cache = nullptr;
 }
 CheckpointFrame::~CheckpointFrame() = default;
-void CheckpointFrame::finish() { members_->finished = true; }
+void CheckpointFrame::finish_forward() { impl_->forward_finished = true; }
 
-void CheckpointFrame::Members::recompute() {
+void CheckpointFrame::Impl::recompute() {
   variable_list recompute_inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Tensor input = inputs[i].unpack("checkpoint");
@@ -137,17 +136,17 @@ void CheckpointFrame::Members::recompute() {
   // backward.
   SavedTensorHooks hooks;
   hooks.pack = [this](const Tensor& x) -> std::any {
-    const size_t number = recomputed.size();
-    if (number < saved.size()) {
-      const SavedTensorInfo& before = saved[number];
+    const size_t tensor_index = recomputed.size();
+    if (tensor_index < saved.size()) {
+      const SavedTensorInfo& before = saved[tensor_index];
       TANDEM_CHECK(before.sizes == x.sizes() && before.dtype == x.dtype() && before.device == x.device(),
                    "checkpoint: Recomputed values for the following tensors have different metadata than during the "
                    "forward pass. tensor at position ",
-                   number, ": saved ", before.sizes, ", ", before.dtype, " on ", before.device, "; recomputed ",
+                   tensor_index, ": saved ", before.sizes, ", ", before.dtype, " on ", before.device, "; recomputed ",
                    x.sizes(), ", ", x.dtype(), " on ", x.device(),
                    ". The function must compute the same each time it runs");
     }
-    recomputed.emplace(number, x);
+    recomputed.emplace(tensor_index, x);
     return x;
   };
   hooks.unpack = [](const std::any& packed) { return std::any_cast<const Tensor&>(packed); };
@@ -157,33 +156,33 @@ void CheckpointFrame::Members::recompute() {
     const AutocastRestoreGuard dtypes(autocast_state);
     run_function(recompute_inputs);
   };
-  if (random)
-    random->run_with_states(second_run);
+  if (rng_states)
+    rng_states->run_with_states(second_run);
   else
     second_run();
-  TANDEM_CHECK(!finished || recomputed.size() == saved.size(),
+  TANDEM_CHECK(!forward_finished || recomputed.size() == saved.size(),
                "checkpoint: A different number of tensors was saved during the original forward and recomputation. "
                "Number of tensors saved during forward: ",
                saved.size(), ". Number of tensors saved during recomputation: ", recomputed.size(),
                ". The function must compute the same each time it runs");
 }
-Tensor CheckpointFrame::Members::get_recomputed(const std::shared_ptr<CheckpointFrame>& frame, size_t number) {
-  Members& m = *frame->members_;
+Tensor CheckpointFrame::Impl::get_recomputed(const std::shared_ptr<CheckpointFrame>& frame, size_t tensor_index) {
+  Impl& m = *frame->impl_;
   const std::lock_guard lock(m.mutex);
-  if (!m.recomputed.count(number)) {
+  if (!m.recomputed.count(tensor_index)) {
     m.recompute();
     // If backward retains the graph, the handles stay alive, so a callback at the end of backward frees the tensors.
     if (is_backward_running())
       queue_callback([frame] {
-        const std::lock_guard held(frame->members_->mutex);
-        frame->members_->recomputed.clear();
+        const std::lock_guard held(frame->impl_->mutex);
+        frame->impl_->recomputed.clear();
       });
   }
-  const auto at = m.recomputed.find(number);
+  const auto at = m.recomputed.find(tensor_index);
   TANDEM_CHECK(at != m.recomputed.end(),
                "checkpoint: A different number of tensors was saved during the original forward and recomputation. "
                "Recomputation saved ",
-               m.recomputed.size(), " and not tensor ", number,
+               m.recomputed.size(), " and not tensor ", tensor_index,
                ". The function must compute the same each time it runs");
   return at->second;
 }
@@ -191,22 +190,22 @@ Tensor CheckpointFrame::Members::get_recomputed(const std::shared_ptr<Checkpoint
 SavedTensorHooks CheckpointFrame::hooks(const std::shared_ptr<CheckpointFrame>& frame) {
   SavedTensorHooks hooks;
   hooks.pack = [frame](const Tensor& x) -> std::any {
-    Members& m = *frame->members_;
-    const size_t number = m.saved.size();
+    Impl& m = *frame->impl_;
+    const size_t tensor_index = m.saved.size();
     m.saved.push_back({x.sizes(), x.dtype(), x.device()});
-    const auto free_recomputed = [&m, number] {
+    const auto free_recomputed = [&m, tensor_index] {
       Tensor last;  // destroyed after the unlock, because its destructor may call this function again
       const std::lock_guard lock(m.mutex);
-      if (const auto at = m.recomputed.find(number); at != m.recomputed.end()) {
+      if (const auto at = m.recomputed.find(tensor_index); at != m.recomputed.end()) {
         last = std::move(at->second);
         m.recomputed.erase(at);
       }
     };
-    return std::shared_ptr<SavedTensorHandle>(new SavedTensorHandle{frame, number, free_recomputed});
+    return std::shared_ptr<SavedTensorHandle>(new SavedTensorHandle{frame, tensor_index, free_recomputed});
   };
   hooks.unpack = [](const std::any& packed) {
     const auto& handle = std::any_cast<const std::shared_ptr<SavedTensorHandle>&>(packed);
-    return Members::get_recomputed(handle->frame, handle->number);
+    return Impl::get_recomputed(handle->frame, handle->tensor_index);
   };
   return hooks;
 }

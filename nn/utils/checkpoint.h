@@ -21,23 +21,23 @@ class CheckpointFrame {
   /// Returns the saved-tensor hooks of the forward. They store a handle with the tensor's index instead of each tensor.
   static SavedTensorHooks hooks(const std::shared_ptr<CheckpointFrame>& frame);
   /// Marks the end of the forward.
-  void finish();
+  void finish_forward();
 
  private:
-  struct Members;
-  tandem::detail::Owned<Members> members_;
+  struct Impl;
+  tandem::detail::OwnedPtr<Impl> impl_;
 };
 /// Whether this thread is running a checkpoint's function for the second time.
 bool is_recomputing();
 struct CheckpointGuard : graph::saved_tensors_hooks {
-  explicit CheckpointGuard(const std::shared_ptr<CheckpointFrame>& frame) { enter(CheckpointFrame::hooks(frame)); }
+  explicit CheckpointGuard(const std::shared_ptr<CheckpointFrame>& frame) { push_hooks(CheckpointFrame::hooks(frame)); }
 };
 
 /// Stores an argument of a function that is run under checkpoint(). Tensors are stored in the CheckpointFrame, other
 /// values in this object.
 template <class T> struct CheckpointArgument {
   explicit CheckpointArgument(const T& value) : value_(value) {}
-  static void list(const T&, variable_list&) {}
+  static void append_tensors(const T&, variable_list&) {}
   const T& get(const variable_list&, size_t&) const { return value_; }
 
  private:
@@ -45,7 +45,7 @@ template <class T> struct CheckpointArgument {
 };
 template <> struct CheckpointArgument<Tensor> {
   explicit CheckpointArgument(const Tensor&) {}
-  static void list(const Tensor& tensor, variable_list& tensors) { tensors.push_back(tensor); }
+  static void append_tensors(const Tensor& tensor, variable_list& tensors) { tensors.push_back(tensor); }
   const Tensor& get(const variable_list& tensors, size_t& next) const { return tensors[next++]; }
 };
 
@@ -71,7 +71,7 @@ auto checkpoint(const CheckpointOptions& options, F function, const Args&... arg
   namespace detail = tandem::autograd::detail;
   if (!is_grad_enabled()) return function(arguments...);
   std::vector<Tensor> tensors;
-  (detail::CheckpointArgument<std::decay_t<Args>>::list(arguments, tensors), ...);
+  (detail::CheckpointArgument<std::decay_t<Args>>::append_tensors(arguments, tensors), ...);
   auto run = [function, kept = std::make_tuple(detail::CheckpointArgument<std::decay_t<Args>>(arguments)...)](
                  const std::vector<Tensor>& inputs) mutable {
     std::apply(
@@ -85,7 +85,7 @@ auto checkpoint(const CheckpointOptions& options, F function, const Args&... arg
   const auto frame = std::make_shared<detail::CheckpointFrame>(tensors, options.preserve_rng_state(), std::move(run));
   const detail::CheckpointGuard guard(frame);
   auto result = function(arguments...);
-  frame->finish();
+  frame->finish_forward();
   return result;
 }
 template <class F, class... Args>

@@ -21,9 +21,9 @@ using Groups = std::map<std::pair<Device, DType>, std::vector<size_t>>;
 
 /// Returns the elements as a 1-d tensor, in the order of the blocks.
 Tensor flatten_dense(const Tensor& t) {
-  return core::is_dense(*t.impl()) ? t.as_strided({t.numel()}, {1}) : t.reshape({-1});
+  return core::is_non_overlapping_and_dense(*t.impl()) ? t.as_strided({t.numel()}, {1}) : t.reshape({-1});
 }
-int64_t block_count(const Tensor& t) { return (t.numel() + kNormBlock - 1) / kNormBlock; }
+int64_t num_blocks(const Tensor& t) { return (t.numel() + kNormBlock - 1) / kNormBlock; }
 
 /// Reduces each block by kernels::reduce_blocks, in one call for all tensors of a device and dtype. Returns one result
 /// per block: all in one vector if the tensors share a device and dtype, else one vector per tensor.
@@ -41,23 +41,23 @@ std::vector<Tensor> compute_block_norms(const std::vector<Tensor>& tensors, doub
     std::vector<Tensor> together;
     int64_t count = 0, at = 0;
     for (const size_t i : group.second) {
-      together.push_back(core::is_dense(*tensors[i].impl()) ? tensors[i] : tensors[i].contiguous());
-      count += block_count(tensors[i]);
+      together.push_back(core::is_non_overlapping_and_dense(*tensors[i].impl()) ? tensors[i] : tensors[i].contiguous());
+      count += num_blocks(tensors[i]);
     }
     Tensor numbers = empty({count}, TensorOptions(kFloat64).device(device));
     TANDEM_DISPATCH(device, reduce_blocks, together, p, kNormBlock, numbers);
     if (groups.size() == 1) return {numbers};
     for (const size_t i : group.second) {
-      parts[i] = numbers.narrow(0, at, block_count(tensors[i]));
-      at += block_count(tensors[i]);
+      parts[i] = numbers.narrow(0, at, num_blocks(tensors[i]));
+      at += num_blocks(tensors[i]);
     }
   }
   return parts;
 }
 /// Applies f to a matrix whose rows are the full blocks of t, and to its last, shorter block. f returns one number per
 /// row.
-template <class F> Tensor reduce_rows_of_blocks(const Tensor& t, const F& f) {
-  const Tensor x = flatten_dense(is_half(t.dtype()) ? t.to(kFloat32) : t);
+template <class F> Tensor reduce_by_blocks(const Tensor& t, const F& f) {
+  const Tensor x = flatten_dense(is_reduced_floating_point(t.dtype()) ? t.to(kFloat32) : t);
   const int64_t rows = x.numel() / kNormBlock, rest = x.numel() - rows * kNormBlock;
   std::vector<Tensor> numbers;
   if (rows > 0) numbers.push_back(f(x.narrow(0, 0, rows * kNormBlock).view({rows, kNormBlock})));
@@ -75,7 +75,7 @@ Tensor gather_block_norms(std::vector<Tensor> parts, Device device, const Gather
 /// block must depend on that block's elements alone. Elementwise roots and powers violate this, because they may round
 /// the last elements of a vector differently. So roots and powers are computed inside a reduction kernel, or on the
 /// final sum.
-Tensor compute_joint_norm(const std::vector<Tensor>& tensors, double p, const GatherBlocks& gather) {
+Tensor compute_total_norm(const std::vector<Tensor>& tensors, double p, const GatherBlocks& gather) {
   const Device device = tensors.empty() ? Device(kCPU) : tensors[0].device();
   if (p == 0) {  // number of tensors with a nonzero element, as in PyTorch
     TANDEM_CHECK(!gather, "norm_type 0 is not supported for sharded gradients; accepted: every other norm_type");
@@ -87,12 +87,12 @@ Tensor compute_joint_norm(const std::vector<Tensor>& tensors, double p, const Ga
     const Tensor numbers = gather_block_norms(compute_block_norms(tensors, p), device, gather);
     return numbers.numel() == 0 || !std::isinf(p) ? numbers.sum() : p > 0 ? numbers.amax() : numbers.amin();
   }
-  Tensor scale = compute_joint_norm(tensors, p > 0 ? HUGE_VAL : -HUGE_VAL, gather);
+  Tensor scale = compute_total_norm(tensors, p > 0 ? HUGE_VAL : -HUGE_VAL, gather);
   scale = where(scale.isfinite() & (scale != 0), scale, Scalar(1));
   std::vector<Tensor> powers;
   powers.reserve(tensors.size());
   for (const Tensor& t : tensors)
-    powers.push_back(reduce_rows_of_blocks(t, [&](const Tensor& rows) {
+    powers.push_back(reduce_by_blocks(t, [&](const Tensor& rows) {
       Tensor sums = empty({rows.size(0)}, TensorOptions(kFloat64).device(rows.device()));
       const Tensor scales = scale.to(rows.device(), rows.dtype()).expand(sums.sizes()).contiguous();
       TANDEM_DISPATCH(rows.device(), sum_of_powers, rows.unsqueeze(2), scales, p, sums);
@@ -115,7 +115,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
       continue;
     gradients.push_back(g);
   }
-  const double joint = compute_joint_norm(gradients, norm_type, gather).item<double>();
+  const double joint = compute_total_norm(gradients, norm_type, gather).item<double>();
   const double total = norm_type == 2 ? std::sqrt(joint) : joint;
   TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total), "clip_grad_norm_: The total norm of order ", norm_type,
                " for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error and "
@@ -125,7 +125,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
   if (scale >= 1) return total;
   std::map<std::pair<Device, DType>, std::vector<Tensor>> fused;
   for (Tensor& g : gradients)
-    if ((g.dtype() == kFloat32 || g.dtype() == kFloat64) && core::is_dense(*g.impl()))
+    if ((g.dtype() == kFloat32 || g.dtype() == kFloat64) && core::is_non_overlapping_and_dense(*g.impl()))
       fused[{g.device(), g.dtype()}].push_back(g);
     else
       g.mul_(scale);
@@ -140,7 +140,7 @@ Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type, bool
                       const GatherBlocks& gather) {
   const OpSpan span("get_total_norm");
   const NoGradGuard guard;
-  const Tensor joint = compute_joint_norm(tensors, norm_type, gather), total = norm_type == 2 ? joint.sqrt() : joint;
+  const Tensor joint = compute_total_norm(tensors, norm_type, gather), total = norm_type == 2 ? joint.sqrt() : joint;
   TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total.item<double>()), "get_total_norm: The total norm of order ",
                norm_type,
                " for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error and "

@@ -10,7 +10,7 @@ namespace tandem {
 namespace {
 
 /// Returns the 2-norms of the slices along `dim`, in a shape that broadcasts with v; without `dim`, the norm of v.
-Tensor norm_except(const Tensor& v, std::optional<int64_t> dim) {
+Tensor norm_except_dim(const Tensor& v, std::optional<int64_t> dim) {
   if (!dim) return v.norm(2);
   std::vector<int64_t> others;
   for (int64_t d = 0; d < v.dim(); ++d)
@@ -18,7 +18,7 @@ Tensor norm_except(const Tensor& v, std::optional<int64_t> dim) {
   return others.empty() ? v.abs() : v.norm(2, others, /*keepdim=*/true);
 }
 /// Returns a matrix whose rows are the slices along `dim`.
-Tensor as_matrix(const Tensor& weight, int64_t dim) { return weight.transpose(0, dim).flatten(1); }
+Tensor reshape_weight_to_matrix(const Tensor& weight, int64_t dim) { return weight.transpose(0, dim).flatten(1); }
 Tensor normalize_vector(const Tensor& x, double eps) { return x / x.norm(2).clamp_min(eps); }
 
 void add_parametrization(nn::Module& module, Parametrization parametrization) {
@@ -33,16 +33,16 @@ void add_parametrization(nn::Module& module, Parametrization parametrization) {
 }  // namespace
 
 void detail::add_weight_norm(nn::Module& module, const std::string& name, std::optional<int64_t> dim,
-                             const MemberTensor& member) {
+                             const MemberTensorAccessor& member) {
   const std::string g = name + "_g", v = name + "_v";
   const auto compute_weight = [=](nn::Module& m) {
     const Tensor& direction = ModuleAccess::parameter_or_buffer(m, v);
-    return direction * (ModuleAccess::parameter_or_buffer(m, g) / norm_except(direction, dim));
+    return direction * (ModuleAccess::parameter_or_buffer(m, g) / norm_except_dim(direction, dim));
   };
   add_parametrization(module, {"weight_norm", name,
                                [=](nn::Module& m) {
                                  const Tensor weight = ModuleAccess::extract_parameter(m, "weight_norm", name);
-                                 m.register_parameter(g, norm_except(weight.detach(), dim));
+                                 m.register_parameter(g, norm_except_dim(weight.detach(), dim));
                                  m.register_parameter(v, weight.detach());
                                },
                                [=](nn::Module& m) { member(m) = compute_weight(m); },
@@ -55,14 +55,14 @@ void detail::add_weight_norm(nn::Module& module, const std::string& name, std::o
 }
 
 void detail::add_spectral_norm(nn::Module& module, const std::string& name, int64_t n_power_iterations, double eps,
-                               int64_t dim, const MemberTensor& member) {
+                               int64_t dim, const MemberTensorAccessor& member) {
   TANDEM_CHECK(
       n_power_iterations > 0,
       "spectral_norm: Expected n_power_iterations to be positive, but got n_power_iterations=", n_power_iterations);
   const std::string orig = name + "_orig", left = name + "_u", right = name + "_v";
   const auto compute_weight = [=](nn::Module& m, bool iterate) {
     const Tensor& weight = ModuleAccess::parameter_or_buffer(m, orig);
-    const Tensor matrix = as_matrix(weight, wrap_dim("spectral_norm", dim, weight.dim()));
+    const Tensor matrix = reshape_weight_to_matrix(weight, wrap_dim("spectral_norm", dim, weight.dim()));
     Tensor &u = ModuleAccess::parameter_or_buffer(m, left), &v = ModuleAccess::parameter_or_buffer(m, right);
     if (iterate) {
       const NoGradGuard guard;
@@ -74,23 +74,23 @@ void detail::add_spectral_norm(nn::Module& module, const std::string& name, int6
     // Clones u and v, because another forward may change them before backward.
     return weight / u.clone().dot(matrix.mv(v.clone()));
   };
-  add_parametrization(module,
-                      {"spectral_norm", name,
-                       [=](nn::Module& m) {
-                         const Tensor weight = ModuleAccess::extract_parameter(m, "spectral_norm", name).detach();
-                         const Tensor matrix = as_matrix(weight, wrap_dim("spectral_norm", dim, weight.dim()));
-                         m.register_parameter(orig, weight);
-                         m.register_buffer(left, normalize_vector(randn({matrix.size(0)}, weight.options()), eps));
-                         m.register_buffer(right, normalize_vector(randn({matrix.size(1)}, weight.options()), eps));
-                       },
-                       [=](nn::Module& m) { member(m) = compute_weight(m, m.is_training()); },
-                       [=](nn::Module& m) {
-                         const Tensor weight = compute_weight(m, false).detach();
-                         ModuleAccess::extract_parameter(m, "spectral_norm", orig);
-                         ModuleAccess::erase_buffer(m, left);
-                         ModuleAccess::erase_buffer(m, right);
-                         member(m) = m.register_parameter(name, weight);
-                       }});
+  add_parametrization(
+      module, {"spectral_norm", name,
+               [=](nn::Module& m) {
+                 const Tensor weight = ModuleAccess::extract_parameter(m, "spectral_norm", name).detach();
+                 const Tensor matrix = reshape_weight_to_matrix(weight, wrap_dim("spectral_norm", dim, weight.dim()));
+                 m.register_parameter(orig, weight);
+                 m.register_buffer(left, normalize_vector(randn({matrix.size(0)}, weight.options()), eps));
+                 m.register_buffer(right, normalize_vector(randn({matrix.size(1)}, weight.options()), eps));
+               },
+               [=](nn::Module& m) { member(m) = compute_weight(m, m.is_training()); },
+               [=](nn::Module& m) {
+                 const Tensor weight = compute_weight(m, false).detach();
+                 ModuleAccess::extract_parameter(m, "spectral_norm", orig);
+                 ModuleAccess::erase_buffer(m, left);
+                 ModuleAccess::erase_buffer(m, right);
+                 member(m) = m.register_parameter(name, weight);
+               }});
 }
 
 void detail::remove_parametrization(const char* kind, nn::Module& module, const std::string& name) {

@@ -6,10 +6,10 @@
 namespace tandem::detail {
 
 /// Function that returns a tensor member of a module, such as `weight`.
-using MemberTensor = std::function<Tensor&(nn::Module&)>;
+using MemberTensorAccessor = std::function<Tensor&(nn::Module&)>;
 /// Returns a function that accesses the member `name`. @throws Error unless `name` is "weight" or "bias" and M has this
 /// member
-template <class M> MemberTensor member_tensor(const char* op, const M& module, const std::string& name) {
+template <class M> MemberTensorAccessor make_member_accessor(const char* op, const M& module, const std::string& name) {
   if constexpr (requires(M & m) { static_cast<Tensor&>(m.weight); })
     if (name == "weight") return [](nn::Module& m) -> Tensor& { return dynamic_cast<M&>(m).weight; };
   if constexpr (requires(M & m) { static_cast<Tensor&>(m.bias); })
@@ -18,12 +18,12 @@ template <class M> MemberTensor member_tensor(const char* op, const M& module, c
               "'; accepted: 'weight' or 'bias', if the module has it");
 }
 void add_weight_norm(nn::Module& module, const std::string& name, std::optional<int64_t> dim,
-                     const MemberTensor& member);
+                     const MemberTensorAccessor& member);
 void add_spectral_norm(nn::Module& module, const std::string& name, int64_t n_power_iterations, double eps, int64_t dim,
-                       const MemberTensor& member);
+                       const MemberTensorAccessor& member);
 void remove_parametrization(const char* kind, nn::Module& module, const std::string& name);
 /// Returns the dimension of a module's weight that corresponds to the output channels.
-template <class M> int64_t output_dimension(const M& module) {
+template <class M> int64_t output_channel_dim(const M& module) {
   if constexpr (requires { module.options.transposed(); })
     return module.options.transposed() ? 1 : 0;
   else
@@ -40,7 +40,7 @@ namespace tandem::nn::utils {
 /// or by a Sequential, but not by `fc->forward(x)`. @return the module. @throws Error unless it has such a parameter
 template <class Holder>
 Holder weight_norm(Holder module, const std::string& name = "weight", std::optional<int64_t> dim = 0) {
-  detail::add_weight_norm(*module, name, dim, detail::member_tensor("weight_norm", *module, name));
+  detail::add_weight_norm(*module, name, dim, detail::make_member_accessor("weight_norm", *module, name));
   return module;
 }
 /// Makes `name` an ordinary parameter again, with its current value. @throws Error if it has no weight norm
@@ -59,8 +59,8 @@ template <class Holder> Holder remove_weight_norm(Holder module, const std::stri
 template <class Holder>
 Holder spectral_norm(Holder module, const std::string& name = "weight", int64_t n_power_iterations = 1,
                      double eps = 1e-12, std::optional<int64_t> dim = {}) {
-  detail::add_spectral_norm(*module, name, n_power_iterations, eps, dim.value_or(detail::output_dimension(*module)),
-                            detail::member_tensor("spectral_norm", *module, name));
+  detail::add_spectral_norm(*module, name, n_power_iterations, eps, dim.value_or(detail::output_channel_dim(*module)),
+                            detail::make_member_accessor("spectral_norm", *module, name));
   return module;
 }
 /// Makes `name` an ordinary parameter again, with its current value. @throws Error if it has no spectral norm

@@ -15,10 +15,11 @@ Tensor add_scaled(const char* op, const Tensor& a, const Tensor& b, const Scalar
   if (o.a.dtype() == kBool) return o.a.logical_or(alpha.to<bool>() ? o.b : o.b.logical_and(false));
   Tensor y = empty_result(o, o.a.dtype());
   TANDEM_DISPATCH(y.device(), add, o.a, o.b, alpha, y);
-  return record("add", std::move(y), {o.a, o.b}, {},
-                [alpha, one = alpha.to_double() == 1](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.needs_grad(0) ? dy : Tensor(), !ctx.needs_grad(1) ? Tensor() : one ? dy : dy.mul(alpha)};
-                });
+  return record_op(
+      "add", std::move(y), {o.a, o.b}, {},
+      [alpha, one = alpha.to_double() == 1](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+        return {ctx.needs_grad(0) ? dy : Tensor(), !ctx.needs_grad(1) ? Tensor() : one ? dy : dy.mul(alpha)};
+      });
 }
 Tensor& add_scaled_inplace(const char* op, Tensor& x, const Tensor& other, const Scalar& alpha) {
   const DType type = result_type(x, other);

@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(promote, addcdiv, addcmul);
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
   if (const Autocast cast{cast_policy::addcmul, *this, a, b}) return cast(*this).addcmul(cast(a), cast(b), value);
   const DType type = result_type(*this, a, b);
-  check_accepted_dtype("addcmul", Accepts::numbers, type);
+  check_accepted_dtype("addcmul", AcceptedDtypes::numbers, type);
   // If the result has an integer dtype, the fraction of `value` is dropped, as in PyTorch. A `value` out of the dtype's
   // range is an error.
   const Scalar factor =

@@ -29,33 +29,33 @@ TANDEM_SPECIAL_BESSEL_OPS(TANDEM_DECLARE_SPECIAL_OP)
 // clang-format on
 
 // Defines `form` as the out version of `function`, for any list of arguments.
-#define TANDEM_BESSEL_OUT(form, function)                                                  \
+#define TANDEM_DEFINE_BESSEL_OUT(form, function)                                           \
   template <class... Args> Tensor& form(Tensor& out, const Args&... args) {                \
     return tandem::detail::write_result(#function "_out", out, tandem::function(args...)); \
   }
-#define TANDEM_DECLARE_BESSEL(name, ...)                            \
+#define TANDEM_DECLARE_BESSEL_FUNCTION(name, ...)                   \
   Tensor special_##name(const Tensor& x);                           \
-  TANDEM_BESSEL_OUT(special_##name##_out, special_##name)           \
+  TANDEM_DEFINE_BESSEL_OUT(special_##name##_out, special_##name)    \
   namespace special {                                               \
   inline Tensor name(const Tensor& x) { return special_##name(x); } \
-  TANDEM_BESSEL_OUT(name##_out, special_##name)                     \
+  TANDEM_DEFINE_BESSEL_OUT(name##_out, special_##name)              \
   }
-TANDEM_BESSEL_FUNCTIONS(TANDEM_DECLARE_BESSEL)
-#undef TANDEM_DECLARE_BESSEL
+TANDEM_BESSEL_FUNCTIONS(TANDEM_DECLARE_BESSEL_FUNCTION)
+#undef TANDEM_DECLARE_BESSEL_FUNCTION
 /// Aliases of i0 and special_i1.
 inline Tensor special_modified_bessel_i0(const Tensor& x) { return x.i0(); }
 inline Tensor special_modified_bessel_i1(const Tensor& x) { return special_i1(x); }
-TANDEM_BESSEL_OUT(special_modified_bessel_i0_out, special_modified_bessel_i0)
-TANDEM_BESSEL_OUT(special_modified_bessel_i1_out, special_modified_bessel_i1)
+TANDEM_DEFINE_BESSEL_OUT(special_modified_bessel_i0_out, special_modified_bessel_i0)
+TANDEM_DEFINE_BESSEL_OUT(special_modified_bessel_i1_out, special_modified_bessel_i1)
 namespace special {
 // Aliases of the functions with the prefix special_.
 
 inline Tensor modified_bessel_i0(const Tensor& x) { return x.i0(); }
 inline Tensor modified_bessel_i1(const Tensor& x) { return special_i1(x); }
 /// Out versions of modified_bessel_i0 and modified_bessel_i1.
-TANDEM_BESSEL_OUT(modified_bessel_i0_out, special_modified_bessel_i0)
-TANDEM_BESSEL_OUT(modified_bessel_i1_out, special_modified_bessel_i1)
+TANDEM_DEFINE_BESSEL_OUT(modified_bessel_i0_out, special_modified_bessel_i0)
+TANDEM_DEFINE_BESSEL_OUT(modified_bessel_i1_out, special_modified_bessel_i1)
 }  // namespace special
-#undef TANDEM_BESSEL_OUT
+#undef TANDEM_DEFINE_BESSEL_OUT
 
 }  // namespace tandem

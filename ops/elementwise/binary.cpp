@@ -21,14 +21,14 @@ namespace {
 namespace derivative {
 TANDEM_ARITHMETIC_OPS(TANDEM_DECLARE_BINARY_DERIVATIVES)
 }  // namespace derivative
-TANDEM_BINARY_DERIVATIVES(mul) {
+TANDEM_DEFINE_BINARY_DERIVATIVES(mul) {
   return {ctx.needs_grad(0) ? dz * ctx.saved(1) : Tensor(), ctx.needs_grad(1) ? dz * ctx.saved(0) : Tensor()};
 }
-TANDEM_BINARY_DERIVATIVES(div) {
+TANDEM_DEFINE_BINARY_DERIVATIVES(div) {
   const Tensor y = ctx.saved(1), dx = dz / y;
   return {dx, ctx.needs_grad(1) ? (dx * (ctx.saved(0) / y)).neg() : Tensor()};
 }
-TANDEM_BINARY_DERIVATIVES(pow) {
+TANDEM_DEFINE_BINARY_DERIVATIVES(pow) {
   const Tensor x = ctx.saved(0), y = ctx.saved(1);
   Tensor dx, dy;
   if (ctx.needs_grad(0)) dx = where(y == 0, zeros_like(dz), dz * y * x.pow(y - 1));
@@ -36,34 +36,35 @@ TANDEM_BINARY_DERIVATIVES(pow) {
   return {dx, dy};
 }
 /// Records `rounded`, the rounded quotient of x and y, with derivatives of zero.
-Tensor rounded_quotient(const Tensor& rounded, const Tensor& x, const Tensor& y) {
-  return record("rounded_quotient", rounded, {x, y}, {},
-                [x = Shape(x.sizes()), y = Shape(y.sizes())](const Context&, const Tensor& dz) -> Grads {
-                  return {zeros(x, dz.options()), zeros(y, dz.options())};
-                });
+Tensor record_rounded_quotient(const Tensor& rounded, const Tensor& x, const Tensor& y) {
+  return record_op("rounded_quotient", rounded, {x, y}, {},
+                   [x = Shape(x.sizes()), y = Shape(y.sizes())](const BackwardContext&, const Tensor& dz) -> Grads {
+                     return {zeros(x, dz.options()), zeros(y, dz.options())};
+                   });
 }
-TANDEM_BINARY_DERIVATIVES(fmod) {
+TANDEM_DEFINE_BINARY_DERIVATIVES(fmod) {
   if (!ctx.needs_grad(1)) return {dz, Tensor()};
   const Tensor x = ctx.saved(0), y = ctx.saved(1), truncated = (x.detach() / y.detach()).trunc();
-  return {dz, dz.neg() * rounded_quotient(truncated, x, y)};
+  return {dz, dz.neg() * record_rounded_quotient(truncated, x, y)};
 }
-TANDEM_BINARY_DERIVATIVES(remainder) {
+TANDEM_DEFINE_BINARY_DERIVATIVES(remainder) {
   if (!ctx.needs_grad(1)) return {dz, Tensor()};
   const Tensor x = ctx.saved(0), y = ctx.saved(1), floored = x.detach().floor_divide(y.detach());
-  return {dz, dz.neg() * rounded_quotient(floored, x, y)};
+  return {dz, dz.neg() * record_rounded_quotient(floored, x, y)};
 }
-TANDEM_BINARY_DERIVATIVES(floor_divide) {
+TANDEM_DEFINE_BINARY_DERIVATIVES(floor_divide) {
   throw NotImplementedError("floor_divide has no derivative; detach() its operands");
 }
 /// Gradients of maximum and minimum. Equal values get half the gradient each, as in PyTorch. If an operand is NaN, each
 /// operand gets the whole gradient.
-Grads share_gradient(const Context& ctx, const Tensor& dz, Tensor (Tensor::*is_losing)(const Tensor&) const) {
+Grads maximum_minimum_backward(const BackwardContext& ctx, const Tensor& dz,
+                               Tensor (Tensor::*is_losing)(const Tensor&) const) {
   const Tensor x = ctx.saved(0), y = ctx.saved(1), half = where(x == y, dz * 0.5, dz);
   return {where((x.*is_losing)(y), Scalar(0), half), where((y.*is_losing)(x), Scalar(0), half)};
 }
-TANDEM_BINARY_DERIVATIVES(maximum) { return share_gradient(ctx, dz, &Tensor::lt); }
-TANDEM_BINARY_DERIVATIVES(minimum) { return share_gradient(ctx, dz, &Tensor::gt); }
-TANDEM_BINARY_DERIVATIVES(atan2) {
+TANDEM_DEFINE_BINARY_DERIVATIVES(maximum) { return maximum_minimum_backward(ctx, dz, &Tensor::lt); }
+TANDEM_DEFINE_BINARY_DERIVATIVES(minimum) { return maximum_minimum_backward(ctx, dz, &Tensor::gt); }
+TANDEM_DEFINE_BINARY_DERIVATIVES(atan2) {
   const Tensor x = ctx.saved(0), y = ctx.saved(1), total = x * x + y * y;
   // The gradient at the origin is 0, as in PyTorch.
   const Tensor scale = where(total == 0, Scalar(0), total.reciprocal());
@@ -71,34 +72,34 @@ TANDEM_BINARY_DERIVATIVES(atan2) {
 }
 /// Gradients of fmax and fmin. Equal values get half the gradient each. If one operand is NaN, the other gets the whole
 /// gradient; if both are NaN, x gets it.
-Grads share_gradient_of_numbers(const Context& ctx, const Tensor& dz,
-                                Tensor (Tensor::*is_winning)(const Tensor&) const) {
+Grads fmax_fmin_backward(const BackwardContext& ctx, const Tensor& dz,
+                         Tensor (Tensor::*is_winning)(const Tensor&) const) {
   const Tensor x = ctx.saved(0), y = ctx.saved(1), half = where(x == y, dz * 0.5, dz);
   const Tensor of_x = (x.*is_winning)(y) | y.isnan();
   return {where(of_x, half, Scalar(0)), where((x == y) | of_x.logical_not(), half, Scalar(0))};
 }
-TANDEM_BINARY_DERIVATIVES(fmax) { return share_gradient_of_numbers(ctx, dz, &Tensor::ge); }
-TANDEM_BINARY_DERIVATIVES(fmin) { return share_gradient_of_numbers(ctx, dz, &Tensor::le); }
-TANDEM_BINARY_DERIVATIVES(nextafter) {
+TANDEM_DEFINE_BINARY_DERIVATIVES(fmax) { return fmax_fmin_backward(ctx, dz, &Tensor::ge); }
+TANDEM_DEFINE_BINARY_DERIVATIVES(fmin) { return fmax_fmin_backward(ctx, dz, &Tensor::le); }
+TANDEM_DEFINE_BINARY_DERIVATIVES(nextafter) {
   return {ctx.needs_grad(0) ? where(ctx.saved(0) == ctx.saved(1), Scalar(0), dz) : Tensor(),
           ctx.needs_grad(1) ? zeros(dz.sizes(), dz.options()) : Tensor()};
 }
 
-namespace line {
-TANDEM_ARITHMETIC_OPS(TANDEM_DIFFERENTIABLE_BINARY_LINE)
-TANDEM_GCD_OPS(TANDEM_INTEGRAL_BINARY_LINE)
-}  // namespace line
+namespace op_descriptor {
+TANDEM_ARITHMETIC_OPS(TANDEM_DEFINE_DIFFERENTIABLE_BINARY_DESCRIPTOR)
+TANDEM_GCD_OPS(TANDEM_DEFINE_INTEGRAL_BINARY_DESCRIPTOR)
+}  // namespace op_descriptor
 }  // namespace
 
-TANDEM_ARITHMETIC_OPS(TANDEM_DEFINE_BINARY)
-TANDEM_GCD_OPS(TANDEM_DEFINE_BINARY)
+TANDEM_ARITHMETIC_OPS(TANDEM_DEFINE_BINARY_OP)
+TANDEM_GCD_OPS(TANDEM_DEFINE_BINARY_OP)
 
 Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> mode) const {
   if (!mode) return div(other);
   TANDEM_CHECK(*mode == "floor" || *mode == "trunc",
                "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *mode, "'");
   const Operands o = promote_operands("div", *this, other);
-  check_accepted_dtype("div", Accepts::numbers, o.a.dtype());
+  check_accepted_dtype("div", AcceptedDtypes::numbers, o.a.dtype());
   Tensor y;
   {
     const NoGradGuard guard;
@@ -106,12 +107,13 @@ Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> mode) co
       y = o.a.floor_divide(o.b);
     else if (!tandem::is_floating_point(o.a.dtype()))
       y = (o.a - o.a.fmod(o.b)).floor_divide(o.b);
-    else if (is_half(o.a.dtype()))  // in float32: a quotient rounded to half precision may reach the next integer
+    else if (is_reduced_floating_point(
+                 o.a.dtype()))  // in float32: a quotient rounded to half precision may reach the next integer
       y = o.a.to(kFloat32).div(o.b.to(kFloat32)).trunc().to(o.a.dtype());
     else
       y = o.a.div(o.b).trunc();
   }
-  return rounded_quotient(y, o.a, o.b);
+  return record_rounded_quotient(y, o.a, o.b);
 }
 Tensor Tensor::div(const Scalar& other, std::optional<std::string_view> mode) const {
   return mode ? div(wrap_scalar(*this, other), mode) : div(other);
@@ -143,7 +145,7 @@ Tensor Tensor::hypot(const Tensor& other) const {
     y = longer * ((tandem::where(usual, shorter / longer, Scalar(0))).square() + 1).sqrt();
     y = tandem::where(a.isinf() | b.isinf(), Scalar(std::numeric_limits<double>::infinity()), y);
   }
-  return record("hypot", y, {o.a, o.b}, {o.a, o.b, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("hypot", y, {o.a, o.b}, {o.a, o.b, y}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor scaled_grad = dy / ctx.saved(2);
     return {ctx.needs_grad(0) ? scaled_grad * ctx.saved(0) : Tensor(),
             ctx.needs_grad(1) ? scaled_grad * ctx.saved(1) : Tensor()};
@@ -160,12 +162,12 @@ Tensor Tensor::copysign(const Tensor& other) const {
   }
   const Tensor none;  // saved instead of the sign's tensor, because the gradient of the sign is 0
   const bool wanted = autograd::tensor_requires_grad(o.a);
-  return record("copysign", y, {o.a, o.b}, {wanted ? o.a : none, wanted ? y : none},
-                [](const Context& ctx, const Tensor& dy) -> Grads {
-                  Tensor da;
-                  if (ctx.needs_grad(0)) da = dy * (ctx.saved(1) / ctx.saved(0)).masked_fill(ctx.saved(0) == 0, 0);
-                  return {da, ctx.needs_grad(1) ? zeros_like(dy) : Tensor()};
-                });
+  return record_op("copysign", y, {o.a, o.b}, {wanted ? o.a : none, wanted ? y : none},
+                   [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     Tensor da;
+                     if (ctx.needs_grad(0)) da = dy * (ctx.saved(1) / ctx.saved(0)).masked_fill(ctx.saved(0) == 0, 0);
+                     return {da, ctx.needs_grad(1) ? zeros_like(dy) : Tensor()};
+                   });
 }
 Tensor Tensor::copysign(const Scalar& other) const {
   const Tensor size = promote_to_floating(*this).abs();
@@ -180,7 +182,7 @@ Tensor Tensor::xlogy(const Tensor& other) const {
     const NoGradGuard guard;
     y = tandem::where((o.a == 0) & ~o.b.isnan(), Scalar(0), o.a * o.b.log());
   }
-  return record("xlogy", y, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("xlogy", y, {o.a, o.b}, {o.a, o.b}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor a = ctx.saved(0), b = ctx.saved(1);
     return {ctx.needs_grad(0) ? dy.xlogy(b).masked_fill((a == 0) & (b <= 0), 0) : Tensor(),
             ctx.needs_grad(1) ? dy * a / b : Tensor()};

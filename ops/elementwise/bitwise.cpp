@@ -9,16 +9,16 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, bitwise_not, bitwise_right_shift);
 
 namespace {
-namespace line {
-TANDEM_BITWISE_OPS(TANDEM_INTEGRAL_BINARY_LINE)
-TANDEM_SHIFT_OPS(TANDEM_INTEGRAL_BINARY_LINE)
-TANDEM_UNARY_LINE(bitwise_not, CastPolicy::none, integral, nothing, false, nullptr)
-}  // namespace line
+namespace op_descriptor {
+TANDEM_BITWISE_OPS(TANDEM_DEFINE_INTEGRAL_BINARY_DESCRIPTOR)
+TANDEM_SHIFT_OPS(TANDEM_DEFINE_INTEGRAL_BINARY_DESCRIPTOR)
+TANDEM_DEFINE_UNARY_DESCRIPTOR(bitwise_not, CastPolicy::none, integral, nothing, false, nullptr)
+}  // namespace op_descriptor
 }  // namespace
 
-TANDEM_BITWISE_OPS(TANDEM_DEFINE_BINARY)
-TANDEM_SHIFT_OPS(TANDEM_DEFINE_BINARY)
-TANDEM_BITWISE_NOT_OPS(TANDEM_DEFINE_UNARY)
+TANDEM_BITWISE_OPS(TANDEM_DEFINE_BINARY_OP)
+TANDEM_SHIFT_OPS(TANDEM_DEFINE_BINARY_OP)
+TANDEM_BITWISE_NOT_OPS(TANDEM_DEFINE_UNARY_OP)
 Tensor bitwise_left_shift(const Scalar& a, const Tensor& b) { return wrap_scalar(b, a).bitwise_left_shift(b); }
 Tensor bitwise_right_shift(const Scalar& a, const Tensor& b) { return wrap_scalar(b, a).bitwise_right_shift(b); }
 

@@ -47,13 +47,15 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   if (std::isnan(low.to_double()) || std::isnan(high.to_double())) {
     TANDEM_DISPATCH(y.device(), fill, nan, y);
-    return record("clamp", y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
+    return record_op("clamp", y, {x}, {},
+                     [](const BackwardContext&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
   }
   TANDEM_DISPATCH(y.device(), clamp, x, low, high, y);
-  return record("clamp", y, {x}, {x},
-                [low = min.value_or(nan), high = max.value_or(nan)](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {clamp_backward(dy, ctx.saved(0), low, high)};
-                });
+  return record_op(
+      "clamp", y, {x}, {x},
+      [low = min.value_or(nan), high = max.value_or(nan)](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+        return {clamp_backward(dy, ctx.saved(0), low, high)};
+      });
 }
 Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
   TANDEM_CHECK(min.defined() || max.defined(), "clamp: At least one of 'min' or 'max' must not be None");
@@ -71,21 +73,22 @@ Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
   }
   // Where x equals a bound, x and the bound get half the gradient each; if the bounds are equal, x gets all of it. The
   // gradient of a NaN in x goes to x.
-  return record("clamp", y, {*this, min, max}, {*this, min, max}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor x = ctx.saved(0), low = ctx.saved(1), high = ctx.saved(2);
-    const Tensor ordered = low <= high, distinct_bounds = low < high;
-    const Tensor shared = dy * 0.5;
-    Tensor dx, dlow, dhigh;
-    if (ctx.needs_grad(0))
-      dx = tandem::where((x < low) | (x > high), 0,
-                         tandem::where(distinct_bounds & ((x == low) | (x == high)), shared, dy));
-    if (ctx.needs_grad(1))
-      dlow = tandem::where(ordered & (x < low), dy, tandem::where(distinct_bounds & (x == low), shared, 0));
-    if (ctx.needs_grad(2))
-      dhigh = tandem::where((ordered & (x > high)) | (low > high), dy,
-                            tandem::where(distinct_bounds & (x == high), shared, 0));
-    return {dx, dlow, dhigh};
-  });
+  return record_op(
+      "clamp", y, {*this, min, max}, {*this, min, max}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+        const Tensor x = ctx.saved(0), low = ctx.saved(1), high = ctx.saved(2);
+        const Tensor ordered = low <= high, distinct_bounds = low < high;
+        const Tensor shared = dy * 0.5;
+        Tensor dx, dlow, dhigh;
+        if (ctx.needs_grad(0))
+          dx = tandem::where((x < low) | (x > high), 0,
+                             tandem::where(distinct_bounds & ((x == low) | (x == high)), shared, dy));
+        if (ctx.needs_grad(1))
+          dlow = tandem::where(ordered & (x < low), dy, tandem::where(distinct_bounds & (x == low), shared, 0));
+        if (ctx.needs_grad(2))
+          dhigh = tandem::where((ordered & (x > high)) | (low > high), dy,
+                                tandem::where(distinct_bounds & (x == high), shared, 0));
+        return {dx, dlow, dhigh};
+      });
 }
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high) {
   TANDEM_CHECK(dy.device() == x.device(),
@@ -93,9 +96,10 @@ Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, cons
                ", different from other tensors on ", dy.device());
   Tensor dx = core::empty_result(x.sizes(), x.dtype(), x.device(), x, dy);
   TANDEM_DISPATCH(x.device(), clamp_backward, dy, x, low, high, dx);
-  return record("clamp_backward", dx, {dy}, {x}, [low, high](const Context& ctx, const Tensor& ddx) -> Grads {
-    return {clamp_backward(ddx, ctx.saved(0), low, high)};
-  });
+  return record_op("clamp_backward", dx, {dy}, {x},
+                   [low, high](const BackwardContext& ctx, const Tensor& ddx) -> Grads {
+                     return {clamp_backward(ddx, ctx.saved(0), low, high)};
+                   });
 }
 Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max) const {
   TANDEM_CHECK(min || max, "clamp_: At least one of 'min' or 'max' must not be None");

@@ -48,12 +48,12 @@ bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_
 using namespace detail;
 
 namespace {
-namespace line {
-TANDEM_ORDER_OPS(TANDEM_COMPARISON_LINE)
-}  // namespace line
+namespace op_descriptor {
+TANDEM_COMPARISON_OPS(TANDEM_DEFINE_COMPARISON_DESCRIPTOR)
+}  // namespace op_descriptor
 }  // namespace
 
-TANDEM_ORDER_OPS(TANDEM_DEFINE_BINARY)
+TANDEM_COMPARISON_OPS(TANDEM_DEFINE_BINARY_OP)
 #define TANDEM_DEFINE_PREDICATE(name, ...)                          \
   Tensor Tensor::name() const {                                     \
     Tensor y = core::empty_result(sizes(), kBool, device(), *this); \

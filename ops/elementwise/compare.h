@@ -33,9 +33,9 @@ inline bool is_same_size(const Tensor& x, const Tensor& other) { return x.is_sam
   inline Tensor name(const Tensor& x) { return x.name(); }
 TANDEM_PREDICATE_OPS(TANDEM_DECLARE_PREDICATE)
 #undef TANDEM_DECLARE_PREDICATE
-TANDEM_ORDER_OPS(TANDEM_DECLARE_BINARY_OP)
+TANDEM_COMPARISON_OPS(TANDEM_DECLARE_BINARY_OP)
 // Aliases.
-TANDEM_ORDER_ALIASES(TANDEM_DECLARE_BINARY_ALIAS)
+TANDEM_COMPARISON_ALIASES(TANDEM_DECLARE_BINARY_ALIAS)
 /// Elementwise tests: whether x is positive infinity, negative infinity, or a real number (always true).
 inline Tensor isposinf(const Tensor& x) { return x.isposinf(); }
 inline Tensor isneginf(const Tensor& x) { return x.isneginf(); }

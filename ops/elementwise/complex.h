@@ -15,7 +15,7 @@ inline Tensor real(const Tensor& x) { return x; }
 /// Tests for kinds of tensors that Tandem does not have: always false.
 #define TANDEM_DECLARE_UNSUPPORTED(name) \
   inline bool name(const Tensor& x) { return x.name(); }
-TANDEM_ABSENT_KINDS(TANDEM_DECLARE_UNSUPPORTED)
+TANDEM_UNSUPPORTED_KIND_PREDICATES(TANDEM_DECLARE_UNSUPPORTED)
 #undef TANDEM_DECLARE_UNSUPPORTED
 
 }  // namespace tandem

@@ -15,15 +15,15 @@ namespace derivative {
 TANDEM_ERF_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 }  // namespace derivative
 // clang-format off
-TANDEM_UNARY_DERIVATIVE(erf)        { return (s * s).neg().exp() * dy * (2 * std::numbers::inv_sqrtpi); }
-TANDEM_UNARY_DERIVATIVE(erfc)       { return (s * s).neg().exp() * dy * (-2 * std::numbers::inv_sqrtpi); }
-TANDEM_UNARY_DERIVATIVE(erfinv)     { return s.erfinv().square().exp() * (0.5 / std::numbers::inv_sqrtpi) * dy; }
+TANDEM_DEFINE_UNARY_DERIVATIVE(erf)        { return (s * s).neg().exp() * dy * (2 * std::numbers::inv_sqrtpi); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(erfc)       { return (s * s).neg().exp() * dy * (-2 * std::numbers::inv_sqrtpi); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(erfinv)     { return s.erfinv().square().exp() * (0.5 / std::numbers::inv_sqrtpi) * dy; }
 // clang-format on
-namespace line {
-TANDEM_ERF_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
-}  // namespace line
+namespace op_descriptor {
+TANDEM_ERF_OPS(TANDEM_DEFINE_DIFFERENTIABLE_UNARY_DESCRIPTOR)
+}  // namespace op_descriptor
 }  // namespace
 
-TANDEM_ERF_OPS(TANDEM_DEFINE_UNARY)
+TANDEM_ERF_OPS(TANDEM_DEFINE_UNARY_OP)
 
 }  // namespace tandem

@@ -18,30 +18,30 @@ TANDEM_GAMMA_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DECLARE_BINARY_DERIVATIVES)
 }  // namespace derivative
 // clang-format off
-TANDEM_UNARY_DERIVATIVE(lgamma)     { return dy * s.digamma(); }
-TANDEM_UNARY_DERIVATIVE(digamma)    { return dy * s.polygamma(1); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(lgamma)     { return dy * s.digamma(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(digamma)    { return dy * s.polygamma(1); }
 // clang-format on
 /// Returns x^(a - 1) e^-x / Gamma(a), the derivative of igamma with respect to x.
-Tensor gamma_density(const Context& ctx) {
+Tensor gamma_density(const BackwardContext& ctx) {
   const Tensor a = ctx.saved(0), x = ctx.saved(1);
   return ((a - 1) * x.log() - x - a.lgamma()).exp();
 }
-TANDEM_BINARY_DERIVATIVES(igamma) {
-  check_first_not_differentiated(ctx, "igamma");
+TANDEM_DEFINE_BINARY_DERIVATIVES(igamma) {
+  check_first_operand_requires_no_grad(ctx, "igamma");
   return {Tensor(), dz * gamma_density(ctx)};
 }
-TANDEM_BINARY_DERIVATIVES(igammac) {
-  check_first_not_differentiated(ctx, "igammac");
+TANDEM_DEFINE_BINARY_DERIVATIVES(igammac) {
+  check_first_operand_requires_no_grad(ctx, "igammac");
   return {Tensor(), dz.neg() * gamma_density(ctx)};
 }
-namespace line {
-TANDEM_GAMMA_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
-TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DIFFERENTIABLE_BINARY_LINE)
-}  // namespace line
+namespace op_descriptor {
+TANDEM_GAMMA_OPS(TANDEM_DEFINE_DIFFERENTIABLE_UNARY_DESCRIPTOR)
+TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DEFINE_DIFFERENTIABLE_BINARY_DESCRIPTOR)
+}  // namespace op_descriptor
 }  // namespace
 
-TANDEM_GAMMA_OPS(TANDEM_DEFINE_UNARY)
-TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DEFINE_BINARY)
+TANDEM_GAMMA_OPS(TANDEM_DEFINE_UNARY_OP)
+TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DEFINE_BINARY_OP)
 
 Tensor Tensor::polygamma(int64_t n) const {
   TANDEM_CHECK(n >= 0, "polygamma(n, x) does not support negative n. Got ", n);
@@ -52,8 +52,9 @@ Tensor Tensor::polygamma(int64_t n) const {
     const NoGradGuard guard;  // the value is computed from the zeta function (Abramowitz and Stegun 6.4.10)
     y = special_zeta(Scalar(n + 1), x) * ((n % 2 == 1 ? 1 : -1) * std::tgamma(static_cast<double>(n) + 1));
   }
-  return record("polygamma", y, {x}, {x},
-                [n](const Context& ctx, const Tensor& dy) -> Grads { return {dy * ctx.saved(0).polygamma(n + 1)}; });
+  return record_op("polygamma", y, {x}, {x}, [n](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+    return {dy * ctx.saved(0).polygamma(n + 1)};
+  });
 }
 Tensor Tensor::mvlgamma(int64_t p) const {
   const AutocastOffGuard uncast;

@@ -12,7 +12,7 @@ TANDEM_CAST_POLICY(none, lerp);
 
 namespace {
 void check_lerp(const Tensor& start, const Tensor& end) {
-  check_accepted_dtype("lerp", Accepts::real, start.dtype());
+  check_accepted_dtype("lerp", AcceptedDtypes::real, start.dtype());
   check_same_dtype("lerp", "start", start, "end", end);
 }
 }  // namespace

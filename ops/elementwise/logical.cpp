@@ -9,13 +9,13 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, logical_not);
 
 namespace {
-namespace line {
-TANDEM_LOGICAL_OPS(TANDEM_COMPARISON_LINE)
-TANDEM_UNARY_LINE(logical_not, CastPolicy::none, any, nothing, true, nullptr)
-}  // namespace line
+namespace op_descriptor {
+TANDEM_LOGICAL_OPS(TANDEM_DEFINE_COMPARISON_DESCRIPTOR)
+TANDEM_DEFINE_UNARY_DESCRIPTOR(logical_not, CastPolicy::none, any, nothing, true, nullptr)
+}  // namespace op_descriptor
 }  // namespace
 
-TANDEM_LOGICAL_OPS(TANDEM_DEFINE_BINARY)
-TANDEM_LOGICAL_NOT_OPS(TANDEM_DEFINE_UNARY)
+TANDEM_LOGICAL_OPS(TANDEM_DEFINE_BINARY_OP)
+TANDEM_LOGICAL_NOT_OPS(TANDEM_DEFINE_UNARY_OP)
 
 }  // namespace tandem

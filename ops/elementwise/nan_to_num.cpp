@@ -19,7 +19,7 @@ Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posin
     y = tandem::where(isposinf(), number(posinf.value_or(most)), y);
     y = tandem::where(isneginf(), number(neginf.value_or(-most)), y);
   }
-  return record("nan_to_num", y, {*this}, {*this}, [](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("nan_to_num", y, {*this}, {*this}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     return {dy * ctx.saved(0).isfinite().to(dy.dtype())};
   });
 }

@@ -19,7 +19,7 @@ Tensor to_degree_tensor(const Tensor& x, const Scalar& value) {
 /// Computes p_0 = 1, p_1 = first(x), p_{k + 1} = next(k, x, p_k, p_{k - 1}), and selects p_n for each element of degree
 /// n.
 template <class First, class Next>
-Tensor polynomial(const char* op, const Tensor& given, const Tensor& degrees, First first, Next next) {
+Tensor evaluate_polynomial(const char* op, const Tensor& given, const Tensor& degrees, First first, Next next) {
   DType dtype = result_type(given, degrees);
   if (!is_floating_point(dtype)) dtype = get_default_dtype();
   check_not_half(op, dtype);
@@ -40,78 +40,78 @@ Tensor polynomial(const char* op, const Tensor& given, const Tensor& degrees, Fi
   }
   return y;
 }
-Tensor chebyshev_step(double /*k*/, const Tensor& x, const Tensor& current, const Tensor& previous) {
+Tensor chebyshev_recurrence(double /*k*/, const Tensor& x, const Tensor& current, const Tensor& previous) {
   return 2 * x * current - previous;
 }
 /// Computes a Chebyshev polynomial. The kinds differ only in p_1 = slope x + offset.
-Tensor chebyshev(const char* op, const Tensor& x, const Tensor& n, double slope, double offset) {
-  return polynomial(
-      op, x, n, [=](const Tensor& x) { return slope * x + offset; }, chebyshev_step);
+Tensor evaluate_chebyshev(const char* op, const Tensor& x, const Tensor& n, double slope, double offset) {
+  return evaluate_polynomial(
+      op, x, n, [=](const Tensor& x) { return slope * x + offset; }, chebyshev_recurrence);
 }
 /// Computes a Chebyshev polynomial of 2 x - 1, in x's floating dtype.
-Tensor shifted_chebyshev(const char* op, const Tensor& x, const Tensor& n, double slope, double offset) {
+Tensor evaluate_shifted_chebyshev(const char* op, const Tensor& x, const Tensor& n, double slope, double offset) {
   const Tensor real = x.is_floating_point() ? x : x.to(get_default_dtype());
-  return chebyshev(op, 2 * real - 1, n, slope, offset);
+  return evaluate_chebyshev(op, 2 * real - 1, n, slope, offset);
 }
 
 }  // namespace
 
 Tensor special_chebyshev_polynomial_t(const Tensor& x, const Tensor& n) {
-  return chebyshev("special_chebyshev_polynomial_t", x, n, 1, 0);
+  return evaluate_chebyshev("special_chebyshev_polynomial_t", x, n, 1, 0);
 }
 Tensor special_chebyshev_polynomial_u(const Tensor& x, const Tensor& n) {
-  return chebyshev("special_chebyshev_polynomial_u", x, n, 2, 0);
+  return evaluate_chebyshev("special_chebyshev_polynomial_u", x, n, 2, 0);
 }
 Tensor special_chebyshev_polynomial_v(const Tensor& x, const Tensor& n) {
-  return chebyshev("special_chebyshev_polynomial_v", x, n, 2, -1);
+  return evaluate_chebyshev("special_chebyshev_polynomial_v", x, n, 2, -1);
 }
 Tensor special_chebyshev_polynomial_w(const Tensor& x, const Tensor& n) {
-  return chebyshev("special_chebyshev_polynomial_w", x, n, 2, 1);
+  return evaluate_chebyshev("special_chebyshev_polynomial_w", x, n, 2, 1);
 }
 Tensor special_shifted_chebyshev_polynomial_t(const Tensor& x, const Tensor& n) {
-  return shifted_chebyshev("special_shifted_chebyshev_polynomial_t", x, n, 1, 0);
+  return evaluate_shifted_chebyshev("special_shifted_chebyshev_polynomial_t", x, n, 1, 0);
 }
 Tensor special_shifted_chebyshev_polynomial_u(const Tensor& x, const Tensor& n) {
-  return shifted_chebyshev("special_shifted_chebyshev_polynomial_u", x, n, 2, 0);
+  return evaluate_shifted_chebyshev("special_shifted_chebyshev_polynomial_u", x, n, 2, 0);
 }
 Tensor special_shifted_chebyshev_polynomial_v(const Tensor& x, const Tensor& n) {
-  return shifted_chebyshev("special_shifted_chebyshev_polynomial_v", x, n, 2, -1);
+  return evaluate_shifted_chebyshev("special_shifted_chebyshev_polynomial_v", x, n, 2, -1);
 }
 Tensor special_shifted_chebyshev_polynomial_w(const Tensor& x, const Tensor& n) {
-  return shifted_chebyshev("special_shifted_chebyshev_polynomial_w", x, n, 2, 1);
+  return evaluate_shifted_chebyshev("special_shifted_chebyshev_polynomial_w", x, n, 2, 1);
 }
 Tensor special_hermite_polynomial_h(const Tensor& x, const Tensor& n) {
-  return polynomial(
+  return evaluate_polynomial(
       "special_hermite_polynomial_h", x, n, [](const Tensor& x) { return 2 * x; },
       [](double k, const Tensor& x, const Tensor& current, const Tensor& previous) {
         return 2 * x * current - 2 * k * previous;
       });
 }
 Tensor special_hermite_polynomial_he(const Tensor& x, const Tensor& n) {
-  return polynomial(
+  return evaluate_polynomial(
       "special_hermite_polynomial_he", x, n, [](const Tensor& x) { return x; },
       [](double k, const Tensor& x, const Tensor& current, const Tensor& previous) {
         return x * current - k * previous;
       });
 }
 Tensor special_laguerre_polynomial_l(const Tensor& x, const Tensor& n) {
-  return polynomial(
+  return evaluate_polynomial(
       "special_laguerre_polynomial_l", x, n, [](const Tensor& x) { return 1 - x; },
       [](double k, const Tensor& x, const Tensor& current, const Tensor& previous) {
         return ((2 * k + 1 - x) * current - k * previous) / (k + 1);
       });
 }
 Tensor special_legendre_polynomial_p(const Tensor& x, const Tensor& n) {
-  return polynomial(
+  return evaluate_polynomial(
       "special_legendre_polynomial_p", x, n, [](const Tensor& x) { return x; },
       [](double k, const Tensor& x, const Tensor& current, const Tensor& previous) {
         return ((2 * k + 1) * x * current - k * previous) / (k + 1);
       });
 }
-#define TANDEM_DEFINE_POLYNOMIAL_OF_NUMBERS(name, ...)                                                          \
+#define TANDEM_DEFINE_POLYNOMIAL_WITH_SCALAR(name, ...)                                                         \
   Tensor special_##name(const Tensor& x, const Scalar& n) { return special_##name(x, to_degree_tensor(x, n)); } \
   Tensor special_##name(const Scalar& x, const Tensor& n) { return special_##name(to_degree_tensor(n, x), n); }
-TANDEM_POLYNOMIALS(TANDEM_DEFINE_POLYNOMIAL_OF_NUMBERS)
-#undef TANDEM_DEFINE_POLYNOMIAL_OF_NUMBERS
+TANDEM_POLYNOMIALS(TANDEM_DEFINE_POLYNOMIAL_WITH_SCALAR)
+#undef TANDEM_DEFINE_POLYNOMIAL_WITH_SCALAR
 
 }  // namespace tandem

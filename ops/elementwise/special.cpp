@@ -17,32 +17,37 @@ TANDEM_SPECIAL_ERF_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 TANDEM_SPECIAL_BINARY_OPS(TANDEM_DECLARE_BINARY_DERIVATIVES)
 }  // namespace derivative
 // clang-format off
-TANDEM_UNARY_DERIVATIVE(special_erfcx) { return dy * (s * special_erfcx(s) * 2 - 2 * std::numbers::inv_sqrtpi); }
-TANDEM_UNARY_DERIVATIVE(special_ndtri) { return dy * (s * s * 0.5).exp() * (std::numbers::sqrt2 / std::numbers::inv_sqrtpi); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(special_erfcx) { return dy * (s * special_erfcx(s) * 2 - 2 * std::numbers::inv_sqrtpi); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(special_ndtri) { return dy * (s * s * 0.5).exp() * (std::numbers::sqrt2 / std::numbers::inv_sqrtpi); }
 // clang-format on
-TANDEM_BINARY_DERIVATIVES(special_zeta) {
-  check_first_not_differentiated(ctx, "special_zeta");
+TANDEM_DEFINE_BINARY_DERIVATIVES(special_zeta) {
+  check_first_operand_requires_no_grad(ctx, "special_zeta");
   const Tensor x = ctx.saved(0), q = ctx.saved(1);
   return {Tensor(), dz * x.neg() * special_zeta(x + 1, q)};
 }
 
-namespace line {
-TANDEM_SPECIAL_ERF_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
-TANDEM_SPECIAL_BINARY_OPS(TANDEM_DIFFERENTIABLE_BINARY_LINE)
-}  // namespace line
+namespace op_descriptor {
+TANDEM_SPECIAL_ERF_OPS(TANDEM_DEFINE_DIFFERENTIABLE_UNARY_DESCRIPTOR)
+TANDEM_SPECIAL_BINARY_OPS(TANDEM_DEFINE_DIFFERENTIABLE_BINARY_DESCRIPTOR)
+}  // namespace op_descriptor
 }  // namespace
 
-TANDEM_SPECIAL_ERF_OPS(TANDEM_DEFINE_SPECIAL)
-#define TANDEM_DEFINE_SPECIAL_BINARY(name, ...)                                                                   \
-  Tensor name(const Tensor& x, const Tensor& y) { return binary(line::name, x, y); }                              \
-  Tensor name(const Tensor& x, const Scalar& y) { return binary(line::name, x, y); }                              \
-  Tensor name(const Scalar& x, const Tensor& y) { return binary(line::name, wrap_scalar_as_floating(y, x), y); }  \
-  Tensor& name##_out(Tensor& out, const Tensor& x, const Tensor& y) { return binary_out(line::name, out, x, y); } \
-  Tensor& name##_out(Tensor& out, const Tensor& x, const Scalar& y) {                                             \
-    return binary_out(line::name, out, x, number(line::name, #name "_out", x, y));                                \
-  }                                                                                                               \
-  Tensor& name##_out(Tensor& out, const Scalar& x, const Tensor& y) {                                             \
-    return binary_out(line::name, out, wrap_scalar_as_floating(y, x), y);                                         \
+TANDEM_SPECIAL_ERF_OPS(TANDEM_DEFINE_SPECIAL_OP)
+#define TANDEM_DEFINE_SPECIAL_BINARY(name, ...)                                                      \
+  Tensor name(const Tensor& x, const Tensor& y) { return run_binary_op(op_descriptor::name, x, y); } \
+  Tensor name(const Tensor& x, const Scalar& y) { return run_binary_op(op_descriptor::name, x, y); } \
+  Tensor name(const Scalar& x, const Tensor& y) {                                                    \
+    return run_binary_op(op_descriptor::name, wrap_scalar_as_floating(y, x), y);                     \
+  }                                                                                                  \
+  Tensor& name##_out(Tensor& out, const Tensor& x, const Tensor& y) {                                \
+    return run_binary_op_out(op_descriptor::name, out, x, y);                                        \
+  }                                                                                                  \
+  Tensor& name##_out(Tensor& out, const Tensor& x, const Scalar& y) {                                \
+    return run_binary_op_out(op_descriptor::name, out, x,                                            \
+                             wrap_second_operand(op_descriptor::name, #name "_out", x, y));          \
+  }                                                                                                  \
+  Tensor& name##_out(Tensor& out, const Scalar& x, const Tensor& y) {                                \
+    return run_binary_op_out(op_descriptor::name, out, wrap_scalar_as_floating(y, x), y);            \
   }
 TANDEM_SPECIAL_BINARY_OPS(TANDEM_DEFINE_SPECIAL_BINARY)
 #undef TANDEM_DEFINE_SPECIAL_BINARY
@@ -55,8 +60,9 @@ Tensor special_entr(const Tensor& input) {
     const NoGradGuard guard;
     y = where(x == 0, 0, where(x < 0, Scalar(-INFINITY), x.neg() * x.log()));
   }
-  return record("special_entr", y, {x}, {x},
-                [](const Context& ctx, const Tensor& dy) -> Grads { return {dy * (-1 - ctx.saved(0).log())}; });
+  return record_op("special_entr", y, {x}, {x}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+    return {dy * (-1 - ctx.saved(0).log())};
+  });
 }
 Tensor special_ndtr(const Tensor& x) { return (promote_to_floating(x) * -(0.5 * std::numbers::sqrt2)).erfc() * 0.5; }
 Tensor special_log_ndtr(const Tensor& input) {
@@ -74,11 +80,12 @@ Tensor special_xlog1py(const Tensor& x, const Tensor& y) {
     const NoGradGuard guard;
     z = where((o.a == 0) & ~o.b.isnan(), Scalar(0), o.a * o.b.log1p());
   }
-  return record("special_xlog1py", z, {o.a, o.b}, {o.a, o.b}, [](const Context& ctx, const Tensor& dz) -> Grads {
-    const Tensor a = ctx.saved(0), b = ctx.saved(1);
-    return {ctx.needs_grad(0) ? special_xlog1py(dz, b).masked_fill((a == 0) & (b <= -1), 0) : Tensor(),
-            ctx.needs_grad(1) ? dz * a / (b + 1) : Tensor()};
-  });
+  return record_op("special_xlog1py", z, {o.a, o.b}, {o.a, o.b},
+                   [](const BackwardContext& ctx, const Tensor& dz) -> Grads {
+                     const Tensor a = ctx.saved(0), b = ctx.saved(1);
+                     return {ctx.needs_grad(0) ? special_xlog1py(dz, b).masked_fill((a == 0) & (b <= -1), 0) : Tensor(),
+                             ctx.needs_grad(1) ? dz * a / (b + 1) : Tensor()};
+                   });
 }
 Tensor special_xlog1py(const Tensor& x, const Scalar& y) { return special_xlog1py(x, wrap_scalar_as_floating(x, y)); }
 Tensor special_xlog1py(const Scalar& x, const Tensor& y) { return special_xlog1py(wrap_scalar_as_floating(y, x), y); }

@@ -42,33 +42,33 @@ Tensor& special_xlog1py_out(Tensor& out, const Tensor& x, const Scalar& y);
 Tensor& special_xlog1py_out(Tensor& out, const Scalar& x, const Tensor& y);
 
 // Defines aliases of unary operations: with the prefix special_ in this namespace, and without it in tandem::special.
-#define TANDEM_SPECIAL_SPELLING(alias, name)                                 \
+#define TANDEM_DEFINE_SPECIAL_UNARY_ALIAS(alias, name)                       \
   inline Tensor special_##alias(const Tensor& x) { return tandem::name(x); } \
   inline Tensor& special_##alias##_out(Tensor& out, const Tensor& x) { return tandem::name##_out(out, x); }
-#define TANDEM_SPECIAL_FUNCTION(alias, ...)                                   \
+#define TANDEM_DEFINE_SPECIAL_FUNCTION(alias, ...)                            \
   inline Tensor alias(const Tensor& x) { return tandem::special_##alias(x); } \
   inline Tensor& alias##_out(Tensor& out, const Tensor& x) { return tandem::special_##alias##_out(out, x); }
 // clang-format off
-#define TANDEM_SPECIAL_SPELLINGS(X)                                                                          \
+#define TANDEM_SPECIAL_UNARY_ALIASES(X)                                                                          \
   X(erf, erf) X(erfc, erfc) X(erfinv, erfinv) X(exp2, exp2) X(expm1, expm1) X(log1p, log1p) X(expit, sigmoid) \
   X(gammaln, lgamma) X(digamma, digamma) X(psi, digamma) X(i0, i0) X(round, round) X(sinc, sinc)
 #define TANDEM_SPECIAL_FUNCTIONS(X) \
-  TANDEM_SPECIAL_SPELLINGS(X) X(erfcx) X(ndtr) X(ndtri) X(log_ndtr) X(entr) X(i0e) X(i1) X(i1e)
+  TANDEM_SPECIAL_UNARY_ALIASES(X) X(erfcx) X(ndtr) X(ndtri) X(log_ndtr) X(entr) X(i0e) X(i1) X(i1e)
 // clang-format on
-TANDEM_SPECIAL_SPELLINGS(TANDEM_SPECIAL_SPELLING)
+TANDEM_SPECIAL_UNARY_ALIASES(TANDEM_DEFINE_SPECIAL_UNARY_ALIAS)
 namespace special {
-TANDEM_SPECIAL_FUNCTIONS(TANDEM_SPECIAL_FUNCTION)
+TANDEM_SPECIAL_FUNCTIONS(TANDEM_DEFINE_SPECIAL_FUNCTION)
 }  // namespace special
 
 // Aliases of binary operations.
-#define TANDEM_SPECIAL_SPELLING2(prefix, alias, name, A, B)                          \
+#define TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(prefix, alias, name, A, B)                \
   inline Tensor prefix##alias(const A& x, const B& y) { return tandem::name(x, y); } \
   inline Tensor& prefix##alias##_out(Tensor& out, const A& x, const B& y) { return tandem::name##_out(out, x, y); }
-TANDEM_SPECIAL_SPELLING2(special_, gammainc, igamma, Tensor, Tensor)
-TANDEM_SPECIAL_SPELLING2(special_, gammaincc, igammac, Tensor, Tensor)
-TANDEM_SPECIAL_SPELLING2(special_, xlogy, xlogy, Tensor, Tensor)
-TANDEM_SPECIAL_SPELLING2(special_, xlogy, xlogy, Tensor, Scalar)
-TANDEM_SPECIAL_SPELLING2(special_, xlogy, xlogy, Scalar, Tensor)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(special_, gammainc, igamma, Tensor, Tensor)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(special_, gammaincc, igammac, Tensor, Tensor)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(special_, xlogy, xlogy, Tensor, Tensor)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(special_, xlogy, xlogy, Tensor, Scalar)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(special_, xlogy, xlogy, Scalar, Tensor)
 // Aliases of logit, mvlgamma, polygamma and logsumexp; softmax and log_softmax with a dtype.
 
 inline Tensor special_logit(const Tensor& x, std::optional<double> eps = {}) { return x.logit(eps); }
@@ -92,17 +92,17 @@ inline Tensor special_logsumexp(const Tensor& x, IntArrayRef dims, detail::Flag 
   return x.logsumexp(dims, keepdim);
 }
 namespace special {
-TANDEM_SPECIAL_SPELLING2(, gammainc, igamma, Tensor, Tensor)
-TANDEM_SPECIAL_SPELLING2(, gammaincc, igammac, Tensor, Tensor)
-TANDEM_SPECIAL_SPELLING2(, xlogy, xlogy, Tensor, Tensor)
-TANDEM_SPECIAL_SPELLING2(, xlogy, xlogy, Tensor, Scalar)
-TANDEM_SPECIAL_SPELLING2(, xlogy, xlogy, Scalar, Tensor)
-TANDEM_SPECIAL_SPELLING2(, xlog1py, special_xlog1py, Tensor, Tensor)
-TANDEM_SPECIAL_SPELLING2(, xlog1py, special_xlog1py, Tensor, Scalar)
-TANDEM_SPECIAL_SPELLING2(, xlog1py, special_xlog1py, Scalar, Tensor)
-TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Tensor, Tensor)
-TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Tensor, Scalar)
-TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Scalar, Tensor)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(, gammainc, igamma, Tensor, Tensor)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(, gammaincc, igammac, Tensor, Tensor)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(, xlogy, xlogy, Tensor, Tensor)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(, xlogy, xlogy, Tensor, Scalar)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(, xlogy, xlogy, Scalar, Tensor)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(, xlog1py, special_xlog1py, Tensor, Tensor)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(, xlog1py, special_xlog1py, Tensor, Scalar)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(, xlog1py, special_xlog1py, Scalar, Tensor)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(, zeta, special_zeta, Tensor, Tensor)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(, zeta, special_zeta, Tensor, Scalar)
+TANDEM_DEFINE_SPECIAL_BINARY_ALIAS(, zeta, special_zeta, Scalar, Tensor)
 // Aliases of the functions with the prefix special_.
 
 inline Tensor logit(const Tensor& x, std::optional<double> eps = {}) { return x.logit(eps); }
@@ -118,18 +118,18 @@ inline Tensor logsumexp(const Tensor& x, IntArrayRef dims, detail::Flag keepdim 
   return x.logsumexp(dims, keepdim);
 }
 /// Defines `form` as the out version of `function`, for any list of arguments.
-#define TANDEM_SPECIAL_OUT(form, function)                                                 \
+#define TANDEM_DEFINE_SPECIAL_OUT(form, function)                                          \
   template <class... Args> Tensor& form(Tensor& out, const Args&... args) {                \
     return tandem::detail::write_result(#function "_out", out, tandem::function(args...)); \
   }
-TANDEM_SPECIAL_OUT(logit_out, special_logit)
-TANDEM_SPECIAL_OUT(logsumexp_out, special_logsumexp)
-TANDEM_SPECIAL_OUT(multigammaln_out, special_multigammaln)
-TANDEM_SPECIAL_OUT(polygamma_out, special_polygamma)
-#undef TANDEM_SPECIAL_OUT
+TANDEM_DEFINE_SPECIAL_OUT(logit_out, special_logit)
+TANDEM_DEFINE_SPECIAL_OUT(logsumexp_out, special_logsumexp)
+TANDEM_DEFINE_SPECIAL_OUT(multigammaln_out, special_multigammaln)
+TANDEM_DEFINE_SPECIAL_OUT(polygamma_out, special_polygamma)
+#undef TANDEM_DEFINE_SPECIAL_OUT
 }  // namespace special
-#undef TANDEM_SPECIAL_SPELLING
-#undef TANDEM_SPECIAL_SPELLING2
-#undef TANDEM_SPECIAL_FUNCTION
+#undef TANDEM_DEFINE_SPECIAL_UNARY_ALIAS
+#undef TANDEM_DEFINE_SPECIAL_BINARY_ALIAS
+#undef TANDEM_DEFINE_SPECIAL_FUNCTION
 
 }  // namespace tandem

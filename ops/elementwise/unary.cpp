@@ -21,45 +21,45 @@ namespace derivative {
 TANDEM_MATH_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 }  // namespace derivative
 // clang-format off
-TANDEM_UNARY_DERIVATIVE(abs)        { return dy * s.sign(); }
-TANDEM_UNARY_DERIVATIVE(neg)        { return dy.neg(); }
-TANDEM_UNARY_DERIVATIVE(exp)        { return dy * s; }
-TANDEM_UNARY_DERIVATIVE(expm1)      { return dy * (s + 1); }
-TANDEM_UNARY_DERIVATIVE(log)        { return dy / s; }
-TANDEM_UNARY_DERIVATIVE(log1p)      { return dy / (s + 1); }
-TANDEM_UNARY_DERIVATIVE(log2)       { return dy / (s * std::numbers::ln2); }
-TANDEM_UNARY_DERIVATIVE(log10)      { return dy / (s * std::numbers::ln10); }
-TANDEM_UNARY_DERIVATIVE(sqrt)       { return dy / (s * 2); }
-TANDEM_UNARY_DERIVATIVE(rsqrt)      { return dy * s * s * s * -0.5; }
-TANDEM_UNARY_DERIVATIVE(sin)        { return dy * s.cos(); }
-TANDEM_UNARY_DERIVATIVE(cos)        { return dy * s.sin().neg(); }
-TANDEM_UNARY_DERIVATIVE(tan)        { return dy * (s * s + 1); }
-TANDEM_UNARY_DERIVATIVE(tanh)       { return tanh_backward(dy, s); }
-TANDEM_UNARY_DERIVATIVE(reciprocal) { return dy * s * s.neg(); }
-TANDEM_UNARY_DERIVATIVE(square)     { return dy * 2 * s; }
-TANDEM_UNARY_DERIVATIVE(sign)       { return zeros_like(dy); }
-TANDEM_UNARY_DERIVATIVE(floor)      { return zeros_like(dy); }
-TANDEM_UNARY_DERIVATIVE(ceil)       { return zeros_like(dy); }
-TANDEM_UNARY_DERIVATIVE(round)      { return zeros_like(dy); }
-TANDEM_UNARY_DERIVATIVE(trunc)      { return zeros_like(dy); }
-TANDEM_UNARY_DERIVATIVE(frac)       { return dy; }
-TANDEM_UNARY_DERIVATIVE(exp2)       { return dy * s * std::numbers::ln2; }
-TANDEM_UNARY_DERIVATIVE(asin)       { return dy * (1 - s * s).rsqrt(); }
-TANDEM_UNARY_DERIVATIVE(acos)       { return dy * (1 - s * s).rsqrt().neg(); }
-TANDEM_UNARY_DERIVATIVE(atan)       { return dy / (s * s + 1); }
-TANDEM_UNARY_DERIVATIVE(sinh)       { return dy * s.cosh(); }
-TANDEM_UNARY_DERIVATIVE(cosh)       { return dy * s.sinh(); }
-TANDEM_UNARY_DERIVATIVE(asinh)      { return dy * (s * s + 1).rsqrt(); }
-TANDEM_UNARY_DERIVATIVE(acosh)      { return dy * (s * s - 1).rsqrt(); }
-TANDEM_UNARY_DERIVATIVE(atanh)      { return dy / (1 - s * s); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(abs)        { return dy * s.sign(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(neg)        { return dy.neg(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(exp)        { return dy * s; }
+TANDEM_DEFINE_UNARY_DERIVATIVE(expm1)      { return dy * (s + 1); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(log)        { return dy / s; }
+TANDEM_DEFINE_UNARY_DERIVATIVE(log1p)      { return dy / (s + 1); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(log2)       { return dy / (s * std::numbers::ln2); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(log10)      { return dy / (s * std::numbers::ln10); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(sqrt)       { return dy / (s * 2); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(rsqrt)      { return dy * s * s * s * -0.5; }
+TANDEM_DEFINE_UNARY_DERIVATIVE(sin)        { return dy * s.cos(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(cos)        { return dy * s.sin().neg(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(tan)        { return dy * (s * s + 1); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(tanh)       { return tanh_backward(dy, s); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(reciprocal) { return dy * s * s.neg(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(square)     { return dy * 2 * s; }
+TANDEM_DEFINE_UNARY_DERIVATIVE(sign)       { return zeros_like(dy); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(floor)      { return zeros_like(dy); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(ceil)       { return zeros_like(dy); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(round)      { return zeros_like(dy); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(trunc)      { return zeros_like(dy); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(frac)       { return dy; }
+TANDEM_DEFINE_UNARY_DERIVATIVE(exp2)       { return dy * s * std::numbers::ln2; }
+TANDEM_DEFINE_UNARY_DERIVATIVE(asin)       { return dy * (1 - s * s).rsqrt(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(acos)       { return dy * (1 - s * s).rsqrt().neg(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(atan)       { return dy / (s * s + 1); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(sinh)       { return dy * s.cosh(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(cosh)       { return dy * s.sinh(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(asinh)      { return dy * (s * s + 1).rsqrt(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(acosh)      { return dy * (s * s - 1).rsqrt(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(atanh)      { return dy / (1 - s * s); }
 // clang-format on
 
-namespace line {
-TANDEM_MATH_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
-}  // namespace line
+namespace op_descriptor {
+TANDEM_MATH_OPS(TANDEM_DEFINE_DIFFERENTIABLE_UNARY_DESCRIPTOR)
+}  // namespace op_descriptor
 }  // namespace
 
-TANDEM_MATH_OPS(TANDEM_DEFINE_UNARY)
+TANDEM_MATH_OPS(TANDEM_DEFINE_UNARY_OP)
 
 // ---- composed of other operations
 
@@ -94,7 +94,7 @@ Tensor Tensor::logit(std::optional<double> eps) const {
     const Tensor x = eps ? real.clamp(*eps, 1 - *eps) : real;
     y = (x / (1 - x)).log();
   }
-  return record("logit", y, {real}, {real}, [eps](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("logit", y, {real}, {real}, [eps](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), local_derivative = 1 / (x * (1 - x));
     if (eps) return {dy * local_derivative.masked_fill((x < *eps) | (x > 1 - *eps), Scalar(0))};
     return {dy * local_derivative.masked_fill((x < 0) | (x > 1), std::nan(""))
@@ -108,11 +108,11 @@ Tensor Tensor::signbit() const {
   return is_floating_point() ? below | ((*this == 0) & (reciprocal() < 0)) : below;
 }
 Tensor Tensor::positive() const {
-  check_accepted_dtype("positive", Accepts::numbers, dtype());
+  check_accepted_dtype("positive", AcceptedDtypes::numbers, dtype());
   return *this;
 }
 std::tuple<Tensor, Tensor> Tensor::frexp() const {
-  check_accepted_dtype("frexp", Accepts::real, dtype());
+  check_accepted_dtype("frexp", AcceptedDtypes::real, dtype());
   Tensor mantissa, exponent;
   {
     const NoGradGuard guard;
@@ -125,11 +125,11 @@ std::tuple<Tensor, Tensor> Tensor::frexp() const {
     mantissa = tandem::where(usual, fraction.copysign(wide), wide).to(dtype());
     exponent = tandem::where(usual, e + large.to(e.dtype()) - small.to(e.dtype()), Scalar(0)).to(kInt32);
   }
-  return record("frexp", std::tuple(mantissa, exponent), {*this}, {exponent},
-                [](const Context& ctx, const Grads& dy) -> Grads {
-                  const DType wide = dy[0].dtype() == kFloat64 ? kFloat64 : kFloat32;
-                  return {(dy[0].to(wide) / ctx.saved(0).to(wide).exp2()).to(dy[0].dtype())};
-                });
+  return record_op("frexp", std::tuple(mantissa, exponent), {*this}, {exponent},
+                   [](const BackwardContext& ctx, const Grads& dy) -> Grads {
+                     const DType wide = dy[0].dtype() == kFloat64 ? kFloat64 : kFloat32;
+                     return {(dy[0].to(wide) / ctx.saved(0).to(wide).exp2()).to(dy[0].dtype())};
+                   });
 }
 
 Tensor& Tensor::deg2rad_() const {

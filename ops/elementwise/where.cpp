@@ -14,7 +14,7 @@ namespace {
 /// Checks that `type` can hold s, like check_representable; but for a half type, s may overflow to infinity, as in
 /// PyTorch.
 void check_where_scalar(DType type, const Scalar& s) {
-  if (!is_half(type)) check_representable("where", type, s);
+  if (!is_reduced_floating_point(type)) check_representable("where", type, s);
 }
 }  // namespace
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {

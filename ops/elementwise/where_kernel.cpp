@@ -15,12 +15,13 @@ Tensor launch_where(const char* op, const Tensor& condition, const Tensor& a, co
   Tensor y = row_major ? core::empty(sizes, o.a.dtype(), device)
                        : core::empty_result(sizes, o.a.dtype(), device, condition, o.a, o.b);
   TANDEM_DISPATCH(y.device(), where, condition, o.a, o.b, y);
-  return record("where", y, {o.a, o.b}, {condition}, [row_major](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor condition = ctx.saved(0);
-    if (row_major) return {Tensor(), dy.masked_fill(condition, 0)};
-    return {ctx.needs_grad(0) ? tandem::where(condition, dy, Scalar(0)) : Tensor(),
-            ctx.needs_grad(1) ? tandem::where(condition, Scalar(0), dy) : Tensor()};
-  });
+  return record_op("where", y, {o.a, o.b}, {condition},
+                   [row_major](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     const Tensor condition = ctx.saved(0);
+                     if (row_major) return {Tensor(), dy.masked_fill(condition, 0)};
+                     return {ctx.needs_grad(0) ? tandem::where(condition, dy, Scalar(0)) : Tensor(),
+                             ctx.needs_grad(1) ? tandem::where(condition, Scalar(0), dy) : Tensor()};
+                   });
 }
 
 }  // namespace tandem::detail

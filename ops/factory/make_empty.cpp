@@ -12,12 +12,12 @@ Tensor make_empty(const char* op, IntArrayRef sizes, DType dtype, const TensorOp
   return options.pinned_memory() ? core::empty_pinned(sizes, dtype, options.device(), &strides)
                                  : core::empty_dense(sizes, strides, dtype, options.device());
 }
-TensorOptions with_defaults_from(const Tensor& x, const TensorOptions& options) {
+TensorOptions merge_options(const Tensor& x, const TensorOptions& options) {
   return options.dtype(options.dtype_or(x.dtype())).device(options.device_or(x.device()));
 }
 Tensor make_empty_like(const char* op, const Tensor& x, const TensorOptions& given,
                        std::optional<MemoryFormat> format) {
-  const TensorOptions options = with_defaults_from(x, given);
+  const TensorOptions options = merge_options(x, given);
   const MemoryFormat wanted = format.value_or(options.memory_format_opt().value_or(MemoryFormat::Preserve));
   if (!options.pinned_memory()) return core::empty_like(x, options.dtype(), options.device(), wanted);
   compute_nbytes(op, x.sizes(), options.dtype());

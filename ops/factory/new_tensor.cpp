@@ -6,19 +6,19 @@
 namespace tandem {
 
 Tensor Tensor::new_empty(IntArrayRef sizes, const TensorOptions& options) const {
-  return empty(sizes, with_defaults_from(*this, options));
+  return empty(sizes, merge_options(*this, options));
 }
 Tensor Tensor::new_empty_strided(IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options) const {
-  return empty_strided(sizes, strides, with_defaults_from(*this, options));
+  return empty_strided(sizes, strides, merge_options(*this, options));
 }
 Tensor Tensor::new_full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options) const {
-  return full(sizes, value, with_defaults_from(*this, options));
+  return full(sizes, value, merge_options(*this, options));
 }
 Tensor Tensor::new_ones(IntArrayRef sizes, const TensorOptions& options) const {
-  return ones(sizes, with_defaults_from(*this, options));
+  return ones(sizes, merge_options(*this, options));
 }
 Tensor Tensor::new_zeros(IntArrayRef sizes, const TensorOptions& options) const {
-  return zeros(sizes, with_defaults_from(*this, options));
+  return zeros(sizes, merge_options(*this, options));
 }
 
 }  // namespace tandem

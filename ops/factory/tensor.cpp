@@ -25,7 +25,7 @@ NestedList::NestedList(std::initializer_list<NestedList> rows) : sizes_{static_c
     for (const int64_t s : rows.begin()->sizes_) sizes_.push_back(s);
 }
 Tensor NestedList::to_tensor(const TensorOptions& options) const {
-  Scalar::Kind kind = values_.empty() ? empty_list_kind_.kind() : Scalar::Kind::boolean;
+  Scalar::Kind kind = values_.empty() ? empty_list_scalar_type_.kind() : Scalar::Kind::boolean;
   for (const Scalar& v : values_) kind = std::max(kind, v.kind());
   const DType inferred = kind == Scalar::Kind::boolean   ? kBool
                          : kind == Scalar::Kind::integer ? kInt64

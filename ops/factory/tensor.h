@@ -13,14 +13,14 @@ class NestedList {
   NestedList(std::initializer_list<NestedList> rows);
   template <class T> NestedList(const std::vector<T>& list) : sizes_{static_cast<int64_t>(list.size())} {
     for (const auto& v : list) values_.push_back(Scalar(static_cast<T>(v)));
-    if (list.empty()) empty_list_kind_ = Scalar(T{});
+    if (list.empty()) empty_list_scalar_type_ = Scalar(T{});
   }
   Tensor to_tensor(const TensorOptions& options) const;
 
  private:
   std::vector<Scalar> values_;
   Shape sizes_;
-  Scalar empty_list_kind_ = 0.0;
+  Scalar empty_list_scalar_type_ = 0.0;
 };
 }  // namespace detail
 /// Returns a tensor with the given values: tensor(3.0), tensor({1, 2, 3}), tensor({{1.f, 2.f}, {3.f, 4.f}}). Unless the

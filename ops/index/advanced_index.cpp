@@ -129,7 +129,7 @@ detail::AdvancedIndex detail::resolve_index_tensors(const char* op, const Tensor
   }
   p.positions = positions[0];
   for (size_t k = 1; k < dims.size(); ++k) {
-    TANDEM_CHECK_AS(IndexError, broadcasts(p.positions.sizes(), positions[k].sizes()), op,
+    TANDEM_CHECK_AS(IndexError, is_broadcastable(p.positions.sizes(), positions[k].sizes()), op,
                     ": shape mismatch: indexing tensors could not be broadcast together with shapes ",
                     p.positions.sizes(), ", ", positions[k].sizes());
     p.positions = p.positions * x.size(dims[k]) + positions[k];

@@ -16,8 +16,9 @@ using detail::as_outer_dim_inner;
 static Tensor gather_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {
   const Tensor dx = zeros(sizes, dy.options());
   scatter_into("gather", dx, dim, index, dy, true);
-  return record("scatter_add", dx, {dy}, {index},
-                [dim](const Context& ctx, const Tensor& ddx) -> Grads { return {ddx.gather(dim, ctx.saved(0))}; });
+  return record_op("scatter_add", dx, {dy}, {index}, [dim](const BackwardContext& ctx, const Tensor& ddx) -> Grads {
+    return {ddx.gather(dim, ctx.saved(0))};
+  });
 }
 Tensor Tensor::gather(int64_t dim, const Tensor& index) const {
   dim = wrap_dim("gather", dim, this->dim());
@@ -30,10 +31,10 @@ Tensor Tensor::gather(int64_t dim, const Tensor& index) const {
     Tensor flat = core::try_view(y, at.sizes());
     TANDEM_DISPATCH(device(), gather, x, at, flat);
   }
-  return record("gather", y, {*this}, {positions},
-                [dim, sizes = Shape(this->sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {gather_backward(dy, dim, ctx.saved(0), sizes)};
-                });
+  return record_op("gather", y, {*this}, {positions},
+                   [dim, sizes = Shape(this->sizes())](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     return {gather_backward(dy, dim, ctx.saved(0), sizes)};
+                   });
 }
 
 }  // namespace tandem

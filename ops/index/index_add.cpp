@@ -26,9 +26,10 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source,
   }
   Tensor y = as_outer_dim_inner(out, dim);
   TANDEM_DISPATCH(device(), index_add, x, at, y);
-  return record("index_add", out, {*this, source}, {positions}, [dim](const Context& ctx, const Tensor& dy) -> Grads {
-    return {dy, ctx.needs_grad(1) ? dy.index_select(dim, ctx.saved(0)) : Tensor()};
-  });
+  return record_op("index_add", out, {*this, source}, {positions},
+                   [dim](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     return {dy, ctx.needs_grad(1) ? dy.index_select(dim, ctx.saved(0)) : Tensor()};
+                   });
 }
 Tensor& Tensor::index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) const {
   return write_back_inplace("index_add_", self(), {source},

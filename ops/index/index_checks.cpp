@@ -28,7 +28,7 @@ Tensor check_gather_index(const char* op, const Tensor& x, int64_t dim, const Te
   }
   return check_and_convert_index(op, x, index);
 }
-bool broadcasts(IntArrayRef a, IntArrayRef b) {
+bool is_broadcastable(IntArrayRef a, IntArrayRef b) {
   for (size_t k = 1; k <= std::min(a.size(), b.size()); ++k) {
     const int64_t x = a[a.size() - k], y = b[b.size() - k];
     if (x != y && x != 1 && y != 1) return false;

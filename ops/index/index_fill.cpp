@@ -30,8 +30,8 @@ Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Scalar& value)
 Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Tensor& value) const {
   TANDEM_CHECK(value.dim() == 0, "index_fill only supports a 0-dimensional value tensor, but got tensor with ",
                value.dim(), " dimension(s)");
-  return tandem::where(make_index_mask("index_fill", *this, dim, index), move_scalar_to(value, device()).to(dtype()),
-                       *this);
+  return tandem::where(make_index_mask("index_fill", *this, dim, index),
+                       move_scalar_to_device(value, device()).to(dtype()), *this);
 }
 Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const {
   return masked_fill_(make_index_mask("index_fill_", self(), dim, index), value);

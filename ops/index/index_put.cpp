@@ -44,7 +44,7 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
   for (const int64_t s : p.positions.sizes()) whole.push_back(s);
   for (size_t d = dim + 1; d < part.size(); ++d) whole.push_back(part[d]);
   part[dim] = column[dim] = p.positions.numel();
-  TANDEM_CHECK(broadcasts(value.sizes(), whole) && broadcast_shapes("index_put_", value.sizes(), whole) == whole,
+  TANDEM_CHECK(is_broadcastable(value.sizes(), whole) && broadcast_shapes("index_put_", value.sizes(), whole) == whole,
                "index_put_: shape mismatch: value tensor of shape ", value.sizes(),
                " cannot be broadcast to indexing result of shape ", whole);
   const Tensor rows = value.expand(whole).reshape(part);

@@ -11,7 +11,7 @@ TANDEM_CAST_POLICY(none, index_reduce);
 
 Tensor Tensor::index_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
                             Flag include_self) const {
-  const ScatterReduction how = parse_reduce("index_reduce", reduce, /*with_sum=*/false);
+  const ScatterReduction how = parse_scatter_reduction("index_reduce", reduce, /*with_sum=*/false);
   const int64_t d = wrap_dim("index_reduce", dim, this->dim());
   const Tensor positions = check_and_convert_index("index_reduce", *this, index);
   Shape expected = sizes(), column(expected.size(), 1);

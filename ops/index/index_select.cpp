@@ -17,7 +17,7 @@ static Tensor index_select_backward(const Tensor& dy, int64_t dim, const Tensor&
   const Tensor g = as_outer_dim_inner(dy, dim), at = index.contiguous();
   Tensor y = as_outer_dim_inner(dx, dim);
   TANDEM_DISPATCH(dy.device(), index_add, g, at, y);
-  return record("index_add", dx, {dy}, {index}, [dim](const Context& ctx, const Tensor& ddx) -> Grads {
+  return record_op("index_add", dx, {dy}, {index}, [dim](const BackwardContext& ctx, const Tensor& ddx) -> Grads {
     return {ddx.index_select(dim, ctx.saved(0))};
   });
 }
@@ -32,10 +32,10 @@ Tensor detail::select_rows(const char* op, const Tensor& from, int64_t dim, cons
   if (from.dim() > 0) sizes[static_cast<size_t>(dim)] = index.numel();
   Tensor y = core::empty(sizes, from.dtype(), from.device());
   TANDEM_DISPATCH(from.device(), index_select, op, x, at, y);
-  return record("index_select", y, {from}, {positions},
-                [dim, sizes = Shape(from.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {index_select_backward(dy, dim, ctx.saved(0), sizes)};
-                });
+  return record_op("index_select", y, {from}, {positions},
+                   [dim, sizes = Shape(from.sizes())](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     return {index_select_backward(dy, dim, ctx.saved(0), sizes)};
+                   });
 }
 
 Tensor Tensor::index_select(int64_t dim, const Tensor& index) const {

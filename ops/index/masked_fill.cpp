@@ -18,7 +18,7 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
 Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
   TANDEM_CHECK(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
                value.dim(), " dimension(s)");
-  const Tensor held = move_scalar_to(value, device()).to(dtype());
+  const Tensor held = move_scalar_to_device(value, device()).to(dtype());
   return launch_where("masked_fill", mask, held, *this, /*row_major=*/!autograd::tensor_requires_grad(held));
 }
 Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) const {

@@ -22,11 +22,11 @@ Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
   if (hit.numel() == 0 || source.numel() == 0) {
     TANDEM_CHECK(hit.numel() == 0 || !hit.any().item<bool>(),
                  "masked_scatter: Number of elements of source < number of ones in mask: source has none");
-    return record("masked_scatter",
-                  x.detach().clone(hit.numel() == 0 ? MemoryFormat::Preserve : MemoryFormat::Contiguous), {x, source},
-                  {}, [sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                    return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
-                  });
+    return record_op(
+        "masked_scatter", x.detach().clone(hit.numel() == 0 ? MemoryFormat::Preserve : MemoryFormat::Contiguous),
+        {x, source}, {}, [sizes = Shape(source.sizes())](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+          return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
+        });
   }
   // The k-th true position takes element k of source. The kernel reports an error if k is out of range.
   const Tensor positions = (hit.to(kInt64).cumsum(0) - 1).masked_fill(hit.logical_not(), 0);

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-ScatterReduction detail::parse_reduce(const char* op, const std::string& name, bool with_sum) {
+ScatterReduction detail::parse_scatter_reduction(const char* op, const std::string& name, bool with_sum) {
   if (with_sum && name == "sum") return ScatterReduction::sum;
   if (name == "prod") return ScatterReduction::prod;
   if (name == "mean") return ScatterReduction::mean;
@@ -31,7 +31,7 @@ namespace {
 /// element are 0 in the result. Elements are sorted by position; then a segmented scan of log2(size) steps joins each
 /// element with the earlier elements of its position.
 template <class Join>
-Tensor scan_segments(const Tensor& x, int64_t d, const Tensor& index, const Tensor& source, const Join& join) {
+Tensor segmented_scan(const Tensor& x, int64_t d, const Tensor& index, const Tensor& source, const Join& join) {
   const int64_t n = index.size(d);
   const auto [at, order] = index.sort(d);
   Tensor y = source.gather(d, order);
@@ -54,7 +54,7 @@ Tensor count_per_index(const Tensor& x, int64_t d, const Tensor& index, DType dt
 }
 Tensor scatter_mean(const Tensor& x, int64_t d, const Tensor& index, const Tensor& source, bool include_self,
                     const Tensor& hit) {
-  if (is_half(x.dtype()))  // computed in float32, because the sum may overflow a half type
+  if (is_reduced_floating_point(x.dtype()))  // computed in float32, because the sum may overflow a half type
     return scatter_mean(x.to(kFloat32), d, index, source.to(kFloat32), include_self, hit).to(x.dtype());
   const Tensor sum = (include_self ? x : x.masked_fill(hit, Scalar(0))).scatter_add(d, index, source);
   const Tensor count = count_per_index(x, d, index, x.is_floating_point() ? x.dtype() : kInt64);
@@ -65,41 +65,41 @@ Tensor scatter_mean(const Tensor& x, int64_t d, const Tensor& index, const Tenso
 /// Computes the maximum or minimum. All elements equal to the extreme share the gradient evenly. As in PyTorch, an
 /// equal element of x takes a share even if include_self is false, and that share is lost. If a NaN takes part, which
 /// equals nothing, the gradients are NaN.
-Tensor scatter_extreme(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source,
-                       bool largest, bool include_self, const Tensor& hit) {
+Tensor scatter_amax_amin(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source,
+                         bool largest, bool include_self, const Tensor& hit) {
   Tensor y;
   {
     const NoGradGuard guard;
     const auto join = [largest](const Tensor& a, const Tensor& b) { return largest ? a.maximum(b) : a.minimum(b); };
-    const Tensor found = scan_segments(x, d, index, source, join);
+    const Tensor found = segmented_scan(x, d, index, source, join);
     y = where(hit, include_self ? join(x, found) : found, x);
   }
-  return record(op, y, {x, source}, {x, index, source, y, hit},
-                [d, include_self](const Context& ctx, const Tensor& dy) -> Grads {
-                  const Tensor x = ctx.saved(0), index = ctx.saved(1), source = ctx.saved(2), y = ctx.saved(3);
-                  const Tensor hit = ctx.saved(4);
-                  const Tensor own = ((x == y) | hit.logical_not()).to(dy.dtype());
-                  const Tensor at = (source == y.gather(d, index)).to(dy.dtype());
-                  const Tensor share = dy / own.scatter_add(d, index, at);
-                  Tensor dx = share * own;
-                  if (!include_self) dx = dx.masked_fill(hit, Scalar(0));
-                  return {dx, share.gather(d, index) * at};
-                });
+  return record_op(op, y, {x, source}, {x, index, source, y, hit},
+                   [d, include_self](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     const Tensor x = ctx.saved(0), index = ctx.saved(1), source = ctx.saved(2), y = ctx.saved(3);
+                     const Tensor hit = ctx.saved(4);
+                     const Tensor own = ((x == y) | hit.logical_not()).to(dy.dtype());
+                     const Tensor at = (source == y.gather(d, index)).to(dy.dtype());
+                     const Tensor share = dy / own.scatter_add(d, index, at);
+                     Tensor dx = share * own;
+                     if (!include_self) dx = dx.masked_fill(hit, Scalar(0));
+                     return {dx, share.gather(d, index) * at};
+                   });
 }
 }  // namespace
 Tensor detail::reduce_by_index(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source,
                                ScatterReduction how, bool include_self) {
   if (index.numel() == 0)
-    return record(op, x.detach().clone(MemoryFormat::Contiguous), {x, source}, {},
-                  [how, sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                    const auto flat = [&](const Tensor& dx) {
-                      return how == ScatterReduction::prod
-                                 ? ctx.attach_zero_derivative(0, ctx.attach_zero_derivative(1, dx))
-                                 : dx;
-                    };
-                    return {flat(how == ScatterReduction::sum ? dy : dy.clone()),
-                            ctx.needs_grad(1) ? flat(zeros(sizes, dy.options())) : Tensor()};
-                  });
+    return record_op(op, x.detach().clone(MemoryFormat::Contiguous), {x, source}, {},
+                     [how, sizes = Shape(source.sizes())](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                       const auto flat = [&](const Tensor& dx) {
+                         return how == ScatterReduction::prod
+                                    ? ctx.attach_zero_derivative(0, ctx.attach_zero_derivative(1, dx))
+                                    : dx;
+                       };
+                       return {flat(how == ScatterReduction::sum ? dy : dy.clone()),
+                               ctx.needs_grad(1) ? flat(zeros(sizes, dy.options())) : Tensor()};
+                     });
   if (x.dim() == 0)
     return reduce_by_index(op, x.reshape({1}), 0, index.reshape({-1}), source.reshape({-1}), how, include_self)
         .reshape({});
@@ -119,10 +119,10 @@ Tensor detail::reduce_by_index(const char* op, const Tensor& x, int64_t d, const
     case ScatterReduction::mean: return scatter_mean(x, d, index, from, include_self, hit);
     case ScatterReduction::prod: {
       const Tensor own = attach_inputs_to_backward(x, from), parts = attach_inputs_to_backward(from, x);
-      const Tensor product = scan_segments(x, d, index, parts, [](const Tensor& a, const Tensor& b) { return a * b; });
+      const Tensor product = segmented_scan(x, d, index, parts, [](const Tensor& a, const Tensor& b) { return a * b; });
       return where(hit, include_self ? own * product : product, own);
     }
-    default: return scatter_extreme(op, x, d, index, from, how == ScatterReduction::amax, include_self, hit);
+    default: return scatter_amax_amin(op, x, d, index, from, how == ScatterReduction::amax, include_self, hit);
   }
 }
 

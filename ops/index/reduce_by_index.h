@@ -9,7 +9,7 @@ namespace tandem::detail {
 enum class ScatterReduction { sum, prod, mean, amax, amin };
 /// Returns the reduction named `name`. "sum" is accepted only if with_sum. @throws Error that names op for any other
 /// name
-ScatterReduction parse_reduce(const char* op, const std::string& name, bool with_sum);
+ScatterReduction parse_scatter_reduction(const char* op, const std::string& name, bool with_sum);
 /// Checks the sizes, dtypes and devices of the operands as scatter_add would. @throws Error that names op
 void check_reduce_index(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source);
 /// Reduces the elements of source into x along dimension d. index may be smaller than x and source, as in gather and

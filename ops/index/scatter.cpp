@@ -36,21 +36,21 @@ Tensor Tensor::scatter_add(int64_t dim, const Tensor& index, const Tensor& sourc
   dim = wrap_dim("scatter_add", dim, this->dim());
   const Tensor positions = check_gather_index("scatter_add", *this, dim, index);
   const Tensor part = narrow_source_to_index("scatter_add", *this, positions, source);
-  return record("scatter_add", scatter_copy("scatter_add", *this, dim, positions, part, true), {*this, part},
-                {positions}, [dim](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {dy, ctx.needs_grad(1) ? dy.gather(dim, ctx.saved(0)) : Tensor()};
-                });
+  return record_op("scatter_add", scatter_copy("scatter_add", *this, dim, positions, part, true), {*this, part},
+                   {positions}, [dim](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     return {dy, ctx.needs_grad(1) ? dy.gather(dim, ctx.saved(0)) : Tensor()};
+                   });
 }
 Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& source) const {
   dim = wrap_dim("scatter", dim, this->dim());
   const Tensor positions = check_gather_index("scatter", *this, dim, index);
   const Tensor part = narrow_source_to_index("scatter", *this, positions, source);
-  return record("scatter", scatter_copy("scatter", *this, dim, positions, part, false), {*this, part}, {positions},
-                [dim](const Context& ctx, const Tensor& dy) -> Grads {
-                  const Tensor index = ctx.saved(0);
-                  return {ctx.needs_grad(0) ? dy.scatter(dim, index, zeros(index.sizes(), dy.options())) : Tensor(),
-                          ctx.needs_grad(1) ? dy.gather(dim, index) : Tensor()};
-                });
+  return record_op("scatter", scatter_copy("scatter", *this, dim, positions, part, false), {*this, part}, {positions},
+                   [dim](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     const Tensor index = ctx.saved(0);
+                     return {ctx.needs_grad(0) ? dy.scatter(dim, index, zeros(index.sizes(), dy.options())) : Tensor(),
+                             ctx.needs_grad(1) ? dy.gather(dim, index) : Tensor()};
+                   });
 }
 
 /// In-place version of scatter and scatter_add.

@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(none, scatter_reduce);
 
 Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
                               Flag include_self) const {
-  const ScatterReduction how = parse_reduce("scatter_reduce", reduce, /*with_sum=*/true);
+  const ScatterReduction how = parse_scatter_reduction("scatter_reduce", reduce, /*with_sum=*/true);
   const int64_t d = wrap_dim("scatter_reduce", dim, this->dim());
   // An index without elements may have any dtype, as in scatter.
   const bool reaches_nothing = index.numel() == 0 && index.device() == device();

@@ -7,11 +7,11 @@ namespace tandem::detail {
 /// An optional list of dimensions.
 struct OptionalDims {
   OptionalDims(std::nullopt_t = std::nullopt) {}
-  OptionalDims(int64_t dim) : given(true), dims{dim} {}
-  OptionalDims(IntArrayRef list) : given(true), dims(list) {}
-  OptionalDims(const std::vector<int64_t>& list) : given(true), dims(list) {}
-  OptionalDims(std::initializer_list<int64_t> list) : given(true), dims(list) {}
-  bool given = false;
+  OptionalDims(int64_t dim) : has_value(true), dims{dim} {}
+  OptionalDims(IntArrayRef list) : has_value(true), dims(list) {}
+  OptionalDims(const std::vector<int64_t>& list) : has_value(true), dims(list) {}
+  OptionalDims(std::initializer_list<int64_t> list) : has_value(true), dims(list) {}
+  bool has_value = false;
   Shape dims;
 };
 using ThreeTensors = std::tuple<Tensor, Tensor, Tensor>;

@@ -16,24 +16,26 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& a, bool upper, bool 
   Tensor columns = to_column_major(kName, a), info = core::empty({columns.size(0)}, kInt32, columns.device());
   TANDEM_DISPATCH_HOST(columns.device(), cholesky, columns, upper, info);
   if (check_errors)
-    check_info("linalg_cholesky", info,
-               "The factorization could not be completed because the input is not positive-definite (the leading minor "
-               "of order ",
-               " is not positive-definite)");
+    check_lapack_info(
+        "linalg_cholesky", info,
+        "The factorization could not be completed because the input is not positive-definite (the leading minor "
+        "of order ",
+        " is not positive-definite)");
   Tensor y;
   {
     const NoGradGuard guard;
-    const Tensor whole = from_column_major(columns, leading_sizes(a), a.device());
+    const Tensor whole = from_column_major(columns, batch_sizes(a), a.device());
     y = upper ? whole.triu() : whole.tril();
   }
-  return record(kName, std::tuple(y, from_host(info, leading_sizes(a), a.device())), {a}, {y},
-                [upper](const Context& ctx, const Grads& dy) -> Grads {
-                  const Tensor L = upper ? ctx.saved(0).mT() : ctx.saved(0), dL = upper ? dy[0].mT() : dy[0];
-                  const Tensor inner = L.mT().matmul(dL).tril();
-                  const Tensor both = inner + inner.tril(-1).mT();  // equals 2 L^T da L, where da is the gradient of a
-                  const Tensor left = linalg_solve_triangular(L.mT(), both * 0.5, /*upper=*/true);
-                  return {linalg_solve_triangular(L, left, /*upper=*/false, /*left=*/false)};
-                });
+  return record_op(kName, std::tuple(y, copy_from_host(info, batch_sizes(a), a.device())), {a}, {y},
+                   [upper](const BackwardContext& ctx, const Grads& dy) -> Grads {
+                     const Tensor L = upper ? ctx.saved(0).mT() : ctx.saved(0), dL = upper ? dy[0].mT() : dy[0];
+                     const Tensor inner = L.mT().matmul(dL).tril();
+                     const Tensor both =
+                         inner + inner.tril(-1).mT();  // equals 2 L^T da L, where da is the gradient of a
+                     const Tensor left = linalg_solve_triangular(L.mT(), both * 0.5, /*upper=*/true);
+                     return {linalg_solve_triangular(L, left, /*upper=*/false, /*left=*/false)};
+                   });
 }
 Tensor linalg_cholesky(const Tensor& a, bool upper) {
   return std::get<0>(linalg_cholesky_ex(a, upper, /*check_errors=*/true));

@@ -30,7 +30,7 @@ template <class Ord> Tensor cond_by_inverse(const Tensor& a, const Ord& p) {
 }  // namespace
 Tensor linalg_cond(const Tensor& a, const std::optional<Scalar>& p) {
   if (const Autocast cast{cast_policy::linalg_cond, a}) return linalg_cond(cast(a), p);
-  if (is_empty(a)) return zeros(leading_sizes(a), a.options());
+  if (is_empty(a)) return zeros(batch_sizes(a), a.options());
   check_matrices("linalg_cond", a);
   if (p && std::abs(p->to<double>()) != 2) return cond_by_inverse(a, *p);
   const Tensor s = linalg_svdvals(a);
@@ -39,7 +39,7 @@ Tensor linalg_cond(const Tensor& a, const std::optional<Scalar>& p) {
 }
 Tensor linalg_cond(const Tensor& a, std::string_view p) {
   if (const Autocast cast{cast_policy::linalg_cond, a}) return linalg_cond(cast(a), p);
-  return is_empty(a) ? zeros(leading_sizes(a), a.options()) : cond_by_inverse(a, p);
+  return is_empty(a) ? zeros(batch_sizes(a), a.options()) : cond_by_inverse(a, p);
 }
 
 }  // namespace tandem

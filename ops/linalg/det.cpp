@@ -20,12 +20,12 @@ Tensor permutation_sign(const Tensor& pivots, DType dtype) {
 }
 /// Returns the product over the last dimension, which is 1 if that dimension has size 0.
 Tensor prod_last_dim(const Tensor& x) {
-  return x.size(-1) == 0 ? ones(leading_sizes(x, 1), x.options()) : x.cumprod(-1).select(-1, -1);
+  return x.size(-1) == 0 ? ones(batch_sizes(x, 1), x.options()) : x.cumprod(-1).select(-1, -1);
 }
 /// Returns the derivative of a's cofactors in direction h, for any a. With a = U S V^T and B = U^T h V, the derivative
 /// is det(U) det(V) U M V^T. Off the diagonal, M_ij = -B_ji p_ij; on it, M_ii = sum over j != i of B_jj p_ij. p_ij is
 /// the product of all singular values but the i-th and the j-th.
-Tensor cofactors_along(const Tensor& a, const Tensor& h) {
+Tensor cofactors_derivative(const Tensor& a, const Tensor& h) {
   const auto [U, S, Vh] = linalg_svd(a);
   const Tensor one = eye(a.size(-1), a.options()),
                left_out = (one.unsqueeze(-2) + one.unsqueeze(-3)) != 0;  // at (i, j, k): true if k is i or j
@@ -37,7 +37,7 @@ Tensor cofactors_along(const Tensor& a, const Tensor& h) {
 }
 /// Returns the cofactors of a, which may be singular. Cofactors are polynomials of a's elements, so replacing zeros on
 /// U's diagonal by machine precision changes them only by rounding errors.
-Tensor cofactors(const Tensor& a) {
+Tensor compute_cofactors(const Tensor& a) {
   Tensor y;
   {
     const NoGradGuard guard;
@@ -49,8 +49,9 @@ Tensor cofactors(const Tensor& a) {
   }
   // The second derivative of a determinant is symmetric, so the gradient is the derivative of the cofactors in
   // direction dy.
-  return record("cofactors", y, {a}, {a},
-                [](const Context& ctx, const Tensor& dy) -> Grads { return {cofactors_along(ctx.saved(0), dy)}; });
+  return record_op("cofactors", y, {a}, {a}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+    return {cofactors_derivative(ctx.saved(0), dy)};
+  });
 }
 /// Returns whether any matrix is nearly singular: an element on the diagonal of its factor U is as small as rounding
 /// errors. For such matrices, solving with the LU factors gives wrong derivatives.
@@ -69,15 +70,15 @@ Tensor linalg_det(const Tensor& a) {
   {
     const NoGradGuard guard;
     const LuFactors f = factor_lu(kName, a);
-    y = from_host(prod_last_dim(f.lu.diagonal(0, -2, -1)) * permutation_sign(f.pivots, a.dtype()), leading_sizes(a),
-                  a.device());
+    y = copy_from_host(prod_last_dim(f.lu.diagonal(0, -2, -1)) * permutation_sign(f.pivots, a.dtype()), batch_sizes(a),
+                       a.device());
   }
-  return record(kName, y, {a}, {a, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op(kName, y, {a}, {a, y}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor a = ctx.saved(0);
     // the determinant of a 1x1 matrix is its element
     if (a.size(-1) <= 1) return {dy.unsqueeze(-1).unsqueeze(-1).expand(a.sizes())};
     if (a.numel() == 0) return {zeros_like(a)};
-    if (!is_grad_enabled() || any_nearly_singular(a)) return {dy.unsqueeze(-1).unsqueeze(-1) * cofactors(a)};
+    if (!is_grad_enabled() || any_nearly_singular(a)) return {dy.unsqueeze(-1).unsqueeze(-1) * compute_cofactors(a)};
     return {linalg_solve(a.mT(), scaled_identity(dy * linalg_det(a), a.size(-1)))};
   });
 }
@@ -93,10 +94,10 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& a) {
     const NoGradGuard guard;
     const LuFactors f = factor_lu(kName, a);
     const Tensor d = f.lu.diagonal(0, -2, -1);
-    sign = from_host(prod_last_dim(d.sign()) * permutation_sign(f.pivots, a.dtype()), leading_sizes(a), a.device());
-    value = from_host(d.abs().log().sum(-1), leading_sizes(a), a.device());
+    sign = copy_from_host(prod_last_dim(d.sign()) * permutation_sign(f.pivots, a.dtype()), batch_sizes(a), a.device());
+    value = copy_from_host(d.abs().log().sum(-1), batch_sizes(a), a.device());
   }
-  return record(kName, std::tuple(sign, value), {a}, {a}, [](const Context& ctx, const Grads& dy) -> Grads {
+  return record_op(kName, std::tuple(sign, value), {a}, {a}, [](const BackwardContext& ctx, const Grads& dy) -> Grads {
     if (!dy[1].defined()) return {Tensor()};  // the gradient with respect to the sign is 0
     const Tensor a = ctx.saved(0);
     // If a is singular, the gradient is infinite or NaN. A second derivative does not exist then and throws, as in

@@ -10,7 +10,7 @@ namespace tandem::detail {
 void check_matrices(const char* op, const Tensor& x, const char* name) {
   TANDEM_CHECK(x.dim() >= 2, op, ": The input tensor ", name, " must have at least 2 dimensions, got ", x.sizes());
   TANDEM_CHECK(x.is_floating_point(), op, ": Expected a floating point or complex tensor as input. Got ", x.dtype());
-  TANDEM_CHECK(!is_half(x.dtype()), op, ": Low precision dtypes not supported. Got ", x.dtype(),
+  TANDEM_CHECK(!is_reduced_floating_point(x.dtype()), op, ": Low precision dtypes not supported. Got ", x.dtype(),
                "; accepted: float32 and float64");
 }
 void check_square(const char* op, const Tensor& x) {
@@ -26,24 +26,24 @@ Shape append_sizes(IntArrayRef sizes, std::initializer_list<int64_t> more) {
 Tensor to_column_major(const char* op, const Tensor& x) {
   if (!x.is_cpu()) check_not_recorded(op, "it is computed on the host, with copies to it and back");
   const NoGradGuard guard;
-  const Tensor host = x.detach().to(host_device_for(x));
+  const Tensor host = x.detach().to(get_host_device(x));
   const Tensor columns = core::transpose(host, -2, -1).clone(MemoryFormat::Contiguous);
-  return core::try_view(columns, {numel_of(leading_sizes(x)), x.size(-1), x.size(-2)});
+  return core::try_view(columns, {numel_of(batch_sizes(x)), x.size(-1), x.size(-2)});
 }
-Tensor from_host(const Tensor& y, IntArrayRef leading, Device device) {
+Tensor copy_from_host(const Tensor& y, IntArrayRef leading, Device device) {
   Shape sizes = leading;
   for (int64_t d = 1; d < y.dim(); ++d) sizes.push_back(y.size(d));
   return core::try_view(y, sizes).to(device);
 }
 Tensor from_column_major(const Tensor& columns, IntArrayRef leading, Device device) {
   const NoGradGuard guard;
-  return core::transpose(from_host(columns, leading, device), -2, -1);
+  return core::transpose(copy_from_host(columns, leading, device), -2, -1);
 }
 Tensor transpose_result(const Tensor& y) {
-  return record("transpose", core::transpose(y, -2, -1), {y}, {},
-                [](const Context&, const Tensor& dy) -> Grads { return {dy.transpose(-2, -1)}; });
+  return record_op("transpose", core::transpose(y, -2, -1), {y}, {},
+                   [](const BackwardContext&, const Tensor& dy) -> Grads { return {dy.transpose(-2, -1)}; });
 }
-void check_info(const char* op, const Tensor& info, const char* before, const char* after) {
+void check_lapack_info(const char* op, const Tensor& info, const char* before, const char* after) {
   check_not_recorded(op, "the host checks whether it succeeded");
   const Tensor host = contiguous_detached(info.cpu());
   const int32_t* const first = host.data<int32_t>();
@@ -65,12 +65,12 @@ LuFactors factor_lu(const char* op, const Tensor& a) {
 }
 
 std::pair<Tensor, Tensor> broadcast_batch_dims(const char* op, const Tensor& a, const Tensor& b) {
-  check_operands(op, a, b);
+  check_product_operands(op, a, b);
   check_matrices(op, a);
   check_matrices(op, b, "B");
-  const Shape leading = broadcast_shapes(op, leading_sizes(a), leading_sizes(b));
+  const Shape leading = broadcast_shapes(op, batch_sizes(a), batch_sizes(b));
   const auto widen = [&](const Tensor& x) {
-    return leading_sizes(x) == IntArrayRef(leading) ? x : x.expand(append_sizes(leading, {x.size(-2), x.size(-1)}));
+    return batch_sizes(x) == IntArrayRef(leading) ? x : x.expand(append_sizes(leading, {x.size(-2), x.size(-1)}));
   };
   return {widen(a), widen(b)};
 }

@@ -22,14 +22,14 @@ std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& a, bool check_errors) {
   }
   TANDEM_DISPATCH_HOST(columns.device(), lu_solve, f.lu, f.pivots, columns);
   if (check_errors)
-    check_info(kName, f.info, "The diagonal element ",
-               " is zero, the inversion could not be completed because the input matrix is singular");
-  const Tensor y = from_column_major(columns, leading_sizes(a), a.device());
-  return record(kName, std::tuple(y, from_host(f.info, leading_sizes(a), a.device())), {a}, {y},
-                [](const Context& ctx, const Grads& dy) -> Grads {
-                  const Tensor t = ctx.saved(0).mT();
-                  return {-t.matmul(dy[0]).matmul(t)};
-                });
+    check_lapack_info(kName, f.info, "The diagonal element ",
+                      " is zero, the inversion could not be completed because the input matrix is singular");
+  const Tensor y = from_column_major(columns, batch_sizes(a), a.device());
+  return record_op(kName, std::tuple(y, copy_from_host(f.info, batch_sizes(a), a.device())), {a}, {y},
+                   [](const BackwardContext& ctx, const Grads& dy) -> Grads {
+                     const Tensor t = ctx.saved(0).mT();
+                     return {-t.matmul(dy[0]).matmul(t)};
+                   });
 }
 Tensor linalg_inv(const Tensor& a) { return std::get<0>(linalg_inv_ex(a, /*check_errors=*/true)); }
 Tensor inverse(const Tensor& a) { return linalg_inv(a); }

@@ -11,17 +11,17 @@ TANDEM_CAST_POLICY(float32, linalg_lu, linalg_lu_factor, linalg_lu_factor_ex, li
 namespace {
 
 /// Returns the row order that the pivots describe: row i of P^T a is row order[i] of a.
-Tensor pivots_to_order(const Tensor& pivots, int64_t rows) {
+Tensor compute_row_permutation(const Tensor& pivots, int64_t rows) {
   const NoGradGuard guard;
-  const Tensor host = contiguous_detached(pivots.to(host_device_for(pivots)));
-  const Tensor flat = core::try_view(host, {numel_of(leading_sizes(pivots, 1)), pivots.size(-1)});
+  const Tensor host = contiguous_detached(pivots.to(get_host_device(pivots)));
+  const Tensor flat = core::try_view(host, {numel_of(batch_sizes(pivots, 1)), pivots.size(-1)});
   Tensor order = core::empty({flat.size(0), rows}, kInt64, flat.device());
-  TANDEM_DISPATCH_HOST(flat.device(), row_order, flat, order);
-  return from_host(order, leading_sizes(pivots, 1), pivots.device());
+  TANDEM_DISPATCH_HOST(flat.device(), pivots_to_permutation, flat, order);
+  return copy_from_host(order, batch_sizes(pivots, 1), pivots.device());
 }
 /// Returns the permutation matrix P (..., m, m): column i has its 1 in row order[i].
-Tensor pivots_to_matrix(const Tensor& pivots, int64_t rows, DType dtype) {
-  const Tensor order = pivots_to_order(pivots, rows);
+Tensor pivots_to_permutation_matrix(const Tensor& pivots, int64_t rows, DType dtype) {
+  const Tensor order = compute_row_permutation(pivots, rows);
   const Tensor positions = arange(rows, TensorOptions(kInt64).device(order.device()));
   return (order.unsqueeze(-2) == positions.unsqueeze(-1)).to(dtype);
 }
@@ -61,20 +61,21 @@ ThreeTensors linalg_lu_factor_ex(const Tensor& a, bool pivot, bool check_errors)
   check_matrices(kName, a);
   TANDEM_CHECK(pivot, kName, ": LU without pivoting is not implemented; pass pivot = true");
   const LuFactors f = factor_lu(kName, a);
-  const IntArrayRef leading = leading_sizes(a);
-  const Tensor lu = from_column_major(f.lu, leading, a.device()), pivots = from_host(f.pivots, leading, a.device());
-  const Tensor info = from_host(f.info, leading, a.device());
+  const IntArrayRef leading = batch_sizes(a);
+  const Tensor lu = from_column_major(f.lu, leading, a.device()),
+               pivots = copy_from_host(f.pivots, leading, a.device());
+  const Tensor info = copy_from_host(f.info, leading, a.device());
   if (check_errors)
-    check_info(kName, f.info, "Diagonal element ",
-               " of U is zero and using it on lu_solve would result in a division by zero");
-  return record(kName, std::tuple(lu, pivots, info), {a}, {lu, pivots},
-                [](const Context& ctx, const Grads& dy) -> Grads {
-                  const Tensor lu = ctx.saved(0), p = pivots_to_matrix(ctx.saved(1), lu.size(-2), lu.dtype());
-                  const int64_t k = std::min(lu.size(-2), lu.size(-1));
-                  const Tensor inner = lu_backward(unpack_lower(lu), unpack_upper(lu), dy[0].narrow(-1, 0, k).tril(-1),
-                                                   dy[0].narrow(-2, 0, k).triu());
-                  return {p.matmul(inner)};
-                });
+    check_lapack_info(kName, f.info, "Diagonal element ",
+                      " of U is zero and using it on lu_solve would result in a division by zero");
+  return record_op(
+      kName, std::tuple(lu, pivots, info), {a}, {lu, pivots}, [](const BackwardContext& ctx, const Grads& dy) -> Grads {
+        const Tensor lu = ctx.saved(0), p = pivots_to_permutation_matrix(ctx.saved(1), lu.size(-2), lu.dtype());
+        const int64_t k = std::min(lu.size(-2), lu.size(-1));
+        const Tensor inner = lu_backward(unpack_lower(lu), unpack_upper(lu), dy[0].narrow(-1, 0, k).tril(-1),
+                                         dy[0].narrow(-2, 0, k).triu());
+        return {p.matmul(inner)};
+      });
 }
 std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& a, bool pivot) {
   const auto [lu, pivots, info] = linalg_lu_factor_ex(a, pivot, /*check_errors=*/true);
@@ -84,7 +85,7 @@ ThreeTensors lu_unpack(const Tensor& LU, const Tensor& pivots, bool unpack_data,
   if (const Autocast cast{cast_policy::lu_unpack, LU}) return lu_unpack(cast(LU), pivots, unpack_data, unpack_pivots);
   check_matrices("lu_unpack", LU);
   if (unpack_pivots) {
-    const Shape expected = append_sizes(leading_sizes(LU), {std::min(LU.size(-2), LU.size(-1))});
+    const Shape expected = append_sizes(batch_sizes(LU), {std::min(LU.size(-2), LU.size(-1))});
     TANDEM_CHECK(pivots.dtype() == kInt32,
                  "lu_unpack: LU_pivots is expected to be a contiguous tensor of int32 dtype, got ", pivots.dtype());
     TANDEM_CHECK(pivots.device() == LU.device(),
@@ -94,7 +95,7 @@ ThreeTensors lu_unpack(const Tensor& LU, const Tensor& pivots, bool unpack_data,
                  " but got ", pivots.sizes(), " instead");
   }
   const auto none = [&] { return empty({0}, LU.options()); };
-  return {unpack_pivots ? pivots_to_matrix(pivots, LU.size(-2), LU.dtype()) : none(),
+  return {unpack_pivots ? pivots_to_permutation_matrix(pivots, LU.size(-2), LU.dtype()) : none(),
           unpack_data ? unpack_lower(LU) : none(), unpack_data ? unpack_upper(LU) : none()};
 }
 ThreeTensors linalg_lu(const Tensor& a, bool pivot) {

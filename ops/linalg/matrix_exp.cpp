@@ -11,7 +11,7 @@ namespace {
 /// Returns the Taylor polynomial of degree 19, sum of x^i / i!, which is exact in double for norms up to 1.09. It is
 /// evaluated as five cubic polynomials combined by powers of x^4 (Paterson and Stockmeyer 1973), with seven products
 /// instead of 18.
-Tensor taylor(const Tensor& x) {
+Tensor evaluate_taylor_polynomial(const Tensor& x) {
   const Tensor x2 = x.matmul(x), x3 = x2.matmul(x), x4 = x2.matmul(x2);
   const Tensor one = eye(x.size(-1), x.options());
   double factorial[20] = {1};
@@ -24,14 +24,14 @@ Tensor taylor(const Tensor& x) {
   return y;
 }
 /// Returns e^a without a graph. Each matrix is halved until its norm is small, and the result is squared as often.
-Tensor exponential(const char* op, const Tensor& a) {
+Tensor compute_matrix_exp(const char* op, const Tensor& a) {
   const Tensor norms = a.abs().sum({-2}).amax({-1});
   // Number of halvings per matrix; 0 if the norm is small or not finite.
   const Tensor wanted = (norms / 1.09).log2().ceil();
   const Tensor halvings = where((wanted > 0) & wanted.isfinite(), wanted, Scalar(0)).unsqueeze(-1).unsqueeze(-1);
   check_not_recorded(op, "its number of products depends on the norm of the matrix");
   const auto most = static_cast<int>(halvings.max().item<double>());
-  Tensor y = taylor(a * full({}, 0.5, a.options()).pow(halvings));
+  Tensor y = evaluate_taylor_polynomial(a * full({}, 0.5, a.options()).pow(halvings));
   for (int i = 0; i < most; ++i) y = where(halvings > i, y.matmul(y), y);
   return y;
 }
@@ -43,9 +43,9 @@ Tensor linalg_matrix_exp(const Tensor& a) {
   Tensor y;
   {
     const NoGradGuard guard;
-    y = a.numel() == 0 ? empty_like(a) : exponential(kName, a.detach());
+    y = a.numel() == 0 ? empty_like(a) : compute_matrix_exp(kName, a.detach());
   }
-  return record(kName, y, {a}, {a}, [](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op(kName, y, {a}, {a}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     // The derivative is the upper right block of e^[[a^T, dy], [0, a^T]] (Najfeld and Havel 1995).
     const Tensor t = ctx.saved(0).mT();
     const int64_t n = t.size(-1);

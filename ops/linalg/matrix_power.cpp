@@ -14,8 +14,9 @@ Tensor linalg_matrix_power(const Tensor& a, int64_t n) {
   TANDEM_CHECK(a.size(-1) == a.size(-2), "linalg_matrix_power: A must be batches of square matrices, but they are ",
                a.size(-2), " by ", a.size(-1), " matrices");
   if (n == 0)
-    return record("linalg_matrix_power", eye(a.size(-1), a.options()).expand(a.sizes()).clone(MemoryFormat::Contiguous),
-                  {a}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
+    return record_op("linalg_matrix_power",
+                     eye(a.size(-1), a.options()).expand(a.sizes()).clone(MemoryFormat::Contiguous), {a}, {},
+                     [](const BackwardContext&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
   Tensor square = n < 0 ? linalg_inv(a) : a, y;
   // Binary exponentiation, from the lowest bit of |n|.
   for (uint64_t rest = n < 0 ? -static_cast<uint64_t>(n) : static_cast<uint64_t>(n); rest; rest >>= 1) {

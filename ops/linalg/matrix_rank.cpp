@@ -18,7 +18,7 @@ Tensor rank_of_matrix(const Tensor& a, const Tolerances& tolerances, bool hermit
   static constexpr const char* kName = "linalg_matrix_rank";
   hermitian ? check_square(kName, a) : check_matrices(kName, a);
   const NoGradGuard guard;
-  if (std::min(a.size(-1), a.size(-2)) == 0) return zeros(leading_sizes(a), a.options().dtype(kInt64));
+  if (std::min(a.size(-1), a.size(-2)) == 0) return zeros(batch_sizes(a), a.options().dtype(kInt64));
   const Tensor values = hermitian ? linalg_eigvalsh(a.detach()).abs() : linalg_svdvals(a.detach());
   return exceeds_tolerance(kName, a, values, tolerances).to(kInt64).sum(-1);
 }

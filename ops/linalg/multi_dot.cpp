@@ -11,13 +11,14 @@ TANDEM_CAST_POLICY(lower, chain_matmul, linalg_multi_dot);
 namespace {
 /// Returns the product of the matrices from index `first` to `last`. It is split after index cuts[first][last], which
 /// takes the fewest multiplications.
-Tensor multiply_chain(const std::vector<Tensor>& matrices, const std::vector<std::vector<size_t>>& cuts, size_t first,
-                      size_t last) {
+Tensor matrix_chain_multiplication(const std::vector<Tensor>& matrices, const std::vector<std::vector<size_t>>& cuts,
+                                   size_t first, size_t last) {
   if (first == last) return matrices[first];
   const size_t cut = cuts[first][last];
-  return multiply_chain(matrices, cuts, first, cut).mm(multiply_chain(matrices, cuts, cut + 1, last));
+  return matrix_chain_multiplication(matrices, cuts, first, cut)
+      .mm(matrix_chain_multiplication(matrices, cuts, cut + 1, last));
 }
-Tensor multiply_all(const char* op, const std::vector<Tensor>& matrices) {
+Tensor multi_dot_impl(const char* op, const std::vector<Tensor>& matrices) {
   const size_t n = matrices.size();
   for (size_t i = 0; i < n; ++i) {
     TANDEM_CHECK(matrices[i].dim() == 2, op, "(): tensor ", i, " must be 2D but got ", matrices[i].dim(), "D");
@@ -41,13 +42,13 @@ Tensor multiply_all(const char* op, const std::vector<Tensor>& matrices) {
       }
     }
   }
-  return multiply_chain(matrices, cuts, 0, n - 1);
+  return matrix_chain_multiplication(matrices, cuts, 0, n - 1);
 }
 }  // namespace
 Tensor chain_matmul(TensorList matrices) {
   if (const Autocast cast{cast_policy::chain_matmul, matrices}) return chain_matmul(cast(matrices));
   TANDEM_CHECK(!matrices.empty(), "chain_matmul(): Expected one or more matrices");
-  return multiply_all("chain_matmul", matrices.vec());
+  return multi_dot_impl("chain_matmul", matrices.vec());
 }
 Tensor linalg_multi_dot(TensorList tensors) {
   if (const Autocast cast{cast_policy::linalg_multi_dot, tensors}) return linalg_multi_dot(cast(tensors));
@@ -56,7 +57,7 @@ Tensor linalg_multi_dot(TensorList tensors) {
   const bool row = matrices.front().dim() == 1, column = matrices.back().dim() == 1;
   if (row) matrices.front() = matrices.front().unsqueeze(0);
   if (column) matrices.back() = matrices.back().unsqueeze(1);
-  const Tensor y = multiply_all("linalg_multi_dot", matrices);
+  const Tensor y = multi_dot_impl("linalg_multi_dot", matrices);
   Shape out;
   if (!row) out.push_back(y.size(0));
   if (!column) out.push_back(y.size(1));

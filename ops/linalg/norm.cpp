@@ -75,18 +75,18 @@ namespace {
 template <class Ord>
 Tensor norm_by_order(const Tensor& x, const Ord& ord, const OptionalDims& dim, Flag keepdim,
                      std::optional<DType> dtype) {
-  const int64_t count = dim.given ? static_cast<int64_t>(dim.dims.size()) : x.dim();
-  TANDEM_CHECK(!dim.given || count == 1 || count == 2,
+  const int64_t count = dim.has_value ? static_cast<int64_t>(dim.dims.size()) : x.dim();
+  TANDEM_CHECK(!dim.has_value || count == 1 || count == 2,
                "linalg_norm: If dim is specified, it must be of length 1 or 2. Got ", IntArrayRef(dim.dims));
   TANDEM_CHECK(count == 1 || count == 2,
                "linalg_norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ", x.dim(), "D");
   if constexpr (std::is_same_v<Ord, Scalar>) {
-    if (count == 1) return linalg_vector_norm(x, ord, dim.given ? dim : OptionalDims(0), keepdim, dtype);
+    if (count == 1) return linalg_vector_norm(x, ord, dim.has_value ? dim : OptionalDims(0), keepdim, dtype);
   } else {
     TANDEM_CHECK(count == 2, "linalg_norm: The input tensor A must have at least 2 dimensions for ord \"", ord,
                  "\", got ", x.sizes(), " and ", count, " dimension to reduce");
   }
-  return linalg_matrix_norm(x, ord, dim.given ? IntArrayRef(dim.dims) : IntArrayRef{0, 1}, keepdim, dtype);
+  return linalg_matrix_norm(x, ord, dim.has_value ? IntArrayRef(dim.dims) : IntArrayRef{0, 1}, keepdim, dtype);
 }
 }  // namespace
 Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord, OptionalDims dim, Flag keepdim,
@@ -109,7 +109,8 @@ Tensor frobenius_norm(const Tensor& x, IntArrayRef dim, Flag keepdim) {
 }
 
 Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Tensor& wide_y) {
-  if (p == 2 && is_half(x.dtype())) {  // only dy and y are converted to float32, not x, which is larger
+  if (p == 2 &&
+      is_reduced_floating_point(x.dtype())) {  // only dy and y are converted to float32, not x, which is larger
     const Tensor flat = wide_y == 0, scaled_grad = wide_dy / tandem::where(flat, Scalar(1), wide_y);
     return x * scaled_grad.masked_fill(flat, 0).to(x.dtype());
   }
@@ -134,12 +135,12 @@ namespace {
 /// Returns (sum |x|^p)^(1/p) without a graph. |x| is divided by its largest element first, or by its smallest if p < 0.
 Tensor norm_by_powers(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
   const ReducedDims r("norm", x, dims);
-  if (r.reduced_size == 0) return r.restore(r.allocate_output(kFloat64).zero_(), keepdim);
+  if (r.reduced_size == 0) return r.restore_result_shape(r.allocate_output(kFloat64).zero_(), keepdim);
   const Tensor size = r.x.abs();
   Tensor scale = p > 0 ? size.amax(1) : size.amin(1), flat = r.allocate_output(kFloat64);
   scale = tandem::where(scale.isfinite() & (scale != 0), scale, Scalar(1)).to(detail::accumulate_type(x.dtype()));
   TANDEM_DISPATCH(x.device(), sum_of_powers, r.x, scale, p, flat);
-  return r.restore(flat.pow(1 / p) * scale, keepdim);
+  return r.restore_result_shape(flat.pow(1 / p) * scale, keepdim);
 }
 /// Returns the norm without a graph. For a half type the result may be float32.
 Tensor compute_norm(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
@@ -149,7 +150,7 @@ Tensor compute_norm(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
   if (std::isinf(p)) return p > 0 ? x.abs().amax(dims, keepdim) : x.abs().amin(dims, keepdim);
   if (p != 2) return norm_by_powers(x, p, dims, keepdim);
   const ReducedDims r("norm", x, dims);
-  return r.restore(sum_of_squares(r, /*about_mean=*/false).sqrt(), keepdim);
+  return r.restore_result_shape(sum_of_squares(r, /*about_mean=*/false).sqrt(), keepdim);
 }
 }  // namespace
 Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
@@ -158,28 +159,28 @@ Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
   const OpSpan span("norm");
   TANDEM_CHECK_AS(NotImplementedError, is_floating_point(),
                   "norm: Expected a floating point or complex tensor as input. Got ", dtype());
-  const unsigned mask = dim_mask("norm", dims, dim());
-  const Shape kept = kept_sizes(sizes(), mask);
-  TANDEM_CHECK(reduced_count(sizes(), mask) > 0 || (p >= 0 && !std::isinf(p)), "norm cannot compute the ", p,
+  const unsigned mask = make_dim_mask("norm", dims, dim());
+  const Shape keepdim_sizes = get_keepdim_sizes(sizes(), mask);
+  TANDEM_CHECK(num_reduced_elements(sizes(), mask) > 0 || (p >= 0 && !std::isinf(p)), "norm cannot compute the ", p,
                " norm on an empty tensor because the operation does not have an identity, got ", sizes(), " and dims ",
                dims);
   const Tensor y = compute_norm(*this, p, dims, keepdim).to(detail::accumulate_type(dtype()));
-  return record(
-             "norm", y, {*this}, {*this, y},
-             [p, kept](const Context& ctx, const Tensor& dy) -> Grads {
-               if (p == 0) return {Tensor()};
-               return {norm_backward(p, reshape_to_kept(dy, kept), ctx.saved(0), reshape_to_kept(ctx.saved(1), kept))};
-             })
+  return record_op("norm", y, {*this}, {*this, y},
+                   [p, keepdim_sizes](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     if (p == 0) return {Tensor()};
+                     return {norm_backward(p, reshape_to_keepdim(dy, keepdim_sizes), ctx.saved(0),
+                                           reshape_to_keepdim(ctx.saved(1), keepdim_sizes))};
+                   })
       .to(dtype());
 }
 
 Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
   if (const Autocast cast{cast_policy::renorm, *this}) return cast(*this).renorm(p, dim, maxnorm);
-  check_accepted_dtype("renorm", Accepts::real, dtype());
+  check_accepted_dtype("renorm", AcceptedDtypes::real, dtype());
   TANDEM_CHECK(this->dim() >= 2, "renorm: input needs at least 2 dimensions, got ", this->dim(), " dimensions");
   TANDEM_CHECK(p.to_double() > 0, "renorm: non-positive-norm not supported, got p ", p);
   TANDEM_CHECK(maxnorm.to_double() >= 0, "renorm: expected maxnorm to be >= 0 but got ", maxnorm);
-  if (is_half(dtype())) return to(kFloat32).renorm(p, dim, maxnorm).to(dtype());
+  if (is_reduced_floating_point(dtype())) return to(kFloat32).renorm(p, dim, maxnorm).to(dtype());
   const int64_t d = wrap_dim("renorm", dim, this->dim());
   std::vector<int64_t> others;
   for (int64_t k = 0; k < this->dim(); ++k)
@@ -201,10 +202,10 @@ Tensor& Tensor::renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) con
 
 Tensor norm_except_dim(const Tensor& v, int64_t p, int64_t dim) {
   if (dim == -1) return v.norm(static_cast<double>(p));
-  const int64_t kept = wrap_dim("norm_except_dim", dim, v.dim());
+  const int64_t keepdim_sizes = wrap_dim("norm_except_dim", dim, v.dim());
   Shape others;
   for (int64_t d = 0; d < v.dim(); ++d)
-    if (d != kept) others.push_back(d);
+    if (d != keepdim_sizes) others.push_back(d);
   return others.empty() ? v.abs() : v.norm(static_cast<double>(p), others, /*keepdim=*/true);
 }
 

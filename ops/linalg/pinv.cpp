@@ -27,7 +27,7 @@ static Tensor pseudoinverse(const char* op, const Tensor& a, const Tolerances& t
   {
     const NoGradGuard guard;
     if (a.numel() == 0) {
-      p = zeros(append_sizes(leading_sizes(a), {a.size(-1), a.size(-2)}), a.options());
+      p = zeros(append_sizes(batch_sizes(a), {a.size(-1), a.size(-2)}), a.options());
     } else if (hermitian) {
       const auto [w, v] = linalg_eigh(a);
       const Tensor inverted = where(exceeds_tolerance(op, a, w.abs(), tolerances), w.reciprocal(), Scalar(0));
@@ -38,7 +38,7 @@ static Tensor pseudoinverse(const char* op, const Tensor& a, const Tolerances& t
       p = (Vh.mT() * inverted.unsqueeze(-2)).matmul(U.mT());
     }
   }
-  return record("linalg_pinv", p, {a}, {a, p}, [](const Context& ctx, const Tensor& dp) -> Grads {
+  return record_op("linalg_pinv", p, {a}, {a, p}, [](const BackwardContext& ctx, const Tensor& dp) -> Grads {
     return {pinv_backward(dp, ctx.saved(1), ctx.saved(0))};
   });
 }

@@ -11,11 +11,11 @@ TANDEM_CAST_POLICY(float32, geqrf, linalg_householder_product, linalg_qr, orgqr,
 namespace {
 
 /// Householder reflectors (a) and their scale factors (tau), as geqrf returns them: on the host, column-major.
-struct Reflectors {
+struct HouseholderReflectors {
   Tensor a, tau;
 };
-Reflectors factor_qr(const char* op, const Tensor& x) {
-  Reflectors r;
+HouseholderReflectors factor_qr(const char* op, const Tensor& x) {
+  HouseholderReflectors r;
   r.a = to_column_major(op, x);
   r.tau = core::empty({r.a.size(0), std::min(r.a.size(1), r.a.size(2))}, r.a.dtype(), r.a.device());
   TANDEM_DISPATCH_HOST(r.a.device(), geqrf, r.a, r.tau);
@@ -49,44 +49,45 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& a, std::string_view mode) {
   TANDEM_CHECK(mode == "reduced" || mode == "complete" || mode == "r", kName, ": qr received unrecognized mode '", mode,
                "' but expected one of 'reduced' (default), 'r', or 'complete'");
   const bool complete = mode == "complete", only_r = mode == "r";
-  const Reflectors f = factor_qr(kName, a);
+  const HouseholderReflectors f = factor_qr(kName, a);
   const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n), columns = complete ? m : k;
   Tensor Q, R;
   {
     const NoGradGuard guard;
-    R = from_column_major(f.a, leading_sizes(a), a.device()).narrow(-2, 0, columns).triu();
+    R = from_column_major(f.a, batch_sizes(a), a.device()).narrow(-2, 0, columns).triu();
     if (only_r) {
       Q = core::empty({0}, a.dtype(), a.device());
     } else {
       Tensor q = zeros({f.a.size(0), columns, m}, f.a.options());
       q.narrow(1, 0, k).copy_(f.a.narrow(1, 0, k));
       TANDEM_DISPATCH_HOST(q.device(), orgqr, q, f.tau);
-      Q = from_column_major(q, leading_sizes(a), a.device());
+      Q = from_column_major(q, batch_sizes(a), a.device());
     }
   }
   const bool too_tall = complete && m > n;
-  return record(kName, std::tuple(Q, R), {a}, {Q, R}, [only_r, too_tall](const Context& ctx, const Grads& dy) -> Grads {
-    TANDEM_CHECK(!only_r,
-                 "The derivative of linalg_qr depends on Q, which is not computed when mode='r'. Please use "
-                 "mode='reduced' if you are going to differentiate through it");
-    TANDEM_CHECK(
-        !too_tall, kName,
-        ": The QR decomposition is not differentiable when mode='complete' and nrows > ncols; use mode='reduced'");
-    return {qr_backward(ctx.saved(0), ctx.saved(1), dy[0], dy[1])};
-  });
+  return record_op(
+      kName, std::tuple(Q, R), {a}, {Q, R}, [only_r, too_tall](const BackwardContext& ctx, const Grads& dy) -> Grads {
+        TANDEM_CHECK(!only_r,
+                     "The derivative of linalg_qr depends on Q, which is not computed when mode='r'. Please use "
+                     "mode='reduced' if you are going to differentiate through it");
+        TANDEM_CHECK(
+            !too_tall, kName,
+            ": The QR decomposition is not differentiable when mode='complete' and nrows > ncols; use mode='reduced'");
+        return {qr_backward(ctx.saved(0), ctx.saved(1), dy[0], dy[1])};
+      });
 }
 
 std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
   if (const Autocast cast{cast_policy::geqrf, a}) return geqrf(cast(a));
   check_matrices("geqrf", a);
-  const Reflectors f = factor_qr("geqrf", a);
-  const IntArrayRef leading = leading_sizes(a);
-  return record("geqrf", std::tuple(from_column_major(f.a, leading, a.device()), from_host(f.tau, leading, a.device())),
-                {a}, {}, [](const Context&, const Grads&) -> Grads {
-                  TANDEM_CHECK_AS(NotImplementedError, false,
-                                  "the derivative for 'geqrf' is not implemented; use linalg_qr");
-                  return {};
-                });
+  const HouseholderReflectors f = factor_qr("geqrf", a);
+  const IntArrayRef leading = batch_sizes(a);
+  return record_op(
+      "geqrf", std::tuple(from_column_major(f.a, leading, a.device()), copy_from_host(f.tau, leading, a.device())), {a},
+      {}, [](const BackwardContext&, const Grads&) -> Grads {
+        TANDEM_CHECK_AS(NotImplementedError, false, "the derivative for 'geqrf' is not implemented; use linalg_qr");
+        return {};
+      });
 }
 std::tuple<Tensor, Tensor> Tensor::geqrf() const { return tandem::geqrf(*this); }
 
@@ -105,8 +106,8 @@ Tensor apply_reflectors(const Tensor& x, const Tensor& tau, Tensor c, bool trans
 }
 void check_reflectors(const char* op, const Tensor& x, const Tensor& tau) {
   check_matrices(op, x);
-  check_operands(op, x, tau);
-  TANDEM_CHECK(tau.dim() == x.dim() - 1 && leading_sizes(tau, 1) == leading_sizes(x), op,
+  check_product_operands(op, x, tau);
+  TANDEM_CHECK(tau.dim() == x.dim() - 1 && batch_sizes(tau, 1) == batch_sizes(x), op,
                ": Expected batch dimensions of tau to be equal to input.shape[:-2], but got ", tau.sizes(), " for ",
                x.sizes());
   TANDEM_CHECK(tau.size(-1) <= x.size(-1), op, ": input.shape[-1] must be greater than or equal to tau.shape[-1], got ",
@@ -115,9 +116,9 @@ void check_reflectors(const char* op, const Tensor& x, const Tensor& tau) {
                x.sizes());
 }
 /// Returns tau as a contiguous tensor (batch, k) on the host.
-Tensor host_factors(const Tensor& tau) {
-  const Tensor host = contiguous_detached(tau.detach().to(host_device_for(tau)));
-  return core::try_view(host, {numel_of(leading_sizes(tau, 1)), tau.size(-1)});
+Tensor copy_tau_to_host(const Tensor& tau) {
+  const Tensor host = contiguous_detached(tau.detach().to(get_host_device(tau)));
+  return core::try_view(host, {numel_of(batch_sizes(tau, 1)), tau.size(-1)});
 }
 }  // namespace
 Tensor linalg_householder_product(const Tensor& x, const Tensor& tau) {
@@ -130,9 +131,9 @@ Tensor linalg_householder_product(const Tensor& x, const Tensor& tau) {
     return apply_reflectors(x, tau, start.expand(x.sizes()), false);
   }
   Tensor q = to_column_major(kName, x);
-  const Tensor factors = host_factors(tau);
+  const Tensor factors = copy_tau_to_host(tau);
   TANDEM_DISPATCH_HOST(q.device(), orgqr, q, factors);
-  return from_column_major(q, leading_sizes(x), x.device());
+  return from_column_major(q, batch_sizes(x), x.device());
 }
 Tensor orgqr(const Tensor& x, const Tensor& tau) { return linalg_householder_product(x, tau); }
 Tensor Tensor::orgqr(const Tensor& tau) const { return linalg_householder_product(*this, tau); }
@@ -142,8 +143,8 @@ Tensor ormqr(const Tensor& x, const Tensor& tau, const Tensor& c, bool left, boo
   static constexpr const char* kName = "ormqr";
   check_reflectors(kName, x, tau);
   check_matrices(kName, c);
-  check_operands(kName, x, c);
-  TANDEM_CHECK(leading_sizes(x) == leading_sizes(c), kName,
+  check_product_operands(kName, x, c);
+  TANDEM_CHECK(batch_sizes(x) == batch_sizes(c), kName,
                ": Expected batch dimensions of other to be equal to input.shape[:-2], but got ", c.sizes(), " for ",
                x.sizes());
   TANDEM_CHECK(c.size(left ? -2 : -1) == x.size(-2), kName, ": other.shape[", left ? -2 : -1,
@@ -151,10 +152,10 @@ Tensor ormqr(const Tensor& x, const Tensor& tau, const Tensor& c, bool left, boo
   if (autograd::any_requires_grad({x, tau, c}))
     return left ? apply_reflectors(x, tau, c, transpose)
                 : transpose_result(apply_reflectors(x, tau, c.mT(), !transpose));
-  const Tensor a = to_column_major(kName, x.narrow(-1, 0, tau.size(-1))), factors = host_factors(tau);
+  const Tensor a = to_column_major(kName, x.narrow(-1, 0, tau.size(-1))), factors = copy_tau_to_host(tau);
   Tensor y = to_column_major(kName, c);
   TANDEM_DISPATCH_HOST(y.device(), ormqr, a, factors, left, transpose, y);
-  return from_column_major(y, leading_sizes(c), c.device());
+  return from_column_major(y, batch_sizes(c), c.device());
 }
 Tensor Tensor::ormqr(const Tensor& tau, const Tensor& other, bool left, bool transpose) const {
   return tandem::ormqr(*this, tau, other, left, transpose);

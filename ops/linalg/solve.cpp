@@ -14,17 +14,17 @@ std::tuple<Tensor, Tensor> solve_matrices(const Tensor& a, const Tensor& b) {
   const LuFactors f = factor_lu(kName, a);
   Tensor columns = to_column_major(kName, b);
   TANDEM_DISPATCH_HOST(columns.device(), lu_solve, f.lu, f.pivots, columns);
-  const Tensor x = from_column_major(columns, leading_sizes(b), b.device());
-  return record(kName, std::tuple(x, from_host(f.info, leading_sizes(a), a.device())), {a, b}, {a, x},
-                [](const Context& ctx, const Grads& dy) -> Grads {
-                  const Tensor db = std::get<0>(solve_matrices(ctx.saved(0).mT(), dy[0]));
-                  return {ctx.needs_grad(0) ? -db.matmul(ctx.saved(1).mT()) : Tensor(), db};
-                });
+  const Tensor x = from_column_major(columns, batch_sizes(b), b.device());
+  return record_op(kName, std::tuple(x, copy_from_host(f.info, batch_sizes(a), a.device())), {a, b}, {a, x},
+                   [](const BackwardContext& ctx, const Grads& dy) -> Grads {
+                     const Tensor db = std::get<0>(solve_matrices(ctx.saved(0).mT(), dy[0]));
+                     return {ctx.needs_grad(0) ? -db.matmul(ctx.saved(1).mT()) : Tensor(), db};
+                   });
 }
 }  // namespace
 std::tuple<Tensor, Tensor> detail::solve(const char* op, const Tensor& a, const Tensor& b, bool left,
                                          bool check_errors) {
-  check_operands(op, a, b);
+  check_product_operands(op, a, b);
   check_square(op, a);
   const bool vectors = is_vector_rhs(a, b);
   TANDEM_CHECK(left || !vectors, op, ": Incompatible shapes of A and B for the equation XA = B: B is a vector, ",
@@ -37,8 +37,9 @@ std::tuple<Tensor, Tensor> detail::solve(const char* op, const Tensor& a, const 
   const auto [wide_a, wide_b] = broadcast_batch_dims(op, left ? a : a.mT(), left ? rhs : rhs.mT());
   auto [x, info] = solve_matrices(wide_a, wide_b);
   if (check_errors)
-    check_info(op, info, "The solver failed because the input matrix is singular (diagonal element ", " of U is zero)");
-  if (vectors) x = reshape_result(x, leading_sizes(x, 1));
+    check_lapack_info(op, info, "The solver failed because the input matrix is singular (diagonal element ",
+                      " of U is zero)");
+  if (vectors) x = reshape_result(x, batch_sizes(x, 1));
   return {left ? x : transpose_result(x), info};
 }
 std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& a, const Tensor& b, bool left, bool check_errors) {
@@ -53,21 +54,22 @@ Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left) {
 
 namespace {
 /// Solves a x = b for triangular a and operands with equal batch dimensions, without checks; recorded by autograd.
-Tensor solve_triangle(const Tensor& a, const Tensor& b, bool upper, bool unitriangular) {
+Tensor solve_triangular_impl(const Tensor& a, const Tensor& b, bool upper, bool unitriangular) {
   static constexpr const char* kName = "linalg_solve_triangular";
   const Tensor factor = to_column_major(kName, a);
   Tensor columns = to_column_major(kName, b);
   TANDEM_DISPATCH_HOST(columns.device(), triangular_solve, factor, upper, unitriangular, columns);
-  const Tensor x = from_column_major(columns, leading_sizes(b), b.device());
-  return record(kName, x, {a, b}, {a, x}, [upper, unitriangular](const Context& ctx, const Tensor& dx) -> Grads {
-    const Tensor db = solve_triangle(ctx.saved(0).mT(), dx, !upper, unitriangular);
-    Tensor da;
-    if (ctx.needs_grad(0)) {
-      da = -db.matmul(ctx.saved(1).mT());
-      da = upper ? da.triu(unitriangular ? 1 : 0) : da.tril(unitriangular ? -1 : 0);
-    }
-    return {da, db};
-  });
+  const Tensor x = from_column_major(columns, batch_sizes(b), b.device());
+  return record_op(kName, x, {a, b}, {a, x},
+                   [upper, unitriangular](const BackwardContext& ctx, const Tensor& dx) -> Grads {
+                     const Tensor db = solve_triangular_impl(ctx.saved(0).mT(), dx, !upper, unitriangular);
+                     Tensor da;
+                     if (ctx.needs_grad(0)) {
+                       da = -db.matmul(ctx.saved(1).mT());
+                       da = upper ? da.triu(unitriangular ? 1 : 0) : da.tril(unitriangular ? -1 : 0);
+                     }
+                     return {da, db};
+                   });
 }
 }  // namespace
 Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unitriangular) {
@@ -79,7 +81,7 @@ Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, boo
   TANDEM_CHECK(b.size(left ? -2 : -1) == a.size(-1), kName, ": Incompatible shapes of A and B for the equation ",
                left ? "AX = B (" : "XA = B (", a.size(-2), "x", a.size(-1), " and ", b.size(-2), "x", b.size(-1), ")");
   const auto [wide_a, wide_b] = broadcast_batch_dims(kName, left ? a : a.mT(), left ? b : b.mT());
-  const Tensor x = solve_triangle(wide_a, wide_b, left == upper, unitriangular);
+  const Tensor x = solve_triangular_impl(wide_a, wide_b, left == upper, unitriangular);
   return left ? x : transpose_result(x);
 }
 std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& a, bool upper, bool transpose,
@@ -91,7 +93,7 @@ std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& a, bo
   const auto [wide_a, wide_b] = broadcast_batch_dims("triangular_solve", a, b);
   TANDEM_CHECK(b.size(-2) == a.size(-1), "Incompatible matrix sizes for triangular_solve: each A matrix is ",
                a.size(-2), " by ", a.size(-1), " but each b matrix is ", b.size(-2), " by ", b.size(-1));
-  return {solve_triangle(transpose ? wide_a.mT() : wide_a, wide_b, upper != transpose, unitriangular),
+  return {solve_triangular_impl(transpose ? wide_a.mT() : wide_a, wide_b, upper != transpose, unitriangular),
           wide_a.clone(MemoryFormat::Contiguous)};
 }
 std::tuple<Tensor, Tensor> Tensor::triangular_solve(const Tensor& a, bool upper, bool transpose,

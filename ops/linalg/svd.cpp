@@ -44,16 +44,16 @@ Tensor svd_backward(const Tensor& U, const Tensor& S, const Tensor& Vh, const Te
   return da;
 }
 
-void check_no_driver(const char* op, const std::optional<std::string_view>& driver) {
+void check_driver_not_given(const char* op, const std::optional<std::string_view>& driver) {
   TANDEM_CHECK(!driver, op,
                ": keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend, which this "
                "library does not use; got ",
                *driver);
 }
-struct Factors {
+struct SvdFactors {
   Tensor u, s, vt;
 };
-Factors decompose(const char* op, const Tensor& a, bool full, bool vectors) {
+SvdFactors compute_svd(const char* op, const Tensor& a, bool full, bool vectors) {
   Tensor columns = to_column_major(op, a);
   const int64_t batch = columns.size(0), n = columns.size(1), m = columns.size(2), k = std::min(m, n);
   const auto make = [&](IntArrayRef sizes) { return core::empty(sizes, a.dtype(), columns.device()); };
@@ -69,13 +69,13 @@ Factors decompose(const char* op, const Tensor& a, bool full, bool vectors) {
     if (vectors && vt.numel() > 0) vt.copy_(eye(n, vt.options()).expand(vt.sizes()));
   } else {
     TANDEM_DISPATCH_HOST(columns.device(), svd, columns, u, s, vt, info);
-    check_info(op, info,
-               "The algorithm failed to converge because the input matrix contained non-finite values or is "
-               "ill-conditioned (error code: ",
-               ")");
+    check_lapack_info(op, info,
+                      "The algorithm failed to converge because the input matrix contained non-finite values or is "
+                      "ill-conditioned (error code: ",
+                      ")");
   }
-  const IntArrayRef leading = leading_sizes(a);
-  return {vectors ? from_column_major(u, leading, a.device()) : Tensor(), from_host(s, leading, a.device()),
+  const IntArrayRef leading = batch_sizes(a);
+  return {vectors ? from_column_major(u, leading, a.device()) : Tensor(), copy_from_host(s, leading, a.device()),
           vectors ? from_column_major(vt, leading, a.device()) : Tensor()};
 }
 
@@ -85,10 +85,11 @@ ThreeTensors linalg_svd(const Tensor& a, bool full_matrices, std::optional<std::
   if (const Autocast cast{cast_policy::linalg_svd, a}) return linalg_svd(cast(a), full_matrices, driver);
   static constexpr const char* kName = "linalg_svd";
   check_matrices(kName, a);
-  check_no_driver(kName, driver);
-  const Factors f = decompose(kName, a, full_matrices, true);
-  return record(
-      kName, std::tuple(f.u, f.s, f.vt), {a}, {f.u, f.s, f.vt}, [](const Context& ctx, const Grads& dy) -> Grads {
+  check_driver_not_given(kName, driver);
+  const SvdFactors f = compute_svd(kName, a, full_matrices, true);
+  return record_op(
+      kName, std::tuple(f.u, f.s, f.vt), {a}, {f.u, f.s, f.vt},
+      [](const BackwardContext& ctx, const Grads& dy) -> Grads {
         const Tensor S = ctx.saved(1);
         const int64_t k = S.size(-1);
         const auto cut = [&](const Tensor& x, int64_t dim) {
@@ -101,9 +102,9 @@ Tensor linalg_svdvals(const Tensor& a, std::optional<std::string_view> driver) {
   if (const Autocast cast{cast_policy::linalg_svdvals, a}) return linalg_svdvals(cast(a), driver);
   static constexpr const char* kName = "linalg_svdvals";
   check_matrices(kName, a);
-  check_no_driver(kName, driver);
+  check_driver_not_given(kName, driver);
   if (autograd::any_requires_grad({a})) return std::get<1>(linalg_svd(a, /*full_matrices=*/false));
-  return decompose(kName, a, false, false).s;
+  return compute_svd(kName, a, false, false).s;
 }
 ThreeTensors svd(const Tensor& a, bool some, bool compute_uv) {
   if (const Autocast cast{cast_policy::svd, a}) return svd(cast(a), some, compute_uv);
@@ -113,8 +114,8 @@ ThreeTensors svd(const Tensor& a, bool some, bool compute_uv) {
     return {U, S, transpose_result(Vh)};
   }
   const int64_t m = a.size(-2), n = a.size(-1);
-  return {zeros(append_sizes(leading_sizes(a), {m, m}), a.options()), linalg_svdvals(a),
-          zeros(append_sizes(leading_sizes(a), {n, n}), a.options())};
+  return {zeros(append_sizes(batch_sizes(a), {m, m}), a.options()), linalg_svdvals(a),
+          zeros(append_sizes(batch_sizes(a), {n, n}), a.options())};
 }
 ThreeTensors Tensor::svd(bool some, bool compute_uv) const { return tandem::svd(*this, some, compute_uv); }
 

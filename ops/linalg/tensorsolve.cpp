@@ -29,7 +29,7 @@ Tensor linalg_tensorinv(const Tensor& a, int64_t ind) {
 Tensor linalg_tensorsolve(const Tensor& a, const Tensor& b, OptionalDims dims) {
   if (const Autocast cast{cast_policy::linalg_tensorsolve, a, b}) return linalg_tensorsolve(cast(a), cast(b), dims);
   Tensor map = a;
-  if (dims.given) {
+  if (dims.has_value) {
     std::vector<int64_t> source, last;
     for (size_t i = 0; i < dims.dims.size(); ++i) {
       source.push_back(wrap_dim("linalg_tensorsolve", dims.dims[i], a.dim()));

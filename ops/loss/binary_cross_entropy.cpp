@@ -20,15 +20,15 @@ Tensor binary_cross_entropy_per_element(const Tensor& x, const Tensor& target) {
     const NoGradGuard guard;
     losses = (x.log().clamp(-100.0) * target + x.neg().log1p().clamp(-100.0) * (1 - target)).neg();
   }
-  return record("binary_cross_entropy", losses, {x, target}, {x, target},
-                [](const Context& ctx, const Tensor& dy) -> Grads {
-                  const Tensor x = ctx.saved(0), t = ctx.saved(1);
-                  Tensor dx, dt;
-                  if (ctx.needs_grad(0)) dx = (x - t) * dy / (x * (1 - x)).clamp_min(1e-12f);
-                  // The logarithms are not clamped here, as in PyTorch.
-                  if (ctx.needs_grad(1)) dt = dy * ((1 - x).log() - x.log());
-                  return {dx, dt};
-                });
+  return record_op("binary_cross_entropy", losses, {x, target}, {x, target},
+                   [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     const Tensor x = ctx.saved(0), t = ctx.saved(1);
+                     Tensor dx, dt;
+                     if (ctx.needs_grad(0)) dx = (x - t) * dy / (x * (1 - x)).clamp_min(1e-12f);
+                     // The logarithms are not clamped here, as in PyTorch.
+                     if (ctx.needs_grad(1)) dt = dy * ((1 - x).log() - x.log());
+                     return {dx, dt};
+                   });
 }
 /// Returns ln(1 + e^-x), with an exact derivative everywhere.
 Tensor negative_log_sigmoid(const Tensor& x) {
@@ -44,23 +44,23 @@ Tensor bce_with_logits_per_element(const Tensor& x, const Tensor& target, const 
     const Tensor soft = x.neg().relu() + x.abs().neg().exp().log1p();
     losses = (1 - target) * x + (pos_weight.defined() ? soft * ((pos_weight - 1) * target + 1) : soft);
   }
-  return record("binary_cross_entropy_with_logits", losses, {x, target, pos_weight}, {x, target, pos_weight},
-                [](const Context& ctx, const Tensor& dy) -> Grads {
-                  const Tensor x = ctx.saved(0), t = ctx.saved(1), w = ctx.saved(2);
-                  Tensor dx, dt, dw;
-                  if (ctx.needs_grad(0) && !w.defined()) dx = (x.sigmoid() - t) * dy;
-                  if (ctx.needs_grad(0) && w.defined()) {
-                    // w is multiplied by t first, because 1 - w may round to 1 in w's dtype
-                    const Tensor scaled = w * t;
-                    dx = ((scaled + 1 - t) * x.sigmoid() - scaled) * dy;
-                  }
-                  if (ctx.needs_grad(1))
-                    dt = dy * (w.defined() ? w * negative_log_sigmoid(x) - negative_log_sigmoid(x.neg()) : x.neg());
-                  if (ctx.needs_grad(2)) dw = dy * t * negative_log_sigmoid(x);
-                  return {dx, dt, dw};
-                });
+  return record_op("binary_cross_entropy_with_logits", losses, {x, target, pos_weight}, {x, target, pos_weight},
+                   [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     const Tensor x = ctx.saved(0), t = ctx.saved(1), w = ctx.saved(2);
+                     Tensor dx, dt, dw;
+                     if (ctx.needs_grad(0) && !w.defined()) dx = (x.sigmoid() - t) * dy;
+                     if (ctx.needs_grad(0) && w.defined()) {
+                       // w is multiplied by t first, because 1 - w may round to 1 in w's dtype
+                       const Tensor scaled = w * t;
+                       dx = ((scaled + 1 - t) * x.sigmoid() - scaled) * dy;
+                     }
+                     if (ctx.needs_grad(1))
+                       dt = dy * (w.defined() ? w * negative_log_sigmoid(x) - negative_log_sigmoid(x.neg()) : x.neg());
+                     if (ctx.needs_grad(2)) dw = dy * t * negative_log_sigmoid(x);
+                     return {dx, dt, dw};
+                   });
 }
-Tensor apply_weight(const char* op, const Tensor& losses, const Tensor& weight) {
+Tensor apply_loss_weight(const char* op, const Tensor& losses, const Tensor& weight) {
   if (!weight.defined()) return losses;
   TANDEM_CHECK(weight.device() == losses.device(), op,
                ": Expected all tensors to be on the same device, but got weight is on ", weight.device(),
@@ -90,7 +90,7 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor&
     kernels::check_probabilities("binary_cross_entropy: all elements of target", contiguous_detached(target), "");
   }
   const Tensor losses = binary_cross_entropy_per_element(x, target);
-  return apply_loss_reduction(apply_weight("binary_cross_entropy", losses, weight), reduction);
+  return apply_loss_reduction(apply_loss_weight("binary_cross_entropy", losses, weight), reduction);
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight,
                                         const Tensor& pos_weight, Reduction reduction) {
@@ -101,7 +101,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, c
                "; accepted: floating point");
   if (pos_weight.defined()) broadcast_shapes("binary_cross_entropy_with_logits", x.sizes(), pos_weight.sizes());
   const Tensor losses = bce_with_logits_per_element(x, target, pos_weight).to(target.dtype());
-  return apply_loss_reduction(apply_weight("binary_cross_entropy_with_logits", losses, weight), reduction);
+  return apply_loss_reduction(apply_loss_weight("binary_cross_entropy_with_logits", losses, weight), reduction);
 }
 
 }  // namespace tandem

@@ -17,13 +17,13 @@ WeightedMean weighted_mean(const Tensor& losses, const Tensor& weights, bool mea
   if (!mean) return {losses, Tensor()};
   const auto one = [&] { return core::empty({}, losses.dtype(), losses.device()); };
   WeightedMean y{one(), one()};
-  TANDEM_DISPATCH(losses.device(), nll_mean, losses, weights, y.loss, y.total);
+  TANDEM_DISPATCH(losses.device(), nll_mean, losses, weights, y.loss, y.total_weight);
   return y;
 }
 Tensor to_class_indices(const Tensor& target) { return target.dtype() == kUInt8 ? target.to(kInt64) : target; }
 Tensor compute_class_loss(const char* op, const char* name, const Tensor& x, const Tensor& target, const Tensor& weight,
                           Reduction reduction, int64_t ignore_index, RowLoss f) {
-  check_real(op, x);
+  check_floating_point(op, x);
   TANDEM_CHECK(target.dtype() == kInt64, op, ": expected target dtype to be Long or Byte, but got ", target.dtype(),
                "; accepted: int64 and uint8");
   TANDEM_CHECK(target.device() == x.device(), op,

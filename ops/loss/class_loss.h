@@ -14,7 +14,7 @@ using RowLoss = Tensor(const Tensor& x, const Tensor& target, const Tensor& weig
 Tensor empty_per_row(const Tensor& rows);
 struct WeightedMean {
   // total: sum of the weights. It is undefined if `loss` holds the loss of each row instead of the mean
-  Tensor loss, total;
+  Tensor loss, total_weight;
 };
 WeightedMean weighted_mean(const Tensor& losses, const Tensor& weights, bool mean);
 /// Converts uint8 indices, which PyTorch accepts too, to int64. Other dtypes are returned unchanged; compute_class_loss

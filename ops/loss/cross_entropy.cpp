@@ -15,36 +15,37 @@ TANDEM_CAST_POLICY(float32, cross_entropy);
 
 namespace {
 /// Returns dx[i, j] = dloss[i] weights[i] (p[i, j] - [j = target[i]]) with p = softmax(x), which the kernel computes
-/// from log_sum. See nll_backward for `total`.
-Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& total, const Tensor& x, const Tensor& target,
+/// from log_sum. See nll_backward for `total_weight`.
+Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& total_weight, const Tensor& x, const Tensor& target,
                               const Tensor& weights, const Tensor& log_sum, int64_t ignore_index) {
-  if (total.defined() && is_grad_enabled())
-    return cross_entropy_backward((dloss / total).expand({x.size(0)}), {}, x, target, weights, log_sum, ignore_index);
+  if (total_weight.defined() && is_grad_enabled())
+    return cross_entropy_backward((dloss / total_weight).expand({x.size(0)}), {}, x, target, weights, log_sum,
+                                  ignore_index);
   const Tensor g = contiguous_detached(dloss);
   Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
-  TANDEM_DISPATCH(dx.device(), cross_entropy_backward, g, total, x, target, weights, log_sum, ignore_index, dx);
-  return record("cross_entropy_backward", dx, {dloss, x}, {dloss, x, target, weights},
-                [](const Context& ctx, const Tensor& ddx) -> Grads {
-                  const Tensor p = softmax(ctx.saved(1), 1), weights = ctx.saved(3);
-                  Tensor ddloss, dx;
-                  if (ctx.needs_grad(0)) ddloss = ((ddx * p).sum({1}) - gather_targets(ddx, ctx.saved(2))) * weights;
-                  if (ctx.needs_grad(1)) {
-                    const Tensor scaled_dloss = (ctx.saved(0) * weights).to(ddx.dtype());
-                    dx = softmax_backward(ddx * scaled_dloss.unsqueeze(1), p, 1);
-                  }
-                  return {ddloss, dx};
-                });
+  TANDEM_DISPATCH(dx.device(), cross_entropy_backward, g, total_weight, x, target, weights, log_sum, ignore_index, dx);
+  return record_op("cross_entropy_backward", dx, {dloss, x}, {dloss, x, target, weights},
+                   [](const BackwardContext& ctx, const Tensor& ddx) -> Grads {
+                     const Tensor p = softmax(ctx.saved(1), 1), weights = ctx.saved(3);
+                     Tensor ddloss, dx;
+                     if (ctx.needs_grad(0)) ddloss = ((ddx * p).sum({1}) - gather_targets(ddx, ctx.saved(2))) * weights;
+                     if (ctx.needs_grad(1)) {
+                       const Tensor scaled_dloss = (ctx.saved(0) * weights).to(ddx.dtype());
+                       dx = softmax_backward(ddx * scaled_dloss.unsqueeze(1), p, 1);
+                     }
+                     return {ddloss, dx};
+                   });
 }
-Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean,
-                          int64_t ignore_index) {
+Tensor cross_entropy_per_row(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean,
+                             int64_t ignore_index) {
   Tensor losses = empty_per_row(x), weights = empty_per_row(x), log_sum = empty_per_row(x);
   TANDEM_DISPATCH(x.device(), cross_entropy, x, target, weight, ignore_index, losses, weights, log_sum);
-  const auto [loss, total] = weighted_mean(losses, weights, mean);
-  return record("cross_entropy", loss, {x}, {x, target, weights, log_sum, total},
-                [ignore_index](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {cross_entropy_backward(dy, ctx.saved(4), ctx.saved(0), ctx.saved(1), ctx.saved(2),
-                                                 ctx.saved(3), ignore_index)};
-                });
+  const auto [loss, total_weight] = weighted_mean(losses, weights, mean);
+  return record_op("cross_entropy", loss, {x}, {x, target, weights, log_sum, total_weight},
+                   [ignore_index](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     return {cross_entropy_backward(dy, ctx.saved(4), ctx.saved(0), ctx.saved(1), ctx.saved(2),
+                                                    ctx.saved(3), ignore_index)};
+                   });
 }
 /// Returns -sum_c target[n, c] weight[c] log_prob[n, c] for targets that hold probabilities.
 Tensor cross_entropy_prob_target(const Tensor& x, const Tensor& given, const Tensor& weight, Reduction reduction,
@@ -82,14 +83,14 @@ Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight,
     return cross_entropy_prob_target(x, given, weight, reduction, ignore_index, label_smoothing);
   const Tensor target = to_class_indices(given);
   if (label_smoothing == 0)
-    return compute_class_loss("cross_entropy", "x", x, target, weight, reduction, ignore_index, cross_entropy_rows);
-  check_real("cross_entropy", x);
+    return compute_class_loss("cross_entropy", "x", x, target, weight, reduction, ignore_index, cross_entropy_per_row);
+  check_floating_point("cross_entropy", x);
   TANDEM_CHECK(x.dim() > 0,
                "cross_entropy: Expected 1 or more dimensions (got 0); accepted: (C,), (N, C) or (N, C, d...)");
   const int64_t dim = x.dim() == 1 ? 0 : 1;
   const Tensor log_prob = log_softmax(x, dim);
   const Tensor loss =
-      compute_class_loss("cross_entropy", "x", log_prob, target, weight, reduction, ignore_index, nll_rows);
+      compute_class_loss("cross_entropy", "x", log_prob, target, weight, reduction, ignore_index, nll_loss_per_row);
   // Computes the loss of the uniform part of the smoothed target: -sum_c weight[c] log_prob[n, c] / C for targets that
   // are not ignored. The mean divides by the sum of the weights of these targets.
   const double classes = static_cast<double>(x.size(dim));

@@ -54,13 +54,13 @@ Tensor shift_right(const Tensor& x, int64_t steps) {
   const Tensor front = full({x.size(0), std::min(steps, x.size(1))}, kLogZero, x.options());
   return x.size(1) <= steps ? front : cat({front, x.narrow(1, 0, x.size(1) - steps)}, 1);
 }
-std::vector<int64_t> to_lengths(const char* name, const Tensor& lengths) {
+std::vector<int64_t> lengths_to_vector(const char* name, const Tensor& lengths) {
   TANDEM_CHECK(lengths.dtype() == kInt64 || lengths.dtype() == kInt32, "ctc_loss: ", name, " must be integral, but is ",
                lengths.dtype(), "; accepted: int64 and int32");
   const Tensor flat = lengths.to(Device(kCPU)).to(kInt64).contiguous();
   return {flat.data<int64_t>(), flat.data<int64_t>() + flat.numel()};
 }
-Tensor length_column(IntArrayRef lengths, const Tensor& like) {
+Tensor make_length_column(IntArrayRef lengths, const Tensor& like) {
   return tensor(std::vector<int64_t>(lengths.begin(), lengths.end()), TensorOptions(kInt64).device(like.device()))
       .unsqueeze(1);
 }
@@ -71,7 +71,7 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef inpu
                 int64_t blank, Reduction reduction, Flag zero_infinity) {
   if (const Autocast cast{cast_policy::ctc_loss, log_probs, targets})
     return ctc_loss(cast(log_probs), cast(targets), input_lengths, target_lengths, blank, reduction, zero_infinity);
-  check_real("ctc_loss", log_probs);
+  check_floating_point("ctc_loss", log_probs);
   TANDEM_CHECK(log_probs.dim() == 2 || log_probs.dim() == 3, "ctc_loss: log_probs is ", log_probs.sizes(),
                "; accepted: (T, N, C) or (T, C)");
   TANDEM_CHECK(log_probs.numel() > 0, "ctc_loss: log_probs tensor must not be empty, but is ", log_probs.sizes());
@@ -96,7 +96,7 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef inpu
 
   const Tensor labels = insert_blanks(targets, target_lengths, classes, blank);
   const int64_t width = labels.size(1);
-  const Tensor given_steps = length_column(input_lengths, x), ends = length_column(target_lengths, x) * 2;
+  const Tensor given_steps = make_length_column(input_lengths, x), ends = make_length_column(target_lengths, x) * 2;
   const Tensor positions = arange(width, TensorOptions(kInt64).device(x.device()));
   // A path may go from a class to the next one without a blank between them if the two classes differ.
   Tensor skips = zeros_like(labels).to(kBool);
@@ -129,8 +129,8 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef inpu
 }
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                 const Tensor& target_lengths, int64_t blank, Reduction reduction, Flag zero_infinity) {
-  return ctc_loss(log_probs, targets, to_lengths("input_lengths", input_lengths),
-                  to_lengths("target_lengths", target_lengths), blank, reduction, zero_infinity);
+  return ctc_loss(log_probs, targets, lengths_to_vector("input_lengths", input_lengths),
+                  lengths_to_vector("target_lengths", target_lengths), blank, reduction, zero_infinity);
 }
 
 }  // namespace tandem

@@ -11,7 +11,7 @@ TANDEM_CAST_POLICY(float32, cosine_embedding_loss, hinge_embedding_loss);
 Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, Reduction reduction) {
   if (const Autocast cast{cast_policy::hinge_embedding_loss, x, target})
     return hinge_embedding_loss(cast(x), cast(target), margin, reduction);
-  check_real("hinge_embedding_loss", x);
+  check_floating_point("hinge_embedding_loss", x);
   const Tensor near = where(target != 1, (margin - x).clamp_min(0), Scalar(0));
   return apply_loss_reduction(near + where(target != -1, x, Scalar(0)), reduction);
 }

@@ -36,7 +36,7 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
                          Reduction reduction) {
   if (const Autocast cast{cast_policy::gaussian_nll_loss, x, target, var})
     return gaussian_nll_loss(cast(x), cast(target), cast(var), full, eps, reduction);
-  check_real("gaussian_nll_loss", x);
+  check_floating_point("gaussian_nll_loss", x);
   TANDEM_CHECK(!var.is_cpu() || is_graph_recording() || !(var < 0).any().item<bool>(),
                "gaussian_nll_loss: var has negative entry/entries; accepted: 0 or more");
   Tensor v = broadcast_variance(x, var).clone();

@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(float32, huber_loss);
 Tensor huber_loss(const Tensor& x, const Tensor& target, Reduction reduction, double delta) {
   if (const Autocast cast{cast_policy::huber_loss, x, target})
     return huber_loss(cast(x), cast(target), reduction, delta);
-  check_real("huber_loss", x);
+  check_floating_point("huber_loss", x);
   TANDEM_CHECK(delta > 0, "huber_loss does not support non-positive values for delta. Got ", delta);
   const Tensor d = (x - target).abs();
   const Tensor far = d >= delta;  // false for NaN

@@ -9,7 +9,7 @@ TANDEM_CAST_POLICY(float32, l1_loss, smooth_l1_loss);
 
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   if (const Autocast cast{cast_policy::l1_loss, x, target}) return l1_loss(cast(x), cast(target), reduction);
-  check_sizes("l1_loss", x, target);
+  check_target_size("l1_loss", x, target);
   TANDEM_CHECK(x.dtype() != kBool && target.dtype() != kBool, "l1_loss: x is ", x.dtype(), " and target is ",
                target.dtype(), "; accepted: numbers");
   return apply_loss_reduction((x - target).abs(), reduction);
@@ -20,7 +20,7 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction
   check_loss_inputs("smooth_l1_loss", x, target);
   TANDEM_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta. Got ", beta);
   if (beta == 0) return l1_loss(x, target, reduction);
-  const Tensor d = difference(x, target).abs();
+  const Tensor d = subtract_target(x, target).abs();
   const Tensor far = d >= beta;  // false for NaN
   // 0 where d is large: the square of an infinite d would make the gradient NaN
   const Tensor near = where(far, Scalar(0), d);

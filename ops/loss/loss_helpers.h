@@ -8,7 +8,7 @@ namespace tandem::detail {
 inline Tensor apply_loss_reduction(const Tensor& losses, Reduction reduction) {
   return reduction == Reduction::none ? losses : reduction == Reduction::sum ? losses.sum() : losses.mean();
 }
-inline void check_sizes(const char* op, const Tensor& x, const Tensor& target) {
+inline void check_target_size(const char* op, const Tensor& x, const Tensor& target) {
   TANDEM_CHECK(x.device() == target.device(), op,
                ": Expected all tensors to be on the same device, but got target is on ", target.device(),
                ", different from other tensors on ", x.device());
@@ -16,11 +16,11 @@ inline void check_sizes(const char* op, const Tensor& x, const Tensor& target) {
                x.sizes());
 }
 inline void check_loss_inputs(const char* op, const Tensor& x, const Tensor& target) {
-  check_real(op, x);
-  check_sizes(op, x, target);
+  check_floating_point(op, x);
+  check_target_size(op, x, target);
 }
 /// Returns x - target; a bool target is converted to x's dtype first.
-inline Tensor difference(const Tensor& x, const Tensor& target) {
+inline Tensor subtract_target(const Tensor& x, const Tensor& target) {
   return x - (target.dtype() == kBool ? target.to(x.dtype()) : target);
 }
 

@@ -23,7 +23,7 @@ Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& targe
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   if (const Autocast cast{cast_policy::soft_margin_loss, x, target})
     return soft_margin_loss(cast(x), cast(target), reduction);
-  check_real("soft_margin_loss", x);
+  check_floating_point("soft_margin_loss", x);
   TANDEM_CHECK(x.sizes() == target.sizes(), "soft_margin_loss: x is ", x.sizes(), " and target is ", target.sizes(),
                "; both must have the same shape");
   const Tensor sign = target.to(x.dtype());
@@ -32,18 +32,19 @@ Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reducti
     const NoGradGuard guard;
     losses = softplus(x.neg() * sign, /*beta=*/1, /*threshold=*/std::numeric_limits<double>::infinity());
   }
-  losses = record("soft_margin_loss", losses, {x, sign}, {x, sign}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor x = ctx.saved(0), sign = ctx.saved(1), slope = (sign * x.neg()).sigmoid();
-    // The order of the factors gives dx the target's strides, as in PyTorch.
-    return {sign * slope * dy.neg(), ctx.needs_grad(1) ? x * slope * dy.neg() : Tensor()};
-  });
+  losses = record_op("soft_margin_loss", losses, {x, sign}, {x, sign},
+                     [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                       const Tensor x = ctx.saved(0), sign = ctx.saved(1), slope = (sign * x.neg()).sigmoid();
+                       // The order of the factors gives dx the target's strides, as in PyTorch.
+                       return {sign * slope * dy.neg(), ctx.needs_grad(1) ? x * slope * dy.neg() : Tensor()};
+                     });
   return apply_loss_reduction(losses, reduction);
 }
 
 namespace {
 /// Checks the operands and returns x as rows of classes (N, C). @throws Error that names op
-Tensor class_rows(const char* op, const Tensor& x, const Tensor& target) {
-  check_real(op, x);
+Tensor check_and_get_class_rows(const char* op, const Tensor& x, const Tensor& target) {
+  check_floating_point(op, x);
   TANDEM_CHECK((x.dim() == 1 || x.dim() == 2) && x.size(-1) > 0, op,
                ": Expected non-empty vector or matrix with optional 0-dim batch size, but got: ", x.sizes());
   TANDEM_CHECK(target.dtype() == kInt64, op, ": expected scalar type Long but found ", target.dtype(),
@@ -63,7 +64,7 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p,
                          const Tensor& weight, Reduction reduction) {
   if (const Autocast cast{cast_policy::multi_margin_loss, x, target, weight})
     return multi_margin_loss(cast(x), cast(target), p, margin, cast(weight), reduction);
-  const Tensor rows = class_rows("multi_margin_loss", x, target);
+  const Tensor rows = check_and_get_class_rows("multi_margin_loss", x, target);
   TANDEM_CHECK(p.to_double() == 1 || p.to_double() == 2, "multi_margin_loss: only p == 1 and p == 2 supported, got ",
                p);
   TANDEM_CHECK(target.numel() == rows.size(0) && target.dim() <= 1,
@@ -82,7 +83,7 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p,
 Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   if (const Autocast cast{cast_policy::multilabel_margin_loss, x, target})
     return multilabel_margin_loss(cast(x), cast(target), reduction);
-  const Tensor rows = class_rows("multilabel_margin_loss", x, target);
+  const Tensor rows = check_and_get_class_rows("multilabel_margin_loss", x, target);
   TANDEM_CHECK(target.sizes() == x.sizes(), "multilabel_margin_loss: inconsistent target size: ", target.sizes(),
                " for input of size: ", x.sizes());
   const Tensor t = target.reshape(rows.sizes());

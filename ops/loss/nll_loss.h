@@ -25,7 +25,7 @@ inline Tensor nll_loss_nd(const Tensor& log_prob, const Tensor& target, const Te
 namespace detail {
 /// Computes nll_loss for rows of classes, for cross_entropy. The tensors must be contiguous. Returns the loss of each
 /// row, or the mean if `mean` is true.
-Tensor nll_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean, int64_t ignore_index);
+Tensor nll_loss_per_row(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean, int64_t ignore_index);
 }  // namespace detail
 
 }  // namespace tandem

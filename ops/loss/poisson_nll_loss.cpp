@@ -13,7 +13,7 @@ Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, Flag log_input, F
                         Reduction reduction) {
   if (const Autocast cast{cast_policy::poisson_nll_loss, x, target})
     return poisson_nll_loss(cast(x), cast(target), log_input, full, eps, reduction);
-  check_real("poisson_nll_loss", x);
+  check_floating_point("poisson_nll_loss", x);
   Tensor losses = log_input ? x.exp() - target * x : x - target * (x + eps).log();
   if (full) {
     const Tensor t = target.to(losses.dtype()), many = t > 1, safe = where(many, t, Scalar(2));

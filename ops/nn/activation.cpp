@@ -18,7 +18,7 @@ TANDEM_CAST_POLICY(none, celu, elu, gelu, glu, hardshrink, hardsigmoid, hardswis
 
 /// Begins the body of a gradient operation, which programs may call directly. Checks that dy and x are on one device,
 /// and promotes both to one dtype.
-#define TANDEM_PROMOTE_TO_ONE_DTYPE(name, dy, x, ...)                                                \
+#define TANDEM_CHECK_DEVICE_AND_PROMOTE_DTYPE(name, dy, x, ...)                                      \
   TANDEM_CHECK(dy.device() == x.device(), #name,                                                     \
                ": Expected all tensors to be on the same device, but got " #x " is on ", x.device(), \
                ", different from other tensors on ", dy.device());                                   \
@@ -32,75 +32,78 @@ Tensor leaky_relu(const Tensor& x, double slope) {
   TANDEM_CHECK(x.is_floating_point(), "leaky_relu: x must be floating point, got ", x.dtype());
   Tensor y = core::empty_result(x.sizes(), x.dtype(), x.device(), x);
   TANDEM_DISPATCH(x.device(), leaky_relu, x, slope, y);
-  return record("leaky_relu", y, {x}, {x}, [slope](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("leaky_relu", y, {x}, {x}, [slope](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     return {leaky_relu_backward(dy, ctx.saved(0), slope)};
   });
 }
 Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
-  TANDEM_PROMOTE_TO_ONE_DTYPE(leaky_relu_backward, dy, x, slope)
+  TANDEM_CHECK_DEVICE_AND_PROMOTE_DTYPE(leaky_relu_backward, dy, x, slope)
   // dx takes its strides from x, as in PyTorch.
   Tensor dx = core::empty_result(x.sizes(), x.dtype(), x.device(), x, dy);
   TANDEM_DISPATCH(x.device(), leaky_relu_backward, dy, x, slope, dx);
-  return record("leaky_relu_backward", dx, {dy, x}, {x}, [slope](const Context& ctx, const Tensor& ddx) -> Grads {
-    const Tensor x = ctx.saved(0);
-    return {leaky_relu_backward(ddx, x, slope), ctx.needs_grad(1) ? zeros_like(x) : Tensor()};
-  });
+  return record_op("leaky_relu_backward", dx, {dy, x}, {x},
+                   [slope](const BackwardContext& ctx, const Tensor& ddx) -> Grads {
+                     const Tensor x = ctx.saved(0);
+                     return {leaky_relu_backward(ddx, x, slope), ctx.needs_grad(1) ? zeros_like(x) : Tensor()};
+                   });
 }
 Tensor elu(const Tensor& x, double alpha) {
   TANDEM_CHECK(x.is_floating_point(), "elu: x must be floating point, got ", x.dtype());
   Tensor y = core::empty_result(x.sizes(), x.dtype(), x.device(), x);
   TANDEM_DISPATCH(x.device(), elu, x, alpha, y);
-  return record("elu", y, {x}, {x}, [alpha](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("elu", y, {x}, {x}, [alpha](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     return {elu_backward(dy, ctx.saved(0), alpha)};
   });
 }
 Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha) {
-  TANDEM_PROMOTE_TO_ONE_DTYPE(elu_backward, dy, x, alpha)
+  TANDEM_CHECK_DEVICE_AND_PROMOTE_DTYPE(elu_backward, dy, x, alpha)
   Tensor dx = core::empty_result(x.sizes(), x.dtype(), x.device(), dy, x);
   TANDEM_DISPATCH(x.device(), elu_backward, dy, x, alpha, dx);
-  return record("elu_backward", dx, {dy, x}, {dy, x}, [alpha](const Context& ctx, const Tensor& ddx) -> Grads {
-    const Tensor dy = ctx.saved(0), x = ctx.saved(1);
-    return {elu_backward(ddx, x, alpha),
-            ctx.needs_grad(1) ? where(x < 0, ddx * dy * x.exp() * alpha, Scalar(0)) : Tensor()};
-  });
+  return record_op("elu_backward", dx, {dy, x}, {dy, x},
+                   [alpha](const BackwardContext& ctx, const Tensor& ddx) -> Grads {
+                     const Tensor dy = ctx.saved(0), x = ctx.saved(1);
+                     return {elu_backward(ddx, x, alpha),
+                             ctx.needs_grad(1) ? where(x < 0, ddx * dy * x.exp() * alpha, Scalar(0)) : Tensor()};
+                   });
 }
 Tensor softplus(const Tensor& x, double beta, double threshold) {
   if (const Autocast cast{cast_policy::softplus, x}) return softplus(cast(x), beta, threshold);
   TANDEM_CHECK(x.is_floating_point(), "softplus: x must be floating point, got ", x.dtype());
   Tensor y = core::empty_result(x.sizes(), x.dtype(), x.device(), x);
   TANDEM_DISPATCH(x.device(), softplus, x, beta, threshold, y);
-  return record("softplus", y, {x}, {x}, [beta, threshold](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("softplus", y, {x}, {x}, [beta, threshold](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     return {softplus_backward(dy, ctx.saved(0), beta, threshold)};
   });
 }
 Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double threshold) {
-  TANDEM_PROMOTE_TO_ONE_DTYPE(softplus_backward, dy, x, beta, threshold)
+  TANDEM_CHECK_DEVICE_AND_PROMOTE_DTYPE(softplus_backward, dy, x, beta, threshold)
   Tensor dx = core::empty_result(x.sizes(), x.dtype(), x.device(), dy, x);
   TANDEM_DISPATCH(x.device(), softplus_backward, dy, x, beta, threshold, dx);
-  return record(
-      "softplus_backward", dx, {dy, x}, {dy, x}, [beta, threshold](const Context& ctx, const Tensor& ddx) -> Grads {
-        const Tensor dy = ctx.saved(0), x = ctx.saved(1);
-        Tensor second;
-        if (ctx.needs_grad(1)) {
-          const Tensor scaled = x * beta, s = scaled.sigmoid();
-          second = where(scaled < threshold, ddx * dy * s * (1 - s) * beta, Scalar(0));  // PyTorch: 0 above threshold
-        }
-        return {softplus_backward(ddx, x, beta, threshold), second};
-      });
+  return record_op("softplus_backward", dx, {dy, x}, {dy, x},
+                   [beta, threshold](const BackwardContext& ctx, const Tensor& ddx) -> Grads {
+                     const Tensor dy = ctx.saved(0), x = ctx.saved(1);
+                     Tensor second;
+                     if (ctx.needs_grad(1)) {
+                       const Tensor scaled = x * beta, s = scaled.sigmoid();
+                       second = where(scaled < threshold, ddx * dy * s * (1 - s) * beta,
+                                      Scalar(0));  // PyTorch: 0 above threshold
+                     }
+                     return {softplus_backward(ddx, x, beta, threshold), second};
+                   });
 }
 
 /// Defines a gradient operation. If `output_strides_first`, y determines the result's strides rather than dy, as in
 /// PyTorch.
-#define TANDEM_GRADIENT_OP(name, output_strides_first, second)                                      \
-  Tensor name(const Tensor& dy, const Tensor& y) {                                                  \
-    TANDEM_PROMOTE_TO_ONE_DTYPE(name, dy, y)                                                        \
-    const Tensor &first = output_strides_first ? y : dy, &other = output_strides_first ? dy : y;    \
-    Tensor dx = core::empty_result(y.sizes(), y.dtype(), y.device(), first, other);                 \
-    TANDEM_DISPATCH(y.device(), name, dy, y, dx);                                                   \
-    return record(#name, dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads { \
-      const Tensor dy = ctx.saved(0), y = ctx.saved(1);                                             \
-      return {name(ddx, y), second};                                                                \
-    });                                                                                             \
+#define TANDEM_DEFINE_BACKWARD_OP(name, output_strides_first, second)                                          \
+  Tensor name(const Tensor& dy, const Tensor& y) {                                                             \
+    TANDEM_CHECK_DEVICE_AND_PROMOTE_DTYPE(name, dy, y)                                                         \
+    const Tensor &first = output_strides_first ? y : dy, &other = output_strides_first ? dy : y;               \
+    Tensor dx = core::empty_result(y.sizes(), y.dtype(), y.device(), first, other);                            \
+    TANDEM_DISPATCH(y.device(), name, dy, y, dx);                                                              \
+    return record_op(#name, dx, {dy, y}, {dy, y}, [](const BackwardContext& ctx, const Tensor& ddx) -> Grads { \
+      const Tensor dy = ctx.saved(0), y = ctx.saved(1);                                                        \
+      return {name(ddx, y), second};                                                                           \
+    });                                                                                                        \
   }
 namespace {
 /// Second derivative of x Phi(x): (2 - x^2) density(x)
@@ -121,32 +124,32 @@ Tensor silu_second_derivative(const Tensor& x) {
 }
 }  // namespace
 // clang-format off
-TANDEM_GRADIENT_OP(gelu_backward, false, ctx.needs_grad(1) ? ddx * dy * gelu_second_derivative(y) : Tensor())
-TANDEM_GRADIENT_OP(gelu_tanh_backward, false, ctx.needs_grad(1) ? ddx * dy * gelu_tanh_second_derivative(y) : Tensor())
-TANDEM_GRADIENT_OP(silu_backward, false, ctx.needs_grad(1) ? ddx * dy * silu_second_derivative(y) : Tensor())
-TANDEM_GRADIENT_OP(relu_backward, true, ctx.needs_grad(1) ? zeros_like(y) : Tensor())
-TANDEM_GRADIENT_OP(sigmoid_backward, false, ctx.needs_grad(1) ? ddx * dy * (1 - y * 2) : Tensor())
-TANDEM_GRADIENT_OP(tanh_backward, false, ctx.needs_grad(1) ? ddx * dy * y * -2 : Tensor())
+TANDEM_DEFINE_BACKWARD_OP(gelu_backward, false, ctx.needs_grad(1) ? ddx * dy * gelu_second_derivative(y) : Tensor())
+TANDEM_DEFINE_BACKWARD_OP(gelu_tanh_backward, false, ctx.needs_grad(1) ? ddx * dy * gelu_tanh_second_derivative(y) : Tensor())
+TANDEM_DEFINE_BACKWARD_OP(silu_backward, false, ctx.needs_grad(1) ? ddx * dy * silu_second_derivative(y) : Tensor())
+TANDEM_DEFINE_BACKWARD_OP(relu_backward, true, ctx.needs_grad(1) ? zeros_like(y) : Tensor())
+TANDEM_DEFINE_BACKWARD_OP(sigmoid_backward, false, ctx.needs_grad(1) ? ddx * dy * (1 - y * 2) : Tensor())
+TANDEM_DEFINE_BACKWARD_OP(tanh_backward, false, ctx.needs_grad(1) ? ddx * dy * y * -2 : Tensor())
 // clang-format on
-#undef TANDEM_GRADIENT_OP
-#undef TANDEM_PROMOTE_TO_ONE_DTYPE
+#undef TANDEM_DEFINE_BACKWARD_OP
+#undef TANDEM_CHECK_DEVICE_AND_PROMOTE_DTYPE
 
 // ---- composed of other operations
 namespace {
-Tensor zero_scalar_for(const Tensor& x) { return wrapped_scalar_tensor(x.device(), 0, x.dtype()); }
+Tensor make_zero_scalar(const Tensor& x) { return wrapped_scalar_tensor(x.device(), 0, x.dtype()); }
 /// Gradient of a function that returns x where `mask` is true and a constant elsewhere. Returns dy where `mask` is true
 /// and 0 elsewhere, in dy's layout. The second derivative with respect to x is 0; it is recorded so that the gradient
 /// is connected to x, as in PyTorch.
 Tensor masked_gradient(const Tensor& dy, const Tensor& x, const Tensor& mask) {
   Tensor dx = core::empty_result(dy.sizes(), dy.dtype(), dy.device(), dy, mask);
-  TANDEM_DISPATCH(dy.device(), where, mask, dy, zero_scalar_for(dy), dx);
-  return record("where", dx, {dy, x}, {x, mask}, [](const Context& ctx, const Tensor& ddx) -> Grads {
+  TANDEM_DISPATCH(dy.device(), where, mask, dy, make_zero_scalar(dy), dx);
+  return record_op("where", dx, {dy, x}, {x, mask}, [](const BackwardContext& ctx, const Tensor& ddx) -> Grads {
     return {masked_gradient(ddx, ctx.saved(0), ctx.saved(1)), ctx.needs_grad(1) ? zeros_like(ddx) : Tensor()};
   });
 }
 }  // namespace
 Tensor softshrink(const Tensor& x, const Scalar& lambd) {
-  check_accepted_dtype("softshrink", Accepts::real, x.dtype());
+  check_accepted_dtype("softshrink", AcceptedDtypes::real, x.dtype());
   const double lambda = lambd.to_double();
   TANDEM_CHECK(lambda >= 0, "softshrink: lambda must be in range [0, inf), but found ", lambd);
   Tensor y;
@@ -154,17 +157,17 @@ Tensor softshrink(const Tensor& x, const Scalar& lambd) {
     const NoGradGuard guard;
     y = x - x.clamp(-lambda, lambda);
   }
-  return record("softshrink", y, {x}, {x}, [lambda](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("softshrink", y, {x}, {x}, [lambda](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
     return {masked_gradient(dy, x, (x > lambda) | (x < -lambda))};  // the gradient at the bounds is 0
   });
 }
 Tensor Tensor::hardshrink(const Scalar& lambd) const {
-  check_accepted_dtype("hardshrink", Accepts::real, dtype());
+  check_accepted_dtype("hardshrink", AcceptedDtypes::real, dtype());
   const double lambda = lambd.to_double();
   Tensor y = core::empty_result(sizes(), dtype(), device(), *this);
-  TANDEM_DISPATCH(device(), where, (*this >= -lambda) & (*this <= lambda), zero_scalar_for(*this), *this, y);
-  return record("hardshrink", y, {*this}, {*this}, [lambda](const Context& ctx, const Tensor& dy) -> Grads {
+  TANDEM_DISPATCH(device(), where, (*this >= -lambda) & (*this <= lambda), make_zero_scalar(*this), *this, y);
+  return record_op("hardshrink", y, {*this}, {*this}, [lambda](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
     // NaN elements appear in the result, but their gradient is 0.
     return {masked_gradient(dy, x, (x > lambda) | (x < -lambda))};
@@ -175,58 +178,59 @@ Tensor gelu(const Tensor& x, std::string_view approximate) {
   if (approximate == "none") return x.gelu();
   TANDEM_CHECK(approximate == "tanh", "gelu: approximate argument must be either none or tanh. Got \"", approximate,
                "\"");
-  check_accepted_dtype("gelu", Accepts::real, x.dtype());
+  check_accepted_dtype("gelu", AcceptedDtypes::real, x.dtype());
   Tensor y = core::empty_result(x.sizes(), x.dtype(), x.device(), x);
   TANDEM_DISPATCH(x.device(), gelu_tanh, x, y);
-  return record("gelu", y, {x}, {x},
-                [](const Context& ctx, const Tensor& dy) -> Grads { return {gelu_tanh_backward(dy, ctx.saved(0))}; });
+  return record_op("gelu", y, {x}, {x}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+    return {gelu_tanh_backward(dy, ctx.saved(0))};
+  });
 }
 Tensor& gelu_(Tensor& x, std::string_view approximate) {
   return compute_inplace("gelu_", x, {}, [&](const Tensor& old) { return gelu(old, approximate); });
 }
 Tensor tanhshrink(const Tensor& x) {
-  check_accepted_dtype("tanhshrink", Accepts::real, x.dtype());
+  check_accepted_dtype("tanhshrink", AcceptedDtypes::real, x.dtype());
   return x - x.tanh();
 }
 Tensor celu(const Tensor& x, const Scalar& alpha) {
   const AutocastOffGuard uncast;
-  check_accepted_dtype("celu", Accepts::real, x.dtype());
+  check_accepted_dtype("celu", AcceptedDtypes::real, x.dtype());
   const double a = alpha.to_double();
   TANDEM_CHECK(a != 0, "celu: alpha cannot be 0 for CELU");
   return a > 0 ? elu(x / a) * a : where(x > 0, x, (x / a).expm1() * a);
 }
 Tensor selu(const Tensor& x) {
-  check_accepted_dtype("selu", Accepts::real, x.dtype());
+  check_accepted_dtype("selu", AcceptedDtypes::real, x.dtype());
   return elu(x, 1.6732632423543772848170429916717) * 1.0507009873554804934193349852946;
 }
 Tensor threshold(const Tensor& x, const Scalar& threshold, const Scalar& value) {
   return x.masked_fill(x <= threshold, value);
 }
 Tensor hardtanh(const Tensor& x, const Scalar& min_val, const Scalar& max_val) {
-  check_accepted_dtype("hardtanh", Accepts::numbers, x.dtype());
+  check_accepted_dtype("hardtanh", AcceptedDtypes::numbers, x.dtype());
   Tensor y;
   {
     const NoGradGuard guard;
     y = x.clamp(min_val, max_val);
   }
-  return record("hardtanh", y, {x}, {x}, [min_val, max_val](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("hardtanh", y, {x}, {x}, [min_val, max_val](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
     return {masked_gradient(dy, x, (x > min_val) & (x < max_val))};
   });
 }
 Tensor relu6(const Tensor& x) { return hardtanh(x, 0, 6); }
 Tensor hardsigmoid(const Tensor& x) {
-  check_accepted_dtype("hardsigmoid", Accepts::real, x.dtype());
+  check_accepted_dtype("hardsigmoid", AcceptedDtypes::real, x.dtype());
   return relu6(x + 3) / 6;
 }
 Tensor hardswish(const Tensor& x) {
-  check_accepted_dtype("hardswish", Accepts::real, x.dtype());
+  check_accepted_dtype("hardswish", AcceptedDtypes::real, x.dtype());
   Tensor y;
   {
     const NoGradGuard guard;
     y = x * relu6(x + 3) / 6;
   }
-  return record("hardswish", y, {x}, {x}, [](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("hardswish", y, {x}, {x}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
     // A NaN element passes dy on, as in PyTorch. The product is connected to x already, so x is detached.
     return {masked_gradient(where(x < 3, dy * (x / 3 + 0.5), dy), x.detach(), (x <= -3).logical_not())};
@@ -234,23 +238,24 @@ Tensor hardswish(const Tensor& x) {
 }
 Tensor mish(const Tensor& x) {
   const AutocastOffGuard uncast;
-  check_accepted_dtype("mish", Accepts::real, x.dtype());
+  check_accepted_dtype("mish", AcceptedDtypes::real, x.dtype());
   return x * softplus(x).tanh();
 }
 Tensor log_sigmoid(const Tensor& x) {
   const AutocastOffGuard uncast;
-  check_accepted_dtype("log_sigmoid", Accepts::real, x.dtype());
+  check_accepted_dtype("log_sigmoid", AcceptedDtypes::real, x.dtype());
   Tensor y;
   {
     const NoGradGuard guard;
     const Tensor rows = x.contiguous();  // because PyTorch's result is contiguous for any layout of x
     y = rows.clamp({}, 0.0) - (-rows.abs()).exp().log1p();
   }
-  return record("log_sigmoid", y, {x}, {x},
-                [](const Context& ctx, const Tensor& dy) -> Grads { return {dy * (-ctx.saved(0)).sigmoid()}; });
+  return record_op("log_sigmoid", y, {x}, {x}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+    return {dy * (-ctx.saved(0)).sigmoid()};
+  });
 }
 Tensor glu(const Tensor& x, int64_t dim) {
-  check_accepted_dtype("glu", Accepts::real, x.dtype());
+  check_accepted_dtype("glu", AcceptedDtypes::real, x.dtype());
   TANDEM_CHECK(x.dim() > 0, "glu does not support scalars because halving size must be even");
   const int64_t d = wrap_dim("glu", dim, x.dim()), half = x.size(d) / 2;
   TANDEM_CHECK(x.size(d) % 2 == 0, "glu: Halving dimension must be even, but dimension ", d, " is size ", x.size(d));
@@ -258,7 +263,7 @@ Tensor glu(const Tensor& x, int64_t dim) {
 }
 Tensor Tensor::prelu(const Tensor& weight) const {
   if (const Autocast cast{cast_policy::prelu, *this, weight}) return cast(*this).prelu(cast(weight));
-  check_accepted_dtype("prelu", Accepts::real, dtype());
+  check_accepted_dtype("prelu", AcceptedDtypes::real, dtype());
   const int64_t channels = dim() > 1 ? size(1) : 1;
   check_same_dtype("prelu", "x", *this, "weight", weight);
   TANDEM_CHECK(weight.dim() <= 1,
@@ -273,7 +278,7 @@ Tensor Tensor::prelu(const Tensor& weight) const {
   return tandem::where(*this > 0, *this, slope * *this);
 }
 Tensor rrelu(const Tensor& x, const Scalar& lower, const Scalar& upper, Flag training) {
-  check_accepted_dtype("rrelu", Accepts::real, x.dtype());
+  check_accepted_dtype("rrelu", AcceptedDtypes::real, x.dtype());
   const double low = lower.to_double(), high = upper.to_double();
   TANDEM_CHECK(low <= high, "rrelu: Lower bound should be less than or equal to the upper bound, but lower is ", low,
                " and upper is ", high);
@@ -288,46 +293,47 @@ TANDEM_ACTIVATION_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 /// Returns the gradient of relu. In a backward that is not recorded, a gradient that only the engine holds will not be
 /// read again, so the result is written into its memory.
 Tensor relu_backward_maybe_inplace(const Tensor& dy, const Tensor& y) {
-  const bool is_exclusive =
-      dy.use_count() == 1 && dy.storage()->is_unique() && dy.strides() == y.strides() && core::is_dense(*y.impl());
+  const bool is_exclusive = dy.use_count() == 1 && dy.storage()->is_unique() && dy.strides() == y.strides() &&
+                            core::is_non_overlapping_and_dense(*y.impl());
   if (is_grad_enabled() || !is_exclusive) return relu_backward(dy, y);
   Tensor dx = dy;
   TANDEM_DISPATCH(y.device(), relu_backward, dy, y, dx);
   return dx;
 }
 // clang-format off
-TANDEM_UNARY_DERIVATIVE(sigmoid)    { return sigmoid_backward(dy, s); }
-TANDEM_UNARY_DERIVATIVE(relu)       { return relu_backward_maybe_inplace(dy, s); }
-TANDEM_UNARY_DERIVATIVE(silu)       { return silu_backward(dy, s); }
-TANDEM_UNARY_DERIVATIVE(gelu)       { return gelu_backward(dy, s); }
-TANDEM_UNARY_DERIVATIVE(softsign)   { return dy / (s.abs() + 1).square(); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(sigmoid)    { return sigmoid_backward(dy, s); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(relu)       { return relu_backward_maybe_inplace(dy, s); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(silu)       { return silu_backward(dy, s); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(gelu)       { return gelu_backward(dy, s); }
+TANDEM_DEFINE_UNARY_DERIVATIVE(softsign)   { return dy / (s.abs() + 1).square(); }
 // clang-format on
-namespace line {
-TANDEM_ACTIVATION_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
-}  // namespace line
+namespace op_descriptor {
+TANDEM_ACTIVATION_OPS(TANDEM_DEFINE_DIFFERENTIABLE_UNARY_DESCRIPTOR)
+}  // namespace op_descriptor
 }  // namespace
 
-TANDEM_ACTIVATION_OPS(TANDEM_DEFINE_UNARY)
+TANDEM_ACTIVATION_OPS(TANDEM_DEFINE_UNARY_OP)
 
 // ---- in place
-#define TANDEM_ACTIVATION_INPLACE(name, parameters, call)                                              \
+#define TANDEM_DEFINE_ACTIVATION_INPLACE(name, parameters, call)                                       \
   Tensor& name##_ parameters {                                                                         \
     return compute_inplace(#name "_", target, {}, [&](const Tensor& x) { return tandem::name call; }); \
   }
-TANDEM_ACTIVATION_INPLACE(leaky_relu, (Tensor & target, double negative_slope), (x, negative_slope))
-TANDEM_ACTIVATION_INPLACE(elu, (Tensor & target, double alpha), (x, alpha))
-TANDEM_ACTIVATION_INPLACE(celu, (Tensor & target, const Scalar& alpha), (x, alpha))
-TANDEM_ACTIVATION_INPLACE(selu, (Tensor & target), (x))
-TANDEM_ACTIVATION_INPLACE(threshold, (Tensor & target, const Scalar& threshold, const Scalar& value),
-                          (x, threshold, value))
-TANDEM_ACTIVATION_INPLACE(hardtanh, (Tensor & target, const Scalar& min_val, const Scalar& max_val),
-                          (x, min_val, max_val))
-TANDEM_ACTIVATION_INPLACE(relu6, (Tensor & target), (x))
-TANDEM_ACTIVATION_INPLACE(hardsigmoid, (Tensor & target), (x))
-TANDEM_ACTIVATION_INPLACE(hardswish, (Tensor & target), (x))
-TANDEM_ACTIVATION_INPLACE(mish, (Tensor & target), (x))
-TANDEM_ACTIVATION_INPLACE(rrelu, (Tensor & target, const Scalar& lower, const Scalar& upper, detail::Flag training),
-                          (x, lower, upper, training))
-#undef TANDEM_ACTIVATION_INPLACE
+TANDEM_DEFINE_ACTIVATION_INPLACE(leaky_relu, (Tensor & target, double negative_slope), (x, negative_slope))
+TANDEM_DEFINE_ACTIVATION_INPLACE(elu, (Tensor & target, double alpha), (x, alpha))
+TANDEM_DEFINE_ACTIVATION_INPLACE(celu, (Tensor & target, const Scalar& alpha), (x, alpha))
+TANDEM_DEFINE_ACTIVATION_INPLACE(selu, (Tensor & target), (x))
+TANDEM_DEFINE_ACTIVATION_INPLACE(threshold, (Tensor & target, const Scalar& threshold, const Scalar& value),
+                                 (x, threshold, value))
+TANDEM_DEFINE_ACTIVATION_INPLACE(hardtanh, (Tensor & target, const Scalar& min_val, const Scalar& max_val),
+                                 (x, min_val, max_val))
+TANDEM_DEFINE_ACTIVATION_INPLACE(relu6, (Tensor & target), (x))
+TANDEM_DEFINE_ACTIVATION_INPLACE(hardsigmoid, (Tensor & target), (x))
+TANDEM_DEFINE_ACTIVATION_INPLACE(hardswish, (Tensor & target), (x))
+TANDEM_DEFINE_ACTIVATION_INPLACE(mish, (Tensor & target), (x))
+TANDEM_DEFINE_ACTIVATION_INPLACE(rrelu,
+                                 (Tensor & target, const Scalar& lower, const Scalar& upper, detail::Flag training),
+                                 (x, lower, upper, training))
+#undef TANDEM_DEFINE_ACTIVATION_INPLACE
 
 }  // namespace tandem

@@ -28,10 +28,10 @@ TANDEM_CAST_POLICY(lower, scaled_dot_product_attention);
 namespace {
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
+void check_attention_inputs(const Tensor& q, const Tensor& k, const Tensor& v) {
   const char* const op = "scaled_dot_product_attention";
-  check_operands(op, q, k);
-  check_operands(op, q, v);
+  check_product_operands(op, q, k);
+  check_product_operands(op, q, v);
   TANDEM_CHECK(q.is_floating_point(), op, ": query is ", q.dtype(), "; accepted: floating point");
   TANDEM_CHECK(q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2, op,
                ": Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ", q.dim(),
@@ -73,7 +73,7 @@ Tensor drop_weights(const Tensor& weights, double dropout_p, const Tensor& rando
 /// each scaled by the square root of the scale.
 Tensor math_attention(const AttentionArgs& call) {
   const Tensor &query = call.query, &key = call.key, &value = call.value, &mask = call.mask;
-  if (is_half(query.dtype())) {
+  if (is_reduced_floating_point(query.dtype())) {
     const Tensor wide = mask.defined() && mask.dtype() != kBool ? mask.to(kFloat32) : mask;
     return math_attention({query.to(kFloat32), key.to(kFloat32), value.to(kFloat32), wide, call.dropout_p,
                            call.is_causal, call.scale, call.random})
@@ -161,9 +161,9 @@ Tensor flash_attention(const AttentionArgs& call) {
   const auto expanded = [scores](const Tensor& m) { return m.defined() ? core::expand(m, scores) : m; };
   const Tensor random = dropout_p > 0 ? detail::reserve_random_state(q.device(), numel_of(scores)) : Tensor();
   Tensor out = empty_with_layout_of(q, v.size(-1)),
-         lse = core::empty(rows, is_half(q.dtype()) ? kFloat32 : q.dtype(), q.device());
+         lse = core::empty(rows, is_reduced_floating_point(q.dtype()) ? kFloat32 : q.dtype(), q.device());
   TANDEM_DISPATCH(q.device(), attention, q, k, v, expanded(mask), causal, scale, dropout_p, random, out, lse);
-  const auto backward = [=](const Context& ctx, const Tensor& dy) -> Grads {
+  const auto backward = [=](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor q = ctx.saved(0), k = ctx.saved(1), v = ctx.saved(2), mask = ctx.saved(3), out = ctx.saved(4),
                  lse = ctx.saved(5), random = ctx.saved(6);
     // second derivatives are required: recomputes the gradients with differentiable operations
@@ -180,12 +180,12 @@ Tensor flash_attention(const AttentionArgs& call) {
                     random, dq, dk, dv);
     return {dq, dk, dv};
   };
-  return record("scaled_dot_product_attention", out, {q, k, v}, {q, k, v, mask, out, lse, random}, backward);
+  return record_op("scaled_dot_product_attention", out, {q, k, v}, {q, k, v, mask, out, lse, random}, backward);
 }
 
-constexpr kernels::Implementation<Tensor, AttentionArgs> kAttention[] = {
+constexpr kernels::Implementation<Tensor, AttentionArgs> kAttentionImplementations[] = {
     {"by blocks", can_use_flash_attention, flash_attention},
-    {"composed of other operations", kernels::always, math_attention},
+    {"composed of other operations", kernels::supports_every_problem, math_attention},
 };
 }  // namespace
 
@@ -195,43 +195,44 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& given_key
   if (const Autocast cast{cast_policy::scaled_dot_product_attention, query, given_key, given_value, mask})
     return scaled_dot_product_attention(cast(query), cast(given_key), cast(given_value), cast(mask), dropout_p,
                                         is_causal, scale, enable_gqa);
-  check_attention(query, given_key, given_value);
+  check_attention_inputs(query, given_key, given_value);
   const OpSpan span("scaled_dot_product_attention");
   const Tensor key = enable_gqa ? repeat_kv_heads(given_key, query) : given_key,
                value = enable_gqa ? repeat_kv_heads(given_value, query) : given_value;
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
   TANDEM_CHECK(!is_causal || !mask.defined(),
                "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
-  return kernels::run_first_supported<kAttention>(AttentionArgs{query, key, value, mask, dropout_p, is_causal, factor});
+  return kernels::run_first_supported<kAttentionImplementations>(
+      AttentionArgs{query, key, value, mask, dropout_p, is_causal, factor});
 }
 
 }  // namespace tandem
 
 namespace tandem::nn::functional {
 namespace {
-constexpr const char* kOp = "multi_head_attention_forward";
+constexpr const char* kOpName = "multi_head_attention_forward";
 
 /// Checks the sizes of query (L, N, E), key (S, N, ...) and value (S, N, ...), and which options are given.
 void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value,
                   const MultiheadAttentionForwardFuncOptions& o) {
-  TANDEM_CHECK(query.size(2) == o.embed_dim_to_check(), kOp, ": query is ", query.sizes(),
+  TANDEM_CHECK(query.size(2) == o.embed_dim_to_check(), kOpName, ": query is ", query.sizes(),
                "; its last dimension must be embed_dim, ", o.embed_dim_to_check());
-  TANDEM_CHECK(o.num_heads() > 0 && query.size(2) % o.num_heads() == 0, kOp,
+  TANDEM_CHECK(o.num_heads() > 0 && query.size(2) % o.num_heads() == 0, kOpName,
                ": embed_dim must be divisible by num_heads, but embed_dim is ", query.size(2), " and num_heads is ",
                o.num_heads());
-  TANDEM_CHECK(key.size(0) == value.size(0) && key.size(1) == value.size(1) && key.size(1) == query.size(1), kOp,
+  TANDEM_CHECK(key.size(0) == value.size(0) && key.size(1) == value.size(1) && key.size(1) == query.size(1), kOpName,
                ": query is ", query.sizes(), ", key ", key.sizes(), " and value ", value.sizes(),
                "; accepted: (L, N, E), (S, N, kdim) and (S, N, vdim)");
   TANDEM_CHECK(o.use_separate_proj_weight()
                    ? o.q_proj_weight().defined() && o.k_proj_weight().defined() && o.v_proj_weight().defined()
                    : o.in_proj_weight().defined(),
-               kOp,
+               kOpName,
                o.use_separate_proj_weight()
                    ? ": with use_separate_proj_weight, q_proj_weight, k_proj_weight and v_proj_weight must be defined"
                    : ": in_proj_weight must be defined, or use_separate_proj_weight set");
-  TANDEM_CHECK(o.bias_k().defined() == o.bias_v().defined(), kOp, ": bias_", o.bias_k().defined() ? 'k' : 'v',
+  TANDEM_CHECK(o.bias_k().defined() == o.bias_v().defined(), kOpName, ": bias_", o.bias_k().defined() ? 'k' : 'v',
                " is given alone; accepted: both bias_k and bias_v, or none");
-  TANDEM_CHECK(!o.bias_k().defined() || (!o.static_k().defined() && !o.static_v().defined()), kOp,
+  TANDEM_CHECK(!o.bias_k().defined() || (!o.static_k().defined() && !o.static_v().defined()), kOpName,
                ": bias cannot be added to static ", o.static_k().defined() ? "key" : "value",
                ". Give either bias_k and bias_v, or static_k and static_v");
 }
@@ -263,13 +264,15 @@ std::array<Tensor, 3> project_inputs(const Tensor& query, const Tensor& key, con
 /// Converts a mask to numbers that are added to the scores: a bool mask becomes -inf where it is true, and 0 elsewhere.
 Tensor to_additive_mask(const char* name, const Tensor& mask, const Tensor& like) {
   if (!mask.defined()) return mask;
-  TANDEM_CHECK(mask.dtype() == kBool || mask.is_floating_point(), kOp, ": only bool and floating types of ", name,
+  TANDEM_CHECK(mask.dtype() == kBool || mask.is_floating_point(), kOpName, ": only bool and floating types of ", name,
                " are supported, got ", mask.dtype());
   if (mask.dtype() != kBool) return mask.to(like.dtype());
   return zeros(mask.sizes(), like.options()).masked_fill(mask, -std::numeric_limits<double>::infinity());
 }
 /// Appends `more` to x along dim, if x is defined.
-Tensor append_along(const Tensor& x, const Tensor& more, int64_t dim) { return x.defined() ? cat({x, more}, dim) : x; }
+Tensor append_if_defined(const Tensor& x, const Tensor& more, int64_t dim) {
+  return x.defined() ? cat({x, more}, dim) : x;
+}
 /// Appends a column of zeros to a mask, for a key that every query may attend to.
 Tensor append_mask_column(const Tensor& mask) {
   return mask.defined() ? cat({mask, zeros_like(mask.narrow(-1, 0, 1))}, -1) : mask;
@@ -293,7 +296,7 @@ MultiheadAttentionForwardFuncOptions::MultiheadAttentionForwardFuncOptions(
 std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key, const Tensor& value,
                                                         const MultiheadAttentionForwardFuncOptions& o) {
   const bool batched = query.dim() == 3;
-  TANDEM_CHECK((batched || query.dim() == 2) && key.dim() == query.dim() && value.dim() == query.dim(), kOp,
+  TANDEM_CHECK((batched || query.dim() == 2) && key.dim() == query.dim() && value.dim() == query.dim(), kOpName,
                ": query is ", query.sizes(), ", key ", key.sizes(), " and value ", value.sizes(),
                "; all must have three dimensions, or, without a batch, two");
   if (!batched) {
@@ -310,28 +313,28 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
   Tensor mask = to_additive_mask("attn_mask", o.attn_mask(), query),
          padding = to_additive_mask("key_padding_mask", o.key_padding_mask(), query);
   const Shape shared{length, keys}, own{rows, length, keys}, padded{batch, keys};
-  TANDEM_CHECK(!mask.defined() || mask.sizes() == shared || mask.sizes() == own, kOp, ": The size of the ",
+  TANDEM_CHECK(!mask.defined() || mask.sizes() == shared || mask.sizes() == own, kOpName, ": The size of the ",
                o.attn_mask().dim(), "D attn_mask is not correct. It is ", o.attn_mask().sizes(),
                "; accepted: ", IntArrayRef(shared), " and ", IntArrayRef(own));
-  TANDEM_CHECK(!padding.defined() || padding.sizes() == padded, kOp, ": key_padding_mask is ",
+  TANDEM_CHECK(!padding.defined() || padding.sizes() == padded, kOpName, ": key_padding_mask is ",
                o.key_padding_mask().sizes(), "; accepted: ", IntArrayRef(padded));
 
   auto [q, k, v] = project_inputs(query, key, value, o);
   if (o.bias_k().defined()) {
-    k = append_along(k, o.bias_k().expand({1, batch, features}), 0);
-    v = append_along(v, o.bias_v().expand({1, batch, features}), 0);
+    k = append_if_defined(k, o.bias_k().expand({1, batch, features}), 0);
+    v = append_if_defined(v, o.bias_v().expand({1, batch, features}), 0);
     mask = append_mask_column(mask), padding = append_mask_column(padding);
   }
   const auto split_heads = [&](const Tensor& x) { return x.view({x.size(0), rows, head}).transpose(0, 1); };
   const auto given_or = [&](const char* name, const Tensor& fixed, const Tensor& x) {
-    TANDEM_CHECK(!fixed.defined() || (fixed.dim() == 3 && fixed.size(0) == rows && fixed.size(2) == head), kOp, ": ",
-                 name, " is ", fixed.sizes(), "; accepted: (", rows, ", S, ", head, ")");
+    TANDEM_CHECK(!fixed.defined() || (fixed.dim() == 3 && fixed.size(0) == rows && fixed.size(2) == head), kOpName,
+                 ": ", name, " is ", fixed.sizes(), "; accepted: (", rows, ", S, ", head, ")");
     return fixed.defined() ? fixed : split_heads(x);
   };
   q = split_heads(q), k = given_or("static_k", o.static_k(), k), v = given_or("static_v", o.static_v(), v);
   if (o.add_zero_attn()) {
     const Tensor none = zeros({rows, 1, head}, k.options());
-    k = append_along(k, none, 1), v = append_along(v, none, 1);
+    k = append_if_defined(k, none, 1), v = append_if_defined(v, none, 1);
     mask = append_mask_column(mask), padding = append_mask_column(padding);
   }
   if (padding.defined()) {

@@ -18,20 +18,21 @@ Tensor avg_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, boo
   const PoolInput p("avg_pool2d", input, s, ceil, last);
   Tensor y = p.empty_output(p.x.dtype());
   TANDEM_DISPATCH(input.device(), avg_pool2d, p.x, s, y);
-  return record("avg_pool2d", reshape_to(y, p.output_sizes), {input}, {},
-                [=, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.attach_zero_derivative(0, avg_pool_backward(dy, s, sizes, ceil, last))};
-                });
+  return record_op("avg_pool2d", reshape_pool_output(y, p.output_sizes), {input}, {},
+                   [=, sizes = Shape(input.sizes())](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     return {ctx.attach_zero_derivative(0, avg_pool_backward(dy, s, sizes, ceil, last))};
+                   });
 }
 Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil, bool last) {
   const PoolInput p("avg_pool2d_backward", dy, last);
   Tensor dx = empty_pool_tensor(p.x, p.x.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
   TANDEM_DISPATCH(dy.device(), avg_pool2d_backward, p.x, s, dx);
-  return record("avg_pool2d_backward", reshape_to(dx, x_sizes), {dy}, {},
-                [s, ceil, last](const Context&, const Tensor& ddx) -> Grads { return {avg_pool(ddx, s, ceil, last)}; });
+  return record_op(
+      "avg_pool2d_backward", reshape_pool_output(dx, x_sizes), {dy}, {},
+      [s, ceil, last](const BackwardContext&, const Tensor& ddx) -> Grads { return {avg_pool(ddx, s, ceil, last)}; });
 }
 /// Computes avg_pool2d for int64. Averages are rounded towards zero.
-Tensor avg_pool_integers(const Tensor& x, const kernels::PoolShape& s, bool ceil, std::optional<int64_t> divisor) {
+Tensor avg_pool2d_int64(const Tensor& x, const kernels::PoolShape& s, bool ceil, std::optional<int64_t> divisor) {
   TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "avg_pool2d: x is ", x.sizes(), "; accepted: (N, C, H, W) or (C, H, W)");
   const auto count = [&](int64_t d) {
     return pooling_output_size("avg_pool2d", x.size(d - 2), s.kernel[d], s.stride[d], s.padding[d], 1, ceil);
@@ -54,7 +55,8 @@ Tensor avg_pool_integers(const Tensor& x, const kernels::PoolShape& s, bool ceil
 }
 /// Returns a vector on like's device with the size of each of `count` windows along a dimension of size `size`. Window
 /// sizes include padding.
-Tensor window_sizes(int64_t size, int64_t count, int64_t kernel, int64_t stride, int64_t padding, const Tensor& like) {
+Tensor compute_window_sizes(int64_t size, int64_t count, int64_t kernel, int64_t stride, int64_t padding,
+                            const Tensor& like) {
   std::vector<double> sizes;
   for (int64_t i = 0; i < count; ++i)
     sizes.push_back(static_cast<double>(std::min(kernel, size + 2 * padding - i * stride)));
@@ -65,21 +67,22 @@ Tensor window_sizes(int64_t size, int64_t count, int64_t kernel, int64_t stride,
 Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Flag ceil_mode,
                   Flag count_include_pad, std::optional<int64_t> divisor) {
   TANDEM_CHECK(!divisor || *divisor != 0, "avg_pool2d: divisor must be not zero, but divisor_override is 0");
-  const kernels::PoolShape s = pool_shape(kernel, stride, padding, 1, divisor || count_include_pad);
-  if (x.dtype() == kInt64) return avg_pool_integers(x, s, ceil_mode, divisor);
+  const kernels::PoolShape s = make_pool_shape(kernel, stride, padding, 1, divisor || count_include_pad);
+  if (x.dtype() == kInt64) return avg_pool2d_int64(x, s, ceil_mode, divisor);
   const Tensor y = avg_pool(x, s, ceil_mode, is_channels_last(x));
   if (!divisor) return y;
   // If the window size includes padding, an average is the sum divided by the window size. Windows that ceil_mode adds
   // at the end are smaller.
-  const Tensor heights = window_sizes(x.size(-2), y.size(-2), kernel[0], s.stride[0], padding[0], y).unsqueeze(1);
-  return y * (heights * window_sizes(x.size(-1), y.size(-1), kernel[1], s.stride[1], padding[1], y) /
+  const Tensor heights =
+      compute_window_sizes(x.size(-2), y.size(-2), kernel[0], s.stride[0], padding[0], y).unsqueeze(1);
+  return y * (heights * compute_window_sizes(x.size(-1), y.size(-1), kernel[1], s.stride[1], padding[1], y) /
               static_cast<double>(*divisor))
                  .to(y.dtype());
 }
 Tensor avg_pool1d(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding, Flag ceil_mode,
                   Flag count_include_pad) {
   return squeeze_height(avg_pool2d(unsqueeze_height("avg_pool1d", x), {1, kernel},
-                                   stride_with_height("avg_pool1d", stride, kernel), {0, padding}, ceil_mode,
+                                   prepend_height_stride("avg_pool1d", stride, kernel), {0, padding}, ceil_mode,
                                    count_include_pad));
 }
 Tensor avg_pool3d(const Tensor& x, Triple k, IntArrayRef stride, Triple p, Flag ceil_mode, Flag count_include_pad,
@@ -99,7 +102,7 @@ Tensor avg_pool3d(const Tensor& x, Triple k, IntArrayRef stride, Triple p, Flag 
 static Tensor adaptive_avg_pool_backward(const Tensor& dy, IntArrayRef x_sizes, bool last);
 Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   if (size[0] == 1 && size[1] == 1 && (input.dim() == 3 || input.dim() == 4)) {
-    check_real("adaptive_avg_pool2d", input);
+    check_floating_point("adaptive_avg_pool2d", input);
     const Tensor y = input.mean({-2, -1}, true);
     if (is_channels_last(input))  // the spatial sizes are 1, so channels-last strides describe the same elements
       y.impl()->shallow_copy_from(
@@ -118,10 +121,10 @@ Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   p.set_output_sizes();
   Tensor y = p.empty_output(p.x.dtype());
   TANDEM_DISPATCH(input.device(), adaptive_avg_pool2d, p.x, y);
-  return record("adaptive_avg_pool2d", reshape_to(y, p.output_sizes), {input}, {},
-                [last, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.attach_zero_derivative(0, adaptive_avg_pool_backward(dy, sizes, last))};
-                });
+  return record_op("adaptive_avg_pool2d", reshape_pool_output(y, p.output_sizes), {input}, {},
+                   [last, sizes = Shape(input.sizes())](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     return {ctx.attach_zero_derivative(0, adaptive_avg_pool_backward(dy, sizes, last))};
+                   });
 }
 static Tensor adaptive_avg_pool_backward(const Tensor& dy, IntArrayRef x_sizes, bool last) {
   TANDEM_CHECK(dy.size(-2) > 0 && dy.size(-1) > 0, "adaptive_avg_pool2d_backward: the gradient is ", dy.sizes(),
@@ -130,8 +133,9 @@ static Tensor adaptive_avg_pool_backward(const Tensor& dy, IntArrayRef x_sizes, 
   Tensor dx = empty_pool_tensor(p.x, p.x.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
   TANDEM_DISPATCH(dy.device(), adaptive_avg_pool2d_backward, p.x, dx);
   const Pair size(dy.size(-2), dy.size(-1));
-  return record("adaptive_avg_pool2d_backward", reshape_to(dx, x_sizes), {dy}, {},
-                [size](const Context&, const Tensor& ddx) -> Grads { return {adaptive_avg_pool2d(ddx, size)}; });
+  return record_op(
+      "adaptive_avg_pool2d_backward", reshape_pool_output(dx, x_sizes), {dy}, {},
+      [size](const BackwardContext&, const Tensor& ddx) -> Grads { return {adaptive_avg_pool2d(ddx, size)}; });
 }
 Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size) {
   return squeeze_height(adaptive_avg_pool2d(unsqueeze_height("adaptive_avg_pool1d", x), {1, size}));

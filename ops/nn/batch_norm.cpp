@@ -25,14 +25,14 @@ Tensor to_batch_norm_layout(const Tensor& x, bool channels_last) {
   const Tensor pixels = core::permute(x.contiguous(MemoryFormat::ChannelsLast), {0, 2, 3, 1});
   return core::try_view(pixels, {x.numel() / channels, channels, 1});
 }
-Tensor make_like(const Tensor& x, bool channels_last) {
+Tensor empty_like_in_layout(const Tensor& x, bool channels_last) {
   return core::empty_like(x, x.dtype(), x.device(),
                           channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous);
 }
 
 void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                       const Tensor& running_var, bool training) {
-  check_real("batch_norm", input);
+  check_floating_point("batch_norm", input);
   TANDEM_CHECK(input.dim() >= 2, "batch_norm: x is ", input.sizes(), "; accepted: (N, C, ...)");
   const int64_t channels = input.size(1);
   TANDEM_CHECK(channels > 0 || !(weight.defined() || bias.defined()), "batch_norm: x is ", input.sizes(),
@@ -53,22 +53,22 @@ bool can_update_in_kernel(const Tensor& running, DType dtype) {
 void update_running_stats(const Tensor& running, const Tensor& batch, double momentum, double part) {
   const NoGradGuard guard;
   // Running statistics of a half type are updated in the dtype of `batch`, and rounded once, at the end.
-  const Tensor wide = is_half(running.dtype()) ? running.to(batch.dtype()) : running;
+  const Tensor wide = is_reduced_floating_point(running.dtype()) ? running.to(batch.dtype()) : running;
   wide.mul_(1 - momentum).add_(batch.to(wide.dtype()), part);
   if (!wide.is_same(running)) running.copy_(wide);
 }
 /// Statistics that normalize the channels. num_values: number of values per channel in the whole batch, which may be
 /// distributed over ranks.
-struct Statistics {
+struct BatchStatistics {
   Tensor mean, rstd;
   int64_t num_values;
 };
 /// In training, returns the statistics of x, and updates the running statistics. In evaluation, returns the running
 /// statistics.
 /// @param x  the input in the form that kernels take
-Statistics compute_statistics(const Tensor& input, const Tensor& x, const Tensor& running_mean,
-                              const Tensor& running_var, const Tensor& num_batches_tracked, bool training,
-                              double momentum, double eps, const detail::BatchStatsReducer* stats_reducer) {
+BatchStatistics compute_statistics(const Tensor& input, const Tensor& x, const Tensor& running_mean,
+                                   const Tensor& running_var, const Tensor& num_batches_tracked, bool training,
+                                   double momentum, double eps, const detail::BatchStatsReducer* stats_reducer) {
   const int64_t channels = input.size(1);
   const DType statistic = accumulate_type(input.dtype());
   int64_t count = channels ? x.numel() / channels : 0;
@@ -138,17 +138,17 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
   const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
   const Tensor x = to_batch_norm_layout(input, last), w = prepare_parameter(weight, x.dtype()),
                b = prepare_parameter(bias, x.dtype());
-  Tensor y = make_like(input, last), y_rows = to_batch_norm_layout(y, last);
+  Tensor y = empty_like_in_layout(input, last), y_rows = to_batch_norm_layout(y, last);
   // Evaluation without gradients saves nothing for backward, so one fused launch suffices.
   if (!training && x.is_cuda() && !autograd::any_requires_grad({input, weight, bias})) {
     const Tensor mean = prepare_parameter(running_mean, x.dtype()), var = prepare_parameter(running_var, x.dtype());
     TANDEM_DISPATCH_CUDA(x.device(), batch_norm_evaluate, x, mean, var, eps, w, b, y_rows);
     return y;
   }
-  const Statistics statistics = compute_statistics(input, x, running_mean, running_var, num_batches_tracked, training,
-                                                   momentum, eps, stats_reducer.get());
+  const BatchStatistics statistics = compute_statistics(input, x, running_mean, running_var, num_batches_tracked,
+                                                        training, momentum, eps, stats_reducer.get());
   TANDEM_DISPATCH(x.device(), batch_norm_apply, x, statistics.mean, statistics.rstd, w, b, y_rows);
-  const auto backward = [training, eps, last, stats_reducer, count = statistics.num_values](const Context& ctx,
+  const auto backward = [training, eps, last, stats_reducer, count = statistics.num_values](const BackwardContext& ctx,
                                                                                             const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     if (is_grad_enabled()) {  // second derivatives are required: computes the same formula with public operations
@@ -172,7 +172,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
     }
     Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), x.device()),
            sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());
-    Tensor dx = make_like(x, last), dx_rows = to_batch_norm_layout(dx, last);
+    Tensor dx = empty_like_in_layout(x, last), dx_rows = to_batch_norm_layout(dx, last);
     const Tensor g = to_batch_norm_layout(dy, last), from = to_batch_norm_layout(x, last),
                  w = prepare_parameter(weight, x.dtype());
     TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training && !stats_reducer, sum_dy,
@@ -180,7 +180,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
     // If the batch is distributed over ranks, dx lacks the derivative through the joint statistics: -(sum_dy + xhat
     // sum_xhat) / count rstd weight.
     if (stats_reducer) {
-      const Tensor sums = stack({sum_dy, sum_xhat}), rest = make_like(x, last);
+      const Tensor sums = stack({sum_dy, sum_xhat}), rest = empty_like_in_layout(x, last);
       stats_reducer->all_reduce_sums(sums);
       Tensor scale = rstd * (-1.0 / static_cast<double>(std::max<int64_t>(count, 1))),
              rest_rows = to_batch_norm_layout(rest, last);
@@ -190,7 +190,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
     }
     return {dx, sum_xhat, sum_dy};
   };
-  return record("batch_norm", y, {input, weight, bias}, {input, statistics.mean, statistics.rstd, weight}, backward);
+  return record_op("batch_norm", y, {input, weight, bias}, {input, statistics.mean, statistics.rstd, weight}, backward);
 }
 std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                                      const Tensor& running_mean, const Tensor& running_var,
@@ -226,8 +226,8 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
     return core::alias(t.contiguous(MemoryFormat::ChannelsLast));
   };
   const Tensor x = images(input), w = prepare_parameter(weight, x.dtype()), b = prepare_parameter(bias, x.dtype());
-  const Statistics statistics = compute_statistics(input, to_batch_norm_layout(input, true), running_mean, running_var,
-                                                   {}, training, momentum, eps, nullptr);
+  const BatchStatistics statistics = compute_statistics(input, to_batch_norm_layout(input, true), running_mean,
+                                                        running_var, {}, training, momentum, eps, nullptr);
   const Shape sizes{x.size(0), x.size(1), x.size(2) / kh, x.size(3) / kw};
   const auto make = [&](DType dtype) {
     return core::empty_dense(sizes, core::strides_of("max_pool2d", sizes, MemoryFormat::ChannelsLast), dtype,
@@ -235,7 +235,7 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
   };
   Tensor y = make(x.dtype()), argmax = make(kUInt8);
   TANDEM_DISPATCH(x.device(), norm_relu_pool, x, statistics.mean, statistics.rstd, w, b, kh, kw, y, argmax);
-  const auto backward = [=, training = bool(training)](const Context& ctx, const Tensor& dy) -> Grads {
+  const auto backward = [=, training = bool(training)](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3), bias = ctx.saved(4),
                  argmax = ctx.saved(5);
     if (is_grad_enabled()) {  // second derivatives are required: recomputes with batch_norm, relu and max_pool2d
@@ -249,14 +249,14 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
     }
     Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), x.device()),
            sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());
-    Tensor dx = make_like(x, true);
+    Tensor dx = empty_like_in_layout(x, true);
     const Tensor g = images(dy), from = images(x), w = prepare_parameter(weight, x.dtype());
     TANDEM_DISPATCH(x.device(), norm_relu_pool_backward, g, argmax, from, mean, rstd, w, training, kh, kw, sum_dy,
                     sum_xhat, dx);
     return {dx, sum_xhat, sum_dy};
   };
-  return record(kh * kw == 1 ? "batch_norm_relu" : "batch_norm_relu_max_pool2d", y, {input, weight, bias},
-                {input, statistics.mean, statistics.rstd, weight, bias, argmax}, backward);
+  return record_op(kh * kw == 1 ? "batch_norm_relu" : "batch_norm_relu_max_pool2d", y, {input, weight, bias},
+                   {input, statistics.mean, statistics.rstd, weight, bias, argmax}, backward);
 }
 
 }  // namespace tandem

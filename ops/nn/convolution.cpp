@@ -17,8 +17,8 @@ TANDEM_CAST_POLICY(lower, conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, co
 namespace {
 /// Returns the shape of a convolution. It is channels-last if the images or the weights are, as in PyTorch; the operand
 /// in another layout, in most cases the weight, is copied.
-kernels::ConvShape conv_shape(const Tensor& images, const Tensor& other, Pair stride, Pair padding, Pair dilation,
-                              int64_t groups) {
+kernels::ConvShape make_conv_shape(const Tensor& images, const Tensor& other, Pair stride, Pair padding, Pair dilation,
+                                   int64_t groups) {
   const auto suggests = [](const Tensor& t) { return t.suggest_memory_format() == MemoryFormat::ChannelsLast; };
   return {{stride[0], stride[1]},
           {padding[0], padding[1]},
@@ -26,15 +26,15 @@ kernels::ConvShape conv_shape(const Tensor& images, const Tensor& other, Pair st
           groups,
           suggests(images) || suggests(other)};
 }
-MemoryFormat format_of(const kernels::ConvShape& s) {
+MemoryFormat memory_format_of(const kernels::ConvShape& s) {
   return s.channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
 }
 Tensor empty_output(const char* op, IntArrayRef sizes, const Tensor& like, const kernels::ConvShape& s) {
   if (!s.channels_last) return core::empty(sizes, like.dtype(), like.device(), op);
   return core::empty_dense(sizes, core::strides_of(op, sizes, MemoryFormat::ChannelsLast), like.dtype(), like.device());
 }
-Tensor backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, const kernels::ConvShape& s);
-Tensor backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, const kernels::ConvShape& s);
+Tensor conv_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, const kernels::ConvShape& s);
+Tensor conv_backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, const kernels::ConvShape& s);
 Tensor conv2d(const Tensor& x, const Tensor& weight, const kernels::ConvShape& s) {
   return tandem::conv2d(x, weight, {}, Pair(s.stride[0], s.stride[1]), Pair(s.padding[0], s.padding[1]),
                         Pair(s.dilation[0], s.dilation[1]), s.groups);
@@ -81,7 +81,7 @@ void check_groups(const char* op, const Tensor& x, const Tensor& weight, int64_t
 void check_bias(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t channels,
                 bool transposed) {
   if (!bias.defined()) return;
-  check_operands(op, x, bias);
+  check_product_operands(op, x, bias);
   TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == channels, op, ": Given ", transposed ? "transposed=1, " : "",
                "weight of size ", weight.sizes(), ", expected bias to be 1-dimensional with ", channels,
                " elements, but got bias of size ", bias.sizes(), " instead");
@@ -112,8 +112,8 @@ void check_kernel_fits(const char* op, const Tensor& x, const Tensor& weight, In
     TANDEM_CHECK(n > 0, op, ": Only zero batch or zero channel inputs are supported, but got input shape: ", x.sizes());
 }
 /// Checks the output padding and the output size `out` of a transposed convolution.
-void check_transposed(const char* op, const Tensor& x, IntArrayRef output_padding, IntArrayRef stride,
-                      IntArrayRef dilation, const Shape& out) {
+void check_conv_transpose(const char* op, const Tensor& x, IntArrayRef output_padding, IntArrayRef stride,
+                          IntArrayRef dilation, const Shape& out) {
   const IntArrayRef in = x.sizes().slice(2, stride.size()), made = IntArrayRef(out).slice(2, stride.size());
   for (size_t i = 0; i < stride.size(); ++i) {
     TANDEM_CHECK(output_padding[i] >= 0, op, ": negative output_padding is not supported, got ", output_padding);
@@ -132,7 +132,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
               int64_t groups) {
   if (const Autocast cast{cast_policy::conv2d, x, weight, bias})
     return conv2d(cast(x), cast(weight), cast(bias), stride, padding, dilation, groups);
-  check_operands("conv2d", x, weight);
+  check_product_operands("conv2d", x, weight);
   if (x.dim() == 3) {
     const Tensor y = conv2d(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups);
     return reshape_result(y, y.sizes().slice(1, 3));
@@ -152,62 +152,68 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
     const Tensor y = conv2d_integers(x, weight, out, stride, padding, dilation, groups);
     return bias.defined() ? y + bias.view({-1, 1, 1}) : y;
   }
-  const kernels::ConvShape shape = conv_shape(x, weight, stride, padding, dilation, groups);
+  const kernels::ConvShape shape = make_conv_shape(x, weight, stride, padding, dilation, groups);
   Tensor y = empty_output("conv2d", out, x, shape);
   {
     const NoGradGuard guard;
-    const Tensor dense_x = x.contiguous(format_of(shape)), dense_w = weight.contiguous(format_of(shape));
+    const Tensor dense_x = x.contiguous(memory_format_of(shape)), dense_w = weight.contiguous(memory_format_of(shape));
     const Tensor dense_bias = bias.defined() ? bias.contiguous() : Tensor();
     TANDEM_DISPATCH(x.device(), conv2d, dense_x, dense_w, dense_bias, shape, y);
   }
-  return record("conv2d", y, {x, weight, bias}, {x, weight}, [shape](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor x = ctx.saved(0), w = ctx.saved(1);
-    Tensor dx, dw, db;
-    if (ctx.needs_grad(0)) dx = backward_input(dy, w, x.sizes(), shape);
-    const bool together = ctx.needs_grad(1) && ctx.needs_grad(2) && !is_grad_enabled() &&
-                          kernels::has_conv2d_backward_weight_and_bias(dy, shape);
-    if (together) {
-      dw = empty_output("conv2d_backward_weight", w.sizes(), dy, shape);
-      db = core::empty({w.size(0)}, dy.dtype(), dy.device());
-      const Tensor dense_dy = dy.contiguous(format_of(shape)), dense_x = x.contiguous(format_of(shape));
-      TANDEM_DISPATCH(dy.device(), conv2d_backward_weight_and_bias, dense_dy, dense_x, shape, dw, db);
-    } else {
-      if (ctx.needs_grad(1)) dw = backward_weight(dy, x, w.sizes(), shape);
-      if (ctx.needs_grad(2)) db = dy.sum({0, 2, 3});
-    }
-    return {ctx.attach_zero_derivative({0, 1}, dx), ctx.attach_zero_derivative({0, 1}, dw),
-            ctx.attach_zero_derivative({0, 1}, db)};
-  });
+  return record_op("conv2d", y, {x, weight, bias}, {x, weight},
+                   [shape](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     const Tensor x = ctx.saved(0), w = ctx.saved(1);
+                     Tensor dx, dw, db;
+                     if (ctx.needs_grad(0)) dx = conv_backward_input(dy, w, x.sizes(), shape);
+                     const bool together = ctx.needs_grad(1) && ctx.needs_grad(2) && !is_grad_enabled() &&
+                                           kernels::has_conv2d_backward_weight_and_bias(dy, shape);
+                     if (together) {
+                       dw = empty_output("conv2d_backward_weight", w.sizes(), dy, shape);
+                       db = core::empty({w.size(0)}, dy.dtype(), dy.device());
+                       const Tensor dense_dy = dy.contiguous(memory_format_of(shape)),
+                                    dense_x = x.contiguous(memory_format_of(shape));
+                       TANDEM_DISPATCH(dy.device(), conv2d_backward_weight_and_bias, dense_dy, dense_x, shape, dw, db);
+                     } else {
+                       if (ctx.needs_grad(1)) dw = conv_backward_weight(dy, x, w.sizes(), shape);
+                       if (ctx.needs_grad(2)) db = dy.sum({0, 2, 3});
+                     }
+                     return {ctx.attach_zero_derivative({0, 1}, dx), ctx.attach_zero_derivative({0, 1}, dw),
+                             ctx.attach_zero_derivative({0, 1}, db)};
+                   });
 }
 
 namespace {
-Tensor backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, const kernels::ConvShape& shape) {
+Tensor conv_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes,
+                           const kernels::ConvShape& shape) {
   Tensor dx = empty_output("conv2d_backward_input", x_sizes, dy, shape);
   {
     const NoGradGuard guard;
-    const Tensor dense_dy = dy.contiguous(format_of(shape)), dense_w = weight.contiguous(format_of(shape));
+    const Tensor dense_dy = dy.contiguous(memory_format_of(shape)),
+                 dense_w = weight.contiguous(memory_format_of(shape));
     TANDEM_DISPATCH(dy.device(), conv2d_backward_input, dense_dy, dense_w, shape, dx);
   }
-  return record("conv2d_backward_input", dx, {dy, weight}, {dy, weight},
-                [shape](const Context& ctx, const Tensor& g) -> Grads {
-                  // this gradient is linear in dy and in w, so its derivatives are passes of a convolution
-                  const Tensor dy = ctx.saved(0), w = ctx.saved(1);
-                  return {ctx.needs_grad(0) ? conv2d(g, w, shape) : Tensor(),
-                          ctx.needs_grad(1) ? backward_weight(dy, g, w.sizes(), shape) : Tensor()};
-                });
+  return record_op("conv2d_backward_input", dx, {dy, weight}, {dy, weight},
+                   [shape](const BackwardContext& ctx, const Tensor& g) -> Grads {
+                     // this gradient is linear in dy and in w, so its derivatives are passes of a convolution
+                     const Tensor dy = ctx.saved(0), w = ctx.saved(1);
+                     return {ctx.needs_grad(0) ? conv2d(g, w, shape) : Tensor(),
+                             ctx.needs_grad(1) ? conv_backward_weight(dy, g, w.sizes(), shape) : Tensor()};
+                   });
 }
-Tensor backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, const kernels::ConvShape& shape) {
+Tensor conv_backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes,
+                            const kernels::ConvShape& shape) {
   Tensor dw = empty_output("conv2d_backward_weight", weight_sizes, dy, shape);
   {
     const NoGradGuard guard;
-    const Tensor dense_dy = dy.contiguous(format_of(shape)), dense_x = x.contiguous(format_of(shape));
+    const Tensor dense_dy = dy.contiguous(memory_format_of(shape)), dense_x = x.contiguous(memory_format_of(shape));
     TANDEM_DISPATCH(dy.device(), conv2d_backward_weight, dense_dy, dense_x, shape, dw);
   }
-  return record("conv2d_backward_weight", dw, {dy, x}, {dy, x}, [shape](const Context& ctx, const Tensor& g) -> Grads {
-    const Tensor dy = ctx.saved(0), x = ctx.saved(1);
-    return {ctx.needs_grad(0) ? conv2d(x, g, shape) : Tensor(),
-            ctx.needs_grad(1) ? backward_input(dy, g, x.sizes(), shape) : Tensor()};
-  });
+  return record_op("conv2d_backward_weight", dw, {dy, x}, {dy, x},
+                   [shape](const BackwardContext& ctx, const Tensor& g) -> Grads {
+                     const Tensor dy = ctx.saved(0), x = ctx.saved(1);
+                     return {ctx.needs_grad(0) ? conv2d(x, g, shape) : Tensor(),
+                             ctx.needs_grad(1) ? conv_backward_input(dy, g, x.sizes(), shape) : Tensor()};
+                   });
 }
 }  // namespace
 
@@ -216,14 +222,14 @@ Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef
   TANDEM_CHECK(dy.device() == weight.device(),
                "conv2d_backward_input: Expected all tensors to be on the same device, but got weight is on ",
                weight.device(), ", different from other tensors on ", dy.device());
-  return backward_input(dy, weight, x_sizes, conv_shape(dy, weight, stride, padding, dilation, groups));
+  return conv_backward_input(dy, weight, x_sizes, make_conv_shape(dy, weight, stride, padding, dilation, groups));
 }
 Tensor conv2d_backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, Pair stride, Pair padding,
                               Pair dilation, int64_t groups) {
   TANDEM_CHECK(dy.device() == x.device(),
                "conv2d_backward_weight: Expected all tensors to be on the same device, but got x is on ", x.device(),
                ", different from other tensors on ", dy.device());
-  return backward_weight(dy, x, weight_sizes, conv_shape(dy, x, stride, padding, dilation, groups));
+  return conv_backward_weight(dy, x, weight_sizes, make_conv_shape(dy, x, stride, padding, dilation, groups));
 }
 
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair stride, Pair padding,
@@ -231,8 +237,8 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
   if (const Autocast cast{cast_policy::conv_transpose2d, x, weight, bias})
     return conv_transpose2d(cast(x), cast(weight), cast(bias), stride, padding, output_padding, groups, dilation);
   constexpr const char* kName = "conv_transpose2d";
-  check_operands(kName, x, weight);
-  check_real(kName, x);
+  check_product_operands(kName, x, weight);
+  check_floating_point(kName, x);
   if (x.dim() == 3) {
     const Tensor y = conv_transpose2d(x.unsqueeze(0), weight, bias, stride, padding, output_padding, groups, dilation);
     return reshape_result(y, y.sizes().slice(1, 3));
@@ -244,7 +250,7 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
   for (size_t i = 0; i < 2; ++i)
     out[i + 2] = (x.sizes()[i + 2] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (weight.sizes()[i + 2] - 1) +
                  output_padding[i] + 1;
-  check_transposed(kName, x, output_padding, stride, dilation, out);
+  check_conv_transpose(kName, x, output_padding, stride, dilation, out);
   check_bias(kName, x, weight, bias, out[1], /*transposed=*/true);
   // If an output_padding reaches the stride, conv2d maps the output size to more pixels than x has. So x is padded with
   // zeros to this size.
@@ -258,24 +264,26 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
     y = conv2d_backward_input(whole(x), weight, out, stride, padding, dilation, groups);
     if (bias.defined()) y = y + bias.view({-1, 1, 1});
   }
-  return record(kName, y, {x, weight, bias}, {x, weight}, [=](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor x = ctx.saved(0), w = ctx.saved(1);
-    Tensor dx, dw, db;
-    if (ctx.needs_grad(0)) {
-      dx = conv2d(dy, w, {}, stride, padding, dilation, groups);
-      if (more[1] + more[3] > 0) dx = constant_pad_nd(dx, {0, -more[1], 0, -more[3]});
-    }
-    if (ctx.needs_grad(1)) dw = conv2d_backward_weight(whole(x), dy, w.sizes(), stride, padding, dilation, groups);
-    if (ctx.needs_grad(2)) db = dy.sum({0, 2, 3});
-    return {ctx.attach_zero_derivative({0, 1}, dx), ctx.attach_zero_derivative({0, 1}, dw),
-            ctx.attach_zero_derivative({0, 1}, db)};
-  });
+  return record_op(kName, y, {x, weight, bias}, {x, weight},
+                   [=](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     const Tensor x = ctx.saved(0), w = ctx.saved(1);
+                     Tensor dx, dw, db;
+                     if (ctx.needs_grad(0)) {
+                       dx = conv2d(dy, w, {}, stride, padding, dilation, groups);
+                       if (more[1] + more[3] > 0) dx = constant_pad_nd(dx, {0, -more[1], 0, -more[3]});
+                     }
+                     if (ctx.needs_grad(1))
+                       dw = conv2d_backward_weight(whole(x), dy, w.sizes(), stride, padding, dilation, groups);
+                     if (ctx.needs_grad(2)) db = dy.sum({0, 2, 3});
+                     return {ctx.attach_zero_derivative({0, 1}, dx), ctx.attach_zero_derivative({0, 1}, dw),
+                             ctx.attach_zero_derivative({0, 1}, db)};
+                   });
 }
 
 // ---- one dimension: 2-d convolutions of height 1
 namespace {
 /// Removes the height dimension of y, whose size is 1.
-Tensor drop_height(const Tensor& y) {
+Tensor remove_height_dim(const Tensor& y) {
   Shape sizes(y.sizes());
   sizes.erase(sizes.size() - 2);
   return reshape_result(y, sizes);
@@ -287,7 +295,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t
   if (const Autocast cast{cast_policy::conv1d, x, weight, bias})
     return conv1d(cast(x), cast(weight), cast(bias), stride, padding, dilation, groups);
   check_dimensions("conv1d", x, weight, 1);
-  return drop_height(
+  return remove_height_dim(
       conv2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding}, {1, dilation}, groups));
 }
 Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
@@ -295,19 +303,19 @@ Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bia
   if (const Autocast cast{cast_policy::conv_transpose1d, x, weight, bias})
     return conv_transpose1d(cast(x), cast(weight), cast(bias), stride, padding, output_padding, groups, dilation);
   check_dimensions("conv_transpose1d", x, weight, 1);
-  return drop_height(conv_transpose2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding},
-                                      {0, output_padding}, groups, {1, dilation}));
+  return remove_height_dim(conv_transpose2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding},
+                                            {0, output_padding}, groups, {1, dilation}));
 }
 
 // ---- three dimensions, composed of 2-d convolutions: a volume is a row of images, and the layers of the kernel along
 // the depth become additional channels
 namespace {
-Pair drop_depth(const Triple& t) { return {t[1], t[2]}; }
+Pair get_height_width(const Triple& t) { return {t[1], t[2]}; }
 /// Reshapes images (N * D, channels, H, W) to volumes (N, channels, D, H, W).
-Tensor to_volumes(const Tensor& images, int64_t batch, int64_t depth) {
+Tensor images_to_volumes(const Tensor& images, int64_t batch, int64_t depth) {
   return images.reshape({batch, depth, images.size(1), images.size(2), images.size(3)}).transpose(1, 2);
 }
-Tensor to_images(const Tensor& x) {
+Tensor volumes_to_images(const Tensor& x) {
   return x.transpose(1, 2).reshape({x.size(0) * x.size(2), x.size(1), x.size(3), x.size(4)});
 }
 }  // namespace
@@ -317,7 +325,7 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
   if (const Autocast cast{cast_policy::conv3d, x, weight, bias})
     return conv3d(cast(x), cast(weight), cast(bias), stride, padding, dilation, groups);
   constexpr const char* kName = "conv3d";
-  check_operands(kName, x, weight);
+  check_product_operands(kName, x, weight);
   if (x.dim() == 4) {
     const Tensor y = conv3d(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups);
     return reshape_result(y, y.sizes().slice(1, 4));
@@ -343,8 +351,9 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
   const Tensor images =
       depth_patches.permute({0, 3, 1, 2, 4, 5}).reshape({x.size(0) * depth, x.size(1) * layers, x.size(3), x.size(4)});
   const Tensor kernels = weight.reshape({weight.size(0), weight.size(1) * layers, weight.size(3), weight.size(4)});
-  const Tensor y = conv2d(images, kernels, bias, drop_depth(stride), drop_depth(padding), drop_depth(dilation), groups);
-  return reshape_result(to_volumes(y, x.size(0), depth).contiguous(), out);
+  const Tensor y = conv2d(images, kernels, bias, get_height_width(stride), get_height_width(padding),
+                          get_height_width(dilation), groups);
+  return reshape_result(images_to_volumes(y, x.size(0), depth).contiguous(), out);
 }
 
 Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple stride, Triple padding,
@@ -352,8 +361,8 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
   if (const Autocast cast{cast_policy::conv_transpose3d, x, weight, bias})
     return conv_transpose3d(cast(x), cast(weight), cast(bias), stride, padding, output_padding, groups, dilation);
   constexpr const char* kName = "conv_transpose3d";
-  check_operands(kName, x, weight);
-  check_real(kName, x);
+  check_product_operands(kName, x, weight);
+  check_floating_point(kName, x);
   if (x.dim() == 4) {
     const Tensor y = conv_transpose3d(x.unsqueeze(0), weight, bias, stride, padding, output_padding, groups, dilation);
     return reshape_result(y, y.sizes().slice(1, 4));
@@ -367,11 +376,11 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
   for (size_t i = 0; i < 3; ++i)
     out[i + 2] = (x.sizes()[i + 2] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (weight.sizes()[i + 2] - 1) +
                  output_padding[i] + 1;
-  check_transposed(kName, x, output_padding, stride, dilation, out);
+  check_conv_transpose(kName, x, output_padding, stride, dilation, out);
   const Tensor kernels = weight.reshape({x.size(1), weight.size(1) * layers, weight.size(3), weight.size(4)});
-  const Tensor spread =
-      conv_transpose2d(to_images(x), kernels, {}, drop_depth(stride), drop_depth(padding), drop_depth(output_padding),
-                       groups, drop_depth(dilation));  // (N * D, O * KD, OH, OW)
+  const Tensor spread = conv_transpose2d(volumes_to_images(x), kernels, {}, get_height_width(stride),
+                                         get_height_width(padding), get_height_width(output_padding), groups,
+                                         get_height_width(dilation));  // (N * D, O * KD, OH, OW)
   // Layer k of image d contributes to depth d * stride + k * dilation of the result, counted before padding is cut off.
   const TensorOptions positions = TensorOptions(kInt64).device(x.device());
   const Tensor at = arange(depth, positions).unsqueeze(1) * stride[0] + arange(layers, positions) * dilation[0];
@@ -387,7 +396,7 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
     const NoGradGuard guard;
     total = y + bias.view({-1, 1, 1, 1});
   }
-  return record("add", total, {y, bias, x, weight}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("add", total, {y, bias, x, weight}, {}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     return {dy, ctx.needs_grad(1) ? ctx.attach_zero_derivative({2, 3}, dy.sum({0, 2, 3, 4})) : Tensor()};
   });
 }

@@ -19,7 +19,7 @@ Tensor Tensor::dist(const Tensor& other, double p) const {
     y = (*this - other).norm(p);
   }
   // Saves the operands and the distance, as in PyTorch, rather than the difference.
-  return record("dist", y, {o.a, o.b}, {o.a, o.b, y}, [p](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("dist", y, {o.a, o.b}, {o.a, o.b, y}, [p](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor difference = ctx.saved(0) - ctx.saved(1), y = ctx.saved(2);
     if (p == 0) return {Tensor(), Tensor()};  // the norm of order 0 is a count, so its gradient is 0
     const Tensor dx = norm_backward(p, dy, difference, y);
@@ -34,7 +34,7 @@ static Tensor count_nonzero_per_row(const Tensor& rows) {
 }
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   if (const Autocast cast{cast_policy::cdist, a, b}) return cdist(cast(a), cast(b), p);
-  for (const Tensor& each : {a, b}) check_accepted_dtype("cdist", Accepts::real, each.dtype());
+  for (const Tensor& each : {a, b}) check_accepted_dtype("cdist", AcceptedDtypes::real, each.dtype());
   TANDEM_CHECK(a.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ", a.dim(), "D");
   TANDEM_CHECK(b.dim() >= 2, "cdist only supports at least 2D tensors, X2 got: ", b.dim(), "D");
   TANDEM_CHECK(a.size(-1) == b.size(-1), "cdist: X1 and X2 must have the same number of columns. X1: ", a.size(-1),
@@ -45,24 +45,25 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
       attach_inputs_to_backward(a, b).unsqueeze(-2) - attach_inputs_to_backward(b, a).unsqueeze(-3);
   if (p != 0 && a.size(-1) > 0) return difference.norm(p, -1);
   const Tensor y = count_nonzero_per_row(difference);  // the norm of an empty row is 0
-  return record("cdist", y, {a, b}, {},
-                [one = Shape(a.sizes()), two = Shape(b.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  const auto flat = [&](IntArrayRef sizes) {
-                    return ctx.attach_zero_derivative(0, ctx.attach_zero_derivative(1, zeros(sizes, dy.options())));
-                  };
-                  return {ctx.needs_grad(0) ? flat(one) : Tensor(), ctx.needs_grad(1) ? flat(two) : Tensor()};
-                });
+  return record_op(
+      "cdist", y, {a, b}, {},
+      [one = Shape(a.sizes()), two = Shape(b.sizes())](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+        const auto flat = [&](IntArrayRef sizes) {
+          return ctx.attach_zero_derivative(0, ctx.attach_zero_derivative(1, zeros(sizes, dy.options())));
+        };
+        return {ctx.needs_grad(0) ? flat(one) : Tensor(), ctx.needs_grad(1) ? flat(two) : Tensor()};
+      });
 }
 Tensor pdist(const Tensor& x, double p) {
   if (const Autocast cast{cast_policy::pdist, x}) return pdist(cast(x), p);
-  check_accepted_dtype("pdist", Accepts::real, x.dtype());
+  check_accepted_dtype("pdist", AcceptedDtypes::real, x.dtype());
   TANDEM_CHECK(x.dim() == 2, "pdist only supports 2D tensors, got: ", x.dim(), "D");
   TANDEM_CHECK(p >= 0, "pdist only supports non-negative p values, got ", p);
   const Tensor pairs = triu_indices(x.size(0), x.size(0), 1, TensorOptions(kInt64).device(x.device()));
   const Tensor difference = x.index_select(0, pairs.select(0, 0)) - x.index_select(0, pairs.select(0, 1));
   if (p != 0) return difference.norm(x.size(1) > 0 ? p : 1, -1);
-  return record("pdist", count_nonzero_per_row(difference), {x}, {x},
-                [](const Context& ctx, const Tensor&) -> Grads { return {zeros_like(ctx.saved(0))}; });
+  return record_op("pdist", count_nonzero_per_row(difference), {x}, {x},
+                   [](const BackwardContext& ctx, const Tensor&) -> Grads { return {zeros_like(ctx.saved(0))}; });
 }
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, Flag keepdim) {
   return (a - b + eps).norm(p, -1, keepdim);
@@ -71,7 +72,7 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double e
   if (const Autocast cast{cast_policy::cosine_similarity, a, b}) return cosine_similarity(cast(a), cast(b), dim, eps);
   const Shape sizes = promote_operands("cosine_similarity", a, b).sizes;
   const DType type = promote_types(a.dtype(), b.dtype());
-  check_accepted_dtype("cosine_similarity", Accepts::real, type);
+  check_accepted_dtype("cosine_similarity", AcceptedDtypes::real, type);
   // Divides each vector by its norm in the vector's own dtype, as in PyTorch. If an operand is 0-dim, its dtype counts
   // only when the quotients are multiplied.
   const auto unit = [&](const Tensor& x) {

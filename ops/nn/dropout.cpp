@@ -11,17 +11,17 @@ namespace tandem {
 
 TANDEM_CAST_POLICY(none, alpha_dropout, dropout, dropout2d, feature_alpha_dropout, native_dropout);
 
-using detail::check_real;
+using detail::check_floating_point;
 
 Tensor dropout(const Tensor& x, double p, Flag training) {
   TANDEM_CHECK(p >= 0 && p <= 1, "dropout: dropout probability has to be between 0 and 1, but got ", p,
                "; 0 and 1 are accepted");
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
-  check_real("dropout", x);
+  check_floating_point("dropout", x);
   const double scale = 1 / (1 - p);
   Tensor y, mask;
-  const detail::Draw draw = detail::reserve_random_numbers(x.device(), x.numel());
+  const detail::RandomReservation draw = detail::reserve_random_numbers(x.device(), x.numel());
   if (x.is_contiguous()) {
     y = core::empty(x.sizes(), x.dtype(), x.device());
     mask = core::empty(x.sizes(), kBool, x.device());
@@ -32,7 +32,7 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
     TANDEM_DISPATCH(x.device(), bernoulli, 1 - p, draw.state, draw.offset, mask);
     y = where(mask, x * scale, Scalar(0));
   }
-  return record("dropout", y, {x}, {mask}, [scale](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("dropout", y, {x}, {mask}, [scale](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor mask = ctx.saved(0);
     if (!dy.is_cuda() || is_grad_enabled() || !dy.is_contiguous() || !mask.is_contiguous())
       return {where(mask, dy * scale, Scalar(0))};
@@ -53,7 +53,7 @@ Tensor dropout2d(const Tensor& x, double p, Flag training) {
                "; 0 and 1 are accepted");
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
-  check_real("dropout2d", x);
+  check_floating_point("dropout2d", x);
   TANDEM_CHECK(x.dim() >= 2, "dropout2d: Feature dropout requires at least 2 dimensions in the input, but x is ",
                x.sizes());
   Shape sizes(static_cast<size_t>(x.dim()), 1);
@@ -68,7 +68,7 @@ static Tensor apply_alpha_dropout(const char* op, const Tensor& x, double p, boo
                "; 0 and 1 are accepted");
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
-  check_real(op, x);
+  check_floating_point(op, x);
   // SELU's scale times its alpha, which is the negative of SELU's lowest value
   constexpr double kLowest = 1.7580993408473766;
   const double scale = 1 / std::sqrt((kLowest * kLowest * p + 1) * (1 - p));

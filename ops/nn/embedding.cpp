@@ -72,8 +72,8 @@ Tensor scale_gradient_by_frequency(const Tensor& rows, const Tensor& index, int6
   const Tensor at = index.reshape({-1}), one = ones(at.sizes(), rows.options());
   const Tensor times =
       zeros({count}, rows.options()).index_add(0, at, one).index_select(0, at).view(index.sizes()).unsqueeze(-1);
-  return record("embedding", core::alias(rows), {rows}, {times},
-                [](const Context& ctx, const Tensor& dy) -> Grads { return {dy / ctx.saved(0)}; });
+  return record_op("embedding", core::alias(rows), {rows}, {times},
+                   [](const BackwardContext& ctx, const Tensor& dy) -> Grads { return {dy / ctx.saved(0)}; });
 }
 
 std::vector<int64_t> to_host_vector(const Tensor& t) {
@@ -82,7 +82,7 @@ std::vector<int64_t> to_host_vector(const Tensor& t) {
   return {flat.data<int64_t>(), flat.data<int64_t>() + flat.numel()};
 }
 /// Returns the position at which each bag begins, and the end of the last bag.
-std::vector<int64_t> bag_bounds(const Tensor& index, const EmbeddingBagFuncOptions& o) {
+std::vector<int64_t> compute_bag_offsets(const Tensor& index, const EmbeddingBagFuncOptions& o) {
   constexpr const char* kOp = "embedding_bag";
   const Tensor& offsets = o.offsets();
   std::vector<int64_t> bounds;
@@ -161,7 +161,7 @@ Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingB
                is_max ? "kMax" : "kMean", "')");
   TANDEM_CHECK(!factors.defined() || factors.sizes() == index.sizes(), kOp, ": If per_sample_weights ", factors.sizes(),
                " is not null, then it must have the same shape as the input ", index.sizes());
-  const std::vector<int64_t> bounds = bag_bounds(index, o);
+  const std::vector<int64_t> bounds = compute_bag_offsets(index, o);
   const auto bags = static_cast<int64_t>(bounds.size()) - 1;
   const Tensor flat = index.reshape({-1});
   Tensor rows = embedding(flat, weight,

@@ -39,11 +39,11 @@ Tensor compute_coordinates(const Tensor& at, int64_t size, PaddingMode mode, boo
 struct GridTap {
   Tensor position, weight;
 };
-std::vector<GridTap> linear_taps(const Tensor& at) {
+std::vector<GridTap> compute_linear_taps(const Tensor& at) {
   const Tensor first = at.detach().floor(), t = at - first;
   return {{first, 1 - t}, {first + 1, t}};
 }
-std::vector<GridTap> cubic_taps(const Tensor& at, int64_t size, PaddingMode mode, bool align) {
+std::vector<GridTap> compute_cubic_taps(const Tensor& at, int64_t size, PaddingMode mode, bool align) {
   constexpr double a = -0.75;  // parameter of Keys' cubic convolution kernel
   const Tensor first = at.detach().floor(), t = at - first;
   const auto near = [](const Tensor& d) { return ((d * (a + 2) - (a + 3)) * d) * d + 1; };
@@ -54,7 +54,7 @@ std::vector<GridTap> cubic_taps(const Tensor& at, int64_t size, PaddingMode mode
 
 /// Reads the pixels of x at `positions` and returns them as (N, C, ...). x is given as rows (N, C, pixels), and
 /// `positions` has a tensor (N, ...) for each spatial dimension. Pixels outside the image are 0.
-Tensor pixels_at(const Tensor& rows, IntArrayRef sizes, const std::vector<Tensor>& positions) {
+Tensor gather_pixels(const Tensor& rows, IntArrayRef sizes, const std::vector<Tensor>& positions) {
   Tensor index, valid;
   for (size_t d = 0; d < positions.size(); ++d) {
     const NoGradGuard guard;
@@ -76,7 +76,7 @@ Tensor pixels_at(const Tensor& rows, IntArrayRef sizes, const std::vector<Tensor
 }  // namespace
 
 static void check_grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode) {
-  check_real("grid_sampler", x);
+  check_floating_point("grid_sampler", x);
   check_same_dtype_and_device("grid_sampler", "x", x, "grid", grid);
   const int64_t spatial = x.dim() - 2;
   TANDEM_CHECK(
@@ -104,11 +104,11 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
   if (x.numel() == 0) {
     Shape out{x.size(0), x.size(1)};
     for (int64_t d = 0; d < spatial; ++d) out.push_back(grid.size(d + 1));
-    return record("grid_sampler", zeros(out, x.options()), {x, grid}, {x, grid},
-                  [](const Context& ctx, const Tensor&) -> Grads {
-                    return {ctx.attach_zero_derivative({0, 1}, zeros_like(ctx.saved(0))),
-                            ctx.attach_zero_derivative(0, ctx.attach_zero_derivative(1, zeros_like(ctx.saved(1))))};
-                  });
+    return record_op("grid_sampler", zeros(out, x.options()), {x, grid}, {x, grid},
+                     [](const BackwardContext& ctx, const Tensor&) -> Grads {
+                       return {ctx.attach_zero_derivative({0, 1}, zeros_like(ctx.saved(0))),
+                               ctx.attach_zero_derivative(0, ctx.attach_zero_derivative(1, zeros_like(ctx.saved(1))))};
+                     });
   }
   constexpr PaddingMode kModes[] = {PaddingMode::zeros, PaddingMode::border, PaddingMode::reflection};
   const PaddingMode mode = kModes[padding_mode];
@@ -116,9 +116,10 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
   Tensor image = x;
   // Connects the gradient of x to both x and grid, as in PyTorch.
   if (autograd::any_requires_grad({x}))
-    image = record("alias", core::alias(x), {x, grid}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
-      return {ctx.attach_zero_derivative({0, 1}, dy)};
-    });
+    image =
+        record_op("alias", core::alias(x), {x, grid}, {}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+          return {ctx.attach_zero_derivative({0, 1}, dy)};
+        });
   const Tensor rows = image.to(wide).flatten(2),
                at = grid.to(wide).contiguous();  // the strides of `at` determine the result's strides
   const IntArrayRef sizes = x.sizes().slice(2, static_cast<size_t>(spatial));
@@ -129,9 +130,9 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
     const int64_t size = sizes[static_cast<size_t>(d)];
     const Tensor pixel = to_pixel_coordinates(at.select(-1, spatial - 1 - d), size, align_corners);
     if (interpolation_mode == 2)
-      taps.push_back(cubic_taps(pixel, size, mode, align_corners));
+      taps.push_back(compute_cubic_taps(pixel, size, mode, align_corners));
     else if (interpolation_mode == 0)
-      taps.push_back(linear_taps(compute_coordinates(pixel, size, mode, align_corners)));
+      taps.push_back(compute_linear_taps(compute_coordinates(pixel, size, mode, align_corners)));
     else
       taps.push_back({{compute_coordinates(pixel, size, mode, align_corners).detach().round(), Tensor()}});
   }
@@ -146,7 +147,7 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
       positions.push_back(tap.position);
       if (tap.weight.defined()) weight = weight.defined() ? weight * tap.weight : tap.weight;
     }
-    Tensor part = pixels_at(rows, sizes, positions);
+    Tensor part = gather_pixels(rows, sizes, positions);
     if (weight.defined()) part = part * weight.unsqueeze(1);
     y = y.defined() ? y + part : part;
     more = false;
@@ -158,16 +159,16 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
   y = y.to(x.dtype());
   if (interpolation_mode != 1 || !autograd::any_requires_grad({grid})) return y;
   // The nearest pixel does not change with the grid, so the gradient of the grid is zero.
-  return record(
+  return record_op(
       "grid_sampler", y.detach().clone(), {y, grid}, {},
-      [sizes = Shape(grid.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+      [sizes = Shape(grid.sizes())](const BackwardContext& ctx, const Tensor& dy) -> Grads {
         return {dy, ctx.needs_grad(1) ? ctx.attach_zero_derivative({0, 1}, zeros(sizes, dy.options())) : Tensor()};
       });
 }
 
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, Flag align_corners) {
   const AutocastOffGuard uncast;
-  check_real("affine_grid_generator", theta);
+  check_floating_point("affine_grid_generator", theta);
   const auto spatial = static_cast<int64_t>(size.size()) - 2;
   TANDEM_CHECK(spatial == 2 || spatial == 3,
                "affine_grid_generator: affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "

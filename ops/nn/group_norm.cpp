@@ -21,7 +21,7 @@ Tensor broadcast_to_channels(const Tensor& part, const Tensor& x) {
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
   if (const Autocast cast{cast_policy::group_norm, x, weight, bias})
     return group_norm(cast(x), groups, cast(weight), cast(bias), eps);
-  check_channels("group_norm", x, weight, bias);
+  check_channel_params("group_norm", x, weight, bias);
   TANDEM_CHECK(groups > 0, "group_norm: Expected num groups to be greater than 0, got ", groups);
   TANDEM_CHECK(
       x.size(1) % groups == 0,

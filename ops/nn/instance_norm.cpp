@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(none, instance_norm);
 
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                      const Tensor& running_var, Flag use_input_stats, double momentum, double eps) {
-  check_channels("instance_norm", x, weight, bias);
+  check_channel_params("instance_norm", x, weight, bias);
   TANDEM_CHECK(use_input_stats || (running_mean.defined() && running_var.defined()),
                "instance_norm: Expected running_mean and running_var to be defined when use_input_stats is false");
   const int64_t samples = x.size(0), channels = x.size(1);

@@ -15,11 +15,11 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
                   double eps) {
   if (const Autocast cast{cast_policy::layer_norm, input, weight, bias})
     return layer_norm(cast(input), normalized_shape, cast(weight), cast(bias), eps);
-  check_real("layer_norm", input);
+  check_floating_point("layer_norm", input);
   const int64_t n = numel_of(normalized_shape);
   check_normalized_shape("layer_norm", input, normalized_shape);
   for (const auto& [name, part] : {std::pair("weight", &weight), std::pair("bias", &bias)}) {
-    check_shape_of_part("layer_norm", name, *part, normalized_shape);
+    check_param_shape("layer_norm", name, *part, normalized_shape);
     check_parameter("layer_norm", name, *part, n, input);
   }
   const DType statistic = accumulate_type(input.dtype());
@@ -36,7 +36,7 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
          rstd = core::empty({x.size(0)}, statistic, x.device());
   TANDEM_DISPATCH(x.device(), layer_norm, x, w, b, eps, y, mean, rstd);
   const Shape bias_sizes = bias.defined() ? Shape(bias.sizes()) : Shape();
-  const auto backward = [eps, bias_sizes](const Context& ctx, const Tensor& dy) -> Grads {
+  const auto backward = [eps, bias_sizes](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     const bool wants_weight = weight.defined() && ctx.needs_grad(1), wants_bias = ctx.needs_grad(2);
     if (is_grad_enabled()) {  // second derivatives are required: computes the same formula with public operations
@@ -56,7 +56,7 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
     TANDEM_DISPATCH(x.device(), layer_norm_backward, g, from, mean, rstd, w, dx, dw, db);
     return {dx, dw, db};
   };
-  return reshape_result(record("layer_norm", y, {rows, weight, bias}, {rows, mean, rstd, weight}, backward),
+  return reshape_result(record_op("layer_norm", y, {rows, weight, bias}, {rows, mean, rstd, weight}, backward),
                         input.sizes());
 }
 std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& x, IntArrayRef normalized_shape,
@@ -81,10 +81,10 @@ static double default_epsilon(DType dtype) {
 Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight, std::optional<double> eps) {
   if (const Autocast cast{cast_policy::rms_norm, x, weight})
     return rms_norm(cast(x), normalized_shape, cast(weight), eps);
-  check_real("rms_norm", x);
+  check_floating_point("rms_norm", x);
   const size_t tail = normalized_shape.size();
   check_normalized_shape("rms_norm", x, normalized_shape);
-  check_shape_of_part("rms_norm", "weight", weight, normalized_shape);
+  check_param_shape("rms_norm", "weight", weight, normalized_shape);
   Shape dims;
   for (size_t d = 0; d < tail; ++d) dims.push_back(-1 - static_cast<int64_t>(d));
   const Tensor wide = x.to(accumulate_type(x.dtype())).contiguous(x.suggest_memory_format());

@@ -18,8 +18,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
   TANDEM_CHECK(x.size(-1) == weight.size(1), "linear: mat1 and mat2 shapes cannot be multiplied (",
                numel_of(x.sizes().slice(0, x.sizes().size() - 1)), "x", x.size(-1), " and ", weight.size(1), "x",
                weight.size(0), ")");
-  check_operands("linear", x, weight);
-  const bool mixed = given.defined() && is_half(x.dtype()) && given.dtype() == kFloat32;
+  check_product_operands("linear", x, weight);
+  const bool mixed = given.defined() && is_reduced_floating_point(x.dtype()) && given.dtype() == kFloat32;
   const Tensor bias = mixed ? given.to(x.dtype()) : given;
   if (x.dim() != 2) {
     Shape out = x.sizes();
@@ -29,7 +29,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
   }
   Tensor y = core::empty({x.size(0), weight.size(0)}, x.dtype(), x.device());
   if (bias.defined()) {
-    check_operands("linear", x, bias);
+    check_product_operands("linear", x, bias);
     TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == weight.size(0), "linear: bias is ", bias.sizes(), "; accepted: (",
                  weight.size(0), ",)");
   }
@@ -42,8 +42,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
   const Tensor none;
   const Tensor &x_kept = autograd::tensor_requires_grad(weight) ? x : none,
                &weight_kept = autograd::tensor_requires_grad(x) ? weight : none;
-  return record(
-      "linear", y, {x, weight, bias}, {x_kept, weight_kept}, [](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op(
+      "linear", y, {x, weight, bias}, {x_kept, weight_kept}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
         return {ctx.needs_grad(0) ? dy.mm(ctx.saved(1)) : Tensor(),
                 ctx.needs_grad(1) ? dy.t().mm(ctx.saved(0)) : Tensor(), ctx.needs_grad(2) ? dy.sum({0}) : Tensor()};
       });

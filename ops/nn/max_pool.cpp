@@ -22,14 +22,15 @@ Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::P
   const Tensor g = to_pool_layout(dy, index.dim() == 4);
   Tensor dx = empty_pool_tensor(index, dy.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
   TANDEM_DISPATCH(dy.device(), max_pool2d_backward, g, index, s, dx);
-  return record("max_pool2d_backward", reshape_to(dx, x_sizes), {dy}, {index},
-                [sizes = Shape(dy.sizes()), wide = Shape(dx.sizes())](const Context& ctx, const Tensor& ddx) -> Grads {
-                  const int64_t pixels = static_cast<int64_t>(wide.size()) - 2;
-                  const Tensor index = ctx.saved(0).flatten(pixels), none = index < 0;
-                  const Tensor positions = where(none, zeros_like(index), index);
-                  const Tensor ddy = ddx.reshape(wide).flatten(pixels).gather(pixels, positions);
-                  return {where(none, Scalar(0), ddy).reshape(sizes)};
-                });
+  return record_op(
+      "max_pool2d_backward", reshape_pool_output(dx, x_sizes), {dy}, {index},
+      [sizes = Shape(dy.sizes()), wide = Shape(dx.sizes())](const BackwardContext& ctx, const Tensor& ddx) -> Grads {
+        const int64_t pixels = static_cast<int64_t>(wide.size()) - 2;
+        const Tensor index = ctx.saved(0).flatten(pixels), none = index < 0;
+        const Tensor positions = where(none, zeros_like(index), index);
+        const Tensor ddy = ddx.reshape(wide).flatten(pixels).gather(pixels, positions);
+        return {where(none, Scalar(0), ddy).reshape(sizes)};
+      });
 }
 /// Returns (values, indices). The indices tensor is undefined if `indices` is false.
 std::tuple<Tensor, Tensor> max_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, bool indices) {
@@ -52,27 +53,27 @@ std::tuple<Tensor, Tensor> max_pool(const Tensor& input, const kernels::PoolShap
   const PoolInput p("max_pool2d", input, s, ceil, is_channels_last(input));
   Tensor y = p.empty_output(p.x.dtype()), index = indices ? p.empty_output(kInt64) : Tensor();
   TANDEM_DISPATCH(input.device(), max_pool2d, p.x, s, y, index);
-  return {record("max_pool2d", reshape_to(y, p.output_sizes), {input}, {index},
-                 [s, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                   return {ctx.attach_zero_derivative(0, max_pool_backward(dy, ctx.saved(0), s, sizes))};
-                 }),
-          indices ? reshape_to(index, p.output_sizes) : index};
+  return {record_op("max_pool2d", reshape_pool_output(y, p.output_sizes), {input}, {index},
+                    [s, sizes = Shape(input.sizes())](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                      return {ctx.attach_zero_derivative(0, max_pool_backward(dy, ctx.saved(0), s, sizes))};
+                    }),
+          indices ? reshape_pool_output(index, p.output_sizes) : index};
 }
 }  // namespace
 
 std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding,
                                                    Pair dilation, Flag ceil_mode) {
-  return max_pool(x, pool_shape(kernel, stride, padding, dilation, true), ceil_mode, true);
+  return max_pool(x, make_pool_shape(kernel, stride, padding, dilation, true), ceil_mode, true);
 }
 Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Pair dilation, Flag ceil_mode) {
   const bool indices = autograd::any_requires_grad({x});  // max_pool2d needs indices only for the gradient
-  return std::get<0>(max_pool(x, pool_shape(kernel, stride, padding, dilation, true), ceil_mode, indices));
+  return std::get<0>(max_pool(x, make_pool_shape(kernel, stride, padding, dilation, true), ceil_mode, indices));
 }
 std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding,
                                                    int64_t dilation, Flag ceil_mode) {
-  const auto [y, index] =
-      max_pool2d_with_indices(unsqueeze_height("max_pool1d", x), {1, kernel},
-                              stride_with_height("max_pool1d", stride, kernel), {0, padding}, {1, dilation}, ceil_mode);
+  const auto [y, index] = max_pool2d_with_indices(unsqueeze_height("max_pool1d", x), {1, kernel},
+                                                  prepend_height_stride("max_pool1d", stride, kernel), {0, padding},
+                                                  {1, dilation}, ceil_mode);
   return {squeeze_height(y), squeeze_height(index)};
 }
 Tensor max_pool1d(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding, int64_t dilation,
@@ -106,7 +107,7 @@ Tensor max_pool3d(const Tensor& x, Triple kernel, IntArrayRef stride, Triple pad
 namespace {
 /// Returns the largest element of each of `count` windows along dim, and its position. Windows shorter than the longest
 /// repeat their last element, which does not change the maximum.
-std::tuple<Tensor, Tensor> adaptive_max_along(const Tensor& x, int64_t dim, int64_t count) {
+std::tuple<Tensor, Tensor> adaptive_max_pool_dim(const Tensor& x, int64_t dim, int64_t count) {
   if (count == 0) {
     const Tensor none = x.narrow(dim, 0, 0);
     return {none, none.detach().to(kInt64)};
@@ -131,7 +132,7 @@ std::tuple<Tensor, Tensor> adaptive_max_along(const Tensor& x, int64_t dim, int6
 /// Pools over the last `sizes.size()` dimensions. It starts with the last one, so that the first of several equal
 /// elements in row-major order is chosen.
 std::tuple<Tensor, Tensor> adaptive_max_pool_nd(const char* op, const Tensor& x, IntArrayRef sizes) {
-  check_real(op, x);
+  check_floating_point(op, x);
   const int64_t spatial = static_cast<int64_t>(sizes.size());
   TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": Expected ", spatial + 1, "D or ", spatial + 2,
                "D tensor, but got: ", x.sizes());
@@ -144,7 +145,7 @@ std::tuple<Tensor, Tensor> adaptive_max_pool_nd(const char* op, const Tensor& x,
   int64_t below = 1;  // stride of dimension d in an index that counts over the pooled dimensions of x
   for (int64_t d = x.dim() - 1; d >= x.dim() - spatial; --d) {
     const int64_t count = sizes[static_cast<size_t>(d - x.dim() + spatial)];
-    const auto [values, positions] = adaptive_max_along(y, d, count);
+    const auto [values, positions] = adaptive_max_pool_dim(y, d, count);
     const NoGradGuard guard;
     index = index.defined() ? positions * below + index.gather(d, positions) : positions;
     y = values;
@@ -170,7 +171,7 @@ namespace {
 
 /// Returns the first positions (N, C, out) of windows along one dimension, from samples (N, C) in [0, 1). The last
 /// window is at the end.
-Tensor window_starts(const Tensor& samples, int64_t in, int64_t kernel, int64_t out) {
+Tensor generate_window_starts(const Tensor& samples, int64_t in, int64_t kernel, int64_t out) {
   const TensorOptions positions = TensorOptions(kInt64).device(samples.device());
   const Tensor last = full({samples.size(0), samples.size(1), 1}, in - kernel, positions);
   if (out == 1) return last;
@@ -179,14 +180,14 @@ Tensor window_starts(const Tensor& samples, int64_t in, int64_t kernel, int64_t 
   return cat({((order + shift) * step).to(kInt64) - (shift * step).to(kInt64), last}, -1);
 }
 /// Computes a fractional max pool of the dimensions after (N, C).
-std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntArrayRef kernel, IntArrayRef out,
-                                           const Tensor& samples) {
+std::tuple<Tensor, Tensor> fractional_max_pool(const char* op, const Tensor& x, IntArrayRef kernel, IntArrayRef out,
+                                               const Tensor& samples) {
   const auto dims = static_cast<int64_t>(kernel.size());
-  check_real(op, x);
+  check_floating_point(op, x);
   TANDEM_CHECK(x.dim() == dims + 2 || x.dim() == dims + 1, op, ": Expected ", dims + 1, "D or ", dims + 2,
                "D tensor, but got: ", x.sizes());
   if (x.dim() == dims + 1) {
-    const auto [y, at] = fractional_pool(op, x.unsqueeze(0), kernel, out, samples);
+    const auto [y, at] = fractional_max_pool(op, x.unsqueeze(0), kernel, out, samples);
     return {reshape_result(y, y.sizes().slice(1, y.sizes().size() - 1)), at.squeeze(0)};
   }
   check_same_dtype_and_device(op, "x", x, "random_samples", samples);
@@ -206,7 +207,7 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
     TANDEM_CHECK(out[i] + kernel[i] - 1 <= in, op, ": pool ", side, " ", kernel[i], " too large relative to input ",
                  side, " ", in, "; output_size ", out, " + kernel_size ", kernel, " - 1 must fit into it");
     // For three dimensions, random_samples lists them in order; for two, in reverse order.
-    const Tensor starts = window_starts(
+    const Tensor starts = generate_window_starts(
         samples.select(2, dims == 2 ? 1 - d : d).detach().to(accumulate_type(x.dtype())), in, kernel[i], out[i]);
     const Tensor along = starts.unsqueeze(-1) + arange(kernel[i], positions);  // its shape is (N, C, out, kernel)
     at = (at.unsqueeze(3).unsqueeze(5) * in + along.unsqueeze(2).unsqueeze(4)).flatten(4, 5).flatten(2, 3);
@@ -224,18 +225,18 @@ std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& x, Pair kernel_si
                                                  const Tensor& random_samples) {
   if (const Autocast cast{cast_policy::fractional_max_pool2d, x, random_samples})
     return fractional_max_pool2d(cast(x), kernel_size, output_size, cast(random_samples));
-  return fractional_pool("fractional_max_pool2d", x, kernel_size, output_size, random_samples);
+  return fractional_max_pool("fractional_max_pool2d", x, kernel_size, output_size, random_samples);
 }
 std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& x, Triple kernel_size, Triple output_size,
                                                  const Tensor& random_samples) {
   if (const Autocast cast{cast_policy::fractional_max_pool3d, x, random_samples})
     return fractional_max_pool3d(cast(x), kernel_size, output_size, cast(random_samples));
-  return fractional_pool("fractional_max_pool3d", x, kernel_size, output_size, random_samples);
+  return fractional_max_pool("fractional_max_pool3d", x, kernel_size, output_size, random_samples);
 }
 
 // ---- writing elements back to where a max pool found them
 namespace {
-Tensor unpool(const char* op, const Tensor& x, const Tensor& indices, IntArrayRef output_size, int64_t spatial) {
+Tensor max_unpool(const char* op, const Tensor& x, const Tensor& indices, IntArrayRef output_size, int64_t spatial) {
   TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": Input to max_unpooling", spatial,
                "d should be a ", spatial + 1, "d or ", spatial + 2, "d Tensor, but got a tensor with ", x.dim(),
                " dimensions.");
@@ -262,7 +263,7 @@ Tensor unpool(const char* op, const Tensor& x, const Tensor& indices, IntArrayRe
 Tensor max_unpool2d(const Tensor& x, const Tensor& indices, IntArrayRef output_size) {
   if (const Autocast cast{cast_policy::max_unpool2d, x, indices})
     return max_unpool2d(cast(x), cast(indices), output_size);
-  return unpool("max_unpool2d", x, indices, output_size, 2);
+  return max_unpool("max_unpool2d", x, indices, output_size, 2);
 }
 Tensor max_unpool3d(const Tensor& x, const Tensor& indices, IntArrayRef output_size, IntArrayRef stride,
                     IntArrayRef padding) {
@@ -272,7 +273,7 @@ Tensor max_unpool3d(const Tensor& x, const Tensor& indices, IntArrayRef output_s
     TANDEM_CHECK(s > 0, "max_unpool3d: strides should be greater than zero, but got stride: ", stride);
   for (const int64_t p : Triple(padding))
     TANDEM_CHECK(p >= 0, "max_unpool3d: padding is ", padding, "; accepted: 0 or more");
-  return unpool("max_unpool3d", x, indices, output_size, 3);
+  return max_unpool("max_unpool3d", x, indices, output_size, 3);
 }
 
 Shape detail::unpool_output_size(const char* op, const Tensor& x, IntArrayRef kernel, IntArrayRef stride,

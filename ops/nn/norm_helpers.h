@@ -7,8 +7,8 @@
 
 namespace tandem::detail {
 
-inline void check_channels(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  check_real(op, x);
+inline void check_channel_params(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  check_floating_point(op, x);
   TANDEM_CHECK(x.dim() >= 2, op, ": Expected at least 2 dimensions for input tensor but received ", x.dim(),
                "; accepted: (N, C, ...)");
   check_parameter(op, "weight", weight, x.size(1), x);
@@ -31,7 +31,7 @@ inline void check_normalized_shape(const char* op, const Tensor& x, IntArrayRef 
                ", but got input of size", x.sizes());
 }
 /// Checks the shape of `part`, a weight or bias, which may be undefined.
-inline void check_shape_of_part(const char* op, const char* name, const Tensor& part, IntArrayRef normalized_shape) {
+inline void check_param_shape(const char* op, const char* name, const Tensor& part, IntArrayRef normalized_shape) {
   TANDEM_CHECK(!part.defined() || part.sizes() == normalized_shape, op, ": Expected ", name,
                " to be of same shape as normalized_shape, but got ", name, " of shape ", part.sizes(),
                " and normalized_shape = ", normalized_shape);

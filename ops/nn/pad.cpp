@@ -28,7 +28,7 @@ void check_pad_sizes(const char* op, const Tensor& x, IntArrayRef pad) {
 
 /// Returns the position of the element of x that padding puts at position i, which goes from -before to size + after -
 /// 1.
-int64_t source_index(PaddingMode mode, int64_t i, int64_t size) {
+int64_t get_source_index(PaddingMode mode, int64_t i, int64_t size) {
   if (mode == PaddingMode::replicate) return std::clamp<int64_t>(i, 0, size - 1);
   if (mode == PaddingMode::circular) return (i + size) % size;
   return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
@@ -57,7 +57,7 @@ Tensor pad_dim(const char* op, const Tensor& x, int64_t dim, int64_t before, int
                ": Padding value causes wrapping around more than once. Got padding (", before, ", ", after,
                ") at dimension ", dim, " of size ", size, "; each may be at most that size");
   std::vector<int64_t> from;
-  for (int64_t i = -before; i < size + after; ++i) from.push_back(source_index(mode, i, size));
+  for (int64_t i = -before; i < size + after; ++i) from.push_back(get_source_index(mode, i, size));
   return x.index_select(dim, tensor(from, TensorOptions(kInt64).device(x.device())));
 }
 /// Implements a padding operation for a fixed number of dimensions.
@@ -105,7 +105,7 @@ Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
   }
   Shape back;
   for (const int64_t p : pad) back.push_back(-p);
-  return record("constant_pad_nd", y, {x}, {}, [back](const Context&, const Tensor& dy) -> Grads {
+  return record_op("constant_pad_nd", y, {x}, {}, [back](const BackwardContext&, const Tensor& dy) -> Grads {
     // `back` holds the negated pads. Padding dy by them cuts off what the forward added; elements that the forward cut
     // off get gradient 0.
     return {constant_pad_nd(dy, back, 0)};

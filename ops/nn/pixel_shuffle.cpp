@@ -41,9 +41,9 @@ Tensor pixel_shuffle(const Tensor& x, int64_t r) {
                x.size(-3), " is not divisible by ", r * r);
   const int64_t c = x.size(-3) / (r * r), h = x.size(-2), w = x.size(-1);
   const Tensor parts = permute_last(core::try_view(x, replace_last_sizes(x, {c, r, r, h, w})), {0, 3, 1, 4, 2});
-  return record("pixel_shuffle",
-                copy_in_memory_format("pixel_shuffle", parts, replace_last_sizes(x, {c, h * r, w * r}), x), {x}, {},
-                [r](const Context&, const Tensor& dy) -> Grads { return {pixel_unshuffle(dy, r)}; });
+  return record_op("pixel_shuffle",
+                   copy_in_memory_format("pixel_shuffle", parts, replace_last_sizes(x, {c, h * r, w * r}), x), {x}, {},
+                   [r](const BackwardContext&, const Tensor& dy) -> Grads { return {pixel_unshuffle(dy, r)}; });
 }
 Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
   TANDEM_CHECK(x.dim() >= 3, "pixel_unshuffle expects input to have at least 3 dimensions, but got input with ",
@@ -57,9 +57,9 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
                " is not divisible by ", r);
   const int64_t c = x.size(-3), h = x.size(-2) / r, w = x.size(-1) / r;
   const Tensor parts = permute_last(core::try_view(x, replace_last_sizes(x, {c, h, r, w, r})), {0, 2, 4, 1, 3});
-  return record("pixel_unshuffle",
-                copy_in_memory_format("pixel_unshuffle", parts, replace_last_sizes(x, {c * r * r, h, w}), x), {x}, {},
-                [r](const Context&, const Tensor& dy) -> Grads { return {pixel_shuffle(dy, r)}; });
+  return record_op("pixel_unshuffle",
+                   copy_in_memory_format("pixel_unshuffle", parts, replace_last_sizes(x, {c * r * r, h, w}), x), {x},
+                   {}, [r](const BackwardContext&, const Tensor& dy) -> Grads { return {pixel_shuffle(dy, r)}; });
 }
 Tensor channel_shuffle(const Tensor& x, int64_t groups) {
   TANDEM_CHECK(x.dim() >= 3, "channel_shuffle expects input with > 2 dims, but got input with sizes ", x.sizes());

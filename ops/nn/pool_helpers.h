@@ -29,7 +29,7 @@ inline int64_t pooling_output_size(const char* op, int64_t size, int64_t kernel,
   if (ceil && (out - 1) * stride >= size + padding) --out;
   return out;
 }
-inline kernels::PoolShape pool_shape(Pair k, IntArrayRef stride, Pair p, Pair d, bool include) {
+inline kernels::PoolShape make_pool_shape(Pair k, IntArrayRef stride, Pair p, Pair d, bool include) {
   const Pair s = stride.empty() ? k : Pair(stride);
   return {{k[0], k[1]}, {s[0], s[1]}, {p[0], p[1]}, {d[0], d[1]}, include};
 }
@@ -49,7 +49,9 @@ inline Tensor empty_pool_tensor(const Tensor& x, DType dtype, int64_t h, int64_t
   return core::empty_dense(sizes, core::strides_of("pool", sizes, MemoryFormat::ChannelsLast), dtype, x.device());
 }
 /// Converts a kernel's output to the sizes of the result.
-inline Tensor reshape_to(const Tensor& y, IntArrayRef sizes) { return y.dim() == 4 ? y : core::try_view(y, sizes); }
+inline Tensor reshape_pool_output(const Tensor& y, IntArrayRef sizes) {
+  return y.dim() == 4 ? y : core::try_view(y, sizes);
+}
 
 struct PoolInput {
   Tensor x;            // input of the pool, in the form that kernels take
@@ -65,7 +67,7 @@ struct PoolInput {
     set_output_sizes();
   }
   PoolInput(const char* op, const Tensor& input, bool channels_last) {
-    check_real(op, input);
+    check_floating_point(op, input);
     TANDEM_CHECK(input.dim() == 3 || input.dim() == 4, op,
                  ": non-empty 3D or 4D (batch mode) tensor expected for input, but got ", input.sizes());
     output_sizes = input.sizes();
@@ -89,7 +91,7 @@ inline Tensor squeeze_height(const Tensor& y) {
   sizes.erase(sizes.size() - 2);
   return reshape_result(y, sizes);
 }
-inline Pair stride_with_height(const char* op, IntArrayRef stride, int64_t kernel) {
+inline Pair prepend_height_stride(const char* op, IntArrayRef stride, int64_t kernel) {
   TANDEM_CHECK(stride.size() <= 1, op, ": argument 'stride' should contain one int (got ", stride.size(), ")");
   return {1, stride.empty() ? kernel : stride[0]};
 }

@@ -73,7 +73,7 @@ Tensor detail::resample(const char* op, const Tensor& x, IntArrayRef size,
                         const std::vector<std::optional<double>>& scales, Resampling kind, bool align_corners) {
   const int64_t spatial = static_cast<int64_t>(size.size());
   const bool weighted = kind == Resampling::linear || kind == Resampling::cubic;
-  if (weighted) check_real(op, x);
+  if (weighted) check_floating_point(op, x);
   TANDEM_CHECK(x.dim() == spatial + 2, op, ": It is expected input_size equals to ", spatial + 2, ", but got size ",
                x.dim(), "; input_size is the number of dimensions of x, which is ", x.sizes());
   Tensor y = weighted ? x.to(accumulate_type(x.dtype())) : x;
@@ -153,11 +153,11 @@ Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef size, Flag align_corner
 namespace {
 /// Names of the interpolation modes, in the order of InterpolationMode: the name in Python, and the name of LibTorch's
 /// constant.
-constexpr const char* kModeNames[][2] = {
+constexpr const char* kInterpolationModeNames[][2] = {
     {"nearest", "kNearest"},     {"linear", "kLinear"}, {"bilinear", "kBilinear"},         {"bicubic", "kBicubic"},
     {"trilinear", "kTrilinear"}, {"area", "kArea"},     {"nearest-exact", "kNearestExact"}};
 /// Returns the number of spatial dimensions that a mode accepts; 0 if it accepts any.
-int64_t spatial_dims_of(InterpolationMode mode) {
+int64_t num_spatial_dims(InterpolationMode mode) {
   switch (mode) {
     case InterpolationMode::linear: return 1;
     case InterpolationMode::bilinear:
@@ -168,13 +168,13 @@ int64_t spatial_dims_of(InterpolationMode mode) {
 }
 }  // namespace
 const char* detail::mode_name(InterpolationMode mode, bool as_libtorch) {
-  return kModeNames[static_cast<size_t>(mode)][as_libtorch];
+  return kInterpolationModeNames[static_cast<size_t>(mode)][as_libtorch];
 }
 
 Tensor detail::interpolate(const Tensor& x, const std::optional<std::vector<int64_t>>& output_size,
                            const std::optional<std::vector<double>>& scale_factor, InterpolationMode mode,
                            std::optional<bool> align_corners, bool recompute_scale_factor) {
-  const int64_t spatial = x.dim() - 2, wanted = spatial_dims_of(mode);
+  const int64_t spatial = x.dim() - 2, wanted = num_spatial_dims(mode);
   TANDEM_CHECK(spatial >= 1 && spatial <= 3,
                "interpolate: Input Error: Only 3D, 4D and 5D input Tensors supported (got ", x.dim(), "D)");
   TANDEM_CHECK(wanted == 0 || wanted == spatial, "interpolate: Got ", x.dim(), "D input, but ", mode_name(mode),

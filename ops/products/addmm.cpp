@@ -23,25 +23,25 @@ void check_scalars_fit(const char* op, const Tensor& product, double beta, doubl
     if (product.numel() > 0) detail::check_representable(op, product.dtype(), factor);
 }
 /// Returns factor x. A factor of 0 gives zeros even where x is NaN or infinite, as in BLAS.
-Tensor scaled(const Tensor& x, double factor) {
+Tensor multiply_by_scalar(const Tensor& x, double factor) {
   if (factor != 0) return factor == 1 ? x : x.is_floating_point() ? x * factor : x * static_cast<int64_t>(factor);
-  return record("mul", zeros_like(x), {x}, {},
-                [](const Context&, const Tensor& dy) -> Grads { return {scaled(dy, 0)}; });
+  return record_op("mul", zeros_like(x), {x}, {},
+                   [](const BackwardContext&, const Tensor& dy) -> Grads { return {multiply_by_scalar(dy, 0)}; });
 }
 }  // namespace
 
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, double alpha) {
   if (const Autocast cast{cast_policy::addmm, bias, a, b}) return addmm(cast(bias), cast(a), cast(b), beta, alpha);
-  check_operands("addmm", a, b);
+  check_product_operands("addmm", a, b);
   check_matrices("addmm", a, b);
   const Shape sizes{a.size(0), b.size(1)};
   TANDEM_CHECK(broadcast_shapes("addmm", bias.sizes(), sizes) == sizes, "addmm: bias is ", bias.sizes(),
                "; it must broadcast to ", sizes);
   // The scaled bias is recorded before the product, so that backward visits the product first.
-  const Tensor added = scaled(bias, beta);
+  const Tensor added = multiply_by_scalar(bias, beta);
   const Tensor product = mm(a, b);
   check_scalars_fit("addmm", product, beta, alpha);
-  return scaled(product, alpha) + added;
+  return multiply_by_scalar(product, alpha) + added;
 }
 
 /// Returns beta x + alpha product for the operation `op`, after checking x, beta and alpha.
@@ -50,8 +50,8 @@ static Tensor add_product(const char* op, const Tensor& x, const Tensor& product
                "; it must broadcast to ", product.sizes());
   check_same_dtype(op, "x", x, "the product", product);
   check_scalars_fit(op, product, beta, alpha);
-  const Tensor added = scaled(x, beta);
-  return scaled(product, alpha) + added;
+  const Tensor added = multiply_by_scalar(x, beta);
+  return multiply_by_scalar(product, alpha) + added;
 }
 Tensor Tensor::addmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
   return tandem::addmm(*this, a, b, beta, alpha);

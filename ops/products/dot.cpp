@@ -11,7 +11,7 @@ TANDEM_CAST_POLICY(promote, dot, inner);
 
 Tensor Tensor::dot(const Tensor& other) const {
   if (const Autocast cast{cast_policy::dot, *this, other}) return cast(*this).dot(cast(other));
-  check_operands("dot", *this, other);
+  check_product_operands("dot", *this, other);
   TANDEM_CHECK(dim() == 1 && other.dim() == 1, "dot: 1D tensors expected, but got ", dim(), "D and ", other.dim(),
                "D tensors");
   TANDEM_CHECK(numel() == other.numel(), "dot: inconsistent tensor size, expected tensor ", sizes(), " and src ",
@@ -28,8 +28,8 @@ Tensor Tensor::inner(const Tensor& other) const {
 }
 Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
   if (const Autocast cast{cast_policy::linalg_vecdot, x, y}) return linalg_vecdot(cast(x), cast(y), dim);
-  check_operands("linalg_vecdot", x, y);
-  check_real("linalg_vecdot", x);
+  check_product_operands("linalg_vecdot", x, y);
+  check_floating_point("linalg_vecdot", x);
   return (x * y).sum(dim);
 }
 

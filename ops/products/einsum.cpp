@@ -73,7 +73,7 @@ LabeledTensor sum_labels(LabeledTensor t, const Labels& kept) {
   }
   return dims.empty() ? t : LabeledTensor{t.x.sum(dims), left};
 }
-Tensor permute_to(const LabeledTensor& t, const Labels& order) {
+Tensor permute_to_labels(const LabeledTensor& t, const Labels& order) {
   Shape dims;
   for (const int label : order) dims.push_back(std::find(t.labels.begin(), t.labels.end(), label) - t.labels.begin());
   return t.x.permute(dims);
@@ -133,8 +133,10 @@ LabeledTensor contract(LabeledTensor a, LabeledTensor b, const Labels& kept) {
   for (const auto& [t, only] : {std::pair(&a, &only_a), std::pair(&b, &only_b)})
     for (const int label : *only)
       sizes.push_back(t->x.size(std::find(t->labels.begin(), t->labels.end(), label) - t->labels.begin()));
-  const Tensor left = permute_to(a, joined({&batch, &only_a, &inner})).reshape({counts[0], counts[1], counts[2]});
-  const Tensor right = permute_to(b, joined({&batch, &inner, &only_b})).reshape({counts[0], counts[2], counts[3]});
+  const Tensor left =
+      permute_to_labels(a, joined({&batch, &only_a, &inner})).reshape({counts[0], counts[1], counts[2]});
+  const Tensor right =
+      permute_to_labels(b, joined({&batch, &inner, &only_b})).reshape({counts[0], counts[2], counts[3]});
   return {reshape_result(left.bmm(right), sizes), joined({&batch, &only_a, &only_b})};
 }
 
@@ -158,7 +160,7 @@ Tensor einsum(const std::string& equation, TensorList operands) {
   std::map<int, int> count;
   for (size_t i = 0; i < parts.size(); ++i) {
     const Tensor& x = operands[i];
-    check_operands("einsum", operands[0], x);
+    check_product_operands("einsum", operands[0], x);
     const int named =
         static_cast<int>(std::count_if(parts[i].begin(), parts[i].end(), [](char c) { return c != '.'; }));
     const int rest = static_cast<int>(x.dim()) - named;
@@ -213,7 +215,7 @@ Tensor einsum(const std::string& equation, TensorList operands) {
   }
   if (result.labels == wanted) return result.x;
   // returned without a copy if there is only one operand, so that the result is a view, as in PyTorch
-  const Tensor y = permute_to(result, wanted);
+  const Tensor y = permute_to_labels(result, wanted);
   return operands.size() == 1 ? y : y.clone(MemoryFormat::Contiguous);
 }
 

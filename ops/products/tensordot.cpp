@@ -9,7 +9,7 @@ TANDEM_CAST_POLICY(promote, tensordot);
 
 Tensor tensordot(const Tensor& a, const Tensor& b, IntArrayRef dims_a, IntArrayRef dims_b) {
   if (const Autocast cast{cast_policy::tensordot, a, b}) return tensordot(cast(a), cast(b), dims_a, dims_b);
-  check_operands("tensordot", a, b);
+  check_product_operands("tensordot", a, b);
   TANDEM_CHECK(dims_a.size() == dims_b.size(), "tensordot: both dimension lists should have same length, but are ",
                dims_a, " and ", dims_b);
   Tensor left = a, right = b;

@@ -9,7 +9,7 @@
 namespace tandem {
 
 Tensor& Tensor::exponential_(double lambd) const {
-  check_floating("exponential_", self());
+  check_random_dtype("exponential_", self());
   TANDEM_CHECK(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
   return fill_transformed("exponential_", self(), [=](const Tensor& u) { return (-u).log1p() * (-1 / lambd); });
 }
@@ -20,7 +20,7 @@ Tensor& Tensor::geometric_(double p) const {
                           [=](const Tensor& u) { return ((-u).log1p() * (1 / std::log1p(-p))).floor() + 1; });
 }
 Tensor& Tensor::cauchy_(double median, double sigma) const {
-  check_floating("cauchy_", self());
+  check_random_dtype("cauchy_", self());
   TANDEM_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
   return fill_transformed("cauchy_", self(),
                           [=](const Tensor& u) { return ((u - 0.5) * std::numbers::pi).tan() * sigma + median; });

@@ -23,7 +23,7 @@ template <class Fill> Tensor& fill_random(const char* op, Tensor& x, Fill fill) 
 template <class Transform> Tensor& fill_transformed(const char* op, Tensor& x, const Transform& transform) {
   const auto draw = [&] {
     const NoGradGuard guard;
-    const DType type = is_half(x.dtype()) ? kFloat32 : x.is_floating_point() ? x.dtype() : kFloat64;
+    const DType type = is_reduced_floating_point(x.dtype()) ? kFloat32 : x.is_floating_point() ? x.dtype() : kFloat64;
     return transform(rand(x.sizes(), TensorOptions(type).device(x.device())));
   };
   return autograd::run_inplace(
@@ -33,13 +33,14 @@ template <class Transform> Tensor& fill_transformed(const char* op, Tensor& x, c
 /// Records random numbers as a function of tensor parameters, with derivatives of 0.
 inline Tensor record_with_zero_derivatives(const char* op, const Tensor& y, const Tensor& a, const Tensor& b = {}) {
   const Tensor other = b.defined() ? b : a.detach();
-  return record(op, y, {a, other}, {},
-                [one = Shape(a.sizes()), two = Shape(other.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.needs_grad(0) ? zeros(one, dy.options()) : Tensor(),
-                          ctx.needs_grad(1) ? zeros(two, dy.options()) : Tensor()};
-                });
+  return record_op(
+      op, y, {a, other}, {},
+      [one = Shape(a.sizes()), two = Shape(other.sizes())](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+        return {ctx.needs_grad(0) ? zeros(one, dy.options()) : Tensor(),
+                ctx.needs_grad(1) ? zeros(two, dy.options()) : Tensor()};
+      });
 }
-inline void check_floating(const char* op, const Tensor& x) {
+inline void check_random_dtype(const char* op, const Tensor& x) {
   TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
 }
 

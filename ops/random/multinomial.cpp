@@ -9,7 +9,7 @@
 namespace tandem {
 
 Tensor Tensor::multinomial(int64_t num_samples, Flag replacement) const {
-  check_floating("multinomial", *this);
+  check_random_dtype("multinomial", *this);
   TANDEM_CHECK(dim() == 1 || dim() == 2, "multinomial: prob_dist must be 1 or 2 dim, but is ", sizes());
   TANDEM_CHECK(num_samples > 0, "multinomial: cannot sample n_sample <= 0 samples, got num_samples=", num_samples);
   const int64_t n = size(-1);

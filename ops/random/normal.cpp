@@ -9,9 +9,9 @@
 namespace tandem {
 
 Tensor& Tensor::normal_(double mean, double std) const {
-  check_floating("normal_", self());
+  check_random_dtype("normal_", self());
   TANDEM_CHECK(std >= 0, "normal_: normal expects std >= 0.0, but found std ", std);
-  return fill_random("normal_", self(), [&](const Draw& d, Tensor& y) {
+  return fill_random("normal_", self(), [&](const RandomReservation& d, Tensor& y) {
     TANDEM_DISPATCH(y.device(), normal, mean, std, d.state, d.offset, y);
   });
 }
@@ -21,18 +21,18 @@ Tensor normal(double mean, double std, IntArrayRef sizes, const TensorOptions& o
 }
 Tensor normal(const Tensor& mean, double std) {
   TANDEM_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
-  check_floating("normal", mean);
+  check_random_dtype("normal", mean);
   return record_with_zero_derivatives("normal", randn_like(mean.detach()).mul_(std).add_(mean.detach()), mean);
 }
 Tensor normal(double mean, const Tensor& std) {
-  check_floating("normal", std);
+  check_random_dtype("normal", std);
   check_each_in_range("normal", "normal expects all elements of std >= 0.0", std, 0,
                       std::numeric_limits<double>::infinity());
   return record_with_zero_derivatives("normal", randn_like(std.detach()).mul_(std.detach()).add_(mean), std);
 }
 Tensor normal(const Tensor& mean, const Tensor& std) {
-  check_floating("normal", mean);
-  check_floating("normal", std);
+  check_random_dtype("normal", mean);
+  check_random_dtype("normal", std);
   check_each_in_range("normal", "normal expects all elements of std >= 0.0", std, 0,
                       std::numeric_limits<double>::infinity());
   const Shape sizes = broadcast_shapes("normal", mean.sizes(), std.sizes());
@@ -40,7 +40,7 @@ Tensor normal(const Tensor& mean, const Tensor& std) {
   return record_with_zero_derivatives("normal", y, mean, std);
 }
 Tensor& Tensor::log_normal_(double mean, double std) const {
-  check_floating("log_normal_", self());
+  check_random_dtype("log_normal_", self());
   TANDEM_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
   const auto draw = [&] {
     const NoGradGuard guard;

@@ -16,13 +16,13 @@ namespace tandem {
 namespace {
 
 /// Stream of uniform numbers in (0, 1) for one element.
-class Uniforms {
+class UniformGenerator {
  public:
-  explicit Uniforms(int64_t seed) : seed_(static_cast<uint64_t>(seed)) {}
-  double next() { return (static_cast<double>(philox64(seed_, 0, 0, count_++) >> 12) + 0.5) * 0x1p-52; }
+  explicit UniformGenerator(int64_t seed) : seed_(static_cast<uint64_t>(seed)) {}
+  double next() { return (static_cast<double>(philox64(seed_, 0, 0, counter_++) >> 12) + 0.5) * 0x1p-52; }
 
  private:
-  uint64_t seed_, count_ = 0;
+  uint64_t seed_, counter_ = 0;
 };
 
 /// Returns ln(k!), as a sum of logarithms or from Stirling's series, with a relative error of 1e-13. (The C library's
@@ -38,7 +38,7 @@ double log_factorial(double k) {
 }
 /// Draws a Poisson number by Hoermann's PTRS (transformed rejection): draws a point in a box of width a around the
 /// mean, and accepts it by comparing logarithms of densities.
-double poisson_number(double rate, Uniforms& u) {
+double sample_poisson(double rate, UniformGenerator& u) {
   if (!(rate > 0)) return 0;
   if (rate < 10) {  // counts the arrivals of a Poisson process, with exponential waiting times, up to time 1
     const double end = std::exp(-rate);
@@ -58,7 +58,7 @@ double poisson_number(double rate, Uniforms& u) {
   }
 }
 /// Draws a binomial number by Hoermann's BTRS, which works like PTRS. p must be at most 1/2.
-double binomial_number(double n, double p, Uniforms& u) {
+double sample_binomial(double n, double p, UniformGenerator& u) {
   if (!(n > 0) || !(p > 0)) return 0;
   if (n * p < 10) {  // jumps from each success to the next by a random waiting time
     double at = 0, count = 0;
@@ -95,7 +95,7 @@ template <class Draw> Tensor draw_on_host(const char* op, const Tensor& like, co
   }
   parallel_for(like.numel(), 256, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      Uniforms uniforms(seeds.data<int64_t>()[i]);
+      UniformGenerator uniforms(seeds.data<int64_t>()[i]);
       y.data<double>()[i] = draw(i, uniforms);
     }
   });
@@ -114,27 +114,28 @@ Tensor poisson(const Tensor& x) {
   const Tensor rates = to_host_double(x);
   check_each_in_range("poisson", "invalid Poisson rate, expected rate to be non-negative and at most 2^62", rates, 0,
                       0x1p62);
-  const auto draw = [&](int64_t i, Uniforms& u) { return poisson_number(rates.data<double>()[i], u); };
-  return record("poisson", draw_on_host("poisson", x, draw), {x}, {},
-                [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
+  const auto draw = [&](int64_t i, UniformGenerator& u) { return sample_poisson(rates.data<double>()[i], u); };
+  return record_op("poisson", draw_on_host("poisson", x, draw), {x}, {},
+                   [](const BackwardContext&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
 }
 Tensor binomial(const Tensor& count, const Tensor& prob) {
   check_same_dtype_and_device("binomial", "count", count, "prob", prob);
-  check_real("binomial", count);
+  check_floating_point("binomial", count);
   check_not_recorded("binomial", "the host draws the numbers");
   const Shape sizes = broadcast_shapes("binomial", count.sizes(), prob.sizes());
   const Tensor n = to_host_double(count.detach().expand(sizes)), p = to_host_double(prob.detach().expand(sizes));
   check_each_in_range("binomial", "count must be in [0, 2^53]", n, 0, 0x1p53);
   check_each_in_range("binomial", "prob must be in [0, 1]", p, 0, 1);
-  const auto draw = [&](int64_t i, Uniforms& u) {
+  const auto draw = [&](int64_t i, UniformGenerator& u) {
     const double trials = n.data<double>()[i], chance = p.data<double>()[i];
-    return chance <= 0.5 ? binomial_number(trials, chance, u) : trials - binomial_number(trials, 1 - chance, u);
+    return chance <= 0.5 ? sample_binomial(trials, chance, u) : trials - sample_binomial(trials, 1 - chance, u);
   };
   const Tensor y = draw_on_host("binomial", core::empty(sizes, count.dtype(), count.device()), draw);
-  return record("binomial", y, {count, prob}, {},
-                [one = Shape(count.sizes()), two = Shape(prob.sizes())](const Context&, const Tensor& dy) -> Grads {
-                  return {zeros(one, dy.options()), zeros(two, dy.options())};
-                });
+  return record_op(
+      "binomial", y, {count, prob}, {},
+      [one = Shape(count.sizes()), two = Shape(prob.sizes())](const BackwardContext&, const Tensor& dy) -> Grads {
+        return {zeros(one, dy.options()), zeros(two, dy.options())};
+      });
 }
 
 }  // namespace tandem

@@ -7,23 +7,23 @@ namespace tandem {
 
 namespace {
 /// Fills `out`. An `out` without elements is not filled, because it may have any dtype, as in PyTorch.
-Tensor fill_drawn(Tensor out, const TensorOptions& options, Tensor& (*fill)(Tensor&)) {
+Tensor fill_if_not_empty(Tensor out, const TensorOptions& options, Tensor& (*fill)(Tensor&)) {
   return apply_requires_grad(out.numel() == 0 ? out : fill(out), options);
 }
 Tensor& fill_uniform(Tensor& x) { return x.uniform_(); }
 Tensor& fill_normal(Tensor& x) { return x.normal_(); }
 }  // namespace
 Tensor rand(IntArrayRef sizes, const TensorOptions& options) {
-  return fill_drawn(make_empty("rand", sizes, options.dtype(), options), options, fill_uniform);
+  return fill_if_not_empty(make_empty("rand", sizes, options.dtype(), options), options, fill_uniform);
 }
 Tensor rand_like(const Tensor& x, const TensorOptions& options, std::optional<MemoryFormat> format) {
-  return fill_drawn(make_empty_like("rand_like", x, options, format), options, fill_uniform);
+  return fill_if_not_empty(make_empty_like("rand_like", x, options, format), options, fill_uniform);
 }
 Tensor randn(IntArrayRef sizes, const TensorOptions& options) {
-  return fill_drawn(make_empty("randn", sizes, options.dtype(), options), options, fill_normal);
+  return fill_if_not_empty(make_empty("randn", sizes, options.dtype(), options), options, fill_normal);
 }
 Tensor randn_like(const Tensor& x, const TensorOptions& options, std::optional<MemoryFormat> format) {
-  return fill_drawn(make_empty_like("randn_like", x, options, format), options, fill_normal);
+  return fill_if_not_empty(make_empty_like("randn_like", x, options, format), options, fill_normal);
 }
 
 }  // namespace tandem

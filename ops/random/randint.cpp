@@ -37,7 +37,7 @@ Tensor& Tensor::random_(int64_t low, int64_t high) const {
                  " is out of bounds for ", dtype(), ": from is ", low, " and to is ", high, ", but the dtype holds ",
                  least, " to ", most);
   }
-  return fill_random("random_", self(), [&](const Draw& d, Tensor& y) {
+  return fill_random("random_", self(), [&](const RandomReservation& d, Tensor& y) {
     TANDEM_DISPATCH(y.device(), randint, low, high, d.state, d.offset, y);
   });
 }

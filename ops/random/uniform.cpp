@@ -7,9 +7,9 @@
 namespace tandem {
 
 Tensor& Tensor::uniform_(double low, double high) const {
-  check_floating("uniform_", self());
+  check_random_dtype("uniform_", self());
   TANDEM_CHECK(low <= high, "uniform_ expects to return a [from, to) range, but found from=", low, " > to=", high);
-  return fill_random("uniform_", self(), [&](const Draw& d, Tensor& y) {
+  return fill_random("uniform_", self(), [&](const RandomReservation& d, Tensor& y) {
     TANDEM_DISPATCH(y.device(), uniform, low, high, d.state, d.offset, y);
   });
 }

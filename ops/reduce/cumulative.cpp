@@ -19,8 +19,9 @@ Tensor cumsum_impl(const Tensor& x, int64_t dim, bool reverse) {
   const Tensor from = detail::as_outer_dim_inner(wide, dim);
   Tensor flat = core::empty(from.sizes(), wide.dtype(), x.device());
   TANDEM_DISPATCH(x.device(), cumsum, from, reverse, flat);
-  return record("cumsum", core::try_view(flat, x.sizes()), {x}, {},
-                [dim, reverse](const Context&, const Tensor& dy) -> Grads { return {cumsum_impl(dy, dim, !reverse)}; });
+  return record_op(
+      "cumsum", core::try_view(flat, x.sizes()), {x}, {},
+      [dim, reverse](const BackwardContext&, const Tensor& dy) -> Grads { return {cumsum_impl(dy, dim, !reverse)}; });
 }
 }  // namespace
 Tensor Tensor::cumsum(int64_t dim) const {
@@ -32,15 +33,15 @@ namespace {
 /// Combines each element with all elements before it. The result is contiguous and without a graph. The CPU has a
 /// kernel; other devices take log2(size) steps: after k steps an element is combined with the 2^k - 1 elements before
 /// it.
-template <class Kernel, class Join> Tensor scan(const Tensor& x, int64_t d, Kernel kernel, Join join) {
+template <class Kernel, class Join> Tensor cumulative_scan(const Tensor& x, int64_t d, Kernel kernel, Join join) {
   const NoGradGuard guard;
-  if (kernels::has_running_products(x.device()) && x.dim() > 0) {
+  if (kernels::has_cumprod(x.device()) && x.dim() > 0) {
     const Tensor from = detail::as_outer_dim_inner(x, d);
     Tensor flat = core::empty(from.sizes(), x.dtype(), x.device());
     kernel(from, flat);
     return core::try_view(flat, x.sizes());
   }
-  if (is_half(x.dtype())) return scan(x.to(kFloat32), d, kernel, join).to(x.dtype());
+  if (is_reduced_floating_point(x.dtype())) return cumulative_scan(x.to(kFloat32), d, kernel, join).to(x.dtype());
   Tensor y = x.contiguous();
   for (int64_t step = 1; x.dim() > 0 && step < x.size(d); step *= 2) {
     const int64_t rest = x.size(d) - step;
@@ -75,7 +76,7 @@ Tensor cumprod_backward_differentiable(const Tensor& dy, const Tensor& x, const 
 /// overflow.
 Tensor logcumsumexp_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
   // computes half types in float32, because differences of logarithms would be too inaccurate
-  if (is_half(x.dtype())) {
+  if (is_reduced_floating_point(x.dtype())) {
     const Tensor wide = x.to(kFloat32);
     return logcumsumexp_backward(dy.to(kFloat32), wide, wide.logcumsumexp(d), d).to(x.dtype());
   }
@@ -95,8 +96,8 @@ Tensor Tensor::cumprod(int64_t dim) const {
   const int64_t d = wrap_dim("cumprod", dim, this->dim());
   const Tensor x = is_floating_point() ? *this : to(kInt64);
   const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH(from.device(), cumprod, from, to); };
-  const Tensor y = scan(x, d, kernel, [](const Tensor& a, const Tensor& b) { return a * b; });
-  return record("cumprod", y, {x}, {x, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
+  const Tensor y = cumulative_scan(x, d, kernel, [](const Tensor& a, const Tensor& b) { return a * b; });
+  return record_op("cumprod", y, {x}, {x, y}, [d](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1);
     if (x.numel() <= 1 || x.size(d) == 1) return {dy};
     if (!is_grad_enabled()) return {cumprod_backward(dy, x, y, d)};
@@ -106,13 +107,13 @@ Tensor Tensor::cumprod(int64_t dim) const {
 }
 Tensor Tensor::logcumsumexp(int64_t dim) const {
   const AutocastOffGuard uncast;
-  check_accepted_dtype("logcumsumexp", Accepts::real, dtype());
+  check_accepted_dtype("logcumsumexp", AcceptedDtypes::real, dtype());
   const int64_t d = wrap_dim("logcumsumexp", dim, this->dim());
   const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH(from.device(), logcumsumexp, from, to); };
-  const Tensor y = scan(*this, d, kernel, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
+  const Tensor y = cumulative_scan(*this, d, kernel, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
   // adding 0 turns a first element of -0 into 0, as in a sum
   if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);
-  return record("logcumsumexp", y, {*this}, {*this, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("logcumsumexp", y, {*this}, {*this, y}, [d](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     if (dy.dim() == 0 || dy.numel() == 0) return {dy};
     return {logcumsumexp_backward(dy, ctx.saved(0), ctx.saved(1), d)};
   });
@@ -127,7 +128,7 @@ std::tuple<Tensor, Tensor> cumulative_extreme(const char* op, const Tensor& x, i
   {
     const NoGradGuard guard;
     Tensor y = x.detach();
-    at = index_along(x, d);
+    at = arange_along_dim(x, d);
     for (int64_t step = 1; step < x.size(d); step *= 2) {
       const int64_t rest = x.size(d) - step;
       const Tensor before = y.narrow(d, 0, rest), here = y.narrow(d, step, rest);

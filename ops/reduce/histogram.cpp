@@ -43,12 +43,12 @@ Tensor sum_per_bin(const Tensor& position, int64_t bins, const Tensor& each) {
   const Tensor what = each.defined() ? each : ones(position.sizes(), position.options());
   return zeros({bins + 1}, what.options()).index_add(0, at, what).narrow(0, 0, bins);
 }
-struct Range {
+struct HistogramRange {
   double low, high;
 };
 /// Returns the range `given`, or, if from_x, the range of x's elements. If both ends are equal, the range is extended
 /// by `margin`.
-Range resolve_range(const char* op, const Tensor& x, Range given, bool from_x, double margin) {
+HistogramRange resolve_range(const char* op, const Tensor& x, HistogramRange given, bool from_x, double margin) {
   if (from_x) {
     check_not_recorded(op, "the range depends on the values, unless it is given");
     if (x.numel() > 0) given = {x.min().item<double>(), x.max().item<double>()};
@@ -57,10 +57,10 @@ Range resolve_range(const char* op, const Tensor& x, Range given, bool from_x, d
                "] is not finite; accepted: a finite min and max");
   TANDEM_CHECK(given.low <= given.high, op, ": min should not exceed max, but got min ", given.low, " max ",
                given.high);
-  return given.low == given.high ? Range{given.low - margin, given.high + margin} : given;
+  return given.low == given.high ? HistogramRange{given.low - margin, given.high + margin} : given;
 }
 void check_histogram(const char* op, const Tensor& x, int64_t bins) {
-  check_real(op, x);
+  check_floating_point(op, x);
   TANDEM_CHECK(bins > 0, op, "(): bins must be > 0, but got ", bins);
 }
 }  // namespace
@@ -68,8 +68,8 @@ Tensor Tensor::histc(int64_t bins, const Scalar& min, const Scalar& max) const {
   check_histogram("histc", *this, bins);
   const NoGradGuard guard;
   const bool from_x = min.to_double() == max.to_double() && numel() > 0;
-  const Range r = resolve_range("histc", *this, {min.to_double(), max.to_double()}, from_x, 1);
-  const Tensor x = (is_half(dtype()) ? to(kFloat32) : detach()).reshape({-1});
+  const HistogramRange r = resolve_range("histc", *this, {min.to_double(), max.to_double()}, from_x, 1);
+  const Tensor x = (is_reduced_floating_point(dtype()) ? to(kFloat32) : detach()).reshape({-1});
   const Tensor inside = (x >= r.low) & (x <= r.high);
   const Tensor part = (tandem::where(inside, x - r.low, 0) * static_cast<double>(bins) / (r.high - r.low)).to(kInt64);
   return sum_per_bin(tandem::where(inside, part.clamp_max(bins - 1), -1), bins, {}).to(dtype());
@@ -109,7 +109,8 @@ std::tuple<Tensor, Tensor> Tensor::histogram(int64_t bins, std::optional<ArrayRe
                range ? range->size() : 0);
   const NoGradGuard guard;
   const bool from_x = !range && numel() > 0;
-  const Range r = resolve_range("histogram", *this, range ? Range{(*range)[0], (*range)[1]} : Range{0, 1}, from_x, 0.5);
+  const HistogramRange r = resolve_range(
+      "histogram", *this, range ? HistogramRange{(*range)[0], (*range)[1]} : HistogramRange{0, 1}, from_x, 0.5);
   return count_in_bins(*this, linspace(r.low, r.high, bins + 1, options()), weight, density);
 }
 

@@ -12,7 +12,7 @@ TANDEM_CAST_POLICY(none, median, nanmedian);
 namespace {
 /// Returns the median along dim, with keepdim, and its index. NaNs are sorted last.
 std::tuple<Tensor, Tensor> median_keepdim(const char* op, const Tensor& x, int64_t dim, bool ignore_nan) {
-  check_accepted_dtype(op, Accepts::numbers, x.dtype());
+  check_accepted_dtype(op, AcceptedDtypes::numbers, x.dtype());
   const int64_t n = x.dim() ? x.size(dim) : 1;
   TANDEM_CHECK_AS(IndexError, n > 0, op, "(): Expected reduction dim ", dim, " to have non-zero size, got ", x.sizes());
   if (x.dim() == 0) return {x.clone(), zeros({}, TensorOptions(kInt64).device(x.device()))};
@@ -31,7 +31,7 @@ std::tuple<Tensor, Tensor> median_along(const char* op, const Tensor& x, int64_t
   left.erase(static_cast<size_t>(d));
   return {reshape_result(values.contiguous(), left), reshape_result(index.contiguous(), left)};
 }
-Tensor median_of_all(const char* op, const Tensor& x, bool ignore_nan) {
+Tensor median_all_dims(const char* op, const Tensor& x, bool ignore_nan) {
   Tensor y;
   if (x.numel() == 0 && x.is_floating_point()) {
     y = full({}, std::numeric_limits<double>::quiet_NaN(), x.options());
@@ -39,7 +39,7 @@ Tensor median_of_all(const char* op, const Tensor& x, bool ignore_nan) {
     const NoGradGuard guard;
     y = std::get<0>(median_keepdim(op, x.reshape({-1}), 0, ignore_nan)).reshape({}).clone();
   }
-  return record(op, y, {x}, {x, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op(op, y, {x}, {x, y}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1);
     const Tensor hit = ((x == y) | (x.isnan() & y.isnan())).contiguous();
     // dx gets the layout of `hit`, and so is contiguous, as in PyTorch.
@@ -47,8 +47,8 @@ Tensor median_of_all(const char* op, const Tensor& x, bool ignore_nan) {
   });
 }
 }  // namespace
-Tensor Tensor::median() const { return median_of_all("median", *this, false); }
-Tensor Tensor::nanmedian() const { return median_of_all("nanmedian", *this, true); }
+Tensor Tensor::median() const { return median_all_dims("median", *this, false); }
+Tensor Tensor::nanmedian() const { return median_all_dims("nanmedian", *this, true); }
 std::tuple<Tensor, Tensor> Tensor::median(int64_t dim, Flag keepdim) const {
   return median_along("median", *this, dim, keepdim, false);
 }

@@ -21,21 +21,23 @@ Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme
 }
 }  // namespace
 
-#define TANDEM_EXTREME_REDUCTION(name)                                                                               \
-  static Tensor name##_of(const Tensor& x, const char* op, IntArrayRef dims, bool keepdim, bool nans) {              \
-    const ReducedDims r(op, x, dims);                                                                                \
-    detail::check_reduction_not_empty(op, x, dims);                                                                  \
-    Tensor flat = r.allocate_output(x.dtype());                                                                      \
-    TANDEM_DISPATCH(x.device(), name, r.x, flat);                                                                    \
-    const Tensor y = r.restore(flat, keepdim);                                                                       \
-    return record(op, y, {x}, {x, y}, [kept = r.kept, nans](const Context& ctx, const Tensor& dy) -> Grads {         \
-      return {extreme_backward(reshape_to_kept(dy, kept), ctx.saved(0), reshape_to_kept(ctx.saved(1), kept), nans)}; \
-    });                                                                                                              \
-  }                                                                                                                  \
+#define TANDEM_DEFINE_EXTREME_REDUCTION(name)                                                                         \
+  static Tensor name##_of(const Tensor& x, const char* op, IntArrayRef dims, bool keepdim, bool nans) {               \
+    const ReducedDims r(op, x, dims);                                                                                 \
+    detail::check_reduction_not_empty(op, x, dims);                                                                   \
+    Tensor flat = r.allocate_output(x.dtype());                                                                       \
+    TANDEM_DISPATCH(x.device(), name, r.x, flat);                                                                     \
+    const Tensor y = r.restore_result_shape(flat, keepdim);                                                           \
+    return record_op(op, y, {x}, {x, y},                                                                              \
+                     [keepdim_sizes = r.keepdim_sizes, nans](const BackwardContext& ctx, const Tensor& dy) -> Grads { \
+                       return {extreme_backward(reshape_to_keepdim(dy, keepdim_sizes), ctx.saved(0),                  \
+                                                reshape_to_keepdim(ctx.saved(1), keepdim_sizes), nans)};              \
+                     });                                                                                              \
+  }                                                                                                                   \
   Tensor Tensor::name(IntArrayRef dims, Flag keepdim) const { return name##_of(*this, #name, dims, keepdim, false); }
-TANDEM_EXTREME_REDUCTION(amax)
-TANDEM_EXTREME_REDUCTION(amin)
-#undef TANDEM_EXTREME_REDUCTION
+TANDEM_DEFINE_EXTREME_REDUCTION(amax)
+TANDEM_DEFINE_EXTREME_REDUCTION(amin)
+#undef TANDEM_DEFINE_EXTREME_REDUCTION
 Tensor Tensor::max() const { return amax_of(*this, "max", {}, false, /*nans=*/true); }
 Tensor Tensor::min() const { return amin_of(*this, "min", {}, false, /*nans=*/true); }
 Tensor& amax_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {
@@ -61,23 +63,25 @@ std::tuple<Tensor, Tensor> Tensor::aminmax(std::optional<int64_t> dim, Flag keep
   return {amin(dims, keepdim), amax(dims, keepdim)};
 }
 
-#define TANDEM_INDEXED_EXTREME(name, kernel)                                                                    \
-  std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, Flag keepdim) const {                                    \
-    const ReducedDims r(#name, *this, {dim});                                                                   \
-    detail::check_reduction_not_empty(#name, *this, {dim});                                                     \
-    Tensor flat = r.allocate_output(dtype()), positions = r.allocate_output(kInt64);                            \
-    TANDEM_DISPATCH(device(), kernel, r.x, flat, positions);                                                    \
-    const Tensor index = r.restore(positions, keepdim);                                                         \
-    const int64_t at = wrap_dim(#name, dim, this->dim());                                                       \
-    return {record(#name, r.restore(flat, keepdim), {*this}, {index},                                           \
-                   [kept = r.kept, sizes = Shape(sizes()), at](const Context& ctx, const Tensor& dy) -> Grads { \
-                     const Tensor index = reshape_to_kept(ctx.saved(0), kept);                                  \
-                     return {zeros(sizes, dy.options()).scatter_add(at, index, reshape_to_kept(dy, kept))};     \
-                   }),                                                                                          \
-            index};                                                                                             \
+#define TANDEM_DEFINE_INDEXED_EXTREME_REDUCTION(name, kernel)                                                          \
+  std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, Flag keepdim) const {                                           \
+    const ReducedDims r(#name, *this, {dim});                                                                          \
+    detail::check_reduction_not_empty(#name, *this, {dim});                                                            \
+    Tensor flat = r.allocate_output(dtype()), positions = r.allocate_output(kInt64);                                   \
+    TANDEM_DISPATCH(device(), kernel, r.x, flat, positions);                                                           \
+    const Tensor index = r.restore_result_shape(positions, keepdim);                                                   \
+    const int64_t at = wrap_dim(#name, dim, this->dim());                                                              \
+    return {                                                                                                           \
+        record_op(#name, r.restore_result_shape(flat, keepdim), {*this}, {index},                                      \
+                  [keepdim_sizes = r.keepdim_sizes, sizes = Shape(sizes()), at](const BackwardContext& ctx,            \
+                                                                                const Tensor& dy) -> Grads {           \
+                    const Tensor index = reshape_to_keepdim(ctx.saved(0), keepdim_sizes);                              \
+                    return {zeros(sizes, dy.options()).scatter_add(at, index, reshape_to_keepdim(dy, keepdim_sizes))}; \
+                  }),                                                                                                  \
+        index};                                                                                                        \
   }
-TANDEM_INDEXED_EXTREME(max, max_with_index)
-TANDEM_INDEXED_EXTREME(min, min_with_index)
-#undef TANDEM_INDEXED_EXTREME
+TANDEM_DEFINE_INDEXED_EXTREME_REDUCTION(max, max_with_index)
+TANDEM_DEFINE_INDEXED_EXTREME_REDUCTION(min, min_with_index)
+#undef TANDEM_DEFINE_INDEXED_EXTREME_REDUCTION
 
 }  // namespace tandem

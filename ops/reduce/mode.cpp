@@ -19,7 +19,7 @@ std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, Flag keepdim) const {
     const auto [sorted, order] = detach().transpose(d, -1).sort(-1);
     // Counts, for each sorted element, the equal elements before it in its run. The count is largest for the last
     // element of a run. NaNs are sorted last, and each NaN is a run of its own.
-    const Tensor position = index_along(sorted, sorted.dim() - 1);
+    const Tensor position = arange_along_dim(sorted, sorted.dim() - 1);
     Tensor starts = position.clone();
     if (size(d) > 1) {
       const Tensor later = starts.narrow(-1, 1, size(d) - 1);

@@ -14,23 +14,24 @@ Tensor sum_with_dtype(const Tensor& x, IntArrayRef dims, bool keepdim, DType dty
   const ReducedDims r("sum", x, dims);
   Tensor flat = r.allocate_output(dtype);
   TANDEM_DISPATCH(x.device(), sum, r.x, flat);
-  return record("sum", r.restore(flat, keepdim), {x}, {},
-                [kept = r.kept, sizes = Shape(x.sizes())](const Context&, const Tensor& dy) -> Grads {
-                  return {reshape_to_kept(dy, kept).expand(sizes)};
-                });
+  return record_op(
+      "sum", r.restore_result_shape(flat, keepdim), {x}, {},
+      [keepdim_sizes = r.keepdim_sizes, sizes = Shape(x.sizes())](const BackwardContext&, const Tensor& dy) -> Grads {
+        return {reshape_to_keepdim(dy, keepdim_sizes).expand(sizes)};
+      });
 }
 Tensor detail::sum_in_two_steps(const Tensor& x, IntArrayRef dims, bool keepdim) {
-  if (is_half(x.dtype()) || dims.size() < 2) return {};
-  const unsigned mask = dim_mask("sum", dims, x.dim());
+  if (is_reduced_floating_point(x.dtype()) || dims.size() < 2) return {};
+  const unsigned mask = make_dim_mask("sum", dims, x.dim());
   if (!x.is_contiguous()) {
-    const Shape order = memory_order(x);
+    const Shape order = get_memory_order(x);
     Shape there;
     for (size_t i = 0; i < order.size(); ++i)
       if (mask >> order[i] & 1) there.push_back(static_cast<int64_t>(i));
     const Tensor total = order.empty() ? Tensor() : sum_in_two_steps(core::permute(x, order), there, true);
     if (!total.defined()) return {};
     const Tensor y = to_logical_order(total, order);
-    return core::try_view(y, keepdim ? kept_sizes(x.sizes(), mask) : dropped_sizes(x.sizes(), mask));
+    return core::try_view(y, keepdim ? get_keepdim_sizes(x.sizes(), mask) : get_squeezed_sizes(x.sizes(), mask));
   }
   const int last = std::bit_width(mask) - 1;
   int first = last;
@@ -41,16 +42,16 @@ Tensor detail::sum_in_two_steps(const Tensor& x, IntArrayRef dims, bool keepdim)
   if (others.empty()) return {};
   const NoGradGuard guard;
   const Tensor total = core::alias(x).sum(run, true).sum(others, true);
-  return keepdim ? total : core::try_view(total, dropped_sizes(x.sizes(), mask));
+  return keepdim ? total : core::try_view(total, get_squeezed_sizes(x.sizes(), mask));
 }
 Tensor detail::record_sum(const char* op, const Tensor& y, const Tensor& x, unsigned mask,
                           std::optional<double> divisor) {
-  return record(op, y, {x}, {},
-                [kept = kept_sizes(x.sizes(), mask), sizes = Shape(x.sizes()), divisor](const Context&,
-                                                                                        const Tensor& dy) -> Grads {
-                  const Tensor each = divisor ? dy / *divisor : dy;
-                  return {reshape_to_kept(each, kept).expand(sizes)};
-                });
+  return record_op(op, y, {x}, {},
+                   [keepdim_sizes = get_keepdim_sizes(x.sizes(), mask), sizes = Shape(x.sizes()), divisor](
+                       const BackwardContext&, const Tensor& dy) -> Grads {
+                     const Tensor each = divisor ? dy / *divisor : dy;
+                     return {reshape_to_keepdim(each, keepdim_sizes).expand(sizes)};
+                   });
 }
 Tensor detail::sum_over_non_channels(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, double divisor) {
   if (!x.is_cuda() || dims.size() < 2) return {};
@@ -61,13 +62,13 @@ Tensor detail::sum_over_non_channels(const char* op, const Tensor& x, IntArrayRe
   Tensor flat = core::empty({c.x.size(1)}, detail::accumulate_type(x.dtype()), x.device());
   TANDEM_DISPATCH_CUDA(x.device(), channel_mean, c.x, divisor, flat);
   const NoGradGuard guard;
-  return c.restore(flat, keepdim).to(x.dtype());
+  return c.restore_result_shape(flat, keepdim).to(x.dtype());
 }
 
 Tensor detail::sum_of_squares(const ReducedDims& r, bool about_mean) {
   Tensor center, flat = r.allocate_output(kFloat64);
   if (about_mean) {
-    Tensor total = r.allocate_output(is_half(r.x.dtype()) ? kFloat32 : kFloat64);
+    Tensor total = r.allocate_output(is_reduced_floating_point(r.x.dtype()) ? kFloat32 : kFloat64);
     TANDEM_DISPATCH(r.x.device(), sum, r.x, total);
     center = total.to(kFloat64).div_(static_cast<double>(r.reduced_size));
   }
@@ -82,9 +83,9 @@ Tensor root_mean_square(const Tensor& x, IntArrayRef dims, double eps) {
   {
     const NoGradGuard guard;
     y = (sum_of_squares(r, /*about_mean=*/false) / count + eps).sqrt();
-    y = r.restore(y, /*keepdim=*/true).to(detail::accumulate_type(x.dtype()));
+    y = r.restore_result_shape(y, /*keepdim=*/true).to(detail::accumulate_type(x.dtype()));
   }
-  return record("root_mean_square", y, {x}, {x, y}, [count](const Context& ctx, const Tensor& dy) -> Grads {
+  return record_op("root_mean_square", y, {x}, {x, y}, [count](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
     return {(x / ctx.saved(1) * (dy / count)).to(x.dtype())};
   });

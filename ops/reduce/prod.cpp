@@ -13,7 +13,7 @@ namespace {
 /// Returns, for each element of a vector, the product of all other elements. All derivatives are correct even if there
 /// are zeros. Upwards, a binary tree of products is computed: of pairs, of pairs of pairs, and so on. Downwards, each
 /// half of a pair gets the product of all elements outside of it.
-Tensor products_of_others(const Tensor& x) {
+Tensor products_of_other_elements(const Tensor& x) {
   // levels of the tree; every level but the last (of size 1) is padded to an even size
   std::vector<Tensor> levels = {x};
   while (levels.back().size(0) > 1) {
@@ -35,10 +35,10 @@ Tensor Tensor::prod() const {
   const ReducedDims r("prod", *this, {});
   Tensor flat = r.allocate_output(is_floating_point() ? dtype() : kInt64);
   TANDEM_DISPATCH(device(), prod, r.x, flat);
-  const Tensor y = r.restore(flat, false);
-  return record("prod", y, {*this}, {*this, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+  const Tensor y = r.restore_result_shape(flat, false);
+  return record_op("prod", y, {*this}, {*this, y}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1), zero = x == 0, any_zero = zero.any();
-    const auto compute_with_zeros = [&] { return dy * products_of_others(x.reshape({-1})).view(x.sizes()); };
+    const auto compute_with_zeros = [&] { return dy * products_of_other_elements(x.reshape({-1})).view(x.sizes()); };
     if (is_graph_recording())  // while a Graph records, the host cannot read any_zero, so both cases are computed
       return {tandem::where(any_zero, compute_with_zeros(), dy * y / x.masked_fill(zero, 1))};
     return {any_zero.item<bool>() ? compute_with_zeros() : dy * y / x};
@@ -57,10 +57,10 @@ Tensor Tensor::prod(int64_t dim, Flag keepdim, std::optional<DType> dtype) const
   }
   Shape sizes = x.sizes();
   sizes[static_cast<size_t>(d)] = 1;
-  return record("prod", ones(sizes, x.options()).sum(d, keepdim), {x}, {},
-                [sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.attach_zero_derivative(0, zeros(sizes, dy.options()))};
-                });
+  return record_op("prod", ones(sizes, x.options()).sum(d, keepdim), {x}, {},
+                   [sizes = Shape(x.sizes())](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                     return {ctx.attach_zero_derivative(0, zeros(sizes, dy.options()))};
+                   });
 }
 
 }  // namespace tandem

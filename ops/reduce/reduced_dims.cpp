@@ -7,17 +7,18 @@
 
 namespace tandem {
 
-Shape memory_order(const Tensor& x) {
+Shape get_memory_order(const Tensor& x) {
   if (x.is_contiguous() || !x.is_contiguous(MemoryFormat::ChannelsLast)) return {};
   return {0, 2, 3, 1};
 }
-Tensor to_logical_order(const Tensor& x, const Shape& order) {
-  Shape positions(order.size(), 0);
-  for (size_t i = 0; i < order.size(); ++i) positions[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+Tensor to_logical_order(const Tensor& x, const Shape& memory_order) {
+  Shape positions(memory_order.size(), 0);
+  for (size_t i = 0; i < memory_order.size(); ++i)
+    positions[static_cast<size_t>(memory_order[i])] = static_cast<int64_t>(i);
   const NoGradGuard guard;
   return core::permute(x, positions).contiguous();
 }
-unsigned dim_mask(const char* op, IntArrayRef dims, int64_t rank) {
+unsigned make_dim_mask(const char* op, IntArrayRef dims, int64_t rank) {
   if (dims.empty()) return ~0u;
   unsigned mask = 0;
   for (const int64_t d : dims) {
@@ -28,35 +29,36 @@ unsigned dim_mask(const char* op, IntArrayRef dims, int64_t rank) {
   }
   return mask;
 }
-Shape kept_sizes(IntArrayRef sizes, unsigned mask) {
-  Shape kept = sizes;
-  for (size_t d = 0; d < kept.size(); ++d)
-    if (mask >> d & 1) kept[d] = 1;
-  return kept;
+Shape get_keepdim_sizes(IntArrayRef sizes, unsigned mask) {
+  Shape keepdim_sizes = sizes;
+  for (size_t d = 0; d < keepdim_sizes.size(); ++d)
+    if (mask >> d & 1) keepdim_sizes[d] = 1;
+  return keepdim_sizes;
 }
-Shape dropped_sizes(IntArrayRef sizes, unsigned mask) {
-  Shape dropped;
+Shape get_squeezed_sizes(IntArrayRef sizes, unsigned mask) {
+  Shape squeezed_sizes;
   for (size_t d = 0; d < sizes.size(); ++d)
-    if (!(mask >> d & 1)) dropped.push_back(sizes[d]);
-  return dropped;
+    if (!(mask >> d & 1)) squeezed_sizes.push_back(sizes[d]);
+  return squeezed_sizes;
 }
-int64_t reduced_count(IntArrayRef sizes, unsigned mask) {
+int64_t num_reduced_elements(IntArrayRef sizes, unsigned mask) {
   int64_t count = 1;
   for (size_t d = 0; d < sizes.size(); ++d)
     if (mask >> d & 1) count *= sizes[d];
   return count;
 }
 
-ReducedDims::ReducedDims(const char* op, const Tensor& original, IntArrayRef dims) : order(memory_order(original)) {
-  const unsigned logical = dim_mask(op, dims, original.dim());
-  kept = kept_sizes(original.sizes(), logical);
-  dropped = dropped_sizes(original.sizes(), logical);
+ReducedDims::ReducedDims(const char* op, const Tensor& original, IntArrayRef dims)
+    : memory_order(get_memory_order(original)) {
+  const unsigned logical = make_dim_mask(op, dims, original.dim());
+  keepdim_sizes = get_keepdim_sizes(original.sizes(), logical);
+  squeezed_sizes = get_squeezed_sizes(original.sizes(), logical);
   unsigned mask = logical;
   Tensor permuted = original;
-  if (!order.empty()) {  // permutes the dimensions to memory order
-    permuted = core::permute(permuted, order);
+  if (!memory_order.empty()) {  // permutes the dimensions to memory order
+    permuted = core::permute(permuted, memory_order);
     mask = 0;
-    for (size_t i = 0; i < order.size(); ++i) mask |= (logical >> order[i] & 1) << i;
+    for (size_t i = 0; i < memory_order.size(); ++i) mask |= (logical >> memory_order[i] & 1) << i;
   }
   Shape outer_dims, reduced_dims;
   int first = -1, last = -1;
@@ -83,25 +85,27 @@ ReducedDims::ReducedDims(const char* op, const Tensor& original, IntArrayRef dim
   const NoGradGuard guard;
   x = core::try_view(flat.contiguous(), {outer, reduced_size, inner});
 }
-Tensor ReducedDims::restore(const Tensor& flat, bool keepdim) const {
-  if (order.empty()) return core::try_view(flat, keepdim ? kept : dropped);
-  Shape in_memory_order;
-  for (const int64_t d : order) in_memory_order.push_back(kept[static_cast<size_t>(d)]);
-  return core::try_view(to_logical_order(core::try_view(flat, in_memory_order), order), keepdim ? kept : dropped);
+Tensor ReducedDims::restore_result_shape(const Tensor& flat, bool keepdim) const {
+  if (memory_order.empty()) return core::try_view(flat, keepdim ? keepdim_sizes : squeezed_sizes);
+  Shape sizes_in_memory_order;
+  for (const int64_t d : memory_order) sizes_in_memory_order.push_back(keepdim_sizes[static_cast<size_t>(d)]);
+  return core::try_view(to_logical_order(core::try_view(flat, sizes_in_memory_order), memory_order),
+                        keepdim ? keepdim_sizes : squeezed_sizes);
 }
 
-ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dims) : order(memory_order(original)) {
-  const unsigned logical = dim_mask(op, dims, original.dim());
-  kept = kept_sizes(original.sizes(), logical);
-  dropped = dropped_sizes(original.sizes(), logical);
+ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dims)
+    : memory_order(get_memory_order(original)) {
+  const unsigned logical = make_dim_mask(op, dims, original.dim());
+  keepdim_sizes = get_keepdim_sizes(original.sizes(), logical);
+  squeezed_sizes = get_squeezed_sizes(original.sizes(), logical);
   unsigned mask = logical;
   Tensor permuted = original;
-  if (!order.empty()) {
-    permuted = core::permute(permuted, order);
+  if (!memory_order.empty()) {
+    permuted = core::permute(permuted, memory_order);
     mask = 0;
-    for (size_t i = 0; i < order.size(); ++i) mask |= (logical >> order[i] & 1) << i;
+    for (size_t i = 0; i < memory_order.size(); ++i) mask |= (logical >> memory_order[i] & 1) << i;
   }
-  in_memory_order = kept_sizes(permuted.sizes(), mask);
+  sizes_in_memory_order = get_keepdim_sizes(permuted.sizes(), mask);
   if (!permuted.is_contiguous() || permuted.numel() == 0 || !permuted.is_floating_point()) return;
   int64_t sizes[3] = {1, 1, 1};
   int part = 0;  // index in `sizes` of the size that the loop is multiplying up: N, C or L
@@ -115,9 +119,10 @@ ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dim
   if (sizes[1] == 1) std::swap(sizes[0], sizes[2]);  // a reduction over all dimensions becomes one of a single row
   x = core::try_view(permuted, {sizes[0], sizes[1], sizes[2]});
 }
-Tensor ChannelDims::restore(const Tensor& flat, bool keepdim) const {
-  const Tensor y = core::try_view(flat, in_memory_order);
-  return core::try_view(order.empty() ? y : to_logical_order(y, order), keepdim ? kept : dropped);
+Tensor ChannelDims::restore_result_shape(const Tensor& flat, bool keepdim) const {
+  const Tensor y = core::try_view(flat, sizes_in_memory_order);
+  return core::try_view(memory_order.empty() ? y : to_logical_order(y, memory_order),
+                        keepdim ? keepdim_sizes : squeezed_sizes);
 }
 
 void check_average(const char* op, const Tensor& x, IntArrayRef dims) {
@@ -125,7 +130,7 @@ void check_average(const char* op, const Tensor& x, IntArrayRef dims) {
       NotImplementedError, x.is_floating_point(), op,
       "(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ",
       x.dtype());
-  dim_mask(op, dims, x.dim());
+  make_dim_mask(op, dims, x.dim());
 }
 void detail::check_reduction_not_empty(const char* op, const Tensor& x, IntArrayRef dims) {
   TANDEM_CHECK_AS(IndexError, !dims.empty() || x.numel() > 0, op,
@@ -138,7 +143,7 @@ void detail::check_reduction_not_empty(const char* op, const Tensor& x, IntArray
                     " to have non-zero size, got ", x.sizes());
   }
 }
-Tensor detail::index_along(const Tensor& x, int64_t d) {
+Tensor detail::arange_along_dim(const Tensor& x, int64_t d) {
   Shape column(static_cast<size_t>(x.dim()), 1);
   column[static_cast<size_t>(d)] = x.size(d);
   return arange(x.size(d), TensorOptions(kInt64).device(x.device())).reshape(column).expand(x.sizes());

@@ -27,10 +27,10 @@ std::tuple<Tensor, Tensor> apply_sort(const char* op, const Tensor& x, int64_t d
     values = y.view(sizes).transpose(dim, -1).contiguous();
     index = at.view(sizes).transpose(dim, -1).contiguous();
   }
-  return {record(op, values, {x}, {index},
-                 [dim, sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                   return {zeros(sizes, dy.options()).scatter(dim, ctx.saved(0), dy)};
-                 }),
+  return {record_op(op, values, {x}, {index},
+                    [dim, sizes = Shape(x.sizes())](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                      return {zeros(sizes, dy.options()).scatter(dim, ctx.saved(0), dy)};
+                    }),
           index};
 }
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 /// Returns x minus its mean. For half types the mean is subtracted in two parts, the rounded mean and its rounding
 /// error, which is not negligible if the elements are nearly equal.
 Tensor deviations(const Tensor& x, IntArrayRef dims, int64_t count) {
-  if (!is_half(x.dtype())) return x - x.mean(dims, true);
+  if (!is_reduced_floating_point(x.dtype())) return x - x.mean(dims, true);
   const Tensor mean = sum_with_dtype(x, dims, true, kFloat32) / static_cast<double>(count),
                rounded = mean.to(x.dtype());
   return x - rounded - (mean - rounded).to(x.dtype());
@@ -29,15 +29,15 @@ Tensor std_or_var_fused(const char* op, const Tensor& x, IntArrayRef dims, doubl
   if (!c.x.defined()) return {};
   Tensor flat = core::empty({c.x.size(1)}, detail::accumulate_type(x.dtype()), x.device());
   TANDEM_DISPATCH_CUDA(x.device(), channel_var, c.x, divisor, take_sqrt, flat);
-  return c.restore(flat, keepdim);
+  return c.restore_result_shape(flat, keepdim);
 }
 /// Returns the variance, or its square root, which is taken before rounding.
 Tensor std_or_var(const char* op, const Tensor& x, IntArrayRef dims, double correction, bool take_sqrt, bool keepdim) {
   const OpSpan span(op);
   TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op,
                   ": std and var only support floating point and complex dtypes, got ", x.dtype());
-  const unsigned mask = dim_mask(op, dims, x.dim());
-  const int64_t count = reduced_count(x.sizes(), mask);
+  const unsigned mask = make_dim_mask(op, dims, x.dim());
+  const int64_t count = num_reduced_elements(x.sizes(), mask);
   const double divisor = std::max(static_cast<double>(count) - correction, 0.0);
   Tensor y;
   {
@@ -46,21 +46,22 @@ Tensor std_or_var(const char* op, const Tensor& x, IntArrayRef dims, double corr
     if (!y.defined()) {
       const ReducedDims r(op, x, dims);
       const Tensor variance = sum_of_squares(r, /*about_mean=*/true).div_(divisor);
-      y = r.restore((take_sqrt ? variance.sqrt() : variance).to(detail::accumulate_type(x.dtype())), keepdim);
+      y = r.restore_result_shape((take_sqrt ? variance.sqrt() : variance).to(detail::accumulate_type(x.dtype())),
+                                 keepdim);
     }
   }
-  const auto backward = [dims = Shape(dims), kept = kept_sizes(x.sizes(), mask), count, divisor, take_sqrt](
-                            const Context& ctx, const Tensor& dy) -> Grads {
+  const auto backward = [dims = Shape(dims), keepdim_sizes = get_keepdim_sizes(x.sizes(), mask), count, divisor,
+                         take_sqrt](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
     Tensor scaled_grad = dy * (2 / divisor);
     if (take_sqrt) {  // where y is 0, the derivative of sqrt is infinite; as in PyTorch, the gradient there is 0
       const Tensor y = ctx.saved(1), flat = y == 0;
       scaled_grad = tandem::where(flat, Scalar(0), scaled_grad) / tandem::where(flat, Scalar(1), y * 2);
     }
-    return {reshape_to_kept(scaled_grad, kept).to(x.dtype()) * deviations(x, dims, count)};
+    return {reshape_to_keepdim(scaled_grad, keepdim_sizes).to(x.dtype()) * deviations(x, dims, count)};
   };
   const Tensor saved = take_sqrt ? y : Tensor();
-  return record(op, y, {x}, {x, saved}, backward).to(x.dtype());
+  return record_op(op, y, {x}, {x, saved}, backward).to(x.dtype());
 }
 }  // namespace
 Tensor Tensor::var(IntArrayRef dims, Flag unbiased, Flag keepdim) const {

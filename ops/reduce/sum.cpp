@@ -13,7 +13,7 @@ Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
   if (const Autocast cast{cast_policy::sum, *this}) return cast(*this).sum(dims, keepdim);
   Tensor y = sum_over_non_channels("sum", *this, dims, keepdim, 1);
   if (!y.defined()) y = sum_in_two_steps(*this, dims, keepdim);
-  if (y.defined()) return record_sum("sum", y, *this, dim_mask("sum", dims, dim()));
+  if (y.defined()) return record_sum("sum", y, *this, make_dim_mask("sum", dims, dim()));
   return sum_with_dtype(*this, dims, keepdim, is_floating_point() ? dtype() : kInt64);
 }
 Tensor& sum_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {

@@ -33,7 +33,8 @@ Unique unique_runs(const char* op, const Tensor& rows, const Tensor& order, bool
   return {rows.index_select(0, first), inverse, n > 0 ? counts : zeros({0}, positions)};
 }
 /// Returns unique_runs() of the slices of x along dim. If `sort`, the slices are sorted first.
-Unique unique_slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool return_inverse, bool return_counts) {
+Unique unique_dim_impl(const char* op, const Tensor& x, int64_t dim, bool sort, bool return_inverse,
+                       bool return_counts) {
   TANDEM_CHECK(x.dim() > 0, op, ": Dimension specified as ", dim, " but tensor has no dimensions");
   const NoGradGuard guard;
   const int64_t d = wrap_dim(op, dim, x.dim());
@@ -58,11 +59,11 @@ Unique unique_slices(const char* op, const Tensor& x, int64_t dim, bool sort, bo
 /// Returns `found` with its values recorded by autograd as a function of x. As in PyTorch, backward throws.
 Unique record_not_differentiable(const char* op, const Tensor& x, const Unique& found) {
   const auto& [values, inverse, counts] = found;
-  return {record(op, values, {x}, {},
-                 [op](const Context&, const Tensor&) -> Grads {
-                   throw NotImplementedError(std::string("the derivative for '") + op +
-                                             "' is not implemented; detach() its input");
-                 }),
+  return {record_op(op, values, {x}, {},
+                    [op](const BackwardContext&, const Tensor&) -> Grads {
+                      throw NotImplementedError(std::string("the derivative for '") + op +
+                                                "' is not implemented; detach() its input");
+                    }),
           inverse, counts};
 }
 
@@ -70,15 +71,16 @@ Unique record_not_differentiable(const char* op, const Tensor& x, const Unique& 
 
 Unique unique_dim(const Tensor& x, int64_t dim, Flag, Flag return_inverse, Flag return_counts) {
   return record_not_differentiable("unique_dim", x,
-                                   unique_slices("unique_dim", x, dim, true, return_inverse, return_counts));
+                                   unique_dim_impl("unique_dim", x, dim, true, return_inverse, return_counts));
 }
 Unique unique_dim_consecutive(const Tensor& x, int64_t dim, Flag return_inverse, Flag return_counts) {
   constexpr const char* kOp = "unique_dim_consecutive";
-  return record_not_differentiable(kOp, x, unique_slices(kOp, x, dim, false, return_inverse, return_counts));
+  return record_not_differentiable(kOp, x, unique_dim_impl(kOp, x, dim, false, return_inverse, return_counts));
 }
 Unique unique_consecutive(const Tensor& x, Flag return_inverse, Flag return_counts, std::optional<int64_t> dim) {
   constexpr const char* kOp = "unique_consecutive";
-  if (dim) return record_not_differentiable(kOp, x, unique_slices(kOp, x, *dim, false, return_inverse, return_counts));
+  if (dim)
+    return record_not_differentiable(kOp, x, unique_dim_impl(kOp, x, *dim, false, return_inverse, return_counts));
   const auto [values, inverse, counts] = unique_runs(kOp, x.detach().reshape({-1}), {}, return_inverse, return_counts);
   return record_not_differentiable(kOp, x, {values, return_inverse ? inverse.reshape(x.sizes()) : inverse, counts});
 }

@@ -27,12 +27,12 @@ Tensor Tensor::as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<
   const int64_t offset = storage_offset.value_or(this->storage_offset());
   const Tensor y = core::as_strided(*this, sizes, strides, offset);
   return record_view("as_strided", y, *this,
-                     [geometry = ViewGeometry(*this, y)](const Context&, const Tensor& dy) -> Grads {
+                     [geometry = ViewGeometry(*this, y)](const BackwardContext&, const Tensor& dy) -> Grads {
                        return {as_strided_backward(dy, geometry)};
                      });
 }
 Tensor& Tensor::as_strided_(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset) const {
-  return replace_by_view("as_strided_", self(), [&] { return as_strided(sizes, strides, storage_offset); });
+  return apply_inplace_view("as_strided_", self(), [&] { return as_strided(sizes, strides, storage_offset); });
 }
 
 ViewGeometry::ViewGeometry(const Tensor& base, const Tensor& view)

@@ -15,15 +15,15 @@ Tensor atleast_3d(const Tensor& x) {
          : x.dim() == 2 ? x.unsqueeze(-1)
                         : x;
 }
-#define TANDEM_AT_LEAST(name)                               \
+#define TANDEM_DEFINE_ATLEAST_OF_LIST(name)                 \
   std::vector<Tensor> name(TensorList tensors) {            \
     std::vector<Tensor> out;                                \
     for (const Tensor& x : tensors) out.push_back(name(x)); \
     return out;                                             \
   }
-TANDEM_AT_LEAST(atleast_1d)
-TANDEM_AT_LEAST(atleast_2d)
-TANDEM_AT_LEAST(atleast_3d)
-#undef TANDEM_AT_LEAST
+TANDEM_DEFINE_ATLEAST_OF_LIST(atleast_1d)
+TANDEM_DEFINE_ATLEAST_OF_LIST(atleast_2d)
+TANDEM_DEFINE_ATLEAST_OF_LIST(atleast_3d)
+#undef TANDEM_DEFINE_ATLEAST_OF_LIST
 
 }  // namespace tandem

@@ -79,15 +79,16 @@ Tensor cat(TensorList tensors, int64_t dim) {
   }
   std::vector<bool> flat;  // for each tensor, whether it has shape (0,)
   for (const Tensor& t : tensors) flat.push_back(is_legacy_empty(t));
-  return record_list("cat", y, tensors, {}, [dim, parts, flat](const Context& ctx, const Tensor& dy) -> Grads {
-    Grads grads;
-    int64_t offset = 0;
-    for (size_t i = 0; i < parts.size(); offset += parts[i++])
-      grads.push_back(!ctx.needs_grad(i) ? Tensor()
-                      : flat[i]          ? zeros({0}, dy.options())
-                                         : dy.narrow(dim, offset, parts[i]));
-    return grads;
-  });
+  return record_list_op("cat", y, tensors, {},
+                        [dim, parts, flat](const BackwardContext& ctx, const Tensor& dy) -> Grads {
+                          Grads grads;
+                          int64_t offset = 0;
+                          for (size_t i = 0; i < parts.size(); offset += parts[i++])
+                            grads.push_back(!ctx.needs_grad(i) ? Tensor()
+                                            : flat[i]          ? zeros({0}, dy.options())
+                                                               : dy.narrow(dim, offset, parts[i]));
+                          return grads;
+                        });
 }
 Tensor stack(TensorList tensors, int64_t dim) {
   if (const Autocast cast{cast_policy::stack, tensors}) return stack(cast(tensors), dim);

@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(none, clone);
 Tensor clone(const Tensor& x, MemoryFormat format) {
   Tensor y = core::empty_like(x, x.dtype(), x.device(), format);
   copy_elements(x, y);
-  return record("clone", y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {dy}; });
+  return record_op("clone", y, {x}, {}, [](const BackwardContext&, const Tensor& dy) -> Grads { return {dy}; });
 }
 Tensor Tensor::clone(std::optional<MemoryFormat> format) const {
   return tandem::clone(*this, format.value_or(MemoryFormat::Preserve));

@@ -11,15 +11,16 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, contiguous, pin_memory, to);
 
 Tensor copy_if_overlapping(const Tensor& target, const Tensor& source) {
-  if (!detail::overlaps(target, source)) return source;
+  if (!detail::has_partial_overlap(target, source)) return source;
   Tensor copied = core::empty_like(source, source.dtype(), source.device());
   TANDEM_DISPATCH(source.device(), copy, source, copied);
   return copied;
 }
 
 Tensor reshape_result(const Tensor& y, IntArrayRef sizes) {
-  return record("reshape", core::try_view(y, sizes), {y}, {},
-                [from = Shape(y.sizes())](const Context&, const Tensor& dy) -> Grads { return {dy.reshape(from)}; });
+  return record_op(
+      "reshape", core::try_view(y, sizes), {y}, {},
+      [from = Shape(y.sizes())](const BackwardContext&, const Tensor& dy) -> Grads { return {dy.reshape(from)}; });
 }
 
 void copy_elements(const Tensor& source, const Tensor& target, [[maybe_unused]] bool non_blocking) {
@@ -33,7 +34,7 @@ void copy_elements(const Tensor& source, const Tensor& target, [[maybe_unused]] 
   } else {
     const Device gpu = target.is_cuda() ? target.device() : source.device();
     detail::dispatch(
-        "transfer", gpu, [&] { TANDEM_CUDA_CALL(transfer, from, y, non_blocking); },
+        "transfer", gpu, [&] { TANDEM_CALL_CUDA_KERNEL(transfer, from, y, non_blocking); },
         std::type_identity<decltype(kernels::cuda::transfer)>(), from, y, non_blocking);
   }
 }
@@ -44,11 +45,11 @@ Tensor Tensor::contiguous(MemoryFormat format) const {
   return is_contiguous(format) ? *this : tandem::clone(*this, format);
 }
 
-static Tensor convert(const Tensor& x, Device device, DType dtype, bool non_blocking, bool pinned,
+static Tensor to_impl(const Tensor& x, Device device, DType dtype, bool non_blocking, bool pinned,
                       MemoryFormat format) {
   // As in PyTorch, a tensor with gaps keeps its memory format here. (clone() keeps the order of its dimensions
   // instead.)
-  if (format == MemoryFormat::Preserve && !x.impl()->row_major && !core::is_dense(*x.impl()))
+  if (format == MemoryFormat::Preserve && !x.impl()->row_major && !core::is_non_overlapping_and_dense(*x.impl()))
     format = x.suggest_memory_format();
   Tensor y;
   if (pinned) {
@@ -58,9 +59,10 @@ static Tensor convert(const Tensor& x, Device device, DType dtype, bool non_bloc
     y = core::empty_like(x, dtype, device, format);
   }
   copy_elements(x, y, non_blocking);
-  return record("to", y, {x}, {}, [from = x.device(), type = x.dtype()](const Context&, const Tensor& dy) -> Grads {
-    return {dy.to(from, type)};
-  });
+  return record_op("to", y, {x}, {},
+                   [from = x.device(), type = x.dtype()](const BackwardContext&, const Tensor& dy) -> Grads {
+                     return {dy.to(from, type)};
+                   });
 }
 
 Tensor Tensor::to(Device device, DType dtype, bool non_blocking, bool copy, std::optional<MemoryFormat> format) const {
@@ -68,7 +70,7 @@ Tensor Tensor::to(Device device, DType dtype, bool non_blocking, bool copy, std:
   if (!copy && device == this->device() && dtype == this->dtype() &&
       (wanted == MemoryFormat::Preserve || wanted == suggest_memory_format()))
     return *this;
-  return convert(*this, device, dtype, non_blocking, /*pinned=*/non_blocking && is_cuda() && device.is_cpu(), wanted);
+  return to_impl(*this, device, dtype, non_blocking, /*pinned=*/non_blocking && is_cuda() && device.is_cpu(), wanted);
 }
 Tensor Tensor::to(DType dtype, bool non_blocking, bool copy, std::optional<MemoryFormat> format) const {
   return to(device(), dtype, non_blocking, copy, format);
@@ -85,14 +87,14 @@ Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
   const DType dtype = options.dtype_or(this->dtype());
   if (!format) format = options.memory_format_opt();
   if (options.pinned_memory() && !is_pinned())
-    return convert(*this, device, dtype, non_blocking, /*pinned=*/true, format.value_or(MemoryFormat::Preserve));
+    return to_impl(*this, device, dtype, non_blocking, /*pinned=*/true, format.value_or(MemoryFormat::Preserve));
   return to(device, dtype, non_blocking, copy, format);
 }
 Tensor Tensor::pin_memory() const {
   TANDEM_CHECK(is_cpu(), "pin_memory: cannot pin a tensor on ", device(), "; only dense CPU tensors can be pinned");
   return is_pinned()
              ? *this
-             : convert(*this, device(), dtype(), /*non_blocking=*/false, /*pinned=*/true, MemoryFormat::Preserve);
+             : to_impl(*this, device(), dtype(), /*non_blocking=*/false, /*pinned=*/true, MemoryFormat::Preserve);
 }
 
 Tensor& copy_inplace(const char* op, Tensor& x, const Tensor& source, bool non_blocking) {

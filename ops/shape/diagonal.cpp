@@ -27,7 +27,7 @@ Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
   out.push_back(length);
   steps.push_back(stride(a) + stride(b));
   return record_view("diagonal", core::as_strided(*this, out, steps, first), *this,
-                     [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+                     [=, sizes = Shape(sizes())](const BackwardContext&, const Tensor& dy) -> Grads {
                        Tensor dx = zeros(sizes, dy.options());
                        dx.diagonal(offset, a, b).copy_(dy);
                        return {dx};
@@ -46,8 +46,8 @@ Tensor Tensor::diag_embed(int64_t offset, int64_t dim1, int64_t dim2) const {
     const NoGradGuard guard;
     y.diagonal(offset, a, b).copy_(*this);
   }
-  return record("diag_embed", y, {*this}, {},
-                [=](const Context&, const Tensor& dy) -> Grads { return {dy.diagonal(offset, a, b)}; });
+  return record_op("diag_embed", y, {*this}, {},
+                   [=](const BackwardContext&, const Tensor& dy) -> Grads { return {dy.diagonal(offset, a, b)}; });
 }
 Tensor Tensor::diag(int64_t offset) const {
   TANDEM_CHECK(dim() == 1 || dim() == 2, "diag(): Supports 1D or 2D tensors. Got ", dim(), "D, with sizes ", sizes());

@@ -8,9 +8,10 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, broadcast_tensors, expand);
 
 Tensor Tensor::expand(IntArrayRef wanted) const {
-  return record_view(
-      "expand", core::expand(*this, wanted), *this,
-      [sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads { return {tandem::sum_to_size(dy, sizes)}; });
+  return record_view("expand", core::expand(*this, wanted), *this,
+                     [sizes = Shape(sizes())](const BackwardContext&, const Tensor& dy) -> Grads {
+                       return {tandem::sum_to_size(dy, sizes)};
+                     });
 }
 
 std::vector<Tensor> broadcast_tensors(TensorList tensors) {

@@ -37,8 +37,8 @@ Tensor Tensor::flip(IntArrayRef dims) const {
     }
     y = y.storage() == storage() ? clone() : core::as_strided(y, sizes(), strides, 0);
   }
-  return record("flip", y, {*this}, {},
-                [dims = Shape(dims)](const Context&, const Tensor& dy) -> Grads { return {dy.flip(dims)}; });
+  return record_op("flip", y, {*this}, {},
+                   [dims = Shape(dims)](const BackwardContext&, const Tensor& dy) -> Grads { return {dy.flip(dims)}; });
 }
 Tensor Tensor::fliplr() const {
   TANDEM_CHECK(dim() >= 2, "fliplr: Input must be >= 2-d, got ", sizes());
@@ -71,8 +71,9 @@ Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const {
     }
     if (y.storage() == storage()) y = clone(MemoryFormat::Contiguous);
   }
-  return record("roll", y, {*this}, {},
-                [back, dims = dims.vec()](const Context&, const Tensor& dy) -> Grads { return {dy.roll(back, dims)}; });
+  return record_op(
+      "roll", y, {*this}, {},
+      [back, dims = dims.vec()](const BackwardContext&, const Tensor& dy) -> Grads { return {dy.roll(back, dims)}; });
 }
 
 Tensor Tensor::rot90(int64_t k, IntArrayRef dims) const {
@@ -91,7 +92,7 @@ Tensor Tensor::rot90(int64_t k, IntArrayRef dims) const {
       default: y = clone(MemoryFormat::Contiguous);
     }
   }
-  return record("rot90", y, {*this}, {}, [=](const Context&, const Tensor& dy) -> Grads {
+  return record_op("rot90", y, {*this}, {}, [=](const BackwardContext&, const Tensor& dy) -> Grads {
     return {dy.rot90(-(k % 4), {from, to})};
   });
 }

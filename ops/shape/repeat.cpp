@@ -21,9 +21,10 @@ Tensor Tensor::repeat(IntArrayRef repeats) const {
     out[d] = repeats[d] * had[d];
   }
   if (std::find(repeats.begin(), repeats.end(), 0) != repeats.end())
-    return record(
-        "repeat", empty(out, options()), {*this}, {},
-        [had = Shape(sizes())](const Context&, const Tensor& dy) -> Grads { return {zeros(had, dy.options())}; });
+    return record_op("repeat", empty(out, options()), {*this}, {},
+                     [had = Shape(sizes())](const BackwardContext&, const Tensor& dy) -> Grads {
+                       return {zeros(had, dy.options())};
+                     });
   // (a, b) repeated (r, s) times is (1, a, 1, b) expanded to (r, a, s, b). Dimensions that are not repeated are merged
   // with the dimensions before them, so that three repeated dimensions fit into the maximum number of dimensions. If
   // more are repeated, the last ones are repeated first, in a separate step.
@@ -53,10 +54,10 @@ Tensor Tensor::repeat(IntArrayRef repeats) const {
     const NoGradGuard guard;
     copy_elements(core::expand(reshape(thin), wide), core::try_view(y, wide));
   }
-  return record("repeat", y, {*this}, {},
-                [wide, thin, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
-                  return {tandem::sum_to_size(dy.reshape(wide), thin).reshape(sizes)};
-                });
+  return record_op("repeat", y, {*this}, {},
+                   [wide, thin, sizes = Shape(sizes())](const BackwardContext&, const Tensor& dy) -> Grads {
+                     return {tandem::sum_to_size(dy.reshape(wide), thin).reshape(sizes)};
+                   });
 }
 Tensor Tensor::tile(IntArrayRef repeats) const {
   Shape all = repeats;

@@ -14,7 +14,7 @@ Tensor Tensor::narrow(int64_t d, int64_t start, int64_t length) const {
   d = wrap_dim("narrow", d, dim());
   start = start < 0 ? start + size(d) : start;
   return record_view("narrow", std::move(y), *this,
-                     [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+                     [=, sizes = Shape(sizes())](const BackwardContext&, const Tensor& dy) -> Grads {
                        Tensor dx = zeros(sizes, dy.options());
                        dx.narrow(d, start, length).copy_(dy);
                        return {dx};
@@ -27,7 +27,7 @@ Tensor Tensor::select(int64_t d, int64_t index) const {
   Tensor y = core::select(*this, d, index);
   d = wrap_dim("select", d, dim());
   return record_view("select", std::move(y), *this,
-                     [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+                     [=, sizes = Shape(sizes())](const BackwardContext&, const Tensor& dy) -> Grads {
                        Tensor dx = zeros(sizes, dy.options());
                        dx.select(d, index).copy_(dy);
                        return {dx};
@@ -46,7 +46,7 @@ Tensor Tensor::slice(int64_t d, std::optional<int64_t> start, std::optional<int6
   if (count > 1) strides[static_cast<size_t>(d)] *= step;
   Tensor y = core::as_strided(*this, sizes, strides, storage_offset() + first * stride(d));
   return record_view("slice", std::move(y), *this,
-                     [=, from = Shape(this->sizes())](const Context&, const Tensor& dy) -> Grads {
+                     [=, from = Shape(this->sizes())](const BackwardContext&, const Tensor& dy) -> Grads {
                        Tensor dx = zeros(from, dy.options());
                        dx.slice(d, first, last, step).copy_(dy);
                        return {dx};

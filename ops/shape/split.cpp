@@ -22,7 +22,7 @@ std::vector<Tensor> split_with_sizes_impl(const char* op, const Tensor& x, IntAr
   }
   return record_multi_output_view(
       op, std::move(parts), x,
-      [d, whole = Shape(x.sizes()), lengths = sizes.vec()](const Context&, const Grads& dy) -> Grads {
+      [d, whole = Shape(x.sizes()), lengths = sizes.vec()](const BackwardContext&, const Grads& dy) -> Grads {
         const Tensor& like = *std::find_if(dy.begin(), dy.end(), [](auto& g) { return g.defined(); });
         Grads all = dy;
         for (size_t i = 0; i < all.size(); ++i) {
@@ -79,13 +79,14 @@ std::vector<Tensor> Tensor::unbind(int64_t d) const {
   d = wrap_dim("unbind", d, dim());
   std::vector<Tensor> out;
   for (int64_t i = 0; i < size(d); ++i) out.push_back(core::select(*this, d, i));
-  return record_multi_output_view("unbind", std::move(out), *this, [d](const Context&, const Grads& dy) -> Grads {
-    const Tensor& like = *std::find_if(dy.begin(), dy.end(), [](auto& g) { return g.defined(); });
-    Grads all = dy;
-    for (Tensor& g : all)
-      if (!g.defined()) g = zeros_like(like);
-    return {stack(all, d)};
-  });
+  return record_multi_output_view(
+      "unbind", std::move(out), *this, [d](const BackwardContext&, const Grads& dy) -> Grads {
+        const Tensor& like = *std::find_if(dy.begin(), dy.end(), [](auto& g) { return g.defined(); });
+        Grads all = dy;
+        for (Tensor& g : all)
+          if (!g.defined()) g = zeros_like(like);
+        return {stack(all, d)};
+      });
 }
 
 static std::vector<Tensor> clone_all(std::vector<Tensor> parts) {
@@ -127,30 +128,30 @@ std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t d) const {
 namespace {
 /// Returns the dimension along which hsplit, vsplit or dsplit splits. @throws Error that names op if x has fewer than
 /// `least` dimensions
-int64_t named_split_dim(const char* op, const Tensor& x, int64_t least) {
+int64_t get_hvd_split_dim(const char* op, const Tensor& x, int64_t least) {
   TANDEM_CHECK(x.dim() >= least, op, " requires a tensor with at least ", least, " dimension, but got a tensor with ",
                x.dim(), " dimensions! x is ", x.sizes());
   return least == 2 ? 0 : least == 3 ? 2 : x.dim() == 1 ? 0 : 1;
 }
-std::vector<Tensor> tensor_split_equally(const char* op, const Tensor& x, int64_t sections, int64_t least) {
-  const int64_t d = named_split_dim(op, x, least);
+std::vector<Tensor> hvd_split_equally(const char* op, const Tensor& x, int64_t sections, int64_t least) {
+  const int64_t d = get_hvd_split_dim(op, x, least);
   TANDEM_CHECK(sections > 0 && x.size(d) % sections == 0, op, " attempted to split along dimension ", d,
                ", but the size of the dimension ", x.size(d), " is not divisible by the split_size ", sections,
                "! x is ", x.sizes());
   return x.tensor_split(sections, d);
 }
 }  // namespace
-#define TANDEM_NAMED_SPLIT(name, least)                                 \
-  std::vector<Tensor> Tensor::name(int64_t sections) const {            \
-    return tensor_split_equally(#name, *this, sections, least);         \
-  }                                                                     \
-  std::vector<Tensor> Tensor::name(IntArrayRef indices) const {         \
-    return tensor_split(indices, named_split_dim(#name, *this, least)); \
+#define TANDEM_DEFINE_HVD_SPLIT(name, least)                              \
+  std::vector<Tensor> Tensor::name(int64_t sections) const {              \
+    return hvd_split_equally(#name, *this, sections, least);              \
+  }                                                                       \
+  std::vector<Tensor> Tensor::name(IntArrayRef indices) const {           \
+    return tensor_split(indices, get_hvd_split_dim(#name, *this, least)); \
   }
-TANDEM_NAMED_SPLIT(hsplit, 1)
-TANDEM_NAMED_SPLIT(vsplit, 2)
-TANDEM_NAMED_SPLIT(dsplit, 3)
-#undef TANDEM_NAMED_SPLIT
+TANDEM_DEFINE_HVD_SPLIT(hsplit, 1)
+TANDEM_DEFINE_HVD_SPLIT(vsplit, 2)
+TANDEM_DEFINE_HVD_SPLIT(dsplit, 3)
+#undef TANDEM_DEFINE_HVD_SPLIT
 
 std::vector<Tensor> Tensor::tensor_split(const Tensor& indices_or_sections, int64_t dim) const {
   const Tensor& given = indices_or_sections;

@@ -44,16 +44,16 @@ Tensor Tensor::squeeze(IntArrayRef dims) const {
 }
 
 Tensor& Tensor::squeeze_() const {
-  return replace_by_view("squeeze_", self(), [&] { return squeeze(); });
+  return apply_inplace_view("squeeze_", self(), [&] { return squeeze(); });
 }
 Tensor& Tensor::squeeze_(int64_t dim) const {
-  return replace_by_view("squeeze_", self(), [&] { return squeeze(dim); });
+  return apply_inplace_view("squeeze_", self(), [&] { return squeeze(dim); });
 }
 Tensor& Tensor::squeeze_(IntArrayRef dims) const {
-  return replace_by_view("squeeze_", self(), [&] { return squeeze(dims); });
+  return apply_inplace_view("squeeze_", self(), [&] { return squeeze(dims); });
 }
 Tensor& Tensor::unsqueeze_(int64_t dim) const {
-  return replace_by_view("unsqueeze_", self(), [&] { return unsqueeze(dim); });
+  return apply_inplace_view("unsqueeze_", self(), [&] { return unsqueeze(dim); });
 }
 
 }  // namespace tandem

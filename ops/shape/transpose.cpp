@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(none, adjoint, matrix_H, movedim, numpy_T, permute, t, transp
 
 Tensor Tensor::transpose(int64_t a, int64_t b) const {
   return record_view("transpose", core::transpose(*this, a, b), *this,
-                     [a, b](const Context&, const Tensor& dy) -> Grads { return {dy.transpose(a, b)}; });
+                     [a, b](const BackwardContext&, const Tensor& dy) -> Grads { return {dy.transpose(a, b)}; });
 }
 Tensor Tensor::t() const {
   TANDEM_CHECK(dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", dim(), "D, with sizes ", sizes());
@@ -22,7 +22,7 @@ Tensor Tensor::permute(IntArrayRef dims) const {
   for (size_t d = 0; d < dims.size(); ++d)
     inverse[static_cast<size_t>(wrap_dim("permute", dims[d], dim()))] = static_cast<int64_t>(d);
   return record_view("permute", std::move(y), *this,
-                     [inverse](const Context&, const Tensor& dy) -> Grads { return {dy.permute(inverse)}; });
+                     [inverse](const BackwardContext&, const Tensor& dy) -> Grads { return {dy.permute(inverse)}; });
 }
 Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination) const {
   TANDEM_CHECK(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (", source,
@@ -73,12 +73,12 @@ Tensor Tensor::matrix_H() const {
 }
 
 Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const {
-  return replace_by_view("transpose_", self(), [&] { return transpose(dim0, dim1); });
+  return apply_inplace_view("transpose_", self(), [&] { return transpose(dim0, dim1); });
 }
 Tensor& Tensor::swapaxes_(int64_t axis0, int64_t axis1) const { return transpose_(axis0, axis1); }
 Tensor& Tensor::swapdims_(int64_t dim0, int64_t dim1) const { return transpose_(dim0, dim1); }
 Tensor& Tensor::t_() const {
-  return replace_by_view("t_", self(), [&] { return t(); });
+  return apply_inplace_view("t_", self(), [&] { return t(); });
 }
 
 }  // namespace tandem

@@ -22,7 +22,7 @@ Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const {
   strides.push_back(stride);
   Tensor y = core::as_strided(*this, to, strides, storage_offset());
   return record_view("unfold", std::move(y), *this,
-                     [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+                     [=, sizes = Shape(sizes())](const BackwardContext&, const Tensor& dy) -> Grads {
                        if (sizes.empty()) return {dy.sum(-1)};
                        if (size == 0) return {zeros(sizes, dy.options())};
                        // Windows may overlap. Element j of window i is at position i * step + j.

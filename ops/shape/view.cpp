@@ -25,7 +25,7 @@ Tensor Tensor::reshape(IntArrayRef wanted) const {
 }
 Tensor Tensor::alias() const {
   return record_view("alias", core::alias(*this), *this,
-                     [](const Context&, const Tensor& dy) -> Grads { return {dy}; });
+                     [](const BackwardContext&, const Tensor& dy) -> Grads { return {dy}; });
 }
 
 Tensor Tensor::view(DType to) const {

@@ -36,13 +36,13 @@ inline void check_has_dims(const char* op, const Tensor& x) {
   TANDEM_CHECK_AS(IndexError, x.dim() > 0, op, " expects at least a 1-dimensional tensor, but got a scalar");
 }
 inline Tensor record_reshape(const char* name, Tensor y, const Tensor& x) {
-  return record_view(name, std::move(y), x, [sizes = Shape(x.sizes())](const Context&, const Tensor& dy) -> Grads {
-    return {dy.reshape(sizes)};
-  });
+  return record_view(
+      name, std::move(y), x,
+      [sizes = Shape(x.sizes())](const BackwardContext&, const Tensor& dy) -> Grads { return {dy.reshape(sizes)}; });
 }
 /// Makes x, in place, the view that view() returns. If x is a view of another tensor, autograd regenerates its history
 /// from that tensor, as after any in-place operation; otherwise x takes over the autograd node of the new view.
-template <class View> Tensor& replace_by_view(const char* op, Tensor& x, const View& view) {
+template <class View> Tensor& apply_inplace_view(const char* op, Tensor& x, const View& view) {
   check_inplace_allowed(op, x);
   const bool recorded = is_grad_enabled() && autograd::tensor_requires_grad(x);
   if (recorded) autograd::check_inplace(op, x);

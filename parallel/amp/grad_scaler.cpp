@@ -26,7 +26,7 @@ std::map<std::pair<Device, DType>, Gradients> group_gradients(const optim::Optim
     const Tensor& g = p.grad();
     if (!g.defined()) continue;
     Gradients& group = groups[{g.device(), g.dtype()}];
-    if (core::is_dense(*g.impl())) {
+    if (core::is_non_overlapping_and_dense(*g.impl())) {
       group.dense.push_back(g);
     } else {
       group.strided.push_back(g);

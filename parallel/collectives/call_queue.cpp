@@ -15,86 +15,87 @@ namespace {
 
 /// Records the call in the profiler's trace, if one is being recorded. For CUDA tensors, the trace shows the call as
 /// ended once the host has put it on the stream.
-void record_trace_event(const Job& job, double start) {
+void record_trace_event(const QueuedCall& job, double start) {
   Tracer* const tracer = current_tracer();
   if (!tracer) return;
-  const Call& call = job.call;
+  const CollectiveCall& call = job.call;
   TraceEvent event{.kind = TraceEvent::Kind::communication, .name = call.name};
   if (!call.about.empty()) event.name.append(", ").append(call.about);
   event.device = call.device;
-  event.queued = job.enqueue_time, event.start = start, event.end = trace_clock();
+  event.queued = job.enqueue_time, event.start = start, event.end = trace_clock_seconds();
   event.bytes = std::max<int64_t>(call.numel, 0) * element_size(call.dtype);
   tracer->add_event(std::move(event));
 }
 
 }  // namespace
 
-const cuda::Stream& CallQueue::Lane::stream(Device device) {
+const cuda::Stream& CallQueue::SerialQueue::stream(Device device) {
   const auto at = streams_.find(device.index());
   if (at != streams_.end()) return at->second;
   return streams_.emplace(device.index(), cuda::Stream(device, /*high_priority=*/true)).first->second;
 }
 
-WorkPtr CallQueue::enqueue_collective(Job job) {
+WorkPtr CallQueue::enqueue_collective(QueuedCall job) {
   const std::lock_guard lock(mutex_);
-  job.call.sequence_number = ++sequence_;
-  return enqueue_on(lane_, std::move(job), 0);
+  job.call.sequence_number = ++last_sequence_number_;
+  return enqueue_on(collective_queue_, std::move(job), 0);
 }
-WorkPtr CallQueue::enqueue_p2p(Job job, int tag, bool sends) {
-  Lane* lane = nullptr;
+WorkPtr CallQueue::enqueue_p2p(QueuedCall job, int tag, bool sends) {
+  SerialQueue* serial_queue = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    lane = &transfers_.try_emplace({job.call.root_or_peer, tag, sends}).first->second;
+    serial_queue = &p2p_queues_.try_emplace({job.call.root_or_peer, tag, sends}).first->second;
   }
-  return enqueue_on(*lane, std::move(job), tag);
+  return enqueue_on(*serial_queue, std::move(job), tag);
 }
 void CallQueue::start_coalescing() {
   const std::lock_guard lock(mutex_);
-  TANDEM_CHECK(!coalescing_, "start_coalescing: coalescing has already started; call end_coalescing first");
-  coalescing_ = true;
+  TANDEM_CHECK(!is_coalescing_, "start_coalescing: coalescing has already started; call end_coalescing first");
+  is_coalescing_ = true;
 }
 void CallQueue::end_coalescing() {
   const std::lock_guard lock(mutex_);
-  coalescing_ = false;
-  if (!coalesced_.empty()) post(lane_, std::exchange(coalesced_, {}));
+  is_coalescing_ = false;
+  if (!coalesced_calls_.empty()) post(collective_queue_, std::exchange(coalesced_calls_, {}));
 }
 
-WorkPtr CallQueue::enqueue_on(Lane& lane, Job job, int tag) {
+WorkPtr CallQueue::enqueue_on(SerialQueue& serial_queue, QueuedCall job, int tag) {
   check_not_recorded(job.call.name, "other ranks take part in a collective");
-  ThreadContext::current().rank_state().collective_count.fetch_add(1, std::memory_order_relaxed);
+  ThreadContext::current().rank_state().num_collectives.fetch_add(1, std::memory_order_relaxed);
   job.work = std::make_shared<QueuedWork>(job.call, communicator_.async_failure(), communicator_.failure_reported(),
-                                          recorder_, recorder_->record_queued(job.call, tag));
+                                          flight_recorder_, flight_recorder_->record_queued(job.call, tag));
   if (job.call.device.is_cuda()) job.inputs_ready.record(cuda::current_stream(job.call.device));
-  if (current_tracer()) job.enqueue_time = trace_clock();
+  if (current_tracer()) job.enqueue_time = trace_clock_seconds();
   WorkPtr work = job.work;
-  std::vector<Job> jobs;
+  std::vector<QueuedCall> jobs;
   jobs.push_back(std::move(job));
-  if (&lane == &lane_ && coalescing_)
-    coalesced_.push_back(std::move(jobs[0]));
+  if (&serial_queue == &collective_queue_ && is_coalescing_)
+    coalesced_calls_.push_back(std::move(jobs[0]));
   else
-    post(lane, std::move(jobs));
+    post(serial_queue, std::move(jobs));
   return work;
 }
-void CallQueue::post(Lane& lane, std::vector<Job> jobs) {
+void CallQueue::post(SerialQueue& serial_queue, std::vector<QueuedCall> jobs) {
   ThreadContext context;  // without the rank's state: the state owns this group, so the group must not own the state
   context.grad_enabled = false;
   context.thread_share = ThreadContext::current().thread_share;
   context.observer = ThreadContext::current().observer;
   context.tracer = ThreadContext::current().tracer;
-  lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)]() mutable { run_jobs(lane, jobs); });
+  serial_queue.post(std::move(context),
+                    [this, &serial_queue, jobs = std::move(jobs)]() mutable { run_queued_calls(serial_queue, jobs); });
 }
-void CallQueue::run_jobs(Lane& lane, std::vector<Job>& jobs) {
+void CallQueue::run_queued_calls(SerialQueue& serial_queue, std::vector<QueuedCall>& jobs) {
   // makes the GPU of the jobs current: otherwise CUDA would create a context on the first GPU, which takes up memory
   std::optional<gpu::DeviceGuard> device;
   std::list<cuda::StreamGuard> guards;
   std::exception_ptr error;
-  const Job* at = &jobs[0];
-  const double start = current_tracer() ? trace_clock() : 0;
+  const QueuedCall* at = &jobs[0];
+  const double start = current_tracer() ? trace_clock_seconds() : 0;
   try {
-    for (const Job& job : jobs) {
+    for (const QueuedCall& job : jobs) {
       if (job.call.device.is_cuda()) {
         if (!device) device.emplace(job.call.device.index());
-        const cuda::Stream& stream = lane.stream(job.call.device);
+        const cuda::Stream& stream = serial_queue.stream(job.call.device);
         guards.emplace_back(stream);
         job.inputs_ready.wait(stream);
         for (const Tensor& t : job.tensors) t.record_stream(stream);
@@ -102,7 +103,7 @@ void CallQueue::run_jobs(Lane& lane, std::vector<Job>& jobs) {
       job.work->record_begin();
     }
     if (jobs.size() > 1) communicator_.begin_group();
-    for (const Job& job : jobs) at = &job, job.run_call(job.call, *job.work);
+    for (const QueuedCall& job : jobs) at = &job, job.run_call(job.call, *job.work);
   } catch (...) {
     error = std::current_exception();
   }
@@ -116,13 +117,13 @@ void CallQueue::run_jobs(Lane& lane, std::vector<Job>& jobs) {
   if (error) {
     const std::string why = detail::exception_message(error);
     communicator_.abort(describe_rank(rank_, at->call.group) + " failed in " + at->call.str() + ": " + why);
-    flight_->record_failure(
+    flight_log_->record_failure(
         why);  // write the flight record before the program sees the error, because it may then exit
   }
-  for (const Job& job : jobs) record_trace_event(job, start);
+  for (const QueuedCall& job : jobs) record_trace_event(job, start);
   // Release the tensors before record_end() wakes the waiting threads, which may expect that their memory is free.
-  for (Job& job : jobs) job.tensors.clear(), job.run_call = nullptr;
-  for (const Job& job : jobs) job.work->record_end(error);
+  for (QueuedCall& job : jobs) job.tensors.clear(), job.run_call = nullptr;
+  for (const QueuedCall& job : jobs) job.work->record_end(error);
   // destroy in reverse order, because each guard restores the stream that was current before it
   while (!guards.empty()) guards.pop_back();
 }

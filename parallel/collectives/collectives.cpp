@@ -22,7 +22,7 @@ int to_group_rank(const char* name, const ProcessGroupPtr& group, int global_ran
   const std::vector<int>& ranks = group->ranks();
   const auto at = std::find(ranks.begin(), ranks.end(), global_rank);
   TANDEM_CHECK(at != ranks.end(), name, ": Global rank ", global_rank, " is not part of ",
-               Members{group->name(), ranks}.str(), "; accepted: one of these ranks");
+               GroupMembers{group->name(), ranks}.str(), "; accepted: one of these ranks");
   return static_cast<int>(at - ranks.begin());
 }
 WorkPtr wait_unless_async(WorkPtr work, bool async_op) {
@@ -41,7 +41,7 @@ WorkPtr run_coalesced(const char* name, ProcessGroup& group, size_t count, bool 
   return wait_unless_async(last,
                            async_op);  // collectives complete or fail in order, so waiting for the last one is enough
 }
-void check_pairs(const char* name, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
+void check_equal_list_lengths(const char* name, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
   TANDEM_CHECK(outputs.size() == inputs.size(), name,
                ": requires input/output tensor lists to have the same length, but got ", outputs.size(),
                " outputs and ", inputs.size(), " inputs");
@@ -58,7 +58,9 @@ std::string tensor_to_bytes(const Tensor& x) {
              ? std::string()
              : std::string(reinterpret_cast<const char*>(here.data_ptr<uint8_t>()), static_cast<size_t>(x.numel()));
 }
-TensorOptions options_on(const ProcessGroup& group, DType dtype) { return TensorOptions(dtype).device(group.device()); }
+TensorOptions tensor_options_for(const ProcessGroup& group, DType dtype) {
+  return TensorOptions(dtype).device(group.device());
+}
 
 /// Waits until the operation has completed or failed, or until the deadline. Returns false at the deadline.
 bool wait_until_completed(const Work& work, Deadline deadline) {
@@ -135,7 +137,7 @@ WorkPtr all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOp op, co
 WorkPtr all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                                          const ProcessGroupPtr& group, bool async_op, const About& about) {
   constexpr char kName[] = "all_gather_into_tensor_coalesced";
-  check_pairs(kName, outputs, inputs);
+  check_equal_list_lengths(kName, outputs, inputs);
   const ProcessGroupPtr g = group_or_default(group);
   return run_coalesced(kName, *g, inputs.size(), async_op,
                        [&](size_t i) { return g->all_gather_into_tensor(outputs[i], inputs[i], about); });
@@ -143,7 +145,7 @@ WorkPtr all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, con
 WorkPtr reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                                         ReduceOp op, const ProcessGroupPtr& group, bool async_op, const About& about) {
   constexpr char kName[] = "reduce_scatter_tensor_coalesced";
-  check_pairs(kName, outputs, inputs);
+  check_equal_list_lengths(kName, outputs, inputs);
   const ProcessGroupPtr g = group_or_default(group);
   return run_coalesced(kName, *g, inputs.size(), async_op,
                        [&](size_t i) { return g->reduce_scatter_tensor(outputs[i], inputs[i], op, about); });
@@ -152,23 +154,24 @@ WorkPtr reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, cons
 void broadcast_bytes(std::string& bytes, int src, const ProcessGroupPtr& group) {
   const ProcessGroupPtr g = group_or_default(group);
   const int root = to_group_rank("broadcast_bytes", group, src);
-  const Tensor size = full({1}, static_cast<double>(bytes.size()), options_on(*g, kInt64));
+  const Tensor size = full({1}, static_cast<double>(bytes.size()), tensor_options_for(*g, kInt64));
   g->broadcast(size, root, "the size of bytes")->wait();
-  const Tensor values =
-      g->rank() == root ? bytes_to_tensor(bytes, g->device()) : empty({size.item<int64_t>()}, options_on(*g, kUInt8));
+  const Tensor values = g->rank() == root ? bytes_to_tensor(bytes, g->device())
+                                          : empty({size.item<int64_t>()}, tensor_options_for(*g, kUInt8));
   g->broadcast(values, root, "bytes")->wait();
   if (g->rank() != root) bytes = tensor_to_bytes(values);
 }
 std::vector<std::string> all_gather_bytes(const std::string& bytes, const ProcessGroupPtr& group) {
   const ProcessGroupPtr g = group_or_default(group);
-  const Tensor sizes = empty({g->size()}, options_on(*g, kInt64));
-  g->all_gather_into_tensor(sizes, full({1}, static_cast<double>(bytes.size()), options_on(*g, kInt64)),
+  const Tensor sizes = empty({g->size()}, tensor_options_for(*g, kInt64));
+  g->all_gather_into_tensor(sizes, full({1}, static_cast<double>(bytes.size()), tensor_options_for(*g, kInt64)),
                             "the sizes of bytes")
       ->wait();
   const Tensor counts = sizes.to(kCPU);
   std::vector<Tensor> outputs;
   outputs.reserve(static_cast<size_t>(g->size()));
-  for (int r = 0; r < g->size(); ++r) outputs.push_back(empty({counts.data_ptr<int64_t>()[r]}, options_on(*g, kUInt8)));
+  for (int r = 0; r < g->size(); ++r)
+    outputs.push_back(empty({counts.data_ptr<int64_t>()[r]}, tensor_options_for(*g, kUInt8)));
   g->all_gather(outputs, bytes_to_tensor(bytes, g->device()), "bytes")->wait();
   std::vector<std::string> all(outputs.size());
   std::transform(outputs.begin(), outputs.end(), all.begin(), tensor_to_bytes);
@@ -201,8 +204,8 @@ void monitored_barrier(const ProcessGroupPtr& group, std::chrono::milliseconds t
   // do not name the barrier.
   const auto max_timeout = g->timeout() * 9 / 10;
   const auto limit = timeout == kNoTimeout ? max_timeout : std::min<std::chrono::milliseconds>(timeout, max_timeout);
-  const Deadline deadline = after(limit);
-  const Tensor token = zeros({1}, options_on(*g, kUInt8));
+  const Deadline deadline = deadline_after(limit);
+  const Tensor token = zeros({1}, tensor_options_for(*g, kUInt8));
   std::vector<WorkPtr> works;
   const auto finish = [&](Deadline end) {
     for (const WorkPtr& work : works) {
@@ -215,12 +218,12 @@ void monitored_barrier(const ProcessGroupPtr& group, std::chrono::milliseconds t
     }
   };
   if (g->rank() != 0) {
-    works = {g->send(token, 0, kTag), g->recv(zeros({1}, options_on(*g, kUInt8)), 0, kTag)};
+    works = {g->send(token, 0, kTag), g->recv(zeros({1}, tensor_options_for(*g, kUInt8)), 0, kTag)};
     return finish(deadline + kGrace);
   }
   std::vector<WorkPtr> reports(static_cast<size_t>(g->size()));
   for (int r = 1; r < g->size(); ++r)
-    reports[static_cast<size_t>(r)] = g->recv(zeros({1}, options_on(*g, kUInt8)), r, kTag);
+    reports[static_cast<size_t>(r)] = g->recv(zeros({1}, tensor_options_for(*g, kUInt8)), r, kTag);
   std::string missing;
   for (int r = 1; r < g->size() && (missing.empty() || wait_all_ranks); ++r) {
     const WorkPtr& report = reports[static_cast<size_t>(r)];

@@ -9,21 +9,21 @@
 namespace tandem::distributed {
 
 /// A group's name and the ranks of its members in the default group.
-struct Members {
+struct GroupMembers {
   std::string name;        // empty if the group has no name
   std::vector<int> ranks;  // rank of each member in the default group
   /// Describes the group for error messages: "group tp of ranks 1, 3, 5".
   std::string str() const;
 };
-using MembersPtr = std::shared_ptr<const Members>;  // null for the default group
-inline int global_rank(int rank, const MembersPtr& members) {
+using GroupMembersPtr = std::shared_ptr<const GroupMembers>;  // null for the default group
+inline int global_rank(int rank, const GroupMembersPtr& members) {
   return members && rank >= 0 ? members->ranks[static_cast<size_t>(rank)] : rank;
 }
 /// Describes a rank for error messages: "rank 1", or "rank 1 (global rank 5)" in a group other than the default group.
-std::string describe_rank(int rank, const MembersPtr& members);
+std::string describe_rank(int rank, const GroupMembersPtr& members);
 
 /// Description of a call. Ranks compare it with the other ranks' calls, and errors show it.
-struct Call {
+struct CollectiveCall {
   const char* name = "";        // such as "all_reduce"
   int64_t sequence_number = 0;  // number of the collective in its group, from 1; 0 for send and recv
   std::string about = {};
@@ -33,23 +33,23 @@ struct Call {
   int root_or_peer = -1;      // rank of the root, destination or source; -1 if the call has none
   bool is_reduction = false;  // whether the call reduces, so that `op` is set
   ReduceOp op = ReduceOp::SUM;
-  MembersPtr group = nullptr;
+  GroupMembersPtr group = nullptr;
   detail::Shape shape = {};  // shape of the tensor that has `numel` elements
   const char* file = "";     // source file that made the call
   int line = 0;
   // for all_to_all_v(): number of elements sent to, and received from, each rank
   std::vector<int64_t> send_numels = {}, recv_numels = {};
-  int64_t sends_to(int rank) const { return send_numels.empty() ? 0 : send_numels[static_cast<size_t>(rank)]; }
-  int64_t receives_from(int rank) const { return recv_numels.empty() ? 0 : recv_numels[static_cast<size_t>(rank)]; }
+  int64_t send_numel_to(int rank) const { return send_numels.empty() ? 0 : send_numels[static_cast<size_t>(rank)]; }
+  int64_t recv_numel_from(int rank) const { return recv_numels.empty() ? 0 : recv_numels[static_cast<size_t>(rank)]; }
   /// Describes the call for error messages: "all_reduce #12 (bucket 0 of 3) of float32, 1000 elements, SUM".
   std::string str() const;
   /// Returns whether two ranks' calls match in everything on which all ranks must agree.
-  bool matches(const Call& other_rank) const;
+  bool matches(const CollectiveCall& other_rank) const;
 };
 
 /// Returns an error message if the sender and the receiver of an exchange disagree about the number of elements;
 /// otherwise "".
-std::string describe_mismatch(const Call& from, int sender, const Call& to, int receiver);
+std::string describe_mismatch(const CollectiveCall& from, int sender, const CollectiveCall& to, int receiver);
 
 /// The first failure of a group. Later failures do not replace it.
 class FirstFailure {
@@ -83,22 +83,23 @@ class FirstFailure {
 class Communicator {
  public:
   virtual ~Communicator() = default;
-  virtual void all_reduce(const Call& call, Tensor& x) = 0;
-  virtual void broadcast(const Call& call, Tensor& x) = 0;
-  virtual void reduce(const Call& call, Tensor& x) = 0;
-  virtual void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) = 0;
-  virtual void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) = 0;
+  virtual void all_reduce(const CollectiveCall& call, Tensor& x) = 0;
+  virtual void broadcast(const CollectiveCall& call, Tensor& x) = 0;
+  virtual void reduce(const CollectiveCall& call, Tensor& x) = 0;
+  virtual void all_gather(const CollectiveCall& call, std::vector<Tensor>& outputs, const Tensor& input) = 0;
+  virtual void reduce_scatter(const CollectiveCall& call, Tensor& output, const std::vector<Tensor>& inputs) = 0;
   /// outputs[r] = inputs[R] of rank r, where R is this rank. An undefined tensor means that nothing is sent to, or
   /// received from, that rank. `call` has the sizes of all messages. gather, scatter and all_to_all use this method.
-  virtual void all_to_all_v(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) = 0;
+  virtual void all_to_all_v(const CollectiveCall& call, std::vector<Tensor>& outputs,
+                            const std::vector<Tensor>& inputs) = 0;
   /// Sends x to rank call.other. May be called from other threads, at the same time as a collective.
-  virtual void send(const Call& call, const Tensor& x, int tag) = 0;
+  virtual void send(const CollectiveCall& call, const Tensor& x, int tag) = 0;
   /// Receives from call.other, or from any rank if that is -1. Returns the sender.
-  virtual int recv(const Call& call, Tensor& x, int tag) = 0;
-  virtual void barrier(const Call& call) = 0;
+  virtual int recv(const CollectiveCall& call, Tensor& x, int tag) = 0;
+  virtual void barrier(const CollectiveCall& call) = 0;
   /// Makes a communicator of the ranks in `members`, in which this rank has the number `rank`. Only the ranks in
   /// `members` call this function. `name` is unique among the groups made from this one.
-  virtual std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+  virtual std::unique_ptr<Communicator> split(const std::string& name, int rank, GroupMembersPtr members,
                                               std::chrono::milliseconds timeout) = 0;
   /// Ends the calls in progress with an error that contains `reason`. May be called from any thread.
   virtual void abort(const std::string& reason) = 0;
@@ -118,7 +119,7 @@ class Communicator {
   virtual std::shared_ptr<std::atomic<bool>> failure_reported() const { return nullptr; }
 
   /// Returns ProcessGroup::bytes_sent().
-  virtual int64_t total_sent() const { return bytes_sent; }
+  virtual int64_t total_bytes_sent() const { return bytes_sent; }
 
  protected:
   std::atomic<int64_t> bytes_sent{0};
@@ -137,7 +138,7 @@ class FlightLog;
 /// @param id      name of the group in the flight record
 ProcessGroupPtr make_queued_group(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
                                   std::unique_ptr<Communicator> communicator, Device device = kCPU,
-                                  MembersPtr members = nullptr, std::shared_ptr<FlightLog> flight = nullptr,
+                                  GroupMembersPtr members = nullptr, std::shared_ptr<FlightLog> flight = nullptr,
                                   std::string id = "0");
 
 }  // namespace tandem::distributed

@@ -11,16 +11,16 @@ DeviceMesh init_device_mesh(const std::vector<int64_t>& mesh_shape, const std::v
   return {mesh_shape, mesh_dim_names};
 }
 DeviceMesh::DeviceMesh(std::vector<int64_t> shape, std::vector<std::string> dim_names)
-    : shape_(std::move(shape)), names_(std::move(dim_names)) {
+    : shape_(std::move(shape)), dim_names_(std::move(dim_names)) {
   const ProcessGroupPtr all = default_group();
   const int64_t ranks = std::accumulate(shape_.begin(), shape_.end(), int64_t{1}, std::multiplies<>());
   TANDEM_CHECK(ranks <= all->size(), "init_device_mesh: Mesh should not be bigger than default world size ",
                all->size(), ", but found ", ranks, " ranks! The mesh is ", IntArrayRef(shape_));
   TANDEM_CHECK(!shape_.empty() && ranks == all->size(), "init_device_mesh: the mesh ", IntArrayRef(shape_),
                " has room for ", ranks, " ranks; accepted: a mesh of all ", all->size(), " ranks");
-  TANDEM_CHECK(names_.empty() || names_.size() == shape_.size(),
+  TANDEM_CHECK(dim_names_.empty() || dim_names_.size() == shape_.size(),
                "init_device_mesh: mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): ",
-               names_.size(), " and len(mesh_shape):", shape_.size(), ".");
+               dim_names_.size(), " and len(mesh_shape):", shape_.size(), ".");
   // The mesh is row-major: neighbouring ranks differ in the last coordinate.
   coordinate_.resize(shape_.size());
   for (int64_t rest = all->rank(), d = ndim() - 1; d >= 0; --d) {
@@ -33,7 +33,7 @@ DeviceMesh::DeviceMesh(std::vector<int64_t> shape, std::vector<std::string> dim_
     // first: of the ranks whose other coordinates equal this rank's, the rank whose coordinate d is 0
     const int64_t here = coordinate_[d], first = all->rank() - here * stride;
     groups_.push_back(split_group(static_cast<int>(first), static_cast<int>(here), all,
-                                  {.name = names_.empty() ? "dim " + std::to_string(d) : names_[d]}));
+                                  {.name = dim_names_.empty() ? "dim " + std::to_string(d) : dim_names_[d]}));
   }
 }
 int64_t DeviceMesh::size(std::optional<int64_t> dim) const {
@@ -46,12 +46,12 @@ size_t DeviceMesh::wrap_dim(int64_t dim) const {
   return static_cast<size_t>(dim < 0 ? dim + ndim() : dim);
 }
 int64_t DeviceMesh::dim_of_name(const std::string& name) const {
-  const auto at = std::find(names_.begin(), names_.end(), name);
+  const auto at = std::find(dim_names_.begin(), dim_names_.end(), name);
   std::string known;
-  for (const std::string& each : names_) known += (known.empty() ? "" : ", ") + each;
-  TANDEM_CHECK(at != names_.end(), "DeviceMesh: Mesh dimension '", name, "' does not exist. ",
+  for (const std::string& each : dim_names_) known += (known.empty() ? "" : ", ") + each;
+  TANDEM_CHECK(at != dim_names_.end(), "DeviceMesh: Mesh dimension '", name, "' does not exist. ",
                known.empty() ? "No `mesh_dim_names` found." : "Available mesh dimensions are: " + known);
-  return at - names_.begin();
+  return at - dim_names_.begin();
 }
 
 }  // namespace tandem::distributed

@@ -20,7 +20,7 @@ class DeviceMesh {
   /// Number of ranks along each dimension.
   const std::vector<int64_t>& shape() const { return shape_; }
   /// Name of each dimension; empty if the mesh has no names.
-  const std::vector<std::string>& mesh_dim_names() const { return names_; }
+  const std::vector<std::string>& mesh_dim_names() const { return dim_names_; }
   /// Returns the number of ranks along a dimension, or in the whole mesh if `dim` is nullopt.
   int64_t size(std::optional<int64_t> dim = {}) const;
   /// Coordinates of this rank.
@@ -36,7 +36,7 @@ class DeviceMesh {
   size_t wrap_dim(int64_t dim) const;
   int64_t dim_of_name(const std::string& name) const;
   std::vector<int64_t> shape_, coordinate_;
-  std::vector<std::string> names_;
+  std::vector<std::string> dim_names_;
   std::vector<ProcessGroupPtr> groups_;  // group of this rank along each dimension
 };
 

@@ -38,16 +38,16 @@ thread_local ThreadRank thread_rank;
 /// (backend local) or the store (other backends) that the group needs.
 struct LaunchContext {
   std::mutex mutex;
-  std::map<size_t, std::shared_ptr<LocalHub>> hubs;  // LocalHub of each group, by number of the group
-  std::vector<size_t> num_groups;                    // number of groups that each rank has made so far, by rank
+  std::map<size_t, std::shared_ptr<LocalHub>> local_hubs;  // LocalHub of each group, by number of the group
+  std::vector<size_t> num_groups;                          // number of groups that each rank has made so far, by rank
   std::string failure;
-  std::vector<std::shared_ptr<FlightLog>> flights;
+  std::vector<std::shared_ptr<FlightLog>> flight_logs;
   std::unique_ptr<StoreServer> store;
   std::string token;
 
   std::shared_ptr<LocalHub> next_hub(const ThreadRank& me, std::chrono::milliseconds timeout) {
     const std::lock_guard lock(mutex);
-    std::shared_ptr<LocalHub>& hub = hubs[num_groups[static_cast<size_t>(me.rank)]++];
+    std::shared_ptr<LocalHub>& hub = local_hubs[num_groups[static_cast<size_t>(me.rank)]++];
     if (!hub) {
       hub = make_local_hub(me.size, timeout);
       if (!failure.empty()) abort_local(*hub, failure);
@@ -74,9 +74,9 @@ struct LaunchContext {
       const std::lock_guard lock(mutex);
       if (!failure.empty()) return;
       failure = reason;
-      for (const auto& each : hubs) abort_local(*each.second, failure);
+      for (const auto& each : local_hubs) abort_local(*each.second, failure);
       if (store) store->set(kFailureKey, failure);
-      all = flights;
+      all = flight_logs;
     }
     // record_failure() also reaches ranks that make no more calls
     for (const auto& flight : all) flight->record_failure(reason);
@@ -91,14 +91,14 @@ void check_thread_rank(const InitOptions& o) {
                " of ", thread_rank.size, "; the backend local has ranks that are threads, which run_ranks starts");
 }
 /// Starts this rank's flight record.
-std::shared_ptr<FlightLog> start_flight(int rank, int size, const InitOptions& o) {
+std::shared_ptr<FlightLog> start_flight_log(int rank, int size, const InitOptions& o) {
   auto flight = std::make_shared<FlightLog>(rank, size, o.flight_folder);
   rank_groups().flight_log = flight;
   if (!thread_rank.launch_context) return flight;
   const std::lock_guard lock(thread_rank.launch_context->mutex);
   // Remove the logs of ranks that have left: only this list still holds them.
-  std::erase_if(thread_rank.launch_context->flights, [](const auto& each) { return each.use_count() == 1; });
-  thread_rank.launch_context->flights.push_back(flight);
+  std::erase_if(thread_rank.launch_context->flight_logs, [](const auto& each) { return each.use_count() == 1; });
+  thread_rank.launch_context->flight_logs.push_back(flight);
   return flight;
 }
 ProcessGroupPtr make_local_group(const InitOptions& o) {
@@ -108,11 +108,11 @@ ProcessGroupPtr make_local_group(const InitOptions& o) {
                                       : make_local_hub(1, o.timeout);
   return make_queued_group(thread_rank.rank, thread_rank.size, "local", o.timeout,
                            make_local_communicator(std::move(hub), thread_rank.rank), kCPU, nullptr,
-                           start_flight(thread_rank.rank, thread_rank.size, o));
+                           start_flight_log(thread_rank.rank, thread_rank.size, o));
 }
 ProcessGroupPtr make_group_from_store(const InitOptions& o, const std::function<ProcessGroupPtr(Rendezvous)>& make) {
   const auto make_recorded = [&](Rendezvous job) {
-    job.flight_log = start_flight(job.rank, job.size, o);
+    job.flight_log = start_flight_log(job.rank, job.size, o);
     return make(std::move(job));
   };
   if (!thread_rank.launch_context) return rendezvous_from_environment(o, make_recorded);
@@ -182,7 +182,7 @@ void init_process_group(const std::string& requested_backend, InitOptions option
   RankState& state = ThreadContext::current().rank_state();
   state.world_size = group->size();
   state.gpu_index = group->device().is_cuda() ? group->device().index() : -1;
-  state.collective_count = 0;
+  state.num_collectives = 0;
   data::detail::set_data_rank(group->rank());
   if (backend != "local") set_process_trace_rank(group->rank());  // not for `local`, because its ranks share a process
   current = std::move(group);
@@ -207,7 +207,7 @@ void destroy_process_group(const ProcessGroupPtr& group) {
   ThreadContext::current().rank_state().world_size = 1;
   ThreadContext::current().rank_state().gpu_index = -1;
   data::detail::set_data_rank(0);
-  groups.leave_all();
+  groups.leave_all_groups();
 }
 ProcessGroupPtr default_group() {
   const ProcessGroupPtr& group = rank_groups().default_group;

@@ -63,12 +63,12 @@ const char* gpu_state(const cuda::Event& begin, const cuda::Event& end) try {
 
 }  // namespace
 
-int64_t FlightRecorder::record_queued(const Call& call, int tag) {
+int64_t FlightRecorder::record_queued(const CollectiveCall& call, int tag) {
   const Time now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
-  if (!ring_) ring_ = std::make_unique<Entry[]>(kCalls);
-  Entry& e = ring_[static_cast<size_t>(calls_ % kCalls)];
-  e.call_number = calls_;
+  if (!ring_buffer_) ring_buffer_ = std::make_unique<Entry[]>(kMaxRecordedCalls);
+  Entry& e = ring_buffer_[static_cast<size_t>(num_recorded_calls_ % kMaxRecordedCalls)];
+  e.call_number = num_recorded_calls_;
   e.sequence_number = call.sequence_number, e.numel = call.numel, e.shape = call.shape;
   e.name = call.name, e.file = call.file, e.line = call.line;
   e.queued_time = now, e.started_time = e.done_time = Time();
@@ -77,10 +77,10 @@ int64_t FlightRecorder::record_queued(const Call& call, int tag) {
   e.has_failed = false, e.is_cuda = call.device.is_cuda();
   copy_truncated(call.about, e.about);
   if (e.is_cuda) e.begin_event = e.end_event = cuda::Event(/*enable_timing=*/true);
-  return calls_++;
+  return num_recorded_calls_++;
 }
 FlightRecorder::Entry* FlightRecorder::find_entry(int64_t call) {
-  Entry& entry = ring_[static_cast<size_t>(call % kCalls)];
+  Entry& entry = ring_buffer_[static_cast<size_t>(call % kMaxRecordedCalls)];
   return entry.call_number == call ? &entry : nullptr;  // null if a thousand later calls have overwritten the entry
 }
 void FlightRecorder::record_started(int64_t call, Time at) {
@@ -136,29 +136,30 @@ void FlightRecorder::append_json(std::string& out, int64_t max_calls) const {
   append_field(out, "ranks", to_json_list(group_.ranks));
   append_field(out, "rank", std::to_string(group_.rank));
   append_field(out, "timeout_ms", std::to_string(group_.timeout.count()));
-  append_field(out, "calls_made", std::to_string(calls_));
+  append_field(out, "calls_made", std::to_string(num_recorded_calls_));
   append_field(out, "calls", "[");
-  for (int64_t i = std::max<int64_t>(0, calls_ - std::min(max_calls, kCalls)); i < calls_; ++i) {
+  for (int64_t i = std::max<int64_t>(0, num_recorded_calls_ - std::min(max_calls, kMaxRecordedCalls));
+       i < num_recorded_calls_; ++i) {
     out += out.back() == '[' ? "\n  " : ",\n  ";
-    append_entry(out, ring_[static_cast<size_t>(i % kCalls)]);
+    append_entry(out, ring_buffer_[static_cast<size_t>(i % kMaxRecordedCalls)]);
   }
   out += "]}";
 }
 
 FlightLog::FlightLog(int rank, int size, const std::string& folder)
-    : rank_(rank), size_(size), folder_(folder.empty() ? process_variable("TANDEM_FLIGHT_DIR") : folder) {
+    : rank_(rank), size_(size), folder_(folder.empty() ? get_environment_variable("TANDEM_FLIGHT_DIR") : folder) {
   if (folder_.empty()) return;
   ::mkdir(folder_.c_str(), 0777);
-  ::unlink(path_in(folder_).c_str());
+  ::unlink(record_path_in(folder_).c_str());
 }
-std::shared_ptr<FlightRecorder> FlightLog::add_group(FlightRecorder::Group group) {
+std::shared_ptr<FlightRecorder> FlightLog::add_group(FlightRecorder::GroupInfo group) {
   auto recorder = std::make_shared<FlightRecorder>(std::move(group));
   const std::lock_guard lock(mutex_);
   std::erase_if(groups_, [](const auto& each) { return each.expired(); });
   groups_.push_back(recorder);
   return recorder;
 }
-std::string FlightLog::path_in(const std::string& folder) const {
+std::string FlightLog::record_path_in(const std::string& folder) const {
   return folder + "/flight_rank_" + std::to_string(rank_) + ".json";
 }
 std::string FlightLog::to_json(const std::string& why, bool has_left) const {
@@ -181,7 +182,7 @@ std::string FlightLog::to_json(const std::string& why, bool has_left) const {
   constexpr int64_t kMaxCallsAfterLeave = 10;
   for (const auto& group : groups) {
     if (out.back() != '[') out += ",\n";
-    group->append_json(out, has_left ? kMaxCallsAfterLeave : FlightRecorder::kCalls);
+    group->append_json(out, has_left ? kMaxCallsAfterLeave : FlightRecorder::kMaxRecordedCalls);
   }
   return out + "]}\n";
 }
@@ -195,28 +196,29 @@ void write_file(const std::string& path, const std::string& text) {
 /// Writes the file on a separate thread, because a disk may hang. Returns the error, or "" on success.
 std::string write_with_timeout(const std::string& path, std::string text) {
   constexpr std::chrono::seconds kMaxWriteTime(2);
-  struct Writing {
+  struct WriteResult {
     std::mutex mutex;
     std::condition_variable changed;
     bool done = false;
-    std::string problem = {};
+    std::string write_error = {};
   };
-  const auto writing = std::make_shared<Writing>();
+  const auto writing = std::make_shared<WriteResult>();
   detail::start_thread("the flight record", [writing, path, text = std::move(text)] {
-    std::string problem;
+    std::string write_error;
     try {
       write_file(path, text);
     } catch (const std::exception& error) {
-      problem = error.what();
+      write_error = error.what();
     }
     const std::lock_guard lock(writing->mutex);
-    writing->problem = problem;
+    writing->write_error = write_error;
     writing->done = true;
     writing->changed.notify_all();
   }).detach();
   std::unique_lock lock(writing->mutex);
   const bool in_time = writing->changed.wait_for(lock, kMaxWriteTime, [&] { return writing->done; });
-  return in_time ? writing->problem : path + " is not written within " + std::to_string(kMaxWriteTime.count()) + " s";
+  return in_time ? writing->write_error
+                 : path + " is not written within " + std::to_string(kMaxWriteTime.count()) + " s";
 }
 }  // namespace
 
@@ -225,20 +227,21 @@ std::string FlightLog::write_record(const std::string& folder, const std::string
   TANDEM_CHECK(!target_folder.empty(),
                "write_flight_record: no folder is known; accepted: one that is given to this call, by ",
                "InitOptions::flight_folder or by TANDEM_FLIGHT_DIR");
-  const std::lock_guard one_at_a_time(writing_);
-  write_file(path_in(target_folder), to_json(why, /*has_left=*/false));
+  const std::lock_guard one_at_a_time(write_mutex_);
+  write_file(record_path_in(target_folder), to_json(why, /*has_left=*/false));
   was_requested_ = true;
-  return path_in(target_folder);
+  return record_path_in(target_folder);
 }
 void FlightLog::record_failure(const std::string& why) noexcept { write_once(why, /*has_left=*/false); }
 void FlightLog::record_leave() noexcept { write_once("", /*has_left=*/true); }
 void FlightLog::write_once(const std::string& why, bool has_left) noexcept try {
   if (folder_.empty()) return;
-  const std::lock_guard one_at_a_time(writing_);
+  const std::lock_guard one_at_a_time(write_mutex_);
   if (is_written_ || (has_left && was_requested_)) return;
   is_written_ = true;
-  if (const std::string problem = write_with_timeout(path_in(folder_), to_json(why, has_left)); !problem.empty())
-    std::fprintf(stderr, "tandem: the flight record of rank %d: %s\n", rank_, problem.c_str());
+  if (const std::string write_error = write_with_timeout(record_path_in(folder_), to_json(why, has_left));
+      !write_error.empty())
+    std::fprintf(stderr, "tandem: the flight record of rank %d: %s\n", rank_, write_error.c_str());
 } catch (const std::exception& error) {
   std::fprintf(stderr, "tandem: the flight record of rank %d: %s\n", rank_, error.what());
 }

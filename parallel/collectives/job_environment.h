@@ -6,7 +6,7 @@
 
 namespace tandem::distributed {
 
-std::string process_variable(const char* name);
+std::string get_environment_variable(const char* name);
 
 /// Settings of a rank, from the options and the environment.
 struct JobEnvironment {
@@ -28,17 +28,17 @@ std::string find_hydra_control_port();
 /// Reads the settings of this rank.
 /// @param control_port  called only if PMI's variables give the rank
 /// @throws Error naming the missing or invalid variable, and the accepted values
-JobEnvironment read_job_environment(const InitOptions& options, const Variables& variable = process_variable,
+JobEnvironment read_job_environment(const InitOptions& options, const Variables& variable = get_environment_variable,
                                     const std::function<std::string()>& control_port = find_hydra_control_port);
 
 /// Returns whether ranks of one machine may share memory: true unless TANDEM_SHARED_MEMORY is 0.
-bool is_shared_memory_wanted();
+bool is_shared_memory_enabled();
 
 /// Implements is_launched() with the given variables.
 bool is_launched(const Variables& variable);
 
 /// Returns the number of this rank among the ranks of its machine; nullopt if the launcher does not set it.
-std::optional<int> read_local_rank(const Variables& variable = process_variable);
+std::optional<int> read_local_rank(const Variables& variable = get_environment_variable);
 
 /// Prints how the ranks found each other, once per process, on the standard error of rank 0. If TANDEM_SHOW_RENDEZVOUS
 /// is 0, prints nothing. If tandem launch started the ranks, prints only if it is 1.

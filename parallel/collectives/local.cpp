@@ -26,7 +26,7 @@ void copy_on_device(const Tensor& from, const Tensor& to, Device device) {
   }
   const gpu::StreamHandle stream = cuda::current_stream(device).handle();
   if (from.device() == to.device()) return gpu::copy_async(to.raw_data(), from.raw_data(), bytes, stream);
-  cuda::connect_peers(from.device(), to.device());
+  cuda::enable_p2p_access(from.device(), to.device());
   gpu::copy_peer_async(to.raw_data(), to.device().index(), from.raw_data(), from.device().index(), bytes, stream);
 }
 cuda::Event record_event(Device device) {
@@ -45,26 +45,26 @@ void make_stream_wait(const cuda::Event& event, Device device) {
 /// streams held at the barrier. No host thread waits for a GPU.
 class LocalHub {
  public:
-  LocalHub(int size, std::chrono::milliseconds timeout, MembersPtr members = nullptr)
+  LocalHub(int size, std::chrono::milliseconds timeout, GroupMembersPtr members = nullptr)
       : size(size),
         members_(std::move(members)),
         timeout_(timeout),
         rank_slots_(static_cast<size_t>(size)),
         calls_(rank_slots_.size()),
-        left_(rank_slots_.size()) {
-    start_barrier_.present.resize(rank_slots_.size());
-    end_barrier_.present.resize(rank_slots_.size());
+        left_ranks_(rank_slots_.size()) {
+    start_barrier_.rank_has_arrived.resize(rank_slots_.size());
+    end_barrier_.rank_has_arrived.resize(rank_slots_.size());
   }
   /// Tensors that one rank publishes.
-  struct Slot {
+  struct RankSlot {
     std::vector<Tensor> tensors;
     cuda::Event ready, done;  // positions of the rank's stream at the first and second barrier
   };
-  using RankSlots = std::vector<Slot>;  // one slot for each rank
+  using RankSlots = std::vector<RankSlot>;  // one slot for each rank
 
   /// Publishes this rank's tensors, and waits at the first barrier. Returns the tensors of all ranks, which are valid
   /// until finish_collective().
-  const RankSlots& publish_and_wait(int rank, const Call& call, std::vector<Tensor> tensors) {
+  const RankSlots& publish_and_wait(int rank, const CollectiveCall& call, std::vector<Tensor> tensors) {
     const cuda::Event ready = record_event(call.device);
     const size_t me = static_cast<size_t>(rank);
     {
@@ -76,7 +76,7 @@ class LocalHub {
       rank_slots_[me].ready = ready;
       wait_for_all(lock, me, start_barrier_);
     }
-    for (const Slot& rank_slot : rank_slots_) make_stream_wait(rank_slot.ready, call.device);
+    for (const RankSlot& rank_slot : rank_slots_) make_stream_wait(rank_slot.ready, call.device);
     return rank_slots_;
   }
   void finish_collective(int rank) {
@@ -90,17 +90,17 @@ class LocalHub {
       rank_slots_[me].tensors.clear();
     }
     // safe without the mutex: the next collective writes `done` after its first barrier
-    for (const Slot& rank_slot : rank_slots_) make_stream_wait(rank_slot.done, device);
+    for (const RankSlot& rank_slot : rank_slots_) make_stream_wait(rank_slot.done, device);
   }
 
-  void send(int from, const Call& call, const Tensor& x, int tag) {
+  void send(int from, const CollectiveCall& call, const Tensor& x, int tag) {
     PendingSend pending_send{call, x, record_event(call.device)};
     std::unique_lock lock(mutex_);
     auto& queue = pending_sends_[{from, call.root_or_peer, tag}];
     queue.push_back(&pending_send);
     changed_.notify_all();
-    wait(lock, call, "did not receive it", [&] { return pending_send.taken; });
-    if (!pending_send.taken) {
+    wait(lock, call, "did not receive it", [&] { return pending_send.is_received; });
+    if (!pending_send.is_received) {
       std::erase(queue, &pending_send);
       fail_locally(call);
     }
@@ -108,7 +108,7 @@ class LocalHub {
     make_stream_wait(pending_send.copied, call.device);
   }
   /// Receives from rank call.other, or from any rank if call.other is -1. Returns the rank of the sender.
-  int recv(int to, const Call& call, Tensor& x, int tag) {
+  int recv(int to, const CollectiveCall& call, Tensor& x, int tag) {
     std::unique_lock lock(mutex_);
     int from = call.root_or_peer;
     const auto has_arrived = [&] {
@@ -133,7 +133,7 @@ class LocalHub {
     }
     const std::string error =
         pending_send.error;  // a copy, because `pending_send` no longer exists after the sender wakes
-    pending_send.taken = true;
+    pending_send.is_received = true;
     changed_.notify_all();
     if (!error.empty()) {
       fail_locked(error);
@@ -144,7 +144,7 @@ class LocalHub {
 
   /// Returns the hub of a group of some of these ranks. The first rank to call this makes the hub. If this hub fails,
   /// the returned hub fails too.
-  std::shared_ptr<LocalHub> subgroup_hub(const std::string& name, const MembersPtr& members,
+  std::shared_ptr<LocalHub> subgroup_hub(const std::string& name, const GroupMembersPtr& members,
                                          std::chrono::milliseconds timeout) {
     const std::lock_guard lock(mutex_);
     std::shared_ptr<LocalHub> hub = subgroup_hubs_[name].lock();
@@ -159,7 +159,7 @@ class LocalHub {
   /// Records that this rank makes no more calls. Other ranks that wait for it then fail before their deadline.
   void leave(int rank) {
     const std::lock_guard lock(mutex_);
-    left_[static_cast<size_t>(rank)] = true;
+    left_ranks_[static_cast<size_t>(rank)] = true;
     changed_.notify_all();
   }
   void abort(const std::string& reason) {
@@ -170,15 +170,15 @@ class LocalHub {
 
  private:
   struct Barrier {
-    std::vector<bool> present;
-    int arrived = 0;
+    std::vector<bool> rank_has_arrived;
+    int num_arrived = 0;
     int64_t num_completed = 0;  // number of times that all ranks have arrived at this barrier
   };
   struct PendingSend {
-    Call call;
+    CollectiveCall call;
     Tensor x;
     cuda::Event ready, copied = cuda::Event();
-    bool taken = false;
+    bool is_received = false;
     std::string error = {};
   };
 
@@ -194,10 +194,10 @@ class LocalHub {
   /// left (for a receive from any rank: when all other ranks have left). `failed_action` is the end of the error
   /// message.
   template <class Ready>
-  void wait(std::unique_lock<std::mutex>& lock, const Call& call, const char* failed_action, Ready ready) {
+  void wait(std::unique_lock<std::mutex>& lock, const CollectiveCall& call, const char* failed_action, Ready ready) {
     const auto has_left = [&] {
-      if (call.root_or_peer >= 0) return static_cast<bool>(left_[static_cast<size_t>(call.root_or_peer)]);
-      return std::count(left_.begin(), left_.end(), true) >= size - 1;
+      if (call.root_or_peer >= 0) return static_cast<bool>(left_ranks_[static_cast<size_t>(call.root_or_peer)]);
+      return std::count(left_ranks_.begin(), left_ranks_.end(), true) >= size - 1;
     };
     const bool before_timeout =
         changed_.wait_for(lock, timeout_, [&] { return ready() || !failure_.empty() || has_left(); });
@@ -212,18 +212,18 @@ class LocalHub {
   std::string list_missing_ranks(const Barrier& barrier_state, bool has_left) const {
     std::string ranks;
     for (size_t r = 0; r < rank_slots_.size(); ++r)
-      if (!barrier_state.present[r] && (!has_left || left_[r]))
+      if (!barrier_state.rank_has_arrived[r] && (!has_left || left_ranks_[r]))
         ranks += (ranks.empty() ? "" : ", ") + describe_rank(static_cast<int>(r), members_);
     return ranks;
   }
   void wait_for_all(std::unique_lock<std::mutex>& lock, size_t me, Barrier& barrier_state) {
     if (!failure_.empty()) fail_locally(calls_[me]);
     const int64_t number = barrier_state.num_completed;
-    barrier_state.present[me] = true;
-    if (++barrier_state.arrived == size) {
+    barrier_state.rank_has_arrived[me] = true;
+    if (++barrier_state.num_arrived == size) {
       if (&barrier_state == &start_barrier_) compare_calls();
-      barrier_state.arrived = 0;
-      barrier_state.present.assign(rank_slots_.size(), false);
+      barrier_state.num_arrived = 0;
+      barrier_state.rank_has_arrived.assign(rank_slots_.size(), false);
       ++barrier_state.num_completed;
       changed_.notify_all();
       return;
@@ -241,7 +241,7 @@ class LocalHub {
   }
   void compare_calls() {
     for (int r = 1; r < size; ++r)
-      if (const Call& call = calls_[static_cast<size_t>(r)]; !call.matches(calls_[0]))
+      if (const CollectiveCall& call = calls_[static_cast<size_t>(r)]; !call.matches(calls_[0]))
         throw_mismatch("Detected mismatch between collectives on ranks: " + describe_rank(0, members_) + " calls " +
                        calls_[0].str() + ", but " + describe_rank(r, members_) + " calls " + call.str());
     if (calls_[0].send_numels.empty()) return;
@@ -257,19 +257,19 @@ class LocalHub {
     throw DistributedError(what);
   }
   std::string timeout_text() const { return std::to_string(timeout_.count()) + " ms"; }
-  [[noreturn]] void fail_locally(const Call& call) {
+  [[noreturn]] void fail_locally(const CollectiveCall& call) {
     throw DistributedError(failure_.find(call.name) == 0 ? failure_ : std::string(call.str()) + ": " + failure_);
   }
 
-  const MembersPtr members_;
+  const GroupMembersPtr members_;
   // Lock order: a thread that holds this mutex may lock the mutex of a hub made from this hub, but never the reverse.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::chrono::milliseconds timeout_;
   std::string failure_;  // first failure of the hub, which is never cleared; "" if there is none
   RankSlots rank_slots_;
-  std::vector<Call> calls_;
-  std::vector<bool> left_;
+  std::vector<CollectiveCall> calls_;
+  std::vector<bool> left_ranks_;
   Barrier start_barrier_, end_barrier_;
   std::map<std::tuple<int, int, int>, std::deque<PendingSend*>>
       pending_sends_;  // pending sends, by sender, receiver and tag
@@ -284,7 +284,7 @@ class LocalCommunicator final : public Communicator {
   ~LocalCommunicator() override { hub_->leave(rank_); }
 
   // Rank r reduces chunk r, reading the tensors of all ranks directly, and writes the result to all of them.
-  void all_reduce(const Call& call, Tensor& x) override {
+  void all_reduce(const CollectiveCall& call, Tensor& x) override {
     const std::vector<Tensor> chunks = own_chunks(hub_->publish_and_wait(rank_, call, {x}), call.numel);
     Tensor mine = chunks[static_cast<size_t>(rank_)];
     reduce_in_order(make_accessible(chunks, call.device), call.op, mine);
@@ -292,7 +292,7 @@ class LocalCommunicator final : public Communicator {
     bytes_sent += 2 * (hub_->size - 1) * mine.nbytes();
     hub_->finish_collective(rank_);
   }
-  void broadcast(const Call& call, Tensor& x) override {
+  void broadcast(const CollectiveCall& call, Tensor& x) override {
     const auto& all = hub_->publish_and_wait(rank_, call, {x});
     if (rank_ != call.root_or_peer) {
       copy_on_device(all[static_cast<size_t>(call.root_or_peer)].tensors[0], x, call.device);
@@ -300,7 +300,7 @@ class LocalCommunicator final : public Communicator {
     }
     hub_->finish_collective(rank_);
   }
-  void reduce(const Call& call, Tensor& x) override {
+  void reduce(const CollectiveCall& call, Tensor& x) override {
     const std::vector<Tensor> chunks = own_chunks(hub_->publish_and_wait(rank_, call, {x}), call.numel);
     const Tensor& target = chunks[static_cast<size_t>(call.root_or_peer)];
     Tensor result = is_accessible(target, call.device) ? target : core::empty(target.sizes(), x.dtype(), call.device);
@@ -309,13 +309,13 @@ class LocalCommunicator final : public Communicator {
     bytes_sent += (hub_->size - 1) * target.nbytes();
     hub_->finish_collective(rank_);
   }
-  void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
+  void all_gather(const CollectiveCall& call, std::vector<Tensor>& outputs, const Tensor& input) override {
     const auto& all = hub_->publish_and_wait(rank_, call, {input});
     for (size_t r = 0; r < outputs.size(); ++r) copy_on_device(all[r].tensors[0], outputs[r], call.device);
     bytes_sent += (hub_->size - 1) * input.nbytes();
     hub_->finish_collective(rank_);
   }
-  void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
+  void reduce_scatter(const CollectiveCall& call, Tensor& output, const std::vector<Tensor>& inputs) override {
     const auto& all = hub_->publish_and_wait(rank_, call, inputs);
     std::vector<Tensor> parts;
     for (const auto& rank_slot : all) parts.push_back(rank_slot.tensors[static_cast<size_t>(rank_)]);
@@ -326,7 +326,8 @@ class LocalCommunicator final : public Communicator {
     hub_->finish_collective(rank_);
     copy_on_device(result, output, call.device);
   }
-  void all_to_all_v(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
+  void all_to_all_v(const CollectiveCall& call, std::vector<Tensor>& outputs,
+                    const std::vector<Tensor>& inputs) override {
     const auto& all = hub_->publish_and_wait(rank_, call, inputs);
     for (size_t r = 0; r < outputs.size(); ++r) {
       if (!outputs[r].defined()) continue;
@@ -335,16 +336,16 @@ class LocalCommunicator final : public Communicator {
     }
     hub_->finish_collective(rank_);
   }
-  void send(const Call& call, const Tensor& x, int tag) override {
+  void send(const CollectiveCall& call, const Tensor& x, int tag) override {
     hub_->send(rank_, call, x, tag);
     bytes_sent += x.nbytes();
   }
-  int recv(const Call& call, Tensor& x, int tag) override { return hub_->recv(rank_, call, x, tag); }
-  void barrier(const Call& call) override {
+  int recv(const CollectiveCall& call, Tensor& x, int tag) override { return hub_->recv(rank_, call, x, tag); }
+  void barrier(const CollectiveCall& call) override {
     hub_->publish_and_wait(rank_, call, {});
     hub_->finish_collective(rank_);
   }
-  std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+  std::unique_ptr<Communicator> split(const std::string& name, int rank, GroupMembersPtr members,
                                       std::chrono::milliseconds timeout) override {
     return std::make_unique<LocalCommunicator>(hub_->subgroup_hub(name, members, timeout), rank);
   }

@@ -35,7 +35,7 @@ ProcessGroup::ProcessGroup(int rank, int size, std::string backend, std::chrono:
   std::iota(ranks_.begin(), ranks_.end(), 0);
 }
 
-std::string Members::str() const {
+std::string GroupMembers::str() const {
   constexpr size_t kMaxListedRanks = 16;  // maximum number of ranks that an error lists
   std::ostringstream out;
   out << "group " << (name.empty() ? "" : name + " ") << "of ranks ";
@@ -43,12 +43,12 @@ std::string Members::str() const {
   if (ranks.size() > kMaxListedRanks) out << ", ... (" << ranks.size() << ")";
   return out.str();
 }
-std::string describe_rank(int rank, const MembersPtr& members) {
+std::string describe_rank(int rank, const GroupMembersPtr& members) {
   const std::string text = "rank " + std::to_string(rank);
   return members ? text + " (global rank " + std::to_string(global_rank(rank, members)) + ")" : text;
 }
 
-std::string Call::str() const {
+std::string CollectiveCall::str() const {
   std::ostringstream out;
   out << name;
   if (sequence_number > 0) out << " #" << sequence_number;
@@ -64,14 +64,14 @@ std::string Call::str() const {
   if (group) out << ", in " << group->str();
   return out.str();
 }
-bool Call::matches(const Call& o) const {
+bool CollectiveCall::matches(const CollectiveCall& o) const {
   return std::string_view(name) == o.name && sequence_number == o.sequence_number && about == o.about &&
          dtype == o.dtype && numel == o.numel && device.type() == o.device.type() && root_or_peer == o.root_or_peer &&
          is_reduction == o.is_reduction && (!is_reduction || op == o.op);
 }
 
-std::string describe_mismatch(const Call& from, int sender, const Call& to, int receiver) {
-  const auto sent = from.sends_to(receiver), expected = to.receives_from(sender);
+std::string describe_mismatch(const CollectiveCall& from, int sender, const CollectiveCall& to, int receiver) {
+  const auto sent = from.send_numel_to(receiver), expected = to.recv_numel_from(sender);
   if (sent == expected) return {};
   std::ostringstream out;
   out << "Detected mismatch between collectives on ranks: in " << from.str() << ", "
@@ -82,15 +82,15 @@ std::string describe_mismatch(const Call& from, int sender, const Call& to, int 
 
 void reduce_in_order(const std::vector<Tensor>& parts, ReduceOp op, Tensor& y) {
   const double scale = op == ReduceOp::AVG ? 1.0 / static_cast<double>(parts.size()) : 1.0;
-  const auto how = op == ReduceOp::MIN       ? kernels::Combine::min
-                   : op == ReduceOp::MAX     ? kernels::Combine::max
-                   : op == ReduceOp::PRODUCT ? kernels::Combine::product
-                                             : kernels::Combine::sum;
+  const auto how = op == ReduceOp::MIN       ? kernels::CombineOp::min
+                   : op == ReduceOp::MAX     ? kernels::CombineOp::max
+                   : op == ReduceOp::PRODUCT ? kernels::CombineOp::product
+                                             : kernels::CombineOp::sum;
   TANDEM_DISPATCH(y.device(), combine, parts, how, scale, y);
 }
 void divide_by_num_ranks(Tensor& sum, int ranks) {
   const std::vector<Tensor> parts = {sum};
-  TANDEM_DISPATCH(sum.device(), combine, parts, kernels::Combine::sum, 1.0 / ranks, sum);
+  TANDEM_DISPATCH(sum.device(), combine, parts, kernels::CombineOp::sum, 1.0 / ranks, sum);
 }
 
 }  // namespace tandem::distributed

@@ -184,7 +184,7 @@ class ProcessGroup {
 
   /// Returns 1, 2, ...: a number for a user of the group, such as a DistributedDataParallel. Descriptions of its
   /// collectives contain the number. It is equal on all ranks if they create these users in the same order.
-  int next_user() { return ++users_; }
+  int next_user() { return ++num_users_; }
 
   /// Returns the bytes of tensors that this rank has sent to other ranks. For `local`: bytes read from or written to
   /// memory of other ranks. For `nccl`: bytes that a ring algorithm would send.
@@ -202,7 +202,7 @@ class ProcessGroup {
   Device device_;
   std::vector<int> ranks_;
   std::string name_;
-  int users_ = 0;
+  int num_users_ = 0;
 };
 
 /// Coalesces the collectives that are called while this guard lives.

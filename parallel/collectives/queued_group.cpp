@@ -43,7 +43,7 @@ bool overlap(const Tensor& a, const Tensor& b) {
   const auto* const second = static_cast<const char*>(b.raw_data());
   return first < second + b.nbytes() && second < first + a.nbytes();
 }
-std::vector<Tensor> with_appended(std::vector<Tensor> list, const Tensor& reference) {
+std::vector<Tensor> append_tensor(std::vector<Tensor> list, const Tensor& reference) {
   list.push_back(reference);
   return list;
 }
@@ -52,46 +52,49 @@ class QueuedGroup final : public ProcessGroup {
  public:
   /// On a rank outside the group, `communicator` is null and `rank` is -1.
   QueuedGroup(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
-              std::unique_ptr<Communicator> communicator, Device device, MembersPtr members,
+              std::unique_ptr<Communicator> communicator, Device device, GroupMembersPtr members,
               std::shared_ptr<FlightLog> flight, std::string id)
       : ProcessGroup(rank, size, std::move(backend), timeout, device, members ? members->ranks : std::vector<int>(),
                      members ? members->name : std::string()),
         members_(std::move(members)),
         communicator_(std::move(communicator)),
-        flight_(flight ? std::move(flight) : std::make_shared<FlightLog>(rank, size)),
+        flight_log_(flight ? std::move(flight) : std::make_shared<FlightLog>(rank, size)),
         id_(std::move(id)) {
     if (!communicator_) return;
-    recorder_ = flight_->add_group({id_, name(), this->backend(), ranks(), rank, this->timeout()});
-    queue_.emplace(*communicator_, rank, flight_, recorder_);
+    flight_recorder_ = flight_log_->add_group({id_, name(), this->backend(), ranks(), rank, this->timeout()});
+    call_queue_.emplace(*communicator_, rank, flight_log_, flight_recorder_);
   }
   ~QueuedGroup() override {
-    queue_.reset();  // completes the calls in progress
-    if (communicator_ && !members_) flight_->record_leave();
+    call_queue_.reset();  // completes the calls in progress
+    if (communicator_ && !members_) flight_log_->record_leave();
   }
 
   // ---- calls that the communicator implements
 
   WorkPtr all_reduce(const Tensor& x, ReduceOp op, const About& about) override {
-    Call call = make_collective_call("all_reduce", x, about);
+    CollectiveCall call = make_collective_call("all_reduce", x, about);
     set_op(call, op);
-    return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->all_reduce(c, y); });
+    return start_in_place(std::move(call), x,
+                          [this](const CollectiveCall& c, Tensor& y) { communicator_->all_reduce(c, y); });
   }
   WorkPtr broadcast(const Tensor& x, int src, const About& about) override {
-    Call call = make_collective_call("broadcast", x, about);
-    set_other(call, src);
-    return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->broadcast(c, y); });
+    CollectiveCall call = make_collective_call("broadcast", x, about);
+    set_root_or_peer(call, src);
+    return start_in_place(std::move(call), x,
+                          [this](const CollectiveCall& c, Tensor& y) { communicator_->broadcast(c, y); });
   }
   WorkPtr reduce(const Tensor& x, int dst, ReduceOp op, const About& about) override {
-    Call call = make_collective_call("reduce", x, about);
+    CollectiveCall call = make_collective_call("reduce", x, about);
     set_op(call, op);
-    set_other(call, dst);
-    return start_in_place(std::move(call), x, [this](const Call& c, Tensor& y) { communicator_->reduce(c, y); });
+    set_root_or_peer(call, dst);
+    return start_in_place(std::move(call), x,
+                          [this](const CollectiveCall& c, Tensor& y) { communicator_->reduce(c, y); });
   }
   WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const About& about) override {
     return all_gather_list("all_gather", outputs, input, about);
   }
   WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, const About& about) override {
-    const Call call = make_collective_call("all_gather_into_tensor", input, {});
+    const CollectiveCall call = make_collective_call("all_gather_into_tensor", input, {});
     check_tensor(call.name, output);
     return all_gather_list(call.name, split_for_ranks("output", call, output, input), input, about);
   }
@@ -100,36 +103,36 @@ class QueuedGroup final : public ProcessGroup {
     return reduce_scatter_list("reduce_scatter", output, inputs, op, about);
   }
   WorkPtr reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op, const About& about) override {
-    const Call call = make_collective_call("reduce_scatter_tensor", output, {});
+    const CollectiveCall call = make_collective_call("reduce_scatter_tensor", output, {});
     check_tensor(call.name, input);
     return reduce_scatter_list(call.name, output, split_for_ranks("input", call, input, output), op, about);
   }
   WorkPtr barrier(const About& about) override {
     check_member("barrier");
-    TANDEM_CHECK(!queue_->coalescing(), "barrier: a barrier cannot be coalesced; call end_coalescing first");
-    Call call{.name = "barrier",
-              .about = about.text,
-              .device = device(),
-              .group = members_,
-              .file = about.file,
-              .line = about.line};
-    return queue_->enqueue_collective(
-        {std::move(call), {}, [this](const Call& c, QueuedWork&) { communicator_->barrier(c); }});
+    TANDEM_CHECK(!call_queue_->is_coalescing(), "barrier: a barrier cannot be coalesced; call end_coalescing first");
+    CollectiveCall call{.name = "barrier",
+                        .about = about.text,
+                        .device = device(),
+                        .group = members_,
+                        .file = about.file,
+                        .line = about.line};
+    return call_queue_->enqueue_collective(
+        {std::move(call), {}, [this](const CollectiveCall& c, QueuedWork&) { communicator_->barrier(c); }});
   }
 
   // ---- calls that are an exchange
 
   WorkPtr gather(const std::vector<Tensor>& outputs, const Tensor& input, int dst, const About& about) override {
-    Call call = make_collective_call("gather", input, about);
-    set_other(call, dst);
+    CollectiveCall call = make_collective_call("gather", input, about);
+    set_root_or_peer(call, dst);
     check_list_at_root(call, "outputs", outputs, input);
     std::vector<Tensor> sends(static_cast<size_t>(size()));
     sends[static_cast<size_t>(dst)] = input;
     return enqueue_all_to_all_v(std::move(call), outputs, std::move(sends));
   }
   WorkPtr gather_into_tensor(const Tensor& output, const Tensor& input, int dst, const About& about) override {
-    Call call = make_collective_call("gather_into_tensor", input, about);
-    set_other(call, dst);
+    CollectiveCall call = make_collective_call("gather_into_tensor", input, about);
+    set_root_or_peer(call, dst);
     std::vector<Tensor> receives, sends(static_cast<size_t>(size()));
     if (rank() == dst) {
       TANDEM_CHECK(output.defined(), call.name, ": output must be specified on the destination rank ", dst,
@@ -141,8 +144,8 @@ class QueuedGroup final : public ProcessGroup {
     return enqueue_all_to_all_v(std::move(call), std::move(receives), std::move(sends));
   }
   WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src, const About& about) override {
-    Call call = make_collective_call("scatter", output, about);
-    set_other(call, src);
+    CollectiveCall call = make_collective_call("scatter", output, about);
+    set_root_or_peer(call, src);
     check_list_at_root(call, "inputs", inputs, output);
     std::vector<Tensor> receives(static_cast<size_t>(size()));
     receives[static_cast<size_t>(src)] = output;
@@ -154,7 +157,7 @@ class QueuedGroup final : public ProcessGroup {
     for (const auto* list : {&outputs, &inputs})
       TANDEM_CHECK(list->size() == static_cast<size_t>(size()), "all_to_all: ", list == &outputs ? "output" : "input",
                    " tensor list size ", list->size(), " does not match world size ", size());
-    Call call = make_collective_call("all_to_all", inputs[0], about);
+    CollectiveCall call = make_collective_call("all_to_all", inputs[0], about);
     call.numel = -1;
     for (const auto* list : {&outputs, &inputs})
       for (const Tensor& t : *list)
@@ -164,7 +167,7 @@ class QueuedGroup final : public ProcessGroup {
   }
   WorkPtr all_to_all_single(const Tensor& output, const Tensor& input, const std::vector<int64_t>& output_split_sizes,
                             const std::vector<int64_t>& input_split_sizes, const About& about) override {
-    Call call = make_collective_call("all_to_all_single", input, about);
+    CollectiveCall call = make_collective_call("all_to_all_single", input, about);
     call.numel = -1;
     check_tensor(call.name, output);
     check_same_dtype_and_device(call, "tensors", output, input);
@@ -177,12 +180,14 @@ class QueuedGroup final : public ProcessGroup {
   // ---- point-to-point calls
 
   WorkPtr send(const Tensor& x, int dst, int tag, const About& about) override {
-    Call call = peer_call("send", x, dst, about);
-    const auto run = [this, x, tag](const Call& c, QueuedWork&) { communicator_->send(c, x.contiguous(), tag); };
-    return queue_->enqueue_p2p({std::move(call), {x}, run}, tag, /*sends=*/true);
+    CollectiveCall call = make_p2p_call("send", x, dst, about);
+    const auto run = [this, x, tag](const CollectiveCall& c, QueuedWork&) {
+      communicator_->send(c, x.contiguous(), tag);
+    };
+    return call_queue_->enqueue_p2p({std::move(call), {x}, run}, tag, /*sends=*/true);
   }
   WorkPtr recv(const Tensor& x, int src, int tag, const About& about) override {
-    return enqueue_recv(peer_call("recv", x, src, about), x, tag);
+    return enqueue_recv(make_p2p_call("recv", x, src, about), x, tag);
   }
   WorkPtr recv_anysource(const Tensor& x, int tag, const About& about) override {
     TANDEM_CHECK_AS(NotImplementedError, backend() != "nccl",
@@ -194,27 +199,27 @@ class QueuedGroup final : public ProcessGroup {
 
   void start_coalescing() override {
     check_member("start_coalescing");
-    queue_->start_coalescing();
+    call_queue_->start_coalescing();
   }
   void end_coalescing() override {
-    if (queue_) queue_->end_coalescing();
+    if (call_queue_) call_queue_->end_coalescing();
   }
   void abort(const std::string& reason) override {
     check_member("abort");
     communicator_->abort(reason);
   }
-  int64_t bytes_sent() const override { return communicator_ ? communicator_->total_sent() : 0; }
+  int64_t bytes_sent() const override { return communicator_ ? communicator_->total_bytes_sent() : 0; }
   ProcessGroupPtr make_subgroup(const std::vector<int>& ranks, const GroupOptions& options) override {
     check_member("make_subgroup");
     TANDEM_CHECK(std::set<int>(ranks.begin(), ranks.end()).size() == ranks.size(), "make_subgroup: ranks list ",
-                 "must not contain duplicate entries, got a ", Members{"", ranks}.str());
-    auto members = std::make_shared<Members>(Members{options.name, {}});
+                 "must not contain duplicate entries, got a ", GroupMembers{"", ranks}.str());
+    auto members = std::make_shared<GroupMembers>(GroupMembers{options.name, {}});
     for (const int r : ranks) {
       TANDEM_CHECK(r >= 0 && r < size(), "make_subgroup: Rank ", r, " is out of range. Valid ranks are 0 to ",
                    size() - 1, " (world_size=", size(), ")");
       members->ranks.push_back(this->ranks()[static_cast<size_t>(r)]);
     }
-    const std::string number = std::to_string(++subgroups_) + "." + std::to_string(ranks.empty() ? -1 : ranks[0]);
+    const std::string number = std::to_string(++num_subgroups_) + "." + std::to_string(ranks.empty() ? -1 : ranks[0]);
     const int count = static_cast<int>(ranks.size());
     const auto at = std::find(ranks.begin(), ranks.end(), rank());
     const int subgroup_rank = at == ranks.end() ? -1 : static_cast<int>(at - ranks.begin());
@@ -222,7 +227,7 @@ class QueuedGroup final : public ProcessGroup {
     std::unique_ptr<Communicator> communicator;
     if (subgroup_rank >= 0) communicator = communicator_->split(number, subgroup_rank, members, timeout);
     return make_queued_group(subgroup_rank, count, backend(), timeout, std::move(communicator), device(), members,
-                             flight_, id_ + "/" + number);
+                             flight_log_, id_ + "/" + number);
   }
 
  private:
@@ -237,7 +242,7 @@ class QueuedGroup final : public ProcessGroup {
     TANDEM_CHECK(!x.requires_grad() || !is_grad_enabled() || x.is_leaf(), name,
                  ": the tensor has a grad_fn, but a collective is not recorded by autograd; call detach() first");
   }
-  Call make_collective_call(const char* name, const Tensor& x, const About& about) const {
+  CollectiveCall make_collective_call(const char* name, const Tensor& x, const About& about) const {
     check_tensor(name, x);
     return {.name = name,
             .about = about.text,
@@ -249,8 +254,8 @@ class QueuedGroup final : public ProcessGroup {
             .file = about.file,
             .line = about.line};
   }
-  Call peer_call(const char* name, const Tensor& x, int other, const About& about) const {
-    Call call = make_collective_call(name, x, about);
+  CollectiveCall make_p2p_call(const char* name, const Tensor& x, int other, const About& about) const {
+    CollectiveCall call = make_collective_call(name, x, about);
     TANDEM_CHECK(other >= 0 && other < size(), name, ": rank ", other, " is not in the group; accepted: 0 to ",
                  size() - 1);
     call.root_or_peer = other;
@@ -259,19 +264,20 @@ class QueuedGroup final : public ProcessGroup {
                  " rank should not be the same as the rank of the current process (", other, ")");
     return call;
   }
-  void set_op(Call& call, ReduceOp op) const {
+  void set_op(CollectiveCall& call, ReduceOp op) const {
     TANDEM_CHECK(op != ReduceOp::AVG || is_floating_point(call.dtype), call.name, ": AVG of ", call.dtype,
                  "; accepted: a floating-point dtype");
     call.is_reduction = true;
     call.op = op;
   }
-  void set_other(Call& call, int other) const {
+  void set_root_or_peer(CollectiveCall& call, int other) const {
     TANDEM_CHECK(other >= 0 && other < size(), call.name, ": invalid root rank: ", other, "; accepted: 0 to ",
                  size() - 1, ", the ranks of the group");
     call.root_or_peer = other;
   }
   /// Checks that t has the dtype of `reference`, and that both are on the same GPU or both on the CPU.
-  void check_same_dtype_and_device(const Call& call, const char* what, const Tensor& t, const Tensor& reference) const {
+  void check_same_dtype_and_device(const CollectiveCall& call, const char* what, const Tensor& t,
+                                   const Tensor& reference) const {
     check_tensor(call.name, t);
     TANDEM_CHECK(t.dtype() == reference.dtype(), call.name,
                  ": Invalid usage of tensors with different dtypes: one of the ", what, " is ", t.dtype(), t.sizes(),
@@ -280,7 +286,7 @@ class QueuedGroup final : public ProcessGroup {
                  ": tensors should be on the same device, but one of the ", what, " is on ", t.device(),
                  " and another tensor on ", reference.device(), "; accepted: all on one GPU, or all on CPUs");
   }
-  void check_count(const Call& call, const char* what, const std::vector<Tensor>& list) const {
+  void check_list_length(const CollectiveCall& call, const char* what, const std::vector<Tensor>& list) const {
     if (list.size() == static_cast<size_t>(size())) return;
     const std::string_view name = call.name;
     if (name == "all_gather")
@@ -293,23 +299,24 @@ class QueuedGroup final : public ProcessGroup {
                 list_name[0] == 'o' ? "Output" : "Input", " list size should be ", size(),
                 ", same as size of the process group.");
   }
-  void check_list(const Call& call, const char* what, const std::vector<Tensor>& list, const Tensor& reference) const {
-    check_count(call, what, list);
+  void check_tensor_list(const CollectiveCall& call, const char* what, const std::vector<Tensor>& list,
+                         const Tensor& reference) const {
+    check_list_length(call, what, list);
     for (size_t i = 0; i < list.size(); ++i) {
       check_same_dtype_and_device(call, what, list[i], reference);
       TANDEM_CHECK(list[i].sizes() == reference.sizes(), call.name, ": invalid tensor size at index ", i, " (expected ",
                    reference.sizes(), ", got ", list[i].sizes(), ")");
     }
   }
-  void check_list_at_root(const Call& call, const char* what, const std::vector<Tensor>& list,
+  void check_list_at_root(const CollectiveCall& call, const char* what, const std::vector<Tensor>& list,
                           const Tensor& reference) const {
-    if (rank() == call.root_or_peer) return check_list(call, what, list, reference);
+    if (rank() == call.root_or_peer) return check_tensor_list(call, what, list, reference);
     TANDEM_CHECK(list.empty(), call.name, ": requires empty ", what == std::string_view("outputs") ? "output" : "input",
                  " on non-root: rank ", rank(), " has ", list.size(), " ", what, "; accepted: ", size(), " on rank ",
                  call.root_or_peer, ", and none elsewhere");
   }
   /// Splits `whole` into one part per rank, each with the shape of `reference`.
-  std::vector<Tensor> split_for_ranks(const char* what, const Call& call, const Tensor& whole,
+  std::vector<Tensor> split_for_ranks(const char* what, const CollectiveCall& call, const Tensor& whole,
                                       const Tensor& reference) const {
     std::vector<int64_t> stacked = {size()}, concatenated(reference.sizes().begin(), reference.sizes().end());
     stacked.insert(stacked.end(), concatenated.begin(), concatenated.end());
@@ -325,7 +332,7 @@ class QueuedGroup final : public ProcessGroup {
     return list;
   }
   /// Splits the rows of x: sizes[r] rows for each rank r.
-  std::vector<Tensor> split_rows(const Call& call, const char* what, const Tensor& x,
+  std::vector<Tensor> split_rows(const CollectiveCall& call, const char* what, const Tensor& x,
                                  std::vector<int64_t> sizes) const {
     TANDEM_CHECK(x.dim() > 0, call.name, ": Dimension specified as 0 but tensor has no dimensions: the ", what,
                  " is a scalar");
@@ -353,7 +360,7 @@ class QueuedGroup final : public ProcessGroup {
   }
   /// Checks that no output shares storage with an input: other ranks read the inputs while this rank writes its
   /// outputs.
-  static void check_no_aliasing(const Call& call, const std::vector<Tensor>& outputs,
+  static void check_no_aliasing(const CollectiveCall& call, const std::vector<Tensor>& outputs,
                                 const std::vector<Tensor>& inputs) {
     for (const Tensor& y : outputs)
       for (const Tensor& x : inputs)
@@ -362,7 +369,7 @@ class QueuedGroup final : public ProcessGroup {
   }
 
   /// Checks that no two elements of the outputs share memory, because each is written with its own value.
-  static void check_outputs_distinct(const Call& call, const std::vector<Tensor>& outputs) {
+  static void check_outputs_distinct(const CollectiveCall& call, const std::vector<Tensor>& outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Tensor& y = outputs[i];
       if (!y.defined() || y.numel() == 0) continue;
@@ -377,12 +384,12 @@ class QueuedGroup final : public ProcessGroup {
   }
 
   /// Queues f(call, x). If x is not contiguous, f gets a contiguous copy, whose values are then copied to x.
-  template <class F> WorkPtr start_in_place(Call call, const Tensor& x, const F& f) {
+  template <class F> WorkPtr start_in_place(CollectiveCall call, const Tensor& x, const F& f) {
     check_outputs_distinct(call, {x});
-    return queue_->enqueue_collective(
-        {std::move(call), {x}, [this, x, f](const Call& c, QueuedWork&) { run_in_place(c, x, f); }});
+    return call_queue_->enqueue_collective(
+        {std::move(call), {x}, [this, x, f](const CollectiveCall& c, QueuedWork&) { run_in_place(c, x, f); }});
   }
-  template <class F> void run_in_place(const Call& call, const Tensor& x, const F& f) {
+  template <class F> void run_in_place(const CollectiveCall& call, const Tensor& x, const F& f) {
     Tensor contiguous = x.is_contiguous() ? x : x.detach().contiguous();
     f(call, contiguous);
     communicator_->run_after_group([contiguous, x] { copy_result(contiguous, x); });
@@ -390,7 +397,7 @@ class QueuedGroup final : public ProcessGroup {
   /// Runs f(call, outputs). Outputs that are not contiguous are replaced by contiguous tensors, whose values are then
   /// copied to them.
   template <class F>
-  void run_with_contiguous_outputs(const Call& call, const std::vector<Tensor>& outputs, const F& f) {
+  void run_with_contiguous_outputs(const CollectiveCall& call, const std::vector<Tensor>& outputs, const F& f) {
     std::vector<Tensor> there = contiguous_like(outputs);
     f(call, there);
     communicator_->run_after_group([there, outputs] {
@@ -400,20 +407,20 @@ class QueuedGroup final : public ProcessGroup {
   }
   WorkPtr all_gather_list(const char* name, const std::vector<Tensor>& outputs, const Tensor& input,
                           const About& about) {
-    Call call = make_collective_call(name, input, about);
-    check_count(call, "outputs", outputs);
+    CollectiveCall call = make_collective_call(name, input, about);
+    check_list_length(call, "outputs", outputs);
     for (const Tensor& y : outputs) check_same_dtype_and_device(call, "outputs", y, input);
     check_outputs_distinct(call, outputs);
     const auto alike = [&](const Tensor& y) { return y.sizes() == input.sizes(); };
     if (!std::all_of(outputs.begin(), outputs.end(), alike)) return all_gather_uneven(std::move(call), outputs, input);
-    const auto run = [this, outputs, input](const Call& c, QueuedWork&) {
-      run_with_contiguous_outputs(c, outputs, [&](const Call&, std::vector<Tensor>& ys) {
+    const auto run = [this, outputs, input](const CollectiveCall& c, QueuedWork&) {
+      run_with_contiguous_outputs(c, outputs, [&](const CollectiveCall&, std::vector<Tensor>& ys) {
         communicator_->all_gather(c, ys, input.contiguous());
       });
     };
-    return queue_->enqueue_collective({std::move(call), with_appended(outputs, input), run});
+    return call_queue_->enqueue_collective({std::move(call), append_tensor(outputs, input), run});
   }
-  WorkPtr all_gather_uneven(Call call, const std::vector<Tensor>& outputs, const Tensor& input) {
+  WorkPtr all_gather_uneven(CollectiveCall call, const std::vector<Tensor>& outputs, const Tensor& input) {
     const Tensor& own = outputs[static_cast<size_t>(rank())];
     TANDEM_CHECK(own.sizes() == input.sizes(), call.name, ": invalid tensor size at index ", rank(), " (expected ",
                  input.sizes(), ", got ", own.sizes(), "); the output for each rank must have the size of its input");
@@ -424,62 +431,63 @@ class QueuedGroup final : public ProcessGroup {
   }
   WorkPtr reduce_scatter_list(const char* name, const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op,
                               const About& about) {
-    Call call = make_collective_call(name, output, about);
+    CollectiveCall call = make_collective_call(name, output, about);
     set_op(call, op);
-    check_list(call, "inputs", inputs, output);
+    check_tensor_list(call, "inputs", inputs, output);
     check_outputs_distinct(call, {output});
-    const auto run = [this, output, inputs](const Call& c, QueuedWork&) {
-      run_in_place(c, output,
-                   [&](const Call&, Tensor& y) { communicator_->reduce_scatter(c, y, make_contiguous(inputs)); });
+    const auto run = [this, output, inputs](const CollectiveCall& c, QueuedWork&) {
+      run_in_place(c, output, [&](const CollectiveCall&, Tensor& y) {
+        communicator_->reduce_scatter(c, y, make_contiguous(inputs));
+      });
     };
-    return queue_->enqueue_collective({std::move(call), with_appended(inputs, output), run});
+    return call_queue_->enqueue_collective({std::move(call), append_tensor(inputs, output), run});
   }
   /// Queues an exchange. An empty list of inputs (outputs) means that this rank sends (receives) nothing.
-  WorkPtr enqueue_all_to_all_v(Call call, std::vector<Tensor> outputs, std::vector<Tensor> inputs) {
+  WorkPtr enqueue_all_to_all_v(CollectiveCall call, std::vector<Tensor> outputs, std::vector<Tensor> inputs) {
     const auto prepare = [this](std::vector<Tensor>& list, std::vector<int64_t>& counts) {
       list.resize(static_cast<size_t>(size()));
       for (const Tensor& t : list) counts.push_back(t.defined() ? t.numel() : 0);
     };
     prepare(outputs, call.recv_numels);
     prepare(inputs, call.send_numels);
-    TANDEM_CHECK(call.sends_to(rank()) == call.receives_from(rank()), call.name, ": this rank sends itself ",
-                 call.sends_to(rank()), " elements, but receives ", call.receives_from(rank()),
+    TANDEM_CHECK(call.send_numel_to(rank()) == call.recv_numel_from(rank()), call.name, ": this rank sends itself ",
+                 call.send_numel_to(rank()), " elements, but receives ", call.recv_numel_from(rank()),
                  " from itself; both must be equal");
     check_outputs_distinct(call, outputs);
     std::vector<Tensor> tensors;
     for (const auto* list : {&outputs, &inputs})
       std::copy_if(list->begin(), list->end(), std::back_inserter(tensors),
                    [](const Tensor& t) { return t.defined(); });
-    const auto run = [this, outputs, inputs](const Call& c, QueuedWork&) {
-      run_with_contiguous_outputs(c, outputs, [&](const Call&, std::vector<Tensor>& ys) {
+    const auto run = [this, outputs, inputs](const CollectiveCall& c, QueuedWork&) {
+      run_with_contiguous_outputs(c, outputs, [&](const CollectiveCall&, std::vector<Tensor>& ys) {
         communicator_->all_to_all_v(c, ys, make_contiguous(inputs));
       });
     };
-    return queue_->enqueue_collective({std::move(call), std::move(tensors), run});
+    return call_queue_->enqueue_collective({std::move(call), std::move(tensors), run});
   }
-  WorkPtr enqueue_recv(Call call, const Tensor& x, int tag) {
+  WorkPtr enqueue_recv(CollectiveCall call, const Tensor& x, int tag) {
     check_outputs_distinct(call, {x});
-    const auto run = [this, x, tag](const Call& c, QueuedWork& work) {
+    const auto run = [this, x, tag](const CollectiveCall& c, QueuedWork& work) {
       Tensor contiguous = x.is_contiguous() ? x : x.detach().contiguous();
       work.set_source(communicator_->recv(c, contiguous, tag));
       copy_result(contiguous, x);
     };
-    return queue_->enqueue_p2p({std::move(call), {x}, run}, tag, /*sends=*/false);
+    return call_queue_->enqueue_p2p({std::move(call), {x}, run}, tag, /*sends=*/false);
   }
 
-  const MembersPtr members_;
+  const GroupMembersPtr members_;
   const std::unique_ptr<Communicator> communicator_;
-  const std::shared_ptr<FlightLog> flight_;
+  const std::shared_ptr<FlightLog> flight_log_;
   const std::string id_;
-  std::shared_ptr<FlightRecorder> recorder_;
-  int subgroups_ = 0;
-  std::optional<CallQueue> queue_;  // last member: its thread uses communicator_
+  std::shared_ptr<FlightRecorder> flight_recorder_;
+  int num_subgroups_ = 0;
+  std::optional<CallQueue> call_queue_;  // last member: its thread uses communicator_
 };
 
 }  // namespace
 
 ProcessGroupPtr make_queued_group(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
-                                  std::unique_ptr<Communicator> communicator, Device device, MembersPtr members,
+                                  std::unique_ptr<Communicator> communicator, Device device, GroupMembersPtr members,
                                   std::shared_ptr<FlightLog> flight, std::string id) {
   return std::make_shared<QueuedGroup>(rank, size, std::move(backend), timeout, std::move(communicator), device,
                                        std::move(members), std::move(flight), std::move(id));

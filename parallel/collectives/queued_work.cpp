@@ -7,9 +7,9 @@ namespace tandem::distributed {
 
 double QueuedWork::seconds() const {
   const std::lock_guard lock(mutex_);
-  if (!done_ || error_ || device_.is_cpu()) return seconds_;
-  end_.synchronize();
-  return begin_.elapsed_time(end_) / 1e3;
+  if (!has_returned_ || error_ || device_.is_cpu()) return seconds_;
+  end_event_.synchronize();
+  return begin_event_.elapsed_time(end_event_) / 1e3;
 }
 std::exception_ptr QueuedWork::exception() const {
   if (!is_completed()) return nullptr;
@@ -21,9 +21,9 @@ void QueuedWork::wait_until_queued(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   if (timeout == kNoTimeout)
     // needs no timeout, because the communicator ends the operation at the group's timeout
-    changed_.wait(lock, [this] { return done_; });
+    changed_.wait(lock, [this] { return has_returned_; });
   else
-    TANDEM_CHECK_AS(DistributedError, changed_.wait_for(lock, timeout, [this] { return done_; }), call_.str(),
+    TANDEM_CHECK_AS(DistributedError, changed_.wait_for(lock, timeout, [this] { return has_returned_; }), call_.str(),
                     ": Operation timed out! It did not finish within ", timeout.count(), " ms, and continues");
   if (!error_) return;
   if (failure_reported_) *failure_reported_ = true;
@@ -37,31 +37,31 @@ void QueuedWork::check_failure() {
 bool QueuedWork::wait(std::chrono::milliseconds timeout) {
   wait_until_queued(timeout);
   check_failure();
-  if (device_.is_cuda()) end_.wait(cuda::current_stream(device_));
+  if (device_.is_cuda()) end_event_.wait(cuda::current_stream(device_));
   return true;
 }
 void QueuedWork::synchronize() {
   wait_until_queued();
-  end_.synchronize();
+  end_event_.synchronize();
   check_failure();
 }
 void QueuedWork::record_begin() {
-  start_ = std::chrono::steady_clock::now();
-  recorder_->record_started(number_, start_);
-  if (device_.is_cuda()) begin_.record(cuda::current_stream(device_));
+  start_time_ = std::chrono::steady_clock::now();
+  flight_recorder_->record_started(call_number_, start_time_);
+  if (device_.is_cuda()) begin_event_.record(cuda::current_stream(device_));
 }
 void QueuedWork::record_end(const std::exception_ptr& error) {
   const std::lock_guard lock(mutex_);
   error_ = error;
   if (device_.is_cuda() && !error_) try {
-      end_.record(cuda::current_stream(device_));
+      end_event_.record(cuda::current_stream(device_));
     } catch (...) {
       error_ = std::current_exception();
     }
   const auto end = std::chrono::steady_clock::now();
-  seconds_ = std::chrono::duration<double>(end - start_).count();
-  recorder_->record_done(number_, end, error_ != nullptr, begin_, end_);
-  done_ = true;
+  seconds_ = std::chrono::duration<double>(end - start_time_).count();
+  flight_recorder_->record_done(call_number_, end, error_ != nullptr, begin_event_, end_event_);
+  has_returned_ = true;
   changed_.notify_all();
 }
 

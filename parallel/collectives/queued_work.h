@@ -14,50 +14,50 @@ class QueuedWork final : public Work {
   /// @param failure  failures of operations on the GPU after their calls have returned; null if the backend has none
   /// @param failure_reported  value of Communicator::failure_reported()
   /// @param record   flight record, in which this call has the number `number`
-  QueuedWork(Call call, std::shared_ptr<const FirstFailure> failure,
+  QueuedWork(CollectiveCall call, std::shared_ptr<const FirstFailure> failure,
              std::shared_ptr<std::atomic<bool>> failure_reported, std::shared_ptr<FlightRecorder> record,
              int64_t number)
       : call_(std::move(call)),
         device_(call_.device),
         failure_(std::move(failure)),
         failure_reported_(std::move(failure_reported)),
-        recorder_(std::move(record)),
-        number_(number) {}
+        flight_recorder_(std::move(record)),
+        call_number_(number) {}
 
   bool is_completed() const override {
     const std::lock_guard lock(mutex_);
-    return done_ && (error_ || end_.query());
+    return has_returned_ && (error_ || end_event_.query());
   }
   std::exception_ptr exception() const override;
-  int source_rank() const override { return source_; }
+  int source_rank() const override { return source_rank_; }
   double seconds() const override;
   bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override;
 
   void record_begin();
   void record_end(const std::exception_ptr& error);
-  void set_source(int rank) { source_ = rank; }
-  const Call& call() const { return call_; }
+  void set_source(int rank) { source_rank_ = rank; }
+  const CollectiveCall& call() const { return call_; }
 
  private:
   void wait_until_queued(std::chrono::milliseconds timeout = kNoTimeout);
   void check_failure();
 
-  const Call call_;
+  const CollectiveCall call_;
   const Device device_;
   const std::shared_ptr<const FirstFailure> failure_;
   const std::shared_ptr<std::atomic<bool>> failure_reported_;
-  const std::shared_ptr<FlightRecorder> recorder_;
-  const int64_t number_;
-  std::atomic<int> source_{-1};
+  const std::shared_ptr<FlightRecorder> flight_recorder_;
+  const int64_t call_number_;
+  std::atomic<int> source_rank_{-1};
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  bool done_ = false;  // the call has returned: a CPU operation is complete, a CUDA operation is on the stream
+  bool has_returned_ = false;  // the call has returned: a CPU operation is complete, a CUDA operation is on the stream
   double seconds_ = 0;
-  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point start_time_;
   std::exception_ptr error_;
   // for CUDA tensors: beginning and end of the operation on the stream
-  cuda::Event begin_{/*enable_timing=*/true}, end_{/*enable_timing=*/true};
+  cuda::Event begin_event_{/*enable_timing=*/true}, end_event_{/*enable_timing=*/true};
 };
 
 }  // namespace tandem::distributed

@@ -14,12 +14,12 @@ struct RankGroups : detail::RankExtension {
   std::vector<ProcessGroupPtr> subgroups;
   std::shared_ptr<FlightLog> flight_log;  // records the calls of all these groups
 
-  void leave_all() {
+  void leave_all_groups() {
     while (!subgroups.empty()) subgroups.pop_back();  // newest first, which is the same order on all ranks
     default_group.reset();
     flight_log.reset();
   }
-  void on_process_exit() override { leave_all(); }
+  void on_process_exit() override { leave_all_groups(); }
 };
 inline RankGroups& rank_groups() { return detail::ThreadContext::current().rank_state().extension<RankGroups>(); }
 

@@ -12,8 +12,8 @@ namespace tandem::distributed {
 namespace {
 
 /// Numbers of the steps that Slurm makes itself, for shells of salloc, batch scripts and adopted processes: they begin
-/// at kFirstReservedStep. kShellStep is the step of a shell.
-constexpr int64_t kFirstReservedStep = 0xfffffff0, kShellStep = 0xfffffffa;
+/// at kFirstReservedStepId. kInteractiveStepId is the step of a shell.
+constexpr int64_t kFirstReservedStepId = 0xfffffff0, kInteractiveStepId = 0xfffffffa;
 int64_t read_step_id(const Variables& variable) {
   const std::string step = variable("SLURM_STEP_ID");
   return step.empty() ? -1 : std::strtoll(step.c_str(), nullptr, 10);
@@ -35,7 +35,7 @@ std::string read_first_host(const std::string& path) {
 
 bool is_slurm_task(const Variables& variable) {
   const int64_t step = read_step_id(variable);
-  return step >= 0 && step < kFirstReservedStep;
+  return step >= 0 && step < kFirstReservedStepId;
 }
 
 bool is_slurm_pmi(const Variables& variable) {
@@ -53,9 +53,9 @@ void check_started_by_srun(bool has_procid, const Variables& variable) {
   if (has_procid && (tasks.empty() || tasks == "1")) return;  // a batch script with one task, which is this process
   TANDEM_FAIL("init_process_group: this process is in Slurm's allocation ", job, " of ", tasks.empty() ? "some" : tasks,
               " tasks, but is not a task of a step, because srun has not started it",
-              read_step_id(variable) == kShellStep ? " (a shell of salloc is one process)"
-              : has_procid                         ? " (a batch script runs once)"
-                                                   : "",
+              read_step_id(variable) == kInteractiveStepId ? " (a shell of salloc is one process)"
+              : has_procid                                 ? " (a batch script runs once)"
+                                                           : "",
               "; start the ranks by `srun PROGRAM`, or by tandem launch");
 }
 

@@ -11,7 +11,7 @@ namespace {
 /// Host copies of the tensors of one call.
 class HostStaging {
  public:
-  explicit HostStaging(const Call& call) : device_(call.device) {}
+  explicit HostStaging(const CollectiveCall& call) : device_(call.device) {}
   /// Returns host memory with the shape of `x`; if x is on the CPU, x itself.
   Tensor host_buffer(const Tensor& x) const { return x.is_cpu() ? x : core::empty_pinned(x.sizes(), x.dtype()); }
   /// Starts to copy `x` to the host, and returns the copy. Its values are valid after wait().
@@ -33,50 +33,51 @@ class HostStaging {
 
 class StagedCommunicator final : public Communicator {
  public:
-  StagedCommunicator(int rank, std::unique_ptr<Communicator> cpu) : rank_(rank), cpu_(std::move(cpu)) {}
+  StagedCommunicator(int rank, std::unique_ptr<Communicator> cpu) : rank_(rank), cpu_communicator_(std::move(cpu)) {}
 
-  void all_reduce(const Call& call, Tensor& x) override {
+  void all_reduce(const CollectiveCall& call, Tensor& x) override {
     const HostStaging staging(call);
     Tensor host = staging.copy_to_host(x);
     staging.wait();
-    cpu_->all_reduce(call, host);
+    cpu_communicator_->all_reduce(call, host);
     staging.copy_from_host(host, x);
   }
-  void broadcast(const Call& call, Tensor& x) override {
+  void broadcast(const CollectiveCall& call, Tensor& x) override {
     const HostStaging staging(call);
     Tensor host = rank_ == call.root_or_peer ? staging.copy_to_host(x) : staging.host_buffer(x);
     staging.wait();
-    cpu_->broadcast(call, host);
+    cpu_communicator_->broadcast(call, host);
     if (rank_ != call.root_or_peer) staging.copy_from_host(host, x);
   }
-  void reduce(const Call& call, Tensor& x) override {
+  void reduce(const CollectiveCall& call, Tensor& x) override {
     const HostStaging staging(call);
     Tensor host = staging.copy_to_host(x);
     staging.wait();
-    cpu_->reduce(call, host);
+    cpu_communicator_->reduce(call, host);
     if (rank_ == call.root_or_peer) staging.copy_from_host(host, x);
   }
-  void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
+  void all_gather(const CollectiveCall& call, std::vector<Tensor>& outputs, const Tensor& input) override {
     const HostStaging staging(call);
     const Tensor in = staging.copy_to_host(input);
     std::vector<Tensor> out;
     out.reserve(outputs.size());
     for (const Tensor& y : outputs) out.push_back(staging.host_buffer(y));
     staging.wait();
-    cpu_->all_gather(call, out, in);
+    cpu_communicator_->all_gather(call, out, in);
     for (size_t r = 0; r < out.size(); ++r) staging.copy_from_host(out[r], outputs[r]);
   }
-  void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
+  void reduce_scatter(const CollectiveCall& call, Tensor& output, const std::vector<Tensor>& inputs) override {
     const HostStaging staging(call);
     std::vector<Tensor> in;
     in.reserve(inputs.size());
     for (const Tensor& x : inputs) in.push_back(staging.copy_to_host(x));
     Tensor out = staging.host_buffer(output);
     staging.wait();
-    cpu_->reduce_scatter(call, out, in);
+    cpu_communicator_->reduce_scatter(call, out, in);
     staging.copy_from_host(out, output);
   }
-  void all_to_all_v(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
+  void all_to_all_v(const CollectiveCall& call, std::vector<Tensor>& outputs,
+                    const std::vector<Tensor>& inputs) override {
     const HostStaging staging(call);
     std::vector<Tensor> in(inputs.size()), out(outputs.size());
     for (size_t r = 0; r < inputs.size(); ++r) {
@@ -87,35 +88,35 @@ class StagedCommunicator final : public Communicator {
     for (size_t r = 0; r < outputs.size(); ++r)
       if (outputs[r].defined()) out[r] = staging.host_buffer(outputs[r]);
     staging.wait();
-    cpu_->all_to_all_v(call, out, in);
+    cpu_communicator_->all_to_all_v(call, out, in);
     for (size_t r = 0; r < outputs.size(); ++r)
       if (outputs[r].defined()) staging.copy_from_host(out[r], outputs[r]);
   }
-  void send(const Call& call, const Tensor& x, int tag) override {
+  void send(const CollectiveCall& call, const Tensor& x, int tag) override {
     const HostStaging staging(call);
     const Tensor host = staging.copy_to_host(x);
     staging.wait();
-    cpu_->send(call, host, tag);
+    cpu_communicator_->send(call, host, tag);
   }
-  int recv(const Call& call, Tensor& x, int tag) override {
+  int recv(const CollectiveCall& call, Tensor& x, int tag) override {
     const HostStaging staging(call);
     Tensor host = staging.host_buffer(x);
-    const int from = cpu_->recv(call, host, tag);
+    const int from = cpu_communicator_->recv(call, host, tag);
     staging.copy_from_host(host, x);
     return from;
   }
-  void barrier(const Call& call) override { cpu_->barrier(call); }
-  std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+  void barrier(const CollectiveCall& call) override { cpu_communicator_->barrier(call); }
+  std::unique_ptr<Communicator> split(const std::string& name, int rank, GroupMembersPtr members,
                                       std::chrono::milliseconds timeout) override {
-    return make_staged_communicator(rank, cpu_->split(name, rank, std::move(members), timeout));
+    return make_staged_communicator(rank, cpu_communicator_->split(name, rank, std::move(members), timeout));
   }
-  void abort(const std::string& reason) override { cpu_->abort(reason); }
-  std::shared_ptr<std::atomic<bool>> failure_reported() const override { return cpu_->failure_reported(); }
-  int64_t total_sent() const override { return cpu_->total_sent(); }
+  void abort(const std::string& reason) override { cpu_communicator_->abort(reason); }
+  std::shared_ptr<std::atomic<bool>> failure_reported() const override { return cpu_communicator_->failure_reported(); }
+  int64_t total_bytes_sent() const override { return cpu_communicator_->total_bytes_sent(); }
 
  private:
   const int rank_;
-  const std::unique_ptr<Communicator> cpu_;
+  const std::unique_ptr<Communicator> cpu_communicator_;
 };
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace tandem::distributed {
 namespace {
 
 /// Makes a subgroup and returns when all of its members have joined.
-ProcessGroupPtr make_and_wait(ProcessGroup& parent, const std::vector<int>& ranks, const GroupOptions& options) {
+ProcessGroupPtr make_subgroup_and_wait(ProcessGroup& parent, const std::vector<int>& ranks,
+                                       const GroupOptions& options) {
   ProcessGroupPtr group = parent.make_subgroup(ranks, options);
   rank_groups().subgroups.push_back(group);
   if (group->rank() >= 0) group->barrier()->wait();
@@ -28,10 +29,10 @@ ProcessGroupPtr new_group(std::vector<int> ranks, const GroupOptions& options) {
     TANDEM_CHECK(ranks[i] >= 0 && ranks[i] < parent->size(), "new_group: Rank ", ranks[i],
                  " is out of range. Valid ranks are 0 to ", parent->size() - 1, " (world_size=", parent->size(), ")");
     TANDEM_CHECK(i == 0 || ranks[i] != ranks[i - 1], "new_group: ranks list must not contain duplicate entries, got a ",
-                 Members{"", ranks}.str());
+                 GroupMembers{"", ranks}.str());
   }
-  parent->barrier("new_group, a " + Members{options.name, ranks}.str())->wait();
-  return make_and_wait(*parent, ranks, options);
+  parent->barrier("new_group, a " + GroupMembers{options.name, ranks}.str())->wait();
+  return make_subgroup_and_wait(*parent, ranks, options);
 }
 
 ProcessGroupPtr split_group(int color, int key, const ProcessGroupPtr& parent_or_none, const GroupOptions& options) {
@@ -47,7 +48,7 @@ ProcessGroupPtr split_group(int color, int key, const ProcessGroupPtr& parent_or
   std::sort(chosen.begin(), chosen.end());
   std::vector<int> ranks(chosen.size());
   std::transform(chosen.begin(), chosen.end(), ranks.begin(), [](const auto& each) { return each.second; });
-  return make_and_wait(*parent, ranks, options);
+  return make_subgroup_and_wait(*parent, ranks, options);
 }
 
 std::vector<int> get_process_group_ranks(const ProcessGroupPtr& group) {
@@ -57,14 +58,14 @@ int get_group_rank(const ProcessGroupPtr& group, int global_rank) {
   const std::vector<int> ranks = get_process_group_ranks(group);
   const auto at = std::find(ranks.begin(), ranks.end(), global_rank);
   TANDEM_CHECK(at != ranks.end(), "get_group_rank: Global rank ", global_rank, " is not part of ",
-               Members{group ? group->name() : "", ranks}.str(), "; accepted: one of these ranks");
+               GroupMembers{group ? group->name() : "", ranks}.str(), "; accepted: one of these ranks");
   return static_cast<int>(at - ranks.begin());
 }
 int get_global_rank(const ProcessGroupPtr& group, int group_rank) {
   const std::vector<int> ranks = get_process_group_ranks(group);
   TANDEM_CHECK(group_rank >= 0 && group_rank < static_cast<int>(ranks.size()), "get_global_rank: Group rank ",
-               group_rank, " is not part of ", Members{group ? group->name() : "", ranks}.str(), "; accepted: 0 to ",
-               static_cast<int>(ranks.size()) - 1);
+               group_rank, " is not part of ", GroupMembers{group ? group->name() : "", ranks}.str(),
+               "; accepted: 0 to ", static_cast<int>(ranks.size()) - 1);
   return ranks[static_cast<size_t>(group_rank)];
 }
 

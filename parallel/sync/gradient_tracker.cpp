@@ -9,19 +9,22 @@
 
 namespace tandem::nn::parallel::detail {
 
-GradientTracker::GradientTracker(std::string owner, std::vector<std::string> names, TrackerOptions options)
-    : owner_(std::move(owner)), names_(std::move(names)), options_(options), record_order_(options.record_order) {
-  const size_t n = names_.size();
+GradientTracker::GradientTracker(std::string error_prefix, std::vector<std::string> names, TrackerOptions options)
+    : error_prefix_(std::move(error_prefix)),
+      parameter_names_(std::move(names)),
+      options_(options),
+      record_order_(options.record_order) {
+  const size_t n = parameter_names_.size();
   expected_.resize(n), num_arrived_.resize(n), used_.resize(n), averaged_.resize(n);
   forward_ = std::make_shared<ForwardState>(ForwardState{std::make_shared<const std::vector<bool>>(n, true)});
 }
 void GradientTracker::set_buckets(const std::vector<size_t>& bucket_of_parameter, size_t buckets) {
-  bucket_of_ = bucket_of_parameter;
-  progress_.assign(buckets, {});
+  bucket_of_parameter_ = bucket_of_parameter;
+  bucket_progress_.assign(buckets, {});
 }
 
-ForwardPtr GradientTracker::begin_forward(bool synchronize, double weight, std::vector<bool> requires_grad,
-                                          uint64_t first_node) {
+ForwardStatePtr GradientTracker::begin_forward(bool synchronize, double weight, std::vector<bool> requires_grad,
+                                               uint64_t first_node) {
   synchronize_ = synchronize;
   if (is_running()) drop_backward();
   const auto& last = forward_->requires_grad;
@@ -31,69 +34,69 @@ ForwardPtr GradientTracker::begin_forward(bool synchronize, double weight, std::
   return forward_;
 }
 void GradientTracker::drop_backward() {
-  running_ = false;
+  is_running_ = false;
   weight_ = 0;
 }
 bool GradientTracker::is_running() {
-  if (running_ && backward_token_.expired()) drop_backward();
-  return running_;
+  if (is_running_ && backward_token_.expired()) drop_backward();
+  return is_running_;
 }
 
 void GradientTracker::begin_backward(const std::weak_ptr<const bool>& token) {
-  running_ = true;
+  is_running_ = true;
   backward_token_ = token;
-  next_ = 0;
-  if (record_order_) order_.clear();  // drop what an earlier backward that threw has recorded
+  next_bucket_ = 0;
+  if (record_order_) gradient_order_.clear();  // drop what an earlier backward that threw has recorded
   expected_.assign(expected_.size(), false);
   num_arrived_.assign(num_arrived_.size(), 0);
-  for (Progress& bucket : progress_) bucket = {};
+  for (BucketProgress& bucket : bucket_progress_) bucket = {};
 }
 bool GradientTracker::expect_gradients(size_t i) {
-  const size_t b = bucket_of_[i];
+  const size_t b = bucket_of_parameter_[i];
   TANDEM_CHECK(
-      b >= next_, owner_, ": ", names_[i],
+      b >= next_bucket_, error_prefix_, ": ", parameter_names_[i],
       " got a gradient after its bucket was reduced, because it was frozen during the forward of this backward; "
       "change requires_grad before the forward");
   expected_[i] = true;
-  progress_[b].in_use = true;
+  bucket_progress_[b].in_use = true;
   const int coming = static_graph_counts_.empty() ? 1 : static_graph_counts_[i];
-  progress_[b].num_pending += static_cast<size_t>(coming);
+  bucket_progress_[b].num_pending += static_cast<size_t>(coming);
   return coming > 0;
 }
 void GradientTracker::count_gradient(size_t i) {
   const int most = !options_.static_graph ? 1 : static_graph_counts_.empty() ? INT_MAX : static_graph_counts_[i];
   ++num_arrived_[i];
-  TANDEM_CHECK(num_arrived_[i] <= most || options_.static_graph, owner_,
-               ": Expected to mark a variable ready only once. ", names_[i],
+  TANDEM_CHECK(num_arrived_[i] <= most || options_.static_graph, error_prefix_,
+               ": Expected to mark a variable ready only once. ", parameter_names_[i],
                " got a second gradient in one backward; use no_sync() for all backwards but the last, or pass "
                "static_graph(true) if the graph is the same in every step");
-  TANDEM_CHECK(num_arrived_[i] <= most, owner_,
-               ": Your training graph has changed in this iteration, which static_graph does not allow: ", names_[i],
-               " got ", num_arrived_[i], " gradients in this backward, but ", most,
+  TANDEM_CHECK(num_arrived_[i] <= most, error_prefix_,
+               ": Your training graph has changed in this iteration, which static_graph does not allow: ",
+               parameter_names_[i], " got ", num_arrived_[i], " gradients in this backward, but ", most,
                " in the first; use each parameter equally often in every step, or leave out static_graph(true)");
-  if (record_order_ && num_arrived_[i] == 1) order_.push_back(i);
-  if (num_arrived_[i] == 1 || !static_graph_counts_.empty()) --progress_[bucket_of_[i]].num_pending;
+  if (record_order_ && num_arrived_[i] == 1) gradient_order_.push_back(i);
+  if (num_arrived_[i] == 1 || !static_graph_counts_.empty()) --bucket_progress_[bucket_of_parameter_[i]].num_pending;
 }
-std::optional<size_t> GradientTracker::next_full_bucket() {
-  if (next_ == progress_.size() || progress_[next_].num_pending > 0) return {};
-  return next_++;
+std::optional<size_t> GradientTracker::take_next_full_bucket() {
+  if (next_bucket_ == bucket_progress_.size() || bucket_progress_[next_bucket_].num_pending > 0) return {};
+  return next_bucket_++;
 }
 std::optional<size_t> GradientTracker::take_next_bucket() {
-  if (next_ == progress_.size()) return {};
-  return next_++;
+  if (next_bucket_ == bucket_progress_.size()) return {};
+  return next_bucket_++;
 }
-bool GradientTracker::all_arrived() const {
-  return std::all_of(progress_.begin(), progress_.end(), [](auto& b) { return b.num_pending == 0; });
+bool GradientTracker::all_gradients_arrived() const {
+  return std::all_of(bucket_progress_.begin(), bucket_progress_.end(), [](auto& b) { return b.num_pending == 0; });
 }
 void GradientTracker::shadow_backward() {
   if (!static_graph_counts_.empty()) num_arrived_ = static_graph_counts_;
   for (size_t i = 0; i < expected_.size(); ++i) {
     if (!(*forward_->requires_grad)[i]) continue;
-    expected_[i] = progress_[bucket_of_[i]].in_use = true;
-    if (!allows_unused()) used_[i] = true;
+    expected_[i] = bucket_progress_[bucket_of_parameter_[i]].in_use = true;
+    if (!allows_unused_parameters()) used_[i] = true;
   }
 }
-void GradientTracker::learn_graph() {
+void GradientTracker::record_static_graph() {
   if (should_delay_launch()) static_graph_counts_ = num_arrived_;
 }
 std::vector<bool> GradientTracker::got_expected_gradients() const {
@@ -127,14 +130,14 @@ int64_t GradientTracker::num_unused_parameters() const {
 void GradientTracker::finish_backward() {
   used_.assign(used_.size(), false);
   drop_backward();
-  should_rebuild_buckets_ = std::exchange(record_order_, false) && progress_.size() > 1;
+  should_rebuild_buckets_ = std::exchange(record_order_, false) && bucket_progress_.size() > 1;
 }
 
 std::vector<size_t> GradientTracker::take_gradient_order() {
   should_rebuild_buckets_ = false;
-  for (size_t i = names_.size(); i-- > 0;)
-    if (!std::count(order_.begin(), order_.end(), i)) order_.push_back(i);
-  return std::exchange(order_, {});
+  for (size_t i = parameter_names_.size(); i-- > 0;)
+    if (!std::count(gradient_order_.begin(), gradient_order_.end(), i)) gradient_order_.push_back(i);
+  return std::exchange(gradient_order_, {});
 }
 std::string GradientTracker::describe_unexpected() const {
   std::string out;

@@ -19,7 +19,7 @@ struct ForwardState {
   // through this forward.
   bool has_no_output_hook = false;
 };
-using ForwardPtr = std::shared_ptr<ForwardState>;
+using ForwardStatePtr = std::shared_ptr<ForwardState>;
 
 struct TrackerOptions {
   /// If true, a parameter may have no gradient in a backward.
@@ -36,14 +36,14 @@ class GradientTracker {
  public:
   /// @param owner  name with which errors begin: "DistributedDataParallel"
   /// @param names  names of the parameters, for error messages
-  GradientTracker(std::string owner, std::vector<std::string> names, TrackerOptions options);
+  GradientTracker(std::string error_prefix, std::vector<std::string> names, TrackerOptions options);
   /// Sets the bucket of each parameter. May be called only between two backwards.
   void set_buckets(const std::vector<size_t>& bucket_of_parameter, size_t buckets);
 
   // ---- forwards
   /// Begins a forward. A backward that has not ended is forgotten.
   /// @param synchronize  whether the backwards until the next forward average gradients
-  ForwardPtr begin_forward(bool synchronize, double weight, std::vector<bool> requires_grad, uint64_t first_node);
+  ForwardStatePtr begin_forward(bool synchronize, double weight, std::vector<bool> requires_grad, uint64_t first_node);
   /// The latest forward.
   ForwardState& forward() const { return *forward_; }
   bool synchronizes() const { return synchronize_; }
@@ -58,7 +58,7 @@ class GradientTracker {
   /// and its state is dropped.
   bool is_running();
   /// Returns whether a synchronized backward is running, like is_running(), but also if that backward has thrown.
-  bool has_started() const { return running_; }
+  bool has_started() const { return is_running_; }
   /// Begins a synchronized backward. @param token  expires when the backward ends or throws
   void begin_backward(const std::weak_ptr<const bool>& token);
   /// Records that the running backward should add a gradient to the parameter. Returns false if the graph is static and
@@ -67,7 +67,7 @@ class GradientTracker {
   bool expect_gradients(size_t parameter);
   bool is_expected(size_t parameter) const { return expected_[parameter]; }
   /// Returns whether the backward is synchronized and does not yet expect a gradient of the parameter.
-  bool needs_expecting(size_t parameter) const { return synchronize_ && !(running_ && expected_[parameter]); }
+  bool should_expect_gradient(size_t parameter) const { return synchronize_ && !(is_running_ && expected_[parameter]); }
   /// Records that a backward, synchronized or not, added a gradient to the parameter.
   void mark_used(size_t parameter) { used_[parameter] = true; }
   /// Records that the parameter's gradient was dropped, for example by zero_grad().
@@ -75,17 +75,17 @@ class GradientTracker {
   /// Counts an expected gradient. @throws Error if the parameter has more gradients than the rules allow
   void count_gradient(size_t parameter);
   /// Returns the next bucket if it is full; otherwise nullopt.
-  std::optional<size_t> next_full_bucket();
+  std::optional<size_t> take_next_full_bucket();
   /// Returns the next bucket, full or not; nullopt after the last one.
   std::optional<size_t> take_next_bucket();
   /// Returns whether a gradient of some parameter in the bucket is expected.
-  bool is_in_use(size_t bucket) const { return progress_[bucket].in_use; }
+  bool is_bucket_in_use(size_t bucket) const { return bucket_progress_[bucket].in_use; }
   /// Returns whether all expected gradients have arrived.
-  bool all_arrived() const;
+  bool all_gradients_arrived() const;
   bool is_missing(size_t parameter) const { return expected_[parameter] && num_arrived_[parameter] == 0; }
   /// Takes part in a backward of other ranks, without a backward on this rank: expects a gradient of every parameter
   /// that required one in the latest forward, and counts these gradients as arrived. The parameters also count as used,
-  /// unless allows_unused() is true.
+  /// unless allows_unused_parameters() is true.
   void shadow_backward();
   /// Returns a list of the parameters for which this backward expects no gradient, such as ", without parameters 0,
   /// 3-5". The list is part of the description of a collective, which must be equal on all ranks, so all ranks must
@@ -95,7 +95,7 @@ class GradientTracker {
   // ---- unused parameters
   /// Returns whether this rank may have no gradient of a parameter in this backward. Under static_graph that is the
   /// first backward.
-  bool allows_unused() const {
+  bool allows_unused_parameters() const {
     return options_.static_graph ? globally_used_.empty() : options_.find_unused_parameters;
   }
   /// Returns whether it is possible that the parameter has a gradient on no rank: unused parameters are allowed, and
@@ -107,7 +107,7 @@ class GradientTracker {
   bool should_delay_launch() const { return options_.static_graph && static_graph_counts_.empty(); }
   /// Stores the number of gradients of each parameter in the first backward of a static graph. Call this at the end of
   /// every backward.
-  void learn_graph();
+  void record_static_graph();
   /// Returns, for each parameter, whether this rank got the gradients that it must get.
   std::vector<bool> got_expected_gradients() const;
   /// Returns the number of parameters whose gradient is expected but missing on this rank.
@@ -129,22 +129,22 @@ class GradientTracker {
   std::vector<size_t> take_gradient_order();
 
  private:
-  struct Progress {
+  struct BucketProgress {
     size_t num_pending = 0;  // number of expected gradients of the bucket that have not arrived
     bool in_use = false;     // whether a gradient of some parameter in the bucket is expected
   };
   void drop_backward();
 
-  const std::string owner_;
-  const std::vector<std::string> names_;
+  const std::string error_prefix_;
+  const std::vector<std::string> parameter_names_;
   const TrackerOptions options_;
-  std::vector<size_t> bucket_of_;
-  std::vector<Progress> progress_;  // progress of each bucket
-  bool synchronize_ = true, running_ = false;
+  std::vector<size_t> bucket_of_parameter_;
+  std::vector<BucketProgress> bucket_progress_;  // progress of each bucket
+  bool synchronize_ = true, is_running_ = false;
   std::weak_ptr<const bool> backward_token_;  // token of the running backward, which expires if the backward throws
-  ForwardPtr forward_;
+  ForwardStatePtr forward_;
   double weight_ = 0;
-  size_t next_ = 0;  // index of the bucket to be returned next
+  size_t next_bucket_ = 0;  // index of the bucket to be returned next
   // By parameter:
   std::vector<bool> expected_;    // whether a gradient is expected in the running backward
   std::vector<int> num_arrived_;  // number of gradients that have arrived in the running backward
@@ -156,7 +156,7 @@ class GradientTracker {
   // record_order_: the first backward records the order of gradients. should_rebuild_buckets_: the next forward
   // rebuilds the buckets in this order.
   bool record_order_, should_rebuild_buckets_ = false;
-  std::vector<size_t> order_;
+  std::vector<size_t> gradient_order_;
 };
 
 }  // namespace tandem::nn::parallel::detail

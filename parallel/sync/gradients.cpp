@@ -25,17 +25,17 @@ AccumulatorRegistry& accumulator_registry() {
 }
 }  // namespace
 
-Gradients::Gradients(std::string owner, const NamedParameters& parameters, bool gradient_as_bucket_view)
-    : owner_(std::move(owner)), gradient_as_bucket_view_(gradient_as_bucket_view) {
+Gradients::Gradients(std::string error_prefix, const NamedParameters& parameters, bool gradient_as_bucket_view)
+    : error_prefix_(std::move(error_prefix)), gradient_as_bucket_view_(gradient_as_bucket_view) {
   for (const auto& item : parameters) {
     if (!item.value().requires_grad()) continue;
-    names_.push_back(item.key());
+    parameter_names_.push_back(item.key());
     parameters_.push_back(item.value());
   }
   claim_accumulators();
 }
 Gradients::~Gradients() {
-  for (size_t i = 0; i < hooks_.size(); ++i) accumulators_[i]->remove_post_hook(hooks_[i]);
+  for (size_t i = 0; i < hook_ids_.size(); ++i) accumulators_[i]->remove_post_hook(hook_ids_[i]);
   for (const auto& accumulator : accumulators_) accumulator->set_grad_buffer({});
   const std::lock_guard lock(accumulator_registry().mutex);
   for (const auto& accumulator : accumulators_) accumulator_registry().owners.erase(accumulator.get());
@@ -47,13 +47,13 @@ void Gradients::claim_accumulators() {
   for (size_t i = 0; i < size(); ++i)
     if (const auto other = accumulator_registry().owners.find(accumulators_[i].get());
         other != accumulator_registry().owners.end())
-      TANDEM_FAIL(owner_, ": ", names_[i], " is in another ", other->second,
+      TANDEM_FAIL(error_prefix_, ": ", parameter_names_[i], " is in another ", other->second,
                   " already; accepted: one at a time, so destroy that one first");
-  for (const auto& accumulator : accumulators_) accumulator_registry().owners[accumulator.get()] = owner_;
+  for (const auto& accumulator : accumulators_) accumulator_registry().owners[accumulator.get()] = error_prefix_;
 }
 void Gradients::add_post_hooks(const std::function<void(size_t)>& f) {
   for (size_t i = 0; i < size(); ++i)
-    hooks_.push_back(accumulators_[i]->add_post_hook([f, i](const Tensor&) { f(i); }));
+    hook_ids_.push_back(accumulators_[i]->add_post_hook([f, i](const Tensor&) { f(i); }));
 }
 std::vector<int64_t> Gradients::bucket_sizes() const {
   std::vector<int64_t> sizes;
@@ -75,16 +75,16 @@ void Gradients::allocate(BucketPlan plan, int64_t status_elements, bool is_singl
 }
 bool Gradients::begin_forward(size_t i) {
   const Tensor &p = parameters_[i], &slot = buckets_.slot(i);
-  TANDEM_CHECK(accumulators_[i]->fits(0, p), owner_, ": ", names_[i], " was ", slot.dtype(), slot.sizes(), " on ",
-               slot.device(), " when the module was wrapped, but is ", p.dtype(), p.sizes(), " on ", p.device(),
-               " now; move or convert a module before wrapping it");
+  TANDEM_CHECK(accumulators_[i]->matches_input_metadata(0, p), error_prefix_, ": ", parameter_names_[i], " was ",
+               slot.dtype(), slot.sizes(), " on ", slot.device(), " when the module was wrapped, but is ", p.dtype(),
+               p.sizes(), " on ", p.device(), " now; move or convert a module before wrapping it");
   if (p.requires_grad()) return true;
   // The parameter is frozen, so its gradient must stay as it is. Move the gradient out of the bucket, which may be
   // averaged.
   if (p.grad().defined() && p.grad().storage() == slot.storage()) p.set_grad(p.grad().clone());
   return false;
 }
-bool Gradients::accumulates_in_backward(size_t i) const { return autograd::accumulates_into(*accumulators_[i]); }
+bool Gradients::accumulates_in_backward(size_t i) const { return autograd::should_accumulate_grad(*accumulators_[i]); }
 void Gradients::finalize_gradient(size_t i) {
   if (gradient_as_bucket_view_ && !is_single_rank_)
     copy_to_slot(i);  // the program may have set another tensor as gradient

@@ -18,14 +18,14 @@ class Gradients {
   /// @param gradient_as_bucket_view  if true, grad() is a view of the bucket; otherwise grad() has memory of its own
   /// and is copied
   /// @throws Error if a parameter is also in another Gradients
-  Gradients(std::string owner, const NamedParameters& parameters, bool gradient_as_bucket_view);
+  Gradients(std::string error_prefix, const NamedParameters& parameters, bool gradient_as_bucket_view);
   Gradients(const Gradients&) = delete;
   ~Gradients();  // removes the hooks from the accumulators
   /// Makes every backward call f(i) after it has added a gradient to parameter i. Call this once, after allocate().
   void add_post_hooks(const std::function<void(size_t parameter)>& f);
 
   size_t size() const { return parameters_.size(); }
-  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<std::string>& names() const { return parameter_names_; }
   const std::vector<Tensor>& parameters() const { return parameters_; }
   const Buckets& buckets() const { return buckets_; }
   bool is_single_rank() const { return is_single_rank_; }
@@ -58,13 +58,13 @@ class Gradients {
  private:
   void claim_accumulators();
 
-  const std::string owner_;
+  const std::string error_prefix_;
   const bool gradient_as_bucket_view_;
   bool is_single_rank_ = false;
-  std::vector<std::string> names_;
+  std::vector<std::string> parameter_names_;
   std::vector<Tensor> parameters_;
   std::vector<std::shared_ptr<autograd::AccumulateGrad>> accumulators_;
-  std::vector<unsigned> hooks_;
+  std::vector<unsigned> hook_ids_;
   Buckets buckets_;
   std::map<size_t, Tensor> saved_gradients_;  // copies of old gradients that fill_slot() kept, by parameter
 };

@@ -14,7 +14,7 @@ namespace {
 /// Splits the last bucket in two. No computation overlaps with the reduction of the last bucket, so it keeps only as
 /// many of the last gradients as fit into `cap`. The gradients before them are reduced earlier, as a bucket of their
 /// own.
-void split_last(BucketPlan& plan, const std::vector<BucketItem>& items, int64_t cap) {
+void split_last_bucket(BucketPlan& plan, const std::vector<BucketItem>& items, int64_t cap) {
   if (plan.empty()) return;
   std::vector<size_t>& last = plan.back();
   size_t from = last.size();
@@ -48,14 +48,14 @@ BucketPlan plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap,
     plan[bucket.bucket].push_back(i);
     bucket.bytes += items[i].bytes;
   }
-  split_last(plan, items, first_cap);
+  split_last_bucket(plan, items, first_cap);
   return plan;
 }
 
-FlatPlan plan_flat(const std::vector<int64_t>& elements, int64_t vector, int64_t shards) {
+FlatLayout plan_flat_layout(const std::vector<int64_t>& elements, int64_t vector, int64_t shards) {
   const auto round_up = [](int64_t n, int64_t to) { return (n + to - 1) / to * to; };
   constexpr int64_t kAlignment = utils::kNormBlock;
-  FlatPlan plan;
+  FlatLayout plan;
   plan.offsets.resize(elements.size());
   int64_t total = 0;
   for (const int64_t n : elements) total += round_up(n, vector);
@@ -73,7 +73,7 @@ FlatPlan plan_flat(const std::vector<int64_t>& elements, int64_t vector, int64_t
     if (end <= plan.shard_numel * shards) return plan;
   }
 }
-std::vector<ShardRange> list_shard_ranges(const FlatPlan& plan, const std::vector<int64_t>& elements, int64_t shard) {
+std::vector<ShardRange> list_shard_ranges(const FlatLayout& plan, const std::vector<int64_t>& elements, int64_t shard) {
   const int64_t begin = shard * plan.shard_numel, end = begin + plan.shard_numel;
   std::vector<ShardRange> shard_ranges;
   for (size_t i = 0; i < elements.size(); ++i) {
@@ -94,37 +94,39 @@ std::vector<int64_t> numels(const std::vector<size_t>& bucket, const std::vector
 
 Buckets::Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t status_elements, bool is_single_rank,
                  int64_t shards)
-    : plan_(std::move(plan)), bucket_of_(parameters.size()), slots_(parameters.size()) {
+    : plan_(std::move(plan)), bucket_of_parameter_(parameters.size()), slots_(parameters.size()) {
   for (size_t b = 0; b < plan_.size(); ++b) {
     const Tensor& like = parameters[plan_[b][0]];
     // Each gradient begins at a multiple of 16 bytes, so that optimizers can use vector loads. The padding stays 0.
-    flat_plans_.push_back(plan_flat(numels(plan_[b], parameters), 16 / like.itemsize(), shards));
-    const int64_t capacity = is_single_rank ? 1 : flat_plans_[b].shard_numel * shards,
+    flat_layouts_.push_back(plan_flat_layout(numels(plan_[b], parameters), 16 / like.itemsize(), shards));
+    const int64_t capacity = is_single_rank ? 1 : flat_layouts_[b].shard_numel * shards,
                   status = b + 1 == size() ? status_elements : 0;
-    const Tensor flat = zeros({capacity + status}, TensorOptions(like.dtype()).device(like.device()));
+    const Tensor flat_tensor = zeros({capacity + status}, TensorOptions(like.dtype()).device(like.device()));
     for (size_t k = 0; k < plan_[b].size(); ++k) {
       const size_t i = plan_[b][k];
       const Tensor& p = parameters[i];  // parameter, whose gradient has the same strides
       const auto strides =
           is_single_rank ? tandem::detail::Shape(p.sizes().size(), 0) : core::preserved_strides(*p.impl());
-      slots_[i] = core::as_strided(flat, p.sizes(), strides, is_single_rank ? 0 : flat_plans_[b].offsets[k]).data();
-      bucket_of_[i] = b;
+      slots_[i] =
+          core::as_strided(flat_tensor, p.sizes(), strides, is_single_rank ? 0 : flat_layouts_[b].offsets[k]).data();
+      bucket_of_parameter_[i] = b;
     }
-    if (status > 0) status_ = flat.narrow(0, capacity, status);
-    flats_.push_back(flat);
+    if (status > 0) status_ = flat_tensor.narrow(0, capacity, status);
+    flat_tensors_.push_back(flat_tensor);
   }
 }
 Tensor Buckets::gradients(size_t b) const {
-  const Tensor& flat = flats_[b];
-  return b + 1 == size() && status_.defined() ? flat.narrow(0, 0, flat.numel() - status_.numel()) : flat;
+  const Tensor& flat_tensor = flat_tensors_[b];
+  return b + 1 == size() && status_.defined() ? flat_tensor.narrow(0, 0, flat_tensor.numel() - status_.numel())
+                                              : flat_tensor;
 }
 Tensor Buckets::shard(size_t b, int64_t number) const {
-  return flats_[b].narrow(0, number * flat_plans_[b].shard_numel, flat_plans_[b].shard_numel);
+  return flat_tensors_[b].narrow(0, number * flat_layouts_[b].shard_numel, flat_layouts_[b].shard_numel);
 }
 std::vector<ShardRange> Buckets::shard_ranges(size_t b, int64_t number) const {
   std::vector<int64_t> elements;
   for (const size_t i : plan_[b]) elements.push_back(slots_[i].numel());
-  std::vector<ShardRange> shard_ranges = list_shard_ranges(flat_plans_[b], elements, number);
+  std::vector<ShardRange> shard_ranges = list_shard_ranges(flat_layouts_[b], elements, number);
   for (ShardRange& range : shard_ranges) range.tensor = plan_[b][range.tensor];
   return shard_ranges;
 }

@@ -22,7 +22,7 @@ BucketPlan plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap,
                         std::vector<size_t> order = {});
 
 /// Offsets of tensors in one flat tensor, which may consist of several shards of equal length.
-struct FlatPlan {
+struct FlatLayout {
   std::vector<int64_t> offsets;  // offset of the first element of each tensor
   int64_t shard_numel;           // number of elements in each shard
 };
@@ -30,7 +30,7 @@ struct FlatPlan {
 /// equal lengths, and a boundary between two shards lies either in padding or at a multiple of kNormBlock elements from
 /// the start of a tensor. Norms are summed over blocks of kNormBlock elements, and no block lies in two shards.
 /// @param elements  number of elements of each tensor
-FlatPlan plan_flat(const std::vector<int64_t>& elements, int64_t vector, int64_t shards = 1);
+FlatLayout plan_flat_layout(const std::vector<int64_t>& elements, int64_t vector, int64_t shards = 1);
 /// A range of one tensor, which lies in one shard.
 struct ShardRange {
   size_t tensor;         // index of the tensor
@@ -39,7 +39,7 @@ struct ShardRange {
   bool operator==(const ShardRange&) const = default;
 };
 /// Lists the parts of tensors that lie in a shard, in the order of the plan.
-std::vector<ShardRange> list_shard_ranges(const FlatPlan& plan, const std::vector<int64_t>& elements, int64_t shard);
+std::vector<ShardRange> list_shard_ranges(const FlatLayout& plan, const std::vector<int64_t>& elements, int64_t shard);
 
 /// Memory of the buckets: a flat tensor for each, in which gradients lie one after the other, with zeros as padding.
 /// The last bucket may have status elements after its gradients, which are reduced with them. If `is_single_rank` is
@@ -53,12 +53,12 @@ class Buckets {
   const BucketPlan& plan() const { return plan_; }
   size_t size() const { return plan_.size(); }
   /// Bucket of each parameter.
-  const std::vector<size_t>& bucket_of_parameter() const { return bucket_of_; }
+  const std::vector<size_t>& bucket_of_parameter() const { return bucket_of_parameter_; }
   /// Returns the part of a bucket that holds a parameter's gradient: a view with the sizes and strides of the
   /// parameter.
   const Tensor& slot(size_t parameter) const { return slots_[parameter]; }
   /// The whole bucket, status included.
-  const Tensor& flat(size_t bucket) const { return flats_[bucket]; }
+  const Tensor& flat_tensor(size_t bucket) const { return flat_tensors_[bucket]; }
   /// The bucket without the status.
   Tensor gradients(size_t bucket) const;
   /// Returns a view of one shard of a bucket.
@@ -70,9 +70,9 @@ class Buckets {
 
  private:
   BucketPlan plan_;
-  std::vector<FlatPlan> flat_plans_;  // offsets in each bucket
-  std::vector<size_t> bucket_of_;
-  std::vector<Tensor> slots_, flats_;
+  std::vector<FlatLayout> flat_layouts_;  // offsets in each bucket
+  std::vector<size_t> bucket_of_parameter_;
+  std::vector<Tensor> slots_, flat_tensors_;
   Tensor status_;
 };
 

@@ -12,7 +12,7 @@ namespace tandem::nn::parallel::detail {
 /// Returns whether an average in this dtype shows that a single rank has 0 and all others have 1. This must hold for
 /// every order of summation, and whether ranks divide before or after it. Each of the `ranks` operations has a relative
 /// error of at most half a unit in the last place. The sum of these errors must stay below half of 1 / ranks.
-bool can_detect_one_rank(DType dtype, int ranks);
+bool can_detect_single_unused_rank(DType dtype, int ranks);
 
 /// Status of a step, which the ranks average. Its first element is 1 if this rank got all expected gradients, otherwise
 /// 0. With weights, its second element is this rank's weight. The status is averaged as part of the last bucket if the
@@ -21,7 +21,7 @@ class StatusExchange {
  public:
   /// @param owner  name with which errors begin: "DistributedDataParallel"
   /// @param name   name of the instance in descriptions of collectives: "DDP 1"
-  StatusExchange(std::string owner, std::string name, distributed::ProcessGroupPtr group, bool weighted,
+  StatusExchange(std::string error_prefix, std::string name, distributed::ProcessGroupPtr group, bool weighted,
                  bool static_graph);
   StatusExchange(const StatusExchange&) = delete;
   ~StatusExchange();  // warns if parameters got no gradient in the last backward, because no later backward reports it
@@ -49,19 +49,19 @@ class StatusExchange {
   /// Evaluates the averaged status. Returns, for each parameter, whether some rank got the expected gradients. Returns
   /// nullopt if all ranks got all gradients, or if this is not known yet (see Note [Unused parameters on a GPU]).
   /// @param got_expected   for each parameter: whether this rank got the expected gradients
-  /// @param allows_unused  if false, an unused parameter is an error
+  /// @param allows_unused_parameters  if false, an unused parameter is an error
   /// @throws Error naming the unused parameters and the ranks
-  std::optional<std::vector<bool>> globally_used(std::vector<bool> got_expected, bool allows_unused,
+  std::optional<std::vector<bool>> globally_used(std::vector<bool> got_expected, bool allows_unused_parameters,
                                                  const std::vector<std::string>& names);
 
  private:
   bool has_unused_on_any_rank(const Tensor& all_used) const;
-  std::vector<bool> gather_globally_used(const std::vector<bool>& got_expected, bool allows_unused,
+  std::vector<bool> gather_globally_used(const std::vector<bool>& got_expected, bool allows_unused_parameters,
                                          const std::vector<std::string>& names) const;
 
-  const std::string owner_, name_;
+  const std::string error_prefix_, ddp_name_;
   const distributed::ProcessGroupPtr group_;
-  const bool weighted_, static_graph_;
+  const bool is_weighted_, static_graph_;
   double weight_scale_ = 1;
   bool has_weight_scale_;   // whether the unit of weights is known; always true without weights
   Tensor separate_status_;  // memory of the status, if the status is not a part of the last bucket

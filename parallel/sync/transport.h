@@ -16,7 +16,7 @@ struct ReduceTimes {
   bool has_overlap = false;     // whether the first collective began before the last gradient existed
   int64_t num_unused_parameters = 0;  // number of parameters whose gradient was expected but missing on this rank
   /// Returns the share of the communication that overlapped with backward, from 0 to 1.
-  double hidden_share() const {
+  double overlapped_fraction() const {
     return communication_seconds > 0 ? std::max(0.0, 1 - exposed_seconds / communication_seconds) : 0;
   }
 };
@@ -30,7 +30,7 @@ class Transport {
   Transport(const Transport&) = delete;
   virtual ~Transport() = default;
   /// Returns whether the last bucket's status is averaged together with its gradients, on every rank.
-  virtual bool carries_status() const { return false; }
+  virtual bool reduces_status() const { return false; }
 
   /// Begins a step.
   void begin_step();
@@ -62,28 +62,28 @@ class Transport {
 
   std::vector<std::optional<CommFuture>> futures_;
   distributed::WorkPtr extra_work_;
-  std::vector<distributed::WorkPtr> completed_;  // collectives of the last step that have completed
-  double exposed_ = 0;
+  std::vector<distributed::WorkPtr> completed_works_;  // collectives of the last step that have completed
+  double exposed_seconds_ = 0;
   cuda::Event wait_begin_{/*enable_timing=*/true}, wait_end_{/*enable_timing=*/true};
 };
 
 /// Averages the whole bucket on every rank by an all-reduce.
-class AllReduce final : public Transport {
+class AllReduceTransport final : public Transport {
  public:
   using Transport::Transport;
-  bool carries_status() const override { return true; }
+  bool reduces_status() const override { return true; }
 
  private:
   CommFuture reduce(size_t bucket, std::string about) override;
 };
 /// Averages the bucket by a communication hook.
-class ReduceByHook final : public Transport {
+class CommHookTransport final : public Transport {
  public:
   /// @param owner  name with which errors begin: "DistributedDataParallel"
-  ReduceByHook(std::string owner, distributed::ProcessGroupPtr group, const Buckets& buckets,
-               const std::vector<Tensor>& parameters, CommHook hook)
+  CommHookTransport(std::string error_prefix, distributed::ProcessGroupPtr group, const Buckets& buckets,
+                    const std::vector<Tensor>& parameters, CommHook hook)
       : Transport(std::move(group), buckets),
-        owner_(std::move(owner)),
+        error_prefix_(std::move(error_prefix)),
         parameters_(parameters),
         hook_(std::move(hook)) {}
 
@@ -91,13 +91,13 @@ class ReduceByHook final : public Transport {
   CommFuture reduce(size_t bucket, std::string about) override;
   void copy_result(size_t bucket, const Tensor& result) override;
 
-  const std::string owner_;
+  const std::string error_prefix_;
   const std::vector<Tensor>& parameters_;
   CommHook hook_;
 };
 /// Gives each rank the average of one shard of the bucket by a reduce-scatter. The bucket has as many shards as there
 /// are ranks.
-class ReduceScatter final : public Transport {
+class ReduceScatterTransport final : public Transport {
  public:
   using Transport::Transport;
 

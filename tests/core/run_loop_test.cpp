@@ -42,7 +42,7 @@ struct Visits {
 struct Recorder : Observer {
   bool runs = false;
   std::vector<std::string> names;
-  void on_run(ArrayRef<Loop> loops) override {
+  void on_run_loops(ArrayRef<Loop> loops) override {
     for (const Loop& loop : loops) names.push_back(loop.name);
     if (runs) pass_to_outer(loops);
   }
@@ -120,7 +120,7 @@ TEST_CASE("observers nest, and belong to the context that they were attached to 
 TEST_CASE("an observer sees a kernel's call, with what it reads and writes", "[core][run_loop]") {
   struct Calls : Observer {
     std::vector<std::string> seen;
-    void on_call(const KernelCall& call) override {
+    void on_kernel_call(const KernelCall& call) override {
       std::string text = call.op;
       for (const Tensor* t : call.reads) text += " " + std::to_string(t->numel());
       text += " ->";

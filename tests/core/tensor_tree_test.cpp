@@ -24,13 +24,13 @@ template <class T> std::string visited(T& value) {
 template <class T> std::string found(T value) {
   const std::string out = visited(value);
   CHECK(visited(std::as_const(value)) == out);
-  CHECK(detail::tensors_of(value).size() ==
+  CHECK(detail::collect_tree_tensors(value).size() ==
         static_cast<size_t>(out.empty() ? 0 : std::count(out.begin(), out.end(), ' ') + 1));
-  const T same = detail::with_tensors(value, detail::tensors_of(value));
+  const T same = detail::replace_tensors(value, detail::collect_tree_tensors(value));
   CHECK(visited(same) == out);
   detail::visit_tensors(std::as_const(value), []<class Each>(Each&) { STATIC_REQUIRE(std::is_const_v<Each>); });
   detail::visit_tensors(value, [](Tensor& t) { t = numbered(7); });
-  for (const Tensor& each : detail::tensors_of(value)) CHECK(each.item<int64_t>() == 7);
+  for (const Tensor& each : detail::collect_tree_tensors(value)) CHECK(each.item<int64_t>() == 7);
   return out;
 }
 
@@ -121,26 +121,26 @@ TEST_CASE("a visitor may see the keys of maps, each before its value", "[core][t
 
 TEST_CASE("types say whether they hold tensors, are known, and are made of tensors alone", "[core][tensor_tree]") {
   using Map = std::map<std::string, Tensor>;
-  STATIC_REQUIRE(TensorTree<Tensor>::kHolds);
-  STATIC_REQUIRE(TensorTree<std::tuple<int, std::vector<Tensor>>>::kHolds);
-  STATIC_REQUIRE(TensorTree<std::unordered_map<Key, Tensor, KeyHash>>::kHolds);
-  STATIC_REQUIRE(TensorTree<std::tuple<const Tensor&>>::kHolds);
-  STATIC_REQUIRE(TensorTree<Output>::kHolds);
-  STATIC_REQUIRE_FALSE(TensorTree<int>::kHolds);
-  STATIC_REQUIRE_FALSE(TensorTree<Opaque>::kHolds);
-  STATIC_REQUIRE_FALSE(TensorTree<std::map<std::string, std::optional<int>>>::kHolds);
+  STATIC_REQUIRE(TensorTree<Tensor>::kHasTensors);
+  STATIC_REQUIRE(TensorTree<std::tuple<int, std::vector<Tensor>>>::kHasTensors);
+  STATIC_REQUIRE(TensorTree<std::unordered_map<Key, Tensor, KeyHash>>::kHasTensors);
+  STATIC_REQUIRE(TensorTree<std::tuple<const Tensor&>>::kHasTensors);
+  STATIC_REQUIRE(TensorTree<Output>::kHasTensors);
+  STATIC_REQUIRE_FALSE(TensorTree<int>::kHasTensors);
+  STATIC_REQUIRE_FALSE(TensorTree<Opaque>::kHasTensors);
+  STATIC_REQUIRE_FALSE(TensorTree<std::map<std::string, std::optional<int>>>::kHasTensors);
 
-  STATIC_REQUIRE(TensorTree<double>::kKnown);
-  STATIC_REQUIRE(TensorTree<std::pair<Tensor, std::optional<int>>>::kKnown);
-  STATIC_REQUIRE(TensorTree<Map>::kKnown);
-  STATIC_REQUIRE(TensorTree<std::array<Output, 2>>::kKnown);
-  STATIC_REQUIRE_FALSE(TensorTree<Opaque>::kKnown);
-  STATIC_REQUIRE_FALSE(TensorTree<std::pair<Tensor, Opaque>>::kKnown);
-  STATIC_REQUIRE_FALSE(TensorTree<std::vector<std::string>>::kKnown);
+  STATIC_REQUIRE(TensorTree<double>::kIsKnownType);
+  STATIC_REQUIRE(TensorTree<std::pair<Tensor, std::optional<int>>>::kIsKnownType);
+  STATIC_REQUIRE(TensorTree<Map>::kIsKnownType);
+  STATIC_REQUIRE(TensorTree<std::array<Output, 2>>::kIsKnownType);
+  STATIC_REQUIRE_FALSE(TensorTree<Opaque>::kIsKnownType);
+  STATIC_REQUIRE_FALSE(TensorTree<std::pair<Tensor, Opaque>>::kIsKnownType);
+  STATIC_REQUIRE_FALSE(TensorTree<std::vector<std::string>>::kIsKnownType);
 
-  STATIC_REQUIRE(TensorTree<std::pair<Map, std::vector<Tensor>>>::kOnly);
-  STATIC_REQUIRE(TensorTree<std::array<Tensor, 2>>::kOnly);
-  STATIC_REQUIRE(TensorTree<std::tuple<Output>>::kOnly);
-  STATIC_REQUIRE_FALSE(TensorTree<std::tuple<Tensor, int>>::kOnly);
-  STATIC_REQUIRE_FALSE(TensorTree<std::optional<Tensor>>::kOnly);
+  STATIC_REQUIRE(TensorTree<std::pair<Map, std::vector<Tensor>>>::kHasOnlyTensors);
+  STATIC_REQUIRE(TensorTree<std::array<Tensor, 2>>::kHasOnlyTensors);
+  STATIC_REQUIRE(TensorTree<std::tuple<Output>>::kHasOnlyTensors);
+  STATIC_REQUIRE_FALSE(TensorTree<std::tuple<Tensor, int>>::kHasOnlyTensors);
+  STATIC_REQUIRE_FALSE(TensorTree<std::optional<Tensor>>::kHasOnlyTensors);
 }

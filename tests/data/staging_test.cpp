@@ -62,28 +62,28 @@ TEST_CASE("batches of pairs, lists and types of one's own are moved", "[cuda][da
   const data::detail::Staging staging(false, kGpu);
   using Batch = std::pair<std::vector<Tensor>, std::tuple<Tensor, int>>;
   const Tensor x = ones({2});
-  const Batch moved = staging.receive(staging.send(Batch{{x, x}, {x, 3}}));
+  const Batch moved = staging.finish_transfer(staging.start_transfer(Batch{{x, x}, {x, 3}}));
   CHECK(moved.first[1].device() == kGpu);
   CHECK(std::get<0>(moved.second).device() == kGpu);
   CHECK(std::get<1>(moved.second) == 3);
-  const TensorExample alone = staging.receive(staging.send(TensorExample(x)));
+  const TensorExample alone = staging.finish_transfer(staging.start_transfer(TensorExample(x)));
   CHECK(alone.data.cpu().equal(x));
   Tensor there = x.to(kGpu);
-  CHECK(staging.receive(staging.send(there)).is_same(there));
+  CHECK(staging.finish_transfer(staging.start_transfer(there)).is_same(there));
   {  // the tensor depends on the sender's stream, so the receiver must wait for that stream
     const cuda::Stream maker(kGpu), consumer(kGpu);
     test::Gate gate(maker);
     data::detail::StagedBatch<Tensor> sent;
     {
       const cuda::StreamGuard guard(maker);
-      sent = staging.send(there);
+      sent = staging.start_transfer(there);
     }
     const cuda::StreamGuard guard(consumer);
-    staging.receive(std::move(sent));
+    staging.finish_transfer(std::move(sent));
     CHECK(test::stays_busy(consumer));
   }
-  CHECK_FALSE(staging.receive(staging.send(Tensor())).defined());
-  STATIC_REQUIRE_FALSE(TensorTree<Unknown>::kKnown);
+  CHECK_FALSE(staging.finish_transfer(staging.start_transfer(Tensor())).defined());
+  STATIC_REQUIRE_FALSE(TensorTree<Unknown>::kIsKnownType);
 }
 
 TEST_CASE("batches of maps, examples and structs that list their tensors are moved", "[data][loader]") {
@@ -91,10 +91,11 @@ TEST_CASE("batches of maps, examples and structs that list their tensors are mov
   const Device second("cpu:1");
   const data::detail::Staging staging(false, second);
   using Batch = std::map<std::string, std::vector<Example<Listed, std::optional<Tensor>>>>;
-  STATIC_REQUIRE(TensorTree<Batch>::kKnown);
-  STATIC_REQUIRE_FALSE(TensorTree<Example<Tensor, Unknown>>::kKnown);
+  STATIC_REQUIRE(TensorTree<Batch>::kIsKnownType);
+  STATIC_REQUIRE_FALSE(TensorTree<Example<Tensor, Unknown>>::kIsKnownType);
   const Tensor x = ones({2});
-  const Batch moved = staging.receive(staging.send(Batch{{"all", {{Listed{{x, Tensor()}, "text"}, x * 2}}}}));
+  const Batch moved =
+      staging.finish_transfer(staging.start_transfer(Batch{{"all", {{Listed{{x, Tensor()}, "text"}, x * 2}}}}));
   const Example<Listed, std::optional<Tensor>>& example = moved.at("all")[0];
   CHECK(example.data.images[0].device() == second);
   CHECK_FALSE(example.data.images[1].defined());

@@ -213,7 +213,7 @@ TEST_CASE("what release does not know is reported", "[emulation][memory]") {
 
 /// Without memory protection keys on this CPU, access is checked only in the test run with TANDEM_EMULATION_GUARD=1.
 bool rights_are_checked() {
-  if (emulation::guards_memory()) return true;
+  if (emulation::is_memory_protected()) return true;
   WARN("SKIPPED: this processor has no memory protection keys");
   return false;
 }

@@ -121,13 +121,14 @@ TEST_CASE("the n-th call of any function can be made to fail", "[emulation][erro
       {"record_event", [&] { gpu::record_event(event, stream); }}};
   for (const auto& [name, call] : calls) {
     INFO(name);
-    emulation::fail_call(name, 2);
+    emulation::inject_call_failure(name, 2);
     CHECK_NOTHROW(call());
     CHECK_THROWS_WITH(call(), Contains(name + " failed: requested by emulation::inject_call_failure"));
     CHECK_NOTHROW(call());
   }
-  CHECK_THROWS_WITH(emulation::fail_call("destroy_stream"), Contains("not a function of gpu_runtime.h that can fail"));
-  emulation::fail_call("copy_async");
+  CHECK_THROWS_WITH(emulation::inject_call_failure("destroy_stream"),
+                    Contains("not a function of gpu_runtime.h that can fail"));
+  emulation::inject_call_failure("copy_async");
   emulation::reset_runtime();
   CHECK_NOTHROW(gpu::copy_async(memory, &value, 4, stream));
 }

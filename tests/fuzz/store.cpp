@@ -49,7 +49,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     while (const auto message = messages::take_message(rest)) messages::decode_request(*message);
   } catch (const tandem::Error&) {}
   if (size > 0 && data[0] % 2 == 0)
-    bytes = messages::frame_message(messages::encode_request({messages::kHello, 0, kToken, messages::kVersion})) +
+    bytes = messages::frame_message(
+                messages::encode_request({messages::kHandshake, 0, kToken, messages::kProtocolVersion})) +
             bytes.substr(1);
   talk(server->port(), bytes);
   if (count % 50 == 0) StoreClient("127.0.0.1", server->port(), kToken, std::chrono::seconds(5)).set("alive", "yes");

@@ -131,7 +131,7 @@ template <class T> void run_pass(const kernels::cpu::ConvBlock<T>& block, kernel
   using Packed = kernels::OpMath<T>;
   const bool forward = pass == kernels::ConvPass::forward, to_input = pass == kernels::ConvPass::backward_input;
   const Tensor scratch = empty({std::max(block.scratch_bytes(), block.pack_scratch_bytes()) + 64}, kUInt8),
-               packed = empty({block.packed_weights() + 64}, dtype_of<Packed>());
+               packed = empty({block.packed_weight_numel() + 64}, dtype_of<Packed>());
   char* const room = scratch.data<char>() + -reinterpret_cast<uintptr_t>(scratch.raw_data()) % 64;
   Packed* const weights = packed.data<Packed>();
   if (forward || to_input) block.pack(t.w.data<T>(), weights, room);

@@ -87,7 +87,8 @@ TEST_CASE("unary kernels on CUDA do what the CPU's do, for every dtype", "[cuda]
         continue;
       }
       row.cuda(x.to(kGpu), y.got);
-      CHECK(count_differences(y.got, y.want, made ? 0 : tolerance(dtype), is_half(dtype) ? 1e-6 : 1e-12) == 0);
+      CHECK(count_differences(y.got, y.want, made ? 0 : tolerance(dtype),
+                              is_reduced_floating_point(dtype) ? 1e-6 : 1e-12) == 0);
     }
 }
 
@@ -121,7 +122,8 @@ TEST_CASE("binary kernels on CUDA do what the CPU's do, for every dtype", "[cuda
         continue;
       }
       row.cuda(a.to(kGpu), b.to(kGpu), y.got);
-      CHECK(count_differences(y.got, y.want, made ? 0 : tolerance(dtype), is_half(dtype) ? 1e-3 : 1e-6) == 0);
+      CHECK(count_differences(y.got, y.want, made ? 0 : tolerance(dtype),
+                              is_reduced_floating_point(dtype) ? 1e-3 : 1e-6) == 0);
     }
 }
 
@@ -271,7 +273,7 @@ TEST_CASE("fills and sequences on CUDA are the CPU's", "[cuda][elementwise]") {
 TEST_CASE("dividing by a multiplication divides, next to every multiple and at the ends", "[cuda][elementwise]") {
   const auto check = [](auto divider, auto n) {
     auto left = n;
-    const auto quotient = divider.split(left);
+    const auto quotient = divider.div_mod(left);
     return quotient == n / divider.divisor() && left == n % divider.divisor();
   };
   const auto each = [&]<class U>(U largest) {

@@ -142,7 +142,7 @@ const Row kLaunchRows[] = {
 /// Returns the number of kernels that f launches. It makes the first launch fail, then the second, until f succeeds.
 template <class F> int launches(F f) {
   for (int n = 1;; ++n) {
-    emulation::fail_call("launch", n);
+    emulation::inject_call_failure("launch", n);
     try {
       f();
     } catch (const CudaError&) {

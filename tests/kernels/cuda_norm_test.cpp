@@ -16,7 +16,7 @@ double bound(DType dtype) {
   return dtype == kFloat16 ? 0x1p-10 : dtype == kBFloat16 ? 0x1p-7 : dtype == kFloat32 ? 5e-6 : 1e-12;
 }
 /// Returns the dtype of values that exist once per row, channel or class: float32 for half types.
-DType wide(DType dtype) { return is_half(dtype) ? kFloat32 : dtype; }
+DType wide(DType dtype) { return is_reduced_floating_point(dtype) ? kFloat32 : dtype; }
 Tensor on_gpu(const Tensor& t) { return t.defined() ? t.to(kGpu) : t; }
 Tensor room(IntArrayRef sizes, DType dtype, Device device) { return core::empty(sizes, dtype, device); }
 

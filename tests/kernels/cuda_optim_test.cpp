@@ -245,10 +245,10 @@ TEST_CASE("combine on the GPU gives the CPU's bits for every dtype", "[cuda][com
   TANDEM_NEEDS_GPU();
   manual_seed(12);
   for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt16, kInt8, kUInt8, kBool})
-    for (const auto how : {kernels::Combine::sum, kernels::Combine::max, kernels::Combine::min})
+    for (const auto how : {kernels::CombineOp::sum, kernels::CombineOp::max, kernels::CombineOp::min})
       for (const int64_t n : {0, 1, 37, 300}) {
         CAPTURE(dtype, static_cast<int>(how), n);
-        const double scale = how == kernels::Combine::sum ? 1.0 / 3 : 1.0;
+        const double scale = how == kernels::CombineOp::sum ? 1.0 / 3 : 1.0;
         const Tensors parts = tensors({n, n, n}, [&](int64_t k) {
           return (is_floating_point(dtype) ? randn({k}) : randint(0, 100, {k})).to(dtype);
         });
@@ -267,10 +267,10 @@ TEST_CASE("combine on the GPU takes more parts than a launch can name, in order"
   manual_seed(13);
   const Tensors parts = tensors(std::vector<int64_t>(130, 9), [](int64_t n) { return randn({n}); });
   Tensor want = empty({9});
-  kernels::cpu::combine(parts, kernels::Combine::sum, 0.5, want);
+  kernels::cpu::combine(parts, kernels::CombineOp::sum, 0.5, want);
   for (const size_t into : {size_t(0), size_t(100)}) {
     Tensors gpu = all_to_gpu(parts);
-    kernels::cuda::combine(gpu, kernels::Combine::sum, 0.5, gpu[into]);
+    kernels::cuda::combine(gpu, kernels::CombineOp::sum, 0.5, gpu[into]);
     REQUIRE(same_bits(to_cpu(gpu[into]), want));
   }
 }

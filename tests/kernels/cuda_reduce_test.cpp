@@ -111,7 +111,7 @@ TEST_CASE("running sums on CUDA give what the CPU's give, forwards and in revers
       {1, 16384, 1}, {2, 5, 3}, {1, 400, 2}, {2, 131, 65}, {0, 4, 1},    {2, 0, 3}};
   for (const std::vector<int64_t>& sizes : shapes)
     for (const DType dtype : kAllDTypes) {
-      if (dtype == kBool || (is_half(dtype) && sizes[1] > 4097)) continue;
+      if (dtype == kBool || (is_reduced_floating_point(dtype) && sizes[1] > 4097)) continue;
       // half types: alternating +1 and -1, whose sums are exact
       const bool small = dtype == kFloat16 || dtype == kBFloat16;
       const Tensor x =
@@ -161,7 +161,7 @@ TEST_CASE("half types are summed in float, and powers in double, on CUDA as on t
         // Tolerance 1e-12: sums of up to 50,000 doubles in different orders.
         for (const Tensor& y : {got, there}) CHECK(count_differences(y, want, 1e-12) == 0);
       }
-      const Tensor most = full_like(center, 310.0 * scale).to(is_half(dtype) ? kFloat32 : dtype);
+      const Tensor most = full_like(center, 310.0 * scale).to(is_reduced_floating_point(dtype) ? kFloat32 : dtype);
       kernels::cpu::sum((wide.abs() / most.to(kFloat64).unsqueeze(1)).pow(3), want);
       kernels::cpu::sum_of_powers(x, most, 3, got);
       kernels::cuda::sum_of_powers(x.to(kGpu), most.to(kGpu), 3, there);

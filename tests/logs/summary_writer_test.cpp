@@ -108,8 +108,8 @@ TEST_CASE("CRC-32C has the values of RFC 3720, and is masked as TensorFlow does"
   CHECK(crc32c("123456789") == 0xe3069283);
   CHECK(masked_crc32c(std::string(32, '\0')) == ((0x8a9136aaU >> 15 | 0x8a9136aaU << 17) + 0xa282ead8U));
   // A record of three bytes, in the layout of TensorBoard's RecordWriter.
-  CHECK(frame_record("abc").substr(0, 8) == std::string("\x03\0\0\0\0\0\0\0", 8));
-  CHECK(frame_record("abc").size() == 19);
+  CHECK(encode_tfrecord("abc").substr(0, 8) == std::string("\x03\0\0\0\0\0\0\0", 8));
+  CHECK(encode_tfrecord("abc").size() == 19);
 }
 
 TEST_CASE("an event file is TensorBoard's own, byte for byte, but for the writer's name", "[logs]") {

@@ -17,7 +17,7 @@ namespace {
 /// Counts copies of tensors of four dimensions, by any kernel call.
 class CopyCounter : public Observer {
  public:
-  void on_call(const KernelCall& call) override {
+  void on_kernel_call(const KernelCall& call) override {
     for (const Tensor* const y : call.writes)
       if ((!std::strcmp(call.op, "copy") || !std::strcmp(call.op, "transfer")) && y->dim() == 4) ++copies_;
     pass_to_outer(call);

@@ -100,10 +100,10 @@ void check(const Call& c) {
   const Results expected = composed(c, slope, c.p > 0 ? kept_weights(random, c.p, scores) : Tensor());
   for (size_t i = 0; i < found.size(); ++i) {
     CAPTURE(i, (found[i].to(kFloat64) - expected[i]).abs().max().item<double>());
-    // Tolerance for float32 and float64: sums of a few hundred terms of size 1, in another order; dropout scales them by
-    // 1 / (1 - p) <= 2. Half types: results are rounded by half a unit, and weights too if the processor multiplies
+    // Tolerance for float32 and float64: sums of a few hundred terms of size 1, in another order; dropout scales them
+    // by 1 / (1 - p) <= 2. Half types: results are rounded by half a unit, and weights too if the processor multiplies
     // bfloat16; gradients also use the sum of out * dout over up to 64 columns, with out rounded.
-    const double unit = unit_of(c.q.dtype()), terms = !is_half(c.q.dtype()) ? 50 : i == 0 ? 1.5 : 8;
+    const double unit = unit_of(c.q.dtype()), terms = !is_reduced_floating_point(c.q.dtype()) ? 50 : i == 0 ? 1.5 : 8;
     CHECK(found[i].to(kFloat64).allclose(expected[i], terms * unit, terms * unit, /*equal_nan=*/true));
     CHECK(found[i].dtype() == c.q.dtype());
   }
@@ -126,7 +126,7 @@ TEST_CASE("Attention with dropout and in halves equals a float64 composition wit
   manual_seed(1);
   for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16})
     for (const double p : {0.0, 0.1, 0.5}) {
-      if (p == 0 && !is_half(dtype)) continue;  // attention_blocks_test.cpp tests these
+      if (p == 0 && !is_reduced_floating_point(dtype)) continue;  // attention_blocks_test.cpp tests these
       check(call({1, 1, 1, 1, 1, 1}, dtype, p));
       check(call({2, 3, 7, 5, 3, 9}, dtype, p));
       check(call({1, 2, 65, 131, 8, 16}, dtype, p));

@@ -21,7 +21,7 @@ namespace tandem::test {
 static constexpr const char* kNoElements = "an extreme of nothing is an error, as in PyTorch";
 static constexpr const char* kNoQuantile = "is refused, as in PyTorch";
 /// Converts half types to float32, because quantile does not accept half types.
-static Tensor wide(const Tensor& x) { return detail::is_half(x.dtype()) ? x.to(kFloat32) : x; }
+static Tensor wide(const Tensor& x) { return detail::is_reduced_floating_point(x.dtype()) ? x.to(kFloat32) : x; }
 static constexpr OpCase kStatisticsCases[] = {
     {"count_nonzero", [](In in) { return count_nonzero(in[0]); }},
     {"count_nonzero/dim", [](In in) { return count_nonzero(in[0], 1); }},

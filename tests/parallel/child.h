@@ -21,9 +21,9 @@
 
 namespace tandem::test {
 
-using distributed::after;
 using distributed::Clock;
 using distributed::Deadline;
+using distributed::deadline_after;
 using distributed::Descriptor;
 
 struct ChildResult {
@@ -66,7 +66,8 @@ class Child {
   void wait_until_full() const {
     const int full = ::fcntl(out_.get(), F_GETPIPE_SZ) - PIPE_BUF;  // a write of up to PIPE_BUF bytes is never split
     int waiting = 0;
-    for (const Deadline deadline = after(std::chrono::seconds(60)); waiting <= full && Clock::now() < deadline;) {
+    for (const Deadline deadline = deadline_after(std::chrono::seconds(60));
+         waiting <= full && Clock::now() < deadline;) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       ::ioctl(out_.get(), FIONREAD, &waiting);
     }
@@ -77,7 +78,7 @@ class Child {
     const auto start = Clock::now();
     int status = 0;
     pid_t ended = 0;
-    for (const Deadline deadline = after(most); ended == 0 && Clock::now() < deadline;) {
+    for (const Deadline deadline = deadline_after(most); ended == 0 && Clock::now() < deadline;) {
       ended = ::waitpid(pid_, &status, WNOHANG);
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
@@ -136,7 +137,7 @@ inline std::vector<std::string> launch_program(int count, const std::string& wha
 }
 /// Returns true once no descendant of this process is alive, or false if one still is after 20 seconds.
 inline bool has_no_leftovers() {
-  for (const Deadline deadline = after(std::chrono::seconds(20)); Clock::now() < deadline;) {
+  for (const Deadline deadline = deadline_after(std::chrono::seconds(20)); Clock::now() < deadline;) {
     const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
     if (pid < 0) return true;
     if (pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -128,7 +128,7 @@ TEST_CASE("nccl: a rank that does not come is named", "[parallel][nccl]") {
   std::atomic<bool> failed{false};
   const std::vector<std::string> errors = errors_of(2, milliseconds(500), [&](ProcessGroup& g, Device d) {
     if (g.rank() == 1) {
-      for (const Deadline deadline = after(seconds(60)); !failed && Clock::now() < deadline;)
+      for (const Deadline deadline = deadline_after(seconds(60)); !failed && Clock::now() < deadline;)
         std::this_thread::sleep_for(milliseconds(1));
       return;
     }

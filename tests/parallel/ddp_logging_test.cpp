@@ -85,7 +85,7 @@ TEST_CASE("DDP says what it is, and what its last step took", "[parallel][ddp]")
     TANDEM_CHECK(data.unused_parameters == (group->rank() == 1 ? 0 : 2), data.unused_parameters);
     TANDEM_CHECK(data.forward_time >= 0.02 && data.forward_time <= seconds(forward_end - start), data.forward_time);
     TANDEM_CHECK(data.backward_time > 0 && data.backward_time <= seconds(end - forward_end), data.backward_time);
-    const auto times = ddp.reducer().last_times();
+    const auto times = ddp.reducer().last_reduce_times();
     TANDEM_CHECK(data.backward_comm_time == times.communication_seconds && times.communication_seconds > 0,
                  times.communication_seconds);
     TANDEM_CHECK(data.backward_exposed_time <= data.backward_time, data.backward_exposed_time);

@@ -238,27 +238,29 @@ class SlowCommunicator final : public Communicator {
  public:
   SlowCommunicator(std::unique_ptr<Communicator> inner, std::chrono::milliseconds delay)
       : inner_(std::move(inner)), delay_(delay) {}
-  void all_reduce(const Call& call, Tensor& x) override {
+  void all_reduce(const CollectiveCall& call, Tensor& x) override {
     std::this_thread::sleep_for(delay_);
     inner_->all_reduce(call, x);
   }
-  void broadcast(const Call& call, Tensor& x) override { inner_->broadcast(call, x); }
-  void reduce(const Call& call, Tensor& x) override { inner_->reduce(call, x); }
-  void all_gather(const Call& c, std::vector<Tensor>& y, const Tensor& x) override { inner_->all_gather(c, y, x); }
-  void reduce_scatter(const Call& c, Tensor& y, const std::vector<Tensor>& x) override {
+  void broadcast(const CollectiveCall& call, Tensor& x) override { inner_->broadcast(call, x); }
+  void reduce(const CollectiveCall& call, Tensor& x) override { inner_->reduce(call, x); }
+  void all_gather(const CollectiveCall& c, std::vector<Tensor>& y, const Tensor& x) override {
+    inner_->all_gather(c, y, x);
+  }
+  void reduce_scatter(const CollectiveCall& c, Tensor& y, const std::vector<Tensor>& x) override {
     inner_->reduce_scatter(c, y, x);
   }
-  int64_t total_sent() const override { return inner_->total_sent(); }
-  void send(const Call& call, const Tensor& x, int tag) override { inner_->send(call, x, tag); }
-  int recv(const Call& call, Tensor& x, int tag) override { return inner_->recv(call, x, tag); }
-  void all_to_all_v(const Call& c, std::vector<Tensor>& y, const std::vector<Tensor>& x) override {
+  int64_t total_bytes_sent() const override { return inner_->total_bytes_sent(); }
+  void send(const CollectiveCall& call, const Tensor& x, int tag) override { inner_->send(call, x, tag); }
+  int recv(const CollectiveCall& call, Tensor& x, int tag) override { return inner_->recv(call, x, tag); }
+  void all_to_all_v(const CollectiveCall& c, std::vector<Tensor>& y, const std::vector<Tensor>& x) override {
     inner_->all_to_all_v(c, y, x);
   }
-  std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+  std::unique_ptr<Communicator> split(const std::string& name, int rank, GroupMembersPtr members,
                                       std::chrono::milliseconds timeout) override {
     return inner_->split(name, rank, std::move(members), timeout);
   }
-  void barrier(const Call& call) override { inner_->barrier(call); }
+  void barrier(const CollectiveCall& call) override { inner_->barrier(call); }
   void abort(const std::string& reason) override { inner_->abort(reason); }
 
  private:
@@ -295,11 +297,11 @@ TEST_CASE("DDP: the first all-reduce begins before the last gradient exists, and
     DistributedDataParallel ddp(net,
                                 DistributedDataParallelOptions().process_group(group).bucket_cap_mb(300.0 / (1 << 20)));
     ddp(ones({2, 8})).sum().backward();
-    const nn::parallel::ReduceTimes times = ddp.reducer().last_times();
+    const nn::parallel::ReduceTimes times = ddp.reducer().last_reduce_times();
     TANDEM_CHECK(ddp.reducer().buckets().size() == 2, ddp.reducer().buckets().size(), " buckets");
     TANDEM_CHECK(times.has_overlap, "the first all-reduce began after the last gradient");
     TANDEM_CHECK(times.communication_seconds >= 0.04, "two delays of 20 ms took ", times.communication_seconds, " s");
-    TANDEM_CHECK(times.hidden_share() > 0, "nothing of ", times.communication_seconds, " s was hidden");
+    TANDEM_CHECK(times.overlapped_fraction() > 0, "nothing of ", times.communication_seconds, " s was hidden");
   });
 }
 

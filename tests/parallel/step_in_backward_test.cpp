@@ -226,7 +226,8 @@ TEST_CASE("StepInBackward refuses what does not go with it, and ends with its sc
     CHECK(before.equal((*net)['a']->weight));
     optimizer.step();
     CHECK(!before.equal((*net)['a']->weight));
-    CHECK_THROWS_WITH(optimizer.step_some({4}), Contains("there is no parameter 4; accepted: indices from 0 to 3"));
+    CHECK_THROWS_WITH(optimizer.step_parameters({4}),
+                      Contains("there is no parameter 4; accepted: indices from 0 to 3"));
     StepInBackward after_another(ddp, another);
     // The wrapper may be destroyed before `stepping`.
     auto gone = std::make_unique<DistributedDataParallel<SideBySide>>(SideBySide(1));

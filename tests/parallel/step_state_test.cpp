@@ -31,7 +31,7 @@ struct Collective {
   std::function<WorkPtr(ProcessGroup&, const Tensor& x)> call;
   bool on_rank[2];
 };
-std::vector<Collective> collective_count() {
+std::vector<Collective> num_collectives() {
   const auto like = [](const Tensor& x) { return ones(x.sizes()); };
   return {
       {"all_reduce", [](ProcessGroup& g, const Tensor& x) { return g.all_reduce(x); }, {true, true}},
@@ -92,7 +92,7 @@ TEST_CASE("a collective on a tensor that was saved for backward raises its versi
   const std::string backend = GENERATE(from_range(test::backends()));
   const bool strided = GENERATE(true, false);
   CHECK(find_backend_failure(backend, 2, [&](const ProcessGroupPtr& group) {
-          for (const Collective& each : collective_count()) {
+          for (const Collective& each : num_collectives()) {
             const Tensor x = strided ? zeros({3, 2}).t() : zeros({2, 3}), w = ones({2, 3}).requires_grad_();
             const Tensor y = x * w;
             each.call(*group, x)->synchronize();
@@ -122,7 +122,7 @@ TEST_CASE("a collective into elements that share memory is refused before anythi
             }
             TANDEM_CHECK(what.starts_with(name) && what.find(with) != std::string::npos, name, ": ", what);
           };
-          for (const Collective& each : collective_count()) {
+          for (const Collective& each : num_collectives()) {
             if (!each.on_rank[group->rank()] && std::string(each.name) != "broadcast" &&
                 std::string(each.name) != "reduce")
               continue;

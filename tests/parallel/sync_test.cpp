@@ -13,14 +13,14 @@ using Numbers = std::vector<int64_t>;
 using Bits = std::vector<bool>;
 
 TEST_CASE("a flat layout is cut at blocks from a tensor's start, or outside of tensors", "[parallel][layout]") {
-  const FlatPlan one = plan_flat({5, 0, 3, 8}, 4);
+  const FlatLayout one = plan_flat_layout({5, 0, 3, 8}, 4);
   CHECK((one.offsets == Numbers{0, 8, 8, 12} && one.shard_numel == 20));
-  CHECK(plan_flat({}, 4, 3).shard_numel == 0);
+  CHECK(plan_flat_layout({}, 4, 3).shard_numel == 0);
   for (const Numbers& elements :
        {Numbers{10, 2560, 256, 16384}, {4096 * 7}, {1}, {5000, 5000, 5000}, {1, 20000, 3, 4096, 9999, 0, 12}})
     for (const int64_t shards : {1, 2, 3, 5, 8}) {
       CAPTURE(elements, shards);
-      const FlatPlan plan = plan_flat(elements, 4, shards);
+      const FlatLayout plan = plan_flat_layout(elements, 4, shards);
       Numbers seen(elements.size());
       int64_t end = 0, total = 0;
       for (const int64_t n : elements) total += (n + 3) / 4 * 4;
@@ -43,7 +43,8 @@ TEST_CASE("a flat layout is cut at blocks from a tensor's start, or outside of t
       else
         CHECK(plan.shard_numel <= total / shards + 2 * 4096);
     }
-  CHECK(list_shard_ranges(plan_flat({10, 8192}, 4, 2), {10, 8192}, 1) == std::vector<ShardRange>{{1, 4096, 4096, 0}});
+  CHECK(list_shard_ranges(plan_flat_layout({10, 8192}, 4, 2), {10, 8192}, 1) ==
+        std::vector<ShardRange>{{1, 4096, 4096, 0}});
 }
 
 namespace {
@@ -69,14 +70,14 @@ TEST_CASE("buckets are handed out in order, each when all that is expected of it
   CHECK(tracker.is_running());
   for (const size_t i : {0, 1, 2}) CHECK(tracker.expect_gradients(i));
   bring(tracker, {0});
-  CHECK_FALSE(tracker.next_full_bucket());  // only bucket 1 is full, but bucket 0 comes first
+  CHECK_FALSE(tracker.take_next_full_bucket());  // only bucket 1 is full, but bucket 0 comes first
   bring(tracker, {2});
-  CHECK_FALSE(tracker.next_full_bucket());
+  CHECK_FALSE(tracker.take_next_full_bucket());
   bring(tracker, {1});
-  CHECK(tracker.next_full_bucket() == 0u);
-  CHECK(tracker.next_full_bucket() == 1u);
+  CHECK(tracker.take_next_full_bucket() == 0u);
+  CHECK(tracker.take_next_full_bucket() == 1u);
   CHECK_FALSE(tracker.take_next_bucket());
-  CHECK((tracker.all_arrived() && tracker.got_expected_gradients() == Bits{true, true, true} &&
+  CHECK((tracker.all_gradients_arrived() && tracker.got_expected_gradients() == Bits{true, true, true} &&
          tracker.num_unused_parameters() == 0));
   CHECK_THROWS_WITH(
       tracker.count_gradient(2),
@@ -91,7 +92,7 @@ TEST_CASE("buckets are handed out in order, each when all that is expected of it
 TEST_CASE("a backward that threw is forgotten with its weight", "[parallel][arrivals]") {
   GradientTracker tracker = three();
   auto token = std::make_shared<const bool>(true);
-  const ForwardPtr forward = tracker.begin_forward(true, 8, {true, true, true}, 0);
+  const ForwardStatePtr forward = tracker.begin_forward(true, 8, {true, true, true}, 0);
   tracker.begin_backward(token);
   tracker.apply_weight(*forward);
   tracker.apply_weight(*forward);
@@ -106,7 +107,8 @@ TEST_CASE("what has not come is missing, and averaged only where some rank has i
   tracker.expect_gradients(1);
   tracker.expect_gradients(2);
   bring(tracker, {2});
-  CHECK((tracker.is_missing(1) && !tracker.is_missing(0) && !tracker.is_in_use(1) && !tracker.all_arrived()));
+  CHECK((tracker.is_missing(1) && !tracker.is_missing(0) && !tracker.is_bucket_in_use(1) &&
+         !tracker.all_gradients_arrived()));
   CHECK(tracker.describe_unexpected() == ", without parameters 0");
   CHECK(tracker.got_expected_gradients() == Bits{true, false, true});
   tracker.set_averaged_locally();
@@ -119,17 +121,17 @@ TEST_CASE("a static graph brings what its first backward brought", "[parallel][a
   for (int step = 0; step < 3; ++step) {
     CAPTURE(step);
     CHECK(tracker.should_delay_launch() == (step == 0));
-    CHECK(tracker.allows_unused() == (step == 0));
+    CHECK(tracker.allows_unused_parameters() == (step == 0));
     tracker.begin_backward(std::make_shared<const bool>(true));
     CHECK(tracker.expect_gradients(0));
     // Parameter b gets no gradient in the first step, so none is expected later.
     CHECK(tracker.expect_gradients(1) == (step == 0));
     CHECK(tracker.expect_gradients(2));
     bring(tracker, {2, 0});
-    CHECK_FALSE((step > 0 && tracker.next_full_bucket()));
+    CHECK_FALSE((step > 0 && tracker.take_next_full_bucket()));
     bring(tracker, {2});
-    CHECK((step == 0 || tracker.next_full_bucket() == 0u));
-    tracker.learn_graph();
+    CHECK((step == 0 || tracker.take_next_full_bucket() == 0u));
+    tracker.record_static_graph();
     CHECK(tracker.got_expected_gradients() == (step == 0 ? Bits{true, false, true} : Bits{true, true, true}));
     tracker.set_averaged_locally();
     tracker.set_averaged_globally(step == 0 ? std::optional(Bits{true, false, true}) : std::nullopt);
@@ -153,7 +155,7 @@ TEST_CASE("a rank without a backward expects what learns, and counts as having i
 }
 
 TEST_CASE("a dtype tells one rank of many from none only up to some number of ranks", "[parallel][ddp]") {
-  using nn::parallel::can_detect_one_rank;
+  using nn::parallel::can_detect_single_unused_rank;
   // Adds ones one by one, rounding each sum, and returns the mean.
   const auto mean = [](DType dtype, int ranks, int lacking) {
     Tensor sum = zeros({}, dtype);
@@ -163,18 +165,19 @@ TEST_CASE("a dtype tells one rank of many from none only up to some number of ra
   for (const DType dtype : {kBFloat16, kFloat16})
     for (const int ranks : {1, 2, 3, 5, 7, 8, 11, 31, 100, 300, 600, 3000}) {
       CAPTURE(dtype, ranks);
-      if (!can_detect_one_rank(dtype, ranks)) continue;
+      if (!can_detect_single_unused_rank(dtype, ranks)) continue;
       CHECK(mean(dtype, ranks, 0) > 1 - 0.5 / ranks);
       CHECK(mean(dtype, ranks, 1) < 1 - 0.5 / ranks);
     }
   CHECK(mean(kBFloat16, 300, 0) < 1 - 0.5 / 300);  // the sum stays at 256
-  CHECK(
-      (can_detect_one_rank(kBFloat16, 8) && !can_detect_one_rank(kBFloat16, 256) && can_detect_one_rank(kFloat16, 16)));
-  CHECK((can_detect_one_rank(kFloat32, 2048) && !can_detect_one_rank(kFloat32, 1 << 20) &&
-         can_detect_one_rank(kFloat64, 1 << 20)));
+  CHECK((can_detect_single_unused_rank(kBFloat16, 8) && !can_detect_single_unused_rank(kBFloat16, 256) &&
+         can_detect_single_unused_rank(kFloat16, 16)));
+  CHECK((can_detect_single_unused_rank(kFloat32, 2048) && !can_detect_single_unused_rank(kFloat32, 1 << 20) &&
+         can_detect_single_unused_rank(kFloat64, 1 << 20)));
 }
 TEST_CASE("the rank of twelve that lacks a gradient is named in bfloat16 too", "[parallel][ddp]") {
-  CHECK_FALSE(nn::parallel::can_detect_one_rank(kBFloat16, 12));  // so the status is not sent in the gradient bucket
+  CHECK_FALSE(
+      nn::parallel::can_detect_single_unused_rank(kBFloat16, 12));  // so the status is not sent in the gradient bucket
   const auto failure = [](int lacking) {
     return test::find_backend_failure("local", 12, [&](const distributed::ProcessGroupPtr& group) {
       test::SideBySide net(2);

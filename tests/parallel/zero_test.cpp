@@ -29,13 +29,13 @@ class Zero {
         tracker_("ZeRO", gradients_.names(), {}) {
     const Buckets& buckets = gradients_.buckets();
     if (stage == 1)
-      transport_ = std::make_unique<nn::parallel::AllReduce>(group_, buckets);
+      transport_ = std::make_unique<nn::parallel::AllReduceTransport>(group_, buckets);
     else
-      transport_ = std::make_unique<nn::parallel::ReduceScatter>(group_, buckets);
+      transport_ = std::make_unique<nn::parallel::ReduceScatterTransport>(group_, buckets);
     std::vector<size_t> all(gradients_.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = all.size() - 1 - i;
     gradients_.allocate({all}, /*status_elements=*/0, /*is_single_rank=*/false, /*shards=*/group_->size());
-    status_exchange_.allocate_status({}, /*any_float64=*/false, buckets.flat(0).device());
+    status_exchange_.allocate_status({}, /*any_float64=*/false, buckets.flat_tensor(0).device());
     tracker_.set_buckets(buckets.bucket_of_parameter(), 1);
     gradients_.add_post_hooks([this](size_t i) { on_gradient(i); });
     for (const Piece& piece : buckets.shard_ranges(0, group_->rank())) {
@@ -46,7 +46,8 @@ class Zero {
   /// Gathers all parameters on all ranks, after the optimizer has stepped `parts`.
   void gather_parameters() {
     const NoGradGuard guard;
-    const Tensor mine = zeros_like(gradients_.buckets().shard(0, 0)), all = zeros_like(gradients_.buckets().flat(0));
+    const Tensor mine = zeros_like(gradients_.buckets().shard(0, 0)),
+                 all = zeros_like(gradients_.buckets().flat_tensor(0));
     each_part(group_->rank(), [&](const Piece& piece, Tensor part) { of(mine, piece, 0).copy_(part); });
     group_->all_gather_into_tensor(all, mine)->wait();
     for (int r = 0; r < group_->size(); ++r)
@@ -85,7 +86,7 @@ class Zero {
     tracker_.mark_used(i);
     tracker_.count_gradient(i);
     gradients_.copy_to_slot(i);
-    if (tracker_.next_full_bucket()) send(/*all_used=*/true);
+    if (tracker_.take_next_full_bucket()) send(/*all_used=*/true);
   }
   void send(bool all_used) {
     status_exchange_.set_status(all_used, 0);
@@ -98,14 +99,15 @@ class Zero {
       if (tracker_.is_missing(i)) gradients_.fill_slot(i, /*keep=*/false);
     if (tracker_.take_next_bucket()) send(/*all_used=*/false);
     transport_->finish_step(nullptr);
-    status_exchange_.globally_used(tracker_.got_expected_gradients(), /*allows_unused=*/false, gradients_.names());
+    status_exchange_.globally_used(tracker_.got_expected_gradients(), /*allows_unused_parameters=*/false,
+                                   gradients_.names());
     tracker_.finish_backward();
   }
   Tensor part_of(const Piece& piece) const {
     return gradients_.parameters()[piece.tensor].detach().view({-1}).narrow(0, piece.begin, piece.numel);
   }
-  static Tensor of(const Tensor& flat, const Piece& piece, int64_t shard_begin) {
-    return flat.narrow(0, shard_begin + piece.shard_offset, piece.numel);
+  static Tensor of(const Tensor& flat_tensor, const Piece& piece, int64_t shard_begin) {
+    return flat_tensor.narrow(0, shard_begin + piece.shard_offset, piece.numel);
   }
   template <class F> void each_part(int rank, const F& f) const {
     for (const Piece& piece : gradients_.buckets().shard_ranges(0, rank)) f(piece, part_of(piece));

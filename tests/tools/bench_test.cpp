@@ -25,7 +25,7 @@ class ScriptedProgram final : public Program {
     if (c.benchmark->name == unknown_) return {};
     return 0.25;
   }
-  double time(const Case& c, int64_t iterations) override {
+  double measure_seconds_per_call(const Case& c, int64_t iterations) override {
     log_.push_back(name_ + " " + c.key() + " " + std::to_string(iterations));
     return static_cast<double>(log_.size());
   }
@@ -50,13 +50,13 @@ const char* const kGoodPeer =
     "while read -r verb rest; do case \"$verb $rest\" in version*) echo 'version 1.2';; *b/forward*) echo unknown;; "
     "prepare*) echo 0.01;; time*) echo $TANDEM_TEST_ANSWER;; esac; done";
 
-std::vector<Row> run_with_peer(const std::string& script, std::vector<std::unique_ptr<Program>>& programs) {
-  programs.push_back(std::make_unique<OwnProgram>());
+std::vector<CaseResult> run_with_peer(const std::string& script, std::vector<std::unique_ptr<Program>>& programs) {
+  programs.push_back(std::make_unique<TandemProgram>());
   programs.push_back(std::make_unique<PeerProgram>(shell(script)));
   Settings settings;
   settings.repeats = 2;
   settings.seconds = 1e-4;
-  return run(select(two_benchmarks(), ""), programs, settings, [](double) {});
+  return run_cases(find_cases(two_benchmarks(), ""), programs, settings, [](double) {});
 }
 
 }  // namespace
@@ -85,19 +85,20 @@ TEST_CASE("every benchmark has a name of its own, and its smallest case runs", "
 }
 
 TEST_CASE("a filter selects by parts of names, and one that selects nothing is an error", "[bench]") {
-  CHECK(select(two_benchmarks(), "").size() == 2);
-  CHECK(select(two_benchmarks(), "b/").size() == 1);
-  CHECK(select(two_benchmarks(), "b/,a/").size() == 2);
-  REQUIRE_THROWS_WITH(select(two_benchmarks(), "nothing"), Contains("no benchmark's name contains 'nothing'"));
+  CHECK(find_cases(two_benchmarks(), "").size() == 2);
+  CHECK(find_cases(two_benchmarks(), "b/").size() == 1);
+  CHECK(find_cases(two_benchmarks(), "b/,a/").size() == 2);
+  REQUIRE_THROWS_WITH(find_cases(two_benchmarks(), "nothing"), Contains("no benchmark's name contains 'nothing'"));
 }
 
 TEST_CASE("cases can be named with shapes of one's own", "[bench]") {
-  const std::vector<Case> cases = select(two_benchmarks(), std::vector<std::string>{"b/forward 7", "a/forward 2x3,5"});
+  const std::vector<Case> cases =
+      find_cases(two_benchmarks(), std::vector<std::string>{"b/forward 7", "a/forward 2x3,5"});
   REQUIRE(cases.size() == 2);
   CHECK(cases[0].key() == "b/forward 7");
   CHECK(cases[1].shapes == Shapes{{2, 3}, {5}});
   for (const char* bad : {"c/forward 7", "a/forward", "a/forward 2xy", "a/forward 0"})
-    CHECK_THROWS_WITH(select(two_benchmarks(), std::vector<std::string>{bad}), Contains("bench: '"));
+    CHECK_THROWS_WITH(find_cases(two_benchmarks(), std::vector<std::string>{bad}), Contains("bench: '"));
 }
 
 TEST_CASE("samples are taken of every case on every program in turn", "[bench]") {
@@ -109,7 +110,8 @@ TEST_CASE("samples are taken of every case on every program in turn", "[bench]")
   settings.repeats = 2;
   settings.seconds = 1;
   double progress = 0;
-  const auto rows = run(select(two_benchmarks(), ""), programs, settings, [&](double part) { progress = part; });
+  const auto rows =
+      run_cases(find_cases(two_benchmarks(), ""), programs, settings, [&](double part) { progress = part; });
   CHECK(log == std::vector<std::string>{"p a/forward 2x3,4 4", "q a/forward 2x3,4 4", "p b/forward 1 4",
                                         "q a/forward 2x3,4 4", "p a/forward 2x3,4 4", "p b/forward 1 4"});
   CHECK(progress == 1);
@@ -151,7 +153,7 @@ TEST_CASE("a tuned peer on a GPU is told so, and the others are not", "[bench]")
 }
 
 TEST_CASE("a peer that misbehaves is an error that names it", "[bench]") {
-  const Case c = select(two_benchmarks(), "a/")[0];
+  const Case c = find_cases(two_benchmarks(), "a/")[0];
   REQUIRE_THROWS_WITH(PeerProgram({.name = "peer", .arguments = {"/nonexistent/peer"}, .environment = {}}),
                       Contains("peer") && Contains("/nonexistent/peer"));
   REQUIRE_THROWS_WITH(PeerProgram(shell("exit 3")), Contains("the peer peer ended when asked 'version'"));
@@ -191,24 +193,24 @@ TEST_CASE("what was measured can be read back, and becomes a Markdown table", "[
 }
 
 TEST_CASE("rows are held against what the machine does at best", "[bench]") {
-  const Benchmark copies{.name = "copies/forward", .cases = {}, .bytes = read_write, .prepare = {}},
-      reads{.name = "reads/forward", .cases = {}, .bytes = read_one, .prepare = {}},
+  const Benchmark copies{.name = "copies/forward", .cases = {}, .bytes = read_write_bytes, .prepare = {}},
+      reads{.name = "reads/forward", .cases = {}, .bytes = read_one_bytes, .prepare = {}},
       matmul_flops{
           .name = "products/forward", .cases = {}, .flops = [](const Shapes&s) { return numel(s[0]); }, .prepare = {}},
       neither{.name = "neither/forward", .cases = {}, .prepare = {}};
   MachineLimits limits;
   const auto fewest = [&](const Benchmark& b) { return limits.min_seconds({&b, {{1 << 16}}}); };
-  const double copy = limits.bandwidth(MachineLimits::Traffic::copy, 1 << 19);
+  const double copy = limits.bandwidth(MachineLimits::MemoryTraffic::copy, 1 << 19);
   CHECK(copy > 0);
   // The limit is measured once and then reused.
-  CHECK(copy == limits.bandwidth(MachineLimits::Traffic::copy, (1 << 19) + 1));
+  CHECK(copy == limits.bandwidth(MachineLimits::MemoryTraffic::copy, (1 << 19) + 1));
   CHECK(fewest(copies) == Approx((1 << 19) / copy));
-  CHECK(fewest(reads) == Approx((1 << 18) / limits.bandwidth(MachineLimits::Traffic::read, 1 << 18)));
+  CHECK(fewest(reads) == Approx((1 << 18) / limits.bandwidth(MachineLimits::MemoryTraffic::read, 1 << 18)));
   CHECK(fewest(matmul_flops) == Approx((1 << 16) / limits.matmul_flops(kFloat32)));
   CHECK(fewest(neither) == 0);
 
   // A row that takes twice its minimum time.
-  const Row row{.c = {&copies, {{1 << 16}}}, .samples_by_program = {{"tandem", 1, {2 * fewest(copies)}}}};
+  const CaseResult row{.c = {&copies, {{1 << 16}}}, .samples_by_program = {{"tandem", 1, {2 * fewest(copies)}}}};
   CHECK_THAT(results_table({row}, &limits),
              Contains("of limit") && Contains(" 50 %") && Contains("GB/s in copies of 512 MiB"));
   CHECK_THAT(results_table({row}), !Contains("of limit"));
@@ -239,7 +241,7 @@ const char* const kSample =
        [{\"name\": \"$asked\", \"results\": {\"tandem\": {\"median_ms\": 250}}}]}" > "$file")";
 
 /// A row as if both builds had been timed, with 1 s in every round for this build.
-Row timed_row(const Benchmark& benchmark, const std::vector<double>& baseline) {
+CaseResult timed_row(const Benchmark& benchmark, const std::vector<double>& baseline) {
   return {.c = {&benchmark, {{4}}},
           .samples_by_program = {{"tandem", 1, std::vector<double>(baseline.size(), 1.0)}, {"baseline", 1, baseline}}};
 }
@@ -254,13 +256,13 @@ TEST_CASE("the interval of a median reaches between the ranks that the binomial 
   for (const auto& [n, k] : ranks) {
     std::vector<double> values;
     for (int i = n; i >= 1; --i) values.push_back(i);
-    const Comparison c = median_interval(values);
+    const Comparison c = median_confidence_interval(values);
     CAPTURE(n);
     CHECK(c.low == k);
     CHECK(c.high == n + 1 - k);
     CHECK(c.ratio == (n + 1) / 2.0);
   }
-  REQUIRE_THROWS_WITH(median_interval({1, 1, 1, 1, 1}),
+  REQUIRE_THROWS_WITH(median_confidence_interval({1, 1, 1, 1, 1}),
                       Contains("5 rounds are too few for a confidence interval; accepted: 6 or more"));
 }
 
@@ -272,7 +274,7 @@ TEST_CASE("the interval holds the true median in 95 of 100 experiments, however 
   for (int i = 0; i < kExperiments; ++i) {
     std::vector<double> ratios(9);
     for (double& ratio : ratios) ratio = noise(random);
-    const Comparison c = median_interval(ratios);
+    const Comparison c = median_confidence_interval(ratios);
     held += c.low <= 1 && 1 <= c.high;
   }
   // Expected: 96.1 % of the experiments, with a standard deviation of 0.3 %.
@@ -286,32 +288,32 @@ TEST_CASE("a row is slower when its whole interval lies below 0.95", "[bench]") 
   const std::vector<double> below = {0.9, 0.8, 0.949, 2.0, 0.9, 0.9, 0.9, 0.9, 0.9};
   std::vector<double> reaches = below;
   reaches[2] = 0.951;
-  const std::vector<Row> rows = {
+  const std::vector<CaseResult> rows = {
       timed_row(table[0], below),
       timed_row(table[1], reaches),
       {.c = {&table[1], {{5}}}, .samples_by_program = {{"tandem", 1, std::vector<double>(9, 1.0)}}}};
-  REQUIRE(compare(rows[0])->is_slower());
-  REQUIRE_FALSE(compare(rows[1])->is_slower());
-  REQUIRE_FALSE(compare(rows[2]).has_value());  // the baseline lacks this case
+  REQUIRE(compare_with_baseline(rows[0])->is_slower());
+  REQUIRE_FALSE(compare_with_baseline(rows[1])->is_slower());
+  REQUIRE_FALSE(compare_with_baseline(rows[2]).has_value());  // the baseline lacks this case
   const std::string text = baseline_table(rows);
   CHECK_THAT(text, Contains("a/forward  4    1000 ms    900 ms  0.900  0.900 to 0.949  slower"));
   CHECK_THAT(text, Contains("b/forward  4    1000 ms    900 ms  0.900  0.900 to 0.951\n"));
   CHECK_THAT(text, Contains("b/forward  5    1000 ms\n"));
-  CHECK_FALSE(is_overhead(rows[0]));
+  CHECK_FALSE(is_overhead_benchmark(rows[0]));
   const Benchmark call{.name = "add/overhead_grad", .cases = {}, .prepare = {}};
-  CHECK(is_overhead(timed_row(call, below)));
+  CHECK(is_overhead_benchmark(timed_row(call, below)));
 }
 
 TEST_CASE("the geometric mean is taken over the rows in each round", "[bench]") {
   const std::vector<Benchmark>& table = two_benchmarks();
-  const std::vector<Row> rows = {timed_row(table[0], {1, 2, 4, 8, 16, 32}),
-                                 timed_row(table[1], {4, 8, 16, 32, 64, 128})};
-  const std::optional<Comparison> mean = compare(rows);  // per round: 2, 4, 8, 16, 32, 64
+  const std::vector<CaseResult> rows = {timed_row(table[0], {1, 2, 4, 8, 16, 32}),
+                                        timed_row(table[1], {4, 8, 16, 32, 64, 128})};
+  const std::optional<Comparison> mean = compare_with_baseline(rows);  // per round: 2, 4, 8, 16, 32, 64
   REQUIRE(mean.has_value());
   CHECK(mean->ratio == Approx(12));
   CHECK(mean->low == Approx(2));
   CHECK(mean->high == Approx(64));
-  CHECK_FALSE(compare(std::vector<Row>()).has_value());
+  CHECK_FALSE(compare_with_baseline(std::vector<CaseResult>()).has_value());
 }
 
 TEST_CASE("a build is asked for each sample by a process of its own", "[bench]") {
@@ -325,7 +327,7 @@ TEST_CASE("a build is asked for each sample by a process of its own", "[bench]")
   Settings settings;
   settings.repeats = 6;
   settings.baseline = build;
-  const auto rows = run(select(two_benchmarks(), ""), programs, settings, [](double) {});
+  const auto rows = run_cases(find_cases(two_benchmarks(), ""), programs, settings, [](double) {});
   REQUIRE(rows[0].samples_by_program.size() == 2);
   CHECK(rows[0].samples_by_program[1].seconds == std::vector<double>(6, 0.25));
   CHECK(programs[1]->version() == "1.0 of commit abc");
@@ -340,7 +342,7 @@ TEST_CASE("a build is asked for each sample by a process of its own", "[bench]")
 
 TEST_CASE("what is no build with benchmarks is refused, and one that fails is named", "[bench]") {
   const TemporaryFolder folder;
-  const Case c = select(two_benchmarks(), "a/")[0];
+  const Case c = find_cases(two_benchmarks(), "a/")[0];
   const auto error_of = [](const std::string& build) {
     try {
       BuildProgram("baseline", build, 0.1, {});

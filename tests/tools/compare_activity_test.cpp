@@ -12,7 +12,7 @@
 
 using namespace tandem;
 using namespace tandem::tools::compare;
-using detail::trace_clock;
+using detail::trace_clock_seconds;
 
 TEST_CASE("two threads that spin on one core wait for it half of the time each", "[compare]") {
   constexpr double kSeconds = 0.2;
@@ -30,10 +30,10 @@ TEST_CASE("two threads that spin on one core wait for it half of the time each",
     ++ready;
     while (ready < 2) sched_yield();
     const CoreWait wait;
-    const double start = trace_clock(), before = wait.seconds();
-    while (trace_clock() - start < kSeconds) {}
+    const double start = trace_clock_seconds(), before = wait.seconds();
+    while (trace_clock_seconds() - start < kSeconds) {}
     waited[i] = wait.seconds() - before;
-    wall[i] = trace_clock() - start;
+    wall[i] = trace_clock_seconds() - start;
   };
   std::thread other(spin, 1);
   std::thread(spin, 0).join();
@@ -59,22 +59,22 @@ TEST_CASE("a stop from outside is recorded with its length, and no CPU time pass
   REQUIRE(child >= 0);
   if (child == 0) {
     ActivityRecorder recorder;
-    const double start = trace_clock();
-    while (trace_clock() - start < 0.4) {}
+    const double start = trace_clock_seconds();
+    while (trace_clock_seconds() - start < 0.4) {}
     const Activity activity = recorder.take();
     double values[4] = {};  // start and end of the longest stop, CPU time within it, and in all
     for (const TimeSpan& stop : activity.stops)
       if (stop.end - stop.start > values[1] - values[0]) values[0] = stop.start, values[1] = stop.end;
-    values[2] = activity.busy(values[0] + 0.01, values[1] - 0.01);
+    values[2] = activity.busy_seconds(values[0] + 0.01, values[1] - 0.01);
     values[3] = activity.samples.back().cpu;
     ::_exit(::write(ends[1], values, sizeof values) == sizeof values ? 0 : 1);
   }
   ::usleep(100'000);
-  const double begin = trace_clock();
+  const double begin = trace_clock_seconds();
   ::kill(child, SIGSTOP);
   ::usleep(100'000);
   ::kill(child, SIGCONT);
-  const double end = trace_clock();
+  const double end = trace_clock_seconds();
   double values[4] = {};
   CHECK(::read(ends[0], values, sizeof values) == sizeof values);
   int status = -1;

@@ -92,13 +92,14 @@ Outcome simulate(const std::vector<Run>& recorded, double difference) {
   Outcome out;
   std::mt19937_64 random(static_cast<uint64_t>(1 + 1000 * difference));
   const size_t modes = recorded.size() - 1;
-  const int first_look = repeats_needed(static_cast<int>(modes), 2), last_look = 2 * first_look;
+  const int num_repeats_before_first_look = min_num_repeats(static_cast<int>(modes), 2),
+            last_look = 2 * num_repeats_before_first_look;
   for (int trial = 0; trial < kResamplings; ++trial) {
     std::vector<Run> runs = resample(recorded, last_look, random), shown;
     const size_t shifted = 1 + static_cast<size_t>(trial) % modes;
     for (double& seconds : runs[shifted].repeats) seconds /= 1 + difference;
-    Comparison comparison = compare_first(runs, first_look, shown);
-    if (!comparison.is_settled()) comparison = compare_first(runs, last_look, shown);
+    Comparison comparison = compare_first(runs, num_repeats_before_first_look, shown);
+    if (!comparison.is_conclusive()) comparison = compare_first(runs, last_look, shown);
     const Run* const faster = &shown[shifted];
     bool covered = true, false_use = false;
     for (size_t i = 0; i < modes; ++i) {
@@ -109,10 +110,10 @@ Outcome simulate(const std::vector<Run>& recorded, double difference) {
       return std::find(list.begin(), list.end(), faster) != list.end();
     };
     for (const Run* run : comparison.recommended)
-      false_use = false_use || run != faster || difference <= kSmallestDifference;
+      false_use = false_use || run != faster || difference <= kMinRelevantDifference;
     out.covered += covered;
     out.false_use += false_use;
-    out.kept += contains(comparison.among_best);
+    out.kept += contains(comparison.tied_with_best);
     out.found += contains(comparison.recommended);
     out.repeats += static_cast<double>(comparison.n) / kResamplings;
   }
@@ -148,7 +149,7 @@ TEST_CASE("a 95 % interval of one mode's speedup covers it in 93 % of resampling
         for (size_t r = 1; r < runs.size(); ++r) {
           std::vector<double> ratios;
           for (size_t i = 0; i < runs[r].repeats.size(); ++i) ratios.push_back(runs[0].repeats[i] / runs[r].repeats[i]);
-          const Interval interval = interval_of(ratios);
+          const Interval interval = compute_confidence_interval(ratios);
           ++all;
           covered += interval.low <= 1 && 1 <= interval.high;
         }

@@ -62,7 +62,7 @@ Run make_run(int count, const std::function<void(Step&, int)>& disturb, unsigned
     }
     steps.push_back(lanes);
   }
-  run.steps = list_steps(steps);
+  run.steps = list_lane_steps(steps);
   return run;
 }
 std::vector<Diagnosis> diagnose_run(const Run& run) {

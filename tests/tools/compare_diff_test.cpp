@@ -37,16 +37,16 @@ TEST_CASE("the ratio of throughputs has Welch's interval", "[compare]") {
 TEST_CASE("a difference of reports finds each kind of regression, and nothing where there is none", "[compare]") {
   const Report before = sample_report();
   Report after = before;
-  CHECK(diff(before, after).regressions == 0);
-  CHECK(diff(before, after).compared == static_cast<int>(before.runs.size()) - 2);  // two runs failed
+  CHECK(diff(before, after).num_regressions == 0);
+  CHECK(diff(before, after).num_compared_runs == static_cast<int>(before.runs.size()) - 2);  // two runs failed
   const auto worse = [&](const auto& change, const char* reason) {
     after = before;
     change(after.runs[4]);
     const Difference difference = diff(before, after);
     INFO(difference.text);
-    CHECK(difference.regressions == 1);
+    CHECK(difference.num_regressions == 1);
     CHECK(difference.text.find(reason) != std::string::npos);
-    CHECK(diff(after, before).regressions == 0);  // in the other direction it is an improvement
+    CHECK(diff(after, before).num_regressions == 0);  // in the other direction it is an improvement
   };
   const auto scaled = [](double factor) {
     return [factor](Run& run) {
@@ -62,7 +62,7 @@ TEST_CASE("a difference of reports finds each kind of regression, and nothing wh
   scaled(1.04)(after.runs[4]);  // still within the tolerance of 0.95
   after.runs[5].memory.clear();
   after.runs[6].memory[0].peak = after.runs[6].memory[0].peak * 104 / 100;
-  CHECK(diff(before, after).regressions == 0);
+  CHECK(diff(before, after).num_regressions == 0);
   after.runs.clear();
   CHECK_THROWS_WITH(diff(before, after), Contains("no run in common"));
 }

@@ -111,7 +111,7 @@ TEST_CASE("waits for a core while a batch is loaded are counted apart", "[compar
   const std::vector<Activity> activities = {{{{0, 0, 0}, {2, 2, 0}, {6, 4, 2}, {8, 6, 2}}, {}}};
   const auto steps = break_down_steps(events, {{{0, 8}}}, {"cpu"}, activities);
   CHECK(steps.at(0).at(0).input_without_core == 1);
-  CHECK(list_steps(steps).at(0).seconds.at("input without a core") == std::vector<double>{1});
+  CHECK(list_lane_steps(steps).at(0).seconds.at("input without a core") == std::vector<double>{1});
 }
 
 TEST_CASE("a rank that is stopped waits for the end of the stop, and the others wait for it", "[compare]") {
@@ -123,7 +123,7 @@ TEST_CASE("a rank that is stopped waits for the end of the stop, and the others 
     events.push_back(event(Kind::phase, "exposed communication", rank, 0, 3.0 + rank, 8));
     events.push_back(event(Kind::communication, "all_reduce", rank, 0, 3.0 + rank, 8));
   }
-  const std::vector<Beat> samples = {{0, 0, 0}, {4, 4, 0}, {5, 4.25, 0.25}, {8, 4.25, 0.25}};
+  const std::vector<ActivitySample> samples = {{0, 0, 0}, {4, 4, 0}, {5, 4.25, 0.25}, {8, 4.25, 0.25}};
   const std::vector<Activity> activities = {{samples, {}}, {samples, {{2, 3}, {5, 7}}}};
   const auto steps = break_down_steps(events, {{{0, 8}}, {{0, 8}}}, {"rank 0", "rank 1"}, activities);
   REQUIRE(steps.size() == 1);
@@ -137,7 +137,7 @@ TEST_CASE("a rank that is stopped waits for the end of the stop, and the others 
     CHECK(total_seconds(lane) == lane.step);
   }
   // The same steps by lane.
-  const std::vector<LaneSteps> lists = list_steps({steps[0], steps[0]});
+  const std::vector<LaneSteps> lists = list_lane_steps({steps[0], steps[0]});
   CHECK(lists[0].name == "rank 0");
   CHECK(lists[0].seconds == std::map<std::string, std::vector<double>>{{"step", {8, 8}},
                                                                        {"backward", {3, 3}},
@@ -178,7 +178,7 @@ TEST_CASE("intervals hold the median with 95 % by ranks", "[compare]") {
   const auto to = [](int n) {
     std::vector<double> values(static_cast<size_t>(n));
     std::iota(values.begin(), values.end(), 1);
-    return interval_of(values);
+    return compute_confidence_interval(values);
   };
   // By the binomial distribution, the interval of 6 values leaves out none (3.1 %), of 9 values one on each side
   // (3.9 %), of 20 values five (4.1 %).
@@ -209,10 +209,10 @@ TEST_CASE("intervals hold the median with 95 % by ranks", "[compare]") {
     CHECK(to(n).n == n);
     CHECK(to(n).needed == 6);
   }
-  CHECK(values_needed(0.05 / 17) == 10);
-  CHECK(interval_of({1, 2, 3, 4, 5, 6, 7, 8, 9}, 0.05 / 17).exists() == false);
-  CHECK(interval_of({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 0.05 / 17).low == 1);
-  CHECK(interval_of({}).median == 0);
+  CHECK(min_num_values(0.05 / 17) == 10);
+  CHECK(compute_confidence_interval({1, 2, 3, 4, 5, 6, 7, 8, 9}, 0.05 / 17).exists() == false);
+  CHECK(compute_confidence_interval({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 0.05 / 17).low == 1);
+  CHECK(compute_confidence_interval({}).median == 0);
   CHECK(percentile({4, 1, 3, 2}, 0.5) == 2.5);
   CHECK(percentile({1, 2}, 1) == 2);
 }
@@ -274,7 +274,7 @@ TEST_CASE("a mode trains the same model as its reference on one device, to the b
   for (const char* const key : {"dp", "dp_persistent", "dp_loss", "ddp_local", "ddp_local_naive"}) {
     CAPTURE(key);
     Job job = small_job(2);
-    job.trace = false, job.plain = true, job.warmup = 0, job.steps = 5;
+    job.trace = false, job.for_reference_comparison = true, job.warmup = 0, job.steps = 5;
     const RankSample mine = run_sample(find_mode(key), job).ranks.at(0), reference = run_reference(find_mode(key), job);
     REQUIRE(mine.parameters.size() > 100000);
     CHECK(mine.parameters == reference.parameters);
@@ -296,7 +296,7 @@ TEST_CASE("a mode that parts from its reference is told with the first operation
   CHECK(first_difference({{0, "combine", 8, 0}, {0, "matmul", 2, 9}, {0, "combine", 8, 0}}, steps) == "matmul, step 1");
   // Real steps are equal in every mode. With other initial values the first product differs.
   Job job = small_job(2);
-  job.trace = false, job.plain = true, job.fingerprints = true, job.warmup = 0, job.steps = 2;
+  job.trace = false, job.for_reference_comparison = true, job.fingerprints = true, job.warmup = 0, job.steps = 2;
   for (const char* const key : {"dp_loss", "ddp_local"}) {
     CAPTURE(key);
     const std::vector<Fingerprint> mine = run_sample(find_mode(key), job).ranks.at(0).fingerprints;
@@ -323,7 +323,7 @@ TEST_CASE("what communication adds is judged beside two guesses that need no mod
   CHECK_THAT(good, Contains("1 of the 1 measured intervals contain the prediction"));
   CHECK_THAT(describe_skill({overhead(2, 0.01, 0.01), overhead(4, 0.011, 0.03)}).at(0), Contains("no skill here"));
   Overhead few = overhead(4, 0.02, 0.02);
-  few.measured = interval_of({0.01, 0.02, 0.03});
+  few.measured = compute_confidence_interval({0.01, 0.02, 0.03});
   CHECK_THAT(describe_skill({overhead(2, 0.01, 0.01), few}).at(0), Contains("no intervals, which need 6 repeats"));
 }
 

@@ -64,7 +64,8 @@ TEST_CASE("the page's numbers are the report's", "[compare]") {
   }
   for (const Run& run : report.runs)
     if (run.model == "mlp" && run.batch == 128 && run.mode == "ddp_local_chosen" && run.devices == 2)
-      CHECK(contains(page, "reaches " + tools::compare::with_interval(run.speedup, " times") + " its throughput"));
+      CHECK(
+          contains(page, "reaches " + tools::compare::format_with_interval(run.speedup, " times") + " its throughput"));
   // Computed by hand: the first device of DP over 2 devices needs more memory than the replica, namely 2 P for the
   // optimizer, the outputs, and P of workspace (P: bytes of the parameters).
   const int64_t excess = report.runs[4].memory[0].peak - report.runs[4].memory[1].peak;
@@ -197,17 +198,17 @@ TEST_CASE("numbers are written for people", "[compare]") {
   CHECK(format_number(999.96) == "1,000");
   CHECK(format_number(-1234567, 7) == "-1,234,567");
   CHECK(format_number(3.6e-7) == "3.60e-07");
-  CHECK(round_number(0.25) == "0.25");
-  CHECK(round_number(128) == "128");
+  CHECK(format_short_number(0.25) == "0.25");
+  CHECK(format_short_number(128) == "128");
   CHECK(format_integer(1234567) == "1,234,567");
   CHECK(format_integer(-999) == "-999");
   CHECK(format_duration(0.00123) == "1.23 ms");
   CHECK(format_duration(0.0009999) == "1.00 ms");
-  CHECK(byte_size(1.5 * 1048576) == "1.50 MiB");
-  CHECK(byte_size(1000) == "1,000 B");
-  CHECK(byte_size(48) == "48 B");
+  CHECK(format_byte_size(1.5 * 1048576) == "1.50 MiB");
+  CHECK(format_byte_size(1000) == "1,000 B");
+  CHECK(format_byte_size(48) == "48 B");
   CHECK(format_bandwidth(3.2e9) == "3.20 GB/s");
   CHECK(format_percent(0.042) == "4.2 %");
   CHECK(tools::compare::format_label("DDP, buckets, local") == "DDP (buckets, local)");
-  CHECK(escape("a<b & \"c\"") == "a&lt;b &amp; &quot;c&quot;");
+  CHECK(escape_html("a<b & \"c\"") == "a&lt;b &amp; &quot;c&quot;");
 }

@@ -41,7 +41,7 @@ DiagnosedRun run_and_diagnose(const char* key, const std::string& fault, int dev
   Report report;
   Run run;
   run.model = job.model, run.mode = key, run.label = mode.label, run.devices = devices, run.lanes = out.lanes;
-  run.steps = list_steps(steps), run.shown_step.of = job.steps;
+  run.steps = list_lane_steps(steps), run.shown_step.of = job.steps;
   report.runs = {run};
   diagnose(report);
   out.diagnosis = report.diagnosis;
@@ -77,7 +77,7 @@ double working_seconds(const Lane& lane) {
     if (phase != "exposed communication") seconds += of_phase;
   return seconds + lane.unattributed + waiting_seconds(lane, "a free core");
 }
-constexpr double kMinShare = 0.95;  // minimum share of the planted time that must be found
+constexpr double kMinStepFraction = 0.95;  // minimum share of the planted time that must be found
 
 }  // namespace
 
@@ -89,31 +89,31 @@ TEST_CASE("what is planted is found in the right place, in the right words", "[c
     INFO(t.all());
     REQUIRE(t.fault[1] >= 0.05);
     CHECK(t.fault[0] == 0);
-    CHECK(sum(t.lanes[1], {"forward"}) >= kMinShare * t.fault[1]);
-    CHECK(waiting_seconds(t.lanes[0], "rank 1") >= kMinShare * (t.fault[1] - working_seconds(t.lanes[0])));
+    CHECK(sum(t.lanes[1], {"forward"}) >= kMinStepFraction * t.fault[1]);
+    CHECK(waiting_seconds(t.lanes[0], "rank 1") >= kMinStepFraction * (t.fault[1] - working_seconds(t.lanes[0])));
   }
   SECTION("a device's compute under DataParallel") {
     const DiagnosedRun t = plant_sleep("dp", "compute:2:", "straggler", "for cpu:2", 3);
     INFO(t.all());
-    CHECK(sum(t.lanes[2], {"forward"}) >= kMinShare * t.fault[0]);
-    CHECK(waiting_seconds(t.lanes[0], "cpu:2") >= kMinShare * (t.fault[0] - working_seconds(t.lanes[0])));
-    CHECK(waiting_seconds(t.lanes[1], "cpu:2") >= kMinShare * (t.fault[0] - working_seconds(t.lanes[1])));
+    CHECK(sum(t.lanes[2], {"forward"}) >= kMinStepFraction * t.fault[0]);
+    CHECK(waiting_seconds(t.lanes[0], "cpu:2") >= kMinStepFraction * (t.fault[0] - working_seconds(t.lanes[0])));
+    CHECK(waiting_seconds(t.lanes[1], "cpu:2") >= kMinStepFraction * (t.fault[0] - working_seconds(t.lanes[1])));
   }
   SECTION("a link under DDP") {
     const DiagnosedRun t = plant_sleep("ddp_local", "link:1:", "link-bound", "Exposed communication takes");
     INFO(t.all());
     REQUIRE(t.fault[1] >= 0.05);
     for (const Lane& lane : t.lanes)  // both ranks are on time, but the transferred bytes are late
-      CHECK(sum(lane, {"exposed communication"}) + lane.hidden >= kMinShare * t.fault[1]);
+      CHECK(sum(lane, {"exposed communication"}) + lane.hidden >= kMinStepFraction * t.fault[1]);
     CHECK(!t.has_diagnosis("straggler", ""));
   }
   SECTION("a link under DataParallel") {
     const DiagnosedRun t = plant_sleep("dp", "link:1:", "first-device-bound", "scatter, replicate, gather, reduce");
     INFO(t.all());
     REQUIRE(t.fault[0] >= 0.05);
-    CHECK(sum(t.lanes[0], {"scatter", "replicate", "gather", "reduce"}) >= kMinShare * t.fault[0]);
+    CHECK(sum(t.lanes[0], {"scatter", "replicate", "gather", "reduce"}) >= kMinStepFraction * t.fault[0]);
     CHECK(waiting_seconds(t.lanes[1], "cpu") + waiting_seconds(t.lanes[1], "cpu:0") >=
-          kMinShare * (t.fault[0] - working_seconds(t.lanes[1])));
+          kMinStepFraction * (t.fault[0] - working_seconds(t.lanes[1])));
   }
   SECTION("the loader") {
     for (const char* const key : {"single", "dp", "ddp_local"}) {
@@ -121,21 +121,22 @@ TEST_CASE("what is planted is found in the right place, in the right words", "[c
                                          std::string(key) == "single" ? 1 : 2);
       INFO(key << "\n" << t.all());
       REQUIRE(t.fault[0] >= 0.05);
-      CHECK(sum(t.lanes[0], {"input"}) >= kMinShare * t.fault[0]);
-      CHECK((std::string(key) == "dp" || t.lanes.size() == 1 || sum(t.lanes[1], {"input"}) >= kMinShare * t.fault[1]));
+      CHECK(sum(t.lanes[0], {"input"}) >= kMinStepFraction * t.fault[0]);
+      CHECK((std::string(key) == "dp" || t.lanes.size() == 1 ||
+             sum(t.lanes[1], {"input"}) >= kMinStepFraction * t.fault[1]));
     }
   }
   SECTION("a first device that is slower") {
     // Half as fast: the added sleep takes as long as the kernel, and the device's compute time includes both.
     const DiagnosedRun half = run_and_diagnose("dp_loss", "slow:0:2", 2, 8192);
     REQUIRE(half.fault[0] > 1e-3);
-    CHECK(sum(half.lanes[0], kPhases) >= kMinShare * 2 * half.fault[0]);
+    CHECK(sum(half.lanes[0], kPhases) >= kMinStepFraction * 2 * half.fault[0]);
     // So slow that other load on the machine does not matter. With 512 rows, forward and backward take most of the
     // step.
     const DiagnosedRun t = plant("dp_loss", "slow:0:100", "slow:0:1000", "first-device-bound",
                                  "it is slower, and they wait for it", 2, 512);
     INFO(t.all());
-    CHECK(sum(t.lanes[0], kPhases) >= kMinShare * 100 / 99 * t.fault[0]);
+    CHECK(sum(t.lanes[0], kPhases) >= kMinStepFraction * 100 / 99 * t.fault[0]);
     CHECK(sum(t.lanes[0], {"forward", "backward"}) > 3 * sum(t.lanes[1], {"forward", "backward"}));
   }
   SECTION("memory of a phase") {
@@ -153,7 +154,7 @@ TEST_CASE("what is planted is found in the right place, in the right words", "[c
       CAPTURE(phase);
       job.fault = parse_fault("memory:1:50000000:" + phase);
       const Memory with = run_sample(mode, job).ranks[0].memory[1];
-      CHECK(of(with, cause) - of(without, cause) >= 50000000 * kMinShare);
+      CHECK(of(with, cause) - of(without, cause) >= 50000000 * kMinStepFraction);
       CHECK(with.peak - without.peak == 50000000);
     }
   }

@@ -23,7 +23,7 @@ struct SampleModel {
 struct SampleMode {
   std::string key, label;
   double overhead;  // seconds for each device
-  bool ddp, persistent, loss_inside;
+  bool ddp, persistent, loss_in_replicas;
 };
 const std::vector<SampleModel>& sample_models() {
   static const std::vector<SampleModel> models = {{"mlp", 535818, 4e-6, 0.0003},
@@ -48,7 +48,7 @@ std::mt19937_64 random_numbers;
 double noise(double size) { return 1 + size * (static_cast<double>(random_numbers() % 2001) / 1000 - 1); }
 constexpr int kRepeats = 12;
 Interval around(double value, double width) {
-  return {value, value * (1 - width), value * (1 + width), kRepeats, values_needed()};
+  return {value, value * (1 - width), value * (1 + width), kRepeats, min_num_values()};
 }
 
 void add_times(Run& run, double step) {
@@ -151,7 +151,7 @@ void add_memory(Run& run, const SampleModel& model, const SampleMode& mode) {
     }
     if (mode.ddp) memory.at_peak["buckets"] = model.parameters;
     if (!mode.ddp && first) {
-      memory.at_peak["outputs"] = mode.loss_inside ? 4096 : 300 * outputs;
+      memory.at_peak["outputs"] = mode.loss_in_replicas ? 4096 : 300 * outputs;
       memory.at_peak["workspace"] = model.parameters * (run.devices - 1);
     }
     for (const auto& [cause, bytes] : memory.at_peak) memory.peak += bytes;
@@ -183,7 +183,7 @@ void add_transfers(Run& run, const SampleModel& model, const SampleMode& mode) {
     const std::string to = "cpu:0 -> cpu:" + std::to_string(i), from = "cpu:" + std::to_string(i) + " -> cpu:0";
     if (!mode.persistent) add("parameters to the replicas", to, 10, p, "P");
     add("inputs", to, 1, shard * 784 * 4, "(1 - n0/N) inputs");
-    if (!mode.loss_inside) add("outputs", from, 1, shard * 10 * 4, "(1 - n0/N) outputs");
+    if (!mode.loss_in_replicas) add("outputs", from, 1, shard * 10 * 4, "(1 - n0/N) outputs");
     add("gradients", from, 10, p, "P");
   }
   if (mode.key == "dp_loss") run.transfers.back().bytes += 4;  // a wrong byte count, which the page must mark
@@ -293,7 +293,7 @@ void add_speedups(Report& report) {
     if (!run.failed.empty() || single == report.runs.end()) continue;
     std::vector<double> ratios;
     for (size_t i = 0; i < run.repeats.size(); ++i) ratios.push_back(single->repeats[i] / run.repeats[i]);
-    run.speedup = interval_of(ratios);
+    run.speedup = compute_confidence_interval(ratios);
   }
   for (const SampleModel& model : sample_models())
     for (const int64_t batch : {32, 128, 512}) {

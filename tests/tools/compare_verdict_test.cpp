@@ -39,7 +39,7 @@ Report make_report(int repeats, const std::vector<MadeMode>& modes, double noise
       run.repeats.push_back(0.02 * (1 + static_cast<double>(i) / repeats) * deviation() / mode.speedup);
       rates.push_back(128 / run.repeats.back());
     }
-    run.examples_per_second = interval_of(rates);
+    run.examples_per_second = compute_confidence_interval(rates);
     run.speedup.n = repeats;
     report.runs.push_back(run);
   }
@@ -105,15 +105,15 @@ TEST_CASE("an interrupted measurement says how many repeats it has and how many 
 }
 
 TEST_CASE("seventeen modes need ten repeats", "[compare]") {
-  CHECK(repeats_needed(1, 1) == 6);
+  CHECK(min_num_repeats(1, 1) == 6);
   // All n ratios lie on one side of the true one with probability 2 / 2^n; 17 times that has to be at most 5 %.
   for (const int modes : {1, 2, 7, 17, 18, 100})
     for (const int looks : {1, 2}) {
-      const int n = repeats_needed(modes, looks);
+      const int n = min_num_repeats(modes, looks);
       CHECK(2 * std::pow(0.5, n) * modes * looks <= 0.05);
       CHECK(2 * std::pow(0.5, n - 1) * modes * looks > 0.05);
     }
-  REQUIRE(repeats_needed(17, 1) == 10);
+  REQUIRE(min_num_repeats(17, 1) == 10);
   CHECK_THAT(verdict_from_runs(make_report(9, seventeen_modes(2))), Contains("9 repeats are too few"));
   const Report report = make_report(10, seventeen_modes(2));
   const Comparison comparison = compare_modes(report, "mlp", 128);
@@ -128,10 +128,10 @@ TEST_CASE("modes that take exactly as long are all among the best, and the simpl
   const std::vector<MadeMode> equal = {{"ddp_local", 2, 1}, {"dp", 4, 1}, {"dp", 2, 1}};
   const Report none = make_report(12, equal, 0);
   const Comparison comparison = compare_modes(none, "mlp", 128);
-  CHECK(keys(comparison.among_best) == Keys{"single", "dp", "dp", "ddp_local"});
-  CHECK(comparison.among_best[1]->devices == 2);
+  CHECK(keys(comparison.tied_with_best) == Keys{"single", "dp", "dp", "ddp_local"});
+  CHECK(comparison.tied_with_best[1]->devices == 2);
   CHECK(comparison.recommended.empty());
-  CHECK(comparison.is_settled());
+  CHECK(comparison.is_conclusive());
   CHECK_THAT(verdict_from_runs(none), Contains("use one device with all the cores for mlp at batch 128: no parallel "
                                                "mode is more than 3 % faster"));
   const Report faster = make_report(12, {{"ddp_local", 2, 1.5}, {"dp", 2, 1.5}, {"ddp_gloo", 2, 1.1}}, 0);
@@ -145,7 +145,7 @@ TEST_CASE("a difference of 1 or 2 % is not called one, however certain it is", "
     const Report report = make_report(40, {{"dp", 2, speedup}}, 0.001);
     const Comparison comparison = compare_modes(report, "mlp", 128);
     CHECK(comparison.speedups[0].low > 1);  // it is certain that dp is faster
-    CHECK(keys(comparison.among_best) == Keys{"single", "dp"});
+    CHECK(keys(comparison.tied_with_best) == Keys{"single", "dp"});
     CHECK(comparison.recommended.empty());
     CHECK_THAT(verdict_from_runs(report), Contains("use one device") && Contains("no parallel mode is more than 3 %"));
     // Between two modes that are both faster than one device, the simpler one is named.
@@ -154,11 +154,11 @@ TEST_CASE("a difference of 1 or 2 % is not called one, however certain it is", "
                                            Contains("The best median has ddp_local on 2 virtual devices"));
   }
   const Report clear = make_report(40, {{"dp", 2, 1.05}}, 0.001);
-  CHECK(keys(compare_modes(clear, "mlp", 128).among_best) == Keys{"dp"});
+  CHECK(keys(compare_modes(clear, "mlp", 128).tied_with_best) == Keys{"dp"});
   CHECK_THAT(verdict_from_runs(clear), Contains("use dp on 2 virtual devices") && !Contains("simplest"));
   // Between 3 and 4 % with noise: neither is certain, so one device stays.
   const Report unclear = make_report(12, {{"dp", 2, 1.035}}, 0.02);
-  CHECK(!compare_modes(unclear, "mlp", 128).is_settled());
+  CHECK(!compare_modes(unclear, "mlp", 128).is_conclusive());
   CHECK_THAT(verdict_from_runs(unclear),
              Contains("use one device with all the cores for mlp at batch 128, the simplest "
                       "of 2 that may be the best: no parallel mode is certainly more"));
@@ -242,7 +242,7 @@ TEST_CASE("without a repeat of one device there are no speedups and no verdict",
     for (const Run& run : report.runs) runs.push_back(&run);
     const Comparison comparison = compare_modes(runs, 1);
     CHECK_FALSE(comparison.has_intervals());
-    CHECK_FALSE(comparison.is_settled());
+    CHECK_FALSE(comparison.is_conclusive());
     for (const Run* run : runs) CHECK_FALSE(comparison.speedup(run).exists());
     CHECK_THAT(verdict_from_runs(report), !Contains("use dp"));
   }

@@ -30,7 +30,7 @@ Settings default_settings(const std::string& mode, const std::string& model = "m
 Names cause_names(const Explanation& e, bool is_inherent) {
   Names names;
   for (const Cause& c : e.causes)
-    if (c.present && c.is_inherent == is_inherent) names.insert(c.name);
+    if (c.is_present && c.is_inherent == is_inherent) names.insert(c.name);
   return names;
 }
 const Cause& find_cause(const Explanation& e, const std::string& name) {
@@ -42,7 +42,7 @@ Explanation run_explain(const Settings& s) {
   const Explanation e = explain_all(s).at(0);
   INFO(format_text(s, {e}));
   CHECK(e.equal);
-  CHECK(e.causes.back().remaining == 0);
+  CHECK(e.causes.back().remaining_difference == 0);
   return e;
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("explain: the batch of every rank, batch norm and dropout are causes o
     Explanation e = run_explain(s);
     CHECK(cause_names(e, false).empty());
     CHECK(cause_names(e, true) == Names{"batch-norm groups", "random stream", "rounding"});
-    CHECK(find_cause(e, "random stream").remaining < 1e-5);  // only rounding error is left
+    CHECK(find_cause(e, "random stream").remaining_difference < 1e-5);  // only rounding error is left
     CHECK_THAT(find_cause(e, "batch-norm groups").remedy,
                Contains(mode == "ddp" ? "nn::convert_sync_batchnorm(net);" : "nn::GroupNorm(8, channels)"));
     if (mode == "dp" || TANDEM_TEST_SANITIZED) continue;
@@ -170,7 +170,7 @@ TEST_CASE("explain: effects have the size and the step that they must have", "[e
   Settings s = default_settings("ddp");
   s.steps = 1, s.epochs = 1, s.batch = s.global_batch = s.examples = 8, s.lr_scale = 2;
   const Cause rate = find_cause(run_explain(s), "learning rate");
-  CHECK(rate.alone.step == 1);
+  CHECK(rate.isolated_difference.step == 1);
   // With twice the rate the first step is twice as long, so the difference is the largest element of the SGD step.
   manual_seed(s.seed);
   models::Mlp net;
@@ -183,30 +183,31 @@ TEST_CASE("explain: effects have the size and the step that they must have", "[e
   cross_entropy(net(x), y).backward();
   double longest = 0;
   for (const Tensor& p : net->parameters()) longest = std::max(longest, p.grad().abs().max().item<double>());
-  CHECK(rate.alone.parameters == Approx(s.lr * longest).epsilon(1e-3));  // 1e-3: the update is a difference of floats
+  CHECK(rate.isolated_difference.parameters ==
+        Approx(s.lr * longest).epsilon(1e-3));  // 1e-3: the update is a difference of floats
 
   s = default_settings("ddp");
   s.no_set_epoch = true;
   const Explanation e = run_explain(s);
   const Cause& epoch = find_cause(e, "sampler's epoch");
-  CHECK(epoch.alone.step == e.one_device.steps / 2 + 1);  // the first step of the second epoch
-  CHECK_THAT(epoch.alone.op, Contains("step " + std::to_string(epoch.alone.step)));
+  CHECK(epoch.isolated_difference.step == e.one_device.steps / 2 + 1);  // the first step of the second epoch
+  CHECK_THAT(epoch.isolated_difference.op, Contains("step " + std::to_string(epoch.isolated_difference.step)));
   s.epochs = 1;
   CHECK(cause_names(run_explain(s), false).empty());  // no effect with one epoch
 }
 
 TEST_CASE("explain: layers in groups do what the replicas' layers do, each on its rows", "[explain]") {
-  const auto groups = std::make_shared<std::vector<Group>>(std::vector<Group>{{0, {0, 1, 2}}, {1, {3, 4}}});
+  const auto groups = std::make_shared<std::vector<RowGroup>>(std::vector<RowGroup>{{0, {0, 1, 2}}, {1, {3, 4}}});
   const Tensor x = randn({5, 2, 3, 3});
-  nn::BatchNorm2d norm(2), alone(2);
-  const Tensor evaluated = (alone->eval(), alone(x));
-  alone->train();
+  nn::BatchNorm2d norm(2), isolated_difference(2);
+  const Tensor evaluated = (isolated_difference->eval(), isolated_difference(x));
+  isolated_difference->train();
   apply_in_groups(*norm, groups);
   const Tensor y = norm(x);
-  CHECK(y.narrow(0, 0, 3).equal(alone(x.narrow(0, 0, 3))));
-  CHECK(norm->running_mean.equal(alone->running_mean));  // the running mean of the first replica
+  CHECK(y.narrow(0, 0, 3).equal(isolated_difference(x.narrow(0, 0, 3))));
+  CHECK(norm->running_mean.equal(isolated_difference->running_mean));  // the running mean of the first replica
   CHECK(norm->num_batches_tracked.item<int64_t>() == 1);
-  CHECK(y.narrow(0, 3, 2).equal(alone(x.narrow(0, 3, 2))));
+  CHECK(y.narrow(0, 3, 2).equal(isolated_difference(x.narrow(0, 3, 2))));
   norm->running_mean.zero_(), norm->running_var.fill_(1);
   norm->eval();
   CHECK(norm(x).equal(evaluated));
@@ -224,7 +225,7 @@ TEST_CASE("explain: layers in groups do what the replicas' layers do, each on it
 
 TEST_CASE("explain says so where something stays unexplained", "[explain]") {
   Explanation e;
-  e.unexplained = "conv2d, step 3";
+  e.unexplained_op = "conv2d, step 3";
   CHECK_THAT(format_text(Settings(), {e}),
              Contains("NOT EXPLAINED") && Contains("first at conv2d, step 3") && !Contains("equal to the last bit"));
 }

@@ -58,7 +58,7 @@ TEST_CASE("tandem simulate predicts what the formulas say, as a table and as JSO
 
 TEST_CASE("tandem simulate reads links by name, layers one by one, and times from FLOPs", "[simulate]") {
   const sim::Job named = sim::parse_job(with(R"({"latency": 1e-5, "bandwidth": 1e10})", "\"nvlink_a100\""), "f");
-  CHECK(named.cluster.inside.bandwidth == Approx(240e9));
+  CHECK(named.cluster.intra_node_link.bandwidth == Approx(240e9));
   const sim::Job layers =
       sim::parse_job(with(R"("parameters": 1000000, "bytes_per_parameter": 4, "groups": 4)",
                           R"("layers": [{"name": "a", "parameters": 10}, {"parameters": 20, "backward_share": 3}])"),

@@ -22,7 +22,7 @@ const std::string kTimes = std::string(kBenchmarkData) + "/ddp_times";
 TEST_CASE("held-out depths, widths and batch sizes are predicted within the stated bounds", "[simulate][figures]") {
   const sim::Skill skill = sim::check_skill(kTimes);
   REQUIRE(skill.held_out.size() == 8);
-  for (const sim::HeldOut& held : skill.held_out) {
+  for (const sim::HeldOutErrors& held : skill.held_out) {
     INFO(held.what);
     CHECK(held.model.median <= 0.08);
     if (held.what.find("layers") != std::string::npos) {
@@ -33,14 +33,14 @@ TEST_CASE("held-out depths, widths and batch sizes are predicted within the stat
     CHECK(held.model.median < held.constant.median);
   }
   CHECK(skill.held_out[0].what == "12 layers");
-  CHECK(skill.calibrated_max <= 0.08);  // for every choice of the row that calibrates
+  CHECK(skill.max_calibrated_error <= 0.08);  // for every choice of the row that calibrates
   REQUIRE(skill.all_reduces.size() == 5);
   const sim::AllReduceErrors &ring = skill.all_reduces.front(), &nearest = skill.all_reduces.back();
   CHECK(ring.all.median < 0.06);
   CHECK(ring.large.median < 0.03);
   CHECK((ring.all.median < nearest.all.median && ring.large.median < nearest.large.median));
   // The fitted values are plausible for an A100: at most 312 TFLOP/s, memory of 1.6 to 2 TB/s, links of 300 GB/s.
-  CHECK((skill.model.rate > 100e12 && skill.model.rate < 312e12));
+  CHECK((skill.model.flops_per_second > 100e12 && skill.model.flops_per_second < 312e12));
   CHECK((skill.model.bandwidth > 0.5e12 && skill.model.bandwidth < 2e12));
   CHECK((skill.model.link.bandwidth > 150e9 && skill.model.link.bandwidth < 350e9));
 }
@@ -53,7 +53,7 @@ TEST_CASE("the check says where the model has no skill, and that the rows repeat
   for (const sim::Overhead& o : skill.overheads) {
     negative += o.recorded < 0;
     CHECK((o.low < o.predicted && o.predicted < o.high));
-    if (o.hidden == 1024) {
+    if (o.hidden_size == 1024) {
       CHECK((o.low < o.recorded && o.recorded < o.high));
       CHECK(std::abs(o.predicted - o.recorded) < 0.25 * o.recorded);
     }
@@ -67,19 +67,19 @@ TEST_CASE("the check says where the model has no skill, and that the rows repeat
 
 TEST_CASE("rows that a model makes give that model back, and noise on them is seen", "[simulate][figures]") {
   sim::GptModel truth;
-  truth.launch = 20e-6;
-  truth.rate = 150e12;
+  truth.min_op_seconds = 20e-6;
+  truth.flops_per_second = 150e12;
   truth.bandwidth = 1.1e12;
-  truth.fixed = 4e-3;
-  truth.optimizer = 20e-12;
+  truth.fixed_seconds_per_pass = 4e-3;
+  truth.optimizer_seconds_per_parameter = 20e-12;
   truth.link = {6e-6, 200e9};
   std::vector<sim::GptRow> rows = sim::read_gpt_rows(kTimes + "/a100_data_parallel.csv");
   REQUIRE(rows.size() == 120);
   for (sim::GptRow& row : rows) row.seconds = truth.seconds(row);
   const sim::GptModel found = sim::fit_gpt(rows, truth.link);
-  CHECK(found.rate == Approx(truth.rate).epsilon(0.01));
+  CHECK(found.flops_per_second == Approx(truth.flops_per_second).epsilon(0.01));
   CHECK(found.bandwidth == Approx(truth.bandwidth).epsilon(0.01));
-  CHECK(found.optimizer == Approx(truth.optimizer).epsilon(0.05));
+  CHECK(found.optimizer_seconds_per_parameter == Approx(truth.optimizer_seconds_per_parameter).epsilon(0.05));
   for (const sim::GptRow& row : rows) CHECK(found.seconds(row) == Approx(row.seconds).epsilon(0.005));
 
   const TemporaryFolder folder;
@@ -88,8 +88,8 @@ TEST_CASE("rows that a model makes give that model back, and noise on them is se
   for (size_t i = 0; i < rows.size(); ++i) {
     const sim::GptRow& r = rows[i];
     const double noise = 1 + 0.01 * std::sin(37.0 * static_cast<double>(i));
-    for (const double value : {double(r.gpus), r.global_batch, r.micro_batch, double(r.hidden), double(r.heads),
-                               double(r.layers), double(r.sequence)})
+    for (const double value : {double(r.num_gpus), r.global_batch, r.micro_batch, double(r.hidden_size),
+                               double(r.num_heads), double(r.num_layers), double(r.sequence_length)})
       noisy += std::to_string(value) + ",";
     noisy += std::to_string(1e3 * r.seconds * noise) + "\r\n";
   }
@@ -102,10 +102,10 @@ TEST_CASE("rows that a model makes give that model back, and noise on them is se
 
 TEST_CASE("a GPT's parameters and FLOPs are those that its papers count", "[simulate]") {
   sim::GptRow row;
-  row.hidden = 1600, row.layers = 48, row.sequence = 1024, row.heads = 25, row.micro_batch = 1;
+  row.hidden_size = 1600, row.num_layers = 48, row.sequence_length = 1024, row.num_heads = 25, row.micro_batch = 1;
   // GPT-2 XL has 1.56e9 parameters, and shares one matrix between embedding and output. Here these are two matrices of
   // 51200 x 1600.
-  CHECK(sim::gpt_parameters(row) - 51200.0 * 1600 == Approx(1.558e9).epsilon(0.005));
+  CHECK(sim::gpt_num_parameters(row) - 51200.0 * 1600 == Approx(1.558e9).epsilon(0.005));
   // Six FLOPs per parameter and token (Kaplan et al. 2020); attention is added, the embedding is not counted.
   const double matrices = 12.0 * 1600 * 1600 * 48 + 51200.0 * 1600, attention = 12.0 * 48 * 1600 * 1024 * 1024;
   CHECK(sim::gpt_pass_flops(row) == Approx(6 * matrices * 1024 + attention));
@@ -114,13 +114,13 @@ TEST_CASE("a GPT's parameters and FLOPs are those that its papers count", "[simu
 TEST_CASE("a GPT's layer takes the time of its arithmetic, its bytes or its launches, whichever bounds it",
           "[simulate]") {
   sim::GptRow row;
-  row.gpus = 1, row.hidden = 1024, row.layers = 3, row.sequence = 512, row.heads = 16;
+  row.num_gpus = 1, row.hidden_size = 1024, row.num_layers = 3, row.sequence_length = 512, row.num_heads = 16;
   row.micro_batch = 2, row.global_batch = 8;
   constexpr double kMuch = 1e40, kPasses = 4;
   const double t = 2.0 * 512 * 1024, scores = 2.0 * 16 * 512 * 512, matrix = 1024.0 * 1024, logits = 2.0 * 512 * 51200;
-  const auto seconds = [&](double launch, double rate, double bandwidth) {
+  const auto seconds = [&](double min_op_seconds, double flops_per_second, double bandwidth) {
     sim::GptModel model;
-    model.launch = launch, model.rate = rate, model.bandwidth = bandwidth;
+    model.min_op_seconds = min_op_seconds, model.flops_per_second = flops_per_second, model.bandwidth = bandwidth;
     model.link = {0, kMuch};
     return model.seconds(row) / kPasses;
   };
@@ -132,10 +132,10 @@ TEST_CASE("a GPT's layer takes the time of its arithmetic, its bytes or its laun
   // Elements that the other ops read and write in forward; backward moves 1.5 times as many. A dropout mask counts
   // half. The ops are two layer norms, softmax, dropout, two sums with dropout, GELU.
   const double forward = 2 * (2 * t) + 2 * scores + 2.5 * scores + 2 * (3.5 * t) + 2 * (4 * t);
-  const double elements = row.layers * (products + 2.5 * forward) + 10 * logits;
+  const double elements = row.num_layers * (products + 2.5 * forward) + 10 * logits;
   CHECK(seconds(0, kMuch, 1e12) == Approx(2 * elements / 1e12));  // two bytes per element
   // Six products with two gradients each, and seven other ops with one gradient each.
-  CHECK(seconds(1e-5, kMuch, kMuch) == Approx(row.layers * (3 * 6 + 2 * 7) * 1e-5));
+  CHECK(seconds(1e-5, kMuch, kMuch) == Approx(row.num_layers * (3 * 6 + 2 * 7) * 1e-5));
 }
 
 TEST_CASE("the least value of Rosenbrock's function is found by its values", "[simulate]") {

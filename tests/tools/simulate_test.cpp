@@ -73,21 +73,21 @@ TEST_CASE("all-reduces cost what their formulas say, and a ring what its message
 TEST_CASE("on several nodes a ring goes at the pace of its slowest link, and a hierarchy sends less between nodes",
           "[simulate]") {
   const double s = 100e6;
-  std::vector<Link> links(16, kCluster.inside);
-  links[7] = links[15] = kCluster.between;
+  std::vector<Link> links(16, kCluster.intra_node_link);
+  links[7] = links[15] = kCluster.inter_node_link;
   // The message simulation may run ahead inside nodes, so it is never slower than the formula, which assumes lockstep.
   const double ring = all_reduce_seconds(AllReduce::ring, s, 16, kCluster);
-  CHECK(ring == Approx(2 * 15 * kCluster.between.seconds(s / 16)));
+  CHECK(ring == Approx(2 * 15 * kCluster.inter_node_link.seconds(s / 16)));
   CHECK(simulate_ring_messages(s, 16, links) <= ring * 1.0001);
   const double hierarchical = all_reduce_seconds(AllReduce::hierarchical, s, 16, kCluster);
   CHECK(hierarchical == Approx(2 * 7 * (6e-6 + s / 8 / 100e9) + 2 * (20e-6 + s / 2 / 10e9)));
   CHECK(hierarchical < ring);
   Cluster wide = kCluster;
-  wide.between_per_device = true;
+  wide.inter_node_link_per_device = true;
   CHECK(all_reduce_seconds(AllReduce::hierarchical, s, 16, wide) < hierarchical);
   CHECK(all_reduce_seconds(AllReduce::fastest, s, 16, kCluster) <= hierarchical);
   CHECK(all_reduce_seconds(AllReduce::fastest, s, 8, kCluster) ==
-        all_reduce_seconds(AllReduce::fastest, s, 8, kCluster.inside));
+        all_reduce_seconds(AllReduce::fastest, s, 8, kCluster.intra_node_link));
 }
 
 TEST_CASE("a broadcast by a chain takes what the best number of blocks takes, message by message", "[simulate]") {
@@ -149,7 +149,7 @@ TEST_CASE("a step of DDP hides what fits under the backward, and exposes the res
   CHECK(predict_ddp(p, kCluster, 8, 10e6, options).exposed == Approx(10 * bucket));
   // On a slow link, the communication lane is always busy: the last bucket waits for all buckets before it.
   Cluster slow = kCluster;
-  slow.inside.bandwidth = 1e9;
+  slow.intra_node_link.bandwidth = 1e9;
   options.overlap = true;
   const DdpPrediction late = predict_ddp(p, slow, 8, 10e6, options);
   CHECK(late.exposed == Approx(0.002 + late.communication - 0.020));
@@ -161,7 +161,7 @@ TEST_CASE("a step of DDP hides what fits under the backward, and exposes the res
 
 TEST_CASE("DataParallel hides nothing, and its first device does the optimizer's and the loss's work", "[simulate]") {
   const StepProfile p = measure_profile(100e6, 10);
-  const Link& link = kCluster.inside;
+  const Link& link = kCluster.intra_node_link;
   const DpPrediction dp = predict_dp(p, kCluster, 4);
   const double parameters = 3 * link.seconds(100e6);
   CHECK(dp.replicate == Approx(parameters));
@@ -171,7 +171,7 @@ TEST_CASE("DataParallel hides nothing, and its first device does the optimizer's
   CHECK(dp.loss == Approx(4 * p.loss_seconds));
   CHECK(dp.seconds == Approx(0.031 - 0.0001 + dp.loss + dp.communication));
   DpOptions with_loss;
-  with_loss.loss_inside = true;
+  with_loss.loss_in_replicas = true;
   CHECK(predict_dp(p, kCluster, 4, with_loss).seconds < dp.seconds);
   CHECK(predict_ddp(p, kCluster, 4, 25e6).seconds < dp.seconds);
   CHECK(predict_dp(p, kCluster, 1).seconds == Approx(one_device_seconds(p)));
@@ -186,7 +186,7 @@ TEST_CASE("the best bucket lies near sqrt(S B a), and both very small and very l
   const BucketSweep sweep = best_bucket_bytes(p, cluster, 8, options);
   CHECK(sweep.best.seconds < sweep.points.front().seconds);
   CHECK(sweep.best.seconds < sweep.points.back().seconds);
-  const double from_estimate = predict_ddp(p, cluster, 8, sweep.estimate, options).seconds;
+  const double from_estimate = predict_ddp(p, cluster, 8, sweep.estimated_bucket_bytes, options).seconds;
   CHECK(from_estimate < sweep.best.seconds * 1.05);
 }
 
@@ -262,7 +262,7 @@ TEST_CASE("DataParallel pays for launches of one thread, new replicas and every 
 
 TEST_CASE("scaling counts samples as it says, and one device is all efficient", "[simulate]") {
   const StepProfile p = measure_profile(100e6, 10);
-  Modes modes;
+  ModeOptions modes;
   for (const ScalingRow& row : predict_weak(p, kCluster, {1, 2, 8, 64}, modes)) {
     CHECK(row.samples == 32);
     CHECK(row.ddp_efficiency == Approx(one_device_seconds(p) / row.ddp.seconds));

@@ -73,7 +73,7 @@ const PhaseRow& find_phase(const std::vector<PhaseRow>& rows, const std::string&
 }
 int64_t sum_self_times_outside_operations(const Frame& frame) {
   const bool is_op = frame.kind == Frame::Kind::operation || frame.kind == Frame::Kind::kernel;
-  int64_t time = is_op || frame.kind == Frame::Kind::root ? 0 : frame.self();
+  int64_t time = is_op || frame.kind == Frame::Kind::root ? 0 : frame.self_time();
   for (const auto& each : frame.children) time += sum_self_times_outside_operations(*each);
   return time;
 }
@@ -134,27 +134,27 @@ std::vector<Event> trace_training(int steps) {
 
 TEST_CASE("a trace built by hand gives the known table of operations", "[trace]") {
   const CallTree tree(step_of_net());
-  CHECK(tree.wall() == 270);
-  CHECK(tree.uncovered() == 15);  // from 200 to 205 and from 250 to 260
+  CHECK(tree.wall_time() == 270);
+  CHECK(tree.uncovered_time() == 15);  // from 200 to 205 and from 250 to 260
   const std::vector<OpRow> rows = op_rows(tree);
   std::vector<std::string> names;
   for (const OpRow& row : rows) names.push_back(row.name);
   CHECK(names == std::vector<std::string>{"batch_norm backward", "SGD.step", "batch_norm", "relu", "relu backward",
                                           "AccumulateGrad"});
   const OpRow& norm = find_op(rows, "batch_norm");
-  CHECK(norm.calls == 1);
-  CHECK(norm.self == 28);
-  CHECK(norm.total == 28);
+  CHECK(norm.num_calls == 1);
+  CHECK(norm.self_time == 28);
+  CHECK(norm.total_time == 28);
   CHECK(norm.bytes == 3000);
   REQUIRE(norm.kernels.size() == 2);  // folded, longest first
   CHECK(norm.kernels[0].name == "batch_norm_apply");
-  CHECK(norm.kernels[0].self == 13);
-  CHECK(norm.kernels[1].self == 10);
+  CHECK(norm.kernels[0].self_time == 13);
+  CHECK(norm.kernels[1].self_time == 10);
   const OpRow& relu = find_op(rows, "relu");
-  CHECK(relu.calls == 2);
-  CHECK(relu.self == 20);
+  CHECK(relu.num_calls == 2);
+  CHECK(relu.self_time == 20);
   CHECK(relu.bytes == 404);
-  CHECK(find_op(rows, "batch_norm backward").self == 50);
+  CHECK(find_op(rows, "batch_norm backward").self_time == 50);
   const std::string folded = format_tables(tree, false), unfolded = format_tables(tree, true);
   CHECK_THAT(folded, Contains("operation                          calls     self  share    total  share"));
   CHECK_THAT(folded, !Contains("batch_norm_stats"));
@@ -187,16 +187,16 @@ TEST_CASE("a module's row holds its calls, and the nodes of backward that its fo
   const std::vector<ModuleRow> rows = module_rows(CallTree(step_of_net()));
   REQUIRE(rows.size() == 2);
   const ModuleRow &net = find_module(rows, "Net"), &norm = find_module(rows, "Net.norm");
-  CHECK(norm.calls == 1);
+  CHECK(norm.num_calls == 1);
   CHECK(norm.forward == 40);
   CHECK(norm.backward == 60);  // its node, and the accumulation of its gradient
-  CHECK(norm.self == 100);
+  CHECK(norm.self_time == 100);
   CHECK(norm.bytes == 3007);
-  CHECK(net.calls == 1);
+  CHECK(net.num_calls == 1);
   CHECK(net.forward == 100);
   CHECK(net.backward == 80);
-  CHECK(net.self == 60 + 20);
-  CHECK(net.self + norm.self == net.total());
+  CHECK(net.self_time == 60 + 20);
+  CHECK(net.self_time + norm.self_time == net.total_time());
   CHECK(net.bytes == 440);
 }
 
@@ -204,14 +204,14 @@ TEST_CASE("phases are forward, backward, optimizer, the program's spans, and wha
   std::vector<Event> events = step_of_net();
   events.insert(events.begin(), make_event("span", "step", 0, 255));
   const std::vector<PhaseRow> rows = phase_rows(CallTree(events));
-  CHECK(find_phase(rows, "forward").total == 100);
-  CHECK(find_phase(rows, "backward").total == 100);
-  CHECK(find_phase(rows, "optimizer").self == 45);
-  CHECK(find_phase(rows, kNoPhase).total == 10);
+  CHECK(find_phase(rows, "forward").total_time == 100);
+  CHECK(find_phase(rows, "backward").total_time == 100);
+  CHECK(find_phase(rows, "optimizer").self_time == 45);
+  CHECK(find_phase(rows, kNoPhase).total_time == 10);
   const PhaseRow& step = find_phase(rows, "step");
   CHECK(step.is_span);
-  CHECK(step.total == 255);
-  CHECK(step.self == 10);  // from 200 to 205 and from 250 to 255
+  CHECK(step.total_time == 255);
+  CHECK(step.self_time == 10);  // from 200 to 205 and from 250 to 255
 }
 
 TEST_CASE("a phase inside an operation of backward, as of DDP's reducer, does not count as the operation's",
@@ -220,11 +220,11 @@ TEST_CASE("a phase inside an operation of backward, as of DDP's reducer, does no
                                      backward_node("AccumulateGrad", "", 10, 90), make_event("phase", "reduce", 20, 80),
                                      kernel("copy", 30, 70)};
   const CallTree tree(events);
-  CHECK(find_op(op_rows(tree), "AccumulateGrad").self == 20);
-  CHECK(find_op(op_rows(tree), "copy").self == 40);
-  CHECK(find_phase(phase_rows(tree), "reduce").self == 60);
-  CHECK(find_phase(phase_rows(tree), "backward").self == 40);
-  CHECK(find_phase(phase_rows(tree), "backward").total == 100);
+  CHECK(find_op(op_rows(tree), "AccumulateGrad").self_time == 20);
+  CHECK(find_op(op_rows(tree), "copy").self_time == 40);
+  CHECK(find_phase(phase_rows(tree), "reduce").self_time == 60);
+  CHECK(find_phase(phase_rows(tree), "backward").self_time == 40);
+  CHECK(find_phase(phase_rows(tree), "backward").total_time == 100);
 }
 
 TEST_CASE("input shapes tell calls of an operation apart if asked to", "[trace]") {
@@ -236,7 +236,7 @@ TEST_CASE("input shapes tell calls of an operation apart if asked to", "[trace]"
   const std::vector<OpRow> rows = op_rows(CallTree(events, /*with_shapes=*/true));
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].shapes == "float32(9, 3)");
-  CHECK(rows[0].self == 20);
+  CHECK(rows[0].self_time == 20);
   CHECK(rows[1].shapes == "float32(2, 3)");
   CHECK(rows[2].shapes == "float32(5,)");
   CHECK_THAT(format_tables(CallTree(events, true), false), Contains("    reads float32(9, 3)\n"));
@@ -245,21 +245,21 @@ TEST_CASE("input shapes tell calls of an operation apart if asked to", "[trace]"
 TEST_CASE("the time of a GPU goes to the operation and the module that launched the work", "[trace]") {
   std::vector<Event> events = step_of_net();
   for (Event& event : events)
-    if (event.name == "batch_norm_apply") event.correlation = 5;
+    if (event.name == "batch_norm_apply") event.correlation_id = 5;
   Event work = make_event("gpu", "batch_norm_apply", 300, 900);
-  work.stream = 1, work.correlation = 5, work.device = "cuda:0", work.category = "kernel";
+  work.stream = 1, work.correlation_id = 5, work.device = "cuda:0", work.category = "kernel";
   events.push_back(work);
-  work.correlation = 99, work.name = "of an earlier call", work.end = 301;
+  work.correlation_id = 99, work.name = "of an earlier call", work.end = 301;
   events.push_back(work);
   const CallTree tree(events);
   CHECK(op_rows(tree)[0].name == "batch_norm");  // the GPU's time sorts first
-  CHECK(op_rows(tree)[0].gpu == 600);
-  CHECK(op_rows(tree)[0].self == 28);
-  CHECK(find_module(module_rows(tree), "Net.norm").gpu == 600);
-  CHECK(find_module(module_rows(tree), "Net").gpu == 0);
-  CHECK(find_phase(phase_rows(tree), "forward").gpu == 600);
-  CHECK(find_op(op_rows(tree), "of an earlier call").gpu == 1);
-  CHECK(tree.root().gpu_total() == 601);
+  CHECK(op_rows(tree)[0].gpu_time == 600);
+  CHECK(op_rows(tree)[0].self_time == 28);
+  CHECK(find_module(module_rows(tree), "Net.norm").gpu_time == 600);
+  CHECK(find_module(module_rows(tree), "Net").gpu_time == 0);
+  CHECK(find_phase(phase_rows(tree), "forward").gpu_time == 600);
+  CHECK(find_op(op_rows(tree), "of an earlier call").gpu_time == 1);
+  CHECK(tree.root().gpu_total_time() == 601);
   CHECK_THAT(format_tables(tree, false), Contains("on GPU"));
 }
 
@@ -272,20 +272,20 @@ TEST_CASE("self times add up exactly to the totals, whatever the nesting", "[tra
     const CallTree tree(events, trial % 2 == 0);
     int64_t ops = 0, modules = 0, top_modules = 0;
     for (const OpRow& row : op_rows(tree)) {
-      ops += row.self;
-      CHECK(row.self >= 0);
-      CHECK(row.total >= row.self);
+      ops += row.self_time;
+      CHECK(row.self_time >= 0);
+      CHECK(row.total_time >= row.self_time);
     }
-    CHECK(ops + sum_self_times_outside_operations(tree.root()) == tree.root().total);
-    for (const ModuleRow& row : module_rows(tree)) modules += row.self;
+    CHECK(ops + sum_self_times_outside_operations(tree.root()) == tree.root().total_time);
+    for (const ModuleRow& row : module_rows(tree)) modules += row.self_time;
     const std::function<void(const Frame&)> add_top_modules = [&](const Frame& frame) {
-      if (frame.kind == Frame::Kind::module) return void(top_modules += frame.total);
+      if (frame.kind == Frame::Kind::module) return void(top_modules += frame.total_time);
       for (const auto& each : frame.children) add_top_modules(*each);
     };
     add_top_modules(tree.root());
     CHECK(modules == top_modules);
-    CHECK(tree.uncovered() >= 0);
-    CHECK(tree.uncovered() < tree.wall());
+    CHECK(tree.uncovered_time() >= 0);
+    CHECK(tree.uncovered_time() < tree.wall_time());
   }
 }
 
@@ -308,21 +308,21 @@ TEST_CASE("training is traced by module, in forward and in backward", "[trace]")
   const std::vector<ModuleRow> rows = module_rows(tree);
   const ModuleRow &net = find_module(rows, "Net"), &features = find_module(rows, "Net.features"),
                   &head = find_module(rows, "Net.head");
-  CHECK(net.calls == 2);
+  CHECK(net.num_calls == 2);
   CHECK(head.backward > 0);
   CHECK(features.backward > 0);
   int64_t sum = 0;
-  for (const ModuleRow& row : rows) sum += row.self;
-  CHECK(sum == net.total());
+  for (const ModuleRow& row : rows) sum += row.self_time;
+  CHECK(sum == net.total_time());
   const std::vector<OpRow> ops = op_rows(tree);
-  CHECK(find_op(ops, "Adam.step").calls == 2);
-  CHECK(find_op(ops, "cross_entropy").calls == 2);
-  CHECK(find_op(ops, "cross_entropy backward").calls == 2);
+  CHECK(find_op(ops, "Adam.step").num_calls == 2);
+  CHECK(find_op(ops, "cross_entropy").num_calls == 2);
+  CHECK(find_op(ops, "cross_entropy backward").num_calls == 2);
   for (const OpRow& row : ops)
     CHECK_FALSE((row.name == "add_to_all" || row.name == "store_words" || row.name == "adam"));
-  CHECK(find_phase(phase_rows(tree), "forward").calls == 2);
-  CHECK(find_phase(phase_rows(tree), "backward").calls == 2);
-  CHECK(find_phase(phase_rows(tree), "optimizer").calls == 2);
+  CHECK(find_phase(phase_rows(tree), "forward").num_calls == 2);
+  CHECK(find_phase(phase_rows(tree), "backward").num_calls == 2);
+  CHECK(find_phase(phase_rows(tree), "optimizer").num_calls == 2);
 }
 
 TEST_CASE("a trace covers at least nine tenths of a training step", "[trace]") {
@@ -341,7 +341,7 @@ TEST_CASE("a trace covers at least nine tenths of a training step", "[trace]") {
   double least = 1;
   for (int i = 0; i < 100 && least > 0.1; ++i) {
     const CallTree tree(record_events(train));
-    least = std::min(least, static_cast<double>(tree.uncovered()) / static_cast<double>(tree.wall()));
+    least = std::min(least, static_cast<double>(tree.uncovered_time()) / static_cast<double>(tree.wall_time()));
   }
   CHECK(least <= 0.1);
 }
@@ -403,10 +403,10 @@ TEST_CASE("a flame graph's boxes are as wide as their values, and escaped", "[tr
   namespace page = tools::page;
   page::FlameGraph graph;
   graph.title = "time", graph.description = "by stack";
-  graph.root = {.name = "all", .style = 0, .value = 1000, .tip = "the root", .children = {}};
-  graph.root.children.push_back({.name = "<b>", .style = 1, .value = 250, .tip = "a & b", .children = {}});
-  graph.root.children.push_back({.name = "second", .style = 2, .value = 500, .tip = "half", .children = {}});
-  graph.root.children.push_back({.name = "thin", .style = 2, .value = 0.1, .tip = "too narrow", .children = {}});
+  graph.root = {.name = "all", .style = 0, .value = 1000, .tooltip = "the root", .children = {}};
+  graph.root.children.push_back({.name = "<b>", .style = 1, .value = 250, .tooltip = "a & b", .children = {}});
+  graph.root.children.push_back({.name = "second", .style = 2, .value = 500, .tooltip = "half", .children = {}});
+  graph.root.children.push_back({.name = "thin", .style = 2, .value = 0.1, .tooltip = "too narrow", .children = {}});
   const std::string svg = page::render_svg(graph);
   CHECK_THAT(svg, Contains("<title>the root</title><rect class=\"p0 seg\" x=\"0%\" y=\"1.0\" width=\"100%\""));
   CHECK_THAT(svg, Contains("<title>a &amp; b</title><rect class=\"p1 seg\" x=\"0%\" y=\"19.0\" width=\"25%\""));

@@ -71,10 +71,10 @@ TEST_CASE("the table of a trace has the counts, bytes and operations that were r
   const std::vector<OpRow> table = op_rows(tree);
   INFO(format_tables(tree, true));
   const OpRow products = find_row(table, "matmul");
-  CHECK(products.calls == 2);
+  CHECK(products.num_calls == 2);
   CHECK(products.flops == 2 * 2 * (2 * 8 * 4 * 16));
   CHECK(products.bytes == 2 * 4 * (2 * 8 * 16 + 2 * 16 * 4 + 2 * 8 * 4));
-  CHECK(products.self > 0);
+  CHECK(products.self_time > 0);
   const double convolution = 2.0 * (3 * 4 * 8 * 8) * (3 * 3 * 3);  // outputs times products per output
   CHECK(find_row(table, "conv2d").flops == 2 * convolution);
   CHECK(find_row(table, "conv2d_backward_weight").flops == convolution);
@@ -229,7 +229,7 @@ TEST_CASE("a tracer gives its marks to the one around it, and keeps no more than
   detail::Tracer small(true, nullptr, /*max_events=*/1);
   small.add_event({.name = "kept"});
   small.add_event({.name = "counted"});
-  CHECK(small.dropped_count() == 1);
+  CHECK(small.num_dropped_events() == 1);
   CHECK(names(small.stop()) == std::vector<std::string>{"kept"});
 }
 

@@ -129,7 +129,7 @@ TEST_CASE("more threads than cores are not used, which the command says", "[comm
                                                "--threads", "1000", "--data", digits.folder.path()});
   INFO(result.output);
   CHECK(result.status == 0);
-  const std::string cores = std::to_string(tandem::usable_cores());
+  const std::string cores = std::to_string(tandem::num_usable_cores());
   CHECK_THAT(result.output, Contains("--threads 1000: ") && Contains("so it uses " + cores + " thread(s)"));
 }
 

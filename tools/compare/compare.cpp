@@ -26,9 +26,9 @@
 namespace tandem::tools::compare {
 namespace {
 
-std::atomic<bool> interrupted{false};
-void interrupt(int) {
-  interrupted = true;
+std::atomic<bool> is_interrupted{false};
+void handle_interrupt(int) {
+  is_interrupted = true;
   constexpr char kMessage[] =
       "\ncompare: interrupted; writing a report of the results so far (Ctrl-C again ends at once)\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
@@ -39,7 +39,7 @@ class InterruptGuard {
  public:
   InterruptGuard() {
     struct sigaction action = {};
-    action.sa_handler = interrupt;
+    action.sa_handler = handle_interrupt;
     action.sa_flags = SA_RESETHAND;
     sigaction(SIGINT, &action, &old_action_);
   }
@@ -60,7 +60,7 @@ void resolve_settings(Settings& s) {
     s.sample_seconds = std::min(s.sample_seconds, 0.06);
   }
   if (s.time_limit <= 0) s.time_limit = s.quick ? 40 : 300;
-  const int available = Device(s.device).is_cpu() || shares_one_gpu(s) ? kMaxDevices : cuda::device_count();
+  const int available = Device(s.device).is_cpu() || ranks_share_gpu(s) ? kMaxDevices : cuda::device_count();
   for (const int n : s.devices) {
     check_usage(n >= 2 && n <= available, "--devices has the device count ", n, "; accepted: 2 to ", available, " ",
                 s.device == "cpu" ? "virtual CPU devices"
@@ -68,7 +68,7 @@ void resolve_settings(Settings& s) {
     check_usage(s.batch % n == 0, "--batch-size: a batch of ", s.batch, " cannot be split into ", n,
                 " equal parts; accepted: a multiple of ", n);
   }
-  as_usage([&] {  // the calls below throw if a mode, fault or file does not exist
+  rethrow_as_usage_error([&] {  // the calls below throw if a mode, fault or file does not exist
     for (const std::string& mode : s.modes) find_mode(mode);
     const InjectedFault fault = parse_fault(s.fault);
     const int max_devices = *std::max_element(s.devices.begin(), s.devices.end());
@@ -120,7 +120,7 @@ std::string date_now() {
 
 }  // namespace
 
-bool shares_one_gpu(const Settings& s) {
+bool ranks_share_gpu(const Settings& s) {
   return s.device == "cuda" && s.backends == std::vector<std::string>{"gloo"} && !s.modes.empty() &&
          std::all_of(s.modes.begin(), s.modes.end(),
                      [](const std::string& mode) { return mode == "single" || find_mode(mode).backend == "gloo"; });
@@ -129,7 +129,7 @@ bool shares_one_gpu(const Settings& s) {
 int compare(Settings settings) {
   resolve_settings(settings);
   make_folder(settings.out);
-  if (settings.threads > 0) set_num_threads(settings.threads = usable_threads(settings.threads));
+  if (settings.threads > 0) set_num_threads(settings.threads = check_num_threads(settings.threads));
   if (settings.device == "cpu")
     set_cpu_device_count(*std::max_element(settings.devices.begin(), settings.devices.end()));
   if (settings.data.empty())
@@ -139,7 +139,7 @@ int compare(Settings settings) {
   {
     const InterruptGuard guard;
     report = measure(
-        settings, [] { return interrupted.load(); }, &trace);
+        settings, [] { return is_interrupted.load(); }, &trace);
   }
   std::printf("%s\n%s\n", format_table(report).c_str(), report.verdict.c_str());
   // Prints one diagnosis of each kind; the HTML page lists all of them.
@@ -158,7 +158,7 @@ int compare(Settings settings) {
 void run_rank_process(const std::string& folder, const Mode& mode, const Job& job) {
   if (job.threads > 0) set_num_threads(job.threads);
   distributed::init_process_group(mode.backend);
-  write_rank(folder, run_process(mode, job));
+  write_rank_sample(folder, run_this_rank(mode, job));
   distributed::destroy_process_group();
 }
 
@@ -172,7 +172,7 @@ Provenance collect_provenance(const Settings& settings) {
   p.cpu = cpu_model() + ", " + cpu_isa_name();
   utsname os = {};
   if (uname(&os) == 0) p.os = std::string(os.sysname) + " " + os.release;
-  p.cores = usable_cores();
+  p.cores = num_usable_cores();
   p.threads = get_num_threads();
   p.memory_gib = static_cast<double>(memory_limit()) / (1 << 30);
   p.seed = settings.seed;

@@ -31,7 +31,7 @@ struct Settings {
 /// Returns whether the settings ask for GPUs, and for no other modes than one device and DDP over gloo. Then the
 /// processes of all ranks use the first GPU. There may be more ranks than GPUs, and their speed says nothing about
 /// training on several GPUs.
-bool shares_one_gpu(const Settings& settings);
+bool ranks_share_gpu(const Settings& settings);
 /// Measures, prints the table, and writes report.json, report.html and trace.json into settings.out.
 /// @return the exit status: 0, or 130 after Ctrl-C. After Ctrl-C the report is marked as incomplete.
 int compare(Settings settings);

@@ -14,9 +14,9 @@ namespace {
 
 using Series = std::vector<double>;  // one value for each traced step
 
-constexpr double kMinShare = 0.2;        // part of a step that a cause must take
-constexpr double kMinContention = 0.15;  // part of a step without a core
-constexpr double kMinCores = 0.25;       // cores that other programs must use
+constexpr double kMinStepFraction = 0.2;  // part of a step that a cause must take
+constexpr double kMinContention = 0.15;   // part of a step without a core
+constexpr double kMinCores = 0.25;        // cores that other programs must use
 constexpr size_t kMinSteps = 5;
 
 std::string format_ms(double seconds) {
@@ -34,7 +34,7 @@ double mean(const Series& values) {
 /// Returns sum(part) / sum(whole) with its 98 % interval: the quantiles at 1 % and 99 % of a bootstrap over blocks of
 /// consecutive steps. Blocks, because a disturbance of the machine often lasts for several steps. A cause that shows in
 /// one block only is absent from more than 1 % of the resamples, so that its lower end is about 0.
-Interval share_of(const Series& part, const Series& whole) {
+Interval bootstrap_ratio(const Series& part, const Series& whole) {
   constexpr int kResamples = 2000;
   const size_t n = whole.size(), block = static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(n))));
   std::mt19937_64 random(1);
@@ -60,66 +60,70 @@ class TracedRun {
   TracedRun(const Run& run, std::vector<Diagnosis>& out) : run_(run), out_(out) {
     for (size_t l = 0; l < run.steps.size(); ++l) names_.push_back(run.steps[l].name);
     if (names_.empty()) return;
-    step_.assign(column(0, "step").size(), 0);
-    for (size_t l = 0; l < names_.size(); ++l) step_ = add(step_, column(l, "step"), 1.0 / num_lanes_as_double());
-    with_cores_ = add(step_, mean_column("without a core"), -1);
-    for (size_t k = 0; k < step_.size(); ++k) with_cores_[k] = std::max(with_cores_[k], 0.05 * step_[k]);
+    step_.assign(lane_series(0, "step").size(), 0);
+    for (size_t l = 0; l < names_.size(); ++l)
+      step_ = add_scaled(step_, lane_series(l, "step"), 1.0 / num_lanes_as_double());
+    step_without_core_waits_ = add_scaled(step_, mean_over_lanes("without a core"), -1);
+    for (size_t k = 0; k < step_.size(); ++k)
+      step_without_core_waits_[k] = std::max(step_without_core_waits_[k], 0.05 * step_[k]);
   }
-  size_t lanes() const { return names_.size(); }
+  size_t num_lanes() const { return names_.size(); }
   double num_lanes_as_double() const { return static_cast<double>(names_.size()); }
   const std::string& name(size_t lane) const { return names_[lane]; }
   const Series& step() const { return step_; }
   /// Returns the part of each step in which the lanes did not wait for a core. Causes other than contention are
   /// compared with it, so that a busy machine does not hide them.
-  const Series& with_cores() const { return with_cores_; }
+  const Series& step_without_core_waits() const { return step_without_core_waits_; }
   bool is_too_short() const { return step_.size() < kMinSteps || mean(step_) <= 0; }
 
   /// Returns the seconds that a lane spent on `what` in each step.
-  Series column(size_t lane, const std::string& what) const {
+  Series lane_series(size_t lane, const std::string& what) const {
     const std::map<std::string, Series>& seconds = run_.steps[lane].seconds;
     const auto at = seconds.find(what);
     return at != seconds.end() ? at->second : Series(static_cast<size_t>(run_.shown_step.of), 0.0);
   }
-  Series sum_columns(size_t lane, const std::vector<std::string>& whats) const {
+  Series sum_lane_series(size_t lane, const std::vector<std::string>& whats) const {
     Series sum(step_.size(), 0.0);
-    for (const std::string& what : whats) sum = add(sum, column(lane, what), 1);
+    for (const std::string& what : whats) sum = add_scaled(sum, lane_series(lane, what), 1);
     return sum;
   }
   /// Returns the mean of a column over all lanes but `except`.
-  Series mean_column(const std::string& what, size_t except = SIZE_MAX) const {
+  Series mean_over_lanes(const std::string& what, size_t except = SIZE_MAX) const {
     Series sum(step_.size(), 0.0);
-    const double n = num_lanes_as_double() - (except < lanes() ? 1 : 0);
-    for (size_t l = 0; l < lanes(); ++l)
-      if (l != except) sum = add(sum, column(l, what), 1 / n);
+    const double n = num_lanes_as_double() - (except < num_lanes() ? 1 : 0);
+    for (size_t l = 0; l < num_lanes(); ++l)
+      if (l != except) sum = add_scaled(sum, lane_series(l, what), 1 / n);
     return sum;
   }
   /// Returns the smallest value of a column over all lanes.
-  Series min_column(const std::string& what) const {
-    return min_over_lanes([&](size_t lane) { return column(lane, what); });
+  Series min_over_lanes(const std::string& what) const {
+    return min_over_lanes([&](size_t lane) { return lane_series(lane, what); });
   }
   /// Returns the seconds that a lane spent on loading batches, without those in which it waited for a core.
-  Series loading(size_t lane) const { return add(column(lane, "input"), column(lane, "input without a core"), -1); }
+  Series loading(size_t lane) const {
+    return add_scaled(lane_series(lane, "input"), lane_series(lane, "input without a core"), -1);
+  }
   Series min_loading() const {
     return min_over_lanes([&](size_t lane) { return loading(lane); });
   }
   /// Returns `cause` without the time in which any device of DP had no core: it is not known which device was delayed.
-  Series less_waits(Series cause) const {
-    for (size_t l = 0; l < lanes(); ++l) cause = add(std::move(cause), column(l, "without a core"), -1);
+  Series subtract_core_waits(Series cause) const {
+    for (size_t l = 0; l < num_lanes(); ++l) cause = add_scaled(std::move(cause), lane_series(l, "without a core"), -1);
     return cause;
   }
   /// Returns a + factor * b.
-  static Series add(Series a, const Series& b, double factor) {
+  static Series add_scaled(Series a, const Series& b, double factor) {
     for (size_t k = 0; k < a.size(); ++k) a[k] += factor * b[k];
     return a;
   }
   /// Appends a diagnosis if `cause` takes more than `least` of `whole` at the lower end of its interval.
-  /// @param whole  step() or with_cores()
+  /// @param whole  step() or step_without_core_waits()
   /// @param sentence  called with the evidence: "12 ms of a step of 30 ms (...)"
   /// @return whether it did
   bool diagnose(const char* kind, const Series& cause, const Series& whole, double least,
                 const std::function<std::string(const std::string&)>& sentence) const {
     if (mean(cause) <= least * mean(whole)) return false;
-    const Interval share = share_of(cause, whole);
+    const Interval share = bootstrap_ratio(cause, whole);
     if (share.low <= least) return false;
     int steps = 0;
     for (size_t k = 0; k < cause.size(); ++k) steps += cause[k] > least * whole[k];
@@ -139,7 +143,7 @@ class TracedRun {
  private:
   Series min_over_lanes(const std::function<Series(size_t)>& get) const {
     Series out = get(0);
-    for (size_t l = 1; l < lanes(); ++l) {
+    for (size_t l = 1; l < num_lanes(); ++l) {
       const Series lane = get(l);
       for (size_t k = 0; k < out.size(); ++k) out[k] = std::min(out[k], lane[k]);
     }
@@ -149,16 +153,16 @@ class TracedRun {
   const Run& run_;
   std::vector<Diagnosis>& out_;
   std::vector<std::string> names_;
-  Series step_, with_cores_;  // means over the lanes
+  Series step_, step_without_core_waits_;  // means over the lanes
 };
 
 /// Returns how much longer the others wait for `lane` than it waits for them. Subtracts the time that it lost because
 /// it got a core less often than they did: that is no fault of the lane.
 Series lateness(const TracedRun& run, size_t lane) {
-  Series late = run.mean_column("waiting for " + run.name(lane), lane);
-  for (size_t l = 0; l < run.lanes(); ++l)
-    if (l != lane) late = TracedRun::add(late, run.column(lane, "waiting for " + run.name(l)), -1);
-  const Series own = run.column(lane, "without a core"), others = run.mean_column("without a core", lane);
+  Series late = run.mean_over_lanes("waiting for " + run.name(lane), lane);
+  for (size_t l = 0; l < run.num_lanes(); ++l)
+    if (l != lane) late = TracedRun::add_scaled(late, run.lane_series(lane, "waiting for " + run.name(l)), -1);
+  const Series own = run.lane_series(lane, "without a core"), others = run.mean_over_lanes("without a core", lane);
   for (size_t k = 0; k < late.size(); ++k) late[k] -= std::max(0.0, own[k] - others[k]);
   return late;
 }
@@ -168,40 +172,41 @@ std::string describe_straggler(const TracedRun& run, size_t lane) {
   std::string slowest;
   double longest = 0;
   for (const std::string& phase : kPhases) {
-    const double more = mean(run.column(lane, phase)) - mean(run.mean_column(phase, lane));
+    const double more = mean(run.lane_series(lane, phase)) - mean(run.mean_over_lanes(phase, lane));
     if (phase == "exposed communication" || more <= longest) continue;
     longest = more;
     slowest = phase;
   }
   std::string text;
   if (!slowest.empty())
-    text = " Its " + slowest + " takes " + format_ms(mean(run.column(lane, slowest))) + ", that of the others " +
-           format_ms(mean(run.mean_column(slowest, lane))) + ".";
-  return text + " It waits for a core for " + format_ms(mean(run.column(lane, "without a core"))) +
-         ", the others for " + format_ms(mean(run.mean_column("without a core", lane))) + ".";
+    text = " Its " + slowest + " takes " + format_ms(mean(run.lane_series(lane, slowest))) + ", that of the others " +
+           format_ms(mean(run.mean_over_lanes(slowest, lane))) + ".";
+  return text + " It waits for a core for " + format_ms(mean(run.lane_series(lane, "without a core"))) +
+         ", the others for " + format_ms(mean(run.mean_over_lanes("without a core", lane))) + ".";
 }
 
 void find_straggler(const TracedRun& run, bool dp) {
   const std::string kStop = "waiting for the end of a stop";
-  for (size_t lane = dp ? 1 : 0; lane < run.lanes(); ++lane) {  // DP's first device has a diagnosis of its own
-    const Series late = dp ? run.less_waits(lateness(run, lane)) : lateness(run, lane);
+  for (size_t lane = dp ? 1 : 0; lane < run.num_lanes(); ++lane) {  // DP's first device has a diagnosis of its own
+    const Series late = dp ? run.subtract_core_waits(lateness(run, lane)) : lateness(run, lane);
     const std::string start = "The other lanes wait longer for " + run.name(lane) + " than it waits for them";
     // A stop is seen directly, so it is surer than the lateness that follows from it.
-    const Series stopped = TracedRun::add(run.column(lane, kStop), run.mean_column(kStop, lane), -1);
+    const Series stopped = TracedRun::add_scaled(run.lane_series(lane, kStop), run.mean_over_lanes(kStop, lane), -1);
     const bool is_stopped =
-        mean(late) > 0 && run.diagnose("straggler", stopped, run.step(), kMinShare, [&](const std::string& evidence) {
+        mean(late) > 0 &&
+        run.diagnose("straggler", stopped, run.step(), kMinStepFraction, [&](const std::string& evidence) {
           return start + " (" + format_ms(mean(late)) + "): its process was stopped for " + evidence +
                  ". It neither ran nor waited for a core then.";
         });
     if (is_stopped) continue;
-    run.diagnose("straggler", late, run.with_cores(), kMinShare, [&](const std::string& evidence) {
+    run.diagnose("straggler", late, run.step_without_core_waits(), kMinStepFraction, [&](const std::string& evidence) {
       return start + ": " + evidence + "." + describe_straggler(run, lane);
     });
   }
 }
 
 void find_contention(const TracedRun& traced, const Run& run) {
-  const Series waits = traced.mean_column("without a core");
+  const Series waits = traced.mean_over_lanes("without a core");
   // Ranks also wait for cores that other ranks use. Other programs are the cause only if they used a good part of the
   // time that was missing.
   const double lost = mean(waits) * traced.num_lanes_as_double(), used = run.cores_of_others * mean(traced.step());
@@ -215,10 +220,10 @@ void find_contention(const TracedRun& traced, const Run& run) {
   });
 }
 
-void find_link(const TracedRun& traced, const Run& run, const std::vector<LinkProbe>& links) {
+void find_slow_link(const TracedRun& traced, const Run& run, const std::vector<LinkProbe>& links) {
   // If cores are busy, the time of the link is less certain. Then copying, summing and waiting for a core take most of
   // the exposed communication.
-  const Series link_time = traced.mean_column("link"), exposed = traced.mean_column("exposed communication");
+  const Series link_time = traced.mean_over_lanes("link"), exposed = traced.mean_over_lanes("exposed communication");
   if (mean(link_time) < 0.5 * mean(exposed)) return;
   std::string backend = run.mode.substr(run.mode.find('_') + 1);
   backend = backend.substr(0, backend.find('_'));
@@ -231,29 +236,32 @@ void find_link(const TracedRun& traced, const Run& run, const std::vector<LinkPr
           << format_ms(link.latency) << ".";
       probe = out.str();
     }
-  traced.diagnose("link-bound", link_time, traced.with_cores(), kMinShare, [&](const std::string& evidence) {
-    return "Exposed communication takes " + format_ms(mean(exposed)) +
-           " after the last rank has called it. Meanwhile no rank used a core or waited for one for " + evidence +
-           ": the link is what they wait for." + probe;
-  });
+  traced.diagnose("link-bound", link_time, traced.step_without_core_waits(), kMinStepFraction,
+                  [&](const std::string& evidence) {
+                    return "Exposed communication takes " + format_ms(mean(exposed)) +
+                           " after the last rank has called it. Meanwhile no rank used a core or waited for one for " +
+                           evidence + ": the link is what they wait for." + probe;
+                  });
 }
 
 /// The other devices always wait for DataParallel's first device. It limits the step if its own tasks take long, or if
 /// its forward and backward take longer than theirs.
 void find_first_device_bound(const TracedRun& run) {
-  run.diagnose("first-device-bound",
-               run.less_waits(run.sum_columns(0, {"scatter", "replicate", "gather", "reduce", "optimizer"})),
-               run.step(), 0.25, [&](const std::string& evidence) {
-                 return "The work that only the first device does (scatter, replicate, gather, reduce, optimizer) "
-                        "takes " +
-                        evidence + ", while the others wait.";
-               });
-  const Series own = run.sum_columns(0, {"forward", "backward"});
+  run.diagnose(
+      "first-device-bound",
+      run.subtract_core_waits(run.sum_lane_series(0, {"scatter", "replicate", "gather", "reduce", "optimizer"})),
+      run.step(), 0.25, [&](const std::string& evidence) {
+        return "The work that only the first device does (scatter, replicate, gather, reduce, optimizer) "
+               "takes " +
+               evidence + ", while the others wait.";
+      });
+  const Series own = run.sum_lane_series(0, {"forward", "backward"});
   Series others(own.size(), 0.0);
-  for (const char* const phase : {"forward", "backward"}) others = TracedRun::add(others, run.mean_column(phase, 0), 1);
+  for (const char* const phase : {"forward", "backward"})
+    others = TracedRun::add_scaled(others, run.mean_over_lanes(phase, 0), 1);
   if (mean(own) <= 1.5 * mean(others)) return;
-  run.diagnose("first-device-bound", run.less_waits(TracedRun::add(own, others, -1)), run.step(), kMinShare,
-               [&](const std::string& evidence) {
+  run.diagnose("first-device-bound", run.subtract_core_waits(TracedRun::add_scaled(own, others, -1)), run.step(),
+               kMinStepFraction, [&](const std::string& evidence) {
                  return "The first device computes " + format_ms(mean(own)) + " per step, the others " +
                         format_ms(mean(others)) + ": it is slower, and they wait for it. The difference is " +
                         evidence + ".";
@@ -266,19 +274,20 @@ void diagnose(const Run& run, const std::vector<LinkProbe>& links, std::vector<D
   if (run.steps.empty() || traced.is_too_short()) return;
   const bool dp = run.mode.rfind("dp", 0) == 0;
   // Under DDP, a loader that is slow on one rank only makes that rank a straggler.
-  traced.diagnose("data-starved", dp ? traced.loading(0) : traced.min_loading(), traced.with_cores(), kMinShare,
+  traced.diagnose("data-starved", dp ? traced.loading(0) : traced.min_loading(), traced.step_without_core_waits(),
+                  kMinStepFraction,
                   [](const std::string& evidence) { return "Loading the next batch takes " + evidence + "."; });
-  traced.diagnose("stopped", traced.min_column("waiting for the end of a stop"), traced.with_cores(), kMinShare,
-                  [](const std::string& evidence) {
+  traced.diagnose("stopped", traced.min_over_lanes("waiting for the end of a stop"), traced.step_without_core_waits(),
+                  kMinStepFraction, [](const std::string& evidence) {
                     return "All lanes were stopped from outside: they neither ran nor waited for a core for " +
                            evidence + ".";
                   });
   find_contention(traced, run);
   if (run.devices < 2) return;
-  if (!dp) find_link(traced, run, links);
+  if (!dp) find_slow_link(traced, run, links);
   if (dp) {
-    traced.diagnose("too small", traced.less_waits(traced.column(0, "waiting for threads to wake up")), traced.step(),
-                    kMinContention, [](const std::string& evidence) {
+    traced.diagnose("too small", traced.subtract_core_waits(traced.lane_series(0, "waiting for threads to wake up")),
+                    traced.step(), kMinContention, [](const std::string& evidence) {
                       return "Waking threads takes " + evidence +
                              ": the work between two synchronizations is too small to split.";
                     });

@@ -19,7 +19,7 @@ namespace {
 
 /// Returns the two-sided 95 % quantile of Student's t distribution. Rounds `degrees_of_freedom`, the degrees of
 /// freedom, down to a table entry (at most 30), so the interval is slightly too wide.
-double student_t(double degrees_of_freedom) {
+double student_t_quantile(double degrees_of_freedom) {
   constexpr std::array<double, 30> kT = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
                                          2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
                                          2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
@@ -103,7 +103,7 @@ Interval throughput_ratio(const std::vector<double>& before, const std::vector<d
   const double degrees_of_freedom = variance * variance /
                                     (a.variance_of_mean * a.variance_of_mean / a.degrees_of_freedom +
                                      b.variance_of_mean * b.variance_of_mean / b.degrees_of_freedom);
-  const double half = student_t(degrees_of_freedom) * std::sqrt(variance);
+  const double half = student_t_quantile(degrees_of_freedom) * std::sqrt(variance);
   return {std::exp(ratio), std::exp(ratio - half), std::exp(ratio + half)};
 }
 
@@ -114,22 +114,22 @@ Difference diff(const Report& before, const Report& after) {
     const Run* const now = find_same_run(after, then);
     if (!now) ++missing;
     if (!now || !then.failed.empty()) continue;
-    ++difference.compared;
+    ++difference.num_compared_runs;
     const Interval ratio = now->failed.empty() ? compute_throughput_ratio(then, *now) : Interval();
     const std::vector<std::string> worse = describe_regressions(then, *now, ratio);
-    difference.regressions += !worse.empty();
+    difference.num_regressions += !worse.empty();
     difference.text += str_cat(worse.empty() ? "  " : "! ", format_label(then.label), ", ", job_name(then),
                                then.scaling.empty() ? "" : ", ", then.scaling, ": throughput ",
-                               ratio.median > 0 ? with_interval(ratio, " times") : "unknown", "\n");
+                               ratio.median > 0 ? format_with_interval(ratio, " times") : "unknown", "\n");
     for (const std::string& reason : worse) difference.text += "    " + reason + "\n";
   }
-  TANDEM_CHECK(difference.compared > 0,
+  TANDEM_CHECK(difference.num_compared_runs > 0,
                "compare: the reports have no run in common, with the same model, mode, devices, batch and scaling: ",
                before.runs.size(), " runs before, ", after.runs.size(),
                " after; accepted: reports that share at least one");
-  difference.text +=
-      str_cat(plural(difference.compared, "run"), " compared, ", plural(difference.regressions, "regression"),
-              missing > 0 ? ", " + plural(missing, "run") + " not in the second report" : "", "\n");
+  difference.text += str_cat(pluralize(difference.num_compared_runs, "run"), " compared, ",
+                             pluralize(difference.num_regressions, "regression"),
+                             missing > 0 ? ", " + pluralize(missing, "run") + " not in the second report" : "", "\n");
   return difference;
 }
 

@@ -7,9 +7,9 @@ namespace tandem::tools::compare {
 struct Difference {
   /// Number of runs in both reports, matched by model, mode, devices, batch and scaling. Runs that failed in the first
   /// report do not count.
-  int compared = 0;
-  int regressions = 0;  // number of compared runs that became worse
-  std::string text;     // report for the terminal: a line for each run, a line for each regression, and a summary
+  int num_compared_runs = 0;
+  int num_regressions = 0;  // number of compared runs that became worse
+  std::string text;         // report for the terminal: a line for each run, a line for each regression, and a summary
 };
 /// Compares the runs of two reports. A run regresses if the 95 % interval of its throughput, `after` over `before`,
 /// lies below 0.95; if it moves more bytes; if a device's peak memory is more than 5 % larger; if it agreed with its

@@ -17,7 +17,7 @@ namespace {
 /// means that a regression was found.
 template <class Body> void run_report_command(Body body) {
   try {
-    as_usage(body);
+    rethrow_as_usage_error(body);
   } catch (const CLI::Error&) {
     throw;  // errors of CLI11 carry their own exit status
   } catch (const std::exception& error) {
@@ -25,7 +25,7 @@ template <class Body> void run_report_command(Body body) {
   }
 }
 
-void add_page(CLI::App& parent) {
+void add_page_command(CLI::App& parent) {
   struct Options {
     std::string report, out;
   };
@@ -44,7 +44,7 @@ void add_page(CLI::App& parent) {
   });
 }
 
-void add_diff(CLI::App& parent) {
+void add_diff_command(CLI::App& parent) {
   struct Options {
     std::string before, after;
   };
@@ -58,14 +58,14 @@ void add_diff(CLI::App& parent) {
     run_report_command([&] {
       const compare::Difference difference = diff(compare::read_report(o->before), compare::read_report(o->after));
       std::printf("%s", difference.text.c_str());
-      if (difference.regressions > 0) throw CLI::RuntimeError(1);
+      if (difference.num_regressions > 0) throw CLI::RuntimeError(1);
     });
   });
 }
 
 }  // namespace
 
-void add_compare(CLI::App& app, std::vector<std::string> command_line) {
+void add_compare_command(CLI::App& app, std::vector<std::string> command_line) {
   struct Options : compare::Settings {
     // If rank_result is not empty, this process is one rank of a measurement and writes its result into that folder.
     std::string rank_result, rank_mode;
@@ -79,11 +79,11 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
                                          "Measure the same training job on one device, under DataParallel and under "
                                          "DistributedDataParallel, and write a report");
   c->require_subcommand(0, 1);
-  add_page(*c);
-  add_diff(*c);
+  add_page_command(*c);
+  add_diff_command(*c);
   add_option(*c, "--model", s->models, "NAMES", "Networks to train, separated by commas: mlp, lenet, fashion_cnn")
       ->delimiter(',')
-      ->check(one_of({"mlp", "lenet", "fashion_cnn"}));
+      ->check(make_choice_validator({"mlp", "lenet", "fashion_cnn"}));
   add_option(
       *c, "--mode", s->modes, "NAMES",
       "Modes to measure, separated by commas: dp, dp_persistent and dp_loss (DataParallel), ddp_local, ddp_gloo and "
@@ -95,22 +95,22 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
              "Backends of DistributedDataParallel, separated by commas: local, gloo, nccl")
       ->default_str("all that this machine can run")
       ->delimiter(',')
-      ->check(one_of({"local", "gloo", "nccl"}));
+      ->check(make_choice_validator({"local", "gloo", "nccl"}));
   add_option(*c, "--devices", s->devices, "NUMBERS", "Numbers of devices or ranks, separated by commas")
       ->delimiter(',')
-      ->check(whole_number(0, 1 << 20));
+      ->check(make_integer_validator(0, 1 << 20));
   add_option(*c, "--device", s->device, "NAME", "Device to compute on: cpu or cuda")
       ->default_str("cuda if there are several GPUs, else cpu")
-      ->check(one_of({"cpu", "cuda"}));
+      ->check(make_choice_validator({"cpu", "cuda"}));
   add_option(*c, "--batch-size", s->batch, "N", "Batch size: examples per step, summed over all devices")
-      ->check(whole_number(1, 1 << 20));
+      ->check(make_integer_validator(1, 1 << 20));
   add_option(*c, "--data", s->data, "FOLDER", "Folder with the four IDX files of FashionMNIST, plain or .gz")
       ->default_str("/usr/share/datasets/fashion-mnist");
   add_option(*c, "--out", s->out, "FOLDER", "Folder to write the report to");
   add_option(*c, "--repeats", s->repeats, "N",
              "Number of samples of each mode; the verdict on 7 modes needs 9, on 18 modes 10")
       ->default_str("until the verdict is settled or --time-limit is reached; with --quick, what the verdict needs")
-      ->check(whole_number(1, 1000));
+      ->check(make_integer_validator(1, 1000));
   add_option(*c, "--time-limit", s->time_limit, "SECONDS",
              "Time after which no further repeat begins, summed over all networks; not for --repeats")
       ->default_str("300, with --quick 40")
@@ -119,8 +119,9 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
       ->check(make_number_validator(1e-3, 3600.0));
   add_option(*c, "--threads", s->threads, "N", "Number of threads, summed over all devices")
       ->default_str("all usable cores")
-      ->check(whole_number(1, 1024));
-  add_option(*c, "--seed", s->seed, "N", "Seed of the initial weights and of dropout")->check(whole_number(0));
+      ->check(make_integer_validator(1, 1024));
+  add_option(*c, "--seed", s->seed, "N", "Seed of the initial weights and of dropout")
+      ->check(make_integer_validator(0));
   c->add_flag("--quick", s->quick, "Measure only 2 devices with short samples; takes about a minute");
   add_option(*c, "--profile", s->profile, "FILE",
              "Cluster file of `tandem simulate`; the report predicts its training step on 2 to 1,024 devices")
@@ -135,7 +136,7 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   c->add_option("--rank-steps", s->rank_steps)->delimiter(',')->expected(2)->group("");
   c->add_option("--rank-bucket-mib", s->rank_bucket_mib)->group("");
   c->add_flag("--rank-trace", s->rank.trace)->group("");
-  c->add_flag("--rank-plain", s->rank.plain)->group("");
+  c->add_flag("--rank-plain", s->rank.for_reference_comparison)->group("");
   c->add_flag("--rank-fingerprints", s->rank.fingerprints)->group("");
   c->add_flag("--rank-probe", s->rank.probe)->group("");
   c->callback([s, c] {

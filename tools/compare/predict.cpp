@@ -22,7 +22,7 @@ double phase_seconds(const Lane& lane, const char* phase) {
 
 /// Returns a cluster of one node in which `link` joins every pair of devices.
 simulate::Cluster make_node(int devices, const simulate::Link& link) {
-  return {.devices_per_node = devices, .inside = link, .between = link};
+  return {.devices_per_node = devices, .intra_node_link = link, .inter_node_link = link};
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ double predict_seconds(const Mode& mode, const Job& job, const simulate::StepPro
     case Mode::Kind::single: return 0;
     case Mode::Kind::data_parallel: {
       simulate::DpOptions options;
-      options.loss_inside = mode.loss_in_replicas;
+      options.loss_in_replicas = mode.loss_in_replicas;
       return predict_dp(profile, make_node(job.devices, link), job.devices, options).seconds;
     }
     case Mode::Kind::distributed: {
@@ -107,16 +107,17 @@ void add_projections(const std::string& model, const std::string& device, const 
 void add_projections(const std::string& model, const std::string& device, const simulate::StepProfile& profile,
                      std::vector<Projection>& out) {
   struct Network {
-    const char *inside, *between;
+    const char *intra_node_link, *inter_node_link;
   };
   for (const Network network : {Network{"nvlink_v100", "infiniband_hdr"}, Network{"nvlink_v100", "ethernet_100"},
                                 Network{"pcie3_x16", "ethernet_25"}, Network{"pcie3_x16", "ethernet_10"}}) {
     simulate::Cluster cluster;
     cluster.devices_per_node = 8;
-    cluster.inside = simulate::find_link(network.inside);
-    cluster.between = simulate::find_link(network.between);
+    cluster.intra_node_link = simulate::find_link(network.intra_node_link);
+    cluster.inter_node_link = simulate::find_link(network.inter_node_link);
     add_projections(model, device, profile, cluster,
-                    std::string(network.inside) + " in nodes of 8, " + network.between + " between", out);
+                    std::string(network.intra_node_link) + " in nodes of 8, " + network.inter_node_link + " between",
+                    out);
   }
 }
 
@@ -166,7 +167,7 @@ std::vector<std::string> describe_recorded_skill() {
   if (!std::filesystem::exists(folder)) return {};
   std::vector<std::string> out;
   const simulate::Skill skill = simulate::check_skill(folder, /*intervals=*/false);
-  for (const simulate::HeldOut& part : skill.held_out) {
+  for (const simulate::HeldOutErrors& part : skill.held_out) {
     std::string text = str_cat("Recorded steps of GPTs on A100s, held out: ", part.what, ". Off by ",
                                format_percent(part.model.median), " in the median, ", format_percent(part.model.mean),
                                " in the mean (arithmetic alone ", format_percent(part.flops.median),

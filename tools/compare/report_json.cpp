@@ -49,10 +49,10 @@ namespace {
 constexpr int kSchema = 2;
 
 /// Replaces null by NaN. JSON has no NaN, so the writer stores NaN as null, and no other value is stored as null.
-void nan_for_null(nlohmann::json& json) {
+void replace_nulls_by_nan(nlohmann::json& json) {
   if (json.is_null()) json = std::numeric_limits<double>::quiet_NaN();
   if (json.is_structured())
-    for (nlohmann::json& part : json) nan_for_null(part);
+    for (nlohmann::json& part : json) replace_nulls_by_nan(part);
 }
 
 /// Checks that two lists have equal lengths. @param accepted_empty  whether the second list may also be empty
@@ -126,7 +126,7 @@ Report read_report(const std::string& path) {
                  " is not a report: it has no `schema`; a report.json of `tandem compare` is accepted");
     TANDEM_CHECK(json["schema"] == kSchema, "compare: ", path, " has schema ", json["schema"].dump(),
                  "; accepted: ", kSchema);
-    nan_for_null(json);
+    replace_nulls_by_nan(json);
     report = json.get<Report>();
   } catch (const nlohmann::json::exception& error) {
     TANDEM_FAIL("compare: ", path, " is not a report: ", error.what());

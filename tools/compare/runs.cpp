@@ -12,7 +12,7 @@ bool is_dp(const Run& run) { return run.mode.starts_with("dp"); }
 bool is_single(const Run& run) { return !is_dp(run) && !is_ddp(run); }
 bool computes_loss_in_replicas(const Run& run) { return is_dp(run) && run.mode.find("loss") != std::string::npos; }
 std::string job_name(const Run& run) {
-  return str_cat(run.model, ", ", plural(run.devices, "device"), ", batch ", format_integer(run.batch));
+  return str_cat(run.model, ", ", pluralize(run.devices, "device"), ", batch ", format_integer(run.batch));
 }
 
 std::string format_label(const std::string& label) {
@@ -22,7 +22,7 @@ std::string format_label(const std::string& label) {
   return label.substr(0, comma) + " (" + label.substr(comma + 2) + ")";
 }
 
-std::string with_interval(const Interval& interval, const std::string& unit) {
+std::string format_with_interval(const Interval& interval, const std::string& unit) {
   if (!interval.exists()) return str_cat(format_number(interval.median), unit, " (n = ", interval.n, ": no interval)");
   return str_cat(format_number(interval.median), unit, " (", format_number(interval.low), " to ",
                  format_number(interval.high), ")");

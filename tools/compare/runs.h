@@ -18,7 +18,7 @@ std::string job_name(const Run& run);
 /// (x)".
 std::string format_label(const std::string& label);
 /// Formats an interval as "1.84 (1.80 to 1.88)", or as "1.84 (n = 3: no interval)", with `unit` after the median.
-std::string with_interval(const Interval& interval, const std::string& unit = "");
+std::string format_with_interval(const Interval& interval, const std::string& unit = "");
 /// Format the ends of an interval for neighbouring cells of a table, which say "n = 3" and "no interval" if it does not
 /// exist.
 template <class Format> std::string format_low(const Interval& interval, Format format) {

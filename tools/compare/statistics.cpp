@@ -1,4 +1,4 @@
-// percentile and interval_of: order statistics.
+// percentile and compute_confidence_interval: order statistics.
 #include "tandem/tools/compare/statistics.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ double percentile(std::vector<double> values, double p) {
   return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
-int values_needed(double error) {
+int min_num_values(double error) {
   TANDEM_CHECK(error > 0 && error < 1, "compare: an interval's error is ", error,
                "; accepted: greater than 0 and less than 1");
   // All n values lie on one side of the true median with probability 2 / 2^n.
@@ -26,10 +26,10 @@ int values_needed(double error) {
   return n;
 }
 
-Interval interval_of(std::vector<double> values, double error) {
+Interval compute_confidence_interval(std::vector<double> values, double error) {
   Interval out;
   out.n = static_cast<int>(values.size());
-  out.needed = values_needed(error);
+  out.needed = min_num_values(error);
   out.median = percentile(values, 0.5);
   if (out.n < out.needed) return out;
   std::sort(values.begin(), values.end());

@@ -9,7 +9,7 @@
 namespace tandem::tools::compare {
 namespace {
 
-constexpr size_t kColumns = 80;
+constexpr size_t kTableWidth = 80;
 
 /// Truncates or pads text to `width` characters. Line breaks and other control characters become spaces.
 std::string align_left(const std::string& text, size_t width) {
@@ -29,7 +29,7 @@ std::string wrap_text(const std::string& text) {
   std::istringstream words(text);
   std::string out, line;
   for (std::string word; words >> word;) {
-    if (!line.empty() && page::character_count(line) + 1 + page::character_count(word) > kColumns) {
+    if (!line.empty() && page::character_count(line) + 1 + page::character_count(word) > kTableWidth) {
       out += line + "\n";
       line.clear();
     }
@@ -47,7 +47,7 @@ std::string describe_intervals(const Report& report, const std::string& model, i
 std::string format_row(const Run& run) {
   const std::string begin = align_left(run.label, 38) + align_right(format_integer(run.devices), 3);
   if (!run.failed.empty())
-    return begin + "  " + align_left("failed: " + run.failed, kColumns - page::character_count(begin) - 2) + "\n";
+    return begin + "  " + align_left("failed: " + run.failed, kTableWidth - page::character_count(begin) - 2) + "\n";
   int64_t bytes = 0, peak = 0;
   for (const Transfers& transfers : run.transfers) bytes += transfers.bytes;
   for (const Memory& memory : run.memory) peak = std::max(peak, memory.peak);
@@ -72,7 +72,7 @@ std::string format_row(const Run& run) {
 std::string format_table(const Report& report) {
   std::string out;
   size_t shown = 0;
-  for (const std::string& model : models(report)) {
+  for (const std::string& model : list_models(report)) {
     const int64_t batch = main_batch(report, model);
     out += align_left(str_cat(model, ", batch ", format_integer(batch)), 37) + align_right("dev", 4) +
            align_right("ms/step", 8) + align_right("times one device", 18) + align_right("MiB", 6) +

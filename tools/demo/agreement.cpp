@@ -26,7 +26,7 @@ Tensor ddp_shard(const Tensor& x, int r, int k) {
   const int64_t n = x.size(0), first = n * r / k;
   return x.narrow(0, first, n * (r + 1) / k - first);
 }
-Net fresh_net(const DemoSettings& s) {
+Net make_initial_net(const DemoSettings& s) {
   manual_seed(s.seed);
   Net net(s.model);
   net->eval();
@@ -61,7 +61,7 @@ void train_reference(const Net& net, const std::string& mode, int shards, const 
 
 double largest_difference(const DemoSettings& s, const std::string& mode, const FashionMNIST& data, int steps,
                           const std::function<void(nn::Module&)>& modify) {
-  const Net net = fresh_net(s);
+  const Net net = make_initial_net(s);
   net->to(network_device(mode, s));
   const TrainingMode training_mode = make_training_mode(mode, net, s);
   training_mode.set_training(false);
@@ -79,7 +79,7 @@ double largest_difference(const DemoSettings& s, const std::string& mode, const 
   }
   if (modify) modify(*net);
   if (training_mode.rank != 0) return 0;
-  const Net reference = fresh_net(s);
+  const Net reference = make_initial_net(s);
   reference->to(s.device_of(0));
   train_reference(reference, mode, mode == "dp" ? s.devices : training_mode.world_size, data, s.batch_size, steps);
   const NoGradGuard guard;

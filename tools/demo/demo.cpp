@@ -114,7 +114,7 @@ std::vector<std::string> select_modes(const DemoSettings& s) {
       }
       if (std::find(modes.begin(), modes.end(), each) == modes.end()) modes.emplace_back(each);
     }
-  check_usage(!modes.empty(), "--mode ", comma_separated(s.modes), " and --backend ", s.backend,
+  check_usage(!modes.empty(), "--mode ", join_with_commas(s.modes), " and --backend ", s.backend,
               " select no mode to train; omit one of them");
   return modes;
 }
@@ -126,7 +126,7 @@ void demo(DemoSettings s) {
   s.modes = select_modes(s);
   check_settings(s);
   s.history |= !s.report.empty();
-  if (s.threads > 0) set_num_threads(s.threads = usable_threads(s.threads));
+  if (s.threads > 0) set_num_threads(s.threads = check_num_threads(s.threads));
   if (!s.rank_result.empty()) {
     const std::string& mode = s.modes[0];
     distributed::init_process_group(mode.substr(std::strlen("ddp_")));

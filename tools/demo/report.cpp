@@ -16,11 +16,11 @@ namespace tandem::tools {
 namespace {
 
 using compare::mode_style;
-using page::escape;
+using page::escape_html;
 using page::format_integer;
 using page::format_number;
 using page::format_percent;
-using page::plural;
+using page::pluralize;
 using page::str_cat;
 
 std::string mode_label(const std::string& mode) {
@@ -39,11 +39,13 @@ double sum_memory(const DemoRun& run) {
 }
 
 /// Returns "A to B", or only "A" if both texts are equal.
-std::string range(const std::string& low, const std::string& high) { return low == high ? low : low + " to " + high; }
+std::string format_range(const std::string& low, const std::string& high) {
+  return low == high ? low : low + " to " + high;
+}
 
 /// Returns what the runs prove: agreement, accuracy, memory and bytes. Their times are not repeated, so they prove
 /// nothing.
-std::string summary(const DemoSettings& s, const DemoData& data, const std::vector<DemoRun>& runs) {
+std::string summary_section(const DemoSettings& s, const DemoData& data, const std::vector<DemoRun>& runs) {
   const auto by = [&](auto value) {
     return std::minmax_element(runs.begin(), runs.end(),
                                [&](const DemoRun& a, const DemoRun& b) { return value(a) < value(b); });
@@ -61,16 +63,17 @@ std::string summary(const DemoSettings& s, const DemoData& data, const std::vect
                       " steps every parallel mode has the parameters of its reference on one device, to the last bit. ")
             : str_cat("After ", s.compare_steps, " steps the parameters of a parallel mode differ by up to ",
                       format_number(largest), " from those of its reference on one device. ");
-  text += str_cat("After ", plural(s.epochs, "epoch"), " ", s.model, " classifies ",
-                  range(format_number(100 * accuracy.first->test_accuracy, 4),
-                        format_number(100 * accuracy.second->test_accuracy, 4)),
+  text += str_cat("After ", pluralize(s.epochs, "epoch"), " ", s.model, " classifies ",
+                  format_range(format_number(100 * accuracy.first->test_accuracy, 4),
+                               format_number(100 * accuracy.second->test_accuracy, 4)),
                   " % of the ", format_integer(data.test.targets().size(0)), " test images correctly. It needs ",
-                  range(page::byte_size(sum_memory(*memory.first)), page::byte_size(sum_memory(*memory.second))),
+                  format_range(page::format_byte_size(sum_memory(*memory.first)),
+                               page::format_byte_size(sum_memory(*memory.second))),
                   " of memory");
   if (moved.second->mib_moved_per_step > 0)
     text += str_cat(", and moves ",
-                    range(page::byte_size(moved.first->mib_moved_per_step * (1 << 20)),
-                          page::byte_size(moved.second->mib_moved_per_step * (1 << 20))),
+                    format_range(page::format_byte_size(moved.first->mib_moved_per_step * (1 << 20)),
+                                 page::format_byte_size(moved.second->mib_moved_per_step * (1 << 20))),
                     " between devices in a step");
   return text + (runs.size() > 1 ? ", depending on the mode." : ".");
 }
@@ -91,7 +94,7 @@ std::vector<page::ChartPoint> average_points(const std::vector<History::Point>& 
   return out;
 }
 
-std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
+std::string curves_section(const std::vector<DemoRun>& runs, int64_t test_images) {
   const size_t each = std::max<size_t>(1, runs[0].history.losses.size() / 60);
   page::LineChart loss, accuracy;
   loss.title = "Training loss";
@@ -105,14 +108,14 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
   accuracy.y = {
       str_cat("of ", format_integer(std::min(test_images, History::kEvaluationImages)), " test images (not from 0)"),
       page::Unit::kPercent};
-  accuracy.y.from_zero = false;
+  accuracy.y.includes_zero = false;
   for (const DemoRun& run : runs) {
     page::Series series{mode_label(run.mode), mode_style(run.mode), average_points(run.history.losses, each)};
-    series.markers = series.points.size() < 2;
-    series.dashed = run.mode == "dp";  // dashed, so that an identical line of one device stays visible below it
+    series.has_markers = series.points.size() < 2;
+    series.is_dashed = run.mode == "dp";  // dashed, so that an identical line of one device stays visible below it
     loss.series.push_back(series);
     series.points.clear();
-    series.markers = run.history.accuracies.size() < 2;
+    series.has_markers = run.history.accuracies.size() < 2;
     for (const History::Point& point : run.history.accuracies)
       series.points.push_back({static_cast<double>(point.step), point.value, 0, 0,
                                str_cat(format_percent(point.value), " after step ", point.step)});
@@ -127,7 +130,7 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
                                  "while the accuracy is measured; that time is not counted."));
 }
 
-std::string resources(const std::vector<DemoRun>& runs) {
+std::string resources_section(const std::vector<DemoRun>& runs) {
   page::BarChart memory{"Peak memory",
                         "Peak memory in use on each device.",
                         {"peak memory, all devices together", page::Unit::kBytes},
@@ -153,16 +156,16 @@ std::string resources(const std::vector<DemoRun>& runs) {
   for (const DemoRun& run : runs) {
     const std::string images = format_integer(std::llround(run.samples_per_second)), label = mode_label(run.mode);
     const double bytes_moved = run.mib_moved_per_step * (1 << 20);
-    const std::string moved_text = page::byte_size(bytes_moved);
+    const std::string moved_text = page::format_byte_size(bytes_moved);
     const int style = mode_style(run.mode);
     speed.rows.push_back({label, images, {{"images per second", style, run.samples_per_second, images}}, {}});
     moved.rows.push_back({label, moved_text, {{"bytes", style, bytes_moved, moved_text}}, {}});
-    page::BarRow row{label, page::byte_size(sum_memory(run)), {}, {}};
+    page::BarRow row{label, page::format_byte_size(sum_memory(run)), {}, {}};
     std::string peaks;
     for (size_t i = 0; i < run.peak_mib_per_device.size(); ++i) {
       const double bytes = run.peak_mib_per_device[i] * (1 << 20);
-      row.segments.push_back({str_cat("device ", i), style, bytes, page::byte_size(bytes)});
-      peaks += (i == 0 ? "" : " + ") + page::byte_size(bytes);
+      row.segments.push_back({str_cat("device ", i), style, bytes, page::format_byte_size(bytes)});
+      peaks += (i == 0 ? "" : " + ") + page::format_byte_size(bytes);
     }
     memory.rows.push_back(row);
     table.add_row({label, format_number(run.seconds), images, format_percent(run.test_accuracy),
@@ -191,10 +194,10 @@ std::string mistakes_section(const DemoRun& run, const FashionMNIST& test) try {
     const std::vector<size_t> row = {static_cast<size_t>(m.image)};
     const Tensor pixels = test.get_stacked(row).data[0].mul(255).round().to(kUInt8);
     const std::string what =
-        str_cat("test image ", m.image, ": ", kClasses[m.truth], ", taken for ", kClasses[m.predicted]);
+        str_cat("test image ", m.image, ": ", kClassNames[m.truth], ", taken for ", kClassNames[m.predicted]);
     out += str_cat("<figure><img alt=\"", what, "\" width=\"84\" height=\"84\" src=\"data:image/png;base64,",
-                   base64(data::tensor_to_png("demo", pixels)), "\"/><figcaption>is <b>", kClasses[m.truth],
-                   "</b><br/>taken for <b>", kClasses[m.predicted], "</b>, <span>", format_percent(m.probability),
+                   base64(data::tensor_to_png("demo", pixels)), "\"/><figcaption>is <b>", kClassNames[m.truth],
+                   "</b><br/>taken for <b>", kClassNames[m.predicted], "</b>, <span>", format_percent(m.probability),
                    "</span></figcaption></figure>\n");
   }
   return page::paragraph(
@@ -205,7 +208,7 @@ std::string mistakes_section(const DemoRun& run, const FashionMNIST& test) try {
 }
 
 /// Style of correctly classified images: the colour of the confusion matrix's diagonal.
-constexpr int kCorrect = 1;
+constexpr int kCorrectStyle = 1;
 
 /// Returns a chart of the fraction of each class's images that are classified correctly.
 std::string class_accuracy_chart(const DemoRun& run) {
@@ -216,14 +219,14 @@ std::string class_accuracy_chart(const DemoRun& run) {
                        "n = all test images of the class. Bar: share that is classified correctly.",
                        false,
                        false};
-  for (int truth = 0; truth < kClassCount; ++truth) {
+  for (int truth = 0; truth < kNumClasses; ++truth) {
     int64_t all = 0;
-    const auto row = run.history.confusion.begin() + truth * kClassCount;
-    for (int p = 0; p < kClassCount; ++p) all += row[p];
+    const auto row = run.history.confusion.begin() + truth * kNumClasses;
+    for (int p = 0; p < kNumClasses; ++p) all += row[p];
     if (all == 0) continue;
     const double share = static_cast<double>(row[truth]) / static_cast<double>(all);
     const std::string text = str_cat(format_percent(share), " of ", format_integer(all));
-    chart.rows.push_back({kClasses[truth], text, {{"correct", kCorrect, share, text}}, {}});
+    chart.rows.push_back({kClassNames[truth], text, {{"correct", kCorrectStyle, share, text}}, {}});
   }
   return render_svg(chart);
 }
@@ -235,7 +238,7 @@ std::string provenance_section(const DemoSettings& s) {
   compare::Report report;
   report.provenance = compare::collect_provenance(settings);
   const auto row = [](const std::string& name, const std::string& value) {
-    return str_cat("<dt>", name, "</dt><dd>", escape(value), "</dd>\n");
+    return str_cat("<dt>", name, "</dt><dd>", escape_html(value), "</dd>\n");
   };
   return "<dl>\n" + row("Model", s.model) + row("Data", s.data) + row("Epochs", str_cat(s.epochs)) +
          row("Batch", str_cat(s.batch_size, " images per step, over all devices")) +
@@ -244,7 +247,7 @@ std::string provenance_section(const DemoSettings& s) {
          row("Ranks of DDP", str_cat(s.ranks)) + "</dl>\n" + provenance_body(report, compare::ModeStyles(report));
 }
 
-const char* const kStyle = R"(
+const char* const kPageCss = R"(
 dl{grid-template-columns:12.5em 1fr}dl+dl{margin-top:-8px}
 svg .cell{fill:var(--p5);stroke:var(--rule);stroke-width:.6}
 svg .right{fill:var(--p1)}
@@ -260,28 +263,29 @@ svg .on-right{fill:var(--o1)}svg .on-wrong{fill:var(--o5)}
 using page::format_coordinate;
 using page::format_x;
 
-constexpr double kLeft = 76, kRight = 40, kTop = 68, kCell = 100.0 / kClassCount, kCellHeight = 25;
+constexpr double kLeftMargin = 76, kRightMargin = 40, kTopMargin = 68, kCellWidthPercent = 100.0 / kNumClasses,
+                 kCellHeight = 25;
 
 /// Returns the opacity of a cell of the confusion matrix. The square root keeps small counts of wrong images visible
 /// beside large counts of correct ones.
-double opacity(double share) { return std::sqrt(share); }
+double cell_opacity(double share) { return std::sqrt(share); }
 
-std::string cell(int truth, int predicted, int64_t images, double share) {
-  const double x = kCell * predicted, y = kTop + kCellHeight * truth;
-  const std::string tip = str_cat(format_integer(images), " images of class ", kClasses[truth], ", ",
-                                  format_percent(share), " of them, are predicted as ", kClasses[predicted]);
+std::string confusion_cell(int truth, int predicted, int64_t images, double share) {
+  const double x = kCellWidthPercent * predicted, y = kTopMargin + kCellHeight * truth;
+  const std::string tooltip = str_cat(format_integer(images), " images of class ", kClassNames[truth], ", ",
+                                      format_percent(share), " of them, are predicted as ", kClassNames[predicted]);
   std::string out =
       str_cat("<rect class=\"cell", truth == predicted ? " right" : "", "\" x=\"", format_x(x), "\" y=\"",
-              format_coordinate(y), "\" width=\"", format_x(kCell), "\" height=\"", format_coordinate(kCellHeight),
-              "\" style=\"fill-opacity:", format_coordinate(100 * opacity(share)), "%\"><title>", escape(tip),
-              "</title></rect>");
+              format_coordinate(y), "\" width=\"", format_x(kCellWidthPercent), "\" height=\"",
+              format_coordinate(kCellHeight), "\" style=\"fill-opacity:", format_coordinate(100 * cell_opacity(share)),
+              "%\"><title>", escape_html(tooltip), "</title></rect>");
   if (images > 0)
     out += str_cat("<text class=\"count",
-                   opacity(share) <= 0.6 ? ""
-                   : truth == predicted  ? " on-right"
-                                         : " on-wrong",
-                   "\" x=\"", format_x(x + kCell / 2), "\" y=\"", format_coordinate(y + kCellHeight / 2 + 4), "\">",
-                   images, "</text>\n");
+                   cell_opacity(share) <= 0.6 ? ""
+                   : truth == predicted       ? " on-right"
+                                              : " on-wrong",
+                   "\" x=\"", format_x(x + kCellWidthPercent / 2), "\" y=\"",
+                   format_coordinate(y + kCellHeight / 2 + 4), "\">", images, "</text>\n");
   return out;
 }
 
@@ -289,7 +293,7 @@ std::string legend_key(int percent_of_row) {
   return str_cat(
       "<li><svg class=\"key\" viewBox=\"0 0 22 12\" aria-hidden=\"true\"><rect class=\"cell right\" x=\"4\" y=\"1\" "
       "width=\"14\" height=\"10\" style=\"fill-opacity:",
-      format_coordinate(100 * opacity(percent_of_row / 100.0)), "%\"/></svg>", percent_of_row, " %</li>");
+      format_coordinate(100 * cell_opacity(percent_of_row / 100.0)), "%\"/></svg>", percent_of_row, " %</li>");
 }
 
 }  // namespace
@@ -300,14 +304,14 @@ void write_report(const std::string& path, const DemoSettings& s, const DemoData
   const std::string title = str_cat(s.model, " on FashionMNIST");
   page::Page page{.title = "tandem demo: " + title,
                   .heading = title,
-                  .style = kStyle,
-                  .introduction = "<p class=\"verdict\">" + escape(summary(s, data, runs)) +
+                  .style = kPageCss,
+                  .introduction = "<p class=\"verdict\">" + escape_html(summary_section(s, data, runs)) +
                                   "</p>\n<p class=\"note\">Each mode ran once, not repeated: timings are indicative. "
                                   "<code>tandem compare</code> repeats them.</p>\n",
                   .footer = "Made by tandem demo --report."};
   page.sections = {
-      {"curves", "Training curves", curves(runs, data.test.targets().size(0))},
-      {"resources", "Memory, bytes and speed", resources(runs)},
+      {"curves", "Training curves", curves_section(runs, data.test.targets().size(0))},
+      {"resources", "Memory, bytes and speed", resources_section(runs)},
       {"confusion", "Confusion matrix",
        page::group_charts(confusion_chart("Confusion matrix, " + mode_label(first.mode), first.history.confusion) +
                           class_accuracy_chart(first))},
@@ -318,19 +322,20 @@ void write_report(const std::string& path, const DemoSettings& s, const DemoData
 
 std::string confusion_chart(const std::string& title, const std::vector<int64_t>& counts) {
   std::string picture =
-      str_cat("<text class=\"al\" x=\"", 2 - kLeft, "\" y=\"", kTop - 6, "\">truth ↓</text><text class=\"al\" x=\"",
-              2 - kLeft, "\" y=\"12\">predicted →</text>\n");
+      str_cat("<text class=\"al\" x=\"", 2 - kLeftMargin, "\" y=\"", kTopMargin - 6,
+              "\">truth ↓</text><text class=\"al\" x=\"", 2 - kLeftMargin, "\" y=\"12\">predicted →</text>\n");
   int64_t right = 0, all = 0;
-  for (int truth = 0; truth < kClassCount; ++truth) {
-    picture += str_cat("<text class=\"e\" x=\"-5\" y=\"", format_coordinate(kTop + kCellHeight * (truth + 0.5) + 4),
-                       "\">", kClasses[truth], "</text><svg x=\"", format_x(kCell * (truth + 0.5)), "\" y=\"", kTop - 5,
-                       "\"><text transform=\"translate(4 0) rotate(-55)\">", kClasses[truth], "</text></svg>\n");
+  for (int truth = 0; truth < kNumClasses; ++truth) {
+    picture += str_cat("<text class=\"e\" x=\"-5\" y=\"",
+                       format_coordinate(kTopMargin + kCellHeight * (truth + 0.5) + 4), "\">", kClassNames[truth],
+                       "</text><svg x=\"", format_x(kCellWidthPercent * (truth + 0.5)), "\" y=\"", kTopMargin - 5,
+                       "\"><text transform=\"translate(4 0) rotate(-55)\">", kClassNames[truth], "</text></svg>\n");
     int64_t class_total = 0;
-    for (int p = 0; p < kClassCount; ++p) class_total += counts[static_cast<size_t>(truth * kClassCount + p)];
-    for (int p = 0; p < kClassCount; ++p) {
-      const int64_t images = counts[static_cast<size_t>(truth * kClassCount + p)];
+    for (int p = 0; p < kNumClasses; ++p) class_total += counts[static_cast<size_t>(truth * kNumClasses + p)];
+    for (int p = 0; p < kNumClasses; ++p) {
+      const int64_t images = counts[static_cast<size_t>(truth * kNumClasses + p)];
       const double share = class_total > 0 ? static_cast<double>(images) / static_cast<double>(class_total) : 0;
-      picture += cell(truth, p, images, share);
+      picture += confusion_cell(truth, p, images, share);
       all += images;
       if (truth == p) right += images;
     }
@@ -341,7 +346,7 @@ std::string confusion_chart(const std::string& title, const std::vector<int64_t>
   for (const int share : {1, 10, 50, 100}) legend += legend_key(share);
   return page::figure(
       title, str_cat("n = ", format_integer(all), " test images. Number: images; shade: share of the class's images."),
-      description, {kTop + kCellHeight * kClassCount + 2, kLeft, kRight}, picture, legend);
+      description, {kTopMargin + kCellHeight * kNumClasses + 2, kLeftMargin, kRightMargin}, picture, legend);
 }
 
 }  // namespace tandem::tools

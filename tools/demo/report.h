@@ -11,7 +11,7 @@ void write_report(const std::string& path, const DemoSettings& settings, const D
                   const std::vector<DemoRun>& runs);
 
 /// Returns an SVG chart of the confusion matrix: counts of images by true class (row) and predicted class (column).
-/// @param counts  count of images, at index truth * kClassCount + predicted
+/// @param counts  count of images, at index truth * kNumClasses + predicted
 std::string confusion_chart(const std::string& title, const std::vector<int64_t>& counts);
 
 }  // namespace tandem::tools

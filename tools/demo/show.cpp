@@ -13,8 +13,8 @@
 #include "tandem/tools/atomic_file.h"
 
 namespace tandem::tools {
-const char* const kClasses[kClassCount] = {"T-shirt", "trouser", "pullover", "dress", "coat",
-                                           "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
+const char* const kClassNames[kNumClasses] = {"T-shirt", "trouser", "pullover", "dress", "coat",
+                                              "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
 
 void print_images(const TrainingMode& training_mode, const FashionMNIST& test) {
   constexpr int64_t kCount = 4;
@@ -35,8 +35,9 @@ void print_images(const TrainingMode& training_mode, const FashionMNIST& test) {
   }
   for (int64_t i = 0; i < count; ++i) {
     const auto p = predicted[i].item<int64_t>(), t = test.targets()[i].item<int64_t>();
-    std::printf("%-31s",
-                (std::string(kClasses[p]) + (p == t ? " (right)" : std::string(" (is: ") + kClasses[t] + ")")).c_str());
+    std::printf(
+        "%-31s",
+        (std::string(kClassNames[p]) + (p == t ? " (right)" : std::string(" (is: ") + kClassNames[t] + ")")).c_str());
   }
   std::printf("\n");
   training_mode.set_training(true);
@@ -44,7 +45,7 @@ void print_images(const TrainingMode& training_mode, const FashionMNIST& test) {
 
 void Progress::show(int64_t done, double loss) {
   const double part = static_cast<double>(done) / static_cast<double>(samples_),
-               spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+               spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_time_).count();
   const double rate = static_cast<double>(done) / spent, left = spent / part - spent;
   if (isatty(STDOUT_FILENO)) {
     std::string bar(30, '.');
@@ -52,10 +53,10 @@ void Progress::show(int64_t done, double loss) {
     std::printf("\repoch %d [%s] %6.0f samples/s  %4.0f s left  loss %.4f ", epoch_, bar.c_str(), rate, left, loss);
     if (done == samples_) std::printf("\n");
     std::fflush(stdout);
-  } else if (static_cast<int>(10 * part) > last_tenth_) {
-    last_tenth_ = static_cast<int>(10 * part);
-    std::printf("epoch %d  %3d %%  %6.0f samples/s  %4.0f s left  loss %.4f\n", epoch_, last_tenth_ * 10, rate, left,
-                loss);
+  } else if (static_cast<int>(10 * part) > last_printed_tenth_) {
+    last_printed_tenth_ = static_cast<int>(10 * part);
+    std::printf("epoch %d  %3d %%  %6.0f samples/s  %4.0f s left  loss %.4f\n", epoch_, last_printed_tenth_ * 10, rate,
+                left, loss);
     std::fflush(stdout);
   }
 }
@@ -96,7 +97,7 @@ nlohmann::json as_json(const DemoRun& run) {
   if (run.max_parameter_difference) json["max_parameter_difference"] = *run.max_parameter_difference;
   return json;
 }
-void write_whole(const std::string& path, const nlohmann::json& json) {
+void write_json_file(const std::string& path, const nlohmann::json& json) {
   write_file_atomically("demo", path, json.dump(2) + "\n");
 }
 }  // namespace
@@ -109,20 +110,20 @@ void write_json(const std::string& path, const DemoSettings& s, const std::vecto
     for (const char* of_the_rank : {"history", "not_saved"}) list.back().erase(of_the_rank);
     largest = std::max(largest, run.max_parameter_difference.value_or(0));
   }
-  write_whole(path, {{"runs", list},
-                     {"max_parameter_difference", largest},
-                     {"settings",
-                      {{"model", s.model},
-                       {"epochs", s.epochs},
-                       {"batch_size", s.batch_size},
-                       {"seed", s.seed},
-                       {"devices", s.devices},
-                       {"ranks", s.ranks},
-                       {"device", s.device},
-                       {"threads", get_num_threads()},
-                       {"data", s.data}}}});
+  write_json_file(path, {{"runs", list},
+                         {"max_parameter_difference", largest},
+                         {"settings",
+                          {{"model", s.model},
+                           {"epochs", s.epochs},
+                           {"batch_size", s.batch_size},
+                           {"seed", s.seed},
+                           {"devices", s.devices},
+                           {"ranks", s.ranks},
+                           {"device", s.device},
+                           {"threads", get_num_threads()},
+                           {"data", s.data}}}});
 }
-void write_run(const std::string& path, const DemoRun& run) { write_whole(path, as_json(run)); }
+void write_run(const std::string& path, const DemoRun& run) { write_json_file(path, as_json(run)); }
 DemoRun read_run(const std::string& path) {
   std::ifstream in(path);
   const nlohmann::json json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);

@@ -14,9 +14,9 @@ class Progress {
   void show(int64_t done, double loss);
 
  private:
-  int epoch_, last_tenth_ = 0;
+  int epoch_, last_printed_tenth_ = 0;
   int64_t samples_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point start_time_ = std::chrono::steady_clock::now();
 };
 
 /// Prints a few test images side by side, each with its predicted and true class. One line of text shows two rows of

@@ -39,7 +39,7 @@ data::Example<> get_examples(const FashionMNIST& data, int64_t begin, int64_t co
 /// Returns the accuracy on the first n test images. Each rank classifies a part of them, and the numbers of correct
 /// answers are summed over the ranks.
 /// @param max_batch  number of images per forward pass
-double accuracy(const TrainingMode& training_mode, const FashionMNIST& test, int64_t n, int64_t max_batch) {
+double measure_accuracy(const TrainingMode& training_mode, const FashionMNIST& test, int64_t n, int64_t max_batch) {
   const NoGradGuard guard;
   training_mode.set_training(false);
   const int64_t end = n * (training_mode.rank + 1) / training_mode.world_size;
@@ -89,7 +89,7 @@ class AccuracyProbe {
       if (device.is_cuda()) cuda::synchronize(device);
     const auto start = std::chrono::steady_clock::now();
     const int64_t moved = bytes_moved(mode_), n = std::min(History::kEvaluationImages, test_.targets().size(0));
-    run_.history.accuracies.push_back({step, accuracy(training_mode_, test_, n, batch_size_)});
+    run_.history.accuracies.push_back({step, measure_accuracy(training_mode_, test_, n, batch_size_)});
     bytes += bytes_moved(mode_) - moved;
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
@@ -105,11 +105,11 @@ class AccuracyProbe {
 };
 
 /// Classifies every test image on one device, and fills in the confusion matrix and the list of mistakes.
-void evaluate_in_detail(const Net& net, Device device, const FashionMNIST& test, History& history) {
+void record_confusion_and_mistakes(const Net& net, Device device, const FashionMNIST& test, History& history) {
   const NoGradGuard guard;
   net->eval();
   const Tensor& labels = test.targets();
-  history.confusion.assign(kClassCount * kClassCount, 0);
+  history.confusion.assign(kNumClasses * kNumClasses, 0);
   for (int64_t at = 0; at < labels.size(0); at += 500) {
     const int64_t rows = std::min<int64_t>(500, labels.size(0) - at);
     // lenet returns log probabilities; applying softmax to them gives the probabilities.
@@ -118,7 +118,7 @@ void evaluate_in_detail(const Net& net, Device device, const FashionMNIST& test,
     for (int64_t i = 0; i < rows; ++i) {
       const auto truth = static_cast<int>(labels[at + i].item<int64_t>());
       const auto predicted_class = static_cast<int>(predicted[i].item<int64_t>());
-      ++history.confusion[static_cast<size_t>(truth * kClassCount + predicted_class)];
+      ++history.confusion[static_cast<size_t>(truth * kNumClasses + predicted_class)];
       if (truth != predicted_class)
         history.mistakes.push_back({at + i, truth, predicted_class, best[i].item<double>()});
     }
@@ -286,9 +286,9 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
   run.mib_moved_per_step = moved / (1 << 20) / static_cast<double>(std::max<int64_t>(steps, 1));
   run.peak_mib_per_device = gather_peak_memory(training_mode);
   run.seconds -= accuracy_probe.seconds;
-  run.test_accuracy = accuracy(training_mode, data.test, data.test.targets().size(0), 500);
+  run.test_accuracy = measure_accuracy(training_mode, data.test, data.test.targets().size(0), 500);
   run.history.steps = steps;
-  if (s.history && training_mode.rank == 0) evaluate_in_detail(net, device, data.test, run.history);
+  if (s.history && training_mode.rank == 0) record_confusion_and_mistakes(net, device, data.test, run.history);
   run.samples_per_second = static_cast<double>(samples * s.epochs) / std::max(run.seconds, 1e-9);
   if (training_mode.rank == 0 && mode == s.modes[0]) {
     if (s.pictures) print_images(training_mode, data.test);

@@ -7,9 +7,9 @@
 
 namespace tandem::tools {
 
-inline constexpr int kClassCount = 10;
+inline constexpr int kNumClasses = 10;
 /// Names of FashionMNIST's classes; the index is the label.
-extern const char* const kClasses[kClassCount];
+extern const char* const kClassNames[kNumClasses];
 
 /// Data recorded during a run that only `tandem demo --report` shows.
 struct History {
@@ -29,7 +29,7 @@ struct History {
   /// Accuracy on the first kEvaluationImages test images (on all, if there are fewer), measured about kNumEvaluations
   /// times.
   std::vector<Point> accuracies;
-  std::vector<int64_t> confusion;  // confusion matrix: number of images at [truth * kClassCount + predicted]
+  std::vector<int64_t> confusion;  // confusion matrix: number of images at [truth * kNumClasses + predicted]
   std::vector<Mistake> mistakes;   // at most kMaxMistakes mistakes, highest probability first
   int64_t steps = 0;               // total number of steps, over all epochs
   static constexpr int64_t kEvaluationImages = 2000, kNumEvaluations = 12, kMaxMistakes = 24;

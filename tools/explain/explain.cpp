@@ -13,7 +13,8 @@
 namespace tandem::tools::explain {
 namespace {
 
-template <class Value> Value look_up(const std::string& word, const std::vector<std::pair<std::string, Value>>& all) {
+template <class Value>
+Value find_by_name(const std::string& word, const std::vector<std::pair<std::string, Value>>& all) {
   for (const auto& [name, value] : all)
     if (name == word) return value;
   // Unreachable, because the command line accepts only the words in `all`.
@@ -34,10 +35,10 @@ Script make_one_device_script(const Settings& s, int64_t largest_batch) {
 }
 Script make_parallel_script(const Settings& s, bool ddp, const Script& one_device) {
   Script script = one_device;
-  script.tail = Tail::keep;
+  script.tail = TailPolicy::keep;
   script.global_batch = s.global_batch > 0 ? s.global_batch : ddp ? s.batch * s.ranks : s.batch;
   script.accumulate = s.accumulate;
-  script.divide = s.divide_loss || s.accumulate == 1;
+  script.divide_loss = s.divide_loss || s.accumulate == 1;
   script.sampler_seed = s.sampler_seed.value_or(s.seed);
   script.set_epoch = !s.no_set_epoch;
   script.loss = s.loss == "sum" ? Reduction::sum : Reduction::mean;
@@ -46,9 +47,10 @@ Script make_parallel_script(const Settings& s, bool ddp, const Script& one_devic
   if (ddp) {
     script.ranks = s.ranks;
     script.rank_seeds = s.rank_seeds;
-    script.sampler =
-        look_up<Sampler>(s.sampler, {{"shard", Sampler::shard}, {"block", Sampler::block}, {"whole", Sampler::whole}});
-    script.tail = look_up<Tail>(s.tail, {{"pad", Tail::pad}, {"drop", Tail::drop}, {"keep", Tail::keep}});
+    script.sampler = find_by_name<Sampler>(
+        s.sampler, {{"shard", Sampler::shard}, {"block", Sampler::block}, {"whole", Sampler::whole}});
+    script.tail = find_by_name<TailPolicy>(
+        s.tail, {{"pad", TailPolicy::pad}, {"drop", TailPolicy::drop}, {"keep", TailPolicy::keep}});
   }
   script.steps = s.steps > 0 ? s.steps : count_steps(script, s.epochs);
   return script;
@@ -58,7 +60,7 @@ Script make_correct_script(const Script& one_device, const Script& yours) {
   Script script = one_device;
   script.ranks = yours.ranks;
   script.accumulate = yours.accumulate;
-  script.tail = Tail::weighted;
+  script.tail = TailPolicy::weighted;
   return script;
 }
 /// Plans every script that will run, so that an impossible one throws before the first run. If yours.tail and
@@ -66,14 +68,14 @@ Script make_correct_script(const Script& one_device, const Script& yours) {
 void check_scripts(bool ddp, Script& yours, const Script& right) {
   Script even = right;
   even.tail = yours.tail;
-  if (plan(even) == plan(right)) yours.tail = right.tail;
+  if (plan_steps(even) == plan_steps(right)) yours.tail = right.tail;
   Script script = yours;
   for (const ScriptCause& c : script_causes(ddp, /*adam=*/false, yours, right)) {
     Script with = right;
     c.copy_settings(with, yours);
     c.copy_settings(script, right);
-    plan(with);
-    plan(script);
+    plan_steps(with);
+    plan_steps(script);
   }
 }
 
@@ -101,11 +103,11 @@ void explain_script(RunCache& runs, const Outcome& one_device, const Script& rig
     c.copy_settings(with, e.yours);
     c.copy_settings(script, right);
     if (!(with == right)) {
-      cause.alone = compare_outcomes(runs.get_outcome(with), runs.get_outcome(right));
-      cause.present = !cause.alone.equal();
+      cause.isolated_difference = compare_outcomes(runs.get_outcome(with), runs.get_outcome(right));
+      cause.is_present = !cause.isolated_difference.equal();
       cause.yours = c.yours;
     }
-    cause.remaining = compare_outcomes(runs.get_outcome(script), one_device).parameters;
+    cause.remaining_difference = compare_outcomes(runs.get_outcome(script), one_device).parameters;
     e.causes.push_back(std::move(cause));
   }
 }
@@ -116,16 +118,16 @@ void explain_mode(RunCache& runs, const Script& right, Explanation& e) {
   const Job& job = runs.job();
   const Outcome& yours = runs.get_outcome(right);
   const bool norm = has_batch_norm(job), random = has_dropout(job);
-  const Outcome groups = run_in_groups(job, right, true, true), in_order = run_in_order(job, right);
+  const Outcome groups = run_in_groups(job, right, true, true), in_order = run_replicas_in_order(job, right);
   const auto add = [&](const char* name, bool is_possible, const std::string& words, const Outcome& with,
                        const Outcome& without, const Outcome& without_earlier_causes, const char* remedy) {
     Cause cause{.name = name, .is_inherent = true, .remedy = remedy};
     if (is_possible) {
-      cause.alone = compare_outcomes(with, without);
-      cause.present = !cause.alone.equal();
+      cause.isolated_difference = compare_outcomes(with, without);
+      cause.is_present = !cause.isolated_difference.equal();
       cause.yours = words;
     }
-    cause.remaining = compare_outcomes(yours, without_earlier_causes).parameters;
+    cause.remaining_difference = compare_outcomes(yours, without_earlier_causes).parameters;
     e.causes.push_back(std::move(cause));
   };
   const std::string rows = std::to_string(right.global_batch / job.ranks / right.accumulate);
@@ -141,9 +143,10 @@ void explain_mode(RunCache& runs, const Script& right, Explanation& e) {
       job.ddp
           ? "for (r = 0; r < k; ++r) loss(net(x[r]), y[r]).backward();  // on one device; then gradients times 1 / k"
           : "for (r = 0; r < k; ++r) (loss_sum(net(x[r]), y[r]) / rows).backward();  // on one device");
-  e.causes.back().alone.op.clear();  // meaningless: a whole batch and its shards differ from the first operation on
+  e.causes.back()
+      .isolated_difference.op.clear();  // meaningless: a whole batch and its shards differ from the first operation on
   e.equal = is_bitwise_equal(yours, in_order);
-  if (!e.equal) e.unexplained = compare::first_difference(yours.fingerprints, in_order.fingerprints);
+  if (!e.equal) e.unexplained_op = compare::first_difference(yours.fingerprints, in_order.fingerprints);
 }
 
 Job make_job(const Settings& s, bool ddp, int64_t examples) {
@@ -177,7 +180,7 @@ Explanation explain_one(const Settings& s, bool ddp) {
   Explanation e;
   e.mode = (ddp ? "DDP over " + s.backend + ", " : "DataParallel, ") + std::to_string(s.ranks) +
            (ddp ? " ranks" : " devices");
-  const Script right = as_usage([&] {
+  const Script right = rethrow_as_usage_error([&] {
     const int64_t largest = std::max({s.batch * s.ranks, s.global_batch, s.batch});
     e.one_device = make_one_device_script(s, largest);
     e.yours = make_parallel_script(s, ddp, e.one_device);

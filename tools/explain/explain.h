@@ -32,12 +32,13 @@ struct Settings {
 struct Cause {
   std::string name;          // name shown to the user, such as "learning rate"
   bool is_inherent = false;  // whether the cause is inherent in the parallel mode, so that the script cannot avoid it
-  bool present = false;      // whether this cause alone changes the result
+  bool is_present = false;   // whether this cause alone changes the result
   /// How the scripts differ, such as "0.02, not 0.01". Empty if they do not differ in this respect.
   std::string yours = {};
-  Comparison alone = {};  // compares a run with only this cause to a run without any cause
-  double remaining = 0;   // largest parameter difference after this cause and all causes before it are removed
-  std::string remedy;     // line of code that removes the cause
+  Comparison isolated_difference = {};  // compares a run with only this cause to a run without any cause
+  double remaining_difference =
+      0;               // largest parameter difference after this cause and all causes before it are removed
+  std::string remedy;  // line of code that removes the cause
 };
 /// Results of `tandem explain` for one parallel mode.
 struct Explanation {
@@ -46,8 +47,8 @@ struct Explanation {
   double loss_on_one_device = 0, your_loss = 0;
   Comparison difference;  // difference between the two scripts as the user gave them
   std::vector<Cause> causes;
-  bool equal = false;       // whether the results are equal to the last bit once all causes are removed
-  std::string unexplained;  // first operation whose result differs, if `equal` is false
+  bool equal = false;          // whether the results are equal to the last bit once all causes are removed
+  std::string unexplained_op;  // first operation whose result differs, if `equal` is false
 };
 
 /// Compares the scripts under each parallel mode in settings.modes (dp, ddp), and explains the differences. @throws

@@ -8,7 +8,7 @@ namespace tandem::tools::explain {
 namespace {
 
 template <class... Layers> struct LayerTypes {
-  static bool any(const nn::Module& module) { return (dynamic_cast<const Layers*>(&module) || ...); }
+  static bool matches(const nn::Module& module) { return (dynamic_cast<const Layers*>(&module) || ...); }
   /// Runs the layer's forward without its hooks. Returns false if the layer has none of the types in `Layers`.
   static bool forward(nn::Module& module, const Tensor& x, Tensor& y) {
     const auto try_one = [&]<class Layer>(Layer* layer) {
@@ -22,10 +22,10 @@ using BatchNorms = LayerTypes<nn::BatchNorm1dImpl, nn::BatchNorm2dImpl, nn::Batc
 using Dropouts = LayerTypes<nn::DropoutImpl, nn::Dropout2dImpl, nn::Dropout3dImpl, nn::AlphaDropoutImpl,
                             nn::FeatureAlphaDropoutImpl>;
 
-Tensor forward_in_groups(nn::Module& layer, const Tensor& x, const std::vector<Group>& groups) {
+Tensor forward_in_groups(nn::Module& layer, const Tensor& x, const std::vector<RowGroup>& groups) {
   std::vector<Tensor> parts;
   int64_t first = 0;
-  for (const Group& group : groups) {
+  for (const RowGroup& group : groups) {
     std::vector<Tensor> before;
     for (const Tensor& buffer : layer.buffers()) before.push_back(buffer.clone());
     const auto rows = static_cast<int64_t>(group.rows.size());
@@ -44,10 +44,10 @@ Tensor forward_in_groups(nn::Module& layer, const Tensor& x, const std::vector<G
 
 }  // namespace
 
-bool is_batch_norm(const nn::Module& module) { return BatchNorms::any(module); }
-bool is_dropout(const nn::Module& module) { return Dropouts::any(module); }
+bool is_batch_norm(const nn::Module& module) { return BatchNorms::matches(module); }
+bool is_dropout(const nn::Module& module) { return Dropouts::matches(module); }
 
-void apply_in_groups(nn::Module& layer, const std::shared_ptr<std::vector<Group>>& groups) {
+void apply_in_groups(nn::Module& layer, const std::shared_ptr<std::vector<RowGroup>>& groups) {
   // In evaluation mode, rows do not influence each other and no random numbers are drawn.
   if (!layer.is_training()) return;
   // A hook cannot prevent the layer's own forward from running. So the pre-hook switches the layer to evaluation mode,

@@ -9,7 +9,7 @@
 namespace tandem::tools::explain {
 namespace {
 
-std::string number(double value) {
+std::string format_number(double value) {
   if (value == 0) return "0";
   if (!std::isfinite(value)) return "inf";
   char text[32];
@@ -29,7 +29,7 @@ std::string join_words(const std::vector<std::string>& words) {
 std::vector<std::string> list_present_causes(const Explanation& e, bool is_inherent) {
   std::vector<std::string> names;
   for (const Cause& c : e.causes)
-    if (c.present && c.is_inherent == is_inherent) names.push_back(c.name);
+    if (c.is_present && c.is_inherent == is_inherent) names.push_back(c.name);
   return names;
 }
 
@@ -51,9 +51,9 @@ std::string format_text(const Explanation& e) {
   if (e.difference.equal()) {
     out += "  their parameters have the same bits\n";
   } else {
-    out += "  parameters differ by " + number(e.difference.parameters) + " at most (" + e.difference.largest_in +
-           "), the loss by " + number(e.difference.loss) + "; first in step " + std::to_string(e.difference.step) +
-           " (" + e.difference.parameter + ")\n";
+    out += "  parameters differ by " + format_number(e.difference.parameters) + " at most (" +
+           e.difference.largest_difference_parameter + "), the loss by " + format_number(e.difference.loss) +
+           "; first in step " + std::to_string(e.difference.step) + " (" + e.difference.parameter + ")\n";
   }
   const auto row = [&](const std::string& name, const std::string& yours, const std::string& parameters,
                        const std::string& loss, const std::string& first, const std::string& left_difference) {
@@ -64,9 +64,10 @@ std::string format_text(const Explanation& e) {
   row("", "", "effect", "alone", "", "left when");
   row("cause", "in the parallel script", "weights", "loss", "first seen in", "off");
   for (const Cause& c : e.causes) {
-    const std::string yours = c.yours.empty() ? "no" : c.yours + (c.present ? "" : ": no effect");
-    row(c.name, yours, c.present ? number(c.alone.parameters) : "-", c.present ? number(c.alone.loss) : "-",
-        describe_first_difference(c.alone), number(c.remaining));
+    const std::string yours = c.yours.empty() ? "no" : c.yours + (c.is_present ? "" : ": no effect");
+    row(c.name, yours, c.is_present ? format_number(c.isolated_difference.parameters) : "-",
+        c.is_present ? format_number(c.isolated_difference.loss) : "-",
+        describe_first_difference(c.isolated_difference), format_number(c.remaining_difference));
   }
   const std::vector<std::string> script = list_present_causes(e, false), mode = list_present_causes(e, true);
   out += "\n";
@@ -76,13 +77,13 @@ std::string format_text(const Explanation& e) {
   if (e.equal)
     out += "  With all of these off, the two are equal to the last bit, in every parameter after every step.\n";
   else
-    out += "  NOT EXPLAINED: with all of these off the two still differ, first at " + e.unexplained + ".\n";
+    out += "  NOT EXPLAINED: with all of these off the two still differ, first at " + e.unexplained_op + ".\n";
   for (const bool is_inherent : {false, true}) {
     if (list_present_causes(e, is_inherent).empty()) continue;
     out += is_inherent ? "\n  How to make one device match the mode (or the mode match one device):\n"
                        : "\n  What to change:\n";
     for (const Cause& c : e.causes)
-      if (c.present && c.is_inherent == is_inherent)
+      if (c.is_present && c.is_inherent == is_inherent)
         out += format_line("    %-18s %s\n", c.name.c_str(), c.remedy.c_str());
   }
   return out;
@@ -91,7 +92,7 @@ std::string format_text(const Explanation& e) {
 nlohmann::json finite_or_null(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
 nlohmann::json as_json(const Comparison& c) {
   return {{"largest_parameter_difference", finite_or_null(c.parameters)},
-          {"largest_in", c.largest_in},
+          {"largest_in", c.largest_difference_parameter},
           {"loss_difference", finite_or_null(c.loss)},
           {"first_step", c.step},
           {"first_parameter", c.parameter},
@@ -121,10 +122,10 @@ std::string format_json(const Settings& s, const std::vector<Explanation>& all) 
     for (const Cause& c : e.causes)
       causes.push_back({{"name", c.name},
                         {"of_mode", c.is_inherent},
-                        {"present", c.present},
+                        {"present", c.is_present},
                         {"yours", c.yours},
-                        {"alone", as_json(c.alone)},
-                        {"left", finite_or_null(c.remaining)},
+                        {"alone", as_json(c.isolated_difference)},
+                        {"left", finite_or_null(c.remaining_difference)},
                         {"remedy", c.remedy}});
     modes.push_back({{"mode", e.mode},
                      {"one_device", as_json(e.one_device, e.loss_on_one_device)},
@@ -132,7 +133,7 @@ std::string format_json(const Settings& s, const std::vector<Explanation>& all) 
                      {"difference", as_json(e.difference)},
                      {"causes", causes},
                      {"equal", e.equal},
-                     {"unexplained", e.unexplained}});
+                     {"unexplained", e.unexplained_op}});
   }
   const nlohmann::json json = {{"model", s.model}, {"ranks", s.ranks},         {"batch", s.batch}, {"epochs", s.epochs},
                                {"seed", s.seed},   {"optimizer", s.optimizer}, {"modes", modes}};

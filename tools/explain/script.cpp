@@ -24,8 +24,8 @@ Indices rank_indices(const Script& s, int rank, size_t epoch) {
   }
   ShardSamplerOptions options;
   options.seed = s.sampler_seed;
-  options.drop_last = s.tail == Tail::drop;
-  options.pad = s.tail == Tail::pad;
+  options.drop_last = s.tail == TailPolicy::drop;
+  options.pad = s.tail == TailPolicy::pad;
   const bool whole = s.sampler == Sampler::whole;
   ShardSampler sampler(size, whole ? 1 : ranks, whole ? 0 : own, options);
   sampler.set_epoch(epoch);
@@ -35,15 +35,15 @@ Indices rank_indices(const Script& s, int rank, size_t epoch) {
 /// Sets the factors by which the losses of a step are multiplied.
 void set_loss_factors(const Script& s, Step& step) {
   double rows = 0;
-  for (const std::vector<Chunk>& chunks : step)
-    for (const Chunk& chunk : chunks) rows += static_cast<double>(chunk.rows.size());
-  for (std::vector<Chunk>& chunks : step)
-    for (Chunk& chunk : chunks) {
-      if (s.divide) chunk.factor = 1.0 / s.accumulate;
-      if (s.tail != Tail::weighted || s.loss != Reduction::mean) continue;
+  for (const std::vector<MicroBatch>& micro_batches : step)
+    for (const MicroBatch& micro_batch : micro_batches) rows += static_cast<double>(micro_batch.rows.size());
+  for (std::vector<MicroBatch>& micro_batches : step)
+    for (MicroBatch& micro_batch : micro_batches) {
+      if (s.divide_loss) micro_batch.loss_factor = 1.0 / s.accumulate;
+      if (s.tail != TailPolicy::weighted || s.loss != Reduction::mean) continue;
       // If all chunks of the step have the same number of rows, this equals the factor set above.
-      chunk.factor = static_cast<double>(chunk.rows.size()) * static_cast<double>(s.ranks) / rows;
-      if (!s.divide) chunk.factor *= static_cast<double>(chunks.size());
+      micro_batch.loss_factor = static_cast<double>(micro_batch.rows.size()) * static_cast<double>(s.ranks) / rows;
+      if (!s.divide_loss) micro_batch.loss_factor *= static_cast<double>(micro_batches.size());
     }
 }
 
@@ -61,9 +61,9 @@ std::vector<Step> make_epoch_steps(const Script& s, size_t epoch) {
                  " rank ", r, " has ", count, " batches in an epoch, but rank 0 has ", steps.size(),
                  "; accepted: a last batch with no rows, or with at least one row for each of ", s.ranks, " ranks");
     for (size_t i = 0; i < all.size(); ++i) {
-      std::vector<Chunk>& chunks = steps[i / rank_batch][r];
-      if (i % rank_batch % backward == 0) chunks.emplace_back();
-      chunks.back().rows.push_back(static_cast<int64_t>(all[i]));
+      std::vector<MicroBatch>& micro_batches = steps[i / rank_batch][r];
+      if (i % rank_batch % backward == 0) micro_batches.emplace_back();
+      micro_batches.back().rows.push_back(static_cast<int64_t>(all[i]));
     }
   }
   for (Step& step : steps) set_loss_factors(s, step);
@@ -77,13 +77,13 @@ std::string describe_sampler(Sampler sampler) {
 }
 std::string describe_tail(const Script& s) {
   if (s.mean_in_replicas) return "mean of the replicas' means";
-  if (s.tail == Tail::keep || s.examples % s.ranks == 0) return "means of unequal shards, averaged";
-  return s.tail == Tail::drop ? "the last examples are dropped" : "some examples come twice";
+  if (s.tail == TailPolicy::keep || s.examples % s.ranks == 0) return "means of unequal shards, averaged";
+  return s.tail == TailPolicy::drop ? "the last examples are dropped" : "some examples come twice";
 }
 
 }  // namespace
 
-std::vector<Step> plan(const Script& s) {
+std::vector<Step> plan_steps(const Script& s) {
   TANDEM_CHECK(s.global_batch % (static_cast<int64_t>(s.ranks) * s.accumulate) == 0, "explain: a batch of ",
                s.global_batch, " cannot be split among ", s.ranks, " rank(s) with ", s.accumulate,
                " backward(s) per step; accepted: a multiple of ", s.ranks * s.accumulate);
@@ -100,7 +100,7 @@ std::vector<Step> plan(const Script& s) {
 
 int64_t count_steps(Script script, int epochs) {
   script.steps = 1;
-  plan(script);  // throws if the script cannot run
+  plan_steps(script);  // throws if the script cannot run
   return epochs * static_cast<int64_t>(make_epoch_steps(script, 0).size());
 }
 
@@ -133,7 +133,7 @@ std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours,
        ddp ? "options.pad = false; ... DistributedDataParallelOptions().weighted_average(true)  // the batch's true "
              "mean"
            : "dp.loss(nn::CrossEntropyLoss(), x, y).backward();  // the batch's true mean"},
-      {"accumulation", [](Script& to, const Script& from) { to.divide = from.divide; },
+      {"accumulation", [](Script& to, const Script& from) { to.divide_loss = from.divide_loss; },
        str_cat(yours.accumulate, " gradients are summed"), "(loss / accumulate).backward();"},
       {"sum or mean", [](Script& to, const Script& from) { to.loss = from.loss; }, "sum of the losses, not their mean",
        str_cat("cross_entropy(", wrapped, "(x), y)  // Reduction::mean, the default")},

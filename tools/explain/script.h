@@ -12,7 +12,7 @@ enum class Sampler : int8_t {
   whole   // no sharding: each rank uses all examples, in the same order
 };
 /// How the last examples are treated if the number of examples is not a multiple of the number of ranks.
-enum class Tail : int8_t {
+enum class TailPolicy : int8_t {
   pad,   // repeats some examples, so that all ranks have the same number
   drop,  // skips the remaining examples
   /// Gives the first ranks one example more. The mean losses of all backwards get equal weights.
@@ -30,10 +30,10 @@ struct Script {
   Sampler sampler = Sampler::shard;
   bool set_epoch = true;  // whether the script calls set_epoch() of the sampler
   uint64_t sampler_seed = 0;
-  Tail tail = Tail::pad;
+  TailPolicy tail = TailPolicy::pad;
   bool mean_in_replicas = false;  // DataParallel only: the loss is the mean of the replicas' mean losses
   int accumulate = 1;             // number of backwards per step (gradient accumulation)
-  bool divide = true;             // whether the loss of each backward is divided by `accumulate`
+  bool divide_loss = true;        // whether the loss of each backward is divided by `accumulate`
   Reduction loss = Reduction::mean;
   double lr = 0;
   bool rank_seeds = false;  // whether each rank of DDP has a different random seed
@@ -41,17 +41,17 @@ struct Script {
 };
 
 /// The examples of one forward and backward on one rank.
-struct Chunk {
+struct MicroBatch {
   std::vector<int64_t> rows;  // indices of the examples
-  double factor = 1;          // factor by which the loss is multiplied
-  bool operator==(const Chunk&) const = default;
+  double loss_factor = 1;     // factor by which the loss is multiplied
+  bool operator==(const MicroBatch&) const = default;
 };
 /// One optimizer step: for each rank, the chunks of its forwards and backwards.
-using Step = std::vector<std::vector<Chunk>>;
+using Step = std::vector<std::vector<MicroBatch>>;
 
 /// Returns the steps of a script, as its samplers determine them.
 /// @throws Error if the batch size is not a multiple of ranks * accumulate, or if a rank has no rows in some step
-std::vector<Step> plan(const Script& script);
+std::vector<Step> plan_steps(const Script& script);
 /// Returns the number of steps in `epochs` epochs. @throws Error as plan()
 int64_t count_steps(Script script, int epochs);
 

@@ -32,7 +32,7 @@ data::Example<> get_examples(const Job& job, const std::vector<int64_t>& rows, D
   const Tensor index = tensor(rows);
   return {job.images.index_select(0, index).to(device), job.labels.index_select(0, index).to(device)};
 }
-Tensor scale_loss(const Tensor& loss, double factor) { return factor == 1 ? loss : loss * factor; }
+Tensor scale_loss(const Tensor& loss, double loss_factor) { return loss_factor == 1 ? loss : loss * loss_factor; }
 
 std::vector<Tensor> copy_to_cpu(const std::vector<Tensor>& tensors) {
   const NoGradGuard guard;
@@ -52,7 +52,7 @@ Outcome train(const Job& job, const Script& script, const Net& net, const std::f
   out.names = net->network().named_parameters().keys();
   const std::vector<Tensor> parameters = net->parameters();
   const auto optimizer = make_optimizer(job, net, script.lr);
-  const std::vector<Step> steps = plan(script);
+  const std::vector<Step> steps = plan_steps(script);
   const auto fingerprints = std::make_shared<compare::FingerprintObserver>(parameters[0].device());
   {
     const ObserverGuard observer(fingerprints);
@@ -86,14 +86,14 @@ Outcome run_data_parallel(const Job& job, const Script& script) {
     return nn::parallel::LossPart(net->loss(output, target), ones({}, output.options()));
   };
   return train(job, script, net, [&](const Step& step) {
-    for (const Chunk& chunk : step[0]) {
-      const data::Example<> batch = get_examples(job, chunk.rows, devices[0]);
+    for (const MicroBatch& micro_batch : step[0]) {
+      const data::Example<> batch = get_examples(job, micro_batch.rows, devices[0]);
       // If all shards have the same number of rows, the mean of their mean losses is the mean loss of the batch.
-      const bool uneven = chunk.rows.size() % devices.size() != 0;
+      const bool uneven = micro_batch.rows.size() % devices.size() != 0;
       const Tensor loss = script.mean_in_replicas && uneven && script.loss == Reduction::mean
                               ? dp.loss(mean_of_shard, batch.data, batch.target)
                               : net->loss(dp(batch.data), batch.target, script.loss);
-      scale_loss(loss, chunk.factor).backward();
+      scale_loss(loss, micro_batch.loss_factor).backward();
     }
   });
 }
@@ -104,36 +104,37 @@ Outcome run_rank(const Job& job, const Script& script, int rank) {
                            script.rank_seeds ? static_cast<uint64_t>(rank) : 0);
   nn::parallel::DistributedDataParallel<Net> ddp(net);
   return train(job, script, net, [&](const Step& step) {
-    const std::vector<Chunk>& chunks = step[static_cast<size_t>(rank)];
-    for (size_t m = 0; m < chunks.size(); ++m) {
+    const std::vector<MicroBatch>& micro_batches = step[static_cast<size_t>(rank)];
+    for (size_t m = 0; m < micro_batches.size(); ++m) {
       std::optional<nn::parallel::DistributedDataParallelBase::NoSync> no_sync;
-      if (m + 1 < chunks.size()) no_sync.emplace(ddp);
-      const data::Example<> batch = get_examples(job, chunks[m].rows, ddp.device());
-      scale_loss(net->loss(ddp(batch.data), batch.target, script.loss), chunks[m].factor).backward();
+      if (m + 1 < micro_batches.size()) no_sync.emplace(ddp);
+      const data::Example<> batch = get_examples(job, micro_batches[m].rows, ddp.device());
+      scale_loss(net->loss(ddp(batch.data), batch.target, script.loss), micro_batches[m].loss_factor).backward();
     }
   });
 }
 
 /// Returns the groups of a step, in the order in which the parallel mode sums their gradients: first the groups in each
 /// inner list are summed, then the sums.
-std::vector<std::vector<Group>> make_groups(const Job& job, const Step& step) {
+std::vector<std::vector<RowGroup>> make_groups(const Job& job, const Step& step) {
   // Each inner list holds groups whose gradients are added to each other first; the sums of the inner lists are added
   // then.
-  std::vector<std::vector<Group>> sums;
+  std::vector<std::vector<RowGroup>> sums;
   if (job.ddp) {
     for (size_t r = 0; r < step.size(); ++r) {
       sums.emplace_back();
-      for (const Chunk& chunk : step[r]) sums.back().push_back({r, chunk.rows, chunk.factor});
+      for (const MicroBatch& micro_batch : step[r])
+        sums.back().push_back({r, micro_batch.rows, micro_batch.loss_factor});
     }
     return sums;
   }
-  for (const Chunk& chunk : step[0]) {
+  for (const MicroBatch& micro_batch : step[0]) {
     sums.emplace_back();
-    auto first = chunk.rows.begin();
-    const auto all = static_cast<int64_t>(chunk.rows.size());
+    auto first = micro_batch.rows.begin();
+    const auto all = static_cast<int64_t>(micro_batch.rows.size());
     for (const int64_t size : nn::parallel::shard_sizes(all, static_cast<size_t>(job.ranks))) {
       // The mean loss of the batch is the sum over shards of (sum of the shard's losses) / `all`.
-      sums.back().push_back({sums.back().size(), {first, first + size}, chunk.factor, all});
+      sums.back().push_back({sums.back().size(), {first, first + size}, micro_batch.loss_factor, all});
       first += size;
     }
   }
@@ -180,15 +181,15 @@ Outcome run_parallel(const Job& job, const Script& script) {
 
 Outcome run_in_groups(const Job& job, const Script& script, bool group_norm, bool group_random) {
   const Net net = make_net(job, kCPU);
-  const auto groups = std::make_shared<std::vector<Group>>();
+  const auto groups = std::make_shared<std::vector<RowGroup>>();
   for (const auto& module : net->modules())
     if ((group_norm && is_batch_norm(*module)) || (group_random && is_dropout(*module)))
       apply_in_groups(*module, groups);
   return train(job, script, net, [&](const Step& step) {
     groups->clear();
     std::vector<int64_t> rows;
-    for (const std::vector<Group>& sum : make_groups(job, step))
-      for (const Group& group : sum) {
+    for (const std::vector<RowGroup>& sum : make_groups(job, step))
+      for (const RowGroup& group : sum) {
         groups->push_back(group);
         rows.insert(rows.end(), group.rows.begin(), group.rows.end());
       }
@@ -197,14 +198,14 @@ Outcome run_in_groups(const Job& job, const Script& script, bool group_norm, boo
   });
 }
 
-Outcome run_in_order(const Job& job, const Script& script) {
+Outcome run_replicas_in_order(const Job& job, const Script& script) {
   const Net net = make_net(job, kCPU);
   const std::vector<Tensor> parameters = net->parameters(), buffers = net->buffers();
   return train(job, script, net, [&](const Step& step) {
     std::vector<Tensor> total;
-    for (const std::vector<Group>& sum : make_groups(job, step)) {
+    for (const std::vector<RowGroup>& sum : make_groups(job, step)) {
       net->zero_grad();
-      for (const Group& group : sum) {
+      for (const RowGroup& group : sum) {
         const std::vector<Tensor> before = copy_to_cpu(buffers);
         const GeneratorGuard guard(default_generator(kCPU, group.replica));
         const data::Example<> part = get_examples(job, group.rows, kCPU);
@@ -212,7 +213,7 @@ Outcome run_in_order(const Job& job, const Script& script) {
         const Tensor loss = group.loss_divisor == 0 ? net->loss(output, part.target)
                                                     : net->loss(output, part.target, Reduction::sum) /
                                                           static_cast<double>(group.loss_divisor);
-        scale_loss(loss, group.factor).backward();
+        scale_loss(loss, group.loss_factor).backward();
         // Keep the running statistics of the first replica, as the parallel modes do.
         if (group.replica > 0) restore_values(buffers, before);
       }
@@ -241,7 +242,7 @@ Comparison compare_outcomes(const Outcome& one, const Outcome& other) {
     const double difference = largest_difference(one.parameters[i], other.parameters[i]);
     if (difference > c.parameters) {
       c.parameters = difference;
-      c.largest_in = one.names[i];
+      c.largest_difference_parameter = one.names[i];
     }
   }
   c.loss = std::abs(one.loss - other.loss);

@@ -39,7 +39,7 @@ Outcome run_parallel(const Job& job, const Script& script);
 Outcome run_in_groups(const Job& job, const Script& script, bool group_norm, bool group_random);
 /// Runs the training of a parallel script on one device. Processes one replica's rows after the other, and accumulates
 /// gradients in the order in which the parallel script adds them.
-Outcome run_in_order(const Job& job, const Script& script);
+Outcome run_replicas_in_order(const Job& job, const Script& script);
 
 /// Return whether the job's model has batch norm (dropout) layers that run in training mode. Their results depend on
 /// the parallel mode.
@@ -48,9 +48,9 @@ bool has_dropout(const Job& job);
 
 /// Differences between two runs.
 struct Comparison {
-  double parameters = 0;   // largest absolute difference between the elements of both runs' parameters after training
-  std::string largest_in;  // name of the parameter with the largest difference
-  double loss = 0;         // absolute difference of Outcome::loss
+  double parameters = 0;  // largest absolute difference between the elements of both runs' parameters after training
+  std::string largest_difference_parameter;  // name of the parameter with the largest difference
+  double loss = 0;                           // absolute difference of Outcome::loss
   /// First step, counted from 1, after which a parameter differs, or that only one of the runs has; 0 if none differs.
   int64_t step = 0;
   std::string parameter;  // first parameter that differs after step `step`

@@ -13,36 +13,36 @@ namespace {
 
 using Kind = RankState::Kind;
 
-std::string format_time_before(double time, const Record& record) {
+std::string format_time_before(double time, const FlightRecord& record) {
   char text[64];
-  std::snprintf(text, sizeof text, "%.3f s before its record was written", std::max(0.0, record.written - time));
+  std::snprintf(text, sizeof text, "%.3f s before its record was written", std::max(0.0, record.write_time - time));
   return text;
 }
 /// Returns a description of the last call that a rank made in any group.
-std::string describe_last_call(const Record& record) {
-  const Call* last = nullptr;
-  const Group* where = nullptr;
-  for (const Group& group : record.groups)
-    for (const Call& call : group.calls)
-      if (!last || call.queued >= last->queued) {
+std::string describe_last_call(const FlightRecord& record) {
+  const CollectiveRecord* last = nullptr;
+  const GroupRecord* where = nullptr;
+  for (const GroupRecord& group : record.groups)
+    for (const CollectiveRecord& call : group.calls)
+      if (!last || call.queue_time >= last->queue_time) {
         last = &call;
         where = &group;
       }
   if (!last) return record.has_left ? "it had left the job" : "it had made no call";
   const std::string left = record.has_left ? "it had left the job; " : "";
   return left + "its last call was " + last->str() + ", in " + where->str() + ", " +
-         format_time_before(last->queued, record) +
+         format_time_before(last->queue_time, record) +
          (last->is_done() ? ", which it finished" : ", which it did not finish");
 }
 
-std::string no_record(const Records& records, int rank) {
-  return records.unreadable.contains(rank) ? "wrote a record that cannot be read" : "wrote no record";
+std::string describe_missing_record(const FlightRecords& records, int rank) {
+  return records.unreadable_records.contains(rank) ? "wrote a record that cannot be read" : "wrote no record";
 }
 
 /// Compares the records of the ranks of one process group.
-class Comparison {
+class GroupComparison {
  public:
-  Comparison(const Records& records, const Group& group) : records_(records), group_(group) {}
+  GroupComparison(const FlightRecords& records, const GroupRecord& group) : records_(records), group_(group) {}
 
   /// Finds the first collective that did not finish on all ranks or that ranks called differently. Returns false if
   /// there is no such collective.
@@ -52,7 +52,7 @@ class Comparison {
     int64_t done = -1, oldest = 0;
     int64_t last = 0;
     for (const int rank : group_.ranks) {
-      const Group* const mine = find_group(rank);
+      const GroupRecord* const mine = find_group(rank);
       if (!mine) continue;
       const auto [mine_oldest, mine_done, mine_last] = sequence_range(*mine);
       oldest = std::max(oldest, mine_oldest);
@@ -64,59 +64,61 @@ class Comparison {
       if (has_mismatch(n)) done = n - 1;                         // with NCCL, ranks can finish calls that do not match
     if (done == last || !find_any_call(done + 1)) return false;  // every collective has finished on all ranks
     unfinished_call.group = group_.str();
-    if (const Call* const common = find_any_call(done)) unfinished_call.last_common = common->str();
+    if (const CollectiveRecord* const common = find_any_call(done)) unfinished_call.last_common_call = common->str();
     classify_ranks(done + 1, unfinished_call);
     return true;
   }
 
  private:
-  const Group* find_group(int rank) const {
+  const GroupRecord* find_group(int rank) const {
     const auto at = records_.find(rank);
     return at == records_.end() ? nullptr : at->second.find_group(group_.id);
   }
-  static const Call* find_call(const Group& group, int64_t sequence) {
-    for (const Call& call : group.calls)
-      if (call.sequence == sequence) return &call;
+  static const CollectiveRecord* find_call(const GroupRecord& group, int64_t sequence_number) {
+    for (const CollectiveRecord& call : group.calls)
+      if (call.sequence_number == sequence_number) return &call;
     return nullptr;
   }
-  const Call* find_any_call(int64_t sequence) const {
+  const CollectiveRecord* find_any_call(int64_t sequence_number) const {
     for (const int rank : group_.ranks)
-      if (const Group* const group = find_group(rank))
-        if (const Call* const call = find_call(*group, sequence)) return call;
+      if (const GroupRecord* const group = find_group(rank))
+        if (const CollectiveRecord* const call = find_call(*group, sequence_number)) return call;
     return nullptr;
   }
-  struct Range {
+  struct SequenceRange {
     int64_t oldest, done, last;
   };
   /// Returns the sequence numbers of the oldest recorded collective, of the last one before the first unfinished one,
   /// and of the last recorded one.
-  static Range sequence_range(const Group& group) {
-    Range r{0, 0, 0};
+  static SequenceRange sequence_range(const GroupRecord& group) {
+    SequenceRange r{0, 0, 0};
     bool all_done = true;
-    for (const Call& call : group.calls) {
-      if (call.sequence == 0) continue;
+    for (const CollectiveRecord& call : group.calls) {
+      if (call.sequence_number == 0) continue;
       if (r.oldest == 0) {
-        r.oldest = call.sequence;
-        r.done = call.sequence - 1;
+        r.oldest = call.sequence_number;
+        r.done = call.sequence_number - 1;
       }
       all_done = all_done && call.is_done();
-      if (all_done) r.done = call.sequence;
-      r.last = call.sequence;
+      if (all_done) r.done = call.sequence_number;
+      r.last = call.sequence_number;
     }
     return r;
   }
-  bool has_mismatch(int64_t sequence) const {
+  bool has_mismatch(int64_t sequence_number) const {
     std::set<std::string> signatures;
     for (const int rank : group_.ranks)
-      if (const Group* const group = find_group(rank))
-        if (const Call* const call = find_call(*group, sequence)) signatures.insert(call->signature());
+      if (const GroupRecord* const group = find_group(rank))
+        if (const CollectiveRecord* const call = find_call(*group, sequence_number))
+          signatures.insert(call->signature());
     return signatures.size() > 1;
   }
-  void classify_ranks(int64_t sequence, UnfinishedCall& unfinished_call) const {
+  void classify_ranks(int64_t sequence_number, UnfinishedCall& unfinished_call) const {
     std::map<std::string, std::vector<int>> callers;  // ranks, grouped by the signature of their call
     for (const int rank : group_.ranks)
-      if (const Group* const group = find_group(rank))
-        if (const Call* const call = find_call(*group, sequence)) callers[call->signature()].push_back(rank);
+      if (const GroupRecord* const group = find_group(rank))
+        if (const CollectiveRecord* const call = find_call(*group, sequence_number))
+          callers[call->signature()].push_back(rank);
     // Largest set of ranks that made equal calls. If several sets have the same size, the one with the lowest rank.
     const std::vector<int>* majority = nullptr;
     for (const auto& each : callers)
@@ -124,10 +126,10 @@ class Comparison {
           (each.second.size() == majority->size() && each.second[0] < (*majority)[0]))
         majority = &each.second;
     for (const auto& each : callers)
-      if (majority != &each.second && majority->size() == each.second.size()) unfinished_call.is_divided = true;
-    unfinished_call.call = find_call(*find_group((*majority)[0]), sequence)->str();
+      if (majority != &each.second && majority->size() == each.second.size()) unfinished_call.has_no_majority = true;
+    unfinished_call.call = find_call(*find_group((*majority)[0]), sequence_number)->str();
     for (const int rank : group_.ranks) {
-      unfinished_call.rank_states.push_back(classify_rank(rank, sequence, *majority));
+      unfinished_call.rank_states.push_back(classify_rank(rank, sequence_number, *majority));
       const RankState& at = unfinished_call.rank_states.back();
       if (at.kind == Kind::unfinished || at.kind == Kind::different_call) unfinished_call.blocked_ranks.push_back(rank);
     }
@@ -149,52 +151,53 @@ class Comparison {
       unfinished_call.culprits = unfinished_call.blocked_ranks;
       unfinished_call.blocked_ranks.clear();
     }
-    if (all_left && rest == callers_count) unfinished_call.is_divided = true;
+    if (all_left && rest == callers_count) unfinished_call.has_no_majority = true;
   }
-  RankState classify_rank(int rank, int64_t sequence, const std::vector<int>& majority) const {
+  RankState classify_rank(int rank, int64_t sequence_number, const std::vector<int>& majority) const {
     const auto at = records_.find(rank);
-    if (at == records_.end()) return {rank, Kind::no_file, no_record(records_, rank)};
-    const Record& record = at->second;
-    const Group* const group = record.find_group(group_.id);
+    if (at == records_.end()) return {rank, Kind::no_file, describe_missing_record(records_, rank)};
+    const FlightRecord& record = at->second;
+    const GroupRecord* const group = record.find_group(group_.id);
     if (!group) return {rank, Kind::left, "had left the group, or was never in it"};
-    const Call* const call = find_call(*group, sequence);
-    if (!call && sequence < sequence_range(*group).oldest) return {rank, Kind::finished, "finished it long before"};
+    const CollectiveRecord* const call = find_call(*group, sequence_number);
+    if (!call && sequence_number < sequence_range(*group).oldest)
+      return {rank, Kind::finished, "finished it long before"};
     if (!call) return {rank, Kind::not_begun, "did not start it: " + describe_last_call(record)};
     if (std::find(majority.begin(), majority.end(), rank) == majority.end())
       return {rank, Kind::different_call, "instead called " + call->str()};
     if (call->is_done()) return {rank, Kind::finished, "finished it"};
     return {rank, Kind::unfinished,
-            "called it " + format_time_before(call->queued, record) +
+            "called it " + format_time_before(call->queue_time, record) +
                 (call->state == "queued" ? ", behind calls that it had not finished" : ", and did not finish it")};
   }
-  const Records& records_;
-  const Group& group_;
+  const FlightRecords& records_;
+  const GroupRecord& group_;
 };
 
 /// Finds the first unfinished send or receive of the rank that wrote `record`.
-void find_transfers(const Records& records, const Record& record, const Group& group,
+void find_transfers(const FlightRecords& records, const FlightRecord& record, const GroupRecord& group,
                     std::vector<UnfinishedCall>& unfinished_calls) {
-  const auto count = [](const Group& g, const std::string& op, int64_t peer, int64_t tag) {
-    return std::count_if(g.calls.begin(), g.calls.end(), [&](const Call& call) {
+  const auto count = [](const GroupRecord& g, const std::string& op, int64_t peer, int64_t tag) {
+    return std::count_if(g.calls.begin(), g.calls.end(), [&](const CollectiveRecord& call) {
       return call.op == op && (call.peer == peer || peer < 0) && call.tag == tag;
     });
   };
-  for (const Call& call : group.calls) {
-    if (call.sequence > 0 || call.is_done()) continue;
+  for (const CollectiveRecord& call : group.calls) {
+    if (call.sequence_number > 0 || call.is_done()) continue;
     UnfinishedCall unfinished_call;
     unfinished_call.group = group.str();
     unfinished_call.call = call.str();
     unfinished_call.blocked_ranks = {record.rank};
     unfinished_call.rank_states.push_back(
         {record.rank, Kind::unfinished,
-         "called it " + format_time_before(call.queued, record) + ", and did not finish it"});
+         "called it " + format_time_before(call.queue_time, record) + ", and did not finish it"});
     if (call.peer >= 0 && call.peer < static_cast<int64_t>(group.ranks.size())) {
       const int peer = group.ranks[static_cast<size_t>(call.peer)];
       const auto other = records.find(peer);
-      const Group* const there = other == records.end() ? nullptr : other->second.find_group(group.id);
+      const GroupRecord* const there = other == records.end() ? nullptr : other->second.find_group(group.id);
       const char* const answer = call.op == "send" ? "recv" : "send";
       if (other == records.end())
-        unfinished_call.rank_states.push_back({peer, Kind::no_file, no_record(records, peer)});
+        unfinished_call.rank_states.push_back({peer, Kind::no_file, describe_missing_record(records, peer)});
       else if (!there)
         unfinished_call.rank_states.push_back({peer, Kind::left, "had left the group, or was never in it"});
       else if (count(*there, answer, group.rank, call.tag) + count(*there, "recv_anysource", -1, call.tag) <
@@ -209,7 +212,7 @@ void find_transfers(const Records& records, const Record& record, const Group& g
   }
 }
 
-std::string rank_list(const std::vector<int>& ranks) {
+std::string format_ranks(const std::vector<int>& ranks) {
   std::string out = ranks.size() == 1 ? "rank " : "ranks ";
   for (size_t i = 0; i < ranks.size(); ++i) out.append(i ? ", " : "").append(std::to_string(ranks[i]));
   return out;
@@ -217,30 +220,30 @@ std::string rank_list(const std::vector<int>& ranks) {
 
 }  // namespace
 
-std::string Call::str() const {
+std::string CollectiveRecord::str() const {
   std::ostringstream out;
   out << op;
-  if (sequence > 0) out << " #" << sequence;
-  if (!about.empty()) out << " (" << about << ")";
+  if (sequence_number > 0) out << " #" << sequence_number;
+  if (!label.empty()) out << " (" << label << ")";
   if (numel >= 0) out << " of " << dtype << " " << IntArrayRef(shape);
   if (!reduce_op.empty()) out << ", " << reduce_op;
   if (peer >= 0) out << ", " << (op == "send" ? "to" : op == "recv" ? "from" : "root") << " rank " << peer;
-  if (sequence == 0 && tag != 0) out << ", tag " << tag;
-  out << ", from " << from;
+  if (sequence_number == 0 && tag != 0) out << ", tag " << tag;
+  out << ", from " << call_site;
   return out.str();
 }
-std::string Call::signature() const {
+std::string CollectiveRecord::signature() const {
   std::ostringstream out;
-  out << op << '\n' << about << '\n' << dtype << '\n' << numel << '\n' << reduce_op << '\n' << peer;
+  out << op << '\n' << label << '\n' << dtype << '\n' << numel << '\n' << reduce_op << '\n' << peer;
   return out.str();
 }
-std::string Group::str() const {
+std::string GroupRecord::str() const {
   if (id == "0") return "the default group";
   std::string out = "group " + name + (name.empty() ? "of " : " of ");
-  return out + rank_list(ranks);
+  return out + format_ranks(ranks);
 }
-const Group* Record::find_group(const std::string& id) const {
-  for (const Group& group : groups)
+const GroupRecord* FlightRecord::find_group(const std::string& id) const {
+  for (const GroupRecord& group : groups)
     if (group.id == id) return &group;
   return nullptr;
 }
@@ -256,20 +259,21 @@ const char* to_string(Kind kind) {
   return "?";
 }
 
-Findings find_unfinished_calls(const Records& records) {
+Findings find_unfinished_calls(const FlightRecords& records) {
   Findings found;
   found.world_size = records.begin()->second.world_size;
   for (int r = 0; r < found.world_size; ++r)
-    if (!records.contains(r) && !records.unreadable.contains(r)) found.missing.push_back(r);
+    if (!records.contains(r) && !records.unreadable_records.contains(r)) found.missing_ranks.push_back(r);
   // For each group ID, the group as recorded by one of its ranks.
-  std::map<std::string, const Group*> groups;
+  std::map<std::string, const GroupRecord*> groups;
   for (const auto& each : records)
-    for (const Group& group : each.second.groups) groups.emplace(group.id, &group);
+    for (const GroupRecord& group : each.second.groups) groups.emplace(group.id, &group);
   for (const auto& each : groups)
-    if (UnfinishedCall unfinished_call; Comparison(records, *each.second).find_unfinished_call(unfinished_call))
+    if (UnfinishedCall unfinished_call; GroupComparison(records, *each.second).find_unfinished_call(unfinished_call))
       found.unfinished_calls.push_back(std::move(unfinished_call));
   for (const auto& each : records)
-    for (const Group& group : each.second.groups) find_transfers(records, each.second, group, found.unfinished_calls);
+    for (const GroupRecord& group : each.second.groups)
+      find_transfers(records, each.second, group, found.unfinished_calls);
 
   // If a rank is blocked in one group, it is not to blame for others that wait for it in another group.
   std::set<int> all, blocked;
@@ -293,24 +297,25 @@ Findings find_unfinished_calls(const Records& records) {
       std::string explanation = at->kind == Kind::unfinished
                                     ? who + " called " + what + ", which is one call more than most ranks made"
                                     : who + " was missing in " + what + ": it " + at->text;
-      if (unfinished_call.is_divided)
+      if (unfinished_call.has_no_majority)
         explanation += "; as many ranks made the one call as the other, so either may be wrong";
-      found.why.push_back(std::move(explanation));
+      found.explanations.push_back(std::move(explanation));
       break;
     }
   if (!found.culprits.empty()) return found;
   if (!all.empty())
-    found.why.push_back(rank_list({all.begin(), all.end()}) +
-                        " wait for each other in different groups: they use the groups in different orders");
+    found.explanations.push_back(format_ranks({all.begin(), all.end()}) +
+                                 " wait for each other in different groups: they use the groups in different orders");
   else if (!found.unfinished_calls.empty())
-    found.why.push_back(
+    found.explanations.push_back(
         "all ranks reached " + found.unfinished_calls[0].call +
         " with matching calls, but it did not finish: " + "the cause lies between the ranks (network, GPU)");
-  else if (!found.missing.empty()) {
-    found.culprits = found.missing;
-    found.why.push_back(rank_list(found.missing) + " wrote no record; all calls of the other ranks finished");
+  else if (!found.missing_ranks.empty()) {
+    found.culprits = found.missing_ranks;
+    found.explanations.push_back(format_ranks(found.missing_ranks) +
+                                 " wrote no record; all calls of the other ranks finished");
   } else
-    found.why.push_back("all calls finished on all ranks");
+    found.explanations.push_back("all calls finished on all ranks");
   return found;
 }
 

@@ -20,28 +20,28 @@ std::string format_rank_list(const std::vector<int>& ranks) {
   if (ranks.size() > kMaxListedRanks) out << ", ... (" << ranks.size() << ")";
   return out.str();
 }
-std::string rank_with_host(int rank, const Records& records) {
+std::string rank_with_host(int rank, const FlightRecords& records) {
   const auto at = records.find(rank);
   return "rank " + std::to_string(rank) + (at == records.end() ? "" : " (" + at->second.host + ")");
 }
 
 }  // namespace
 
-std::string format_report(const Records& records, const Findings& findings) {
+std::string format_report(const FlightRecords& records, const Findings& findings) {
   std::ostringstream out;
   out << findings.world_size << " ranks, " << records.size() << " records\n";
-  if (!findings.missing.empty())
-    out << format_rank_list(findings.missing)
+  if (!findings.missing_ranks.empty())
+    out << format_rank_list(findings.missing_ranks)
         << " wrote none: a rank that was killed, is stopped or had already ended writes no record; "
         << "records of other machines must be copied into this folder\n";
-  for (const auto& [rank, error] : records.unreadable)
+  for (const auto& [rank, error] : records.unreadable_records)
     out << "the record of rank " << rank << " is left out: " << error << "\n";
   out << "\n";
-  for (const std::string& explanation : findings.why) out << explanation << "\n";
+  for (const std::string& explanation : findings.explanations) out << explanation << "\n";
   for (const UnfinishedCall& unfinished_call : findings.unfinished_calls) {
     out << "\nIn " << unfinished_call.group << "\n";
-    if (!unfinished_call.last_common.empty())
-      out << "  last call that all ranks finished: " << unfinished_call.last_common << "\n";
+    if (!unfinished_call.last_common_call.empty())
+      out << "  last call that all ranks finished: " << unfinished_call.last_common_call << "\n";
     out << "  first call that did not finish on all ranks: " << unfinished_call.call << "\n";
     // Describes consecutive ranks with the same state and text in one line.
     for (auto at = unfinished_call.rank_states.begin(); at != unfinished_call.rank_states.end();) {
@@ -60,28 +60,28 @@ std::string format_report(const Records& records, const Findings& findings) {
   return out.str();
 }
 
-std::string format_report_json(const Records& records, const Findings& findings) {
+std::string format_report_json(const FlightRecords& records, const Findings& findings) {
   json unfinished_calls = json::array();
   for (const UnfinishedCall& unfinished_call : findings.unfinished_calls) {
     json rank_states = json::array();
     for (const RankState& at : unfinished_call.rank_states)
       rank_states.push_back({{"rank", at.rank}, {"state", to_string(at.kind)}, {"text", at.text}});
     unfinished_calls.push_back({{"group", unfinished_call.group},
-                                {"last_common", unfinished_call.last_common},
+                                {"last_common", unfinished_call.last_common_call},
                                 {"call", unfinished_call.call},
                                 {"ranks", rank_states},
                                 {"culprits", unfinished_call.culprits},
-                                {"divided", unfinished_call.is_divided}});
+                                {"divided", unfinished_call.has_no_majority}});
   }
   json reasons = json::object();
   for (const auto& [rank, record] : records) reasons[std::to_string(rank)] = record.reason;
-  json unreadable = json::object();
-  for (const auto& [rank, error] : records.unreadable) unreadable[std::to_string(rank)] = error;
+  json unreadable_records = json::object();
+  for (const auto& [rank, error] : records.unreadable_records) unreadable_records[std::to_string(rank)] = error;
   const json all = {{"world_size", findings.world_size},
-                    {"missing", findings.missing},
-                    {"unreadable", unreadable},
+                    {"missing", findings.missing_ranks},
+                    {"unreadable", unreadable_records},
                     {"culprits", findings.culprits},
-                    {"why", findings.why},
+                    {"why", findings.explanations},
                     {"groups", unfinished_calls},
                     {"reasons", reasons}};
   // Error messages may quote bytes of damaged files that are not valid UTF-8.
@@ -89,7 +89,7 @@ std::string format_report_json(const Records& records, const Findings& findings)
 }
 
 void flight(const Settings& settings) {
-  const Records records = read_records(settings.folder);
+  const FlightRecords records = read_records(settings.folder);
   const Findings findings = find_unfinished_calls(records);
   std::printf("%s", format_report(records, findings).c_str());
   if (!settings.json.empty()) write_file_atomically("flight", settings.json, format_report_json(records, findings));

@@ -12,8 +12,8 @@
 
 namespace tandem::tools {
 
-using distributed::after;
 using distributed::Deadline;
+using distributed::deadline_after;
 using distributed::time_until;
 
 namespace {
@@ -31,7 +31,7 @@ std::string flight_folder(const RankOptions& options, int restarts) {
 }
 }  // namespace
 
-Job::Job(const Launch& launch, Attempt& attempt, int restarts)
+Job::Job(const LaunchContext& launch, Attempt& attempt, int restarts)
     : launch_(launch), attempt_(attempt), timeout_(launch.timeout) {
   ranks_.reserve(static_cast<size_t>(launch.num_ranks));
   const std::string flight = flight_folder(launch.options, restarts);
@@ -55,8 +55,8 @@ Job::Job(const Launch& launch, Attempt& attempt, int restarts)
   }
 }
 
-JobEnd Job::run() {
-  while (any_running() || !attempt_.get_result()) {
+JobResult Job::run() {
+  while (has_running_rank() || !attempt_.get_result()) {
     poll_events();
     handle_signals();
     check_other_nodes();
@@ -71,12 +71,12 @@ JobEnd Job::run() {
       fail("the job did not end within " + std::to_string(launch_.options.timeout.count()) + " s", 124,
            /*may_restart=*/false, {});
     }
-    if (next_time_ && (time_until(*next_time_).count() == 0 || is_hopeless())) end_ranks(next_signal_);
-    if (!any_running() && end_.cause.empty() && !has_reported_done_) {
+    if (next_signal_time_ && (time_until(*next_signal_time_).count() == 0 || is_hopeless())) end_ranks(next_signal_);
+    if (!has_running_rank() && result_.cause.empty() && !has_reported_done_) {
       attempt_.report_success();
       has_reported_done_ = true;
     }
-    if (!any_running() && !end_.cause.empty()) break;
+    if (!has_running_rank() && !result_.cause.empty()) break;
   }
   check_other_nodes();  // a launcher on another node may have reported the end of the attempt in the meantime
   process_group_.end_group();
@@ -87,30 +87,31 @@ JobEnd Job::run() {
       // process group, so it was not killed.
       output->finish();
     }
-  return end_;
+  return result_;
 }
 
-bool Job::any_running() const {
-  return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.running; });
+bool Job::has_running_rank() const {
+  return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.is_running; });
 }
 /// Returns whether all remaining ranks are stopped by signals after a failure. Then no rank can end by itself, so it is
 /// useless to wait.
 bool Job::is_hopeless() const {
-  return next_signal_ == SIGTERM && any_running() &&
-         std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return !r.running || r.stopped_by != 0; });
+  return next_signal_ == SIGTERM && has_running_rank() &&
+         std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return !r.is_running || r.stop_signal != 0; });
 }
 void Job::poll_events() {
-  std::vector<pollfd> fds{{launch_.signals.fd(), POLLIN, 0},
-                          {is_result_known_ ? -1 : attempt_.fd(), POLLIN, 0},
-                          {!launch_.nodes || launch_.nodes->lost() ? -1 : launch_.nodes->fd(), POLLIN, 0}};
+  std::vector<pollfd> fds{
+      {launch_.signals.fd(), POLLIN, 0},
+      {is_result_known_ ? -1 : attempt_.fd(), POLLIN, 0},
+      {!launch_.nodes || launch_.nodes->get_lost_node_error() ? -1 : launch_.nodes->fd(), POLLIN, 0}};
   for (const Rank& rank : ranks_)
     for (const Output* output : {&rank.out, &rank.error})
       if (output->fd() >= 0) fds.push_back({output->fd(), POLLIN, 0});
   for (const auto& sink : launch_.sinks.sinks())
     if (!sink->empty()) fds.push_back({sink->fd(), POLLOUT, 0});
-  Deadline first = after(std::chrono::hours(1));
+  Deadline first = deadline_after(std::chrono::hours(1));
   if (timeout_) first = std::min(first, *timeout_);
-  if (next_time_) first = std::min(first, *next_time_);
+  if (next_signal_time_) first = std::min(first, *next_signal_time_);
   // EINTR needs no handling: the signal handler has written a byte to the pipe, which handle_signals() reads.
   ::poll(fds.data(), fds.size(), static_cast<int>(time_until(first).count()));
 }
@@ -122,7 +123,7 @@ void Job::handle_signals() {
 }
 void Job::check_other_nodes() {
   if (launch_.nodes)
-    if (const auto lost_node_error = launch_.nodes->lost())
+    if (const auto lost_node_error = launch_.nodes->get_lost_node_error())
       fail(*lost_node_error + "; the job cannot restart after losing a node's launcher", 1, /*may_restart=*/false,
            launch_.options.patience);
   const std::optional<Attempt::Result> end = attempt_.get_result();
@@ -134,12 +135,12 @@ void Job::reap(size_t r) {
   Rank& rank = ranks_[r];
   int status = 0;
   rusage usage{};
-  while (rank.running &&
+  while (rank.is_running &&
          ::wait4(rank.process.pid, &status, WNOHANG | WUNTRACED | WCONTINUED, &usage) == rank.process.pid) {
     if (WIFSTOPPED(status))
-      rank.stopped_by = WSTOPSIG(status);
+      rank.stop_signal = WSTOPSIG(status);
     else if (WIFCONTINUED(status))
-      rank.stopped_by = 0;
+      rank.stop_signal = 0;
     else
       on_rank_ended(r, status, usage.ru_maxrss);
   }
@@ -147,15 +148,15 @@ void Job::reap(size_t r) {
 void Job::on_rank_ended(size_t r, int status, int64_t peak_kib) {
   Rank& rank = ranks_[r];
   const int number = first_rank() + static_cast<int>(r);
-  rank.running = false;
+  rank.is_running = false;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return attempt_.mark_ended_normally(number);
   rank.out.read_remaining();
   rank.error.read_remaining();
-  const std::string how = WIFSIGNALED(status)
-                              ? "was ended by " + signal_name(WTERMSIG(status)) +
-                                    likely_cause(WTERMSIG(status), kills_before_, OomKills::now(), peak_kib)
-                              : "exited with status " + std::to_string(WEXITSTATUS(status));
-  const std::string& last_line = rank.error.last_line_or_rest();
+  const std::string how = WIFSIGNALED(status) ? "was ended by " + signal_name(WTERMSIG(status)) +
+                                                    describe_likely_cause(WTERMSIG(status), oom_kills_before_,
+                                                                          OomKillCounts::now(), peak_kib)
+                                              : "exited with status " + std::to_string(WEXITSTATUS(status));
+  const std::string& last_line = rank.error.last_output_line();
   fail("rank " + std::to_string(number) + " " + how + (last_line.empty() ? "" : ": " + last_line),
        WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), /*may_restart=*/true,
        launch_.options.patience);
@@ -163,31 +164,31 @@ void Job::on_rank_ended(size_t r, int status, int64_t peak_kib) {
 /// Ends the job because of `cause`. Publishes `cause` in the store, and schedules SIGTERM for the ranks after `wait`.
 /// Later calls have no effect.
 void Job::fail(std::string cause, int status, bool may_restart, std::chrono::milliseconds wait) {
-  if (!end_.cause.empty()) return;
+  if (!result_.cause.empty()) return;
   for (size_t r = 0; r < ranks_.size(); ++r)
-    if (ranks_[r].running && ranks_[r].stopped_by != 0)
+    if (ranks_[r].is_running && ranks_[r].stop_signal != 0)
       cause += "; rank " + std::to_string(first_rank() + static_cast<int>(r)) + " is stopped by " +
-               signal_name(ranks_[r].stopped_by);
-  end_ = {status, cause, may_restart, false};
+               signal_name(ranks_[r].stop_signal);
+  result_ = {status, cause, may_restart, false};
   attempt_.report_failure({status, may_restart, cause});
   next_signal_ = SIGTERM;
-  next_time_ = after(wait);
+  next_signal_time_ = deadline_after(wait);
 }
 /// Ends the job because this launcher received a signal. With one node, publishes no failure, because otherwise the
 /// ranks would report an error although there is none. With several nodes, publishes it for the other launchers.
 void Job::interrupt(int signal) {
-  if (!end_.cause.empty()) return end_ranks(SIGKILL);  // a second signal kills the ranks at once
-  end_ = {128 + signal, signal == SIGINT ? "interrupted" : "ended by " + signal_name(signal), false, true};
+  if (!result_.cause.empty()) return end_ranks(SIGKILL);  // a second signal kills the ranks at once
+  result_ = {128 + signal, signal == SIGINT ? "interrupted" : "ended by " + signal_name(signal), false, true};
   if (launch_.nodes)
     attempt_.report_failure(
-        {end_.status, false, "node " + std::to_string(launch_.nodes->node()) + " was " + end_.cause});
+        {result_.status, false, "node " + std::to_string(launch_.nodes->node()) + " was " + result_.cause});
   end_ranks(signal);
 }
 void Job::end_ranks(int signal) {
   ::kill(-process_group_.group_id(), signal);
   // A stopped process handles the signal only after SIGCONT.
   if (signal != SIGKILL) ::kill(-process_group_.group_id(), SIGCONT);
-  next_time_ = after(signal == SIGKILL ? std::chrono::hours(1) : launch_.options.grace);
+  next_signal_time_ = deadline_after(signal == SIGKILL ? std::chrono::hours(1) : launch_.options.grace);
   next_signal_ = SIGKILL;
 }
 

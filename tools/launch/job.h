@@ -9,7 +9,7 @@
 namespace tandem::tools {
 
 /// State shared by all attempts at a job (the first one and its restarts).
-struct Launch {
+struct LaunchContext {
   int num_ranks;  // number of ranks that this launcher starts
   std::vector<std::string> command;
   RankOptions options;
@@ -18,7 +18,7 @@ struct Launch {
   Nodes* nodes;  // null if the job has only one launcher
   Sinks& sinks;
 };
-struct JobEnd {
+struct JobResult {
   int status = 0;
   std::string cause = {};    // description of the first failure or of the signal that ended the job
   bool may_restart = false;  // whether a restart may help, because a rank failed
@@ -27,18 +27,18 @@ struct JobEnd {
 
 class Job {
  public:
-  Job(const Launch& launch, Attempt& attempt, int restarts);
-  JobEnd run();
+  Job(const LaunchContext& launch, Attempt& attempt, int restarts);
+  JobResult run();
 
  private:
   struct Rank {
     RankProcess process;
     Output out, error;
-    bool running = true;
-    int stopped_by = 0;  // signal that stopped the process; 0 if it is not stopped
+    bool is_running = true;
+    int stop_signal = 0;  // signal that stopped the process; 0 if it is not stopped
   };
   int first_rank() const { return launch_.nodes ? launch_.nodes->first_rank() : 0; }
-  bool any_running() const;
+  bool has_running_rank() const;
   bool is_hopeless() const;
   void poll_events();
   void handle_signals();
@@ -49,16 +49,16 @@ class Job {
   void interrupt(int signal);
   void end_ranks(int signal);
 
-  const Launch& launch_;
+  const LaunchContext& launch_;
   Attempt& attempt_;
-  const OomKills kills_before_ = OomKills::now();
+  const OomKillCounts oom_kills_before_ = OomKillCounts::now();
   ProcessGroupGuard process_group_;
   std::vector<Rank> ranks_;
-  JobEnd end_;
+  JobResult result_;
   // has_reported_done_: whether attempt_.report_success() was called. is_result_known_: whether the result of the
   // attempt is known.
   bool has_reported_done_ = false, is_result_known_ = false;
-  std::optional<distributed::Deadline> timeout_, next_time_;
+  std::optional<distributed::Deadline> timeout_, next_signal_time_;
   int next_signal_ = SIGTERM;
 };
 

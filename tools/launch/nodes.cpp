@@ -13,9 +13,9 @@
 
 namespace tandem::tools {
 
-using distributed::after;
 using distributed::Clock;
 using distributed::Deadline;
+using distributed::deadline_after;
 using distributed::DistributedError;
 using distributed::StoreClient;
 using distributed::StoreServer;
@@ -40,39 +40,40 @@ Attempt::Result decode_result(const std::string& text) {
 }  // namespace
 
 NodeWatchdog::NodeWatchdog(std::unique_ptr<StoreClient> store, int node, const std::string& name,
-                           const std::string& host, milliseconds silence)
-    : store_(std::move(store)), wake_pipe_(make_pipe()), thread_([this, node, name, host, silence] {
-        watch(node, "the launcher of " + name, "the launcher of " + host, silence);
+                           const std::string& host, milliseconds heartbeat_timeout)
+    : store_(std::move(store)), wake_pipe_(make_pipe()), thread_([this, node, name, host, heartbeat_timeout] {
+        watch_loop(node, "the launcher of " + name, "the launcher of " + host, heartbeat_timeout);
       }) {}
 NodeWatchdog::~NodeWatchdog() {
   {
     const std::lock_guard lock(mutex_);
-    stop_ = true;
+    is_stopping_ = true;
   }
   store_->interrupt();
   thread_.join();
 }
-std::optional<std::string> NodeWatchdog::lost() const {
+std::optional<std::string> NodeWatchdog::get_lost_node_error() const {
   const std::lock_guard lock(mutex_);
-  return lost_;
+  return lost_node_error_;
 }
-void NodeWatchdog::watch(int node, const std::string& name, const std::string& host, milliseconds silence) {
+void NodeWatchdog::watch_loop(int node, const std::string& name, const std::string& host,
+                              milliseconds heartbeat_timeout) {
   std::optional<std::string> lost_node_error;
   try {
-    for (milliseconds time(0); !lost_node_error; time = std::min(kReportInterval, silence / 4))
-      lost_node_error = store_->report_as(name, kGroup, node, time, silence);
+    for (milliseconds time(0); !lost_node_error; time = std::min(kReportInterval, heartbeat_timeout / 4))
+      lost_node_error = store_->send_heartbeat_as(name, kGroup, node, time, heartbeat_timeout);
   } catch (const distributed::StoreClosed&) {
     // The store connection was closed on purpose: this launcher has left, or node 0 closes its store at the end of the
     // job.
     return;
   } catch (const distributed::StoreTimeout&) {
-    lost_node_error = host + " is lost: it has not answered for " + std::to_string(silence.count()) + " ms";
+    lost_node_error = host + " is lost: it has not answered for " + std::to_string(heartbeat_timeout.count()) + " ms";
   } catch (const DistributedError&) {
     lost_node_error = host + kConnectionEnded;
   }
   const std::lock_guard lock(mutex_);
-  if (stop_) return;
-  lost_ = lost_node_error;
+  if (is_stopping_) return;
+  lost_node_error_ = lost_node_error;
   (void)!::write(wake_pipe_.write_end.get(), "!", 1);
 }
 
@@ -81,13 +82,13 @@ std::string Nodes::node_name(int node) const {
   return "node " + std::to_string(node) + " of " + std::to_string(options_.nodes) +
          (host.empty() ? "" : " (" + host + ")");
 }
-void Nodes::leave() {
-  if (!lost()) distributed::leave_group(*store_, NodeWatchdog::kGroup, node_);
+void Nodes::deregister() {
+  if (!get_lost_node_error()) distributed::leave_group(*store_, NodeWatchdog::kGroup, node_);
 }
 
 Nodes::Nodes(Options options, std::function<void()> check, std::function<void(const std::string&)> print_message)
     : options_(std::move(options)),
-      check_(std::move(check)),
+      check_interrupt_(std::move(check)),
       print_message_(std::move(print_message)),
       hosts_(static_cast<size_t>(options_.nodes)) {
   const size_t colon = options_.rdzv.rfind(':');
@@ -109,16 +110,16 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
   };
   hosts_[0] = host_;
   const auto start = Clock::now();
-  const Deadline deadline = after(options_.timeout);
+  const Deadline deadline = deadline_after(options_.timeout);
   bool has_printed = false;
   for (;;) try {
       // Tries to host the store in every round: if two launchers bind the port at the same moment, Linux may refuse
       // both.
       try_to_host_store();
-      distributed::connect_to(host_, port_, after(kPollInterval), "the launcher of node 0", start);
+      distributed::connect_to(host_, port_, deadline_after(kPollInterval), "the launcher of node 0", start);
       break;
     } catch (const DistributedError&) {
-      check_();
+      check_interrupt_();
       if (Clock::now() >= deadline) throw;
       if (!has_printed && Clock::now() >= start + kMessageDelay) {
         print_message_("waiting for node 0, whose launcher must listen at " + options_.rdzv);
@@ -147,11 +148,12 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
     world_size_ += ranks;
     // Starts the NodeWatchdog once node 0 has reported, because from then on node_name(0) contains its host name.
     if (i == 0)
-      watchdog_ = std::make_unique<NodeWatchdog>(connect(), node_, node_name(node_), node_name(0), options_.silence);
+      watchdog_ =
+          std::make_unique<NodeWatchdog>(connect(), node_, node_name(node_), node_name(0), options_.heartbeat_timeout);
   }
 }
 Nodes::~Nodes() {
-  const bool has_lost_node = lost().has_value();
+  const bool has_lost_node = get_lost_node_error().has_value();
   watchdog_.reset();
   store_.reset();
   // Waits until the other launchers have left, because they may not have read the end of the attempt yet. The wait is
@@ -163,11 +165,11 @@ std::unique_ptr<StoreClient> Nodes::connect() const {
                                        "the launcher of " + node_name(0));
 }
 std::string Nodes::wait_for(const std::string& key, int node, const std::string& what) {
-  const Deadline deadline = after(options_.timeout), message_time = after(kMessageDelay);
+  const Deadline deadline = deadline_after(options_.timeout), message_time = deadline_after(kMessageDelay);
   for (bool has_printed = false;;) {
-    if (auto value = store_->find(key, kPollInterval, options_.silence)) return *std::move(value);
-    check_();
-    if (const auto lost_node_error = lost()) throw DistributedError("launch: " + *lost_node_error);
+    if (auto value = store_->find(key, kPollInterval, options_.heartbeat_timeout)) return *std::move(value);
+    check_interrupt_();
+    if (const auto lost_node_error = get_lost_node_error()) throw DistributedError("launch: " + *lost_node_error);
     TANDEM_CHECK(Clock::now() < deadline, "launch: ", node_name(node), " did not connect to ", options_.rdzv,
                  " within ", options_.timeout.count() / 1000, " s; is its launcher running, with the same --rdzv?");
     if (!has_printed && Clock::now() >= message_time) {
@@ -178,7 +180,7 @@ std::string Nodes::wait_for(const std::string& key, int node, const std::string&
   }
 }
 
-Attempt::Attempt(Nodes* nodes, int number) : nodes_(nodes), number_(number), token_(random_token()) {
+Attempt::Attempt(Nodes* nodes, int number) : nodes_(nodes), attempt_number_(number), token_(random_token()) {
   if (!nodes) {
     server_ = std::make_unique<StoreServer>(token_, address_, 0, kReapTime);
     port_ = server_->port();
@@ -202,13 +204,13 @@ Attempt::Attempt(Nodes* nodes, int number) : nodes_(nodes), number_(number), tok
                                                  "the launcher of " + nodes->node_name(0));
   wake_pipe_ = make_pipe();
   watch_store_ = nodes->connect();
-  thread_ = detail::start_thread("the watch over other nodes", [this] { watch(); });
+  thread_ = detail::start_thread("the watch over other nodes", [this] { watch_loop(); });
 }
 Attempt::~Attempt() {
   if (!nodes_) return;
   {
     const std::lock_guard lock(mutex_);
-    stop_ = true;
+    is_stopping_ = true;
   }
   watch_store_->interrupt();
   thread_.join();
@@ -218,7 +220,7 @@ void Attempt::set_store_address(RankEnvironment& rank_env) const {
   rank_env.store_port = port_;
   rank_env.token = token_;
 }
-void Attempt::watch() {
+void Attempt::watch_loop() {
   Result end;
   try {
     std::optional<std::string> text;
@@ -228,18 +230,18 @@ void Attempt::watch() {
     end = {1, false, "the launcher of " + nodes_->node_name(0) + kConnectionEnded};
   }
   const std::lock_guard lock(mutex_);
-  if (stop_) return;
-  if (!end_) end_ = end;
+  if (is_stopping_) return;
+  if (!result_) result_ = end;
   (void)!::write(wake_pipe_.write_end.get(), "!", 1);
 }
 void Attempt::report_failure(const Result& end) {
   const std::string cause = end.cause.substr(0, 4096);
   if (server_) server_->set(distributed::kFailureKey, cause);
   // A single launcher has no other launchers to tell. If a launcher is lost, the others notice this by themselves.
-  if (!nodes_ || nodes_->lost()) return;
+  if (!nodes_ || nodes_->get_lost_node_error()) return;
   try {
-    if (ranks_store_) ranks_store_->set(distributed::kFailureKey, cause, nodes_->options_.silence);
-    nodes_->store_->set_once(make_store_key("end"), encode_result(end), nodes_->options_.silence);
+    if (ranks_store_) ranks_store_->set(distributed::kFailureKey, cause, nodes_->options_.heartbeat_timeout);
+    nodes_->store_->set_once(make_store_key("end"), encode_result(end), nodes_->options_.heartbeat_timeout);
   } catch (const DistributedError&) {
     // Node 0, which hosts both stores, is lost. The ranks and the other launchers notice this by themselves.
   }
@@ -247,14 +249,14 @@ void Attempt::report_failure(const Result& end) {
 void Attempt::mark_ended_normally(int rank) {
   if (server_) server_->mark_ended_normally(rank);
   if (ranks_store_) try {
-      ranks_store_->report_normal_exit(rank, nodes_->options_.silence);
+      ranks_store_->report_normal_exit(rank, nodes_->options_.heartbeat_timeout);
     } catch (const DistributedError&) {
       // Node 0 is lost; the NodeWatchdog reports this.
     }
 }
 void Attempt::report_success() {
   if (!nodes_) {
-    end_ = Result{};
+    result_ = Result{};
     return;
   }
   try {
@@ -269,7 +271,7 @@ void Attempt::report_success() {
 }
 std::optional<Attempt::Result> Attempt::get_result() const {
   const std::lock_guard lock(mutex_);
-  return end_;
+  return result_;
 }
 
 }  // namespace tandem::tools

@@ -12,29 +12,30 @@ namespace tandem::tools {
 
 /// Watches for lost launchers. Regularly reports to the launchers' store, on node 0, that this node's launcher is
 /// alive; the reply tells whether a launcher is lost. A launcher is lost if its connection has ended, or if it has sent
-/// nothing for `silence` (because its process is stopped or the network link is down). If node 0 does not answer for
-/// `silence`, node 0 itself is lost.
+/// nothing for `heartbeat_timeout` (because its process is stopped or the network link is down). If node 0 does not
+/// answer for `heartbeat_timeout`, node 0 itself is lost.
 class NodeWatchdog {
  public:
   /// @param name, host  names of this node and of node 0, used in error messages
   NodeWatchdog(std::unique_ptr<distributed::StoreClient> store, int node, const std::string& name,
-               const std::string& host, std::chrono::milliseconds silence);
+               const std::string& host, std::chrono::milliseconds heartbeat_timeout);
   ~NodeWatchdog();
   NodeWatchdog(const NodeWatchdog&) = delete;
   /// Returns an error message that names the lost launcher; nullopt if no launcher is lost.
-  std::optional<std::string> lost() const;
+  std::optional<std::string> get_lost_node_error() const;
   /// Returns a file descriptor that becomes readable once a launcher is lost.
   int fd() const { return wake_pipe_.read_end.get(); }
   /// Name of the group in the store to which all launchers belong.
   static constexpr char kGroup[] = "launchers";
 
  private:
-  void watch(int node, const std::string& name, const std::string& host, std::chrono::milliseconds silence);
+  void watch_loop(int node, const std::string& name, const std::string& host,
+                  std::chrono::milliseconds heartbeat_timeout);
   std::unique_ptr<distributed::StoreClient> store_;
   Pipe wake_pipe_;
   mutable std::mutex mutex_;
-  std::optional<std::string> lost_;
-  bool stop_ = false;
+  std::optional<std::string> lost_node_error_;
+  bool is_stopping_ = false;
   std::thread thread_;
 };
 
@@ -48,10 +49,11 @@ class Nodes {
     int nodes = 2, ranks = 1;
     // maximum number of restarts; must be equal on all nodes
     int max_restarts = 0;
-    std::string rdzv = {};                                         // "HOST:PORT"
-    std::string token = {};                                        // shared secret of the launchers
-    std::chrono::milliseconds timeout = std::chrono::minutes(5);   // time limit until all launchers have connected
-    std::chrono::milliseconds silence = std::chrono::seconds(10);  // a launcher that is silent for this long is lost
+    std::string rdzv = {};                                        // "HOST:PORT"
+    std::string token = {};                                       // shared secret of the launchers
+    std::chrono::milliseconds timeout = std::chrono::minutes(5);  // time limit until all launchers have connected
+    std::chrono::milliseconds heartbeat_timeout =
+        std::chrono::seconds(10);  // a launcher that is silent for this long is lost
   };
   /// Waits until all launchers have connected. Calls `check` ten times a second while it waits; `check` may throw to
   /// end the wait. Calls `print_message` to print a message for the user.
@@ -65,11 +67,13 @@ class Nodes {
   /// Returns the name of a node for messages: "node 1 of 2 (host-b)", or "node 1 of 2" if its host is not known yet.
   std::string node_name(int node) const;
   /// Returns an error message that names the first lost launcher; nullopt if no launcher is lost.
-  std::optional<std::string> lost() const { return watchdog_ ? watchdog_->lost() : std::nullopt; }
+  std::optional<std::string> get_lost_node_error() const {
+    return watchdog_ ? watchdog_->get_lost_node_error() : std::nullopt;
+  }
   /// Returns a file descriptor that becomes readable once a launcher is lost.
   int fd() const { return watchdog_->fd(); }
   /// Deregisters this launcher from the store, so that the other launchers do not count it as lost.
-  void leave();
+  void deregister();
 
  private:
   friend class Attempt;
@@ -78,7 +82,7 @@ class Nodes {
   /// messages: "to come"
   std::string wait_for(const std::string& key, int node, const std::string& what);
   Options options_;
-  std::function<void()> check_;
+  std::function<void()> check_interrupt_;
   std::function<void(const std::string&)> print_message_;
   std::string host_;
   std::vector<std::string> hosts_;  // host name of each node; "" if it is not known yet
@@ -121,14 +125,14 @@ class Attempt {
   std::optional<Result> get_result() const;
 
  private:
-  void watch();
+  void watch_loop();
   std::string make_store_key(const std::string& rest) const {
-    return "attempt/" + std::to_string(number_) + "/" + rest;
+    return "attempt/" + std::to_string(attempt_number_) + "/" + rest;
   }
   /// Time that a launcher needs to learn a rank's exit status.
   static constexpr std::chrono::milliseconds kReapTime{200};
   Nodes* nodes_;
-  int number_;
+  int attempt_number_;
   std::string token_, address_ = "127.0.0.1";
   int port_ = 0;
   std::unique_ptr<distributed::StoreServer> server_;
@@ -137,8 +141,8 @@ class Attempt {
   std::unique_ptr<distributed::StoreClient> ranks_store_, watch_store_;
   Pipe wake_pipe_ = {};
   mutable std::mutex mutex_;
-  std::optional<Result> end_;
-  bool stop_ = false;
+  std::optional<Result> result_;
+  bool is_stopping_ = false;
   std::thread thread_;
 };
 

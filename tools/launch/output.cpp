@@ -18,36 +18,39 @@
 namespace tandem::tools {
 
 Sink::Sink(const std::string& path)
-    : name_(path), own_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)), fd_(own_.get()) {
-  TANDEM_CHECK(own_, "launch: cannot open ", path, ": ", std::strerror(errno));
+    : name_(path),
+      owned_fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)),
+      fd_(owned_fd_.get()) {
+  TANDEM_CHECK(owned_fd_, "launch: cannot open ", path, ": ", std::strerror(errno));
 }
 void Sink::write_pending() {
   // If poll() reports a pipe as writable, writing up to PIPE_BUF bytes does not block. O_NONBLOCK is not used, because
   // it would affect every other program that has the pipe open.
   pollfd one{fd_, POLLOUT, 0};
   if (empty() || ::poll(&one, 1, 0) <= 0) return;
-  const ssize_t n = ::write(fd_, pending_.data() + written_, std::min<size_t>(pending_.size() - written_, PIPE_BUF));
-  if (n < 0 && errno != EINTR && errno != EAGAIN) return drop(errno);
-  if (n > 0) written_ += static_cast<size_t>(n);
-  if (2 * written_ < pending_.size()) return;
-  pending_.erase(0, written_);
-  written_ = 0;
+  const ssize_t n = ::write(fd_, pending_.data() + num_written_bytes_,
+                            std::min<size_t>(pending_.size() - num_written_bytes_, PIPE_BUF));
+  if (n < 0 && errno != EINTR && errno != EAGAIN) return drop_pending(errno);
+  if (n > 0) num_written_bytes_ += static_cast<size_t>(n);
+  if (2 * num_written_bytes_ < pending_.size()) return;
+  pending_.erase(0, num_written_bytes_);
+  num_written_bytes_ = 0;
 }
-void Sink::drop(int error) {
+void Sink::drop_pending(int error) {
   TANDEM_CHECK(error != EPIPE, "launch: cannot write the ranks' output: ", std::strerror(error));
-  if (dropped_ == 0)
+  if (num_dropped_bytes_ == 0)
     error_ = "cannot write " + name_ + ": " + std::strerror(error) + "; the ranks continue, and this output is lost";
-  dropped_ += pending_.size() - written_;
+  num_dropped_bytes_ += pending_.size() - num_written_bytes_;
   pending_.clear();
-  written_ = 0;
+  num_written_bytes_ = 0;
 }
 std::string Sink::take_error() { return std::exchange(error_, {}); }
 
 bool Output::read_once() {
   constexpr size_t kMaxLineLength = 1 << 20;  // longer lines are split
   char chunk[1 << 16];
-  const ssize_t n = from_ ? ::read(from_.get(), chunk, sizeof chunk) : -1;
-  if (n < 0) return from_ && errno == EINTR;
+  const ssize_t n = source_fd_ ? ::read(source_fd_.get(), chunk, sizeof chunk) : -1;
+  if (n < 0) return source_fd_ && errno == EINTR;
   if (n == 0) {
     finish();
     return false;
@@ -57,14 +60,14 @@ bool Output::read_once() {
   return true;
 }
 void Output::read_available() {
-  if (!to_->full()) read_once();
+  if (!sink_->is_full()) read_once();
 }
 void Output::read_remaining() {
   // 16 reads of 64 KiB are more than a pipe can hold.
   for (int i = 0; i < 16 && read_once(); ++i) {}
 }
 void Output::finish() {
-  from_.close();
+  source_fd_.close();
   forward_lines(buffer_.size());
 }
 void Output::forward_lines(size_t length) {
@@ -77,14 +80,14 @@ void Output::forward_lines(size_t length) {
     at = end + 1;
   }
   buffer_.erase(0, length);
-  to_->append(text);
+  sink_->append(text);
 }
 
 Sinks::Sinks(const std::string& folder, int first_rank, int ranks)
-    : to_files_(!folder.empty()), first_rank_(first_rank) {
+    : writes_to_files_(!folder.empty()), first_rank_(first_rank) {
   sinks_.push_back(std::make_unique<Sink>(STDOUT_FILENO, "the standard output"));
   sinks_.push_back(std::make_unique<Sink>(STDERR_FILENO, "the standard error"));
-  if (!to_files_) return;
+  if (!writes_to_files_) return;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   check_usage(!error, "--output ", folder, " cannot be created: ", error.message());
@@ -93,8 +96,8 @@ Sinks::Sinks(const std::string& folder, int first_rank, int ranks)
       sinks_.push_back(std::make_unique<Sink>(folder + "/rank_" + std::to_string(r) + end));
 }
 Output Sinks::make_output(distributed::Descriptor from, bool is_error, int local) {
-  const size_t at = (to_files_ ? 2 + 2 * static_cast<size_t>(local) : 0) + (is_error ? 1 : 0);
-  return {std::move(from), *sinks_[at], to_files_ ? "" : "[" + std::to_string(first_rank_ + local) + "] "};
+  const size_t at = (writes_to_files_ ? 2 + 2 * static_cast<size_t>(local) : 0) + (is_error ? 1 : 0);
+  return {std::move(from), *sinks_[at], writes_to_files_ ? "" : "[" + std::to_string(first_rank_ + local) + "] "};
 }
 void Sinks::write_pending(const std::string& who) {
   for (const auto& sink : sinks_) {
@@ -104,8 +107,8 @@ void Sinks::write_pending(const std::string& who) {
 }
 void Sinks::report_dropped(const std::string& who) {
   for (const auto& sink : sinks_)
-    if (sink->dropped() > 0)
-      launcher_stderr().append(who + ": " + sink->name() + " lacks " + std::to_string(sink->dropped()) +
+    if (sink->num_dropped_bytes() > 0)
+      launcher_stderr().append(who + ": " + sink->name() + " lacks " + std::to_string(sink->num_dropped_bytes()) +
                                " bytes that were written\n");
 }
 bool Sinks::empty() const {

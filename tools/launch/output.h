@@ -21,29 +21,29 @@ class Sink {
   /// Returns the error message about the first dropped output. Later calls return "", and so does a call if nothing was
   /// dropped.
   std::string take_error();
-  uint64_t dropped() const { return dropped_; }
+  uint64_t num_dropped_bytes() const { return num_dropped_bytes_; }
   const std::string& name() const { return name_; }
   int fd() const { return fd_; }
-  bool empty() const { return written_ == pending_.size(); }
+  bool empty() const { return num_written_bytes_ == pending_.size(); }
   /// Returns whether so much text is pending that no more of the ranks' output should be read.
-  bool full() const { return pending_.size() - written_ > kMaxPending; }
+  bool is_full() const { return pending_.size() - num_written_bytes_ > kMaxPendingBytes; }
 
  private:
-  static constexpr size_t kMaxPending = 1 << 20;
-  void drop(int error);
+  static constexpr size_t kMaxPendingBytes = 1 << 20;
+  void drop_pending(int error);
   std::string name_;
-  distributed::Descriptor own_;
+  distributed::Descriptor owned_fd_;
   int fd_;
   std::string pending_, error_;
-  size_t written_ = 0;    // number of bytes of pending_ that are already written
-  uint64_t dropped_ = 0;  // number of bytes that were dropped
+  size_t num_written_bytes_ = 0;    // number of bytes of pending_ that are already written
+  uint64_t num_dropped_bytes_ = 0;  // number of bytes that were dropped
 };
 
 /// One output stream (stdout or stderr) of a rank. Each line goes to the sink with a prefix.
 class Output {
  public:
   Output(distributed::Descriptor from, Sink& to, std::string prefix)
-      : from_(std::move(from)), to_(&to), prefix_(std::move(prefix)) {}
+      : source_fd_(std::move(from)), sink_(&to), prefix_(std::move(prefix)) {}
   /// Reads once and returns, so that a rank that writes without pause does not keep the other ranks waiting.
   void read_available();
   /// Reads the output that remains after the rank has ended.
@@ -51,15 +51,15 @@ class Output {
   /// Closes the stream. If the last line has no newline, passes it on too.
   void finish();
   /// Returns the file descriptor to poll; -1 if the stream has ended or the sink is full.
-  int fd() const { return to_->full() ? -1 : from_.get(); }
+  int fd() const { return sink_->is_full() ? -1 : source_fd_.get(); }
   /// Returns the incomplete line at the end of the output or, if there is none, the last line that is not blank.
-  const std::string& last_line_or_rest() const { return buffer_.empty() ? last_line_ : buffer_; }
+  const std::string& last_output_line() const { return buffer_.empty() ? last_line_ : buffer_; }
 
  private:
   bool read_once();
   void forward_lines(size_t length);
-  distributed::Descriptor from_;
-  Sink* to_;
+  distributed::Descriptor source_fd_;
+  Sink* sink_;
   std::string prefix_, buffer_, last_line_;
 };
 
@@ -82,7 +82,7 @@ class Sinks {
   bool empty() const;
 
  private:
-  bool to_files_;
+  bool writes_to_files_;
   int first_rank_;
   /// Stdout and stderr, followed by two files for each rank if a folder is given.
   std::vector<std::unique_ptr<Sink>> sinks_;

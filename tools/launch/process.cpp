@@ -1,5 +1,5 @@
 // Implements start_rank (fork and exec with a rank's environment and CPUs), ProcessGroupGuard (kills the processes of a
-// job), and likely_cause.
+// job), and describe_likely_cause.
 #include "tandem/tools/launch/process.h"
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ std::vector<std::string> make_environment(const RankEnvironment& rank_env) {
   all["TANDEM_JOB_TOKEN"] = rank_env.token;
   if (!rank_env.flight.empty()) all["TANDEM_FLIGHT_DIR"] = rank_env.flight;
   const int share =
-      rank_env.cpus.empty() ? usable_cores() / rank_env.local_world_size : static_cast<int>(rank_env.cpus.size());
+      rank_env.cpus.empty() ? num_usable_cores() / rank_env.local_world_size : static_cast<int>(rank_env.cpus.size());
   all.try_emplace("TANDEM_NUM_THREADS", std::to_string(std::max(1, share)));
   if (rank_env.threads > 0) all["TANDEM_NUM_THREADS"] = std::to_string(rank_env.threads);
   std::vector<std::string> out;
@@ -49,7 +49,7 @@ std::vector<std::string> make_environment(const RankEnvironment& rank_env) {
   for (const auto& [name, value] : all) out.push_back(name + "=" + value);
   return out;
 }
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
+std::vector<char*> to_c_strings(const std::vector<std::string>& texts) {
   std::vector<char*> out;
   out.reserve(texts.size() + 1);
   for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
@@ -177,7 +177,7 @@ void ProcessGroupGuard::end_group() {
 
 RankProcess start_rank(const RankEnvironment& rank_env, const std::vector<std::string>& command, pid_t group) {
   const std::vector<std::string> environment = make_environment(rank_env);
-  const std::vector<char*> argv = pointers(command), envp = pointers(environment);
+  const std::vector<char*> argv = to_c_strings(command), envp = to_c_strings(environment);
   Pipe out = make_pipe(), error = make_pipe(), report = make_pipe();
   for (const Pipe* pipe : {&out, &error})
     set_blocking(pipe->write_end.get());  // the rank's program expects blocking output streams
@@ -219,11 +219,11 @@ std::vector<int> cpu_share(int part, int parts) {
   return out;
 }
 
-OomKills OomKills::now() { return {read_cgroup_oom_kills(), read_number_after("/proc/vmstat", "oom_kill")}; }
+OomKillCounts OomKillCounts::now() { return {read_cgroup_oom_kills(), read_number_after("/proc/vmstat", "oom_kill")}; }
 
 std::string signal_name(int signal) { return "signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")"; }
 
-std::string likely_cause(int signal, const OomKills& before, const OomKills& now, int64_t peak_kib) {
+std::string describe_likely_cause(int signal, const OomKillCounts& before, const OomKillCounts& now, int64_t peak_kib) {
   if (signal != SIGKILL) return "";
   const auto grew = [](const std::optional<int64_t>& a, const std::optional<int64_t>& b) { return a && b && *b > *a; };
   const std::string had = " (peak memory: " + std::to_string(peak_kib / 1024) + " MiB)";

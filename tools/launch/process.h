@@ -62,36 +62,36 @@ RankProcess start_rank(const RankEnvironment& rank_env, const std::vector<std::s
 std::vector<int> cpu_share(int part, int parts);
 
 /// Numbers of processes that the kernel's OOM killer has killed so far; nullopt if the kernel does not report them.
-struct OomKills {
+struct OomKillCounts {
   std::optional<int64_t> in_cgroup;   // number of kills in this process's cgroup, for example in its container
   std::optional<int64_t> on_machine;  // number of kills on the whole machine
-  static OomKills now();
+  static OomKillCounts now();
 };
 
 /// Returns "signal 9 (Killed)".
 std::string signal_name(int signal);
 /// Returns a phrase to append to "rank 1 was ended by signal 9 (Killed)". It says who probably sent a SIGKILL, judged
 /// by the OOM kills between `before` and `now` and by the peak memory of the process. Returns "" for other signals.
-std::string likely_cause(int signal, const OomKills& before, const OomKills& now, int64_t peak_kib);
+std::string describe_likely_cause(int signal, const OomKillCounts& before, const OomKillCounts& now, int64_t peak_kib);
 
 /// Catches the signals that the launcher receives while an instance exists. The signal handler writes each signal's
 /// number as a byte to a pipe. Only one instance may exist at a time.
 class Signals {
  public:
   Signals() : signal_pipe_(make_pipe()) {
-    end_ = signal_pipe_.write_end.get();
+    write_fd_ = signal_pipe_.write_end.get();
     struct sigaction action {};
     action.sa_handler = [](int signal) {
       const int error = errno;
       const char byte = static_cast<char>(signal);
-      while (::write(end_, &byte, 1) < 0 && errno == EINTR) {}
+      while (::write(write_fd_, &byte, 1) < 0 && errno == EINTR) {}
       errno = error;
     };
     action.sa_flags = SA_RESTART;
-    for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &action, &old_actions_[i]);
+    for (size_t i = 0; i < std::size(kCaughtSignals); ++i) ::sigaction(kCaughtSignals[i], &action, &old_actions_[i]);
   }
   ~Signals() {
-    for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &old_actions_[i], nullptr);
+    for (size_t i = 0; i < std::size(kCaughtSignals); ++i) ::sigaction(kCaughtSignals[i], &old_actions_[i], nullptr);
   }
   Signals(const Signals&) = delete;
   int fd() const { return signal_pipe_.read_end.get(); }
@@ -104,10 +104,10 @@ class Signals {
   static bool ends_job(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 
  private:
-  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1, SIGUSR2};
-  static inline volatile int end_ = -1;
+  static constexpr int kCaughtSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1, SIGUSR2};
+  static inline volatile int write_fd_ = -1;
   Pipe signal_pipe_;
-  struct sigaction old_actions_[std::size(kSignals)];
+  struct sigaction old_actions_[std::size(kCaughtSignals)];
 };
 
 }  // namespace tandem::tools

@@ -11,17 +11,17 @@
 namespace tandem::tools {
 namespace {
 
-using distributed::after;
 using distributed::Clock;
 using distributed::Deadline;
+using distributed::deadline_after;
 using distributed::time_until;
 
 /// Writes the output that remains after the ranks have ended. If the reader is slow, waits until a signal arrives or
 /// until one second after the job's timeout. If a timeout or a signal ended the job or the rank
 /// that failed, waits at most one second.
-void flush_output(const Launch& launch, int status) {
+void flush_output(const LaunchContext& launch, int status) {
   Deadline last = launch.timeout ? *launch.timeout + std::chrono::seconds(1) : Deadline::max();
-  if (status == 124 || status > 128) last = after(std::chrono::seconds(1));
+  if (status == 124 || status > 128) last = deadline_after(std::chrono::seconds(1));
   while (!launch.sinks.empty() && Clock::now() < last) {
     std::vector<pollfd> fds{{launch.signals.fd(), POLLIN, 0}};
     for (const auto& sink : launch.sinks.sinks())
@@ -38,12 +38,12 @@ void throw_if_interrupted(const Signals& signals) {
 }
 
 /// Runs the job, with up to max_restarts restarts. Returns how the last attempt ended.
-JobEnd run_job(int num_ranks, const std::vector<std::string>& command, const RankOptions& options) {
+JobResult run_job(int num_ranks, const std::vector<std::string>& command, const RankOptions& options) {
   TANDEM_CHECK(num_ranks >= 1, "launch: ", num_ranks, " ranks; accepted: 1 or more");
   TANDEM_CHECK(!command.empty(), "launch: no program is given; accepted: a command to run");
   std::fflush(nullptr);
   std::optional<Deadline> timeout;
-  if (options.timeout.count() > 0) timeout = after(options.timeout);
+  if (options.timeout.count() > 0) timeout = deadline_after(options.timeout);
   Signals signals;
   std::unique_ptr<Nodes> nodes;
   // Created once the number of the first rank is known, because file names contain the ranks.
@@ -64,32 +64,32 @@ JobEnd run_job(int num_ranks, const std::vector<std::string>& command, const Ran
                                                    .rdzv = options.rdzv,
                                                    .token = token ? token : "",
                                                    .timeout = options.rdzv_timeout,
-                                                   .silence = options.node_timeout},
+                                                   .heartbeat_timeout = options.node_timeout},
                                     check, print_message);
   }
   output = std::make_unique<Sinks>(options.output, nodes ? nodes->first_rank() : 0, num_ranks);
   Sinks& sinks = *output;
-  const Launch launch{num_ranks, command, options, timeout, signals, nodes.get(), sinks};
-  JobEnd end;
+  const LaunchContext launch{num_ranks, command, options, timeout, signals, nodes.get(), sinks};
+  JobResult result;
   for (int restarts = 0;; ++restarts) {
     {
       Attempt attempt(nodes.get(), restarts);
-      end = Job(launch, attempt, restarts).run();
+      result = Job(launch, attempt, restarts).run();
     }
-    const bool reconnect = end.may_restart && restarts < options.max_restarts;
-    if (!end.cause.empty())
-      sinks.launcher_stderr().append(options.name + ": " + end.cause +
+    const bool reconnect = result.may_restart && restarts < options.max_restarts;
+    if (!result.cause.empty())
+      sinks.launcher_stderr().append(options.name + ": " + result.cause +
                                      (reconnect ? "; restarting all ranks (" + std::to_string(restarts + 1) + " of " +
                                                       std::to_string(options.max_restarts) + ")"
                                                 : "") +
                                      "\n");
     if (!reconnect) break;
   }
-  if (nodes) nodes->leave();
-  flush_output(launch, end.status);
+  if (nodes) nodes->deregister();
+  flush_output(launch, result.status);
   sinks.report_dropped(options.name);
-  flush_output(launch, end.status);
-  return end;
+  flush_output(launch, result.status);
+  return result;
 }
 
 }  // namespace
@@ -103,9 +103,9 @@ void run_own_ranks(const std::string& command, const std::string& job, int num_r
   RankOptions options;
   options.name = "tandem " + command;
   arguments.insert(arguments.begin(), {"/proc/self/exe", command});
-  const JobEnd end = run_job(num_ranks, arguments, options);
-  if (end.interrupted) throw Interrupted(end.status - 128);
-  TANDEM_CHECK(end.status == 0, command, ": a rank of ", job, " failed with exit status ", end.status);
+  const JobResult result = run_job(num_ranks, arguments, options);
+  if (result.interrupted) throw Interrupted(result.status - 128);
+  TANDEM_CHECK(result.status == 0, command, ": a rank of ", job, " failed with exit status ", result.status);
 }
 
 }  // namespace tandem::tools

@@ -27,17 +27,17 @@ struct RankOptions {
   std::chrono::seconds node_timeout{10};   // a node whose launcher is silent for this long is lost
 };
 
-/// Runs `count` processes of the command (found in PATH) as ranks of one job, with a store on the loopback interface
-/// or, if there are several nodes, on the host of options.rdzv. Copies their output line by line, with the rank as
-/// prefix: "[0] ...". When a rank fails, publishes its error in the store, prints it, and ends the other ranks. Then
-/// restarts all ranks, up to max_restarts times. No process of the ranks outlives the call or the caller, even if the
-/// caller is killed. SIGINT, SIGTERM and SIGHUP are forwarded to the ranks and end the job; SIGUSR1 and SIGUSR2 are
+/// Runs `num_ranks` processes of the command (found in PATH) as ranks of one job, with a store on the loopback
+/// interface or, if there are several nodes, on the host of options.rdzv. Copies their output line by line, with the
+/// rank as prefix: "[0] ...". When a rank fails, publishes its error in the store, prints it, and ends the other ranks.
+/// Then restarts all ranks, up to max_restarts times. No process of the ranks outlives the call or the caller, even if
+/// the caller is killed. SIGINT, SIGTERM and SIGHUP are forwarded to the ranks and end the job; SIGUSR1 and SIGUSR2 are
 /// only forwarded. Only one call may run at a time.
 /// @return how the last attempt ended: the exit status of the first rank that failed, 128 + n if signal n ended that
 /// rank or the job, 124 after the timeout, 1 if another node's launcher was lost while the ranks ran, or 0
 /// @throws UsageError if the command cannot be started; Error if a launcher of another node does not come, or is lost
 /// before the ranks start; Interrupted if a signal arrives during that wait
-int run_processes(int count, const std::vector<std::string>& command, const RankOptions& options = {});
+int run_processes(int num_ranks, const std::vector<std::string>& command, const RankOptions& options = {});
 
 /// Thrown if a signal (SIGINT, SIGTERM or SIGHUP) ended the command, and not a failed rank.
 class Interrupted : public std::exception {
@@ -53,6 +53,7 @@ class Interrupted : public std::exception {
 /// @param command  name of the subcommand, such as "demo"
 /// @param job      name of the job, such as "ddp_gloo", for the error message if a rank fails
 /// @throws Interrupted if a signal ended the job; Error if a rank failed
-void run_own_ranks(const std::string& command, const std::string& job, int count, std::vector<std::string> arguments);
+void run_own_ranks(const std::string& command, const std::string& job, int num_ranks,
+                   std::vector<std::string> arguments);
 
 }  // namespace tandem::tools

@@ -9,14 +9,16 @@
 namespace tandem::tools::page {
 
 /// Styles. On a page, each colour stands for one thing; patterns and markers tell its variants apart.
-/// Areas: 0 to 7 are colours. Adding kStriped draws stripes on the colour.
-inline constexpr int kStriped = 10;
-/// Lines and points: kLine + 0 (text colour) to kLine + 4 are colours. Adding multiples of 10 changes the marker.
-inline constexpr int kLine = 100, kInk = kLine;
-/// Grey markers: data that somebody else published. kPublished + 1 and so on are other markers.
-inline constexpr int kPublished = 200;
-/// Areas without a colour of their own: waiting (white) and everything else (grey). kFaded: area 7 with stripes, pale.
-inline constexpr int kWaiting = 300, kOther = 301, kFaded = 302;
+/// Areas: 0 to 7 are colours. Adding kStripedStyle draws stripes on the colour.
+inline constexpr int kStripedStyle = 10;
+/// Lines and points: kLineStyle + 0 (text colour) to kLineStyle + 4 are colours. Adding multiples of 10 changes the
+/// marker.
+inline constexpr int kLineStyle = 100, kTextColourStyle = kLineStyle;
+/// Grey markers: data that somebody else published. kPublishedStyle + 1 and so on are other markers.
+inline constexpr int kPublishedStyle = 200;
+/// Areas without a colour of their own: waiting (white) and everything else (grey). kFadedStyle: area 7 with stripes,
+/// pale.
+inline constexpr int kWaitingStyle = 300, kOtherStyle = 301, kFadedStyle = 302;
 
 /// Unit of an axis. Determines which tick values are round and how tick labels are written.
 enum class Unit { kNone, kSeconds, kBytes, kBandwidth, kPercent };
@@ -25,22 +27,22 @@ struct Axis {
   std::string label;
   Unit unit = Unit::kNone;
   bool log = false;
-  bool from_zero = true;                // linear axis only: whether the axis includes zero
-  bool exact_ends = false;              // linear axis only: whether the axis ends at the data, not at round numbers
-  std::vector<double> only_ticks = {};  // positions of the ticks, such as 1, 2 and 4 devices; if empty, round numbers
+  bool includes_zero = true;             // linear axis only: whether the axis includes zero
+  bool exact_ends = false;               // linear axis only: whether the axis ends at the data, not at round numbers
+  std::vector<double> tick_values = {};  // positions of the ticks, such as 1, 2 and 4 devices; if empty, round numbers
 };
 
 struct ChartPoint {
   double x = 0, y = 0;
   double low = 0, high = 0;  // ends of the error bar; equal values mean no error bar
-  std::string tip;           // tooltip
+  std::string tooltip;       // tooltip
 };
 
 struct Series {
   std::string name;
   int style = 0;
   std::vector<ChartPoint> points;
-  bool has_line = true, markers = true, dashed = false, in_legend = true;
+  bool has_line = true, has_markers = true, is_dashed = false, in_legend = true;
 };
 
 /// In all charts, `note` is shown below the title: the number of measurements, and the meaning of a bar or whisker.
@@ -58,7 +60,7 @@ struct Segment {
   std::string name;  // text in the legend
   int style = 0;
   double value = 0;
-  std::string tip;
+  std::string tooltip;
   std::string label = {};  // text inside the segment if there is room; if empty, the name
 };
 /// One stacked bar. A segment with value 0 is not drawn, but keeps its position in the order of the legend. The legend
@@ -92,7 +94,7 @@ struct DotChart {
   Axis x;
   std::vector<DotRow> rows;
   double reference = -1;  // position of a vertical line; negative: no line
-  std::string reference_name, dot_name, second_name, note;
+  std::string reference_name, dot_name, second_value_name, note;
 };
 std::string render_svg(const DotChart& chart);
 
@@ -116,7 +118,7 @@ struct TimelineMark {
   int style = 0;
   int level = 0;  // 0: phases of the lane; 1: communication, drawn below them; 2: kernels, drawn at the bottom
   double start = 0, end = 0;
-  std::string tip;
+  std::string tooltip;
 };
 struct TimelineLane {
   std::string name;

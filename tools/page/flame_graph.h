@@ -12,7 +12,7 @@ struct FlameFrame {
   std::string name;
   int style = 0;  // index of the colour
   double value = 0;
-  std::string tip;                   // tooltip
+  std::string tooltip;               // tooltip
   std::vector<FlameFrame> children;  // their values add up to at most `value`; the rest is left blank below the frame
 };
 struct FlameGraph {

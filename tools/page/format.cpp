@@ -50,7 +50,7 @@ size_t character_count(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-std::string escape(const std::string& text) {
+std::string escape_html(const std::string& text) {
   std::string out;
   out.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
@@ -90,7 +90,7 @@ std::string format_number(double value, int digits) {
   return add_separators(text);
 }
 
-std::string round_number(double value) {
+std::string format_short_number(double value) {
   std::string text = format_number(value, 6);
   if (text.find('.') == std::string::npos || text.find('e') != std::string::npos) return text;
   text.erase(text.find_last_not_of('0') + 1);
@@ -106,8 +106,8 @@ std::string format_duration(double seconds) {
       seconds, std::array<std::pair<double, const char*>, 4>{{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}});
 }
 
-std::string byte_size(double bytes) {
-  if (std::abs(bytes) < 1024) return round_number(bytes) + " B";
+std::string format_byte_size(double bytes) {
+  if (std::abs(bytes) < 1024) return format_short_number(bytes) + " B";
   return format_with_unit(bytes, std::array<std::pair<double, const char*>, 3>{
                                      {{1024.0 * 1024 * 1024, "GiB"}, {1024.0 * 1024, "MiB"}, {1024, "KiB"}}});
 }
@@ -125,7 +125,7 @@ std::string format_percent(double part) {
   return text;
 }
 
-std::string plural(int64_t n, const std::string& noun) {
+std::string pluralize(int64_t n, const std::string& noun) {
   return str_cat(format_integer(n), " ", noun, n == 1 ? "" : "s");
 }
 

@@ -9,7 +9,7 @@
 namespace tandem::tools::page {
 namespace {
 
-constexpr double kHeight = 236, kTop = 24, kBottom = 40, kRight = 16;
+constexpr double kPlotHeight = 236, kTopMargin = 24, kBottomMargin = 40, kRightMargin = 16;
 
 struct Range {
   double low = INFINITY, high = -INFINITY;
@@ -28,39 +28,39 @@ double left_margin(const Axis& y, const Range& range) {
   return width + 8;
 }
 
-std::string axes(const Axis& x, const Axis& y, const Scale& scale_x, const Scale& scale_y, double left) {
-  const double floor = kHeight - kBottom, width = kNarrowest - left - kRight;
+std::string draw_axes(const Axis& x, const Axis& y, const Scale& scale_x, const Scale& scale_y, double left) {
+  const double floor = kPlotHeight - kBottomMargin, width = kMinChartWidth - left - kRightMargin;
   const auto px = format_coordinate;
   std::string out = str_cat("<text class=\"al\" x=\"", px(2 - left), "\" y=\"12\">",
-                            truncate_text(y.label, kNarrowest - 4), "</text>\n");
+                            truncate_text(y.label, kMinChartWidth - 4), "</text>\n");
   for (const Tick& tick : scale_y.ticks()) {
     const double at = scale_y(tick.value);
     out += str_cat("<line class=\"g\" x2=\"100%\" y1=\"", px(at), "\" y2=\"", px(at),
-                   "\"/><text class=\"e\" x=\"-5\" y=\"", px(at + 3.5), "\">", escape(tick.text), "</text>\n");
+                   "\"/><text class=\"e\" x=\"-5\" y=\"", px(at + 3.5), "\">", escape_html(tick.text), "</text>\n");
   }
   double free_from = -INFINITY;
   for (const Tick& tick : scale_x.ticks()) {
     const double half = text_width(tick.text) / 2, at = scale_x(tick.value), middle = at / 100 * width;
     out += str_cat("<line class=\"ax\" x1=\"", format_x(at), "\" x2=\"", format_x(at), "\" y1=\"", px(floor),
                    "\" y2=\"", px(floor + 4), "\"/>");
-    const bool last = middle + half > width + kRight;
-    if ((last ? width + kRight - 2 * half : middle - half) < free_from) continue;
+    const bool last = middle + half > width + kRightMargin;
+    if ((last ? width + kRightMargin - 2 * half : middle - half) < free_from) continue;
     free_from = middle + half + 5;
     out += str_cat("<text class=\"", last ? "al e" : "c", "\" x=\"", format_x(at), "\"",
-                   last ? str_cat(" dx=\"", kRight - 2, "\"") : "", " y=\"", px(floor + 16), "\">", escape(tick.text),
-                   "</text>\n");
+                   last ? str_cat(" dx=\"", kRightMargin - 2, "\"") : "", " y=\"", px(floor + 16), "\">",
+                   escape_html(tick.text), "</text>\n");
   }
   return out + str_cat("<line class=\"ax\" x2=\"100%\" y1=\"", px(floor), "\" y2=\"", px(floor),
-                       "\"/><text class=\"al e\" x=\"100%\" dx=\"", kRight - 2, "\" y=\"", px(kHeight - 7), "\">",
-                       truncate_text(x.label, kNarrowest - 4), "</text>\n");
+                       "\"/><text class=\"al e\" x=\"100%\" dx=\"", kRightMargin - 2, "\" y=\"", px(kPlotHeight - 7),
+                       "\">", truncate_text(x.label, kMinChartWidth - 4), "</text>\n");
 }
 
 /// Width of the coordinates of curves, which are stretched to the width of the chart.
 constexpr double kCurveWidth = 500;
 double curve_x(double percent) { return percent / 100 * kCurveWidth; }
-std::string stretch(const std::string& paths) {
-  return str_cat("<svg class=\"curves\" viewBox=\"0 0 ", kCurveWidth, " ", kHeight, "\" width=\"100%\" height=\"",
-                 kHeight, "\" preserveAspectRatio=\"none\">\n", paths, "</svg>\n");
+std::string stretch_to_width(const std::string& paths) {
+  return str_cat("<svg class=\"curves\" viewBox=\"0 0 ", kCurveWidth, " ", kPlotHeight, "\" width=\"100%\" height=\"",
+                 kPlotHeight, "\" preserveAspectRatio=\"none\">\n", paths, "</svg>\n");
 }
 
 std::string draw_line(const Series& series, const Scale& x, const Scale& y) {
@@ -70,8 +70,8 @@ std::string draw_line(const Series& series, const Scale& x, const Scale& y) {
     if (std::isfinite(point.y))
       path +=
           str_cat(path.empty() ? "M" : "L", format_coordinate(curve_x(x(point.x))), " ", format_coordinate(y(point.y)));
-  return str_cat("<path class=\"", stroke_class(series.style), " l", series.dashed ? " dash" : "", "\" d=\"", path,
-                 "\"><title>", escape(series.name), "</title></path>\n");
+  return str_cat("<path class=\"", stroke_class(series.style), " l", series.is_dashed ? " dash" : "", "\" d=\"", path,
+                 "\"><title>", escape_html(series.name), "</title></path>\n");
 }
 
 std::string draw_points(const Series& series, const Scale& x, const Scale& y) {
@@ -85,10 +85,10 @@ std::string draw_points(const Series& series, const Scale& x, const Scale& y) {
                      format_coordinate(low), "V", format_coordinate(high), "M-3 ", format_coordinate(low), "h6M-3 ",
                      format_coordinate(high), "h6\"/></svg>\n");
     }
-    if (series.markers)
-      out +=
-          marker(series.style, at, y(point.y), 3.4, point.tip.empty() ? series.name : series.name + ": " + point.tip) +
-          "\n";
+    if (series.has_markers)
+      out += marker(series.style, at, y(point.y), 3.4,
+                    point.tooltip.empty() ? series.name : series.name + ": " + point.tooltip) +
+             "\n";
   }
   return out;
 }
@@ -108,30 +108,30 @@ std::string render_svg(const LineChart& chart) {
     }
   if (range_x.high < range_x.low || range_y.high < range_y.low) return "";  // there is no point to draw
   const double left = left_margin(chart.y, range_y);
-  const Scale y(chart.y, range_y.low, range_y.high, kHeight - kBottom, kTop, 5);
+  const Scale y(chart.y, range_y.low, range_y.high, kPlotHeight - kBottomMargin, kTopMargin, 5);
   // Keeps the first and last markers away from the edge of the chart.
-  const double inset = chart.x.only_ticks.empty() ? 0 : 5;
+  const double inset = chart.x.tick_values.empty() ? 0 : 5;
   const Scale x(chart.x, range_x.low, range_x.high, inset, 100 - inset, 5);
-  std::string picture = axes(chart.x, chart.y, x, y, left), lines, points, legend;
+  std::string picture = draw_axes(chart.x, chart.y, x, y, left), lines, points, legend;
   if (chart.mark_x > 0) {
     const std::string at = format_x(x(chart.mark_x));
-    picture +=
-        str_cat("<line class=\"s0 l dash\" x1=\"", at, "\" x2=\"", at, "\" y1=\"", kTop, "\" y2=\"",
-                format_coordinate(kHeight - kBottom), "\"><title>", escape(chart.mark_name), "</title></line>\n");
-    legend += legend_entry(chart.mark_name, kInk, 'd');
+    picture += str_cat("<line class=\"s0 l dash\" x1=\"", at, "\" x2=\"", at, "\" y1=\"", kTopMargin, "\" y2=\"",
+                       format_coordinate(kPlotHeight - kBottomMargin), "\"><title>", escape_html(chart.mark_name),
+                       "</title></line>\n");
+    legend += legend_entry(chart.mark_name, kTextColourStyle, 'd');
   }
   for (const Series& series : chart.series) {
     lines += draw_line(series, x, y);
     points += draw_points(series, x, y);
     if (series.in_legend)
       legend += legend_entry(series.name, series.style,
-                             !series.has_line ? 'm'
-                             : series.markers ? 'l'
-                             : series.dashed  ? 'd'
-                                              : 's');
+                             !series.has_line     ? 'm'
+                             : series.has_markers ? 'l'
+                             : series.is_dashed   ? 'd'
+                                                  : 's');
   }
-  return figure(chart.title, chart.note, chart.description, {kHeight, left, kRight}, picture + stretch(lines) + points,
-                legend);
+  return figure(chart.title, chart.note, chart.description, {kPlotHeight, left, kRightMargin},
+                picture + stretch_to_width(lines) + points, legend);
 }
 
 namespace {
@@ -162,7 +162,7 @@ std::string render_svg(const AreaChart& chart) {
     highest = std::max(highest, sum);
   }
   const double left = left_margin(chart.y, {0, highest});
-  const Scale y(chart.y, 0, highest, kHeight - kBottom, kTop, 5);
+  const Scale y(chart.y, 0, highest, kPlotHeight - kBottomMargin, kTopMargin, 5);
   Axis axis_x = chart.x;
   axis_x.exact_ends = true;
   const Scale x(axis_x, chart.at.front(), chart.at.back(), 0, 100, 5);
@@ -172,12 +172,12 @@ std::string render_svg(const AreaChart& chart) {
     std::vector<double> above = below;
     for (size_t i = 0; i < above.size(); ++i) above[i] += layer.values[i];
     areas += str_cat("<path class=\"", fill_class(layer.style), " seg\" d=\"", step_path(chart.at, above, below, x, y),
-                     "\"><title>", escape(layer.name), "</title></path>\n");
+                     "\"><title>", escape_html(layer.name), "</title></path>\n");
     legend = legend_entry(layer.name, layer.style, 'b') + legend;  // lists the highest layer first
     below = std::move(above);
   }
-  return figure(chart.title, chart.note, chart.description, {kHeight, left, kRight},
-                axes(axis_x, chart.y, x, y, left) + stretch(areas), legend);
+  return figure(chart.title, chart.note, chart.description, {kPlotHeight, left, kRightMargin},
+                draw_axes(axis_x, chart.y, x, y, left) + stretch_to_width(areas), legend);
 }
 
 }  // namespace tandem::tools::page

@@ -30,10 +30,10 @@ std::string page_patterns();
 std::string group_charts(const std::string& figures);
 /// Returns a paragraph with escaped text; "" for an empty text.
 std::string paragraph(const std::string& text);
-std::string bullets(const std::vector<std::string>& texts);
+std::string bullet_list(const std::vector<std::string>& texts);
 
 /// Returns <details> that hide `body` until they are opened; "" if `body` is empty.
-std::string fold(const std::string& summary, const std::string& body);
+std::string collapsible(const std::string& summary, const std::string& body);
 
 /// A table inside <details>.
 class Table {
@@ -43,7 +43,7 @@ class Table {
   Table(std::string caption, std::vector<std::string> head, size_t text_columns = 1);
   void add_row(const std::vector<std::string>& cells, bool marked = false);
   /// Adds a row for a failed run, with `reason` in place of the missing figures.
-  void add_failed(const std::vector<std::string>& cells, const std::string& reason);
+  void add_failed_row(const std::vector<std::string>& cells, const std::string& reason);
   bool empty() const { return rows_.empty(); }
   std::string render_html() const;
 

@@ -8,48 +8,50 @@
 namespace tandem::tools::page {
 namespace {
 
-constexpr double kLeft = 4, kRight = 16, kLabel = 15;  // kLabel: height of the line of text above a bar
+constexpr double kLeftMargin = 4, kRightMargin = 16,
+                 kLabelHeight = 15;  // kLabelHeight: height of the line of text above a bar
 
 /// Returns the SVG text above a row: the label on the left, the value at the right end.
 std::string row_text(const std::string& label, const std::string& value, double y) {
   return str_cat("<text y=\"", format_coordinate(y), "\">",
-                 truncate_text(label, kNarrowest - kLeft - 4 - text_width(value)),
-                 "</text><text class=\"e\" x=\"100%\" dx=\"", kRight - 2, "\" y=\"", format_coordinate(y), "\">",
-                 escape(value), "</text>\n");
+                 truncate_text(label, kMinChartWidth - kLeftMargin - 4 - text_width(value)),
+                 "</text><text class=\"e\" x=\"100%\" dx=\"", kRightMargin - 2, "\" y=\"", format_coordinate(y), "\">",
+                 escape_html(value), "</text>\n");
 }
 
 /// Rows of a chart: the first row's label starts at `top`. Vertical lines are drawn beside the bars only, so that no
 /// line crosses a label.
 struct Rows {
-  double top, pitch, bar;  // bar_height: height below the label that lines may use
+  double top, pitch, bar_height;  // bar_height: height below the label that lines may use
   size_t count;
   double bottom() const { return top + pitch * static_cast<double>(count); }
   std::string line(const std::string& kind, const std::string& x) const {
-    return str_cat("<line class=\"", kind, "\" x1=\"", x, "\" x2=\"", x, "\" y1=\"", format_coordinate(top + kLabel),
-                   "\" y2=\"", format_coordinate(bottom()), "\" stroke-dasharray=\"", format_coordinate(bar), " ",
-                   format_coordinate(pitch - bar), "\"");
+    return str_cat("<line class=\"", kind, "\" x1=\"", x, "\" x2=\"", x, "\" y1=\"",
+                   format_coordinate(top + kLabelHeight), "\" y2=\"", format_coordinate(bottom()),
+                   "\" stroke-dasharray=\"", format_coordinate(bar_height), " ", format_coordinate(pitch - bar_height),
+                   "\"");
   }
 };
 
 std::string axis_below(const Axis& axis, const Scale& scale, const Rows& rows) {
   std::string out;
-  const double width = kNarrowest - kLeft - kRight;
+  const double width = kMinChartWidth - kLeftMargin - kRightMargin;
   double free_from = -INFINITY;
   for (const Tick& tick : scale.ticks()) {
     const double at = scale(tick.value), middle = at / 100 * width, half = text_width(tick.text) / 2;
     out += rows.line("g", format_x(at)) + "/>";
-    const bool first = middle<half, last = middle + half> width + kRight;
+    const bool first = middle<half, last = middle + half> width + kRightMargin;
     if ((first ? 0 : last ? width - 2 * half : middle - half) < free_from) continue;
     free_from = (first ? 2 * half : middle + half) + 5;
     out += str_cat("<text class=\"",
                    first  ? "al"
                    : last ? "al e"
                           : "c",
-                   "\" x=\"", format_x(at), "\"", last ? str_cat(" dx=\"", kRight - 2, "\"") : "", " y=\"",
-                   format_coordinate(rows.bottom() + 14), "\">", escape(tick.text), "</text>\n");
+                   "\" x=\"", format_x(at), "\"", last ? str_cat(" dx=\"", kRightMargin - 2, "\"") : "", " y=\"",
+                   format_coordinate(rows.bottom() + 14), "\">", escape_html(tick.text), "</text>\n");
   }
-  return out + str_cat("<text class=\"al e\" x=\"100%\" dx=\"", kRight - 2, "\" y=\"",
-                       format_coordinate(rows.bottom() + 29), "\">", truncate_text(axis.label, kNarrowest - 8),
+  return out + str_cat("<text class=\"al e\" x=\"100%\" dx=\"", kRightMargin - 2, "\" y=\"",
+                       format_coordinate(rows.bottom() + 29), "\">", truncate_text(axis.label, kMinChartWidth - 8),
                        "</text>\n");
 }
 
@@ -62,11 +64,11 @@ std::string draw_bar(const std::vector<Segment>& segments, const Scale& x, doubl
     sum += segment.value;
     out += str_cat("<rect class=\"", fill_class(segment.style), " seg\" x=\"", format_x(from), "\" y=\"",
                    format_coordinate(y), "\" width=\"", format_x(width), "\" height=\"", format_coordinate(height),
-                   "\"><title>", escape(segment.name + ": " + segment.tip), "</title></rect>\n");
+                   "\"><title>", escape_html(segment.name + ": " + segment.tooltip), "</title></rect>\n");
     const std::string& label = segment.label.empty() ? segment.name : segment.label;
-    if (labels && text_width(label) + 8 < width / 100 * (kNarrowest - kLeft - kRight))
+    if (labels && text_width(label) + 8 < width / 100 * (kMinChartWidth - kLeftMargin - kRightMargin))
       out += str_cat("<text class=\"in i", fill_class(segment.style), "\" x=\"", format_x(from), "\" dx=\"4\" y=\"",
-                     format_coordinate(y + height / 2 + 3.8), "\">", escape(label), "</text>\n");
+                     format_coordinate(y + height / 2 + 3.8), "\">", escape_html(label), "</text>\n");
   }
   return out;
 }
@@ -100,13 +102,15 @@ std::string render_svg(const BarChart& chart) {
   std::string picture = axis_below(chart.x, x, rows), legend;
   double y = rows.top;
   for (const BarRow& row : chart.rows) {
-    picture += row_text(row.label, row.value, y + 11) + draw_bar(row.segments, x, y + kLabel, kBar, chart.has_labels) +
-               draw_bar(row.sub_bar, x, y + kLabel + kBar + 1.5, kSubBar, false);
+    picture += row_text(row.label, row.value, y + 11) +
+               draw_bar(row.segments, x, y + kLabelHeight, kBar, chart.has_labels) +
+               draw_bar(row.sub_bar, x, y + kLabelHeight + kBar + 1.5, kSubBar, false);
     y += rows.pitch;
   }
   for (const Segment& entry : names)
     if (chart.has_legend && entry.value > 0) legend += legend_entry(entry.name, entry.style, 'b');
-  return figure(chart.title, chart.note, chart.description, {rows.bottom() + 34, kLeft, kRight}, picture, legend);
+  return figure(chart.title, chart.note, chart.description, {rows.bottom() + 34, kLeftMargin, kRightMargin}, picture,
+                legend);
 }
 
 namespace {
@@ -127,7 +131,7 @@ std::string dot_marks(const DotChart& chart, const DotRow& row, const Scale& x, 
   if (row.second_value >= 0) {
     line("thin", row.value, row.second_value, 0, 0);
     out += str_cat("<circle class=\"", stroke_class(row.style), " hollow\" cx=\"", format_x(x(row.second_value)),
-                   "\" cy=\"", format_coordinate(middle), "\" r=\"3.4\"><title>", escape(chart.second_name),
+                   "\" cy=\"", format_coordinate(middle), "\" r=\"3.4\"><title>", escape_html(chart.second_value_name),
                    "</title></circle>");
   }
   return out + marker(row.style, format_x(x(row.value)), middle, 4, row.label + ": " + row.text) + "\n";
@@ -157,23 +161,25 @@ std::string render_svg(const DotChart& chart) {
   const Scale x(chart.x, low, high, 0, 100, 4);
   std::string picture = axis_below(chart.x, x, rows), legend;
   if (chart.reference >= 0)
-    picture += str_cat(rows.line("s0 ref", format_x(x(chart.reference))), "><title>", escape(chart.reference_name),
+    picture += str_cat(rows.line("s0 ref", format_x(x(chart.reference))), "><title>", escape_html(chart.reference_name),
                        "</title></line>\n");
   double y = rows.top;
   for (const DotRow& row : chart.rows) {
-    picture += row_text(row.label, row.text, y + 11) + dot_marks(chart, row, x, y + kLabel + 7);
+    picture += row_text(row.label, row.text, y + 11) + dot_marks(chart, row, x, y + kLabelHeight + 7);
     y += rows.pitch;
   }
   if (!chart.dot_name.empty())
-    legend += legend_entry(chart.dot_name, chart.rows[0].style >= kPublished ? kPublished : kInk, 'm');
-  if (!chart.second_name.empty()) legend += legend_entry(chart.second_name, kInk, 'h');
-  if (chart.reference >= 0) legend += legend_entry(chart.reference_name, kInk, 's');
-  return figure(chart.title, chart.note, chart.description, {rows.bottom() + 34, kLeft, kRight}, picture, legend);
+    legend +=
+        legend_entry(chart.dot_name, chart.rows[0].style >= kPublishedStyle ? kPublishedStyle : kTextColourStyle, 'm');
+  if (!chart.second_value_name.empty()) legend += legend_entry(chart.second_value_name, kTextColourStyle, 'h');
+  if (chart.reference >= 0) legend += legend_entry(chart.reference_name, kTextColourStyle, 's');
+  return figure(chart.title, chart.note, chart.description, {rows.bottom() + 34, kLeftMargin, kRightMargin}, picture,
+                legend);
 }
 
 namespace {
 
-constexpr double kNames = 140;  // width of the lanes' names, left of a timeline
+constexpr double kLaneNamesWidth = 140;  // width of the lanes' names, left of a timeline
 
 /// Returns the time at which a group's first mark starts.
 double group_start(const TimelineGroup& group) {
@@ -195,13 +201,13 @@ std::string draw_lane(const TimelineLane& lane, const std::string& name, double 
   const double sub_bar_top = phases ? y + 19 : y + 5;
   const double tops[] = {y, sub_bar_top, sub_bar ? sub_bar_top + 8 : sub_bar_top};
   const double heights[] = {18, 7, 4};
-  std::string out = str_cat("<text", phases ? "" : " class=\"al\"", " x=\"", -kNames + 2, "\" y=\"",
-                            format_coordinate(y + 13), "\">", truncate_text(name, kNames - 6), "</text>\n");
+  std::string out = str_cat("<text", phases ? "" : " class=\"al\"", " x=\"", -kLaneNamesWidth + 2, "\" y=\"",
+                            format_coordinate(y + 13), "\">", truncate_text(name, kLaneNamesWidth - 6), "</text>\n");
   for (const TimelineMark& mark : lane.marks) {
     const double from = x(mark.start - start), width = std::max(0.07, x(mark.end - start) - from);
     out += str_cat("<rect class=\"", fill_class(mark.style), width > 0.4 && mark.level < 2 ? " seg" : "", "\" x=\"",
                    format_x(from), "\" y=\"", format_coordinate(tops[mark.level]), "\" width=\"", format_x(width),
-                   "\" height=\"", heights[mark.level], "\"><title>", escape(mark.tip), "</title></rect>\n");
+                   "\" height=\"", heights[mark.level], "\"><title>", escape_html(mark.tooltip), "</title></rect>\n");
   }
   y += (phases ? 26 : 12) + (sub_bar ? 8 : 0) + (kernels ? 5 : 0);
   return out;
@@ -221,8 +227,8 @@ std::string render_svg(const TimelineChart& chart) {
   std::string rows, grid, legend;
   double y = 4;
   for (const TimelineGroup& group : chart.groups) {
-    rows += str_cat("<text class=\"b\" x=\"", -kNames + 2, "\" y=\"", format_coordinate(y + 11), "\">",
-                    escape(group.name), "</text>\n");
+    rows += str_cat("<text class=\"b\" x=\"", -kLaneNamesWidth + 2, "\" y=\"", format_coordinate(y + 11), "\">",
+                    escape_html(group.name), "</text>\n");
     y += 18;
     const double top = y;
     std::string previous;
@@ -238,11 +244,11 @@ std::string render_svg(const TimelineChart& chart) {
   }
   for (const Tick& tick : x.ticks())
     grid += str_cat("<text class=\"c\" x=\"", format_x(x(tick.value)), "\" y=\"", format_coordinate(y + 8), "\">",
-                    escape(tick.text), "</text>\n");
+                    escape_html(tick.text), "</text>\n");
   grid += str_cat("<text class=\"al e\" x=\"100%\" dx=\"20\" y=\"", format_coordinate(y + 24), "\">", axis.label,
                   "</text>\n");
   for (const Segment& entry : chart.legend) legend += legend_entry(entry.name, entry.style, 'b');
-  return figure(chart.title, chart.note, chart.description, {y + 30, kNames, 24}, grid + rows, legend, "wide");
+  return figure(chart.title, chart.note, chart.description, {y + 30, kLaneNamesWidth, 24}, grid + rows, legend, "wide");
 }
 
 }  // namespace tandem::tools::page

@@ -43,16 +43,16 @@ std::string strip_trailing_zeros(std::string text) {
 std::string tick_text(Unit unit, double value) {
   switch (unit) {
     case Unit::kSeconds: return strip_trailing_zeros(format_duration(value));
-    case Unit::kBytes: return strip_trailing_zeros(byte_size(value));
+    case Unit::kBytes: return strip_trailing_zeros(format_byte_size(value));
     case Unit::kBandwidth: return strip_trailing_zeros(format_bandwidth(value));
-    case Unit::kPercent: return round_number(100 * value) + " %";
+    case Unit::kPercent: return format_short_number(100 * value) + " %";
     case Unit::kNone: break;
   }
-  return round_number(value);
+  return format_short_number(value);
 }
 
 /// Returns the smallest of 1, 2 or 5 times a power of ten that is at least `step`.
-double round_up(double step) {
+double round_up_tick_step(double step) {
   const double power = std::pow(10.0, std::floor(std::log10(step)));
   for (const double factor : {1.0, 2.0, 5.0})
     if (factor * power >= step * 0.999) return factor * power;
@@ -60,7 +60,7 @@ double round_up(double step) {
 }
 
 /// Returns the largest of 1, 2 or 5 times a power of ten that is at most `value`.
-double round_down(double value) {
+double round_down_tick_step(double value) {
   const double power = std::pow(10.0, std::floor(std::log10(value)));
   for (const double factor : {5.0, 2.0})
     if (factor * power <= value * 1.001) return factor * power;
@@ -79,24 +79,24 @@ void reduce_ticks(std::vector<Tick>& ticks, int count) {
 }  // namespace
 
 Scale::Scale(const Axis& axis, double low, double high, double from, double to, int count)
-    : log_(axis.log), low_(low), high_(high), from_(from), to_(to) {
+    : is_log_(axis.log), low_(low), high_(high), start_position_(from), end_position_(to) {
   if (!std::isfinite(low_)) low_ = 0;
   if (!std::isfinite(high_)) high_ = low_ + 1;
-  if (log_)
+  if (is_log_)
     make_log(axis, count);
   else
     make_linear(axis, count);
-  if (axis.only_ticks.empty()) return;
+  if (axis.tick_values.empty()) return;
   ticks_.clear();
-  for (const double tick : axis.only_ticks) ticks_.push_back({tick, tick_text(axis.unit, tick)});
+  for (const double tick : axis.tick_values) ticks_.push_back({tick, tick_text(axis.unit, tick)});
   reduce_ticks(ticks_, 2 * count);
 }
 
 void Scale::make_linear(const Axis& axis, int count) {
-  if (axis.from_zero) low_ = std::min(low_, 0.0);
+  if (axis.includes_zero) low_ = std::min(low_, 0.0);
   if (high_ <= low_) high_ = low_ + std::max(1e-9, std::abs(low_) * 0.1);
   const AxisUnit unit = choose_unit(axis.unit, std::max(std::abs(low_), std::abs(high_)));
-  const double step = round_up((high_ - low_) / unit.size / count);
+  const double step = round_up_tick_step((high_ - low_) / unit.size / count);
   const double first = std::floor(low_ / unit.size / step + 1e-9), last = std::ceil(high_ / unit.size / step - 1e-9);
   if (!axis.exact_ends) {
     low_ = first * step * unit.size;
@@ -104,7 +104,8 @@ void Scale::make_linear(const Axis& axis, int count) {
   }
   for (double i = first; i <= last + 0.5; ++i) {
     if (axis.exact_ends && (i * step * unit.size > high_ * 1.001 || i * step * unit.size < low_ * 0.999)) continue;
-    ticks_.push_back({i * step * unit.size, (i == 0 ? "0" : round_number(i * step)) + (i == 0 ? "" : unit.name)});
+    ticks_.push_back(
+        {i * step * unit.size, (i == 0 ? "0" : format_short_number(i * step)) + (i == 0 ? "" : unit.name)});
   }
 }
 
@@ -116,9 +117,9 @@ void Scale::make_log(const Axis& axis, int count) {
   }
   const double base = axis.unit == Unit::kBytes ? 4 : 10;
   // Extends the axis to round numbers at both ends.
-  if (axis.only_ticks.empty() && high_ / low_ > 20) {
-    low_ = base == 4 ? std::exp2(std::floor(std::log2(low_) + 1e-6)) : round_down(low_);
-    high_ = base == 4 ? std::exp2(std::ceil(std::log2(high_) - 1e-6)) : round_up(high_);
+  if (axis.tick_values.empty() && high_ / low_ > 20) {
+    low_ = base == 4 ? std::exp2(std::floor(std::log2(low_) + 1e-6)) : round_down_tick_step(low_);
+    high_ = base == 4 ? std::exp2(std::ceil(std::log2(high_) - 1e-6)) : round_up_tick_step(high_);
   } else {
     low_ /= 1.08;
     high_ *= 1.08;
@@ -137,9 +138,10 @@ void Scale::make_log(const Axis& axis, int count) {
 }
 
 double Scale::operator()(double value) const {
-  const double part =
-      log_ ? std::log(std::max(value, low_ * 1e-6) / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_);
-  return from_ + (to_ - from_) * (std::isfinite(part) ? std::clamp(part, -0.02, 1.02) : 0);
+  const double part = is_log_ ? std::log(std::max(value, low_ * 1e-6) / low_) / std::log(high_ / low_)
+                              : (value - low_) / (high_ - low_);
+  return start_position_ +
+         (end_position_ - start_position_) * (std::isfinite(part) ? std::clamp(part, -0.02, 1.02) : 0);
 }
 
 std::string format_coordinate(double value) {
@@ -157,36 +159,36 @@ std::string format_x(double value) {
   return out + "%";
 }
 
-double text_width(const std::string& text) { return 0.6 * kText * static_cast<double>(character_count(text)); }
+double text_width(const std::string& text) { return 0.6 * kChartFontSize * static_cast<double>(character_count(text)); }
 
 std::string truncate_text(const std::string& text, double width) {
-  const auto max_characters = static_cast<size_t>(std::max(1.0, width / (0.53 * kText)));
+  const auto max_characters = static_cast<size_t>(std::max(1.0, width / (0.53 * kChartFontSize)));
   size_t characters = 0, end = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;  // skips continuation bytes of UTF-8
     if (characters == max_characters - 1) end = i;
     ++characters;
   }
-  return escape(characters <= max_characters ? text : text.substr(0, end) + "…");
+  return escape_html(characters <= max_characters ? text : text.substr(0, end) + "…");
 }
 
 std::string fill_class(int style) {
-  if (style == kWaiting) return "fw";
-  if (style == kOther) return "fu";
-  if (style == kFaded) return "fh";
-  if (style >= kPublished) return "fo";
-  if (style >= kLine) return str_cat("f", style % 10);
-  return str_cat(style >= kStriped ? "h" : "p", style % 10 % 8);
+  if (style == kWaitingStyle) return "fw";
+  if (style == kOtherStyle) return "fu";
+  if (style == kFadedStyle) return "fh";
+  if (style >= kPublishedStyle) return "fo";
+  if (style >= kLineStyle) return str_cat("f", style % 10);
+  return str_cat(style >= kStripedStyle ? "h" : "p", style % 10 % 8);
 }
 std::string stroke_class(int style) {
-  return style >= kPublished ? "so" : style >= kLine ? str_cat("s", style % 10) : "s0";
+  return style >= kPublishedStyle ? "so" : style >= kLineStyle ? str_cat("s", style % 10) : "s0";
 }
 
-std::string marker(int style, const std::string& x, double y, double size, const std::string& tip) {
-  const std::string title = tip.empty() ? "" : "<title>" + escape(tip) + "</title>";
+std::string marker(int style, const std::string& x, double y, double size, const std::string& tooltip) {
+  const std::string title = tooltip.empty() ? "" : "<title>" + escape_html(tooltip) + "</title>";
   const std::string begin = str_cat(" class=\"", fill_class(style), " m\"");
   const auto px = format_coordinate;
-  const int shape = style >= kPublished ? style % 4 : (style % 10 + style % 100 / 10) % 4;
+  const int shape = style >= kPublishedStyle ? style % 4 : (style % 10 + style % 100 / 10) % 4;
   if (shape == 0)
     return str_cat("<circle", begin, " cx=\"", x, "\" cy=\"", px(y), "\" r=\"", px(size), "\">", title, "</circle>");
   std::string path;  // around (0, 0)
@@ -203,13 +205,13 @@ std::string marker(int style, const std::string& x, double y, double size, const
 std::string figure(const std::string& title, const std::string& note, const std::string& description,
                    const PlotArea& area, const std::string& picture, const std::string& legend,
                    const std::string& kind) {
-  return str_cat("<figure class=\"chart", kind.empty() ? "" : " ", kind, "\">\n<figcaption>", escape(title),
-                 note.empty() ? "" : "<small>" + escape(note) + "</small>",
+  return str_cat("<figure class=\"chart", kind.empty() ? "" : " ", kind, "\">\n<figcaption>", escape_html(title),
+                 note.empty() ? "" : "<small>" + escape_html(note) + "</small>",
                  "</figcaption>\n<div class=\"box\"><div "
                  "class=\"plot\" style=\"padding:0 ",
                  format_coordinate(area.right), "px 0 ", format_coordinate(area.left), "px\"><svg height=\"",
-                 format_coordinate(area.height), "\" role=\"img\" aria-label=\"", escape(title + ". " + description),
-                 "\">\n", picture, "</svg></div></div>\n",
+                 format_coordinate(area.height), "\" role=\"img\" aria-label=\"",
+                 escape_html(title + ". " + description), "\">\n", picture, "</svg></div></div>\n",
                  legend.empty() ? "" : "<ul class=\"legend\">" + legend + "</ul>\n", "</figure>\n");
 }
 
@@ -224,8 +226,8 @@ std::string legend_entry(const std::string& name, int style, char mark) {
   else
     picture = str_cat("<line class=\"", stroke_class(style), " l", mark == 'd' ? " dash" : "",
                       "\" x1=\"0\" x2=\"22\" y1=\"6\" y2=\"6\"/>", mark == 'l' ? marker(style, "11", 6, 3.6, "") : "");
-  return str_cat("<li><svg class=\"key\" viewBox=\"0 0 22 12\" aria-hidden=\"true\">", picture, "</svg>", escape(name),
-                 "</li>");
+  return str_cat("<li><svg class=\"key\" viewBox=\"0 0 22 12\" aria-hidden=\"true\">", picture, "</svg>",
+                 escape_html(name), "</li>");
 }
 
 }  // namespace tandem::tools::page

@@ -25,14 +25,14 @@ class Scale {
  private:
   void make_linear(const Axis& axis, int count);
   void make_log(const Axis& axis, int count);
-  bool log_;
-  double low_, high_, from_, to_;
+  bool is_log_;
+  double low_, high_, start_position_, end_position_;
   std::vector<Tick> ticks_;
 };
 
 /// Smallest width in pixels at which a chart's text must fit: the column on a phone's screen.
-inline constexpr double kNarrowest = 350;
-inline constexpr double kText = 11.5;  // font size of a chart's text, in pixels
+inline constexpr double kMinChartWidth = 350;
+inline constexpr double kChartFontSize = 11.5;  // font size of a chart's text, in pixels
 
 /// Formats an SVG coordinate with one decimal place.
 std::string format_coordinate(double value);
@@ -48,7 +48,7 @@ std::string fill_class(int style);
 std::string stroke_class(int style);
 /// Returns the SVG marker of a point. Its shape depends on the style: circle, square, triangle or diamond.
 /// @param x  position as returned by format_x()  @param tip  tooltip
-std::string marker(int style, const std::string& x, double y, double size, const std::string& tip);
+std::string marker(int style, const std::string& x, double y, double size, const std::string& tooltip);
 
 /// Size of the area between a chart's axes: its height, and the space on its left and right, in pixels.
 struct PlotArea {

@@ -8,7 +8,7 @@
 namespace tandem::tools::page {
 namespace {
 
-const char* const kColours = R"(
+const char* const kColourCss = R"(
 :root{color-scheme:light dark;--paper:#fff;--card:#f6f7f9;--ink:#1b1f24;--soft:#59636e;--rule:#d5dae0;--grid:#e4e8ec;
 --edge:#5f6872;--others:#7d8690;--shade:#0004;--accent:#0058a8;--bad:#fde3dc;--badink:#8f2800;
 --c0:var(--ink);--c1:#d55e00;--c2:#0072b2;--c3:#009e73;--c4:#b8408f;
@@ -22,7 +22,7 @@ const char* const kColours = R"(
 @media print{:root{color-scheme:light;--paper:#fff;--card:#fff;--ink:#000;--soft:#444;--rule:#bbb;--grid:#ddd}}
 )";
 
-const char* const kText = R"(
+const char* const kTextCss = R"(
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 header,main,nav,footer{max-width:1180px;margin:0 auto;padding:0 16px}
@@ -67,7 +67,7 @@ tr.failed>*{color:var(--badink)}
 details::details-content{content-visibility:visible;block-size:auto}}
 )";
 
-const char* const kCharts = R"(
+const char* const kChartCss = R"(
 .charts{display:grid;gap:20px 32px;margin:12px 0 14px;align-items:start}
 @media (min-width:760px){.charts{grid-template-columns:1fr 1fr}
 .charts:has(>:nth-child(3n):last-child){grid-template-columns:1fr 1fr 1fr}
@@ -109,7 +109,7 @@ constexpr int kLineColours = 5, kAreaColours = 8;
 }  // namespace
 
 std::string page_style() {
-  std::string style = std::string(kColours) + kText + kCharts;
+  std::string style = std::string(kColourCss) + kTextCss + kChartCss;
   for (int i = 0; i < kLineColours; ++i)
     style += str_cat("svg .f", i, "{fill:var(--c", i, ")}svg .s", i, "{stroke:var(--c", i, ")}svg .if", i,
                      "{fill:var(--paper)}\n");

@@ -23,7 +23,7 @@ double ring_phase_seconds(double bytes, double n, const Link& link) { return (n 
 /// Returns the seconds of an all-reduce over two binary trees of height h, each of which carries half of the bytes in k
 /// blocks. A device sends to its two children in turn, which takes 2 (h + k) messages of S/(2k) bytes. The best k gives
 /// 2ha + S/B + 2 sqrt(2 h a S/B), once for the way up and once for the way down.
-double two_trees_seconds(double bytes, double h, const Link& link) {
+double double_tree_seconds(double bytes, double h, const Link& link) {
   const double transfer = bytes / link.bandwidth, latency = h * link.latency;
   return 2 * (2 * latency + transfer + 2 * std::sqrt(2 * latency * transfer));
 }
@@ -35,7 +35,7 @@ double direct_seconds(double bytes, double n, const Link& link) { return 2 * lin
 void check_cluster(const Cluster& cluster) {
   TANDEM_CHECK(cluster.devices_per_node >= 1, "cluster: devices_per_node is ", cluster.devices_per_node,
                "; accepted: 1 or more");
-  check_link(cluster.inside, "inside");
+  check_link(cluster.intra_node_link, "inside");
 }
 
 int count_nodes(const Cluster& cluster, int n) { return (n + cluster.devices_per_node - 1) / cluster.devices_per_node; }
@@ -72,7 +72,7 @@ double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Link& 
   switch (algorithm) {
     case AllReduce::hierarchical:
     case AllReduce::ring: return 2 * ring_phase_seconds(bytes, n, link) + copies;
-    case AllReduce::tree: return two_trees_seconds(bytes, tree_height(n), link) + copies;
+    case AllReduce::tree: return double_tree_seconds(bytes, tree_height(n), link) + copies;
     case AllReduce::direct: return direct_seconds(bytes, n, link) + copies;
     case AllReduce::fastest: break;
   }
@@ -86,37 +86,39 @@ double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Cluste
   check_call("all_reduce_seconds", bytes, n);
   check_cluster(cluster);
   const int nodes = count_nodes(cluster, n);
-  if (nodes == 1) return all_reduce_seconds(algorithm, bytes, n, cluster.inside);
-  check_link(cluster.between, "between");
+  if (nodes == 1) return all_reduce_seconds(algorithm, bytes, n, cluster.intra_node_link);
+  check_link(cluster.inter_node_link, "between");
   const double local = cluster.devices_per_node, devices = n, m = nodes;
-  const Link &inside = cluster.inside, &between = cluster.between;
-  const double copies = bytes * inside.per_byte;
+  const Link &intra_node_link = cluster.intra_node_link, &inter_node_link = cluster.inter_node_link;
+  const double copies = bytes * intra_node_link.per_byte;
   // Link of a node when all its devices send at the same time.
-  const Link node{between.latency, between.bandwidth * (cluster.between_per_device ? local : 1)};
+  const Link node{inter_node_link.latency,
+                  inter_node_link.bandwidth * (cluster.inter_node_link_per_device ? local : 1)};
   switch (algorithm) {
     case AllReduce::ring: {
       // If each device has its own link to other nodes, as many rings run in parallel as a node has devices, and each
       // ring enters the node at another device.
-      const double slowest = std::max(inside.seconds(bytes / devices), node.seconds(bytes / devices));
+      const double slowest = std::max(intra_node_link.seconds(bytes / devices), node.seconds(bytes / devices));
       return 2 * (devices - 1) * slowest + copies;
     }
     case AllReduce::tree: {
       // Trees inside the nodes and trees between the first devices of the nodes run at the same time. The slower ones
       // determine the total time.
-      const double below = local > 1 ? two_trees_seconds(bytes, tree_height(cluster.devices_per_node), inside) : 0;
-      const double above = two_trees_seconds(bytes, tree_height(nodes), between);
-      return std::max(above, below) + 4 * tree_height(cluster.devices_per_node) * inside.latency + copies;
+      const double below =
+          local > 1 ? double_tree_seconds(bytes, tree_height(cluster.devices_per_node), intra_node_link) : 0;
+      const double above = double_tree_seconds(bytes, tree_height(nodes), inter_node_link);
+      return std::max(above, below) + 4 * tree_height(cluster.devices_per_node) * intra_node_link.latency + copies;
     }
     case AllReduce::direct: {
       // Each device sends S/n bytes to every other device. Messages to other nodes share the node's link.
       const double inter_node_seconds = local * (devices - local) / devices * bytes / node.bandwidth;
-      const double intra_node_seconds = (local - 1) / devices * bytes / inside.bandwidth;
-      return 2 * (between.latency + std::max(inter_node_seconds, intra_node_seconds)) + copies;
+      const double intra_node_seconds = (local - 1) / devices * bytes / intra_node_link.bandwidth;
+      return 2 * (inter_node_link.latency + std::max(inter_node_seconds, intra_node_seconds)) + copies;
     }
     case AllReduce::hierarchical:
       // Each device of a node reduces S/local bytes with the devices at the same position on the other nodes. All
       // devices do this at the same time, over the node's link.
-      return 2 * ring_phase_seconds(bytes, local, inside) + 2 * ring_phase_seconds(bytes, m, node) + copies;
+      return 2 * ring_phase_seconds(bytes, local, intra_node_link) + 2 * ring_phase_seconds(bytes, m, node) + copies;
     case AllReduce::fastest: break;
   }
   double min_seconds = INFINITY;

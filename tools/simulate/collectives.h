@@ -10,11 +10,12 @@ namespace tandem::simulate {
 /// nodes.
 struct Cluster {
   int devices_per_node = 8;
-  Link inside;                      ///< link between the devices of a node
-  Link between;                     ///< link between nodes; not used if there is only one node
-  bool between_per_device = false;  ///< true: each device has such a link to other nodes; false: each node has one
+  Link intra_node_link;  ///< link between the devices of a node
+  Link inter_node_link;  ///< link between nodes; not used if there is only one node
+  bool inter_node_link_per_device =
+      false;  ///< true: each device has such a link to other nodes; false: each node has one
 };
-/// Checks devices_per_node and the link `inside`. @throws Error that names the invalid key
+/// Checks devices_per_node and the link `intra_node_link`. @throws Error that names the invalid key
 void check_cluster(const Cluster& cluster);
 /// Returns the number of nodes that are needed for n devices.
 int count_nodes(const Cluster& cluster, int n);

@@ -18,12 +18,12 @@ namespace tandem::tools {
 
 void simulate(const SimulateSettings& settings) {
   if (!settings.check_skill.empty()) {
-    const auto skill = as_usage([&] { return simulate::check_skill(settings.check_skill); });
+    const auto skill = rethrow_as_usage_error([&] { return simulate::check_skill(settings.check_skill); });
     std::printf("%s", simulate::as_text(skill).c_str());
     return;
   }
   if (!settings.published.empty()) {
-    const auto published = as_usage([&] { return simulate::read_published(settings.published); });
+    const auto published = rethrow_as_usage_error([&] { return simulate::read_published(settings.published); });
     std::printf("%s", simulate::as_text(published).c_str());
     return;
   }
@@ -37,7 +37,7 @@ void simulate(const SimulateSettings& settings) {
     return;
   }
   check_can_write("--json", settings.json);
-  const simulate::Job job = as_usage([&] { return simulate::read_job(settings.cluster); });
+  const simulate::Job job = rethrow_as_usage_error([&] { return simulate::read_job(settings.cluster); });
   const simulate::Predictions predictions = simulate::predict(job);
   std::printf("%s", simulate::as_text(job, predictions).c_str());
   if (!settings.json.empty()) write_file_atomically("simulate", settings.json, simulate::as_json(job, predictions));

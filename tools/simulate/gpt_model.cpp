@@ -67,11 +67,12 @@ std::vector<std::vector<double>> read_csv(const std::string& path, const std::ve
 
 /// Returns the seconds that forward and backward of one layer take in one pass.
 double layer_seconds(const GptModel& model, const GptRow& row) {
-  const double h = row.hidden, s = row.sequence, t = row.micro_batch * s * h;
-  const double scores = row.micro_batch * row.heads * s * s;  // number of elements of the attention weights
+  const double h = row.hidden_size, s = row.sequence_length, t = row.micro_batch * s * h;
+  const double scores = row.micro_batch * row.num_heads * s * s;  // number of elements of the attention weights
   double seconds = 0;
   const auto add = [&](double times, double flops, double elements) {
-    seconds += times * std::max({model.launch, flops / model.rate, kBytesPerElement * elements / model.bandwidth});
+    seconds += times * std::max({model.min_op_seconds, flops / model.flops_per_second,
+                                 kBytesPerElement * elements / model.bandwidth});
   };
   // Matrix products run once in the forward and twice in the backward, once for the gradient of each operand.
   add(3, 6 * t * h, 4 * t + 3 * h * h);  // queries, keys and values
@@ -97,8 +98,9 @@ double layer_seconds(const GptModel& model, const GptRow& row) {
 /// Returns the seconds that the output projection and the loss take in one pass. The logits are read and written five
 /// times in total.
 double vocabulary_seconds(const GptModel& model, const GptRow& row) {
-  const double logits = row.micro_batch * row.sequence * kVocabulary;
-  return 3 * 2 * logits * row.hidden / model.rate + 5 * 2 * kBytesPerElement * logits / model.bandwidth;
+  const double logits = row.micro_batch * row.sequence_length * kVocabulary;
+  return 3 * 2 * logits * row.hidden_size / model.flops_per_second +
+         5 * 2 * kBytesPerElement * logits / model.bandwidth;
 }
 
 }  // namespace
@@ -108,13 +110,13 @@ std::vector<GptRow> read_gpt_rows(const std::string& path) {
   for (const std::vector<double>& v : read_csv(
            path, {"gpus", "global_batch", "micro_batch", "hidden", "heads", "layers", "sequence", "iteration_ms"})) {
     GptRow row;
-    row.gpus = static_cast<int>(v[0]);
+    row.num_gpus = static_cast<int>(v[0]);
     row.global_batch = v[1];
     row.micro_batch = v[2];
-    row.hidden = static_cast<int>(v[3]);
-    row.heads = static_cast<int>(v[4]);
-    row.layers = static_cast<int>(v[5]);
-    row.sequence = static_cast<int>(v[6]);
+    row.hidden_size = static_cast<int>(v[3]);
+    row.num_heads = static_cast<int>(v[4]);
+    row.num_layers = static_cast<int>(v[5]);
+    row.sequence_length = static_cast<int>(v[6]);
     row.seconds = v[7] * 1e-3;
     rows.push_back(row);
   }
@@ -128,23 +130,25 @@ std::vector<LinkPoint> read_all_reduces(const std::string& path) {
   return points;
 }
 
-double gpt_parameters(const GptRow& row) {
-  const double h = row.hidden;
-  return row.layers * (12 * h * h + 13 * h) + 2 * kVocabulary * h + row.sequence * h + 2 * h;
+double gpt_num_parameters(const GptRow& row) {
+  const double h = row.hidden_size;
+  return row.num_layers * (12 * h * h + 13 * h) + 2 * kVocabulary * h + row.sequence_length * h + 2 * h;
 }
 
 double gpt_pass_flops(const GptRow& row) {
-  const double h = row.hidden, tokens = row.micro_batch * row.sequence;
-  return 3 * tokens * (row.layers * (24 * h * h + 4.0 * row.sequence * h) + 2 * kVocabulary * h);
+  const double h = row.hidden_size, tokens = row.micro_batch * row.sequence_length;
+  return 3 * tokens * (row.num_layers * (24 * h * h + 4.0 * row.sequence_length * h) + 2 * kVocabulary * h);
 }
 
-double gpt_all_reduce(const GptRow& row, int gpus, const Link& link) {
-  return all_reduce_seconds(AllReduce::ring, kBytesPerElement * gpt_parameters(row), gpus, link);
+double gpt_all_reduce_seconds(const GptRow& row, int num_gpus, const Link& link) {
+  return all_reduce_seconds(AllReduce::ring, kBytesPerElement * gpt_num_parameters(row), num_gpus, link);
 }
 
 double GptModel::seconds(const GptRow& row) const {
-  const double pass = row.layers * layer_seconds(*this, row) + vocabulary_seconds(*this, row) + fixed;
-  return scale * (row.passes() * pass + gpt_parameters(row) * optimizer + gpt_all_reduce(row, row.gpus, link));
+  const double pass =
+      row.num_layers * layer_seconds(*this, row) + vocabulary_seconds(*this, row) + fixed_seconds_per_pass;
+  return scale * (row.passes() * pass + gpt_num_parameters(row) * optimizer_seconds_per_parameter +
+                  gpt_all_reduce_seconds(row, row.num_gpus, link));
 }
 
 GptModel fit_gpt(const std::vector<GptRow>& rows, const Link& link) {
@@ -152,11 +156,11 @@ GptModel fit_gpt(const std::vector<GptRow>& rows, const Link& link) {
                " rows were given; accepted: 5 or more, to fit five parameters");
   const auto model_of = [&](const std::vector<double>& logs) {
     GptModel model;
-    model.launch = std::exp(logs[0]);
-    model.rate = std::exp(logs[1]);
+    model.min_op_seconds = std::exp(logs[0]);
+    model.flops_per_second = std::exp(logs[1]);
     model.bandwidth = std::exp(logs[2]);
-    model.fixed = std::exp(logs[3]);
-    model.optimizer = std::exp(logs[4]);
+    model.fixed_seconds_per_pass = std::exp(logs[3]);
+    model.optimizer_seconds_per_parameter = std::exp(logs[4]);
     model.link = link;
     return model;
   };

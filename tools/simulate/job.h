@@ -12,7 +12,7 @@ struct Job {
   std::string name;
   Cluster cluster;
   StepProfile step;
-  Modes modes;
+  ModeOptions modes;
   std::vector<int> devices;  ///< numbers of devices for which to predict
   double global_batch = 0;   ///< samples per step over all devices, in strong scaling
 };

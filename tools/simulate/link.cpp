@@ -54,28 +54,29 @@ namespace {
 
 /// One measurement: seconds = latency * factors[0] + factors[1] / bandwidth + per_byte * factors[2].
 struct Equation {
-  std::array<double, 3> factors;
+  std::array<double, 3> coefficients;
   double seconds;
 };
 using Unknowns = std::array<double, 3>;
 
 /// Returns the sum of the squared relative errors. @param x  latency, 1 / bandwidth, per_byte
-double squares(const std::vector<Equation>& equations, const Unknowns& x) {
+double sum_squared_errors(const std::vector<Equation>& equations, const Unknowns& x) {
   double sum = 0;
   for (const Equation& e : equations)
-    sum += std::pow((x[0] * e.factors[0] + x[1] * e.factors[1] + x[2] * e.factors[2]) / e.seconds - 1, 2);
+    sum +=
+        std::pow((x[0] * e.coefficients[0] + x[1] * e.coefficients[1] + x[2] * e.coefficients[2]) / e.seconds - 1, 2);
   return sum;
 }
 
 /// Finds the unknowns that minimise squares(). Unknowns whose entry in `used` is false are fixed at 0. Solves the
 /// normal equations by elimination.
 /// @return false if the equations do not determine the unknowns
-bool solve(const std::vector<Equation>& equations, const std::array<bool, 3>& used, Unknowns& x) {
+bool solve_normal_equations(const std::vector<Equation>& equations, const std::array<bool, 3>& used, Unknowns& x) {
   double a[3][4] = {};
   for (const Equation& e : equations)
     for (size_t i = 0; i < 3; ++i) {
-      for (size_t j = 0; j < 3; ++j) a[i][j] += e.factors[i] * e.factors[j] / (e.seconds * e.seconds);
-      a[i][3] += e.factors[i] / e.seconds;
+      for (size_t j = 0; j < 3; ++j) a[i][j] += e.coefficients[i] * e.coefficients[j] / (e.seconds * e.seconds);
+      a[i][3] += e.coefficients[i] / e.seconds;
     }
   for (size_t i = 0; i < 3; ++i) {
     if (used[i]) continue;
@@ -102,15 +103,15 @@ bool solve(const std::vector<Equation>& equations, const std::array<bool, 3>& us
 
 /// Finds the best latency >= 0, 1 / bandwidth > 0 and, if `with_copies`, per_byte >= 0. Tries all combinations of
 /// fixing latency and per_byte at 0, and keeps the best one.
-LinkFit fit(const std::vector<Equation>& equations, bool with_copies) {
+LinkFit fit_equations(const std::vector<Equation>& equations, bool with_copies) {
   Unknowns best{};
   double least = INFINITY;
   for (const bool latency : {true, false})
     for (const bool copies : {true, false}) {
       Unknowns x{};
-      if ((copies && !with_copies) || !solve(equations, {latency, true, copies}, x)) continue;
+      if ((copies && !with_copies) || !solve_normal_equations(equations, {latency, true, copies}, x)) continue;
       if (x[0] < 0 || x[1] <= 0 || x[2] < 0) continue;
-      if (const double sum = squares(equations, x); sum < least) {
+      if (const double sum = sum_squared_errors(equations, x); sum < least) {
         least = sum;
         best = x;
       }
@@ -121,7 +122,7 @@ LinkFit fit(const std::vector<Equation>& equations, bool with_copies) {
   LinkFit found{{best[0], 1 / best[1], best[2]}};
   std::vector<double> errors;
   errors.reserve(equations.size());
-  for (const Equation& e : equations) errors.push_back(std::sqrt(squares({e}, best)));
+  for (const Equation& e : equations) errors.push_back(std::sqrt(sum_squared_errors({e}, best)));
   std::sort(errors.begin(), errors.end());
   found.largest_error = errors.back();
   const size_t half = errors.size() / 2;
@@ -148,7 +149,7 @@ LinkFit fit_ring(const std::vector<LinkPoint>& points, bool with_copies) {
     const double n = p.devices, messages = 2 * (n - 1);
     equations.push_back({{messages, messages * p.bytes / n, p.bytes}, p.seconds});
   }
-  return fit(equations, with_copies);
+  return fit_equations(equations, with_copies);
 }
 
 }  // namespace
@@ -158,7 +159,7 @@ LinkFit fit_link(const std::vector<LinkPoint>& points) {
   std::vector<Equation> equations;
   equations.reserve(points.size());
   for (const LinkPoint& p : points) equations.push_back({{1, p.bytes, 0}, p.seconds});
-  return fit(equations, /*with_copies=*/false);
+  return fit_equations(equations, /*with_copies=*/false);
 }
 
 LinkFit fit_ring(const std::vector<LinkPoint>& points) { return fit_ring(points, /*with_copies=*/false); }

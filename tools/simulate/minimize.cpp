@@ -23,8 +23,8 @@ std::vector<double> interpolate(const std::vector<double>& at, const std::vector
   return found;
 }
 
-std::vector<double> descend(const std::function<double(const std::vector<double>&)>& f,
-                            const std::vector<double>& start, double step, int iterations) {
+std::vector<double> run_nelder_mead(const std::function<double(const std::vector<double>&)>& f,
+                                    const std::vector<double>& start, double step, int iterations) {
   const size_t n = start.size();
   std::vector<SimplexVertex> vertices{{start, f(start)}};
   for (size_t i = 0; i < n; ++i) {
@@ -70,7 +70,7 @@ std::vector<double> descend(const std::function<double(const std::vector<double>
 
 std::vector<double> minimize(const std::function<double(const std::vector<double>&)>& f, std::vector<double> start,
                              double step, int iterations) {
-  for (int run = 0; run < 2; ++run) start = descend(f, start, step, iterations);
+  for (int run = 0; run < 2; ++run) start = run_nelder_mead(f, start, step, iterations);
   return start;
 }
 

@@ -20,10 +20,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kMilli = 1e3, kMega = 1e-6, kGiga = 1e-9;
+constexpr double kSecondsToMs = 1e3, kBytesToMb = 1e-6, kBytesToGb = 1e-9;
 
 void append_link(std::string& text, const char* place, const Link& link) {
-  append_printf(text, "  %s: %.3g us + bytes / %.4g GB/s\n", place, link.latency * 1e6, link.bandwidth * kGiga);
+  append_printf(text, "  %s: %.3g us + bytes / %.4g GB/s\n", place, link.latency * 1e6, link.bandwidth * kBytesToGb);
 }
 
 void append_scaling(std::string& text, const Job& job, const std::vector<ScalingRow>& rows) {
@@ -36,10 +36,10 @@ void append_scaling(std::string& text, const Job& job, const std::vector<Scaling
   for (const ScalingRow& r : rows) {
     append_printf(text, "%7d %6d %11.4g %11.1f %10.1f%% %9.3f %7.3f %8.3f", r.devices,
                   count_nodes(job.cluster, r.devices), r.samples, r.ddp.samples_per_second, 100 * r.ddp_efficiency,
-                  kMilli * r.ddp.communication, kMilli * r.ddp.hidden, kMilli * r.ddp.exposed);
+                  kSecondsToMs * r.ddp.communication, kSecondsToMs * r.ddp.hidden, kSecondsToMs * r.ddp.exposed);
     if (r.dp)
       append_printf(text, "  %11.1f %10.1f%% %9.3f\n", r.dp->samples_per_second, 100 * r.dp_efficiency,
-                    kMilli * r.dp->communication);
+                    kSecondsToMs * r.dp->communication);
     else
       append_printf(text, "  %11s %11s %9s\n", "-", "-", "-");
   }
@@ -79,14 +79,15 @@ std::string as_text(const Job& job, const Predictions& p) {
   const double bytes = gradient_bytes(job.step);
   append_printf(text, "%s: every figure below is predicted, none is measured\n", job.name.substr(0, 200).c_str());
   append_printf(text, "  nodes of %d device(s)\n", job.cluster.devices_per_node);
-  append_link(text, "inside a node", job.cluster.inside);
-  if (job.cluster.between.bandwidth > 0)
-    append_link(text, job.cluster.between_per_device ? "between nodes, each device" : "between nodes, each node",
-                job.cluster.between);
+  append_link(text, "inside a node", job.cluster.intra_node_link);
+  if (job.cluster.inter_node_link.bandwidth > 0)
+    append_link(text,
+                job.cluster.inter_node_link_per_device ? "between nodes, each device" : "between nodes, each node",
+                job.cluster.inter_node_link);
   append_printf(text,
                 "  one device, %.4g samples: forward %.3f ms, backward %.3f ms, optimizer %.3f ms; gradients %.1f MB\n",
-                job.step.samples, kMilli * job.step.forward_seconds, kMilli * job.step.backward_seconds,
-                kMilli * job.step.optimizer_seconds, kMega * bytes);
+                job.step.samples, kSecondsToMs * job.step.forward_seconds, kSecondsToMs * job.step.backward_seconds,
+                kSecondsToMs * job.step.optimizer_seconds, kBytesToMb * bytes);
 
   append_printf(text, "\nAll-reduce of all gradients at once, ms\ndevices");
   for (const AllReduce a : list_all_reduce_algorithms()) append_printf(text, " %13s", algorithm_name(a));
@@ -94,7 +95,7 @@ std::string as_text(const Job& job, const Predictions& p) {
   for (const int n : job.devices) {
     append_printf(text, "%7d", n);
     for (const AllReduce a : list_all_reduce_algorithms())
-      append_printf(text, " %13.3f", kMilli * all_reduce_seconds(a, bytes, n, job.cluster));
+      append_printf(text, " %13.3f", kSecondsToMs * all_reduce_seconds(a, bytes, n, job.cluster));
     append_printf(text, "\n");
   }
 
@@ -106,9 +107,10 @@ std::string as_text(const Job& job, const Predictions& p) {
 
   append_printf(text, "\nBucket size of DDP on %d devices\n    MiB  step, ms  exposed, ms\n", p.bucket_devices);
   for (const BucketPoint& b : p.buckets.points)
-    append_printf(text, "%7.4g %9.3f %12.3f%s\n", b.bucket_bytes / (1 << 20), kMilli * b.seconds, kMilli * b.exposed,
-                  b.bucket_bytes == p.buckets.best.bucket_bytes ? "  best" : "");
-  if (p.buckets.estimate > 0) append_printf(text, "sqrt(S B a) estimates %.3g MiB\n", p.buckets.estimate / (1 << 20));
+    append_printf(text, "%7.4g %9.3f %12.3f%s\n", b.bucket_bytes / (1 << 20), kSecondsToMs * b.seconds,
+                  kSecondsToMs * b.exposed, b.bucket_bytes == p.buckets.best.bucket_bytes ? "  best" : "");
+  if (p.buckets.estimated_bucket_bytes > 0)
+    append_printf(text, "sqrt(S B a) estimates %.3g MiB\n", p.buckets.estimated_bucket_bytes / (1 << 20));
   return text;
 }
 
@@ -122,10 +124,10 @@ std::string as_json(const Job& job, const Predictions& p) {
     all_reduce.push_back(std::move(row));
   }
   Json cluster = {{"devices_per_node", job.cluster.devices_per_node},
-                  {"inside", job.cluster.inside},
+                  {"inside", job.cluster.intra_node_link},
                   {"between", nullptr},
-                  {"between_per_device", job.cluster.between_per_device}};
-  if (job.cluster.between.bandwidth > 0) cluster["between"] = job.cluster.between;
+                  {"between_per_device", job.cluster.inter_node_link_per_device}};
+  if (job.cluster.inter_node_link.bandwidth > 0) cluster["between"] = job.cluster.inter_node_link;
   const Json json = {{"format", "tandem simulate 1"},
                      {"predicted", true},
                      {"name", job.name},
@@ -144,7 +146,7 @@ std::string as_json(const Job& job, const Predictions& p) {
                       {{"devices", p.bucket_devices},
                        {"points", p.buckets.points},
                        {"best_bytes", p.buckets.best.bucket_bytes},
-                       {"estimate_bytes", p.buckets.estimate}}}};
+                       {"estimate_bytes", p.buckets.estimated_bucket_bytes}}}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

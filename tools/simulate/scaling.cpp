@@ -12,7 +12,7 @@ namespace {
 /// Predicts steps on n devices. @param share  profile of a pass on one device
 /// @param alone  samples per second of one device alone
 ScalingRow predict_row(const StepProfile& share, const Cluster& cluster, int n, int passes, double alone,
-                       const Modes& modes) {
+                       const ModeOptions& modes) {
   ScalingRow row;
   row.devices = n;
   DdpOptions options = modes.ddp;
@@ -32,7 +32,7 @@ ScalingRow predict_row(const StepProfile& share, const Cluster& cluster, int n, 
 }  // namespace
 
 std::vector<ScalingRow> predict_weak(const StepProfile& profile, const Cluster& cluster,
-                                     const std::vector<int>& devices, const Modes& modes) {
+                                     const std::vector<int>& devices, const ModeOptions& modes) {
   check_profile(profile);
   const int passes = modes.ddp.passes;
   const double alone = passes * profile.samples /
@@ -44,7 +44,7 @@ std::vector<ScalingRow> predict_weak(const StepProfile& profile, const Cluster& 
 }
 
 std::vector<ScalingRow> predict_strong(const StepProfile& profile, const Cluster& cluster,
-                                       const std::vector<int>& devices, double global_batch, const Modes& modes) {
+                                       const std::vector<int>& devices, double global_batch, const ModeOptions& modes) {
   check_profile(profile);
   TANDEM_CHECK(std::isfinite(global_batch) && global_batch >= 1, "strong scaling: global_batch is ", global_batch,
                " samples; accepted: a finite number of 1 or more");

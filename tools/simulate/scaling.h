@@ -7,7 +7,7 @@
 namespace tandem::simulate {
 
 /// Settings of DDP and DataParallel.
-struct Modes {
+struct ModeOptions {
   double bucket_bytes = 25 << 20;
   DdpOptions ddp;
   DpOptions dp;
@@ -24,12 +24,12 @@ struct ScalingRow {
 };
 /// Predicts weak scaling: each device processes profile.samples samples, for any number of devices.
 std::vector<ScalingRow> predict_weak(const StepProfile& profile, const Cluster& cluster,
-                                     const std::vector<int>& devices, const Modes& modes);
+                                     const std::vector<int>& devices, const ModeOptions& modes);
 /// Predicts strong scaling: all devices together process a batch of `global_batch` samples. Skips numbers of devices
 /// above global_batch. One device alone processes the batch in several passes of profile.samples, because the whole
 /// batch may not fit in its memory.
 std::vector<ScalingRow> predict_strong(const StepProfile& profile, const Cluster& cluster,
-                                       const std::vector<int>& devices, double global_batch, const Modes& modes);
+                                       const std::vector<int>& devices, double global_batch, const ModeOptions& modes);
 /// Returns the powers of two from 2 to 1024.
 std::vector<int> default_device_counts();
 

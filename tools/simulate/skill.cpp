@@ -17,7 +17,7 @@ namespace tandem::simulate {
 namespace {
 
 // All-reduces of at least this many bytes depend on bandwidth rather than on latency.
-constexpr double kLargeBytes = 64 << 20;
+constexpr double kMinLargeBytes = 64 << 20;
 
 using Rows = std::vector<GptRow>;
 using Predict = std::function<double(const GptRow&)>;
@@ -36,8 +36,8 @@ double quantile(std::vector<double> values, double q) {
   return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
 }
 
-Errors compute_errors(const std::vector<double>& ratios) {
-  Errors found;
+ErrorStatistics compute_errors(const std::vector<double>& ratios) {
+  ErrorStatistics found;
   std::vector<double> errors;
   errors.reserve(ratios.size());
   for (const double ratio : ratios) errors.push_back(std::abs(ratio - 1));
@@ -55,15 +55,15 @@ std::vector<double> compute_ratios(const Rows& rows, const Predict& predict) {
   return ratios;
 }
 
-double all_flops(const GptRow& row) { return row.passes() * gpt_pass_flops(row); }
+double step_flops(const GptRow& row) { return row.passes() * gpt_pass_flops(row); }
 
 /// Returns the seconds of the fitted row that is most similar to `row`. Compares the micro-batch first, then the
 /// passes, the layers and the GPUs.
-double nearest_seconds(const Rows& fitted, const GptRow& row) {
+double nearest_neighbor_seconds(const Rows& fitted, const GptRow& row) {
   const auto distance = [&](const GptRow& other) {
     const auto apart = [](double a, double b) { return std::abs(std::log(a / b)); };
     return std::tuple(apart(other.micro_batch, row.micro_batch), apart(other.passes(), row.passes()),
-                      apart(other.layers, row.layers), apart(other.gpus, row.gpus));
+                      apart(other.num_layers, row.num_layers), apart(other.num_gpus, row.num_gpus));
   };
   return std::min_element(fitted.begin(), fitted.end(),
                           [&](const GptRow& a, const GptRow& b) { return distance(a) < distance(b); })
@@ -83,7 +83,7 @@ std::vector<double> cross_validation_ratios(const Rows& rows, const Link& link) 
   std::set<int> depths;
   std::set<double> micro_batches;
   for (const GptRow& row : rows) {
-    depths.insert(row.layers);
+    depths.insert(row.num_layers);
     micro_batches.insert(row.micro_batch);
   }
   std::vector<double> ratios;
@@ -93,7 +93,7 @@ std::vector<double> cross_validation_ratios(const Rows& rows, const Link& link) 
          compute_ratios(filter_rows(rows, left), [&](const GptRow& r) { return model.seconds(r); }))
       ratios.push_back(ratio);
   };
-  for (const int depth : depths) leave_out([=](const GptRow& r) { return r.layers == depth; });
+  for (const int depth : depths) leave_out([=](const GptRow& r) { return r.num_layers == depth; });
   for (const double micro : micro_batches) leave_out([=](const GptRow& r) { return r.micro_batch == micro; });
   return ratios;
 }
@@ -101,9 +101,9 @@ std::vector<double> cross_validation_ratios(const Rows& rows, const Link& link) 
 /// Computes the errors of the model and of three baselines on the rows `rest`. The baselines use the rows `fitted`.
 /// @param calibration  a row with a shape that is not in `fitted`; every prediction is scaled so that this row is
 /// exact. Null: no scaling
-HeldOut evaluate_held_out(const std::string& what, const GptModel& model, const Rows& fitted, const Rows& rest,
-                          bool interval, const GptRow* calibration = nullptr) {
-  HeldOut found;
+HeldOutErrors evaluate_held_out(const std::string& what, const GptModel& model, const Rows& fitted, const Rows& rest,
+                                bool interval, const GptRow* calibration = nullptr) {
+  HeldOutErrors found;
   found.what = what;
   const auto scale = [&](const Predict& predict) {
     return calibration ? calibration->seconds / predict(*calibration) : 1;
@@ -113,11 +113,11 @@ HeldOut evaluate_held_out(const std::string& what, const GptModel& model, const 
     return compute_errors(compute_ratios(rest, [&](const GptRow& row) { return factor * predict(row); }));
   };
   const Predict by_model = [&](const GptRow& row) { return model.seconds(row); };
-  const double second_per_flop = median_of(fitted, [](const GptRow& row) { return row.seconds / all_flops(row); });
+  const double second_per_flop = median_of(fitted, [](const GptRow& row) { return row.seconds / step_flops(row); });
   const double middle = median_of(fitted, [](const GptRow& row) { return row.seconds; });
   found.model = errors(by_model);
-  found.flops = errors([&](const GptRow& row) { return second_per_flop * all_flops(row); });
-  found.nearest = errors([&](const GptRow& row) { return nearest_seconds(fitted, row); });
+  found.flops = errors([&](const GptRow& row) { return second_per_flop * step_flops(row); });
+  found.nearest = errors([&](const GptRow& row) { return nearest_neighbor_seconds(fitted, row); });
   found.constant = errors([&](const GptRow&) { return middle; });
   if (!interval) return found;
   // The 90 % interval comes from the model's errors on the fitted rows, where each depth and each micro-batch in turn
@@ -125,7 +125,7 @@ HeldOut evaluate_held_out(const std::string& what, const GptModel& model, const 
   const std::vector<double> known = cross_validation_ratios(fitted, model.link);
   const double low = quantile(known, 0.05), high = quantile(known, 0.95), factor = scale(by_model);
   for (const double ratio : compute_ratios(rest, by_model))
-    found.inside_interval +=
+    found.interval_coverage +=
         factor * ratio >= low && factor * ratio <= high ? 1.0 / static_cast<double>(rest.size()) : 0;
   return found;
 }
@@ -147,19 +147,19 @@ double ring_seconds(const LinkPoint& p, const Link& link) {
 
 void check_all_reduces(const std::vector<LinkPoint>& points, Skill& skill) {
   const std::vector<LinkPoint> fitted = filter_points(points, true, 0), rest = filter_points(points, false, 0);
-  TANDEM_CHECK(!rest.empty() && !filter_points(points, false, kLargeBytes).empty(),
+  TANDEM_CHECK(!rest.empty() && !filter_points(points, false, kMinLargeBytes).empty(),
                "simulate: the table of all-reduces has only rows for 2, 4 and 8 GPUs; accepted: a table with other "
                "numbers of GPUs too");
   const auto add = [&](const char* what, const std::function<double(const LinkPoint&)>& predict) {
     std::vector<double> all, large;
     for (const LinkPoint& p : rest) {
       all.push_back(predict(p) / p.seconds);
-      if (p.bytes >= kLargeBytes) large.push_back(all.back());
+      if (p.bytes >= kMinLargeBytes) large.push_back(all.back());
     }
     skill.all_reduces.push_back({what, compute_errors(all), compute_errors(large)});
   };
   const Link plain = fit_ring(fitted).link, copies = fit_ring_with_copies(fitted).link;
-  const Link large = fit_ring_with_copies(filter_points(points, true, kLargeBytes)).link;
+  const Link large = fit_ring_with_copies(filter_points(points, true, kMinLargeBytes)).link;
   add("ring with copies", [&](const LinkPoint& p) { return ring_seconds(p, copies); });
   add("the same, fitted from 64 MiB on", [&](const LinkPoint& p) { return ring_seconds(p, large); });
   add("ring", [&](const LinkPoint& p) { return ring_seconds(p, plain); });
@@ -177,7 +177,7 @@ void check_all_reduces(const std::vector<LinkPoint>& points, Skill& skill) {
 /// the recorded steps. The interval comes from the ring's errors at large sizes. It is applied separately to the two
 /// all-reduces whose difference is the overhead, so the interval of the difference is wide.
 void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Skill& skill) {
-  const std::vector<LinkPoint> others = filter_points(points, false, kLargeBytes);
+  const std::vector<LinkPoint> others = filter_points(points, false, kMinLargeBytes);
   const Link link = fit_ring_with_copies(others).link;
   std::vector<double> known;
   known.reserve(others.size());
@@ -186,20 +186,21 @@ void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Ski
   using Shape = std::tuple<int, int, double, double>;  // hidden, layers, micro-batch, passes
   std::map<Shape, const GptRow*> on_two;
   for (const GptRow& row : rows)
-    if (row.gpus == 2) on_two[{row.hidden, row.layers, row.micro_batch, row.passes()}] = &row;
+    if (row.num_gpus == 2) on_two[{row.hidden_size, row.num_layers, row.micro_batch, row.passes()}] = &row;
   std::map<std::tuple<int, int, int>, std::vector<std::pair<double, const GptRow*>>> differences;
   std::set<std::tuple<int, int, double>> passes;
   for (const GptRow& row : rows) {
-    passes.insert({row.hidden, row.layers, row.micro_batch});
-    const auto two = on_two.find({row.hidden, row.layers, row.micro_batch, row.passes()});
-    if (row.gpus != 2 && two != on_two.end())
-      differences[{row.hidden, row.layers, row.gpus}].push_back({row.seconds - two->second->seconds, two->second});
+    passes.insert({row.hidden_size, row.num_layers, row.micro_batch});
+    const auto two = on_two.find({row.hidden_size, row.num_layers, row.micro_batch, row.passes()});
+    if (row.num_gpus != 2 && two != on_two.end())
+      differences[{row.hidden_size, row.num_layers, row.num_gpus}].push_back(
+          {row.seconds - two->second->seconds, two->second});
   }
   std::set<std::pair<int, int>> shapes;
   for (const auto& [key, list] : differences) {
     Overhead o;
-    std::tie(o.hidden, o.layers, o.gpus) = key;
-    shapes.insert({o.hidden, o.layers});
+    std::tie(o.hidden_size, o.num_layers, o.num_gpus) = key;
+    shapes.insert({o.hidden_size, o.num_layers});
     double least = list[0].first, most = list[0].first;
     std::vector<double> parts;
     for (const auto& [difference, row] : list) {
@@ -211,7 +212,8 @@ void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Ski
     skill.additivity = std::max(skill.additivity, most - least);
     o.min_step_fraction = quantile(parts, 0);
     o.max_step_fraction = quantile(parts, 1);
-    const double many = gpt_all_reduce(*list[0].second, o.gpus, link), two = gpt_all_reduce(*list[0].second, 2, link);
+    const double many = gpt_all_reduce_seconds(*list[0].second, o.num_gpus, link),
+                 two = gpt_all_reduce_seconds(*list[0].second, 2, link);
     o.predicted = many - two;
     o.low = low * many - high * two;
     o.high = high * many - low * two;
@@ -227,14 +229,14 @@ Skill check_skill(const std::string& folder, bool intervals) {
   const std::vector<LinkPoint> points = read_all_reduces(folder + "/a100_all_reduce.csv");
   std::vector<LinkPoint> large;
   std::copy_if(points.begin(), points.end(), std::back_inserter(large),
-               [](const LinkPoint& p) { return p.bytes >= kLargeBytes; });
+               [](const LinkPoint& p) { return p.bytes >= kMinLargeBytes; });
   // Uses only large all-reduces, because the gradients of all recorded steps are large.
   const Link link = fit_ring_with_copies(large).link;
   Skill skill;
-  const auto least = [&](const GptRow& a, const GptRow& b) { return a.hidden < b.hidden; };
-  const int narrow = std::min_element(rows.begin(), rows.end(), least)->hidden;
-  const Rows base = filter_rows(rows, [&](const GptRow& r) { return r.hidden == narrow; });
-  const Rows wide = filter_rows(rows, [&](const GptRow& r) { return r.hidden != narrow; });
+  const auto least = [&](const GptRow& a, const GptRow& b) { return a.hidden_size < b.hidden_size; };
+  const int narrow = std::min_element(rows.begin(), rows.end(), least)->hidden_size;
+  const Rows base = filter_rows(rows, [&](const GptRow& r) { return r.hidden_size == narrow; });
+  const Rows wide = filter_rows(rows, [&](const GptRow& r) { return r.hidden_size != narrow; });
   const auto hold_out = [&](const std::string& what, const std::function<bool(const GptRow&)>& held) {
     const Rows fitted = filter_rows(base, [&](const GptRow&r) { return !held(r); }), rest = filter_rows(base, held);
     TANDEM_CHECK(fitted.size() >= 5 && !rest.empty(), "simulate: ", folder, " has ", rest.size(), " rows of ", what,
@@ -242,17 +244,17 @@ Skill check_skill(const std::string& folder, bool intervals) {
     skill.held_out.push_back(evaluate_held_out(what, fit_gpt(fitted, link), fitted, rest, intervals));
   };
   std::set<int> depths;
-  for (const GptRow& row : base) depths.insert(row.layers);
+  for (const GptRow& row : base) depths.insert(row.num_layers);
   for (const int depth : depths)
-    hold_out(std::to_string(depth) + " layers", [=](const GptRow& r) { return r.layers == depth; });
+    hold_out(std::to_string(depth) + " layers", [=](const GptRow& r) { return r.num_layers == depth; });
   hold_out("8 samples a pass", [](const GptRow& r) { return r.micro_batch == 8; });
   hold_out("8 and 16 passes", [](const GptRow& r) { return r.passes() >= 8; });
-  hold_out("4 and 8 GPUs", [](const GptRow& r) { return r.gpus != 2; });
+  hold_out("4 and 8 GPUs", [](const GptRow& r) { return r.num_gpus != 2; });
 
   skill.model = fit_gpt(base, link);
   TANDEM_CHECK(!wide.empty(), "simulate: ", folder,
                " has rows of one width only; accepted: rows of two widths or more");
-  const std::string width = "hidden " + std::to_string(wide[0].hidden);
+  const std::string width = "hidden " + std::to_string(wide[0].hidden_size);
   skill.held_out.push_back(evaluate_held_out(width + ", not calibrated", skill.model, base, wide, intervals));
   // Calibrates the model with each row in turn. Does not judge rows with the same micro-batch as the calibrating row,
   // because they are nearly equal to it.
@@ -263,14 +265,15 @@ Skill check_skill(const std::string& folder, bool intervals) {
     const double factor = row.seconds / skill.model.seconds(row);
     medians.push_back(
         compute_errors(compute_ratios(rest, [&](const GptRow& r) { return factor * skill.model.seconds(r); })).median);
-    if (row.gpus < cheapest->gpus || (row.gpus == cheapest->gpus && row.global_batch < cheapest->global_batch))
+    if (row.num_gpus < cheapest->num_gpus ||
+        (row.num_gpus == cheapest->num_gpus && row.global_batch < cheapest->global_batch))
       cheapest = &row;
   }
   const Rows rest = filter_rows(wide, [&](const GptRow& r) { return r.micro_batch != cheapest->micro_batch; });
   skill.held_out.push_back(
       evaluate_held_out(width + ", calibrated by one row", skill.model, base, rest, intervals, cheapest));
-  skill.calibrated_min = quantile(medians, 0);
-  skill.calibrated_max = quantile(medians, 1);
+  skill.min_calibrated_error = quantile(medians, 0);
+  skill.max_calibrated_error = quantile(medians, 1);
   check_all_reduces(points, skill);
   check_overheads(rows, points, skill);
   return skill;

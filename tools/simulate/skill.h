@@ -8,24 +8,24 @@
 namespace tandem::simulate {
 
 /// Statistics of |predicted / recorded - 1| over some rows.
-struct Errors {
+struct ErrorStatistics {
   double median = 0, mean = 0, largest = 0;
   size_t rows = 0;
 };
 /// Errors of the model and of three baselines on a set of recorded steps that were left out of the fit.
-struct HeldOut {
+struct HeldOutErrors {
   std::string what;
-  Errors model, flops, nearest, constant;
-  double inside_interval = 0;  ///< fraction of the left-out steps in the model's 90 % interval; 0 if not computed
+  ErrorStatistics model, flops, nearest, constant;
+  double interval_coverage = 0;  ///< fraction of the left-out steps in the model's 90 % interval; 0 if not computed
 };
 /// Errors of one predictor of all-reduce times: over all sizes, and over sizes of at least 64 MiB (`large`).
 struct AllReduceErrors {
   std::string what;
-  Errors all, large;
+  ErrorStatistics all, large;
 };
-/// Additional time of a step on `gpus` GPUs compared with two GPUs, with the same work per GPU.
+/// Additional time of a step on `num_gpus` GPUs compared with two GPUs, with the same work per GPU.
 struct Overhead {
-  int hidden = 0, layers = 0, gpus = 0;
+  int hidden_size = 0, num_layers = 0, num_gpus = 0;
   double recorded = 0, predicted = 0, low = 0, high = 0;  ///< seconds; low and high bound the 90 % interval
   double min_step_fraction = 0, max_step_fraction = 0;    ///< range of recorded time / time of the step on two GPUs
 };
@@ -33,13 +33,13 @@ struct Overhead {
 struct Skill {
   /// Errors on each subset of the recorded steps that was left out of the fit: one depth, width, number of GPUs or
   /// batch size.
-  std::vector<HeldOut> held_out;
+  std::vector<HeldOutErrors> held_out;
   std::vector<Overhead> overheads;
   /// Errors on all-reduces over numbers of GPUs to which the ring was not fitted.
   std::vector<AllReduceErrors> all_reduces;
   /// Smallest and largest median error on recorded steps of larger widths, after the model was calibrated with one of
   /// these steps. Each step was used for calibration in turn, and then judged on the steps with another micro-batch.
-  double calibrated_min = 0, calibrated_max = 0;
+  double min_calibrated_error = 0, max_calibrated_error = 0;
   /// How much the recorded difference between two numbers of GPUs varies over batch sizes, in seconds. In real
   /// measurements, noise makes this milliseconds. Zero means that the recorded times are not measurements but sums of
   /// fewer numbers.
@@ -49,7 +49,7 @@ struct Skill {
 };
 /// Fits the model to a part of the recorded times, and predicts the rest.
 /// @param folder     contains a100_data_parallel.csv and a100_all_reduce.csv. @throws Error if it does not
-/// @param intervals  whether to compute `inside_interval`, which requires about five times as many fits
+/// @param intervals  whether to compute `interval_coverage`, which requires about five times as many fits
 Skill check_skill(const std::string& folder, bool intervals = true);
 /// Formats tables with explanations.
 std::string as_text(const Skill& skill);

@@ -36,18 +36,18 @@ void append_held_out(std::string& text, const Skill& skill) {
       "Steps that the model was not fitted to: relative errors, in %%\n"
       "                                          model                in the 90 %%   FLOPs    nearest  constant\n"
       "held out                       rows   median   mean  largest    interval   median     median    median\n");
-  for (const HeldOut& h : skill.held_out)
+  for (const HeldOutErrors& h : skill.held_out)
     append_printf(text, "%-29s %5zu %8.1f %6.1f %8.1f %10.0f %% %8.1f %10.1f %9.1f\n", h.what.c_str(), h.model.rows,
-                  100 * h.model.median, 100 * h.model.mean, 100 * h.model.largest, 100 * h.inside_interval,
+                  100 * h.model.median, 100 * h.model.mean, 100 * h.model.largest, 100 * h.interval_coverage,
                   100 * h.flops.median, 100 * h.nearest.median, 100 * h.constant.median);
   append_printf(text, "Calibrated by any one row of that width, the median error on the others is %.1f to %.1f %%.\n",
-                100 * skill.calibrated_min, 100 * skill.calibrated_max);
-  for (const HeldOut& h : skill.held_out) {
+                100 * skill.min_calibrated_error, 100 * skill.max_calibrated_error);
+  for (const HeldOutErrors& h : skill.held_out) {
     if (h.model.median > h.nearest.median)
       append_printf(text, "No skill: for \"%s\", the nearest fitted row is a better prediction than the model.\n",
                     h.what.c_str());
-    if (h.inside_interval < 0.7)
-      append_printf(text, "Too narrow: only %.0f %% of \"%s\" lie in the 90 %% interval.\n", 100 * h.inside_interval,
+    if (h.interval_coverage < 0.7)
+      append_printf(text, "Too narrow: only %.0f %% of \"%s\" lie in the 90 %% interval.\n", 100 * h.interval_coverage,
                     h.what.c_str());
   }
 }
@@ -59,7 +59,7 @@ void append_all_reduces(std::string& text, const Skill& skill) {
                 "                                 points  median   mean  largest   points  median   mean  largest\n");
   for (const AllReduceErrors& e : skill.all_reduces) {
     append_printf(text, "%-32s", e.what.c_str());
-    for (const Errors* errors : {&e.all, &e.large})
+    for (const ErrorStatistics* errors : {&e.all, &e.large})
       append_printf(text, " %6zu %7.1f %6.1f %8.1f  ", errors->rows, 100 * errors->median, 100 * errors->mean,
                     100 * errors->largest);
     append_printf(text, "\n");
@@ -80,10 +80,10 @@ void append_overheads(std::string& text, const Skill& skill) {
   std::map<int, WidthSummary> widths;
   double min_fraction = 1, max_fraction = 0;
   for (const Overhead& o : skill.overheads) {
-    append_printf(text, "%6d %7d %5d %14.3f %10.2f to %5.2f %15.3f %12.3f to %.3f\n", o.hidden, o.layers, o.gpus,
-                  1e3 * o.recorded, 100 * o.min_step_fraction, 100 * o.max_step_fraction, 1e3 * o.predicted,
+    append_printf(text, "%6d %7d %5d %14.3f %10.2f to %5.2f %15.3f %12.3f to %.3f\n", o.hidden_size, o.num_layers,
+                  o.num_gpus, 1e3 * o.recorded, 100 * o.min_step_fraction, 100 * o.max_step_fraction, 1e3 * o.predicted,
                   1e3 * o.low, 1e3 * o.high);
-    WidthSummary& width = widths[o.hidden];
+    WidthSummary& width = widths[o.hidden_size];
     ++width.count;
     width.outside += o.recorded < o.low || o.recorded > o.high;
     width.negative += o.recorded < 0;
@@ -94,13 +94,13 @@ void append_overheads(std::string& text, const Skill& skill) {
       max_fraction = std::max(max_fraction, std::abs(part));
     }
   }
-  for (const auto& [hidden, w] : widths) {
+  for (const auto& [hidden_size, w] : widths) {
     const double count = static_cast<double>(w.count);
     append_printf(
         text,
         "%s at hidden %d: the model is off by %.2f ms on average, \"no overhead\" by %.2f ms; %zu of %zu lie in their "
         "interval.\n",
-        w.model_error < w.none_error ? "Skill" : "No skill", hidden, 1e3 * w.model_error / count,
+        w.model_error < w.none_error ? "Skill" : "No skill", hidden_size, 1e3 * w.model_error / count,
         1e3 * w.none_error / count, w.count - w.outside, w.count);
     if (w.negative > 0)
       append_printf(
@@ -124,8 +124,9 @@ std::string as_text(const Skill& skill) {
       "The model, fitted to the rows of the least width: an operation takes at least %.0f us, %.0f TFLOP/s, memory\n"
       "%.2f TB/s, a pass %.1f ms outside of its layers, the optimizer %.1f ps for each parameter; ring %.1f us, %.0f "
       "GB/s, copies %.0f GB/s\n\n",
-      1e6 * m.launch, 1e-12 * m.rate, 1e-12 * m.bandwidth, 1e3 * m.fixed, 1e12 * m.optimizer, 1e6 * m.link.latency,
-      1e-9 * m.link.bandwidth, m.link.per_byte > 0 ? 1e-9 / m.link.per_byte : 0);
+      1e6 * m.min_op_seconds, 1e-12 * m.flops_per_second, 1e-12 * m.bandwidth, 1e3 * m.fixed_seconds_per_pass,
+      1e12 * m.optimizer_seconds_per_parameter, 1e6 * m.link.latency, 1e-9 * m.link.bandwidth,
+      m.link.per_byte > 0 ? 1e-9 / m.link.per_byte : 0);
   append_held_out(text, skill);
   append_all_reduces(text, skill);
   append_overheads(text, skill);

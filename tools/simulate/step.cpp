@@ -11,13 +11,13 @@
 namespace tandem::simulate {
 namespace {
 
-void check_number(const char* name, double value) {
+void check_non_negative(const char* name, double value) {
   TANDEM_CHECK(std::isfinite(value) && value >= 0, "step: ", name, " is ", value,
                "; accepted: a finite number of 0 or more");
 }
 
 /// Returns the buckets that DistributedDataParallel would form, as lists of indices of parameter groups.
-std::vector<std::vector<size_t>> buckets_of(const StepProfile& profile, double first, double cap) {
+std::vector<std::vector<size_t>> assign_buckets(const StepProfile& profile, double first, double cap) {
   std::vector<nn::parallel::detail::BucketItem> items;
   items.reserve(profile.parameters.size());
   for (const ParameterGroup& group : profile.parameters)
@@ -46,20 +46,20 @@ std::vector<double> ready_times(const StepProfile& profile) {
 void check_profile(const StepProfile& p) {
   TANDEM_CHECK(std::isfinite(p.samples) && p.samples > 0, "step: samples is ", p.samples,
                "; accepted: a finite number above 0");
-  check_number("forward_seconds", p.forward_seconds);
-  check_number("backward_seconds", p.backward_seconds);
-  check_number("optimizer_seconds", p.optimizer_seconds);
-  check_number("input_bytes", p.input_bytes);
-  check_number("output_bytes", p.output_bytes);
-  check_number("loss_seconds", p.loss_seconds);
+  check_non_negative("forward_seconds", p.forward_seconds);
+  check_non_negative("backward_seconds", p.backward_seconds);
+  check_non_negative("optimizer_seconds", p.optimizer_seconds);
+  check_non_negative("input_bytes", p.input_bytes);
+  check_non_negative("output_bytes", p.output_bytes);
+  check_non_negative("loss_seconds", p.loss_seconds);
   TANDEM_CHECK(p.fixed_fraction >= 0 && p.fixed_fraction <= 1, "step: fixed_fraction is ", p.fixed_fraction,
                "; accepted: 0 to 1");
   TANDEM_CHECK(p.loss_seconds <= p.forward_seconds + p.backward_seconds, "step: loss_seconds is ", p.loss_seconds,
                " of a forward and backward of ", p.forward_seconds + p.backward_seconds,
                " s; accepted: at most as much as both together");
   for (const ParameterGroup& group : p.parameters) {
-    check_number("bytes of a parameter group", group.bytes);
-    check_number("backward_share of a parameter group", group.backward_share);
+    check_non_negative("bytes of a parameter group", group.bytes);
+    check_non_negative("backward_share of a parameter group", group.backward_share);
   }
 }
 
@@ -106,7 +106,7 @@ DdpPrediction predict_ddp(const StepProfile& profile, const Cluster& cluster, in
   if (n > 1) {
     const std::vector<double> ready = ready_times(profile);
     double lane = options.overlap ? 0 : profile.backward_seconds;  // time from which the next all-reduce can start
-    for (const std::vector<size_t>& members : buckets_of(profile, options.first_bucket_bytes, bucket_bytes)) {
+    for (const std::vector<size_t>& members : assign_buckets(profile, options.first_bucket_bytes, bucket_bytes)) {
       BucketTimes bucket{};
       for (const size_t i : members) {
         bucket.bytes += profile.parameters[i].bytes;
@@ -131,9 +131,9 @@ DpPrediction predict_dp(const StepProfile& profile, const Cluster& cluster, int 
   check_cluster(cluster);
   TANDEM_CHECK(n >= 1 && n <= cluster.devices_per_node, "predict_dp: n is ", n, " devices; accepted: 1 to ",
                cluster.devices_per_node, ", the devices of one node, since DataParallel is one process");
-  check_number("replicate_seconds", options.replicate_seconds);
+  check_non_negative("replicate_seconds", options.replicate_seconds);
   TANDEM_CHECK(options.passes >= 1, "predict_dp: passes is ", options.passes, "; accepted: 1 or more");
-  const Link& link = cluster.inside;
+  const Link& link = cluster.intra_node_link;
   const double bytes = gradient_bytes(profile), samples = profile.samples;
   DpPrediction found;
   found.optimizer = profile.optimizer_seconds;
@@ -141,7 +141,7 @@ DpPrediction predict_dp(const StepProfile& profile, const Cluster& cluster, int 
   // all samples.
   const double whole = profile.forward_seconds + profile.backward_seconds;
   const double fraction_in_replicas =
-      n == 1 || options.loss_inside || whole == 0 ? 1 : 1 - profile.loss_seconds / whole;
+      n == 1 || options.loss_in_replicas || whole == 0 ? 1 : 1 - profile.loss_seconds / whole;
   // If one host thread launches the kernels of all devices one after the other, launches add up, although the kernels
   // run in parallel.
   const double launches = options.serial_launch ? 1 + (n - 1) * profile.fixed_fraction : 1;
@@ -152,7 +152,7 @@ DpPrediction predict_dp(const StepProfile& profile, const Cluster& cluster, int 
     found.replicate = broadcast_seconds(options.broadcast, bytes, n, link) +
                       (options.persistent_replicas ? 0 : (n - 1) * options.replicate_seconds);
     found.reduce = broadcast_seconds(options.broadcast, bytes, n, link);
-    if (options.loss_inside) {
+    if (options.loss_in_replicas) {
       // Each replica sends its loss and receives the gradient of the loss.
       found.gather = 2 * scatter_seconds(sizeof(float), n, link);
     } else {
@@ -186,7 +186,7 @@ BucketSweep best_bucket_bytes(const StepProfile& profile, const Cluster& cluster
     // a bucket's all-reduce.
     const double small = all_reduce_seconds(options.all_reduce, 1, n, cluster),
                  large = all_reduce_seconds(options.all_reduce, std::max(bytes, 2.0), n, cluster);
-    if (large > small) sweep.estimate = std::sqrt(bytes * small * (bytes / (large - small)));
+    if (large > small) sweep.estimated_bucket_bytes = std::sqrt(bytes * small * (bytes / (large - small)));
   }
   return sweep;
 }

@@ -76,8 +76,8 @@ struct DpOptions {
   /// If true, the replicas receive the parameters once per step. If false, each pass builds new replicas, each of which
   /// takes replicate_seconds.
   bool persistent_replicas = true;
-  double replicate_seconds = 0;  ///< seconds that the host takes to build one replica
-  bool loss_inside = false;      ///< whether the replicas compute the loss of their samples
+  double replicate_seconds = 0;   ///< seconds that the host takes to build one replica
+  bool loss_in_replicas = false;  ///< whether the replicas compute the loss of their samples
   /// Number of forwards and backwards per step; gradients are reduced after each of them.
   int passes = 1;
   /// Whether one host thread launches the kernels of all devices. If so, the part of forward and backward that does not
@@ -106,7 +106,7 @@ struct BucketPoint {
 struct BucketSweep {
   std::vector<BucketPoint> points;
   BucketPoint best;
-  double estimate = 0;
+  double estimated_bucket_bytes = 0;
 };
 /// Calls predict_ddp for bucket sizes from 64 KiB to the whole model, each twice the previous one.
 BucketSweep best_bucket_bytes(const StepProfile& profile, const Cluster& cluster, int n,

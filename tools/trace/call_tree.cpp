@@ -39,26 +39,27 @@ std::string first_reads(const std::vector<const Event*>& events, size_t at) {
 Frame& enter_backward_of_module(Frame& from, const std::string& path, int64_t time) {
   Frame* frame = &from;
   for (size_t dot = path.find('.');; dot = path.find('.', dot + 1)) {
-    frame = &frame->child(Frame::Kind::module, path.substr(0, dot), "", /*backward=*/true);
-    frame->total += time;
+    frame = &frame->get_or_add_child(Frame::Kind::module, path.substr(0, dot), "", /*backward=*/true);
+    frame->total_time += time;
     if (dot == std::string::npos) return *frame;
   }
 }
 
 }  // namespace
 
-int64_t Frame::self() const {
-  int64_t time = total;
-  for (const auto& each : children) time -= each->total;
+int64_t Frame::self_time() const {
+  int64_t time = total_time;
+  for (const auto& each : children) time -= each->total_time;
   return time;
 }
-int64_t Frame::gpu_total() const {
-  int64_t time = gpu;
-  for (const auto& each : children) time += each->gpu_total();
+int64_t Frame::gpu_total_time() const {
+  int64_t time = gpu_time;
+  for (const auto& each : children) time += each->gpu_total_time();
   return time;
 }
-Frame& Frame::child(Kind its_kind, const std::string& its_name, const std::string& its_shapes, bool its_backward) {
-  Frame*& found = by_key_[{its_kind, its_name, its_shapes, its_backward}];
+Frame& Frame::get_or_add_child(Kind its_kind, const std::string& its_name, const std::string& its_shapes,
+                               bool its_backward) {
+  Frame*& found = children_by_key_[{its_kind, its_name, its_shapes, its_backward}];
   if (!found) {
     children.push_back(std::make_unique<Frame>());
     found = children.back().get();
@@ -78,15 +79,15 @@ CallTree::CallTree(const std::vector<Event>& events, bool with_shapes) {
     else if (event.kind != "gradient")  // an instant
       by_thread[event.process][event.thread].push_back(&event);
   for (auto& [process, threads] : by_thread) {
-    Frame& frame =
-        root_.child(Frame::Kind::process, (process < kOtherProcesses ? "rank " : "process ") + std::to_string(process));
-    covered_.clear();
+    Frame& frame = root_.get_or_add_child(
+        Frame::Kind::process, (process < kFirstOtherProcessId ? "rank " : "process ") + std::to_string(process));
+    covered_intervals_.clear();
     for (auto& [thread, theirs] : threads) {
       sort_outer_first(theirs);
-      add_thread(frame.child(Frame::Kind::thread, "thread " + std::to_string(thread)), theirs, with_shapes);
+      add_thread(frame.get_or_add_child(Frame::Kind::thread, "thread " + std::to_string(thread)), theirs, with_shapes);
     }
-    for (const auto& each : frame.children) frame.total += each->total;
-    root_.total += frame.total;
+    for (const auto& each : frame.children) frame.total_time += each->total_time;
+    root_.total_time += frame.total_time;
     num_threads_ += threads.size();
     measure_wall();
   }
@@ -94,11 +95,11 @@ CallTree::CallTree(const std::vector<Event>& events, bool with_shapes) {
 }
 
 void CallTree::add_thread(Frame& thread, const std::vector<const Event*>& events, bool with_shapes) {
-  struct Open {
+  struct OpenFrame {
     Frame* frame;
     int64_t end;
   };
-  std::vector<Open> open{{&thread, kForever}};
+  std::vector<OpenFrame> open{{&thread, kForever}};
   int64_t last = events[0]->end;
   for (size_t i = 0; i < events.size(); ++i) {
     const Event& event = *events[i];
@@ -107,38 +108,39 @@ void CallTree::add_thread(Frame& thread, const std::vector<const Event*>& events
     // Rounded times may exceed those of the enclosing event.
     const int64_t end = std::min(event.end, open.back().end), time = end - event.start;
     last = std::max(last, end);
-    if (open.size() == 1) covered_.emplace_back(event.start, end);
+    if (open.size() == 1) covered_intervals_.emplace_back(event.start, end);
     Frame* above = open.back().frame;
     if (!event.module.empty()) above = &enter_backward_of_module(*above, event.module, time);
     const Frame::Kind kind = frame_kind(event);
     const bool tell_shapes = with_shapes && (kind == Frame::Kind::operation || kind == Frame::Kind::kernel);
-    Frame& frame = above->child(kind, frame_name(event), tell_shapes ? first_reads(events, i) : "");
-    ++frame.calls;
-    frame.total += time;
+    Frame& frame = above->get_or_add_child(kind, frame_name(event), tell_shapes ? first_reads(events, i) : "");
+    ++frame.num_calls;
+    frame.total_time += time;
     frame.bytes += event.bytes;
     frame.flops += estimate_flops(event);
-    if (event.correlation > 0) launches_[{event.process, event.correlation}] = &frame;
+    if (event.correlation_id > 0) frames_by_launch_[{event.process, event.correlation_id}] = &frame;
     open.push_back({&frame, end});
   }
-  thread.total = last - events[0]->start;
+  thread.total_time = last - events[0]->start;
 }
 
 void CallTree::measure_wall() {
-  std::sort(covered_.begin(), covered_.end());
-  int64_t until = covered_[0].first;
-  for (const auto& [start, end] : covered_) {
-    uncovered_ += std::max<int64_t>(0, start - until);
+  std::sort(covered_intervals_.begin(), covered_intervals_.end());
+  int64_t until = covered_intervals_[0].first;
+  for (const auto& [start, end] : covered_intervals_) {
+    uncovered_time_ += std::max<int64_t>(0, start - until);
     until = std::max(until, end);
   }
-  wall_ += until - covered_[0].first;
+  wall_time_ += until - covered_intervals_[0].first;
 }
 
 void CallTree::add_gpu_times(const std::vector<const Event*>& works) {
   for (const Event* const work : works) {
-    const auto launch = launches_.find({work->process, work->correlation});
-    Frame& frame = launch != launches_.end() ? *launch->second : root_.child(Frame::Kind::kernel, work->name);
-    if (launch == launches_.end()) ++frame.calls;  // its call is not in the trace
-    frame.gpu += work->end - work->start;
+    const auto launch = frames_by_launch_.find({work->process, work->correlation_id});
+    Frame& frame =
+        launch != frames_by_launch_.end() ? *launch->second : root_.get_or_add_child(Frame::Kind::kernel, work->name);
+    if (launch == frames_by_launch_.end()) ++frame.num_calls;  // its call is not in the trace
+    frame.gpu_time += work->end - work->start;
   }
 }
 

@@ -19,21 +19,21 @@ struct Frame {
   /// Whether a module's frame holds nodes of backward that the module's forward recorded, instead of calls of forward.
   bool backward = false;
   const Frame* parent = nullptr;
-  int64_t calls = 0, total = 0;
-  int64_t gpu = 0;  // time of the GPU for the kernels of this frame, without its children
+  int64_t num_calls = 0, total_time = 0;
+  int64_t gpu_time = 0;  // time of the GPU for the kernels of this frame, without its children
   int64_t bytes = 0;
   double flops = 0;
   std::vector<std::unique_ptr<Frame>> children;  // in the order of their first calls
 
   /// Time outside of all children.
-  int64_t self() const;
+  int64_t self_time() const;
   /// Time of the GPU, with the children.
-  int64_t gpu_total() const;
+  int64_t gpu_total_time() const;
   /// Returns the child with this key, which the first call creates.
-  Frame& child(Kind kind, const std::string& name, const std::string& shapes = "", bool backward = false);
+  Frame& get_or_add_child(Kind kind, const std::string& name, const std::string& shapes = "", bool backward = false);
 
  private:
-  std::map<std::tuple<Kind, std::string, std::string, bool>, Frame*> by_key_;
+  std::map<std::tuple<Kind, std::string, std::string, bool>, Frame*> children_by_key_;
 };
 
 class CallTree {
@@ -43,9 +43,9 @@ class CallTree {
   /// The root has a child for each process, which has a child for each thread.
   const Frame& root() const { return root_; }
   /// Time from the first to the last event of a process, summed over the processes, in nanoseconds.
-  int64_t wall() const { return wall_; }
+  int64_t wall_time() const { return wall_time_; }
   /// Part of wall() in which no thread of the process was in an event, so that nothing is known.
-  int64_t uncovered() const { return uncovered_; }
+  int64_t uncovered_time() const { return uncovered_time_; }
   size_t num_threads() const { return num_threads_; }
 
  private:
@@ -54,10 +54,10 @@ class CallTree {
   void measure_wall();
 
   Frame root_;
-  int64_t wall_ = 0, uncovered_ = 0;
+  int64_t wall_time_ = 0, uncovered_time_ = 0;
   size_t num_threads_ = 0;
-  std::vector<std::pair<int64_t, int64_t>> covered_;    // events of one process that no other event contains
-  std::map<std::pair<int, int64_t>, Frame*> launches_;  // frames of kernels by process and correlation ID
+  std::vector<std::pair<int64_t, int64_t>> covered_intervals_;  // events of one process that no other event contains
+  std::map<std::pair<int, int64_t>, Frame*> frames_by_launch_;  // frames of kernels by process and correlation ID
 };
 
 }  // namespace tandem::tools::trace

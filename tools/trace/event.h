@@ -7,7 +7,7 @@
 namespace tandem::tools::trace {
 
 /// Processes that are not ranks, or that repeat the number of a rank, get numbers from this one on.
-inline constexpr int kOtherProcesses = 1000;
+inline constexpr int kFirstOtherProcessId = 1000;
 
 /// One event of a trace file. Times are in nanoseconds.
 struct Event {
@@ -19,7 +19,7 @@ struct Event {
   std::string module;         // of a node of backward: path of the module whose forward recorded it
   int process = 0, thread = 0;
   int64_t start = 0, end = 0;
-  int64_t bytes = 0, correlation = 0;
+  int64_t bytes = 0, correlation_id = 0;
   int stream = 0;  // CUDA stream; 0 if the event is not on a GPU
 };
 

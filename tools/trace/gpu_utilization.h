@@ -11,7 +11,7 @@ struct GpuUtilization {
   double compute = 0;      // time while at least one kernel ran
   double non_compute = 0;  // time while only copies ran
   double idle = 0;
-  double total() const { return compute + non_compute + idle; }
+  double total_time() const { return compute + non_compute + idle; }
 };
 /// Returns the utilization of each GPU, by its name.
 std::map<std::string, GpuUtilization> compute_gpu_utilization(const std::vector<Event>& events);

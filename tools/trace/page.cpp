@@ -12,7 +12,7 @@ namespace tandem::tools::trace {
 namespace {
 
 using Kind = Frame::Kind;
-using page::escape;
+using page::escape_html;
 using page::format_duration;
 using page::format_integer;
 using page::format_percent;
@@ -25,7 +25,7 @@ std::string cell_time(int64_t nanoseconds) {
 std::string cell_share(int64_t time, int64_t of) {
   return of > 0 ? format_percent(static_cast<double>(time) / static_cast<double>(of)) : "–";
 }
-std::string cell_bytes(int64_t bytes) { return bytes > 0 ? page::byte_size(static_cast<double>(bytes)) : "–"; }
+std::string cell_bytes(int64_t bytes) { return bytes > 0 ? page::format_byte_size(static_cast<double>(bytes)) : "–"; }
 
 /// Colour of a kind of frame.
 int kind_style(Kind kind) {
@@ -35,7 +35,7 @@ int kind_style(Kind kind) {
     case Kind::module: return 0;
     case Kind::operation: return 2;
     case Kind::kernel: return 4;
-    default: return page::kWaiting;
+    default: return page::kWaitingStyle;
   }
 }
 /// Colour of a frame. A kernel in no operation is an operation of its own, as in the table.
@@ -67,14 +67,14 @@ std::string short_name(const Frame& frame) {
 /// Converts a frame and its children to frames of the flame graph.
 page::FlameFrame to_flame(const Frame& frame, int64_t all) {
   page::FlameFrame out;
-  out.name = short_name(frame), out.style = frame_style(frame), out.value = static_cast<double>(frame.total);
-  out.tip = str_cat(frame.name, frame.backward ? " in backward" : "", ": ", cell_time(frame.total), ", ",
-                    cell_share(frame.total, all));
-  if (frame.calls > 0) out.tip += ", " + page::plural(frame.calls, "call");
-  if (!frame.children.empty()) out.tip += "; " + cell_time(frame.self()) + " of it in nothing below";
-  if (frame.gpu > 0) out.tip += "; " + cell_time(frame.gpu) + " on the GPU";
-  if (!frame.shapes.empty()) out.tip += "; reads " + frame.shapes;
-  if (const char* const meaning = explain_name(frame.name)) out.tip += str_cat(" (", meaning, ")");
+  out.name = short_name(frame), out.style = frame_style(frame), out.value = static_cast<double>(frame.total_time);
+  out.tooltip = str_cat(frame.name, frame.backward ? " in backward" : "", ": ", cell_time(frame.total_time), ", ",
+                        cell_share(frame.total_time, all));
+  if (frame.num_calls > 0) out.tooltip += ", " + page::pluralize(frame.num_calls, "call");
+  if (!frame.children.empty()) out.tooltip += "; " + cell_time(frame.self_time()) + " of it in nothing below";
+  if (frame.gpu_time > 0) out.tooltip += "; " + cell_time(frame.gpu_time) + " on the GPU";
+  if (!frame.shapes.empty()) out.tooltip += "; reads " + frame.shapes;
+  if (const char* const meaning = explain_name(frame.name)) out.tooltip += str_cat(" (", meaning, ")");
   for (const auto& child : frame.children) out.children.push_back(to_flame(*child, all));
   return out;
 }
@@ -86,7 +86,7 @@ std::string flame_graph(const CallTree& tree) {
   graph.title = "Time by call stack, added up over all calls";
   graph.description =
       "Each box is a phase, module, operation or kernel, as wide as its time. Boxes below it are what it called";
-  graph.root = to_flame(*top, top->total);
+  graph.root = to_flame(*top, top->total_time);
   graph.legend = flame_legend();
   return render_svg(graph);
 }
@@ -96,59 +96,59 @@ std::string open_table(const page::Table& table) {
   const std::string html = table.render_html(), closed = "<details>";
   return html.starts_with(closed) ? "<details open>" + html.substr(closed.size()) : html;
 }
-std::string op_table(const std::vector<OpRow>& rows, int64_t wall, bool has_gpu) {
+std::string op_table(const std::vector<OpRow>& rows, int64_t wall_time, bool has_gpu) {
   std::vector<std::string> head = {"Operation", "Kernels", "Calls", "Self", "Share", "Total", "Share", "Mean", "Bytes"};
   if (has_gpu) head.emplace_back("On GPU");
-  page::Table table(page::plural(static_cast<int64_t>(rows.size()), "operation"), head, 2);
+  page::Table table(page::pluralize(static_cast<int64_t>(rows.size()), "operation"), head, 2);
   for (const OpRow& row : rows) {
     std::string kernels;
     for (const OpRow& kernel : row.kernels) kernels += (kernels.empty() ? "" : ", ") + kernel.name;
     std::vector<std::string> cells = {row.shapes.empty() ? row.name : row.name + ", reads " + row.shapes,
                                       kernels,
-                                      format_integer(row.calls),
-                                      cell_time(row.self),
-                                      cell_share(row.self, wall),
-                                      cell_time(row.total),
-                                      cell_share(row.total, wall),
-                                      cell_time(row.total / std::max<int64_t>(row.calls, 1)),
+                                      format_integer(row.num_calls),
+                                      cell_time(row.self_time),
+                                      cell_share(row.self_time, wall_time),
+                                      cell_time(row.total_time),
+                                      cell_share(row.total_time, wall_time),
+                                      cell_time(row.total_time / std::max<int64_t>(row.num_calls, 1)),
                                       cell_bytes(row.bytes)};
-    if (has_gpu) cells.push_back(cell_time(row.gpu));
+    if (has_gpu) cells.push_back(cell_time(row.gpu_time));
     table.add_row(cells);
   }
   return open_table(table);
 }
-std::string module_table(const std::vector<ModuleRow>& rows, int64_t wall, bool has_gpu) {
+std::string module_table(const std::vector<ModuleRow>& rows, int64_t wall_time, bool has_gpu) {
   std::vector<std::string> head = {"Module", "Calls",   "Self",     "Share", "Total",
                                    "Share",  "Forward", "Backward", "Bytes"};
   if (has_gpu) head.emplace_back("On GPU");
-  page::Table table(page::plural(static_cast<int64_t>(rows.size()), "module"), head);
+  page::Table table(page::pluralize(static_cast<int64_t>(rows.size()), "module"), head);
   for (const ModuleRow& row : rows) {
     std::vector<std::string> cells = {row.path,
-                                      format_integer(row.calls),
-                                      cell_time(row.self),
-                                      cell_share(row.self, wall),
-                                      cell_time(row.total()),
-                                      cell_share(row.total(), wall),
+                                      format_integer(row.num_calls),
+                                      cell_time(row.self_time),
+                                      cell_share(row.self_time, wall_time),
+                                      cell_time(row.total_time()),
+                                      cell_share(row.total_time(), wall_time),
                                       cell_time(row.forward),
                                       cell_time(row.backward),
                                       cell_bytes(row.bytes)};
-    if (has_gpu) cells.push_back(cell_time(row.gpu));
+    if (has_gpu) cells.push_back(cell_time(row.gpu_time));
     table.add_row(cells);
   }
   return open_table(table);
 }
-std::string phase_table(const std::vector<PhaseRow>& rows, int64_t wall, bool has_gpu) {
+std::string phase_table(const std::vector<PhaseRow>& rows, int64_t wall_time, bool has_gpu) {
   std::vector<std::string> head = {"Phase", "Calls", "Self", "Share", "Total", "Share"};
   if (has_gpu) head.emplace_back("On GPU");
-  page::Table table(page::plural(static_cast<int64_t>(rows.size()), "phase"), head);
+  page::Table table(page::pluralize(static_cast<int64_t>(rows.size()), "phase"), head);
   for (const PhaseRow& row : rows) {
     std::vector<std::string> cells = {row.is_span ? row.name + " (span of the program)" : row.name,
-                                      format_integer(row.calls),
-                                      cell_time(row.self),
-                                      cell_share(row.self, wall),
-                                      cell_time(row.total),
-                                      cell_share(row.total, wall)};
-    if (has_gpu) cells.push_back(cell_time(row.gpu));
+                                      format_integer(row.num_calls),
+                                      cell_time(row.self_time),
+                                      cell_share(row.self_time, wall_time),
+                                      cell_time(row.total_time),
+                                      cell_share(row.total_time, wall_time)};
+    if (has_gpu) cells.push_back(cell_time(row.gpu_time));
     table.add_row(cells);
   }
   return open_table(table);
@@ -157,12 +157,12 @@ std::string phase_table(const std::vector<PhaseRow>& rows, int64_t wall, bool ha
 }  // namespace
 
 std::string describe_gpu(const std::string& device, const GpuUtilization& utilization) {
-  const double total = std::max(utilization.total(), 1e-12);
+  const double total_time = std::max(utilization.total_time(), 1e-12);
   char shares[120];
   std::snprintf(shares, sizeof shares, "computing %.1f %%, only copying %.1f %%, idle %.1f %%",
-                100 * utilization.compute / total, 100 * utilization.non_compute / total,
-                100 * utilization.idle / total);
-  return device + ": " + format_duration(utilization.total()) + " from its first work to its last; " + shares;
+                100 * utilization.compute / total_time, 100 * utilization.non_compute / total_time,
+                100 * utilization.idle / total_time);
+  return device + ": " + format_duration(utilization.total_time()) + " from its first work to its last; " + shares;
 }
 std::string describe_dropped(int64_t num_dropped) {
   return num_dropped == 0 ? ""
@@ -172,15 +172,15 @@ std::string describe_dropped(int64_t num_dropped) {
 
 std::string render_html(const Report& report) {
   const CallTree& tree = report.tree;
-  const int64_t wall = tree.wall();
-  const bool has_gpu = tree.root().gpu_total() > 0;
+  const int64_t wall_time = tree.wall_time();
+  const bool has_gpu = tree.root().gpu_total_time() > 0;
   const std::vector<OpRow> ops = op_rows(tree);
   std::string gpus;
   for (const auto& [device, utilization] : report.gpus) gpus += page::paragraph(describe_gpu(device, utilization));
   page::Page page;
   page.title = "tandem trace";
   page.heading = "Where the time went";
-  page.introduction = "<p class=\"meta\"><code>" + escape(report.command) + "</code></p>\n";
+  page.introduction = "<p class=\"meta\"><code>" + escape_html(report.command) + "</code></p>\n";
   for (const std::string& sentence : describe_coverage(tree)) page.introduction += page::paragraph(sentence);
   page.introduction += page::paragraph(describe_dropped(report.num_dropped)) + gpus;
   page.sections.push_back(
@@ -192,17 +192,17 @@ std::string render_html(const Report& report) {
       {"modules", "By module",
        page::paragraph("Self is the time in no other module, of forward and backward. A module is seen if the program "
                        "calls it as net(x); a call of net->forward(x) counts for the module around it.") +
-           module_table(module_rows(tree), wall, has_gpu)});
+           module_table(module_rows(tree), wall_time, has_gpu)});
   page.sections.push_back({"operations", "By operation",
                            page::paragraph("Self is the time in no other operation; it includes the operation's "
                                            "kernels.") +
-                               op_table(ops, wall, has_gpu) +
-                               page::bullets(explain_names(ops, /*with_kernels=*/true))});
+                               op_table(ops, wall_time, has_gpu) +
+                               page::bullet_list(explain_names(ops, /*with_kernels=*/true))});
   page.sections.push_back(
       {"phases", "By phase",
        page::paragraph(
            "Self is the time in no other phase. “forward” is the time in modules outside of other phases.") +
-           phase_table(phase_rows(tree), wall, has_gpu)});
+           phase_table(phase_rows(tree), wall_time, has_gpu)});
   page.footer = "Written by tandem trace. Times are the host's, except those on the GPU.";
   return page::render_html(page);
 }

@@ -9,13 +9,13 @@ namespace {
 using Kind = Frame::Kind;
 
 template <class Row> std::vector<Row> sorted_rows(std::vector<Row> rows) {
-  const bool by_gpu = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.gpu > 0; });
+  const bool by_gpu = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.gpu_time > 0; });
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-    return by_gpu && a.gpu != b.gpu ? a.gpu > b.gpu : a.self > b.self;
+    return by_gpu && a.gpu_time != b.gpu_time ? a.gpu_time > b.gpu_time : a.self_time > b.self_time;
   });
   return rows;
 }
-template <class Key, class Row> std::vector<Row> rows_of(std::map<Key, Row> by_key) {
+template <class Key, class Row> std::vector<Row> make_sorted_rows(std::map<Key, Row> by_key) {
   std::vector<Row> rows;
   rows.reserve(by_key.size());
   for (auto& [key, row] : by_key) rows.push_back(std::move(row));
@@ -33,16 +33,16 @@ bool is_recursive(const Frame& frame) {
 /// Adds up the totals of the nearest frames below for which `starts` is true.
 template <class Starts> int64_t sum_nearest(const Frame& frame, const Starts& starts) {
   int64_t time = 0;
-  for (const auto& each : frame.children) time += starts(*each) ? each->total : sum_nearest(*each, starts);
+  for (const auto& each : frame.children) time += starts(*each) ? each->total_time : sum_nearest(*each, starts);
   return time;
 }
 /// Adds up the GPU times and the bytes of this frame and of the frames below, down to those for which `starts` is true.
-template <class Row, class Starts> void add_work(Row& row, const Frame& frame, const Starts& starts) {
-  row.gpu += frame.gpu;
+template <class Row, class Starts> void add_gpu_time_and_bytes(Row& row, const Frame& frame, const Starts& starts) {
+  row.gpu_time += frame.gpu_time;
   if constexpr (requires { row.bytes; })
     if (frame.kind == Kind::kernel && frame.parent->kind != Kind::kernel) row.bytes += frame.bytes;
   for (const auto& each : frame.children)
-    if (!starts(*each)) add_work(row, *each, starts);
+    if (!starts(*each)) add_gpu_time_and_bytes(row, *each, starts);
 }
 
 struct OpTotals {
@@ -50,31 +50,31 @@ struct OpTotals {
   std::map<std::string, OpRow> kernels;
 };
 /// Adds a kernel, with the kernels that it runs, to the row of its operation.
-void fold_kernel(OpRow& row, const Frame& kernel) {
-  row.self += kernel.self();
-  row.gpu += kernel.gpu;
+void add_kernel(OpRow& row, const Frame& kernel) {
+  row.self_time += kernel.self_time();
+  row.gpu_time += kernel.gpu_time;
   if (kernel.parent->kind != Kind::kernel) row.bytes += kernel.bytes, row.flops += kernel.flops;
   for (const auto& each : kernel.children)
-    if (each->kind == Kind::kernel) fold_kernel(row, *each);
+    if (each->kind == Kind::kernel) add_kernel(row, *each);
 }
 void add_op(std::map<std::pair<std::string, std::string>, OpTotals>& all, const Frame& frame) {
   OpTotals& totals = all[{frame.name, frame.shapes}];
   OpRow& row = totals.row;
   row.name = frame.name, row.shapes = frame.shapes;
-  row.calls += frame.calls;
-  if (!is_recursive(frame)) row.total += frame.total;
-  if (frame.kind == Kind::kernel) return fold_kernel(row, frame);
-  row.self += frame.self();
-  row.gpu += frame.gpu;
+  row.num_calls += frame.num_calls;
+  if (!is_recursive(frame)) row.total_time += frame.total_time;
+  if (frame.kind == Kind::kernel) return add_kernel(row, frame);
+  row.self_time += frame.self_time();
+  row.gpu_time += frame.gpu_time;
   const int64_t bytes = row.bytes;
   for (const auto& each : frame.children) {
     if (each->kind != Kind::kernel) continue;
-    fold_kernel(row, *each);
+    add_kernel(row, *each);
     OpRow& kernel = totals.kernels[each->name];
     kernel.name = each->name;
-    kernel.calls += each->calls;
-    kernel.total += each->total;
-    fold_kernel(kernel, *each);
+    kernel.num_calls += each->num_calls;
+    kernel.total_time += each->total_time;
+    add_kernel(kernel, *each);
   }
   if (frame.bytes > 0) row.bytes = bytes + frame.bytes;  // a collective or a copy knows its own bytes
 }
@@ -90,10 +90,10 @@ void collect_modules(std::map<std::string, ModuleRow>& all, const Frame& frame) 
   if (is_module(frame)) {
     ModuleRow& row = all[frame.name];
     row.path = frame.name;
-    row.calls += frame.calls;
-    row.self += frame.total - sum_nearest(frame, is_module);
-    if (!is_recursive(frame)) (frame.backward ? row.backward : row.forward) += frame.total;
-    add_work(row, frame, is_module);
+    row.num_calls += frame.num_calls;
+    row.self_time += frame.total_time - sum_nearest(frame, is_module);
+    if (!is_recursive(frame)) (frame.backward ? row.backward : row.forward) += frame.total_time;
+    add_gpu_time_and_bytes(row, frame, is_module);
   }
   for (const auto& each : frame.children) collect_modules(all, *each);
 }
@@ -116,12 +116,12 @@ void collect_phases(std::map<std::pair<std::string, bool>, PhaseRow>& all, const
     const bool is_span = frame.kind == Kind::span;
     PhaseRow& row = all[{name, is_span}];
     row.name = name, row.is_span = is_span;
-    row.calls += frame.calls;
-    row.self += frame.total - sum_nearest(frame, begins_phase);
+    row.num_calls += frame.num_calls;
+    row.self_time += frame.total_time - sum_nearest(frame, begins_phase);
     bool is_inside = false;  // of the same phase
     for (const Frame* above = frame.parent; above; above = above->parent) is_inside |= phase_of(*above) == name;
-    if (!is_inside) row.total += frame.total;
-    add_work(row, frame, begins_phase);
+    if (!is_inside) row.total_time += frame.total_time;
+    add_gpu_time_and_bytes(row, frame, begins_phase);
   }
   for (const auto& each : frame.children) collect_phases(all, *each);
 }
@@ -142,12 +142,12 @@ std::vector<OpRow> op_rows(const CallTree& tree) {
 std::vector<ModuleRow> module_rows(const CallTree& tree) {
   std::map<std::string, ModuleRow> all;
   collect_modules(all, tree.root());
-  return rows_of(std::move(all));
+  return make_sorted_rows(std::move(all));
 }
 std::vector<PhaseRow> phase_rows(const CallTree& tree) {
   std::map<std::pair<std::string, bool>, PhaseRow> all;
   collect_phases(all, tree.root());
-  return rows_of(std::move(all));
+  return make_sorted_rows(std::move(all));
 }
 
 }  // namespace tandem::tools::trace

@@ -8,10 +8,10 @@ namespace tandem::tools::trace {
 /// as its own time; operations that it contains have rows of their own.
 struct OpRow {
   std::string name, shapes;
-  int64_t calls = 0;
-  int64_t self = 0;   // time outside of other operations
-  int64_t total = 0;  // time with the operations inside
-  int64_t gpu = 0;    // time of the GPU, for its own kernels
+  int64_t num_calls = 0;
+  int64_t self_time = 0;   // time outside of other operations
+  int64_t total_time = 0;  // time with the operations inside
+  int64_t gpu_time = 0;    // time of the GPU, for its own kernels
   int64_t bytes = 0;
   double flops = 0;
   std::vector<OpRow> kernels;  // its kernels, longest first; empty if the row is a kernel
@@ -19,21 +19,21 @@ struct OpRow {
 /// All calls of a module, and the nodes of backward that its forward recorded.
 struct ModuleRow {
   std::string path;
-  int64_t calls = 0;
-  int64_t self = 0;                   // time outside of other modules, of forward and backward
+  int64_t num_calls = 0;
+  int64_t self_time = 0;              // time outside of other modules, of forward and backward
   int64_t forward = 0, backward = 0;  // times with the modules inside
-  int64_t gpu = 0;                    // time of the GPU, without other modules
+  int64_t gpu_time = 0;               // time of the GPU, without other modules
   int64_t bytes = 0;                  // without other modules
-  int64_t total() const { return forward + backward; }
+  int64_t total_time() const { return forward + backward; }
 };
 /// A phase of the program: those that Tandem marks, "forward" for modules outside of all others, and the program's own
 /// TraceSpans.
 struct PhaseRow {
   std::string name;
   bool is_span = false;
-  int64_t calls = 0;
-  int64_t self = 0;  // time outside of other phases
-  int64_t total = 0, gpu = 0;
+  int64_t num_calls = 0;
+  int64_t self_time = 0;  // time outside of other phases
+  int64_t total_time = 0, gpu_time = 0;
 };
 /// Name of the row for operations in no phase.
 inline constexpr const char* kNoPhase = "(no phase)";

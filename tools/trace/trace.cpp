@@ -31,17 +31,17 @@ namespace {
 using nlohmann::json;
 
 /// While an instance exists, Ctrl-C ends the traced program but not this one.
-class IgnoreInterrupt {
+class IgnoreInterruptGuard {
  public:
-  IgnoreInterrupt() : old_handler_(std::signal(SIGINT, SIG_IGN)) {}
-  ~IgnoreInterrupt() { std::signal(SIGINT, old_handler_); }
-  IgnoreInterrupt(const IgnoreInterrupt&) = delete;
+  IgnoreInterruptGuard() : old_handler_(std::signal(SIGINT, SIG_IGN)) {}
+  ~IgnoreInterruptGuard() { std::signal(SIGINT, old_handler_); }
+  IgnoreInterruptGuard(const IgnoreInterruptGuard&) = delete;
 
  private:
   void (*old_handler_)(int);
 };
 
-int run(const std::vector<std::string>& command, const std::string& folder) {
+int run_program(const std::vector<std::string>& command, const std::string& folder) {
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -54,7 +54,7 @@ int run(const std::vector<std::string>& command, const std::string& folder) {
   ::sigaddset(&defaults, SIGINT);  // resets SIGINT in the child; this process ignores the signal
   ::posix_spawnattr_setsigdefault(&attributes, &defaults);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  const IgnoreInterrupt guard;
+  const IgnoreInterruptGuard guard;
   pid_t child = 0;
   const int error = ::posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), environ);
   ::posix_spawnattr_destroy(&attributes);
@@ -89,18 +89,18 @@ Event parse_event(const json& event) {
   out.reads = arguments.value("reads", "");
   out.writes = arguments.value("writes", "");
   out.bytes = arguments.value("bytes", int64_t(0));
-  out.correlation = arguments.value("correlation", int64_t(0));
+  out.correlation_id = arguments.value("correlation", int64_t(0));
   out.stream = arguments.value("stream", 0);
   return out;
 }
 
-double seconds(int64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
+double to_seconds(int64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
 json op_to_json(const OpRow& row) {
   json out = {{"operation", row.name},
-              {"count", row.calls},
-              {"self_seconds", seconds(row.self)},
-              {"total_seconds", seconds(row.total)},
-              {"gpu_seconds", seconds(row.gpu)},
+              {"count", row.num_calls},
+              {"self_seconds", to_seconds(row.self_time)},
+              {"total_seconds", to_seconds(row.total_time)},
+              {"gpu_seconds", to_seconds(row.gpu_time)},
               {"bytes", row.bytes},
               {"flops", row.flops}};
   if (!row.shapes.empty()) out["shapes"] = row.shapes;
@@ -108,8 +108,8 @@ json op_to_json(const OpRow& row) {
   return out;
 }
 json tables_to_json(const CallTree& tree, const std::map<std::string, GpuUtilization>& gpus) {
-  json out = {{"wall_seconds", seconds(tree.wall())},
-              {"uncovered_seconds", seconds(tree.uncovered())},
+  json out = {{"wall_seconds", to_seconds(tree.wall_time())},
+              {"uncovered_seconds", to_seconds(tree.uncovered_time())},
               {"operations", json::array()},
               {"modules", json::array()},
               {"phases", json::array()},
@@ -117,20 +117,20 @@ json tables_to_json(const CallTree& tree, const std::map<std::string, GpuUtiliza
   for (const OpRow& row : op_rows(tree)) out["operations"].push_back(op_to_json(row));
   for (const ModuleRow& row : module_rows(tree))
     out["modules"].push_back({{"module", row.path},
-                              {"count", row.calls},
-                              {"self_seconds", seconds(row.self)},
-                              {"total_seconds", seconds(row.total())},
-                              {"forward_seconds", seconds(row.forward)},
-                              {"backward_seconds", seconds(row.backward)},
-                              {"gpu_seconds", seconds(row.gpu)},
+                              {"count", row.num_calls},
+                              {"self_seconds", to_seconds(row.self_time)},
+                              {"total_seconds", to_seconds(row.total_time())},
+                              {"forward_seconds", to_seconds(row.forward)},
+                              {"backward_seconds", to_seconds(row.backward)},
+                              {"gpu_seconds", to_seconds(row.gpu_time)},
                               {"bytes", row.bytes}});
   for (const PhaseRow& row : phase_rows(tree))
     out["phases"].push_back({{"phase", row.name},
                              {"is_span", row.is_span},
-                             {"count", row.calls},
-                             {"self_seconds", seconds(row.self)},
-                             {"total_seconds", seconds(row.total)},
-                             {"gpu_seconds", seconds(row.gpu)}});
+                             {"count", row.num_calls},
+                             {"self_seconds", to_seconds(row.self_time)},
+                             {"total_seconds", to_seconds(row.total_time)},
+                             {"gpu_seconds", to_seconds(row.gpu_time)}});
   for (const auto& [device, busy] : gpus)
     out["gpus"].push_back({{"device", device},
                            {"compute_seconds", busy.compute},
@@ -147,7 +147,7 @@ int assign_process_id(const std::string& path, std::set<int>& used_ids) {
   std::getline(file, head);
   const size_t rank = head.find("\"rank\": ");
   int process = rank == std::string::npos ? 0 : std::atoi(head.c_str() + rank + std::strlen("\"rank\": "));
-  if (used_ids.count(process)) process = kOtherProcesses + static_cast<int>(used_ids.size());
+  if (used_ids.count(process)) process = kFirstOtherProcessId + static_cast<int>(used_ids.size());
   used_ids.insert(process);
   return process;
 }
@@ -203,7 +203,7 @@ static std::string merge_lines(const Trace& trace) {
   for (size_t i = 0; i < trace.lines.size(); ++i) text += trace.lines[i] + (i + 1 < trace.lines.size() ? ",\n" : "\n");
   return text + "]}\n";
 }
-static std::string join(const std::vector<std::string>& words) {
+static std::string join_with_spaces(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
   return out;
@@ -214,7 +214,7 @@ int trace(const Settings& settings) {
   check_can_write("--json", settings.json);
   check_can_write("--report", settings.report);
   const benchmarks::ScratchFolder folder("trace");
-  const int status = run(settings.command, folder.path());
+  const int status = run_program(settings.command, folder.path());
   const Trace trace = read_folder(folder.path());
   if (trace.lines.empty()) {
     if (status == 0)
@@ -236,7 +236,7 @@ int trace(const Settings& settings) {
   if (!settings.report.empty())
     results.try_write([&] {
       write_file_atomically("trace", settings.report,
-                            render_html({join(settings.command), tree, gpus, trace.num_dropped}));
+                            render_html({join_with_spaces(settings.command), tree, gpus, trace.num_dropped}));
     });
   results.throw_errors();
   std::printf("the trace, for Perfetto or chrome://tracing: %s\n", settings.out.c_str());

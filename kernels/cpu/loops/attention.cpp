@@ -16,27 +16,27 @@ template <class C> class Mask {
   Mask(const Loop& loop, int operand, int scalar)
       : mask_(data<char>(loop, operand)),
         dtype_(static_cast<DType>(loop.scalars[scalar].integer)),
-        row_(loop.scalars[scalar + 1].integer),
-        column_(loop.scalars[scalar + 2].integer) {}
+        row_stride_(loop.scalars[scalar + 1].integer),
+        column_stride_(loop.scalars[scalar + 2].integer) {}
   explicit operator bool() const { return mask_; }
   /// Computes x = x * scale + mask for the first n scores of row r.
   TANDEM_NOINLINE void apply(C* x, int64_t r, int64_t n, C scale) const {
     if (!mask_) {
       for (int64_t i = 0; i < n; ++i) x[i] *= scale;
     } else if (dtype_ == DType::boolean) {
-      const bool* const m = as<bool>(mask_) + r * row_;
-      for (int64_t i = 0; i < n; ++i) x[i] = m[i * column_] ? x[i] * scale : kMinusInfinity<C>;
+      const bool* const m = as<bool>(mask_) + r * row_stride_;
+      for (int64_t i = 0; i < n; ++i) x[i] = m[i * column_stride_] ? x[i] * scale : kMinusInfinity<C>;
     } else {
       visit_type<C>(dtype_, [&]<class T>() {
-        const T* const m = as<T>(mask_) + r * row_;
-        for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale + C(m[i * column_]);
+        const T* const m = as<T>(mask_) + r * row_stride_;
+        for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale + C(m[i * column_stride_]);
       });
     }
   }
   bool is_fully_masked(int64_t r, int64_t n) const {
     const auto hides_all = [&](auto hides) {
       for (int64_t i = 0; i < n; ++i)
-        if (!hides(r * row_ + i * column_)) return false;
+        if (!hides(r * row_stride_ + i * column_stride_)) return false;
       return true;
     };
     if (dtype_ == DType::boolean) return hides_all([&](int64_t at) { return !as<bool>(mask_)[at]; });
@@ -50,7 +50,7 @@ template <class C> class Mask {
  private:
   const char* mask_;
   DType dtype_;
-  int64_t row_, column_;
+  int64_t row_stride_, column_stride_;
 };
 /// Dropout of attention weights. The weight of query q and key k of matrix m is number (m L + q) S + k of a draw.
 /// Scalars: probability of keeping a weight, number of the block's first weight, and S.
@@ -87,12 +87,12 @@ template <class C> TANDEM_NOINLINE void drop_weights(const Dropout<C>& dropout, 
       });
 }
 /// Replaces each of the n elements x by e^(x - peak). @return the sum of the results
-template <class C> TANDEM_NOINLINE C exps(C* x, int64_t n, C peak) {
+template <class C> TANDEM_NOINLINE C exp_and_sum(C* x, int64_t n, C peak) {
   TANDEM_IVDEP
   for (int64_t i = 0; i < n; ++i) x[i] = math::exp_of_negative(x[i] - peak);
   return lane_sum<C>(n, [=](int64_t i) { return x[i]; });
 }
-int64_t visible_keys(const Loop& loop, int64_t row) {
+int64_t num_visible_keys(const Loop& loop, int64_t row) {
   const int64_t columns = loop.scalars[0].integer, seen = loop.scalars[1].integer + row;
   return seen < 0 ? 0 : seen < columns ? seen : columns;
 }
@@ -111,13 +111,13 @@ template <class C> void attention_exps_body(const Loop& loop, int64_t begin, int
   C *const peaks = data<C>(loop, 1), *const sums = data<C>(loop, 2);
   for (int64_t r = begin; r < end; ++r) {
     C* const x = data<C>(loop, 0) + r * columns;
-    const int64_t n = visible_keys(loop, r);
+    const int64_t n = num_visible_keys(loop, r);
     mask.apply(x, r, n, scale);
     const C found = reduce_lanes<NanIgnoringMax>(x, n), before = first ? kMinusInfinity<C> : peaks[r],
             peak = found > before ? found : before;
     // if the mask hides all keys so far, subtracting 0 (not -infinity) makes all powers 0
     const C base = peak == kMinusInfinity<C> ? C(0) : peak;
-    const C sum = exps(x, n, base);  // of all weights, because dropout follows softmax
+    const C sum = exp_and_sum(x, n, base);  // of all weights, because dropout follows softmax
     if (dropout) drop_weights(dropout, x, r, n);
     for (int64_t i = n; i < columns; ++i) x[i] = C(0);
     peaks[r] = peak;
@@ -186,7 +186,7 @@ template <class C> void attention_gradients_body(const Loop& loop, int64_t begin
   for (int64_t r = begin; r < end; ++r) {
     C *const x = data<C>(loop, 0) + r * columns, *const dx = data<C>(loop, 1) + r * columns;
     const C *const out = data<C>(loop, 3) + r * out_stride, *const dout = data<C>(loop, 4) + r * dout_stride;
-    const int64_t n = visible_keys(loop, r);
+    const int64_t n = num_visible_keys(loop, r);
     const C lse = data<const C>(loop, 2)[r], mean = lane_sum<C>(width, [=](int64_t i) { return out[i] * dout[i]; });
     mask.apply(x, r, n, scale);
     if (dropout) {
@@ -218,8 +218,8 @@ void attention_narrow_body(const Loop& loop, int64_t begin, int64_t end) {
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_TABLE(attention_exps, attention_exps_body<float>, attention_exps_body<double>)
-TANDEM_TABLE(attention_finish, attention_finish_body<float>, attention_finish_body<double>)
-TANDEM_TABLE(attention_gradients, attention_gradients_body<float>, attention_gradients_body<double>)
-TANDEM_TABLE(attention_widen, nullptr, nullptr, attention_widen_body, attention_widen_body)
-TANDEM_TABLE(attention_narrow, nullptr, nullptr, attention_narrow_body, attention_narrow_body)
+TANDEM_DISPATCH_TABLE(attention_exps, attention_exps_body<float>, attention_exps_body<double>)
+TANDEM_DISPATCH_TABLE(attention_finish, attention_finish_body<float>, attention_finish_body<double>)
+TANDEM_DISPATCH_TABLE(attention_gradients, attention_gradients_body<float>, attention_gradients_body<double>)
+TANDEM_DISPATCH_TABLE(attention_widen, nullptr, nullptr, attention_widen_body, attention_widen_body)
+TANDEM_DISPATCH_TABLE(attention_narrow, nullptr, nullptr, attention_narrow_body, attention_narrow_body)

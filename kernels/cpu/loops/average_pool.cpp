@@ -5,7 +5,7 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-constexpr int64_t kChunk = 256;
+constexpr int64_t kWindowChunk = 256;
 
 /// Average pooling by windows of 2 x 2; see Note [Pooling by 2 x 2] in pool.h. Operands: y, x.
 template <class C> void pool_2x2(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
@@ -52,24 +52,24 @@ template <class T> void scale_windows(const PoolGeometry& v, int64_t oh, int64_t
     return w >= 0 && w + v.k[1] <= v.w;
   };
   int64_t left = 0, right = count;
-  for (; left < count && !inside(left); ++left) values[left] *= scale_of<T>(v, oh, first + left);
-  for (; right > left && !inside(right - 1); --right) values[right - 1] *= scale_of<T>(v, oh, first + right - 1);
+  for (; left < count && !inside(left); ++left) values[left] *= window_scale<T>(v, oh, first + left);
+  for (; right > left && !inside(right - 1); --right) values[right - 1] *= window_scale<T>(v, oh, first + right - 1);
   if (left == right) return;
-  const T scale = scale_of<T>(v, oh, first + left);
+  const T scale = window_scale<T>(v, oh, first + left);
   for (int64_t i = left; i < right; ++i) values[i] *= scale;
 }
 /// Returns the range of windows i in [0, count) for which pixel `at + i * stride` lies in [0, width).
-Span meeting(int64_t at, int64_t count, int64_t stride, int64_t width) {
+IndexRange overlapping_windows(int64_t at, int64_t count, int64_t stride, int64_t width) {
   return {at < 0 ? (-at + stride - 1) / stride : 0, at < width ? min64(count, (width - 1 - at) / stride + 1) : 0};
 }
 /// A run of `count` adjacent windows in row `oh` of the output, starting with window `first`.
-struct Windows {
+struct WindowRun {
   int64_t oh, first, count;
 };
 /// Forward: adds the pixels of a part of the plane to `values`, which holds one sum for each window of `row`. Backward:
 /// adds `values` to the pixels. Takes one element of the kernel at a time, for all windows side by side.
 template <bool kBackward, int kStride, class X, class C>
-void add_windows(const PoolGeometry& v, const Windows& row, const PlanePart<X>& x, C* values) {
+void add_windows(const PoolGeometry& v, const WindowRun& row, const PlanePart<X>& x, C* values) {
   const int64_t s = kStride ? kStride : v.s[1], h0 = row.oh * v.s[0] - v.p[0];
   const int64_t last = min64(h0 + v.k[0], x.rows.last);
   for (int64_t h = max64(h0, x.rows.first); h < last; ++h)
@@ -77,7 +77,7 @@ void add_windows(const PoolGeometry& v, const Windows& row, const PlanePart<X>& 
       // Column, relative to the part, of the pixel that the first window reads. It may be outside the part even if the
       // pixels of later windows are inside.
       const int64_t at = row.first * s - v.p[1] + k - x.columns.first;
-      const Span those = meeting(at, row.count, s, x.columns.last - x.columns.first);
+      const IndexRange those = overlapping_windows(at, row.count, s, x.columns.last - x.columns.first);
       X* const from = x.row(h) + at;
       TANDEM_IVDEP
       for (int64_t i = those.first; i < those.last; ++i) {
@@ -89,14 +89,14 @@ void add_windows(const PoolGeometry& v, const Windows& row, const PlanePart<X>& 
     }
 }
 template <bool kBackward, class X, class C>
-void add_windows(const PoolGeometry& v, const Windows& row, const PlanePart<X>& x, C* values) {
+void add_windows(const PoolGeometry& v, const WindowRun& row, const PlanePart<X>& x, C* values) {
   v.s[1] == 1   ? add_windows<kBackward, 1>(v, row, x, values)
   : v.s[1] == 2 ? add_windows<kBackward, 2>(v, row, x, values)
                 : add_windows<kBackward, 0>(v, row, x, values);
 }
-template <class F> void for_windows(int64_t oh, Span across, F f) {
-  for (int64_t first = across.first; first < across.last; first += kChunk)
-    f(Windows{oh, first, min64(kChunk, across.last - first)});
+template <class F> void for_window_chunks(int64_t oh, IndexRange across, F f) {
+  for (int64_t first = across.first; first < across.last; first += kWindowChunk)
+    f(WindowRun{oh, first, min64(kWindowChunk, across.last - first)});
 }
 /// Returns whether the windows tile the plane: they are adjacent, have no padding, and end within the plane.
 bool is_tiled(const PoolGeometry& v) {
@@ -107,8 +107,8 @@ bool is_tiled(const PoolGeometry& v) {
 /// Computes dx for windows that tile the plane (see is_tiled): computes one row of pixels, and copies it to the other
 /// rows of the same windows. dx must hold zeros before.
 template <class C>
-void expand_windows(const PoolGeometry& v, int64_t plane, const Elements<C>& given, const PlanePart<C>& dx) {
-  const C scale = scale_of<C>(v, 0, 0);
+void fill_tiled_windows(const PoolGeometry& v, int64_t plane, const Elements<C>& given, const PlanePart<C>& dx) {
+  const C scale = window_scale<C>(v, 0, 0);
   const int64_t last = min64(dx.rows.last, v.oh * v.k[0]);
   for (int64_t h = dx.rows.first; h < last; ++h) {
     C* const to = dx.row(h);
@@ -116,9 +116,9 @@ void expand_windows(const PoolGeometry& v, int64_t plane, const Elements<C>& giv
       __builtin_memcpy(to, to - dx.stride, uint64_t(v.ow * v.k[1]) * sizeof(C));
       continue;
     }
-    for (int64_t first = 0; first < v.ow; first += kChunk) {
-      C scratch[kChunk];
-      const int64_t count = min64(kChunk, v.ow - first);
+    for (int64_t first = 0; first < v.ow; first += kWindowChunk) {
+      C scratch[kWindowChunk];
+      const int64_t count = min64(kWindowChunk, v.ow - first);
       const C* const dy = given.read((plane * v.oh + h / v.k[0]) * v.ow + first, count, scratch);
       C* pixel = to + first * v.k[1];
       for (int64_t i = 0; i < count; ++i) {
@@ -138,15 +138,15 @@ void average_planes(const Loop& loop, const PoolGeometry& v, int64_t begin, int6
   const Elements<C> result(loop, 0), given(loop, 1);
   [[maybe_unused]] const bool tiled = is_tiled(v);
   for (int64_t plane = begin; plane < end; ++plane) {
-    const auto place = [&](const Windows& row) { return (plane * v.oh + row.oh) * v.ow + row.first; };
+    const auto place = [&](const WindowRun& row) { return (plane * v.oh + row.oh) * v.ow + row.first; };
     if constexpr (kBackward) {
       compute_plane(result, v, plane, [&](const PlanePart<C>& dx) {
-        if (tiled && dx.stride == v.w) return expand_windows(v, plane, given, dx);
-        const Span down = windows_covering(v, 0, dx.rows.first, dx.rows.last, v.oh);
-        const Span across = windows_covering(v, 1, dx.columns.first, dx.columns.last, v.ow);
+        if (tiled && dx.stride == v.w) return fill_tiled_windows(v, plane, given, dx);
+        const IndexRange down = windows_covering(v, 0, dx.rows.first, dx.rows.last, v.oh);
+        const IndexRange across = windows_covering(v, 1, dx.columns.first, dx.columns.last, v.ow);
         for (int64_t oh = down.first; oh < down.last; ++oh)
-          for_windows(oh, across, [&](const Windows& row) {
-            C values[kChunk], scratch[kChunk];
+          for_window_chunks(oh, across, [&](const WindowRun& row) {
+            C values[kWindowChunk], scratch[kWindowChunk];
             const C* const dy = given.read(place(row), row.count, scratch);
             for (int64_t i = 0; i < row.count; ++i) values[i] = dy[i];
             scale_windows(v, oh, row.first, row.count, values);
@@ -154,18 +154,18 @@ void average_planes(const Loop& loop, const PoolGeometry& v, int64_t begin, int6
           });
       });
     } else {
-      Plane<C> x(given, v);
+      PlaneReader<C> x(given, v);
       x.select_plane(plane);
       for (int64_t oh = 0; oh < v.oh; ++oh)
-        for_windows(oh, {0, v.ow}, [&](const Windows& row) {
-          C values[kChunk];
+        for_window_chunks(oh, {0, v.ow}, [&](const WindowRun& row) {
+          C values[kWindowChunk];
           for (int64_t i = 0; i < row.count; ++i) values[i] = C(0);
           const int64_t top = oh * v.s[0] - v.p[0], left = row.first * v.s[1] - v.p[1];
-          x.parts({max64(top, 0), min64(top + v.k[0], v.h)},
-                  {max64(left, 0), min64(left + (row.count - 1) * v.s[1] + v.k[1], v.w)},
-                  [&](const PlanePart<const C>& part) { add_windows<false>(v, row, part, values); });
+          x.for_parts({max64(top, 0), min64(top + v.k[0], v.h)},
+                      {max64(left, 0), min64(left + (row.count - 1) * v.s[1] + v.k[1], v.w)},
+                      [&](const PlanePart<const C>& part) { add_windows<false>(v, row, part, values); });
           scale_windows(v, oh, row.first, row.count, values);
-          result.put(place(row), row.count, values);
+          result.store(place(row), row.count, values);
         });
     }
   }
@@ -183,12 +183,12 @@ template <class C, bool kBackward> void average_body(const Loop& loop, int64_t b
 template <class C, bool kBackward>
 void adaptive_planes(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
   const Elements<C> result(loop, 0), given(loop, 1);
-  const auto scale = [](Span rows, Span columns) {
+  const auto scale = [](IndexRange rows, IndexRange columns) {
     return C(1) / C((rows.last - rows.first) * (columns.last - columns.first));
   };
   // Number of windows whose ranges of columns are computed once, not again for each row of each plane.
   constexpr int64_t kHeld = 64;
-  Span held[kHeld];
+  IndexRange held[kHeld];
   for (int64_t j = 0; j < min64(v.ow, kHeld); ++j) held[j] = adaptive_window(j, v.w, v.ow);
   const auto columns_of = [&](int64_t j) { return j < kHeld ? held[j] : adaptive_window(j, v.w, v.ow); };
   for (int64_t plane = begin; plane < end; ++plane) {
@@ -200,9 +200,9 @@ void adaptive_planes(const Loop& loop, const PoolGeometry& v, int64_t begin, int
         const int64_t last_column = adaptive_window(dx.columns.last - 1, v.ow, v.w).last;
         const int64_t first_column = adaptive_window(dx.columns.first, v.ow, v.w).first;
         for (int64_t i = adaptive_window(dx.rows.first, v.oh, v.h).first; i < last_row; ++i) {
-          const Span rows = adaptive_window(i, v.h, v.oh);
+          const IndexRange rows = adaptive_window(i, v.h, v.oh);
           for (int64_t j = first_column; j < last_column; ++j) {
-            const Span columns = columns_of(j);
+            const IndexRange columns = columns_of(j);
             const C g = given.get((plane * v.oh + i) * v.ow + j) * scale(rows, columns);
             const int64_t left = max64(columns.first, dx.columns.first);
             const int64_t width = min64(columns.last, dx.columns.last) - left;
@@ -215,14 +215,14 @@ void adaptive_planes(const Loop& loop, const PoolGeometry& v, int64_t begin, int
         }
       });
     } else {
-      Plane<C> x(given, v);
+      PlaneReader<C> x(given, v);
       x.select_plane(plane);
       for (int64_t i = 0; i < v.oh; ++i) {
-        const Span rows = adaptive_window(i, v.h, v.oh);
+        const IndexRange rows = adaptive_window(i, v.h, v.oh);
         for (int64_t j = 0; j < v.ow; ++j) {
-          const Span columns = columns_of(j);
+          const IndexRange columns = columns_of(j);
           C sum = C(0);
-          x.parts(rows, columns, [&](const PlanePart<const C>& part) {
+          x.for_parts(rows, columns, [&](const PlanePart<const C>& part) {
             for (int64_t h = part.rows.first; h < part.rows.last; ++h) {
               const C* const row = part.row(h);
               for (int64_t k = 0; k < part.columns.last - part.columns.first; ++k) sum += row[k];
@@ -268,7 +268,7 @@ template <class C, bool kBackward> void adaptive_body(const Loop& loop, int64_t 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_COMPUTED_TABLE(avg_pool2d, TANDEM_FORWARD, average_body)
-TANDEM_COMPUTED_TABLE(avg_pool2d_backward, TANDEM_BACKWARD, average_body)
-TANDEM_COMPUTED_TABLE(adaptive_avg_pool2d, TANDEM_FORWARD, adaptive_body)
-TANDEM_COMPUTED_TABLE(adaptive_avg_pool2d_backward, TANDEM_BACKWARD, adaptive_body)
+TANDEM_COMPUTE_TYPE_DISPATCH_TABLE(avg_pool2d, TANDEM_FORWARD_BODY, average_body)
+TANDEM_COMPUTE_TYPE_DISPATCH_TABLE(avg_pool2d_backward, TANDEM_BACKWARD_BODY, average_body)
+TANDEM_COMPUTE_TYPE_DISPATCH_TABLE(adaptive_avg_pool2d, TANDEM_FORWARD_BODY, adaptive_body)
+TANDEM_COMPUTE_TYPE_DISPATCH_TABLE(adaptive_avg_pool2d_backward, TANDEM_BACKWARD_BODY, adaptive_body)

@@ -10,22 +10,22 @@ namespace {
 constexpr int64_t kBlockLength = 2048;
 
 /// Calls f(offset of the first element, rows, first channel, channels) for each unit of work, which is a block of at
-/// most kBlockLength rows and kColumns channels. Scalars 0 and 1 of the loop: numbers of rows and channels.
-template <class F> void for_blocks(const Loop& loop, int64_t begin, int64_t end, F f) {
+/// most kBlockLength rows and kColumnGroup channels. Scalars 0 and 1 of the loop: numbers of rows and channels.
+template <class F> void for_row_blocks(const Loop& loop, int64_t begin, int64_t end, F f) {
   const int64_t rows = loop.scalars[0].integer, channels = loop.scalars[1].integer;
-  const int64_t groups = (channels + kColumns - 1) / kColumns;
+  const int64_t groups = (channels + kColumnGroup - 1) / kColumnGroup;
   for (int64_t unit = begin; unit < end; ++unit) {
-    const int64_t row = unit / groups * kBlockLength, c = unit % groups * kColumns;
+    const int64_t row = unit / groups * kBlockLength, c = unit % groups * kColumnGroup;
     f(row * channels + c, rows - row < kBlockLength ? rows - row : kBlockLength, c,
-      channels - c < kColumns ? channels - c : kColumns);
+      channels - c < kColumnGroup ? channels - c : kColumnGroup);
   }
 }
-constexpr int64_t kChannels = 256;  // number of channels whose coefficients are computed at a time
+constexpr int64_t kChannelGroup = 256;  // number of channels whose coefficients are computed at a time
 
 /// Coefficients of dx for each channel of a group. The loop's operands from k on: mean, rstd, weight or none, sums of
 /// dy and of dy (x - mean) as double (2, channels).
 template <class C> struct BackwardFactors {
-  C scale[kChannels], mean[kChannels], from_mean[kChannels], from_var[kChannels];
+  C scale[kChannelGroup], mean[kChannelGroup], mean_term[kChannelGroup], var_term[kChannelGroup];
   BackwardFactors(const Loop& loop, int k, int64_t first, int64_t width) {
     const int64_t channels = loop.scalars[1].integer;
     const double all_rows = double(loop.scalars[0].integer);
@@ -36,21 +36,22 @@ template <class C> struct BackwardFactors {
       const double* const sums = data<const double>(loop, k + 3) + first + c;
       scale[c] = rstd * (weight ? weight[first + c] : C(1));
       mean[c] = data<const C>(loop, k)[first + c];
-      from_mean[c] = C(sums[0] / all_rows);
-      from_var[c] = C(sums[channels] * double(rstd) / all_rows) * rstd;
+      mean_term[c] = C(sums[0] / all_rows);
+      var_term[c] = C(sums[channels] * double(rstd) / all_rows) * rstd;
     }
   }
 };
-/// Calls f(first channel, number of channels) for groups of at most kChannels channels.
-template <class F> void for_channels(const Loop& loop, F f) {
+/// Calls f(first channel, number of channels) for groups of at most kChannelGroup channels.
+template <class F> void for_channel_groups(const Loop& loop, F f) {
   const int64_t channels = loop.scalars[1].integer;
-  for (int64_t c = 0; c < channels; c += kChannels) f(c, channels - c < kChannels ? channels - c : kChannels);
+  for (int64_t c = 0; c < channels; c += kChannelGroup)
+    f(c, channels - c < kChannelGroup ? channels - c : kChannelGroup);
 }
 /// Coefficients of y = x * scale + shift for each channel of a group. The loop's operands from k on: mean, rstd, weight
 /// or none, bias or none.
-template <class C> struct Factors {
-  C scale[kChannels], shift[kChannels];
-  Factors(const Loop& loop, int k, int64_t first, int64_t width) {
+template <class C> struct ForwardFactors {
+  C scale[kChannelGroup], shift[kChannelGroup];
+  ForwardFactors(const Loop& loop, int k, int64_t first, int64_t width) {
     const C *const weight = data<const C>(loop, k + 2), *const bias = data<const C>(loop, k + 3);
     for (int64_t c = 0; c < width; ++c) {
       TANDEM_NO_VECTORIZE

@@ -24,16 +24,16 @@ struct Min {
 /// which gives the same result as wrapping after each step.
 template <class Op, class C>
 TANDEM_NOINLINE void combine_as(const Loop& loop, int64_t begin, int64_t end, const Converter* converters,
-                                bool is_half) {
+                                bool is_reduced_floating_point) {
   const Converter out = converters[0], in = converters[1];
   const int64_t size = in.size;
   const auto at = [&](int k) { return loop.operands[k].buffer->data + loop.operands[k].offset; };
   const bool scaled = loop.scalars[0].integer;
   const C scale = C(loop.scalars[1].real);
-  for (int64_t from = begin; from < end; from += kTile) {
-    const int64_t n = end - from < kTile ? end - from : kTile;
-    C total[kTile], scratch[kTile];
-    uint16_t rounded[kTile];  // elements of a half type
+  for (int64_t from = begin; from < end; from += kTileSize) {
+    const int64_t n = end - from < kTileSize ? end - from : kTileSize;
+    C total[kTileSize], scratch[kTileSize];
+    uint16_t rounded[kTileSize];  // elements of a half type
     in.convert(total, at(1) + from * size, n);
     for (int k = 2; k < loop.operand_count; ++k) {
       const C* x = scratch;
@@ -43,11 +43,11 @@ TANDEM_NOINLINE void combine_as(const Loop& loop, int64_t begin, int64_t end, co
         in.convert(scratch, at(k) + from * size, n);
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) total[i] = Op::combine(total[i], x[i]);
-      if (!is_half) continue;
+      if (!is_reduced_floating_point) continue;
       out.convert(total, reinterpret_cast<char*>(rounded), n);
       in.convert(total, reinterpret_cast<char*>(rounded), n);
     }
-    if (math::kFloating<C> && scaled)
+    if (math::kIsFloatingType<C> && scaled)
       for (int64_t i = 0; i < n; ++i) total[i] = total[i] * scale;
     out.convert(total, at(0) + from * size, n);
   }
@@ -56,12 +56,12 @@ template <class Op, class T> void combine(const Loop& loop, int64_t begin, int64
   using C = Accumulate<T>;
   combine_as<Op, C>(loop, begin, end, kConverters<T, C, T, C>, __is_same(C, float) && !__is_same(T, float));
 }
-#define TANDEM_COMBINE(Op, T) combine<Op, T>
+#define TANDEM_COMBINE_BODY(Op, T) combine<Op, T>
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_ALL_TABLE(combine_sum, TANDEM_COMBINE, Sum)
-TANDEM_ALL_TABLE(combine_product, TANDEM_COMBINE, Product)
-TANDEM_ALL_TABLE(combine_max, TANDEM_COMBINE, Max)
-TANDEM_ALL_TABLE(combine_min, TANDEM_COMBINE, Min)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(combine_sum, TANDEM_COMBINE_BODY, Sum)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(combine_product, TANDEM_COMBINE_BODY, Product)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(combine_max, TANDEM_COMBINE_BODY, Max)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(combine_min, TANDEM_COMBINE_BODY, Min)

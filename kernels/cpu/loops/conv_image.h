@@ -8,7 +8,7 @@ namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 #if defined(__AVX2__)  // with shorter vectors these loops would be slower than a library
-constexpr int kWidth = kLaneBytes / int(sizeof(float));
+constexpr int kVectorFloats = kLaneBytes / int(sizeof(float));
 using V = LaneVector<float, kLaneBytes>;
 TANDEM_HD V load(const float* x) { return load_lanes<float, kLaneBytes>(x); }
 TANDEM_HD void store(float* to, V v) { *reinterpret_cast<V*>(to) = v; }
@@ -18,7 +18,7 @@ struct ConvImage {
   int64_t channels, h, w, filters, kernel_h, kernel_w, pad_top, pad_left, stride_h, stride_w;
   // padded_height, padded_width: size of x with its padding. oh, ow: size of y. taps: number of inputs per row of the
   // kernel, kernel_w * channels.
-  int64_t high, wide, oh, ow, taps;
+  int64_t padded_height, padded_width, oh, ow, taps;
   explicit ConvImage(const Loop& loop) {
     const LoopScalar* const v = loop.scalars;
     channels = v[0].integer;
@@ -31,27 +31,27 @@ struct ConvImage {
     pad_left = v[7].integer;
     stride_h = v[8].integer;
     stride_w = v[9].integer;
-    high = h + 2 * pad_top;
-    wide = w + 2 * pad_left;
-    oh = (high - kernel_h) / stride_h + 1;
-    ow = (wide - kernel_w) / stride_w + 1;
+    padded_height = h + 2 * pad_top;
+    padded_width = w + 2 * pad_left;
+    oh = (padded_height - kernel_h) / stride_h + 1;
+    ow = (padded_width - kernel_w) / stride_w + 1;
     taps = kernel_w * channels;
   }
   bool is_padded() const { return pad_top > 0 || pad_left > 0; }
   /// pixel_stride(): number of elements of x between the inputs of adjacent pixels of y. padded_row_numel(): number of
   /// elements in a row of x with its padding.
-  int64_t step() const { return stride_w * channels; }
-  int64_t line() const { return wide * channels; }
-  /// image_numel() and padded_plane(): number of elements of one image of x, without and with padding.
+  int64_t pixel_stride() const { return stride_w * channels; }
+  int64_t padded_row_numel() const { return padded_width * channels; }
+  /// image_numel() and padded_image_numel(): number of elements of one image of x, without and with padding.
   int64_t image_numel() const { return h * w * channels; }
-  int64_t padded_plane() const { return high * line(); }
+  int64_t padded_image_numel() const { return padded_height * padded_row_numel(); }
   /// Returns image n with its padding: a pointer into x if there is no padding, otherwise a copy in `scratch`, whose
   /// border holds zeros.
   const float* image(const float* x, int64_t n, float* scratch) const {
     x += n * image_numel();
     if (!is_padded()) return x;
     for (int64_t r = 0; r < h; ++r)
-      __builtin_memcpy(scratch + (r + pad_top) * line() + pad_left * channels, x + r * w * channels,
+      __builtin_memcpy(scratch + (r + pad_top) * padded_row_numel() + pad_left * channels, x + r * w * channels,
                        uint64_t(w * channels) * sizeof(float));
     return scratch;
   }

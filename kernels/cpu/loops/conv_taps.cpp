@@ -8,8 +8,8 @@ namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 #if defined(__AVX2__)
-constexpr int kBytes = 32, kWidth = kBytes / int(sizeof(float));
-using V = LaneVector<float, kBytes>;
+constexpr int kVectorBytes = 32, kVectorFloats = kVectorBytes / int(sizeof(float));
+using V = LaneVector<float, kVectorBytes>;
 /// Maximum number of filters whose sums for a row of the kernel fit into registers.
 #if defined(__AVX512F__)
 constexpr int max_filters(int taps) { return taps == 3 ? 4 : 5; }
@@ -19,49 +19,52 @@ constexpr int max_filters(int taps) { return taps == 3 ? 4 : 2; }
 struct Sum {
   template <class A> TANDEM_HD static A combine(A a, A b) { return a + b; }
 };
-struct Sizes {
+struct RowSizes {
   int64_t width, out_height, out_width, kernel_height;
 };
 /// Number of images, and the distances (in elements) from one image to the next in x and in dy.
-struct Images {
+struct ImageStrides {
   int64_t count, x, dy;
 };
 /// Adds to sums, for kFilters filters and a row of the kernel, the products of dy and x over all images. Planes of dy
 /// and sums of consecutive filters are contiguous. x points to the first pixel that this row of the kernel reads.
 template <int kFilters, int kTaps>
-TANDEM_NOINLINE void add_row(const Sizes& s, const Images& images, const float* x, const float* dy, float* sums) {
-  const int64_t plane = s.out_height * s.out_width, filter = s.kernel_height * kTaps * kWidth;
-  const int64_t rest = s.out_width % kWidth, again = (kWidth - rest) * int64_t(sizeof(float));  // bytes already added
+TANDEM_NOINLINE void accumulate_weight_row(const RowSizes& s, const ImageStrides& images, const float* x,
+                                           const float* dy, float* sums) {
+  const int64_t plane = s.out_height * s.out_width, filter = s.kernel_height * kTaps * kVectorFloats;
+  const int64_t rest = s.out_width % kVectorFloats,
+                again = (kVectorFloats - rest) * int64_t(sizeof(float));  // bytes already added
   V sum[kFilters][kTaps];
   for (int f = 0; f < kFilters; ++f)
-    for (int k = 0; k < kTaps; ++k) sum[f][k] = load_lanes<float, kBytes>(sums + f * filter + k * kWidth);
+    for (int k = 0; k < kTaps; ++k) sum[f][k] = load_lanes<float, kVectorBytes>(sums + f * filter + k * kVectorFloats);
   for (int64_t n = 0; n < images.count; ++n) {
     const float *from = x + n * images.x, *gradients = dy + n * images.dy;
     for (int64_t r = 0; r < s.out_height; ++r, from += s.width, gradients += s.out_width) {
       const auto add = [&](int64_t at, auto clear) {
         V pixels[kTaps];
 #pragma GCC unroll 8
-        for (int k = 0; k < kTaps; ++k) pixels[k] = clear(load_lanes<float, kBytes>(from + at + k));
+        for (int k = 0; k < kTaps; ++k) pixels[k] = clear(load_lanes<float, kVectorBytes>(from + at + k));
 #pragma GCC unroll 8
         for (int f = 0; f < kFilters; ++f) {
-          const V gradient = clear(load_lanes<float, kBytes>(gradients + f * plane + at));
+          const V gradient = clear(load_lanes<float, kVectorBytes>(gradients + f * plane + at));
 #pragma GCC unroll 8
           for (int k = 0; k < kTaps; ++k) sum[f][k] += gradient * pixels[k];
         }
       };
-      for (int64_t i = 0; i + kWidth <= s.out_width; i += kWidth) add(i, [](V v) { return v; });
-      if (rest > 0) add(s.out_width - kWidth, [=](V v) { return replace_first_bytes<float, kBytes>(v, V{}, again); });
+      for (int64_t i = 0; i + kVectorFloats <= s.out_width; i += kVectorFloats) add(i, [](V v) { return v; });
+      if (rest > 0)
+        add(s.out_width - kVectorFloats, [=](V v) { return replace_first_bytes<float, kVectorBytes>(v, V{}, again); });
     }
   }
   for (int f = 0; f < kFilters; ++f)
-    for (int k = 0; k < kTaps; ++k) *reinterpret_cast<V*>(sums + f * filter + k * kWidth) = sum[f][k];
+    for (int k = 0; k < kTaps; ++k) *reinterpret_cast<V*>(sums + f * filter + k * kVectorFloats) = sum[f][k];
 }
 
 /// Sizes for both loops, from the loop's scalars: channels, height and width of x, number of filters, height and width
 /// of the kernel, padding (rows, columns).
 struct ConvGeometry {
-  int64_t channels, h, w, filters, taps, pad_top, pad_left, wide, high;
-  Sizes sizes;
+  int64_t channels, h, w, filters, taps, pad_top, pad_left, padded_width, padded_height;
+  RowSizes sizes;
   explicit ConvGeometry(const Loop& loop) {
     const auto number = [&](int i) { return loop.scalars[i].integer; };
     channels = number(0);
@@ -71,16 +74,16 @@ struct ConvGeometry {
     taps = number(5);
     pad_top = number(6);
     pad_left = number(7);
-    wide = w + 2 * pad_left;
-    high = h + 2 * pad_top;
-    sizes = {wide, high - number(4) + 1, wide - taps + 1, number(4)};
+    padded_width = w + 2 * pad_left;
+    padded_height = h + 2 * pad_top;
+    sizes = {padded_width, padded_height - number(4) + 1, padded_width - taps + 1, number(4)};
   }
   bool is_padded() const { return pad_top > 0 || pad_left > 0; }
   int64_t plane() const { return sizes.out_height * sizes.out_width; }
   /// Copies a plane of x into the middle of a padded plane.
   void pad(const float* x, float* scratch) const {
     for (int64_t r = 0; r < h; ++r)
-      __builtin_memcpy(scratch + (r + pad_top) * wide + pad_left, x + r * w, uint64_t(w) * sizeof(float));
+      __builtin_memcpy(scratch + (r + pad_top) * padded_width + pad_left, x + r * w, uint64_t(w) * sizeof(float));
   }
 };
 /// Offsets of up to four vectors in a plane of y, and of the first pixels of their windows in a plane of x.
@@ -101,10 +104,10 @@ TANDEM_NOINLINE void compute_vectors(const ConvGeometry& p, const VectorOffsets&
   for (int64_t c = 0; c < p.channels; ++c)
     for (int64_t row = 0; row < p.sizes.kernel_height; ++row)
       for (int64_t k = 0; k < p.taps; ++k, ++weights) {
-        const float* const from = x + c * x_plane + row * p.wide + k;
+        const float* const from = x + c * x_plane + row * p.padded_width + k;
         V pixels[kVectors];
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) pixels[v] = load_lanes<float, kBytes>(from + at.x[v]);
+        for (int v = 0; v < kVectors; ++v) pixels[v] = load_lanes<float, kVectorBytes>(from + at.x[v]);
 #pragma GCC unroll 8
         for (int f = 0; f < kFilters; ++f)
 #pragma GCC unroll 8
@@ -119,13 +122,14 @@ TANDEM_NOINLINE void compute_vectors(const ConvGeometry& p, const VectorOffsets&
 template <int kFilters>
 void compute_planes(const ConvGeometry& p, const float* x, int64_t x_plane, const float* weights, const float* bias,
                     float* y) {
-  const int64_t width = p.sizes.out_width, in_row = (width + kWidth - 1) / kWidth;
+  const int64_t width = p.sizes.out_width, in_row = (width + kVectorFloats - 1) / kVectorFloats;
   int64_t row = 0, column = 0;
   for (int64_t left = p.sizes.out_height * in_row; left > 0; left -= 4) {
     VectorOffsets at;
     for (int v = 0; v < 4 && v < left; ++v) {
-      const int64_t first = column * kWidth < width - kWidth ? column * kWidth : width - kWidth;
-      at.x[v] = row * p.wide + first;
+      const int64_t first =
+          column * kVectorFloats < width - kVectorFloats ? column * kVectorFloats : width - kVectorFloats;
+      at.x[v] = row * p.padded_width + first;
       at.y[v] = row * width + first;
       if (++column == in_row) {
         column = 0;
@@ -149,7 +153,7 @@ void conv_taps_forward_body(const Loop& loop, int64_t begin, int64_t end) {
 #endif
   const ConvGeometry p(loop);
   const int64_t filter = p.channels * p.sizes.kernel_height * p.taps;
-  const int64_t x_plane = p.is_padded() ? p.high * p.wide : p.h * p.w;
+  const int64_t x_plane = p.is_padded() ? p.padded_height * p.padded_width : p.h * p.w;
   const float *const weights = data<const float>(loop, 2), *const bias = data<const float>(loop, 3);
   float* const scratch = data<float>(loop, 4);
   if (p.is_padded()) __builtin_memset(scratch, 0, uint64_t(p.channels * x_plane) * sizeof(float));
@@ -169,16 +173,17 @@ void conv_taps_forward_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 
-/// Computes dw over all `count` images. Operands: dw, x, dy, and scratch: kWidth partial sums for each weight of one
-/// channel, followed by the padded planes of one channel for all images.
+/// Computes dw over all `count` images. Operands: dw, x, dy, and scratch: kVectorFloats partial sums for each weight of
+/// one channel, followed by the padded planes of one channel for all images.
 void conv_taps_body(const Loop& loop, int64_t, int64_t count) {
   const ConvGeometry p(loop);
-  const Sizes& s = p.sizes;
-  const int64_t plane = p.plane(), weights = s.kernel_height * p.taps, held = p.filters * weights * kWidth;
-  const int64_t together = p.taps == 3 ? max_filters(3) : max_filters(5), is_padded = p.high * p.wide;
-  const auto add_many = p.taps == 3 ? add_row<max_filters(3), 3> : add_row<max_filters(5), 5>;
-  const auto add_one = p.taps == 3 ? add_row<1, 3> : add_row<1, 5>;
-  const Images images{count, p.is_padded() ? is_padded : p.channels * p.h * p.w, p.filters * plane};
+  const RowSizes& s = p.sizes;
+  const int64_t plane = p.plane(), weights = s.kernel_height * p.taps, held = p.filters * weights * kVectorFloats;
+  const int64_t together = p.taps == 3 ? max_filters(3) : max_filters(5), is_padded = p.padded_height * p.padded_width;
+  const auto add_many =
+      p.taps == 3 ? accumulate_weight_row<max_filters(3), 3> : accumulate_weight_row<max_filters(5), 5>;
+  const auto add_one = p.taps == 3 ? accumulate_weight_row<1, 3> : accumulate_weight_row<1, 5>;
+  const ImageStrides images{count, p.is_padded() ? is_padded : p.channels * p.h * p.w, p.filters * plane};
   const float* const dy = data<const float>(loop, 2);
   float *const dw = data<float>(loop, 0), *const sums = data<float>(loop, 3), *const scratch = sums + held;
   if (p.is_padded()) __builtin_memset(scratch, 0, uint64_t(count * is_padded) * sizeof(float));
@@ -190,14 +195,14 @@ void conv_taps_body(const Loop& loop, int64_t, int64_t count) {
     for (int64_t row = 0; row < s.kernel_height; ++row)
       for (int64_t f = 0; f < p.filters;) {
         const bool many = p.filters - f >= together;
-        (many ? add_many : add_one)(s, images, x + row * p.wide, dy + f * plane,
-                                    sums + (f * weights + row * p.taps) * kWidth);
+        (many ? add_many : add_one)(s, images, x + row * p.padded_width, dy + f * plane,
+                                    sums + (f * weights + row * p.taps) * kVectorFloats);
         f += many ? together : 1;
       }
     for (int64_t f = 0; f < p.filters; ++f)
       for (int64_t k = 0; k < weights; ++k)
-        dw[(f * p.channels + c) * weights + k] =
-            reduce_vector<Sum, float, kBytes>(load_lanes<float, kBytes>(sums + (f * weights + k) * kWidth));
+        dw[(f * p.channels + c) * weights + k] = reduce_vector<Sum, float, kVectorBytes>(
+            load_lanes<float, kVectorBytes>(sums + (f * weights + k) * kVectorFloats));
   }
 }
 #endif
@@ -206,9 +211,10 @@ void conv_taps_body(const Loop& loop, int64_t, int64_t count) {
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 #if defined(__AVX2__)
-TANDEM_TABLE(conv_taps, conv_taps_body)
-TANDEM_TABLE(conv_taps_forward, conv_taps_forward_body)
+TANDEM_DISPATCH_TABLE(conv_taps, conv_taps_body)
+TANDEM_DISPATCH_TABLE(conv_taps_forward, conv_taps_forward_body)
 #else
-TANDEM_TABLE(conv_taps, nullptr)  // null without AVX2: with shorter vectors this loop would be slower than the library
-TANDEM_TABLE(conv_taps_forward, nullptr)
+TANDEM_DISPATCH_TABLE(conv_taps,
+                      nullptr)  // null without AVX2: with shorter vectors this loop would be slower than the library
+TANDEM_DISPATCH_TABLE(conv_taps_forward, nullptr)
 #endif

@@ -102,7 +102,7 @@ template <class To, class From> void cast(const Loop& loop, int64_t begin, int64
   if constexpr (__is_same(To, From))
     copy_bits<Bits<To>>(loop, begin, end);
   else
-    unary<Convert<Accumulate<From>, typename ResultOf<To>::type>, From, To>(loop, begin, end);
+    unary_loop<Convert<Accumulate<From>, typename ResultOf<To>::type>, From, To>(loop, begin, end);
 }
 
 template <class T> void where_strip(const LoopScalar*, void* to, const void* const* from, int64_t n) {
@@ -114,11 +114,12 @@ template <class T> void where_strip(const LoopScalar*, void* to, const void* con
 }
 template <class T> void where_body(const Loop& loop, int64_t begin, int64_t end) {
   using B = Bits<T>;
-  const Converter converters[] = {output<B, B>(), input<uint8_t, uint8_t>(), input<B, B>(), input<B, B>()};
-  walk<3>(loop, begin, end, where_strip<B>, converters);
+  const Converter converters[] = {output_converter<B, B>(), input_converter<uint8_t, uint8_t>(),
+                                  input_converter<B, B>(), input_converter<B, B>()};
+  run_strips<3>(loop, begin, end, where_strip<B>, converters);
 }
 
-template <class T> T scalar_of(const LoopScalar& s) {
+template <class T> T scalar_value(const LoopScalar& s) {
   if constexpr (__is_same(T, Half) || __is_same(T, BFloat16))
     return T(float(s.real));
   else
@@ -134,12 +135,12 @@ template <class T> void fill_bits(const Loop& loop, int64_t begin, int64_t end, 
   });
 }
 template <class T> void fill_body(const Loop& loop, int64_t begin, int64_t end) {
-  fill_bits(loop, begin, end, __builtin_bit_cast(Bits<T>, scalar_of<T>(loop.scalars[0])));
+  fill_bits(loop, begin, end, __builtin_bit_cast(Bits<T>, scalar_value<T>(loop.scalars[0])));
 }
 template <class T> void arange_body(const Loop& loop, int64_t begin, int64_t end) {
   using C = OpMath<T>;
   T* const y = reinterpret_cast<T*>(loop.operands[0].buffer->data + loop.operands[0].offset);
-  if constexpr (math::kFloating<C>)
+  if constexpr (math::kIsFloatingType<C>)
     for (int64_t i = begin; i < end; ++i) y[i] = T(C(loop.scalars[0].real + double(i) * loop.scalars[1].real));
   else
     for (int64_t i = begin; i < end; ++i) y[i] = T(loop.scalars[0].integer + i * loop.scalars[1].integer);
@@ -149,16 +150,16 @@ template <class T> void arange_body(const Loop& loop, int64_t begin, int64_t end
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 #define TANDEM_CAST_BODY(To, From) cast<To, From>
-TANDEM_ALL_TABLE(cast_to_float32, TANDEM_CAST_BODY, float)
-TANDEM_ALL_TABLE(cast_to_float64, TANDEM_CAST_BODY, double)
-TANDEM_ALL_TABLE(cast_to_float16, TANDEM_CAST_BODY, Half)
-TANDEM_ALL_TABLE(cast_to_bfloat16, TANDEM_CAST_BODY, BFloat16)
-TANDEM_ALL_TABLE(cast_to_int64, TANDEM_CAST_BODY, int64_t)
-TANDEM_ALL_TABLE(cast_to_int32, TANDEM_CAST_BODY, int32_t)
-TANDEM_ALL_TABLE(cast_to_int16, TANDEM_CAST_BODY, int16_t)
-TANDEM_ALL_TABLE(cast_to_int8, TANDEM_CAST_BODY, int8_t)
-TANDEM_ALL_TABLE(cast_to_uint8, TANDEM_CAST_BODY, uint8_t)
-TANDEM_ALL_TABLE(cast_to_boolean, TANDEM_CAST_BODY, bool)
-TANDEM_ALL_TABLE(where, TANDEM_BY_TYPE, where_body)
-TANDEM_ALL_TABLE(fill, TANDEM_BY_TYPE, fill_body)
-TANDEM_ARITHMETIC_TABLE(arange, TANDEM_BY_TYPE, arange_body)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(cast_to_float32, TANDEM_CAST_BODY, float)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(cast_to_float64, TANDEM_CAST_BODY, double)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(cast_to_float16, TANDEM_CAST_BODY, Half)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(cast_to_bfloat16, TANDEM_CAST_BODY, BFloat16)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(cast_to_int64, TANDEM_CAST_BODY, int64_t)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(cast_to_int32, TANDEM_CAST_BODY, int32_t)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(cast_to_int16, TANDEM_CAST_BODY, int16_t)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(cast_to_int8, TANDEM_CAST_BODY, int8_t)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(cast_to_uint8, TANDEM_CAST_BODY, uint8_t)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(cast_to_boolean, TANDEM_CAST_BODY, bool)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(where, TANDEM_TYPED_BODY, where_body)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(fill, TANDEM_TYPED_BODY, fill_body)
+TANDEM_NUMERIC_DISPATCH_TABLE(arange, TANDEM_TYPED_BODY, arange_body)

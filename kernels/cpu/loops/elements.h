@@ -46,20 +46,22 @@ template <class C> class Elements {
   explicit Elements(C* elements)
       : data_(reinterpret_cast<char*>(elements)), dtype_(__is_same(C, float) ? DType::float32 : DType::float64) {}
   explicit operator bool() const { return data_; }
-  bool is_half() const { return __is_same(C, float) && dtype_ != DType::float32; }
+  bool is_reduced_floating_point() const { return __is_same(C, float) && dtype_ != DType::float32; }
 
   /// Returns elements [at, at + n): in place or, for a half type, a copy in `scratch`. After changing them, call
   /// write().
   C* read(int64_t at, int64_t n, C* scratch) const { return read_rows(at, 1, n, n, scratch); }
   /// Returns the memory in which to compute elements from `at` on: in place or, for a half type, `scratch`. Call
   /// write() afterwards.
-  C* output_buffer(int64_t at, C* scratch) const { return is_half() ? scratch : reinterpret_cast<C*>(address(at)); }
+  C* output_buffer(int64_t at, C* scratch) const {
+    return is_reduced_floating_point() ? scratch : reinterpret_cast<C*>(address(at));
+  }
   void write(int64_t at, int64_t n, const C* values) const { write_rows(at, 1, n, n, values); }
 
   /// Like read() and write(), for rows of `width` elements that are `stride` apart. Copies of the rows are contiguous.
   C* read_rows(int64_t at, int64_t rows, int64_t stride, int64_t width, C* scratch) const {
     if constexpr (__is_same(C, float))
-      if (is_half()) {
+      if (is_reduced_floating_point()) {
         widen(dtype_, address(at), scratch, width, rows, stride);
         return scratch;
       }
@@ -67,11 +69,11 @@ template <class C> class Elements {
   }
   void write_rows(int64_t at, int64_t rows, int64_t stride, int64_t width, const C* values) const {
     if constexpr (__is_same(C, float))
-      if (is_half()) narrow(dtype_, values, address(at), width, rows, stride);
+      if (is_reduced_floating_point()) narrow(dtype_, values, address(at), width, rows, stride);
   }
   /// Stores n elements that were computed elsewhere than in the memory that output_buffer() returns.
-  void put(int64_t at, int64_t n, const C* values) const {
-    if (is_half()) return write(at, n, values);
+  void store(int64_t at, int64_t n, const C* values) const {
+    if (is_reduced_floating_point()) return write(at, n, values);
     C* const to = reinterpret_cast<C*>(address(at));
     for (int64_t i = 0; i < n; ++i) to[i] = values[i];
   }
@@ -79,18 +81,18 @@ template <class C> class Elements {
     C value;
     return *read(at, 1, &value);
   }
-  void set(int64_t at, C value) const { put(at, 1, &value); }
+  void set(int64_t at, C value) const { store(at, 1, &value); }
   void set_zero(int64_t at, int64_t n) const { __builtin_memset(address(at), 0, uint64_t(n * size())); }
 
   /// Calls f(first, count) for consecutive pieces of n elements: one piece or, for a half type, pieces of kStep
   /// elements.
-  template <int64_t kStep = kTile, class F> void for_chunks(int64_t n, F f) const {
-    const int64_t step = is_half() ? kStep : n;
+  template <int64_t kStep = kTileSize, class F> void for_chunks(int64_t n, F f) const {
+    const int64_t step = is_reduced_floating_point() ? kStep : n;
     for (int64_t first = 0; first < n; first += step) f(first, n - first < step ? n - first : step);
   }
 
  private:
-  int64_t size() const { return is_half() ? int64_t(sizeof(Half)) : int64_t(sizeof(C)); }
+  int64_t size() const { return is_reduced_floating_point() ? int64_t(sizeof(Half)) : int64_t(sizeof(C)); }
   char* address(int64_t at) const { return data_ + at * size(); }
 
   char* data_;
@@ -102,6 +104,6 @@ template <class C> class Elements {
 
 // Defines the dispatch table (loop bodies by dtype) of a loop with two bodies: one computes float32 and the half types
 // in float, the other computes float64 in double.
-#define TANDEM_COMPUTED_TABLE(op, BODY, F) \
-  TANDEM_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, float), BODY(F, float))
-#define TANDEM_FLOATING_BODY(op, body) TANDEM_COMPUTED_TABLE(op, TANDEM_BY_TYPE, body)
+#define TANDEM_COMPUTE_TYPE_DISPATCH_TABLE(op, BODY, F) \
+  TANDEM_DISPATCH_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, float), BODY(F, float))
+#define TANDEM_COMPUTE_TYPE_LOOP(op, body) TANDEM_COMPUTE_TYPE_DISPATCH_TABLE(op, TANDEM_TYPED_BODY, body)

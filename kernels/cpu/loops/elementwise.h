@@ -23,7 +23,7 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {  // internal linkage: an object file exports only its tables of loop bodies
 
-constexpr int64_t kTile = 256;
+constexpr int64_t kTileSize = 256;
 
 /// Reduces kLanes lanes to one: joins each lane of the first half with its counterpart in the second half until one
 /// lane is left.
@@ -44,7 +44,7 @@ template <class Op, int kLanes, class A> TANDEM_HD A reduce_lane_array(A* lane) 
 /// scalar_as() converts a scalar of the loop to C. make_functor() creates a functor from the first scalars, one for
 /// each member of the functor.
 template <class C> C scalar_as(const LoopScalar& s) {
-  if constexpr (math::kFloating<C>)
+  if constexpr (math::kIsFloatingType<C>)
     return C(s.real);
   else
     return C(s.integer);
@@ -97,10 +97,10 @@ template <class T> const T* as(const char* p) { return reinterpret_cast<const T*
 
 /// Buffer for a tile of elements, either in the type in which they are computed or in their type in memory.
 union alignas(64) Tile {
-  float float32[kTile];
-  double float64[kTile];
-  int64_t int64[kTile];
-  char bytes[kTile * 8];
+  float float32[kTileSize];
+  double float64[kTileSize];
+  int64_t int64[kTileSize];
+  char bytes[kTileSize * 8];
 };
 
 /// Copies n elements between memory, where they are `stride` bytes apart, and a tile, where they are contiguous. T
@@ -153,8 +153,8 @@ template <class T, class C> void store(void* tile, char* memory, int64_t n) {
   const C* const from = static_cast<const C*>(tile);
   for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(memory)[i] = T(from[i]);
 }
-template <class T, class C> constexpr Converter input() { return {sizeof(T), __is_same(T, C), load<T, C>}; }
-template <class T, class C> constexpr Converter output() { return {sizeof(T), __is_same(T, C), store<T, C>}; }
+template <class T, class C> constexpr Converter input_converter() { return {sizeof(T), __is_same(T, C), load<T, C>}; }
+template <class T, class C> constexpr Converter output_converter() { return {sizeof(T), __is_same(T, C), store<T, C>}; }
 
 /// Computes n contiguous elements of y. y may be equal to one of the inputs x, but does not overlap an input in any
 /// other way; the planner ensures this.
@@ -163,8 +163,8 @@ using Strip = void (*)(const LoopScalar* scalars, void* y, const void* const* x,
 /// Computes a large y and writes it past the cache (with non-temporal stores), unless y is also an input. Pieces are
 /// small, so that the results of one piece are written while the next piece is read; pieces of 1 KiB and more gain
 /// nothing. `stride`: bytes per element of y and of each x.
-[[maybe_unused]] TANDEM_NOINLINE void walk_nontemporal(const Loop& loop, Strip strip, int inputs, char* y,
-                                                       const void** x, const int64_t* stride, int64_t n) {
+[[maybe_unused]] TANDEM_NOINLINE void run_strips_nontemporal(const Loop& loop, Strip strip, int inputs, char* y,
+                                                             const void** x, const int64_t* stride, int64_t n) {
   constexpr int64_t kPiece = 64;
   bool apart = reinterpret_cast<intptr_t>(y) % 16 == 0;
   for (int k = 0; k < inputs; ++k) apart = apart && x[k] != y;
@@ -182,8 +182,8 @@ using Strip = void (*)(const LoopScalar* scalars, void* y, const void* const* x,
 /// functors and types, at the cost of a call through a pointer for each row or tile. strip_for_scalar is null, or the
 /// strip to call if the last input is one number per row (a column that is broadcast).
 template <int Inputs>
-TANDEM_NOINLINE void walk(const Loop& loop, int64_t begin, int64_t end, Strip strip, const Converter* converters,
-                          Strip strip_for_scalar = nullptr) {
+TANDEM_NOINLINE void run_strips(const Loop& loop, int64_t begin, int64_t end, Strip strip, const Converter* converters,
+                                Strip strip_for_scalar = nullptr) {
   constexpr int kCount = Inputs + 1;
   int64_t stride[kCount];
   bool direct[kCount], all_direct = true;
@@ -201,7 +201,7 @@ TANDEM_NOINLINE void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
     const void* x[Inputs];
     for (int k = 0; k < Inputs; ++k) x[k] = at(k + 1);
     if (loop.operands[0].bytes >= kNontemporalBytes)
-      return walk_nontemporal(loop, strip, Inputs, at(0), x, stride, end - begin);
+      return run_strips_nontemporal(loop, strip, Inputs, at(0), x, stride, end - begin);
     return strip(loop.scalars, at(0), x, end - begin);
   }
   // Rows are contiguous in all operands, except that the last input may be one number per row.
@@ -219,7 +219,7 @@ TANDEM_NOINLINE void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
   for_rows<kCount>(loop, begin, end, [&](int64_t n, char** p) {
     Tile tile[kCount], strided[kCount];
     const void* x[Inputs];
-    const int64_t step = all_direct ? n : kTile;
+    const int64_t step = all_direct ? n : kTileSize;
     for (int64_t done = 0; done < n; done += step) {
       const int64_t m = n - done < step ? n - done : step;
       for (int k = 1; k < kCount; ++k) {
@@ -250,10 +250,10 @@ constexpr int64_t kVectorMultiple = 16;  // number of elements that fill whole v
 /// of the block are kept. Blocks are whole vectors, which halves the size of the code; the last few elements are padded
 /// with ones.
 template <class F> void fast_path_strip(float* y, const float* x, int64_t n) {
-  float kept[kTile], last[kVectorMultiple];
+  float kept[kTileSize], last[kVectorMultiple];
   for (int64_t done = 0, m; done < n; done += m) {
     const int64_t left = n - done;
-    m = (left < kTile ? left : kTile) & -kVectorMultiple;
+    m = (left < kTileSize ? left : kTileSize) & -kVectorMultiple;
     float* to = y + done;
     const float* from = x + done;
     const bool few = m == 0;
@@ -279,10 +279,10 @@ template <class F> void fast_path_strip(float* y, const float* x, int64_t n) {
   }
 }
 template <class F> void fast_path_strip(float* y, const float* a, const float* b, int64_t n) {
-  float kept[2][kTile], last[3][kVectorMultiple];
+  float kept[2][kTileSize], last[3][kVectorMultiple];
   for (int64_t done = 0, m; done < n; done += m) {
     const int64_t left = n - done;
-    m = (left < kTile ? left : kTile) & -kVectorMultiple;
+    m = (left < kTileSize ? left : kTileSize) & -kVectorMultiple;
     float* to = y + done;
     const float *from = a + done, *other = b + done;
     const bool few = m == 0;
@@ -356,65 +356,66 @@ void scalar_strip(const LoopScalar* scalars, void* to, const void* const* from, 
 /// Converters of loops with one or two inputs: first for the output, then for each input. The result is computed as
 /// Result and stored as Out; inputs are stored as In and computed as C.
 template <class Out, class Result, class In, class C>
-constexpr Converter kConverters[] = {output<Out, Result>(), input<In, C>(), input<In, C>()};
+constexpr Converter kConverters[] = {output_converter<Out, Result>(), input_converter<In, C>(),
+                                     input_converter<In, C>()};
 
 /// Bodies of loops that compute y = f(x) and y = f(a, b). Inputs have the type In, and results of f are stored as Out.
-template <class F, class In, class Out> void unary(const Loop& loop, int64_t begin, int64_t end) {
+template <class F, class In, class Out> void unary_loop(const Loop& loop, int64_t begin, int64_t end) {
   using C = Accumulate<In>;
   using Result = decltype(make_functor<F, C>(nullptr)(C()));
-  walk<1>(loop, begin, end, unary_strip<F, C, Result>, kConverters<Out, Result, In, C>);
+  run_strips<1>(loop, begin, end, unary_strip<F, C, Result>, kConverters<Out, Result, In, C>);
 }
-template <class F, class In, class Out> void binary(const Loop& loop, int64_t begin, int64_t end) {
+template <class F, class In, class Out> void binary_loop(const Loop& loop, int64_t begin, int64_t end) {
   using C = Accumulate<In>;
   using Result = decltype(make_functor<F, C>(nullptr)(C(), C()));
   Strip strip_for_scalar = nullptr;
   if constexpr (kHasScalarStrip<F>) strip_for_scalar = scalar_strip<F, C, Result>;
-  walk<2>(loop, begin, end, binary_strip<F, C, Result>, kConverters<Out, Result, In, C>, strip_for_scalar);
+  run_strips<2>(loop, begin, end, binary_strip<F, C, Result>, kConverters<Out, Result, In, C>, strip_for_scalar);
 }
 
 // Loop bodies, as arguments of the table macros below: F is the template of a functor (the operation on one element), T
 // the C++ type of the dtype.
-#define TANDEM_UNARY_BODY(F, T) unary<F<Accumulate<T>>, T, T>
-#define TANDEM_PREDICATE_BODY(F, T) unary<F<Accumulate<T>>, T, bool>
-#define TANDEM_BINARY_BODY(F, T) binary<F<Accumulate<T>>, T, T>
-#define TANDEM_COMPARE_BODY(F, T) binary<F<Accumulate<T>>, T, bool>
-#define TANDEM_BY_TYPE(body, T) body<T>
+#define TANDEM_UNARY_BODY(F, T) unary_loop<F<Accumulate<T>>, T, T>
+#define TANDEM_PREDICATE_BODY(F, T) unary_loop<F<Accumulate<T>>, T, bool>
+#define TANDEM_BINARY_BODY(F, T) binary_loop<F<Accumulate<T>>, T, T>
+#define TANDEM_COMPARE_BODY(F, T) binary_loop<F<Accumulate<T>>, T, bool>
+#define TANDEM_TYPED_BODY(body, T) body<T>
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 // Defines the dispatch table of an operation: its loop bodies in the order of DType. The table is constinit, because
 // code that initialises it at startup would be compiled for an instruction set that the processor may not have.
-#define TANDEM_TABLE(op, ...)                  \
+#define TANDEM_DISPATCH_TABLE(op, ...)         \
   namespace tandem::kernels::cpu::TANDEM_ISA { \
   extern const LoopTable op;                   \
   constinit const LoopTable op{{__VA_ARGS__}}; \
   }
-#define TANDEM_FLOATING_TABLE(op, BODY, F) \
-  TANDEM_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16))
-#define TANDEM_ARITHMETIC_TABLE(op, BODY, F)                                                            \
-  TANDEM_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16), BODY(F, int64_t), \
-               BODY(F, int32_t), BODY(F, int16_t), BODY(F, int8_t), BODY(F, uint8_t))
-#define TANDEM_ALL_TABLE(op, BODY, F)                                                                   \
-  TANDEM_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16), BODY(F, int64_t), \
-               BODY(F, int32_t), BODY(F, int16_t), BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
-#define TANDEM_INTEGER_TABLE(op, BODY, F)                                                                    \
-  TANDEM_TABLE(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
-               BODY(F, int8_t), BODY(F, uint8_t))
-#define TANDEM_INTEGRAL_TABLE(op, BODY, F)                                                                   \
-  TANDEM_TABLE(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
-               BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
+#define TANDEM_FLOATING_DISPATCH_TABLE(op, BODY, F) \
+  TANDEM_DISPATCH_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16))
+#define TANDEM_NUMERIC_DISPATCH_TABLE(op, BODY, F)                                                               \
+  TANDEM_DISPATCH_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16), BODY(F, int64_t), \
+                        BODY(F, int32_t), BODY(F, int16_t), BODY(F, int8_t), BODY(F, uint8_t))
+#define TANDEM_ALL_TYPES_DISPATCH_TABLE(op, BODY, F)                                                             \
+  TANDEM_DISPATCH_TABLE(op, BODY(F, float), BODY(F, double), BODY(F, Half), BODY(F, BFloat16), BODY(F, int64_t), \
+                        BODY(F, int32_t), BODY(F, int16_t), BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
+#define TANDEM_INTEGER_DISPATCH_TABLE(op, BODY, F)                                                                    \
+  TANDEM_DISPATCH_TABLE(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
+                        BODY(F, int8_t), BODY(F, uint8_t))
+#define TANDEM_INTEGRAL_DISPATCH_TABLE(op, BODY, F)                                                                   \
+  TANDEM_DISPATCH_TABLE(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
+                        BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
 
-// Macro that defines the table of loop bodies, for each set of dtypes in core/elementwise_ops.h: TANDEM_LOOPS_OF_any is
-// for operations that accept `any` dtype, and so on.
-#define TANDEM_LOOPS_OF_any TANDEM_ALL_TABLE
-#define TANDEM_LOOPS_OF_numbers TANDEM_ARITHMETIC_TABLE
-#define TANDEM_LOOPS_OF_counted TANDEM_ARITHMETIC_TABLE
-#define TANDEM_LOOPS_OF_divided TANDEM_ARITHMETIC_TABLE
-#define TANDEM_LOOPS_OF_powers TANDEM_ARITHMETIC_TABLE
-#define TANDEM_LOOPS_OF_floating TANDEM_FLOATING_TABLE
-#define TANDEM_LOOPS_OF_real TANDEM_FLOATING_TABLE
-#define TANDEM_LOOPS_OF_rounded TANDEM_FLOATING_TABLE
-#define TANDEM_LOOPS_OF_integral TANDEM_INTEGRAL_TABLE
-#define TANDEM_LOOPS_OF_integers TANDEM_INTEGER_TABLE
-#define TANDEM_LOOPS_OF_stepped TANDEM_FLOATING_TABLE
+// Macro that defines the table of loop bodies, for each set of dtypes in core/elementwise_ops.h:
+// TANDEM_DISPATCH_TABLE_FOR_any is for operations that accept `any` dtype, and so on.
+#define TANDEM_DISPATCH_TABLE_FOR_any TANDEM_ALL_TYPES_DISPATCH_TABLE
+#define TANDEM_DISPATCH_TABLE_FOR_numbers TANDEM_NUMERIC_DISPATCH_TABLE
+#define TANDEM_DISPATCH_TABLE_FOR_counted TANDEM_NUMERIC_DISPATCH_TABLE
+#define TANDEM_DISPATCH_TABLE_FOR_divided TANDEM_NUMERIC_DISPATCH_TABLE
+#define TANDEM_DISPATCH_TABLE_FOR_powers TANDEM_NUMERIC_DISPATCH_TABLE
+#define TANDEM_DISPATCH_TABLE_FOR_floating TANDEM_FLOATING_DISPATCH_TABLE
+#define TANDEM_DISPATCH_TABLE_FOR_real TANDEM_FLOATING_DISPATCH_TABLE
+#define TANDEM_DISPATCH_TABLE_FOR_rounded TANDEM_FLOATING_DISPATCH_TABLE
+#define TANDEM_DISPATCH_TABLE_FOR_integral TANDEM_INTEGRAL_DISPATCH_TABLE
+#define TANDEM_DISPATCH_TABLE_FOR_integers TANDEM_INTEGER_DISPATCH_TABLE
+#define TANDEM_DISPATCH_TABLE_FOR_stepped TANDEM_FLOATING_DISPATCH_TABLE

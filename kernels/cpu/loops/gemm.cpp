@@ -8,33 +8,34 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-// Size of a tile of c: kRows rows of kColumns vectors. Together with a row of b and one broadcast element of a, the
-// tile fills the registers.
-constexpr int kRows = kVectorBytes == 64 ? 8 : 4, kColumns = kVectorBytes == 16 ? 2 : 3;
-template <class T> constexpr int64_t kWidth = kColumns* kVectorWidth<T>;  // columns of a tile
+// Size of a tile of c: kTileRows rows of kTileVectors vectors. Together with a row of b and one broadcast element of a,
+// the tile fills the registers.
+constexpr int kTileRows = kVectorBytes == 64 ? 8 : 4, kTileVectors = kVectorBytes == 16 ? 2 : 3;
+template <class T> constexpr int64_t kTileColumns = kTileVectors* kVectorWidth<T>;  // columns of a tile
 
-// Sizes of blocks. A packed panel of b, kDepth rows high, stays in the L1 cache while all rows of a block of a are
+// Sizes of blocks. A packed panel of b, kBlockDepth rows high, stays in the L1 cache while all rows of a block of a are
 // multiplied by it. A block of a, kBlockRows rows high, stays in the L2 cache. The sum along k is in order, in blocks
-// of kDepth, so no element of c depends on how rows and columns are divided.
-constexpr int64_t kDepth = 256, kBlockRows = 512;
+// of kBlockDepth, so no element of c depends on how rows and columns are divided.
+constexpr int64_t kBlockDepth = 256, kBlockRows = 512;
 // Maximum number of rows of a for which tiles read rows of b in place, because packing a panel would take longer than
 // it saves.
-constexpr int64_t kFewRows = kVectorBytes == 64 ? 192 : 64;
+constexpr int64_t kMaxRowsUnpacked = kVectorBytes == 64 ? 192 : 64;
 // Rows and columns of the block of c that is summed before it is rounded to a half type, or written as its transpose.
 constexpr int64_t kHalfBlockRows = 128, kBlockColumns = 480;
 
-/// Returns the number of rows of the tile that computes `rows` rows; at the edge of c, fewer than kRows rows are left.
-inline int rows_of_tile(int64_t rows) {
-  return rows > kRows / 2 ? kRows : rows > kRows / 4 ? kRows / 2 : rows > 1 ? kRows / 4 : 1;
+/// Returns the number of rows of the tile that computes `rows` rows; at the edge of c, fewer than kTileRows rows are
+/// left.
+inline int num_tile_rows(int64_t rows) {
+  return rows > kTileRows / 2 ? kTileRows : rows > kTileRows / 4 ? kTileRows / 2 : rows > 1 ? kTileRows / 4 : 1;
 }
 template <class T, int Columns>
-void tile_of_rows(int64_t rows, const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc,
-                  bool add) {
-  switch (rows_of_tile(rows)) {
-    case kRows: return tile<T, kRows, Columns>(a, row, b, depth, c, ldc, add);
-    case kRows / 2: return tile<T, kRows / 2, Columns>(a, row, b, depth, c, ldc, add);
+void dispatch_tile_rows(int64_t rows, const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc,
+                        bool add) {
+  switch (num_tile_rows(rows)) {
+    case kTileRows: return tile<T, kTileRows, Columns>(a, row, b, depth, c, ldc, add);
+    case kTileRows / 2: return tile<T, kTileRows / 2, Columns>(a, row, b, depth, c, ldc, add);
 #if defined(__AVX512F__)
-    case kRows / 4: return tile<T, kRows / 4, Columns>(a, row, b, depth, c, ldc, add);
+    case kTileRows / 4: return tile<T, kTileRows / 4, Columns>(a, row, b, depth, c, ldc, add);
 #endif
     default: return tile<T, 1, Columns>(a, row, b, depth, c, ldc, add);
   }
@@ -42,12 +43,12 @@ void tile_of_rows(int64_t rows, const T* a, int64_t row, const Panel<T>& b, int6
 template <class T>
 void dispatch_tile(int64_t rows, int64_t width, const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c,
                    int64_t ldc, bool add) {
-  if (width == kWidth<T>)
-    tile_of_rows<T, kColumns>(rows, a, row, b, depth, c, ldc, add);
+  if (width == kTileColumns<T>)
+    dispatch_tile_rows<T, kTileVectors>(rows, a, row, b, depth, c, ldc, add);
   else if (width == kVectorWidth<T>)
-    tile_of_rows<T, 1>(rows, a, row, b, depth, c, ldc, add);
+    dispatch_tile_rows<T, 1>(rows, a, row, b, depth, c, ldc, add);
   else
-    tile_of_rows<T, 2>(rows, a, row, b, depth, c, ldc, add);
+    dispatch_tile_rows<T, 2>(rows, a, row, b, depth, c, ldc, add);
 }
 
 /// A matrix with its row and column strides, in elements.
@@ -85,7 +86,7 @@ void widen_lines(const Elements<C>& from, int64_t at, int64_t line, int64_t step
 template <class C>
 TANDEM_NOINLINE void pack(const Elements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count, int64_t depth,
                           int64_t width, C* to) {
-  if (from.is_half())
+  if (from.is_reduced_floating_point())
     widen_lines(from, at, line, step, count, depth, width, to);
   else
     pack_lines<C>(from.output_buffer(at, nullptr), line, step, count, depth, width, to);
@@ -118,22 +119,22 @@ class Prefetcher {
 template <class C>
 TANDEM_NOINLINE void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t begin, int64_t end, int64_t jc,
                               int64_t nc, int64_t k, C* c, int64_t ldc, bool accumulate, C* scratch) {
-  constexpr int64_t width = kWidth<C>;
-  C *const packed_a = scratch, *const packed_b = scratch + kBlockRows * kDepth;
-  C rest[kRows * width];
+  constexpr int64_t width = kTileColumns<C>;
+  C *const packed_a = scratch, *const packed_b = scratch + kBlockRows * kBlockDepth;
+  C rest[kTileRows * width];
   const auto place_a = [&](int64_t row, int64_t pc) { return row * a.row + pc * a.column; };
   const auto place_b = [&](int64_t pc, int64_t j) { return pc * b.row + (jc + j) * b.column; };
   for (int64_t ic = begin; ic < end; ic += kBlockRows) {
     const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
     // Index of the first row that is packed: 0, or the first row of an incomplete last tile. An incomplete tile has to
     // be packed, because the kernel reads more rows than the tile has.
-    const int64_t packed = a.elements.is_half() || a.column != 1 ? 0 : mc / kRows * kRows;
-    const bool few = !b.elements.is_half() && b.column == 1 && mc <= kFewRows;
-    for (int64_t pc = 0; pc < k; pc += kDepth) {
-      const int64_t depth = k - pc < kDepth ? k - pc : kDepth;
+    const int64_t packed = a.elements.is_reduced_floating_point() || a.column != 1 ? 0 : mc / kTileRows * kTileRows;
+    const bool few = !b.elements.is_reduced_floating_point() && b.column == 1 && mc <= kMaxRowsUnpacked;
+    for (int64_t pc = 0; pc < k; pc += kBlockDepth) {
+      const int64_t depth = k - pc < kBlockDepth ? k - pc : kBlockDepth;
       const bool add = accumulate || pc > 0;
       pack(a.elements, place_a(ic + packed, pc), a.column, a.row, depth, mc - packed, depth, packed_a);
-      for (int64_t i = (mc - packed) * depth; i % (kRows * depth) != 0; ++i) {
+      for (int64_t i = (mc - packed) * depth; i % (kTileRows * depth) != 0; ++i) {
         TANDEM_NO_VECTORIZE
         packed_a[i] = C(0);
       }
@@ -150,21 +151,24 @@ TANDEM_NOINLINE void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
         const C* const panel = in_place ? b.elements.output_buffer(place_b(pc, j), nullptr) : packed_b;
         const bool last = j + width >= nc;
         const int64_t np = last ? pc + depth : pc, nj = last ? 0 : j + width;
-        const int64_t nd = b.elements.is_half() || np >= k ? 0 : k - np < kDepth ? k - np : kDepth;
+        const int64_t nd = b.elements.is_reduced_floating_point() || np >= k ? 0
+                           : k - np < kBlockDepth                            ? k - np
+                                                                             : kBlockDepth;
         const C* const next = b.elements.output_buffer(place_b(np, nj), packed_b);
-        Prefetcher prefetcher(next, b.row, b.column, nd, nc - nj < width ? nc - nj : width, (mc + kRows - 1) / kRows);
-        for (int64_t i = 0; i < mc; i += kRows) {
+        Prefetcher prefetcher(next, b.row, b.column, nd, nc - nj < width ? nc - nj : width,
+                              (mc + kTileRows - 1) / kTileRows);
+        for (int64_t i = 0; i < mc; i += kTileRows) {
           if (!in_place) prefetcher.prefetch();
           const bool spread = in_place && nd > 0;
           const Panel<C> right{
               panel, in_place ? b.row : held,
-              reinterpret_cast<const char*>(spread ? next : panel) + i / kRows % 2 * kPrefetchLines * 64,
+              reinterpret_cast<const char*>(spread ? next : panel) + i / kTileRows % 2 * kPrefetchLines * 64,
               spread ? b.row * int64_t(sizeof(C)) : 0};
-          const int64_t down = mc - i < kRows ? mc - i : int64_t(kRows), row = i < packed ? a.row : depth;
+          const int64_t down = mc - i < kTileRows ? mc - i : int64_t(kTileRows), row = i < packed ? a.row : depth;
           const C* const left =
               i < packed ? a.elements.output_buffer(place_a(ic + i, pc), nullptr) : packed_a + (i - packed) * depth;
           C* const to = c + (ic - begin + i) * ldc + j;
-          if (down == rows_of_tile(down) && across == held) {
+          if (down == num_tile_rows(down) && across == held) {
             dispatch_tile(down, held, left, row, right, depth, to, ldc, add);
             continue;
           }
@@ -202,7 +206,7 @@ template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) 
   [[maybe_unused]] const bool transposed = number(8);
   const Elements<C> c(loop, 0);
   const Matrix<C> a{{loop, 1}, number(2), number(3)}, b{{loop, 2}, number(4), number(5)};
-  C *const scratch = data<C>(loop, 3), *const block = scratch + (kBlockRows + kWidth<C>)*kDepth;
+  C *const scratch = data<C>(loop, 3), *const block = scratch + (kBlockRows + kTileColumns<C>)*kBlockDepth;
   if constexpr (__is_same(C, float))
     if (transposed) {
       for (int64_t jc = 0; jc < n; jc += kBlockColumns)
@@ -214,7 +218,7 @@ template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) 
         }
       return;
     }
-  if (!c.is_half())
+  if (!c.is_reduced_floating_point())
     return multiply(a, b, begin, end, 0, n, k, c.output_buffer(begin * ldc, nullptr), ldc, accumulate, scratch);
   for (int64_t ic = begin; ic < end; ic += kHalfBlockRows) {
     const int64_t mc = end - ic < kHalfBlockRows ? end - ic : kHalfBlockRows;
@@ -237,4 +241,4 @@ template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_FLOATING_BODY(gemm_rows, gemm_body)
+TANDEM_COMPUTE_TYPE_LOOP(gemm_rows, gemm_body)

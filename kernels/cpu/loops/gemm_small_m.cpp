@@ -73,7 +73,7 @@ void dot_columns(int64_t m, const T* a, int64_t lda, const T* b, int64_t ldb, in
 /// Computes c (m, n) = a b^T, or c += a b^T, for an a with few rows, and for rows [begin, end) of b. These are columns
 /// of c. Reads a and b in place, and b only once. Operands: c, a, b. Scalars: m, k, row strides of a, b and c, and
 /// whether to add to c.
-template <class T> void gemm_few_rows_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void gemm_small_m_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t m = number(0), k = number(1), lda = number(2), ldb = number(3), ldc = number(4);
   const bool add = number(5);
@@ -87,22 +87,24 @@ template <class T> void gemm_few_rows_body(const Loop& loop, int64_t begin, int6
 }
 
 // The following functions multiply an a that has fewer rows than two tiles by a row-major b. They read b once, in
-// memory order: a few rows at a time, over all columns. The rows of a are divided evenly into tiles. kFewColumns[r - 1]
-// is the width, in vectors, of a tile with r rows; tiles with fewer rows are wider.
+// memory order: a few rows at a time, over all columns. The rows of a are divided evenly into tiles.
+// kTileVectorsByRows[r - 1] is the width, in vectors, of a tile with r rows; tiles with fewer rows are wider.
 #if defined(__AVX512F__)
-constexpr int kFewColumns[] = {6, 6, 6, 6, 5, 4, 3, 3};
+constexpr int kTileVectorsByRows[] = {6, 6, 6, 6, 5, 4, 3, 3};
 #else
-constexpr int kFewColumns[] = {6, 4, 3, 3, 2, 2};
+constexpr int kTileVectorsByRows[] = {6, 4, 3, 3, 2, 2};
 #endif
-constexpr int kMaxTileRows = sizeof(kFewColumns) / sizeof(int);
-// Number of rows of b that are multiplied at a time: kFewDepth, or half as many if a has fewer than kFewest rows.
-constexpr int64_t kFewDepth = 64, kFewest = 4;
+constexpr int kMaxTileRows = sizeof(kTileVectorsByRows) / sizeof(int);
+// Number of rows of b that are multiplied at a time: kDepthBlock, or half as many if a has fewer than kMinRowsFullDepth
+// rows.
+constexpr int64_t kDepthBlock = 64, kMinRowsFullDepth = 4;
 
 /// Computes a tile of c (Rows rows, Columns vectors), except for the first `done` columns, which are already computed.
 /// Prefetches the next panel into the L2 cache, because in the L1 cache lines that are a multiple of 4 KiB apart would
 /// evict each other.
 template <class T, int Rows, int Columns>
-void tile_of_few(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc, bool add, int64_t done) {
+void small_m_tile(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc, bool add,
+                  int64_t done) {
   constexpr int kLines = (Columns * kVectorBytes + 63) / 64;
   constexpr int64_t kHeld = Columns * kVectorWidth<T>;
   if (done == 0) return tile<T, Rows, Columns, kLines, 2>(a, row, b, depth, c, ldc, add);
@@ -115,7 +117,7 @@ void tile_of_few(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c
 template <class T, int Rows>
 void multiply_rows_of_b(const T* a, int64_t row, const T* b, int64_t ldb, int64_t depth, int64_t n, const T* next, T* c,
                         int64_t ldc, bool add) {
-  constexpr int kWide = kFewColumns[Rows - 1];
+  constexpr int kWide = kTileVectorsByRows[Rows - 1];
   for (int64_t j = 0, width; j < n; j += width) {
     const int64_t vectors = (n - j + kVectorWidth<T> - 1) / kVectorWidth<T>, columns = vectors >= kWide ? kWide
                                                                                        : vectors >= 2   ? 2
@@ -125,9 +127,9 @@ void multiply_rows_of_b(const T* a, int64_t row, const T* b, int64_t ldb, int64_
     const int64_t at = j + width <= n ? j : n - width;  // the last tile overlaps the previous tile
     const Panel<T> panel{b + at, ldb, reinterpret_cast<const char*>(last ? next : b + at + width),
                          last && next == b ? 0 : ldb * int64_t(sizeof(T))};
-    const auto tile = columns == 1   ? tile_of_few<T, Rows, 1>
-                      : columns == 2 ? tile_of_few<T, Rows, 2>
-                                     : tile_of_few<T, Rows, kWide>;
+    const auto tile = columns == 1   ? small_m_tile<T, Rows, 1>
+                      : columns == 2 ? small_m_tile<T, Rows, 2>
+                                     : small_m_tile<T, Rows, kWide>;
     tile(a, row, panel, depth, c + at, ldc, add, j - at);
   }
 }
@@ -148,13 +150,13 @@ template <class T> auto multiply_rows_of_b(int64_t rows) {
 /// Computes c (m, n) = a b, or c += a b, for at most 16 rows of a, and at least as many columns as a tile has. [begin,
 /// end) are the rows of c. Operands: c, a, b. Scalars: n, k, row and column strides of a, row strides of b and of c,
 /// and whether to add to c.
-template <class T> void gemm_in_order_body(const Loop& loop, int64_t begin, int64_t end) {
+template <class T> void gemm_small_m_row_major_b_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t m = end - begin, n = number(0), k = number(1), a_row = number(2), a_column = number(3), ldb = number(4),
-                ldc = number(5), rows_at_once = m < kFewest ? kFewDepth / 2 : kFewDepth;
+                ldc = number(5), rows_at_once = m < kMinRowsFullDepth ? kDepthBlock / 2 : kDepthBlock;
   const T *const a = data<T>(loop, 1) + begin * a_row, *b = data<T>(loop, 2);
   T* const c = data<T>(loop, 0) + begin * ldc;
-  T transposed[16 * kFewDepth];
+  T transposed[16 * kDepthBlock];
   for (int64_t p = 0; p < k; p += rows_at_once, b += rows_at_once * ldb) {
     const int64_t depth = k - p < rows_at_once ? k - p : rows_at_once;
     const T* left = a + p;
@@ -180,5 +182,5 @@ template <class T> void gemm_in_order_body(const Loop& loop, int64_t begin, int6
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_TABLE(gemm_few_rows, gemm_few_rows_body<float>)
-TANDEM_TABLE(gemm_in_order, gemm_in_order_body<float>)
+TANDEM_DISPATCH_TABLE(gemm_small_m, gemm_small_m_body<float>)
+TANDEM_DISPATCH_TABLE(gemm_small_m_row_major_b, gemm_small_m_row_major_b_body<float>)

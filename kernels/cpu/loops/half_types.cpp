@@ -6,7 +6,7 @@ namespace {
 
 /// Calls row(offset in memory, offset in the copy, count) for each row. Rows without gaps between them are treated as
 /// one row.
-template <class Row> void for_rows_of(int64_t n, int64_t rows, int64_t stride, Row row) {
+template <class Row> void for_contiguous_rows(int64_t n, int64_t rows, int64_t stride, Row row) {
   if (stride == n) {
     n *= rows;
     rows = 1;
@@ -14,13 +14,13 @@ template <class Row> void for_rows_of(int64_t n, int64_t rows, int64_t stride, R
   for (int64_t r = 0; r < rows; ++r) row(r * stride, r * n, n);
 }
 template <class T> void widen_as(const T* from, float* to, int64_t n, int64_t rows, int64_t stride) {
-  for_rows_of(n, rows, stride, [=](int64_t at, int64_t copy, int64_t count) {
+  for_contiguous_rows(n, rows, stride, [=](int64_t at, int64_t copy, int64_t count) {
     TANDEM_IVDEP
     for (int64_t i = 0; i < count; ++i) to[copy + i] = float(from[at + i]);
   });
 }
 template <class T> void narrow_as(const float* from, T* to, int64_t n, int64_t rows, int64_t stride) {
-  for_rows_of(n, rows, stride, [=](int64_t at, int64_t copy, int64_t count) {
+  for_contiguous_rows(n, rows, stride, [=](int64_t at, int64_t copy, int64_t count) {
     TANDEM_IVDEP
     for (int64_t i = 0; i < count; ++i) to[at + i] = T(from[copy + i]);
   });

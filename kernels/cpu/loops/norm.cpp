@@ -20,12 +20,12 @@ class ChannelBlocks {
   template <class F> int64_t next(F f) {
     int64_t held = 0;
     while (n_ < images_ && held < kBlockLength) {
-      const int64_t count = length_ - from_ < kBlockLength ? length_ - from_ : kBlockLength;
-      f((n_ * channels_ + c_) * length_ + from_, count);
+      const int64_t count = length_ - position_in_plane_ < kBlockLength ? length_ - position_in_plane_ : kBlockLength;
+      f((n_ * channels_ + c_) * length_ + position_in_plane_, count);
       held += count;
-      from_ += count;
-      if (from_ == length_) {
-        from_ = 0;
+      position_in_plane_ += count;
+      if (position_in_plane_ == length_) {
+        position_in_plane_ = 0;
         ++n_;
       }
     }
@@ -33,7 +33,7 @@ class ChannelBlocks {
   }
 
  private:
-  int64_t images_, channels_, length_, c_, n_ = 0, from_ = 0;
+  int64_t images_, channels_, length_, c_, n_ = 0, position_in_plane_ = 0;
 };
 /// Computes totals[s] = the sum of f_s over the elements of channel c. read(offset, count) loads a contiguous piece of
 /// the channel; f_s(i) is the value for element i of the piece. Sums have sixteen lanes, which are added to a double
@@ -59,7 +59,8 @@ void channel_sums(const Loop& loop, int64_t c, double* totals, Read read, F... f
 
 /// Sums (x - center)^2 over the next block in double, with the same lanes as the float sum.
 template <class C>
-TANDEM_NOINLINE double squares_in_double(ChannelBlocks block, const Elements<C>& elements, C center, C* scratch) {
+TANDEM_NOINLINE double sum_of_squares_in_double(ChannelBlocks block, const Elements<C>& elements, C center,
+                                                C* scratch) {
   Lanes<double> lanes = {};
   block.next([&](int64_t at, int64_t piece) {
     const C* const x = elements.read(at, piece, scratch);
@@ -92,7 +93,7 @@ template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end)
       const ChannelBlocks block = again;
       sum_of(again, [=](C x) { return (x - center) * (x - center); });
       double squares = double(lanes.fold());
-      if (is_out_of_range<C>(squares)) squares = squares_in_double(block, elements, center, scratch);
+      if (needs_double_precision<C>(squares)) squares = sum_of_squares_in_double(block, elements, center, scratch);
       sum += total;
       stats.add(double(n), total, squares);
     }
@@ -113,7 +114,7 @@ template <class C> void apply_body(const Loop& loop, int64_t begin, int64_t end)
     const C shift = (bias ? bias[c] : C(0)) - data<const C>(loop, 2)[c] * scale;
     elements.for_chunks(length, [&](int64_t from, int64_t n) {
       const int64_t at = plane * length + from;
-      C scratch[kTile];
+      C scratch[kTileSize];
       const C* const x = elements.read(at, n, scratch);
       C* const y = result.output_buffer(at, scratch);
       TANDEM_IVDEP
@@ -145,7 +146,7 @@ template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t e
     data<C>(loop, 1)[c] = C(sum_xhat);
     const double count = double(images * length);
     const C scale = rstd * (weight ? weight[c] : C(1));
-    const C from_mean = C(sum_dy / count), from_var = C(sum_xhat / count) * rstd;
+    const C mean_term = C(sum_dy / count), var_term = C(sum_xhat / count) * rstd;
     for (int64_t n = 0; n < images; ++n)
       elements.for_chunks(length, [&](int64_t from, int64_t piece) {
         const int64_t at = (n * channels + c) * length + from;
@@ -154,7 +155,7 @@ template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t e
         C* const dx = result.output_buffer(at, dy_scratch);
         if (training) {
           TANDEM_IVDEP
-          for (int64_t i = 0; i < piece; ++i) dx[i] = scale * (g[i] - from_mean - (v[i] - mean) * from_var);
+          for (int64_t i = 0; i < piece; ++i) dx[i] = scale * (g[i] - mean_term - (v[i] - mean) * var_term);
         } else {  // evaluation mode: dx does not depend on x, so a NaN in x must not reach dx
           TANDEM_IVDEP
           for (int64_t i = 0; i < piece; ++i) dx[i] = scale * g[i];
@@ -185,8 +186,8 @@ TANDEM_NOINLINE void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& a
     C* const y = at.y + r * n;
     const C mean = C(chunked_sum<C>(n, [&](int64_t i) { return x[i]; })) / C(n);
     const double squares = chunked_sum<C>(n, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); });
-    const C rstd = is_out_of_range<C>(squares) ? rstd_in_double(x, n, mean, loop.scalars[1].real)
-                                               : C(1) / math::sqrt(C(squares) / C(n) + C(loop.scalars[1].real));
+    const C rstd = needs_double_precision<C>(squares) ? rstd_in_double(x, n, mean, loop.scalars[1].real)
+                                                      : C(1) / math::sqrt(C(squares) / C(n) + C(loop.scalars[1].real));
     at.mean[r] = mean;
     at.rstd[r] = rstd;
     TANDEM_IVDEP
@@ -214,7 +215,7 @@ void layer_norm_long_row(const Loop& loop, RowBands<float>& x, const Elements<fl
   x.for_each_band([&](int64_t, int64_t count, const float* v) {
     squares.add(count, [=](int64_t i) { return (v[i] - m) * (v[i] - m); });
   });
-  if (is_out_of_range<float>(squares.total)) {
+  if (needs_double_precision<float>(squares.total)) {
     ChunkedSum<double> wide;
     x.for_each_band([&](int64_t, int64_t count, const float* v) {
       wide.add(count, [=](int64_t i) { return double(v[i] - m) * double(v[i] - m); });
@@ -224,14 +225,14 @@ void layer_norm_long_row(const Loop& loop, RowBands<float>& x, const Elements<fl
   const float r = float(1.0 / ::sqrt(squares.total / n + loop.scalars[1].real));
   mean = m;
   rstd = r;
-  float scratch[2][kTile];
-  for (int64_t i = 0; i < kTile; ++i) {
+  float scratch[2][kTileSize];
+  for (int64_t i = 0; i < kTileSize; ++i) {
     scratch[0][i] = 1.0f;
     scratch[1][i] = 0.0f;
   }
   x.for_each_band([&](int64_t first, int64_t count, float* v) {
-    for (int64_t from = 0; from < count; from += kTile) {
-      const int64_t piece = count - from < kTile ? count - from : kTile;
+    for (int64_t from = 0; from < count; from += kTileSize) {
+      const int64_t piece = count - from < kTileSize ? count - from : kTileSize;
       float* const y = v + from;
       const float* const w = weight ? weight.read(first + from, piece, scratch[0]) : scratch[0];
       const float* const b = bias ? bias.read(first + from, piece, scratch[1]) : scratch[1];
@@ -247,12 +248,13 @@ template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
   const int64_t n = loop.scalars[0].integer;
   const Elements<C> result(loop, 0), elements(loop, 3);
   const bool plain = !loop.operands[4].buffer && !loop.operands[5].buffer;
-  const int64_t step = result.is_half() ? 1 : end - begin;
+  const int64_t step = result.is_reduced_floating_point() ? 1 : end - begin;
   for (int64_t r = begin; r < end; r += step) {
     C *const mean = data<C>(loop, 1) + r, *const rstd = data<C>(loop, 2) + r;
     if constexpr (__is_same(C, float))
-      if (result.is_half() &&
-          (n > kBandSize || row_parameter(loop, 4, 2).is_half() || row_parameter(loop, 5, 3).is_half())) {
+      if (result.is_reduced_floating_point() &&
+          (n > kBandSize || row_parameter(loop, 4, 2).is_reduced_floating_point() ||
+           row_parameter(loop, 5, 3).is_reduced_floating_point())) {
         RowBands<float> x(elements, r * n, n);
         layer_norm_long_row(loop, x, result, *mean, *rstd);
         continue;
@@ -325,8 +327,8 @@ template <class C> void layer_norm_backward_body(const Loop& loop, int64_t begin
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_FLOATING_BODY(batch_norm_stats, stats_body)
-TANDEM_FLOATING_BODY(batch_norm_apply, apply_body)
-TANDEM_FLOATING_BODY(batch_norm_backward, backward_body)
-TANDEM_FLOATING_BODY(layer_norm, layer_norm_body)
-TANDEM_FLOATING_BODY(layer_norm_backward, layer_norm_backward_body)
+TANDEM_COMPUTE_TYPE_LOOP(batch_norm_stats, stats_body)
+TANDEM_COMPUTE_TYPE_LOOP(batch_norm_apply, apply_body)
+TANDEM_COMPUTE_TYPE_LOOP(batch_norm_backward, backward_body)
+TANDEM_COMPUTE_TYPE_LOOP(layer_norm, layer_norm_body)
+TANDEM_COMPUTE_TYPE_LOOP(layer_norm_backward, layer_norm_backward_body)

@@ -1,5 +1,5 @@
 // Batch norm, ReLU and max pooling by adjacent windows, fused into one loop that does not write intermediate results.
-// For each pooled element only the index of the chosen pixel within its window is stored, or kNone if ReLU made the
+// For each pooled element only the index of the chosen pixel within its window is stored, or kNoIndex if ReLU made the
 // element 0. Backward reads the gradient of a normalised pixel from the pixel's window whenever it needs it. The
 // results are bit-equal to the results of three separate loops. Scalars 3 to 8: H, W, OH, OW, and the window's height
 // and width.
@@ -9,7 +9,7 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-constexpr uint8_t kNone = 255;
+constexpr uint8_t kNoIndex = 255;
 struct PoolWindows {
   int64_t h, w, oh, ow, kh, kw;
   explicit PoolWindows(const Loop& loop) {
@@ -23,8 +23,8 @@ struct PoolWindows {
   }
 };
 
-// Computes kColumns channels at a time in vectors that stay in registers, and the remaining channels in loops.
-constexpr int kWidth = kLaneBytes / int(sizeof(float)), kVectors = int(kColumns) / kWidth;
+// Computes kColumnGroup channels at a time in vectors that stay in registers, and the remaining channels in loops.
+constexpr int kWidth = kLaneBytes / int(sizeof(float)), kVectors = int(kColumnGroup) / kWidth;
 using Floats = LaneVector<float, kLaneBytes>;
 using Ints = LaneVector<int32_t, kLaneBytes>;
 using Bytes = LaneVector<uint8_t, kWidth>;
@@ -48,7 +48,8 @@ struct WindowRow {
   float* y;
   uint8_t* chosen;
 };
-template <bool kTwoByTwo> TANDEM_NOINLINE void largest_columns(WindowRow r, const float* scale, const float* shift) {
+template <bool kTwoByTwo>
+TANDEM_NOINLINE void pool_window_row_columns(WindowRow r, const float* scale, const float* shift) {
   if (kTwoByTwo) r.kh = r.kw = 2;
   for (int64_t o = 0; o < r.windows; ++o, r.x += r.kw * r.pixel, r.y += r.pixel, r.chosen += r.pixel)
 #pragma GCC unroll 8
@@ -67,18 +68,18 @@ template <bool kTwoByTwo> TANDEM_NOINLINE void largest_columns(WindowRow r, cons
           best = wins ? value : best;
           at = wins ? Ints{} + int32_t(k * r.kw + l) : at;
         }
-      at = best <= 0 ? Ints{} + int32_t(kNone) : at;
+      at = best <= 0 ? Ints{} + int32_t(kNoIndex) : at;
       *reinterpret_cast<Floats*>(r.y + v * kWidth) = best;
       *reinterpret_cast<Bytes*>(r.chosen + v * kWidth) = narrowed(at);
     }
 }
-/// Computes a row of windows for `width` channels (at most kColumns).
-TANDEM_NOINLINE void largest(WindowRow r, int64_t width, const float* scale, const float* shift) {
+/// Computes a row of windows for `width` channels (at most kColumnGroup).
+TANDEM_NOINLINE void pool_window_row(WindowRow r, int64_t width, const float* scale, const float* shift) {
   for (int64_t o = 0; o < r.windows; ++o, r.x += r.kw * r.pixel, r.y += r.pixel, r.chosen += r.pixel) {
     // Arrays for two separate loops: in one loop, the compiler would turn both selections into branches.
-    float best[kColumns], value[kColumns];
-    int32_t at[kColumns];
-    for (int64_t c = 0; c < kColumns; ++c) {
+    float best[kColumnGroup], value[kColumnGroup];
+    int32_t at[kColumnGroup];
+    for (int64_t c = 0; c < kColumnGroup; ++c) {
       best[c] = -__builtin_inff();
       at[c] = -1;
     }
@@ -99,18 +100,18 @@ TANDEM_NOINLINE void largest(WindowRow r, int64_t width, const float* scale, con
         }
       }
     for (int64_t c = 0; c < width; ++c) r.y[c] = best[c];
-    for (int64_t c = 0; c < width; ++c) r.chosen[c] = uint8_t(best[c] <= 0 ? int32_t(kNone) : at[c]);
+    for (int64_t c = 0; c < width; ++c) r.chosen[c] = uint8_t(best[c] <= 0 ? int32_t(kNoIndex) : at[c]);
   }
 }
 /// Computes rows [begin, end) of windows. Operands: y, chosen, x, mean, rstd, weight or none, bias or none.
 void norm_relu_pool_body(const Loop& loop, int64_t begin, int64_t end) {
   const PoolWindows v(loop);
   const int64_t channels = loop.scalars[1].integer;
-  for_channels(loop, [&](int64_t first, int64_t all) {
-    const Factors<float> f(loop, 3, first, all);
+  for_channel_groups(loop, [&](int64_t first, int64_t all) {
+    const ForwardFactors<float> f(loop, 3, first, all);
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t image = unit / v.oh, top = image * v.h + (unit - image * v.oh) * v.kh;
-      for (int64_t c = 0; c < all; c += kColumns) {
+      for (int64_t c = 0; c < all; c += kColumnGroup) {
         const int64_t to = unit * v.ow * channels + first + c;
         const WindowRow row{data<const float>(loop, 2) + top * v.w * channels + first + c,
                             v.w * channels,
@@ -120,24 +121,25 @@ void norm_relu_pool_body(const Loop& loop, int64_t begin, int64_t end) {
                             v.ow,
                             data<float>(loop, 0) + to,
                             data<uint8_t>(loop, 1) + to};
-        if (all - c < kColumns)
-          largest(row, all - c, f.scale + c, f.shift + c);
+        if (all - c < kColumnGroup)
+          pool_window_row(row, all - c, f.scale + c, f.shift + c);
         else if (v.kh == 2 && v.kw == 2)
-          largest_columns<true>(row, f.scale + c, f.shift + c);
+          pool_window_row_columns<true>(row, f.scale + c, f.shift + c);
         else
-          largest_columns<false>(row, f.scale + c, f.shift + c);
+          pool_window_row_columns<false>(row, f.scale + c, f.shift + c);
       }
     }
   });
 }
 
-constexpr int64_t kPixels = 128;  // number of pixels that are processed at a time: about 16 KiB for kColumns channels
-static_assert(kPixels % kLanes == 0);
-/// Locations of at most kPixels pixels. window: offset of the pixel's window in y. index_in_window: index of the pixel
-/// within its window, or kNone - 1 if no window contains it.
+constexpr int64_t kPixelChunk =
+    128;  // number of pixels that are processed at a time: about 16 KiB for kColumnGroup channels
+static_assert(kPixelChunk % kLanes == 0);
+/// Locations of at most kPixelChunk pixels. window: offset of the pixel's window in y. index_in_window: index of the
+/// pixel within its window, or kNoIndex - 1 if no window contains it.
 struct PixelLocations {
-  int64_t window[kPixels];
-  uint8_t index_in_window[kPixels];
+  int64_t window[kPixelChunk];
+  uint8_t index_in_window[kPixelChunk];
   PixelLocations(const PoolWindows& v, int64_t channels, int64_t first, int64_t n) {
     int64_t line = first / v.w, column = first - line * v.w;
     for (int64_t i = 0; i < n; ++line, column = 0) {
@@ -146,7 +148,7 @@ struct PixelLocations {
       for (; column < v.w && i < n; ++column, ++i) {
         const bool inside = down < v.oh && across < v.ow;
         window[i] = inside ? ((image * v.oh + down) * v.ow + across) * channels : 0;
-        index_in_window[i] = uint8_t(inside ? (row - down * v.kh) * v.kw + left : kNone - 1);
+        index_in_window[i] = uint8_t(inside ? (row - down * v.kh) * v.kw + left : kNoIndex - 1);
         if (++left == v.kw) {
           left = 0;
           ++across;
@@ -179,8 +181,8 @@ struct PoolGradient {
     return is_here ? Floats{} + load(dy + locations.window[i] + c) : Floats{};
   }
 };
-/// Sums of the gradient, and of the gradient times (x - mean), for at most kColumns channels. The order of the sums is
-/// the same as in gradient_sums (batch_norm_rows.cpp).
+/// Sums of the gradient, and of the gradient times (x - mean), for at most kColumnGroup channels. The order of the sums
+/// is the same as in gradient_sums (batch_norm_rows.cpp).
 struct GradientSums {
   ColumnLanes<float> all, dot_lanes;
   TANDEM_NOINLINE void add_columns(const PoolGradient& g, const float* x, int64_t n, int64_t stride,
@@ -188,7 +190,7 @@ struct GradientSums {
     for (int64_t i = 0; i < n; ++i, x += stride) {
       float *const to = all.of(i), *const to_dot = dot_lanes.of(i);
 #pragma GCC unroll 8
-      for (int c = 0; c < kColumns; c += kWidth) {
+      for (int c = 0; c < kColumnGroup; c += kWidth) {
         const Floats gradient = g.read(i, c);
         *reinterpret_cast<Floats*>(to + c) += gradient;
         // A separate statement, because clang fuses a multiplication and an addition within one expression.
@@ -199,8 +201,8 @@ struct GradientSums {
   }
   TANDEM_NOINLINE void add(const PoolGradient& g, const float* x, int64_t n, int64_t stride, int64_t width,
                            const float* mean) {
-    if (width == kColumns) return add_columns(g, x, n, stride, mean);
-    float gradient[kColumns];
+    if (width == kColumnGroup) return add_columns(g, x, n, stride, mean);
+    float gradient[kColumnGroup];
     for (int64_t i = 0; i < n; ++i, x += stride) {
       g.read(i, width, gradient);
       all.add(i, 1, width, [&](int64_t, int64_t c) { return gradient[c]; });
@@ -208,7 +210,7 @@ struct GradientSums {
     }
   }
   void store(int64_t width, double* totals, double* dot_sums) {
-    float sums[kColumns];
+    float sums[kColumnGroup];
     all.fold(kLanes, width, sums);
     for (int64_t c = 0; c < width; ++c) totals[c] = double(sums[c]);
     dot_lanes.fold(kLanes, width, sums);
@@ -220,11 +222,11 @@ struct GradientSums {
 void norm_relu_pool_gradient_sums_body(const Loop& loop, int64_t begin, int64_t end) {
   const PoolWindows v(loop);
   const int64_t channels = loop.scalars[1].integer;
-  for_blocks(loop, begin, end, [&](int64_t at, int64_t n, int64_t c, int64_t width) {
+  for_row_blocks(loop, begin, end, [&](int64_t at, int64_t n, int64_t c, int64_t width) {
     GradientSums sums;
     const int64_t first = at / channels;
-    for (int64_t i = 0; i < n; i += kPixels) {
-      const int64_t count = n - i < kPixels ? n - i : kPixels;
+    for (int64_t i = 0; i < n; i += kPixelChunk) {
+      const int64_t count = n - i < kPixelChunk ? n - i : kPixelChunk;
       const PixelLocations locations(v, channels, first + i, count);
       const PoolGradient g{locations, data<const float>(loop, 2) + c, data<const uint8_t>(loop, 3) + c};
       sums.add(g, data<const float>(loop, 4) + at + i * channels, count, channels, width,
@@ -235,15 +237,15 @@ void norm_relu_pool_gradient_sums_body(const Loop& loop, int64_t begin, int64_t 
   });
 }
 
-/// Computes dx of n pixels for `width` channels, a multiple of kColumns, in memory order. kNontemporal: writes past the
-/// cache (with non-temporal stores).
+/// Computes dx of n pixels for `width` channels, a multiple of kColumnGroup, in memory order. kNontemporal: writes past
+/// the cache (with non-temporal stores).
 template <bool kNontemporal>
 TANDEM_NOINLINE void pool_backward_columns(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
                                            int64_t width, const BackwardFactors<float>& s, bool training) {
   for (int64_t i = 0; i < n; ++i, x += stride, dx += stride)
     for (int64_t c = 0; c < width; c += kWidth) {
       const Floats scale = load(s.scale + c), gradient = g.read(i, c);
-      const Floats change = gradient - load(s.from_mean + c) - (load(x + c) - load(s.mean + c)) * load(s.from_var + c);
+      const Floats change = gradient - load(s.mean_term + c) - (load(x + c) - load(s.mean + c)) * load(s.var_term + c);
       const Floats dx_vector = scale * (training ? change : gradient);
       if constexpr (kNontemporal) {
         nontemporal_store(dx + c, &dx_vector, sizeof dx_vector);
@@ -252,18 +254,18 @@ TANDEM_NOINLINE void pool_backward_columns(const PoolGradient& g, const float* x
       }
     }
 }
-/// Computes dx for fewer than kColumns channels. g, x and dx point to the first of these channels, which is channel
+/// Computes dx for fewer than kColumnGroup channels. g, x and dx point to the first of these channels, which is channel
 /// `first` of s.
 TANDEM_NOINLINE void pool_backward(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
                                    int64_t width, const BackwardFactors<float>& s, int64_t first, bool training) {
-  const float *const scale = s.scale + first, *const mean = s.mean + first, *const from_mean = s.from_mean + first,
-                     *const from_var = s.from_var + first;
-  float gradient[kColumns];
+  const float *const scale = s.scale + first, *const mean = s.mean + first, *const mean_term = s.mean_term + first,
+                     *const var_term = s.var_term + first;
+  float gradient[kColumnGroup];
   for (int64_t i = 0; i < n; ++i, dx += stride, x += stride) {
     g.read(i, width, gradient);
     TANDEM_IVDEP
     for (int64_t c = 0; c < width; ++c)
-      dx[c] = training ? scale[c] * (gradient[c] - from_mean[c] - (x[c] - mean[c]) * from_var[c])
+      dx[c] = training ? scale[c] * (gradient[c] - mean_term[c] - (x[c] - mean[c]) * var_term[c])
                        : scale[c] * gradient[c];  // evaluation mode: a NaN in x must not reach dx
   }
 }
@@ -273,18 +275,18 @@ void norm_relu_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) 
   const PoolWindows v(loop);
   const int64_t channels = loop.scalars[1].integer;
   const bool training = loop.scalars[2].integer != 0;
-  for_channels(loop, [&](int64_t first, int64_t width) {
+  for_channel_groups(loop, [&](int64_t first, int64_t width) {
     const BackwardFactors<float> s(loop, 4, first, width);
     const float* const all = data<float>(loop, 0);
     const bool nontemporal = loop.operands[0].bytes >= kNontemporalBytes && reinterpret_cast<intptr_t>(all) % 16 == 0 &&
                              channels * int64_t(sizeof(float)) % 16 == 0;
-    for (int64_t i = begin; i < end; i += kPixels) {
-      const int64_t n = end - i < kPixels ? end - i : kPixels, at = i * channels + first;
+    for (int64_t i = begin; i < end; i += kPixelChunk) {
+      const int64_t n = end - i < kPixelChunk ? end - i : kPixelChunk, at = i * channels + first;
       const PixelLocations locations(v, channels, i, n);
       const PoolGradient g{locations, data<const float>(loop, 1) + first, data<const uint8_t>(loop, 2) + first};
       const float* const x = data<const float>(loop, 3) + at;
       float* const dx = data<float>(loop, 0) + at;
-      const int64_t whole = width / kColumns * kColumns;
+      const int64_t whole = width / kColumnGroup * kColumnGroup;
       (nontemporal ? pool_backward_columns<true> : pool_backward_columns<false>)(g, x, dx, n, channels, whole, s,
                                                                                  training);
       if (whole == width) continue;
@@ -298,6 +300,6 @@ void norm_relu_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_TABLE(norm_relu_pool, norm_relu_pool_body)
-TANDEM_TABLE(norm_relu_pool_gradient_sums, norm_relu_pool_gradient_sums_body)
-TANDEM_TABLE(norm_relu_pool_backward, norm_relu_pool_backward_body)
+TANDEM_DISPATCH_TABLE(norm_relu_pool, norm_relu_pool_body)
+TANDEM_DISPATCH_TABLE(norm_relu_pool_gradient_sums, norm_relu_pool_gradient_sums_body)
+TANDEM_DISPATCH_TABLE(norm_relu_pool_backward, norm_relu_pool_backward_body)

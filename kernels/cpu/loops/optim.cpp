@@ -17,11 +17,14 @@ template <class C> struct ScaledBy {
   bool any;
 };
 
-/// Calls f(first, count) for consecutive pieces of n elements: of kTile elements if an operand is of a half type, else
-/// one piece.
+/// Calls f(first, count) for consecutive pieces of n elements: of kTileSize elements if an operand is of a half type,
+/// else one piece.
 template <class C, class F>
 void for_pieces(int64_t n, const Elements<C>& parameter, const Elements<C>& copy, const Elements<C>& gradient, F f) {
-  (copy.is_half() ? copy : gradient.is_half() ? gradient : parameter).for_chunks(n, f);
+  (copy.is_reduced_floating_point()       ? copy
+   : gradient.is_reduced_floating_point() ? gradient
+                                          : parameter)
+      .for_chunks(n, f);
 }
 
 /// Adam step for elements [begin, end). Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, half copy of
@@ -39,7 +42,7 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
       copy(loop, 4, DType(loop.scalars[1].integer)), gradient(loop, 5, DType(loop.scalars[0].integer));
   for_pieces(end - begin, parameter, copy, gradient, [&](int64_t from, int64_t n) {
     const int64_t at = begin + from;
-    C scratch[5][kTile];
+    C scratch[5][kTileSize];
     C *const p = parameter.read(at, n, scratch[0]), *const m = averages.read(at, n, scratch[1]),
              *const v = squares.read(at, n, scratch[2]), *const top = tops ? tops.read(at, n, scratch[3]) : nullptr;
     const C* const g = gradient.read(at, n, scratch[4]);
@@ -82,7 +85,7 @@ template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
       gradient(loop, 3, DType(loop.scalars[0].integer));
   for_pieces(end - begin, parameter, copy, gradient, [&](int64_t from, int64_t n) {
     const int64_t at = begin + from;
-    C scratch[3][kTile];
+    C scratch[3][kTileSize];
     C *const p = parameter.read(at, n, scratch[0]), *const buffer = momenta ? momenta.read(at, n, scratch[1]) : nullptr;
     const C* const g = gradient.read(at, n, scratch[2]);
     if (!buffer) {
@@ -117,7 +120,7 @@ template <class C> void square_sums_body(const Loop& loop, int64_t begin, int64_
     const int64_t first = unit * length, count = n - first < length ? n - first : length;
     Lanes<double> lanes = {};
     elements.for_chunks(count, [&](int64_t from, int64_t piece) {
-      C scratch[kTile];
+      C scratch[kTileSize];
       const C* const x = elements.read(first + from, piece, scratch);
       lanes.add(piece, [x](int64_t i) { return double(x[i]) * double(x[i]); });
     });
@@ -160,7 +163,7 @@ template <class Op, class C> void reduce_blocks(const Loop& loop, int64_t begin,
     const int64_t first = unit * length;
     C total = Op::template identity<C>();
     elements.for_chunks(n - first < length ? n - first : length, [&](int64_t from, int64_t piece) {
-      C scratch[kTile];
+      C scratch[kTileSize];
       total = Op::combine(total, reduce_lanes<Op, C>(elements.read(first + from, piece, scratch), piece));
     });
     data<double>(loop, 0)[unit] = double(total);
@@ -176,10 +179,10 @@ template <class C> void abs_minima_body(const Loop& loop, int64_t begin, int64_t
   reduce_blocks<AbsMin, C>(loop, begin, end);
 }
 /// Replaces elements [begin, end) of operand 0, each x by f(x).
-template <class C, class F> void change(const Loop& loop, int64_t begin, int64_t end, F f) {
+template <class C, class F> void transform_elements(const Loop& loop, int64_t begin, int64_t end, F f) {
   const Elements<C> elements(loop, 0);
   elements.for_chunks(end - begin, [&](int64_t from, int64_t n) {
-    C scratch[kTile];
+    C scratch[kTileSize];
     C* const x = elements.read(begin + from, n, scratch);
     for (int64_t i = 0; i < n; ++i) x[i] = f(x[i]);
     elements.write(begin + from, n, x);
@@ -187,12 +190,12 @@ template <class C, class F> void change(const Loop& loop, int64_t begin, int64_t
 }
 /// Scalar: the factor.
 template <class C> void scale_body(const Loop& loop, int64_t begin, int64_t end) {
-  change<C>(loop, begin, end, [factor = C(loop.scalars[0].real)](C x) { return x * factor; });
+  transform_elements<C>(loop, begin, end, [factor = C(loop.scalars[0].real)](C x) { return x * factor; });
 }
 /// Scalar: the number. Operand 1: float32 number, or none; if it is not 0, nothing is changed.
 template <class C> void add_number_body(const Loop& loop, int64_t begin, int64_t end) {
   if (const float* const skip = data<const float>(loop, 1); skip && *skip != 0) return;
-  change<C>(loop, begin, end, [number = C(loop.scalars[0].real)](C x) { return x + number; });
+  transform_elements<C>(loop, begin, end, [number = C(loop.scalars[0].real)](C x) { return x + number; });
 }
 /// Sets the number that operand 0 holds to 1 if one of n elements is infinite or NaN: 0 times such an element is NaN.
 /// Several threads may set it, so the store is atomic.
@@ -205,9 +208,9 @@ template <class C> void note_non_finite(const Loop& loop, const C* x, int64_t n)
 template <class C> void unscale_body(const Loop& loop, int64_t begin, int64_t end) {
   const C factor = C(*data<const float>(loop, 2));
   const Elements<C> gradient(loop, 1);
-  for (int64_t from = begin; from < end; from += kTile) {
-    const int64_t n = end - from < kTile ? end - from : kTile;
-    C scratch[kTile];
+  for (int64_t from = begin; from < end; from += kTileSize) {
+    const int64_t n = end - from < kTileSize ? end - from : kTileSize;
+    C scratch[kTileSize];
     C* const g = gradient.read(from, n, scratch);
     note_non_finite(loop, g, n);
     for (int64_t i = 0; i < n; ++i) g[i] *= factor;
@@ -217,9 +220,9 @@ template <class C> void unscale_body(const Loop& loop, int64_t begin, int64_t en
 /// Operands: found_inf (float32), x.
 template <class C> void find_non_finite_body(const Loop& loop, int64_t begin, int64_t end) {
   const Elements<C> x(loop, 1);
-  for (int64_t from = begin; from < end; from += kTile) {
-    const int64_t n = end - from < kTile ? end - from : kTile;
-    C scratch[kTile];
+  for (int64_t from = begin; from < end; from += kTileSize) {
+    const int64_t n = end - from < kTileSize ? end - from : kTileSize;
+    C scratch[kTileSize];
     note_non_finite(loop, x.read(from, n, scratch), n);
   }
 }
@@ -227,13 +230,13 @@ template <class C> void find_non_finite_body(const Loop& loop, int64_t begin, in
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_FLOATING_BODY(adam, adam_body)
-TANDEM_FLOATING_BODY(sgd, sgd_body)
-TANDEM_FLOATING_BODY(square_sums, square_sums_body)
-TANDEM_FLOATING_BODY(abs_sums, abs_sums_body)
-TANDEM_FLOATING_BODY(abs_maxima, abs_maxima_body)
-TANDEM_FLOATING_BODY(abs_minima, abs_minima_body)
-TANDEM_FLOATING_BODY(scale, scale_body)
-TANDEM_FLOATING_BODY(add_number, add_number_body)
-TANDEM_FLOATING_BODY(unscale, unscale_body)
-TANDEM_FLOATING_BODY(find_non_finite, find_non_finite_body)
+TANDEM_COMPUTE_TYPE_LOOP(adam, adam_body)
+TANDEM_COMPUTE_TYPE_LOOP(sgd, sgd_body)
+TANDEM_COMPUTE_TYPE_LOOP(square_sums, square_sums_body)
+TANDEM_COMPUTE_TYPE_LOOP(abs_sums, abs_sums_body)
+TANDEM_COMPUTE_TYPE_LOOP(abs_maxima, abs_maxima_body)
+TANDEM_COMPUTE_TYPE_LOOP(abs_minima, abs_minima_body)
+TANDEM_COMPUTE_TYPE_LOOP(scale, scale_body)
+TANDEM_COMPUTE_TYPE_LOOP(add_number, add_number_body)
+TANDEM_COMPUTE_TYPE_LOOP(unscale, unscale_body)
+TANDEM_COMPUTE_TYPE_LOOP(find_non_finite, find_non_finite_body)

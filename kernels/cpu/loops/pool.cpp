@@ -58,7 +58,7 @@ template <class C> void pool_2x2(const Loop& loop, const PoolGeometry& v, int64_
   const int64_t first = begin * v.oh, count = end * v.oh - first;
   // Rows that are shorter than a step are written beyond their end, so the last of them are computed in a temporary:
   // the memory behind them may belong to another thread.
-  const int64_t tail = result.is_half() ? count : v.ow < kStep ? min64(kStep / v.ow, count) : 0;
+  const int64_t tail = result.is_reduced_floating_point() ? count : v.ow < kStep ? min64(kStep / v.ow, count) : 0;
   if (tail < count) {
     const int64_t at = first * v.ow;
     pool_2x2_rows(v, first, count - tail, elements.read(4 * at, 1, nullptr), result.output_buffer(at, nullptr),
@@ -71,12 +71,12 @@ template <class C> void pool_2x2(const Loop& loop, const PoolGeometry& v, int64_
     const C* const x = elements.read(4 * at, 4 * windows, scratch);
     for (int64_t i = 0; x != scratch && i < 4 * windows; ++i) scratch[i] = x[i];
     pool_2x2_rows(v, first + done, rows, scratch, best, index ? place : nullptr);
-    result.put(at, windows, best);
+    result.store(at, windows, best);
     for (int64_t i = 0; index && i < windows; ++i) index[at + i] = place[i];
   }
 }
 /// Returns the range of kernel positions i < k for which pixel `first + i * d` lies in [0, size).
-Span kernel_range(int64_t first, int64_t d, int64_t k, int64_t size) {
+IndexRange kernel_range(int64_t first, int64_t d, int64_t k, int64_t size) {
   return {first < 0 ? (-first + d - 1) / d : 0, first < size ? min64(k, (size - 1 - first) / d + 1) : 0};
 }
 /// Writes at[i] = column of the first pixel of window i that lies in the plane; -1 if all of its pixels are padding.
@@ -84,7 +84,7 @@ template <class Index> void first_valid_pixels(const PoolGeometry& v, int64_t le
   const int64_t s = v.s[1];
   for (int64_t i = 0; i < count; ++i) at[i] = Index(left + i * s);
   const auto look = [&](int64_t i) {
-    const Span k = kernel_range(left + i * s, v.d[1], v.k[1], v.w);
+    const IndexRange k = kernel_range(left + i * s, v.d[1], v.k[1], v.w);
     at[i] = k.first < k.last ? Index(left + i * s + k.first * v.d[1]) : Index(-1);
   };
   for (int64_t i = 0; i < count && left + i * s < 0; ++i) look(i);
@@ -124,12 +124,12 @@ template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
   for (int64_t plane = begin; plane < end; ++plane)
     for (int64_t oh = 0; oh < v.oh; ++oh) {
       const int64_t top = oh * v.s[0] - v.p[0];
-      const Span down = kernel_range(top, v.d[0], v.k[0], v.h);
+      const IndexRange down = kernel_range(top, v.d[0], v.k[0], v.h);
       for (int64_t ow = 0; ow < v.ow; ow += row.windows()) {
         const int64_t count = min64(row.windows(), v.ow - ow), left = ow * v.s[1] - v.p[1];
-        C best[kTile + kStep];
+        C best[kTileSize + kStep];
         // Index of the maximum, relative to the first row of these windows that lies in the plane.
-        Index at[kTile + kStep];
+        Index at[kTileSize + kStep];
         for (int64_t i = 0; i < count + kStep; ++i) {
           best[i] = -C(__builtin_inf());
           at[i] = -1;
@@ -142,7 +142,7 @@ template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
           }
         const int64_t result_offset = (plane * v.oh + oh) * v.ow + ow, start = (top + down.first * v.d[0]) * v.w;
         for (int64_t i = 0; index && i < count; ++i) index[result_offset + i] = at[i] < 0 ? -1 : start + at[i];
-        result.put(result_offset, count, best);
+        result.store(result_offset, count, best);
       }
     }
 }
@@ -151,7 +151,7 @@ template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
 template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   PoolGeometry v(loop);
   const Elements<C> result(loop, 0), gradient(loop, 1);
-  if (!result.is_half()) {
+  if (!result.is_reduced_floating_point()) {
     const int64_t to = v.h * v.w, from = v.oh * v.ow;
     for (int64_t plane = begin; plane < end; ++plane) {
       C* const dx = data<C>(loop, 0) + plane * to;
@@ -170,8 +170,8 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
     compute_plane(result, v, plane, [&](const PlanePart<C>& part) {
       const int64_t start = part.rows.first * v.w + part.columns.first;  // the part is contiguous
       const int64_t count = (part.rows.last - part.rows.first) * part.stride;
-      const Span down = windows_covering(v, 0, part.rows.first, part.rows.last, v.oh);
-      const Span across = windows_covering(v, 1, part.columns.first, part.columns.last, v.ow);
+      const IndexRange down = windows_covering(v, 0, part.rows.first, part.rows.last, v.oh);
+      const IndexRange across = windows_covering(v, 1, part.columns.first, part.columns.last, v.ow);
       // If the windows covered span whole rows, the rows of windows are contiguous and are treated as one run.
       const bool all = across.last - across.first == v.ow;
       const int64_t run = (across.last - across.first) * (all ? down.last - down.first : 1);
@@ -193,5 +193,5 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_FLOATING_BODY(max_pool2d, max_pool_body)
-TANDEM_FLOATING_BODY(max_pool2d_backward, max_pool_backward_body)
+TANDEM_COMPUTE_TYPE_LOOP(max_pool2d, max_pool_body)
+TANDEM_COMPUTE_TYPE_LOOP(max_pool2d_backward, max_pool_backward_body)

@@ -31,11 +31,11 @@ template <> struct IndexTypeOf<double> { using type = int64_t; };
 inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 /// Half-open range [first, last).
-struct Span {
+struct IndexRange {
   int64_t first, last;
 };
 /// Returns the factor by which a window's sum is multiplied: 1 / number of pixels that count.
-template <class T> T scale_of(const PoolGeometry& v, int64_t oh, int64_t ow) {
+template <class T> T window_scale(const PoolGeometry& v, int64_t oh, int64_t ow) {
   int64_t count = 1;
   const int64_t at[2] = {oh, ow}, size[2] = {v.h, v.w};
   for (int i = 0; i < 2; ++i) {
@@ -46,43 +46,43 @@ template <class T> T scale_of(const PoolGeometry& v, int64_t oh, int64_t ow) {
 }
 /// Returns the range of windows, of `out` windows along dimension d, that contain at least one of the pixels [from,
 /// to).
-inline Span windows_covering(const PoolGeometry& v, int d, int64_t from, int64_t to, int64_t out) {
+inline IndexRange windows_covering(const PoolGeometry& v, int d, int64_t from, int64_t to, int64_t out) {
   // Avoids divisions, which take noticeable time for small planes.
   if (from == 0 && to == (d ? v.w : v.h)) return {0, out};
   const int64_t reach = from + v.p[d] - v.k[d] + 1;
   return {reach > 0 ? (reach + v.s[d] - 1) / v.s[d] : 0, min64((to - 1 + v.p[d]) / v.s[d] + 1, out)};
 }
 /// Returns the range of pixels of window o in adaptive pooling of `in` pixels to `out` windows.
-inline Span adaptive_window(int64_t o, int64_t in, int64_t out) {
+inline IndexRange adaptive_window(int64_t o, int64_t in, int64_t out) {
   return {o * in / out, ((o + 1) * in + out - 1) / out};
 }
 
 /// A rectangle of a plane (ranges of rows and columns), and its memory.
 template <class C> struct PlanePart {
-  Span rows, columns;
+  IndexRange rows, columns;
   C* data;  // address of the element in the part's first row and column
   int64_t stride;
   C* row(int64_t h) const { return data + (h - rows.first) * stride; }
 };
 /// Reads a plane of an operand: in place or, for a half type, through a Scratch of floats.
-template <class C> class Plane {
+template <class C> class PlaneReader {
  public:
-  Plane(const Elements<C>& all, const PoolGeometry& v) : all_(all), v_(v) {}
+  PlaneReader(const Elements<C>& all, const PoolGeometry& v) : all_(all), v_(v) {}
   void select_plane(int64_t plane) {
-    first_ = plane * v_.h * v_.w;
+    plane_offset_ = plane * v_.h * v_.w;
     cached_rows_ = {0, 0};
   }
   /// Calls f(part) for these rows and columns: for one part, or for several if the Scratch cannot hold all of the rows.
-  template <class F> void parts(Span rows, Span columns, F f) {
+  template <class F> void for_parts(IndexRange rows, IndexRange columns, F f) {
     if (rows.last <= rows.first || columns.last <= columns.first) return;
-    const bool half = all_.is_half();
+    const bool half = all_.is_reduced_floating_point();
     const int64_t room = half ? kBandSize / v_.w : v_.h;
     if (rows.last - rows.first <= room) {
       // Reads as many rows as fit, because the next windows need later rows.
       if (rows.first < cached_rows_.first || rows.last > cached_rows_.last) {
         cached_rows_ = {half ? rows.first : 0, half ? min64(rows.first + room, v_.h) : v_.h};
-        cached_data_ = all_.read(first_ + cached_rows_.first * v_.w, (cached_rows_.last - cached_rows_.first) * v_.w,
-                                 scratch_.data());
+        cached_data_ = all_.read(plane_offset_ + cached_rows_.first * v_.w,
+                                 (cached_rows_.last - cached_rows_.first) * v_.w, scratch_.data());
       }
       return f(PlanePart<const C>{rows, columns,
                                   cached_data_ + (rows.first - cached_rows_.first) * v_.w + columns.first, v_.w});
@@ -91,18 +91,19 @@ template <class C> class Plane {
     const int64_t width = min64(columns.last - columns.first, kBandSize), together = kBandSize / width;
     for (int64_t h = rows.first; h < rows.last; h += together)
       for (int64_t w = columns.first; w < columns.last; w += width) {
-        const Span down{h, min64(h + together, rows.last)}, across{w, min64(w + width, columns.last)};
+        const IndexRange down{h, min64(h + together, rows.last)}, across{w, min64(w + width, columns.last)};
         const int64_t count = across.last - w;
-        f(PlanePart<const C>{
-            down, across, all_.read_rows(first_ + h * v_.w + w, down.last - h, v_.w, count, scratch_.data()), count});
+        f(PlanePart<const C>{down, across,
+                             all_.read_rows(plane_offset_ + h * v_.w + w, down.last - h, v_.w, count, scratch_.data()),
+                             count});
       }
   }
 
  private:
   const Elements<C>& all_;
   const PoolGeometry& v_;
-  int64_t first_ = 0;
-  Span cached_rows_{0, 0};
+  int64_t plane_offset_ = 0;
+  IndexRange cached_rows_{0, 0};
   const C* cached_data_ = nullptr;
   Scratch<C> scratch_;
 };
@@ -111,13 +112,17 @@ constexpr int64_t kTileWindows = 1024, kStep = 8;
 /// A row of pixels for adjacent windows, copied in type C together with padding, so that the pixels at one kernel
 /// position are contiguous over all of these windows.
 template <class C> class PixelRow {
-  static constexpr int64_t kHeld = kBandSize * int64_t(sizeof(float)) / int64_t(sizeof(C));  // 32 KiB, as in a Scratch
+  static constexpr int64_t kScratchSize =
+      kBandSize * int64_t(sizeof(float)) / int64_t(sizeof(C));  // 32 KiB, as in a Scratch
 
  public:
   PixelRow(const PoolGeometry& v, const Elements<C>& all, C padding_value)
-      : v_(v), all_(all), padding_value_(padding_value), windows_(max64(1, min64(kTile, kHeld / 2 / v.s[1]))) {
+      : v_(v),
+        all_(all),
+        padding_value_(padding_value),
+        windows_(max64(1, min64(kTileSize, kScratchSize / 2 / v.s[1]))) {
     pitch_ = v.s[1] == 1 ? 0 : min64(windows_, v.ow) + kStep;
-    max_columns_ = max64(1, min64(v.k[1], kHeld / 2 / max64(v.d[1], pitch_)));
+    max_columns_ = max64(1, min64(v.k[1], kScratchSize / 2 / max64(v.d[1], pitch_)));
   }
   /// Returns the maximum number of windows that a row of pixels holds.
   int64_t windows() const { return windows_; }
@@ -128,7 +133,7 @@ template <class C> class PixelRow {
     column_count_ = min64(max_columns_, v_.k[1] - from);
     const int64_t s = v_.s[1], d = v_.d[1], first = left + from * d;
     const int64_t last = first + (count - 1) * s + (column_count_ - 1) * d + 1;
-    const Span there{min64(max64(first, 0), last), min64(last, v_.w)};
+    const IndexRange there{min64(max64(first, 0), last), min64(last, v_.w)};
     for (int64_t w = first; w < there.first; ++w) scratch_[w - first] = padding_value_;
     for (int64_t w = max64(there.last, there.first); w < last; ++w) scratch_[w - first] = padding_value_;
     if (there.first < there.last) {
@@ -152,17 +157,17 @@ template <class C> class PixelRow {
   const C padding_value_;
   const int64_t windows_;
   int64_t pitch_, max_columns_, from_ = 0, column_count_ = 0;
-  C scratch_[kHeld + kTile], strided_scratch_[kHeld + kTile];
+  C scratch_[kScratchSize + kTileSize], strided_scratch_[kScratchSize + kTileSize];
 };
 /// Computes a plane of `result` in parts: sets a part to zero, calls f(part), which adds gradients to it, and stores
 /// it. The plane is one part or, for a half type, parts that fit into the Scratch.
 template <class C, class F> void compute_plane(const Elements<C>& result, const PoolGeometry& v, int64_t plane, F f) {
   Scratch<C> room;
-  const int64_t width = result.is_half() ? min64(v.w, kBandSize) : v.w;
-  const int64_t together = result.is_half() ? max64(kBandSize / v.w, 1) : v.h;
+  const int64_t width = result.is_reduced_floating_point() ? min64(v.w, kBandSize) : v.w;
+  const int64_t together = result.is_reduced_floating_point() ? max64(kBandSize / v.w, 1) : v.h;
   for (int64_t h = 0; h < v.h; h += together)
     for (int64_t w = 0; w < v.w; w += width) {
-      const Span rows{h, min64(h + together, v.h)}, columns{w, min64(w + width, v.w)};
+      const IndexRange rows{h, min64(h + together, v.h)}, columns{w, min64(w + width, v.w)};
       const int64_t stride = columns.last - w, count = (rows.last - h) * stride;  // one row, or all columns
       const int64_t at = (plane * v.h + h) * v.w + w;
       C* const part_data = result.output_buffer(at, room.data());
@@ -193,5 +198,5 @@ template <class F> void for_tiles(const PoolGeometry& v, int64_t begin, int64_t 
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
 // Instances of a loop body that is one template for both directions, forward and backward.
-#define TANDEM_FORWARD(body, C) body<C, false>
-#define TANDEM_BACKWARD(body, C) body<C, true>
+#define TANDEM_FORWARD_BODY(body, C) body<C, false>
+#define TANDEM_BACKWARD_BODY(body, C) body<C, true>

@@ -7,11 +7,11 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-constexpr int64_t kGroup = 64;  // number of channels that are computed side by side
+constexpr int64_t kChannelGroup = 64;  // number of channels that are computed side by side
 
 /// Ranges of rows and columns of the input that contribute to one pixel of the output.
 struct InputRange {
-  Span down, across;
+  IndexRange down, across;
 };
 /// Calls f(image, row, column, reach, first channel, number of channels, offset of the first element) for each pixel in
 /// rows [begin, end) of the output and each group of channels. `reach` is the range of input rows, down(row), and of
@@ -19,12 +19,12 @@ struct InputRange {
 /// across() takes about as long as the work on a group of channels, because it divides, so its results are computed
 /// once for all rows.
 template <class Down, class Across, class F>
-void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int64_t columns, Down down, Across across,
-                F f) {
+void for_channel_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int64_t columns, Down down,
+                        Across across, F f) {
   constexpr int64_t kSpans = 256;
   const int64_t channels = loop.extents.size[1];
   for (int64_t from = 0; from < columns; from += kSpans) {
-    Span spans[kSpans];
+    IndexRange spans[kSpans];
     const int64_t count = min64(kSpans, columns - from);
     for (int64_t i = 0; i < count; ++i) spans[i] = across(from + i);
     for (int64_t unit = begin; unit < end; ++unit) {
@@ -33,14 +33,14 @@ void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int6
       for (int64_t i = 0; i < count; ++i) {
         reach.across = spans[i];
         const int64_t at = (unit * columns + from + i) * channels;
-        for (int64_t c = 0; c < channels; c += kGroup)
-          f(image, row, from + i, reach, c, min64(kGroup, channels - c), at + c);
+        for (int64_t c = 0; c < channels; c += kChannelGroup)
+          f(image, row, from + i, reach, c, min64(kChannelGroup, channels - c), at + c);
       }
     }
   }
 }
 /// Returns the range of kernel positions of max-pooling window `o` that lie inside the image, along dimension d.
-Span kernel_range(const PoolGeometry& v, int d, int64_t o) {
+IndexRange kernel_range(const PoolGeometry& v, int d, int64_t o) {
   const int64_t first = o * v.s[d] - v.p[d], size = d ? v.w : v.h;
   int64_t low = 0, high = v.k[d];
   while (low < high && first + low * v.d[d] < 0) ++low;
@@ -65,7 +65,7 @@ struct Pixels {
 template <class T, class Term, class Finish>
 TANDEM_HD void sum_pixels(const Pixels& p, T* result, Term term, Finish finish) {
   using C = OpMath<T>;
-  C held[kGroup];
+  C held[kChannelGroup];
   C* sum;
   if constexpr (__is_same(T, C))
     sum = result;
@@ -97,9 +97,9 @@ template <class T, class Index>
 TANDEM_HD void find_maximum(const T* x, const Pixels& p, Index first_index, Index down, Index across, T* y,
                             int64_t* index) {
   using C = OpMath<T>;
-  C best[kGroup];
-  Index at[kGroup];
-  for (int64_t c = 0; c < kGroup; ++c) {
+  C best[kChannelGroup];
+  Index at[kChannelGroup];
+  for (int64_t c = 0; c < kChannelGroup; ++c) {
     best[c] = -C(__builtin_inf());
     at[c] = Index(-1);
   }
@@ -129,36 +129,38 @@ TANDEM_HD void sum_chosen_gradients(const T* dy, const int64_t* index, const Pix
   };
   sum_pixels(p, dx, term, [](C sum) { return sum; });
 }
-template <class T> TANDEM_HD void average(const T* x, const Pixels& p, OpMath<T> scale, T* y) {
+template <class T> TANDEM_HD void average_pixels(const T* x, const Pixels& p, OpMath<T> scale, T* y) {
   using C = OpMath<T>;
   const auto term = [=](int64_t, int64_t, int64_t at) { return [x = x + at](int64_t c) { return C(x[c]); }; };
   sum_pixels(p, y, term, [=](C sum) { return sum * scale; });
 }
 
 /// Max pooling of rows [begin, end) of y. Operands: y, index or none, x.
-template <class C, class Index> void max_rows(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
+template <class C, class Index>
+void max_pool_rows(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
   const int64_t channels = loop.extents.size[1];
   int64_t* const index = data<int64_t>(loop, 1);
   const auto down = [&](int64_t oh) { return kernel_range(v, 0, oh); };
   const auto across = [&](int64_t ow) { return kernel_range(v, 1, ow); };
-  for_groups(loop, begin, end, v.oh, v.ow, down, across,
-             [&](int64_t n, int64_t oh, int64_t ow, const InputRange& reach, int64_t first, int64_t width, int64_t to) {
-               const int64_t h = oh * v.s[0] - v.p[0] + reach.down.first * v.d[0];
-               const int64_t first_index = h * v.w + ow * v.s[1] - v.p[1] + reach.across.first * v.d[1];
-               const int64_t at = (n * v.h * v.w + first_index) * channels + first;
-               const Pixels window(reach, v.d[0] * v.w * channels, v.d[1] * channels, width);
-               visit_type<C>(loop.dtype, [&]<class T>() {
-                 find_maximum(data<const T>(loop, 2) + at, window, Index(first_index), Index(v.d[0] * v.w),
-                              Index(v.d[1]), data<T>(loop, 0) + to, index ? index + to : nullptr);
-               });
-             });
+  for_channel_groups(
+      loop, begin, end, v.oh, v.ow, down, across,
+      [&](int64_t n, int64_t oh, int64_t ow, const InputRange& reach, int64_t first, int64_t width, int64_t to) {
+        const int64_t h = oh * v.s[0] - v.p[0] + reach.down.first * v.d[0];
+        const int64_t first_index = h * v.w + ow * v.s[1] - v.p[1] + reach.across.first * v.d[1];
+        const int64_t at = (n * v.h * v.w + first_index) * channels + first;
+        const Pixels window(reach, v.d[0] * v.w * channels, v.d[1] * channels, width);
+        visit_type<C>(loop.dtype, [&]<class T>() {
+          find_maximum(data<const T>(loop, 2) + at, window, Index(first_index), Index(v.d[0] * v.w), Index(v.d[1]),
+                       data<T>(loop, 0) + to, index ? index + to : nullptr);
+        });
+      });
 }
 template <class C> void max_body(const Loop& loop, int64_t begin, int64_t end) {
   const PoolGeometry v(loop);
   if (v.h * v.w < (int64_t(1) << 31))
-    max_rows<C, typename IndexTypeOf<C>::type>(loop, v, begin, end);
+    max_pool_rows<C, typename IndexTypeOf<C>::type>(loop, v, begin, end);
   else
-    max_rows<C, int64_t>(loop, v, begin, end);
+    max_pool_rows<C, int64_t>(loop, v, begin, end);
 }
 /// Computes rows [begin, end) of dx. Operands: dx, dy, index of the pixel that each window chose.
 template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64_t end) {
@@ -168,33 +170,35 @@ template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64
   for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;
   const auto down = [&](int64_t h) { return windows_covering(v, 0, h, h + 1, v.oh); };
   const auto across = [&](int64_t w) { return windows_covering(v, 1, w, w + 1, v.ow); };
-  for_groups(loop, begin, end, v.h, v.w, down, across,
-             [&](int64_t n, int64_t h, int64_t w, const InputRange& reach, int64_t first, int64_t width, int64_t to) {
-               const Pixels windows(reach, v.ow * channels, channels, width);
-               const int64_t at = ((n * v.oh + reach.down.first) * v.ow + reach.across.first) * channels + first;
-               visit_type<C>(loop.dtype, [&]<class T>() {
-                 sum_chosen_gradients(data<const T>(loop, 1) + at, data<const int64_t>(loop, 2) + at, windows,
-                                      h * v.w + w, data<T>(loop, 0) + to);
-               });
-             });
+  for_channel_groups(
+      loop, begin, end, v.h, v.w, down, across,
+      [&](int64_t n, int64_t h, int64_t w, const InputRange& reach, int64_t first, int64_t width, int64_t to) {
+        const Pixels windows(reach, v.ow * channels, channels, width);
+        const int64_t at = ((n * v.oh + reach.down.first) * v.ow + reach.across.first) * channels + first;
+        visit_type<C>(loop.dtype, [&]<class T>() {
+          sum_chosen_gradients(data<const T>(loop, 1) + at, data<const int64_t>(loop, 2) + at, windows, h * v.w + w,
+                               data<T>(loop, 0) + to);
+        });
+      });
 }
 
 /// Windows of average pooling. For adaptive pooling the kernel size is given as 0, and windows differ in size.
 struct AverageWindows {
   const PoolGeometry& v;
   bool adaptive() const { return v.k[0] == 0; }
-  Span pixels(int d, int64_t o) const {
+  IndexRange pixels(int d, int64_t o) const {
     const int64_t size = d ? v.w : v.h, first = o * v.s[d] - v.p[d];
-    return adaptive() ? adaptive_window(o, size, d ? v.ow : v.oh) : Span{max64(first, 0), min64(first + v.k[d], size)};
+    return adaptive() ? adaptive_window(o, size, d ? v.ow : v.oh)
+                      : IndexRange{max64(first, 0), min64(first + v.k[d], size)};
   }
-  Span windows(int d, int64_t i) const {
+  IndexRange windows(int d, int64_t i) const {
     const int64_t size = d ? v.w : v.h, out = d ? v.ow : v.oh;
     // In adaptive pooling, adaptive_window() with input and output exchanged gives the windows that contain pixel i.
     return adaptive() ? adaptive_window(i, out, size) : windows_covering(v, d, i, i + 1, out);
   }
   template <class C> C scale(int64_t oh, int64_t ow) const {
-    if (!adaptive()) return scale_of<C>(v, oh, ow);
-    const Span rows = pixels(0, oh), columns = pixels(1, ow);
+    if (!adaptive()) return window_scale<C>(v, oh, ow);
+    const IndexRange rows = pixels(0, oh), columns = pixels(1, ow);
     return C(1) / C((rows.last - rows.first) * (columns.last - columns.first));
   }
 };
@@ -218,28 +222,28 @@ template <class C, bool kBackward> void average_body(const Loop& loop, int64_t b
   const int64_t from_rows = kBackward ? v.oh : v.h, from_columns = kBackward ? v.ow : v.w;
   const auto down = [&](int64_t i) { return kBackward ? of.windows(0, i) : of.pixels(0, i); };
   const auto across = [&](int64_t j) { return kBackward ? of.windows(1, j) : of.pixels(1, j); };
-  for_groups(loop, begin, end, rows, columns, down, across,
-             [&](int64_t n, int64_t i, int64_t j, const InputRange& reach, int64_t first, int64_t width, int64_t to) {
-               const Pixels pixels(reach, from_columns * channels, channels, width);
-               const int64_t at =
-                   ((n * from_rows + reach.down.first) * from_columns + reach.across.first) * channels + first;
-               const C scale = kBackward ? C(0) : of.template scale<C>(i, j);
-               visit_type<C>(loop.dtype, [&]<class T>() {
-                 const T* const from = data<const T>(loop, 1) + at;
-                 if constexpr (kBackward)
-                   average_backward(of, reach, from, pixels, data<T>(loop, 0) + to);
-                 else
-                   average(from, pixels, scale, data<T>(loop, 0) + to);
-               });
-             });
+  for_channel_groups(
+      loop, begin, end, rows, columns, down, across,
+      [&](int64_t n, int64_t i, int64_t j, const InputRange& reach, int64_t first, int64_t width, int64_t to) {
+        const Pixels pixels(reach, from_columns * channels, channels, width);
+        const int64_t at = ((n * from_rows + reach.down.first) * from_columns + reach.across.first) * channels + first;
+        const C scale = kBackward ? C(0) : of.template scale<C>(i, j);
+        visit_type<C>(loop.dtype, [&]<class T>() {
+          const T* const from = data<const T>(loop, 1) + at;
+          if constexpr (kBackward)
+            average_backward(of, reach, from, pixels, data<T>(loop, 0) + to);
+          else
+            average_pixels(from, pixels, scale, data<T>(loop, 0) + to);
+        });
+      });
 }
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_FLOATING_BODY(max_pool2d_channels_last, max_body)
-TANDEM_FLOATING_BODY(max_pool2d_backward_channels_last, max_backward_body)
-TANDEM_COMPUTED_TABLE(avg_pool2d_channels_last, TANDEM_FORWARD, average_body)
-TANDEM_COMPUTED_TABLE(avg_pool2d_backward_channels_last, TANDEM_BACKWARD, average_body)
-TANDEM_COMPUTED_TABLE(adaptive_avg_pool2d_channels_last, TANDEM_FORWARD, average_body)
-TANDEM_COMPUTED_TABLE(adaptive_avg_pool2d_backward_channels_last, TANDEM_BACKWARD, average_body)
+TANDEM_COMPUTE_TYPE_LOOP(max_pool2d_channels_last, max_body)
+TANDEM_COMPUTE_TYPE_LOOP(max_pool2d_backward_channels_last, max_backward_body)
+TANDEM_COMPUTE_TYPE_DISPATCH_TABLE(avg_pool2d_channels_last, TANDEM_FORWARD_BODY, average_body)
+TANDEM_COMPUTE_TYPE_DISPATCH_TABLE(avg_pool2d_backward_channels_last, TANDEM_BACKWARD_BODY, average_body)
+TANDEM_COMPUTE_TYPE_DISPATCH_TABLE(adaptive_avg_pool2d_channels_last, TANDEM_FORWARD_BODY, average_body)
+TANDEM_COMPUTE_TYPE_DISPATCH_TABLE(adaptive_avg_pool2d_backward_channels_last, TANDEM_BACKWARD_BODY, average_body)

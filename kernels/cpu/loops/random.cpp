@@ -53,7 +53,7 @@ template <class C> void normal_body(const Loop& loop, int64_t begin, int64_t end
 
 /// Like fill_floating, for any dtype: integers are computed as int64 and wrap when they are stored.
 template <int kWordsPerNumber, class C, class F>
-void fill_any(const Loop& loop, int64_t begin, int64_t end, const Converter& type, F f) {
+void fill_converted(const Loop& loop, int64_t begin, int64_t end, const Converter& type, F f) {
   char* const y = data<char>(loop, 0);
   for_words<kWordsPerNumber>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
     C values[kWords];
@@ -64,21 +64,22 @@ void fill_any(const Loop& loop, int64_t begin, int64_t end, const Converter& typ
 template <class C>
 TANDEM_NOINLINE void bernoulli_as(const Loop& loop, int64_t begin, int64_t end, const Converter& type) {
   const float p = float(loop.scalars[0].real);
-  fill_any<1, C>(loop, begin, end, type, [=](const uint32_t* words) { return C(uniform_float(*words) < p ? 1 : 0); });
+  fill_converted<1, C>(loop, begin, end, type,
+                       [=](const uint32_t* words) { return C(uniform_float(*words) < p ? 1 : 0); });
 }
 template <class T> void bernoulli_body(const Loop& loop, int64_t begin, int64_t end) {
-  bernoulli_as<Accumulate<T>>(loop, begin, end, output<T, Accumulate<T>>());
+  bernoulli_as<Accumulate<T>>(loop, begin, end, output_converter<T, Accumulate<T>>());
 }
 /// Computes low + bits mod (high - low) from 64 random bits. The bias is below 2^-64 times (high - low).
 template <class C>
 TANDEM_NOINLINE void randint_as(const Loop& loop, int64_t begin, int64_t end, const Converter& type) {
   const int64_t low = loop.scalars[0].integer;
   const uint64_t width = uint64_t(loop.scalars[1].integer) - uint64_t(low);
-  fill_any<2, C>(loop, begin, end, type,
-                 [=](const uint32_t* words) { return C(int64_t(uint64_t(low) + to_uint64(words) % width)); });
+  fill_converted<2, C>(loop, begin, end, type,
+                       [=](const uint32_t* words) { return C(int64_t(uint64_t(low) + to_uint64(words) % width)); });
 }
 template <class T> void randint_body(const Loop& loop, int64_t begin, int64_t end) {
-  randint_as<Accumulate<T>>(loop, begin, end, output<T, Accumulate<T>>());
+  randint_as<Accumulate<T>>(loop, begin, end, output_converter<T, Accumulate<T>>());
 }
 /// Dropout of elements [begin, end). Operands: y, mask (bool), x, state. Scalars: keep probability, scale, offset.
 template <class C> void dropout_body(const Loop& loop, int64_t begin, int64_t end) {
@@ -107,8 +108,8 @@ template <class C> void dropout_body(const Loop& loop, int64_t begin, int64_t en
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_FLOATING_BODY(uniform, uniform_body)
-TANDEM_FLOATING_BODY(normal, normal_body)
-TANDEM_ALL_TABLE(bernoulli, TANDEM_BY_TYPE, bernoulli_body)
-TANDEM_ALL_TABLE(randint, TANDEM_BY_TYPE, randint_body)
-TANDEM_FLOATING_BODY(dropout, dropout_body)
+TANDEM_COMPUTE_TYPE_LOOP(uniform, uniform_body)
+TANDEM_COMPUTE_TYPE_LOOP(normal, normal_body)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(bernoulli, TANDEM_TYPED_BODY, bernoulli_body)
+TANDEM_ALL_TYPES_DISPATCH_TABLE(randint, TANDEM_TYPED_BODY, randint_body)
+TANDEM_COMPUTE_TYPE_LOOP(dropout, dropout_body)

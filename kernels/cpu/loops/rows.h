@@ -51,18 +51,18 @@ template <class C, class F> double chunked_sum(int64_t n, F f) {
 }
 /// Returns whether a sum of squares must be computed again in double. In float the sum may have overflowed, or squares
 /// below the smallest normal float, 1.2e-38, may have lost digits.
-template <class C> bool is_out_of_range(double squares) {
+template <class C> bool needs_double_precision(double squares) {
   return sizeof(C) == sizeof(float) && !(squares > 1e-30 && squares < 3e38);
 }
 
-constexpr int64_t kColumns = 32;  // number of columns that are computed side by side
+constexpr int64_t kColumnGroup = 32;  // number of columns that are computed side by side
 
-/// Calls f(c) for c < width. The usual width, kColumns, is a constant, so that such rows are a few vectors without a
-/// remainder.
+/// Calls f(c) for c < width. The usual width, kColumnGroup, is a constant, so that such rows are a few vectors without
+/// a remainder.
 template <class F> TANDEM_HD void for_each_column(int64_t width, F f) {
-  if (width == kColumns) {
+  if (width == kColumnGroup) {
     TANDEM_IVDEP
-    for (int64_t c = 0; c < kColumns; ++c) f(c);
+    for (int64_t c = 0; c < kColumnGroup; ++c) f(c);
   } else {
     TANDEM_IVDEP
     for (int64_t c = 0; c < width; ++c) f(c);
@@ -71,7 +71,7 @@ template <class F> TANDEM_HD void for_each_column(int64_t width, F f) {
 
 /// Sums of columns, each added in the same order as by lane_sum().
 template <class T> struct ColumnLanes {
-  T lane[kLanes][kColumns];
+  T lane[kLanes][kColumnGroup];
   ColumnLanes() : lane{} {}
   T* of(int64_t row) { return lane[row % kLanes]; }
   /// Adds f(i, c) to the sum of each column c < width, for i < n. f(i, c) is the value in row first + i.
@@ -97,24 +97,24 @@ template <class C> class RowBands {
  public:
   RowBands(const Elements<C>& all, int64_t at, int64_t n, int64_t stride = 1, int64_t width = 1)
       : all_(all), at_(at), n_(n), memory_stride_(stride), width_(width) {
-    const int64_t most = stride == 1 ? kBandSize : kBandSize / kColumns;
+    const int64_t most = stride == 1 ? kBandSize : kBandSize / kColumnGroup;
     // A band is so short that the elements stay in the L1 cache while a loop reads them several times.
-    step_ = !all.is_half() || n <= most ? n : most / 4;
+    band_length_ = !all.is_reduced_floating_point() || n <= most ? n : most / 4;
   }
   int64_t size() const { return n_; }
   /// Returns whether there is only one band. If so, a pass finds the values that the previous pass computed in place.
-  bool is_single_band() const { return n_ <= step_; }
+  bool is_single_band() const { return n_ <= band_length_; }
   /// Returns the distance between rows of the elements that a pass reads or writes.
-  int64_t stride() const { return all_.is_half() ? width_ : memory_stride_; }
+  int64_t stride() const { return all_.is_reduced_floating_point() ? width_ : memory_stride_; }
   C* read(int64_t first, int64_t count) {
-    if (first == held_) return elements_;
-    held_ = first;
+    if (first == cached_first_) return elements_;
+    cached_first_ = first;
     return elements_ = all_.read_rows(at_ + first * memory_stride_, count, memory_stride_, width_, scratch_.data());
   }
   /// Calls f(first, count, elements) for each band.
   template <class F> void for_each_band(F f) {
-    for (int64_t first = 0; first < n_; first += step_) {
-      const int64_t count = n_ - first < step_ ? n_ - first : step_;
+    for (int64_t first = 0; first < n_; first += band_length_) {
+      const int64_t count = n_ - first < band_length_ ? n_ - first : band_length_;
       f(first, count, read(first, count));
     }
   }
@@ -130,44 +130,44 @@ template <class C> class RowBands {
  private:
   const Elements<C>& all_;
   const int64_t at_, n_, memory_stride_, width_;
-  int64_t step_, held_ = -1;
+  int64_t band_length_, cached_first_ = -1;
   C* elements_ = nullptr;
   Scratch<C> scratch_;
 };
-constexpr int64_t kShortRow = 32;
-/// A transposed copy of `width` rows of at most kShortRow elements. Such short rows would leave lanes empty, so they
+constexpr int64_t kMaxShortRow = 32;
+/// A transposed copy of `width` rows of at most kMaxShortRow elements. Such short rows would leave lanes empty, so they
 /// become columns of the copy. Sums over columns have the same order as sums over rows.
 template <class C> class TransposedRows {
  public:
   TransposedRows(int64_t n, int64_t width) : n_(n), width_(width) {}
-  static bool apply_to(int64_t n, int64_t inner) { return inner == 1 && n <= kShortRow; }
-  /// Calls f(first row, number of rows) for groups of at most kColumns rows in [begin, end).
+  static bool is_applicable(int64_t n, int64_t inner) { return inner == 1 && n <= kMaxShortRow; }
+  /// Calls f(first row, number of rows) for groups of at most kColumnGroup rows in [begin, end).
   template <class F> static void for_each_group(int64_t begin, int64_t end, F f) {
-    for (int64_t r = begin; r < end; r += kColumns) f(r, end - r < kColumns ? end - r : kColumns);
+    for (int64_t r = begin; r < end; r += kColumnGroup) f(r, end - r < kColumnGroup ? end - r : kColumnGroup);
   }
   void read(const Elements<C>& from, int64_t row) {
-    if (width_ < kColumns)
+    if (width_ < kColumnGroup)
       for (C& each : columns_) each = C(0);
-    transpose(from.read(row * n_, width_ * n_, scratch_), n_, columns_, kColumns, width_, n_);
+    transpose(from.read(row * n_, width_ * n_, scratch_), n_, columns_, kColumnGroup, width_, n_);
   }
   void write(const Elements<C>& to, int64_t row) {
     C* const y = to.output_buffer(row * n_, scratch_);
-    transpose(columns_, kColumns, y, n_, n_, width_);
+    transpose(columns_, kColumnGroup, y, n_, n_, width_);
     to.write(row * n_, width_ * n_, y);
   }
   Elements<C> elements() { return Elements<C>(columns_); }
 
  private:
   int64_t n_, width_;
-  alignas(64) C columns_[kShortRow * kColumns];
-  C scratch_[kShortRow * kColumns];
+  alignas(64) C columns_[kMaxShortRow * kColumnGroup];
+  C scratch_[kMaxShortRow * kColumnGroup];
 };
 /// A tensor (outer, n, inner) has outer * inner columns of n elements. Divides columns [begin, end) into groups whose
 /// columns are adjacent in memory, and calls f(offset of the group's first element, number of columns) for each group.
 template <class F> void for_columns(int64_t n, int64_t inner, int64_t begin, int64_t end, F f) {
   while (begin < end) {
     const int64_t column = begin % inner, left = inner - column < end - begin ? inner - column : end - begin;
-    const int64_t width = left < kColumns ? left : kColumns;
+    const int64_t width = left < kColumnGroup ? left : kColumnGroup;
     f(begin / inner * n * inner + column, width);
     begin += width;
   }

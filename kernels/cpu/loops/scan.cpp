@@ -6,7 +6,7 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-template <bool kFloating> struct RunningOf { using type = double; };
+template <bool kIsFloatingType> struct RunningOf { using type = double; };
 template <> struct RunningOf<false> { using type = int64_t; };
 
 struct RunningSum {
@@ -30,7 +30,7 @@ struct RunningLogarithm {
 };
 
 template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int64_t end) {
-  using A = typename RunningOf<math::kFloating<Accumulate<T>>>::type;
+  using A = typename RunningOf<math::kIsFloatingType<Accumulate<T>>>::type;
   using C = OpMath<T>;  // half types are converted through float
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const bool reverse = loop.scalars[2].integer;
@@ -38,11 +38,11 @@ template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int
   const T* const x = as<T>(loop.operands[1].buffer->data + loop.operands[1].offset);
   for (int64_t unit = begin; unit < end;) {
     const int64_t column = unit % inner, left = math::min(end - unit, inner - column);
-    const int64_t width = left < kTile ? left : kTile, start = unit / inner * n * inner + column;
+    const int64_t width = left < kTileSize ? left : kTileSize, start = unit / inner * n * inner + column;
     const auto offset_of = [=](int64_t i) { return start + (reverse ? n - 1 - i : i) * inner; };
     unit += width;
     if (width > 1) {  // adjacent columns
-      A totals[kTile];
+      A totals[kTileSize];
       for (int64_t c = 0; c < width; ++c) totals[c] = Op::template identity<A>();
       for (int64_t i = 0; i < n; ++i)
         for (int64_t c = 0; c < width; ++c) {
@@ -77,6 +77,6 @@ template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_ARITHMETIC_TABLE(cumsum, TANDEM_SCAN_BODY, RunningSum)
-TANDEM_ARITHMETIC_TABLE(cumprod, TANDEM_SCAN_BODY, RunningProduct)
-TANDEM_FLOATING_TABLE(logcumsumexp, TANDEM_SCAN_BODY, RunningLogarithm)
+TANDEM_NUMERIC_DISPATCH_TABLE(cumsum, TANDEM_SCAN_BODY, RunningSum)
+TANDEM_NUMERIC_DISPATCH_TABLE(cumprod, TANDEM_SCAN_BODY, RunningProduct)
+TANDEM_FLOATING_DISPATCH_TABLE(logcumsumexp, TANDEM_SCAN_BODY, RunningLogarithm)

@@ -29,10 +29,10 @@ template <class C> LogSumExp<C> log_sum_exp(RowBands<C>& x) {
 
 /// Computes y = e^(x - peak); y may be x. It is not inlined, because its code takes a kilobyte. Prefetches the next
 /// row, because that row may be on another page, which the processor's own prefetching does not reach.
-template <class C> TANDEM_NOINLINE void exps(const C* x, C* y, int64_t n, C peak) {
-  constexpr int64_t kPiece = 128, kLine = 64 / int64_t(sizeof(C));
-  for (int64_t first = 0; first < n; first += kPiece) {
-    const int64_t last = n - first < kPiece ? n : first + kPiece;
+template <class C> TANDEM_NOINLINE void exp_shifted(const C* x, C* y, int64_t n, C peak) {
+  constexpr int64_t kChunk = 128, kLine = 64 / int64_t(sizeof(C));
+  for (int64_t first = 0; first < n; first += kChunk) {
+    const int64_t last = n - first < kChunk ? n : first + kChunk;
     for (int64_t i = first; i < last; i += kLine) __builtin_prefetch(x + n + i);
     TANDEM_IVDEP
     for (int64_t i = first; i < last; ++i) y[i] = math::exp_of_negative(x[i] - peak);
@@ -44,14 +44,14 @@ template <class C> void softmax_row(RowBands<C>& x, const Elements<C>& result) {
   Lanes<C> lanes = {};
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
     C* const y = x.output_buffer(result, first, v);
-    exps(v, y, count, peak);
+    exp_shifted(v, y, count, peak);
     lanes.add(count, [=](int64_t i) { return y[i]; });
   });
   const C scale = C(1) / lanes.fold();
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
     C* const y = x.output_buffer(result, first, v);
     // computes the powers again, because later bands have overwritten them
-    if (!x.is_single_band()) exps(v, y, count, peak);
+    if (!x.is_single_band()) exp_shifted(v, y, count, peak);
     for (int64_t i = 0; i < count; ++i) y[i] *= scale;
     x.write(result, first, count, y);
   });
@@ -116,14 +116,14 @@ template <class C> void column_max(RowBands<C>& x, int64_t width, C* peak) {
   });
 }
 /// A matrix of `width` adjacent columns. Its rows are `stride` elements apart.
-template <class C> struct Columns {
+template <class C> struct ColumnGroup {
   C* data;
   int64_t stride, width;
 };
 /// Computes y = e^(x - peak[column]) and adds the powers to `lanes`. y may be x. If y_stride is 0, all rows of y share
 /// the same memory.
 template <class C>
-TANDEM_NOINLINE void column_exps(const Columns<const C>& x, C* y, int64_t y_stride, int64_t first, int64_t n,
+TANDEM_NOINLINE void column_exps(const ColumnGroup<const C>& x, C* y, int64_t y_stride, int64_t first, int64_t n,
                                  const C* peak, ColumnLanes<C>& lanes) {
   for (int64_t i = 0; i < n; ++i) {
     const C* const from = x.data + i * x.stride;
@@ -137,19 +137,19 @@ TANDEM_NOINLINE void column_exps(const Columns<const C>& x, C* y, int64_t y_stri
 }
 template <class C> void softmax_columns(RowBands<C>& x, int64_t width, const Elements<C>& result) {
   const int64_t stride = x.stride();
-  C peak[kColumns], scale[kColumns];
+  C peak[kColumnGroup], scale[kColumnGroup];
   column_max(x, width, peak);
   ColumnLanes<C> lanes;
-  const auto exps = [&](int64_t first, int64_t count, C* v) {
+  const auto exp_shifted = [&](int64_t first, int64_t count, C* v) {
     C* const y = x.output_buffer(result, first, v);
     column_exps<C>({v, stride, width}, y, stride, first, count, peak, lanes);
     return y;
   };
-  x.for_each_band(exps);
+  x.for_each_band(exp_shifted);
   lanes.fold(x.size(), width, scale);
   for (int64_t c = 0; c < width; ++c) scale[c] = C(1) / scale[c];
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
-    C* const y = x.is_single_band() ? x.output_buffer(result, first, v) : exps(first, count, v);
+    C* const y = x.is_single_band() ? x.output_buffer(result, first, v) : exp_shifted(first, count, v);
     for (int64_t i = 0; i < count; ++i)
       for_each_column(width, [row = y + i * stride, &scale](int64_t c) { row[c] *= scale[c]; });
     x.write(result, first, count, y);
@@ -157,7 +157,7 @@ template <class C> void softmax_columns(RowBands<C>& x, int64_t width, const Ele
 }
 /// Computes ln sum e^x of each column as two numbers: the maximum `peak`, and `log_sum` = ln sum e^(x - peak).
 template <class C> void column_log_sum_exp(RowBands<C>& x, int64_t width, C* peak, C* log_sum) {
-  C unused[kColumns];
+  C unused[kColumnGroup];
   column_max(x, width, peak);
   ColumnLanes<C> lanes;
   x.for_each_band([&](int64_t first, int64_t count, const C* v) {
@@ -168,7 +168,7 @@ template <class C> void column_log_sum_exp(RowBands<C>& x, int64_t width, C* pea
 }
 template <class C> void log_softmax_columns(RowBands<C>& x, int64_t width, const Elements<C>& result) {
   const int64_t stride = x.stride();
-  C peak[kColumns], log_sum[kColumns];
+  C peak[kColumnGroup], log_sum[kColumnGroup];
   column_log_sum_exp(x, width, peak, log_sum);
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
     C* const y = x.output_buffer(result, first, v);
@@ -180,7 +180,7 @@ template <class C> void log_softmax_columns(RowBands<C>& x, int64_t width, const
 template <class C>
 void softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width, const Elements<C>& result) {
   const int64_t stride = dy.stride();
-  C dot[kColumns];
+  C dot[kColumnGroup];
   ColumnLanes<C> lanes;
   dy.for_each_band([&](int64_t first, int64_t count, const C* g) {
     const C* const v = y.read(first, count);
@@ -198,7 +198,7 @@ void softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width, co
 template <class C>
 void log_softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width, const Elements<C>& result) {
   const int64_t stride = dy.stride();
-  C total[kColumns];
+  C total[kColumnGroup];
   ColumnLanes<C> lanes;
   dy.for_each_band([&](int64_t first, int64_t count, const C* g) {
     lanes.add(first, count, width, [=](int64_t i, int64_t c) { return g[i * stride + c]; });
@@ -217,17 +217,17 @@ void log_softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width
 
 /// Operands: y, x.
 template <class C>
-void forward(const Loop& loop, int64_t begin, int64_t end, void (*row)(RowBands<C>& x, const Elements<C>& result),
-             void (*columns)(RowBands<C>& x, int64_t width, const Elements<C>& result)) {
+void run_softmax(const Loop& loop, int64_t begin, int64_t end, void (*row)(RowBands<C>& x, const Elements<C>& result),
+                 void (*columns)(RowBands<C>& x, int64_t width, const Elements<C>& result)) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), elements(loop, 1);
-  if (TransposedRows<C>::apply_to(n, inner))
+  if (TransposedRows<C>::is_applicable(n, inner))
     return TransposedRows<C>::for_each_group(begin, end, [&](int64_t first, int64_t width) {
       TransposedRows<C> rows(n, width);
       rows.read(elements, first);
       const Elements<C> own = rows.elements();
-      RowBands<C> x(own, 0, n, kColumns, kColumns);
-      columns(x, kColumns, own);
+      RowBands<C> x(own, 0, n, kColumnGroup, kColumnGroup);
+      columns(x, kColumnGroup, own);
       rows.write(result, first);
     });
   for (int64_t r = begin; inner == 1 && r < end; ++r) {
@@ -242,20 +242,20 @@ void forward(const Loop& loop, int64_t begin, int64_t end, void (*row)(RowBands<
 }
 /// Operands: dx, dy, y.
 template <class C>
-void backward(const Loop& loop, int64_t begin, int64_t end,
-              void (*row)(RowBands<C>& dy, RowBands<C>& y, const Elements<C>& result),
-              void (*bfloat16_row)(const BFloat16* dy, const BFloat16* y, BFloat16* dx, int64_t n),
-              void (*columns)(RowBands<C>& dy, RowBands<C>& y, int64_t width, const Elements<C>& result)) {
+void run_softmax_backward(const Loop& loop, int64_t begin, int64_t end,
+                          void (*row)(RowBands<C>& dy, RowBands<C>& y, const Elements<C>& result),
+                          void (*bfloat16_row)(const BFloat16* dy, const BFloat16* y, BFloat16* dx, int64_t n),
+                          void (*columns)(RowBands<C>& dy, RowBands<C>& y, int64_t width, const Elements<C>& result)) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), gradient(loop, 1), output(loop, 2);
-  if (TransposedRows<C>::apply_to(n, inner))
+  if (TransposedRows<C>::is_applicable(n, inner))
     return TransposedRows<C>::for_each_group(begin, end, [&](int64_t first, int64_t width) {
       TransposedRows<C> gradients(n, width), outputs(n, width);
       gradients.read(gradient, first);
       outputs.read(output, first);
       const Elements<C> own_gradients = gradients.elements(), own_outputs = outputs.elements();
-      RowBands<C> dy(own_gradients, 0, n, kColumns, kColumns), y(own_outputs, 0, n, kColumns, kColumns);
-      columns(dy, y, kColumns, own_gradients);
+      RowBands<C> dy(own_gradients, 0, n, kColumnGroup, kColumnGroup), y(own_outputs, 0, n, kColumnGroup, kColumnGroup);
+      columns(dy, y, kColumnGroup, own_gradients);
       gradients.write(result, first);
     });
   for (int64_t r = begin; inner == 1 && r < end; ++r) {
@@ -274,16 +274,17 @@ void backward(const Loop& loop, int64_t begin, int64_t end,
   });
 }
 template <class C> void softmax_body(const Loop& loop, int64_t begin, int64_t end) {
-  forward<C>(loop, begin, end, softmax_row<C>, softmax_columns<C>);
+  run_softmax<C>(loop, begin, end, softmax_row<C>, softmax_columns<C>);
 }
 template <class C> void log_softmax_body(const Loop& loop, int64_t begin, int64_t end) {
-  forward<C>(loop, begin, end, log_softmax_row<C>, log_softmax_columns<C>);
+  run_softmax<C>(loop, begin, end, log_softmax_row<C>, log_softmax_columns<C>);
 }
 template <class C> void softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
-  backward<C>(loop, begin, end, softmax_backward_row<C>, softmax_backward_row, softmax_backward_columns<C>);
+  run_softmax_backward<C>(loop, begin, end, softmax_backward_row<C>, softmax_backward_row, softmax_backward_columns<C>);
 }
 template <class C> void log_softmax_backward_body(const Loop& loop, int64_t begin, int64_t end) {
-  backward<C>(loop, begin, end, log_softmax_backward_row<C>, log_softmax_backward_row, log_softmax_backward_columns<C>);
+  run_softmax_backward<C>(loop, begin, end, log_softmax_backward_row<C>, log_softmax_backward_row,
+                          log_softmax_backward_columns<C>);
 }
 
 /// Computes losses and weights of rows [begin, end). Operands: losses, weights, log_prob, target, class weight or none.
@@ -306,13 +307,13 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
   const Elements<C> elements(loop, 3);
   const C* const class_weight = data<const C>(loop, 5);
   TransposedRows<C>::for_each_group(begin, end, [&](int64_t first, int64_t width) {
-    C peaks[kColumns], logs[kColumns];
-    if (TransposedRows<C>::apply_to(n, 1)) {
+    C peaks[kColumnGroup], logs[kColumnGroup];
+    if (TransposedRows<C>::is_applicable(n, 1)) {
       TransposedRows<C> rows(n, width);
       rows.read(elements, first);
       const Elements<C> own = rows.elements();
-      RowBands<C> x(own, 0, n, kColumns, kColumns);
-      column_log_sum_exp(x, kColumns, peaks, logs);
+      RowBands<C> x(own, 0, n, kColumnGroup, kColumnGroup);
+      column_log_sum_exp(x, kColumnGroup, peaks, logs);
     } else {
       for (int64_t i = 0; i < width; ++i) {
         RowBands<C> x(elements, (first + i) * n, n);
@@ -385,12 +386,12 @@ template <class C> void nll_backward_body(const Loop& loop, int64_t begin, int64
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-TANDEM_FLOATING_BODY(softmax, softmax_body)
-TANDEM_FLOATING_BODY(log_softmax, log_softmax_body)
-TANDEM_FLOATING_BODY(softmax_backward, softmax_backward_body)
-TANDEM_FLOATING_BODY(log_softmax_backward, log_softmax_backward_body)
-TANDEM_FLOATING_BODY(nll, nll_body)
-TANDEM_FLOATING_BODY(cross_entropy, cross_entropy_body)
-TANDEM_FLOATING_BODY(cross_entropy_backward, cross_entropy_backward_body)
-TANDEM_TABLE(nll_mean, nll_mean_body<float>, nll_mean_body<double>)
-TANDEM_FLOATING_BODY(nll_backward, nll_backward_body)
+TANDEM_COMPUTE_TYPE_LOOP(softmax, softmax_body)
+TANDEM_COMPUTE_TYPE_LOOP(log_softmax, log_softmax_body)
+TANDEM_COMPUTE_TYPE_LOOP(softmax_backward, softmax_backward_body)
+TANDEM_COMPUTE_TYPE_LOOP(log_softmax_backward, log_softmax_backward_body)
+TANDEM_COMPUTE_TYPE_LOOP(nll, nll_body)
+TANDEM_COMPUTE_TYPE_LOOP(cross_entropy, cross_entropy_body)
+TANDEM_COMPUTE_TYPE_LOOP(cross_entropy_backward, cross_entropy_backward_body)
+TANDEM_DISPATCH_TABLE(nll_mean, nll_mean_body<float>, nll_mean_body<double>)
+TANDEM_COMPUTE_TYPE_LOOP(nll_backward, nll_backward_body)

@@ -27,7 +27,7 @@ void Channel::send(int64_t offset, int64_t bytes) {
     buffer_->send(peer_, slot_, static_cast<size_t>(offset), static_cast<size_t>(bytes));
     return true;
   });
-  ++sends_;
+  ++num_pending_sends_;
 }
 void Channel::recv(int64_t offset, int64_t bytes) {
   if (bytes == 0) return;
@@ -35,19 +35,19 @@ void Channel::recv(int64_t offset, int64_t bytes) {
     buffer_->recv(peer_, slot_, static_cast<size_t>(offset), static_cast<size_t>(bytes));
     return true;
   });
-  ++recvs_;
+  ++num_pending_recvs_;
 }
 void Channel::wait_send() {
   link_.wait(op_, peer_, *buffer_, GlooLink::Direction::send);
-  --sends_;
+  --num_pending_sends_;
 }
 void Channel::wait_recv() {
   link_.wait(op_, peer_, *buffer_, GlooLink::Direction::recv);
-  --recvs_;
+  --num_pending_recvs_;
 }
 void Channel::wait_all() {
-  while (recvs_ > 0) wait_recv();
-  while (sends_ > 0) wait_send();
+  while (num_pending_recvs_ > 0) wait_recv();
+  while (num_pending_sends_ > 0) wait_send();
 }
 
 }  // namespace tandem::distributed

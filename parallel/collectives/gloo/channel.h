@@ -22,7 +22,7 @@ class BlockSigpipeGuard {
 /// A memory block that is sent to one peer, or received from it, in segments that arrive in order.
 class Channel {
  public:
-  Channel(GlooLink& link, const Operation& op, int peer, uint64_t slot, const void* data, int64_t bytes)
+  Channel(GlooLink& link, const CallWithDeadline& op, int peer, uint64_t slot, const void* data, int64_t bytes)
       : link_(link),
         op_(op),
         peer_(peer),
@@ -38,11 +38,11 @@ class Channel {
 
  private:
   GlooLink& link_;
-  const Operation& op_;
+  const CallWithDeadline& op_;
   int peer_;
   uint64_t slot_;
   std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
-  int64_t sends_ = 0, recvs_ = 0;  // numbers of sends and of receives in progress
+  int64_t num_pending_sends_ = 0, num_pending_recvs_ = 0;  // numbers of sends and of receives in progress
 };
 
 }  // namespace tandem::distributed

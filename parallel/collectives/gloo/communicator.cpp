@@ -21,7 +21,7 @@ namespace {
 
 // bytes of a segment: one segment is reduced while the next ones are in flight
 constexpr int64_t kSegmentBytes = 512 << 10;
-constexpr int64_t kWindow = 4;  // number of segments in flight at a time
+constexpr int64_t kMaxSegmentsInFlight = 4;  // number of segments in flight at a time
 
 /// Range of piece i when `all` elements are split into `count` nearly equal pieces.
 struct ChunkRange {
@@ -40,44 +40,47 @@ void copy_bytes(const Tensor& from, const Tensor& to) {
 
 /// A collective in progress. The constructor compares the call with the calls of the other ranks; the destructor ends
 /// the collective.
-struct Collective {
-  Collective(GlooLink& link, const Call& call) : link(link), op(link.with_deadline(call)) { link.begin_collective(op); }
-  ~Collective() { link.end_call(); }
-  Collective(const Collective&) = delete;
+struct CollectiveGuard {
+  CollectiveGuard(GlooLink& link, const CollectiveCall& call) : link(link), op(link.with_deadline(call)) {
+    link.begin_collective(op);
+  }
+  ~CollectiveGuard() { link.end_call(); }
+  CollectiveGuard(const CollectiveGuard&) = delete;
   GlooLink& link;
   BlockSigpipeGuard sigpipe_guard;
-  Operation op;
+  CallWithDeadline op;
 };
 using Channels = std::vector<std::unique_ptr<Channel>>;  // one channel for each rank; null for this rank
 
 class GlooCommunicator final : public Communicator {
  public:
   GlooCommunicator(Rendezvous job, std::chrono::milliseconds timeout)
-      : job_(std::move(job)),
-        host_{job_.server},
-        link_(job_, timeout),
-        rank_(static_cast<size_t>(job_.rank)),
-        size_(static_cast<size_t>(job_.size)) {
-    register_rank(job_);
-    if (job_.watchdog_store) {
-      Watchdog::Options options{
-          .group = job_.name, .rank = job_.default_group_rank(), .heartbeat_interval = report_interval(timeout)};
+      : rendezvous_(std::move(job)),
+        store_host_{rendezvous_.server},
+        link_(rendezvous_, timeout),
+        rank_(static_cast<size_t>(rendezvous_.rank)),
+        size_(static_cast<size_t>(rendezvous_.size)) {
+    register_rank(rendezvous_);
+    if (rendezvous_.watchdog_store) {
+      Watchdog::Options options{.group = rendezvous_.name,
+                                .rank = rendezvous_.default_group_rank(),
+                                .heartbeat_interval = report_interval(timeout)};
       options.waits_for = [this] { return link_.waits_for(); };
       options.on_ranks_left = [this](const LeftRanks& left) { link_.record_left_ranks(left); };
       options.on_failure = [this](const std::string& cause) {
         const std::string error = link_.fail_locally(cause);
-        job_.flight_log->record_failure(error);
+        rendezvous_.flight_log->record_failure(error);
         return error;
       };
-      if (job_.is_process) options.failure_reported = job_.failure_reported;
-      watchdog_ = std::make_unique<Watchdog>(std::move(job_.watchdog_store), std::move(options));
+      if (rendezvous_.is_process) options.failure_reported = rendezvous_.failure_reported;
+      watchdog_ = std::make_unique<Watchdog>(std::move(rendezvous_.watchdog_store), std::move(options));
     }
     link_.connect();
-    host_.all_joined = true;
-    if (!job_.is_process) return;
-    exit_notice_.emplace(job_, [this](bool succeeded, const std::string& why) {
+    store_host_.all_joined = true;
+    if (!rendezvous_.is_process) return;
+    exit_notice_.emplace(rendezvous_, [this](bool succeeded, const std::string& why) {
       link_.fail_locally(why);
-      succeeded ? job_.flight_log->record_leave() : job_.flight_log->record_failure(why);
+      succeeded ? rendezvous_.flight_log->record_leave() : rendezvous_.flight_log->record_failure(why);
     });
   }
 
@@ -86,42 +89,43 @@ class GlooCommunicator final : public Communicator {
     // Leave before the watchdog stops, because the watchdog reports for which rank leave() waits.
     link_.leave();
     watchdog_.reset();
-    host_.failed = link_.has_failed();
+    store_host_.failed = link_.has_failed();
   }
 
   /// Over TCP, the elements are split into one chunk per rank. Rank r receives chunk r of all ranks, reduces it and
   /// sends the result to all, in segments.
-  void all_reduce(const Call& call, Tensor& x) override {
+  void all_reduce(const CollectiveCall& call, Tensor& x) override {
     if (link_.shared_memory()) {
       all_reduce_in_shared_memory(link_, call, x);
       bytes_sent +=
           2 * static_cast<int64_t>(size_ - 1) * ChunkRange(x.numel(), link_.rank(), link_.size()).numel * x.itemsize();
       return;
     }
-    const Collective c(link_, call);
+    const CollectiveGuard c(link_, call);
     if (size_ == 1 || x.numel() == 0) return;
-    if (size_ > kDirectRanks && (x.itemsize() == 4 || x.itemsize() == 8)) return ring_all_reduce(c.op, x);
+    if (size_ > kMaxDirectRanks && (x.itemsize() == 4 || x.itemsize() == 8)) return ring_all_reduce(c.op, x);
     const Tensor all = flatten_view(x);
     const auto ranks = static_cast<int64_t>(size_);
     std::vector<Tensor> chunks;
     chunks.reserve(size_);
     for (int64_t r = 0; r < ranks; ++r) chunks.push_back(narrow_to(all, ChunkRange(all.numel(), r, ranks)));
     const int64_t segments = num_segments((all.numel() + ranks - 1) / ranks, all.itemsize());
-    const Channels results = make_channels(c.op, Slot::results, std::vector<Tensor>(size_, all));
+    const Channels results = make_channels(c.op, MessageKind::results, std::vector<Tensor>(size_, all));
     reduce_in_segments(c.op, chunks, chunks[rank_], chunks[rank_], segments, [&](int64_t s, const Channels& parts) {
       for (size_t r = 0; r < size_; ++r) {
         if (r == rank_) continue;
-        send_range(*results[r], all, offset_in(all, chunks[rank_]), ChunkRange(chunks[rank_].numel(), s, segments));
+        send_range(*results[r], all, element_offset_in(all, chunks[rank_]),
+                   ChunkRange(chunks[rank_].numel(), s, segments));
         const ChunkRange peer_range(chunks[r].numel(), s, segments);
         if (peer_range.numel > 0) parts[r]->wait_send();  // recv() below overwrites the memory that this send reads
-        results[r]->recv((offset_in(all, chunks[r]) + peer_range.begin) * all.itemsize(),
+        results[r]->recv((element_offset_in(all, chunks[r]) + peer_range.begin) * all.itemsize(),
                          peer_range.numel * all.itemsize());
       }
     });
     wait_all(results);
   }
-  void reduce(const Call& call, Tensor& x) override {
-    const Collective c(link_, call);
+  void reduce(const CollectiveCall& call, Tensor& x) override {
+    const CollectiveGuard c(link_, call);
     if (size_ == 1) return;
     const auto root = static_cast<size_t>(call.root_or_peer);
     std::vector<Tensor> sends(size_);
@@ -129,26 +133,26 @@ class GlooCommunicator final : public Communicator {
     const Tensor own = rank_ == root ? sends[root] : Tensor();
     reduce_in_segments(c.op, sends, own, own, num_segments(x.numel(), x.itemsize()), [](int64_t, const Channels&) {});
   }
-  void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
-    const Collective c(link_, call);
+  void reduce_scatter(const CollectiveCall& call, Tensor& output, const std::vector<Tensor>& inputs) override {
+    const CollectiveGuard c(link_, call);
     std::vector<Tensor> sends;
     sends.reserve(size_);
     for (const Tensor& x : inputs) sends.push_back(flatten_view(x));
     reduce_in_segments(c.op, sends, sends[rank_], flatten_view(output), num_segments(output.numel(), output.itemsize()),
                        [](int64_t, const Channels&) {});
   }
-  void broadcast(const Call& call, Tensor& x) override {
+  void broadcast(const CollectiveCall& call, Tensor& x) override {
     const auto root = static_cast<size_t>(call.root_or_peer);
     if (link_.shared_memory()) {
       broadcast_in_shared_memory(link_, call, x);
       if (rank_ == root) bytes_sent += static_cast<int64_t>((size_ - 1) * x.nbytes());
       return;
     }
-    const Collective c(link_, call);
+    const CollectiveGuard c(link_, call);
     std::vector<Tensor> peers(size_);
     for (size_t r = 0; r < size_; ++r)
       if (rank_ == root || r == root) peers[r] = flatten_view(x);
-    const Channels all = make_channels(c.op, Slot::parts, peers);
+    const Channels all = make_channels(c.op, MessageKind::parts, peers);
     for (size_t r = 0; r < size_; ++r) {
       if (!all[r]) continue;
       if (rank_ == root)
@@ -158,12 +162,14 @@ class GlooCommunicator final : public Communicator {
     }
     wait_all(all);
   }
-  void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
+  void all_gather(const CollectiveCall& call, std::vector<Tensor>& outputs, const Tensor& input) override {
     all_to_all_v(call, outputs, std::vector<Tensor>(size_, input));
   }
-  void all_to_all_v(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
-    const Collective c(link_, call);
-    const Channels in = make_channels(c.op, Slot::results, outputs), out = make_channels(c.op, Slot::results, inputs);
+  void all_to_all_v(const CollectiveCall& call, std::vector<Tensor>& outputs,
+                    const std::vector<Tensor>& inputs) override {
+    const CollectiveGuard c(link_, call);
+    const Channels in = make_channels(c.op, MessageKind::results, outputs),
+                   out = make_channels(c.op, MessageKind::results, inputs);
     for (size_t r = 0; r < size_; ++r) {
       if (in[r]) in[r]->recv(0, outputs[r].nbytes());
       if (out[r]) send_range(*out[r], inputs[r], 0, ChunkRange(inputs[r].numel(), 0, 1));
@@ -172,38 +178,38 @@ class GlooCommunicator final : public Communicator {
     wait_all(in);
     wait_all(out);
   }
-  void send(const Call& call, const Tensor& x, int tag) override {
+  void send(const CollectiveCall& call, const Tensor& x, int tag) override {
     const BlockSigpipeGuard sigpipe_guard;
-    const Operation op = link_.with_deadline(call);
+    const CallWithDeadline op = link_.with_deadline(call);
     link_.begin_p2p(op, tag, /*sends=*/true);
-    Channel channel(link_, op, call.root_or_peer, make_gloo_slot(Slot::pair_data, static_cast<uint32_t>(tag)),
+    Channel channel(link_, op, call.root_or_peer, make_gloo_slot(MessageKind::pair_data, static_cast<uint32_t>(tag)),
                     x.raw_data(), x.nbytes());
     send_range(channel, x, 0, ChunkRange(x.numel(), 0, 1));
     channel.wait_all();
   }
-  int recv(const Call& call, Tensor& x, int tag) override {
+  int recv(const CollectiveCall& call, Tensor& x, int tag) override {
     const BlockSigpipeGuard sigpipe_guard;
-    const Operation op = link_.with_deadline(call);
+    const CallWithDeadline op = link_.with_deadline(call);
     const int from = link_.begin_p2p(op, tag, /*sends=*/false);
-    Channel channel(link_, op, from, make_gloo_slot(Slot::pair_data, static_cast<uint32_t>(tag)), x.raw_data(),
+    Channel channel(link_, op, from, make_gloo_slot(MessageKind::pair_data, static_cast<uint32_t>(tag)), x.raw_data(),
                     x.nbytes());
     channel.recv(0, x.nbytes());
     channel.wait_all();
     return from;
   }
-  void barrier(const Call& call) override { const Collective come(link_, call); }
-  std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+  void barrier(const CollectiveCall& call) override { const CollectiveGuard come(link_, call); }
+  std::unique_ptr<Communicator> split(const std::string& name, int rank, GroupMembersPtr members,
                                       std::chrono::milliseconds timeout) override {
-    return make_gloo_communicator(job_.make_subgroup(name, rank, std::move(members), timeout), timeout);
+    return make_gloo_communicator(rendezvous_.make_subgroup(name, rank, std::move(members), timeout), timeout);
   }
   void abort(const std::string& reason) override { link_.abort(reason); }
-  std::shared_ptr<std::atomic<bool>> failure_reported() const override { return job_.failure_reported; }
+  std::shared_ptr<std::atomic<bool>> failure_reported() const override { return rendezvous_.failure_reported; }
 
  private:
-  static int64_t offset_in(const Tensor& all, const Tensor& part) {
+  static int64_t element_offset_in(const Tensor& all, const Tensor& part) {
     return part.storage_offset() - all.storage_offset();
   }
-  Channels make_channels(const Operation& op, Slot kind, const std::vector<Tensor>& memory) {
+  Channels make_channels(const CallWithDeadline& op, MessageKind kind, const std::vector<Tensor>& memory) {
     Channels all(size_);
     for (size_t r = 0; r < size_; ++r)
       if (r != rank_ && memory[r].defined())
@@ -226,34 +232,35 @@ class GlooCommunicator final : public Communicator {
   /// other ranks send to this rank into `result`, which may be `own`. All tensors are one-dimensional and contiguous.
   /// Calls each(s, channels of the sends) when segment s has been reduced.
   template <class F>
-  void reduce_in_segments(const Operation& op, const std::vector<Tensor>& sends, const Tensor& own,
+  void reduce_in_segments(const CallWithDeadline& op, const std::vector<Tensor>& sends, const Tensor& own,
                           const Tensor& result, int64_t segments, F&& each) {
-    const Channels out = make_channels(op, Slot::parts, sends);
+    const Channels out = make_channels(op, MessageKind::parts, sends);
     Channels in(size_);
     std::vector<Tensor> scratch(size_);
     const int64_t max_segment_numel = own.defined() ? (own.numel() + segments - 1) / segments : 0;
     if (own.defined()) {
       for (size_t r = 0; r < size_; ++r)
         if (r != rank_)
-          scratch[r] = core::empty({std::min(kWindow, segments) * max_segment_numel}, own.dtype(), own.device());
-      in = make_channels(op, Slot::parts, scratch);
+          scratch[r] =
+              core::empty({std::min(kMaxSegmentsInFlight, segments) * max_segment_numel}, own.dtype(), own.device());
+      in = make_channels(op, MessageKind::parts, scratch);
     }
     const auto receive = [&](int64_t s) {
       if (s >= segments || !own.defined()) return;
       for (const auto& channel : in)
         if (channel)
-          channel->recv(s % kWindow * max_segment_numel * own.itemsize(),
+          channel->recv(s % kMaxSegmentsInFlight * max_segment_numel * own.itemsize(),
                         ChunkRange(own.numel(), s, segments).numel * own.itemsize());
     };
-    for (int64_t s = 0; s < kWindow; ++s) receive(s);
+    for (int64_t s = 0; s < kMaxSegmentsInFlight; ++s) receive(s);
     for (int64_t s = 0; s < segments; ++s)
       for (size_t r = 0; r < size_; ++r)
         if (out[r]) send_range(*out[r], sends[r], 0, ChunkRange(sends[r].numel(), s, segments));
     for (int64_t s = 0; s < segments; ++s) {
       if (own.defined())
-        reduce_segment(op.call.op, in, scratch, own, result, s % kWindow * max_segment_numel,
+        reduce_segment(op.call.op, in, scratch, own, result, s % kMaxSegmentsInFlight * max_segment_numel,
                        ChunkRange(own.numel(), s, segments));
-      receive(s + kWindow);
+      receive(s + kMaxSegmentsInFlight);
       each(s, out);
     }
     wait_all(out);
@@ -274,7 +281,7 @@ class GlooCommunicator final : public Communicator {
   /// All-reduce around a ring, for many ranks: each rank communicates with its two neighbours only. Every chunk goes
   /// around the ring once to be reduced, and its result goes around once more. Each chunk is split into halves: while
   /// one half is reduced, the other is in flight.
-  void ring_all_reduce(const Operation& op, Tensor& x) {
+  void ring_all_reduce(const CallWithDeadline& op, Tensor& x) {
     const Tensor all = flatten_view(x);
     const auto ranks = static_cast<int64_t>(size_), me = static_cast<int64_t>(rank_);
     const auto half_range = [&](int64_t chunk, int64_t half) {
@@ -286,11 +293,12 @@ class GlooCommunicator final : public Communicator {
     const int next = static_cast<int>((me + 1) % ranks), before = static_cast<int>((me + ranks - 1) % ranks);
     const int64_t max_segment_numel = (all.numel() / ranks + 1) / 2 + 1;
     const Tensor scratch = core::empty({2 * max_segment_numel}, all.dtype(), all.device());
-    const auto channel = [&](int peer, Slot kind, const Tensor& memory) {
+    const auto channel = [&](int peer, MessageKind kind, const Tensor& memory) {
       return Channel(link_, op, peer, make_gloo_slot(kind), memory.raw_data(), memory.nbytes());
     };
-    Channel parts_out = channel(next, Slot::parts, all), parts_in = channel(before, Slot::parts, scratch);
-    Channel results_out = channel(next, Slot::results, all), results_in = channel(before, Slot::results, all);
+    Channel parts_out = channel(next, MessageKind::parts, all), parts_in = channel(before, MessageKind::parts, scratch);
+    Channel results_out = channel(next, MessageKind::results, all),
+            results_in = channel(before, MessageKind::results, all);
     const ReduceOp how = op.call.op == ReduceOp::AVG ? ReduceOp::SUM : op.call.op;
     for (const int64_t half : {0, 1}) {
       parts_in.recv(half * max_segment_numel * all.itemsize(), half_range(me - 1, half).numel * all.itemsize());
@@ -320,8 +328,8 @@ class GlooCommunicator final : public Communicator {
     if (op.call.op == ReduceOp::AVG) x.mul_(1.0 / static_cast<double>(size_));
   }
 
-  Rendezvous job_;
-  StoreHost host_;  // declared before link_ and the others, so that it outlives them
+  Rendezvous rendezvous_;
+  StoreHost store_host_;  // declared before link_ and the others, so that it outlives them
   GlooLink link_;
   size_t rank_, size_;
   std::unique_ptr<Watchdog> watchdog_;

@@ -10,9 +10,9 @@ namespace tandem::distributed {
 ProcessGroupPtr make_gloo_group(Rendezvous job, std::chrono::milliseconds timeout);
 
 /// Makes a communicator for tensors on the CPU or on virtual CPU devices. Ranks exchange data directly and reduce in
-/// rank order. Exception: with more than kDirectRanks ranks, an all_reduce over TCP of elements of 4 or 8 bytes uses a
-/// ring. All ranks then get the same bits, but these differ from a reduction in rank order.
-constexpr int kDirectRanks = 8;
+/// rank order. Exception: with more than kMaxDirectRanks ranks, an all_reduce over TCP of elements of 4 or 8 bytes uses
+/// a ring. All ranks then get the same bits, but these differ from a reduction in rank order.
+constexpr int kMaxDirectRanks = 8;
 std::unique_ptr<Communicator> make_gloo_communicator(Rendezvous job, std::chrono::milliseconds timeout);
 
 }  // namespace tandem::distributed

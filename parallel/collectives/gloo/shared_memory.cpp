@@ -29,11 +29,11 @@ constexpr size_t kCacheLineAlignment =
     128;  // alignment in bytes: two cache lines, because processors fetch them in pairs
 
 /// Random identity of a segment.
-struct Token {
+struct SegmentToken {
   uint64_t parts[2];
-  auto operator<=>(const Token&) const = default;
+  auto operator<=>(const SegmentToken&) const = default;
 };
-Token new_token() {
+SegmentToken make_random_segment_token() {
   std::random_device random;
   const auto part = [&] { return static_cast<uint64_t>(random()) << 32 | random(); };
   const uint64_t first = part();
@@ -41,7 +41,7 @@ Token new_token() {
 }
 /// Data by which another rank finds and checks this rank's shared memory segment.
 struct SegmentAddress {
-  Token token;
+  SegmentToken token;
   uint64_t bytes, device, inode;
   int64_t process_id, file_descriptor;  // file: descriptor of the segment in `process`; -1 if the rank has no segment
 };
@@ -49,19 +49,19 @@ static_assert(sizeof(SegmentAddress) <= SharedMemory::kSegmentAddressBytes);
 
 /// Header of a segment.
 struct alignas(kCacheLineAlignment) SegmentHeader {
-  Token token;
-  std::atomic<uint64_t> counts[4];
-  std::atomic<uint32_t> events, sleepers, is_closed;
+  SegmentToken token;
+  std::atomic<uint64_t> counters[4];
+  std::atomic<uint32_t> events, num_sleepers, is_closed;
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 
-uint32_t* futex_of(std::atomic<uint32_t>& word) { return reinterpret_cast<uint32_t*>(&word); }
-void sleep_on(std::atomic<uint32_t>& word, uint32_t value, milliseconds timeout) {
+uint32_t* futex_address(std::atomic<uint32_t>& word) { return reinterpret_cast<uint32_t*>(&word); }
+void futex_wait(std::atomic<uint32_t>& word, uint32_t value, milliseconds timeout) {
   const timespec time{.tv_sec = timeout.count() / 1000, .tv_nsec = timeout.count() % 1000 * 1000000};
-  ::syscall(SYS_futex, futex_of(word), FUTEX_WAIT, value, &time, nullptr, 0);
+  ::syscall(SYS_futex, futex_address(word), FUTEX_WAIT, value, &time, nullptr, 0);
 }
-void wake_all(std::atomic<uint32_t>& word) {
-  ::syscall(SYS_futex, futex_of(word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+void futex_wake_all(std::atomic<uint32_t>& word) {
+  ::syscall(SYS_futex, futex_address(word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 }  // namespace
@@ -83,12 +83,12 @@ class SharedMemory::Segment {
   Descriptor process_fd;
 
   /// Registers the segment, so that other ranks in this process find it.
-  static void publish(const std::shared_ptr<Segment>& segment) {
+  static void register_in_process(const std::shared_ptr<Segment>& segment) {
     const std::lock_guard lock(registry().mutex);
     std::erase_if(registry().segments, [](const auto& each) { return each.second.expired(); });
     registry().segments[segment->header().token] = segment;
   }
-  static std::shared_ptr<Segment> find_in_process(const Token& token) {
+  static std::shared_ptr<Segment> find_in_process(const SegmentToken& token) {
     const std::lock_guard lock(registry().mutex);
     const auto at = registry().segments.find(token);
     return at == registry().segments.end() ? nullptr : at->second.lock();
@@ -111,7 +111,7 @@ class SharedMemory::Segment {
     segment->process_fd = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, contact.process_id, 0)));
     return segment;
   }
-  bool has_ended() const {
+  bool has_process_ended() const {
     pollfd end{process_fd.get(), POLLIN, 0};
     return process_fd && ::poll(&end, 1, 0) == 1;
   }
@@ -119,7 +119,7 @@ class SharedMemory::Segment {
  private:
   struct SegmentRegistry {
     std::mutex mutex;
-    std::map<Token, std::weak_ptr<Segment>> segments;
+    std::map<SegmentToken, std::weak_ptr<Segment>> segments;
   };
   static SegmentRegistry& registry() {
     static auto& all = *new SegmentRegistry;  // never destroyed, because groups may be static
@@ -129,17 +129,17 @@ class SharedMemory::Segment {
   size_t bytes_;
 };
 
-SharedMemory::SharedMemory(int rank, int size, size_t call_bytes, bool enabled)
-    : rank_(rank), size_(size), call_bytes_(call_bytes), segments_(static_cast<size_t>(size)) {
+SharedMemory::SharedMemory(int rank, int size, size_t header_bytes, bool enabled)
+    : rank_(rank), size_(size), header_bytes_(header_bytes), segments_(static_cast<size_t>(size)) {
   if (!enabled) return;
-  const size_t bytes = slots_offset() + static_cast<size_t>(kSlots * kChunkBytes);
+  const size_t bytes = chunk_slots_offset() + static_cast<size_t>(kSlots * kChunkBytes);
   Descriptor file(::memfd_create("tandem", MFD_CLOEXEC));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return;
   auto segment = std::make_shared<Segment>(file.get(), bytes);
   if (!*segment) return;
-  new (&segment->header())
-      SegmentHeader{.token = new_token(), .counts = {}, .events = 0, .sleepers = 0, .is_closed = 0};
-  Segment::publish(segment);
+  new (&segment->header()) SegmentHeader{
+      .token = make_random_segment_token(), .counters = {}, .events = 0, .num_sleepers = 0, .is_closed = 0};
+  Segment::register_in_process(segment);
   segments_[static_cast<size_t>(rank)] = std::move(segment);
   file_ = std::move(file);
 }
@@ -170,29 +170,29 @@ bool SharedMemory::map_segments(const std::vector<std::string>& contacts) {
   return true;
 }
 
-size_t SharedMemory::slots_offset() const {
+size_t SharedMemory::chunk_slots_offset() const {
   constexpr size_t kPage = 4096;
-  return (sizeof(SegmentHeader) + 2 * static_cast<size_t>(size_) * call_bytes_ + kPage - 1) / kPage * kPage;
+  return (sizeof(SegmentHeader) + 2 * static_cast<size_t>(size_) * header_bytes_ + kPage - 1) / kPage * kPage;
 }
 void* SharedMemory::call_header(int rank, int for_rank, uint64_t number) const {
   const size_t at = number % 2 * static_cast<size_t>(size_) + static_cast<size_t>(for_rank);
-  return segments_[static_cast<size_t>(rank)]->at(sizeof(SegmentHeader) + at * call_bytes_);
+  return segments_[static_cast<size_t>(rank)]->at(sizeof(SegmentHeader) + at * header_bytes_);
 }
 void* SharedMemory::slot(int rank, uint64_t chunk) const {
-  return segments_[static_cast<size_t>(rank)]->at(slots_offset() + chunk % kSlots * kChunkBytes);
+  return segments_[static_cast<size_t>(rank)]->at(chunk_slots_offset() + chunk % kSlots * kChunkBytes);
 }
 
-uint64_t SharedMemory::read_counter(int rank, Count what) const {
-  return segments_[static_cast<size_t>(rank)]->header().counts[what].load(std::memory_order_acquire);
+uint64_t SharedMemory::read_counter(int rank, ProgressCounter what) const {
+  return segments_[static_cast<size_t>(rank)]->header().counters[what].load(std::memory_order_acquire);
 }
-void SharedMemory::set_count(Count what, uint64_t count) {
-  segments_[static_cast<size_t>(rank_)]->header().counts[what].store(count, std::memory_order_release);
+void SharedMemory::set_counter(ProgressCounter what, uint64_t count) {
+  segments_[static_cast<size_t>(rank_)]->header().counters[what].store(count, std::memory_order_release);
   wake_waiters(rank_);
 }
 void SharedMemory::wake_waiters(int rank) const {
   SegmentHeader& header = segments_[static_cast<size_t>(rank)]->header();
   ++header.events;
-  if (header.sleepers > 0) wake_all(header.events);
+  if (header.num_sleepers > 0) futex_wake_all(header.events);
 }
 void SharedMemory::close() {
   const auto& mine = segments_[static_cast<size_t>(rank_)];
@@ -200,12 +200,12 @@ void SharedMemory::close() {
   mine->header().is_closed = 1;
   wake_waiters(rank_);
 }
-bool SharedMemory::poll_briefly(int rank, Count what, uint64_t min_count) const {
+bool SharedMemory::poll_briefly(int rank, ProgressCounter what, uint64_t min_count) const {
   for (detail::Spinner spinner; read_counter(rank, what) < min_count;)
     if (!spinner.keep_spinning()) return false;
   return true;
 }
-bool SharedMemory::wait(int rank, Count what, uint64_t min_count, Deadline deadline,
+bool SharedMemory::wait(int rank, ProgressCounter what, uint64_t min_count, Deadline deadline,
                         const std::atomic<bool>& stop) const {
   const Segment& peer_segment = *segments_[static_cast<size_t>(rank)];
   SegmentHeader& header = peer_segment.header();
@@ -214,12 +214,12 @@ bool SharedMemory::wait(int rank, Count what, uint64_t min_count, Deadline deadl
     if (stop) return false;
     if (read_counter(rank, what) >= min_count) return true;
     const milliseconds left = time_until(deadline);
-    if (header.is_closed > 0 || peer_segment.has_ended())
+    if (header.is_closed > 0 || peer_segment.has_process_ended())
       throw DistributedError("that rank has closed its shared memory, because it has ended or left the group");
     if (left.count() == 0) throw DistributedError(kTimedOutMessage);
-    ++header.sleepers;
-    sleep_on(header.events, seen, std::min(left, kWakeInterval));
-    --header.sleepers;
+    ++header.num_sleepers;
+    futex_wait(header.events, seen, std::min(left, kWakeInterval));
+    --header.num_sleepers;
   }
 }
 

@@ -27,12 +27,12 @@ class SharedMemory {
   /// Kinds of counts by which a rank publishes its progress. Each is the number of a call or chunk. calls: the last
   /// call that the rank has written. filled: the last chunk whose elements it has written. reduced: the last chunk for
   /// which it has written its shard of the result. done: the last chunk that it has finished reading.
-  enum Count { calls, filled, reduced, done };
+  enum ProgressCounter { calls, filled, reduced, done };
   static constexpr int64_t kSlots = 4, kChunkBytes = 128 << 10;
 
-  /// @param call_bytes  bytes of the header of a call; a rank writes one header for every other rank
+  /// @param header_bytes  bytes of the header of a call; a rank writes one header for every other rank
   /// @param enabled     if false, this rank has no segment, and segment_address() tells the other ranks so
-  SharedMemory(int rank, int size, size_t call_bytes, bool enabled);
+  SharedMemory(int rank, int size, size_t header_bytes, bool enabled);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
 
@@ -46,16 +46,16 @@ class SharedMemory {
 
   void* call_header(int rank, int for_rank, uint64_t number) const;
   void* slot(int rank, uint64_t chunk) const;
-  uint64_t read_counter(int rank, Count what) const;
+  uint64_t read_counter(int rank, ProgressCounter what) const;
   /// Raises one of this rank's counts.
-  void set_count(Count what, uint64_t count);
+  void set_counter(ProgressCounter what, uint64_t count);
   /// Polls another rank's count for a short time. Returns whether it has reached `count`.
-  bool poll_briefly(int rank, Count what, uint64_t count) const;
+  bool poll_briefly(int rank, ProgressCounter what, uint64_t count) const;
   /// Sleeps until another rank's count reaches `count`. Returns false if `stop` is set; the thread that sets it must
   /// then call wake_waiters().
   /// @throws DistributedError if the other rank has closed its segment, if its process has ended, or if the deadline
   /// has passed (then with the message kTimedOutMessage)
-  bool wait(int rank, Count what, uint64_t count, Deadline deadline, const std::atomic<bool>& stop) const;
+  bool wait(int rank, ProgressCounter what, uint64_t count, Deadline deadline, const std::atomic<bool>& stop) const;
   /// Wakes all ranks that wait for a count of `rank`. May be called from any thread.
   void wake_waiters(int rank) const;
   /// Declares that this rank takes no part in later calls. May be called from any thread.
@@ -67,9 +67,9 @@ class SharedMemory {
 
  private:
   class Segment;
-  size_t slots_offset() const;
+  size_t chunk_slots_offset() const;
   const int rank_, size_;
-  const size_t call_bytes_;
+  const size_t header_bytes_;
   Descriptor file_;
   std::vector<std::shared_ptr<Segment>> segments_;  // one segment for each rank
 };

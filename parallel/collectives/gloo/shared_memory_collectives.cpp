@@ -17,7 +17,7 @@ constexpr int64_t kReduceAllBytes = 16 << 10;
 /// writes its elements, and the others read them.
 class SharedMemoryCollective {
  public:
-  SharedMemoryCollective(GlooLink& link, const Operation& op, Tensor& x)
+  SharedMemoryCollective(GlooLink& link, const CallWithDeadline& op, Tensor& x)
       : link_(link),
         op_(op),
         memory_(*link.shared_memory()),
@@ -35,12 +35,12 @@ class SharedMemoryCollective {
     const uint64_t n = chunk_number(k);
     if (n > SharedMemory::kSlots) wait_for_other_ranks(SharedMemory::done, n - SharedMemory::kSlots);
     copy_elements(tensor_address(chunk(k)), slot_address(link_.rank(), k, chunk(k)), chunk(k));
-    memory_.set_count(SharedMemory::filled, n);
+    memory_.set_counter(SharedMemory::filled, n);
   }
   void reduce_shard(int64_t k) {
     if (k >= num_chunks_) return;
     wait_for_other_ranks(SharedMemory::filled, chunk_number(k));
-    const Range mine = shard(k, link_.rank());
+    const ElementRange mine = shard(k, link_.rank());
     Tensor y = tensor_from_memory(tensor_address(mine), mine);
     std::vector<Tensor> parts;
     parts.reserve(static_cast<size_t>(link_.size()));
@@ -48,14 +48,14 @@ class SharedMemoryCollective {
       parts.push_back(r == link_.rank() ? y : tensor_from_memory(slot_address(r, k, mine), mine));
     reduce_in_order(parts, op_.call.op, y);
     if (!every_rank_reduces_) copy_elements(tensor_address(mine), slot_address(link_.rank(), k, mine), mine);
-    memory_.set_count(every_rank_reduces_ ? SharedMemory::done : SharedMemory::reduced, chunk_number(k));
+    memory_.set_counter(every_rank_reduces_ ? SharedMemory::done : SharedMemory::reduced, chunk_number(k));
   }
   void read_shards(int64_t k) {
     if (k < 0 || every_rank_reduces_) return;
     wait_for_other_ranks(SharedMemory::reduced, chunk_number(k));
     for (int r = 0; r < link_.size(); ++r)
       if (r != link_.rank()) copy_elements(slot_address(r, k, shard(k, r)), tensor_address(shard(k, r)), shard(k, r));
-    memory_.set_count(SharedMemory::done, chunk_number(k));
+    memory_.set_counter(SharedMemory::done, chunk_number(k));
   }
   /// Copies chunk k of the tensor from the slot of `root` in shared memory into x.
   void read_chunk_from(int root, int64_t k) {
@@ -63,38 +63,42 @@ class SharedMemoryCollective {
       link_.wait(op_, root, SharedMemory::filled, chunk_number(k));
       copy_elements(slot_address(root, k, chunk(k)), tensor_address(chunk(k)), chunk(k));
     }
-    memory_.set_count(SharedMemory::done, chunk_number(k));
+    memory_.set_counter(SharedMemory::done, chunk_number(k));
   }
 
  private:
-  struct Range {  // range of elements of x
+  struct ElementRange {  // range of elements of x
     int64_t begin, numel;
   };
   uint64_t chunk_number(int64_t k) const { return first_chunk_ + static_cast<uint64_t>(k) + 1; }
-  Range chunk(int64_t k) const { return {k * chunk_numel_, std::min(chunk_numel_, x_.numel() - k * chunk_numel_)}; }
-  Range shard(int64_t k, int r) const {
-    const Range all = chunk(k);
+  ElementRange chunk(int64_t k) const {
+    return {k * chunk_numel_, std::min(chunk_numel_, x_.numel() - k * chunk_numel_)};
+  }
+  ElementRange shard(int64_t k, int r) const {
+    const ElementRange all = chunk(k);
     if (every_rank_reduces_) return all;
     const int64_t begin = all.numel * r / link_.size(), end = all.numel * (r + 1) / link_.size();
     return {all.begin + begin, end - begin};
   }
-  std::byte* tensor_address(Range e) const { return static_cast<std::byte*>(x_.raw_data()) + e.begin * x_.itemsize(); }
-  std::byte* slot_address(int rank, int64_t k, Range e) const {
+  std::byte* tensor_address(ElementRange e) const {
+    return static_cast<std::byte*>(x_.raw_data()) + e.begin * x_.itemsize();
+  }
+  std::byte* slot_address(int rank, int64_t k, ElementRange e) const {
     return static_cast<std::byte*>(memory_.slot(rank, chunk_number(k))) + (e.begin - k * chunk_numel_) * x_.itemsize();
   }
-  void copy_elements(const std::byte* from, std::byte* to, Range e) const {
+  void copy_elements(const std::byte* from, std::byte* to, ElementRange e) const {
     std::memcpy(to, from, static_cast<size_t>(e.numel * x_.itemsize()));
   }
-  Tensor tensor_from_memory(std::byte* memory, Range e) const {
+  Tensor tensor_from_memory(std::byte* memory, ElementRange e) const {
     return from_blob(memory, {e.numel}, TensorOptions(x_.dtype()).device(x_.device()));
   }
-  void wait_for_other_ranks(SharedMemory::Count what, uint64_t count) {
+  void wait_for_other_ranks(SharedMemory::ProgressCounter what, uint64_t count) {
     for (int r = 0; r < link_.size(); ++r)
       if (r != link_.rank()) link_.wait(op_, r, what, count);
   }
 
   GlooLink& link_;
-  const Operation& op_;
+  const CallWithDeadline& op_;
   SharedMemory& memory_;
   Tensor& x_;
   const int64_t chunk_numel_, num_chunks_;  // number of elements in a chunk, and number of chunks
@@ -110,10 +114,10 @@ struct EndCallGuard {
 
 }  // namespace
 
-void all_reduce_in_shared_memory(GlooLink& link, const Call& call, Tensor& x) {
-  const Operation op = link.with_deadline(call);
+void all_reduce_in_shared_memory(GlooLink& link, const CollectiveCall& call, Tensor& x) {
+  const CallWithDeadline op = link.with_deadline(call);
   const EndCallGuard end_call_guard{link};
-  link.enter(call);
+  link.begin_call(call);
   SharedMemoryCollective chunks(link, op, x);
   // fill the first slot before begin_collective(), so that ranks which have seen this call need not wait for the
   // elements
@@ -126,10 +130,10 @@ void all_reduce_in_shared_memory(GlooLink& link, const Call& call, Tensor& x) {
   }
 }
 
-void broadcast_in_shared_memory(GlooLink& link, const Call& call, Tensor& x) {
-  const Operation op = link.with_deadline(call);
+void broadcast_in_shared_memory(GlooLink& link, const CollectiveCall& call, Tensor& x) {
+  const CallWithDeadline op = link.with_deadline(call);
   const EndCallGuard end_call_guard{link};
-  link.enter(call);
+  link.begin_call(call);
   SharedMemoryCollective chunks(link, op, x);
   const bool sends = call.root_or_peer == link.rank();
   if (sends) chunks.write_chunk(0);

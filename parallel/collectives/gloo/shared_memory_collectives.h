@@ -5,8 +5,8 @@
 namespace tandem::distributed {
 
 /// x = the reduction over all ranks' x, in rank order for any number of ranks. The link must have shared memory.
-void all_reduce_in_shared_memory(GlooLink& link, const Call& call, Tensor& x);
+void all_reduce_in_shared_memory(GlooLink& link, const CollectiveCall& call, Tensor& x);
 /// x = the x of rank call.other, the root. The link must have shared memory.
-void broadcast_in_shared_memory(GlooLink& link, const Call& call, Tensor& x);
+void broadcast_in_shared_memory(GlooLink& link, const CollectiveCall& call, Tensor& x);
 
 }  // namespace tandem::distributed

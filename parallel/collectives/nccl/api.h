@@ -66,9 +66,9 @@ struct Config {
 
 /// Pointers to the library's functions, under NCCL's names.
 struct Library {
-#define TANDEM_NCCL_MEMBER(name, parameters) Result(*name) parameters = nullptr;
-  TANDEM_NCCL_FUNCTIONS(TANDEM_NCCL_MEMBER)
-#undef TANDEM_NCCL_MEMBER
+#define TANDEM_NCCL_FUNCTION_POINTER(name, parameters) Result(*name) parameters = nullptr;
+  TANDEM_NCCL_FUNCTIONS(TANDEM_NCCL_FUNCTION_POINTER)
+#undef TANDEM_NCCL_FUNCTION_POINTER
   const char* (*ncclGetErrorString)(Result) = nullptr;
   const char* (*ncclGetLastError)(Comm) = nullptr;
   std::string path;

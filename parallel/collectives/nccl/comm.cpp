@@ -9,7 +9,7 @@
 namespace tandem::distributed::nccl {
 namespace {
 using std::chrono::microseconds;
-constexpr microseconds kMinPause(20), kMaxPause(2000);
+constexpr microseconds kMinPollDelay(20), kMaxPollDelay(2000);
 constexpr std::chrono::seconds kLeaveTimeout(10);
 }  // namespace
 
@@ -45,7 +45,7 @@ void NcclComm::call_library(const char* name, Deadline deadline, const std::func
 }
 
 void NcclComm::wait_until_accepted(const char* name, Deadline deadline, Result result) {
-  for (microseconds pause = kMinPause; result == Result::in_progress; pause = std::min(2 * pause, kMaxPause)) {
+  for (microseconds pause = kMinPollDelay; result == Result::in_progress; pause = std::min(2 * pause, kMaxPollDelay)) {
     failure_->throw_if_set();
     TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, name,
                     " did not finish before the timeout of its group; is each rank of the group in this call?");
@@ -72,7 +72,7 @@ std::string NcclComm::get_async_error() {
 
 void NcclComm::close() noexcept {
   try {
-    call_library("ncclCommFinalize", after(kLeaveTimeout / 2), lib_.ncclCommFinalize);
+    call_library("ncclCommFinalize", deadline_after(kLeaveTimeout / 2), lib_.ncclCommFinalize);
     end_comm(lib_.ncclCommDestroy);
   } catch (const std::exception&) {
     abort();
@@ -103,7 +103,7 @@ std::string NcclComm::error_text(Result result) const {
 }
 
 void close_or_abort_all(const NcclComms& comms, void (NcclComm::*end)() noexcept) {
-  const Deadline deadline = after(kLeaveTimeout);
+  const Deadline deadline = deadline_after(kLeaveTimeout);
   std::vector<std::future<void>> ended;
   for (const auto& comm : comms) {
     std::packaged_task<void()> task([comm, end] { ((*comm).*end)(); });

@@ -43,7 +43,7 @@ size_t nccl_count(const Tensor& x) { return static_cast<size_t>(x.numel()) * ncc
 
 /// Returns whether NCCL's reduction gives the same result as the other backends. NCCL does not reduce 16-bit integers
 /// and bool, and its MIN and MAX of floating-point numbers drop NaN.
-bool is_supported_by_nccl(const Call& call) {
+bool is_supported_by_nccl(const CollectiveCall& call) {
   if (call.dtype == kInt16 || call.dtype == kBool) return false;
   return (call.op != ReduceOp::MIN && call.op != ReduceOp::MAX) || !is_floating_point(call.dtype);
 }
@@ -68,49 +68,50 @@ bool is_contiguous_list(const std::vector<Tensor>& list) {
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(Rendezvous job, Device device, milliseconds timeout)
-      : job_(std::move(job)),
-        host_{job_.server},
+      : rendezvous_(std::move(job)),
+        store_host_{rendezvous_.server},
         lib_(nccl::library()),
-        rank_(job_.rank),
-        size_(job_.size),
+        rank_(rendezvous_.rank),
+        size_(rendezvous_.size),
         device_(device),
         timeout_(timeout),
-        store_(job_.store),
-        name_(job_.name),
+        store_(rendezvous_.store),
+        group_name_(rendezvous_.name),
         failure_(std::make_shared<FirstFailure>()),
-        nccl_watchdog_(job_, device_, timeout_, failure_) {
-    register_rank(job_);
-    if (job_.watchdog_store) {
-      Watchdog::Options options{
-          .group = name_, .rank = job_.default_group_rank(), .heartbeat_interval = report_interval(timeout_)};
+        nccl_watchdog_(rendezvous_, device_, timeout_, failure_) {
+    register_rank(rendezvous_);
+    if (rendezvous_.watchdog_store) {
+      Watchdog::Options options{.group = group_name_,
+                                .rank = rendezvous_.default_group_rank(),
+                                .heartbeat_interval = report_interval(timeout_)};
       options.on_failure = [this](const std::string& cause) {
         nccl_watchdog_.fail_group(cause,
                                   milliseconds(300));  // a short wait, because a lost rank never reports its call
         return failure_->what();
       };
       options.on_ranks_left = [this](const LeftRanks& left) { nccl_watchdog_.record_left_ranks(left); };
-      if (job_.is_process) options.failure_reported = job_.failure_reported;
-      watchdog_ = std::make_unique<Watchdog>(std::move(job_.watchdog_store), std::move(options));
+      if (rendezvous_.is_process) options.failure_reported = rendezvous_.failure_reported;
+      watchdog_ = std::make_unique<Watchdog>(std::move(rendezvous_.watchdog_store), std::move(options));
     }
-    wait_for_all_ranks(*store_, name_, rank_, size_, timeout_, {}, job_.members);
-    host_.all_joined = true;
-    comm_ = &connect(rank_, size_, name_ + "/nccl", "init_process_group");
-    if (!job_.is_process) return;
-    exit_notice_.emplace(job_, [this](bool succeeded, const std::string& why) {
+    wait_for_all_ranks(*store_, group_name_, rank_, size_, timeout_, {}, rendezvous_.members);
+    store_host_.all_joined = true;
+    comm_ = &connect(rank_, size_, group_name_ + "/nccl", "init_process_group");
+    if (!rendezvous_.is_process) return;
+    exit_notice_.emplace(rendezvous_, [this](bool succeeded, const std::string& why) {
       if (!succeeded) return nccl_watchdog_.fail_group(why, milliseconds(0));
       failure_->set(why);
-      job_.flight_log->record_leave();
+      rendezvous_.flight_log->record_leave();
     });
   }
   ~NcclCommunicator() override {
     exit_notice_.reset();
     nccl_watchdog_.wait_until_idle();
-    if (failure_->what().empty()) leave_group(*store_, name_, job_.default_group_rank());
+    if (failure_->what().empty()) leave_group(*store_, group_name_, rendezvous_.default_group_rank());
     watchdog_.reset();
-    host_.failed = !failure_->what().empty();
+    store_host_.failed = !failure_->what().empty();
   }
 
-  void all_reduce(const Call& call, Tensor& x) override {
+  void all_reduce(const CollectiveCall& call, Tensor& x) override {
     if (!is_supported_by_nccl(call)) return reduce_by_all_gather(call, x, true);
     enqueue(call, "ncclAllReduce", [this, call, x](Comm comm) {
       return lib_.ncclAllReduce(x.raw_data(), x.raw_data(), nccl_count(x), nccl_type(x.dtype()).type, nccl_op(call.op),
@@ -119,7 +120,7 @@ class NcclCommunicator final : public Communicator {
     if (call.op == ReduceOp::AVG) run_after_group([x, n = size_]() mutable { divide_by_num_ranks(x, n); });
     bytes_sent += 2 * (size_ - 1) * x.nbytes() / size_;
   }
-  void broadcast(const Call& call, Tensor& x) override {
+  void broadcast(const CollectiveCall& call, Tensor& x) override {
     enqueue(call, "ncclBroadcast", [this, call, x](Comm comm) {
       return lib_.ncclBroadcast(x.raw_data(), x.raw_data(), nccl_count(x), nccl_type(x.dtype()).type, call.root_or_peer,
                                 comm, stream());
@@ -127,7 +128,7 @@ class NcclCommunicator final : public Communicator {
     // the rank before the root is the last in the ring and sends nothing
     if (rank_ != (call.root_or_peer + size_ - 1) % size_) bytes_sent += x.nbytes();
   }
-  void reduce(const Call& call, Tensor& x) override {
+  void reduce(const CollectiveCall& call, Tensor& x) override {
     if (!is_supported_by_nccl(call)) return reduce_by_all_gather(call, x, rank_ == call.root_or_peer);
     enqueue(call, "ncclReduce", [this, call, x](Comm comm) {
       return lib_.ncclReduce(x.raw_data(), x.raw_data(), nccl_count(x), nccl_type(x.dtype()).type, nccl_op(call.op),
@@ -137,7 +138,7 @@ class NcclCommunicator final : public Communicator {
       run_after_group([x, n = size_]() mutable { divide_by_num_ranks(x, n); });
     if (rank_ != call.root_or_peer) bytes_sent += x.nbytes();
   }
-  void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) override {
+  void all_gather(const CollectiveCall& call, std::vector<Tensor>& outputs, const Tensor& input) override {
     const bool whole = is_contiguous_list(outputs);
     const Tensor all = whole ? outputs[0] : core::empty({size_ * input.numel()}, input.dtype(), device_);
     gather(call, all, input);
@@ -148,7 +149,7 @@ class NcclCommunicator final : public Communicator {
                       outputs[r]);
     });
   }
-  void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) override {
+  void reduce_scatter(const CollectiveCall& call, Tensor& output, const std::vector<Tensor>& inputs) override {
     if (!is_supported_by_nccl(call)) return reduce_scatter_by_sends(call, output, inputs);
     Tensor all = inputs[0];
     if (!is_contiguous_list(inputs)) {
@@ -165,19 +166,20 @@ class NcclCommunicator final : public Communicator {
     if (call.op == ReduceOp::AVG) run_after_group([output, n = size_]() mutable { divide_by_num_ranks(output, n); });
     bytes_sent += (size_ - 1) * output.nbytes();
   }
-  void all_to_all_v(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) override {
+  void all_to_all_v(const CollectiveCall& call, std::vector<Tensor>& outputs,
+                    const std::vector<Tensor>& inputs) override {
     send_and_receive(call, outputs, inputs);
     for (int r = 0; r < size_; ++r)
-      if (r != rank_ && call.sends_to(r) > 0) bytes_sent += inputs[static_cast<size_t>(r)].nbytes();
+      if (r != rank_ && call.send_numel_to(r) > 0) bytes_sent += inputs[static_cast<size_t>(r)].nbytes();
   }
-  void send(const Call& call, const Tensor& x, int tag) override {
+  void send(const CollectiveCall& call, const Tensor& x, int tag) override {
     enqueue_on(get_pair_comm(call, tag, /*sends=*/true),
                {{call, "ncclSend", [this, x](Comm comm) {
                    return lib_.ncclSend(x.raw_data(), nccl_count(x), nccl_type(x.dtype()).type, 1, comm, stream());
                  }}});
     bytes_sent += x.nbytes();
   }
-  int recv(const Call& call, Tensor& x, int tag) override {
+  int recv(const CollectiveCall& call, Tensor& x, int tag) override {
     enqueue_on(get_pair_comm(call, tag, /*sends=*/false),
                {{call, "ncclRecv", [this, x](Comm comm) {
                    return lib_.ncclRecv(x.raw_data(), nccl_count(x), nccl_type(x.dtype()).type, 0, comm, stream());
@@ -185,7 +187,7 @@ class NcclCommunicator final : public Communicator {
     return call.root_or_peer;
   }
   /// Blocks the host until all ranks have called it, as a barrier must.
-  void barrier(const Call& call) override {
+  void barrier(const CollectiveCall& call) override {
     const Tensor one = core::empty({1}, kInt32, device_);
     const gpu::DeviceGuard guard(device_.index());
     gpu::fill_bytes_async(one.raw_data(), 0, static_cast<size_t>(one.nbytes()), stream());
@@ -195,34 +197,34 @@ class NcclCommunicator final : public Communicator {
     cuda::current_stream(device_).synchronize();
     failure_->throw_if_set();
   }
-  std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
+  std::unique_ptr<Communicator> split(const std::string& name, int rank, GroupMembersPtr members,
                                       milliseconds timeout) override {
-    return std::make_unique<NcclCommunicator>(job_.make_subgroup(name, rank, std::move(members), timeout), device_,
-                                              timeout);
+    return std::make_unique<NcclCommunicator>(rendezvous_.make_subgroup(name, rank, std::move(members), timeout),
+                                              device_, timeout);
   }
   void abort(const std::string& reason) override { nccl_watchdog_.fail_group(reason); }
 
   void begin_group() override { in_group_call_ = true; }
   void end_group() override {
     in_group_call_ = false;
-    const std::vector<Launch> group = std::exchange(group_launches_, {});
-    const std::vector<std::function<void()>> callbacks = std::exchange(after_group_, {});
+    const std::vector<NcclLaunch> group = std::exchange(group_launches_, {});
+    const std::vector<std::function<void()>> callbacks = std::exchange(after_group_callbacks_, {});
     if (!group.empty()) enqueue_on(*comm_, group);
     for (const auto& f : callbacks) f();
   }
   void run_after_group(std::function<void()> f) override {
     if (in_group_call_)
-      after_group_.push_back(std::move(f));
+      after_group_callbacks_.push_back(std::move(f));
     else
       f();
   }
   std::shared_ptr<const FirstFailure> async_failure() const override { return failure_; }
-  std::shared_ptr<std::atomic<bool>> failure_reported() const override { return job_.failure_reported; }
+  std::shared_ptr<std::atomic<bool>> failure_reported() const override { return rendezvous_.failure_reported; }
 
  private:
   /// A call of the NCCL function `name`. f(comm) makes the call.
-  struct Launch {
-    Call call;
+  struct NcclLaunch {
+    CollectiveCall call;
     const char* name;
     std::function<Result(Comm)> f;
   };
@@ -231,7 +233,7 @@ class NcclCommunicator final : public Communicator {
 
   // ---- operations that NCCL lacks
 
-  void gather(const Call& call, const Tensor& all, const Tensor& input) {
+  void gather(const CollectiveCall& call, const Tensor& all, const Tensor& input) {
     enqueue(call, "ncclAllGather", [this, all, input](Comm comm) {
       return lib_.ncclAllGather(input.raw_data(), all.raw_data(), nccl_count(input), nccl_type(input.dtype()).type,
                                 comm, stream());
@@ -245,7 +247,7 @@ class NcclCommunicator final : public Communicator {
     return parts;
   }
   /// Gathers x from all ranks. If `is_receiver` is true, reduces the gathered tensors into x.
-  void reduce_by_all_gather(const Call& call, const Tensor& x, bool is_receiver) {
+  void reduce_by_all_gather(const CollectiveCall& call, const Tensor& x, bool is_receiver) {
     const Tensor all = core::empty({size_ * x.numel()}, x.dtype(), device_);
     gather(call, all, x);
     if (!is_receiver) return;
@@ -255,7 +257,8 @@ class NcclCommunicator final : public Communicator {
   }
   /// Sends inputs[r] to each rank r and receives outputs[r] from it, including r = this rank. Skips undefined and empty
   /// tensors.
-  void send_and_receive(const Call& call, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
+  void send_and_receive(const CollectiveCall& call, const std::vector<Tensor>& outputs,
+                        const std::vector<Tensor>& inputs) {
     enqueue(call, "ncclSend and ncclRecv", [this, outputs, inputs](Comm comm) {
       Result result = lib_.ncclGroupStart();
       for (int r = 0; r < size_ && result == Result::success; ++r) {
@@ -271,7 +274,7 @@ class NcclCommunicator final : public Communicator {
   }
   /// Reduce-scatter by sends: this rank sends inputs[r] to each rank r, and reduces the tensors that it receives into
   /// output.
-  void reduce_scatter_by_sends(const Call& call, const Tensor& output, const std::vector<Tensor>& inputs) {
+  void reduce_scatter_by_sends(const CollectiveCall& call, const Tensor& output, const std::vector<Tensor>& inputs) {
     const Tensor all = core::empty({size_ * output.numel()}, output.dtype(), device_);
     send_and_receive(call, split_by_rank(all), inputs);
     bytes_sent += (size_ - 1) * output.nbytes();
@@ -282,17 +285,17 @@ class NcclCommunicator final : public Communicator {
 
   // ---- calls on the GPU
 
-  void enqueue(const Call& call, const char* name, std::function<Result(Comm)> f) {
+  void enqueue(const CollectiveCall& call, const char* name, std::function<Result(Comm)> f) {
     if (in_group_call_)
       group_launches_.push_back({call, name, std::move(f)});
     else
       enqueue_on(*comm_, {{call, name, std::move(f)}});
   }
   /// Passes calls to the library. NCCL launches several calls as one group.
-  void enqueue_on(NcclComm& comm, const std::vector<Launch>& launches) {
-    for (const Launch& launch : launches) nccl_watchdog_.record_call(launch.call);
+  void enqueue_on(NcclComm& comm, const std::vector<NcclLaunch>& launches) {
+    for (const NcclLaunch& launch : launches) nccl_watchdog_.record_call(launch.call);
     failure_->throw_if_set();
-    const Deadline deadline = after(timeout_);
+    const Deadline deadline = deadline_after(timeout_);
     try {
       comm.call_library(launches.size() == 1 ? launches[0].name : "ncclGroupEnd", deadline, [&](Comm c) {
         if (launches.size() == 1) return launches[0].f(c);
@@ -306,7 +309,7 @@ class NcclCommunicator final : public Communicator {
     }
     cuda::Event end;
     end.record(cuda::current_stream(device_));
-    for (const Launch& launch : launches) nccl_watchdog_.add_in_flight(launch.call, end, deadline);
+    for (const NcclLaunch& launch : launches) nccl_watchdog_.add_in_flight(launch.call, end, deadline);
   }
   [[noreturn]] void fail_group(const std::string& what, const std::exception& error) {
     nccl_watchdog_.fail_group(what + ": " + error.what());
@@ -314,7 +317,7 @@ class NcclCommunicator final : public Communicator {
     throw DistributedError(error.what());
   }
   NcclComm& connect(int rank, int size, const std::string& key, const std::string& what) {
-    const Deadline deadline = after(timeout_);
+    const Deadline deadline = deadline_after(timeout_);
     try {
       nccl::UniqueId id;
       if (rank == 0) {
@@ -346,40 +349,40 @@ class NcclCommunicator final : public Communicator {
   /// Returns a communicator of two ranks, used only for sends with one tag in one direction. The sender is its rank 0.
   /// The host queues its calls independently of all other calls. On the GPU, however, kernels of one communicator may
   /// wait for kernels of another; NCCL does not promise more.
-  NcclComm& get_pair_comm(const Call& call, int tag, bool sends) {
+  NcclComm& get_pair_comm(const CollectiveCall& call, int tag, bool sends) {
     const int from = sends ? rank_ : call.root_or_peer, to = sends ? call.root_or_peer : rank_;
     {
       const std::lock_guard lock(mutex_);
-      if (const auto at = pairs_.find({from, to, tag}); at != pairs_.end()) return *at->second;
+      if (const auto at = pair_comms_.find({from, to, tag}); at != pair_comms_.end()) return *at->second;
     }
     nccl_watchdog_.record_call(call);
     failure_->throw_if_set();
     std::ostringstream key;
-    key << name_ << "/nccl " << from << " to " << to << " tag " << tag;
+    key << group_name_ << "/nccl " << from << " to " << to << " tag " << tag;
     NcclComm& made = connect(sends ? 0 : 1, 2, key.str(), call.str());
     const std::lock_guard lock(mutex_);
-    return *pairs_.emplace(std::tuple(from, to, tag), &made).first->second;
+    return *pair_comms_.emplace(std::tuple(from, to, tag), &made).first->second;
   }
 
-  Rendezvous job_;
-  StoreHost host_;  // declared before nccl_watchdog_ and the others, so that it outlives them
+  Rendezvous rendezvous_;
+  StoreHost store_host_;  // declared before nccl_watchdog_ and the others, so that it outlives them
   const nccl::Library& lib_;
   const int rank_, size_;
   const Device device_;
   const milliseconds timeout_;
   const std::shared_ptr<StoreClient> store_;
-  const std::string name_;
+  const std::string group_name_;
   const std::shared_ptr<FirstFailure> failure_;
   nccl::NcclWatchdog nccl_watchdog_;
   NcclComm* comm_ = nullptr;  // communicator of all ranks; nccl_watchdog_ owns it
 
-  std::mutex mutex_;                                      // guards pairs_
-  std::map<std::tuple<int, int, int>, NcclComm*> pairs_;  // made by get_pair_comm(), by sender, receiver and tag
+  std::mutex mutex_;                                           // guards pair_comms_
+  std::map<std::tuple<int, int, int>, NcclComm*> pair_comms_;  // made by get_pair_comm(), by sender, receiver and tag
 
   bool in_group_call_ =
-      false;  // Only the thread that runs collectives uses in_group_call_, group_launches_ and after_group_.
-  std::vector<Launch> group_launches_;
-  std::vector<std::function<void()>> after_group_;
+      false;  // Only the thread that runs collectives uses in_group_call_, group_launches_ and after_group_callbacks_.
+  std::vector<NcclLaunch> group_launches_;
+  std::vector<std::function<void()>> after_group_callbacks_;
   std::unique_ptr<Watchdog> watchdog_;
   std::optional<ExitNotice> exit_notice_;
 };

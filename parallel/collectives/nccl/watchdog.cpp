@@ -15,7 +15,7 @@ constexpr milliseconds kPollInterval(100);  // interval at which operations are 
 constexpr milliseconds kGracePeriod(1000);  // after a failure: longest time to wait for operations to end
 constexpr milliseconds kDrainTime(2000);    // after a rank has left: time in which calls in progress may still complete
 /// Mixes into an FNV-1a hash those arguments of a call on which ranks must agree.
-uint64_t hash_call(uint64_t hash, const Call& call) {
+uint64_t hash_call(uint64_t hash, const CollectiveCall& call) {
   const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
   for (const char* letter = call.name; *letter; ++letter) mix(static_cast<unsigned char>(*letter));
   for (const char letter : call.about) mix(static_cast<unsigned char>(letter));
@@ -32,11 +32,11 @@ NcclWatchdog::NcclWatchdog(const Rendezvous& job, Device device, milliseconds ti
       size_(job.size),
       device_(device),
       store_(job.store),
-      group_(job.name),
+      group_name_(job.name),
       members_(job.members),
       timeout_(timeout),
       failure_(std::move(failure)),
-      flight_(job.flight_log),
+      flight_log_(job.flight_log),
       thread_(detail::start_thread("the watch over NCCL", [this] { poll_until_stopped(); })) {}
 NcclWatchdog::~NcclWatchdog() {
   {
@@ -46,7 +46,8 @@ NcclWatchdog::~NcclWatchdog() {
   wake_.notify_all();
   thread_.join();
   close_or_abort_all(comms_, &NcclComm::close);
-  cuda::report_failure(device_, nullptr);  // clear the failure, so that a later group on this device starts without it
+  cuda::report_host_failure(device_,
+                            nullptr);  // clear the failure, so that a later group on this device starts without it
 }
 
 NcclComm& NcclWatchdog::take_ownership(std::shared_ptr<NcclComm> comm) {
@@ -54,28 +55,29 @@ NcclComm& NcclWatchdog::take_ownership(std::shared_ptr<NcclComm> comm) {
   comms_.push_back(std::move(comm));
   return *comms_.back();
 }
-void NcclWatchdog::record_call(const Call& call) {
+void NcclWatchdog::record_call(const CollectiveCall& call) {
   const std::lock_guard lock(mutex_);
-  last_ = call;
+  last_call_ = call;
   if (call.sequence_number == 0 || size_ == 1)
     return;  // a send or receive involves only two ranks, so it is not compared
-  hash_ = hash_call(hash_, call);
+  calls_hash_ = hash_call(calls_hash_, call);
   // rank 0 needs only its latest call, which it publishes; other ranks keep their calls until these have been compared
-  if (rank_ == 0) called_.clear();
-  called_.push_back({call, hash_});
+  if (rank_ == 0) uncompared_collectives_.clear();
+  uncompared_collectives_.push_back({call, calls_hash_});
 }
-void NcclWatchdog::add_in_flight(const Call& call, cuda::Event end, Deadline deadline) {
+void NcclWatchdog::add_in_flight(const CollectiveCall& call, cuda::Event end, Deadline deadline) {
   const std::lock_guard lock(mutex_);
-  in_flight_.emplace(added_++, InFlightCall{call, std::move(end), deadline});
+  calls_in_flight_.emplace(num_added_calls_++, InFlightCall{call, std::move(end), deadline});
 }
 
 void NcclWatchdog::record_left_ranks(const LeftRanks& left) {
   const std::lock_guard lock(mutex_);
   for (int r = 0; r < size_; ++r)
-    if (const auto at = left.find(global_rank(r, members_)); at != left.end() && left_.emplace(r, at->second).second)
+    if (const auto at = left.find(global_rank(r, members_));
+        at != left.end() && left_ranks_.emplace(r, at->second).second)
       last_left_time_ = Clock::now();
 }
-std::string NcclWatchdog::describe_left_peer(const Call& call, const LeftRanks& left) const {
+std::string NcclWatchdog::describe_left_peer(const CollectiveCall& call, const LeftRanks& left) const {
   const auto at = call.sequence_number == 0 ? left.find(call.root_or_peer) : left.begin();
   if (at == left.end()) return {};
   return call.str() + ": " + describe_rank(at->first, members_) + " has left the group (" + at->second + ")";
@@ -103,9 +105,9 @@ std::string NcclWatchdog::poll_calls() try {
   Clock::time_point last_left_time;
   {
     const std::lock_guard lock(mutex_);
-    calls = in_flight_;
+    calls = calls_in_flight_;
     comms = comms_;
-    left = left_, last_left_time = last_left_time_;
+    left = left_ranks_, last_left_time = last_left_time_;
   }
   std::vector<int64_t> done;
   std::string oldest;
@@ -115,19 +117,19 @@ std::string NcclWatchdog::poll_calls() try {
       continue;
     }
     if (oldest.empty()) oldest = each.call.str() + ": ";
-    if (Clock::now() >= std::max(last_left_time, each.begun) + kDrainTime)
+    if (Clock::now() >= std::max(last_left_time, each.start_time) + kDrainTime)
       if (const std::string why = describe_left_peer(each.call, left); !why.empty()) return why;
     if (Clock::now() >= each.deadline)
       return each.call.str() + ": it did not finish within " + std::to_string(timeout_.count()) + " ms";
   }
   {
     const std::lock_guard lock(mutex_);
-    for (const int64_t number : done) in_flight_.erase(number);
+    for (const int64_t number : done) calls_in_flight_.erase(number);
   }
   for (const auto& comm : comms)
     if (const std::string why = comm->get_async_error(); !why.empty()) return oldest + why;
   if (const std::string why = compare_with_rank_0(); !why.empty()) return why;
-  return store_->find(failure_key(group_), milliseconds(0)).value_or("");
+  return store_->find(failure_key(group_name_), milliseconds(0)).value_or("");
 } catch (const StoreClosed&) {
   return {};  // rank 0 has left and has closed the store
 } catch (const std::exception& error) {
@@ -137,32 +139,33 @@ std::string NcclWatchdog::poll_calls() try {
 /// Compares the ranks' collectives: rank 0 publishes its latest collective, and each other rank compares it with its
 /// own collective of the same number. Returns an error if they differ; otherwise an empty string.
 std::string NcclWatchdog::compare_with_rank_0() {
-  const std::string key = group_ + "/rank 0's collectives";
+  const std::string key = group_name_ + "/rank 0's collectives";
   std::optional<CalledCollective> last;
   {
     const std::lock_guard lock(mutex_);
-    if (called_.empty()) return {};
-    last = called_.back();
-    if (rank_ == 0) called_.clear();
+    if (uncompared_collectives_.empty()) return {};
+    last = uncompared_collectives_.back();
+    if (rank_ == 0) uncompared_collectives_.clear();
   }
   if (rank_ == 0) {
     store_->set(key,
                 std::to_string(last->call.sequence_number) + " " + std::to_string(last->hash) + " " + last->call.str());
     return {};
   }
-  if (rank_0_sequence_ <= last_compared_) {
+  if (rank_0_sequence_ <= last_compared_sequence_number_) {
     std::istringstream text(store_->find(key, milliseconds(0)).value_or(""));
     text >> rank_0_sequence_ >> rank_0_hash_ >> std::ws;
     std::getline(text, rank_0_call_);
   }
   // nothing new, or rank 0 is ahead of this rank
-  if (rank_0_sequence_ <= last_compared_ || rank_0_sequence_ > last->call.sequence_number) return {};
+  if (rank_0_sequence_ <= last_compared_sequence_number_ || rank_0_sequence_ > last->call.sequence_number) return {};
   const std::lock_guard lock(mutex_);
-  while (called_.front().call.sequence_number < rank_0_sequence_) called_.pop_front();
-  last_compared_ = rank_0_sequence_;
-  if (called_.front().hash == rank_0_hash_) return {};
+  while (uncompared_collectives_.front().call.sequence_number < rank_0_sequence_) uncompared_collectives_.pop_front();
+  last_compared_sequence_number_ = rank_0_sequence_;
+  if (uncompared_collectives_.front().hash == rank_0_hash_) return {};
   return "Detected mismatch between collectives on ranks, now or earlier: " + describe_rank(0, members_) + " calls " +
-         rank_0_call_ + ", but " + describe_rank(rank_, members_) + " calls " + called_.front().call.str();
+         rank_0_call_ + ", but " + describe_rank(rank_, members_) + " calls " +
+         uncompared_collectives_.front().call.str();
 }
 
 void NcclWatchdog::fail_group(const std::string& what, milliseconds grace_period) {
@@ -170,14 +173,14 @@ void NcclWatchdog::fail_group(const std::string& what, milliseconds grace_period
   if (!failure_->what().empty()) return;
   std::string cause = describe_rank(rank_, members_) + ": " + what;
   try {
-    cause = store_->publish_failure(group_, cause);
+    cause = store_->publish_failure(group_name_, cause);
     cause += describe_last_calls(grace_period);
   } catch (const DistributedError&) {
     // The store is lost too.
   }
   failure_->set(cause);
-  flight_->record_failure(cause);
-  cuda::report_failure(device_, std::make_exception_ptr(DistributedError(cause)));
+  flight_log_->record_failure(cause);
+  cuda::report_host_failure(device_, std::make_exception_ptr(DistributedError(cause)));
   NcclComms comms;
   {
     const std::lock_guard lock(mutex_);
@@ -188,14 +191,14 @@ void NcclWatchdog::fail_group(const std::string& what, milliseconds grace_period
 
 /// Returns the latest call of each rank: "; rank 0 called last: all_reduce #3 ...; rank 1 does not answer".
 std::string NcclWatchdog::describe_last_calls(milliseconds grace_period) {
-  const auto key = [this](int r) { return group_ + "/rank " + std::to_string(r) + " called"; };
+  const auto key = [this](int r) { return group_name_ + "/rank " + std::to_string(r) + " called"; };
   std::string mine;
   {
     const std::lock_guard lock(mutex_);
-    mine = (last_ ? last_->str() : "nothing yet") + ", on " + host_name();
+    mine = (last_call_ ? last_call_->str() : "nothing yet") + ", on " + host_name();
   }
   store_->set(key(rank_), mine);
-  const Deadline deadline = after(grace_period);
+  const Deadline deadline = deadline_after(grace_period);
   constexpr int kMaxRanks = 8;  // maximum number of ranks that an error lists
   std::string out;
   for (int r = 0; r < std::min(size_, kMaxRanks); ++r) {
@@ -209,7 +212,7 @@ void NcclWatchdog::wait_until_idle() {
   std::map<int64_t, InFlightCall> calls;
   {
     const std::lock_guard lock(mutex_);
-    calls = in_flight_;
+    calls = calls_in_flight_;
   }
   Deadline deadline = Deadline::max();  // no deadline yet, because run() fails operations that take too long
   try {
@@ -217,7 +220,7 @@ void NcclWatchdog::wait_until_idle() {
     // it were a failure of the group.
     for (const auto& [number, each] : calls)
       while (!each.end.query() && Clock::now() < deadline) {
-        if (deadline == Deadline::max() && !failure_->what().empty()) deadline = after(kGracePeriod);
+        if (deadline == Deadline::max() && !failure_->what().empty()) deadline = deadline_after(kGracePeriod);
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
   } catch (const std::exception&) {

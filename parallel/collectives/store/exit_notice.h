@@ -22,7 +22,7 @@ class ExitNotice {
   struct Entry;
 
  private:
-  std::list<Entry>::iterator at_;
+  std::list<Entry>::iterator entry_iterator_;
 };
 
 }  // namespace tandem::distributed

@@ -20,8 +20,8 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr char kFileMagic[] = "tandem file store 1\n";
-// kUserPrefix: prefix of users' keys. kFinished: key of the number of stores that have been destroyed.
-constexpr char kUserPrefix = 'u', kFinished[] = "finished";
+// kUserPrefix: prefix of users' keys. kFinishedKey: key of the number of stores that have been destroyed.
+constexpr char kUserPrefix = 'u', kFinishedKey[] = "finished";
 constexpr milliseconds kPollInterval(5);           // interval at which find() polls for a key
 constexpr uint32_t kDeletedLength = ~uint32_t(0);  // length of a value that marks a deleted key
 
@@ -29,7 +29,7 @@ constexpr uint32_t kDeletedLength = ~uint32_t(0);  // length of a value that mar
 
 struct FileStore::State {
   std::string path;
-  int workers;
+  int num_workers;
   Descriptor file;
   // serializes the threads of this process, which share the file lock because it belongs to the descriptor
   std::mutex mutex;
@@ -52,7 +52,7 @@ struct FileStore::State {
     return f();
   }
   /// Runs f(values) while the file is locked exclusively, and appends a record with the new value of `key`.
-  template <class F> auto update(const std::string& key, const F& f) {
+  template <class F> auto update_values(const std::string& key, const F& f) {
     return with_lock(LOCK_EX, [&] {
       const auto result = f(values);
       const std::optional<std::string> value = values.find(key);
@@ -112,7 +112,7 @@ struct FileStore::State {
     read_offset += static_cast<off_t>(bytes.size());
   }
   State(const std::string& name, int numWorkers)
-      : path(name), workers(numWorkers), file(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+      : path(name), num_workers(numWorkers), file(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
     check_io(static_cast<bool>(file), "opened");
     with_lock(LOCK_EX, [this] {
       if (file_size() == 0) append_bytes(kFileMagic);
@@ -122,10 +122,10 @@ struct FileStore::State {
 
 FileStore::FileStore(const std::string& path, int numWorkers) : state_(new State(path, numWorkers)) {}
 FileStore::~FileStore() {
-  if (state_->workers == 0) return;
+  if (state_->num_workers == 0) return;
   try {
-    const int64_t finished = state_->update(kFinished, [](KeyValues& v) { return v.add(kFinished, 1); });
-    if (finished >= state_->workers) ::unlink(state_->path.c_str());
+    const int64_t finished = state_->update_values(kFinishedKey, [](KeyValues& v) { return v.add(kFinishedKey, 1); });
+    if (finished >= state_->num_workers) ::unlink(state_->path.c_str());
   } catch (const std::exception&) {
     return;  // another process has already removed the file
   }
@@ -134,23 +134,23 @@ const std::string& FileStore::getPath() const { return state_->path; }
 void FileStore::set(const std::string& key, const std::string& value) {
   TANDEM_CHECK(key.size() < kDeletedLength && value.size() < kDeletedLength, "FileStore: a key of ", key.size(),
                " and a value of ", value.size(), " bytes; accepted: less than 4 GiB each");
-  state_->update(kUserPrefix + key, [&](KeyValues& v) { return v.set(kUserPrefix + key, value), 0; });
+  state_->update_values(kUserPrefix + key, [&](KeyValues& v) { return v.set(kUserPrefix + key, value), 0; });
 }
 int64_t FileStore::add(const std::string& key, int64_t amount) {
-  return state_->update(kUserPrefix + key, [&](KeyValues& v) { return v.add(kUserPrefix + key, amount); });
+  return state_->update_values(kUserPrefix + key, [&](KeyValues& v) { return v.add(kUserPrefix + key, amount); });
 }
 std::string FileStore::compare_set(const std::string& key, const std::string& expected, const std::string& desired) {
-  return state_->update(kUserPrefix + key,
-                        [&](KeyValues& v) { return v.compare_set(kUserPrefix + key, expected, desired); });
+  return state_->update_values(kUserPrefix + key,
+                               [&](KeyValues& v) { return v.compare_set(kUserPrefix + key, expected, desired); });
 }
 bool FileStore::delete_key(const std::string& key) {
-  return state_->update(kUserPrefix + key, [&](KeyValues& v) { return v.erase(kUserPrefix + key); });
+  return state_->update_values(kUserPrefix + key, [&](KeyValues& v) { return v.erase(kUserPrefix + key); });
 }
 int64_t FileStore::num_keys() {
   return state_->with_lock(LOCK_SH, [this] { return state_->values.count(std::string(1, kUserPrefix)); });
 }
 std::optional<std::string> FileStore::find(const std::string& key, milliseconds timeout) {
-  for (const Deadline deadline = after(timeout);;) {
+  for (const Deadline deadline = deadline_after(timeout);;) {
     if (auto value = state_->with_lock(LOCK_SH, [&] { return state_->values.find(kUserPrefix + key); })) return value;
     const milliseconds left = time_until(deadline);
     if (left.count() == 0) return {};

@@ -24,13 +24,13 @@ std::string next_group_name(int rank) {
 }
 
 /// Key in rank 0's store whose value is the name of the group for which rank 0 hosts the store.
-constexpr char kHostedKey[] = "hosted";
+constexpr char kHostedGroupKey[] = "hosted";
 int group_number(const std::string& name) { return std::atoi(name.c_str() + sizeof "group"); }
 
 std::string process_key(const std::string& group, int rank) { return group + "/place " + std::to_string(rank); }
 /// Key whose value describes the first rank that registered. Each other rank compares its own number of ranks with the
 /// number in that value.
-std::string first_key(const std::string& group) { return group + "/first"; }
+std::string first_rank_key(const std::string& group) { return group + "/first"; }
 std::string rejected_key(const std::string& group) { return group + "/refused"; }
 /// Describes this process in the format that location_text() parses.
 std::string describe_process(int size) {
@@ -44,7 +44,7 @@ std::string describe_store_owner(const JobEnvironment& env) {
   using std::chrono::milliseconds;
   try {
     StoreClient store(env.address, env.port, env.token, milliseconds(2000));
-    const auto group = store.find(kHostedKey, milliseconds(0));
+    const auto group = store.find(kHostedGroupKey, milliseconds(0));
     const auto place = group ? store.find(process_key(*group, 0), milliseconds(0)) : std::nullopt;
     if (!place) return {};
     return "; a group of " + place->substr(0, place->find(' ')) + " ranks is there" + location_text(0, place);
@@ -57,8 +57,8 @@ std::string describe_store_owner(const JobEnvironment& env) {
 std::shared_ptr<StoreServer> host_store(const JobEnvironment& env, const std::string& group) {
   try {
     auto server = std::make_shared<StoreServer>(env.token, env.address, env.port);
-    server->set(kHostedKey, group);
-    server->set(first_key(group), "0 " + describe_process(env.size));
+    server->set(kHostedGroupKey, group);
+    server->set(first_rank_key(group), "0 " + describe_process(env.size));
     return server;
   } catch (const DistributedError& error) {
     throw DistributedError("init_process_group: rank 0 cannot host the job's store (" + env.sources +
@@ -77,8 +77,8 @@ struct StoreAddress {
 StoreAddress rendezvous_through_torchrun(int rank, const std::string& address, int port, const std::string& token,
                                          const std::string& group, Deadline deadline) {
   TorchStore agent(address, port, deadline);
-  const std::string key = "tandem/" + process_variable("TORCHELASTIC_RUN_ID") + "/" +
-                          process_variable("TORCHELASTIC_RESTART_COUNT") + "/" + group;
+  const std::string key = "tandem/" + get_environment_variable("TORCHELASTIC_RUN_ID") + "/" +
+                          get_environment_variable("TORCHELASTIC_RESTART_COUNT") + "/" + group;
   if (rank == 0) {
     const std::string here = agent.local_address();
     auto server = std::make_shared<StoreServer>(token, here);
@@ -101,8 +101,9 @@ ProcessGroupPtr rendezvous_from_environment(const InitOptions& o,
   const int rank = env.rank;
   const std::string name = next_group_name(rank), host_name = launched ? "tandem launch" : "rank 0";
   const auto start = Clock::now();
-  const Deadline deadline = after(o.timeout);
-  const Deadline grace_period = after(std::min<std::chrono::milliseconds>(o.timeout, std::chrono::seconds(10)));
+  const Deadline deadline = deadline_after(o.timeout);
+  const Deadline grace_period =
+      deadline_after(std::min<std::chrono::milliseconds>(o.timeout, std::chrono::seconds(10)));
   for (;;) try {
       Rendezvous job{.rank = rank, .size = env.size, .store = nullptr};
       StoreAddress place{env.address, env.port};
@@ -120,7 +121,7 @@ ProcessGroupPtr rendezvous_from_environment(const InitOptions& o,
       // Rank 0 may have replaced the store of its previous group by a new one between the two calls of connect(). Then
       // `watch` would be connected to the new store but `store` to the old one, and the new store would count this rank
       // as lost when `watch` closes. An answer on `store` shows that both connect to the same store.
-      const auto hosted = job.store->find(kHostedKey, std::chrono::milliseconds(0));
+      const auto hosted = job.store->find(kHostedGroupKey, std::chrono::milliseconds(0));
       TANDEM_CHECK_AS(DistributedError, !hosted || group_number(*hosted) <= group_number(name),
                       "init_process_group: ", describe_rank(rank, nullptr), " makes ", name,
                       " (counted from 0), but the store at ", place.address, ":", place.port, " belongs to ", *hosted,
@@ -136,7 +137,7 @@ ProcessGroupPtr rendezvous_from_environment(const InitOptions& o,
     }
 }
 
-Rendezvous Rendezvous::make_subgroup(const std::string& number, int subgroup_rank, MembersPtr subgroup_members,
+Rendezvous Rendezvous::make_subgroup(const std::string& number, int subgroup_rank, GroupMembersPtr subgroup_members,
                                      std::chrono::milliseconds timeout) const {
   Rendezvous job{.rank = subgroup_rank,
                  .size = static_cast<int>(subgroup_members->ranks.size()),
@@ -189,7 +190,7 @@ void register_rank(const Rendezvous& job) {
     store.set(rejected_key(job.name), text);
     throw DistributedError("init_process_group: " + text);
   };
-  const std::string first = store.set_once(first_key(job.name), std::to_string(job.rank) + " " + me);
+  const std::string first = store.set_once(first_rank_key(job.name), std::to_string(job.rank) + " " + me);
   const int first_rank = std::atoi(first.c_str());
   const std::string first_description = first.substr(first.find(' ') + 1),
                     count = first_description.substr(0, first_description.find(' '));
@@ -205,8 +206,8 @@ void register_rank(const Rendezvous& job) {
 
 std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
                                             std::chrono::milliseconds timeout, const std::string& contact,
-                                            const MembersPtr& members) {
-  const Deadline deadline = after(timeout);
+                                            const GroupMembersPtr& members) {
+  const Deadline deadline = deadline_after(timeout);
   store.set(joined_key(group, rank), describe_process(size) + "\n" + contact);
   std::vector<std::string> contacts;
   for (int r = 0; r < size; ++r) {

@@ -21,7 +21,7 @@ struct Rendezvous {
   std::unique_ptr<StoreClient> watchdog_store = nullptr;
   bool is_process = false;    // true if the rank is a process of its own, which the watchdog may end
   bool has_launcher = false;  // true if `tandem launch` has started the rank; it then reports the rank's exit status
-  MembersPtr members = nullptr;
+  GroupMembersPtr members = nullptr;
   /// Value of Communicator::failure_reported(). Groups made from this group share it, because they all fail together.
   std::shared_ptr<std::atomic<bool>> failure_reported = std::make_shared<std::atomic<bool>>(false);
   // log of this rank's last calls (flight record); if null, the group makes a new log
@@ -31,7 +31,7 @@ struct Rendezvous {
   /// Returns this rank's rank in the default group.
   int default_group_rank() const { return global_rank(rank, members); }
   /// Makes the Rendezvous of a group whose members are ranks of this group. It uses the same store.
-  Rendezvous make_subgroup(const std::string& number, int subgroup_rank, MembersPtr subgroup_members,
+  Rendezvous make_subgroup(const std::string& number, int subgroup_rank, GroupMembersPtr subgroup_members,
                            std::chrono::milliseconds timeout) const;
 };
 
@@ -56,7 +56,7 @@ void register_rank(const Rendezvous& job);
 /// @throws DistributedError naming the rank that did not come, and a process that was rejected meanwhile
 std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::string& group, int rank, int size,
                                             std::chrono::milliseconds timeout, const std::string& contact = {},
-                                            const MembersPtr& members = nullptr);
+                                            const GroupMembersPtr& members = nullptr);
 
 /// Returns the name of this machine.
 std::string host_name();

@@ -64,7 +64,7 @@ std::chrono::milliseconds time_until(Deadline deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
   return std::clamp<std::chrono::milliseconds>(left, std::chrono::milliseconds(0), std::chrono::hours(24));
 }
-Deadline after(std::chrono::milliseconds time) {
+Deadline deadline_after(std::chrono::milliseconds time) {
   return Clock::now() + std::min<std::chrono::milliseconds>(time, std::chrono::hours(24 * 365));
 }
 
@@ -114,7 +114,7 @@ Descriptor connect_to(const std::string& address, int port, Deadline deadline, c
       error = fd ? try_connect(fd.get(), *a, deadline) : errno;
       if (error == 0 && is_connected_to_itself(fd.get())) error = ECONNREFUSED;
       if (error == 0) {
-        prepare_connection(fd.get());
+        set_connection_options(fd.get());
         return fd;
       }
     }
@@ -128,7 +128,7 @@ Descriptor connect_to(const std::string& address, int port, Deadline deadline, c
   }
 }
 
-void prepare_connection(int fd) {
+void set_connection_options(int fd) {
   const auto set = [fd](int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(SOL_SOCKET, SO_KEEPALIVE, 1);

@@ -12,7 +12,7 @@ using Deadline = Clock::time_point;
 /// time_until() returns the time until a deadline: at least 0 and at most a day, so that sums do not overflow. after()
 /// returns the deadline that is `time` from now.
 std::chrono::milliseconds time_until(Deadline deadline);
-Deadline after(std::chrono::milliseconds time);
+Deadline deadline_after(std::chrono::milliseconds time);
 
 /// Owns a file descriptor and closes it in the destructor.
 class Descriptor {
@@ -46,7 +46,7 @@ Descriptor connect_to(const std::string& address, int port, Deadline deadline, c
 /// Sets the options of a connection: small messages are sent at once, and the connection fails within kLinkTimeout if
 /// the other machine or the link is lost. A peer whose process is only stopped keeps its connection, because its kernel
 /// still answers.
-void prepare_connection(int fd);
+void set_connection_options(int fd);
 constexpr std::chrono::seconds kLinkTimeout(20);
 int socket_port(int fd);
 /// Returns the numeric address of this end of a connection: the address of the network interface that the connection

@@ -9,7 +9,7 @@
 
 namespace tandem::distributed {
 
-constexpr size_t kMaxStoreKey = 1 << 10, kMaxStoreValue = 1 << 20;
+constexpr size_t kMaxStoreKeyBytes = 1 << 10, kMaxStoreValueBytes = 1 << 20;
 
 /// Key under which the launcher publishes why the job has failed.
 constexpr char kFailureKey[] = "failure";
@@ -129,8 +129,8 @@ class StoreClient {
   /// Reports a member that is not a rank, such as a launcher. The member is lost if its next report does not come
   /// within `silence`. Throws StoreTimeout if the store does not answer within `silence`.
   /// @param name  name of the member in failures: "the launcher of node 1"
-  std::optional<std::string> report_as(const std::string& name, const std::string& group, int member,
-                                       std::chrono::milliseconds time, std::chrono::milliseconds silence);
+  std::optional<std::string> send_heartbeat_as(const std::string& name, const std::string& group, int member,
+                                               std::chrono::milliseconds time, std::chrono::milliseconds silence);
   /// Makes the rank leave the group, so that it does not count as lost when its connection ends. Use another connection
   /// than the one that reports.
   void leave(const std::string& group, int rank, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
@@ -141,12 +141,12 @@ class StoreClient {
   /// Result of find_failed_rank(group, rank): the rank that holds up `rank`, which is `rank` itself or a rank for which
   /// it waits, directly or through other waiting ranks. `silence` is "has sent no heartbeat for 1234 ms" if the reports
   /// of that rank are overdue, otherwise "".
-  struct Blame {
+  struct FailedRank {
     int rank = 0;
     std::string silence = {};
   };
-  Blame find_failed_rank(const std::string& group, int rank,
-                         std::chrono::milliseconds answer_timeout = kShortAnswerTime);
+  FailedRank find_failed_rank(const std::string& group, int rank,
+                              std::chrono::milliseconds answer_timeout = kShortAnswerTime);
 
   /// Makes another connection to the same store.
   std::unique_ptr<StoreClient> reconnect(std::chrono::milliseconds timeout) const;
@@ -158,37 +158,38 @@ class StoreClient {
  private:
   void handshake(const std::string& address, int port, const std::string& token, Deadline deadline,
                  Clock::time_point start);
-  /// Sends a request and waits for the reply. Returns the value in the reply. For a reply of the kind kNothing, returns
-  /// nullopt and writes the reply's text to `nothing_text`.
+  /// Sends a request and waits for the reply. Returns the value in the reply. For a reply of the kind kNoValue, returns
+  /// nullopt and writes the reply's text to `no_value_text`.
   std::optional<std::string> send_request(char op, const std::string& key, const std::string& value,
                                           std::chrono::milliseconds wait,
                                           std::chrono::milliseconds answer_timeout = kDefaultAnswerTime,
-                                          std::string* nothing_text = nullptr);
+                                          std::string* no_value_text = nullptr);
   const std::string address_;
   const int port_;
   const std::string token_, address_text_, host_;
   Descriptor socket_;
-  std::mutex mutex_;   // serializes requests
-  std::string bytes_;  // received bytes after the last reply
-  // closed_: the store has shut down; timed_out_: it did not answer in time
-  bool broken_ = false, closed_ = false, timed_out_ = false;
+  std::mutex mutex_;            // serializes requests
+  std::string receive_buffer_;  // received bytes after the last reply
+  // is_store_closed_: the store has shut down; has_timed_out_: it did not answer in time
+  bool is_connection_lost_ = false, is_store_closed_ = false, has_timed_out_ = false;
 };
 
 /// Format of the messages between server and client: a length of four bytes, then that number of bytes. Numbers are in
 /// this machine's byte order, which is the same on every machine that Tandem runs on.
 namespace store_messages {
-constexpr char kHello = 'H', kSet = 'S', kSetOnce = 'O', kGet = 'G';  // kinds of requests
+constexpr char kHandshake = 'H', kSet = 'S', kSetOnce = 'O', kGet = 'G';  // kinds of requests
 constexpr char kAdd = '+', kCompareSet = '=', kErase = '-', kCount = '#';
 constexpr char kReport = 'R', kLeave = 'L',
                kFindFailedRank = 'A';  // requests of ranks; the key is the name of the group
-constexpr char kEnd = 'E', kLeft = 'W';
-constexpr char kValue = 'V', kNothing = 'N', kDenied = 'D', kBad = 'B';  // kinds of replies; the value follows the kind
-constexpr char kRefused = 'F';                                           // reply whose value is the reason of a refusal
+constexpr char kReportNormalExit = 'E', kGetLeftRanks = 'W';
+constexpr char kValue = 'V', kNoValue = 'N', kTokenDenied = 'D',
+               kInvalidRequest = 'B';   // kinds of replies; the value follows the kind
+constexpr char kOperationFailed = 'F';  // reply whose value is the reason of a refusal
 // message that the store has shut down; may also be sent without a request
-constexpr char kClosed = 'C';
-constexpr char kVersion[] = "tandem store 4";  // value of the first request and of the reply to it
-constexpr size_t kMaxMessage = 64 + kMaxStoreKey + kMaxStoreValue;
-constexpr size_t kMaxHello = 64 + kMaxStoreKey;  // longest message that is accepted before the token
+constexpr char kStoreClosed = 'C';
+constexpr char kProtocolVersion[] = "tandem store 4";  // value of the first request and of the reply to it
+constexpr size_t kMaxMessageBytes = 64 + kMaxStoreKeyBytes + kMaxStoreValueBytes;
+constexpr size_t kMaxHandshakeBytes = 64 + kMaxStoreKeyBytes;  // longest message that is accepted before the token
 struct Request {
   char op = 0;
   uint32_t wait_ms = 0;
@@ -197,7 +198,7 @@ struct Request {
 std::string frame_message(const std::string& body);
 /// Removes the first message from `bytes` and returns it; nullopt if it has not arrived completely.
 /// @throws DistributedError if the message is longer than `most`
-std::optional<std::string> take_message(std::string& bytes, size_t most = kMaxMessage);
+std::optional<std::string> take_message(std::string& bytes, size_t most = kMaxMessageBytes);
 std::string encode_request(const Request& request);
 std::optional<Request> decode_request(const std::string& body);
 /// Encodes two texts as the value of one request. decode_pair() is the inverse.

@@ -35,10 +35,10 @@ std::optional<Request> decode_request(const std::string& body) {
   r.op = body[0];
   std::memcpy(&r.wait_ms, body.data() + 1, sizeof r.wait_ms);
   std::memcpy(&key_length, body.data() + 1 + sizeof r.wait_ms, sizeof key_length);
-  if (key_length > kMaxStoreKey || key_length > body.size() - kStart) return {};
+  if (key_length > kMaxStoreKeyBytes || key_length > body.size() - kStart) return {};
   r.key = body.substr(kStart, key_length);
   r.value = body.substr(kStart + key_length);
-  if (r.value.size() > kMaxStoreValue) return {};
+  if (r.value.size() > kMaxStoreValueBytes) return {};
   return r;
 }
 

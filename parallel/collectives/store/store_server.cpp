@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr size_t kMaxConnections = 4096;
-constexpr size_t kMaxUnauthenticated =
+constexpr size_t kMaxUnauthenticatedConnections =
     64;  // maximum for connections that have not shown the token; one more closes the oldest
 constexpr auto kHandshakeTimeout = std::chrono::seconds(5);
 constexpr milliseconds kCloseTimeout(300);  // time in which clients may read the last reply
@@ -80,8 +80,9 @@ class StoreServer::EventLoop {
       : token_(std::move(token)),
         grace_period_(grace_period),
         listener_(listen_on(address, port)),
-        wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    TANDEM_CHECK_AS(DistributedError, static_cast<bool>(wake_), "store: cannot open an eventfd: ", std::strerror(errno),
+        wake_event_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    TANDEM_CHECK_AS(DistributedError, static_cast<bool>(wake_event_fd_),
+                    "store: cannot open an eventfd: ", std::strerror(errno),
                     "; `ulimit -n` shows how many file descriptors there may be");
     thread_ = detail::start_thread("the store", [this] { serve(); });
   }
@@ -106,16 +107,16 @@ class StoreServer::EventLoop {
   }
   void mark_ended_normally(int rank) {
     const std::lock_guard lock(mutex_);
-    left_[kAllGroups][rank] = kEndedNormally;
+    left_ranks_[kAllGroups][rank] = kEndedNormally;
   }
-  size_t num_clients() const { return clients_; }
+  size_t num_clients() const { return num_clients_; }
 
  private:
-  // key in left_ for ranks whose process has ended, so that they have left all groups
+  // key in left_ranks_ for ranks whose process has ended, so that they have left all groups
   static constexpr char kAllGroups[] = "";
   void wake() {
     const uint64_t one = 1;
-    while (::write(wake_.get(), &one, sizeof one) < 0 && errno == EINTR) {}
+    while (::write(wake_event_fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {}
   }
   std::optional<std::string> find_failure(const std::string& group) const {
     const std::lock_guard lock(mutex_);
@@ -129,20 +130,20 @@ class StoreServer::EventLoop {
       poll_once();
       publish_lost_members();
       answer_waiting_clients();
-      clients_ = connections_.size();
+      num_clients_ = connections_.size();
     }
     close();
     connections_.clear();
     listener_.close();
-    clients_ = 0;
+    num_clients_ = 0;
   }
   void poll_once() {
     std::vector<pollfd> fds{{listener_.get(), short(connections_.size() < kMaxConnections ? POLLIN : 0), 0},
-                            {wake_.get(), POLLIN, 0}};
-    Deadline first = after(std::chrono::hours(1));
+                            {wake_event_fd_.get(), POLLIN, 0}};
+    Deadline first = deadline_after(std::chrono::hours(1));
     for (const Connection& c : connections_) {
       // While the client waits for a reply or does not read its replies, do not read its next request from the socket.
-      const bool busy = c.is_waiting() || c.close_after_sending || c.unsent_bytes.size() > kMaxMessage;
+      const bool busy = c.is_waiting() || c.close_after_sending || c.unsent_bytes.size() > kMaxMessageBytes;
       const int events = (busy ? POLLRDHUP : POLLIN) | (c.unsent_bytes.empty() ? 0 : POLLOUT);
       fds.push_back({c.socket.get(), static_cast<short>(events), 0});
       if (c.is_waiting() || !c.authenticated) first = std::min(first, c.deadline);
@@ -153,7 +154,7 @@ class StoreServer::EventLoop {
     // poll() fails if a signal interrupts it (EINTR)
     if (::poll(fds.data(), fds.size(), static_cast<int>(time_until(first).count())) < 0) return;
     uint64_t wakes = 0;
-    while (::read(wake_.get(), &wakes, sizeof wakes) < 0 && errno == EINTR) {}
+    while (::read(wake_event_fd_.get(), &wakes, sizeof wakes) < 0 && errno == EINTR) {}
     size_t i = 2;
     for (auto c = connections_.begin(); c != connections_.end(); ++i)
       if (process_events(*c, fds[i].revents)) {
@@ -170,7 +171,7 @@ class StoreServer::EventLoop {
     const Member& m = *c.member;
     const std::string time = silence.count() > 0 ? " " + std::to_string(silence.count()) + " ms" : "";
     lost_members_.push_back(
-        {m.group, m.rank, after(grace_period_), m.name.empty() ? "" : m.name + " is lost: " + how + time});
+        {m.group, m.rank, deadline_after(grace_period_), m.name.empty() ? "" : m.name + " is lost: " + how + time});
     c.member.reset();
     c.has_pending_report = false;
   }
@@ -186,10 +187,10 @@ class StoreServer::EventLoop {
       }
       const auto is_unauthenticated = [](const Connection& c) { return !c.authenticated; };
       if (std::count_if(connections_.begin(), connections_.end(), is_unauthenticated) >=
-          static_cast<int64_t>(kMaxUnauthenticated))
+          static_cast<int64_t>(kMaxUnauthenticatedConnections))
         connections_.erase(std::find_if(connections_.begin(), connections_.end(), is_unauthenticated));
-      prepare_connection(fd);
-      connections_.push_back({.socket = Descriptor(fd), .deadline = after(kHandshakeTimeout)});
+      set_connection_options(fd);
+      connections_.push_back({.socket = Descriptor(fd), .deadline = deadline_after(kHandshakeTimeout)});
     }
   }
 
@@ -205,7 +206,7 @@ class StoreServer::EventLoop {
       if (n > 0) c.received_bytes.append(chunk, static_cast<size_t>(n));
       try {
         while (!c.is_waiting() && !c.close_after_sending) {
-          const auto body = take_message(c.received_bytes, c.authenticated ? kMaxMessage : kMaxHello);
+          const auto body = take_message(c.received_bytes, c.authenticated ? kMaxMessageBytes : kMaxHandshakeBytes);
           if (!body) break;
           answer_request(c, decode_request(*body));
         }
@@ -228,20 +229,20 @@ class StoreServer::EventLoop {
     c.unsent_bytes += frame_message(kind + value);
   }
   void answer_request(Connection& c, const std::optional<Request>& r) {
-    if (!r || (!c.authenticated && r->op != kHello)) return reject_request(c);
-    if (r->op == kHello) {
-      c.authenticated = r->value == kVersion && same_token(r->key, token_);
+    if (!r || (!c.authenticated && r->op != kHandshake)) return reject_request(c);
+    if (r->op == kHandshake) {
+      c.authenticated = r->value == kProtocolVersion && same_token(r->key, token_);
       c.close_after_sending = !c.authenticated;
-      return c.authenticated ? queue_reply(c, kValue, kVersion) : queue_reply(c, kDenied);
+      return c.authenticated ? queue_reply(c, kValue, kProtocolVersion) : queue_reply(c, kTokenDenied);
     }
-    if (r->op == kLeft) return queue_reply(c, kValue, format_left_ranks(r->key));
-    if (r->op == kReport || r->op == kLeave || r->op == kFindFailedRank || r->op == kEnd)
+    if (r->op == kGetLeftRanks) return queue_reply(c, kValue, format_left_ranks(r->key));
+    if (r->op == kReport || r->op == kLeave || r->op == kFindFailedRank || r->op == kReportNormalExit)
       return answer_rank_request(c, *r);
     const std::lock_guard lock(mutex_);
     try {
       answer_key_request(c, *r);
     } catch (const DistributedError& error) {
-      queue_reply(c, kRefused, error.what_without_backtrace());
+      queue_reply(c, kOperationFailed, error.what_without_backtrace());
     }
   }
   void answer_key_request(Connection& c, const Request& r) {
@@ -249,7 +250,7 @@ class StoreServer::EventLoop {
       case kSet: return values_.set(r.key, r.value), queue_reply(c, kValue);
       case kSetOnce: return queue_reply(c, kValue, values_.set_once(r.key, r.value));
       case kAdd: return queue_reply(c, kValue, std::to_string(values_.add(r.key, std::atoll(r.value.c_str()))));
-      case kErase: return queue_reply(c, values_.erase(r.key) ? kValue : kNothing);
+      case kErase: return queue_reply(c, values_.erase(r.key) ? kValue : kNoValue);
       case kCount: return queue_reply(c, kValue, std::to_string(values_.count(r.key)));
       case kCompareSet:
         if (const auto both = decode_pair(r.value))
@@ -258,14 +259,14 @@ class StoreServer::EventLoop {
       case kGet:
         if (const auto value = values_.find(r.key)) return queue_reply(c, kValue, *value);
         c.awaited_key = r.key;
-        c.deadline = after(milliseconds(r.wait_ms));
+        c.deadline = deadline_after(milliseconds(r.wait_ms));
         return;
       default: return reject_request(c);
     }
   }
   static void reject_request(Connection& c) {
     c.close_after_sending = true;
-    queue_reply(c, kBad);
+    queue_reply(c, kInvalidRequest);
   }
   void answer_rank_request(Connection& c, const Request& r) {
     std::istringstream text(r.value);
@@ -281,21 +282,21 @@ class StoreServer::EventLoop {
       const milliseconds interval(r.wait_ms);  // 0 in the first report, which the second one follows at once
       c.member = Member{r.key, rank, waits_for, Clock::now(), interval, milliseconds(silence), name};
       c.has_pending_report = true;
-      c.deadline = after(interval);
+      c.deadline = deadline_after(interval);
       const std::lock_guard lock(mutex_);
       for (const std::string& group : {std::string(kAllGroups), r.key})
-        if (const auto at = left_.find(group); at != left_.end()) at->second.erase(rank);
-    } else if (r.op == kLeave || r.op == kEnd) {
+        if (const auto at = left_ranks_.find(group); at != left_ranks_.end()) at->second.erase(rank);
+    } else if (r.op == kLeave || r.op == kReportNormalExit) {
       for (Connection& each : connections_)
-        if (each.member && each.member->rank == rank && (r.op == kEnd || each.member->group == r.key)) {
+        if (each.member && each.member->rank == rank && (r.op == kReportNormalExit || each.member->group == r.key)) {
           each.member.reset();
-          if (each.has_pending_report) queue_reply(each, kClosed), send_replies(each);
+          if (each.has_pending_report) queue_reply(each, kStoreClosed), send_replies(each);
           each.has_pending_report = false;
         }
       queue_reply(c, kValue);
       const std::lock_guard lock(mutex_);
-      left_[r.op == kEnd ? kAllGroups : r.key][rank] =
-          r.op == kEnd ? kEndedNormally : "it called destroy_process_group";
+      left_ranks_[r.op == kReportNormalExit ? kAllGroups : r.key][rank] =
+          r.op == kReportNormalExit ? kEndedNormally : "it called destroy_process_group";
     } else {
       queue_reply(c, kValue, find_failed_rank(r.key, rank));
     }
@@ -311,7 +312,8 @@ class StoreServer::EventLoop {
     const std::lock_guard lock(mutex_);
     std::map<int, std::string> ranks;
     for (const std::string& name : {std::string(kAllGroups), group})
-      if (const auto at = left_.find(name); at != left_.end()) ranks.insert(at->second.begin(), at->second.end());
+      if (const auto at = left_ranks_.find(name); at != left_ranks_.end())
+        ranks.insert(at->second.begin(), at->second.end());
     std::string text;
     for (const auto& [rank, how] : ranks) text += std::to_string(rank) + " " + how + "\n";
     return text;
@@ -335,7 +337,7 @@ class StoreServer::EventLoop {
   void publish_lost_members() {
     const std::lock_guard lock(mutex_);
     std::erase_if(lost_members_, [this](const LostMember& each) {
-      if (each.text.empty() && left_[kAllGroups].count(each.rank) > 0) return true;
+      if (each.text.empty() && left_ranks_[kAllGroups].count(each.rank) > 0) return true;
       // if the group has failed already, its ranks may end without leaving it
       for (const std::string& key : failure_keys(each.group))
         if (values_.find(key)) return true;
@@ -355,7 +357,7 @@ class StoreServer::EventLoop {
       const std::optional<std::string> value = c.awaited_key ? find(*c.awaited_key) : find_failure(c.member->group);
       if (!value && Clock::now() < c.deadline) continue;
       value ? queue_reply(c, kValue, *value)
-            : queue_reply(c, kNothing, c.member ? format_left_ranks(c.member->group) : "");
+            : queue_reply(c, kNoValue, c.member ? format_left_ranks(c.member->group) : "");
       c.awaited_key.reset();
       c.has_pending_report = false;
       send_replies(c);  // ignore an error, because the next poll reports it
@@ -365,12 +367,12 @@ class StoreServer::EventLoop {
   /// connections. Otherwise unread data in a socket would discard the last reply when the socket is closed.
   void close() {
     for (Connection& c : connections_) {
-      queue_reply(c, kClosed);
+      queue_reply(c, kStoreClosed);
       send_replies(c);
       ::shutdown(c.socket.get(), SHUT_WR);
     }
     std::erase_if(connections_, [](const Connection& c) { return !c.member; });
-    const Deadline deadline = after(kCloseTimeout);
+    const Deadline deadline = deadline_after(kCloseTimeout);
     for (Connection& c : connections_) {
       char chunk[4096];
       while (wait_until_ready(c.socket.get(), POLLIN, deadline) && ::recv(c.socket.get(), chunk, sizeof chunk, 0) > 0) {
@@ -380,13 +382,14 @@ class StoreServer::EventLoop {
 
   const std::string token_;
   const milliseconds grace_period_;
-  Descriptor listener_, wake_;
+  Descriptor listener_, wake_event_fd_;
   std::list<Connection> connections_;
   std::vector<LostMember> lost_members_;
-  mutable std::mutex mutex_;  // guards values_ and left_
+  mutable std::mutex mutex_;  // guards values_ and left_ranks_
   KeyValues values_;
-  std::map<std::string, std::map<int, std::string>> left_;  // how each rank has left each group, by group and rank
-  std::atomic<size_t> clients_{0};
+  std::map<std::string, std::map<int, std::string>>
+      left_ranks_;  // how each rank has left each group, by group and rank
+  std::atomic<size_t> num_clients_{0};
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };
@@ -399,7 +402,7 @@ void StoreServer::set(const std::string& key, const std::string& value) { event_
 void StoreServer::mark_ended_normally(int rank) { event_loop_->mark_ended_normally(rank); }
 void StoreServer::close() { event_loop_->stop(); }
 void StoreServer::wait_for_clients_to_leave(milliseconds most) const {
-  for (const Deadline deadline = after(most); event_loop_->num_clients() > 0 && Clock::now() < deadline;)
+  for (const Deadline deadline = deadline_after(most); event_loop_->num_clients() > 0 && Clock::now() < deadline;)
     std::this_thread::sleep_for(milliseconds(2));
 }
 std::optional<std::string> StoreServer::find(const std::string& key) const { return event_loop_->find(key); }

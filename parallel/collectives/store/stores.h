@@ -75,7 +75,7 @@ class HashStore final : public Store {
 
  private:
   struct State;
-  tandem::detail::Owned<State> state_;
+  tandem::detail::OwnedPtr<State> state_;
 };
 
 /// A store in a file that all processes can access. Each change locks the file and appends to it. A change that a
@@ -97,7 +97,7 @@ class FileStore final : public Store {
 
  private:
   struct State;
-  tandem::detail::Owned<State> state_;
+  tandem::detail::OwnedPtr<State> state_;
 };
 
 struct TCPStoreOptions {
@@ -140,7 +140,7 @@ class TCPStore final : public Store {
 
  private:
   struct State;
-  tandem::detail::Owned<State> state_;
+  tandem::detail::OwnedPtr<State> state_;
 };
 
 /// A view of another store, in which all keys get the prefix "prefix/". num_keys() counts all keys of the other store.

@@ -15,8 +15,8 @@ namespace tandem::distributed {
 namespace {
 
 constexpr char kTorchValidate = 0, kTorchSet = 1, kTorchGet = 3, kTorchWait = 6;
-constexpr uint32_t kMagic = 0x3C85F7CE;
-constexpr uint64_t kMaxValue = 1 << 16;  // longest value that is accepted; Tandem's own values are far shorter
+constexpr uint32_t kValidationMagicNumber = 0x3C85F7CE;
+constexpr uint64_t kMaxValueBytes = 1 << 16;  // longest value that is accepted; Tandem's own values are far shorter
 
 template <class T> std::string to_bytes(T number) {
   return std::string(reinterpret_cast<const char*>(&number), sizeof number);
@@ -29,7 +29,7 @@ TorchStore::TorchStore(const std::string& address, int port, Deadline deadline)
     : address_text_("torchrun's store at " + address + ":" + std::to_string(port)),
       deadline_(deadline),
       socket_(connect_to(address, port, deadline, "torchrun's agent")) {
-  send(kTorchValidate + to_bytes(kMagic));
+  send(kTorchValidate + to_bytes(kValidationMagicNumber));
 }
 void TorchStore::send(const std::string& bytes) {
   for (size_t at = 0; at < bytes.size();) {
@@ -68,8 +68,8 @@ std::string TorchStore::get(const std::string& key, const std::string& who) {
   send(kTorchGet + encode_string(key));
   uint64_t length = 0;
   std::memcpy(&length, receive(sizeof length, who).data(), sizeof length);
-  TANDEM_CHECK_AS(DistributedError, length <= kMaxValue, "init_process_group: the value of ", key, " in ",
-                  address_text_, " has ", length, " bytes; accepted: at most ", kMaxValue);
+  TANDEM_CHECK_AS(DistributedError, length <= kMaxValueBytes, "init_process_group: the value of ", key, " in ",
+                  address_text_, " has ", length, " bytes; accepted: at most ", kMaxValueBytes);
   return receive(length, who);
 }
 

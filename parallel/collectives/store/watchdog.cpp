@@ -84,7 +84,7 @@ void Watchdog::notify_first_report() {
 void Watchdog::end_process_unless_reported(const std::string& error) {
   {
     std::unique_lock lock(mutex_);
-    for (const Deadline deadline = after(kExitGracePeriod);
+    for (const Deadline deadline = deadline_after(kExitGracePeriod);
          Clock::now() < deadline && !stop_ && !*options_.failure_reported;)
       wake_.wait_for(lock, std::chrono::milliseconds(10));
     if (stop_ || *options_.failure_reported) return;
@@ -92,8 +92,9 @@ void Watchdog::end_process_unless_reported(const std::string& error) {
   flush_standard_output();
   const std::string text = "tandem: rank " + std::to_string(options_.rank) +
                            " ends because its job has failed: " + error.substr(0, 3000) + "\n";
-  if (wait_until_ready(STDERR_FILENO, POLLOUT,
-                       after(std::chrono::milliseconds(100))))  // short, because the reader of stderr may be blocked
+  if (wait_until_ready(
+          STDERR_FILENO, POLLOUT,
+          deadline_after(std::chrono::milliseconds(100))))  // short, because the reader of stderr may be blocked
     (void)!::write(STDERR_FILENO, text.data(), text.size());
   std::_Exit(1);
 }

@@ -31,19 +31,19 @@ TEST_CASE("blocks that are taken and given back at random stay apart, and fill t
       taken.erase(at);
       continue;
     }
-    const size_t bytes = cuda::block_bytes(uniform(size_t(1) << uniform(24)));
+    const size_t bytes = cuda::round_to_block_bytes(uniform(size_t(1) << uniform(24)));
     const auto mine = stream(uniform(2));
     Block* block = blocks.find_free_block(mine, bytes);
     size_t best = SIZE_MAX;  // size of the best block, found by checking all
     blocks.for_each_block([&](const Block& each) {
       const bool fits = each.is_free() && each.segment->stream == mine && each.bytes >= bytes;
-      if (fits && each.segment->is_small == (bytes <= cuda::kSmallRequest)) best = std::min(best, each.bytes);
+      if (fits && each.segment->is_small == (bytes <= cuda::kMaxSmallRequestBytes)) best = std::min(best, each.bytes);
     });
     REQUIRE((block ? block->bytes : SIZE_MAX) == best);
     if (!block) {
       const size_t whole = cuda::segment_bytes(bytes);
-      block = blocks.add_segment(
-          std::make_unique<cuda::Segment>(cuda::Segment{address(next), whole, bytes <= cuda::kSmallRequest, mine, {}}));
+      block = blocks.add_segment(std::make_unique<cuda::Segment>(
+          cuda::Segment{address(next), whole, bytes <= cuda::kMaxSmallRequestBytes, mine, {}}));
       next += whole;
     }
     blocks.allocate_block(block, bytes);

@@ -237,11 +237,11 @@ TEST_CASE("an error of the runtime in a capture or a replay leaves all usable", 
     CAPTURE(call);
     Graph graph;
     if (call == std::string("allocate")) empty_cache();
-    emulation::fail_call(call);
+    emulation::inject_call_failure(call);
     CHECK_THROWS_WITH(graph.capture(step), Contains("requested by emulation::inject_call_failure"));
     CHECK_FALSE(cuda::is_current_stream_capturing());
     graph.capture(step);
-    emulation::fail_call("launch_graph");
+    emulation::inject_call_failure("launch_graph");
     CHECK_THROWS_WITH(graph.replay(), Contains("requested by emulation::inject_call_failure"));
     graph.replay();
     CHECK(y.item<double>() == 12);

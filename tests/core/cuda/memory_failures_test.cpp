@@ -95,7 +95,7 @@ TEST_CASE("without memory the host waits for what other streams still use", "[cu
   if (!test::has_gpu()) return;
   const Limit limit(64);
   const cuda::Stream a(kLimited), b(Device(kCUDA, GENERATE(3, 4)));
-  if (b.device() != kLimited) cuda::connect_peers(kLimited, b.device());
+  if (b.device() != kLimited) cuda::enable_p2p_access(kLimited, b.device());
   void* const first = take_limited(40 * kMiB, a);
   b.wait_stream(a);
   test::fill(first, 1, 100, b);
@@ -117,7 +117,7 @@ TEST_CASE("a call of the runtime that fails leaves the allocators as they were",
   if (TANDEM_TEST_SANITIZED && n != 2) return;
   CAPTURE(call, n);
   const int64_t before = cuda::memory_allocated(kLimited);
-  emulation::fail_call(call, n);
+  emulation::inject_call_failure(call, n);
   std::vector<void*> all;
   for (int i = 0; i < 12; ++i) try {
       const cuda::Stream& mine = i % 2 ? a : b;
@@ -141,7 +141,7 @@ TEST_CASE("a call of the runtime that fails leaves the allocators as they were",
 
 TEST_CASE("page-locked memory that cannot be had is an error that says what is held", "[cuda][pinned][errors]") {
   if (!test::has_gpu()) return;
-  emulation::fail_call("allocate_host");
+  emulation::inject_call_failure("allocate_host");
   empty_cache();
   REQUIRE_THROWS_AS(core::empty_pinned({1000}, kUInt8), CudaError);
   const MemoryStats before = page_locked_memory_stats();

@@ -303,7 +303,7 @@ TEST_CASE("gloo: a rank that leaves or hangs ends the waits of the others, by na
   std::atomic<int> failed{0};
   const auto hangs = [&](ProcessGroup& g) {
     if (g.rank() == 1) {
-      for (const Deadline deadline = after(seconds(60)); failed < 2 && Clock::now() < deadline;)
+      for (const Deadline deadline = deadline_after(seconds(60)); failed < 2 && Clock::now() < deadline;)
         std::this_thread::sleep_for(milliseconds(1));
       return;
     }
@@ -331,7 +331,7 @@ TEST_CASE("gloo: who waits for a rank that itself waits blames the one behind it
   std::atomic<int> failed{0};
   const auto errors = run_group(3, milliseconds(600), [&](ProcessGroup& g) {
     if (g.rank() == 2) {
-      for (const Deadline deadline = after(seconds(60)); failed < 2 && Clock::now() < deadline;)
+      for (const Deadline deadline = deadline_after(seconds(60)); failed < 2 && Clock::now() < deadline;)
         std::this_thread::sleep_for(milliseconds(1));
       return;
     }

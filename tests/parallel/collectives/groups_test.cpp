@@ -324,17 +324,17 @@ namespace {
 class FailingCommunicator final : public Communicator {
  public:
   FailingCommunicator(bool call_fails, bool end_fails) : call_fails_(call_fails), end_fails_(end_fails) {}
-  void all_reduce(const Call&, Tensor&) override { fail(call_fails_, "the call fails"); }
+  void all_reduce(const CollectiveCall&, Tensor&) override { fail(call_fails_, "the call fails"); }
   void end_group() override { fail(end_fails_, "the end fails"); }
-  void broadcast(const Call&, Tensor&) override {}
-  void reduce(const Call&, Tensor&) override {}
-  void all_gather(const Call&, std::vector<Tensor>&, const Tensor&) override {}
-  void reduce_scatter(const Call&, Tensor&, const std::vector<Tensor>&) override {}
-  void all_to_all_v(const Call&, std::vector<Tensor>&, const std::vector<Tensor>&) override {}
-  void send(const Call&, const Tensor&, int) override {}
-  int recv(const Call&, Tensor&, int) override { return 0; }
-  void barrier(const Call&) override {}
-  std::unique_ptr<Communicator> split(const std::string&, int, MembersPtr, std::chrono::milliseconds) override {
+  void broadcast(const CollectiveCall&, Tensor&) override {}
+  void reduce(const CollectiveCall&, Tensor&) override {}
+  void all_gather(const CollectiveCall&, std::vector<Tensor>&, const Tensor&) override {}
+  void reduce_scatter(const CollectiveCall&, Tensor&, const std::vector<Tensor>&) override {}
+  void all_to_all_v(const CollectiveCall&, std::vector<Tensor>&, const std::vector<Tensor>&) override {}
+  void send(const CollectiveCall&, const Tensor&, int) override {}
+  int recv(const CollectiveCall&, Tensor&, int) override { return 0; }
+  void barrier(const CollectiveCall&) override {}
+  std::unique_ptr<Communicator> split(const std::string&, int, GroupMembersPtr, std::chrono::milliseconds) override {
     return nullptr;
   }
   void abort(const std::string&) override {}

@@ -34,7 +34,7 @@ StoreClient make_client(const StoreServer& server, const std::string& token = "s
 }
 /// Sends `bytes` on a new connection and returns everything received until the server closes it.
 std::string raw_answer(const StoreServer& server, const std::string& bytes) {
-  const Deadline deadline = after(seconds(20));
+  const Deadline deadline = deadline_after(seconds(20));
   const Descriptor socket = connect_to("127.0.0.1", server.port(), deadline);
   REQUIRE(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
   std::string all;
@@ -58,7 +58,7 @@ TEST_CASE("store: what one client sets another gets", "[parallel][store]") {
   const std::string bytes("\0\n\xff", 3);
   b.set("", bytes);
   CHECK(a.get("", seconds(20)) == bytes);
-  const std::string large(kMaxStoreValue, 'x');
+  const std::string large(kMaxStoreValueBytes, 'x');
   a.set("large", large);
   CHECK(b.get("large", seconds(20)) == large);
   CHECK_THROWS_WITH(a.set("larger", large + "x"), Contains("accepted: at most 1024 and 1048576"));
@@ -120,7 +120,7 @@ TEST_CASE("store: what is no client is shown out", "[parallel][store][errors]") 
   CHECK(raw_answer(server, frame_message("")) == frame_message("B"));  // an empty message
   // A key longer than the message.
   CHECK(raw_answer(server, frame_message(std::string("H\0\0\0\0\xff\xff\0\0", 9))) == frame_message("B"));
-  CHECK(raw_answer(server, frame_message(encode_request({kHello, 0, "secret", "tandem store 1"}))) ==
+  CHECK(raw_answer(server, frame_message(encode_request({kHandshake, 0, "secret", "tandem store 1"}))) ==
         frame_message("D"));
   make_client(server).set("key", "value");  // other clients are still served
 }
@@ -186,7 +186,7 @@ class WatchedRank {
   }
   /// Waits for a failure and returns it. Checks that there is exactly one.
   std::string wait_until_failure_known() const {
-    for (const Deadline deadline = after(seconds(20)); failures().empty() && Clock::now() < deadline;)
+    for (const Deadline deadline = deadline_after(seconds(20)); failures().empty() && Clock::now() < deadline;)
       std::this_thread::sleep_for(milliseconds(1));
     REQUIRE(failures().size() == 1);
     return failures()[0];
@@ -294,14 +294,14 @@ TEST_CASE("store: a rank whose process ends leaves all its groups, and the other
 TEST_CASE("store: a member that says how long it may be silent is lost after that", "[parallel][store]") {
   const StoreServer server("secret");
   StoreClient silent = make_client(server), other = make_client(server);
-  CHECK_FALSE(silent.report_as("the launcher of node 1", "nodes", 1, milliseconds(0), milliseconds(100)));
+  CHECK_FALSE(silent.send_heartbeat_as("the launcher of node 1", "nodes", 1, milliseconds(0), milliseconds(100)));
   const WatchedRank watched(server, "nodes", 0);
   CHECK(watched.wait_until_failure_known() == "the launcher of node 1 is lost: it has sent no heartbeat for 100 ms");
-  CHECK(silent.report_as("the launcher of node 1", "nodes", 1, milliseconds(0), milliseconds(100)) ==
+  CHECK(silent.send_heartbeat_as("the launcher of node 1", "nodes", 1, milliseconds(0), milliseconds(100)) ==
         watched.wait_until_failure_known());
   {
     StoreClient ends = make_client(server);
-    ends.report_as("the launcher of node 2", "others", 2, milliseconds(0), seconds(20));
+    ends.send_heartbeat_as("the launcher of node 2", "others", 2, milliseconds(0), seconds(20));
   }
   CHECK_THAT(other.get(failure_key("others"), seconds(20)), Contains("the launcher of node 2 is lost: its connection"));
 }
@@ -358,7 +358,7 @@ TEST_CASE("store: how long a rank has waited for its host is said as it was", "[
 
 TEST_CASE("store: a connection ends when the other machine is gone or the link is cut", "[parallel][store]") {
   const StoreServer server("secret");
-  const Descriptor socket = connect_to("127.0.0.1", server.port(), after(seconds(20)));
+  const Descriptor socket = connect_to("127.0.0.1", server.port(), deadline_after(seconds(20)));
   const auto option = [&](int level, int name) {
     int value = 0;
     socklen_t length = sizeof value;
@@ -401,8 +401,8 @@ TEST_CASE("store: who holds up the others is found along their waits", "[paralle
   };
   // Waits until the store blames `rank` for blocking rank 1, with or without silence as the reason.
   const auto is_eventually_blamed = [&](int rank, bool silence) {
-    for (const Deadline deadline = after(seconds(20)); Clock::now() < deadline;) {
-      const StoreClient::Blame blame = client.find_failed_rank("a", 1, StoreClient::kDefaultAnswerTime);
+    for (const Deadline deadline = deadline_after(seconds(20)); Clock::now() < deadline;) {
+      const StoreClient::FailedRank blame = client.find_failed_rank("a", 1, StoreClient::kDefaultAnswerTime);
       if (blame.rank == rank && silence == (blame.silence.find("has sent no heartbeat for") != std::string::npos))
         return true;
       std::this_thread::sleep_for(milliseconds(1));
@@ -422,10 +422,10 @@ TEST_CASE("store: who holds up the others is found along their waits", "[paralle
 TEST_CASE("store: connections that say nothing cost next to nothing, and keep nobody out", "[parallel][store]") {
   const StoreServer server("secret");
   const std::string talk(60000, '\1');  // the beginning of a message of 16 MiB
-  const std::string half(frame_message(std::string(kMaxMessage, 'x')).substr(0, 60000));
+  const std::string half(frame_message(std::string(kMaxMessageBytes, 'x')).substr(0, 60000));
   std::vector<Descriptor> strangers;
   for (int i = 0; i < 300; ++i) {
-    strangers.push_back(connect_to("127.0.0.1", server.port(), after(seconds(20))));
+    strangers.push_back(connect_to("127.0.0.1", server.port(), deadline_after(seconds(20))));
     for (const std::string* text : {&talk, &half})
       if (i % 3 == (text == &talk ? 1 : 2))
         (void)::send(strangers.back().get(), text->data(), text->size(), MSG_NOSIGNAL);
@@ -434,7 +434,9 @@ TEST_CASE("store: connections that say nothing cost next to nothing, and keep no
   int open = 0;
   for (const Descriptor& each : strangers) {
     char byte = 0;
-    open += wait_until_ready(each.get(), 1 /* POLLIN */, after({})) && ::recv(each.get(), &byte, 1, 0) <= 0 ? 0 : 1;
+    open += wait_until_ready(each.get(), 1 /* POLLIN */, deadline_after({})) && ::recv(each.get(), &byte, 1, 0) <= 0
+                ? 0
+                : 1;
   }
   CHECK(open <= 64);
 }

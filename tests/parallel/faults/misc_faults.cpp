@@ -58,7 +58,7 @@ FaultResult leave_while_needed(const MiscFaultTrial& t) {
   for (int r = 0; r < t.ranks; ++r) exit_plans += r == t.victim ? t.exit_plans[static_cast<size_t>(r)] + "," : "train,";
   FaultJob job(t.ranks, t.launcher, milliseconds(60000), /*steps=*/1000000, exit_plans);
   job.start_all();
-  if (!job.wait_for_output(t.victim, "leaves", after(kStartTime)))
+  if (!job.wait_for_output(t.victim, "leaves", deadline_after(kStartTime)))
     return watch.wrong(rank_name(t.victim) + " does not leave: " + job.output(t.victim, "error")), watch.result;
   watch.struck = Clock::now();
   job.find_rank_pids();
@@ -86,7 +86,7 @@ std::string end_beside_bare_backwards(const MiscFaultTrial& t, int who, Watch& w
   job.start_all();
   watch.struck = Clock::now();
   for (int r = 0; r < t.ranks; ++r) {
-    if (!job.wait_for_output(r, "done", after(milliseconds(15000))))
+    if (!job.wait_for_output(r, "done", deadline_after(milliseconds(15000))))
       watch.wrong(rank_name(r) + " does not come to its end: " + job.output(r, "error"));
     if (r == 0 && t.launcher) watch.wait_for_end(job, job.launcher(), "tandem launch", kStartTime);
     if (!t.launcher) watch.wait_for_end(job, job.pid(r), rank_name(r), kStartTime);
@@ -125,9 +125,9 @@ class TwoLaunchers {
                            "127.0.0.1:" + port_, "--node-timeout", std::to_string(kNodeTimeout.count() / 1000), "--",
                            kFaultsProgram, job_.folder(), "60000", "1000000", "-1"},
                           environments_[node], path("out", node), path("error", node));
-      if (node == 0) distributed::connect_to("127.0.0.1", std::atoi(port_.c_str()), after(kStartTime));
+      if (node == 0) distributed::connect_to("127.0.0.1", std::atoi(port_.c_str()), deadline_after(kStartTime));
     }
-    for (const Deadline deadline = after(kStartTime); Clock::now() < deadline;
+    for (const Deadline deadline = deadline_after(kStartTime); Clock::now() < deadline;
          std::this_thread::sleep_for(milliseconds(2)))
       if (output(0, "out").find("trains") != std::string::npos && output(1, "out").find("trains") != std::string::npos)
         return true;
@@ -198,7 +198,7 @@ FaultResult link_cut_between_ranks(const MiscFaultTrial& t) {
     job.start_rank(r, environment);
   }
   for (int r = 0; r < t.ranks; ++r)
-    if (!job.wait_for_output(r, "trains", after(kStartTime)))
+    if (!job.wait_for_output(r, "trains", deadline_after(kStartTime)))
       return watch.wrong(rank_name(r) + " does not train: " + job.output(r, "error")), watch.result;
   std::this_thread::sleep_for(t.delay);
   relay.cut();

@@ -20,9 +20,9 @@
 
 namespace tandem::test {
 
-using distributed::after;
 using distributed::Clock;
 using distributed::Deadline;
+using distributed::deadline_after;
 using std::chrono::milliseconds;
 
 inline std::string contents(const std::string& path) {
@@ -82,7 +82,7 @@ inline std::map<int, pid_t> child_rank_pids(pid_t launcher, int restarts = 0) {
 
 /// Waits up to `patience` for this process's children to end, then kills the rest. Returns the number killed.
 inline int end_children(milliseconds patience) {
-  for (const Deadline deadline = after(patience); Clock::now() < deadline;) {
+  for (const Deadline deadline = deadline_after(patience); Clock::now() < deadline;) {
     const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
     if (pid < 0) return 0;
     if (pid == 0) std::this_thread::sleep_for(milliseconds(2));

@@ -49,7 +49,7 @@ const std::string& expected_end(int ranks) {
   std::string& end = ends[ranks];
   if (end.empty()) {
     RestartJob job(ranks, 0);
-    job.wait_for_end(after(kLongest));
+    job.wait_for_end(deadline_after(kLongest));
     TANDEM_CHECK(job.ended && job.exit_status == 0,
                  "faults: a job without faults fails: ", contents(job.folder / "error"));
     end = job.end();
@@ -84,7 +84,7 @@ RestartResult run_restarts(const RestartTrial& t, int max_restarts) {
   const auto wrong = [&](const std::string& what) { result.violations.push_back(what); };
   const std::string& expected = expected_end(t.ranks);
   RestartJob job(t.ranks, max_restarts);
-  const Deadline deadline = after(kLongest);
+  const Deadline deadline = deadline_after(kLongest);
   for (const auto& [victim, delay] : t.kills) {
     std::map<int, pid_t> ranks;
     while (!job.has_ended() && static_cast<int>(ranks.size()) < t.ranks && Clock::now() < deadline) {

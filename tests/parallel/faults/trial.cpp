@@ -68,7 +68,7 @@ FaultResult run_trial(const FaultTrial& t) {
   if (t.launcher) job.start_launcher();
 
   // Run until the fault.
-  const Deadline hopeless = after(kStartTime);
+  const Deadline hopeless = deadline_after(kStartTime);
   bool in_phase = t.phase == Phase::start_up;
   auto due = begin + t.delay;
   for (; job.pid(t.victim) < 0 || !in_phase || Clock::now() < due; std::this_thread::sleep_for(milliseconds(1))) {
@@ -168,7 +168,7 @@ GarbageResult run_garbage(int connections, bool launcher) {
     for (const int rank : {0, 1}) job.start_rank(rank);
   }
   for (const int rank : {0, 1})
-    if (!job.wait_for_output(rank, "trains", after(kStartTime)))
+    if (!job.wait_for_output(rank, "trains", deadline_after(kStartTime)))
       return result.violations.push_back("the job does not start: " + job.output(rank, "error")), result;
   job.find_rank_pids();
   const auto memory = [&] {
@@ -182,7 +182,7 @@ GarbageResult run_garbage(int connections, bool launcher) {
   const std::vector<std::string> texts = {"", "GET / HTTP/1.0\r\n\r\n", large, std::string(1 << 16, '\xff')};
   std::vector<distributed::Descriptor> strangers;
   for (int i = 0; i < connections; ++i) {
-    strangers.push_back(distributed::connect_to("127.0.0.1", job.port(), after(milliseconds(20000))));
+    strangers.push_back(distributed::connect_to("127.0.0.1", job.port(), deadline_after(milliseconds(20000))));
     const std::string& text = texts[static_cast<size_t>(i) % texts.size()];
     (void)::send(strangers.back().get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
@@ -195,7 +195,8 @@ GarbageResult run_garbage(int connections, bool launcher) {
     if (job.ended(job.pid(rank))) result.violations.push_back(rank_name(rank) + " ended: " + job.output(rank, "error"));
   ::kill(launcher ? job.launcher() : job.pid(0), SIGKILL);  // ends the job by killing the store's host
   for (const int rank : {0, 1})
-    for (const Deadline deadline = after(milliseconds(20000)); !job.ended(job.pid(rank)) && Clock::now() < deadline;)
+    for (const Deadline deadline = deadline_after(milliseconds(20000));
+         !job.ended(job.pid(rank)) && Clock::now() < deadline;)
       std::this_thread::sleep_for(milliseconds(2));
   if (!launcher && parse_blamed_ranks(job.output(1, "error")) != std::set<int>{0})
     result.violations.push_back("rank 1 does not name rank 0: " + job.output(1, "error"));

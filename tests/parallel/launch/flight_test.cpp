@@ -23,8 +23,8 @@ struct Verdict {
   std::map<int, std::string> records;
   json findings;
   std::vector<int> culprits() const { return findings.at("culprits").get<std::vector<int>>(); }
-  std::vector<int> missing() const { return findings.at("missing").get<std::vector<int>>(); }
-  std::string why() const { return findings.at("why").at(0).get<std::string>(); }
+  std::vector<int> missing_ranks() const { return findings.at("missing").get<std::vector<int>>(); }
+  std::string explanations() const { return findings.at("why").at(0).get<std::string>(); }
 };
 Verdict find_verdict(const std::string& folder) {
   const std::string file = folder + "/findings.json";
@@ -55,7 +55,7 @@ TEST_CASE("flight: a rank that was killed is named, with the call that it was mi
   const Verdict v = run_launch(3, "killed", 128 + SIGKILL);
   INFO(v.text);
   CHECK(v.culprits() == std::vector<int>{1});
-  CHECK(v.missing() == std::vector<int>{1});
+  CHECK(v.missing_ranks() == std::vector<int>{1});
   const json& group = v.findings["groups"][0];
   CHECK_THAT(group["last_common"].get<std::string>(), Contains("all_reduce #4 (sum 2) of float32 (2, 3), SUM"));
   CHECK_THAT(group["last_common"].get<std::string>(), Contains("flight_program.cpp:"));
@@ -63,7 +63,7 @@ TEST_CASE("flight: a rank that was killed is named, with the call that it was mi
   CHECK(group["ranks"][0]["state"] == "unfinished");
   CHECK(group["ranks"][1]["state"] == "no file");
   CHECK(group["ranks"][2]["state"] == "unfinished");
-  CHECK_THAT(v.why(), Contains("rank 1 was missing in all_reduce #5") && Contains("wrote no record"));
+  CHECK_THAT(v.explanations(), Contains("rank 1 was missing in all_reduce #5") && Contains("wrote no record"));
   CHECK_THAT(v.text, Contains("rank 1 wrote none"));
   CHECK_THAT(v.findings["reasons"]["0"].get<std::string>(), Contains("rank 1 was ended by signal 9"));
 }
@@ -73,18 +73,18 @@ TEST_CASE("flight: a rank that is stopped, or does something else until the time
   const Verdict stopped = run_launch(3, "stopped", 3);
   INFO(stopped.text);
   CHECK(stopped.culprits() == std::vector<int>{1});
-  CHECK(stopped.missing() == std::vector<int>{1});
-  CHECK_THAT(stopped.why(), Contains("all_reduce #5 (the loss)"));
+  CHECK(stopped.missing_ranks() == std::vector<int>{1});
+  CHECK_THAT(stopped.explanations(), Contains("all_reduce #5 (the loss)"));
   const Verdict late = run_launch(3, "late", 3);
   INFO(late.text);
   CHECK(late.culprits() == std::vector<int>{1});
-  CHECK(late.missing().empty());  // the rank is alive, and writes a record when the group fails
+  CHECK(late.missing_ranks().empty());  // the rank is alive, and writes a record when the group fails
   const std::string host = parse_json(late.records.at(1)).at("host").get<std::string>();
   CHECK_THAT(late.launch_error, Contains("did not arrive within 1500 ms") && Contains("(rank 1 is process ") &&
                                     Contains(" on " + host + ")"));
-  CHECK_THAT(late.why(), Contains("rank 1 was missing in all_reduce #5 (the loss)") &&
-                             Contains("did not start it: its last call was all_reduce #4 (sum 2)") &&
-                             Contains("which it finished"));
+  CHECK_THAT(late.explanations(), Contains("rank 1 was missing in all_reduce #5 (the loss)") &&
+                                      Contains("did not start it: its last call was all_reduce #4 (sum 2)") &&
+                                      Contains("which it finished"));
 }
 
 TEST_CASE("flight: a rank that calls another collective, or of another shape, is named", "[flight]") {
@@ -92,12 +92,12 @@ TEST_CASE("flight: a rank that calls another collective, or of another shape, is
   const Verdict other = run_launch(3, "other", 3);
   INFO(other.text);
   CHECK(other.culprits() == std::vector<int>{2});
-  CHECK_THAT(other.why(), Contains("rank 2 was missing in all_reduce #5 (the loss)") &&
-                              Contains("it instead called broadcast #5 (weights)"));
+  CHECK_THAT(other.explanations(), Contains("rank 2 was missing in all_reduce #5 (the loss)") &&
+                                       Contains("it instead called broadcast #5 (weights)"));
   const Verdict shape = run_launch(3, "shape", 3);
   INFO(shape.text);
   CHECK(shape.culprits() == std::vector<int>{2});
-  CHECK_THAT(shape.why(), Contains("float32 (2, 3)") && Contains("float32 (4,)"));
+  CHECK_THAT(shape.explanations(), Contains("float32 (2, 3)") && Contains("float32 (4,)"));
 }
 
 TEST_CASE("flight: a rank that calls a collective more than the others is named", "[flight]") {
@@ -105,8 +105,8 @@ TEST_CASE("flight: a rank that calls a collective more than the others is named"
   const Verdict v = run_launch(3, "more", 3);
   INFO(v.text);
   CHECK(v.culprits() == std::vector<int>{0});
-  CHECK(v.missing().empty());
-  CHECK_THAT(v.why(), Contains("rank 0 called all_reduce #5 (one more)") && Contains("one call more"));
+  CHECK(v.missing_ranks().empty());
+  CHECK_THAT(v.explanations(), Contains("rank 0 called all_reduce #5 (one more)") && Contains("one call more"));
 }
 
 TEST_CASE("flight: of ranks that wait in different groups, the one for whom all wait is named", "[flight]") {
@@ -114,12 +114,12 @@ TEST_CASE("flight: of ranks that wait in different groups, the one for whom all 
   const Verdict v = run_launch(4, "groups", 3);
   INFO(v.text);
   CHECK(v.culprits() == std::vector<int>{3});
-  CHECK_THAT(v.why(), Contains("rank 3 was missing in"));
+  CHECK_THAT(v.explanations(), Contains("rank 3 was missing in"));
   CHECK_THAT(v.text, Contains("(the last of the pair)") && Contains("In group right of ranks 2, 3"));
   const Verdict circle = run_launch(4, "circle", 3);
   INFO(circle.text);
   CHECK(circle.culprits().empty());
-  CHECK_THAT(circle.why(), Contains("ranks 2, 3 wait for each other in different groups"));
+  CHECK_THAT(circle.explanations(), Contains("ranks 2, 3 wait for each other in different groups"));
 }
 
 TEST_CASE("flight: a receive that nobody answers is named", "[flight]") {
@@ -145,7 +145,7 @@ TEST_CASE("flight: ranks that are threads write records too, and so does whoever
   CHECK(record["has_left"] == false);
   const Verdict v = find_verdict(folder.path());
   CHECK(v.culprits().empty());
-  CHECK_THAT(v.why(), Contains("all calls finished on all ranks"));
+  CHECK_THAT(v.explanations(), Contains("all calls finished on all ranks"));
 }
 
 TEST_CASE("flight: a record holds what a call was, for as many calls as there is room for", "[flight]") {
@@ -201,7 +201,7 @@ TEST_CASE("flight: files that are cut short or foreign are left out by name, tho
   const TemporaryFolder folder;
   const auto report_of = [&] {
     try {
-      const tools::flight::Records records = tools::flight::read_records(folder.path());
+      const tools::flight::FlightRecords records = tools::flight::read_records(folder.path());
       const tools::flight::Findings sources = tools::flight::find_unfinished_calls(records);
       tools::flight::format_report_json(records, sources);
       return tools::flight::format_report(records, sources);
@@ -246,15 +246,15 @@ TEST_CASE("flight: files that are cut short or foreign are left out by name, tho
 }
 
 namespace {
-using tools::flight::Records;
+using tools::flight::FlightRecords;
 
 /// Returns records of ranks 0 to size - 1 in the default group, without calls.
-Records make_records(int size) {
-  Records records;
+FlightRecords make_records(int size) {
+  FlightRecords records;
   for (int rank = 0; rank < size; ++rank) {
-    tools::flight::Record record;
-    record.rank = rank, record.world_size = size, record.written = 100;
-    tools::flight::Group group;
+    tools::flight::FlightRecord record;
+    record.rank = rank, record.world_size = size, record.write_time = 100;
+    tools::flight::GroupRecord group;
     group.id = "0", group.backend = "gloo", group.rank = rank;
     for (int r = 0; r < size; ++r) group.ranks.push_back(r);
     record.groups.push_back(group);
@@ -263,16 +263,17 @@ Records make_records(int size) {
   return records;
 }
 /// Adds a call to the record of a rank, in the last group of the record.
-void add_call(Records& records, int rank, const std::string& op, int64_t sequence, const std::string& state,
-              int64_t peer = -1) {
-  tools::flight::Call call;
-  call.op = op, call.dtype = "float32", call.state = state, call.sequence = sequence, call.peer = peer;
-  call.numel = 4, call.shape = {4}, call.queued = 10.0 * static_cast<double>(sequence), call.from = "train.cpp:1";
+void add_call(FlightRecords& records, int rank, const std::string& op, int64_t sequence_number,
+              const std::string& state, int64_t peer = -1) {
+  tools::flight::CollectiveRecord call;
+  call.op = op, call.dtype = "float32", call.state = state, call.sequence_number = sequence_number, call.peer = peer;
+  call.numel = 4, call.shape = {4}, call.queue_time = 10.0 * static_cast<double>(sequence_number),
+  call.call_site = "train.cpp:1";
   records.at(rank).groups.back().calls.push_back(call);
 }
-void add_group(Records& records, const std::string& id, const std::vector<int>& ranks) {
+void add_group(FlightRecords& records, const std::string& id, const std::vector<int>& ranks) {
   for (size_t i = 0; i < ranks.size(); ++i) {
-    tools::flight::Group group;
+    tools::flight::GroupRecord group;
     group.id = id, group.name = id, group.ranks = ranks, group.rank = static_cast<int>(i);
     records.at(ranks[i]).groups.push_back(group);
   }
@@ -282,67 +283,67 @@ void add_group(Records& records, const std::string& id, const std::vector<int>& 
 TEST_CASE("flight: of two faults at once the one that explains the failure is blamed, or both", "[flight]") {
   using List = std::vector<int>;
   const auto started = [](int size) {
-    Records records = make_records(size);
+    FlightRecords records = make_records(size);
     for (int rank = 0; rank < size; ++rank) add_call(records, rank, "all_reduce", 1, "done");
     return records;
   };
   {
     INFO("rank 1 was killed, and rank 3 calls something else");
-    Records records = started(4);
+    FlightRecords records = started(4);
     for (const int rank : {0, 2}) add_call(records, rank, "all_reduce", 2, "started");
     add_call(records, 3, "broadcast", 2, "started", 0);
     records.erase(1);
     const auto sources = find_unfinished_calls(records);
     CHECK(sources.culprits == List{3});
-    CHECK(sources.missing == List{1});
-    CHECK_THAT(sources.why.at(0), Contains("rank 3 was missing in all_reduce #2") && Contains("broadcast #2"));
+    CHECK(sources.missing_ranks == List{1});
+    CHECK_THAT(sources.explanations.at(0), Contains("rank 3 was missing in all_reduce #2") && Contains("broadcast #2"));
   }
   {
     INFO("rank 1 was killed, and rank 2 is late");
-    Records records = started(4);
+    FlightRecords records = started(4);
     for (const int rank : {0, 3}) add_call(records, rank, "all_reduce", 2, "started");
     records.erase(1);
     CHECK(find_unfinished_calls(records).culprits == List{1});
   }
   {
     INFO("two are killed; two are late");
-    Records records = started(4);
+    FlightRecords records = started(4);
     for (const int rank : {0, 1}) add_call(records, rank, "all_reduce", 2, "started");
     const auto sources = find_unfinished_calls(records);
     CHECK(sources.culprits == List{2, 3});
     // Ranks 2 and 3 are late but have not left, so the ranks do not disagree about the next call.
-    CHECK_FALSE(sources.unfinished_calls.at(0).is_divided);
+    CHECK_FALSE(sources.unfinished_calls.at(0).has_no_majority);
     records.at(2).has_left = records.at(3).has_left = true;
-    CHECK(find_unfinished_calls(records).unfinished_calls.at(0).is_divided);
+    CHECK(find_unfinished_calls(records).unfinished_calls.at(0).has_no_majority);
     records.erase(2), records.erase(3);
     CHECK(find_unfinished_calls(records).culprits == List{2, 3});
-    CHECK(find_unfinished_calls(records).why.size() == 2);
+    CHECK(find_unfinished_calls(records).explanations.size() == 2);
   }
   {
     INFO("a call that differs counts before a later one that a rank is missing in");
-    Records records = started(3);
+    FlightRecords records = started(3);
     for (const int rank : {0, 1}) add_call(records, rank, "all_reduce", 2, "done");
     add_call(records, 2, "broadcast", 2, "done", 0);
     for (const int rank : {0, 2}) add_call(records, rank, "all_reduce", 3, "started");
     const auto sources = find_unfinished_calls(records);
     CHECK(sources.culprits == List{2});
-    CHECK_THAT(sources.why.at(0), Contains("all_reduce #2"));
+    CHECK_THAT(sources.explanations.at(0), Contains("all_reduce #2"));
   }
   {
     INFO("in each of two groups a rank is missing");
-    Records records = started(4);
+    FlightRecords records = started(4);
     add_group(records, "left", {0, 1});
     add_call(records, 0, "all_reduce", 1, "started");
     add_group(records, "right", {2, 3});
     add_call(records, 2, "all_reduce", 1, "started");
     const auto sources = find_unfinished_calls(records);
     CHECK(sources.culprits == List{1, 3});
-    CHECK_THAT(sources.why.at(0), Contains("rank 1") && Contains("group left"));
-    CHECK_THAT(sources.why.at(1), Contains("rank 3") && Contains("group right"));
+    CHECK_THAT(sources.explanations.at(0), Contains("rank 1") && Contains("group left"));
+    CHECK_THAT(sources.explanations.at(1), Contains("rank 3") && Contains("group right"));
   }
   {
     INFO("who waits in one group is not blamed in another, and the fault behind it is");
-    Records records = started(4);
+    FlightRecords records = started(4);
     for (const int rank : {0, 1}) add_call(records, rank, "barrier", 2, "started");
     add_group(records, "right", {2, 3});
     add_call(records, 2, "all_reduce", 1, "started");
@@ -351,7 +352,7 @@ TEST_CASE("flight: of two faults at once the one that explains the failure is bl
   }
   {
     INFO("a receive that nobody answers, and a rank that was killed");
-    Records records = started(4);
+    FlightRecords records = started(4);
     add_call(records, 0, "recv", 0, "started", 2);
     add_call(records, 3, "all_reduce", 2, "started");
     records.erase(1);

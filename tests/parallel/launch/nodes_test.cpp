@@ -40,7 +40,7 @@ struct TwoNodes {
   }
   Child start_second(const std::vector<std::string>& options, const std::vector<std::string>& command,
                      const Relay* relay) const {
-    tandem::distributed::connect_to("127.0.0.1", port, after(seconds(60)));  // waits until node 0 listens
+    tandem::distributed::connect_to("127.0.0.1", port, deadline_after(seconds(60)));  // waits until node 0 listens
     return launch_node(port, options, command, 2, relay);
   }
   int port;
@@ -144,7 +144,7 @@ TEST_CASE("launch: a launcher says whom it waits for", "[launch][nodes]") {
 TEST_CASE("launch: a program that one node cannot start ends the job on all", "[launch][nodes][errors]") {
   const int port = free_port();
   Child zero = launch_node(port, {}, kSleep);
-  tandem::distributed::connect_to("127.0.0.1", port, after(seconds(60)));
+  tandem::distributed::connect_to("127.0.0.1", port, deadline_after(seconds(60)));
   Child one = launch_node(port, {}, {"/no/such/program"});
   CHECK(one.finish().status == 2);
   ChildResult r;

@@ -130,15 +130,16 @@ TEST_CASE("launch: threads and processors are shared out", "[launch]") {
 }
 
 TEST_CASE("launch: a kill is said to be the kernel's where memory has run out", "[launch]") {
-  using tandem::tools::likely_cause;
+  using tandem::tools::describe_likely_cause;
   constexpr int64_t kPeak = 300 * 1024;
-  CHECK(likely_cause(SIGTERM, {}, {}, kPeak).empty());
-  CHECK_THAT(likely_cause(SIGKILL, {1, 5}, {2, 6}, kPeak),
+  CHECK(describe_likely_cause(SIGTERM, {}, {}, kPeak).empty());
+  CHECK_THAT(describe_likely_cause(SIGKILL, {1, 5}, {2, 6}, kPeak),
              Contains("its cgroup ran out of memory") && Contains("(peak memory: 300 MiB)"));
-  CHECK_THAT(likely_cause(SIGKILL, {1, 5}, {1, 6}, kPeak), Contains("this machine ran out of memory"));
-  CHECK_THAT(likely_cause(SIGKILL, {{}, 5}, {{}, 6}, kPeak), Contains("this machine ran out of memory"));
-  CHECK_THAT(likely_cause(SIGKILL, {1, 5}, {1, 5}, kPeak), Contains("the kernel reports no out-of-memory kill"));
-  CHECK_THAT(likely_cause(SIGKILL, {}, {}, kPeak), Contains("perhaps out of memory"));
+  CHECK_THAT(describe_likely_cause(SIGKILL, {1, 5}, {1, 6}, kPeak), Contains("this machine ran out of memory"));
+  CHECK_THAT(describe_likely_cause(SIGKILL, {{}, 5}, {{}, 6}, kPeak), Contains("this machine ran out of memory"));
+  CHECK_THAT(describe_likely_cause(SIGKILL, {1, 5}, {1, 5}, kPeak),
+             Contains("the kernel reports no out-of-memory kill"));
+  CHECK_THAT(describe_likely_cause(SIGKILL, {}, {}, kPeak), Contains("perhaps out of memory"));
 }
 
 TEST_CASE("launch: a rank that runs out of memory is a named cause", "[launch][gloo][errors]") {
@@ -234,7 +235,7 @@ TEST_CASE("launch: a node that does not come, or does not agree, is named", "[la
     CHECK_THAT(one.error + two.error, Contains("they must be the same"));
   }
   Child waiting = launch_node(port, 1, {}, {"true"});
-  connect_to("127.0.0.1", port, after(std::chrono::seconds(60)));  // waits until the launcher listens
+  connect_to("127.0.0.1", port, deadline_after(std::chrono::seconds(60)));  // waits until the launcher listens
   waiting.signal(SIGTERM);
   CHECK(waiting.finish().status == 128 + SIGTERM);
   const ChildResult none = launch_node(port, 1, {}, {"true"}, "").finish();

@@ -19,11 +19,11 @@
 namespace tandem::tools::compare {
 namespace {
 
-constexpr double kPeriod = 1e-3;   // seconds between two samples
-constexpr double kMinStop = 4e-3;  // shorter pauses also come from the kernel, for example from page faults
+constexpr double kPeriod = 1e-3;          // seconds between two samples
+constexpr double kMinStopSeconds = 4e-3;  // shorter pauses also come from the kernel, for example from page faults
 
 /// Time without a core of all threads of this process but the calling one.
-class ThreadWaits {
+class OtherThreadsCoreWait {
  public:
   double seconds() {
     // Threads start rarely, so the list is renewed only now and then.
@@ -56,13 +56,13 @@ double read_clock(clockid_t clock) {
 
 /// Returns by how much a counter increased between two times; interpolates between samples.
 template <class Counter>
-double difference(const std::vector<Beat>& samples, double from, double to, const Counter& counter) {
+double counter_increase(const std::vector<ActivitySample>& samples, double from, double to, const Counter& counter) {
   const auto at = [&](double time) {
-    const auto after =
-        std::lower_bound(samples.begin(), samples.end(), time, [](const Beat& b, double t) { return b.time < t; });
+    const auto after = std::lower_bound(samples.begin(), samples.end(), time,
+                                        [](const ActivitySample& b, double t) { return b.time < t; });
     if (after == samples.end()) return counter(samples.back());
     if (after == samples.begin()) return counter(*after);
-    const Beat& before = *std::prev(after);
+    const ActivitySample& before = *std::prev(after);
     const double part = (time - before.time) / (after->time - before.time);
     return counter(before) + (counter(*after) - counter(before)) * part;
   };
@@ -71,11 +71,11 @@ double difference(const std::vector<Beat>& samples, double from, double to, cons
 
 }  // namespace
 
-double Activity::busy(double from, double to) const {
-  return difference(samples, from, to, [](const Beat& sample) { return sample.cpu + sample.waited; });
+double Activity::busy_seconds(double from, double to) const {
+  return counter_increase(samples, from, to, [](const ActivitySample& sample) { return sample.cpu + sample.waited; });
 }
 double Activity::waited_seconds(double from, double to) const {
-  return difference(samples, from, to, [](const Beat& sample) { return sample.waited; });
+  return counter_increase(samples, from, to, [](const ActivitySample& sample) { return sample.waited; });
 }
 
 CoreWait::CoreWait(const char* path) : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
@@ -111,16 +111,16 @@ double machine_cpu_seconds() {
 double process_cpu_seconds() { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
 void ActivityRecorder::record() {
-  ThreadWaits others;
+  OtherThreadsCoreWait others;
   const CoreWait own;
   while (!stopping_) {
     activity_.samples.push_back(
-        {detail::trace_clock(), process_cpu_seconds() - read_clock(CLOCK_THREAD_CPUTIME_ID), others.seconds()});
-    const double due = detail::trace_clock() + kPeriod, waited = own.seconds();
+        {detail::trace_clock_seconds(), process_cpu_seconds() - read_clock(CLOCK_THREAD_CPUTIME_ID), others.seconds()});
+    const double due = detail::trace_clock_seconds() + kPeriod, waited = own.seconds();
     std::this_thread::sleep_for(std::chrono::duration<double>(kPeriod));
     // A thread that sleeps wakes up late if it finds no core, which the kernel counts, or if its process is stopped.
-    const double start_of_wait = detail::trace_clock() - (own.seconds() - waited);
-    if (start_of_wait - due > kMinStop) activity_.stops.push_back({due, start_of_wait});
+    const double start_of_wait = detail::trace_clock_seconds() - (own.seconds() - waited);
+    if (start_of_wait - due > kMinStopSeconds) activity_.stops.push_back({due, start_of_wait});
   }
 }
 

@@ -10,7 +10,7 @@
 namespace tandem::tools::compare {
 
 /// Counters of a process at one time. All are in seconds; `time` is of the clock of TraceEvent::start.
-struct Beat {
+struct ActivitySample {
   double time = 0;
   double cpu = 0;     // CPU time of all threads
   double waited = 0;  // time in which threads were runnable but had no core, summed over the threads
@@ -20,12 +20,12 @@ struct TimeSpan {
 };
 /// Record of one process.
 struct Activity {
-  std::vector<Beat> samples;    // about one for each millisecond
+  std::vector<ActivitySample> samples;  // about one for each millisecond
   std::vector<TimeSpan> stops;  // times in which no thread of the process could run although cores were free for it
 
   /// Returns the seconds between `from` and `to` in which threads of the process used a core or waited for one, summed
   /// over the threads; interpolates between samples. Returns 0 if there are no samples.
-  double busy(double from, double to) const;
+  double busy_seconds(double from, double to) const;
   /// Returns the part of busy() in which the threads waited for a core.
   double waited_seconds(double from, double to) const;
 };

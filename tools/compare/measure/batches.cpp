@@ -47,15 +47,15 @@ std::shared_ptr<const Batches::Images> shared_images(const std::string& folder) 
 }  // namespace
 
 Batches::Batches(const Job& job, int rank, int ranks)
-    : batch_(job.batch), rank_(rank), ranks_(ranks), memory_(shared_images(job.data)) {
-  const auto n = static_cast<int64_t>(memory_->labels.size());
+    : batch_(job.batch), rank_(rank), world_size_(ranks), shared_images_(shared_images(job.data)) {
+  const auto n = static_cast<int64_t>(shared_images_->labels.size());
   // from_blob() takes memory that may be written to; index_select() only reads it.
-  images_ = from_blob(const_cast<float*>(memory_->pixels.data()), {n, 1, 28, 28}, kFloat32);
-  labels_ = from_blob(const_cast<int64_t*>(memory_->labels.data()), {n}, kInt64);
+  images_ = from_blob(const_cast<float*>(shared_images_->pixels.data()), {n, 1, 28, 28}, kFloat32);
+  labels_ = from_blob(const_cast<int64_t*>(shared_images_->labels.data()), {n}, kInt64);
 }
 
 data::Example<> Batches::get(int64_t step) const {
-  const int64_t first = batch_ * rank_ / ranks_, end = batch_ * (rank_ + 1) / ranks_, n = images_.size(0);
+  const int64_t first = batch_ * rank_ / world_size_, end = batch_ * (rank_ + 1) / world_size_, n = images_.size(0);
   const Tensor rows = arange(step * batch_ + first, step * batch_ + end).remainder(n);
   return {images_.index_select(0, rows), labels_.index_select(0, rows)};
 }

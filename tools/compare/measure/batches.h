@@ -23,8 +23,8 @@ class Batches {
 
  private:
   int64_t batch_;
-  int rank_, ranks_;
-  std::shared_ptr<const Images> memory_;
+  int rank_, world_size_;
+  std::shared_ptr<const Images> shared_images_;
   Tensor images_, labels_;
 };
 

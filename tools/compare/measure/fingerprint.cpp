@@ -40,7 +40,7 @@ bool is_ignored_op(const std::string& op) {
 
 uint64_t hash_tensor(const Tensor& t) { return add_to_hash(kFnvOffsetBasis, t); }
 
-void FingerprintObserver::on_call(const KernelCall& call) {
+void FingerprintObserver::on_kernel_call(const KernelCall& call) {
   if (!(call.device == device_) || !call.device.is_cpu()) return pass_to_outer(call);
   Fingerprint fingerprint{step_, call.op, kFnvOffsetBasis, kFnvOffsetBasis};
   for (const Tensor* t : call.reads)
@@ -53,11 +53,11 @@ void FingerprintObserver::on_call(const KernelCall& call) {
   }
   if (numbers <= 1) return;  // a single number is usually a loss, which is_ignored_op() ignores too
   const std::lock_guard lock(mutex_);
-  all_.push_back(std::move(fingerprint));
+  fingerprints_.push_back(std::move(fingerprint));
 }
 std::vector<Fingerprint> FingerprintObserver::take() {
   const std::lock_guard lock(mutex_);
-  return std::move(all_);
+  return std::move(fingerprints_);
 }
 
 std::string first_difference(const std::vector<Fingerprint>& mode, const std::vector<Fingerprint>& reference) {

@@ -26,14 +26,14 @@ class FingerprintObserver final : public detail::Observer {
  public:
   explicit FingerprintObserver(Device device) : device_(device) {}
   void begin_step(int step) { step_ = step; }
-  void on_call(const KernelCall& call) override;
+  void on_kernel_call(const KernelCall& call) override;
   std::vector<Fingerprint> take();
 
  private:
   const Device device_;
   std::atomic<int> step_{0};
   std::mutex mutex_;
-  std::vector<Fingerprint> all_;
+  std::vector<Fingerprint> fingerprints_;
 };
 
 /// Returns the first operation in `mode` whose result does not occur among the results of the same operation in the

@@ -13,7 +13,7 @@
 namespace tandem::tools::compare {
 namespace {
 
-[[noreturn]] void reject(const std::string& text) {
+[[noreturn]] void throw_invalid_fault(const std::string& text) {
   TANDEM_FAIL("compare: --plant is '", text, "'; accepted: none, compute:RANK:SECONDS, input:SECONDS, ",
               "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE, fail:RANK");
 }
@@ -42,9 +42,9 @@ bool sums_over_ranks(const KernelCall& call, const char* phase) { return call.op
 }  // namespace
 
 double sleep_for(double seconds) {
-  const double start = trace_clock();
+  const double start = trace_clock_seconds();
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  return trace_clock() - start;
+  return trace_clock_seconds() - start;
 }
 
 InjectedFault parse_fault(const std::string& text) {
@@ -58,9 +58,9 @@ InjectedFault parse_fault(const std::string& text) {
     try {
       value = std::stod(parts.at(i), &end);
     } catch (const std::exception&) {
-      reject(text);
+      throw_invalid_fault(text);
     }
-    if (end != parts[i].size() || !(value >= 0 && value <= 1e15)) reject(text);
+    if (end != parts[i].size() || !(value >= 0 && value <= 1e15)) throw_invalid_fault(text);
     return value;
   };
   const auto matches = [&](const char* kind, size_t count) { return parts[0] == kind && parts.size() == count; };
@@ -75,7 +75,7 @@ InjectedFault parse_fault(const std::string& text) {
   } else if (matches("slow", 3)) {
     fault.kind = InjectedFault::Kind::slow;
     fault.factor = number(2);
-    if (fault.factor < 1) reject(text);
+    if (fault.factor < 1) throw_invalid_fault(text);
   } else if (matches("link", 3)) {
     fault.kind = InjectedFault::Kind::link;
     fault.seconds = number(2);
@@ -87,7 +87,7 @@ InjectedFault parse_fault(const std::string& text) {
     fault.phase = parts[3];
     check_phase(text, fault.phase);
   } else {
-    reject(text);
+    throw_invalid_fault(text);
   }
   fault.target = static_cast<int>(number(1));
   return fault;
@@ -110,29 +110,29 @@ std::string str(const InjectedFault& fault) {
   return out.str();
 }
 
-void Slowdown::on_call(const KernelCall& call) {
+void Slowdown::on_kernel_call(const KernelCall& call) {
   const char* const phase = current_phase();
   if (fault_.kind == InjectedFault::Kind::link) {
     const bool here = between_ranks_ ? sums_over_ranks(call, phase) : copies_to_or_from(call, device_);
-    if (here && !delayed_.exchange(true)) slept_ += sleep_for(fault_.seconds);
+    if (here && !delayed_.exchange(true)) slept_seconds_ += sleep_for(fault_.seconds);
     return pass_to_outer(call);
   }
   if (!(call.device == device_) || !phase) return pass_to_outer(call);
   if (fault_.kind == InjectedFault::Kind::compute) {
-    if (std::string(phase) == "forward" && !delayed_.exchange(true)) slept_ += sleep_for(fault_.seconds);
+    if (std::string(phase) == "forward" && !delayed_.exchange(true)) slept_seconds_ += sleep_for(fault_.seconds);
     return pass_to_outer(call);
   }
   // Uses CPU time, because wall time includes the time in which other programs use the core.
-  const double start = thread_clock();
+  const double start = thread_cpu_seconds();
   pass_to_outer(call);
   // A sleep takes about 60 us too long, or more on a busy machine. The excess is subtracted from the next sleep, and
   // sleeps shorter than kMinSleep are accumulated.
   constexpr double kMinSleep = 2e-4;
-  sleep_debt_ += (fault_.factor - 1) * (thread_clock() - start);
+  sleep_debt_ += (fault_.factor - 1) * (thread_cpu_seconds() - start);
   const double sleep_debt = sleep_debt_;
   if (sleep_debt < kMinSleep) return;
   sleep_debt_ -= sleep_for(sleep_debt);
-  slept_ += sleep_debt;
+  slept_seconds_ += sleep_debt;
 }
 
 }  // namespace tandem::tools::compare

@@ -40,16 +40,17 @@ class Slowdown final : public detail::Observer {
       : fault_(std::move(fault)), device_(device), between_ranks_(between_ranks) {}
   /// Starts a new step.
   void begin_step() { delayed_ = false; }
-  void on_call(const KernelCall& call) override;
+  void on_kernel_call(const KernelCall& call) override;
   /// Returns the seconds slept on purpose so far.
-  double slept() const { return slept_; }
+  double slept_seconds() const { return slept_seconds_; }
 
  private:
   const InjectedFault fault_;
   const Device device_;
   const bool between_ranks_;
   std::atomic<bool> delayed_{false};
-  std::atomic<double> slept_{0}, sleep_debt_{0};  // seconds slept so far, and seconds that are still to be slept
+  std::atomic<double> slept_seconds_{0},
+      sleep_debt_{0};  // seconds slept so far, and seconds that are still to be slept
 };
 
 }  // namespace tandem::tools::compare

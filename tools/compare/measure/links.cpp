@@ -26,7 +26,7 @@ ProbedLink fit_probe(const std::string& name, const std::vector<std::vector<doub
   out.probe.bytes = message_sizes();
   std::vector<simulate::LinkPoint> points;
   for (size_t i = 0; i < seconds.size(); ++i) {
-    out.probe.seconds.push_back(interval_of(seconds[i]));
+    out.probe.seconds.push_back(compute_confidence_interval(seconds[i]));
     points.push_back({static_cast<double>(out.probe.bytes[i]), out.probe.seconds.back().median, std::max(ranks, 2)});
   }
   const simulate::LinkFit fit = ranks > 0 ? simulate::fit_ring(points) : simulate::fit_link(points);
@@ -51,11 +51,11 @@ ProbedLink probe_copies(const Job& job) {
     const Tensor y = zeros({bytes}, TensorOptions(kUInt8).device(to));
     std::vector<double> times;
     for (int i = 0; i <= kLinkRepeats; ++i) {
-      const double start = trace_clock();
+      const double start = trace_clock_seconds();
       Tensor(y).copy_(x);
       synchronize_device(from);
       synchronize_device(to);
-      if (i > 0) times.push_back(trace_clock() - start);
+      if (i > 0) times.push_back(trace_clock_seconds() - start);
     }
     seconds.push_back(std::move(times));
   }
@@ -70,9 +70,9 @@ std::vector<std::vector<double>> time_all_reduces() {
     std::vector<double> times;
     for (int i = 0; i <= kLinkRepeats; ++i) {
       group->barrier()->wait();
-      const double start = trace_clock();
+      const double start = trace_clock_seconds();
       group->all_reduce(x)->synchronize();
-      if (i > 0) times.push_back(trace_clock() - start);
+      if (i > 0) times.push_back(trace_clock_seconds() - start);
     }
     seconds.push_back(std::move(times));
   }

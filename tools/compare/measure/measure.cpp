@@ -14,7 +14,7 @@ namespace tandem::tools::compare {
 namespace {
 
 /// Text printed before the verdict if all ranks shared one GPU.
-const char* const kSharedGpu =
+const char* const kSharedGpuNote =
     "The ranks shared one GPU, as virtual devices: the report shows that they train the same model, and how many "
     "bytes, calls and how much memory they need. Its times say nothing about several GPUs. ";
 
@@ -47,7 +47,7 @@ Links probe_links(const Settings& s, std::vector<LinkProbe>& probes) {
   Links links;
   for (const int devices : s.devices) {
     std::vector<std::string> backends = s.backends;
-    if (!shares_one_gpu(s)) backends.emplace_back();
+    if (!ranks_share_gpu(s)) backends.emplace_back();
     for (const std::string& backend : backends) try {
         const Mode mode = find_mode(backend.empty() ? "dp" : "ddp_" + backend);
         const Job job = make_row(s, s.models.at(0), mode, devices).job;
@@ -193,7 +193,7 @@ void trace_row(Row& row, std::vector<TraceEvent>* trace) {
     for (Activity& activity : activities) activity.samples.clear();
   const auto by_step = break_down_steps(events, steps, lane_names(row), activities);
   row.run.lanes = mean_lanes(by_step);
-  row.run.steps = list_steps(by_step);
+  row.run.steps = list_lane_steps(by_step);
   row.run.cores_of_others = cores_of_others(sample);
   const StepTimes shown = shown_step(sample.ranks[0]);
   row.run.shown_step = {sample.ranks[0].shown_step + 1, job.steps, shown.end - shown.start};
@@ -211,7 +211,7 @@ void trace_row(Row& row, std::vector<TraceEvent>* trace) {
 void check_agreement(Row& row, int steps) {
   if (row.mode.kind == Mode::Kind::single) return;
   Job job = row.job;
-  job.plain = true;
+  job.for_reference_comparison = true;
   job.warmup = 0;
   job.steps = steps;
   job.fault = {};
@@ -233,12 +233,12 @@ void check_agreement(Row& row, int steps) {
 }
 
 /// Fills in the cost model's prediction for each row.
-void predict(std::vector<Row>& rows, const Links& links, const Stop& stop) {
+void predict_step_times(std::vector<Row>& rows, const Links& links, const Stop& stop) {
   std::map<std::pair<int, int64_t>, simulate::StepProfile> profiles;  // profiles by number of devices and batch
   for (Row& row : rows) {
     const auto link = links.find({row.mode.backend, row.job.devices});
     if (row.mode.kind == Mode::Kind::single || link == links.end()) continue;
-    run_guarded(row, stop, [&] {
+    run_and_record_error(row, stop, [&] {
       const std::pair<int, int64_t> key{row.job.devices, row.job.batch};
       if (!profiles.count(key)) profiles[key] = measure_profile(row.job);
       row.run.predicted = predict_seconds(row.mode, row.job, profiles[key], link->second);
@@ -247,10 +247,11 @@ void predict(std::vector<Row>& rows, const Links& links, const Stop& stop) {
 }
 
 /// Returns the number of repeats of each value of a sweep.
-int sweep_repeats(const Settings& s) { return s.repeats > 0 ? s.repeats : values_needed(); }
+int sweep_repeats(const Settings& s) { return s.repeats > 0 ? s.repeats : min_num_values(); }
 
 /// Runs one model's sweeps over bucket sizes and over inference batch sizes, with s.devices[0] devices.
-void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& links, const Stop& stop, Report& report) {
+void run_sweeps(const Settings& s, std::vector<Row>& rows, int steps, const Links& links, const Stop& stop,
+                Report& report) {
   constexpr int kForwards = 15;
   for (Row& row : rows) {
     const auto link = links.find({row.mode.backend, row.job.devices});
@@ -259,14 +260,14 @@ void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& li
       continue;
     Job job = row.job;
     job.steps = std::max(3, steps / 2);
-    run_guarded(row, stop, [&] {
+    run_and_record_error(row, stop, [&] {
       report.bucket_sweeps.push_back(
           sweep_buckets(row.mode, job, sweep_repeats(s), measure_profile(job), link->second));
     });
   }
   Job job = rows[0].job;
   job.devices = s.devices[0];
-  run_guarded(rows[0], stop, [&] { report.inference.push_back(sweep_inference(job, kForwards)); });
+  run_and_record_error(rows[0], stop, [&] { report.inference.push_back(sweep_inference(job, kForwards)); });
 }
 
 /// Measures the communication overhead of DDP over the first backend, for several numbers of devices and batches.
@@ -280,7 +281,7 @@ void measure_overheads(const Settings& s, std::vector<Row>& rows, int steps, con
   const auto probe =
       std::find_if(report.links.begin(), report.links.end(), [&](const LinkProbe& link) { return link.name == name; });
   if (at == rows.end() || probe == report.links.end()) return;
-  run_guarded(*at, stop, [&] {
+  run_and_record_error(*at, stop, [&] {
     const simulate::StepProfile profile = measure_profile(at->job);
     for (const int devices : s.devices)
       for (const int64_t batch : {s.batch / 4, s.batch, s.batch * 2}) {
@@ -309,7 +310,7 @@ int estimate_num_steps(const Row& single, double seconds) {
 Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* trace) {
   Report report;
   report.provenance = collect_provenance(s);
-  const bool shared = shares_one_gpu(s);
+  const bool shared = ranks_share_gpu(s);
   const bool emulated = gpu::implementation() == std::string("emulated");
   report.virtual_devices = Device(s.device).is_cpu() || emulated || shared;
   report.measured_on = Device(s.device).is_cpu() ? "cpu" : emulated ? "emulated gpus" : shared ? "shared gpu" : "gpus";
@@ -319,7 +320,7 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
     constexpr double kSeconds = 3, kQuickSeconds = 0.8;
     Row single = make_row(s, s.models.at(0), find_mode("single"), 1);
     single.job.fault = {};
-    run_guarded(single, stop, [&] {
+    run_and_record_error(single, stop, [&] {
       const int pairs = estimate_num_steps(single, (s.quick ? kQuickSeconds : kSeconds) / 2);
       report.tracing_cost = {tracing_cost(single.job, std::max(pairs, 6))};
     });
@@ -335,7 +336,8 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
   std::vector<int> steps;
   for (auto& model_rows : models) {
     steps.push_back(3);
-    run_guarded(model_rows[0], stop, [&] { steps.back() = estimate_num_steps(model_rows[0], s.sample_seconds); });
+    run_and_record_error(model_rows[0], stop,
+                         [&] { steps.back() = estimate_num_steps(model_rows[0], s.sample_seconds); });
   }
   report.repeats = measure_repeats(s, models, steps, progress, stop);
   for (size_t m = 0; m < models.size(); ++m) {
@@ -344,23 +346,23 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
       if (row.run.scaling != "strong") continue;
       if (!stop()) {
         progress.begin_item("anatomy of " + row.run.label);
-        run_guarded(row, stop, [&] { trace_row(row, trace); });
+        run_and_record_error(row, stop, [&] { trace_row(row, trace); });
       }
       if (!stop()) {
         progress.begin_item("agreement of " + row.run.label);
-        run_guarded(row, stop, [&] { check_agreement(row, agreement_steps); });
+        run_and_record_error(row, stop, [&] { check_agreement(row, agreement_steps); });
       }
     }
-    if (!stop()) predict(model_rows, links, stop);
+    if (!stop()) predict_step_times(model_rows, links, stop);
     // Times measured on a real GPU can be projected onto more GPUs.
     if (!stop() && !report.virtual_devices)
-      run_guarded(model_rows[0], stop, [&] {
+      run_and_record_error(model_rows[0], stop, [&] {
         add_projections(model_rows[0].run.model, report.provenance.gpus.at(0) + ", measured",
                         measure_profile(model_rows[0].job), report.projections);
       });
     if (!stop() && !s.quick) {
       progress.begin_item("bucket sizes and inference");
-      sweep(s, model_rows, steps[m], links, stop, report);
+      run_sweeps(s, model_rows, steps[m], links, stop, report);
       measure_overheads(s, model_rows, steps[m], stop, report);
     }
   }
@@ -379,7 +381,7 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
     report.complete = false;
     report.incomplete_because = "interrupted";
   }
-  report.verdict = std::string(shared ? kSharedGpu : "") + verdict_from_runs(report);
+  report.verdict = std::string(shared ? kSharedGpuNote : "") + verdict_from_runs(report);
   report.turning_points = find_turning_points(report);
   diagnose(report);
   return report;

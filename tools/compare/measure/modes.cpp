@@ -15,7 +15,10 @@ std::vector<Mode> all_modes() {
   std::vector<Mode> all = {
       {.key = "single", .label = "one device"},
       {.key = "dp", .label = "DP", .kind = Kind::data_parallel},
-      {.key = "dp_persistent", .label = "DP, persistent replicas", .kind = Kind::data_parallel, .persistent = true},
+      {.key = "dp_persistent",
+       .label = "DP, persistent replicas",
+       .kind = Kind::data_parallel,
+       .persistent_replicas = true},
       {.key = "dp_loss", .label = "DP, loss in the replicas", .kind = Kind::data_parallel, .loss_in_replicas = true}};
   for (const char* const backend : {"local", "gloo", "nccl"}) {
     const std::string key = std::string("ddp_") + backend, label = std::string("DDP over ") + backend;
@@ -69,7 +72,7 @@ Worker make_worker(const Mode& mode, const Net& net, const std::vector<Device>& 
     case Kind::data_parallel: {
       worker.devices = devices;
       const auto dp = std::make_shared<nn::parallel::DataParallel<Net>>(
-          net, devices, std::nullopt, nn::DataParallelOptions().persistent_replicas(mode.persistent));
+          net, devices, std::nullopt, nn::DataParallelOptions().persistent_replicas(mode.persistent_replicas));
       if (mode.loss_in_replicas) {
         const auto part = [net](const Tensor& output, const Tensor& target) {
           return nn::parallel::LossPart(net->loss(output, target, Reduction::sum),

@@ -9,8 +9,9 @@ struct Mode {
   enum class Kind : int8_t { single, data_parallel, distributed };
   std::string key, label;
   Kind kind = Kind::single;
-  std::string backend = {};        // under DDP: local (ranks are threads), gloo or nccl (ranks are processes)
-  bool persistent = false;         // under DP: keep replicas between steps, and update them only if parameters changed
+  std::string backend = {};  // under DDP: local (ranks are threads), gloo or nccl (ranks are processes)
+  bool persistent_replicas =
+      false;                       // under DP: keep replicas between steps, and update them only if parameters changed
   bool loss_in_replicas = false;   // under DP: compute the loss in the replicas, not on the first device
   double bucket_mib = 25;          // under DDP: maximum size of a bucket in MiB
   bool independent_ranks = false;  // if kind is single: each rank trains its own network and sends nothing

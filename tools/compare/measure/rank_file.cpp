@@ -1,4 +1,4 @@
-// Implements write_rank and read_rank: write and read a rank's measurements as a JSON file.
+// Implements write_rank_sample and read_rank_sample: write and read a rank's measurements as a JSON file.
 #include "tandem/tools/compare/measure/rank_file.h"
 
 #include <cerrno>
@@ -21,7 +21,7 @@ namespace tandem::tools::compare {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Memory, device, peak, at_peak, seconds, over_time)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepTimes, start, end, cpu_start, cpu_end, without_core)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Beat, time, cpu, waited)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ActivitySample, time, cpu, waited)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimeSpan, start, end)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Activity, samples, stops)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Fingerprint, step, op, hash, inputs)
@@ -54,7 +54,7 @@ std::vector<std::string> make_rank_arguments(const Mode& mode, const Job& job) {
   add("--rank-steps", std::to_string(job.warmup) + "," + std::to_string(job.steps));
   add("--plant", str(job.fault));
   if (job.probe) arguments.emplace_back("--rank-probe");
-  if (job.plain) arguments.emplace_back("--rank-plain");
+  if (job.for_reference_comparison) arguments.emplace_back("--rank-plain");
   if (job.fingerprints) arguments.emplace_back("--rank-fingerprints");
   if (job.trace) arguments.emplace_back("--rank-trace");
   std::ostringstream mib;
@@ -64,14 +64,14 @@ std::vector<std::string> make_rank_arguments(const Mode& mode, const Job& job) {
   return arguments;
 }
 
-void write_rank(const std::string& folder, const RankSample& sample) {
+void write_rank_sample(const std::string& folder, const RankSample& sample) {
   std::ofstream out(rank_file_path(folder, sample.rank));
   out << nlohmann::json(sample);
   out.close();
   TANDEM_CHECK(out, "compare: cannot write ", rank_file_path(folder, sample.rank), ": ", std::strerror(errno));
 }
 
-RankSample read_rank(const std::string& folder, int rank) {
+RankSample read_rank_sample(const std::string& folder, int rank) {
   std::ifstream in(rank_file_path(folder, rank));
   TANDEM_CHECK(in, "compare: rank ", rank, " wrote no result to ", rank_file_path(folder, rank),
                "; its own messages may say why");

@@ -9,7 +9,7 @@ std::vector<std::string> make_rank_arguments(const Mode& mode, const Job& job);
 /// Write and read the file FOLDER/rank_R.json, where R is the rank. The file has all fields of the sample except
 /// allocator_peaks, flat_bytes, flat_parameter_bytes, devices and owned.
 /// @throws Error that names the file, if it cannot be written or opened
-void write_rank(const std::string& folder, const RankSample& sample);
-RankSample read_rank(const std::string& folder, int rank);
+void write_rank_sample(const std::string& folder, const RankSample& sample);
+RankSample read_rank_sample(const std::string& folder, int rank);
 
 }  // namespace tandem::tools::compare

@@ -12,35 +12,35 @@
 namespace tandem::tools::compare {
 namespace {
 
-bool is_weak(const Row& row) { return row.run.scaling == "weak"; }
-bool is_fixed(const Settings& s) { return s.repeats > 0; }
+bool is_weak_scaling(const Row& row) { return row.run.scaling == "weak"; }
+bool has_fixed_num_repeats(const Settings& s) { return s.repeats > 0; }
 /// Returns the number of times at which the results may end the measurement: as soon as there are enough repeats for
 /// intervals, and at the end. A quick measurement never ends early: it has one look.
-int count_looks(const Settings& s) { return is_fixed(s) || s.quick ? 1 : 2; }
+int count_looks(const Settings& s) { return has_fixed_num_repeats(s) || s.quick ? 1 : 2; }
 /// Returns the number of repeats after which the results are looked at for the first time.
-int first_look(const Settings& s, const std::vector<Row>& rows) {
-  if (is_fixed(s)) return s.repeats;
-  const auto strong = std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !is_weak(row); });
-  return repeats_needed(static_cast<int>(strong) - 1, count_looks(s));
+int num_repeats_before_first_look(const Settings& s, const std::vector<Row>& rows) {
+  if (has_fixed_num_repeats(s)) return s.repeats;
+  const auto strong = std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !is_weak_scaling(row); });
+  return min_num_repeats(static_cast<int>(strong) - 1, count_looks(s));
 }
-bool takes_part(const Settings& s, const Row& row, int repeat) {
-  return is_fixed(s) || !is_weak(row) || repeat < values_needed();
+bool is_measured_in_repeat(const Settings& s, const Row& row, int repeat) {
+  return has_fixed_num_repeats(s) || !is_weak_scaling(row) || repeat < min_num_values();
 }
 int64_t count_samples(const Settings& s, const std::vector<Row>& rows, int repeat) {
-  return std::count_if(rows.begin(), rows.end(), [&](const Row& row) { return takes_part(s, row, repeat); });
+  return std::count_if(rows.begin(), rows.end(), [&](const Row& row) { return is_measured_in_repeat(s, row, repeat); });
 }
 
 Comparison compare_strong_rows(const std::vector<Row>& rows, int looks) {
   std::vector<const Run*> runs;
   for (const Row& row : rows)
-    if (!is_weak(row)) runs.push_back(&row.run);
+    if (!is_weak_scaling(row)) runs.push_back(&row.run);
   return compare_modes(runs, looks);
 }
 
 void take_sample(Row& row, int steps, const Stop& stop) {
   row.job.warmup = 2;
   row.job.steps = steps;
-  run_guarded(row, stop, [&] {
+  run_and_record_error(row, stop, [&] {
     const std::vector<double> times = run_sample(row.mode, row.job).seconds();
     row.run.repeats.push_back(std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size()));
     row.steps.insert(row.steps.end(), times.begin(), times.end());
@@ -64,12 +64,13 @@ std::vector<double> compute_speedups(const Row& row, const std::vector<Row>& row
 
 /// Returns why a model's measurement ends after `repeats` repeats; "" if it goes on.
 /// @param seconds  time since the start at which the next repeat would end
-std::string reason_to_end(const Settings& s, const std::vector<Row>& rows, int repeats, double seconds) {
-  const int looks = count_looks(s), first = first_look(s, rows), most = looks == 1 ? first : 4 * first;
+std::string get_stop_reason(const Settings& s, const std::vector<Row>& rows, int repeats, double seconds) {
+  const int looks = count_looks(s), first = num_repeats_before_first_look(s, rows),
+            most = looks == 1 ? first : 4 * first;
   const bool is_look = looks > 1 && (repeats == first || repeats == most);
-  if (is_look && compare_strong_rows(rows, looks).is_settled()) return "settled";
-  if (repeats == most) return is_fixed(s) ? "as asked" : looks == 1 ? "as needed" : "most";
-  return !is_fixed(s) && seconds > s.time_limit ? "time up" : "";
+  if (is_look && compare_strong_rows(rows, looks).is_conclusive()) return "settled";
+  if (repeats == most) return has_fixed_num_repeats(s) ? "as asked" : looks == 1 ? "as needed" : "most";
+  return !has_fixed_num_repeats(s) && seconds > s.time_limit ? "time up" : "";
 }
 
 }  // namespace
@@ -85,37 +86,38 @@ std::vector<size_t> shuffled_order(size_t n, uint64_t seed, int repeat) {
 
 int64_t count_samples(const Settings& s, const std::vector<Row>& rows) {
   int64_t samples = 0;
-  for (int repeat = 0; repeat < first_look(s, rows); ++repeat) samples += count_samples(s, rows, repeat);
+  for (int repeat = 0; repeat < num_repeats_before_first_look(s, rows); ++repeat)
+    samples += count_samples(s, rows, repeat);
   return samples;
 }
 
 std::vector<Repeats> measure_repeats(const Settings& s, std::vector<std::vector<Row>>& models,
                                      const std::vector<int>& steps, Progress& progress, const Stop& stop) {
   const int looks = count_looks(s);
-  const double start = trace_clock();
+  const double start = trace_clock_seconds();
   std::vector<Repeats> out(models.size());
   std::vector<double> longest(models.size());  // seconds of each model's longest repeat
   for (int repeat = 0;; ++repeat) {
     bool measured = false;
     for (size_t m = 0; m < models.size(); ++m) {
       std::vector<Row>& rows = models[m];
-      const double begin = trace_clock();
+      const double begin = trace_clock_seconds();
       if (out[m].ended.empty() && repeat > 0) {
-        out[m].ended = stop() ? "interrupted" : reason_to_end(s, rows, repeat, begin - start + longest[m]);
+        out[m].ended = stop() ? "interrupted" : get_stop_reason(s, rows, repeat, begin - start + longest[m]);
         if (!out[m].ended.empty())
-          for (int missing = repeat; missing < first_look(s, rows); ++missing)
-            progress.expect(-count_samples(s, rows, missing));
+          for (int missing = repeat; missing < num_repeats_before_first_look(s, rows); ++missing)
+            progress.add_to_total(-count_samples(s, rows, missing));
       }
       if (!out[m].ended.empty() || stop()) continue;
       measured = true;
-      if (repeat >= first_look(s, rows)) progress.expect(count_samples(s, rows, repeat));
+      if (repeat >= num_repeats_before_first_look(s, rows)) progress.add_to_total(count_samples(s, rows, repeat));
       for (const size_t i : shuffled_order(rows.size(), s.seed, repeat)) {
         if (stop()) break;
-        if (!takes_part(s, rows[i], repeat)) continue;
+        if (!is_measured_in_repeat(s, rows[i], repeat)) continue;
         progress.begin_item(rows[i].run.model + ", " + rows[i].run.label);
         take_sample(rows[i], steps[m], stop);
       }
-      longest[m] = std::max(longest[m], trace_clock() - begin);
+      longest[m] = std::max(longest[m], trace_clock_seconds() - begin);
     }
     if (!measured) break;
   }
@@ -138,9 +140,9 @@ void compute_statistics(std::vector<Row>& rows, int looks) {
     run.p95 = percentile(row.steps, 0.95);
     std::vector<double> rates;
     for (const double seconds : run.repeats) rates.push_back(static_cast<double>(run.batch) / seconds);
-    run.examples_per_second = interval_of(std::move(rates));
+    run.examples_per_second = compute_confidence_interval(std::move(rates));
     const bool compared = std::find(comparison.modes.begin(), comparison.modes.end(), &run) != comparison.modes.end();
-    run.speedup = compared ? comparison.speedup(&run) : interval_of(compute_speedups(row, rows));
+    run.speedup = compared ? comparison.speedup(&run) : compute_confidence_interval(compute_speedups(row, rows));
   }
 }
 

@@ -19,7 +19,7 @@ using Stop = std::function<bool()>;
 
 /// Calls `f`. If `f` throws, stores the message in row.run.failed, so that the other modes still run. Ignores errors
 /// after Ctrl-C.
-template <class F> void run_guarded(Row& row, const Stop& stop, const F& f) {
+template <class F> void run_and_record_error(Row& row, const Stop& stop, const F& f) {
   if (!row.run.failed.empty() || stop()) return;
   try {
     f();

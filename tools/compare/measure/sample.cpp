@@ -22,12 +22,12 @@ Device job_device(const Job& job, int index) { return {Device(job.device).type()
 /// Runs one training step, and marks the phases that the time breakdown distinguishes.
 /// @param slept  incremented by the seconds of a fault that was planted in the input
 double run_step(Worker& worker, optim::Optimizer& optimizer, const Batches& batches, const Job& job, int64_t step,
-                double& slept) {
+                double& slept_seconds) {
   data::Example<> batch;
   {
     const PhaseSpan phase("input");
     batch = batches.get(step);
-    if (job.fault.kind == InjectedFault::Kind::input) slept += sleep_for(job.fault.seconds);
+    if (job.fault.kind == InjectedFault::Kind::input) slept_seconds += sleep_for(job.fault.seconds);
   }
   {
     const PhaseSpan phase("optimizer");
@@ -70,9 +70,9 @@ class FaultMemory {
 
 /// Returns the addresses of the memory of parameters, gradients and optimizer state, each with its cause.
 std::vector<OwnedBlock> list_owned_blocks(const Worker& worker, const optim::Optimizer& optimizer, bool in_buckets) {
-  std::vector<OwnedBlock> owned;
+  std::vector<OwnedBlock> owned_blocks;
   const auto add = [&](const Tensor& t, const char* cause) {
-    if (t.defined()) owned.push_back({t.storage().data(), cause});
+    if (t.defined()) owned_blocks.push_back({t.storage().data(), cause});
   };
   for (const Tensor& p : worker.net->parameters()) {
     add(p, "parameters");
@@ -80,7 +80,7 @@ std::vector<OwnedBlock> list_owned_blocks(const Worker& worker, const optim::Opt
   }
   for (const Tensor& b : worker.net->buffers()) add(b, "parameters");
   for (const auto& [name, t] : optimizer.state()) add(t, "optimizer");
-  return owned;
+  return owned_blocks;
 }
 
 std::vector<float> concatenate_parameters(const Net& net) {
@@ -118,7 +118,7 @@ std::vector<Device> job_devices(const Job& job) {
 }
 
 /// Fills in the sizes of the network's parameters and buffers.
-void add_sizes(const Net& net, RankSample& sample) {
+void record_tensor_sizes(const Net& net, RankSample& sample) {
   constexpr int64_t kFlat = 64;  // alignment of tensors in DataParallel's flat buffer, in elements
   const auto flat = [](const Tensor& t) { return (t.numel() + kFlat - 1) / kFlat * kFlat * t.itemsize(); };
   for (const Tensor& p : net->parameters()) {
@@ -141,7 +141,7 @@ int find_median_step(const std::vector<StepTimes>& steps) {
   return order.at((order.size() - 1) / 2);
 }
 /// Returns the step that rank 0 chose.
-int agree_on_step(int mine) {
+int broadcast_shown_step(int mine) {
   std::string text = std::to_string(mine);
   distributed::broadcast_bytes(text, 0);
   return std::stoi(text);
@@ -166,7 +166,7 @@ RankSample run_rank(const Mode& mode, const Job& job) {
   manual_seed(job.seed);
   Net net(job.model);
   net->to(rank_device);
-  net->train(!job.plain);
+  net->train(!job.for_reference_comparison);
   Worker worker = run_in_phase("replicate", [&] { return make_worker(mode, net, devices); });
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
   const InjectedFault& fault = job.fault;
@@ -184,11 +184,11 @@ RankSample run_rank(const Mode& mode, const Job& job) {
 
   if (mode.independent_ranks)
     // Suppresses the warning about ranks that call no collective, because here this is intended.
-    ThreadContext::current().rank_state().warned_of_no_collective = true;
-  add_sizes(net, sample);
+    ThreadContext::current().rank_state().has_warned_of_no_collective = true;
+  record_tensor_sizes(net, sample);
   int64_t moved = 0;
-  double slept = 0, slept_before = 0, machine_cpu = -1, process_cpu = 0;
-  std::vector<std::vector<OwnedBlock>> owned;
+  double slept_seconds = 0, slept_before = 0, machine_cpu = -1, process_cpu = 0;
+  std::vector<std::vector<OwnedBlock>> owned_blocks;
   std::vector<std::vector<int64_t>> peaks;
   const CoreWait core_wait;
   for (int step = 0; step < job.warmup + job.steps; ++step) {
@@ -197,8 +197,8 @@ RankSample run_rank(const Mode& mode, const Job& job) {
       moved = bytes_moved_by(mode);
       machine_cpu = machine_cpu_seconds();
       process_cpu = process_cpu_seconds();
-      slept = 0;
-      slept_before = slowdown ? slowdown->slept() : 0;
+      slept_seconds = 0;
+      slept_before = slowdown ? slowdown->slept_seconds() : 0;
       TANDEM_CHECK(!here || fault.kind != InjectedFault::Kind::fail, "compare: planted failure on ", slow,
                    ", as --plant asks");
     }
@@ -207,36 +207,36 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     if (job.trace)
       for (const Device device : worker.devices) reset_peak_memory_stats(device);
     const double waited = job.trace ? core_wait.seconds() : 0;
-    const double start = trace_clock(), cpu_start = thread_clock();
+    const double start = trace_clock_seconds(), cpu_start = thread_cpu_seconds();
     std::optional<FaultMemory> memory;
     if (here && fault.kind == InjectedFault::Kind::memory) memory.emplace(fault, slow);
-    const double loss = run_step(worker, optimizer, batches, job, step, slept);
+    const double loss = run_step(worker, optimizer, batches, job, step, slept_seconds);
     if (step < job.warmup) continue;
-    const double cpu_end = thread_clock();
-    sample.steps.push_back({start, trace_clock(), cpu_start, cpu_end, 0});
+    const double cpu_end = thread_cpu_seconds();
+    sample.steps.push_back({start, trace_clock_seconds(), cpu_start, cpu_end, 0});
     sample.losses.push_back(loss);
     if (!job.trace) continue;
     sample.steps.back().without_core = core_wait.seconds() - waited;
     peaks.emplace_back();
     for (const Device device : worker.devices) peaks.back().push_back(memory_stats(device).peak);
-    owned.push_back(list_owned_blocks(worker, optimizer, distributed_mode));
+    owned_blocks.push_back(list_owned_blocks(worker, optimizer, distributed_mode));
   }
   if (const double now = machine_cpu_seconds(); now >= 0 && machine_cpu >= 0) sample.machine_cpu = now - machine_cpu;
   sample.process_cpu = process_cpu_seconds() - process_cpu;
   sample.bytes_moved = bytes_moved_by(mode) - moved;
-  if (slowdown) slept += slowdown->slept() - slept_before;
-  sample.planted_seconds = slept / std::max(1, job.steps);
+  if (slowdown) slept_seconds += slowdown->slept_seconds() - slept_before;
+  sample.planted_seconds = slept_seconds / std::max(1, job.steps);
   fingerprinting.reset();
   observer.reset();
   if (fingerprints) sample.fingerprints = fingerprints->take();
-  if (job.plain) sample.parameters = concatenate_parameters(net);
+  if (job.for_reference_comparison) sample.parameters = concatenate_parameters(net);
   if (!job.trace) return sample;
   sample.events = take_trace();
   sample.devices = worker.devices;
   sample.shown_step = find_median_step(sample.steps);
-  if (mode.kind == Mode::Kind::distributed) sample.shown_step = agree_on_step(sample.shown_step);
+  if (mode.kind == Mode::Kind::distributed) sample.shown_step = broadcast_shown_step(sample.shown_step);
   const auto shown = static_cast<size_t>(sample.shown_step);
-  sample.owned = std::move(owned[shown]);
+  sample.owned_blocks = std::move(owned_blocks[shown]);
   sample.allocator_peaks = std::move(peaks[shown]);
   return sample;
 }
@@ -263,7 +263,7 @@ std::vector<RankSample> run_with_memory_trace(const Job& job, const std::functio
   for (RankSample& sample : samples)
     for (const Device device : sample.devices)
       sample.memory.push_back(attribute_memory(events, device, sample.steps[static_cast<size_t>(sample.shown_step)],
-                                               before[static_cast<size_t>(device.index())], sample.owned));
+                                               before[static_cast<size_t>(device.index())], sample.owned_blocks));
   return samples;
 }
 
@@ -281,7 +281,7 @@ std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
   }
   std::vector<RankSample> samples;
   samples.reserve(static_cast<size_t>(job.devices));
-  for (int r = 0; r < job.devices; ++r) samples.push_back(read_rank(folder.path(), r));
+  for (int r = 0; r < job.devices; ++r) samples.push_back(read_rank_sample(folder.path(), r));
   return samples;
 }
 
@@ -358,15 +358,15 @@ TracedSteps alternate_tracing(const Job& job, int pairs) {
   net->to(devices[0]);
   Worker worker = make_worker(find_mode("single"), net, devices);
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
-  double slept = 0;
+  double slept_seconds = 0;
   TracedSteps out;
   constexpr int kWarmup = 3;
   int64_t step = 0;
   const auto timed = [&](bool traced, std::vector<double>& seconds) {
     if (traced) start_trace();
-    const double start = trace_clock();
-    run_step(worker, optimizer, batches, job, step++, slept);
-    const double taken = trace_clock() - start;
+    const double start = trace_clock_seconds();
+    run_step(worker, optimizer, batches, job, step++, slept_seconds);
+    const double taken = trace_clock_seconds() - start;
     if (traced) take_trace();
     if (step > kWarmup) seconds.push_back(taken);
   };
@@ -378,7 +378,7 @@ TracedSteps alternate_tracing(const Job& job, int pairs) {
   return out;
 }
 
-RankSample run_process(const Mode& mode, const Job& job) {
+RankSample run_this_rank(const Mode& mode, const Job& job) {
   return run_with_memory_trace(job, [&] { return std::vector{run_rank(mode, job)}; }).at(0);
 }
 

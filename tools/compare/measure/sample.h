@@ -24,7 +24,7 @@ struct Job {
   bool probe = false;  // instead of training, time all-reduces of several sizes
   /// Train without dropout and with batch norm in evaluation mode, and return the final parameters. Used to compare a
   /// mode with its reference.
-  bool plain = false;
+  bool for_reference_comparison = false;
   bool fingerprints = false;  // record hashes of operations' results on rank 0's first device
   InjectedFault fault;
 };
@@ -57,7 +57,7 @@ struct RankSample {
   std::vector<Fingerprint> fingerprints;
   std::vector<Device> devices;  // devices that this rank computes on
   /// Owners of memory blocks at the end of the shown step, from which `memory` is computed.
-  std::vector<OwnedBlock> owned;
+  std::vector<OwnedBlock> owned_blocks;
 };
 struct Sample {
   std::vector<RankSample> ranks;
@@ -80,7 +80,7 @@ struct TracedSteps {
 };
 TracedSteps alternate_tracing(const Job& job, int pairs);
 /// Runs this process's rank of a DDP mode. The process group must be initialised.
-RankSample run_process(const Mode& mode, const Job& job);
+RankSample run_this_rank(const Mode& mode, const Job& job);
 /// Runs all ranks of a mode. DDP over local runs each rank in a thread; DDP over gloo or nccl runs each rank in a
 /// process.
 /// @throws Error if the mode fails

@@ -48,7 +48,7 @@ BucketSweep sweep_buckets(const Mode& mode, const Job& job, int repeats, const s
       seconds[i].push_back(mean(run_sample(swept, job).seconds()));
     }
   for (size_t i = 0; i < sweep.bytes.size(); ++i) {
-    sweep.seconds.push_back(interval_of(seconds[i]));
+    sweep.seconds.push_back(compute_confidence_interval(seconds[i]));
     swept.bucket_mib = static_cast<double>(sweep.bytes[i]) / (1 << 20);
     sweep.predicted.push_back(predict_seconds(swept, job, profile, link));
   }
@@ -72,7 +72,7 @@ Overhead measure_overhead(const Mode& mode, const Job& job, int repeats, const J
     const double with = percentile(run_sample(mode, job).seconds(), 0.5);
     differences.push_back(with - percentile(run_sample(no_communication, job).seconds(), 0.5));
   }
-  out.measured = interval_of(differences);
+  out.measured = compute_confidence_interval(differences);
   // CPU devices are virtual and share the cores, so with twice as many devices, each one computes for twice as long.
   simulate::StepProfile scaled = scale_to_samples(profile, static_cast<double>(job.batch) / job.devices);
   if (Device(job.device).is_cpu())
@@ -97,7 +97,7 @@ Interval tracing_cost(const Job& job, int pairs) {
   std::vector<double> ratios;
   for (size_t i = 0; i < std::min(steps.traced.size(), steps.untraced.size()); ++i)
     ratios.push_back(steps.traced[i] / steps.untraced[i] - 1);
-  return interval_of(ratios);
+  return compute_confidence_interval(ratios);
 }
 
 std::vector<std::string> describe_skill(const std::vector<Overhead>& overheads) {
@@ -128,7 +128,7 @@ std::vector<std::string> describe_skill(const std::vector<Overhead>& overheads) 
   text += num_intervals > 0
               ? str_cat(num_covered, " of the ", num_intervals, " measured intervals contain the prediction, ", overlap,
                         " overlap with its interval. ")
-              : str_cat("The measured figures have no intervals, which need ", values_needed(), " repeats. ");
+              : str_cat("The measured figures have no intervals, which need ", min_num_values(), " repeats. ");
   text += model < std::min(none, same) ? "So it has skill here." : "So it has no skill here: do not rely on it.";
   return {text};
 }
@@ -153,15 +153,15 @@ Inference sweep_inference(const Job& job, int repeats) {
     std::vector<std::vector<double>> seconds(workers.size());
     for (int repeat = 0; repeat <= repeats; ++repeat)
       for (size_t w = 0; w < workers.size(); ++w) {
-        const double start = trace_clock();
+        const double start = trace_clock_seconds();
         workers[w].forward(x);
         if (devices[0].is_cuda()) cuda::synchronize(devices[0]);
-        if (repeat > 0) seconds[w].push_back(trace_clock() - start);
+        if (repeat > 0) seconds[w].push_back(trace_clock_seconds() - start);
       }
     out.batch.push_back(batch);
-    out.single.push_back(interval_of(seconds[0]));
-    out.dp.push_back(interval_of(seconds[1]));
-    out.dp_persistent.push_back(interval_of(seconds[2]));
+    out.single.push_back(compute_confidence_interval(seconds[0]));
+    out.dp.push_back(compute_confidence_interval(seconds[1]));
+    out.dp_persistent.push_back(compute_confidence_interval(seconds[2]));
   }
   return out;
 }

@@ -12,16 +12,16 @@ namespace {
 using Kind = TraceEvent::Kind;
 
 /// Pseudo-lane for which the first device waits while no device works, because threads are being woken up.
-const char* const kThreadWakeup = "threads to wake up";
+const char* const kThreadWakeupLane = "threads to wake up";
 /// Pseudo-lane for which a lane waits while its thread is runnable but no core is free.
-const char* const kFreeCore = "a free core";
+const char* const kFreeCoreLane = "a free core";
 /// Pseudo-lane for which a lane waits while its process is stopped.
-const char* const kEndOfStop = "the end of a stop";
+const char* const kEndOfStopLane = "the end of a stop";
 
 /// One collective: its start and end on every rank.
 struct Collective {
   std::vector<double> start, end;  // times at which each rank entered and left the collective
-  double all_called = 0;           // time at which the last rank called the collective
+  double last_call_time = 0;       // time at which the last rank called the collective
   size_t last_rank = 0;            // rank that called it last
 };
 
@@ -39,8 +39,8 @@ std::vector<Collective> match_collectives(const std::vector<std::vector<const Tr
       // A collective starts later than its call if the one before it still runs. That delay is communication, no
       // lateness of this rank.
       const double called = e.queued > 0 ? e.queued : e.start;
-      if (r == 0 || called > out[k].all_called) {
-        out[k].all_called = called;
+      if (r == 0 || called > out[k].last_call_time) {
+        out[k].last_call_time = called;
         out[k].last_rank = r;
       }
     }
@@ -112,11 +112,11 @@ class LaneStep {
 
 void attribute_gap(const LaneStep& lane, double from, double to, Lane& out) {
   const double waited = lane.time_without_core(from, to);
-  if (waited > 0) out.waiting_for[kFreeCore] += waited;
+  if (waited > 0) out.waiting_for[kFreeCoreLane] += waited;
   out.unattributed += to - from - waited;
 }
 
-bool covers(const std::vector<TimeSpan>& spans, double from, double to) {
+bool is_covered(const std::vector<TimeSpan>& spans, double from, double to) {
   return std::any_of(spans.begin(), spans.end(),
                      [&](const TimeSpan& span) { return span.start <= from && span.end >= to; });
 }
@@ -128,15 +128,15 @@ void add_boundaries(const std::vector<TimeSpan>& spans, StepTimes step, std::set
 
 /// Attributes the time of a DataParallel step, whose lanes are devices of one process. A lane waits while another lane
 /// works.
-void partition_devices(const std::vector<LaneStep>& lanes, StepTimes step, const std::vector<std::string>& names,
+void attribute_dp_step(const std::vector<LaneStep>& lanes, StepTimes step, const std::vector<std::string>& names,
                        const std::vector<TimeSpan>& stops, std::vector<Lane>& out) {
   std::set<double> boundaries{step.start, step.end};
   for (const LaneStep& lane : lanes) lane.add_boundaries(boundaries);
   add_boundaries(stops, step, boundaries);
   for (auto at = boundaries.begin(); std::next(at) != boundaries.end(); ++at) {
     const double from = *at, to = *std::next(at);
-    if (covers(stops, from, to)) {
-      for (Lane& lane : out) lane.waiting_for[kEndOfStop] += to - from;
+    if (is_covered(stops, from, to)) {
+      for (Lane& lane : out) lane.waiting_for[kEndOfStopLane] += to - from;
       continue;
     }
     size_t last = lanes.size();  // index of the working lane that finishes last
@@ -150,7 +150,7 @@ void partition_devices(const std::vector<LaneStep>& lanes, StepTimes step, const
       else if (last < lanes.size())
         out[l].waiting_for[names[last]] += to - from;
       else if (l == 0 && lanes[l].is_waiting(from, to))
-        out[l].waiting_for[kThreadWakeup] += to - from;
+        out[l].waiting_for[kThreadWakeupLane] += to - from;
       else if (l == 0)
         attribute_gap(lanes[l], from, to, out[l]);
       else
@@ -177,40 +177,40 @@ struct RankSteps {
   /// Returns the rank other than `rank` whose process is stopped between `from` and `to`, or the number of ranks.
   size_t find_stopped(size_t rank, double from, double to) const {
     for (size_t r = 0; r < lanes.size(); ++r)
-      if (r != rank && covers(stops(r), from, to)) return r;
+      if (r != rank && is_covered(stops(r), from, to)) return r;
     return lanes.size();
   }
   /// Returns the seconds between `from` and `to`, during which `rank` communicates, in which no rank that communicates
   /// used a core or waited for one. The activity of ranks that compute meanwhile is not known to be communication.
   double link_seconds(size_t rank, double from, double to) const {
-    double busy = activities.size() == 1 ? activities[0].busy(from, to) : 0;
+    double busy_seconds = activities.size() == 1 ? activities[0].busy_seconds(from, to) : 0;
     for (size_t r = 0; activities.size() > 1 && r < lanes.size(); ++r)
-      if (r == rank || is_blocked(r, from, to)) busy += activities[r].busy(from, to);
-    return std::max(0.0, to - from - busy);
+      if (r == rank || is_blocked(r, from, to)) busy_seconds += activities[r].busy_seconds(from, to);
+    return std::max(0.0, to - from - busy_seconds);
   }
 };
 
 /// Attributes the time of one rank's step under DDP. @param collectives  the collectives that overlap the step
-void partition_rank(const RankSteps& all, size_t rank, const std::vector<Collective>& collectives,
-                    const std::vector<std::string>& names, Lane& out) {
+void attribute_rank_step(const RankSteps& all, size_t rank, const std::vector<Collective>& collectives,
+                         const std::vector<std::string>& names, Lane& out) {
   const StepTimes step = all.steps[rank];
   std::set<double> boundaries{step.start, step.end};
   for (size_t r = 0; r < all.lanes.size(); ++r) add_boundaries(all.stops(r), step, boundaries);
   all.lanes[rank].add_boundaries(boundaries);
   for (const Collective& c : collectives)
-    for (const double t : {c.start[rank], c.all_called, c.end[rank]})
+    for (const double t : {c.start[rank], c.last_call_time, c.end[rank]})
       if (t > step.start && t < step.end) boundaries.insert(t);
   for (auto at = boundaries.begin(); std::next(at) != boundaries.end(); ++at) {
     const double from = *at, to = *std::next(at);
     const Collective* active_collective = nullptr;
     for (const Collective& c : collectives)
       if (c.start[rank] <= from && c.end[rank] >= to) active_collective = &c;
-    const bool is_transferring = active_collective && from >= active_collective->all_called;
+    const bool is_transferring = active_collective && from >= active_collective->last_call_time;
     const TraceEvent* const phase = all.lanes[rank].at(from, to);
     const bool is_waiting = all.is_blocked(rank, from, to);
     const size_t stopped = all.find_stopped(rank, from, to);
-    if (covers(all.stops(rank), from, to))
-      out.waiting_for[kEndOfStop] += to - from;
+    if (is_covered(all.stops(rank), from, to))
+      out.waiting_for[kEndOfStopLane] += to - from;
     else if (!phase)
       attribute_gap(all.lanes[rank], from, to, out);
     else if (!is_waiting) {
@@ -268,14 +268,14 @@ std::vector<std::vector<Lane>> break_down_steps(const std::vector<TraceEvent>& e
         for (Lane& lane : out[k])
           lane.without_core =
               activities[0].waited_seconds(steps[0][k].start, steps[0][k].end) / static_cast<double>(lanes);
-      partition_devices(all.lanes, steps[0][k], lane_names, all.stops(0), out[k]);
+      attribute_dp_step(all.lanes, steps[0][k], lane_names, all.stops(0), out[k]);
       continue;
     }
     for (size_t r = 0; r < ranks; ++r) {
       std::vector<Collective> overlapping;
       for (const Collective& c : collectives)
         if (c.end[r] > steps[r][k].start && c.start[r] < steps[r][k].end) overlapping.push_back(c);
-      partition_rank(all, r, overlapping, lane_names, out[k][r]);
+      attribute_rank_step(all, r, overlapping, lane_names, out[k][r]);
     }
   }
   return out;
@@ -313,7 +313,7 @@ std::vector<Lane> compute_time_breakdown(const std::vector<TraceEvent>& events,
   return mean_lanes(break_down_steps(events, steps, lane_names));
 }
 
-std::vector<LaneSteps> list_steps(const std::vector<std::vector<Lane>>& steps) {
+std::vector<LaneSteps> list_lane_steps(const std::vector<std::vector<Lane>>& steps) {
   if (steps.empty()) return {};
   std::vector<LaneSteps> out(steps[0].size());
   for (size_t l = 0; l < out.size(); ++l) {

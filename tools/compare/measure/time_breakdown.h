@@ -41,6 +41,6 @@ std::vector<Lane> compute_time_breakdown(const std::vector<TraceEvent>& events,
                                          const std::vector<std::vector<StepTimes>>& steps,
                                          const std::vector<std::string>& lane_names);
 /// Returns the same figures by lane, with the durations of all steps in one list, rounded to microseconds.
-std::vector<LaneSteps> list_steps(const std::vector<std::vector<Lane>>& steps);
+std::vector<LaneSteps> list_lane_steps(const std::vector<std::vector<Lane>>& steps);
 
 }  // namespace tandem::tools::compare

@@ -45,9 +45,9 @@ std::string loss_chart(const JobRuns& job, const ModeStyles& styles) {
   };
   for (const Line& line : lines)
     draw(line.run->label +
-             (line.others == 0 ? "" : str_cat(", and ", plural(line.others, "other mode"), " with the same losses")),
+             (line.others == 0 ? "" : str_cat(", and ", pluralize(line.others, "other mode"), " with the same losses")),
          styles[*line.run], *line.losses, false);
-  for (const Line& line : references) draw("reference on one device", kInk, *line.losses, true);
+  for (const Line& line : references) draw("reference on one device", kTextColourStyle, *line.losses, true);
   chart.note = "n = 1 training of each mode.";
   chart.description = str_cat("Losses of ", job.runs.size(), " modes, step by step.");
   return render_svg(chart);
@@ -97,7 +97,7 @@ std::string agreement_body(const Report& report, const ModeStyles& styles) {
                              : str_cat(format_integer(equal), " of ", format_integer(all),
                                        " runs end with the parameters of their reference to the last bit, after up to ",
                                        steps, " steps."));
-  return group_charts(figures) + words + bullets(different_runs) + table.render_html();
+  return group_charts(figures) + words + bullet_list(different_runs) + table.render_html();
 }
 
 std::string diagnosis_body(const Report& report, const ModeStyles&) {
@@ -125,7 +125,7 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
             name.find(' ') == std::string::npos && trailing_number(name).empty() ? "0" : trailing_number(name);
         row.segments.push_back(
             {number.empty() ? "a free core, or threads to wake up" : "waiting; inside: the device or rank waited for",
-             number.empty() ? kOther : kWaiting, seconds, name + ", " + format_duration(seconds),
+             number.empty() ? kOtherStyle : kWaitingStyle, seconds, name + ", " + format_duration(seconds),
              number.empty() ? name : number});
         all += seconds;
         if (seconds > longest) {
@@ -149,11 +149,11 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
         if (seconds > 0)
           table.add_row({run.label + " (" + job_name(run) + ")", lane.name, name, format_duration(seconds),
                          lane.step > 0 ? format_percent(seconds / lane.step) : ""});
-  std::string out = group_charts(figures) + bullets(words);
+  std::string out = group_charts(figures) + bullet_list(words);
   if (!report.diagnosis.empty()) out += "<h3>Diagnosis</h3>\n<dl>\n";
   for (const Diagnosis& diagnosis : report.diagnosis)
-    out += str_cat("<dt>", escape(diagnosis.kind), "</dt><dd>", escape(diagnosis.sentence), " <span class=\"meta\">(",
-                   escape(diagnosis.row), ")</span></dd>\n");
+    out += str_cat("<dt>", escape_html(diagnosis.kind), "</dt><dd>", escape_html(diagnosis.sentence),
+                   " <span class=\"meta\">(", escape_html(diagnosis.row), ")</span></dd>\n");
   if (!report.diagnosis.empty()) out += "</dl>\n";
   const bool traced =
       std::any_of(report.runs.begin(), report.runs.end(), [](const Run& r) { return !r.steps.empty(); });
@@ -167,7 +167,8 @@ std::string provenance_body(const Report& report, const ModeStyles&) {
   std::string out;
   const auto add = [&](const std::string& name, const std::string& value, bool code = false) {
     if (!value.empty())
-      out += str_cat("<dt>", name, "</dt><dd>", code ? "<code>" : "", escape(value), code ? "</code>" : "", "</dd>\n");
+      out += str_cat("<dt>", name, "</dt><dd>", code ? "<code>" : "", escape_html(value), code ? "</code>" : "",
+                     "</dd>\n");
   };
   const auto joined = [](const std::vector<std::string>& list) {
     std::string text;
@@ -180,7 +181,8 @@ std::string provenance_body(const Report& report, const ModeStyles&) {
   add("Commit", from.commit, true);
   add("Seed", str_cat(from.seed));
   add("Processor", from.cpu);
-  if (from.cores > 0) add("Cores", str_cat(plural(from.cores, "core"), ", ", plural(from.threads, "thread"), " used"));
+  if (from.cores > 0)
+    add("Cores", str_cat(pluralize(from.cores, "core"), ", ", pluralize(from.threads, "thread"), " used"));
   if (from.memory_gib > 0) add("Memory", str_cat(format_number(from.memory_gib), " GiB"));
   add("GPUs", from.gpus.empty() ? "none" : joined(from.gpus));
   add("System", from.os);

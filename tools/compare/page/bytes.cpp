@@ -36,14 +36,14 @@ const TransferKind& transfer_kind(const std::string& what) {
 }
 int transfer_style(const TransferKind& kind) {
   const int style = phase_style(kind.phase);
-  return style < kStriped ? style + kStriped : style;  // stripes, because all transfers move data
+  return style < kStripedStyle ? style + kStripedStyle : style;  // stripes, because all transfers move data
 }
 
 std::string bytes_sentence(const JobRuns& job) {
   const Run *dp = job.dp(), *ddp = job.ddp();
   if (!dp || !ddp || dp->transfers.empty() || ddp->transfers.empty()) return "";
-  return str_cat(job.name(), ": ", format_label(dp->label), " moves ", byte_size(step_bytes(*dp)), " in a step, ",
-                 format_label(ddp->label), " ", byte_size(step_bytes(*ddp)), ".");
+  return str_cat(job.name(), ": ", format_label(dp->label), " moves ", format_byte_size(step_bytes(*dp)),
+                 " in a step, ", format_label(ddp->label), " ", format_byte_size(step_bytes(*ddp)), ".");
 }
 
 /// Returns the colour of the mode that uses the link: DP for copies between devices ("cpu:0 -> cpu:1, copy"), DDP for
@@ -69,12 +69,12 @@ LineChart link_chart(const std::vector<const LinkProbe*>& links, bool rate) {
       const auto bytes = static_cast<double>(link.bytes[k]);
       const Interval& seconds = link.seconds[k];
       if (seconds.median <= 0 || bytes <= 0) continue;
-      const std::string tip = str_cat(byte_size(bytes), " in ", format_duration(seconds.median), ", ",
-                                      format_bandwidth(bytes / seconds.median));
+      const std::string tooltip = str_cat(format_byte_size(bytes), " in ", format_duration(seconds.median), ", ",
+                                          format_bandwidth(bytes / seconds.median));
       measured.points.push_back(rate ? ChartPoint{bytes, bytes / seconds.median,
                                                   seconds.high > 0 ? bytes / seconds.high : 0,
-                                                  seconds.low > 0 ? bytes / seconds.low : 0, tip}
-                                     : ChartPoint{bytes, seconds.median, seconds.low, seconds.high, tip});
+                                                  seconds.low > 0 ? bytes / seconds.low : 0, tooltip}
+                                     : ChartPoint{bytes, seconds.median, seconds.low, seconds.high, tooltip});
       if (link.bandwidth <= 0) continue;
       const double predicted = link.latency + bytes / link.bandwidth;
       fit.points.push_back({bytes, rate ? bytes / predicted : predicted, 0, 0, ""});
@@ -99,7 +99,7 @@ const Run* select_bucketed_run(const JobRuns& job) {
 
 std::string sweep_chart(const BucketSweep& sweep, const std::string& note) {
   LineChart chart;
-  chart.title = str_cat("Bucket size: ", sweep.model, ", ", sweep.backend, ", ", plural(sweep.devices, "rank"));
+  chart.title = str_cat("Bucket size: ", sweep.model, ", ", sweep.backend, ", ", pluralize(sweep.devices, "rank"));
   chart.x = {"bytes of a bucket", Unit::kBytes, true, false};
   chart.y = {"time of a step", Unit::kSeconds};
   chart.note = note;
@@ -110,14 +110,14 @@ std::string sweep_chart(const BucketSweep& sweep, const std::string& note) {
     const auto bytes = static_cast<double>(sweep.bytes[i]);
     const Interval& seconds = sweep.seconds[i];
     measured.points.push_back({bytes, seconds.median, seconds.low, seconds.high,
-                               str_cat(byte_size(bytes), ": ", format_duration(seconds.median))});
+                               str_cat(format_byte_size(bytes), ": ", format_duration(seconds.median))});
     if (!sweep.predicted.empty()) predicted.points.push_back({bytes, sweep.predicted[i], 0, 0, ""});
   }
   chart.series.push_back(measured);
   if (!predicted.points.empty()) chart.series.push_back(predicted);
   if (sweep.predicted_best > 0) {
     chart.mark_x = static_cast<double>(sweep.predicted_best);
-    chart.mark_name = "predicted best: " + byte_size(chart.mark_x);
+    chart.mark_name = "predicted best: " + format_byte_size(chart.mark_x);
   }
   return render_svg(chart);
 }
@@ -134,10 +134,10 @@ std::string sweep_sentence(const BucketSweep& sweep) {
   }
   if (sweep.bytes.empty()) return "";
   std::string out = str_cat(sweep.model, " over ", sweep.backend, ": the fastest of the sizes tried is ",
-                            byte_size(static_cast<double>(sweep.bytes[best])), " (",
+                            format_byte_size(static_cast<double>(sweep.bytes[best])), " (",
                             format_duration(sweep.seconds[best].median), " per step)");
   if (sweep.predicted_best > 0)
-    out += str_cat("; predicted was ", byte_size(static_cast<double>(sweep.predicted_best)),
+    out += str_cat("; predicted was ", format_byte_size(static_cast<double>(sweep.predicted_best)),
                    ", and the nearest size tried takes ", format_duration(sweep.seconds[nearest].median));
   return out + ".";
 }
@@ -154,7 +154,7 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
     chart.note = "n = 1 step of each mode. Bar: counted bytes; every step moves the same.";
     for (const Run* run : job.runs) {
       if (run->transfers.empty()) continue;
-      BarRow row{run->label, byte_size(step_bytes(*run)), {}, {}};
+      BarRow row{run->label, format_byte_size(step_bytes(*run)), {}, {}};
       std::vector<std::pair<std::string, double>> sums;
       for (const Transfers& transfers : run->transfers) {
         auto found =
@@ -164,7 +164,7 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
       }
       for (const auto& [what, bytes] : sums) {
         const TransferKind& kind = transfer_kind(what);
-        row.segments.push_back({kind.name, transfer_style(kind), bytes, str_cat(what, ", ", byte_size(bytes))});
+        row.segments.push_back({kind.name, transfer_style(kind), bytes, str_cat(what, ", ", format_byte_size(bytes))});
       }
       chart.rows.push_back(row);
     }
@@ -192,7 +192,7 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
                     difference != 0);
     }
   if (rows == 0) return "";
-  words += bullets(sentences);
+  words += bullet_list(sentences);
   words += paragraph(num_different == 0
                          ? str_cat("All ", format_integer(rows), " rows of the ledger equal their formula to the byte.")
                          : str_cat(format_integer(num_different), " of ", format_integer(rows),
@@ -226,7 +226,7 @@ std::string links_body(const Report& report, const ModeStyles&) {
                      link.bandwidth > 0 ? format_duration(link.latency + bytes / link.bandwidth) : ""});
     }
   }
-  return group_charts(figures) + bullets(lines) + table.render_html();
+  return group_charts(figures) + bullet_list(lines) + table.render_html();
 }
 
 std::string buckets_body(const Report& report, const ModeStyles&) {
@@ -239,7 +239,7 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
     if (!sweep.bytes.empty()) words.push_back(sweep_sentence(sweep));
     for (size_t i = 0; i < sweep.bytes.size(); ++i)
       sweeps.add_row({sweep.model, sweep.backend, format_integer(sweep.devices),
-                      byte_size(static_cast<double>(sweep.bytes[i])), format_duration(sweep.seconds[i].median),
+                      format_byte_size(static_cast<double>(sweep.bytes[i])), format_duration(sweep.seconds[i].median),
                       format_low(sweep.seconds[i], format_duration), format_high(sweep.seconds[i], format_duration),
                       sweep.predicted.empty() ? "" : format_duration(sweep.predicted[i])});
   }
@@ -261,10 +261,10 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
       hidden += bucket.hidden;
       all += seconds;
       if (i >= kMaxBuckets) continue;
-      chart.rows.push_back({str_cat("bucket ", i + 1, ", ", byte_size(static_cast<double>(bucket.bytes)), ", full at ",
-                                    format_duration(bucket.ready)),
+      chart.rows.push_back({str_cat("bucket ", i + 1, ", ", format_byte_size(static_cast<double>(bucket.bytes)),
+                                    ", full at ", format_duration(bucket.ready)),
                             format_duration(seconds),
-                            {{"waiting for its turn", kWaiting, waited, format_duration(waited), "waiting"},
+                            {{"waiting for its turn", kWaitingStyle, waited, format_duration(waited), "waiting"},
                              {"hidden communication", phase_style("hidden communication"), bucket.hidden,
                               format_duration(bucket.hidden), "hidden"},
                              {"exposed communication", phase_style("exposed communication"), seconds - bucket.hidden,
@@ -287,7 +287,8 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
                        format_integer(bucket.bytes), format_duration(bucket.ready), format_duration(bucket.start),
                        format_duration(bucket.end), format_duration(bucket.hidden)});
     }
-  return group_charts(figures) + group_charts(overlap) + bullets(words) + sweeps.render_html() + arrival.render_html();
+  return group_charts(figures) + group_charts(overlap) + bullet_list(words) + sweeps.render_html() +
+         arrival.render_html();
 }
 
 }  // namespace tandem::tools::compare

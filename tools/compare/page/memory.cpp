@@ -6,7 +6,7 @@
 namespace tandem::tools::compare {
 namespace {
 
-std::string mib(double bytes) { return format_number(bytes / (1 << 20)) + " MiB"; }
+std::string format_mib(double bytes) { return format_number(bytes / (1 << 20)) + " MiB"; }
 
 /// Returns the causes in the order of memory_causes(), followed by causes that memory_causes() does not list.
 std::vector<std::string> sort_causes(const std::map<std::string, int64_t>& at_peak) {
@@ -32,14 +32,14 @@ std::string excess_sentence(const JobRuns& job) {
   double plain = 0, inside = 0;
   if (!compute_peak_excess(job.dp(), &plain)) return "";
   const Run& dp = *job.dp();
-  std::string out =
-      str_cat(job.name(), ": under ", format_label(dp.label), ", ", dp.memory[0].device, " needs ", mib(plain),
-              " more than the largest of the others (", mib(static_cast<double>(dp.memory[0].peak)), " at its peak).");
+  std::string out = str_cat(job.name(), ": under ", format_label(dp.label), ", ", dp.memory[0].device, " needs ",
+                            format_mib(plain), " more than the largest of the others (",
+                            format_mib(static_cast<double>(dp.memory[0].peak)), " at its peak).");
   if (job.dp_loss() && job.dp_loss() != &dp && compute_peak_excess(job.dp_loss(), &inside))
-    out += plain == inside
-               ? std::string(" With the loss inside the replicas the excess is the same.")
-               : str_cat(" With the loss inside the replicas the excess is ", mib(inside), ": ", mib(plain - inside),
-                         " less", plain > 0 ? " (" + format_percent((plain - inside) / plain) + ")." : ".");
+    out += plain == inside ? std::string(" With the loss inside the replicas the excess is the same.")
+                           : str_cat(" With the loss inside the replicas the excess is ", format_mib(inside), ": ",
+                                     format_mib(plain - inside), " less",
+                                     plain > 0 ? " (" + format_percent((plain - inside) / plain) + ")." : ".");
   return out;
 }
 
@@ -50,7 +50,7 @@ struct DrawnPoint {
 };
 /// Returns the points to draw. If there are more than kMaxPoints, divides the step into equal times and draws each with
 /// the most memory that the device had during it: drawing thousands of points would make the page large.
-std::vector<DrawnPoint> points_to_draw(const Memory& memory) {
+std::vector<DrawnPoint> select_points_to_draw(const Memory& memory) {
   constexpr size_t kMaxPoints = 300;
   const size_t n = memory.seconds.size();
   std::vector<DrawnPoint> points;
@@ -79,14 +79,14 @@ std::vector<DrawnPoint> points_to_draw(const Memory& memory) {
 std::string memory_over_time_chart(const Run& run, const Memory& memory, double highest) {
   AreaChart chart;
   chart.title = str_cat(memory.device, ": ", run.label);
-  chart.description = str_cat("Peak ", byte_size(static_cast<double>(memory.peak)), ".");
+  chart.description = str_cat("Peak ", format_byte_size(static_cast<double>(memory.peak)), ".");
   if (const ShownStep& step = run.shown_step; step.of > 0)
     chart.description += str_cat(" Step ", format_integer(step.number), " of ", format_integer(step.of),
                                  ", the one of median duration.");
   chart.x = {"time since the step began", Unit::kSeconds};
   chart.y = {"memory", Unit::kBytes};
-  chart.note = str_cat("n = 1 step. Peak: ", byte_size(static_cast<double>(memory.peak)), ".");
-  const std::vector<DrawnPoint> points = points_to_draw(memory);
+  chart.note = str_cat("n = 1 step. Peak: ", format_byte_size(static_cast<double>(memory.peak)), ".");
+  const std::vector<DrawnPoint> points = select_points_to_draw(memory);
   chart.at.reserve(points.size());
   for (const DrawnPoint& point : points) chart.at.push_back(point.seconds);
   chart.y_max = highest;
@@ -106,7 +106,7 @@ std::string memory_over_time_chart(const Run& run, const Memory& memory, double 
 /// and under DDP.
 std::string draw_memory_over_time(const JobRuns& job) {
   std::vector<std::pair<const Run*, const Memory*>> shown;
-  for (const Run* run : job.examples()) {
+  for (const Run* run : job.example_runs()) {
     if (!run->memory.empty()) shown.emplace_back(run, &run->memory[0]);
     if (run == job.dp() && run->memory.size() > 1) shown.emplace_back(run, &run->memory[1]);
   }
@@ -119,7 +119,7 @@ std::string draw_memory_over_time(const JobRuns& job) {
     }
   std::string out;
   for (const auto& [run, memory] : shown) out += memory_over_time_chart(*run, *memory, highest);
-  return out.empty() ? "" : "<h3>" + escape("Over a step: " + job.name()) + "</h3>\n" + group_charts(out);
+  return out.empty() ? "" : "<h3>" + escape_html("Over a step: " + job.name()) + "</h3>\n" + group_charts(out);
 }
 
 }  // namespace
@@ -135,12 +135,12 @@ std::string memory_body(const Report& report, const ModeStyles&) {
     chart.description = excess_sentence(job);
     chart.x = {"memory at the peak", Unit::kBytes};
     chart.note = "n = 1 step of each mode. Bar: all memory in use at the peak.";
-    for (const Run* run : job.examples())
+    for (const Run* run : job.example_runs())
       for (const Memory& memory : run->memory) {
-        BarRow row{memory.device + ": " + run->label, byte_size(static_cast<double>(memory.peak)), {}, {}};
+        BarRow row{memory.device + ": " + run->label, format_byte_size(static_cast<double>(memory.peak)), {}, {}};
         for (const std::string& cause : sort_causes(memory.at_peak)) {
           const auto bytes = static_cast<double>(memory.at_peak.at(cause));
-          row.segments.push_back({cause, cause_style(cause), bytes, byte_size(bytes)});
+          row.segments.push_back({cause, cause_style(cause), bytes, format_byte_size(bytes)});
         }
         chart.rows.push_back(row);
       }
@@ -161,13 +161,13 @@ std::string memory_body(const Report& report, const ModeStyles&) {
   for (const Run& run : report.runs)
     for (const Memory& memory : run.memory) {
       std::vector<std::string> cells = {run.label + " (" + job_name(run) + ")", memory.device,
-                                        byte_size(static_cast<double>(memory.peak))};
+                                        format_byte_size(static_cast<double>(memory.peak))};
       for (const std::string& cause : causes)
-        cells.push_back(memory.at_peak.count(cause) != 0 ? byte_size(static_cast<double>(memory.at_peak.at(cause)))
-                                                         : "");
+        cells.push_back(
+            memory.at_peak.count(cause) != 0 ? format_byte_size(static_cast<double>(memory.at_peak.at(cause))) : "");
       table.add_row(cells);
     }
-  return table.empty() ? "" : group_charts(peaks) + bullets(words) + times + table.render_html();
+  return table.empty() ? "" : group_charts(peaks) + bullet_list(words) + times + table.render_html();
 }
 
 }  // namespace tandem::tools::compare

@@ -14,7 +14,7 @@ double relative_error(const Run& run) { return run.predicted / step_seconds(run)
 
 std::string draw_predicted_vs_measured(const Report& report) {
   std::string figures;
-  for (const std::string& model : models(report)) {
+  for (const std::string& model : list_models(report)) {
     LineChart chart;
     chart.title = "Predicted and measured times: " + model;
     chart.x = {"measured time of a step", Unit::kSeconds, true, false};
@@ -40,8 +40,9 @@ std::string draw_predicted_vs_measured(const Report& report) {
     for (const Series& series : kinds)
       if (!series.points.empty()) chart.series.push_back(series);
     if (chart.series.empty()) continue;
-    chart.series.push_back({"equal", kInk, {{low, low, 0, 0, ""}, {high, high, 0, 0, ""}}, true, false, true, true});
-    chart.note = str_cat("Point: a run; measured: median of ", count_repeats(successful_runs(report)), ".");
+    chart.series.push_back(
+        {"equal", kTextColourStyle, {{low, low, 0, 0, ""}, {high, high, 0, 0, ""}}, true, false, true, true});
+    chart.note = str_cat("Point: a run; measured: median of ", describe_num_repeats(successful_runs(report)), ".");
     chart.description = "Points on the dashed line were predicted exactly.";
     figures += render_svg(chart);
   }
@@ -52,18 +53,18 @@ bool is_fitted(const Overhead& o) { return o.devices == o.fitted_devices && o.ba
 
 std::string overhead_charts(const Report& report, Table& table) {
   std::string figures;
-  for (const std::string& model : models(report)) {
+  for (const std::string& model : list_models(report)) {
     DotChart chart;
     chart.title = "What communication adds to a step: " + model;
     chart.description = "Measured with its 95 % interval, and predicted from the one row that was fitted.";
     chart.x = {"extra time of a step of DDP", Unit::kSeconds};
     chart.note = median_note(successful_runs(report), "Measured: median");
     chart.dot_name = "measured";
-    chart.second_name = "predicted (in brackets)";
+    chart.second_value_name = "predicted (in brackets)";
     for (const Overhead& o : report.overheads) {
       if (o.model != model) continue;
-      const std::string name = str_cat(o.backend, ", ", plural(o.devices, "rank"), ", batch ", format_integer(o.batch),
-                                       is_fitted(o) ? " (fitted)" : "");
+      const std::string name = str_cat(o.backend, ", ", pluralize(o.devices, "rank"), ", batch ",
+                                       format_integer(o.batch), is_fitted(o) ? " (fitted)" : "");
       chart.rows.push_back({name, backend_style(o.backend), o.measured.median, o.measured.low, o.measured.high,
                             str_cat(format_duration(o.measured.median), " (", format_duration(o.predicted.median), ")"),
                             o.predicted.median});
@@ -114,7 +115,7 @@ std::string projection_charts(const Report& report) {
     int shown = 0;
     for (const Published& published : report.published) {
       if (published.devices.empty()) continue;
-      Series series{published.what + " (published)", kPublished + shown++, {}, false, true, false, true};
+      Series series{published.what + " (published)", kPublishedStyle + shown++, {}, false, true, false, true};
       for (size_t i = 0; i < published.values.size(); ++i) {
         series.points.push_back(
             {published.devices[i], published.values[i], 0, 0,
@@ -123,7 +124,7 @@ std::string projection_charts(const Report& report) {
       }
       chart.series.push_back(series);
     }
-    chart.x.only_ticks.assign(counts.begin(), counts.end());
+    chart.x.tick_values.assign(counts.begin(), counts.end());
     figures += render_svg(chart);
   }
   return figures;
@@ -137,10 +138,10 @@ std::string published_charts(const Report& report) {
     chart.x = {published.unit, Unit::kNone};
     chart.note = "n = 1 published value in each row.";
     chart.dot_name = "published";
-    if (!published.predicted.empty()) chart.second_name = "predicted (in brackets)";
+    if (!published.predicted.empty()) chart.second_value_name = "predicted (in brackets)";
     for (size_t i = 0; i < published.values.size(); ++i) {
       const bool has = !published.predicted.empty();
-      chart.rows.push_back({published.labels[i], kPublished, published.values[i], 0, 0,
+      chart.rows.push_back({published.labels[i], kPublishedStyle, published.values[i], 0, 0,
                             str_cat(format_number(published.values[i]),
                                     has ? str_cat(" (", format_number(published.predicted[i]), ")") : ""),
                             has ? published.predicted[i] : -1});
@@ -198,10 +199,11 @@ std::string model_body(const Report& report, const ModeStyles&) {
   const std::string overhead = group_charts(overhead_charts(report, overheads));
   return group_charts(draw_predicted_vs_measured(report)) + words + overhead + runs.render_html() +
          overheads.render_html() +
-         fold("Where the predictions are better than simple guesses, and where not", bullets(report.notes)) +
-         fold("Predictions for devices that this machine does not have",
-              group_charts(projection_charts(report)) + bullets(ends) + projections.render_html()) +
-         fold("Measurements that others published", group_charts(published_charts(report)) + published.render_html());
+         collapsible("Where the predictions are better than simple guesses, and where not", bullet_list(report.notes)) +
+         collapsible("Predictions for devices that this machine does not have",
+                     group_charts(projection_charts(report)) + bullet_list(ends) + projections.render_html()) +
+         collapsible("Measurements that others published",
+                     group_charts(published_charts(report)) + published.render_html());
 }
 
 }  // namespace tandem::tools::compare

@@ -32,19 +32,19 @@ std::string render_html(const Report& report) {
   const ModeStyles styles(report);
   const Provenance& from = report.provenance;
   std::string names;
-  for (const std::string& model : models(report)) names += (names.empty() ? "" : ", ") + model;
-  Page page{
-      .title = "tandem compare: " + names,
-      .heading = "One device, DataParallel and DDP compared",
-      .introduction = str_cat("<p class=\"meta\">",
-                              escape(str_cat(names, names.empty() ? "" : " · ", from.cpu, " · ", from.date)), "</p>\n"),
-      .footer = "Made by tandem compare from report.json; docs/compare.md says how to read it."};
+  for (const std::string& model : list_models(report)) names += (names.empty() ? "" : ", ") + model;
+  Page page{.title = "tandem compare: " + names,
+            .heading = "One device, DataParallel and DDP compared",
+            .introduction =
+                str_cat("<p class=\"meta\">",
+                        escape_html(str_cat(names, names.empty() ? "" : " · ", from.cpu, " · ", from.date)), "</p>\n"),
+            .footer = "Made by tandem compare from report.json; docs/compare.md says how to read it."};
   if (!report.complete)
     page.introduction +=
         str_cat("<p class=\"warn\" role=\"alert\"><strong>This report is incomplete:</strong> ",
-                escape(report.incomplete_because.empty() ? "no reason was recorded" : report.incomplete_because),
+                escape_html(report.incomplete_because.empty() ? "no reason was recorded" : report.incomplete_because),
                 ". It contains only what was measured until then.</p>\n");
-  page.introduction += colour_key(report);
+  page.introduction += colour_legend(report);
   for (const SectionBuilder& chapter : kSections) {
     const std::string body = chapter.body(report, styles);
     if (!body.empty()) page.sections.push_back({chapter.id, chapter.title, body});

@@ -14,19 +14,20 @@ namespace tandem::tools::compare {
 namespace {
 
 // Colours of lines and points.
-constexpr int kDp = kLine + 1, kDdpLocal = kLine + 2, kDdpGloo = kLine + 3, kDdpNccl = kLine + 4;
+constexpr int kDpStyle = kLineStyle + 1, kDdpLocalStyle = kLineStyle + 2, kDdpGlooStyle = kLineStyle + 3,
+              kDdpNcclStyle = kLineStyle + 4;
 // Colours of areas, by the data that a phase computes, memory holds, or a transfer moves.
-constexpr int kInput = 0, kParameters = 1, kForward = 2, kOutputs = 3, kLoss = 4, kGradients = 5, kOptimizer = 6,
-              kAllReduce = 7;
+constexpr int kInputStyle = 0, kParametersStyle = 1, kForwardStyle = 2, kOutputsStyle = 3, kLossStyle = 4,
+              kGradientsStyle = 5, kOptimizerStyle = 6, kAllReduceStyle = 7;
 
 }  // namespace
 
 int backend_style(const std::string& backend) {
-  return backend == "nccl" ? kDdpNccl : backend == "gloo" ? kDdpGloo : kDdpLocal;
+  return backend == "nccl" ? kDdpNcclStyle : backend == "gloo" ? kDdpGlooStyle : kDdpLocalStyle;
 }
 int mode_style(const std::string& mode) {
-  if (mode.starts_with("dp")) return kDp;
-  if (!mode.starts_with("ddp")) return kInk;
+  if (mode.starts_with("dp")) return kDpStyle;
+  if (!mode.starts_with("ddp")) return kTextColourStyle;
   return backend_style(mode.find("nccl") != std::string::npos   ? "nccl"
                        : mode.find("gloo") != std::string::npos ? "gloo"
                                                                 : "local");
@@ -37,62 +38,63 @@ ModeStyles::ModeStyles(const Report& report) {
   for (const Run& run : report.runs)
     if (styles_.count(run.mode) == 0) {
       const int style = mode_style(run.mode);
-      styles_[run.mode] = style == kInk ? kInk : style + 10 * (modes[style]++ % 4);
+      styles_[run.mode] = style == kTextColourStyle ? kTextColourStyle : style + 10 * (modes[style]++ % 4);
     }
 }
 int ModeStyles::operator[](const Run& run) const { return styles_.at(run.mode); }
 
 int phase_style(const std::string& phase) {
-  static const std::map<std::string, int> styles = {{"input", kInput},
-                                                    {"scatter", kInput + kStriped},
-                                                    {"replicate", kParameters + kStriped},
-                                                    {"forward", kForward},
-                                                    {"gather", kOutputs + kStriped},
-                                                    {"loss", kLoss},
-                                                    {"backward", kGradients},
-                                                    {"reduce", kGradients + kStriped},
-                                                    {"optimizer", kOptimizer},
-                                                    {"exposed communication", kAllReduce + kStriped},
-                                                    {"communication", kAllReduce},
-                                                    {"hidden communication", kFaded},
-                                                    {"wait", kWaiting},
-                                                    {"waiting", kWaiting},
-                                                    {"kernel", kInk}};
+  static const std::map<std::string, int> styles = {{"input", kInputStyle},
+                                                    {"scatter", kInputStyle + kStripedStyle},
+                                                    {"replicate", kParametersStyle + kStripedStyle},
+                                                    {"forward", kForwardStyle},
+                                                    {"gather", kOutputsStyle + kStripedStyle},
+                                                    {"loss", kLossStyle},
+                                                    {"backward", kGradientsStyle},
+                                                    {"reduce", kGradientsStyle + kStripedStyle},
+                                                    {"optimizer", kOptimizerStyle},
+                                                    {"exposed communication", kAllReduceStyle + kStripedStyle},
+                                                    {"communication", kAllReduceStyle},
+                                                    {"hidden communication", kFadedStyle},
+                                                    {"wait", kWaitingStyle},
+                                                    {"waiting", kWaitingStyle},
+                                                    {"kernel", kTextColourStyle}};
   const auto found = styles.find(phase);
-  return found == styles.end() ? kOther : found->second;
+  return found == styles.end() ? kOtherStyle : found->second;
 }
 
 int cause_style(const std::string& cause) {
-  static const std::map<std::string, int> styles = {{"parameters", kParameters}, {"replicas", kParameters + kStriped},
-                                                    {"optimizer", kOptimizer},   {"gradients", kGradients},
-                                                    {"buckets", kAllReduce},     {"input", kInput},
-                                                    {"activations", kForward},   {"outputs", kOutputs}};
+  static const std::map<std::string, int> styles = {
+      {"parameters", kParametersStyle}, {"replicas", kParametersStyle + kStripedStyle},
+      {"optimizer", kOptimizerStyle},   {"gradients", kGradientsStyle},
+      {"buckets", kAllReduceStyle},     {"input", kInputStyle},
+      {"activations", kForwardStyle},   {"outputs", kOutputsStyle}};
   const auto found = styles.find(cause);
-  return found == styles.end() ? kOther : found->second;
+  return found == styles.end() ? kOtherStyle : found->second;
 }
 
-std::string colour_key(const Report& report) {
+std::string colour_legend(const Report& report) {
   std::string out;
-  for (const auto& [name, style] : {std::pair{"one device", kInk},
-                                    {"DP", kDp},
-                                    {"DDP over local (threads)", kDdpLocal},
-                                    {"DDP over gloo (processes)", kDdpGloo},
-                                    {"DDP over nccl (processes)", kDdpNccl}})
+  for (const auto& [name, style] : {std::pair{"one device", kTextColourStyle},
+                                    {"DP", kDpStyle},
+                                    {"DDP over local (threads)", kDdpLocalStyle},
+                                    {"DDP over gloo (processes)", kDdpGlooStyle},
+                                    {"DDP over nccl (processes)", kDdpNcclStyle}})
     if (std::any_of(report.runs.begin(), report.runs.end(),
                     [s = style](const Run& run) { return mode_style(run.mode) == s; }))
       out += legend_entry(name, style, 'm');
-  for (const auto& [name, style] : {std::pair{"input", kInput},
-                                    {"parameters", kParameters},
-                                    {"forward and its activations", kForward},
-                                    {"outputs", kOutputs},
-                                    {"loss", kLoss},
-                                    {"backward and its gradients", kGradients},
-                                    {"optimizer", kOptimizer},
-                                    {"communication of DDP: buckets and all-reduce", kAllReduce},
-                                    {"waiting", kWaiting},
-                                    {"everything else", kOther}})
+  for (const auto& [name, style] : {std::pair{"input", kInputStyle},
+                                    {"parameters", kParametersStyle},
+                                    {"forward and its activations", kForwardStyle},
+                                    {"outputs", kOutputsStyle},
+                                    {"loss", kLossStyle},
+                                    {"backward and its gradients", kGradientsStyle},
+                                    {"optimizer", kOptimizerStyle},
+                                    {"communication of DDP: buckets and all-reduce", kAllReduceStyle},
+                                    {"waiting", kWaitingStyle},
+                                    {"everything else", kOtherStyle}})
     out += legend_entry(name, style, 'b');
-  return fold(
+  return collapsible(
       "What the colours mean",
       "<ul class=\"legend\">" + out + "</ul>\n" +
           paragraph("Stripes: moved between devices, or a copy. Dashed lines: predictions, fits and references. "
@@ -105,21 +107,21 @@ std::vector<const Run*> successful_runs(const Report& report) {
     if (run.failed.empty()) runs.push_back(&run);
   return runs;
 }
-std::string count_repeats(const std::vector<const Run*>& runs) {
+std::string describe_num_repeats(const std::vector<const Run*>& runs) {
   size_t least = SIZE_MAX, most = 0;
   for (const Run* run : runs) {
     least = std::min(least, run->repeats.size());
     most = std::max(most, run->repeats.size());
   }
   if (most == 0) return "";
-  return least == most ? "n = " + plural(static_cast<int64_t>(most), "repeat")
+  return least == most ? "n = " + pluralize(static_cast<int64_t>(most), "repeat")
                        : str_cat("n = ", least, " to ", most, " repeats");
 }
 
 std::string median_note(const std::vector<const Run*>& runs, const std::string& what) {
   size_t least = SIZE_MAX;
   for (const Run* run : runs) least = std::min(least, run->repeats.size());
-  const std::string n = count_repeats(runs);
+  const std::string n = describe_num_repeats(runs);
   if (n.empty()) return what + ".";
   return str_cat(what, " of ", n, least < 6 ? ": too few for an interval." : "; whisker: 95 % interval.");
 }
@@ -131,7 +133,7 @@ const std::vector<std::string>& memory_causes() {
 }
 
 std::string JobRuns::name() const {
-  return str_cat(model, ", ", plural(devices, "device"), ", batch ", format_integer(batch));
+  return str_cat(model, ", ", pluralize(devices, "device"), ", batch ", format_integer(batch));
 }
 const Run* JobRuns::dp() const {
   for (const Run* run : runs)
@@ -149,14 +151,14 @@ const Run* JobRuns::ddp() const {
     if (is_ddp(*run) && (!best || step_seconds(*run) < step_seconds(*best))) best = run;
   return best;
 }
-std::vector<const Run*> JobRuns::examples() const {
+std::vector<const Run*> JobRuns::example_runs() const {
   std::vector<const Run*> out;
   for (const Run* run : {dp(), dp_loss(), ddp()})
     if (run && std::find(out.begin(), out.end(), run) == out.end()) out.push_back(run);
   return out;
 }
 
-std::vector<std::string> models(const Report& report) {
+std::vector<std::string> list_models(const Report& report) {
   std::vector<std::string> names;
   for (const Run& run : report.runs)
     if (std::find(names.begin(), names.end(), run.model) == names.end()) names.push_back(run.model);
@@ -186,7 +188,7 @@ int64_t main_batch(const Report& report, const std::string& model) {
 
 std::vector<JobRuns> main_jobs(const Report& report) {
   std::vector<JobRuns> jobs;
-  for (const std::string& model : models(report)) {
+  for (const std::string& model : list_models(report)) {
     const int64_t batch = main_batch(report, model);
     const Run* single = nullptr;
     for (const Run& run : report.runs)

@@ -45,21 +45,21 @@ struct JobRuns {
   const Run* dp_loss() const;
   const Run* ddp() const;
   /// Returns dp(), dp_loss() and ddp(), without nulls and duplicates.
-  std::vector<const Run*> examples() const;
+  std::vector<const Run*> example_runs() const;
 };
 /// Returns the jobs that the page shows in detail: each number of devices and model, at main_batch().
 std::vector<JobRuns> main_jobs(const Report& report);
 /// Returns the batch size at which strong scaling was measured for the most numbers of devices.
 int64_t main_batch(const Report& report, const std::string& model);
-std::vector<std::string> models(const Report& report);
+std::vector<std::string> list_models(const Report& report);
 double step_seconds(const Run& run);
 
 /// Returns the legend of all colours of the page.
-std::string colour_key(const Report& report);
+std::string colour_legend(const Report& report);
 /// Returns the runs that did not fail. Sweeps take as many repeats as the runs do.
 std::vector<const Run*> successful_runs(const Report& report);
 /// Returns "n = 6 repeats" or "n = 6 to 9 repeats" for the repeats of these runs.
-std::string count_repeats(const std::vector<const Run*>& runs);
+std::string describe_num_repeats(const std::vector<const Run*>& runs);
 /// Returns the note of a chart of medians of these runs' repeats: the number of repeats, and the meaning of a whisker.
 /// @param what  the meaning of a mark, such as "Median"
 std::string median_note(const std::vector<const Run*>& runs, const std::string& what);

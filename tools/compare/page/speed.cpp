@@ -13,7 +13,7 @@ namespace {
 ChartPoint throughput_point(const Run& run, double x) {
   const Interval& rate = run.examples_per_second;
   return {x, rate.median, rate.low, rate.high,
-          str_cat(plural(run.devices, "device"), ", batch ", format_integer(run.batch), ": ",
+          str_cat(pluralize(run.devices, "device"), ", batch ", format_integer(run.batch), ": ",
                   format_number(rate.median), " examples/s")};
 }
 
@@ -56,7 +56,7 @@ double batch_per_device(const Run& run) { return static_cast<double>(run.batch) 
 Series ideal_line(const Report& report, const Run& single, const std::vector<double>& devices) {
   const double one = single.examples_per_second.median;
   Series ideal{report.virtual_devices ? "one device, all cores" : "ideal: one device, times the devices",
-               kInk,
+               kTextColourStyle,
                {},
                true,
                false,
@@ -72,21 +72,21 @@ std::string scaling_chart(const Report& report, const ModeStyles& styles, const 
   if (counts.size() < 2) return "";
   const Run* const single = find_single_run(report, model, static_cast<int64_t>(batch));
   LineChart chart;
-  chart.title = str_cat(weak ? "Weak scaling: " : "Strong scaling: ", model, ", batch ", round_number(batch),
+  chart.title = str_cat(weak ? "Weak scaling: " : "Strong scaling: ", model, ", batch ", format_short_number(batch),
                         weak ? " per device" : "");
   chart.x = {"devices", Unit::kNone, true, false, false, counts};
   chart.y = {"examples per second", Unit::kNone};
   add_series(chart, runs, styles, get_devices);
   if (single) {
-    chart.x.only_ticks.insert(chart.x.only_ticks.begin(), 1);
-    Series one{"", kInk, {throughput_point(*single, 1)}};
+    chart.x.tick_values.insert(chart.x.tick_values.begin(), 1);
+    Series one{"", kTextColourStyle, {throughput_point(*single, 1)}};
     one.in_legend = false;
     chart.series.push_back(one);
-    chart.series.push_back(ideal_line(report, *single, chart.x.only_ticks));
+    chart.series.push_back(ideal_line(report, *single, chart.x.tick_values));
   }
   chart.note = median_note(runs, "Median");
-  chart.description = str_cat(plural(static_cast<int64_t>(chart.series.size()), "line"), " over ",
-                              plural(static_cast<int64_t>(counts.size()), "count"), " of devices.");
+  chart.description = str_cat(pluralize(static_cast<int64_t>(chart.series.size()), "line"), " over ",
+                              pluralize(static_cast<int64_t>(counts.size()), "count"), " of devices.");
   return render_svg(chart);
 }
 
@@ -102,15 +102,15 @@ std::string scaling_sentence(const std::string& model, bool weak, double batch, 
     if (best && run->mode == best->mode && (!fewest_devices || run->devices < fewest_devices->devices))
       fewest_devices = run;
   if (!best || !fewest_devices || fewest_devices == best) return "";
-  return str_cat(model, weak ? ", weak scaling with " : ", strong scaling at ", "batch ", round_number(batch),
+  return str_cat(model, weak ? ", weak scaling with " : ", strong scaling at ", "batch ", format_short_number(batch),
                  weak ? " per device: " : ": ", format_label(best->label), " goes from ",
                  format_number(fewest_devices->examples_per_second.median), " examples/s on ",
-                 plural(fewest_devices->devices, "device"), " to ", format_number(best->examples_per_second.median),
+                 pluralize(fewest_devices->devices, "device"), " to ", format_number(best->examples_per_second.median),
                  " on ", best->devices, ".");
 }
 
 /// Returns "1.2 / 3.4 ms" if both times have the same unit, else "800 µs / 1.2 ms".
-std::string two_durations(double low, double high) {
+std::string format_duration_range(double low, double high) {
   const std::string first = format_duration(low), last = format_duration(high);
   const size_t space = first.find(' ');
   const bool same = space != std::string::npos && last.ends_with(first.substr(space));
@@ -122,19 +122,20 @@ std::string step_chart(const JobRuns& job, const ModeStyles& styles) {
   chart.title = "Time of single steps: " + job.name();
   chart.x = {"time of a step", Unit::kSeconds};
   chart.dot_name = "p50 (median)";
-  chart.second_name = "p95";
+  chart.second_value_name = "p95";
   std::vector<const Run*> runs = job.runs;
   if (job.single) runs.insert(runs.begin(), job.single);
   for (const Run* run : runs)
     if (run->p50 > 0)
-      chart.rows.push_back({run->label, styles[*run], run->p50, 0, 0, two_durations(run->p50, run->p95), run->p95});
-  chart.note = str_cat("Half of all steps, and 95 % of them, are faster. Steps of ", count_repeats(runs), ".");
+      chart.rows.push_back(
+          {run->label, styles[*run], run->p50, 0, 0, format_duration_range(run->p50, run->p95), run->p95});
+  chart.note = str_cat("Half of all steps, and 95 % of them, are faster. Steps of ", describe_num_repeats(runs), ".");
   chart.description = str_cat(chart.rows.size(), " modes.");
   return render_svg(chart);
 }
 
 /// Returns a sentence for each error message, with the first run that failed with it and the number of other such runs.
-std::string failures(const Report& report) {
+std::string failed_runs_list(const Report& report) {
   std::vector<std::pair<const Run*, int>> reasons;
   for (const Run& run : report.runs) {
     if (run.failed.empty()) continue;
@@ -149,9 +150,9 @@ std::string failures(const Report& report) {
   sentences.reserve(reasons.size());
   for (const auto& [run, n] : reasons)
     sentences.push_back(str_cat(format_label(run->label), ", ", job_name(*run),
-                                n > 1 ? str_cat(", and ", plural(n - 1, "other run")) : "", n > 1 ? " have" : " has",
+                                n > 1 ? str_cat(", and ", pluralize(n - 1, "other run")) : "", n > 1 ? " have" : " has",
                                 " no figures: ", run->failed, "."));
-  return bullets(sentences);
+  return bullet_list(sentences);
 }
 
 }  // namespace
@@ -159,7 +160,7 @@ std::string failures(const Report& report) {
 std::string throughput_body(const Report& report, const ModeStyles& styles) {
   std::string figures, steps;
   std::vector<std::string> words;
-  for (const std::string& model : models(report)) {
+  for (const std::string& model : list_models(report)) {
     for (const bool weak : {false, true}) {
       std::vector<const Run*> runs;
       for (const Run& run : report.runs)
@@ -182,7 +183,7 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
               (is_single(run) || run.devices == devices))
             same.push_back(&run);
         LineChart chart;
-        chart.title = str_cat("Throughput by batch: ", model, ", ", plural(static_cast<int64_t>(devices), "device"));
+        chart.title = str_cat("Throughput by batch: ", model, ", ", pluralize(static_cast<int64_t>(devices), "device"));
         chart.x = {"batch over all devices", Unit::kNone, true, false};
         chart.y = {"examples per second", Unit::kNone};
         chart.note = median_note(same, "Median");
@@ -191,7 +192,7 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
         std::copy_if(same.begin(), same.end(), std::back_inserter(parallel),
                      [](const Run* run) { return !is_single(*run); });
         if (distinct_values(parallel, get_batch).size() < 2) continue;
-        chart.x.only_ticks = distinct_values(same, get_batch);
+        chart.x.tick_values = distinct_values(same, get_batch);
         figures += render_svg(chart);
       }
     }
@@ -206,8 +207,8 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
               2);
   for (const Run& run : report.runs) {
     if (!run.failed.empty()) {
-      table.add_failed({run.model, run.label, format_integer(run.devices), format_integer(run.batch), run.scaling},
-                       run.failed);
+      table.add_failed_row({run.model, run.label, format_integer(run.devices), format_integer(run.batch), run.scaling},
+                           run.failed);
       continue;
     }
     min_repeats = std::min(min_repeats, run.repeats.size());
@@ -220,17 +221,17 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
   }
   if (table.empty()) return "";
   for (const JobRuns& job : main_jobs(report)) steps += step_chart(job, styles);
-  std::string out = group_charts(figures) + bullets(words) + group_charts(steps);
+  std::string out = group_charts(figures) + bullet_list(words) + group_charts(steps);
   if (most_variable)
     out += paragraph(str_cat(
         "Single steps vary most for ", format_label(most_variable->label), " (", job_name(*most_variable), "): p95 is ",
         format_number(most_variable->p95 / most_variable->p50), " times p50. ",
-        min_repeats < static_cast<size_t>(values_needed())
-            ? str_cat("Runs with fewer than ", values_needed(), " repeats have no interval: n = ", min_repeats, ". ")
+        min_repeats < static_cast<size_t>(min_num_values())
+            ? str_cat("Runs with fewer than ", min_num_values(), " repeats have no interval: n = ", min_repeats, ". ")
             : "",
         "Error bars are 95 % intervals of the throughput of each run by itself, over ", min_repeats,
         " repeats or more. They do not tell two modes apart: the verdict does, from ratios within each repeat."));
-  return out + failures(report) + table.render_html();
+  return out + failed_runs_list(report) + table.render_html();
 }
 
 std::string inference_body(const Report& report, const ModeStyles&) {
@@ -240,7 +241,7 @@ std::string inference_body(const Report& report, const ModeStyles&) {
               {"model", "devices", "batch", "one device", "DP", "DP, persistent"});
   for (const Inference& inference : report.inference) {
     LineChart chart;
-    chart.title = str_cat("Inference: ", inference.model, ", ", plural(inference.devices, "device"));
+    chart.title = str_cat("Inference: ", inference.model, ", ", pluralize(inference.devices, "device"));
     chart.note = median_note(all_runs, "Median");
     chart.x = {"batch over all devices", Unit::kNone, true, false};
     chart.y = {"examples per second", Unit::kNone};
@@ -250,7 +251,7 @@ std::string inference_body(const Report& report, const ModeStyles&) {
       const std::vector<Interval>* seconds;
     };
     int64_t crossover_batch = 0;
-    for (const Line& line : {Line{"one device, all cores", kInk, &inference.single},
+    for (const Line& line : {Line{"one device, all cores", kTextColourStyle, &inference.single},
                              Line{"DP, replicas per step", mode_style("dp"), &inference.dp},
                              Line{"DP, persistent replicas", mode_style("dp") + 10, &inference.dp_persistent}}) {
       Series series{line.name, line.style, {}};
@@ -258,20 +259,20 @@ std::string inference_body(const Report& report, const ModeStyles&) {
         const Interval& seconds = (*line.seconds)[i];
         const auto batch = static_cast<double>(inference.batch[i]);
         if (seconds.median <= 0) continue;
-        series.points.push_back(
-            {batch, batch / seconds.median, seconds.high > 0 ? batch / seconds.high : 0,
-             seconds.low > 0 ? batch / seconds.low : 0,
-             str_cat("batch ", round_number(batch), ": ", format_number(batch / seconds.median), " examples/s")});
-        chart.x.only_ticks.push_back(batch);
-        if (crossover_batch == 0 && line.style != kInk && i < inference.single.size() &&
-            (1 + kSmallestDifference) * seconds.high < inference.single[i].low)
+        series.points.push_back({batch, batch / seconds.median, seconds.high > 0 ? batch / seconds.high : 0,
+                                 seconds.low > 0 ? batch / seconds.low : 0,
+                                 str_cat("batch ", format_short_number(batch), ": ",
+                                         format_number(batch / seconds.median), " examples/s")});
+        chart.x.tick_values.push_back(batch);
+        if (crossover_batch == 0 && line.style != kTextColourStyle && i < inference.single.size() &&
+            (1 + kMinRelevantDifference) * seconds.high < inference.single[i].low)
           crossover_batch = inference.batch[i];
       }
       if (!series.points.empty()) chart.series.push_back(series);
     }
-    std::sort(chart.x.only_ticks.begin(), chart.x.only_ticks.end());
-    chart.x.only_ticks.erase(std::unique(chart.x.only_ticks.begin(), chart.x.only_ticks.end()),
-                             chart.x.only_ticks.end());
+    std::sort(chart.x.tick_values.begin(), chart.x.tick_values.end());
+    chart.x.tick_values.erase(std::unique(chart.x.tick_values.begin(), chart.x.tick_values.end()),
+                              chart.x.tick_values.end());
     chart.description = crossover_batch == 0 ? "DP is never faster than one device."
                                              : str_cat("DP overtakes one device at batch ", crossover_batch, ".");
     figures += render_svg(chart);

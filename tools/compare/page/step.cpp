@@ -43,18 +43,18 @@ std::vector<std::string> sort_phases(const std::map<std::string, double>& phases
 
 BarRow bar_row(const std::string& label, const TimeBreakdown& breakdown) {
   BarRow row{label, format_duration(breakdown.step), {}, {}};
-  const auto tip = [&](double seconds) {
+  const auto tooltip = [&](double seconds) {
     return str_cat(format_duration(seconds), breakdown.step > 0 ? ", " + format_percent(seconds / breakdown.step) : "");
   };
   std::map<std::string, double> phases = breakdown.phases;
   for (const std::string& phase : kPhases) phases.emplace(phase, 0);
   for (const std::string& phase : sort_phases(phases)) {
     const double seconds = phases.at(phase);
-    row.segments.push_back({phase, phase_style(phase), seconds, tip(seconds)});
+    row.segments.push_back({phase, phase_style(phase), seconds, tooltip(seconds)});
   }
-  row.segments.push_back({"waiting", kWaiting, breakdown.waiting, tip(breakdown.waiting)});
-  row.segments.push_back({"unattributed", kOther, breakdown.unattributed, tip(breakdown.unattributed)});
-  row.sub_bar.push_back({"hidden communication", kFaded, breakdown.hidden, tip(breakdown.hidden)});
+  row.segments.push_back({"waiting", kWaitingStyle, breakdown.waiting, tooltip(breakdown.waiting)});
+  row.segments.push_back({"unattributed", kOtherStyle, breakdown.unattributed, tooltip(breakdown.unattributed)});
+  row.sub_bar.push_back({"hidden communication", kFadedStyle, breakdown.hidden, tooltip(breakdown.hidden)});
   return row;
 }
 
@@ -123,13 +123,13 @@ std::vector<TimelineMark> make_marks(const TimelineRow& row, double step) {
     marks.push_back(
         {style, level, event.start, event.end,
          str_cat(event.name, ": ", format_duration(event.end - event.start), " from ", format_duration(event.start),
-                 " on", event.bytes > 0 ? ", " + byte_size(static_cast<double>(event.bytes)) : "")});
+                 " on", event.bytes > 0 ? ", " + format_byte_size(static_cast<double>(event.bytes)) : "")});
   }
   return marks;
 }
 
 /// Returns the number of traced steps of the runs: "40 traced steps", or "12 to 40 traced steps".
-std::string traced_steps_of(const Report& report) {
+std::string describe_num_traced_steps(const Report& report) {
   int least = 0, most = 0;
   for (const Run& run : report.runs)
     if (const int n = run.shown_step.of; n > 0) {
@@ -137,8 +137,8 @@ std::string traced_steps_of(const Report& report) {
       most = std::max(most, n);
     }
   if (most == 0) return "the traced steps";
-  return least == most ? plural(most, "traced step")
-                       : str_cat(format_integer(least), " to ", plural(most, "traced step"), " of each mode");
+  return least == most ? pluralize(most, "traced step")
+                       : str_cat(format_integer(least), " to ", pluralize(most, "traced step"), " of each mode");
 }
 
 /// Returns which step the timeline shows. @param seconds  length of the timeline
@@ -179,7 +179,7 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
     each.description = "Each device of DP and each rank of DDP.";
     each.note = "n = 1 recording of each mode. Bar: mean over its steps.";
     each.x = {"time of a step", Unit::kSeconds};
-    for (const Run* run : job.examples())
+    for (const Run* run : job.example_runs())
       for (const Lane& lane : run->lanes)
         each.rows.push_back(bar_row(lane.name + ": " + run->label, compute_breakdown(lane)));
     lanes += render_svg(each);
@@ -199,14 +199,14 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
       table.add_row(cells);
     }
   if (table.empty()) return "";
-  return group_charts(overview) + group_charts(lanes) + bullets(words) +
-         paragraph(str_cat("All figures are means over ", traced_steps_of(report),
+  return group_charts(overview) + group_charts(lanes) + bullet_list(words) +
+         paragraph(str_cat("All figures are means over ", describe_num_traced_steps(report),
                            ". Each moment of a lane is counted once; at most ", format_percent(unattributed),
                            " of a step belongs to no phase.")) +
          (report.tracing_cost.empty()
               ? ""
               : paragraph(str_cat("Recording costs ", format_percent(report.tracing_cost[0].median), " of a step of ",
-                                  models(report).at(0), " on one device (",
+                                  list_models(report).at(0), " on one device (",
                                   report.tracing_cost[0].exists()
                                       ? str_cat("95 % interval ", format_percent(report.tracing_cost[0].low), " to ",
                                                 format_percent(report.tracing_cost[0].high))
@@ -237,13 +237,13 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
       TimelineGroup group{run->label, {}};
       for (const TimelineRow& row : run->timeline) {
         group.lanes.push_back({row.name, make_marks(row, end - start)});
-        struct Sum {
+        struct EventTotals {
           int64_t events = 0, bytes = 0;
           double seconds = 0;
         };
-        std::map<std::string, Sum> sums;
+        std::map<std::string, EventTotals> sums;
         for (const TimelineEvent& event : row.events) {
-          Sum& sum = sums[event.kind];
+          EventTotals& sum = sums[event.kind];
           ++sum.events;
           sum.bytes += event.bytes;
           sum.seconds += event.end - event.start;
@@ -251,7 +251,7 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
         }
         for (const auto& [kind, sum] : sums)
           table.add_row({run->label + " (" + job.name() + ")", row.name, kind, format_integer(sum.events),
-                         format_duration(sum.seconds), byte_size(static_cast<double>(sum.bytes))});
+                         format_duration(sum.seconds), format_byte_size(static_cast<double>(sum.bytes))});
       }
       sentence += str_cat(sentence.empty() ? "" : "; ", format_label(run->label), ": ", describe_step(*run, end));
       chart.groups.push_back(group);
@@ -265,7 +265,7 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
     out += picture;
     words.push_back(job.name() + ": " + sentence + ".");
   }
-  return out.empty() ? "" : group_charts(out) + bullets(words) + table.render_html();
+  return out.empty() ? "" : group_charts(out) + bullet_list(words) + table.render_html();
 }
 
 }  // namespace tandem::tools::compare
