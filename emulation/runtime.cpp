@@ -382,8 +382,8 @@ void allow_shared_memory(const void*, size_t bytes) {
   TANDEM_CHECK_AS(CudaError, bytes <= SharedMemory::kMaxBytes, "allow_shared_memory of ", bytes,
                   " bytes failed; accepted: at most ", SharedMemory::kMaxBytes, " bytes per block");
 }
-void push_range(const char*) {}
-void pop_range() noexcept {}
+void nvtx_range_push(const char*) {}
+void nvtx_range_pop() noexcept {}
 
 }  // namespace detail::gpu
 

@@ -26,9 +26,9 @@ TANDEM_DECLARE_KERNEL(void cross_entropy_backward(const Tensor& dloss, const Ten
                                                   int64_t ignore_index, Tensor& dx))
 
 namespace tandem::kernels::cpu {
-/// Checks x, which holds contiguous floating numbers. @throws Error that begins with `name` and ends with `remedy` if a
-/// number is outside [0, 1]
-void check_probabilities(const char* name, const Tensor& x, const char* remedy);
+/// Checks x, which holds contiguous floating numbers. @throws Error that begins with `name` and ends with `error_hint`
+/// if a number is outside [0, 1]
+void check_probabilities(const char* name, const Tensor& x, const char* error_hint);
 }  // namespace tandem::kernels::cpu
 namespace tandem::kernels {
 /// Returns whether probabilities on the device are checked. On CUDA they are not, because the host would have to wait

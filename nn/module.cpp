@@ -317,7 +317,7 @@ std::shared_ptr<Module> Module::deep_copy(std::optional<Device> device) const {
   const GeneratorGuard guard(scratch);
   detail::CloneContext clone_context(device);
   std::shared_ptr<Module> copy = clone_context.copy_module(*this);
-  clone_context.complete_copies();
+  clone_context.finish_clones();
   return copy;
 }
 std::shared_ptr<Module> Module::shallow_copy() const { return nullptr; }

@@ -203,7 +203,9 @@ IValue to_ordered_dict(const IValue& from) {
   else
     for (const IValue& pair : from.elements()) {
       TANDEM_CHECK((pair.isList() || pair.isTuple()) && pair.elements().size() == 2,
-                   "the pickle calls collections.OrderedDict with ", pair.tagKind(), "; accepted: a list of pairs");
+                   "the pickle calls collections.OrderedDict with a list that contains ", pair.tagKind(),
+                   pair.isList() || pair.isTuple() ? " of " + std::to_string(pair.elements().size()) + " elements" : "",
+                   "; accepted: a list of (key, value) pairs");
       out.insert(to_dict_key(pair.elements()[0]), pair.elements()[1]);
     }
   return out;

@@ -74,7 +74,7 @@ class PickleWriter {
       write_little_endian(static_cast<uint64_t>(value), 8);
     }
   }
-  void write_string(const std::write_string& text) {
+  void write_string(const std::string& text) {
     TANDEM_CHECK(text.size() <= UINT32_MAX, "save: a string has ", text.size(), " bytes; accepted: less than 4 GiB");
     write_opcode('X');
     write_little_endian(text.size(), 4);

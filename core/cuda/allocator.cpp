@@ -53,7 +53,7 @@ bool is_poisoning_enabled() {
 /// Marks memory as addressable or poisoned for AddressSanitizer, in stream order. Memory of private pools (for graph
 /// captures) is not marked, because the capture would include the marking.
 void set_addressable(const Segment& segment, char* data, size_t bytes, bool is_addressable) noexcept {
-  if (!is_poisoning_enabled() || segment.pool) return;
+  if (!is_poisoning_enabled() || segment.pool_id) return;
   const gpu::StreamHandle stream = segment.stream;
   const gpu::UnsafeCallsGuard guard;
   const CapturesLock held(captured_streams_mutex());
@@ -84,11 +84,11 @@ class DeviceCachingAllocator {
   void deallocate(Device device, void* data) noexcept;
   void record_stream(void* data, const Stream& stream);
   void empty_cache(int device) noexcept;
-  void begin_allocate_to_pool(uint64_t pool);
-  void end_allocate_to_pool(uint64_t pool) noexcept;
-  void release_pool(uint64_t pool) noexcept;
+  void begin_allocate_to_pool(uint64_t pool_id);
+  void end_allocate_to_pool(uint64_t pool_id) noexcept;
+  void release_pool(uint64_t pool_id) noexcept;
   uint64_t pool_of(void* data);
-  int64_t reserved_bytes(uint64_t pool);
+  int64_t reserved_bytes(uint64_t pool_id);
   MemoryStats stats() {
     const std::lock_guard lock(mutex_);
     return stats_;
@@ -101,14 +101,14 @@ class DeviceCachingAllocator {
  private:
   using Lock = std::unique_lock<std::mutex>;
   Block* find_block_of_other_stream(int device, gpu::StreamHandle stream, size_t bytes, bool wait);
-  Block* allocate_segment(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool = 0);
+  Block* allocate_segment(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool_id = 0);
   Block* reclaim_and_allocate(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes);
-  Block* allocate_from_private_pool(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool);
+  Block* allocate_from_private_pool(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool_id);
   void free_block(Block* block);
-  bool is_capturing_to_pool(uint64_t pool) const {
-    return std::find(capturing_pools_.begin(), capturing_pools_.end(), pool) != capturing_pools_.end();
+  bool is_capturing_to_pool(uint64_t pool_id) const {
+    return std::find(capturing_pools_.begin(), capturing_pools_.end(), pool_id) != capturing_pools_.end();
   }
-  void set_pool_released(uint64_t pool, bool is_released) noexcept;
+  void set_pool_released(uint64_t pool_id, bool is_released) noexcept;
   void enqueue_waiting_block(Block* block) noexcept;
   void free_finished_blocks(bool all) noexcept;
   void synchronize_and_free_blocks(Lock& lock, int device);
@@ -132,7 +132,7 @@ void DeviceCachingAllocator::free_block(Block* block) {
     CapturesLock held(captured_streams_mutex(), std::defer_lock);
     if (!capturing_pools_.empty()) held.lock();
     const bool at_replays = held && is_stream_capturing(segment.stream);
-    if (segment.pool ? at_replays && is_capturing_to_pool(segment.pool) : !at_replays)
+    if (segment.pool_id ? at_replays && is_capturing_to_pool(segment.pool_id) : !at_replays)
       gpu::discard(block->data, block->requested_bytes, segment.stream);
   }
   set_addressable(segment, block->data, block->bytes, false);
@@ -186,7 +186,7 @@ Block* DeviceCachingAllocator::find_block_of_other_stream(int device, gpu::Strea
     Segment& segment = *each->segment;
     if (segment.stream == stream || !each->is_whole_segment() || each->bytes < bytes || each->bytes > max_bytes)
       continue;
-    if (segment.pool || (best && best->bytes <= each->bytes)) continue;
+    if (segment.pool_id || (best && best->bytes <= each->bytes)) continue;
     if (is_stream_capturing(segment.stream)) continue;
     if (!wait && !is_stream_idle(segment.stream) && !gpu::is_done(record_last_use_event(segment, device))) continue;
     best = each;
@@ -200,9 +200,9 @@ Block* DeviceCachingAllocator::find_block_of_other_stream(int device, gpu::Strea
 
 /// Allocates a segment and returns its block; null if the device has no memory for it.
 Block* DeviceCachingAllocator::allocate_segment(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes,
-                                                uint64_t pool) {
+                                                uint64_t pool_id) {
   auto segment = std::make_unique<Segment>(
-      Segment{nullptr, segment_bytes(bytes), bytes <= kMaxSmallRequestBytes, stream, {}, pool, false});
+      Segment{nullptr, segment_bytes(bytes), bytes <= kMaxSmallRequestBytes, stream, {}, pool_id, false});
   lock.unlock();  // the lock is released because gpu::allocate() may take long
   segment->data = static_cast<char*>(gpu::allocate(device, segment->bytes));
   if (!segment->data && segment->bytes > min_segment_bytes(bytes)) {
@@ -230,10 +230,10 @@ Block* DeviceCachingAllocator::reclaim_and_allocate(Lock& lock, int device, gpu:
 /// Allocates a block for a capture, from the capture's pool or else from the device. Does not make room on a full
 /// device, because releasing memory may wait. See Note [Private pools].
 Block* DeviceCachingAllocator::allocate_from_private_pool(Lock& lock, int device, gpu::StreamHandle stream,
-                                                          size_t bytes, uint64_t pool) {
-  if (Block* const found = blocks_.find_free_block(stream, bytes, pool)) return found;
+                                                          size_t bytes, uint64_t pool_id) {
+  if (Block* const found = blocks_.find_free_block(stream, bytes, pool_id)) return found;
   const gpu::UnsafeCallsGuard guard;
-  return allocate_segment(lock, device, stream, bytes, pool);
+  return allocate_segment(lock, device, stream, bytes, pool_id);
 }
 
 /// Waits for the streams that own memory, and for streams, also of other devices, that still use freed blocks. Does not
@@ -268,7 +268,7 @@ void DeviceCachingAllocator::release_cached_blocks(Lock& lock, int device) {
   for (const size_t kind : {kMaxSmallRequestBytes, kMaxSmallRequestBytes + 1})
     for (Block* const block : blocks_.free_blocks(kind))
       if (const Segment& segment = *block->segment;
-          block->is_whole_segment() && (segment.pool ? segment.is_pool_released : is_stream_idle(segment.stream)))
+          block->is_whole_segment() && (segment.pool_id ? segment.is_pool_released : is_stream_idle(segment.stream)))
         // A segment of a released pool is returned even if its stream is not idle, because gpu::release() waits for the
         // device.
         whole.push_back(block);
@@ -323,11 +323,11 @@ void DeviceCachingAllocator::deallocate(Device device, void* data) noexcept {
   stats_.current -= static_cast<int64_t>(block->requested_bytes);
   if (is_memory_trace_enabled()) [[unlikely]]
     trace_memory(device, data, -static_cast<int64_t>(block->requested_bytes));
-  const uint64_t pool = block->segment->pool;
-  const bool captured = pool && is_capturing_to_pool(pool);
+  const uint64_t pool_id = block->segment->pool_id;
+  const bool captured = pool_id && is_capturing_to_pool(pool_id);
   // After the capture into a private pool has ended, forgets which other streams use a block of the pool. This is safe,
   // because no other allocation gets the block while graphs of the pool exist.
-  if (pool && !captured) block->stream_uses.clear();
+  if (pool_id && !captured) block->stream_uses.clear();
   if (block->stream_uses.empty()) return free_block(block);
   block->state = Block::State::waiting;
   if (captured) {
@@ -337,18 +337,19 @@ void DeviceCachingAllocator::deallocate(Device device, void* data) noexcept {
     enqueue_waiting_block(block);
   }
 }
-void DeviceCachingAllocator::begin_allocate_to_pool(uint64_t pool) {
+void DeviceCachingAllocator::begin_allocate_to_pool(uint64_t pool_id) {
   const std::lock_guard lock(mutex_);
-  capturing_pools_.push_back(pool);
-  set_pool_released(pool, false);  // clears the mark: a capture may use the ID of an earlier, released pool again
+  capturing_pools_.push_back(pool_id);
+  set_pool_released(pool_id, false);  // clears the mark: a capture may use the ID of an earlier, released pool again
 }
-void DeviceCachingAllocator::end_allocate_to_pool(uint64_t pool) noexcept {
+void DeviceCachingAllocator::end_allocate_to_pool(uint64_t pool_id) noexcept {
   const std::lock_guard lock(mutex_);
-  if (const auto at = std::find(capturing_pools_.begin(), capturing_pools_.end(), pool); at != capturing_pools_.end())
+  if (const auto at = std::find(capturing_pools_.begin(), capturing_pools_.end(), pool_id);
+      at != capturing_pools_.end())
     capturing_pools_.erase(at);
   for (Block** at = &first_waiting_private_block_; *at;) {
     Block* const block = *at;
-    if (block->segment->pool != pool) {
+    if (block->segment->pool_id != pool_id) {
       at = &block->next_waiting;
       continue;
     }
@@ -357,25 +358,25 @@ void DeviceCachingAllocator::end_allocate_to_pool(uint64_t pool) noexcept {
     free_block(block);
   }
 }
-void DeviceCachingAllocator::release_pool(uint64_t pool) noexcept {
+void DeviceCachingAllocator::release_pool(uint64_t pool_id) noexcept {
   const std::lock_guard lock(mutex_);
-  set_pool_released(pool, true);
+  set_pool_released(pool_id, true);
 }
-void DeviceCachingAllocator::set_pool_released(uint64_t pool, bool is_released) noexcept {
+void DeviceCachingAllocator::set_pool_released(uint64_t pool_id, bool is_released) noexcept {
   blocks_.for_each_block([&](const Block& block) {
-    if (block.segment->pool == pool) block.segment->is_pool_released = is_released;
+    if (block.segment->pool_id == pool_id) block.segment->is_pool_released = is_released;
   });
 }
 uint64_t DeviceCachingAllocator::pool_of(void* data) {
   const std::lock_guard lock(mutex_);
   const Block* const block = blocks_.at(data);
-  return block ? block->segment->pool : 0;
+  return block ? block->segment->pool_id : 0;
 }
-int64_t DeviceCachingAllocator::reserved_bytes(uint64_t pool) {
+int64_t DeviceCachingAllocator::reserved_bytes(uint64_t pool_id) {
   const std::lock_guard lock(mutex_);
   int64_t bytes = 0;
   blocks_.for_each_block([&](const Block& block) {
-    if (block.segment->pool == pool) bytes += static_cast<int64_t>(block.bytes);
+    if (block.segment->pool_id == pool_id) bytes += static_cast<int64_t>(block.bytes);
   });
   return bytes;
 }
@@ -436,18 +437,20 @@ void record_stream(Device device, void* data, const Stream& stream) {
   allocator_of(device).record_stream(data, stream);
 }
 
-void begin_allocate_to_private_pool(Device device, uint64_t pool) {
+void begin_allocate_to_private_pool(Device device, uint64_t pool_id) {
   TANDEM_CHECK(is_caching_enabled(), "Graph: work on ", device,
                " cannot be captured with TANDEM_NO_CUDA_MEMORY_CACHING=1, because replays need cached memory; unset "
                "the variable");
-  allocator_of(device).begin_allocate_to_pool(pool);
+  allocator_of(device).begin_allocate_to_pool(pool_id);
 }
-void end_allocate_to_private_pool(Device device, uint64_t pool) noexcept {
-  allocator_of(device).end_allocate_to_pool(pool);
+void end_allocate_to_private_pool(Device device, uint64_t pool_id) noexcept {
+  allocator_of(device).end_allocate_to_pool(pool_id);
 }
-void release_private_pool(Device device, uint64_t pool) noexcept { allocator_of(device).release_pool(pool); }
+void release_private_pool(Device device, uint64_t pool_id) noexcept { allocator_of(device).release_pool(pool_id); }
 uint64_t private_pool_of(Device device, void* data) { return allocator_of(device).pool_of(data); }
-int64_t private_pool_reserved_bytes(Device device, uint64_t pool) { return allocator_of(device).reserved_bytes(pool); }
+int64_t private_pool_reserved_bytes(Device device, uint64_t pool_id) {
+  return allocator_of(device).reserved_bytes(pool_id);
+}
 
 MemoryStats memory_stats(Device device) { return checked_allocator_of(device, "memory_stats").stats(); }
 void reset_peak_memory_stats(Device device) {

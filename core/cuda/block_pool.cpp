@@ -29,11 +29,13 @@ size_t segment_bytes(size_t block) {
 size_t min_segment_bytes(size_t block) { return round_up(block, kSegmentGranularity); }
 
 bool Block::Comparator::operator()(const Block* a, const Block* b) const {
-  const auto key = [](const Block* x) { return std::tuple(x->segment->pool, x->segment->stream, x->bytes, x->data); };
+  const auto key = [](const Block* x) {
+    return std::tuple(x->segment->pool_id, x->segment->stream, x->bytes, x->data);
+  };
   return key(a) < key(b);
 }
 bool Block::Comparator::operator()(const Block* a, const SearchKey& b) const {
-  return std::tuple(a->segment->pool, a->segment->stream, a->bytes) < std::tuple(b.pool, b.stream, b.bytes);
+  return std::tuple(a->segment->pool_id, a->segment->stream, a->bytes) < std::tuple(b.pool_id, b.stream, b.bytes);
 }
 
 Block* BlockPool::create_block(Segment& segment, char* data, size_t bytes) {
@@ -55,10 +57,10 @@ Block* BlockPool::at(void* data) const {
   const auto found = all_blocks_.find(data);
   return found == all_blocks_.end() ? nullptr : found->second.get();
 }
-Block* BlockPool::find_free_block(gpu::StreamHandle stream, size_t bytes, uint64_t pool) const {
+Block* BlockPool::find_free_block(gpu::StreamHandle stream, size_t bytes, uint64_t pool_id) const {
   const Block::FreeSet& among = free_blocks(bytes);
-  const auto best = among.lower_bound(Block::Comparator::SearchKey{pool, stream, bytes});
-  const bool fits = best != among.end() && (*best)->segment->stream == stream && (*best)->segment->pool == pool;
+  const auto best = among.lower_bound(Block::Comparator::SearchKey{pool_id, stream, bytes});
+  const bool fits = best != among.end() && (*best)->segment->stream == stream && (*best)->segment->pool_id == pool_id;
   return fits ? *best : nullptr;
 }
 

@@ -31,7 +31,7 @@ struct Segment {
   /// Event that follows all earlier work of `stream`. Set only while the segment is wholly free and another stream has
   /// asked for it.
   std::optional<PooledEvent> last_use_event;
-  uint64_t pool = 0;              // private pool that the segment belongs to; 0 if none
+  uint64_t pool_id = 0;           // private pool that the segment belongs to; 0 if none
   bool is_pool_released = false;  // whether nothing uses the private pool any more
 };
 
@@ -51,7 +51,7 @@ struct Block {
   friend class BlockPool;
   struct Comparator {
     struct SearchKey {
-      uint64_t pool;
+      uint64_t pool_id;
       gpu::StreamHandle stream;
       size_t bytes;
     };
@@ -72,9 +72,9 @@ class BlockPool {
   Block* add_segment(std::unique_ptr<Segment> segment);
   /// The block that starts at `data`, or null.
   Block* at(void* data) const;
-  /// Returns the smallest free block of a stream that fits a size class, or null. Looks in private pool `pool`, or if
-  /// it is 0, outside of all pools.
-  Block* find_free_block(gpu::StreamHandle stream, size_t bytes, uint64_t pool = 0) const;
+  /// Returns the smallest free block of a stream that fits a size class, or null. Looks in private pool `pool_id`, or
+  /// if it is 0, outside of all pools.
+  Block* find_free_block(gpu::StreamHandle stream, size_t bytes, uint64_t pool_id = 0) const;
   /// Set of free blocks for small or for large requests, depending on `bytes`; ordered by pool, stream, size and
   /// address.
   const Block::FreeSet& free_blocks(size_t bytes) const {

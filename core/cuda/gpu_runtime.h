@@ -133,8 +133,8 @@ void check_launch(const char* kernel, StreamHandle stream);
 /// Lets a kernel use more than 48 KiB of dynamic shared memory.
 void allow_shared_memory(const void* kernel, size_t bytes);
 /// Begins and ends a named range for profilers.
-void push_range(const char* name);
-void pop_range() noexcept;
+void nvtx_range_push(const char* name);
+void nvtx_range_pop() noexcept;
 
 /// Sets this thread's current device until the guard goes out of scope.
 class DeviceGuard {

@@ -409,12 +409,12 @@ void allow_shared_memory(const void* kernel, size_t bytes) {
   if (status != cudaSuccess) [[unlikely]]
     throw_cuda_error(status, "allow_shared_memory of " + std::to_string(bytes) + " bytes");
 }
-void push_range([[maybe_unused]] const char* name) {
+void nvtx_range_push([[maybe_unused]] const char* name) {
 #if TANDEM_HAS_NVTX
   nvtxRangePushA(name);
 #endif
 }
-void pop_range() noexcept {
+void nvtx_range_pop() noexcept {
 #if TANDEM_HAS_NVTX
   nvtxRangePop();
 #endif

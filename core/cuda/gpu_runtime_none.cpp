@@ -51,7 +51,7 @@ void destroy_graph(GraphHandle) noexcept {}
 bool allow_unsafe_calls(bool) noexcept { return false; }
 void check_launch(const char*, StreamHandle) {}
 void allow_shared_memory(const void*, size_t) { throw_without_cuda("allow_shared_memory"); }
-void push_range(const char*) {}
-void pop_range() noexcept {}
+void nvtx_range_push(const char*) {}
+void nvtx_range_pop() noexcept {}
 
 }  // namespace tandem::detail::gpu

@@ -58,9 +58,9 @@ int64_t assign_offsets(std::vector<std::pair<StorageUse*, int64_t>>& uses) {
 
 }  // namespace
 
-class Graph::Record {
+class Graph::RecordedCalls {
  public:
-  ~Record() {
+  ~RecordedCalls() {
     for (auto& [impl, use] : storage_uses_) impl->is_held_by_capture = false;
     for (auto& [impl, use] : gpu_storage_uses_) impl->is_held_by_capture = false;
     if (!captured_work_) return;
@@ -273,12 +273,12 @@ class Graph::Recorder : public Observer {
                  call.device, " is not part of the capture; let that stream wait for an event of a captured stream");
     pass_to_outer(call);
     const std::lock_guard lock(mutex_);
-    if (recording_) record_->add(call, capture_->pool_id());
+    if (recording_) recorded_calls_->add(call, capture_->pool_id());
   }
   /// Releases GPU memory to which only the record of this recorder refers.
   void release_gpu_temporaries() {
     const std::lock_guard lock(mutex_);
-    if (recording_) record_->release_gpu_temporaries();
+    if (recording_) recorded_calls_->release_gpu_temporaries();
   }
   void on_run_loops(ArrayRef<Loop> loops) override {
     if (!try_record(loops)) pass_to_outer(loops);
@@ -292,21 +292,21 @@ class Graph::Recorder : public Observer {
   }
   bool is_recording() const override { return recording_ || Observer::is_recording(); }
   /// Ends the recording. @return the record of the kernel calls and loops seen so far
-  OwnedPtr<Record> stop_recording() {
+  OwnedPtr<RecordedCalls> stop_recording() {
     const std::lock_guard lock(mutex_);
     recording_ = false;
-    return std::move(record_);
+    return std::move(recorded_calls_);
   }
 
  private:
   template <class What> bool try_record(const What& what) {
     const std::lock_guard lock(mutex_);
-    if (recording_) record_->add(what);
+    if (recording_) recorded_calls_->add(what);
     return recording_;
   }
   std::atomic<bool> recording_{true};
   std::mutex mutex_;
-  OwnedPtr<Record> record_{new Record};
+  OwnedPtr<RecordedCalls> recorded_calls_{new RecordedCalls};
   const std::shared_ptr<AutocastCache> autocast_cache_ = std::make_shared<AutocastCache>(),
                                        outer_autocast_cache_ = ThreadContext::current().autocast.cache;
   const std::shared_ptr<cuda::Capture> capture_;
@@ -316,7 +316,7 @@ Graph::Graph() = default;
 Graph::~Graph() { stop_capture(/*keep=*/false); }
 
 /// Ends the capture, if one is under way. @return the record, or null if `keep` is false. Throws only if `keep` is true
-OwnedPtr<Graph::Record> Graph::stop_capture(bool keep) {
+OwnedPtr<Graph::RecordedCalls> Graph::stop_capture(bool keep) {
   if (!recorder_) return {};
   const std::shared_ptr<Recorder> recorder = std::move(recorder_);
   ThreadContext& context = ThreadContext::current();
@@ -324,7 +324,7 @@ OwnedPtr<Graph::Record> Graph::stop_capture(bool keep) {
   if (context.capture == recorder->capture()) context.capture = nullptr;
   if (context.autocast.cache == recorder->autocast_cache()) context.autocast.cache = recorder->outer_autocast_cache();
   recorder->autocast_cache()->clear();
-  OwnedPtr<Record> record = recorder->stop_recording();
+  OwnedPtr<RecordedCalls> record = recorder->stop_recording();
   try {
     // Ends the capture before the record's memory is released.
     std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end_capture();
@@ -360,19 +360,19 @@ void Graph::capture_end() {
   TANDEM_CHECK(
       recorder_ && ThreadContext::current().observer == recorder_,
       "Graph::capture_end: capture_end() called before capture_begin(). This thread is not capturing into this graph");
-  record_ = stop_capture(/*keep=*/true);
+  recorded_calls_ = stop_capture(/*keep=*/true);
 }
 void Graph::replay() {
   check_not_recorded("Graph::replay", "a capture is under way on this thread");
-  TANDEM_CHECK(record_, "Called CUDAGraph::replay without a preceding successful capture.");
-  record_->replay();
+  TANDEM_CHECK(recorded_calls_, "Called CUDAGraph::replay without a preceding successful capture.");
+  recorded_calls_->replay();
 }
-void Graph::reset() { record_ = {}; }
+void Graph::reset() { recorded_calls_ = {}; }
 cuda::MempoolId_t Graph::pool() const {
-  TANDEM_CHECK(record_ && record_->captured_work(),
+  TANDEM_CHECK(recorded_calls_ && recorded_calls_->captured_work(),
                "Called CUDAGraph::pool() without a preceding successful capture. The graph holds no GPU work");
-  return record_->captured_work()->pool().id();
+  return recorded_calls_->captured_work()->pool().id();
 }
-Graph::Summary Graph::summary() const { return record_ ? record_->summary() : Summary(); }
+Graph::Summary Graph::summary() const { return recorded_calls_ ? recorded_calls_->summary() : Summary(); }
 
 }  // namespace tandem

@@ -73,11 +73,11 @@ class Graph {
   Summary summary() const;
 
  private:
-  class Record;
+  class RecordedCalls;
   class Recorder;
-  detail::OwnedPtr<Record> stop_capture(bool keep);
+  detail::OwnedPtr<RecordedCalls> stop_capture(bool keep);
   std::shared_ptr<Recorder> recorder_;
-  detail::OwnedPtr<Record> record_;
+  detail::OwnedPtr<RecordedCalls> recorded_calls_;
   bool optimize_ = true;
 };
 

@@ -62,7 +62,7 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& total, const Tens
 
 namespace {
 struct ProbabilityCheck {
-  const char *name, *remedy;
+  const char *name, *error_hint;
 };
 template <class T>
 void check_probability_chunk(const ProbabilityCheck& c, const Loop& loop, int64_t begin, int64_t end) {
@@ -74,16 +74,17 @@ void check_probability_chunk(const ProbabilityCheck& c, const Loop& loop, int64_
   }
   if (inside) return;
   const auto [low, high] = std::minmax_element(x + begin, x + end, [](T a, T b) { return double(a) < double(b); });
-  TANDEM_FAIL(c.name, " should be between 0 and 1, got values from ", double(*low), " to ", double(*high), c.remedy);
+  TANDEM_FAIL(c.name, " should be between 0 and 1, got values from ", double(*low), " to ", double(*high),
+              c.error_hint);
 }
 }  // namespace
-void check_probabilities(const char* name, const Tensor& x, const char* remedy) {
+void check_probabilities(const char* name, const Tensor& x, const char* error_hint) {
   visit_dtype(x.dtype(), [&]<class T>() {
     if constexpr (is_floating_point(dtype_of<T>())) {
       const auto check = [](const ProbabilityCheck& c, const Loop& loop, int64_t begin, int64_t end) {
         check_probability_chunk<T>(c, loop, begin, end);
       };
-      run(plan_call("check_probabilities", x.dtype(), {}, {x}, ProbabilityCheck{name, remedy}, check, x.numel(),
+      run(plan_call("check_probabilities", x.dtype(), {}, {x}, ProbabilityCheck{name, error_hint}, check, x.numel(),
                     65536));
     }
   });

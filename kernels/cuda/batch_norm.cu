@@ -61,7 +61,7 @@ template <class T, int V> struct BatchStatistics : Moments {
   RunningStats<C> running;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
   __device__ void accumulate(Local& local, const Loaded& pack, int64_t) const { local.accumulate(widen(pack)); }
-  __device__ static State state_of(const Local& local) { return local.state(); }
+  __device__ static State to_running_state(const Local& local) { return local.state(); }
   __device__ void write_result(int64_t c, const State& s, int64_t count) const {
     const double variance = s.squares / double(count);
     mean[c] = C(count > 0 ? s.mean : variance);  // NaN for an empty channel
@@ -84,7 +84,7 @@ template <class T, int V> struct Variance : Moments {
   bool aligned, is_std;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
   __device__ void accumulate(Local& local, const Loaded& pack, int64_t) const { local.accumulate(widen(pack)); }
-  __device__ static State state_of(const Local& local) { return local.state(); }
+  __device__ static State to_running_state(const Local& local) { return local.state(); }
   __device__ void write_result(int64_t c, const State& s, int64_t) const {
     const double variance = s.squares / divisor;
     var_or_std[c] = C(is_std ? math::sqrt(variance) : variance);
@@ -106,7 +106,7 @@ template <class T, int V> struct Mean : SumOp<double> {
 #pragma unroll
     for (int v = 0; v < V; ++v) local += values.at[v];
   }
-  __device__ static State state_of(const Local& local) { return double(local); }
+  __device__ static State to_running_state(const Local& local) { return double(local); }
   __device__ void write_result(int64_t c, const State& sum, int64_t) const { mean[c] = C(sum / divisor); }
 };
 /// Computes the sums of dy and of dy (x - mean) over each channel.
@@ -133,7 +133,7 @@ template <class T, int V> struct GradientSums : PairSumOp<double> {
       local.second += gradients.at[v] * (values.at[v] - center);
     }
   }
-  __device__ static State state_of(const Local& local) { return {double(local.first), double(local.second)}; }
+  __device__ static State to_running_state(const Local& local) { return {double(local.first), double(local.second)}; }
   __device__ void write_result(int64_t c, const State& s, int64_t) const {
     sum_dy[c] = C(s.first);
     sum_dy_xhat[c] = C(s.second * double(rstd[c]));
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(Sums::kMaxThreads)
     }
   }
   const int here = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
-  states[here] = Sums::state_of(local);
+  states[here] = Sums::to_running_state(local);
   for (int half = static_cast<int>(team) / 2; half > 0; half /= 2) {
     __syncthreads();
     if (static_cast<int>(threadIdx.y) < half)

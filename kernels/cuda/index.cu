@@ -113,10 +113,10 @@ template <class Word> __global__ void cat_kernel(CatInputs inputs, Word* __restr
 // ---- writing
 
 struct SetOp {
-  template <class T> __device__ static void apply(T& to, T from) { to = from; }
+  template <class T> __device__ static void accumulate(T& to, T from) { to = from; }
 };
 struct AddOp {
-  template <class T> __device__ static void apply(T& to, T from) {
+  template <class T> __device__ static void accumulate(T& to, T from) {
     if constexpr (math::kIsSameType<T, Half> || math::kIsSameType<T, BFloat16>)
       to = T(float(to) + float(from));
     else
@@ -138,7 +138,7 @@ __global__ void scatter_columns_kernel(IndexTensor indices, const T* __restrict_
     if (is_out_of_range(position, g.n))
       indices.report(number, position, g.n);
     else
-      Join::apply(y[(outer * g.n + position) * g.inner + column], x[(outer * g.m + i) * g.inner + column]);
+      Join::accumulate(y[(outer * g.n + position) * g.inner + column], x[(outer * g.m + i) * g.inner + column]);
   }
 }
 
@@ -186,7 +186,7 @@ __global__ void scatter_sorted_kernel(const Key* __restrict__ keys, const int64_
     if (p > 0 && keys[p - 1] == key) return;
     T sum = to;
 #pragma unroll 4
-    for (int64_t q = p; q < g.m && keys[q] == key; ++q) Join::apply(sum, x[order[q] * g.inner]);
+    for (int64_t q = p; q < g.m && keys[q] == key; ++q) Join::accumulate(sum, x[order[q] * g.inner]);
     to = sum;
   }
 }

@@ -49,10 +49,10 @@ void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& 
 #if defined(__CUDACC__)
   if (shape.shared_bytes > 48 * 1024)
     gpu::allow_shared_memory(reinterpret_cast<const void*>(kernel), shape.shared_bytes);
-  gpu::push_range(name);
+  gpu::nvtx_range_push(name);
   kernel<<<shape.grid, shape.block, shape.shared_bytes, reinterpret_cast<cudaStream_t>(stream)>>>(
       static_cast<Parameters>(arguments)...);
-  gpu::pop_range();
+  gpu::nvtx_range_pop();
   gpu::check_launch(name, stream);
 #else
   std::tuple<Parameters...> parameters(static_cast<Parameters>(arguments)...);

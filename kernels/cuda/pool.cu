@@ -75,10 +75,10 @@ struct OutputPosition {
 };
 /// Converts an index in memory order to the position of an element, for tensors (planes, rows, columns), or
 /// channels-last images if kLast.
-template <bool kLast> struct PositionMap {
+template <bool kLast> struct OffsetCalculator {
   int64_t elements, channels;
   Divider row_divider, column_divider, channel_divider;
-  PositionMap(const Tensor& t)
+  OffsetCalculator(const Tensor& t)
       : elements(t.numel()),
         channels(kLast ? t.size(1) : 1),
         row_divider(t.size(-2)),
@@ -107,7 +107,7 @@ __device__ int64_t global_thread_index() { return blockIdx.x * int64_t(blockDim.
 /// are NaNs.
 template <class T, bool kLast>
 __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, int64_t* __restrict__ index,
-                                   Windows rows, Windows columns, PositionMap<kLast> positions) {
+                                   Windows rows, Windows columns, OffsetCalculator<kLast> positions) {
   const int64_t i = global_thread_index();
   if (i >= positions.elements) return;
   const OutputPosition at = positions(i);
@@ -134,7 +134,7 @@ __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, i
 /// so dilation needs no special treatment.
 template <class T, bool kLast>
 __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __restrict__ index, T* __restrict__ dx,
-                                     Windows rows, Windows columns, PositionMap<kLast> positions) {
+                                     Windows rows, Windows columns, OffsetCalculator<kLast> positions) {
   const int64_t i = global_thread_index();
   if (i >= positions.elements) return;
   const OutputPosition at = positions(i);
@@ -156,7 +156,7 @@ __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __
 template <class T, bool kLast, bool kPairs>
 __global__ void max_pool2d_gradients_disjoint(const T* __restrict__ dy, const int64_t* __restrict__ index,
                                               T* __restrict__ dx, Windows rows, Windows columns,
-                                              PositionMap<kLast> windows) {
+                                              OffsetCalculator<kLast> windows) {
   const int64_t i = global_thread_index();
   if (i >= windows.elements) return;
   const OutputPosition at = windows(i);
@@ -179,7 +179,7 @@ __global__ void max_pool2d_gradients_disjoint(const T* __restrict__ dy, const in
 
 template <class T, class Axis, bool kLast>
 __global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
-                                   PositionMap<kLast> positions, bool include_padding) {
+                                   OffsetCalculator<kLast> positions, bool include_padding) {
   const int64_t i = global_thread_index();
   if (i >= positions.elements) return;
   const OutputPosition at = positions(i);
@@ -197,7 +197,7 @@ __global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, A
 /// added by a tree.
 template <class T, class Axis>
 __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
-                                        PositionMap<false> positions, bool include_padding) {
+                                        OffsetCalculator<false> positions, bool include_padding) {
   const int64_t i = global_thread_index() / kWarpSize;
   if (i >= positions.elements) return;  // `i` is the same in all lanes, so all lanes of the warp return together
   const OutputPosition at = positions(i);
@@ -225,7 +225,7 @@ __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__
 
 template <class T, class Axis, bool kLast>
 __global__ void avg_pool2d_gradients(const T* __restrict__ dy, T* __restrict__ dx, Axis rows, Axis columns,
-                                     PositionMap<kLast> positions, bool include_padding) {
+                                     OffsetCalculator<kLast> positions, bool include_padding) {
   const int64_t i = global_thread_index();
   if (i >= positions.elements) return;
   const OutputPosition at = positions(i);
@@ -259,9 +259,9 @@ void launch_average_pool(const char* name, const Tensor& x, const Axis& rows, co
     if constexpr (!kLast)
       if (window >= 2 * kWarpSize)
         return launch(name, avg_pool2d_wide_windows<T, Axis>, launch_shape(y.numel() * kWarpSize), x.device(),
-                      x.data<T>(), y.data<T>(), rows, columns, PositionMap<false>(y), include);
+                      x.data<T>(), y.data<T>(), rows, columns, OffsetCalculator<false>(y), include);
     launch(name, avg_pool2d_windows<T, Axis, kLast>, launch_shape(y.numel()), x.device(), x.data<T>(), y.data<T>(),
-           rows, columns, PositionMap<kLast>(y), include);
+           rows, columns, OffsetCalculator<kLast>(y), include);
   });
 }
 template <class Axis>
@@ -270,7 +270,7 @@ void launch_average_pool_backward(const char* name, const Tensor& dy, const Axis
   if (dx.numel() == 0) return;
   visit_layouts(name, dx, [&]<class T, bool kLast>() {
     launch(name, avg_pool2d_gradients<T, Axis, kLast>, launch_shape(dx.numel()), dx.device(), dy.data<T>(),
-           dx.data<T>(), rows, columns, PositionMap<kLast>(dx), include);
+           dx.data<T>(), rows, columns, OffsetCalculator<kLast>(dx), include);
   });
 }
 
@@ -281,7 +281,7 @@ void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& inde
   visit_layouts("max_pool2d", x, [&]<class T, bool kLast>() {
     launch("max_pool2d", max_pool2d_windows<T, kLast>, launch_shape(y.numel()), x.device(), x.data<T>(), y.data<T>(),
            index.defined() ? index.data<int64_t>() : nullptr, Windows(x.size(-2), y.size(-2), shape, 0),
-           Windows(x.size(-1), y.size(-1), shape, 1), PositionMap<kLast>(y));
+           Windows(x.size(-1), y.size(-1), shape, 1), OffsetCalculator<kLast>(y));
   });
 }
 void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape& shape, Tensor& dx) {
@@ -293,7 +293,7 @@ void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape&
   visit_layouts("max_pool2d_backward", dx, [&]<class T, bool kLast>() {
     const auto start = [&](auto kernel, const Tensor& results) {
       launch("max_pool2d_backward", kernel, launch_shape(results.numel()), dx.device(), dy.data<T>(),
-             index.data<int64_t>(), dx.data<T>(), rows, columns, PositionMap<kLast>(results));
+             index.data<int64_t>(), dx.data<T>(), rows, columns, OffsetCalculator<kLast>(results));
     };
     if (!disjoint) return start(max_pool2d_gradients<T, kLast>, dx);
     if constexpr (!kLast)

@@ -40,12 +40,16 @@ struct SortInput {
   const void* x;
   int64_t n;
   uint64_t infinity;  // bits of infinity, if the dtype is a floating-point dtype
-  int bytes;
+  int element_bytes;
   KeyType key_type;
   bool descending;
 
   SortInput(const Tensor& t, bool descending)
-      : x(t.raw_data()), n(t.size(1)), infinity(0), bytes(static_cast<int>(t.itemsize())), descending(descending) {
+      : x(t.raw_data()),
+        n(t.size(1)),
+        infinity(0),
+        element_bytes(static_cast<int>(t.itemsize())),
+        descending(descending) {
     const DType dtype = t.dtype();
     key_type = t.is_floating_point()               ? KeyType::floating
                : dtype == kUInt8 || dtype == kBool ? KeyType::unsigned_integer
@@ -56,7 +60,7 @@ struct SortInput {
                                     : 0x7c00u;
   }
   __device__ uint64_t bits(int64_t i) const {
-    switch (bytes) {
+    switch (element_bytes) {
       case 1: return static_cast<const uint8_t*>(x)[i];
       case 2: return static_cast<const uint16_t*>(x)[i];
       case 4: return static_cast<const uint32_t*>(x)[i];
@@ -65,7 +69,8 @@ struct SortInput {
   }
   /// Returns the sort key of element i. NaN has the largest key, and 0 and -0 have equal keys.
   __device__ uint64_t key(int64_t i) const {
-    const uint64_t ones = bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << (8 * bytes)) - 1, sign = ones - ones / 2;
+    const uint64_t ones = element_bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << (8 * element_bytes)) - 1,
+                   sign = ones - ones / 2;
     uint64_t u = bits(i);
     if (key_type == KeyType::signed_integer) u ^= sign;
     if (key_type == KeyType::floating) {
@@ -84,7 +89,7 @@ struct SortOutput {
   __device__ void write(const SortInput& from, int64_t row, int64_t i, int64_t at) const {
     const int64_t to = row * count + i, source = row * from.n + at;
     index[to] = at;
-    switch (from.bytes) {
+    switch (from.element_bytes) {
       case 1: static_cast<uint8_t*>(y)[to] = static_cast<uint8_t>(from.bits(source)); break;
       case 2: static_cast<uint16_t*>(y)[to] = static_cast<uint16_t>(from.bits(source)); break;
       case 4: static_cast<uint32_t*>(y)[to] = static_cast<uint32_t>(from.bits(source)); break;

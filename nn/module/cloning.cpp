@@ -99,7 +99,7 @@ void CloneContext::pair_modules(nn::Module& copy, const nn::Module& original) {
   pair_children(copy, original);
 }
 
-void CloneContext::complete_copies() {
+void CloneContext::finish_clones() {
   const NoGradGuard guard;
   for (size_t i = 0; i < module_pairs_.size(); ++i) {  // by index, because the loop body may append pairs
     const auto [copy, original] = module_pairs_[i];

@@ -15,7 +15,7 @@ void replace_storage(const Tensor& t, Device device, DType dtype, MemoryFormat f
 // Note [Cloning]: a copy starts as a shallow copy, whose reset() then registers new tensors and children. While reset()
 // runs, each child is paired with the original's child of the same name as soon as it is registered: it takes over the
 // members of that child and is itself reset. So later lines of reset(), such as one that shares a weight between two
-// layers, act on the final tensors. complete_copies() completes all pairs: contents of containers, members of modules
+// layers, act on the final tensors. finish_clones() completes all pairs: contents of containers, members of modules
 // without tensors (a parent's reset() may have changed them), hooks, training flags, tensor values.
 
 /// State of the clone() that runs on this thread.
@@ -30,7 +30,7 @@ class CloneContext {
   /// Returns the copies of a module's children, by name.
   Children copy_children(const Children& originals);
   /// Completes all copies; see Note [Cloning].
-  void complete_copies();
+  void finish_clones();
   /// Pairs a newly registered child with its original. Does nothing unless `parent` belongs to a copy that is being
   /// made.
   static void on_child_registered(nn::Module& parent, const std::string& name, nn::Module& child);

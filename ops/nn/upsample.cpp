@@ -102,27 +102,27 @@ Tensor detail::resample(const char* op, const Tensor& x, IntArrayRef size,
 Tensor upsample_nearest1d(const Tensor& x, IntArrayRef size, std::optional<double> scales) {
   if (const Autocast cast{cast_policy::upsample_nearest1d, x}) return upsample_nearest1d(cast(x), size, scales);
   TANDEM_CHECK(size.size() == 1, "upsample_nearest1d: It is expected output_size equals to 1, but got size ",
-               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
+               size.size(), "; the argument size is ", size, "; accepted: one number");
   return detail::resample("upsample_nearest1d", x, size, {scales}, Resampling::nearest, false);
 }
 Tensor upsample_nearest2d(const Tensor& x, IntArrayRef size, std::optional<double> h, std::optional<double> w) {
   if (const Autocast cast{cast_policy::upsample_nearest2d, x}) return upsample_nearest2d(cast(x), size, h, w);
   TANDEM_CHECK(size.size() == 2, "upsample_nearest2d: It is expected output_size equals to 2, but got size ",
-               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
+               size.size(), "; the argument size is ", size, "; accepted: two numbers");
   return detail::resample("upsample_nearest2d", x, size, {h, w}, Resampling::nearest, false);
 }
 Tensor upsample_nearest3d(const Tensor& x, IntArrayRef size, std::optional<double> d, std::optional<double> h,
                           std::optional<double> w) {
   if (const Autocast cast{cast_policy::upsample_nearest3d, x}) return upsample_nearest3d(cast(x), size, d, h, w);
   TANDEM_CHECK(size.size() == 3, "upsample_nearest3d: It is expected output_size equals to 3, but got size ",
-               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
+               size.size(), "; the argument size is ", size, "; accepted: three numbers");
   return detail::resample("upsample_nearest3d", x, size, {d, h, w}, Resampling::nearest, false);
 }
 Tensor upsample_linear1d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> scales) {
   if (const Autocast cast{cast_policy::upsample_linear1d, x})
     return upsample_linear1d(cast(x), size, align_corners, scales);
   TANDEM_CHECK(size.size() == 1, "upsample_linear1d: It is expected output_size equals to 1, but got size ",
-               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
+               size.size(), "; the argument size is ", size, "; accepted: one number");
   return detail::resample("upsample_linear1d", x, size, {scales}, Resampling::linear, align_corners);
 }
 Tensor upsample_bilinear2d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> h,
@@ -130,7 +130,7 @@ Tensor upsample_bilinear2d(const Tensor& x, IntArrayRef size, Flag align_corners
   if (const Autocast cast{cast_policy::upsample_bilinear2d, x})
     return upsample_bilinear2d(cast(x), size, align_corners, h, w);
   TANDEM_CHECK(size.size() == 2, "upsample_bilinear2d: It is expected output_size equals to 2, but got size ",
-               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
+               size.size(), "; the argument size is ", size, "; accepted: two numbers");
   return detail::resample("upsample_bilinear2d", x, size, {h, w}, Resampling::linear, align_corners);
 }
 Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> h,
@@ -138,7 +138,7 @@ Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, Flag align_corners,
   if (const Autocast cast{cast_policy::upsample_bicubic2d, x})
     return upsample_bicubic2d(cast(x), size, align_corners, h, w);
   TANDEM_CHECK(size.size() == 2, "upsample_bicubic2d: It is expected output_size equals to 2, but got size ",
-               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
+               size.size(), "; the argument size is ", size, "; accepted: two numbers");
   return detail::resample("upsample_bicubic2d", x, size, {h, w}, Resampling::cubic, align_corners);
 }
 Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> d,
@@ -146,7 +146,7 @@ Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef size, Flag align_corner
   if (const Autocast cast{cast_policy::upsample_trilinear3d, x})
     return upsample_trilinear3d(cast(x), size, align_corners, d, h, w);
   TANDEM_CHECK(size.size() == 3, "upsample_trilinear3d: It is expected output_size equals to 3, but got size ",
-               size.size(), "; output_size is the number of elements of size, one for each spatial dimension");
+               size.size(), "; the argument size is ", size, "; accepted: three numbers");
   return detail::resample("upsample_trilinear3d", x, size, {d, h, w}, Resampling::linear, align_corners);
 }
 

@@ -73,7 +73,8 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   TANDEM_CHECK(b.dim() == 3, "bmm: batch2 must be a 3D tensor, but is ", b.sizes());
   TANDEM_CHECK(a.size(0) == b.size(0) && a.size(2) == b.size(1),
                "bmm: Expected size for first two dimensions of batch2 tensor to be: ",
-               IntArrayRef({a.size(0), a.size(2)}), " but got: ", b.sizes().slice(0, 2), ".");
+               IntArrayRef({a.size(0), a.size(2)}), " but got: ", b.sizes().slice(0, 2), ". batch1 is ", a.sizes(),
+               " and batch2 is ", b.sizes(), "; accepted: (b, n, k) and (b, k, m)");
   return differentiable_matmul("bmm", a, b);
 }
 Tensor matmul(const Tensor& a, const Tensor& b) {

@@ -31,7 +31,7 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, Flag ou
   TANDEM_CHECK(
       wanted.device() == sequence.device(), op,
       "(): boundaries and input value tensors should have same device type, but got boundaries tensor device type ",
-      sequence.device(), " and input value tensor device type ", wanted.device());
+      sequence.device(), " and input value tensor device type ", wanted.device(), "; move one of them with to()");
   if (wanted.dtype() != sequence.dtype()) {
     const DType type = result_type(wanted, sequence);
     wanted = wanted.to(type);

@@ -39,8 +39,8 @@ TEST_CASE("tandem compare leaves a report, a page and a trace", "[compare]") {
   for (const Run& run : report.runs) {
     CHECK(run.failed.empty());
     CHECK(run.repeats.size() == 2);
-    CHECK(!run.speedup.exists());
-    CHECK(!run.examples_per_second.exists());
+    CHECK(!run.speedup.is_valid());
+    CHECK(!run.examples_per_second.is_valid());
     CHECK(run.lanes.size() == static_cast<size_t>(run.devices));
     // The timeline is of the step of median duration, and its bars lie in it.
     REQUIRE(run.steps.size() == run.lanes.size());
@@ -72,7 +72,7 @@ TEST_CASE("tandem compare measures until its intervals exist, or until the time 
   const Report enough = measured("300"), few = measured("0.001");
   CHECK(enough.repeats.at(0).ended == "as needed");
   CHECK(enough.repeats.at(0).done == 6);
-  CHECK(enough.runs.at(1).speedup.exists());
+  CHECK(enough.runs.at(1).speedup.is_valid());
   CHECK(few.repeats.at(0).ended == "time up");
   CHECK(few.repeats.at(0).done == 1);
   CHECK_THAT(few.verdict, Contains("1 repeat is too few") && Contains("after which the time was up"));

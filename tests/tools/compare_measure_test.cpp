@@ -204,13 +204,13 @@ TEST_CASE("intervals hold the median with 95 % by ranks", "[compare]") {
   // With fewer than six values even the largest interval misses the median too often: there is none.
   for (int n = 0; n < 6; ++n) {
     CAPTURE(n);
-    CHECK(!to(n).exists());
+    CHECK(!to(n).is_valid());
     CHECK(std::isnan(to(n).low));
     CHECK(to(n).n == n);
     CHECK(to(n).needed == 6);
   }
   CHECK(min_num_values(0.05 / 17) == 10);
-  CHECK(compute_confidence_interval({1, 2, 3, 4, 5, 6, 7, 8, 9}, 0.05 / 17).exists() == false);
+  CHECK(compute_confidence_interval({1, 2, 3, 4, 5, 6, 7, 8, 9}, 0.05 / 17).is_valid() == false);
   CHECK(compute_confidence_interval({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 0.05 / 17).low == 1);
   CHECK(compute_confidence_interval({}).median == 0);
   CHECK(percentile({4, 1, 3, 2}, 0.5) == 2.5);
@@ -225,7 +225,7 @@ TEST_CASE("bytes equal their formulas, lanes add up, and memory by cause is the 
       const Mode mode = find_mode(key);
       const Job job = small_job(mode.kind == Mode::Kind::single ? 1 : devices, model);
       const Sample sample = run_sample(mode, job);
-      for (const Transfers& row : list_transfers(mode, job, sample)) {
+      for (const TransferTotals& row : list_transfers(mode, job, sample)) {
         CAPTURE(row.what, row.link);
         CHECK(row.bytes == row.formula_bytes);
         CHECK(row.bytes > 0);

@@ -86,7 +86,7 @@ TEST_CASE("one repeat and three repeats give no interval and no verdict", "[comp
     write_report(folder / "a.json", report);
     CHECK(read_file(folder / "a.json").find("\"low\": null") != std::string::npos);
     const Interval again = read_report(folder / "a.json").runs[1].speedup;
-    CHECK(!again.exists());
+    CHECK(!again.is_valid());
     CHECK(again.n == n);
     CHECK(again.needed == 7);
   }
@@ -243,7 +243,7 @@ TEST_CASE("without a repeat of one device there are no speedups and no verdict",
     const Comparison comparison = compare_modes(runs, 1);
     CHECK_FALSE(comparison.has_intervals());
     CHECK_FALSE(comparison.is_conclusive());
-    for (const Run* run : runs) CHECK_FALSE(comparison.speedup(run).exists());
+    for (const Run* run : runs) CHECK_FALSE(comparison.speedup(run).is_valid());
     CHECK_THAT(verdict_from_runs(report), !Contains("use dp"));
   }
 }

@@ -43,7 +43,7 @@ Report measure(const Settings& settings, const std::function<bool()>& stop, std:
 void run_rank_process(const std::string& folder, const Mode& mode, const Job& job);
 
 /// Returns the measured transfers per step, by kind and link, with the bytes that the formulas predict.
-std::vector<Transfers> list_transfers(const Mode& mode, const Job& job, const Sample& sample);
+std::vector<TransferTotals> list_transfers(const Mode& mode, const Job& job, const Sample& sample);
 /// Fills report.diagnosis from the traced steps (Run::steps) of all runs.
 void diagnose(Report& report);
 Provenance collect_provenance(const Settings& settings);

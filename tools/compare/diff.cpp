@@ -56,7 +56,7 @@ Interval compute_throughput_ratio(const Run& before, const Run& after) {
 
 int64_t total_transfer_bytes(const Run& run) {
   return std::accumulate(run.transfers.begin(), run.transfers.end(), int64_t(0),
-                         [](int64_t sum, const Transfers& row) { return sum + row.bytes; });
+                         [](int64_t sum, const TransferTotals& row) { return sum + row.bytes; });
 }
 bool matches_reference(const Run& run) {
   return run.agreement[0].largest_difference == 0 && run.agreement[0].first_difference.empty();

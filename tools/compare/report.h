@@ -17,7 +17,7 @@ struct Interval {
   double low = std::numeric_limits<double>::quiet_NaN(), high = std::numeric_limits<double>::quiet_NaN();
   int n = 0;       // number of values; 0 if the figure was not computed from repeats
   int needed = 0;  // number of values that the interval needs
-  bool exists() const { return low <= high; }
+  bool is_valid() const { return low <= high; }
 };
 
 /// Phases of a training step, in the order in which pages and tables list them. Waiting and unattributed time are not
@@ -83,7 +83,7 @@ struct Memory {
 };
 
 /// All transfers of one kind on one link in a step, with the bytes that a formula predicts.
-struct Transfers {
+struct TransferTotals {
   std::string what, link;  // such as "parameters to the replicas", "cpu:0 -> cpu:1"
   int64_t count = 0, bytes = 0;
   std::string formula = {};  // formula for the bytes, as in docs/course.md
@@ -131,7 +131,7 @@ struct Run {
   ShownStep shown_step;
   std::vector<TimelineRow> timeline;  // timeline of shown_step
   std::vector<Memory> memory;
-  std::vector<Transfers> transfers;
+  std::vector<TransferTotals> transfers;
   std::vector<BucketTimes> buckets;
   std::vector<Agreement> agreement;  // empty, or one comparison
   double predicted = 0;              // seconds per step, predicted by the cost model; 0 if there is no prediction

@@ -21,7 +21,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShownStep, number, of, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimelineEvent, name, kind, start, end, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimelineRow, name, events)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Memory, device, peak, at_peak, seconds, over_time)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Transfers, what, link, count, bytes, formula, formula_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TransferTotals, what, link, count, bytes, formula, formula_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BucketTimes, bytes, ready, start, end, hidden, parameters)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Agreement, reference, steps, largest_difference, losses, reference_losses,
                                    first_difference)

@@ -23,7 +23,8 @@ std::string format_label(const std::string& label) {
 }
 
 std::string format_with_interval(const Interval& interval, const std::string& unit) {
-  if (!interval.exists()) return str_cat(format_number(interval.median), unit, " (n = ", interval.n, ": no interval)");
+  if (!interval.is_valid())
+    return str_cat(format_number(interval.median), unit, " (n = ", interval.n, ": no interval)");
   return str_cat(format_number(interval.median), unit, " (", format_number(interval.low), " to ",
                  format_number(interval.high), ")");
 }

@@ -22,10 +22,10 @@ std::string format_with_interval(const Interval& interval, const std::string& un
 /// Format the ends of an interval for neighbouring cells of a table, which say "n = 3" and "no interval" if it does not
 /// exist.
 template <class Format> std::string format_low(const Interval& interval, Format format) {
-  return interval.exists() ? format(interval.low) : "n = " + std::to_string(interval.n);
+  return interval.is_valid() ? format(interval.low) : "n = " + std::to_string(interval.n);
 }
 template <class Format> std::string format_high(const Interval& interval, Format format) {
-  return interval.exists() ? format(interval.high) : "no interval";
+  return interval.is_valid() ? format(interval.high) : "no interval";
 }
 
 }  // namespace tandem::tools::compare

@@ -49,7 +49,7 @@ std::string format_row(const Run& run) {
   if (!run.failed.empty())
     return begin + "  " + align_left("failed: " + run.failed, kTableWidth - page::character_count(begin) - 2) + "\n";
   int64_t bytes = 0, peak = 0;
-  for (const Transfers& transfers : run.transfers) bytes += transfers.bytes;
+  for (const TransferTotals& transfers : run.transfers) bytes += transfers.bytes;
   for (const Memory& memory : run.memory) peak = std::max(peak, memory.peak);
   const auto mib = [](int64_t n, bool known) {
     return known ? format_number(static_cast<double>(n) / (1 << 20)) : std::string("-");
@@ -62,7 +62,7 @@ std::string format_row(const Run& run) {
   const Interval& speedup = run.speedup;
   std::string times = is_single(run) ? "1" : decimals(speedup.median);
   if (!is_single(run))
-    times += speedup.exists() ? str_cat(" (", decimals(speedup.low), "-", decimals(speedup.high), ")") : " (none)";
+    times += speedup.is_valid() ? str_cat(" (", decimals(speedup.low), "-", decimals(speedup.high), ")") : " (none)";
   return begin + align_right(format_number(1000 * step_seconds(run)), 8) + align_right(times, 18) +
          align_right(mib(bytes, !run.transfers.empty()), 6) + align_right(mib(peak, !run.memory.empty()), 7) + "\n";
 }

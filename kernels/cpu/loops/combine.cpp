@@ -23,8 +23,8 @@ struct Min {
 /// Combines the inputs in type C. Half types are rounded after each step. Integers wrap only when the result is stored,
 /// which gives the same result as wrapping after each step.
 template <class Op, class C>
-TANDEM_NOINLINE void combine_as(const Loop& loop, int64_t begin, int64_t end, const Converter* converters,
-                                bool is_reduced_floating_point) {
+TANDEM_NOINLINE void combine_tiles(const Loop& loop, int64_t begin, int64_t end, const Converter* converters,
+                                   bool is_reduced_floating_point) {
   const Converter out = converters[0], in = converters[1];
   const int64_t size = in.size;
   const auto at = [&](int k) { return loop.operands[k].buffer->data + loop.operands[k].offset; };
@@ -54,7 +54,7 @@ TANDEM_NOINLINE void combine_as(const Loop& loop, int64_t begin, int64_t end, co
 }
 template <class Op, class T> void combine(const Loop& loop, int64_t begin, int64_t end) {
   using C = Accumulate<T>;
-  combine_as<Op, C>(loop, begin, end, kConverters<T, C, T, C>, __is_same(C, float) && !__is_same(T, float));
+  combine_tiles<Op, C>(loop, begin, end, kConverters<T, C, T, C>, __is_same(C, float) && !__is_same(T, float));
 }
 #define TANDEM_COMBINE_BODY(Op, T) combine<Op, T>
 

@@ -124,7 +124,7 @@ template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
   for (int64_t plane = begin; plane < end; ++plane)
     for (int64_t oh = 0; oh < v.oh; ++oh) {
       const int64_t top = oh * v.s[0] - v.p[0];
-      const IndexRange down = kernel_range(top, v.d[0], v.k[0], v.h);
+      const IndexRange row_range = kernel_range(top, v.d[0], v.k[0], v.h);
       for (int64_t ow = 0; ow < v.ow; ow += row.windows()) {
         const int64_t count = min64(row.windows(), v.ow - ow), left = ow * v.s[1] - v.p[1];
         C best[kTileSize + kStep];
@@ -134,13 +134,13 @@ template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
           best[i] = -C(__builtin_inf());
           at[i] = -1;
         }
-        if (down.first < down.last) first_valid_pixels(v, left, count, at);
-        for (int64_t kh = down.first; kh < down.last; ++kh)
+        if (row_range.first < row_range.last) first_valid_pixels(v, left, count, at);
+        for (int64_t kh = row_range.first; kh < row_range.last; ++kh)
           for (int64_t from = 0; from < v.k[1]; from += row.column_count()) {
             row.read(plane * v.h + top + kh * v.d[0], left, count, from);
-            update_maxima(row, count, Index((kh - down.first) * v.d[0] * v.w + left), Index(v.s[1]), best, at);
+            update_maxima(row, count, Index((kh - row_range.first) * v.d[0] * v.w + left), Index(v.s[1]), best, at);
           }
-        const int64_t result_offset = (plane * v.oh + oh) * v.ow + ow, start = (top + down.first * v.d[0]) * v.w;
+        const int64_t result_offset = (plane * v.oh + oh) * v.ow + ow, start = (top + row_range.first * v.d[0]) * v.w;
         for (int64_t i = 0; index && i < count; ++i) index[result_offset + i] = at[i] < 0 ? -1 : start + at[i];
         result.store(result_offset, count, best);
       }
@@ -170,13 +170,13 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
     compute_plane(result, v, plane, [&](const PlanePart<C>& part) {
       const int64_t start = part.rows.first * v.w + part.columns.first;  // the part is contiguous
       const int64_t count = (part.rows.last - part.rows.first) * part.stride;
-      const IndexRange down = windows_covering(v, 0, part.rows.first, part.rows.last, v.oh);
-      const IndexRange across = windows_covering(v, 1, part.columns.first, part.columns.last, v.ow);
+      const IndexRange row_range = windows_covering(v, 0, part.rows.first, part.rows.last, v.oh);
+      const IndexRange column_range = windows_covering(v, 1, part.columns.first, part.columns.last, v.ow);
       // If the windows covered span whole rows, the rows of windows are contiguous and are treated as one run.
-      const bool all = across.last - across.first == v.ow;
-      const int64_t run = (across.last - across.first) * (all ? down.last - down.first : 1);
-      for (int64_t oh = down.first; oh < down.last; oh += all ? v.oh : 1) {
-        const int64_t from = (plane * v.oh + oh) * v.ow + across.first;
+      const bool all = column_range.last - column_range.first == v.ow;
+      const int64_t run = (column_range.last - column_range.first) * (all ? row_range.last - row_range.first : 1);
+      for (int64_t oh = row_range.first; oh < row_range.last; oh += all ? v.oh : 1) {
+        const int64_t from = (plane * v.oh + oh) * v.ow + column_range.first;
         gradient.template for_chunks<kBandSize>(run, [&](int64_t first, int64_t n) {
           const C* const dy = gradient.read(from + first, n, scratch.data());
           const int64_t* const index = data<const int64_t>(loop, 2) + from + first;

@@ -11,27 +11,27 @@ constexpr int64_t kChannelGroup = 64;  // number of channels that are computed s
 
 /// Ranges of rows and columns of the input that contribute to one pixel of the output.
 struct InputRange {
-  IndexRange down, across;
+  IndexRange row_range, column_range;
 };
 /// Calls f(image, row, column, reach, first channel, number of channels, offset of the first element) for each pixel in
 /// rows [begin, end) of the output and each group of channels. `reach` is the range of input rows, down(row), and of
 /// input columns, across(column), that contribute to the pixel. The output has `rows` rows per image. A call of
 /// across() takes about as long as the work on a group of channels, because it divides, so its results are computed
 /// once for all rows.
-template <class Down, class Across, class F>
-void for_channel_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int64_t columns, Down down,
-                        Across across, F f) {
+template <class RowRange, class ColumnRange, class F>
+void for_channel_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int64_t columns, RowRange row_range,
+                        ColumnRange column_range, F f) {
   constexpr int64_t kSpans = 256;
   const int64_t channels = loop.extents.size[1];
   for (int64_t from = 0; from < columns; from += kSpans) {
     IndexRange spans[kSpans];
     const int64_t count = min64(kSpans, columns - from);
-    for (int64_t i = 0; i < count; ++i) spans[i] = across(from + i);
+    for (int64_t i = 0; i < count; ++i) spans[i] = column_range(from + i);
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t image = unit / rows, row = unit - image * rows;
-      InputRange reach{down(row), {}};
+      InputRange reach{row_range(row), {}};
       for (int64_t i = 0; i < count; ++i) {
-        reach.across = spans[i];
+        reach.column_range = spans[i];
         const int64_t at = (unit * columns + from + i) * channels;
         for (int64_t c = 0; c < channels; c += kChannelGroup)
           f(image, row, from + i, reach, c, min64(kChannelGroup, channels - c), at + c);
@@ -54,9 +54,9 @@ IndexRange kernel_range(const PoolGeometry& v, int d, int64_t o) {
 struct Pixels {
   int64_t rows, row_stride, columns, stride, width;
   Pixels(const InputRange& reach, int64_t row, int64_t column, int64_t channels)
-      : rows(reach.down.last - reach.down.first),
+      : rows(reach.row_range.last - reach.row_range.first),
         row_stride(row),
-        columns(reach.across.last - reach.across.first),
+        columns(reach.column_range.last - reach.column_range.first),
         stride(column),
         width(channels) {}
 };
@@ -91,10 +91,10 @@ TANDEM_HD void sum_pixels(const Pixels& p, T* result, Term term, Finish finish) 
   for (int64_t c = 0; c < p.width; ++c) result[c] = T(finish(sum[c]));
 }
 /// Finds the largest pixel of each channel, and its index. The maximum is the first of equal elements, or the last of
-/// several NaNs, as in max_pool_body. `first_index` is the index of the first pixel; `down` and `across` are the steps
-/// of the index per row and per column.
+/// several NaNs, as in max_pool_body. `first_index` is the index of the first pixel; `row_step` and `column_step` are
+/// the steps of the index per row and per column.
 template <class T, class Index>
-TANDEM_HD void find_maximum(const T* x, const Pixels& p, Index first_index, Index down, Index across, T* y,
+TANDEM_HD void find_maximum(const T* x, const Pixels& p, Index first_index, Index row_step, Index column_step, T* y,
                             int64_t* index) {
   using C = OpMath<T>;
   C best[kChannelGroup];
@@ -106,7 +106,7 @@ TANDEM_HD void find_maximum(const T* x, const Pixels& p, Index first_index, Inde
   for (int64_t k = 0; k < p.rows; ++k)
     for (int64_t l = 0; l < p.columns; ++l) {
       const T* const from = x + k * p.row_stride + l * p.stride;
-      const Index here = Index(first_index + Index(k) * down + Index(l) * across);
+      const Index here = Index(first_index + Index(k) * row_step + Index(l) * column_step);
       TANDEM_IVDEP
       for (int64_t c = 0; c < p.width; ++c) {
         if constexpr (sizeof(Index) > sizeof(C))
@@ -140,13 +140,13 @@ template <class C, class Index>
 void max_pool_rows(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
   const int64_t channels = loop.extents.size[1];
   int64_t* const index = data<int64_t>(loop, 1);
-  const auto down = [&](int64_t oh) { return kernel_range(v, 0, oh); };
-  const auto across = [&](int64_t ow) { return kernel_range(v, 1, ow); };
+  const auto row_range = [&](int64_t oh) { return kernel_range(v, 0, oh); };
+  const auto column_range = [&](int64_t ow) { return kernel_range(v, 1, ow); };
   for_channel_groups(
-      loop, begin, end, v.oh, v.ow, down, across,
+      loop, begin, end, v.oh, v.ow, row_range, column_range,
       [&](int64_t n, int64_t oh, int64_t ow, const InputRange& reach, int64_t first, int64_t width, int64_t to) {
-        const int64_t h = oh * v.s[0] - v.p[0] + reach.down.first * v.d[0];
-        const int64_t first_index = h * v.w + ow * v.s[1] - v.p[1] + reach.across.first * v.d[1];
+        const int64_t h = oh * v.s[0] - v.p[0] + reach.row_range.first * v.d[0];
+        const int64_t first_index = h * v.w + ow * v.s[1] - v.p[1] + reach.column_range.first * v.d[1];
         const int64_t at = (n * v.h * v.w + first_index) * channels + first;
         const Pixels window(reach, v.d[0] * v.w * channels, v.d[1] * channels, width);
         visit_type<C>(loop.dtype, [&]<class T>() {
@@ -168,13 +168,13 @@ template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64
   const int64_t channels = loop.extents.size[1];
   // replaces v.k by the extent of a window, dilation included
   for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;
-  const auto down = [&](int64_t h) { return windows_covering(v, 0, h, h + 1, v.oh); };
-  const auto across = [&](int64_t w) { return windows_covering(v, 1, w, w + 1, v.ow); };
+  const auto row_range = [&](int64_t h) { return windows_covering(v, 0, h, h + 1, v.oh); };
+  const auto column_range = [&](int64_t w) { return windows_covering(v, 1, w, w + 1, v.ow); };
   for_channel_groups(
-      loop, begin, end, v.h, v.w, down, across,
+      loop, begin, end, v.h, v.w, row_range, column_range,
       [&](int64_t n, int64_t h, int64_t w, const InputRange& reach, int64_t first, int64_t width, int64_t to) {
         const Pixels windows(reach, v.ow * channels, channels, width);
-        const int64_t at = ((n * v.oh + reach.down.first) * v.ow + reach.across.first) * channels + first;
+        const int64_t at = ((n * v.oh + reach.row_range.first) * v.ow + reach.column_range.first) * channels + first;
         visit_type<C>(loop.dtype, [&]<class T>() {
           sum_chosen_gradients(data<const T>(loop, 1) + at, data<const int64_t>(loop, 2) + at, windows, h * v.w + w,
                                data<T>(loop, 0) + to);
@@ -208,7 +208,7 @@ TANDEM_HD void average_backward(const AverageWindows& of, const InputRange& reac
                                 T* dx) {
   using C = OpMath<T>;
   const auto term = [&](int64_t k, int64_t l, int64_t at) {
-    const C scale = of.template scale<C>(reach.down.first + k, reach.across.first + l);
+    const C scale = of.template scale<C>(reach.row_range.first + k, reach.column_range.first + l);
     return [=, dy = dy + at](int64_t c) { return C(dy[c]) * scale; };
   };
   sum_pixels(p, dx, term, [](C sum) { return sum; });
@@ -220,13 +220,14 @@ template <class C, bool kBackward> void average_body(const Loop& loop, int64_t b
   const int64_t channels = loop.extents.size[1];
   const int64_t rows = kBackward ? v.h : v.oh, columns = kBackward ? v.w : v.ow;
   const int64_t from_rows = kBackward ? v.oh : v.h, from_columns = kBackward ? v.ow : v.w;
-  const auto down = [&](int64_t i) { return kBackward ? of.windows(0, i) : of.pixels(0, i); };
-  const auto across = [&](int64_t j) { return kBackward ? of.windows(1, j) : of.pixels(1, j); };
+  const auto row_range = [&](int64_t i) { return kBackward ? of.windows(0, i) : of.pixels(0, i); };
+  const auto column_range = [&](int64_t j) { return kBackward ? of.windows(1, j) : of.pixels(1, j); };
   for_channel_groups(
-      loop, begin, end, rows, columns, down, across,
+      loop, begin, end, rows, columns, row_range, column_range,
       [&](int64_t n, int64_t i, int64_t j, const InputRange& reach, int64_t first, int64_t width, int64_t to) {
         const Pixels pixels(reach, from_columns * channels, channels, width);
-        const int64_t at = ((n * from_rows + reach.down.first) * from_columns + reach.across.first) * channels + first;
+        const int64_t at =
+            ((n * from_rows + reach.row_range.first) * from_columns + reach.column_range.first) * channels + first;
         const C scale = kBackward ? C(0) : of.template scale<C>(i, j);
         visit_type<C>(loop.dtype, [&]<class T>() {
           const T* const from = data<const T>(loop, 1) + at;

@@ -15,43 +15,43 @@ template <class C> C row_max(RowBands<C>& x) {
   });
   return best;
 }
-/// ln sum e^x as two terms: peak, the largest x, and log = ln sum e^(x - peak). Subtracting the two terms one after the
-/// other from an x near the peak is exact; their sum would be rounded to the precision of the peak.
-template <class C> struct LogSumExp { C peak, log; };
+/// ln sum e^x as two terms: max_x, the largest x, and log = ln sum e^(x - max_x). Subtracting the two terms one after
+/// the other from an x near the max_x is exact; their sum would be rounded to the precision of the max_x.
+template <class C> struct LogSumExp { C max_x, log; };
 template <class C> LogSumExp<C> log_sum_exp(RowBands<C>& x) {
-  const C peak = row_max(x);
+  const C max_x = row_max(x);
   Lanes<C> lanes = {};
   x.for_each_band([&](int64_t, int64_t count, const C* v) {
-    lanes.add(count, [=](int64_t i) { return math::exp_of_negative(v[i] - peak); });
+    lanes.add(count, [=](int64_t i) { return math::exp_of_negative(v[i] - max_x); });
   });
-  return {peak, math::log(lanes.fold())};
+  return {max_x, math::log(lanes.fold())};
 }
 
-/// Computes y = e^(x - peak); y may be x. It is not inlined, because its code takes a kilobyte. Prefetches the next
+/// Computes y = e^(x - max_x); y may be x. It is not inlined, because its code takes a kilobyte. Prefetches the next
 /// row, because that row may be on another page, which the processor's own prefetching does not reach.
-template <class C> TANDEM_NOINLINE void exp_shifted(const C* x, C* y, int64_t n, C peak) {
+template <class C> TANDEM_NOINLINE void exp_shifted(const C* x, C* y, int64_t n, C max_x) {
   constexpr int64_t kChunk = 128, kLine = 64 / int64_t(sizeof(C));
   for (int64_t first = 0; first < n; first += kChunk) {
     const int64_t last = n - first < kChunk ? n : first + kChunk;
     for (int64_t i = first; i < last; i += kLine) __builtin_prefetch(x + n + i);
     TANDEM_IVDEP
-    for (int64_t i = first; i < last; ++i) y[i] = math::exp_of_negative(x[i] - peak);
+    for (int64_t i = first; i < last; ++i) y[i] = math::exp_of_negative(x[i] - max_x);
   }
 }
 // The following functions compute one row each. y may alias x, and dx may alias dy.
 template <class C> void softmax_row(RowBands<C>& x, const Elements<C>& result) {
-  const C peak = row_max(x);
+  const C max_x = row_max(x);
   Lanes<C> lanes = {};
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
     C* const y = x.output_buffer(result, first, v);
-    exp_shifted(v, y, count, peak);
+    exp_shifted(v, y, count, max_x);
     lanes.add(count, [=](int64_t i) { return y[i]; });
   });
   const C scale = C(1) / lanes.fold();
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
     C* const y = x.output_buffer(result, first, v);
     // computes the powers again, because later bands have overwritten them
-    if (!x.is_single_band()) exp_shifted(v, y, count, peak);
+    if (!x.is_single_band()) exp_shifted(v, y, count, max_x);
     for (int64_t i = 0; i < count; ++i) y[i] *= scale;
     x.write(result, first, count, y);
   });
@@ -61,7 +61,7 @@ template <class C> void log_softmax_row(RowBands<C>& x, const Elements<C>& resul
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
     C* const y = x.output_buffer(result, first, v);
     TANDEM_IVDEP
-    for (int64_t i = 0; i < count; ++i) y[i] = v[i] - sum.peak - sum.log;
+    for (int64_t i = 0; i < count; ++i) y[i] = v[i] - sum.max_x - sum.log;
     x.write(result, first, count, y);
   });
 }
@@ -108,11 +108,11 @@ void log_softmax_backward_row(const BFloat16* dy, const BFloat16* y, BFloat16* d
 }
 
 // Versions for `width` adjacent columns.
-template <class C> void column_max(RowBands<C>& x, int64_t width, C* peak) {
-  for (int64_t c = 0; c < width; ++c) peak[c] = -C(__builtin_inf());
+template <class C> void column_max(RowBands<C>& x, int64_t width, C* max_x) {
+  for (int64_t c = 0; c < width; ++c) max_x[c] = -C(__builtin_inf());
   x.for_each_band([&](int64_t, int64_t count, const C* v) {
     for (int64_t i = 0; i < count; ++i, v += x.stride())
-      for_each_column(width, [&](int64_t c) { peak[c] = v[c] > peak[c] ? v[c] : peak[c]; });
+      for_each_column(width, [&](int64_t c) { max_x[c] = v[c] > max_x[c] ? v[c] : max_x[c]; });
   });
 }
 /// A matrix of `width` adjacent columns. Its rows are `stride` elements apart.
@@ -120,16 +120,16 @@ template <class C> struct ColumnGroup {
   C* data;
   int64_t stride, width;
 };
-/// Computes y = e^(x - peak[column]) and adds the powers to `lanes`. y may be x. If y_stride is 0, all rows of y share
+/// Computes y = e^(x - max_x[column]) and adds the powers to `lanes`. y may be x. If y_stride is 0, all rows of y share
 /// the same memory.
 template <class C>
 TANDEM_NOINLINE void column_exps(const ColumnGroup<const C>& x, C* y, int64_t y_stride, int64_t first, int64_t n,
-                                 const C* peak, ColumnLanes<C>& lanes) {
+                                 const C* max_x, ColumnLanes<C>& lanes) {
   for (int64_t i = 0; i < n; ++i) {
     const C* const from = x.data + i * x.stride;
     C *const to = y + i * y_stride, *const sum = lanes.of(first + i);
     for_each_column(x.width, [&](int64_t c) {
-      const C exponential = math::exp_of_negative(from[c] - peak[c]);
+      const C exponential = math::exp_of_negative(from[c] - max_x[c]);
       to[c] = exponential;
       sum[c] += exponential;
     });
@@ -137,12 +137,12 @@ TANDEM_NOINLINE void column_exps(const ColumnGroup<const C>& x, C* y, int64_t y_
 }
 template <class C> void softmax_columns(RowBands<C>& x, int64_t width, const Elements<C>& result) {
   const int64_t stride = x.stride();
-  C peak[kColumnGroup], scale[kColumnGroup];
-  column_max(x, width, peak);
+  C max_x[kColumnGroup], scale[kColumnGroup];
+  column_max(x, width, max_x);
   ColumnLanes<C> lanes;
   const auto exp_shifted = [&](int64_t first, int64_t count, C* v) {
     C* const y = x.output_buffer(result, first, v);
-    column_exps<C>({v, stride, width}, y, stride, first, count, peak, lanes);
+    column_exps<C>({v, stride, width}, y, stride, first, count, max_x, lanes);
     return y;
   };
   x.for_each_band(exp_shifted);
@@ -155,25 +155,25 @@ template <class C> void softmax_columns(RowBands<C>& x, int64_t width, const Ele
     x.write(result, first, count, y);
   });
 }
-/// Computes ln sum e^x of each column as two numbers: the maximum `peak`, and `log_sum` = ln sum e^(x - peak).
-template <class C> void column_log_sum_exp(RowBands<C>& x, int64_t width, C* peak, C* log_sum) {
+/// Computes ln sum e^x of each column as two numbers: the maximum `max_x`, and `log_sum` = ln sum e^(x - max_x).
+template <class C> void column_log_sum_exp(RowBands<C>& x, int64_t width, C* max_x, C* log_sum) {
   C unused[kColumnGroup];
-  column_max(x, width, peak);
+  column_max(x, width, max_x);
   ColumnLanes<C> lanes;
   x.for_each_band([&](int64_t first, int64_t count, const C* v) {
-    column_exps<C>({v, x.stride(), width}, unused, 0, first, count, peak, lanes);
+    column_exps<C>({v, x.stride(), width}, unused, 0, first, count, max_x, lanes);
   });
   lanes.fold(x.size(), width, log_sum);
   for (int64_t c = 0; c < width; ++c) log_sum[c] = math::log(log_sum[c]);
 }
 template <class C> void log_softmax_columns(RowBands<C>& x, int64_t width, const Elements<C>& result) {
   const int64_t stride = x.stride();
-  C peak[kColumnGroup], log_sum[kColumnGroup];
-  column_log_sum_exp(x, width, peak, log_sum);
+  C max_x[kColumnGroup], log_sum[kColumnGroup];
+  column_log_sum_exp(x, width, max_x, log_sum);
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
     C* const y = x.output_buffer(result, first, v);
     for (int64_t i = 0; i < count; ++i)
-      for_each_column(width, [&, at = i * stride](int64_t c) { y[at + c] = v[at + c] - peak[c] - log_sum[c]; });
+      for_each_column(width, [&, at = i * stride](int64_t c) { y[at + c] = v[at + c] - max_x[c] - log_sum[c]; });
     x.write(result, first, count, y);
   });
 }
@@ -307,27 +307,27 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
   const Elements<C> elements(loop, 3);
   const C* const class_weight = data<const C>(loop, 5);
   TransposedRows<C>::for_each_group(begin, end, [&](int64_t first, int64_t width) {
-    C peaks[kColumnGroup], logs[kColumnGroup];
+    C maxima[kColumnGroup], logs[kColumnGroup];
     if (TransposedRows<C>::is_applicable(n, 1)) {
       TransposedRows<C> rows(n, width);
       rows.read(elements, first);
       const Elements<C> own = rows.elements();
       RowBands<C> x(own, 0, n, kColumnGroup, kColumnGroup);
-      column_log_sum_exp(x, kColumnGroup, peaks, logs);
+      column_log_sum_exp(x, kColumnGroup, maxima, logs);
     } else {
       for (int64_t i = 0; i < width; ++i) {
         RowBands<C> x(elements, (first + i) * n, n);
         const LogSumExp<C> sum = log_sum_exp(x);
-        peaks[i] = sum.peak;
+        maxima[i] = sum.max_x;
         logs[i] = sum.log;
       }
     }
     for (int64_t i = 0; i < width; ++i) {
       const int64_t r = first + i, t = data<const int64_t>(loop, 4)[r];
       const C weight = t == ignore ? C(0) : class_weight ? class_weight[t] : C(1);
-      data<C>(loop, 0)[r] = t == ignore ? C(0) : weight * (logs[i] - (elements.get(r * n + t) - peaks[i]));
+      data<C>(loop, 0)[r] = t == ignore ? C(0) : weight * (logs[i] - (elements.get(r * n + t) - maxima[i]));
       data<C>(loop, 1)[r] = weight;
-      data<C>(loop, 2)[r] = peaks[i] + logs[i];
+      data<C>(loop, 2)[r] = maxima[i] + logs[i];
     }
   });
 }

@@ -115,7 +115,7 @@ std::vector<std::string> describe_skill(const std::vector<Overhead>& overheads) 
     model_errors.push_back(std::abs(o.predicted.median - measured));
     zero_overhead_errors.push_back(std::abs(measured));
     constant_overhead_errors.push_back(std::abs(fitted_overhead(o) - measured));
-    num_intervals += o.measured.exists() ? 1 : 0;
+    num_intervals += o.measured.is_valid() ? 1 : 0;
     num_covered += o.predicted.median >= o.measured.low && o.predicted.median <= o.measured.high ? 1 : 0;
     overlap += o.predicted.high >= o.measured.low && o.predicted.low <= o.measured.high ? 1 : 0;
   }

@@ -39,8 +39,8 @@ TransferKind classify_transfer(const std::string& phase, bool backward, const Mo
   return {backward ? "gradients of the outputs" : "outputs", "rows n_r x 10 outputs", rows * kOutput};
 }
 
-std::vector<Transfers> list_dp_transfers(const Mode& mode, const Job& job, const RankSample& rank) {
-  std::map<std::pair<std::string, std::string>, Transfers> by_kind;
+std::vector<TransferTotals> list_dp_transfers(const Mode& mode, const Job& job, const RankSample& rank) {
+  std::map<std::pair<std::string, std::string>, TransferTotals> by_kind;
   for (const TraceEvent& e : rank.events) {
     if (e.kind != Kind::transfer || e.start < rank.steps.front().start || e.end > rank.steps.back().end) continue;
     const bool backward = std::any_of(rank.events.begin(), rank.events.end(), [&](const TraceEvent& p) {
@@ -49,7 +49,7 @@ std::vector<Transfers> list_dp_transfers(const Mode& mode, const Job& job, const
     });
     const int other = std::max(e.device.index(), e.to.index());
     const TransferKind what = classify_transfer(e.name, backward, mode, job, other, rank);
-    Transfers& row = by_kind[{what.name, e.device.str() + " -> " + e.to.str()}];
+    TransferTotals& row = by_kind[{what.name, e.device.str() + " -> " + e.to.str()}];
     row.what = what.name;
     row.link = e.device.str() + " -> " + e.to.str();
     row.formula = what.formula;
@@ -58,7 +58,7 @@ std::vector<Transfers> list_dp_transfers(const Mode& mode, const Job& job, const
     row.bytes += e.bytes;
   }
   const auto steps = static_cast<int64_t>(rank.steps.size());
-  std::vector<Transfers> rows;
+  std::vector<TransferTotals> rows;
   for (auto& [kind, row] : by_kind) {
     row.count /= steps;
     row.bytes /= steps;
@@ -68,10 +68,10 @@ std::vector<Transfers> list_dp_transfers(const Mode& mode, const Job& job, const
 }
 
 /// Returns the transfers of DDP: the total bytes that the ranks sent in collectives.
-std::vector<Transfers> list_ddp_transfers(const Job& job, const Sample& sample) {
+std::vector<TransferTotals> list_ddp_transfers(const Job& job, const Sample& sample) {
   const RankSample& first = sample.ranks.at(0);
   const auto steps = static_cast<int64_t>(first.steps.size());
-  Transfers row;
+  TransferTotals row;
   row.what = "all-reduce of the gradients, buffers of rank 0";
   row.link = "between all ranks";
   for (const RankSample& rank : sample.ranks) row.bytes += rank.bytes_moved;
@@ -92,7 +92,7 @@ std::vector<Transfers> list_ddp_transfers(const Job& job, const Sample& sample) 
 
 }  // namespace
 
-std::vector<Transfers> list_transfers(const Mode& mode, const Job& job, const Sample& sample) {
+std::vector<TransferTotals> list_transfers(const Mode& mode, const Job& job, const Sample& sample) {
   if (mode.kind == Mode::Kind::single) return {};
   return mode.kind == Mode::Kind::data_parallel ? list_dp_transfers(mode, job, sample.ranks.at(0))
                                                 : list_ddp_transfers(job, sample);

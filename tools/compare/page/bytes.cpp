@@ -10,7 +10,7 @@ namespace {
 
 double step_bytes(const Run& run) {
   double sum = 0;
-  for (const Transfers& row : run.transfers) sum += static_cast<double>(row.bytes);
+  for (const TransferTotals& row : run.transfers) sum += static_cast<double>(row.bytes);
   return sum;
 }
 
@@ -156,7 +156,7 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
       if (run->transfers.empty()) continue;
       BarRow row{run->label, format_byte_size(step_bytes(*run)), {}, {}};
       std::vector<std::pair<std::string, double>> sums;
-      for (const Transfers& transfers : run->transfers) {
+      for (const TransferTotals& transfers : run->transfers) {
         auto found =
             std::find_if(sums.begin(), sums.end(), [&](const auto& sum) { return sum.first == transfers.what; });
         if (found == sums.end()) found = sums.insert(found, {transfers.what, 0});
@@ -177,7 +177,7 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
   Table table("The ledger: every transfer beside its formula",
               {"run", "what", "link", "formula", "count", "bytes", "by formula", "difference"}, 4);
   for (const Run& run : report.runs)
-    for (const Transfers& row : run.transfers) {
+    for (const TransferTotals& row : run.transfers) {
       ++rows;
       const int64_t difference = row.bytes - row.formula_bytes;
       if (difference != 0) {

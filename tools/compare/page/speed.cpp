@@ -282,7 +282,7 @@ std::string inference_body(const Report& report, const ModeStyles&) {
                              : str_cat("DP is clearly faster than one device from batch ", crossover_batch, " on.")));
     const auto text = [](const std::vector<Interval>& list, size_t i) {
       if (i >= list.size()) return std::string();
-      if (!list[i].exists()) return str_cat(format_duration(list[i].median), " (n = ", list[i].n, ": no interval)");
+      if (!list[i].is_valid()) return str_cat(format_duration(list[i].median), " (n = ", list[i].n, ": no interval)");
       return str_cat(format_duration(list[i].median), " (", format_duration(list[i].low), " to ",
                      format_duration(list[i].high), ")");
     };

@@ -207,7 +207,7 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
               ? ""
               : paragraph(str_cat("Recording costs ", format_percent(report.tracing_cost[0].median), " of a step of ",
                                   list_models(report).at(0), " on one device (",
-                                  report.tracing_cost[0].exists()
+                                  report.tracing_cost[0].is_valid()
                                       ? str_cat("95 % interval ", format_percent(report.tracing_cost[0].low), " to ",
                                                 format_percent(report.tracing_cost[0].high))
                                       : str_cat("n = ", report.tracing_cost[0].n, ": no interval"),
