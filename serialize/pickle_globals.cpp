@@ -158,9 +158,9 @@ Tensor rebuild_tensor(const Arguments& given, const Global& of, TensorSource& te
   }
   const IValue& offset = get_argument(given, 1, of);
   TANDEM_CHECK(offset.isInt(), "the pickle has a tensor with ", offset.tagKind(), " for an offset; accepted: an int");
-  const Tensor make_tensor = tensors.make_tensor(storage, dtype, offset.toInt(), to_shape(get_argument(given, 2, of)),
-                                                 to_shape(get_argument(given, 3, of)));
-  if (of.kind == Global::make_tensor) return make_tensor;
+  const Tensor tensor = tensors.make_tensor(storage, dtype, offset.toInt(), to_shape(get_argument(given, 2, of)),
+                                            to_shape(get_argument(given, 3, of)));
+  if (of.kind == Global::tensor) return tensor;
   check_empty(get_argument(given, 5, of), "backward hooks");
   const size_t metadata = of.kind == Global::tensor_v3 ? 7 : 6;
   if (given.size() > metadata) check_empty(get_argument(given, metadata, of), "metadata (a conjugate or a negative)");
