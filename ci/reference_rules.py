@@ -165,7 +165,7 @@ class Rules:
             return self.of_constructor(own, text)
         if name.startswith("~") or text.startswith("friend "):
             return LEFT_OUT
-        if re.search(r"^template ?<.*(struct|class) [\w:]+ ?<", d.scopes[-1]):
+        if re.search(r"\b(struct|class) [\w:]+ ?<", d.scopes[-1]):
             return LEFT_OUT  # a specialization has the members of the primary template
         if "operator=(" in text:
             return f"Deleted: {with_article(own)} cannot be assigned." if "= delete" in text else LEFT_OUT
