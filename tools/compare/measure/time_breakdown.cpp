@@ -95,7 +95,7 @@ class LaneStep {
     double seconds = 0;
     for (const TraceEvent* e : phases_) {
       const double start = std::max(e->start, step_.start), end = std::min(e->end, step_.end);
-      if (e->name == "input") seconds += std::min(activity.waited(start, end), end - start);
+      if (e->name == "input") seconds += std::min(activity.waited_seconds(start, end), end - start);
     }
     return seconds;
   }
