@@ -403,7 +403,7 @@ void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, gpu::S
   const auto stream = all.streams.find_stream(handle, name);
   check_device_usable(name, stream->device);
   gpu::check_device_is_current("launch of " + std::string(name), stream->device);
-  check_shape(name, grid, block, shared_bytes);
+  check_launch_shape(name, grid, block, shared_bytes);
   WorkItem item{.name = "kernel " + std::string(name), .devices = all.reachable_devices(stream->device)};
   item.work = [name = std::string(name), grid, block, shared_bytes, thread = std::move(thread)] {
     run_grid(name.c_str(), grid, block, shared_bytes, thread);
