@@ -8,7 +8,7 @@
 namespace tandem::kernels::cuda {
 
 // sass.py declares this struct again.
-static_assert(offsetof(ElementPlan, vector) == 4 && offsetof(ElementPlan, plain) == 5 &&
+static_assert(offsetof(ElementPlan, is_vectorized) == 4 && offsetof(ElementPlan, plain_vectors_per_thread) == 5 &&
               offsetof(ElementPlan, items) == 8 && offsetof(ElementPlan, count) == 12 &&
               offsetof(ElementPlan, dividers) == 16 && offsetof(ElementPlan, operand_count) == 112 &&
               offsetof(ElementPlan, operands) == 120 && offsetof(ElementPlan, scalars) == 472 &&

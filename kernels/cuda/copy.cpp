@@ -60,7 +60,7 @@ void copy(const Tensor& x, Tensor& y) {
   PlannedElements elements = plan_elements("copy", y, {x});
   if (x.dtype() == y.dtype() && prepare_transpose(elements))
     return copy_transposed(elements.plan, elements.count / (elements.sizes[0] * elements.sizes[1]), y.device());
-  elements.plan.plain = 1;
+  elements.plan.plain_vectors_per_thread = 1;
   const bool cast = x.dtype() != y.dtype(), in_double = cast && x.dtype() == kFloat64;
   run_elements("copy", cast ? cast_kernel(x.dtype(), y.dtype()) : copy_bits,
                in_double ? kVectorWidth<double> : kVectorWidth<uint64_t>, elements, y.device());
@@ -68,7 +68,8 @@ void copy(const Tensor& x, Tensor& y) {
 
 void where(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& y) {
   PlannedElements elements = plan_elements("where", y, {condition, a, b});
-  elements.plan.plain = condition.dtype() == kBool && a.dtype() == y.dtype() && b.dtype() == y.dtype();
+  elements.plan.plain_vectors_per_thread =
+      condition.dtype() == kBool && a.dtype() == y.dtype() && b.dtype() == y.dtype();
   run_elements("where", where_bits, kVectorWidth<uint64_t>, elements, y.device());
 }
 

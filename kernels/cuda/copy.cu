@@ -36,7 +36,7 @@ template <class C, class Result> TANDEM_HD void plain_cast(const ElementPlan& pl
   });
 }
 template <class C, class Result> __global__ void __launch_bounds__(kElementThreads) cast_kernel(ElementPlan plan) {
-  if (plan.plain)
+  if (plan.plain_vectors_per_thread)
     plain_cast<C, Result>(plan);
   else
     general_elements<Convert<C, Result>, C, 1>(plan, {});
@@ -63,7 +63,7 @@ TANDEM_HD void plain_where(const ElementPlan& plan) {
   });
 }
 __global__ void __launch_bounds__(kElementThreads) where_kernel(ElementPlan plan) {
-  if (plan.plain)
+  if (plan.plain_vectors_per_thread)
     plain_where(plan);
   else
     general_elements<Where, Bits, 3>(plan, {});

@@ -33,7 +33,7 @@ struct ElementPlan {
   bool is_vectorized;  // whether an item is a vector (the last one may be partial) or one element
   // Number of vectors per thread if the plan is plain: every operand is contiguous or a scalar that the plan holds, and
   // all vectors are full and aligned. The vectors have plain_width() elements. Otherwise 0.
-  uint8_t is_contiguous_float32;
+  uint8_t plain_vectors_per_thread;
   uint32_t items, count;         // number of items and of elements, fewer than 2^31
   Divider32 dividers[kMaxDims];  // divide an item index by the sizes of the dimensions (in items), innermost first
   int operand_count;

@@ -240,7 +240,7 @@ template <class C, class Visitor> TANDEM_HD void visit_memory_type(const Element
 
 /// Returns the index of the thread's first vector. The u-th one is u * blockDim.x vectors after it.
 TANDEM_HD uint32_t first_plain_vector(const ElementPlan& plan) {
-  return blockIdx.x * (blockDim.x * plan.is_contiguous_float32) + threadIdx.x;
+  return blockIdx.x * (blockDim.x * plan.plain_vectors_per_thread) + threadIdx.x;
 }
 /// Loads the thread's vectors of an operand. Leaves those beyond the last vector of the plan uninitialized, and expects
 /// that the first one exists.
@@ -280,7 +280,7 @@ TANDEM_HD void store_plain(const ElementPlan& plan, const Result (&y)[kPlainElem
 
 /// Version of elementwise_kernel for plain plans whose inputs have one dtype. The result has the same dtype, or is
 /// bool.
-template <class F, class C, int N> TANDEM_HD void contiguous_float32_elements(const ElementPlan& plan, const F& f) {
+template <class F, class C, int N> TANDEM_HD void contiguous_elements(const ElementPlan& plan, const F& f) {
   using Result = decltype(apply<N>(f, *static_cast<const C(*)[N]>(nullptr)));
   if (first_plain_vector(plan) >= plan.items) return;
   C x[kPlainElements][N];
@@ -342,7 +342,7 @@ template <class F, class C, int N>
 __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPlan plan) {
   const F f = make_functor<F, C>(plan.scalars);
   if constexpr (!math::kIsSameType<C, double>)  // functions of double are long: a second copy is not worth its size
-    if (plan.is_contiguous_float32) return contiguous_float32_elements<F, C, N>(plan, f);
+    if (plan.plain_vectors_per_thread) return contiguous_elements<F, C, N>(plan, f);
   general_elements<F, C, N>(plan, f);
 }
 

@@ -230,7 +230,7 @@ void fill(const Scalar& value, Tensor& y) {
   });
   PlannedElements elements = plan_elements("fill", y, {});
   add_scalar_operand(elements, bits, y.dtype());
-  elements.plan.plain = 1;
+  elements.plan.plain_vectors_per_thread = 1;
   run_elements("fill", copy_bits, kVectorWidth<Bits>, elements, y.device());
 }
 

@@ -152,11 +152,11 @@ void run_elements(const char* op, ElementKernel kernel, int width, const Planned
   }
   ElementPlan plan = elements.plan;
   plan.count = plan.items = static_cast<uint32_t>(elements.count);
-  plan.is_contiguous_float32 = plan.is_contiguous_float32 ? plain_vectors(elements) : 0;
-  if (plan.is_contiguous_float32) {
+  plan.plain_vectors_per_thread = plan.plain_vectors_per_thread ? plain_vectors(elements) : 0;
+  if (plan.plain_vectors_per_thread) {
     repeat_values(plan);
-    plan.items = plan.count / (kPlainElements / plan.is_contiguous_float32);
-    return launch_items(op, kernel, plan, plan.is_contiguous_float32, device);
+    plan.items = plan.count / (kPlainElements / plan.plain_vectors_per_thread);
+    return launch_items(op, kernel, plan, plan.plain_vectors_per_thread, device);
   }
   plan.is_vectorized = can_vectorize(elements, width);
   int64_t inner = elements.sizes[0];
@@ -179,7 +179,7 @@ void elementwise(const char* op, const ElementKernelTable& table, Tensor& y, Ten
   TANDEM_CHECK_AS(NotImplementedError, kernel, op, ": not implemented for '", type,
                   "'; accepted: ", names_of_dtypes(table));
   PlannedElements elements = plan_elements(op, y, inputs);
-  elements.plan.is_contiguous_float32 =
+  elements.plan.plain_vectors_per_thread =
       type != kFloat64 && (y.dtype() == type || y.dtype() == kBool) &&
       std::all_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return x.dtype() == type; });
   std::copy(scalars.begin(), scalars.end(), elements.plan.scalars);

@@ -6,7 +6,7 @@
 
 #include "tandem/core/dispatch.h"
 #include "tandem/core/loop/run_loop.h"
-#include "tandem/core/trace/scope.h"
+#include "tandem/core/trace/op_span.h"
 #include "tandem/kernels/optim.h"
 #include "tandem/ops/ops.h"
 #include "tandem/parallel/collectives/distributed.h"

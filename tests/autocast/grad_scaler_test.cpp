@@ -359,7 +359,7 @@ TEST_CASE("an optimizer of a program's own is skipped by the host", "[grad_scale
     explicit Halve(const Tensor& p) : Optimizer(std::make_unique<optim::SGDOptions>(1)) { add_param_groups({{{p}}}); }
 
    private:
-    std::vector<Slot> slots() override { return {}; }
+    std::vector<StateSlot> state_slots() override { return {}; }
     void update(const optim::OptimizerParamGroup& group, size_t) override {
       for (Tensor p : group.params()) p.mul_(0.5);
     }

@@ -164,7 +164,7 @@ TEST_CASE("copies and fills refuse what is not live memory of their device", "[e
                     Contains("the target is memory of cuda:1, which is not a peer of cuda:0"));
   CHECK_THROWS_WITH(gpu::fill_bytes_async(other, 0, 4, stream), Contains("memory of cuda:1"));
   CHECK_THROWS_WITH(gpu::copy_async(mine, mine + 1, 8, stream), Contains("source and target overlap"));
-  CHECK_THROWS_WITH(gpu::copy_peer_async(mine, 1, other, 0, 4, stream), Contains("source is on device 1"));
+  CHECK_THROWS_WITH(gpu::copy_peer_async(mine, 1, other, 0, 4, stream), Contains("source is on cuda:1"));
   CHECK_THROWS_AS(gpu::copy_async(mine, host.data(), 17, stream), CudaError);
   CHECK(emulation::num_pending_items(0) == 0);
   gpu::enable_peer_access(0, 1);

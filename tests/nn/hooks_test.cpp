@@ -211,7 +211,7 @@ TEST_CASE("sequences come out of padding and packing as they went in", "[nn][seq
   }
   const Tensors unpacked = unpack_sequence(pack_sequence(sequences, /*enforce_sorted=*/false));
   for (size_t i = 0; i < 3; ++i) CHECK(unpacked[i].equal(sequences[i]));
-  CHECK_THROWS_WITH(unpad_sequence(ones({2, 3}), tensor({3, 1, 1})), Contains("length 0 is 3") && Contains("0 to 2"));
+  CHECK_THROWS_WITH(unpad_sequence(ones({2, 3}), tensor({3, 1, 1})), Contains("lengths[0] is 3") && Contains("0 to 2"));
   CHECK_THROWS_WITH(unpad_sequence(ones({2, 3}), tensor({1, 1})), Contains("(2, 3)") && Contains("(2,)"));
 }
 

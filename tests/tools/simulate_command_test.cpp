@@ -96,10 +96,10 @@ TEST_CASE("tandem simulate names the key, the value and what is accepted", "[sim
     std::string text, said;
   };
   const std::vector<Bad> all = {
-      {"", "no JSON"},
+      {"", "is not valid JSON"},
       {"[]", "f is []; accepted: an object"},
       {"{}", "f lacks the key \"cluster\""},
-      {"{\"cluster\": 1e999}", "no JSON"},
+      {"{\"cluster\": 1e999}", "is not valid JSON"},
       {with("\"bandwidth\": 1e10", "\"bandwidth\": 0"), "f.cluster.inside.bandwidth is 0; accepted: a number above 0"},
       {with("\"latency\": 1e-5", "\"latency\": -1"), "f.cluster.inside.latency is -1; accepted: a number of 0 or more"},
       {with("\"latency\": 1e-5, ", ""), "f.cluster.inside lacks the key \"latency\""},

@@ -164,7 +164,7 @@ TEST_CASE("a trace built by hand gives the known table of operations", "[trace]"
 }
 
 TEST_CASE("each name of a kernel is public, ends with _backward, or is explained", "[trace]") {
-  const std::string source = std::string(kFixtures) + "/../..", begin = "TANDEM_KERNEL(void ";
+  const std::string source = std::string(kFixtures) + "/../..", begin = "TANDEM_DECLARE_KERNEL(void ";
   const std::string listed = read_file(source + "/ci/public_names.txt");
   int kernels = 0;
   for (const auto& entry : std::filesystem::directory_iterator(source + "/kernels")) {

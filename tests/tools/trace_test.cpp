@@ -88,7 +88,7 @@ TEST_CASE("sizes of a trace's tensors are read, and what are none refused", "[tr
   CHECK(parse_sizes("float32(2, 3) float32(3,) int64()") == std::vector<Sizes>{{2, 3}, {3}, {}});
   CHECK(parse_sizes("").empty());
   for (const char* const bad : {"float32(2, 3", "float32(x)", "float32(-1,)"})
-    CHECK_THROWS_WITH(parse_sizes(bad), Contains("trace: '" + std::string(bad)));
+    CHECK_THROWS_WITH(parse_sizes(bad), Contains("trace: the sizes '" + std::string(bad)));
   CHECK(estimate_flops("conv2d_backward_input", {{3, 4, 8, 8}, {4, 3, 3, 3}}, {{3, 6, 10, 10}}) ==
         2.0 * 3 * 4 * 8 * 8 * 27);
   CHECK(estimate_flops("matmul", {{2, 2}}, {}) == 0);

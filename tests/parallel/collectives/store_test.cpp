@@ -61,7 +61,7 @@ TEST_CASE("store: what one client sets another gets", "[parallel][store]") {
   const std::string large(kMaxStoreValueBytes, 'x');
   a.set("large", large);
   CHECK(b.get("large", seconds(20)) == large);
-  CHECK_THROWS_WITH(a.set("larger", large + "x"), Contains("accepted: at most 1024 and 1048576"));
+  CHECK_THROWS_WITH(a.set("larger", large + "x"), Contains("accepted: at most 1024 for a key and 1048576 for a value"));
   CHECK_THROWS_WITH(a.set(std::string(2000, 'k'), ""), Contains("2000"));
   server.set("server's", "own");
   CHECK(a.get("server's", seconds(20)) == "own");
